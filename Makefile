@@ -1,0 +1,64 @@
+# Run "make" for the list of targets.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+MODULE  := github.com/patra-ingest/patra
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+BENCHTIME ?= 1s
+FUZZTIME  ?= 10s
+
+# Run by version, so that the tool and its dependencies stay out of go.mod.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: build
+build: ## Build the static binary bin/patra
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false \
+		-ldflags "-s -w -X $(MODULE)/internal/cli.version=$(VERSION)" -o bin/patra ./cmd/patra
+
+.PHONY: test
+test: ## Run all tests beside a private MariaDB (installs it if missing)
+	scripts/with-servers scripts/test
+
+.PHONY: race
+race: ## Run all tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 scripts/with-servers scripts/test -race -timeout 60m
+
+.PHONY: check
+check: ## Cheap checks: gofmt and go vet
+	@unformatted=$$(gofmt -l .); \
+	if [[ -n $$unformatted ]]; then \
+		echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; \
+	fi
+	go vet ./...
+
+.PHONY: lint
+lint: check ## All checks: gofmt, go vet, staticcheck
+	go run $(STATICCHECK) ./...
+
+.PHONY: bench
+bench: ## Run the benchmarks (BENCHTIME=1s)
+	scripts/with-servers go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 60m \
+		./internal/testkit/bench/...
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target (FUZZTIME=10s each)
+	FUZZTIME=$(FUZZTIME) scripts/fuzz
+
+.PHONY: proof
+proof: ## Run the full-size proofs (long, up to 80 minutes)
+	PATRA_PROOF=1 scripts/with-servers go test -count=1 -timeout 80m -v -run Proof ./...
+
+.PHONY: demo
+demo: ## Run the demo against the built-in upstream simulator
+	go run ./cmd/patra demo
+
+.PHONY: clean
+clean: ## Remove what the build made
+	rm -rf bin

@@ -1,0 +1,87 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"slices"
+	"strings"
+)
+
+const maxLines = 800
+
+var bucketNames = []string{"util", "utils", "common", "helpers", "impl", "base", "misc"}
+
+// onePackageDoc reads the files go doc reads: test files count only where a
+// package has nothing else.
+func onePackageDoc(p pkg) (found []violation) {
+	files := slices.DeleteFunc(slices.Clone(p.files), func(f *file) bool { return f.test })
+	if len(files) == 0 {
+		files = p.files
+	}
+	var documented []*file
+	for _, f := range files {
+		if f.tree.Doc != nil {
+			documented = append(documented, f)
+		}
+	}
+	switch {
+	case len(files) == 0:
+		return nil
+	case len(documented) == 0:
+		return []violation{{p.dir, "package " + files[0].name() + " has no package doc"}}
+	case len(documented) > 1:
+		for _, f := range documented[1:] {
+			found = append(found, violation{f.at(f.tree), "second package doc, the first is in " + documented[0].path})
+		}
+		return found
+	}
+	f := documented[0]
+	want := "Package " + f.name()
+	if f.name() == "main" {
+		want = "Command " + path.Base(p.dir)
+	}
+	words := strings.Fields(f.tree.Doc.Text())
+	if len(words) < 3 || strings.Join(words[:2], " ") != want {
+		return []violation{{f.at(f.tree.Doc), fmt.Sprintf("package doc does not start with %q and a sentence", want)}}
+	}
+	return nil
+}
+
+func shortFiles(p pkg) (found []violation) {
+	for _, f := range p.files {
+		if f.lines > maxLines && !ast.IsGenerated(f.tree) {
+			found = append(found, violation{f.path, fmt.Sprintf("has %d lines, more than %d", f.lines, maxLines)})
+		}
+	}
+	return found
+}
+
+func namedForTopic(p pkg) []violation {
+	for _, element := range strings.Split(p.dir, "/") {
+		if slices.Contains(bucketNames, element) {
+			return []violation{{p.dir, "folder is called " + element}}
+		}
+	}
+	for _, f := range p.files {
+		if slices.Contains(bucketNames, f.name()) {
+			return []violation{{f.at(f.tree.Name), "package is called " + f.name()}}
+		}
+	}
+	return nil
+}
+
+func noInit(p pkg) (found []violation) {
+	if !within(p.dir, "internal") {
+		return nil
+	}
+	for _, f := range p.files {
+		for _, decl := range f.tree.Decls {
+			function, ok := decl.(*ast.FuncDecl)
+			if ok && function.Recv == nil && function.Name.Name == "init" {
+				found = append(found, violation{f.at(function), "declares func init"})
+			}
+		}
+	}
+	return found
+}
