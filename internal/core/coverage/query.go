@@ -1,0 +1,83 @@
+package coverage
+
+import (
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// All queries take segments that are sorted and disjoint.
+
+// Frontier is the first instant from the origin on that is not done. An instant under no segment is not done.
+func Frontier(origin time.Time, segs []Segment) time.Time {
+	t, _ := firstOpen(origin, segs, func(s Segment) time.Time {
+		if s.Done() {
+			return s.Window.To
+		}
+		return s.Window.From
+	})
+	return t
+}
+
+// FirstUnsettled is the first instant from the origin on that must still be read or read again; false if there is none
+// up to the end of what is known.
+func FirstUnsettled(origin time.Time, segs []Segment, lookback time.Duration) (time.Time, bool) {
+	t, open := firstOpen(origin, segs, func(s Segment) time.Time { return s.settledTo(lookback) })
+	if !open {
+		return time.Time{}, false
+	}
+	return t, true
+}
+
+// firstOpen walks up from the origin while segments follow without a gap and are closed to their end. It returns where
+// it stopped, and whether something known lies there or beyond.
+func firstOpen(origin time.Time, segs []Segment, closedTo func(Segment) time.Time) (time.Time, bool) {
+	t := origin
+	if origin.IsZero() {
+		return t, false
+	}
+	for _, s := range segs {
+		if !s.Window.To.After(t) {
+			continue
+		}
+		if s.Window.From.After(t) {
+			return t, true
+		}
+		t = later(t, closedTo(s))
+		if t.Before(s.Window.To) {
+			return t, true
+		}
+	}
+	return t, false
+}
+
+// Settled lists the settled stretches inside a window: what a plan may skip.
+func Settled(segs []Segment, within window.Window, lookback time.Duration) []window.Window {
+	var settled []window.Window
+	for _, s := range segs {
+		settled = append(settled, window.Window{From: s.Window.From, To: s.settledTo(lookback)})
+	}
+	return window.Within(within, settled)
+}
+
+// Gaps lists the stretches inside a window that are not done.
+func Gaps(segs []Segment, within window.Window) []window.Window {
+	var done []window.Window
+	for _, s := range segs {
+		if s.Done() {
+			done = append(done, s.Window)
+		}
+	}
+	return window.Subtract(within, done)
+}
+
+// Waiting lists the owed segments whose retry is not yet due.
+func Waiting(segs []Segment, now time.Time) []Segment {
+	var waiting []Segment
+	for _, s := range segs {
+		if !s.Done() && s.RetryAfter.After(now) {
+			waiting = append(waiting, s)
+		}
+	}
+	return waiting
+}

@@ -1,0 +1,101 @@
+package coverage
+
+import (
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Segment is a stretch of time whose instants share one history. A zero as-of means never.
+type Segment struct {
+	Window     window.Window `json:"window"`
+	Want       time.Time     `json:"want,omitzero"`
+	Have       time.Time     `json:"have,omitzero"`
+	Waived     time.Time     `json:"waived,omitzero"`
+	Fails      int           `json:"fails,omitzero"`      // failures since it was last read, while it is owed
+	RetryAfter time.Time     `json:"retryAfter,omitzero"` // not planned again before
+}
+
+// The wait after a failed window doubles from the base to the cap (D§5.7).
+const (
+	RetryBase = time.Minute
+	RetryCap  = 24 * time.Hour
+)
+
+// Backoff is the wait after the given number of failures in a row.
+func Backoff(fails int) time.Duration {
+	wait := RetryBase
+	for n := 1; n < fails && wait < RetryCap; n++ {
+		wait *= 2
+	}
+	return min(wait, RetryCap)
+}
+
+// Done reports whether the stretch was read or waived, and late enough for every plan that wants it.
+func (s Segment) Done() bool {
+	seen := s.seen()
+	return !seen.IsZero() && !seen.Before(s.Want)
+}
+
+// seen is the latest as-of at which the stretch was read or waived.
+func (s Segment) seen() time.Time { return later(s.Have, s.Waived) }
+
+// settledTo is the end of the settled prefix; the start of the segment if nothing of it is settled.
+func (s Segment) settledTo(lookback time.Duration) time.Time {
+	if !s.Done() {
+		return s.Window.From
+	}
+	_, open := s.Window.Split(s.seen().Add(-max(0, lookback)))
+	return open.From
+}
+
+func (s Segment) settled(lookback time.Duration) bool {
+	return s.settledTo(lookback).Equal(s.Window.To)
+}
+
+// over is the same history on another stretch.
+func (s Segment) over(w window.Window) Segment {
+	s.Window = w
+	return s
+}
+
+func (s Segment) sameHistory(o Segment) bool {
+	return s.Want.Equal(o.Want) && s.Have.Equal(o.Have) && s.Waived.Equal(o.Waived) &&
+		s.Fails == o.Fails && s.RetryAfter.Equal(o.RetryAfter)
+}
+
+// sameEvidence tells read from waived: a merge must not let one pass for the other.
+func (s Segment) sameEvidence(o Segment) bool {
+	return s.Have.IsZero() == o.Have.IsZero() && s.Waived.IsZero() == o.Waived.IsZero()
+}
+
+// merge joins neighbours of equal history, and done neighbours if the one whose as-ofs rise is settled as a whole. Why
+// that is safe: both sides are done before and after, so no instant changes its answer; a plan later than both reopens
+// both, as it would have apart; and a settled stretch needs no reading whatever its as-of, so a newer one hides nothing.
+// An un-done or never seen stretch takes part in no merge but that of equal history.
+func merge(a, b Segment, lookback time.Duration) (Segment, bool) {
+	if !a.Window.To.Equal(b.Window.From) {
+		return Segment{}, false
+	}
+	whole := window.Window{From: a.Window.From, To: b.Window.To}
+	if a.sameHistory(b) {
+		return a.over(whole), true
+	}
+	if !a.Done() || !b.Done() || !a.sameEvidence(b) {
+		return Segment{}, false
+	}
+	newest := Segment{Want: later(a.Want, b.Want), Have: later(a.Have, b.Have), Waived: later(a.Waived, b.Waived)}
+	for _, s := range []Segment{a, b} {
+		if !s.settled(lookback) && !s.sameHistory(newest) {
+			return Segment{}, false
+		}
+	}
+	return newest.over(whole), true
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,219 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// scan is the state of one pass over a body.
+type scan struct {
+	reader  *Reader
+	limits  Limits
+	lenient bool
+	page    Page
+	spare   []Value // values not yet given to an item
+}
+
+// target is where values go; only in an item may an ambiguous one be dropped.
+type target struct {
+	values []Value
+	inItem bool
+}
+
+// cursor walks src, a part of the body that starts at byte base.
+type cursor struct {
+	*scan
+	dec  *jsontext.Decoder
+	src  []byte
+	base int64
+}
+
+func (s *scan) cursor(src []byte, base int64) *cursor {
+	// A bytes.Buffer is what the decoder parses in place.
+	dec := jsontext.NewDecoder(bytes.NewBuffer(src),
+		jsontext.AllowDuplicateNames(s.lenient), jsontext.AllowInvalidUTF8(s.lenient))
+	return &cursor{scan: s, dec: dec, src: src, base: base}
+}
+
+// value reads the next value and everything the trie wants from it.
+func (c *cursor) value(n *node, t target) (raw []byte, err error) {
+	switch kind := c.dec.PeekKind(); {
+	case kind == '{' && n.names != nil:
+		raw, err = c.object(n, t)
+	case kind == '[' && n.items:
+		raw, err = c.items(n, t)
+	case kind == '[' && n.readsElements():
+		raw, err = c.array(n, t)
+	default:
+		raw, err = c.whole()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return raw, c.capture(n, raw, t)
+}
+
+// whole reads the next value without looking into it.
+func (c *cursor) whole() ([]byte, error) {
+	raw, err := c.dec.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	if deeperThan(raw, c.limits.MaxDepth-c.dec.StackDepth()) {
+		return nil, c.tooDeep()
+	}
+	return c.since(c.offset() - len(raw)), nil
+}
+
+func (c *cursor) object(n *node, t target) ([]byte, error) {
+	start, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	var seen []bool
+	if c.lenient {
+		seen = make([]bool, len(n.names))
+	}
+	for c.dec.PeekKind() != '}' {
+		name, err := c.dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		child := n.member(name)
+		switch {
+		case child == nil:
+			_, err = c.whole()
+		case c.lenient && seen[child.order]:
+			err = c.duplicate(child, string(name), t)
+		default:
+			_, err = c.value(child, t)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if c.lenient && child != nil {
+			seen[child.order] = true
+		}
+	}
+	return c.close(start)
+}
+
+// duplicate meets a second member of a name that lies on a path.
+func (c *cursor) duplicate(child *node, name string, t target) error {
+	if !t.inItem {
+		return c.refuse("duplicate name %s makes the values read from it ambiguous", name)
+	}
+	child.forget(t.values)
+	_, err := c.whole()
+	return err
+}
+
+func (c *cursor) array(n *node, t target) ([]byte, error) {
+	start, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	var last []span
+	for i := 0; c.dec.PeekKind() != ']'; i++ {
+		var raw []byte
+		if child := n.indexes[i]; child != nil {
+			raw, err = c.value(child, t)
+		} else {
+			raw, err = c.whole()
+		}
+		if err != nil {
+			return nil, err
+		}
+		last = keepLast(last, span{c.offset() - len(raw), c.offset()}, n.maxTail)
+	}
+	for back, child := range n.tails {
+		if back > len(last) {
+			continue
+		}
+		element := last[len(last)-back]
+		if err := c.again(c.src[element.start:element.end], c.base+int64(element.start), child, t); err != nil {
+			return nil, err
+		}
+	}
+	return c.close(start)
+}
+
+// again reads from an element that was already checked, now that its place from
+// the end is known.
+func (c *cursor) again(raw []byte, offset int64, n *node, t target) error {
+	sub := c.cursor(raw, offset)
+	if _, err := sub.value(n, t); err != nil {
+		return sub.failure(err)
+	}
+	return nil
+}
+
+func (c *cursor) open() (start int, err error) {
+	if _, err := c.dec.ReadToken(); err != nil {
+		return 0, err
+	}
+	if c.dec.StackDepth() > c.limits.MaxDepth {
+		return 0, c.tooDeep()
+	}
+	return c.offset() - 1, nil
+}
+
+func (c *cursor) close(start int) ([]byte, error) {
+	if _, err := c.dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	return c.since(start), nil
+}
+
+func (c *cursor) offset() int { return int(c.dec.InputOffset()) }
+
+// since returns the bytes from start to here; a caller's append cannot reach
+// the bytes behind them.
+func (c *cursor) since(start int) []byte {
+	end := c.offset()
+	return c.src[start:end:end]
+}
+
+func (c *cursor) atEnd() error {
+	offset := c.offset()
+	switch _, err := c.dec.ReadToken(); {
+	case errors.Is(err, io.EOF):
+		return nil
+	default:
+		return &SyntaxError{c.base + int64(offset), "more data after the end of the document"}
+	}
+}
+
+func (c *cursor) tooDeep() error {
+	return c.refuse("nested deeper than %d levels", c.limits.MaxDepth)
+}
+
+func (c *cursor) refuse(format string, args ...any) error {
+	return &SyntaxError{c.base + c.dec.InputOffset(), shorten(fmt.Sprintf(format, args...))}
+}
+
+// failure turns a decoder error into a *SyntaxError of the body.
+func (c *cursor) failure(err error) error {
+	if own, ok := errors.AsType[*SyntaxError](err); ok {
+		return own
+	}
+	return syntaxError(err, c.base, len(c.src))
+}
+
+type span struct{ start, end int }
+
+// keepLast appends to list but keeps only about the last n, so that an endless
+// array does not grow it.
+func keepLast(list []span, s span, n int) []span {
+	if n == 0 {
+		return nil
+	}
+	if len(list) >= 2*n {
+		list = append(list[:0], list[len(list)-n:]...)
+	}
+	return append(list, s)
+}

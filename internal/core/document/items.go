@@ -1,0 +1,124 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// items reads the items array and then the page values that lie inside it.
+func (c *cursor) items(n *node, t target) ([]byte, error) {
+	start, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	c.page.HasItems = true
+	for c.dec.PeekKind() != ']' {
+		if len(c.page.Items) == c.limits.MaxItems {
+			return nil, c.refuse("more than %d items", c.limits.MaxItems)
+		}
+		item, err := c.item()
+		if err != nil {
+			return nil, err
+		}
+		c.page.Items = append(c.page.Items, item)
+	}
+	if err := c.pageValuesInItems(n, t); err != nil {
+		return nil, err
+	}
+	return c.close(start)
+}
+
+func (c *cursor) item() (Item, error) {
+	item := Item{Values: c.newValues()}
+	raw, err := c.value(c.reader.item, target{values: item.Values, inItem: true})
+	if err != nil {
+		return Item{}, err
+	}
+	item.Raw = raw
+	item.Offset = c.base + int64(c.offset()-len(raw))
+	item.Err = c.check(item)
+	return item, nil
+}
+
+// check returns why the item is bad, or nil. Under the strict rules the decoder
+// has already looked.
+func (c *cursor) check(item Item) error {
+	if len(item.Raw) > c.limits.MaxItemBytes {
+		return &ItemError{item.Offset, fmt.Sprintf("%d bytes, more than %d", len(item.Raw), c.limits.MaxItemBytes)}
+	}
+	if !c.lenient {
+		return nil
+	}
+	if _, err := jsontext.NewDecoder(bytes.NewBuffer(item.Raw)).ReadValue(); err != nil {
+		bad := syntaxError(err, item.Offset, len(item.Raw))
+		return &ItemError{bad.Offset, bad.Reason}
+	}
+	return nil
+}
+
+// pageValuesInItems reads page paths such as the id of the last item.
+func (c *cursor) pageValuesInItems(n *node, t target) error {
+	read := func(index int, child *node) error {
+		if index < 0 || index >= len(c.page.Items) {
+			return nil
+		}
+		item := c.page.Items[index]
+		return c.again(item.Raw, item.Offset, child, t)
+	}
+	for index, child := range n.indexes {
+		if err := read(index, child); err != nil {
+			return err
+		}
+	}
+	for back, child := range n.tails {
+		if err := read(len(c.page.Items)-back, child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newValues cuts the values of one item from a block: one allocation for many
+// items.
+func (c *cursor) newValues() []Value {
+	n := c.reader.itemValues
+	if n == 0 {
+		return nil
+	}
+	if len(c.spare) < n {
+		c.spare = make([]Value, n*min(max(8, len(c.page.Items)), 256))
+	}
+	values := c.spare[:n:n]
+	c.spare = c.spare[n:]
+	return values
+}
+
+// capture stores raw in the slots of n and runs the queries that start here.
+func (c *cursor) capture(n *node, raw []byte, t target) error {
+	for _, slot := range n.slots {
+		t.values[slot] = Value{raw: raw}
+	}
+	if c.lenient && !t.inItem && len(n.slots) > 0 && raw[0] == '"' {
+		// A token with a replaced byte would fetch another page or none.
+		if _, ok := (Value{raw: raw}).Text(); !ok {
+			return c.refuse("a value that is read is not valid UTF-8")
+		}
+	}
+	if len(n.queries) == 0 {
+		return nil
+	}
+	tree, err := decodeTree(raw)
+	if err != nil && t.inItem {
+		return nil // the item is bad and says so
+	}
+	if err != nil {
+		bad := syntaxError(err, c.base+int64(c.offset()-len(raw)), len(raw))
+		return &SyntaxError{bad.Offset, "a value that is read is ambiguous: " + bad.Reason}
+	}
+	for _, query := range n.queries {
+		t.values[query.slot] = Value{picked: pick(query.path, tree)}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Shape says what to read from a page.
+type Shape struct {
+	Items Path   // the array of items, singular; zero for a page without items
+	Page  []Path // values relative to the root: total, next token …
+	Item  []Path // values relative to one item; "$" is the item itself
+}
+
+// Limits bound one page. Zero fields take the defaults.
+type Limits struct {
+	MaxDepth     int // nesting of arrays and objects, counted from the root
+	MaxItems     int
+	MaxItemBytes int // a larger item is bad, the page is not
+}
+
+// The defaults of Limits.
+const (
+	DefaultMaxDepth     = 100
+	DefaultMaxItems     = 100_000
+	DefaultMaxItemBytes = 64 << 20
+)
+
+func (l Limits) withDefaults() Limits {
+	if l.MaxDepth <= 0 {
+		l.MaxDepth = DefaultMaxDepth
+	}
+	if l.MaxItems <= 0 {
+		l.MaxItems = DefaultMaxItems
+	}
+	if l.MaxItemBytes <= 0 {
+		l.MaxItemBytes = DefaultMaxItemBytes
+	}
+	return l
+}
+
+// Reader reads pages of one Shape. It is safe for concurrent use.
+type Reader struct {
+	page       *node
+	item       *node
+	pageValues int
+	itemValues int
+}
+
+// Compile prepares a Reader for shape.
+func Compile(shape Shape) (*Reader, error) {
+	page, err := newTrie(shape.Page, "page")
+	if err != nil {
+		return nil, err
+	}
+	item, err := newTrie(shape.Item, "item")
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case shape.Items.IsZero() && len(shape.Item) > 0:
+		return nil, errors.New("compile shape: item paths without an items path")
+	case !shape.Items.IsZero() && !shape.Items.Singular():
+		return nil, fmt.Errorf("compile shape: items path %s must name one array; drop wildcards and filters", shape.Items)
+	case !shape.Items.IsZero():
+		page.end(shape.Items).items = true
+	}
+	return &Reader{page: page, item: item, pageValues: len(shape.Page), itemValues: len(shape.Item)}, nil
+}
+
+// Read reads the whole body or fails with a *SyntaxError; it never returns part
+// of a page. Items and values share memory with body, which must not change
+// while they are in use.
+//
+// Duplicate names and invalid UTF-8 make the item they stand in bad (Item.Err).
+// Outside the items they fail the page only where they touch a value that is
+// read, because choosing one of two next tokens would be a guess.
+func (r *Reader) Read(body []byte, lim Limits) (*Page, error) {
+	lim = lim.withDefaults()
+	page, err := r.read(body, lim, false)
+	if err == nil {
+		return page, nil
+	}
+	// Good pages are read once under the strict rules. Only a page that breaks
+	// them pays for the second look, which tells bad items from a bad page.
+	return r.read(body, lim, true)
+}
+
+func (r *Reader) read(body []byte, lim Limits, lenient bool) (*Page, error) {
+	s := &scan{reader: r, limits: lim, lenient: lenient}
+	s.page.Values = make([]Value, r.pageValues)
+	c := s.cursor(body, 0)
+	if _, err := c.value(r.page, target{values: s.page.Values}); err != nil {
+		return nil, c.failure(err)
+	}
+	if err := c.atEnd(); err != nil {
+		return nil, err
+	}
+	return &s.page, nil
+}

@@ -1,0 +1,136 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/theory/jsonpath"
+)
+
+// decodeTree decodes raw for the selecting library. Numbers stay text.
+// Duplicate names and invalid UTF-8 are errors.
+func decodeTree(raw []byte) (any, error) {
+	return decodeNext(jsontext.NewDecoder(bytes.NewBuffer(raw)))
+}
+
+func decodeNext(dec *jsontext.Decoder) (any, error) {
+	token, err := dec.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch token.Kind() {
+	case '{':
+		return decodeObject(dec)
+	case '[':
+		return decodeArray(dec)
+	case '"':
+		return token.String(), nil
+	case '0':
+		return json.Number(token.String()), nil
+	case 'n':
+		return nil, nil
+	default:
+		return token.Bool(), nil
+	}
+}
+
+func decodeObject(dec *jsontext.Decoder) (any, error) {
+	object := map[string]any{}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		key := name.String()
+		if object[key], err = decodeNext(dec); err != nil {
+			return nil, err
+		}
+	}
+	_, err := dec.ReadToken()
+	return object, err
+}
+
+func decodeArray(dec *jsontext.Decoder) (any, error) {
+	array := []any{}
+	for dec.PeekKind() != ']' {
+		element, err := decodeNext(dec)
+		if err != nil {
+			return nil, err
+		}
+		array = append(array, element)
+	}
+	_, err := dec.ReadToken()
+	return array, err
+}
+
+// selection is the outcome of a non-singular path; never empty.
+type selection struct{ nodes []any }
+
+// pick selects in a fixed order: array elements by index, members by name. The
+// library walks objects in random order, and a value that changes between two
+// reads of the same body would look like an update.
+func pick(path *jsonpath.Path, tree any) *selection {
+	located := path.SelectLocated(tree)
+	if len(located) == 0 {
+		return nil
+	}
+	located.Sort()
+	return &selection{slices.Collect(located.Nodes())}
+}
+
+func (s *selection) all() []Value {
+	values := make([]Value, len(s.nodes))
+	for i, node := range s.nodes {
+		values[i] = Value{raw: appendTree(nil, node)}
+	}
+	return values
+}
+
+func (s *selection) text() []byte { return appendTree(nil, s.nodes) }
+
+// appendTree writes a decoded tree back, members sorted.
+func appendTree(dst []byte, tree any) []byte {
+	switch tree := tree.(type) {
+	case nil:
+		return append(dst, "null"...)
+	case bool:
+		if tree {
+			return append(dst, "true"...)
+		}
+		return append(dst, "false"...)
+	case json.Number:
+		return append(dst, tree...)
+	case string:
+		return appendQuoted(dst, tree)
+	case []any:
+		dst = append(dst, '[')
+		for i, element := range tree {
+			dst = appendTree(appendComma(dst, i), element)
+		}
+		return append(dst, ']')
+	case map[string]any:
+		dst = append(dst, '{')
+		for i, name := range slices.Sorted(maps.Keys(tree)) {
+			dst = append(appendQuoted(appendComma(dst, i), name), ':')
+			dst = appendTree(dst, tree[name])
+		}
+		return append(dst, '}')
+	}
+	return dst
+}
+
+func appendComma(dst []byte, i int) []byte {
+	if i > 0 {
+		dst = append(dst, ',')
+	}
+	return dst
+}
+
+// appendQuoted cannot fail: decodeTree admits only valid UTF-8.
+func appendQuoted(dst []byte, text string) []byte {
+	dst, _ = jsontext.AppendQuote(dst, text)
+	return dst
+}

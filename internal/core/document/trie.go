@@ -1,0 +1,141 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/theory/jsonpath"
+	"github.com/theory/jsonpath/spec"
+)
+
+// node is one step of the compiled paths. It is never changed after Compile.
+type node struct {
+	names   map[string]*node
+	indexes map[int]*node // counted from the start
+	tails   map[int]*node // counted from the end: 1 is the last element
+	maxTail int
+	slots   []int // values that end here
+	queries []subQuery
+	items   bool // the array of items
+	order   int  // position among the parent's names
+}
+
+// subQuery is the part of a non-singular path after its singular prefix.
+type subQuery struct {
+	slot int
+	path *jsonpath.Path
+}
+
+// add puts a path into the trie so that its value lands in slot. A non-singular
+// path is followed as far as it is singular; only what hangs below that point
+// is decoded into a tree.
+func (n *node) add(path Path, slot int) {
+	segments := path.segments()
+	at := n
+	for i, segment := range segments {
+		next, ok := at.step(segment)
+		if !ok {
+			rest := jsonpath.New(spec.Query(true, segments[i:]...))
+			at.queries = append(at.queries, subQuery{slot, rest})
+			return
+		}
+		at = next
+	}
+	at.slots = append(at.slots, slot)
+}
+
+// end returns the node of a singular path.
+func (n *node) end(path Path) *node {
+	for _, segment := range path.segments() {
+		n, _ = n.step(segment)
+	}
+	return n
+}
+
+func (n *node) step(segment *spec.Segment) (*node, bool) {
+	if segment.IsDescendant() || len(segment.Selectors()) != 1 {
+		return nil, false
+	}
+	switch selector := segment.Selectors()[0].(type) {
+	case spec.Name:
+		return n.named(string(selector)), true
+	case spec.Index:
+		if selector < 0 {
+			n.maxTail = max(n.maxTail, -int(selector))
+			return childAt(&n.tails, -int(selector)), true
+		}
+		return childAt(&n.indexes, int(selector)), true
+	}
+	return nil, false
+}
+
+func (n *node) named(name string) *node {
+	if n.names == nil {
+		n.names = map[string]*node{}
+	}
+	child := n.names[name]
+	if child == nil {
+		child = &node{order: len(n.names)}
+		n.names[name] = child
+	}
+	return child
+}
+
+func childAt(children *map[int]*node, index int) *node {
+	if *children == nil {
+		*children = map[int]*node{}
+	}
+	child := (*children)[index]
+	if child == nil {
+		child = &node{}
+		(*children)[index] = child
+	}
+	return child
+}
+
+func (n *node) readsElements() bool { return n.indexes != nil || n.tails != nil }
+
+// member finds the child for a quoted name as it stands in the body. A name
+// that is not valid UTF-8 matches no path.
+func (n *node) member(quoted []byte) *node {
+	inner := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return n.names[string(inner)]
+	}
+	name, err := jsontext.AppendUnquote(nil, quoted)
+	if err != nil {
+		return nil
+	}
+	return n.names[string(name)]
+}
+
+// forget clears every value that is read at or below n.
+func (n *node) forget(values []Value) {
+	for _, slot := range n.slots {
+		values[slot] = Value{}
+	}
+	for _, query := range n.queries {
+		values[query.slot] = Value{}
+	}
+	for _, child := range n.names {
+		child.forget(values)
+	}
+	for _, child := range n.indexes {
+		child.forget(values)
+	}
+	for _, child := range n.tails {
+		child.forget(values)
+	}
+}
+
+func newTrie(paths []Path, what string) (*node, error) {
+	root := &node{}
+	for i, path := range paths {
+		if path.IsZero() {
+			return nil, fmt.Errorf("compile shape: %s path %d is empty", what, i)
+		}
+		root.add(path, i)
+	}
+	return root, nil
+}

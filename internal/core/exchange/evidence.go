@@ -1,0 +1,71 @@
+package exchange
+
+import (
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+)
+
+// Evidence is what a batch keeps of its exchange: enough to explain it, nothing
+// that could unlock anything.
+type Evidence struct {
+	Request  RequestDigest  `json:"request"`
+	Response ResponseDigest `json:"response"`
+	Attempts int            `json:"attempts"` // tries it took, the successful one included
+	WaitMS   int64          `json:"waitMs"`   // time spent waiting for the gate
+}
+
+// RequestDigest is a request without its secrets.
+type RequestDigest struct {
+	Method  string            `json:"method"`
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers,omitempty"`
+}
+
+// ResponseDigest is an answer without its body.
+type ResponseDigest struct {
+	Status  int               `json:"status"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Bytes   int               `json:"bytes"`
+	SHA256  string            `json:"sha256,omitempty"`
+	Sample  string            `json:"sample,omitempty"`
+	TookMS  int64             `json:"tookMs"`
+}
+
+// Headers worth keeping; everything else may carry cookies or tokens.
+var (
+	keptRequestHeaders  = []string{"Accept", "User-Agent", "X-Ingest-Correlation-Id"}
+	keptResponseHeaders = []string{
+		"Content-Type", "Content-Encoding", "Date", "Retry-After", "X-Rate-Limit-Limit", "X-Rate-Limit-Interval",
+		"X-Concurrency-Limit", "X-Api-Pool", "X-Ratelimit-Remaining", "X-Ratelimit-Limit",
+	}
+)
+
+const sampleBytes = 1024 // §14.9
+
+// DigestRequest describes a request as rendered, before credentials are added.
+func DigestRequest(r *Request) RequestDigest {
+	return RequestDigest{Method: r.Method, URL: r.URL.String(), Headers: keep(r.Header, keptRequestHeaders)}
+}
+
+// DigestResponse describes an answer.
+func DigestResponse(r *Response) ResponseDigest {
+	return ResponseDigest{
+		Status: r.Status, Headers: keep(r.Header, keptResponseHeaders), Bytes: len(r.Body),
+		SHA256: fingerprint.Bytes(r.Body), Sample: sample(r.Body), TookMS: r.Took.Milliseconds(),
+	}
+}
+
+func keep(h Header, names []string) map[string]string {
+	kept := map[string]string{}
+	for _, name := range names {
+		if value := h.Get(name); value != "" {
+			kept[name] = value
+		}
+	}
+	return kept
+}
+
+func sample(body []byte) string {
+	return strings.ToValidUTF8(string(body[:min(len(body), sampleBytes)]), "")
+}

@@ -1,0 +1,84 @@
+package fault
+
+import (
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/duration"
+)
+
+// RetryPolicy is the `retry` section of a source (§4.11).
+type RetryPolicy struct {
+	MaxAttempts   int               `json:"maxAttempts,omitempty" doc:"tries of one request, the first included (default 5)"`
+	InitialDelay  duration.Duration `json:"initialDelay,omitempty" doc:"wait before the second try (default PT0.1S)"`
+	MaxDelay      duration.Duration `json:"maxDelay,omitempty" doc:"longest wait between two tries (default PT30S)"`
+	Multiplier    float64           `json:"multiplier,omitempty" doc:"growth of the wait from try to try (default 2)"`
+	Jitter        float64           `json:"jitter,omitempty" doc:"random share of the wait, 0 to 1 (default 0.2)"`
+	RetryStatus   []int             `json:"retryStatus,omitempty" doc:"HTTP statuses worth another try (default 408, 429 and every 5xx)"`
+	GiveUpStatus  []int             `json:"giveUpStatus,omitempty" doc:"HTTP statuses never tried again, wins over retryStatus"`
+	RetryAfterCap duration.Duration `json:"retryAfterCap,omitempty" doc:"longest Retry-After we wait for inside one task (default PT2M); a longer one puts the task back into the queue"`
+	TaskAttempts  int               `json:"taskAttempts,omitempty" doc:"runs of one task before it is FAILED (default 5)"`
+}
+
+// WithDefaults fills what the source left open.
+func (p RetryPolicy) WithDefaults() RetryPolicy {
+	set := func(d *duration.Duration, std time.Duration) {
+		if *d == 0 {
+			*d = duration.Duration(std)
+		}
+	}
+	if p.MaxAttempts == 0 {
+		p.MaxAttempts = 5
+	}
+	if p.TaskAttempts == 0 {
+		p.TaskAttempts = 5
+	}
+	if p.Multiplier == 0 {
+		p.Multiplier = 2
+	}
+	if p.Jitter == 0 {
+		p.Jitter = 0.2
+	}
+	set(&p.InitialDelay, 100*time.Millisecond)
+	set(&p.MaxDelay, 30*time.Second)
+	set(&p.RetryAfterCap, 2*time.Minute)
+	return p
+}
+
+// Backoff is the wait before try n+1 after n failed tries (n from 1). random
+// is a number in [0,1) that spreads many workers over the jitter range.
+func (p RetryPolicy) Backoff(failed int, random float64) time.Duration {
+	wait := float64(p.InitialDelay.Std())
+	limit := float64(p.MaxDelay.Std())
+	for i := 1; i < failed && wait < limit; i++ {
+		wait *= p.Multiplier
+	}
+	wait = min(wait, limit)
+	return time.Duration(wait * (1 - p.Jitter + 2*p.Jitter*random))
+}
+
+// ClassifyStatus turns an HTTP status into a fault, or nil for success.
+func (p RetryPolicy) ClassifyStatus(status int) *Error {
+	var f *Error
+	switch {
+	case status >= 200 && status < 300:
+		return nil
+	case status == 429:
+		f = New(RateLimited, nil)
+		f.Unsent = true
+	case status == 401 || status == 403:
+		f = New(Unauthorized, nil)
+	case status >= 500, status == 408:
+		f = New(ServerError, nil)
+	default:
+		f = New(BadRequest, nil)
+	}
+	f.Status = status
+	if slices.Contains(p.RetryStatus, status) {
+		f.Level = Transient
+	}
+	if slices.Contains(p.GiveUpStatus, status) {
+		f.Level = Request
+	}
+	return f
+}

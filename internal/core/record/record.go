@@ -1,0 +1,179 @@
+// Package record decides which version of a record wins (D§5.13), what makes
+// an item unusable, and which identity its change events carry.
+//
+// Decide is pure because the store calls it inside the commit transaction. It
+// must never look at anything but the stored head and the incoming item.
+package record
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+)
+
+// MaxIDBytes is the longest provider id we store. Longer ids are rejected, not cut.
+const MaxIDBytes = 1024
+
+// State of a record.
+type State string
+
+// States.
+const (
+	Active State = "ACTIVE"
+	Gone   State = "GONE"
+)
+
+// Head is what is stored of a record's current version.
+type Head struct {
+	ProviderID    string
+	UpdatedAt     time.Time // zero: the source gave none
+	SourceVersion int64     // declared version; zero: none
+	ContentHash   [32]byte
+	FetchAt       time.Time
+	Version       int // our own counter, part of the event identity
+	BodyID        int64
+	State         State
+	MappingID     int64
+}
+
+// Incoming is one item as extracted from a page.
+type Incoming struct {
+	ProviderID    string
+	UpdatedAt     time.Time
+	SourceVersion int64
+	ContentHash   [32]byte
+	FetchAt       time.Time // store clock, taken before the request was sent
+	MappingID     int64
+	Gone          bool
+	Fields        []byte // mapped output fields, JSON
+	Payload       []byte // the item as the upstream sent it
+}
+
+// Key is the storage key of a provider id: the first 16 bytes of its SHA-256.
+// The id itself is stored beside it and compared, so a collision is detected.
+type Key [16]byte
+
+// KeyOf computes the key.
+func KeyOf(providerID string) Key {
+	sum := sha256.Sum256([]byte(providerID))
+	return Key(sum[:16])
+}
+
+// Action is what to do with an incoming item.
+type Action string
+
+// Actions. Touch is an unchanged record whose stamp moved: nothing is rewritten
+// or published, only the head's stamp follows.
+const (
+	Insert    Action = "INSERT"
+	Update    Action = "UPDATE"
+	Remove    Action = "REMOVE"
+	Unchanged Action = "UNCHANGED"
+	Touch     Action = "TOUCH"
+	Stale     Action = "STALE"
+)
+
+// Publishes reports whether the action leaves an outbox row (I9).
+func (a Action) Publishes() bool { return a == Insert || a == Update || a == Remove }
+
+// Decide compares an incoming item with the stored head; nil means not stored.
+func Decide(stored *Head, in Incoming) Action {
+	if stored == nil {
+		if in.Gone {
+			return Unchanged // nothing of ours to remove
+		}
+		return Insert
+	}
+	sameState := in.Gone == (stored.State == Gone)
+	if sameState && (in.Gone || in.ContentHash == stored.ContentHash) {
+		if in.UpdatedAt.After(stored.UpdatedAt) && !in.Gone {
+			return Touch
+		}
+		return Unchanged
+	}
+	if !newer(stored, in) {
+		return Stale // I3
+	}
+	if in.Gone {
+		return Remove
+	}
+	return Update
+}
+
+// newer orders two different contents: updatedAt, then the source's version,
+// then when we asked, then the mapping. A criterion one side lacks is skipped.
+func newer(stored *Head, in Incoming) bool {
+	if !stored.UpdatedAt.IsZero() && !in.UpdatedAt.IsZero() && !in.UpdatedAt.Equal(stored.UpdatedAt) {
+		return in.UpdatedAt.After(stored.UpdatedAt)
+	}
+	if stored.SourceVersion != 0 && in.SourceVersion != 0 && in.SourceVersion != stored.SourceVersion {
+		return in.SourceVersion > stored.SourceVersion
+	}
+	if !in.FetchAt.Equal(stored.FetchAt) {
+		return in.FetchAt.After(stored.FetchAt)
+	}
+	return in.MappingID > stored.MappingID
+}
+
+// Dedupe keeps one item per id of a page, the one that wins over the others,
+// in order of first appearance, and counts the rest.
+func Dedupe(items []Incoming) (kept []Incoming, duplicates int) {
+	at := make(map[string]int, len(items))
+	kept = items[:0:0]
+	for _, in := range items {
+		i, seen := at[in.ProviderID]
+		if !seen {
+			at[in.ProviderID] = len(kept)
+			kept = append(kept, in)
+			continue
+		}
+		duplicates++
+		if newer(headOf(kept[i]), in) {
+			kept[i] = in
+		}
+	}
+	return kept, duplicates
+}
+
+func headOf(in Incoming) *Head {
+	return &Head{UpdatedAt: in.UpdatedAt, SourceVersion: in.SourceVersion, FetchAt: in.FetchAt, MappingID: in.MappingID}
+}
+
+// EventKey identifies a change event for ever (I9): the business key alone would
+// let a broker swallow every later version.
+func EventKey(source, endpoint, providerID string, version int) string {
+	return fingerprint.Key(source, endpoint, providerID, fmt.Sprint(version))
+}
+
+// Reason says why an item was quarantined. The list is closed.
+type Reason string
+
+// Reasons.
+const (
+	MissingID     Reason = "MISSING_ID"
+	LongID        Reason = "ID_TOO_LONG"
+	BadID         Reason = "BAD_ID"
+	BadUpdatedAt  Reason = "BAD_UPDATED_AT"
+	MissingField  Reason = "MISSING_FIELD"
+	BadItem       Reason = "BAD_ITEM"
+	MappingFailed Reason = "MAPPING_FAILED"
+	IDCollision   Reason = "ID_COLLISION"
+)
+
+// Reject is an item that cannot be stored, with all that explains why (§11.8).
+type Reject struct {
+	Index      int    // position in the page
+	ProviderID string // if it could be read
+	Reason     Reason
+	Path       string // where in the item
+	Detail     string
+	Raw        []byte
+}
+
+// Key identifies the reject: the same item rejected for the same reason is the
+// same reject, however often it is fetched (I8).
+func (r Reject) Key() string {
+	return fingerprint.Key(string(r.Reason), r.Path, fingerprint.Bytes(r.Raw))
+}

@@ -1,0 +1,117 @@
+package slicing
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"pgregory.net/rapid"
+)
+
+func request(owed []window.Window, step time.Duration, precision query.Precision) Request {
+	return Request{
+		Owed: owed, Grid: query.DateFilter{Field: "x", Precision: precision}.WithDefaults().Cut,
+		Config: Config{Step: duration.Duration(step)}.WithDefaults(), PageSize: 100, Precision: string(precision), Paging: "TOKEN", Initial: "*",
+	}
+}
+
+func TestDaySlicesFallOnDays(t *testing.T) {
+	at := func(day, hour int) time.Time { return time.Date(2025, 3, day, hour, 0, 0, 0, time.UTC) }
+	got, err := Cut(request([]window.Window{{From: at(1, 13), To: at(4, 9)}}, 24*time.Hour, query.Day))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []window.Window{{From: at(1, 13), To: at(2, 0)}, {From: at(2, 0), To: at(3, 0)}, {From: at(3, 0), To: at(4, 0)}, {From: at(4, 0), To: at(4, 9)}}
+	if len(got) != len(want) {
+		t.Fatalf("got %d slices: %v", len(got), got)
+	}
+	for i := range want {
+		if got[i].Window != want[i] {
+			t.Errorf("slice %d: got %v, want %v", i, got[i].Window, want[i])
+		}
+	}
+}
+
+// I1: slices tile what is owed, whatever the step and the grid.
+func TestSlicesTile(t *testing.T) {
+	base := time.Date(2024, 2, 27, 0, 0, 0, 0, time.UTC)
+	rapid.Check(t, func(t *rapid.T) {
+		var owed []window.Window
+		at := base
+		for range rapid.IntRange(1, 4).Draw(t, "windows") {
+			from := at.Add(time.Duration(rapid.Int64Range(1, 100*3600*1e6).Draw(t, "gap")) * time.Microsecond)
+			at = from.Add(time.Duration(rapid.Int64Range(1, 200*3600*1e6).Draw(t, "length")) * time.Microsecond)
+			owed = append(owed, window.Window{From: from, To: at})
+		}
+		step := time.Duration(rapid.IntRange(1, 80).Draw(t, "hours")) * time.Hour
+		precision := rapid.SampledFrom([]query.Precision{query.Second, query.Minute, query.Day, query.Month}).Draw(t, "precision")
+		slices, err := Cut(request(owed, step, precision))
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := 0
+		for _, w := range owed {
+			from := w.From
+			for from.Before(w.To) {
+				if i == len(slices) || !slices[i].Window.From.Equal(from) || !slices[i].Window.To.After(from) {
+					t.Fatalf("gap or overlap at %v (slice %d)", from, i)
+				}
+				from = slices[i].Window.To
+				i++
+			}
+			if !from.Equal(w.To) {
+				t.Fatalf("slices end at %v, the window at %v", from, w.To)
+			}
+		}
+		if i != len(slices) {
+			t.Fatalf("%d slices too many", len(slices)-i)
+		}
+	})
+}
+
+func TestIdentity(t *testing.T) {
+	w := window.Window{From: time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2025, 3, 2, 0, 0, 0, 0, time.UTC)}
+	one := Signature("crossref", "works", "HARVEST", "h", w)
+	if one != Signature("crossref", "works", "HARVEST", "h", w) || one == Signature("crossref", "works", "BACKFILL", "h", w) {
+		t.Error("signature is not the identity of the slice")
+	}
+	if TaskKey("plan-1", one, nil) == TaskKey("plan-2", one, nil) {
+		t.Error("a later plan must be able to fetch the same window again")
+	}
+}
+
+func TestUnsupportedStrategiesAreRefused(t *testing.T) {
+	for _, s := range []Strategy{IDRange, CursorLandmark, VolumeBudget, Hybrid, "NONSENSE"} {
+		if err := (Config{Strategy: s}).Validate(); err == nil {
+			t.Errorf("%s accepted", s)
+		}
+	}
+}
+
+func TestSpecShape(t *testing.T) {
+	w := window.Window{From: time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2025, 3, 2, 0, 0, 0, 0, time.UTC)}
+	slices, err := Cut(request([]window.Window{w}, 24*time.Hour, query.Day))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(slices[0].Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shape map[string]map[string]any
+	var whole map[string]any
+	if err := json.Unmarshal(raw, &whole); err != nil {
+		t.Fatal(err)
+	}
+	_ = json.Unmarshal(raw, &shape)
+	if whole["strategy"] != "TIME" {
+		t.Errorf("spec: %s", raw)
+	}
+	got, _ := whole["window"].(map[string]any)
+	if got["from"] != "2025-03-01T00:00:00Z" || got["to"] != "2025-03-02T00:00:00Z" || got["timezone"] != "UTC" || got["precision"] != "DAY" {
+		t.Errorf("window: %s", raw)
+	}
+}

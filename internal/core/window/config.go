@@ -1,0 +1,127 @@
+package window
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/duration"
+)
+
+// Mode says whether window ends may lie anywhere or only on calendar boundaries.
+type Mode string
+
+const (
+	Sliding  Mode = "SLIDING"
+	Calendar Mode = "CALENDAR"
+)
+
+// Config is what an operator declares about the windows of a source. A zero field takes the platform default.
+type Config struct {
+	Mode      Mode               `json:"mode,omitzero"`
+	Size      duration.Duration  `json:"size,omitzero"`      // one window: how far back a first harvest goes
+	Align     Unit               `json:"align,omitzero"`     // boundaries of a CALENDAR window
+	Lookback  duration.Duration  `json:"lookback,omitzero"`  // how late an item may appear behind its stamp
+	SafetyLag *duration.Duration `json:"safetyLag,omitzero"` // nil is the default, zero is no lag
+	Earliest  string             `json:"earliest,omitzero"`  // RFC 3339 or date: the source has nothing before it
+	MaxWindow duration.Duration  `json:"maxWindow,omitzero"` // widest single slice
+	MinWindow duration.Duration  `json:"minWindow,omitzero"` // narrowest single slice
+}
+
+// Platform defaults. The lag is that of §4.4.3 (D§5.6).
+const (
+	DefaultSize      = duration.Day
+	DefaultSafetyLag = duration.Duration(10 * time.Minute)
+	DefaultMaxWindow = 30 * duration.Day
+	DefaultMinWindow = duration.Duration(time.Minute)
+	DefaultAlign     = Hour
+)
+
+// WithDefaults fills what is not set. A lone slice bound pulls the other one along, so a default cannot contradict it.
+func (c Config) WithDefaults() Config {
+	if c.Mode == "" {
+		c.Mode = Sliding
+	}
+	if c.Size == 0 {
+		c.Size = DefaultSize
+	}
+	if c.Mode == Calendar && c.Align == "" {
+		c.Align = DefaultAlign
+	}
+	if c.SafetyLag == nil {
+		lag := DefaultSafetyLag
+		c.SafetyLag = &lag
+	}
+	if c.MaxWindow == 0 {
+		c.MaxWindow = max(DefaultMaxWindow, c.MinWindow)
+	}
+	if c.MinWindow == 0 {
+		c.MinWindow = min(DefaultMinWindow, c.MaxWindow)
+	}
+	return c
+}
+
+// Validate checks a configuration after defaults and reports every fault, each with its field.
+func (c Config) Validate() error {
+	c = c.WithDefaults()
+	faults := []error{c.checkCodes(), c.checkLengths(), c.checkAlign()}
+	if _, err := c.earliest(); err != nil {
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...)
+}
+
+func (c Config) checkCodes() error {
+	if c.Mode != Sliding && c.Mode != Calendar {
+		return fmt.Errorf("mode %q: expected SLIDING or CALENDAR", c.Mode)
+	}
+	if c.Align == "" {
+		return nil
+	}
+	if _, err := ParseUnit(string(c.Align)); err != nil {
+		return fmt.Errorf("align: %w", err)
+	}
+	return nil
+}
+
+func (c Config) checkLengths() error {
+	fields := []struct {
+		name  string
+		value duration.Duration
+	}{{"size", c.Size}, {"lookback", c.Lookback}, {"safetyLag", *c.SafetyLag}, {"maxWindow", c.MaxWindow}, {"minWindow", c.MinWindow}}
+	for _, f := range fields {
+		if f.value < 0 {
+			return fmt.Errorf("%s %s: cannot be negative", f.name, f.value)
+		}
+	}
+	if c.MaxWindow < c.MinWindow {
+		return fmt.Errorf("maxWindow %s: is less than minWindow %s", c.MaxWindow, c.MinWindow)
+	}
+	return nil
+}
+
+// checkAlign refuses hour windows on day boundaries (§4.4.3): rounding down would make nearly every window empty.
+func (c Config) checkAlign() error {
+	if c.Mode != Calendar {
+		return nil
+	}
+	if c.Size.Std() < c.Align.shortest() {
+		return fmt.Errorf("size %s: is shorter than the %s it is aligned to", c.Size, c.Align)
+	}
+	if c.MaxWindow.Std() < c.Align.shortest() {
+		return fmt.Errorf("maxWindow %s: is shorter than the %s it is aligned to", c.MaxWindow, c.Align)
+	}
+	return nil
+}
+
+// earliest is nil when none is declared.
+func (c Config) earliest() (*time.Time, error) {
+	if c.Earliest == "" {
+		return nil, nil
+	}
+	t, err := ParseInstant(c.Earliest)
+	if err != nil {
+		return nil, fmt.Errorf("earliest: %w", err)
+	}
+	return &t, nil
+}

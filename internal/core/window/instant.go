@@ -1,0 +1,57 @@
+package window
+
+import (
+	"fmt"
+	"time"
+)
+
+// Every column must hold these years on every database (D§5.21).
+const (
+	minYear = 1000
+	maxYear = 9999
+)
+
+// Instant is t as the whole system stores it: UTC, cut to the microsecond. Databases round or cut on their own
+// otherwise, and a stamp rounded up can fall into the next day (D§5.21).
+func Instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// CheckInstant refuses a time outside the years 1000 to 9999.
+func CheckInstant(t time.Time) error {
+	if y := t.UTC().Year(); y < minYear || y > maxYear {
+		return fmt.Errorf("instant %s: the year must be between %d and %d", Text(t), minYear, maxYear)
+	}
+	return nil
+}
+
+// ParseInstant reads RFC 3339 or a date, which is the start of that day in UTC.
+func ParseInstant(text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		t, err = time.Parse(time.DateOnly, text)
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("instant %q: expected RFC 3339 such as 2025-03-01T00:00:00Z or a date such as 2025-03-01", text)
+	}
+	t = Instant(t)
+	if err := CheckInstant(t); err != nil {
+		return time.Time{}, err
+	}
+	return t, nil
+}
+
+// Text is RFC 3339 in UTC with only as many fraction digits as needed, six at most.
+func Text(t time.Time) string { return Instant(t).Format(time.RFC3339Nano) }
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
