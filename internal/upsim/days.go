@@ -1,0 +1,124 @@
+package upsim
+
+import (
+	"cmp"
+	"slices"
+)
+
+func byStamp(a, b item) int {
+	if c := cmp.Compare(a.indexed, b.indexed); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.seq, b.seq)
+}
+
+// put and cut replace the slice of a day instead of changing it: walks that
+// began earlier keep reading the old one, which makes a snapshot free. The
+// caller holds the write lock.
+func (d *Dataset) put(it item) {
+	day := dayOf(it.indexed)
+	old, known := d.days[day]
+	at, _ := slices.BinarySearchFunc(old, it, byStamp)
+	fresh := make([]item, 0, len(old)+1)
+	fresh = append(append(append(fresh, old[:at]...), it), old[at:]...)
+	d.days[day] = fresh
+	if !known {
+		at, _ := slices.BinarySearch(d.keys, day)
+		d.keys = slices.Insert(d.keys, at, day)
+	}
+	d.stamps[it.seq] = it.indexed
+	d.size++
+}
+
+func (d *Dataset) cut(it item) {
+	day := dayOf(it.indexed)
+	old := d.days[day]
+	at, _ := slices.BinarySearchFunc(old, it, byStamp)
+	fresh := make([]item, 0, len(old)-1)
+	d.days[day] = append(append(fresh, old[:at]...), old[at+1:]...)
+	d.stamps[it.seq] = gone
+	d.size--
+}
+
+// find looks a work up by its number. The caller holds a lock.
+func (d *Dataset) find(seq uint32) (item, bool) {
+	if int(seq) >= len(d.stamps) || d.stamps[seq] == gone {
+		return item{}, false
+	}
+	key := item{indexed: d.stamps[seq], seq: seq}
+	day := d.days[dayOf(key.indexed)]
+	at, ok := slices.BinarySearchFunc(day, key, byStamp)
+	if !ok {
+		return item{}, false
+	}
+	return day[at], true
+}
+
+type ordering int
+
+const (
+	byScore ordering = iota // arbitrary but fixed
+	byIndexedAsc
+	byIndexedDesc
+)
+
+// view is a frozen selection of works in one order.
+type view struct {
+	days   [][]item
+	starts []int // position of the first work of each day
+	total  int
+	order  ordering
+}
+
+// snapshot freezes the works of the days from first to last, both included.
+func (d *Dataset) snapshot(first, last int64, order ordering) view {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	v := view{order: order}
+	at, _ := slices.BinarySearch(d.keys, first)
+	for _, day := range d.keys[at:] {
+		if day > last {
+			break
+		}
+		if works := d.days[day]; len(works) > 0 {
+			v.days = append(v.days, works)
+			v.starts = append(v.starts, v.total)
+			v.total += len(works)
+		}
+	}
+	return v
+}
+
+// at gives the i-th work of the view.
+func (v view) at(i int) item {
+	if v.order == byIndexedDesc {
+		i = v.total - 1 - i
+	}
+	day, found := slices.BinarySearch(v.starts, i)
+	if !found {
+		day--
+	}
+	works := v.days[day]
+	i -= v.starts[day]
+	if v.order == byScore {
+		i = (i*stride(len(works)) + len(works)/2) % len(works)
+	}
+	return works[i]
+}
+
+// stride gives a step that visits every place of a day once: it has no common
+// factor with n, and it is far from 1, so that neighbours in time are apart.
+func stride(n int) int {
+	step := n*5/8 + 1
+	for gcd(step, n) != 1 {
+		step++
+	}
+	return step
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

@@ -1,0 +1,104 @@
+package upsim
+
+import (
+	"iter"
+	"time"
+)
+
+// How a work is broken when it is served; Sound when it is not.
+const (
+	Sound     = ""
+	MissingID = "missing-id"
+	BadDate   = "bad-date"
+)
+
+// Truth is one work as it is in the set now.
+type Truth struct {
+	DOI     string    // also of a work that is served without it
+	Indexed time.Time // UTC, whole seconds; also of a work whose stamp is served broken
+	Version int       // 1, and one more with each content change
+	Bad     string    // Sound, MissingID or BadDate; if not Sound it must be quarantined
+	JSON    []byte    // byte for byte as it is served
+}
+
+// Len is the number of works in the set.
+func (d *Dataset) Len() int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.size
+}
+
+// Truth gives all works, oldest stamp first. It renders every one of them; for
+// large sets range over Heads or All.
+func (d *Dataset) Truth() []Truth {
+	all := make([]Truth, 0, d.Len())
+	for t := range d.All() {
+		all = append(all, t)
+	}
+	return all
+}
+
+// All walks a snapshot of the works, oldest stamp first, one at a time.
+func (d *Dataset) All() iter.Seq[Truth] {
+	return func(yield func(Truth) bool) {
+		for it := range d.items() {
+			if !yield(d.truth(it)) {
+				return
+			}
+		}
+	}
+}
+
+// Heads is All without the JSON, which makes it cheap.
+func (d *Dataset) Heads() iter.Seq[Truth] {
+	return func(yield func(Truth) bool) {
+		for it := range d.items() {
+			if !yield(d.head(it)) {
+				return
+			}
+		}
+	}
+}
+
+// Lookup finds one work by its DOI, whatever the case.
+func (d *Dataset) Lookup(doi string) (Truth, bool) {
+	it, ok := d.lookup(doi)
+	if !ok {
+		return Truth{}, false
+	}
+	return d.truth(it), true
+}
+
+func (d *Dataset) lookup(doi string) (item, bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.byDOI(doi)
+}
+
+func (d *Dataset) items() iter.Seq[item] {
+	return func(yield func(item) bool) {
+		v := d.snapshot(anyDayFrom, anyDayTo, byIndexedAsc)
+		for _, day := range v.days {
+			for _, it := range day {
+				if !yield(it) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (d *Dataset) head(it item) Truth {
+	return Truth{
+		DOI:     d.name(it.seq),
+		Indexed: time.Unix(it.indexed, 0).UTC(),
+		Version: int(it.rev) + 1,
+		Bad:     d.defect(it.seq),
+	}
+}
+
+func (d *Dataset) truth(it item) Truth {
+	t := d.head(it)
+	t.JSON = d.appendWork(nil, it, t.Bad)
+	return t
+}
