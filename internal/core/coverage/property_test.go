@@ -220,6 +220,18 @@ func TestTouchedSegmentsAreEnough(t *testing.T) {
 	})
 }
 
+// A merge must not run on into a segment the store did not read: here [10,20) rises to the history of [20,99).
+func TestMergingStopsAtUntouchedSegments(t *testing.T) {
+	touched := coverage.Segment{Window: span(10, 20), Have: tick(30)}
+	untouched := coverage.Segment{Window: span(20, 99), Have: tick(100)}
+	e := succeeded(100, span(5, 10), span(200, 210))
+	part := coverage.Apply([]coverage.Segment{touched}, e, ticks(5))
+	whole := coverage.Apply([]coverage.Segment{touched, untouched}, e, ticks(5))
+	if want := slices.Insert(part, 1, untouched); !reflect.DeepEqual(whole, want) || len(whole) != 3 {
+		t.Errorf("whole %s, want %s", show(coverage.State{Segments: whole}), show(coverage.State{Segments: want}))
+	}
+}
+
 func TestStateLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := drawEvents(t, append(ordinary(), coverage.Manual), 1, 3*minutes)

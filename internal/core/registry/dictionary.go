@@ -1,0 +1,87 @@
+package registry
+
+import (
+	"slices"
+	"strings"
+)
+
+// DictType is a list of codes. Codes of the specification are canonical; those
+// of the earlier schemas are aliases (D§5.17).
+type DictType struct {
+	Code   string
+	Name   string
+	Custom bool // users may add items
+	Items  []DictItem
+}
+
+// DictItem is one code. Its order in the list is its display order.
+type DictItem struct {
+	Code    string
+	Default bool
+	Aliases []DictAlias
+}
+
+// DictAlias is an older code of an item and where it was used.
+type DictAlias struct {
+	System string
+	Code   string
+}
+
+// Name is the display name of an item.
+func (i DictItem) Name() string {
+	words := strings.ToLower(strings.ReplaceAll(i.Code, "_", " "))
+	return strings.ToUpper(words[:1]) + words[1:]
+}
+
+// Find gives the item of a code or of one of its aliases. An alias that meant
+// different things in different systems names the first.
+func (t DictType) Find(code string) (DictItem, bool) {
+	for _, item := range t.Items {
+		if item.Code == code {
+			return item, true
+		}
+	}
+	for _, item := range t.Items {
+		if slices.ContainsFunc(item.Aliases, func(a DictAlias) bool { return a.Code == code }) {
+			return item, true
+		}
+	}
+	return DictItem{}, false
+}
+
+// Dictionary lists every list of codes.
+func Dictionary() []DictType {
+	return slices.Concat(registryTypes(), expressionTypes(), sectionTypes(), ingestTypes())
+}
+
+const (
+	legacy1 = "legacy_v1" // the schema the specification was written against
+	legacy2 = "legacy_v2" // the one after it
+)
+
+func closed(code, name, items string) DictType { return dictType(code, name, items, false) }
+
+func custom(code, name, items string) DictType { return dictType(code, name, items, true) }
+
+// dictType reads items separated by blanks; a star marks the default.
+func dictType(code, name, items string, custom bool) DictType {
+	t := DictType{Code: code, Name: name, Custom: custom}
+	for _, word := range strings.Fields(items) {
+		item, isDefault := strings.CutSuffix(word, "*")
+		t.Items = append(t.Items, DictItem{Code: item, Default: isDefault})
+	}
+	return t
+}
+
+// alias adds older codes, written OLD=ITEM.
+func (t DictType) alias(system, pairs string) DictType {
+	for _, pair := range strings.Fields(pairs) {
+		old, target, _ := strings.Cut(pair, "=")
+		for i := range t.Items {
+			if t.Items[i].Code == target {
+				t.Items[i].Aliases = append(t.Items[i].Aliases, DictAlias{system, old})
+			}
+		}
+	}
+	return t
+}

@@ -1,0 +1,78 @@
+package registry
+
+// Lists of the configuration tables.
+func registryTypes() []DictType {
+	return []DictType{
+		closed("scope", "Scope of a setting", "SOURCE* TASK"),
+		closed("http_method", "HTTP method", "GET* POST PUT PATCH DELETE HEAD OPTIONS"),
+		custom("endpoint_usage", "What an endpoint is for", "SEARCH* DETAIL METRICS BATCH AUTH HEALTH").
+			alias(legacy1, "FETCH=DETAIL"),
+		custom("pagination_mode", "How an upstream pages", "OFFSET PAGE TOKEN* URL TIME").
+			alias(legacy1, "PAGE_NUMBER=PAGE CURSOR=TOKEN SCROLL=TOKEN"),
+		custom("window_mode", "Window mode", "SLIDING* CALENDAR"),
+		custom("time_unit", "Unit of time", "SECOND MINUTE HOUR DAY*"),
+		custom("offset_type", "What an increment follows", "DATE* ID COMPOSITE"),
+		custom("bucket_granularity_scope", "What a rate limit counts", "GLOBAL* PER_KEY PER_ENDPOINT PER_IP PER_TASK").
+			alias(legacy1, "CREDENTIAL=PER_KEY ENDPOINT=PER_ENDPOINT IP=PER_IP TASK=PER_TASK"),
+		custom("retry_after_policy", "Treatment of Retry-After", "IGNORE RESPECT* CLAMP").
+			alias(legacy1, "NONE=IGNORE RESPECT_HEADER=RESPECT FIXED=CLAMP EXP_BACKOFF=CLAMP"),
+		custom("backoff_policy_type", "Back-off", "FIXED* EXP EXP_JITTER DECOR_JITTER"),
+		custom("backpressure_strategy", "Back-pressure", "BLOCK* DROP YIELD"),
+		custom("payload_compress_strategy", "Compression of payloads", "NONE* GZIP"),
+		custom("inbound_location", "Where a credential travels", "HEADER* QUERY BODY"),
+		closed("lifecycle_status", "Life cycle of a setting", "DRAFT ACTIVE* DEPRECATED RETIRED").
+			alias(legacy1, "PUBLISHED=ACTIVE"),
+		custom("param_merge_strategy", "Merging of parameters", "OVERRIDE* UNION REMOVE_NULLS"),
+		closed("oauth_grant_type", "OAuth grant", "CLIENT_CREDENTIALS* PASSWORD AUTHORIZATION_CODE REFRESH_TOKEN JWT_BEARER"),
+	}
+}
+
+// Lists of the expression tables.
+func expressionTypes() []DictType {
+	return []DictType{
+		closed("reg_data_type", "Type of a query field", "DATE DATETIME NUMBER TEXT KEYWORD BOOLEAN TOKEN*"),
+		closed("reg_cardinality", "Values of a query field", "SINGLE* MULTI"),
+		closed("reg_operation", "Kind of request", "SEARCH* DETAIL LOOKUP"),
+		closed("reg_expr_op", "Operator of a condition", "TERM* IN RANGE EXISTS TOKEN"),
+		closed("reg_range_kind", "Kind of a range", "NONE* DATE DATETIME NUMBER"),
+		closed("reg_match_type", "Matching of a term", "PHRASE* EXACT ANY"),
+		closed("reg_emit_type", "What a rule yields", "QUERY* PARAMS"),
+		custom("reg_transform", "Transform of a parameter value",
+			"IDENTITY* TO_EXCLUSIVE_MINUS_1D PUBMED_DATETYPE LIST_JOIN FILTER_JOIN"),
+	}
+}
+
+// Lists the earlier schemas had no type for, but source files need.
+func sectionTypes() []DictType {
+	return []DictType{
+		closed("calendar_align", "Boundaries of a calendar window", "MINUTE HOUR* DAY WEEK MONTH"),
+		closed("date_precision", "Finest instant of a date filter", "SECOND MINUTE DAY* MONTH"),
+		closed("bound", "Is the end of a range part of it", "INCLUSIVE* EXCLUSIVE"),
+		closed("id_case", "Case of identifiers", "KEEP* LOWER"),
+	}
+}
+
+// Lists of the ingest tables (D§5.3). States that have no counterpart of the
+// same meaning are aliases of the state a task would be in today.
+func ingestTypes() []DictType {
+	return []DictType{
+		closed("ing_scheduler", "Who schedules", "INTERNAL* XXL QUARTZ SPRING"),
+		closed("ing_trigger_type", "Who asked for a plan", "SCHEDULE* MANUAL API RETRY"),
+		closed("ing_operation", "What a plan is for", "HARVEST* BACKFILL UPDATE METRICS"),
+		closed("ing_slice_strategy", "How a window is cut", "TIME* ID_RANGE CURSOR_LANDMARK VOLUME_BUDGET HYBRID").
+			alias(legacy2, "DATE=TIME SINGLE=TIME"),
+		closed("ing_plan_status", "State of a plan", "DRAFT* SLICING READY PARTIAL FAILED CANCELLED COMPLETED").
+			alias(legacy1, "ABORTED=CANCELLED").alias(legacy2, "ARCHIVED=COMPLETED"),
+		closed("ing_slice_status", "State of a slice", "PENDING* READY SUCCEEDED FAILED PARTIAL CANCELLED").
+			alias(legacy1, "DISPATCHED=READY EXECUTING=READY").alias(legacy2, "ASSIGNED=READY FINISHED=SUCCEEDED"),
+		closed("ing_task_status", "State of a task",
+			"SCHEDULED QUEUED* DISPATCHED EXECUTING SUCCEEDED FAILED PARTIAL CANCELLED").
+			alias(legacy1, "RUNNING=EXECUTING").alias(legacy2, "PENDING=SCHEDULED RUNNING=EXECUTING"),
+		closed("ing_task_run_status", "State of a run", "PLANNED* RUNNING SUCCEEDED FAILED PARTIAL CANCELLED").
+			alias(legacy2, "PENDING=PLANNED"),
+		closed("ing_batch_status", "State of a batch", "RUNNING* SUCCEEDED FAILED SKIPPED"),
+		closed("ing_namespace_scope", "Namespace of a cursor", "GLOBAL EXPR* CUSTOM"),
+		closed("ing_cursor_type", "What a cursor holds", "TIME* ID TOKEN"),
+		closed("ing_cursor_direction", "Direction of a cursor event", "FORWARD* BACKFILL"),
+	}
+}

@@ -1,0 +1,114 @@
+package registry
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// Leaf is one value with its home. Lists are leaves: a list replaces a list.
+type Leaf struct {
+	Path  Path
+	Value any // of the Go type of its field, without pointer
+	Level Level
+	At    Position
+	home  string // full path in the source; Path may start at a section
+}
+
+// leafSet holds leaves by the text of their path.
+type leafSet map[string]Leaf
+
+func (s leafSet) add(l Leaf) { s[l.Path.String()] = l }
+
+func (s leafSet) sorted() []Leaf {
+	out := make([]Leaf, 0, len(s))
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		out = append(out, s[key])
+	}
+	return out
+}
+
+// flatten lists what is set in v. A zero scalar counts as unset, except where
+// its presence shows: behind a pointer or as the value of a map key.
+func flatten(s *shape, v reflect.Value, path Path, out leafSet) {
+	present := false
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return
+		}
+		v, present = v.Elem(), true
+	}
+	switch s.kind {
+	case object:
+		for _, f := range s.fields {
+			flatten(f.shape, v.FieldByIndex(f.index), path.with(f.name), out)
+		}
+	case mapping:
+		for _, key := range v.MapKeys() {
+			below := path.with(key.String())
+			if value := v.MapIndex(key); s.elem.kind == scalar {
+				out.add(Leaf{Path: below, Value: value.Interface()})
+			} else {
+				flatten(s.elem, value, below, out)
+			}
+		}
+	case list:
+		if !v.IsNil() {
+			out.add(Leaf{Path: path, Value: v.Interface()})
+		}
+	default:
+		if present || !v.IsZero() {
+			out.add(Leaf{Path: path, Value: v.Interface()})
+		}
+	}
+}
+
+// assemble is the inverse of flatten: it writes leaves into v, which is zero.
+// Containers without leaves stay nil.
+func assemble(s *shape, v reflect.Value, leaves []Leaf, depth int) {
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(s.typ))
+		v = v.Elem()
+	}
+	below := map[string][]Leaf{}
+	for _, l := range leaves {
+		if depth == len(l.Path) {
+			v.Set(reflect.ValueOf(l.Value))
+			return
+		}
+		below[l.Path[depth]] = append(below[l.Path[depth]], l)
+	}
+	if s.kind == mapping {
+		v.Set(reflect.MakeMap(s.typ))
+	}
+	for key, part := range below {
+		if s.kind == mapping {
+			value := reflect.New(s.elem.typ).Elem()
+			assemble(s.elem, value, part, depth+1)
+			v.SetMapIndex(reflect.ValueOf(key), value)
+			continue
+		}
+		if f, ok := s.field(key); ok {
+			assemble(f.shape, v.FieldByIndex(f.index), part, depth+1)
+		}
+	}
+}
+
+// holds reports whether every container on the way to path exists in v.
+func holds(s *shape, v reflect.Value, path Path) bool {
+	if len(path) <= 1 {
+		return true
+	}
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return false
+		}
+		v = v.Elem()
+	}
+	if s.kind == mapping {
+		value := v.MapIndex(reflect.ValueOf(path[0]))
+		return value.IsValid() && holds(s.elem, value, path[1:])
+	}
+	f, ok := s.field(path[0])
+	return ok && holds(f.shape, v.FieldByIndex(f.index), path[1:])
+}

@@ -1,0 +1,77 @@
+package registry
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+)
+
+// Level is where a value may be declared, weakest first (D§5.18).
+type Level int
+
+// The levels. A file writes three of them: at the top, at an endpoint and below
+// its operations. The platform's are what the sections' WithDefaults fill in.
+const (
+	LevelPlatform Level = iota
+	LevelProvenance
+	LevelEndpoint
+	LevelSection
+	LevelOperation
+	LevelOverride
+)
+
+func (l Level) String() string {
+	return [...]string{"platform default", "provenance", "endpoint", "section", "operation", "override"}[l]
+}
+
+// Layer is what one level says, with paths that start at a section.
+type Layer struct {
+	Level  Level
+	Leaves []Leaf
+}
+
+// Merged is the outcome of a merge: one winner per path.
+type Merged struct{ leaves leafSet }
+
+// Merge lays layers over one another field by field: the stronger level wins,
+// within a level the later layer. Maps merge key by key, lists are replaced.
+func Merge(layers ...Layer) Merged {
+	layers = slices.Clone(layers)
+	slices.SortStableFunc(layers, func(a, b Layer) int { return cmp.Compare(a.Level, b.Level) })
+	out := Merged{leafSet{}}
+	for _, layer := range layers {
+		for _, l := range layer.Leaves {
+			l.Level = layer.Level
+			out.leaves.add(l)
+		}
+	}
+	return out
+}
+
+// Leaves lists the winners by path.
+func (m Merged) Leaves() []Leaf { return m.leaves.sorted() }
+
+// Sections gives the merged values their types. Sections nobody mentions are nil.
+func (m Merged) Sections() Sections {
+	var out Sections
+	assemble(sectionsShape(), reflect.ValueOf(&out).Elem(), m.leaves.sorted(), 0)
+	return out
+}
+
+// Origin says which level decided and where, for example
+// "endpoint (crossref.yaml:14:9)", or "" if no layer holds the path.
+func (m Merged) Origin(path string) string {
+	if l, ok := m.leaves[path]; ok {
+		return l.origin()
+	}
+	return ""
+}
+
+func (l Leaf) origin() string {
+	if l.At.File == "" || l.Level == LevelOverride {
+		return l.Level.String()
+	}
+	return l.Level.String() + " (" + l.At.String() + ")"
+}
+
+func sectionsShape() *shape { return shapeOf(reflect.TypeFor[Sections](), nil) }

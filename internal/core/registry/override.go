@@ -1,0 +1,106 @@
+package registry
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Override is one value set for a single run (--set path=value).
+type Override struct {
+	Path  Path
+	Value any
+	Text  string // as given
+}
+
+// ParseOverride reads path=value. The path starts at a section, as in
+// http.timeout=PT5S; the value is read by the type of the path. A list is
+// written as YAML: retry.retryStatus=[429, 503].
+func ParseOverride(text string) (Override, error) {
+	at := Position{File: "override " + text}
+	path, value, err := parsePath(text, "=")
+	if err != nil {
+		return Override{}, Problems{problemAt(at, "", err.Error(), "write section.key=value")}
+	}
+	if value == "" {
+		return Override{}, Problems{problemAt(at, "", "there is no =", "write "+path.String()+"=value")}
+	}
+	s := sectionsShape()
+	for i, key := range path {
+		child, ok := s.child(key)
+		if !ok {
+			return Override{}, Problems{unknownOverride(at, path[:i+1], s)}
+		}
+		s = child
+	}
+	if s.kind == object || s.kind == mapping {
+		return Override{}, Problems{problemAt(at, path.String(), "is not a single value", hintFor("", s.keys(), "name a key below it"))}
+	}
+	n, problems := overrideNode(at, strings.TrimPrefix(value, "="), s)
+	if problems != nil {
+		return Override{}, problems
+	}
+	b := newBinder()
+	b.bind(n, s, path)
+	if len(b.problems) > 0 {
+		return Override{}, b.problems
+	}
+	return Override{Path: path, Value: b.leaves[path.String()].Value, Text: text}, nil
+}
+
+func unknownOverride(at Position, path Path, s *shape) Problem {
+	key := path[len(path)-1]
+	if s.kind == scalar || s.kind == list {
+		return problemAt(at, path.String(), "unknown key", path[:len(path)-1].String()+" is a value, not a section")
+	}
+	return problemAt(at, path.String(), "unknown key", unknownKeyHint(key, s))
+}
+
+// overrideNode takes text for a scalar as it is: a shell argument needs no
+// second round of quoting.
+func overrideNode(at Position, text string, s *shape) (*node, Problems) {
+	if s.kind == list {
+		n, problems := parseYAML(at.File, []byte(text))
+		if problems != nil {
+			return nil, problems
+		}
+		n.at = at
+		for i := range n.items {
+			n.items[i].at = at
+		}
+		return n, nil
+	}
+	n := &node{at: at, what: words, text: text}
+	switch {
+	case s.typ.Kind() == reflect.Bool && slices.Contains([]string{"true", "false"}, text):
+		n.what = boolean
+	case s.typ.Kind() == reflect.Float64, s.expects() == "a whole number":
+		n.what = number
+	}
+	return n, nil
+}
+
+func (o Override) String() string { return o.Text }
+
+func overrideLayer(overrides []Override) Layer {
+	layer := Layer{Level: LevelOverride}
+	for _, o := range overrides {
+		at := Position{File: "override " + o.Text}
+		layer.Leaves = append(layer.Leaves, Leaf{Path: o.Path, Value: o.Value, At: at, home: o.Path.String()})
+	}
+	return layer
+}
+
+// textOf writes a value as a file would.
+func textOf(value any) string {
+	v := reflect.ValueOf(value)
+	if v.Kind() != reflect.Slice {
+		return fmt.Sprint(plain(value))
+	}
+	parts := make([]string, v.Len())
+	for i := range parts {
+		parts[i] = fmt.Sprint(plain(v.Index(i).Interface()))
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}

@@ -1,0 +1,71 @@
+package registry
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Path names a value by the keys that lead to it, outermost first.
+type Path []string
+
+// A key that could be misread in dotted form is written ["quoted"]: real query
+// parameters are called query.bibliographic.
+var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func (p Path) String() string {
+	var out strings.Builder
+	for i, key := range p {
+		switch {
+		case !plainKey.MatchString(key):
+			out.WriteString("[" + strconv.Quote(key) + "]")
+		case i == 0:
+			out.WriteString(key)
+		default:
+			out.WriteString("." + key)
+		}
+	}
+	return out.String()
+}
+
+// with is p and one more key, never sharing memory with p.
+func (p Path) with(key string) Path {
+	return append(append(make(Path, 0, len(p)+1), p...), key)
+}
+
+// parsePath reads what String writes, up to an unquoted stop character or the
+// end, and returns the rest.
+func parsePath(text, stop string) (path Path, rest string, err error) {
+	rest = text
+	for {
+		var key string
+		switch {
+		case strings.HasPrefix(rest, `["`):
+			quoted, err := strconv.QuotedPrefix(rest[1:])
+			if err != nil || !strings.HasPrefix(rest[1+len(quoted):], "]") {
+				return nil, rest, fmt.Errorf("path %q: no closing quote and bracket after %q", text, path)
+			}
+			key, _ = strconv.Unquote(quoted)
+			rest = rest[len(quoted)+2:]
+		default:
+			end := strings.IndexAny(rest, `.["`+stop)
+			if end < 0 {
+				end = len(rest)
+			}
+			key, rest = rest[:end], rest[end:]
+			if key == "" {
+				return nil, rest, fmt.Errorf("path %q: a key is empty", text)
+			}
+		}
+		path = append(path, key)
+		switch {
+		case rest == "", stop != "" && strings.HasPrefix(rest, stop):
+			return path, rest, nil
+		case rest[0] == '.':
+			rest = rest[1:]
+		case !strings.HasPrefix(rest, `["`):
+			return nil, rest, fmt.Errorf("path %q: expected a dot before %q", text, rest)
+		}
+	}
+}

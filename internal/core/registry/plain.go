@@ -1,0 +1,36 @@
+package registry
+
+import (
+	"encoding"
+	"reflect"
+)
+
+// plain turns a leaf's value into what JSON and SQL know: string, int64,
+// float64, bool, or a list of these.
+func plain(value any) any {
+	if writer, ok := value.(encoding.TextMarshaler); ok {
+		text, err := writer.MarshalText()
+		if err != nil {
+			return err.Error() // only a negative duration built in code
+		}
+		return string(text)
+	}
+	v := reflect.ValueOf(value)
+	switch v.Kind() {
+	case reflect.String:
+		return v.String()
+	case reflect.Int, reflect.Int64:
+		return v.Int()
+	case reflect.Float64:
+		return v.Float()
+	case reflect.Bool:
+		return v.Bool()
+	case reflect.Slice:
+		out := make([]any, v.Len())
+		for i := range out {
+			out[i] = plain(v.Index(i).Interface())
+		}
+		return out
+	}
+	return value
+}

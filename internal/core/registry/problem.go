@@ -1,0 +1,78 @@
+package registry
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Position is a place in a file. Line and Col count from 1; Line 0 means the
+// value has a home (a table and column, a flag) but no line.
+type Position struct {
+	File string
+	Line int
+	Col  int
+}
+
+func (p Position) String() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
+}
+
+// Problem is one thing that is wrong with a source, told so that it can be
+// found and mended.
+type Problem struct {
+	File    string
+	Line    int
+	Col     int
+	Path    string // the key, empty for the text as a whole
+	Message string
+	Hint    string
+}
+
+func (p Problem) String() string {
+	parts := []string{Position{p.File, p.Line, p.Col}.String(), p.Path, p.Message}
+	text := strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
+	if p.Hint != "" {
+		text += " (" + p.Hint + ")"
+	}
+	return text
+}
+
+// Problems is every problem found. It is an error when it is not empty; hand it
+// on with Err, never as a plain value.
+type Problems []Problem
+
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i, problem := range p {
+		lines[i] = problem.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Err is nil when there is no problem.
+func (p Problems) Err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	return p
+}
+
+// sorted puts problems in reading order and drops repetitions, which come from
+// checking the same value for several operations.
+func (p Problems) sorted() Problems {
+	out := slices.Clone(p)
+	slices.SortStableFunc(out, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),
+			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
+	})
+	return slices.Compact(out)
+}
+
+func problemAt(at Position, path, message, hint string) Problem {
+	return Problem{File: at.File, Line: at.Line, Col: at.Col, Path: path, Message: message, Hint: hint}
+}

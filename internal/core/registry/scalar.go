@@ -1,0 +1,107 @@
+package registry
+
+import (
+	"encoding"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// bindScalar reads one value into dst by its type and reports what is wrong.
+func (b *binder) bindScalar(n *node, s *shape, dst reflect.Value, path string) bool {
+	if n.what != words && n.what != number && n.what != boolean {
+		b.wrongType(n, s, path)
+		return false
+	}
+	if !utf8.ValidString(n.text) || strings.ContainsRune(n.text, 0) {
+		b.report(n.at, path, "text must be valid UTF-8 without NUL", "")
+		return false
+	}
+	if len(s.enum) > 0 && !slices.Contains(s.enum, n.text) {
+		b.report(n.at, path, strconv.Quote(shorten(n.text))+" is not a known value", valueHint(n.text, s.enum))
+		return false
+	}
+	if reader, ok := dst.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		if err := reader.UnmarshalText([]byte(n.text)); err != nil {
+			b.report(n.at, path, err.Error(), "")
+			return false
+		}
+		return true
+	}
+	switch s.typ.Kind() {
+	case reflect.String:
+		// A number or true is taken as it was typed: rows: 20 means "20".
+		dst.SetString(n.text)
+		return true
+	case reflect.Bool:
+		if n.what != boolean {
+			b.wrongType(n, s, path)
+			return false
+		}
+		dst.SetBool(strings.EqualFold(n.text, "true"))
+		return true
+	default:
+		return b.bindNumber(n, s, dst, path)
+	}
+}
+
+// bindNumber accepts decimal notation only: 0x10 and 1_000 read differently to
+// different people. No setting of a source is negative.
+func (b *binder) bindNumber(n *node, s *shape, dst reflect.Value, path string) bool {
+	if n.what == words && !isHuge(n.text) {
+		hint := ""
+		if _, err := strconv.ParseFloat(n.text, 64); err == nil {
+			hint = "remove the quotes"
+		}
+		b.report(n.at, path, "expected "+s.expects()+", found "+n.found(), hint)
+		return false
+	}
+	var err error
+	negative := false
+	if s.typ.Kind() == reflect.Float64 {
+		var value float64
+		value, err = strconv.ParseFloat(strings.TrimPrefix(n.text, "+"), 64)
+		if math.IsInf(value, 0) || math.IsNaN(value) || strings.ContainsAny(n.text, "xX_") {
+			err = errors.Join(err, strconv.ErrSyntax)
+		}
+		negative = value < 0
+		dst.SetFloat(value)
+	} else {
+		var value int64
+		value, err = strconv.ParseInt(n.text, 10, s.typ.Bits())
+		negative = value < 0
+		dst.SetInt(value)
+	}
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		b.report(n.at, path, n.text+" is out of range for "+s.expects(), "")
+	case err != nil || n.what != number:
+		b.report(n.at, path, "expected "+s.expects()+", found "+n.found(), "")
+	case negative:
+		b.report(n.at, path, n.text+" must not be negative", "")
+	default:
+		return true
+	}
+	return false
+}
+
+// isHuge finds digits the YAML parser took for text because no integer type
+// holds them.
+func isHuge(text string) bool {
+	_, err := strconv.ParseInt(text, 10, 64)
+	return errors.Is(err, strconv.ErrRange)
+}
+
+// valueHint also knows the codes of the earlier schemas.
+func valueHint(value string, valid []string) string {
+	for _, t := range Dictionary() {
+		if item, ok := t.Find(strings.ToUpper(value)); ok && item.Code != value && slices.Contains(valid, item.Code) {
+			return "did you mean " + strconv.Quote(item.Code) + "?"
+		}
+	}
+	return hintFor(value, valid, "valid values")
+}

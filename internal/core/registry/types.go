@@ -1,0 +1,51 @@
+package registry
+
+import (
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Source is one source file. The leaf packages own the types of their sections;
+// a section may stand at three levels and is merged field by field (D§5.18).
+type Source struct {
+	Code      string              `json:"source" required:"true" doc:"stable code of the source, lower case"`
+	Name      string              `json:"name" required:"true" doc:"display name"`
+	Docs      string              `json:"docs,omitempty" doc:"address of the vendor's documentation"`
+	Sections                      // defaults for every endpoint
+	Endpoints map[string]Endpoint `json:"endpoints" required:"true" doc:"callable endpoints by name"`
+
+	given  leafSet // what was decoded; see leaves
+	places Origins // where sections stand, for problems about what is missing
+}
+
+// Endpoint is one callable endpoint of a source.
+type Endpoint struct {
+	Role       string              `json:"role" required:"true" enum:"SEARCH,DETAIL" doc:"what the endpoint is for"`
+	Sections                       // for this endpoint
+	Operations map[string]Sections `json:"operations,omitempty" enum:"HARVEST,BACKFILL,UPDATE" doc:"what differs for one operation"`
+}
+
+// Sections are the strategy bits of §4.
+type Sections struct {
+	HTTP     *exchange.Config        `json:"http,omitempty" doc:"transport"`
+	Request  *exchange.RequestConfig `json:"request,omitempty" doc:"the request"`
+	Filter   *query.DateFilter       `json:"filter,omitempty" doc:"how the upstream selects by date"`
+	Paging   *paging.Config          `json:"paging,omitempty" doc:"paging"`
+	Window   *window.Config          `json:"window,omitempty" doc:"the window of a plan"`
+	Slicing  *slicing.Config         `json:"slicing,omitempty" doc:"how a window is cut"`
+	Rate     *gate.Limits            `json:"rate,omitempty" doc:"rate and concurrency"`
+	Retry    *fault.RetryPolicy      `json:"retry,omitempty" doc:"retries"`
+	Response *extract.Config         `json:"response,omitempty" doc:"reading the response"`
+	Contact  *Contact                `json:"contact,omitempty" doc:"who we are to the upstream"`
+}
+
+// Contact identifies the operator to the upstream, as polite pools ask for.
+type Contact struct {
+	Email string `json:"email,omitempty" doc:"address sent to the upstream; left out of requests when empty"`
+}
