@@ -1,0 +1,69 @@
+package ingest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/record"
+)
+
+// BatchCommit is one page, decided and ready to be stored in one transaction.
+type BatchCommit struct {
+	Lease     Lease
+	Extend    time.Duration // the commit also extends the lease by this much
+	Lineage   Lineage       // up to the run
+	Partition Partition
+	DatasetID int64
+	ExprID    int64
+
+	No          int // 1, 2, … within the run
+	Pass        int // 1, 2, …: how often the slice was started over
+	PageNo      int
+	PageSize    int
+	BeforeToken string
+	AfterToken  string
+
+	Records []record.Incoming // one per id
+	Rejects []record.Reject
+	// Accounted for before the store was asked (I4).
+	Seen, Duplicate, Outside int
+
+	Request, Response []byte // evidence, redacted JSON
+	Checkpoint        Checkpoint
+	RunStats          RunStats // of the run so far, this batch's decisions not included
+}
+
+// BatchResult is what a commit did, or what the same commit did before.
+type BatchResult struct {
+	BatchID int64
+	Stats   BatchStats
+	Until   time.Time // new end of the lease
+	Cancel  bool      // the operator wants the task to stop
+}
+
+// Key is the identity of a batch (D§5.5).
+func (b BatchCommit) Key() string { return batchKey(b.Lease, b.No) }
+
+func batchKey(l Lease, no int) string {
+	return fingerprint.Key("batch", fmt.Sprint(l.TaskID), fmt.Sprint(l.Epoch), fmt.Sprint(no))
+}
+
+// FailedBatch is a page that could not be had: what is kept to explain it.
+type FailedBatch struct {
+	No, Pass, PageNo  int
+	BeforeToken       string
+	Error             string
+	Request, Response []byte
+}
+
+// Finish ends a run.
+type Finish struct {
+	Lease   Lease
+	Lineage Lineage
+	Outcome Outcome
+	Failed  *FailedBatch
+}
+
+// FailedKey is the identity of a failed batch.
+func (f Finish) FailedKey() string { return batchKey(f.Lease, f.Failed.No) }

@@ -1,0 +1,231 @@
+package ingest
+
+import (
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Dataset is a collection of records with one identity space.
+type Dataset struct {
+	Source   string
+	Endpoint string
+}
+
+// Partition is the unit of fairness and of concurrency limits (D§5.2).
+type Partition struct {
+	Dataset
+	Operation Operation
+}
+
+// Lineage names the rows a thing descends from; zero means not reached yet.
+type Lineage struct {
+	ScheduleID int64 `json:"scheduleId,omitempty"`
+	PlanID     int64 `json:"planId,omitempty"`
+	SliceID    int64 `json:"sliceId,omitempty"`
+	TaskID     int64 `json:"taskId,omitempty"`
+	RunID      int64 `json:"runId,omitempty"`
+	BatchID    int64 `json:"batchId,omitempty"`
+}
+
+// Trigger is one external request for work: the root of the lineage.
+type Trigger struct {
+	Key       string // identity: schedule and tick, or the request id of a CLI call (D§5.5)
+	Scheduler string
+	Type      TriggerType
+	At        time.Time
+	Source    string
+	Params    []byte // normalised, canonical JSON
+}
+
+// Namespace identifies a cursor.
+type Namespace struct {
+	Source    string
+	Operation Operation
+	CursorKey string // the date field that is followed
+	Scope     NamespaceScope
+	Key       string // 64 hex digits; all zeros for GLOBAL
+}
+
+// GlobalKey is the namespace key of GLOBAL cursors.
+const GlobalKey = "0000000000000000000000000000000000000000000000000000000000000000"
+
+// HarvestNamespace is where a harvest's watermark lives: by expression, so that
+// a changed expression starts a new cursor and shows as a gap (D§5.8).
+func HarvestNamespace(d Dataset, cursorKey, exprProtoHash string) Namespace {
+	return Namespace{
+		Source: d.Source, Operation: Harvest, CursorKey: cursorKey,
+		Scope: ScopeExpr, Key: fingerprint.Key(d.Endpoint, exprProtoHash),
+	}
+}
+
+// NewPlan is what the planner hands to the store.
+type NewPlan struct {
+	Key             string
+	ScheduleID      int64
+	Partition       Partition
+	Window          window.Window // zero when Empty
+	AsOf            time.Time     // nowSafe: the instant the plan's knowledge is worth
+	Lookback        time.Duration
+	Owed            []window.Window // what is sliced: the window less what is settled
+	Namespace       Namespace
+	ExprProtoHash   string
+	ExprProto       []byte
+	MappingHash     string
+	SpecFingerprint string
+	Spec            []byte // canonical snapshot
+	ConfigHash      string
+	Strategy        string
+	SliceParams     []byte
+	Remarks         []byte // explanation, degradations, estimate
+	Empty           bool
+}
+
+// Plan is a stored plan.
+type Plan struct {
+	ID              int64
+	Key             string
+	ScheduleID      int64
+	Partition       Partition
+	Status          PlanStatus
+	Window          window.Window
+	AsOf            time.Time
+	SpecFingerprint string
+	ExprProtoHash   string
+	NextSliceNo     int // where a chunked plan continues
+}
+
+// NewSlice is one slice with the task that will execute it.
+type NewSlice struct {
+	No          int
+	Signature   string
+	Window      window.Window
+	Spec        []byte
+	ExprHash    string
+	Expr        []byte
+	TaskKey     string
+	TaskParams  []byte
+	Priority    int
+	ScheduledAt time.Time // zero: due at once
+}
+
+// Lease is the right to write for a task, until the store's clock passes Until
+// or somebody else claims it with a higher epoch (I7).
+type Lease struct {
+	TaskID int64
+	Epoch  int64
+	Owner  string
+	Until  time.Time
+}
+
+// Work is a claimed task with all a worker needs to know; it reads nothing else (I10).
+type Work struct {
+	Lease           Lease
+	Lineage         Lineage
+	Partition       Partition
+	DatasetID       int64
+	TaskKey         string
+	Params          []byte
+	ExprHash        string
+	Expr            []byte
+	SliceSpec       []byte
+	Window          window.Window
+	AsOf            time.Time
+	SpecFingerprint string
+	Spec            []byte
+	ExprID          int64
+	MappingID       int64
+	Attempts        int // runs so far, this one not included
+}
+
+// Run is one attempt at a task.
+type Run struct {
+	ID         int64
+	AttemptNo  int
+	Failures   int // runs that failed before this one
+	IdleLeases int // leases in a row, this one included, without a committed batch
+	Checkpoint Checkpoint
+	Cancel     bool
+}
+
+// Checkpoint is where a later run continues: the state of paging after the last
+// committed batch of the task.
+type Checkpoint struct {
+	Pass   int          `json:"pass"`           // passes begun so far
+	Paging paging.State `json:"paging"`         // asks for the next page
+	Done   bool         `json:"done,omitempty"` // the last batch had no next: only finishing is left
+}
+
+// BatchStats is the accounting of one batch (I4).
+type BatchStats struct {
+	Seen        int `json:"seen"`
+	Inserted    int `json:"inserted"`
+	Updated     int `json:"updated"`
+	Unchanged   int `json:"unchanged"`
+	Gone        int `json:"gone"`
+	Stale       int `json:"stale"`
+	Duplicate   int `json:"duplicate"`
+	Outside     int `json:"outside"`
+	Quarantined int `json:"quarantined"`
+}
+
+// Add sums two accounts.
+func (s BatchStats) Add(o BatchStats) BatchStats {
+	return BatchStats{
+		s.Seen + o.Seen, s.Inserted + o.Inserted, s.Updated + o.Updated, s.Unchanged + o.Unchanged, s.Gone + o.Gone,
+		s.Stale + o.Stale, s.Duplicate + o.Duplicate, s.Outside + o.Outside, s.Quarantined + o.Quarantined,
+	}
+}
+
+// Balanced is I4: nothing seen is unaccounted for.
+func (s BatchStats) Balanced() bool {
+	return s.Seen == s.Inserted+s.Updated+s.Unchanged+s.Gone+s.Stale+s.Duplicate+s.Outside+s.Quarantined
+}
+
+// RunStats is what a run did, beside the sums of its batches.
+type RunStats struct {
+	BatchStats
+	Requests  int   `json:"requests"`
+	Retries   int   `json:"retries"`
+	Throttled int   `json:"throttled"` // answers 429
+	Restarts  int   `json:"restarts"`  // passes started over
+	Pages     int   `json:"pages"`
+	BytesIn   int64 `json:"bytesIn"`
+	WaitMS    int64 `json:"waitMs"` // time spent waiting for the gate
+}
+
+// Add sums two run accounts.
+func (s RunStats) Add(o RunStats) RunStats {
+	return RunStats{
+		s.BatchStats.Add(o.BatchStats), s.Requests + o.Requests, s.Retries + o.Retries, s.Throttled + o.Throttled,
+		s.Restarts + o.Restarts, s.Pages + o.Pages, s.BytesIn + o.BytesIn, s.WaitMS + o.WaitMS,
+	}
+}
+
+// Outcome ends a run.
+type Outcome struct {
+	Task  TaskStatus // SUCCEEDED, FAILED, PARTIAL, CANCELLED, or QUEUED/SCHEDULED to try again
+	Run   RunStatus
+	Error string // for people; redacted
+	Code  string // fault code
+	// NotBefore is when a task put back may run again.
+	NotBefore time.Time
+	// Observed is the largest stamp seen, for lag monitoring only (D§5.7).
+	Observed time.Time
+	Stats    RunStats
+}
+
+// CoverageKind is the cursor event an outcome stands for, or empty.
+func (o Outcome) CoverageKind() coverage.Kind {
+	switch o.Task {
+	case TaskSucceeded:
+		return coverage.Succeeded
+	case TaskFailed, TaskPartial, TaskCancelled:
+		return coverage.Failed
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,25 @@
+package ingest
+
+import "time"
+
+// Queue is a partition with queued tasks.
+type Queue struct {
+	PartitionID   int64
+	Partition     Partition
+	Paused        bool
+	CoolingUntil  time.Time
+	MaxConcurrent int       // C_max
+	Running       int       // leased tasks over the whole store
+	Priority      int       // of the first queued task
+	ScheduledAt   time.Time // of the first queued task
+}
+
+// ClaimRequest asks for the first tasks of a partition. Token identifies the
+// request: repeating it gives the tasks it got, not others.
+type ClaimRequest struct {
+	PartitionID int64
+	Owner       string
+	Token       string
+	Lease       time.Duration
+	Max         int
+}

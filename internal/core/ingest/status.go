@@ -1,0 +1,117 @@
+package ingest
+
+import "slices"
+
+// TaskStatus is the state of a queue entry.
+type TaskStatus string
+
+// Task states. SCHEDULED tasks are not due yet and stand outside the claim
+// index; Stock counts SCHEDULED and QUEUED.
+const (
+	TaskScheduled  TaskStatus = "SCHEDULED"
+	TaskQueued     TaskStatus = "QUEUED"
+	TaskDispatched TaskStatus = "DISPATCHED"
+	TaskExecuting  TaskStatus = "EXECUTING"
+	TaskSucceeded  TaskStatus = "SUCCEEDED"
+	TaskFailed     TaskStatus = "FAILED"
+	TaskPartial    TaskStatus = "PARTIAL"
+	TaskCancelled  TaskStatus = "CANCELLED"
+)
+
+// RunStatus is the state of one attempt at a task.
+type RunStatus string
+
+// Run states.
+const (
+	RunPlanned   RunStatus = "PLANNED"
+	RunRunning   RunStatus = "RUNNING"
+	RunSucceeded RunStatus = "SUCCEEDED"
+	RunFailed    RunStatus = "FAILED"
+	RunPartial   RunStatus = "PARTIAL"
+	RunCancelled RunStatus = "CANCELLED"
+)
+
+// BatchStatus is the state of one page.
+type BatchStatus string
+
+// Batch states.
+const (
+	BatchRunning   BatchStatus = "RUNNING"
+	BatchSucceeded BatchStatus = "SUCCEEDED"
+	BatchFailed    BatchStatus = "FAILED"
+	BatchSkipped   BatchStatus = "SKIPPED"
+)
+
+// SliceStatus is the state of a slice.
+type SliceStatus string
+
+// Slice states.
+const (
+	SlicePending   SliceStatus = "PENDING"
+	SliceReady     SliceStatus = "READY"
+	SliceSucceeded SliceStatus = "SUCCEEDED"
+	SliceFailed    SliceStatus = "FAILED"
+	SlicePartial   SliceStatus = "PARTIAL"
+	SliceCancelled SliceStatus = "CANCELLED"
+)
+
+// PlanStatus is the state of a plan.
+type PlanStatus string
+
+// Plan states.
+const (
+	PlanDraft     PlanStatus = "DRAFT"
+	PlanSlicing   PlanStatus = "SLICING"
+	PlanReady     PlanStatus = "READY"
+	PlanPartial   PlanStatus = "PARTIAL"
+	PlanFailed    PlanStatus = "FAILED"
+	PlanCancelled PlanStatus = "CANCELLED"
+	PlanCompleted PlanStatus = "COMPLETED"
+)
+
+// Edges are the legal transitions of D§5.3. docs/state-machines.md is checked
+// against them, and so is the transition log of the tests.
+var (
+	taskEdges = map[TaskStatus][]TaskStatus{
+		TaskScheduled:  {TaskQueued, TaskCancelled},
+		TaskQueued:     {TaskDispatched, TaskScheduled, TaskCancelled},
+		TaskDispatched: {TaskExecuting, TaskQueued, TaskScheduled, TaskFailed, TaskCancelled},
+		TaskExecuting:  {TaskSucceeded, TaskFailed, TaskPartial, TaskCancelled, TaskQueued, TaskScheduled},
+		TaskFailed:     {TaskQueued, TaskScheduled},
+	}
+	runEdges = map[RunStatus][]RunStatus{
+		RunPlanned: {RunRunning, RunCancelled},
+		RunRunning: {RunSucceeded, RunFailed, RunPartial, RunCancelled},
+	}
+	sliceEdges = map[SliceStatus][]SliceStatus{
+		SlicePending: {SliceReady, SliceCancelled},
+		SliceReady:   {SliceSucceeded, SliceFailed, SlicePartial, SliceCancelled},
+		SliceFailed:  {SliceReady},
+	}
+	planEdges = map[PlanStatus][]PlanStatus{
+		PlanDraft:   {PlanSlicing, PlanFailed, PlanCancelled, PlanCompleted},
+		PlanSlicing: {PlanReady, PlanPartial, PlanFailed, PlanCancelled},
+		PlanPartial: {PlanSlicing, PlanReady, PlanFailed, PlanCancelled},
+		PlanReady:   {PlanCompleted, PlanFailed, PlanCancelled},
+	}
+)
+
+// CanBecome reports whether the edge is legal.
+func (s TaskStatus) CanBecome(next TaskStatus) bool { return slices.Contains(taskEdges[s], next) }
+
+// CanBecome reports whether the edge is legal.
+func (s RunStatus) CanBecome(next RunStatus) bool { return slices.Contains(runEdges[s], next) }
+
+// CanBecome reports whether the edge is legal.
+func (s SliceStatus) CanBecome(next SliceStatus) bool { return slices.Contains(sliceEdges[s], next) }
+
+// CanBecome reports whether the edge is legal.
+func (s PlanStatus) CanBecome(next PlanStatus) bool { return slices.Contains(planEdges[s], next) }
+
+// Leased reports whether a worker holds a task in this state.
+func (s TaskStatus) Leased() bool { return s == TaskDispatched || s == TaskExecuting }
+
+// Terminal reports whether the task needs nothing more.
+func (s TaskStatus) Terminal() bool {
+	return s == TaskSucceeded || s == TaskFailed || s == TaskPartial || s == TaskCancelled
+}

@@ -1,0 +1,184 @@
+// Package view holds the read models: what the command line, the API and the
+// dashboard show of the ledger.
+//
+// They are plain values with JSON names. Nothing in here may be written back.
+package view
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Filter narrows a list. Zero fields do not filter.
+type Filter struct {
+	Source string
+	Status string
+	PlanID int64
+	TaskID int64
+	RunID  int64
+	Before int64 // ids below this one: the next page of a list
+	Limit  int
+}
+
+// Plan is a plan as people see it.
+type Plan struct {
+	ID              int64           `json:"id"`
+	Source          string          `json:"source"`
+	Endpoint        string          `json:"endpoint"`
+	Operation       string          `json:"operation"`
+	Status          string          `json:"status"`
+	Window          *window.Window  `json:"window,omitempty"`
+	AsOf            time.Time       `json:"asOf"`
+	SpecFingerprint string          `json:"specFingerprint"`
+	Remarks         json.RawMessage `json:"remarks,omitempty"`
+	CreatedAt       time.Time       `json:"createdAt"`
+}
+
+// Progress is how far a plan has come.
+type Progress struct {
+	PlanID int64           `json:"planId"`
+	Status string          `json:"status"`
+	Slices map[string]int  `json:"slices"` // by status
+	Total  int             `json:"total"`
+	Done   int             `json:"done"` // slices that ended, well or badly
+	Stats  ingest.RunStats `json:"stats"`
+}
+
+// Task is a queue entry.
+type Task struct {
+	ID          int64         `json:"id"`
+	PlanID      int64         `json:"planId"`
+	SliceID     int64         `json:"sliceId"`
+	Source      string        `json:"source"`
+	Endpoint    string        `json:"endpoint"`
+	Operation   string        `json:"operation"`
+	Status      string        `json:"status"`
+	Window      window.Window `json:"window"`
+	Priority    int           `json:"priority"`
+	ScheduledAt time.Time     `json:"scheduledAt"`
+	Attempts    int           `json:"attempts"`
+	LeaseOwner  string        `json:"leaseOwner,omitempty"`
+	LeaseEpoch  int64         `json:"leaseEpoch"`
+	LeasedUntil time.Time     `json:"leasedUntil,omitzero"`
+	ErrorCode   string        `json:"errorCode,omitempty"`
+	Error       string        `json:"error,omitempty"`
+	StartedAt   time.Time     `json:"startedAt,omitzero"`
+	FinishedAt  time.Time     `json:"finishedAt,omitzero"`
+	Spec        string        `json:"specFingerprint"`
+	Key         string        `json:"idempotentKey"`
+}
+
+// Run is one attempt.
+type Run struct {
+	ID         int64           `json:"id"`
+	TaskID     int64           `json:"taskId"`
+	PlanID     int64           `json:"planId"`
+	Attempt    int             `json:"attempt"`
+	Epoch      int64           `json:"leaseEpoch"`
+	Source     string          `json:"source"`
+	Operation  string          `json:"operation"`
+	Status     string          `json:"status"`
+	Window     window.Window   `json:"window"`
+	Stats      ingest.RunStats `json:"stats"`
+	Worker     string          `json:"worker,omitempty"`
+	ErrorCode  string          `json:"errorCode,omitempty"`
+	Error      string          `json:"error,omitempty"`
+	StartedAt  time.Time       `json:"startedAt,omitzero"`
+	FinishedAt time.Time       `json:"finishedAt,omitzero"`
+}
+
+// Batch is one page.
+type Batch struct {
+	ID          int64             `json:"id"`
+	RunID       int64             `json:"runId"`
+	TaskID      int64             `json:"taskId"`
+	SliceID     int64             `json:"sliceId"`
+	PlanID      int64             `json:"planId"`
+	No          int               `json:"batchNo"`
+	Pass        int               `json:"pass"`
+	Page        int               `json:"pageNo"`
+	Source      string            `json:"source"`
+	Operation   string            `json:"operation"`
+	Status      string            `json:"status"`
+	BeforeToken string            `json:"beforeToken,omitempty"`
+	AfterToken  string            `json:"afterToken,omitempty"`
+	Stats       ingest.BatchStats `json:"stats"`
+	Error       string            `json:"error,omitempty"`
+	CommittedAt time.Time         `json:"committedAt,omitzero"`
+	Request     json.RawMessage   `json:"request,omitempty"`
+	Response    json.RawMessage   `json:"response,omitempty"`
+}
+
+// Cursor is a watermark.
+type Cursor struct {
+	ID           int64     `json:"id"`
+	Source       string    `json:"source"`
+	Endpoint     string    `json:"endpoint"`
+	Operation    string    `json:"operation"`
+	Key          string    `json:"cursorKey"`
+	Scope        string    `json:"namespaceScope"`
+	NamespaceKey string    `json:"namespaceKey"`
+	Type         string    `json:"type"`
+	Value        string    `json:"value"`
+	ObservedMax  string    `json:"observedMax,omitempty"`
+	Instant      time.Time `json:"instant,omitzero"`
+	Origin       time.Time `json:"origin,omitzero"`
+	LookbackSec  float64   `json:"lookbackSec"`
+	UpdatedAt    time.Time `json:"updatedAt"`
+	Version      int64     `json:"version"`
+}
+
+// Lookback is the duration below the cursor that harvests read again.
+func (c Cursor) Lookback() time.Duration { return time.Duration(c.LookbackSec * float64(time.Second)) }
+
+// CursorEvent is one entry of the ledger.
+type CursorEvent struct {
+	ID       int64           `json:"id"`
+	Kind     coverage.Kind   `json:"kind"`
+	Prev     string          `json:"prev,omitempty"`
+	New      string          `json:"new,omitempty"`
+	Moved    bool            `json:"moved"`
+	Windows  []window.Window `json:"windows"`
+	AsOf     time.Time       `json:"asOf,omitzero"`
+	At       time.Time       `json:"at"`
+	Lookback time.Duration   `json:"lookbackNanos"`
+	Observed string          `json:"observedMax,omitempty"`
+	ingest.Lineage
+	Actor  string `json:"actor,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Coverage is one cursor's book.
+type Coverage struct {
+	Cursor   Cursor             `json:"cursor"`
+	Segments []coverage.Segment `json:"segments"`
+}
+
+// Verdict is the result of refolding a cursor's ledger (C§4).
+type Verdict struct {
+	Cursor   Cursor    `json:"cursor"`
+	Events   int       `json:"events"`
+	Refolded time.Time `json:"refolded,omitzero"`
+	Problems []string  `json:"problems,omitempty"`
+}
+
+// Source is a source as applied or bundled.
+type Source struct {
+	Code      string    `json:"source"`
+	Name      string    `json:"name"`
+	Origin    string    `json:"origin"` // bundled or applied
+	Endpoints []string  `json:"endpoints"`
+	From      time.Time `json:"effectiveFrom,omitzero"`
+}
+
+// Counts are the totals of a dataset.
+type Counts struct {
+	Records     int64 `json:"records"`
+	Gone        int64 `json:"gone"`
+	Outbox      int64 `json:"outbox"`
+	Quarantined int64 `json:"quarantined"`
+}
