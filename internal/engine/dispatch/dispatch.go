@@ -1,0 +1,237 @@
+// Package dispatch takes tasks from the queue and gives them to workers: the
+// fair choice of a partition, leases, promotion of due tasks and the reaper of
+// expired leases.
+//
+// Before it on the path of a record stands the planner, after it the executor.
+// It knows nothing about what a task does.
+package dispatch
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+)
+
+// Store is what dispatch needs of the store.
+type Store interface {
+	Queues(ctx context.Context) ([]ingest.Queue, error)
+	Claim(ctx context.Context, r ingest.ClaimRequest) ([]ingest.Work, error)
+	Promote(ctx context.Context, n int) (int, error)
+	Reap(ctx context.Context, n int) (int, error)
+	NextDue(ctx context.Context) (time.Time, error)
+	Now(ctx context.Context) (time.Time, error)
+}
+
+// Worker executes one claimed task to an end.
+type Worker interface {
+	Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, error)
+}
+
+// Config are dispatch's limits.
+type Config struct {
+	Workers int           // C_total of this process (default 4)
+	Poll    time.Duration // longest pause between two looks at the queue (default 1 s)
+	Owner   string        // name of this process in leases
+	Lease   time.Duration // first lease of a task (default 60 s)
+	// MayClaim is asked before every look at the queue: false while another
+	// process works on a store that takes one (D§5.20). Nil means yes.
+	MayClaim func(ctx context.Context) (bool, error)
+}
+
+// WithDefaults fills what was left open.
+func (c Config) WithDefaults() Config {
+	if c.Workers == 0 {
+		c.Workers = 4
+	}
+	if c.Poll == 0 {
+		c.Poll = time.Second
+	}
+	if c.Lease == 0 {
+		c.Lease = time.Minute
+	}
+	return c
+}
+
+// Dispatcher feeds workers.
+type Dispatcher struct {
+	store  Store
+	worker Worker
+	config Config
+	log    *slog.Logger
+	turn   int64 // partition served last, for rotation among equals
+}
+
+// New makes a dispatcher.
+func New(s Store, w Worker, c Config, log *slog.Logger) *Dispatcher {
+	return &Dispatcher{store: s, worker: w, config: c.WithDefaults(), log: log}
+}
+
+// Run works on the queue until ctx ends or finished says that all is done. It
+// returns when every worker has stopped.
+func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bool, error)) error {
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	free := make(chan struct{}, d.config.Workers) // a token per busy worker
+	idle := make(chan struct{}, 1)                // a worker became free
+	for {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		worked, err := d.fill(ctx, free, func(w ingest.Work) {
+			workers.Add(1)
+			go func() {
+				defer workers.Done()
+				defer func() {
+					<-free
+					select {
+					case idle <- struct{}{}:
+					default:
+					}
+				}()
+				d.execute(ctx, w, stop)
+			}()
+		})
+		if err != nil {
+			return err
+		}
+		if !worked && len(free) == 0 && finished != nil {
+			if done, err := finished(ctx); done || err != nil {
+				return err
+			}
+		}
+		pause := time.NewTimer(d.pause(ctx, worked))
+		select {
+		case <-ctx.Done():
+		case <-idle:
+		case <-pause.C:
+		}
+		pause.Stop()
+	}
+}
+
+func (d *Dispatcher) execute(ctx context.Context, w ingest.Work, stop context.CancelCauseFunc) {
+	_, err := d.worker.Execute(ctx, w)
+	switch {
+	case err == nil, ctx.Err() != nil:
+	case errors.Is(err, fault.ErrStale):
+		d.log.Warn("lease lost", "task", w.Lease.TaskID, "epoch", w.Lease.Epoch)
+	default: // the store does not take our writes: sending more requests would be rude and useless
+		stop(fmt.Errorf("task %d: %w", w.Lease.TaskID, err))
+	}
+}
+
+// choreSize bounds what one look at the queue reaps and promotes.
+const choreSize = 500
+
+// fill claims tasks for every free worker.
+func (d *Dispatcher) fill(ctx context.Context, free chan struct{}, start func(ingest.Work)) (worked bool, err error) {
+	if d.config.MayClaim != nil {
+		if may, err := d.config.MayClaim(ctx); err != nil || !may {
+			return false, err
+		}
+	}
+	if _, err := d.store.Reap(ctx, choreSize); err != nil {
+		return false, err
+	}
+	if _, err := d.store.Promote(ctx, choreSize); err != nil {
+		return false, err
+	}
+	for {
+		select {
+		case free <- struct{}{}:
+		default:
+			return worked, nil
+		}
+		w, err := d.next(ctx)
+		if err != nil || w == nil {
+			<-free
+			return worked, err
+		}
+		worked = true
+		start(*w)
+	}
+}
+
+// next picks a partition and claims its first task.
+func (d *Dispatcher) next(ctx context.Context) (*ingest.Work, error) {
+	now, err := d.store.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	queues, err := d.store.Queues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range Order(queues, d.turn, now) {
+		work, err := d.store.Claim(ctx, ingest.ClaimRequest{
+			PartitionID: q.PartitionID, Owner: d.config.Owner, Token: token(), Lease: d.config.Lease, Max: 1,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(work) > 0 {
+			d.turn = q.PartitionID
+			return &work[0], nil
+		}
+	}
+	return nil, nil
+}
+
+// Order lists the partitions worth asking: best priority first, rotation among
+// equals, without those paused, cooling down or at their limit (D§5.2).
+func Order(queues []ingest.Queue, last int64, now time.Time) []ingest.Queue {
+	var open []ingest.Queue
+	for _, q := range queues {
+		if !q.Paused && !q.CoolingUntil.After(now) && q.Running < q.MaxConcurrent {
+			open = append(open, q)
+		}
+	}
+	afterLast := func(q ingest.Queue) bool { return q.PartitionID > last }
+	slices.SortStableFunc(open, func(a, b ingest.Queue) int {
+		switch {
+		case a.Priority != b.Priority:
+			return a.Priority - b.Priority
+		case afterLast(a) != afterLast(b):
+			if afterLast(a) {
+				return -1
+			}
+			return 1
+		default:
+			return int(a.PartitionID - b.PartitionID)
+		}
+	})
+	return open
+}
+
+// pause is how long to wait when there was nothing to do: until the next task
+// is due, but not longer than Poll.
+func (d *Dispatcher) pause(ctx context.Context, worked bool) time.Duration {
+	wait := d.config.Poll
+	if worked {
+		return wait // a worker that becomes free ends the pause
+	}
+	due, err := d.store.NextDue(ctx)
+	now, err2 := d.store.Now(ctx)
+	if err == nil && err2 == nil && !due.IsZero() {
+		wait = min(wait, max(due.Sub(now), 5*time.Millisecond))
+	}
+	return wait
+}
+
+// token identifies one claim.
+func token() string {
+	var raw [16]byte
+	_, _ = rand.Read(raw[:]) // never fails
+	return hex.EncodeToString(raw[:])
+}

@@ -1,0 +1,146 @@
+// Package planner turns a trigger into a plan: it compiles the snapshot, asks
+// coverage what is owed, cuts slices and stores them with their tasks.
+//
+// Before it on the path of a record stands the registry, after it dispatch. It
+// never talks to an upstream itself, and never moves a cursor.
+package planner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Store is what the planner needs of the store.
+type Store interface {
+	RecordTrigger(ctx context.Context, t ingest.Trigger) (int64, error)
+	Book(ctx context.Context, n ingest.Namespace) (coverage.State, bool, error)
+	OpenPlan(ctx context.Context, p ingest.NewPlan) (plan ingest.Plan, existed bool, err error)
+	AddSlices(ctx context.Context, planID int64, chunk []ingest.NewSlice, last bool) error
+}
+
+// Planner stores plans.
+type Planner struct{ store Store }
+
+// New makes a planner.
+func New(s Store) *Planner { return &Planner{s} }
+
+// chunk is how many slices one transaction stores (D§5.4).
+const chunk = 1000
+
+// Draft draws a plan against what is stored and writes nothing.
+func (p *Planner) Draft(ctx context.Context, c *spec.Compiled, r Request) (*Draft, error) {
+	empty, err := Draw(c, coverage.State{}, false, r) // for the namespace; also refuses bad input before anything is read
+	if err != nil {
+		return nil, err
+	}
+	book, known, err := p.store.Book(ctx, empty.namespace)
+	if err != nil || !known {
+		return empty, err
+	}
+	return Draw(c, book, known, r)
+}
+
+// Plan draws a plan and stores it with its slices and tasks.
+func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest.Plan, *Draft, error) {
+	d, err := p.Draft(ctx, c, r)
+	if err != nil {
+		return ingest.Plan{}, nil, err
+	}
+	schedule, err := p.store.RecordTrigger(ctx, trigger(c, r))
+	if err != nil {
+		return ingest.Plan{}, nil, err
+	}
+	in, err := d.newPlan(c, r, schedule)
+	if err != nil {
+		return ingest.Plan{}, nil, err
+	}
+	plan, existed, err := p.store.OpenPlan(ctx, in)
+	if err != nil || d.Empty {
+		return plan, d, err
+	}
+	if existed && plan.Status != ingest.PlanSlicing {
+		return plan, d, nil
+	}
+	rows := d.newSlices(in.Key, c.Snapshot.Operation.Priority())
+	for len(rows) > 0 && rows[0].No < plan.NextSliceNo {
+		rows = rows[1:]
+	}
+	for part := range slices.Chunk(rows, chunk) {
+		if err := p.store.AddSlices(ctx, plan.ID, part, false); err != nil {
+			return plan, d, err
+		}
+	}
+	return plan, d, p.store.AddSlices(ctx, plan.ID, nil, true)
+}
+
+func trigger(c *spec.Compiled, r Request) ingest.Trigger {
+	params, _ := fingerprint.Canonical(map[string]any{ // texts and nulls always encode
+		"endpoint": c.Snapshot.Endpoint, "operation": c.Snapshot.Operation, "from": r.From, "to": r.To,
+	})
+	return ingest.Trigger{
+		Key: fingerprint.Key("trigger", r.TriggerKey), Scheduler: r.Scheduler, Type: r.Type, At: window.Instant(r.Now), Source: c.Snapshot.Source, Params: params,
+	}
+}
+
+func (d *Draft) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.NewPlan, error) {
+	remarks, err := json.Marshal(struct {
+		Explain  []window.Step   `json:"explain"`
+		Reason   string          `json:"reason,omitempty"`
+		Skipped  []window.Window `json:"skipped,omitempty"`
+		Waiting  []window.Window `json:"waiting,omitempty"`
+		Slices   int             `json:"sliceCount"`
+		Warnings []string        `json:"degradation,omitempty"`
+	}{d.Explain, d.Reason, d.Skipped, d.Waiting, len(d.Slices), d.Warnings})
+	if err != nil {
+		return ingest.NewPlan{}, err
+	}
+	params, err := json.Marshal(c.Snapshot.Slicing)
+	if err != nil {
+		return ingest.NewPlan{}, err
+	}
+	in := ingest.NewPlan{
+		ScheduleID: schedule, Partition: ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation},
+		AsOf: d.NowSafe, Lookback: c.Snapshot.Window.Lookback.Std(), Owed: d.owed, Namespace: d.namespace,
+		ExprProtoHash: d.ExprHash, ExprProto: d.exprProto, MappingHash: c.MappingHash, SpecFingerprint: c.Fingerprint, Spec: c.Canonical,
+		ConfigHash: c.Fingerprint, Strategy: string(c.Snapshot.Slicing.Strategy), SliceParams: params, Remarks: remarks, Empty: d.Empty,
+	}
+	text := "empty"
+	if d.Window != nil {
+		in.Window = *d.Window
+		text = d.Window.String()
+	}
+	in.Key = fingerprint.Key(d.Source, d.Endpoint, string(d.Operation), d.ExprHash, text, r.TriggerKey) // D§5.5
+	return in, nil
+}
+
+func (d *Draft) newSlices(planKey string, priority int) []ingest.NewSlice {
+	out := make([]ingest.NewSlice, len(d.Slices))
+	for i, s := range d.Slices {
+		params, _ := fingerprint.Canonical(map[string]string{ // texts always encode
+			"from": s.From.Format(time.RFC3339Nano), "to": s.To.Format(time.RFC3339Nano),
+		})
+		out[i] = ingest.NewSlice{
+			No: i + 1, Signature: s.Signature, Window: window.Window{From: s.From, To: s.To}, Spec: s.spec, ExprHash: s.exprHash, Expr: s.expr,
+			TaskKey: slicing.TaskKey(planKey, s.Signature, params), TaskParams: params, Priority: priority,
+		}
+	}
+	return out
+}
+
+// Summary says in one line what a draft amounts to.
+func (d *Draft) Summary() string {
+	if d.Empty {
+		return "nothing to do: " + d.Reason
+	}
+	return fmt.Sprintf("%d slices over %s", len(d.Slices), d.Window)
+}

@@ -1,0 +1,79 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/gate"
+)
+
+// retry repeats a call while its fault is transient (§4.11).
+type retry struct{ next Doer }
+
+func (r retry) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
+	policy := c.Retry
+	for try := 1; ; try++ {
+		response, problem := r.once(ctx, c)
+		if problem == nil {
+			return response, nil
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if problem.Level != fault.Transient {
+			return nil, problem
+		}
+		if !c.Request.Replayable && !problem.Unsent {
+			// The upstream may have moved on while we lost its answer; the
+			// same token now means the next page (D§5.14).
+			lost := fault.New(fault.TokenLost, fmt.Errorf("the answer to a token that cannot be replayed was lost: %w", problem))
+			lost.Status = problem.Status
+			return nil, lost
+		}
+		if try >= policy.MaxAttempts || problem.Wait > policy.RetryAfterCap.Std() {
+			return nil, problem
+		}
+		if err := sleep(ctx, max(problem.Wait, policy.Backoff(try, rand.Float64()))); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// once makes one attempt and names what went wrong with it.
+func (r retry) once(ctx context.Context, c *Call) (*exchange.Response, *fault.Error) {
+	response, err := r.next.Do(ctx, c)
+	if err != nil {
+		var known *fault.Error
+		if errors.As(err, &known) {
+			return nil, known
+		}
+		return nil, fault.New(fault.Network, err)
+	}
+	if problem := c.Retry.ClassifyStatus(response.Status); problem != nil {
+		problem.Wait = gate.RetryAfter(response.Header.Get("Retry-After"), time.Now())
+		problem.Err = fmt.Errorf("%s %s", c.Request.Method, c.Request.URL.Path)
+		return nil, problem
+	}
+	if c.Accept != nil {
+		if err := c.Accept(response); err != nil {
+			return nil, fault.As(err)
+		}
+	}
+	return response, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
