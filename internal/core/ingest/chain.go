@@ -98,6 +98,16 @@ type Plan struct {
 	NextSliceNo     int // where a chunked plan continues
 }
 
+// OpenPlan is a stored plan that has not ended, with what finishing its slicing takes.
+type OpenPlan struct {
+	ID          int64
+	Key         string
+	Status      PlanStatus
+	NextSliceNo int
+	Spec        []byte
+	Owed        []window.Window
+}
+
 // NewSlice is one slice with the task that will execute it.
 type NewSlice struct {
 	No          int

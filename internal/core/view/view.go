@@ -182,3 +182,28 @@ type Counts struct {
 	Outbox      int64 `json:"outbox"`
 	Quarantined int64 `json:"quarantined"`
 }
+
+// Record is a stored record with its current body.
+type Record struct {
+	ID        string          `json:"id"`
+	Version   int             `json:"version"`
+	State     string          `json:"state"`
+	UpdatedAt time.Time       `json:"updatedAt,omitzero"`
+	FetchAt   time.Time       `json:"fetchedAt"`
+	Fields    json.RawMessage `json:"fields,omitempty"`
+	Payload   json.RawMessage `json:"payload,omitempty"`
+	Key       []byte          `json:"-"` // position of the record in a scan
+}
+
+// Rejected is an item in quarantine.
+type Rejected struct {
+	ID         int64     `json:"id"`
+	ProviderID string    `json:"providerId,omitempty"`
+	Reason     string    `json:"reason"`
+	Path       string    `json:"path,omitempty"`
+	Detail     string    `json:"detail,omitempty"`
+	RawHash    string    `json:"rawHash"`
+	Raw        []byte    `json:"raw,omitempty"`
+	CreatedAt  time.Time `json:"createdAt"`
+	BatchID    int64     `json:"batchId"`
+}

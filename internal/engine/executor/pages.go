@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ type running struct {
 
 	pass     int
 	state    paging.State
-	seen     map[record.Key]struct{} // ids of this pass: tells a repeated page from progress
+	seen     map[uint64]struct{} // ids of this pass, as short hashes: tells a repeated page from progress
 	batchNo  int
 	stats    ingest.RunStats
 	newest   time.Time
@@ -90,7 +91,7 @@ func (r *running) prepare() (err error) {
 		return fault.Newf(fault.LeasesSpent, "leased %d times without one committed batch", r.run.IdleLeases)
 	}
 	r.pass, r.state = max(r.run.Checkpoint.Pass, 1), r.program.Paging.First()
-	r.seen = map[record.Key]struct{}{}
+	r.seen = map[uint64]struct{}{}
 	if last := r.run.Checkpoint; last.Pass > 0 {
 		if *r.program.Paging.Replayable {
 			r.state = last.Paging
@@ -106,7 +107,7 @@ func (r *running) startOver() {
 	r.pass++
 	r.stats.Restarts++
 	r.state = r.program.Paging.First()
-	r.seen = map[record.Key]struct{}{}
+	r.seen = map[uint64]struct{}{}
 	r.failed = nil
 }
 
@@ -182,8 +183,9 @@ func (r *running) withinBudget() error {
 
 func (r *running) countNew(keys []record.Key) (fresh int) {
 	for _, key := range keys {
-		if _, known := r.seen[key]; !known {
-			r.seen[key] = struct{}{}
+		short := binary.BigEndian.Uint64(key[:8]) // a slice may have millions of items (I14)
+		if _, known := r.seen[short]; !known {
+			r.seen[short] = struct{}{}
 			fresh++
 		}
 	}

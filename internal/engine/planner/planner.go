@@ -15,6 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -71,16 +72,33 @@ func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest
 	if existed && plan.Status != ingest.PlanSlicing {
 		return plan, d, nil
 	}
-	rows := d.newSlices(in.Key, c.Snapshot.Operation.Priority())
-	for len(rows) > 0 && rows[0].No < plan.NextSliceNo {
+	return plan, d, p.addSlices(ctx, plan.ID, plan.NextSliceNo, d.newSlices(in.Key, c.Snapshot.Operation.Priority()))
+}
+
+func (p *Planner) addSlices(ctx context.Context, planID int64, next int, rows []ingest.NewSlice) error {
+	for len(rows) > 0 && rows[0].No < next {
 		rows = rows[1:]
 	}
 	for part := range slices.Chunk(rows, chunk) {
-		if err := p.store.AddSlices(ctx, plan.ID, part, false); err != nil {
-			return plan, d, err
+		if err := p.store.AddSlices(ctx, planID, part, false); err != nil {
+			return err
 		}
 	}
-	return plan, d, p.store.AddSlices(ctx, plan.ID, nil, true)
+	return p.store.AddSlices(ctx, planID, nil, true)
+}
+
+// Resume finishes the slicing of a plan whose planner died: the same snapshot
+// over the same windows gives the same slices.
+func (p *Planner) Resume(ctx context.Context, o ingest.OpenPlan) error {
+	s, err := spec.Load(o.Spec)
+	if err != nil {
+		return err
+	}
+	d := &Draft{owed: o.Owed}
+	if err := d.cut(s, query.All()); err != nil {
+		return err
+	}
+	return p.addSlices(ctx, o.ID, o.NextSliceNo, d.newSlices(o.Key, s.Operation.Priority()))
 }
 
 func trigger(c *spec.Compiled, r Request) ingest.Trigger {

@@ -1,0 +1,168 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
+)
+
+// CommitBatch stores one page in one transaction: records, rejects, outbox rows,
+// the batch with its evidence and the checkpoint (D§5.20). Whatever can be
+// computed is computed before the transaction begins. A batch that is stored
+// already gives the stored result, so repeating a call whose answer was lost
+// settles it.
+func (s *Store) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result ingest.BatchResult, err error) {
+	if len(in.Records) > maxBatch {
+		return result, fmt.Errorf("commit batch: %w: %d records, at most %d fit", fault.ErrInvalid, len(in.Records), maxBatch)
+	}
+	ready, err := prepareBatch(in)
+	if err != nil {
+		return result, fmt.Errorf("commit batch: %w", err)
+	}
+	err = s.step(ctx, "commit batch", bulk, func(t *tx) error {
+		result = ingest.BatchResult{}
+		if result.Until, result.Cancel, err = t.fence(in.Lease, in.Extend); err != nil {
+			return err
+		}
+		done, err := t.storedBatch(in.Key(), &result)
+		if done || err != nil {
+			return err
+		}
+		return t.commitBatch(in, ready, &result)
+	})
+	return result, err
+}
+
+func (t *tx) storedBatch(key string, result *ingest.BatchResult) (bool, error) {
+	var stats string
+	done, err := found(t.row("SELECT id, stats FROM ing_task_run_batch WHERE idempotent_key = ?", key).Scan(&result.BatchID, &stats))
+	if !done || err != nil {
+		return done, err
+	}
+	return true, json.Unmarshal([]byte(stats), &result.Stats)
+}
+
+func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, result *ingest.BatchResult) error {
+	stored, err := t.heads(in.DatasetID, ready.records)
+	if err != nil {
+		return err
+	}
+	stats := ingest.BatchStats{Seen: in.Seen, Duplicate: in.Duplicate, Outside: in.Outside}
+	changes, collisions := decide(ready.records, stored, &stats)
+	rejects := append(ready.rejects[:len(ready.rejects):len(ready.rejects)], collisions...)
+	stats.Quarantined = len(rejects)
+	if !stats.Balanced() {
+		return fmt.Errorf("%w: batch does not add up: %+v", fault.ErrInvalid, stats) // I4
+	}
+	if result.BatchID, err = t.insertBatch(in, stats); err != nil {
+		return err
+	}
+	result.Stats = stats
+	if err := t.insertEvidence(result.BatchID, in.Request, in.Response); err != nil {
+		return err
+	}
+	if err := t.writeRecords(in, result.BatchID, changes); err != nil {
+		return err
+	}
+	if err := t.insertOutbox(in, result.BatchID, changes); err != nil {
+		return err
+	}
+	if err := t.insertRejects(in, result.BatchID, rejects); err != nil {
+		return err
+	}
+	return t.checkpoint(in, stats)
+}
+
+// decide asks record.Decide about every item and counts the answers.
+func decide(items []preparedRecord, stored map[record.Key]*record.Head, stats *ingest.BatchStats) (changes []change, collisions []preparedReject) {
+	for _, item := range items {
+		head := stored[item.key]
+		if head != nil && head.ProviderID != item.ProviderID {
+			collisions = append(collisions, collision(item, head))
+			continue
+		}
+		action := record.Decide(head, item.Incoming)
+		switch action {
+		case record.Insert:
+			stats.Inserted++
+		case record.Update:
+			stats.Updated++
+		case record.Remove:
+			stats.Gone++
+		case record.Unchanged, record.Touch:
+			stats.Unchanged++
+		case record.Stale:
+			stats.Stale++
+		}
+		if action.Publishes() || action == record.Touch {
+			changes = append(changes, newChange(item, head, action))
+		}
+	}
+	return changes, collisions
+}
+
+func (t *tx) insertBatch(in ingest.BatchCommit, stats ingest.BatchStats) (int64, error) {
+	text, err := json.Marshal(stats)
+	if err != nil {
+		return 0, err
+	}
+	return t.insert(batchInsert, in.Lineage.RunID, in.Lease.TaskID, in.Lineage.SliceID, in.Lineage.PlanID, in.Lease.Epoch, in.No, in.Pass, in.Key(),
+		in.Partition.Source, string(in.Partition.Operation), in.PageNo, in.PageSize, orNull(in.BeforeToken), tokenHash(in.BeforeToken), orNull(in.AfterToken),
+		stats.Seen, string(ingest.BatchSucceeded), string(text), nil, micros(t.now), micros(t.now))
+}
+
+const batchInsert = `INSERT INTO ing_task_run_batch (run_id, task_id, slice_id, plan_id, lease_epoch, batch_no, pass, idempotent_key, provenance_code,
+  operation_code, page_no, page_size, before_token, before_token_hash, after_token, record_count, status_code, stats, error, committed_at, created_at)
+  VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
+
+func (t *tx) insertFailedBatch(in ingest.Finish) error {
+	f := in.Failed
+	var source, operation string
+	if err := t.row("SELECT provenance_code, operation_code FROM ing_task WHERE id = ?", in.Lease.TaskID).Scan(&source, &operation); err != nil {
+		return err
+	}
+	id, err := t.insert(batchInsert, in.Lineage.RunID, in.Lease.TaskID, in.Lineage.SliceID, in.Lineage.PlanID, in.Lease.Epoch, f.No, f.Pass, in.FailedKey(),
+		source, operation, f.PageNo, nil, orNull(f.BeforeToken), tokenHash(f.BeforeToken), nil, 0, string(ingest.BatchFailed), "{}", f.Error, nil, micros(t.now))
+	if err != nil {
+		return err
+	}
+	return t.insertEvidence(id, f.Request, f.Response)
+}
+
+// tokenHash makes tokens findable without making them unique: real cursors can
+// be the same string on every page (D§5.5).
+func tokenHash(token string) any {
+	if token == "" {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(token))
+	return sum[:16]
+}
+
+func (t *tx) insertEvidence(batchID int64, request, response []byte) error {
+	_, err := t.exec("INSERT INTO ing_batch_evidence (batch_id, request, response, created_at) VALUES (?,?,?,?)",
+		batchID, jsonOrNull(request), jsonOrNull(response), micros(t.now))
+	return err
+}
+
+func (t *tx) checkpoint(in ingest.BatchCommit, stats ingest.BatchStats) error {
+	text, err := json.Marshal(in.Checkpoint)
+	if err != nil {
+		return err
+	}
+	run := in.RunStats
+	run.BatchStats = run.BatchStats.Add(stats)
+	runText, err := json.Marshal(run)
+	if err != nil {
+		return err
+	}
+	if err := t.execOne("UPDATE ing_task SET checkpoint = ?, idle_leases = 0, updated_at = ? WHERE id = ?", string(text), micros(t.now), in.Lease.TaskID); err != nil {
+		return err
+	}
+	return t.execOne("UPDATE ing_task_run SET checkpoint = ?, stats = ?, last_heartbeat = ? WHERE id = ?", string(text), string(runText), micros(t.now), in.Lineage.RunID)
+}

@@ -1,0 +1,269 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
+)
+
+const (
+	bodyBits = 20            // positions in a batch; see bodyID
+	maxBatch = 1 << bodyBits // records a batch may hold
+	headsPer = 200           // keys per SELECT of stored heads
+)
+
+// bodyID gives bodies ids that grow with time without asking the database: the
+// batch's id, then the position in the batch.
+func bodyID(batchID int64, position int) int64 { return batchID<<bodyBits | int64(position) }
+
+// preparedBatch is a batch with everything computed that needs no transaction.
+type preparedBatch struct {
+	records []preparedRecord // sorted by key: one lock order for all workers
+	rejects []preparedReject
+}
+
+type preparedRecord struct {
+	record.Incoming
+	key     record.Key
+	payload []byte
+	codec   string
+}
+
+type preparedReject struct {
+	record.Reject
+	key, rawHash string
+	raw          []byte
+	codec        string
+}
+
+func prepareBatch(in ingest.BatchCommit) (out preparedBatch, err error) {
+	out.records = make([]preparedRecord, len(in.Records))
+	for i, r := range in.Records {
+		if len(r.ProviderID) > record.MaxIDBytes || r.ProviderID == "" {
+			return out, fmt.Errorf("%w: provider id of %d bytes, need 1 to %d", fault.ErrInvalid, len(r.ProviderID), record.MaxIDBytes)
+		}
+		payload, codec := compress(r.Payload)
+		out.records[i] = preparedRecord{r, record.KeyOf(r.ProviderID), payload, codec}
+	}
+	slices.SortFunc(out.records, func(a, b preparedRecord) int { return slices.Compare(a.key[:], b.key[:]) })
+	for i := 1; i < len(out.records); i++ {
+		if id := out.records[i].ProviderID; id == out.records[i-1].ProviderID {
+			return out, fmt.Errorf("%w: id %q is twice in the batch", fault.ErrInvalid, id)
+		}
+	}
+	for _, r := range in.Rejects {
+		out.rejects = append(out.rejects, prepareReject(r))
+	}
+	return out, nil
+}
+
+func prepareReject(r record.Reject) preparedReject {
+	raw, codec := compress(r.Raw)
+	if len(r.ProviderID) > record.MaxIDBytes {
+		r.ProviderID = "" // the whole item is kept; half an id would mislead
+	}
+	return preparedReject{r, r.Key(), fingerprint.Bytes(r.Raw), raw, codec}
+}
+
+func collision(item preparedRecord, head *record.Head) preparedReject {
+	return prepareReject(record.Reject{
+		ProviderID: item.ProviderID, Reason: record.IDCollision, Raw: item.Payload,
+		Detail: fmt.Sprintf("its hash is taken by %q", head.ProviderID),
+	})
+}
+
+// heads reads the stored heads of a batch and locks them on the server.
+func (t *tx) heads(dataset int64, items []preparedRecord) (map[record.Key]*record.Head, error) {
+	stored := make(map[record.Key]*record.Head, len(items))
+	for chunk := range slices.Chunk(items, headsPer) {
+		args := make([]any, 0, headsPer+1)
+		args = append(args, dataset)
+		for i := range headsPer { // pad with the last key: one statement text for all sizes
+			args = append(args, chunk[min(i, len(chunk)-1)].key[:])
+		}
+		rows, err := t.query(headsQuery+t.store.dialect.ForUpdate, args...)
+		if err != nil {
+			return nil, err
+		}
+		err = each(rows, func() error {
+			var h record.Head
+			var key, content []byte
+			var updated, fetch sql.NullInt64
+			var state string
+			err := rows.Scan(&key, &h.ProviderID, &updated, &h.SourceVersion, &content, &fetch, &h.Version, &h.BodyID, &state, &h.MappingID)
+			if err != nil {
+				return err
+			}
+			h.UpdatedAt, h.FetchAt, h.State = instant(updated), instant(fetch), record.State(state)
+			copy(h.ContentHash[:], content)
+			stored[record.Key(key)] = &h
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return stored, nil
+}
+
+var headsQuery = `SELECT id_hash, provider_id, updated_at, source_version, content_hash, fetch_at, version, body_id, state_code, mapping_id
+  FROM ing_record WHERE dataset_id = ? AND id_hash IN (` + strings.TrimSuffix(strings.Repeat("?,", headsPer), ",") + ") ORDER BY id_hash"
+
+// change is a decided write.
+type change struct {
+	preparedRecord
+	action  record.Action
+	version int
+	prev    *record.Head
+}
+
+func newChange(item preparedRecord, head *record.Head, action record.Action) change {
+	c := change{preparedRecord: item, action: action, version: 1, prev: head}
+	if head != nil {
+		c.version = head.Version
+		if action.Publishes() {
+			c.version++
+		}
+	}
+	return c
+}
+
+// writeRecords appends bodies and writes heads with plain INSERT and UPDATE: a
+// row that appeared meanwhile is a conflict, and the step is redone.
+func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change) error {
+	var bodies, heads [][]any
+	for i, c := range changes {
+		if c.action == record.Touch {
+			if err := t.execOne("UPDATE ing_record SET updated_at = ? WHERE dataset_id = ? AND id_hash = ?", micros(c.UpdatedAt), in.DatasetID, c.key[:]); err != nil {
+				return err
+			}
+			continue
+		}
+		id := bodyID(batchID, i)
+		var prev any
+		if c.prev != nil {
+			prev = c.prev.BodyID
+		}
+		bodies = append(bodies, []any{
+			id, in.DatasetID, c.key[:], c.version, prev, micros(c.UpdatedAt), micros(c.FetchAt), jsonOrNull(c.Fields), c.payload, c.codec,
+		})
+		state := record.Active
+		if c.action == record.Remove {
+			state = record.Gone
+		}
+		if c.action == record.Insert {
+			heads = append(heads, []any{
+				in.DatasetID, c.key[:], c.ProviderID, micros(c.UpdatedAt), c.SourceVersion, c.ContentHash[:], micros(c.FetchAt),
+				c.version, id, string(state), in.ExprID, c.MappingID,
+			})
+			continue
+		}
+		if err := t.execOne(`UPDATE ing_record SET updated_at = ?, source_version = ?, content_hash = ?, fetch_at = ?, version = ?, body_id = ?, state_code = ?,
+  expr_id = ?, mapping_id = ? WHERE dataset_id = ? AND id_hash = ?`,
+			micros(c.UpdatedAt), c.SourceVersion, c.ContentHash[:], micros(c.FetchAt), c.version, id, string(state), in.ExprID, c.MappingID,
+			in.DatasetID, c.key[:]); err != nil {
+			return err
+		}
+	}
+	if err := t.insertMany("ing_record", `dataset_id, id_hash, provider_id, updated_at, source_version, content_hash, fetch_at, version, body_id, state_code,
+  expr_id, mapping_id`, 12, heads); err != nil {
+		return err
+	}
+	return t.insertMany("ing_record_body", "body_id, dataset_id, id_hash, version, prev_body_id, updated_at, fetch_at, fields, payload, codec", 10, bodies)
+}
+
+// outboxChannel is where record changes are published.
+const outboxChannel = "records"
+
+// insertOutbox writes exactly one event row per change (I9). It refers to the
+// body and carries no payload.
+func (t *tx) insertOutbox(in ingest.BatchCommit, batchID int64, changes []change) error {
+	op := map[record.Action]string{record.Insert: "INSERTED", record.Update: "UPDATED", record.Remove: "REMOVED"}
+	var rows [][]any
+	for i, c := range changes {
+		if !c.action.Publishes() {
+			continue
+		}
+		dedup, err := hex.DecodeString(record.EventKey(in.Partition.Source, in.Partition.Endpoint, c.ProviderID, c.version))
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []any{
+			"Record", in.DatasetID, outboxChannel, op[c.action], hex.EncodeToString(c.key[:]), dedup, bodyID(batchID, i), c.version, "PENDING", micros(t.now),
+		})
+	}
+	return t.insertMany("ing_outbox_message", `aggregate_type, aggregate_id, channel, op_type, partition_key, dedup_key, body_id, record_version,
+  status_code, created_at`, 10, rows)
+}
+
+func (t *tx) insertRejects(in ingest.BatchCommit, batchID int64, rejects []preparedReject) error {
+	var rows [][]any
+	seen := map[string]bool{}
+	for _, r := range rejects {
+		var one int
+		known, err := found(t.row("SELECT 1 FROM ing_quarantine WHERE dataset_id = ? AND reject_key = ?", in.DatasetID, r.key).Scan(&one))
+		if err != nil {
+			return err
+		}
+		if known || seen[r.key] {
+			continue // the same item was rejected for the same reason before (I8)
+		}
+		seen[r.key] = true
+		rows = append(rows, []any{
+			in.DatasetID, r.key, in.Partition.Source, in.Partition.Endpoint, in.Lineage.PlanID, in.Lineage.SliceID, in.Lease.TaskID, in.Lineage.RunID, batchID,
+			r.Index, orNull(r.ProviderID), string(r.Reason), orNull(cut(r.Path, 512)), orNull(cut(r.Detail, 2000)), r.rawHash, r.raw, r.codec, "OPEN",
+			micros(t.now), micros(t.now),
+		})
+	}
+	return t.insertMany("ing_quarantine", `dataset_id, reject_key, provenance_code, endpoint_name, plan_id, slice_id, task_id, run_id, batch_id, item_index,
+  provider_id, reason_code, path, detail, raw_hash, raw, codec, status_code, created_at, updated_at`, 20, rows)
+}
+
+// Codecs of stored bodies.
+const (
+	codecPlain = "plain"
+	codecZstd  = "zstd"
+)
+
+// worthCompressing: below this a frame's overhead eats the gain.
+const worthCompressing = 256
+
+var encoders = sync.Pool{New: func() any {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	if err != nil {
+		panic(err) // only wrong options fail
+	}
+	return encoder
+}}
+
+func compress(raw []byte) ([]byte, string) {
+	if len(raw) < worthCompressing {
+		return raw, codecPlain
+	}
+	encoder := encoders.Get().(*zstd.Encoder)
+	defer encoders.Put(encoder)
+	return encoder.EncodeAll(raw, make([]byte, 0, len(raw)/2)), codecZstd
+}
+
+var decoder = sync.OnceValues(func() (*zstd.Decoder, error) { return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0)) })
+
+func decompress(stored []byte, codec string) ([]byte, error) {
+	if codec != codecZstd {
+		return stored, nil
+	}
+	d, err := decoder()
+	if err != nil {
+		return nil, err
+	}
+	return d.DecodeAll(stored, nil)
+}

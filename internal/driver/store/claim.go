@@ -1,0 +1,214 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Names the tests of this package still use.
+type (
+	QueueState   = ingest.Queue
+	ClaimRequest = ingest.ClaimRequest
+)
+
+// Queues lists the partitions that have queued tasks.
+func (s *Store) Queues(ctx context.Context) ([]ingest.Queue, error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, p.paused, p.cooling_until, p.max_concurrent,
+  (SELECT COUNT(*) FROM ing_task r WHERE r.partition_id = p.id AND r.status_code IN ('DISPATCHED','EXECUTING')) FROM ing_partition p ORDER BY p.id`)
+	if err != nil {
+		return nil, wrap("list queues", s.dialect.Translate(err))
+	}
+	var all []ingest.Queue
+	err = each(rows, func() error {
+		var q ingest.Queue
+		var cooling sql.NullInt64
+		var operation string
+		err := rows.Scan(&q.PartitionID, &q.Partition.Source, &q.Partition.Endpoint, &operation, &q.Paused, &cooling, &q.MaxConcurrent, &q.Running)
+		q.Partition.Operation, q.CoolingUntil = ingest.Operation(operation), instant(cooling)
+		all = append(all, q)
+		return err
+	})
+	if err != nil {
+		return nil, wrap("list queues", err)
+	}
+	out := all[:0]
+	for _, q := range all {
+		var at sql.NullInt64
+		ok, err := found(s.read.QueryRowContext(ctx, `SELECT priority, scheduled_at FROM ing_task WHERE status_code = 'QUEUED' AND partition_id = ?
+  ORDER BY priority, scheduled_at, id LIMIT 1`, q.PartitionID).Scan(&q.Priority, &at))
+		if err != nil {
+			return nil, wrap("list queues", s.dialect.Translate(err))
+		}
+		if ok {
+			q.ScheduledAt = instant(at)
+			out = append(out, q)
+		}
+	}
+	return out, nil
+}
+
+// Claim leases tasks. Each task goes to exactly one claimer, with a new epoch.
+func (s *Store) Claim(ctx context.Context, in ingest.ClaimRequest) (work []ingest.Work, err error) {
+	err = s.step(ctx, "claim", urgent, func(t *tx) error {
+		var err error
+		if work, err = t.claimed(in.Token); err != nil || len(work) > 0 {
+			return err
+		}
+		n, err := t.affected(t.store.dialect.ClaimSQL, in.Token, in.Owner, micros(t.now.Add(in.Lease)), micros(t.now), micros(t.now), in.PartitionID, in.Max)
+		if err != nil || n == 0 {
+			return err
+		}
+		work, err = t.claimed(in.Token)
+		return err
+	})
+	return work, err
+}
+
+func (t *tx) claimed(token string) (out []ingest.Work, err error) {
+	rows, err := t.query(`SELECT t.id, t.lease_epoch, t.lease_owner, t.leased_until, t.schedule_instance_id, t.plan_id, t.slice_id, t.provenance_code,
+  t.endpoint_name, t.operation_code, q.dataset_id, t.idempotent_key, t.params, t.expr_hash, s.expr_snapshot, s.slice_spec, s.window_from, s.window_to,
+  p.as_of, t.spec_fingerprint, d.snapshot, p.expr_id, p.mapping_id, t.attempts
+FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id JOIN ing_plan p ON p.id = t.plan_id JOIN ing_partition q ON q.id = t.partition_id
+JOIN ing_spec_snapshot d ON d.spec_fingerprint = t.spec_fingerprint
+WHERE t.claim_token = ? ORDER BY t.priority, t.scheduled_at, t.id`, token)
+	if err != nil {
+		return nil, err
+	}
+	return out, each(rows, func() error {
+		var w ingest.Work
+		var until, from, to, asOf sql.NullInt64
+		var operation string
+		err := rows.Scan(&w.Lease.TaskID, &w.Lease.Epoch, &w.Lease.Owner, &until, &w.Lineage.ScheduleID, &w.Lineage.PlanID, &w.Lineage.SliceID,
+			&w.Partition.Source, &w.Partition.Endpoint, &operation, &w.DatasetID, &w.TaskKey, &w.Params, &w.ExprHash, &w.Expr, &w.SliceSpec, &from, &to,
+			&asOf, &w.SpecFingerprint, &w.Spec, &w.ExprID, &w.MappingID, &w.Attempts)
+		w.Lease.Until, w.Lineage.TaskID = instant(until), w.Lease.TaskID
+		w.Partition.Operation, w.Window, w.AsOf = ingest.Operation(operation), window.Window{From: instant(from), To: instant(to)}, instant(asOf)
+		out = append(out, w)
+		return err
+	})
+}
+
+// fence is the first statement of every write of an attempt (I7): it refuses a
+// stale epoch, extends the lease and tells whether the operator wants a stop.
+func (t *tx) fence(l ingest.Lease, extend time.Duration) (until time.Time, cancel bool, err error) {
+	until = t.now.Add(extend)
+	n, err := t.affected(`UPDATE ing_task SET leased_until = ?, last_heartbeat_at = ? WHERE id = ? AND lease_epoch = ?
+  AND status_code IN ('DISPATCHED','EXECUTING')`, micros(until), micros(t.now), l.TaskID, l.Epoch)
+	if err != nil {
+		return until, false, err
+	}
+	if n == 0 {
+		return until, false, fault.ErrStale
+	}
+	err = t.row("SELECT cancel_requested FROM ing_task WHERE id = ?", l.TaskID).Scan(&cancel)
+	return until, cancel, err
+}
+
+// Renew extends a lease.
+func (s *Store) Renew(ctx context.Context, l ingest.Lease, extend time.Duration) (until time.Time, cancel bool, err error) {
+	err = s.step(ctx, "renew lease", urgent, func(t *tx) error {
+		var err error
+		until, cancel, err = t.fence(l, extend)
+		return err
+	})
+	return until, cancel, err
+}
+
+// Release gives back a task that was claimed and not started.
+func (s *Store) Release(ctx context.Context, l ingest.Lease) error {
+	return s.step(ctx, "release task", urgent, func(t *tx) error {
+		// A repeated call finds the task no longer leased: that is the wanted state.
+		_, err := t.exec(`UPDATE ing_task SET status_code = 'QUEUED', lease_owner = NULL, leased_until = NULL, claim_token = NULL,
+  idle_leases = idle_leases - 1, updated_at = ? WHERE id = ? AND lease_epoch = ? AND status_code = 'DISPATCHED'`, micros(t.now), l.TaskID, l.Epoch)
+		return err
+	})
+}
+
+// Promote queues scheduled tasks that are due, at most n.
+func (s *Store) Promote(ctx context.Context, n int) (promoted int, err error) {
+	err = s.step(ctx, "promote due tasks", urgent, func(t *tx) error {
+		promoted = 0
+		ids, err := t.ids("SELECT id FROM ing_task WHERE status_code = 'SCHEDULED' AND scheduled_at <= ? ORDER BY scheduled_at LIMIT ?", micros(t.now), n)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			n, err := t.affected("UPDATE ing_task SET status_code = 'QUEUED', updated_at = ? WHERE id = ? AND status_code = 'SCHEDULED'", micros(t.now), id)
+			if err != nil {
+				return err
+			}
+			promoted += int(n)
+		}
+		return nil
+	})
+	return promoted, err
+}
+
+// NextDue is when the earliest scheduled task becomes due; zero if there is none.
+func (s *Store) NextDue(ctx context.Context) (time.Time, error) {
+	var at sql.NullInt64
+	err := s.read.QueryRowContext(ctx, "SELECT MIN(scheduled_at) FROM ing_task WHERE status_code = 'SCHEDULED'").Scan(&at)
+	return instant(at), wrap("next due task", s.dialect.Translate(err))
+}
+
+// leaseExpired marks the run of a worker that disappeared.
+const leaseExpired = "LEASE_EXPIRED"
+
+// Reap moves tasks whose lease ran out back to the queue and closes their runs.
+// The UPDATE checks epoch and expiry again: between reading and writing the
+// worker may have renewed.
+func (s *Store) Reap(ctx context.Context, n int) (reaped int, err error) {
+	err = s.step(ctx, "reap expired leases", urgent, func(t *tx) error {
+		reaped = 0
+		rows, err := t.query(`SELECT id, lease_epoch FROM ing_task WHERE status_code IN ('DISPATCHED','EXECUTING') AND leased_until < ?
+  ORDER BY leased_until LIMIT ?`, micros(t.now), n)
+		if err != nil {
+			return err
+		}
+		var expired []ingest.Lease
+		err = each(rows, func() error {
+			var l ingest.Lease
+			err := rows.Scan(&l.TaskID, &l.Epoch)
+			expired = append(expired, l)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, l := range expired {
+			n, err := t.affected(`UPDATE ing_task SET status_code = 'QUEUED', lease_owner = NULL, leased_until = NULL, claim_token = NULL, updated_at = ?
+  WHERE id = ? AND lease_epoch = ? AND status_code IN ('DISPATCHED','EXECUTING') AND leased_until < ?`, micros(t.now), l.TaskID, l.Epoch, micros(t.now))
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				continue
+			}
+			reaped++
+			if _, err := t.exec(`UPDATE ing_task_run SET status_code = 'FAILED', error_code = '`+leaseExpired+`', error = 'the worker stopped renewing its lease',
+  finished_at = ? WHERE task_id = ? AND lease_epoch = ? AND status_code = 'RUNNING'`, micros(t.now), l.TaskID, l.Epoch); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return reaped, err
+}
+
+func (t *tx) ids(query string, args ...any) (out []int64, err error) {
+	rows, err := t.query(query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return out, each(rows, func() error {
+		var id int64
+		err := rows.Scan(&id)
+		out = append(out, id)
+		return err
+	})
+}

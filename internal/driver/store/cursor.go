@@ -1,0 +1,216 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// ledgerEntry is a coverage event with its lineage and identity.
+type ledgerEntry struct {
+	coverage.Event
+	key      string
+	from     ingest.Lineage
+	epoch    int64
+	exprHash string
+	observed time.Time
+}
+
+// advance writes an event, folds it into the coverage and moves the cursor, all
+// under the cursor row's lock: in every committed state the cursor equals the
+// refold of its events (I5). An event that exists already changes nothing (I8).
+func (t *tx) advance(cursorID int64, e ledgerEntry) error {
+	e.Windows = window.Union(e.Windows) // sorted: the first and the last tell which segments are touched
+	c, err := t.lockCursor(cursorID)
+	if err != nil {
+		return err
+	}
+	var seen int
+	exists, err := found(t.row("SELECT 1 FROM ing_cursor_event WHERE idempotent_key = ?", e.key).Scan(&seen))
+	if exists || err != nil {
+		return err
+	}
+	state := coverage.Start(coverage.State{Origin: c.origin, Cursor: c.value, Lookback: c.lookback}, e.Event)
+	if err := t.foldCoverage(cursorID, e.Event, state.Lookback); err != nil {
+		return err
+	}
+	frontier, err := t.frontier(cursorID, state.Origin)
+	if err != nil {
+		return err
+	}
+	if frontier.After(state.Cursor) {
+		state.Cursor = frontier
+	}
+	if err := t.insertEvent(cursorID, c, e, state.Cursor); err != nil {
+		return err
+	}
+	return t.saveCursor(cursorID, c, e, state)
+}
+
+type cursorState struct {
+	namespace ingest.Namespace
+	value     time.Time
+	origin    time.Time
+	observed  time.Time
+	lookback  time.Duration
+}
+
+func (t *tx) lockCursor(id int64) (c cursorState, err error) {
+	var value, origin sql.NullInt64
+	var observed sql.NullString
+	var lookback int64
+	var operation, scope string
+	err = t.row(`SELECT provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, normalized_instant, origin_instant,
+  observed_max_value, lookback_us FROM ing_cursor WHERE id = ?`+t.store.dialect.ForUpdate, id).
+		Scan(&c.namespace.Source, &operation, &c.namespace.CursorKey, &scope, &c.namespace.Key, &value, &origin, &observed, &lookback)
+	if err != nil {
+		return c, orNotFound(err)
+	}
+	c.namespace.Operation, c.namespace.Scope = ingest.Operation(operation), ingest.NamespaceScope(scope)
+	c.value, c.origin, c.lookback = instant(value), instant(origin), time.Duration(lookback)*time.Microsecond
+	if observed.Valid {
+		if c.observed, err = time.Parse(time.RFC3339Nano, observed.String); err != nil {
+			return c, fmt.Errorf("observed_max_value of cursor %d: %w", id, err)
+		}
+	}
+	return c, nil
+}
+
+func (t *tx) insertEvent(cursorID int64, c cursorState, e ledgerEntry, value time.Time) error {
+	var from, to time.Time
+	if n := len(e.Windows); n > 0 {
+		from, to = e.Windows[0].From, e.Windows[n-1].To
+	}
+	var spans []byte
+	if len(e.Windows) > 1 {
+		var err error
+		if spans, err = json.Marshal(e.Windows); err != nil {
+			return err
+		}
+	}
+	n := c.namespace
+	_, err := t.exec(`INSERT INTO ing_cursor_event (cursor_id, kind_code, provenance_code, operation_code, cursor_key, namespace_scope_code,
+  namespace_key, cursor_type_code, prev_value, new_value, observed_max_value, prev_instant, new_instant, window_from, window_to, spans, as_of,
+  event_at, lookback_us, direction_code, idempotent_key, schedule_instance_id, plan_id, slice_id, task_id, run_id, batch_id, lease_epoch,
+  expr_hash, created_at) VALUES (?,?,?,?,?,?,?,'TIME',?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		cursorID, string(e.Kind), n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key,
+		textOf(c.value), textOf(value), textOf(e.observed), micros(c.value), micros(value), micros(from), micros(to), jsonOrNull(spans),
+		micros(e.AsOf), micros(e.At), e.Lookback.Microseconds(), n.Operation.Direction(), e.key,
+		idOrNull(e.from.ScheduleID), idOrNull(e.from.PlanID), idOrNull(e.from.SliceID), idOrNull(e.from.TaskID), idOrNull(e.from.RunID),
+		idOrNull(e.from.BatchID), idOrNull(e.epoch), orNull(e.exprHash), micros(t.now))
+	return err
+}
+
+func (t *tx) saveCursor(id int64, c cursorState, e ledgerEntry, s coverage.State) error {
+	observed := c.observed
+	if e.observed.After(observed) {
+		observed = e.observed
+	}
+	return t.execOne(`UPDATE ing_cursor SET cursor_value = ?, normalized_instant = ?, origin_instant = ?, lookback_us = ?, observed_max_value = ?,
+  schedule_instance_id = ?, plan_id = ?, slice_id = ?, task_id = ?, last_run_id = ?, last_batch_id = ?, expr_hash = ?, updated_at = ?,
+  version = version + 1 WHERE id = ?`,
+		textOf(s.Cursor), micros(s.Cursor), micros(s.Origin), s.Lookback.Microseconds(), textOf(observed),
+		idOrNull(e.from.ScheduleID), idOrNull(e.from.PlanID), idOrNull(e.from.SliceID), idOrNull(e.from.TaskID), idOrNull(e.from.RunID),
+		idOrNull(e.from.BatchID), orNull(e.exprHash), micros(t.now), id)
+}
+
+func textOf(at time.Time) any {
+	if at.IsZero() {
+		return nil
+	}
+	return window.Text(at)
+}
+
+// foldCoverage rewrites only the segments under the event's windows and their
+// neighbours, so that finishing a slice does not cost more with history.
+func (t *tx) foldCoverage(cursorID int64, e coverage.Event, lookback time.Duration) error {
+	if len(e.Windows) == 0 && e.Kind != coverage.Manual {
+		return nil
+	}
+	low, high := int64(-1<<62), int64(1<<62)
+	if e.Kind != coverage.Manual {
+		low, high = e.Windows[0].From.UnixMicro(), e.Windows[len(e.Windows)-1].To.UnixMicro()
+	}
+	before, err := t.segments("cursor_id = ? AND seg_to >= ? AND seg_from <= ?", cursorID, low, high)
+	if err != nil {
+		return err
+	}
+	after := coverage.Apply(before, e, lookback)
+	return t.replaceSegments(cursorID, before, after)
+}
+
+func (t *tx) segments(where string, args ...any) (out []coverage.Segment, err error) {
+	rows, err := t.query("SELECT seg_from, seg_to, want_at, have_at, waived_at, fails, retry_after FROM ing_coverage WHERE "+where+" ORDER BY seg_from", args...)
+	if err != nil {
+		return nil, err
+	}
+	return out, each(rows, func() error {
+		seg, err := scanSegment(rows)
+		out = append(out, seg)
+		return err
+	})
+}
+
+func scanSegment(rows scanner) (s coverage.Segment, err error) {
+	var from, to, want, have, waived, retry sql.NullInt64
+	err = rows.Scan(&from, &to, &want, &have, &waived, &s.Fails, &retry)
+	s.Window = window.Window{From: instant(from), To: instant(to)}
+	s.Want, s.Have, s.Waived, s.RetryAfter = instant(want), instant(have), instant(waived), instant(retry)
+	return s, err
+}
+
+func (t *tx) replaceSegments(cursorID int64, before, after []coverage.Segment) error {
+	keep := map[coverage.Segment]bool{}
+	for _, s := range after {
+		keep[s] = true
+	}
+	unchanged := map[coverage.Segment]bool{}
+	for _, s := range before {
+		if keep[s] {
+			unchanged[s] = true
+			continue
+		}
+		if _, err := t.exec("DELETE FROM ing_coverage WHERE cursor_id = ? AND seg_from = ?", cursorID, s.Window.From.UnixMicro()); err != nil {
+			return err
+		}
+	}
+	for _, s := range after {
+		if unchanged[s] {
+			continue
+		}
+		if _, err := t.exec(`INSERT INTO ing_coverage (cursor_id, seg_from, seg_to, want_at, have_at, waived_at, fails, retry_after)
+  VALUES (?,?,?,?,?,?,?,?)`, cursorID, s.Window.From.UnixMicro(), s.Window.To.UnixMicro(), micros(s.Want), micros(s.Have), micros(s.Waived),
+			s.Fails, micros(s.RetryAfter)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// frontier reads segments from the origin on until one is not done. Settled
+// segments merge, so this is a handful of rows.
+func (t *tx) frontier(cursorID int64, origin time.Time) (time.Time, error) {
+	rows, err := t.query(`SELECT seg_from, seg_to, want_at, have_at, waived_at, fails, retry_after FROM ing_coverage
+  WHERE cursor_id = ? AND seg_to > ? ORDER BY seg_from`, cursorID, origin.UnixMicro())
+	if err != nil {
+		return origin, err
+	}
+	defer rows.Close()
+	at := origin
+	for rows.Next() {
+		s, err := scanSegment(rows)
+		if err != nil {
+			return at, err
+		}
+		if s.Window.From.After(at) || !s.Done() {
+			break
+		}
+		at = s.Window.To
+	}
+	return at, rows.Err()
+}

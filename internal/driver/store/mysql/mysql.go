@@ -1,0 +1,212 @@
+// Package mysql opens a MySQL-compatible server (MariaDB 10.6 or newer, MySQL 8)
+// as a store, for many planners and executors at once.
+//
+// It holds nothing but what is special about such a server: the session
+// settings and their verification, column types, the claim statement and
+// error codes.
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/driver/store"
+)
+
+// Open connects to mysql://user:password@host:port/database. The schema is not touched.
+func Open(ctx context.Context, address string, o store.Options) (*store.Store, error) {
+	config, err := parse(address)
+	if err != nil {
+		return nil, err
+	}
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	db := sql.OpenDB(verified{connector})
+	db.SetMaxOpenConns(32)
+	db.SetMaxIdleConns(16)
+	db.SetConnMaxIdleTime(time.Minute)
+	if err := db.PingContext(ctx); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("open database at %s: %w", config.Addr, translate(err))
+	}
+	return store.New(dialect(), db, db, o), nil
+}
+
+// session is what every connection must have (D§5.21). Without it the same
+// statement means different things on different servers.
+var session = map[string]string{
+	"time_zone":                "'+00:00'",
+	"sql_mode":                 "'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO'",
+	"innodb_strict_mode":       "1",
+	"collation_connection":     "utf8mb4_bin",
+	"innodb_lock_wait_timeout": "10",
+}
+
+func parse(address string) (*mysql.Config, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "mysql" || u.Host == "" || strings.Trim(u.Path, "/") == "" {
+		return nil, fmt.Errorf("%w: database address must be mysql://user:password@host:port/database", fault.ErrInvalid)
+	}
+	config := mysql.NewConfig()
+	config.Net = "tcp"
+	config.Addr = u.Host
+	if u.Port() == "" {
+		config.Addr += ":3306"
+	}
+	config.User = u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	config.DBName = strings.Trim(u.Path, "/")
+	config.Collation = "utf8mb4_bin"
+	config.ClientFoundRows = true // compare-and-set counts matched rows, not changed ones
+	config.Timeout = 10 * time.Second
+	config.ReadTimeout = 2 * time.Minute
+	config.WriteTimeout = 2 * time.Minute
+	config.MaxAllowedPacket = 0 // ask the server
+	config.Params = map[string]string{}
+	for name, value := range session {
+		if name != "collation_connection" {
+			config.Params[name] = value
+		}
+	}
+	config.Logger = &mysql.NopLogger{} // errors are returned; the driver's own lines would go to stderr
+	return config, nil
+}
+
+// verified checks the session of every new connection: a proxy or an init
+// script may have changed what we asked for, and then we must not write.
+type verified struct{ driver.Connector }
+
+func (v verified) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := v.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := verify(ctx, conn); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+func verify(ctx context.Context, conn driver.Conn) error {
+	queryer, ok := conn.(driver.QueryerContext)
+	if !ok {
+		return errors.New("driver cannot query")
+	}
+	rows, err := queryer.QueryContext(ctx, "SELECT @@session.time_zone, @@session.sql_mode, @@session.collation_connection", nil)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	row := make([]driver.Value, 3)
+	if err := rows.Next(row); err != nil {
+		return err
+	}
+	zone, mode, collation := text(row[0]), text(row[1]), text(row[2])
+	switch {
+	case zone != "+00:00":
+		return fmt.Errorf("session time zone is %q, need +00:00: does a proxy or init script change it?", zone)
+	case !strings.Contains(mode, "STRICT_ALL_TABLES"):
+		return fmt.Errorf("session sql_mode is %q, need STRICT_ALL_TABLES", mode)
+	case collation != "utf8mb4_bin":
+		return fmt.Errorf("session collation is %q, need utf8mb4_bin", collation)
+	}
+	return nil
+}
+
+func text(v driver.Value) string {
+	if raw, ok := v.([]byte); ok {
+		return string(raw)
+	}
+	return fmt.Sprint(v)
+}
+
+func dialect() store.Dialect {
+	return store.Dialect{
+		Name:          "mysql",
+		Isolation:     sql.LevelReadCommitted,
+		ForUpdate:     " FOR UPDATE",
+		RowsPerInsert: 100,
+		Types: store.Types{
+			ID: "BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY", Int: "BIGINT", Bool: "TINYINT", Double: "DOUBLE",
+			JSON: "LONGTEXT", LongText: "LONGTEXT", Blob: "LONGBLOB",
+			Text:   func(_ string, n int) string { return fmt.Sprintf("VARCHAR(%d)", n) },
+			Bytes:  func(_ string, n int) string { return fmt.Sprintf("VARBINARY(%d)", n) },
+			Binary: func(_ string, n int) string { return fmt.Sprintf("BINARY(%d)", n) },
+			Table:  "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin", Clustered: "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
+		},
+		ClaimSQL: `UPDATE ing_task SET status_code = 'DISPATCHED', claim_token = ?, lease_owner = ?, leased_until = ?,
+  lease_epoch = lease_epoch + 1, lease_count = lease_count + 1, idle_leases = idle_leases + 1, last_heartbeat_at = ?, updated_at = ?
+WHERE status_code = 'QUEUED' AND partition_id = ? ORDER BY priority, scheduled_at, id LIMIT ?`,
+		Now: func(ctx context.Context, q store.Querier) (time.Time, error) {
+			var micros int64
+			err := q.QueryRowContext(ctx, "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").Scan(&micros)
+			return time.UnixMicro(micros).UTC(), translate(err)
+		},
+		Translate: translate,
+		Lock: func(ctx context.Context, conn *sql.Conn) (func(), error) {
+			var got sql.NullInt64
+			if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(CONCAT('patra_migrate_', DATABASE()), 60)").Scan(&got); err != nil {
+				return nil, err
+			}
+			if got.Int64 != 1 {
+				return nil, fmt.Errorf("%w: another program is migrating this database", fault.ErrBusy)
+			}
+			return func() {
+				_, _ = conn.ExecContext(context.WithoutCancel(ctx), "SELECT RELEASE_LOCK(CONCAT('patra_migrate_', DATABASE()))")
+			}, nil
+		},
+		TableExists: func(ctx context.Context, q store.Querier, name string) (bool, error) {
+			var n int
+			err := q.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?", name).Scan(&n)
+			return n > 0, err
+		},
+	}
+}
+
+// Error numbers of the server.
+const (
+	lockWaitTimeout = 1205
+	deadlock        = 1213
+	duplicateKey    = 1062
+	dataTooLong     = 1406
+	outOfRange      = 1264
+	wrongValue      = 1366
+	recordChanged   = 1020 // MariaDB: snapshot moved on
+	queryKilled     = 1317
+)
+
+func translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		switch e.Number {
+		case lockWaitTimeout, deadlock, recordChanged, queryKilled:
+			return fmt.Errorf("%w: %s", fault.ErrBusy, e.Message)
+		case duplicateKey:
+			return fmt.Errorf("%w: %s", fault.ErrConflict, e.Message)
+		case dataTooLong, outOfRange, wrongValue:
+			return fmt.Errorf("%w: %s", fault.ErrInvalid, e.Message)
+		}
+		return err
+	}
+	// The connection broke: whether the step was committed is unknown. Steps
+	// look for their own result first, so they may be redone (D§5.20).
+	if errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) {
+		return fmt.Errorf("%w: connection lost: %s", fault.ErrBusy, err)
+	}
+	return err
+}

@@ -1,0 +1,59 @@
+package store
+
+import (
+	"github.com/patra-ingest/patra/internal/core/ingest"
+)
+
+// defaultConcurrency is C_max of a new partition (§13.1).
+const defaultConcurrency = 4
+
+// The rows below are created when first needed. Two creators meet at the unique
+// key; the loser's step is redone and finds the winner's row.
+
+func (t *tx) dataset(d ingest.Dataset) (id int64, err error) {
+	ok, err := found(t.row("SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?", d.Source, d.Endpoint).Scan(&id))
+	if ok || err != nil {
+		return id, err
+	}
+	return t.insert("INSERT INTO ing_dataset (provenance_code, endpoint_name, created_at) VALUES (?,?,?)", d.Source, d.Endpoint, micros(t.now))
+}
+
+func (t *tx) partition(p ingest.Partition, dataset int64) (id int64, err error) {
+	ok, err := found(t.row("SELECT id FROM ing_partition WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ?",
+		p.Source, p.Endpoint, string(p.Operation)).Scan(&id))
+	if ok || err != nil {
+		return id, err
+	}
+	return t.insert(`INSERT INTO ing_partition (dataset_id, provenance_code, endpoint_name, operation_code, paused, max_concurrent, created_at)
+  VALUES (?,?,?,?,0,?,?)`, dataset, p.Source, p.Endpoint, string(p.Operation), defaultConcurrency, micros(t.now))
+}
+
+func (t *tx) fingerprintID(kind, hash string) (id int64, err error) {
+	ok, err := found(t.row("SELECT id FROM ing_fingerprint WHERE kind_code = ? AND hash = ?", kind, hash).Scan(&id))
+	if ok || err != nil {
+		return id, err
+	}
+	return t.insert("INSERT INTO ing_fingerprint (kind_code, hash, created_at) VALUES (?,?,?)", kind, hash, micros(t.now))
+}
+
+// snapshot stores a compiled specification once per content (I10).
+func (t *tx) snapshot(fingerprint string, spec []byte) error {
+	var n int
+	ok, err := found(t.row("SELECT 1 FROM ing_spec_snapshot WHERE spec_fingerprint = ?", fingerprint).Scan(&n))
+	if ok || err != nil {
+		return err
+	}
+	_, err = t.exec("INSERT INTO ing_spec_snapshot (spec_fingerprint, snapshot, created_at) VALUES (?,?,?)", fingerprint, string(spec), micros(t.now))
+	return err
+}
+
+func (t *tx) cursorRow(n ingest.Namespace, endpoint string) (id int64, err error) {
+	ok, err := found(t.row(`SELECT id FROM ing_cursor WHERE provenance_code = ? AND operation_code = ? AND cursor_key = ?
+  AND namespace_scope_code = ? AND namespace_key = ?`, n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key).Scan(&id))
+	if ok || err != nil {
+		return id, err
+	}
+	return t.insert(`INSERT INTO ing_cursor (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, endpoint_name,
+  cursor_type_code, created_at, updated_at) VALUES (?,?,?,?,?,?,'TIME',?,?)`,
+		n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key, endpoint, micros(t.now), micros(t.now))
+}

@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+)
+
+// StartRun begins an attempt: the task becomes EXECUTING and a run row is
+// written. A run of the same lease is returned as it is.
+func (s *Store) StartRun(ctx context.Context, w ingest.Work, lease time.Duration) (run ingest.Run, err error) {
+	err = s.step(ctx, "start run", urgent, func(t *tx) error {
+		_, cancel, err := t.fence(w.Lease, lease)
+		if err != nil {
+			return err
+		}
+		run = ingest.Run{Cancel: cancel}
+		var checkpoint sql.NullString
+		if err := t.row("SELECT checkpoint, idle_leases FROM ing_task WHERE id = ?", w.Lease.TaskID).Scan(&checkpoint, &run.IdleLeases); err != nil {
+			return err
+		}
+		if checkpoint.Valid {
+			if err := json.Unmarshal([]byte(checkpoint.String), &run.Checkpoint); err != nil {
+				return fmt.Errorf("checkpoint of task %d: %w", w.Lease.TaskID, err)
+			}
+		}
+		if err := t.row("SELECT COUNT(*) FROM ing_task_run WHERE task_id = ? AND status_code = 'FAILED' AND error_code <> '"+leaseExpired+"'",
+			w.Lease.TaskID).Scan(&run.Failures); err != nil {
+			return err
+		}
+		started, err := found(t.row("SELECT id, attempt_no FROM ing_task_run WHERE task_id = ? AND lease_epoch = ?", w.Lease.TaskID, w.Lease.Epoch).
+			Scan(&run.ID, &run.AttemptNo))
+		if started || err != nil {
+			return err
+		}
+		return t.insertRun(w, &run, checkpoint)
+	})
+	return run, err
+}
+
+func (t *tx) insertRun(w ingest.Work, run *ingest.Run, checkpoint sql.NullString) error {
+	err := t.row("SELECT COALESCE(MAX(attempt_no), 0) + 1 FROM ing_task_run WHERE task_id = ?", w.Lease.TaskID).Scan(&run.AttemptNo)
+	if err != nil {
+		return err
+	}
+	run.ID, err = t.insert(`INSERT INTO ing_task_run (task_id, lease_epoch, attempt_no, plan_id, provenance_code, operation_code, status_code, checkpoint,
+  window_from, window_to, worker, started_at, last_heartbeat, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		w.Lease.TaskID, w.Lease.Epoch, run.AttemptNo, w.Lineage.PlanID, w.Partition.Source, string(w.Partition.Operation), string(ingest.RunRunning),
+		checkpoint, micros(w.Window.From), micros(w.Window.To), w.Lease.Owner, micros(t.now), micros(t.now), micros(t.now))
+	if err != nil {
+		return err
+	}
+	return t.execOne("UPDATE ing_task SET status_code = 'EXECUTING', attempts = ?, started_at = COALESCE(started_at, ?), updated_at = ? WHERE id = ?",
+		run.AttemptNo, micros(t.now), micros(t.now), w.Lease.TaskID)
+}
+
+// FinishRun ends an attempt in one transaction: run, task, slice, cursor event,
+// coverage, cursor and plan (D§5.20). Finishing twice is finishing once.
+func (s *Store) FinishRun(ctx context.Context, in ingest.Finish) error {
+	return s.step(ctx, "finish run", urgent, func(t *tx) error {
+		var status, code string
+		if err := t.row("SELECT status_code, COALESCE(error_code, '') FROM ing_task_run WHERE id = ? AND task_id = ? AND lease_epoch = ?",
+			in.Lineage.RunID, in.Lease.TaskID, in.Lease.Epoch).Scan(&status, &code); err != nil {
+			return orNotFound(err)
+		}
+		if ingest.RunStatus(status) == in.Outcome.Run && code != leaseExpired {
+			return nil // done before, and the answer was lost
+		}
+		if _, _, err := t.fence(in.Lease, 0); err != nil {
+			return err
+		}
+		if !ingest.RunStatus(status).CanBecome(in.Outcome.Run) || !ingest.TaskExecuting.CanBecome(in.Outcome.Task) {
+			return fmt.Errorf("%w: run %s → %s, task EXECUTING → %s", fault.ErrInvalid, status, in.Outcome.Run, in.Outcome.Task)
+		}
+		if err := t.closeRun(in); err != nil {
+			return err
+		}
+		if !in.Outcome.Task.Terminal() {
+			return nil
+		}
+		return t.closeSlice(in)
+	})
+}
+
+func (t *tx) closeRun(in ingest.Finish) error {
+	o := in.Outcome
+	stats, err := json.Marshal(o.Stats)
+	if err != nil {
+		return err
+	}
+	if in.Failed != nil {
+		if err := t.insertFailedBatch(in); err != nil {
+			return err
+		}
+	}
+	err = t.execOne("UPDATE ing_task_run SET status_code = ?, stats = ?, error_code = ?, error = ?, finished_at = ? WHERE id = ?",
+		string(o.Run), string(stats), orNull(o.Code), orNull(o.Error), micros(t.now), in.Lineage.RunID)
+	if err != nil {
+		return err
+	}
+	due := t.now
+	if o.NotBefore.After(due) {
+		due = o.NotBefore
+	}
+	var finished any
+	if o.Task.Terminal() {
+		finished = micros(t.now)
+	}
+	return t.execOne(`UPDATE ing_task SET status_code = ?, lease_owner = NULL, leased_until = NULL, claim_token = NULL, scheduled_at = ?,
+  last_error_code = ?, last_error_msg = ?, finished_at = ?, updated_at = ? WHERE id = ?`,
+		string(o.Task), micros(due), orNull(o.Code), orNull(cut(o.Error, 2000)), finished, micros(t.now), in.Lease.TaskID)
+}
+
+func (t *tx) closeSlice(in ingest.Finish) error {
+	status := map[ingest.TaskStatus]ingest.SliceStatus{
+		ingest.TaskSucceeded: ingest.SliceSucceeded, ingest.TaskFailed: ingest.SliceFailed,
+		ingest.TaskPartial: ingest.SlicePartial, ingest.TaskCancelled: ingest.SliceCancelled,
+	}[in.Outcome.Task]
+	err := t.execOne("UPDATE ing_plan_slice SET status_code = ?, updated_at = ? WHERE id = ?", string(status), micros(t.now), in.Lineage.SliceID)
+	if err != nil {
+		return err
+	}
+	if err := t.coverSlice(in); err != nil {
+		return err
+	}
+	return t.completePlan(in.Lineage.PlanID)
+}
+
+// completePlan closes a plan whose last slice has ended.
+func (t *tx) completePlan(planID int64) error {
+	_, err := t.exec(`UPDATE ing_plan SET status_code = 'COMPLETED', updated_at = ?, version = version + 1 WHERE id = ? AND status_code = 'READY'
+  AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id = ? AND s.status_code IN ('PENDING','READY'))`, micros(t.now), planID, planID)
+	return err
+}

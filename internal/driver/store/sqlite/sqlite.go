@@ -1,0 +1,165 @@
+// Package sqlite opens an embedded SQLite file as a store. It is the default:
+// no server, no set-up, one executor process per file (D§5.20).
+//
+// It holds nothing but what is special about SQLite: pragmas, column types,
+// the claim statement and error codes.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/driver/store"
+)
+
+// Config says which file and how.
+type Config struct {
+	Path string
+	// MustExist refuses to create the file: a command that only reads must not
+	// leave an empty database behind after a mistyped name.
+	MustExist bool
+	// Relaxed trades the newest commits after a power cut for speed (synchronous=NORMAL).
+	Relaxed bool
+}
+
+// Open opens or creates the file. The schema is not touched.
+func Open(ctx context.Context, c Config, o store.Options) (*store.Store, error) {
+	path, err := filepath.Abs(c.Path)
+	if err != nil {
+		return nil, fmt.Errorf("database path %q: %w", c.Path, err)
+	}
+	if _, err := os.Stat(path); err != nil && (c.MustExist || !errors.Is(err, os.ErrNotExist)) {
+		return nil, fmt.Errorf("open database: %w: %s", fault.ErrNotFound, c.Path)
+	}
+	synchronous := "FULL"
+	if c.Relaxed {
+		synchronous = "NORMAL"
+	}
+	pragmas := []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")", "foreign_keys(OFF)", "temp_store(MEMORY)", "cache_size(-65536)"}
+	write, err := sql.Open("sqlite", dsn(path, append(pragmas, "wal_autocheckpoint(4000)"), "immediate"))
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	write.SetMaxOpenConns(1) // one writer; see store.lanes
+	write.SetConnMaxLifetime(0)
+	read, err := sql.Open("sqlite", dsn(path, append(pragmas, "query_only(ON)"), "deferred"))
+	if err != nil {
+		_ = write.Close()
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	read.SetMaxOpenConns(max(4, runtime.NumCPU()))
+	s := store.New(dialect(), write, read, o)
+	if err := check(ctx, write); err != nil {
+		_ = s.Close()
+		return nil, fmt.Errorf("open database %s: %w", c.Path, err)
+	}
+	return s, nil
+}
+
+func dsn(path string, pragmas []string, lock string) string {
+	values := url.Values{"_pragma": pragmas, "_txlock": {lock}}
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: values.Encode()}).String()
+}
+
+// minVersion: older ones have a race that can corrupt the write-ahead log.
+var minVersion = [3]int{3, 51, 3}
+
+func check(ctx context.Context, db *sql.DB) error {
+	var text, mode string
+	if err := db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&text); err != nil {
+		return translate(err)
+	}
+	var version [3]int
+	for i, part := range strings.SplitN(text, ".", 3) {
+		version[i], _ = strconv.Atoi(part)
+	}
+	for i := range version {
+		if version[i] != minVersion[i] {
+			if version[i] < minVersion[i] {
+				return fmt.Errorf("SQLite %s is too old: need %v or newer", text, minVersion)
+			}
+			break
+		}
+	}
+	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
+		return translate(err)
+	}
+	if mode != "wal" {
+		return fmt.Errorf("journal mode is %s, need WAL: is the file on a network drive?", mode)
+	}
+	return nil
+}
+
+func dialect() store.Dialect {
+	limit := func(measure string) func(string, int) string {
+		return func(column string, n int) string {
+			return fmt.Sprintf(measure, column, n)
+		}
+	}
+	return store.Dialect{
+		Name:             "sqlite",
+		OneWriter:        true,
+		TransactionalDDL: true,
+		RowsPerInsert:    10,
+		Types: store.Types{
+			ID: "INTEGER PRIMARY KEY AUTOINCREMENT", Int: "INTEGER", Bool: "INTEGER", Double: "REAL",
+			JSON: "TEXT", LongText: "TEXT", Blob: "BLOB",
+			// SQLite takes any length; the checks make it as strict as the server (D§5.21).
+			Text:      limit("TEXT CHECK (length(%s) <= %d)"),
+			Bytes:     limit("TEXT CHECK (length(CAST(%s AS BLOB)) <= %d)"),
+			Binary:    limit("BLOB CHECK (length(%s) = %d)"),
+			Table:     "STRICT",
+			Clustered: "STRICT, WITHOUT ROWID",
+		},
+		ClaimSQL: `UPDATE ing_task SET status_code = 'DISPATCHED', claim_token = ?, lease_owner = ?, leased_until = ?,
+  lease_epoch = lease_epoch + 1, lease_count = lease_count + 1, idle_leases = idle_leases + 1, last_heartbeat_at = ?, updated_at = ?
+WHERE id IN (SELECT id FROM ing_task WHERE status_code = 'QUEUED' AND partition_id = ? ORDER BY priority, scheduled_at, id LIMIT ?)`,
+		Now: func(context.Context, store.Querier) (time.Time, error) {
+			return time.Now().UTC().Truncate(time.Microsecond), nil
+		},
+		Translate: translate,
+		Lock: func(context.Context, *sql.Conn) (func(), error) {
+			return func() {}, nil // each migration is one IMMEDIATE transaction
+		},
+		TableExists: func(ctx context.Context, q store.Querier, name string) (bool, error) {
+			var n int
+			err := q.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?", name).Scan(&n)
+			return n > 0, err
+		},
+	}
+}
+
+func translate(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	kind := err
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		kind = fault.ErrBusy
+	case sqlite3.SQLITE_CONSTRAINT:
+		kind = fault.ErrInvalid
+		if code := e.Code(); code == sqlite3.SQLITE_CONSTRAINT_UNIQUE || code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || code == sqlite3.SQLITE_CONSTRAINT_ROWID {
+			kind = fault.ErrConflict
+		}
+	case sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_RANGE:
+		kind = fault.ErrInvalid
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %s", kind, e.Error())
+}

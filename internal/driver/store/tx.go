@@ -1,0 +1,280 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+// lane is the queue a write waits in. On a database with one writer, short
+// steps that others depend on go before bulk ones, so that a lease never runs
+// out behind a row of commits.
+type lane int
+
+const (
+	urgent lane = iota // claims, renewals, finishes
+	bulk               // batches, plans
+)
+
+const (
+	maxTries  = 10
+	firstWait = 2 * time.Millisecond
+	longWait  = 200 * time.Millisecond
+)
+
+// step runs one business step as one transaction and redoes it whole when the
+// database was busy or two workers wrote the same key (D§5.20). Every step looks
+// for its own result first, so redoing one whose commit got lost is harmless.
+func (s *Store) step(ctx context.Context, name string, l lane, do func(*tx) error) error {
+	wait := firstWait
+	for try := 1; ; try++ {
+		err := s.once(ctx, l, do)
+		if err == nil {
+			if s.options.AfterCommit != nil {
+				err = s.options.AfterCommit(name)
+			}
+			return wrap(name, err)
+		}
+		if try == maxTries || !(errors.Is(err, fault.ErrBusy) || errors.Is(err, fault.ErrConflict)) {
+			return wrap(name, err)
+		}
+		select {
+		case <-ctx.Done():
+			return wrap(name, ctx.Err())
+		case <-time.After(wait/2 + rand.N(wait)):
+		}
+		wait = min(2*wait, longWait)
+	}
+}
+
+func wrap(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+func (s *Store) once(ctx context.Context, l lane, do func(*tx) error) error {
+	if s.dialect.OneWriter {
+		if err := s.lanes.enter(ctx, l); err != nil {
+			return err
+		}
+		defer s.lanes.leave()
+	}
+	raw, err := s.write.BeginTx(ctx, &sql.TxOptions{Isolation: s.dialect.Isolation})
+	if err != nil {
+		return s.dialect.Translate(err)
+	}
+	t := &tx{ctx: ctx, store: s, raw: raw, stmts: map[string]*sql.Stmt{}}
+	defer t.keepFresh()
+	if t.now, err = s.now(ctx, raw); err == nil {
+		err = do(t)
+	}
+	if err != nil {
+		_ = raw.Rollback()
+		return s.dialect.Translate(err)
+	}
+	return s.dialect.Translate(raw.Commit())
+}
+
+// tx is a transaction with the instant the store's clock showed at its start.
+type tx struct {
+	ctx   context.Context
+	store *Store
+	raw   *sql.Tx
+	now   time.Time
+	stmts map[string]*sql.Stmt
+	fresh []string // queries to keep on the pool once the connection is free
+}
+
+func (t *tx) keepFresh() {
+	for _, query := range t.fresh {
+		if _, err := t.store.keep(t.ctx, query); err != nil {
+			return // only speed is lost
+		}
+	}
+}
+
+// exec runs a statement that is prepared once per connection.
+func (t *tx) exec(query string, args ...any) (sql.Result, error) {
+	stmt, err := t.prepared(query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.ExecContext(t.ctx, args...)
+}
+
+// execOne runs an UPDATE that must hit exactly one row.
+func (t *tx) execOne(query string, args ...any) error {
+	n, err := t.affected(query, args...)
+	if err != nil {
+		return err
+	}
+	if n != 1 {
+		return fmt.Errorf("%w: %d rows changed, expected 1", fault.ErrNotFound, n)
+	}
+	return nil
+}
+
+func (t *tx) affected(query string, args ...any) (int64, error) {
+	result, err := t.exec(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// insert runs an INSERT and gives the new id.
+func (t *tx) insert(query string, args ...any) (int64, error) {
+	result, err := t.exec(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}
+
+func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
+	stmt, err := t.prepared(query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(t.ctx, args...)
+}
+
+func (t *tx) row(query string, args ...any) scanner {
+	stmt, err := t.prepared(query)
+	if err != nil {
+		return failed{err}
+	}
+	return stmt.QueryRowContext(t.ctx, args...)
+}
+
+type scanner interface{ Scan(...any) error }
+
+type failed struct{ err error }
+
+func (f failed) Scan(...any) error { return f.err }
+
+// prepared gives the statement of this transaction for a query. Statements live
+// on the pool and are prepared once per connection.
+func (t *tx) prepared(query string) (*sql.Stmt, error) {
+	if stmt, ok := t.stmts[query]; ok {
+		return stmt, nil
+	}
+	stmt, err := t.adopt(query)
+	if err != nil {
+		return nil, err
+	}
+	t.stmts[query] = stmt
+	return stmt, nil
+}
+
+func (t *tx) adopt(query string) (*sql.Stmt, error) {
+	if cached, ok := t.store.stmts.Load(query); ok {
+		return t.raw.StmtContext(t.ctx, cached.(*sql.Stmt)), nil
+	}
+	if t.store.dialect.OneWriter {
+		// The pool's only connection is ours until we commit: asking the pool
+		// now would wait for ever. The statement is added to the pool later.
+		t.fresh = append(t.fresh, query)
+		return t.raw.PrepareContext(t.ctx, query)
+	}
+	stmt, err := t.store.keep(t.ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return t.raw.StmtContext(t.ctx, stmt), nil
+}
+
+// keep prepares a query on the pool.
+func (s *Store) keep(ctx context.Context, query string) (*sql.Stmt, error) {
+	stmt, err := s.write.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if other, loaded := s.stmts.LoadOrStore(query, stmt); loaded {
+		_ = stmt.Close()
+		stmt = other.(*sql.Stmt)
+	}
+	return stmt, nil
+}
+
+// insertMany inserts rows with as few statements as the dialect likes.
+func (t *tx) insertMany(table, columns string, width int, rows [][]any) error {
+	size := t.store.dialect.RowsPerInsert
+	row := "(" + strings.TrimSuffix(strings.Repeat("?,", width), ",") + ")"
+	for len(rows) > 0 {
+		n := size
+		if len(rows) < size {
+			n = 1 // odd sizes would each be a statement of their own
+		}
+		query := "INSERT INTO " + table + " (" + columns + ") VALUES " + row + strings.Repeat(","+row, n-1)
+		args := make([]any, 0, n*width)
+		for _, r := range rows[:n] {
+			args = append(args, r...)
+		}
+		if _, err := t.exec(query, args...); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// lanes is a mutex with two queues: whoever waits in the urgent one goes first.
+type lanes struct {
+	mu      sync.Mutex
+	held    bool
+	waiting [2][]chan struct{}
+}
+
+func (l *lanes) enter(ctx context.Context, in lane) error {
+	l.mu.Lock()
+	if !l.held {
+		l.held = true
+		l.mu.Unlock()
+		return nil
+	}
+	turn := make(chan struct{})
+	l.waiting[in] = append(l.waiting[in], turn)
+	l.mu.Unlock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for i, waiting := range l.waiting[in] {
+			if waiting == turn {
+				l.waiting[in] = append(l.waiting[in][:i], l.waiting[in][i+1:]...)
+				return ctx.Err()
+			}
+		}
+		l.pass() // our turn came at the same moment: hand it on
+		return ctx.Err()
+	}
+}
+
+func (l *lanes) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pass()
+}
+
+func (l *lanes) pass() {
+	for in := range l.waiting {
+		if queue := l.waiting[in]; len(queue) > 0 {
+			l.waiting[in] = queue[1:]
+			close(queue[0])
+			return
+		}
+	}
+	l.held = false
+}

@@ -1,0 +1,64 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// Records reads the records of an endpoint in key order, after a key, so that a
+// scan of any length holds neither memory nor a read snapshot (D§5.20).
+func (s *Store) Records(ctx context.Context, source, endpoint string, after []byte, limit int) (out []view.Record, err error) {
+	if after == nil {
+		after = []byte{}
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT r.id_hash, r.provider_id, r.version, r.state_code, r.updated_at, r.fetch_at, b.fields, b.payload, b.codec
+  FROM ing_record r JOIN ing_record_body b ON b.body_id = r.body_id
+  WHERE r.dataset_id = (SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?) AND r.id_hash > ? ORDER BY r.id_hash LIMIT ?`,
+		source, endpoint, after, limit)
+	if err != nil {
+		return nil, wrap("read records", s.dialect.Translate(err))
+	}
+	return out, wrap("read records", each(rows, func() error {
+		var r view.Record
+		var updated, fetch sql.NullInt64
+		var fields sql.NullString
+		var payload []byte
+		var codec string
+		if err := rows.Scan(&r.Key, &r.ID, &r.Version, &r.State, &updated, &fetch, &fields, &payload, &codec); err != nil {
+			return err
+		}
+		r.UpdatedAt, r.FetchAt, r.Fields = instant(updated), instant(fetch), []byte(fields.String)
+		if r.Payload, err = decompress(payload, codec); err != nil {
+			return fmt.Errorf("body of %q: %w", r.ID, err)
+		}
+		out = append(out, r)
+		return nil
+	}))
+}
+
+// Quarantine reads rejected items of a source, oldest first, after an id.
+func (s *Store) Quarantine(ctx context.Context, source string, after int64, limit int) (out []view.Rejected, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT id, COALESCE(provider_id, ''), reason_code, COALESCE(path, ''), COALESCE(detail, ''), raw_hash, raw, codec, created_at, batch_id
+  FROM ing_quarantine WHERE provenance_code = ? AND id > ? ORDER BY id LIMIT ?`, source, after, limit)
+	if err != nil {
+		return nil, wrap("read quarantine", s.dialect.Translate(err))
+	}
+	return out, wrap("read quarantine", each(rows, func() error {
+		var r view.Rejected
+		var raw []byte
+		var codec string
+		var created sql.NullInt64
+		if err := rows.Scan(&r.ID, &r.ProviderID, &r.Reason, &r.Path, &r.Detail, &r.RawHash, &raw, &codec, &created, &r.BatchID); err != nil {
+			return err
+		}
+		r.CreatedAt = instant(created)
+		if r.Raw, err = decompress(raw, codec); err != nil {
+			return fmt.Errorf("raw item of reject %d: %w", r.ID, err)
+		}
+		out = append(out, r)
+		return nil
+	}))
+}

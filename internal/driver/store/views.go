@@ -1,0 +1,220 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// where collects the conditions of a list. Columns are ours, values are bound.
+type where struct {
+	terms []string
+	args  []any
+}
+
+func (w *where) add(set bool, term string, arg any) {
+	if set {
+		w.terms, w.args = append(w.terms, term), append(w.args, arg)
+	}
+}
+
+func (w *where) String() string {
+	if len(w.terms) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(w.terms, " AND ")
+}
+
+// defaultLimit keeps a forgotten limit from reading a whole table.
+const defaultLimit = 50
+
+// list runs a query newest first, with the filter's common conditions applied
+// to the columns of the table called name.
+func (s *Store) list(ctx context.Context, step, query, name string, f view.Filter, extra func(*where), scan func(*sql.Rows) error) error {
+	w := &where{}
+	w.add(f.Source != "", name+".provenance_code = ?", f.Source)
+	w.add(f.Status != "", name+".status_code = ?", f.Status)
+	w.add(f.Before != 0, name+".id < ?", f.Before)
+	if extra != nil {
+		extra(w)
+	}
+	limit := f.Limit
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	rows, err := s.read.QueryContext(ctx, query+w.String()+" ORDER BY "+name+".id DESC LIMIT ?", append(w.args, limit)...)
+	if err != nil {
+		return wrap(step, s.dialect.Translate(err))
+	}
+	return wrap(step, each(rows, func() error { return scan(rows) }))
+}
+
+// Tasks lists tasks, newest first.
+func (s *Store) Tasks(ctx context.Context, f view.Filter) (out []view.Task, err error) {
+	const query = `SELECT t.id, t.plan_id, t.slice_id, t.provenance_code, t.endpoint_name, t.operation_code, t.status_code, s.window_from, s.window_to,
+  t.priority, t.scheduled_at, t.attempts, t.lease_owner, t.lease_epoch, t.leased_until, t.last_error_code, t.last_error_msg, t.started_at, t.finished_at,
+  t.spec_fingerprint, t.idempotent_key FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id`
+	err = s.list(ctx, "list tasks", query, "t", f, func(w *where) {
+		w.add(f.PlanID != 0, "t.plan_id = ?", f.PlanID)
+		w.add(f.TaskID != 0, "t.id = ?", f.TaskID)
+	}, func(rows *sql.Rows) error {
+		var v view.Task
+		var from, to, due, until, started, finished sql.NullInt64
+		var owner, code, text sql.NullString
+		err := rows.Scan(&v.ID, &v.PlanID, &v.SliceID, &v.Source, &v.Endpoint, &v.Operation, &v.Status, &from, &to, &v.Priority, &due, &v.Attempts, &owner,
+			&v.LeaseEpoch, &until, &code, &text, &started, &finished, &v.Spec, &v.Key)
+		v.Window, v.ScheduledAt, v.LeasedUntil = window.Window{From: instant(from), To: instant(to)}, instant(due), instant(until)
+		v.LeaseOwner, v.ErrorCode, v.Error, v.StartedAt, v.FinishedAt = owner.String, code.String, text.String, instant(started), instant(finished)
+		out = append(out, v)
+		return err
+	})
+	return out, err
+}
+
+// Runs lists attempts, newest first.
+func (s *Store) Runs(ctx context.Context, f view.Filter) (out []view.Run, err error) {
+	const query = `SELECT r.id, r.task_id, r.plan_id, r.attempt_no, r.lease_epoch, r.provenance_code, r.operation_code, r.status_code, r.window_from, r.window_to, r.stats,
+  r.worker, r.error_code, r.error, r.started_at, r.finished_at FROM ing_task_run r`
+	err = s.list(ctx, "list runs", query, "r", f, func(w *where) {
+		w.add(f.PlanID != 0, "r.plan_id = ?", f.PlanID)
+		w.add(f.TaskID != 0, "r.task_id = ?", f.TaskID)
+		w.add(f.RunID != 0, "r.id = ?", f.RunID)
+	}, func(rows *sql.Rows) error {
+		var v view.Run
+		var from, to, started, finished sql.NullInt64
+		var stats, worker, code, text sql.NullString
+		if err := rows.Scan(&v.ID, &v.TaskID, &v.PlanID, &v.Attempt, &v.Epoch, &v.Source, &v.Operation, &v.Status, &from, &to, &stats, &worker, &code, &text,
+			&started, &finished); err != nil {
+			return err
+		}
+		v.Window, v.Worker, v.ErrorCode, v.Error = window.Window{From: instant(from), To: instant(to)}, worker.String, code.String, text.String
+		v.StartedAt, v.FinishedAt = instant(started), instant(finished)
+		out = append(out, v)
+		return decode(stats, &out[len(out)-1].Stats)
+	})
+	return out, err
+}
+
+// Batches lists pages, newest first.
+func (s *Store) Batches(ctx context.Context, f view.Filter) (out []view.Batch, err error) {
+	const query = `SELECT b.id, b.run_id, b.task_id, b.slice_id, b.plan_id, b.batch_no, b.pass, b.page_no, b.provenance_code, b.operation_code, b.status_code,
+  b.before_token, b.after_token, b.stats, b.error, b.committed_at FROM ing_task_run_batch b`
+	err = s.list(ctx, "list batches", query, "b", f, func(w *where) {
+		w.add(f.PlanID != 0, "b.plan_id = ?", f.PlanID)
+		w.add(f.TaskID != 0, "b.task_id = ?", f.TaskID)
+		w.add(f.RunID != 0, "b.run_id = ?", f.RunID)
+	}, func(rows *sql.Rows) error {
+		v, err := scanBatch(rows)
+		out = append(out, v)
+		return err
+	})
+	return out, err
+}
+
+func scanBatch(rows scanner, more ...any) (v view.Batch, err error) {
+	var page, committed sql.NullInt64
+	var before, after, stats, text sql.NullString
+	err = rows.Scan(append([]any{
+		&v.ID, &v.RunID, &v.TaskID, &v.SliceID, &v.PlanID, &v.No, &v.Pass, &page, &v.Source, &v.Operation, &v.Status, &before, &after, &stats, &text, &committed,
+	}, more...)...)
+	if err != nil {
+		return v, err
+	}
+	v.Page, v.BeforeToken, v.AfterToken, v.Error, v.CommittedAt = int(page.Int64), before.String, after.String, text.String, instant(committed)
+	return v, decode(stats, &v.Stats)
+}
+
+// Batch is one page with its evidence.
+func (s *Store) Batch(ctx context.Context, id int64) (view.Batch, error) {
+	var request, response sql.NullString
+	row := s.read.QueryRowContext(ctx, `SELECT b.id, b.run_id, b.task_id, b.slice_id, b.plan_id, b.batch_no, b.pass, b.page_no, b.provenance_code, b.operation_code,
+  b.status_code, b.before_token, b.after_token, b.stats, b.error, b.committed_at, e.request, e.response
+  FROM ing_task_run_batch b LEFT JOIN ing_batch_evidence e ON e.batch_id = b.id WHERE b.id = ?`, id)
+	v, err := scanBatch(row, &request, &response)
+	if request.Valid {
+		v.Request = json.RawMessage(request.String)
+	}
+	if response.Valid {
+		v.Response = json.RawMessage(response.String)
+	}
+	return v, wrap("show batch", orNotFound(err))
+}
+
+// Plans lists plans, newest first.
+func (s *Store) Plans(ctx context.Context, f view.Filter) (out []view.Plan, err error) {
+	const query = `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, p.status_code, p.window_from, p.window_to, p.as_of, p.spec_fingerprint,
+  p.record_remarks, p.created_at FROM ing_plan p`
+	err = s.list(ctx, "list plans", query, "p", f, func(w *where) { w.add(f.PlanID != 0, "p.id = ?", f.PlanID) }, func(rows *sql.Rows) error {
+		var v view.Plan
+		var from, to, asOf, created sql.NullInt64
+		var remarks sql.NullString
+		err := rows.Scan(&v.ID, &v.Source, &v.Endpoint, &v.Operation, &v.Status, &from, &to, &asOf, &v.SpecFingerprint, &remarks, &created)
+		if from.Valid {
+			v.Window = &window.Window{From: instant(from), To: instant(to)}
+		}
+		v.AsOf, v.CreatedAt = instant(asOf), instant(created)
+		if remarks.Valid {
+			v.Remarks = json.RawMessage(remarks.String)
+		}
+		out = append(out, v)
+		return err
+	})
+	return out, err
+}
+
+// Progress adds up a plan.
+func (s *Store) Progress(ctx context.Context, planID int64) (p view.Progress, err error) {
+	p = view.Progress{PlanID: planID, Slices: map[string]int{}}
+	if err = s.read.QueryRowContext(ctx, "SELECT status_code FROM ing_plan WHERE id = ?", planID).Scan(&p.Status); err != nil {
+		return p, wrap("plan progress", orNotFound(err))
+	}
+	rows, err := s.read.QueryContext(ctx, "SELECT status_code, COUNT(*) FROM ing_plan_slice WHERE plan_id = ? GROUP BY status_code", planID)
+	if err != nil {
+		return p, wrap("plan progress", s.dialect.Translate(err))
+	}
+	err = each(rows, func() error {
+		var status string
+		var n int
+		err := rows.Scan(&status, &n)
+		p.Slices[status] = n
+		p.Total += n
+		if s := ingest.SliceStatus(status); s != ingest.SlicePending && s != ingest.SliceReady {
+			p.Done += n
+		}
+		return err
+	})
+	if err != nil {
+		return p, wrap("plan progress", err)
+	}
+	p.Stats, err = s.planStats(ctx, planID)
+	return p, wrap("plan progress", err)
+}
+
+func (s *Store) planStats(ctx context.Context, planID int64) (sum ingest.RunStats, err error) {
+	rows, err := s.read.QueryContext(ctx, "SELECT stats FROM ing_task_run WHERE plan_id = ? AND stats IS NOT NULL", planID)
+	if err != nil {
+		return sum, s.dialect.Translate(err)
+	}
+	return sum, each(rows, func() error {
+		var text sql.NullString
+		var one ingest.RunStats
+		if err := rows.Scan(&text); err != nil {
+			return err
+		}
+		err := decode(text, &one)
+		sum = sum.Add(one)
+		return err
+	})
+}
+
+func decode(text sql.NullString, into any) error {
+	if !text.Valid || text.String == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(text.String), into)
+}
