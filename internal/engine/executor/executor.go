@@ -142,7 +142,9 @@ func (r *running) keepLease(ctx context.Context, stop context.CancelCauseFunc) {
 			return
 		case <-ticker.C:
 		}
-		_, cancelled, err := r.executor.store.Renew(ctx, r.work.Lease, lease)
+		renewal, done := context.WithTimeout(ctx, lease/3) // a store that hangs must not keep us working
+		_, cancelled, err := r.executor.store.Renew(renewal, r.work.Lease, lease)
+		done()
 		switch {
 		case err == nil:
 			last = time.Now()
@@ -150,7 +152,7 @@ func (r *running) keepLease(ctx context.Context, stop context.CancelCauseFunc) {
 				stop(errCancelled)
 				return
 			}
-		case errors.Is(err, fault.ErrStale), time.Since(last) > 2*lease/3:
+		case errors.Is(err, fault.ErrStale), time.Since(last) >= 2*lease/3:
 			stop(fmt.Errorf("%w: %v", fault.ErrStale, err))
 			return
 		}

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// version is set by the build.
+var version = "dev"
+
+// Main runs the command line and gives the exit code.
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot(stdout, stderr)
+	root.SetArgs(args)
+	command, err := root.ExecuteContextC(ctx)
+	return report(ctx, command, err, stderr)
+}
+
+// env is what every command shares: where output goes and the global flags.
+type env struct {
+	out, err io.Writer
+	output   string // table or json
+	database string
+	verbose  bool
+	quiet    bool
+}
+
+func newRoot(stdout, stderr io.Writer) *cobra.Command {
+	e := &env{out: stdout, err: stderr}
+	root := &cobra.Command{
+		Use:   "patra",
+		Short: "Keep a local copy of scholarly sources complete and fresh",
+		Long: `patra keeps a local copy of scholarly sources (Crossref, …) complete and fresh,
+and can show that nothing is missing.
+
+Data goes to stdout, progress and hints to stderr. Times are UTC, windows are
+half-open: [from, to).
+
+Exit codes: 0 ok · 1 failure · 2 usage or invalid configuration · 3 finished with
+failures or rejects · 4 credentials · 5 not found · 6 conflict · 7 upstream, try
+later · 8 changes pending · 9 findings (gaps, failed verify) · 130 interrupted`,
+		Example: `  patra demo
+  patra harvest crossref --set contact.email=you@example.org
+  patra coverage gaps crossref`,
+		SilenceUsage: true, SilenceErrors: true, Version: version,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return e.check() },
+	}
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	flags := root.PersistentFlags()
+	flags.StringVarP(&e.output, "output", "o", "table", "table or json")
+	// No default here: help would print it, and PATRA_DB may hold a password (I12).
+	flags.StringVar(&e.database, "db", "", "database: sqlite:FILE or mysql://user:password@host:port/db (default PATRA_DB, else sqlite:patra.db)")
+	flags.BoolVarP(&e.verbose, "verbose", "v", false, "log what happens to stderr")
+	flags.BoolVarP(&e.quiet, "quiet", "q", false, "no progress and no hints")
+	root.AddCommand(
+		newDemo(e), newHarvest(e), newPlan(e), newSource(e), newTask(e), newRun(e), newBatch(e), newCursor(e), newCoverage(e), newDB(e), newVersion(e),
+	)
+	return root
+}
+
+func envOr(name, otherwise string) string {
+	if value := os.Getenv(name); value != "" {
+		return value
+	}
+	return otherwise
+}
+
+func (e *env) check() error {
+	if e.output != "table" && e.output != "json" {
+		return usagef("unknown output %q: use table or json", e.output)
+	}
+	if e.database == "" {
+		e.database = envOr("PATRA_DB", "sqlite:patra.db")
+	}
+	if !strings.Contains(e.database, ":") {
+		return usagef("--db %q: write sqlite:%s, or mysql://user:password@host:port/database", e.database, e.database)
+	}
+	return nil
+}
+
+// open opens the database for commands that change it.
+func (e *env) open(ctx context.Context, change func(*daemon.Config)) (*daemon.App, error) {
+	config := daemon.Config{Database: e.database, Log: e.logger()}
+	if change != nil {
+		change(&config)
+	}
+	return daemon.Open(ctx, config)
+}
+
+// look opens the database for commands that only read: nothing is created.
+func (e *env) look(ctx context.Context) (*daemon.App, error) {
+	return e.open(ctx, func(c *daemon.Config) { c.MustExist = true })
+}
+
+func (e *env) logger() *slog.Logger {
+	if !e.verbose {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// hint writes a line for people, unless they asked for silence.
+func (e *env) hint(format string, args ...any) {
+	if !e.quiet {
+		fmt.Fprintf(e.err, format+"\n", args...)
+	}
+}
+
+// parseTime reads RFC 3339, a date, or a stretch before now such as -7d.
+func parseTime(flag, text string, now time.Time) (*time.Time, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if stretch, ok := strings.CutPrefix(text, "-"); ok {
+		d, err := parseStretch(stretch)
+		if err != nil {
+			return nil, usagef("--%s %q: %v", flag, text, err)
+		}
+		at := window.Instant(now.Add(-d))
+		return &at, nil
+	}
+	at, err := window.ParseInstant(text)
+	if err != nil {
+		return nil, usagef("--%s: %v (or a stretch before now, such as -7d)", flag, err)
+	}
+	return &at, nil
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// Exit codes; docs and help list the same ones.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitPartial     = 3
+	exitAuth        = 4
+	exitNotFound    = 5
+	exitConflict    = 6
+	exitUpstream    = 7
+	exitFindings    = 9
+	exitInterrupted = 130
+)
+
+// coded is an error that knows its exit code.
+type coded struct {
+	code int
+	err  error
+}
+
+func (c *coded) Error() string { return c.err.Error() }
+func (c *coded) Unwrap() error { return c.err }
+
+func usage(err error) error                   { return &coded{exitUsage, err} }
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+func findings(format string, args ...any) error {
+	return &coded{exitFindings, fmt.Errorf(format, args...)}
+}
+func partial(format string, args ...any) error {
+	return &coded{exitPartial, fmt.Errorf(format, args...)}
+}
+
+// exitCode is the only place that turns an error into a code.
+func exitCode(ctx context.Context, err error) int {
+	var known *coded
+	var problems registry.Problems
+	switch {
+	case err == nil:
+		return exitOK
+	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))):
+		return exitInterrupted
+	case errors.As(err, &known):
+		return known.code
+	case errors.As(err, &problems), errors.Is(err, fault.ErrInvalid):
+		return exitUsage
+	case errors.Is(err, fault.ErrNotFound):
+		return exitNotFound
+	case errors.Is(err, fault.ErrConflict), errors.Is(err, fault.ErrStale), errors.Is(err, fault.ErrNewerSchema), errors.Is(err, daemon.ErrBehind):
+		return exitConflict
+	}
+	var f *fault.Error
+	if errors.As(err, &f) {
+		switch f.Level {
+		case fault.Fatal:
+			return exitAuth
+		case fault.Transient:
+			return exitUpstream
+		}
+	}
+	return exitFailure
+}
+
+// report writes the error for people and gives the exit code.
+func report(ctx context.Context, command *cobra.Command, err error, stderr io.Writer) int {
+	code := exitCode(ctx, err)
+	switch {
+	case err == nil:
+	case code == exitInterrupted:
+		fmt.Fprintln(stderr, "patra: interrupted; what is committed stays, the next run continues")
+	default:
+		text := err.Error()
+		if isUsage(text) {
+			code = exitUsage
+		}
+		fmt.Fprintln(stderr, "patra: "+printable(text))
+		if code == exitUsage && command != nil && !strings.Contains(text, "\n") {
+			fmt.Fprintf(stderr, "See `%s --help`.\n", command.CommandPath())
+		}
+	}
+	return code
+}
+
+// isUsage recognises the complaints of the flag library, which have no type.
+func isUsage(text string) bool {
+	for _, start := range []string{"unknown command", "unknown flag", "unknown shorthand", "accepts ", "requires at least", "required flag"} {
+		if strings.HasPrefix(text, start) {
+			return true
+		}
+	}
+	return false
+}
+
+// printable keeps an upstream's text from steering the terminal (A39).
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
+			return '\uFFFD'
+		}
+		return r
+	}, text)
+}
+
+func parseStretch(text string) (time.Duration, error) {
+	d, err := duration.Parse(text)
+	return d.Std(), err
+}

@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func newHarvest(e *env) *cobra.Command {
+	r := &request{operation: string(ingest.Harvest)}
+	var settings work
+	c := &cobra.Command{
+		Use:   "harvest SRC",
+		Short: "Fetch what is new since the last harvest",
+		Long: `Plan from the forward watermark to now minus the source's safety lag, and work on
+the plan to its end. The watermark moves only over time that was read without a
+gap; what failed stays owed and is fetched by a later harvest.
+
+Ctrl-C is safe at any moment: committed pages stay, the next harvest continues.`,
+		Example: `  patra harvest crossref --set contact.email=you@example.org
+  patra harvest crossref --from -2d
+  patra harvest crossref --from 2025-03-01 --to 2025-03-08 --dry-run`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if r.dry {
+				return e.plan(cmd.Context(), args[0], r)
+			}
+			return e.harvest(cmd.Context(), args[0], r, settings)
+		},
+	}
+	r.flags(c)
+	settings.flags(c)
+	return c
+}
+
+// work are the flags of commands that execute tasks.
+type work struct {
+	workers int
+	lease   string
+	relaxed bool
+}
+
+func (w *work) flags(c *cobra.Command) {
+	c.Flags().IntVar(&w.workers, "workers", 4, "slices worked on at once")
+	c.Flags().StringVar(&w.lease, "lease", "60s", "how long a task stays ours without a sign of life")
+	c.Flags().BoolVar(&w.relaxed, "relaxed", false, "SQLite: faster commits that a power cut may undo")
+}
+
+func (w work) apply(c *daemon.Config) error {
+	lease, err := parseStretch(w.lease)
+	if err != nil {
+		return usagef("--lease: %v", err)
+	}
+	if lease < minLease {
+		return usagef("--lease %s is too short: at least %s", w.lease, minLease)
+	}
+	if w.workers < 1 {
+		return usagef("--workers must be at least 1")
+	}
+	c.Workers, c.Lease, c.Relaxed = w.workers, lease, w.relaxed
+	return nil
+}
+
+// minLease: below this a slow disk looks like a dead worker.
+const minLease = 300 * time.Millisecond
+
+// summary is what a harvest did.
+type summary struct {
+	Source     string          `json:"source"`
+	PlanID     int64           `json:"planId"`
+	Continued  []int64         `json:"continuedPlans,omitempty"`
+	Window     string          `json:"window,omitempty"`
+	Empty      bool            `json:"empty"`
+	Reason     string          `json:"reason,omitempty"`
+	Slices     map[string]int  `json:"slices"`
+	Stats      ingest.RunStats `json:"stats"`
+	CursorFrom string          `json:"cursorBefore,omitempty"`
+	CursorTo   string          `json:"cursor,omitempty"`
+}
+
+func (e *env) harvest(ctx context.Context, code string, r *request, settings work) error {
+	p, err := r.parse()
+	if err != nil {
+		return err
+	}
+	config := daemon.Config{Database: e.database, Log: e.logger()}
+	if err := settings.apply(&config); err != nil {
+		return err
+	}
+	app, err := daemon.Open(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer app.Close()
+	if !p.fixed { // the store's clock plans, so that processes with different clocks agree
+		if p.now, err = app.Store.Now(ctx); err != nil {
+			return err
+		}
+	}
+	compiled, err := r.compile(ctx, app, code, p)
+	if err != nil {
+		return err
+	}
+	s, err := e.harvestWith(ctx, app, code, func(watch daemon.Watch) (daemon.Harvested, error) {
+		return app.Harvest(ctx, compiled, daemon.NewRequest(p.now, p.from, p.to), watch)
+	})
+	if err != nil {
+		return err
+	}
+	if err := e.printSummary(s); err != nil {
+		return err
+	}
+	return s.verdict()
+}
+
+func (e *env) harvestWith(ctx context.Context, app *daemon.App, code string, run func(daemon.Watch) (daemon.Harvested, error)) (summary, error) {
+	s := summary{Source: code, Slices: map[string]int{}}
+	s.CursorFrom = cursorOf(ctx, app, code)
+	bar := newBar(e, code)
+	h, err := run(daemon.Watch{Progress: bar.update, Continue: func(o ingest.OpenPlan) {
+		bar.note("continuing plan %d, which an earlier run left unfinished", o.ID)
+	}})
+	bar.stop(h.Plan)
+	for _, p := range h.Continued {
+		s.Continued = append(s.Continued, p.PlanID)
+		s.add(p)
+	}
+	if err != nil {
+		return s, err
+	}
+	s.add(h.Plan)
+	s.PlanID, s.Empty, s.Reason = h.Plan.PlanID, h.Draft.Empty && len(h.Continued) == 0, h.Draft.Reason
+	if h.Draft.Window != nil {
+		s.Window = h.Draft.Window.String()
+	}
+	s.CursorTo = cursorOf(ctx, app, code)
+	return s, nil
+}
+
+func (s *summary) add(p view.Progress) {
+	for status, n := range p.Slices {
+		s.Slices[status] += n
+	}
+	s.Stats = s.Stats.Add(p.Stats)
+}
+
+func cursorOf(ctx context.Context, app *daemon.App, code string) string {
+	cursors, err := app.Store.Cursors(ctx, code)
+	if err != nil {
+		return ""
+	}
+	for _, c := range cursors {
+		if c.Operation == string(ingest.Harvest) {
+			return c.Value
+		}
+	}
+	return ""
+}
+
+func (e *env) printSummary(s summary) error {
+	if e.output == "json" {
+		return e.json(s)
+	}
+	if s.Empty {
+		_, err := fmt.Fprintf(e.out, "%s: nothing to do: %s\n", s.Source, s.Reason)
+		return err
+	}
+	t := s.Stats
+	return show(e, s, []fact{
+		{"window", s.Window},
+		{"slices", fmt.Sprintf("%d covered, %d failed, %d other", s.Slices[string(ingest.SliceSucceeded)], s.Slices[string(ingest.SliceFailed)], s.unfinished())},
+		{"records", fmt.Sprintf("%d new, %d updated, %d unchanged, %d quarantined", t.Inserted, t.Updated, t.Unchanged, t.Quarantined)},
+		{"items", fmt.Sprintf("%d seen, %d outside the window, %d duplicates, %d stale", t.Seen, t.Outside, t.Duplicate, t.Stale)},
+		{"requests", fmt.Sprintf("%d, of these %d retries, %d times told to slow down, %d slices started over", t.Requests, t.Retries, t.Throttled, t.Restarts)},
+		{"watermark", dash(s.CursorFrom) + " → " + dash(s.CursorTo)},
+	})
+}
+
+func (s summary) unfinished() int {
+	n := 0
+	for status, count := range s.Slices {
+		if status != string(ingest.SliceSucceeded) && status != string(ingest.SliceFailed) {
+			n += count
+		}
+	}
+	return n
+}
+
+// verdict makes an honest exit code: a harvest with failures or rejects is not ok (D§5.16).
+func (s summary) verdict() error {
+	if failed := s.Slices[string(ingest.SliceFailed)] + s.unfinished(); failed > 0 {
+		return partial("%d slices are not covered; they stay owed and the next harvest fetches them: patra task list --source %s --status FAILED", failed, s.Source)
+	}
+	if s.Stats.Quarantined > 0 {
+		return partial("%d items were quarantined: they are kept with their reason, and everything else was stored", s.Stats.Quarantined)
+	}
+	return nil
+}

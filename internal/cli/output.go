@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// columns describes a table: headings, and how a value becomes a row.
+type columns[T any] struct {
+	heads []string
+	row   func(T) []any
+}
+
+// list prints values as a table or as a JSON array.
+func list[T any](e *env, values []T, c columns[T]) error {
+	if e.output == "json" {
+		if values == nil {
+			values = []T{}
+		}
+		return e.json(values)
+	}
+	w := newTable(e)
+	w.AppendHeader(cells(c.heads))
+	for _, v := range values {
+		w.AppendRow(clean(c.row(v)))
+	}
+	fmt.Fprintln(e.out, w.Render())
+	return nil
+}
+
+// fact is one line of a detail view.
+type fact struct {
+	name  string
+	value any
+}
+
+// show prints one value as lines or as JSON.
+func show(e *env, value any, facts []fact) error {
+	if e.output == "json" {
+		return e.json(value)
+	}
+	w := newTable(e)
+	for _, f := range facts {
+		w.AppendRow(clean([]any{f.name, f.value}))
+	}
+	fmt.Fprintln(e.out, w.Render())
+	return nil
+}
+
+func (e *env) json(value any) error {
+	encoder := json.NewEncoder(e.out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
+
+func newTable(*env) table.Writer {
+	w := table.NewWriter()
+	style := table.StyleLight
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Format.Header = text.FormatDefault
+	style.Box.PaddingLeft = ""
+	style.Box.PaddingRight = "  "
+	w.SetStyle(style)
+	w.SuppressTrailingSpaces()
+	return w
+}
+
+func cells(names []string) table.Row {
+	row := make(table.Row, len(names))
+	for i, name := range names {
+		row[i] = strings.ToUpper(name)
+	}
+	return row
+}
+
+func clean(values []any) table.Row {
+	row := make(table.Row, len(values))
+	for i, v := range values {
+		row[i] = v
+		switch value := v.(type) {
+		case time.Time:
+			row[i] = when(value)
+		case string:
+			row[i] = printable(value)
+		}
+	}
+	return row
+}
+
+// when writes an instant for people: UTC, seconds.
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02T15:04:05Z")
+}
+
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// brief writes a window without seconds that are all zero.
+func brief(w window.Window) string {
+	short := func(t time.Time) string {
+		if t.Equal(t.Truncate(24 * time.Hour)) {
+			return t.Format("2006-01-02")
+		}
+		return window.Text(t)
+	}
+	return "[" + short(w.From) + ", " + short(w.To) + ")"
+}

@@ -1,0 +1,131 @@
+// Package daemon wires the program together: it opens the store, builds the
+// transport chain, the planner and the executor, and runs them. The command
+// line and the tests start the same type.
+//
+// It holds no rule of its own; whoever looks for one finds it below.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/driver/httpclient"
+	"github.com/patra-ingest/patra/internal/driver/store"
+	"github.com/patra-ingest/patra/internal/driver/store/mysql"
+	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
+	"github.com/patra-ingest/patra/internal/engine/executor"
+	"github.com/patra-ingest/patra/internal/engine/planner"
+	"github.com/patra-ingest/patra/internal/engine/rategate"
+	"github.com/patra-ingest/patra/internal/engine/transport"
+)
+
+// Config is what an operator decides.
+type Config struct {
+	Database string        // sqlite:FILE or mysql://user:password@host:port/database
+	Workers  int           // tasks worked on at once (default 4)
+	Lease    time.Duration // how long a task is ours without a sign of life (default 60 s)
+	Relaxed  bool          // SQLite: risk the newest commits in a power cut
+	Log      *slog.Logger
+	// MustExist: the command only reads, so a missing file is an error.
+	MustExist bool
+	// SkipSchema leaves the schema alone, whatever it is: `db migrate` looks at it itself.
+	SkipSchema bool
+}
+
+// WithDefaults fills what was left open.
+func (c Config) WithDefaults() Config {
+	if c.Database == "" {
+		c.Database = "sqlite:patra.db"
+	}
+	if c.Lease == 0 {
+		c.Lease = time.Minute
+	}
+	if c.Workers == 0 {
+		c.Workers = 4
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// App is the running program.
+type App struct {
+	Store    *store.Store
+	Planner  *planner.Planner
+	config   Config
+	gate     *rategate.Local
+	executor *executor.Executor
+	identity store.ExecutorInfo
+	single   bool // the store takes one executor process
+}
+
+// Open opens the database and wires everything. An empty SQLite file gets its
+// schema; any other database that is behind is refused until `db migrate`.
+func Open(ctx context.Context, c Config) (*App, error) {
+	c = c.WithDefaults()
+	db, err := openStore(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{Store: db, config: c, gate: rategate.New(), single: db.Dialect() == "sqlite", identity: identity(time.Now())}
+	if !c.SkipSchema {
+		if err := a.checkSchema(ctx); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	a.Planner = planner.New(db)
+	chain := transport.Stack(httpclient.New(httpclient.Options{}), a.gate)
+	a.executor = executor.New(db, chain, executor.Config{Lease: c.Lease}, c.Log)
+	return a, nil
+}
+
+// Close closes the database.
+func (a *App) Close() error { return a.Store.Close() }
+
+func openStore(ctx context.Context, c Config) (*store.Store, error) {
+	scheme, rest, _ := strings.Cut(c.Database, ":")
+	switch scheme {
+	case "sqlite":
+		if rest == "" {
+			return nil, fmt.Errorf("%w: database %q names no file: use sqlite:FILE", fault.ErrInvalid, c.Database)
+		}
+		return sqlite.Open(ctx, sqlite.Config{Path: rest, MustExist: c.MustExist, Relaxed: c.Relaxed}, store.Options{})
+	case "mysql":
+		return mysql.Open(ctx, c.Database, store.Options{})
+	}
+	return nil, fmt.Errorf("%w: database must be sqlite:FILE or mysql://user:password@host:port/database", fault.ErrInvalid)
+}
+
+// ErrBehind means that the schema must be migrated first.
+var ErrBehind = errors.New("database schema is behind this program")
+
+func (a *App) checkSchema(ctx context.Context) error {
+	status, err := a.Store.Schema(ctx)
+	if err != nil || len(status.Pending) == 0 {
+		return err
+	}
+	if status.Current == 0 && a.single && !a.config.MustExist {
+		_, err := a.Store.Migrate(ctx)
+		return err
+	}
+	return fmt.Errorf("%w: it has version %d, version %d is needed: run `patra db migrate`", ErrBehind, status.Current, status.Latest)
+}
+
+// identity names this process in leases. The start time comes first, so that the
+// oldest process of a store sorts first.
+func identity(start time.Time) store.ExecutorInfo {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return store.ExecutorInfo{
+		ID: fmt.Sprintf("%x-%.60s-%d", start.UnixMicro(), host, os.Getpid()), Roles: "executor", Host: host, PID: os.Getpid(),
+	}
+}

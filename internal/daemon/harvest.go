@@ -1,0 +1,225 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/engine/dispatch"
+	"github.com/patra-ingest/patra/internal/engine/planner"
+)
+
+// Harvested is what a harvest did.
+type Harvested struct {
+	Draft     *PlanDraft
+	Plan      view.Progress
+	Continued []view.Progress // plans of earlier runs that had not ended
+}
+
+// Watch is told how a harvest goes. Nil functions are not called.
+type Watch struct {
+	Progress func(view.Progress)
+	Continue func(ingest.OpenPlan) // a plan of an earlier run is taken up again
+}
+
+// Harvest first finishes what an interrupted run left, then plans what is owed
+// now and works on that to its end.
+func (a *App) Harvest(ctx context.Context, c *spec.Compiled, r planner.Request, w Watch) (h Harvested, err error) {
+	if h.Continued, err = a.continueOpen(ctx, c, w); err != nil {
+		return h, err
+	}
+	plan, draft, err := a.Planner.Plan(ctx, c, r)
+	h.Draft, h.Plan = draft, view.Progress{PlanID: plan.ID, Status: string(plan.Status)}
+	if err != nil || draft.Empty {
+		return h, err
+	}
+	h.Plan, err = a.Work(ctx, plan.ID, w.Progress)
+	return h, err
+}
+
+func (a *App) continueOpen(ctx context.Context, c *spec.Compiled, w Watch) (done []view.Progress, err error) {
+	open, err := a.Store.OpenPlans(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation})
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range open {
+		if w.Continue != nil {
+			w.Continue(o)
+		}
+		if o.Status == ingest.PlanSlicing {
+			if err := a.Planner.Resume(ctx, o); err != nil {
+				return done, err
+			}
+		}
+		p, err := a.Work(ctx, o.ID, w.Progress)
+		done = append(done, p)
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// progressEvery is how often a watcher hears of progress.
+const progressEvery = 300 * time.Millisecond
+
+// Work runs this process's executor until a plan has ended. Where another
+// process already works on the store, it follows that one and takes over should
+// it die (D§5.20).
+func (a *App) Work(ctx context.Context, planID int64, watch func(view.Progress)) (view.Progress, error) {
+	if err := a.buryDead(ctx); err != nil {
+		return view.Progress{}, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var background sync.WaitGroup
+	defer background.Wait()
+	defer stop()
+	life := newLife(a)
+	if err := life.beat(ctx); err != nil {
+		return view.Progress{}, err
+	}
+	background.Add(1)
+	go func() {
+		defer background.Done()
+		life.run(ctx)
+	}()
+	defer func() {
+		_ = a.Store.Farewell(context.WithoutCancel(ctx), a.identity.ID) // a leftover row expires by itself
+	}()
+	if watch != nil {
+		background.Add(1)
+		go func() {
+			defer background.Done()
+			a.report(ctx, planID, watch)
+		}()
+	}
+	d := dispatch.New(a.Store, a.executor, dispatch.Config{
+		Workers: a.config.Workers, Owner: a.identity.ID, Lease: a.config.Lease, MayClaim: life.mayClaim,
+	}, a.config.Log)
+	err := d.Run(ctx, func(ctx context.Context) (bool, error) {
+		p, err := a.Store.Progress(ctx, planID)
+		return p.Done == p.Total, err
+	})
+	final, progressErr := a.Store.Progress(context.WithoutCancel(ctx), planID)
+	return final, errors.Join(err, progressErr)
+}
+
+func (a *App) report(ctx context.Context, planID int64, watch func(view.Progress)) {
+	ticker := time.NewTicker(progressEvery)
+	defer ticker.Stop()
+	for {
+		if p, err := a.Store.Progress(ctx, planID); err == nil {
+			watch(p)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// life keeps this process in the list of live executors.
+type life struct {
+	app *App
+	mu  sync.Mutex
+	now []string // live executors, oldest first
+}
+
+func newLife(a *App) *life { return &life{app: a} }
+
+// beats per lease: two may be lost before others think us dead.
+const beats = 3
+
+func (l *life) beat(ctx context.Context) error {
+	ids, err := l.app.Store.Heartbeat(ctx, l.app.identity, l.app.config.Lease)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.now = ids
+	l.mu.Unlock()
+	if rank := slices.Index(ids, l.app.identity.ID); rank >= 0 && !l.app.single {
+		l.app.gate.SetShare(rank, len(ids))
+	}
+	return nil
+}
+
+func (l *life) run(ctx context.Context) {
+	ticker := time.NewTicker(l.app.config.Lease / beats)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if err := l.beat(ctx); err != nil && ctx.Err() == nil {
+				l.app.config.Log.Warn("heartbeat failed", "error", err)
+			}
+		}
+	}
+}
+
+// mayClaim: where the store takes one executor, the oldest live process is it.
+// The others look again each time, to take over as soon as it is gone.
+func (l *life) mayClaim(ctx context.Context) (bool, error) {
+	if !l.app.single || l.first() {
+		return true, nil
+	}
+	if err := l.app.buryDead(ctx); err != nil {
+		return false, err
+	}
+	if err := l.beat(ctx); err != nil {
+		return false, err
+	}
+	return l.first(), nil
+}
+
+func (l *life) first() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.now) == 0 || l.now[0] == l.app.identity.ID
+}
+
+// buryDead releases what a process of this machine left behind that is no longer
+// running, so that a restart after a crash need not wait for its leases to expire.
+func (a *App) buryDead(ctx context.Context) error {
+	list, err := a.Store.Executors(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if e.Host != a.identity.Host || e.PID == a.identity.PID || alive(e.PID) {
+			continue
+		}
+		a.config.Log.Info("taking over from a process that is gone", "executor", e.ID)
+		if err := a.Store.Bury(ctx, e.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alive asks the operating system; in doubt the process lives.
+func alive(pid int) bool {
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	return !errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
+
+// NewRequest is the trigger of a command: every call is a trigger of its own.
+func NewRequest(now time.Time, from, to *time.Time) planner.Request {
+	return planner.Request{
+		Now: now, From: from, To: to, TriggerKey: fmt.Sprintf("cli-%d-%d", now.UnixMicro(), os.Getpid()), Scheduler: "CLI", Type: ingest.TriggerManual,
+	}
+}
