@@ -9,6 +9,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -82,6 +83,8 @@ type summary struct {
 	Stats      ingest.RunStats `json:"stats"`
 	CursorFrom string          `json:"cursorBefore,omitempty"`
 	CursorTo   string          `json:"cursor,omitempty"`
+
+	begin time.Time // of the window
 }
 
 func (e *env) harvest(ctx context.Context, code string, r *request, settings work) error {
@@ -113,6 +116,9 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 	if err != nil {
 		return err
 	}
+	if p.from != nil && s.begin.After(*p.from) {
+		e.hint("the window begins at %s, not at --from: what lies before is below the watermark and its lookback", window.Text(s.begin))
+	}
 	if err := e.printSummary(s); err != nil {
 		return err
 	}
@@ -137,7 +143,7 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, code string, run
 	s.add(h.Plan)
 	s.PlanID, s.Empty, s.Reason = h.Plan.PlanID, h.Draft.Empty && len(h.Continued) == 0, h.Draft.Reason
 	if h.Draft.Window != nil {
-		s.Window = h.Draft.Window.String()
+		s.Window, s.begin = h.Draft.Window.String(), h.Draft.Window.From
 	}
 	s.CursorTo = cursorOf(ctx, app, code)
 	return s, nil
