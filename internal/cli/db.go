@@ -8,11 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
-func newDB(e *env) *cobra.Command {
-	db := &cobra.Command{Use: "db", Short: "Look after the database"}
-	db.AddCommand(newMigrate(e))
-	return db
-}
+func newDB(e *env) *cobra.Command { return group("db", "Look after the database", newMigrate(e)) }
 
 func newMigrate(e *env) *cobra.Command {
 	var dry bool

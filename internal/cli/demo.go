@@ -12,7 +12,6 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -146,13 +145,9 @@ func (d *demo) harvest(ctx context.Context, label string) (summary, error) {
 	if err != nil {
 		return summary{}, err
 	}
-	var overrides []registry.Override
-	for _, text := range d.settings() {
-		o, err := registry.ParseOverride(text)
-		if err != nil {
-			return summary{}, err
-		}
-		overrides = append(overrides, o)
+	overrides, err := parseOverrides(d.settings())
+	if err != nil {
+		return summary{}, err
 	}
 	compiled, err := daemon.Compile(src, "", ingest.Harvest, overrides)
 	if err != nil {

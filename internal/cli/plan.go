@@ -61,14 +61,8 @@ func (r *request) parse() (p parsed, err error) {
 	if p.operation != ingest.Harvest {
 		return p, usagef("--op %s is known but not supported yet: use HARVEST", p.operation)
 	}
-	for _, text := range r.set {
-		o, err := registry.ParseOverride(text)
-		if err != nil {
-			return p, usagef("--set %s: %w", text, err)
-		}
-		p.overrides = append(p.overrides, o)
-	}
-	return p, nil
+	p.overrides, err = parseOverrides(r.set)
+	return p, err
 }
 
 // compile finds the source and freezes it for the operation.

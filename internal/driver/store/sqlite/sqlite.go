@@ -41,8 +41,10 @@ func Open(ctx context.Context, c Config, o store.Options) (*store.Store, error) 
 	if err != nil {
 		return nil, fmt.Errorf("database path %q: %w", c.Path, err)
 	}
-	if _, err := os.Stat(path); err != nil && (c.MustExist || !errors.Is(err, os.ErrNotExist)) {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) && c.MustExist {
 		return nil, fmt.Errorf("open database: %w: %s", fault.ErrNotFound, c.Path)
+	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("open database: %w", err)
 	}
 	synchronous := "FULL"
 	if c.Relaxed {

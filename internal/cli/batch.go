@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func newBatch(e *env) *cobra.Command {
+	return group("batch", "Look at single pages: what was asked, what came, what became of it", newBatchList(e), newBatchShow(e))
+}
+
+func newBatchList(e *env) *cobra.Command {
+	f := &filter{statuses: statusTexts(ingest.BatchRunning, ingest.BatchSucceeded, ingest.BatchFailed, ingest.BatchSkipped)}
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List batches, newest first",
+		Long: `List batches, newest first. Columns after the status account for every item seen:
+NEW and UPD were stored, SAME had equal content, GONE are deletions, STALE were
+older than what is stored, DUP came twice, OUT lay outside the window, REJ are in
+quarantine. NEXT is the start of the token of the following page.`,
+		Example: `  patra batch list --run 42
+  patra batch list --source crossref --status FAILED
+  patra batch list --task 17 --before 900 -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return e.ledger(cmd.Context(), func(app *daemon.App) error {
+				batches, err := app.Store.Batches(cmd.Context(), f.ahead())
+				if err != nil {
+					return err
+				}
+				return list(e, page(e, "batches", batches, f.Limit, func(b view.Batch) int64 { return b.ID }), batchColumns())
+			})
+		},
+	}
+	f.flags(c)
+	f.idFlag(c, &f.PlanID, "plan")
+	f.idFlag(c, &f.TaskID, "task")
+	f.idFlag(c, &f.RunID, "run")
+	return c
+}
+
+func batchColumns() columns[view.Batch] {
+	heads := []string{"id", "run", "no", "pass", "page", "status", "seen", "new", "upd", "same", "gone", "stale", "dup", "out", "rej", "next"}
+	return columns[view.Batch]{heads, func(b view.Batch) []any {
+		s := b.Stats
+		next := short(dash(b.AfterToken), 12)
+		if b.Error != "" {
+			next = short("error: "+b.Error, 20)
+		}
+		return []any{b.ID, b.RunID, b.No, b.Pass, b.Page, b.Status, s.Seen, s.Inserted, s.Updated, s.Unchanged, s.Gone, s.Stale, s.Duplicate, s.Outside, s.Quarantined, next}
+	}}
+}
+
+func newBatchShow(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one batch with the request that was sent and the answer that came",
+		Example: `  patra batch show 1
+  patra batch show 1 -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := parseID("batch", args[0])
+			if err != nil {
+				return err
+			}
+			return e.ledger(cmd.Context(), func(app *daemon.App) error { return e.showBatch(cmd.Context(), app, id) })
+		},
+	}
+}
+
+func (e *env) showBatch(ctx context.Context, app *daemon.App, id int64) error {
+	b, err := app.Store.Batch(ctx, id)
+	if err != nil {
+		return fmt.Errorf("batch %d: %w", id, err)
+	}
+	if err := show(e, b, batchFacts(b)); err != nil || e.output == "json" {
+		return err
+	}
+	fmt.Fprintf(e.out, "\nrequest\n%s\n\nresponse\n%s\n", pretty(b.Request), pretty(b.Response))
+	return nil
+}
+
+func batchFacts(b view.Batch) []fact {
+	return []fact{
+		{"batch", b.ID},
+		{"run", fmt.Sprintf("%d (batch %d, pass %d, page %d)", b.RunID, b.No, b.Pass, b.Page)},
+		{"task", b.TaskID},
+		{"slice", b.SliceID},
+		{"plan", b.PlanID},
+		{"source", b.Source + " " + b.Operation},
+		{"status", b.Status},
+		{"committed", b.CommittedAt},
+		{"items", account(b.Stats)},
+		{"token asked with", short(dash(b.BeforeToken), tokenWidth)},
+		{"token of the next page", short(dash(b.AfterToken), tokenWidth)},
+		{"error", dash(b.Error)},
+	}
+}
+
+// tokenWidth: real tokens have a thousand characters; all of them are in the JSON.
+const tokenWidth = 64
+
+// pretty indents evidence; what is no JSON is shown as it is.
+func pretty(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return "  nothing was kept"
+	}
+	indented, err := jsontext.AppendFormat(nil, raw, jsontext.WithIndentPrefix("  "), jsontext.WithIndent("  "),
+		jsontext.PreserveRawStrings(false), jsontext.EscapeForHTML(false))
+	if err != nil {
+		return "  " + printable(string(raw))
+	}
+	return "  " + printable(string(indented))
+}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+func TestCoverageShow(t *testing.T) {
+	d := harvested(t)
+	r := d.expect(exitOK, "coverage", "show", "crossref", "--from", "2025-03-02", "--to", "2025-03-04")
+	d.holds(r.out, strings.Repeat("█", 30)+strings.Repeat("✗", 30)+"\n", "50.0 % done, 50.0 % failed", "[2025-03-02, 2025-03-04)")
+	d.holds(r.err, stripLegend)
+	if open := d.expect(exitOK, "coverage", "show", "-q"); open.err != "" || !strings.Contains(open.out, "[2025-03-01, 20") {
+		t.Errorf("%s%s", open.out, open.err)
+	}
+	var books []view.Coverage
+	d.decode(d.expect(exitOK, "coverage", "show", "--from", "2025-03-02", "--to", "2025-03-04", "-o", "json").out, &books)
+	if len(books) != 1 || books[0].Cursor.ID != 1 || len(books[0].Segments) == 0 {
+		t.Fatalf("%+v", books)
+	}
+	for _, s := range books[0].Segments {
+		if !s.Window.Overlaps(window.Window{From: march(2), To: march(4)}) {
+			t.Errorf("segment %s was not asked for", s.Window)
+		}
+	}
+	for _, bad := range [][]string{{"--from", "tomorrow"}, {"--from", "2025-03-05", "--to", "2025-03-05"}, {"--to", "2025-02-01"}, {"--from", "-3x"}, {"one", "two"}} {
+		d.expect(exitUsage, append([]string{"coverage", "show"}, bad...)...)
+	}
+}
+
+// A source that is no longer known can still be shown.
+func TestCoverageOfForgottenSource(t *testing.T) {
+	d := harvested(t)
+	d.exec("UPDATE ing_cursor SET provenance_code = 'gone' WHERE id = 1")
+	d.holds(d.expect(exitOK, "coverage", "show", "gone", "--to", "2025-03-05").out, "gone works HARVEST")
+}
+
+func TestGapsClose(t *testing.T) {
+	d := harvested(t)
+	open := d.expect(exitFindings, "coverage", "gaps", "crossref")
+	d.holds(open.out, "[2025-03-03, 2025-03-04)", "failed once, retry from ")
+	d.holds(open.err, "gaps = 1", "history before 2025-03-01 was never asked for", "nothing after 2025-03-05 was asked for yet")
+	if inside := d.expect(exitOK, "coverage", "gaps", "crossref", "--from", "2025-03-01", "--to", "2025-03-03"); !strings.HasPrefix(inside.out, "no gaps in [2025-03-01, 2025-03-03)") || inside.err != "" {
+		t.Errorf("%s%s", inside.out, inside.err)
+	}
+	if err := harvest(t.Context(), d.file, "", march(3), march(4), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	closed := d.expect(exitOK, "coverage", "gaps", "crossref")
+	if closed.out != "no gaps in [2025-03-01, 2025-03-05) (works by indexed)\n" {
+		t.Errorf("%s", closed.out)
+	}
+	if r := d.expect(exitOK, "coverage", "gaps", "crossref", "-o", "json"); r.out != "[]\n" {
+		t.Errorf("%s", r.out)
+	}
+}
+
+func TestGapsJSON(t *testing.T) {
+	d := harvested(t)
+	var gaps []gap
+	d.decode(d.expect(exitFindings, "coverage", "gaps", "crossref", "--all", "-o", "json").out, &gaps)
+	if len(gaps) != 3 {
+		t.Fatalf("%+v", gaps)
+	}
+	first, failed, last := gaps[0], gaps[1], gaps[2]
+	if first.State != "NOT_ASKED" || first.Window.From.Year() != 2000 || !first.Window.To.Equal(march(1)) {
+		t.Errorf("first %+v", first)
+	}
+	if failed.State != "FAILED" || failed.Fails != 1 || failed.RetryAfter.IsZero() || failed.CursorID != 1 || failed.Field != "indexed" {
+		t.Errorf("failed %+v", failed)
+	}
+	if behind := time.Since(last.Window.To); last.State != "NOT_ASKED" || !last.Window.From.Equal(march(5)) || behind < 30*time.Minute {
+		t.Errorf("last %+v ends inside the safety lag of half an hour", last)
+	}
+}
+
+func TestGapRange(t *testing.T) {
+	d := harvested(t)
+	ahead := d.expect(exitFindings, "coverage", "gaps", "crossref", "--from", "2025-03-01", "--to", "2999-01-01", "-o", "json")
+	d.holds(ahead.err, "not safe to read yet")
+	if strings.Contains(ahead.out, "2999") {
+		t.Errorf("the time to come is a gap:\n%s", ahead.out)
+	}
+	for _, bad := range [][]string{{}, {"crossref", "--from", "2999-01-01"}, {"crossref", "--from", "2025-03-02", "--to", "2025-03-01"}, {"crossref", "--to", "2025-02-01"}, {"crossref", "--to", "x"}} {
+		d.expect(exitUsage, append([]string{"coverage", "gaps"}, bad...)...)
+	}
+	// A cursor that follows another date field proves nothing about this one.
+	d.exec("UPDATE ing_cursor SET cursor_key = 'deposited' WHERE id = 1")
+	d.holds(d.expect(exitNotFound, "coverage", "gaps", "crossref").err, "cursor 1 follows deposited", "never harvested")
+	d.expect(exitFindings, "coverage", "gaps", "crossref", "--from", "2025-03-01", "--to", "2025-03-02")
+	d.expect(exitFindings, "coverage", "gaps", "crossref", "--all")
+}
+
+func TestGapReasons(t *testing.T) {
+	b := book{source: "s", endpoint: "e", segments: []coverage.Segment{
+		{Window: window.Window{From: march(1), To: march(2)}, Want: march(9), Have: march(9)},
+		{Window: window.Window{From: march(2), To: march(3)}, Want: march(9)},
+		{Window: window.Window{From: march(4), To: march(5)}, Want: march(9), Have: march(8)},
+		{Window: window.Window{From: march(5), To: march(6)}, Want: march(9), Fails: 3, RetryAfter: march(9)},
+	}}
+	var got []string
+	for _, g := range b.gaps(window.Window{From: march(1), To: march(7)}) {
+		got = append(got, brief(g.Window)+" "+g.State+" "+g.Reason)
+	}
+	want := []string{
+		"[2025-03-02, 2025-03-03) OWED never read, planned as of 2025-03-09T00:00:00Z",
+		"[2025-03-03, 2025-03-04) NOT_ASKED never asked for",
+		"[2025-03-04, 2025-03-05) REOPENED read as of 2025-03-08T00:00:00Z, wanted again as of 2025-03-09T00:00:00Z",
+		"[2025-03-05, 2025-03-06) FAILED failed 3 times, retry from 2025-03-09T00:00:00Z",
+		"[2025-03-06, 2025-03-07) NOT_ASKED never asked for",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// The list has neither more nor less than what coverage calls a gap.
+func TestGapsAreCoverageGaps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		segments, within := drawSegments(t), drawWindow(t)
+		var listed []window.Window
+		for _, g := range (book{segments: segments}).gaps(within) {
+			if n := len(listed); n > 0 && listed[n-1].To.After(g.Window.From) {
+				t.Fatalf("%s after %s", g.Window, listed[n-1])
+			}
+			listed = append(listed, g.Window)
+		}
+		if want := coverage.Gaps(segments, within); !slices.Equal(window.Union(listed), want) {
+			t.Fatalf("listed %v, gaps %v", listed, want)
+		}
+	})
+}

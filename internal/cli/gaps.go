@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// gap is a stretch that is not done, and why.
+type gap struct {
+	CursorID   int64         `json:"cursorId,omitempty"` // none if the endpoint was never harvested
+	Source     string        `json:"source"`
+	Endpoint   string        `json:"endpoint"`
+	Field      string        `json:"cursorKey"`
+	Window     window.Window `json:"window"`
+	State      string        `json:"state"` // NOT_ASKED, OWED, REOPENED or FAILED
+	Reason     string        `json:"reason"`
+	Fails      int           `json:"fails,omitempty"`
+	RetryAfter time.Time     `json:"retryAfter,omitzero"`
+}
+
+func newCoverageGaps(e *env) *cobra.Command {
+	var q gapQuery
+	c := &cobra.Command{
+		Use:   "gaps SRC",
+		Short: "List stretches of time that are not complete; exit code 9 if there are any",
+		Long: `List stretches of time that are not complete, each with its reason.
+
+By default the range is what was ever asked for: from the start of the first
+harvest to the end of the newest. --all takes everything the source has, from its
+declared earliest instant to what is safe to read now.
+
+Exit code 0: no gaps. Exit code 9: there are gaps.`,
+		Example: `  patra coverage gaps crossref
+  patra coverage gaps crossref --from 2025-01-01 --to 2025-04-01
+  patra coverage gaps crossref --all -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := q.parse(); err != nil {
+				return err
+			}
+			return e.ledger(cmd.Context(), func(app *daemon.App) error { return e.gaps(cmd.Context(), app, args[0], q) })
+		},
+	}
+	q.flags(c, "the start of the first harvest", "the end of the newest harvest")
+	c.Flags().BoolVar(&q.all, "all", false, "from the declared earliest instant of the source to now")
+	return c
+}
+
+type gapQuery struct {
+	stretch
+	all bool
+}
+
+func (e *env) gaps(ctx context.Context, app *daemon.App, code string, q gapQuery) error {
+	src, _, err := app.Source(ctx, code)
+	if err != nil {
+		return err
+	}
+	books, err := e.books(ctx, app, src)
+	if err != nil {
+		return err
+	}
+	harvested := slices.ContainsFunc(books, book.known)
+	gaps := []gap{}
+	for _, b := range books {
+		if harvested && !b.known() && q.from == nil && !q.all {
+			e.hint("endpoint %s was never harvested; --from or --all includes it", b.endpoint)
+			continue
+		}
+		within, err := e.gapRange(b, q)
+		if err != nil {
+			return err
+		}
+		found := b.gaps(within)
+		gaps = append(gaps, found...)
+		if len(found) == 0 && e.output == "table" {
+			fmt.Fprintf(e.out, "no gaps in %s (%s by %s)\n", brief(within), b.endpoint, b.field)
+		}
+	}
+	if len(gaps) > 0 || e.output == "json" {
+		if err := list(e, gaps, gapColumns()); err != nil {
+			return err
+		}
+	}
+	if len(gaps) > 0 {
+		return findings("%s is not complete: gaps = %d; `patra harvest %s` fetches what is owed", code, len(gaps), code)
+	}
+	return nil
+}
+
+func gapColumns() columns[gap] {
+	return columns[gap]{[]string{"endpoint", "window", "reason"}, func(g gap) []any { return []any{short(g.Endpoint, 14), brief(g.Window), g.Reason} }}
+}
+
+// book is the coverage of one endpoint as the source is configured now.
+type book struct {
+	source, endpoint, field string
+	cursor                  view.Cursor // zero if never harvested
+	segments                []coverage.Segment
+	earliest                time.Time // zero if not declared
+	safe                    time.Time // where a harvest that starts now would end
+}
+
+func (b book) known() bool { return b.cursor.ID != 0 }
+
+// books finds what is covered for each endpoint that can be harvested. Only
+// namespaces that follow the date field of today count: a changed field shows as
+// a gap (D§5.7).
+func (e *env) books(ctx context.Context, app *daemon.App, src *registry.Source) ([]book, error) {
+	cursors, err := app.Store.Cursors(ctx, src.Code)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now().UTC()
+	var out []book
+	for _, name := range slices.Sorted(maps.Keys(src.Endpoints)) {
+		if src.Endpoints[name].Role != "SEARCH" {
+			continue
+		}
+		compiled, err := daemon.Compile(src, name, ingest.Harvest, nil)
+		if err != nil {
+			return nil, err
+		}
+		blank := book{source: src.Code, endpoint: name, field: compiled.Snapshot.Filter.Field, safe: harvestEnd(compiled, now)}
+		if text := compiled.Snapshot.Window.Earliest; text != "" {
+			if blank.earliest, err = window.ParseInstant(text); err != nil {
+				return nil, err
+			}
+		}
+		filled, err := e.fill(ctx, app, blank, cursors)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, filled...)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("source %s has no endpoint that can be harvested: %w", src.Code, fault.ErrNotFound)
+	}
+	return out, nil
+}
+
+func (e *env) fill(ctx context.Context, app *daemon.App, blank book, cursors []view.Cursor) ([]book, error) {
+	var out []book
+	for _, c := range cursors {
+		if c.Endpoint != blank.endpoint || c.Operation != string(ingest.Harvest) {
+			continue
+		}
+		if c.Key != blank.field {
+			e.hint("cursor %d follows %s, which the source no longer does; it does not count", c.ID, c.Key)
+			continue
+		}
+		segments, err := app.Store.Segments(ctx, c.ID)
+		if err != nil {
+			return nil, err
+		}
+		b := blank
+		b.cursor, b.segments = c, segments
+		out = append(out, b)
+	}
+	if len(out) == 0 {
+		return []book{blank}, nil
+	}
+	return out, nil
+}
+
+// gapRange is where to look, with a word about what lies outside.
+func (e *env) gapRange(b book, q gapQuery) (window.Window, error) {
+	from, to := b.cursor.Origin, askedTo(b.cursor.Origin, b.segments)
+	if q.all {
+		to = later(to, b.safe)
+		if !b.earliest.IsZero() {
+			from = b.earliest
+		}
+	}
+	if to.IsZero() {
+		to = b.safe
+	}
+	if from.IsZero() && q.from == nil {
+		return window.Window{}, fmt.Errorf("%s %s was never harvested here: %w: run `patra harvest %s` first, or name a start with --from", b.source, b.endpoint, fault.ErrNotFound, b.source)
+	}
+	w, err := q.within(from, to)
+	if err != nil {
+		return w, err
+	}
+	// The time to come is no gap.
+	if limit := later(b.safe, askedTo(b.cursor.Origin, b.segments)); w.To.After(limit) {
+		e.hint("%s is cut at %s: later instants are not safe to read yet", brief(w), window.Text(limit))
+		w.To = limit
+	}
+	if w.Empty() {
+		return w, usagef("nothing lies in %s: choose other --from and --to", brief(w))
+	}
+	e.outside(b, w, q)
+	return w, nil
+}
+
+// outside mentions what a default range leaves out, so that "no gaps" is not
+// taken for more than it says.
+func (e *env) outside(b book, w window.Window, q gapQuery) {
+	if q.from == nil && !q.all && (b.earliest.IsZero() || b.earliest.Before(w.From)) {
+		e.hint("history before %s was never asked for; --from or --all includes it", moment(w.From))
+	}
+	if q.to == nil && !q.all && b.safe.After(w.To) {
+		e.hint("nothing after %s was asked for yet; a harvest now reads up to %s", moment(w.To), moment(b.safe))
+	}
+}
+
+// gaps cuts each gap at the segments under it: their histories differ, and so do
+// the reasons.
+func (b book) gaps(within window.Window) []gap {
+	var out []gap
+	for _, hole := range coverage.Gaps(b.segments, within) {
+		var known []window.Window
+		for _, s := range b.segments {
+			if part := s.Window.Intersect(hole); !part.Empty() {
+				known = append(known, part)
+				out = append(out, b.gap(part, s))
+			}
+		}
+		for _, part := range window.Subtract(hole, known) {
+			out = append(out, b.gap(part, coverage.Segment{}))
+		}
+	}
+	slices.SortFunc(out, func(x, y gap) int { return x.Window.From.Compare(y.Window.From) })
+	return out
+}
+
+func (b book) gap(w window.Window, s coverage.Segment) gap {
+	g := gap{CursorID: b.cursor.ID, Source: b.source, Endpoint: b.endpoint, Field: b.field, Window: w, Fails: s.Fails, RetryAfter: s.RetryAfter}
+	switch {
+	case s.Fails > 0:
+		g.State, g.Reason = "FAILED", fmt.Sprintf("failed %s, retry from %s", times(s.Fails), when(s.RetryAfter))
+	case s.Want.IsZero():
+		g.State, g.Reason = "NOT_ASKED", "never asked for"
+	case s.Have.IsZero():
+		g.State, g.Reason = "OWED", "never read, planned as of "+when(s.Want)
+	default:
+		g.State, g.Reason = "REOPENED", fmt.Sprintf("read as of %s, wanted again as of %s", when(s.Have), when(s.Want))
+	}
+	return g
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}

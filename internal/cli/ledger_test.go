@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+func TestTables(t *testing.T) {
+	d := harvested(t)
+	for name, args := range map[string][]string{
+		"task_list":        {"task", "list"},
+		"run_list":         {"run", "list"},
+		"batch_list":       {"batch", "list"},
+		"cursor_list":      {"cursor", "list", "crossref"},
+		"cursor_history":   {"cursor", "history", "1"},
+		"cursor_verify":    {"cursor", "verify"},
+		"coverage_show":    {"coverage", "show", "crossref", "--to", "2025-03-07"},
+		"source_list":      {"source", "list"},
+		"coverage_gaps":    {"coverage", "gaps", "crossref", "--from", "2025-02-01", "--to", "2025-03-10"},
+		"batch_list_empty": {"batch", "list", "--run", "9"},
+	} {
+		r := d.run(args...)
+		d.golden(name, "$ patra "+strings.Join(args, " ")+"\n"+r.out+"--- stderr\n"+r.err)
+	}
+}
+
+func TestTaskShow(t *testing.T) {
+	d := harvested(t)
+	failed := d.expect(exitOK, "task", "show", "3")
+	d.holds(failed.out, "FAILED", "[2025-03-03, 2025-03-04)", "nobody (epoch 1)", "SERVER_ERROR (HTTP 500)", "\nruns\n")
+	var task taskDetail
+	d.decode(d.expect(exitOK, "task", "show", "3", "-o", "json").out, &task)
+	if task.ID != 3 || task.ErrorCode != "SERVER_ERROR" || len(task.Runs) != 1 || task.Runs[0].ID != 3 || len(task.Spec) != 64 {
+		t.Errorf("%+v", task)
+	}
+	d.exec("UPDATE ing_task SET status_code = 'EXECUTING', lease_owner = 'worker-7', leased_until = ? WHERE id = 3", march(9).UnixMicro())
+	d.holds(d.expect(exitOK, "task", "show", "3").out, "worker-7 until 2025-03-09T00:00:00Z (epoch 1)")
+}
+
+func TestTaskWithoutRuns(t *testing.T) {
+	d := harvested(t)
+	d.exec("DELETE FROM ing_task_run WHERE task_id = 3")
+	d.holds(d.expect(exitOK, "task", "show", "3").out, "no runs yet")
+	d.holds(d.expect(exitOK, "task", "show", "3", "-o", "json").out, `"runs": []`)
+}
+
+func TestRunShow(t *testing.T) {
+	d := harvested(t)
+	good := d.expect(exitOK, "run", "show", "1")
+	d.holds(good.out, "SUCCEEDED", "12 seen = 12 new", "3 for 3 pages", "\nbatches\n")
+	if strings.Index(good.out, "\n 1    1   1") > strings.Index(good.out, "\n 2    1   2") {
+		t.Errorf("batches are not in reading order:\n%s", good.out)
+	}
+	d.holds(d.expect(exitOK, "run", "show", "3").out, "SERVER_ERROR (HTTP 500)", "0 seen", "error: SERVER_ERROR…")
+	var run runDetail
+	d.decode(d.expect(exitOK, "run", "show", "2", "-o", "json").out, &run)
+	if run.ID != 2 || run.Stats.Seen != 12 || len(run.Batches) != 3 || run.Batches[0].No != 1 || run.Batches[2].No != 3 {
+		t.Errorf("%+v", run)
+	}
+	sum := ingest.BatchStats{}
+	for _, b := range run.Batches {
+		sum = sum.Add(b.Stats)
+	}
+	if sum != run.Stats.BatchStats {
+		t.Errorf("batches say %+v, the run %+v", sum, run.Stats.BatchStats)
+	}
+	d.expect(exitUsage, "run", "show", "1", "--limit", "0")
+}
+
+func TestBatchShow(t *testing.T) {
+	d := harvested(t)
+	page := d.expect(exitOK, "batch", "show", "2")
+	d.holds(page.out, "SUCCEEDED", "1 (batch 2, pass 1, page 2)", "5 seen = 5 new", "\nrequest\n", "\nresponse\n", `"method": "GET"`, "&filter=from-index-date%3A2025-03-01", `"status": 200`)
+	facts, _, _ := strings.Cut(page.out, "\nrequest\n")
+	d.fits(facts) // real tokens have a thousand characters
+	d.holds(d.expect(exitOK, "batch", "show", "7").out, "FAILED", "SERVER_ERROR", `"status": 500`)
+	var b view.Batch
+	d.decode(d.expect(exitOK, "batch", "show", "2", "-o", "json").out, &b)
+	if b.ID != 2 || len(b.AfterToken) < 500 || len(b.Request) == 0 || len(b.Response) == 0 {
+		t.Errorf("%+v", b)
+	}
+	d.exec("DELETE FROM ing_batch_evidence WHERE batch_id = 2")
+	d.holds(d.expect(exitOK, "batch", "show", "2").out, "request\n  nothing was kept", "response\n  nothing was kept")
+}
+
+func TestPretty(t *testing.T) {
+	if got := pretty([]byte(`{"url":"a\u0026b","n":1.0}`)); got != "  {\n    \"url\": \"a&b\",\n    \"n\": 1.0\n  }" {
+		t.Errorf("%s", got)
+	}
+	if got := pretty([]byte("no \x1b[31mJSON")); strings.Contains(got, "\x1b") {
+		t.Errorf("%q steers the terminal", got)
+	}
+}
+
+func TestAccount(t *testing.T) {
+	for _, c := range []struct {
+		stats ingest.BatchStats
+		want  string
+	}{
+		{ingest.BatchStats{}, "0 seen"},
+		{ingest.BatchStats{Seen: 36, Inserted: 1, Updated: 2, Unchanged: 3, Gone: 4, Stale: 5, Duplicate: 6, Outside: 7, Quarantined: 8},
+			"36 seen = 1 new + 2 updated + 3 unchanged + 4 gone + 5 stale + 6 duplicate + 7 outside the window + 8 rejected"},
+		{ingest.BatchStats{Seen: 5, Inserted: 3}, "5 seen = 3 new; DOES NOT ADD UP: 2 are not accounted for"},
+	} {
+		if got := account(c.stats); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}
+
+func TestFailure(t *testing.T) {
+	for _, c := range []struct{ code, text, want string }{
+		{"", "", "-"}, {"", "odd", "odd"}, {"NETWORK", "NETWORK: no answer", "NETWORK: no answer"}, {"LEASE_EXPIRED", "the worker vanished", "LEASE_EXPIRED: the worker vanished"}, {"X", "", "X"},
+	} {
+		if got := failure(c.code, c.text); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+// Big numbers and windows between odd instants must still fit a terminal.
+func TestWidestTables(t *testing.T) {
+	d := newDesk(t)
+	odd := window.Window{From: time.Date(2025, 3, 1, 11, 30, 15, 123456000, time.UTC), To: time.Date(2025, 3, 2, 11, 30, 15, 654321000, time.UTC)}
+	const id, token, text = 123456, "AoJ4nMqPzqjkAj8DaHR0cDovL2R4LmRvaS5vcmc", "SERVER_ERROR (HTTP 500): GET /works of an upstream that talks a lot"
+	stats := ingest.BatchStats{Seen: 1000, Inserted: 1000, Updated: 1000, Unchanged: 1000, Gone: 100, Stale: 1000, Duplicate: 100, Outside: 100, Quarantined: 100}
+	var out strings.Builder
+	e := &env{out: &out, err: &out, output: "table"}
+	lists := []error{
+		list(e, []view.Task{{ID: id, PlanID: 1234, Source: "a-source-with-a-long-code", Operation: "BACKFILL", Status: "DISPATCHED", Window: odd, Attempts: 5, ErrorCode: "LEASE_EXPIRED"}}, taskColumns()),
+		list(e, []view.Run{{ID: id, TaskID: id, Attempt: 5, Source: "a-source-with-a-long-code", Status: "SUCCEEDED", Window: odd, Stats: ingest.RunStats{BatchStats: ingest.BatchStats{Seen: 1234567, Inserted: 1234567}}, ErrorCode: "LEASE_EXPIRED"}}, runColumns()),
+		list(e, []view.Batch{{ID: id, RunID: 12345, No: 1234, Pass: 1, Page: 1234, Status: "SUCCEEDED", Stats: stats, AfterToken: token}, {Status: "FAILED", Error: text}}, batchColumns()),
+		list(e, []gap{{Endpoint: "works", Window: odd, Reason: "failed 12 times, retry from 2025-03-02T11:30:15Z"}}, gapColumns()),
+		list(e, []view.Verdict{{Cursor: view.Cursor{ID: 12, Source: "a-source-with-a-long-code", Operation: "BACKFILL", Value: "2025-03-02T11:30:15.654321Z"}, Problems: []string{"x"}}}, verdictColumns()),
+	}
+	for _, err := range lists {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	d.fits(out.String())
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+type pair struct {
+	Name string    `json:"name"`
+	At   time.Time `json:"at,omitzero"`
+}
+
+var pairs = columns[pair]{[]string{"name", "at"}, func(p pair) []any { return []any{p.Name, p.At} }}
+
+func printed(t *testing.T, output string, print func(*env) error) string {
+	t.Helper()
+	var out, side bytes.Buffer
+	if err := print(&env{out: &out, err: &side, output: output}); err != nil {
+		t.Fatal(err)
+	}
+	if side.Len() > 0 {
+		t.Errorf("data on stderr: %q", side.String())
+	}
+	return out.String()
+}
+
+func TestList(t *testing.T) {
+	some := []pair{{"a & b", march(1)}, {"long name\x1b", time.Time{}}}
+	for _, c := range []struct {
+		output string
+		values []pair
+		want   string
+	}{
+		{"table", some, "NAME        AT\na & b       2025-03-01T00:00:00Z\nlong name\uFFFD  -\n"},
+		{"table", nil, "NAME  AT\n"},
+		{"json", some, "[\n  {\n    \"name\": \"a & b\",\n    \"at\": \"2025-03-01T00:00:00Z\"\n  },\n  {\n    \"name\": \"long name\\u001b\"\n  }\n]\n"},
+		{"json", nil, "[]\n"},
+	} {
+		if got := printed(t, c.output, func(e *env) error { return list(e, c.values, pairs) }); got != c.want {
+			t.Errorf("%s:\n%q\nwant\n%q", c.output, got, c.want)
+		}
+	}
+}
+
+func TestShow(t *testing.T) {
+	value := pair{"a", march(1)}
+	facts := []fact{{"name", value.Name}, {"seen at", value.At}, {"count", 3}}
+	if got := printed(t, "table", func(e *env) error { return show(e, value, facts) }); got != "name     a\nseen at  2025-03-01T00:00:00Z\ncount    3\n" {
+		t.Errorf("%q", got)
+	}
+	if got := printed(t, "json", func(e *env) error { return show(e, value, facts) }); got != "{\n  \"name\": \"a\",\n  \"at\": \"2025-03-01T00:00:00Z\"\n}\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain ä 漢字 ✗\n\ttab": "plain ä 漢字 ✗\n\ttab", "\x1b]0;title\x07": "\uFFFD]0;title\uFFFD", "a\rb": "a\uFFFDb", "\x00\x7f": "\uFFFD\uFFFD",
+	} {
+		if got := printable(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+func TestBrief(t *testing.T) {
+	noon := time.Date(2025, 3, 1, 12, 0, 0, 5000, time.UTC)
+	if got := brief(window.Window{From: march(1), To: noon}); got != "[2025-03-01, 2025-03-01T12:00:00.000005Z)" {
+		t.Error(got)
+	}
+}
+
+func TestHint(t *testing.T) {
+	var side bytes.Buffer
+	(&env{err: &side}).hint("%d more", 3)
+	(&env{err: &side, quiet: true}).hint("silent")
+	if side.String() != "3 more\n" {
+		t.Errorf("%q", side.String())
+	}
+}
+
+func TestParseTime(t *testing.T) {
+	now := time.Date(2025, 3, 10, 12, 0, 0, 1234567, time.UTC)
+	for text, want := range map[string]time.Time{
+		"2025-03-01": march(1), "2025-03-01T01:00:00+01:00": march(1), "-7d": window.Instant(now.AddDate(0, 0, -7)), "-PT1H": window.Instant(now.Add(-time.Hour)),
+	} {
+		if got, err := parseTime("from", text, now); err != nil || !got.Equal(want) {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	if got, err := parseTime("from", "", now); got != nil || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{"yesterday", "-", "-x", "0001-01-01", "2025-13-01"} {
+		_, err := parseTime("from", bad, now)
+		var known *coded
+		if !errors.As(err, &known) || known.code != exitUsage || !bytes.Contains([]byte(err.Error()), []byte("--from")) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}

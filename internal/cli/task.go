@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func newTask(e *env) *cobra.Command {
+	return group("task", "Look at the queue: one task per slice of a plan", newTaskList(e), newTaskShow(e))
+}
+
+func newTaskList(e *env) *cobra.Command {
+	f := &filter{statuses: statusTexts(ingest.TaskScheduled, ingest.TaskQueued, ingest.TaskDispatched, ingest.TaskExecuting,
+		ingest.TaskSucceeded, ingest.TaskFailed, ingest.TaskPartial, ingest.TaskCancelled)}
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List tasks, newest first",
+		Example: `  patra task list
+  patra task list --source crossref --status FAILED
+  patra task list --plan 3 --limit 200 -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return e.ledger(cmd.Context(), func(app *daemon.App) error {
+				tasks, err := app.Store.Tasks(cmd.Context(), f.ahead())
+				if err != nil {
+					return err
+				}
+				return list(e, page(e, "tasks", tasks, f.Limit, func(t view.Task) int64 { return t.ID }), taskColumns())
+			})
+		},
+	}
+	f.flags(c)
+	f.idFlag(c, &f.PlanID, "plan")
+	return c
+}
+
+func taskColumns() columns[view.Task] {
+	return columns[view.Task]{[]string{"id", "plan", "source", "operation", "status", "window", "tries", "error"}, func(t view.Task) []any {
+		return []any{t.ID, t.PlanID, short(t.Source, 14), t.Operation, t.Status, span(t.Window), t.Attempts, dash(t.ErrorCode)}
+	}}
+}
+
+// taskDetail is a task with everything that was tried.
+type taskDetail struct {
+	view.Task
+	Runs []view.Run `json:"runs"`
+}
+
+func newTaskShow(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one task with its lease, its last error and its runs",
+		Example: `  patra task show 17
+  patra task show 17 -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := parseID("task", args[0])
+			if err != nil {
+				return err
+			}
+			return e.ledger(cmd.Context(), func(app *daemon.App) error { return e.showTask(cmd.Context(), app, id) })
+		},
+	}
+}
+
+// taskRuns is how many runs a task's detail shows; a task is given up long before.
+const taskRuns = 200
+
+func (e *env) showTask(ctx context.Context, app *daemon.App, id int64) error {
+	tasks, err := app.Store.Tasks(ctx, view.Filter{TaskID: id, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(tasks) == 0 {
+		return fmt.Errorf("task %d: %w", id, fault.ErrNotFound)
+	}
+	t := tasks[0]
+	runs, err := app.Store.Runs(ctx, view.Filter{TaskID: id, Limit: taskRuns})
+	if err != nil {
+		return err
+	}
+	if e.output == "json" {
+		return e.json(taskDetail{t, append([]view.Run{}, runs...)})
+	}
+	if err := show(e, t, taskFacts(t)); err != nil {
+		return err
+	}
+	if len(runs) == 0 {
+		_, err := fmt.Fprintln(e.out, "\nno runs yet")
+		return err
+	}
+	fmt.Fprintln(e.out, "\nruns")
+	return list(e, runs, runColumns())
+}
+
+func taskFacts(t view.Task) []fact {
+	lease := fmt.Sprintf("nobody (epoch %d)", t.LeaseEpoch)
+	if t.LeaseOwner != "" {
+		lease = fmt.Sprintf("%s until %s (epoch %d)", t.LeaseOwner, when(t.LeasedUntil), t.LeaseEpoch)
+	}
+	return []fact{
+		{"task", t.ID},
+		{"plan", t.PlanID},
+		{"slice", t.SliceID},
+		{"source", t.Source + " " + t.Endpoint + " " + t.Operation},
+		{"status", t.Status},
+		{"window", brief(t.Window)},
+		{"priority", t.Priority},
+		{"due", t.ScheduledAt},
+		{"attempts", t.Attempts},
+		{"leased by", lease},
+		{"started", t.StartedAt},
+		{"finished", t.FinishedAt},
+		{"last error", failure(t.ErrorCode, t.Error)},
+		{"fingerprint", t.Spec},
+		{"key", t.Key},
+	}
+}
+
+// failure writes a fault once: its text often begins with its code.
+func failure(code, text string) string {
+	switch {
+	case text == "":
+		return dash(code)
+	case strings.HasPrefix(text, code):
+		return text
+	}
+	return code + ": " + text
+}
