@@ -3,6 +3,7 @@ package exchange
 import (
 	"fmt"
 	"maps"
+	"net/textproto"
 	"net/url"
 	"slices"
 	"strings"
@@ -41,13 +42,19 @@ func NewRenderer(http Config, request RequestConfig) (*Renderer, error) {
 	if r.query, err = compileAll("request.query", request.Query); err != nil {
 		return nil, err
 	}
-	headers := maps.Clone(http.Headers)
-	if headers == nil {
-		headers = map[string]string{}
-	}
-	maps.Copy(headers, request.Headers)
-	r.headers, err = compileAll("headers", headers)
+	r.headers, err = compileAll("headers", mergeHeaders(http.Headers, request.Headers))
 	return r, err
+}
+
+// mergeHeaders lets later layers win however a name is spelled.
+func mergeHeaders(layers ...map[string]string) map[string]string {
+	merged := map[string]string{}
+	for _, layer := range layers {
+		for _, name := range slices.Sorted(maps.Keys(layer)) {
+			merged[textproto.CanonicalMIMEHeaderKey(name)] = layer[name]
+		}
+	}
+	return merged
 }
 
 // ParseBaseURL applies the safety rules of D§5.22 to http.baseUrl.

@@ -7,7 +7,9 @@
 package extract
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -44,6 +46,7 @@ type (
 	}
 	fieldSlot struct {
 		name     string
+		key      []byte // the name as JSON text
 		slot     int
 		required bool
 	}
@@ -66,7 +69,11 @@ func Compile(c Config) (*Reader, error) {
 	}
 	r.item = itemSlots{slot(&shape.Item, c.ID), slot(&shape.Item, c.UpdatedAt), slot(&shape.Item, c.Filtered), slot(&shape.Item, c.Version), nil}
 	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
-		r.item.fields = append(r.item.fields, fieldSlot{name, slot(&shape.Item, c.Fields[name]), slices.Contains(c.Required, name)})
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, fmt.Errorf("response.fields: name %q: %w", name, err)
+		}
+		r.item.fields = append(r.item.fields, fieldSlot{name, key, slot(&shape.Item, c.Fields[name]), slices.Contains(c.Required, name)})
 	}
 	if r.item.id < 0 || r.item.updated < 0 || c.Items.IsZero() {
 		return nil, errors.New("response.items, response.id and response.updatedAt are needed")
@@ -215,7 +222,8 @@ func (r *Reader) readItem(item document.Item, asked Asked, scratch *[]byte) (in 
 			return in, refuse(record.MissingField, r.config.Fields[f.name], "output field %q is required", f.name), false
 		}
 	}
-	in.Fields = r.mapFields(item)
+	*scratch = r.appendFields((*scratch)[:0], item)
+	in.Fields = bytes.Clone(*scratch) // kept in its final size
 	canonical, err := r.canonical.Append((*scratch)[:0], item.Raw)
 	if err != nil {
 		return in, refuse(record.BadItem, document.Path{}, "%v", err), false
@@ -225,9 +233,9 @@ func (r *Reader) readItem(item document.Item, asked Asked, scratch *[]byte) (in 
 	return in, nil, false
 }
 
-// mapFields builds the mapped record: a JSON object in order of field names.
-func (r *Reader) mapFields(item document.Item) []byte {
-	out := make([]byte, 0, 512)
+// appendFields writes the mapped record, a JSON object in order of field names, into an
+// empty buffer.
+func (r *Reader) appendFields(out []byte, item document.Item) []byte {
 	out = append(out, '{')
 	for _, f := range r.item.fields {
 		value := item.Values[f.slot]
@@ -237,9 +245,8 @@ func (r *Reader) mapFields(item document.Item) []byte {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(out, '"')
-		out = append(out, f.name...)
-		out = append(out, '"', ':')
+		out = append(out, f.key...)
+		out = append(out, ':')
 		out = append(out, value.Raw()...)
 	}
 	return append(out, '}')

@@ -167,6 +167,10 @@ type Checkpoint struct {
 	Pass   int          `json:"pass"`           // passes begun so far
 	Paging paging.State `json:"paging"`         // asks for the next page
 	Done   bool         `json:"done,omitempty"` // the last batch had no next: only finishing is left
+	// Read and Rejected are the items of this pass so far, over all its runs:
+	// the reject rate is one of the slice (D§5.16).
+	Read     int `json:"read,omitempty"`
+	Rejected int `json:"rejected,omitempty"`
 }
 
 // BatchStats is the accounting of one batch (I4).

@@ -98,9 +98,11 @@ func (c *Client) Send(ctx context.Context, r *exchange.Request) (*exchange.Respo
 	defer answer.Body.Close()
 	wire := &counter{r: answer.Body}
 	decoded, err := decode(wire, answer.Header.Get("Content-Encoding"), r.MaxBodyBytes)
-	if err != nil {
+	if err != nil && answer.StatusCode < 300 {
 		return nil, err
 	}
+	// The status of a refusal counts even if its page cannot be read: a broken
+	// 429 still asks us to wait (I11). decode gives nothing partial.
 	return &exchange.Response{
 		Status: answer.StatusCode, Header: exchange.Header(answer.Header), Body: decoded, WireBytes: wire.n,
 		SentAt: began, Took: time.Since(began),

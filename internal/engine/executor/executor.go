@@ -68,10 +68,23 @@ func New(s Store, chain transport.Doer, c Config, log *slog.Logger) *Executor {
 // farewell is how long ending a run may take after we were told to stop.
 const farewell = 5 * time.Second
 
+// outlive is ctx, and a farewell longer: starting and ending a run must not be
+// cut off half-way, or its task would be leased by nobody until that expires.
+func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(farewell, cancel) })
+	return longer, func() {
+		stop()
+		cancel()
+	}
+}
+
 // Execute runs a claimed task to an end: success, failure, or back into the
 // queue. The error is about us (the store, the lease), not about the upstream.
 func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, error) {
-	run, err := e.store.StartRun(ctx, w, e.config.Lease)
+	start, started := outlive(ctx)
+	run, err := e.store.StartRun(start, w, e.config.Lease)
+	started()
 	if err != nil {
 		return ingest.Outcome{}, err
 	}
@@ -84,9 +97,10 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	if err != nil {
 		outcome = r.outcome(ctx, err)
 	}
+	end, ended := outlive(ctx)
+	defer ended()
+	r.settle(end)
 	outcome.Stats, outcome.Observed = r.stats, r.newest
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
-	defer cancel()
 	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: w.Lineage, Outcome: outcome, Failed: r.failed}); err != nil {
 		return outcome, err
 	}
@@ -133,26 +147,27 @@ func (r *running) supervise(parent context.Context) (ingest.Outcome, error) {
 
 func (r *running) keepLease(ctx context.Context, stop context.CancelCauseFunc) {
 	lease := r.executor.config.Lease
-	ticker := time.NewTicker(lease / 3)
+	ticker := time.NewTicker(lease / 6)
 	defer ticker.Stop()
-	last := time.Now()
+	ours := time.Now().Add(2 * lease / 3)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		renewal, done := context.WithTimeout(ctx, lease/3) // a store that hangs must not keep us working
-		_, cancelled, err := r.executor.store.Renew(renewal, r.work.Lease, lease)
-		done()
+		asked := time.Now()
+		try, cancel := context.WithDeadline(ctx, ours) // a store that hangs must not keep us working
+		_, cancelled, err := r.executor.store.Renew(try, r.work.Lease, lease)
+		cancel()
 		switch {
 		case err == nil:
-			last = time.Now()
+			ours = asked.Add(2 * lease / 3)
 			if cancelled {
 				stop(errCancelled)
 				return
 			}
-		case errors.Is(err, fault.ErrStale), time.Since(last) >= 2*lease/3:
+		case errors.Is(err, fault.ErrStale), !time.Now().Before(ours):
 			stop(fmt.Errorf("%w: %v", fault.ErrStale, err))
 			return
 		}

@@ -33,11 +33,14 @@ type running struct {
 	pass     int
 	state    paging.State
 	seen     map[uint64]struct{} // ids of this pass, as short hashes: tells a repeated page from progress
+	read     int                 // items of this pass, and those of them that were unusable
+	rejected int
 	batchNo  int
 	stats    ingest.RunStats
 	newest   time.Time
 	lastSeen time.Time // store clock before the last request
 	failed   *ingest.FailedBatch
+	unsure   *ingest.BatchCommit // a page whose commit may or may not have happened
 }
 
 func (r *running) policy() fault.RetryPolicy {
@@ -94,7 +97,7 @@ func (r *running) prepare() (err error) {
 	r.seen = map[uint64]struct{}{}
 	if last := r.run.Checkpoint; last.Pass > 0 {
 		if *r.program.Paging.Replayable {
-			r.state = last.Paging
+			r.state, r.read, r.rejected = last.Paging, last.Read, last.Rejected
 		} else if !last.Done {
 			r.pass++ // the token died with the worker that held it (D§5.14)
 			r.stats.Restarts++
@@ -108,6 +111,7 @@ func (r *running) startOver() {
 	r.stats.Restarts++
 	r.state = r.program.Paging.First()
 	r.seen = map[uint64]struct{}{}
+	r.read, r.rejected = 0, 0
 	r.failed = nil
 }
 
@@ -256,6 +260,8 @@ func evidence(c *transport.Call) (request, response []byte) {
 func (r *running) commit(ctx context.Context, page *extract.Page, call *transport.Call, d paging.Decision) (cancelled bool, err error) {
 	r.batchNo++
 	r.stats.Pages++
+	r.read += page.Seen
+	r.rejected += len(page.Rejects)
 	if page.Newest.After(r.newest) {
 		r.newest = page.Newest
 	}
@@ -265,26 +271,38 @@ func (r *running) commit(ctx context.Context, page *extract.Page, call *transpor
 		DatasetID: r.work.DatasetID, ExprID: r.work.ExprID, No: r.batchNo, Pass: r.pass, PageNo: r.state.Pages + 1, PageSize: r.program.Paging.Size,
 		BeforeToken: r.state.Token, AfterToken: d.Next.Token, Records: page.Records, Rejects: page.Rejects,
 		Seen: page.Seen, Duplicate: page.Duplicate, Outside: page.Outside, Request: request, Response: response,
-		Checkpoint: ingest.Checkpoint{Pass: r.pass, Paging: d.Next, Done: d.Done}, RunStats: r.stats,
+		Checkpoint: ingest.Checkpoint{Pass: r.pass, Paging: d.Next, Done: d.Done, Read: r.read, Rejected: r.rejected}, RunStats: r.stats,
 	}
 	result, err := r.executor.store.CommitBatch(ctx, batch)
 	if err != nil && !errors.Is(err, fault.ErrStale) && ctx.Err() == nil {
 		result, err = r.executor.store.CommitBatch(ctx, batch)
 	}
 	if err != nil {
+		r.unsure = &batch
 		return false, err
 	}
 	r.stats.BatchStats = r.stats.BatchStats.Add(result.Stats)
 	return result.Cancel, nil
 }
 
+// settle asks once more for a commit whose answer never came, before the run
+// ends: its account must hold every batch that is stored (I4).
+func (r *running) settle(ctx context.Context) {
+	if r.unsure == nil {
+		return
+	}
+	if result, err := r.executor.store.CommitBatch(ctx, *r.unsure); err == nil {
+		r.stats.BatchStats = r.stats.BatchStats.Add(result.Stats)
+	}
+}
+
 // tooManyRejects fails a slice most of whose items were unusable: that is a
 // changed schema, not bad luck (D§5.16).
 func (r *running) tooManyRejects(last *extract.Page) *fault.Error {
-	rejected, seen := r.stats.Quarantined+len(last.Rejects), r.stats.Seen+last.Seen
+	rejected, read := r.rejected+len(last.Rejects), r.read+last.Seen
 	limit := r.program.Response.MaxRejectRate
-	if seen == 0 || float64(rejected)/float64(seen) <= limit {
+	if read == 0 || float64(rejected)/float64(read) <= limit {
 		return nil
 	}
-	return fault.Newf(fault.RejectRate, "%d of %d items were rejected, more than response.maxRejectRate of %g", rejected, seen, limit)
+	return fault.Newf(fault.RejectRate, "%d of %d items were rejected, more than response.maxRejectRate of %g", rejected, read, limit)
 }

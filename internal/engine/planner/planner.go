@@ -27,6 +27,7 @@ type Store interface {
 	Book(ctx context.Context, n ingest.Namespace) (coverage.State, bool, error)
 	OpenPlan(ctx context.Context, p ingest.NewPlan) (plan ingest.Plan, existed bool, err error)
 	AddSlices(ctx context.Context, planID int64, chunk []ingest.NewSlice, last bool) error
+	OpenPlans(ctx context.Context, p ingest.Partition) ([]ingest.OpenPlan, error)
 }
 
 // Planner stores plans.
@@ -51,7 +52,8 @@ func (p *Planner) Draft(ctx context.Context, c *spec.Compiled, r Request) (*Draf
 	return Draw(c, book, known, r)
 }
 
-// Plan draws a plan and stores it with its slices and tasks.
+// Plan draws a plan and stores it with its slices and tasks. A trigger that has
+// its plan already gets that one, completed if its planner died (I8).
 func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest.Plan, *Draft, error) {
 	d, err := p.Draft(ctx, c, r)
 	if err != nil {
@@ -66,10 +68,12 @@ func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest
 		return ingest.Plan{}, nil, err
 	}
 	plan, existed, err := p.store.OpenPlan(ctx, in)
-	if err != nil || d.Empty {
+	switch {
+	case err != nil:
 		return plan, d, err
-	}
-	if existed && plan.Status != ingest.PlanSlicing {
+	case existed:
+		return plan, d, p.complete(ctx, plan)
+	case d.Empty:
 		return plan, d, nil
 	}
 	return plan, d, p.addSlices(ctx, plan.ID, plan.NextSliceNo, d.newSlices(in.Key, c.Snapshot.Operation.Priority()))
@@ -85,6 +89,24 @@ func (p *Planner) addSlices(ctx context.Context, planID int64, next int, rows []
 		}
 	}
 	return p.store.AddSlices(ctx, planID, nil, true)
+}
+
+// complete finishes the slicing of a stored plan from what was stored: drawn
+// anew it could have other windows, because its own event is in the book now.
+func (p *Planner) complete(ctx context.Context, plan ingest.Plan) error {
+	if plan.Status != ingest.PlanSlicing {
+		return nil
+	}
+	open, err := p.store.OpenPlans(ctx, plan.Partition)
+	if err != nil {
+		return err
+	}
+	for _, o := range open {
+		if o.ID == plan.ID && o.Status == ingest.PlanSlicing {
+			return p.Resume(ctx, o)
+		}
+	}
+	return nil
 }
 
 // Resume finishes the slicing of a plan whose planner died: the same snapshot
@@ -132,13 +154,20 @@ func (d *Draft) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.New
 		ExprProtoHash: d.ExprHash, ExprProto: d.exprProto, MappingHash: c.MappingHash, SpecFingerprint: c.Fingerprint, Spec: c.Canonical,
 		ConfigHash: c.Fingerprint, Strategy: string(c.Snapshot.Slicing.Strategy), SliceParams: params, Remarks: remarks, Empty: d.Empty,
 	}
-	text := "empty"
 	if d.Window != nil {
 		in.Window = *d.Window
-		text = d.Window.String()
 	}
-	in.Key = fingerprint.Key(d.Source, d.Endpoint, string(d.Operation), d.ExprHash, text, r.TriggerKey) // D§5.5
+	in.Key = fingerprint.Key(d.Source, d.Endpoint, string(d.Operation), d.ExprHash, asked(r.From), asked(r.To), r.TriggerKey) // D§5.5
 	return in, nil
+}
+
+// asked is a bound of the window as it was asked for. The window as drawn is no
+// identity: the same trigger draws another one once its plan is in the book.
+func asked(at *time.Time) string {
+	if at == nil {
+		return "open"
+	}
+	return window.Text(*at)
 }
 
 func (d *Draft) newSlices(planKey string, priority int) []ingest.NewSlice {

@@ -48,6 +48,8 @@ type key struct {
 	cooling   time.Time
 	inFlight  int
 	queue     []chan struct{} // waiting for a place, in order
+	promised  int             // requests that were told when to leave and have not left
+	recalled  chan struct{}   // closed when these promises no longer hold
 }
 
 // adjust derives what is in force: the declared limits, lowered to what the
@@ -62,9 +64,30 @@ func (k *key) adjust(rank, n int) {
 			limits.Concurrency = min(limits.Concurrency, a)
 		}
 	}
+	k.recall()
 	k.effective = limits.Share(rank, n)
 	k.bucket.SetRate(k.effective.PerSecond, k.effective.Burst, time.Now())
 	k.admit()
+}
+
+// promise takes a token and tells when it may be used. The bucket is asked for
+// the end of a cool-down, so that those who wait for it do not all leave then.
+func (k *key) promise(now time.Time) time.Time {
+	if k.cooling.After(now) {
+		now = k.cooling
+	}
+	k.promised++
+	return k.bucket.Take(1, now)
+}
+
+// recall takes all promises back: the limits changed or a cool-down began. Only
+// together can tokens be returned; one alone would be given to somebody else
+// for an instant that is taken.
+func (k *key) recall() {
+	k.bucket.Return(float64(k.promised))
+	k.promised = 0
+	close(k.recalled)
+	k.recalled = make(chan struct{})
 }
 
 // admit lets waiting requests in while there are places.
@@ -76,54 +99,51 @@ func (k *key) admit() {
 	}
 }
 
+// leave gives a place on.
+func (k *key) leave() {
+	k.inFlight--
+	k.admit()
+}
+
+// key finds the state of a key and notes what a newer snapshot declares.
 func (l *Local) key(name string, limits gate.Limits) *key {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	k := l.keys[name]
 	if k == nil {
-		k = &key{declared: limits, bucket: gate.NewBucket(limits.PerSecond, limits.Burst, time.Now())}
+		k = &key{bucket: gate.NewBucket(limits.PerSecond, limits.Burst, time.Now()), recalled: make(chan struct{})}
 		l.keys[name] = k
-		k.adjust(l.rank, l.n)
-	} else if limits.PerSecond != k.declared.PerSecond || limits.Burst != k.declared.Burst || limits.Concurrency != k.declared.Concurrency {
-		k.declared = limits // a newer snapshot declares something else
-		k.adjust(l.rank, l.n)
+	} else if same(limits, k.declared) {
+		return k
 	}
+	k.declared = limits
+	k.adjust(l.rank, l.n)
 	return k
 }
 
-// Acquire waits for a place, then for the rate, then for the end of a cool-down.
+func same(a, b gate.Limits) bool {
+	return a.PerSecond == b.PerSecond && a.Burst == b.Burst && a.Concurrency == b.Concurrency && *a.ObeyHeaders == *b.ObeyHeaders
+}
+
+// Acquire waits for a place, then for the instant that rate and cool-down allow.
 func (l *Local) Acquire(ctx context.Context, name string, limits gate.Limits) (transport.Permit, error) {
-	limits = limits.WithDefaults()
-	if err := l.place(ctx, name, limits); err != nil {
-		return nil, err
-	}
-	p := &permit{gate: l, name: name}
+	k := l.key(name, limits.WithDefaults())
 	for {
-		l.mu.Lock()
-		k := l.keys[name]
-		now := time.Now()
-		at := k.bucket.Take(1, now)
-		if k.cooling.After(at) {
-			at = k.cooling
-		}
-		l.mu.Unlock()
-		if err := until(ctx, at); err != nil {
-			p.unused()
+		if err := l.place(ctx, k); err != nil {
 			return nil, err
 		}
-		l.mu.Lock()
-		cooling := k.cooling.After(time.Now())
-		if cooling {
-			k.bucket.Return(1) // a cool-down began while we waited: queue again
+		kept, err := l.wait(ctx, k)
+		if kept {
+			return &permit{l, k}, nil
 		}
-		l.mu.Unlock()
-		if !cooling {
-			return p, nil
+		if err != nil {
+			return nil, err
 		}
 	}
 }
 
-func (l *Local) place(ctx context.Context, name string, limits gate.Limits) error {
+func (l *Local) place(ctx context.Context, k *key) error {
 	l.mu.Lock()
-	k := l.key(name, limits)
 	turn := make(chan struct{})
 	k.queue = append(k.queue, turn)
 	k.admit()
@@ -140,21 +160,41 @@ func (l *Local) place(ctx context.Context, name string, limits gate.Limits) erro
 				return context.Cause(ctx)
 			}
 		}
-		k.inFlight-- // our place came at the same moment: give it on
-		k.admit()
+		k.leave() // our place came at the same moment: give it on
 		return context.Cause(ctx)
 	}
 }
 
-func until(ctx context.Context, at time.Time) error {
-	wait := time.Until(at)
-	if wait <= 0 {
-		return ctx.Err()
+// wait is the time between having a place and leaving. Without an error and not
+// kept means that the promise was taken back: queue again, under the new limits.
+func (l *Local) wait(ctx context.Context, k *key) (kept bool, err error) {
+	l.mu.Lock()
+	at, recalled := k.promise(time.Now()), k.recalled
+	l.mu.Unlock()
+	err = until(ctx, at, recalled)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	valid := k.recalled == recalled
+	if valid {
+		k.promised-- // whoever gives up leaves the instant unused: others were told theirs
 	}
-	timer := time.NewTimer(wait)
+	if valid && err == nil {
+		return true, nil
+	}
+	k.leave()
+	return false, err
+}
+
+func until(ctx context.Context, at time.Time, recalled <-chan struct{}) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return nil
+	case <-recalled:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -163,35 +203,24 @@ func until(ctx context.Context, at time.Time) error {
 
 type permit struct {
 	gate *Local
-	name string
+	key  *key
 }
 
 // Done gives the place back and learns from the answer. A Retry-After holds
 // back every request of the key, not only the one that was refused.
 func (p *permit) Done(f transport.Feedback) {
-	l := p.gate
+	l, k := p.gate, p.key
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	k := l.keys[p.name]
-	k.inFlight--
 	if f.RetryAfter > 0 {
 		if until := time.Now().Add(f.RetryAfter); until.After(k.cooling) {
 			k.cooling = until
+			k.recall()
 		}
 	}
 	if f.Announced != (gate.Announced{}) && f.Announced != k.announced {
 		k.announced = f.Announced
 		k.adjust(l.rank, l.n)
 	}
-	k.admit()
-}
-
-func (p *permit) unused() {
-	l := p.gate
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	k := l.keys[p.name]
-	k.bucket.Return(1)
-	k.inFlight--
-	k.admit()
+	k.leave()
 }

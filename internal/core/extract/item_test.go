@@ -1,0 +1,233 @@
+package extract
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/document"
+	"github.com/patra-ingest/patra/internal/core/record"
+)
+
+// one reads a page with a single item beside a good one: the good one must
+// always come through.
+func one(t *testing.T, r *Reader, item string) (*record.Incoming, *record.Reject) {
+	t.Helper()
+	page := read(t, r, bodyOf(`{"id":"beside","at":"2025-03-09","title":"t"}`, item))
+	if len(page.Records) == 0 || page.Records[0].ProviderID != "beside" {
+		t.Fatalf("%s: the good item beside it got lost: %+v", item, page)
+	}
+	switch {
+	case len(page.Records) == 2 && len(page.Rejects) == 0:
+		return &page.Records[1], nil
+	case len(page.Records) == 1 && len(page.Rejects) == 1 && page.Rejects[0].Index == 1:
+		return nil, &page.Rejects[0]
+	}
+	t.Fatalf("%s: %+v", item, page)
+	return nil, nil
+}
+
+func TestIDs(t *testing.T) {
+	keep, lower := compiled(t), compiled(t, func(c *Config) { c.IDCase = "LOWER" })
+	for _, c := range []struct {
+		name   string
+		reader *Reader
+		id     string // JSON
+		want   string // id, or reason after !
+	}{
+		{"text", keep, `"10.1/AbC"`, "10.1/AbC"},
+		{"lower", lower, `"10.1/AbC"`, "10.1/abc"},
+		{"lower beyond ASCII", lower, `"ÄÖ"`, "äö"},
+		{"number", keep, `42`, "42"},
+		{"2^63", keep, `9223372036854775808`, "9223372036854775808"},
+		{"2^53+1", keep, `9007199254740993`, "9007199254740993"},
+		{"escapes", keep, `"a\u002Fb\n"`, "a/b\n"},
+		{"trailing blank", keep, `"a "`, "a "},
+		{"NUL", keep, `"a\u0000"`, "a\x00"},
+		{"longest", keep, `"` + strings.Repeat("x", record.MaxIDBytes) + `"`, strings.Repeat("x", record.MaxIDBytes)},
+		{"too long", keep, `"` + strings.Repeat("x", record.MaxIDBytes+1) + `"`, "!ID_TOO_LONG"},
+		{"too long in bytes", keep, `"` + strings.Repeat("ü", record.MaxIDBytes/2+1) + `"`, "!ID_TOO_LONG"},
+		{"longer when lowered", lower, `"` + strings.Repeat("Ⱥ", record.MaxIDBytes/2) + `"`, "!ID_TOO_LONG"},
+		{"null", keep, `null`, "!MISSING_ID"},
+		{"empty", keep, `""`, "!MISSING_ID"},
+		{"list", keep, `["a"]`, "!MISSING_ID"},
+		{"object", keep, `{"value":"a"}`, "!MISSING_ID"},
+		{"invalid UTF-8", keep, "\"a\xff\"", "!BAD_ITEM"},
+		{"lone surrogate", keep, `"a\ud800"`, "!BAD_ITEM"},
+	} {
+		got, reject := one(t, c.reader, fmt.Sprintf(`{"id":%s,"at":"2025-03-05"}`, c.id))
+		switch {
+		case reject != nil:
+			if "!"+string(reject.Reason) != c.want {
+				t.Errorf("%s: rejected as %s (%s), want %q", c.name, reject.Reason, reject.Detail, c.want)
+			}
+		case got.ProviderID != c.want:
+			t.Errorf("%s: id %q, want %q", c.name, got.ProviderID, c.want)
+		}
+	}
+	if _, reject := one(t, keep, `{"at":"2025-03-05"}`); reject == nil || reject.Reason != record.MissingID || reject.Path != path("$.id").String() {
+		t.Errorf("no id: %+v", reject)
+	}
+}
+
+// Ids that differ stay different; ids that LOWER makes equal are one record.
+func TestCaseTwins(t *testing.T) {
+	twins := bodyOf(`{"id":"A","at":"2025-03-05"}`, `{"id":"a","at":"2025-03-06"}`, `{"id":"a ","at":"2025-03-06"}`)
+	if page := read(t, compiled(t), twins); len(page.Records) != 3 || page.Duplicate != 0 {
+		t.Errorf("KEEP: %+v", page)
+	}
+	page := read(t, compiled(t, func(c *Config) { c.IDCase = "LOWER" }), twins)
+	if len(page.Records) != 2 || page.Duplicate != 1 || page.Records[0].UpdatedAt.Day() != 6 {
+		t.Errorf("LOWER: %d records, %d duplicates; the newer of twins must win: %+v", len(page.Records), page.Duplicate, page.Records)
+	}
+}
+
+func TestDates(t *testing.T) {
+	anyTime := func(c *Config) { c.Filtered = document.Path{} }
+	r := compiled(t, anyTime)
+	for text, want := range map[string]string{
+		`"2024-05-04T10:11:12Z"`:             "2024-05-04T10:11:12Z",
+		`"2024-05-04T10:11:12+02:00"`:        "2024-05-04T08:11:12Z",
+		`"2024-05-04T10:11:12.1234567Z"`:     "2024-05-04T10:11:12.123456Z",
+		`"2024-05-04T23:59:59.9999999Z"`:     "2024-05-04T23:59:59.999999Z",
+		`"2024-05-04T10:11:12"`:              "2024-05-04T10:11:12Z",
+		`"2024-05-04T10:11:12.5"`:            "2024-05-04T10:11:12.5Z",
+		`"2024-05-04 10:11:12"`:              "2024-05-04T10:11:12Z",
+		`"2024-05-04"`:                       "2024-05-04T00:00:00Z",
+		`"1000-01-01"`:                       "1000-01-01T00:00:00Z",
+		`"9999-12-31T23:59:59Z"`:             "9999-12-31T23:59:59Z",
+		`1714817472`:                         "2024-05-04T10:11:12Z",
+		`1714817472000`:                      "2024-05-04T10:11:12Z",
+		`1714817472123`:                      "2024-05-04T10:11:12.123Z",
+		`0`:                                  "1970-01-01T00:00:00Z",
+		`-86400`:                             "1969-12-31T00:00:00Z",
+		`99999999999`:                        "5138-11-16T09:46:39Z",
+		`100000000000`:                       "1973-03-03T09:46:40Z",
+		`1714817472.0`:                       "2024-05-04T10:11:12Z",
+		`"0000-01-01"`:                       "",
+		`"0000-01-01T00:00:00Z"`:             "",
+		`"0999-12-31"`:                       "",
+		`"9999-12-31T23:59:59-01:00"`:        "",
+		`"2024-02-30"`:                       "",
+		`"2024-13-01"`:                       "",
+		`"yesterday"`:                        "",
+		`""`:                                 "",
+		`" 2024-05-04"`:                      "",
+		`"2024"`:                             "",
+		`"1714817472"`:                       "",
+		`1714817472.5`:                       "",
+		`1e9`:                                "",
+		`9223372036854775807`:                "",
+		`99999999999999999999`:               "",
+		`null`:                               "",
+		`true`:                               "",
+		`[2024,5,4]`:                         "",
+		`{"date-time":"2024-05-04"}`:         "",
+		`"` + strings.Repeat("9", 5e4) + `"`: "",
+	} {
+		got, reject := one(t, r, fmt.Sprintf(`{"id":"a","at":%s}`, text))
+		switch {
+		case got != nil && got.UpdatedAt.Format(time.RFC3339Nano) != want:
+			t.Errorf("%.40s: read as %v, want %q", text, got.UpdatedAt, want)
+		case reject != nil && want != "":
+			t.Errorf("%.40s: rejected: %s", text, reject.Detail)
+		case reject != nil && (reject.Reason != record.BadUpdatedAt || reject.ProviderID != "a" || reject.Path != path("$.at").String() || len(reject.Detail) > 200):
+			t.Errorf("%.40s: %s at %s for %q: %d bytes of detail", text, reject.Reason, reject.Path, reject.ProviderID, len(reject.Detail))
+		}
+	}
+}
+
+// An item is dropped only when its own date says that it was not asked for (D§5.11).
+func TestOutside(t *testing.T) {
+	r := compiled(t, func(c *Config) { c.UpdatedAt, c.Filtered = path("$.changed"), path("$.at") })
+	for at, outside := range map[string]bool{
+		`"2025-03-01T00:00:00Z"`:        false,
+		`"2025-03-31T23:59:59.999999Z"`: false,
+		`"2025-04-01T00:00:00Z"`:        true,
+		`"2025-02-28T23:59:59.999999Z"`: true,
+		`"some day"`:                    false,
+		`null`:                          false,
+	} {
+		page := read(t, r, bodyOf(`{"id":"a","changed":"2031-01-01","at":`+at+`}`))
+		if got := page.Outside == 1; got != outside || len(page.Records)+page.Outside != 1 {
+			t.Errorf("%s: outside %v, want %v: %+v", at, got, outside, page)
+		}
+		if outside && !page.Newest.IsZero() {
+			t.Errorf("%s: an item that is not stored moved the newest stamp", at)
+		}
+	}
+}
+
+func TestVolatilePartsDoNotChangeTheHash(t *testing.T) {
+	r := compiled(t)
+	hash := func(rest string) [32]byte {
+		got, reject := one(t, r, `{"id":"a","at":"2025-03-05"`+rest+`}`)
+		if reject != nil {
+			t.Fatalf("%s: %+v", rest, reject)
+		}
+		return got.ContentHash
+	}
+	base := hash(`,"score":1,"seen":{"at":1,"by":"x"},"n":1.0,"list":[1,2]`)
+	for _, same := range []string{
+		`,"score":2,"seen":{"at":1,"by":"x"},"n":1.0,"list":[1,2]`,
+		`,"seen":{"at":99,"by":"x"},"n":1.0,"list":[1,2]`,
+		`,"list": [ 1, 2 ], "n":1.0,"seen":{"by":"x"},"score":{"deep":[1]}`,
+		`,"score":1,"s\u0065en":{"at":1,"by":"x"},"n":1.0,"list":[1,2]`,
+	} {
+		if hash(same) != base {
+			t.Errorf("%s counts as a change", same)
+		}
+	}
+	for _, other := range []string{
+		`,"score":1,"seen":{"at":1,"by":"y"},"n":1.0,"list":[1,2]`,
+		`,"score":1,"seen":{"at":1,"by":"x"},"n":1.0,"list":[2,1]`,
+		`,"score":1,"seen":{"at":1,"by":"x"},"n":2,"list":[1,2]`,
+		`,"score":1,"seen":{"at":1,"by":"x"},"n":1.0,"list":[1,2],"extra":null`,
+		`,"score":1,"seen":{"at":1,"by":"x"},"n":1.0,"list":[1,2],"inner":{"score":1}`,
+		`,"score":1,"n":1.0,"list":[1,2]`,
+	} {
+		if hash(other) == base {
+			t.Errorf("%s is not seen as a change", other)
+		}
+	}
+}
+
+func TestRequiredFields(t *testing.T) {
+	r := compiled(t, func(c *Config) { c.Required = []string{"title"} })
+	for item, ok := range map[string]bool{
+		`{"id":"a","at":"2025-03-05","title":""}`:   true,
+		`{"id":"a","at":"2025-03-05","title":null}`: false,
+		`{"id":"a","at":"2025-03-05"}`:              false,
+	} {
+		_, reject := one(t, r, item)
+		if (reject == nil) != ok || reject != nil && (reject.Reason != record.MissingField || reject.ProviderID != "a") {
+			t.Errorf("%s: %+v", item, reject)
+		}
+	}
+}
+
+// A16: which of two equal names counts would be a guess, so the item is set
+// aside, and only that item.
+func TestDuplicateNamesRejectOneItem(t *testing.T) {
+	r := compiled(t)
+	for _, item := range []string{
+		`{"id":"a","id":"b","at":"2025-03-05"}`,
+		`{"id":"a","at":"2025-03-05","x":{"y":1,"y":1}}`,
+		`{"id":"a","at":"2025-03-05","\u0061t":"2025-03-06"}`,
+	} {
+		if _, reject := one(t, r, item); reject == nil || reject.Reason != record.BadItem || string(reject.Raw) != item {
+			t.Errorf("%s: %+v", item, reject)
+		}
+	}
+}
+
+// F7: a defect of ours costs the item it meets.
+func TestPanicIsOneReject(t *testing.T) {
+	r := compiled(t)
+	broken := document.Item{Raw: []byte(`{"id":"a"}`)} // without the values the reader looks for
+	_, reject, outside := r.readItem(broken, asked, new([]byte))
+	if reject == nil || reject.Reason != record.MappingFailed || outside || string(reject.Raw) != `{"id":"a"}` {
+		t.Errorf("%+v", reject)
+	}
+}

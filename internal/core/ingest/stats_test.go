@@ -1,0 +1,111 @@
+package ingest
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+)
+
+// draw fills every number of a struct, so that a field added later is tested too.
+func draw[T any](t *rapid.T, name string) T {
+	var out T
+	fill(t, name, reflect.ValueOf(&out).Elem())
+	return out
+}
+
+func fill(t *rapid.T, name string, v reflect.Value) {
+	for i := range v.NumField() {
+		field := v.Field(i)
+		if field.Kind() == reflect.Struct {
+			fill(t, name, field)
+			continue
+		}
+		field.SetInt(rapid.Int64Range(0, 1_000_000).Draw(t, name+"."+v.Type().Field(i).Name))
+	}
+}
+
+// sumOf adds field by field without knowing their names.
+func sumOf(a, b reflect.Value) reflect.Value {
+	out := reflect.New(a.Type()).Elem()
+	for i := range a.NumField() {
+		if a.Field(i).Kind() == reflect.Struct {
+			out.Field(i).Set(sumOf(a.Field(i), b.Field(i)))
+			continue
+		}
+		out.Field(i).SetInt(a.Field(i).Int() + b.Field(i).Int())
+	}
+	return out
+}
+
+// Totals of runs and plans are the sums of their parts (I4): no field is forgotten or mixed up.
+func TestStatsAddUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := draw[RunStats](t, "a"), draw[RunStats](t, "b")
+		want := sumOf(reflect.ValueOf(a), reflect.ValueOf(b)).Interface()
+		if got := a.Add(b); got != want {
+			t.Fatalf("%+v + %+v = %+v", a, b, got)
+		}
+		if a.Add(b) != b.Add(a) || a.Add(RunStats{}) != a {
+			t.Fatalf("adding %+v and %+v depends on the order", a, b)
+		}
+	})
+}
+
+func TestBalance(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := draw[BatchStats](t, "stats")
+		s.Seen = 0
+		parts := reflect.ValueOf(s)
+		for i := range parts.NumField() {
+			s.Seen += int(parts.Field(i).Int())
+		}
+		other := draw[BatchStats](t, "other")
+		other.Seen = other.Inserted + other.Updated + other.Unchanged + other.Gone + other.Stale + other.Duplicate + other.Outside + other.Quarantined
+		if !s.Balanced() || !s.Add(other).Balanced() {
+			t.Fatalf("%+v and %+v add up", s, other)
+		}
+		// One item too many in any account is noticed.
+		broken := s
+		i := rapid.IntRange(0, parts.NumField()-1).Draw(t, "field")
+		field := reflect.ValueOf(&broken).Elem().Field(i)
+		field.SetInt(field.Int() + 1)
+		if broken.Balanced() {
+			t.Fatalf("%+v does not add up", broken)
+		}
+	})
+}
+
+// Stored stats are read back as they were.
+func TestStatsKeepTheirNames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := draw[RunStats](t, "stats")
+		text, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got RunStats
+		if err := json.Unmarshal(text, &got); err != nil || got != want {
+			t.Fatalf("%s: %+v, %v", text, got, err)
+		}
+	})
+}
+
+// D§5.7: only a slice that was read to its end counts as read; what goes back
+// to the queue says nothing.
+func TestOutcomeCoverage(t *testing.T) {
+	for status, want := range map[TaskStatus]coverage.Kind{
+		TaskSucceeded: coverage.Succeeded, TaskFailed: coverage.Failed, TaskPartial: coverage.Failed, TaskCancelled: coverage.Failed,
+		TaskQueued: "", TaskScheduled: "", TaskDispatched: "", TaskExecuting: "",
+	} {
+		if got := (Outcome{Task: status}).CoverageKind(); got != want {
+			t.Errorf("%s: %q, want %q", status, got, want)
+		}
+		if status.Terminal() == ((Outcome{Task: status}).CoverageKind() == "") {
+			t.Errorf("%s ends a task and leaves no event, or the reverse", status)
+		}
+	}
+}
