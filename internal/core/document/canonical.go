@@ -17,13 +17,14 @@ type Canonicalizer struct {
 	drop    *node // nil if nothing is dropped
 	options []jsontext.Options
 	scratch sync.Pool // of *[]byte
+	express sync.Pool // of *express
 }
 
 // NewCanonicalizer prepares a canonical form without the members at the drop
 // paths. Each must be singular, end in a member name and count array elements
 // from the start.
 func NewCanonicalizer(drop []Path) (*Canonicalizer, error) {
-	c := &Canonicalizer{options: []jsontext.Options{
+	c := &Canonicalizer{express: sync.Pool{New: func() any { return new(express) }}, options: []jsontext.Options{
 		jsontext.ReorderRawObjects(true),
 		jsontext.CanonicalizeRawInts(false),
 		jsontext.CanonicalizeRawFloats(false),
@@ -71,6 +72,17 @@ func Canonical(raw []byte, drop []Path) ([]byte, error) {
 // it was, and the error is a *SyntaxError: raw is not one JSON value, or has
 // duplicate names or invalid UTF-8 outside the dropped members.
 func (c *Canonicalizer) Append(dst, raw []byte) ([]byte, error) {
+	e := c.express.Get().(*express)
+	out, ok := e.append(dst, raw, c.drop)
+	c.express.Put(e)
+	if ok {
+		return out, nil
+	}
+	return c.general(dst, raw)
+}
+
+// general is the way for every input. It also says what is wrong with one.
+func (c *Canonicalizer) general(dst, raw []byte) ([]byte, error) {
 	if c.drop == nil {
 		return c.format(dst, raw)
 	}

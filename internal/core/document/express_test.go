@@ -1,0 +1,92 @@
+package document
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// What express writes is what the general way writes, on good and on broken
+// input; where it refuses, nothing is owed.
+func TestExpressAgreesWithTheGeneralWay(t *testing.T) {
+	c, err := NewCanonicalizer(mustPaths(t, "$.a", "$.b.c", "$.c[1].a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var text strings.Builder
+		writeShuffled(t, &text, drawTree(t, 5))
+		raw := []byte(text.String())
+		if rapid.Bool().Draw(t, "damaged") {
+			at := rapid.IntRange(0, len(raw)-1).Draw(t, "where")
+			raw[at] = rapid.SampledFrom([]byte("\x00\"\\{}[],:u0e.-/\xff a")).Draw(t, "byte")
+		}
+		got, ok := new(express).append([]byte("x"), raw, c.drop)
+		if !ok {
+			return
+		}
+		want, err := c.general([]byte("x"), raw)
+		if err != nil || string(got) != string(want) {
+			t.Fatalf("%q: express %s, general %s, %v", raw, got, want, err)
+		}
+	})
+}
+
+// An express that refused everything would agree too.
+func TestExpressTakesOrdinaryItems(t *testing.T) {
+	c, err := NewCanonicalizer(mustPaths(t, "$.indexed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := benchReader(t).Read(syntheticPage(), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raws := []string{
+		` { "b" : "x\/y\u00e9\ud83d\ude00\u001f\n" , "a" : [ 1 , -0.5E+7 , {} , [ ] , {"z":null,"y":true,"x":false} ] , "indexed" : [{}] } `,
+		`[]`, `{}`, `"é"`, `0`, `{"indexed":1}`,
+	}
+	for _, item := range page.Items {
+		raws = append(raws, string(item.Raw))
+	}
+	for _, raw := range raws {
+		want, err := c.general(nil, []byte(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := new(express).append(nil, []byte(raw), c.drop); !ok || string(got) != string(want) {
+			t.Errorf("%s: %v %s, want %s", raw, ok, got, want)
+		}
+	}
+}
+
+func TestExpressRefuses(t *testing.T) {
+	deep := strings.Repeat("[", expressDepth+1) + strings.Repeat("]", expressDepth+1)
+	for _, raw := range []string{
+		``, ` `, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,}`, `{"a" 1}`, `{a:1}`, `{"a":1}x`, `{"a":1,"a":2}`, `{"b":1,"a":1,"b":2}`, `{"é":1}`, `{"\u0061":1}`,
+		`[`, `[1`, `[1,`, `[1,]`, `[1 2]`, `"`, `"a`, `"\`, `"\x"`, `"\u12"`, `"\u12g4"`, `"\ud800"`, `"\ud800\u0041"`, "\"\xff\"", "\"\n\"",
+		`-`, `01`, `1.`, `.5`, `1e`, `1e+`, `tru`, `nul`, `fals`, `truex`, deep,
+	} {
+		if out, ok := new(express).append(nil, []byte(raw), nil); ok {
+			t.Errorf("%q accepted as %s", raw, out)
+		}
+	}
+}
+
+func TestPlainStopsAtTheFirstSpecialByte(t *testing.T) {
+	for special := range 256 {
+		for at := range 20 {
+			src := []byte(strings.Repeat("a", 20))
+			src[at] = byte(special)
+			want := at
+			if isPlain(byte(special)) {
+				want = len(src)
+			}
+			e := express{src: src, at: -1}
+			if e.plain(); e.at != want {
+				t.Fatalf("byte %#x at %d: stopped at %d, want %d", special, at, e.at, want)
+			}
+		}
+	}
+}
