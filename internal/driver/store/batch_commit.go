@@ -24,6 +24,7 @@ func (s *Store) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result 
 	if err != nil {
 		return result, fmt.Errorf("commit batch: %w", err)
 	}
+	s.packChanged(ctx, in.DatasetID, ready.records)
 	err = s.step(ctx, "commit batch", bulk, func(t *tx) error {
 		result = ingest.BatchResult{}
 		if result.Until, result.Cancel, err = t.fence(in.Lease, in.Extend); err != nil {
@@ -35,6 +36,9 @@ func (s *Store) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result 
 		}
 		return t.commitBatch(in, ready, &result)
 	})
+	if err == nil {
+		s.noteSettled(result.Stats)
+	}
 	return result, err
 }
 
@@ -127,7 +131,7 @@ func (t *tx) insertFailedBatch(in ingest.Finish) error {
 		return err
 	}
 	id, err := t.insert(batchInsert, in.Lineage.RunID, in.Lease.TaskID, in.Lineage.SliceID, in.Lineage.PlanID, in.Lease.Epoch, f.No, f.Pass, in.FailedKey(),
-		source, operation, f.PageNo, nil, orNull(f.BeforeToken), tokenHash(f.BeforeToken), nil, 0, string(ingest.BatchFailed), "{}", f.Error, nil, micros(t.now))
+		source, operation, f.PageNo, nil, orNull(f.BeforeToken), tokenHash(f.BeforeToken), nil, 0, string(ingest.BatchFailed), "{}", readable(f.Error), nil, micros(t.now))
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
@@ -36,7 +33,7 @@ type preparedRecord struct {
 	record.Incoming
 	key     record.Key
 	payload []byte
-	codec   string
+	codec   string // empty: not packed
 }
 
 type preparedReject struct {
@@ -52,8 +49,7 @@ func prepareBatch(in ingest.BatchCommit) (out preparedBatch, err error) {
 		if len(r.ProviderID) > record.MaxIDBytes || r.ProviderID == "" {
 			return out, fmt.Errorf("%w: provider id of %d bytes, need 1 to %d", fault.ErrInvalid, len(r.ProviderID), record.MaxIDBytes)
 		}
-		payload, codec := compress(r.Payload)
-		out.records[i] = preparedRecord{r, record.KeyOf(r.ProviderID), payload, codec}
+		out.records[i] = preparedRecord{Incoming: r, key: record.KeyOf(r.ProviderID)}
 	}
 	slices.SortFunc(out.records, func(a, b preparedRecord) int { return slices.Compare(a.key[:], b.key[:]) })
 	for i := 1; i < len(out.records); i++ {
@@ -84,6 +80,12 @@ func collision(item preparedRecord, head *record.Head) preparedReject {
 
 // heads reads the stored heads of a batch and locks them on the server.
 func (t *tx) heads(dataset int64, items []preparedRecord) (map[record.Key]*record.Head, error) {
+	return readHeads(dataset, items, func(args ...any) (*sql.Rows, error) {
+		return t.query(headsQuery+t.store.dialect.ForUpdate, args...)
+	})
+}
+
+func readHeads(dataset int64, items []preparedRecord, query func(args ...any) (*sql.Rows, error)) (map[record.Key]*record.Head, error) {
 	stored := make(map[record.Key]*record.Head, len(items))
 	for chunk := range slices.Chunk(items, headsPer) {
 		args := make([]any, 0, headsPer+1)
@@ -91,7 +93,7 @@ func (t *tx) heads(dataset int64, items []preparedRecord) (map[record.Key]*recor
 		for i := range headsPer { // pad with the last key: one statement text for all sizes
 			args = append(args, chunk[min(i, len(chunk)-1)].key[:])
 		}
-		rows, err := t.query(headsQuery+t.store.dialect.ForUpdate, args...)
+		rows, err := query(args...)
 		if err != nil {
 			return nil, err
 		}
@@ -134,6 +136,9 @@ func newChange(item preparedRecord, head *record.Head, action record.Action) cha
 		if action.Publishes() {
 			c.version++
 		}
+	}
+	if action.Publishes() {
+		c.pack() // in case the look before the transaction saw another head
 	}
 	return c
 }
@@ -227,43 +232,4 @@ func (t *tx) insertRejects(in ingest.BatchCommit, batchID int64, rejects []prepa
 	}
 	return t.insertMany("ing_quarantine", `dataset_id, reject_key, provenance_code, endpoint_name, plan_id, slice_id, task_id, run_id, batch_id, item_index,
   provider_id, reason_code, path, detail, raw_hash, raw, codec, status_code, created_at, updated_at`, 20, rows)
-}
-
-// Codecs of stored bodies.
-const (
-	codecPlain = "plain"
-	codecZstd  = "zstd"
-)
-
-// worthCompressing: below this a frame's overhead eats the gain.
-const worthCompressing = 256
-
-var encoders = sync.Pool{New: func() any {
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
-	if err != nil {
-		panic(err) // only wrong options fail
-	}
-	return encoder
-}}
-
-func compress(raw []byte) ([]byte, string) {
-	if len(raw) < worthCompressing {
-		return raw, codecPlain
-	}
-	encoder := encoders.Get().(*zstd.Encoder)
-	defer encoders.Put(encoder)
-	return encoder.EncodeAll(raw, make([]byte, 0, len(raw)/2)), codecZstd
-}
-
-var decoder = sync.OnceValues(func() (*zstd.Decoder, error) { return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0)) })
-
-func decompress(stored []byte, codec string) ([]byte, error) {
-	if codec != codecZstd {
-		return stored, nil
-	}
-	d, err := decoder()
-	if err != nil {
-		return nil, err
-	}
-	return d.DecodeAll(stored, nil)
 }

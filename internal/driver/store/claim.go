@@ -10,12 +10,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Names the tests of this package still use.
-type (
-	QueueState   = ingest.Queue
-	ClaimRequest = ingest.ClaimRequest
-)
-
 // Queues lists the partitions that have queued tasks.
 func (s *Store) Queues(ctx context.Context) ([]ingest.Queue, error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, p.paused, p.cooling_until, p.max_concurrent,

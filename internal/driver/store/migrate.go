@@ -281,5 +281,5 @@ func (s *Store) existsAlready(err error) bool {
 		return false
 	}
 	text := err.Error()
-	return strings.Contains(text, "1050") || strings.Contains(text, "1061") // table exists, key name exists
+	return strings.HasPrefix(text, "Error 1050 ") || strings.HasPrefix(text, "Error 1061 ") // table exists, key name exists
 }

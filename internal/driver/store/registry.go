@@ -47,7 +47,9 @@ func (t *tx) provenance(wanted []registry.Row) (id int64, changed int, err error
 	}
 	row := wanted[at]
 	columns := registry.RowColumns(provenanceTable)
-	stored, err := t.registryRows(provenanceTable, columns, "provenance_code = ?", row.Columns["provenance_code"])
+	// The lock makes two who apply the source wait for one another: each would
+	// close the same old rows and open its own.
+	stored, err := t.registryRows(provenanceTable, columns, "provenance_code = ?"+t.store.dialect.ForUpdate, row.Columns["provenance_code"])
 	if err != nil {
 		return 0, 0, err
 	}
@@ -66,7 +68,7 @@ func (t *tx) provenance(wanted []registry.Row) (id int64, changed int, err error
 
 func (t *tx) applyTable(table string, provenance int64, wanted []registry.Row) (changed int, err error) {
 	columns := registry.RowColumns(table)
-	stored, err := t.registryRows(table, columns, currentRows, provenance, micros(t.now), micros(t.now))
+	stored, err := t.registryRows(table, columns, openRows, provenance, micros(t.now))
 	if err != nil {
 		return 0, err
 	}
@@ -98,6 +100,11 @@ func (t *tx) applyTable(table string, provenance int64, wanted []registry.Row) (
 }
 
 const currentRows = "provenance_id = ? AND effective_from <= ? AND (effective_to IS NULL OR effective_to > ?) AND lifecycle_status_code = 'ACTIVE'"
+
+// openRows are those that applying closes. A row that begins after now is one of
+// them: whoever wrote it started later and got the lock first, or the clock was
+// set back.
+const openRows = "provenance_id = ? AND (effective_to IS NULL OR effective_to > ?) AND lifecycle_status_code = 'ACTIVE'"
 
 type storedRow struct {
 	id  int64

@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -74,8 +75,13 @@ func orNotFound(err error) error {
 	return err
 }
 
+// readable makes our own texts valid UTF-8: a message that quotes foreign bytes
+// must not keep a run from ending. Foreign text itself is never touched.
+func readable(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
 // cut shortens our own texts to what their column takes; foreign text is never cut.
 func cut(text string, n int) string {
+	text = readable(text)
 	runes := []rune(text)
 	if len(runes) <= n {
 		return text

@@ -99,7 +99,7 @@ func (t *tx) closeRun(in ingest.Finish) error {
 		}
 	}
 	err = t.execOne("UPDATE ing_task_run SET status_code = ?, stats = ?, error_code = ?, error = ?, finished_at = ? WHERE id = ?",
-		string(o.Run), string(stats), orNull(o.Code), orNull(o.Error), micros(t.now), in.Lineage.RunID)
+		string(o.Run), string(stats), orNull(o.Code), orNull(readable(o.Error)), micros(t.now), in.Lineage.RunID)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,7 +23,8 @@ type Store struct {
 	read    *sql.DB
 	options Options
 	lanes   lanes
-	stmts   sync.Map // query text → *sql.Stmt of the write pool
+	stmts   sync.Map    // query text → *sql.Stmt of the write pool
+	settled atomic.Bool // the last batch changed little; see packChanged
 }
 
 // Options are for tests and for the rare operator who knows better.

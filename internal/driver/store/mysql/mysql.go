@@ -183,6 +183,7 @@ const (
 	dataTooLong     = 1406
 	outOfRange      = 1264
 	wrongValue      = 1366
+	missingValue    = 1048
 	recordChanged   = 1020 // MariaDB: snapshot moved on
 	queryKilled     = 1317
 )
@@ -198,7 +199,7 @@ func translate(err error) error {
 			return fmt.Errorf("%w: %s", fault.ErrBusy, e.Message)
 		case duplicateKey:
 			return fmt.Errorf("%w: %s", fault.ErrConflict, e.Message)
-		case dataTooLong, outOfRange, wrongValue:
+		case dataTooLong, outOfRange, wrongValue, missingValue:
 			return fmt.Errorf("%w: %s", fault.ErrInvalid, e.Message)
 		}
 		return err

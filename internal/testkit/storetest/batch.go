@@ -1,0 +1,196 @@
+package storetest
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+func (s suite) batches(t *testing.T) {
+	h := harvest{days: 2}
+	s.test(t, "every item is accounted for", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		a.commit(item("same", "x", noon), item("changed", "x", noon), item("removed", "x", noon), item("touched", "x", noon), item("newer", "x", noon.Add(day)))
+		page := a.page(item("new", "x", noon), item("same", "x", noon), item("changed", "y", noon.Add(day)), gone("removed", noon.Add(day)),
+			item("touched", "x", noon.Add(day)), item("newer", "old", noon), gone("never seen", noon))
+		page.Rejects = []record.Reject{{Reason: record.BadItem, Raw: []byte("1")}, {Reason: record.BadItem, Raw: []byte("2")}}
+		page.Duplicate, page.Outside, page.Seen = 3, 4, 16
+		got := a.store(page)
+		want := ingest.BatchStats{Seen: 16, Inserted: 1, Updated: 1, Unchanged: 3, Gone: 1, Stale: 1, Duplicate: 3, Outside: 4, Quarantined: 2}
+		if got.Stats != want {
+			w.Errorf("stats %+v, want %+v", got.Stats, want)
+		}
+		batch, err := w.store.Batch(w.ctx, got.BatchID)
+		w.must(err)
+		if batch.Stats != want {
+			w.Errorf("stored stats %+v", batch.Stats)
+		}
+	})
+	s.test(t, "a page that does not add up is refused", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		for name, spoil := range map[string]func(*ingest.BatchCommit){
+			"one item vanished":  func(p *ingest.BatchCommit) { p.Seen++ },
+			"one item too many":  func(p *ingest.BatchCommit) { p.Seen-- },
+			"uncounted reject":   func(p *ingest.BatchCommit) { p.Rejects = []record.Reject{{Reason: record.BadID}} },
+			"invented duplicate": func(p *ingest.BatchCommit) { p.Duplicate = 1 },
+		} {
+			page := a.page(item("a", "x", noon), item("b", "x", noon))
+			spoil(&page)
+			w.unchanged(name, func() {
+				_, err := w.store.CommitBatch(w.ctx, page)
+				w.refuses(err, fault.ErrInvalid, name)
+			})
+		}
+	})
+	s.test(t, "one id twice in a page is refused", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		for _, stored := range []bool{false, true} {
+			w.unchanged("page", func() {
+				_, err := w.store.CommitBatch(w.ctx, a.page(item("a", "y", noon.Add(day)), item("b", "y", noon.Add(day)), item("a", "z", noon.Add(day))))
+				w.refuses(err, fault.ErrInvalid, "page with one id twice")
+			})
+			if !stored {
+				a.commit(item("a", "x", noon), item("b", "x", noon))
+			}
+		}
+	})
+	s.test(t, "one event per change and none without", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		grows := func(what string, want int, records ...record.Incoming) {
+			w.Helper()
+			grown := w.grown(func() { a.commit(records...) })
+			if grown["ing_outbox_message"] != want || grown["ing_record_body"] != want {
+				w.Errorf("%s: %d events and %d bodies, want %d each", what, grown["ing_outbox_message"], grown["ing_record_body"], want)
+			}
+		}
+		grows("inserts", 2, item("a", "x", noon), item("b", "x", noon))
+		grows("unchanged", 0, item("a", "x", noon), item("b", "x", noon))
+		grows("touch", 0, item("a", "x", noon.Add(time.Hour)))
+		grows("stale", 0, item("a", "older", noon.Add(-day)))
+		grows("update", 1, item("a", "y", noon.Add(day)), item("b", "x", noon))
+		grows("removal", 1, gone("b", noon.Add(day)))
+		grows("removed again", 0, gone("b", noon.Add(2*day)))
+		grows("back again", 1, item("b", "x", noon.Add(3*day)))
+		grows("empty page", 0)
+		ops := column(w.T, w.db.SQL, "SELECT op_type FROM ing_outbox_message ORDER BY id")
+		if want := []string{"INSERTED", "INSERTED", "UPDATED", "REMOVED", "UPDATED"}; !reflect.DeepEqual(ops, want) {
+			w.Errorf("events %v, want %v", ops, want)
+		}
+		w.eventsMatchBodies()
+	})
+	s.test(t, "the same page in a new batch changes nothing", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		var records []record.Incoming
+		for i := range 250 {
+			records = append(records, item(fmt.Sprintf("id-%d", i), "x", noon))
+		}
+		first := a.commit(records...)
+		grown := w.grown(func() {
+			second := a.commit(records...)
+			if second.BatchID == first.BatchID || second.Stats.Unchanged != 250 || second.Stats.Inserted+second.Stats.Updated != 0 {
+				w.Errorf("second batch %+v", second)
+			}
+		})
+		if want := map[string]int{"ing_task_run_batch": 1, "ing_batch_evidence": 1}; !reflect.DeepEqual(grown, want) {
+			w.Errorf("the second batch added %v, want %v", grown, want)
+		}
+	})
+	s.test(t, "a batch repeated gives its stored answer", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		page := a.page(item("a", "x", noon))
+		first := a.store(page)
+		w.clock.advance(time.Second)
+		second, err := w.store.CommitBatch(w.ctx, page)
+		w.must(err)
+		if second.BatchID != first.BatchID || second.Stats != first.Stats || !second.Until.Equal(first.Until.Add(time.Second)) {
+			w.Errorf("second %+v, first %+v", second, first)
+		}
+	})
+	s.test(t, "checkpoint, totals and lease move with the batch", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		a.commit(item("a", "x", noon))
+		w.clock.advance(10 * time.Second)
+		page := a.page(item("b", "x", noon), item("a", "x", noon))
+		page.Checkpoint = ingest.Checkpoint{Pass: 1, Paging: paging.State{Pages: 2, Token: "t2", Seen: 3, Total: 9}}
+		page.RunStats = ingest.RunStats{BatchStats: ingest.BatchStats{Seen: 1, Inserted: 1}, Requests: 5, WaitMS: 70}
+		result := a.store(page)
+		if want := noon.Add(10*time.Second + lease); !result.Until.Equal(want) || !w.task(a).LeasedUntil.Equal(want) {
+			w.Errorf("lease until %v, stored %v, want %v", result.Until, w.task(a).LeasedUntil, want)
+		}
+		want := ingest.RunStats{BatchStats: ingest.BatchStats{Seen: 3, Inserted: 2, Unchanged: 1}, Requests: 5, WaitMS: 70}
+		if got := w.lastRun(a).Stats; got != want {
+			w.Errorf("run totals %+v, want %+v", got, want)
+		}
+		a.finish(again)
+		w.begin(h) // the second day, which was due before
+		if got := w.begin(h).run.Checkpoint; got != page.Checkpoint {
+			w.Errorf("checkpoint %+v, want %+v", got, page.Checkpoint)
+		}
+	})
+	s.test(t, "a batch keeps its place in the chain and its evidence", func(w *world) {
+		plan := w.plan(h)
+		a := w.begin(h)
+		a.commit()
+		page := a.page(item("a", "x", noon))
+		page.Pass, page.PageNo, page.BeforeToken, page.AfterToken = 2, 17, "from", "to"
+		id := a.store(page).BatchID
+		got, err := w.store.Batch(w.ctx, id)
+		w.must(err)
+		want := view.Batch{
+			ID: id, RunID: a.run.ID, TaskID: a.work.Lease.TaskID, SliceID: a.work.Lineage.SliceID, PlanID: plan.ID, No: 2, Pass: 2, Page: 17,
+			Source: "crossref", Operation: "HARVEST", Status: "SUCCEEDED", BeforeToken: "from", AfterToken: "to",
+			Stats: ingest.BatchStats{Seen: 1, Inserted: 1}, CommittedAt: noon, Request: page.Request, Response: page.Response,
+		}
+		if !reflect.DeepEqual(got, want) {
+			w.Errorf("batch\n%+v, want\n%+v", got, want)
+		}
+	})
+	s.test(t, "a batch of an unknown run is refused", func(w *world) {
+		w.plan(h)
+		work := w.claim(h, 1)[0]
+		a := &attempt{w: w, work: work}
+		w.unchanged("commit before start", func() {
+			_, err := w.store.CommitBatch(w.ctx, a.page(item("a", "x", noon)))
+			w.refuses(err, fault.ErrNotFound, "commit")
+		})
+	})
+}
+
+// eventsMatchBodies checks I9 over the whole database: changes and events are
+// the same set.
+func (w *world) eventsMatchBodies() {
+	w.Helper()
+	for what, query := range map[string]string{
+		"bodies without an event": `SELECT COUNT(*) FROM ing_record_body b LEFT JOIN ing_outbox_message o ON o.body_id = b.body_id AND o.record_version = b.version
+  AND o.aggregate_id = b.dataset_id WHERE o.id IS NULL`,
+		"events without a body": `SELECT COUNT(*) FROM ing_outbox_message o LEFT JOIN ing_record_body b ON o.body_id = b.body_id AND o.record_version = b.version
+  WHERE b.body_id IS NULL`,
+		"heads that are not their newest body": `SELECT COUNT(*) FROM ing_record r LEFT JOIN ing_record_body b ON b.body_id = r.body_id AND b.version = r.version
+  AND b.dataset_id = r.dataset_id AND b.id_hash = r.id_hash WHERE b.body_id IS NULL`,
+		"versions that were given twice": `SELECT COUNT(*) FROM (SELECT dataset_id, id_hash, version FROM ing_record_body
+  GROUP BY dataset_id, id_hash, version HAVING COUNT(*) > 1) twice`,
+		"chains with a break": `SELECT COUNT(*) FROM ing_record_body b LEFT JOIN ing_record_body p ON p.body_id = b.prev_body_id AND p.version = b.version - 1
+  AND p.dataset_id = b.dataset_id AND p.id_hash = b.id_hash WHERE b.version > 1 AND p.body_id IS NULL`,
+	} {
+		if n := w.number(query); n != 0 {
+			w.Errorf("%d %s", n, what)
+		}
+	}
+	if events, bodies := w.number("SELECT COUNT(*) FROM ing_outbox_message"), w.number("SELECT COUNT(*) FROM ing_record_body"); events != bodies {
+		w.Errorf("%d events for %d bodies", events, bodies)
+	}
+}

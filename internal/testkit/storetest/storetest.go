@@ -1,0 +1,65 @@
+package storetest
+
+import (
+	"database/sql"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/driver/store"
+)
+
+// Database is a database that belongs to one test, and the ways into it.
+type Database struct {
+	// Open gives one more handle with pools of its own, as another process
+	// would have. It does not migrate. The handle is closed with the test.
+	Open func(t *testing.T, o store.Options) *store.Store
+	// SQL goes round the store, to look and to tamper.
+	SQL *sql.DB
+}
+
+// Run holds a kind of database to the definition. Empty makes a new one without
+// tables. Migrated makes one with the schema, where there is a faster way than
+// to migrate an empty one for every test; nil is that slow way.
+func Run(t *testing.T, empty, migrated func(t *testing.T) Database) {
+	s := suite{empty, migrated}
+	for _, topic := range []struct {
+		name string
+		run  func(*testing.T)
+	}{
+		{"Migrations", s.migrations},
+		{"Triggers", s.triggers},
+		{"Plans", s.plans},
+		{"Slices", s.slices},
+		{"PlanRaces", s.planRaces},
+		{"Queue", s.queue},
+		{"ClaimRace", s.claimRace},
+		{"Leases", s.leases},
+		{"StaleWrites", s.staleWrites},
+		{"LostAnswers", s.lostAnswers},
+		{"Runs", s.runs},
+		{"Batches", s.batches},
+		{"RecordHistory", s.recordHistory},
+		{"Rejects", s.rejects},
+		{"BatchRaces", s.batchRaces},
+		{"ForeignText", s.foreignText},
+		{"Instants", s.instants},
+		{"Cursor", s.cursor},
+		{"CursorOrders", s.cursorOrders},
+		{"Verify", s.verify},
+		{"Executors", s.executors},
+		{"Views", s.views},
+		{"Scans", s.scans},
+		{"Sources", s.sources},
+	} {
+		t.Run(topic.name, topic.run)
+	}
+}
+
+type suite struct{ empty, migrated func(*testing.T) Database }
+
+// test runs a body in a world of its own.
+func (s suite) test(t *testing.T, name string, body func(w *world)) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		body(s.world(t))
+	})
+}
