@@ -40,6 +40,9 @@ func New(o Options) *Client {
 	return &Client{public: newClient(o, refusePrivate), private: newClient(o, nil)}
 }
 
+// userAgent tells an upstream who is asking, unless the source says so itself.
+const userAgent = "patra-ingest"
+
 const (
 	connectTimeout  = 10 * time.Second
 	headerTimeout   = 60 * time.Second
@@ -84,6 +87,9 @@ func (c *Client) Send(ctx context.Context, r *exchange.Request) (*exchange.Respo
 	}
 	for name, values := range r.Header {
 		request.Header[name] = values
+	}
+	if request.Header.Get("User-Agent") == "" {
+		request.Header.Set("User-Agent", userAgent)
 	}
 	request.Header.Set("Accept-Encoding", "gzip")
 	client := c.public

@@ -206,14 +206,17 @@ func (s *Store) keep(ctx context.Context, query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-// insertMany inserts rows with as few statements as the dialect likes.
+// insertMany inserts rows with as few statements as the dialect likes. Only a
+// few sizes are used: each is a statement of its own that is kept prepared.
 func (t *tx) insertMany(table, columns string, width int, rows [][]any) error {
-	size := t.store.dialect.RowsPerInsert
 	row := "(" + strings.TrimSuffix(strings.Repeat("?,", width), ",") + ")"
 	for len(rows) > 0 {
-		n := size
-		if len(rows) < size {
-			n = 1 // odd sizes would each be a statement of their own
+		n := 1
+		for _, size := range []int{t.store.dialect.RowsPerInsert, restRows} {
+			if len(rows) >= size {
+				n = size
+				break
+			}
 		}
 		query := "INSERT INTO " + table + " (" + columns + ") VALUES " + row + strings.Repeat(","+row, n-1)
 		args := make([]any, 0, n*width)
@@ -227,6 +230,9 @@ func (t *tx) insertMany(table, columns string, width int, rows [][]any) error {
 	}
 	return nil
 }
+
+// restRows is how many of the rows that do not fill a statement share one.
+const restRows = 10
 
 // lanes is a mutex with two queues: whoever waits in the urgent one goes first.
 type lanes struct {

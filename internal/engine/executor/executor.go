@@ -192,6 +192,9 @@ func (r *running) outcome(ctx context.Context, err error) ingest.Outcome {
 	switch {
 	case f.Code == fault.Budget:
 		out.Task, out.Run = ingest.TaskPartial, ingest.RunPartial
+	case f.Code == fault.RateLimited: // being told to wait is no failure: put back, as often as it takes
+		out.Task, out.Run = ingest.TaskScheduled, ingest.RunCancelled
+		out.NotBefore = r.lastSeen.Add(max(f.Wait, taskBackoff(0)))
 	case again && r.run.Failures+1 < r.policy().TaskAttempts:
 		out.Task = ingest.TaskScheduled
 		out.NotBefore = r.lastSeen.Add(max(f.Wait, taskBackoff(r.run.Failures)))

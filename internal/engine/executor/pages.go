@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
@@ -70,6 +71,9 @@ func (r *running) pages(ctx context.Context) (ingest.Outcome, error) {
 			return ingest.Outcome{}, err
 		}
 		r.executor.log.Warn("slice starts over", "task", r.work.Lease.TaskID, "run", r.run.ID, "pass", r.pass+1, "reason", err)
+		if err := r.breathe(ctx); err != nil {
+			return ingest.Outcome{}, err
+		}
 		r.startOver()
 	}
 }
@@ -113,6 +117,19 @@ func (r *running) startOver() {
 	r.seen = map[uint64]struct{}{}
 	r.read, r.rejected = 0, 0
 	r.failed = nil
+}
+
+// breathe waits before the slice is started over: an upstream that just lost an
+// answer is not helped by the same walk at once.
+func (r *running) breathe(ctx context.Context) error {
+	timer := time.NewTimer(r.program.Retry.Backoff(r.stats.Restarts+1, rand.Float64()))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // mayStartOver: the walk through the pages is broken, the slice is not.

@@ -168,29 +168,25 @@ func TestPlanThatDiedIsCompleted(t *testing.T) {
 	from := noon.AddDate(0, 0, -days)
 	r.From = &from
 	c := crossref(t)
-	for after, worked := range map[int]bool{0: false, 1: true, 2: false, 3: false} { // chunks that were stored, and whether work on them had begun
-		{
-			s := database(t)
-			_, drawn, err := New(&dying{s, after}).Plan(t.Context(), c, r)
-			if !errors.Is(err, errDied) {
-				t.Fatalf("after %d chunks: %v", after, err)
-			}
-			if worked {
-				finish(t, s, 5)
-			}
-			plan(t, s, c, r)
-			stored := onlyPlan(t, s)
-			tasks := queue(t, s, stored.ID)
-			if len(tasks) != len(drawn.Slices) {
-				t.Fatalf("after %d chunks, worked %v: %d tasks for %d slices", after, worked, len(tasks), len(drawn.Slices))
-			}
-			for i, task := range tasks {
-				if want := drawn.Slices[len(tasks)-1-i]; !task.Window.From.Equal(want.From) || !task.Window.To.Equal(want.To) {
-					t.Fatalf("after %d chunks: task %v for slice %v", after, task.Window, want)
-				}
-			}
-			if stored.Status != "READY" {
-				t.Errorf("after %d chunks: plan is %s", after, stored.Status)
+	// How many chunks were stored, and whether work on them had begun.
+	for after, worked := range map[int]bool{0: false, 1: true, 2: false, 3: false} {
+		s := database(t)
+		_, drawn, err := New(&dying{s, after}).Plan(t.Context(), c, r)
+		if !errors.Is(err, errDied) {
+			t.Fatalf("after %d chunks: %v", after, err)
+		}
+		if worked {
+			finish(t, s, 5)
+		}
+		plan(t, s, c, r)
+		stored := onlyPlan(t, s)
+		tasks := queue(t, s, stored.ID)
+		if stored.Status != "READY" || len(tasks) != len(drawn.Slices) {
+			t.Fatalf("after %d chunks: %s with %d tasks for %d slices", after, stored.Status, len(tasks), len(drawn.Slices))
+		}
+		for i, task := range tasks {
+			if want := drawn.Slices[len(tasks)-1-i]; !task.Window.From.Equal(want.From) || !task.Window.To.Equal(want.To) {
+				t.Fatalf("after %d chunks: task %v for slice %v", after, task.Window, want)
 			}
 		}
 	}

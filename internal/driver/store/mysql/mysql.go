@@ -12,6 +12,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
 	"time"
@@ -92,35 +93,59 @@ func (v verified) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := verify(ctx, conn); err != nil {
+	if err := settle(ctx, conn); err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
 	return conn, nil
 }
 
-func verify(ctx context.Context, conn driver.Conn) error {
-	queryer, ok := conn.(driver.QueryerContext)
-	if !ok {
+// settle sets the isolation, whose variable has different names on different
+// servers, and reads back all that the store relies on.
+func settle(ctx context.Context, conn driver.Conn) error {
+	execer, canExec := conn.(driver.ExecerContext)
+	queryer, canQuery := conn.(driver.QueryerContext)
+	if !canExec || !canQuery {
 		return errors.New("driver cannot query")
 	}
-	rows, err := queryer.QueryContext(ctx, "SELECT @@session.time_zone, @@session.sql_mode, @@session.collation_connection", nil)
+	if _, err := execer.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil); err != nil {
+		return err
+	}
+	rows, err := queryer.QueryContext(ctx, `SHOW SESSION VARIABLES WHERE Variable_name IN
+  ('time_zone', 'sql_mode', 'collation_connection', 'tx_isolation', 'transaction_isolation')`, nil)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	row := make([]driver.Value, 3)
-	if err := rows.Next(row); err != nil {
-		return err
+	found := map[string]string{}
+	row := make([]driver.Value, 2)
+	for {
+		switch err := rows.Next(row); err {
+		case nil:
+			found[text(row[0])] = text(row[1])
+			continue
+		case io.EOF:
+			return check(found)
+		default:
+			return err
+		}
 	}
-	zone, mode, collation := text(row[0]), text(row[1]), text(row[2])
+}
+
+func check(found map[string]string) error {
+	isolation := found["transaction_isolation"]
+	if isolation == "" {
+		isolation = found["tx_isolation"] // MariaDB before 11.1
+	}
 	switch {
-	case zone != "+00:00":
-		return fmt.Errorf("session time zone is %q, need +00:00: does a proxy or init script change it?", zone)
-	case !strings.Contains(mode, "STRICT_ALL_TABLES"):
-		return fmt.Errorf("session sql_mode is %q, need STRICT_ALL_TABLES", mode)
-	case collation != "utf8mb4_bin":
-		return fmt.Errorf("session collation is %q, need utf8mb4_bin", collation)
+	case found["time_zone"] != "+00:00":
+		return fmt.Errorf("session time zone is %q, need +00:00: does a proxy or init script change it?", found["time_zone"])
+	case !strings.Contains(found["sql_mode"], "STRICT_ALL_TABLES"):
+		return fmt.Errorf("session sql_mode is %q, need STRICT_ALL_TABLES", found["sql_mode"])
+	case found["collation_connection"] != "utf8mb4_bin":
+		return fmt.Errorf("session collation is %q, need utf8mb4_bin", found["collation_connection"])
+	case isolation != "READ-COMMITTED":
+		return fmt.Errorf("session isolation is %q, need READ-COMMITTED", isolation)
 	}
 	return nil
 }

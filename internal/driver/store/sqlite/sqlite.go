@@ -115,7 +115,7 @@ func dialect() store.Dialect {
 		Name:             "sqlite",
 		OneWriter:        true,
 		TransactionalDDL: true,
-		RowsPerInsert:    10,
+		RowsPerInsert:    100,
 		Types: store.Types{
 			ID: "INTEGER PRIMARY KEY AUTOINCREMENT", Int: "INTEGER", Bool: "INTEGER", Double: "REAL",
 			JSON: "TEXT", LongText: "TEXT", Blob: "BLOB",
