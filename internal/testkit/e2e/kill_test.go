@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -82,6 +83,23 @@ func TestKilledHarvestLosesNothing(t *testing.T) {
 				killRepeatedly(t, database, mode, rand.New(rand.NewPCG(seed, 1)))
 			})
 		})
+	}
+}
+
+// The same at full size, for `make proof`: hundreds of kills with other seeds.
+func TestProofManyKills(t *testing.T) {
+	if os.Getenv("PATRA_PROOF") == "" {
+		t.Skip("full-size run: make proof")
+	}
+	const rounds = 25
+	for round := range uint64(rounds) {
+		for name, mode := range map[string]upsim.CursorMode{"scroll": upsim.ScrollCursor, "replayable": upsim.ReplayableCursor} {
+			t.Run(fmt.Sprintf("%s/%d", name, round), func(t *testing.T) {
+				onEveryDatabase(t, func(t *testing.T, database string) {
+					killRepeatedly(t, database, mode, rand.New(rand.NewPCG(round, 2)))
+				})
+			})
+		}
 	}
 }
 
