@@ -37,9 +37,9 @@ func lossySteps() []lossy {
 	return slices.Concat(lossyPlanning(), lossyQueue(), lossyRun(), lossyProcess())
 }
 
-// lostAnswers holds every step to "done, but told it failed" (F-matrix of the
-// house): a caller that repeats the call gets the answer it would have had, and
-// the database is as if nothing had gone wrong.
+// lostAnswers holds every step to "done, but told it failed" (I8): a caller that
+// repeats the call gets the answer it would have had, and the database is as if
+// nothing had gone wrong.
 func (s suite) lostAnswers(t *testing.T) {
 	for _, l := range lossySteps() {
 		t.Run(l.name, func(t *testing.T) {

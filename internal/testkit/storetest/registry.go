@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/driver/store"
@@ -112,6 +113,15 @@ func (s suite) sources(t *testing.T) {
 		shorter := w.source("rate:\n  perSecond: 3\n", "")
 		w.apply(shorter)
 		w.loads(shorter)
+	})
+	s.test(t, "a clock that was set back leaves no two in force", func(w *world) {
+		w.apply(w.source())
+		w.clock.advance(-time.Hour)
+		second := w.source("size: 500", "size: 200")
+		w.apply(second)
+		w.oneCurrentRowEach()
+		w.clock.advance(2 * time.Hour)
+		w.loads(second)
 	})
 	s.test(t, "an unknown source is not there", func(w *world) {
 		if src, ok, err := w.store.LoadSource(w.ctx, "nobody"); ok || err != nil || src != nil {

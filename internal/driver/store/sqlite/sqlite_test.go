@@ -14,9 +14,22 @@ import (
 	"github.com/patra-ingest/patra/internal/testkit/storetest"
 )
 
-func TestStore(t *testing.T) { storetest.Run(t, fresh, nil) }
-
-func fresh(t *testing.T) storetest.Database { return at(t, filepath.Join(t.TempDir(), "patra.db")) }
+func TestStore(t *testing.T) {
+	path, s := migrated(t)
+	if err := s.Close(); err != nil { // folds the log into the file
+		t.Fatal(err)
+	}
+	template := read(t, path)
+	storetest.Run(t,
+		func(t *testing.T) storetest.Database { return at(t, filepath.Join(t.TempDir(), "patra.db")) },
+		func(t *testing.T) storetest.Database {
+			path := filepath.Join(t.TempDir(), "patra.db")
+			if err := os.WriteFile(path, []byte(template), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return at(t, path)
+		})
+}
 
 func at(t *testing.T, path string) storetest.Database {
 	return storetest.Database{
