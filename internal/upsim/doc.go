@@ -57,6 +57,7 @@
 //
 //	429 500 502 503 504   HTML error page; stays unless advance=true
 //	html-200, error-200   HTML or an error envelope with status 200; stays unless advance=true
+//	empty-200             a well-formed page that claims there is nothing; stays unless advance=true
 //	duplicate-page        the previous page of the walk once more; stays
 //	expire-cursor         the walk is forgotten, 404 cursor-invalid
 //	reset                 half of the answer, then a TCP reset; moves on

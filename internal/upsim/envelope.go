@@ -66,6 +66,10 @@ func fail(f Fault) answer {
 		body := `{"status":"error","message-type":"exception","message-version":"1.0.0","message":{"name":"simulated failure","description":"The index did not answer.","message":"simulated failure","stack":[],"cause":null}}`
 		return answer{status: http.StatusOK, kind: typeJSON, body: []byte(body)}
 	}
+	if f.Kind == FaultEmpty200 {
+		body := `{"status":"ok","message-type":"work-list","message-version":"1.0.0","message":{"facets":{},"next-cursor":"AAAA","total-results":0,"items":[],"items-per-page":20,"query":{"start-index":0,"search-terms":null}}}`
+		return answer{status: http.StatusOK, kind: typeJSON, announced: true, body: []byte(body)}
+	}
 	status := f.Kind.status()
 	wait, _ := retryAfter(f.RetryAfter, time.Now()) // checked when the fault was set
 	return answer{status: status, kind: typeHTML, retryAfter: wait, body: htmlPage(string(f.Kind) + " " + http.StatusText(status))}

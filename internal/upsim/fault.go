@@ -20,6 +20,7 @@ const (
 	Fault504           FaultKind = "504"
 	FaultHTML200       FaultKind = "html-200"
 	FaultError200      FaultKind = "error-200"
+	FaultEmpty200      FaultKind = "empty-200"
 	FaultDuplicatePage FaultKind = "duplicate-page"
 	FaultExpireCursor  FaultKind = "expire-cursor"
 	FaultReset         FaultKind = "reset"
@@ -34,7 +35,7 @@ const (
 // FaultKinds lists all kinds, for help texts and for tests that try each.
 func FaultKinds() []FaultKind {
 	return []FaultKind{
-		Fault429, Fault500, Fault502, Fault503, Fault504, FaultHTML200, FaultError200,
+		Fault429, Fault500, Fault502, Fault503, Fault504, FaultHTML200, FaultError200, FaultEmpty200,
 		FaultDuplicatePage, FaultExpireCursor, FaultReset, FaultTruncateGzip, FaultTruncateJSON,
 		FaultLostAnswer, FaultMissingID, FaultBadDate, FaultSlow,
 	}
@@ -43,7 +44,7 @@ func FaultKinds() []FaultKind {
 // answersAlone is true for kinds that answer without a page.
 func (k FaultKind) answersAlone() bool {
 	switch k {
-	case FaultHTML200, FaultError200:
+	case FaultHTML200, FaultError200, FaultEmpty200:
 		return true
 	}
 	return k.status() != 0

@@ -169,7 +169,7 @@ func TestLostAnswerOnAKeptConnection(t *testing.T) {
 
 func TestFaultsThatSendNoPageLeaveTheWalkAlone(t *testing.T) {
 	for _, advance := range []bool{false, true} {
-		for _, kind := range []FaultKind{Fault429, Fault504, FaultHTML200, FaultError200} {
+		for _, kind := range []FaultKind{Fault429, Fault504, FaultHTML200, FaultError200, FaultEmpty200} {
 			d := month(nil)
 			s := serve(t, d, Options{Faults: []Fault{{Kind: kind, Page: 2, Times: 1, Advance: advance}}})
 			c := oneShot(t)

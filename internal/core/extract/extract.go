@@ -135,7 +135,7 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 		if reject != nil {
 			reject.Index = i
 			page.Rejects = append(page.Rejects, *reject)
-			page.Keys = append(page.Keys, record.KeyOf(string(item.Raw)))
+			page.Keys = append(page.Keys, rejectKey(*reject, item))
 			continue
 		}
 		page.Keys = append(page.Keys, record.KeyOf(in.ProviderID))
@@ -150,6 +150,15 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 	}
 	page.Records, page.Duplicate = record.Dedupe(incoming)
 	return page, nil
+}
+
+// rejectKey tells a rejected item from others as well as it can: by its id, or
+// by its bytes if it has none.
+func rejectKey(r record.Reject, item document.Item) record.Key {
+	if r.ProviderID != "" {
+		return record.KeyOf(r.ProviderID)
+	}
+	return record.KeyOf(string(item.Raw))
 }
 
 func start(body []byte) string {

@@ -71,10 +71,11 @@ type State struct {
 	Token string `json:"token,omitempty"` // asks for the next page
 	Seen  int    `json:"seen"`            // distinct items of this pass
 	Total int64  `json:"total"`           // last total the upstream announced; -1 unknown
+	First int64  `json:"first"`           // total announced when the pass began; -1 unknown
 }
 
 // First is the state before the first page.
-func (c Config) First() State { return State{Token: c.Initial, Total: -1} }
+func (c Config) First() State { return State{Token: c.Initial, Total: -1, First: -1} }
 
 // FirstPage reports whether the next request starts a walk: it may always be
 // repeated, whatever the tokens are worth.
@@ -102,15 +103,18 @@ type Decision struct {
 // a short page is believed only when the total has been delivered: upstreams do
 // send short pages in the middle of a walk.
 func (c Config) Advance(s State, o Observation) Decision {
-	next := State{Pages: s.Pages + 1, Token: o.Token, Seen: s.Seen + o.New, Total: s.Total}
+	next := State{Pages: s.Pages + 1, Token: o.Token, Seen: s.Seen + o.New, Total: s.Total, First: s.First}
 	if o.Total != nil {
 		next.Total = *o.Total
+		if next.First < 0 {
+			next.First = *o.Total
+		}
 	}
 	done, why := c.ended(next, o)
 	if done {
-		if c.ExpectTotal && next.Total > int64(next.Seen) {
+		if c.ExpectTotal && next.missing() {
 			return Decision{Next: next, Err: fault.Newf(fault.ShortCount,
-				"the upstream announced %d items and delivered %d", next.Total, next.Seen)}
+				"the upstream delivered %d items; it announced %d at first and %d at last", next.Seen, next.First, next.Total)}
 		}
 		return Decision{Next: next, Done: true, Why: why}
 	}
@@ -119,6 +123,21 @@ func (c Config) Advance(s State, o Observation) Decision {
 	}
 	return Decision{Next: next, Why: why}
 }
+
+// missing reports that a pass delivered less than was announced. Items may leave
+// a window while it is read, so the total may fall a little; an upstream that
+// suddenly announces nothing, or less than it has already delivered, is not
+// believed and the first total stands.
+func (s State) missing() bool {
+	expected := s.Total
+	if fallen := s.First - s.Total; fallen > s.First/shrinkShare || s.Total < int64(s.Seen) {
+		expected = max(s.First, s.Total)
+	}
+	return s.Total < 0 || int64(s.Seen) < expected
+}
+
+// shrinkShare: a total may fall by one in this many during a pass.
+const shrinkShare = 100
 
 func (c Config) ended(next State, o Observation) (bool, string) {
 	if o.HasMore != nil {
@@ -131,7 +150,7 @@ func (c Config) ended(next State, o Observation) (bool, string) {
 		return true, "empty page"
 	}
 	if c.EndOnShortPage && o.Items < c.Size {
-		if c.ExpectTotal && next.Total > int64(next.Seen) {
+		if c.ExpectTotal && next.missing() {
 			return false, "short page before the total"
 		}
 		return true, "short page"

@@ -22,6 +22,9 @@ func (r *Resolved) reading() Problems {
 			out = append(out, r.at(Path{"response", p.key}, fmt.Sprintf("%s may select several values", p.path), "drop wildcards, slices and filters"))
 		}
 	}
+	if r.Paging.ExpectTotal && c.Total.IsZero() {
+		out = append(out, r.at(Path{"paging", "expectTotal"}, "needs response.total, the path of the announced number", "declare response.total, or drop expectTotal"))
+	}
 	for _, path := range c.Volatile {
 		if _, err := document.NewCanonicalizer([]document.Path{path}); err != nil {
 			out = append(out, r.at(Path{"response", "volatile"}, err.Error(), ""))

@@ -111,9 +111,22 @@ func (t *tx) closeRun(in ingest.Finish) error {
 	if o.Task.Terminal() {
 		finished = micros(t.now)
 	}
-	return t.execOne(`UPDATE ing_task SET status_code = ?, lease_owner = NULL, leased_until = NULL, claim_token = NULL, scheduled_at = ?,
-  last_error_code = ?, last_error_msg = ?, finished_at = ?, updated_at = ? WHERE id = ?`,
-		string(o.Task), micros(due), orNull(o.Code), orNull(cut(o.Error, 2000)), finished, micros(t.now), in.Lease.TaskID)
+	// A lease that ended because the upstream or the operator asked us to wait
+	// is no sign of a task that cannot be worked on.
+	excused := 0
+	if o.Code == string(fault.RateLimited) || o.Code == string(fault.Interrupted) {
+		excused = 1
+	}
+	err = t.execOne(`UPDATE ing_task SET status_code = ?, lease_owner = NULL, leased_until = NULL, claim_token = NULL, scheduled_at = ?,
+  idle_leases = CASE WHEN idle_leases > 0 THEN idle_leases - ? ELSE 0 END, last_error_code = ?, last_error_msg = ?, finished_at = ?, updated_at = ? WHERE id = ?`,
+		string(o.Task), micros(due), excused, orNull(o.Code), orNull(cut(o.Error, 2000)), finished, micros(t.now), in.Lease.TaskID)
+	if err != nil || o.Code != string(fault.RateLimited) {
+		return err
+	}
+	// All processes leave the partition alone until the upstream's wait is over (I11).
+	_, err = t.exec(`UPDATE ing_partition SET cooling_until = ? WHERE id = (SELECT partition_id FROM ing_task WHERE id = ?)
+  AND (cooling_until IS NULL OR cooling_until < ?)`, micros(due), in.Lease.TaskID, micros(due))
+	return err
 }
 
 func (t *tx) closeSlice(in ingest.Finish) error {

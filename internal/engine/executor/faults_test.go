@@ -133,7 +133,7 @@ func TestDuplicateDoesNotHideAShortCount(t *testing.T) {
 func TestShortCountForEver(t *testing.T) {
 	inWorld(t, setup{faults: "429@page:3:advance=true", config: Config{MaxRestarts: 2}, settings: []string{"retry.taskAttempts=2"}}, func(w *world) {
 		out := w.run()
-		if out.Task != ingest.TaskScheduled || out.Run != ingest.RunFailed || out.Code != "SHORT_COUNT" || out.Stats.Restarts != 2 || !strings.Contains(out.Error, "announced 230 items and delivered") {
+		if out.Task != ingest.TaskScheduled || out.Run != ingest.RunFailed || out.Code != "SHORT_COUNT" || out.Stats.Restarts != 2 || !strings.Contains(out.Error, "announced 230 at first") {
 			t.Errorf("%+v", out)
 		}
 		if wait := out.NotBefore.Sub(w.clock.read()); wait < 0 || wait > 10*time.Second {

@@ -6,6 +6,9 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/driver/httpclient"
+	"github.com/patra-ingest/patra/internal/engine/rategate"
+	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
 // F28: no task fails because an upstream asked us to slow down, however often.
@@ -21,4 +24,42 @@ func TestBeingThrottledIsNoFailure(t *testing.T) {
 	if got := r.outcome(t.Context(), fault.New(fault.ServerError, nil)); got.Task != ingest.TaskFailed {
 		t.Errorf("server error after %d failures: %+v, want FAILED", r.run.Failures, got)
 	}
+}
+
+// The same through the store: a lease that ended in "wait" is not counted
+// against the task, and the whole partition is left alone until then (I11).
+func TestThrottledForDays(t *testing.T) {
+	inWorld(t, setup{faults: "429@*:retry-after=7200"}, func(w *world) {
+		const more = 15 // than the leases a task may have without a batch
+		for i := range more {
+			w.chain = transport.Stack(httpclient.New(httpclient.Options{}), rategate.New()) // a new process
+			if out := w.run(); out.Task != ingest.TaskScheduled {
+				t.Fatalf("after %d waits: %+v", i, out)
+			}
+			queues := 0
+			w.must(w.raw.QueryRow("SELECT COUNT(*) FROM ing_partition WHERE cooling_until > ?", w.clock.read().Add(time.Hour).UnixMicro()).Scan(&queues))
+			if queues != 1 {
+				t.Fatal("the partition is not cooling")
+			}
+			w.clock.advance(3 * time.Hour)
+			if n, err := w.store.Promote(t.Context(), 10); n != 1 || err != nil {
+				t.Fatalf("promoted %d, %v", n, err)
+			}
+		}
+		w.faults("slow@1000000:delay=1ms")
+		w.chain = transport.Stack(httpclient.New(httpclient.Options{}), rategate.New())
+		if out := w.run(); out.Task != ingest.TaskSucceeded {
+			t.Errorf("when the upstream answers again: %+v", out)
+		}
+	})
+}
+
+// An upstream that answers in the middle of a walk that there is nothing, with
+// status 200 and in good form, does not end the slice (D§5.15).
+func TestEmptyAnswerInMidWalkIsNotTheEnd(t *testing.T) {
+	inWorld(t, setup{faults: "empty-200@page:3:times=1"}, func(w *world) {
+		if out := w.run(); out.Task != ingest.TaskSucceeded || out.Stats.Inserted != perDay || out.Stats.Restarts == 0 {
+			t.Errorf("%+v", out)
+		}
+	})
 }
