@@ -150,7 +150,13 @@ func harvest(ctx context.Context, file, broken string, from, to, now time.Time) 
 		return err
 	}
 	defer server.Close()
-	app, err := daemon.Open(ctx, daemon.Config{Database: "sqlite:" + file, Workers: 1})
+	clock := func() time.Time { // no earlier than what is asked for
+		if real := time.Now(); real.After(now) {
+			return real
+		}
+		return now
+	}
+	app, err := daemon.Open(ctx, daemon.Config{Database: "sqlite:" + file, Workers: 1, Clock: clock})
 	if err != nil {
 		return err
 	}

@@ -88,12 +88,11 @@ type summary struct {
 }
 
 func (e *env) harvest(ctx context.Context, code string, r *request, settings work) error {
-	p, err := r.parse()
-	if err != nil {
-		return err
-	}
 	config := daemon.Config{Database: e.database, Log: e.logger()}
 	if err := settings.apply(&config); err != nil {
+		return err
+	}
+	if _, err := e.rehearse(ctx, code, r); err != nil {
 		return err
 	}
 	app, err := daemon.Open(ctx, config)
@@ -101,10 +100,9 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 		return err
 	}
 	defer app.Close()
-	if !p.fixed { // the store's clock plans, so that processes with different clocks agree
-		if p.now, err = app.Store.Now(ctx); err != nil {
-			return err
-		}
+	p, err := r.parseAt(ctx, app)
+	if err != nil {
+		return err
 	}
 	compiled, err := r.compile(ctx, app, code, p)
 	if err != nil {

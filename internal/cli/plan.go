@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,20 +35,20 @@ func (r *request) flags(c *cobra.Command) {
 // parsed is a request with its texts understood.
 type parsed struct {
 	now       time.Time
-	fixed     bool // --now was given
 	from, to  *time.Time
 	operation ingest.Operation
 	overrides []registry.Override
 }
 
-func (r *request) parse() (p parsed, err error) {
-	p.now = time.Now().UTC()
+// parse understands the flags. base is what "now" means without --now.
+func (r *request) parse(base time.Time) (p parsed, err error) {
+	p.now = base.UTC()
 	if r.now != "" {
 		at, err := parseTime("now", r.now, p.now)
 		if err != nil {
 			return p, err
 		}
-		p.now, p.fixed = *at, true
+		p.now = *at
 	}
 	if p.from, err = parseTime("from", r.from, p.now); err != nil {
 		return p, err
@@ -61,8 +62,15 @@ func (r *request) parse() (p parsed, err error) {
 	if p.operation != ingest.Harvest {
 		return p, usagef("--op %s is known but not supported yet: use HARVEST", p.operation)
 	}
-	p.overrides, err = parseOverrides(r.set)
-	return p, err
+	if p.overrides, err = parseOverrides(r.set); err != nil {
+		return p, err
+	}
+	for _, text := range r.set {
+		if strings.HasPrefix(text, "request.") && !r.dry {
+			return p, usagef("--set %s would change what is asked for while the same watermark moves: write a source file with another name instead (--dry-run may try it)", text)
+		}
+	}
+	return p, nil
 }
 
 // compile finds the source and freezes it for the operation.
@@ -97,38 +105,20 @@ The window is explained step by step; the same inputs give the same bytes.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return e.plan(cmd.Context(), args[0], r) },
 	}
 	r.flags(c)
-	c.Flags().StringVar(&r.operation, "op", string(ingest.Harvest), "HARVEST, BACKFILL or UPDATE")
+	c.Flags().StringVar(&r.operation, "op", string(ingest.Harvest), "operation; only HARVEST works yet")
 	c.Flags().BoolVar(&r.offline, "offline", false, "do not ask the upstream for counts")
 	return c
 }
 
 func (e *env) plan(ctx context.Context, code string, r *request) error {
-	p, err := r.parse()
+	draft, err := e.rehearse(ctx, code, r)
 	if err != nil {
 		return err
-	}
-	app, err := e.openForPlan(ctx, r.dry)
-	if err != nil {
-		return err
-	}
-	if app != nil {
-		defer app.Close()
-	}
-	compiled, err := r.compile(ctx, app, code, p)
-	if err != nil {
-		return err
-	}
-	draft, err := daemon.Draft(ctx, app, compiled, daemon.NewRequest(p.now, p.from, p.to))
-	if err != nil {
-		return usage(err)
 	}
 	if !r.dry {
-		plan, stored, err := app.Planner.Plan(ctx, compiled, daemon.NewRequest(p.now, p.from, p.to))
-		if err != nil {
+		if draft, err = e.store(ctx, code, r); err != nil {
 			return err
 		}
-		draft = stored
-		e.hint("stored as plan %d", plan.ID)
 	}
 	if e.output == "json" {
 		return e.json(draft)
@@ -136,16 +126,66 @@ func (e *env) plan(ctx context.Context, code string, r *request) error {
 	return e.printDraft(draft)
 }
 
-// openForPlan opens the database; a dry run without one plans from nothing.
-func (e *env) openForPlan(ctx context.Context, dry bool) (*daemon.App, error) {
-	if !dry {
-		return e.open(ctx, nil)
+// rehearse draws the plan and writes nothing; without a database it plans from
+// nothing. Commands that write rehearse first, so that bad input leaves no file.
+func (e *env) rehearse(ctx context.Context, code string, r *request) (*daemon.PlanDraft, error) {
+	p, err := r.parse(time.Now())
+	if err != nil {
+		return nil, err
 	}
 	app, err := e.look(ctx)
-	if daemon.IsMissing(err) {
-		return nil, nil
+	if err != nil && !daemon.IsMissing(err) {
+		return nil, err
 	}
-	return app, err
+	if err == nil {
+		defer app.Close()
+		if p, err = r.parseAt(ctx, app); err != nil {
+			return nil, err
+		}
+	} else {
+		app = nil
+	}
+	compiled, err := r.compile(ctx, app, code, p)
+	if err != nil {
+		return nil, err
+	}
+	draft, err := daemon.Draft(ctx, app, compiled, daemon.NewRequest(p.now, p.from, p.to))
+	if err != nil {
+		return nil, usage(err)
+	}
+	return draft, nil
+}
+
+// parseAt takes now from the store's clock, so that processes whose clocks differ agree.
+func (r *request) parseAt(ctx context.Context, app *daemon.App) (parsed, error) {
+	now, err := app.Store.Now(ctx)
+	if err != nil {
+		return parsed{}, err
+	}
+	return r.parse(now)
+}
+
+// store stores the plan for an executor to work on.
+func (e *env) store(ctx context.Context, code string, r *request) (*daemon.PlanDraft, error) {
+	app, err := e.open(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer app.Close()
+	p, err := r.parseAt(ctx, app)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := r.compile(ctx, app, code, p)
+	if err != nil {
+		return nil, err
+	}
+	plan, draft, err := app.Planner.Plan(ctx, compiled, daemon.NewRequest(p.now, p.from, p.to))
+	if err != nil {
+		return nil, err
+	}
+	e.hint("stored as plan %d", plan.ID)
+	return draft, nil
 }
 
 func (e *env) printDraft(d *daemon.PlanDraft) error {

@@ -24,6 +24,8 @@ type bar struct {
 	began    time.Time
 	lastLine time.Time
 	width    int // of the line that stands on the terminal
+	columns  func() int
+	begun    *view.Progress // where this run started from
 }
 
 // plainEvery is how often progress is written where lines stay.
@@ -32,7 +34,17 @@ const plainEvery = 2 * time.Second
 func newBar(e *env, label string) *bar {
 	file, isFile := e.err.(*os.File)
 	live := isFile && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
-	return &bar{out: e.err, label: label, live: live, quiet: e.quiet, began: time.Now()}
+	columns := func() int { return 0 }
+	if live {
+		columns = func() int {
+			width, _, err := term.GetSize(int(file.Fd()))
+			if err != nil {
+				return 0
+			}
+			return width
+		}
+	}
+	return &bar{out: e.err, label: label, live: live, quiet: e.quiet, began: time.Now(), columns: columns}
 }
 
 func (b *bar) update(p view.Progress) {
@@ -43,7 +55,10 @@ func (b *bar) update(p view.Progress) {
 		return
 	}
 	b.lastLine = now
-	line := progressLine(b.label, p, now.Sub(b.began))
+	if b.begun == nil || b.begun.PlanID != p.PlanID {
+		b.begun, b.began = &p, now
+	}
+	line := progressLine(b.label, *b.begun, p, now.Sub(b.began))
 	if !b.live {
 		fmt.Fprintln(b.out, line)
 		return
@@ -58,7 +73,11 @@ func (b *bar) stop(p view.Progress) {
 	if b.quiet || p.Total == 0 {
 		return
 	}
-	line := progressLine(b.label, p, time.Since(b.began))
+	begun := view.Progress{PlanID: p.PlanID}
+	if b.begun != nil && b.begun.PlanID == p.PlanID {
+		begun = *b.begun
+	}
+	line := progressLine(b.label, begun, p, time.Since(b.began))
 	if !b.live {
 		fmt.Fprintln(b.out, line)
 		return
@@ -82,6 +101,9 @@ func (b *bar) note(format string, args ...any) {
 }
 
 func (b *bar) overwrite(line string) {
+	if columns := b.columns(); columns > 0 && len(line) >= columns {
+		line = line[:columns-1] // a line that wraps cannot be overwritten
+	}
 	pad := max(b.width-len(line), 0)
 	fmt.Fprintf(b.out, "\r%s%s", line, strings.Repeat(" ", pad))
 	b.width = len(line)
@@ -89,17 +111,18 @@ func (b *bar) overwrite(line string) {
 
 const barCells = 20
 
-// progressLine is done/total, records per second and the time left.
-func progressLine(label string, p view.Progress, elapsed time.Duration) string {
+// progressLine is done/total, records per second and the time left. Speed counts
+// from where this run began, not from what an earlier one had done.
+func progressLine(label string, begun, p view.Progress, elapsed time.Duration) string {
 	share := float64(p.Done) / float64(max(p.Total, 1))
 	full := int(share * barCells)
-	rate := float64(p.Stats.Seen) / max(elapsed.Seconds(), 0.001)
+	rate := float64(p.Stats.Seen-begun.Stats.Seen) / max(elapsed.Seconds(), 0.001)
 	left := "ETA unknown"
-	switch {
+	switch done := p.Done - begun.Done; {
 	case p.Done == p.Total:
 		left = "done in " + elapsed.Round(100*time.Millisecond).String()
-	case p.Done > 0:
-		left = "ETA " + time.Duration(float64(elapsed)/share*(1-share)).Round(time.Second).String()
+	case done > 0:
+		left = "ETA " + (elapsed / time.Duration(done) * time.Duration(p.Total-p.Done)).Round(time.Second).String()
 	}
 	return fmt.Sprintf("%s [%s%s] %d/%d slices  %d records  %.0f records/s  %s",
 		label, strings.Repeat("#", full), strings.Repeat("-", barCells-full), p.Done, p.Total, p.Stats.Seen, rate, left)

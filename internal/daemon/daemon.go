@@ -32,6 +32,8 @@ type Config struct {
 	Lease    time.Duration // how long a task is ours without a sign of life (default 60 s)
 	Relaxed  bool          // SQLite: risk the newest commits in a power cut
 	Log      *slog.Logger
+	// Clock replaces the store's clock; for tests.
+	Clock func() time.Time
 	// MustExist: the command only reads, so a missing file is an error.
 	MustExist bool
 	// SkipSchema leaves the schema alone, whatever it is: `db migrate` looks at it itself.
@@ -96,9 +98,9 @@ func openStore(ctx context.Context, c Config) (*store.Store, error) {
 		if rest == "" {
 			return nil, fmt.Errorf("%w: database %q names no file: use sqlite:FILE", fault.ErrInvalid, c.Database)
 		}
-		return sqlite.Open(ctx, sqlite.Config{Path: rest, MustExist: c.MustExist, Relaxed: c.Relaxed}, store.Options{})
+		return sqlite.Open(ctx, sqlite.Config{Path: rest, MustExist: c.MustExist, Relaxed: c.Relaxed}, store.Options{Clock: c.Clock})
 	case "mysql":
-		return mysql.Open(ctx, c.Database, store.Options{})
+		return mysql.Open(ctx, c.Database, store.Options{Clock: c.Clock})
 	}
 	return nil, fmt.Errorf("%w: database must be sqlite:FILE or mysql://user:password@host:port/database", fault.ErrInvalid)
 }
@@ -111,9 +113,12 @@ func (a *App) checkSchema(ctx context.Context) error {
 	if err != nil || len(status.Pending) == 0 {
 		return err
 	}
-	if status.Current == 0 && a.single && !a.config.MustExist {
+	if status.Empty && a.single && !a.config.MustExist {
 		_, err := a.Store.Migrate(ctx)
 		return err
+	}
+	if status.Current == 0 && !status.Empty {
+		return fmt.Errorf("%w: it holds tables of another program; name another database with --db, or share it with `patra db migrate`", ErrBehind)
 	}
 	return fmt.Errorf("%w: it has version %d, version %d is needed: run `patra db migrate`", ErrBehind, status.Current, status.Latest)
 }

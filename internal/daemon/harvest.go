@@ -92,7 +92,9 @@ func (a *App) Work(ctx context.Context, planID int64, watch func(view.Progress))
 		life.run(ctx)
 	}()
 	defer func() {
-		_ = a.Store.Farewell(context.WithoutCancel(ctx), a.identity.ID) // a leftover row expires by itself
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+		_ = a.Store.Farewell(last, a.identity.ID) // a leftover row expires by itself
 	}()
 	if watch != nil {
 		background.Add(1)
@@ -108,9 +110,14 @@ func (a *App) Work(ctx context.Context, planID int64, watch func(view.Progress))
 		p, err := a.Store.Progress(ctx, planID)
 		return p.Done == p.Total, err
 	})
-	final, progressErr := a.Store.Progress(context.WithoutCancel(ctx), planID)
-	return final, errors.Join(err, progressErr)
+	if err != nil {
+		return view.Progress{PlanID: planID}, err
+	}
+	return a.Store.Progress(ctx, planID)
 }
+
+// lastWords is how long a process that was told to stop may still talk to its database.
+const lastWords = 3 * time.Second
 
 func (a *App) report(ctx context.Context, planID int64, watch func(view.Progress)) {
 	ticker := time.NewTicker(progressEvery)

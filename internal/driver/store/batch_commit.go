@@ -24,7 +24,7 @@ func (s *Store) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result 
 	if err != nil {
 		return result, fmt.Errorf("commit batch: %w", err)
 	}
-	s.packChanged(ctx, in.DatasetID, ready.records)
+	s.packChanged(ctx, in, ready.records)
 	err = s.step(ctx, "commit batch", bulk, func(t *tx) error {
 		result = ingest.BatchResult{}
 		if result.Until, result.Cancel, err = t.fence(in.Lease, in.Extend); err != nil {

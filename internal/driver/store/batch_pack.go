@@ -11,21 +11,22 @@ import (
 	"github.com/patra-ingest/patra/internal/core/record"
 )
 
-// packChanged compresses, before the transaction begins, the payloads that it
-// will write. Compressing costs more than all else that is done for an unchanged
+// packChanged prepares, before the transaction begins, what it will write of the
+// records: the one writer is not to wait for a compressor. Compressing costs more than all else that is done for an unchanged
 // record, and most of a daily harvest is unchanged: its lookback reads the day
 // before once more. So when the last batch changed little, the heads are looked
 // at first. This is only a guess: the transaction decides, and packs what is
 // missing.
-func (s *Store) packChanged(ctx context.Context, dataset int64, items []preparedRecord) {
+func (s *Store) packChanged(ctx context.Context, in ingest.BatchCommit, items []preparedRecord) {
 	var stored map[record.Key]*record.Head
 	if s.settled.Load() {
 		// If this fails, all are packed and the transaction reports the error.
-		stored, _ = readHeads(dataset, items, func(args ...any) (*sql.Rows, error) { return s.read.QueryContext(ctx, headsQuery, args...) })
+		stored, _ = readHeads(in.DatasetID, items, func(args ...any) (*sql.Rows, error) { return s.read.QueryContext(ctx, headsQuery, args...) })
 	}
 	for i := range items {
 		if head := stored[items[i].key]; head == nil || record.Decide(head, items[i].Incoming).Publishes() {
 			items[i].pack()
+			items[i].event = eventKey(in.Partition, items[i].ProviderID, 1)
 		}
 	}
 }
@@ -38,6 +39,7 @@ func (s *Store) noteSettled(stats ingest.BatchStats) {
 func (r *preparedRecord) pack() {
 	if r.codec == "" {
 		r.payload, r.codec = compress(r.Payload)
+		r.fields = jsonOrNull(r.Fields)
 	}
 }
 

@@ -34,6 +34,8 @@ type preparedRecord struct {
 	key     record.Key
 	payload []byte
 	codec   string // empty: not packed
+	fields  any    // mapped fields as the column takes them
+	event   []byte // identity of the event of version 1; nil: not computed
 }
 
 type preparedReject struct {
@@ -146,7 +148,7 @@ func newChange(item preparedRecord, head *record.Head, action record.Action) cha
 // writeRecords appends bodies and writes heads with plain INSERT and UPDATE: a
 // row that appeared meanwhile is a conflict, and the step is redone.
 func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change) error {
-	var bodies, heads [][]any
+	bodies, heads := make([]any, 0, bodyWidth*len(changes)), make([]any, 0, headWidth*len(changes))
 	for i, c := range changes {
 		if c.action == record.Touch {
 			if err := t.execOne("UPDATE ing_record SET updated_at = ? WHERE dataset_id = ? AND id_hash = ?", micros(c.UpdatedAt), in.DatasetID, c.key[:]); err != nil {
@@ -159,18 +161,14 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 		if c.prev != nil {
 			prev = c.prev.BodyID
 		}
-		bodies = append(bodies, []any{
-			id, in.DatasetID, c.key[:], c.version, prev, micros(c.UpdatedAt), micros(c.FetchAt), jsonOrNull(c.Fields), c.payload, c.codec,
-		})
+		bodies = append(bodies, id, in.DatasetID, changes[i].key[:], c.version, prev, micros(c.UpdatedAt), micros(c.FetchAt), c.fields, c.payload, c.codec)
 		state := record.Active
 		if c.action == record.Remove {
 			state = record.Gone
 		}
 		if c.action == record.Insert {
-			heads = append(heads, []any{
-				in.DatasetID, c.key[:], c.ProviderID, micros(c.UpdatedAt), c.SourceVersion, c.ContentHash[:], micros(c.FetchAt),
-				c.version, id, string(state), in.ExprID, c.MappingID,
-			})
+			heads = append(heads, in.DatasetID, changes[i].key[:], c.ProviderID, micros(c.UpdatedAt), c.SourceVersion, changes[i].ContentHash[:],
+				micros(c.FetchAt), c.version, id, string(state), in.ExprID, c.MappingID)
 			continue
 		}
 		if err := t.execOne(`UPDATE ing_record SET updated_at = ?, source_version = ?, content_hash = ?, fetch_at = ?, version = ?, body_id = ?, state_code = ?,
@@ -180,12 +178,19 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 			return err
 		}
 	}
-	if err := t.insertMany("ing_record", `dataset_id, id_hash, provider_id, updated_at, source_version, content_hash, fetch_at, version, body_id, state_code,
-  expr_id, mapping_id`, 12, heads); err != nil {
+	if err := t.insertFlat("ing_record", `dataset_id, id_hash, provider_id, updated_at, source_version, content_hash, fetch_at, version, body_id, state_code,
+  expr_id, mapping_id`, headWidth, heads); err != nil {
 		return err
 	}
-	return t.insertMany("ing_record_body", "body_id, dataset_id, id_hash, version, prev_body_id, updated_at, fetch_at, fields, payload, codec", 10, bodies)
+	return t.insertFlat("ing_record_body", "body_id, dataset_id, id_hash, version, prev_body_id, updated_at, fetch_at, fields, payload, codec", bodyWidth, bodies)
 }
+
+// Columns written per row.
+const (
+	headWidth  = 12
+	bodyWidth  = 10
+	eventWidth = 10
+)
 
 // outboxChannel is where record changes are published.
 const outboxChannel = "records"
@@ -194,21 +199,24 @@ const outboxChannel = "records"
 // body and carries no payload.
 func (t *tx) insertOutbox(in ingest.BatchCommit, batchID int64, changes []change) error {
 	op := map[record.Action]string{record.Insert: "INSERTED", record.Update: "UPDATED", record.Remove: "REMOVED"}
-	var rows [][]any
+	rows, now := make([]any, 0, eventWidth*len(changes)), micros(t.now)
 	for i, c := range changes {
 		if !c.action.Publishes() {
 			continue
 		}
-		dedup, err := hex.DecodeString(record.EventKey(in.Partition.Source, in.Partition.Endpoint, c.ProviderID, c.version))
-		if err != nil {
-			return err
+		dedup := c.event
+		if dedup == nil || c.version != 1 {
+			dedup = eventKey(in.Partition, c.ProviderID, c.version)
 		}
-		rows = append(rows, []any{
-			"Record", in.DatasetID, outboxChannel, op[c.action], hex.EncodeToString(c.key[:]), dedup, bodyID(batchID, i), c.version, "PENDING", micros(t.now),
-		})
+		rows = append(rows, "Record", in.DatasetID, outboxChannel, op[c.action], hex.EncodeToString(c.key[:]), dedup, bodyID(batchID, i), c.version, "PENDING", now)
 	}
-	return t.insertMany("ing_outbox_message", `aggregate_type, aggregate_id, channel, op_type, partition_key, dedup_key, body_id, record_version,
-  status_code, created_at`, 10, rows)
+	return t.insertFlat("ing_outbox_message", `aggregate_type, aggregate_id, channel, op_type, partition_key, dedup_key, body_id, record_version,
+  status_code, created_at`, eventWidth, rows)
+}
+
+func eventKey(p ingest.Partition, providerID string, version int) []byte {
+	key, _ := hex.DecodeString(record.EventKey(p.Source, p.Endpoint, providerID, version)) // it is hex
+	return key
 }
 
 func (t *tx) insertRejects(in ingest.BatchCommit, batchID int64, rejects []preparedReject) error {

@@ -29,6 +29,8 @@ type Dialect struct {
 	Translate func(error) error
 	// Lock keeps two programs from migrating at once; it returns the unlock.
 	Lock func(ctx context.Context, conn *sql.Conn) (unlock func(), err error)
+	// TableCount is how many tables the database has, whoever made them.
+	TableCount func(ctx context.Context, q Querier) (int, error)
 	// TableExists asks the catalogue.
 	TableExists func(ctx context.Context, q Querier, name string) (bool, error)
 }

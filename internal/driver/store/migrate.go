@@ -124,6 +124,7 @@ type SchemaStatus struct {
 	Current int         // highest version begun in the database; 0 for an empty one
 	Latest  int         // highest version this program knows
 	Pending []Migration // what Migrate would do
+	Empty   bool        // the database has no table at all
 	begun   map[int]int // version → statements done, where not finished
 }
 
@@ -141,6 +142,11 @@ func (s *Store) schema(ctx context.Context, q Querier) (SchemaStatus, error) {
 	}
 	status := SchemaStatus{Latest: known[len(known)-1].Version, begun: map[int]int{}}
 	finished := map[int]string{}
+	tables, err := s.dialect.TableCount(ctx, q)
+	if err != nil {
+		return status, s.dialect.Translate(err)
+	}
+	status.Empty = tables == 0
 	exists, err := s.dialect.TableExists(ctx, q, versionTable)
 	if err != nil {
 		return status, s.dialect.Translate(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -206,27 +207,28 @@ func (s *Store) keep(ctx context.Context, query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-// insertMany inserts rows with as few statements as the dialect likes. Only a
-// few sizes are used: each is a statement of its own that is kept prepared.
+// insertMany inserts rows with as few statements as the dialect likes.
 func (t *tx) insertMany(table, columns string, width int, rows [][]any) error {
+	return t.insertFlat(table, columns, width, slices.Concat(rows...))
+}
+
+// insertFlat is insertMany for rows that stand one behind the other. Only a few
+// sizes of statements are used: each is kept prepared.
+func (t *tx) insertFlat(table, columns string, width int, values []any) error {
 	row := "(" + strings.TrimSuffix(strings.Repeat("?,", width), ",") + ")"
-	for len(rows) > 0 {
+	for len(values) > 0 {
 		n := 1
 		for _, size := range []int{t.store.dialect.RowsPerInsert, restRows} {
-			if len(rows) >= size {
+			if len(values) >= size*width {
 				n = size
 				break
 			}
 		}
 		query := "INSERT INTO " + table + " (" + columns + ") VALUES " + row + strings.Repeat(","+row, n-1)
-		args := make([]any, 0, n*width)
-		for _, r := range rows[:n] {
-			args = append(args, r...)
-		}
-		if _, err := t.exec(query, args...); err != nil {
+		if _, err := t.exec(query, values[:n*width]...); err != nil {
 			return err
 		}
-		rows = rows[n:]
+		values = values[n*width:]
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/query"
@@ -23,6 +24,7 @@ import (
 
 // Store is what the planner needs of the store.
 type Store interface {
+	Now(ctx context.Context) (time.Time, error)
 	RecordTrigger(ctx context.Context, t ingest.Trigger) (int64, error)
 	Book(ctx context.Context, n ingest.Namespace) (coverage.State, bool, error)
 	OpenPlan(ctx context.Context, p ingest.NewPlan) (plan ingest.Plan, existed bool, err error)
@@ -55,6 +57,9 @@ func (p *Planner) Draft(ctx context.Context, c *spec.Compiled, r Request) (*Draf
 // Plan draws a plan and stores it with its slices and tasks. A trigger that has
 // its plan already gets that one, completed if its planner died (I8).
 func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest.Plan, *Draft, error) {
+	if err := p.notAhead(ctx, r.Now); err != nil {
+		return ingest.Plan{}, nil, err
+	}
 	d, err := p.Draft(ctx, c, r)
 	if err != nil {
 		return ingest.Plan{}, nil, err
@@ -77,6 +82,17 @@ func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest
 		return plan, d, nil
 	}
 	return plan, d, p.addSlices(ctx, plan.ID, plan.NextSliceNo, d.newSlices(in.Key, c.Snapshot.Operation.Priority()))
+}
+
+// notAhead refuses to plan for a time that has not come: it would count as read
+// for ever, and nobody would look there again.
+func (p *Planner) notAhead(ctx context.Context, now time.Time) error {
+	clock, err := p.store.Now(ctx)
+	if err == nil && window.Instant(now).After(clock) {
+		err = fmt.Errorf("%w: cannot store a plan for %s, the database's clock says %s; --dry-run may look ahead",
+			fault.ErrInvalid, window.Text(now), window.Text(clock))
+	}
+	return err
 }
 
 func (p *Planner) addSlices(ctx context.Context, planID int64, next int, rows []ingest.NewSlice) error {

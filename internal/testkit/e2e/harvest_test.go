@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -38,7 +41,7 @@ func TestHarvestSurvivesAMisbehavingUpstream(t *testing.T) {
 		"clean":     "",
 		"throttled": "429@5-9:retry-after=1;429@every:13",
 		"broken":    "truncate-gzip@every:17;reset@every:23;html-200@every:29;503@every:31;error-200@every:37;lost-answer@every:41",
-		"dishonest": "duplicate-page@every:9;expire-cursor@every:43;502@page:3:times=2:advance=true",
+		"dishonest": "empty-200@page:4:times=3;duplicate-page@every:9;expire-cursor@every:43;502@page:3:times=2:advance=true",
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEveryDatabase(t, func(t *testing.T, database string) {
@@ -71,6 +74,54 @@ func TestHarvestSurvivesAMisbehavingUpstream(t *testing.T) {
 			})
 		})
 	}
+}
+
+// harvestLater harvests as if the database's clock had moved on.
+func (w *world) harvestLater(by time.Duration) daemon.Harvested {
+	w.t.Helper()
+	clock := func() time.Time { return time.Now().Add(by) }
+	app, err := daemon.Open(w.t.Context(), daemon.Config{Database: w.database, Clock: clock})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer app.Close()
+	src, err := daemon.Bundled("crossref")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var overrides []registry.Override
+	for _, text := range w.settings {
+		o, err := registry.ParseOverride(text)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		overrides = append(overrides, o)
+	}
+	compiled, err := daemon.Compile(src, "", ingest.Harvest, overrides)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	to := w.now // not the years since: the simulated world ends here
+	h, err := app.Harvest(w.t.Context(), compiled, daemon.NewRequest(clock().Add(-time.Second), nil, &to), daemon.Watch{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return h
+}
+
+// A plan for a time that has not come would count it as read for ever.
+func TestHarvestOfTheFutureIsRefused(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, database string) {
+		w := newWorld(t, database, upsim.Config{Seed: 2, PerDay: 10}, upsim.Options{})
+		w.now = time.Now().Add(24 * time.Hour)
+		code, _, errText := w.patra(w.harvestArgs()...)
+		if code != 2 || !strings.Contains(errText, "clock") {
+			t.Errorf("exit %d: %s", code, errText)
+		}
+		if out := w.must("cursor", "list", "-o", "json"); strings.TrimSpace(out) != "[]" {
+			t.Errorf("something was stored: %s", out)
+		}
+	})
 }
 
 func (w *world) faultsOff() {
@@ -129,10 +180,9 @@ func TestFailedSliceStaysOwed(t *testing.T) {
 		if code != 9 || !strings.Contains(out, "2025-03-03") {
 			t.Errorf("coverage gaps: exit %d\n%s", code, out)
 		}
-		w.now = time.Now().UTC().Add(48 * time.Hour) // the failed window's retry time has come
-		second := w.harvest(0)
-		if second.Stats.Inserted != 100 {
-			t.Errorf("second harvest inserted %d, want the 100 works of the failed day", second.Stats.Inserted)
+		second := w.harvestLater(48 * time.Hour) // the failed window's retry time has come
+		if second.Plan.Stats.Inserted != 100 {
+			t.Errorf("second harvest inserted %d, want the 100 works of the failed day", second.Plan.Stats.Inserted)
 		}
 		w.verify()
 	})

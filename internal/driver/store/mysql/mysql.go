@@ -171,9 +171,13 @@ func dialect() store.Dialect {
 			Binary: func(_ string, n int) string { return fmt.Sprintf("BINARY(%d)", n) },
 			Table:  "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin", Clustered: "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
 		},
-		ClaimSQL: `UPDATE ing_task SET status_code = 'DISPATCHED', claim_token = ?, lease_owner = ?, leased_until = ?,
+		// An UPDATE takes its order from an index only if ORDER BY names all of the
+		// index's columns, the fixed ones too, and the optimizer prefers another
+		// index where a partition is large. Otherwise every queued task of the
+		// partition is read, sorted and locked for one claim.
+		ClaimSQL: `UPDATE ing_task FORCE INDEX (idx_task_queue) SET status_code = 'DISPATCHED', claim_token = ?, lease_owner = ?, leased_until = ?,
   lease_epoch = lease_epoch + 1, lease_count = lease_count + 1, idle_leases = idle_leases + 1, last_heartbeat_at = ?, updated_at = ?
-WHERE status_code = 'QUEUED' AND partition_id = ? ORDER BY priority, scheduled_at, id LIMIT ?`,
+WHERE status_code = 'QUEUED' AND partition_id = ? ORDER BY status_code, partition_id, priority, scheduled_at, id LIMIT ?`,
 		Now: func(ctx context.Context, q store.Querier) (time.Time, error) {
 			var micros int64
 			err := q.QueryRowContext(ctx, "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").Scan(&micros)
@@ -191,6 +195,9 @@ WHERE status_code = 'QUEUED' AND partition_id = ? ORDER BY priority, scheduled_a
 			return func() {
 				_, _ = conn.ExecContext(context.WithoutCancel(ctx), "SELECT RELEASE_LOCK(CONCAT('patra_migrate_', DATABASE()))")
 			}, nil
+		},
+		TableCount: func(ctx context.Context, q store.Querier) (n int, err error) {
+			return n, q.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()").Scan(&n)
 		},
 		TableExists: func(ctx context.Context, q store.Querier, name string) (bool, error) {
 			var n int

@@ -50,8 +50,10 @@ func Open(ctx context.Context, c Config, o store.Options) (*store.Store, error) 
 	if c.Relaxed {
 		synchronous = "NORMAL"
 	}
-	pragmas := []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")", "foreign_keys(OFF)", "temp_store(MEMORY)", "cache_size(-65536)"}
-	write, err := sql.Open("sqlite", dsn(path, append(pragmas, "wal_autocheckpoint(4000)"), "immediate"))
+	// A wait for another process's lock cannot be interrupted: it is kept short,
+	// and steps are redone (store.step).
+	pragmas := []string{"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")", "foreign_keys(OFF)", "temp_store(MEMORY)", "cache_size(-65536)"}
+	write, err := sql.Open("sqlite", dsn(path, append(pragmas, "wal_autocheckpoint(16000)"), "immediate"))
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
@@ -135,6 +137,9 @@ WHERE id IN (SELECT id FROM ing_task WHERE status_code = 'QUEUED' AND partition_
 		Translate: translate,
 		Lock: func(context.Context, *sql.Conn) (func(), error) {
 			return func() {}, nil // each migration is one IMMEDIATE transaction
+		},
+		TableCount: func(ctx context.Context, q store.Querier) (n int, err error) {
+			return n, q.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'").Scan(&n)
 		},
 		TableExists: func(ctx context.Context, q store.Querier, name string) (bool, error) {
 			var n int
