@@ -44,7 +44,7 @@ lint: check ## All checks: gofmt, go vet, staticcheck
 
 .PHONY: bench
 bench: ## Run the benchmarks (BENCHTIME=1s)
-	scripts/with-servers go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 60m \
+	scripts/with-servers go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m \
 		./internal/testkit/bench/...
 
 .PHONY: fuzz

@@ -1,0 +1,79 @@
+package bench
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+const (
+	fetchers = 4   // slices read at once, by us and by the reference
+	pageSize = 500 // as the bundled Crossref has it
+)
+
+// minRounds makes the median mean something on a busy machine.
+const minRounds = 5
+
+// benchHarvest compares a whole harvest with a bare loop over the same pages.
+func benchHarvest(b *testing.B, k kind, out *table) {
+	size := works{days: 8, perDay: 3000, bytes: 2000}
+	u := startUpstream(b, size, remembered)
+	compiled := u.compile(b, fmt.Sprintf("paging.size=%d", pageSize))
+	harvestOnce(b, k, u, compiled, size.total(), new(samples)) // fills the memory of the upstream
+	var ours, bare samples
+	repeat(b, minRounds, func() {
+		harvestOnce(b, k, u, compiled, size.total(), &ours)
+		bareOnce(b, k, u, size.total(), &bare)
+	})
+	perSecond := func(s samples) string {
+		return fmt.Sprintf("%.0f records/s", float64(size.total())/s.quantile(0.5).Seconds())
+	}
+	rounds := ours.rounds(bare)
+	_, processor := bare.over(ours)
+	out.add(b, line{
+		what: fmt.Sprintf("harvest %d records of 2 KB, %s", size.total(), k.name), ours: perSecond(ours), reference: perSecond(bare), ratio: median(rounds),
+		reads: fmt.Sprintf("our speed / bare loop; rounds %.2f to %.2f; by processor time %.2f", slices.Min(rounds), slices.Max(rounds), processor),
+	})
+}
+
+// harvestOnce harvests everything into a fresh database.
+func harvestOnce(b *testing.B, k kind, u upstream, compiled *spec.Compiled, want int, took *samples) {
+	b.Helper()
+	inScope(b, func(tb testing.TB) {
+		db := k.fresh(tb)
+		_ = db.open(tb, false).Close()
+		app, err := daemon.Open(tb.Context(), daemon.Config{Database: db.address, Workers: fetchers})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		defer app.Close()
+		runtime.GC() // garbage of earlier rounds is not its fault
+		took.time(tb, func() error {
+			done, err := app.Harvest(tb.Context(), compiled, daemon.NewRequest(u.to().AddDate(0, 0, 1), u.from(), u.to()), daemon.Watch{})
+			if err == nil && done.Plan.Stats.Inserted != want {
+				err = fmt.Errorf("inserted %d records of %d: %+v", done.Plan.Stats.Inserted, want, done.Plan)
+			}
+			return err
+		})
+	})
+}
+
+// bareOnce does the same without any of our code.
+func bareOnce(b *testing.B, k kind, u upstream, want int, took *samples) {
+	b.Helper()
+	inScope(b, func(tb testing.TB) {
+		table := newPlain(tb, k, k.fresh(tb).bare(tb, k.writers, "FULL"))
+		runtime.GC() // garbage of earlier rounds is not its fault
+		took.time(tb, func() error {
+			got, err := bareHarvest(tb.Context(), u, table)
+			if err == nil && got != want {
+				err = fmt.Errorf("the bare loop stored %d records of %d", got, want)
+			}
+			return err
+		})
+	})
+}

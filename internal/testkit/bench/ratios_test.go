@@ -1,0 +1,21 @@
+package bench
+
+import (
+	"os"
+	"testing"
+)
+
+// BenchmarkRatios holds all measurements below one root, so that they can share
+// one table. Pick one with -bench 'Ratios/harvest'.
+func BenchmarkRatios(b *testing.B) {
+	out := &table{}
+	b.Run("extract", func(b *testing.B) { benchExtract(b, out) })
+	b.Run("driver", func(b *testing.B) { benchDriver(b, out) })
+	eachDatabase(b, "commit", func(b *testing.B, kind kind) { benchCommit(b, kind, out) })
+	eachDatabase(b, "harvest", func(b *testing.B, kind kind) { benchHarvest(b, kind, out) })
+	eachDatabase(b, "claim", func(b *testing.B, kind kind) { benchClaim(b, kind, out) })
+	out.print(os.Stdout)
+}
+
+// proof is set for the full sizes that take long.
+func proof() bool { return os.Getenv("PATRA_PROOF") == "1" }

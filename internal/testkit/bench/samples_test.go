@@ -1,0 +1,101 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// repeat runs rounds for as long as the benchmark wants, and at least so many
+// that their mean or median says something on a busy machine.
+func repeat(b *testing.B, least int, round func()) {
+	done := 0
+	for b.Loop() {
+		round()
+		done++
+	}
+	for ; done < least; done++ {
+		round()
+	}
+}
+
+// samples are what one operation took, time after time.
+type samples struct {
+	wall []time.Duration
+	cpu  time.Duration // in all
+}
+
+// time runs an operation and notes what it took.
+func (s *samples) time(tb testing.TB, do func() error) {
+	tb.Helper()
+	before, began := cpu(tb), time.Now()
+	err := do()
+	s.wall = append(s.wall, time.Since(began))
+	s.cpu += cpu(tb) - before
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func (s samples) mean() time.Duration {
+	var sum time.Duration
+	for _, d := range s.wall {
+		sum += d
+	}
+	return sum / time.Duration(len(s.wall))
+}
+
+func (s samples) quantile(q float64) time.Duration {
+	sorted := slices.Sorted(slices.Values(s.wall))
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+}
+
+// String is mean and p95, in milliseconds.
+func (s samples) String() string {
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	return fmt.Sprintf("%.2f / %.2f ms", ms(s.mean()), ms(s.quantile(0.95)))
+}
+
+// over is how many times the mean of other fits into ours, by the clock and by
+// processor time.
+func (s samples) over(other samples) (wall, processor float64) {
+	each := func(s samples) float64 { return float64(s.cpu) / float64(len(s.wall)) }
+	return ratio(s.mean(), other.mean()), each(s) / each(other)
+}
+
+// middle is the same for the medians: for what has no rare but real stalls.
+func (s samples) middle(other samples) float64 { return ratio(s.quantile(0.5), other.quantile(0.5)) }
+
+// rounds are the ratios of other to ours, round by round.
+func (s samples) rounds(other samples) []float64 {
+	out := make([]float64, len(s.wall))
+	for i := range out {
+		out[i] = ratio(other.wall[i], s.wall[i])
+	}
+	return out
+}
+
+func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
+
+// cpu is the processor time this process has used so far. Unlike the clock it
+// does not count what others do on the machine.
+func cpu(tb testing.TB) time.Duration {
+	tb.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// median of ratios of rounds: one disturbed round does not move it.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}
