@@ -28,7 +28,7 @@ func TestSQLiteConnectionsAreSetUp(t *testing.T) {
 	}{{"durable", sqlite.Config{}, full}, {"relaxed", sqlite.Config{Relaxed: true}, normal}} {
 		t.Run(c.name, func(t *testing.T) {
 			write, read := open(t, c.config, store.Options{}).Pools()
-			for name, want := range map[string]string{"journal_mode": "wal", "synchronous": c.synchronous, "busy_timeout": "5000", "query_only": "0"} {
+			for name, want := range map[string]string{"journal_mode": "wal", "synchronous": c.synchronous, "busy_timeout": "1000", "query_only": "0"} {
 				if got := pragma(t, write, name); got != want {
 					t.Errorf("write pool: %s is %s, want %s", name, got, want)
 				}

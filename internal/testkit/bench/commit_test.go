@@ -35,7 +35,7 @@ func benchCommit(b *testing.B, k kind, out *table) {
 
 func benchCommitOf(b *testing.B, k kind, out *table, what string, next func(*committer) []record.Incoming) {
 	c := newCommitter(b, k.fresh(b).open(b, false))
-	reference := newPlain(b, k, k.fresh(b).bare(b, 1, "FULL"))
+	reference := newPlain(b, k, k.fresh(b).bare(b, 1, "FULL"), false)
 	rows := make([]plainRow, batchSize)
 	for i, r := range c.records {
 		rows[i] = plainRow{r.ProviderID, r.Payload}

@@ -92,7 +92,7 @@ func (d database) bare(tb testing.TB, writers int, synchronous string) *sql.DB {
 func (d database) openBare(synchronous string) (*sql.DB, error) {
 	if d.path != "" {
 		pragmas := []string{
-			"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")", "foreign_keys(OFF)", "temp_store(MEMORY)",
+			"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")", "foreign_keys(OFF)", "temp_store(MEMORY)",
 			"cache_size(-65536)", "wal_autocheckpoint(16000)",
 		}
 		values := url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}

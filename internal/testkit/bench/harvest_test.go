@@ -24,20 +24,25 @@ func benchHarvest(b *testing.B, k kind, out *table) {
 	u := startUpstream(b, size, remembered)
 	compiled := u.compile(b, fmt.Sprintf("paging.size=%d", pageSize))
 	harvestOnce(b, k, u, compiled, size.total(), new(samples)) // fills the memory of the upstream
-	var ours, bare samples
+	var ours, unkeyed, keyed samples
 	repeat(b, minRounds, func() {
+		bareOnce(b, k, u, size.total(), false, &unkeyed)
 		harvestOnce(b, k, u, compiled, size.total(), &ours)
-		bareOnce(b, k, u, size.total(), &bare)
+		bareOnce(b, k, u, size.total(), true, &keyed)
 	})
 	perSecond := func(s samples) string {
 		return fmt.Sprintf("%.0f records/s", float64(size.total())/s.quantile(0.5).Seconds())
 	}
-	rounds := ours.rounds(bare)
-	_, processor := bare.over(ours)
-	out.add(b, line{
-		what: fmt.Sprintf("harvest %d records of 2 KB, %s", size.total(), k.name), ours: perSecond(ours), reference: perSecond(bare), ratio: median(rounds),
-		reads: fmt.Sprintf("our speed / bare loop; rounds %.2f to %.2f; by processor time %.2f", slices.Min(rounds), slices.Max(rounds), processor),
-	})
+	add := func(bare samples, into string) {
+		rounds := ours.rounds(bare)
+		_, processor := bare.over(ours)
+		out.add(b, line{
+			what: fmt.Sprintf("harvest %d records of 2 KB, %s", size.total(), k.name), ours: perSecond(ours), reference: perSecond(bare), ratio: median(rounds),
+			reads: fmt.Sprintf("our speed / bare loop into %s; rounds %.2f to %.2f; by processor time %.2f", into, slices.Min(rounds), slices.Max(rounds), processor),
+		})
+	}
+	add(unkeyed, "a log")
+	add(keyed, "a table by id")
 }
 
 // harvestOnce harvests everything into a fresh database.
@@ -63,10 +68,10 @@ func harvestOnce(b *testing.B, k kind, u upstream, compiled *spec.Compiled, want
 }
 
 // bareOnce does the same without any of our code.
-func bareOnce(b *testing.B, k kind, u upstream, want int, took *samples) {
+func bareOnce(b *testing.B, k kind, u upstream, want int, keyed bool, took *samples) {
 	b.Helper()
 	inScope(b, func(tb testing.TB) {
-		table := newPlain(tb, k, k.fresh(tb).bare(tb, k.writers, "FULL"))
+		table := newPlain(tb, k, k.fresh(tb).bare(tb, k.writers, "FULL"), keyed)
 		runtime.GC() // garbage of earlier rounds is not its fault
 		took.time(tb, func() error {
 			got, err := bareHarvest(tb.Context(), u, table)

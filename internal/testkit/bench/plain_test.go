@@ -8,6 +8,8 @@ import (
 )
 
 // plain is the bare reference of all writes: one table of payloads, no ledger.
+// Without a key it is a log, the cheapest a database can do; with one it is the
+// least from which a record can be had by its id.
 type plain struct {
 	db   *sql.DB
 	many *sql.Stmt
@@ -20,9 +22,13 @@ type plainRow struct {
 	payload []byte
 }
 
-func newPlain(tb testing.TB, k kind, db *sql.DB) *plain {
+func newPlain(tb testing.TB, k kind, db *sql.DB, keyed bool) *plain {
 	tb.Helper()
-	exec(tb, db, "CREATE TABLE plain (id VARCHAR(255) NOT NULL, payload "+map[string]string{"SQLite": "BLOB", "MariaDB": "LONGBLOB"}[k.name]+")")
+	key := ""
+	if keyed {
+		key = ", PRIMARY KEY (id)"
+	}
+	exec(tb, db, "CREATE TABLE plain (id VARCHAR(255) NOT NULL, payload "+map[string]string{"SQLite": "BLOB", "MariaDB": "LONGBLOB"}[k.name]+key+")")
 	p := &plain{db: db, rows: k.rowsPerInsert}
 	p.many, p.one = p.prepare(tb, k.rowsPerInsert), p.prepare(tb, 1)
 	return p

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,14 +53,14 @@ func Open(ctx context.Context, c Config, o store.Options) (*store.Store, error) 
 	}
 	// A wait for another process's lock cannot be interrupted: it is kept short,
 	// and steps are redone (store.step).
-	pragmas := []string{"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")", "foreign_keys(OFF)", "temp_store(MEMORY)", "cache_size(-65536)"}
-	write, err := sql.Open("sqlite", dsn(path, append(pragmas, "wal_autocheckpoint(16000)"), "immediate"))
+	pragmas := []string{"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")", "foreign_keys(OFF)", "temp_store(MEMORY)"}
+	write, err := sql.Open("sqlite", dsn(path, append(slices.Clone(pragmas), "cache_size(-65536)", "wal_autocheckpoint(16000)"), "immediate"))
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	write.SetMaxOpenConns(1) // one writer; see store.lanes
 	write.SetConnMaxLifetime(0)
-	read, err := sql.Open("sqlite", dsn(path, append(pragmas, "query_only(ON)"), "deferred"))
+	read, err := sql.Open("sqlite", dsn(path, append(slices.Clone(pragmas), "cache_size(-8192)", "query_only(ON)"), "deferred"))
 	if err != nil {
 		_ = write.Close()
 		return nil, fmt.Errorf("open database: %w", err)
