@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -167,7 +166,7 @@ func (w *world) taskByID(id int64) view.Task {
 	tasks, err := w.store.Tasks(w.ctx, view.Filter{TaskID: id})
 	w.must(err)
 	if len(tasks) != 1 {
-		w.Fatal(fmt.Sprintf("task %d: %d rows", id, len(tasks)))
+		w.Fatalf("task %d: %d rows", id, len(tasks))
 	}
 	return tasks[0]
 }
