@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -209,15 +210,29 @@ func (s *Store) Migrate(ctx context.Context) (applied []Migration, err error) {
 		return nil, wrap("migrate", err)
 	}
 	for _, m := range status.Pending {
-		ours, err := s.apply(ctx, conn, m, status.begun[m.Version])
+		ours, err := s.applyPatiently(ctx, conn, m, status.begun[m.Version])
 		if err != nil {
-			return applied, fmt.Errorf("migrate: version %d (%s): %w", m.Version, m.Name, s.dialect.Translate(err))
+			return applied, fmt.Errorf("migrate: version %d (%s): %w", m.Version, m.Name, err)
 		}
 		if ours {
 			applied = append(applied, m)
 		}
 	}
 	return applied, nil
+}
+
+// applyPatiently waits for another program that migrates the same file: its
+// transaction may take longer than one wait for the lock. Only where a failed
+// migration leaves nothing behind may it simply be begun again.
+func (s *Store) applyPatiently(ctx context.Context, conn *sql.Conn, m Migration, done int) (ours bool, err error) {
+	const patience = 60 // waits for the lock, each about a second
+	for try := 1; ; try++ {
+		ours, err = s.apply(ctx, conn, m, done)
+		err = s.dialect.Translate(err)
+		if !errors.Is(err, fault.ErrBusy) || !s.dialect.TransactionalDDL || try == patience || ctx.Err() != nil {
+			return ours, err
+		}
+	}
 }
 
 // apply reports whether the version was still to be done.
