@@ -38,6 +38,9 @@ func shortForm() form {
 	}
 }
 
+// ErrNegative: no length of time is below zero.
+var ErrNegative = errors.New("cannot be negative")
+
 // Parse reads ISO-8601 (PT10M, P1D, P2W, PT1H30M, PT0.5S) or short text (10m, 1d, 2w, 1h30m, 500ms).
 func Parse(text string) (Duration, error) {
 	d, err := parse(text)
@@ -52,7 +55,7 @@ func parse(text string) (Duration, error) {
 	case text == "":
 		return 0, errors.New("is empty")
 	case text[0] == '-':
-		return 0, errors.New("cannot be negative")
+		return 0, ErrNegative
 	case text[0] == 'P':
 		return parseISO(text[1:])
 	default:
