@@ -68,9 +68,10 @@ func Canonical(raw []byte, drop []Path) ([]byte, error) {
 	return c.Append(nil, raw)
 }
 
-// Append appends the canonical form of raw to dst. On error dst is returned as
-// it was, and the error is a *SyntaxError: raw is not one JSON value, or has
-// duplicate names or invalid UTF-8 outside the dropped members.
+// Append appends the canonical form of raw, the JSON of an item, to dst. On
+// error dst is returned as it was, and the error is a *SyntaxError: raw is not
+// one JSON value, or has duplicate names or invalid UTF-8 outside the dropped
+// members.
 func (c *Canonicalizer) Append(dst, raw []byte) ([]byte, error) {
 	e := c.express.Get().(*express)
 	out, ok := e.append(dst, raw, c.drop)

@@ -30,6 +30,8 @@ type cursor struct {
 	dec  *jsontext.Decoder
 	src  []byte
 	base int64
+
+	found []span // of the nodes marked so, innermost first
 }
 
 func (s *scan) cursor(src []byte, base int64) *cursor {
@@ -197,7 +199,7 @@ func (c *cursor) refuse(format string, args ...any) error {
 }
 
 // failure turns a decoder error into a *SyntaxError of the body.
-func (c *cursor) failure(err error) error {
+func (c *cursor) failure(err error) *SyntaxError {
 	if own, ok := errors.AsType[*SyntaxError](err); ok {
 		return own
 	}

@@ -2,7 +2,6 @@ package document
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -36,7 +35,7 @@ func (c *cursor) item() (Item, error) {
 	if err != nil {
 		return Item{}, err
 	}
-	item.Raw = raw
+	item.Raw, item.JSON = raw, raw
 	item.Offset = c.base + int64(c.offset()-len(raw))
 	item.Err = c.check(item)
 	return item, nil
@@ -46,7 +45,7 @@ func (c *cursor) item() (Item, error) {
 // has already looked.
 func (c *cursor) check(item Item) error {
 	if len(item.Raw) > c.limits.MaxItemBytes {
-		return &ItemError{item.Offset, fmt.Sprintf("%d bytes, more than %d", len(item.Raw), c.limits.MaxItemBytes)}
+		return tooLarge(item.Offset, len(item.Raw), c.limits)
 	}
 	if !c.lenient {
 		return nil
@@ -65,7 +64,10 @@ func (c *cursor) pageValuesInItems(n *node, t target) error {
 			return nil
 		}
 		item := c.page.Items[index]
-		return c.again(item.Raw, item.Offset, child, t)
+		if item.JSON == nil {
+			return nil // a broken line has no values
+		}
+		return c.again(item.JSON, item.Offset, child, t)
 	}
 	for index, child := range n.indexes {
 		if err := read(index, child); err != nil {
@@ -82,16 +84,16 @@ func (c *cursor) pageValuesInItems(n *node, t target) error {
 
 // newValues cuts the values of one item from a block: one allocation for many
 // items.
-func (c *cursor) newValues() []Value {
-	n := c.reader.itemValues
+func (s *scan) newValues() []Value {
+	n := s.reader.itemValues
 	if n == 0 {
 		return nil
 	}
-	if len(c.spare) < n {
-		c.spare = make([]Value, n*min(max(8, len(c.page.Items)), 256))
+	if len(s.spare) < n {
+		s.spare = make([]Value, n*min(max(8, len(s.page.Items)), 256))
 	}
-	values := c.spare[:n:n]
-	c.spare = c.spare[n:]
+	values := s.spare[:n:n]
+	s.spare = s.spare[n:]
 	return values
 }
 
@@ -99,6 +101,14 @@ func (c *cursor) newValues() []Value {
 func (c *cursor) capture(n *node, raw []byte, t target) error {
 	for _, slot := range n.slots {
 		t.values[slot] = Value{raw: raw}
+	}
+	if n.found {
+		c.found = append(c.found, span{c.offset() - len(raw), c.offset()})
+	}
+	if n.choosesItems() {
+		if err := c.chooseItems(n, raw); err != nil {
+			return err
+		}
 	}
 	if c.lenient && !t.inItem && len(n.slots) > 0 && raw[0] == '"' {
 		// A token with a replaced byte would fetch another page or none.

@@ -5,17 +5,21 @@ import "fmt"
 // Page is one body that was read to its end.
 type Page struct {
 	Items    []Item
-	HasItems bool    // the items path is there and is an array
+	HasItems bool    // there is something the items are taken from, if only an empty array
 	Values   []Value // parallel to Shape.Page
 }
 
-// Item is one element of the items array.
+// Item is one item of a page.
 type Item struct {
 	Raw    []byte  // the bytes of the body, not a copy
+	JSON   []byte  // the item as JSON, for a Canonicalizer; Raw itself in a JSON body; may be nil for a bad item
 	Offset int64   // where Raw starts in the body
 	Values []Value // parallel to Shape.Item
 	Err    error   // *ItemError if the item is bad; ambiguous values are then absent
 }
+
+// end is where the item ends in the body.
+func (i *Item) end() int64 { return i.Offset + int64(len(i.Raw)) }
 
 // SyntaxError says why a body cannot be used as a page.
 type SyntaxError struct {

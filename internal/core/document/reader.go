@@ -1,20 +1,19 @@
 package document
 
-import (
-	"errors"
-	"fmt"
-)
-
 // Shape says what to read from a page.
 type Shape struct {
-	Items Path   // the array of items, singular; zero for a page without items
-	Page  []Path // values relative to the root: total, next token …
-	Item  []Path // values relative to one item; "$" is the item itself
+	Items  Path   // the items; zero for a page without items
+	Page   []Path // values relative to the root: total, next token …
+	Item   []Path // values relative to one item; "$" is the item itself
+	Drop   []Path // what the caller's Canonicalizer drops from items; counts only for the lists of XML
+	Single bool   // Items names one object, the only item; null or absent is no items
+	Format Format
+	CSV    CSV // for FormatCSV
 }
 
 // Limits bound one page. Zero fields take the defaults.
 type Limits struct {
-	MaxDepth     int // nesting of arrays and objects, counted from the root
+	MaxDepth     int // nesting of arrays and objects or of elements, counted from the root
 	MaxItems     int
 	MaxItemBytes int // a larger item is bad, the page is not
 }
@@ -45,38 +44,32 @@ type Reader struct {
 	item       *node
 	pageValues int
 	itemValues int
-}
 
-// Compile prepares a Reader for shape.
-func Compile(shape Shape) (*Reader, error) {
-	page, err := newTrie(shape.Page, "page")
-	if err != nil {
-		return nil, err
-	}
-	item, err := newTrie(shape.Item, "item")
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case shape.Items.IsZero() && len(shape.Item) > 0:
-		return nil, errors.New("compile shape: item paths without an items path")
-	case !shape.Items.IsZero() && !shape.Items.Singular():
-		return nil, fmt.Errorf("compile shape: items path %s must name one array; drop wildcards and filters", shape.Items)
-	case !shape.Items.IsZero():
-		page.end(shape.Items).items = true
-	}
-	return &Reader{page: page, item: item, pageValues: len(shape.Page), itemValues: len(shape.Item)}, nil
+	format     Format
+	csv        CSV
+	runes      csvRunes
+	forms      *form // of XML
+	parentSlot int   // page value that is the parent of the items of XML; -1 if none
 }
 
 // Read reads the whole body or fails with a *SyntaxError; it never returns part
-// of a page. Items and values share memory with body, which must not change
+// of a page. Items and values may share memory with body, which must not change
 // while they are in use.
 //
 // Duplicate names and invalid UTF-8 make the item they stand in bad (Item.Err).
 // Outside the items they fail the page only where they touch a value that is
-// read, because choosing one of two next tokens would be a guess.
+// read, because choosing one of two next tokens would be a guess. In XML invalid
+// bytes outside the items fail the page wherever they are, except in comments.
 func (r *Reader) Read(body []byte, lim Limits) (*Page, error) {
 	lim = lim.withDefaults()
+	switch r.format {
+	case FormatJSONL:
+		return r.readLines(body, lim)
+	case FormatCSV:
+		return r.readRows(body, lim)
+	case FormatXML:
+		return r.readXML(body, lim)
+	}
 	page, err := r.read(body, lim, false)
 	if err == nil {
 		return page, nil
@@ -87,8 +80,7 @@ func (r *Reader) Read(body []byte, lim Limits) (*Page, error) {
 }
 
 func (r *Reader) read(body []byte, lim Limits, lenient bool) (*Page, error) {
-	s := &scan{reader: r, limits: lim, lenient: lenient}
-	s.page.Values = make([]Value, r.pageValues)
+	s := r.scan(lim, lenient)
 	c := s.cursor(body, 0)
 	if _, err := c.value(r.page, target{values: s.page.Values}); err != nil {
 		return nil, c.failure(err)
@@ -97,4 +89,10 @@ func (r *Reader) read(body []byte, lim Limits, lenient bool) (*Page, error) {
 		return nil, err
 	}
 	return &s.page, nil
+}
+
+func (r *Reader) scan(lim Limits, lenient bool) *scan {
+	s := &scan{reader: r, limits: lim, lenient: lenient}
+	s.page.Values = make([]Value, r.pageValues)
+	return s
 }

@@ -259,19 +259,6 @@ func TestReadItemTooLarge(t *testing.T) {
 	}
 }
 
-func TestCompileRefuses(t *testing.T) {
-	for name, shape := range map[string]Shape{
-		"items not singular": {Items: mustPath(t, "$.a[*]")},
-		"item without items": {Item: mustPaths(t, "$.a")},
-		"zero page path":     {Page: []Path{{}}},
-		"zero item path":     {Items: mustPath(t, "$"), Item: []Path{{}}},
-	} {
-		if _, err := Compile(shape); err == nil {
-			t.Errorf("%s accepted", name)
-		}
-	}
-}
-
 func TestReadConcurrently(t *testing.T) {
 	reader := mustCompile(t, "$.items", []string{"$.n", "$.items[-1].id"}, []string{"$.id", "$.a[*]"})
 	body := []byte(`{"n":1,"items":[{"id":1,"a":[1,2]},{"id":2}]}`)

@@ -11,9 +11,9 @@ import (
 )
 
 // decodeTree decodes raw for the selecting library. Numbers stay text.
-// Duplicate names and invalid UTF-8 are errors.
-func decodeTree(raw []byte) (any, error) {
-	return decodeNext(jsontext.NewDecoder(bytes.NewBuffer(raw)))
+// Duplicate names and invalid UTF-8 are errors unless an option allows them.
+func decodeTree(raw []byte, options ...jsontext.Options) (any, error) {
+	return decodeNext(jsontext.NewDecoder(bytes.NewBuffer(raw), options...))
 }
 
 func decodeNext(dec *jsontext.Decoder) (any, error) {
@@ -129,8 +129,8 @@ func appendComma(dst []byte, i int) []byte {
 	return dst
 }
 
-// appendQuoted cannot fail: decodeTree admits only valid UTF-8.
-func appendQuoted(dst []byte, text string) []byte {
+// appendQuoted cannot fail: every caller has valid UTF-8.
+func appendQuoted[T ~string | ~[]byte](dst []byte, text T) []byte {
 	dst, _ = jsontext.AppendQuote(dst, text)
 	return dst
 }

@@ -17,9 +17,15 @@ type node struct {
 	maxTail int
 	slots   []int // values that end here
 	queries []subQuery
-	items   bool // the array of items
-	order   int  // position among the parent's names
+	items   bool       // the array of items
+	single  bool       // the only item
+	query   *itemQuery // selects the items below
+	found   bool       // a node such a query selected
+	order   int        // position among the parent's names
 }
+
+// choosesItems reports whether the value itself must be looked at for items.
+func (n *node) choosesItems() bool { return n.single || n.query != nil }
 
 // subQuery is the part of a non-singular path after its singular prefix.
 type subQuery struct {

@@ -65,8 +65,9 @@ func (v Value) Kind() Kind {
 	}
 }
 
-// Raw returns the JSON text of the value: the bytes of the body for a singular
-// path, a rebuilt array of the nodes otherwise, nil for an absent value.
+// Raw returns the JSON text of the value: the bytes of the body, or of what it
+// was converted to, for a singular path, a rebuilt array of the nodes otherwise,
+// nil for an absent value.
 func (v Value) Raw() []byte {
 	if v.picked != nil {
 		return v.picked.text()

@@ -1,0 +1,99 @@
+package document
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/theory/jsonpath"
+	"github.com/theory/jsonpath/spec"
+)
+
+// itemQuery is the part of a non-singular items path after its singular prefix.
+type itemQuery struct {
+	path    *jsonpath.Path
+	filters bool
+}
+
+// chooseItems finds the items in raw, the value that was just read.
+func (c *cursor) chooseItems(n *node, raw []byte) error {
+	start := c.offset() - len(raw)
+	isObject := raw[0] == '{'
+	if n.single {
+		// A plain element of XML has become a string.
+		if !isObject && (c.reader.format != FormatXML || raw[0] != '"') {
+			return nil
+		}
+		c.page.HasItems = true
+		return c.addItem(raw, c.base+int64(start))
+	}
+	if !isObject && raw[0] != '[' {
+		return nil
+	}
+	c.page.HasItems = true
+	spans, err := c.selectSpans(n.query, raw, c.base+int64(start))
+	if err != nil {
+		return err
+	}
+	for _, s := range spans {
+		if err := c.addItem(raw[s.start:s.end:s.end], c.base+int64(start+s.start)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *cursor) addItem(raw []byte, offset int64) error {
+	if len(c.page.Items) == c.limits.MaxItems {
+		return c.refuse("more than %d items", c.limits.MaxItems)
+	}
+	sub := c.cursor(raw, offset)
+	item, err := sub.item()
+	if err != nil {
+		return sub.failure(err)
+	}
+	c.page.Items = append(c.page.Items, item)
+	return nil
+}
+
+// selectSpans returns where in raw the selected nodes are, in document order.
+// The library knows only the tree, so raw is walked once more along the paths
+// of what it selected. That also drops nodes selected twice.
+func (c *cursor) selectSpans(q *itemQuery, raw []byte, offset int64) ([]span, error) {
+	// A filter over two members of one name would leave out an item by a guess.
+	tree, err := decodeTree(raw, jsontext.AllowDuplicateNames(c.lenient && !q.filters), jsontext.AllowInvalidUTF8(c.lenient))
+	if err != nil {
+		bad := syntaxError(err, offset, len(raw))
+		return nil, &SyntaxError{bad.Offset, "the items cannot be told from the rest: " + bad.Reason}
+	}
+	trie := &node{}
+	selected := 0
+	for _, located := range q.path.SelectLocated(tree) {
+		if end := trie.at(located.Path); !end.found {
+			end.found = true
+			selected++
+		}
+	}
+	walk := c.cursor(raw, offset)
+	if _, err := walk.value(trie, target{}); err != nil {
+		return nil, walk.failure(err)
+	}
+	if len(walk.found) != selected {
+		return nil, &SyntaxError{offset, "the items cannot be told from the rest: a name on the way is not valid UTF-8"}
+	}
+	slices.SortFunc(walk.found, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	return walk.found, nil
+}
+
+// at returns the node of a normalized path.
+func (n *node) at(path spec.NormalizedPath) *node {
+	for _, selector := range path {
+		switch selector := selector.(type) {
+		case spec.Name:
+			n = n.named(string(selector))
+		case spec.Index:
+			n = childAt(&n.indexes, int(selector))
+		}
+	}
+	return n
+}

@@ -1,0 +1,62 @@
+package document
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// Format says how a body is written.
+type Format string
+
+// The formats; an empty Format is JSON.
+const (
+	FormatJSON  Format = "JSON"
+	FormatJSONL Format = "JSONL"
+	FormatCSV   Format = "CSV"
+	FormatXML   Format = "XML"
+)
+
+// CSV says how the rows of a CSV body are written. The zero value is RFC 4180
+// with a header row.
+type CSV struct {
+	Delimiter string // one character; empty is ","
+	Comment   string // a line that starts with this character is skipped; empty is none
+	NoHeader  bool   // the first row is data; the names are c1, c2 …
+
+	// NoFinalNewline accepts a last row without a line break. It is for sources
+	// that never send one: there a cut value cannot be noticed.
+	NoFinalNewline bool
+}
+
+// csvRunes are the options as the reader of rows wants them.
+type csvRunes struct{ delimiter, comment rune }
+
+func (o CSV) runes() (csvRunes, error) {
+	delimiter, err := oneRune(o.Delimiter, ',')
+	if err != nil {
+		return csvRunes{}, fmt.Errorf("csv delimiter: %w", err)
+	}
+	comment, err := oneRune(o.Comment, 0)
+	if err != nil {
+		return csvRunes{}, fmt.Errorf("csv comment: %w", err)
+	}
+	if delimiter == comment {
+		return csvRunes{}, fmt.Errorf("csv delimiter and comment are both %q", delimiter)
+	}
+	return csvRunes{delimiter, comment}, nil
+}
+
+func oneRune(text string, empty rune) (rune, error) {
+	if text == "" {
+		return empty, nil
+	}
+	r, size := utf8.DecodeRuneInString(text)
+	if size != len(text) || r == utf8.RuneError {
+		return 0, fmt.Errorf("%q is not one character", text)
+	}
+	switch r {
+	case 0, '"', '\r', '\n':
+		return 0, fmt.Errorf("%q cannot be used", r)
+	}
+	return r, nil
+}
