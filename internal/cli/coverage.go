@@ -143,11 +143,7 @@ func askedTo(origin time.Time, segments []coverage.Segment) time.Time {
 // safeEnd is where a harvest that starts now would end. Coverage of a source
 // that is no longer known can still be shown: up to now, then.
 func safeEnd(ctx context.Context, app *daemon.App, c view.Cursor, now time.Time) time.Time {
-	src, _, err := app.Source(ctx, c.Source)
-	if err != nil {
-		return window.Instant(now)
-	}
-	compiled, err := daemon.Compile(src, c.Endpoint, ingest.Harvest, nil)
+	compiled, err := app.Compile(ctx, c.Source, c.Endpoint, ingest.Harvest, nil)
 	if err != nil {
 		return window.Instant(now)
 	}

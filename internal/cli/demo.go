@@ -65,7 +65,7 @@ const (
 
 // demoSettings make a week fit into seconds; everything else is the bundled source.
 var demoSettings = []string{
-	"http.allowPrivate=true", "contact.email=demo@example.org", "rate.perSecond=60", "rate.concurrency=4", "rate.obeyHeaders=false",
+	"http.allowPrivate=true", "contact.email=demo@example.org", "rate.obeyHeaders=false",
 	"retry.initialDelay=PT0.2S", "paging.size=250", "window.safetyLag=PT0S",
 }
 
@@ -145,6 +145,8 @@ func (d *demo) harvest(ctx context.Context, label string) (summary, error) {
 	if err != nil {
 		return summary{}, err
 	}
+	// Overrides cannot make a run less polite than its source. This one is ours.
+	src.Rate.PerSecond, src.Rate.Concurrency = 60, 4
 	overrides, err := parseOverrides(d.settings())
 	if err != nil {
 		return summary{}, err
@@ -156,7 +158,7 @@ func (d *demo) harvest(ctx context.Context, label string) (summary, error) {
 	now := time.Now().UTC()
 	from := now.AddDate(0, 0, -demoDays).Truncate(24 * time.Hour)
 	before := len(d.server.Log())
-	s, err := d.env.harvestWith(ctx, d.app, demoSource, func(watch daemon.Watch) (daemon.Harvested, error) {
+	s, err := d.env.harvestWith(ctx, d.app, compiled, func(watch daemon.Watch) (daemon.Harvested, error) {
 		return d.app.Harvest(ctx, compiled, daemon.NewRequest(now, &from, nil), watch)
 	})
 	d.tell(label, d.server.Log()[before:])

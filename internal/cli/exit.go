@@ -26,6 +26,7 @@ const (
 	exitNotFound    = 5
 	exitConflict    = 6
 	exitUpstream    = 7
+	exitChanges     = 8
 	exitFindings    = 9
 	exitInterrupted = 130
 )
@@ -43,6 +44,12 @@ func usage(err error) error                   { return &coded{exitUsage, err} }
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 func findings(format string, args ...any) error {
 	return &coded{exitFindings, fmt.Errorf(format, args...)}
+}
+func changes(format string, args ...any) error {
+	return &coded{exitChanges, fmt.Errorf(format, args...)}
+}
+func notFound(format string, args ...any) error {
+	return &coded{exitNotFound, fmt.Errorf(format, args...)}
 }
 func partial(format string, args ...any) error {
 	return &coded{exitPartial, fmt.Errorf(format, args...)}

@@ -111,7 +111,7 @@ func startUpstream(broken string) (*upsim.Server, error) {
 
 func settings(url string) []string {
 	return []string{
-		"http.baseUrl=" + url, "http.allowPrivate=true", "rate.perSecond=1000", "rate.concurrency=4", "rate.obeyHeaders=false",
+		"http.baseUrl=" + url, "http.allowPrivate=true", "rate.obeyHeaders=false",
 		"retry.maxAttempts=1", "retry.taskAttempts=1", "paging.size=5",
 	}
 }
@@ -169,6 +169,7 @@ func harvest(ctx context.Context, file, broken string, from, to, now time.Time) 
 	if err != nil {
 		return err
 	}
+	src.Rate.PerSecond, src.Rate.Concurrency = 1000, 4
 	compiled, err := daemon.Compile(src, "", ingest.Harvest, overrides)
 	if err != nil {
 		return err

@@ -108,6 +108,7 @@ func gapColumns() columns[gap] {
 // book is the coverage of one endpoint as the source is configured now.
 type book struct {
 	source, endpoint, field string
+	at                      ingest.Namespace
 	cursor                  view.Cursor // zero if never harvested
 	segments                []coverage.Segment
 	earliest                time.Time // zero if not declared
@@ -116,9 +117,9 @@ type book struct {
 
 func (b book) known() bool { return b.cursor.ID != 0 }
 
-// books finds what is covered for each endpoint that can be harvested. Only
-// namespaces that follow the date field of today count: a changed field shows as
-// a gap (D§5.7).
+// books finds what is covered for each endpoint that can be harvested. Only the
+// namespace of what the source asks for today counts: a changed date field or
+// expression shows as a gap (D§5.7).
 func (e *env) books(ctx context.Context, app *daemon.App, src *registry.Source) ([]book, error) {
 	cursors, err := app.Store.Cursors(ctx, src.Code)
 	if err != nil {
@@ -127,7 +128,7 @@ func (e *env) books(ctx context.Context, app *daemon.App, src *registry.Source) 
 	now := time.Now().UTC()
 	var out []book
 	for _, name := range slices.Sorted(maps.Keys(src.Endpoints)) {
-		if src.Endpoints[name].Role != "SEARCH" {
+		if !harvestable(src.Endpoints[name]) {
 			continue
 		}
 		compiled, err := daemon.Compile(src, name, ingest.Harvest, nil)
@@ -135,6 +136,9 @@ func (e *env) books(ctx context.Context, app *daemon.App, src *registry.Source) 
 			return nil, err
 		}
 		blank := book{source: src.Code, endpoint: name, field: compiled.Snapshot.Filter.Field, safe: harvestEnd(compiled, now)}
+		if blank.at, err = watermarkOf(compiled); err != nil {
+			return nil, err
+		}
 		if text := compiled.Snapshot.Window.Earliest; text != "" {
 			if blank.earliest, err = window.ParseInstant(text); err != nil {
 				return nil, err
@@ -152,6 +156,10 @@ func (e *env) books(ctx context.Context, app *daemon.App, src *registry.Source) 
 	return out, nil
 }
 
+func harvestable(p registry.Endpoint) bool {
+	return p.Role == "SEARCH" && slices.Contains(p.Operates(), string(ingest.Harvest))
+}
+
 func (e *env) fill(ctx context.Context, app *daemon.App, blank book, cursors []view.Cursor) ([]book, error) {
 	var out []book
 	for _, c := range cursors {
@@ -160,6 +168,10 @@ func (e *env) fill(ctx context.Context, app *daemon.App, blank book, cursors []v
 		}
 		if c.Key != blank.field {
 			e.hint("cursor %d follows %s, which the source no longer does; it does not count", c.ID, c.Key)
+			continue
+		}
+		if !isAt(c, blank.at) {
+			e.hint("cursor %d asked for something else than the source does now; it does not count", c.ID)
 			continue
 		}
 		segments, err := app.Store.Segments(ctx, c.ID)

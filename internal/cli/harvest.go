@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -108,7 +109,7 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 	if err != nil {
 		return err
 	}
-	s, err := e.harvestWith(ctx, app, code, func(watch daemon.Watch) (daemon.Harvested, error) {
+	s, err := e.harvestWith(ctx, app, compiled, func(watch daemon.Watch) (daemon.Harvested, error) {
 		return app.Harvest(ctx, compiled, daemon.NewRequest(p.now, p.from, p.to), watch)
 	})
 	if err != nil {
@@ -123,9 +124,10 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 	return s.verdict()
 }
 
-func (e *env) harvestWith(ctx context.Context, app *daemon.App, code string, run func(daemon.Watch) (daemon.Harvested, error)) (summary, error) {
+func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled, run func(daemon.Watch) (daemon.Harvested, error)) (summary, error) {
+	code := c.Snapshot.Source
 	s := summary{Source: code, Slices: map[string]int{}}
-	s.CursorFrom = cursorOf(ctx, app, code)
+	s.CursorFrom = cursorOf(ctx, app, c)
 	bar := newBar(e, code)
 	h, err := run(daemon.Watch{Progress: bar.update, Continue: func(o ingest.OpenPlan) {
 		bar.note("continuing plan %d, which an earlier run left unfinished", o.ID)
@@ -143,7 +145,7 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, code string, run
 	if h.Draft.Window != nil {
 		s.Window, s.begin = h.Draft.Window.String(), h.Draft.Window.From
 	}
-	s.CursorTo = cursorOf(ctx, app, code)
+	s.CursorTo = cursorOf(ctx, app, c)
 	return s, nil
 }
 
@@ -154,13 +156,18 @@ func (s *summary) add(p view.Progress) {
 	s.Stats = s.Stats.Add(p.Stats)
 }
 
-func cursorOf(ctx context.Context, app *daemon.App, code string) string {
-	cursors, err := app.Store.Cursors(ctx, code)
+// cursorOf is how far the watermark of a run has come.
+func cursorOf(ctx context.Context, app *daemon.App, compiled *spec.Compiled) string {
+	at, err := watermarkOf(compiled)
+	if err != nil {
+		return ""
+	}
+	cursors, err := app.Store.Cursors(ctx, at.Source)
 	if err != nil {
 		return ""
 	}
 	for _, c := range cursors {
-		if c.Operation == string(ingest.Harvest) {
+		if isAt(c, at) {
 			return c.Value
 		}
 	}

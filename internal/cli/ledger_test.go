@@ -20,7 +20,6 @@ func TestTables(t *testing.T) {
 		"cursor_history":   {"cursor", "history", "1"},
 		"cursor_verify":    {"cursor", "verify"},
 		"coverage_show":    {"coverage", "show", "crossref", "--to", "2025-03-07"},
-		"source_list":      {"source", "list"},
 		"coverage_gaps":    {"coverage", "gaps", "crossref", "--from", "2025-02-01", "--to", "2025-03-10"},
 		"batch_list_empty": {"batch", "list", "--run", "9"},
 	} {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,27 +64,23 @@ func (r *request) parse(base time.Time) (p parsed, err error) {
 	if p.overrides, err = parseOverrides(r.set); err != nil {
 		return p, err
 	}
-	for _, text := range r.set {
-		if strings.HasPrefix(text, "request.") && !r.dry {
-			return p, usagef("--set %s would change what is asked for while the same watermark moves: write a source file with another name instead (--dry-run may try it)", text)
-		}
-	}
 	return p, nil
 }
 
 // compile finds the source and freezes it for the operation.
 func (r *request) compile(ctx context.Context, app *daemon.App, code string, p parsed) (*spec.Compiled, error) {
-	var src *registry.Source
-	var err error
-	if app == nil {
-		src, err = daemon.Bundled(code)
-	} else {
-		src, _, err = app.Source(ctx, code)
+	return compileFor(ctx, app, code, r.endpoint, p.operation, p.overrides)
+}
+
+func compileFor(ctx context.Context, app *daemon.App, code, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
+	if app != nil {
+		return app.Compile(ctx, code, endpoint, op, overrides)
 	}
+	src, err := daemon.Bundled(code)
 	if err != nil {
 		return nil, err
 	}
-	return daemon.Compile(src, r.endpoint, p.operation, p.overrides)
+	return daemon.Compile(src, endpoint, op, overrides)
 }
 
 func newPlan(e *env) *cobra.Command {
@@ -153,7 +148,7 @@ func (e *env) rehearse(ctx context.Context, code string, r *request) (*daemon.Pl
 	if err != nil {
 		return nil, usage(err)
 	}
-	return draft, nil
+	return draft, e.hintWatermark(ctx, app, code, r.endpoint, p, compiled)
 }
 
 // parseAt takes now from the store's clock, so that processes whose clocks differ agree.
@@ -208,8 +203,6 @@ func (e *env) printDraft(d *daemon.PlanDraft) error {
 	for _, w := range d.Waiting {
 		fmt.Fprintf(e.out, "  %s  skipped: failed, waits for its retry time\n", brief(w))
 	}
-	for _, text := range d.Warnings {
-		e.hint("warning: %s", text)
-	}
+	e.warn(d.Warnings)
 	return nil
 }

@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/driver/httpclient"
+	"github.com/patra-ingest/patra/internal/driver/secrets"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/driver/store/mysql"
 	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
@@ -32,6 +34,9 @@ type Config struct {
 	Lease    time.Duration // how long a task is ours without a sign of life (default 60 s)
 	Relaxed  bool          // SQLite: risk the newest commits in a power cut
 	Log      *slog.Logger
+	// RegistryTTL is how long a source is used without asking the database
+	// whether it changed (§3.7). Zero asks every time, with one small query.
+	RegistryTTL time.Duration
 	// Clock replaces the store's clock; for tests.
 	Clock func() time.Time
 	// MustExist: the command only reads, so a missing file is an error.
@@ -64,6 +69,7 @@ type App struct {
 	config   Config
 	gate     *rategate.Local
 	executor *executor.Executor
+	registry *registryCache
 	identity store.ExecutorInfo
 	single   bool // the store takes one executor process
 }
@@ -76,16 +82,20 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{Store: db, config: c, gate: rategate.New(), single: db.Dialect() == "sqlite", identity: identity(time.Now())}
+	a := &App{Store: db, config: c, registry: newRegistryCache(c.RegistryTTL), gate: rategate.New(), single: db.Dialect() == "sqlite", identity: identity(time.Now())}
 	if !c.SkipSchema {
-		if err := a.checkSchema(ctx); err != nil {
+		if err := a.prepare(ctx); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
 	}
 	a.Planner = planner.New(db)
-	chain := transport.Stack(httpclient.New(httpclient.Options{}), a.gate)
-	a.executor = executor.New(db, chain, executor.Config{Lease: c.Lease}, c.Log)
+	a.executor = executor.New(db, newChain(a.gate), executor.Config{Lease: c.Lease}, c.Log)
 	return a, nil
+}
+
+// newChain is the way every request goes.
+func newChain(gate *rategate.Local) transport.Doer {
+	return transport.Stack(transport.Authenticate(httpclient.New(httpclient.Options{}), secrets.System{}), gate)
 }
 
 // Close closes the database.
@@ -107,6 +117,16 @@ func openStore(ctx context.Context, c Config) (*store.Store, error) {
 
 // ErrBehind means that the schema must be migrated first.
 var ErrBehind = errors.New("database schema is behind this program")
+
+// prepare checks the schema and brings the codes of this program, which may be
+// newer than the one that migrated. Whoever only reads writes nothing.
+func (a *App) prepare(ctx context.Context) error {
+	if err := a.checkSchema(ctx); err != nil || a.config.MustExist {
+		return err
+	}
+	_, err := a.Store.SeedDictionary(ctx, registry.Dictionary())
+	return err
+}
 
 func (a *App) checkSchema(ctx context.Context) error {
 	status, err := a.Store.Schema(ctx)

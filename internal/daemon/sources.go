@@ -29,12 +29,17 @@ func Bundled(code string) (*registry.Source, error) {
 
 // Source finds a source: as applied, else as bundled (D§5.18).
 func (a *App) Source(ctx context.Context, code string) (src *registry.Source, applied bool, err error) {
-	src, applied, err = a.Store.LoadSource(ctx, code)
-	if applied || err != nil {
-		return src, applied, err
+	known, err := a.registry.find(ctx, a.Store, code)
+	return known.src, known.applied, err
+}
+
+// Compile freezes one operation of a source as it is now.
+func (a *App) Compile(ctx context.Context, code, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
+	known, err := a.registry.find(ctx, a.Store, code)
+	if err != nil {
+		return nil, err
 	}
-	src, err = Bundled(code)
-	return src, false, err
+	return known.compile(endpoint, op, overrides)
 }
 
 // Sources lists all sources, applied and bundled.
@@ -60,18 +65,56 @@ func (a *App) Sources(ctx context.Context) ([]view.Source, error) {
 	return out, nil
 }
 
-// Compile freezes one operation of a source. An empty endpoint means the only one.
+// Compile freezes one operation of a source. An empty endpoint means the only
+// one that serves it.
 func Compile(src *registry.Source, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
+	resolved, err := Resolve(src, endpoint, op, overrides)
+	if err != nil {
+		return nil, err
+	}
+	return spec.Compile(resolved)
+}
+
+// Resolve merges what a source says for an operation, and refuses overrides
+// that would make a run less polite than its source.
+func Resolve(src *registry.Source, endpoint string, op ingest.Operation, overrides []registry.Override) (*registry.Resolved, error) {
 	if endpoint == "" {
-		names := slices.Sorted(maps.Keys(src.Endpoints))
-		if len(names) != 1 {
-			return nil, fmt.Errorf("%w: source %s has several endpoints: name one of %v with --endpoint", fault.ErrInvalid, src.Code, names)
+		serving := serves(src, op)
+		if len(serving) != 1 {
+			return nil, fmt.Errorf("%w: source %s has %d endpoints that serve %s: name one of %v with --endpoint",
+				fault.ErrInvalid, src.Code, len(serving), op, slices.Sorted(maps.Keys(src.Endpoints)))
 		}
-		endpoint = names[0]
+		endpoint = serving[0]
+	}
+	declared, err := registry.Resolve(src, endpoint, string(op), nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", fault.ErrInvalid, err)
+	}
+	if !slices.Contains(src.Endpoints[endpoint].Operates(), string(op)) {
+		return nil, fmt.Errorf("%w: E-OPERATION: endpoint %s of source %s serves %v, not %s",
+			fault.ErrInvalid, endpoint, src.Code, src.Endpoints[endpoint].Operates(), op)
+	}
+	if len(overrides) == 0 {
+		return declared, nil
 	}
 	resolved, err := registry.Resolve(src, endpoint, string(op), overrides)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", fault.ErrInvalid, err)
 	}
-	return spec.Compile(resolved)
+	if err := resolved.Raised(declared).Err(); err != nil {
+		return nil, fmt.Errorf("%w: %w", fault.ErrInvalid, err)
+	}
+	return resolved, nil
+}
+
+// serves lists the endpoints an operation may start at: those that are searched.
+// Details are reached through them.
+func serves(src *registry.Source, op ingest.Operation) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(src.Endpoints)) {
+		if e := src.Endpoints[name]; e.Role == "SEARCH" && slices.Contains(e.Operates(), string(op)) {
+			out = append(out, name)
+		}
+	}
+	return out
 }

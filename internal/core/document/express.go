@@ -1,28 +1,25 @@
 package document
 
-import (
-	"bytes"
-	"slices"
-)
+import "encoding/binary"
 
-// express writes the canonical form of an ordinary item in one pass, four times
+// express writes the canonical form of an ordinary item in one pass, many times
 // as fast as the general way. Whatever is not ordinary it refuses: names that
 // are not plain ASCII, deep nesting, and everything that is wrong. Then the
 // general way decides, and gives the error. So express may be narrow, but what
 // it writes must be the same bytes.
 type express struct {
-	src     []byte
-	at      int
+	lexer
 	out     []byte
 	members []member // of the open objects, the innermost last
 	sorted  []byte
+	orders  [64]order // of objects seen before
 }
 
-// member is a written member, with the comma behind it. Positions instead of
-// slices, because moving pointers about while sorting costs more than the rest.
+// member is a written member, with the comma behind it.
 type member struct {
-	name, nameEnd int // in src
-	from, to      int // in out
+	key           uint64 // the first eight bytes of the name, in the order of bytes
+	name, nameEnd int    // in src
+	from, to      int    // in out
 }
 
 // expressDepth bounds the recursion; no item of a real source comes near it.
@@ -37,18 +34,6 @@ func (e *express) append(dst, src []byte, drop *node) ([]byte, bool) {
 	return out, ok
 }
 
-// peek skips white space and returns the next byte, 0 at the end.
-func (e *express) peek() byte {
-	for ; e.at < len(e.src); e.at++ {
-		switch c := e.src[e.at]; c {
-		case ' ', '\n', '\r', '\t':
-		default:
-			return c
-		}
-	}
-	return 0
-}
-
 func (e *express) value(drop *node, depth int) bool {
 	switch c := e.peek(); c {
 	case '{':
@@ -57,14 +42,13 @@ func (e *express) value(drop *node, depth int) bool {
 		return depth > 0 && e.array(drop, depth-1)
 	case '"':
 		return e.text()
-	case 't':
-		return e.word("true")
-	case 'f':
-		return e.word("false")
-	case 'n':
-		return e.word("null")
 	default:
-		return e.number()
+		start := e.at
+		if !e.scalar(c) {
+			return false
+		}
+		e.out = append(e.out, e.src[start:e.at]...)
+		return true
 	}
 }
 
@@ -106,14 +90,14 @@ func (e *express) member(drop *node, depth int) bool {
 	if e.peek() != '"' {
 		return false
 	}
-	m := member{from: len(e.out)}
-	start := e.at
+	m := member{from: len(e.out), name: e.at + 1}
 	if e.plain(); e.at == len(e.src) || e.src[e.at] != '"' {
 		return false // escaped or not ASCII: its place in the order is not that of its bytes
 	}
+	m.nameEnd = e.at
+	m.key = e.key(m.name, m.nameEnd)
 	e.at++
-	m.name, m.nameEnd = start+1, e.at-1
-	e.out = append(e.out, e.src[start:e.at]...)
+	e.out = append(e.out, e.src[m.name-1:e.at]...)
 	if e.peek() != ':' {
 		return false
 	}
@@ -136,38 +120,19 @@ func (e *express) member(drop *node, depth int) bool {
 	return true
 }
 
-// sort puts the members of an object in order; false if a name is there twice.
-func (e *express) sort(members []member, body int) bool {
-	if sorted, twice := e.check(members); sorted || twice {
-		return !twice
+// key is the start of a name. Names have no zero bytes, so a shorter one comes
+// before all that it begins.
+func (e *express) key(from, to int) uint64 {
+	if from+8 > len(e.src) {
+		var padded [8]byte
+		copy(padded[:], e.src[from:to])
+		return binary.BigEndian.Uint64(padded[:])
 	}
-	slices.SortFunc(members, e.compare)
-	if _, twice := e.check(members); twice {
-		return false
+	key := binary.BigEndian.Uint64(e.src[from:])
+	if unused := 8 - (to - from); unused > 0 {
+		key = key >> (8 * unused) << (8 * unused)
 	}
-	e.sorted = e.sorted[:0]
-	for _, m := range members {
-		e.sorted = append(e.sorted, e.out[m.from:m.to]...)
-	}
-	copy(e.out[body:], e.sorted)
-	return true
-}
-
-func (e *express) compare(a, b member) int {
-	return bytes.Compare(e.src[a.name:a.nameEnd], e.src[b.name:b.nameEnd])
-}
-
-// check compares neighbours.
-func (e *express) check(members []member) (sorted, twice bool) {
-	for i := 1; i < len(members); i++ {
-		switch c := e.compare(members[i-1], members[i]); {
-		case c > 0:
-			return false, false
-		case c == 0:
-			return false, true
-		}
-	}
-	return true, false
+	return key
 }
 
 func (e *express) array(drop *node, depth int) bool {

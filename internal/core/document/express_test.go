@@ -83,7 +83,7 @@ func TestPlainStopsAtTheFirstSpecialByte(t *testing.T) {
 			if isPlain(byte(special)) {
 				want = len(src)
 			}
-			e := express{src: src, at: -1}
+			e := express{lexer: lexer{src: src, at: -1}}
 			if e.plain(); e.at != want {
 				t.Fatalf("byte %#x at %d: stopped at %d, want %d", special, at, e.at, want)
 			}

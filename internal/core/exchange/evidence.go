@@ -20,6 +20,7 @@ type RequestDigest struct {
 	Method  string            `json:"method"`
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers,omitempty"`
+	Body    string            `json:"body,omitempty"` // its first part
 }
 
 // ResponseDigest is an answer without its body.
@@ -45,7 +46,10 @@ const sampleBytes = 1024 // §14.9
 
 // DigestRequest describes a request as rendered, before credentials are added.
 func DigestRequest(r *Request) RequestDigest {
-	return RequestDigest{Method: r.Method, URL: r.URL.String(), Headers: keep(r.Header, keptRequestHeaders)}
+	return RequestDigest{
+		Method: r.Method, URL: maskURL(r.URL), Headers: keep(r.Header, keptRequestHeaders),
+		Body: sample([]byte(maskBody(r.Body, r.Header.Get("Content-Type")))),
+	}
 }
 
 // DigestResponse describes an answer.

@@ -41,10 +41,14 @@ func (c Config) WithDefaults() Config {
 
 // RequestConfig is the `request` section of an endpoint.
 type RequestConfig struct {
-	Method  string            `json:"method,omitempty" enum:"GET" doc:"HTTP method (default GET)"`
-	Path    string            `json:"path" required:"true" doc:"path below http.baseUrl; may hold ${…}"`
-	Query   map[string]string `json:"query,omitempty" doc:"query parameters; a value that is empty after rendering is left out"`
-	Headers map[string]string `json:"headers,omitempty" doc:"headers of this endpoint; win over http.headers"`
+	Method      string            `json:"method,omitempty" enum:"GET,POST" doc:"HTTP method (default GET)"`
+	Path        string            `json:"path" required:"true" doc:"path below http.baseUrl; may hold ${…}, each value staying within its segment"`
+	Query       map[string]string `json:"query,omitempty" doc:"query parameters; what becomes of a value that is empty after rendering is said by templates.nullPolicy"`
+	Headers     map[string]string `json:"headers,omitempty" doc:"headers of this endpoint; win over http.headers"`
+	Form        map[string]string `json:"form,omitempty" doc:"POST: fields of a form body, handled like query"`
+	Body        string            `json:"body,omitempty" doc:"POST: text of the body; in JSON every ${…} is encoded for its place"`
+	ContentType string            `json:"contentType,omitempty" doc:"POST: type of body, application/json (default) or text/plain"`
+	Neutral     []string          `json:"neutral,omitempty" doc:"parameters that do not select items, such as sort or select; changing them does not start a new watermark"`
 }
 
 // Header is an HTTP header with canonical names.
@@ -67,6 +71,11 @@ type Request struct {
 	Method string
 	URL    *url.URL
 	Header Header
+	Body   []byte // nil without a body
+	// Credential says how the request is to be signed; it holds references, not
+	// values. Without Required a request goes out unsigned if there is no secret.
+	Credential         Credential
+	CredentialRequired bool
 	// Replayable is false when sending the same request twice may give
 	// different pages (a token that is server-side scroll state). Such a
 	// request is repeated only if the upstream surely did not act on it.

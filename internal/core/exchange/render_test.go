@@ -102,13 +102,16 @@ func TestPathStaysBelowTheBase(t *testing.T) {
 		"..%2f..%2fetc": "https://api.example.org/v1/works/..%252f..%252fetc",
 		`..\..\etc`:     `https://api.example.org/v1/works/..%5C..%5Cetc`,
 		"...":           "https://api.example.org/v1/works/...",
+		"10.1/x":        "https://api.example.org/v1/works/10.1%2Fx",
+		"//evil":        "https://api.example.org/v1/works/%2F%2Fevil",
+		"%2e%2e":        "https://api.example.org/v1/works/%252e%252e",
 	} {
 		request, err := r.Render(token(value))
 		if err != nil || request.URL.String() != want {
 			t.Errorf("%q: %v %v, want %s", value, request, err, want)
 		}
 	}
-	for _, value := range []string{"..", "../x", "a/../../x", "a/.."} {
+	for _, value := range []string{"..", ".", "", "../x", "a/../../x", "a/.."} {
 		if request, err := r.Render(token(value)); err == nil {
 			t.Errorf("%q gave %s", value, request.URL)
 		}
@@ -122,7 +125,7 @@ func TestHeadersCannotBeInjected(t *testing.T) {
 			t.Errorf("%q gave the header %q", value, request.Header)
 		}
 	}
-	request, err := r.Render(token("plain"))
+	request, err := r.Render(token("plain \t"))
 	if err != nil || request.Header.Get("x-token") != "t plain" {
 		t.Errorf("%v %v", request, err)
 	}

@@ -1,31 +1,58 @@
 package extract
 
-import "github.com/patra-ingest/patra/internal/core/document"
+import (
+	"github.com/patra-ingest/patra/internal/core/document"
+	"github.com/patra-ingest/patra/internal/core/zone"
+)
 
 // Config is the `response` section of an endpoint: where things are in a page.
-// Paths are RFC 9535 JSONPath; those of an item start at the item.
+// Paths are RFC 9535 JSONPath in every format; those of an item start at the item.
 type Config struct {
-	Items     document.Path            `json:"items" required:"true" doc:"array of items"`
-	ID        document.Path            `json:"id" required:"true" doc:"identity of an item; an item without one is quarantined"`
-	IDCase    string                   `json:"idCase,omitempty" enum:"KEEP,LOWER" doc:"LOWER where the source's ids are case-insensitive (default KEEP)"`
-	UpdatedAt document.Path            `json:"updatedAt" required:"true" doc:"instant of the item's last change"`
-	Filtered  document.Path            `json:"filtered,omitzero" doc:"the date the filter selects by; items outside the asked window are dropped and counted"`
-	Version   document.Path            `json:"version,omitzero" doc:"the source's own version number, breaks ties of updatedAt"`
-	Total     document.Path            `json:"total,omitzero" doc:"number of items the whole query has"`
-	NextToken document.Path            `json:"nextToken,omitzero" doc:"token of the next page"`
-	HasMore   document.Path            `json:"hasMore,omitzero" doc:"explicit flag that more pages follow"`
-	MustHave  []document.Path          `json:"mustHave,omitempty" doc:"paths every good answer has; without them a 200 is an error"`
-	Volatile  []document.Path          `json:"volatile,omitempty" doc:"parts of an item that change without the record changing; left out of the content hash"`
-	Fields    map[string]document.Path `json:"fields,omitempty" doc:"output fields of the mapped record"`
-	Required  []string                 `json:"required,omitempty" doc:"output fields an item must have"`
+	Format         document.Format `json:"format,omitempty" enum:"JSON,XML,JSONL,CSV" doc:"what a body is written in (default JSON)"`
+	Delimiter      string          `json:"delimiter,omitempty" doc:"CSV: the character between two columns (default a comma)"`
+	Comment        string          `json:"comment,omitempty" doc:"CSV: lines that start with this character are skipped"`
+	NoHeader       bool            `json:"noHeader,omitempty" doc:"CSV: the first row is an item; columns are $.c1, $.c2 …"`
+	NoFinalNewline bool            `json:"noFinalNewline,omitempty" doc:"CSV: the last row may end without a line break; then a cut answer may go unnoticed"`
+
+	Items    document.Path `json:"items" required:"true" doc:"the items: an array, a path that selects them, a repeated element of XML, $ for JSONL and CSV"`
+	Single   bool          `json:"single,omitempty" doc:"items names one item, not an array of them"`
+	SkipNull bool          `json:"skipNull,omitempty" doc:"a null among the items is a place without an item; otherwise it is quarantined"`
+	ID       Selector      `json:"id" required:"true" doc:"identity of an item, a path or a template; an item without one is quarantined"`
+	IDCase   string        `json:"idCase,omitempty" enum:"KEEP,LOWER" doc:"LOWER where the source's ids are case-insensitive (default KEEP)"`
+
+	UpdatedAt   Selector  `json:"updatedAt,omitzero" doc:"instant of the item's last change; without it the later answer wins"`
+	Filtered    Selector  `json:"filtered,omitzero" doc:"the date the filter selects by; items outside the asked window are dropped and counted"`
+	Zone        zone.Zone `json:"zone,omitempty" doc:"zone of dates that name none: UTC, an offset such as +08:00, or a name such as Europe/London (default UTC)"`
+	DateFormats []string  `json:"dateFormats,omitempty" doc:"further shapes of dates, tried first, such as dd.MM.yyyy HH:mm"`
+	Version     Selector  `json:"version,omitzero" doc:"the source's own version number, breaks ties of updatedAt"`
+	Gone        Predicate `json:"gone,omitzero" doc:"true for an item that announces a deletion"`
+
+	Total     Selector `json:"total,omitzero" doc:"number of items the whole query has"`
+	NextToken Selector `json:"nextToken,omitzero" doc:"token of the next page"`
+	NextURL   Selector `json:"nextUrl,omitzero" doc:"address of the next page, absolute or relative"`
+	HasMore   Selector `json:"hasMore,omitzero" doc:"explicit flag that more pages follow"`
+
+	EmptyWhen []Predicate     `json:"emptyWhen,omitempty" doc:"true for an answer that says in its own way that nothing was found; then items may be missing"`
+	ErrorWhen []Predicate     `json:"errorWhen,omitempty" doc:"true for an error that comes as a good answer; looked at after emptyWhen"`
+	MustHave  []document.Path `json:"mustHave,omitempty" doc:"paths every good answer has; without them a 200 is an error"`
+
+	Volatile []document.Path     `json:"volatile,omitempty" doc:"parts of an item that change without the record changing; left out of the content hash"`
+	Fields   map[string]Selector `json:"fields,omitempty" doc:"output fields of the mapped record"`
+	Required []string            `json:"required,omitempty" doc:"output fields an item must have"`
 	// MaxRejectRate guards against a changed schema: more rejects than this share fail the slice.
 	MaxRejectRate float64 `json:"maxRejectRate,omitempty" doc:"share of rejected items, 0 to 1, above which the slice fails (default 0.5)"`
 }
 
 // WithDefaults fills what the source left open.
 func (c Config) WithDefaults() Config {
+	if c.Format == "" {
+		c.Format = document.FormatJSON
+	}
 	if c.IDCase == "" {
 		c.IDCase = "KEEP"
+	}
+	if c.Zone == "" {
+		c.Zone = zone.UTC
 	}
 	if c.MaxRejectRate == 0 {
 		c.MaxRejectRate = 0.5

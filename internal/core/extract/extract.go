@@ -7,16 +7,8 @@
 package extract
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -24,74 +16,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
-
-// Reader reads pages of one endpoint. It is safe for concurrent use.
-type Reader struct {
-	config    Config
-	document  *document.Reader
-	canonical *document.Canonicalizer
-	page      pageSlots
-	item      itemSlots
-}
-
-// Slots are positions in the values a page or item was read into; -1 is not declared.
-type (
-	pageSlots struct {
-		total, next, hasMore int
-		mustHave             []int
-	}
-	itemSlots struct {
-		id, updated, filtered, version int
-		fields                         []fieldSlot
-	}
-	fieldSlot struct {
-		name     string
-		key      []byte // the name as JSON text
-		slot     int
-		required bool
-	}
-)
-
-// Compile checks the paths and builds a reader.
-func Compile(c Config) (*Reader, error) {
-	r := &Reader{config: c}
-	shape := document.Shape{Items: c.Items}
-	slot := func(list *[]document.Path, path document.Path) int {
-		if path.IsZero() {
-			return -1
-		}
-		*list = append(*list, path)
-		return len(*list) - 1
-	}
-	r.page = pageSlots{slot(&shape.Page, c.Total), slot(&shape.Page, c.NextToken), slot(&shape.Page, c.HasMore), nil}
-	for _, path := range c.MustHave {
-		r.page.mustHave = append(r.page.mustHave, slot(&shape.Page, path))
-	}
-	r.item = itemSlots{slot(&shape.Item, c.ID), slot(&shape.Item, c.UpdatedAt), slot(&shape.Item, c.Filtered), slot(&shape.Item, c.Version), nil}
-	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
-		key, err := json.Marshal(name)
-		if err != nil {
-			return nil, fmt.Errorf("response.fields: name %q: %w", name, err)
-		}
-		r.item.fields = append(r.item.fields, fieldSlot{name, key, slot(&shape.Item, c.Fields[name]), slices.Contains(c.Required, name)})
-	}
-	if r.item.id < 0 || r.item.updated < 0 || c.Items.IsZero() {
-		return nil, errors.New("response.items, response.id and response.updatedAt are needed")
-	}
-	for _, name := range c.Required {
-		if _, ok := c.Fields[name]; !ok {
-			return nil, fmt.Errorf("response.required: %q is not among response.fields", name)
-		}
-	}
-	var err error
-	if r.document, err = document.Compile(shape); err != nil {
-		return nil, fmt.Errorf("response: %w", err)
-	}
-	if r.canonical, err = document.NewCanonicalizer(c.Volatile); err != nil {
-		return nil, fmt.Errorf("response.volatile: %w", err)
-	}
-	return r, nil
-}
 
 // Asked is what the request was for.
 type Asked struct {
@@ -108,6 +32,8 @@ type Page struct {
 	Seen      int
 	Duplicate int
 	Outside   int
+	Nulls     int       // places without an item, see Config.SkipNull
+	EmptyBy   string    // the emptyWhen predicate that explains a page without items
 	Newest    time.Time // largest stamp of a stored item
 	Says      paging.Observation
 }
@@ -119,18 +45,22 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 	if err != nil {
 		return nil, fault.New(fault.BadBody, fmt.Errorf("%w; it starts with %q", err, start(body)))
 	}
-	if !doc.HasItems {
-		return nil, fault.Newf(fault.BadBody, "no array at %s; the body starts with %q", r.config.Items, start(body))
+	emptyBy, err := r.judge(doc, body)
+	if err != nil {
+		return nil, fault.New(fault.BadBody, err)
 	}
-	for i, slot := range r.page.mustHave {
-		if !doc.Values[slot].Present() {
-			return nil, fault.Newf(fault.BadBody, "nothing at %s (mustHave); the body starts with %q", r.config.MustHave[i], start(body))
-		}
+	page := &Page{EmptyBy: emptyBy, Keys: make([]record.Key, 0, len(doc.Items))}
+	if page.Says, err = r.says(doc); err != nil {
+		return nil, fault.New(fault.BadBody, err)
 	}
-	page := &Page{Seen: len(doc.Items), Keys: make([]record.Key, 0, len(doc.Items)), Says: r.says(doc)}
 	incoming := make([]record.Incoming, 0, len(doc.Items))
 	var scratch []byte
 	for i, item := range doc.Items {
+		if r.config.SkipNull && isNullItem(item) {
+			page.Nulls++
+			continue
+		}
+		page.Seen++
 		in, reject, outside := r.readItem(item, asked, &scratch)
 		if reject != nil {
 			reject.Index = i
@@ -152,6 +82,60 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 	return page, nil
 }
 
+// judge decides whether a document is a page (D§5.15). emptyWhen excuses missing
+// items and nothing else: where there are items, they are read.
+func (r *Reader) judge(doc *document.Page, body []byte) (emptyBy string, err error) {
+	if len(doc.Items) == 0 {
+		if which, _, err := firstTrue(r.page.emptyWhen, "emptyWhen", doc.Values); err != nil || which != nil {
+			return which.name(), err
+		}
+	}
+	which, saw, err := firstTrue(r.page.errorWhen, "errorWhen", doc.Values)
+	switch {
+	case err != nil:
+		return "", err
+	case which != nil:
+		return "", fmt.Errorf("the answer reports an error: errorWhen %s saw %s", which, saw)
+	case !doc.HasItems:
+		return "", fmt.Errorf("no %s at %s; the body starts with %q", r.promised(), r.config.Items, start(body))
+	}
+	for _, p := range r.page.mustHave {
+		if !p.value(doc.Values).Present() {
+			return "", fmt.Errorf("nothing at %s (mustHave); the body starts with %q", p, start(body))
+		}
+	}
+	return "", nil
+}
+
+func (r *Reader) promised() string {
+	if r.config.Single {
+		return "item"
+	}
+	return "array"
+}
+
+func (p *place) name() string {
+	if p == nil {
+		return ""
+	}
+	return p.String()
+}
+
+// firstTrue finds a predicate that holds. One that cannot be answered fails the
+// page: an error must not pass for a good answer.
+func firstTrue(list []place, key string, values []document.Value) (which *place, saw string, err error) {
+	for i := range list {
+		yes, saw, err := list[i].holds(values)
+		if err != nil {
+			return nil, "", fmt.Errorf("%s: %w", key, err)
+		}
+		if yes {
+			return &list[i], saw, nil
+		}
+	}
+	return nil, "", nil
+}
+
 // rejectKey tells a rejected item from others as well as it can: by its id, or
 // by its bytes if it has none.
 func rejectKey(r record.Reject, item document.Item) record.Key {
@@ -161,102 +145,36 @@ func rejectKey(r record.Reject, item document.Item) record.Key {
 	return record.KeyOf(string(item.Raw))
 }
 
-func start(body []byte) string {
-	return strings.ToValidUTF8(string(body[:min(len(body), 60)]), "?")
-}
+func start(body []byte) string { return shown(body, 60) }
 
-func (r *Reader) says(doc *document.Page) paging.Observation {
+// says is what the page told about paging. A template that fails here fails the
+// page: without its answer a walk could end too early.
+func (r *Reader) says(doc *document.Page) (paging.Observation, error) {
+	// A null is a place the upstream filled: without it a page would look short.
 	o := paging.Observation{Items: len(doc.Items)}
-	if slot := r.page.next; slot >= 0 {
-		o.Token, _ = doc.Values[slot].Text()
-	}
-	if slot := r.page.hasMore; slot >= 0 {
-		if more, ok := doc.Values[slot].Bool(); ok {
-			o.HasMore = &more
-		}
-	}
-	if slot := r.page.total; slot >= 0 {
-		if total, ok := doc.Values[slot].Int(); ok {
-			o.Total = &total
-		}
-	}
-	return o
-}
-
-// readItem maps one item. A defect of ours that panics on one strange item must
-// cost that item, not the page.
-func (r *Reader) readItem(item document.Item, asked Asked, scratch *[]byte) (in record.Incoming, reject *record.Reject, outside bool) {
-	refuse := func(reason record.Reason, path document.Path, format string, args ...any) *record.Reject {
-		text := ""
-		if !path.IsZero() {
-			text = path.String()
-		}
-		return &record.Reject{ProviderID: in.ProviderID, Reason: reason, Path: text, Detail: fmt.Sprintf(format, args...), Raw: item.Raw}
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			reject = refuse(record.MappingFailed, document.Path{}, "panic: %v", p)
-		}
-	}()
-	id, isText := item.Values[r.item.id].Text()
-	if r.config.IDCase == "LOWER" {
-		id = strings.ToLower(id)
-	}
-	switch {
-	case item.Err != nil:
-		return in, refuse(record.BadItem, document.Path{}, "%v", item.Err), false
-	case !isText || id == "":
-		return in, refuse(record.MissingID, r.config.ID, "no id"), false
-	case len(id) > record.MaxIDBytes:
-		return in, refuse(record.LongID, r.config.ID, "id has %d bytes, at most %d are stored", len(id), record.MaxIDBytes), false
-	case !utf8.ValidString(id):
-		return in, refuse(record.BadID, r.config.ID, "id is not valid UTF-8"), false
-	}
-	in = record.Incoming{ProviderID: id, FetchAt: asked.FetchAt, MappingID: asked.MappingID, Payload: item.Raw}
 	var err error
-	if in.UpdatedAt, err = parseInstant(item.Values[r.item.updated]); err != nil {
-		return in, refuse(record.BadUpdatedAt, r.config.UpdatedAt, "%v", err), false
+	if o.Token, err = r.page.token.next(doc.Values); err != nil {
+		return o, fmt.Errorf("nextToken: %w", err)
 	}
-	if slot := r.item.filtered; slot >= 0 {
-		// Without a readable date we cannot know; then the item is kept.
-		if at, err := parseInstant(item.Values[slot]); err == nil && !asked.Window.Contains(at) {
-			return in, nil, true
-		}
+	if o.URL, err = r.page.url.next(doc.Values); err != nil {
+		return o, fmt.Errorf("nextUrl: %w", err)
 	}
-	if slot := r.item.version; slot >= 0 {
-		in.SourceVersion, _ = item.Values[slot].Int()
+	more, said, err := r.page.hasMore.boolean(doc.Values)
+	if err == nil && !said {
+		err = r.page.hasMore.unsaid(doc.Values)
 	}
-	for _, f := range r.item.fields {
-		if f.required && (!item.Values[f.slot].Present() || item.Values[f.slot].IsNull()) {
-			return in, refuse(record.MissingField, r.config.Fields[f.name], "output field %q is required", f.name), false
-		}
-	}
-	*scratch = r.appendFields((*scratch)[:0], item)
-	in.Fields = bytes.Clone(*scratch) // kept in its final size
-	canonical, err := r.canonical.Append((*scratch)[:0], item.Raw)
 	if err != nil {
-		return in, refuse(record.BadItem, document.Path{}, "%v", err), false
+		return o, fmt.Errorf("hasMore: %w", err)
 	}
-	*scratch = canonical
-	in.ContentHash = sha256.Sum256(canonical)
-	return in, nil, false
-}
-
-// appendFields writes the mapped record, a JSON object in order of field names, into an
-// empty buffer.
-func (r *Reader) appendFields(out []byte, item document.Item) []byte {
-	out = append(out, '{')
-	for _, f := range r.item.fields {
-		value := item.Values[f.slot]
-		if !value.Present() || value.IsNull() {
-			continue
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(out, f.key...)
-		out = append(out, ':')
-		out = append(out, value.Raw()...)
+	if said {
+		o.HasMore = &more
 	}
-	return append(out, '}')
+	total, said, err := r.page.total.integer(doc.Values)
+	if err != nil {
+		return o, fmt.Errorf("total: %w", err)
+	}
+	if said {
+		o.Total = &total
+	}
+	return o, nil
 }

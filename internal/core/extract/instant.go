@@ -1,51 +1,165 @@
 package extract
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/zone"
 )
 
-// Layouts upstreams write instants in; a text without a zone is UTC.
-var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05", "2006-01-02"}
-
-// millisFrom is where epoch numbers are taken as milliseconds: the same number
-// of seconds would lie in the year 5138.
-const millisFrom = 100_000_000_000
-
-func parseInstant(v document.Value) (time.Time, error) {
-	if !v.Present() || v.IsNull() {
-		return time.Time{}, fmt.Errorf("no date")
-	}
-	if v.Kind() == document.Number {
-		n, ok := v.Int()
-		if !ok {
-			return time.Time{}, fmt.Errorf("%s is not an epoch number", v.Raw())
-		}
-		at := time.Unix(n, 0)
-		if n >= millisFrom || n <= -millisFrom {
-			at = time.UnixMilli(n)
-		}
-		return checked(at, string(v.Raw()))
-	}
-	text, ok := v.Text()
-	if !ok {
-		return time.Time{}, fmt.Errorf("%.60s is not a date", v.Raw())
-	}
-	for _, layout := range layouts {
-		if at, err := time.Parse(layout, text); err == nil {
-			return checked(at, text)
-		}
-	}
-	return time.Time{}, fmt.Errorf("%.60q is not a date we can read", text)
+// Dates reads the dates of one endpoint, in whatever shape its source writes
+// them: texts, epoch numbers, date-parts arrays and objects of year, month and
+// day. What is less exact than an instant stands for its first instant, in the
+// zone of the endpoint. A shape it does not know is an error and never a guess.
+type Dates struct {
+	zone    *time.Location
+	formats []format
 }
 
-func checked(at time.Time, text string) (time.Time, error) {
+// NewDates prepares to read dates. Those without a zone are in the given one; formats are
+// patterns tried before the known shapes.
+func NewDates(in zone.Zone, formats []string) (*Dates, error) {
+	location, err := in.Location()
+	if err != nil {
+		return nil, fmt.Errorf("response.zone: %w", err)
+	}
+	d := &Dates{zone: location}
+	for _, pattern := range formats {
+		f, err := parseFormat(pattern)
+		if err != nil {
+			return nil, fmt.Errorf("response.dateFormats: %w", err)
+		}
+		d.formats = append(d.formats, f)
+	}
+	return d, nil
+}
+
+// Instant reads a date as the instant it stands for, cut to microseconds.
+func (d *Dates) Instant(v document.Value) (time.Time, error) {
+	r, err := d.of(v)
+	return r.at, err
+}
+
+// reading is a date that was read. A date such as 2025-03 is stored as its first
+// instant, but says no more than that the true one lies within the month.
+type reading struct {
+	at     time.Time
+	within window.Window
+}
+
+var errNoDate = errors.New("no date")
+
+// maxDateBytes is more than any date has; what is longer is not looked at.
+const maxDateBytes = 80
+
+func (d *Dates) of(v document.Value) (reading, error) {
+	switch v.Kind() {
+	case document.Absent, document.Null:
+		return reading{}, errNoDate
+	case document.String, document.Number:
+		text, ok := v.Text()
+		if !ok {
+			return reading{}, errors.New("a date that is not valid UTF-8")
+		}
+		if v.Kind() == document.Number {
+			return d.number(text)
+		}
+		return d.text(text)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(v.Raw()))
+	decoder.UseNumber() // 20250301.0 and 1e9 must stay what was written
+	var tree any
+	if err := decoder.Decode(&tree); err != nil {
+		return reading{}, notADate(string(v.Raw()))
+	}
+	return d.any(tree)
+}
+
+// any reads a decoded value or the outcome of a template.
+func (d *Dates) any(value any) (reading, error) {
+	switch value := value.(type) {
+	case nil:
+		return reading{}, errNoDate
+	case time.Time:
+		return exactly(value)
+	case string:
+		return d.text(value)
+	case json.Number:
+		return d.number(value.String())
+	case int:
+		return d.number(strconv.Itoa(value))
+	case int64:
+		return d.number(strconv.FormatInt(value, 10))
+	case float64:
+		if value == math.Trunc(value) && math.Abs(value) < 1<<53 {
+			return d.number(strconv.FormatInt(int64(value), 10))
+		}
+	case []any:
+		return d.array(value)
+	case map[string]any:
+		return d.object(value)
+	}
+	return reading{}, notADate(fmt.Sprint(value))
+}
+
+// Epoch numbers are told by size: as seconds the first number of milliseconds
+// would lie in the year 5138, and likewise for microseconds.
+const (
+	secondsFrom = 100_000_000 // nine digits; fewer are a year or a day
+	millisFrom  = 1e11
+	microsFrom  = 1e14
+	microsTo    = 1e17
+)
+
+// number reads epoch seconds, milliseconds and microseconds, a year (2020) and a
+// day (20250301). Other small numbers are refused: 0 is how some sources say
+// that there is no date, and 1970 would then drop the item as not asked for.
+func (d *Dates) number(text string) (reading, error) {
+	whole, fraction, found := strings.Cut(text, ".")
+	if found && strings.Trim(fraction, "0") != "" {
+		return reading{}, notADate(text)
+	}
+	n, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil {
+		return reading{}, notADate(text)
+	}
+	size := n
+	if size < 0 {
+		size = -size
+	}
+	switch {
+	case n > 0 && (len(whole) == 4 || len(whole) == 8):
+		return d.digits(whole)
+	case size < secondsFrom || size >= microsTo || size < 0:
+		return reading{}, notADate(text)
+	case size < millisFrom:
+		return exactly(time.Unix(n, 0))
+	case size < microsFrom:
+		return exactly(time.UnixMilli(n))
+	default:
+		return exactly(time.UnixMicro(n))
+	}
+}
+
+func exactly(at time.Time) (reading, error) {
 	at = window.Instant(at)
 	if err := window.CheckInstant(at); err != nil {
-		return time.Time{}, fmt.Errorf("%.60q: %w", text, err)
+		return reading{}, err
 	}
-	return at, nil
+	return reading{at, window.Window{From: at, To: at.Add(time.Microsecond)}}, nil
+}
+
+func notADate(text string) error {
+	if len(text) > maxDateBytes {
+		text = strings.ToValidUTF8(text[:maxDateBytes/2], "") + "…"
+	}
+	return fmt.Errorf("%q is not a date we can read; response.dateFormats can name its shape", text)
 }

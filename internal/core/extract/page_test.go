@@ -25,13 +25,30 @@ func path(text string) document.Path {
 	return p
 }
 
+// sel is a selector, pred a predicate; both panic on a typo in a test.
+func sel(text string) Selector {
+	s, err := ParseSelector(text)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+func pred(texts ...string) []Predicate {
+	var out []Predicate
+	for _, text := range texts {
+		out = append(out, Predicate{sel(text)})
+	}
+	return out
+}
+
 // shelf is an endpoint whose pages look like {"data":[{"id":…,"at":…}],"total":…,"next":…,"more":…}.
 func shelf(change ...func(*Config)) Config {
 	c := Config{
-		Items: path("$.data"), ID: path("$.id"), UpdatedAt: path("$.at"), Filtered: path("$.at"), Version: path("$.v"),
-		Total: path("$.total"), NextToken: path("$.next"), HasMore: path("$.more"), MustHave: []document.Path{path("$.ok")},
+		Items: path("$.data"), ID: sel("$.id"), UpdatedAt: sel("$.at"), Filtered: sel("$.at"), Version: sel("$.v"),
+		Total: sel("$.total"), NextToken: sel("$.next"), HasMore: sel("$.more"), MustHave: []document.Path{path("$.ok")},
 		Volatile: []document.Path{path("$.score"), path("$.seen.at")},
-		Fields:   map[string]document.Path{"title": path("$.title"), "names": path("$.authors[*].name")},
+		Fields:   map[string]Selector{"title": sel("$.title"), "names": sel("$.authors[*].name")},
 	}
 	for _, apply := range change {
 		apply(&c)
@@ -151,7 +168,7 @@ func TestRecordCarriesWhatWasAsked(t *testing.T) {
 // A field name may hold any character; the mapped record stays JSON.
 func TestFieldNamesAreQuoted(t *testing.T) {
 	name := `a "quoted"\name`
-	r := compiled(t, func(c *Config) { c.Fields = map[string]document.Path{name: path("$.title")} })
+	r := compiled(t, func(c *Config) { c.Fields = map[string]Selector{name: sel("$.title")} })
 	var fields map[string]string
 	raw := read(t, r, bodyOf(`{"id":"a","at":"2025-03-05","title":"x"}`)).Records[0].Fields
 	if err := json.Unmarshal(raw, &fields); err != nil || fields[name] != "x" {
@@ -164,7 +181,9 @@ func TestPagingSeesFlagAndNumbersAsText(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"ok":1,"data":[],"more":true,"total":"17","next":5}`:       `true 17 "5"`,
 		`{"ok":1,"data":[],"more":false,"total":1.0}`:                `false 1 ""`,
-		`{"ok":1,"data":[],"more":"yes","total":null,"next":null}`:   `nil nil ""`,
+		`{"ok":1,"data":[],"more":null,"total":null,"next":null}`:    `nil nil ""`,
+		`{"ok":1,"data":[],"next":[]}`:                               `nil nil ""`,
+		`{"ok":1,"data":[],"more":"False","total":"x"}`:              `false nil ""`,
 		`{"ok":1,"data":[],"total":1e3,"next":"a&b=c\u0000"}`:        `nil nil "a&b=c\x00"`,
 		`{"ok":1,"data":[],"total":99999999999999999999,"next":" "}`: `nil nil " "`,
 	} {
@@ -178,6 +197,20 @@ func TestPagingSeesFlagAndNumbersAsText(t *testing.T) {
 		}
 		if got := fmt.Sprintf("%s %s %q", more, total, says.Token); got != want {
 			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+}
+
+// What should lead to the next page and cannot be read must not look like the
+// end of the list: the rest of it would be a silent hole.
+func TestUnreadableNextIsNoEnd(t *testing.T) {
+	r := compiled(t, func(c *Config) { c.NextURL = sel("$.url") })
+	for _, body := range []string{
+		`{"ok":1,"data":[],"next":{"token":"x"}}`, `{"ok":1,"data":[],"next":["x"]}`, `{"ok":1,"data":[],"url":{"href":"/2"}}`,
+		`{"ok":1,"data":[],"more":"yes"}`, `{"ok":1,"data":[],"more":1}`,
+	} {
+		if page, err := r.Read([]byte(body), Asked{}); fault.As(err).Code != fault.BadBody {
+			t.Errorf("%s was read as %+v (%v)", body, page, err)
 		}
 	}
 }
@@ -238,9 +271,13 @@ func TestMustHaveMayBeNull(t *testing.T) {
 func TestCompileRefuses(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"no items":         func(c *Config) { c.Items = document.Path{} },
-		"no id":            func(c *Config) { c.ID = document.Path{} },
-		"no updatedAt":     func(c *Config) { c.UpdatedAt = document.Path{} },
-		"many items":       func(c *Config) { c.Items = path("$.data[*]") },
+		"no id":            func(c *Config) { c.ID = Selector{} },
+		"empty field":      func(c *Config) { c.Fields["title"] = Selector{} },
+		"delimiter":        func(c *Config) { c.Delimiter = ";" },
+		"rows below $":     func(c *Config) { c.Format = document.FormatCSV },
+		"unknown format":   func(c *Config) { c.Format = "YAML" },
+		"unknown zone":     func(c *Config) { c.Zone = "Mars/Base" },
+		"bad date format":  func(c *Config) { c.DateFormats = []string{"YYYY-MM-DD"} },
 		"unknown required": func(c *Config) { c.Required = []string{"year"} },
 	} {
 		if _, err := Compile(shelf(change)); err == nil {

@@ -50,9 +50,6 @@ type Namespace struct {
 	Key       string // 64 hex digits; all zeros for GLOBAL
 }
 
-// GlobalKey is the namespace key of GLOBAL cursors.
-const GlobalKey = "0000000000000000000000000000000000000000000000000000000000000000"
-
 // HarvestNamespace is where a harvest's watermark lives: by expression, so that
 // a changed expression starts a new cursor and shows as a gap (D§5.8).
 func HarvestNamespace(d Dataset, cursorKey, exprProtoHash string) Namespace {
@@ -60,6 +57,12 @@ func HarvestNamespace(d Dataset, cursorKey, exprProtoHash string) Namespace {
 		Source: d.Source, Operation: Harvest, CursorKey: cursorKey,
 		Scope: ScopeExpr, Key: fingerprint.Key(d.Endpoint, exprProtoHash),
 	}
+}
+
+// GlobalNamespace is the watermark of a harvest that is declared to go on
+// whatever is asked for. Endpoints still have their own.
+func GlobalNamespace(d Dataset, cursorKey string) Namespace {
+	return Namespace{Source: d.Source, Operation: Harvest, CursorKey: cursorKey, Scope: ScopeGlobal, Key: fingerprint.Key(d.Endpoint)}
 }
 
 // NewPlan is what the planner hands to the store.

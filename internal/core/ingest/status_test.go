@@ -167,7 +167,7 @@ func TestIdentities(t *testing.T) {
 	note("namespace of an expression", a.Key)
 	note("namespace of another expression", b.Key)
 	note("namespace of another endpoint", HarvestNamespace(Dataset{"crossref", "journals"}, "indexed", "expr1").Key)
-	if a.Scope != ScopeExpr || a.Operation != Harvest || a.CursorKey != "indexed" || a.Source != "crossref" || len(GlobalKey) != 64 {
+	if a.Scope != ScopeExpr || a.Operation != Harvest || a.CursorKey != "indexed" || a.Source != "crossref" {
 		t.Errorf("%+v", a)
 	}
 }

@@ -7,6 +7,7 @@
 package paging
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
@@ -16,7 +17,7 @@ import (
 // Type is how the upstream pages.
 type Type string
 
-// Types of §4.3.1. Only TOKEN is executed so far; the others are known.
+// Types of §4.3.1. Decisions are made for all of them; runs use TOKEN only so far.
 const (
 	Offset Type = "OFFSET"
 	Page   Type = "PAGE"
@@ -29,11 +30,16 @@ const (
 type Config struct {
 	Type           Type              `json:"type" required:"true" enum:"OFFSET,PAGE,TOKEN,URL,TIME" doc:"how the upstream pages"`
 	Size           int               `json:"size,omitempty" doc:"items asked for per page (default 100)"`
+	MaxSize        int               `json:"maxSize,omitempty" doc:"most items per page the upstream allows; size may not be larger"`
+	FixedSize      bool              `json:"fixedSize,omitempty" doc:"the upstream always sends size items per page and takes no parameter for it"`
 	MaxPages       int               `json:"maxPages,omitempty" doc:"pages of one slice after which it stops as PARTIAL (default 10000)"`
+	MaxResults     int               `json:"maxResults,omitempty" doc:"the upstream serves no more than this many items of one query"`
+	Base           *int              `json:"base,omitempty" doc:"PAGE: number of the first page, 0 or 1"`
 	Initial        string            `json:"initial,omitempty" doc:"TOKEN: value of the first token"`
+	Stable         *bool             `json:"stable,omitempty" doc:"items keep their order while a slice is read (default false for OFFSET and PAGE, true otherwise)"`
 	Replayable     *bool             `json:"replayable,omitempty" doc:"TOKEN: the same token always gives the same page (default true); false: a lost answer starts the slice over"`
 	TokenLife      duration.Duration `json:"tokenLife,omitempty" doc:"TOKEN: how long a token may rest before it expires"`
-	EndOnShortPage bool              `json:"endOnShortPage,omitempty" doc:"a page with fewer items than asked for is the last (needed where a next token is always sent)"`
+	EndOnShortPage bool              `json:"endOnShortPage,omitempty" doc:"TOKEN and URL: a page with fewer items than asked for is the last (needed where a next token is always sent)"`
 	ExpectTotal    bool              `json:"expectTotal,omitempty" doc:"a slice that delivers fewer distinct items than response.total announced is not finished"`
 }
 
@@ -41,6 +47,9 @@ type Config struct {
 func (c Config) WithDefaults() Config {
 	if c.Size == 0 {
 		c.Size = 100
+		if c.MaxSize > 0 {
+			c.Size = min(c.Size, c.MaxSize)
+		}
 	}
 	if c.MaxPages == 0 {
 		c.MaxPages = 10000
@@ -49,33 +58,55 @@ func (c Config) WithDefaults() Config {
 		yes := true
 		c.Replayable = &yes
 	}
+	if c.Stable == nil {
+		stable := c.Type != Offset && c.Type != Page
+		c.Stable = &stable
+	}
 	return c
 }
 
 // Validate names the field that is wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.Type == "":
-		return fmt.Errorf("paging.type is missing: use TOKEN")
-	case c.Type != Token:
-		return fmt.Errorf("paging.type %s is known but not supported yet: use TOKEN", c.Type)
-	case c.Size < 0 || c.MaxPages < 0:
-		return fmt.Errorf("paging.size and paging.maxPages must not be negative")
+	var faults []error
+	refuse := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if c.MaxSize > 0 && c.Size > c.MaxSize {
+		refuse("size %d: E-PAGE-SIZE: is more than the %d the upstream allows (paging.maxSize)", c.Size, c.MaxSize)
 	}
-	return nil
+	if c.Type == Page && c.Base == nil {
+		refuse("base: E-PAGE-BASE: paging by page number needs the number of the first page, 0 or 1")
+	}
+	if c.Base != nil && *c.Base != 0 && *c.Base != 1 {
+		refuse("base %d: E-PAGE-BASE: must be 0 or 1", *c.Base)
+	}
+	if c.Type != Page && c.Type != "" && c.Base != nil {
+		refuse("base: E-PAGING-MIXED: belongs to PAGE, but paging.type is %s", c.Type)
+	}
+	if c.Type != Token && c.Type != "" && (c.Initial != "" || c.TokenLife != 0) {
+		refuse("initial: E-PAGING-MIXED: initial and tokenLife belong to TOKEN, but paging.type is %s", c.Type)
+	}
+	return errors.Join(faults...)
 }
 
 // State is the position within a slice.
 type State struct {
-	Pages int    `json:"pages"`           // pages read in this pass
-	Token string `json:"token,omitempty"` // asks for the next page
-	Seen  int    `json:"seen"`            // distinct items of this pass
-	Total int64  `json:"total"`           // last total the upstream announced; -1 unknown
-	First int64  `json:"first"`           // total announced when the pass began; -1 unknown
+	Pages  int    `json:"pages"`            // pages read in this pass
+	Token  string `json:"token,omitempty"`  // TOKEN: asks for the next page
+	URL    string `json:"url,omitempty"`    // URL: address of the next page, empty for the first
+	Offset int    `json:"offset,omitempty"` // OFFSET: items before the next page
+	Number int    `json:"number,omitempty"` // PAGE: number of the next page
+	Seen   int    `json:"seen"`             // distinct items of this pass
+	Total  int64  `json:"total"`            // last total the upstream announced; -1 unknown
+	First  int64  `json:"first"`            // total announced when the pass began; -1 unknown
 }
 
 // First is the state before the first page.
-func (c Config) First() State { return State{Token: c.Initial, Total: -1, First: -1} }
+func (c Config) First() State {
+	s := State{Token: c.Initial, Total: -1, First: -1}
+	if c.Base != nil {
+		s.Number = *c.Base
+	}
+	return s
+}
 
 // FirstPage reports whether the next request starts a walk: it may always be
 // repeated, whatever the tokens are worth.
@@ -86,6 +117,7 @@ type Observation struct {
 	Items   int    // items on the page, bad ones included
 	New     int    // of these, ids not seen before in this pass; bad ones count
 	Token   string // next token, if one was sent
+	URL     string // address of the next page, if one was sent
 	HasMore *bool  // explicit flag, if one was sent
 	Total   *int64 // announced total, if one was sent
 }
@@ -98,12 +130,24 @@ type Decision struct {
 	Err  *fault.Error // the walk cannot go on
 }
 
-// Advance applies the precedence of §4.3.3: an explicit flag, then a next token,
-// then the size of the page, then maxPages. Where the upstream announces a total,
+// Advance applies the precedence of §4.3.3: an explicit flag, then a next token
+// or URL, then the size of the page, then maxPages. Where the upstream announces a total,
 // a short page is believed only when the total has been delivered: upstreams do
 // send short pages in the middle of a walk.
 func (c Config) Advance(s State, o Observation) Decision {
-	next := State{Pages: s.Pages + 1, Token: o.Token, Seen: s.Seen + o.New, Total: s.Total, First: s.First}
+	next := State{Pages: s.Pages + 1, Seen: s.Seen + o.New, Total: s.Total, First: s.First}
+	switch c.Type {
+	case Token:
+		next.Token = o.Token
+	case URL:
+		next.URL = o.URL
+	case Page:
+		next.Number = s.Number + 1
+	case Offset:
+		// What was delivered counts, not what was asked for: an upstream that
+		// quietly sends smaller pages would otherwise leave holes between them.
+		next.Offset = s.Offset + o.Items
+	}
 	if o.Total != nil {
 		next.Total = *o.Total
 		if next.First < 0 {
@@ -117,6 +161,12 @@ func (c Config) Advance(s State, o Observation) Decision {
 				"the upstream delivered %d items; it announced %d at first and %d at last", next.Seen, next.First, next.Total)}
 		}
 		return Decision{Next: next, Done: true, Why: why}
+	}
+	if c.Type == Time {
+		return Decision{Next: next, Err: fault.Newf(fault.Budget, "the page is full and there is no other: the window has to be narrower")}
+	}
+	if c.MaxResults > 0 && c.Type == Offset && next.Offset >= c.MaxResults {
+		return Decision{Next: next, Err: fault.Newf(fault.Capped, "the upstream serves only the first %d items of a query (paging.maxResults)", c.MaxResults)}
 	}
 	if next.Pages >= c.MaxPages {
 		return Decision{Next: next, Err: fault.Newf(fault.Budget, "paging.maxPages of %d reached", c.MaxPages)}
@@ -143,11 +193,15 @@ func (c Config) ended(next State, o Observation) (bool, string) {
 	if o.HasMore != nil {
 		return !*o.HasMore, "hasMore"
 	}
-	if o.Token == "" {
+	switch {
+	case c.Type == Token && o.Token == "":
 		return true, "no next token"
-	}
-	if o.Items == 0 {
+	case c.Type == URL && o.URL == "":
+		return true, "no next URL"
+	case o.Items == 0:
 		return true, "empty page"
+	case c.Type == Offset || c.Type == Page || c.Type == Time:
+		return c.endedByCount(next, o)
 	}
 	if c.EndOnShortPage && o.Items < c.Size {
 		if c.ExpectTotal && next.missing() {
@@ -155,5 +209,26 @@ func (c Config) ended(next State, o Observation) (bool, string) {
 		}
 		return true, "short page"
 	}
+	if c.Type == URL {
+		return false, "next URL"
+	}
 	return false, "next token"
+}
+
+// endedByCount decides where nothing on the page names the next one. A full page
+// may be followed by another (§4.3.3); a known total decides in both directions.
+func (c Config) endedByCount(next State, o Observation) (bool, string) {
+	reached := int64(next.Seen) >= next.Total
+	if c.Type == Offset {
+		reached = int64(next.Offset) >= next.Total
+	}
+	switch {
+	case c.Type == Time:
+		return o.Items < c.Size, "size of the only page"
+	case next.Total >= 0:
+		return reached, "total"
+	case o.Items < c.Size:
+		return true, "short page"
+	}
+	return false, "full page"
 }

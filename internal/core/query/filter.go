@@ -1,11 +1,14 @@
 package query
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/zone"
 )
 
 // Precision is the finest instant a date filter can name.
@@ -36,10 +39,11 @@ type DateFilter struct {
 	Precision Precision `json:"precision,omitempty" enum:"SECOND,MINUTE,DAY,MONTH" doc:"finest instant the filter can name (default DAY)"`
 	From      Bound     `json:"from,omitempty" enum:"INCLUSIVE,EXCLUSIVE" doc:"is the lower bound selected (default INCLUSIVE)"`
 	To        Bound     `json:"to,omitempty" enum:"INCLUSIVE,EXCLUSIVE" doc:"is the upper bound selected (default INCLUSIVE)"`
+	Zone      zone.Zone `json:"zone,omitempty" doc:"the zone in which the upstream reads its dates: UTC, an offset such as +09:00, or a name such as America/New_York (default UTC)"`
 	Format    string    `json:"format,omitempty" doc:"how a bound is written: yyyy MM dd HH mm ss and literal characters (default by precision)"`
 }
 
-// WithDefaults fills what the source left open.
+// WithDefaults fills what the source left open and gives the zone its one spelling.
 func (f DateFilter) WithDefaults() DateFilter {
 	if f.Precision == "" {
 		f.Precision = Day
@@ -50,83 +54,133 @@ func (f DateFilter) WithDefaults() DateFilter {
 	if f.To == "" {
 		f.To = Inclusive
 	}
+	if one, err := zone.Parse(string(f.Zone)); err == nil { // another is refused by Validate
+		f.Zone = one
+	}
+	if f.Zone == "" {
+		f.Zone = zone.UTC
+	}
 	if f.Format == "" {
-		f.Format = map[Precision]string{
-			Second: "yyyy-MM-ddTHH:mm:ssZ", Minute: "yyyy-MM-ddTHH:mmZ", Day: "yyyy-MM-dd", Month: "yyyy-MM",
-		}[f.Precision]
+		f.Format = defaultFormat(f.Precision, f.Zone)
 	}
 	return f
+}
+
+// defaultFormat writes Z only where it is true.
+func defaultFormat(p Precision, in zone.Zone) string {
+	mark := ""
+	if in == zone.UTC {
+		mark = "Z"
+	}
+	switch p {
+	case Second:
+		return "yyyy-MM-ddTHH:mm:ss" + mark
+	case Minute:
+		return "yyyy-MM-ddTHH:mm" + mark
+	case Month:
+		return "yyyy-MM"
+	}
+	return "yyyy-MM-dd"
 }
 
 // Validate names the field that is wrong.
 func (f DateFilter) Validate() error {
 	if f.Field == "" {
-		return fmt.Errorf("filter.field is missing: name the date that is followed")
+		return errors.New("filter.field is missing: name the date that is followed")
+	}
+	if _, err := f.Zone.Location(); err != nil {
+		return fmt.Errorf("filter.zone: %w", err)
+	}
+	if err := checkFormat(f.Precision, f.WithDefaults().Zone, f.Format); err != nil {
+		return fmt.Errorf("filter.format: %w", err)
 	}
 	return nil
 }
 
-// Bounds gives the two values to send for a window, as instants on the grid of
-// the filter's precision.
-func (f DateFilter) Bounds(w window.Window) (from, to time.Time) {
-	from = f.floor(w.From)
-	if f.From == Exclusive {
-		from = f.floor(from.Add(-time.Microsecond))
+// checkFormat refuses a format that leaves out what the precision names: the
+// upstream would read another bound than the one that was meant.
+func checkFormat(p Precision, in zone.Zone, format string) error {
+	if format == "" {
+		return nil
 	}
-	last := w.To.Add(-time.Microsecond) // the last instant that belongs to [from,to)
-	to = f.floor(last)
-	if f.To == Exclusive {
-		to = f.next(to)
+	for _, part := range partsOf(p) {
+		if !strings.Contains(format, part) {
+			return fmt.Errorf("%q does not write %s, which precision %s needs", format, part, p)
+		}
 	}
-	return from, to
+	if in != zone.UTC && strings.HasSuffix(format, "Z") {
+		return fmt.Errorf("%q ends in Z, which means UTC, but the zone is %s", format, in)
+	}
+	return nil
 }
 
-// Selected is the window of instants the upstream selects for w: never less than w.
-func (f DateFilter) Selected(w window.Window) window.Window {
-	from, to := f.Bounds(w)
-	if f.From == Exclusive {
-		from = f.next(from)
+func partsOf(p Precision) []string {
+	parts := []string{"yyyy", "MM", "dd", "HH", "mm", "ss"}
+	switch p {
+	case Month:
+		return parts[:2]
+	case Minute:
+		return parts[:5]
+	case Second:
+		return parts
 	}
-	if f.To == Inclusive {
-		to = f.next(to)
-	}
-	return window.Window{From: from, To: to}
+	return parts[:3]
 }
+
+// Resolve looks the zone up. A caller that renders many requests keeps the
+// result; the methods of DateFilter resolve anew each time.
+func (f DateFilter) Resolve() (Calendar, error) {
+	loc, err := f.Zone.Location()
+	if err != nil {
+		return Calendar{}, fmt.Errorf("filter.zone: %w", err)
+	}
+	return Calendar{filter: f, zone: loc}, nil
+}
+
+// Bounds gives the two values to send for a window, as local times on the grid
+// of the filter's precision. Text writes them; they are not instants.
+func (f DateFilter) Bounds(w window.Window) (from, to time.Time) { return f.calendar().Bounds(w) }
+
+// Selected is the smallest window that holds every instant the upstream selects
+// for w: never less than w.
+func (f DateFilter) Selected(w window.Window) window.Window { return f.calendar().Selected(w) }
 
 // Text writes a bound in the filter's format.
-func (f DateFilter) Text(t time.Time) string {
-	return t.UTC().Format(layout.Replace(f.Format))
-}
-
-var layout = strings.NewReplacer("yyyy", "2006", "MM", "01", "dd", "02", "HH", "15", "mm", "04", "ss", "05")
+func (f DateFilter) Text(bound time.Time) string { return writeTime(f.Format, bound) }
 
 // Cut moves an instant down to the filter's grid, so that slices do not make
 // the upstream serve the same day twice (S§5.4).
-func (f DateFilter) Cut(t time.Time) time.Time { return f.floor(t) }
+func (f DateFilter) Cut(t time.Time) time.Time { return f.calendar().Cut(t) }
 
-func (f DateFilter) floor(t time.Time) time.Time {
-	t = t.UTC()
-	switch f.Precision {
-	case Second:
-		return t.Truncate(time.Second)
-	case Minute:
-		return t.Truncate(time.Minute)
-	case Month:
-		return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
-	default:
-		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+// calendar panics on a zone that Validate refuses: another zone in its place
+// would leave a hole that nobody sees.
+func (f DateFilter) calendar() Calendar {
+	c, err := f.Resolve()
+	if err != nil {
+		panic("query: a filter was used that was never validated: " + err.Error())
 	}
+	return c
 }
 
-func (f DateFilter) next(t time.Time) time.Time {
-	switch f.Precision {
-	case Second:
-		return t.Add(time.Second)
-	case Minute:
-		return t.Add(time.Minute)
-	case Month:
-		return t.AddDate(0, 1, 0)
-	default:
-		return t.AddDate(0, 0, 1)
+// writeTime fills a format with the fields of a local time.
+func writeTime(format string, t time.Time) string {
+	out := make([]byte, 0, len(format)+4)
+	for format != "" {
+		part, value := format[:1], -1
+		for i, name := range partsOf(Second) {
+			if strings.HasPrefix(format, name) {
+				part, value = name, [...]int{t.Year(), int(t.Month()), t.Day(), t.Hour(), t.Minute(), t.Second()}[i]
+			}
+		}
+		if format = format[len(part):]; value < 0 {
+			out = append(out, part...)
+			continue
+		}
+		digits := strconv.Itoa(value)
+		for range len(part) - len(digits) {
+			out = append(out, '0')
+		}
+		out = append(out, digits...)
 	}
+	return string(out)
 }

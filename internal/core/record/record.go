@@ -65,7 +65,7 @@ func KeyOf(providerID string) Key {
 type Action string
 
 // Actions. Touch is an unchanged record whose stamp moved: nothing is rewritten
-// or published, only the head's stamp follows.
+// or published, only the head's stamp follows (Inherit says to what).
 const (
 	Insert    Action = "INSERT"
 	Update    Action = "UPDATE"
@@ -88,7 +88,7 @@ func Decide(stored *Head, in Incoming) Action {
 	}
 	sameState := in.Gone == (stored.State == Gone)
 	if sameState && (in.Gone || in.ContentHash == stored.ContentHash) {
-		if in.UpdatedAt.After(stored.UpdatedAt) && !in.Gone {
+		if restamps(stored, in) {
 			return Touch
 		}
 		return Unchanged
@@ -100,6 +100,32 @@ func Decide(stored *Head, in Incoming) Action {
 		return Remove
 	}
 	return Update
+}
+
+// restamps reports whether an equal item moves the head's stamp. Where the source
+// gives no date the time we asked is the stamp: without moving it, an answer
+// that was asked for in between and arrives late would win (I3).
+func restamps(stored *Head, in Incoming) bool {
+	if stored.UpdatedAt.IsZero() && in.UpdatedAt.IsZero() {
+		return !in.FetchAt.Equal(stored.FetchAt) && newer(stored, in)
+	}
+	return in.UpdatedAt.After(stored.UpdatedAt) && !in.Gone
+}
+
+// Inherit completes an item that is about to be written over the stored head,
+// nil if there is none. What the item does not say about its age stays known:
+// else an item without a date would let an older one with a date win next (I3).
+func Inherit(stored *Head, in Incoming) Incoming {
+	if stored == nil {
+		return in
+	}
+	if in.UpdatedAt.IsZero() {
+		in.UpdatedAt = stored.UpdatedAt
+	}
+	if in.SourceVersion == 0 && in.UpdatedAt.Equal(stored.UpdatedAt) {
+		in.SourceVersion = stored.SourceVersion
+	}
+	return in
 }
 
 // newer orders two different contents: updatedAt, then the source's version,

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+
+	"github.com/patra-ingest/patra/internal/core/spelling"
 )
 
 // maxProblems keeps the report of a file that is no source file readable.
@@ -52,13 +54,13 @@ func (b *binder) bindKeys(n *node, s *shape, path Path) {
 	for _, e := range n.entries {
 		below := path.with(e.key)
 		if seen, twice := first[e.key]; twice {
-			b.report(e.at, below.String(), "key is given twice", fmt.Sprintf("first at line %d, column %d", seen.Line, seen.Col))
+			b.report(e.at, below.String(), "E-DUPLICATE-KEY: key is given twice", fmt.Sprintf("first at line %d, column %d", seen.Line, seen.Col))
 			continue
 		}
 		first[e.key] = e.at
 		child, ok := s.child(e.key)
 		if !ok {
-			b.report(e.at, below.String(), "unknown key", unknownKeyHint(e.key, s))
+			b.report(e.at, below.String(), "E-UNKNOWN-KEY: unknown key", unknownKeyHint(e.key, s))
 			continue
 		}
 		if child.kind != scalar {
@@ -77,7 +79,7 @@ func (b *binder) missing(n *node, s *shape, path Path, given map[string]Position
 	}
 	for _, f := range s.fields {
 		if _, ok := given[f.name]; f.required && !ok {
-			b.report(n.at, path.with(f.name).String(), "required key is missing", f.doc)
+			b.report(n.at, path.with(f.name).String(), "E-REQUIRED: required key is missing", f.doc)
 		}
 	}
 }
@@ -85,7 +87,7 @@ func (b *binder) missing(n *node, s *shape, path Path, given map[string]Position
 // unknownKeyHint also knows keys that stand one level too high.
 func unknownKeyHint(key string, s *shape) string {
 	valid := s.keys()
-	if near := nearest(key, valid); near == "" {
+	if near := spelling.Nearest(key, valid); near == "" {
 		for _, f := range s.fields {
 			if _, ok := f.shape.field(key); ok {
 				return "it belongs under " + strconv.Quote(f.name)
@@ -123,5 +125,5 @@ func (b *binder) wrongType(n *node, s *shape, path string) {
 	case s.kind == list && n.what != keys:
 		hint = "write [" + n.text + "]"
 	}
-	b.report(n.at, path, "expected "+s.expects()+", found "+n.found(), hint)
+	b.report(n.at, path, "E-TYPE: expected "+s.expects()+", found "+n.found(), hint)
 }

@@ -4,7 +4,7 @@ import "strings"
 
 // The reg_* tables a source file is stored in.
 const (
-	tableProvenance = "reg_provenance"
+	tableSource     = "reg_provenance_version"
 	tableEndpoint   = "reg_prov_endpoint_def"
 	tableHTTP       = "reg_prov_http_cfg"
 	tablePaging     = "reg_prov_pagination_cfg"
@@ -12,10 +12,20 @@ const (
 	tableRetry      = "reg_prov_retry_cfg"
 	tableRate       = "reg_prov_rate_limit_cfg"
 	tableResponse   = "reg_prov_response_cfg"
+	tableBatching   = "reg_prov_batching_cfg"
+	tableQuery      = "reg_prov_query_cfg"
+	tableCredential = "reg_prov_credential"
+	tableParam      = "reg_prov_api_param_map"
+	tableField      = "reg_expr_field_dict"
+	tableCapability = "reg_prov_expr_capability"
+	tableRule       = "reg_prov_expr_render_rule"
 )
 
 func tables() []string {
-	return []string{tableProvenance, tableEndpoint, tableHTTP, tablePaging, tableWindow, tableRetry, tableRate, tableResponse}
+	return []string{
+		tableSource, tableEndpoint, tableHTTP, tablePaging, tableWindow, tableRetry, tableRate, tableResponse, tableBatching,
+		tableQuery, tableCredential, tableParam, tableField, tableCapability, tableRule,
+	}
 }
 
 // storage is how a value lies in its column.
@@ -36,41 +46,46 @@ const (
 // column ties a path of a level to a column. A value that does not fit its
 // column exactly is kept in extra_json, so nothing is lost on the way.
 type column struct {
-	path  string
+	path  string // in a table with a key: below the entry
 	table string
 	name  string
 	as    storage
-	width int // of text, in characters
+	width int // of text, in characters; 0 is any
 }
+
+func (c column) keys() Path { return strings.Split(c.path, ".") }
 
 // unit is the second column of a span.
 func (c column) unit() string { return strings.TrimSuffix(c.name, "value") + "unit_code" }
 
-// columns at the level of the source.
+// sourceColumns hold what a file says about the source as a whole.
 func sourceColumns() []column {
 	return []column{
-		{"source", tableProvenance, "provenance_code", asText, 64},
-		{"name", tableProvenance, "provenance_name", asText, 128},
-		{"docs", tableProvenance, "docs_url", asText, 512},
-		{"http.baseUrl", tableProvenance, "base_url_default", asText, 512},
+		{"source", tableSource, "provenance_code", asText, 64},
+		{"name", tableSource, "provenance_name", asText, 128},
+		{"docs", tableSource, "docs_url", asText, 512},
+		{"http.baseUrl", tableSource, "base_url_default", asText, 512},
 	}
 }
 
-// columns of an endpoint and its operations.
-func endpointColumns() []column {
+// narrowColumns hold what an endpoint or an operation says.
+func narrowColumns() []column {
 	return []column{
 		{"role", tableEndpoint, "endpoint_usage_code", asText, 32},
+		{"supports", tableEndpoint, "supported_operations_json", asJSON, 0},
 		{"http.baseUrl", tableHTTP, "base_url_override", asText, 512},
 	}
 }
 
 // sectionColumns stand at every level. Names are those of the first schema
-// where it had one; reg_prov_response_cfg is ours.
+// where it had one.
 func sectionColumns() []column {
 	return []column{
 		{"request.method", tableEndpoint, "http_method_code", asText, 8},
 		{"request.path", tableEndpoint, "path_template", asText, 512},
 		{"request.query", tableEndpoint, "default_query_params", asJSON, 0},
+		{"auth.credential", tableEndpoint, "credential_hint_name", asText, 64},
+		{"auth.required", tableEndpoint, "is_auth_required", asFlag, 0},
 
 		{"http.headers", tableHTTP, "default_headers_json", asJSON, 0},
 		{"http.connectTimeout", tableHTTP, "timeout_connect_millis", asMillis, 0},
@@ -80,8 +95,10 @@ func sectionColumns() []column {
 		{"paging.type", tablePaging, "pagination_mode_code", asText, 32},
 		{"paging.size", tablePaging, "page_size_value", asInteger, 0},
 		{"paging.maxPages", tablePaging, "max_pages_per_execution", asInteger, 0},
+		{"paging.base", tablePaging, "start_page_number", asInteger, 0},
 		{"paging.initial", tablePaging, "initial_cursor_value", asText, 256},
 		{"response.nextToken", tablePaging, "next_cursor_jsonpath", asText, 512},
+		{"response.nextUrl", tablePaging, "next_url_jsonpath", asText, 512},
 		{"response.hasMore", tablePaging, "has_more_jsonpath", asText, 512},
 		{"response.total", tablePaging, "total_count_jsonpath", asText, 512},
 
@@ -107,30 +124,36 @@ func sectionColumns() []column {
 		{"rate.concurrency", tableRate, "max_concurrent_requests", asInteger, 0},
 		{"rate.obeyHeaders", tableRate, "respect_server_rate_header", asFlag, 0},
 
+		{"response.format", tableResponse, "body_format_code", asText, 16},
 		{"response.items", tableResponse, "items_jsonpath", asText, 512},
 		{"response.id", tableResponse, "id_jsonpath", asText, 512},
 		{"response.idCase", tableResponse, "id_case_code", asText, 16},
 		{"response.updatedAt", tableResponse, "updated_at_jsonpath", asText, 512},
 		{"response.filtered", tableResponse, "filtered_jsonpath", asText, 512},
+		{"response.zone", tableResponse, "zone_name", asText, 64},
 		{"response.version", tableResponse, "version_jsonpath", asText, 512},
 		{"response.mustHave", tableResponse, "must_have_json", asJSON, 0},
+		{"response.emptyWhen", tableResponse, "empty_when_json", asJSON, 0},
+		{"response.errorWhen", tableResponse, "error_when_json", asJSON, 0},
 		{"response.volatile", tableResponse, "volatile_json", asJSON, 0},
 		{"response.fields", tableResponse, "fields_json", asJSON, 0},
 		{"response.required", tableResponse, "required_json", asJSON, 0},
 		{"response.maxRejectRate", tableResponse, "max_reject_ratio", asNumber, 0},
-	}
-}
 
-// columnsAt lists the columns of a level.
-func columnsAt(atSource bool) []column {
-	if atSource {
-		return append(sourceColumns(), sectionColumns()...)
+		{"details.endpoint", tableBatching, "detail_endpoint_name", asText, 64},
+		{"details.batchSize", tableBatching, "detail_fetch_batch_size", asInteger, 0},
+		{"details.maxIds", tableBatching, "max_ids_per_request", asInteger, 0},
+
+		{"query.where", tableQuery, "where_text", asText, 0},
+		{"query.maxLength", tableQuery, "max_query_length", asInteger, 0},
+		{"query.maxParams", tableQuery, "max_param_count", asInteger, 0},
+		{"templates.functions", tableQuery, "template_functions_json", asJSON, 0},
+		{"templates.nullPolicy", tableQuery, "null_policy_code", asText, 16},
 	}
-	return append(endpointColumns(), sectionColumns()...)
 }
 
 // extraTable is where a value without a column is kept.
-func extraTable(section string, atSource bool) string {
+func extraTable(section string, sc scope) string {
 	switch section {
 	case "http":
 		return tableHTTP
@@ -144,11 +167,15 @@ func extraTable(section string, atSource bool) string {
 		return tableRate
 	case "response":
 		return tableResponse
-	case "request":
+	case "details":
+		return tableBatching
+	case "query", "params", "templates":
+		return tableQuery
+	case "request", "auth":
 		return tableEndpoint
 	}
-	if atSource {
-		return tableProvenance
+	if sc.isSource() {
+		return tableSource
 	}
 	return tableEndpoint
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -17,6 +18,9 @@ type Origins map[string]Position
 func Decode(file string, text []byte) (*Source, Origins, error) {
 	root, problems := parseYAML(file, text)
 	if problems != nil {
+		for i := range problems {
+			problems[i].Code = "E-SYNTAX"
+		}
 		return nil, nil, problems
 	}
 	return decodeNode(root)
@@ -33,7 +37,8 @@ func decodeNode(root *node) (*Source, Origins, error) {
 	return sourceOf(b.leaves, b.places), b.places, nil
 }
 
-func sourceShape() *shape { return shapeOf(reflect.TypeFor[Source](), nil) }
+// Reading the types takes milliseconds; they do not change while the program runs.
+var sourceShape = sync.OnceValue(func() *shape { return shapeOf(reflect.TypeFor[Source](), nil) })
 
 func sourceOf(leaves leafSet, places Origins) *Source {
 	src := &Source{given: leaves, places: places}
@@ -51,12 +56,12 @@ const maxNameRunes = 128
 
 func checkNames(b *binder) {
 	if code, ok := b.leaves["source"]; ok && !sourceCode.MatchString(code.Value.(string)) {
-		b.report(code.At, "source", fmt.Sprintf("%q is not a source code", shorten(code.Value.(string))),
+		b.report(code.At, "source", fmt.Sprintf("E-NAME: %q is not a source code", shorten(code.Value.(string))),
 			"a lower-case letter, then up to 63 of a-z 0-9 _ -")
 	}
 	if name, ok := b.leaves["name"]; ok {
 		if n := utf8.RuneCountInString(name.Value.(string)); n == 0 || n > maxNameRunes {
-			b.report(name.At, "name", fmt.Sprintf("has %d characters", n), fmt.Sprintf("1 to %d", maxNameRunes))
+			b.report(name.At, "name", fmt.Sprintf("E-NAME: has %d characters", n), fmt.Sprintf("1 to %d", maxNameRunes))
 		}
 	}
 	endpoints := map[string]bool{}
@@ -64,13 +69,13 @@ func checkNames(b *binder) {
 		if l.Path[0] == "endpoints" && !endpoints[l.Path[1]] {
 			endpoints[l.Path[1]] = true
 			if path := l.Path[:2]; !endpointName.MatchString(path[1]) {
-				b.report(b.places[path.String()], path.String(), fmt.Sprintf("%q is not an endpoint name", shorten(path[1])),
+				b.report(b.places[path.String()], path.String(), fmt.Sprintf("E-NAME: %q is not an endpoint name", shorten(path[1])),
 					"a letter, then up to 63 of A-Z a-z 0-9 _ -")
 			}
 		}
 	}
 	if at, ok := b.places["endpoints"]; ok && len(endpoints) == 0 && len(b.problems) == 0 {
-		b.report(at, "endpoints", "there is no endpoint", "a source needs at least one")
+		b.report(at, "endpoints", "E-REQUIRED: there is no endpoint", "a source needs at least one")
 	}
 }
 

@@ -16,9 +16,10 @@ type DictType struct {
 
 // DictItem is one code. Its order in the list is its display order.
 type DictItem struct {
-	Code    string
-	Default bool
-	Aliases []DictAlias
+	Code     string
+	Default  bool
+	Disabled bool // in a store: retired by us or switched off by an operator
+	Aliases  []DictAlias
 }
 
 // DictAlias is an older code of an item and where it was used.
@@ -34,24 +35,67 @@ func (i DictItem) Name() string {
 }
 
 // Find gives the item of a code or of one of its aliases. An alias that meant
-// different things in different systems names the first.
+// different things in different systems is not found: guessing could be wrong.
 func (t DictType) Find(code string) (DictItem, bool) {
+	var found []DictItem
 	for _, item := range t.Items {
 		if item.Code == code {
 			return item, true
 		}
-	}
-	for _, item := range t.Items {
 		if slices.ContainsFunc(item.Aliases, func(a DictAlias) bool { return a.Code == code }) {
-			return item, true
+			found = append(found, item)
 		}
 	}
-	return DictItem{}, false
+	if len(found) != 1 {
+		return DictItem{}, false
+	}
+	return found[0], true
 }
 
 // Dictionary lists every list of codes.
 func Dictionary() []DictType {
-	return slices.Concat(registryTypes(), expressionTypes(), sectionTypes(), ingestTypes())
+	return slices.Concat(registryTypes(), expressionTypes(), sectionTypes(), ingestTypes(), eventTypes())
+}
+
+// listOf is the list an enum of the file format takes its codes from: the first
+// that has all of them.
+func listOf(enum []string) (DictType, bool) {
+	for _, t := range Dictionary() {
+		if len(enum) > 0 && t.hasAll(enum) {
+			return t, true
+		}
+	}
+	return DictType{}, false
+}
+
+func (t DictType) hasAll(codes []string) bool {
+	for _, code := range codes {
+		if !slices.ContainsFunc(t.Items, func(i DictItem) bool { return i.Code == code }) {
+			return false
+		}
+	}
+	return true
+}
+
+// canonical is the code of an enum that an older code stands for. Files may use
+// older codes; what is stored and compiled is always the canonical one (D§5.17).
+func canonical(code string, enum []string) (string, bool) {
+	list, _ := listOf(enum)
+	item, ok := list.Find(code)
+	return item.Code, ok && slices.Contains(enum, item.Code)
+}
+
+// olderCodes are the aliases canonical accepts for an enum.
+func olderCodes(enum []string) (out []string) {
+	list, _ := listOf(enum)
+	for _, item := range list.Items {
+		for _, alias := range item.Aliases {
+			if _, ok := canonical(alias.Code, enum); ok && !slices.Contains(out, alias.Code) {
+				out = append(out, alias.Code)
+			}
+		}
+	}
+	return out
 }
 
 const (

@@ -2,35 +2,61 @@ package registry
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 )
 
-func TestEveryEnumValueIsInTheDictionary(t *testing.T) {
-	known := map[string]bool{}
-	for _, dict := range Dictionary() {
-		for _, item := range dict.Items {
-			known[item.Code] = true
+// Every enum of the file format takes its codes from one list.
+func TestEveryEnumHasAList(t *testing.T) {
+	enums := enums()
+	for path, enum := range enums {
+		if _, ok := listOf(enum); !ok {
+			t.Errorf("%s: no dictionary list has all of %v: add the list or the missing codes", path, enum)
 		}
 	}
-	values := 0
+	if len(enums) < 8 {
+		t.Errorf("only %d enums were found", len(enums))
+	}
+}
+
+// enums are the closed lists of the file format, by path.
+func enums() map[string][]string {
+	out := map[string][]string{}
 	var walk func(s *shape, path Path)
 	walk = func(s *shape, path Path) {
-		for _, value := range s.enum {
-			values++
-			if !known[value] {
-				t.Errorf("%s: %s is in no dictionary list", path, value)
-			}
+		if len(s.enum) > 0 {
+			out[path.String()] = s.enum
 		}
 		for _, f := range s.fields {
 			walk(f.shape, path.with(f.name))
 		}
 		if s.elem != nil {
-			walk(s.elem, path)
+			walk(s.elem, path.with("*"))
 		}
 	}
 	walk(sourceShape(), nil)
-	if values < 10 {
-		t.Errorf("only %d enum values were found", values)
+	return out
+}
+
+func TestListOfAnEnum(t *testing.T) {
+	all := enums()
+	for path, want := range map[string]string{
+		`endpoints["*"].role`: "endpoint_usage",
+		"paging.type":         "pagination_mode",
+		"slicing.strategy":    "ing_slice_strategy",
+		"filter.precision":    "date_precision",
+		"filter.from":         "bound",
+		"window.mode":         "window_mode",
+		"window.align":        "calendar_align",
+		"request.method":      "http_method",
+		"response.idCase":     "id_case",
+	} {
+		if list, _ := listOf(all[path]); list.Code != want {
+			t.Errorf("%s takes its codes from %q, want %q", path, list.Code, want)
+		}
+	}
+	if list, ok := listOf(nil); ok {
+		t.Errorf("no enum has the list %s", list.Code)
 	}
 }
 
@@ -65,7 +91,7 @@ func TestDictionaryIsSound(t *testing.T) {
 			t.Errorf("%s has %d defaults", dict.Code, defaults)
 		}
 	}
-	if len(types) != 24+12+4 {
+	if len(types) < 24+12 { // those of the earlier schemas
 		t.Errorf("%d types", len(types))
 	}
 }
@@ -78,6 +104,7 @@ func TestAliases(t *testing.T) {
 		{"endpoint_usage", "FETCH", "DETAIL"},
 		{"ing_task_status", "RUNNING", "EXECUTING"},
 		{"ing_task_run_status", "RUNNING", "RUNNING"},
+		{"ing_plan_status", "ARCHIVED", "COMPLETED"},
 		{"ing_plan_status", "NOPE", ""},
 	} {
 		for _, dict := range Dictionary() {
@@ -91,5 +118,86 @@ func TestAliases(t *testing.T) {
 	}
 	if name := (DictItem{Code: "PER_KEY"}).Name(); name != "Per key" {
 		t.Errorf("name %q", name)
+	}
+}
+
+// An alias that two systems used for different things names nothing.
+func TestAmbiguousAlias(t *testing.T) {
+	list := closed("x", "X", "A* B").alias(legacy1, "OLD=A ONE=A").alias(legacy2, "OLD=B ONE=A")
+	if item, ok := list.Find("OLD"); ok {
+		t.Errorf("OLD is taken for %s", item.Code)
+	}
+	if item, ok := list.Find("ONE"); !ok || item.Code != "A" {
+		t.Errorf("ONE is taken for %q", item.Code)
+	}
+}
+
+func olderCodesText() string {
+	return strings.NewReplacer("type: TOKEN", "type: CURSOR", "role: SEARCH", "role: FETCH").Replace(minimalText)
+}
+
+// Older codes are read, and only the canonical code goes on from there (D§5.17).
+func TestOlderCodesInFiles(t *testing.T) {
+	src := decode(t, olderCodesText())
+	if got := src.Endpoints["list"]; got.Paging.Type != "TOKEN" || got.Role != "DETAIL" {
+		t.Errorf("type %s, role %s", got.Paging.Type, got.Role)
+	}
+	for _, row := range Rows(src) {
+		if mode := row.Columns["pagination_mode_code"]; mode != nil && mode != "TOKEN" {
+			t.Errorf("stored as %v", mode)
+		}
+	}
+	for text, hint := range map[string]string{
+		"CURSORS": "valid values: OFFSET", "cursor": `did you mean "TOKEN"?`, "TOKN": `did you mean "TOKEN"?`, "FETCH": "valid values: OFFSET",
+	} {
+		_, _, err := Decode("f.yaml", []byte(strings.Replace(minimalText, "type: TOKEN", "type: "+text, 1)))
+		if err == nil || !strings.Contains(err.Error(), "E-DICT-CODE") || !strings.Contains(err.Error(), hint) {
+			t.Errorf("%s: %v, want %q", text, err, hint)
+		}
+	}
+}
+
+func TestUnknownCodes(t *testing.T) {
+	src := decode(t, minimalText)
+	r, err := Resolve(src, "list", "HARVEST", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dict := Dictionary()
+	if got := append(r.UnknownCodes(dict), src.UnknownCodes(dict)...); len(got) != 0 {
+		t.Errorf("the built-in dictionary lacks\n%v", got)
+	}
+	disable := func(list, code string) {
+		for i := range dict {
+			for j := range dict[i].Items {
+				if dict[i].Code == list && dict[i].Items[j].Code == code {
+					dict[i].Items[j].Disabled = true
+				}
+			}
+		}
+	}
+	disable("pagination_mode", "TOKEN") // written in the file
+	disable("date_precision", "DAY")    // a default
+	disable("endpoint_usage", "SEARCH")
+	disable("ing_operation", "HARVEST")
+	got := r.UnknownCodes(dict).Error()
+	for _, want := range []string{
+		`test.yaml:9:20: endpoints.list.paging.type: E-DICT-CODE: "TOKEN" is not in use in the dictionary list pagination_mode (in use: OFFSET, PAGE, URL, TIME)`,
+		`test.yaml:8:5: endpoints.list.filter.precision: E-DICT-CODE: "DAY" is not in use in the dictionary list date_precision (in use: SECOND, MINUTE, MONTH)`,
+		`test.yaml:5:11: endpoints.list.role: E-DICT-CODE: "SEARCH" is not in use`,
+		`test.yaml:4:3: endpoints.list: E-DICT-CODE: "HARVEST" is not in use`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("missing: %s\nin\n%s", want, got)
+		}
+	}
+	if lines := strings.Count(got, "\n") + 1; lines != 4 {
+		t.Errorf("%d problems:\n%s", lines, got)
+	}
+	if got := src.UnknownCodes(dict); len(got) != 2 {
+		t.Errorf("in the file:\n%v", got)
+	}
+	if got := src.UnknownCodes(nil); len(got) != 2 || !strings.Contains(got.Error(), "seed the dictionary") {
+		t.Errorf("without a dictionary:\n%v", got)
 	}
 }

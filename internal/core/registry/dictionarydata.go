@@ -37,8 +37,13 @@ func expressionTypes() []DictType {
 		closed("reg_range_kind", "Kind of a range", "NONE* DATE DATETIME NUMBER"),
 		closed("reg_match_type", "Matching of a term", "PHRASE* EXACT ANY"),
 		closed("reg_emit_type", "What a rule yields", "QUERY* PARAMS"),
+		closed("reg_value_type", "Type of the values a rule is for", "STRING* DATE DATETIME NUMBER"),
+		closed("reg_rule_bounds", "What the bounds of a rendered range mean to the upstream", "INCLUSIVE* HALF_OPEN"),
+		closed("expr_node", "Node of a query", "AND OR NOT CONST ATOM*"),
+		closed("expr_boundary", "Does a range of a query include its end", "CLOSED* OPEN"),
+		closed("expr_case", "Does a term of a query heed case", "INSENSITIVE* SENSITIVE"),
 		custom("reg_transform", "Transform of a parameter value",
-			"IDENTITY* TO_EXCLUSIVE_MINUS_1D PUBMED_DATETYPE LIST_JOIN FILTER_JOIN"),
+			"IDENTITY* TO_EXCLUSIVE_MINUS_1D PUBMED_DATETYPE LIST_JOIN FILTER_JOIN LOWER UPPER"),
 	}
 }
 
@@ -49,6 +54,9 @@ func sectionTypes() []DictType {
 		closed("date_precision", "Finest instant of a date filter", "SECOND MINUTE DAY* MONTH"),
 		closed("bound", "Is the end of a range part of it", "INCLUSIVE* EXCLUSIVE"),
 		closed("id_case", "Case of identifiers", "KEEP* LOWER"),
+		closed("credential_type", "Kind of a credential", "API_KEY* BEARER BASIC OAUTH2 CUSTOM"),
+		closed("null_policy", "What becomes of a parameter without a value", "OMIT* EMPTY FAIL"),
+		closed("body_format", "Format of an answer", "JSON* XML JSONL CSV"),
 	}
 }
 
@@ -56,7 +64,7 @@ func sectionTypes() []DictType {
 // same meaning are aliases of the state a task would be in today.
 func ingestTypes() []DictType {
 	return []DictType{
-		closed("ing_scheduler", "Who schedules", "INTERNAL* XXL QUARTZ SPRING"),
+		closed("ing_scheduler", "Who schedules", "INTERNAL* CLI XXL QUARTZ SPRING"),
 		closed("ing_trigger_type", "Who asked for a plan", "SCHEDULE* MANUAL API RETRY"),
 		closed("ing_operation", "What a plan is for", "HARVEST* BACKFILL UPDATE METRICS"),
 		closed("ing_slice_strategy", "How a window is cut", "TIME* ID_RANGE CURSOR_LANDMARK VOLUME_BUDGET HYBRID").
@@ -74,5 +82,23 @@ func ingestTypes() []DictType {
 		closed("ing_namespace_scope", "Namespace of a cursor", "GLOBAL EXPR* CUSTOM"),
 		closed("ing_cursor_type", "What a cursor holds", "TIME* ID TOKEN"),
 		closed("ing_cursor_direction", "Direction of a cursor event", "FORWARD* BACKFILL"),
+	}
+}
+
+// Lists of what happened and why.
+func eventTypes() []DictType {
+	return []DictType{
+		closed("ing_cursor_event_kind", "What a cursor event says", "PLANNED SUCCEEDED* FAILED WAIVED MANUAL SNAPSHOT"),
+		closed("ing_fingerprint_kind", "What a fingerprint identifies", "EXPR* MAPPING"),
+		closed("ing_record_state", "State of a record", "ACTIVE* GONE"),
+		closed("ing_record_action", "What became of an item", "INSERT UPDATE REMOVE UNCHANGED* TOUCH STALE"),
+		closed("ing_reject_reason", "Why an item was quarantined",
+			"MISSING_ID ID_TOO_LONG BAD_ID BAD_UPDATED_AT MISSING_FIELD BAD_ITEM* MAPPING_FAILED ID_COLLISION"),
+		closed("ing_quarantine_status", "State of a quarantined item", "OPEN*"),
+		closed("ing_outbox_status", "State of an outgoing message", "PENDING* PUBLISHING PUBLISHED FAILED DEAD"),
+		closed("ing_outbox_op", "What a message tells of a record", "INSERTED* UPDATED REMOVED"),
+		closed("ing_fault_level", "How far a fault reaches", "L1* L2 L3 L4"),
+		closed("ing_fault_code", "What went wrong", `NETWORK RATE_LIMITED SERVER_ERROR BAD_REQUEST UNAUTHORIZED BAD_BODY TOO_LARGE
+			RENDER TOKEN_LOST SHORT_COUNT REJECT_RATE CAPPED BUDGET REFUSED INTERNAL* ATTEMPTS LEASES_SPENT INTERRUPTED LEASE_EXPIRED`),
 	}
 }

@@ -3,13 +3,12 @@ package registry
 import (
 	"maps"
 	"slices"
-	"strings"
 )
 
 // FromRows is the inverse of Rows. It is as strict as Decode: a damaged row is
 // a problem that names table and column.
 func FromRows(rows []Row) (*Source, error) {
-	root := &node{what: keys, at: Position{File: tableProvenance}}
+	root := &node{what: keys, at: Position{File: tableSource}}
 	var problems Problems
 	for _, row := range rows {
 		problems = append(problems, readRow(root, row)...)
@@ -23,15 +22,9 @@ func FromRows(rows []Row) (*Source, error) {
 
 func readRow(root *node, row Row) Problems {
 	at := Position{File: row.Table}
-	level := root
-	if row.Endpoint != "" {
-		level = level.below("endpoints", at).below(row.Endpoint, at)
-		if row.Operation != AllOperations {
-			level = level.below("operations", at).below(row.Operation, at)
-		}
-	}
-	problems := strangers(row)
-	for _, c := range columnsAt(row.Endpoint == "") {
+	level, columns := place(root, row, at)
+	problems := strangers(row, columns)
+	for _, c := range columns {
 		if c.table != row.Table || row.Columns[c.name] == nil {
 			continue
 		}
@@ -41,17 +34,37 @@ func readRow(root *node, row Row) Problems {
 			problems = append(problems, problemAt(at, c.path, err.Error(), ""))
 			continue
 		}
-		level.set(strings.Split(c.path, "."), value)
+		level.set(c.keys(), value)
 	}
 	at.File += "." + extraColumn
 	return append(problems, readExtra(level, row.Columns[extraColumn], at)...)
 }
 
+// place finds what a row is about, and the columns that mean something there.
+func place(root *node, row Row, at Position) (*node, []column) {
+	sc := scope{row.Endpoint, row.Operation}
+	level := root
+	if sc.endpoint != "" {
+		level = level.below("endpoints", at).below(sc.endpoint, at)
+	}
+	if sc.operation != AllOperations {
+		level = level.below("operations", at).below(sc.operation, at)
+	}
+	e, keyed := entriesOf(row.Table)
+	if !keyed {
+		return level, sc.columns()
+	}
+	for _, key := range e.path.with(row.Key) {
+		level = level.below(key, at)
+	}
+	return level, e.columns()
+}
+
 // strangers refuses values nobody would read: a setting in a column that has no
 // meaning at this level must not look as if it held.
-func strangers(row Row) Problems {
+func strangers(row Row, columns []column) Problems {
 	known := map[string]bool{extraColumn: true}
-	for _, c := range columnsAt(row.Endpoint == "") {
+	for _, c := range columns {
 		if c.table == row.Table {
 			known[c.name] = true
 			known[c.unit()] = c.as == asSpan
@@ -116,20 +129,3 @@ func (n *node) merge(other *node) {
 		n.entries = append(n.entries, e)
 	}
 }
-
-// RowColumns lists the columns Rows fills in a table, sorted.
-func RowColumns(table string) []string {
-	names := map[string]bool{extraColumn: true}
-	for _, c := range slices.Concat(sourceColumns(), endpointColumns(), sectionColumns()) {
-		if c.table == table {
-			names[c.name] = true
-			if c.as == asSpan {
-				names[c.unit()] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
-}
-
-// RowTables lists the tables Rows fills.
-func RowTables() []string { return tables() }

@@ -11,7 +11,7 @@ func TestHostileFiles(t *testing.T) {
 	tests := []struct{ name, text, says string }{
 		{"size", strings.Repeat("# padding\n", 1<<17), "more than 1048576"},
 		{"tokens", strings.Repeat("a: b\n", 10_000), "too many values"},
-		{"flow depth", strings.Repeat("[", 500) + strings.Repeat("]", 500), "1:34: nested deeper"},
+		{"flow depth", strings.Repeat("[", 500) + strings.Repeat("]", 500), "1:34: E-SYNTAX: nested deeper"},
 		{"unclosed flow", strings.Repeat("[", 15_000), "not valid YAML"},
 		{"list depth", strings.Repeat("- ", 500) + "x", "nested deeper"},
 		{"block depth", blocks(100), "nested deeper"},

@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
+	"sync"
 )
 
 // Level is where a value may be declared, weakest first (D§5.18).
 type Level int
 
-// The levels. A file writes three of them: at the top, at an endpoint and below
-// its operations. The platform's are what the sections' WithDefaults fill in.
+// The levels. A file writes four of them: provenance at its top; endpoint and
+// section at an endpoint, see levelAt; operation below operations. The platform's
+// are what the sections' WithDefaults fill in.
 const (
 	LevelPlatform Level = iota
 	LevelProvenance
@@ -21,7 +23,7 @@ const (
 )
 
 func (l Level) String() string {
-	return [...]string{"platform default", "provenance", "endpoint", "section", "operation", "override"}[l]
+	return [...]string{"platform", "provenance", "endpoint", "section", "operation", "override"}[l]
 }
 
 // Layer is what one level says, with paths that start at a section.
@@ -59,7 +61,7 @@ func (m Merged) Sections() Sections {
 }
 
 // Origin says which level decided and where, for example
-// "endpoint (crossref.yaml:14:9)", or "" if no layer holds the path.
+// "section (crossref.yaml:14:9)", or "" if no layer holds the path.
 func (m Merged) Origin(path string) string {
 	if l, ok := m.leaves[path]; ok {
 		return l.origin()
@@ -74,4 +76,4 @@ func (l Leaf) origin() string {
 	return l.Level.String() + " (" + l.At.String() + ")"
 }
 
-func sectionsShape() *shape { return shapeOf(reflect.TypeFor[Sections](), nil) }
+var sectionsShape = sync.OnceValue(func() *shape { return shapeOf(reflect.TypeFor[Sections](), nil) })

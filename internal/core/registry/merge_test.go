@@ -61,10 +61,10 @@ func TestOrigins(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"http.baseUrl":                         "provenance (test.yaml:6:12)",
-		"http.allowHttp":                       "endpoint (test.yaml:18:18)",
-		"paging.size":                          "operation (test.yaml:38:24)",
+		"http.allowHttp":                       "section (test.yaml:18:18)",
+		"paging.size":                          "operation (test.yaml:41:24)",
 		"rate.perSecond":                       "override",
-		"rate.burst":                           "platform default",
+		"rate.burst":                           "platform",
 		"window.lookback":                      "not set",
 		"nobody.knows":                         "not set",
 		`request.query["query.bibliographic"]`: "endpoint (test.yaml:23:32)",
@@ -85,7 +85,7 @@ func TestOriginOfAZeroThatBecameADefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Origin("rate.burst"); r.Rate.Burst != 1 || got != "platform default" {
+	if got := r.Origin("rate.burst"); r.Rate.Burst != 1 || got != "platform" {
 		t.Errorf("burst %d from %s", r.Rate.Burst, got)
 	}
 }
@@ -180,7 +180,7 @@ func TestOverrides(t *testing.T) {
 }
 
 func TestOverrideProblemNamesTheOverride(t *testing.T) {
-	src := decode(t, minimalText)
+	src := decode(t, string(read(t, "testdata/good/minimal.yaml")))
 	o, err := ParseOverride("http.baseUrl=http://127.0.0.1:9/")
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestOverrideProblemNamesTheOverride(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "override http.baseUrl=http://127.0.0.1:9/: http.baseUrl: plain http is refused"
+	want := "override http.baseUrl=http://127.0.0.1:9/: http.baseUrl: E-HTTPS: plain http is refused"
 	if got := r.Validate().Error(); !strings.HasPrefix(got, want) || strings.Contains(got, "\n") {
 		t.Errorf("%s", got)
 	}

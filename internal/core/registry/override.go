@@ -52,9 +52,9 @@ func ParseOverride(text string) (Override, error) {
 func unknownOverride(at Position, path Path, s *shape) Problem {
 	key := path[len(path)-1]
 	if s.kind == scalar || s.kind == list {
-		return problemAt(at, path.String(), "unknown key", path[:len(path)-1].String()+" is a value, not a section")
+		return problemAt(at, path.String(), "E-UNKNOWN-KEY: unknown key", path[:len(path)-1].String()+" is a value, not a section")
 	}
-	return problemAt(at, path.String(), "unknown key", unknownKeyHint(key, s))
+	return problemAt(at, path.String(), "E-UNKNOWN-KEY: unknown key", unknownKeyHint(key, s))
 }
 
 // overrideNode takes text for a scalar as it is: a shell argument needs no

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -10,15 +9,24 @@ import (
 // Path names a value by the keys that lead to it, outermost first.
 type Path []string
 
-// A key that could be misread in dotted form is written ["quoted"]: real query
-// parameters are called query.bibliographic.
-var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+// isPlain reports whether a key can stand in dotted form. Others are written
+// ["quoted"]: real query parameters are called query.bibliographic.
+func isPlain(key string) bool {
+	for i := range len(key) {
+		c := key[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return key != ""
+}
 
 func (p Path) String() string {
 	var out strings.Builder
 	for i, key := range p {
 		switch {
-		case !plainKey.MatchString(key):
+		case !isPlain(key):
 			out.WriteString("[" + strconv.Quote(key) + "]")
 		case i == 0:
 			out.WriteString(key)

@@ -16,15 +16,3 @@ func TestPathIsReadBack(t *testing.T) {
 		}
 	})
 }
-
-func TestNearest(t *testing.T) {
-	valid := []string{"name", "baseUrl", "timeout", "headers"}
-	for word, want := range map[string]string{
-		"baseURL": "baseUrl", "base_url": "baseUrl", "tiemout": "timeout", "header": "headers",
-		"nmae": "name", "xyz": "", "": "", "timeoutInMilliseconds": "",
-	} {
-		if got := nearest(word, valid); got != want {
-			t.Errorf("%q: %q, want %q", word, got, want)
-		}
-	}
-}

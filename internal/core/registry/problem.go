@@ -29,12 +29,13 @@ type Problem struct {
 	Line    int
 	Col     int
 	Path    string // the key, empty for the text as a whole
+	Code    string // which check found it, see Codes
 	Message string
 	Hint    string
 }
 
 func (p Problem) String() string {
-	parts := []string{Position{p.File, p.Line, p.Col}.String(), p.Path, p.Message}
+	parts := []string{Position{p.File, p.Line, p.Col}.String(), p.Path, p.Code, p.Message}
 	text := strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
 	if p.Hint != "" {
 		text += " (" + p.Hint + ")"
@@ -73,6 +74,16 @@ func (p Problems) sorted() Problems {
 	return slices.Compact(out)
 }
 
+// problemAt takes the code of a problem from the start of its message, where
+// sections' own checks write it too.
 func problemAt(at Position, path, message, hint string) Problem {
-	return Problem{File: at.File, Line: at.Line, Col: at.Col, Path: path, Message: message, Hint: hint}
+	p := Problem{File: at.File, Line: at.Line, Col: at.Col, Path: path, Message: message, Hint: hint}
+	if code, rest, ok := strings.Cut(message, ": "); ok && isCode(code) {
+		p.Code, p.Message = code, rest
+	}
+	return p
+}
+
+func isCode(text string) bool {
+	return strings.HasPrefix(text, "E-") && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") == ""
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/extract"
@@ -13,6 +14,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/tmpl"
+	"github.com/patra-ingest/patra/internal/core/twophase"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -24,20 +27,30 @@ type Resolved struct {
 	Role      string `json:"role"`
 	Operation string `json:"operation"`
 
-	HTTP     exchange.Config        `json:"http"`
-	Request  exchange.RequestConfig `json:"request"`
-	Filter   query.DateFilter       `json:"filter"`
-	Paging   paging.Config          `json:"paging"`
-	Window   window.Config          `json:"window"`
-	Slicing  slicing.Config         `json:"slicing"`
-	Rate     gate.Limits            `json:"rate"`
-	Retry    fault.RetryPolicy      `json:"retry"`
-	Response extract.Config         `json:"response"`
-	Contact  Contact                `json:"contact"`
+	HTTP      exchange.Config           `json:"http"`
+	Request   exchange.RequestConfig    `json:"request"`
+	Filter    query.DateFilter          `json:"filter"`
+	Auth      exchange.Auth             `json:"auth"`
+	Params    map[string]exchange.Param `json:"params"`
+	Query     query.Config              `json:"query"`
+	Templates tmpl.Config               `json:"templates"`
+	Details   twophase.Config           `json:"details"`
+	Paging    paging.Config             `json:"paging"`
+	Window    window.Config             `json:"window"`
+	Slicing   slicing.Config            `json:"slicing"`
+	Rate      gate.Limits               `json:"rate"`
+	Retry     fault.RetryPolicy         `json:"retry"`
+	Response  extract.Config            `json:"response"`
+	Contact   Contact                   `json:"contact"`
 
+	Credential exchange.Credential `json:"credential"` // the entry auth.credential names; zero if none
+
+	origin *Source // whose other endpoints a check may look at
 	merged Merged
 	places Origins
 }
+
+var resolvedShape = sync.OnceValue(func() *shape { return shapeOf(reflect.TypeFor[Resolved](), nil) })
 
 // Resolve merges what src says for an operation of an endpoint (D§5.18).
 func Resolve(src *Source, endpoint, operation string, overrides []Override) (*Resolved, error) {
@@ -52,45 +65,64 @@ func Resolve(src *Source, endpoint, operation string, overrides []Override) (*Re
 	layers := append(src.layers(endpoint, operation), overrideLayer(overrides))
 	r := &Resolved{
 		Source: src.Code, Endpoint: endpoint, Role: found.Role, Operation: operation,
-		merged: Merge(layers...), places: src.places,
+		origin: src, merged: Merge(layers...), places: src.places,
 	}
 	r.fill(r.merged.Sections())
+	if chosen, ok := src.Credentials[r.Auth.Credential]; ok {
+		r.Credential = chosen.WithDefaults()
+	}
 	return r, nil
 }
 
 // Operations lists what a source can be planned for.
 func Operations() []string {
-	f, _ := shapeOf(reflect.TypeFor[Endpoint](), nil).field("operations")
+	f, _ := sourceShape().field("operations")
 	return f.shape.enum
 }
 
-// layers picks the leaves that apply, with paths cut to their section.
+// layers picks the leaves that apply, weakest first, with paths cut to their
+// section. Within the level of operations those of the endpoint are stronger.
 func (s *Source) layers(endpoint, operation string) []Layer {
-	levels := []struct {
-		level  Level
-		prefix Path
-	}{
-		{LevelProvenance, nil},
-		{LevelEndpoint, Path{"endpoints", endpoint}},
-		{LevelOperation, Path{"endpoints", endpoint, "operations", operation}},
-	}
-	sections := sectionsShape()
-	var out []Layer
+	at := Path{"endpoints", endpoint}
 	leaves := s.leaves().sorted()
-	for _, l := range levels {
-		layer := Layer{Level: l.level}
-		for _, leaf := range leaves {
-			if len(leaf.Path) <= len(l.prefix) || !slices.Equal(leaf.Path[:len(l.prefix)], l.prefix) {
-				continue
-			}
-			rest := leaf.Path[len(l.prefix):]
-			if _, isSection := sections.field(rest[0]); isSection {
-				layer.Leaves = append(layer.Leaves, Leaf{Path: rest, Value: leaf.Value, At: leaf.At, home: leaf.Path.String()})
-			}
-		}
-		out = append(out, layer)
+	return []Layer{
+		below(leaves, LevelProvenance, nil),
+		below(leaves, LevelEndpoint, at),
+		below(leaves, LevelSection, at),
+		below(leaves, LevelOperation, Path{"operations", operation}),
+		below(leaves, LevelOperation, at.with("operations").with(operation)),
 	}
-	return out
+}
+
+// below picks the sections that stand below a prefix and belong to a level.
+func below(leaves []Leaf, level Level, prefix Path) Layer {
+	sections := sectionsShape()
+	layer := Layer{Level: level}
+	for _, leaf := range leaves {
+		if len(leaf.Path) <= len(prefix) || !slices.Equal(leaf.Path[:len(prefix)], prefix) {
+			continue
+		}
+		rest := leaf.Path[len(prefix):]
+		if _, isSection := sections.field(rest[0]); isSection && levelAt(prefix, rest[0]) == level {
+			layer.Leaves = append(layer.Leaves, Leaf{Path: rest, Value: leaf.Value, At: leaf.At, home: leaf.Path.String()})
+		}
+	}
+	return layer
+}
+
+// levelAt is the level of a section below a prefix. What says how an endpoint is
+// called lies in the endpoint's own row; everything else below it has a row of
+// its own and is a section (D§5.18).
+func levelAt(prefix Path, section string) Level {
+	switch {
+	case len(prefix) == 0:
+		return LevelProvenance
+	case prefix[0] == "operations" || len(prefix) > 2:
+		return LevelOperation
+	case section == "request" || section == "auth":
+		return LevelEndpoint
+	}
+	return LevelSection
 }
 
 func (r *Resolved) fill(s Sections) {
@@ -100,6 +132,11 @@ func (r *Resolved) fill(s Sections) {
 		r.Request.Method = "GET"
 	}
 	r.Filter = deref(s.Filter).WithDefaults()
+	r.Auth = deref(s.Auth).WithDefaults()
+	r.Params = s.Params
+	r.Query = deref(s.Query).WithDefaults()
+	r.Templates = deref(s.Templates).WithDefaults()
+	r.Details = deref(s.Details).WithDefaults()
 	r.Paging = deref(s.Paging).WithDefaults()
 	r.Window = deref(s.Window).WithDefaults()
 	r.Slicing = deref(s.Slicing).WithDefaults()
@@ -121,20 +158,21 @@ func deref[T any](p *T) T {
 type Explained struct {
 	Path   string
 	Value  string
-	Origin string
+	Origin string // for people: the level and where it was written
+	Level  string // for programs: the level alone
 }
 
 // Explain lists every value that is set, by path.
 func (r *Resolved) Explain() []Explained {
 	var out []Explained
 	for _, l := range r.values().sorted() {
-		out = append(out, Explained{l.Path.String(), textOf(l.Value), l.origin()})
+		out = append(out, Explained{l.Path.String(), textOf(l.Value), l.origin(), l.Level.String()})
 	}
 	return out
 }
 
-// Origin says where the value of a path came from, for example "endpoint
-// (crossref.yaml:14:9)", "override", "platform default" or "not set".
+// Origin says where the value of a path came from, for example "section
+// (crossref.yaml:14:9)", "override", "platform" or "not set".
 func (r *Resolved) Origin(path string) string {
 	if l, set := r.values()[path]; set {
 		return l.origin()
@@ -145,23 +183,43 @@ func (r *Resolved) Origin(path string) string {
 // values is every leaf of the sections after defaults, and the zeros that were
 // written out. A value that is not the declared one came from the platform.
 func (r *Resolved) values() leafSet {
-	sections := sectionsShape()
+	declared := maps.Clone(r.merged.leaves)
+	maps.Copy(declared, r.chosen())
+	known := sectionsShape()
 	all := leafSet{}
-	flatten(shapeOf(reflect.TypeFor[Resolved](), nil), reflect.ValueOf(r).Elem(), nil, all)
+	flatten(resolvedShape(), reflect.ValueOf(r).Elem(), nil, all)
 	for path, l := range all {
-		declared, ok := r.merged.leaves[path]
-		_, isSection := sections.field(l.Path[0])
+		said, ok := declared[path]
+		_, isSection := known.field(l.Path[0])
 		switch {
-		case !isSection:
+		case !isSection && l.Path[0] != "credential":
 			delete(all, path)
-		case ok && reflect.DeepEqual(declared.Value, l.Value):
-			all[path] = declared
+		case ok && reflect.DeepEqual(said.Value, l.Value):
+			all[path] = said
 		}
 	}
-	for path, l := range r.merged.leaves {
+	for path, l := range declared {
 		if _, ok := all[path]; !ok {
 			all[path] = l
 		}
 	}
 	return all
+}
+
+// chosen is the credential in use, as if it were a section. Credentials stand at
+// the top of a file only.
+func (r *Resolved) chosen() leafSet {
+	out := leafSet{}
+	if r.Auth.Credential == "" {
+		return out
+	}
+	prefix := Path{"credentials", r.Auth.Credential}
+	for _, l := range r.origin.leaves() {
+		if len(l.Path) > len(prefix) && slices.Equal(l.Path[:len(prefix)], prefix) {
+			l.Level, l.home = LevelProvenance, l.Path.String()
+			l.Path = append(Path{"credential"}, l.Path[len(prefix):]...)
+			out.add(l)
+		}
+	}
+	return out
 }

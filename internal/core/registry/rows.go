@@ -1,18 +1,24 @@
 package registry
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
 
-// Row is one row of a reg_* table without its dates and keys. Every column the
+// Row is one row of a reg_* table without its dates and ids. Every column the
 // table has for us is in Columns, nil where nothing is declared.
 type Row struct {
 	Table     string
 	Endpoint  string // "" for every endpoint
 	Operation string // ALL, HARVEST, BACKFILL or UPDATE
+	Key       string // of tables with a KeyColumn
 	Columns   map[string]any
 }
+
+// SourceTable holds what a file says about the source as a whole: one row per
+// version of the source.
+const SourceTable = tableSource
 
 // AllOperations is the operation_type of a row that is for every operation.
 const AllOperations = "ALL"
@@ -22,8 +28,18 @@ const extraColumn = "extra_json"
 // scope is a level of a source as the tables know it.
 type scope struct{ endpoint, operation string }
 
-// Rows lists what src says, sorted by endpoint, operation and table. Values are
-// string, int64, float64, bool or nil; JSON is canonical text.
+func (sc scope) isSource() bool { return sc == scope{"", AllOperations} }
+
+// columns lists those of the tables without a key.
+func (sc scope) columns() []column {
+	if sc.isSource() {
+		return layout().source
+	}
+	return layout().narrow
+}
+
+// Rows lists what src says, sorted by endpoint, operation, table and key. Values
+// are string, int64, float64, bool or nil; JSON is canonical text.
 func Rows(src *Source) []Row {
 	scopes, leaves := scopesOf(src.leaves())
 	var out []Row
@@ -36,52 +52,63 @@ func Rows(src *Source) []Row {
 // scopesOf sorts leaves by level and cuts their paths.
 func scopesOf(all leafSet) ([]scope, map[scope][]Leaf) {
 	leaves := map[scope][]Leaf{}
-	var scopes []scope
 	for _, l := range all.sorted() {
 		sc := scope{operation: AllOperations}
 		if l.Path[0] == "endpoints" {
 			sc.endpoint, l.Path = l.Path[1], l.Path[2:]
-			if l.Path[0] == "operations" {
-				sc.operation, l.Path = l.Path[1], l.Path[2:]
-			}
 		}
-		if _, known := leaves[sc]; !known {
-			scopes = append(scopes, sc)
+		if l.Path[0] == "operations" {
+			sc.operation, l.Path = l.Path[1], l.Path[2:]
 		}
 		leaves[sc] = append(leaves[sc], l)
 	}
-	slices.SortFunc(scopes, func(a, b scope) int {
+	scopes := slices.SortedFunc(maps.Keys(leaves), func(a, b scope) int {
 		return strings.Compare(a.endpoint+"\x00"+a.operation, b.endpoint+"\x00"+b.operation)
 	})
 	return scopes, leaves
 }
 
 func rowsAt(sc scope, leaves []Leaf) []Row {
-	w := writer{columns: columnsAt(sc.endpoint == ""), rows: map[string]map[string]any{}, extras: map[string]map[string]any{}}
-	for _, c := range w.columns {
-		leaves = w.take(c, leaves)
+	found := map[string][]Row{}
+	keep := func(w writer, key string) {
+		for table, columns := range w.rows {
+			found[table] = append(found[table], Row{table, sc.endpoint, sc.operation, key, columns})
+		}
 	}
-	for _, l := range leaves {
-		w.extra(extraTable(l.Path[0], sc.endpoint == ""), l)
+	for _, e := range keyedParts() {
+		var picked map[string][]Leaf
+		picked, leaves = e.pick(leaves)
+		for _, key := range slices.Sorted(maps.Keys(picked)) {
+			keep(write(e.columns(), picked[key], func(Leaf) string { return e.extra() }), key)
+		}
 	}
+	keep(write(sc.columns(), leaves, func(l Leaf) string { return extraTable(l.Path[0], sc) }), "")
 	var out []Row
 	for _, table := range tables() {
-		columns, used := w.rows[table]
-		if !used {
-			continue
-		}
-		if extra := w.extras[table]; extra != nil {
-			columns[extraColumn] = canonicalJSON(extra)
-		}
-		out = append(out, Row{table, sc.endpoint, sc.operation, columns})
+		out = append(out, found[table]...)
 	}
 	return out
 }
 
+// writer fills the rows of one level or one entry, one per table.
 type writer struct {
-	columns []column
-	rows    map[string]map[string]any
-	extras  map[string]map[string]any // nested by key
+	rows   map[string]map[string]any
+	extras map[string]map[string]any // nested by key
+}
+
+// write puts each leaf into its column, else into the extra_json of its home.
+func write(columns []column, leaves []Leaf, home func(Leaf) string) writer {
+	w := writer{rows: map[string]map[string]any{}, extras: map[string]map[string]any{}}
+	for _, c := range columns {
+		leaves = w.take(c, leaves)
+	}
+	for _, l := range leaves {
+		w.extra(home(l), l)
+	}
+	for table, extra := range w.extras {
+		w.rows[table][extraColumn] = canonicalJSON(extra)
+	}
+	return w
 }
 
 // row starts a row with every column it may have, so that a value that was
@@ -89,7 +116,7 @@ type writer struct {
 func (w writer) row(table string) map[string]any {
 	if w.rows[table] == nil {
 		row := map[string]any{}
-		for _, name := range RowColumns(table) {
+		for _, name := range layout().names[table] {
 			row[name] = nil
 		}
 		w.rows[table] = row
@@ -99,7 +126,7 @@ func (w writer) row(table string) map[string]any {
 
 // take stores the leaves a column holds and returns the others.
 func (w writer) take(c column, leaves []Leaf) []Leaf {
-	path := Path(strings.Split(c.path, "."))
+	path := c.keys()
 	below := map[string]any{}
 	var rest []Leaf
 	for _, l := range leaves {
@@ -136,3 +163,12 @@ func (w writer) extra(table string, l Leaf) {
 	}
 	at[l.Path[len(l.Path)-1]] = plain(l.Value)
 }
+
+// RowColumns lists the columns Rows fills in a table, sorted. The key is not
+// among them.
+func RowColumns(table string) []string {
+	return slices.Clone(layout().names[table])
+}
+
+// RowTables lists the tables Rows fills.
+func RowTables() []string { return tables() }

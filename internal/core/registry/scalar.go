@@ -18,16 +18,22 @@ func (b *binder) bindScalar(n *node, s *shape, dst reflect.Value, path string) b
 		return false
 	}
 	if !utf8.ValidString(n.text) || strings.ContainsRune(n.text, 0) {
-		b.report(n.at, path, "text must be valid UTF-8 without NUL", "")
+		b.report(n.at, path, "E-TYPE: text must be valid UTF-8 without NUL", "")
 		return false
 	}
 	if len(s.enum) > 0 && !slices.Contains(s.enum, n.text) {
-		b.report(n.at, path, strconv.Quote(shorten(n.text))+" is not a known value", valueHint(n.text, s.enum))
-		return false
+		code, ok := canonical(n.text, s.enum)
+		if !ok {
+			b.report(n.at, path, "E-DICT-CODE: "+strconv.Quote(shorten(n.text))+" is not a known value", valueHint(n.text, s.enum))
+			return false
+		}
+		renamed := *n // YAML aliases share nodes
+		renamed.text = code
+		n = &renamed
 	}
 	if reader, ok := dst.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		if err := reader.UnmarshalText([]byte(n.text)); err != nil {
-			b.report(n.at, path, err.Error(), "")
+			b.report(n.at, path, coded("E-VALUE", err), "")
 			return false
 		}
 		return true
@@ -57,7 +63,7 @@ func (b *binder) bindNumber(n *node, s *shape, dst reflect.Value, path string) b
 		if _, err := strconv.ParseFloat(n.text, 64); err == nil {
 			hint = "remove the quotes"
 		}
-		b.report(n.at, path, "expected "+s.expects()+", found "+n.found(), hint)
+		b.report(n.at, path, "E-TYPE: expected "+s.expects()+", found "+n.found(), hint)
 		return false
 	}
 	var err error
@@ -78,11 +84,11 @@ func (b *binder) bindNumber(n *node, s *shape, dst reflect.Value, path string) b
 	}
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		b.report(n.at, path, n.text+" is out of range for "+s.expects(), "")
+		b.report(n.at, path, "E-TYPE: "+n.text+" is out of range for "+s.expects(), "")
 	case err != nil || n.what != number:
-		b.report(n.at, path, "expected "+s.expects()+", found "+n.found(), "")
+		b.report(n.at, path, "E-TYPE: expected "+s.expects()+", found "+n.found(), "")
 	case negative:
-		b.report(n.at, path, n.text+" must not be negative", "")
+		b.report(n.at, path, "E-NEGATIVE: "+n.text+" must not be negative", "")
 	default:
 		return true
 	}
@@ -96,12 +102,10 @@ func isHuge(text string) bool {
 	return errors.Is(err, strconv.ErrRange)
 }
 
-// valueHint also knows the codes of the earlier schemas.
+// valueHint also knows older codes in the wrong case.
 func valueHint(value string, valid []string) string {
-	for _, t := range Dictionary() {
-		if item, ok := t.Find(strings.ToUpper(value)); ok && item.Code != value && slices.Contains(valid, item.Code) {
-			return "did you mean " + strconv.Quote(item.Code) + "?"
-		}
+	if code, ok := canonical(strings.ToUpper(value), valid); ok {
+		return "did you mean " + strconv.Quote(code) + "?"
 	}
 	return hintFor(value, valid, "valid values")
 }

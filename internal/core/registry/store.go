@@ -18,7 +18,7 @@ func (c column) put(value any, columns map[string]any) bool {
 	value = plain(value)
 	switch c.as {
 	case asText:
-		if utf8.RuneCountInString(value.(string)) > c.width {
+		if c.width > 0 && utf8.RuneCountInString(value.(string)) > c.width {
 			return false
 		}
 	case asJSON:

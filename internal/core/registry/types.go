@@ -8,17 +8,21 @@ import (
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/tmpl"
+	"github.com/patra-ingest/patra/internal/core/twophase"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // Source is one source file. The leaf packages own the types of their sections;
-// a section may stand at three levels and is merged field by field (D§5.18).
+// a section may stand at four places and is merged field by field (D§5.18).
 type Source struct {
-	Code      string              `json:"source" required:"true" doc:"stable code of the source, lower case"`
-	Name      string              `json:"name" required:"true" doc:"display name"`
-	Docs      string              `json:"docs,omitempty" doc:"address of the vendor's documentation"`
-	Sections                      // defaults for every endpoint
-	Endpoints map[string]Endpoint `json:"endpoints" required:"true" doc:"callable endpoints by name"`
+	Code        string                         `json:"source" required:"true" doc:"stable code of the source, lower case"`
+	Name        string                         `json:"name" required:"true" doc:"display name"`
+	Docs        string                         `json:"docs,omitempty" doc:"address of the vendor's documentation"`
+	Credentials map[string]exchange.Credential `json:"credentials,omitempty" doc:"credentials by name; references only, never values"`
+	Sections                                   // defaults for every endpoint
+	Operations  map[string]Sections            `json:"operations,omitempty" enum:"HARVEST,BACKFILL,UPDATE" doc:"what differs for one operation, at every endpoint"`
+	Endpoints   map[string]Endpoint            `json:"endpoints" required:"true" doc:"callable endpoints by name"`
 
 	given  leafSet // what was decoded; see leaves
 	places Origins // where sections stand, for problems about what is missing
@@ -27,22 +31,28 @@ type Source struct {
 // Endpoint is one callable endpoint of a source.
 type Endpoint struct {
 	Role       string              `json:"role" required:"true" enum:"SEARCH,DETAIL" doc:"what the endpoint is for"`
+	Supports   []string            `json:"supports,omitempty" enum:"HARVEST,BACKFILL,UPDATE" doc:"operations the endpoint can serve (default all of them; for a DETAIL endpoint UPDATE)"`
 	Sections                       // for this endpoint
 	Operations map[string]Sections `json:"operations,omitempty" enum:"HARVEST,BACKFILL,UPDATE" doc:"what differs for one operation"`
 }
 
 // Sections are the strategy bits of §4.
 type Sections struct {
-	HTTP     *exchange.Config        `json:"http,omitempty" doc:"transport"`
-	Request  *exchange.RequestConfig `json:"request,omitempty" doc:"the request"`
-	Filter   *query.DateFilter       `json:"filter,omitempty" doc:"how the upstream selects by date"`
-	Paging   *paging.Config          `json:"paging,omitempty" doc:"paging"`
-	Window   *window.Config          `json:"window,omitempty" doc:"the window of a plan"`
-	Slicing  *slicing.Config         `json:"slicing,omitempty" doc:"how a window is cut"`
-	Rate     *gate.Limits            `json:"rate,omitempty" doc:"rate and concurrency"`
-	Retry    *fault.RetryPolicy      `json:"retry,omitempty" doc:"retries"`
-	Response *extract.Config         `json:"response,omitempty" doc:"reading the response"`
-	Contact  *Contact                `json:"contact,omitempty" doc:"who we are to the upstream"`
+	HTTP      *exchange.Config          `json:"http,omitempty" doc:"transport"`
+	Request   *exchange.RequestConfig   `json:"request,omitempty" doc:"the request"`
+	Filter    *query.DateFilter         `json:"filter,omitempty" doc:"how the upstream selects by date"`
+	Auth      *exchange.Auth            `json:"auth,omitempty" doc:"which credential requests carry"`
+	Params    map[string]exchange.Param `json:"params,omitempty" doc:"standard keys of the query and the parameters they become"`
+	Query     *query.Config             `json:"query,omitempty" doc:"conditions, the fields they name, and how they are written"`
+	Templates *tmpl.Config              `json:"templates,omitempty" doc:"what templates may use, and what an empty one becomes"`
+	Details   *twophase.Config          `json:"details,omitempty" doc:"second step: whole records for the ids that were found"`
+	Paging    *paging.Config            `json:"paging,omitempty" doc:"paging"`
+	Window    *window.Config            `json:"window,omitempty" doc:"the window of a plan"`
+	Slicing   *slicing.Config           `json:"slicing,omitempty" doc:"how a window is cut"`
+	Rate      *gate.Limits              `json:"rate,omitempty" doc:"rate and concurrency"`
+	Retry     *fault.RetryPolicy        `json:"retry,omitempty" doc:"retries"`
+	Response  *extract.Config           `json:"response,omitempty" doc:"reading the response"`
+	Contact   *Contact                  `json:"contact,omitempty" doc:"who we are to the upstream"`
 }
 
 // Contact identifies the operator to the upstream, as polite pools ask for.

@@ -5,18 +5,13 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/patra-ingest/patra/internal/core/duration"
-	"github.com/patra-ingest/patra/internal/core/exchange"
-	"github.com/patra-ingest/patra/internal/core/tmpl"
 )
 
-// Validate checks every endpoint for every operation.
+// Validate checks every endpoint for every operation it says it can serve.
 func (s *Source) Validate() Problems {
-	var found Problems
+	found := s.checkCredentials()
 	for _, endpoint := range slices.Sorted(maps.Keys(s.Endpoints)) {
-		for _, operation := range Operations() {
+		for _, operation := range s.Endpoints[endpoint].Operates() {
 			r, err := Resolve(s, endpoint, operation, nil)
 			if err != nil {
 				found = append(found, problemAt(s.places[""], "endpoints."+endpoint, err.Error(), ""))
@@ -28,14 +23,30 @@ func (s *Source) Validate() Problems {
 	return found.sorted()
 }
 
+// Operates lists the operations an endpoint can serve.
+func (e Endpoint) Operates() []string {
+	switch {
+	case len(e.Supports) > 0:
+		return e.Supports
+	case e.Role == roleDetail:
+		return []string{opUpdate}
+	}
+	return Operations()
+}
+
+const (
+	roleDetail = "DETAIL"
+	opUpdate   = "UPDATE"
+)
+
 // Validate checks the merged result: required keys, each section's own rules,
-// and that requests can be rendered. Problems stand where the offending value
-// was written.
+// and that the sections fit one another (§3.3.3, §4.17). Problems stand where
+// the offending value was written.
 func (r *Resolved) Validate() Problems {
 	var found Problems
 	v := reflect.ValueOf(r).Elem()
-	for _, f := range shapeOf(reflect.TypeFor[Resolved](), nil).fields {
-		if f.shape.kind != object || !r.needs(f.name) {
+	for _, f := range resolvedShape().fields {
+		if f.shape.kind != object || f.name == "credential" || !r.needs(f.name) {
 			continue
 		}
 		missing := r.missing(f)
@@ -45,16 +56,19 @@ func (r *Resolved) Validate() Problems {
 			found = append(found, r.fromError(f, section.Validate())...)
 		}
 	}
-	found = append(found, r.shares()...)
-	found = append(found, r.rendering()...)
-	found = append(found, r.reading()...)
+	for _, check := range checklist() {
+		found = append(found, check(r)...)
+	}
 	return found.sorted()
 }
 
-// needs reports whether a section matters for this endpoint. A DETAIL endpoint
-// is asked by id: it has no window and need not page.
+// needs reports whether a section matters for this endpoint and operation. What
+// is asked for by id has no window and need not page.
 func (r *Resolved) needs(section string) bool {
-	if r.Role != "DETAIL" || slices.Contains([]string{"http", "request", "response"}, section) {
+	if slices.Contains([]string{"http", "request", "response"}, section) {
+		return true
+	}
+	if byDate := r.Role != roleDetail && r.Operation != opUpdate; byDate {
 		return true
 	}
 	for _, l := range r.merged.leaves {
@@ -70,20 +84,26 @@ func (r *Resolved) missing(section field) Problems {
 	for _, f := range section.shape.fields {
 		path := Path{section.name, f.name}
 		if _, ok := r.merged.leaves[path.String()]; f.required && !ok {
-			out = append(out, problemAt(r.placeOf(section.name), r.full(path), "required key is missing", f.doc))
+			out = append(out, problemAt(r.placeOf(path), r.full(path), "E-REQUIRED: required key is missing", f.doc))
 		}
 	}
 	return out
 }
 
-// placeOf is where a section stands at its most specific level, else where the
-// endpoint stands: the place to write what is missing.
-func (r *Resolved) placeOf(section string) Position {
+// placeOf is where the closest thing round a path stands, at its most specific
+// level, else where the endpoint stands: the place to write what is missing.
+func (r *Resolved) placeOf(path Path) Position {
 	endpoint := Path{"endpoints", r.Endpoint}
-	for _, path := range []Path{endpoint.with("operations").with(r.Operation).with(section), endpoint.with(section), {section}, endpoint} {
-		if at, ok := r.places[path.String()]; ok {
-			return at
+	levels := []Path{endpoint.with("operations").with(r.Operation), {"operations", r.Operation}, endpoint, nil}
+	for depth := len(path); depth > 0; depth-- {
+		for _, level := range levels {
+			if at, ok := r.places[append(slices.Clone(level), path[:depth]...).String()]; ok {
+				return at
+			}
 		}
+	}
+	if at, ok := r.places[endpoint.String()]; ok {
+		return at
 	}
 	return Position{File: "source " + r.Source}
 }
@@ -97,93 +117,67 @@ func (r *Resolved) at(path Path, message, hint string) Problem {
 	if l, ok := r.merged.leaves[path.String()]; ok {
 		return problemAt(l.At, l.home, message, hint)
 	}
-	return problemAt(r.placeOf(path[0]), r.full(path), message, hint)
+	return problemAt(r.placeOf(path), r.full(path), message, hint)
+}
+
+// given reports whether any level says something about a path or below it.
+func (r *Resolved) given(path Path) bool {
+	for _, l := range r.merged.leaves {
+		if len(l.Path) >= len(path) && slices.Equal(l.Path[:len(path)], path) {
+			return true
+		}
+	}
+	return false
 }
 
 // fromError finds the key a section's own check speaks of: it starts its
-// message with the key, with or without the section before it.
+// message with the key, with or without the section before it, as in
+// "size 20: …" or "rules.title.template: …".
 func (r *Resolved) fromError(section field, err error) Problems {
 	if err == nil {
 		return nil
 	}
 	var out Problems
-	for _, line := range strings.Split(err.Error(), "\n") {
+	for line := range strings.SplitSeq(err.Error(), "\n") {
 		first, rest, _ := strings.Cut(line, " ")
 		key := strings.TrimSuffix(strings.TrimPrefix(first, section.name+"."), ":")
 		path, message := Path{section.name}, line
-		if _, ok := section.shape.field(key); ok {
-			path, message = path.with(key), rest
+		if keys := strings.Split(key, "."); section.shape.reaches(keys) {
+			path, message = append(path, keys...), rest
 		}
-		out = append(out, r.at(path, message, ""))
+		out = append(out, r.at(path, withCode(section.name, message), ""))
 	}
 	return out
 }
 
-// shares checks upper bounds the sections document.
-func (r *Resolved) shares() Problems {
-	const longest = duration.Duration(2 * time.Minute)
-	var out Problems
-	for path, value := range map[string]float64{"retry.jitter": r.Retry.Jitter, "response.maxRejectRate": r.Response.MaxRejectRate} {
-		if value > 1 {
-			out = append(out, r.at(strings.Split(path, "."), "must be between 0 and 1", ""))
-		}
+// withCode moves the code of a section's own check to the front of its message:
+// "20: E-X: is too large" and "E-X at children[0]: is …" read "E-X: 20 is too
+// large" and "E-X: at children[0]: is …". What has no code gets that of its section.
+func withCode(section, message string) string {
+	before, after, _ := strings.Cut(message, ": ")
+	if code, place, ok := strings.Cut(before, " "); ok && isCode(code) {
+		return code + ": " + place + ": " + after
 	}
-	if r.HTTP.Timeout > longest {
-		out = append(out, r.at(Path{"http", "timeout"}, "must be at most "+longest.String(), ""))
+	if code, why, ok := strings.Cut(after, ": "); ok && isCode(code) {
+		return code + ": " + before + " " + why
 	}
-	return out
+	if isCode(before) {
+		return message
+	}
+	if section == "query" {
+		return "E-RULE: " + message
+	}
+	return "E-VALUE: " + message
 }
 
-// rendering compiles what becomes a request, value by value, so that every bad
-// template is reported and not only the first.
-func (r *Resolved) rendering() Problems {
-	var out Problems
-	if _, ok := r.merged.leaves["http.baseUrl"]; ok {
-		if _, err := exchange.ParseBaseURL(r.HTTP); err != nil {
-			out = append(out, r.at(Path{"http", "baseUrl"}, strings.TrimPrefix(err.Error(), "http.baseUrl: "), ""))
+// reaches reports whether keys name something below the shape.
+func (s *shape) reaches(keys []string) bool {
+	for _, key := range keys {
+		child, ok := s.child(key)
+		if !ok {
+			return false
 		}
+		s = child
 	}
-	out = append(out, r.headersOnce()...)
-	for _, l := range r.merged.Leaves() {
-		if !rendered(l.Path) {
-			continue
-		}
-		if _, err := tmpl.Compile(l.Value.(string)); err != nil {
-			out = append(out, r.at(l.Path, err.Error(), ""))
-		}
-	}
-	if len(out) > 0 || r.HTTP.BaseURL == "" {
-		return out
-	}
-	if _, err := exchange.NewRenderer(r.HTTP, r.Request); err != nil {
-		out = append(out, r.at(Path{"request"}, err.Error(), ""))
-	}
-	return out
-}
-
-func rendered(path Path) bool {
-	text := path[0]
-	if len(path) > 1 {
-		text += "." + path[1]
-	}
-	return slices.Contains([]string{"request.path", "request.query", "request.headers", "http.headers"}, text)
-}
-
-// headersOnce refuses two spellings of one header: header names have no case,
-// and which of the two would be sent is chance.
-func (r *Resolved) headersOnce() Problems {
-	var out Problems
-	spelling := map[string]string{}
-	for _, l := range r.merged.Leaves() {
-		if len(l.Path) != 3 || l.Path[1] != "headers" {
-			continue
-		}
-		name := l.Path[2]
-		other, seen := spelling[strings.ToLower(name)]
-		if seen && other != name {
-			out = append(out, r.at(l.Path, "the same header is also given as "+other, "write it one way"))
-		}
-		spelling[strings.ToLower(name)] = name
-	}
-	return out
+	return true
 }

@@ -20,11 +20,13 @@ import (
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/tmpl"
+	"github.com/patra-ingest/patra/internal/core/twophase"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // format is raised when the meaning of a stored snapshot changes.
-const format = 1
+const format = 2
 
 // Snapshot is a compiled specification. Every field is filled.
 type Snapshot struct {
@@ -33,16 +35,26 @@ type Snapshot struct {
 	Endpoint  string           `json:"endpoint"`
 	Operation ingest.Operation `json:"operation"`
 
-	HTTP     exchange.Config        `json:"http"`
-	Request  exchange.RequestConfig `json:"request"`
-	Filter   query.DateFilter       `json:"filter"`
-	Paging   paging.Config          `json:"paging"`
-	Window   window.Config          `json:"window"`
-	Slicing  slicing.Config         `json:"slicing"`
-	Rate     gate.Limits            `json:"rate"`
-	Retry    fault.RetryPolicy      `json:"retry"`
-	Response extract.Config         `json:"response"`
-	Contact  registry.Contact       `json:"contact"`
+	HTTP       exchange.Config           `json:"http"`
+	Request    exchange.RequestConfig    `json:"request"`
+	Auth       exchange.Auth             `json:"auth"`
+	Credential exchange.Credential       `json:"credential,omitzero"`
+	Templates  tmpl.Config               `json:"templates"`
+	Query      query.Config              `json:"query"`
+	Params     map[string]exchange.Param `json:"params,omitempty"`
+	Filter     query.DateFilter          `json:"filter"`
+	Paging     paging.Config             `json:"paging"`
+	Window     window.Config             `json:"window"`
+	Slicing    slicing.Config            `json:"slicing"`
+	Rate       gate.Limits               `json:"rate"`
+	Retry      fault.RetryPolicy         `json:"retry"`
+	Response   extract.Config            `json:"response"`
+	Contact    registry.Contact          `json:"contact"`
+
+	Details twophase.Config `json:"details,omitzero"`
+	// Detail is the endpoint of the second step: what a slice needs is in its
+	// snapshot, or a changed detail endpoint would reach into running plans.
+	Detail *Snapshot `json:"detail,omitempty"`
 }
 
 // Compiled is a snapshot with its identity.
@@ -51,43 +63,66 @@ type Compiled struct {
 	Canonical   []byte
 	Fingerprint string
 	MappingHash string // identity of the mapping alone: how items become records
-	Warnings    []string
+	Prototype   query.Prototype
+	Warnings    []Warning
 }
 
 // Compile checks the merged configuration and freezes it.
 func Compile(r *registry.Resolved) (*Compiled, error) {
-	if err := r.Validate().Err(); err != nil {
+	s, err := freeze(r)
+	if err != nil {
 		return nil, err
 	}
-	s := Snapshot{
-		Format: format, Source: r.Source, Endpoint: r.Endpoint, Operation: ingest.Operation(r.Operation),
-		HTTP: r.HTTP, Request: r.Request, Filter: r.Filter, Paging: r.Paging, Window: r.Window, Slicing: r.Slicing,
-		Rate: r.Rate, Retry: r.Retry, Response: r.Response, Contact: r.Contact,
+	program, err := s.Program()
+	if err != nil {
+		return nil, err
 	}
-	if _, err := s.Program(); err != nil {
+	prototype, err := program.Prototype()
+	if err != nil {
 		return nil, err
 	}
 	canonical, err := fingerprint.Canonical(s)
 	if err != nil {
 		return nil, err
 	}
-	mapping, err := fingerprint.Of(s.Response)
+	mapping, err := fingerprint.Of(s.reading())
 	if err != nil {
 		return nil, err
 	}
-	return &Compiled{Snapshot: s, Canonical: canonical, Fingerprint: fingerprint.Bytes(canonical), MappingHash: mapping, Warnings: s.degradations()}, nil
+	return &Compiled{
+		Snapshot: s, Canonical: canonical, Fingerprint: fingerprint.Bytes(canonical),
+		MappingHash: mapping, Prototype: prototype, Warnings: s.degradations(),
+	}, nil
 }
 
-// degradations are what this source cannot do; they go into the plan's remarks (§12.4).
-func (s Snapshot) degradations() []string {
-	var out []string
-	if s.Response.Total.IsZero() {
-		out = append(out, "noTotal: the upstream announces no total, so a short delivery cannot be noticed")
+func freeze(r *registry.Resolved) (Snapshot, error) {
+	if err := r.Validate().Err(); err != nil {
+		return Snapshot{}, err
 	}
-	if s.Response.Filtered.IsZero() {
-		out = append(out, "noFilteredPath: items outside the asked window cannot be told apart and are kept")
+	s := Snapshot{
+		Format: format, Source: r.Source, Endpoint: r.Endpoint, Operation: ingest.Operation(r.Operation),
+		HTTP: r.HTTP, Request: r.Request, Auth: r.Auth, Credential: r.Credential, Templates: r.Templates,
+		Query: r.Query, Params: r.Params, Filter: r.Filter, Paging: r.Paging, Window: r.Window, Slicing: r.Slicing,
+		Rate: r.Rate, Retry: r.Retry, Response: r.Response, Contact: r.Contact, Details: r.Details,
 	}
-	return out
+	if !s.Details.Enabled() {
+		return s, nil
+	}
+	second, err := r.Second()
+	if err != nil {
+		return Snapshot{}, err
+	}
+	detail, err := freeze(second)
+	s.Detail = &detail
+	return s, err
+}
+
+// reading is how items become records: in two phases the details do.
+func (s Snapshot) reading() extract.Config {
+	if s.Detail != nil {
+		return s.Detail.Response
+	}
+	return s.Response
 }
 
 // Dataset is where the records go.
@@ -95,34 +130,21 @@ func (s Snapshot) Dataset() ingest.Dataset {
 	return ingest.Dataset{Source: s.Source, Endpoint: s.Endpoint}
 }
 
-// Load reads a stored snapshot.
+// Load reads a stored snapshot. The first format lacked what later sections
+// declare; their defaults say what it did.
 func Load(canonical []byte) (Snapshot, error) {
 	var s Snapshot
 	if err := json.Unmarshal(canonical, &s); err != nil {
 		return s, fmt.Errorf("read snapshot: %w", err)
 	}
-	if s.Format != format {
-		return s, fmt.Errorf("read snapshot: format %d, this program knows %d", s.Format, format)
+	switch s.Format {
+	case format:
+	case 1:
+		s.Templates, s.Auth = s.Templates.WithDefaults(), s.Auth.WithDefaults()
+		s.Filter, s.Window = s.Filter.WithDefaults(), s.Window.WithDefaults()
+		s.Paging, s.Response = s.Paging.WithDefaults(), s.Response.WithDefaults()
+	default:
+		return s, fmt.Errorf("read snapshot: format %d, this program knows 1 to %d", s.Format, format)
 	}
 	return s, nil
-}
-
-// Program is a snapshot ready to run. It is safe for concurrent use.
-type Program struct {
-	Snapshot
-	Render *exchange.Renderer
-	Read   *extract.Reader
-}
-
-// Program compiles templates and paths.
-func (s Snapshot) Program() (*Program, error) {
-	render, err := exchange.NewRenderer(s.HTTP, s.Request)
-	if err != nil {
-		return nil, err
-	}
-	read, err := extract.Compile(s.Response)
-	if err != nil {
-		return nil, err
-	}
-	return &Program{s, render, read}, nil
 }

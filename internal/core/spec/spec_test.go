@@ -2,6 +2,7 @@ package spec
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,7 +40,13 @@ func compile(t *testing.T, src *registry.Source, overrides ...string) *Compiled 
 		}
 		set = append(set, o)
 	}
-	resolved, err := registry.Resolve(src, "works", "HARVEST", set)
+	endpoint := ""
+	for name, e := range src.Endpoints {
+		if e.Role == "SEARCH" && (endpoint == "" || name < endpoint) {
+			endpoint = name
+		}
+	}
+	resolved, err := registry.Resolve(src, endpoint, src.Endpoints[endpoint].Operates()[0], set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +147,7 @@ func TestEverySettingCounts(t *testing.T) {
 	seen := map[string]string{compile(t, src).Fingerprint: "nothing"}
 	for _, setting := range []string{
 		"http.baseUrl=https://other.example.org", "http.timeout=PT91S", "http.maxBodyBytes=1000", "http.allowPrivate=true", "http.headers.Accept=text/plain",
-		"request.path=/other", "request.query.rows=5", "filter.precision=SECOND", "filter.field=created", "paging.size=501", "paging.replayable=true",
+		"request.path=/other", "request.query.rows=5", "filter.precision=SECOND", "filter.format=yyyyMMdd", "query.maxLength=100", "templates.nullPolicy=FAIL", "paging.size=501", "paging.replayable=true",
 		"paging.maxPages=3", "paging.expectTotal=false", "window.lookback=P2D", "window.safetyLag=PT31M", "slicing.step=PT12H", "slicing.maxRecords=5",
 		"rate.perSecond=2", "rate.burst=2", "rate.concurrency=2", "rate.obeyHeaders=false", "retry.maxAttempts=7", "retry.retryAfterCap=PT3M",
 		"response.id=$.other", "response.volatile=[$.score]", "response.fields.extra=$.x", "response.maxRejectRate=0.2", "contact.email=me@example.org",
@@ -169,8 +176,8 @@ func TestMappingHashCoversTheResponseOnly(t *testing.T) {
 func TestLoadRefusesWhatItDoesNotKnow(t *testing.T) {
 	good := string(compile(t, decoded(t, bundled(t, "crossref"))).Canonical)
 	for name, text := range map[string]string{
-		"a later format": strings.Replace(good, `"format":1`, `"format":2`, 1),
-		"no format":      strings.Replace(good, `"format":1,`, ``, 1),
+		"a later format": strings.Replace(good, `"format":2`, `"format":3`, 1),
+		"no format":      strings.Replace(good, `"format":2,`, ``, 1),
 		"not JSON":       good[:len(good)/2],
 		"nothing":        "",
 		"null":           "null",
@@ -190,6 +197,7 @@ func TestCompileRefuses(t *testing.T) {
 		"a broken template":   {"${page.token}", "${page.tokn}"},
 		"an unknown strategy": {"strategy: TIME", "strategy: HYBRID"},
 		"other paging":        {"type: TOKEN", "type: OFFSET"},
+		"a token no path":     {"      nextToken: $.message['next-cursor']\n", ""},
 	} {
 		text := strings.Replace(bundled(t, "crossref"), edit[0], edit[1], 1)
 		resolved, err := registry.Resolve(decoded(t, text), "works", "HARVEST", nil)
@@ -202,6 +210,13 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
+func codes(c *Compiled) (out []string) {
+	for _, w := range c.Warnings {
+		out = append(out, w.Code)
+	}
+	return out
+}
+
 func TestDegradationsAreNamed(t *testing.T) {
 	text := bundled(t, "crossref")
 	if w := compile(t, decoded(t, text)).Warnings; len(w) != 0 {
@@ -210,8 +225,7 @@ func TestDegradationsAreNamed(t *testing.T) {
 	text = strings.Replace(text, "      total: $.message['total-results']\n", "", 1)
 	text = strings.Replace(text, "      filtered: $.indexed['date-time']\n", "", 1)
 	text = strings.Replace(text, "      expectTotal: true\n", "", 1)
-	w := strings.Join(compile(t, decoded(t, text)).Warnings, "\n")
-	if !strings.Contains(w, "noTotal") || !strings.Contains(w, "noFilteredPath") {
+	if w := codes(compile(t, decoded(t, text))); !slices.Equal(w, []string{"W-NO-TOTAL", "W-NO-FILTERED"}) {
 		t.Errorf("warnings %q", w)
 	}
 }

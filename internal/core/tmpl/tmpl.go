@@ -1,188 +1,73 @@
 // Package tmpl renders the ${…} templates of source files over a closed set of
-// variables and functions.
+// variables and functions (§4.8). There are three kinds: request templates,
+// templates of query rules, and templates that map an item to a field. Names,
+// functions and types are checked when a template is compiled.
 //
-// Names are checked when the template is compiled. There is no I/O, no
-// environment, no method call and no loop, so a source file cannot reach
-// anything but the values handed to Render. Encoding a value for its place in
-// a request is the caller's business.
+// It must never do I/O, read the environment or a clock, or let a template
+// reach a method or field of our types, loop, or grow a value without bound:
+// a source file sees the values handed to it and nothing else. Encoding a value
+// for its place in a request is the caller's business.
 package tmpl
 
-import (
-	"fmt"
-	"strings"
-	"time"
+import "slices"
 
-	"github.com/expr-lang/expr"
-	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/vm"
-)
+// Template is a compiled request template. It is safe for concurrent use.
+type Template struct{ parts }
 
-// Vars are the values a template may name.
-type Vars struct {
-	Page    PageVars    `expr:"page"`
-	Filter  FilterVars  `expr:"filter"`
-	Window  WindowVars  `expr:"window"`
-	Contact ContactVars `expr:"contact"`
-}
+// Compile checks a request template against every function.
+func Compile(text string) (*Template, error) { return CompileWith(text, Config{}) }
 
-// PageVars describe the page that is asked for.
-type PageVars struct {
-	Size   int    `expr:"size"`
-	Number int    `expr:"number"`
-	Token  string `expr:"token"`
-}
-
-// FilterVars are the bounds of the slice, written as the endpoint's date filter wants them.
-type FilterVars struct {
-	From string `expr:"from"`
-	To   string `expr:"to"`
-}
-
-// WindowVars are the bounds of the slice as instants.
-type WindowVars struct {
-	From time.Time `expr:"from"`
-	To   time.Time `expr:"to"`
-}
-
-// ContactVars identify the operator to the upstream.
-type ContactVars struct {
-	Email string `expr:"email"`
-}
-
-// Template is a compiled text with ${…} parts.
-type Template struct {
-	text  string
-	parts []part
-}
-
-type part struct {
-	literal string
-	program *vm.Program // nil for a literal
-}
-
-const maxNodes = 200 // an expression in a source file is a few nodes; this stops nonsense
-
-// Compile checks names, functions and types.
-func Compile(text string) (*Template, error) {
-	t := &Template{text: text}
-	rest := text
-	for {
-		start := strings.Index(rest, "${")
-		if start < 0 {
-			t.literal(rest)
-			return t, nil
-		}
-		t.literal(rest[:start])
-		end := strings.Index(rest[start:], "}")
-		if end < 0 {
-			return nil, fmt.Errorf("template %q: ${ without a closing }", text)
-		}
-		source := rest[start+2 : start+end]
-		program, err := compile(source)
-		if err != nil {
-			return nil, fmt.Errorf("template %q: in ${%s}: %s", text, source, firstLine(err))
-		}
-		t.parts = append(t.parts, part{program: program})
-		rest = rest[start+end+1:]
-	}
-}
-
-func compile(source string) (*vm.Program, error) {
-	var g guard
-	program, err := expr.Compile(source, append(environment(), expr.Patch(&g))...)
+// CompileWith checks a request template against the functions a source may use.
+func CompileWith(text string, c Config) (*Template, error) {
+	compiled, err := compileText(text, newScope(requestScope, c))
 	if err != nil {
 		return nil, err
 	}
-	return program, g.err
+	return &Template{compiled}, nil
 }
 
-// guard refuses what could make the cost of an expression more than linear:
-// predicates (map, filter, any …) and ranges. The library has no step limit.
-type guard struct{ err error }
-
-func (g *guard) Visit(node *ast.Node) {
-	switch n := (*node).(type) {
-	case *ast.BuiltinNode:
-		for _, argument := range n.Arguments {
-			if _, predicate := argument.(*ast.PredicateNode); predicate {
-				g.err = fmt.Errorf("function %s is not in the list", n.Name)
-			}
-		}
-	case *ast.BinaryNode:
-		if n.Operator == ".." {
-			g.err = fmt.Errorf("ranges (..) are not allowed")
-		}
-	}
-}
-
-func (t *Template) literal(text string) {
-	if text != "" {
-		t.parts = append(t.parts, part{literal: text})
-	}
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
-}
-
-func environment() []expr.Option {
-	options := []expr.Option{
-		expr.Env(Vars{}), expr.DisableAllBuiltins(), expr.MaxNodes(maxNodes),
-		expr.Function("formatDateTime", formatDateTime, new(func(time.Time, string) string)),
-		expr.Function("coalesce", coalesce, new(func(...string) string)),
-		expr.Function("concat", concat, new(func(...string) string)),
-	}
-	for _, name := range []string{"lower", "upper", "trim", "len", "string"} {
-		options = append(options, expr.EnableBuiltin(name))
-	}
-	return options
-}
+// Encoder appends one value of a template, encoded for the place it stands in.
+type Encoder func(dst []byte, value any) ([]byte, error)
 
 // Render gives the text, and whether there is one: a template whose only part
-// comes out empty is absent, and what it stood for is left out of the request
-// (nullPolicy omit, §4.8).
+// comes out empty is absent, and the null policy decides what becomes of it.
 func (t *Template) Render(vars Vars) (text string, present bool, err error) {
-	var out strings.Builder
-	for _, p := range t.parts {
-		if p.program == nil {
-			out.WriteString(p.literal)
-			continue
-		}
-		value, err := expr.Run(p.program, vars)
-		if err != nil {
-			return "", false, fmt.Errorf("template %q: %s", t.text, firstLine(err))
-		}
-		if value != nil {
-			fmt.Fprint(&out, value)
+	out, present, err := t.Append(nil, &vars, AppendText)
+	return string(out), present, err
+}
+
+// Append is Render into a buffer, with every value of a ${…} passed through
+// encode. Literal text is appended as it stands.
+func (t *Template) Append(dst []byte, vars *Vars, encode Encoder) (out []byte, present bool, err error) {
+	return t.append(dst, vars, encode)
+}
+
+// MapLiterals is the template with its literal text replaced, for callers that
+// encode literals and values differently.
+func (t *Template) MapLiterals(replace func(literal string) string) *Template {
+	mapped := parts{text: t.text, list: slices.Clone(t.list)}
+	for i := range mapped.list {
+		if p := &mapped.list[i]; p.expression == nil {
+			p.literal = replace(p.literal)
 		}
 	}
-	return out.String(), out.Len() > 0 || len(t.parts) != 1 || t.parts[0].program == nil, nil
+	return &Template{mapped}
 }
+
+// Sample is the text with the same value in place of every ${…}, for checks of
+// what stands around them.
+func (t *Template) Sample(value any, encode Encoder) (out []byte, err error) {
+	for _, p := range t.list {
+		if p.expression == nil {
+			out = append(out, p.literal...)
+		} else if out, err = encode(out, value); err != nil {
+			return nil, t.failed(err)
+		}
+	}
+	return out, nil
+}
+
+// Names are the variables the template reads, such as page.token; now() reads now.
+func (t *Template) Names() []string { return t.names() }
 
 func (t *Template) String() string { return t.text }
-
-// formatDateTime(instant, "yyyy-MM-dd HH:mm:ss") writes an instant in UTC.
-func formatDateTime(args ...any) (any, error) {
-	at, pattern := args[0].(time.Time), args[1].(string)
-	return at.UTC().Format(datePattern.Replace(pattern)), nil
-}
-
-var datePattern = strings.NewReplacer("yyyy", "2006", "MM", "01", "dd", "02", "HH", "15", "mm", "04", "ss", "05")
-
-func coalesce(args ...any) (any, error) {
-	for _, arg := range args {
-		if text, ok := arg.(string); ok && text != "" {
-			return text, nil
-		}
-	}
-	return "", nil
-}
-
-func concat(args ...any) (any, error) {
-	var out strings.Builder
-	for _, arg := range args {
-		fmt.Fprint(&out, arg)
-	}
-	return out.String(), nil
-}

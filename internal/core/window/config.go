@@ -18,14 +18,17 @@ const (
 
 // Config is what an operator declares about the windows of a source. A zero field takes the platform default.
 type Config struct {
-	Mode      Mode               `json:"mode,omitzero"`
-	Size      duration.Duration  `json:"size,omitzero"`      // one window: how far back a first harvest goes
-	Align     Unit               `json:"align,omitzero"`     // boundaries of a CALENDAR window
-	Lookback  duration.Duration  `json:"lookback,omitzero"`  // how late an item may appear behind its stamp
-	SafetyLag *duration.Duration `json:"safetyLag,omitzero"` // nil is the default, zero is no lag
-	Earliest  string             `json:"earliest,omitzero"`  // RFC 3339 or date: the source has nothing before it
-	MaxWindow duration.Duration  `json:"maxWindow,omitzero"` // widest single slice
-	MinWindow duration.Duration  `json:"minWindow,omitzero"` // narrowest single slice
+	Mode         Mode               `json:"mode,omitzero" enum:"SLIDING,CALENDAR" doc:"may window ends lie anywhere, or only on calendar boundaries (default SLIDING)"`
+	Size         duration.Duration  `json:"size,omitzero" doc:"one window: how far back a first harvest goes (default P1D)"`
+	Align        Unit               `json:"align,omitzero" enum:"MINUTE,HOUR,DAY,WEEK,MONTH" doc:"CALENDAR: boundaries of a window, in UTC (default HOUR)"`
+	Lookback     duration.Duration  `json:"lookback,omitzero" doc:"how late an item may appear behind its stamp; read again by every harvest (default none)"`
+	SafetyLag    *duration.Duration `json:"safetyLag,omitzero" doc:"a harvest stops this long before now (default PT10M; PT0S for none)"`
+	Earliest     string             `json:"earliest,omitzero" doc:"the source has nothing before this date or instant"`
+	MaxWindow    duration.Duration  `json:"maxWindow,omitzero" doc:"widest single slice (default P30D)"`
+	MinWindow    duration.Duration  `json:"minWindow,omitzero" doc:"narrowest single slice (default PT1M)"`
+	Namespace    string             `json:"namespace,omitzero" enum:"EXPR,GLOBAL,CUSTOM" doc:"watermark of the operation: HARVEST keeps one per expression (EXPR, the default) or one for all of them (GLOBAL); BACKFILL and UPDATE have their own (CUSTOM)"`
+	UpdatedSince *bool              `json:"updatedSince,omitzero" doc:"the upstream selects by the date of change (default true); false needs ordered: true and response.filtered, or UPDATE"`
+	Ordered      bool               `json:"ordered,omitzero" doc:"the upstream sorts by the followed date, steadily, so that items can be filtered on our side"`
 }
 
 // Platform defaults. The lag is that of §4.4.3 (D§5.6).
@@ -51,6 +54,10 @@ func (c Config) WithDefaults() Config {
 	if c.SafetyLag == nil {
 		lag := DefaultSafetyLag
 		c.SafetyLag = &lag
+	}
+	if c.UpdatedSince == nil {
+		yes := true
+		c.UpdatedSince = &yes
 	}
 	if c.MaxWindow == 0 {
 		c.MaxWindow = max(DefaultMaxWindow, c.MinWindow)
@@ -91,11 +98,11 @@ func (c Config) checkLengths() error {
 	}{{"size", c.Size}, {"lookback", c.Lookback}, {"safetyLag", *c.SafetyLag}, {"maxWindow", c.MaxWindow}, {"minWindow", c.MinWindow}}
 	for _, f := range fields {
 		if f.value < 0 {
-			return fmt.Errorf("%s %s: cannot be negative", f.name, f.value)
+			return fmt.Errorf("%s %s: E-NEGATIVE: cannot be negative", f.name, f.value)
 		}
 	}
 	if c.MaxWindow < c.MinWindow {
-		return fmt.Errorf("maxWindow %s: is less than minWindow %s", c.MaxWindow, c.MinWindow)
+		return fmt.Errorf("maxWindow %s: E-WINDOW-ORDER: is less than minWindow %s", c.MaxWindow, c.MinWindow)
 	}
 	return nil
 }
@@ -106,10 +113,10 @@ func (c Config) checkAlign() error {
 		return nil
 	}
 	if c.Size.Std() < c.Align.shortest() {
-		return fmt.Errorf("size %s: is shorter than the %s it is aligned to", c.Size, c.Align)
+		return fmt.Errorf("size %s: E-WINDOW-ALIGN: is shorter than the %s it is aligned to", c.Size, c.Align)
 	}
 	if c.MaxWindow.Std() < c.Align.shortest() {
-		return fmt.Errorf("maxWindow %s: is shorter than the %s it is aligned to", c.MaxWindow, c.Align)
+		return fmt.Errorf("maxWindow %s: E-WINDOW-ALIGN: is shorter than the %s it is aligned to", c.MaxWindow, c.Align)
 	}
 	return nil
 }

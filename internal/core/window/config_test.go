@@ -15,7 +15,7 @@ func TestZeroConfigIsValidAndHasTheDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := json.Marshal(window.Config{}.WithDefaults())
-	const want = `{"mode":"SLIDING","size":"P1D","safetyLag":"PT10M","maxWindow":"P30D","minWindow":"PT1M"}`
+	const want = `{"mode":"SLIDING","size":"P1D","safetyLag":"PT10M","maxWindow":"P30D","minWindow":"PT1M","updatedSince":true}`
 	if err != nil || string(text) != want {
 		t.Errorf("defaults %s, %v; want %s", text, err, want)
 	}

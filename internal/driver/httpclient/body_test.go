@@ -58,6 +58,23 @@ func TestUnreplayableRequestHasNoBody(t *testing.T) {
 	}
 }
 
+// A body travels whole, with its length, whether or not it may be sent twice.
+func TestPostedBody(t *testing.T) {
+	base := handle(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %d %v %q %s", r.Method, r.ContentLength, r.TransferEncoding, body, r.Header.Get("Content-Type"))
+	})
+	for _, replayable := range []bool{true, false} {
+		r := request(t, base)
+		r.Method, r.Body, r.Replayable = "POST", []byte("ids=1%2C2"), replayable
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		response, err := New(Options{}).Send(t.Context(), r)
+		if err != nil || string(response.Body) != `POST 9 [] "ids=1%2C2" application/x-www-form-urlencoded` {
+			t.Errorf("replayable %v: %s %v", replayable, response.Body, err)
+		}
+	}
+}
+
 // F24, F26, F27: an answer that is cut short is an error, however it is cut.
 func TestCutAnswers(t *testing.T) {
 	packed := zipped(strings.Repeat(`{"a":1}`, 500))

@@ -7,6 +7,7 @@
 package httpclient
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -85,6 +86,9 @@ func (c *Client) Send(ctx context.Context, r *exchange.Request) (*exchange.Respo
 	if err != nil {
 		return nil, fault.New(fault.Render, withoutURL(err))
 	}
+	if len(r.Body) > 0 {
+		request.ContentLength = int64(len(r.Body)) // known, though a body may hide it
+	}
 	for name, values := range r.Header {
 		request.Header[name] = values
 	}
@@ -115,20 +119,22 @@ func (c *Client) Send(ctx context.Context, r *exchange.Request) (*exchange.Respo
 	}, nil
 }
 
-// body is empty either way, but net/http repeats a GET without a body by itself
-// when a kept connection dies under it. For a token that moves on with every
-// request that would skip a page without a trace, so such requests carry an
-// empty body that cannot be rewound.
+// body is what is sent. net/http repeats a request by itself when a kept
+// connection dies under it and the body can be rewound. For a token that moves
+// on with every request that would skip a page without a trace, so such requests
+// carry a body, if only an empty one, that cannot be rewound.
 func body(r *exchange.Request) io.Reader {
-	if r.Replayable {
-		return nil
+	switch {
+	case !r.Replayable:
+		return once{bytes.NewReader(r.Body)}
+	case len(r.Body) > 0:
+		return bytes.NewReader(r.Body)
 	}
-	return once{}
+	return nil
 }
 
-type once struct{}
-
-func (once) Read([]byte) (int, error) { return 0, io.EOF }
+// once hides that its reader could start again.
+type once struct{ io.Reader }
 
 func decode(wire io.Reader, encoding string, limit int64) ([]byte, error) {
 	reader := wire

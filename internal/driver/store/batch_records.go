@@ -132,6 +132,7 @@ type change struct {
 }
 
 func newChange(item preparedRecord, head *record.Head, action record.Action) change {
+	item.Incoming = record.Inherit(head, item.Incoming)
 	c := change{preparedRecord: item, action: action, version: 1, prev: head}
 	if head != nil {
 		c.version = head.Version
@@ -151,7 +152,8 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 	bodies, heads := make([]any, 0, bodyWidth*len(changes)), make([]any, 0, headWidth*len(changes))
 	for i, c := range changes {
 		if c.action == record.Touch {
-			if err := t.execOne("UPDATE ing_record SET updated_at = ? WHERE dataset_id = ? AND id_hash = ?", micros(c.UpdatedAt), in.DatasetID, c.key[:]); err != nil {
+			if err := t.execOne("UPDATE ing_record SET updated_at = ?, source_version = ?, fetch_at = ? WHERE dataset_id = ? AND id_hash = ?",
+				micros(c.UpdatedAt), c.SourceVersion, micros(c.FetchAt), in.DatasetID, c.key[:]); err != nil {
 				return err
 			}
 			continue

@@ -15,6 +15,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/registry"
 )
 
 //go:embed migrations/*.sql
@@ -141,6 +142,9 @@ func (s *Store) schema(ctx context.Context, q Querier) (SchemaStatus, error) {
 	if err != nil {
 		return SchemaStatus{}, err
 	}
+	if s.options.Schema > 0 {
+		known = known[:s.options.Schema]
+	}
 	status := SchemaStatus{Latest: known[len(known)-1].Version, begun: map[int]int{}}
 	finished := map[int]string{}
 	tables, err := s.dialect.TableCount(ctx, q)
@@ -192,9 +196,18 @@ func (s *Store) schema(ctx context.Context, q Querier) (SchemaStatus, error) {
 	return status, nil
 }
 
-// Migrate brings the schema up to date. Where DDL cannot be rolled back, each
-// statement is noted when done, so that a killed migration is continued (F18).
+// Migrate brings the schema up to date, and the dictionary with it. Where DDL
+// cannot be rolled back, each statement is noted when done, so that a killed
+// migration is continued (F18).
 func (s *Store) Migrate(ctx context.Context) (applied []Migration, err error) {
+	if applied, err = s.migrate(ctx); err != nil {
+		return applied, err
+	}
+	_, err = s.SeedDictionary(ctx, registry.Dictionary())
+	return applied, err
+}
+
+func (s *Store) migrate(ctx context.Context) (applied []Migration, err error) {
 	conn, err := s.write.Conn(ctx)
 	if err != nil {
 		return nil, wrap("migrate", s.dialect.Translate(err))

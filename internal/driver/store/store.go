@@ -35,6 +35,9 @@ type Options struct {
 	// returns is reported to the caller as if the commit had failed: the
 	// "done, but told it failed" fault that idempotency keys exist for.
 	AfterCommit func(step string) error
+	// Schema is the last schema version this program is to know; 0 is all. It
+	// makes the database of an older program.
+	Schema int
 }
 
 // New joins a dialect with its pools. For a database with one writer, read and

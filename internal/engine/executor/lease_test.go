@@ -15,6 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
@@ -114,7 +115,8 @@ func taskOf(t *testing.T) ingest.Work {
 	program := w.compile("http.baseUrl=https://upstream.example")
 	s, err := json.Marshal(slicing.Spec{Budget: slicing.Budget{MaxRequests: 10, MaxRecords: 10, MaxDurationSec: 1e6}})
 	w.must(err)
-	return ingest.Work{Lease: ingest.Lease{TaskID: 1, Epoch: 1}, Spec: program.Canonical, SpecFingerprint: program.Fingerprint, SliceSpec: s}
+	day := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
+	return ingest.Work{Lease: ingest.Lease{TaskID: 1, Epoch: 1}, Window: window.Window{From: day, To: day.AddDate(0, 0, 1)}, Spec: program.Canonical, SpecFingerprint: program.Fingerprint, SliceSpec: s}
 }
 
 func execute(ctx context.Context, b *book, up *slowly, work ingest.Work) (ingest.Outcome, error) {

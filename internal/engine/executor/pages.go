@@ -17,7 +17,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
-	"github.com/patra-ingest/patra/internal/core/tmpl"
 	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
@@ -28,6 +27,7 @@ type running struct {
 	run         ingest.Run
 	correlation string
 	program     *spec.Program
+	question    *spec.Question // what the slice asks; nil before its first request
 	budget      slicing.Budget
 	began       time.Time
 
@@ -213,8 +213,19 @@ func (r *running) countNew(keys []record.Key) (fresh int) {
 	return fresh
 }
 
+// request is the one for the next page. What the slice asks for is rendered
+// once: all its pages must ask the same question.
+func (r *running) request(now time.Time) (request *exchange.Request, err error) {
+	if r.question == nil {
+		if r.question, err = r.program.Ask(r.work.Window, now); err != nil {
+			return nil, err
+		}
+	}
+	return r.question.Page(r.state)
+}
+
 func (r *running) fetch(ctx context.Context, now time.Time) (*extract.Page, *transport.Call, error) {
-	request, err := r.program.Render.Render(r.vars())
+	request, err := r.request(now)
 	if err != nil {
 		return nil, nil, fault.New(fault.Render, err)
 	}
@@ -235,17 +246,6 @@ func (r *running) fetch(ctx context.Context, now time.Time) (*extract.Page, *tra
 		return nil, call, err
 	}
 	return page, call, nil
-}
-
-func (r *running) vars() tmpl.Vars {
-	s := r.program.Snapshot
-	from, to := s.Filter.Bounds(r.work.Window)
-	return tmpl.Vars{
-		Page:    tmpl.PageVars{Size: s.Paging.Size, Number: r.state.Pages + 1, Token: r.state.Token},
-		Filter:  tmpl.FilterVars{From: s.Filter.Text(from), To: s.Filter.Text(to)},
-		Window:  tmpl.WindowVars{From: r.work.Window.From, To: r.work.Window.To},
-		Contact: tmpl.ContactVars{Email: s.Contact.Email},
-	}
 }
 
 func (r *running) note(c *transport.Call) {

@@ -30,7 +30,7 @@ type Draft struct {
 	Slices      []DraftSlice     `json:"slices"`
 	Fingerprint string           `json:"specFingerprint"`
 	ExprHash    string           `json:"exprProtoHash"`
-	Warnings    []string         `json:"warnings"`
+	Warnings    []spec.Warning   `json:"warnings"`
 
 	owed      []window.Window
 	exprProto []byte
@@ -60,8 +60,10 @@ type Request struct {
 // Draw makes the draft of a HARVEST plan.
 func Draw(c *spec.Compiled, book coverage.State, known bool, r Request) (*Draft, error) {
 	s := c.Snapshot
-	proto := query.All()
-	protoJSON, err := query.Canonical(proto)
+	if err := s.Runnable(); err != nil {
+		return nil, err
+	}
+	protoJSON, err := c.Prototype.Canonical()
 	if err != nil {
 		return nil, err
 	}
@@ -74,13 +76,20 @@ func Draw(c *spec.Compiled, book coverage.State, known bool, r Request) (*Draft,
 		Source: s.Source, Endpoint: s.Endpoint, Operation: s.Operation, Now: window.Instant(r.Now), NowSafe: total.NowSafe,
 		Empty: total.Empty, Reason: total.Reason, Explain: total.Explain, Skipped: orEmpty(total.Skipped), Waiting: orEmpty(total.Waiting), Slices: []DraftSlice{},
 		Fingerprint: c.Fingerprint, ExprHash: protoHash, Warnings: orEmpty(c.Warnings),
-		owed: total.Owed, exprProto: protoJSON, namespace: ingest.HarvestNamespace(s.Dataset(), s.Filter.Field, protoHash),
+		owed: total.Owed, exprProto: protoJSON, namespace: namespace(s, protoHash),
 	}
 	if d.Empty {
 		return d, nil
 	}
 	d.Window = &total.Window
-	return d, d.cut(s, proto)
+	return d, d.cut(s, c.Prototype.Selection)
+}
+
+func namespace(s spec.Snapshot, protoHash string) ingest.Namespace {
+	if s.Window.Namespace == string(ingest.ScopeGlobal) {
+		return ingest.GlobalNamespace(s.Dataset(), s.Filter.Field)
+	}
+	return ingest.HarvestNamespace(s.Dataset(), s.Filter.Field, protoHash)
 }
 
 // totalWindow is the window of the plan and what of it is not asked for now:
@@ -105,7 +114,7 @@ func totalWindow(s spec.Snapshot, book coverage.State, known bool, r Request) (w
 	return total, err
 }
 
-func (d *Draft) cut(s spec.Snapshot, proto query.Expr) error {
+func (d *Draft) cut(s spec.Snapshot, selection string) error {
 	lag := time.Duration(0)
 	if s.Window.SafetyLag != nil {
 		lag = s.Window.SafetyLag.Std()
@@ -118,7 +127,7 @@ func (d *Draft) cut(s spec.Snapshot, proto query.Expr) error {
 		return err
 	}
 	for _, cut := range slices {
-		expr, err := query.Canonical(query.Localise(proto, s.Filter.Field, cut.Window))
+		expr, err := query.Prototype{Where: s.Expression(cut.Window), Selection: selection}.Canonical()
 		if err != nil {
 			return err
 		}

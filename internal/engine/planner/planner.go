@@ -16,7 +16,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -132,8 +131,16 @@ func (p *Planner) Resume(ctx context.Context, o ingest.OpenPlan) error {
 	if err != nil {
 		return err
 	}
+	program, err := s.Program()
+	if err != nil {
+		return err
+	}
+	prototype, err := program.Prototype()
+	if err != nil {
+		return err
+	}
 	d := &Draft{owed: o.Owed}
-	if err := d.cut(s, query.All()); err != nil {
+	if err := d.cut(s, prototype.Selection); err != nil {
 		return err
 	}
 	return p.addSlices(ctx, o.ID, o.NextSliceNo, d.newSlices(o.Key, s.Operation.Priority()))
@@ -155,7 +162,7 @@ func (d *Draft) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.New
 		Skipped  []window.Window `json:"skipped,omitempty"`
 		Waiting  []window.Window `json:"waiting,omitempty"`
 		Slices   int             `json:"sliceCount"`
-		Warnings []string        `json:"degradation,omitempty"`
+		Warnings []spec.Warning  `json:"degradation,omitempty"`
 	}{d.Explain, d.Reason, d.Skipped, d.Waiting, len(d.Slices), d.Warnings})
 	if err != nil {
 		return ingest.NewPlan{}, err

@@ -1,12 +1,12 @@
 // Package transport is the chain every request goes through. Each behaviour is
 // a wrapper round one method; Stack puts them together, outermost first:
 //
-//	retry → gate → evidence → HTTP
+//	retry → gate → evidence → auth → HTTP
 //
 // retry is outermost so that every attempt takes its own permit (I11); the gate
 // stands above evidence so that waiting is not counted as the upstream's time;
-// authentication will stand right above HTTP, below evidence, so that no
-// credential can reach what is recorded (I12).
+// auth stands right above HTTP, below evidence, so that no credential can reach
+// what is recorded (I12).
 //
 // It never looks into a body: whether an answer is usable is the caller's
 // Accept.
@@ -53,7 +53,8 @@ type Notes struct {
 	Response  *exchange.ResponseDigest // of the last answer, good or bad
 }
 
-// Stack builds the chain.
+// Stack builds the chain above a leaf, which is Authenticate round the HTTP
+// client, or the client alone where nothing needs a credential.
 func Stack(leaf Sender, permits Permits) Doer {
 	return retry{gated{evidence{leaf}, permits}}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/driver/store"
 )
 
@@ -34,7 +35,7 @@ func Steps() (names []string) {
 }
 
 func lossySteps() []lossy {
-	return slices.Concat(lossyPlanning(), lossyQueue(), lossyRun(), lossyProcess())
+	return slices.Concat(lossyPlanning(), lossyQueue(), lossyRun(), lossyProcess(), lossyDictionary())
 }
 
 // lostAnswers holds every step to "done, but told it failed" (I8): a caller that
@@ -201,13 +202,24 @@ func lossyProcess() []lossy {
 			return func() (answer, error) { return nil, w.store.Bury(w.ctx, "worker") }
 		}},
 		{"apply source", "apply new source", func(w *world) func() (answer, error) {
-			return func() (answer, error) { _, err := w.store.ApplySource(w.ctx, w.source()); return nil, err }
+			return func() (answer, error) {
+				_, err := w.store.ApplySource(w.ctx, w.source(), registry.ApplyOptions{})
+				return nil, err
+			}
 		}},
 		{"apply source", "apply changed source", func(w *world) func() (answer, error) {
 			w.apply(w.source())
 			w.clock.advance(day)
 			return func() (answer, error) {
-				_, err := w.store.ApplySource(w.ctx, w.source("size: 500", "size: 200", "name: Tiny", "name: Small"))
+				_, err := w.store.ApplySource(w.ctx, w.source("size: 500", "size: 200", "name: Tiny", "name: Small"), registry.ApplyOptions{})
+				return nil, err
+			}
+		}},
+		{"apply source", "apply scheduled source", func(w *world) func() (answer, error) {
+			w.apply(w.source())
+			w.applyFrom(w.source("size: 500", "size: 300"), noon.Add(2*day))
+			return func() (answer, error) {
+				_, err := w.store.ApplySource(w.ctx, w.source("size: 500", "size: 200"), registry.ApplyOptions{From: noon.Add(day)})
 				return nil, err
 			}
 		}},

@@ -118,9 +118,31 @@ func (s suite) recordHistory(t *testing.T) {
 		if !after.stamp().Equal(noon.Add(day)) {
 			w.Errorf("stamp %v", after.stamp())
 		}
-		after.updated = before.updated
+		if after.fetched <= before.fetched {
+			w.Errorf("asked for at %d, then at %d: the later answer is not remembered", before.fetched, after.fetched)
+		}
+		after.updated, after.fetched = before.updated, before.fetched
 		if fmt.Sprint(after) != fmt.Sprint(before) {
 			w.Errorf("the touch rewrote %+v as %+v", before, after)
+		}
+	})
+	s.test(t, "without a date the answer that was asked for last wins", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		undated := func(text string, asked time.Time) record.Incoming {
+			in := item("id", text, noon)
+			in.UpdatedAt, in.FetchAt = time.Time{}, asked
+			return in
+		}
+		a.commit(undated("x", noon))
+		a.commit(undated("x", noon.Add(3*time.Hour))) // unchanged, but known to hold then
+		a.commit(undated("late", noon.Add(time.Hour)))
+		if got, _ := w.record("id"); string(got.payload) != "x" || got.version != 1 {
+			w.Errorf("an answer that came late overwrote a newer one: %+v", got)
+		}
+		a.commit(undated("y", noon.Add(4*time.Hour)))
+		if got, _ := w.record("id"); string(got.payload) != "y" || got.version != 2 || got.updated.Valid {
+			w.Errorf("stored %+v", got)
 		}
 	})
 	s.test(t, "a removed record is a tombstone that may come back", func(w *world) {

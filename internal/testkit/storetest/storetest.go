@@ -49,6 +49,11 @@ func Run(t *testing.T, empty, migrated func(t *testing.T) Database) {
 		{"Views", s.views},
 		{"Scans", s.scans},
 		{"Sources", s.sources},
+		{"WholeSources", s.wholeSources},
+		{"SourceVersions", s.sourceVersions},
+		{"SourceRaces", s.sourceRaces},
+		{"SourceUpgrade", s.sourceUpgrade},
+		{"Dictionary", s.dictionary},
 	} {
 		t.Run(topic.name, topic.run)
 	}

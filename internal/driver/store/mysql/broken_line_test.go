@@ -98,9 +98,9 @@ func TestMigrationKilledBeforeItsLastNote(t *testing.T) {
 	migrate(t, s)
 	db := raw(t, address)
 	for _, tamper := range []string{
-		"UPDATE patra_schema_version SET finished_at = NULL WHERE version = 2",
-		"UPDATE patra_schema_version SET finished_at = NULL, statements_done = statements_done - 1 WHERE version = 2",
-		"UPDATE patra_schema_version SET finished_at = NULL, statements_done = 0",
+		"UPDATE patra_schema_version SET finished_at = NULL WHERE version = 3",
+		"UPDATE patra_schema_version SET finished_at = NULL, statements_done = statements_done - 1 WHERE version = 3",
+		"UPDATE patra_schema_version SET finished_at = NULL, statements_done = 0 WHERE version = 3",
 	} {
 		if _, err := db.Exec(tamper); err != nil {
 			t.Fatal(err)

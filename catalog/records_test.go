@@ -1,0 +1,44 @@
+package catalog_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/core/extract"
+)
+
+// The mapped records of one answer of each source: every output field that the
+// answer has, as it is stored.
+func TestMappedRecords(t *testing.T) {
+	for _, a := range []answer{
+		{source: "arxiv", endpoint: "papers", file: "page.atom.xml"},
+		{source: "biorxiv", endpoint: "biorxiv", file: "page.json"},
+		{source: "clinicaltrials", endpoint: "studies", file: "page.json"},
+		{source: "crossref", endpoint: "works", file: "page.json"},
+		{source: "datacite", endpoint: "dois", file: "page.json"},
+		{source: "doaj", endpoint: "articles", file: "page.json"},
+		{source: "europepmc", endpoint: "articles", file: "page.json"},
+		{source: "openalex", endpoint: "works", file: "page.json"},
+		{source: "pmc", endpoint: "records", file: "page.xml"},
+		{source: "pubmed", endpoint: "efetch", file: "efetch.xml"},
+		{source: "semanticscholar", endpoint: "papers", file: "page.json"},
+	} {
+		page, err := program(t, bundled(t, a.source), a.endpoint).Read.Read(a.body(t), extract.Asked{Window: always, FetchAt: noon})
+		if err != nil {
+			t.Fatalf("%s: %v", a.source, err)
+		}
+		var got strings.Builder
+		for _, r := range page.Records {
+			var fields bytes.Buffer
+			if err := json.Indent(&fields, r.Fields, "", "  "); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&got, "# %s, version %d\n%s\n", r.ProviderID, r.SourceVersion, &fields)
+		}
+		compare(t, filepath.Join("testdata", a.source, "records.golden"), got.String())
+	}
+}

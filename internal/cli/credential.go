@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/secret"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// credentialUse says which credential requests carry. It holds references and
+// whether they lead to something, never a value (I12).
+type credentialUse struct {
+	Name     string   `json:"name"`
+	Type     string   `json:"type"`
+	In       string   `json:"in"`
+	Field    string   `json:"field"` // header or parameter
+	From     []string `json:"from"`
+	State    string   `json:"state"`
+	Required bool     `json:"required"`
+}
+
+// States of a secret. What a command would print is known only to the command.
+const (
+	secretPresent = "present"
+	secretAbsent  = "absent"
+	secretByExec  = "printed by a command"
+)
+
+func useOf(auth exchange.Auth, c exchange.Credential) *credentialUse {
+	if auth.Credential == "" {
+		return nil
+	}
+	use := &credentialUse{Name: auth.Credential, Type: c.Type, In: c.In, Field: c.Name, State: secretPresent, Required: *auth.Required}
+	for _, ref := range references(c) {
+		use.From = append(use.From, ref.String())
+		if state := presence(ref); state != secretPresent && use.State != secretAbsent {
+			use.State = state
+		}
+	}
+	return use
+}
+
+func references(c exchange.Credential) (out []secret.Ref) {
+	for _, ref := range []secret.Ref{c.Value, c.Username, c.Password, c.ClientID, c.ClientSecret} {
+		if !ref.IsZero() {
+			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+func presence(ref secret.Ref) string {
+	if scheme, _ := ref.Split(); scheme == "exec" {
+		return secretByExec
+	}
+	if daemon.HasSecret(ref) {
+		return secretPresent
+	}
+	return secretAbsent
+}
+
+func (u *credentialUse) String() string {
+	if u == nil {
+		return "none: requests are anonymous"
+	}
+	text := fmt.Sprintf("%s (%s in %s %s, from %s, %s)", u.Name, u.Type, u.In, u.Field, strings.Join(u.From, " and "), u.State)
+	if u.State == secretAbsent && !u.Required {
+		text += ": optional, so requests are anonymous"
+	}
+	return text
+}

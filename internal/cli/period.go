@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// period are the flags that choose the window of one request.
+type period struct{ both, from, to string }
+
+func (p *period) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&p.both, "window", "", "window A..B, without B: RFC 3339, dates or -7d (default: the newest whole window.size)")
+	f.StringVar(&p.from, "from", "", "start of the window, included, in place of --window")
+	f.StringVar(&p.to, "to", "", "end of the window, not included, in place of --window")
+}
+
+func (p period) given() bool { return p.both != "" || p.from != "" || p.to != "" }
+
+// choose reads the flags; what they leave open comes from the usual window.
+func (p period) choose(usual window.Window, now time.Time) (window.Window, error) {
+	from, to, err := p.texts()
+	if err != nil {
+		return window.Window{}, err
+	}
+	fromName, toName := "from", "to"
+	if p.both != "" {
+		fromName, toName = "window", "window"
+	}
+	begin, err := parseTime(fromName, from, now)
+	if err != nil {
+		return window.Window{}, err
+	}
+	end, err := parseTime(toName, to, now)
+	if err != nil {
+		return window.Window{}, err
+	}
+	w := usual
+	if end != nil {
+		w = window.Window{From: end.Add(-usual.Duration()), To: *end}
+	}
+	if begin != nil {
+		w.From = *begin
+	}
+	if w.Empty() {
+		return w, usagef("window %s is empty: its start must lie before its end", w)
+	}
+	return w, nil
+}
+
+func (p period) texts() (from, to string, err error) {
+	if p.both == "" {
+		return p.from, p.to, nil
+	}
+	if p.from != "" || p.to != "" {
+		return "", "", usagef("--window says both ends: leave --from and --to out")
+	}
+	from, to, found := strings.Cut(p.both, "..")
+	if !found || from == "" || to == "" {
+		return "", "", usagef("--window %q: write both ends with two dots between, such as 2025-03-01..2025-03-02 or -2d..-1d", p.both)
+	}
+	return from, to, nil
+}
+
+// usualWindow is the newest window of window.size that is safe to read, on the
+// grid of the upstream's filter, so that a first try has something to show.
+func usualWindow(s spec.Snapshot, now time.Time) window.Window {
+	cut := func(t time.Time) time.Time { return t }
+	if s.Filter.Field != "" {
+		cut = s.Filter.Cut
+	}
+	to := cut(window.Instant(now.Add(-s.Window.SafetyLag.Std())))
+	return window.Window{From: cut(to.Add(-s.Window.Size.Std())), To: to}
+}

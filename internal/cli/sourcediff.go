@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// difference is what a file would change.
+type difference struct {
+	Source  string            `json:"source"`
+	File    string            `json:"file"`
+	Against string            `json:"against"`
+	Changes []registry.Change `json:"changes"`
+}
+
+// againstNothing: the source is neither applied nor bundled.
+const againstNothing = "nothing"
+
+func newSourceDiff(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "diff FILE…",
+		Short: "Show what applying source files would change; exit code 8 if anything",
+		Long: `Show what applying source files would change, value by value, against what a run
+would use now: the applied version, else the bundled one, else nothing. The first
+line says which.
+
+  + path new         - path old         ~ path old -> new
+
+The order of keys, comments and another way to write the same value are no change.
+Exit code 0: nothing would change. Exit code 8: something would.`,
+		Example: `  patra source diff crossref.yaml
+  patra source diff *.yaml -o json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			files, problems := checkFiles(args)
+			if err := refuse(problems); err != nil {
+				return err
+			}
+			return e.registry(cmd.Context(), func(app *daemon.App) error { return e.diff(cmd.Context(), app, files) })
+		},
+	}
+}
+
+func (e *env) diff(ctx context.Context, app *daemon.App, files []checked) error {
+	var all []difference
+	var names []string
+	total := 0
+	for _, f := range files {
+		d, err := differenceOf(ctx, app, f)
+		if err != nil {
+			return err
+		}
+		if len(d.Changes) > 0 {
+			total += len(d.Changes)
+			names = append(names, f.File)
+		}
+		all = append(all, d)
+		if err := e.hintScheduled(ctx, app, f.Source); err != nil {
+			return err
+		}
+	}
+	if err := e.printDifferences(all); err != nil {
+		return err
+	}
+	if total > 0 {
+		return changes("%s would change: `patra source apply %s`", plural(total, "value"), strings.Join(names, " "))
+	}
+	return nil
+}
+
+func differenceOf(ctx context.Context, app *daemon.App, f checked) (difference, error) {
+	d := difference{Source: f.Source, File: f.File, Against: againstNothing, Changes: []registry.Change{}}
+	s, err := subjectOf(ctx, app, f.Source)
+	switch {
+	case errors.Is(err, fault.ErrNotFound):
+		s.src = nil
+	case err != nil:
+		return d, err
+	default:
+		d.Against = s.origin
+	}
+	d.Changes = append(d.Changes, registry.Diff(s.src, f.src)...)
+	return d, nil
+}
+
+func (e *env) hintScheduled(ctx context.Context, app *daemon.App, code string) error {
+	if app == nil {
+		return nil
+	}
+	next, err := scheduledIn(ctx, app, code)
+	if err == nil && next != nil {
+		e.hint("%s: another version is scheduled from %s; applying a file now replaces it", code, window.Text(*next))
+	}
+	return err
+}
+
+func (e *env) printDifferences(all []difference) error {
+	if e.output == "json" {
+		return e.json(all)
+	}
+	for _, d := range all {
+		if len(d.Changes) == 0 {
+			fmt.Fprintf(e.out, "%s: no change against the %s version of %s\n", d.File, d.Against, d.Source)
+			continue
+		}
+		fmt.Fprintf(e.out, "--- %s (%s)\n+++ %s\n", d.Source, d.Against, d.File)
+		for _, c := range d.Changes {
+			fmt.Fprintln(e.out, printable(changeLine(c)))
+		}
+	}
+	return nil
+}
+
+func changeLine(c registry.Change) string {
+	switch c.Kind {
+	case registry.Added:
+		return "+ " + c.Path + " " + c.New
+	case registry.Removed:
+		return "- " + c.Path + " " + c.Old
+	}
+	return "~ " + c.Path + " " + c.Old + " -> " + c.New
+}

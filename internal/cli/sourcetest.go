@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// tried is one page of a source, explained.
+type tried struct {
+	Source     string         `json:"source"`
+	Origin     string         `json:"origin"`
+	Operation  string         `json:"operation"`
+	Credential *credentialUse `json:"credential"`
+	Error      string         `json:"error,omitempty"`
+	*daemon.TrialResult
+}
+
+// one request is one request: the tries of a run would hide what happened
+// first. Whoever wants them says so with --set.
+const onlyOnce = "retry.maxAttempts=1"
+
+func newSourceTest(e *env) *cobra.Command {
+	var a asking
+	page := 1
+	c := &cobra.Command{
+		Use:   "test SRC|FILE",
+		Short: "Ask the upstream for one page and explain the answer",
+		Long: `Ask the upstream for one page, as a run would, and show what a run would make of
+the answer: the request, the response, how many items were mapped and why others
+were not, the paging decision, three records and the rejects. A source that
+fetches details in a second step is asked for a few of them too. Credentials are
+named, never shown. Nothing is stored.
+
+Without a window the newest one that is safe to read is asked for. --page walks to
+a later page, which takes as many requests.
+
+Exit codes: 0 all items were mapped · 2 the source is invalid · 3 items were
+rejected, or paging cannot go on · 4 the upstream refuses our credentials · 5 there
+is no such page · 7 the upstream is in trouble or asks to slow down`,
+		Example: `  patra source test crossref
+  patra source test mine.yaml --window 2025-03-01..2025-03-02
+  patra source test crossref --page 2 --set paging.size=20
+  patra source test pubmed --endpoint efetch --ids 31452104 -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if page < 1 {
+				return usagef("--page %d: pages count from 1", page)
+			}
+			s, err := e.subject(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			now := time.Now().UTC()
+			to, w, err := a.at(s, now, onlyOnce)
+			if err != nil {
+				return err
+			}
+			request := daemon.TrialRequest{Window: w, IDs: a.ids, Page: page, Now: now}
+			return e.try(cmd.Context(), to, request)
+		},
+	}
+	a.flags(c)
+	c.Flags().IntVar(&page, "page", page, "which page, from 1")
+	return c
+}
+
+// try shows what was tried also when it failed.
+func (e *env) try(ctx context.Context, to aimed, r daemon.TrialRequest) error {
+	result, err := daemon.Try(ctx, to.compiled, r)
+	if result == nil {
+		return usage(err) // no request could be made of it
+	}
+	s := to.compiled.Snapshot
+	t := tried{Source: s.Source, Origin: to.origin, Operation: string(s.Operation), Credential: useOf(s.Auth, s.Credential), TrialResult: result}
+	if err != nil {
+		t.Error = err.Error()
+	}
+	if failed := e.showTried(t, askedFor(r.Window, r.IDs)); failed != nil {
+		return failed
+	}
+	e.hint("%s, fingerprint %s", to, to.compiled.Fingerprint)
+	e.warn(to.compiled.Warnings)
+	if err != nil {
+		return failedTrial(err)
+	}
+	return e.verdict(result)
+}
+
+// failedTrial adds what to do next. What our own rules refused, and what could
+// not be rendered, is for the author of the file.
+func failedTrial(err error) error {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return err
+	}
+	if step := nextStep(f); step != "" {
+		err = fmt.Errorf("%w\nnext: %s", err, step)
+	}
+	if f.Code == fault.Render || f.Code == fault.Refused {
+		return usage(err)
+	}
+	return err
+}
+
+func nextStep(f *fault.Error) string {
+	switch f.Code {
+	case fault.Unauthorized:
+		return "check the credential above: is its secret set, and does the upstream still accept it?"
+	case fault.RateLimited:
+		if f.Wait > 0 {
+			return fmt.Sprintf("try again in %s; if that happens often, lower rate.perSecond", f.Wait.Round(time.Second))
+		}
+		return "try again in a while; if that happens often, lower rate.perSecond"
+	case fault.BadBody:
+		return "compare the start of the answer above with response: format, items, mustHave and errorWhen"
+	case fault.BadRequest:
+		return "compare the request above with the upstream's documentation; `patra source render` shows it without sending"
+	case fault.Network:
+		return "check http.baseUrl and the network; a slow upstream needs a longer http.timeout"
+	case fault.ServerError:
+		return "the upstream has trouble of its own: try later"
+	case fault.TooLarge:
+		return "ask for smaller pages (paging.size), or raise http.maxBodyBytes"
+	case fault.Refused:
+		return "http.allowHttp permits plain http, http.allowPrivate permits addresses of this network"
+	case fault.Render:
+		return "`patra source render` shows what each template becomes"
+	}
+	return ""
+}
+
+// verdict makes an honest exit code of a page that could be read.
+func (e *env) verdict(r *daemon.TrialResult) error {
+	rejected := 0
+	for step := r; step != nil; step = step.Detail {
+		rejected += step.Rejected
+		if step.Decision != nil && step.Decision.Failed != "" {
+			return partial("%s: paging cannot go on: %s", step.Endpoint, step.Decision.Failed)
+		}
+		if step.Seen == 0 && step.Total != nil && *step.Total > 0 {
+			e.hint("%s: the upstream announces %d items and sent none: is response.items right?", step.Endpoint, *step.Total)
+		} else if step.Seen == 0 {
+			e.hint("%s: there are no items: try another --window", step.Endpoint)
+		}
+	}
+	if rejected > 0 {
+		return partial("%s rejected: a run would quarantine them with their reason", plural(rejected, "item"))
+	}
+	return nil
+}

@@ -1,0 +1,276 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/upsim"
+)
+
+// trialPage is what -o json of a trial holds; the records' fields are whole.
+type trialPage struct {
+	Source     string                   `json:"source"`
+	Origin     string                   `json:"origin"`
+	Page       int                      `json:"page"`
+	Error      string                   `json:"error"`
+	Credential *credentialUse           `json:"credential"`
+	Request    exchange.RequestDigest   `json:"request"`
+	Response   *exchange.ResponseDigest `json:"response"`
+	Items      int                      `json:"items"`
+	Mapped     int                      `json:"mapped"`
+	Rejected   int                      `json:"rejected"`
+	Total      int64                    `json:"total"`
+	Decision   struct {
+		Done bool   `json:"done"`
+		Why  string `json:"why"`
+		Next string `json:"next"`
+	} `json:"decision"`
+	Records []struct {
+		ID     string         `json:"id"`
+		Fields map[string]any `json:"fields"`
+	} `json:"records"`
+	Rejects []struct {
+		Reason string `json:"reason"`
+		Detail string `json:"detail"`
+	} `json:"rejects"`
+	Detail *trialPage `json:"detail"`
+}
+
+// simulated is a source file that points at a simulated Crossref of the first
+// week of March 2025.
+func (d *desk) simulated(faults string) (file string, server *upsim.Server) {
+	d.Helper()
+	server, err := startUpstream("")
+	if err != nil {
+		d.Fatal(err)
+	}
+	d.Cleanup(func() { server.Close() })
+	script, err := upsim.ParseFaults(faults)
+	if err != nil {
+		d.Fatal(err)
+	}
+	if err := server.SetFaults(script); err != nil {
+		d.Fatal(err)
+	}
+	return d.crossrefFile("simulated.yaml", "baseUrl: https://api.crossref.org", "baseUrl: "+server.URL()+"\n  allowPrivate: true",
+		"perSecond: 3", "perSecond: 1000", "size: 500", "size: 5"), server
+}
+
+const firstOfMarch = "2025-03-01..2025-03-02"
+
+func TestTrial(t *testing.T) {
+	d := newDesk(t)
+	file, server := d.simulated("")
+	r := d.expect(exitOK, "source", "test", file, "--window", firstOfMarch)
+	d.holds(r.out, "GET "+server.URL()+"/works?cursor=%2A&filter=from-index-date%3A2025-03-01%2Cuntil-index-date%3A2025-03-01&",
+		"Accept: application/json", "credential  none", "page 1 of [2025-03-01T00:00:00Z, 2025-03-02T00:00:00Z)", "HTTP 200, application/json",
+		"X-Rate-Limit-Limit: ", "5: 5 mapped, 0 outside the window, 0 duplicate, 0 rejected", "total       12",
+		"there is a next page, because of: next token; it is asked for with token ", "UPDATED AT")
+	if n := strings.Count(r.out, "10."); n < 3 {
+		t.Errorf("three records expected:\n%s", r.out)
+	}
+	d.holds(r.err, "crossref works HARVEST (file), fingerprint ")
+	if n := len(server.Log()); n != 1 {
+		t.Errorf("%d requests for one page", n)
+	}
+	var page trialPage
+	d.decode(d.expect(exitOK, "source", "test", file, "--window", firstOfMarch, "--page", "3", "-o", "json").out, &page)
+	if page.Page != 3 || page.Items != 2 || page.Mapped != 2 || page.Total != 12 || !page.Decision.Done || page.Decision.Why == "" || page.Origin != "file" {
+		t.Errorf("%+v", page)
+	}
+	if len(page.Records) != 2 || page.Records[0].ID == "" || page.Records[0].Fields["doi"] == nil {
+		t.Errorf("%+v", page.Records)
+	}
+	missing := d.expect(exitNotFound, "source", "test", file, "--window", firstOfMarch, "--page", "4")
+	d.holds(missing.err, "there is no page 4")
+	d.holds(missing.out, "page 3 of ")
+	d.noFile()
+}
+
+// Without flags the newest window that is safe to read is asked for.
+func TestTrialNeedsNoFlags(t *testing.T) {
+	d := newDesk(t)
+	file, _ := d.simulated("")
+	r := d.expect(exitOK, "source", "test", file)
+	d.holds(r.err, "there are no items: try another --window")
+	d.holds(r.out, "T00:00:00Z, ", "0: 0 mapped")
+}
+
+func TestTrialUsesWhatIsApplied(t *testing.T) {
+	d := newDesk(t)
+	file, _ := d.simulated("")
+	d.rows(file)
+	before := d.dump()
+	r := d.expect(exitOK, "source", "test", "crossref", "--window", firstOfMarch, "--set", "paging.size=2")
+	d.holds(r.out, "2: 2 mapped")
+	d.holds(r.err, "(applied)")
+	if d.dump() != before {
+		t.Error("a trial changed the database")
+	}
+}
+
+func TestTrialOfAMisbehavingUpstream(t *testing.T) {
+	for _, c := range []struct {
+		faults string
+		code   int
+		out    []string
+		err    []string
+	}{
+		{"429@1:retry-after=7", exitUpstream, []string{"HTTP 429", "Retry-After: 7"}, []string{"RATE_LIMITED (HTTP 429)", "next: try again in 7s"}},
+		{"503@1", exitUpstream, []string{"HTTP 503"}, []string{"next: the upstream has trouble of its own"}},
+		{"empty-200@1", exitOK, []string{"HTTP 200", "items       0: 0 mapped", "last page, because of: empty page"}, []string{"there are no items: try another --window"}},
+		{"error-200@1", exitUpstream, []string{"HTTP 200"}, []string{"BAD_BODY", "next: compare the start of the answer"}},
+		{"html-200@1", exitUpstream, []string{"begins with  <"}, []string{"BAD_BODY", "next: compare"}},
+		{"reset@1", exitUpstream, []string{"response    none"}, []string{"NETWORK", "next: check http.baseUrl"}},
+		{"missing-id@1", exitPartial, []string{"1 rejected", "rejected item "}, []string{"1 item rejected"}},
+		{"bad-date@1", exitPartial, []string{"rejected item ", "indexed"}, []string{"rejected: a run would quarantine"}},
+	} {
+		t.Run(c.faults, func(t *testing.T) {
+			d := newDesk(t)
+			file, server := d.simulated(c.faults)
+			r := d.expect(c.code, "source", "test", file, "--window", firstOfMarch)
+			d.holds(r.out, append(c.out, "GET "+server.URL()+"/works?")...)
+			d.holds(r.err, c.err...)
+			if n := len(server.Log()); n != 1 {
+				t.Errorf("%d requests: one was asked for", n)
+			}
+		})
+	}
+}
+
+func TestTrialJSONOfAFailure(t *testing.T) {
+	d := newDesk(t)
+	file, _ := d.simulated("429@1;missing-id@2")
+	var page trialPage
+	d.decode(d.expect(exitUpstream, "source", "test", file, "--window", firstOfMarch, "-o", "json").out, &page)
+	if page.Response == nil || page.Response.Status != 429 || !strings.Contains(page.Error, "RATE_LIMITED") || page.Request.Method != "GET" {
+		t.Errorf("%+v", page)
+	}
+	d.decode(d.expect(exitPartial, "source", "test", file, "--window", firstOfMarch, "-o", "json").out, &page)
+	if page.Rejected != 1 || len(page.Rejects) != 1 || page.Rejects[0].Reason == "" || page.Rejects[0].Detail == "" {
+		t.Errorf("%+v", page)
+	}
+}
+
+func TestTrialRefuses(t *testing.T) {
+	d := newDesk(t)
+	file, server := d.simulated("")
+	for text, args := range map[string][]string{
+		"pages count from 1": {file, "--page", "0"},
+		"write both ends":    {file, "--window", "2025-03-01"},
+		"leave --from":       {file, "--window", firstOfMarch, "--from", "2025-03-01"},
+		"is empty":           {file, "--window", "2025-03-02..2025-03-01"},
+		"not by id":          {file, "--ids", "10.1/x"},
+		"asked by id":        {"pubmed", "--endpoint", "efetch"},
+		"leave the window":   {"pubmed", "--endpoint", "efetch", "--ids", "1", "--window", firstOfMarch},
+		"E-RATE-RAISED":      {file, "--set", "rate.perSecond=100000"},
+		"instant \"x\"":      {file, "--window", "x..y"},
+		"cannot be read":     {d.dir + "/nothing.yaml"},
+		"E-HTTPS":            {"crossref", "--set", "http.baseUrl=http://127.0.0.1:1"},
+		"METRICS":            {file, "--op", "METRICS"},
+	} {
+		d.holds(d.expect(exitUsage, append([]string{"source", "test"}, args...)...).err, text)
+	}
+	d.expect(exitNotFound, "source", "test", "nobody")
+	if n := len(server.Log()); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+	d.noFile()
+}
+
+const canary = "s3cr3t/Canary&4711"
+
+// parrot repeats the key it was sent in everything it says.
+func parrot(t *testing.T, status int) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		key := r.URL.Query().Get("api_key") + r.Header.Get("X-Api-Key")
+		if key != canary {
+			t.Errorf("the key did not arrive: %q", key)
+		}
+		w.Header().Set("X-Api-Pool", key)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		quoted, _ := json.Marshal(key)
+		fmt.Fprintf(w, `{"items":[{"id":%[1]s,"updated_at":%[1]s},{"id":%[1]s,"updated_at":"2025-03-01"}],"nextCursor":%[1]s,"total":2,"url":"%[2]s"}`, quoted, r.URL.RawQuery)
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// I12: whatever the upstream repeats, the secret is in nothing we say.
+func TestTrialNeverShowsASecret(t *testing.T) {
+	t.Setenv("PATRA_TEST_CANARY", canary)
+	for name, place := range map[string]string{"query": "in: QUERY, name: api_key", "header": "name: X-Api-Key"} {
+		for _, status := range []int{200, 400, 401, 500} {
+			d := newDesk(t)
+			text := d.changed(skeleton, "baseUrl: https://api.example.org/v1", "baseUrl: "+parrot(t, status).URL+"\n  allowPrivate: true",
+				"endpoints:", "credentials:\n  key: {type: API_KEY, "+place+", value: env:PATRA_TEST_CANARY}\nauth: {credential: key}\nendpoints:")
+			file := d.write("parrot.yaml", text)
+			for _, output := range []string{"table", "json"} {
+				r := d.run("source", "test", file, "--window", firstOfMarch, "-v", "-o", output)
+				if strings.Contains(r.out+r.err, "s3cr3t") { // its start is the same in every spelling
+					t.Fatalf("%s %d %s: the secret is in\n%s%s", name, status, output, r.out, r.err)
+				}
+				d.holds(r.out, "env:PATRA_TEST_CANARY", secretPresent)
+				if want := map[int]int{200: exitPartial, 400: exitFailure, 401: exitAuth, 500: exitUpstream}[status]; r.code != want {
+					t.Errorf("%s %d: exit code %d, want %d\n%s%s", name, status, r.code, want, r.out, r.err)
+				}
+			}
+		}
+	}
+}
+
+func TestTrialWithoutItsSecret(t *testing.T) {
+	d := newDesk(t)
+	t.Setenv("OPENALEX_API_KEY", "")
+	r := d.expect(exitAuth, "source", "test", "openalex", "--set", "http.baseUrl=http://127.0.0.1:1", "--set", "http.allowPrivate=true")
+	d.holds(r.out, "credential  openalex (API_KEY in QUERY api_key, from env:OPENALEX_API_KEY, absent)")
+	d.holds(r.err, "UNAUTHORIZED", "next: check the credential")
+}
+
+// A source of two steps is tried with both.
+func TestTrialOfTwoSteps(t *testing.T) {
+	d := newDesk(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if ids := r.URL.Query().Get("ids"); ids != "" {
+			fmt.Fprint(w, `{"items":[{"id":"a","updated_at":"2025-03-01","title":"first"},{"id":"b","title":"no date"}]}`)
+			return
+		}
+		fmt.Fprint(w, `{"items":[{"id":"a"},{"id":"b"}],"total":2}`)
+	}))
+	t.Cleanup(server.Close)
+	file := d.write("steps.yaml", `source: steps
+name: Steps
+http: {baseUrl: "`+server.URL+`", allowPrivate: true}
+endpoints:
+  search:
+    role: SEARCH
+    request: {path: /search, query: {from: "${filter.from}", to: "${filter.to}", start: "${page.offset}", size: "${page.size}"}}
+    filter: {field: updated}
+    paging: {type: OFFSET, size: 10, stable: true}
+    details: {endpoint: get, batchSize: 2}
+    response: {items: $.items, id: $.id, total: $.total}
+  get:
+    role: DETAIL
+    supports: [HARVEST, BACKFILL, UPDATE]
+    request: {path: /get, query: {ids: "${join(ids, ',')}"}}
+    response: {items: $.items, id: $.id, updatedAt: $.updated_at, fields: {title: $.title}}
+`)
+	r := d.expect(exitPartial, "source", "test", file, "--window", firstOfMarch)
+	d.holds(r.out, "/search?", "second step: get", "/get?ids=a%2Cb", `{"title":"first"}`, "rejected item 1 (b)", "updated_at")
+	var page trialPage
+	d.decode(d.expect(exitPartial, "source", "test", file, "--window", firstOfMarch, "-o", "json").out, &page)
+	if page.Mapped != 2 || page.Detail == nil || page.Detail.Mapped != 1 || page.Detail.Rejected != 1 {
+		t.Errorf("%+v %+v", page, page.Detail)
+	}
+	byID := d.expect(exitPartial, "source", "test", file, "--ids", "a,b")
+	d.holds(byID.out, "/get?ids=a%2Cb", "page 1 of ids a, b")
+	d.holds(byID.err, "steps get HARVEST (file)")
+}

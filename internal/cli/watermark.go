@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// watermarkOf is where the watermark of a harvest lives (D§5.8).
+func watermarkOf(c *spec.Compiled) (ingest.Namespace, error) {
+	s := c.Snapshot
+	if s.Window.Namespace == string(ingest.ScopeGlobal) {
+		return ingest.GlobalNamespace(s.Dataset(), s.Filter.Field), nil
+	}
+	hash, err := c.Prototype.Hash()
+	return ingest.HarvestNamespace(s.Dataset(), s.Filter.Field, hash), err
+}
+
+// isAt reports whether a cursor is the watermark of a namespace.
+func isAt(c view.Cursor, n ingest.Namespace) bool {
+	return c.Operation == string(n.Operation) && c.Key == n.CursorKey && c.Scope == string(n.Scope) && c.NamespaceKey == n.Key
+}
+
+// hintWatermark says when overrides change what is asked for: such a run has a
+// watermark of its own, and does not move that of the source (D§5.7).
+func (e *env) hintWatermark(ctx context.Context, app *daemon.App, code, endpoint string, p parsed, with *spec.Compiled) error {
+	own, err := watermarkOf(with)
+	if err != nil || len(p.overrides) == 0 {
+		return err
+	}
+	under := func(overrides ...registry.Override) (ingest.Namespace, error) {
+		compiled, err := compileFor(ctx, app, code, endpoint, p.operation, overrides)
+		if err != nil {
+			return ingest.Namespace{}, err
+		}
+		return watermarkOf(compiled)
+	}
+	usual, err := under()
+	if err != nil || usual == own {
+		return nil // a source that is usable only with overrides has no other watermark
+	}
+	var because []string
+	for _, o := range p.overrides {
+		if alone, err := under(o); err != nil || alone != usual {
+			because = append(because, o.String())
+		}
+	}
+	e.hint("this run has a watermark of its own, because what is asked for differs: %s", strings.Join(because, ", "))
+	return nil
+}

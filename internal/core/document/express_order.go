@@ -1,0 +1,71 @@
+package document
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+)
+
+// order says how the members of one kind of object come into their order. The
+// objects of a page are of few kinds, so an order is worked out once, kept, and
+// then only held against the names.
+type order struct {
+	kind  uint64 // of the names as they were written
+	ranks []int32
+}
+
+// sort puts the members of an object in order; false if a name is there twice.
+func (e *express) sort(members []member, body int) bool {
+	i := 1
+	for i < len(members) && e.compare(members[i-1], members[i]) < 0 {
+		i++
+	}
+	if i >= len(members) {
+		return true // as most are that were written by a program that sorts
+	}
+	ranks, ok := e.ranks(members)
+	if !ok {
+		return false
+	}
+	e.sorted = e.sorted[:0]
+	for _, rank := range ranks {
+		e.sorted = append(e.sorted, e.out[members[rank].from:members[rank].to]...)
+	}
+	copy(e.out[body:], e.sorted)
+	return true
+}
+
+// ranks finds the order of members among those that are kept, or works it out.
+func (e *express) ranks(members []member) ([]int32, bool) {
+	kind := uint64(len(members))
+	for i := range members {
+		kind = (kind ^ members[i].key) * 0x9e3779b97f4a7c15
+	}
+	kept := &e.orders[kind>>58]
+	if kept.kind == kind && len(kept.ranks) == len(members) && e.ascending(members, kept.ranks) {
+		return kept.ranks, true
+	}
+	kept.kind, kept.ranks = kind, kept.ranks[:0]
+	for i := range members {
+		kept.ranks = append(kept.ranks, int32(i))
+	}
+	slices.SortFunc(kept.ranks, func(a, b int32) int { return e.compare(members[a], members[b]) })
+	return kept.ranks, e.ascending(members, kept.ranks)
+}
+
+// ascending is false for a wrong order and for a name that is there twice.
+func (e *express) ascending(members []member, ranks []int32) bool {
+	for i := 1; i < len(ranks); i++ {
+		if e.compare(members[ranks[i-1]], members[ranks[i]]) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *express) compare(a, b member) int {
+	if a.key != b.key {
+		return cmp.Compare(a.key, b.key)
+	}
+	return bytes.Compare(e.src[a.name:a.nameEnd], e.src[b.name:b.nameEnd])
+}

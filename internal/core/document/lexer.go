@@ -1,0 +1,208 @@
+package document
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// lexer steps through JSON text. What it lets pass is right; what it refuses
+// may be right as well, and is then read by the decoder of the library.
+type lexer struct {
+	src []byte
+	at  int
+}
+
+// peek skips white space and returns the next byte, 0 at the end.
+func (l *lexer) peek() byte {
+	if l.at < len(l.src) && l.src[l.at] > ' ' {
+		return l.src[l.at]
+	}
+	return l.peekFurther()
+}
+
+func (l *lexer) peekFurther() byte {
+	for ; l.at < len(l.src); l.at++ {
+		switch c := l.src[l.at]; c {
+		case ' ', '\n', '\r', '\t':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// text steps over a string.
+func (l *lexer) text() bool {
+	start := l.at
+	ascii := true
+	for at := start + 1; at < len(l.src); {
+		if at+8 <= len(l.src) {
+			word := binary.LittleEndian.Uint64(l.src[at:])
+			ascii = ascii && word&highBits == 0
+			special := marks(word)
+			if special == 0 {
+				at += 8
+				continue
+			}
+			at += bits.TrailingZeros64(special) / 8
+		}
+		switch c := l.src[at]; {
+		case c == '"':
+			l.at = at + 1
+			return ascii || utf8.Valid(l.src[start:l.at])
+		case c == '\\':
+			l.at = at
+			if !l.escape() {
+				return false
+			}
+			at = l.at
+		case c < ' ':
+			return false
+		default:
+			ascii = ascii && c < utf8.RuneSelf
+			at++
+		}
+	}
+	return false
+}
+
+// escape steps over an escape sequence.
+func (l *lexer) escape() bool {
+	if l.at+1 >= len(l.src) {
+		return false
+	}
+	switch l.src[l.at+1] {
+	case '/', '"', '\\', 'b', 'f', 'n', 'r', 't':
+		l.at += 2
+		return true
+	case 'u':
+		_, ok := l.codePoint()
+		return ok
+	}
+	return false
+}
+
+// plain steps over the byte it stands on and all ASCII after it that stands for
+// itself, eight bytes at a time.
+func (l *lexer) plain() {
+	at := l.at + 1
+	for at+8 <= len(l.src) {
+		word := binary.LittleEndian.Uint64(l.src[at:])
+		if special := marks(word) | word&highBits; special != 0 {
+			l.at = at + bits.TrailingZeros64(special)/8
+			return
+		}
+		at += 8
+	}
+	for at < len(l.src) && isPlain(l.src[at]) {
+		at++
+	}
+	l.at = min(at, len(l.src))
+}
+
+func isPlain(c byte) bool { return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' }
+
+const (
+	eachByte = 0x0101010101010101
+	highBits = 0x8080808080808080
+)
+
+// marks sets the high bit of bytes that are a quote, a backslash or below space.
+// Bits above the lowest marked one may be wrong: a borrow runs upward.
+func marks(word uint64) uint64 {
+	quote, backslash := word^('"'*eachByte), word^('\\'*eachByte)
+	found := (word - ' '*eachByte) &^ word       // below space
+	found |= (quote - eachByte) &^ quote         // zero now if it was a quote
+	found |= (backslash - eachByte) &^ backslash // the same
+	return found & highBits
+}
+
+// codePoint reads \uXXXX, or two of them that are one character.
+func (l *lexer) codePoint() (r rune, ok bool) {
+	if r, ok = l.hex(); !ok || !utf16.IsSurrogate(r) {
+		return r, ok
+	}
+	low, ok := l.hex()
+	r = utf16.DecodeRune(r, low)
+	return r, ok && r != utf8.RuneError // otherwise half a pair
+}
+
+// hex reads one \uXXXX.
+func (l *lexer) hex() (r rune, ok bool) {
+	if !bytes.HasPrefix(l.src[l.at:], []byte(`\u`)) || l.at+6 > len(l.src) {
+		return 0, false
+	}
+	for _, c := range l.src[l.at+2 : l.at+6] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	l.at += 6
+	return r, true
+}
+
+// scalar steps over what is neither string, array nor object and starts with c.
+func (l *lexer) scalar(c byte) bool {
+	switch c {
+	case 't':
+		return l.word("true")
+	case 'f':
+		return l.word("false")
+	case 'n':
+		return l.word("null")
+	default:
+		return l.number()
+	}
+}
+
+func (l *lexer) word(w string) bool {
+	if !bytes.HasPrefix(l.src[l.at:], []byte(w)) {
+		return false
+	}
+	l.at += len(w)
+	return true
+}
+
+func (l *lexer) number() bool {
+	if l.is('-') {
+		l.at++
+	}
+	if l.is('0') {
+		l.at++
+	} else if !l.digits() {
+		return false
+	}
+	if l.is('.') {
+		if l.at++; !l.digits() {
+			return false
+		}
+	}
+	if l.is('e') || l.is('E') {
+		if l.at++; l.is('+') || l.is('-') {
+			l.at++
+		}
+		return l.digits()
+	}
+	return true
+}
+
+func (l *lexer) is(c byte) bool { return l.at < len(l.src) && l.src[l.at] == c }
+
+func (l *lexer) digits() bool {
+	start := l.at
+	for l.at < len(l.src) && '0' <= l.src[l.at] && l.src[l.at] <= '9' {
+		l.at++
+	}
+	return l.at > start
+}

@@ -1,0 +1,102 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/patra-ingest/patra/internal/core/tmpl"
+)
+
+// body is what a POST carries: a form, a text, or nothing.
+type body struct {
+	form        []field
+	text        *tmpl.Template
+	json        bool
+	contentType string
+}
+
+const (
+	typeForm  = "application/x-www-form-urlencoded"
+	typeJSON  = "application/json"
+	typePlain = "text/plain"
+)
+
+func compileBody(p Parts, form []field) (body, error) {
+	request := p.Request
+	switch {
+	case request.Body != "" && len(form) > 0:
+		return body{}, fmt.Errorf("request.body and %s: a request has one body; inside request.body use ${params.name}", form[0].where)
+	case request.Body != "":
+		return compileBodyText(request, p.Templates)
+	case request.ContentType != "" && request.ContentType != typeForm:
+		return body{}, fmt.Errorf("request.contentType: %s needs request.body", request.ContentType)
+	case len(form) > 0:
+		return body{form: form, contentType: typeForm}, nil
+	}
+	return body{}, nil
+}
+
+// compileBodyText knows how to encode values for two kinds of text only; in any
+// other a value could break out of its place.
+func compileBodyText(request RequestConfig, c tmpl.Config) (body, error) {
+	out := body{contentType: request.ContentType}
+	if out.contentType == "" {
+		out.contentType = typeJSON
+	}
+	kind, _, _ := strings.Cut(strings.ToLower(out.contentType), ";")
+	kind = strings.TrimSpace(kind)
+	out.json = kind == typeJSON || strings.HasSuffix(kind, "+json")
+	if !out.json && kind != typePlain || strings.ContainsAny(out.contentType, "\r\n\x00$") {
+		return body{}, fmt.Errorf("request.contentType: %q: a body is %s or %s; for a form use request.form", out.contentType, typeJSON, typePlain)
+	}
+	var err error
+	if out.text, err = tmpl.CompileWith(request.Body, c); err != nil {
+		return body{}, fmt.Errorf("request.body: %w", err)
+	}
+	if !out.json {
+		return out, nil
+	}
+	sample, err := out.text.Sample("x", new(jsonPlaces).append)
+	if err == nil && !jsontext.Value(sample).IsValid() {
+		err = errors.New("is not JSON with every ${…} standing for a value or a part of a text")
+	}
+	if err != nil {
+		return body{}, fmt.Errorf("request.body: %w", err)
+	}
+	return out, nil
+}
+
+// render gives the body, nil if there is none.
+func (b *body) render(vars *tmpl.Vars, policy tmpl.NullPolicy) ([]byte, error) {
+	switch {
+	case b.form != nil:
+		out, err := appendPairs(nil, b.form, vars, policy)
+		return out, err
+	case b.text == nil:
+		return nil, nil
+	}
+	encode := tmpl.AppendText
+	if b.json {
+		encode = new(jsonPlaces).append
+	}
+	if policy == tmpl.Fail {
+		encode = refuseNothing(encode)
+	}
+	out, _, err := b.text.Append(nil, vars, encode)
+	if err != nil {
+		return nil, fmt.Errorf("request.body: %w", err)
+	}
+	return out, nil
+}
+
+func refuseNothing(encode tmpl.Encoder) tmpl.Encoder {
+	return func(dst []byte, value any) ([]byte, error) {
+		if value == nil || value == "" {
+			return nil, errors.New("a value yields nothing, and templates.nullPolicy is FAIL")
+		}
+		return encode(dst, value)
+	}
+}

@@ -1,0 +1,79 @@
+package exchange
+
+import (
+	"fmt"
+	"maps"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/tmpl"
+)
+
+// framing headers belong to the transport: a wrong one splits the request in two.
+var framing = []string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Te", "Trailer", "Keep-Alive", "Proxy-Connection"}
+
+func compileHeaders(p Parts, params []field) ([]field, error) {
+	out, err := compileTexts("headers", mergeHeaders(p.HTTP.Headers, p.Request.Headers), p.Templates)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]string{}
+	for i := range params {
+		params[i].name = textproto.CanonicalMIMEHeaderKey(params[i].name)
+		if other, twice := seen[params[i].name]; twice {
+			return nil, fmt.Errorf("%s and %s both give the header %q: remove one", other, params[i].where, params[i].name)
+		}
+		seen[params[i].name] = params[i].where
+	}
+	out = append(out, params...)
+	for _, f := range out {
+		if err := checkHeaderName(f.name); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.where, err)
+		}
+	}
+	return out, nil
+}
+
+// mergeHeaders lets later layers win however a name is spelled.
+func mergeHeaders(layers ...map[string]string) map[string]string {
+	merged := map[string]string{}
+	for _, layer := range layers {
+		for _, name := range slices.Sorted(maps.Keys(layer)) {
+			merged[textproto.CanonicalMIMEHeaderKey(name)] = layer[name]
+		}
+	}
+	return merged
+}
+
+func checkHeaderName(name string) error {
+	bad := func(c rune) bool {
+		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, c)
+	}
+	if name == "" || strings.ContainsFunc(name, bad) {
+		return fmt.Errorf("%q is not a header name", name)
+	}
+	if slices.Contains(framing, name) {
+		return fmt.Errorf("the header %s is set by the transport", name)
+	}
+	return nil
+}
+
+// header renders all headers; a later field replaces an earlier one of its name.
+func (r *Renderer) header(vars *tmpl.Vars) (Header, error) {
+	out := make(Header, len(r.headers)+1)
+	for i := range r.headers {
+		f := &r.headers[i]
+		text, present, err := f.value(vars, r.policy)
+		if err != nil {
+			return nil, err
+		}
+		if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+			return nil, fmt.Errorf("%s: line breaks and control characters are not allowed in a header value", f.where)
+		}
+		if present {
+			out[f.name] = []string{strings.TrimSpace(text)}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,86 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/tmpl"
+)
+
+// compilePath escapes the literal text once. What is left to rendering is the
+// values, each of which stays within its segment.
+func compilePath(text string, c tmpl.Config) (*tmpl.Template, error) {
+	compiled, err := tmpl.CompileWith(text, c)
+	if err != nil {
+		return nil, err
+	}
+	escaped := compiled.MapLiterals(func(literal string) string {
+		if strings.ContainsAny(literal, "?#") {
+			err = errors.New("a path holds no ? and no #: use request.query")
+		}
+		return (&url.URL{Path: "/" + literal}).EscapedPath()[1:]
+	})
+	if err != nil {
+		return nil, err
+	}
+	sample, err := escaped.Sample("x", appendSegment)
+	if err != nil {
+		return nil, err
+	}
+	return escaped, refuseClimbing(string(sample))
+}
+
+// appendSegment writes a value of a path. An empty one is refused: it would ask
+// for the list where one thing of it was meant.
+func appendSegment(dst []byte, value any) ([]byte, error) {
+	text, err := tmpl.Text(value)
+	if err != nil {
+		return nil, err
+	}
+	if text == "" {
+		return nil, errors.New("a value is empty")
+	}
+	if slices.Contains(strings.Split(text, "/"), "..") {
+		return nil, fmt.Errorf("the value %.60q climbs up the path", text)
+	}
+	return append(dst, url.PathEscape(text)...), nil
+}
+
+// refuseClimbing looks at segments as a server may read them: %2e is a dot.
+func refuseClimbing(escaped string) error {
+	for segment := range strings.SplitSeq(escaped, "/") {
+		if plain, err := url.PathUnescape(segment); err != nil || plain == "." || plain == ".." {
+			return fmt.Errorf("%.60q climbs out of the base URL", escaped)
+		}
+	}
+	return nil
+}
+
+// target is the URL of a request without its query.
+func (r *Renderer) target(vars *tmpl.Vars) (*url.URL, error) {
+	path, err := r.renderPath(vars)
+	if err != nil {
+		return nil, err
+	}
+	out := *r.base
+	out.RawPath = strings.TrimSuffix(r.base.EscapedPath(), "/") + path
+	if out.Path, err = url.PathUnescape(out.RawPath); err != nil {
+		return nil, fmt.Errorf("request.path: %w", err)
+	}
+	return &out, nil
+}
+
+// renderPath is the escaped path below the base URL, with its leading slash.
+func (r *Renderer) renderPath(vars *tmpl.Vars) (string, error) {
+	rendered, _, err := r.path.Append(nil, vars, appendSegment)
+	if err == nil {
+		err = refuseClimbing(string(rendered))
+	}
+	if err != nil {
+		return "", fmt.Errorf("request.path: %w", err)
+	}
+	return "/" + strings.TrimPrefix(string(rendered), "/"), nil
+}

@@ -1,0 +1,100 @@
+package extract
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/document"
+)
+
+// Reader reads pages of one endpoint. It is safe for concurrent use.
+type Reader struct {
+	config    Config
+	document  *document.Reader
+	canonical *document.Canonicalizer
+	dates     *Dates
+	page      pagePlaces
+	item      itemPlaces
+}
+
+type (
+	pagePlaces struct {
+		total, token, url, hasMore place
+		emptyWhen, errorWhen       []place
+		mustHave                   []place
+	}
+	itemPlaces struct {
+		id                               identity
+		updated, filtered, version, gone place
+		fields                           []field
+	}
+)
+
+// Compile checks the paths and builds a reader.
+func Compile(c Config) (*Reader, error) {
+	if c.ID.IsZero() || c.Items.IsZero() {
+		return nil, errors.New("response.items and response.id are needed")
+	}
+	for _, name := range c.Required {
+		if _, ok := c.Fields[name]; !ok {
+			return nil, fmt.Errorf("response.required: %q is not among response.fields", name)
+		}
+	}
+	if c.Format != document.FormatCSV && (c.Delimiter != "" || c.Comment != "" || c.NoHeader || c.NoFinalNewline) {
+		return nil, errors.New("response.delimiter, comment, noHeader and noFinalNewline are for response.format CSV only")
+	}
+	r := &Reader{config: c}
+	var page, item slots
+	r.page = placesOfPage(c, &page)
+	var err error
+	if r.item, err = placesOfItem(c, &item); err != nil {
+		return nil, err
+	}
+	if r.dates, err = NewDates(c.Zone, c.DateFormats); err != nil {
+		return nil, err
+	}
+	if r.document, err = document.Compile(shape(c, page, item)); err != nil {
+		return nil, fmt.Errorf("response: %w", err)
+	}
+	if r.canonical, err = document.NewCanonicalizer(c.Volatile); err != nil {
+		return nil, fmt.Errorf("response.volatile: %w", err)
+	}
+	return r, nil
+}
+
+func placesOfPage(c Config, s *slots) pagePlaces {
+	p := pagePlaces{total: s.add(c.Total), token: s.add(c.NextToken), url: s.add(c.NextURL), hasMore: s.add(c.HasMore)}
+	p.emptyWhen, p.errorWhen = s.addAll(c.EmptyWhen), s.addAll(c.ErrorWhen)
+	for _, path := range c.MustHave {
+		p.mustHave = append(p.mustHave, s.add(PathSelector(path)))
+	}
+	return p
+}
+
+func placesOfItem(c Config, s *slots) (itemPlaces, error) {
+	p := itemPlaces{id: identityOf(s.add(c.ID)), updated: s.add(c.UpdatedAt), filtered: s.add(c.Filtered), version: s.add(c.Version), gone: s.add(c.Gone.Selector)}
+	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
+		key, err := json.Marshal(name)
+		if err != nil {
+			return p, fmt.Errorf("response.fields: name %q: %w", name, err)
+		}
+		if c.Fields[name].IsZero() {
+			return p, fmt.Errorf("response.fields: %q is empty", name)
+		}
+		p.fields = append(p.fields, field{place: s.add(c.Fields[name]), name: name, key: key, required: slices.Contains(c.Required, name)})
+	}
+	return p, nil
+}
+
+func shape(c Config, page, item slots) document.Shape {
+	return document.Shape{
+		Format: c.Format, Single: c.Single, Items: c.Items, Page: page, Item: item, Drop: c.Volatile,
+		CSV: document.CSV{Delimiter: c.Delimiter, Comment: c.Comment, NoHeader: c.NoHeader, NoFinalNewline: c.NoFinalNewline},
+	}
+}
+
+// Dates reads dates as this endpoint's items have them.
+func (r *Reader) Dates() *Dates { return r.dates }

@@ -1,0 +1,84 @@
+package extract
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/patra-ingest/patra/internal/core/document"
+	"github.com/patra-ingest/patra/internal/core/record"
+)
+
+// identity finds the id of an item. Templates join parts, and a part that is
+// missing joins as nothing: items without it would then share an id such as
+// "MED:", become one record, and nobody would notice. So such an id is none.
+type identity struct {
+	place
+	choice bool   // the template itself says what to do without a value
+	hollow string // what the template gives when nothing is there
+}
+
+var choices = regexp.MustCompile(`\b(?:coalesce|default|if)\s*\(|\?`)
+
+func identityOf(p place) identity {
+	id := identity{place: p}
+	if p.IsTemplate() {
+		id.choice = choices.MatchString(p.String())
+		if computed, err := p.parsed.template.Eval(make([]document.Value, p.to-p.from)); err == nil {
+			id.hollow, _ = textOf(computed)
+		}
+	}
+	return id
+}
+
+func (i identity) find(values []document.Value) (id, why string, err error) {
+	id, isText, err := i.text(values)
+	if err != nil {
+		return "", "", err
+	}
+	if !isText || id == "" {
+		return "", "no id", nil
+	}
+	if !i.IsTemplate() {
+		return id, "", nil
+	}
+	if !i.choice {
+		for n, path := range i.parsed.template.Paths() {
+			v := values[i.from+n]
+			if text, scalar := v.Text(); !v.Present() || v.IsNull() || scalar && text == "" {
+				return "", fmt.Sprintf("no id: nothing at %s", path), nil
+			}
+		}
+	}
+	if id == i.hollow {
+		return "", fmt.Sprintf("no id: %q is what remains without a value", id), nil
+	}
+	return id, "", nil
+}
+
+// identify gives the item its id.
+func (r *Reader) identify(in *record.Incoming, item document.Item) *refusal {
+	switch {
+	case item.Err != nil:
+		return refuse(record.BadItem, nil, "%v", item.Err)
+	case isNullItem(item):
+		return refuse(record.BadItem, nil, "the item is null; response.skipNull passes over it")
+	}
+	id, why, err := r.item.id.find(item.Values)
+	if r.config.IDCase == "LOWER" {
+		id = strings.ToLower(id)
+	}
+	switch {
+	case err != nil:
+		return refuse(record.MappingFailed, r.config.ID, "id: %v", err)
+	case why != "":
+		return refuse(record.MissingID, r.config.ID, "%s", why)
+	case len(id) > record.MaxIDBytes:
+		return refuse(record.LongID, r.config.ID, "id has %d bytes, at most %d are stored", len(id), record.MaxIDBytes)
+	case !utf8.ValidString(id):
+		return refuse(record.BadID, r.config.ID, "id is not valid UTF-8")
+	}
+	in.ProviderID = id
+	return nil
+}

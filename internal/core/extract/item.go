@@ -1,0 +1,101 @@
+package extract
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/document"
+	"github.com/patra-ingest/patra/internal/core/record"
+)
+
+// refusal is why an item cannot become a record.
+type refusal struct {
+	reason record.Reason
+	where  string
+	detail string
+}
+
+func refuse(reason record.Reason, where fmt.Stringer, format string, args ...any) *refusal {
+	r := &refusal{reason: reason, detail: fmt.Sprintf(format, args...)}
+	if where != nil {
+		r.where = where.String()
+	}
+	return r
+}
+
+// readItem maps one item. A defect of ours that panics on one strange item must
+// cost that item, not the page.
+func (r *Reader) readItem(item document.Item, asked Asked, scratch *[]byte) (in record.Incoming, reject *record.Reject, outside bool) {
+	var refused *refusal
+	defer func() {
+		if p := recover(); p != nil {
+			refused = refuse(record.MappingFailed, nil, "panic: %v", p)
+		}
+		if refused != nil {
+			reject = &record.Reject{ProviderID: in.ProviderID, Reason: refused.reason, Path: refused.where, Detail: refused.detail, Raw: item.Raw}
+		}
+	}()
+	if refused = r.identify(&in, item); refused != nil {
+		return in, nil, false
+	}
+	in.FetchAt, in.MappingID, in.Payload = asked.FetchAt, asked.MappingID, item.Raw
+	if refused = r.stamp(&in, item); refused != nil {
+		return in, nil, false
+	}
+	if !r.item.filtered.IsZero() {
+		// Without a readable date we cannot know; then the item is kept. So it is
+		// if a date such as 2025-03 may lie in the window.
+		if date, err := r.item.filtered.date(item.Values, r.dates); err == nil && !date.within.Overlaps(asked.Window) {
+			return in, nil, true
+		}
+	}
+	refused = r.content(&in, item, scratch)
+	return in, nil, false
+}
+
+// stamp finds what decides which version wins: the date, the source's version,
+// and whether the item announces a deletion. Such an item has little more than
+// its id, so it may lack a date (D§5.13).
+func (r *Reader) stamp(in *record.Incoming, item document.Item) *refusal {
+	var err error
+	if !r.item.gone.IsZero() {
+		if in.Gone, _, err = r.item.gone.holds(item.Values); err != nil {
+			return refuse(record.MappingFailed, r.config.Gone, "gone: %v", err)
+		}
+	}
+	if !r.item.updated.IsZero() {
+		date, err := r.item.updated.date(item.Values, r.dates)
+		if err != nil && !(in.Gone && errors.Is(err, errNoDate)) {
+			return refuse(record.BadUpdatedAt, r.config.UpdatedAt, "%v", err)
+		}
+		in.UpdatedAt = date.at
+	}
+	if in.SourceVersion, _, err = r.item.version.integer(item.Values); err != nil {
+		return refuse(record.MappingFailed, r.config.Version, "version: %v", err)
+	}
+	return nil
+}
+
+// content writes the output fields and the hash.
+func (r *Reader) content(in *record.Incoming, item document.Item, scratch *[]byte) *refusal {
+	fields, err := r.appendFields((*scratch)[:0], item, in.Gone)
+	var missing missingField
+	var failed failedField
+	switch {
+	case errors.As(err, &missing):
+		return refuse(record.MissingField, missing.Selector, "%v", missing)
+	case errors.As(err, &failed):
+		return refuse(record.MappingFailed, failed.Selector, "%v", failed)
+	}
+	in.Fields = bytes.Clone(fields) // kept in its final size
+	canonical, err := r.canonical.Append(fields[:0], item.JSON)
+	if err != nil {
+		*scratch = fields
+		return refuse(record.BadItem, nil, "%v", err)
+	}
+	*scratch = canonical
+	in.ContentHash = sha256.Sum256(canonical)
+	return nil
+}

@@ -1,0 +1,210 @@
+package extract
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/document"
+)
+
+// place is a selector bound to the values a page or item is read into: those of
+// its paths lie side by side.
+type place struct {
+	Selector
+	from, to int
+}
+
+// slots collects the paths of a page or of an item.
+type slots []document.Path
+
+func (s *slots) add(selector Selector) place {
+	from := len(*s)
+	if selector.IsTemplate() {
+		*s = append(*s, selector.parsed.template.Paths()...)
+	} else if !selector.IsZero() {
+		*s = append(*s, selector.Path())
+	}
+	return place{selector, from, len(*s)}
+}
+
+func (s *slots) addAll(predicates []Predicate) []place {
+	var out []place
+	for _, p := range predicates {
+		out = append(out, s.add(p.Selector))
+	}
+	return out
+}
+
+// value is what a path found. Only for places that are not templates.
+func (p place) value(values []document.Value) document.Value {
+	if p.IsZero() {
+		return document.Value{}
+	}
+	return values[p.from]
+}
+
+// compute evaluates a template.
+func (p place) compute(values []document.Value) (any, error) {
+	return p.parsed.template.Eval(values[p.from:p.to])
+}
+
+// text is not ok for what is absent and for what is not a scalar.
+func (p place) text(values []document.Value) (text string, ok bool, err error) {
+	if !p.IsTemplate() {
+		text, ok = p.value(values).Text()
+		return text, ok, nil
+	}
+	computed, err := p.compute(values)
+	if err != nil {
+		return "", false, err
+	}
+	text, ok = textOf(computed)
+	return text, ok, nil
+}
+
+// next is what leads to the next page, empty if nothing does. Something that is
+// there and cannot be read must not look like the end of the list.
+func (p place) next(values []document.Value) (string, error) {
+	text, said, err := p.text(values)
+	if err == nil && !said {
+		err = p.unsaid(values)
+	}
+	return text, err
+}
+
+// unsaid is nil if nothing stands where a value was looked for. A template that
+// comes out empty has decided so itself.
+func (p place) unsaid(values []document.Value) error {
+	if p.IsZero() || p.IsTemplate() {
+		return nil
+	}
+	if v := p.value(values); v.Present() && !v.IsNull() && string(v.Raw()) != "[]" {
+		return fmt.Errorf("%s cannot be read at %s", shown(v.Raw(), maxShown), p)
+	}
+	return nil
+}
+
+func (p place) integer(values []document.Value) (n int64, ok bool, err error) {
+	if !p.IsTemplate() {
+		n, ok = p.value(values).Int()
+		return n, ok, nil
+	}
+	computed, err := p.compute(values)
+	if err != nil {
+		return 0, false, err
+	}
+	switch computed := computed.(type) {
+	case int64:
+		return computed, true, nil
+	case float64:
+		n = int64(computed)
+		return n, float64(n) == computed && math.Abs(computed) < 1<<53, nil
+	case string:
+		n, err := strconv.ParseInt(computed, 10, 64)
+		return n, err == nil, nil
+	}
+	return 0, false, nil
+}
+
+// boolean takes the texts true and false too: XML and CSV have no others.
+func (p place) boolean(values []document.Value) (yes, ok bool, err error) {
+	var text string
+	if p.IsTemplate() {
+		computed, err := p.compute(values)
+		if err != nil {
+			return false, false, err
+		}
+		text, _ = textOf(computed)
+	} else {
+		text, _ = p.value(values).Text()
+	}
+	switch strings.ToLower(text) {
+	case "true":
+		return true, true, nil
+	case "false":
+		return false, true, nil
+	}
+	return false, false, nil
+}
+
+func (p place) date(values []document.Value, dates *Dates) (reading, error) {
+	if !p.IsTemplate() {
+		return dates.of(p.value(values))
+	}
+	computed, err := p.compute(values)
+	if err != nil {
+		return reading{}, err
+	}
+	return dates.any(computed)
+}
+
+func textOf(computed any) (string, bool) {
+	switch v := computed.(type) {
+	case string:
+		return v, true
+	case int64:
+		return strconv.FormatInt(v, 10), true
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), true
+	case bool:
+		return strconv.FormatBool(v), true
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano), true
+	}
+	return "", false
+}
+
+// holds answers a predicate and shows what it saw.
+func (p place) holds(values []document.Value) (yes bool, saw string, err error) {
+	if p.IsTemplate() {
+		computed, err := p.compute(values)
+		if err != nil {
+			return false, "", err
+		}
+		yes, isBool := computed.(bool)
+		if !isBool {
+			return false, "", fmt.Errorf("%s gave %T, not true or false", p, computed)
+		}
+		return yes, p.inputs(values), nil
+	}
+	for _, node := range p.value(values).All() {
+		if isTrue(node) {
+			return true, shown(node.Raw(), maxShown), nil
+		}
+	}
+	return false, "", nil
+}
+
+// inputs shows what a template was given.
+func (p place) inputs(values []document.Value) string {
+	var out []string
+	for i, path := range p.parsed.template.Paths() {
+		text := "nothing"
+		if v := values[p.from+i]; v.Present() {
+			text = shown(v.Raw(), maxShown/2)
+		}
+		out = append(out, fmt.Sprintf("%s: %s", path, text))
+	}
+	return strings.Join(out, ", ")
+}
+
+func isTrue(v document.Value) bool {
+	switch v.Kind() {
+	case document.Absent, document.Null:
+		return false
+	case document.Bool:
+		yes, _ := v.Bool()
+		return yes
+	case document.String:
+		text, ok := v.Text()
+		return !ok || text != ""
+	case document.Array:
+		inner := bytes.TrimLeft(v.Raw()[1:], " \t\r\n")
+		return inner[0] != ']'
+	}
+	return true
+}

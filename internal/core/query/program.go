@@ -1,0 +1,106 @@
+package query
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Program is a Config ready to check and render expressions. It is safe for
+// concurrent use.
+type Program struct {
+	config  Config
+	checker *checker
+	rules   []compiledRule
+	window  *Calendar // nil: the endpoint has no date filter
+}
+
+// Rendered is an expression in the upstream's words.
+type Rendered struct {
+	Query  string            // empty: nothing to say
+	Params map[string]string // by standard key
+	// Window reports that the range on the filter's field is part of Query or
+	// Params. If not, the request's own templates must write it.
+	Window bool
+}
+
+// Compile checks the section and makes it ready. The zero filter is that of an
+// endpoint which does not select by date. What a run will ask for, the section's
+// conditions with the window of a slice, is rendered once as a trial, so that a
+// source which cannot say it is refused now and not in the night.
+func Compile(cfg Config, filter DateFilter) (*Program, error) {
+	cfg = cfg.WithDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Program{config: cfg}
+	if filter.Field != "" {
+		filter = filter.WithDefaults()
+		if err := filter.Validate(); err != nil {
+			return nil, err
+		}
+		calendar, err := filter.Resolve()
+		if err != nil {
+			return nil, err
+		}
+		p.window = &calendar
+	}
+	p.checker = newChecker(cfg, p.window)
+	for _, name := range slices.Sorted(maps.Keys(cfg.Rules)) {
+		p.rules = append(p.rules, compileRule(name, cfg.Rules[name], func(string, error) {})) // Validate has compiled them
+	}
+	return p, p.trial()
+}
+
+func (p *Program) trial() error {
+	asked := p.config.Where
+	if p.window != nil {
+		day := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+		asked = Localise(asked, p.window.filter.Field, window.Window{From: day, To: day.AddDate(0, 1, 0)})
+	}
+	_, findings := p.write(asked, Strict)
+	var bad problems
+	for _, f := range findings {
+		if f.IsError() {
+			bad.add("where", "%s", f)
+		}
+	}
+	return errors.Join(bad.list...)
+}
+
+// Check holds an expression against the fields, and a range on the filter's
+// field against the filter.
+func (p *Program) Check(e Expr, mode Mode) []Finding { return p.checker.check(e, mode) }
+
+// Render checks and renders an expression for a run: with an error among the
+// findings there is nothing to send.
+func (p *Program) Render(e Expr) (Rendered, []Finding) { return p.render(e, Strict) }
+
+// Preview renders as much as can be rendered, for a person to look at. What was
+// left out is among the findings; it must not be sent.
+func (p *Program) Preview(e Expr) (Rendered, []Finding) { return p.render(e, Lenient) }
+
+func (p *Program) render(e Expr, mode Mode) (Rendered, []Finding) {
+	checked := report{p.Check(e, mode)}
+	if checked.failed() {
+		return Rendered{}, checked.findings
+	}
+	out, findings := p.write(e, mode)
+	return out, append(checked.findings, findings...)
+}
+
+// choose takes the most specific rule that fits. Validate made sure that there
+// is one at most.
+func (p *Program) choose(k atomKind, emit Emit) *compiledRule {
+	var best *compiledRule
+	for i := range p.rules {
+		r := &p.rules[i]
+		if r.Emit == emit && r.fits(k) && (best == nil || r.specificity() > best.specificity()) {
+			best = r
+		}
+	}
+	return best
+}

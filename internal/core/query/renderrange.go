@@ -1,0 +1,122 @@
+package query
+
+import (
+	"math/big"
+	"time"
+)
+
+// fit says how the range that an upstream is told compares with the one meant.
+type fit int
+
+const (
+	exact fit = iota
+	wider
+	narrower
+)
+
+// bounds are the texts of a range for a rule. A missing bound is empty text.
+func (w *writer) bounds(a Atom, at place, r *compiledRule) (from, to string, ok bool) {
+	var told fit
+	if a.Range.Type == RangeNumber {
+		from, to, told = a.Range.numbers(r.Bounds, w.program.config.Fields[a.Field].Whole)
+	} else {
+		from, to, told = w.calendar(a, r).texts(a.Range)
+	}
+	for _, end := range []struct{ name, text string }{{"from", from}, {"to", to}} {
+		if end.text != "" && !r.reads(end.name) {
+			w.add("E-RANGE-BOUND-UNUSED", at.path, a.Field, "rules.%s does not use ${%s}, so this bound of %s would be lost", r.name, end.name, a)
+			return "", "", false
+		}
+	}
+	switch {
+	case told == exact:
+	case told == narrower || at.odd:
+		w.add("E-RANGE-INEXACT", at.path, a.Field, "the upstream cannot name the bounds of %s exactly, and items would be lost", a)
+		return "", "", false
+	case !w.program.checker.isWindow(a): // items outside the window are dropped later, others are not
+		w.add("W-RANGE-WIDENED", at.path, a.Field, "the upstream cannot name the bounds of %s exactly and selects from %q to %q", a, from, to)
+	}
+	return from, to, true
+}
+
+// calendar is how the upstream reads the bounds: the date filter knows for its
+// own field, the rule for others.
+func (w *writer) calendar(a Atom, r *compiledRule) Calendar {
+	if w.program.checker.isWindow(a) {
+		return *w.program.window
+	}
+	f := DateFilter{Precision: r.precision(a.Range.Type), Format: r.Format}
+	if r.Bounds == HalfOpenBounds {
+		f.To = Exclusive
+	}
+	return Calendar{f.WithDefaults(), time.UTC}
+}
+
+// texts are the bounds to send for a range, and how they fit. Dates are compared
+// with local dates, whatever the zone.
+func (c Calendar) texts(r Interval) (from, to string, told fit) {
+	w, dated := r.instants()
+	if dated {
+		c.zone = time.UTC
+	}
+	low, high := c.Bounds(w)
+	selected := c.Selected(w)
+	if r.From != "" {
+		from = c.Text(low)
+		if !selected.From.Equal(w.From) {
+			told = wider
+		}
+	}
+	if r.To != "" {
+		to = c.Text(high)
+		if !selected.To.Equal(w.To) {
+			told = wider
+		}
+	}
+	return from, to, told
+}
+
+// numbers writes an open bound as a closed one, and the other way round, where
+// only whole numbers occur. Elsewhere a bound has no neighbour.
+func (r Interval) numbers(b Bounds, whole bool) (from, to string, told fit) {
+	from, to = plainDecimal(r.From), plainDecimal(r.To)
+	if from != "" && r.FromBoundary == Open {
+		if told = wider; whole {
+			from, told = wholeAbove(from), exact
+		}
+	}
+	switch {
+	case to == "":
+	case b == HalfOpenBounds && r.ToBoundary == Closed:
+		if !whole {
+			return from, to, narrower
+		}
+		to = wholeAbove(to)
+	case b != HalfOpenBounds && r.ToBoundary == Open:
+		if !whole {
+			return from, to, wider
+		}
+		to = wholeBelow(to)
+	}
+	return from, to, told
+}
+
+// wholeAbove is the smallest whole number above a decimal.
+func wholeAbove(text string) string {
+	n := floorOf(text)
+	return n.Add(n, big.NewInt(1)).String()
+}
+
+// wholeBelow is the largest whole number below a decimal.
+func wholeBelow(text string) string {
+	n := floorOf(text)
+	if x, _ := new(big.Rat).SetString(text); x.IsInt() {
+		n.Sub(n, big.NewInt(1))
+	}
+	return n.String()
+}
+
+func floorOf(text string) *big.Int {
+	x, _ := new(big.Rat).SetString(text) // Valid has read it
+	return new(big.Int).Div(x.Num(), x.Denom())
+}

@@ -1,0 +1,272 @@
+package registry
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/paging"
+)
+
+// checklist is §4.17 and the consistency rules of §3.3.3, one function a rule.
+// Each names the field that is wrong and speaks under its own code (Codes).
+func checklist() []func(*Resolved) Problems {
+	return []func(*Resolved) Problems{
+		(*Resolved).checkAuth,
+		(*Resolved).checkPagingPaths,
+		(*Resolved).checkPagingKinds,
+		(*Resolved).checkWindowSupport,
+		(*Resolved).checkTwoPhase,
+		(*Resolved).checkUpdatedAt,
+		(*Resolved).checkLimits,
+		(*Resolved).checkNamespace,
+		(*Resolved).checkSecrets,
+		(*Resolved).checkRequest,
+		(*Resolved).checkWindowSent,
+		(*Resolved).checkPageSent,
+		(*Resolved).checkParams,
+		(*Resolved).checkResponse,
+	}
+}
+
+// checkAuth is rule 1: a restricted endpoint is never asked anonymously.
+func (r *Resolved) checkAuth() Problems {
+	name, required := r.Auth.Credential, r.Auth.Required != nil && *r.Auth.Required
+	if name == "" {
+		if required {
+			return Problems{r.at(Path{"auth", "required"}, "E-AUTH-ANONYMOUS: the endpoint must not be asked without a credential, and auth.credential names none", "name an entry of credentials")}
+		}
+		return nil
+	}
+	if _, ok := r.origin.Credentials[name]; !ok {
+		return Problems{r.at(Path{"auth", "credential"}, fmt.Sprintf("E-AUTH-CREDENTIAL: there is no credential %q", name),
+			hintFor(name, sortedKeys(r.origin.Credentials), "credentials"))}
+	}
+	if c := r.origin.Credentials[name].WithDefaults(); c.In == "BODY" && r.Request.Method == "GET" {
+		return Problems{r.at(Path{"auth", "credential"}, fmt.Sprintf("E-AUTH-PLACE: credential %q travels in the body, and a GET request has none", name), "use HEADER or QUERY, or method: POST")}
+	}
+	return nil
+}
+
+// checkCredentials is rule 9: every credential is whole, and CUSTOM names its
+// signing hook.
+func (s *Source) checkCredentials() Problems {
+	var out Problems
+	for _, name := range sortedKeys(s.Credentials) {
+		c := s.Credentials[name].WithDefaults()
+		place := s.places[Path{"credentials", name}.String()]
+		if c.Type == "" {
+			out = append(out, problemAt(place, Path{"credentials", name, "type"}.String(), "E-REQUIRED: required key is missing", "kind of credential"))
+			continue
+		}
+		for _, complaint := range c.Complaints() {
+			path := Path{"credentials", name, complaint.Key}
+			at, ok := s.places[path.String()]
+			if !ok {
+				at = place
+			}
+			code := "E-AUTH-INCOMPLETE"
+			if complaint.Key == "signing" {
+				code = "E-AUTH-SIGNING"
+			}
+			out = append(out, problemAt(at, path.String(), code+": "+complaint.Message, ""))
+		}
+		if c.TokenURL != "" && !strings.HasPrefix(c.TokenURL, "https://") {
+			path := Path{"credentials", name, "tokenUrl"}
+			out = append(out, problemAt(s.places[path.String()], path.String(), "E-HTTPS: a token endpoint must be https", ""))
+		}
+	}
+	return out
+}
+
+// checkPagingPaths is rule 2: what pages by token or URL must be told where the
+// next one stands.
+func (r *Resolved) checkPagingPaths() Problems {
+	switch {
+	case r.Paging.Type == paging.Token && r.Response.NextToken.IsZero():
+		return Problems{r.at(Path{"response", "nextToken"}, "E-PAGING-NEXT: paging by TOKEN needs the path of the next token", "without it every walk would end after its first page")}
+	case r.Paging.Type == paging.URL && r.Response.NextURL.IsZero():
+		return Problems{r.at(Path{"response", "nextUrl"}, "E-PAGING-NEXT: paging by URL needs the path of the next address", "without it every walk would end after its first page")}
+	}
+	return nil
+}
+
+// checkPagingKinds refuses two ways of paging at once (§4.3.4).
+func (r *Resolved) checkPagingKinds() Problems {
+	var out Problems
+	mixed := func(path Path, what string) {
+		out = append(out, r.at(path, fmt.Sprintf("E-PAGING-MIXED: %s, but paging.type is %s", what, r.Paging.Type), "an endpoint pages in one way"))
+	}
+	if r.Paging.Type == "" {
+		return nil
+	}
+	if r.Paging.Type != paging.Token && !r.Response.NextToken.IsZero() {
+		mixed(Path{"response", "nextToken"}, "a next token belongs to TOKEN")
+	}
+	if r.Paging.Type != paging.URL && !r.Response.NextURL.IsZero() {
+		mixed(Path{"response", "nextUrl"}, "a next address belongs to URL")
+	}
+	allowed := map[paging.Type]string{paging.Offset: "page.offset", paging.Page: "page.number", paging.Token: "page.token"}[r.Paging.Type]
+	for _, t := range r.templates() {
+		for _, name := range []string{"page.offset", "page.number", "page.token"} {
+			if name != allowed && slices.Contains(t.names, name) {
+				mixed(t.path, "the request sends ${"+name+"}")
+			}
+		}
+	}
+	return out
+}
+
+// checkWindowSupport is rule 3: without a filter by date of change, items must
+// come in order and carry the date we filter by ourselves.
+func (r *Resolved) checkWindowSupport() Problems {
+	if r.Operation == opUpdate || r.Role == roleDetail {
+		return nil
+	}
+	var out Problems
+	since := r.Window.UpdatedSince == nil || *r.Window.UpdatedSince
+	if !since && (!r.Window.Ordered || r.Response.Filtered.IsZero()) {
+		out = append(out, r.at(Path{"window", "updatedSince"},
+			"E-WINDOW-SUPPORT: the upstream cannot select by date of change, so items must be sorted by it (window.ordered: true) and carry it (response.filtered)",
+			"or let the endpoint serve UPDATE only: supports: [UPDATE]"))
+	}
+	if r.Paging.Type == paging.Time && !since && !r.Window.Ordered {
+		out = append(out, r.at(Path{"paging", "type"}, "E-PAGING-TIME: paging by TIME needs an upstream that selects or sorts by date", "declare window.updatedSince or window.ordered"))
+	}
+	return out
+}
+
+// checkTwoPhase is rule 4: a search for ids has its detail endpoint.
+func (r *Resolved) checkTwoPhase() Problems {
+	name := r.Details.Endpoint
+	if name == "" {
+		return nil
+	}
+	detail, ok := r.origin.Endpoints[name]
+	switch {
+	case !ok:
+		return Problems{r.at(Path{"details", "endpoint"}, fmt.Sprintf("E-TWO-PHASE-PAIR: there is no endpoint %q to ask for details", name), hintFor(name, sortedKeys(r.origin.Endpoints), "endpoints"))}
+	case detail.Role != roleDetail:
+		return Problems{r.at(Path{"details", "endpoint"}, fmt.Sprintf("E-TWO-PHASE-PAIR: endpoint %q has role %s", name, detail.Role), "details come from an endpoint with role DETAIL")}
+	case r.Role == roleDetail:
+		return Problems{r.at(Path{"details", "endpoint"}, "E-TWO-PHASE-PAIR: a DETAIL endpoint has no second step of its own", "")}
+	}
+	second, err := r.Second()
+	if err != nil {
+		return Problems{r.at(Path{"details", "endpoint"}, "E-TWO-PHASE-PAIR: "+err.Error(), "")}
+	}
+	for _, t := range second.templates() {
+		if slices.Contains(t.names, "ids") {
+			return nil
+		}
+	}
+	return Problems{r.at(Path{"details", "endpoint"}, fmt.Sprintf("E-TWO-PHASE-PAIR: the request of endpoint %q never sends ${ids}", name), "every batch would ask for the same records")}
+}
+
+// checkUpdatedAt is rule 5: what follows changes must be told when an item
+// changed (§4.4.3). In two phases the details tell it.
+func (r *Resolved) checkUpdatedAt() Problems {
+	if r.Operation == opUpdate || r.Role == roleDetail {
+		return nil
+	}
+	response, place := r.Response, r
+	if r.Details.Enabled() {
+		second, err := r.Second()
+		if err != nil {
+			return nil // said by checkTwoPhase
+		}
+		response, place = second.Response, second
+	}
+	if response.UpdatedAt.IsZero() {
+		return Problems{place.at(Path{"response", "updatedAt"}, fmt.Sprintf("E-UPDATED-AT: %s needs the date of an item's last change", r.Operation),
+			"if the source has none, let the endpoint serve UPDATE only: supports: [UPDATE]")}
+	}
+	return nil
+}
+
+// checkLimits is rule 6: nothing above what we or the upstream allow.
+func (r *Resolved) checkLimits() Problems {
+	const longest = duration.Duration(2 * time.Minute)
+	var out Problems
+	refuse := func(path, message string) { out = append(out, r.at(strings.Split(path, "."), message, "")) }
+	if r.Retry.Jitter > 1 {
+		refuse("retry.jitter", "E-SHARE: must be between 0 and 1")
+	}
+	if r.Response.MaxRejectRate > 1 {
+		refuse("response.maxRejectRate", "E-SHARE: must be between 0 and 1")
+	}
+	if r.HTTP.Timeout > longest {
+		refuse("http.timeout", "E-TIMEOUT: must be at most "+longest.String())
+	}
+	if r.HTTP.ConnectTimeout > r.HTTP.Timeout && r.given(Path{"http", "connectTimeout"}) {
+		refuse("http.connectTimeout", fmt.Sprintf("E-TIMEOUT: connecting may take %s, longer than the whole request (http.timeout %s)", r.HTTP.ConnectTimeout, r.HTTP.Timeout))
+	}
+	if r.Retry.MaxDelay < r.Retry.InitialDelay {
+		refuse("retry.maxDelay", fmt.Sprintf("E-RETRY-ORDER: %s is less than retry.initialDelay %s", r.Retry.MaxDelay, r.Retry.InitialDelay))
+	}
+	if r.Retry.Multiplier < 1 {
+		refuse("retry.multiplier", "E-RETRY-ORDER: must be at least 1, or waits would shrink")
+	}
+	for _, status := range r.Retry.RetryStatus {
+		if slices.Contains(r.Retry.GiveUpStatus, status) {
+			refuse("retry.retryStatus", fmt.Sprintf("E-RETRY-STATUS: %d is also in retry.giveUpStatus", status))
+		}
+	}
+	if r.Paging.MaxResults > 0 && r.Paging.Size > r.Paging.MaxResults {
+		refuse("paging.size", fmt.Sprintf("E-PAGE-SIZE: %d is more than the %d the upstream serves (paging.maxResults)", r.Paging.Size, r.Paging.MaxResults))
+	}
+	return out
+}
+
+// Raised lists limits an override lifts above what the source declares: a run
+// may be more polite than its source, never less (rule 6). They are limits of an
+// upstream; a run that goes to another address is not held to them.
+func (r *Resolved) Raised(declared *Resolved) Problems {
+	if r.HTTP.BaseURL != declared.HTTP.BaseURL {
+		return nil
+	}
+	var out Problems
+	for path, values := range map[string][2]float64{
+		"rate.perSecond":   {r.Rate.PerSecond, declared.Rate.PerSecond},
+		"rate.burst":       {float64(r.Rate.Burst), float64(declared.Rate.Burst)},
+		"rate.concurrency": {float64(r.Rate.Concurrency), float64(declared.Rate.Concurrency)},
+	} {
+		if values[0] > values[1] {
+			out = append(out, r.at(strings.Split(path, "."), fmt.Sprintf("E-RATE-RAISED: %v is more than the %v the source declares", values[0], values[1]),
+				"a run may only lower it; to raise it, change and apply the source file"))
+		}
+	}
+	return out.sorted()
+}
+
+// checkNamespace is rule 8: the watermark of an operation is its own (D§5.8).
+func (r *Resolved) checkNamespace() Problems {
+	namespace := r.Window.Namespace
+	own := map[bool][]string{true: {"EXPR", "GLOBAL"}, false: {"CUSTOM"}}[r.Operation == "HARVEST"]
+	if namespace == "" || slices.Contains(own, namespace) {
+		return nil
+	}
+	return Problems{r.at(Path{"window", "namespace"}, fmt.Sprintf("E-NAMESPACE: %s cannot be the namespace of %s", namespace, r.Operation),
+		"use "+strings.Join(own, " or ")+", below operations."+r.Operation)}
+}
+
+// secretName finds parameters and headers that carry credentials.
+var secretName = regexp.MustCompile(`(?i)^(.*[-_])?(authorization|cookie|api[-_]?key|access[-_]?token|auth[-_]?token|insttoken|token|client[-_]?secret|secret|password|passwd|pwd)$`)
+
+// checkSecrets is the other half of rule 9. It never repeats the value.
+func (r *Resolved) checkSecrets() Problems {
+	var out Problems
+	for _, t := range r.templates() {
+		name := t.path[len(t.path)-1]
+		if t.path[0] == "params" {
+			name = r.Params[t.path[1]].Name
+		}
+		if len(t.names) == 0 && secretName.MatchString(name) {
+			out = append(out, r.at(t.path, "E-SECRET-LITERAL: a secret must not stand in a source file", "declare it under credentials with a reference such as env:NAME, and name it in auth.credential"))
+		}
+	}
+	return out
+}

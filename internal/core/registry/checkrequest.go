@@ -1,0 +1,216 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/tmpl"
+)
+
+// template is one text of a request and the variables it reads.
+type template struct {
+	path  Path
+	names []string
+	err   error
+}
+
+// templates lists what becomes a request, value by value, so that every bad one
+// is reported and not only the first.
+func (r *Resolved) templates() []template {
+	var out []template
+	for _, l := range r.merged.Leaves() {
+		if !rendered(l.Path) {
+			continue
+		}
+		compiled, err := tmpl.CompileWith(l.Value.(string), r.Templates)
+		t := template{path: l.Path, err: err}
+		if err == nil {
+			t.names = compiled.Names()
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func rendered(path Path) bool {
+	text := path[0]
+	switch {
+	case path[0] == "params":
+		return len(path) == 3 && path[2] == "default"
+	case len(path) > 1:
+		text += "." + path[1]
+	}
+	return slices.Contains([]string{"request.path", "request.query", "request.headers", "request.form", "request.body", "http.headers"}, text)
+}
+
+// reads are all variables the request names.
+func (r *Resolved) reads() map[string]bool {
+	out := map[string]bool{}
+	for _, t := range r.templates() {
+		for _, name := range t.names {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// checkRequest compiles what becomes a request.
+func (r *Resolved) checkRequest() Problems {
+	var out Problems
+	if _, ok := r.merged.leaves["http.baseUrl"]; ok {
+		if _, err := exchange.ParseBaseURL(r.HTTP); err != nil {
+			code := "E-BASE-URL: "
+			if strings.HasPrefix(r.HTTP.BaseURL, "http://") {
+				code = "E-HTTPS: "
+			}
+			out = append(out, r.at(Path{"http", "baseUrl"}, code+strings.TrimPrefix(err.Error(), "http.baseUrl: "), ""))
+		}
+	}
+	out = append(out, r.headersOnce()...)
+	for _, t := range r.templates() {
+		if t.err != nil {
+			out = append(out, r.at(t.path, coded("E-TEMPLATE", t.err), ""))
+		}
+	}
+	if len(out) > 0 || r.HTTP.BaseURL == "" || r.Request.Path == "" {
+		return out
+	}
+	if _, err := exchange.Compile(r.Parts()); err != nil {
+		out = append(out, r.located(Path{"request"}, "E-REQUEST", err))
+	}
+	return out
+}
+
+// located reports an error at the key its message starts with, as in
+// "request.neutral: …", or at a section.
+func (r *Resolved) located(section Path, code string, err error) Problem {
+	if key, message, ok := strings.Cut(err.Error(), ": "); ok {
+		if path := strings.Split(key, "."); len(path) > 1 && sectionsShape().reaches(path) {
+			return r.at(path, coded(code, errors.New(message)), "")
+		}
+	}
+	return r.at(section, coded(code, err), "")
+}
+
+// coded puts a code before an error that has none of its own.
+func coded(code string, err error) string {
+	if errors.As(err, new(*tmpl.FunctionError)) {
+		code = "E-FUNCTION"
+	}
+	if errors.Is(err, duration.ErrNegative) {
+		code = "E-NEGATIVE"
+	}
+	if first, _, ok := strings.Cut(err.Error(), ": "); ok && isCode(first) {
+		return err.Error()
+	}
+	return code + ": " + err.Error()
+}
+
+// Parts is what a renderer is made of.
+func (r *Resolved) Parts() exchange.Parts {
+	return exchange.Parts{HTTP: r.HTTP, Request: r.Request, Templates: r.Templates, Params: r.Params, Transform: query.Transform}
+}
+
+// headersOnce refuses two spellings of one header: header names have no case,
+// and which of the two would be sent is chance.
+func (r *Resolved) headersOnce() Problems {
+	var out Problems
+	spelling := map[string]string{}
+	for _, l := range r.merged.Leaves() {
+		if len(l.Path) != 3 || l.Path[1] != "headers" {
+			continue
+		}
+		name := l.Path[2]
+		other, seen := spelling[strings.ToLower(name)]
+		if seen && other != name {
+			out = append(out, r.at(l.Path, "E-HEADER-TWICE: the same header is also given as "+other, "write it one way"))
+		}
+		spelling[strings.ToLower(name)] = name
+	}
+	return out
+}
+
+// checkWindowSent: a window that never reaches the request selects everything,
+// or the same part again and again, and nobody would notice.
+func (r *Resolved) checkWindowSent() Problems {
+	if r.Operation == opUpdate || r.Role == roleDetail || r.Window.UpdatedSince != nil && !*r.Window.UpdatedSince {
+		return nil
+	}
+	reads := r.reads()
+	for _, pair := range [][2]string{{"filter.from", "filter.to"}, {"window.from", "window.to"}} {
+		if reads[pair[0]] && reads[pair[1]] {
+			return nil
+		}
+	}
+	for _, rule := range r.Query.Rules {
+		if rule.Op == "RANGE" && rule.Field == r.Filter.Field {
+			return nil // what rules emit is checked by checkParams
+		}
+	}
+	if r.Filter.Field == "" {
+		return nil // said by the required key
+	}
+	return Problems{r.at(Path{"request"}, "E-WINDOW-UNSENT: the window never reaches the request",
+		fmt.Sprintf("send ${filter.from} and ${filter.to}, or write a RANGE rule for the field %q", r.Filter.Field))}
+}
+
+// checkPageSent: a request that does not say which page it wants gets the first
+// one for ever; one that does not say how large is judged by the wrong size.
+func (r *Resolved) checkPageSent() Problems {
+	if r.Role == roleDetail || !r.needs("paging") {
+		return nil
+	}
+	reads := r.reads()
+	var out Problems
+	need := map[paging.Type]string{paging.Offset: "page.offset", paging.Page: "page.number", paging.Token: "page.token"}[r.Paging.Type]
+	if need != "" && !reads[need] {
+		out = append(out, r.at(Path{"request"}, fmt.Sprintf("E-PAGE-UNSENT: paging by %s needs ${%s} in the request", r.Paging.Type, need), "every request would get the same page"))
+	}
+	byCount := r.Paging.EndOnShortPage || slices.Contains([]paging.Type{paging.Offset, paging.Page, paging.Time}, r.Paging.Type)
+	if byCount && !reads["page.size"] && !r.Paging.FixedSize && r.Response.Total.IsZero() {
+		out = append(out, r.at(Path{"paging", "size"}, "E-PAGE-SIZE-UNSENT: the end is found by the size of a page, and the request does not ask for ${page.size}",
+			"send it, declare response.total, or say paging.fixedSize: true"))
+	}
+	return out
+}
+
+// checkParams: what rules emit must reach the request, or a condition is lost
+// without a word.
+func (r *Resolved) checkParams() Problems {
+	var out Problems
+	reads := r.reads()
+	for _, name := range slices.Sorted(maps.Keys(r.Query.Rules)) {
+		rule := r.Query.Rules[name]
+		if rule.Emit != "PARAMS" {
+			if _, mapped := r.Params["query"]; !mapped && !reads["query"] {
+				out = append(out, r.at(Path{"query", "rules", name, "field"}, "E-PARAM-UNMAPPED: the rule writes query text, which no parameter carries", "add params.query, or ${query} to the request"))
+			}
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(rule.Params)) {
+			if _, mapped := r.Params[key]; !mapped && !reads["params."+key] {
+				out = append(out, r.at(Path{"query", "rules", name, "params", key}, fmt.Sprintf("E-PARAM-UNMAPPED: the rule emits %q, which no parameter carries", key), "add params."+key+", or ${params."+key+"} to the request"))
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.Params)) {
+		p := r.Params[key]
+		if p.Name == "" {
+			out = append(out, r.at(Path{"params", key, "name"}, "E-REQUIRED: required key is missing", "the upstream's own name of the parameter"))
+		}
+		if p.Transform != "" && !slices.Contains(query.Transforms(), p.Transform) {
+			out = append(out, r.at(Path{"params", key, "transform"}, fmt.Sprintf("E-TRANSFORM: %q is not a known transform", p.Transform), hintFor(p.Transform, query.Transforms(), "transforms")))
+		}
+		if p.In == "BODY" && r.Request.Method == "GET" {
+			out = append(out, r.at(Path{"params", key, "in"}, "E-REQUEST: a GET request has no body", "use QUERY, or request.method: POST"))
+		}
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package registry
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/document"
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/tmpl"
+)
+
+// checkResponse looks at paths beyond their syntax, so that one that can never
+// work fails when the file is loaded and not on a page.
+func (r *Resolved) checkResponse() Problems {
+	var out Problems
+	c := r.Response
+	for _, p := range []struct {
+		key      string
+		selector extract.Selector
+	}{
+		{"id", c.ID}, {"updatedAt", c.UpdatedAt}, {"filtered", c.Filtered}, {"version", c.Version},
+		{"total", c.Total}, {"nextToken", c.NextToken}, {"nextUrl", c.NextURL}, {"hasMore", c.HasMore},
+	} {
+		if !p.selector.IsZero() && !p.selector.Singular() {
+			out = append(out, r.at(Path{"response", p.key}, fmt.Sprintf("E-PATH-SEVERAL: %s may select several values", p.selector), "drop wildcards, slices and filters"))
+		}
+	}
+	if r.Paging.ExpectTotal && c.Total.IsZero() {
+		out = append(out, r.at(Path{"paging", "expectTotal"}, "E-TOTAL: needs response.total, the path of the announced number", "declare response.total, or drop expectTotal"))
+	}
+	for _, path := range c.Volatile {
+		if _, err := document.NewCanonicalizer([]document.Path{path}); err != nil {
+			out = append(out, r.at(Path{"response", "volatile"}, coded("E-PATH", err), ""))
+		}
+	}
+	for _, name := range c.Required {
+		if _, ok := c.Fields[name]; !ok {
+			out = append(out, r.at(Path{"response", "required"}, fmt.Sprintf("E-FIELD: %q is not one of response.fields", name), hintFor(name, sortedKeys(c.Fields), "fields")))
+		}
+	}
+	out = append(out, r.checkMapping()...)
+	if len(out) > 0 || c.Items.IsZero() || c.ID.IsZero() {
+		return out
+	}
+	if _, err := extract.Compile(c); err != nil {
+		out = append(out, r.located(Path{"response"}, "E-RESPONSE", err))
+	}
+	return out
+}
+
+// checkMapping holds templates of the response against the functions this
+// source may use.
+func (r *Resolved) checkMapping() Problems {
+	var out Problems
+	for _, l := range r.merged.Leaves() {
+		if l.Path[0] != "response" {
+			continue
+		}
+		for _, text := range templatesOf(l.Value) {
+			if _, err := tmpl.CompileItemWith(text, r.Templates); err != nil {
+				out = append(out, r.at(l.Path, coded("E-TEMPLATE", err), ""))
+			}
+		}
+	}
+	return out
+}
+
+func templatesOf(value any) []string {
+	var all []extract.Selector
+	switch v := value.(type) {
+	case extract.Selector:
+		all = []extract.Selector{v}
+	case extract.Predicate:
+		all = []extract.Selector{v.Selector}
+	case []extract.Predicate:
+		for _, p := range v {
+			all = append(all, p.Selector)
+		}
+	}
+	var out []string
+	for _, s := range all {
+		if s.IsTemplate() {
+			out = append(out, s.String())
+		}
+	}
+	return out
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,61 @@
+package registry
+
+// CodeDoc explains one code of a Problem.
+type CodeDoc struct{ Code, Meaning string }
+
+// Codes lists what can be wrong with a source file. The codes of conditions
+// (E-TERM-…, E-RANGE-… and so on) come from the query section.
+func Codes() []CodeDoc {
+	return []CodeDoc{
+		{"E-SYNTAX", "the text is not YAML, or uses a part of YAML that source files do not"},
+		{"E-UNKNOWN-KEY", "the key does not exist here"},
+		{"E-DUPLICATE-KEY", "the key is given twice"},
+		{"E-REQUIRED", "a required key is missing after all levels are merged"},
+		{"E-TYPE", "the value has the wrong type or is out of range"},
+		{"E-NEGATIVE", "a number or a length of time below zero"},
+		{"E-VALUE", "the value is not written as its kind must be: a path, a duration, a zone"},
+		{"E-NAME", "a code or name is too long or has characters it must not have"},
+		{"E-DICT-CODE", "the code is not in the dictionary"},
+		{"E-HTTPS", "plain http without http.allowHttp"},
+		{"E-BASE-URL", "http.baseUrl is not an address requests can start from"},
+		{"E-TIMEOUT", "a timeout is longer than allowed"},
+		{"E-HEADER-TWICE", "one header in two spellings"},
+		{"E-TEMPLATE", "a template cannot be compiled"},
+		{"E-FUNCTION", "a template calls a function that is not in the list"},
+		{"E-REQUEST", "the parts of the request do not fit together"},
+		{"E-AUTH-ANONYMOUS", "a restricted endpoint without a credential"},
+		{"E-AUTH-CREDENTIAL", "auth.credential names no entry of credentials"},
+		{"E-AUTH-INCOMPLETE", "a credential lacks what its type needs"},
+		{"E-AUTH-PLACE", "a credential in the body of a request that has none"},
+		{"E-AUTH-SIGNING", "a CUSTOM credential without its signing hook"},
+		{"E-SECRET-LITERAL", "a secret stands in the file; only references may"},
+		{"E-PAGING-NEXT", "TOKEN without response.nextToken, or URL without response.nextUrl"},
+		{"E-PAGING-MIXED", "two ways of paging at once"},
+		{"E-PAGING-TIME", "paging by TIME without an upstream that selects or sorts by date"},
+		{"E-PAGE-BASE", "PAGE without the number of its first page"},
+		{"E-PAGE-SIZE", "pages larger than the upstream allows"},
+		{"E-PAGE-UNSENT", "the request does not say which page it wants"},
+		{"E-PAGE-SIZE-UNSENT", "the end is judged by a page size the request does not ask for"},
+		{"E-TOTAL", "paging.expectTotal without response.total"},
+		{"E-WINDOW-ORDER", "maxWindow is less than minWindow"},
+		{"E-WINDOW-ALIGN", "a window shorter than the calendar unit it is aligned to"},
+		{"E-WINDOW-SUPPORT", "no filter by date of change, and no order to filter by ourselves"},
+		{"E-WINDOW-UNSENT", "the window never reaches the request"},
+		{"E-NAMESPACE", "a watermark namespace that the operation cannot have"},
+		{"E-TWO-PHASE-PAIR", "a search for ids without a usable detail endpoint"},
+		{"E-ID-BATCH-LIMIT", "more ids per detail request than the upstream takes"},
+		{"E-UPDATED-AT", "HARVEST or BACKFILL without the date of an item's last change"},
+		{"E-OPERATION", "the endpoint does not serve this operation"},
+		{"E-PATH", "a path cannot be used here"},
+		{"E-PATH-SEVERAL", "a path may select several values where one is needed"},
+		{"E-FIELD", "a name that is not among response.fields"},
+		{"E-RESPONSE", "the parts of the response section do not fit together"},
+		{"E-SHARE", "a share that is not between 0 and 1"},
+		{"E-RETRY-ORDER", "waits between tries that shrink"},
+		{"E-RETRY-STATUS", "a status that is both retried and given up"},
+		{"E-RATE-RAISED", "an override above the rate the source declares"},
+		{"E-PARAM-UNMAPPED", "a rule emits what no parameter carries"},
+		{"E-RULE", "a rule or field of the query section cannot work"},
+		{"E-TRANSFORM", "an unknown transform of a parameter"},
+	}
+}

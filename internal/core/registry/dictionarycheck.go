@@ -1,0 +1,97 @@
+package registry
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// UnknownCodes lists the codes of a source that a stored dictionary does not
+// have, or has switched off. The built-in list was checked by Decode; the stored
+// one is the operator's and may say less.
+func (s *Source) UnknownCodes(dict []DictType) Problems {
+	var out Problems
+	for _, l := range s.leaves().sorted() {
+		for _, gap := range unknownCodes(dict, codesOf(l), enumAt(sourceShape(), l.Path)) {
+			out = append(out, problemAt(l.At, l.Path.String(), gap.message, gap.hint))
+		}
+	}
+	return out.sorted()
+}
+
+// UnknownCodes is the same for what holds for one operation, the platform's
+// defaults and the overrides of a run included.
+func (r *Resolved) UnknownCodes(dict []DictType) Problems {
+	var out Problems
+	for _, l := range r.values().sorted() {
+		for _, gap := range unknownCodes(dict, codesOf(l), enumAt(sectionsShape(), l.Path)) {
+			out = append(out, r.at(l.Path, gap.message, gap.hint))
+		}
+	}
+	endpoint := Path{"endpoints", r.Endpoint}
+	role := endpoint.with("role")
+	for _, gap := range unknownCodes(dict, []string{r.Role}, enumAt(sourceShape(), role)) {
+		out = append(out, problemAt(r.places[role.String()], role.String(), gap.message, gap.hint))
+	}
+	for _, gap := range unknownCodes(dict, []string{r.Operation}, Operations()) {
+		out = append(out, problemAt(r.places[endpoint.String()], endpoint.String(), gap.message, gap.hint))
+	}
+	return out.sorted()
+}
+
+type codeGap struct{ message, hint string }
+
+func unknownCodes(dict []DictType, codes, enum []string) (out []codeGap) {
+	list, ok := listOf(enum)
+	if !ok {
+		return nil
+	}
+	enabled := enabledCodes(dict, list.Code)
+	for _, code := range codes {
+		if slices.Contains(enabled, code) {
+			continue
+		}
+		hint := "the list is empty: seed the dictionary"
+		if len(enabled) > 0 {
+			hint = "in use: " + strings.Join(enabled, ", ")
+		}
+		out = append(out, codeGap{fmt.Sprintf("E-DICT-CODE: %q is not in use in the dictionary list %s", code, list.Code), hint})
+	}
+	return out
+}
+
+func enabledCodes(dict []DictType, list string) (out []string) {
+	for _, t := range dict {
+		for _, item := range t.Items {
+			if t.Code == list && !item.Disabled {
+				out = append(out, item.Code)
+			}
+		}
+	}
+	return out
+}
+
+// enumAt is the closed list of a value, nil where any value goes.
+func enumAt(s *shape, path Path) []string {
+	for _, key := range path {
+		below, ok := s.child(key)
+		if !ok {
+			return nil
+		}
+		s = below
+	}
+	return s.enum
+}
+
+// codesOf gives the texts of a leaf: one, or those of a list.
+func codesOf(l Leaf) (out []string) {
+	v := reflect.ValueOf(l.Value)
+	if v.Kind() != reflect.Slice {
+		return []string{textOf(l.Value)}
+	}
+	for i := range v.Len() {
+		out = append(out, textOf(v.Index(i).Interface()))
+	}
+	return out
+}

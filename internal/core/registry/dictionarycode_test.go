@@ -1,0 +1,132 @@
+package registry
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/core/query"
+)
+
+// codeLists ties the code types of the program to the lists that hold them.
+func codeLists() map[string]string {
+	return map[string]string{
+		"coverage.Kind":         "ing_cursor_event_kind",
+		"document.Format":       "body_format",
+		"fault.Code":            "ing_fault_code",
+		"fault.Level":           "ing_fault_level",
+		"ingest.BatchStatus":    "ing_batch_status",
+		"ingest.NamespaceScope": "ing_namespace_scope",
+		"ingest.Operation":      "ing_operation",
+		"ingest.PlanStatus":     "ing_plan_status",
+		"ingest.RunStatus":      "ing_task_run_status",
+		"ingest.SliceStatus":    "ing_slice_status",
+		"ingest.TaskStatus":     "ing_task_status",
+		"ingest.TriggerType":    "ing_trigger_type",
+		"paging.Type":           "pagination_mode",
+		"query.Bound":           "bound",
+		"query.Boundary":        "expr_boundary",
+		"query.Bounds":          "reg_rule_bounds",
+		"query.Cardinality":     "reg_cardinality",
+		"query.Case":            "expr_case",
+		"query.DataType":        "reg_data_type",
+		"query.Emit":            "reg_emit_type",
+		"query.Kind":            "expr_node",
+		"query.Match":           "reg_match_type",
+		"query.Op":              "reg_expr_op",
+		"query.Precision":       "date_precision",
+		"query.RangeType":       "reg_range_kind",
+		"query.ValueType":       "reg_value_type",
+		"record.Action":         "ing_record_action",
+		"record.Reason":         "ing_reject_reason",
+		"record.State":          "ing_record_state",
+		"slicing.Strategy":      "ing_slice_strategy",
+		"tmpl.NullPolicy":       "null_policy",
+		"window.Mode":           "window_mode",
+		"window.Unit":           "calendar_align",
+		"zone.Zone":             "", // UTC names a zone, it is no code of ours
+	}
+}
+
+// A code that is in no list is one nobody can look up. The constants are read
+// from the source, so that a new one cannot be forgotten.
+func TestEveryConstantIsInItsList(t *testing.T) {
+	lists := map[string]DictType{}
+	for _, list := range Dictionary() {
+		lists[list.Code] = list
+	}
+	seen := map[string]bool{}
+	for _, c := range codeConstants(t) {
+		seen[c.typ] = true
+		name, known := codeLists()[c.typ]
+		list, exists := lists[name]
+		if known && name == "" {
+			continue
+		}
+		if !exists {
+			t.Errorf("%s: codes of type %s are in no list: add it to the dictionary and to codeLists", c.at, c.typ)
+			continue
+		}
+		if !slices.ContainsFunc(list.Items, func(i DictItem) bool { return i.Code == c.value }) {
+			t.Errorf("%s: %s %s is not in the list %s", c.at, c.typ, c.value, list.Code)
+		}
+	}
+	if len(seen) < 15 {
+		t.Errorf("only %d code types were found: the source was not really read", len(seen))
+	}
+}
+
+// Transforms are known by name only.
+func TestEveryTransformIsInItsList(t *testing.T) {
+	list, ok := listOf(query.Transforms())
+	if !ok || list.Code != "reg_transform" {
+		t.Errorf("%v: not all are in reg_transform", query.Transforms())
+	}
+}
+
+type codeConstant struct {
+	typ, value string
+	at         token.Position
+}
+
+var codeValue = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+
+// codeConstants finds constants of a named type whose value looks like a code.
+func codeConstants(t *testing.T) (out []codeConstant) {
+	t.Helper()
+	positions := token.NewFileSet()
+	for _, name := range files(t, "../*/*.go") {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(positions, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		room := filepath.Base(filepath.Dir(name))
+		ast.Inspect(tree, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			typ, named := spec.Type.(*ast.Ident)
+			for _, value := range spec.Values {
+				literal, ok := value.(*ast.BasicLit)
+				if !named || typ.Name == "string" || !ok || literal.Kind != token.STRING {
+					continue
+				}
+				if text, err := strconv.Unquote(literal.Value); err == nil && codeValue.MatchString(text) {
+					out = append(out, codeConstant{room + "." + typ.Name, text, positions.Position(literal.Pos())})
+				}
+			}
+			return true
+		})
+	}
+	return out
+}

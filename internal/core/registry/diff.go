@@ -1,0 +1,86 @@
+package registry
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// ChangeKind says what became of a value.
+type ChangeKind string
+
+// Kinds of changes.
+const (
+	Added   ChangeKind = "added"
+	Removed ChangeKind = "removed"
+	Changed ChangeKind = "changed"
+)
+
+// Change is one value that differs between two versions of a source. Old and
+// New are as a file writes them; credentials are references in a file and so
+// they are here (I12).
+type Change struct {
+	Path string     `json:"path"`
+	Kind ChangeKind `json:"kind"`
+	Old  string     `json:"old,omitempty"`
+	New  string     `json:"new,omitempty"`
+}
+
+// Diff lists what differs, by path. A nil source says nothing, so that against
+// it everything is added or removed. The order of keys and the spelling of
+// durations, zones and dates make no difference.
+func Diff(before, after *Source) []Change {
+	old, now := saidBy(before), saidBy(after)
+	var out []Change
+	for path, l := range old {
+		later, kept := now[path]
+		switch {
+		case !kept:
+			out = append(out, Change{Path: path, Kind: Removed, Old: written(l.Value)})
+		case !sameValue(l, later):
+			out = append(out, Change{Path: path, Kind: Changed, Old: written(l.Value), New: written(later.Value)})
+		}
+	}
+	for path, l := range now {
+		if _, known := old[path]; !known {
+			out = append(out, Change{Path: path, Kind: Added, New: written(l.Value)})
+		}
+	}
+	slices.SortFunc(out, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	return out
+}
+
+func saidBy(src *Source) leafSet {
+	if src == nil {
+		return nil
+	}
+	return src.leaves()
+}
+
+func sameValue(a, b Leaf) bool {
+	if reflect.DeepEqual(plain(a.Value), plain(b.Value)) {
+		return true
+	}
+	if n := len(a.Path); n < 2 || a.Path[n-2] != "window" || a.Path[n-1] != "earliest" {
+		return false
+	}
+	before, err := window.ParseInstant(textOf(a.Value))
+	if err != nil {
+		return false
+	}
+	after, err := window.ParseInstant(textOf(b.Value))
+	return err == nil && before.Equal(after)
+}
+
+// written quotes text that would not be seen, or not as one line.
+func written(value any) string {
+	text := textOf(value)
+	if text == "" || text != strings.TrimSpace(text) || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(text)
+	}
+	return text
+}

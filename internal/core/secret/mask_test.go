@@ -1,0 +1,50 @@
+package secret
+
+import (
+	"encoding/json"
+	"html"
+	"net/url"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestMaskerHidesEveryForm(t *testing.T) {
+	const value = `ca&na<ry "4711/+`
+	quoted, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := NewMasker(New(value), New("other-secret"))
+	for name, form := range map[string]string{
+		"plain": value, "query": url.QueryEscape(value), "lower query": strings.ToLower(url.QueryEscape(value)), "path": url.PathEscape(value),
+		"json": strings.Trim(string(quoted), `"`), "page": html.EscapeString(value), "another": "other-secret",
+	} {
+		text := "the key " + form + " is wrong, " + form + "!"
+		want := "the key " + mask + " is wrong, " + mask + "!"
+		if got := m.String(text); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+		if got := string(m.Bytes([]byte(text))); got != want {
+			t.Errorf("%s as bytes: %s", name, got)
+		}
+	}
+}
+
+func TestMaskerLeavesTheRestAlone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.StringMatching(`[a-z&"<]{0,8}`).Draw(t, "secret")
+		text := rapid.StringMatching(`[a-z&"< ]{0,40}`).Draw(t, "text")
+		got := NewMasker(New(value)).String(text)
+		if len(value) < shortest && got != text {
+			t.Fatalf("%q was masked in %q", value, text)
+		}
+		if len(value) >= shortest && strings.Contains(got, value) {
+			t.Fatalf("%q is still in %q", value, got)
+		}
+		if !strings.Contains(text, value) && !strings.ContainsAny(value, `&"<`) && got != text {
+			t.Fatalf("%q became %q", text, got)
+		}
+	})
+}

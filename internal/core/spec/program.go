@@ -1,0 +1,146 @@
+package spec
+
+import (
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/tmpl"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Program is a snapshot ready to run. It is safe for concurrent use.
+type Program struct {
+	Snapshot
+	Render *exchange.Renderer
+	Select *query.Program
+	Read   *extract.Reader
+	Detail *Program // the second step, nil if there is none
+}
+
+// Program compiles templates, rules and paths.
+func (s Snapshot) Program() (*Program, error) {
+	render, err := exchange.Compile(exchange.Parts{HTTP: s.HTTP, Request: s.Request, Templates: s.Templates, Params: s.Params, Transform: query.Transform})
+	if err != nil {
+		return nil, err
+	}
+	selecting, err := query.Compile(s.Query, s.Filter)
+	if err != nil {
+		return nil, err
+	}
+	read, err := extract.Compile(s.Response)
+	if err != nil {
+		return nil, err
+	}
+	p := &Program{Snapshot: s, Render: render, Select: selecting, Read: read}
+	if s.Detail != nil {
+		p.Detail, err = s.Detail.Program()
+	}
+	return p, err
+}
+
+// Expression is what a slice of a window selects: the plan's prototype with the
+// window written into it (S§14).
+func (s Snapshot) Expression(w window.Window) query.Expr {
+	if s.Filter.Field == "" {
+		return s.Query.Where
+	}
+	return query.Localise(s.Query.Where, s.Filter.Field, w)
+}
+
+// Question is what one slice asks the upstream; pages differ only in their
+// position.
+type Question struct {
+	program *Program
+	vars    tmpl.Vars
+}
+
+// Ask renders the expression of a window. A condition that cannot be rendered
+// is an error: leaving it out would select something else (D§5.15).
+func (p *Program) Ask(w window.Window, now time.Time) (*Question, error) {
+	return p.ask(p.Expression(w), w, now)
+}
+
+func (p *Program) ask(expr query.Expr, w window.Window, now time.Time) (*Question, error) {
+	rendered, findings := p.Select.Render(expr)
+	for _, f := range findings {
+		if f.IsError() {
+			return nil, fmt.Errorf("expression: %s", f)
+		}
+	}
+	from, to := p.Filter.Bounds(w)
+	return &Question{program: p, vars: tmpl.Vars{
+		Filter: tmpl.FilterVars{From: p.Filter.Text(from), To: p.Filter.Text(to)},
+		Window: tmpl.WindowVars{From: w.From, To: w.To}, Contact: tmpl.ContactVars{Email: p.Contact.Email},
+		Query: rendered.Query, Params: rendered.Params, Now: now,
+	}}, nil
+}
+
+// AskFor asks a DETAIL endpoint for records by id.
+func (p *Program) AskFor(ids []string, now time.Time) *Question {
+	return &Question{program: p, vars: tmpl.Vars{Contact: tmpl.ContactVars{Email: p.Contact.Email}, IDs: ids, Now: now}}
+}
+
+// Page is the request for the page a state stands before.
+func (q *Question) Page(state paging.State) (*exchange.Request, error) {
+	request, err := q.program.Render.Render(q.at(state))
+	if err != nil {
+		return nil, err
+	}
+	request.Credential, request.CredentialRequired = q.program.Credential, *q.program.Auth.Required
+	if state.URL == "" {
+		return request, nil
+	}
+	request.URL, err = follow(request.URL, state.URL)
+	return request, err
+}
+
+func (q *Question) at(state paging.State) tmpl.Vars {
+	vars := q.vars
+	vars.Page = tmpl.PageVars{Size: q.program.Paging.Size, Number: state.Number, Offset: state.Offset, Token: state.Token, URL: state.URL}
+	return vars
+}
+
+// follow goes to the next page's address, which stays where the source is: an
+// answer must not lead us, and our credentials, elsewhere (D§5.22).
+func follow(from *url.URL, next string) (*url.URL, error) {
+	to, err := from.Parse(next)
+	if err != nil {
+		return nil, fmt.Errorf("address of the next page: %w", err)
+	}
+	if to.Scheme != from.Scheme || to.Host != from.Host || to.User != nil {
+		return nil, fmt.Errorf("address of the next page leads away from %s://%s", from.Scheme, from.Host)
+	}
+	return to, nil
+}
+
+// referenceWindow fills the holes of a request where only its fixed part
+// matters. Any window would do; this one must never change.
+var referenceWindow = window.Window{
+	From: time.Date(2001, 2, 3, 0, 0, 0, 0, time.UTC), To: time.Date(2001, 2, 4, 0, 0, 0, 0, time.UTC),
+}
+
+// Prototype is what a plan asks for, its window apart. A changed condition,
+// path or fixed parameter is another prototype, hence another watermark and a
+// visible gap (D§5.7, D§5.8).
+func (p *Program) Prototype() (query.Prototype, error) {
+	// In canonical order, so that rearranged conditions stay the same question.
+	canonical, err := query.Canonical(p.Expression(referenceWindow))
+	if err != nil {
+		return query.Prototype{}, err
+	}
+	expr, err := query.ParseJSON(canonical)
+	if err != nil {
+		return query.Prototype{}, err
+	}
+	q, err := p.ask(expr, referenceWindow, referenceWindow.To)
+	if err != nil {
+		return query.Prototype{}, err
+	}
+	selection, err := p.Render.Selection(q.at(p.Paging.First()))
+	return query.Prototype{Where: p.Query.Where, Selection: selection}, err
+}

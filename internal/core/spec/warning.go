@@ -1,0 +1,55 @@
+package spec
+
+import (
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/paging"
+)
+
+// Warning is something a source cannot do, and what is done instead (§3.6,
+// §12.4). It goes into the remarks of every plan.
+type Warning struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func (w Warning) String() string { return w.Code + ": " + w.Message }
+
+func (s Snapshot) degradations() []Warning {
+	var out []Warning
+	warn := func(when bool, code, message string) {
+		if when {
+			out = append(out, Warning{code, message})
+		}
+	}
+	byDate := s.Operation != ingest.Update
+	counted := s.Paging.Type == paging.Offset || s.Paging.Type == paging.Page
+	warn(s.Response.Total.IsZero(), "W-NO-TOTAL", "the upstream announces no total: sizes are estimated, and a short delivery cannot be noticed")
+	warn(counted && s.Response.HasMore.IsZero() && s.Response.Total.IsZero(), "W-NO-HAS-MORE",
+		"nothing says whether more pages follow: a page shorter than paging.size is taken for the last")
+	warn(byDate && !*s.Window.UpdatedSince, "W-NO-UPDATED-SINCE", "the upstream does not select by date of change: whole lists are read and filtered here")
+	warn(byDate && s.Response.Filtered.IsZero(), "W-NO-FILTERED", "items outside the asked window cannot be told apart and are kept")
+	warn(s.reading().UpdatedAt.IsZero(), "W-NO-UPDATED-AT", "items carry no date of change: the copy fetched last wins")
+	warn(counted && !*s.Paging.Stable, "W-UNSTABLE-ORDER", "the order may change while pages are read: a slice counts only after two equal passes")
+	warn(s.Auth.Credential != "" && !*s.Auth.Required, "W-ANONYMOUS", "the credential is optional: without its secret requests are anonymous")
+	warn(s.Window.Namespace == "GLOBAL", "W-GLOBAL-WATERMARK", "one watermark for every expression: a changed query does not show as a gap")
+	return out
+}
+
+// Runnable says what a snapshot declares and runs cannot do yet.
+func (s Snapshot) Runnable() error {
+	refuse := func(key, value string) error {
+		return fmt.Errorf("%w: %s %s is known and checked, but runs cannot do it yet; `patra source test` can", fault.ErrInvalid, key, value)
+	}
+	switch {
+	case s.Paging.Type != paging.Token:
+		return refuse("paging.type", string(s.Paging.Type))
+	case s.Details.Enabled():
+		return refuse("details.endpoint", s.Details.Endpoint)
+	case s.Credential.Type == "OAUTH2" || s.Credential.Type == "CUSTOM":
+		return refuse("a credential of type", s.Credential.Type)
+	}
+	return nil
+}

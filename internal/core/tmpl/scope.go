@@ -1,0 +1,79 @@
+package tmpl
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/document"
+)
+
+// place is where a template stands; it decides what the template may name.
+type place string
+
+const (
+	requestScope place = "a request"
+	atomScope    place = "a query rule"
+	itemScope    place = "an output field"
+)
+
+// scope is what one template may name while it is compiled.
+type scope struct {
+	place     place
+	config    Config
+	variables map[string]any
+	paths     []document.Path // item templates only: what jsonPath reads
+}
+
+func newScope(p place, c Config) *scope {
+	variables := map[place]map[string]any{requestScope: requestVariables, atomScope: atomVariables}
+	return &scope{place: p, config: c, variables: variables[p]}
+}
+
+// variable gives a value of the variable's type.
+func (s *scope) variable(name string) (any, error) {
+	if name == nowName {
+		return nil, fmt.Errorf("unknown name now: write now()")
+	}
+	if sample, ok := s.variables[name]; ok {
+		return sample, nil
+	}
+	if key, found := strings.CutPrefix(name, paramPrefix); found && s.place == requestScope && key != "" && !strings.Contains(key, ".") {
+		return "", nil
+	}
+	known := slices.Sorted(maps.Keys(s.variables))
+	known = slices.DeleteFunc(known, func(n string) bool { return n == nowName })
+	if len(known) == 0 {
+		return nil, fmt.Errorf("unknown name %s: %s has no variables, use jsonPath('$.%s')", name, s.place, name)
+	}
+	if s.place == requestScope {
+		known = append(known, paramPrefix+"…")
+	}
+	return nil, unknown("name", name, known, "names of "+string(s.place))
+}
+
+// function finds a function the template may call.
+func (s *scope) function(name string) (*function, error) {
+	f := findFunction(name)
+	var err error
+	switch {
+	case f == nil:
+		err = unknown("function", name, s.callable(), closedList)
+	case !f.in(s.place):
+		err = fmt.Errorf("function %s is not available in %s", name, s.place)
+	case len(s.config.Functions) > 0 && !slices.Contains(s.config.Functions, name):
+		err = fmt.Errorf("function %s is not among templates.functions of this source: %s", name, strings.Join(s.config.Functions, ", "))
+	}
+	if err != nil {
+		return nil, &FunctionError{name, err}
+	}
+	return f, nil
+}
+
+func (s *scope) callable() []string {
+	if len(s.config.Functions) > 0 {
+		return s.config.Functions
+	}
+	return functionNames()
+}

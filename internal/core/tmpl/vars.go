@@ -1,0 +1,87 @@
+package tmpl
+
+import (
+	"strings"
+	"time"
+)
+
+// Vars are the values a request template may name.
+type Vars struct {
+	Page    PageVars          `expr:"page"`
+	Filter  FilterVars        `expr:"filter"`
+	Window  WindowVars        `expr:"window"`
+	Contact ContactVars       `expr:"contact"`
+	Query   string            `expr:"query"`  // the rendered query text
+	Params  map[string]string `expr:"params"` // by standard key; a key that is not there is empty
+	IDs     []string          `expr:"ids"`    // what a detail request asks for
+	Now     time.Time         `expr:"now"`    // one instant for a whole slice, read by now()
+}
+
+// PageVars describe the page that is asked for.
+type PageVars struct {
+	Size   int    `expr:"size"`
+	Number int    `expr:"number"`
+	Offset int    `expr:"offset"`
+	Token  string `expr:"token"`
+	URL    string `expr:"url"`
+}
+
+// FilterVars are the bounds of the slice, written as the endpoint's date filter wants them.
+type FilterVars struct {
+	From string `expr:"from"`
+	To   string `expr:"to"`
+}
+
+// WindowVars are the bounds of the slice as instants.
+type WindowVars struct {
+	From time.Time `expr:"from"`
+	To   time.Time `expr:"to"`
+}
+
+// ContactVars identify the operator to the upstream.
+type ContactVars struct {
+	Email string `expr:"email"`
+}
+
+const paramPrefix = "params." // below it every name is known
+
+// requestVariables are the names of Vars with a value of their type.
+var requestVariables = map[string]any{
+	"page.size": 0, "page.number": 0, "page.offset": 0, "page.token": "", "page.url": "",
+	"filter.from": "", "filter.to": "",
+	"window.from": time.Time{}, "window.to": time.Time{},
+	"contact.email": "", "query": "", "ids": []string(nil), nowName: time.Time{},
+}
+
+// value is a plain switch so that rendering needs no reflection.
+func (v *Vars) value(name string) (any, error) {
+	switch name {
+	case "page.size":
+		return v.Page.Size, nil
+	case "page.number":
+		return v.Page.Number, nil
+	case "page.offset":
+		return v.Page.Offset, nil
+	case "page.token":
+		return v.Page.Token, nil
+	case "page.url":
+		return v.Page.URL, nil
+	case "filter.from":
+		return v.Filter.From, nil
+	case "filter.to":
+		return v.Filter.To, nil
+	case "window.from":
+		return v.Window.From, nil
+	case "window.to":
+		return v.Window.To, nil
+	case "contact.email":
+		return v.Contact.Email, nil
+	case "query":
+		return v.Query, nil
+	case "ids":
+		return v.IDs, nil
+	case nowName:
+		return v.Now, nil
+	}
+	return v.Params[strings.TrimPrefix(name, paramPrefix)], nil
+}

@@ -1,0 +1,140 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/driver/store"
+)
+
+// registryCache keeps sources and their snapshots between plans (§3.7). A copy
+// is used while the stamp of the source says that it is the newest: that is one
+// small query instead of reading every table. Within the TTL even that is saved.
+type registryCache struct {
+	ttl time.Duration
+
+	mu      sync.Mutex
+	sources map[string]heldSource
+}
+
+// heldSource is a source and when the database last said that it is the newest.
+type heldSource struct {
+	known *knownSource
+	asked time.Time
+}
+
+func newRegistryCache(ttl time.Duration) *registryCache {
+	return &registryCache{ttl: ttl, sources: map[string]heldSource{}}
+}
+
+// knownSource is one version of a source. It is immutable; snapshots made from
+// it are kept beside it and go with it.
+type knownSource struct {
+	src     *registry.Source
+	applied bool
+	stamp   registry.Stamp
+	codes   []registry.DictType // the dictionary it was read with; empty if there is none yet
+
+	mu       sync.Mutex
+	compiled map[compiledKey]*spec.Compiled
+}
+
+type compiledKey struct {
+	endpoint string
+	op       ingest.Operation
+}
+
+// find gives the source as it is now: as applied, else as bundled.
+func (c *registryCache) find(ctx context.Context, db *store.Store, code string) (*knownSource, error) {
+	now, err := db.Now(ctx)
+	if err != nil {
+		return &knownSource{}, err
+	}
+	known, asked := c.held(code)
+	if known != nil && !known.expired(now) && !now.Before(asked) && now.Sub(asked) < c.ttl {
+		return known, nil
+	}
+	stamp, applied, err := db.SourceStamp(ctx, code)
+	if err != nil {
+		return &knownSource{}, err
+	}
+	if known == nil || known.applied != applied || known.stamp != stamp || known.expired(now) {
+		if known, err = load(ctx, db, code, applied, stamp); err != nil {
+			return &knownSource{}, err
+		}
+	}
+	c.keep(code, heldSource{known, now})
+	return known, nil
+}
+
+// expired: a version that was scheduled has begun.
+func (k *knownSource) expired(now time.Time) bool {
+	return !k.stamp.Until.IsZero() && !now.Before(k.stamp.Until)
+}
+
+// load reads a source. The stamp was taken before: if the source changes in
+// between, the copy is newer than its stamp and is merely read once more.
+func load(ctx context.Context, db *store.Store, code string, applied bool, stamp registry.Stamp) (*knownSource, error) {
+	known := &knownSource{stamp: stamp, compiled: map[compiledKey]*spec.Compiled{}}
+	var err error
+	if known.codes, err = db.Dictionary(ctx); err != nil {
+		return known, err
+	}
+	if applied {
+		known.src, known.applied, err = db.LoadSource(ctx, code)
+	}
+	if err == nil && known.src == nil {
+		known.src, err = Bundled(code)
+	}
+	return known, err
+}
+
+func (c *registryCache) held(code string) (*knownSource, time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sources[code].known, c.sources[code].asked
+}
+
+func (c *registryCache) keep(code string, h heldSource) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sources[code] = h
+}
+
+// compile makes or finds the snapshot. Overrides belong to one run and are not
+// kept.
+func (k *knownSource) compile(endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
+	if len(overrides) > 0 {
+		return k.freeze(endpoint, op, overrides)
+	}
+	key := compiledKey{endpoint, op}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if c, ok := k.compiled[key]; ok {
+		return c, nil
+	}
+	c, err := k.freeze(endpoint, op, nil)
+	if err == nil {
+		k.compiled[key] = c
+	}
+	return c, err
+}
+
+// freeze also holds every code against the dictionary of the database: what an
+// operator switched off there is not used (§3.3.3).
+func (k *knownSource) freeze(endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
+	resolved, err := Resolve(k.src, endpoint, op, overrides)
+	if err != nil {
+		return nil, err
+	}
+	if len(k.codes) > 0 {
+		if err := resolved.UnknownCodes(k.codes).Err(); err != nil {
+			return nil, err
+		}
+	}
+	return spec.Compile(resolved)
+}

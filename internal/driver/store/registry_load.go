@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/registry"
+)
+
+// LoadSource reads a source back from the registry tables as of now; false if no
+// version of it is in force.
+func (s *Store) LoadSource(ctx context.Context, code string) (*registry.Source, bool, error) {
+	return s.loadSource(ctx, code, time.Time{})
+}
+
+// LoadSourceAt reads a source as it was, is or will be at an instant, as far as
+// is known now.
+func (s *Store) LoadSourceAt(ctx context.Context, code string, at time.Time) (*registry.Source, bool, error) {
+	return s.loadSource(ctx, code, at)
+}
+
+func (s *Store) loadSource(ctx context.Context, code string, at time.Time) (src *registry.Source, ok bool, err error) {
+	var rows []storedRow
+	err = s.snapshot(ctx, func(q Querier) error {
+		rows = nil
+		p, found, err := s.lookUp(ctx, q, code)
+		if err != nil || !found {
+			return err
+		}
+		if at.IsZero() {
+			at = p.now
+		}
+		rows, err = rowsAt(ctx, q, p.id, at)
+		return err
+	})
+	if err == nil {
+		src, err = sourceOf(rows)
+	}
+	return src, src != nil && err == nil, wrap("load source "+code, err)
+}
+
+// snapshot runs reads that see one state of the database: a source that is
+// applied meanwhile is seen as it was or as it is, never half of each.
+func (s *Store) snapshot(ctx context.Context, read func(Querier) error) error {
+	options := &sql.TxOptions{ReadOnly: true}
+	if !s.dialect.OneWriter {
+		options.Isolation = sql.LevelRepeatableRead // the session's own level sees each commit
+	}
+	view, err := s.read.BeginTx(ctx, options)
+	if err != nil {
+		return s.dialect.Translate(err)
+	}
+	defer view.Rollback()
+	return s.dialect.Translate(read(view))
+}
+
+func (s *Store) lookUp(ctx context.Context, q Querier, code string) (p provenance, ok bool, err error) {
+	var updated sql.NullInt64
+	ok, err = found(q.QueryRowContext(ctx, "SELECT id, version, updated_at FROM reg_provenance WHERE provenance_code = ? AND is_active = 1 AND lifecycle_status_code = 'ACTIVE'",
+		code).Scan(&p.id, &p.version, &updated))
+	if err != nil || !ok {
+		return p, false, err
+	}
+	p.now, err = s.sourceNow(ctx, q, updated)
+	return p, true, err
+}
+
+// sourceNow is the store's clock, but never before the source was last applied.
+func (s *Store) sourceNow(ctx context.Context, q Querier, updated sql.NullInt64) (time.Time, error) {
+	now, err := s.now(ctx, q)
+	if last := instant(updated); err == nil && last.After(now) {
+		now = last
+	}
+	return now, err
+}
+
+// rowsAt reads all that is in force at an instant, one query a table.
+func rowsAt(ctx context.Context, q Querier, id int64, at time.Time) (all []storedRow, err error) {
+	for _, table := range registry.RowTables() {
+		rows, err := q.QueryContext(ctx, registrySelect(table)+"active_1 = 'Y' AND effective_from <= ? AND (effective_to IS NULL OR effective_to > ?)",
+			id, micros(at), micros(at))
+		if err != nil {
+			return nil, err
+		}
+		if all, err = scanRegistry(rows, table, all); err != nil {
+			return nil, err
+		}
+		if len(all) == 0 {
+			return nil, nil // no version is in force: the source's own row is read first
+		}
+	}
+	return all, nil
+}
+
+// SourceStamp tells whether a copy of a source is still right; false if the
+// source was never applied or is switched off. Who keeps a copy reads the stamp
+// before the source: a source applied between the two is then loaded once more,
+// and not missed.
+func (s *Store) SourceStamp(ctx context.Context, code string) (stamp registry.Stamp, ok bool, err error) {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return stamp, false, wrap("stamp of source", err)
+	}
+	var until sql.NullInt64
+	ok, err = found(s.read.QueryRowContext(ctx, `SELECT p.version,
+  (SELECT MIN(v.effective_from) FROM reg_provenance_version v WHERE v.provenance_id = p.id AND v.active_1 = 'Y' AND v.effective_from > ?)
+  FROM reg_provenance p WHERE p.provenance_code = ? AND p.is_active = 1 AND p.lifecycle_status_code = 'ACTIVE'`, micros(now), code).Scan(&stamp.Version, &until))
+	stamp.Until = instant(until)
+	return stamp, ok, wrap("stamp of source", s.dialect.Translate(err))
+}
+
+// SourceHistory lists the versions of a source, oldest first: those that were,
+// are and will be in force, and those that were superseded before they began.
+func (s *Store) SourceHistory(ctx context.Context, code string) (out []registry.SourceVersion, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT v.effective_from, v.effective_to, v.applied_at, v.actor, v.reason, v.source_fingerprint, v.rows_changed, v.changed_json,
+  v.active_1 FROM reg_provenance p JOIN reg_provenance_version v ON v.provenance_id = p.id WHERE p.provenance_code = ? ORDER BY v.effective_from, v.id`, code)
+	if err != nil {
+		return nil, wrap("history of source", s.dialect.Translate(err))
+	}
+	err = each(rows, func() error {
+		var v registry.SourceVersion
+		var from, to, applied sql.NullInt64
+		var actor, reason, print, changed, active sql.NullString
+		if err := rows.Scan(&from, &to, &applied, &actor, &reason, &print, &v.Rows, &changed, &active); err != nil {
+			return err
+		}
+		v.From, v.To, v.AppliedAt, v.Superseded = instant(from), instant(to), instant(applied), !active.Valid
+		v.Actor, v.Reason, v.Fingerprint = actor.String, reason.String, print.String
+		var list changedJSON
+		if changed.Valid {
+			if err := json.Unmarshal([]byte(changed.String), &list); err != nil {
+				return err
+			}
+		}
+		v.Tables, v.Paths = list.Tables, list.Paths
+		out = append(out, v)
+		return nil
+	})
+	return out, wrap("history of source", err)
+}

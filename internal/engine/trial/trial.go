@@ -1,0 +1,198 @@
+// Package trial asks an upstream for a page the way a run would and explains
+// what a run would make of the answer: the request, the response, the paging
+// decision, the mapped records and the rejects (§3, `patra source test`).
+//
+// It goes through the same chain as a run, so every request takes its permit
+// (I11) and no credential reaches what is shown (I12). It stores nothing.
+package trial
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/engine/transport"
+)
+
+// Request is what to try.
+type Request struct {
+	Window window.Window
+	IDs    []string // a DETAIL endpoint is asked for these
+	Page   int      // from 1; earlier pages are walked through
+	Now    time.Time
+}
+
+// Result is one page, explained.
+type Result struct {
+	Endpoint   string                   `json:"endpoint"`
+	Page       int                      `json:"page"`
+	Window     *window.Window           `json:"window,omitempty"`
+	Expression string                   `json:"expression,omitempty"`
+	Request    exchange.RequestDigest   `json:"request"`
+	Response   *exchange.ResponseDigest `json:"response,omitempty"`
+	Attempts   int                      `json:"attempts"`
+	Seen       int                      `json:"items"`
+	Mapped     int                      `json:"mapped"`
+	Outside    int                      `json:"outside"`
+	Duplicate  int                      `json:"duplicate"`
+	Rejected   int                      `json:"rejected"`
+	Total      *int64                   `json:"total,omitempty"`
+	Decision   *Decision                `json:"decision,omitempty"`
+	Records    []Record                 `json:"records"`
+	Rejects    []Reject                 `json:"rejects"`
+	Detail     *Result                  `json:"detail,omitempty"` // the second step
+}
+
+// Decision is what paging made of the page.
+type Decision struct {
+	Done   bool   `json:"done"`
+	Why    string `json:"why"`
+	Next   string `json:"next,omitempty"` // how the next page would be asked for
+	Failed string `json:"failed,omitempty"`
+}
+
+// Record is a mapped item.
+type Record struct {
+	ID        string    `json:"id"`
+	UpdatedAt time.Time `json:"updatedAt,omitzero"`
+	Gone      bool      `json:"gone,omitempty"`
+	Fields    rawJSON   `json:"fields"`
+}
+
+// Reject is an item that could not be used.
+type Reject struct {
+	Index  int           `json:"index"`
+	ID     string        `json:"id,omitempty"`
+	Reason record.Reason `json:"reason"`
+	Path   string        `json:"path,omitempty"`
+	Detail string        `json:"detail"`
+}
+
+type rawJSON []byte
+
+// MarshalJSON writes the fields as they are.
+func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
+
+// shown is how many records and rejects a result holds.
+const shown = 3
+
+// Run walks to the asked page and explains it. A result comes with every error
+// that happened after a request was rendered: it shows what was tried.
+func Run(ctx context.Context, chain transport.Doer, p *spec.Program, r Request) (*Result, error) {
+	question, err := ask(p, r)
+	if err != nil {
+		return nil, err
+	}
+	state := p.Paging.First()
+	for page := 1; ; page++ {
+		result := &Result{Endpoint: p.Endpoint, Page: page, Records: []Record{}, Rejects: []Reject{}}
+		if len(r.IDs) == 0 {
+			result.Window, result.Expression = &r.Window, p.Expression(r.Window).String()
+		}
+		read, err := fetch(ctx, chain, p, question, state, r, result)
+		if err != nil {
+			return result, err
+		}
+		decision := p.Paging.Advance(state, observed(read))
+		result.explain(p.Paging, decision)
+		if page >= r.Page {
+			return result.withDetail(ctx, chain, p, read, r)
+		}
+		if decision.Err != nil || decision.Done {
+			return result, fmt.Errorf("%w: the walk ends with page %d (%s); there is no page %d", fault.ErrNotFound, page, decision.Why, r.Page)
+		}
+		state = decision.Next
+	}
+}
+
+func ask(p *spec.Program, r Request) (*spec.Question, error) {
+	if len(r.IDs) > 0 {
+		return p.AskFor(r.IDs, r.Now), nil
+	}
+	return p.Ask(r.Window, r.Now)
+}
+
+// observed counts every item of the page as new: one page says nothing about
+// repetition.
+func observed(page *extract.Page) paging.Observation {
+	o := page.Says
+	o.New = o.Items
+	return o
+}
+
+func fetch(ctx context.Context, chain transport.Doer, p *spec.Program, q *spec.Question, state paging.State, r Request, into *Result) (page *extract.Page, err error) {
+	request, err := q.Page(state)
+	if err != nil {
+		return nil, fault.New(fault.Render, err)
+	}
+	request.Replayable = *p.Paging.Replayable || state.FirstPage()
+	into.Request = exchange.DigestRequest(request)
+	call := &transport.Call{
+		Request: request, Key: p.Source + "/" + p.Endpoint, Limits: p.Rate, Retry: p.Retry,
+		Accept: func(response *exchange.Response) (err error) {
+			page, err = p.Read.Read(response.Body, extract.Asked{Window: r.Window, FetchAt: r.Now})
+			return err
+		},
+	}
+	_, err = chain.Do(ctx, call)
+	into.Attempts, into.Response = call.Notes.Attempts, call.Notes.Response
+	if err != nil {
+		return nil, err
+	}
+	into.count(page)
+	return page, nil
+}
+
+func (r *Result) count(page *extract.Page) {
+	r.Seen, r.Mapped, r.Outside, r.Duplicate, r.Rejected = page.Seen, len(page.Records), page.Outside, page.Duplicate, len(page.Rejects)
+	r.Total = page.Says.Total
+	for _, in := range page.Records[:min(shown, len(page.Records))] {
+		r.Records = append(r.Records, Record{in.ProviderID, in.UpdatedAt, in.Gone, in.Fields})
+	}
+	for _, bad := range page.Rejects[:min(shown, len(page.Rejects))] {
+		r.Rejects = append(r.Rejects, Reject{bad.Index, bad.ProviderID, bad.Reason, bad.Path, bad.Detail})
+	}
+}
+
+func (r *Result) explain(c paging.Config, d paging.Decision) {
+	r.Decision = &Decision{Done: d.Done, Why: d.Why}
+	switch {
+	case d.Err != nil:
+		r.Decision.Failed = d.Err.Error()
+	case !d.Done:
+		r.Decision.Next = next(c, d.Next)
+	}
+}
+
+func next(c paging.Config, s paging.State) string {
+	switch c.Type {
+	case paging.Offset:
+		return fmt.Sprintf("offset %d", s.Offset)
+	case paging.Page:
+		return fmt.Sprintf("page %d", s.Number)
+	case paging.URL:
+		return "address " + s.URL
+	}
+	return fmt.Sprintf("token %q", s.Token)
+}
+
+// withDetail also tries the second step, for the first ids of the page.
+func (r *Result) withDetail(ctx context.Context, chain transport.Doer, p *spec.Program, page *extract.Page, asked Request) (*Result, error) {
+	if p.Detail == nil || len(page.Records) == 0 {
+		return r, nil
+	}
+	var ids []string
+	for _, in := range page.Records[:min(shown, p.Details.BatchSize, len(page.Records))] {
+		ids = append(ids, in.ProviderID)
+	}
+	var err error
+	r.Detail, err = Run(ctx, chain, p.Detail, Request{Window: asked.Window, IDs: ids, Page: 1, Now: asked.Now})
+	return r, err
+}
