@@ -2,6 +2,8 @@ package registry
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -85,6 +87,14 @@ func FuzzDecode(f *testing.F) {
 	f.Add(minimalText)
 	f.Add("source: &a x\nname: *a\nendpoints: {e: {role: SEARCH, http: {allowHttp: false}}}\n")
 	f.Add("a: [1, {b: \"c\"}]\n---\n? x\n: !y z\n<<: *d\n")
+	for _, pattern := range []string{"testdata/good/*.yaml", "testdata/bad/check-*.yaml"} {
+		names, _ := filepath.Glob(pattern)
+		for _, name := range names {
+			if text, err := os.ReadFile(name); err == nil {
+				f.Add(string(text))
+			}
+		}
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		src, origins, err := Decode("f.yaml", []byte(text))
 		if err != nil {
@@ -99,6 +109,11 @@ func FuzzDecode(f *testing.F) {
 		}
 		src.Validate()
 		sameLeaves(t, src, throughRows(t, src))
+		exported, _, err := Decode("exported.yaml", Export(src))
+		if err != nil {
+			t.Fatalf("the export is not read back: %v\n%s", err, Export(src))
+		}
+		sameLeaves(t, src, exported)
 	})
 }
 
