@@ -13,6 +13,7 @@ import (
 type scan struct {
 	reader  *Reader
 	limits  Limits
+	quick   bool // read by quick; otherwise by the library's decoder
 	lenient bool
 	page    Page
 	spare   []Value // values not yet given to an item
@@ -27,7 +28,7 @@ type target struct {
 // cursor walks src, a part of the body that starts at byte base.
 type cursor struct {
 	*scan
-	dec  *jsontext.Decoder
+	dec  tokens
 	src  []byte
 	base int64
 
@@ -35,6 +36,9 @@ type cursor struct {
 }
 
 func (s *scan) cursor(src []byte, base int64) *cursor {
+	if s.quick {
+		return &cursor{scan: s, dec: &quick{lexer: lexer{src: src}}, src: src, base: base}
+	}
 	// A bytes.Buffer is what the decoder parses in place.
 	dec := jsontext.NewDecoder(bytes.NewBuffer(src),
 		jsontext.AllowDuplicateNames(s.lenient), jsontext.AllowInvalidUTF8(s.lenient))

@@ -70,19 +70,31 @@ func (r *Reader) Read(body []byte, lim Limits) (*Page, error) {
 	case FormatXML:
 		return r.readXML(body, lim)
 	}
-	page, err := r.read(body, lim, false)
-	if err == nil {
+	// Ordinary pages are read once, good ones once under the strict rules. Only a
+	// page that breaks them pays for the last look, which tells bad items from a
+	// bad page.
+	if page, err := r.quickly(body, lim); err == nil {
 		return page, nil
 	}
-	// Good pages are read once under the strict rules. Only a page that breaks
-	// them pays for the second look, which tells bad items from a bad page.
+	if page, err := r.read(body, lim, false); err == nil {
+		return page, nil
+	}
 	return r.read(body, lim, true)
 }
 
+func (r *Reader) quickly(body []byte, lim Limits) (*Page, error) {
+	s := r.scan(lim, false)
+	s.quick = true
+	return s.body(body)
+}
+
 func (r *Reader) read(body []byte, lim Limits, lenient bool) (*Page, error) {
-	s := r.scan(lim, lenient)
+	return r.scan(lim, lenient).body(body)
+}
+
+func (s *scan) body(body []byte) (*Page, error) {
 	c := s.cursor(body, 0)
-	if _, err := c.value(r.page, target{values: s.page.Values}); err != nil {
+	if _, err := c.value(s.reader.page, target{values: s.page.Values}); err != nil {
 		return nil, c.failure(err)
 	}
 	if err := c.atEnd(); err != nil {

@@ -142,7 +142,13 @@ func (r *Resolved) fill(s Sections) {
 	r.Slicing = deref(s.Slicing).WithDefaults()
 	r.Rate = deref(s.Rate).WithDefaults()
 	r.Retry = deref(s.Retry).WithDefaults()
-	r.Response = deref(s.Response).WithDefaults()
+	r.Response = deref(s.Response)
+	if r.Response.Zone == "" {
+		// Dates of the answer and of the filter are of one clock, or items near
+		// midnight would seem to lie outside the window they were asked for.
+		r.Response.Zone = r.Filter.Zone
+	}
+	r.Response = r.Response.WithDefaults()
 	r.Contact = deref(s.Contact)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -269,5 +270,15 @@ func TestBadRequestWritesNothing(t *testing.T) {
 	id, err := s.RecordTrigger(t.Context(), ingest.Trigger{Key: "first", Scheduler: "TEST", Type: ingest.TriggerManual, At: noon, Source: "crossref"})
 	if err != nil || id != 1 {
 		t.Errorf("a trigger was recorded before: %d %v", id, err)
+	}
+}
+
+// §12.4: what the source cannot do stands in the plan, for whoever wonders later.
+func TestDegradationsAreRemarkedInThePlan(t *testing.T) {
+	s, c := database(t), crossref(t)
+	c.Warnings = []spec.Warning{{Code: "W-NO-TOTAL", Message: "the upstream announces no total"}}
+	plan(t, s, c, ask("a"))
+	if p := onlyPlan(t, s); !strings.Contains(string(p.Remarks), `"degradation":[{"code":"W-NO-TOTAL"`) {
+		t.Errorf("remarks %s", p.Remarks)
 	}
 }
