@@ -92,11 +92,36 @@ func TestGapRange(t *testing.T) {
 	for _, bad := range [][]string{{}, {"crossref", "--from", "2999-01-01"}, {"crossref", "--from", "2025-03-02", "--to", "2025-03-01"}, {"crossref", "--to", "2025-02-01"}, {"crossref", "--to", "x"}} {
 		d.expect(exitUsage, append([]string{"coverage", "gaps"}, bad...)...)
 	}
-	// A cursor that follows another date field proves nothing about this one.
+	// A cursor that follows another date field proves nothing about this one: what
+	// it covered is a gap now, also without a word about a range.
 	d.exec("UPDATE ing_cursor SET cursor_key = 'deposited' WHERE id = 1")
-	d.holds(d.expect(exitNotFound, "coverage", "gaps", "crossref").err, "cursor 1 follows deposited", "never harvested")
+	other := d.expect(exitFindings, "coverage", "gaps", "crossref")
+	d.holds(other.err, "cursor 1 follows deposited", "patra harvest crossref --from 2025-03-01")
+	d.holds(other.out, "cursor 1 asked for something else")
 	d.expect(exitFindings, "coverage", "gaps", "crossref", "--from", "2025-03-01", "--to", "2025-03-02")
 	d.expect(exitFindings, "coverage", "gaps", "crossref", "--all")
+}
+
+// D§5.7: once the source asks for something else, the time the old question
+// covered is a gap, however far the new one has come since.
+func TestChangedQuestionIsAGap(t *testing.T) {
+	day := func(n int) time.Time { return march(n) }
+	old, young := view.Cursor{ID: 1, Origin: day(1)}, view.Cursor{ID: 9, Origin: day(2)}
+	for name, c := range map[string]struct {
+		book   book
+		others []view.Cursor
+		want   earlier
+	}{
+		"nothing else was asked":      {book{cursor: view.Cursor{ID: 5, Origin: day(3)}}, nil, earlier{}},
+		"the source asked otherwise":  {book{cursor: view.Cursor{ID: 5, Origin: day(3)}}, []view.Cursor{old}, earlier{1, day(1)}},
+		"a run with overrides, later": {book{cursor: view.Cursor{ID: 5, Origin: day(3)}}, []view.Cursor{young}, earlier{}},
+		"the new question is new":     {book{}, []view.Cursor{young, old}, earlier{1, day(1)}},
+		"a cursor that never began":   {book{}, []view.Cursor{{ID: 2}}, earlier{}},
+	} {
+		if got := c.book.reaching(c.others); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
 }
 
 func TestGapReasons(t *testing.T) {

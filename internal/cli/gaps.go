@@ -29,6 +29,8 @@ type gap struct {
 	Reason     string        `json:"reason"`
 	Fails      int           `json:"fails,omitempty"`
 	RetryAfter time.Time     `json:"retryAfter,omitzero"`
+
+	beforeStart bool // of the watermark: no harvest goes back to it
 }
 
 func newCoverageGaps(e *env) *cobra.Command {
@@ -39,8 +41,9 @@ func newCoverageGaps(e *env) *cobra.Command {
 		Long: `List stretches of time that are not complete, each with its reason.
 
 By default the range is what was ever asked for: from the start of the first
-harvest to the end of the newest. --all takes everything the source has, from its
-declared earliest instant to what is safe to read now.
+harvest to the end of the newest. If the source asked for something else then,
+that time is a gap until it is asked again. --all takes everything the source has,
+from its declared earliest instant to what is safe to read now.
 
 Exit code 0: no gaps. Exit code 9: there are gaps.`,
 		Example: `  patra coverage gaps crossref
@@ -76,7 +79,7 @@ func (e *env) gaps(ctx context.Context, app *daemon.App, code string, q gapQuery
 	harvested := slices.ContainsFunc(books, book.known)
 	gaps := []gap{}
 	for _, b := range books {
-		if harvested && !b.known() && q.from == nil && !q.all {
+		if harvested && !b.known() && b.earlier.origin.IsZero() && q.from == nil && !q.all {
 			e.hint("endpoint %s was never harvested; --from or --all includes it", b.endpoint)
 			continue
 		}
@@ -96,9 +99,22 @@ func (e *env) gaps(ctx context.Context, app *daemon.App, code string, q gapQuery
 		}
 	}
 	if len(gaps) > 0 {
-		return findings("%s is not complete: gaps = %d; `patra harvest %s` fetches what is owed", code, len(gaps), code)
+		return findings("%s is not complete: gaps = %d; %s", code, len(gaps), remedy(code, gaps))
 	}
 	return nil
+}
+
+// remedy is the next step. A harvest reads what is owed; it goes back to what was
+// never asked for only before its watermark exists.
+func remedy(code string, gaps []gap) string {
+	if gaps[0].CursorID == 0 {
+		return fmt.Sprintf("`patra harvest %s --from %s` asks for it", code, gaps[0].Window.From.Format(time.DateOnly))
+	}
+	text := fmt.Sprintf("`patra harvest %s` fetches what is owed", code)
+	if slices.ContainsFunc(gaps, func(g gap) bool { return g.beforeStart }) {
+		text += "; time before its start needs a backfill, which this program cannot do yet"
+	}
+	return text
 }
 
 func gapColumns() columns[gap] {
@@ -111,11 +127,33 @@ type book struct {
 	at                      ingest.Namespace
 	cursor                  view.Cursor // zero if never harvested
 	segments                []coverage.Segment
+	earlier                 earlier
 	earliest                time.Time // zero if not declared
 	safe                    time.Time // where a harvest that starts now would end
 }
 
 func (b book) known() bool { return b.cursor.ID != 0 }
+
+// earlier is what was harvested while the source asked for something else. It
+// counts for nothing now, so the time it reaches back to is a gap until the
+// present question has been put to it too (D§5.7).
+type earlier struct {
+	cursor int64
+	origin time.Time // zero if the source always asked the same
+}
+
+// reaching takes the cursor that reaches back furthest. Cursors made later than
+// the book's own are of runs with overrides, which the source does not answer for.
+func (b book) reaching(others []view.Cursor) earlier {
+	var out earlier
+	for _, c := range others {
+		older := !b.known() || c.ID < b.cursor.ID
+		if older && !c.Origin.IsZero() && (out.origin.IsZero() || c.Origin.Before(out.origin)) {
+			out = earlier{c.ID, c.Origin}
+		}
+	}
+	return out
+}
 
 // books finds what is covered for each endpoint that can be harvested. Only the
 // namespace of what the source asks for today counts: a changed date field or
@@ -136,7 +174,7 @@ func (e *env) books(ctx context.Context, app *daemon.App, src *registry.Source) 
 			return nil, err
 		}
 		blank := book{source: src.Code, endpoint: name, field: compiled.Snapshot.Filter.Field, safe: harvestEnd(compiled, now)}
-		if blank.at, err = watermarkOf(compiled); err != nil {
+		if blank.at, err = compiled.Namespace(); err != nil {
 			return nil, err
 		}
 		if text := compiled.Snapshot.Window.Earliest; text != "" {
@@ -162,16 +200,19 @@ func harvestable(p registry.Endpoint) bool {
 
 func (e *env) fill(ctx context.Context, app *daemon.App, blank book, cursors []view.Cursor) ([]book, error) {
 	var out []book
+	var others []view.Cursor
 	for _, c := range cursors {
 		if c.Endpoint != blank.endpoint || c.Operation != string(ingest.Harvest) {
 			continue
 		}
 		if c.Key != blank.field {
 			e.hint("cursor %d follows %s, which the source no longer does; it does not count", c.ID, c.Key)
+			others = append(others, c)
 			continue
 		}
 		if !isAt(c, blank.at) {
 			e.hint("cursor %d asked for something else than the source does now; it does not count", c.ID)
+			others = append(others, c)
 			continue
 		}
 		segments, err := app.Store.Segments(ctx, c.ID)
@@ -183,7 +224,10 @@ func (e *env) fill(ctx context.Context, app *daemon.App, blank book, cursors []v
 		out = append(out, b)
 	}
 	if len(out) == 0 {
-		return []book{blank}, nil
+		out = []book{blank}
+	}
+	for i := range out {
+		out[i].earlier = out[i].reaching(others)
 	}
 	return out, nil
 }
@@ -191,6 +235,9 @@ func (e *env) fill(ctx context.Context, app *daemon.App, blank book, cursors []v
 // gapRange is where to look, with a word about what lies outside.
 func (e *env) gapRange(b book, q gapQuery) (window.Window, error) {
 	from, to := b.cursor.Origin, askedTo(b.cursor.Origin, b.segments)
+	if at := b.earlier.origin; !at.IsZero() && (from.IsZero() || at.Before(from)) {
+		from = at
+	}
 	if q.all {
 		to = later(to, b.safe)
 		if !b.earliest.IsZero() {
@@ -251,10 +298,13 @@ func (b book) gaps(within window.Window) []gap {
 }
 
 func (b book) gap(w window.Window, s coverage.Segment) gap {
-	g := gap{CursorID: b.cursor.ID, Source: b.source, Endpoint: b.endpoint, Field: b.field, Window: w, Fails: s.Fails, RetryAfter: s.RetryAfter}
+	g := gap{CursorID: b.cursor.ID, Source: b.source, Endpoint: b.endpoint, Field: b.field, Window: w, Fails: s.Fails, RetryAfter: s.RetryAfter,
+		beforeStart: b.known() && !w.To.After(b.cursor.Origin)}
 	switch {
 	case s.Fails > 0:
 		g.State, g.Reason = "FAILED", fmt.Sprintf("failed %s, retry from %s", times(s.Fails), when(s.RetryAfter))
+	case s.Want.IsZero() && !b.earlier.origin.IsZero() && !w.From.Before(b.earlier.origin):
+		g.State, g.Reason = "NOT_ASKED", fmt.Sprintf("never asked for as the source asks now; cursor %d asked for something else", b.earlier.cursor)
 	case s.Want.IsZero():
 		g.State, g.Reason = "NOT_ASKED", "never asked for"
 	case s.Have.IsZero():

@@ -158,7 +158,7 @@ func (s *summary) add(p view.Progress) {
 
 // cursorOf is how far the watermark of a run has come.
 func cursorOf(ctx context.Context, app *daemon.App, compiled *spec.Compiled) string {
-	at, err := watermarkOf(compiled)
+	at, err := compiled.Namespace()
 	if err != nil {
 		return ""
 	}

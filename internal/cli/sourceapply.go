@@ -170,10 +170,26 @@ func since(ctx context.Context, app *daemon.App, code string, at time.Time) (tim
 	return time.Time{}, err
 }
 
+// knownCodes refuses codes that the dictionary of the database has switched off:
+// no plan could be made of them.
+func knownCodes(ctx context.Context, app *daemon.App, src *registry.Source) error {
+	if app == nil {
+		return nil
+	}
+	codes, err := app.Store.Dictionary(ctx)
+	if err != nil || len(codes) == 0 {
+		return err
+	}
+	return refuse(src.UnknownCodes(codes))
+}
+
 // pending tells what applying would do, without writing. Rows are counted
 // against the version that would end; those of scheduled versions that never
 // begin are not among them.
 func pending(ctx context.Context, app *daemon.App, src *registry.Source, from time.Time) (applied, error) {
+	if err := knownCodes(ctx, app, src); err != nil {
+		return applied{}, err
+	}
 	versions, now, err := versionsOf(ctx, app, src.Code)
 	if err != nil {
 		return applied{}, err

@@ -11,16 +11,6 @@ import (
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
-// watermarkOf is where the watermark of a harvest lives (D§5.8).
-func watermarkOf(c *spec.Compiled) (ingest.Namespace, error) {
-	s := c.Snapshot
-	if s.Window.Namespace == string(ingest.ScopeGlobal) {
-		return ingest.GlobalNamespace(s.Dataset(), s.Filter.Field), nil
-	}
-	hash, err := c.Prototype.Hash()
-	return ingest.HarvestNamespace(s.Dataset(), s.Filter.Field, hash), err
-}
-
 // isAt reports whether a cursor is the watermark of a namespace.
 func isAt(c view.Cursor, n ingest.Namespace) bool {
 	return c.Operation == string(n.Operation) && c.Key == n.CursorKey && c.Scope == string(n.Scope) && c.NamespaceKey == n.Key
@@ -29,7 +19,7 @@ func isAt(c view.Cursor, n ingest.Namespace) bool {
 // hintWatermark says when overrides change what is asked for: such a run has a
 // watermark of its own, and does not move that of the source (D§5.7).
 func (e *env) hintWatermark(ctx context.Context, app *daemon.App, code, endpoint string, p parsed, with *spec.Compiled) error {
-	own, err := watermarkOf(with)
+	own, err := with.Namespace()
 	if err != nil || len(p.overrides) == 0 {
 		return err
 	}
@@ -38,7 +28,7 @@ func (e *env) hintWatermark(ctx context.Context, app *daemon.App, code, endpoint
 		if err != nil {
 			return ingest.Namespace{}, err
 		}
-		return watermarkOf(compiled)
+		return compiled.Namespace()
 	}
 	usual, err := under()
 	if err != nil || usual == own {

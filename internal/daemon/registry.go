@@ -38,6 +38,7 @@ type knownSource struct {
 	applied bool
 	stamp   registry.Stamp
 	codes   []registry.DictType // the dictionary it was read with; empty if there is none yet
+	codesAt time.Time
 
 	mu       sync.Mutex
 	compiled map[compiledKey]*spec.Compiled
@@ -66,14 +67,20 @@ func (c *registryCache) find(ctx context.Context, db *store.Store, code string) 
 		if known, err = load(ctx, db, code, applied, stamp); err != nil {
 			return &knownSource{}, err
 		}
+		known.codesAt = now
 	}
 	c.keep(code, heldSource{known, now})
 	return known, nil
 }
 
-// expired: a version that was scheduled has begun.
+// codesTTL is how long the dictionary is believed: it hardly ever changes, and
+// no stamp tells when it did.
+const codesTTL = time.Minute
+
+// expired: a version that was scheduled has begun, or the codes are old.
 func (k *knownSource) expired(now time.Time) bool {
-	return !k.stamp.Until.IsZero() && !now.Before(k.stamp.Until)
+	begun := !k.stamp.Until.IsZero() && !now.Before(k.stamp.Until)
+	return begun || now.Sub(k.codesAt) >= codesTTL
 }
 
 // load reads a source. The stamp was taken before: if the source changes in

@@ -146,7 +146,7 @@ func TestOverridesOnlyLowerLimits(t *testing.T) {
 	app, _ := cached(t, 0)
 	for text, allowed := range map[string]bool{
 		"rate.perSecond=0.5": true, "rate.perSecond=3": true, "rate.perSecond=3.5": false,
-		"rate.concurrency=1": true, "rate.concurrency=4": false, "rate.burst=2": false,
+		"rate.concurrency=1": true, "rate.concurrency=4": false, "rate.burst=2": false, "rate.obeyHeaders=false": false,
 	} {
 		set, err := registry.ParseOverride(text)
 		if err != nil {
@@ -154,6 +154,19 @@ func TestOverridesOnlyLowerLimits(t *testing.T) {
 		}
 		if _, err := app.Compile(t.Context(), "crossref", "", ingest.Harvest, []registry.Override{set}); (err == nil) != allowed {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for address, allowed := range map[string]bool{"https://API.crossref.org.": false, "https://api.crossref.org:443": false, "https://mirror.example.org": true} {
+		var set []registry.Override
+		for _, text := range []string{"http.baseUrl=" + address, "rate.perSecond=50"} {
+			o, err := registry.ParseOverride(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			set = append(set, o)
+		}
+		if _, err := app.Compile(t.Context(), "crossref", "", ingest.Harvest, set); (err == nil) != allowed {
+			t.Errorf("another address %s: %v", address, err)
 		}
 	}
 }

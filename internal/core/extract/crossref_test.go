@@ -14,15 +14,13 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// recordings are real answers of Crossref; they are kept beside the repository.
-const recordings = "../../../../shared/fixtures/crossref"
-
 func recording(t *testing.T, name string) []byte {
 	t.Helper()
-	body, err := os.ReadFile(filepath.Join(recordings, name))
-	if os.IsNotExist(err) {
-		t.Skipf("NOT TESTED: no recorded answers of Crossref at %s", recordings)
+	root := os.Getenv("PATRA_FIXTURES")
+	if root == "" {
+		t.Skip("NOT TESTED: PATRA_FIXTURES names no folder with recorded answers")
 	}
+	body, err := os.ReadFile(filepath.Join(root, "crossref", name))
 	if err != nil {
 		t.Fatal(err)
 	}

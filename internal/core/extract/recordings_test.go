@@ -13,8 +13,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// recordedAnswers are real answers of many sources; they are kept beside the repository.
-const recordedAnswers = "../../../../shared/fixtures"
+// recordedAnswers is a folder with real answers of many sources; the repository has none.
+const recordedAnswers = "PATRA_FIXTURES"
 
 // recordedEndpoints are definitions that only recordings need.
 var recordedEndpoints = map[string]Config{
@@ -148,10 +148,11 @@ var allTimes = Asked{Window: window.Window{From: time.Date(1000, 1, 1, 0, 0, 0, 
 
 func recorded(t *testing.T, name string) []byte {
 	t.Helper()
-	body, err := os.ReadFile(filepath.Join(recordedAnswers, name))
-	if os.IsNotExist(err) {
-		t.Skipf("NOT TESTED: no recorded answers at %s", recordedAnswers)
+	root := os.Getenv(recordedAnswers)
+	if root == "" {
+		t.Skipf("NOT TESTED: %s names no folder with recorded answers", recordedAnswers)
 	}
+	body, err := os.ReadFile(filepath.Join(root, name))
 	if err != nil {
 		t.Fatal(err)
 	}

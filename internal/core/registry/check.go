@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -225,10 +226,13 @@ func (r *Resolved) checkLimits() Problems {
 // may be more polite than its source, never less (rule 6). They are limits of an
 // upstream; a run that goes to another address is not held to them.
 func (r *Resolved) Raised(declared *Resolved) Problems {
-	if r.HTTP.BaseURL != declared.HTTP.BaseURL {
+	if hostOf(r.HTTP.BaseURL) != hostOf(declared.HTTP.BaseURL) {
 		return nil
 	}
 	var out Problems
+	if *declared.Rate.ObeyHeaders && !*r.Rate.ObeyHeaders {
+		out = append(out, r.at(Path{"rate", "obeyHeaders"}, "E-RATE-RAISED: the source obeys the limits its upstream announces", "a run may not stop doing so"))
+	}
 	for path, values := range map[string][2]float64{
 		"rate.perSecond":   {r.Rate.PerSecond, declared.Rate.PerSecond},
 		"rate.burst":       {float64(r.Rate.Burst), float64(declared.Rate.Burst)},
@@ -240,6 +244,14 @@ func (r *Resolved) Raised(declared *Resolved) Problems {
 		}
 	}
 	return out.sorted()
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 }
 
 // checkNamespace is rule 8: the watermark of an operation is its own (D§5.8).

@@ -22,10 +22,13 @@ type template struct {
 }
 
 // templates lists what becomes a request, value by value, so that every bad one
-// is reported and not only the first.
+// is reported and not only the first. Half of the checks ask; they are compiled
+// for the first.
 func (r *Resolved) templates() []template {
-	var out []template
-	for _, l := range r.merged.Leaves() {
+	if r.texts != nil {
+		return r.texts
+	}
+	for _, l := range r.merged.list {
 		if !rendered(l.Path) {
 			continue
 		}
@@ -34,9 +37,9 @@ func (r *Resolved) templates() []template {
 		if err == nil {
 			t.names = compiled.Names()
 		}
-		out = append(out, t)
+		r.texts = append(r.texts, t)
 	}
-	return out
+	return r.texts
 }
 
 func rendered(path Path) bool {
@@ -123,7 +126,7 @@ func (r *Resolved) Parts() exchange.Parts {
 func (r *Resolved) headersOnce() Problems {
 	var out Problems
 	spelling := map[string]string{}
-	for _, l := range r.merged.Leaves() {
+	for _, l := range r.merged.list {
 		if len(l.Path) != 3 || l.Path[1] != "headers" {
 			continue
 		}

@@ -53,7 +53,7 @@ func (r *Resolved) checkResponse() Problems {
 // source may use.
 func (r *Resolved) checkMapping() Problems {
 	var out Problems
-	for _, l := range r.merged.Leaves() {
+	for _, l := range r.merged.list {
 		if l.Path[0] != "response" {
 			continue
 		}

@@ -3,6 +3,7 @@ package registry
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // DictType is a list of codes. Codes of the specification are canonical; those
@@ -57,11 +58,17 @@ func Dictionary() []DictType {
 	return slices.Concat(registryTypes(), expressionTypes(), sectionTypes(), ingestTypes(), eventTypes())
 }
 
+// builtIn is the same, made once. Nobody may change it.
+var builtIn = sync.OnceValue(Dictionary)
+
 // listOf is the list an enum of the file format takes its codes from: the first
 // that has all of them.
 func listOf(enum []string) (DictType, bool) {
-	for _, t := range Dictionary() {
-		if len(enum) > 0 && t.hasAll(enum) {
+	if len(enum) == 0 {
+		return DictType{}, false
+	}
+	for _, t := range builtIn() {
+		if t.hasAll(enum) {
 			return t, true
 		}
 	}

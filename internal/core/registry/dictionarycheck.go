@@ -12,8 +12,12 @@ import (
 // one is the operator's and may say less.
 func (s *Source) UnknownCodes(dict []DictType) Problems {
 	var out Problems
-	for _, l := range s.leaves().sorted() {
-		for _, gap := range unknownCodes(dict, codesOf(l), enumAt(sourceShape(), l.Path)) {
+	for _, l := range s.leaves() {
+		enum := enumAt(sourceShape(), l.Path)
+		if enum == nil {
+			continue
+		}
+		for _, gap := range unknownCodes(dict, codesOf(l), enum) {
 			out = append(out, problemAt(l.At, l.Path.String(), gap.message, gap.hint))
 		}
 	}
@@ -24,8 +28,12 @@ func (s *Source) UnknownCodes(dict []DictType) Problems {
 // defaults and the overrides of a run included.
 func (r *Resolved) UnknownCodes(dict []DictType) Problems {
 	var out Problems
-	for _, l := range r.values().sorted() {
-		for _, gap := range unknownCodes(dict, codesOf(l), enumAt(sectionsShape(), l.Path)) {
+	for _, l := range r.values() {
+		enum := enumAt(sectionsShape(), l.Path)
+		if enum == nil {
+			continue
+		}
+		for _, gap := range unknownCodes(dict, codesOf(l), enum) {
 			out = append(out, r.at(l.Path, gap.message, gap.hint))
 		}
 	}

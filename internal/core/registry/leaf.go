@@ -41,7 +41,10 @@ func flatten(s *shape, v reflect.Value, path Path, out leafSet) {
 	switch s.kind {
 	case object:
 		for _, f := range s.fields {
-			flatten(f.shape, v.FieldByIndex(f.index), path.with(f.name), out)
+			// Most fields are not set, and a path costs more than a look.
+			if value := v.FieldByIndex(f.index); f.shape.kind == object && value.Kind() != reflect.Pointer || !value.IsZero() {
+				flatten(f.shape, value, path.with(f.name), out)
+			}
 		}
 	case mapping:
 		for _, key := range v.MapKeys() {

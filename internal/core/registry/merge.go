@@ -33,30 +33,34 @@ type Layer struct {
 }
 
 // Merged is the outcome of a merge: one winner per path.
-type Merged struct{ leaves leafSet }
+type Merged struct {
+	leaves leafSet
+	list   []Leaf // the same, by path
+}
 
 // Merge lays layers over one another field by field: the stronger level wins,
 // within a level the later layer. Maps merge key by key, lists are replaced.
 func Merge(layers ...Layer) Merged {
 	layers = slices.Clone(layers)
 	slices.SortStableFunc(layers, func(a, b Layer) int { return cmp.Compare(a.Level, b.Level) })
-	out := Merged{leafSet{}}
+	out := Merged{leaves: leafSet{}}
 	for _, layer := range layers {
 		for _, l := range layer.Leaves {
 			l.Level = layer.Level
 			out.leaves.add(l)
 		}
 	}
+	out.list = out.leaves.sorted()
 	return out
 }
 
 // Leaves lists the winners by path.
-func (m Merged) Leaves() []Leaf { return m.leaves.sorted() }
+func (m Merged) Leaves() []Leaf { return slices.Clone(m.list) }
 
 // Sections gives the merged values their types. Sections nobody mentions are nil.
 func (m Merged) Sections() Sections {
 	var out Sections
-	assemble(sectionsShape(), reflect.ValueOf(&out).Elem(), m.leaves.sorted(), 0)
+	assemble(sectionsShape(), reflect.ValueOf(&out).Elem(), m.list, 0)
 	return out
 }
 

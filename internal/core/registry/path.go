@@ -23,18 +23,25 @@ func isPlain(key string) bool {
 }
 
 func (p Path) String() string {
-	var out strings.Builder
+	if len(p) == 1 && isPlain(p[0]) {
+		return p[0]
+	}
+	size := 0
+	for _, key := range p {
+		size += len(key) + 1
+	}
+	out := make([]byte, 0, size)
 	for i, key := range p {
 		switch {
 		case !isPlain(key):
-			out.WriteString("[" + strconv.Quote(key) + "]")
+			out = append(strconv.AppendQuote(append(out, '['), key), ']')
 		case i == 0:
-			out.WriteString(key)
+			out = append(out, key...)
 		default:
-			out.WriteString("." + key)
+			out = append(append(out, '.'), key...)
 		}
 	}
-	return out.String()
+	return string(out)
 }
 
 // with is p and one more key, never sharing memory with p.

@@ -48,6 +48,7 @@ type Resolved struct {
 	origin *Source // whose other endpoints a check may look at
 	merged Merged
 	places Origins
+	texts  []template // see templates
 }
 
 var resolvedShape = sync.OnceValue(func() *shape { return shapeOf(reflect.TypeFor[Resolved](), nil) })
@@ -83,31 +84,51 @@ func Operations() []string {
 // layers picks the leaves that apply, weakest first, with paths cut to their
 // section. Within the level of operations those of the endpoint are stronger.
 func (s *Source) layers(endpoint, operation string) []Layer {
-	at := Path{"endpoints", endpoint}
-	leaves := s.leaves().sorted()
-	return []Layer{
-		below(leaves, LevelProvenance, nil),
-		below(leaves, LevelEndpoint, at),
-		below(leaves, LevelSection, at),
-		below(leaves, LevelOperation, Path{"operations", operation}),
-		below(leaves, LevelOperation, at.with("operations").with(operation)),
-	}
-}
-
-// below picks the sections that stand below a prefix and belong to a level.
-func below(leaves []Leaf, level Level, prefix Path) Layer {
+	layers := []Layer{{Level: LevelProvenance}, {Level: LevelEndpoint}, {Level: LevelSection}, {Level: LevelOperation}, {Level: LevelOperation}}
 	sections := sectionsShape()
-	layer := Layer{Level: level}
-	for _, leaf := range leaves {
-		if len(leaf.Path) <= len(prefix) || !slices.Equal(leaf.Path[:len(prefix)], prefix) {
+	for home, leaf := range s.leaves() {
+		prefix := leaf.Path.applies(endpoint, operation)
+		if prefix < 0 {
 			continue
 		}
-		rest := leaf.Path[len(prefix):]
-		if _, isSection := sections.field(rest[0]); isSection && levelAt(prefix, rest[0]) == level {
-			layer.Leaves = append(layer.Leaves, Leaf{Path: rest, Value: leaf.Value, At: leaf.At, home: leaf.Path.String()})
+		rest := leaf.Path[prefix:]
+		if _, isSection := sections.field(rest[0]); !isSection {
+			continue
 		}
+		into := int(levelAt(leaf.Path[:prefix], rest[0]) - LevelProvenance)
+		if prefix == len(operationOfEndpoint) {
+			into = len(layers) - 1
+		}
+		layers[into].Leaves = append(layers[into].Leaves, Leaf{Path: rest, Value: leaf.Value, At: leaf.At, home: home})
 	}
-	return layer
+	return layers
+}
+
+// Where sections stand that hold for some operations only.
+var (
+	operationOfSource   = Path{"operations", "OPERATION"}
+	operationOfEndpoint = Path{"endpoints", "NAME", "operations", "OPERATION"}
+)
+
+// applies is how many keys lead to the section, or -1 if the value is not for
+// this endpoint and operation.
+func (p Path) applies(endpoint, operation string) int {
+	prefix := 0
+	switch {
+	case p[0] == "operations":
+		if prefix = len(operationOfSource); len(p) <= prefix || p[1] != operation {
+			return -1
+		}
+	case p[0] == "endpoints" && (len(p) < 3 || p[1] != endpoint):
+		return -1
+	case p[0] == "endpoints" && p[2] == "operations":
+		if prefix = len(operationOfEndpoint); len(p) <= prefix || p[3] != operation {
+			return -1
+		}
+	case p[0] == "endpoints":
+		prefix = 2
+	}
+	return prefix
 }
 
 // levelAt is the level of a section below a prefix. What says how an endpoint is

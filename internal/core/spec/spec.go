@@ -125,6 +125,16 @@ func (s Snapshot) reading() extract.Config {
 	return s.Response
 }
 
+// Namespace is where the watermark of a harvest lives (D§5.8).
+func (c *Compiled) Namespace() (ingest.Namespace, error) {
+	s := c.Snapshot
+	if s.Window.Namespace == string(ingest.ScopeGlobal) {
+		return ingest.GlobalNamespace(s.Dataset(), s.Filter.Field), nil
+	}
+	hash, err := c.Prototype.Hash()
+	return ingest.HarvestNamespace(s.Dataset(), s.Filter.Field, hash), err
+}
+
 // Dataset is where the records go.
 func (s Snapshot) Dataset() ingest.Dataset {
 	return ingest.Dataset{Source: s.Source, Endpoint: s.Endpoint}

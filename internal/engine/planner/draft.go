@@ -68,6 +68,10 @@ func Draw(c *spec.Compiled, book coverage.State, known bool, r Request) (*Draft,
 		return nil, err
 	}
 	protoHash := fingerprint.Bytes(protoJSON)
+	namespace, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
 	total, err := totalWindow(s, book, known, r)
 	if err != nil {
 		return nil, err
@@ -76,20 +80,13 @@ func Draw(c *spec.Compiled, book coverage.State, known bool, r Request) (*Draft,
 		Source: s.Source, Endpoint: s.Endpoint, Operation: s.Operation, Now: window.Instant(r.Now), NowSafe: total.NowSafe,
 		Empty: total.Empty, Reason: total.Reason, Explain: total.Explain, Skipped: orEmpty(total.Skipped), Waiting: orEmpty(total.Waiting), Slices: []DraftSlice{},
 		Fingerprint: c.Fingerprint, ExprHash: protoHash, Warnings: orEmpty(c.Warnings),
-		owed: total.Owed, exprProto: protoJSON, namespace: namespace(s, protoHash),
+		owed: total.Owed, exprProto: protoJSON, namespace: namespace,
 	}
 	if d.Empty {
 		return d, nil
 	}
 	d.Window = &total.Window
 	return d, d.cut(s, c.Prototype.Selection)
-}
-
-func namespace(s spec.Snapshot, protoHash string) ingest.Namespace {
-	if s.Window.Namespace == string(ingest.ScopeGlobal) {
-		return ingest.GlobalNamespace(s.Dataset(), s.Filter.Field)
-	}
-	return ingest.HarvestNamespace(s.Dataset(), s.Filter.Field, protoHash)
 }
 
 // totalWindow is the window of the plan and what of it is not asked for now:
