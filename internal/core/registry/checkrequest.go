@@ -117,8 +117,8 @@ func coded(code string, err error) string {
 }
 
 // Parts is what a renderer is made of.
-func (r *Resolved) Parts() exchange.Parts {
-	return exchange.Parts{HTTP: r.HTTP, Request: r.Request, Templates: r.Templates, Params: r.Params, Transform: query.Transform}
+func (s Settings) Parts() exchange.Parts {
+	return exchange.Parts{HTTP: s.HTTP, Request: s.Request, Templates: s.Templates, Params: s.Params, Transform: query.Transform}
 }
 
 // headersOnce refuses two spellings of one header: header names have no case,

@@ -19,22 +19,17 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Resolved is what holds for one operation of one endpoint: every section
-// merged and filled with the platform's defaults.
-type Resolved struct {
-	Source    string `json:"source"`
-	Endpoint  string `json:"endpoint"`
-	Role      string `json:"role"`
-	Operation string `json:"operation"`
-
+// Settings are all sections, each filled with the platform's defaults, and the
+// credential in use.
+type Settings struct {
 	HTTP      exchange.Config           `json:"http"`
 	Request   exchange.RequestConfig    `json:"request"`
 	Filter    query.DateFilter          `json:"filter"`
 	Auth      exchange.Auth             `json:"auth"`
-	Params    map[string]exchange.Param `json:"params"`
+	Params    map[string]exchange.Param `json:"params,omitempty"`
 	Query     query.Config              `json:"query"`
 	Templates tmpl.Config               `json:"templates"`
-	Details   twophase.Config           `json:"details"`
+	Details   twophase.Config           `json:"details,omitzero"`
 	Paging    paging.Config             `json:"paging"`
 	Window    window.Config             `json:"window"`
 	Slicing   slicing.Config            `json:"slicing"`
@@ -43,7 +38,18 @@ type Resolved struct {
 	Response  extract.Config            `json:"response"`
 	Contact   Contact                   `json:"contact"`
 
-	Credential exchange.Credential `json:"credential"` // the entry auth.credential names; zero if none
+	Credential exchange.Credential `json:"credential,omitzero"` // the entry auth.credential names; zero if none
+}
+
+// Resolved is what holds for one operation of one endpoint: every section
+// merged and filled with the platform's defaults.
+type Resolved struct {
+	Source    string `json:"source"`
+	Endpoint  string `json:"endpoint"`
+	Role      string `json:"role"`
+	Operation string `json:"operation"`
+
+	Settings
 
 	origin *Source // whose other endpoints a check may look at
 	merged Merged
@@ -96,7 +102,7 @@ func (s *Source) layers(endpoint, operation string) []Layer {
 			continue
 		}
 		into := int(levelAt(leaf.Path[:prefix], rest[0]) - LevelProvenance)
-		if prefix == len(operationOfEndpoint) {
+		if prefix == ofEndpointAtOperation {
 			into = len(layers) - 1
 		}
 		layers[into].Leaves = append(layers[into].Leaves, Leaf{Path: rest, Value: leaf.Value, At: leaf.At, home: home})
@@ -104,31 +110,29 @@ func (s *Source) layers(endpoint, operation string) []Layer {
 	return layers
 }
 
-// Where sections stand that hold for some operations only.
-var (
-	operationOfSource   = Path{"operations", "OPERATION"}
-	operationOfEndpoint = Path{"endpoints", "NAME", "operations", "OPERATION"}
+// How many keys lead to a section.
+const (
+	ofEndpoint            = 2 // endpoints.NAME
+	ofOperation           = 2 // operations.OPERATION
+	ofEndpointAtOperation = 4 // endpoints.NAME.operations.OPERATION
 )
 
-// applies is how many keys lead to the section, or -1 if the value is not for
+// applies says how many keys lead to the section, or -1 if the value is not for
 // this endpoint and operation.
 func (p Path) applies(endpoint, operation string) int {
-	prefix := 0
 	switch {
-	case p[0] == "operations":
-		if prefix = len(operationOfSource); len(p) <= prefix || p[1] != operation {
-			return -1
-		}
-	case p[0] == "endpoints" && (len(p) < 3 || p[1] != endpoint):
+	case p[0] == "operations" && len(p) > ofOperation && p[1] == operation:
+		return ofOperation
+	case p[0] == "operations", p[0] == "endpoints" && (len(p) <= ofEndpoint || p[1] != endpoint):
 		return -1
-	case p[0] == "endpoints" && p[2] == "operations":
-		if prefix = len(operationOfEndpoint); len(p) <= prefix || p[3] != operation {
-			return -1
-		}
-	case p[0] == "endpoints":
-		prefix = 2
+	case p[0] != "endpoints":
+		return 0
+	case p[2] != "operations":
+		return ofEndpoint
+	case len(p) > ofEndpointAtOperation && p[3] == operation:
+		return ofEndpointAtOperation
 	}
-	return prefix
+	return -1
 }
 
 // levelAt is the level of a section below a prefix. What says how an endpoint is

@@ -24,7 +24,7 @@ type Program struct {
 
 // Program compiles templates, rules and paths.
 func (s Snapshot) Program() (*Program, error) {
-	render, err := exchange.Compile(exchange.Parts{HTTP: s.HTTP, Request: s.Request, Templates: s.Templates, Params: s.Params, Transform: query.Transform})
+	render, err := exchange.Compile(s.Parts())
 	if err != nil {
 		return nil, err
 	}

@@ -10,19 +10,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/extract"
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
-	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/registry"
-	"github.com/patra-ingest/patra/internal/core/slicing"
-	"github.com/patra-ingest/patra/internal/core/tmpl"
-	"github.com/patra-ingest/patra/internal/core/twophase"
-	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // format is raised when the meaning of a stored snapshot changes.
@@ -35,23 +27,7 @@ type Snapshot struct {
 	Endpoint  string           `json:"endpoint"`
 	Operation ingest.Operation `json:"operation"`
 
-	HTTP       exchange.Config           `json:"http"`
-	Request    exchange.RequestConfig    `json:"request"`
-	Auth       exchange.Auth             `json:"auth"`
-	Credential exchange.Credential       `json:"credential,omitzero"`
-	Templates  tmpl.Config               `json:"templates"`
-	Query      query.Config              `json:"query"`
-	Params     map[string]exchange.Param `json:"params,omitempty"`
-	Filter     query.DateFilter          `json:"filter"`
-	Paging     paging.Config             `json:"paging"`
-	Window     window.Config             `json:"window"`
-	Slicing    slicing.Config            `json:"slicing"`
-	Rate       gate.Limits               `json:"rate"`
-	Retry      fault.RetryPolicy         `json:"retry"`
-	Response   extract.Config            `json:"response"`
-	Contact    registry.Contact          `json:"contact"`
-
-	Details twophase.Config `json:"details,omitzero"`
+	registry.Settings
 	// Detail is the endpoint of the second step: what a slice needs is in its
 	// snapshot, or a changed detail endpoint would reach into running plans.
 	Detail *Snapshot `json:"detail,omitempty"`
@@ -101,9 +77,7 @@ func freeze(r *registry.Resolved) (Snapshot, error) {
 	}
 	s := Snapshot{
 		Format: format, Source: r.Source, Endpoint: r.Endpoint, Operation: ingest.Operation(r.Operation),
-		HTTP: r.HTTP, Request: r.Request, Auth: r.Auth, Credential: r.Credential, Templates: r.Templates,
-		Query: r.Query, Params: r.Params, Filter: r.Filter, Paging: r.Paging, Window: r.Window, Slicing: r.Slicing,
-		Rate: r.Rate, Retry: r.Retry, Response: r.Response, Contact: r.Contact, Details: r.Details,
+		Settings: r.Settings,
 	}
 	if !s.Details.Enabled() {
 		return s, nil
