@@ -45,7 +45,7 @@ var answersJSON = []answer{
 		records: []string{"00aa@2024-05-04T00:10:00Z", "00bb@2024-05-04T00:20:00Z", "00cc@2024-05-04T01:00:00Z"}},
 	{source: "doaj", endpoint: "articles", file: "page.json", window: hours, next: "2", rejects: []record.Reason{record.BadUpdatedAt},
 		records: []string{"00aa@2024-05-04T00:10:00Z", "00bb@2024-05-04T00:20:00Z", "00cc@2024-05-04T01:00:00Z"}},
-	{source: "doaj", endpoint: "articles", file: "page.json", state: paging.State{Pages: 9, Number: 10, Seen: 90, Total: 101, First: 101}, fails: fault.Budget,
+	{source: "doaj", endpoint: "articles", file: "page.json", state: paging.State{Pages: 9, Number: 10, Seen: 90, Total: 101, First: 101}, fails: fault.Capped,
 		rejects: []record.Reason{record.BadUpdatedAt}, records: []string{"00aa@2024-05-04T00:10:00Z", "00bb@2024-05-04T00:20:00Z", "00cc@2024-05-04T01:00:00Z"}},
 	{source: "doaj", endpoint: "articles", file: "last.json", done: "total", records: []string{"00aa@2024-05-04T00:10:00Z"}},
 	{source: "doaj", endpoint: "articles", file: "empty.json", done: "empty page"},

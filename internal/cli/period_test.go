@@ -6,6 +6,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -53,7 +54,7 @@ func TestUsualWindow(t *testing.T) {
 		{query.DateFilter{Field: "f", Zone: "America/New_York"}, 24 * time.Hour, "[2025-03-08T05:00:00Z, 2025-03-09T05:00:00Z)"},
 		{query.DateFilter{}, time.Hour, "[2025-03-09T22:50:30Z, 2025-03-09T23:50:30Z)"},
 	} {
-		s := spec.Snapshot{Filter: c.filter.WithDefaults(), Window: window.Config{Size: duration.Duration(c.size), SafetyLag: &lag}.WithDefaults()}
+		s := spec.Snapshot{Settings: registry.Settings{Filter: c.filter.WithDefaults(), Window: window.Config{Size: duration.Duration(c.size), SafetyLag: &lag}.WithDefaults()}}
 		if got := usualWindow(s, now); brief(got) != c.want {
 			t.Errorf("%+v: %s, want %s", c.filter, brief(got), c.want)
 		}

@@ -32,7 +32,8 @@ func TestEndOfEveryKind(t *testing.T) {
 		"offset, short page":            {of(Offset, nil), Observation{Items: 9, New: 9}, true, "short page"},
 		"offset, empty page":            {of(Offset, nil), Observation{}, true, "empty page"},
 		"offset, short page, more told": {of(Offset, nil), Observation{Items: 9, New: 9, Total: ptr(int64(25))}, false, "total"},
-		"offset, full page, all told":   {of(Offset, nil), Observation{Items: 10, New: 10, Total: ptr(int64(10))}, true, "total"},
+		"offset, total of a page":       {of(Offset, nil), Observation{Items: 10, New: 10, Total: ptr(int64(10))}, false, "the total may be that of the page"},
+		"offset, all delivered":         {of(Offset, nil), Observation{Items: 7, New: 7, Total: ptr(int64(7))}, true, "total"},
 		"offset, flag says more":        {of(Offset, nil), Observation{Items: 3, New: 3, HasMore: ptr(true)}, false, "hasMore"},
 		"offset, flag says end":         {of(Offset, nil), Observation{Items: 10, New: 10, HasMore: ptr(false)}, true, "hasMore"},
 		"page, full page":               {of(Page, nil), Observation{Items: 10, New: 10}, false, "full page"},
@@ -56,23 +57,6 @@ func TestFullPageOfTimeNeedsANarrowerWindow(t *testing.T) {
 	got := c.Advance(c.First(), Observation{Items: 10, New: 10})
 	if got.Err == nil || got.Err.Code != fault.Budget || got.Done {
 		t.Errorf("%+v", got)
-	}
-}
-
-func TestOffsetStopsAtWhatTheUpstreamServes(t *testing.T) {
-	c := of(Offset, func(c *Config) { c.MaxResults = 20 })
-	state := c.First()
-	for page := 1; ; page++ {
-		got := c.Advance(state, Observation{Items: 10, New: 10})
-		if got.Err != nil {
-			if page != 2 || got.Err.Code != fault.Capped {
-				t.Errorf("page %d: %v", page, got.Err)
-			}
-			return
-		}
-		if state = got.Next; page > 3 {
-			t.Fatal("the walk goes on beyond paging.maxResults")
-		}
 	}
 }
 
@@ -103,6 +87,39 @@ func TestSmallerPagesLeaveNoHole(t *testing.T) {
 			t.Fatalf("read %d of %d", read, items)
 		}
 	})
+}
+
+// An empty page before the announced total is no end.
+func TestEmptyPageBeforeTheTotal(t *testing.T) {
+	for _, kind := range []Type{Offset, Page} {
+		c := of(kind, nil)
+		got := c.Advance(c.First(), Observation{Total: ptr(int64(5))})
+		if got.Err == nil || got.Err.Code != fault.ShortCount {
+			t.Errorf("%s: %+v", kind, got)
+		}
+		if got := c.Advance(c.First(), Observation{Total: ptr(int64(0))}); !got.Done || got.Err != nil {
+			t.Errorf("%s, nothing found: %+v", kind, got)
+		}
+	}
+}
+
+func TestEveryKindStopsAtWhatTheUpstreamServes(t *testing.T) {
+	for _, kind := range []Type{Offset, Page, Token, URL} {
+		c := of(kind, func(c *Config) { c.MaxResults = 20 })
+		state := c.First()
+		for page := 1; ; page++ {
+			got := c.Advance(state, Observation{Items: 10, New: 10, Token: "t", URL: "/u"})
+			if got.Err != nil {
+				if page != 2 || got.Err.Code != fault.Capped {
+					t.Errorf("%s, page %d: %v", kind, page, got.Err)
+				}
+				break
+			}
+			if state = got.Next; page > 3 {
+				t.Fatalf("%s: the walk goes on beyond paging.maxResults", kind)
+			}
+		}
+	}
 }
 
 func TestPageNumbersStartAtTheirBase(t *testing.T) {

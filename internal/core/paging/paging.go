@@ -154,25 +154,46 @@ func (c Config) Advance(s State, o Observation) Decision {
 			next.First = *o.Total
 		}
 	}
-	done, why := c.ended(next, o)
+	done, why := c.ended(s, next, o)
 	if done {
-		if c.ExpectTotal && next.missing() {
+		if (c.ExpectTotal || c.counts() && o.Items == 0 && next.Total >= 0) && next.missing() {
 			return Decision{Next: next, Err: fault.Newf(fault.ShortCount,
 				"the upstream delivered %d items; it announced %d at first and %d at last", next.Seen, next.First, next.Total)}
 		}
 		return Decision{Next: next, Done: true, Why: why}
 	}
-	if c.Type == Time {
-		return Decision{Next: next, Err: fault.Newf(fault.Budget, "the page is full and there is no other: the window has to be narrower")}
-	}
-	if c.MaxResults > 0 && c.Type == Offset && next.Offset >= c.MaxResults {
-		return Decision{Next: next, Err: fault.Newf(fault.Capped, "the upstream serves only the first %d items of a query (paging.maxResults)", c.MaxResults)}
-	}
-	if next.Pages >= c.MaxPages {
-		return Decision{Next: next, Err: fault.Newf(fault.Budget, "paging.maxPages of %d reached", c.MaxPages)}
-	}
-	return Decision{Next: next, Why: why}
+	return Decision{Next: next, Why: why, Err: c.obstacle(next)}
 }
+
+// obstacle is why a walk that should go on cannot.
+func (c Config) obstacle(next State) *fault.Error {
+	switch {
+	case c.Type == Time:
+		return fault.Newf(fault.Budget, "the page is full and there is no other: the window has to be narrower")
+	case c.Type == Token && next.Token == "", c.Type == URL && next.URL == "":
+		// Without a name the first page would be asked for again, for ever.
+		return fault.Newf(fault.BadBody, "more pages are announced, but nothing names the next one")
+	case c.MaxResults > 0 && c.passed(next) >= c.MaxResults:
+		return fault.Newf(fault.Capped, "the upstream serves only the first %d items of a query (paging.maxResults)", c.MaxResults)
+	case next.Pages >= c.MaxPages:
+		return fault.Newf(fault.Budget, "paging.maxPages of %d reached", c.MaxPages)
+	}
+	return nil
+}
+
+// passed is how many items of the query lie before the next page.
+func (c Config) passed(next State) int {
+	switch c.Type {
+	case Offset:
+		return next.Offset
+	case Page:
+		return next.Pages * c.Size
+	}
+	return next.Seen
+}
+
+// counts reports whether nothing on a page names the next one.
+func (c Config) counts() bool { return c.Type == Offset || c.Type == Page || c.Type == Time }
 
 // missing reports that a pass delivered less than was announced. Items may leave
 // a window while it is read, so the total may fall a little; an upstream that
@@ -189,29 +210,28 @@ func (s State) missing() bool {
 // shrinkShare: a total may fall by one in this many during a pass.
 const shrinkShare = 100
 
-func (c Config) ended(next State, o Observation) (bool, string) {
-	if o.HasMore != nil {
-		return !*o.HasMore, "hasMore"
-	}
+func (c Config) ended(s, next State, o Observation) (bool, string) {
 	switch {
+	case o.HasMore != nil:
+		return !*o.HasMore, "hasMore"
+	case c.counts():
+		return c.endedByCount(next, o)
 	case c.Type == Token && o.Token == "":
 		return true, "no next token"
 	case c.Type == URL && o.URL == "":
 		return true, "no next URL"
-	case o.Items == 0:
+	case c.EndOnShortPage && o.Items == 0:
 		return true, "empty page"
-	case c.Type == Offset || c.Type == Page || c.Type == Time:
-		return c.endedByCount(next, o)
-	}
-	if c.EndOnShortPage && o.Items < c.Size {
-		if c.ExpectTotal && next.missing() {
-			return false, "short page before the total"
-		}
+	case c.EndOnShortPage && o.Items < c.Size && (c.ExpectTotal || next.Total >= 0) && next.missing():
+		return false, "short page before the total"
+	case c.EndOnShortPage && o.Items < c.Size:
 		return true, "short page"
-	}
-	if c.Type == URL {
+	case o.Items == 0 && o.Token == s.Token && o.URL == s.URL:
+		return true, "empty page that leads to itself"
+	case c.Type == URL:
 		return false, "next URL"
 	}
+	// Also after an empty page: a next token says that there is more (§4.3.3).
 	return false, "next token"
 }
 
@@ -222,13 +242,19 @@ func (c Config) endedByCount(next State, o Observation) (bool, string) {
 	if c.Type == Offset {
 		reached = int64(next.Offset) >= next.Total
 	}
+	full := o.Items >= c.Size
 	switch {
 	case c.Type == Time:
-		return o.Items < c.Size, "size of the only page"
+		return !full, "size of the only page"
+	case o.Items == 0:
+		return true, "empty page"
+	case next.Total >= 0 && full && next.Pages == 1 && next.Total == int64(o.Items):
+		return false, "the total may be that of the page"
 	case next.Total >= 0:
 		return reached, "total"
-	case o.Items < c.Size:
-		return true, "short page"
 	}
-	return false, "full page"
+	if full {
+		return false, "full page"
+	}
+	return true, "short page"
 }

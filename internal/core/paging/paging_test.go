@@ -13,6 +13,7 @@ func TestAdvance(t *testing.T) {
 	crossref := Config{Type: Token, Size: 2, Initial: "*", EndOnShortPage: true, ExpectTotal: true}.WithDefaults()
 	plain := Config{Type: Token, Size: 2}.WithDefaults()
 	few := Config{Type: Token, Size: 2, MaxPages: 1}.WithDefaults()
+	short := Config{Type: Token, Size: 2, EndOnShortPage: true}.WithDefaults()
 	for name, tc := range map[string]struct {
 		config Config
 		state  State
@@ -23,9 +24,12 @@ func TestAdvance(t *testing.T) {
 		"token goes on":                {plain, plain.First(), Observation{Items: 2, New: 2, Token: "b"}, false, ""},
 		"no token ends":                {plain, plain.First(), Observation{Items: 2, New: 2}, true, ""},
 		"flag wins over token":         {plain, plain.First(), Observation{Items: 2, New: 2, Token: "b", HasMore: ptr(false)}, true, ""},
-		"flag wins over missing token": {plain, plain.First(), Observation{Items: 2, New: 2, HasMore: ptr(true)}, false, ""},
+		"more is announced, not named": {plain, plain.First(), Observation{Items: 2, New: 2, HasMore: ptr(true)}, false, fault.BadBody},
 		"short page is not the end":    {plain, plain.First(), Observation{Items: 1, New: 1, Token: "b"}, false, ""},
-		"empty page ends":              {plain, plain.First(), Observation{Items: 0, Token: "b"}, true, ""},
+		"empty page with a token":      {plain, plain.First(), Observation{Items: 0, Token: "b"}, false, ""},
+		"empty page leads to itself":   {plain, State{Pages: 1, Token: "b", Seen: 2, Total: -1, First: -1}, Observation{Items: 0, Token: "b"}, true, ""},
+		"short page, total announced":  {short, short.First(), Observation{Items: 1, New: 1, Token: "b", Total: ptr(int64(5))}, false, ""},
+		"short page, total delivered":  {short, short.First(), Observation{Items: 1, New: 1, Token: "b", Total: ptr(int64(1))}, true, ""},
 		"same token is progress":       {crossref, State{Pages: 1, Token: "s", Seen: 2, Total: 5, First: 5}, Observation{Items: 2, New: 2, Token: "s", Total: ptr(int64(5))}, false, ""},
 		"short page with total ends":   {crossref, State{Pages: 2, Token: "s", Seen: 4, Total: 5, First: 5}, Observation{Items: 1, New: 1, Token: "s", Total: ptr(int64(5))}, true, ""},
 		"short page before total":      {crossref, State{Pages: 1, Token: "s", Seen: 2, Total: 5, First: 5}, Observation{Items: 1, New: 1, Token: "s", Total: ptr(int64(5))}, false, ""},

@@ -26,6 +26,7 @@ func checklist() []func(*Resolved) Problems {
 		(*Resolved).checkNamespace,
 		(*Resolved).checkSecrets,
 		(*Resolved).checkRequest,
+		(*Resolved).checkConditions,
 		(*Resolved).checkWindowSent,
 		(*Resolved).checkPageSent,
 		(*Resolved).checkParams,

@@ -6,12 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/tmpl"
+	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // template is one text of a request and the variables it reads.
@@ -53,15 +55,29 @@ func rendered(path Path) bool {
 	return slices.Contains([]string{"request.path", "request.query", "request.headers", "request.form", "request.body", "http.headers"}, text)
 }
 
-// reads are all variables the request names.
+// reads are all variables that surely reach the request. The default of a
+// parameter does not, where a rule may write the parameter instead.
 func (r *Resolved) reads() map[string]bool {
 	out := map[string]bool{}
 	for _, t := range r.templates() {
+		if t.path[0] == "params" && r.emitted(t.path[1]) {
+			continue
+		}
 		for _, name := range t.names {
 			out[name] = true
 		}
 	}
 	return out
+}
+
+// emitted reports whether some rule may write a standard key.
+func (r *Resolved) emitted(key string) bool {
+	for _, rule := range r.Query.Rules {
+		if _, emits := rule.Params[key]; emits || key == "query" && rule.Emit != query.EmitParams {
+			return true
+		}
+	}
+	return false
 }
 
 // checkRequest compiles what becomes a request.
@@ -146,22 +162,38 @@ func (r *Resolved) checkWindowSent() Problems {
 	if r.Operation == opUpdate || r.Role == roleDetail || r.Window.UpdatedSince != nil && !*r.Window.UpdatedSince {
 		return nil
 	}
-	reads := r.reads()
-	for _, pair := range [][2]string{{"filter.from", "filter.to"}, {"window.from", "window.to"}} {
-		if reads[pair[0]] && reads[pair[1]] {
-			return nil
-		}
+	if r.Filter.Field == "" || r.Filter.Validate() != nil || r.Query.Validate() != nil {
+		return nil // said elsewhere
 	}
-	for _, rule := range r.Query.Rules {
-		if rule.Op == "RANGE" && rule.Field == r.Filter.Field {
-			return nil // what rules emit is checked by checkParams
-		}
-	}
-	if r.Filter.Field == "" {
-		return nil // said by the required key
+	if reads := r.reads(); reads["filter.from"] && reads["filter.to"] || r.windowWritten() {
+		return nil
 	}
 	return Problems{r.at(Path{"request"}, "E-WINDOW-UNSENT: the window never reaches the request",
-		fmt.Sprintf("send ${filter.from} and ${filter.to}, or write a RANGE rule for the field %q", r.Filter.Field))}
+		fmt.Sprintf("send ${filter.from} and ${filter.to}, which know what the filter can express, or write a RANGE rule for the field %q that fits its values", r.Filter.Field))}
+}
+
+// windowWritten tries whether a rule writes the window: one that is there may
+// still never fit. What rules emit is checked by checkParams.
+func (r *Resolved) windowWritten() bool {
+	rules := r.Query
+	rules.Where = query.Expr{} // what it cannot say is said by checkConditions
+	program, err := query.Compile(rules, r.Filter)
+	if err != nil {
+		return false
+	}
+	day := time.Date(2001, 2, 3, 0, 0, 0, 0, time.UTC)
+	rendered, _ := program.Render(query.Localise(query.All(), r.Filter.Field, window.Window{From: day, To: day.AddDate(0, 0, 1)}))
+	return rendered.Window
+}
+
+// checkConditions tries to render what every request will say.
+func (r *Resolved) checkConditions() Problems {
+	if !r.given(Path{"query"}) || r.Filter.Validate() != nil && r.Filter.Field != "" || r.Query.Validate() != nil {
+		return nil // said by the sections
+	}
+	section, _ := resolvedShape().field("query")
+	_, err := query.Compile(r.Query, r.Filter)
+	return r.fromError(section, err)
 }
 
 // checkPageSent: a request that does not say which page it wants gets the first
@@ -176,12 +208,17 @@ func (r *Resolved) checkPageSent() Problems {
 	if need != "" && !reads[need] {
 		out = append(out, r.at(Path{"request"}, fmt.Sprintf("E-PAGE-UNSENT: paging by %s needs ${%s} in the request", r.Paging.Type, need), "every request would get the same page"))
 	}
-	byCount := r.Paging.EndOnShortPage || slices.Contains([]paging.Type{paging.Offset, paging.Page, paging.Time}, r.Paging.Type)
-	if byCount && !reads["page.size"] && !r.Paging.FixedSize && r.Response.Total.IsZero() {
+	if r.endsByCount() && !reads["page.size"] && !r.Paging.FixedSize && r.Response.Total.IsZero() {
 		out = append(out, r.at(Path{"paging", "size"}, "E-PAGE-SIZE-UNSENT: the end is found by the size of a page, and the request does not ask for ${page.size}",
 			"send it, declare response.total, or say paging.fixedSize: true"))
 	}
 	return out
+}
+
+// endsByCount reports whether the number of items on a page decides if it is the last.
+func (r *Resolved) endsByCount() bool {
+	return r.Role != roleDetail &&
+		(r.Paging.EndOnShortPage || slices.Contains([]paging.Type{paging.Offset, paging.Page, paging.Time}, r.Paging.Type))
 }
 
 // checkParams: what rules emit must reach the request, or a condition is lost

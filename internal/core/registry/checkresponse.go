@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/extract"
@@ -25,6 +26,10 @@ func (r *Resolved) checkResponse() Problems {
 		if !p.selector.IsZero() && !p.selector.Singular() {
 			out = append(out, r.at(Path{"response", p.key}, fmt.Sprintf("E-PATH-SEVERAL: %s may select several values", p.selector), "drop wildcards, slices and filters"))
 		}
+	}
+	if filtered := strings.Contains(c.Items.String(), "[?"); filtered && r.endsByCount() {
+		out = append(out, r.at(Path{"response", "items"}, fmt.Sprintf("E-ITEMS-FILTER: %s leaves items out, and the end is found by counting them", c.Items),
+			"take all items here and reject or map them apart, or page by TOKEN or URL without endOnShortPage"))
 	}
 	if r.Paging.ExpectTotal && c.Total.IsZero() {
 		out = append(out, r.at(Path{"paging", "expectTotal"}, "E-TOTAL: needs response.total, the path of the announced number", "declare response.total, or drop expectTotal"))

@@ -47,6 +47,7 @@ func Codes() []CodeDoc {
 		{"E-UPDATED-AT", "HARVEST or BACKFILL without the date of an item's last change"},
 		{"E-OPERATION", "the endpoint does not serve this operation"},
 		{"E-PATH", "a path cannot be used here"},
+		{"E-ITEMS-FILTER", "items are counted to find the last page, and the path of items leaves some out"},
 		{"E-PATH-SEVERAL", "a path may select several values where one is needed"},
 		{"E-FIELD", "a name that is not among response.fields"},
 		{"E-RESPONSE", "the parts of the response section do not fit together"},

@@ -44,4 +44,4 @@ func TestEveryCodeIsShownAndExplained(t *testing.T) {
 }
 
 // conditionCodes are of the query section and explained there.
-var conditionCodes = []string{"E-FIELD-NOT-FOUND", "E-NOT-UNSUPPORTED", "E-RANGE-KIND", "E-RANGE-OPEN-END", "E-TERM-MATCH-UNSUPPORTED"}
+var conditionCodes = []string{"E-FIELD-NOT-FOUND", "E-NOT-UNSUPPORTED", "E-RANGE-KIND", "E-RANGE-OPEN-END", "E-TERM-MATCH-UNSUPPORTED", "E-PARAMS-UNDER-OR"}

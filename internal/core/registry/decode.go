@@ -85,7 +85,7 @@ func checkNames(b *binder) {
 func (s *Source) leaves() leafSet {
 	root := sourceShape()
 	v := reflect.ValueOf(s).Elem()
-	out := leafSet{}
+	out := make(leafSet, len(s.given))
 	flatten(root, v, nil, out)
 	for key, given := range s.given {
 		now, ok := out[key]

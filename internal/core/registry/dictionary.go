@@ -67,21 +67,31 @@ func listOf(enum []string) (DictType, bool) {
 	if len(enum) == 0 {
 		return DictType{}, false
 	}
-	for _, t := range builtIn() {
-		if t.hasAll(enum) {
-			return t, true
+	lists := builtIn()
+	for i := range lists {
+		if lists[i].hasAll(enum) {
+			return lists[i], true
 		}
 	}
 	return DictType{}, false
 }
 
-func (t DictType) hasAll(codes []string) bool {
+func (t *DictType) hasAll(codes []string) bool {
 	for _, code := range codes {
-		if !slices.ContainsFunc(t.Items, func(i DictItem) bool { return i.Code == code }) {
+		if !t.has(code) {
 			return false
 		}
 	}
 	return true
+}
+
+func (t *DictType) has(code string) bool {
+	for i := range t.Items {
+		if t.Items[i].Code == code {
+			return true
+		}
+	}
+	return false
 }
 
 // canonical is the code of an enum that an older code stands for. Files may use

@@ -71,8 +71,11 @@ func unknownCodes(dict []DictType, codes, enum []string) (out []codeGap) {
 
 func enabledCodes(dict []DictType, list string) (out []string) {
 	for _, t := range dict {
+		if t.Code != list {
+			continue
+		}
 		for _, item := range t.Items {
-			if t.Code == list && !item.Disabled {
+			if !item.Disabled {
 				out = append(out, item.Code)
 			}
 		}

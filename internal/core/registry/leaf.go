@@ -66,35 +66,50 @@ func flatten(s *shape, v reflect.Value, path Path, out leafSet) {
 	}
 }
 
-// assemble is the inverse of flatten: it writes leaves into v, which is zero.
-// Containers without leaves stay nil.
+// assemble is the inverse of flatten: it writes leaves into v, which is zero or
+// holds what was written before. Containers without leaves stay nil.
 func assemble(s *shape, v reflect.Value, leaves []Leaf, depth int) {
+	if len(leaves) == 0 {
+		return
+	}
 	if v.Kind() == reflect.Pointer {
-		v.Set(reflect.New(s.typ))
+		if v.IsNil() {
+			v.Set(reflect.New(s.typ))
+		}
 		v = v.Elem()
 	}
-	below := map[string][]Leaf{}
-	for _, l := range leaves {
-		if depth == len(l.Path) {
-			v.Set(reflect.ValueOf(l.Value))
-			return
-		}
-		below[l.Path[depth]] = append(below[l.Path[depth]], l)
+	if depth == len(leaves[0].Path) {
+		v.Set(reflect.ValueOf(leaves[0].Value))
+		return
 	}
-	if s.kind == mapping {
+	if s.kind == mapping && v.IsNil() {
 		v.Set(reflect.MakeMap(s.typ))
 	}
-	for key, part := range below {
-		if s.kind == mapping {
-			value := reflect.New(s.elem.typ).Elem()
-			assemble(s.elem, value, part, depth+1)
-			v.SetMapIndex(reflect.ValueOf(key), value)
-			continue
+	// Leaves of one key stand together, or nearly so: sorted as texts, a["."] and
+	// a.b may have ab between them. Then the key comes twice.
+	for len(leaves) > 0 {
+		key, n := leaves[0].Path[depth], 1
+		for n < len(leaves) && leaves[n].Path[depth] == key {
+			n++
 		}
-		if f, ok := s.field(key); ok {
-			assemble(f.shape, v.FieldByIndex(f.index), part, depth+1)
-		}
+		assembleKey(s, v, key, leaves[:n], depth)
+		leaves = leaves[n:]
 	}
+}
+
+func assembleKey(s *shape, v reflect.Value, key string, leaves []Leaf, depth int) {
+	if s.kind != mapping {
+		if f, ok := s.field(key); ok {
+			assemble(f.shape, v.FieldByIndex(f.index), leaves, depth+1)
+		}
+		return
+	}
+	value := reflect.New(s.elem.typ).Elem()
+	if before := v.MapIndex(reflect.ValueOf(key)); before.IsValid() {
+		value.Set(before)
+	}
+	assemble(s.elem, value, leaves, depth+1)
+	v.SetMapIndex(reflect.ValueOf(key), value)
 }
 
 // holds reports whether every container on the way to path exists in v.

@@ -43,7 +43,11 @@ type Merged struct {
 func Merge(layers ...Layer) Merged {
 	layers = slices.Clone(layers)
 	slices.SortStableFunc(layers, func(a, b Layer) int { return cmp.Compare(a.Level, b.Level) })
-	out := Merged{leaves: leafSet{}}
+	size := 0
+	for _, layer := range layers {
+		size += len(layer.Leaves)
+	}
+	out := Merged{leaves: make(leafSet, size)}
 	for _, layer := range layers {
 		for _, l := range layer.Leaves {
 			l.Level = layer.Level

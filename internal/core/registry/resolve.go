@@ -91,8 +91,9 @@ func Operations() []string {
 // section. Within the level of operations those of the endpoint are stronger.
 func (s *Source) layers(endpoint, operation string) []Layer {
 	layers := []Layer{{Level: LevelProvenance}, {Level: LevelEndpoint}, {Level: LevelSection}, {Level: LevelOperation}, {Level: LevelOperation}}
-	sections := sectionsShape()
-	for home, leaf := range s.leaves() {
+	sections, leaves := sectionsShape(), s.leaves()
+	layers[LevelSection-LevelProvenance].Leaves = make([]Leaf, 0, len(leaves)) // nearly all are there
+	for home, leaf := range leaves {
 		prefix := leaf.Path.applies(endpoint, operation)
 		if prefix < 0 {
 			continue
@@ -214,10 +215,13 @@ func (r *Resolved) Origin(path string) string {
 // values is every leaf of the sections after defaults, and the zeros that were
 // written out. A value that is not the declared one came from the platform.
 func (r *Resolved) values() leafSet {
-	declared := maps.Clone(r.merged.leaves)
-	maps.Copy(declared, r.chosen())
+	declared := r.merged.leaves
+	if chosen := r.chosen(); len(chosen) > 0 {
+		declared = maps.Clone(declared)
+		maps.Copy(declared, chosen)
+	}
 	known := sectionsShape()
-	all := leafSet{}
+	all := make(leafSet, 2*len(declared))
 	flatten(resolvedShape(), reflect.ValueOf(r).Elem(), nil, all)
 	for path, l := range all {
 		said, ok := declared[path]

@@ -194,7 +194,7 @@ func TestColumnsOfTheFirstSchema(t *testing.T) {
 		"reg_prov_response_cfg works ALL required_json":                 "[]",
 		"reg_prov_retry_cfg works BACKFILL retry_http_status_json":      "[500]",
 		"reg_prov_window_offset_cfg works ALL default_date_field_name":  "updated",
-		"reg_prov_endpoint_def works ALL default_query_params":          `{"at":"${window.from}","cursor":"${page.token}","empty":"","query.bibliographic":"cats","rows":"20","until":"${window.to}"}`,
+		"reg_prov_endpoint_def works ALL default_query_params":          `{"at":"${filter.from}","cursor":"${page.token}","empty":"","query.bibliographic":"cats","rows":"20","until":"${filter.to}"}`,
 	} {
 		if got[key] != want {
 			t.Errorf("%s = %v, want %v", key, got[key], want)
