@@ -7,31 +7,71 @@ import "encoding/binary"
 // are not plain ASCII, deep nesting, and everything that is wrong. Then the
 // general way decides, and gives the error. So express may be narrow, but what
 // it writes must be the same bytes.
+//
+// Most of an item is canonical as it stands. So it is not written piece by
+// piece: what lies between copied and at is still to be written, and is so when
+// something must be changed.
 type express struct {
 	lexer
+	copied  int
 	out     []byte
 	members []member // of the open objects, the innermost last
 	sorted  []byte
 	orders  [64]order // of objects seen before
 }
 
-// member is a written member, with the comma behind it.
+// member is a member of an open object. Positions are those it has or will have
+// in out.
 type member struct {
 	key           uint64 // the first eight bytes of the name, in the order of bytes
-	name, nameEnd int    // in src
-	from, to      int    // in out
+	name, nameEnd int32  // in src
+	from, to      int32  // in out, without the comma behind it
 }
 
-// expressDepth bounds the recursion; no item of a real source comes near it.
-const expressDepth = 64
+// Bounds of what express takes; no item of a real source comes near them.
+const (
+	expressDepth = 64 // of its recursion
+	expressBytes = 1 << 30
+)
 
 // append is false if src must go the general way; out is then to be ignored.
 func (e *express) append(dst, src []byte, drop *node) ([]byte, bool) {
-	e.src, e.at, e.out, e.members = src, 0, dst, e.members[:0]
-	ok := e.value(drop, expressDepth) && e.peek() == 0 && e.at == len(src)
+	if len(dst)+len(src) > expressBytes {
+		return dst, false
+	}
+	e.src, e.at, e.copied, e.out, e.members = src, 0, 0, dst, e.members[:0]
+	ok := e.value(drop, expressDepth)
+	if ok {
+		e.write()
+		ok = e.peek() == 0 && e.at == len(src)
+	}
 	out := e.out
 	e.src, e.out = nil, nil // the pool must not hold what belongs to the caller
 	return out, ok
+}
+
+// write writes what is still to be written.
+func (e *express) write() {
+	e.out = append(e.out, e.src[e.copied:e.at]...)
+	e.copied = e.at
+}
+
+// position is where in out the next byte will stand.
+func (e *express) position() int { return len(e.out) + e.at - e.copied }
+
+// peek skips white space and returns the next byte, 0 at the end.
+func (e *express) peek() byte {
+	if e.at < len(e.src) && e.src[e.at] > ' ' {
+		return e.src[e.at]
+	}
+	return e.peekFurther()
+}
+
+func (e *express) peekFurther() byte {
+	e.write()
+	c := e.lexer.peek()
+	e.copied = e.at
+	return c
 }
 
 func (e *express) value(drop *node, depth int) bool {
@@ -43,80 +83,59 @@ func (e *express) value(drop *node, depth int) bool {
 	case '"':
 		return e.text()
 	default:
-		start := e.at
-		if !e.scalar(c) {
-			return false
-		}
-		e.out = append(e.out, e.src[start:e.at]...)
-		return true
+		return e.scalar(c)
 	}
 }
 
 func (e *express) object(drop *node, depth int) bool {
 	first := len(e.members)
-	e.out = append(e.out, '{')
-	body := len(e.out)
 	e.at++
+	body := e.position()
 	if e.peek() == '}' {
 		e.at++
-		e.out = append(e.out, '}')
 		return true
 	}
-	for {
+	for n := 1; ; n++ {
 		if !e.member(drop, depth) {
 			return false
 		}
 		c := e.peek()
 		e.at++
 		if c == '}' {
-			break
+			members := e.members[first:]
+			e.members = e.members[:first]
+			return e.arrange(members, body, len(members) < n)
 		}
 		if c != ',' {
 			return false
 		}
 	}
-	if !e.sort(e.members[first:], body) {
-		return false
-	}
-	e.members = e.members[:first]
-	if len(e.out) > body {
-		e.out = e.out[:len(e.out)-1] // the last comma
-	}
-	e.out = append(e.out, '}')
-	return true
 }
 
 func (e *express) member(drop *node, depth int) bool {
 	if e.peek() != '"' {
 		return false
 	}
-	m := member{from: len(e.out), name: e.at + 1}
-	if e.plain(); e.at == len(e.src) || e.src[e.at] != '"' {
+	from, name := e.position(), e.at+1
+	if e.plain(); !e.is('"') {
 		return false // escaped or not ASCII: its place in the order is not that of its bytes
 	}
-	m.nameEnd = e.at
-	m.key = e.key(m.name, m.nameEnd)
+	nameEnd := e.at
 	e.at++
-	e.out = append(e.out, e.src[m.name-1:e.at]...)
 	if e.peek() != ':' {
 		return false
 	}
 	e.at++
-	e.out = append(e.out, ':')
 	var child *node
 	if drop != nil {
-		child = drop.names[string(e.src[m.name:m.nameEnd])]
+		child = drop.names[string(e.src[name:nameEnd])]
 	}
 	if !e.value(child, depth) {
 		return false
 	}
-	if child != nil && len(child.slots) > 0 {
-		e.out = e.out[:m.from]
-		return true
+	if child == nil || len(child.slots) == 0 {
+		e.members = append(e.members, member{e.key(name, nameEnd), int32(name), int32(nameEnd), int32(from), int32(e.position())})
 	}
-	e.out = append(e.out, ',')
-	m.to = len(e.out)
-	e.members = append(e.members, m)
 	return true
 }
 
@@ -137,10 +156,8 @@ func (e *express) key(from, to int) uint64 {
 
 func (e *express) array(drop *node, depth int) bool {
 	e.at++
-	e.out = append(e.out, '[')
 	if e.peek() == ']' {
 		e.at++
-		e.out = append(e.out, ']')
 		return true
 	}
 	for i := 0; ; i++ {
@@ -153,12 +170,11 @@ func (e *express) array(drop *node, depth int) bool {
 		}
 		c := e.peek()
 		e.at++
-		if c != ',' && c != ']' {
-			return false
-		}
-		e.out = append(e.out, c)
 		if c == ']' {
 			return true
+		}
+		if c != ',' {
+			return false
 		}
 	}
 }

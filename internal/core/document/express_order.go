@@ -14,24 +14,31 @@ type order struct {
 	ranks []int32
 }
 
-// sort puts the members of an object in order; false if a name is there twice.
-func (e *express) sort(members []member, body int) bool {
-	i := 1
-	for i < len(members) && e.compare(members[i-1], members[i]) < 0 {
-		i++
+// arrange puts the members of an object that was just read in order. Without
+// those that were dropped there are gaps to close even if they are in order. It
+// is false if a name is there twice.
+func (e *express) arrange(members []member, body int, gaps bool) bool {
+	inOrder := 1
+	for inOrder < len(members) && e.compare(&members[inOrder-1], &members[inOrder]) < 0 {
+		inOrder++
 	}
-	if i >= len(members) {
-		return true // as most are that were written by a program that sorts
+	if inOrder >= len(members) && !gaps {
+		return true
 	}
 	ranks, ok := e.ranks(members)
 	if !ok {
 		return false
 	}
-	e.sorted = e.sorted[:0]
-	for _, rank := range ranks {
-		e.sorted = append(e.sorted, e.out[members[rank].from:members[rank].to]...)
+	e.write()
+	sorted := e.sorted[:0]
+	for i, rank := range ranks {
+		if i > 0 {
+			sorted = append(sorted, ',')
+		}
+		sorted = append(sorted, e.out[members[rank].from:members[rank].to]...)
 	}
-	copy(e.out[body:], e.sorted)
+	e.sorted = append(sorted, '}')
+	e.out = e.out[:body+copy(e.out[body:], e.sorted)]
 	return true
 }
 
@@ -49,21 +56,21 @@ func (e *express) ranks(members []member) ([]int32, bool) {
 	for i := range members {
 		kept.ranks = append(kept.ranks, int32(i))
 	}
-	slices.SortFunc(kept.ranks, func(a, b int32) int { return e.compare(members[a], members[b]) })
+	slices.SortFunc(kept.ranks, func(a, b int32) int { return e.compare(&members[a], &members[b]) })
 	return kept.ranks, e.ascending(members, kept.ranks)
 }
 
 // ascending is false for a wrong order and for a name that is there twice.
 func (e *express) ascending(members []member, ranks []int32) bool {
 	for i := 1; i < len(ranks); i++ {
-		if e.compare(members[ranks[i-1]], members[ranks[i]]) >= 0 {
+		if e.compare(&members[ranks[i-1]], &members[ranks[i]]) >= 0 {
 			return false
 		}
 	}
 	return true
 }
 
-func (e *express) compare(a, b member) int {
+func (e *express) compare(a, b *member) int {
 	if a.key != b.key {
 		return cmp.Compare(a.key, b.key)
 	}

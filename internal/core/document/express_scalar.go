@@ -5,20 +5,19 @@ import "unicode/utf8"
 // text writes a string in its one spelling: shortest escapes, nothing escaped
 // that need not be.
 func (e *express) text() bool {
-	start, copied := e.at, e.at
+	start := e.at
 	ascii := true
 	for e.plain(); e.at < len(e.src); e.plain() {
 		switch c := e.src[e.at]; {
 		case c == '"':
 			e.at++
-			e.out = append(e.out, e.src[copied:e.at]...)
 			return ascii || utf8.Valid(e.src[start:e.at])
 		case c == '\\':
-			e.out = append(e.out, e.src[copied:e.at]...)
+			e.write()
 			if !e.unescape() {
 				return false
 			}
-			copied = e.at
+			e.copied = e.at
 			e.at-- // plain steps over one byte first
 		case c >= utf8.RuneSelf:
 			ascii = false

@@ -14,6 +14,7 @@ func TestExpressAgreesWithTheGeneralWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	used := new(express) // with what it keeps from one item to the next
 	rapid.Check(t, func(t *rapid.T) {
 		var text strings.Builder
 		writeShuffled(t, &text, drawTree(t, 5))
@@ -22,7 +23,7 @@ func TestExpressAgreesWithTheGeneralWay(t *testing.T) {
 			at := rapid.IntRange(0, len(raw)-1).Draw(t, "where")
 			raw[at] = rapid.SampledFrom([]byte("\x00\"\\{}[],:u0e.-/\xff a")).Draw(t, "byte")
 		}
-		got, ok := new(express).append([]byte("x"), raw, c.drop)
+		got, ok := used.append([]byte("x"), raw, c.drop)
 		if !ok {
 			return
 		}
@@ -31,6 +32,25 @@ func TestExpressAgreesWithTheGeneralWay(t *testing.T) {
 			t.Fatalf("%q: express %s, general %s, %v", raw, got, want, err)
 		}
 	})
+}
+
+// The order that is kept for one object must not be used for another that looks
+// the same by the start of its names.
+func TestExpressHoldsOrdersAgainstTheNames(t *testing.T) {
+	used := new(express)
+	for _, test := range [][2]string{
+		{`{"z":0,"container-b":1,"container-a":2}`, `{"container-a":2,"container-b":1,"z":0}`},
+		{`{"z":0,"container-a":1,"container-b":2}`, `{"container-a":1,"container-b":2,"z":0}`},
+		{`{"z":0,"container-c":1,"container-":2}`, `{"container-":2,"container-c":1,"z":0}`},
+		{`{"z":0,"containe":1,"container":2}`, `{"containe":1,"container":2,"z":0}`},
+		{`{"z":0,"container-a":1,"container-a":2}`, ""},
+		{`{"z":0,"container-b":1,"container-a":2}`, `{"container-a":2,"container-b":1,"z":0}`},
+	} {
+		got, ok := used.append(nil, []byte(test[0]), nil)
+		if ok != (test[1] != "") || ok && string(got) != test[1] {
+			t.Errorf("%s: %v %s", test[0], ok, got)
+		}
+	}
 }
 
 // An express that refused everything would agree too.
@@ -65,7 +85,7 @@ func TestExpressRefuses(t *testing.T) {
 	deep := strings.Repeat("[", expressDepth+1) + strings.Repeat("]", expressDepth+1)
 	for _, raw := range []string{
 		``, ` `, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,}`, `{"a" 1}`, `{a:1}`, `{"a":1}x`, `{"a":1,"a":2}`, `{"b":1,"a":1,"b":2}`, `{"é":1}`, `{"\u0061":1}`,
-		`[`, `[1`, `[1,`, `[1,]`, `[1 2]`, `"`, `"a`, `"\`, `"\x"`, `"\u12"`, `"\u12g4"`, `"\ud800"`, `"\ud800\u0041"`, "\"\xff\"", "\"\n\"",
+		`{"":0  `, `[`, `[1`, `[1 `, `[1,`, `[1,]`, `[1 2]`, `"`, `"a`, `"\`, `"\x"`, `"\u12"`, `"\u12g4"`, `"\ud800"`, `"\ud800\u0041"`, "\"\xff\"", "\"\n\"",
 		`-`, `01`, `1.`, `.5`, `1e`, `1e+`, `tru`, `nul`, `fals`, `truex`, deep,
 	} {
 		if out, ok := new(express).append(nil, []byte(raw), nil); ok {

@@ -50,21 +50,21 @@ func newHand(body []byte) *hand {
 	return h
 }
 
-// page reads a whole page; without fields it only finds the values.
-func (h *hand) page(withFields bool) (records []handRecord, err error) {
-	err = h.members(func(name string) (bool, error) {
-		if name != "message" {
+// page reads a whole page; what to make of an item is the caller's.
+func (h *hand) page(item func() (handRecord, error)) (records []handRecord, err error) {
+	err = h.members(func(name []byte) (bool, error) {
+		if string(name) != "message" {
 			return false, nil
 		}
-		return true, h.members(func(name string) (bool, error) {
-			switch name {
+		return true, h.members(func(name []byte) (bool, error) {
+			switch string(name) {
 			case "next-cursor", "total-results":
 				raw, err := h.dec.ReadValue()
 				h.token = string(raw)
 				return true, err
 			case "items":
 				return true, h.elements(func(int) error {
-					r, err := h.item(withFields)
+					r, err := item()
 					records = append(records, r)
 					return err
 				})
@@ -81,20 +81,28 @@ func (h *hand) page(withFields bool) (records []handRecord, err error) {
 	return records, nil
 }
 
-func (h *hand) item(withFields bool) (r handRecord, err error) {
-	clear(h.values)
+// start is where the next item starts.
+func (h *hand) start() int {
 	h.dec.PeekKind()
 	start := int(h.dec.InputOffset())
 	if h.body[start] == ',' {
 		start++
 	}
+	return start
+}
+
+// all reads every field of the bundled mapping; without fields it only finds
+// the values.
+func (h *hand) all(withFields bool) (r handRecord, err error) {
+	clear(h.values)
+	start := h.start()
 	var updated []byte
-	err = h.members(func(name string) (bool, error) {
-		if name == "indexed" {
+	err = h.members(func(name []byte) (bool, error) {
+		if string(name) == "indexed" {
 			updated, err = h.member("date-time")
 			return true, err
 		}
-		slot, wanted := h.slots[name]
+		slot, wanted := h.slots[string(name)]
 		if !wanted {
 			return false, nil
 		}
@@ -137,8 +145,8 @@ func (h *hand) take(inside string) (value []byte, err error) {
 	case "[0]":
 		return h.first()
 	case "date-parts":
-		err = h.members(func(name string) (bool, error) {
-			if name != inside {
+		err = h.members(func(name []byte) (bool, error) {
+			if string(name) != inside {
 				return false, nil
 			}
 			value, err = h.first()
@@ -170,8 +178,8 @@ func (h *hand) first() (value []byte, err error) {
 }
 
 func (h *hand) member(wanted string) (value []byte, err error) {
-	err = h.members(func(name string) (bool, error) {
-		if name != wanted {
+	err = h.members(func(name []byte) (bool, error) {
+		if string(name) != wanted {
 			return false, nil
 		}
 		value, err = h.value()
@@ -180,8 +188,9 @@ func (h *hand) member(wanted string) (value []byte, err error) {
 	return value, err
 }
 
-// members walks an object; each says whether it has read the value.
-func (h *hand) members(each func(name string) (bool, error)) error {
+// members walks an object; each says whether it has read the value. The name is
+// gone when the value is read.
+func (h *hand) members(each func(name []byte) (bool, error)) error {
 	if _, err := h.dec.ReadToken(); err != nil {
 		return err
 	}
@@ -190,7 +199,7 @@ func (h *hand) members(each func(name string) (bool, error)) error {
 		if err != nil {
 			return err
 		}
-		read, err := each(string(name[1 : len(name)-1]))
+		read, err := each(name[1 : len(name)-1])
 		if err == nil && !read {
 			err = h.dec.SkipValue()
 		}

@@ -58,6 +58,28 @@ func (s samples) String() string {
 	return fmt.Sprintf("%.2f / %.2f ms", ms(s.mean()), ms(s.quantile(0.95)))
 }
 
+// perCall shares out samples that each hold so many calls of a short operation.
+func (s samples) perCall(calls int) samples {
+	out := samples{cpu: s.cpu / time.Duration(calls)}
+	for _, d := range s.wall {
+		out.wall = append(out.wall, d/time.Duration(calls))
+	}
+	return out
+}
+
+// micros is mean and p95, in microseconds.
+func (s samples) micros() string {
+	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+	return fmt.Sprintf("%.1f / %.1f µs", us(s.mean()), us(s.quantile(0.95)))
+}
+
+// rate is how many bytes of a page went through per second: by the median, in
+// the fastest round, and per second of processor time, whatever core it was on.
+func (s samples) rate(bytes int) string {
+	mb := func(d time.Duration) float64 { return float64(bytes) / 1e6 / d.Seconds() }
+	return fmt.Sprintf("%.0f MB/s (best %.0f, by processor time %.0f)", mb(s.quantile(0.5)), mb(slices.Min(s.wall)), mb(s.cpu/time.Duration(len(s.wall))))
+}
+
 // over is how many times the mean of other fits into ours, by the clock and by
 // processor time.
 func (s samples) over(other samples) (wall, processor float64) {
