@@ -51,6 +51,9 @@ func TestRequests(t *testing.T) {
 			{name: "next page", endpoint: "papers", window: hours, page: offset(500)},
 			{name: "conditions", endpoint: "papers", window: day, overrides: []string{`query.where=oneOf(category, "cs.DL", "cs.IR") and phrase(title, "open access")`}},
 			{name: "first versions", endpoint: "papers", window: day, overrides: []string{"filter.field=submitted"}},
+			{name: "another date", endpoint: "papers", window: day, overrides: []string{`query.where=between(submitted, "2020-01-01T00:00:00Z", "2020-12-31T23:59:59.999999Z")`}},
+			{name: "from a day on", endpoint: "papers", window: day, overrides: []string{`query.where=since(submitted, "2020-01-01T00:00:00Z")`}},
+			{name: "up to a day", endpoint: "papers", window: day, overrides: []string{"filter.field=submitted", `query.where=before(updated, "2020-01-01T00:00:00Z")`}},
 		},
 		"biorxiv": {
 			{name: "first page", endpoint: "biorxiv", window: day},
@@ -60,6 +63,7 @@ func TestRequests(t *testing.T) {
 			{name: "first page", endpoint: "studies", window: day},
 			{name: "next page", endpoint: "studies", window: hours, page: token("ZmlndXJl_2")},
 			{name: "conditions", endpoint: "studies", window: day, overrides: []string{`query.where=phrase(condition, "melanoma") and not oneOf(status, "COMPLETED", "WITHDRAWN")`}},
+			{name: "from a day on", endpoint: "studies", window: day, overrides: []string{`query.where=since(last_update_post_date, "2020-01-01")`}},
 		},
 		"crossref": {
 			{name: "first page", endpoint: "works", window: day},
@@ -74,6 +78,7 @@ func TestRequests(t *testing.T) {
 				return s
 			}},
 			{name: "conditions", endpoint: "dois", window: hours, overrides: []string{`query.where=oneOf(resource_type, "Dataset", "Software") and not phrase(title, "test & \"trial\"")`}},
+			{name: "not before an instant", endpoint: "dois", window: day, overrides: []string{`query.where=not before(updated, "2020-01-01T00:00:00Z")`}},
 		},
 		"doaj": {
 			{name: "first page", endpoint: "articles", window: day},
@@ -84,6 +89,7 @@ func TestRequests(t *testing.T) {
 			{name: "first page", endpoint: "articles", window: day},
 			{name: "next page", endpoint: "articles", window: hours, page: token("AoIIP4T93Cg1MzE0OTUzNA==")},
 			{name: "conditions", endpoint: "articles", window: day, overrides: []string{`query.where=phrase(title, "malaria") and oneOf(source, "MED", "PPR") and not phrase(text, "mouse")`}},
+			{name: "from a day on", endpoint: "articles", window: day, overrides: []string{`query.where=since(update_date, "2020-01-01")`}},
 		},
 		"openalex": {
 			{name: "first page", endpoint: "works", window: day, overrides: []string{contact}},
@@ -98,12 +104,15 @@ func TestRequests(t *testing.T) {
 			{name: "first page", endpoint: "articles", window: day, overrides: []string{contact}},
 			{name: "conditions", endpoint: "articles", window: hours, overrides: []string{`query.where=phrase(tiab, "heart failure") and oneOf(language, "eng", "fre")`}},
 			{name: "entry date", endpoint: "articles", window: day, overrides: []string{"filter.field=entrez_date", `query.where=phrase(title, "heart")`}},
+			{name: "another date", endpoint: "articles", window: day, overrides: []string{`query.where=between(entrez_date, "2020-01-01", "2020-12-31")`}},
 			{name: "revisions", endpoint: "articles", window: day, overrides: []string{"filter.field=modification_date"}},
 			{name: "details", endpoint: "articles", ids: []string{"90000001", "90000002"}},
 		},
 		"semanticscholar": {
 			{name: "first page", endpoint: "papers", window: day, overrides: []string{`query.where=phrase(text, "open science") and between(published, "2024-01-01", "2024-06-30")`}},
 			{name: "next page", endpoint: "papers", window: day, page: token("VE9LRU4="), overrides: []string{`query.where=phrase(text, "open science")`}},
+			{name: "from a day on", endpoint: "papers", window: day, overrides: []string{`query.where=phrase(text, "open science") and since(published, "2024-01-01")`}},
+			{name: "up to a day", endpoint: "papers", window: day, overrides: []string{`query.where=phrase(text, "open science") and before(published, "2024-01-01")`}},
 		},
 	} {
 		var got strings.Builder
@@ -111,6 +120,21 @@ func TestRequests(t *testing.T) {
 			fmt.Fprintf(&got, "# %s\n%s\n", a.name, shown(a.request(t, code)))
 		}
 		compare(t, filepath.Join("testdata", code, "request.golden"), got.String())
+	}
+}
+
+// Where nobody knows how an upstream reads a range without a bound, none is sent.
+func TestOpenRangesAreRefused(t *testing.T) {
+	for _, tc := range []struct{ code, endpoint, field, at string }{
+		{"pubmed", "articles", "create_date", "2020-01-01"}, {"pubmed", "articles", "entrez_date", "2020-01-01"}, {"pubmed", "articles", "modification_date", "2020-01-01"},
+		{"crossref", "works", "indexed", "2020-01-01T00:00:00Z"}, {"openalex", "works", "updated_date", "2020-01-01"}, {"doaj", "articles", "last_updated", "2020-01-01T00:00:00Z"},
+	} {
+		for op, want := range map[string]string{"since": "E-RANGE-OPEN-END", "before": "E-RANGE-OPEN-START"} {
+			where := fmt.Sprintf("%s(%s, %q)", op, tc.field, tc.at)
+			if got := refusal(t, bundled(t, tc.code), tc.endpoint, "query.where="+where); !strings.Contains(got, want) {
+				t.Errorf("%s: %s: got %s, want %s", tc.code, where, got, want)
+			}
+		}
 	}
 }
 

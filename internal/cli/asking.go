@@ -30,11 +30,11 @@ const roleDetail = "DETAIL"
 
 // at compiles what is asked and says for which window; the zero window means by
 // id.
-func (a asking) at(s subject, now time.Time, own ...string) (aimed, window.Window, error) {
+func (a asking) at(s subject, now time.Time) (aimed, window.Window, error) {
 	if len(a.ids) > 0 && a.endpoint == "" {
 		a.endpoint = onlyDetail(s.src)
 	}
-	to, err := a.aim.at(s, own...)
+	to, err := a.aim.at(s)
 	if err != nil {
 		return to, window.Window{}, err
 	}

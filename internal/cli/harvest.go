@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -84,6 +85,7 @@ type summary struct {
 	Stats      ingest.RunStats `json:"stats"`
 	CursorFrom string          `json:"cursorBefore,omitempty"`
 	CursorTo   string          `json:"cursor,omitempty"`
+	Warnings   []spec.Warning  `json:"warnings"` // what the source cannot do
 
 	begin time.Time // of the window
 }
@@ -109,6 +111,7 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 	if err != nil {
 		return err
 	}
+	e.warn(compiled.Warnings)
 	s, err := e.harvestWith(ctx, app, compiled, func(watch daemon.Watch) (daemon.Harvested, error) {
 		return app.Harvest(ctx, compiled, daemon.NewRequest(p.now, p.from, p.to), watch)
 	})
@@ -126,7 +129,7 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 
 func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled, run func(daemon.Watch) (daemon.Harvested, error)) (summary, error) {
 	code := c.Snapshot.Source
-	s := summary{Source: code, Slices: map[string]int{}}
+	s := summary{Source: code, Slices: map[string]int{}, Warnings: append([]spec.Warning{}, c.Warnings...)}
 	s.CursorFrom = cursorOf(ctx, app, c)
 	bar := newBar(e, code)
 	h, err := run(daemon.Watch{Progress: bar.update, Continue: func(o ingest.OpenPlan) {
@@ -144,9 +147,28 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	s.PlanID, s.Empty, s.Reason = h.Plan.PlanID, h.Draft.Empty && len(h.Continued) == 0, h.Draft.Reason
 	if h.Draft.Window != nil {
 		s.Window, s.begin = h.Draft.Window.String(), h.Draft.Window.From
+	} else if s.Window, err = windowsOf(ctx, app, s.Continued); err != nil {
+		return s, err
 	}
 	s.CursorTo = cursorOf(ctx, app, c)
 	return s, nil
+}
+
+// windowsOf names what stored plans are for.
+func windowsOf(ctx context.Context, app *daemon.App, plans []int64) (string, error) {
+	var out []string
+	for _, id := range plans {
+		found, err := app.Store.Plans(ctx, view.Filter{PlanID: id, Limit: 1})
+		if err != nil {
+			return "", err
+		}
+		for _, p := range found {
+			if p.Window != nil {
+				out = append(out, p.Window.String())
+			}
+		}
+	}
+	return strings.Join(out, ", "), nil
 }
 
 func (s *summary) add(p view.Progress) {
@@ -184,7 +206,7 @@ func (e *env) printSummary(s summary) error {
 	}
 	t := s.Stats
 	return show(e, s, []fact{
-		{"window", s.Window},
+		{"window", dash(s.Window)},
 		{"slices", fmt.Sprintf("%d covered, %d failed, %d other", s.Slices[string(ingest.SliceSucceeded)], s.Slices[string(ingest.SliceFailed)], s.unfinished())},
 		{"records", fmt.Sprintf("%d new, %d updated, %d unchanged, %d quarantined", t.Inserted, t.Updated, t.Unchanged, t.Quarantined)},
 		{"items", fmt.Sprintf("%d seen, %d outside the window, %d duplicates, %d stale", t.Seen, t.Outside, t.Duplicate, t.Stale)},

@@ -78,7 +78,7 @@ func parseOverrides(set []string) ([]registry.Override, error) {
 	for _, text := range set {
 		o, err := registry.ParseOverride(text)
 		if err != nil {
-			return nil, usagef("--set %s: %w", text, err)
+			return nil, usagef("--set: %w", err) // it names the path; the value may be a secret
 		}
 		out = append(out, o)
 	}

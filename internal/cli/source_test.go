@@ -99,6 +99,37 @@ func TestValidateJSON(t *testing.T) {
 	}
 }
 
+// What a good source cannot do is told by every command that takes its file.
+func TestWarningsOfAFile(t *testing.T) {
+	d := newDesk(t)
+	file := d.crossrefFile("poor.yaml", "      total: $.message['total-results']\n", "", "      expectTotal: true\n", "",
+		"    role: SEARCH\n", "    role: SEARCH\n    operations:\n      HARVEST:\n        window:\n          namespace: GLOBAL\n")
+	everywhere, here := file+": warning: works HARVEST, BACKFILL, UPDATE: W-NO-TOTAL: ", file+": warning: works HARVEST: W-GLOBAL-WATERMARK: "
+	for _, c := range []struct {
+		verb string
+		code int
+	}{{"validate", exitOK}, {"diff", exitChanges}, {"apply", exitOK}} {
+		r := d.expect(c.code, "source", c.verb, file)
+		d.holds(r.err, everywhere, here)
+		if n := strings.Count(r.err, "W-"); n != 2 {
+			t.Errorf("%s: %d warnings, want 2:\n%s", c.verb, n, r.err)
+		}
+	}
+	for _, verb := range []string{"validate", "diff", "apply"} {
+		var all []struct{ Warnings []warned }
+		d.decode(d.expect(exitOK, "source", verb, file, "-o", "json").out, &all)
+		if len(all) != 1 || len(all[0].Warnings) != 2 {
+			t.Fatalf("%s: %+v", verb, all)
+		}
+		if w := all[0].Warnings[1]; w.Code != "W-GLOBAL-WATERMARK" || w.Message == "" || w.Endpoint != "works" || strings.Join(w.Operations, " ") != "HARVEST" {
+			t.Errorf("%s: %+v", verb, w)
+		}
+		if r := d.expect(exitOK, "source", verb, file, "-q"); r.err != "" {
+			t.Errorf("%s -q: %s", verb, r.err)
+		}
+	}
+}
+
 func TestOneSourceInTwoFiles(t *testing.T) {
 	d := newDesk(t)
 	first, second := d.crossrefFile("a.yaml"), d.crossrefFile("b.yaml", "perSecond: 3", "perSecond: 2")
@@ -106,4 +137,20 @@ func TestOneSourceInTwoFiles(t *testing.T) {
 		d.holds(d.expect(exitUsage, "source", verb, first, second).err, second+": source: E-SOURCE-TWICE: source crossref is also given by "+first)
 	}
 	d.noFile()
+}
+
+// What is set for a run may be a secret: an error names the path alone.
+func TestSetIsNotRepeated(t *testing.T) {
+	d := newDesk(t)
+	const canary = "s3cr3t-canary"
+	for _, set := range []string{
+		"auth.required=" + canary, "auth.nix=" + canary, "request.headers.Authorization=" + canary, "request.headers.Authorization=" + canary + "${",
+		"http.baseUrl=https://u:" + canary + "@h", "http.baseUrl=u:" + canary + "@h", "=" + canary,
+	} {
+		r := d.expect(exitUsage, "source", "explain", "crossref", "--set", set)
+		path, _, _ := strings.Cut(set, "=")
+		if strings.Contains(r.out+r.err, canary) || !strings.Contains(r.err, path) {
+			t.Errorf("%s: %s%s", path, r.out, r.err)
+		}
+	}
 }

@@ -143,15 +143,77 @@ func TestApplyScheduled(t *testing.T) {
 	d.holds(d.expect(exitChanges, "source", "diff", third).err, "scheduled from "+begin)
 	d.holds(d.expect(exitOK, "source", "history", "crossref").out, versionScheduled)
 
-	if promised = d.rows(third, "--dry-run")[0]; promised.Superseded != 1 {
+	if promised = d.rows(third, "--dry-run")[0]; promised.Superseded != 0 || window.Text(promised.Until) != begin {
 		t.Errorf("%+v", promised)
 	}
 	r := d.expect(exitOK, "source", "apply", third)
-	d.holds(r.err, "1 version that was scheduled will not begin")
-	d.holds(d.expect(exitOK, "source", "history", "crossref").out, versionSuperseded)
+	d.holds(r.err, "the version scheduled from "+begin+" stays", "--cancel-scheduled")
+	if history := d.expect(exitOK, "source", "history", "crossref").out; strings.Contains(history, versionSuperseded) {
+		t.Errorf("a change now cancelled what was scheduled:\n%s", history)
+	}
 	if c := d.explained("crossref"); c.at("rate.perSecond").Value != "1" {
 		t.Error("the new version does not hold")
 	}
+	d.holds(d.expect(exitOK, "source", "export", "crossref", "--at", "2999-01-02").out, "perSecond: 2")
+}
+
+// A file that is applied every night undoes nobody's schedule, and it says so
+// both ways: diff sees no change, and apply makes none.
+func TestApplyEveryNight(t *testing.T) {
+	d := newDesk(t)
+	first, second := d.crossrefFile("first.yaml"), d.crossrefFile("second.yaml", "perSecond: 3", "perSecond: 2")
+	const begin = "2999-01-01T00:00:00Z"
+	d.rows(first)
+	d.rows(second, "--effective-from", begin)
+	var differences []difference
+	r := d.expect(exitOK, "source", "diff", first, "-o", "json")
+	d.holds(r.err, "another version is scheduled from "+begin+"; applying a file now keeps it")
+	d.decode(r.out, &differences)
+	if len(differences[0].Scheduled) != 1 || window.Text(differences[0].Scheduled[0]) != begin {
+		t.Errorf("%+v", differences)
+	}
+	for _, dry := range [][]string{{"--dry-run"}, nil} {
+		r := d.writesNothing(append([]string{"source", "apply", first}, dry...)...)
+		d.holds(r.out, outcomeUnchanged)
+		d.holds(r.err, "the version scheduled from "+begin+" stays")
+		if strings.Contains(r.err, "already scheduled") {
+			t.Errorf("it holds now:\n%s", r.err)
+		}
+		r = d.writesNothing(append([]string{"source", "apply", second, "--effective-from", "2999-06-01"}, dry...)...)
+		d.holds(r.out, outcomeUnchanged, begin)
+		d.holds(r.err, "crossref: already scheduled from "+begin+"; nothing changed")
+		r = d.writesNothing(append([]string{"source", "apply", first, "--effective-from", "2998-06-01"}, dry...)...)
+		d.holds(r.out, outcomeUnchanged)
+		if strings.Contains(r.err, "already scheduled") {
+			t.Errorf("it is in force:\n%s", r.err)
+		}
+	}
+}
+
+func TestApplyCancelsWhatIsScheduled(t *testing.T) {
+	d := newDesk(t)
+	first, second, third := d.crossrefFile("first.yaml"), d.crossrefFile("second.yaml", "perSecond: 3", "perSecond: 2"), d.crossrefFile("third.yaml", "perSecond: 3", "perSecond: 1")
+	d.rows(first)
+	d.rows(second, "--effective-from", "2998-01-01")
+	d.rows(third, "--effective-from", "2999-01-01")
+	if replaced := d.rows(first, "--effective-from", "2998-01-01", "--dry-run")[0]; replaced.Outcome != outcomePending || replaced.Superseded != 1 {
+		t.Errorf("%+v", replaced)
+	}
+	promised := d.rows(first, "--cancel-scheduled", "--dry-run")[0]
+	if promised.Outcome != outcomePending || promised.Superseded != 2 || !promised.Until.IsZero() {
+		t.Errorf("%+v", promised)
+	}
+	r := d.expect(exitOK, "source", "apply", first, "--cancel-scheduled", "--reason", "not yet")
+	d.holds(r.out, outcomeApplied)
+	d.holds(r.err, "2 versions that had been scheduled will not begin")
+	if strings.Contains(r.err, "as it was before") || strings.Contains(r.err, " stays ") {
+		t.Errorf("nothing but the schedule changed:\n%s", r.err)
+	}
+	d.holds(d.expect(exitOK, "source", "export", "crossref", "--at", "2999-01-02").out, "perSecond: 3")
+	if again := d.rows(first, "--cancel-scheduled")[0]; again.Outcome != outcomeUnchanged {
+		t.Errorf("%+v", again)
+	}
+	d.holds(d.dump(), "not yet", `"cancelScheduled":true`)
 }
 
 func TestApplyRefusesThePast(t *testing.T) {
@@ -169,6 +231,11 @@ func TestApplyRefusesThePast(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		d.holds(r.err, "lies in the past")
+	}
+	begun := window.Text(d.rows(first)[0].From)
+	d.rows(second)
+	for _, dry := range [][]string{nil, {"--dry-run"}} { // it was in force then, and no longer is
+		d.holds(d.expect(exitUsage, append([]string{"source", "apply", first, "--effective-from", begun}, dry...)...).err, "lies in the past")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,9 @@ type difference struct {
 	File    string            `json:"file"`
 	Against string            `json:"against"`
 	Changes []registry.Change `json:"changes"`
+	// Scheduled are the instants at which versions begin that are applied already.
+	Scheduled []time.Time `json:"scheduled"`
+	Warnings  []warned    `json:"warnings"`
 }
 
 // againstNothing: the source is neither applied nor bundled.
@@ -36,6 +40,9 @@ line says which.
   + path new         - path old         ~ path old -> new
 
 The order of keys, comments and another way to write the same value are no change.
+Versions that are scheduled for later are named on stderr: applying a file keeps
+them, unless it is told to cancel them.
+
 Exit code 0: nothing would change. Exit code 8: something would.`,
 		Example: `  patra source diff crossref.yaml
   patra source diff *.yaml -o json`,
@@ -64,9 +71,8 @@ func (e *env) diff(ctx context.Context, app *daemon.App, files []checked) error 
 			names = append(names, f.File)
 		}
 		all = append(all, d)
-		if err := e.hintScheduled(ctx, app, f.Source); err != nil {
-			return err
-		}
+		e.warnOf(f)
+		e.hintScheduled(d)
 	}
 	if err := e.printDifferences(all); err != nil {
 		return err
@@ -78,7 +84,7 @@ func (e *env) diff(ctx context.Context, app *daemon.App, files []checked) error 
 }
 
 func differenceOf(ctx context.Context, app *daemon.App, f checked) (difference, error) {
-	d := difference{Source: f.Source, File: f.File, Against: againstNothing, Changes: []registry.Change{}}
+	d := difference{Source: f.Source, File: f.File, Against: againstNothing, Changes: []registry.Change{}, Scheduled: []time.Time{}, Warnings: f.Warnings}
 	s, err := subjectOf(ctx, app, f.Source)
 	switch {
 	case errors.Is(err, fault.ErrNotFound):
@@ -89,18 +95,15 @@ func differenceOf(ctx context.Context, app *daemon.App, f checked) (difference, 
 		d.Against = s.origin
 	}
 	d.Changes = append(d.Changes, registry.Diff(s.src, f.src)...)
-	return d, nil
+	line, err := lineOf(ctx, app, f.Source)
+	d.Scheduled = append(d.Scheduled, line.scheduled()...)
+	return d, err
 }
 
-func (e *env) hintScheduled(ctx context.Context, app *daemon.App, code string) error {
-	if app == nil {
-		return nil
+func (e *env) hintScheduled(d difference) {
+	for _, begin := range d.Scheduled {
+		e.hint("%s: another version is scheduled from %s; applying a file now keeps it, unless with --cancel-scheduled", d.Source, window.Text(begin))
 	}
-	next, err := scheduledIn(ctx, app, code)
-	if err == nil && next != nil {
-		e.hint("%s: another version is scheduled from %s; applying a file now replaces it", code, window.Text(*next))
-	}
-	return err
 }
 
 func (e *env) printDifferences(all []difference) error {

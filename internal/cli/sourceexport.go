@@ -67,7 +67,7 @@ func versionAt(ctx context.Context, app *daemon.App, code string, at *time.Time)
 }
 
 func (e *env) export(s subject, at *time.Time) error {
-	text := registry.Export(s.src)
+	text := registry.Export(s.src.Shown())
 	if e.output == "json" {
 		return e.json(exported{s.src.Code, s.origin, at, string(text)})
 	}

@@ -17,6 +17,7 @@ type checked struct {
 	Source    string    `json:"source,omitempty"`
 	Endpoints int       `json:"endpoints"`
 	Problems  []problem `json:"problems"`
+	Warnings  []warned  `json:"warnings"`
 
 	src *registry.Source
 }
@@ -37,12 +38,22 @@ func newSourceValidate(e *env) *cobra.Command {
 		Long: `Check source files strictly: unknown keys, wrong types, missing keys, bad
 templates and paths, sections that do not fit one another, for every endpoint and
 operation. All problems of all files are reported at once, each with its place, its
-key and the code of the check that found it. Exit code 2 if there are any.`,
+key and the code of the check that found it. Exit code 2 if there are any.
+
+Two codes are about files rather than about what is in them: E-FILE, a file cannot
+be read, and E-SOURCE-TWICE, a source is given by two of the files.
+
+What a good source cannot do, and what is done instead, is a warning with a code
+that begins with W-. It is told once for each endpoint, with the operations it
+concerns, and does not change the exit code.`,
 		Example: `  patra source validate crossref.yaml
   patra source validate *.yaml -o json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			files, problems := checkFiles(args)
+			for _, f := range files {
+				e.warnOf(f)
+			}
 			if e.output == "json" {
 				if err := e.json(files); err != nil {
 					return err
@@ -88,7 +99,10 @@ func checkFiles(names []string) ([]checked, registry.Problems) {
 		} else {
 			owner[f.Source] = name
 		}
-		f.Problems = []problem{}
+		f.Problems, f.Warnings = []problem{}, []warned{}
+		if len(problems) == 0 {
+			f.Warnings = warningsOf(f.src)
+		}
 		for _, p := range problems {
 			f.Problems = append(f.Problems, problem{p.Line, p.Col, p.Path, p.Code, p.Message, p.Hint})
 		}

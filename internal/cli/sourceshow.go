@@ -55,6 +55,7 @@ patra source explain.`,
 			if err != nil {
 				return err
 			}
+			s.src = s.src.Shown()
 			view, err := overviewOf(s)
 			if err != nil {
 				return err
@@ -109,26 +110,13 @@ func endpointOf(r *registry.Resolved, operations []string) endpointView {
 // scheduled is when the next version of an applied source begins, if there is one.
 func (e *env) scheduled(ctx context.Context, code string) (next *time.Time, err error) {
 	err = e.registry(ctx, func(app *daemon.App) error {
-		if app == nil {
-			return nil
+		line, err := lineOf(ctx, app, code)
+		if later := line.scheduled(); len(later) > 0 {
+			next = &later[0]
 		}
-		next, err = scheduledIn(ctx, app, code)
 		return err
 	})
 	return next, err
-}
-
-func scheduledIn(ctx context.Context, app *daemon.App, code string) (*time.Time, error) {
-	versions, now, err := versionsOf(ctx, app, code)
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range versions { // oldest first
-		if stateOf(v, now) == versionScheduled {
-			return &v.From, nil
-		}
-	}
-	return nil, nil
 }
 
 func (e *env) showOverview(v overview) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -22,9 +23,17 @@ type tried struct {
 	*daemon.TrialResult
 }
 
-// one request is one request: the tries of a run would hide what happened
-// first. Whoever wants them says so with --set.
-const onlyOnce = "retry.maxAttempts=1"
+// attempts of one request: one, for the tries of a run would hide what happened
+// first. Whoever wants them says so with --set. It is no setting of the source:
+// what is tried has the fingerprint of what runs.
+func (a aim) attempts() int {
+	for _, text := range a.set {
+		if o, err := registry.ParseOverride(text); err == nil && o.Path.String() == "retry.maxAttempts" {
+			return 0 // as the source says now
+		}
+	}
+	return 1
+}
 
 func newSourceTest(e *env) *cobra.Command {
 	var a asking
@@ -58,11 +67,11 @@ is no such page · 7 the upstream is in trouble or asks to slow down`,
 				return err
 			}
 			now := time.Now().UTC()
-			to, w, err := a.at(s, now, onlyOnce)
+			to, w, err := a.at(s, now)
 			if err != nil {
 				return err
 			}
-			request := daemon.TrialRequest{Window: w, IDs: a.ids, Page: page, Now: now}
+			request := daemon.TrialRequest{Window: w, IDs: a.ids, Page: page, Now: now, Attempts: a.attempts()}
 			return e.try(cmd.Context(), to, request)
 		},
 	}
@@ -143,6 +152,9 @@ func (e *env) verdict(r *daemon.TrialResult) error {
 		rejected += step.Rejected
 		if step.Decision != nil && step.Decision.Failed != "" {
 			return partial("%s: paging cannot go on: %s", step.Endpoint, step.Decision.Failed)
+		}
+		if step.BadTotal != "" {
+			e.hint("%s: the announced total is %s: a run would go on without it", step.Endpoint, step.BadTotal)
 		}
 		if step.Seen == 0 && step.Total != nil && *step.Total > 0 {
 			e.hint("%s: the upstream announces %d items and sent none: is response.items right?", step.Endpoint, *step.Total)

@@ -114,6 +114,37 @@ func TestTrialUsesWhatIsApplied(t *testing.T) {
 	}
 }
 
+// What is tried has the fingerprint of what runs.
+func TestTrialFingerprint(t *testing.T) {
+	d := newDesk(t)
+	file, server := d.simulated("500@*")
+	for _, set := range [][]string{nil, {"--set", "retry.maxAttempts=3", "--set", "retry.initialDelay=PT0.001S"}} {
+		explained := d.explained(append([]string{file}, set...)...)
+		before := len(server.Log())
+		r := d.expect(exitUpstream, append([]string{"source", "test", file, "--window", firstOfMarch}, set...)...)
+		d.holds(r.err, "fingerprint "+explained.Fingerprint)
+		if n := len(server.Log()) - before; n != 1+len(set)/2 {
+			t.Errorf("%d requests with %v", n, set)
+		}
+	}
+}
+
+// A total that is there and cannot be read is not passed over.
+func TestTrialOfAnUnreadableTotal(t *testing.T) {
+	d := newDesk(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"items":[{"id":"a","updated_at":"2025-03-01"}],"total":"1,234"}`)
+	}))
+	t.Cleanup(server.Close)
+	text := d.changed(skeleton, "baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL+"\n  allowPrivate: true")
+	r := d.expect(exitOK, "source", "test", d.write("total.yaml", text), "--window", firstOfMarch)
+	d.holds(r.out, `total       unreadable at $.total ("1,234")`)
+	d.holds(r.err, `the announced total is unreadable at $.total ("1,234")`)
+	strict := d.expect(exitUpstream, "source", "test", d.write("strict.yaml", text), "--window", firstOfMarch, "--set", "paging.expectTotal=true")
+	d.holds(strict.err, "BAD_BODY", `total: unreadable at $.total ("1,234")`, "paging.expectTotal")
+}
+
 func TestTrialOfAMisbehavingUpstream(t *testing.T) {
 	for _, c := range []struct {
 		faults string

@@ -45,7 +45,7 @@ func (e *env) showStep(t tried, r *daemon.TrialResult, asked string) error {
 	}
 	facts = append(facts,
 		fact{"items", fmt.Sprintf("%d: %d mapped, %d outside the window, %d duplicate, %d rejected", r.Seen, r.Mapped, r.Outside, r.Duplicate, r.Rejected)},
-		fact{"total", totalText(r.Total)}, fact{"paging", decisionText(r)})
+		fact{"total", totalText(r)}, fact{"paging", decisionText(r)})
 	if err := show(e, r, facts); err != nil {
 		return err
 	}
@@ -80,11 +80,14 @@ func limitHeaders(r *exchange.ResponseDigest) string {
 	return strings.Join(out, ", ")
 }
 
-func totalText(total *int64) string {
-	if total == nil {
+func totalText(r *daemon.TrialResult) string {
+	switch {
+	case r.BadTotal != "":
+		return r.BadTotal
+	case r.Total == nil:
 		return "not announced"
 	}
-	return fmt.Sprint(*total)
+	return fmt.Sprint(*r.Total)
 }
 
 func decisionText(r *daemon.TrialResult) string {

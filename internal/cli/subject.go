@@ -79,14 +79,13 @@ type aimed struct {
 	compiled *spec.Compiled
 }
 
-// at compiles what the flags chose. Settings of the command itself come first:
-// the user's win.
-func (a aim) at(s subject, own ...string) (aimed, error) {
+// at compiles what the flags chose.
+func (a aim) at(s subject) (aimed, error) {
 	op, err := a.serving(s.src)
 	if err != nil {
 		return aimed{}, err
 	}
-	overrides, err := parseOverrides(append(own, a.set...))
+	overrides, err := parseOverrides(a.set)
 	if err != nil {
 		return aimed{}, err
 	}

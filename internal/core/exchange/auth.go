@@ -35,7 +35,8 @@ func (c Credential) WithDefaults() Credential {
 	return c
 }
 
-// Complaint is what a credential lacks: the key and why.
+// Complaint is what a credential lacks or must not hold: the key and why. The
+// message starts with a code where the fault has one of its own.
 type Complaint struct{ Key, Message string }
 
 // Complaints lists what is wrong with a credential, after defaults.
@@ -60,8 +61,25 @@ func (c Credential) Complaints() []Complaint {
 	case "CUSTOM":
 		need("signing", c.Signing == "")
 	}
+	out = append(out, c.badTexts()...)
 	if c.Type != "API_KEY" && c.In != "HEADER" {
 		out = append(out, Complaint{"in", fmt.Sprintf("a credential of type %s travels in a header", c.Type)})
+	}
+	return out
+}
+
+// badTexts looks at what is no reference. A complaint never repeats the text:
+// the secret itself may have been put there.
+func (c Credential) badTexts() []Complaint {
+	var out []Complaint
+	if c.In == "HEADER" && c.Name != "" && CheckHeaderName(c.Name) != nil {
+		out = append(out, Complaint{"name", "E-NAME: is not a header a credential can travel in"})
+	}
+	if !SchemePrefix(c.Prefix) {
+		out = append(out, Complaint{"prefix", `E-SECRET-LITERAL: must be a scheme word such as "Token ": at most 20 letters, with a blank, = or : at the end`})
+	}
+	if SecretInAddress(c.TokenURL) {
+		out = append(out, Complaint{"tokenUrl", "E-SECRET-LITERAL: must not hold a user, a password or a secret"})
 	}
 	return out
 }

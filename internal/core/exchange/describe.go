@@ -14,7 +14,7 @@ func (r *Request) Describe() string {
 	fmt.Fprintf(&out, "%s %s\n", r.Method, maskURL(r.URL))
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		for _, value := range r.Header[name] {
-			if secretName(name) {
+			if SecretName(name) {
 				value = masked
 			}
 			fmt.Fprintf(&out, "%s: %s\n", name, value)

@@ -56,10 +56,11 @@ func TestSecretNames(t *testing.T) {
 	for name, want := range map[string]bool{
 		"api_key": true, "apikey": true, "apiKey": true, "API-KEY": true, "key": true, "x-els-apikey": true, "X-ELS-Insttoken": true,
 		"access_token": true, "token": true, "client_secret": true, "password": true, "Authorization": true, "sig": true, "X-Auth-Token": true,
+		"X-Auth": true, "Ocp-Apim-Subscription-Key": true, "apiToken": true, "accesstoken": true, "clientsecret": true,
 		"keyword": false, "keywords": false, "monkey": false, "resumptionToken": false, "page_token": false, "nextToken": false,
 		"query_key": false, "WebEnv": false, "cursor": false, "rows": false, "author": false, "mailto": false, "": false,
 	} {
-		if got := secretName(name); got != want {
+		if got := SecretName(name); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

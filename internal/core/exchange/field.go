@@ -2,9 +2,11 @@ package exchange
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/tmpl"
@@ -37,7 +39,7 @@ func compileTexts(where string, texts map[string]string, c tmpl.Config) ([]field
 		f := field{name: name, where: where + "." + name}
 		var err error
 		if f.template, err = tmpl.CompileWith(texts[name], c); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.where, err)
+			return nil, fmt.Errorf("%s: %w", f.where, f.quiet(err))
 		}
 		out = append(out, f)
 	}
@@ -61,7 +63,7 @@ func compileParams(p Parts) (map[string][]field, error) {
 		if given.Default != "" {
 			var err error
 			if f.template, err = tmpl.CompileWith(given.Default, p.Templates); err != nil {
-				return nil, fmt.Errorf("%s.default: %w", where, err)
+				return nil, fmt.Errorf("%s.default: %w", where, f.quiet(err))
 			}
 		}
 		if given.Transform != "" {
@@ -89,7 +91,7 @@ func (f *field) value(vars *tmpl.Vars, policy tmpl.NullPolicy) (text string, pre
 	case present || f.template == nil || policy == tmpl.Omit:
 		return text, present, nil
 	case policy == tmpl.Fail:
-		return "", false, fmt.Errorf("%s: %q yields nothing, and templates.nullPolicy is FAIL", f.where, f.template)
+		return "", false, fmt.Errorf("%s: %s yields nothing, and templates.nullPolicy is FAIL", f.where, f.shown())
 	}
 	return "", true, nil
 }
@@ -97,9 +99,26 @@ func (f *field) value(vars *tmpl.Vars, policy tmpl.NullPolicy) (text string, pre
 func (f *field) render(vars *tmpl.Vars) (string, bool, error) {
 	out, present, err := f.template.Append(nil, vars, tmpl.AppendText)
 	if err != nil {
-		return "", false, fmt.Errorf("%s: %w", f.where, err)
+		return "", false, fmt.Errorf("%s: %w", f.where, f.quiet(err))
 	}
 	return string(out), present, nil
+}
+
+// errUnshown replaces errors that repeat the text of a template.
+var errUnshown = errors.New("the template cannot be used; its text is not repeated here, for the name is that of a secret")
+
+func (f *field) quiet(err error) error {
+	if SecretName(f.name) {
+		return errUnshown
+	}
+	return err
+}
+
+func (f *field) shown() string {
+	if SecretName(f.name) {
+		return "the template"
+	}
+	return strconv.Quote(f.template.String())
 }
 
 // given is the value of a standard key, or its default.

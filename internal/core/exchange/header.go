@@ -14,7 +14,7 @@ import (
 var framing = []string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Te", "Trailer", "Keep-Alive", "Proxy-Connection"}
 
 func compileHeaders(p Parts, params []field) ([]field, error) {
-	out, err := compileTexts("headers", mergeHeaders(p.HTTP.Headers, p.Request.Headers), p.Templates)
+	out, err := headerTexts(p)
 	if err != nil {
 		return nil, err
 	}
@@ -35,15 +35,28 @@ func compileHeaders(p Parts, params []field) ([]field, error) {
 	return out, nil
 }
 
-// mergeHeaders lets later layers win however a name is spelled.
-func mergeHeaders(layers ...map[string]string) map[string]string {
-	merged := map[string]string{}
-	for _, layer := range layers {
-		for _, name := range slices.Sorted(maps.Keys(layer)) {
-			merged[textproto.CanonicalMIMEHeaderKey(name)] = layer[name]
+// headerTexts lets the endpoint win over the source however a name is spelled.
+func headerTexts(p Parts) ([]field, error) {
+	merged := map[string]field{}
+	for _, layer := range []struct {
+		where string
+		texts map[string]string
+	}{{"http.headers", p.HTTP.Headers}, {"request.headers", p.Request.Headers}} {
+		fields, err := compileTexts(layer.where, layer.texts, p.Templates)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range fields {
+			f.name = textproto.CanonicalMIMEHeaderKey(f.name)
+			merged[f.name] = f
 		}
 	}
-	return merged
+	return slices.SortedFunc(maps.Values(merged), byName), nil
+}
+
+// CheckHeaderName says why a source cannot send a header of this name.
+func CheckHeaderName(name string) error {
+	return checkHeaderName(textproto.CanonicalMIMEHeaderKey(name))
 }
 
 func checkHeaderName(name string) error {

@@ -30,6 +30,9 @@ func compilePath(text string, c tmpl.Config) (*tmpl.Template, error) {
 	if err != nil {
 		return nil, err
 	}
+	if strings.HasPrefix(string(sample), "//") {
+		return nil, errors.New("starts with //, which names another host")
+	}
 	return escaped, refuseClimbing(string(sample))
 }
 

@@ -216,9 +216,9 @@ func TestRequestsAreIndependent(t *testing.T) {
 
 func TestBadTemplatesAreRefusedWithTheirPlace(t *testing.T) {
 	for want, request := range map[string]RequestConfig{
-		"request.path":     {Path: "/${page.tokn}"},
-		"request.query.q":  {Path: "/", Query: map[string]string{"q": "${page"}},
-		"headers.X-Broken": {Path: "/", Headers: map[string]string{"X-Broken": "${env.HOME}"}},
+		"request.path":             {Path: "/${page.tokn}"},
+		"request.query.q":          {Path: "/", Query: map[string]string{"q": "${page"}},
+		"request.headers.X-Broken": {Path: "/", Headers: map[string]string{"X-Broken": "${env.HOME}"}},
 	} {
 		if _, err := NewRenderer(Config{BaseURL: "https://h"}, request); err == nil || !strings.HasPrefix(err.Error(), want+": ") {
 			t.Errorf("%s: %v", want, err)

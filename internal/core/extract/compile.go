@@ -18,6 +18,8 @@ type Reader struct {
 	dates     *Dates
 	page      pagePlaces
 	item      itemPlaces
+
+	needsTotal bool
 }
 
 type (
@@ -63,6 +65,15 @@ func Compile(c Config) (*Reader, error) {
 		return nil, fmt.Errorf("response.volatile: %w", err)
 	}
 	return r, nil
+}
+
+// InsistOnTotal gives a reader for walks that end only with the announced total
+// (paging.expectTotal): one that cannot be read is an error, or the walk would
+// never end. A page may still announce none.
+func (r *Reader) InsistOnTotal() *Reader {
+	strict := *r
+	strict.needsTotal = true
+	return &strict
 }
 
 func placesOfPage(c Config, s *slots) pagePlaces {

@@ -35,6 +35,7 @@ type Page struct {
 	Nulls     int       // places without an item, see Config.SkipNull
 	EmptyBy   string    // the emptyWhen predicate that explains a page without items
 	Newest    time.Time // largest stamp of a stored item
+	BadTotal  string    // why an announced total counts as none; empty if it does not
 	Says      paging.Observation
 }
 
@@ -52,6 +53,12 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 	page := &Page{EmptyBy: emptyBy, Keys: make([]record.Key, 0, len(doc.Items))}
 	if page.Says, err = r.says(doc); err != nil {
 		return nil, fault.New(fault.BadBody, err)
+	}
+	if page.Says.Total == nil {
+		page.BadTotal = r.page.total.unreadable(doc.Values)
+	}
+	if page.BadTotal != "" && r.needsTotal {
+		return nil, fault.Newf(fault.BadBody, "total: %s: without it nobody knows when the list is complete (paging.expectTotal)", page.BadTotal)
 	}
 	incoming := make([]record.Incoming, 0, len(doc.Items))
 	var scratch []byte

@@ -297,3 +297,39 @@ func TestKeysTellItemsApart(t *testing.T) {
 		t.Errorf("%d keys, %d distinct; want 5 and 3", len(page.Keys), len(distinct))
 	}
 }
+
+// A total that is there and cannot be read is told, and is an error where a walk
+// cannot end without it.
+func TestUnreadableTotal(t *testing.T) {
+	computed := func(c *Config) { c.Total = sel("${jsonPath('$.total')}") }
+	for _, c := range []struct {
+		total  string
+		change func(*Config)
+		want   string
+	}{
+		{`"1,234"`, nil, `unreadable at $.total ("1,234")`},
+		{`{"value":3}`, nil, `unreadable at $.total ({"value":3})`},
+		{`1.5`, nil, `unreadable at $.total (1.5)`},
+		{`true`, nil, `unreadable at $.total (true)`},
+		{`"1,234"`, computed, `unreadable at ${jsonPath('$.total')} ("1,234")`},
+		{`"12"`, nil, ""}, {`12.0`, nil, ""}, {`null`, nil, ""}, {`[]`, nil, ""}, {`null`, computed, ""}, {`""`, computed, ""}, {`"12"`, computed, ""},
+	} {
+		var changes []func(*Config)
+		if c.change != nil {
+			changes = append(changes, c.change)
+		}
+		r := compiled(t, changes...)
+		body := []byte(`{"ok":true,"data":[],"total":` + c.total + `}`)
+		if page := read(t, r, body); page.BadTotal != c.want {
+			t.Errorf("total %s: %q, want %q", c.total, page.BadTotal, c.want)
+		}
+		_, err := r.InsistOnTotal().Read(body, asked)
+		var f *fault.Error
+		if isBad := errors.As(err, &f) && f.Code == fault.BadBody && strings.Contains(err.Error(), c.want); isBad != (c.want != "") {
+			t.Errorf("total %s, which the walk needs: %v", c.total, err)
+		}
+	}
+	if page := read(t, compiled(t), []byte(`{"ok":true,"data":[]}`)); page.BadTotal != "" {
+		t.Errorf("no total: %q", page.BadTotal)
+	}
+}

@@ -110,6 +110,25 @@ func (p place) integer(values []document.Value) (n int64, ok bool, err error) {
 	return 0, false, nil
 }
 
+// unreadable shows what stands where a number was looked for and is none; empty
+// if nothing does. An empty text of a template says that there is nothing.
+func (p place) unreadable(values []document.Value) string {
+	if p.IsZero() {
+		return ""
+	}
+	if !p.IsTemplate() {
+		if v := p.value(values); p.unsaid(values) != nil {
+			return fmt.Sprintf("unreadable at %s (%s)", p, shown(v.Raw(), maxShown))
+		}
+		return ""
+	}
+	computed, err := p.compute(values)
+	if text, _ := textOf(computed); err == nil && text != "" {
+		return fmt.Sprintf("unreadable at %s (%s)", p, shown([]byte(strconv.Quote(text)), maxShown))
+	}
+	return ""
+}
+
 // boolean takes the texts true and false too: XML and CSV have no others.
 func (p place) boolean(values []document.Value) (yes, ok bool, err error) {
 	var text string

@@ -35,7 +35,7 @@ func TestSelectorText(t *testing.T) {
 	}
 	c := Config{Items: path("$.data"), ID: sel("$.id"), Gone: pred("$.gone")[0], Fields: fields("a", "${lower(jsonPath('$.a'))}")}
 	raw, err := json.Marshal(c)
-	if want := `{"items":"$.data","id":"$.id","gone":"$.gone","fields":{"a":"${lower(jsonPath('$.a'))}"}}`; err != nil || string(raw) != want {
+	if want := `{"items":"$.data","id":"$.id","gone":"$.gone","fields":{"a":"${lower(jsonPath('$.a'))}"},"maxRejectRate":0}`; err != nil || string(raw) != want {
 		t.Errorf("%s, %v\nwant %s", raw, err, want)
 	}
 	var back Config

@@ -7,16 +7,18 @@ import (
 	"github.com/patra-ingest/patra/internal/core/duration"
 )
 
-// RetryPolicy is the `retry` section of a source (§4.11).
+// RetryPolicy is the `retry` section of a source (§4.11). Fields that say
+// zero:"ok" are stored even if zero: whoever reads them back must not take a
+// written zero for a missing value.
 type RetryPolicy struct {
 	MaxAttempts   int               `json:"maxAttempts,omitempty" doc:"tries of one request, the first included (default 5)"`
-	InitialDelay  duration.Duration `json:"initialDelay,omitempty" doc:"wait before the second try (default PT0.1S)"`
+	InitialDelay  duration.Duration `json:"initialDelay" zero:"ok" doc:"wait before the second try (default PT0.1S; PT0S for none)"`
 	MaxDelay      duration.Duration `json:"maxDelay,omitempty" doc:"longest wait between two tries (default PT30S)"`
 	Multiplier    float64           `json:"multiplier,omitempty" doc:"growth of the wait from try to try (default 2)"`
-	Jitter        float64           `json:"jitter,omitempty" doc:"random share of the wait, 0 to 1 (default 0.2)"`
+	Jitter        float64           `json:"jitter" zero:"ok" doc:"random share of the wait, 0 to 1 (default 0.2; 0 for none)"`
 	RetryStatus   []int             `json:"retryStatus,omitempty" doc:"HTTP statuses worth another try (default 408, 429 and every 5xx)"`
 	GiveUpStatus  []int             `json:"giveUpStatus,omitempty" doc:"HTTP statuses never tried again, wins over retryStatus"`
-	RetryAfterCap duration.Duration `json:"retryAfterCap,omitempty" doc:"longest Retry-After we wait for inside one task (default PT2M); a longer one puts the task back into the queue"`
+	RetryAfterCap duration.Duration `json:"retryAfterCap" zero:"ok" doc:"longest Retry-After we wait for inside one task (default PT2M; PT0S for none); a longer one puts the task back into the queue"`
 	TaskAttempts  int               `json:"taskAttempts,omitempty" doc:"runs of one task before it is FAILED (default 5)"`
 }
 

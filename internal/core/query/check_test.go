@@ -8,6 +8,8 @@ import (
 
 func flag(b bool) *bool { return &b }
 
+func text(s string) *string { return &s }
+
 // capabilities holds one field for every kind of limit.
 func capabilities() Config {
 	return Config{Fields: map[string]Field{
@@ -107,11 +109,11 @@ func TestCheckLenient(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	text := Field{Type: TypeText, Ops: []string{"TERM", "IN"}}
+	words := Field{Type: TypeText, Ops: []string{"TERM", "IN"}}
 	dates := Field{Type: TypeDate, Ops: []string{"RANGE"}}
 	with := func(f Field) Config { return Config{Fields: map[string]Field{"f": f}} }
 	rule := func(rules ...Rule) Config {
-		c := Config{Fields: map[string]Field{"t": text, "d": dates, "x": {Type: TypeText, Ops: []string{"EXISTS"}, Exists: true, Not: flag(false)}}, Rules: map[string]Rule{}}
+		c := Config{Fields: map[string]Field{"t": words, "d": dates, "x": {Type: TypeText, Ops: []string{"EXISTS"}, Exists: true, Not: flag(false)}}, Rules: map[string]Rule{}}
 		for i, r := range rules {
 			c.Rules[string(rune('a'+i))] = r
 		}
@@ -134,7 +136,7 @@ func TestValidate(t *testing.T) {
 		`fields.f.max: "soon" is not a date`:               with(Field{Type: TypeDate, Ops: []string{"RANGE"}, Max: "soon"}),
 		"fields.f.whole: only ranges of numbers":           with(Field{Type: TypeDate, Ops: []string{"RANGE"}, Whole: true}),
 		"fields.f.exists: ops and exists must agree":       with(Field{Type: TypeText, Ops: []string{"EXISTS"}}),
-		"fields.Bad: a field key":                          {Fields: map[string]Field{"Bad": text}},
+		"fields.Bad: a field key":                          {Fields: map[string]Field{"Bad": words}},
 		`rules.a.field: "tt" is not declared`:              rule(Rule{Field: "tt", Op: OpTerm, Template: "${v}"}),
 		"rules.a.op: field d does not take TERM":           rule(Rule{Field: "d", Op: OpTerm, Template: "${v}"}),
 		"rules.a.template: is missing":                     rule(Rule{Field: "t", Op: OpTerm}),
@@ -152,7 +154,11 @@ func TestValidate(t *testing.T) {
 		"rules.a.valueType: STRING does not fit RANGE":     rule(Rule{Field: "d", Op: OpRange, Template: "${from}", ValueType: ValueString}),
 		"rules.a.negated: field x has not: false":          rule(Rule{Field: "x", Op: OpExists, Template: "x", Negated: flag(true)}),
 		"rules.a.format: \"yyyy\" does not write MM":       rule(Rule{Field: "d", Op: OpRange, Template: "${from}${to}", Format: "yyyy"}),
-		"rules.a.bounds: bounds, precision and format":     rule(Rule{Field: "t", Op: OpTerm, Template: "${v}", Bounds: HalfOpenBounds}),
+		"rules.a.bounds: is for RANGE only":                rule(Rule{Field: "t", Op: OpTerm, Template: "${v}", Bounds: HalfOpenBounds}),
+		"rules.a.openTo: is for RANGE only":                rule(Rule{Field: "t", Op: OpTerm, Template: "${v}", OpenTo: text("*")}),
+		"rules.a.openTo: the rule does not use ${to}":      rule(Rule{Field: "d", Op: OpRange, Template: "${from}", OpenTo: text("*")}),
+		"rules.a.openFrom: the rule does not use ${from}":  rule(Rule{Field: "d", Op: OpRange, Template: "${to}", OpenFrom: text("")}),
+		"rules.a.format: \"dd MMM yyyy\" has \"M\"":        rule(Rule{Field: "d", Op: OpRange, Template: "${from}${to}", Format: "dd MMM yyyy"}),
 		"rules.b: fits the same conditions as rules.a":     rule(term, term),
 		"rules.b: fits the same conditions as rules.a and": rule(Rule{Field: "t", Op: OpTerm, Match: MatchAny, Template: "${v}"}, Rule{Field: "t", Op: OpTerm, Negated: flag(true), Template: "${v}"}),
 		"where: E-FIELD-NOT-FOUND at children[0]":          {Where: And(Phrase("nope", "x"), All())},
@@ -185,20 +191,23 @@ func TestValidateReportsEverything(t *testing.T) {
 func TestTransform(t *testing.T) {
 	for _, tc := range []struct{ code, value, want string }{
 		{"", "a||b", "a||b"}, {"IDENTITY", "A", "A"}, {"LOWER", "A", "a"}, {"UPPER", "a", "A"},
-		{"LIST_JOIN", "a||b||c", "a,b,c"}, {"FILTER_JOIN", "x:1||y:2", "x:1,y:2"}, {"TO_EXCLUSIVE_MINUS_1D", "2024-03-01", "2024-02-29"},
+		{"LIST_JOIN", "a||b||c", "a,b,c"}, {"FILTER_JOIN", "x:1||y:2", "x:1,y:2"},
 	} {
 		if got, err := Transform(tc.code, tc.value); err != nil || got != tc.want {
 			t.Errorf("%s(%s): got %q, %v", tc.code, tc.value, got, err)
 		}
 	}
-	for code, value := range map[string]string{"PUBMED_DATETYPE": "x", "TO_EXCLUSIVE_MINUS_1D": "yesterday"} {
-		if _, err := Transform(code, value); err == nil {
-			t.Errorf("%s(%s) is accepted", code, value)
+	for code, want := range map[string]string{"PUBMED_DATETYPE": "is unknown: use FILTER_JOIN", "TO_EXCLUSIVE_MINUS_1D": "filter.to: INCLUSIVE or EXCLUSIVE, or with bounds"} {
+		if _, err := Transform(code, "2024-03-01"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", code, err, want)
+		}
+		if err := CheckTransform(code); err == nil || slices.Contains(Transforms(), code) {
+			t.Errorf("%s: a source may use it", code)
 		}
 	}
 	for _, code := range Transforms() {
-		if _, err := Transform(code, "2024-03-01"); err != nil {
-			t.Error(err)
+		if _, err := Transform(code, "2024-03-01"); err != nil || CheckTransform(code) != nil {
+			t.Error(err, CheckTransform(code))
 		}
 	}
 }

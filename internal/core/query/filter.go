@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/core/zone"
@@ -40,7 +41,7 @@ type DateFilter struct {
 	From      Bound     `json:"from,omitempty" enum:"INCLUSIVE,EXCLUSIVE" doc:"is the lower bound selected (default INCLUSIVE)"`
 	To        Bound     `json:"to,omitempty" enum:"INCLUSIVE,EXCLUSIVE" doc:"is the upper bound selected (default INCLUSIVE)"`
 	Zone      zone.Zone `json:"zone,omitempty" doc:"the zone in which the upstream reads its dates: UTC, an offset such as +09:00, or a name such as America/New_York (default UTC)"`
-	Format    string    `json:"format,omitempty" doc:"how a bound is written: yyyy MM dd HH mm ss and literal characters (default by precision)"`
+	Format    string    `json:"format,omitempty" doc:"how a bound is written: yyyy MM dd HH mm ss, and digits, punctuation, blanks, T and Z as they stand; or EPOCH or EPOCH_MILLIS (default by precision)"`
 }
 
 // WithDefaults fills what the source left open and gives the zone its one spelling.
@@ -91,27 +92,91 @@ func (f DateFilter) Validate() error {
 	if _, err := f.Zone.Location(); err != nil {
 		return fmt.Errorf("filter.zone: %w", err)
 	}
-	if err := checkFormat(f.Precision, f.WithDefaults().Zone, f.Format); err != nil {
+	err := checkFormat(f.Precision, f.WithDefaults().Zone, f.Format)
+	if f.Format == epochSeconds || f.Format == epochMillis {
+		err = f.checkEpoch()
+	}
+	if err != nil {
 		return fmt.Errorf("filter.format: %w", err)
 	}
 	return nil
 }
 
-// checkFormat refuses a format that leaves out what the precision names: the
-// upstream would read another bound than the one that was meant.
+// Formats that count from 1970 instead of writing a date.
+const (
+	epochSeconds = "EPOCH"
+	epochMillis  = "EPOCH_MILLIS"
+)
+
+// checkEpoch: a number names an instant, so there is no zone to read it in, and
+// a bound in milliseconds that is itself selected would leave out the rest of
+// its second.
+func (f DateFilter) checkEpoch() error {
+	switch f = f.WithDefaults(); {
+	case f.Precision != Second:
+		return fmt.Errorf("%s needs precision SECOND", f.Format)
+	case f.Zone != zone.UTC:
+		return fmt.Errorf("%s has no zone, but filter.zone is %s", f.Format, f.Zone)
+	case f.Format == epochMillis && (f.From != Inclusive || f.To != Exclusive):
+		return fmt.Errorf("%s needs from: INCLUSIVE and to: EXCLUSIVE, or parts of a second would be left out", f.Format)
+	}
+	return nil
+}
+
+// checkFormat refuses a format that leaves out what the precision names, or has
+// letters that mean nothing: the upstream would read another bound than the one
+// that was meant.
 func checkFormat(p Precision, in zone.Zone, format string) error {
 	if format == "" {
 		return nil
+	}
+	if err := checkLetters(format); err != nil {
+		return err
 	}
 	for _, part := range partsOf(p) {
 		if !strings.Contains(format, part) {
 			return fmt.Errorf("%q does not write %s, which precision %s needs", format, part, p)
 		}
 	}
-	if in != zone.UTC && strings.HasSuffix(format, "Z") {
-		return fmt.Errorf("%q ends in Z, which means UTC, but the zone is %s", format, in)
+	if in != zone.UTC && strings.Contains(format, "Z") {
+		return fmt.Errorf("%q has a Z, which means UTC, but the zone is %s", format, in)
 	}
 	return nil
+}
+
+// checkLetters refuses what other pattern languages would replace or take away,
+// and what is sent as it stands here.
+func checkLetters(format string) error {
+	for rest := format; rest != ""; {
+		part, field := nextPart(rest)
+		if rest = rest[len(part):]; field >= 0 || part == "T" || part == "Z" || part >= " " && part <= "~" && !letterOrQuote(part[0]) {
+			continue
+		}
+		switch part {
+		case "'", `"`, "`":
+			return fmt.Errorf("%q has quotes, which would be sent: T and Z stand without them", format)
+		case "S":
+			return fmt.Errorf("%q has an S, which would be sent: write a fraction as zeros, as in ss.000, and send the bound as exclusive", format)
+		}
+		return fmt.Errorf("%q has %q, which would be sent as it stands: beside yyyy MM dd HH mm ss there may be digits, punctuation, blanks, T and Z", format, part)
+	}
+	return nil
+}
+
+func letterOrQuote(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '\'' || c == '"' || c == '`'
+}
+
+// nextPart is what a format starts with: the name of a field of time with its
+// number in partsOf(Second), or one character and -1.
+func nextPart(format string) (part string, field int) {
+	for i, name := range partsOf(Second) {
+		if strings.HasPrefix(format, name) {
+			return name, i
+		}
+	}
+	_, size := utf8.DecodeRuneInString(format)
+	return format[:size], -1
 }
 
 func partsOf(p Precision) []string {
@@ -146,7 +211,15 @@ func (f DateFilter) Bounds(w window.Window) (from, to time.Time) { return f.cale
 func (f DateFilter) Selected(w window.Window) window.Window { return f.calendar().Selected(w) }
 
 // Text writes a bound in the filter's format.
-func (f DateFilter) Text(bound time.Time) string { return writeTime(f.Format, bound) }
+func (f DateFilter) Text(bound time.Time) string {
+	switch f.Format {
+	case epochSeconds:
+		return strconv.FormatInt(bound.Unix(), 10)
+	case epochMillis:
+		return strconv.FormatInt(bound.UnixMilli(), 10)
+	}
+	return writeTime(f.Format, bound)
+}
 
 // Cut moves an instant down to the filter's grid, so that slices do not make
 // the upstream serve the same day twice (S§5.4).
@@ -166,17 +239,12 @@ func (f DateFilter) calendar() Calendar {
 func writeTime(format string, t time.Time) string {
 	out := make([]byte, 0, len(format)+4)
 	for format != "" {
-		part, value := format[:1], -1
-		for i, name := range partsOf(Second) {
-			if strings.HasPrefix(format, name) {
-				part, value = name, [...]int{t.Year(), int(t.Month()), t.Day(), t.Hour(), t.Minute(), t.Second()}[i]
-			}
-		}
-		if format = format[len(part):]; value < 0 {
+		part, field := nextPart(format)
+		if format = format[len(part):]; field < 0 {
 			out = append(out, part...)
 			continue
 		}
-		digits := strconv.Itoa(value)
+		digits := strconv.Itoa([...]int{t.Year(), int(t.Month()), t.Day(), t.Hour(), t.Minute(), t.Second()}[field])
 		for range len(part) - len(digits) {
 			out = append(out, '0')
 		}

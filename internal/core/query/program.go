@@ -22,8 +22,9 @@ type Program struct {
 type Rendered struct {
 	Query  string            // empty: nothing to say
 	Params map[string]string // by standard key
-	// Window reports that the range on the filter's field is part of Query or
-	// Params. If not, the request's own templates must write it.
+	// Window reports that the range on the filter's field, which every item must
+	// lie in, is part of Query or Params. If not, the request's own templates
+	// must write it.
 	Window bool
 }
 
@@ -90,6 +91,16 @@ func (p *Program) render(e Expr, mode Mode) (Rendered, []Finding) {
 	}
 	out, findings := p.write(e, mode)
 	return out, append(checked.findings, findings...)
+}
+
+// WritesWindow reports whether a rule writes the window of a slice. Without one
+// the request's own templates must.
+func (p *Program) WritesWindow() bool {
+	if p.window == nil {
+		return false
+	}
+	kind := atomKind{field: p.window.filter.Field, op: OpRange, value: p.window.writes()}
+	return p.choose(kind, EmitQuery) != nil || p.choose(kind, EmitParams) != nil
 }
 
 // choose takes the most specific rule that fits. Validate made sure that there

@@ -20,7 +20,7 @@ func pubmed() Config {
 			"tiab":             {Type: TypeText, Ops: []string{"TERM", "IN"}, Matches: []string{"PHRASE", "ANY"}, MinLen: 1, InMax: 1000},
 		},
 		Rules: map[string]Rule{
-			"entrez":      {Field: "entrez_date", Op: OpRange, ValueType: ValueDate, Emit: EmitParams, Params: map[string]string{"from": "${from}", "to": "${to}", "datetype": "edat"}},
+			"entrez":      {Field: "entrez_date", Op: OpRange, ValueType: ValueDate, Emit: EmitParams, OpenTo: text(""), Params: map[string]string{"from": "${from}", "to": "${to}", "datetype": "edat"}},
 			"publication": {Field: "publication_date", Op: OpRange, Emit: EmitParams, Format: "yyyy/MM/dd", Params: map[string]string{"from": "${from}", "to": "${to}", "datetype": "pdat"}},
 			"any":         {Field: "tiab", Op: OpTerm, Template: "${v}[TIAB]"},
 			"phrase":      {Field: "tiab", Op: OpTerm, Match: MatchPhrase, Template: "${quoted}[TIAB]"},
@@ -48,8 +48,8 @@ func epmc() Config {
 			"any":      {Field: "text", Op: OpTerm, Match: MatchAny, Template: "${v}"},
 			"phrase":   {Field: "text", Op: OpTerm, Match: MatchPhrase, Template: "${quoted}"},
 			"list":     {Field: "text", Op: OpIn, ItemTemplate: "${quoted}"},
-			"year":     {Field: "year", Op: OpRange, Template: "YEAR:[${from} TO ${to}]"},
-			"score":    {Field: "score", Op: OpRange, Template: "SCORE:[${from} TO ${to}]"},
+			"year":     {Field: "year", Op: OpRange, Template: "YEAR:[${from} TO ${to}]", OpenFrom: text("*"), OpenTo: text("*")},
+			"score":    {Field: "score", Op: OpRange, Template: "SCORE:[${from} TO ${to}]", OpenTo: text("")},
 			"abstract": {Field: "abstract", Op: OpExists, Template: "HAS_ABSTRACT:${exists}"},
 			"pdf":      {Field: "pdf", Op: OpExists, Template: "HAS_PDF:y"},
 			"link":     {Field: "link", Op: OpExists, Template: "HAS_LINK:y"},
@@ -103,6 +103,8 @@ func TestRender(t *testing.T) {
 			`range(entrez_date, "DATE", "[2023-01-01", "2023-12-31)")`:      ` | datetype=edat | from=2023-01-01 | to=2023-12-30`,
 			`range(publication_date, "DATE", "(2023-01-01", "2023-02-01)")`: ` | datetype=pdat | from=2023/01/02 | to=2023/01/31`,
 			`since(entrez_date, "2023-01-01")`:                              ` | datetype=edat | from=2023-01-01`,
+			`before(entrez_date, "2023-01-01")`:                             `E-RANGE-OPEN-START!`, // said for the other end only
+			`before(publication_date, "2023-01-01")`:                        `E-RANGE-OPEN-START!`,
 			// lists render
 			`oneOf(tiab, "a", "b")`:                        `("a"[TIAB] OR "b"[TIAB])`,
 			`oneOf(tiab, "a", "b") and anyWord(tiab, "c")`: `("a"[TIAB] OR "b"[TIAB]) AND c[TIAB]`,
@@ -116,11 +118,11 @@ func TestRender(t *testing.T) {
 			`anyWord(tiab, "a") and not anyWord(tiab, "b")`: `a[TIAB] AND NOT (b[TIAB])`,
 			// NOT over And(Or, Or) keeps its own parentheses
 			`not ((anyWord(tiab, "a") or anyWord(tiab, "b")) and (anyWord(tiab, "c") or anyWord(tiab, "d")))`: `NOT ((a[TIAB] OR b[TIAB]) AND (c[TIAB] OR d[TIAB]))`,
-			`phrase(tiab, "a\"b\\")`:                                                      `"a\"b\\"[TIAB]`,
-			`exact(tiab, "x")`:                                                            `E-TERM-MATCH-UNSUPPORTED!`,
-			`not since(entrez_date, "2023-01-01")`:                                        `E-NOT-UNSUPPORTED!`,
-			`since(entrez_date, "2023-01-01") or anyWord(tiab, "x")`:                      `E-PARAMS-UNDER-OR!`,
-			`since(entrez_date, "2023-01-01") and before(publication_date, "2023-01-01")`: `E-PARAM-CONFLICT!`,
+			`phrase(tiab, "a\"b\\")`:                                 `"a\"b\\"[TIAB]`,
+			`exact(tiab, "x")`:                                       `E-TERM-MATCH-UNSUPPORTED!`,
+			`not since(entrez_date, "2023-01-01")`:                   `E-NOT-UNSUPPORTED!`,
+			`since(entrez_date, "2023-01-01") or anyWord(tiab, "x")`: `E-PARAMS-UNDER-OR!`,
+			`since(entrez_date, "2023-01-01") and between(publication_date, "2023-01-01", "2023-02-01")`: `E-PARAM-CONFLICT E-PARAM-CONFLICT!`, // datetype and from
 			`true`:  ``,
 			`false`: `E-CONST-FALSE!`,
 			`anyWord(tiab, "x") and oneOf(tiab, " ")`: `E-IN-EMPTY!`,
@@ -136,6 +138,14 @@ func TestRender(t *testing.T) {
 			`anyWord(text, "a") or anyWord(text, "b") and anyWord(text, "c")`:   `a OR (b AND c)`,
 			`(anyWord(text, "a") or anyWord(text, "b")) and anyWord(text, "c")`: `(a OR b) AND c`,
 			`not (anyWord(text, "a") and anyWord(text, "b"))`:                   `NOT (a AND b)`,
+			// a range without a bound is written as the rule says, or not at all
+			`since(publication_date, "2020-01-01")`:      `E-RANGE-OPEN-END!`,
+			`not before(publication_date, "2020-01-01")`: `E-RANGE-OPEN-START!`,
+			`since(year, 2020)`:                          `YEAR:[2020 TO *]`,
+			`before(year, 2020)`:                         `YEAR:[* TO 2019]`,
+			`not since(year, 2020)`:                      `NOT (YEAR:[2020 TO *])`,
+			`since(score, 0.5)`:                          `SCORE:[0.5 TO ]`,
+			`before(score, 0.5)`:                         `E-RANGE-OPEN-START!`,
 			// whole numbers have neighbours, others do not
 			`between(year, 2020, 2022)`:                  `YEAR:[2020 TO 2022]`,
 			`range(year, "NUMBER", "(2020", "2022.50)")`: `YEAR:[2021 TO 2022]`,
@@ -234,6 +244,63 @@ func TestRenderWindow(t *testing.T) {
 	}
 }
 
+// Whoever asks whether the window is part of what rules write must not be
+// misled by a rule that never fits it.
+func TestWhoWritesTheWindow(t *testing.T) {
+	slice := span(t, "2025-03-01T00:00:00Z", "2025-03-02T00:00:00Z")
+	words := Rule{Field: "w", Op: OpTerm, Template: "${v}"}
+	other := `phrase(w, "x") and between(other, "2020-01-01", "2020-02-01")`
+	for _, tc := range []struct {
+		name   string
+		filter DateFilter
+		rules  map[string]Rule
+		where  string
+		want   bool
+	}{
+		{"no rules at all", DateFilter{}, nil, ``, false},
+		{"no rule for the field", DateFilter{}, map[string]Rule{"w": words}, `phrase(w, "x")`, false},
+		{"query text", DateFilter{}, map[string]Rule{"d": {Template: "${from}-${to}"}}, ``, true},
+		{"parameters", DateFilter{}, map[string]Rule{"d": {Emit: EmitParams, Params: map[string]string{"f": "${from}-${to}"}}}, ``, true},
+		{"dates for days", DateFilter{}, map[string]Rule{"d": {ValueType: ValueDate, Template: "${from}-${to}"}}, ``, true},
+		{"dates for seconds", DateFilter{Precision: Second}, map[string]Rule{"d": {ValueType: ValueDate, Template: "${from}-${to}"}}, ``, false},
+		{"instants for seconds", DateFilter{Precision: Second}, map[string]Rule{"d": {ValueType: ValueDateTime, Template: "${from}-${to}"}}, ``, true},
+		{"instants for days", DateFilter{}, map[string]Rule{"d": {ValueType: ValueDateTime, Template: "${from}-${to}"}}, ``, false},
+		{"for the negation only", DateFilter{}, map[string]Rule{"d": {Negated: flag(true), Template: "NOT ${from}-${to}"}}, ``, false},
+		{"for the negation, which is asked", DateFilter{}, map[string]Rule{"d": {Negated: flag(true), Template: "NOT ${from}-${to}"}}, `not between(d, "2025-03-01T00:00:00Z", "2025-03-01T23:59:59.999999Z")`, false},
+		{"never for the negation", DateFilter{}, map[string]Rule{"d": {Negated: flag(false), Template: "${from}-${to}"}}, ``, true},
+		{"for another date", DateFilter{}, map[string]Rule{"w": words, "o": {Field: "other", Template: "${from}-${to}"}}, other, false},
+	} {
+		dates := Field{Type: TypeDateTime, Ops: []string{"RANGE"}}
+		cfg := Config{Rules: map[string]Rule{}, Fields: map[string]Field{"d": dates, "other": {Type: TypeDate, Ops: []string{"RANGE"}}, "w": {Type: TypeText, Ops: []string{"TERM"}}}}
+		for name, r := range tc.rules {
+			if r.Op == "" {
+				r.Op = OpRange
+			}
+			if r.Field == "" {
+				r.Field = "d"
+			}
+			cfg.Rules[name] = r
+		}
+		if tc.rules == nil {
+			cfg = Config{}
+		}
+		cfg.Where = mustParse(t, tc.where)
+		tc.filter.Field = "d"
+		p, err := Compile(cfg, tc.filter)
+		if err != nil {
+			t.Fatalf("%s: %v", tc.name, err)
+		}
+		out, findings := p.Render(Localise(cfg.Where, "d", slice))
+		if out.Window != tc.want || p.WritesWindow() != tc.want || len(findings) > 0 {
+			t.Errorf("%s: rendered %+v %v, WritesWindow %v, want %v", tc.name, out, findings, p.WritesWindow(), tc.want)
+		}
+	}
+	p, err := Compile(pubmed(), DateFilter{})
+	if err != nil || p.WritesWindow() {
+		t.Errorf("without a filter there is no window to write: %v", err)
+	}
+}
+
 // The more specific rule wins whatever the rules are called.
 func TestRuleNamesDoNotMatter(t *testing.T) {
 	for _, names := range [][2]string{{"a", "b"}, {"b", "a"}} {
@@ -287,6 +354,7 @@ func TestCompileTriesTheConditions(t *testing.T) {
 			c.Rules["score"] = Rule{Field: "score", Op: OpRange, Template: "${from}"}
 			c.Where = mustParse(t, "between(score, 1, 2)")
 		},
+		"rules.date.openTo": func(c *Config) { c.Where = mustParse(t, `since(publication_date, "2020-01-01")`) },
 		"where: E-RENDER-EMPTY": func(c *Config) {
 			c.Rules["phrase"] = Rule{Field: "text", Op: OpTerm, Match: MatchPhrase, Template: `${substring(v, 0, 0)}`}
 			c.Where = Phrase("text", "x")

@@ -26,8 +26,8 @@ func (w *writer) atom(a Atom, at place, negated bool) fragment {
 		w.unwritten(a, at, negated)
 		return fragment{}
 	}
-	if w.program.checker.isWindow(a) {
-		w.window = true
+	if w.program.checker.isWindow(a) && at.conjunct && !negated {
+		w.window = true // a rule for the negation says nothing about the window
 	}
 	if params != nil {
 		w.emit(a, at, negated, params)

@@ -14,7 +14,8 @@ const (
 	narrower
 )
 
-// bounds are the texts of a range for a rule. A missing bound is empty text.
+// bounds are the texts of a range for a rule. What stands for a missing bound
+// only the rule can say: empty text makes another query of most templates.
 func (w *writer) bounds(a Atom, at place, r *compiledRule) (from, to string, ok bool) {
 	var told fit
 	if a.Range.Type == RangeNumber {
@@ -28,6 +29,12 @@ func (w *writer) bounds(a Atom, at place, r *compiledRule) (from, to string, ok 
 			return "", "", false
 		}
 	}
+	if from, ok = w.openEnd(a, at, r, from, "from", r.OpenFrom); !ok {
+		return "", "", false
+	}
+	if to, ok = w.openEnd(a, at, r, to, "to", r.OpenTo); !ok {
+		return "", "", false
+	}
 	switch {
 	case told == exact:
 	case told == narrower || at.odd:
@@ -37,6 +44,22 @@ func (w *writer) bounds(a Atom, at place, r *compiledRule) (from, to string, ok 
 		w.add("W-RANGE-WIDENED", at.path, a.Field, "the upstream cannot name the bounds of %s exactly and selects from %q to %q", a, from, to)
 	}
 	return from, to, true
+}
+
+// openEnd puts the rule's own text where a range has no bound.
+func (w *writer) openEnd(a Atom, at place, r *compiledRule, text, name string, open *string) (string, bool) {
+	if text != "" || !r.reads(name) {
+		return text, true
+	}
+	if open != nil {
+		return *open, true
+	}
+	code, end, key := "E-RANGE-OPEN-START", "lower", "openFrom"
+	if name == "to" {
+		code, end, key = "E-RANGE-OPEN-END", "upper", "openTo"
+	}
+	w.add(code, join(at.path, "value."+name), a.Field, "rules.%s does not say how a range without %s bound is written, as in %s: give the bound, or set rules.%s.%s to what stands for it, such as *", r.name, end, a, r.name, key)
+	return "", false
 }
 
 // calendar is how the upstream reads the bounds: the date filter knows for its

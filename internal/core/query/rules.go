@@ -211,6 +211,14 @@ func (p *problems) ruleReads(path string, r compiledRule) {
 		}
 	case OpRange:
 		p.needs(place, r, "from", "to")
+		for _, end := range []struct {
+			key, name string
+			open      *string
+		}{{"openFrom", "from", r.OpenFrom}, {"openTo", "to", r.OpenTo}} {
+			if end.open != nil && !r.reads(end.name) {
+				p.add(path+"."+end.key, "the rule does not use ${%s}, so this would never be written", end.name)
+			}
+		}
 	case OpToken:
 		p.needs(place, r, "token", "v", "quoted")
 	}
@@ -233,17 +241,26 @@ func braced(names []string) []string {
 
 func (p *problems) ruleDates(path string, r Rule) {
 	dated := r.Precision != "" || r.Format != ""
-	if r.Op != OpRange && (r.Bounds != "" || dated) {
-		p.add(path+".bounds", "bounds, precision and format are for RANGE")
+	if r.Op != OpRange {
+		p.onlyForRange(path, r)
 		return
 	}
 	if r.ValueType == ValueNumber && dated {
 		p.add(path+".precision", "precision and format are for dates")
 	}
-	if r.Op == OpRange {
-		p.check(path+".bounds", known("", r.Bounds, InclusiveBounds, HalfOpenBounds))
-		p.check(path+".precision", optional(r.Precision, Second, Minute, Day, Month))
-		p.check(path+".format", checkFormat(r.precision(RangeDate), zone.UTC, r.Format))
+	p.check(path+".bounds", known("", r.Bounds, InclusiveBounds, HalfOpenBounds))
+	p.check(path+".precision", optional(r.Precision, Second, Minute, Day, Month))
+	p.check(path+".format", checkFormat(r.precision(RangeDate), zone.UTC, r.Format))
+}
+
+func (p *problems) onlyForRange(path string, r Rule) {
+	for _, key := range []struct {
+		name string
+		set  bool
+	}{{"bounds", r.Bounds != ""}, {"precision", r.Precision != ""}, {"format", r.Format != ""}, {"openFrom", r.OpenFrom != nil}, {"openTo", r.OpenTo != nil}} {
+		if key.set {
+			p.add(path+"."+key.name, "is for RANGE only")
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // ListSeparator stands between the values that several conditions wrote to one
@@ -14,16 +13,20 @@ const ListSeparator = "||"
 // transforms is the list of codes: one line each.
 func transforms() map[string]func(string) (string, error) {
 	return map[string]func(string) (string, error){
-		"IDENTITY":              func(v string) (string, error) { return v, nil },
-		"LOWER":                 func(v string) (string, error) { return strings.ToLower(v), nil },
-		"UPPER":                 func(v string) (string, error) { return strings.ToUpper(v), nil },
-		"LIST_JOIN":             joinList,
-		"FILTER_JOIN":           joinList,
-		"TO_EXCLUSIVE_MINUS_1D": dayBefore,
+		"IDENTITY":    func(v string) (string, error) { return v, nil },
+		"LOWER":       func(v string) (string, error) { return strings.ToLower(v), nil },
+		"UPPER":       func(v string) (string, error) { return strings.ToUpper(v), nil },
+		"LIST_JOIN":   joinList,
+		"FILTER_JOIN": joinList,
 	}
 }
 
-// Transforms are the codes of transforms of parameter values (reg_transform).
+// minusOneDay is a code of reg_transform that no source may use. Nobody can see
+// from a date whether it is exclusive still, and a day taken from an inclusive
+// one is a day that is never harvested.
+const minusOneDay = "TO_EXCLUSIVE_MINUS_1D"
+
+// Transforms are the codes a source may use to change the values of parameters.
 func Transforms() []string {
 	var out []string
 	for code := range transforms() {
@@ -33,16 +36,27 @@ func Transforms() []string {
 	return out
 }
 
-// Transform applies a transform. No code is IDENTITY.
+// CheckTransform says why a source may not use a code, and what to write
+// instead. No code is IDENTITY.
+func CheckTransform(code string) error {
+	switch _, known := transforms()[code]; {
+	case known || code == "":
+		return nil
+	case code == minusOneDay:
+		return fmt.Errorf("transform %s would take a day off a bound that is inclusive already: say which bound the upstream wants with filter.to: INCLUSIVE or EXCLUSIVE, or with bounds: INCLUSIVE or HALF_OPEN of the rule", code)
+	}
+	return fmt.Errorf("transform %q is unknown: use %s", shorten(code), strings.Join(Transforms(), ", "))
+}
+
+// Transform applies a transform.
 func Transform(code, value string) (string, error) {
+	if err := CheckTransform(code); err != nil {
+		return "", err
+	}
 	if code == "" {
 		return value, nil
 	}
-	apply, ok := transforms()[code]
-	if !ok {
-		return "", fmt.Errorf("transform %q is unknown: use %s", shorten(code), strings.Join(Transforms(), ", "))
-	}
-	out, err := apply(value)
+	out, err := transforms()[code](value)
 	if err != nil {
 		return "", fmt.Errorf("transform %s: %w", code, err)
 	}
@@ -50,13 +64,3 @@ func Transform(code, value string) (string, error) {
 }
 
 func joinList(v string) (string, error) { return strings.ReplaceAll(v, ListSeparator, ","), nil }
-
-// dayBefore makes an exclusive upper date inclusive. It is for rules with
-// HALF_OPEN bounds only: others give an inclusive date already.
-func dayBefore(v string) (string, error) {
-	d, err := time.Parse(time.DateOnly, v)
-	if err != nil {
-		return "", fmt.Errorf("%q is not a date such as 2025-03-01", shorten(v))
-	}
-	return d.AddDate(0, 0, -1).Format(time.DateOnly), nil
-}

@@ -1,9 +1,13 @@
 package query
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/core/window"
 	names "github.com/patra-ingest/patra/internal/core/zone"
+	"pgregory.net/rapid"
 )
 
 func TestZoneSpellings(t *testing.T) {
@@ -40,6 +44,39 @@ func TestFilterRefusesAFormatThatSaysLess(t *testing.T) {
 	}
 }
 
+// Letters that mean something in other languages of patterns must not be sent.
+func TestFilterRefusesLettersThatMeanNothing(t *testing.T) {
+	for format, want := range map[string]string{
+		"yyyy-MM-dd'T'HH:mm:ssZ":     "filter.format: \"yyyy-MM-dd'T'HH:mm:ssZ\" has quotes",
+		"yyyy-MM-dd\"T\"HH:mm:ss":    "has quotes",
+		"yyyy-MM-ddTHH:mm:ss.SSSZ":   "write a fraction as zeros, as in ss.000",
+		"dd MMM yyyy HH:mm:ss":       `has "M", which would be sent as it stands`,
+		"yyyyy-MM-dd HH:mm:ss":       `has "y"`,
+		"YYYY-MM-DD HH:mm:ss":        `has "Y"`,
+		"yyyy-MM-dd hh:mm:ss a":      `has "h"`,
+		"yyyy-MM-ddTHH:mm:ssXXX":     `has "X"`,
+		"yyyy年MM月dd日 HH:mm:ss":       `has "年"`,
+		"yyyy-MM-dd\nHH:mm:ss":       `has "\n"`,
+		"yyyy-MM-ddTHH:mm:ss.000Z":   "",
+		"[yyyy/MM/dd] HH.mm.ss+0000": "",
+	} {
+		err := DateFilter{Field: "x", Precision: Second, Format: format}.WithDefaults().Validate()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: got %v, want %q", format, err, want)
+		}
+	}
+	harmless := regexp.MustCompile(`^[0-9 TZ-]*$`)
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOf(rapid.SampledFrom([]string{"yyyy", "MM", "dd", "HH", "mm", "ss", "y", "M", "d", "S", "T", "Z", "a", "0", "-", " ", "'", "é", "\x00", "\xff"}))
+		format := "yyyyMMdd" + strings.Join(parts.Draw(t, "parts"), "")
+		f := DateFilter{Field: "x", Format: format}.WithDefaults()
+		sent := f.Text(instant(t, "2025-03-04T05:06:07Z"))
+		if safe := harmless.MatchString(sent); safe != (f.Validate() == nil) {
+			t.Fatalf("%q sends %q, and Validate says %v", format, sent, f.Validate())
+		}
+	})
+}
+
 func TestFormats(t *testing.T) {
 	at := instant(t, "0999-03-04T05:06:07Z").AddDate(26, 0, 0)
 	for format, want := range map[string]string{
@@ -48,6 +85,32 @@ func TestFormats(t *testing.T) {
 	} {
 		if got := (DateFilter{Format: format}).Text(at); got != want {
 			t.Errorf("%q: got %q, want %q", format, got, want)
+		}
+	}
+}
+
+func TestEpochBounds(t *testing.T) {
+	w := window.Window{From: instant(t, "2025-03-01T00:00:00.5Z"), To: instant(t, "2025-03-01T00:00:02Z")}
+	for _, c := range []struct {
+		filter   DateFilter
+		from, to string
+	}{
+		{DateFilter{Field: "x", Precision: Second, Format: "EPOCH"}, "1740787200", "1740787201"},
+		{DateFilter{Field: "x", Precision: Second, Format: "EPOCH", From: Exclusive, To: Exclusive}, "1740787199", "1740787202"},
+		{DateFilter{Field: "x", Precision: Second, Format: "EPOCH_MILLIS", To: Exclusive}, "1740787200000", "1740787202000"},
+	} {
+		f := c.filter.WithDefaults()
+		from, to := f.Bounds(w)
+		if err := f.Validate(); err != nil || f.Text(from) != c.from || f.Text(to) != c.to {
+			t.Errorf("%+v: %s to %s, %v; want %s to %s", f, f.Text(from), f.Text(to), err, c.from, c.to)
+		}
+	}
+	for _, f := range []DateFilter{
+		{Field: "x", Format: "EPOCH"}, {Field: "x", Precision: Second, Format: "EPOCH", Zone: "+09:00"},
+		{Field: "x", Precision: Second, Format: "EPOCH_MILLIS"}, {Field: "x", Precision: Second, Format: "EPOCH_MILLIS", From: Exclusive, To: Exclusive},
+	} {
+		if err := f.WithDefaults().Validate(); err == nil {
+			t.Errorf("%+v is accepted", f)
 		}
 	}
 }

@@ -122,8 +122,16 @@ func (b *binder) wrongType(n *node, s *shape, path string) {
 	switch {
 	case n.what == nothing:
 		hint = "give a value or remove the key"
-	case s.kind == list && n.what != keys:
+	case s.kind == list && n.what != keys && !private(path):
 		hint = "write [" + n.text + "]"
 	}
-	b.report(n.at, path, "E-TYPE: expected "+s.expects()+", found "+n.found(), hint)
+	b.report(n.at, path, "E-TYPE: expected "+s.expects()+", found "+foundAt(n, path), hint)
+}
+
+// foundAt says what was found, without its text where that may be a secret.
+func foundAt(n *node, path string) string {
+	if n.what != nothing && n.what != keys && n.what != items && private(path) {
+		return "a value"
+	}
+	return n.found()
 }

@@ -3,7 +3,6 @@ package registry
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +24,8 @@ func checklist() []func(*Resolved) Problems {
 		(*Resolved).checkLimits,
 		(*Resolved).checkNamespace,
 		(*Resolved).checkSecrets,
+		(*Resolved).checkHeaderNames,
+		(*Resolved).checkZeros,
 		(*Resolved).checkRequest,
 		(*Resolved).checkConditions,
 		(*Resolved).checkWindowSent,
@@ -44,7 +45,7 @@ func (r *Resolved) checkAuth() Problems {
 		return nil
 	}
 	if _, ok := r.origin.Credentials[name]; !ok {
-		return Problems{r.at(Path{"auth", "credential"}, fmt.Sprintf("E-AUTH-CREDENTIAL: there is no credential %q", name),
+		return Problems{r.at(Path{"auth", "credential"}, "E-AUTH-CREDENTIAL: names no entry of credentials",
 			hintFor(name, sortedKeys(r.origin.Credentials), "credentials"))}
 	}
 	if c := r.origin.Credentials[name].WithDefaults(); c.In == "BODY" && r.Request.Method == "GET" {
@@ -264,22 +265,4 @@ func (r *Resolved) checkNamespace() Problems {
 	}
 	return Problems{r.at(Path{"window", "namespace"}, fmt.Sprintf("E-NAMESPACE: %s cannot be the namespace of %s", namespace, r.Operation),
 		"use "+strings.Join(own, " or ")+", below operations."+r.Operation)}
-}
-
-// secretName finds parameters and headers that carry credentials.
-var secretName = regexp.MustCompile(`(?i)^(.*[-_])?(authorization|cookie|api[-_]?key|access[-_]?token|auth[-_]?token|insttoken|token|client[-_]?secret|secret|password|passwd|pwd)$`)
-
-// checkSecrets is the other half of rule 9. It never repeats the value.
-func (r *Resolved) checkSecrets() Problems {
-	var out Problems
-	for _, t := range r.templates() {
-		name := t.path[len(t.path)-1]
-		if t.path[0] == "params" {
-			name = r.Params[t.path[1]].Name
-		}
-		if len(t.names) == 0 && secretName.MatchString(name) {
-			out = append(out, r.at(t.path, "E-SECRET-LITERAL: a secret must not stand in a source file", "declare it under credentials with a reference such as env:NAME, and name it in auth.credential"))
-		}
-	}
-	return out
 }

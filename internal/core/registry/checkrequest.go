@@ -6,14 +6,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/tmpl"
-	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // template is one text of a request and the variables it reads.
@@ -172,18 +170,11 @@ func (r *Resolved) checkWindowSent() Problems {
 		fmt.Sprintf("send ${filter.from} and ${filter.to}, which know what the filter can express, or write a RANGE rule for the field %q that fits its values", r.Filter.Field))}
 }
 
-// windowWritten tries whether a rule writes the window: one that is there may
+// windowWritten reports whether a rule writes the window: one that is there may
 // still never fit. What rules emit is checked by checkParams.
 func (r *Resolved) windowWritten() bool {
-	rules := r.Query
-	rules.Where = query.Expr{} // what it cannot say is said by checkConditions
-	program, err := query.Compile(rules, r.Filter)
-	if err != nil {
-		return false
-	}
-	day := time.Date(2001, 2, 3, 0, 0, 0, 0, time.UTC)
-	rendered, _ := program.Render(query.Localise(query.All(), r.Filter.Field, window.Window{From: day, To: day.AddDate(0, 0, 1)}))
-	return rendered.Window
+	program, _ := query.Compile(r.Query, r.Filter) // an error of the conditions is said by checkConditions
+	return program != nil && program.WritesWindow()
 }
 
 // checkConditions tries to render what every request will say.
@@ -245,8 +236,10 @@ func (r *Resolved) checkParams() Problems {
 		if p.Name == "" {
 			out = append(out, r.at(Path{"params", key, "name"}, "E-REQUIRED: required key is missing", "the upstream's own name of the parameter"))
 		}
-		if p.Transform != "" && !slices.Contains(query.Transforms(), p.Transform) {
-			out = append(out, r.at(Path{"params", key, "transform"}, fmt.Sprintf("E-TRANSFORM: %q is not a known transform", p.Transform), hintFor(p.Transform, query.Transforms(), "transforms")))
+		if p.Transform != "" {
+			if err := query.CheckTransform(p.Transform); err != nil {
+				out = append(out, r.at(Path{"params", key, "transform"}, "E-TRANSFORM: "+err.Error(), ""))
+			}
 		}
 		if p.In == "BODY" && r.Request.Method == "GET" {
 			out = append(out, r.at(Path{"params", key, "in"}, "E-REQUEST: a GET request has no body", "use QUERY, or request.method: POST"))

@@ -13,6 +13,7 @@ func Codes() []CodeDoc {
 		{"E-REQUIRED", "a required key is missing after all levels are merged"},
 		{"E-TYPE", "the value has the wrong type or is out of range"},
 		{"E-NEGATIVE", "a number or a length of time below zero"},
+		{"E-ZERO", "a written 0 where only the default or a number above 0 means something"},
 		{"E-VALUE", "the value is not written as its kind must be: a path, a duration, a zone"},
 		{"E-NAME", "a code or name is too long or has characters it must not have"},
 		{"E-DICT-CODE", "the code is not in the dictionary"},

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -22,7 +23,7 @@ const (
 
 // Change is one value that differs between two versions of a source. Old and
 // New are as a file writes them; credentials are references in a file and so
-// they are here (I12).
+// they are here, and a secret that stands in an old version is not shown (I12).
 type Change struct {
 	Path string     `json:"path"`
 	Kind ChangeKind `json:"kind"`
@@ -32,22 +33,23 @@ type Change struct {
 
 // Diff lists what differs, by path. A nil source says nothing, so that against
 // it everything is added or removed. The order of keys and the spelling of
-// durations, zones and dates make no difference.
+// durations, zones, dates and addresses make no difference.
 func Diff(before, after *Source) []Change {
 	old, now := saidBy(before), saidBy(after)
+	oldText, newText := shownBy(old), shownBy(now)
 	var out []Change
 	for path, l := range old {
 		later, kept := now[path]
 		switch {
 		case !kept:
-			out = append(out, Change{Path: path, Kind: Removed, Old: written(l.Value)})
+			out = append(out, Change{Path: path, Kind: Removed, Old: oldText(l)})
 		case !sameValue(l, later):
-			out = append(out, Change{Path: path, Kind: Changed, Old: written(l.Value), New: written(later.Value)})
+			out = append(out, Change{Path: path, Kind: Changed, Old: oldText(l), New: newText(later)})
 		}
 	}
 	for path, l := range now {
 		if _, known := old[path]; !known {
-			out = append(out, Change{Path: path, Kind: Added, New: written(l.Value)})
+			out = append(out, Change{Path: path, Kind: Added, New: newText(l)})
 		}
 	}
 	slices.SortFunc(out, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
@@ -61,19 +63,28 @@ func saidBy(src *Source) leafSet {
 	return src.leaves()
 }
 
+// shownBy writes the values of one version.
+func shownBy(leaves leafSet) func(Leaf) string {
+	hides := hiding(leaves)
+	return func(l Leaf) string {
+		if hides(l) {
+			return hidden
+		}
+		return written(l.Value)
+	}
+}
+
 func sameValue(a, b Leaf) bool {
 	if reflect.DeepEqual(plain(a.Value), plain(b.Value)) {
 		return true
 	}
-	if n := len(a.Path); n < 2 || a.Path[n-2] != "window" || a.Path[n-1] != "earliest" {
-		return false
+	switch a.Path.section().String() {
+	case "window.earliest":
+		return window.CanonicalText(textOf(a.Value)) == window.CanonicalText(textOf(b.Value))
+	case "http.baseUrl":
+		return exchange.CanonicalBaseURL(textOf(a.Value)) == exchange.CanonicalBaseURL(textOf(b.Value))
 	}
-	before, err := window.ParseInstant(textOf(a.Value))
-	if err != nil {
-		return false
-	}
-	after, err := window.ParseInstant(textOf(b.Value))
-	return err == nil && before.Equal(after)
+	return false
 }
 
 // written quotes text that would not be seen, or not as one line.

@@ -53,7 +53,7 @@ func TestTheStrongestPlaceDecides(t *testing.T) {
 		var overrides []Override
 		if rapid.Bool().Draw(t, "override") {
 			want = Leaf{Value: drawScalar(t, leaf.shape), Level: LevelOverride}
-			overrides = []Override{{Path: leaf.path, Value: want.Value, Text: "--set"}}
+			overrides = []Override{{Path: leaf.path, Value: want.Value}}
 		}
 		r, err := Resolve(src, "works", "UPDATE", overrides)
 		if err != nil {

@@ -189,7 +189,7 @@ func TestOverrideProblemNamesTheOverride(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "override http.baseUrl=http://127.0.0.1:9/: http.baseUrl: E-HTTPS: plain http is refused"
+	want := "override http.baseUrl: http.baseUrl: E-HTTPS: plain http is refused"
 	if got := r.Validate().Error(); !strings.HasPrefix(got, want) || strings.Contains(got, "\n") {
 		t.Errorf("%s", got)
 	}

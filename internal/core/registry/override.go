@@ -11,18 +11,18 @@ import (
 type Override struct {
 	Path  Path
 	Value any
-	Text  string // as given
 }
 
 // ParseOverride reads path=value. The path starts at a section, as in
 // http.timeout=PT5S; the value is read by the type of the path. A list is
-// written as YAML: retry.retryStatus=[429, 503].
+// written as YAML: retry.retryStatus=[429, 503]. Errors name the path and never
+// the value: nobody can tell here whether it is a secret.
 func ParseOverride(text string) (Override, error) {
-	at := Position{File: "override " + text}
 	path, value, err := parsePath(text, "=")
 	if err != nil {
-		return Override{}, Problems{problemAt(at, "", err.Error(), "write section.key=value")}
+		return Override{}, Problems{problemAt(Position{File: "override"}, "", pathFault(err), "write section.key=value")}
 	}
+	at := overridden(path)
 	if value == "" {
 		return Override{}, Problems{problemAt(at, "", "there is no =", "write "+path.String()+"=value")}
 	}
@@ -46,8 +46,20 @@ func ParseOverride(text string) (Override, error) {
 	if len(b.problems) > 0 {
 		return Override{}, b.problems
 	}
-	return Override{Path: path, Value: b.leaves[path.String()].Value, Text: text}, nil
+	return Override{Path: path, Value: b.leaves[path.String()].Value}, nil
 }
+
+// pathFault is what is wrong with a path, without the text it was found in: the
+// value stands there too.
+func pathFault(err error) string {
+	_, why, _ := strings.Cut(strings.ReplaceAll(err.Error(), `\"`, ""), `": `)
+	why, _, _ = strings.Cut(why, ` "`)
+	why, _, _ = strings.Cut(why, " [")
+	return why
+}
+
+// overridden is the home of a value that was set for a run.
+func overridden(path Path) Position { return Position{File: "override " + path.String()} }
 
 func unknownOverride(at Position, path Path, s *shape) Problem {
 	key := path[len(path)-1]
@@ -81,13 +93,18 @@ func overrideNode(at Position, text string, s *shape) (*node, Problems) {
 	return n, nil
 }
 
-func (o Override) String() string { return o.Text }
+// String is path=value for people; a value that can be a secret is not shown.
+func (o Override) String() string {
+	if private(o.Path.String()) {
+		return o.Path.String() + "=" + hidden
+	}
+	return o.Path.String() + "=" + textOf(o.Value)
+}
 
 func overrideLayer(overrides []Override) Layer {
 	layer := Layer{Level: LevelOverride}
 	for _, o := range overrides {
-		at := Position{File: "override " + o.Text}
-		layer.Leaves = append(layer.Leaves, Leaf{Path: o.Path, Value: o.Value, At: at, home: o.Path.String()})
+		layer.Leaves = append(layer.Leaves, Leaf{Path: o.Path, Value: o.Value, At: overridden(o.Path), home: o.Path.String()})
 	}
 	return layer
 }

@@ -75,11 +75,20 @@ func (p Problems) sorted() Problems {
 }
 
 // problemAt takes the code of a problem from the start of its message, where
-// sections' own checks write it too.
+// sections' own checks write it too. Of several the last is the most exact. A
+// hint that lists nothing says so.
 func problemAt(at Position, path, message, hint string) Problem {
 	p := Problem{File: at.File, Line: at.Line, Col: at.Col, Path: path, Message: message, Hint: hint}
-	if code, rest, ok := strings.Cut(message, ": "); ok && isCode(code) {
+	for {
+		code, rest, ok := strings.Cut(p.Message, ": ")
+		if !ok || !isCode(code) {
+			break
+		}
 		p.Code, p.Message = code, rest
+	}
+	p.Message = withoutTemplate(path, p.Code, p.Message)
+	if what, empty := strings.CutSuffix(hint, ": "); empty {
+		p.Hint = "there are no " + what
 	}
 	return p
 }

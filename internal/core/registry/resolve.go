@@ -55,6 +55,7 @@ type Resolved struct {
 	merged Merged
 	places Origins
 	texts  []template // see templates
+	zeros  []Path     // written zeros that mean nothing, see layZeros
 }
 
 var resolvedShape = sync.OnceValue(func() *shape { return shapeOf(reflect.TypeFor[Resolved](), nil) })
@@ -75,6 +76,7 @@ func Resolve(src *Source, endpoint, operation string, overrides []Override) (*Re
 		origin: src, merged: Merge(layers...), places: src.places,
 	}
 	r.fill(r.merged.Sections())
+	r.layZeros()
 	if chosen, ok := src.Credentials[r.Auth.Credential]; ok {
 		r.Credential = chosen.WithDefaults()
 	}
@@ -153,6 +155,7 @@ func levelAt(prefix Path, section string) Level {
 
 func (r *Resolved) fill(s Sections) {
 	r.HTTP = deref(s.HTTP).WithDefaults()
+	r.HTTP.BaseURL = exchange.CanonicalBaseURL(r.HTTP.BaseURL)
 	r.Request = deref(s.Request)
 	if r.Request.Method == "" {
 		r.Request.Method = "GET"
@@ -165,6 +168,7 @@ func (r *Resolved) fill(s Sections) {
 	r.Details = deref(s.Details).WithDefaults()
 	r.Paging = deref(s.Paging).WithDefaults()
 	r.Window = deref(s.Window).WithDefaults()
+	r.Window.Earliest = window.CanonicalText(r.Window.Earliest)
 	r.Slicing = deref(s.Slicing).WithDefaults()
 	r.Rate = deref(s.Rate).WithDefaults()
 	r.Retry = deref(s.Retry).WithDefaults()
@@ -198,7 +202,11 @@ type Explained struct {
 func (r *Resolved) Explain() []Explained {
 	var out []Explained
 	for _, l := range r.values().sorted() {
-		out = append(out, Explained{l.Path.String(), textOf(l.Value), l.origin(), l.Level.String()})
+		text := textOf(l.Value)
+		if holdsSecret(l, r.paramName) {
+			text = hidden
+		}
+		out = append(out, Explained{l.Path.String(), text, l.origin(), l.Level.String()})
 	}
 	return out
 }
@@ -213,7 +221,8 @@ func (r *Resolved) Origin(path string) string {
 }
 
 // values is every leaf of the sections after defaults, and the zeros that were
-// written out. A value that is not the declared one came from the platform.
+// written out. What was declared is shown as it holds, in its one spelling; what
+// was not, and a default laid over a zero, came from the platform.
 func (r *Resolved) values() leafSet {
 	declared := r.merged.leaves
 	if chosen := r.chosen(); len(chosen) > 0 {
@@ -229,7 +238,8 @@ func (r *Resolved) values() leafSet {
 		switch {
 		case !isSection && l.Path[0] != "credential":
 			delete(all, path)
-		case ok && reflect.DeepEqual(said.Value, l.Value):
+		case ok && (!isZero(said.Value) || reflect.DeepEqual(said.Value, l.Value)):
+			said.Value = l.Value
 			all[path] = said
 		}
 	}

@@ -24,7 +24,11 @@ func (b *binder) bindScalar(n *node, s *shape, dst reflect.Value, path string) b
 	if len(s.enum) > 0 && !slices.Contains(s.enum, n.text) {
 		code, ok := canonical(n.text, s.enum)
 		if !ok {
-			b.report(n.at, path, "E-DICT-CODE: "+strconv.Quote(shorten(n.text))+" is not a known value", valueHint(n.text, s.enum))
+			shown := strconv.Quote(shorten(n.text))
+			if private(path) {
+				shown = "this"
+			}
+			b.report(n.at, path, "E-DICT-CODE: "+shown+" is not a known value", valueHint(n.text, s.enum))
 			return false
 		}
 		renamed := *n // YAML aliases share nodes
@@ -63,7 +67,7 @@ func (b *binder) bindNumber(n *node, s *shape, dst reflect.Value, path string) b
 		if _, err := strconv.ParseFloat(n.text, 64); err == nil {
 			hint = "remove the quotes"
 		}
-		b.report(n.at, path, "E-TYPE: expected "+s.expects()+", found "+n.found(), hint)
+		b.report(n.at, path, "E-TYPE: expected "+s.expects()+", found "+foundAt(n, path), hint)
 		return false
 	}
 	var err error
@@ -86,7 +90,7 @@ func (b *binder) bindNumber(n *node, s *shape, dst reflect.Value, path string) b
 	case errors.Is(err, strconv.ErrRange):
 		b.report(n.at, path, "E-TYPE: "+n.text+" is out of range for "+s.expects(), "")
 	case err != nil || n.what != number:
-		b.report(n.at, path, "E-TYPE: expected "+s.expects()+", found "+n.found(), "")
+		b.report(n.at, path, "E-TYPE: expected "+s.expects()+", found "+foundAt(n, path), "")
 	case negative:
 		b.report(n.at, path, "E-NEGATIVE: "+n.text+" must not be negative", "")
 	default:

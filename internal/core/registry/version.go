@@ -7,11 +7,14 @@ type ApplyOptions struct {
 	From   time.Time // zero is at once
 	Actor  string
 	Reason string
+	// CancelScheduled takes back the versions that are to begin later. Otherwise
+	// they stay: each is a whole source and holds from its own instant on.
+	CancelScheduled bool
 }
 
 // Applied is what applying a source did.
 type Applied struct {
-	Rows       int       // rows of settings that were opened, ended or retired; 0 if nothing changed
+	Rows       int       // rows of settings that were opened, ended or retired; rows that a scheduled version goes on with do not count
 	From       time.Time // since when the source is as applied
 	Superseded int       // versions that had been scheduled and now never begin
 }

@@ -22,7 +22,7 @@ func (r *yamlReader) node(n ast.Node, depth int) (*node, *Problem) {
 	case *ast.AliasNode:
 		shared, ok := r.anchors[v.Value.GetToken().Value]
 		if !ok {
-			return nil, r.refuse(v, "alias *"+v.Value.GetToken().Value+" has no anchor above it", "quote the value if it is text")
+			return nil, r.refuse(v, "an alias (*) has no anchor above it", "quote the value if it is text")
 		}
 		copied := *shared
 		copied.at = r.at(v)

@@ -36,6 +36,9 @@ func (s Snapshot) Program() (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Paging.ExpectTotal {
+		read = read.InsistOnTotal()
+	}
 	p := &Program{Snapshot: s, Render: render, Select: selecting, Read: read}
 	if s.Detail != nil {
 		p.Detail, err = s.Detail.Program()

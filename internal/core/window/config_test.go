@@ -72,3 +72,14 @@ func TestConfigRefuses(t *testing.T) {
 		t.Errorf("all faults at once: %v", several)
 	}
 }
+
+func TestInstantsHaveOneSpelling(t *testing.T) {
+	for text, want := range map[string]string{
+		"2020-01-01": "2020-01-01", "2020-01-01T00:00:00Z": "2020-01-01", "2020-01-01T09:00:00+09:00": "2020-01-01", "2020-01-01T00:00:00.0Z": "2020-01-01",
+		"2020-01-01T00:00:00+09:00": "2019-12-31T15:00:00Z", "2020-01-01T12:00:00.50Z": "2020-01-01T12:00:00.5Z", "1850-03-01": "1850-03-01", "": "", "long ago": "long ago",
+	} {
+		if got := window.CanonicalText(text); got != want || window.CanonicalText(got) != got {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}

@@ -39,6 +39,19 @@ func ParseInstant(text string) (time.Time, error) {
 	return t, nil
 }
 
+// CanonicalText is the one spelling of an instant, so that another way to write it changes no fingerprint: a date where
+// a day begins in UTC, as files write it, else RFC 3339 in UTC. What is no instant stays as it is.
+func CanonicalText(text string) string {
+	t, err := ParseInstant(text)
+	switch {
+	case err != nil:
+		return text
+	case t.Equal(t.Truncate(24 * time.Hour)):
+		return t.Format(time.DateOnly)
+	}
+	return Text(t)
+}
+
 // Text is RFC 3339 in UTC with only as many fraction digits as needed, six at most.
 func Text(t time.Time) string { return Instant(t).Format(time.RFC3339Nano) }
 

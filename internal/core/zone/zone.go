@@ -3,7 +3,9 @@
 //
 // One zone has one spelling, so that another way to write it changes no
 // fingerprint, and it means the same on every machine: "Local" does not exist
-// here, and the zone database is part of the program.
+// here, and the zone database is part of the program. Two names of one zone, such
+// as Japan and Asia/Tokyo, stay two: the database does not say that one is a link
+// to the other.
 package zone
 
 import (

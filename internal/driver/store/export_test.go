@@ -15,3 +15,9 @@ func (s *Store) Step(ctx context.Context, do func() error) error {
 
 // MaxTries is how often a step is tried.
 const MaxTries = maxTries
+
+// ReadThrough lets tests see what is read.
+func (s *Store) ReadThrough(db *sql.DB) (before *sql.DB) {
+	before, s.read = s.read, db
+	return before
+}

@@ -12,15 +12,19 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 )
 
-// ApplySource writes a version of a source: from o.From on, and for ever, the
-// source is as src says (D§5.18). Rows that say the same are left alone, so the
-// same file twice writes nothing, neither rows nor log. For the others:
+// ApplySource writes a version of a source: from o.From on the source is as src
+// says (D§5.18), until the next version begins that is scheduled already, or for
+// ever. A version that says what holds at From anyhow writes nothing, neither
+// rows nor log, and leaves the schedule alone: who applies a file every night
+// undoes nobody's plans. Else, rows that say the same are left alone. For the
+// others:
 //
 //   - A row in force before From ends at From, and its successor begins there.
-//   - A row that was to begin at From or later never begins: it is RETIRED, with
-//     its dates as they were. A row that was to end then has no end any more.
-//   - So a change before a scheduled one cancels it, one at the same instant
-//     replaces it, and one after it follows it.
+//   - A row that was to begin at From never begins: it is RETIRED, with its dates
+//     as they were. So a version at the instant of a scheduled one replaces it.
+//   - A version that begins later stays as it is, whole: a row that it shares with
+//     a version before it begins anew there.
+//   - With o.CancelScheduled the versions that begin later are retired instead.
 //   - The past is not rewritten: a From before now is refused.
 //
 // The time of a source does not run backwards. If the clock was set back, now is
@@ -47,7 +51,10 @@ func (t *tx) applySource(src *registry.Source, wanted []registry.Row, o registry
 	if err != nil {
 		return done, err
 	}
-	line := timeline{stored, done.From}
+	line := timeline{rows: stored, now: p.now, at: done.From}
+	if !o.CancelScheduled {
+		line.until = line.nextVersion()
+	}
 	if line.holds(src) {
 		return done, nil
 	}
@@ -60,19 +67,22 @@ func (t *tx) applySource(src *registry.Source, wanted []registry.Row, o registry
 	}
 	change := line.turn(wanted)
 	done.Rows, done.Superseded = change.size(), change.superseded()
-	if err := t.rewrite(p, change, done.From); err != nil {
+	if err := t.rewrite(p, change, line); err != nil {
+		return done, err
+	}
+	if err := t.renoteNext(p, line, src, wanted); err != nil {
 		return done, err
 	}
 	note := versionNote{src: src, before: line.before(), wanted: wanted, change: change, rows: done.Rows, options: o}
 	if change.newVersion {
-		if err := t.insertVersion(p, note, done.From); err != nil {
+		if err := t.insertVersion(p, note, line); err != nil {
 			return done, err
 		}
 	}
 	return done, t.audit(auditEntry{
 		at: p.now, actor: actor(o), action: "source.apply", object: "source/" + src.Code, reason: o.Reason,
 		detail: map[string]any{
-			"effectiveFrom": done.From.Format(time.RFC3339Nano), "rows": done.Rows, "superseded": done.Superseded,
+			"effectiveFrom": done.From.Format(time.RFC3339Nano), "rows": done.Rows, "superseded": done.Superseded, "cancelScheduled": o.CancelScheduled,
 			"fingerprint": note.fingerprint(), "version": p.version,
 		},
 	})
@@ -107,14 +117,18 @@ func (n versionNote) fingerprint() string {
 	return fingerprint.Key(parts...)
 }
 
-// changes lists tables and paths. Values are not repeated: they are in the rows.
 func (n versionNote) changes() (string, error) {
 	old, err := sourceOf(n.before)
 	if err != nil {
 		old = nil // what cannot be read any more counts as absent
 	}
-	list := changedJSON{Tables: n.change.tables(), Paths: []string{}}
-	for _, c := range registry.Diff(old, n.src) {
+	return changesText(n.change.tables(), old, n.src)
+}
+
+// changesText lists tables and paths. Values are not repeated: they are in the rows.
+func changesText(tables []string, old, src *registry.Source) (string, error) {
+	list := changedJSON{Tables: tables, Paths: []string{}}
+	for _, c := range registry.Diff(old, src) {
 		list.Paths = append(list.Paths, c.Path)
 	}
 	text, err := json.Marshal(list)

@@ -71,7 +71,7 @@ func (t *tx) openRows(p provenance) (all []storedRow, err error) {
 }
 
 // rewrite writes everything but the new version itself.
-func (t *tx) rewrite(p provenance, c turn, from time.Time) error {
+func (t *tx) rewrite(p provenance, c turn, l timeline) error {
 	now := micros(p.now)
 	for _, r := range c.retire {
 		if err := t.execOne("UPDATE "+r.row.Table+" SET lifecycle_status_code = 'RETIRED', active_1 = NULL, updated_at = ?, version = version + 1 WHERE id = ?", now, r.id); err != nil {
@@ -79,27 +79,32 @@ func (t *tx) rewrite(p provenance, c turn, from time.Time) error {
 		}
 	}
 	for _, r := range c.end {
-		if err := t.execOne("UPDATE "+r.row.Table+" SET effective_to = ?, updated_at = ?, version = version + 1 WHERE id = ?", micros(from), now, r.id); err != nil {
+		if err := t.execOne("UPDATE "+r.row.Table+" SET effective_to = ?, updated_at = ?, version = version + 1 WHERE id = ?", micros(l.at), now, r.id); err != nil {
 			return err
 		}
 	}
-	for _, r := range c.reopen {
-		if err := t.execOne("UPDATE "+r.row.Table+" SET effective_to = NULL, updated_at = ?, version = version + 1 WHERE id = ?", now, r.id); err != nil {
+	for _, r := range c.stretch {
+		if err := t.execOne("UPDATE "+r.row.Table+" SET effective_to = ?, updated_at = ?, version = version + 1 WHERE id = ?", micros(l.until), now, r.id); err != nil {
 			return err
 		}
 	}
 	for _, row := range c.open {
-		if err := t.openRow(p, row, from); err != nil {
+		if err := t.openRow(p, row, l.at, l.until); err != nil {
+			return err
+		}
+	}
+	for _, r := range c.resume {
+		if err := t.openRow(p, r.row, r.from, r.to); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *tx) openRow(p provenance, row registry.Row, from time.Time) error {
+func (t *tx) openRow(p provenance, row registry.Row, from, to time.Time) error {
 	columns := registry.RowColumns(row.Table)
-	values := append(valuesOf(row, columns), p.id, row.Endpoint, row.Operation, micros(from), micros(p.now), micros(p.now))
-	columns = append(columns, "provenance_id", "endpoint_name", "operation_type", "effective_from", "created_at", "updated_at")
+	values := append(valuesOf(row, columns), p.id, row.Endpoint, row.Operation, micros(from), micros(to), micros(p.now), micros(p.now))
+	columns = append(columns, "provenance_id", "endpoint_name", "operation_type", "effective_from", "effective_to", "created_at", "updated_at")
 	if key := registry.KeyColumn(row.Table); key != "" {
 		columns, values = append(columns, key), append(values, row.Key)
 	}
@@ -107,17 +112,36 @@ func (t *tx) openRow(p provenance, row registry.Row, from time.Time) error {
 	return err
 }
 
-func (t *tx) insertVersion(p provenance, n versionNote, from time.Time) error {
+func (t *tx) insertVersion(p provenance, n versionNote, l timeline) error {
 	changed, err := n.changes()
 	if err != nil {
 		return err
 	}
 	columns := registry.RowColumns(registry.SourceTable)
 	values := append(valuesOf(ownRow(n.wanted), columns), p.id, n.fingerprint(), micros(p.now), cut(actor(n.options), 128), orNull(cut(n.options.Reason, 512)),
-		n.rows, changed, micros(from), micros(p.now), micros(p.now))
-	columns = append(columns, "provenance_id", "source_fingerprint", "applied_at", "actor", "reason", "rows_changed", "changed_json", "effective_from", "created_at", "updated_at")
+		n.rows, changed, micros(l.at), micros(l.until), micros(p.now), micros(p.now))
+	columns = append(columns, "provenance_id", "source_fingerprint", "applied_at", "actor", "reason", "rows_changed", "changed_json", "effective_from", "effective_to", "created_at", "updated_at")
 	_, err = t.exec("INSERT INTO "+registry.SourceTable+" ("+strings.Join(columns, ", ")+") VALUES ("+marks(len(values))+")", values...)
 	return err
+}
+
+// renoteNext says of a scheduled version what it changes: the one before it is
+// another one now.
+func (t *tx) renoteNext(p provenance, l timeline, src *registry.Source, wanted []registry.Row) error {
+	next := timeline{rows: l.rows, at: l.until}.current()
+	version := ownStored(next)
+	if l.until.IsZero() || version == nil {
+		return nil
+	}
+	later, err := sourceOf(next)
+	if err != nil {
+		return nil // what cannot be read any more keeps its note
+	}
+	changed, err := changesText(differingTables(next, wanted), src, later)
+	if err != nil {
+		return err
+	}
+	return t.execOne("UPDATE "+registry.SourceTable+" SET changed_json = ?, updated_at = ?, version = version + 1 WHERE id = ?", changed, micros(p.now), version.id)
 }
 
 // registrySelect starts a query for the rows of a source; the first argument is

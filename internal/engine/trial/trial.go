@@ -27,6 +27,8 @@ type Request struct {
 	IDs    []string // a DETAIL endpoint is asked for these
 	Page   int      // from 1; earlier pages are walked through
 	Now    time.Time
+	// Attempts of one request; 0 is as many as the source says.
+	Attempts int
 }
 
 // Result is one page, explained.
@@ -44,6 +46,7 @@ type Result struct {
 	Duplicate  int                      `json:"duplicate"`
 	Rejected   int                      `json:"rejected"`
 	Total      *int64                   `json:"total,omitempty"`
+	BadTotal   string                   `json:"badTotal,omitempty"` // an announced total that cannot be read
 	Decision   *Decision                `json:"decision,omitempty"`
 	Records    []Record                 `json:"records"`
 	Rejects    []Reject                 `json:"rejects"`
@@ -134,8 +137,12 @@ func fetch(ctx context.Context, chain transport.Doer, p *spec.Program, q *spec.Q
 	}
 	request.Replayable = *p.Paging.Replayable || state.FirstPage()
 	into.Request = exchange.DigestRequest(request)
+	retry := p.Retry
+	if r.Attempts > 0 {
+		retry.MaxAttempts = r.Attempts
+	}
 	call := &transport.Call{
-		Request: request, Key: p.Source + "/" + p.Endpoint, Limits: p.Rate, Retry: p.Retry,
+		Request: request, Key: p.Source + "/" + p.Endpoint, Limits: p.Rate, Retry: retry,
 		Accept: func(response *exchange.Response) (err error) {
 			page, err = p.Read.Read(response.Body, extract.Asked{Window: r.Window, FetchAt: r.Now})
 			return err
@@ -152,7 +159,7 @@ func fetch(ctx context.Context, chain transport.Doer, p *spec.Program, q *spec.Q
 
 func (r *Result) count(page *extract.Page) {
 	r.Seen, r.Mapped, r.Outside, r.Duplicate, r.Rejected = page.Seen, len(page.Records), page.Outside, page.Duplicate, len(page.Rejects)
-	r.Total = page.Says.Total
+	r.Total, r.BadTotal = page.Says.Total, page.BadTotal
 	for _, in := range page.Records[:min(shown, len(page.Records))] {
 		r.Records = append(r.Records, Record{in.ProviderID, in.UpdatedAt, in.Gone, in.Fields})
 	}
@@ -193,6 +200,6 @@ func (r *Result) withDetail(ctx context.Context, chain transport.Doer, p *spec.P
 		ids = append(ids, in.ProviderID)
 	}
 	var err error
-	r.Detail, err = Run(ctx, chain, p.Detail, Request{Window: asked.Window, IDs: ids, Page: 1, Now: asked.Now})
+	r.Detail, err = Run(ctx, chain, p.Detail, Request{Window: asked.Window, IDs: ids, Page: 1, Now: asked.Now, Attempts: asked.Attempts})
 	return r, err
 }

@@ -223,6 +223,14 @@ func lossyProcess() []lossy {
 				return nil, err
 			}
 		}},
+		{"apply source", "cancel scheduled sources", func(w *world) func() (answer, error) {
+			w.apply(w.source())
+			w.applyFrom(w.source("size: 500", "size: 300"), noon.Add(2*day))
+			return func() (answer, error) {
+				_, err := w.store.ApplySource(w.ctx, w.source(), registry.ApplyOptions{CancelScheduled: true})
+				return nil, err
+			}
+		}},
 		{"farewell", "farewell", func(w *world) func() (answer, error) {
 			_, err := w.store.Heartbeat(w.ctx, me, lease)
 			w.must(err)

@@ -76,6 +76,14 @@ func (w *world) applyFrom(src *registry.Source, from time.Time) registry.Applied
 	return done
 }
 
+// cancelFrom applies a source and takes back what is scheduled for later.
+func (w *world) cancelFrom(src *registry.Source, from time.Time) registry.Applied {
+	w.Helper()
+	done, err := w.store.ApplySource(w.ctx, src, registry.ApplyOptions{From: from, Actor: "tester", Reason: "because", CancelScheduled: true})
+	w.must(err)
+	return done
+}
+
 // loads checks that a source comes back as it was applied.
 func (w *world) loads(want *registry.Source) {
 	w.Helper()

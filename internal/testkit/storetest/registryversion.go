@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -34,18 +33,61 @@ func (s suite) sourceVersions(t *testing.T) {
 		w.unchanged("the file in force", func() { w.apply(second) })
 		w.unchanged("what was scheduled, again", func() { w.applyFrom(second, begin) })
 	})
-	s.test(t, "a change before a scheduled one cancels it", func(w *world) {
-		first, later, sooner := w.source(), w.source("size: 500", "size: 200"), w.source("perSecond: 3", "perSecond: 7")
+	s.test(t, "a change before a scheduled one leaves it whole", func(w *world) {
+		first, later := w.source(), w.source("size: 500", "size: 200")
+		sooner := w.source("perSecond: 3", "perSecond: 7", "default: asc", "default: desc", "name: Tiny", "name: Sooner")
 		w.apply(first)
 		w.applyFrom(later, noon.Add(3*day))
-		if done := w.applyFrom(sooner, noon.Add(2*day)); done.Superseded != 1 {
-			w.Errorf("applied %+v, want one version superseded", done)
+		if done := w.applyFrom(sooner, noon.Add(2*day)); done.Superseded != 0 || done.Rows != 6 { // three rows end, three begin
+			w.Errorf("applied %+v, want none superseded", done)
 		}
 		w.oneRowInForceEach()
-		w.loadsAt(noon.Add(2*day-1), first)
+		w.loadsAt(noon.Add(2*day-time.Microsecond), first)
+		w.loadsAt(noon.Add(2*day), sooner)
+		w.loadsAt(noon.Add(3*day-time.Microsecond), sooner)
+		w.loadsAt(noon.Add(30*day), later) // nothing of the one between them
+		w.superseded(0)
+		got := w.history()
+		if len(got) != 3 || !got[1].To.Equal(noon.Add(3*day)) || !got[2].To.IsZero() {
+			w.Fatalf("history %+v", got)
+		}
+		want := []string{"endpoints.works.paging.size", "endpoints.works.params.sort.default", "name", "rate.perSecond"}
+		if paths := got[2].Paths; !slices.Equal(paths, want) { // against what is before it now
+			w.Errorf("the scheduled version changes %v, want %v", paths, want)
+		}
+		w.clock.set(noon.Add(3 * day))
+		w.loads(later)
+	})
+	s.test(t, "a change at once leaves what is scheduled", func(w *world) {
+		first, later, now := w.source(), w.source("size: 500", "size: 200"), w.source("perSecond: 3", "perSecond: 7")
+		w.apply(first)
+		w.applyFrom(later, noon.Add(3*day))
+		w.clock.advance(day)
+		if done := w.applyFrom(now, time.Time{}); done.Superseded != 0 {
+			w.Errorf("applied %+v", done)
+		}
+		w.loads(now)
+		w.loadsAt(noon.Add(3*day), later)
+		w.unchanged("again", func() { w.apply(now) })
+		w.oneRowInForceEach()
+	})
+	s.test(t, "a change that cancels takes back all that is later", func(w *world) {
+		first, sooner := w.source(), w.source("perSecond: 3", "perSecond: 7")
+		w.apply(first)
+		w.applyFrom(w.source("size: 500", "size: 100"), noon.Add(day))
+		w.applyFrom(w.source("size: 500", "size: 200"), noon.Add(3*day))
+		w.applyFrom(w.source("size: 500", "size: 300", "name: Tiny", "name: Later"), noon.Add(4*day))
+		if done := w.cancelFrom(sooner, noon.Add(2*day)); done.Superseded != 2 {
+			w.Errorf("applied %+v, want two versions superseded", done)
+		}
+		w.oneRowInForceEach()
+		w.loadsAt(noon.Add(2*day-time.Microsecond), w.source("size: 500", "size: 100"))
 		w.loadsAt(noon.Add(2*day), sooner)
 		w.loadsAt(noon.Add(30*day), sooner)
-		w.superseded(1)
+		w.superseded(2)
+		if got := w.text("SELECT detail FROM ing_audit_log ORDER BY id DESC LIMIT 1"); !strings.Contains(got, `"cancelScheduled":true`) || !strings.Contains(got, `"superseded":2`) {
+			w.Errorf("the log says %s", got)
+		}
 	})
 	s.test(t, "a change at the instant of a scheduled one replaces it", func(w *world) {
 		first, wrong, right := w.source(), w.source("size: 500", "size: 200", "perSecond: 3", "perSecond: 7"), w.source("size: 500", "size: 300", "perSecond: 3", "perSecond: 7")
@@ -72,23 +114,40 @@ func (s suite) sourceVersions(t *testing.T) {
 			w.loadsAt(noon.Add(time.Duration(i)*day), want)
 		}
 	})
-	s.test(t, "the file in force cancels what is scheduled", func(w *world) {
-		first := w.source()
+	s.test(t, "the file in force leaves what is scheduled, unless it is to cancel", func(w *world) {
+		first, later := w.source(), w.source("size: 500", "size: 200", "name: Tiny", "name: Later")
 		w.apply(first)
-		w.applyFrom(w.source("size: 500", "size: 200", "name: Tiny", "name: Later"), noon.Add(day))
-		for _, from := range []time.Time{{}, noon.Add(day)} { // at once, and at the same instant
-			w.applyFrom(w.source("size: 500", "size: 200"), noon.Add(day))
-			if done := w.applyFrom(first, from); done.Superseded != 1 || done.Rows == 0 {
+		w.applyFrom(later, noon.Add(day))
+		w.unchanged("every night", func() {
+			if done := w.applyFrom(first, time.Time{}); done.Rows != 0 || done.Superseded != 0 {
 				w.Errorf("applied %+v", done)
 			}
-			w.oneRowInForceEach()
-			w.loads(first)
-			w.loadsAt(noon.Add(10*day), first)
+		})
+		w.unchanged("what is scheduled, for later", func() { w.applyFrom(later, noon.Add(2*day)) })
+		w.unchanged("what is scheduled, and nothing to cancel", func() { w.cancelFrom(later, noon.Add(2*day)) })
+		if done := w.cancelFrom(first, time.Time{}); done.Superseded != 1 || done.Rows == 0 {
+			w.Errorf("applied %+v", done)
 		}
-		w.superseded(3)
-		if n := len(slices.DeleteFunc(w.history(), func(v registry.SourceVersion) bool { return v.Superseded })); n != 1 {
-			w.Errorf("%d versions are left, want the first alone", n)
+		w.unchanged("there is nothing left to cancel", func() { w.cancelFrom(first, time.Time{}) })
+		w.onlyVersion(first)
+		w.superseded(1)
+	})
+	s.test(t, "the file before a scheduled version, at its instant, replaces it", func(w *world) {
+		first, last := w.source(), w.source("size: 500", "size: 300")
+		w.apply(first)
+		w.applyFrom(w.source("size: 500", "size: 200", "perSecond: 3", "perSecond: 7"), noon.Add(day))
+		w.applyFrom(last, noon.Add(2*day))
+		if done := w.applyFrom(first, noon.Add(day)); done.Superseded != 1 || done.Rows == 0 {
+			w.Errorf("applied %+v", done)
 		}
+		w.oneRowInForceEach()
+		w.loadsAt(noon.Add(2*day-time.Microsecond), first)
+		w.loadsAt(noon.Add(2*day), last)
+		w.superseded(1)
+		if done := w.applyFrom(first, noon.Add(2*day)); done.Superseded != 1 {
+			w.Errorf("applied %+v", done)
+		}
+		w.onlyVersion(first)
 	})
 	s.test(t, "a new source may be scheduled", func(w *world) {
 		src := w.source()
@@ -114,6 +173,12 @@ func (s suite) sourceVersions(t *testing.T) {
 		})
 		_, err := w.store.ApplySource(w.ctx, w.source("size: 500", "size: 200"), registry.ApplyOptions{From: noon.Add(day)})
 		w.must(err)
+		w.unchanged("refused, although it was in force then", func() {
+			for _, cancel := range []bool{false, true} {
+				_, err := w.store.ApplySource(w.ctx, w.source(), registry.ApplyOptions{From: noon, CancelScheduled: cancel})
+				w.refuses(err, fault.ErrInvalid, "a begin in the past")
+			}
+		})
 	})
 	s.test(t, "any schedule gives what was applied last for each instant", func(w *world) { w.anySchedule() })
 	s.test(t, "the history tells who, why and what", func(w *world) {
@@ -178,8 +243,12 @@ func (s suite) sourceVersions(t *testing.T) {
 			w.Errorf("stamp %+v", got)
 		}
 		w.apply(w.source("size: 500", "size: 400"))
-		if got := w.stamp(); got.Version == second.Version || !got.Until.IsZero() {
+		if got := w.stamp(); got.Version == second.Version || !got.Until.Equal(noon.Add(3*day)) {
 			w.Errorf("stamp %+v", got)
+		}
+		w.cancelFrom(w.source("size: 500", "size: 400"), time.Time{})
+		if got := w.stamp(); !got.Until.IsZero() {
+			w.Errorf("stamp %+v after all was cancelled", got)
 		}
 	})
 }
@@ -212,46 +281,5 @@ func (w *world) superseded(want int) {
 	}
 	if n != want {
 		w.Errorf("%d versions are superseded, want %d", n, want)
-	}
-}
-
-// anySchedule holds a series of applies against the plain meaning of the rule:
-// an instant is as the last apply says that began at or before it, and an apply
-// takes away all that was to begin at or after it.
-func (w *world) anySchedule() {
-	w.Helper()
-	type begun struct {
-		from time.Time
-		src  *registry.Source
-	}
-	var model []begun
-	random := uint32(7)
-	next := func(n int) int {
-		random = random*1664525 + 1013904223
-		return int(random>>16) % n
-	}
-	for step := range 40 {
-		src := w.source("size: 500", fmt.Sprintf("size: %d", 1+next(3)), "perSecond: 3", fmt.Sprintf("perSecond: %d", 1+next(2)), "name: Tiny", fmt.Sprint("name: T", next(2)),
-			"      sort: {name: order, default: asc}\n", strings.Repeat("      sort: {name: order}\n", next(2)))
-		now := w.clock.read()
-		from := now.Add(time.Duration(next(4)) * time.Hour)
-		w.applyFrom(src, from)
-		model = slices.DeleteFunc(model, func(b begun) bool { return !b.from.Before(from) })
-		model = append(model, begun{from, src})
-		w.oneRowInForceEach()
-		for hour := -6; hour <= 6; hour++ {
-			at := now.Add(time.Duration(hour) * time.Hour)
-			var want *registry.Source
-			for _, b := range model {
-				if !b.from.After(at) {
-					want = b.src
-				}
-			}
-			w.loadsAt(at, want)
-		}
-		if w.Failed() {
-			w.Fatalf("after %d applies", step+1)
-		}
-		w.clock.advance(time.Duration(next(2)) * time.Hour)
 	}
 }

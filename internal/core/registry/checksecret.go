@@ -1,0 +1,112 @@
+package registry
+
+import (
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/exchange"
+)
+
+// hidden is shown in the place of a secret that stands in a source: one that was
+// applied before its place was checked.
+const hidden = "[secret]"
+
+const (
+	literalMessage = "E-SECRET-LITERAL: a secret must not stand in a source file"
+	literalHint    = "declare it under credentials with a reference such as env:NAME, and name it in auth.credential"
+)
+
+// checkSecrets is the other half of rule 9. It never repeats the value.
+func (r *Resolved) checkSecrets() Problems {
+	out := slices.Concat(r.origin.checkDocs(), r.origin.checkCredentialNames())
+	_, badBase := exchange.ParseBaseURL(r.HTTP)
+	for _, l := range r.merged.list {
+		isBase := l.Path[0] == "http" && l.Path[1] == "baseUrl"
+		if isBase && badBase != nil {
+			continue // said by checkRequest
+		}
+		if holdsSecret(l, r.paramName) {
+			out = append(out, r.at(l.Path, literalMessage, literalHint))
+		}
+	}
+	return out
+}
+
+func (r *Resolved) paramName(key string) string { return r.Params[key].Name }
+
+// holdsSecret reports that a leaf, with a path that starts at a section or at
+// the top of a file, has a secret itself for its value.
+func holdsSecret(l Leaf, paramName func(key string) string) bool {
+	text, ok := l.Value.(string)
+	if !ok {
+		return false
+	}
+	p := l.Path
+	last := p[len(p)-1]
+	named := func(name string) bool { return exchange.SecretName(name) && exchange.SecretLiteral(text) }
+	switch place := p.place(); place {
+	case "docs", "http.baseUrl":
+		return exchange.SecretInAddress(text)
+	case "request.path":
+		return exchange.SecretInPath(text)
+	case "request.body":
+		return exchange.SecretInBody(text)
+	case "http.headers", "request.headers", "request.query", "request.form":
+		return named(last)
+	case "params":
+		return last == "default" && named(paramName(p[1]))
+	case "query.rules":
+		return len(p) == 5 && p[3] == "params" && named(paramName(last))
+	case "credentials", "credential":
+		return last == "tokenUrl" && exchange.SecretInAddress(text) || last == "prefix" && !exchange.SchemePrefix(text)
+	}
+	return false
+}
+
+// place is the part of a path that says what its values are.
+func (p Path) place() string {
+	if len(p) == 1 || slices.Contains([]string{"params", "credentials", "credential"}, p[0]) {
+		return p[0]
+	}
+	return p[0] + "." + p[1]
+}
+
+// checkDocs: an address for people is copied and shown more than any other.
+func (s *Source) checkDocs() Problems {
+	if !exchange.SecretInAddress(s.Docs) {
+		return nil
+	}
+	return Problems{problemAt(s.placeOf("docs"), "docs", "E-SECRET-LITERAL: must not hold a user, a password or a secret", "")}
+}
+
+// checkCredentialNames: names become keys of rows and stand in messages.
+func (s *Source) checkCredentialNames() Problems {
+	var out Problems
+	for _, name := range sortedKeys(s.Credentials) {
+		if path := (Path{"credentials", name}).String(); !rowKey.MatchString(name) {
+			out = append(out, problemAt(s.placeOf(path), path, "E-NAME: is not a name of a credential", "a letter or digit, then up to 63 of A-Z a-z 0-9 _ . -"))
+		}
+	}
+	return out
+}
+
+func (s *Source) placeOf(path string) Position {
+	if at, ok := s.places[path]; ok {
+		return at
+	}
+	return Position{File: "source " + s.Code}
+}
+
+// checkHeaderNames finds every name that cannot be sent; compiling the request
+// stops at the first.
+func (r *Resolved) checkHeaderNames() Problems {
+	var out Problems
+	for _, l := range r.merged.list {
+		if place := l.Path.place(); place != "http.headers" && place != "request.headers" {
+			continue
+		}
+		if err := exchange.CheckHeaderName(l.Path[len(l.Path)-1]); err != nil {
+			out = append(out, r.at(l.Path, coded("E-REQUEST", err), ""))
+		}
+	}
+	return out
+}
