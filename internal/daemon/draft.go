@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/engine/planner"
@@ -19,7 +18,7 @@ type PlanRequest = planner.Request
 // Draft draws a plan and writes nothing; without an app, as for an empty database.
 func Draft(ctx context.Context, a *App, c *spec.Compiled, r PlanRequest) (*PlanDraft, error) {
 	if a == nil {
-		return planner.Draw(c, coverage.State{}, false, r)
+		return planner.Draw(c, planner.Books{}, r)
 	}
 	return a.Planner.Draft(ctx, c, r)
 }

@@ -65,6 +65,20 @@ func GlobalNamespace(d Dataset, cursorKey string) Namespace {
 	return Namespace{Source: d.Source, Operation: Harvest, CursorKey: cursorKey, Scope: ScopeGlobal, Key: fingerprint.Key(d.Endpoint)}
 }
 
+// CampaignNamespace is where a BACKFILL keeps what it has done. It never touches
+// the watermark of HARVEST (I6).
+func CampaignNamespace(d Dataset, cursorKey, campaign string) Namespace {
+	return Namespace{Source: d.Source, Operation: Backfill, CursorKey: cursorKey, Scope: ScopeCustom, Key: fingerprint.Key(d.Endpoint, campaign)}
+}
+
+// refreshedKey is the date an UPDATE driven by time follows (W§5.2).
+const refreshedKey = "refresh_checked_at"
+
+// RefreshNamespace is where an UPDATE keeps what it has checked.
+func RefreshNamespace(d Dataset) Namespace {
+	return Namespace{Source: d.Source, Operation: Update, CursorKey: refreshedKey, Scope: ScopeCustom, Key: fingerprint.Key(d.Endpoint)}
+}
+
 // NewPlan is what the planner hands to the store.
 type NewPlan struct {
 	Key             string

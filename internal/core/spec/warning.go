@@ -41,9 +41,11 @@ func (s Snapshot) degradations() []Warning {
 // Runnable says what a snapshot declares and runs cannot do yet.
 func (s Snapshot) Runnable() error {
 	refuse := func(key, value string) error {
-		return fmt.Errorf("%w: %s %s is known and checked, but runs cannot do it yet; `patra source test` can", fault.ErrInvalid, key, value)
+		return fmt.Errorf("%w: %s %s is known and checked, but runs cannot do it yet; --dry-run and `patra source test` can", fault.ErrInvalid, key, value)
 	}
 	switch {
+	case s.Operation != ingest.Harvest:
+		return refuse("operation", string(s.Operation))
 	case s.Paging.Type != paging.Token:
 		return refuse("paging.type", string(s.Paging.Type))
 	case s.Details.Enabled():

@@ -51,64 +51,120 @@ type DraftSlice struct {
 type Request struct {
 	Now      time.Time
 	From, To *time.Time
+	// Campaign names a BACKFILL that is taken up again; without a name it is
+	// known by its question and its range as asked for.
+	Campaign string
 	// TriggerKey identifies the trigger; the same trigger twice is one plan.
 	TriggerKey string
 	Scheduler  string
 	Type       ingest.TriggerType
 }
 
-// Draw makes the draft of a HARVEST plan.
-func Draw(c *spec.Compiled, book coverage.State, known bool, r Request) (*Draft, error) {
+// Books are what a draft is drawn against.
+type Books struct {
+	Own     coverage.State // of the plan's own namespace
+	Known   bool           // there is one
+	Forward *time.Time     // the watermark of HARVEST on the same question; a BACKFILL does not pass it
+}
+
+// Draw makes the draft of a plan.
+func Draw(c *spec.Compiled, b Books, r Request) (*Draft, error) {
 	s := c.Snapshot
-	if err := s.Runnable(); err != nil {
-		return nil, err
-	}
 	protoJSON, err := c.Prototype.Canonical()
 	if err != nil {
 		return nil, err
 	}
 	protoHash := fingerprint.Bytes(protoJSON)
-	namespace, err := c.Namespace()
+	own, err := namespaceOf(c, r)
 	if err != nil {
 		return nil, err
 	}
-	total, err := totalWindow(s, book, known, r)
+	total, err := totalWindow(s, b, r)
 	if err != nil {
 		return nil, err
 	}
+	total.Empty = total.Empty || len(total.Owed) == 0
 	d := &Draft{
 		Source: s.Source, Endpoint: s.Endpoint, Operation: s.Operation, Now: window.Instant(r.Now), NowSafe: total.NowSafe,
 		Empty: total.Empty, Reason: total.Reason, Explain: total.Explain, Skipped: orEmpty(total.Skipped), Waiting: orEmpty(total.Waiting), Slices: []DraftSlice{},
 		Fingerprint: c.Fingerprint, ExprHash: protoHash, Warnings: orEmpty(c.Warnings),
-		owed: total.Owed, exprProto: protoJSON, namespace: namespace,
+		owed: total.Owed, exprProto: protoJSON, namespace: own,
 	}
 	if d.Empty {
 		return d, nil
 	}
 	d.Window = &total.Window
+	if s.Operation == ingest.Update {
+		return d, nil // candidates are cut when they are known; the window only paces them (W§5.3)
+	}
 	return d, d.cut(s, c.Prototype.Selection)
 }
 
+// namespaceOf is where the coverage of a plan is kept (D§5.8).
+func namespaceOf(c *spec.Compiled, r Request) (ingest.Namespace, error) {
+	forward, err := c.Namespace()
+	if err != nil {
+		return forward, err
+	}
+	s := c.Snapshot
+	switch s.Operation {
+	case ingest.Backfill:
+		name := r.Campaign
+		if name == "" { // the same range asked for again is the same campaign
+			name = fingerprint.Key(forward.Key, asked(r.From), asked(r.To))
+		}
+		return ingest.CampaignNamespace(s.Dataset(), s.Filter.Field, name), nil
+	case ingest.Update:
+		return ingest.RefreshNamespace(s.Dataset()), nil
+	}
+	return forward, nil
+}
+
 // totalWindow is the window of the plan and what of it is not asked for now:
-// settled stretches, and failed ones whose time has not come (D§5.7).
-func totalWindow(s spec.Snapshot, book coverage.State, known bool, r Request) (window.Total, error) {
-	in := window.Inputs{Now: r.Now, UserFrom: r.From, UserTo: r.To}
-	if known && !book.Cursor.IsZero() {
-		in.Cursor = &book.Cursor
+// stretches that need no reading, and failed ones whose time has not come (D§5.7).
+func totalWindow(s spec.Snapshot, b Books, r Request) (window.Total, error) {
+	switch s.Operation {
+	case ingest.Backfill:
+		in := window.BackfillInputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Forward: b.Forward, Cursor: b.cursor(), Waiting: b.waiting(r.Now)}
+		for _, seg := range b.Own.Segments {
+			if seg.Done() {
+				in.Done = append(in.Done, seg.Window)
+			}
+		}
+		return window.Backfill(s.Window, in)
+	case ingest.Update:
+		return window.Update(s.Window, window.UpdateInputs{
+			Now: r.Now, UserFrom: r.From, UserTo: r.To, Cursor: b.cursor(), ByTime: r.From != nil || r.To != nil,
+		})
+	}
+	in := window.Inputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Cursor: b.cursor(), Waiting: b.waiting(r.Now)}
+	if in.Cursor != nil {
 		lookback := s.Window.Lookback.Std()
-		if at, open := coverage.FirstUnsettled(book.Origin, book.Segments, lookback); open {
+		if at, open := coverage.FirstUnsettled(b.Own.Origin, b.Own.Segments, lookback); open {
 			in.FirstUnsettled = &at
 		}
-		if everything := (window.Window{From: book.Origin, To: r.Now}); !everything.Empty() {
-			in.Settled = coverage.Settled(book.Segments, everything, lookback)
-		}
-		for _, seg := range coverage.Waiting(book.Segments, r.Now) {
-			in.Waiting = append(in.Waiting, seg.Window)
+		if everything := (window.Window{From: b.Own.Origin, To: r.Now}); !everything.Empty() {
+			in.Settled = coverage.Settled(b.Own.Segments, everything, lookback)
 		}
 	}
-	total, err := window.Harvest(s.Window, in)
-	total.Empty = total.Empty || len(total.Owed) == 0
-	return total, err
+	return window.Harvest(s.Window, in)
+}
+
+func (b Books) cursor() *time.Time {
+	if !b.Known || b.Own.Cursor.IsZero() {
+		return nil
+	}
+	return &b.Own.Cursor
+}
+
+func (b Books) waiting(now time.Time) (out []window.Window) {
+	if b.cursor() == nil {
+		return nil
+	}
+	for _, seg := range coverage.Waiting(b.Own.Segments, now) {
+		out = append(out, seg.Window)
+	}
+	return out
 }
 
 func (d *Draft) cut(s spec.Snapshot, selection string) error {

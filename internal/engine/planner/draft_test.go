@@ -96,7 +96,7 @@ func tiles(t failer, d *Draft) {
 }
 
 func TestFirstHarvest(t *testing.T) {
-	d, err := Draw(crossref(t), coverage.State{}, false, ask("a"))
+	d, err := Draw(crossref(t), Books{}, ask("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestFirstHarvest(t *testing.T) {
 func TestDraftAsJSON(t *testing.T) {
 	r := ask("a")
 	r.From, r.To = ptr("2025-03-01"), ptr("2025-03-04")
-	d, err := Draw(crossref(t), coverage.State{}, false, r)
+	d, err := Draw(crossref(t), Books{}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestRequestedBounds(t *testing.T) {
 	} {
 		r := ask("a")
 		r.From, r.To = x.from, x.to
-		d, err := Draw(c, coverage.State{}, false, r)
+		d, err := Draw(c, Books{}, r)
 		got := "error"
 		switch {
 		case err == nil && d.Empty:
@@ -203,7 +203,7 @@ func TestRequestedBounds(t *testing.T) {
 func TestEmptyWindow(t *testing.T) {
 	r := ask("a")
 	r.From = ptr("2025-03-20T11:30:00Z")
-	d, err := Draw(crossref(t), coverage.State{}, false, r)
+	d, err := Draw(crossref(t), Books{}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestNextHarvestSkipsWhatIsSettled(t *testing.T) {
 	book := after(coverage.State{}, c, first, first.To, ended(coverage.Succeeded, first, noon))
 	r := ask("b")
 	r.Now = noon.Add(24 * time.Hour)
-	d, err := Draw(c, book, true, r)
+	d, err := Draw(c, Books{Own: book, Known: true}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestNextHarvestSkipsWhatIsSettled(t *testing.T) {
 	// W§3.2: the later of cursor and request counts, so asking for all of March
 	// does not read what is settled again.
 	r.From = ptr("2025-03-01")
-	if d, err = Draw(c, book, true, r); err != nil || d.Window.From != at("2025-03-19T11:30:00Z") {
+	if d, err = Draw(c, Books{Own: book, Known: true}, r); err != nil || d.Window.From != at("2025-03-19T11:30:00Z") {
 		t.Errorf("window %v, %v", d.Window, err)
 	}
 }
@@ -272,7 +272,7 @@ func TestFailedStretchWaitsAndComesBack(t *testing.T) {
 	}
 	r := ask("b")
 	r.Now = noon.Add(30 * time.Second) // the first retry is due after a minute
-	d, err := Draw(c, book, true, r)
+	d, err := Draw(c, Books{Own: book, Known: true}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func TestFailedStretchWaitsAndComesBack(t *testing.T) {
 		}
 	}
 	r.Now = noon.Add(2 * time.Minute)
-	if d, err = Draw(c, book, true, r); err != nil {
+	if d, err = Draw(c, Books{Own: book, Known: true}, r); err != nil {
 		t.Fatal(err)
 	}
 	tiles(t, d)
@@ -305,7 +305,7 @@ func TestOnlyWaiting(t *testing.T) {
 	book := after(coverage.State{}, c, hole, at("2025-03-20T11:30:00Z"), ended(coverage.Failed, hole, noon))
 	r := ask("b")
 	r.From, r.To = ptr("2025-03-05"), ptr("2025-03-06")
-	d, err := Draw(c, book, true, r)
+	d, err := Draw(c, Books{Own: book, Known: true}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,11 +338,11 @@ func TestDrawIsAPureFunction(t *testing.T) {
 			from := instant("asked from")
 			r.From = &from
 		}
-		d, err := Draw(c, book, true, r)
+		d, err := Draw(c, Books{Own: book, Known: true}, r)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		again, err := Draw(c, book, true, r)
+		again, err := Draw(c, Books{Own: book, Known: true}, r)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}

@@ -42,20 +42,38 @@ const chunk = 1000
 
 // Draft draws a plan against what is stored and writes nothing.
 func (p *Planner) Draft(ctx context.Context, c *spec.Compiled, r Request) (*Draft, error) {
-	empty, err := Draw(c, coverage.State{}, false, r) // for the namespace; also refuses bad input before anything is read
+	empty, err := Draw(c, Books{}, r) // for the namespace; also refuses bad input before anything is read
 	if err != nil {
 		return nil, err
 	}
-	book, known, err := p.store.Book(ctx, empty.namespace)
-	if err != nil || !known {
-		return empty, err
+	b, err := p.books(ctx, c, empty.namespace)
+	if err != nil {
+		return nil, err
 	}
-	return Draw(c, book, known, r)
+	return Draw(c, b, r)
+}
+
+func (p *Planner) books(ctx context.Context, c *spec.Compiled, own ingest.Namespace) (b Books, err error) {
+	if b.Own, b.Known, err = p.store.Book(ctx, own); err != nil || c.Snapshot.Operation != ingest.Backfill {
+		return b, err
+	}
+	forward, err := c.Namespace()
+	if err != nil {
+		return b, err
+	}
+	book, known, err := p.store.Book(ctx, forward)
+	if known && !book.Cursor.IsZero() {
+		b.Forward = &book.Cursor
+	}
+	return b, err
 }
 
 // Plan draws a plan and stores it with its slices and tasks. A trigger that has
 // its plan already gets that one, completed if its planner died (I8).
 func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest.Plan, *Draft, error) {
+	if err := c.Snapshot.Runnable(); err != nil {
+		return ingest.Plan{}, nil, err
+	}
 	if err := p.notAhead(ctx, r.Now); err != nil {
 		return ingest.Plan{}, nil, err
 	}
