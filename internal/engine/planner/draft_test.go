@@ -20,6 +20,11 @@ import (
 // crossref is the bundled source with a few settings changed.
 func crossref(t *testing.T, settings ...string) *spec.Compiled {
 	t.Helper()
+	return crossrefFor(t, ingest.Harvest, settings...)
+}
+
+func crossrefFor(t *testing.T, op ingest.Operation, settings ...string) *spec.Compiled {
+	t.Helper()
 	text, err := catalog.Read("crossref")
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +41,7 @@ func crossref(t *testing.T, settings ...string) *spec.Compiled {
 		}
 		set = append(set, o)
 	}
-	resolved, err := registry.Resolve(source, "works", "HARVEST", set)
+	resolved, err := registry.Resolve(source, "works", string(op), set)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,87 @@
+package planner
+
+import (
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+func drawn(t *testing.T, c *spec.Compiled, b Books, r Request) *Draft {
+	t.Helper()
+	d, err := Draw(c, b, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// W§4: a backfill ends at the forward watermark, and skips what its campaign has read.
+func TestBackfillIsDrawn(t *testing.T) {
+	c, r := crossrefFor(t, ingest.Backfill), ask("a")
+	r.From, r.To = ptr("2025-03-01T00:00:00Z"), ptr("2025-03-19T00:00:00Z")
+	forward := at("2025-03-05T00:00:00Z")
+	d := drawn(t, c, Books{Forward: &forward}, r)
+	if d.Empty || d.Window.To != forward || len(d.Slices) != 4 || d.Operation != ingest.Backfill {
+		t.Errorf("%+v", d)
+	}
+	read := window.Window{From: at("2025-03-02T00:00:00Z"), To: at("2025-03-04T00:00:00Z")}
+	book := coverage.State{Origin: *r.From, Cursor: *r.From, Segments: []coverage.Segment{{Window: read, Want: r.Now, Have: r.Now}}}
+	d = drawn(t, c, Books{Own: book, Known: true, Forward: &forward}, r)
+	if len(d.Slices) != 2 || len(d.Skipped) != 1 || d.Skipped[0] != read {
+		t.Errorf("slices %+v, skipped %v", d.Slices, d.Skipped)
+	}
+}
+
+// I6, D§5.8: each operation has its own books; the same range asked for again is the same campaign.
+func TestOperationsHaveTheirOwnNamespaces(t *testing.T) {
+	r, other := ask("a"), ask("b")
+	r.From, other.From = ptr("2025-03-01T00:00:00Z"), ptr("2025-03-02T00:00:00Z")
+	again := r
+	again.TriggerKey, again.Now = "later", r.Now.Add(time.Hour)
+	named, alike := r, other
+	named.Campaign, alike.Campaign = "thesis", "thesis"
+	backfill := crossrefFor(t, ingest.Backfill)
+	of := func(c *spec.Compiled, r Request) ingest.Namespace { return drawn(t, c, Books{}, r).namespace }
+	if of(backfill, r) != of(backfill, again) || of(backfill, named) != of(backfill, alike) {
+		t.Error("a campaign that is taken up again is another one")
+	}
+	seen := map[ingest.Namespace]string{}
+	for name, n := range map[string]ingest.Namespace{
+		"harvest": of(crossref(t), r), "update": of(crossrefFor(t, ingest.Update), r), "backfill": of(backfill, r),
+		"another range": of(backfill, other), "a named campaign": of(backfill, named),
+	} {
+		if same, taken := seen[n]; taken {
+			t.Errorf("%s and %s share a namespace", name, same)
+		}
+		seen[n] = name
+	}
+}
+
+// W§5.3: without a window ids drive an update; the window only paces it.
+func TestUpdateIsDrawn(t *testing.T) {
+	d := drawn(t, crossrefFor(t, ingest.Update), Books{}, ask("a"))
+	if d.Empty || d.Window.To != d.NowSafe || len(d.Slices) != 0 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// The planner finds the forward watermark of the same question by itself.
+func TestBackfillFindsTheForwardWatermark(t *testing.T) {
+	s := database(t)
+	h := ask("h")
+	h.From, h.To = ptr("2025-03-10T00:00:00Z"), ptr("2025-03-12T00:00:00Z")
+	plan(t, s, crossref(t), h)
+	r := ask("b")
+	r.From = ptr("2025-03-01T00:00:00Z")
+	d, err := New(s).Draft(t.Context(), crossrefFor(t, ingest.Backfill), r)
+	if err != nil || d.Window == nil || d.Window.To != *h.From {
+		t.Errorf("%+v, %v: want it to end at %s, where the harvest begins", d, err, h.From)
+	}
+	if _, _, err := New(s).Plan(t.Context(), crossrefFor(t, ingest.Backfill), r); err == nil {
+		t.Error("a backfill was stored that nothing can run")
+	}
+}
