@@ -58,8 +58,8 @@ func (r *request) parse(base time.Time) (p parsed, err error) {
 	if p.operation, err = ingest.ParseOperation(r.operation); err != nil {
 		return p, usage(err)
 	}
-	if p.operation != ingest.Harvest {
-		return p, usagef("--op %s is known but not supported yet: use HARVEST", p.operation)
+	if p.operation != ingest.Harvest && !r.dry {
+		return p, usagef("--op %s can be rehearsed, but not run yet: add --dry-run", p.operation)
 	}
 	if p.overrides, err = parseOverrides(r.set); err != nil {
 		return p, err
@@ -90,17 +90,20 @@ func newPlan(e *env) *cobra.Command {
 		Short: "Show what a run would do, or queue it",
 		Long: `Compute the window and the slices of a run. With --dry-run nothing is written,
 and a missing database counts as an empty one. Without --dry-run the plan and
-its tasks are stored for an executor to work on.
+its tasks are stored for an executor to work on; only HARVEST can be stored yet.
 
-The window is explained step by step; the same inputs give the same bytes.`,
+The window is explained step by step; the same inputs give the same bytes. A
+backfill ends where the watermark of HARVEST stands; an update is driven by the
+time of the last check if a window is named, else by ids.`,
 		Example: `  patra plan crossref --op HARVEST --dry-run
   patra plan crossref --op HARVEST --from 2025-03-01 --to 2025-03-08 --dry-run -o json
+  patra plan crossref --op BACKFILL --from 2020-01-01 --to 2021-01-01 --dry-run
   patra plan crossref --op HARVEST --now 2025-03-10T12:00:00Z --offline --dry-run -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return e.plan(cmd.Context(), args[0], r) },
 	}
 	r.flags(c)
-	c.Flags().StringVar(&r.operation, "op", string(ingest.Harvest), "operation; only HARVEST works yet")
+	c.Flags().StringVar(&r.operation, "op", string(ingest.Harvest), "operation: HARVEST, BACKFILL or UPDATE")
 	c.Flags().BoolVar(&r.offline, "offline", false, "do not ask the upstream for counts")
 	return c
 }
