@@ -21,7 +21,9 @@ type Limits struct {
 	PerSecond   float64 `json:"perSecond,omitempty" doc:"requests per second (default 1)"`
 	Burst       int     `json:"burst,omitempty" doc:"requests that may leave at once after a pause (default 1)"`
 	Concurrency int     `json:"concurrency,omitempty" doc:"requests under way at the same time (default 1)"`
-	ObeyHeaders *bool   `json:"obeyHeaders,omitempty" doc:"lower the rate to what the response headers announce (default true)"`
+	// PricePerRequest only feeds forecasts.
+	PricePerRequest float64 `json:"pricePerRequest,omitempty" doc:"what one request costs, for forecasts (default nothing)"`
+	ObeyHeaders     *bool   `json:"obeyHeaders,omitempty" doc:"lower the rate to what the response headers announce (default true)"`
 }
 
 // WithDefaults fills what the source left open.

@@ -8,9 +8,9 @@ package slicing
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -27,69 +27,16 @@ const (
 	Hybrid         Strategy = "HYBRID"
 )
 
-// Config is the `slicing` section of an endpoint.
-type Config struct {
-	Strategy       Strategy          `json:"strategy,omitempty" enum:"TIME,ID_RANGE,CURSOR_LANDMARK,VOLUME_BUDGET,HYBRID" doc:"how a window is cut (default TIME)"`
-	Step           duration.Duration `json:"step,omitempty" doc:"length of a slice (default P1D)"`
-	MaxRequests    int               `json:"maxRequests,omitempty" doc:"requests one slice may use (default 10000)"`
-	MaxRecords     int               `json:"maxRecords,omitempty" doc:"items one slice may deliver (default 1000000)"`
-	MaxDurationSec int               `json:"maxDurationSec,omitempty" doc:"seconds one run of a slice may take (default 3600)"`
-}
-
-// WithDefaults fills what the source left open.
-func (c Config) WithDefaults() Config {
-	if c.Strategy == "" {
-		c.Strategy = TIME
-	}
-	if c.Step == 0 {
-		c.Step = duration.Duration(24 * time.Hour)
-	}
-	if c.MaxRequests == 0 {
-		c.MaxRequests = 10_000
-	}
-	if c.MaxRecords == 0 {
-		c.MaxRecords = 1_000_000
-	}
-	if c.MaxDurationSec == 0 {
-		c.MaxDurationSec = 3600
-	}
-	return c
-}
-
-// Validate names the field that is wrong.
-func (c Config) Validate() error {
-	if _, err := find(c.Strategy); err != nil {
-		return err
-	}
-	if c.Step < 0 || c.MaxRequests < 0 || c.MaxRecords < 0 || c.MaxDurationSec < 0 {
-		return fmt.Errorf("slicing: step, maxRequests, maxRecords and maxDurationSec must not be negative")
-	}
-	return nil
-}
-
-// Request is what a strategy cuts.
-type Request struct {
-	Owed []window.Window // sorted, disjoint
-	// Grid moves a cut down to an instant the upstream can express. Cuts on
-	// that grid keep two slices from asking for the same day (S§5.4).
-	Grid      func(time.Time) time.Time
-	Config    Config
-	PageSize  int
-	SafetyLag time.Duration
-	Order     string
-	Precision string
-	Paging    string
-	Initial   string
-}
-
-type cutter func(Request) []window.Window
+type cutter func(Request) (Result, error)
 
 // The list of strategies: one line each.
 func find(s Strategy) (cutter, error) {
 	switch s {
 	case TIME:
 		return cutTime, nil
-	case IDRange, CursorLandmark, VolumeBudget, Hybrid:
+	case IDRange:
+		return cutIDs, nil
+	case CursorLandmark, VolumeBudget, Hybrid:
 		return nil, fmt.Errorf("slicing.strategy %s is known but not supported yet: use TIME", s)
 	}
 	return nil, fmt.Errorf("slicing.strategy %q is unknown: use TIME", s)
@@ -97,32 +44,71 @@ func find(s Strategy) (cutter, error) {
 
 // Slice is one cut with its stored specification.
 type Slice struct {
-	Window window.Window
+	Window window.Window // owned: what coverage counts; none for ID_RANGE
+	Asked  window.Window // what the upstream is asked for: the owned window and the overlap
 	Spec   Spec
 }
 
-// Cut applies the configured strategy and validates every slice (S§12): an
+// Stats tell how the slices came about.
+type Stats struct {
+	Linear   int // slices before any estimate was looked at
+	Bisected int // cuts made because a slice held too much
+	Merged   int // slices that vanished into a neighbour
+	Capped   int // slices that hold more than the upstream serves and cannot be cut
+}
+
+// Result is a complete plan with what is known so far.
+type Result struct {
+	Slices []Slice
+	// Wanted are windows whose estimate could change the cut. The caller finds
+	// out and plans again until there are none, or takes the slices as they are.
+	Wanted []window.Window
+	Stats  Stats
+}
+
+// Plan applies the configured strategy and validates every slice (S§12): an
 // invalid slice is never stored.
-func Cut(r Request) ([]Slice, error) {
+func Plan(r Request) (Result, error) {
 	cut, err := find(r.Config.Strategy)
 	if err != nil {
-		return nil, err
+		return Result{}, err
 	}
-	windows := cut(r)
-	out := make([]Slice, len(windows))
-	for i, w := range windows {
-		out[i] = Slice{w, specOf(r, w)}
-		if err := out[i].Spec.Validate(); err != nil {
-			return nil, fmt.Errorf("slice %d %v: %w", i, w, err)
+	out, err := cut(r)
+	if err != nil {
+		return Result{}, err
+	}
+	for i, s := range out.Slices {
+		if err := s.Spec.Validate(); err != nil {
+			return Result{}, fmt.Errorf("slice %d %v: %w", i, s.Window, err)
 		}
 	}
+	if r.NewestFirst {
+		slices.Reverse(out.Slices)
+	}
 	return out, nil
+}
+
+// Cut is Plan for who has nothing more to find out.
+func Cut(r Request) ([]Slice, error) {
+	out, err := Plan(r)
+	return out.Slices, err
 }
 
 // Signature is the identity of a slice: what it asks for, not how much it may
 // cost (D§5.5).
 func Signature(source, endpoint, operation, exprHash string, w window.Window) string {
 	return fingerprint.Key(source, endpoint, operation, exprHash, w.From.Format(time.RFC3339Nano), w.To.Format(time.RFC3339Nano))
+}
+
+// Signature is the identity of the slice by its boundaries, be they instants
+// or ids. The as-of of a range is none: it tells one plan from another, not two
+// slices of a plan.
+func (s Spec) Signature(source, endpoint, operation, exprHash string) string {
+	if s.Range == nil {
+		return Signature(source, endpoint, operation, exprHash, s.Owned())
+	}
+	g := s.Range
+	return fingerprint.Key(source, endpoint, operation, exprHash, string(g.Kind), g.Key, g.From, g.To)
 }
 
 // TaskKey is the identity of a task: the slice within its plan, so that a later

@@ -2,6 +2,7 @@ package slicing
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,9 +85,17 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestUnsupportedStrategiesAreRefused(t *testing.T) {
-	for _, s := range []Strategy{IDRange, CursorLandmark, VolumeBudget, Hybrid, "NONSENSE"} {
+	for _, s := range []Strategy{CursorLandmark, VolumeBudget, Hybrid, "NONSENSE"} {
 		if err := (Config{Strategy: s}).Validate(); err == nil {
 			t.Errorf("%s accepted", s)
+		}
+		r := request(nil, time.Hour, query.Day)
+		r.Config.Strategy = s
+		if _, err := Cut(r); err == nil {
+			t.Errorf("%s cut", s)
+		}
+		if err := (Spec{Strategy: s, Budget: Budget{1, 1, 1, ""}}).Validate(); err == nil {
+			t.Errorf("%s stored", s)
 		}
 	}
 }
@@ -101,17 +110,78 @@ func TestSpecShape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var shape map[string]map[string]any
-	var whole map[string]any
-	if err := json.Unmarshal(raw, &whole); err != nil {
+	const want = `{"strategy":"TIME","window":{"from":"2025-03-01T00:00:00Z","to":"2025-03-02T00:00:00Z",` +
+		`"boundary":{"from":"CLOSED","to":"OPEN"},"timezone":"UTC","precision":"DAY"},` +
+		`"pagination":{"type":"TOKEN","initial":{"token":"*"}},` +
+		`"budget":{"maxRequests":10000,"maxRecords":1000000,"maxDurationSec":3600,"priority":"HIGH"},` +
+		`"hints":{"expectedPageSize":100,"safetyLagSec":0},"phase":{"twoPhase":false},"telemetry":{}}`
+	if string(raw) != want {
+		t.Errorf("spec:\n%s\nwant:\n%s", raw, want)
+	}
+}
+
+// The upstream's months are of different length: none may be skipped.
+func TestMonthSlices(t *testing.T) {
+	at := func(month int) time.Time { return time.Date(2025, time.Month(month), 1, 0, 0, 0, 0, time.UTC) }
+	got, err := Cut(request([]window.Window{{From: at(1), To: at(7)}}, 30*24*time.Hour, query.Month))
+	if err != nil {
 		t.Fatal(err)
 	}
-	_ = json.Unmarshal(raw, &shape)
-	if whole["strategy"] != "TIME" {
-		t.Errorf("spec: %s", raw)
+	if len(got) != 6 {
+		t.Fatalf("%d slices: %v", len(got), got)
 	}
-	got, _ := whole["window"].(map[string]any)
-	if got["from"] != "2025-03-01T00:00:00Z" || got["to"] != "2025-03-02T00:00:00Z" || got["timezone"] != "UTC" || got["precision"] != "DAY" {
-		t.Errorf("window: %s", raw)
+	for i, s := range got {
+		if s.Window != (window.Window{From: at(i + 1), To: at(i + 2)}) {
+			t.Errorf("slice %d: %v", i, s.Window)
+		}
+	}
+}
+
+func TestOverlappingOwedWindowsAreRefused(t *testing.T) {
+	at := func(day int) time.Time { return time.Date(2025, 3, day, 0, 0, 0, 0, time.UTC) }
+	if _, err := Cut(request([]window.Window{{From: at(1), To: at(3)}, {From: at(2), To: at(4)}}, time.Hour, query.Day)); err == nil {
+		t.Error("accepted")
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	for name, c := range map[string]Config{
+		"minStep": {MinStep: -1}, "overlap": {Overlap: -1}, "targetRecords": {TargetRecords: -1}, "maxPages": {MaxPages: -1},
+		"perDay": {PerDay: -1}, "tolerance": {Tolerance: 1.5}, "mergeBelow": {MergeBelow: -0.1},
+	} {
+		if err := c.WithDefaults().Validate(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := (Config{}).WithDefaults().Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSpecIsChecked(t *testing.T) {
+	w := window.Window{From: time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2025, 3, 2, 0, 0, 0, 0, time.UTC)}
+	slices, err := Cut(request([]window.Window{w}, 24*time.Hour, query.Day))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(*Spec){
+		"reversed":      func(s *Spec) { s.Window.From, s.Window.To = s.Window.To, s.Window.From },
+		"boundary":      func(s *Spec) { s.Window.Boundary.To = "CLOSED" },
+		"timezone":      func(s *Spec) { s.Window.Timezone = "CET" },
+		"not UTC":       func(s *Spec) { s.Window.From = s.Window.From.In(time.FixedZone("", 3600)) },
+		"precision":     func(s *Spec) { s.Window.Precision = "FORTNIGHT" },
+		"budget":        func(s *Spec) { s.Budget.MaxRecords = 0 },
+		"pagination":    func(s *Spec) { s.Pagination.Type = "" },
+		"no window":     func(s *Spec) { s.Window = WindowSpec{} },
+		"range as well": func(s *Spec) { s.Range = &Range{} },
+		"asked less":    func(s *Spec) { s.Window.Asked = &window.Window{From: w.From.Add(1e9), To: w.To} },
+		"no range":      func(s *Spec) { s.Strategy, s.Window = IDRange, WindowSpec{} },
+		"both":          func(s *Spec) { s.Strategy, s.Range = IDRange, &Range{"id", ByID, "", "", w.To} },
+	} {
+		s := slices[0].Spec
+		spoil(&s)
+		if s.Validate() == nil {
+			t.Errorf("%s: accepted", name)
+		}
 	}
 }

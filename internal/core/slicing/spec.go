@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // Spec is the stored specification of a slice, in the shape of S§4 with the
-// paging and telemetry parts of §8.2.2.
+// paging and telemetry parts of §8.2.2. TIME has a window, ID_RANGE a range.
 type Spec struct {
 	Strategy   Strategy   `json:"strategy"`
-	Window     WindowSpec `json:"window"`
+	Window     WindowSpec `json:"window,omitzero"`
+	Range      *Range     `json:"range,omitempty"`
 	Pagination Pagination `json:"pagination"`
 	Budget     Budget     `json:"budget"`
 	Hints      Hints      `json:"hints"`
@@ -19,13 +21,15 @@ type Spec struct {
 	Telemetry  Telemetry  `json:"telemetry"`
 }
 
-// WindowSpec is the owned window.
+// WindowSpec is the owned window. Asked is what the upstream is asked for where
+// that is more: events and coverage never see it (D§5.7).
 type WindowSpec struct {
-	From      time.Time `json:"from"`
-	To        time.Time `json:"to"`
-	Boundary  Boundary  `json:"boundary"`
-	Timezone  string    `json:"timezone"`
-	Precision string    `json:"precision"`
+	From      time.Time      `json:"from"`
+	To        time.Time      `json:"to"`
+	Boundary  Boundary       `json:"boundary"`
+	Timezone  string         `json:"timezone"`
+	Precision string         `json:"precision"`
+	Asked     *window.Window `json:"asked,omitempty"`
 }
 
 // Boundary is always closed below and open above.
@@ -60,41 +64,102 @@ type Phase struct {
 	TwoPhase bool `json:"twoPhase"`
 }
 
-// Telemetry is what the planner expected.
+// Telemetry is what the planner expected. Capped says that the upstream counted
+// more items than it serves of one query and that no finer cut exists: the
+// slice has to fail as such, never to end early in silence (D§5.12).
 type Telemetry struct {
-	Comment string `json:"comment,omitempty"`
+	Comment  string    `json:"comment,omitempty"`
+	Estimate *Estimate `json:"estimate,omitempty"`
+	Capped   bool      `json:"capped,omitempty"`
 }
 
-func specOf(r Request, w window.Window) Spec {
-	return Spec{
-		Strategy: r.Config.Strategy,
-		Window: WindowSpec{
-			From: w.From, To: w.To, Boundary: Boundary{"CLOSED", "OPEN"}, Timezone: "UTC", Precision: r.Precision,
-		},
-		Pagination: Pagination{Type: r.Paging, Initial: map[string]string{"token": r.Initial}},
+// Owned is the window of the slice; the zero window for ID_RANGE.
+func (s Spec) Owned() window.Window { return window.Window{From: s.Window.From, To: s.Window.To} }
+
+// Asked is what the upstream is asked for.
+func (s Spec) Asked() window.Window {
+	if s.Window.Asked != nil {
+		return *s.Window.Asked
+	}
+	return s.Owned()
+}
+
+// initial is one map for all slices of a request: nobody writes to it, and a
+// hundred thousand of them would be most of a plan's memory (I14).
+func (r Request) initial() map[string]string { return map[string]string{"token": r.Initial} }
+
+func (r Request) baseSpec(estimate Estimate, initial map[string]string) Spec {
+	s := Spec{
+		Strategy:   r.Config.Strategy,
+		Pagination: Pagination{Type: r.Paging, Initial: initial},
 		Budget: Budget{
 			MaxRequests: r.Config.MaxRequests, MaxRecords: r.Config.MaxRecords,
 			MaxDurationSec: r.Config.MaxDurationSec, Priority: "HIGH",
 		},
 		Hints: Hints{ExpectedPageSize: r.PageSize, Order: r.Order, SafetyLagSec: int(r.SafetyLag.Seconds())},
 	}
+	if !estimate.unknown() {
+		s.Telemetry.Estimate = &estimate
+	}
+	return s
+}
+
+func (a *adapter) specOf(p piece, initial map[string]string) Spec {
+	s := a.baseSpec(p.belief.Estimate, initial)
+	s.Window = WindowSpec{
+		From: p.owned.From, To: p.owned.To, Boundary: Boundary{"CLOSED", "OPEN"}, Timezone: "UTC", Precision: a.Precision,
+	}
+	if asked := a.asked(p.owned); asked != p.owned {
+		s.Window.Asked = &asked
+	}
+	s.Telemetry.Capped = p.capped
+	return s
 }
 
 // Validate is the checklist of S§12.
 func (s Spec) Validate() error {
+	if s.Budget.MaxRequests <= 0 || s.Budget.MaxRecords <= 0 || s.Budget.MaxDurationSec <= 0 {
+		return fmt.Errorf("budget must be positive")
+	}
+	switch s.Strategy {
+	case TIME:
+		if s.Range != nil {
+			return fmt.Errorf("strategy TIME has a range")
+		}
+		return s.validateWindow()
+	case IDRange:
+		if s.Window != (WindowSpec{}) {
+			return fmt.Errorf("strategy ID_RANGE has a window")
+		}
+		if s.Range == nil {
+			return fmt.Errorf("strategy ID_RANGE needs a range")
+		}
+		return s.Range.Validate()
+	}
+	return fmt.Errorf("strategy %q is not supported", s.Strategy)
+}
+
+func (s Spec) validateWindow() error {
+	owned, asked := s.Owned(), s.Asked()
 	switch {
-	case s.Strategy != TIME:
-		return fmt.Errorf("strategy %q has no window", s.Strategy)
-	case !s.Window.From.Before(s.Window.To):
+	case owned.Empty():
 		return fmt.Errorf("window is empty or reversed")
 	case s.Window.Boundary != Boundary{"CLOSED", "OPEN"}:
 		return fmt.Errorf("boundary must be CLOSED below and OPEN above")
 	case s.Window.Timezone != "UTC":
 		return fmt.Errorf("timezone must be UTC")
+	case asked.Intersect(owned) != owned:
+		return fmt.Errorf("asked window %v does not hold the owned window", asked)
 	case s.Pagination.Type == "":
 		return fmt.Errorf("pagination.type is missing")
-	case s.Budget.MaxRequests <= 0 || s.Budget.MaxRecords <= 0 || s.Budget.MaxDurationSec <= 0:
-		return fmt.Errorf("budget must be positive")
 	}
-	return nil
+	switch query.Precision(s.Window.Precision) {
+	case query.Second, query.Minute, query.Day, query.Month:
+	default:
+		return fmt.Errorf("precision %q must be SECOND, MINUTE, DAY or MONTH", s.Window.Precision)
+	}
+	if err := owned.Validate(); err != nil {
+		return err
+	}
+	return asked.Validate()
 }

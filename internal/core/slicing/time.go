@@ -1,38 +1,86 @@
 package slicing
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// cutTime cuts every owed window linearly by step (S§5.2). The first cut of a
-// window is the first grid point after its start plus a whole step, so that all
-// later slices start and end on the upstream's grid.
-func cutTime(r Request) []window.Window {
-	var out []window.Window
+// cutTime is the TIME strategy (S§5): a linear cut, then bisected and merged
+// by what is known about the slices.
+func cutTime(r Request) (Result, error) {
+	if r.Grid == nil {
+		return Result{}, fmt.Errorf("cut by time: no grid")
+	}
+	var out Result
+	var end time.Time
 	for _, owed := range r.Owed {
-		from := owed.From
-		for from.Before(owed.To) {
-			to := r.Grid(from.Add(r.Config.Step.Std()))
-			if !to.After(from) {
-				to = nextCut(r, from) // a step finer than the grid: one slice per grid unit
-			}
-			if to.After(owed.To) {
-				to = owed.To
-			}
-			out = append(out, window.Window{From: from, To: to})
-			from = to
+		if owed.Empty() {
+			continue
 		}
+		if owed.From.Before(end) {
+			return Result{}, fmt.Errorf("cut by time: the owed window %v overlaps the one before", owed)
+		}
+		end = owed.To
+		a := adapter{Request: r, most: r.most(), stretch: owed}
+		pieces := a.adapt(r.linear(owed))
+		if err := tiled(owed, pieces); err != nil {
+			return Result{}, err
+		}
+		out.add(a, pieces)
+	}
+	return out, nil
+}
+
+// linear cuts an owed window by step (S§5.2). The first cut is the first grid
+// point after its start plus a whole step, so that all later slices start and
+// end on the upstream's grid. A rest too short for a slice of its own stays
+// with the last one.
+func (r Request) linear(owed window.Window) []window.Window {
+	step := r.step()
+	out := make([]window.Window, 0, min(owed.Duration()/max(step, tick), 1<<20)+2)
+	for from := owed.From; from.Before(owed.To); {
+		to := r.Grid(from.Add(step))
+		if !to.After(from) {
+			to = r.next(from, max(step, tick)) // a step finer than the grid: one slice per grid unit
+		}
+		whole := window.Window{From: from, To: owed.To}
+		if !to.Before(owed.To) || owed.To.Sub(to) < r.MinWindow && !r.tooWide(whole) {
+			to = owed.To
+		}
+		out = append(out, window.Window{From: from, To: to})
+		from = to
 	}
 	return out
 }
 
-func nextCut(r Request, from time.Time) time.Time {
-	step := r.Config.Step.Std()
-	for at := from.Add(step); ; at = at.Add(step) {
-		if to := r.Grid(at); to.After(from) {
-			return to
+// tiled is I1, checked in production: whatever was bisected and merged, the
+// pieces follow each other from one end of the owed window to the other.
+func tiled(owed window.Window, pieces []piece) error {
+	at := owed.From
+	for _, p := range pieces {
+		if !p.owned.From.Equal(at) || p.owned.Empty() {
+			return fmt.Errorf("cut by time: slices of %v do not tile at %s (I1)", owed, window.Text(at))
 		}
+		at = p.owned.To
 	}
+	if !at.Equal(owed.To) {
+		return fmt.Errorf("cut by time: slices of %v end at %s (I1)", owed, window.Text(at))
+	}
+	return nil
+}
+
+func (out *Result) add(a adapter, pieces []piece) {
+	out.Slices = slices.Grow(out.Slices, len(pieces))
+	initial := a.initial()
+	for _, p := range pieces {
+		out.Slices = append(out.Slices, Slice{Window: p.owned, Asked: a.asked(p.owned), Spec: a.specOf(p, initial)})
+	}
+	out.Wanted = append(out.Wanted, a.wanted...)
+	out.Stats.Linear += a.stats.Linear
+	out.Stats.Bisected += a.stats.Bisected
+	out.Stats.Merged += a.stats.Merged
+	out.Stats.Capped += a.stats.Capped
 }

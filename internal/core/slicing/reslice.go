@@ -1,0 +1,43 @@
+package slicing
+
+import (
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Reslice cuts what is left of a slice that turned out too heavy (S§5.6): the
+// parent less its done part, bisected. Parent less done is tiled by what it
+// returns (I1); nothing is left of a parent that is done. It refuses where the
+// outcome would ask the upstream for the same thing again. The reason is for
+// the error only.
+//
+// Of the request only the grid and the minimum matter.
+func Reslice(r Request, parent, done window.Window, reason string) ([]window.Window, error) {
+	if parent.Empty() {
+		return nil, fmt.Errorf("re-slice %v (%s): the window is empty", parent, reason)
+	}
+	if !done.Empty() && done.Intersect(parent) != done {
+		return nil, fmt.Errorf("re-slice %v (%s): the done part %v lies outside", parent, reason, done)
+	}
+	var out []window.Window
+	for _, rest := range window.Subtract(parent, []window.Window{done}) {
+		before, after, ok := r.bisect(rest)
+		if !ok && r.reach(rest) == r.reach(parent) {
+			return nil, fmt.Errorf("re-slice %v (%s): it cannot be cut below %s", parent, reason, r.least(rest))
+		}
+		out = append(out, before)
+		if ok {
+			out = append(out, after)
+		}
+	}
+	return out, nil
+}
+
+// least says in words what stopped a bisection.
+func (r Request) least(w window.Window) string {
+	if !r.next(w.From, finest).Before(w.To) {
+		return "one unit of what the upstream can express"
+	}
+	return fmt.Sprintf("the minimum of %s", r.minStep())
+}
