@@ -7,7 +7,6 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/fault"
-	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -53,7 +52,7 @@ func (s *Store) OpenPlan(ctx context.Context, in ingest.NewPlan) (plan ingest.Pl
 		}
 		return t.advance(refs.cursor, ledgerEntry{
 			Event: coverage.Event{Kind: coverage.Planned, Windows: in.Owed, AsOf: in.AsOf, At: t.now, Lookback: in.Lookback},
-			key:   fingerprint.Key(fmt.Sprint(refs.cursor), in.Key, string(coverage.Planned)),
+			key:   plannedKey(refs.cursor, in.Key),
 			from:  ingest.Lineage{ScheduleID: in.ScheduleID, PlanID: plan.ID}, exprHash: in.ExprProtoHash,
 		})
 	})
@@ -114,19 +113,25 @@ func (t *tx) planByKey(key string) (p ingest.Plan, ok bool, err error) {
 }
 
 // AddSlices stores a chunk of slices with their tasks (D§5.4). Slices the plan
-// already has are skipped, so a chunk may be repeated. The last chunk makes the
-// plan READY.
+// already has are skipped, so a chunk may be repeated; others under their numbers
+// are refused with ingest.ErrSlicedOtherwise. The last chunk makes the plan READY.
+// A plan that was suspended goes on.
 func (s *Store) AddSlices(ctx context.Context, planID int64, chunk []ingest.NewSlice, last bool) error {
-	return s.step(ctx, "add slices", bulk, func(t *tx) error {
-		var p planRow
-		err := t.row(`SELECT schedule_instance_id, partition_id, provenance_code, endpoint_name, operation_code, spec_fingerprint, next_slice_no, status_code
-  FROM ing_plan WHERE id = ?`+t.store.dialect.ForUpdate, planID).
-			Scan(&p.schedule, &p.partition, &p.source, &p.endpoint, &p.operation, &p.fingerprint, &p.next, &p.status)
-		if err != nil {
-			return orNotFound(err)
+	if last {
+		if err := s.coversOwed(ctx, planID, chunk); err != nil {
+			return wrap("add slices", s.dialect.Translate(err))
 		}
-		added, err := p.unknown(chunk)
+	}
+	return s.step(ctx, "add slices", bulk, func(t *tx) error {
+		p, err := t.lockPlan(planID)
 		if err != nil {
+			return err
+		}
+		known, added := p.part(chunk)
+		if err := t.sameAsStored(planID, known); err != nil {
+			return err
+		}
+		if err := p.takes(added); err != nil {
 			return err
 		}
 		if len(added) == 0 && !(last && p.open()) {
@@ -137,6 +142,14 @@ func (s *Store) AddSlices(ctx context.Context, planID int64, chunk []ingest.NewS
 		}
 		return t.savePlan(planID, p.next+len(added), last)
 	})
+}
+
+// lockPlan keeps others from numbering slices of the plan.
+func (t *tx) lockPlan(id int64) (p planRow, err error) {
+	err = t.row(`SELECT schedule_instance_id, partition_id, provenance_code, endpoint_name, operation_code, spec_fingerprint, next_slice_no, status_code
+  FROM ing_plan WHERE id = ?`+t.store.dialect.ForUpdate, id).
+		Scan(&p.schedule, &p.partition, &p.source, &p.endpoint, &p.operation, &p.fingerprint, &p.next, &p.status)
+	return p, orNotFound(err)
 }
 
 // savePlan notes how far a plan is sliced. Its slices may all have ended before
@@ -158,26 +171,33 @@ type planRow struct {
 	schedule, partition                              int64
 	source, endpoint, operation, fingerprint, status string
 	next                                             int
+	parent                                           int64 // of the slices to be inserted; zero: none
 }
 
 // open reports whether the plan still takes slices.
 func (p planRow) open() bool { return ingest.PlanStatus(p.status).CanBecome(ingest.PlanReady) }
 
-// unknown is what a chunk has beyond the slices of the plan. A hole in their
-// numbers would be a hole in the plan's window (I1).
-func (p planRow) unknown(chunk []ingest.NewSlice) ([]ingest.NewSlice, error) {
-	for len(chunk) > 0 && chunk[0].No < p.next {
-		chunk = chunk[1:]
+// part divides a chunk into slices whose numbers the plan has and those beyond.
+func (p planRow) part(chunk []ingest.NewSlice) (known, added []ingest.NewSlice) {
+	n := 0
+	for n < len(chunk) && chunk[n].No < p.next {
+		n++
 	}
-	for i, c := range chunk {
+	return chunk[:n], chunk[n:]
+}
+
+// takes refuses slices that do not go on where the plan ends. A hole in their
+// numbers would be a hole in the plan's window (I1).
+func (p planRow) takes(added []ingest.NewSlice) error {
+	for i, c := range added {
 		if c.No != p.next+i {
-			return nil, fmt.Errorf("%w: slice %d does not follow %d", fault.ErrInvalid, c.No, p.next+i-1)
+			return fmt.Errorf("%w: slice %d does not follow %d", fault.ErrInvalid, c.No, p.next+i-1)
 		}
 	}
-	if len(chunk) > 0 && !p.open() {
-		return nil, fmt.Errorf("%w: the plan is %s and takes no further slice", fault.ErrInvalid, p.status)
+	if len(added) > 0 && !p.open() {
+		return fmt.Errorf("%w: the plan is %s and takes no further slice", fault.ErrInvalid, p.status)
 	}
-	return chunk, nil
+	return nil
 }
 
 func (t *tx) insertSlices(planID int64, p planRow, chunk []ingest.NewSlice) error {
@@ -187,12 +207,12 @@ func (t *tx) insertSlices(planID int64, p planRow, chunk []ingest.NewSlice) erro
 	rows := make([][]any, len(chunk))
 	for i, c := range chunk {
 		rows[i] = []any{
-			planID, p.source, c.No, c.Signature, jsonOrNull(c.Spec), micros(c.Window.From), micros(c.Window.To), c.ExprHash,
+			planID, idOrNull(p.parent), p.source, c.No, c.Signature, jsonOrNull(c.Spec), micros(c.Window.From), micros(c.Window.To), c.ExprHash,
 			jsonOrNull(c.Expr), string(ingest.SliceReady), micros(t.now), micros(t.now),
 		}
 	}
-	err := t.insertMany("ing_plan_slice", `plan_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to,
-  expr_hash, expr_snapshot, status_code, created_at, updated_at`, 12, rows)
+	err := t.insertMany("ing_plan_slice", `plan_id, parent_slice_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to,
+  expr_hash, expr_snapshot, status_code, created_at, updated_at`, 13, rows)
 	if err != nil {
 		return err
 	}
@@ -228,12 +248,12 @@ func (t *tx) insertSlices(planID int64, p planRow, chunk []ingest.NewSlice) erro
 }
 
 // OpenPlans lists the plans of a partition that have not ended, oldest first: a
-// run that was killed or interrupted left them.
+// run that was killed or interrupted left them, or too many tasks waited.
 func (s *Store) OpenPlans(ctx context.Context, p ingest.Partition) (out []ingest.OpenPlan, err error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT p.id, p.plan_key, p.status_code, p.next_slice_no, d.snapshot, e.window_from, e.window_to, e.spans
   FROM ing_plan p JOIN ing_spec_snapshot d ON d.spec_fingerprint = p.spec_fingerprint
   JOIN ing_cursor_event e ON e.plan_id = p.id AND e.cursor_id = p.cursor_id AND e.kind_code = 'PLANNED'
-  WHERE p.provenance_code = ? AND p.endpoint_name = ? AND p.operation_code = ? AND p.status_code IN ('SLICING','READY') ORDER BY p.id`,
+  WHERE p.provenance_code = ? AND p.endpoint_name = ? AND p.operation_code = ? AND p.status_code IN ('SLICING','PARTIAL','READY') ORDER BY p.id`,
 		p.Source, p.Endpoint, string(p.Operation))
 	if err != nil {
 		return nil, wrap("list open plans", s.dialect.Translate(err))

@@ -141,12 +141,18 @@ func (t *tx) closeSlice(in ingest.Finish) error {
 	if err := t.coverSlice(in); err != nil {
 		return err
 	}
+	if err := t.noteWindow(in); err != nil {
+		return err
+	}
 	return t.completePlan(in.Lineage.PlanID)
 }
 
-// completePlan closes a plan whose last slice has ended.
+// completePlan closes a plan whose last slice has ended. One that is not sliced
+// to its end, or has a slice that waits to be replaced, still owes slices.
 func (t *tx) completePlan(planID int64) error {
 	_, err := t.exec(`UPDATE ing_plan SET status_code = 'COMPLETED', updated_at = ?, version = version + 1 WHERE id = ? AND status_code = 'READY'
-  AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id = ? AND s.status_code IN ('PENDING','READY'))`, micros(t.now), planID, planID)
+  AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id = ? AND s.status_code IN ('PENDING','READY'))
+  AND NOT EXISTS (SELECT 1 FROM ing_reslice_request r JOIN ing_plan_slice s ON s.id = r.slice_id
+    WHERE r.status_code = 'PENDING' AND s.plan_id = ? AND s.status_code = 'PARTIAL')`, micros(t.now), planID, planID, planID)
 	return err
 }

@@ -73,6 +73,7 @@ func codeColumns() map[string]string {
 		"ing_reslice_request.reason_code":       "", // not written yet
 		"ing_reslice_request.status_code":       "",
 		"ing_source_state.state_code":           "",
+		"ing_window_history.estimate_code":      "", // as the slice says
 		"reg_prov_api_param_map.operation_code": "reg_operation",
 
 		"lifecycle_status_code":          "lifecycle_status",

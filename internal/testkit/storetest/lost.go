@@ -35,7 +35,7 @@ func Steps() (names []string) {
 }
 
 func lossySteps() []lossy {
-	return slices.Concat(lossyPlanning(), lossyQueue(), lossyRun(), lossyProcess(), lossyDictionary())
+	return slices.Concat(lossyPlanning(), lossyCancel(), lossyPartial(), lossyReslice(), lossyQueue(), lossyRun(), lossyProcess(), lossyNamedLease(), lossySchedule(), lossyDictionary())
 }
 
 // lostAnswers holds every step to "done, but told it failed" (I8): a caller that

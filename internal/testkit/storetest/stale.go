@@ -17,9 +17,10 @@ func (a *attempt) writes() map[string]func() error {
 	page := a.page(item("new", "x", noon), item("known", "changed", noon.Add(day)), gone("old", noon.Add(day)))
 	page.Rejects, page.Seen = []record.Reject{{Reason: record.BadID, Raw: []byte("{}")}}, 4
 	all := map[string]func() error{
-		"renew":  func() error { _, _, err := s.Renew(ctx, a.work.Lease, lease); return err },
-		"start":  func() error { _, err := s.StartRun(ctx, a.work, lease); return err },
-		"commit": func() error { _, err := s.CommitBatch(ctx, page); return err },
+		"renew":   func() error { _, _, err := s.Renew(ctx, a.work.Lease, lease); return err },
+		"start":   func() error { _, err := s.StartRun(ctx, a.work, lease); return err },
+		"commit":  func() error { _, err := s.CommitBatch(ctx, page); return err },
+		"reslice": func() error { return s.RequestReslice(ctx, a.tooMuch(a.work.Window)) },
 	}
 	for name, o := range map[string]ingest.Outcome{
 		"succeed": succeeded, "fail": failed, "stop half-way": partial, "cancel": cancelled, "try again": again, "try later": later,

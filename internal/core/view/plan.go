@@ -1,0 +1,82 @@
+package view
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// PlanFilter narrows a list of plans. Zero fields do not filter.
+type PlanFilter struct {
+	Filter
+	Operation string
+}
+
+// PlanRow is a plan in a list, with its slices by status.
+type PlanRow struct {
+	Plan
+	Slices map[string]int `json:"slices"`
+}
+
+// PlanDetail is a plan with where it came from and how far it has come. What led
+// to its window is in the remarks.
+type PlanDetail struct {
+	Plan
+	Key           string          `json:"planKey"`
+	Strategy      string          `json:"sliceStrategy"`
+	SliceParams   json.RawMessage `json:"sliceParams,omitempty"`
+	ExprProtoHash string          `json:"exprProtoHash"`
+	ExprProto     json.RawMessage `json:"exprProto,omitempty"`
+	CursorID      int64           `json:"cursorId"`
+	UpdatedAt     time.Time       `json:"updatedAt"`
+	Trigger       Trigger         `json:"trigger"`
+	Slices        map[string]int  `json:"slices"` // by status
+	Stats         ingest.RunStats `json:"stats"`  // of all runs
+}
+
+// Trigger is what a plan was asked for by.
+type Trigger struct {
+	ID        int64           `json:"id"`
+	Type      string          `json:"type"`
+	Scheduler string          `json:"scheduler"`
+	At        time.Time       `json:"at"`
+	Params    json.RawMessage `json:"params,omitempty"`
+	Remarks   json.RawMessage `json:"remarks,omitempty"`
+}
+
+// PlanCancel is what cancelling a plan comes to. Every slice is in one of the
+// three numbers, before and after.
+type PlanCancel struct {
+	PlanID    int64  `json:"planId"`
+	Status    string `json:"status"`
+	Cancelled int    `json:"cancelled"` // slices that nobody works on
+	Stopping  int    `json:"stopping"`  // slices whose worker stops after the page it reads
+	Ended     int    `json:"ended"`     // slices that had ended otherwise
+}
+
+// Slice is one part of a plan. A slice that owns no stretch of time has no window.
+type Slice struct {
+	ID         int64          `json:"id"`
+	PlanID     int64          `json:"planId"`
+	ParentID   int64          `json:"parentId,omitempty"` // the slice it was cut from
+	No         int            `json:"sliceNo"`
+	Source     string         `json:"source"`
+	Status     string         `json:"status"`
+	Window     *window.Window `json:"window,omitempty"`
+	Signature  string         `json:"signature"`
+	ExprHash   string         `json:"exprHash"`
+	TaskID     int64          `json:"taskId,omitempty"`
+	TaskStatus string         `json:"taskStatus,omitempty"`
+	CreatedAt  time.Time      `json:"createdAt"`
+	UpdatedAt  time.Time      `json:"updatedAt"`
+}
+
+// SliceDetail is a slice with all that is stored about it.
+type SliceDetail struct {
+	Slice
+	Spec    json.RawMessage `json:"spec"`
+	Expr    json.RawMessage `json:"expr,omitempty"`
+	Remarks json.RawMessage `json:"remarks,omitempty"`
+}

@@ -1,0 +1,144 @@
+package store_test
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/driver/store"
+	"github.com/patra-ingest/patra/internal/driver/store/mysql"
+	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
+	"github.com/patra-ingest/patra/internal/testkit/mariadb"
+)
+
+// digits gives the numbers 0 to 9; five of them joined count to 99,999 on every database.
+const digits = "(SELECT 0 n UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"
+
+// numbers are n, from 0 to 10^places - 1.
+func numbers(places int) string {
+	sum, from := "0", ""
+	for i := range places {
+		sum += fmt.Sprintf(" + %s * d%d.n", "1"+strings.Repeat("0", i), i)
+		from += fmt.Sprintf("%s%s d%d", []string{"", " CROSS JOIN "}[min(i, 1)], digits, i)
+	}
+	return "(SELECT " + sum + " AS n FROM " + from + ") numbers"
+}
+
+// fill makes a queue of two partitions, most of it still to come, and a history of
+// ten thousand windows of two lengths.
+func fill(t *testing.T, db *sql.DB, analyze string) {
+	t.Helper()
+	for _, statement := range []string{
+		`INSERT INTO ing_task (schedule_instance_id, plan_id, slice_id, partition_id, provenance_code, endpoint_name, operation_code,
+  spec_fingerprint, idempotent_key, expr_hash, priority, status_code, scheduled_at, created_at, updated_at)
+SELECT 1, 1, n, 1 + n % 2, 'source', 'works', 'HARVEST', 'x', CAST(n AS CHAR), 'x', 50,
+  CASE n % 10 WHEN 0 THEN 'QUEUED' WHEN 1 THEN 'SUCCEEDED' ELSE 'SCHEDULED' END, n, 0, 0 FROM ` + numbers(4),
+		`INSERT INTO ing_window_history (dataset_id, expr_id, span_log2, window_from, window_to, actual, requests, bytes, as_of, run_id)
+SELECT 1, 1 + n % 2, 7, n * 100, n * 100 + 100, 5, 1, 1, 1, 1 FROM ` + numbers(4),
+		`INSERT INTO ing_window_history (dataset_id, expr_id, span_log2, window_from, window_to, actual, requests, bytes, as_of, run_id)
+SELECT 1, 1, 20, n * 1000000, n * 1000000 + 1000000, 5, 1, 1, 1, 1 FROM ` + numbers(2),
+		analyze,
+	} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// flatQueries with arguments, and how each database says that it reads a range of
+// the right key and nothing else.
+func flatQueries() []flatQuery {
+	return []flatQuery{
+		{
+			"stock", store.StockSQL, []any{"SCHEDULED", 1, 100},
+			"SEARCH ing_task USING COVERING INDEX idx_task_queue (status_code=? AND partition_id=?)", "ing_task idx_task_queue",
+		},
+		{
+			"length classes of a history", store.SpanSQL, []any{1, 1, 64},
+			"SEARCH ing_window_history USING PRIMARY KEY (dataset_id=? AND expr_id=? AND span_log2<?)", "optimized away",
+		},
+		{
+			"history", store.HistorySQL, []any{1, 1, 7, 500_000, 500_500, 500_100, 100},
+			"SEARCH ing_window_history USING PRIMARY KEY (dataset_id=? AND expr_id=? AND span_log2=? AND window_from>? AND window_from<?)",
+			"ing_window_history PRIMARY",
+		},
+	}
+}
+
+type flatQuery struct {
+	name, query    string
+	args           []any
+	sqlite, server string
+}
+
+func TestFlatQueriesOfSQLite(t *testing.T) {
+	s := open(t, sqlite.Config{}, store.Options{})
+	db, _ := s.Pools()
+	if _, err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, db, "ANALYZE")
+	for _, q := range flatQueries() {
+		plan := strings.Join(explain(t, db, "EXPLAIN QUERY PLAN ", q.query, q.args), "\n")
+		if !strings.Contains(plan, q.sqlite) || strings.Contains(plan, "SCAN ing_") || strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%s:\n%s", q.name, plan)
+		}
+	}
+}
+
+func TestFlatQueriesOfMariaDB(t *testing.T) {
+	s, err := mysql.Open(t.Context(), mariadb.DSN(t), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	db, _ := s.Pools()
+	if _, err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, db, "ANALYZE TABLE ing_task, ing_window_history")
+	for _, q := range flatQueries() {
+		plan := strings.Join(explain(t, db, "EXPLAIN ", q.query, q.args), "\n")
+		if !strings.Contains(plan, q.server) || strings.Contains(plan, "filesort") || strings.Contains(plan, "ALL ing_") {
+			t.Errorf("%s:\n%s", q.name, plan)
+		}
+	}
+}
+
+// explain gives the columns of a plan that tell how tables are read.
+func explain(t *testing.T, db *sql.DB, how, query string, args []any) (lines []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), how+query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		values, targets := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for i := range values {
+			targets[i] = &values[i]
+		}
+		if err := rows.Scan(targets...); err != nil {
+			t.Fatal(err)
+		}
+		var line []string
+		for i, name := range columns {
+			if name == "table" || name == "key" || name == "Extra" || name == "detail" {
+				line = append(line, values[i].String)
+			}
+			if name == "type" && values[i].String == "ALL" {
+				line = append(line, "ALL")
+			}
+		}
+		lines = append(lines, strings.Join(line, " "))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}

@@ -1,0 +1,59 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+// AcquireLease takes the lease of a name unless another owner has it, by the
+// store's clock. The epoch rises whenever the lease goes to another owner or was
+// released before. Whoever has it already keeps its epoch.
+func (s *Store) AcquireLease(ctx context.Context, name, owner string, ttl time.Duration) (epoch int64, held bool, err error) {
+	err = s.step(ctx, "acquire named lease", urgent, func(t *tx) error {
+		epoch, held = 0, false
+		var holder sql.NullString
+		var until sql.NullInt64
+		known, err := found(t.row("SELECT owner, epoch, leased_until FROM ing_named_lease WHERE name = ?"+t.store.dialect.ForUpdate, name).
+			Scan(&holder, &epoch, &until))
+		switch ours := holder.String == owner; {
+		case err != nil:
+			return err
+		case !known:
+			epoch, held = 1, true
+			_, err = t.exec("INSERT INTO ing_named_lease (name, owner, epoch, leased_until) VALUES (?,?,?,?)", name, owner, epoch, micros(t.now.Add(ttl)))
+			return err
+		case !ours && holder.Valid && !instant(until).Before(t.now):
+			return nil // its last moment still counts
+		case !ours:
+			epoch++
+		}
+		held = true
+		return t.execOne("UPDATE ing_named_lease SET owner = ?, epoch = ?, leased_until = ? WHERE name = ?", owner, epoch, micros(t.now.Add(ttl)), name)
+	})
+	return epoch, held, err
+}
+
+// RenewLease extends a lease. One that ran out and that nobody took is still
+// ours; one that somebody took is ErrStale (I7).
+func (s *Store) RenewLease(ctx context.Context, name, owner string, epoch int64, ttl time.Duration) error {
+	return s.step(ctx, "renew named lease", urgent, func(t *tx) error {
+		n, err := t.affected("UPDATE ing_named_lease SET leased_until = ? WHERE name = ? AND owner = ? AND epoch = ?", micros(t.now.Add(ttl)), name, owner, epoch)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w: lease %s of epoch %d is not ours any more", fault.ErrStale, name, epoch)
+		}
+		return err
+	})
+}
+
+// ReleaseLease gives a lease back, so that another need not wait until it runs
+// out. One that is not ours is left alone.
+func (s *Store) ReleaseLease(ctx context.Context, name, owner string, epoch int64) error {
+	return s.step(ctx, "release named lease", urgent, func(t *tx) error {
+		_, err := t.exec("UPDATE ing_named_lease SET owner = NULL, leased_until = NULL WHERE name = ? AND owner = ? AND epoch = ?", name, owner, epoch)
+		return err
+	})
+}

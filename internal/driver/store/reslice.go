@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// States of a request. One whose slice ended otherwise than PARTIAL stays as it
+// is and means nothing.
+const (
+	reslicePending = "PENDING"
+	resliceDone    = "DONE"
+)
+
+// RequestReslice asks that the part of a slice which an attempt could not read
+// be cut smaller (S§5.6). It takes effect when the attempt ends as PARTIAL. A
+// slice has one request: a later attempt, which knows better what remains,
+// replaces that of an earlier one.
+func (s *Store) RequestReslice(ctx context.Context, in ingest.ResliceRequest) error {
+	return s.step(ctx, "request reslice", urgent, func(t *tx) error {
+		if _, _, err := t.fence(in.Lease, in.Extend); err != nil {
+			return err
+		}
+		var slice, run int64
+		var from, to sql.NullInt64
+		err := t.row(`SELECT s.id, r.id, s.window_from, s.window_to FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id
+  JOIN ing_task_run r ON r.task_id = t.id AND r.lease_epoch = t.lease_epoch WHERE t.id = ?`, in.Lease.TaskID).Scan(&slice, &run, &from, &to)
+		if err != nil {
+			return orNotFound(err)
+		}
+		if owned := (window.Window{From: instant(from), To: instant(to)}); in.Remaining.Empty() || in.Remaining.Intersect(owned) != in.Remaining {
+			return fmt.Errorf("%w: %s does not lie in the slice's window %s", fault.ErrInvalid, in.Remaining, owned)
+		}
+		return t.saveReslice(slice, run, in)
+	})
+}
+
+func (t *tx) saveReslice(slice, run int64, in ingest.ResliceRequest) error {
+	values := []any{in.Lease.TaskID, run, in.Reason, micros(in.Remaining.From), micros(in.Remaining.To), jsonOrNull(in.Detail), micros(t.now)}
+	var id, by int64
+	var status string
+	var from, to sql.NullInt64
+	exists, err := found(t.row("SELECT id, run_id, status_code, window_from, window_to FROM ing_reslice_request WHERE slice_id = ?"+t.store.dialect.ForUpdate, slice).
+		Scan(&id, &by, &status, &from, &to))
+	switch {
+	case err != nil:
+		return err
+	case !exists:
+		_, err := t.exec(`INSERT INTO ing_reslice_request (task_id, run_id, reason_code, window_from, window_to, detail, updated_at, slice_id, status_code, created_at)
+  VALUES (?,?,?,?,?,?,?,?,?,?)`, append(values, slice, reslicePending, micros(t.now))...)
+		return err
+	case status != reslicePending:
+		return fmt.Errorf("%w: slice %d was replaced", fault.ErrInvalid, slice)
+	case by == run && in.Remaining == window.Window{From: instant(from), To: instant(to)}:
+		return nil // asked before, and the answer was lost
+	}
+	return t.execOne(`UPDATE ing_reslice_request SET task_id = ?, run_id = ?, reason_code = ?, window_from = ?, window_to = ?, detail = ?, updated_at = ?
+  WHERE id = ?`, append(values, id)...)
+}
+
+// PendingReslices lists the requests that can be served, oldest first: the
+// attempt has ended and nobody is slicing the plan.
+func (s *Store) PendingReslices(ctx context.Context, limit int) (out []ingest.PendingReslice, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT r.id, t.schedule_instance_id, s.plan_id, s.id, t.id, r.run_id, p.provenance_code, p.endpoint_name,
+  p.operation_code, p.plan_key, d.snapshot, s.slice_spec, t.params, t.priority, s.window_from, s.window_to, r.window_from, r.window_to, r.reason_code, r.detail
+  FROM ing_reslice_request r JOIN ing_plan_slice s ON s.id = r.slice_id JOIN ing_task t ON t.id = r.task_id JOIN ing_plan p ON p.id = s.plan_id
+  JOIN ing_spec_snapshot d ON d.spec_fingerprint = p.spec_fingerprint
+  WHERE r.status_code = '`+reslicePending+`' AND s.status_code = 'PARTIAL' AND p.status_code IN ('READY','PARTIAL') ORDER BY r.id LIMIT ?`, limit)
+	if err != nil {
+		return nil, wrap("list reslice requests", s.dialect.Translate(err))
+	}
+	return out, wrap("list reslice requests", each(rows, func() error {
+		var r ingest.PendingReslice
+		var from, to, restFrom, restTo sql.NullInt64
+		l := &r.Lineage
+		err := rows.Scan(&r.ID, &l.ScheduleID, &l.PlanID, &l.SliceID, &l.TaskID, &l.RunID, &r.Partition.Source, &r.Partition.Endpoint,
+			&r.Partition.Operation, &r.PlanKey, &r.Spec, &r.SliceSpec, &r.Params, &r.Priority, &from, &to, &restFrom, &restTo, &r.Reason, &r.Detail)
+		r.Slice, r.Remaining = window.Window{From: instant(from), To: instant(to)}, window.Window{From: instant(restFrom), To: instant(restTo)}
+		out = append(out, r)
+		return err
+	}))
+}
+
+// ReplaceSlice serves a request: the children own what the slice did not read.
+// They must tile it (I1); the store gives them the next numbers of the plan. The
+// slice itself stays for audit, PARTIAL, with what it read. No event is written:
+// what was wanted stays wanted (D§5.7). A request that was served, by whomever,
+// stays served.
+func (s *Store) ReplaceSlice(ctx context.Context, requestID int64, children []ingest.NewSlice) error {
+	return s.step(ctx, "replace slice", bulk, func(t *tx) error {
+		var planID int64
+		err := t.row("SELECT s.plan_id FROM ing_reslice_request r JOIN ing_plan_slice s ON s.id = r.slice_id WHERE r.id = ?", requestID).Scan(&planID)
+		if err != nil {
+			return orNotFound(err)
+		}
+		p, err := t.lockPlan(planID) // as everybody who numbers its slices does
+		if err != nil {
+			return err
+		}
+		parent, err := t.parentSlice(requestID)
+		if err != nil || parent.request == resliceDone {
+			return err
+		}
+		if err := parent.replaceable(p, children); err != nil {
+			return err
+		}
+		numbered := slices.Clone(children)
+		for i := range numbered {
+			numbered[i].No = p.next + i
+		}
+		p.parent = parent.id
+		if err := t.insertSlices(planID, p, numbered); err != nil {
+			return err
+		}
+		if err := t.execOne("UPDATE ing_plan SET next_slice_no = ?, updated_at = ?, version = version + 1 WHERE id = ?",
+			p.next+len(numbered), micros(t.now), planID); err != nil {
+			return err
+		}
+		return t.execOne("UPDATE ing_reslice_request SET status_code = ?, updated_at = ? WHERE id = ?", resliceDone, micros(t.now), requestID)
+	})
+}
+
+// parentSlice is a slice that is to be replaced, with its request.
+type parentSlice struct {
+	id                 int64
+	status             ingest.SliceStatus
+	signature, request string
+	remaining          window.Window
+}
+
+func (t *tx) parentSlice(requestID int64) (s parentSlice, err error) {
+	var from, to sql.NullInt64
+	err = t.row(`SELECT s.id, s.status_code, s.slice_signature_hash, r.status_code, r.window_from, r.window_to
+  FROM ing_reslice_request r JOIN ing_plan_slice s ON s.id = r.slice_id WHERE r.id = ?`, requestID).
+		Scan(&s.id, &s.status, &s.signature, &s.request, &from, &to)
+	s.remaining = window.Window{From: instant(from), To: instant(to)}
+	return s, orNotFound(err)
+}
+
+func (s parentSlice) replaceable(p planRow, children []ingest.NewSlice) error {
+	if s.status != ingest.SlicePartial {
+		return fmt.Errorf("%w: slice %d is %s; only one whose attempt ended as PARTIAL can be replaced", fault.ErrInvalid, s.id, s.status)
+	}
+	if status := ingest.PlanStatus(p.status); status != ingest.PlanReady && status != ingest.PlanPartial {
+		return fmt.Errorf("%w: the plan is %s and takes no child of slice %d now", fault.ErrInvalid, status, s.id)
+	}
+	windows := make([]window.Window, len(children))
+	for i, c := range children {
+		if c.Signature == s.signature {
+			return fmt.Errorf("%w: child %s of slice %d is the slice itself", fault.ErrInvalid, c.Window, s.id)
+		}
+		windows[i] = c.Window
+	}
+	if !tiles(windows, s.remaining) {
+		return fmt.Errorf("%w: %d children do not tile %s, which slice %d did not read", fault.ErrInvalid, len(children), s.remaining, s.id)
+	}
+	return nil
+}
+
+// tiles reports whether the windows, in any order, fill the whole without a gap
+// or an overlap.
+func tiles(ws []window.Window, whole window.Window) bool {
+	sorted := slices.Clone(ws)
+	slices.SortFunc(sorted, func(a, b window.Window) int { return a.From.Compare(b.From) })
+	at := whole.From
+	for _, w := range sorted {
+		if !w.From.Equal(at) || w.Empty() {
+			return false
+		}
+		at = w.To
+	}
+	return len(ws) > 0 && at.Equal(whole.To)
+}

@@ -1,0 +1,167 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// PlanRows lists plans with their slices by status, newest first. Remarks are
+// left out: they can be long.
+func (s *Store) PlanRows(ctx context.Context, f view.PlanFilter) (out []view.PlanRow, err error) {
+	const query = `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, p.status_code, p.window_from, p.window_to, p.as_of, p.spec_fingerprint,
+  p.created_at FROM ing_plan p`
+	err = s.list(ctx, "list plans", query, "p", f.Filter, func(w *where) {
+		w.add(f.PlanID != 0, "p.id = ?", f.PlanID)
+		w.add(f.Operation != "", "p.operation_code = ?", f.Operation)
+	}, func(rows *sql.Rows) error {
+		v := view.PlanRow{Slices: map[string]int{}}
+		var from, to, asOf, created sql.NullInt64
+		err := rows.Scan(&v.ID, &v.Source, &v.Endpoint, &v.Operation, &v.Status, &from, &to, &asOf, &v.SpecFingerprint, &created)
+		v.Window, v.AsOf, v.CreatedAt = span(from, to), instant(asOf), instant(created)
+		out = append(out, v)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for part := range slices.Chunk(out, countAtOnce) {
+		if err := s.countSlices(ctx, part); err != nil {
+			return nil, wrap("list plans", err)
+		}
+	}
+	return out, nil
+}
+
+// countAtOnce is how many plans have their slices counted by one query.
+const countAtOnce = 100
+
+func (s *Store) countSlices(ctx context.Context, plans []view.PlanRow) error {
+	at, ids := map[int64]map[string]int{}, make([]any, len(plans))
+	for i, p := range plans {
+		at[p.ID], ids[i] = p.Slices, p.ID
+	}
+	rows, err := s.read.QueryContext(ctx, "SELECT plan_id, status_code, COUNT(*) FROM ing_plan_slice WHERE plan_id IN (?"+strings.Repeat(",?", len(ids)-1)+
+		") GROUP BY plan_id, status_code", ids...)
+	if err != nil {
+		return s.dialect.Translate(err)
+	}
+	return each(rows, func() error {
+		var id int64
+		var status string
+		var n int
+		err := rows.Scan(&id, &status, &n)
+		if err == nil {
+			at[id][status] = n
+		}
+		return err
+	})
+}
+
+// span is a stretch that may be absent.
+func span(from, to sql.NullInt64) *window.Window {
+	if !from.Valid {
+		return nil
+	}
+	return &window.Window{From: instant(from), To: instant(to)}
+}
+
+// raw is stored JSON, passed on as it is.
+func raw(text sql.NullString) json.RawMessage {
+	if !text.Valid {
+		return nil
+	}
+	return json.RawMessage(text.String)
+}
+
+// Plan is one plan with its trigger, its slices and what its runs did.
+func (s *Store) Plan(ctx context.Context, id int64) (v view.PlanDetail, err error) {
+	var from, to, asOf, created, updated, triggered sql.NullInt64
+	var remarks, params, proto, asked, noted sql.NullString
+	err = s.read.QueryRowContext(ctx, `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, p.status_code, p.window_from, p.window_to, p.as_of,
+  p.spec_fingerprint, p.record_remarks, p.created_at, p.updated_at, p.plan_key, p.slice_strategy_code, p.slice_params, p.expr_proto_hash, p.expr_proto_snapshot,
+  p.cursor_id, i.id, i.trigger_type_code, i.scheduler_code, i.triggered_at, i.trigger_params, i.record_remarks
+  FROM ing_plan p JOIN ing_schedule_instance i ON i.id = p.schedule_instance_id WHERE p.id = ?`, id).
+		Scan(&v.ID, &v.Source, &v.Endpoint, &v.Operation, &v.Status, &from, &to, &asOf, &v.SpecFingerprint, &remarks, &created, &updated, &v.Key, &v.Strategy,
+			&params, &v.ExprProtoHash, &proto, &v.CursorID, &v.Trigger.ID, &v.Trigger.Type, &v.Trigger.Scheduler, &triggered, &asked, &noted)
+	if err != nil {
+		return v, wrap("show plan", s.dialect.Translate(orNotFound(err)))
+	}
+	v.Window, v.AsOf, v.CreatedAt, v.UpdatedAt = span(from, to), instant(asOf), instant(created), instant(updated)
+	v.Remarks, v.SliceParams, v.ExprProto = raw(remarks), raw(params), raw(proto)
+	v.Trigger.At, v.Trigger.Params, v.Trigger.Remarks = instant(triggered), raw(asked), raw(noted)
+	done, err := s.Progress(ctx, id)
+	v.Slices, v.Stats = done.Slices, done.Stats
+	return v, err
+}
+
+const sliceColumns = `SELECT s.id, s.plan_id, COALESCE(s.parent_slice_id, 0), s.slice_no, s.provenance_code, s.status_code, s.window_from, s.window_to,
+  s.slice_signature_hash, s.expr_hash, s.created_at, s.updated_at, COALESCE(t.id, 0), COALESCE(t.status_code, '')`
+
+const sliceTables = " FROM ing_plan_slice s LEFT JOIN ing_task t ON t.slice_id = s.id"
+
+func scanSlice(rows scanner, more ...any) (v view.Slice, err error) {
+	var from, to, created, updated sql.NullInt64
+	err = rows.Scan(append([]any{
+		&v.ID, &v.PlanID, &v.ParentID, &v.No, &v.Source, &v.Status, &from, &to, &v.Signature, &v.ExprHash, &created, &updated, &v.TaskID, &v.TaskStatus,
+	}, more...)...)
+	v.Window, v.CreatedAt, v.UpdatedAt = span(from, to), instant(created), instant(updated)
+	return v, err
+}
+
+// Slices lists the parts of plans, newest first.
+func (s *Store) Slices(ctx context.Context, f view.Filter) (out []view.Slice, err error) {
+	err = s.list(ctx, "list slices", sliceColumns+sliceTables, "s", f, func(w *where) {
+		w.add(f.PlanID != 0, "s.plan_id = ?", f.PlanID)
+	}, func(rows *sql.Rows) error {
+		v, err := scanSlice(rows)
+		out = append(out, v)
+		return err
+	})
+	return out, err
+}
+
+// Slice is one slice with what it asks for.
+func (s *Store) Slice(ctx context.Context, id int64) (v view.SliceDetail, err error) {
+	var spec, expr, remarks sql.NullString
+	row := s.read.QueryRowContext(ctx, sliceColumns+", s.slice_spec, s.expr_snapshot, s.record_remarks"+sliceTables+" WHERE s.id = ?", id)
+	v.Slice, err = scanSlice(row, &spec, &expr, &remarks)
+	v.Spec, v.Expr, v.Remarks = raw(spec), raw(expr), raw(remarks)
+	return v, wrap("show slice", s.dialect.Translate(orNotFound(err)))
+}
+
+// PlanCancel is what cancelling a plan would come to, or came to.
+func (s *Store) PlanCancel(ctx context.Context, id int64) (v view.PlanCancel, err error) {
+	v.PlanID = id
+	if err := s.read.QueryRowContext(ctx, "SELECT status_code FROM ing_plan WHERE id = ?", id).Scan(&v.Status); err != nil {
+		return v, wrap("look at plan", s.dialect.Translate(orNotFound(err)))
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT s.status_code, COALESCE(t.status_code, ''), COUNT(*)`+sliceTables+`
+  WHERE s.plan_id = ? GROUP BY s.status_code, t.status_code`, id)
+	if err != nil {
+		return v, wrap("look at plan", s.dialect.Translate(err))
+	}
+	return v, wrap("look at plan", each(rows, func() error {
+		var slice ingest.SliceStatus
+		var task ingest.TaskStatus
+		var n int
+		if err := rows.Scan(&slice, &task, &n); err != nil {
+			return err
+		}
+		switch {
+		case slice != ingest.SliceCancelled && !slice.CanBecome(ingest.SliceCancelled):
+			v.Ended += n
+		case task.Leased():
+			v.Stopping += n
+		default:
+			v.Cancelled += n
+		}
+		return nil
+	}))
+}
