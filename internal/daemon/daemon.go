@@ -34,6 +34,9 @@ type Config struct {
 	Lease    time.Duration // how long a task is ours without a sign of life (default 60 s)
 	Relaxed  bool          // SQLite: risk the newest commits in a power cut
 	Log      *slog.Logger
+	// MaxStock is how many tasks of one source, endpoint and operation may wait
+	// before planning pauses (default 20,000).
+	MaxStock int
 	// RegistryTTL is how long a source is used without asking the database
 	// whether it changed (§3.7). Zero asks every time, with one small query.
 	RegistryTTL time.Duration
@@ -55,6 +58,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Workers == 0 {
 		c.Workers = 4
+	}
+	if c.MaxStock == 0 {
+		c.MaxStock = 20_000
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -88,8 +94,10 @@ func Open(ctx context.Context, c Config) (*App, error) {
 			return nil, errors.Join(err, db.Close())
 		}
 	}
+	chain := newChain(a.gate)
 	a.Planner = planner.New(db)
-	a.executor = executor.New(db, newChain(a.gate), executor.Config{Lease: c.Lease}, c.Log)
+	a.Planner.Estimator, a.Planner.MaxStock = newEstimator(chain, db), c.MaxStock
+	a.executor = executor.New(db, chain, executor.Config{Lease: c.Lease}, c.Log)
 	return a, nil
 }
 

@@ -3,10 +3,14 @@ package daemon
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/engine/estimate"
 	"github.com/patra-ingest/patra/internal/engine/planner"
+	"github.com/patra-ingest/patra/internal/engine/rategate"
+	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
 // PlanDraft is a plan before it is stored.
@@ -18,9 +22,13 @@ type PlanRequest = planner.Request
 // Draft draws a plan and writes nothing; without an app, as for an empty database.
 func Draft(ctx context.Context, a *App, c *spec.Compiled, r PlanRequest) (*PlanDraft, error) {
 	if a == nil {
-		return planner.Draw(c, planner.Books{}, r)
+		return planner.Rehearse(ctx, c, r, newEstimator(newChain(rategate.New()), nil))
 	}
 	return a.Planner.Draft(ctx, c, r)
+}
+
+func newEstimator(chain transport.Doer, history estimate.History) *estimate.Estimator {
+	return &estimate.Estimator{Chain: chain, History: history, Now: time.Now}
 }
 
 // IsMissing reports that a database does not exist yet.

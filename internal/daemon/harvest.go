@@ -41,12 +41,55 @@ func (a *App) Harvest(ctx context.Context, c *spec.Compiled, r planner.Request, 
 	if err != nil || draft.Empty {
 		return h, err
 	}
-	h.Plan, err = a.Work(ctx, plan.ID, w.Progress)
+	h.Plan, err = a.finish(ctx, plan.Partition, plan.ID, w.Progress)
 	return h, err
 }
 
+// finish works on a plan to its end. A plan that had to stop slicing because
+// enough tasks waited goes on once they are done (D§5.4).
+func (a *App) finish(ctx context.Context, of ingest.Partition, planID int64, watch func(view.Progress)) (view.Progress, error) {
+	for {
+		p, err := a.Work(ctx, planID, watch)
+		if err != nil {
+			return p, err
+		}
+		whole, err := a.sliceOn(ctx, of, planID)
+		if err != nil || whole {
+			return p, err
+		}
+	}
+}
+
+// sliceOn goes on slicing a plan and reports whether it needs no more of it.
+func (a *App) sliceOn(ctx context.Context, of ingest.Partition, planID int64) (whole bool, err error) {
+	open, err := a.Store.OpenPlans(ctx, of)
+	if err != nil {
+		return false, err
+	}
+	for _, o := range open {
+		if o.ID == planID && o.Status != ingest.PlanReady {
+			if err := a.makeRoom(ctx, of); err != nil {
+				return false, err
+			}
+			_, err := a.Planner.Resume(ctx, of, o)
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// makeRoom works on whatever waits until planning may go on: the tasks may be of
+// other plans.
+func (a *App) makeRoom(ctx context.Context, of ingest.Partition) error {
+	return a.workUntil(ctx, 0, nil, func(ctx context.Context) (bool, error) {
+		full, err := a.Store.StockAtLeast(ctx, of, a.config.MaxStock)
+		return !full, err
+	})
+}
+
 func (a *App) continueOpen(ctx context.Context, c *spec.Compiled, w Watch) (done []view.Progress, err error) {
-	open, err := a.Store.OpenPlans(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation})
+	of := ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}
+	open, err := a.Store.OpenPlans(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -54,12 +97,12 @@ func (a *App) continueOpen(ctx context.Context, c *spec.Compiled, w Watch) (done
 		if w.Continue != nil {
 			w.Continue(o)
 		}
-		if o.Status == ingest.PlanSlicing {
-			if err := a.Planner.Resume(ctx, o); err != nil {
+		if o.Status != ingest.PlanReady {
+			if _, err := a.Planner.Resume(ctx, of, o); err != nil {
 				return done, err
 			}
 		}
-		p, err := a.Work(ctx, o.ID, w.Progress)
+		p, err := a.finish(ctx, of, o.ID, w.Progress)
 		done = append(done, p)
 		if err != nil {
 			return done, err
@@ -75,8 +118,20 @@ const progressEvery = 300 * time.Millisecond
 // process already works on the store, it follows that one and takes over should
 // it die (D§5.20).
 func (a *App) Work(ctx context.Context, planID int64, watch func(view.Progress)) (view.Progress, error) {
+	err := a.workUntil(ctx, planID, watch, func(ctx context.Context) (bool, error) {
+		p, err := a.Store.Progress(ctx, planID)
+		return p.Done == p.Total, err
+	})
+	if err != nil {
+		return view.Progress{PlanID: planID}, err
+	}
+	return a.Store.Progress(ctx, planID)
+}
+
+// workUntil runs this process's executor until there is nothing to wait for.
+func (a *App) workUntil(ctx context.Context, planID int64, watch func(view.Progress), done func(context.Context) (bool, error)) error {
 	if err := a.buryDead(ctx); err != nil {
-		return view.Progress{}, err
+		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var background sync.WaitGroup
@@ -84,7 +139,7 @@ func (a *App) Work(ctx context.Context, planID int64, watch func(view.Progress))
 	defer stop()
 	life := newLife(a)
 	if err := life.beat(ctx); err != nil {
-		return view.Progress{}, err
+		return err
 	}
 	background.Add(1)
 	go func() {
@@ -106,14 +161,7 @@ func (a *App) Work(ctx context.Context, planID int64, watch func(view.Progress))
 	d := dispatch.New(a.Store, a.executor, dispatch.Config{
 		Workers: a.config.Workers, Owner: a.identity.ID, Lease: a.config.Lease, MayClaim: life.mayClaim,
 	}, a.config.Log)
-	err := d.Run(ctx, func(ctx context.Context) (bool, error) {
-		p, err := a.Store.Progress(ctx, planID)
-		return p.Done == p.Total, err
-	})
-	if err != nil {
-		return view.Progress{PlanID: planID}, err
-	}
-	return a.Store.Progress(ctx, planID)
+	return d.Run(ctx, done)
 }
 
 // lastWords is how long a process that was told to stop may still talk to its database.

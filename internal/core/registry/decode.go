@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"sync"
 	"unicode/utf8"
 )
@@ -54,10 +55,16 @@ var (
 
 const maxNameRunes = 128
 
+// reservedCodes would be taken for verbs, as in `patra plan list`.
+var reservedCodes = []string{"list", "show", "cancel", "help"}
+
 func checkNames(b *binder) {
 	if code, ok := b.leaves["source"]; ok && !sourceCode.MatchString(code.Value.(string)) {
 		b.report(code.At, "source", fmt.Sprintf("E-NAME: %q is not a source code", shorten(code.Value.(string))),
 			"a lower-case letter, then up to 63 of a-z 0-9 _ -")
+	}
+	if code, ok := b.leaves["source"]; ok && slices.Contains(reservedCodes, code.Value.(string)) {
+		b.report(code.At, "source", fmt.Sprintf("E-NAME: %q is a word of the command line", code.Value), "choose another code")
 	}
 	if name, ok := b.leaves["name"]; ok {
 		if n := utf8.RuneCountInString(name.Value.(string)); n == 0 || n > maxNameRunes {

@@ -46,6 +46,8 @@ func codeLists() map[string]string {
 		"record.Action":         "ing_record_action",
 		"record.Reason":         "ing_reject_reason",
 		"record.State":          "ing_record_state",
+		"slicing.RangeKind":     "ing_id_range_kind",
+		"slicing.Source":        "ing_estimate_source",
 		"slicing.Strategy":      "ing_slice_strategy",
 		"tmpl.NullPolicy":       "null_policy",
 		"window.Mode":           "window_mode",

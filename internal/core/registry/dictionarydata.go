@@ -69,6 +69,8 @@ func ingestTypes() []DictType {
 		closed("ing_operation", "What a plan is for", "HARVEST* BACKFILL UPDATE METRICS"),
 		closed("ing_slice_strategy", "How a window is cut", "TIME* ID_RANGE CURSOR_LANDMARK VOLUME_BUDGET HYBRID").
 			alias(legacy2, "DATE=TIME SINGLE=TIME"),
+		closed("ing_estimate_source", "Where an estimate comes from", "COUNT HISTORY FIRST_PAGE CONSTANT*"),
+		closed("ing_id_range_kind", "What the bounds of an id range are", "HASH_BUCKET* ID"),
 		closed("ing_plan_status", "State of a plan", "DRAFT* SLICING READY PARTIAL FAILED CANCELLED COMPLETED").
 			alias(legacy1, "ABORTED=CANCELLED").alias(legacy2, "ARCHIVED=COMPLETED"),
 		closed("ing_slice_status", "State of a slice", "PENDING* READY SUCCEEDED FAILED PARTIAL CANCELLED").

@@ -13,6 +13,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/schedule"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/tmpl"
 	"github.com/patra-ingest/patra/internal/core/twophase"
@@ -36,6 +37,7 @@ type Settings struct {
 	Rate      gate.Limits               `json:"rate"`
 	Retry     fault.RetryPolicy         `json:"retry"`
 	Response  extract.Config            `json:"response"`
+	Schedule  schedule.Config           `json:"schedule,omitzero"`
 	Contact   Contact                   `json:"contact"`
 
 	Credential exchange.Credential `json:"credential,omitzero"` // the entry auth.credential names; zero if none
@@ -179,6 +181,7 @@ func (r *Resolved) fill(s Sections) {
 		r.Response.Zone = r.Filter.Zone
 	}
 	r.Response = r.Response.WithDefaults()
+	r.Schedule = deref(s.Schedule).WithDefaults()
 	r.Contact = deref(s.Contact)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/schedule"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/tmpl"
 	"github.com/patra-ingest/patra/internal/core/twophase"
@@ -52,6 +53,7 @@ type Sections struct {
 	Rate      *gate.Limits              `json:"rate,omitempty" doc:"rate and concurrency"`
 	Retry     *fault.RetryPolicy        `json:"retry,omitempty" doc:"retries"`
 	Response  *extract.Config           `json:"response,omitempty" doc:"reading the response"`
+	Schedule  *schedule.Config          `json:"schedule,omitempty" doc:"when a process that serves starts by itself"`
 	Contact   *Contact                  `json:"contact,omitempty" doc:"who we are to the upstream"`
 }
 

@@ -102,6 +102,17 @@ func (q *Question) Page(state paging.State) (*exchange.Request, error) {
 	return request, err
 }
 
+// First is the request for the first page, or for as little of it as still
+// tells the announced total.
+func (q *Question) First(totalOnly bool) (*exchange.Request, error) {
+	if !totalOnly {
+		return q.Page(q.program.Paging.First())
+	}
+	small := *q.program
+	small.Paging.Size = 1
+	return (&Question{&small, q.vars}).Page(small.Paging.First())
+}
+
 func (q *Question) at(state paging.State) tmpl.Vars {
 	vars := q.vars
 	vars.Page = tmpl.PageVars{Size: q.program.Paging.Size, Number: state.Number, Offset: state.Offset, Token: state.Token, URL: state.URL}

@@ -49,6 +49,11 @@ func Compile(r *registry.Resolved) (*Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.Compiled()
+}
+
+// Compiled gives a snapshot its identity.
+func (s Snapshot) Compiled() (*Compiled, error) {
 	program, err := s.Program()
 	if err != nil {
 		return nil, err

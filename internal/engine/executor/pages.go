@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
@@ -29,6 +30,7 @@ type running struct {
 	program     *spec.Program
 	question    *spec.Question // what the slice asks; nil before its first request
 	budget      slicing.Budget
+	asked       window.Window // what the upstream is asked for: the slice and its overlap
 	began       time.Time
 
 	pass     int
@@ -90,9 +92,15 @@ func (r *running) prepare() (err error) {
 	if err := json.Unmarshal(r.work.SliceSpec, &s); err != nil {
 		return fault.New(fault.Internal, fmt.Errorf("read slice spec: %w", err))
 	}
-	r.budget, r.began = s.Budget, time.Now()
+	r.budget, r.asked, r.began = s.Budget, r.work.Window, time.Now()
+	if asked := s.Asked(); !asked.Empty() {
+		r.asked = asked // the overlap is read too; what is owned stays what coverage counts (S§5.4)
+	}
 	if r.run.Cancel {
 		return errCancelled
+	}
+	if s.Telemetry.Capped {
+		return fault.Newf(fault.Capped, "the upstream serves fewer items of one query than this window holds, and no finer cut exists")
 	}
 	if r.run.IdleLeases > r.executor.config.MaxIdleLeases {
 		return fault.Newf(fault.LeasesSpent, "leased %d times without one committed batch", r.run.IdleLeases)
@@ -217,7 +225,7 @@ func (r *running) countNew(keys []record.Key) (fresh int) {
 // once: all its pages must ask the same question.
 func (r *running) request(now time.Time) (request *exchange.Request, err error) {
 	if r.question == nil {
-		if r.question, err = r.program.Ask(r.work.Window, now); err != nil {
+		if r.question, err = r.program.Ask(r.asked, now); err != nil {
 			return nil, err
 		}
 	}
@@ -235,7 +243,7 @@ func (r *running) fetch(ctx context.Context, now time.Time) (*extract.Page, *tra
 	call := &transport.Call{
 		Request: request, Key: r.work.Partition.Source + "/" + r.work.Partition.Endpoint, Limits: r.program.Rate, Retry: r.program.Retry,
 		Accept: func(response *exchange.Response) (err error) {
-			page, err = r.program.Read.Read(response.Body, extract.Asked{Window: r.work.Window, FetchAt: now, MappingID: r.work.MappingID})
+			page, err = r.program.Read.Read(response.Body, extract.Asked{Window: r.asked, FetchAt: now, MappingID: r.work.MappingID})
 			return err
 		},
 	}

@@ -31,6 +31,9 @@ type Draft struct {
 	Fingerprint string           `json:"specFingerprint"`
 	ExprHash    string           `json:"exprProtoHash"`
 	Warnings    []spec.Warning   `json:"warnings"`
+	Stats       slicing.Stats    `json:"slicing"`
+	Forecast    slicing.Outlook  `json:"forecast"`
+	Wanted      []window.Window  `json:"-"` // sizes that could change the slices
 
 	owed      []window.Window
 	exprProto []byte
@@ -43,6 +46,9 @@ type DraftSlice struct {
 	To        time.Time `json:"to"`
 	Signature string    `json:"signature"`
 
+	Estimate *slicing.Estimate `json:"estimate,omitempty"`
+	Capped   bool              `json:"capped,omitempty"` // holds more than the upstream serves, and cannot be cut
+
 	spec, expr []byte
 	exprHash   string
 }
@@ -54,6 +60,10 @@ type Request struct {
 	// Campaign names a BACKFILL that is taken up again; without a name it is
 	// known by its question and its range as asked for.
 	Campaign string
+	Offline  bool // no upstream is asked for sizes
+	// Estimates are the sizes known so far. Nil: nobody is asked, and slices
+	// are cut by length alone.
+	Estimates Estimates
 	// TriggerKey identifies the trigger; the same trigger twice is one plan.
 	TriggerKey string
 	Scheduler  string
@@ -97,7 +107,7 @@ func Draw(c *spec.Compiled, b Books, r Request) (*Draft, error) {
 	if s.Operation == ingest.Update {
 		return d, nil // candidates are cut when they are known; the window only paces them (W§5.3)
 	}
-	return d, d.cut(s, c.Prototype.Selection)
+	return d, d.cut(s, c.Prototype.Selection, r.Estimates)
 }
 
 // namespaceOf is where the coverage of a plan is kept (D§5.8).
@@ -167,20 +177,28 @@ func (b Books) waiting(now time.Time) (out []window.Window) {
 	return out
 }
 
-func (d *Draft) cut(s spec.Snapshot, selection string) error {
-	lag := time.Duration(0)
-	if s.Window.SafetyLag != nil {
-		lag = s.Window.SafetyLag.Std()
+// cut makes the slices with what is known about their sizes (S§5.3).
+func (d *Draft) cut(s spec.Snapshot, selection string, known Estimates) error {
+	request := slicingRequest(s, d.owed)
+	if known != nil && sizeMatters(s) {
+		request.Estimates = known.lookup
 	}
-	slices, err := slicing.Cut(slicing.Request{
-		Owed: d.owed, Grid: s.Filter.Cut, Config: s.Slicing, PageSize: s.Paging.Size, SafetyLag: lag,
-		Order: s.Filter.Field + ":asc", Precision: string(s.Filter.Precision), Paging: string(s.Paging.Type), Initial: s.Paging.Initial,
-	})
+	result, err := slicing.Plan(request)
 	if err != nil {
 		return err
 	}
-	for _, cut := range slices {
-		expr, err := query.Prototype{Where: s.Expression(cut.Window), Selection: selection}.Canonical()
+	d.Wanted, d.Stats = orEmpty(result.Wanted), result.Stats
+	d.Forecast = slicing.Forecast(result, slicing.ForecastInputs{
+		PageSize: s.Paging.Size, Passes: passes(s), PerSecond: s.Rate.PerSecond, Concurrency: s.Rate.Concurrency,
+		PricePerRequest: s.Rate.PricePerRequest,
+	})
+	return d.add(s, selection, result.Slices)
+}
+
+// add writes the expression of each slice and gives it its identity.
+func (d *Draft) add(s spec.Snapshot, selection string, cuts []slicing.Slice) error {
+	for _, cut := range cuts {
+		expr, err := query.Prototype{Where: s.Expression(cut.Asked), Selection: selection}.Canonical()
 		if err != nil {
 			return err
 		}
@@ -189,12 +207,40 @@ func (d *Draft) cut(s spec.Snapshot, selection string) error {
 			return err
 		}
 		hash := fingerprint.Bytes(expr)
-		d.Slices = append(d.Slices, DraftSlice{
-			From: cut.Window.From, To: cut.Window.To, spec: specJSON, expr: expr, exprHash: hash,
-			Signature: slicing.Signature(s.Source, s.Endpoint, string(s.Operation), hash, cut.Window),
-		})
+		one := DraftSlice{
+			From: cut.Window.From, To: cut.Window.To, Capped: cut.Spec.Telemetry.Capped, Estimate: cut.Spec.Telemetry.Estimate,
+			spec: specJSON, expr: expr, exprHash: hash, Signature: cut.Spec.Signature(s.Source, s.Endpoint, string(s.Operation), hash),
+		}
+		d.Slices = append(d.Slices, one)
 	}
 	return nil
+}
+
+func slicingRequest(s spec.Snapshot, owed []window.Window) slicing.Request {
+	lag := time.Duration(0)
+	if s.Window.SafetyLag != nil {
+		lag = s.Window.SafetyLag.Std()
+	}
+	return slicing.Request{
+		Owed: owed, Grid: s.Filter.Cut, Config: s.Slicing, PageSize: s.Paging.Size, SafetyLag: lag,
+		Order: s.Filter.Field + ":asc", Precision: string(s.Filter.Precision), Paging: string(s.Paging.Type), Initial: s.Paging.Initial,
+		MinWindow: s.Window.MinWindow.Std(), MaxWindow: s.Window.MaxWindow.Std(),
+		Cap: int64(s.Paging.MaxResults), MaxPages: s.Paging.MaxPages, NewestFirst: s.Operation == ingest.Backfill,
+	}
+}
+
+// sizeMatters: counting costs the upstream a request a slice, so it is done only
+// where a source declares what a slice should or can hold.
+func sizeMatters(s spec.Snapshot) bool {
+	return s.Slicing.TargetRecords > 0 || s.Paging.MaxResults > 0 || s.Slicing.PerDay > 0
+}
+
+// passes: pages that move are read until two readings agree (D§5.14).
+func passes(s spec.Snapshot) int {
+	if s.Paging.Stable != nil && !*s.Paging.Stable {
+		return 2
+	}
+	return 1
 }
 
 // orEmpty keeps a list a list in JSON.

@@ -45,6 +45,12 @@ func (d *dying) AddSlices(ctx context.Context, planID int64, chunk []ingest.NewS
 	return d.Store.AddSlices(ctx, planID, chunk, last)
 }
 
+func resumed(t *testing.T, s Store, o ingest.OpenPlan) error {
+	t.Helper()
+	_, err := New(s).Resume(t.Context(), ingest.Partition{Dataset: ingest.Dataset{Source: "crossref", Endpoint: "works"}, Operation: ingest.Harvest}, o)
+	return err
+}
+
 // queue is what is stored for one plan: its tasks must tile what it owes.
 func queue(t *testing.T, s *store.Store, planID int64) []view.Task {
 	t.Helper()
@@ -205,7 +211,7 @@ func TestResume(t *testing.T) {
 		if err != nil || len(open) != 1 {
 			t.Fatalf("%d open plans, %v", len(open), err)
 		}
-		if err := New(s).Resume(t.Context(), open[0]); err != nil {
+		if err := resumed(t, s, open[0]); err != nil {
 			t.Fatal(err)
 		}
 	}

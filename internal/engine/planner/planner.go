@@ -9,7 +9,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
@@ -29,13 +28,25 @@ type Store interface {
 	OpenPlan(ctx context.Context, p ingest.NewPlan) (plan ingest.Plan, existed bool, err error)
 	AddSlices(ctx context.Context, planID int64, chunk []ingest.NewSlice, last bool) error
 	OpenPlans(ctx context.Context, p ingest.Partition) ([]ingest.OpenPlan, error)
+	PlannedWindows(ctx context.Context, planID int64) ([]window.Window, error)
+	StockAtLeast(ctx context.Context, p ingest.Partition, n int) (bool, error)
+	SuspendPlan(ctx context.Context, planID int64, remarks []byte) error
+	PendingReslices(ctx context.Context, limit int) ([]ingest.PendingReslice, error)
+	ReplaceSlice(ctx context.Context, requestID int64, children []ingest.NewSlice) error
 }
 
 // Planner stores plans.
-type Planner struct{ store Store }
+type Planner struct {
+	store Store
+	// Estimator tells sizes; without one slices are cut by length alone.
+	Estimator Estimator
+	// MaxStock is how many tasks of a partition may wait before slicing pauses;
+	// zero is no limit (D§5.4).
+	MaxStock int
+}
 
 // New makes a planner.
-func New(s Store) *Planner { return &Planner{s} }
+func New(s Store) *Planner { return &Planner{store: s} }
 
 // chunk is how many slices one transaction stores (D§5.4).
 const chunk = 1000
@@ -50,7 +61,7 @@ func (p *Planner) Draft(ctx context.Context, c *spec.Compiled, r Request) (*Draf
 	if err != nil {
 		return nil, err
 	}
-	return Draw(c, b, r)
+	return p.sized(ctx, c, b, r)
 }
 
 func (p *Planner) books(ctx context.Context, c *spec.Compiled, own ingest.Namespace) (b Books, err error) {
@@ -98,7 +109,11 @@ func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest
 	case d.Empty:
 		return plan, d, nil
 	}
-	return plan, d, p.addSlices(ctx, plan.ID, plan.NextSliceNo, d.newSlices(in.Key, c.Snapshot.Operation.Priority()))
+	whole, err := p.addSlices(ctx, plan.Partition, plan.ID, d.newSlices(in.Key, plan.NextSliceNo, c.Snapshot.Operation.Priority()))
+	if plan.Status = ingest.PlanReady; !whole {
+		plan.Status = ingest.PlanPartial
+	}
+	return plan, d, err
 }
 
 // notAhead refuses to plan for a time that has not come: it would count as read
@@ -110,18 +125,6 @@ func (p *Planner) notAhead(ctx context.Context, now time.Time) error {
 			fault.ErrInvalid, window.Text(now), window.Text(clock))
 	}
 	return err
-}
-
-func (p *Planner) addSlices(ctx context.Context, planID int64, next int, rows []ingest.NewSlice) error {
-	for len(rows) > 0 && rows[0].No < next {
-		rows = rows[1:]
-	}
-	for part := range slices.Chunk(rows, chunk) {
-		if err := p.store.AddSlices(ctx, planID, part, false); err != nil {
-			return err
-		}
-	}
-	return p.store.AddSlices(ctx, planID, nil, true)
 }
 
 // complete finishes the slicing of a stored plan from what was stored: drawn
@@ -136,32 +139,11 @@ func (p *Planner) complete(ctx context.Context, plan ingest.Plan) error {
 	}
 	for _, o := range open {
 		if o.ID == plan.ID && o.Status == ingest.PlanSlicing {
-			return p.Resume(ctx, o)
+			_, err := p.Resume(ctx, plan.Partition, o)
+			return err
 		}
 	}
 	return nil
-}
-
-// Resume finishes the slicing of a plan whose planner died: the same snapshot
-// over the same windows gives the same slices.
-func (p *Planner) Resume(ctx context.Context, o ingest.OpenPlan) error {
-	s, err := spec.Load(o.Spec)
-	if err != nil {
-		return err
-	}
-	program, err := s.Program()
-	if err != nil {
-		return err
-	}
-	prototype, err := program.Prototype()
-	if err != nil {
-		return err
-	}
-	d := &Draft{owed: o.Owed}
-	if err := d.cut(s, prototype.Selection); err != nil {
-		return err
-	}
-	return p.addSlices(ctx, o.ID, o.NextSliceNo, d.newSlices(o.Key, s.Operation.Priority()))
 }
 
 func trigger(c *spec.Compiled, r Request) ingest.Trigger {
@@ -211,14 +193,14 @@ func asked(at *time.Time) string {
 	return window.Text(*at)
 }
 
-func (d *Draft) newSlices(planKey string, priority int) []ingest.NewSlice {
+func (d *Draft) newSlices(planKey string, first, priority int) []ingest.NewSlice {
 	out := make([]ingest.NewSlice, len(d.Slices))
 	for i, s := range d.Slices {
 		params, _ := fingerprint.Canonical(map[string]string{ // texts always encode
 			"from": s.From.Format(time.RFC3339Nano), "to": s.To.Format(time.RFC3339Nano),
 		})
 		out[i] = ingest.NewSlice{
-			No: i + 1, Signature: s.Signature, Window: window.Window{From: s.From, To: s.To}, Spec: s.spec, ExprHash: s.exprHash, Expr: s.expr,
+			No: first + i, Signature: s.Signature, Window: window.Window{From: s.From, To: s.To}, Spec: s.spec, ExprHash: s.exprHash, Expr: s.expr,
 			TaskKey: slicing.TaskKey(planKey, s.Signature, params), TaskParams: params, Priority: priority,
 		}
 	}

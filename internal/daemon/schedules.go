@@ -1,0 +1,170 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/schedule"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/engine/planner"
+	"github.com/patra-ingest/patra/internal/engine/trigger"
+)
+
+// schedules joins the registry and the planner for the trigger service.
+type schedules struct {
+	app  *App
+	told map[string]string // what was wrong with a source when it was last said
+}
+
+// list is what the applied sources schedule now. Bundled sources that nobody
+// applied start nothing by themselves. One source that cannot be read does not
+// keep the others from running.
+func (s schedules) list(ctx context.Context) ([]trigger.Job, error) {
+	applied, err := s.app.Store.AppliedSources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []trigger.Job
+	for _, code := range slices.Sorted(maps.Keys(applied)) {
+		known, err := s.app.registry.find(ctx, s.app.Store, code)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		var jobs []trigger.Job
+		if err == nil {
+			jobs, err = jobsOf(known.src)
+		}
+		out = append(out, jobs...)
+		s.tell(code, err)
+	}
+	return out, nil
+}
+
+// tell says once what is wrong with a source.
+func (s schedules) tell(code string, err error) {
+	if err == nil {
+		delete(s.told, code)
+	} else if text := err.Error(); s.told[code] != text {
+		s.told[code] = text
+		s.app.config.Log.Error("the schedule of a source cannot be followed", "source", code, "error", text)
+	}
+}
+
+func jobsOf(src *registry.Source) (out []trigger.Job, err error) {
+	for _, endpoint := range slices.Sorted(maps.Keys(src.Endpoints)) {
+		for _, operation := range src.Endpoints[endpoint].Operates() {
+			if !schedulesItself(src, endpoint, operation) {
+				continue
+			}
+			r, wrong := registry.Resolve(src, endpoint, operation, nil)
+			if wrong != nil {
+				err = errors.Join(err, wrong)
+				continue
+			}
+			if !r.Schedule.On() {
+				continue
+			}
+			j := trigger.Job{Partition: ingest.Partition{Dataset: ingest.Dataset{Source: src.Code, Endpoint: endpoint}, Operation: ingest.Operation(operation)}}
+			if j.Schedule, wrong = schedule.New(trigger.Name(j.Partition), r.Schedule); wrong != nil {
+				err = errors.Join(err, wrong)
+				continue
+			}
+			out = append(out, j)
+		}
+	}
+	return out, err
+}
+
+// schedulesItself: a schedule above operations means the harvest of endpoints
+// that are searched. To backfill or update again and again is something else,
+// and starts only where it is said.
+func schedulesItself(src *registry.Source, endpoint, operation string) bool {
+	e, isHarvest := src.Endpoints[endpoint], operation == string(ingest.Harvest)
+	own := e.Operations[operation].Schedule != nil || isHarvest && e.Schedule != nil
+	wide := src.Operations[operation].Schedule != nil || isHarvest && src.Schedule != nil
+	return own || wide && e.Role == "SEARCH"
+}
+
+// upkeepSize bounds how many plans one look goes on with.
+const upkeepSize = 100
+
+// Upkeep goes on with plans whose planner died or that had to wait for the stock
+// to fall (D§5.4), and cuts again what executors could not get through.
+func (s schedules) Upkeep(ctx context.Context) error {
+	left := map[ingest.Partition]bool{}
+	for _, status := range []ingest.PlanStatus{ingest.PlanPartial, ingest.PlanSlicing} {
+		plans, err := s.app.Store.Plans(ctx, view.Filter{Status: string(status), Limit: upkeepSize})
+		if err != nil {
+			return err
+		}
+		for _, p := range plans {
+			left[ingest.Partition{Dataset: ingest.Dataset{Source: p.Source, Endpoint: p.Endpoint}, Operation: ingest.Operation(p.Operation)}] = true
+		}
+	}
+	var failures error
+	for of := range left {
+		failures = errors.Join(failures, s.resume(ctx, of))
+	}
+	_, err := s.app.Planner.Reslice(ctx)
+	return errors.Join(failures, err)
+}
+
+func (s schedules) resume(ctx context.Context, of ingest.Partition) error {
+	open, err := s.app.Store.OpenPlans(ctx, of)
+	if err != nil {
+		return err
+	}
+	for _, o := range open {
+		if o.Status == ingest.PlanReady {
+			continue
+		}
+		if _, err := s.app.Planner.Resume(ctx, of, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Unfinished is the oldest plan of a job that has not ended.
+func (s schedules) Unfinished(ctx context.Context, j trigger.Job) (int64, error) {
+	open, err := s.app.Store.OpenPlans(ctx, j.Partition)
+	if err != nil || len(open) == 0 {
+		return 0, err
+	}
+	return open[0].ID, nil
+}
+
+// Plan compiles and plans. What is wrong with the source or the request is a
+// reason; what is wrong with the database is an error.
+func (s schedules) Plan(ctx context.Context, j trigger.Job, t trigger.Tick) (trigger.Outcome, error) {
+	known, err := s.app.registry.find(ctx, s.app.Store, j.Partition.Source)
+	if err != nil {
+		return refused(err)
+	}
+	compiled, err := known.compile(j.Partition.Endpoint, j.Partition.Operation, nil)
+	if err == nil {
+		err = compiled.Snapshot.Runnable()
+	}
+	if err != nil { // compiling asks nobody, so trying again is no use
+		return trigger.Outcome{Refused: err.Error()}, nil
+	}
+	plan, draft, err := s.app.Planner.Plan(ctx, compiled, planner.Request{
+		Now: t.Now, TriggerKey: t.Key, Scheduler: trigger.Scheduler, Type: ingest.TriggerSchedule,
+	})
+	if err != nil {
+		return refused(err)
+	}
+	return trigger.Outcome{PlanID: plan.ID, Summary: draft.Summary()}, nil
+}
+
+func refused(err error) (trigger.Outcome, error) {
+	if errors.Is(err, fault.ErrInvalid) || errors.Is(err, fault.ErrNotFound) {
+		return trigger.Outcome{Refused: err.Error()}, nil
+	}
+	return trigger.Outcome{}, err
+}

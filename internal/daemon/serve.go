@@ -1,0 +1,91 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/engine/trigger"
+)
+
+// Role is one of the duties of a process that serves.
+type Role string
+
+// The roles. Relay and api are known and come later.
+const (
+	RolePlanner  Role = "planner"  // plans by schedule, one process at a time
+	RoleExecutor Role = "executor" // works on tasks
+	RoleRelay    Role = "relay"
+	RoleAPI      Role = "api"
+)
+
+// ParseRoles reads a list such as planner,executor.
+func ParseRoles(text string) ([]Role, error) {
+	var out []Role
+	for name := range strings.SplitSeq(text, ",") {
+		switch role := Role(strings.TrimSpace(name)); {
+		case role == RolePlanner || role == RoleExecutor:
+			out = append(out, role)
+		case role == RoleRelay || role == RoleAPI:
+			return nil, fmt.Errorf("%w: role %s is known, but this version does not have it yet: use planner, executor or both", fault.ErrInvalid, role)
+		default:
+			return nil, fmt.Errorf("%w: unknown role %q: use planner, executor or both", fault.ErrInvalid, role)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// Serve does its duties until ctx ends or one of them fails, and returns when all
+// have stopped: leases given back, tasks put back.
+func (a *App) Serve(ctx context.Context, roles []Role) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	a.identity.Roles = joined(roles)
+	a.config.Log.Info("serving", "roles", a.identity.Roles, "process", a.identity.ID)
+	var duties sync.WaitGroup
+	for _, role := range roles {
+		duties.Go(func() {
+			run := map[Role]func(context.Context) error{RolePlanner: a.planBySchedule, RoleExecutor: a.execute}[role]
+			if err := run(ctx); ctx.Err() == nil {
+				stop(fmt.Errorf("%s: %w", role, err)) // the others must not look as if all were well
+			}
+		})
+	}
+	duties.Wait()
+	a.config.Log.Info("stopped")
+	return context.Cause(ctx)
+}
+
+func joined(roles []Role) string {
+	var out []string
+	for _, r := range roles {
+		out = append(out, string(r))
+	}
+	return strings.Join(out, ",")
+}
+
+// execute works on tasks of any plan, for ever.
+func (a *App) execute(ctx context.Context) error {
+	err := a.workUntil(ctx, 0, nil, func(context.Context) (bool, error) { return false, nil })
+	if err == nil {
+		err = errors.New("ended by itself")
+	}
+	return err
+}
+
+// longestPlannerLease: a planner that is late does no harm, so a dead one need
+// not be waited for as long as for a worker.
+const longestPlannerLease = 15 * time.Second
+
+func (a *App) planBySchedule(ctx context.Context) error {
+	s := schedules{app: a, told: map[string]string{}}
+	return trigger.New(a.Store, a.Store, s, s.list, trigger.Config{
+		Owner: a.identity.ID, Lease: min(a.config.Lease, longestPlannerLease),
+	}, a.config.Log).Run(ctx)
+}

@@ -1,0 +1,19 @@
+package estimate_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/engine/planner"
+)
+
+// books is a store in which nothing was ever planned.
+type books struct{ planner.Store }
+
+func (books) Now(context.Context) (time.Time, error) { return weekTo, nil }
+
+func (books) Book(context.Context, ingest.Namespace) (coverage.State, bool, error) {
+	return coverage.State{}, false, nil
+}

@@ -1,0 +1,119 @@
+// Package estimate tells how many items windows hold, so that the planner can
+// cut slices of the right size: it asks the upstream for its count, else looks
+// at what earlier slices had, else reads a first page, else takes the declared
+// assumption (S§5.3, D§5.10).
+//
+// Every question to an upstream takes its permit like any other request (I11).
+// What nobody can tell it leaves out; it never guesses.
+package estimate
+
+import (
+	"context"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/engine/planner"
+	"github.com/patra-ingest/patra/internal/engine/transport"
+)
+
+// History is what earlier slices had.
+type History interface {
+	WindowHistory(ctx context.Context, d ingest.Dataset, exprHash string, within window.Window, limit int) ([]ingest.WindowCount, error)
+}
+
+// Estimator looks sizes up.
+type Estimator struct {
+	Chain   transport.Doer
+	History History
+	Now     func() time.Time
+}
+
+// Estimate finds the sizes of windows, each from the best source that knows it.
+func (e *Estimator) Estimate(ctx context.Context, c *spec.Compiled, windows []window.Window, offline bool) (planner.Estimates, error) {
+	program, err := c.Snapshot.Program()
+	if err != nil {
+		return nil, err
+	}
+	hash, err := c.Prototype.Hash()
+	if err != nil {
+		return nil, err
+	}
+	out := planner.Estimates{}
+	for _, w := range windows {
+		found, ok, err := e.one(ctx, program, hash, w, offline)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out[w] = found
+		}
+	}
+	return out, nil
+}
+
+func (e *Estimator) one(ctx context.Context, p *spec.Program, hash string, w window.Window, offline bool) (slicing.Estimate, bool, error) {
+	if !offline {
+		if found, ok, err := e.ask(ctx, p, w); ok || err != nil {
+			return found, ok, err
+		}
+	}
+	if e.History != nil {
+		past, err := e.History.WindowHistory(ctx, p.Dataset(), hash, w, maxHistory)
+		if err != nil {
+			return slicing.Estimate{}, false, err
+		}
+		if count, covered := ingest.EstimateFrom(past, w); covered >= enoughHistory {
+			return slicing.Estimate{Count: int64(float64(count)/covered + 0.5), Source: slicing.FromHistory}, true, nil
+		}
+	}
+	assumed, ok := p.Slicing.Assume(w)
+	return assumed, ok, nil
+}
+
+const (
+	maxHistory    = 1000
+	enoughHistory = 0.5 // share of a window that history must cover to speak for it
+)
+
+// ask has the upstream count: by the total it announces, or by a first page that
+// is also the last. A source that does not answer now is not counted; the plan
+// goes on with what else is known.
+func (e *Estimator) ask(ctx context.Context, p *spec.Program, w window.Window) (slicing.Estimate, bool, error) {
+	question, err := p.Ask(w, e.Now())
+	if err != nil {
+		return slicing.Estimate{}, false, fault.New(fault.Render, err)
+	}
+	counts := !p.Response.Total.IsZero()
+	request, err := question.First(counts)
+	if err != nil {
+		return slicing.Estimate{}, false, fault.New(fault.Render, err)
+	}
+	var page *extract.Page
+	_, err = e.Chain.Do(ctx, &transport.Call{
+		Request: request, Key: p.Source + "/" + p.Endpoint, Limits: p.Rate, Retry: p.Retry,
+		Accept: func(response *exchange.Response) (err error) {
+			page, err = p.Read.Read(response.Body, extract.Asked{Window: w})
+			return err
+		},
+	})
+	switch {
+	case ctx.Err() != nil:
+		return slicing.Estimate{}, false, context.Cause(ctx)
+	case err != nil && fault.As(err).Level == fault.Fatal:
+		return slicing.Estimate{}, false, err
+	case err != nil:
+		return slicing.Estimate{}, false, nil
+	case page.Says.Total != nil:
+		return slicing.Estimate{Count: *page.Says.Total, Source: slicing.FromCount, Exact: true}, true, nil
+	}
+	if d := p.Paging.Advance(p.Paging.First(), page.Says); !counts && d.Done {
+		return slicing.Estimate{Count: int64(page.Seen), Source: slicing.FromFirstPage, Exact: true}, true, nil
+	}
+	return slicing.Estimate{}, false, nil
+}

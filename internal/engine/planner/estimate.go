@@ -1,0 +1,71 @@
+package planner
+
+import (
+	"context"
+
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Estimator finds out how many items windows hold (D§5.10). What it cannot tell
+// it leaves out; offline it asks no upstream.
+type Estimator interface {
+	Estimate(ctx context.Context, c *spec.Compiled, windows []window.Window, offline bool) (Estimates, error)
+}
+
+// Rehearse draws a plan as for an empty database.
+func Rehearse(ctx context.Context, c *spec.Compiled, r Request, e Estimator) (*Draft, error) {
+	return (&Planner{Estimator: e}).sized(ctx, c, Books{}, r)
+}
+
+// Estimates are sizes of windows as they are asked for.
+type Estimates map[window.Window]slicing.Estimate
+
+func (e Estimates) lookup(w window.Window) (slicing.Estimate, bool) {
+	found, ok := e[w]
+	return found, ok
+}
+
+// Planning asks at most this often and for this many sizes: a plan must not cost
+// the upstream more than the reading it saves.
+const (
+	maxRounds    = 64
+	maxEstimates = 5_000
+)
+
+func (p *Planner) sized(ctx context.Context, c *spec.Compiled, b Books, r Request) (*Draft, error) {
+	return p.settle(ctx, c, r, func(r Request) (*Draft, error) { return Draw(c, b, r) })
+}
+
+// settle draws until no size is wanted that somebody can tell. Every round is the
+// same pure function of what is known by then.
+func (p *Planner) settle(ctx context.Context, c *spec.Compiled, r Request, draw func(Request) (*Draft, error)) (*Draft, error) {
+	if p.Estimator == nil {
+		return draw(r)
+	}
+	known := Estimates{}
+	r.Estimates = known
+	for range maxRounds {
+		d, err := draw(r)
+		if err != nil || len(d.Wanted) == 0 || len(known) >= maxEstimates {
+			return d, err
+		}
+		wanted := d.Wanted[:min(len(d.Wanted), maxEstimates-len(known))]
+		found, err := p.Estimator.Estimate(ctx, c, wanted, r.Offline)
+		if err != nil {
+			return nil, err
+		}
+		news := 0
+		for _, w := range wanted {
+			if e, ok := found[w]; ok {
+				known[w] = e
+				news++
+			}
+		}
+		if news == 0 {
+			return d, nil
+		}
+	}
+	return draw(r)
+}

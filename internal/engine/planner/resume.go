@@ -1,0 +1,142 @@
+package planner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// addSlices stores slices chunk by chunk while there is room for their tasks. A
+// plan that has to stop is PARTIAL and goes on when the stock has fallen (D§5.4).
+func (p *Planner) addSlices(ctx context.Context, of ingest.Partition, planID int64, rows []ingest.NewSlice) (whole bool, err error) {
+	for part := range slices.Chunk(rows, chunk) {
+		full, err := p.full(ctx, of)
+		if err != nil {
+			return false, err
+		}
+		if full {
+			return false, p.suspend(ctx, planID, part[0].No)
+		}
+		switch err := p.store.AddSlices(ctx, planID, part, false); {
+		case errors.Is(err, ingest.ErrSlicedOtherwise):
+			return false, nil // another planner is at it
+		case err != nil:
+			return false, err
+		}
+	}
+	return true, p.store.AddSlices(ctx, planID, nil, true)
+}
+
+// full reports whether enough tasks wait already.
+func (p *Planner) full(ctx context.Context, of ingest.Partition) (bool, error) {
+	if p.MaxStock <= 0 {
+		return false, nil
+	}
+	return p.store.StockAtLeast(ctx, of, p.MaxStock)
+}
+
+func (p *Planner) suspend(ctx context.Context, planID int64, next int) error {
+	remarks, err := json.Marshal(map[string]any{"reason": "enough tasks wait", "maxStock": p.MaxStock, "nextSlice": next})
+	if err != nil {
+		return err
+	}
+	return p.store.SuspendPlan(ctx, planID, remarks)
+}
+
+// Resume goes on with a plan whose planner died or that had to wait: what it owes
+// less what it has sliced is cut with what is known now. It reports whether the
+// plan is sliced to its end.
+func (p *Planner) Resume(ctx context.Context, of ingest.Partition, o ingest.OpenPlan) (whole bool, err error) {
+	if full, err := p.full(ctx, of); err != nil || full {
+		return false, err
+	}
+	planned, err := p.store.PlannedWindows(ctx, o.ID)
+	if err != nil {
+		return false, err
+	}
+	var left []window.Window
+	for _, owed := range o.Owed {
+		left = append(left, window.Subtract(owed, planned)...)
+	}
+	s, err := spec.Load(o.Spec)
+	if err != nil {
+		return false, err
+	}
+	d, err := p.recut(ctx, s, left)
+	if err != nil {
+		return false, err
+	}
+	return p.addSlices(ctx, of, o.ID, d.newSlices(o.Key, o.NextSliceNo, s.Operation.Priority()))
+}
+
+// recut cuts windows of a stored plan.
+func (p *Planner) recut(ctx context.Context, s spec.Snapshot, windows []window.Window) (*Draft, error) {
+	c, err := s.Compiled()
+	if err != nil {
+		return nil, err
+	}
+	return p.settle(ctx, c, Request{}, func(r Request) (*Draft, error) {
+		d := &Draft{owed: windows, Slices: []DraftSlice{}}
+		if len(windows) == 0 {
+			return d, nil
+		}
+		return d, d.cut(s, c.Prototype.Selection, r.Estimates)
+	})
+}
+
+// Reslice replaces slices that executors could not get through by smaller ones
+// (S§5.6). It tells how many it replaced; a slice that cannot be cut further
+// keeps its request, and its window stays owed.
+func (p *Planner) Reslice(ctx context.Context) (replaced int, err error) {
+	pending, err := p.store.PendingReslices(ctx, chunk)
+	if err != nil {
+		return 0, err
+	}
+	for _, request := range pending {
+		children, err := p.children(request)
+		if err != nil {
+			return replaced, err
+		}
+		if len(children) == 0 {
+			continue
+		}
+		if err := p.store.ReplaceSlice(ctx, request.ID, children); err != nil {
+			return replaced, err
+		}
+		replaced++
+	}
+	return replaced, nil
+}
+
+func (p *Planner) children(request ingest.PendingReslice) ([]ingest.NewSlice, error) {
+	s, err := spec.Load(request.Spec)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.Compiled()
+	if err != nil {
+		return nil, err
+	}
+	cut := slicingRequest(s, nil)
+	done := window.Window{From: request.Slice.From, To: request.Remaining.From}
+	if cut.Owed, err = slicing.Reslice(cut, request.Slice, done, request.Reason); err != nil {
+		return nil, nil // it cannot be cut further: the request stays and shows
+	}
+	cut.Config.Step = duration.Duration(request.Slice.Duration()) // each part is one slice
+	parts, err := slicing.Cut(cut)
+	if err != nil {
+		return nil, err
+	}
+	d := &Draft{}
+	if err := d.add(s, c.Prototype.Selection, parts); err != nil {
+		return nil, err
+	}
+	return d.newSlices(request.PlanKey, 1, request.Priority), nil
+}

@@ -1,0 +1,100 @@
+package trigger
+
+import (
+	"context"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/schedule"
+)
+
+// attend fires what is due of a job, and says how long nothing else will be.
+func (s *Service) attend(ctx context.Context, j Job) (time.Duration, error) {
+	last, err := s.ledger.FollowSchedule(ctx, j.Schedule.Name)
+	if err != nil {
+		return 0, err
+	}
+	now, err := s.ledger.Now(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if at, missed, due := j.Schedule.Due(last, now); due {
+		busy, err := s.waits(ctx, j)
+		if busy || err != nil {
+			return s.config.Poll, err
+		}
+		if err := s.fire(ctx, j, Tick{Key: j.Schedule.Key(at), At: at, Now: now, Missed: missed}); err != nil {
+			return 0, err
+		}
+		last = at
+	}
+	next := j.Schedule.Wakes(last, now)
+	if next.IsZero() {
+		return s.config.Poll, nil
+	}
+	return max(next.Sub(now), time.Millisecond), nil
+}
+
+// waits reports that the last plan of a job is still being worked on. Another one
+// would read the same windows again, so the tick waits and takes in those that
+// come meanwhile.
+func (s *Service) waits(ctx context.Context, j Job) (bool, error) {
+	name := j.Schedule.Name
+	plan, err := s.planner.Unfinished(ctx, j)
+	if err != nil {
+		return false, err
+	}
+	if plan == 0 {
+		delete(s.waiting, name)
+		return false, nil
+	}
+	if s.waiting[name] != plan {
+		s.waiting[name] = plan
+		s.log.Info("a tick waits until the plan before it has ended", "schedule", name, "plan", plan)
+	}
+	return true, nil
+}
+
+// fire makes one trigger of a tick: its row first, so that whatever happens next
+// has a place to be told (§5.3.1), then the plan. The tick is over when it has a
+// plan or a reason; until then it stays due.
+func (s *Service) fire(ctx context.Context, j Job, t Tick) error {
+	id, err := s.ledger.RecordTrigger(ctx, record(j, t))
+	if err != nil {
+		return err
+	}
+	about := []any{"schedule", j.Schedule.Name, "tick", schedule.Text(t.At)}
+	if t.Missed > 0 {
+		about = append(about, "missed", t.Missed)
+	}
+	outcome, err := s.planner.Plan(ctx, j, t)
+	switch {
+	case err != nil:
+		return err
+	case outcome.Refused != "":
+		remarks, _ := fingerprint.Canonical(map[string]string{"refused": outcome.Refused}) // a text always encodes
+		if err := s.ledger.NoteTrigger(ctx, id, remarks); err != nil {
+			return err
+		}
+		s.log.Error("a tick led to no plan", append(about, "reason", outcome.Refused)...)
+	default:
+		s.log.Info("planned", append(about, "plan", outcome.PlanID, "summary", outcome.Summary)...)
+	}
+	return s.ledger.TickFired(ctx, j.Schedule.Name, t.At, t.Missed, id)
+}
+
+// record is the root of a lineage. Its key is made as the planner makes it, so
+// that both mean one row.
+func record(j Job, t Tick) ingest.Trigger {
+	params, _ := fingerprint.Canonical(map[string]any{ // texts, numbers and nulls always encode
+		"endpoint": j.Partition.Endpoint, "operation": j.Partition.Operation, "from": nil, "to": nil,
+		"schedule": j.Schedule.Name, "tick": schedule.Text(t.At), "missed": t.Missed,
+	})
+	return ingest.Trigger{
+		Key: fingerprint.Key("trigger", t.Key), Scheduler: Scheduler, Type: ingest.TriggerSchedule, At: t.Now, Source: j.Partition.Source, Params: params,
+	}
+}
+
+// Scheduler is the code of our own scheduler (ing_scheduler).
+const Scheduler = "INTERNAL"

@@ -1,0 +1,60 @@
+package trigger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+// leaseName is the lease of whoever plans by schedule.
+const leaseName = "planner"
+
+// beats per lease: two may be lost before another takes over.
+const beats = 3
+
+func (s *Service) renewal() time.Duration { return s.config.Lease / beats }
+
+// hold keeps the lease, or takes it if it is free.
+func (s *Service) hold(ctx context.Context) (bool, error) {
+	if s.epoch != 0 && time.Since(s.renewed) < s.renewal()/2 {
+		return true, nil
+	}
+	asked := time.Now()
+	if s.epoch != 0 {
+		err := s.leases.RenewLease(ctx, leaseName, s.config.Owner, s.epoch, s.config.Lease)
+		if err == nil {
+			s.renewed = asked
+		}
+		if !errors.Is(err, fault.ErrStale) {
+			return err == nil, err
+		}
+		s.epoch = 0
+		s.log.Warn("another process took the planner lease: this one was silent for too long")
+	}
+	epoch, held, err := s.leases.AcquireLease(ctx, leaseName, s.config.Owner, s.config.Lease)
+	switch {
+	case err != nil:
+		return false, err
+	case held:
+		s.epoch, s.standby, s.renewed = epoch, false, asked
+		s.log.Info("planning by schedule", "epoch", epoch)
+	case !s.standby:
+		s.standby = true
+		s.log.Info("another process plans by schedule; standing by")
+	}
+	return held, nil
+}
+
+func (s *Service) release(ctx context.Context) {
+	if s.epoch == 0 {
+		return
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	if err := s.leases.ReleaseLease(last, leaseName, s.config.Owner, s.epoch); err != nil {
+		s.log.Warn("the planner lease was not given back; it runs out by itself", "error", err)
+	}
+	s.epoch = 0
+}
