@@ -65,7 +65,7 @@ later · 8 changes pending · 9 findings (gaps, failed verify) · 130 interrupte
 	flags.BoolVarP(&e.verbose, "verbose", "v", false, "log what happens to stderr")
 	flags.BoolVarP(&e.quiet, "quiet", "q", false, "no progress and no hints")
 	root.AddCommand(
-		newDemo(e), newHarvest(e), newPlan(e), newSource(e), newTask(e), newRun(e), newBatch(e), newCursor(e), newCoverage(e), newDB(e), newVersion(e),
+		newDemo(e), newServe(e), newHarvest(e), newPlan(e), newSource(e), newTask(e), newRun(e), newBatch(e), newSlice(e), newCursor(e), newCoverage(e), newDB(e), newVersion(e),
 	)
 	return root
 }

@@ -66,7 +66,7 @@ func tryExample(owner *cobra.Command, words []string) string {
 	if owner.HasParent() && !strings.HasPrefix(found.CommandPath(), owner.CommandPath()) {
 		return "is about " + found.CommandPath()
 	}
-	if !found.Runnable() || found.HasSubCommands() {
+	if !found.Runnable() || found.HasSubCommands() && len(rest) == 0 {
 		return "names no verb"
 	}
 	if err := found.ParseFlags(rest); err != nil {

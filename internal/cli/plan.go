@@ -105,6 +105,7 @@ time of the last check if a window is named, else by ids.`,
 	r.flags(c)
 	c.Flags().StringVar(&r.operation, "op", string(ingest.Harvest), "operation: HARVEST, BACKFILL or UPDATE")
 	c.Flags().BoolVar(&r.offline, "offline", false, "do not ask the upstream for counts")
+	c.AddCommand(planVerbs(e)...)
 	return c
 }
 
@@ -147,11 +148,19 @@ func (e *env) rehearse(ctx context.Context, code string, r *request) (*daemon.Pl
 	if err != nil {
 		return nil, err
 	}
-	draft, err := daemon.Draft(ctx, app, compiled, daemon.NewRequest(p.now, p.from, p.to))
+	asked := r.request(p)
+	asked.Offline = asked.Offline || !r.dry // what is stored is drawn once more, and asks then
+	draft, err := daemon.Draft(ctx, app, compiled, asked)
 	if err != nil {
 		return nil, usage(err)
 	}
 	return draft, e.hintWatermark(ctx, app, code, r.endpoint, p, compiled)
+}
+
+func (r *request) request(p parsed) daemon.PlanRequest {
+	out := daemon.NewRequest(p.now, p.from, p.to)
+	out.Offline = r.offline
+	return out
 }
 
 // parseAt takes now from the store's clock, so that processes whose clocks differ agree.
@@ -178,7 +187,7 @@ func (e *env) store(ctx context.Context, code string, r *request) (*daemon.PlanD
 	if err != nil {
 		return nil, err
 	}
-	plan, draft, err := app.Planner.Plan(ctx, compiled, daemon.NewRequest(p.now, p.from, p.to))
+	plan, draft, err := app.Planner.Plan(ctx, compiled, r.request(p))
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +201,9 @@ func (e *env) printDraft(d *daemon.PlanDraft) error {
 		return err
 	}
 	fmt.Fprintf(e.out, "\n%s\n", d.Summary())
+	for _, line := range outlook(d) {
+		fmt.Fprintf(e.out, "  %s\n", line)
+	}
 	const most = 20
 	for i, s := range d.Slices {
 		if i == most {

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// outlook says what carrying out a plan will take, and what that rests on.
+func outlook(d *daemon.PlanDraft) []string {
+	f := d.Forecast
+	if f.Slices == 0 {
+		return nil
+	}
+	lines := []string{fmt.Sprintf("requests  %s%s", figure(f.Requests), because(f.Requests))}
+	if f.Items.Source != "" {
+		lines = append(lines, fmt.Sprintf("items     %s%s", figure(f.Items), because(f.Items)))
+	}
+	if f.Seconds != nil {
+		span := time.Duration(f.Seconds.Value) * time.Second
+		lines = append(lines, fmt.Sprintf("duration  %s%s at the declared rate", atLeast(*f.Seconds), span))
+	}
+	if f.Bytes != nil {
+		lines = append(lines, fmt.Sprintf("bytes     %s%s", figure(*f.Bytes), because(*f.Bytes)))
+	}
+	if f.Money != nil {
+		lines = append(lines, fmt.Sprintf("price     %s%.2f", atLeast(*f.Money), f.Money.Value))
+	}
+	if n := d.Stats.Bisected; n > 0 {
+		lines = append(lines, fmt.Sprintf("%d cuts were made because a slice held too much", n))
+	}
+	if n := d.Stats.Merged; n > 0 {
+		lines = append(lines, fmt.Sprintf("%d small slices were merged with a neighbour", n))
+	}
+	if n := d.Stats.Capped; n > 0 {
+		lines = append(lines, fmt.Sprintf("%d slices hold more than the upstream serves and cannot be cut: they will fail as CAPPED", n))
+	}
+	return lines
+}
+
+func figure(f slicing.Figure) string { return atLeast(f) + fmt.Sprintf("%.0f", f.Value) }
+
+func atLeast(f slicing.Figure) string {
+	if f.AtLeast {
+		return "at least "
+	}
+	return ""
+}
+
+func because(f slicing.Figure) string {
+	switch f.Source {
+	case slicing.FromCount:
+		return " (counted by the upstream)"
+	case slicing.FromHistory:
+		return " (from earlier slices)"
+	case slicing.FromFirstPage:
+		return " (from first pages)"
+	case slicing.FromConstant:
+		return " (assumed, slicing.perDay)"
+	}
+	return " (sizes are not known)"
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func newServe(e *env) *cobra.Command {
+	var roles string
+	var settings work
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Keep sources fresh: plan by schedule and work on tasks until stopped",
+		Long: `Follow the schedules of all applied sources, and work on tasks, until stopped.
+
+A source says in its schedule section when it is to be looked at: by cron or at
+an interval. Apply the file, and a process that serves notices within seconds.
+Every tick leaves a trigger with what it asked for, and a plan or the reason why
+there is none. Ticks that nobody was there for become one. A tick waits while the
+plan before it is still being worked on.
+
+Roles:
+  planner   plans by schedule. Any number of processes may have the role; one at
+            a time plans, the others take over when it stops or dies
+  executor  works on the tasks of all plans
+The roles relay and api are known and come with a later version.
+
+SIGTERM stops it in an orderly way with exit code 0, Ctrl-C with 130: committed
+pages stay, leases are given back, the next process continues.`,
+		Example: `  patra serve
+  patra serve --roles planner
+  patra serve --roles executor --workers 8`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return e.serve(cmd.Context(), roles, settings) },
+	}
+	c.Flags().StringVar(&roles, "roles", "planner,executor", "duties of this process: planner, executor or both")
+	settings.flags(c)
+	return c
+}
+
+func (e *env) serve(ctx context.Context, text string, settings work) error {
+	roles, err := daemon.ParseRoles(text)
+	if err != nil {
+		return usagef("--roles: %v", err)
+	}
+	config := daemon.Config{Database: e.database, Log: e.serveLog()}
+	if err := settings.apply(&config); err != nil {
+		return err
+	}
+	app, err := daemon.Open(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer app.Close()
+	terminated := make(chan os.Signal, 1)
+	signal.Notify(terminated, syscall.SIGTERM)
+	err = app.Serve(ctx, roles)
+	signal.Stop(terminated) // waits for a signal that is on its way
+	if ctx.Err() != nil && len(terminated) > 0 {
+		return nil // whoever keeps services asked for it, so nothing went wrong
+	}
+	return err
+}
+
+// serveLog is for a process without a terminal: it says what it does unless told
+// to be quiet.
+func (e *env) serveLog() *slog.Logger {
+	level := slog.LevelInfo
+	switch {
+	case e.verbose:
+		level = slog.LevelDebug
+	case e.quiet:
+		level = slog.LevelWarn
+	}
+	return slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: level}))
+}
