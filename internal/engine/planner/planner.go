@@ -53,11 +53,14 @@ const chunk = 1000
 
 // Draft draws a plan against what is stored and writes nothing.
 func (p *Planner) Draft(ctx context.Context, c *spec.Compiled, r Request) (*Draft, error) {
-	empty, err := Draw(c, Books{}, r) // for the namespace; also refuses bad input before anything is read
+	if _, err := totalWindow(c.Snapshot, Books{}, r); err != nil {
+		return nil, err // bad input is refused before anything is read
+	}
+	own, err := namespaceOf(c, r)
 	if err != nil {
 		return nil, err
 	}
-	b, err := p.books(ctx, c, empty.namespace)
+	b, err := p.books(ctx, c, own)
 	if err != nil {
 		return nil, err
 	}

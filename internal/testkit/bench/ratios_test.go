@@ -15,6 +15,7 @@ func BenchmarkRatios(b *testing.B) {
 	b.Run("driver", func(b *testing.B) { benchDriver(b, out) })
 	eachDatabase(b, "commit", func(b *testing.B, kind kind) { benchCommit(b, kind, out) })
 	eachDatabase(b, "harvest", func(b *testing.B, kind kind) { benchHarvest(b, kind, out) })
+	eachDatabase(b, "plan", func(b *testing.B, kind kind) { benchPlan(b, kind, out) })
 	eachDatabase(b, "claim", func(b *testing.B, kind kind) { benchClaim(b, kind, out) })
 	out.print(os.Stdout)
 }
