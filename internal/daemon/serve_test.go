@@ -63,7 +63,7 @@ func openStation(t *testing.T, file string) *station {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { app.Close() }) // of a test that failed
-	app.Planner.Estimator = nil // there is no network in a bubble
+	app.Planner.Estimator = nil       // there is no network in a bubble
 	s.app = app
 	return s
 }

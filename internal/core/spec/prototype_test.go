@@ -169,3 +169,11 @@ func TestFirstFormatIsRead(t *testing.T) {
 		t.Errorf("it does not run: %v", err)
 	}
 }
+
+// When to plan is no part of what a plan does.
+func TestScheduleIsNoPartOfTheSnapshot(t *testing.T) {
+	src := decoded(t, bundled(t, "crossref"))
+	if compile(t, src).Fingerprint != compile(t, src, "schedule.every=PT1H").Fingerprint {
+		t.Error("a schedule changes the fingerprint")
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/schedule"
 )
 
 // format is raised when the meaning of a stored snapshot changes.
@@ -84,6 +85,7 @@ func freeze(r *registry.Resolved) (Snapshot, error) {
 		Format: format, Source: r.Source, Endpoint: r.Endpoint, Operation: ingest.Operation(r.Operation),
 		Settings: r.Settings,
 	}
+	s.Schedule = schedule.Config{} // when to plan is no part of what a plan does
 	if !s.Details.Enabled() {
 		return s, nil
 	}

@@ -130,7 +130,7 @@ func (s *Store) coversOwed(ctx context.Context, planID int64, last []ingest.NewS
 	}
 	var sliced []window.Window
 	for _, c := range last {
-		sliced = append(sliced, c.Window)
+		sliced = append(sliced, window.Window{From: window.Instant(c.Window.From), To: window.Instant(c.Window.To)})
 	}
 	err = each(rows, func() error {
 		var from, to sql.NullInt64
@@ -150,14 +150,15 @@ func (s *Store) coversOwed(ctx context.Context, planID int64, last []ingest.NewS
 	return nil
 }
 
-// owedOverTime is what the PLANNED event of a TIME plan wants; nothing for
-// plans that are no such thing, or not there.
+// owedOverTime is what the PLANNED event of a TIME plan wants that still takes
+// slices; nothing for other plans.
 func (s *Store) owedOverTime(ctx context.Context, planID int64) (owed []window.Window, err error) {
 	var cursor int64
 	var key, strategy string
-	known, err := found(s.read.QueryRowContext(ctx, "SELECT cursor_id, plan_key, slice_strategy_code FROM ing_plan WHERE id = ?", planID).
-		Scan(&cursor, &key, &strategy))
-	if err != nil || !known || strategy != string(slicing.TIME) {
+	var status ingest.PlanStatus
+	known, err := found(s.read.QueryRowContext(ctx, "SELECT cursor_id, plan_key, slice_strategy_code, status_code FROM ing_plan WHERE id = ?", planID).
+		Scan(&cursor, &key, &strategy, &status))
+	if err != nil || !known || strategy != string(slicing.TIME) || !status.CanBecome(ingest.PlanReady) {
 		return nil, err
 	}
 	var from, to sql.NullInt64

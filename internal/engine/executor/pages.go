@@ -93,8 +93,8 @@ func (r *running) prepare() (err error) {
 		return fault.New(fault.Internal, fmt.Errorf("read slice spec: %w", err))
 	}
 	r.budget, r.asked, r.began = s.Budget, r.work.Window, time.Now()
-	if asked := s.Asked(); !asked.Empty() {
-		r.asked = asked // the overlap is read too; what is owned stays what coverage counts (S§5.4)
+	if s.Window.Asked != nil {
+		r.asked = *s.Window.Asked // the overlap is read too; what is owned stays what coverage counts (S§5.4)
 	}
 	if r.run.Cancel {
 		return errCancelled
