@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/testkit/check"
 )
 
 // tooMuch asks that what remains be cut smaller.
@@ -79,9 +80,12 @@ func (s suite) reslices(t *testing.T) {
 		if got := w.text("SELECT status_code FROM ing_plan_slice WHERE id = ?", ids.SliceID); got != string(ingest.SlicePartial) {
 			w.Errorf("the parent is %s", got)
 		}
-		planned := w.planned(plan.ID)
-		if len(planned) != 1+4+2 || !reflect.DeepEqual(window.Union(planned), []window.Window{h.window()}) {
-			w.Errorf("planned %v", planned)
+		leaves := []window.Window{{From: midnight(1), To: noonOf(1).From}}
+		for _, c := range children {
+			leaves = append(leaves, c.Window)
+		}
+		if got := w.planned(plan.ID); !reflect.DeepEqual(got, append(leaves, march(2, 3), march(3, 4))) {
+			w.Errorf("planned %v", got)
 		}
 		w.leavesTile()
 		w.work(h, succeeded, succeeded, succeeded, succeeded, succeeded)
@@ -115,6 +119,21 @@ func (s suite) reslices(t *testing.T) {
 		w.planIs(plan.ID, ingest.PlanReady)
 		w.work(h, succeeded, failed, succeeded, succeeded)
 		w.planIs(plan.ID, ingest.PlanCompleted)
+	})
+	s.test(t, "the checker sees children that overlap or are missing", func(w *world) {
+		plan := w.plan(h)
+		w.begin(h).giveUp(noonOf(1))
+		w.must(w.store.ReplaceSlice(w.ctx, w.pending(1)[0].ID, quarters(h, plan.Key, noonOf(1))))
+		for _, tamper := range []string{
+			"UPDATE ing_reslice_request SET status_code = 'PENDING'",
+			"UPDATE ing_reslice_request SET status_code = 'DONE', window_from = window_from - 1",
+			"DELETE FROM ing_plan_slice WHERE slice_no = 5",
+		} {
+			w.exec(tamper)
+			if problems, err := check.Tiling(w.ctx, w.db.SQL); err != nil || len(problems) == 0 {
+				w.Errorf("%s: nothing was found (%v)", tamper, err)
+			}
+		}
 	})
 	s.test(t, "the head of a slice may remain", func(w *world) {
 		plan := w.plan(h)
