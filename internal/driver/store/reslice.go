@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -14,8 +15,9 @@ import (
 // States of a request. One whose slice ended otherwise than PARTIAL stays as it
 // is and means nothing.
 const (
-	reslicePending = "PENDING"
-	resliceDone    = "DONE"
+	reslicePending  = "PENDING"
+	resliceDone     = "DONE"
+	resliceDeclined = "DECLINED"
 )
 
 // RequestReslice asks that the part of a slice which an attempt could not read
@@ -87,6 +89,30 @@ func (s *Store) PendingReslices(ctx context.Context, limit int) (out []ingest.Pe
 	}))
 }
 
+// DeclineReslice ends a request for a slice that cannot be cut further, and says
+// why beside what was asked. Its plan no longer waits for children. The window
+// stays owed (D§5.7). A request that was served or declined stays so.
+func (s *Store) DeclineReslice(ctx context.Context, requestID int64, reason string) error {
+	return s.step(ctx, "decline reslice", bulk, func(t *tx) error {
+		planID, _, parent, err := t.lockRequest(requestID)
+		if err != nil || parent.request != reslicePending {
+			return err
+		}
+		if parent.status != ingest.SlicePartial {
+			return parent.notEnded()
+		}
+		detail, err := json.Marshal(map[string]any{"asked": parent.detail, "declined": readable(reason)})
+		if err != nil {
+			return err
+		}
+		if err := t.execOne("UPDATE ing_reslice_request SET status_code = ?, detail = ?, updated_at = ? WHERE id = ?",
+			resliceDeclined, string(detail), micros(t.now), requestID); err != nil {
+			return err
+		}
+		return t.completePlan(planID)
+	})
+}
+
 // ReplaceSlice serves a request: the children own what the slice did not read.
 // They must tile it (I1); the store gives them the next numbers of the plan. The
 // slice itself stays for audit, PARTIAL, with what it read. No event is written:
@@ -94,16 +120,7 @@ func (s *Store) PendingReslices(ctx context.Context, limit int) (out []ingest.Pe
 // stays served.
 func (s *Store) ReplaceSlice(ctx context.Context, requestID int64, children []ingest.NewSlice) error {
 	return s.step(ctx, "replace slice", bulk, func(t *tx) error {
-		var planID int64
-		err := t.row("SELECT s.plan_id FROM ing_reslice_request r JOIN ing_plan_slice s ON s.id = r.slice_id WHERE r.id = ?", requestID).Scan(&planID)
-		if err != nil {
-			return orNotFound(err)
-		}
-		p, err := t.lockPlan(planID) // as everybody who numbers its slices does
-		if err != nil {
-			return err
-		}
-		parent, err := t.parentSlice(requestID)
+		planID, p, parent, err := t.lockRequest(requestID)
 		if err != nil || parent.request == resliceDone {
 			return err
 		}
@@ -126,26 +143,52 @@ func (s *Store) ReplaceSlice(ctx context.Context, requestID int64, children []in
 	})
 }
 
+// lockRequest reads a request under the lock of its plan, as everybody who
+// numbers slices does.
+func (t *tx) lockRequest(id int64) (planID int64, p planRow, parent parentSlice, err error) {
+	err = t.row("SELECT s.plan_id FROM ing_reslice_request r JOIN ing_plan_slice s ON s.id = r.slice_id WHERE r.id = ?", id).Scan(&planID)
+	if err != nil {
+		return planID, p, parent, orNotFound(err)
+	}
+	if p, err = t.lockPlan(planID); err != nil {
+		return planID, p, parent, err
+	}
+	parent, err = t.parentSlice(id)
+	return planID, p, parent, err
+}
+
 // parentSlice is a slice that is to be replaced, with its request.
 type parentSlice struct {
 	id                 int64
 	status             ingest.SliceStatus
 	signature, request string
 	remaining          window.Window
+	detail             json.RawMessage
 }
 
 func (t *tx) parentSlice(requestID int64) (s parentSlice, err error) {
 	var from, to sql.NullInt64
-	err = t.row(`SELECT s.id, s.status_code, s.slice_signature_hash, r.status_code, r.window_from, r.window_to
+	var detail sql.NullString
+	err = t.row(`SELECT s.id, s.status_code, s.slice_signature_hash, r.status_code, r.window_from, r.window_to, r.detail
   FROM ing_reslice_request r JOIN ing_plan_slice s ON s.id = r.slice_id WHERE r.id = ?`, requestID).
-		Scan(&s.id, &s.status, &s.signature, &s.request, &from, &to)
+		Scan(&s.id, &s.status, &s.signature, &s.request, &from, &to, &detail)
 	s.remaining = window.Window{From: instant(from), To: instant(to)}
+	if detail.Valid {
+		s.detail = json.RawMessage(detail.String)
+	}
 	return s, orNotFound(err)
+}
+
+func (s parentSlice) notEnded() error {
+	return fmt.Errorf("%w: slice %d is %s; only one whose attempt ended as PARTIAL can be replaced", fault.ErrInvalid, s.id, s.status)
 }
 
 func (s parentSlice) replaceable(p planRow, children []ingest.NewSlice) error {
 	if s.status != ingest.SlicePartial {
-		return fmt.Errorf("%w: slice %d is %s; only one whose attempt ended as PARTIAL can be replaced", fault.ErrInvalid, s.id, s.status)
+		return s.notEnded()
+	}
+	if s.request != reslicePending {
+		return fmt.Errorf("%w: the request for slice %d was %s", fault.ErrInvalid, s.id, s.request)
 	}
 	if status := ingest.PlanStatus(p.status); status != ingest.PlanReady && status != ingest.PlanPartial {
 		return fmt.Errorf("%w: the plan is %s and takes no child of slice %d now", fault.ErrInvalid, status, s.id)

@@ -33,6 +33,7 @@ type Store interface {
 	SuspendPlan(ctx context.Context, planID int64, remarks []byte) error
 	PendingReslices(ctx context.Context, limit int) ([]ingest.PendingReslice, error)
 	ReplaceSlice(ctx context.Context, requestID int64, children []ingest.NewSlice) error
+	DeclineReslice(ctx context.Context, requestID int64, reason string) error
 }
 
 // Planner stores plans.

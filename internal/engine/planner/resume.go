@@ -92,27 +92,26 @@ func (p *Planner) recut(ctx context.Context, s spec.Snapshot, windows []window.W
 }
 
 // Reslice replaces slices that executors could not get through by smaller ones
-// (S§5.6). It tells how many it replaced; a slice that cannot be cut further
-// keeps its request, and its window stays owed.
+// (S§5.6) and tells how many. A slice that cannot be cut further keeps its window
+// owed and visible. One that is refused does not keep the others waiting.
 func (p *Planner) Reslice(ctx context.Context) (replaced int, err error) {
 	pending, err := p.store.PendingReslices(ctx, chunk)
 	if err != nil {
 		return 0, err
 	}
 	for _, request := range pending {
-		children, err := p.children(request)
-		if err != nil {
-			return replaced, err
-		}
-		if len(children) == 0 {
+		children, refused := p.children(request)
+		if refused != nil {
+			err = errors.Join(err, p.store.DeclineReslice(ctx, request.ID, refused.Error()))
 			continue
 		}
-		if err := p.store.ReplaceSlice(ctx, request.ID, children); err != nil {
-			return replaced, err
+		if failed := p.store.ReplaceSlice(ctx, request.ID, children); failed != nil {
+			err = errors.Join(err, failed)
+			continue
 		}
 		replaced++
 	}
-	return replaced, nil
+	return replaced, err
 }
 
 func (p *Planner) children(request ingest.PendingReslice) ([]ingest.NewSlice, error) {
@@ -127,7 +126,7 @@ func (p *Planner) children(request ingest.PendingReslice) ([]ingest.NewSlice, er
 	cut := slicingRequest(s, nil)
 	done := window.Window{From: request.Slice.From, To: request.Remaining.From}
 	if cut.Owed, err = slicing.Reslice(cut, request.Slice, done, request.Reason); err != nil {
-		return nil, nil // it cannot be cut further: the request stays and shows
+		return nil, err
 	}
 	cut.Config.Step = duration.Duration(request.Slice.Duration()) // each part is one slice
 	parts, err := slicing.Cut(cut)

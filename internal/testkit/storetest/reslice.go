@@ -72,6 +72,7 @@ func (s suite) reslices(t *testing.T) {
 			w.Errorf("replacing added %v, want %v and no event", grown, want)
 		}
 		w.unchanged("served again", func() { w.must(w.store.ReplaceSlice(w.ctx, request.ID, children)) })
+		w.unchanged("declined too late", func() { w.must(w.store.DeclineReslice(w.ctx, request.ID, "no")) })
 		w.unchanged("served otherwise", func() { w.must(w.store.ReplaceSlice(w.ctx, request.ID, children[:1])) })
 		w.pending(0)
 		if nos := column(w.T, w.db.SQL, "SELECT slice_no FROM ing_plan_slice WHERE parent_slice_id = ? ORDER BY slice_no", ids.SliceID); !reflect.DeepEqual(nos, []string{"4", "5", "6", "7"}) {
@@ -134,6 +135,30 @@ func (s suite) reslices(t *testing.T) {
 				w.Errorf("%s: nothing was found (%v)", tamper, err)
 			}
 		}
+	})
+	s.test(t, "what cannot be cut further is declined", func(w *world) {
+		plan := w.plan(harvest{days: 1})
+		a := w.begin(h)
+		w.must(w.store.RequestReslice(w.ctx, a.tooMuch(noonOf(1))))
+		id := w.number("SELECT id FROM ing_reslice_request")
+		w.unchanged("too early", func() { w.refuses(w.store.DeclineReslice(w.ctx, id, "no"), fault.ErrInvalid, "decline") })
+		a.finish(partial)
+		w.planIs(plan.ID, ingest.PlanReady)
+		w.must(w.store.DeclineReslice(w.ctx, id, "one day is the least"))
+		w.planIs(plan.ID, ingest.PlanCompleted)
+		w.pending(0)
+		if got := w.text("SELECT detail FROM ing_reslice_request"); got != `{"asked":{"page":2000},"declined":"one day is the least"}` {
+			w.Errorf("detail %s", got)
+		}
+		if got := w.planned(plan.ID); !reflect.DeepEqual(got, []window.Window{march(1, 2)}) {
+			w.Errorf("planned %v", got)
+		}
+		w.leavesTile()
+		w.unchanged("declined again", func() { w.must(w.store.DeclineReslice(w.ctx, id, "again")) })
+		w.unchanged("replaced after all", func() {
+			w.refuses(w.store.ReplaceSlice(w.ctx, id, quarters(h, plan.Key, noonOf(1))), fault.ErrInvalid, "replace")
+		})
+		w.refuses(w.store.DeclineReslice(w.ctx, 4711, "no"), fault.ErrNotFound, "decline")
 	})
 	s.test(t, "the head of a slice may remain", func(w *world) {
 		plan := w.plan(h)
@@ -357,6 +382,12 @@ func lossyReslice() []lossy {
 			w.reaps(10, 1)
 			a := w.begin(h)
 			return func() (answer, error) { return nil, w.store.RequestReslice(w.ctx, a.tooMuch(noonOf(1))) }
+		}},
+		{"decline reslice", "decline reslice", func(w *world) func() (answer, error) {
+			w.plan(harvest{days: 1})
+			w.begin(h).giveUp(noonOf(1))
+			id := w.pending(1)[0].ID
+			return func() (answer, error) { return nil, w.store.DeclineReslice(w.ctx, id, "one day is the least") }
 		}},
 		{"replace slice", "replace slice", func(w *world) func() (answer, error) {
 			plan := w.plan(h)
