@@ -72,9 +72,7 @@ patra source explain.`,
 
 func overviewOf(s subject) (overview, error) {
 	v := overview{Source: s.src.Code, Name: s.src.Name, Origin: s.origin, Docs: s.src.Docs, Credentials: []string{}}
-	for _, name := range slices.Sorted(maps.Keys(s.src.Credentials)) {
-		v.Credentials = append(v.Credentials, name)
-	}
+	v.Credentials = append(v.Credentials, slices.Sorted(maps.Keys(s.src.Credentials))...)
 	for _, name := range slices.Sorted(maps.Keys(s.src.Endpoints)) {
 		operations := s.src.Endpoints[name].Operates()
 		r, err := registry.Resolve(s.src, name, operations[0], nil)

@@ -44,7 +44,7 @@ func (r *rewriter) rewrite(node ast.Node) (ast.Node, error) {
 	case *ast.BuiltinNode:
 		_, err := r.scope.function(n.Name)
 		if err == nil {
-			err = fmt.Errorf("function %s is written without ::", n.Name)
+			err = fmt.Errorf("write function %s without :: before it", n.Name)
 		}
 		return nil, err
 	case *ast.ChainNode:

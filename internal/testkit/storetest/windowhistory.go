@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -143,10 +144,7 @@ func (s suite) windowHistory(t *testing.T) {
 		}
 		h := harvest{days: 400}
 		in := h.newPlan(1)
-		in.Strategy, in.Owed = "TIME", nil
-		for _, one := range all {
-			in.Owed = append(in.Owed, one)
-		}
+		in.Strategy, in.Owed = "TIME", slices.Clone(all)
 		plan, _, err := w.store.OpenPlan(w.ctx, in)
 		w.must(err)
 		var chunk []ingest.NewSlice
