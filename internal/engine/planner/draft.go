@@ -1,13 +1,11 @@
 package planner
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -35,9 +33,11 @@ type Draft struct {
 	Forecast    slicing.Outlook  `json:"forecast"`
 	Wanted      []window.Window  `json:"-"` // sizes that could change the slices
 
-	owed      []window.Window
-	exprProto []byte
-	namespace ingest.Namespace
+	cuts        []slicing.Slice
+	expressions *expressions
+	owed        []window.Window
+	exprProto   []byte
+	namespace   ingest.Namespace
 }
 
 // DraftSlice is one slice of a draft.
@@ -49,8 +49,6 @@ type DraftSlice struct {
 	Estimate *slicing.Estimate `json:"estimate,omitempty"`
 	Capped   bool              `json:"capped,omitempty"` // holds more than the upstream serves, and cannot be cut
 
-	spec, expr []byte
-	exprHash   string
 }
 
 // Request is what a user or a schedule asked for.
@@ -197,21 +195,21 @@ func (d *Draft) cut(s spec.Snapshot, selection string, known Estimates) error {
 
 // add writes the expression of each slice and gives it its identity.
 func (d *Draft) add(s spec.Snapshot, selection string, cuts []slicing.Slice) error {
-	for _, cut := range cuts {
-		expr, err := query.Prototype{Where: s.Expression(cut.Asked), Selection: selection}.Canonical()
+	expressions, err := newExpressions(s, selection)
+	if err != nil {
+		return err
+	}
+	d.cuts, d.expressions = cuts, expressions
+	d.Slices = make([]DraftSlice, len(cuts))
+	for i, cut := range cuts {
+		expr, err := expressions.of(cut.Asked)
 		if err != nil {
 			return err
 		}
-		specJSON, err := json.Marshal(cut.Spec)
-		if err != nil {
-			return err
-		}
-		hash := fingerprint.Bytes(expr)
-		one := DraftSlice{
+		d.Slices[i] = DraftSlice{
 			From: cut.Window.From, To: cut.Window.To, Capped: cut.Spec.Telemetry.Capped, Estimate: cut.Spec.Telemetry.Estimate,
-			spec: specJSON, expr: expr, exprHash: hash, Signature: cut.Spec.Signature(s.Source, s.Endpoint, string(s.Operation), hash),
+			Signature: cut.Spec.Signature(s.Source, s.Endpoint, string(s.Operation), fingerprint.Bytes(expr)),
 		}
-		d.Slices = append(d.Slices, one)
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest
 	case d.Empty:
 		return plan, d, nil
 	}
-	whole, err := p.addSlices(ctx, plan.Partition, plan.ID, d.newSlices(in.Key, plan.NextSliceNo, c.Snapshot.Operation.Priority()))
+	whole, err := p.addSlices(ctx, plan.Partition, plan.ID, rows{d, in.Key, plan.NextSliceNo, c.Snapshot.Operation.Priority()})
 	if plan.Status = ingest.PlanReady; !whole {
 		plan.Status = ingest.PlanPartial
 	}
@@ -197,18 +197,41 @@ func asked(at *time.Time) string {
 	return window.Text(*at)
 }
 
-func (d *Draft) newSlices(planKey string, first, priority int) []ingest.NewSlice {
-	out := make([]ingest.NewSlice, len(d.Slices))
-	for i, s := range d.Slices {
-		params, _ := fingerprint.Canonical(map[string]string{ // texts always encode
-			"from": s.From.Format(time.RFC3339Nano), "to": s.To.Format(time.RFC3339Nano),
-		})
-		out[i] = ingest.NewSlice{
-			No: first + i, Signature: s.Signature, Window: window.Window{From: s.From, To: s.To}, Spec: s.spec, ExprHash: s.exprHash, Expr: s.expr,
-			TaskKey: slicing.TaskKey(planKey, s.Signature, params), TaskParams: params, Priority: priority,
+// rows are the slices of a draft as they are stored. Their texts are written when
+// they are needed: all of them at once would be hundreds of megabytes.
+type rows struct {
+	draft           *Draft
+	planKey         string
+	first, priority int
+}
+
+func (r rows) len() int { return len(r.draft.cuts) }
+
+// part writes the slices [from, to).
+func (r rows) part(from, to int) ([]ingest.NewSlice, error) {
+	out := make([]ingest.NewSlice, 0, to-from)
+	for i := from; i < to; i++ {
+		cut, signature := r.draft.cuts[i], r.draft.Slices[i].Signature
+		expr, err := r.draft.expressions.of(cut.Asked)
+		if err != nil {
+			return nil, err
 		}
+		specJSON, err := json.Marshal(cut.Spec)
+		if err != nil {
+			return nil, err
+		}
+		params, err := fingerprint.Canonical(map[string]string{
+			"from": cut.Window.From.Format(time.RFC3339Nano), "to": cut.Window.To.Format(time.RFC3339Nano),
+		})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ingest.NewSlice{
+			No: r.first + i, Signature: signature, Window: cut.Window, Spec: specJSON, ExprHash: fingerprint.Bytes(expr), Expr: expr,
+			TaskKey: slicing.TaskKey(r.planKey, signature, params), TaskParams: params, Priority: r.priority,
+		})
 	}
-	return out
+	return out, nil
 }
 
 // Summary says in one line what a draft amounts to.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -15,14 +14,18 @@ import (
 
 // addSlices stores slices chunk by chunk while there is room for their tasks. A
 // plan that has to stop is PARTIAL and goes on when the stock has fallen (D§5.4).
-func (p *Planner) addSlices(ctx context.Context, of ingest.Partition, planID int64, rows []ingest.NewSlice) (whole bool, err error) {
-	for part := range slices.Chunk(rows, chunk) {
+func (p *Planner) addSlices(ctx context.Context, of ingest.Partition, planID int64, all rows) (whole bool, err error) {
+	for from := 0; from < all.len(); from += chunk {
 		full, err := p.full(ctx, of)
 		if err != nil {
 			return false, err
 		}
 		if full {
-			return false, p.suspend(ctx, planID, part[0].No)
+			return false, p.suspend(ctx, planID, all.first+from)
+		}
+		part, err := all.part(from, min(from+chunk, all.len()))
+		if err != nil {
+			return false, err
 		}
 		switch err := p.store.AddSlices(ctx, planID, part, false); {
 		case errors.Is(err, ingest.ErrSlicedOtherwise):
@@ -73,7 +76,7 @@ func (p *Planner) Resume(ctx context.Context, of ingest.Partition, o ingest.Open
 	if err != nil {
 		return false, err
 	}
-	return p.addSlices(ctx, of, o.ID, d.newSlices(o.Key, o.NextSliceNo, s.Operation.Priority()))
+	return p.addSlices(ctx, of, o.ID, rows{d, o.Key, o.NextSliceNo, s.Operation.Priority()})
 }
 
 // recut cuts windows of a stored plan.
@@ -137,5 +140,5 @@ func (p *Planner) children(request ingest.PendingReslice) ([]ingest.NewSlice, er
 	if err := d.add(s, c.Prototype.Selection, parts); err != nil {
 		return nil, err
 	}
-	return d.newSlices(request.PlanKey, 1, request.Priority), nil
+	return rows{d, request.PlanKey, 1, request.Priority}.part(0, len(parts))
 }
