@@ -7,6 +7,11 @@ SHELL       := bash
 MODULE  := github.com/patra-ingest/patra
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
+# Recorded answers of real sources are an extra check where a folder of them lies
+# beside the repository; without one these tests are skipped.
+PATRA_FIXTURES ?= $(abspath $(wildcard ../shared/fixtures))
+export PATRA_FIXTURES
+
 BENCHTIME ?= 1s
 FUZZTIME  ?= 10s
 

@@ -2,7 +2,7 @@
 // found by a SEARCH endpoint are asked for in batches at a DETAIL endpoint
 // (§4.6, §11.6).
 //
-// It only cuts and accounts. It never fetches, and never drops an id in silence.
+// So far it is the declaration of that step and its limits. It never fetches.
 package twophase
 
 import "fmt"

@@ -5,9 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/patra-ingest/patra/catalog"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -16,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/engine/rategate"
 	"github.com/patra-ingest/patra/internal/engine/transport"
+	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -33,50 +32,7 @@ func day(n int) window.Window {
 func upstream(t *testing.T, faults string, settings ...string) (*spec.Compiled, *upsim.Dataset, func() int) {
 	t.Helper()
 	data := upsim.NewDataset(upsim.Config{Seed: 7, PerDay: 120, From: weekFrom, To: weekTo})
-	server, err := upsim.NewServer(data, upsim.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if faults != "" {
-		list, err := upsim.ParseFaults(faults)
-		if err == nil {
-			err = server.SetFaults(list)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
-	text, err := catalog.Read("crossref")
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, _, err := registry.Decode("crossref.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var set []registry.Override
-	for _, setting := range append([]string{
-		"http.baseUrl=" + server.URL(), "http.allowPrivate=true", "rate.perSecond=5000", "rate.burst=50", "rate.concurrency=8", "rate.obeyHeaders=false",
-		"retry.initialDelay=PT0.001S", "retry.maxDelay=PT0.002S",
-	}, settings...) {
-		o, err := registry.ParseOverride(setting)
-		if err != nil {
-			t.Fatal(err)
-		}
-		set = append(set, o)
-	}
-	resolved, err := registry.Resolve(src, "works", "HARVEST", set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := spec.Compile(resolved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server, c := simulated.Crossref(t, data, faults, settings...)
 	return c, data, server.Requests
 }
 

@@ -7,72 +7,28 @@ import (
 	"testing"
 	"time"
 
-	"github.com/patra-ingest/patra/catalog"
 	"github.com/patra-ingest/patra/internal/core/fault"
-	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/driver/httpclient"
 	"github.com/patra-ingest/patra/internal/engine/rategate"
 	"github.com/patra-ingest/patra/internal/engine/transport"
 	"github.com/patra-ingest/patra/internal/engine/trial"
+	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
 var day = window.Window{From: time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC), To: time.Date(2025, 3, 4, 0, 0, 0, 0, time.UTC)}
 
 // upstream is a simulated Crossref and the program that reads it.
-func upstream(t *testing.T, faults string) (*upsim.Server, *spec.Program) {
+func upstream(t *testing.T, faults string) *spec.Program {
 	t.Helper()
-	server, err := upsim.NewServer(upsim.NewDataset(upsim.Config{Seed: 1, PerDay: 60, Flat: true, From: day.From, To: day.To}), upsim.Options{})
+	_, c := simulated.Crossref(t, upsim.NewDataset(upsim.Config{Seed: 1, PerDay: 60, Flat: true, From: day.From, To: day.To}), faults, "paging.size=25")
+	program, err := c.Snapshot.Program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if faults != "" {
-		list, err := upsim.ParseFaults(faults)
-		if err == nil {
-			err = server.SetFaults(list)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
-	text, err := catalog.Read("crossref")
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, _, err := registry.Decode("crossref.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var set []registry.Override
-	for _, setting := range []string{
-		"http.baseUrl=" + server.URL(), "http.allowPrivate=true", "rate.perSecond=5000", "paging.size=25",
-		"retry.initialDelay=PT0.001S", "retry.maxDelay=PT0.002S",
-	} {
-		o, err := registry.ParseOverride(setting)
-		if err != nil {
-			t.Fatal(err)
-		}
-		set = append(set, o)
-	}
-	resolved, err := registry.Resolve(src, "works", "HARVEST", set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := spec.Compile(resolved)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := compiled.Snapshot.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return server, program
+	return program
 }
 
 func try(t *testing.T, p *spec.Program, page int) (*trial.Result, error) {
@@ -82,7 +38,7 @@ func try(t *testing.T, p *spec.Program, page int) (*trial.Result, error) {
 }
 
 func TestEveryPageIsExplained(t *testing.T) {
-	_, program := upstream(t, "")
+	program := upstream(t, "")
 	for page, want := range map[int]struct {
 		items int
 		done  bool
@@ -108,7 +64,7 @@ func TestEveryPageIsExplained(t *testing.T) {
 }
 
 func TestPageBeyondTheEnd(t *testing.T) {
-	_, program := upstream(t, "")
+	program := upstream(t, "")
 	got, err := try(t, program, 4)
 	if !errors.Is(err, fault.ErrNotFound) || !strings.Contains(err.Error(), "page 3") || got == nil || got.Page != 3 {
 		t.Errorf("%v, %+v", err, got)
@@ -117,7 +73,7 @@ func TestPageBeyondTheEnd(t *testing.T) {
 
 // What was tried is shown also when it failed.
 func TestFailureShowsWhatWasTried(t *testing.T) {
-	_, program := upstream(t, "500@*")
+	program := upstream(t, "500@*")
 	got, err := try(t, program, 1)
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Status != 500 {
