@@ -44,6 +44,9 @@ func (v *visit) leave(status, items int) {
 }
 
 func (v *visit) deliver(a answer, kind FaultKind) {
+	if kind == FaultBrokenJSON {
+		a.body = a.body[:len(a.body)/2]
+	}
 	body, zipped := a.body, false
 	if a.kind == typeJSON && kind != FaultTruncateJSON && kind != FaultLostAnswer && v.wantsGzip() {
 		packed := v.s.compress(a.body)
@@ -93,6 +96,7 @@ func (s *Server) compress(body []byte) *bytes.Buffer {
 
 func (v *visit) header(a answer, zipped bool) http.Header {
 	h := http.Header{"Content-Type": {a.kind}}
+	maps.Copy(h, a.extra)
 	if zipped {
 		h.Set("Content-Encoding", "gzip")
 	}

@@ -1,6 +1,7 @@
 // Package upsim is a simulated upstream: a seeded set of works with known
 // ground truth, served over HTTP in the dialect of the Crossref REST API, and
-// made to misbehave on command. Tests use it to prove that a harvest lost
+// made to misbehave on command. The same works are served below /forms/ in every
+// other way to page, with every way to sign requests. Tests use it to prove that a harvest lost
 // nothing; the offline demo ships it. The room before it is the HTTP client of
 // a harvester, the room after it is the test that compares the stored copy
 // with Truth.
@@ -32,6 +33,39 @@
 // position lives in the server: a page whose answer was lost cannot be asked
 // for again. With ReplayableCursor every page has its own cursor text.
 //
+// # Forms
+//
+// GET or POST /forms/NAME lists the works as {"id", "updated", "title",
+// "version"} under items, the id being the DOI and updated the indexed stamp in
+// seconds. from and until, or from and through, select by it: from is included,
+// until is not, through is. size (or limit) is the length of a page. Parameters
+// travel in the query, in a form or in a flat JSON object; unknown ones are
+// refused with 400. Refusals are {"error":{"code","message"}}. The order is that
+// of the stamp, but for keyset.
+//
+//	offset          offset; total
+//	offset-blind    offset, and nothing tells the end but a short page
+//	page, page0     page from 1 or from 0; total and pages
+//	more            offset; total and has_more
+//	token           next in the answer, sent back as token; none on the last page
+//	token-header    the same, sent back as X-Page-Token
+//	token-body      the same, sent back as a member of a POST body
+//	token-same      one token for all pages, always sent, the position kept here
+//	links           links.next is the whole address of the next page
+//	links-relative  links.next is "?…"
+//	links-header    Link: <…>; rel="next" (RFC 8288), and rel="first" beside it
+//	time            the window alone: a full page means that it was too wide
+//	keyset          in order of id; after_id goes on behind one
+//	keyset-stamp    in order of stamp and id; after_stamp with after_id
+//	search          ids only, by offset; total
+//	records         ids=a,b (or a list in JSON): those works that there are
+//	search-xml, records-xml
+//
+// Walks by token read the moment they began and expire as cursors do; all other
+// lists read what is there now. FormOptions has the credential, the cap, the
+// limits and data that moves between pages. Auth says which credential; its
+// tokens come from POST /oauth/token and POST /login.
+//
 // # Fault scripts
 //
 // ParseFaults reads faults from one line:
@@ -43,10 +77,15 @@
 //	       | "every:" n          each request whose number n divides
 //	       | "p:" x              by chance, 0 < x <= 1, seeded, fixed per request number
 //	       | "page:" n           the n-th page of any walk
+//	       | "path:" prefix      paths that begin so
 //	param  = "retry-after=" text seconds, an HTTP date, or "date+" duration
 //	       | "delay=" duration   wait before the answer
 //	       | "times=" n          at most n times
 //	       | "advance=true"      the walk moves on although no page is answered
+//	       | "id=" text          only requests for records that name this id; no ";" in it
+//	       | "status=" n         of expire-cursor below /forms/: 200, 400, 404 or 410
+//	       | "back=" n           of token-loop: the page it leads to, else the first
+//	       | "total=" n          of total-wrong and total-falling
 //
 // All matches of a fault must hold. The first fault that applies decides the
 // answer; slow faults only add their delay. For example:
@@ -65,7 +104,23 @@
 //	truncate-json         half of the plain body, then a clean close; moves on
 //	lost-answer           the connection closes before any byte; moves on
 //	missing-id, bad-date  one item of the page is broken (see Altered); moves on
+//	broken-json           half of the body as if it were all; moves on
 //	slow                  only the delay; moves on
+//
+// Below /forms/, pages lead on as if nothing had happened unless it is said here.
+// duplicate-page has the items of the page before in the place of its own, which
+// are thereby lost; expire-cursor ends the walk for good. Only there:
+//
+//	shift-insert, shift-remove   before the page is read, a work comes in at the front, or
+//	                             the first one goes; a walk by token goes on over the moved list
+//	token-loop                   the next page is one that was read before
+//	lost-next                    no token, no address, has_more false, though more is there
+//	short-page                   half of the items; the rest is on the next page if that is named
+//	empty-page                   no items; they are on the next page if that is named
+//	repeat-last                  behind the end, the last page again
+//	total-missing, total-wrong   no total, or the one given
+//	total-falling                the total less a number for each page before, else less 1
+//	withhold                     records leaves a known id out: that of id=, else the first
 //
 // A fault that cannot apply to a request (a duplicate of a first page, a broken
 // item on an empty page) is passed over and not counted. A fault on page:n that

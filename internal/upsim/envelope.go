@@ -27,7 +27,7 @@ func (d *Dataset) appendPage(dst []byte, q listQuery, p page, spoil victim) []by
 		}
 		it := p.view.at(i)
 		bad := d.defect(it.seq)
-		if i == spoil.at {
+		if i-p.span.from == spoil.at {
 			bad = spoil.bad
 		}
 		dst = d.appendWork(dst, it, bad)

@@ -19,6 +19,7 @@ type request struct {
 	view  view  // of a request that does not continue a walk
 	doi   string
 	get   bool
+	form  *formRequest // nil outside /forms/ and the doors
 }
 
 // ServeHTTP answers one request. On a connection that cannot be hijacked the
@@ -28,7 +29,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer v.leave(0, 0)
 	req := s.read(r, v.entry)
 	t := s.plot.decide(req.hit)
-	v.entry.Fault = t.label
+	v.entry.Fault, v.entry.Params = t.label, req.hit.Params
 	if !pause(r.Context(), t.delay) {
 		v.leave(statusClientGone, 0)
 		return
@@ -40,6 +41,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) read(r *http.Request, e Entry) request {
 	req := request{get: r.Method == http.MethodGet, hit: Hit{N: e.N, Path: e.Path, Query: e.Query}}
+	if s.readForm(r, e, &req) {
+		return req
+	}
 	path := strings.TrimPrefix(r.URL.Path, "/v1")
 	if doi, ok := strings.CutPrefix(path, "/works/"); ok && doi != "" {
 		req.doi = doi
@@ -81,24 +85,30 @@ type answer struct {
 	body       []byte
 	items      int
 	pooled     *[]byte
+	extra      http.Header // of this answer alone
 }
 
 func (s *Server) answer(req request, f Fault) answer {
 	if !f.Kind.answersAlone() {
-		return s.route(req, f.Kind)
+		return s.route(req, f)
 	}
 	if f.Advance {
-		s.release(s.route(req, f.Kind))
+		s.release(s.route(req, f))
+	}
+	if req.form != nil {
+		return s.failForm(req, f)
 	}
 	return fail(f)
 }
 
-func (s *Server) route(req request, kind FaultKind) answer {
+func (s *Server) route(req request, f Fault) answer {
 	switch {
+	case req.form != nil:
+		return s.routeForm(req, f)
 	case !req.get:
 		return plain(http.StatusMethodNotAllowed, "Method not allowed.")
 	case req.list:
-		return s.works(req, kind)
+		return s.works(req, f.Kind)
 	case req.doi != "":
 		return s.work(req)
 	}
@@ -132,7 +142,7 @@ func (s *Server) works(req request, kind FaultKind) answer {
 }
 
 func (s *Server) pageAnswer(req request, p page, kind FaultKind) answer {
-	spoil := s.chooseVictim(req, p, kind)
+	spoil := s.chooseVictim(req, p.span.len(), func(i int) item { return p.view.at(p.span.from + i) }, kind)
 	buf := s.buffers.Get().(*[]byte)
 	*buf = s.data.appendPage((*buf)[:0], req.query, p, spoil)
 	return answer{status: http.StatusOK, kind: typeJSON, announced: true, body: *buf, items: p.span.len(), pooled: buf}
@@ -140,28 +150,28 @@ func (s *Server) pageAnswer(req request, p page, kind FaultKind) answer {
 
 // victim is the one item of a page that a fault breaks.
 type victim struct {
-	at  int // position in the view; -1 for none
+	at  int // position on the page; -1 for none
 	bad string
 }
 
 // chooseVictim takes a sound work, because one that is broken anyway would
 // prove nothing, and notes it for Altered.
-func (s *Server) chooseVictim(req request, p page, kind FaultKind) victim {
+func (s *Server) chooseVictim(req request, n int, at func(int) item, kind FaultKind) victim {
 	none := victim{at: -1}
-	if (kind != FaultMissingID && kind != FaultBadDate) || p.span.len() == 0 {
+	if (kind != FaultMissingID && kind != FaultBadDate) || n == 0 {
 		return none
 	}
 	draw := newStream(s.data.cfg.Seed, 'v', uint64(req.hit.N))
-	first := draw.below(p.span.len())
-	for i := range p.span.len() {
-		at := p.span.from + (first+i)%p.span.len()
-		it := p.view.at(at)
+	first := draw.below(n)
+	for i := range n {
+		place := (first + i) % n
+		it := at(place)
 		if s.data.defect(it.seq) != Sound {
 			continue
 		}
 		h := s.data.head(it)
 		s.ledger.alter(Alteration{req.hit.N, h.DOI, h.Indexed, h.Version, string(kind)})
-		return victim{at, string(kind)}
+		return victim{place, string(kind)}
 	}
 	return none
 }

@@ -14,6 +14,7 @@ type Entry struct {
 	At           time.Time // of arrival
 	Method, Path string
 	Query        url.Values
+	Params       url.Values  // below /forms/: wherever they travelled, without credentials
 	Header       http.Header // only those of loggedHeaders that were sent
 	Status       int         // 0: no status line was sent; 499: the client went away first
 	Fault        string      // the kinds that were applied, joined by "+"; "" for none

@@ -90,13 +90,17 @@ func (f *Fault) setMatch(text string) (sort string, err error) {
 		f.Every, err = positive(name, value)
 	case name == "page":
 		f.Page, err = positive(name, value)
+	case name == "path":
+		if f.Path = value; !strings.HasPrefix(value, "/") {
+			err = fmt.Errorf("the path %q does not begin with /", value)
+		}
 	case name == "p":
 		f.Chance, err = strconv.ParseFloat(value, 64)
 		if err != nil || !(f.Chance > 0 && f.Chance <= 1) {
 			err = fmt.Errorf("the chance %q is not a number above 0 and up to 1", value)
 		}
 	default:
-		err = fmt.Errorf("unknown match %q; use *, n, n-m, n-, every:n, p:x or page:n", text)
+		err = fmt.Errorf("unknown match %q; use *, n, n-m, n-, every:n, p:x, page:n or path:/x", text)
 	}
 	return name, err
 }
@@ -132,8 +136,18 @@ func (f *Fault) setParam(p param) (err error) {
 		if f.Advance, err = strconv.ParseBool(p.value); err != nil {
 			return fmt.Errorf("advance is %q; use true or false", p.value)
 		}
+	case "id":
+		if f.ID = p.value; p.value == "" {
+			return fmt.Errorf("id is empty; leave it out for any")
+		}
+	case "status":
+		f.Status, err = positive(p.name, p.value)
+	case "back":
+		f.Back, err = positive(p.name, p.value)
+	case "total":
+		f.Total, err = positive(p.name, p.value)
 	default:
-		return fmt.Errorf("unknown parameter %q; use retry-after, delay, times or advance", p.name)
+		return fmt.Errorf("unknown parameter %q; use retry-after, delay, times, advance, id, status, back or total", p.name)
 	}
 	return err
 }
@@ -179,6 +193,9 @@ func (f Fault) String() string {
 	if f.Page > 0 {
 		matches = append(matches, fmt.Sprintf("page:%d", f.Page))
 	}
+	if f.Path != "" {
+		matches = append(matches, "path:"+f.Path)
+	}
 	if matches == nil {
 		matches = []string{"*"}
 	}
@@ -198,6 +215,17 @@ func (f Fault) paramText() string {
 	}
 	if f.Advance {
 		text += ":advance=true"
+	}
+	if f.ID != "" {
+		text += ":id=" + f.ID
+	}
+	for _, p := range []struct {
+		name  string
+		value int
+	}{{"status", f.Status}, {"back", f.Back}, {"total", f.Total}} {
+		if p.value > 0 {
+			text += fmt.Sprintf(":%s=%d", p.name, p.value)
+		}
 	}
 	return text
 }

@@ -64,6 +64,12 @@ func TestParseFaultsSaysWhatIsWrong(t *testing.T) {
 		{"reset@3:retry-after=1", "reset sends no Retry-After"},
 		{"reset@3:advance=true", "advance means nothing for reset"},
 		{"slow@3", "slow needs a delay"},
+		{"429@path:oauth", `the path "oauth" does not begin with /`},
+		{"429@3:id=", "id is empty"},
+		{"429@3:status=404", "a status of 404 for 429"},
+		{"expire-cursor@3:status=500", "takes 200, 400, 404 or 410"},
+		{"lost-next@3:back=2", "back is for token-loop"},
+		{"lost-next@3:total=2", "total is for total-wrong"},
 	}
 	for _, tt := range tests {
 		_, err := ParseFaults(tt.script)
@@ -90,6 +96,16 @@ func TestFaultTextGoesThereAndBack(t *testing.T) {
 		if f.Kind.status() != 0 {
 			f.RetryAfter = rapid.SampledFrom([]string{"", "3", "date+1s", "Wed, 21 Oct 2026 07:28:00 GMT", "a+b"}).Draw(t, "wait")
 			f.Advance = rapid.Bool().Draw(t, "advance")
+		}
+		f.Path = rapid.SampledFrom([]string{"", "/forms/", "/oauth/token"}).Draw(t, "path")
+		f.ID = rapid.SampledFrom([]string{"", "10.5555/a:b<c>"}).Draw(t, "id")
+		switch f.Kind {
+		case FaultExpireCursor:
+			f.Status = rapid.SampledFrom([]int{0, 200, 410}).Draw(t, "status")
+		case FaultTokenLoop:
+			f.Back = rapid.IntRange(0, 3).Draw(t, "back")
+		case FaultTotalWrong, FaultTotalFalling:
+			f.Total = rapid.IntRange(0, 3).Draw(t, "total")
 		}
 		got, err := ParseFaults(f.String())
 		if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], f) {

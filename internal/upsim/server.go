@@ -29,6 +29,8 @@ type Options struct {
 	OnEntry  func(Entry) // called for every request, before the end of its answer
 
 	DisableGzip bool // spares the processor in throughput measurements
+
+	Forms FormOptions // of the lists below /forms/
 }
 
 // Pool is what the answers announce as limits. The server does not enforce
@@ -47,6 +49,7 @@ func (o Options) withDefaults() Options {
 		o.LogLimit = defaultLogLimit
 	}
 	o.Public = o.Public.or(Pool{Rate: 5, Interval: time.Second, Concurrency: 1})
+	o.Forms = o.Forms.withDefaults()
 	o.Polite = o.Polite.or(Pool{Rate: 10, Interval: time.Second, Concurrency: 3})
 	return o
 }
@@ -67,6 +70,7 @@ type Server struct {
 	data   *Dataset
 	opts   Options
 	walks  walks
+	forms  formState
 	plot   plot
 	ledger ledger
 
@@ -87,6 +91,7 @@ func NewServer(data *Dataset, opts Options) (*Server, error) {
 		data:   data,
 		opts:   opts,
 		walks:  walks{mode: opts.Cursor, life: opts.CursorLife, seed: data.cfg.Seed, open: map[uint64]*walk{}},
+		forms:  newFormState(data.cfg.Seed, opts),
 		plot:   plot{seed: opts.FaultSeed},
 		ledger: ledger{limit: opts.LogLimit, onEntry: opts.OnEntry},
 	}

@@ -1,0 +1,162 @@
+package upsim
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	oauthPath = "/oauth/token"
+	loginPath = "/login"
+
+	sessionHeader = "X-Session-Token"
+	sessionCookie = "session"
+)
+
+// pass is an issued token.
+type pass struct {
+	until time.Time
+	uses  int
+}
+
+// TokensIssued is how many tokens /oauth/token and /login gave out.
+func (s *Server) TokensIssued() int {
+	s.forms.gate.mu.Lock()
+	defer s.forms.gate.mu.Unlock()
+	return s.forms.gate.issued
+}
+
+// RevokeTokens ends every token that was issued, as an operator upstream might.
+// Refresh tokens stay good.
+func (s *Server) RevokeTokens() {
+	s.forms.gate.mu.Lock()
+	defer s.forms.gate.mu.Unlock()
+	s.forms.gate.tokens = map[string]*pass{}
+}
+
+// use spends one use of a token. The caller holds the lock.
+func (g *gatekeeper) use(token string, now time.Time) string {
+	if token == "" {
+		return "credential-missing"
+	}
+	p, known := g.tokens[token]
+	switch {
+	case !known:
+		return "token-not-valid"
+	case !now.Before(p.until) || g.TokenUses > 0 && p.uses >= g.TokenUses:
+		return "token-expired"
+	}
+	p.uses++
+	return ""
+}
+
+// open answers POST /oauth/token and POST /login.
+func (g *gatekeeper) open(c call, now time.Time) answer {
+	switch {
+	case c.method != http.MethodPost:
+		return formError(http.StatusMethodNotAllowed, "method-not-allowed", "Use POST.")
+	case c.path == oauthPath && g.Kind == AuthOAuth:
+		return g.grant(c, now)
+	case c.path == loginPath && g.Kind == AuthSession:
+		return g.login(c, now)
+	}
+	return plain(http.StatusNotFound, "Resource not found.")
+}
+
+// tokenBody is an answer of RFC 6749, or of /login with its session.
+type tokenBody struct {
+	Access  string `json:"access_token,omitempty"`
+	Session string `json:"session,omitempty"`
+	Type    string `json:"token_type,omitempty"`
+	Expires int    `json:"expires_in"`
+	Refresh string `json:"refresh_token,omitempty"`
+}
+
+func (g *gatekeeper) grant(c call, now time.Time) answer {
+	if !g.knows(c) {
+		a := grantError(http.StatusUnauthorized, "invalid_client")
+		a.extra = http.Header{"Www-Authenticate": {`Basic realm="tokens"`}}
+		return a
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch c.inBody.Get("grant_type") {
+	case "client_credentials":
+	case "refresh_token":
+		old := c.inBody.Get("refresh_token")
+		if !g.refresh[old] {
+			return grantError(http.StatusBadRequest, "invalid_grant")
+		}
+		g.refresh[old] = !g.Rotate
+	case "":
+		return grantError(http.StatusBadRequest, "invalid_request")
+	default:
+		return grantError(http.StatusBadRequest, "unsupported_grant_type")
+	}
+	body := tokenBody{Access: g.issue(now), Type: "Bearer", Expires: g.seconds()}
+	if g.Rotate {
+		body.Refresh = g.text('r', g.issued)
+		g.refresh[body.Refresh] = true
+	}
+	return tokenAnswer(body)
+}
+
+// knows checks the client, in the header or in the body (RFC 6749 §2.3.1).
+func (g *gatekeeper) knows(c call) bool {
+	id, secret := c.inBody.Get("client_id"), c.inBody.Get("client_secret")
+	if user, password, ok := (&http.Request{Header: c.header}).BasicAuth(); ok {
+		// Both are encoded as in a form before they become a header.
+		id, _ = url.QueryUnescape(user)
+		secret, _ = url.QueryUnescape(password)
+	}
+	return equal(id, g.User) && equal(secret, g.Secret)
+}
+
+func (g *gatekeeper) login(c call, now time.Time) answer {
+	if !equal(c.inBody.Get("username"), g.User) || !equal(c.inBody.Get("password"), g.Secret) {
+		return unauthorized("credential-not-valid")
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	session := g.issue(now)
+	a := tokenAnswer(tokenBody{Session: session, Expires: g.seconds()})
+	a.extra.Set(sessionHeader, session)
+	a.extra.Set("Set-Cookie", sessionCookie+"="+session+"; Path=/; HttpOnly")
+	return a
+}
+
+// sessionOf finds the session in its header or in its cookie.
+func (g *gatekeeper) sessionOf(c call) string {
+	if cookie, err := (&http.Request{Header: c.header}).Cookie(sessionCookie); err == nil {
+		return cookie.Value
+	}
+	return strings.TrimPrefix(c.header.Get(g.Name), g.Prefix)
+}
+
+// issue makes a token. The caller holds the lock.
+func (g *gatekeeper) issue(now time.Time) string {
+	g.issued++
+	token := g.text('a', g.issued)
+	g.tokens[token] = &pass{until: now.Add(g.TokenLife)}
+	return token
+}
+
+func (g *gatekeeper) text(sort uint64, n int) string {
+	noise := newStream(g.seed, 'g', sort, uint64(n))
+	return strconv.FormatUint(noise.next(), 36) + strconv.FormatUint(noise.next(), 36)
+}
+
+func (g *gatekeeper) seconds() int { return int(g.TokenLife / time.Second) }
+
+func tokenAnswer(body tokenBody) answer {
+	text, _ := json.Marshal(body) // texts and a number
+	return answer{status: http.StatusOK, kind: typeJSON, body: text, extra: http.Header{"Cache-Control": {"no-store"}}}
+}
+
+func grantError(status int, code string) answer {
+	return answer{status: status, kind: typeJSON, body: []byte(`{"error":"` + code + `"}`)}
+}

@@ -1,0 +1,22 @@
+package upsim
+
+import "slices"
+
+// records answers a request for works by id. Unknown ids are no error: they are
+// left out, or named where the options want it.
+func (s *Server) records(req request, f Fault) answer {
+	q := req.form.query
+	out := sheet{query: q, total: -1}
+	for i, id := range q.ids {
+		it, ok := s.data.lookup(id)
+		held := f.Kind == FaultWithhold && (id == f.ID || f.ID == "" && i == 0)
+		switch {
+		case !ok && s.opts.Forms.ListMissing:
+			out.absent = append(out.absent, id)
+		case ok && !held && !slices.Contains(out.items, it):
+			out.items = append(out.items, it)
+		}
+	}
+	out.spoil = s.chooseVictim(req, len(out.items), func(i int) item { return out.items[i] }, f.Kind)
+	return s.writePage(out)
+}
