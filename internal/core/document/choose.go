@@ -2,6 +2,7 @@ package document
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -63,6 +64,7 @@ func (c *cursor) selectSpans(q *itemQuery, raw []byte, offset int64) ([]span, er
 	// A filter over two members of one name would leave out an item by a guess.
 	tree, err := decodeTree(raw, jsontext.AllowDuplicateNames(c.lenient && !q.filters), jsontext.AllowInvalidUTF8(c.lenient))
 	if err != nil {
+		c.spent = errors.Is(err, errTooManyNodes)
 		bad := syntaxError(err, offset, len(raw))
 		return nil, &SyntaxError{bad.Offset, "the items cannot be told from the rest: " + bad.Reason}
 	}

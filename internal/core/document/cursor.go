@@ -15,6 +15,7 @@ type scan struct {
 	limits  Limits
 	quick   bool // read by quick; otherwise by the library's decoder
 	lenient bool
+	spent   bool // the page costs too much, however it is read
 	page    Page
 	spare   []Value // values not yet given to an item
 }
@@ -195,6 +196,7 @@ func (c *cursor) atEnd() error {
 }
 
 func (c *cursor) tooDeep() error {
+	c.spent = true
 	return c.refuse("nested deeper than %d levels", c.limits.MaxDepth)
 }
 

@@ -16,6 +16,10 @@ const (
 	FormatXML   Format = "XML"
 )
 
+// ShowsItsEnd reports that a body cut anywhere is no longer a document. Lines
+// and rows that are cut between two of them look whole.
+func (f Format) ShowsItsEnd() bool { return f != FormatJSONL && f != FormatCSV }
+
 // CSV says how the rows of a CSV body are written. The zero value is RFC 4180
 // with a header row.
 type CSV struct {

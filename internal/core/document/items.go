@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -15,6 +16,7 @@ func (c *cursor) items(n *node, t target) ([]byte, error) {
 	c.page.HasItems = true
 	for c.dec.PeekKind() != ']' {
 		if len(c.page.Items) == c.limits.MaxItems {
+			c.spent = true
 			return nil, c.refuse("more than %d items", c.limits.MaxItems)
 		}
 		item, err := c.item()
@@ -120,6 +122,10 @@ func (c *cursor) capture(n *node, raw []byte, t target) error {
 		return nil
 	}
 	tree, err := decodeTree(raw)
+	if errors.Is(err, errTooManyNodes) {
+		c.spent = true
+		return c.refuse("%v", err) // to skip it in one item would lose a value of a good one
+	}
 	if err != nil && t.inItem {
 		return nil // the item is bad and says so
 	}

@@ -52,13 +52,15 @@ func ParsePath(text string) (Path, error) {
 		return Path{}, newPathError(text, err)
 	}
 	query := parsed.Query()
-	path := Path{&parsedPath{text: text, query: query, singular: query.Singular() != nil}}
-	if !path.Singular() {
+	if query.Singular() == nil {
 		if err := refuseCostly(text); err != nil {
 			return Path{}, err
 		}
+		if query, err = parseQuery(text); err != nil {
+			return Path{}, newPathError(text, err)
+		}
 	}
-	return path, nil
+	return Path{&parsedPath{text: text, query: query, singular: query.Singular() != nil}}, nil
 }
 
 // String returns the path as it was written, or "" for the zero Path.

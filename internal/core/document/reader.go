@@ -16,6 +16,7 @@ type Limits struct {
 	MaxDepth     int // nesting of arrays and objects or of elements, counted from the root
 	MaxItems     int
 	MaxItemBytes int // a larger item is bad, the page is not
+	MaxNodes     int // elements and attributes of XML, which cost more than their bytes
 }
 
 // The defaults of Limits.
@@ -23,6 +24,7 @@ const (
 	DefaultMaxDepth     = 100
 	DefaultMaxItems     = 100_000
 	DefaultMaxItemBytes = 64 << 20
+	DefaultMaxNodes     = 4_000_000
 )
 
 func (l Limits) withDefaults() Limits {
@@ -34,6 +36,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.MaxItemBytes <= 0 {
 		l.MaxItemBytes = DefaultMaxItemBytes
+	}
+	if l.MaxNodes <= 0 {
+		l.MaxNodes = DefaultMaxNodes
 	}
 	return l
 }
@@ -73,8 +78,9 @@ func (r *Reader) Read(body []byte, lim Limits) (*Page, error) {
 	// Ordinary pages are read once, good ones once under the strict rules. Only a
 	// page that breaks them pays for the last look, which tells bad items from a
 	// bad page.
-	if page, err := r.quickly(body, lim); err == nil {
-		return page, nil
+	page, spent, err := r.quickly(body, lim)
+	if err == nil || spent {
+		return page, err
 	}
 	if page, err := r.read(body, lim, false); err == nil {
 		return page, nil
@@ -82,10 +88,11 @@ func (r *Reader) Read(body []byte, lim Limits) (*Page, error) {
 	return r.read(body, lim, true)
 }
 
-func (r *Reader) quickly(body []byte, lim Limits) (*Page, error) {
+func (r *Reader) quickly(body []byte, lim Limits) (page *Page, spent bool, err error) {
 	s := r.scan(lim, false)
 	s.quick = true
-	return s.body(body)
+	page, err = s.body(body)
+	return page, s.spent, err
 }
 
 func (r *Reader) read(body []byte, lim Limits, lenient bool) (*Page, error) {

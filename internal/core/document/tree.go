@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 
@@ -10,22 +11,41 @@ import (
 	"github.com/theory/jsonpath"
 )
 
+// maxTreeWork bounds what one value may cost that is searched as a tree. The
+// library keeps a path for each node it selects, so a deep node costs its depth;
+// a flat one costs as much as its own memory (A15, A21).
+const (
+	maxTreeWork  = 8_000_000
+	leastPerNode = 8
+)
+
+var errTooManyNodes = errors.New("too many values to search through")
+
 // decodeTree decodes raw for the selecting library. Numbers stay text.
 // Duplicate names and invalid UTF-8 are errors unless an option allows them.
 func decodeTree(raw []byte, options ...jsontext.Options) (any, error) {
-	return decodeNext(jsontext.NewDecoder(bytes.NewBuffer(raw), options...))
+	d := treeDecoder{jsontext.NewDecoder(bytes.NewBuffer(raw), options...), maxTreeWork}
+	return d.next()
 }
 
-func decodeNext(dec *jsontext.Decoder) (any, error) {
-	token, err := dec.ReadToken()
+type treeDecoder struct {
+	*jsontext.Decoder
+	left int
+}
+
+func (d *treeDecoder) next() (any, error) {
+	if d.left -= max(leastPerNode, d.StackDepth()); d.left < 0 {
+		return nil, errTooManyNodes
+	}
+	token, err := d.ReadToken()
 	if err != nil {
 		return nil, err
 	}
 	switch token.Kind() {
 	case '{':
-		return decodeObject(dec)
+		return d.object()
 	case '[':
-		return decodeArray(dec)
+		return d.array()
 	case '"':
 		return token.String(), nil
 	case '0':
@@ -37,32 +57,32 @@ func decodeNext(dec *jsontext.Decoder) (any, error) {
 	}
 }
 
-func decodeObject(dec *jsontext.Decoder) (any, error) {
+func (d *treeDecoder) object() (any, error) {
 	object := map[string]any{}
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
 		if err != nil {
 			return nil, err
 		}
 		key := name.String()
-		if object[key], err = decodeNext(dec); err != nil {
+		if object[key], err = d.next(); err != nil {
 			return nil, err
 		}
 	}
-	_, err := dec.ReadToken()
+	_, err := d.ReadToken()
 	return object, err
 }
 
-func decodeArray(dec *jsontext.Decoder) (any, error) {
+func (d *treeDecoder) array() (any, error) {
 	array := []any{}
-	for dec.PeekKind() != ']' {
-		element, err := decodeNext(dec)
+	for d.PeekKind() != ']' {
+		element, err := d.next()
 		if err != nil {
 			return nil, err
 		}
 		array = append(array, element)
 	}
-	_, err := dec.ReadToken()
+	_, err := d.ReadToken()
 	return array, err
 }
 

@@ -40,7 +40,7 @@ func (r *Reader) readXML(body []byte, lim Limits) (*Page, error) {
 // readElements reads a text whose bytes were those of original before the
 // illegal ones were masked.
 func (r *Reader) readElements(doc xmlText, original []byte, illegal []int, lim Limits) (*Page, *SyntaxError) {
-	tree, bad := parseXML(doc, lim.MaxDepth)
+	tree, bad := parseXML(doc, lim)
 	if bad != nil {
 		return nil, &SyntaxError{doc.base + bad.Offset, bad.Reason}
 	}

@@ -29,7 +29,7 @@ func TestXMLMapping(t *testing.T) {
 		"entities and CDATA":         {`<r>&lt;&amp;&#233;&#x1F600;<![CDATA[<b>&]]></r>`, "", `{"r":"<&é😀<b>&"}`},
 		"JSON escapes":               {"<r a='\"\\'>\"\\\t</r>", "", `{"r":{"@a":"\"\\","#text":"\"\\"}}`},
 		"comments and instructions":  {"<?xml version=\"1.0\"?><!-- a --><?p q?><r>1<!-- 2 --><?p?>3</r><!-- z -->\n", "", `{"r":"13"}`},
-		"doctype":                    {`<!DOCTYPE r [<!ENTITY x "y"><!ELEMENT r ANY>]><r/>`, "", `{"r":""}`},
+		"doctype":                    {`<!DOCTYPE r SYSTEM "r.dtd"><r/>`, "", `{"r":""}`},
 		"line ends":                  {"<r>a\r\nb\rc</r>", "", `{"r":"a\nb\nc"}`},
 		"index":                      {`<r><a>1</a></r>`, "$.r.a[0]", `{"r":{"a":["1"]}}`},
 		"index from the end":         {`<r><a>1</a></r>`, "$.r.a[-1]", `{"r":{"a":["1"]}}`},

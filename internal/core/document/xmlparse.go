@@ -12,11 +12,11 @@ import (
 
 // parseXML checks the whole document and returns its tree. Offsets of the
 // errors are in the text.
-func parseXML(doc xmlText, maxDepth int) (*xmlTree, *SyntaxError) {
+func parseXML(doc xmlText, lim Limits) (*xmlTree, *SyntaxError) {
 	if len(doc.text) > math.MaxInt32 {
 		return nil, &SyntaxError{0, "larger than 2 GB"}
 	}
-	p := xmlParser{treeBuilder: newTreeBuilder(doc.text), dec: xml.NewDecoder(bytes.NewReader(doc.text)), size: len(doc.text), maxDepth: maxDepth}
+	p := xmlParser{treeBuilder: newTreeBuilder(doc.text), dec: xml.NewDecoder(bytes.NewReader(doc.text)), size: len(doc.text), limits: lim}
 	p.dec.CharsetReader = func(label string, in io.Reader) (io.Reader, error) {
 		// The text is UTF-8 already, if this is the label it was read by.
 		if !strings.EqualFold(label, doc.charset) {
@@ -42,10 +42,10 @@ func parseXML(doc xmlText, maxDepth int) (*xmlTree, *SyntaxError) {
 
 type xmlParser struct {
 	*treeBuilder
-	dec      *xml.Decoder
-	size     int
-	maxDepth int
-	started  bool // something other than white space was there
+	dec     *xml.Decoder
+	size    int
+	limits  Limits
+	started bool // something other than white space was there
 }
 
 func (p *xmlParser) take(token xml.Token, start int) (problem string) {
@@ -53,8 +53,11 @@ func (p *xmlParser) take(token xml.Token, start int) (problem string) {
 	p.started = true
 	switch token := token.(type) {
 	case xml.StartElement:
-		if p.depth() == p.maxDepth {
-			return fmt.Sprintf("nested deeper than %d levels", p.maxDepth)
+		if p.depth() == p.limits.MaxDepth {
+			return fmt.Sprintf("nested deeper than %d levels", p.limits.MaxDepth)
+		}
+		if len(p.elements)+len(p.attributes)+len(token.Attr) > p.limits.MaxNodes {
+			return fmt.Sprintf("more than %d elements and attributes", p.limits.MaxNodes)
 		}
 		return p.start(token, start)
 	case xml.EndElement:
@@ -70,8 +73,28 @@ func (p *xmlParser) take(token xml.Token, start int) (problem string) {
 		if p.begun() {
 			return "a declaration inside the document"
 		}
+		if bytes.IndexByte(blankQuoted(token), '[') >= 0 {
+			return "a DOCTYPE with declarations of its own"
+		}
 	}
 	return ""
+}
+
+// blankQuoted empties what stands in quotes, where every character is allowed.
+func blankQuoted(directive []byte) []byte {
+	out := bytes.Clone(directive)
+	var quote byte
+	for i, c := range out {
+		switch {
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case quote == c:
+			quote = 0
+		case quote != 0:
+			out[i] = ' '
+		}
+	}
+	return out
 }
 
 func (p *xmlParser) end() (*xmlTree, *SyntaxError) {

@@ -46,7 +46,7 @@ type group struct{ parent, head, tail int32 }
 
 func newTreeBuilder(text []byte) *treeBuilder {
 	b := &treeBuilder{ids: map[string]int32{}, open: []int32{0}, tags: []xml.Name{{}}}
-	b.elements = make([]element, 1, bytes.Count(text, []byte{'<'})/2+2) // most have two tags
+	b.elements = make([]element, 1, min(bytes.Count(text, []byte{'<'})/2+2, DefaultMaxNodes)) // most have two tags
 	b.texts = make([]byte, 0, len(text)/2)
 	return b
 }

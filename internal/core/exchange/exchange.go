@@ -12,15 +12,23 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
-// Config is the `http` section of a source.
+// Config is the `http` section of a source. What is not here is no choice of a
+// source: TLS 1.2 or later with a checked certificate, no cookies, 64 kB of
+// response header, no proxy of the environment (D§5.22). A written minRate of 0
+// is stored as one.
 type Config struct {
 	BaseURL        string            `json:"baseUrl" required:"true" doc:"scheme, host and optional path prefix of every request"`
 	Headers        map[string]string `json:"headers,omitempty" doc:"headers of every request; values may hold ${…}"`
 	Timeout        duration.Duration `json:"timeout,omitempty" doc:"whole request, body included (default PT30S, at most PT2M)"`
 	ConnectTimeout duration.Duration `json:"connectTimeout,omitempty" doc:"connecting, TLS included (default PT10S)"`
+	ReadTimeout    duration.Duration `json:"readTimeout,omitempty" doc:"longest silence before the answer and within it (default no limit but timeout)"`
+	MinRate        int64             `json:"minRate" zero:"ok" doc:"bytes per second, as sent, below which a body is given up, judged every 30 seconds (default 1000; 0 for none)"`
 	MaxBodyBytes   int64             `json:"maxBodyBytes,omitempty" doc:"largest decoded body (default 67108864)"`
+	Proxy          secret.Ref        `json:"proxy,omitzero" doc:"reference of the address of a proxy, http, https or socks5, which may hold a user: env:NAME, file:PATH or exec:COMMAND; a proxy of the environment is never used"`
+	AllowRedirects bool              `json:"allowRedirects,omitempty" doc:"follow up to 3 redirects of a GET, to the same scheme, host and port only"`
 	AllowHTTP      bool              `json:"allowHttp,omitempty" doc:"permit plain http; credentials and data travel in the clear"`
 	AllowPrivate   bool              `json:"allowPrivate,omitempty" doc:"permit private and loopback addresses; implies allowHttp for these"`
 }
@@ -32,6 +40,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = duration.Duration(10 * time.Second)
+	}
+	if c.MinRate == 0 {
+		c.MinRate = 1000
 	}
 	if c.MaxBodyBytes == 0 {
 		c.MaxBodyBytes = 64 << 20
@@ -80,18 +91,38 @@ type Request struct {
 	// different pages (a token that is server-side scroll state). Such a
 	// request is repeated only if the upstream surely did not act on it.
 	Replayable bool
-	// Limits of this request.
-	MaxBodyBytes int64
-	Timeout      time.Duration
-	AllowHTTP    bool
-	AllowPrivate bool
+	Limits
+}
+
+// Limits of one request. A zero of a duration or of MinRate is no limit.
+type Limits struct {
+	MaxBodyBytes   int64
+	Timeout        time.Duration
+	ConnectTimeout time.Duration
+	ReadTimeout    time.Duration
+	MinRate        int64      // bytes per second on the wire
+	Proxy          secret.Ref // the request goes through it, or not at all
+	AllowRedirects bool
+	AllowHTTP      bool
+	AllowPrivate   bool
+}
+
+func (c Config) limits() Limits {
+	return Limits{
+		MaxBodyBytes: c.MaxBodyBytes, Timeout: c.Timeout.Std(), ConnectTimeout: c.ConnectTimeout.Std(), ReadTimeout: c.ReadTimeout.Std(),
+		MinRate: c.MinRate, Proxy: c.Proxy, AllowRedirects: c.AllowRedirects, AllowHTTP: c.AllowHTTP || c.AllowPrivate, AllowPrivate: c.AllowPrivate,
+	}
 }
 
 // Response is a whole answer: the body is read, decoded and within its cap.
 type Response struct {
-	Status    int
-	Header    Header
-	Body      []byte
+	Status int
+	Header Header
+	Body   []byte
+	// OpenEnded reports that the body ended with the connection and nothing
+	// announced its length: a cut cannot be told from its end. Only a document
+	// that shows its own end may be taken from such an answer.
+	OpenEnded bool
 	WireBytes int64
 	SentAt    time.Time
 	Took      time.Duration

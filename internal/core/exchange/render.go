@@ -31,10 +31,7 @@ func (r *Renderer) Render(vars tmpl.Vars) (*Request, error) {
 	if r.body.contentType != "" {
 		header["Content-Type"] = []string{r.body.contentType}
 	}
-	return &Request{
-		Method: r.method, URL: target, Header: header, Body: content, Replayable: true, MaxBodyBytes: r.http.MaxBodyBytes,
-		Timeout: r.http.Timeout.Std(), AllowHTTP: r.http.AllowHTTP || r.http.AllowPrivate, AllowPrivate: r.http.AllowPrivate,
-	}, nil
+	return &Request{Method: r.method, URL: target, Header: header, Body: content, Replayable: true, Limits: r.http.limits()}, nil
 }
 
 // appendPairs writes name=value pairs, encoded and in the order of the fields.

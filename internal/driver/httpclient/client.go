@@ -1,90 +1,77 @@
 // Package httpclient is the HTTP leaf of the transport chain: it sends one
-// request and reads one whole answer, within limits.
+// request and reads one whole answer, within limits of time, rate and size.
 //
-// It is safe by default (D§5.22): no redirects, no proxy from the environment,
-// no private address unless the source allows it, bodies decoded here with a
-// cap on the decoded bytes. It never retries.
+// It is safe by default (D§5.22): no redirects, no cookies, no proxy from the
+// environment, no private address unless the source allows it, bodies decoded
+// here with caps. It never retries, never returns part of an answer, and never
+// tells a key or an upstream's words in an error.
 package httpclient
 
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"errors"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"time"
-
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/secret"
+	"github.com/patra-ingest/patra/internal/crash"
 )
 
 // Client sends requests. It is safe for concurrent use.
 type Client struct {
 	public  *http.Client // refuses private addresses
 	private *http.Client // for sources that allow them
+	proxied *http.Client // for sources with a proxy, which is where it dials
+	reveal  func(ctx context.Context, ref secret.Ref) (secret.Text, error)
 }
 
-// Options are for tests.
-type Options struct {
-	// Dial replaces the network.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-}
-
-// New makes a client with its own connection pools.
+// New makes a client with its own connection pools. A connection that one kind
+// of source opened is never there for another.
 func New(o Options) *Client {
-	return &Client{public: newClient(o, refusePrivate), private: newClient(o, nil)}
-}
-
-// userAgent tells an upstream who is asking, unless the source says so itself.
-const userAgent = "patra-ingest"
-
-const (
-	connectTimeout  = 10 * time.Second
-	headerTimeout   = 60 * time.Second
-	maxHeaderBytes  = 64 << 10
-	connsPerHost    = 16
-	idleConnTimeout = 90 * time.Second
-)
-
-func newClient(o Options, control controlFunc) *http.Client {
-	dial := (&net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second, Control: control}).DialContext
-	if o.Dial != nil {
-		dial = o.Dial
-	}
-	return &http.Client{
-		Transport: &http.Transport{
-			Proxy:                  nil, // HTTP_PROXY in the environment must not reroute requests
-			DialContext:            dial,
-			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout:    connectTimeout,
-			ResponseHeaderTimeout:  headerTimeout,
-			MaxResponseHeaderBytes: maxHeaderBytes,
-			MaxIdleConnsPerHost:    connsPerHost,
-			IdleConnTimeout:        idleConnTimeout,
-			DisableCompression:     true, // decoded here, with a cap
-			ForceAttemptHTTP2:      true,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	return &Client{
+		public: newClient(o, refusePrivate, nil), private: newClient(o, nil, nil), proxied: newClient(o, nil, proxyOf), reveal: o.Reveal,
 	}
 }
 
 // Send performs the request. An answer that is cut short or larger than allowed
 // is an error; nothing partial is ever returned.
 func (c *Client) Send(ctx context.Context, r *exchange.Request) (*exchange.Response, error) {
-	if r.URL.Scheme != "https" && !r.AllowHTTP {
-		return nil, fault.Newf(fault.Refused, "plain http to %s is not allowed for this source", r.URL.Host)
+	if r.URL.Scheme != "https" && !(r.URL.Scheme == "http" && r.AllowHTTP) {
+		return nil, fault.Newf(fault.Refused, "%.20q to %s is not allowed for this source", r.URL.Scheme+"://", r.URL.Host)
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
-	defer cancel()
+	client, ctx, err := c.route(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	ctx, w := watching(ctx, r.Limits)
+	defer w.stop()
+	request, err := build(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	answer, err := client.Do(request)
+	if err != nil {
+		return nil, w.classify(ctx, err)
+	}
+	defer answer.Body.Close()
+	crash.At(crash.Sent)
+	w.answered()
+	response, err := w.read(ctx, answer)
+	if err != nil {
+		return nil, err
+	}
+	response.SentAt, response.Took = began, time.Since(began)
+	return response, nil
+}
+
+func build(ctx context.Context, r *exchange.Request) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, r.Method, r.URL.String(), body(r))
 	if err != nil {
-		return nil, fault.New(fault.Render, withoutURL(err))
+		return nil, fault.New(fault.Render, bare(err))
 	}
 	if len(r.Body) > 0 {
 		request.ContentLength = int64(len(r.Body)) // known, though a body may hide it
@@ -93,30 +80,10 @@ func (c *Client) Send(ctx context.Context, r *exchange.Request) (*exchange.Respo
 		request.Header[name] = values
 	}
 	if request.Header.Get("User-Agent") == "" {
-		request.Header.Set("User-Agent", userAgent)
+		request.Header.Set("User-Agent", exchange.UserAgent)
 	}
-	request.Header.Set("Accept-Encoding", "gzip")
-	client := c.public
-	if r.AllowPrivate {
-		client = c.private
-	}
-	began := time.Now()
-	answer, err := client.Do(request)
-	if err != nil {
-		return nil, classify(err)
-	}
-	defer answer.Body.Close()
-	wire := &counter{r: answer.Body}
-	decoded, err := decode(wire, answer.Header.Get("Content-Encoding"), r.MaxBodyBytes)
-	if err != nil && answer.StatusCode < 300 {
-		return nil, err
-	}
-	// The status of a refusal counts even if its page cannot be read: a broken
-	// 429 still asks us to wait (I11). decode gives nothing partial.
-	return &exchange.Response{
-		Status: answer.StatusCode, Header: exchange.Header(answer.Header), Body: decoded, WireBytes: wire.n,
-		SentAt: began, Took: time.Since(began),
-	}, nil
+	request.Header.Set("Accept-Encoding", acceptEncoding)
+	return request, nil
 }
 
 // body is what is sent. net/http repeats a request by itself when a kept
@@ -135,63 +102,3 @@ func body(r *exchange.Request) io.Reader {
 
 // once hides that its reader could start again.
 type once struct{ io.Reader }
-
-func decode(wire io.Reader, encoding string, limit int64) ([]byte, error) {
-	reader := wire
-	switch encoding {
-	case "", "identity":
-	case "gzip":
-		unzipped, err := gzip.NewReader(wire)
-		if err != nil {
-			return nil, fault.New(fault.Network, fmt.Errorf("read gzip body: %w", err))
-		}
-		defer unzipped.Close()
-		reader = unzipped
-	default:
-		return nil, fault.Newf(fault.BadBody, "content encoding %q was not asked for", encoding)
-	}
-	body, err := io.ReadAll(io.LimitReader(reader, limit+1))
-	if err != nil {
-		return nil, fault.New(fault.Network, fmt.Errorf("read body: %w", withoutURL(err)))
-	}
-	if int64(len(body)) > limit {
-		return nil, fault.Newf(fault.TooLarge, "the body is larger than http.maxBodyBytes of %d", limit)
-	}
-	return body, nil
-}
-
-type counter struct {
-	r io.Reader
-	n int64
-}
-
-func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
-// classify names a failed round trip. A refused dial reached nobody, so the
-// request may be sent again whatever its token.
-func classify(err error) error {
-	plain := withoutURL(err)
-	var refused *fault.Error
-	if errors.As(err, &refused) {
-		return refused
-	}
-	f := fault.New(fault.Network, plain)
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" {
-		f.Unsent = true
-	}
-	return f
-}
-
-// withoutURL drops the URL that *url.Error prints: its query may hold a key (I12).
-func withoutURL(err error) error {
-	var u *url.Error
-	for errors.As(err, &u) {
-		err = u.Err
-	}
-	return err
-}

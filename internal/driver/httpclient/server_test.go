@@ -3,10 +3,13 @@ package httpclient
 import (
 	"bufio"
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +18,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -32,7 +37,8 @@ func request(t *testing.T, base string) *exchange.Request {
 	}
 	at.RawQuery = "rows=5&api_key=" + canary
 	return &exchange.Request{
-		Method: "GET", URL: at, Header: exchange.Header{}, Replayable: true, MaxBodyBytes: 1 << 20, Timeout: 20 * time.Second, AllowHTTP: true, AllowPrivate: true,
+		Method: "GET", URL: at, Header: exchange.Header{}, Replayable: true,
+		Limits: exchange.Limits{MaxBodyBytes: 1 << 20, Timeout: 20 * time.Second, AllowHTTP: true, AllowPrivate: true},
 	}
 }
 
@@ -90,6 +96,26 @@ func zipped(body string) string {
 	_, _ = z.Write([]byte(body))
 	_ = z.Close()
 	return out.String()
+}
+
+// inflated is a body in deflate, in the frame the standard asks for or without.
+func inflated(body string, framed bool) string {
+	var out bytes.Buffer
+	var z io.WriteCloser = zlib.NewWriter(&out)
+	if !framed {
+		z, _ = flate.NewWriter(&out, flate.BestCompression)
+	}
+	_, _ = io.WriteString(z, body)
+	_ = z.Close()
+	return out.String()
+}
+
+func squeezed(body string) string {
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		panic(err)
+	}
+	return string(z.EncodeAll([]byte(body), nil))
 }
 
 func head(status string, header ...string) string {

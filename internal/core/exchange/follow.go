@@ -1,0 +1,106 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+// Follow is the address of the next page as an answer names it, relative to the
+// request that was sent. An answer must not lead us, and our credentials,
+// elsewhere (D§5.22): scheme, host and port are those of http.baseUrl, and the
+// path lies below it. Refusals repeat nothing of the address: it may hold a key.
+func (r *Renderer) Follow(sent *url.URL, next string) (*url.URL, error) {
+	to, err := resolve(sent, next)
+	if err != nil {
+		return nil, refused("the address of the next page", err)
+	}
+	if err := sameOrigin(r.base, to); err != nil {
+		return nil, refused("the address of the next page", err)
+	}
+	below := strings.TrimSuffix(r.base.Path, "/") + "/"
+	if !strings.HasPrefix(to.Path, below) && to.Path != strings.TrimSuffix(below, "/") {
+		return nil, refused("the address of the next page", fmt.Errorf("leads out of %s, the path of http.baseUrl", below))
+	}
+	return to, nil
+}
+
+// maxRedirects is how often one request is sent on.
+const maxRedirects = 3
+
+// Redirected is the request an answer sends us on to, nil if it does not, or if
+// the source does not allow it. Only a GET is sent on, to the same origin, and
+// not for ever; hop counts the redirects before this one.
+func Redirected(r *Request, answer *Response, hop int) (*Request, error) {
+	location := answer.Header.Get("Location")
+	if !r.AllowRedirects || r.Method != "GET" || location == "" || !slices.Contains([]int{301, 302, 303, 307, 308}, answer.Status) {
+		return nil, nil
+	}
+	if hop >= maxRedirects {
+		return nil, refused("a redirect", fmt.Errorf("follows %d others", maxRedirects))
+	}
+	to, err := resolve(r.URL, location)
+	if err == nil {
+		err = sameOrigin(r.URL, to)
+	}
+	if err != nil {
+		return nil, refused("a redirect", err)
+	}
+	next := *r
+	next.URL = to
+	return &next, nil
+}
+
+// refused is a matter for a person: asking again leads to the same place.
+func refused(what string, err error) error {
+	f := fault.New(fault.Refused, fmt.Errorf("%s %w", what, err))
+	f.Level = fault.Fatal
+	return f
+}
+
+// longestAddress is far above what servers take.
+const longestAddress = 16 << 10
+
+// resolve reads an address a server wrote. Readers of addresses disagree about
+// backslashes, control characters and climbing paths, so none of them may be
+// there.
+func resolve(from *url.URL, text string) (*url.URL, error) {
+	text = strings.ReplaceAll(strings.Trim(text, " "), " ", "%20") // some servers forget to
+	if len(text) > longestAddress {
+		return nil, fmt.Errorf("is longer than %d bytes", longestAddress)
+	}
+	if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == 0x7f || c == '\\' || c == '\ufffd' }) {
+		return nil, errors.New("has characters no address has")
+	}
+	to, err := from.Parse(text)
+	if err != nil || to.Opaque != "" {
+		return nil, errors.New("cannot be read")
+	}
+	if slices.Contains(strings.Split(strings.ReplaceAll(to.Path, `\`, "/"), "/"), "..") {
+		return nil, errors.New("climbs up its path")
+	}
+	to.Fragment, to.RawFragment = "", "" // never sent
+	return to, nil
+}
+
+func sameOrigin(base, to *url.URL) error {
+	if to.User != nil {
+		return errors.New("names a user")
+	}
+	if to.Scheme != base.Scheme || hostAndPort(to) != hostAndPort(base) {
+		return fmt.Errorf("leads away from %s://%s", base.Scheme, base.Host)
+	}
+	return nil
+}
+
+func hostAndPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return strings.ToLower(u.Hostname()) + " " + port
+}

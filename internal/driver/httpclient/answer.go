@@ -1,0 +1,81 @@
+package httpclient
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+// maxHeaderFields bounds what every answer costs beyond its bytes.
+const maxHeaderFields = 256
+
+// read takes the whole answer. The status of a refusal counts even if its page
+// cannot be read: a broken 429 still asks us to wait (I11).
+func (w *watch) read(ctx context.Context, answer *http.Response) (*exchange.Response, error) {
+	header, err := headerOf(answer.Header)
+	if err != nil {
+		return nil, err
+	}
+	if err := refuseOddStatus(answer); err != nil {
+		return nil, err
+	}
+	limit := w.limits.MaxBodyBytes
+	in := &wire{body: answer.Body, watch: w, limit: limit + limit/64 + 4096} // what cannot be packed grows a little
+	var body []byte
+	if answer.ContentLength > in.limit {
+		err = tooLarge(limit)
+	} else if body, err = decode(in, answer.Header["Content-Encoding"], limit); err != nil {
+		err = w.classify(ctx, err)
+	}
+	if err != nil && answer.StatusCode < 300 {
+		return nil, err
+	}
+	return &exchange.Response{Status: answer.StatusCode, Header: header, Body: body, OpenEnded: openEnded(answer), WireBytes: in.n}, nil
+}
+
+// openEnded: HTTP/1 may end a body by closing the connection, and then a cut
+// looks like the end (F26).
+func openEnded(answer *http.Response) bool {
+	return !framed(answer) && answer.ContentLength < 0 && len(answer.TransferEncoding) == 0
+}
+
+// framed reports HTTP/2, which the connection agreed on. An answer may claim any
+// version.
+func framed(answer *http.Response) bool {
+	return answer.TLS != nil && answer.TLS.NegotiatedProtocol == "h2"
+}
+
+// refuseOddStatus refuses answers that are not whole by their own words (F27).
+func refuseOddStatus(answer *http.Response) error {
+	switch status := answer.StatusCode; {
+	case answer.ProtoMajor != 1 && !framed(answer):
+		return fault.Newf(fault.Network, "the answer claims to be HTTP/%d.%d", answer.ProtoMajor, answer.ProtoMinor)
+	case status < 200:
+		return fault.Newf(fault.Network, "the answer has the status %d, which announces another that did not come", status)
+	case status == http.StatusPartialContent, status == http.StatusIMUsed:
+		return fault.Newf(fault.BadBody, "the answer (HTTP %d) is a part of a document, and the whole was asked for", status)
+	case status == http.StatusNoContent || status == http.StatusResetContent:
+		if length := answer.Header.Get("Content-Length"); length != "" && length != "0" || len(answer.TransferEncoding) > 0 {
+			return fault.Newf(fault.Network, "the answer (HTTP %d) says that it has no body, and announces one", status)
+		}
+	}
+	return nil
+}
+
+// headerOf is the header of an answer. net/http has refused control characters;
+// other bytes may still be no text, which could not be stored.
+func headerOf(from http.Header) (exchange.Header, error) {
+	out, fields := make(exchange.Header, len(from)), 0
+	for name, values := range from {
+		if fields += len(values); fields > maxHeaderFields {
+			return nil, fault.Newf(fault.TooLarge, "the answer has more than %d header fields", maxHeaderFields)
+		}
+		for _, value := range values {
+			out[name] = append(out[name], strings.ToValidUTF8(value, "\ufffd"))
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,142 @@
+package httpclient
+
+import (
+	"context"
+	"io"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+// rateWindow is how long a body may be slower than http.minRate: servers that
+// send the header first may take a while to find the rest.
+const rateWindow = 30 * time.Second
+
+// watch ends a request that breaks one of its time limits, and says which. The
+// limits of connecting and of silence follow each other; that of the whole
+// stands beside them, and that of the rate beside the reading.
+type watch struct {
+	limits exchange.Limits
+	end    context.CancelCauseFunc
+	cancel context.CancelFunc // of the limit of the whole
+
+	mu       sync.Mutex
+	patience *time.Timer // for the next step
+	rate     *time.Timer
+	fresh    int64 // bytes since the rate was judged
+	sent     bool  // a connection took the request, so the upstream may have acted on it
+	stopped  bool
+}
+
+// watching is a context that ends when a limit is broken. stop must be called.
+func watching(ctx context.Context, limits exchange.Limits) (context.Context, *watch) {
+	w := &watch{limits: limits, cancel: func() {}}
+	ctx, w.end = context.WithCancelCause(ctx)
+	if limits.Timeout > 0 {
+		ctx, w.cancel = context.WithTimeoutCause(ctx, limits.Timeout, tooLong("the whole request", "http.timeout", limits.Timeout))
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: w.connecting, GotConn: w.connected}), w
+}
+
+func tooLong(what, key string, limit time.Duration) *fault.Error {
+	return fault.Newf(fault.Network, "%s took longer than %s of %s", what, key, duration.Duration(limit))
+}
+
+// connecting may come more than once: net/http asks for another connection when
+// a kept one is dead.
+func (w *watch) connecting(string) {
+	w.expect(w.limits.ConnectTimeout, tooLong("connecting", "http.connectTimeout", w.limits.ConnectTimeout))
+}
+
+func (w *watch) connected(httptrace.GotConnInfo) {
+	w.expect(w.limits.ReadTimeout, tooLong("waiting for the answer", "http.readTimeout", w.limits.ReadTimeout))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sent = true
+}
+
+// expect gives the next step a limit of its own. Zero is none.
+func (w *watch) expect(limit time.Duration, broken *fault.Error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.patience != nil {
+		w.patience.Stop()
+	}
+	w.patience = nil
+	if limit > 0 && !w.stopped {
+		w.patience = time.AfterFunc(limit, func() { w.end(broken) })
+	}
+}
+
+// answered starts the watch over the body.
+func (w *watch) answered() {
+	w.expect(w.limits.ReadTimeout, tooLong("a silence within the answer", "http.readTimeout", w.limits.ReadTimeout))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.limits.MinRate > 0 {
+		w.rate = time.AfterFunc(rateWindow, w.judge)
+	}
+}
+
+// judge ends a body that trickles (F25). It looks at whole windows only, so a
+// short body is never judged.
+func (w *watch) judge() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fresh < w.limits.MinRate*int64(rateWindow/time.Second) {
+		w.end(fault.Newf(fault.Network, "the body brought %d bytes in %s, less than http.minRate of %d per second", w.fresh, duration.Duration(rateWindow), w.limits.MinRate))
+		return
+	}
+	w.fresh = 0
+	w.rate.Reset(rateWindow)
+}
+
+func (w *watch) heard(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fresh += int64(n)
+	if w.patience != nil && n > 0 {
+		w.patience.Reset(w.limits.ReadTimeout)
+	}
+}
+
+func (w *watch) wasSent() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sent
+}
+
+func (w *watch) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	for _, timer := range []*time.Timer{w.patience, w.rate} {
+		if timer != nil {
+			timer.Stop()
+		}
+	}
+	w.cancel()
+	w.end(nil)
+}
+
+// wire is a body as it arrives.
+type wire struct {
+	body  io.Reader
+	watch *watch
+	n     int64
+	limit int64
+}
+
+func (r *wire) Read(p []byte) (int, error) {
+	n, err := r.body.Read(p)
+	r.n += int64(n)
+	r.watch.heard(n)
+	if r.n > r.limit {
+		return 0, tooLarge(r.watch.limits.MaxBodyBytes)
+	}
+	return n, err
+}

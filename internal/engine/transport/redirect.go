@@ -1,0 +1,31 @@
+package transport
+
+import (
+	"context"
+
+	"github.com/patra-ingest/patra/internal/core/exchange"
+)
+
+// redirects follows an answer to another address of the same origin, where the
+// source allows it. It stands above the gate: each hop is a request the upstream
+// counts (I11), and is signed anew below.
+type redirects struct{ next Doer }
+
+func (r redirects) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
+	hop := *c
+	defer func() { c.Notes = hop.Notes }()
+	for n := 0; ; n++ {
+		response, err := r.next.Do(ctx, &hop)
+		if err != nil {
+			return nil, err
+		}
+		onward, err := exchange.Redirected(hop.Request, response, n)
+		if err != nil {
+			return nil, err
+		}
+		if onward == nil {
+			return response, nil
+		}
+		hop.Request = onward
+	}
+}

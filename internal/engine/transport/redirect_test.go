@@ -1,0 +1,91 @@
+package transport
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+// signpost answers by path and notes what it was asked.
+type signpost struct {
+	to    map[string]string // path to Location; others are answered
+	asked []exchange.Request
+}
+
+func (s *signpost) Send(_ context.Context, r *exchange.Request) (*exchange.Response, error) {
+	s.asked = append(s.asked, *r)
+	location, redirects := s.to[r.URL.Path]
+	if !redirects {
+		return &exchange.Response{Status: 200, Header: exchange.Header{}, Body: []byte("{}"), WireBytes: 2}, nil
+	}
+	header := exchange.Header{}
+	header.Set("Location", location)
+	return &exchange.Response{Status: 302, Header: header, WireBytes: 3}, nil
+}
+
+// A6: where a source allows redirects they are followed within its origin, each
+// hop under a permit of its own, and as often as agreed.
+func TestA6RedirectsOfASource(t *testing.T) {
+	moved := map[string]string{"/works": "/v2/works", "/v2/works": "https://api.example.org/v3/works", "/v3/works": "works4", "/v3/works4": "/v3/works5"}
+	for name, c := range map[string]struct {
+		to      map[string]string
+		allowed bool
+		asked   int
+		code    fault.Code
+	}{
+		"not allowed":  {map[string]string{"/works": "/v2/works"}, false, 1, fault.BadRequest},
+		"one":          {map[string]string{"/works": "/v2/works"}, true, 2, ""},
+		"three":        {map[string]string{"/works": "/a", "/a": "/b", "/b": "/c"}, true, 4, ""},
+		"four":         {moved, true, 4, fault.Refused},
+		"loop":         {map[string]string{"/works": "/works"}, true, 4, fault.Refused},
+		"other host":   {map[string]string{"/works": "https://evil.example/works"}, true, 1, fault.Refused},
+		"second other": {map[string]string{"/works": "/a", "/a": "//evil.example/"}, true, 2, fault.Refused},
+		"other scheme": {map[string]string{"/works": "http://api.example.org/works"}, true, 1, fault.Refused},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			up, permits, in := &signpost{to: c.to}, &turnstile{}, call()
+			in.Request.AllowRedirects = c.allowed
+			_, err := Stack(up, permits).Do(t.Context(), in)
+			if (err == nil) != (c.code == "") || err != nil && fault.As(err).Code != c.code {
+				t.Errorf("%s: %v", name, err)
+			}
+			if len(up.asked) != c.asked || permits.given != c.asked || permits.back != c.asked || in.Notes.Attempts != c.asked {
+				t.Errorf("%s: %d requests, %d permits, noted %d; want %d", name, len(up.asked), permits.given, in.Notes.Attempts, c.asked)
+			}
+			for _, r := range up.asked {
+				if r.URL.Host != "api.example.org" || r.URL.Scheme != "https" {
+					t.Errorf("%s: asked %s", name, r.URL.Host)
+				}
+			}
+			if err != nil && strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%s: %v tells the key", name, err)
+			}
+		})
+	}
+}
+
+// A7: the key is put on each hop anew; the caller's request stays as it was.
+func TestA7RedirectsAreSignedAnew(t *testing.T) {
+	secrets := vault{"env:KEY": canary}
+	for _, in := range []string{"HEADER", "QUERY"} {
+		up := &signpost{to: map[string]string{"/works": "/v2/works?rows=5&key=stale"}}
+		c := call()
+		c.Request.AllowRedirects, c.Request.CredentialRequired = true, true
+		c.Request.Credential = exchange.Credential{Type: "API_KEY", In: in, Name: "key", Value: ref(t, "env:KEY")}
+		if _, err := StackSigned(up, secrets, &turnstile{}).Do(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range up.asked {
+			if got := r.Header.Get("key") + r.URL.Query().Get("key"); in == "QUERY" && got != canary || in == "HEADER" && r.Header.Get("key") != canary {
+				t.Errorf("%s: hop %d carries %q", in, i, got)
+			}
+		}
+		if len(up.asked) != 2 || c.Request.URL.Path != "/works" || c.Request.Header.Get("key") != "" || strings.Contains(c.Notes.Request.URL, canary) || !strings.Contains(c.Notes.Request.URL, "/v2/works") {
+			t.Errorf("%s: %d requests, left %+v, noted %s", in, len(up.asked), c.Request, c.Notes.Request.URL)
+		}
+	}
+}
