@@ -33,22 +33,13 @@ func useOf(auth exchange.Auth, c exchange.Credential) *credentialUse {
 		return nil
 	}
 	use := &credentialUse{Name: auth.Credential, Type: c.Type, In: c.In, Field: c.Name, State: secretPresent, Required: *auth.Required}
-	for _, ref := range references(c) {
+	for _, ref := range c.References() {
 		use.From = append(use.From, ref.String())
 		if state := presence(ref); state != secretPresent && use.State != secretAbsent {
 			use.State = state
 		}
 	}
 	return use
-}
-
-func references(c exchange.Credential) (out []secret.Ref) {
-	for _, ref := range []secret.Ref{c.Value, c.Username, c.Password, c.ClientID, c.ClientSecret} {
-		if !ref.IsZero() {
-			out = append(out, ref)
-		}
-	}
-	return out
 }
 
 func presence(ref secret.Ref) string {

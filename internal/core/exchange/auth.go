@@ -1,31 +1,46 @@
 package exchange
 
 import (
-	"fmt"
+	"slices"
 
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
 // Credential is one entry of `credentials`: how a request proves who we are.
 // It holds references; values are read when the request is sent (I10, I12).
 type Credential struct {
-	Type         string     `json:"type" required:"true" enum:"API_KEY,BEARER,BASIC,OAUTH2,CUSTOM" doc:"kind of credential"`
-	In           string     `json:"in,omitempty" enum:"HEADER,QUERY,BODY" doc:"where it travels (default HEADER)"`
-	Name         string     `json:"name,omitempty" doc:"header or parameter that carries it (default Authorization)"`
-	Prefix       string     `json:"prefix,omitempty" doc:"text put before the value, such as \"Token \" (BEARER adds its own)"`
-	Value        secret.Ref `json:"value,omitzero" doc:"API_KEY and BEARER: reference of the value: env:NAME, file:PATH or exec:COMMAND"`
-	Username     secret.Ref `json:"username,omitzero" doc:"BASIC: reference of the user"`
-	Password     secret.Ref `json:"password,omitzero" doc:"BASIC: reference of the password"`
-	TokenURL     string     `json:"tokenUrl,omitempty" doc:"OAUTH2: token endpoint, https"`
+	Type         string     `json:"type" required:"true" enum:"API_KEY,BEARER,BASIC,OAUTH2,SESSION,CUSTOM" doc:"kind of credential"`
+	In           string     `json:"in,omitempty" enum:"HEADER,QUERY,BODY,COOKIE" doc:"where it travels (default HEADER)"`
+	Name         string     `json:"name,omitempty" doc:"header, parameter or cookie that carries it (default Authorization)"`
+	Prefix       string     `json:"prefix,omitempty" doc:"text put before the value, such as \"Token \" (BEARER adds its own; OAUTH2, and SESSION in Authorization, have \"Bearer \" unless another is given)"`
+	Value        secret.Ref `json:"value,omitzero" doc:"API_KEY and BEARER: reference of the value: env:NAME, file:PATH or exec:COMMAND; SESSION: ${value} of the login"`
+	Username     secret.Ref `json:"username,omitzero" doc:"BASIC: reference of the user; SESSION: ${username} of the login"`
+	Password     secret.Ref `json:"password,omitzero" doc:"BASIC: reference of the password; SESSION: ${password} of the login"`
+	TokenURL     string     `json:"tokenUrl,omitempty" doc:"OAUTH2: token endpoint: a whole address, or a path such as /oauth/token at the host of http.baseUrl"`
+	Grant        string     `json:"grant,omitempty" enum:"CLIENT_CREDENTIALS,REFRESH_TOKEN" doc:"OAUTH2: what tokens are asked for with; without it CLIENT_CREDENTIALS"`
 	ClientID     secret.Ref `json:"clientId,omitzero" doc:"OAUTH2: reference of the client id"`
-	ClientSecret secret.Ref `json:"clientSecret,omitzero" doc:"OAUTH2: reference of the client secret"`
+	ClientSecret secret.Ref `json:"clientSecret,omitzero" doc:"OAUTH2: reference of the client secret; a REFRESH_TOKEN grant may do without"`
+	ClientAuth   string     `json:"clientAuth,omitempty" enum:"BASIC,BODY" doc:"OAUTH2: where id and secret of the client travel: in an Authorization header or in the form; without it BASIC"`
+	RefreshToken secret.Ref `json:"refreshToken,omitzero" doc:"OAUTH2: reference of the refresh token; one that the answer brings replaces it until the process ends"`
 	Scope        string     `json:"scope,omitempty" doc:"OAUTH2: scopes that are asked for"`
 	Audience     string     `json:"audience,omitempty" doc:"OAUTH2: audience that is asked for"`
-	Signing      string     `json:"signing,omitempty" doc:"CUSTOM: name of the signing hook"`
+	Login        Login      `json:"login,omitzero" doc:"SESSION: how a session is opened"`
+	RenewOn      []int      `json:"renewOn,omitempty" doc:"OAUTH2 and SESSION: HTTP statuses that say a token is no longer accepted; without it 401"`
+	Signing      string     `json:"signing,omitempty" doc:"CUSTOM: name of the signing hook: hmac-sha256"`
+	Sign         Sign       `json:"sign,omitzero" doc:"CUSTOM: what the signing hook works with"`
 }
 
 // WithDefaults fills what the source left open.
 func (c Credential) WithDefaults() Credential {
+	switch c.Type {
+	case "OAUTH2":
+		c = c.withGrant()
+	case "SESSION":
+		c = c.withSession()
+	case "CUSTOM":
+		c.Sign = c.Sign.WithDefaults()
+	}
 	if c.In == "" {
 		c.In = "HEADER"
 	}
@@ -35,53 +50,80 @@ func (c Credential) WithDefaults() Credential {
 	return c
 }
 
-// Complaint is what a credential lacks or must not hold: the key and why. The
-// message starts with a code where the fault has one of its own.
-type Complaint struct{ Key, Message string }
+func (c Credential) withGrant() Credential {
+	setEmpty(&c.Grant, "CLIENT_CREDENTIALS")
+	setEmpty(&c.ClientAuth, "BASIC")
+	if c.In == "" || c.In == "HEADER" {
+		setEmpty(&c.Prefix, bearer)
+	}
+	return c.renewing()
+}
 
-// Complaints lists what is wrong with a credential, after defaults.
-func (c Credential) Complaints() []Complaint {
-	var out []Complaint
-	need := func(key string, missing bool) {
-		if missing {
-			out = append(out, Complaint{key, fmt.Sprintf("a credential of type %s needs it", c.Type)})
-		}
+// withSession lets a session travel back the way it came.
+func (c Credential) withSession() Credential {
+	switch {
+	case c.In == "" && c.Login.Cookie != "":
+		c.In = "COOKIE"
+		setEmpty(&c.Name, c.Login.Cookie)
+	case c.In == "" && c.Login.Header != "":
+		setEmpty(&c.Name, c.Login.Header)
 	}
+	if c.Name == "" && (c.In == "" || c.In == "HEADER") {
+		setEmpty(&c.Prefix, bearer)
+	}
+	return c.renewing()
+}
+
+func (c Credential) renewing() Credential {
+	if len(c.RenewOn) == 0 {
+		c.RenewOn = []int{401}
+	}
+	return c
+}
+
+const bearer = "Bearer "
+
+func setEmpty(field *string, value string) {
+	if *field == "" {
+		*field = value
+	}
+}
+
+// NeedsToken reports that requests carry what another call has to be made for.
+func (c Credential) NeedsToken() bool { return c.Type == "OAUTH2" || c.Type == "SESSION" }
+
+// Renews reports that an answer of this status says the token is spent.
+func (c Credential) Renews(status int) bool { return slices.Contains(c.RenewOn, status) }
+
+// TokenAddress is where tokens come from, with the key that says so.
+func (c Credential) TokenAddress() (key, address string) {
 	switch c.Type {
-	case "API_KEY", "BEARER":
-		need("value", c.Value.IsZero())
-		need("name", c.Name == "")
-	case "BASIC":
-		need("username", c.Username.IsZero())
-		need("password", c.Password.IsZero())
 	case "OAUTH2":
-		need("tokenUrl", c.TokenURL == "")
-		need("clientId", c.ClientID.IsZero())
-		need("clientSecret", c.ClientSecret.IsZero())
-	case "CUSTOM":
-		need("signing", c.Signing == "")
+		return "tokenUrl", c.TokenURL
+	case "SESSION":
+		return "login.url", c.Login.URL
 	}
-	out = append(out, c.badTexts()...)
-	if c.Type != "API_KEY" && c.In != "HEADER" {
-		out = append(out, Complaint{"in", fmt.Sprintf("a credential of type %s travels in a header", c.Type)})
+	return "", ""
+}
+
+// References lists where the secrets of a credential are, in the order of its keys.
+func (c Credential) References() (out []secret.Ref) {
+	for _, ref := range []secret.Ref{c.Value, c.Username, c.Password, c.ClientID, c.ClientSecret, c.RefreshToken, c.Sign.Key, c.Sign.KeyID} {
+		if !ref.IsZero() {
+			out = append(out, ref)
+		}
 	}
 	return out
 }
 
-// badTexts looks at what is no reference. A complaint never repeats the text:
-// the secret itself may have been put there.
-func (c Credential) badTexts() []Complaint {
-	var out []Complaint
-	if c.In == "HEADER" && c.Name != "" && CheckHeaderName(c.Name) != nil {
-		out = append(out, Complaint{"name", "E-NAME: is not a header a credential can travel in"})
+// Identity is the same for credentials that say the same: they may share a
+// token. It is made of references, not of values.
+func (c Credential) Identity() string {
+	identity, err := fingerprint.Of(c)
+	if err != nil {
+		panic("exchange: identity of a credential: " + err.Error()) // it is made of texts and numbers
 	}
-	if !SchemePrefix(c.Prefix) {
-		out = append(out, Complaint{"prefix", `E-SECRET-LITERAL: must be a scheme word such as "Token ": at most 20 letters, with a blank, = or : at the end`})
-	}
-	if SecretInAddress(c.TokenURL) {
-		out = append(out, Complaint{"tokenUrl", "E-SECRET-LITERAL: must not hold a user, a password or a secret"})
-	}
-	return out
+	return identity
 }
 
 // Auth is the `auth` section: which credential requests carry.

@@ -60,16 +60,21 @@ func CheckHeaderName(name string) error {
 }
 
 func checkHeaderName(name string) error {
-	bad := func(c rune) bool {
-		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, c)
-	}
-	if name == "" || strings.ContainsFunc(name, bad) {
+	if !isToken(name) {
 		return fmt.Errorf("%q is not a header name", name)
 	}
 	if slices.Contains(framing, name) {
 		return fmt.Errorf("the header %s is set by the transport", name)
 	}
 	return nil
+}
+
+// isToken reports that a text may name a header or a cookie.
+func isToken(name string) bool {
+	bad := func(c rune) bool {
+		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, c)
+	}
+	return name != "" && !strings.ContainsFunc(name, bad)
 }
 
 // header renders all headers; a later field replaces an earlier one of its name.
@@ -81,12 +86,28 @@ func (r *Renderer) header(vars *tmpl.Vars) (Header, error) {
 		if err != nil {
 			return nil, err
 		}
-		if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+		if strings.ContainsFunc(text, isControl) {
 			return nil, fmt.Errorf("%s: line breaks and control characters are not allowed in a header value", f.where)
 		}
 		if present {
 			out[f.name] = []string{strings.TrimSpace(text)}
 		}
 	}
+	out.identify(vars.Contact.Email)
 	return out, nil
+}
+
+func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
+
+// UserAgent tells an upstream who is asking, unless the source says so itself.
+const UserAgent = "patra-ingest"
+
+// identify adds whom to write to, as polite pools ask for. An address that
+// could be read as another part of the header stays out of it.
+func (h Header) identify(email string) {
+	bad := func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune(`()<>\"`, c) }
+	if email == "" || h.Get("User-Agent") != "" || strings.ContainsFunc(email, bad) {
+		return
+	}
+	h.Set("User-Agent", UserAgent+" (mailto:"+email+")")
 }

@@ -10,6 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/tmpl"
 )
 
@@ -91,6 +93,7 @@ func TestEmptyParametersAreLeftOut(t *testing.T) {
 	}
 }
 
+// A23: a value stays within its segment of the path.
 func TestPathStaysBelowTheBase(t *testing.T) {
 	r := renderer(t, Config{}, RequestConfig{Path: "/works/${page.token}"})
 	for value, want := range map[string]string{
@@ -118,6 +121,7 @@ func TestPathStaysBelowTheBase(t *testing.T) {
 	}
 }
 
+// A23: a value cannot end its header.
 func TestHeadersCannotBeInjected(t *testing.T) {
 	r := renderer(t, Config{Headers: map[string]string{"X-Token": "t ${page.token}", "accept": "text/plain"}}, RequestConfig{Path: "/", Headers: map[string]string{"Accept": "application/json"}})
 	for _, value := range []string{"a\r\nX-Evil: 1", "a\nb", "a\rb", "a\x00b"} {
@@ -142,6 +146,7 @@ func TestEndpointHeaderWins(t *testing.T) {
 	}
 }
 
+// A9: what requests may start from.
 func TestBaseURL(t *testing.T) {
 	for _, c := range []struct {
 		config Config
@@ -194,11 +199,42 @@ func TestBaseAndPathJoinWithOneSlash(t *testing.T) {
 
 func TestRequestCarriesItsLimits(t *testing.T) {
 	request, err := renderer(t, Config{AllowPrivate: true}, RequestConfig{Path: "/"}).Render(tmpl.Vars{})
-	if err != nil {
+	want := Limits{MaxBodyBytes: 64 << 20, Timeout: 30 * time.Second, ConnectTimeout: 10 * time.Second, MinRate: 1000, AllowHTTP: true, AllowPrivate: true}
+	if err != nil || request.Method != "GET" || !request.Replayable || request.Limits != want {
+		t.Errorf("%+v %v", request, err)
+	}
+	var proxy secret.Ref
+	if err := proxy.UnmarshalText([]byte("env:PROXY")); err != nil {
 		t.Fatal(err)
 	}
-	if request.Method != "GET" || request.MaxBodyBytes != 64<<20 || request.Timeout != 30*time.Second || !request.AllowHTTP || !request.AllowPrivate || !request.Replayable {
-		t.Errorf("%+v", request)
+	full := Config{
+		Timeout: duration.Duration(1), ConnectTimeout: duration.Duration(2), ReadTimeout: duration.Duration(3), MinRate: 4, MaxBodyBytes: 5, Proxy: proxy, AllowRedirects: true, AllowHTTP: true,
+	}
+	request, err = renderer(t, full, RequestConfig{Path: "/"}).Render(tmpl.Vars{})
+	want = Limits{Timeout: 1, ConnectTimeout: 2, ReadTimeout: 3, MinRate: 4, MaxBodyBytes: 5, Proxy: proxy, AllowRedirects: true, AllowHTTP: true}
+	if err != nil || request.Limits != want {
+		t.Errorf("%+v %v", request, err)
+	}
+}
+
+// Who asks is in every request, unless the source names itself.
+func TestUserAgentNamesTheContact(t *testing.T) {
+	plain, named := Config{}, Config{Headers: map[string]string{"user-agent": "mine/1"}}
+	for _, c := range []struct {
+		config      Config
+		email, want string
+	}{
+		{plain, "me@example.org", "patra-ingest (mailto:me@example.org)"},
+		{plain, "", ""},
+		{named, "me@example.org", "mine/1"},
+		{plain, "me@example.org) evil/1 (", ""},
+		{plain, "me@example.org\r\nX-Evil: 1", ""},
+		{plain, "ü@example.org", ""},
+	} {
+		request, err := renderer(t, c.config, RequestConfig{Path: "/"}).Render(tmpl.Vars{Contact: tmpl.ContactVars{Email: c.email}})
+		if err != nil || request.Header.Get("User-Agent") != c.want || len(request.Header) > 1 {
+			t.Errorf("%q: %v %v, want %q", c.email, request.Header, err, c.want)
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ var (
 	quotedText   = regexp.MustCompile(quotedForms)
 	identifier   = regexp.MustCompile(`[A-Za-z_]`)
 	plainWord    = regexp.MustCompile(`[\pL\pN]+`)
-	schemePrefix = regexp.MustCompile(`^[A-Za-z :=-]{0,19}[ :=]$`)
+	schemePrefix = regexp.MustCompile(`^(?:[A-Za-z :=-]|SHA1|SHA256|SHA512){0,19}[ :=]$`)
 )
 
 const quotedForms = "\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|`[^`]*`"

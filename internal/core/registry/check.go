@@ -35,64 +35,14 @@ func checklist() []func(*Resolved) Problems {
 	}
 }
 
-// checkAuth is rule 1: a restricted endpoint is never asked anonymously.
-func (r *Resolved) checkAuth() Problems {
-	name, required := r.Auth.Credential, r.Auth.Required != nil && *r.Auth.Required
-	if name == "" {
-		if required {
-			return Problems{r.at(Path{"auth", "required"}, "E-AUTH-ANONYMOUS: the endpoint must not be asked without a credential, and auth.credential names none", "name an entry of credentials")}
-		}
-		return nil
-	}
-	if _, ok := r.origin.Credentials[name]; !ok {
-		return Problems{r.at(Path{"auth", "credential"}, "E-AUTH-CREDENTIAL: names no entry of credentials",
-			hintFor(name, sortedKeys(r.origin.Credentials), "credentials"))}
-	}
-	if c := r.origin.Credentials[name].WithDefaults(); c.In == "BODY" && r.Request.Method == "GET" {
-		return Problems{r.at(Path{"auth", "credential"}, fmt.Sprintf("E-AUTH-PLACE: credential %q travels in the body, and a GET request has none", name), "use HEADER or QUERY, or method: POST")}
-	}
-	return nil
-}
-
-// checkCredentials is rule 9: every credential is whole, and CUSTOM names its
-// signing hook.
-func (s *Source) checkCredentials() Problems {
-	var out Problems
-	for _, name := range sortedKeys(s.Credentials) {
-		c := s.Credentials[name].WithDefaults()
-		place := s.places[Path{"credentials", name}.String()]
-		if c.Type == "" {
-			out = append(out, problemAt(place, Path{"credentials", name, "type"}.String(), "E-REQUIRED: required key is missing", "kind of credential"))
-			continue
-		}
-		for _, complaint := range c.Complaints() {
-			path := Path{"credentials", name, complaint.Key}
-			at, ok := s.places[path.String()]
-			if !ok {
-				at = place
-			}
-			code := "E-AUTH-INCOMPLETE"
-			if complaint.Key == "signing" {
-				code = "E-AUTH-SIGNING"
-			}
-			out = append(out, problemAt(at, path.String(), code+": "+complaint.Message, ""))
-		}
-		if c.TokenURL != "" && !strings.HasPrefix(c.TokenURL, "https://") {
-			path := Path{"credentials", name, "tokenUrl"}
-			out = append(out, problemAt(s.places[path.String()], path.String(), "E-HTTPS: a token endpoint must be https", ""))
-		}
-	}
-	return out
-}
-
 // checkPagingPaths is rule 2: what pages by token or URL must be told where the
 // next one stands.
 func (r *Resolved) checkPagingPaths() Problems {
 	switch {
 	case r.Paging.Type == paging.Token && r.Response.NextToken.IsZero():
 		return Problems{r.at(Path{"response", "nextToken"}, "E-PAGING-NEXT: paging by TOKEN needs the path of the next token", "without it every walk would end after its first page")}
-	case r.Paging.Type == paging.URL && r.Response.NextURL.IsZero():
-		return Problems{r.at(Path{"response", "nextUrl"}, "E-PAGING-NEXT: paging by URL needs the path of the next address", "without it every walk would end after its first page")}
+	case r.Paging.Type == paging.URL && r.Response.NextURL.IsZero() && !r.Paging.LinkHeader:
+		return Problems{r.at(Path{"response", "nextUrl"}, "E-PAGING-NEXT: paging by URL needs the path of the next address, or paging.linkHeader", "without it every walk would end after its first page")}
 	}
 	return nil
 }
@@ -206,6 +156,9 @@ func (r *Resolved) checkLimits() Problems {
 	}
 	if r.HTTP.ConnectTimeout > r.HTTP.Timeout && r.given(Path{"http", "connectTimeout"}) {
 		refuse("http.connectTimeout", fmt.Sprintf("E-TIMEOUT: connecting may take %s, longer than the whole request (http.timeout %s)", r.HTTP.ConnectTimeout, r.HTTP.Timeout))
+	}
+	if r.HTTP.ReadTimeout > r.HTTP.Timeout {
+		refuse("http.readTimeout", fmt.Sprintf("E-TIMEOUT: a silence of %s is longer than the whole request may take (http.timeout %s)", r.HTTP.ReadTimeout, r.HTTP.Timeout))
 	}
 	if r.Retry.MaxDelay < r.Retry.InitialDelay {
 		refuse("retry.maxDelay", fmt.Sprintf("E-RETRY-ORDER: %s is less than retry.initialDelay %s", r.Retry.MaxDelay, r.Retry.InitialDelay))

@@ -57,7 +57,7 @@ func holdsSecret(l Leaf, paramName func(key string) string) bool {
 	case "query.rules":
 		return len(p) == 5 && p[3] == "params" && named(paramName(last))
 	case "credentials", "credential":
-		return last == "tokenUrl" && exchange.SecretInAddress(text) || last == "prefix" && !exchange.SchemePrefix(text)
+		return exchange.CredentialSecret(p.belowCredential(), text)
 	}
 	return false
 }

@@ -89,7 +89,9 @@ func sectionColumns() []column {
 
 		{"http.headers", tableHTTP, "default_headers_json", asJSON, 0},
 		{"http.connectTimeout", tableHTTP, "timeout_connect_millis", asMillis, 0},
+		{"http.readTimeout", tableHTTP, "timeout_read_millis", asMillis, 0},
 		{"http.timeout", tableHTTP, "timeout_total_millis", asMillis, 0},
+		{"http.proxy", tableHTTP, "proxy_url_value", asText, 512},
 		{"retry.retryAfterCap", tableHTTP, "retry_after_cap_millis", asMillis, 0},
 
 		{"paging.type", tablePaging, "pagination_mode_code", asText, 32},

@@ -19,7 +19,7 @@ func registryTypes() []DictType {
 		custom("backoff_policy_type", "Back-off", "FIXED* EXP EXP_JITTER DECOR_JITTER"),
 		custom("backpressure_strategy", "Back-pressure", "BLOCK* DROP YIELD"),
 		custom("payload_compress_strategy", "Compression of payloads", "NONE* GZIP"),
-		custom("inbound_location", "Where a credential travels", "HEADER* QUERY BODY"),
+		custom("inbound_location", "Where a credential travels", "HEADER* QUERY BODY COOKIE"),
 		closed("lifecycle_status", "Life cycle of a setting", "DRAFT ACTIVE* DEPRECATED RETIRED").
 			alias(legacy1, "PUBLISHED=ACTIVE"),
 		custom("param_merge_strategy", "Merging of parameters", "OVERRIDE* UNION REMOVE_NULLS"),
@@ -54,7 +54,13 @@ func sectionTypes() []DictType {
 		closed("date_precision", "Finest instant of a date filter", "SECOND MINUTE DAY* MONTH"),
 		closed("bound", "Is the end of a range part of it", "INCLUSIVE* EXCLUSIVE"),
 		closed("id_case", "Case of identifiers", "KEEP* LOWER"),
-		closed("credential_type", "Kind of a credential", "API_KEY* BEARER BASIC OAUTH2 CUSTOM"),
+		closed("credential_type", "Kind of a credential", "API_KEY* BEARER BASIC OAUTH2 SESSION CUSTOM"),
+		closed("oauth_grant", "What tokens are asked for with", "CLIENT_CREDENTIALS* REFRESH_TOKEN"),
+		closed("oauth_client_auth", "Where a client proves who it is", "BASIC* BODY"),
+		closed("sign_part", "Line of a text that is signed", "METHOD* HOST PATH QUERY TIMESTAMP KEY_ID BODY_SHA256"),
+		closed("sign_timestamp", "How the time of a signature is written", "UNIX* UNIX_MILLIS RFC3339 HTTP_DATE"),
+		closed("sign_encoding", "How a signature is written", "HEX* BASE64"),
+		closed("missing_detail", "What becomes of a found id without a detail", "RECHECK* QUARANTINE GONE"),
 		closed("null_policy", "What becomes of a parameter without a value", "OMIT* EMPTY FAIL"),
 		closed("body_format", "Format of an answer", "JSON* XML JSONL CSV"),
 	}
@@ -80,9 +86,11 @@ func ingestTypes() []DictType {
 			alias(legacy1, "RUNNING=EXECUTING").alias(legacy2, "PENDING=SCHEDULED RUNNING=EXECUTING"),
 		closed("ing_task_run_status", "State of a run", "PLANNED* RUNNING SUCCEEDED FAILED PARTIAL CANCELLED").
 			alias(legacy2, "PENDING=PLANNED"),
+		closed("ing_reslice_status", "State of a request to cut a slice smaller", "PENDING* DONE DECLINED"),
 		closed("ing_batch_status", "State of a batch", "RUNNING* SUCCEEDED FAILED SKIPPED"),
 		closed("ing_namespace_scope", "Namespace of a cursor", "GLOBAL EXPR* CUSTOM"),
 		closed("ing_cursor_type", "What a cursor holds", "TIME* ID TOKEN"),
+		closed("ing_source_state", "State of a source or a part of it", "PAUSED*"),
 		closed("ing_cursor_direction", "Direction of a cursor event", "FORWARD* BACKFILL"),
 	}
 }
@@ -95,12 +103,12 @@ func eventTypes() []DictType {
 		closed("ing_record_state", "State of a record", "ACTIVE* GONE"),
 		closed("ing_record_action", "What became of an item", "INSERT UPDATE REMOVE UNCHANGED* TOUCH STALE"),
 		closed("ing_reject_reason", "Why an item was quarantined",
-			"MISSING_ID ID_TOO_LONG BAD_ID BAD_UPDATED_AT MISSING_FIELD BAD_ITEM* MAPPING_FAILED ID_COLLISION"),
+			"MISSING_ID ID_TOO_LONG BAD_ID BAD_UPDATED_AT MISSING_FIELD BAD_ITEM* MAPPING_FAILED ID_COLLISION MISSING_DETAIL DETAIL_FAILED"),
 		closed("ing_quarantine_status", "State of a quarantined item", "OPEN*"),
 		closed("ing_outbox_status", "State of an outgoing message", "PENDING* PUBLISHING PUBLISHED FAILED DEAD"),
 		closed("ing_outbox_op", "What a message tells of a record", "INSERTED* UPDATED REMOVED"),
 		closed("ing_fault_level", "How far a fault reaches", "L1* L2 L3 L4"),
 		closed("ing_fault_code", "What went wrong", `NETWORK RATE_LIMITED SERVER_ERROR BAD_REQUEST UNAUTHORIZED BAD_BODY TOO_LARGE
-			RENDER TOKEN_LOST SHORT_COUNT REJECT_RATE CAPPED BUDGET REFUSED INTERNAL* ATTEMPTS LEASES_SPENT INTERRUPTED LEASE_EXPIRED`),
+			RENDER TOKEN_LOST TOKEN_LOOP UNSTABLE SCHEMA_CHANGE SHORT_COUNT REJECT_RATE CAPPED BUDGET REFUSED INTERNAL* ATTEMPTS LEASES_SPENT INTERRUPTED LEASE_EXPIRED`),
 	}
 }

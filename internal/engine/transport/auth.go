@@ -5,8 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"maps"
-	"net/url"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -19,35 +18,38 @@ type Secrets interface {
 	Reveal(ctx context.Context, ref secret.Ref) (secret.Text, error)
 }
 
-// Authenticate puts credentials on requests right before they are sent. What
+// authenticated puts credentials on requests right before they are sent. What
 // stands above it, evidence and errors included, only ever sees the request
 // without them (I12).
-func Authenticate(next Sender, secrets Secrets) Sender { return authenticated{next, secrets} }
-
 type authenticated struct {
-	next    Sender
+	client  Sender
 	secrets Secrets
+	now     func() time.Time
 }
 
-func (a authenticated) Send(ctx context.Context, r *exchange.Request) (*exchange.Response, error) {
-	if r.Credential.Type == "" {
-		return a.next.Send(ctx, r)
+func (a authenticated) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
+	if c.Request.Credential.Type == "" {
+		return a.client.Send(ctx, c.Request)
 	}
-	value, mask, err := a.value(ctx, r.Credential)
+	signed, mask, err := a.signed(ctx, c)
 	switch {
-	case errors.Is(err, secret.ErrAbsent) && !r.CredentialRequired:
-		return a.next.Send(ctx, r)
+	case errors.Is(err, secret.ErrAbsent) && !c.Request.CredentialRequired:
+		return a.client.Send(ctx, c.Request)
 	case err != nil:
-		f := fault.New(fault.Unauthorized, fmt.Errorf("credential: %w", err))
-		f.Unsent = true
-		return nil, f
+		return nil, noCredential(err)
 	}
-	signed := sign(*r, value)
-	response, err := a.next.Send(ctx, &signed)
+	response, err := a.client.Send(ctx, &signed)
 	if err != nil {
 		return nil, err
 	}
 	return masked(response, mask), nil
+}
+
+// noCredential: a person has to see to the secret. The request did not leave.
+func noCredential(err error) *fault.Error {
+	f := fault.New(fault.Unauthorized, fmt.Errorf("credential: %w", err))
+	f.Unsent = true
+	return f
 }
 
 // masked is an answer without the secrets of its request: what is kept of it as
@@ -64,46 +66,52 @@ func masked(r *exchange.Response, mask *secret.Masker) *exchange.Response {
 	return &out
 }
 
+// signed is a copy of the request with its credential, and what hides the
+// credential in an answer.
+func (a authenticated) signed(ctx context.Context, c *Call) (exchange.Request, *secret.Masker, error) {
+	if c.Request.Credential.Type == "CUSTOM" {
+		sign, known := hooks()[c.Request.Credential.Signing]
+		if !known {
+			return exchange.Request{}, nil, fmt.Errorf("there is no signing hook %q", c.Request.Credential.Signing)
+		}
+		return sign(ctx, a.secrets, *c.Request, a.now())
+	}
+	value, mask, err := a.value(ctx, c)
+	if err != nil {
+		return exchange.Request{}, nil, err
+	}
+	return place(*c.Request, value), mask, nil
+}
+
 // value is what goes behind the name of the header or parameter, with what hides
 // it in an answer.
-func (a authenticated) value(ctx context.Context, c exchange.Credential) (secret.Text, *secret.Masker, error) {
-	switch c.Type {
+func (a authenticated) value(ctx context.Context, c *Call) (secret.Text, *secret.Masker, error) {
+	credential := c.Request.Credential
+	switch credential.Type {
 	case "API_KEY", "BEARER":
-		text, err := a.secrets.Reveal(ctx, c.Value)
-		prefix := c.Prefix
-		if c.Type == "BEARER" {
+		text, err := a.secrets.Reveal(ctx, credential.Value)
+		prefix := credential.Prefix
+		if credential.Type == "BEARER" {
 			prefix = "Bearer "
 		}
 		return secret.New(prefix + text.Reveal()), secret.NewMasker(text), err
 	case "BASIC":
-		user, err := a.secrets.Reveal(ctx, c.Username)
+		user, err := a.secrets.Reveal(ctx, credential.Username)
 		if err != nil {
 			return secret.Text{}, nil, err
 		}
-		password, err := a.secrets.Reveal(ctx, c.Password)
-		pair := secret.New(base64.StdEncoding.EncodeToString([]byte(user.Reveal() + ":" + password.Reveal())))
+		password, err := a.secrets.Reveal(ctx, credential.Password)
+		pair := basicPair(user.Reveal(), password.Reveal())
 		return secret.New("Basic " + pair.Reveal()), secret.NewMasker(password, pair), err
+	case "OAUTH2", "SESSION":
+		if c.token == nil {
+			return secret.Text{}, nil, fmt.Errorf("no token was asked for: %w", secret.ErrAbsent)
+		}
+		return secret.New(credential.Prefix + c.token.text.Reveal()), secret.NewMasker(c.token.text), nil
 	}
-	return secret.Text{}, nil, fmt.Errorf("credentials of type %s cannot be used yet", c.Type)
+	return secret.Text{}, nil, fmt.Errorf("credentials of type %s are not known", credential.Type)
 }
 
-// sign works on a copy: the caller's request stays free of the value.
-func sign(r exchange.Request, value secret.Text) exchange.Request {
-	c := r.Credential
-	switch c.In {
-	case "QUERY":
-		target := *r.URL
-		values := target.Query()
-		values.Set(c.Name, value.Reveal())
-		target.RawQuery = values.Encode()
-		r.URL = &target
-	case "BODY":
-		form, _ := url.ParseQuery(string(r.Body)) // the renderer wrote it
-		form.Set(c.Name, value.Reveal())
-		r.Body = []byte(form.Encode())
-	default:
-		r.Header = maps.Clone(r.Header)
-		r.Header.Set(c.Name, value.Reveal())
-	}
-	return r
+func basicPair(user, password string) secret.Text {
+	return secret.New(base64.StdEncoding.EncodeToString([]byte(user + ":" + password)))
 }

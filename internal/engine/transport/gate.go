@@ -6,6 +6,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/crash"
 )
 
 // Permits hands out the right to send one request.
@@ -37,6 +38,7 @@ func (g gated) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	crash.At(crash.Permitted)
 	c.Notes.Waited += time.Since(began)
 	response, err := g.next.Do(ctx, c)
 	var f Feedback

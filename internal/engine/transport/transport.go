@@ -1,12 +1,16 @@
 // Package transport is the chain every request goes through. Each behaviour is
 // a wrapper round one method; Stack puts them together, outermost first:
 //
-//	retry → gate → evidence → auth → HTTP
+//	retry → tokens → redirects → gate → evidence → auth → HTTP
 //
-// retry is outermost so that every attempt takes its own permit (I11); the gate
-// stands above evidence so that waiting is not counted as the upstream's time;
-// auth stands right above HTTP, below evidence, so that no credential can reach
-// what is recorded (I12).
+// retry is outermost so that every attempt takes its own permit (I11), and so
+// does every redirect that is followed, which most sources do not allow; tokens
+// stands above the gate because the token and login calls it makes need permits
+// of their own: asked for while the permit of the request is held, they would
+// wait for ever where one request at a time is allowed; the gate stands above
+// evidence so that waiting is not counted as the upstream's time; auth stands
+// right above HTTP, below evidence, so that no credential can reach what is
+// recorded (I12).
 //
 // It never looks into a body: whether an answer is usable is the caller's
 // Accept.
@@ -41,32 +45,57 @@ type Call struct {
 	// other fault, whether the call is tried again (D§5.15).
 	Accept func(*exchange.Response) error
 	Notes  Notes
+
+	token   *token // what its credential is worth right now; nil without one
+	renewed bool   // its token was refused and replaced once
+	finish  bool   // its answer is waited for even when the caller is stopped
 }
 
 // Notes is what happened on the way to the answer.
 type Notes struct {
-	Attempts  int
-	Throttled int
-	BytesIn   int64
-	Waited    time.Duration // for the gate
-	Request   exchange.RequestDigest
-	Response  *exchange.ResponseDigest // of the last answer, good or bad
+	Attempts   int
+	TokenCalls int // token and login calls made on the way
+	Throttled  int
+	BytesIn    int64
+	Waited     time.Duration // for the gate
+	Request    exchange.RequestDigest
+	Response   *exchange.ResponseDigest // of the last answer, good or bad
 }
 
-// Stack builds the chain above a leaf, which is Authenticate round the HTTP
-// client, or the client alone where nothing needs a credential.
-func Stack(leaf Sender, permits Permits) Doer {
-	return retry{gated{evidence{leaf}, permits}}
+// Stack builds the chain above a client for requests without credentials.
+func Stack(client Sender, permits Permits) Doer {
+	return retry{redirects{gated{evidence{unsigned{client}}, permits}}}
+}
+
+// StackSigned builds the whole chain. Token and login calls take their own way
+// past evidence, whose notes must not see an answer that is a secret, but
+// through the same gate, under the key of the request they are made for: a
+// source is not asked more often because it wants logins. Their retries are
+// those of the request, which fails or waits with them. They follow no redirect.
+func StackSigned(client Sender, secrets Secrets, permits Permits) Doer {
+	below := redirects{gated{evidence{authenticated{client, secrets, time.Now}}, permits}}
+	calls := gated{unsigned{client}, permits}
+	return retry{granted{below, calls, secrets, &tokens{keepers: map[string]*keeper{}}}}
+}
+
+// unsigned sends a call as it is.
+type unsigned struct{ client Sender }
+
+func (u unsigned) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
+	if c.finish {
+		ctx = context.WithoutCancel(ctx) // the client's time limit still holds
+	}
+	return u.client.Send(ctx, c.Request)
 }
 
 // evidence notes what was sent and what came back.
-type evidence struct{ next Sender }
+type evidence struct{ next Doer }
 
 func (e evidence) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	c.Notes.Attempts++
 	c.Notes.Request = exchange.DigestRequest(c.Request)
 	c.Notes.Response = nil
-	response, err := e.next.Send(ctx, c.Request)
+	response, err := e.next.Do(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,118 @@
+package exchange
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Complaint is what a credential lacks or must not hold: the key and why. The
+// message starts with a code where the fault has one of its own.
+type Complaint struct{ Key, Message string }
+
+// Complaints lists what is wrong with a credential, after defaults.
+func (c Credential) Complaints() []Complaint {
+	out := c.missing()
+	out = append(out, c.badTexts()...)
+	switch c.Type {
+	case "SESSION":
+		out = append(out, c.Login.complaints()...)
+	case "CUSTOM":
+		out = append(out, c.Sign.complaints()...)
+	}
+	if !slices.Contains(c.places(), c.In) {
+		out = append(out, Complaint{"in", fmt.Sprintf("a credential of type %s does not travel in %s (it may in %s)", c.Type, c.In, strings.Join(c.places(), ", "))})
+	}
+	for _, status := range c.RenewOn {
+		if status < 400 || status > 499 {
+			out = append(out, Complaint{"renewOn", fmt.Sprintf("%d is no status that refuses a request (400 to 499)", status)})
+		}
+	}
+	return out
+}
+
+func (c Credential) missing() (out []Complaint) {
+	need := func(key string, missing bool) {
+		if missing {
+			out = append(out, Complaint{key, fmt.Sprintf("a credential of type %s needs it", c.Type)})
+		}
+	}
+	switch c.Type {
+	case "API_KEY", "BEARER":
+		need("value", c.Value.IsZero())
+	case "BASIC":
+		need("username", c.Username.IsZero())
+		need("password", c.Password.IsZero())
+	case "OAUTH2":
+		refreshes := c.Grant == "REFRESH_TOKEN"
+		need("tokenUrl", c.TokenURL == "")
+		need("clientId", c.ClientID.IsZero())
+		need("clientSecret", c.ClientSecret.IsZero() && !refreshes)
+		need("refreshToken", c.RefreshToken.IsZero() && refreshes)
+		if !c.RefreshToken.IsZero() && !refreshes {
+			out = append(out, Complaint{"refreshToken", "is used with grant: REFRESH_TOKEN only"})
+		}
+	case "SESSION":
+		sent := c.Login.Names()
+		need("username", c.Username.IsZero() && slices.Contains(sent, "username"))
+		need("password", c.Password.IsZero() && slices.Contains(sent, "password"))
+		need("value", c.Value.IsZero() && slices.Contains(sent, "value"))
+	case "CUSTOM":
+		need("signing", c.Signing == "")
+		if c.Signing != "" && !slices.Contains(SigningHooks(), c.Signing) {
+			out = append(out, Complaint{"signing", "is not the name of a signing hook (there is " + strings.Join(SigningHooks(), ", ") + ")"})
+		}
+	}
+	need("name", c.Name == "")
+	return out
+}
+
+// places lists where a credential of this type may travel.
+func (c Credential) places() []string {
+	switch c.Type {
+	case "API_KEY":
+		return []string{"HEADER", "QUERY", "BODY", "COOKIE"}
+	case "SESSION":
+		return []string{"HEADER", "QUERY", "COOKIE"}
+	case "OAUTH2":
+		return []string{"HEADER", "QUERY"}
+	}
+	return []string{"HEADER"}
+}
+
+// badTexts looks at what is no reference. A complaint never repeats the text:
+// the secret itself may have been put there.
+func (c Credential) badTexts() []Complaint {
+	var out []Complaint
+	if c.In == "HEADER" && c.Name != "" && CheckHeaderName(c.Name) != nil {
+		out = append(out, Complaint{"name", "E-NAME: is not a header a credential can travel in"})
+	}
+	if c.In == "COOKIE" && c.Name != "" && !isToken(c.Name) {
+		out = append(out, Complaint{"name", "E-NAME: is not the name of a cookie"})
+	}
+	if !SchemePrefix(c.Prefix) {
+		out = append(out, Complaint{"prefix", `E-SECRET-LITERAL: must be a scheme word such as "Token ": at most 20 letters, with a blank, = or : at the end`})
+	}
+	for _, address := range [][2]string{{"tokenUrl", c.TokenURL}, {"login.url", c.Login.URL}} {
+		if SecretInAddress(address[1]) {
+			out = append(out, Complaint{address[0], "E-SECRET-LITERAL: must not hold a user, a password or a secret"})
+		}
+	}
+	return out
+}
+
+// CredentialSecret reports that a text of a credential, at these keys below its
+// entry, holds a secret itself.
+func CredentialSecret(keys []string, text string) bool {
+	switch strings.Join(keys[:min(2, len(keys))], ".") {
+	case "prefix":
+		return !SchemePrefix(text)
+	case "tokenUrl", "login.url":
+		return SecretInAddress(text)
+	case "login.body":
+		return SecretInBody(text)
+	case "login.form":
+		return SecretName(keys[len(keys)-1]) && SecretLiteral(text)
+	}
+	return false
+}

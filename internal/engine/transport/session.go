@@ -1,0 +1,107 @@
+package transport
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/document"
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/secret"
+)
+
+// session logs in and takes the token out of the answer.
+type session struct {
+	credential exchange.Credential
+	secrets    Secrets
+}
+
+func (s *session) ask(ctx context.Context, r *exchange.Request) error {
+	refs := map[string]secret.Ref{"username": s.credential.Username, "password": s.credential.Password, "value": s.credential.Value}
+	values := map[string]string{}
+	for _, name := range s.credential.Login.Names() {
+		text, err := s.secrets.Reveal(ctx, refs[name])
+		if err != nil {
+			return err
+		}
+		values[name] = text.Reveal()
+	}
+	body, contentType := s.credential.Login.Render(values)
+	r.Header.Set("Content-Type", contentType)
+	r.Body = body
+	return nil
+}
+
+func (s *session) read(r *exchange.Response, asked time.Time) (*token, error) {
+	login := s.credential.Login
+	life := unlimited
+	if login.Lifetime > 0 {
+		life = login.Lifetime.Std()
+	}
+	text := r.Header.Get(login.Header)
+	if login.Cookie != "" {
+		text = cookie(r.Header, login.Cookie)
+	}
+	if !login.Token.IsZero() || !login.ExpiresIn.IsZero() {
+		found, seconds, err := s.readBody(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		if !login.Token.IsZero() {
+			text = found
+		}
+		if seconds != nil {
+			life = lifetime(*seconds)
+		}
+	}
+	if text == "" {
+		// The answer is what was promised, but for the token: a login that was
+		// refused politely. Trying again would only close the account.
+		return nil, fault.Newf(fault.Unauthorized, "accepted the login and gave no token: check %s, and where login looks for the token", named(s.credential))
+	}
+	return newToken(s.credential, text, asked, life)
+}
+
+func (s *session) readBody(body []byte) (text string, seconds *int64, err error) {
+	login := s.credential.Login
+	paths := []document.Path{login.Token, login.ExpiresIn}
+	var asked []document.Path
+	for _, path := range paths {
+		if !path.IsZero() {
+			asked = append(asked, path)
+		}
+	}
+	reader, err := document.Compile(document.Shape{Page: asked})
+	if err != nil {
+		return "", nil, fault.New(fault.Internal, err)
+	}
+	page, err := reader.Read(body, document.Limits{})
+	if err != nil {
+		return "", nil, fault.Newf(fault.BadBody, "did not answer the login with JSON")
+	}
+	for i, path := range asked {
+		if path == login.Token {
+			text, _ = page.Values[i].Text()
+		}
+		if n, ok := page.Values[i].Int(); ok && path == login.ExpiresIn {
+			seconds = &n
+		}
+	}
+	return text, seconds, nil
+}
+
+// cookie finds the value of a cookie that an answer sets.
+func cookie(h exchange.Header, name string) string {
+	for _, line := range h["Set-Cookie"] {
+		pair, _, _ := strings.Cut(line, ";")
+		if found, value, ok := strings.Cut(strings.TrimSpace(pair), "="); ok && found == name {
+			return strings.Trim(value, `"`)
+		}
+	}
+	return ""
+}
+
+func (s *session) why(*exchange.Response) *fault.Error {
+	return fault.Newf(fault.Unauthorized, "refused the login: check %s", named(s.credential))
+}
