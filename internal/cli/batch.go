@@ -14,7 +14,7 @@ import (
 )
 
 func newBatch(e *env) *cobra.Command {
-	return group("batch", "Look at single pages: what was asked, what came, what became of it", newBatchList(e), newBatchShow(e))
+	return group("batch", "Look at single pages: what was asked, what came, what became of it", newBatchList(e), newBatchShow(e), newBatchRaw(e))
 }
 
 func newBatchList(e *env) *cobra.Command {
@@ -63,32 +63,65 @@ func batchColumns() columns[view.Batch] {
 }
 
 func newBatchShow(e *env) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one batch with the request that was sent and the answer that came",
 		Example: `  patra batch show 1
   patra batch show 1 -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := parseID("batch", args[0])
-			if err != nil {
-				return err
-			}
-			return e.ledger(cmd.Context(), func(app *daemon.App) error { return e.showBatch(cmd.Context(), app, id) })
+			return e.oneBatch(cmd.Context(), args[0], e.showBatch)
 		},
 	}
+	rawDirFlag(c, &e.rawDir)
+	return c
 }
 
-func (e *env) showBatch(ctx context.Context, app *daemon.App, id int64) error {
-	b, err := app.Store.Batch(ctx, id)
+// oneBatch looks a batch up.
+func (e *env) oneBatch(ctx context.Context, arg string, use func(context.Context, *daemon.App, view.Batch) error) error {
+	id, err := parseID("batch", arg)
 	if err != nil {
-		return fmt.Errorf("batch %d: %w", id, err)
+		return err
 	}
-	if err := show(e, b, batchFacts(b)); err != nil || e.output == "json" {
+	return e.ledger(ctx, func(app *daemon.App) error {
+		b, err := app.Store.Batch(ctx, id)
+		if err != nil {
+			return fmt.Errorf("batch %d: %w", id, err)
+		}
+		return use(ctx, app, b)
+	})
+}
+
+// batchDetail is a batch with the room its body takes; absent where it is not kept.
+type batchDetail struct {
+	view.Batch
+	RawStored int64 `json:"rawStored,omitempty"`
+}
+
+func (e *env) showBatch(ctx context.Context, app *daemon.App, b view.Batch) error {
+	stored, raw := rawFact(ctx, app, b)
+	if err := show(e, batchDetail{b, stored}, append(batchFacts(b), fact{"body", raw})); err != nil || e.output == "json" {
 		return err
 	}
 	fmt.Fprintf(e.out, "\nrequest\n%s\n\nresponse\n%s\n", pretty(b.Request), pretty(b.Response))
 	return nil
+}
+
+// rawFact says where the body is and what it weighs.
+func rawFact(ctx context.Context, app *daemon.App, b view.Batch) (stored int64, text string) {
+	if b.Raw == "" {
+		return 0, "was not kept"
+	}
+	stored, err := app.RawStored(ctx, b.Raw)
+	switch {
+	case daemon.IsMissing(err):
+		return 0, b.Raw + "\nis not in " + app.RawDir() + " any more"
+	case err != nil:
+		return 0, b.Raw + "\n" + err.Error()
+	}
+	var answer struct{ Bytes int64 }
+	_ = json.Unmarshal(b.Response, &answer) // without it the size is not known
+	return stored, fmt.Sprintf("%s\n%s, stored in %s", b.Raw, size(answer.Bytes), size(stored))
 }
 
 func batchFacts(b view.Batch) []fact {

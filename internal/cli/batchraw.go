@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func newBatchRaw(e *env) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "raw ID",
+		Short: "Write the body of the answer to stdout, as it came",
+		Long: fmt.Sprintf(`Write the body of the answer to stdout: decoded, with secrets masked, otherwise
+byte for byte as it came. It is checked against its hash first.
+
+Bodies are kept %d days and up to %s, unless the processes that work were
+told otherwise with --raw-keep, --raw-max or --no-raw. On a terminal, characters
+that would steer it are replaced.`, rawDays, size(daemon.RawMaxBytes)),
+		Example: `  patra batch raw 1
+  patra batch raw 1 --raw-dir /srv/patra/raw`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return e.oneBatch(cmd.Context(), args[0], e.rawBatch)
+		},
+	}
+	rawDirFlag(c, &e.rawDir)
+	return c
+}
+
+func (e *env) rawBatch(ctx context.Context, app *daemon.App, b view.Batch) error {
+	if b.Raw == "" {
+		return notFound("batch %d has no body: no answer came that could be kept, or the process that read it kept none", b.ID)
+	}
+	body, err := app.RawBody(ctx, b.Raw)
+	switch {
+	case daemon.IsMissing(err):
+		return notFound("batch %d: its body is not in %s any more: bodies are kept %d days and up to %s, unless --raw-keep and --raw-max said otherwise",
+			b.ID, app.RawDir(), rawDays, size(daemon.RawMaxBytes))
+	case err != nil:
+		return fmt.Errorf("batch %d: %w", b.ID, err)
+	}
+	if isTerminal(e.out) {
+		body = []byte(printable(string(body)) + "\n")
+	}
+	_, err = e.out.Write(body)
+	return err
+}
+
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}

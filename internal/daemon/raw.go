@@ -1,0 +1,140 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/driver/blob"
+	"github.com/patra-ingest/patra/internal/engine/executor"
+)
+
+// RawConfig says where the bodies of answers are kept, and how long (D§5.24).
+type RawConfig struct {
+	Off bool
+	// Dir has a default only beside a SQLite file: a folder of this machine says
+	// nothing to the other processes of a server's database.
+	Dir      string
+	KeepFor  time.Duration // default 30 days
+	MaxBytes int64         // default 10 GB
+}
+
+// What is kept unless an operator says otherwise.
+const (
+	RawKeepFor  = 30 * 24 * time.Hour
+	RawMaxBytes = 10_000_000_000
+)
+
+func (c RawConfig) withDefaults(database string) RawConfig {
+	if file, ok := strings.CutPrefix(database, "sqlite:"); ok && file != "" && c.Dir == "" {
+		c.Dir = file + ".raw"
+	}
+	if c.KeepFor == 0 {
+		c.KeepFor = RawKeepFor
+	}
+	if c.MaxBytes == 0 {
+		c.MaxBytes = RawMaxBytes
+	}
+	return c
+}
+
+// openRaw opens the store of bodies; nil where none are kept. A file stays longer
+// than any commit that refers to it can take.
+func openRaw(c Config) (*blob.Store, error) {
+	if c.Raw.Off || c.Raw.Dir == "" {
+		return nil, nil
+	}
+	return blob.Open(c.Raw.Dir, blob.Options{Grace: max(10*time.Minute, 2*c.Lease)})
+}
+
+// bodies is what the executor keeps bodies in; nil keeps none.
+func (a *App) bodies() executor.Bodies {
+	if a.raw == nil {
+		return nil
+	}
+	return a.raw
+}
+
+// RawNotice says that bodies are not kept although nobody switched that off.
+func (a *App) RawNotice() string {
+	if a.raw != nil || a.config.Raw.Off {
+		return ""
+	}
+	return "bodies of answers are not kept: name a folder for them with --raw-dir or PATRA_RAW_DIR, on a disk that all machines see, or say --no-raw"
+}
+
+// RawBody is the body of an answer. fault.ErrNotFound means that it was swept.
+func (a *App) RawBody(ctx context.Context, ref string) ([]byte, error) {
+	if a.raw == nil {
+		return nil, errNoRawDir
+	}
+	return a.raw.Get(ctx, ref)
+}
+
+// RawStored is the room that a body takes.
+func (a *App) RawStored(ctx context.Context, ref string) (int64, error) {
+	if a.raw == nil {
+		return 0, errNoRawDir
+	}
+	return a.raw.Stored(ctx, ref)
+}
+
+// RawDir is where bodies are kept.
+func (a *App) RawDir() string { return a.config.Raw.Dir }
+
+var errNoRawDir = fmt.Errorf("%w: no folder of raw bodies is known: name it with --raw-dir or PATRA_RAW_DIR", fault.ErrInvalid)
+
+// readyRaw finds out before work begins that bodies cannot be kept.
+func (a *App) readyRaw() error {
+	if a.raw == nil {
+		return nil
+	}
+	return a.raw.Ready()
+}
+
+// How often a process that works looks whether its bodies have become too many,
+// and how long the end of a harvest may take for them.
+const (
+	rawLook = time.Minute
+	rawTidy = 5 * time.Second
+)
+
+// sweepRaw keeps the bodies within their limits while this process works. A
+// sweep that fails is tried again; work goes on.
+func (a *App) sweepRaw(ctx context.Context) {
+	ticker := time.NewTicker(rawLook)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			a.sweepRawIfDue(ctx)
+		}
+	}
+}
+
+// tidyRaw sweeps a little when a harvest ends: from cron, no process lives long
+// enough to do it otherwise.
+func (a *App) tidyRaw(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, rawTidy)
+	defer cancel()
+	a.sweepRawIfDue(ctx)
+}
+
+// The files have the time of this machine, so it is asked and not the store.
+func (a *App) sweepRawIfDue(ctx context.Context) {
+	limits := a.config.Raw
+	if a.raw == nil || !a.raw.Due(time.Now(), limits.MaxBytes) {
+		return
+	}
+	done, err := a.raw.Sweep(ctx, time.Now(), limits.KeepFor, limits.MaxBytes)
+	if err != nil && ctx.Err() == nil {
+		a.config.Log.Warn("raw bodies were not swept", "error", err)
+	}
+	if done.Files > 0 {
+		a.config.Log.Info("raw bodies swept", "files", done.Files, "bytes", done.Bytes, "left", done.Left)
+	}
+}

@@ -1,0 +1,115 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+func TestRawDefaults(t *testing.T) {
+	for database, want := range map[string]string{"": "patra.db.raw", "sqlite:/data/my.db": "/data/my.db.raw", "mysql://u:p@h/d": ""} {
+		c := Config{Database: database}.WithDefaults().Raw
+		if c.Dir != want || c.Off || c.KeepFor != 30*24*time.Hour || c.MaxBytes != 10_000_000_000 {
+			t.Errorf("%q: %+v", database, c)
+		}
+	}
+	said := RawConfig{Off: true, Dir: "/raw", KeepFor: time.Hour, MaxBytes: 7}
+	if got := (Config{Raw: said}).WithDefaults().Raw; got != said {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A server's database has no folder of its own: that is said once, unless
+// somebody named one or wants none.
+func TestRawNotice(t *testing.T) {
+	for name, c := range map[string]struct {
+		raw     RawConfig
+		noticed bool
+	}{"nothing said": {RawConfig{}, true}, "switched off": {RawConfig{Off: true}, false}, "a folder": {RawConfig{Dir: t.TempDir()}, false}} {
+		config := Config{Database: "mysql://u:p@h/d", Raw: c.raw}.WithDefaults()
+		bodies, err := openRaw(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &App{config: config, raw: bodies}
+		if text := a.RawNotice(); (text != "") != c.noticed || c.noticed && !strings.Contains(text, "PATRA_RAW_DIR") {
+			t.Errorf("%s: %q", name, text)
+		}
+		if kept := c.raw.Dir != ""; (a.bodies() != nil) != kept {
+			t.Errorf("%s: bodies are kept: %v", name, !kept)
+		}
+		if _, err := a.RawBody(t.Context(), strings.Repeat("0", 64)); bodies == nil && !errors.Is(err, fault.ErrInvalid) || bodies != nil && !IsMissing(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func openRawApp(t *testing.T, raw RawConfig) *App {
+	t.Helper()
+	app, err := Open(t.Context(), Config{Database: "sqlite:" + filepath.Join(t.TempDir(), "patra.db"), Raw: raw})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { app.Close() })
+	return app
+}
+
+// A folder that cannot be written to is found before a page is asked for.
+func TestWorkNeedsItsFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	work := func(raw RawConfig) error {
+		done := func(context.Context) (bool, error) { return true, nil }
+		return openRawApp(t, raw).workUntil(t.Context(), 0, nil, done)
+	}
+	if err := work(RawConfig{Dir: filepath.Join(file, "raw")}); err == nil || !strings.Contains(err.Error(), "keep raw body") {
+		t.Error(err)
+	}
+	if err := work(RawConfig{Dir: filepath.Join(file, "raw"), Off: true}); err != nil {
+		t.Errorf("switched off, and all the same: %v", err)
+	}
+	if err := work(RawConfig{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A harvest that ends sweeps what is too old, once an hour.
+func TestTidyRaw(t *testing.T) {
+	app := openRawApp(t, RawConfig{KeepFor: 24 * time.Hour})
+	put := func(body string, age time.Duration) string {
+		ref, _, err := app.bodies().Put(t.Context(), []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now().Add(-age)
+		if err := os.Chtimes(filepath.Join(app.RawDir(), ref[:2], ref+".zst"), at, at); err != nil {
+			t.Fatal(err)
+		}
+		return ref
+	}
+	kept := func(ref string) bool {
+		_, err := app.RawStored(t.Context(), ref)
+		if err != nil && !IsMissing(err) {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	old, young := put("old", 25*time.Hour), put("young", 23*time.Hour)
+	app.tidyRaw(t.Context())
+	if kept(old) || !kept(young) {
+		t.Errorf("old kept: %v, young kept: %v", kept(old), kept(young))
+	}
+	old = put("old", 25*time.Hour)
+	app.tidyRaw(t.Context())
+	if !kept(old) {
+		t.Error("it swept again within the hour")
+	}
+}

@@ -1,0 +1,148 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+// Put keeps a body and says under which name, and how much room it takes. When
+// it returns, the body survives a power cut. A body that is there already is
+// not written again; it only becomes young, so that retention counts from the
+// newest batch that refers to it. The caller must not change body meanwhile.
+func (s *Store) Put(ctx context.Context, body []byte) (ref string, stored int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return "", 0, err
+	}
+	if len(body) > maxBody {
+		return "", 0, fmt.Errorf("keep raw body: %w: it has %d bytes, at most %d are kept", fault.ErrInvalid, len(body), maxBody)
+	}
+	ref = refOf(body)
+	path := s.path(ref)
+	if stored, there := s.refresh(path); there {
+		if err := syncDir(filepath.Dir(path)); err != nil { // its writer may not have come that far
+			return "", 0, s.explain(err)
+		}
+		return ref, stored, nil
+	}
+	buffer := s.buffers.Get().(*[]byte)
+	defer s.buffers.Put(buffer)
+	*buffer = s.encoder.EncodeAll(body, (*buffer)[:0])
+	if err := s.write(path, *buffer); err != nil {
+		return "", 0, s.explain(err)
+	}
+	stored = int64(len(*buffer))
+	s.grown.Add(stored)
+	return ref, stored, nil
+}
+
+// refresh makes a file young and looks whether it is still there: a sweeper may
+// have taken the old one away in between.
+func (s *Store) refresh(path string) (size int64, there bool) {
+	now := time.Now()
+	if os.Chtimes(path, now, now) != nil {
+		return 0, false
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, false
+	}
+	return info.Size(), true
+}
+
+// write makes a file that is whole under its name, or not there at all.
+func (s *Store) write(path string, packed []byte) error {
+	file, err := s.newTemp()
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(packed)
+	if err == nil {
+		err = file.Sync()
+	}
+	err = errors.Join(err, file.Close())
+	if err == nil {
+		err = s.rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name()) // or the next sweep does
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+const tempDir = "tmp"
+
+// newTemp makes the folders when they are missed: somebody may have removed them
+// under a running program.
+func (s *Store) newTemp() (*os.File, error) {
+	dir := filepath.Join(s.dir, tempDir)
+	file, err := s.temp(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return file, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := syncDir(filepath.Dir(s.dir)); err != nil {
+		return nil, err
+	}
+	return s.temp(dir)
+}
+
+func (s *Store) rename(from, to string) error {
+	err := os.Rename(from, to)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Mkdir(filepath.Dir(to), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := syncDir(s.dir); err != nil {
+		return err
+	}
+	return os.Rename(from, to)
+}
+
+// syncDir makes the names in a folder durable.
+func syncDir(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil // folders cannot be synced there
+	}
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// Ready makes the folders and writes a file there, so that a folder nobody may
+// write to is found before work begins and not by its first page.
+func (s *Store) Ready() error {
+	file, err := s.newTemp()
+	if err != nil {
+		return s.explain(err)
+	}
+	return s.explain(errors.Join(file.Close(), os.Remove(file.Name())))
+}
+
+// explain says what to do.
+func (s *Store) explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("keep raw body: no room left in %s: make room there, keep less (--raw-max, --raw-keep), or keep none (--no-raw): %w", s.dir, err)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("keep raw body: %s cannot be written to: let this user write there, name another folder (--raw-dir), or keep none (--no-raw): %w", s.dir, err)
+	}
+	return fmt.Errorf("keep raw body: %w", err)
+}
