@@ -109,9 +109,9 @@ func (a *adapter) leaf(w window.Window, b belief, quiet bool) {
 // not, the halves share items.
 func (a *adapter) halves(left, right []window.Window, b belief, quiet bool) (lb, rb belief, lq, rq bool) {
 	whole := window.Window{From: left[0].From, To: right[len(right)-1].To}
-	lb, lq = a.ask(left, belief{Estimate: b.share(span(left), whole)}, quiet)
+	lb, lq = a.ask(left, belief{Estimate: b.Share(span(left), whole)}, quiet)
 	counted := b.told && b.Exact && a.Config.Overlap == 0
-	rest := belief{Estimate: b.share(span(right), whole)}
+	rest := belief{Estimate: b.Share(span(right), whole)}
 	switch {
 	case counted && !lb.told:
 		rb, rq = a.ask(right, rest, true) // the answer for the left half will do

@@ -112,10 +112,10 @@ func TestMost(t *testing.T) {
 }
 
 func TestShareAndAssumption(t *testing.T) {
-	if got := counted(10).share(marchDays(1, 2), marchDays(1, 4)); got != (Estimate{4, FromCount, false}) {
+	if got := counted(10).Share(marchDays(1, 2), marchDays(1, 4)); got != (Estimate{4, FromCount, false}) {
 		t.Errorf("a third of 10: %+v", got)
 	}
-	if got := counted(1<<62).share(marchDays(1, 3), marchDays(1, 5)); got.Count != 1<<61 {
+	if got := counted(1<<62).Share(marchDays(1, 3), marchDays(1, 5)); got.Count != 1<<61 {
 		t.Errorf("half of 2^62: %+v", got)
 	}
 	c := Config{PerDay: 100}

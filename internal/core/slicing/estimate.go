@@ -12,7 +12,7 @@ type Source string
 
 // Sources of S§5.3, the best first.
 const (
-	FromCount     Source = "COUNT"      // the upstream counted
+	FromCount     Source = "COUNT"      // the upstream counted; for ids we did
 	FromHistory   Source = "HISTORY"    // like windows held so many
 	FromFirstPage Source = "FIRST_PAGE" // the first page told
 	FromConstant  Source = "CONSTANT"   // an assumption
@@ -27,10 +27,10 @@ type Estimate struct {
 
 func (e Estimate) unknown() bool { return e.Source == "" }
 
-// share is the part of an estimate that falls to a part of its window if items
+// Share is the part of an estimate that falls to a part of its window if items
 // were spread evenly. Whole numbers only: a float would not be the same on
 // every platform.
-func (e Estimate) share(part, whole window.Window) Estimate {
+func (e Estimate) Share(part, whole window.Window) Estimate {
 	if e.unknown() || whole.Duration() == 0 {
 		return Estimate{}
 	}
@@ -51,7 +51,7 @@ func (c Config) Assume(w window.Window) (Estimate, bool) {
 	days, rest := int64(w.Duration()/day), window.Window{From: w.From, To: w.From.Add(w.Duration() % day)}
 	perDay := Estimate{Count: int64(c.PerDay), Source: FromConstant}
 	return Estimate{
-		Count:  days*perDay.Count + perDay.share(rest, window.Window{From: w.From, To: w.From.Add(day)}).Count,
+		Count:  days*perDay.Count + perDay.Share(rest, window.Window{From: w.From, To: w.From.Add(day)}).Count,
 		Source: FromConstant,
 	}, true
 }

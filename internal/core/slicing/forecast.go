@@ -7,16 +7,17 @@ import (
 
 // ForecastInputs is what a forecast needs besides the slices. Zero is unknown.
 type ForecastInputs struct {
-	PageSize        int
-	Passes          int // reads of a slice, more than one where pages move (D§5.14)
-	PerSecond       float64
-	Concurrency     int
-	Latency         time.Duration // of one request
-	LatencyFrom     Source
-	AvgBytes        int64 // of one item
-	AvgBytesFrom    Source
-	PricePerRequest float64
+	Steps        []Step
+	Sizes        func(Slice) Estimate // nil: what the slices were cut by
+	Latency      time.Duration        // of one request
+	LatencyFrom  Source
+	AvgBytes     int64 // of one item
+	AvgBytesFrom Source
 }
+
+// AssumedItemBytes is the size of an item where nothing of the dataset was read
+// yet: about what one record of a scholarly source is on the wire.
+const AssumedItemBytes = 2 << 10
 
 // Basis counts the slices by where their estimate comes from.
 type Basis struct {
@@ -35,16 +36,27 @@ type Figure struct {
 	AtLeast bool    `json:"atLeast,omitempty"` // some slices hold nobody knows how much
 }
 
+// EndpointOutlook is the part of one endpoint.
+type EndpointOutlook struct {
+	Endpoint string  `json:"endpoint"`
+	Role     string  `json:"role"`
+	Requests Figure  `json:"requests"`
+	Seconds  *Figure `json:"seconds,omitempty"`
+	Money    *Figure `json:"money,omitempty"`
+}
+
 // Outlook is what carrying out a plan will take. A figure that cannot be told is
 // nil.
 type Outlook struct {
-	Slices   int     `json:"slices"`
-	Basis    Basis   `json:"basis"`
-	Items    Figure  `json:"items"`
-	Requests Figure  `json:"requests"`
-	Seconds  *Figure `json:"seconds,omitempty"`
-	Bytes    *Figure `json:"bytes,omitempty"`
-	Money    *Figure `json:"money,omitempty"`
+	Slices    int               `json:"slices"`
+	Basis     Basis             `json:"basis"`
+	Items     Figure            `json:"items"`
+	Requests  Figure            `json:"requests"`
+	Endpoints []EndpointOutlook `json:"endpoints,omitempty"`
+	Seconds   *Figure           `json:"seconds,omitempty"`
+	Bytes     *Figure           `json:"bytes,omitempty"`
+	ItemBytes *Figure           `json:"bytesPerItem,omitempty"` // what Bytes rests on
+	Money     *Figure           `json:"money,omitempty"`
 }
 
 // Forecast adds up a plan. A slice nobody knows anything about counts as one
@@ -52,48 +64,77 @@ type Outlook struct {
 func Forecast(plan Result, in ForecastInputs) Outlook {
 	f := Outlook{Slices: len(plan.Slices)}
 	source := FromCount
-	var items, requests int64
+	var items int64
+	requests := make([]int64, len(in.Steps))
 	for _, s := range plan.Slices {
-		var e Estimate
-		if s.Spec.Telemetry.Estimate != nil {
-			e = *s.Spec.Telemetry.Estimate
+		e := s.expected()
+		if in.Sizes != nil {
+			e = in.Sizes(s)
 		}
 		f.Basis.add(e.Source)
 		source = weaker(source, e.Source)
 		items += e.Count
-		requests += Pages(e.Count, in.PageSize)
+		for i, step := range in.Steps {
+			requests[i] += step.requests(e.Count)
+		}
 	}
-	atLeast := f.Basis.Unknown > 0 || in.PageSize <= 0 && items > 0
 	f.Items = Figure{float64(items), source, f.Basis.Unknown > 0}
-	f.Requests = Figure{float64(requests) * float64(max(in.Passes, 1)), source, atLeast}
-	f.Seconds = f.seconds(in)
-	if in.AvgBytes > 0 {
-		f.Bytes = &Figure{f.Items.Value * float64(in.AvgBytes), weaker(source, in.AvgBytesFrom), f.Items.AtLeast}
+	f.Requests = Figure{Source: source}
+	for i, step := range in.Steps {
+		f.add(step.outlook(in, Figure{float64(requests[i]), source, f.Items.AtLeast || step.PerRequest <= 0 && items > 0}))
 	}
-	if in.PricePerRequest > 0 {
-		f.Money = &Figure{f.Requests.Value * in.PricePerRequest, source, atLeast}
+	if in.AvgBytes > 0 && f.Basis.Unknown < f.Slices {
+		f.Bytes = &Figure{f.Items.Value * float64(in.AvgBytes), weaker(source, in.AvgBytesFrom), f.Items.AtLeast}
+		f.ItemBytes = &Figure{Value: float64(in.AvgBytes), Source: in.AvgBytesFrom}
 	}
 	return f
 }
 
-// Pages is how many requests so many items take; nothing takes one as well.
-func Pages(items int64, size int) int64 {
-	if items <= 0 || size <= 0 {
-		return 1
+// add joins the part of an endpoint. Seconds add up: the details of a slice are
+// asked for after its search.
+func (f *Outlook) add(e EndpointOutlook) {
+	first := len(f.Endpoints) == 0
+	f.Endpoints = append(f.Endpoints, e)
+	f.Requests.Value += e.Requests.Value
+	f.Requests.AtLeast = f.Requests.AtLeast || e.Requests.AtLeast
+	switch {
+	case first:
+		f.Seconds = e.Seconds
+	case f.Seconds == nil || e.Seconds == nil:
+		f.Seconds = nil // the sum of a figure and of nothing known is not known
+	default:
+		f.Seconds = sum(f.Seconds, e.Seconds)
 	}
-	return (items-1)/int64(size) + 1
+	if e.Money != nil {
+		f.Money = sum(f.Money, e.Money)
+	}
+}
+
+func sum(a, b *Figure) *Figure {
+	if a == nil {
+		return b
+	}
+	return &Figure{a.Value + b.Value, weaker(a.Source, b.Source), a.AtLeast || b.AtLeast}
+}
+
+func (s Step) outlook(in ForecastInputs, requests Figure) EndpointOutlook {
+	out := EndpointOutlook{Endpoint: s.Endpoint, Role: s.Role, Requests: requests, Seconds: s.seconds(in, requests)}
+	if s.PricePerRequest > 0 {
+		out.Money = &Figure{requests.Value * s.PricePerRequest, requests.Source, requests.AtLeast}
+	}
+	return out
 }
 
 // seconds at the declared rate, or at what the connections can carry if that
 // is less.
-func (f Outlook) seconds(in ForecastInputs) *Figure {
-	if in.PerSecond <= 0 {
+func (s Step) seconds(in ForecastInputs, requests Figure) *Figure {
+	if s.PerSecond <= 0 {
 		return nil
 	}
-	out := f.Requests
-	out.Value = f.Requests.Value / in.PerSecond
-	if in.Latency > 0 && in.Concurrency > 0 {
-		if carried := f.Requests.Value * in.Latency.Seconds() / float64(in.Concurrency); carried > out.Value {
+	out := requests
+	out.Value = requests.Value / s.PerSecond
+	if in.Latency > 0 && s.Concurrency > 0 {
+		if carried := requests.Value * in.Latency.Seconds() / float64(s.Concurrency); carried > out.Value {
 			out.Value, out.Source = carried, weaker(out.Source, in.LatencyFrom)
 		}
 	}

@@ -32,6 +32,7 @@ type Range struct {
 type Candidates struct {
 	Key   string // what the ids are, as in "provider_id"
 	Count int64
+	Rough bool // the count is an extrapolation
 	IDs   []string
 	AsOf  time.Time
 }
@@ -138,7 +139,7 @@ func (r Request) cutBuckets(perSlice int64) Result {
 		if i+1 < n {
 			bounds[1] = bucketBound((i + 1) * (maxBuckets / n))
 		}
-		out.addRange(r, HashBucket, bounds, Estimate{(count-1)/int64(n) + 1, FromCount, n == 1})
+		out.addRange(r, HashBucket, bounds, Estimate{(count-1)/int64(n) + 1, FromCount, n == 1 && !r.Candidates.Rough})
 	}
 	return out
 }

@@ -30,6 +30,8 @@ type Request struct {
 	MaxPages             int           // used where slicing.maxPages is not set; 0 for no limit
 	NewestFirst          bool          // D§5.9
 	Candidates           *Candidates   // what ID_RANGE cuts
+	Steps                []Step        // what a slice makes endpoints do; the first one finds, a second one reads details
+	Priority             string        // HIGH, MEDIUM or LOW (S§10); HIGH where it is not said
 }
 
 // most is how many items a slice may be expected to hold without being

@@ -94,7 +94,7 @@ func TestUnsupportedStrategiesAreRefused(t *testing.T) {
 		if _, err := Cut(r); err == nil {
 			t.Errorf("%s cut", s)
 		}
-		if err := (Spec{Strategy: s, Budget: Budget{1, 1, 1, ""}}).Validate(); err == nil {
+		if err := (Spec{Strategy: s, Budget: Budget{MaxRequests: 1, MaxRecords: 1, MaxDurationSec: 1}}).Validate(); err == nil {
 			t.Errorf("%s stored", s)
 		}
 	}
@@ -183,5 +183,34 @@ func TestSpecIsChecked(t *testing.T) {
 		if s.Validate() == nil {
 			t.Errorf("%s: accepted", name)
 		}
+	}
+}
+
+// S§10, §4.10.5: a slice carries the priority of its operation and what it is
+// expected to need; none of it is identity.
+func TestBudgetOfASlice(t *testing.T) {
+	r := idRequest(10, &Candidates{Key: "id", Count: 8, AsOf: chosen})
+	plain, err := Cut(r)
+	if err != nil || plain[0].Spec.Budget.Priority != "HIGH" || plain[0].Spec.Budget.Reservation != nil || plain[0].Spec.Phase.TwoPhase {
+		t.Fatalf("%+v, %v", plain, err)
+	}
+	r.Priority, r.Steps = "LOW", []Step{{PerRequest: 5}, {PerRequest: 2, ByID: true}}
+	budgeted, err := Cut(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := budgeted[0].Spec
+	if s.Budget.Priority != "LOW" || s.Budget.Reservation == nil || s.Budget.Reservation.Requests != 2+4 || !s.Phase.TwoPhase {
+		t.Errorf("%+v", s)
+	}
+	if s.Signature("s", "e", "o", "h") != plain[0].Spec.Signature("s", "e", "o", "h") {
+		t.Error("a budget changes the signature")
+	}
+	if !plain[0].Spec.Telemetry.Estimate.Exact {
+		t.Error("all candidates were counted")
+	}
+	r.Candidates.Rough = true
+	if rough, err := Cut(r); err != nil || rough[0].Spec.Telemetry.Estimate.Exact {
+		t.Errorf("an extrapolation counts as exact (%v)", err)
 	}
 }

@@ -1,6 +1,7 @@
 package slicing
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -46,10 +47,19 @@ type Pagination struct {
 
 // Budget is a hard limit for the executor.
 type Budget struct {
-	MaxRequests    int    `json:"maxRequests"`
-	MaxRecords     int    `json:"maxRecords"`
-	MaxDurationSec int    `json:"maxDurationSec"`
-	Priority       string `json:"priority"`
+	MaxRequests    int          `json:"maxRequests"`
+	MaxRecords     int          `json:"maxRecords"`
+	MaxDurationSec int          `json:"maxDurationSec"`
+	Priority       string       `json:"priority"`
+	Reservation    *Reservation `json:"reservation,omitempty"`
+}
+
+// Reservation is what a slice is expected to need of its source's quota
+// (§4.10.5). No quota is kept yet, so nothing is set aside: it is the number a
+// gate with quotas will set aside before the slice is queued, and charge its
+// requests against.
+type Reservation struct {
+	Requests int64 `json:"requests"`
 }
 
 // Hints are for the executor's information.
@@ -94,12 +104,16 @@ func (r Request) baseSpec(estimate Estimate, initial map[string]string) Spec {
 		Pagination: Pagination{Type: r.Paging, Initial: initial},
 		Budget: Budget{
 			MaxRequests: r.Config.MaxRequests, MaxRecords: r.Config.MaxRecords,
-			MaxDurationSec: r.Config.MaxDurationSec, Priority: "HIGH",
+			MaxDurationSec: r.Config.MaxDurationSec, Priority: cmp.Or(r.Priority, "HIGH"),
 		},
 		Hints: Hints{ExpectedPageSize: r.PageSize, Order: r.Order, SafetyLagSec: int(r.SafetyLag.Seconds())},
+		Phase: Phase{TwoPhase: len(r.Steps) > 1},
 	}
 	if !estimate.unknown() {
 		s.Telemetry.Estimate = &estimate
+		if len(r.Steps) > 0 {
+			s.Budget.Reservation = &Reservation{requestsFor(r.Steps, estimate.Count)}
+		}
 	}
 	return s
 }

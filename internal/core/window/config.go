@@ -23,6 +23,7 @@ type Config struct {
 	Align        Unit               `json:"align,omitzero" enum:"MINUTE,HOUR,DAY,WEEK,MONTH" doc:"CALENDAR: boundaries of a window, in UTC (default HOUR)"`
 	Lookback     duration.Duration  `json:"lookback,omitzero" doc:"how late an item may appear behind its stamp; read again by every harvest (default none)"`
 	SafetyLag    *duration.Duration `json:"safetyLag,omitzero" doc:"a harvest stops this long before now (default PT10M; PT0S for none)"`
+	MaxSafetyLag *duration.Duration `json:"maxSafetyLag,omitzero" doc:"late arrivals may raise the lag of a harvest up to this (default PT1H; PT0S: the lag stays as declared)"`
 	Earliest     string             `json:"earliest,omitzero" doc:"the source has nothing before this date or instant"`
 	MaxWindow    duration.Duration  `json:"maxWindow,omitzero" doc:"widest single slice (default P30D)"`
 	MinWindow    duration.Duration  `json:"minWindow,omitzero" doc:"narrowest single slice (default PT1M)"`
@@ -33,11 +34,12 @@ type Config struct {
 
 // Platform defaults. The lag is that of §4.4.3 (D§5.6).
 const (
-	DefaultSize      = duration.Day
-	DefaultSafetyLag = duration.Duration(10 * time.Minute)
-	DefaultMaxWindow = 30 * duration.Day
-	DefaultMinWindow = duration.Duration(time.Minute)
-	DefaultAlign     = Hour
+	DefaultSize         = duration.Day
+	DefaultSafetyLag    = duration.Duration(10 * time.Minute)
+	DefaultMaxSafetyLag = duration.Duration(time.Hour)
+	DefaultMaxWindow    = 30 * duration.Day
+	DefaultMinWindow    = duration.Duration(time.Minute)
+	DefaultAlign        = Hour
 )
 
 // WithDefaults fills what is not set. A lone slice bound pulls the other one along, so a default cannot contradict it.
@@ -54,6 +56,10 @@ func (c Config) WithDefaults() Config {
 	if c.SafetyLag == nil {
 		lag := DefaultSafetyLag
 		c.SafetyLag = &lag
+	}
+	if c.MaxSafetyLag == nil {
+		most := DefaultMaxSafetyLag
+		c.MaxSafetyLag = &most
 	}
 	if c.UpdatedSince == nil {
 		yes := true
@@ -95,7 +101,10 @@ func (c Config) checkLengths() error {
 	fields := []struct {
 		name  string
 		value duration.Duration
-	}{{"size", c.Size}, {"lookback", c.Lookback}, {"safetyLag", *c.SafetyLag}, {"maxWindow", c.MaxWindow}, {"minWindow", c.MinWindow}}
+	}{
+		{"size", c.Size}, {"lookback", c.Lookback}, {"safetyLag", *c.SafetyLag}, {"maxSafetyLag", *c.MaxSafetyLag},
+		{"maxWindow", c.MaxWindow}, {"minWindow", c.MinWindow},
+	}
 	for _, f := range fields {
 		if f.value < 0 {
 			return fmt.Errorf("%s %s: E-NEGATIVE: cannot be negative", f.name, f.value)

@@ -15,7 +15,7 @@ func TestZeroConfigIsValidAndHasTheDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := json.Marshal(window.Config{}.WithDefaults())
-	const want = `{"mode":"SLIDING","size":"P1D","safetyLag":"PT10M","maxWindow":"P30D","minWindow":"PT1M","updatedSince":true}`
+	const want = `{"mode":"SLIDING","size":"P1D","safetyLag":"PT10M","maxSafetyLag":"PT1H","maxWindow":"P30D","minWindow":"PT1M","updatedSince":true}`
 	if err != nil || string(text) != want {
 		t.Errorf("defaults %s, %v; want %s", text, err, want)
 	}
@@ -57,6 +57,7 @@ func TestConfigRefuses(t *testing.T) {
 		{window.Config{Earliest: "long ago"}, "earliest"},
 		{window.Config{Lookback: negative}, "lookback"},
 		{window.Config{SafetyLag: &negative}, "safetyLag"},
+		{window.Config{MaxSafetyLag: &negative}, "maxSafetyLag"},
 		{window.Config{Size: negative}, "size"},
 	}
 	for _, tt := range tests {

@@ -13,12 +13,14 @@ type Inputs struct {
 	FirstUnsettled   *time.Time // the first instant coverage still owes or must read again (D§5.7)
 	Settled          []Window   // stretches that need no further reading
 	Waiting          []Window   // failed stretches whose retry is not yet due: owed, but not by this plan
+	Lateness         *Lateness  // what the safety lag adapts to; nil: it is the declared one
 }
 
 // Total is the window of one plan. Owed, Skipped and Waiting tile it (I1).
 type Total struct {
 	Window  Window    `json:"window"`
-	NowSafe time.Time `json:"nowSafe"` // the as-of of the plan and of all its slices, retries included
+	NowSafe time.Time `json:"nowSafe"`      // the as-of of the plan and of all its slices, retries included
+	Lag     Lag       `json:"lag,omitzero"` // of a HARVEST
 	Empty   bool      `json:"empty"`
 	Reason  string    `json:"reason,omitzero"` // why there is nothing to slice
 	Skipped []Window  `json:"skipped,omitempty"`
@@ -38,12 +40,17 @@ func Harvest(cfg Config, in Inputs) (Total, error) {
 	if err != nil {
 		return Total{}, fmt.Errorf("harvest window: %w", err)
 	}
+	lag, err := f.adaptLag(in.Now, in.Lateness)
+	if err != nil {
+		return Total{}, fmt.Errorf("harvest window: %w", err)
+	}
 	h := &harvest{frame: f, in: in}
 	to := h.upper()
 	t, err := h.total(h.lower(), to, in.Settled, in.Waiting)
 	if err != nil {
 		return Total{}, fmt.Errorf("harvest window: %w", err)
 	}
+	t.Lag = lag
 	return t, nil
 }
 

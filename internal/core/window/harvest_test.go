@@ -184,7 +184,7 @@ func TestCalendarSkipsWholeUnitsOnly(t *testing.T) {
 }
 
 func TestExplainNamesEveryStep(t *testing.T) {
-	want := []string{"nowSafe", "userTo", "toCandidate", "cursor", "lookback", "lowerByCursor", "userFrom", "defaultFrom",
+	want := []string{"lateArrivals", "safetyLag", "nowSafe", "userTo", "toCandidate", "cursor", "lookback", "lowerByCursor", "userFrom", "defaultFrom",
 		"fromCandidate", "earliest", "firstUnsettled", "align", "from", "to", "result"}
 	in := window.Inputs{Now: at("2025-03-10T12:10:00Z"), Cursor: instant("2025-03-10T11:00:00Z"), FirstUnsettled: instant("2025-03-04"),
 		UserFrom: instant("2025-03-05")}
@@ -219,7 +219,7 @@ func TestExplainNamesEveryStep(t *testing.T) {
 			t.Errorf("%s = %s, want %s", name, values[name], value)
 		}
 	}
-	text, err := json.Marshal(full.Explain[0])
+	text, err := json.Marshal(full.Explain[2])
 	if err != nil || string(text) != `{"step":"nowSafe","value":"2025-03-10T12:00:00Z","why":"now minus safetyLag PT10M"}` {
 		t.Errorf("%s, %v", text, err)
 	}

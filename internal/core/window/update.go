@@ -39,7 +39,7 @@ type update struct {
 
 func (u *update) fromCandidate() time.Time {
 	if !u.in.ByTime {
-		u.trail.note("mode", "ID", "candidates select the records; the window paces and accounts")
+		u.trail.note("mode", "ID", "stored ids select; the window paces and accounts")
 		return u.requestedOr("one window to look over")
 	}
 	u.trail.note("mode", "TIME", "records are chosen by when they were last checked")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 )
 
@@ -16,4 +17,10 @@ func (books) Now(context.Context) (time.Time, error) { return weekTo, nil }
 
 func (books) Book(context.Context, ingest.Namespace) (coverage.State, bool, error) {
 	return coverage.State{}, false, nil
+}
+
+func (books) BytesPerItem(context.Context, ingest.Dataset) (int64, error) { return 0, nil }
+
+func (books) Lateness(context.Context, ingest.Namespace, time.Time) (window.Lateness, error) {
+	return window.Lateness{}, nil
 }

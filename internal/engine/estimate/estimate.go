@@ -98,7 +98,7 @@ func (e *Estimator) ask(ctx context.Context, p *spec.Program, w window.Window) (
 	_, err = e.Chain.Do(ctx, &transport.Call{
 		Request: request, Key: p.Source + "/" + p.Endpoint, Limits: p.Rate, Retry: p.Retry,
 		Accept: func(response *exchange.Response) (err error) {
-			page, err = p.Read.Read(response.Body, extract.Asked{Window: w})
+			page, err = p.Page(response, extract.Asked{Window: w})
 			return err
 		},
 	})

@@ -20,6 +20,7 @@ type Draft struct {
 	Now         time.Time        `json:"now"`
 	Window      *window.Window   `json:"window"`
 	NowSafe     time.Time        `json:"nowSafe"`
+	Lag         window.Lag       `json:"safetyLag,omitzero"` // of a HARVEST
 	Empty       bool             `json:"empty"`
 	Reason      string           `json:"reason,omitempty"`
 	Explain     []window.Step    `json:"explain"`
@@ -34,21 +35,28 @@ type Draft struct {
 	Wanted      []window.Window  `json:"-"` // sizes that could change the slices
 
 	cuts        []slicing.Slice
+	due         []time.Duration // delays of the slices; nil: all are due at once
+	began       time.Time       // when slicing began; zero: due times are not fixed
+	first       time.Time       // what the delays are counted from
+	itemBytes   int64
+	forecast    bool // sizes are wanted that change no slice
+	idle        bool // all that is wanted is of that kind
 	expressions *expressions
 	owed        []window.Window
 	exprProto   []byte
 	namespace   ingest.Namespace
+	passed      window.Window // what had been read before; see ingest.PlanLag
 }
 
 // DraftSlice is one slice of a draft.
 type DraftSlice struct {
-	From      time.Time `json:"from"`
-	To        time.Time `json:"to"`
-	Signature string    `json:"signature"`
+	From      time.Time      `json:"from,omitzero"`
+	To        time.Time      `json:"to,omitzero"`
+	Range     *slicing.Range `json:"range,omitempty"` // of ids, in place of a window
+	Signature string         `json:"signature"`
 
 	Estimate *slicing.Estimate `json:"estimate,omitempty"`
 	Capped   bool              `json:"capped,omitempty"` // holds more than the upstream serves, and cannot be cut
-
 }
 
 // Request is what a user or a schedule asked for.
@@ -59,6 +67,9 @@ type Request struct {
 	// known by its question and its range as asked for.
 	Campaign string
 	Offline  bool // no upstream is asked for sizes
+	// Forecast wants sizes also where they do not change the slices; Count lets
+	// the upstream be asked for those, once for each stretch that is read.
+	Forecast, Count bool
 	// Estimates are the sizes known so far. Nil: nobody is asked, and slices
 	// are cut by length alone.
 	Estimates Estimates
@@ -73,6 +84,11 @@ type Books struct {
 	Own     coverage.State // of the plan's own namespace
 	Known   bool           // there is one
 	Forward *time.Time     // the watermark of HARVEST on the same question; a BACKFILL does not pass it
+	// Candidates are what an UPDATE by ids works on.
+	Candidates Candidates
+	ItemBytes  int64 // of one item so far; zero: nothing was read yet
+	// Lateness is what the safety lag adapts to; nil: it is the declared one.
+	Lateness *window.Lateness
 }
 
 // Draw makes the draft of a plan.
@@ -93,17 +109,18 @@ func Draw(c *spec.Compiled, b Books, r Request) (*Draft, error) {
 	}
 	total.Empty = total.Empty || len(total.Owed) == 0
 	d := &Draft{
-		Source: s.Source, Endpoint: s.Endpoint, Operation: s.Operation, Now: window.Instant(r.Now), NowSafe: total.NowSafe,
+		Source: s.Source, Endpoint: s.Endpoint, Operation: s.Operation, Now: window.Instant(r.Now), NowSafe: total.NowSafe, Lag: total.Lag,
 		Empty: total.Empty, Reason: total.Reason, Explain: total.Explain, Skipped: orEmpty(total.Skipped), Waiting: orEmpty(total.Waiting), Slices: []DraftSlice{},
 		Fingerprint: c.Fingerprint, ExprHash: protoHash, Warnings: orEmpty(c.Warnings),
-		owed: total.Owed, exprProto: protoJSON, namespace: own,
+		owed: total.Owed, exprProto: protoJSON, namespace: own, itemBytes: b.ItemBytes, forecast: r.Forecast,
 	}
+	s = d.adapted(s, b)
 	if d.Empty {
 		return d, nil
 	}
 	d.Window = &total.Window
-	if s.Operation == ingest.Update {
-		return d, nil // candidates are cut when they are known; the window only paces them (W§5.3)
+	if byID(s, r) {
+		return d, d.cutIDs(s, c.Prototype.Selection, b.Candidates)
 	}
 	return d, d.cut(s, c.Prototype.Selection, r.Estimates)
 }
@@ -142,10 +159,10 @@ func totalWindow(s spec.Snapshot, b Books, r Request) (window.Total, error) {
 		return window.Backfill(s.Window, in)
 	case ingest.Update:
 		return window.Update(s.Window, window.UpdateInputs{
-			Now: r.Now, UserFrom: r.From, UserTo: r.To, Cursor: b.cursor(), ByTime: r.From != nil || r.To != nil,
+			Now: r.Now, UserFrom: r.From, UserTo: r.To, Cursor: b.cursor(), ByTime: !byID(s, r),
 		})
 	}
-	in := window.Inputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Cursor: b.cursor(), Waiting: b.waiting(r.Now)}
+	in := window.Inputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Cursor: b.cursor(), Waiting: b.waiting(r.Now), Lateness: b.Lateness}
 	if in.Cursor != nil {
 		lookback := s.Window.Lookback.Std()
 		if at, open := coverage.FirstUnsettled(b.Own.Origin, b.Own.Segments, lookback); open {
@@ -186,10 +203,7 @@ func (d *Draft) cut(s spec.Snapshot, selection string, known Estimates) error {
 		return err
 	}
 	d.Wanted, d.Stats = orEmpty(result.Wanted), result.Stats
-	d.Forecast = slicing.Forecast(result, slicing.ForecastInputs{
-		PageSize: s.Paging.Size, Passes: passes(s), PerSecond: s.Rate.PerSecond, Concurrency: s.Rate.Concurrency,
-		PricePerRequest: s.Rate.PricePerRequest,
-	})
+	d.foresee(s.Operation, result, request.Steps, d.sizesOnly(s, known))
 	return d.add(s, selection, result.Slices)
 }
 
@@ -207,7 +221,7 @@ func (d *Draft) add(s spec.Snapshot, selection string, cuts []slicing.Slice) err
 			return err
 		}
 		d.Slices[i] = DraftSlice{
-			From: cut.Window.From, To: cut.Window.To, Capped: cut.Spec.Telemetry.Capped, Estimate: cut.Spec.Telemetry.Estimate,
+			From: cut.Window.From, To: cut.Window.To, Range: cut.Spec.Range, Capped: cut.Spec.Telemetry.Capped, Estimate: cut.Spec.Telemetry.Estimate,
 			Signature: cut.Spec.Signature(s.Source, s.Endpoint, string(s.Operation), fingerprint.Bytes(expr)),
 		}
 	}
@@ -224,6 +238,7 @@ func slicingRequest(s spec.Snapshot, owed []window.Window) slicing.Request {
 		Order: s.Filter.Field + ":asc", Precision: string(s.Filter.Precision), Paging: string(s.Paging.Type), Initial: s.Paging.Initial,
 		MinWindow: s.Window.MinWindow.Std(), MaxWindow: s.Window.MaxWindow.Std(),
 		Cap: int64(s.Paging.MaxResults), MaxPages: s.Paging.MaxPages, NewestFirst: s.Operation == ingest.Backfill,
+		Steps: stepsOf(s), Priority: budgetPriority(s.Operation),
 	}
 }
 
@@ -231,14 +246,6 @@ func slicingRequest(s spec.Snapshot, owed []window.Window) slicing.Request {
 // where a source declares what a slice should or can hold.
 func sizeMatters(s spec.Snapshot) bool {
 	return s.Slicing.TargetRecords > 0 || s.Paging.MaxResults > 0 || s.Slicing.PerDay > 0
-}
-
-// passes: pages that move are read until two readings agree (D§5.14).
-func passes(s spec.Snapshot) int {
-	if s.Paging.Stable != nil && !*s.Paging.Stable {
-		return 2
-	}
-	return 1
 }
 
 // orEmpty keeps a list a list in JSON.

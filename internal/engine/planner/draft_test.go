@@ -162,7 +162,7 @@ func TestDraftAsJSON(t *testing.T) {
 		}
 		steps = append(steps, s.Step)
 	}
-	want := "nowSafe userTo toCandidate cursor lookback lowerByCursor userFrom defaultFrom fromCandidate earliest firstUnsettled align from to result"
+	want := "lateArrivals safetyLag nowSafe userTo toCandidate cursor lookback lowerByCursor userFrom defaultFrom fromCandidate earliest firstUnsettled align from to result"
 	if strings.Join(steps, " ") != want {
 		t.Errorf("steps %v, want %s", steps, want)
 	}

@@ -52,7 +52,7 @@ func (p *Planner) settle(ctx context.Context, c *spec.Compiled, r Request, draw 
 			return d, err
 		}
 		wanted := d.Wanted[:min(len(d.Wanted), maxEstimates-len(known))]
-		found, err := p.Estimator.Estimate(ctx, c, wanted, r.Offline)
+		found, err := p.Estimator.Estimate(ctx, c, wanted, r.Offline || d.idle && !r.Count)
 		if err != nil {
 			return nil, err
 		}

@@ -38,7 +38,12 @@ func newExpressions(s spec.Snapshot, selection string) (*expressions, error) {
 	return e, nil
 }
 
+// of is the expression of a window; without one, as for slices of ids, it is
+// what the plan asks for.
 func (e *expressions) of(w window.Window) ([]byte, error) {
+	if w == (window.Window{}) {
+		return query.Prototype{Where: e.snapshot.Query.Where, Selection: e.selection}.Canonical()
+	}
 	if e.head == "" || w.Empty() {
 		return e.alone(w)
 	}

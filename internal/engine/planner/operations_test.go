@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -61,14 +62,6 @@ func TestOperationsHaveTheirOwnNamespaces(t *testing.T) {
 	}
 }
 
-// W§5.3: without a window ids drive an update; the window only paces it.
-func TestUpdateIsDrawn(t *testing.T) {
-	d := drawn(t, crossrefFor(t, ingest.Update), Books{}, ask("a"))
-	if d.Empty || d.Window.To != d.NowSafe || len(d.Slices) != 0 {
-		t.Errorf("%+v", d)
-	}
-}
-
 // The planner finds the forward watermark of the same question by itself.
 func TestBackfillFindsTheForwardWatermark(t *testing.T) {
 	s := database(t)
@@ -81,7 +74,58 @@ func TestBackfillFindsTheForwardWatermark(t *testing.T) {
 	if err != nil || d.Window == nil || d.Window.To != *h.From {
 		t.Errorf("%+v, %v: want it to end at %s, where the harvest begins", d, err, h.From)
 	}
-	if _, _, err := New(s).Plan(t.Context(), crossrefFor(t, ingest.Backfill), r); err == nil {
-		t.Error("a backfill was stored that nothing can run")
+}
+
+// I6, D§5.9: a stored backfill keeps its own books, and the same range asked for
+// again, when it was read, is nothing to do.
+func TestBackfillIsStored(t *testing.T) {
+	s, h := database(t), ask("h")
+	h.From, h.To = ptr("2025-03-10T00:00:00Z"), ptr("2025-03-12T00:00:00Z")
+	_, harvest := plan(t, s, crossref(t), h)
+	finish(t, s, 10)
+	before, _, err := s.Book(t.Context(), harvest.namespace)
+	if err != nil {
+		t.Fatal(err)
 	}
+	c, r := crossrefFor(t, ingest.Backfill), ask("b")
+	r.From, r.To = ptr("2025-03-01T00:00:00Z"), ptr("2025-03-20T00:00:00Z")
+	p, d := plan(t, s, c, r)
+	if *d.Window != between("2025-03-01", "2025-03-12") || len(d.Slices) != 11 || p.Partition.Operation != ingest.Backfill {
+		t.Fatalf("%s in %d slices", d.Window, len(d.Slices))
+	}
+	for i, task := range queue(t, s, p.ID) { // listed newest row first; planned newest window first
+		if want := d.Slices[len(d.Slices)-1-i]; task.Priority != 90 || task.Status != "QUEUED" || !task.Window.From.Equal(want.From) {
+			t.Errorf("task %+v for %+v", task, want)
+		}
+	}
+	if !d.Slices[0].From.After(d.Slices[1].From) {
+		t.Error("a backfill begins with what is newest")
+	}
+	finish(t, s, 3)
+	again := ask("c")
+	again.From, again.To = r.From, r.To
+	if d := planDraft(t, s, c, again); len(d.Skipped) != 1 || len(d.Slices) != 8 {
+		t.Errorf("after three days: %d slices, skipped %v", len(d.Slices), d.Skipped)
+	}
+	finish(t, s, 10)
+	if _, d := plan(t, s, c, again); !d.Empty || d.Reason == "" || len(d.Slices) != 0 {
+		t.Errorf("asked again: %+v", d)
+	}
+	after, _, err := s.Book(t.Context(), harvest.namespace)
+	if err != nil || !reflect.DeepEqual(before, after) {
+		t.Errorf("the book of the harvest was %+v and is %+v, %v", before, after, err)
+	}
+	own, known, err := s.Book(t.Context(), d.namespace)
+	if err != nil || !known || !own.Cursor.Equal(d.Window.To) {
+		t.Errorf("the book of the backfill: %+v, %v", own, err)
+	}
+}
+
+func planDraft(t *testing.T, s Store, c *spec.Compiled, r Request) *Draft {
+	t.Helper()
+	d, err := New(s).Draft(t.Context(), c, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -25,6 +24,7 @@ type Store interface {
 	Now(ctx context.Context) (time.Time, error)
 	RecordTrigger(ctx context.Context, t ingest.Trigger) (int64, error)
 	Book(ctx context.Context, n ingest.Namespace) (coverage.State, bool, error)
+	Lateness(ctx context.Context, n ingest.Namespace, since time.Time) (window.Lateness, error)
 	OpenPlan(ctx context.Context, p ingest.NewPlan) (plan ingest.Plan, existed bool, err error)
 	AddSlices(ctx context.Context, planID int64, chunk []ingest.NewSlice, last bool) error
 	OpenPlans(ctx context.Context, p ingest.Partition) ([]ingest.OpenPlan, error)
@@ -34,6 +34,9 @@ type Store interface {
 	PendingReslices(ctx context.Context, limit int) ([]ingest.PendingReslice, error)
 	ReplaceSlice(ctx context.Context, requestID int64, children []ingest.NewSlice) error
 	DeclineReslice(ctx context.Context, requestID int64, reason string) error
+	Candidates(ctx context.Context, d ingest.Dataset, before time.Time) (count int64, exact bool, err error)
+	BytesPerItem(ctx context.Context, d ingest.Dataset) (int64, error)
+	LastDue(ctx context.Context, p ingest.Partition) (time.Time, error)
 }
 
 // Planner stores plans.
@@ -63,6 +66,15 @@ func (p *Planner) Draft(ctx context.Context, c *spec.Compiled, r Request) (*Draf
 	}
 	b, err := p.books(ctx, c, own)
 	if err != nil {
+		return nil, err
+	}
+	if b.Lateness, err = p.lateness(ctx, c.Snapshot, own, r.Now); err != nil {
+		return nil, err
+	}
+	if b.Candidates, err = p.candidates(ctx, c.Snapshot, b, r); err != nil {
+		return nil, err
+	}
+	if b.ItemBytes, err = p.store.BytesPerItem(ctx, c.Snapshot.Dataset()); err != nil {
 		return nil, err
 	}
 	return p.sized(ctx, c, b, r)
@@ -112,6 +124,9 @@ func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest
 		return plan, d, p.complete(ctx, plan)
 	case d.Empty:
 		return plan, d, nil
+	}
+	if err := p.begin(ctx, d, plan.Partition, false); err != nil {
+		return plan, d, err
 	}
 	whole, err := p.addSlices(ctx, plan.Partition, plan.ID, rows{d, in.Key, plan.NextSliceNo, c.Snapshot.Operation.Priority()})
 	if plan.Status = ingest.PlanReady; !whole {
@@ -171,7 +186,7 @@ func (d *Draft) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.New
 	if err != nil {
 		return ingest.NewPlan{}, err
 	}
-	params, err := json.Marshal(c.Snapshot.Slicing)
+	params, err := d.sliceParams(c)
 	if err != nil {
 		return ingest.NewPlan{}, err
 	}
@@ -179,7 +194,8 @@ func (d *Draft) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.New
 		ScheduleID: schedule, Partition: ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation},
 		AsOf: d.NowSafe, Lookback: c.Snapshot.Window.Lookback.Std(), Owed: d.owed, Namespace: d.namespace,
 		ExprProtoHash: d.ExprHash, ExprProto: d.exprProto, MappingHash: c.MappingHash, SpecFingerprint: c.Fingerprint, Spec: c.Canonical,
-		ConfigHash: c.Fingerprint, Strategy: string(c.Snapshot.Slicing.Strategy), SliceParams: params, Remarks: remarks, Empty: d.Empty,
+		ConfigHash: c.Fingerprint, Strategy: string(c.Snapshot.Slicing.Strategy), SliceParams: params, Remarks: remarks, Empty: d.Empty, Lag: d.planLag(),
+		MaxConcurrent: c.Snapshot.Rate.Concurrency, // more tasks than requests would only wait for the gate
 	}
 	if d.Window != nil {
 		in.Window = *d.Window
@@ -197,47 +213,13 @@ func asked(at *time.Time) string {
 	return window.Text(*at)
 }
 
-// rows are the slices of a draft as they are stored. Their texts are written when
-// they are needed: all of them at once would be hundreds of megabytes.
-type rows struct {
-	draft           *Draft
-	planKey         string
-	first, priority int
-}
-
-func (r rows) len() int { return len(r.draft.cuts) }
-
-// part writes the slices [from, to).
-func (r rows) part(from, to int) ([]ingest.NewSlice, error) {
-	out := make([]ingest.NewSlice, 0, to-from)
-	for i := from; i < to; i++ {
-		cut, signature := r.draft.cuts[i], r.draft.Slices[i].Signature
-		expr, err := r.draft.expressions.of(cut.Asked)
-		if err != nil {
-			return nil, err
-		}
-		specJSON, err := json.Marshal(cut.Spec)
-		if err != nil {
-			return nil, err
-		}
-		params, err := fingerprint.Canonical(map[string]string{
-			"from": cut.Window.From.Format(time.RFC3339Nano), "to": cut.Window.To.Format(time.RFC3339Nano),
-		})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, ingest.NewSlice{
-			No: r.first + i, Signature: signature, Window: cut.Window, Spec: specJSON, ExprHash: fingerprint.Bytes(expr), Expr: expr,
-			TaskKey: slicing.TaskKey(r.planKey, signature, params), TaskParams: params, Priority: r.priority,
-		})
-	}
-	return out, nil
-}
-
 // Summary says in one line what a draft amounts to.
 func (d *Draft) Summary() string {
 	if d.Empty {
 		return "nothing to do: " + d.Reason
+	}
+	if d.Slices[0].Range != nil {
+		return fmt.Sprintf("%d slices of ids, paced by %s", len(d.Slices), d.Window)
 	}
 	return fmt.Sprintf("%d slices over %s", len(d.Slices), d.Window)
 }

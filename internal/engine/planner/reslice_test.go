@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -42,7 +43,7 @@ func (s *requests) DeclineReslice(_ context.Context, id int64, reason string) er
 func TestReslice(t *testing.T) {
 	c := crossref(t)
 	request := func(id int64, slice, remaining window.Window) ingest.PendingReslice {
-		return ingest.PendingReslice{ID: id, PlanKey: "plan", Spec: c.Canonical, Priority: 10, Slice: slice, Remaining: remaining, Reason: "PAGES"}
+		return ingest.PendingReslice{ID: id, PlanKey: "plan", Spec: c.Canonical, Priority: 10, Slice: slice, Remaining: remaining, Reason: fault.Budget}
 	}
 	week := between("2025-03-01T00:00:00Z", "2025-03-08T00:00:00Z")
 	rest := between("2025-03-04T00:00:00Z", "2025-03-08T00:00:00Z")

@@ -15,6 +15,8 @@ import (
 // addSlices stores slices chunk by chunk while there is room for their tasks. A
 // plan that has to stop is PARTIAL and goes on when the stock has fallen (D§5.4).
 func (p *Planner) addSlices(ctx context.Context, of ingest.Partition, planID int64, all rows) (whole bool, err error) {
+	next := all.write(0)
+	defer func() { <-next }() // nobody reads the draft once we are gone
 	for from := 0; from < all.len(); from += chunk {
 		full, err := p.full(ctx, of)
 		if err != nil {
@@ -23,11 +25,12 @@ func (p *Planner) addSlices(ctx context.Context, of ingest.Partition, planID int
 		if full {
 			return false, p.suspend(ctx, planID, all.first+from)
 		}
-		part, err := all.part(from, min(from+chunk, all.len()))
-		if err != nil {
-			return false, err
+		part := <-next
+		if part.err != nil {
+			return false, part.err
 		}
-		switch err := p.store.AddSlices(ctx, planID, part, false); {
+		next = all.write(from + chunk)
+		switch err := p.store.AddSlices(ctx, planID, part.slices, false); {
 		case errors.Is(err, ingest.ErrSlicedOtherwise):
 			return false, nil // another planner is at it
 		case err != nil:
@@ -74,6 +77,9 @@ func (p *Planner) Resume(ctx context.Context, of ingest.Partition, o ingest.Open
 	}
 	d, err := p.recut(ctx, s, left)
 	if err != nil {
+		return false, err
+	}
+	if err := p.begin(ctx, d, of, true); err != nil {
 		return false, err
 	}
 	return p.addSlices(ctx, of, o.ID, rows{d, o.Key, o.NextSliceNo, s.Operation.Priority()})
@@ -128,7 +134,7 @@ func (p *Planner) children(request ingest.PendingReslice) ([]ingest.NewSlice, er
 	}
 	cut := slicingRequest(s, nil)
 	done := window.Window{From: request.Slice.From, To: request.Remaining.From}
-	if cut.Owed, err = slicing.Reslice(cut, request.Slice, done, request.Reason); err != nil {
+	if cut.Owed, err = slicing.Reslice(cut, request.Slice, done, string(request.Reason)); err != nil {
 		return nil, err
 	}
 	cut.Config.Step = duration.Duration(request.Slice.Duration()) // each part is one slice

@@ -39,6 +39,21 @@ func (l *Local) SetShare(rank, n int) {
 	}
 }
 
+// Share is what SetShare said last.
+func (l *Local) Share() (rank, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.rank, l.n
+}
+
+// Places is how many requests of a key this process may have under way.
+func (l *Local) Places(name string, limits gate.Limits) int {
+	k := l.key(name, limits.WithDefaults())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return k.effective.Concurrency
+}
+
 // key is the state of one rate key. Its fields are guarded by Local.mu.
 type key struct {
 	declared  gate.Limits

@@ -193,3 +193,20 @@ func TestObeyHeadersCanBeTurnedOff(t *testing.T) {
 		}
 	})
 }
+
+// A process that is the second of two gets no place where there is one.
+func TestPlaces(t *testing.T) {
+	l := New()
+	if n := l.Places("k", limits(10, 1, 3)); n != 3 {
+		t.Errorf("alone: %d", n)
+	}
+	for _, c := range []struct{ rank, n, want int }{{0, 2, 2}, {1, 2, 1}, {3, 4, 0}} {
+		l.SetShare(c.rank, c.n)
+		if got := l.Places("k", limits(10, 1, 3)); got != c.want {
+			t.Errorf("rank %d of %d: %d places, want %d", c.rank, c.n, got, c.want)
+		}
+		if rank, n := l.Share(); rank != c.rank || n != c.n {
+			t.Errorf("share %d of %d, want %d of %d", rank, n, c.rank, c.n)
+		}
+	}
+}

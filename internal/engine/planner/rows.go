@@ -1,0 +1,73 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// rows are the slices of a draft as they are stored. Their texts are written when
+// they are needed: all of them at once would be hundreds of megabytes.
+type rows struct {
+	draft           *Draft
+	planKey         string
+	first, priority int
+}
+
+func (r rows) len() int { return len(r.draft.cuts) }
+
+// part writes the slices [from, to).
+func (r rows) part(from, to int) ([]ingest.NewSlice, error) {
+	out := make([]ingest.NewSlice, 0, to-from)
+	var specs specTexts
+	for i := from; i < to; i++ {
+		cut, signature := r.draft.cuts[i], r.draft.Slices[i].Signature
+		expr, err := r.draft.expressions.of(cut.Asked)
+		if err != nil {
+			return nil, err
+		}
+		spec, err := specs.of(cut.Spec)
+		if err != nil {
+			return nil, err
+		}
+		params := taskParams(cut.Window)
+		out = append(out, ingest.NewSlice{
+			No: r.first + i, Signature: signature, Window: cut.Window, Spec: spec, ExprHash: fingerprint.Bytes(expr), Expr: expr,
+			TaskKey: slicing.TaskKey(r.planKey, signature, params), TaskParams: params, Priority: r.priority,
+			ScheduledAt: r.draft.dueAt(i),
+		})
+	}
+	return out, nil
+}
+
+// taskParams are the canonical JSON of a task's window: its members are in order,
+// and an instant has no character that JSON escapes.
+func taskParams(w window.Window) []byte {
+	out := make([]byte, 0, 96)
+	out = append(out, `{"from":"`...)
+	out = w.From.AppendFormat(out, time.RFC3339Nano)
+	out = append(out, `","to":"`...)
+	out = w.To.AppendFormat(out, time.RFC3339Nano)
+	return append(out, `"}`...)
+}
+
+// writtenChunk is a chunk of slices, or why there is none.
+type writtenChunk struct {
+	slices []ingest.NewSlice
+	err    error
+}
+
+// write starts to write the chunk that begins at a slice. The store is busy with
+// the one before it meanwhile: that is where a large plan spends its time.
+func (r rows) write(from int) <-chan writtenChunk {
+	out := make(chan writtenChunk, 1)
+	go func() {
+		defer close(out)
+		slices, err := r.part(min(from, r.len()), min(from+chunk, r.len()))
+		out <- writtenChunk{slices, err}
+	}()
+	return out
+}

@@ -1,0 +1,79 @@
+package planner
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+
+	"github.com/patra-ingest/patra/internal/core/slicing"
+)
+
+// specTexts writes the stored specifications of slices. Those of a plan mostly
+// differ in two instants only, so the text round them is made once.
+type specTexts struct {
+	like            *slicing.Spec // the first one; nil: none yet
+	head, mid, tail []byte        // no head: every text is made by itself
+}
+
+// of is the JSON of a specification.
+func (t *specTexts) of(s slicing.Spec) ([]byte, error) {
+	if t.like == nil {
+		if err := t.learn(s); err != nil {
+			return nil, err
+		}
+	}
+	if t.head == nil || !alike(*t.like, s) {
+		return json.Marshal(s)
+	}
+	out := make([]byte, 0, len(t.head)+len(t.mid)+len(t.tail)+64)
+	out, err := s.Window.From.AppendText(append(out, t.head...))
+	if err != nil {
+		return nil, err
+	}
+	if out, err = s.Window.To.AppendText(append(out, t.mid...)); err != nil {
+		return nil, err
+	}
+	return append(out, t.tail...), nil
+}
+
+// learn keeps the text round the instants, unless it has other bounds too.
+func (t *specTexts) learn(s slicing.Spec) error {
+	t.like = &s
+	if s.Range != nil || s.Window.Asked != nil {
+		return nil
+	}
+	of := s
+	of.Window.From, of.Window.To = sample.From, sample.To
+	whole, err := json.Marshal(of)
+	if err != nil {
+		return err
+	}
+	from, err := sample.From.MarshalText()
+	if err != nil {
+		return err
+	}
+	to, err := sample.To.MarshalText()
+	if err != nil {
+		return err
+	}
+	head, rest, one := bytes.Cut(whole, from)
+	mid, tail, two := bytes.Cut(rest, to)
+	if one && two {
+		t.head, t.mid, t.tail = head, mid, tail
+	}
+	return nil
+}
+
+// alike reports whether two specifications have the same text but for the bounds
+// of their windows.
+func alike(a, b slicing.Spec) bool {
+	a.Window.From, a.Window.To = b.Window.From, b.Window.To
+	budgetA, budgetB, telemetryA, telemetryB := a.Budget, b.Budget, a.Telemetry, b.Telemetry
+	budgetA.Reservation, telemetryA.Estimate = budgetB.Reservation, telemetryB.Estimate // compared by what they say
+	return a.Strategy == b.Strategy && a.Window == b.Window && a.Range == b.Range && a.Pagination.Type == b.Pagination.Type &&
+		maps.Equal(a.Pagination.Initial, b.Pagination.Initial) && (a.Pagination.Initial == nil) == (b.Pagination.Initial == nil) &&
+		budgetA == budgetB && same(a.Budget.Reservation, b.Budget.Reservation) && a.Hints == b.Hints && a.Phase == b.Phase &&
+		telemetryA == telemetryB && same(a.Telemetry.Estimate, b.Telemetry.Estimate)
+}
+
+func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
