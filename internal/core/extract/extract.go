@@ -35,7 +35,9 @@ type Page struct {
 	Nulls     int       // places without an item, see Config.SkipNull
 	EmptyBy   string    // the emptyWhen predicate that explains a page without items
 	Newest    time.Time // largest stamp of a stored item
-	BadTotal  string    // why an announced total counts as none; empty if it does not
+	Lowest    time.Time // smallest and largest date the filter selects by, zero without one
+	Reached   time.Time
+	BadTotal  string // why an announced total counts as none; empty if it does not
 	Says      paging.Observation
 }
 
@@ -68,7 +70,7 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 			continue
 		}
 		page.Seen++
-		in, reject, outside := r.readItem(item, asked, &scratch)
+		in, reject, outside := r.readItem(item, asked, page, &scratch)
 		if reject != nil {
 			reject.Index = i
 			page.Rejects = append(page.Rejects, *reject)
@@ -87,6 +89,17 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 	}
 	page.Records, page.Duplicate = record.Dedupe(incoming)
 	return page, nil
+}
+
+// passes notes a date the filter selects by: sorted pages show by it how far a
+// walk has come.
+func (p *Page) passes(at time.Time) {
+	if p.Lowest.IsZero() || at.Before(p.Lowest) {
+		p.Lowest = at
+	}
+	if at.After(p.Reached) {
+		p.Reached = at
+	}
 }
 
 // judge decides whether a document is a page (D§5.15). emptyWhen excuses missing

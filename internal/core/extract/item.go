@@ -27,7 +27,7 @@ func refuse(reason record.Reason, where fmt.Stringer, format string, args ...any
 
 // readItem maps one item. A defect of ours that panics on one strange item must
 // cost that item, not the page.
-func (r *Reader) readItem(item document.Item, asked Asked, scratch *[]byte) (in record.Incoming, reject *record.Reject, outside bool) {
+func (r *Reader) readItem(item document.Item, asked Asked, page *Page, scratch *[]byte) (in record.Incoming, reject *record.Reject, outside bool) {
 	var refused *refusal
 	defer func() {
 		if p := recover(); p != nil {
@@ -47,7 +47,11 @@ func (r *Reader) readItem(item document.Item, asked Asked, scratch *[]byte) (in 
 	if !r.item.filtered.IsZero() {
 		// Without a readable date we cannot know; then the item is kept. So it is
 		// if a date such as 2025-03 may lie in the window.
-		if date, err := r.item.filtered.date(item.Values, r.dates); err == nil && !date.within.Overlaps(asked.Window) {
+		date, err := r.item.filtered.date(item.Values, r.dates)
+		if err == nil {
+			page.passes(date.within.From)
+		}
+		if err == nil && !date.within.Overlaps(asked.Window) {
 			return in, nil, true
 		}
 	}
@@ -70,7 +74,7 @@ func (r *Reader) stamp(in *record.Incoming, item document.Item) *refusal {
 		if err != nil && !(in.Gone && errors.Is(err, errNoDate)) {
 			return refuse(record.BadUpdatedAt, r.config.UpdatedAt, "%v", err)
 		}
-		in.UpdatedAt = date.at
+		in.UpdatedAt, in.UpdatedBefore = date.at, date.within.To
 	}
 	if in.SourceVersion, _, err = r.item.version.integer(item.Values); err != nil {
 		return refuse(record.MappingFailed, r.config.Version, "version: %v", err)

@@ -28,24 +28,27 @@ type Code string
 
 // Codes of faults seen while talking to an upstream.
 const (
-	Network      Code = "NETWORK"      // no answer, or an answer cut short
-	RateLimited  Code = "RATE_LIMITED" // 429, or a source's own way of saying so
-	ServerError  Code = "SERVER_ERROR" // 5xx
-	BadRequest   Code = "BAD_REQUEST"  // 4xx that repeating will not mend
-	Unauthorized Code = "UNAUTHORIZED" // 401, 403: a person has to act
-	BadBody      Code = "BAD_BODY"     // status 200 and not the document we were promised
-	TooLarge     Code = "TOO_LARGE"    // over a declared cap
-	Render       Code = "RENDER"       // the request could not be built
-	TokenLost    Code = "TOKEN_LOST"   // a paging token expired or its answer was lost: start the slice over
-	ShortCount   Code = "SHORT_COUNT"  // the upstream announced more items than it delivered
-	RejectRate   Code = "REJECT_RATE"  // too many items of the slice were unusable
-	Capped       Code = "CAPPED"       // more results than the upstream ever serves
-	Budget       Code = "BUDGET"       // a limit of the slice was reached
-	Refused      Code = "REFUSED"      // our own safety rules refused to send the request
-	Internal     Code = "INTERNAL"     // a defect of ours
-	Attempts     Code = "ATTEMPTS"     // given up after the allowed number of attempts
-	LeasesSpent  Code = "LEASES_SPENT" // leased again and again without one committed batch
-	Interrupted  Code = "INTERRUPTED"  // stopped by the operator
+	Network      Code = "NETWORK"       // no answer, or an answer cut short
+	RateLimited  Code = "RATE_LIMITED"  // 429, or a source's own way of saying so
+	ServerError  Code = "SERVER_ERROR"  // 5xx
+	BadRequest   Code = "BAD_REQUEST"   // 4xx that repeating will not mend
+	Unauthorized Code = "UNAUTHORIZED"  // 401, 403: a person has to act
+	BadBody      Code = "BAD_BODY"      // status 200 and not the document we were promised
+	TooLarge     Code = "TOO_LARGE"     // over a declared cap
+	Render       Code = "RENDER"        // the request could not be built
+	TokenLost    Code = "TOKEN_LOST"    // a paging token expired or its answer was lost: start the slice over
+	TokenLoop    Code = "TOKEN_LOOP"    // the pages lead back to pages that were read
+	Unstable     Code = "UNSTABLE"      // no two readings of moving pages agreed
+	SchemaChange Code = "SCHEMA_CHANGE" // a whole page could not be understood
+	ShortCount   Code = "SHORT_COUNT"   // the upstream announced more items than it delivered
+	RejectRate   Code = "REJECT_RATE"   // too many items of the slice were unusable
+	Capped       Code = "CAPPED"        // more results than the upstream ever serves
+	Budget       Code = "BUDGET"        // a limit of the slice was reached
+	Refused      Code = "REFUSED"       // our own safety rules refused to send the request
+	Internal     Code = "INTERNAL"      // a defect of ours
+	Attempts     Code = "ATTEMPTS"      // given up after the allowed number of attempts
+	LeasesSpent  Code = "LEASES_SPENT"  // leased again and again without one committed batch
+	Interrupted  Code = "INTERRUPTED"   // stopped by the operator
 )
 
 // Error is a fault with the decision it implies.
@@ -86,9 +89,9 @@ func Newf(code Code, format string, args ...any) *Error {
 
 func levelOf(code Code) Level {
 	switch code {
-	case Network, RateLimited, ServerError, BadBody, TokenLost, ShortCount, Interrupted:
+	case Network, RateLimited, ServerError, BadBody, TokenLost, TokenLoop, Unstable, ShortCount, Interrupted:
 		return Transient
-	case Unauthorized:
+	case Unauthorized, SchemaChange:
 		return Fatal
 	default:
 		return Request

@@ -6,6 +6,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // BatchCommit is one page, decided and ready to be stored in one transaction.
@@ -28,8 +29,10 @@ type BatchCommit struct {
 	Rejects []record.Reject
 	// Accounted for before the store was asked (I4).
 	Seen, Duplicate, Outside int
+	Passed                   window.Window // as in Work: changes in it came late
 
 	Request, Response []byte // evidence, redacted JSON
+	Raw               string // reference of the kept body, if it was kept (D§5.24)
 	Checkpoint        Checkpoint
 	RunStats          RunStats // of the run so far, this batch's decisions not included
 }
@@ -39,7 +42,8 @@ type BatchResult struct {
 	BatchID int64
 	Stats   BatchStats
 	Until   time.Time // new end of the lease
-	Cancel  bool      // the operator wants the task to stop
+	Cancel  bool      // as in Held
+	Pause   bool
 }
 
 // Key is the identity of a batch (D§5.5).
@@ -55,6 +59,7 @@ type FailedBatch struct {
 	BeforeToken       string
 	Error             string
 	Request, Response []byte
+	Raw               string // as in BatchCommit
 }
 
 // Finish ends a run.

@@ -6,6 +6,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/twophase"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -99,6 +100,8 @@ type NewPlan struct {
 	SliceParams     []byte
 	Remarks         []byte // explanation, degradations, estimate
 	Empty           bool
+	Lag             *PlanLag // of a HARVEST
+	MaxConcurrent   int      // C_max of the partition from now on; zero leaves it
 }
 
 // Plan is a stored plan.
@@ -148,6 +151,14 @@ type Lease struct {
 	Until  time.Time
 }
 
+// Held is a lease that was found valid, and what the operator wants of the task
+// that it is for. Cancel wins over Pause.
+type Held struct {
+	Until  time.Time // new end of the lease
+	Cancel bool      // the task is to end as CANCELLED
+	Pause  bool      // the task is to go back to the queue as it is, no failure counted
+}
+
 // Work is a claimed task with all a worker needs to know; it reads nothing else (I10).
 type Work struct {
 	Lease           Lease
@@ -165,7 +176,8 @@ type Work struct {
 	Spec            []byte
 	ExprID          int64
 	MappingID       int64
-	Attempts        int // runs so far, this one not included
+	Attempts        int           // runs so far, this one not included
+	Passed          window.Window // of the plan; see PlanLag
 }
 
 // Run is one attempt at a task.
@@ -175,7 +187,8 @@ type Run struct {
 	Failures   int // runs that failed before this one
 	IdleLeases int // leases in a row, this one included, without a committed batch
 	Checkpoint Checkpoint
-	Cancel     bool
+	Cancel     bool // as in Held
+	Pause      bool
 }
 
 // Checkpoint is where a later run continues: the state of paging after the last
@@ -188,6 +201,14 @@ type Checkpoint struct {
 	// the reject rate is one of the slice (D§5.16).
 	Read     int `json:"read,omitempty"`
 	Rejected int `json:"rejected,omitempty"`
+	// At is when the last answer was asked for: a paging token has an age.
+	At time.Time `json:"at,omitzero"`
+	// Sum is what this pass saw so far, Prior what the pass before it saw. They
+	// are kept where pages move while they are read (D§5.14).
+	Sum   paging.Digest  `json:"sum,omitzero"`
+	Prior *paging.Digest `json:"prior,omitempty"`
+	// Details is the second step of a two-phase slice.
+	Details *twophase.Progress `json:"details,omitempty"`
 }
 
 // BatchStats is the accounting of one batch (I4).
@@ -201,19 +222,21 @@ type BatchStats struct {
 	Duplicate   int `json:"duplicate"`
 	Outside     int `json:"outside"`
 	Quarantined int `json:"quarantined"`
+	// Late are those of the inserted and updated that came late; see PlanLag.
+	Late int `json:"late,omitempty"`
 }
 
 // Add sums two accounts.
 func (s BatchStats) Add(o BatchStats) BatchStats {
 	return BatchStats{
 		s.Seen + o.Seen, s.Inserted + o.Inserted, s.Updated + o.Updated, s.Unchanged + o.Unchanged, s.Gone + o.Gone,
-		s.Stale + o.Stale, s.Duplicate + o.Duplicate, s.Outside + o.Outside, s.Quarantined + o.Quarantined,
+		s.Stale + o.Stale, s.Duplicate + o.Duplicate, s.Outside + o.Outside, s.Quarantined + o.Quarantined, s.Late + o.Late,
 	}
 }
 
 // Balanced is I4: nothing seen is unaccounted for.
 func (s BatchStats) Balanced() bool {
-	return s.Seen == s.Inserted+s.Updated+s.Unchanged+s.Gone+s.Stale+s.Duplicate+s.Outside+s.Quarantined
+	return s.Seen == s.Inserted+s.Updated+s.Unchanged+s.Gone+s.Stale+s.Duplicate+s.Outside+s.Quarantined && s.Late <= s.Inserted+s.Updated
 }
 
 // RunStats is what a run did, beside the sums of its batches.
@@ -226,6 +249,11 @@ type RunStats struct {
 	Pages     int   `json:"pages"`
 	BytesIn   int64 `json:"bytesIn"`
 	WaitMS    int64 `json:"waitMs"` // time spent waiting for the gate
+	// Found are the ids a two-phase slice was told of; its records are counted above.
+	Found int `json:"found,omitempty"`
+	// TookMS is the upstream's time over all answers, SlowestMS that of the slowest.
+	TookMS    int64 `json:"tookMs,omitempty"`
+	SlowestMS int64 `json:"slowestMs,omitempty"`
 }
 
 // Add sums two run accounts.
@@ -233,6 +261,7 @@ func (s RunStats) Add(o RunStats) RunStats {
 	return RunStats{
 		s.BatchStats.Add(o.BatchStats), s.Requests + o.Requests, s.Retries + o.Retries, s.Throttled + o.Throttled,
 		s.Restarts + o.Restarts, s.Pages + o.Pages, s.BytesIn + o.BytesIn, s.WaitMS + o.WaitMS,
+		s.Found + o.Found, s.TookMS + o.TookMS, max(s.SlowestMS, o.SlowestMS),
 	}
 }
 

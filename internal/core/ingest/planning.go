@@ -9,6 +9,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -17,12 +18,23 @@ import (
 // what is planned and cut the rest anew.
 var ErrSlicedOtherwise = errors.New("the plan was sliced otherwise in the meantime")
 
+// ResliceStatus is what became of a request to cut a slice smaller. One whose
+// slice ended otherwise than PARTIAL stays PENDING and means nothing.
+type ResliceStatus string
+
+// States of a request.
+const (
+	ReslicePending  ResliceStatus = "PENDING"
+	ResliceDone     ResliceStatus = "DONE"     // smaller slices own what was not read
+	ResliceDeclined ResliceStatus = "DECLINED" // the slice cannot be cut further
+)
+
 // ResliceRequest asks the planner to cut what an attempt could not read smaller
 // (S§5.6). The attempt ends as PARTIAL after it.
 type ResliceRequest struct {
 	Lease     Lease
 	Extend    time.Duration // the request also extends the lease by this much
-	Reason    string        // code of what went wrong
+	Reason    fault.Code    // what kept the attempt from getting through
 	Remaining window.Window // what was not read; the rest of the slice was
 	Detail    []byte        // JSON: token, page, bytes
 }
@@ -39,7 +51,7 @@ type PendingReslice struct {
 	Priority  int
 	Slice     window.Window
 	Remaining window.Window
-	Reason    string
+	Reason    fault.Code
 	Detail    []byte
 }
 

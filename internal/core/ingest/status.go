@@ -78,21 +78,26 @@ var (
 		TaskDispatched: {TaskExecuting, TaskQueued, TaskScheduled, TaskFailed, TaskCancelled},
 		TaskExecuting:  {TaskSucceeded, TaskFailed, TaskPartial, TaskCancelled, TaskQueued, TaskScheduled},
 		TaskFailed:     {TaskQueued, TaskScheduled},
+		TaskCancelled:  {TaskQueued},
+		TaskPartial:    {TaskFailed}, // what is left of it cannot be cut
 	}
 	runEdges = map[RunStatus][]RunStatus{
 		RunPlanned: {RunRunning, RunCancelled},
 		RunRunning: {RunSucceeded, RunFailed, RunPartial, RunCancelled},
 	}
 	sliceEdges = map[SliceStatus][]SliceStatus{
-		SlicePending: {SliceReady, SliceCancelled},
-		SliceReady:   {SliceSucceeded, SliceFailed, SlicePartial, SliceCancelled},
-		SliceFailed:  {SliceReady},
+		SlicePending:   {SliceReady, SliceCancelled},
+		SliceReady:     {SliceSucceeded, SliceFailed, SlicePartial, SliceCancelled},
+		SliceFailed:    {SliceReady},
+		SliceCancelled: {SliceReady},
+		SlicePartial:   {SliceFailed},
 	}
 	planEdges = map[PlanStatus][]PlanStatus{
-		PlanDraft:   {PlanSlicing, PlanFailed, PlanCancelled, PlanCompleted},
-		PlanSlicing: {PlanReady, PlanPartial, PlanFailed, PlanCancelled},
-		PlanPartial: {PlanSlicing, PlanReady, PlanFailed, PlanCancelled},
-		PlanReady:   {PlanCompleted, PlanFailed, PlanCancelled},
+		PlanDraft:     {PlanSlicing, PlanFailed, PlanCancelled, PlanCompleted},
+		PlanSlicing:   {PlanReady, PlanPartial, PlanFailed, PlanCancelled},
+		PlanPartial:   {PlanSlicing, PlanReady, PlanFailed, PlanCancelled},
+		PlanReady:     {PlanCompleted, PlanFailed, PlanCancelled},
+		PlanCompleted: {PlanReady},
 	}
 )
 
@@ -115,3 +120,12 @@ func (s TaskStatus) Leased() bool { return s == TaskDispatched || s == TaskExecu
 func (s TaskStatus) Terminal() bool {
 	return s == TaskSucceeded || s == TaskFailed || s == TaskPartial || s == TaskCancelled
 }
+
+// OpenTasks are the states of tasks that have not ended.
+func OpenTasks() []TaskStatus {
+	return []TaskStatus{TaskScheduled, TaskQueued, TaskDispatched, TaskExecuting}
+}
+
+// TakesSlices reports whether a plan is not sliced to its end. One that ended and
+// was opened again for a retry is.
+func (s PlanStatus) TakesSlices() bool { return s == PlanSlicing || s == PlanPartial }

@@ -17,7 +17,8 @@ import (
 // Type is how the upstream pages.
 type Type string
 
-// Types of §4.3.1. Decisions are made for all of them; runs use TOKEN only so far.
+// Types of §4.3.1. An upstream that goes on after the last item (keyset) is a
+// TOKEN whose next token is read from that item.
 const (
 	Offset Type = "OFFSET"
 	Page   Type = "PAGE"
@@ -38,7 +39,10 @@ type Config struct {
 	Initial        string            `json:"initial,omitempty" doc:"TOKEN: value of the first token"`
 	Stable         *bool             `json:"stable,omitempty" doc:"items keep their order while a slice is read (default false for OFFSET and PAGE, true otherwise)"`
 	Replayable     *bool             `json:"replayable,omitempty" doc:"TOKEN: the same token always gives the same page (default true); false: a lost answer starts the slice over"`
-	TokenLife      duration.Duration `json:"tokenLife,omitempty" doc:"TOKEN: how long a token may rest before it expires"`
+	TokenLife      duration.Duration `json:"tokenLife,omitempty" doc:"TOKEN: how long a token may rest before it expires; an older one is not sent, the slice starts over"`
+	UniqueTokens   bool              `json:"uniqueTokens,omitempty" doc:"TOKEN and URL: every page names its next one by another token or address; one seen before is a circle"`
+	LinkHeader     bool              `json:"linkHeader,omitempty" doc:"URL: the address of the next page is in the Link header of the answer, rel=next"`
+	TailProbe      bool              `json:"tailProbe,omitempty" doc:"the end is looked at twice: a page that names no next one is asked for once more, and behind a short page of OFFSET or PAGE without a total one more page is asked for"`
 	EndOnShortPage bool              `json:"endOnShortPage,omitempty" doc:"TOKEN and URL: a page with fewer items than asked for is the last (needed where a next token is always sent)"`
 	ExpectTotal    bool              `json:"expectTotal,omitempty" doc:"a slice that delivers fewer distinct items than response.total announced is not finished"`
 }
@@ -84,6 +88,18 @@ func (c Config) Validate() error {
 	if c.Type != Token && c.Type != "" && (c.Initial != "" || c.TokenLife != 0) {
 		refuse("initial: E-PAGING-MIXED: initial and tokenLife belong to TOKEN, but paging.type is %s", c.Type)
 	}
+	if c.Type != URL && c.Type != "" && c.LinkHeader {
+		refuse("linkHeader: E-PAGING-MIXED: belongs to URL, but paging.type is %s", c.Type)
+	}
+	if c.Type != Token && c.Type != URL && c.Type != "" && c.UniqueTokens {
+		refuse("uniqueTokens: E-PAGING-MIXED: belongs to TOKEN and URL, but paging.type is %s", c.Type)
+	}
+	if c.Type == Time && c.TailProbe {
+		refuse("tailProbe: E-PAGING-MIXED: a window read by TIME has one page and no end to look at")
+	}
+	if c.TailProbe && c.Replayable != nil && !*c.Replayable {
+		refuse("tailProbe: E-PAGING-MIXED: a token that cannot be replayed cannot be asked for again")
+	}
 	return errors.Join(faults...)
 }
 
@@ -95,6 +111,9 @@ type State struct {
 	Offset int    `json:"offset,omitempty"` // OFFSET: items before the next page
 	Number int    `json:"number,omitempty"` // PAGE: number of the next page
 	Seen   int    `json:"seen"`             // distinct items of this pass
+	Idle   int    `json:"idle,omitempty"`   // pages in a row whose items were all known
+	Probe  bool   `json:"probe,omitempty"`  // this page was read before and named no next one
+	Short  bool   `json:"short,omitempty"`  // the last page was not full
 	Total  int64  `json:"total"`            // last total the upstream announced; -1 unknown
 	First  int64  `json:"first"`            // total announced when the pass began; -1 unknown
 }
@@ -112,6 +131,21 @@ func (c Config) First() State {
 // repeated, whatever the tokens are worth.
 func (s State) FirstPage() bool { return s.Pages == 0 }
 
+// Position is where a state stands, in words for the ledger.
+func (c Config) Position(s State) string {
+	switch c.Type {
+	case Token:
+		return s.Token
+	case URL:
+		return s.URL
+	case Offset:
+		return fmt.Sprintf("offset %d", s.Offset)
+	case Page:
+		return fmt.Sprintf("page %d", s.Number)
+	}
+	return ""
+}
+
 // Observation is what a page said.
 type Observation struct {
 	Items   int    // items on the page, bad ones included
@@ -120,6 +154,7 @@ type Observation struct {
 	URL     string // address of the next page, if one was sent
 	HasMore *bool  // explicit flag, if one was sent
 	Total   *int64 // announced total, if one was sent
+	Again   bool   // the token or address led to another page of this pass already
 }
 
 // Decision is the answer to "is there a next page".
@@ -135,7 +170,7 @@ type Decision struct {
 // a short page is believed only when the total has been delivered: upstreams do
 // send short pages in the middle of a walk.
 func (c Config) Advance(s State, o Observation) Decision {
-	next := State{Pages: s.Pages + 1, Seen: s.Seen + o.New, Total: s.Total, First: s.First}
+	next := State{Pages: s.Pages + 1, Seen: s.Seen + o.New, Total: s.Total, First: s.First, Idle: s.idle(o), Short: o.Items < c.Size}
 	switch c.Type {
 	case Token:
 		next.Token = o.Token
@@ -154,7 +189,16 @@ func (c Config) Advance(s State, o Observation) Decision {
 			next.First = *o.Total
 		}
 	}
+	if c.MaxResults > 0 && next.Total > int64(c.MaxResults) {
+		// Known at once: the rest of the walk would be wasted (D§5.12).
+		return Decision{Next: next, Why: "total", Err: fault.Newf(fault.Capped,
+			"the window holds %d items, and the upstream serves only the first %d of a query (paging.maxResults)", next.Total, c.MaxResults)}
+	}
 	done, why := c.ended(s, next, o)
+	if done && c.probes(s, o) {
+		next.Token, next.URL, next.Probe = s.Token, s.URL, true
+		return Decision{Next: next, Why: "no next page named: asked once more"}
+	}
 	if done {
 		if (c.ExpectTotal || c.counts() && o.Items == 0 && next.Total >= 0) && next.missing() {
 			return Decision{Next: next, Err: fault.Newf(fault.ShortCount,
@@ -162,12 +206,45 @@ func (c Config) Advance(s State, o Observation) Decision {
 		}
 		return Decision{Next: next, Done: true, Why: why}
 	}
-	return Decision{Next: next, Why: why, Err: c.obstacle(next)}
+	return Decision{Next: next, Why: why, Err: c.obstacle(s, next, o)}
 }
 
-// obstacle is why a walk that should go on cannot.
-func (c Config) obstacle(next State) *fault.Error {
+// probes reports whether the end is to be looked at twice: some upstreams now
+// and then forget to name the next page (§4.3.3).
+func (c Config) probes(s State, o Observation) bool {
+	return c.TailProbe && !s.Probe && o.HasMore == nil && (c.Type == Token && o.Token == "" || c.Type == URL && o.URL == "")
+}
+
+// idle counts pages in a row that brought nothing new. An empty page is not
+// counted: upstreams send several of them where much is filtered out.
+func (s State) idle(o Observation) int {
 	switch {
+	case o.New > 0 || s.Probe:
+		return 0
+	case o.Items > 0:
+		return s.Idle + 1
+	}
+	return s.Idle
+}
+
+// circle is how many pages in a row may hold nothing new. One may be a page that
+// was served twice; after three the walk goes round.
+const circle = 3
+
+// obstacle is why a walk that should go on cannot.
+func (c Config) obstacle(s, next State, o Observation) *fault.Error {
+	named := c.Type == Token || c.Type == URL
+	switch {
+	case named && c.UniqueTokens && o.Again:
+		return fault.Newf(fault.TokenLoop, "the page leads to one that was read before (paging.uniqueTokens)")
+	case named && next.Idle >= circle:
+		return fault.Newf(fault.TokenLoop, "the last %d pages held nothing new: the walk goes in a circle", next.Idle)
+	case c.counts() && s.Idle > 0 && o.New > 0:
+		// Behind the end some upstreams serve the last page for ever; in the
+		// middle a page that is served again has taken the place of another.
+		return fault.Newf(fault.TokenLoop, "page %d held only items of earlier pages, and more followed: what belonged there was not served", s.Pages)
+	case c.Type == Page && s.Short && o.New > 0 && next.Total < 0:
+		return fault.Newf(fault.ShortCount, "page %d was short and more followed: the rest of it was not served", s.Pages)
 	case c.Type == Time:
 		return fault.Newf(fault.Budget, "the page is full and there is no other: the window has to be narrower")
 	case c.Type == Token && next.Token == "", c.Type == URL && next.URL == "":
@@ -252,9 +329,14 @@ func (c Config) endedByCount(next State, o Observation) (bool, string) {
 		return false, "the total may be that of the page"
 	case next.Total >= 0:
 		return reached, "total"
+	case next.Idle >= circle:
+		return true, "the last page again and again"
 	}
-	if full {
+	switch {
+	case full:
 		return false, "full page"
+	case c.TailProbe:
+		return false, "short page: looked behind it"
 	}
 	return true, "short page"
 }

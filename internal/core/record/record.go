@@ -42,6 +42,7 @@ type Head struct {
 type Incoming struct {
 	ProviderID    string
 	UpdatedAt     time.Time
+	UpdatedBefore time.Time // end of what the stamp says: of its day, if it is a date; zero: the stamp is exact
 	SourceVersion int64
 	ContentHash   [32]byte
 	FetchAt       time.Time // store clock, taken before the request was sent
@@ -186,6 +187,8 @@ const (
 	BadItem       Reason = "BAD_ITEM"
 	MappingFailed Reason = "MAPPING_FAILED"
 	IDCollision   Reason = "ID_COLLISION"
+	MissingDetail Reason = "MISSING_DETAIL" // found by a search, unknown to the detail endpoint
+	DetailFailed  Reason = "DETAIL_FAILED"  // its detail alone makes the upstream fail
 )
 
 // Reject is an item that cannot be stored, with all that explains why (§11.8).

@@ -2,11 +2,11 @@ package spec
 
 import (
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/tmpl"
@@ -83,6 +83,20 @@ func (p *Program) ask(expr query.Expr, w window.Window, now time.Time) (*Questio
 	}}, nil
 }
 
+// Page reads an answer: its body, and the Link header where that names the next
+// page. An answer whose end nobody saw is read only if the document shows it, or
+// a total does: rows that are missing behind a cut would be missing for good.
+func (p *Program) Page(r *exchange.Response, asked extract.Asked) (*extract.Page, error) {
+	if r.OpenEnded && !p.Response.Format.ShowsItsEnd() && !p.Paging.ExpectTotal {
+		return nil, fault.Newf(fault.BadBody, "the answer ended with its connection, and %s does not show whether it was cut; set paging.expectTotal if the source announces a total", p.Response.Format)
+	}
+	page, err := p.Read.Read(r.Body, asked)
+	if err == nil && p.Paging.LinkHeader {
+		page.Says.URL = exchange.NextLink(r.Header)
+	}
+	return page, err
+}
+
 // AskFor asks a DETAIL endpoint for records by id.
 func (p *Program) AskFor(ids []string, now time.Time) *Question {
 	return &Question{program: p, vars: tmpl.Vars{Contact: tmpl.ContactVars{Email: p.Contact.Email}, IDs: ids, Now: now}}
@@ -98,7 +112,7 @@ func (q *Question) Page(state paging.State) (*exchange.Request, error) {
 	if state.URL == "" {
 		return request, nil
 	}
-	request.URL, err = follow(request.URL, state.URL)
+	request.URL, err = q.program.Render.Follow(request.URL, state.URL)
 	return request, err
 }
 
@@ -117,19 +131,6 @@ func (q *Question) at(state paging.State) tmpl.Vars {
 	vars := q.vars
 	vars.Page = tmpl.PageVars{Size: q.program.Paging.Size, Number: state.Number, Offset: state.Offset, Token: state.Token, URL: state.URL}
 	return vars
-}
-
-// follow goes to the next page's address, which stays where the source is: an
-// answer must not lead us, and our credentials, elsewhere (D§5.22).
-func follow(from *url.URL, next string) (*url.URL, error) {
-	to, err := from.Parse(next)
-	if err != nil {
-		return nil, fmt.Errorf("address of the next page: %w", err)
-	}
-	if to.Scheme != from.Scheme || to.Host != from.Host || to.User != nil {
-		return nil, fmt.Errorf("address of the next page leads away from %s://%s", from.Scheme, from.Host)
-	}
-	return to, nil
 }
 
 // referenceWindow fills the holes of a request where only its fixed part

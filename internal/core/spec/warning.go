@@ -40,18 +40,8 @@ func (s Snapshot) degradations() []Warning {
 
 // Runnable says what a snapshot declares and runs cannot do yet.
 func (s Snapshot) Runnable() error {
-	refuse := func(key, value string) error {
-		return fmt.Errorf("%w: %s %s is known and checked, but runs cannot do it yet; --dry-run and `patra source test` can", fault.ErrInvalid, key, value)
-	}
-	switch {
-	case s.Operation != ingest.Harvest:
-		return refuse("operation", string(s.Operation))
-	case s.Paging.Type != paging.Token:
-		return refuse("paging.type", string(s.Paging.Type))
-	case s.Details.Enabled():
-		return refuse("details.endpoint", s.Details.Endpoint)
-	case s.Credential.Type == "OAUTH2" || s.Credential.Type == "CUSTOM":
-		return refuse("a credential of type", s.Credential.Type)
+	if s.Operation == ingest.Update {
+		return fmt.Errorf("%w: operation UPDATE is known and checked, but runs cannot do it yet; --dry-run and `patra source test` can", fault.ErrInvalid)
 	}
 	return nil
 }

@@ -61,6 +61,7 @@ type Task struct {
 	Priority    int           `json:"priority"`
 	ScheduledAt time.Time     `json:"scheduledAt"`
 	Attempts    int           `json:"attempts"`
+	Stopping    bool          `json:"stopping,omitempty"` // an operator wants it to end
 	LeaseOwner  string        `json:"leaseOwner,omitempty"`
 	LeaseEpoch  int64         `json:"leaseEpoch"`
 	LeasedUntil time.Time     `json:"leasedUntil,omitzero"`
@@ -111,6 +112,7 @@ type Batch struct {
 	CommittedAt time.Time         `json:"committedAt,omitzero"`
 	Request     json.RawMessage   `json:"request,omitempty"`
 	Response    json.RawMessage   `json:"response,omitempty"`
+	Raw         string            `json:"raw,omitempty"` // reference of the kept body
 }
 
 // Cursor is a watermark.

@@ -7,17 +7,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/window"
-)
-
-// States of a request. One whose slice ended otherwise than PARTIAL stays as it
-// is and means nothing.
-const (
-	reslicePending  = "PENDING"
-	resliceDone     = "DONE"
-	resliceDeclined = "DECLINED"
 )
 
 // RequestReslice asks that the part of a slice which an attempt could not read
@@ -26,7 +19,7 @@ const (
 // replaces that of an earlier one.
 func (s *Store) RequestReslice(ctx context.Context, in ingest.ResliceRequest) error {
 	return s.step(ctx, "request reslice", urgent, func(t *tx) error {
-		if _, _, err := t.fence(in.Lease, in.Extend); err != nil {
+		if _, err := t.fence(in.Lease, in.Extend); err != nil {
 			return err
 		}
 		var slice, run int64
@@ -44,9 +37,9 @@ func (s *Store) RequestReslice(ctx context.Context, in ingest.ResliceRequest) er
 }
 
 func (t *tx) saveReslice(slice, run int64, in ingest.ResliceRequest) error {
-	values := []any{in.Lease.TaskID, run, in.Reason, micros(in.Remaining.From), micros(in.Remaining.To), jsonOrNull(in.Detail), micros(t.now)}
+	values := []any{in.Lease.TaskID, run, string(in.Reason), micros(in.Remaining.From), micros(in.Remaining.To), jsonOrNull(in.Detail), micros(t.now)}
 	var id, by int64
-	var status string
+	var status ingest.ResliceStatus
 	var from, to sql.NullInt64
 	exists, err := found(t.row("SELECT id, run_id, status_code, window_from, window_to FROM ing_reslice_request WHERE slice_id = ?"+t.store.dialect.ForUpdate, slice).
 		Scan(&id, &by, &status, &from, &to))
@@ -55,25 +48,27 @@ func (t *tx) saveReslice(slice, run int64, in ingest.ResliceRequest) error {
 		return err
 	case !exists:
 		_, err := t.exec(`INSERT INTO ing_reslice_request (task_id, run_id, reason_code, window_from, window_to, detail, updated_at, slice_id, status_code, created_at)
-  VALUES (?,?,?,?,?,?,?,?,?,?)`, append(values, slice, reslicePending, micros(t.now))...)
+  VALUES (?,?,?,?,?,?,?,?,?,?)`, append(values, slice, string(ingest.ReslicePending), micros(t.now))...)
 		return err
-	case status != reslicePending:
+	case status == ingest.ResliceDone:
 		return fmt.Errorf("%w: slice %d was replaced", fault.ErrInvalid, slice)
-	case by == run && in.Remaining == window.Window{From: instant(from), To: instant(to)}:
+	case status == ingest.ReslicePending && by == run && in.Remaining == window.Window{From: instant(from), To: instant(to)}:
 		return nil // asked before, and the answer was lost
 	}
-	return t.execOne(`UPDATE ing_reslice_request SET task_id = ?, run_id = ?, reason_code = ?, window_from = ?, window_to = ?, detail = ?, updated_at = ?
-  WHERE id = ?`, append(values, id)...)
+	// Also one that was declined, and whose task an operator tried again.
+	return t.execOne(`UPDATE ing_reslice_request SET task_id = ?, run_id = ?, reason_code = ?, window_from = ?, window_to = ?, detail = ?, updated_at = ?,
+  status_code = ? WHERE id = ?`, append(values, string(ingest.ReslicePending), id)...)
 }
 
 // PendingReslices lists the requests that can be served, oldest first: the
-// attempt has ended and nobody is slicing the plan.
+// attempt has ended, nobody is slicing the plan and its source is not paused.
 func (s *Store) PendingReslices(ctx context.Context, limit int) (out []ingest.PendingReslice, err error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT r.id, t.schedule_instance_id, s.plan_id, s.id, t.id, r.run_id, p.provenance_code, p.endpoint_name,
   p.operation_code, p.plan_key, d.snapshot, s.slice_spec, t.params, t.priority, s.window_from, s.window_to, r.window_from, r.window_to, r.reason_code, r.detail
   FROM ing_reslice_request r JOIN ing_plan_slice s ON s.id = r.slice_id JOIN ing_task t ON t.id = r.task_id JOIN ing_plan p ON p.id = s.plan_id
   JOIN ing_spec_snapshot d ON d.spec_fingerprint = p.spec_fingerprint
-  WHERE r.status_code = '`+reslicePending+`' AND s.status_code = 'PARTIAL' AND p.status_code IN ('READY','PARTIAL') ORDER BY r.id LIMIT ?`, limit)
+  WHERE r.status_code = '`+string(ingest.ReslicePending)+`' AND s.status_code = 'PARTIAL' AND p.status_code IN ('READY','PARTIAL')
+  AND NOT `+isPaused+` ORDER BY r.id LIMIT ?`, limit)
 	if err != nil {
 		return nil, wrap("list reslice requests", s.dialect.Translate(err))
 	}
@@ -90,12 +85,13 @@ func (s *Store) PendingReslices(ctx context.Context, limit int) (out []ingest.Pe
 }
 
 // DeclineReslice ends a request for a slice that cannot be cut further, and says
-// why beside what was asked. Its plan no longer waits for children. The window
-// stays owed (D§5.7). A request that was served or declined stays so.
+// why beside what was asked. The slice has failed with what stopped it (D§5.12):
+// its window stays owed, and its plan no longer waits for children. A request
+// that was served or declined stays so.
 func (s *Store) DeclineReslice(ctx context.Context, requestID int64, reason string) error {
 	return s.step(ctx, "decline reslice", bulk, func(t *tx) error {
 		planID, _, parent, err := t.lockRequest(requestID)
-		if err != nil || parent.request != reslicePending {
+		if err != nil || parent.request != ingest.ReslicePending {
 			return err
 		}
 		if parent.status != ingest.SlicePartial {
@@ -106,11 +102,30 @@ func (s *Store) DeclineReslice(ctx context.Context, requestID int64, reason stri
 			return err
 		}
 		if err := t.execOne("UPDATE ing_reslice_request SET status_code = ?, detail = ?, updated_at = ? WHERE id = ?",
-			resliceDeclined, string(detail), micros(t.now), requestID); err != nil {
+			string(ingest.ResliceDeclined), string(detail), micros(t.now), requestID); err != nil {
+			return err
+		}
+		if err := t.failSlice(parent, reason); err != nil {
 			return err
 		}
 		return t.completePlan(planID)
 	})
+}
+
+// failSlice makes a failure of a slice that ended as PARTIAL and cannot be helped.
+func (t *tx) failSlice(parent parentSlice, reason string) error {
+	if err := t.execOne("UPDATE ing_plan_slice SET status_code = ?, updated_at = ? WHERE id = ?", string(ingest.SliceFailed), micros(t.now), parent.id); err != nil {
+		return err
+	}
+	if err := t.execOne("UPDATE ing_task SET status_code = ?, last_error_code = ?, last_error_msg = ?, updated_at = ? WHERE id = ?",
+		string(ingest.TaskFailed), parent.reason, orNull(cut(readable(reason), 2000)), micros(t.now), parent.from.TaskID); err != nil {
+		return err
+	}
+	end, _, err := t.sliceEnd(ingest.Finish{Lease: ingest.Lease{TaskID: parent.from.TaskID, Epoch: parent.epoch}, Lineage: parent.from})
+	if err != nil {
+		return err
+	}
+	return t.coverWindow(end, coverage.Failed, parent.remaining)
 }
 
 // ReplaceSlice serves a request: the children own what the slice did not read.
@@ -121,7 +136,7 @@ func (s *Store) DeclineReslice(ctx context.Context, requestID int64, reason stri
 func (s *Store) ReplaceSlice(ctx context.Context, requestID int64, children []ingest.NewSlice) error {
 	return s.step(ctx, "replace slice", bulk, func(t *tx) error {
 		planID, p, parent, err := t.lockRequest(requestID)
-		if err != nil || parent.request == resliceDone {
+		if err != nil || parent.request == ingest.ResliceDone {
 			return err
 		}
 		if err := parent.replaceable(p, children); err != nil {
@@ -139,7 +154,7 @@ func (s *Store) ReplaceSlice(ctx context.Context, requestID int64, children []in
 			p.next+len(numbered), micros(t.now), planID); err != nil {
 			return err
 		}
-		return t.execOne("UPDATE ing_reslice_request SET status_code = ?, updated_at = ? WHERE id = ?", resliceDone, micros(t.now), requestID)
+		return t.execOne("UPDATE ing_reslice_request SET status_code = ?, updated_at = ? WHERE id = ?", string(ingest.ResliceDone), micros(t.now), requestID)
 	})
 }
 
@@ -159,19 +174,25 @@ func (t *tx) lockRequest(id int64) (planID int64, p planRow, parent parentSlice,
 
 // parentSlice is a slice that is to be replaced, with its request.
 type parentSlice struct {
-	id                 int64
-	status             ingest.SliceStatus
-	signature, request string
-	remaining          window.Window
-	detail             json.RawMessage
+	id        int64
+	status    ingest.SliceStatus
+	signature string
+	request   ingest.ResliceStatus
+	remaining window.Window
+	detail    json.RawMessage
+	reason    string
+	from      ingest.Lineage
+	epoch     int64 // of the attempt that asked
 }
 
 func (t *tx) parentSlice(requestID int64) (s parentSlice, err error) {
 	var from, to sql.NullInt64
 	var detail sql.NullString
-	err = t.row(`SELECT s.id, s.status_code, s.slice_signature_hash, r.status_code, r.window_from, r.window_to, r.detail
-  FROM ing_reslice_request r JOIN ing_plan_slice s ON s.id = r.slice_id WHERE r.id = ?`, requestID).
-		Scan(&s.id, &s.status, &s.signature, &s.request, &from, &to, &detail)
+	err = t.row(`SELECT s.id, s.status_code, s.slice_signature_hash, r.status_code, r.window_from, r.window_to, r.detail, r.reason_code,
+  t.schedule_instance_id, s.plan_id, s.id, t.id, r.run_id, n.lease_epoch FROM ing_reslice_request r JOIN ing_plan_slice s ON s.id = r.slice_id
+  JOIN ing_task t ON t.id = r.task_id JOIN ing_task_run n ON n.id = r.run_id WHERE r.id = ?`, requestID).
+		Scan(&s.id, &s.status, &s.signature, &s.request, &from, &to, &detail, &s.reason,
+			&s.from.ScheduleID, &s.from.PlanID, &s.from.SliceID, &s.from.TaskID, &s.from.RunID, &s.epoch)
 	s.remaining = window.Window{From: instant(from), To: instant(to)}
 	if detail.Valid {
 		s.detail = json.RawMessage(detail.String)
@@ -187,7 +208,7 @@ func (s parentSlice) replaceable(p planRow, children []ingest.NewSlice) error {
 	if s.status != ingest.SlicePartial {
 		return s.notEnded()
 	}
-	if s.request != reslicePending {
+	if s.request != ingest.ReslicePending {
 		return fmt.Errorf("%w: the request for slice %d was %s", fault.ErrInvalid, s.id, s.request)
 	}
 	if status := ingest.PlanStatus(p.status); status != ingest.PlanReady && status != ingest.PlanPartial {

@@ -11,13 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/crash"
 	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
@@ -27,7 +27,9 @@ type Store interface {
 	StartRun(ctx context.Context, w ingest.Work, lease time.Duration) (ingest.Run, error)
 	CommitBatch(ctx context.Context, b ingest.BatchCommit) (ingest.BatchResult, error)
 	FinishRun(ctx context.Context, f ingest.Finish) error
-	Renew(ctx context.Context, l ingest.Lease, extend time.Duration) (until time.Time, cancel bool, err error)
+	Renew(ctx context.Context, l ingest.Lease, extend time.Duration) (ingest.Held, error)
+	RequestReslice(ctx context.Context, r ingest.ResliceRequest) error
+	PauseSource(ctx context.Context, scope ingest.Scope, by ingest.Act) (ingest.Pause, bool, error)
 }
 
 // Config are the executor's limits.
@@ -55,14 +57,15 @@ func (c Config) WithDefaults() Config {
 type Executor struct {
 	store    Store
 	chain    transport.Doer
+	keeper   keeper
 	config   Config
 	log      *slog.Logger
 	programs sync.Map // spec fingerprint → *spec.Program
 }
 
-// New makes an executor.
-func New(s Store, chain transport.Doer, c Config, log *slog.Logger) *Executor {
-	return &Executor{store: s, chain: chain, config: c.WithDefaults(), log: log}
+// New makes an executor. Without bodies it keeps none.
+func New(s Store, chain transport.Doer, bodies Bodies, c Config, log *slog.Logger) *Executor {
+	return &Executor{store: s, chain: chain, keeper: keeper{bodies}, config: c.WithDefaults(), log: log}
 }
 
 // farewell is how long ending a run may take after we were told to stop.
@@ -88,6 +91,7 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	if err != nil {
 		return ingest.Outcome{}, err
 	}
+	crash.At(crash.RunRow)
 	w.Lineage.RunID = run.ID
 	r := &running{executor: e, work: w, run: run, correlation: fmt.Sprintf("ing-%d", run.ID)}
 	outcome, err := r.supervise(ctx)
@@ -100,7 +104,11 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	end, ended := outlive(ctx)
 	defer ended()
 	r.settle(end)
+	if err := r.escalate(end, err, outcome); err != nil {
+		return outcome, err
+	}
 	outcome.Stats, outcome.Observed = r.stats, r.newest
+	crash.At(crash.Finishing)
 	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: w.Lineage, Outcome: outcome, Failed: r.failed}); err != nil {
 		return outcome, err
 	}
@@ -136,7 +144,7 @@ func (r *running) supervise(parent context.Context) (ingest.Outcome, error) {
 		defer done.Done()
 		r.keepLease(ctx, cancel)
 	}()
-	outcome, err := r.pages(ctx)
+	outcome, err := r.read(ctx)
 	if cause := context.Cause(ctx); err != nil && parent.Err() == nil && cause != nil {
 		err = cause // we stopped ourselves: the lease is lost, or the operator cancelled
 	}
@@ -158,12 +166,12 @@ func (r *running) keepLease(ctx context.Context, stop context.CancelCauseFunc) {
 		}
 		asked := time.Now()
 		try, cancel := context.WithDeadline(ctx, ours) // a store that hangs must not keep us working
-		_, cancelled, err := r.executor.store.Renew(try, r.work.Lease, lease)
+		held, err := r.executor.store.Renew(try, r.work.Lease, lease)
 		cancel()
 		switch {
 		case err == nil:
 			ours = asked.Add(2 * lease / 3)
-			if cancelled {
+			if held.Cancel { // a pause waits until the page in hand is committed
 				stop(errCancelled)
 				return
 			}
@@ -172,46 +180,4 @@ func (r *running) keepLease(ctx context.Context, stop context.CancelCauseFunc) {
 			return
 		}
 	}
-}
-
-var errCancelled = errors.New("cancelled by the operator")
-
-// outcome decides what becomes of a task whose run ended with an error.
-func (r *running) outcome(ctx context.Context, err error) ingest.Outcome {
-	if errors.Is(err, errCancelled) {
-		return ingest.Outcome{Task: ingest.TaskCancelled, Run: ingest.RunCancelled, Code: string(fault.Interrupted), Error: errCancelled.Error()}
-	}
-	if ctx.Err() != nil {
-		return ingest.Outcome{Task: ingest.TaskQueued, Run: ingest.RunCancelled, Code: string(fault.Interrupted), Error: "stopped; the next run continues"}
-	}
-	f := fault.As(err)
-	out := ingest.Outcome{Task: ingest.TaskFailed, Run: ingest.RunFailed, Code: string(f.Code), Error: err.Error()}
-	// What nobody classified is about us (the database, most likely), not about
-	// the task: it deserves another run.
-	again := f.Level == fault.Transient || !errors.As(err, new(*fault.Error))
-	switch {
-	case f.Code == fault.Budget:
-		out.Task, out.Run = ingest.TaskPartial, ingest.RunPartial
-	case f.Code == fault.RateLimited: // being told to wait is no failure: put back, as often as it takes
-		out.Task, out.Run = ingest.TaskScheduled, ingest.RunCancelled
-		out.NotBefore = r.lastSeen.Add(max(f.Wait, taskBackoff(0)))
-	case again && r.run.Failures+1 < r.policy().TaskAttempts:
-		out.Task = ingest.TaskScheduled
-		out.NotBefore = r.lastSeen.Add(max(f.Wait, taskBackoff(r.run.Failures)))
-	}
-	return out
-}
-
-// Waits between two runs of a task whose upstream was in trouble.
-const (
-	firstTaskWait = 2 * time.Second
-	longTaskWait  = 10 * time.Minute
-)
-
-func taskBackoff(failures int) time.Duration {
-	wait := firstTaskWait
-	for range failures {
-		wait = min(2*wait, longTaskWait)
-	}
-	return wait/2 + rand.N(wait)
 }

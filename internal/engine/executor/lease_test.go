@@ -69,17 +69,23 @@ func (b *book) FinishRun(ctx context.Context, f ingest.Finish) error {
 	return nil
 }
 
-func (b *book) Renew(ctx context.Context, _ ingest.Lease, by time.Duration) (time.Time, bool, error) {
+func (b *book) Renew(ctx context.Context, _ ingest.Lease, by time.Duration) (ingest.Held, error) {
 	b.mu.Lock()
 	b.renewed = append(b.renewed, time.Now())
 	n, cancel := len(b.renewed), b.cancel
 	b.mu.Unlock()
 	if b.renew != nil {
 		if err := b.renew(ctx, n); err != nil {
-			return time.Time{}, false, err
+			return ingest.Held{}, err
 		}
 	}
-	return time.Now().Add(by), cancel, b.extend(by)
+	return ingest.Held{Until: time.Now().Add(by), Cancel: cancel}, b.extend(by)
+}
+
+func (b *book) RequestReslice(context.Context, ingest.ResliceRequest) error { return nil }
+
+func (b *book) PauseSource(context.Context, ingest.Scope, ingest.Act) (ingest.Pause, bool, error) {
+	return ingest.Pause{}, false, nil
 }
 
 func wait(ctx context.Context, d time.Duration) error {
@@ -120,7 +126,7 @@ func taskOf(t *testing.T) ingest.Work {
 }
 
 func execute(ctx context.Context, b *book, up *slowly, work ingest.Work) (ingest.Outcome, error) {
-	return New(b, up, Config{Lease: time.Minute}, slog.New(slog.DiscardHandler)).Execute(ctx, work)
+	return New(b, up, nil, Config{Lease: time.Minute}, slog.New(slog.DiscardHandler)).Execute(ctx, work)
 }
 
 // A request that takes hours keeps its lease all the time.

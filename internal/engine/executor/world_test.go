@@ -203,7 +203,7 @@ func (w *world) claim(owner string) ingest.Work {
 }
 
 func (w *world) executor(s Store) *Executor {
-	return New(s, w.chain, w.config, slog.New(slog.DiscardHandler))
+	return New(s, w.chain, nil, w.config, slog.New(slog.DiscardHandler))
 }
 
 // run claims and executes the task.

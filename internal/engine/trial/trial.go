@@ -144,7 +144,7 @@ func fetch(ctx context.Context, chain transport.Doer, p *spec.Program, q *spec.Q
 	call := &transport.Call{
 		Request: request, Key: p.Source + "/" + p.Endpoint, Limits: p.Rate, Retry: retry,
 		Accept: func(response *exchange.Response) (err error) {
-			page, err = p.Read.Read(response.Body, extract.Asked{Window: r.Window, FetchAt: r.Now})
+			page, err = p.Page(response, extract.Asked{Window: r.Window, FetchAt: r.Now})
 			return err
 		},
 	}

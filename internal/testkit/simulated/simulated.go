@@ -19,29 +19,7 @@ import (
 // simulator, empty for none.
 func Crossref(t *testing.T, data *upsim.Dataset, faults string, settings ...string) (*upsim.Server, *spec.Compiled) {
 	t.Helper()
-	server, err := upsim.NewServer(data, upsim.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := upsim.ParseFaults(faults)
-	if err == nil {
-		err = server.SetFaults(list)
-	}
-	if err == nil {
-		err = server.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
-	return server, compile(t, append([]string{
-		"http.baseUrl=" + server.URL(), "http.allowPrivate=true", "rate.perSecond=5000", "rate.burst=50", "rate.concurrency=8", "rate.obeyHeaders=false",
-		"retry.initialDelay=PT0.001S", "retry.maxDelay=PT0.002S",
-	}, settings...))
-}
-
-func compile(t *testing.T, settings []string) *spec.Compiled {
-	t.Helper()
+	server := start(t, data, upsim.Options{}, faults)
 	text, err := catalog.Read("crossref")
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +28,33 @@ func compile(t *testing.T, settings []string) *spec.Compiled {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return server, compile(t, src, "works", append([]string{
+		"http.baseUrl=" + server.URL(), "http.allowPrivate=true", "rate.perSecond=5000", "rate.burst=50", "rate.concurrency=8", "rate.obeyHeaders=false",
+		"retry.initialDelay=PT0.001S", "retry.maxDelay=PT0.002S",
+	}, settings...))
+}
+
+// start serves the data until the test ends. Faults are a script, empty for none.
+func start(t *testing.T, data *upsim.Dataset, options upsim.Options, faults string) *upsim.Server {
+	t.Helper()
+	list, err := upsim.ParseFaults(faults)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Faults = append(options.Faults[:len(options.Faults):len(options.Faults)], list...)
+	server, err := upsim.NewServer(data, options)
+	if err == nil {
+		err = server.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	return server
+}
+
+func compile(t *testing.T, src *registry.Source, endpoint string, settings []string) *spec.Compiled {
+	t.Helper()
 	var set []registry.Override
 	for _, setting := range settings {
 		o, err := registry.ParseOverride(setting)
@@ -58,7 +63,7 @@ func compile(t *testing.T, settings []string) *spec.Compiled {
 		}
 		set = append(set, o)
 	}
-	resolved, err := registry.Resolve(src, "works", "HARVEST", set)
+	resolved, err := registry.Resolve(src, endpoint, "HARVEST", set)
 	if err != nil {
 		t.Fatal(err)
 	}

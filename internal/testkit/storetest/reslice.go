@@ -14,7 +14,7 @@ import (
 
 // tooMuch asks that what remains be cut smaller.
 func (a *attempt) tooMuch(remaining window.Window) ingest.ResliceRequest {
-	return ingest.ResliceRequest{Lease: a.work.Lease, Extend: lease, Reason: "PAGES", Remaining: remaining, Detail: []byte(`{"page":2000}`)}
+	return ingest.ResliceRequest{Lease: a.work.Lease, Extend: lease, Reason: fault.Budget, Remaining: remaining, Detail: []byte(`{"page":2000}`)}
 }
 
 // giveUp asks for smaller slices and ends the attempt.
@@ -60,7 +60,7 @@ func (s suite) reslices(t *testing.T) {
 		ids := request.Lineage
 		want := ingest.PendingReslice{
 			ID: request.ID, Lineage: first.work.Lineage, Partition: h.partition(), PlanKey: plan.Key, Spec: h.newPlan(0).Spec, SliceSpec: first.work.SliceSpec,
-			Params: first.work.Params, Priority: 10, Slice: march(1, 2), Remaining: noonOf(1), Reason: "PAGES", Detail: []byte(`{"page":2000}`),
+			Params: first.work.Params, Priority: 10, Slice: march(1, 2), Remaining: noonOf(1), Reason: fault.Budget, Detail: []byte(`{"page":2000}`),
 		}
 		if !reflect.DeepEqual(request, want) {
 			w.Errorf("request\n%+v, want\n%+v", request, want)
@@ -93,6 +93,27 @@ func (s suite) reslices(t *testing.T) {
 		w.planIs(plan.ID, ingest.PlanReady)
 		w.work(h, succeeded)
 		w.planIs(plan.ID, ingest.PlanCompleted)
+		w.verified(h)
+	})
+	s.test(t, "what a slice read before it gave up counts as read", func(w *world) {
+		w.plan(h)
+		w.begin(h).giveUp(noonOf(1))
+		events := w.events(h)
+		if last := events[len(events)-1]; len(events) != 2 || last.Kind != "SUCCEEDED" || !reflect.DeepEqual(last.Windows, []window.Window{{From: midnight(1), To: noonOf(1).From}}) {
+			w.Errorf("%+v", events)
+		}
+		if at := w.book(h).Cursor; !at.Equal(noonOf(1).From) {
+			w.Errorf("the cursor is at %v", at)
+		}
+		second := w.begin(h)
+		second.giveUp(second.work.Window)
+		if n := len(w.events(h)); n != 2 {
+			w.Errorf("nothing was read, and there are %d events", n)
+		}
+		w.begin(h).finish(partial) // asks for nothing: that is a failure
+		if events = w.events(h); len(events) != 3 || events[2].Kind != "FAILED" {
+			w.Errorf("%+v", events)
+		}
 		w.verified(h)
 	})
 	s.test(t, "children may be replaced in turn", func(w *world) {
@@ -147,6 +168,16 @@ func (s suite) reslices(t *testing.T) {
 		w.must(w.store.DeclineReslice(w.ctx, id, "one day is the least"))
 		w.planIs(plan.ID, ingest.PlanCompleted)
 		w.pending(0)
+		if got := w.text("SELECT status_code FROM ing_plan_slice") + " " + w.text("SELECT status_code FROM ing_task") + " " + w.text("SELECT last_error_code FROM ing_task"); got != "FAILED FAILED BUDGET" {
+			w.Errorf("slice, task and error are %s", got)
+		}
+		last := w.events(h)[len(w.events(h))-1]
+		if last.Kind != "FAILED" || !reflect.DeepEqual(last.Windows, []window.Window{noonOf(1)}) {
+			w.Errorf("the last event is %+v", last)
+		}
+		if at := w.book(h).Cursor; !at.Equal(noonOf(1).From) {
+			w.Errorf("the cursor is at %v", at)
+		}
 		if got := w.text("SELECT detail FROM ing_reslice_request"); got != `{"asked":{"page":2000},"declined":"one day is the least"}` {
 			w.Errorf("detail %s", got)
 		}
@@ -159,6 +190,20 @@ func (s suite) reslices(t *testing.T) {
 			w.refuses(w.store.ReplaceSlice(w.ctx, id, quarters(h, plan.Key, noonOf(1))), fault.ErrInvalid, "replace")
 		})
 		w.refuses(w.store.DeclineReslice(w.ctx, 4711, "no"), fault.ErrNotFound, "decline")
+	})
+	s.test(t, "a declined slice that is tried again may ask again", func(w *world) {
+		w.plan(harvest{days: 1})
+		w.begin(h).giveUp(noonOf(1))
+		w.must(w.store.DeclineReslice(w.ctx, w.pending(1)[0].ID, "one day is the least"))
+		done, _, err := w.store.RetryTasks(w.ctx, ingest.TaskPick{PlanID: w.number("SELECT id FROM ing_plan"), Status: ingest.TaskFailed}, ingest.Act{Actor: "ann", Reason: "the upstream changed"})
+		if w.must(err); done.Queued != 1 {
+			w.Fatalf("%+v", done)
+		}
+		w.begin(h).giveUp(march(1, 2))
+		if got := w.pending(1)[0].Remaining; got != march(1, 2) {
+			w.Errorf("remaining %v", got)
+		}
+		w.verified(h)
 	})
 	s.test(t, "the head of a slice may remain", func(w *world) {
 		plan := w.plan(h)

@@ -1,0 +1,152 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/crash"
+	"github.com/patra-ingest/patra/internal/engine/transport"
+)
+
+// answer is what came back for one request: the page, how it was had, and where
+// its body is kept.
+type answer struct {
+	page *extract.Page
+	call *transport.Call
+	kept func() (ref string, err error)
+}
+
+// fetch sends a request through the chain and reads the answer as a page of p.
+func (r *running) fetch(ctx context.Context, p *spec.Program, request *exchange.Request, retry fault.RetryPolicy) (*answer, error) {
+	request.Header.Set("X-Ingest-Correlation-Id", fmt.Sprintf("%s-%d", r.correlation, r.batchNo+1))
+	a := &answer{kept: nothingKept}
+	a.call = &transport.Call{
+		// One key for both steps of a two-phase source: it is one upstream (I11).
+		Request: request, Key: r.work.Partition.Source + "/" + r.work.Partition.Endpoint, Limits: r.program.Rate, Retry: retry,
+		Accept: func(response *exchange.Response) (err error) {
+			_, _ = a.kept() // of an attempt before: nobody may be left working
+			crash.At(crash.BodyRead)
+			a.kept = r.executor.keeper.start(ctx, response.Body)
+			a.page, err = p.Page(response, extract.Asked{Window: r.asked, FetchAt: r.lastSeen, MappingID: r.work.MappingID})
+			return err
+		},
+	}
+	_, err := r.executor.chain.Do(ctx, a.call)
+	r.note(a.call)
+	if err != nil {
+		r.forget(a, err)
+	}
+	return a, err
+}
+
+func (r *running) note(c *transport.Call) {
+	r.stats.Requests += c.Notes.Attempts
+	r.stats.Retries += max(c.Notes.Attempts-1, 0)
+	r.stats.Throttled += c.Notes.Throttled
+	r.stats.BytesIn += c.Notes.BytesIn
+	r.stats.WaitMS += c.Notes.Waited.Milliseconds()
+	if c.Notes.Response != nil {
+		r.stats.TookMS += c.Notes.Response.TookMS
+		r.stats.SlowestMS = max(r.stats.SlowestMS, c.Notes.Response.TookMS)
+	}
+}
+
+// forget keeps what explains a page that could not be had, in case the run ends here.
+func (r *running) forget(a *answer, err error) {
+	request, response := evidence(a.call)
+	raw, failed := a.kept() // the page is lost anyway; its body is worth keeping, not worth another error
+	if failed != nil {
+		r.executor.log.Warn("body not kept", "task", r.work.Lease.TaskID, "run", r.run.ID, "error", failed)
+	}
+	if last := a.call.Notes.Response; last == nil || last.SHA256 != raw {
+		raw = "" // of an attempt before the last
+	}
+	r.failed = &ingest.FailedBatch{
+		No: r.batchNo + 1, Pass: r.walk.pass, PageNo: r.walk.state.Pages + 1, BeforeToken: r.walk.config.Position(r.walk.state),
+		Error: err.Error(), Request: request, Response: response, Raw: raw,
+	}
+}
+
+func evidence(c *transport.Call) (request, response []byte) {
+	request, _ = json.Marshal(c.Notes.Request) // digests are texts and numbers
+	if c.Notes.Response != nil {
+		response, _ = json.Marshal(c.Notes.Response)
+	}
+	return request, response
+}
+
+// bundle is what one request brought.
+type bundle struct {
+	*answer
+	before, after            paging.State
+	records                  []record.Incoming
+	rejects                  []record.Reject
+	seen, duplicate, outside int
+	found                    int // ids of a search page
+	newest                   time.Time
+	checkpoint               ingest.Checkpoint
+}
+
+// commit stores a bundle. An answer that got lost is asked for again once: the
+// batch's identity makes the second call return the first one's result. Stop is
+// the operator's wish, if there is one.
+func (r *running) commit(ctx context.Context, b bundle) (stop, err error) {
+	raw, err := b.kept()
+	if err != nil {
+		return nil, err // no batch may refer to a body that is not there
+	}
+	crash.At(crash.BodyKept)
+	r.batchNo++
+	r.stats.Pages++
+	r.stats.Found += b.found
+	if b.newest.After(r.newest) {
+		r.newest = b.newest
+	}
+	request, response := evidence(b.call)
+	batch := ingest.BatchCommit{
+		Lease: r.work.Lease, Extend: r.executor.config.Lease, Lineage: r.work.Lineage, Partition: r.work.Partition,
+		DatasetID: r.work.DatasetID, ExprID: r.work.ExprID, No: r.batchNo, Pass: r.walk.pass, PageNo: b.before.Pages + 1, PageSize: r.program.Paging.Size,
+		BeforeToken: r.walk.config.Position(b.before), AfterToken: r.walk.config.Position(b.after), Records: b.records, Rejects: b.rejects,
+		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, Passed: r.work.Passed, Request: request, Response: response, Raw: raw,
+		Checkpoint: b.checkpoint, RunStats: r.stats,
+	}
+	result, err := r.executor.store.CommitBatch(ctx, batch)
+	if err != nil && !errors.Is(err, fault.ErrStale) && ctx.Err() == nil {
+		result, err = r.executor.store.CommitBatch(ctx, batch)
+	}
+	if err != nil {
+		r.unsure = &batch
+		return nil, err
+	}
+	crash.At(crash.Committed)
+	r.failed = nil
+	r.stats.BatchStats = r.stats.BatchStats.Add(result.Stats)
+	switch {
+	case result.Cancel:
+		return errCancelled, nil
+	case result.Pause:
+		return errPaused, nil
+	}
+	return nil, nil
+}
+
+// settle asks once more for a commit whose answer never came, before the run
+// ends: its account must hold every batch that is stored (I4).
+func (r *running) settle(ctx context.Context) {
+	if r.unsure == nil {
+		return
+	}
+	if result, err := r.executor.store.CommitBatch(ctx, *r.unsure); err == nil {
+		r.stats.BatchStats = r.stats.BatchStats.Add(result.Stats)
+	}
+}

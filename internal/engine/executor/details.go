@@ -1,0 +1,203 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/twophase"
+)
+
+// suspects is the search for ids that make a whole detail request fail. A batch
+// that fails is asked for in halves until the id is alone. An id that failed
+// alone is only condemned once the upstream answered another request: until then
+// the upstream itself may be in trouble (§4.6).
+type suspects struct {
+	asked map[record.Key]struct{} // ids this run asked for or will
+	most  int                     // ids per request while searching; 0: as many as declared
+	list  []suspect
+	good  string // an id that was delivered
+}
+
+type suspect struct {
+	id  string
+	err error
+}
+
+// maxSuspects is how many ids in a row may fail alone before the upstream is to
+// blame.
+const maxSuspects = 8
+
+// halfway: while searching, an id is given fewer tries than a batch.
+const halfway = 2
+
+// detail asks for the next found ids and commits what came.
+func (r *running) detail(ctx context.Context) (done bool, err error) {
+	ids := r.details.Batch(r.detailBatch())
+	a, err := r.fetchDetails(ctx, ids)
+	switch {
+	case err == nil:
+		return r.keepDetails(ctx, ids, a)
+	case ctx.Err() != nil || !blamesIDs(err):
+		return false, err
+	case len(ids) > 1:
+		r.suspects.most = (len(ids) + 1) / 2
+		return false, nil
+	case unknown(err):
+		return r.keepDetails(ctx, ids, a.empty())
+	}
+	return r.suspect(ctx, ids[0], err)
+}
+
+func (r *running) detailBatch() int {
+	size := r.program.Details.BatchSize
+	if r.suspects.most > 0 {
+		size = min(size, r.suspects.most)
+	}
+	return size
+}
+
+func (r *running) fetchDetails(ctx context.Context, ids []string) (*answer, error) {
+	request, err := r.program.Detail.AskFor(ids, r.lastSeen).Page(r.program.Detail.Paging.First())
+	if err != nil {
+		return nil, unasked(err)
+	}
+	request.Replayable = true // it names what it asks for
+	retry := r.program.Detail.Retry
+	if r.suspects.most > 0 {
+		retry.MaxAttempts = min(retry.MaxAttempts, halfway)
+	}
+	a, err := r.fetch(ctx, r.program.Detail, request, retry)
+	if err != nil {
+		return a, err
+	}
+	if changed := schemaChange(a.page, r.program.Detail.Response.MaxRejectRate); changed != nil {
+		r.forget(a, changed)
+		return a, changed
+	}
+	return a, nil
+}
+
+// empty is an answer that brought nothing, or nothing that was asked for.
+func (a *answer) empty() *answer { return &answer{&extract.Page{}, a.call, a.kept} }
+
+// blamesIDs: an error that a single id of the request may have caused.
+func blamesIDs(err error) bool {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return false
+	}
+	switch f.Code {
+	case fault.ServerError, fault.BadBody, fault.BadRequest, fault.TooLarge, fault.Network:
+		return true
+	}
+	return false
+}
+
+// unknown: asked for one id, the upstream says that it has none.
+func unknown(err error) bool {
+	status := fault.As(err).Status
+	return status == 404 || status == 410
+}
+
+// suspect sets an id aside that failed alone, and looks whether the upstream
+// answers anything else.
+func (r *running) suspect(ctx context.Context, id string, err error) (bool, error) {
+	s := &r.suspects
+	s.list = append(s.list, suspect{id, err})
+	r.details.Pending = r.details.Pending[1:]
+	if len(s.list) >= maxSuspects {
+		return false, err
+	}
+	if len(r.details.Pending) > 0 && s.good == "" {
+		return false, nil // the next id tells
+	}
+	if s.good == "" {
+		return false, err
+	}
+	a, probe := r.fetchDetails(ctx, []string{s.good})
+	if probe != nil {
+		return false, err
+	}
+	return r.keepDetails(ctx, nil, a.empty())
+}
+
+// keepDetails commits what an answer brought, what it lacks, and the suspects
+// the answer condemns.
+func (r *running) keepDetails(ctx context.Context, ids []string, a *answer) (bool, error) {
+	page := a.page
+	delivered := map[string]bool{}
+	for _, in := range page.Records {
+		delivered[in.ProviderID] = true
+	}
+	for _, bad := range page.Rejects {
+		delivered[bad.ProviderID] = true
+	}
+	next, lost := r.details.Asked(ids, func(id string) bool { return delivered[id] }, r.program.Details.Missing)
+	b := bundle{
+		answer: a, before: r.walk.state, after: r.walk.state, records: page.Records, rejects: page.Rejects, newest: page.Newest,
+		seen: page.Seen, duplicate: page.Duplicate, outside: page.Outside,
+	}
+	r.account(&b, lost)
+	walk := r.walk
+	walk.read += b.seen
+	walk.rejected += len(b.rejects)
+	b.checkpoint = walk.checkpoint(r.lastSeen)
+	b.checkpoint.Details = &next
+	var full error
+	if next.Done() {
+		if tooMany := tooManyRejects(walk.rejected, walk.read, r.program.Response.MaxRejectRate); tooMany != nil {
+			full = tooMany
+		}
+		b.checkpoint.Done = full == nil
+	}
+	stop, err := r.commit(ctx, b)
+	if err != nil {
+		return false, err
+	}
+	r.walk, r.details = walk, next
+	r.calm(page)
+	switch {
+	case full != nil:
+		return false, full
+	case next.Done():
+		return true, nil
+	}
+	return false, stop
+}
+
+// account adds ids the upstream did not deliver and ids it cannot deliver: each
+// of them leaves a trace that people and UPDATE can find (§11.6).
+func (r *running) account(b *bundle, lost []string) {
+	for _, id := range lost {
+		if r.program.Details.Missing == twophase.Gone {
+			b.records = append(slices.Clip(b.records), record.Incoming{ProviderID: id, Gone: true, FetchAt: r.lastSeen, MappingID: r.work.MappingID})
+			continue
+		}
+		b.rejects = append(slices.Clip(b.rejects), record.Reject{
+			ProviderID: id, Reason: record.MissingDetail, Detail: "the search names it, the detail endpoint does not have it", Raw: []byte(id),
+		})
+	}
+	for _, s := range r.suspects.list {
+		b.rejects = append(slices.Clip(b.rejects), record.Reject{
+			ProviderID: s.id, Reason: record.DetailFailed, Detail: s.err.Error(), Raw: []byte(s.id),
+		})
+	}
+	b.seen += len(lost) + len(r.suspects.list)
+}
+
+// calm forgets the suspects after an answer and asks for more ids again.
+func (r *running) calm(page *extract.Page) {
+	r.suspects.list = nil
+	if len(page.Records) > 0 {
+		r.suspects.good = page.Records[0].ProviderID
+	}
+	if r.suspects.most > 0 {
+		if r.suspects.most *= 2; r.suspects.most >= r.program.Details.BatchSize {
+			r.suspects.most = 0
+		}
+	}
+}

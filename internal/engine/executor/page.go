@@ -1,0 +1,141 @@
+package executor
+
+import (
+	"context"
+	"errors"
+
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/record"
+)
+
+// page fetches, reads and commits one page of the list.
+func (r *running) page(ctx context.Context) (done bool, err error) {
+	a, err := r.fetchPage(ctx)
+	if err != nil {
+		return false, err
+	}
+	page := a.page
+	if changed := schemaChange(page, r.program.Response.MaxRejectRate); changed != nil {
+		r.forget(a, changed)
+		return false, changed
+	}
+	next := r.walk // a copy: where the walk stands changes once the page is committed
+	decision := r.walk.config.Advance(r.walk.state, next.observe(page))
+	if decision.Err != nil && !keepsPage(decision.Err.Code) {
+		r.forget(a, decision.Err)
+		return false, decision.Err
+	}
+	next.state = decision.Next
+	next.read += page.Seen
+	next.rejected += len(page.Rejects)
+	if decision.Done {
+		if decision.Done, decision.Err = next.settled(decision.Next); !decision.Done {
+			next = next.again()
+		}
+	}
+	return r.keepPage(ctx, next, a, decision)
+}
+
+// keepPage commits a page and what follows from it.
+func (r *running) keepPage(ctx context.Context, next walk, a *answer, d paging.Decision) (bool, error) {
+	found, page := r.details, a.page
+	b := bundle{answer: a, before: r.walk.state, after: d.Next, rejects: page.Rejects, newest: page.Newest}
+	if r.program.Detail == nil {
+		b.records, b.seen, b.duplicate, b.outside = page.Records, page.Seen, page.Duplicate, page.Outside
+	} else {
+		ids := r.newIDs(page.Records)
+		found = found.Found(ids, d.Done)
+		b.seen, b.found = len(page.Rejects), len(ids)
+		d.Done = d.Done && found.Done()
+	}
+	if d.Done && d.Err == nil {
+		d.Err = tooManyRejects(next.rejected, next.read, r.program.Response.MaxRejectRate)
+	}
+	b.checkpoint = next.checkpoint(r.lastSeen)
+	b.checkpoint.Done = d.Done && d.Err == nil // with too many rejects the page is kept, the slice is not covered
+	if r.program.Detail != nil {
+		b.checkpoint.Details = &found
+	}
+	stop, err := r.commit(ctx, b)
+	if err != nil {
+		return false, err
+	}
+	r.walk, r.details = next, found
+	switch {
+	case d.Err != nil:
+		return false, d.Err
+	case !d.Done:
+		return false, stop
+	}
+	return true, nil
+}
+
+// keepsPage: what these say is about the rest of the slice, not about this page.
+func keepsPage(code fault.Code) bool {
+	return code == fault.Budget || code == fault.Capped
+}
+
+func (r *running) fetchPage(ctx context.Context) (*answer, error) {
+	if r.question == nil { // all pages of a slice must ask the same question
+		question, err := r.program.Ask(r.asked, r.lastSeen)
+		if err != nil {
+			return nil, unasked(err)
+		}
+		r.question = question
+	}
+	request, err := r.question.Page(r.walk.state)
+	if err != nil {
+		return nil, unasked(err)
+	}
+	request.Replayable = *r.program.Paging.Replayable || r.walk.state.FirstPage()
+	return r.fetch(ctx, r.program, request, r.policy())
+}
+
+// unasked is why a request could not be made: by its own name, such as an address
+// that leads away, or as one that does not render.
+func unasked(err error) error {
+	if errors.As(err, new(*fault.Error)) {
+		return err
+	}
+	return fault.New(fault.Render, err)
+}
+
+// newIDs are the ids of a search page that this run has not asked details for.
+func (r *running) newIDs(items []record.Incoming) (ids []string) {
+	if r.suspects.asked == nil {
+		r.suspects.asked = map[record.Key]struct{}{}
+	}
+	for _, in := range items {
+		key := record.KeyOf(in.ProviderID)
+		if _, known := r.suspects.asked[key]; !known {
+			r.suspects.asked[key] = struct{}{}
+			ids = append(ids, in.ProviderID)
+		}
+	}
+	return ids
+}
+
+// schemaSample is the least number of items from which a page without a single
+// usable one tells something.
+const schemaSample = 5
+
+// schemaChange: a page where nothing can be understood is a changed format, not
+// a page of bad items; setting each of them aside would bury the news (§4.13).
+func schemaChange(page *extract.Page, tolerated float64) *fault.Error {
+	if page.Seen < schemaSample || len(page.Rejects) < page.Seen || tolerated >= 1 {
+		return nil
+	}
+	example := page.Rejects[0]
+	return fault.Newf(fault.SchemaChange, "none of the %d items could be understood; the first: %s %s %s", page.Seen, example.Reason, example.Path, example.Detail)
+}
+
+// tooManyRejects fails a slice most of whose items were unusable: that is a
+// changed schema, not bad luck (D§5.16).
+func tooManyRejects(rejected, read int, limit float64) *fault.Error {
+	if read == 0 || float64(rejected)/float64(read) <= limit {
+		return nil
+	}
+	return fault.Newf(fault.RejectRate, "%d of %d items were rejected, more than response.maxRejectRate of %g", rejected, read, limit)
+}

@@ -1,0 +1,217 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/twophase"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// running is one run of one task.
+type running struct {
+	executor    *Executor
+	work        ingest.Work
+	run         ingest.Run
+	correlation string
+	program     *spec.Program
+	question    *spec.Question // what the slice asks; nil before its first request
+	budget      slicing.Budget
+	asked       window.Window // what the upstream is asked for: the slice and its overlap
+	began       time.Time
+
+	walk     walk
+	details  twophase.Progress // of a two-phase slice
+	suspects suspects
+	brokenAt map[int]int // how often a pass broke at a page
+
+	batchNo  int
+	stats    ingest.RunStats
+	newest   time.Time
+	lastSeen time.Time // store clock before the last request
+	failed   *ingest.FailedBatch
+	unsure   *ingest.BatchCommit // a page whose commit may or may not have happened
+}
+
+func (r *running) policy() fault.RetryPolicy {
+	if r.program == nil {
+		return fault.RetryPolicy{}.WithDefaults()
+	}
+	return r.program.Retry
+}
+
+// read works through the slice to its end.
+func (r *running) read(ctx context.Context) (ingest.Outcome, error) {
+	if err := r.prepare(ctx); err != nil {
+		return ingest.Outcome{}, err
+	}
+	if r.run.Checkpoint.Done {
+		return succeeded(), nil // the last run read everything and died before saying so
+	}
+	for {
+		done, err := r.step(ctx)
+		switch {
+		case err == nil && done:
+			return succeeded(), nil
+		case err == nil:
+			continue
+		case !r.mayStartOver(ctx, err):
+			return ingest.Outcome{}, err
+		}
+		r.executor.log.Warn("slice starts over", "task", r.work.Lease.TaskID, "run", r.run.ID, "pass", r.walk.pass+1, "reason", err)
+		if err := r.breathe(ctx); err != nil {
+			return ingest.Outcome{}, err
+		}
+		r.startOver()
+	}
+}
+
+func succeeded() ingest.Outcome {
+	return ingest.Outcome{Task: ingest.TaskSucceeded, Run: ingest.RunSucceeded}
+}
+
+// step makes one request and commits what it brought. Found ids are asked for
+// before the search goes on, so that few of them wait at any time (I14).
+func (r *running) step(ctx context.Context) (done bool, err error) {
+	if err := r.withinBudget(); err != nil {
+		return false, err
+	}
+	if r.lastSeen, err = r.executor.store.Now(ctx); err != nil { // before the request is sent: it orders equal stamps (D§5.13)
+		return false, err
+	}
+	if len(r.details.Pending) > 0 {
+		return r.detail(ctx)
+	}
+	return r.page(ctx)
+}
+
+func (r *running) prepare(ctx context.Context) (err error) {
+	if r.program, err = r.executor.program(r.work); err != nil {
+		return fault.New(fault.Internal, err)
+	}
+	var s slicing.Spec
+	if err := json.Unmarshal(r.work.SliceSpec, &s); err != nil {
+		return fault.New(fault.Internal, fmt.Errorf("read slice spec: %w", err))
+	}
+	r.budget, r.asked, r.began = s.Budget, r.work.Window, time.Now()
+	if s.Window.Asked != nil {
+		r.asked = *s.Window.Asked // the overlap is read too; what is owned stays what coverage counts (S§5.4)
+	}
+	switch {
+	case r.run.Cancel:
+		return errCancelled
+	case r.run.Pause:
+		return errPaused
+	case s.Telemetry.Capped:
+		return fault.Newf(fault.Capped, "the upstream serves fewer items of one query than this window holds, and no finer cut exists")
+	case r.run.IdleLeases > r.executor.config.MaxIdleLeases:
+		return fault.Newf(fault.LeasesSpent, "leased %d times without one committed batch", r.run.IdleLeases)
+	}
+	r.brokenAt = map[int]int{}
+	return r.resume(ctx)
+}
+
+// resume goes on where the last committed batch left off, or starts over where
+// the token died with the worker that held it (D§5.14).
+func (r *running) resume(ctx context.Context) error {
+	last := r.run.Checkpoint
+	r.walk = newWalk(r.program.Paging, max(last.Pass, 1))
+	if last.Pass == 0 || last.Done {
+		return nil
+	}
+	usable := *r.program.Paging.Replayable || last.Paging.FirstPage()
+	if life := r.program.Paging.TokenLife.Std(); usable && life > 0 && !last.Paging.FirstPage() {
+		now, err := r.executor.store.Now(ctx)
+		if err != nil {
+			return err
+		}
+		usable = now.Sub(last.At) < life
+	}
+	if !usable {
+		r.walk.pass++
+		r.stats.Restarts++
+		return nil
+	}
+	r.walk.resume(last)
+	if last.Details != nil {
+		r.details = *last.Details
+	}
+	return nil
+}
+
+func (r *running) startOver() {
+	r.stats.Restarts++
+	r.walk = newWalk(r.program.Paging, r.walk.pass+1)
+	r.details, r.suspects = twophase.Progress{}, suspects{asked: r.suspects.asked}
+	r.failed = nil
+}
+
+// breathe waits before the slice is started over: an upstream that just lost an
+// answer is not helped by the same walk at once.
+func (r *running) breathe(ctx context.Context) error {
+	timer := time.NewTimer(r.program.Retry.Backoff(r.stats.Restarts+1, rand.Float64()))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// samePlace is how often a walk may break at one page: the third time it is the
+// page, not the walk.
+const samePlace = 3
+
+// mayStartOver: the walk through the pages is broken, the slice is not.
+func (r *running) mayStartOver(ctx context.Context, err error) bool {
+	if ctx.Err() != nil || errors.Is(err, fault.ErrStale) || len(r.details.Pending) > 0 {
+		return false
+	}
+	var f *fault.Error
+	if !errors.As(err, &f) || r.stats.Restarts >= r.executor.config.MaxRestarts {
+		return false
+	}
+	switch {
+	case f.Code == fault.TokenLost, f.Code == fault.ShortCount:
+		return true
+	case r.walk.state.FirstPage():
+		return false
+	case f.Code == fault.TokenLoop, r.forgotten(f):
+		page := r.walk.state.Pages
+		r.brokenAt[page]++
+		return r.brokenAt[page] < samePlace
+	}
+	return false
+}
+
+// forgotten: an upstream that no longer knows our token says so in many ways,
+// with status 200 among them.
+func (r *running) forgotten(f *fault.Error) bool {
+	kind := r.program.Paging.Type
+	if kind != paging.Token && kind != paging.URL {
+		return false
+	}
+	return f.Status == 400 || f.Status == 404 || f.Status == 410 || f.Code == fault.BadBody
+}
+
+func (r *running) withinBudget() error {
+	switch {
+	case r.stats.Requests >= r.budget.MaxRequests:
+		return fault.Newf(fault.Budget, "slicing.maxRequests of %d reached", r.budget.MaxRequests)
+	case r.stats.Seen >= r.budget.MaxRecords:
+		return fault.Newf(fault.Budget, "slicing.maxRecords of %d reached", r.budget.MaxRecords)
+	case time.Since(r.began) > time.Duration(r.budget.MaxDurationSec)*time.Second:
+		return fault.Newf(fault.Budget, "slicing.maxDurationSec of %d reached", r.budget.MaxDurationSec)
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package executor
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// walk is one pass through the pages of a slice: where it stands and what it saw.
+type walk struct {
+	config   paging.Config
+	pass     int
+	state    paging.State
+	read     int // items of this pass, and those of them that were unusable
+	rejected int
+
+	seen     map[uint64]struct{} // ids, as short hashes: tells a repeated page from progress
+	versions map[uint64]struct{} // versions of items, where two passes are compared
+	led      map[uint64]struct{} // tokens and addresses pages led to
+	sum      paging.Digest
+	prior    *paging.Digest // of the pass before, if that one was whole
+	whole    int            // passes this run read to their end
+
+	reached  time.Time // the largest followed date so far
+	disorder bool      // a later page had a smaller one
+}
+
+func newWalk(c paging.Config, pass int) walk {
+	return walk{
+		config: c, pass: pass, state: c.First(),
+		seen: map[uint64]struct{}{}, versions: map[uint64]struct{}{}, led: map[uint64]struct{}{},
+	}
+}
+
+func (w *walk) resume(last ingest.Checkpoint) {
+	w.state, w.read, w.rejected, w.sum, w.prior = last.Paging, last.Read, last.Rejected, last.Sum, last.Prior
+}
+
+func (w *walk) moving() bool { return !*w.config.Stable }
+
+// observe takes note of a page and says what paging should know about it.
+func (w *walk) observe(page *extract.Page) paging.Observation {
+	o := page.Says
+	for _, key := range page.Keys {
+		// A slice may have millions of items (I14).
+		if first(w.seen, binary.BigEndian.Uint64(key[:8])) {
+			o.New++
+			if w.moving() {
+				w.sum = w.sum.With(binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:]))
+			}
+		}
+	}
+	if w.moving() {
+		w.compare(page)
+	}
+	if next := o.Token + o.URL; next != "" {
+		high, _ := short([]byte(next))
+		o.Again = !first(w.led, high)
+	}
+	w.disorder = w.disorder || !page.Reached.IsZero() && page.Lowest.Before(w.reached)
+	if page.Reached.After(w.reached) {
+		w.reached = page.Reached
+	}
+	return o
+}
+
+// compare adds the versions of items, so that one that changed between two
+// passes makes them differ (D§5.14).
+func (w *walk) compare(page *extract.Page) {
+	for _, in := range page.Records {
+		text := append([]byte(in.ProviderID), in.ContentHash[:]...)
+		text = binary.BigEndian.AppendUint64(text, uint64(in.UpdatedAt.UnixMicro()))
+		high, low := short(binary.BigEndian.AppendUint64(text, uint64(in.SourceVersion)))
+		if first(w.versions, high) {
+			w.sum = w.sum.With(high, low)
+		}
+	}
+}
+
+// short is the beginning of a text's hash.
+func short(text []byte) (high, low uint64) {
+	sum := sha256.Sum256(text)
+	return binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16])
+}
+
+// first adds to a set and reports whether it was not in there.
+func first(set map[uint64]struct{}, x uint64) bool {
+	if _, known := set[x]; known {
+		return false
+	}
+	set[x] = struct{}{}
+	return true
+}
+
+// maxPasses bounds how often moving pages are read in one run.
+const maxPasses = 10
+
+// settled decides whether the end of a pass is the end of the slice. Pages that
+// move are read until two passes in a row saw the same (D§5.14); one page alone
+// is read at one instant and cannot move.
+func (w *walk) settled(end paging.State) (bool, *fault.Error) {
+	if !w.moving() || end.Pages == 1 || w.prior != nil && *w.prior == w.sum {
+		return true, nil
+	}
+	if w.whole+1 >= maxPasses {
+		return false, fault.Newf(fault.Unstable, "%d readings, and no two in a row agree: the pages move faster than they are read; use smaller slices", w.whole+1)
+	}
+	return false, nil
+}
+
+// again is the pass after a whole one.
+func (w *walk) again() walk {
+	next := newWalk(w.config, w.pass+1)
+	sum := w.sum
+	next.prior, next.whole = &sum, w.whole+1
+	return next
+}
+
+// checkpoint is how a later run goes on.
+func (w *walk) checkpoint(at time.Time) ingest.Checkpoint {
+	return ingest.Checkpoint{Pass: w.pass, Paging: w.state, Read: w.read, Rejected: w.rejected, At: at, Sum: w.sum, Prior: w.prior}
+}
+
+// left is what of a window this walk has not read: where the upstream sorts by
+// the followed date, and was seen to, the dates it has passed are read.
+func (w *walk) left(of window.Window, ordered bool, cut func(time.Time) time.Time) window.Window {
+	if !ordered || w.disorder || w.reached.IsZero() {
+		return of
+	}
+	rest := window.Window{From: cut(w.reached), To: of.To}
+	if !rest.From.After(of.From) || rest.Empty() {
+		return of
+	}
+	return rest
+}

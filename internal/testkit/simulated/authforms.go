@@ -1,0 +1,85 @@
+package simulated
+
+import (
+	"time"
+
+	"github.com/patra-ingest/patra/internal/upsim"
+)
+
+// The credentials of every form that has one.
+const (
+	User   = "form-user"
+	Secret = "form-s3cret"
+)
+
+// AuthForms gives a source file for each way to sign requests. All page by
+// token, so that a walk has many requests.
+func AuthForms() []Form {
+	return []Form{
+		signed("key-header", upsim.Auth{Kind: upsim.AuthKeyHeader}, "type: API_KEY\nin: HEADER\nname: X-Api-Key\nvalue: env:FORM_SECRET"),
+		signed("key-prefix", upsim.Auth{Kind: upsim.AuthKeyHeader, Name: "Authorization", Prefix: "Token "}, "type: API_KEY\nprefix: \"Token \"\nvalue: env:FORM_SECRET"),
+		signed("key-query", upsim.Auth{Kind: upsim.AuthKeyQuery}, "type: API_KEY\nin: QUERY\nname: api_key\nvalue: env:FORM_SECRET"),
+		posted(signed("key-json", upsim.Auth{Kind: upsim.AuthKeyBody}, keyInBody), inBody),
+		posted(signed("key-form", upsim.Auth{Kind: upsim.AuthKeyBody}, keyInBody), inForm),
+		signed("basic", upsim.Auth{Kind: upsim.AuthBasic}, "type: BASIC\nusername: env:FORM_USER\npassword: env:FORM_SECRET"),
+		signed("bearer", upsim.Auth{Kind: upsim.AuthBearer}, "type: BEARER\nvalue: env:FORM_SECRET"),
+		signed("oauth", upsim.Auth{Kind: upsim.AuthOAuth, TokenLife: time.Minute}, client),
+		signed("oauth-body", upsim.Auth{Kind: upsim.AuthOAuth, TokenLife: time.Minute}, client+"\nclientAuth: BODY"),
+		refreshed(),
+		signed("session", upsim.Auth{Kind: upsim.AuthSession}, login+"\n  token: $.session\n  expiresIn: $.expires_in\nname: X-Session-Token"),
+		signed("session-header", upsim.Auth{Kind: upsim.AuthSession}, login+"\n  header: X-Session-Token"),
+		signed("session-cookie", upsim.Auth{Kind: upsim.AuthSession}, login+"\n  cookie: session"),
+		signed("hmac", upsim.Auth{Kind: upsim.AuthHMAC}, hmac),
+		posted(signed("hmac-body", upsim.Auth{Kind: upsim.AuthHMAC}, hmac), inBody),
+	}
+}
+
+const keyInBody = "type: API_KEY\nin: BODY\nname: api_key\nvalue: env:FORM_SECRET"
+
+const client = `
+type: OAUTH2
+tokenUrl: /oauth/token
+clientId: env:FORM_USER
+clientSecret: env:FORM_SECRET`
+
+const login = `
+type: SESSION
+username: env:FORM_USER
+password: env:FORM_SECRET
+login:
+  url: /login
+  form:
+    username: ${username}
+    password: ${password}`
+
+const hmac = `
+type: CUSTOM
+name: X-Signature
+signing: hmac-sha256
+sign:
+  key: env:FORM_SECRET
+  keyId: env:FORM_USER
+  keyIdHeader: X-Key-Id`
+
+func signed(name string, auth upsim.Auth, credential string) Form {
+	auth.User, auth.Secret = User, Secret
+	f := named()[0]
+	f.Name, f.credential = name, credential
+	f.Options = upsim.Options{Forms: upsim.FormOptions{Auth: auth}}
+	f.Env = map[string]string{"FORM_USER": User, "FORM_SECRET": Secret}
+	return f
+}
+
+// posted asks by POST, with the parameters in the body.
+func posted(f Form, window string) Form {
+	f.method, f.path, f.window = "POST", "token-body", window
+	return f
+}
+
+func refreshed() Form {
+	const seed = "form-refresh"
+	f := signed("oauth-refresh", upsim.Auth{Kind: upsim.AuthOAuth, TokenLife: time.Minute, RefreshToken: seed, Rotate: true},
+		client+"\ngrant: REFRESH_TOKEN\nrefreshToken: env:FORM_REFRESH")
+	f.Env["FORM_REFRESH"] = seed
+	return f
+}
