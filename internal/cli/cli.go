@@ -31,6 +31,7 @@ type env struct {
 	out, err io.Writer
 	output   string // table or json
 	database string
+	rawDir   string // of commands that read bodies of answers
 	verbose  bool
 	quiet    bool
 }
@@ -92,7 +93,7 @@ func (e *env) check() error {
 
 // open opens the database for commands that change it.
 func (e *env) open(ctx context.Context, change func(*daemon.Config)) (*daemon.App, error) {
-	config := daemon.Config{Database: e.database, Log: e.logger()}
+	config := daemon.Config{Database: e.database, Log: e.logger(), Raw: daemon.RawConfig{Dir: rawDir(e.rawDir)}}
 	if change != nil {
 		change(&config)
 	}

@@ -47,12 +47,14 @@ type work struct {
 	workers int
 	lease   string
 	relaxed bool
+	raw     rawKeeping
 }
 
 func (w *work) flags(c *cobra.Command) {
 	c.Flags().IntVar(&w.workers, "workers", 4, "slices worked on at once")
 	c.Flags().StringVar(&w.lease, "lease", "60s", "how long a task stays ours without a sign of life")
 	c.Flags().BoolVar(&w.relaxed, "relaxed", false, "SQLite: faster commits that a power cut may undo")
+	w.raw.flags(c)
 }
 
 func (w work) apply(c *daemon.Config) error {
@@ -67,7 +69,8 @@ func (w work) apply(c *daemon.Config) error {
 		return usagef("--workers must be at least 1")
 	}
 	c.Workers, c.Lease, c.Relaxed = w.workers, lease, w.relaxed
-	return nil
+	c.Raw, err = w.raw.config()
+	return err
 }
 
 // minLease: below this a slow disk looks like a dead worker.
@@ -103,6 +106,7 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 		return err
 	}
 	defer app.Close()
+	e.notice(app)
 	p, err := r.parseAt(ctx, app)
 	if err != nil {
 		return err
@@ -143,6 +147,7 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	if err != nil {
 		return s, err
 	}
+	e.hintLag(h.Draft)
 	s.add(h.Plan)
 	s.PlanID, s.Empty, s.Reason = h.Plan.PlanID, h.Draft.Empty && len(h.Continued) == 0, h.Draft.Reason
 	if h.Draft.Window != nil {

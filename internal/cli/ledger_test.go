@@ -51,14 +51,17 @@ func TestTaskWithoutRuns(t *testing.T) {
 func TestRunShow(t *testing.T) {
 	d := harvested(t)
 	good := d.expect(exitOK, "run", "show", "1")
-	d.holds(good.out, "SUCCEEDED", "12 seen = 12 new", "3 for 3 pages", "\nbatches\n")
-	if strings.Index(good.out, "\n 1    1   1") > strings.Index(good.out, "\n 2    1   2") {
+	d.holds(good.out, "SUCCEEDED", "12 seen = 12 new", "3 for 3 pages", "\nbatch 1\n")
+	if strings.Index(good.out, "\nbatch 1\n") > strings.Index(good.out, "\nbatch 2\n") {
 		t.Errorf("batches are not in reading order:\n%s", good.out)
 	}
-	d.holds(d.expect(exitOK, "run", "show", "3").out, "SERVER_ERROR (HTTP 500)", "0 seen", "error: SERVER_ERROR…")
+	d.holds(good.out, "1 of pass 1: SUCCEEDED", "GET http://127.0.0.1:", "/works?cursor=%2A", "rows=5", "HTTP 200, application/json", " bytes in ", "5 seen = 5 new",
+		"next page  at ", "next page  none: this was the last one", "nothing: its window is read")
+	d.holds(d.expect(exitOK, "run", "show", "3").out, "SERVER_ERROR (HTTP 500)", "0 seen", "1 of pass 1: FAILED", "HTTP 500", "L1: it passes, worth another try",
+		"task 3: given up", "patra task retry 3")
 	var run runDetail
 	d.decode(d.expect(exitOK, "run", "show", "2", "-o", "json").out, &run)
-	if run.ID != 2 || run.Stats.Seen != 12 || len(run.Batches) != 3 || run.Batches[0].No != 1 || run.Batches[2].No != 3 {
+	if run.ID != 2 || run.Stats.Seen != 12 || run.Next == "" || run.Class != "" || len(run.Batches) != 3 || len(run.Batches[0].Request) == 0 || len(run.Batches[0].Response) == 0 || run.Batches[0].No != 1 || run.Batches[2].No != 3 {
 		t.Errorf("%+v", run)
 	}
 	sum := ingest.BatchStats{}
@@ -104,6 +107,7 @@ func TestAccount(t *testing.T) {
 		{ingest.BatchStats{}, "0 seen"},
 		{ingest.BatchStats{Seen: 36, Inserted: 1, Updated: 2, Unchanged: 3, Gone: 4, Stale: 5, Duplicate: 6, Outside: 7, Quarantined: 8},
 			"36 seen = 1 new + 2 updated + 3 unchanged + 4 gone + 5 stale + 6 duplicate + 7 outside the window + 8 rejected"},
+		{ingest.BatchStats{Seen: 5, Inserted: 4, Updated: 1, Late: 2}, "5 seen = 4 new + 1 updated; 2 came late"},
 		{ingest.BatchStats{Seen: 5, Inserted: 3}, "5 seen = 3 new; DOES NOT ADD UP: 2 are not accounted for"},
 	} {
 		if got := account(c.stats); got != c.want {

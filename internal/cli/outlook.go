@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/slicing"
@@ -14,16 +15,16 @@ func outlook(d *daemon.PlanDraft) []string {
 	if f.Slices == 0 {
 		return nil
 	}
-	lines := []string{fmt.Sprintf("requests  %s%s", figure(f.Requests), because(f.Requests))}
+	lines := []string{fmt.Sprintf("requests  %s%s%s", figure(f.Requests), perEndpoint(f.Endpoints), because(d, f.Requests))}
 	if f.Items.Source != "" {
-		lines = append(lines, fmt.Sprintf("items     %s%s", figure(f.Items), because(f.Items)))
+		lines = append(lines, fmt.Sprintf("items     %s%s", figure(f.Items), because(d, f.Items)))
 	}
 	if f.Seconds != nil {
 		span := time.Duration(f.Seconds.Value) * time.Second
 		lines = append(lines, fmt.Sprintf("duration  %s%s at the declared rate", atLeast(*f.Seconds), span))
 	}
 	if f.Bytes != nil {
-		lines = append(lines, fmt.Sprintf("bytes     %s%s", figure(*f.Bytes), because(*f.Bytes)))
+		lines = append(lines, fmt.Sprintf("bytes     %s%s (%s)", atLeast(*f.Bytes), size(int64(f.Bytes.Value)), itemSize(*f.ItemBytes)))
 	}
 	if f.Money != nil {
 		lines = append(lines, fmt.Sprintf("price     %s%.2f", atLeast(*f.Money), f.Money.Value))
@@ -40,6 +41,18 @@ func outlook(d *daemon.PlanDraft) []string {
 	return lines
 }
 
+// perEndpoint tells the requests apart where a plan asks more than one endpoint.
+func perEndpoint(all []slicing.EndpointOutlook) string {
+	if len(all) < 2 {
+		return ""
+	}
+	var parts []string
+	for _, e := range all {
+		parts = append(parts, fmt.Sprintf("%s %s %s", e.Role, e.Endpoint, figure(e.Requests)))
+	}
+	return " = " + strings.Join(parts, " + ")
+}
+
 func figure(f slicing.Figure) string { return atLeast(f) + fmt.Sprintf("%.0f", f.Value) }
 
 func atLeast(f slicing.Figure) string {
@@ -49,9 +62,12 @@ func atLeast(f slicing.Figure) string {
 	return ""
 }
 
-func because(f slicing.Figure) string {
+func because(d *daemon.PlanDraft, f slicing.Figure) string {
 	switch f.Source {
 	case slicing.FromCount:
+		if d.Slices[0].Range != nil {
+			return " (counted among the stored records)"
+		}
 		return " (counted by the upstream)"
 	case slicing.FromHistory:
 		return " (from earlier slices)"
@@ -60,5 +76,12 @@ func because(f slicing.Figure) string {
 	case slicing.FromConstant:
 		return " (assumed, slicing.perDay)"
 	}
-	return " (sizes are not known)"
+	return " (sizes are not known; --count asks the upstream)"
+}
+
+func itemSize(f slicing.Figure) string {
+	if f.Source == slicing.FromHistory {
+		return fmt.Sprintf("%.0f an item in earlier slices", f.Value)
+	}
+	return fmt.Sprintf("%.0f an item assumed: nothing was read yet", f.Value)
 }

@@ -18,7 +18,7 @@ import (
 type request struct {
 	endpoint, operation, from, to, now string
 	set                                []string
-	dry, offline                       bool
+	dry, offline, count                bool
 }
 
 func (r *request) flags(c *cobra.Command) {
@@ -58,8 +58,11 @@ func (r *request) parse(base time.Time) (p parsed, err error) {
 	if p.operation, err = ingest.ParseOperation(r.operation); err != nil {
 		return p, usage(err)
 	}
-	if p.operation != ingest.Harvest && !r.dry {
+	if p.operation == ingest.Update && !r.dry {
 		return p, usagef("--op %s can be rehearsed, but not run yet: add --dry-run", p.operation)
+	}
+	if r.offline && r.count {
+		return p, usagef("--offline and --count contradict each other: name one of them")
 	}
 	if p.overrides, err = parseOverrides(r.set); err != nil {
 		return p, err
@@ -90,14 +93,21 @@ func newPlan(e *env) *cobra.Command {
 		Short: "Show what a run would do, or queue it",
 		Long: `Compute the window and the slices of a run. With --dry-run nothing is written,
 and a missing database counts as an empty one. Without --dry-run the plan and
-its tasks are stored for an executor to work on; only HARVEST can be stored yet.
+its tasks are stored for an executor to work on; UPDATE can only be rehearsed yet.
 
 The window is explained step by step; the same inputs give the same bytes. A
-backfill ends where the watermark of HARVEST stands; an update is driven by the
-time of the last check if a window is named, else by ids.`,
+backfill ends where the watermark of HARVEST stands, keeps its own, and reads a
+range once: asked for again, what it has read is skipped. An update reads a named
+window again; without one it takes the ids of records that were not looked at for
+longest, in buckets, and the window only paces it.
+
+The forecast of a dry run says what a run would take, and what it rests on: what
+the upstream counts, what earlier slices had, or an assumption. A source that does
+not say how much a slice should hold is counted only with --count.`,
 		Example: `  patra plan crossref --op HARVEST --dry-run
   patra plan crossref --op HARVEST --from 2025-03-01 --to 2025-03-08 --dry-run -o json
   patra plan crossref --op BACKFILL --from 2020-01-01 --to 2021-01-01 --dry-run
+  patra plan crossref --op UPDATE --dry-run
   patra plan crossref --op HARVEST --now 2025-03-10T12:00:00Z --offline --dry-run -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return e.plan(cmd.Context(), args[0], r) },
@@ -105,6 +115,7 @@ time of the last check if a window is named, else by ids.`,
 	r.flags(c)
 	c.Flags().StringVar(&r.operation, "op", string(ingest.Harvest), "operation: HARVEST, BACKFILL or UPDATE")
 	c.Flags().BoolVar(&r.offline, "offline", false, "do not ask the upstream for counts")
+	c.Flags().BoolVar(&r.count, "count", false, "ask the upstream for counts also where only the forecast needs them")
 	c.AddCommand(planVerbs(e)...)
 	return c
 }
@@ -119,6 +130,7 @@ func (e *env) plan(ctx context.Context, code string, r *request) error {
 			return err
 		}
 	}
+	e.hintLag(draft)
 	if e.output == "json" {
 		return e.json(draft)
 	}
@@ -159,7 +171,7 @@ func (e *env) rehearse(ctx context.Context, code string, r *request) (*daemon.Pl
 
 func (r *request) request(p parsed) daemon.PlanRequest {
 	out := daemon.NewRequest(p.now, p.from, p.to)
-	out.Offline = r.offline
+	out.Offline, out.Forecast, out.Count = r.offline, r.dry, r.count
 	return out
 }
 
@@ -187,6 +199,9 @@ func (e *env) store(ctx context.Context, code string, r *request) (*daemon.PlanD
 	if err != nil {
 		return nil, err
 	}
+	if err := app.NotPaused(ctx, compiled.Snapshot); err != nil {
+		return nil, err
+	}
 	plan, draft, err := app.Planner.Plan(ctx, compiled, r.request(p))
 	if err != nil {
 		return nil, err
@@ -210,7 +225,7 @@ func (e *env) printDraft(d *daemon.PlanDraft) error {
 			fmt.Fprintf(e.out, "  … and %d more (all of them with -o json)\n", len(d.Slices)-most)
 			break
 		}
-		fmt.Fprintf(e.out, "  %s  %.12s\n", brief(window.Window{From: s.From, To: s.To}), s.Signature)
+		fmt.Fprintf(e.out, "  %s  %.12s\n", extent(s), s.Signature)
 	}
 	for _, w := range d.Skipped {
 		fmt.Fprintf(e.out, "  %s  skipped: settled\n", brief(w))
@@ -220,4 +235,20 @@ func (e *env) printDraft(d *daemon.PlanDraft) error {
 	}
 	e.warn(d.Warnings)
 	return nil
+}
+
+// extent is what a slice reads: a stretch of time or a share of the ids.
+func extent(s daemon.DraftSlice) string {
+	if s.Range == nil {
+		return brief(window.Window{From: s.From, To: s.To})
+	}
+	to := s.Range.To
+	if to == "" {
+		to = "end"
+	}
+	text := fmt.Sprintf("ids with a hash in [%s, %s)", s.Range.From, to)
+	if s.Estimate != nil {
+		text += fmt.Sprintf("  about %d", s.Estimate.Count)
+	}
+	return text
 }

@@ -59,6 +59,7 @@ func (e *env) serve(ctx context.Context, text string, settings work) error {
 		return err
 	}
 	defer app.Close()
+	e.notice(app)
 	terminated := make(chan os.Signal, 1)
 	signal.Notify(terminated, syscall.SIGTERM)
 	err = app.Serve(ctx, roles)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -24,6 +25,7 @@ type overview struct {
 	Credentials []string       `json:"credentials"`
 	Endpoints   []endpointView `json:"endpoints"`
 	Next        *time.Time     `json:"nextVersionFrom,omitempty"` // a change that was scheduled
+	Paused      []ingest.Pause `json:"paused,omitempty"`
 }
 
 // endpointView is one endpoint, for the first operation it serves.
@@ -62,6 +64,11 @@ patra source explain.`,
 			}
 			if s.origin == originApplied {
 				if view.Next, err = e.scheduled(cmd.Context(), s.src.Code); err != nil {
+					return err
+				}
+			}
+			if s.origin != originFile {
+				if view.Paused, err = e.pauses(cmd.Context(), s.src.Code); err != nil {
 					return err
 				}
 			}
@@ -132,6 +139,9 @@ func (e *env) showOverview(v overview) error {
 		if err := show(e, p, p.facts()); err != nil {
 			return err
 		}
+	}
+	for _, p := range v.Paused {
+		e.hintPause(p)
 	}
 	if v.Next != nil {
 		e.hint("a change begins at %s: `patra source history %s` lists it", window.Text(*v.Next), v.Source)

@@ -14,7 +14,8 @@ import (
 )
 
 func newTask(e *env) *cobra.Command {
-	return group("task", "Look at the queue: one task per slice of a plan", newTaskList(e), newTaskShow(e))
+	return group("task", "Look at the queue, stop tasks and try them again: one task per slice of a plan",
+		newTaskList(e), newTaskShow(e), newTaskCancel(e), newTaskRetry(e))
 }
 
 func newTaskList(e *env) *cobra.Command {
@@ -54,7 +55,13 @@ func taskColumns() columns[view.Task] {
 // taskDetail is a task with everything that was tried.
 type taskDetail struct {
 	view.Task
-	Runs []view.Run `json:"runs"`
+	Paused *ingest.Pause `json:"paused,omitempty"` // why it waits
+	Next   string        `json:"next"`             // what happens now
+	Runs   []view.Run    `json:"runs"`
+}
+
+func partitionOf(t view.Task) ingest.Partition {
+	return ingest.Partition{Dataset: ingest.Dataset{Source: t.Source, Endpoint: t.Endpoint}, Operation: ingest.Operation(t.Operation)}
 }
 
 func newTaskShow(e *env) *cobra.Command {
@@ -90,10 +97,19 @@ func (e *env) showTask(ctx context.Context, app *daemon.App, id int64) error {
 	if err != nil {
 		return err
 	}
-	if e.output == "json" {
-		return e.json(taskDetail{t, append([]view.Run{}, runs...)})
+	pause, paused, err := app.Store.Paused(ctx, partitionOf(t))
+	if err != nil {
+		return err
 	}
-	if err := show(e, t, taskFacts(t)); err != nil {
+	detail, facts := taskDetail{Task: t, Next: taskNext(t), Runs: append([]view.Run{}, runs...)}, taskFacts(t)
+	if paused && !ingest.TaskStatus(t.Status).Terminal() {
+		detail.Paused, detail.Next = &pause, pause.Resuming()
+		facts = append(facts, fact{"paused", wrapped(pause.String())})
+	}
+	if e.output == "json" {
+		return e.json(detail)
+	}
+	if err := show(e, t, append(facts, fact{"next", wrapped(detail.Next)})); err != nil {
 		return err
 	}
 	if len(runs) == 0 {

@@ -16,12 +16,14 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/driver/blob"
 	"github.com/patra-ingest/patra/internal/driver/httpclient"
 	"github.com/patra-ingest/patra/internal/driver/secrets"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/driver/store/mysql"
 	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
 	"github.com/patra-ingest/patra/internal/engine/executor"
+	"github.com/patra-ingest/patra/internal/engine/operate"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/engine/rategate"
 	"github.com/patra-ingest/patra/internal/engine/transport"
@@ -40,6 +42,8 @@ type Config struct {
 	// RegistryTTL is how long a source is used without asking the database
 	// whether it changed (§3.7). Zero asks every time, with one small query.
 	RegistryTTL time.Duration
+	// Raw says where the bodies of answers are kept, and how long.
+	Raw RawConfig
 	// Clock replaces the store's clock; for tests.
 	Clock func() time.Time
 	// MustExist: the command only reads, so a missing file is an error.
@@ -65,6 +69,7 @@ func (c Config) WithDefaults() Config {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	c.Raw = c.Raw.withDefaults(c.Database)
 	return c
 }
 
@@ -72,12 +77,15 @@ func (c Config) WithDefaults() Config {
 type App struct {
 	Store    *store.Store
 	Planner  *planner.Planner
+	Operator *operate.Operator
 	config   Config
 	gate     *rategate.Local
 	executor *executor.Executor
+	raw      *blob.Store // nil where no bodies are kept
 	registry *registryCache
 	identity store.ExecutorInfo
 	single   bool // the store takes one executor process
+	presence presence
 }
 
 // Open opens the database and wires everything. An empty SQLite file gets its
@@ -94,20 +102,29 @@ func Open(ctx context.Context, c Config) (*App, error) {
 			return nil, errors.Join(err, db.Close())
 		}
 	}
+	if a.raw, err = openRaw(c); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	chain := newChain(a.gate)
-	a.Planner = planner.New(db)
-	a.Planner.Estimator, a.Planner.MaxStock = newEstimator(chain, db), c.MaxStock
-	a.executor = executor.New(db, chain, executor.Config{Lease: c.Lease}, c.Log)
+	a.Planner, a.Operator = planner.New(db), operate.New(db)
+	a.Planner.Estimator, a.Planner.MaxStock = probing{newEstimator(chain, db), a}, c.MaxStock
+	a.executor = executor.New(db, chain, a.bodies(), executor.Config{Lease: c.Lease}, c.Log)
 	return a, nil
 }
 
 // newChain is the way every request goes.
 func newChain(gate *rategate.Local) transport.Doer {
-	return transport.Stack(transport.Authenticate(httpclient.New(httpclient.Options{}), secrets.System{}), gate)
+	return transport.StackSigned(httpclient.New(httpclient.Options{Reveal: secrets.System{}.Reveal}), secrets.System{}, gate)
 }
 
-// Close closes the database.
-func (a *App) Close() error { return a.Store.Close() }
+// Close closes the database and the bodies.
+func (a *App) Close() error {
+	a.vanish()
+	if a.raw != nil {
+		a.raw.Close()
+	}
+	return a.Store.Close()
+}
 
 func openStore(ctx context.Context, c Config) (*store.Store, error) {
 	scheme, rest, _ := strings.Cut(c.Database, ":")

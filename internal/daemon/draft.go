@@ -16,6 +16,9 @@ import (
 // PlanDraft is a plan before it is stored.
 type PlanDraft = planner.Draft
 
+// DraftSlice is one slice of it.
+type DraftSlice = planner.DraftSlice
+
 // PlanRequest is what a plan is asked for.
 type PlanRequest = planner.Request
 

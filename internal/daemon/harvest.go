@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -33,6 +32,10 @@ type Watch struct {
 // Harvest first finishes what an interrupted run left, then plans what is owed
 // now and works on that to its end.
 func (a *App) Harvest(ctx context.Context, c *spec.Compiled, r planner.Request, w Watch) (h Harvested, err error) {
+	if err := a.NotPaused(ctx, c.Snapshot); err != nil {
+		return h, err
+	}
+	defer a.tidyRaw(ctx)
 	if h.Continued, err = a.continueOpen(ctx, c, w); err != nil {
 		return h, err
 	}
@@ -46,15 +49,20 @@ func (a *App) Harvest(ctx context.Context, c *spec.Compiled, r planner.Request, 
 }
 
 // finish works on a plan to its end. A plan that had to stop slicing because
-// enough tasks waited goes on once they are done (D§5.4).
+// enough tasks waited goes on once they are done (D§5.4); a slice that turned
+// out too large is replaced by smaller ones (S§5.6).
 func (a *App) finish(ctx context.Context, of ingest.Partition, planID int64, watch func(view.Progress)) (view.Progress, error) {
 	for {
 		p, err := a.Work(ctx, planID, watch)
 		if err != nil {
 			return p, err
 		}
+		replaced, err := a.Planner.Reslice(ctx)
+		if err != nil {
+			return p, err
+		}
 		whole, err := a.sliceOn(ctx, of, planID)
-		if err != nil || whole {
+		if err != nil || whole && replaced == 0 {
 			return p, err
 		}
 	}
@@ -81,10 +89,10 @@ func (a *App) sliceOn(ctx context.Context, of ingest.Partition, planID int64) (w
 // makeRoom works on whatever waits until planning may go on: the tasks may be of
 // other plans.
 func (a *App) makeRoom(ctx context.Context, of ingest.Partition) error {
-	return a.workUntil(ctx, 0, nil, func(ctx context.Context) (bool, error) {
+	return a.workUntil(ctx, 0, nil, a.orPaused(of, func(ctx context.Context) (bool, error) {
 		full, err := a.Store.StockAtLeast(ctx, of, a.config.MaxStock)
 		return !full, err
-	})
+	}))
 }
 
 func (a *App) continueOpen(ctx context.Context, c *spec.Compiled, w Watch) (done []view.Progress, err error) {
@@ -118,10 +126,14 @@ const progressEvery = 300 * time.Millisecond
 // process already works on the store, it follows that one and takes over should
 // it die (D§5.20).
 func (a *App) Work(ctx context.Context, planID int64, watch func(view.Progress)) (view.Progress, error) {
-	err := a.workUntil(ctx, planID, watch, func(ctx context.Context) (bool, error) {
+	of, err := a.partitionOf(ctx, planID)
+	if err != nil {
+		return view.Progress{PlanID: planID}, err
+	}
+	err = a.workUntil(ctx, planID, watch, a.orPaused(of, func(ctx context.Context) (bool, error) {
 		p, err := a.Store.Progress(ctx, planID)
 		return p.Done == p.Total, err
-	})
+	}))
 	if err != nil {
 		return view.Progress{PlanID: planID}, err
 	}
@@ -130,6 +142,9 @@ func (a *App) Work(ctx context.Context, planID int64, watch func(view.Progress))
 
 // workUntil runs this process's executor until there is nothing to wait for.
 func (a *App) workUntil(ctx context.Context, planID int64, watch func(view.Progress), done func(context.Context) (bool, error)) error {
+	if err := a.readyRaw(); err != nil {
+		return err
+	}
 	if err := a.buryDead(ctx); err != nil {
 		return err
 	}
@@ -137,6 +152,8 @@ func (a *App) workUntil(ctx context.Context, planID int64, watch func(view.Progr
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer stop()
+	a.executes(+1)
+	defer a.executes(-1)
 	life := newLife(a)
 	if err := life.beat(ctx); err != nil {
 		return err
@@ -146,6 +163,7 @@ func (a *App) workUntil(ctx context.Context, planID int64, watch func(view.Progr
 		defer background.Done()
 		life.run(ctx)
 	}()
+	background.Go(func() { a.sweepRaw(ctx) })
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
@@ -159,7 +177,7 @@ func (a *App) workUntil(ctx context.Context, planID int64, watch func(view.Progr
 		}()
 	}
 	d := dispatch.New(a.Store, a.executor, dispatch.Config{
-		Workers: a.config.Workers, Owner: a.identity.ID, Lease: a.config.Lease, MayClaim: life.mayClaim,
+		Workers: a.config.Workers, Owner: a.identity.ID, Lease: a.config.Lease, Share: a.gate.Share, MayClaim: life.mayClaim,
 	}, a.config.Log)
 	return d.Run(ctx, done)
 }
@@ -195,16 +213,19 @@ func newLife(a *App) *life { return &life{app: a} }
 const beats = 3
 
 func (l *life) beat(ctx context.Context) error {
-	ids, err := l.app.Store.Heartbeat(ctx, l.app.identity, l.app.config.Lease)
+	living, err := l.app.Store.Heartbeat(ctx, l.app.identity, l.app.config.Lease)
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
-	l.now = ids
-	l.mu.Unlock()
-	if rank := slices.Index(ids, l.app.identity.ID); rank >= 0 && !l.app.single {
-		l.app.gate.SetShare(rank, len(ids))
+	l.now = nil
+	for _, e := range living {
+		if plays(e, RoleExecutor) {
+			l.now = append(l.now, e.ID)
+		}
 	}
+	l.mu.Unlock()
+	l.app.shareWith(living)
 	return nil
 }
 
@@ -247,7 +268,7 @@ func (l *life) first() bool {
 // buryDead releases what a process of this machine left behind that is no longer
 // running, so that a restart after a crash need not wait for its leases to expire.
 func (a *App) buryDead(ctx context.Context) error {
-	list, err := a.Store.Executors(ctx)
+	list, err := a.traces(ctx)
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,11 @@ func (s schedules) Upkeep(ctx context.Context) error {
 	}
 	var failures error
 	for of := range left {
-		failures = errors.Join(failures, s.resume(ctx, of))
+		_, paused, err := s.app.Store.Paused(ctx, of)
+		if err == nil && !paused { // slicing may ask the upstream for counts
+			err = s.resume(ctx, of)
+		}
+		failures = errors.Join(failures, err)
 	}
 	_, err := s.app.Planner.Reslice(ctx)
 	return errors.Join(failures, err)
@@ -130,8 +134,12 @@ func (s schedules) resume(ctx context.Context, of ingest.Partition) error {
 	return nil
 }
 
-// Unfinished is the oldest plan of a job that has not ended.
+// Unfinished is the oldest plan of a job that has not ended. While the job is
+// paused nobody waits for it: the tick is over at once, and its trigger says why.
 func (s schedules) Unfinished(ctx context.Context, j trigger.Job) (int64, error) {
+	if _, paused, err := s.app.Store.Paused(ctx, j.Partition); paused || err != nil {
+		return 0, err
+	}
 	open, err := s.app.Store.OpenPlans(ctx, j.Partition)
 	if err != nil || len(open) == 0 {
 		return 0, err
@@ -142,6 +150,9 @@ func (s schedules) Unfinished(ctx context.Context, j trigger.Job) (int64, error)
 // Plan compiles and plans. What is wrong with the source or the request is a
 // reason; what is wrong with the database is an error.
 func (s schedules) Plan(ctx context.Context, j trigger.Job, t trigger.Tick) (trigger.Outcome, error) {
+	if pause, paused, err := s.app.Store.Paused(ctx, j.Partition); paused || err != nil {
+		return trigger.Outcome{Refused: pause.String()}, err
+	}
 	known, err := s.app.registry.find(ctx, s.app.Store, j.Partition.Source)
 	if err != nil {
 		return refused(err)

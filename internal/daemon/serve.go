@@ -84,6 +84,9 @@ func (a *App) execute(ctx context.Context) error {
 const longestPlannerLease = 15 * time.Second
 
 func (a *App) planBySchedule(ctx context.Context) error {
+	if err := a.buryDead(ctx); err != nil {
+		a.config.Log.Warn("could not look for processes that are gone; their leases run out by themselves", "error", err)
+	}
 	s := schedules{app: a, told: map[string]string{}}
 	return trigger.New(a.Store, a.Store, s, s.list, trigger.Config{
 		Owner: a.identity.ID, Lease: min(a.config.Lease, longestPlannerLease),

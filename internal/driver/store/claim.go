@@ -8,11 +8,12 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/crash"
 )
 
 // Queues lists the partitions that have queued tasks.
 func (s *Store) Queues(ctx context.Context) ([]ingest.Queue, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, p.paused, p.cooling_until, p.max_concurrent,
+	rows, err := s.read.QueryContext(ctx, `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, `+isPaused+`, p.cooling_until, p.max_concurrent,
   (SELECT COUNT(*) FROM ing_task r WHERE r.partition_id = p.id AND r.status_code IN ('DISPATCHED','EXECUTING')) FROM ing_partition p ORDER BY p.id`)
 	if err != nil {
 		return nil, wrap("list queues", s.dialect.Translate(err))
@@ -66,21 +67,21 @@ func (s *Store) Claim(ctx context.Context, in ingest.ClaimRequest) (work []inges
 func (t *tx) claimed(token string) (out []ingest.Work, err error) {
 	rows, err := t.query(`SELECT t.id, t.lease_epoch, t.lease_owner, t.leased_until, t.schedule_instance_id, t.plan_id, t.slice_id, t.provenance_code,
   t.endpoint_name, t.operation_code, q.dataset_id, t.idempotent_key, t.params, t.expr_hash, s.expr_snapshot, s.slice_spec, s.window_from, s.window_to,
-  p.as_of, t.spec_fingerprint, d.snapshot, p.expr_id, p.mapping_id, t.attempts
+  p.as_of, t.spec_fingerprint, d.snapshot, p.expr_id, p.mapping_id, t.attempts, g.passed_from, g.passed_to
 FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id JOIN ing_plan p ON p.id = t.plan_id JOIN ing_partition q ON q.id = t.partition_id
-JOIN ing_spec_snapshot d ON d.spec_fingerprint = t.spec_fingerprint
+JOIN ing_spec_snapshot d ON d.spec_fingerprint = t.spec_fingerprint LEFT JOIN ing_plan_lag g ON g.plan_id = t.plan_id
 WHERE t.claim_token = ? ORDER BY t.priority, t.scheduled_at, t.id`, token)
 	if err != nil {
 		return nil, err
 	}
 	return out, each(rows, func() error {
 		var w ingest.Work
-		var until, from, to, asOf sql.NullInt64
+		var until, from, to, asOf, passedFrom, passedTo sql.NullInt64
 		var operation string
 		err := rows.Scan(&w.Lease.TaskID, &w.Lease.Epoch, &w.Lease.Owner, &until, &w.Lineage.ScheduleID, &w.Lineage.PlanID, &w.Lineage.SliceID,
 			&w.Partition.Source, &w.Partition.Endpoint, &operation, &w.DatasetID, &w.TaskKey, &w.Params, &w.ExprHash, &w.Expr, &w.SliceSpec, &from, &to,
-			&asOf, &w.SpecFingerprint, &w.Spec, &w.ExprID, &w.MappingID, &w.Attempts)
-		w.Lease.Until, w.Lineage.TaskID = instant(until), w.Lease.TaskID
+			&asOf, &w.SpecFingerprint, &w.Spec, &w.ExprID, &w.MappingID, &w.Attempts, &passedFrom, &passedTo)
+		w.Lease.Until, w.Lineage.TaskID, w.Passed = instant(until), w.Lease.TaskID, window.Window{From: instant(passedFrom), To: instant(passedTo)}
 		w.Partition.Operation, w.Window, w.AsOf = ingest.Operation(operation), window.Window{From: instant(from), To: instant(to)}, instant(asOf)
 		out = append(out, w)
 		return err
@@ -88,29 +89,29 @@ WHERE t.claim_token = ? ORDER BY t.priority, t.scheduled_at, t.id`, token)
 }
 
 // fence is the first statement of every write of an attempt (I7): it refuses a
-// stale epoch, extends the lease and tells whether the operator wants a stop.
-func (t *tx) fence(l ingest.Lease, extend time.Duration) (until time.Time, cancel bool, err error) {
-	until = t.now.Add(extend)
+// stale epoch, extends the lease and tells what the operator wants.
+func (t *tx) fence(l ingest.Lease, extend time.Duration) (held ingest.Held, err error) {
+	held.Until = t.now.Add(extend)
 	n, err := t.affected(`UPDATE ing_task SET leased_until = ?, last_heartbeat_at = ? WHERE id = ? AND lease_epoch = ?
-  AND status_code IN ('DISPATCHED','EXECUTING')`, micros(until), micros(t.now), l.TaskID, l.Epoch)
+  AND status_code IN ('DISPATCHED','EXECUTING')`, micros(held.Until), micros(t.now), l.TaskID, l.Epoch)
 	if err != nil {
-		return until, false, err
+		return held, err
 	}
 	if n == 0 {
-		return until, false, fault.ErrStale
+		return held, fault.ErrStale
 	}
-	err = t.row("SELECT cancel_requested FROM ing_task WHERE id = ?", l.TaskID).Scan(&cancel)
-	return until, cancel, err
+	err = t.row("SELECT p.cancel_requested, "+isPaused+" FROM ing_task p WHERE p.id = ?", l.TaskID).Scan(&held.Cancel, &held.Pause)
+	return held, err
 }
 
 // Renew extends a lease.
-func (s *Store) Renew(ctx context.Context, l ingest.Lease, extend time.Duration) (until time.Time, cancel bool, err error) {
+func (s *Store) Renew(ctx context.Context, l ingest.Lease, extend time.Duration) (held ingest.Held, err error) {
 	err = s.step(ctx, "renew lease", urgent, func(t *tx) error {
 		var err error
-		until, cancel, err = t.fence(l, extend)
+		held, err = t.fence(l, extend)
 		return err
 	})
-	return until, cancel, err
+	return held, err
 }
 
 // Release gives back a task that was claimed and not started.
@@ -175,6 +176,7 @@ func (s *Store) Reap(ctx context.Context, n int) (reaped int, err error) {
 			return err
 		}
 		for _, l := range expired {
+			crash.At(crash.Reaping)
 			n, err := t.affected(`UPDATE ing_task SET status_code = 'QUEUED', lease_owner = NULL, leased_until = NULL, claim_token = NULL, updated_at = ?
   WHERE id = ? AND lease_epoch = ? AND status_code IN ('DISPATCHED','EXECUTING') AND leased_until < ?`, micros(t.now), l.TaskID, l.Epoch, micros(t.now))
 			if err != nil {
@@ -184,6 +186,9 @@ func (s *Store) Reap(ctx context.Context, n int) (reaped int, err error) {
 				continue
 			}
 			reaped++
+			if err := t.noteLateOf(l); err != nil {
+				return err
+			}
 			if _, err := t.exec(`UPDATE ing_task_run SET status_code = 'FAILED', error_code = '`+leaseExpired+`', error = 'the worker stopped renewing its lease',
   finished_at = ? WHERE task_id = ? AND lease_epoch = ? AND status_code = 'RUNNING'`, micros(t.now), l.TaskID, l.Epoch); err != nil {
 				return err

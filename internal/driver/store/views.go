@@ -58,7 +58,7 @@ func (s *Store) list(ctx context.Context, step, query, name string, f view.Filte
 func (s *Store) Tasks(ctx context.Context, f view.Filter) (out []view.Task, err error) {
 	const query = `SELECT t.id, t.plan_id, t.slice_id, t.provenance_code, t.endpoint_name, t.operation_code, t.status_code, s.window_from, s.window_to,
   t.priority, t.scheduled_at, t.attempts, t.lease_owner, t.lease_epoch, t.leased_until, t.last_error_code, t.last_error_msg, t.started_at, t.finished_at,
-  t.spec_fingerprint, t.idempotent_key FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id`
+  t.spec_fingerprint, t.idempotent_key, t.cancel_requested FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id`
 	err = s.list(ctx, "list tasks", query, "t", f, func(w *where) {
 		w.add(f.PlanID != 0, "t.plan_id = ?", f.PlanID)
 		w.add(f.TaskID != 0, "t.id = ?", f.TaskID)
@@ -67,7 +67,7 @@ func (s *Store) Tasks(ctx context.Context, f view.Filter) (out []view.Task, err 
 		var from, to, due, until, started, finished sql.NullInt64
 		var owner, code, text sql.NullString
 		err := rows.Scan(&v.ID, &v.PlanID, &v.SliceID, &v.Source, &v.Endpoint, &v.Operation, &v.Status, &from, &to, &v.Priority, &due, &v.Attempts, &owner,
-			&v.LeaseEpoch, &until, &code, &text, &started, &finished, &v.Spec, &v.Key)
+			&v.LeaseEpoch, &until, &code, &text, &started, &finished, &v.Spec, &v.Key, &v.Stopping)
 		v.Window, v.ScheduledAt, v.LeasedUntil = window.Window{From: instant(from), To: instant(to)}, instant(due), instant(until)
 		v.LeaseOwner, v.ErrorCode, v.Error, v.StartedAt, v.FinishedAt = owner.String, code.String, text.String, instant(started), instant(finished)
 		out = append(out, v)
@@ -131,11 +131,12 @@ func scanBatch(rows scanner, more ...any) (v view.Batch, err error) {
 
 // Batch is one page with its evidence.
 func (s *Store) Batch(ctx context.Context, id int64) (view.Batch, error) {
-	var request, response sql.NullString
+	var request, response, raw sql.NullString
 	row := s.read.QueryRowContext(ctx, `SELECT b.id, b.run_id, b.task_id, b.slice_id, b.plan_id, b.batch_no, b.pass, b.page_no, b.provenance_code, b.operation_code,
-  b.status_code, b.before_token, b.after_token, b.stats, b.error, b.committed_at, e.request, e.response
+  b.status_code, b.before_token, b.after_token, b.stats, b.error, b.committed_at, e.request, e.response, e.blob_ref
   FROM ing_task_run_batch b LEFT JOIN ing_batch_evidence e ON e.batch_id = b.id WHERE b.id = ?`, id)
-	v, err := scanBatch(row, &request, &response)
+	v, err := scanBatch(row, &request, &response, &raw)
+	v.Raw = raw.String
 	if request.Valid {
 		v.Request = json.RawMessage(request.String)
 	}

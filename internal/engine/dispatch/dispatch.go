@@ -13,12 +13,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/crash"
 )
 
 // Store is what dispatch needs of the store.
@@ -42,6 +43,10 @@ type Config struct {
 	Poll    time.Duration // longest pause between two looks at the queue (default 1 s)
 	Owner   string        // name of this process in leases
 	Lease   time.Duration // first lease of a task (default 60 s)
+	// Share is which of how many live processes this one is. Without a shared gate
+	// each may have its share of the requests under way (D§5.23): a task taken
+	// beyond it would hold a place of C_max and wait. Nil means the only one.
+	Share func() (rank, n int)
 	// MayClaim is asked before every look at the queue: false while another
 	// process works on a store that takes one (D§5.20). Nil means yes.
 	MayClaim func(ctx context.Context) (bool, error)
@@ -67,12 +72,13 @@ type Dispatcher struct {
 	worker Worker
 	config Config
 	log    *slog.Logger
-	turn   int64 // partition served last, for rotation among equals
+	turns  Turns
+	health health
 }
 
 // New makes a dispatcher.
 func New(s Store, w Worker, c Config, log *slog.Logger) *Dispatcher {
-	return &Dispatcher{store: s, worker: w, config: c.WithDefaults(), log: log}
+	return &Dispatcher{store: s, worker: w, config: c.WithDefaults(), log: log, turns: Turns{}, health: newHealth(log)}
 }
 
 // Run works on the queue until ctx ends or finished says that all is done. It
@@ -121,7 +127,8 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 }
 
 func (d *Dispatcher) execute(ctx context.Context, w ingest.Work, stop context.CancelCauseFunc) {
-	_, err := d.worker.Execute(ctx, w)
+	outcome, err := d.worker.Execute(ctx, w)
+	d.health.ended(w.Partition, outcome, err)
 	switch {
 	case err == nil, ctx.Err() != nil:
 	case errors.Is(err, fault.ErrStale):
@@ -173,7 +180,7 @@ func (d *Dispatcher) next(ctx context.Context) (*ingest.Work, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, q := range Order(queues, d.turn, now) {
+	for _, q := range Order(d.health.admit(queues, d.share), d.turns, now) {
 		work, err := d.store.Claim(ctx, ingest.ClaimRequest{
 			PartitionID: q.PartitionID, Owner: d.config.Owner, Token: token(), Lease: d.config.Lease, Max: 1,
 		})
@@ -181,37 +188,13 @@ func (d *Dispatcher) next(ctx context.Context) (*ingest.Work, error) {
 			return nil, err
 		}
 		if len(work) > 0 {
-			d.turn = q.PartitionID
+			crash.At(crash.Claimed)
+			d.turns[q.Priority] = q.PartitionID
+			d.health.began(q)
 			return &work[0], nil
 		}
 	}
 	return nil, nil
-}
-
-// Order lists the partitions worth asking: best priority first, rotation among
-// equals, without those paused, cooling down or at their limit (D§5.2).
-func Order(queues []ingest.Queue, last int64, now time.Time) []ingest.Queue {
-	var open []ingest.Queue
-	for _, q := range queues {
-		if !q.Paused && !q.CoolingUntil.After(now) && q.Running < q.MaxConcurrent {
-			open = append(open, q)
-		}
-	}
-	afterLast := func(q ingest.Queue) bool { return q.PartitionID > last }
-	slices.SortStableFunc(open, func(a, b ingest.Queue) int {
-		switch {
-		case a.Priority != b.Priority:
-			return a.Priority - b.Priority
-		case afterLast(a) != afterLast(b):
-			if afterLast(a) {
-				return -1
-			}
-			return 1
-		default:
-			return int(a.PartitionID - b.PartitionID)
-		}
-	})
-	return open
 }
 
 // pause is how long to wait when there was nothing to do: until the next task
@@ -227,6 +210,15 @@ func (d *Dispatcher) pause(ctx context.Context, worked bool) time.Duration {
 		wait = min(wait, max(due.Sub(now), 5*time.Millisecond))
 	}
 	return wait
+}
+
+// share is what this process may have under way of what all may have.
+func (d *Dispatcher) share(concurrency int) int {
+	if d.config.Share == nil {
+		return concurrency
+	}
+	rank, n := d.config.Share()
+	return gate.Limits{Concurrency: concurrency}.Share(rank, n).Concurrency
 }
 
 // token identifies one claim.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -31,6 +32,11 @@ type waiting struct {
 	scheduled bool
 }
 
+// source is the partition with a number.
+func source(id int64) ingest.Partition {
+	return ingest.Partition{Dataset: ingest.Dataset{Source: fmt.Sprint("source-", id), Endpoint: "works"}, Operation: ingest.Harvest}
+}
+
 func (l *line) add(tasks ...waiting) *line {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,7 +55,7 @@ func (l *line) Queues(context.Context) (out []ingest.Queue, err error) {
 		if w.scheduled || known && q.Priority <= w.priority {
 			continue
 		}
-		best[w.partition] = ingest.Queue{PartitionID: w.partition, Priority: w.priority, Running: l.held[w.partition], MaxConcurrent: cmp.Or(l.limits[w.partition], 2)}
+		best[w.partition] = ingest.Queue{PartitionID: w.partition, Partition: source(w.partition), Priority: w.priority, Running: l.held[w.partition], MaxConcurrent: cmp.Or(l.limits[w.partition], 2)}
 	}
 	for _, q := range best {
 		out = append(out, q)
@@ -71,7 +77,7 @@ func (l *line) Claim(_ context.Context, r ingest.ClaimRequest) ([]ingest.Work, e
 		l.held = map[int64]int{}
 	}
 	l.held[r.PartitionID]++
-	return []ingest.Work{{Lease: ingest.Lease{TaskID: task.id, Epoch: 1, Owner: r.Owner}, Lineage: ingest.Lineage{TaskID: task.id, PlanID: task.partition}}}, nil
+	return []ingest.Work{{Partition: source(r.PartitionID), Lease: ingest.Lease{TaskID: task.id, Epoch: 1, Owner: r.Owner}, Lineage: ingest.Lineage{TaskID: task.id, PlanID: task.partition}}}, nil
 }
 
 // done gives the lease of a task back.
@@ -123,6 +129,7 @@ type crew struct {
 	line  *line
 	takes time.Duration
 	fails map[int64]error // by task
+	ends  func(task int64) ingest.Outcome
 
 	mu       sync.Mutex
 	order    []int64
@@ -155,6 +162,9 @@ func (c *crew) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, erro
 	defer c.mu.Unlock()
 	c.atWork--
 	c.finished++
+	if c.ends != nil && err == nil {
+		return c.ends(w.Lease.TaskID), nil
+	}
 	return ingest.Outcome{}, err
 }
 

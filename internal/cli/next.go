@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// taskNext says what happens to a task now, and what a person can do.
+func taskNext(t view.Task) string {
+	switch status := ingest.TaskStatus(t.Status); {
+	case t.Stopping && !status.Terminal():
+		return "it is being stopped: its worker ends it after the page it reads"
+	case status == ingest.TaskQueued:
+		return "it waits for a free worker: `patra serve`, or the next harvest"
+	case status == ingest.TaskScheduled:
+		return "it is tried again from " + when(t.ScheduledAt) + " on"
+	case status.Leased():
+		return "it is worked on by " + t.LeaseOwner
+	case status == ingest.TaskFailed:
+		return fmt.Sprintf("given up; its window stays owed. A later harvest plans it again; now: patra task retry %d", t.ID)
+	case status == ingest.TaskCancelled:
+		return fmt.Sprintf("stopped; its window stays owed. A later harvest plans it again; now: patra task retry %d", t.ID)
+	case status == ingest.TaskPartial:
+		return fmt.Sprintf("what it did not read is cut smaller or planned again: patra slice list --plan %d", t.PlanID)
+	}
+	return "nothing: its window is read"
+}
+
+// class says how far a fault reaches and what that means (§12.1).
+func class(code string) string {
+	if code == leaseExpired {
+		return "the worker disappeared; no failure is counted"
+	}
+	switch level := fault.New(fault.Code(code), nil).Level; {
+	case code == string(fault.Interrupted):
+		return "stopped by somebody, no failure"
+	case code == string(fault.RateLimited):
+		return string(level) + ": the upstream asked us to wait, no failure"
+	case level == fault.Transient:
+		return string(level) + ": it passes, worth another try"
+	case level == fault.Fatal:
+		return string(level) + ": the source cannot be used until a person acts"
+	default:
+		return string(level) + ": repeating will not mend it"
+	}
+}
+
+// leaseExpired is the code of a run whose worker disappeared.
+const leaseExpired = "LEASE_EXPIRED"

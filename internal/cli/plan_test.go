@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// Every operation can be rehearsed: window and slices, the same bytes each time,
+// and nothing is written.
+func TestEveryOperationIsRehearsed(t *testing.T) {
+	d := harvested(t)
+	for args, byIDs := range map[string]bool{
+		"--op HARVEST":  false,
+		"--op BACKFILL": false,
+		"--op UPDATE":   true,
+		"--op HARVEST --from 2025-03-05 --to 2025-03-08":  false,
+		"--op BACKFILL --from 2025-02-01 --to 2025-02-03": false,
+		"--op UPDATE --from 2025-03-01 --to 2025-03-04":   false,
+	} {
+		words := append([]string{"plan", "crossref", "--dry-run", "--offline", "--now", "2035-03-09T12:00:00Z", "-o", "json"}, strings.Fields(args)...)
+		first := d.writesNothing(words...)
+		var draft daemon.PlanDraft
+		d.decode(first.out, &draft)
+		if first.code != exitOK || draft.Empty || draft.Window == nil || len(draft.Slices) == 0 {
+			t.Fatalf("%s: exit code %d\n%s%s", args, first.code, first.out, first.err)
+		}
+		for _, s := range draft.Slices {
+			if (s.Range != nil) != byIDs || s.From.IsZero() != byIDs {
+				t.Errorf("%s: slice %+v", args, s)
+			}
+		}
+		if again := d.expect(exitOK, words...); again.out != first.out {
+			t.Errorf("%s: asked again it is another plan", args)
+		}
+	}
+	r := d.expect(exitOK, "plan", "crossref", "--op", "UPDATE", "--dry-run", "--offline", "--now", "2035-03-09T12:00:00Z")
+	d.fits(r.out)
+	d.holds(r.out, "candidates", "1 slices of ids, paced by [", "ids with a hash in [0000, end)  about 36", "requests  36 (counted among the stored records)", "in earlier slices)")
+}
+
+// Nothing stored is nothing to check again, and that is no failure.
+func TestUpdateOfNothing(t *testing.T) {
+	d := newDesk(t)
+	var draft daemon.PlanDraft
+	d.decode(d.expect(exitOK, "plan", "crossref", "--op", "UPDATE", "--dry-run", "-o", "json").out, &draft)
+	if !draft.Empty || draft.Reason == "" || len(draft.Slices) != 0 {
+		t.Errorf("%+v", draft)
+	}
+	d.holds(d.expect(exitOK, "plan", "crossref", "--op", "UPDATE", "--dry-run").out, "nothing to do: no record of crossref/works is stored")
+	d.holds(d.expect(exitUsage, "plan", "crossref", "--op", "UPDATE").err, "not run yet", "--dry-run")
+	d.expect(exitUsage, "plan", "crossref", "--dry-run", "--offline", "--count")
+	d.noFile()
+}
+
+func TestBackfillIsStored(t *testing.T) {
+	d := harvested(t)
+	r := d.expect(exitOK, "plan", "crossref", "--op", "BACKFILL", "--from", "2025-02-01", "--to", "2025-02-04", "--offline")
+	d.holds(r.err, "stored as plan 2")
+	var tasks []struct {
+		Operation, Status string
+		Priority          int
+	}
+	d.decode(d.expect(exitOK, "task", "list", "--plan", "2", "-o", "json").out, &tasks)
+	if len(tasks) != 3 {
+		t.Fatalf("%+v", tasks)
+	}
+	for _, one := range tasks {
+		if one.Operation != "BACKFILL" || one.Status != "QUEUED" || one.Priority != 90 {
+			t.Errorf("%+v", one)
+		}
+	}
+}
+
+// The forecast names what it rests on.
+func TestOutlook(t *testing.T) {
+	figure := func(value float64, source slicing.Source) slicing.Figure {
+		return slicing.Figure{Value: value, Source: source}
+	}
+	seconds, bytes, history, money := figure(3661, slicing.FromCount), figure(3e9, slicing.FromConstant), figure(2048, slicing.FromConstant), figure(2.5, slicing.FromCount)
+	draft := &daemon.PlanDraft{Slices: make([]daemon.DraftSlice, 2), Forecast: slicing.Outlook{
+		Slices: 2, Items: figure(1500, slicing.FromCount), Requests: figure(32, slicing.FromCount),
+		Endpoints: []slicing.EndpointOutlook{{Endpoint: "find", Role: "SEARCH", Requests: figure(2, slicing.FromCount)}, {Endpoint: "read", Role: "DETAIL", Requests: figure(30, slicing.FromCount)}},
+		Seconds:   &seconds, Bytes: &bytes, ItemBytes: &history, Money: &money,
+	}}
+	got := strings.Join(outlook(draft), "\n")
+	for _, want := range []string{
+		"requests  32 = SEARCH find 2 + DETAIL read 30 (counted by the upstream)", "items     1500 (counted by the upstream)",
+		"duration  1h1m1s at the declared rate", "bytes     3GB (2048 an item assumed: nothing was read yet)", "price     2.50",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	history.Source = slicing.FromHistory
+	if got := strings.Join(outlook(draft), "\n"); !strings.Contains(got, "(2048 an item in earlier slices)") {
+		t.Error(got)
+	}
+	if outlook(&daemon.PlanDraft{}) != nil {
+		t.Error("an outlook of nothing")
+	}
+}

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// scoping are the flags that choose a part of a source.
+type scoping struct {
+	acting
+	operation string
+}
+
+func (s *scoping) flags(c *cobra.Command) {
+	s.acting.flags(c)
+	c.Flags().StringVar(&s.operation, "op", "", "only this operation: HARVEST, BACKFILL or UPDATE")
+}
+
+// scope is what a pause is about. Whoever finds one later will ask why.
+func (s scoping) scope(ctx context.Context, app *daemon.App, name string) (ingest.Scope, error) {
+	if s.reason == "" {
+		return ingest.Scope{}, usagef("--reason is needed: whoever finds this later will ask for it")
+	}
+	return scopeOf(ctx, app, name, s.operation)
+}
+
+// scopeOf reads SRC or SRC/ENDPOINT. What nobody knows is refused: a pause of it
+// would stop nothing.
+func scopeOf(ctx context.Context, app *daemon.App, name, operation string) (scope ingest.Scope, err error) {
+	var narrowed bool
+	scope.Source, scope.Endpoint, narrowed = strings.Cut(name, "/")
+	if operation != "" {
+		if scope.Operation, err = ingest.ParseOperation(strings.ToUpper(operation)); err != nil {
+			return scope, usagef("--op: %w", err)
+		}
+	}
+	src, _, err := app.Source(ctx, scope.Source)
+	if err != nil {
+		return scope, err
+	}
+	if _, known := src.Endpoints[scope.Endpoint]; narrowed && !known {
+		return scope, notFound("source %s has no endpoint %q: it has %s", scope.Source, scope.Endpoint,
+			strings.Join(slices.Sorted(maps.Keys(src.Endpoints)), ", "))
+	}
+	return scope, nil
+}
+
+func newSourcePause(e *env) *cobra.Command {
+	var s scoping
+	c := &cobra.Command{
+		Use:   "pause SRC[/ENDPOINT]",
+		Short: "Stop all work on a source until it is resumed",
+		Long: `Stop the work on a source, one of its endpoints or one operation. Nothing is planned
+and no task is begun. Workers stop after the page they are reading, and their tasks
+go back to the queue as they are. Nothing is lost, and no failure is counted.
+
+Pausing what is paused changes nothing. Each pause is ended by itself: resuming the
+source leaves an endpoint paused that was paused by its own name.`,
+		Example: `  patra source pause crossref --reason asked-by-them
+  patra source pause crossref/works --op BACKFILL --reason quota
+  patra source pause crossref --reason maintenance --dry-run -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return e.ledger(cmd.Context(), func(app *daemon.App) error {
+				scope, err := s.scope(cmd.Context(), app, args[0])
+				if err != nil {
+					return err
+				}
+				done, err := app.Operator.Pause(cmd.Context(), scope, s.act())
+				if err != nil {
+					return err
+				}
+				return e.showPause(done)
+			})
+		},
+	}
+	s.flags(c)
+	return c
+}
+
+func (e *env) showPause(done view.PauseDone) error {
+	if !done.Changed {
+		e.hint("%s was paused before", done.Scope)
+	}
+	err := show(e, done, []fact{
+		{"paused", done.Scope.String()},
+		{"since", done.Since},
+		{"by", done.Actor},
+		{"reason", wrapped(done.Reason)},
+		{"stopping", tasksText(done.Running) + ", after the page that is read"},
+		{"waiting", tasksText(done.Waiting)},
+	})
+	e.afterDry(done.DryRun)
+	e.hint("to go on: %s", done.Resuming())
+	return err
+}
+
+func newSourceResume(e *env) *cobra.Command {
+	var s scoping
+	c := &cobra.Command{
+		Use:   "resume SRC[/ENDPOINT]",
+		Short: "Go on with a source that was paused",
+		Long: `End the pause of a source, one of its endpoints or one operation, as it was paused.
+What waits goes on by itself where a process serves; otherwise the next harvest
+takes it up. Resuming what is not paused changes nothing. An endpoint whose whole
+source is paused is refused with exit code 6.`,
+		Example: `  patra source resume crossref --reason maintenance-over
+  patra source resume crossref/works --op BACKFILL --reason quota --dry-run`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return e.ledger(cmd.Context(), func(app *daemon.App) error {
+				scope, err := s.scope(cmd.Context(), app, args[0])
+				if err != nil {
+					return err
+				}
+				done, err := app.Operator.Resume(cmd.Context(), scope, s.act())
+				if err != nil {
+					return err
+				}
+				return e.showResume(done)
+			})
+		},
+	}
+	s.flags(c)
+	return c
+}
+
+func (e *env) showResume(done view.ResumeDone) error {
+	facts := []fact{{"resumed", done.Scope.String()}}
+	if done.Was == nil {
+		facts[0] = fact{"not paused", done.Scope.String()}
+	} else {
+		facts = append(facts, fact{"was paused", fmt.Sprintf("since %s by %s", when(done.Was.Since), done.Was.Actor)}, fact{"because", wrapped(done.Was.Reason)})
+	}
+	err := show(e, done, append(facts, fact{"waiting", tasksText(done.Waiting)}))
+	e.afterDry(done.DryRun)
+	for _, p := range done.Still {
+		e.hintPause(p)
+	}
+	return err
+}
+
+func tasksText(n int) string {
+	if n == 1 {
+		return "1 task"
+	}
+	return fmt.Sprintf("%d tasks", n)
+}
+
+// hintPause says that nothing is done of a part of a source.
+func (e *env) hintPause(p ingest.Pause) { e.hint("%s. To go on: %s", p, p.Resuming()) }
+
+// pauses are those of a source, if there is a database.
+func (e *env) pauses(ctx context.Context, source string) (out []ingest.Pause, err error) {
+	err = e.registry(ctx, func(app *daemon.App) error {
+		if app != nil {
+			out, err = app.Store.Pauses(ctx, source)
+		}
+		return err
+	})
+	return out, err
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+func (d *desk) statuses() string {
+	d.Helper()
+	db := d.db()
+	defer db.Close()
+	return strings.Join(d.column(db, "SELECT status_code FROM ing_task ORDER BY id"), " ")
+}
+
+func (d *desk) did(args ...string) (done view.TasksDone) {
+	d.Helper()
+	d.decode(d.expect(exitOK, append(args, "-o", "json")...).out, &done)
+	return done
+}
+
+// The desk has plan 1, COMPLETED, whose third task failed, and plan 2 with three
+// tasks that wait.
+func TestTaskCancel(t *testing.T) {
+	d := planned(t)
+	d.exec("UPDATE ing_task SET status_code = 'EXECUTING', lease_owner = 'w', leased_until = 1, lease_epoch = 1 WHERE id = 5")
+	var dry view.TasksDone
+	d.decode(d.writesNothing("task", "cancel", "5", "6", "--dry-run", "-o", "json").out, &dry)
+	want := view.TasksDone{TasksDone: ingest.TasksDone{Cancelled: 1, Stopping: 1}, DryRun: true}
+	if dry != want {
+		t.Errorf("%+v, want %+v", dry, want)
+	}
+	want.DryRun = false
+	if done := d.did("task", "cancel", "5", "6", "--reason", "wrong", "--actor", "me"); done != want {
+		t.Errorf("%+v, want %+v", done, want)
+	}
+	if got := d.statuses(); got != "SUCCEEDED SUCCEEDED FAILED SUCCEEDED EXECUTING CANCELLED QUEUED" {
+		t.Errorf("tasks %s", got)
+	}
+	d.holds(d.expect(exitOK, "task", "show", "5").out, "it is being stopped")
+	d.holds(d.expect(exitOK, "task", "show", "6").out, "patra task retry 6")
+	again := d.writesNothing("task", "cancel", "5", "6")
+	if again.code != exitOK {
+		t.Errorf("exit code %d: %s", again.code, again.err)
+	}
+	d.holds(again.out, "cancelled before  2 tasks")
+	db := d.db()
+	defer db.Close()
+	if got := d.column(db, "SELECT actor || ' ' || action || ' ' || object || ' ' || reason FROM ing_audit_log ORDER BY id"); !slices.Equal(got, []string{"me task.cancel task/5 wrong", "me task.cancel task/6 wrong"}) {
+		t.Errorf("audit log %q", got)
+	}
+	d.expect(exitOK, "cursor", "verify")
+}
+
+func TestTaskRetry(t *testing.T) {
+	d := planned(t)
+	if done := d.did("task", "retry", "3", "6"); done.TasksDone != (ingest.TasksDone{Queued: 1, Unchanged: 1}) {
+		t.Errorf("%+v", done)
+	}
+	if got := d.statuses(); got != "SUCCEEDED SUCCEEDED QUEUED SUCCEEDED QUEUED QUEUED QUEUED" {
+		t.Errorf("tasks %s", got)
+	}
+	var rows []view.PlanRow
+	d.decode(d.expect(exitOK, "plan", "list", "-o", "json").out, &rows)
+	if rows[1].Status != "READY" || rows[1].Slices["READY"] != 1 {
+		t.Errorf("%+v", rows[1])
+	}
+	d.holds(d.expect(exitOK, "task", "show", "3").out, "it waits for a free worker", "SERVER_ERROR")
+	d.holds(d.expect(exitOK, "run", "show", "3").out, "task 3: it waits for a free worker")
+}
+
+func TestTasksByFilter(t *testing.T) {
+	d := planned(t)
+	for _, args := range [][]string{{"task", "cancel", "--plan", "2"}, {"task", "cancel", "--source", "crossref"}, {"task", "cancel", "--source", "crossref/works", "--op", "harvest"}} {
+		r := d.writesNothing(args...)
+		if r.code != exitUsage {
+			t.Errorf("%v: exit code %d", args, r.code)
+		}
+		d.holds(r.out, "3 tasks that nobody works on")
+		d.holds(r.err, "3 tasks would be changed: add --yes")
+		if r := d.writesNothing(append(args, "--dry-run")...); r.code != exitOK {
+			t.Errorf("%v --dry-run: exit code %d", args, r.code)
+		}
+	}
+	r := d.expect(exitOK, "task", "cancel", "--plan", "2", "--yes")
+	d.holds(r.err, "stays owed", "patra task retry --plan 2 --status CANCELLED --yes")
+	if got := d.statuses(); got != "SUCCEEDED SUCCEEDED FAILED SUCCEEDED CANCELLED CANCELLED CANCELLED" {
+		t.Errorf("tasks %s", got)
+	}
+	d.holds(d.writesNothing("task", "cancel", "--plan", "2", "--yes").err, "no tasks match")
+	if done := d.did("task", "retry", "--source", "crossref", "--yes"); done.Queued != 1 {
+		t.Errorf("failed ones: %+v", done)
+	}
+	if done := d.did("task", "retry", "--plan", "2", "--status", "cancelled", "--yes"); done.Queued != 3 {
+		t.Errorf("cancelled ones: %+v", done)
+	}
+	if got := d.statuses(); got != "SUCCEEDED SUCCEEDED QUEUED SUCCEEDED QUEUED QUEUED QUEUED" {
+		t.Errorf("tasks %s", got)
+	}
+}
+
+func TestTaskActsAreRefused(t *testing.T) {
+	d := planned(t)
+	for _, c := range []struct {
+		code int
+		args string
+		says string
+	}{
+		{exitUsage, "cancel", "name tasks"},
+		{exitUsage, "retry", "name tasks"},
+		{exitUsage, "cancel 5 --plan 2", "name tasks"},
+		{exitUsage, "cancel --plan 2 --source crossref", "name tasks"},
+		{exitUsage, "cancel x", "whole number"},
+		{exitUsage, "cancel --plan -2", "--plan"},
+		{exitUsage, "cancel 5 --op HARVEST", "--op"},
+		{exitUsage, "retry --plan 1 --status SUCCEEDED", "--status"},
+		{exitNotFound, "cancel 5 4711", "there is no task 4711"},
+		{exitNotFound, "retry 3 4711", "there is no task 4711"},
+		{exitNotFound, "cancel --plan 4711 --yes", "there is no plan 4711"},
+		{exitNotFound, "cancel --plan 4711 --dry-run", "there is no plan 4711"},
+		{exitNotFound, "retry --source nobody --yes", "nobody"},
+		{exitConflict, "cancel 5 1", "task 1 is SUCCEEDED: nothing is left to cancel"},
+		{exitConflict, "cancel 3", "task 3 is FAILED: nothing is left to cancel"},
+		{exitConflict, "retry 3 1", "task 1 SUCCEEDED: there is nothing to try again"},
+	} {
+		r := d.writesNothing(append([]string{"task"}, strings.Fields(c.args)...)...)
+		if r.code != c.code || r.out != "" {
+			t.Errorf("%s: exit code %d, output %q", c.args, r.code, r.out)
+		}
+		d.holds(r.err, c.says)
+	}
+	d.expect(exitOK, "plan", "cancel", "2")
+	r := d.writesNothing("task", "retry", "5")
+	if r.code != exitConflict {
+		t.Errorf("exit code %d", r.code)
+	}
+	d.holds(r.err, "plan 2, which was cancelled")
+}
+
+// A task that is tried again is done by the next harvest, and closes the hole.
+func TestHarvestAfterARetry(t *testing.T) {
+	d := newDesk(t)
+	file, _ := d.simulated("")
+	d.rows(file)
+	args := []string{"crossref", "--from", "2025-03-01", "--to", "2025-03-04"}
+	d.expect(exitOK, append([]string{"plan"}, args...)...)
+	d.expect(exitOK, "task", "cancel", "2")
+	d.expect(exitPartial, append([]string{"harvest"}, args...)...)
+	d.expect(exitOK, "task", "retry", "2")
+	var s summary
+	d.decode(d.expect(exitOK, append([]string{"harvest", "-o", "json"}, args...)...).out, &s)
+	if !slices.Equal(s.Continued, []int64{1}) || s.Slices["SUCCEEDED"] < 3 || s.Slices["CANCELLED"] != 0 {
+		t.Errorf("%+v", s)
+	}
+	d.expect(exitOK, "cursor", "verify")
+}

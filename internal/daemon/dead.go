@@ -1,0 +1,42 @@
+package daemon
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/driver/store"
+)
+
+// traces lists the processes that are or were at work. A planner that waits for
+// its next tick is known by its lease alone: in the list of the store it would
+// take a share of the limits.
+func (a *App) traces(ctx context.Context) ([]store.ExecutorInfo, error) {
+	list, err := a.Store.Executors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	owners, err := a.Store.LeaseOwners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, owner := range owners {
+		e, ok := processOf(owner)
+		if ok && !slices.ContainsFunc(list, func(l store.ExecutorInfo) bool { return l.ID == owner }) {
+			list = append(list, e)
+		}
+	}
+	return list, nil
+}
+
+// processOf reads a name that identity gave.
+func processOf(id string) (e store.ExecutorInfo, ok bool) {
+	_, rest, _ := strings.Cut(id, "-")
+	i := strings.LastIndexByte(rest, '-')
+	if i < 0 {
+		return e, false
+	}
+	pid, err := strconv.Atoi(rest[i+1:])
+	return store.ExecutorInfo{ID: id, Host: rest[:i], PID: pid}, err == nil && pid > 0
+}

@@ -1,0 +1,66 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestProcessesAreKnownByTheirNames(t *testing.T) {
+	want := identity(time.Now())
+	if got, ok := processOf(want.ID); !ok || got.ID != want.ID || got.Host != want.Host || got.PID != want.PID {
+		t.Errorf("%q is %+v, want %+v", want.ID, got, want)
+	}
+	if got, ok := processOf("1f-a-b-7"); !ok || got.Host != "a-b" || got.PID != 7 {
+		t.Errorf("a host with a hyphen: %+v", got)
+	}
+	for _, name := range []string{"", "me", "1f-host", "1f-host-", "1f-host-x", "1f-host-0"} {
+		if got, ok := processOf(name); ok {
+			t.Errorf("%q is %+v", name, got)
+		}
+	}
+}
+
+// A planner that was killed did not give its lease back. The next one on this
+// machine knows that it is gone and need not wait.
+func TestLeaseOfADeadPlannerIsTakenAtOnce(t *testing.T) {
+	gone := exec.Command(os.Args[0], "-test.run=^$")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	host := identity(time.Now()).Host
+	for name, c := range map[string]struct {
+		holder string
+		taken  bool
+	}{
+		"dead":            {fmt.Sprintf("1f-%s-%d", host, gone.Process.Pid), true},
+		"alive":           {fmt.Sprintf("1f-%s-%d", host, os.Getppid()), false},
+		"another machine": {fmt.Sprintf("1f-x%s-%d", host, gone.Process.Pid), false},
+		"another name":    {"somebody", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "patra.db")
+			synctest.Test(t, func(t *testing.T) {
+				s := openStation(t, file)
+				if _, _, err := s.app.Store.AcquireLease(t.Context(), "planner", c.holder, time.Hour); err != nil {
+					t.Fatal(err)
+				}
+				s.serve()
+				s.pass(time.Second)
+				want := c.holder
+				if c.taken {
+					want = s.app.identity.ID
+				}
+				if got, err := s.app.Store.LeaseOwners(t.Context()); err != nil || !slices.Equal(got, []string{want}) {
+					t.Errorf("the lease is held by %v, want %s (%v)", got, want, err)
+				}
+				s.close()
+			})
+		})
+	}
+}

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+)
+
+// isPaused asks whether some pause fits the row called p, which has the columns
+// of a partition. Pauses are few, and found by the key of their table; a flag at
+// each partition would miss those that are made after the pause.
+const isPaused = `EXISTS (SELECT 1 FROM ing_source_state z WHERE z.provenance_code = p.provenance_code
+  AND z.endpoint_name IN ('', p.endpoint_name) AND z.operation_code IN ('', p.operation_code) AND z.state_code = '` + string(ingest.SourcePaused) + `')`
+
+// PauseSource stops the work on a scope. Planners plan nothing of it, nothing is
+// claimed, and workers hear of it with their next batch (§5.9). A scope that is
+// paused stays as it is, with the actor and the reason of the first.
+func (s *Store) PauseSource(ctx context.Context, scope ingest.Scope, by ingest.Act) (pause ingest.Pause, changed bool, err error) {
+	err = s.step(ctx, "pause source", urgent, func(t *tx) error {
+		var known bool
+		var err error
+		if pause, known, err = t.pauseOf(scope); err != nil {
+			return err
+		}
+		if changed = !known; known {
+			return nil
+		}
+		pause = ingest.Pause{Scope: scope, Actor: cut(by.Actor, 128), Reason: cut(by.Reason, 512), Since: t.now}
+		if _, err := t.exec(`INSERT INTO ing_source_state (provenance_code, endpoint_name, operation_code, state_code, reason, actor, since) VALUES (?,?,?,?,?,?,?)`,
+			scope.Source, scope.Endpoint, string(scope.Operation), string(ingest.SourcePaused), pause.Reason, pause.Actor, micros(t.now)); err != nil {
+			return err
+		}
+		if by.Rehearsal {
+			return errRehearsed
+		}
+		return t.auditScope("source.pause", scope, by, nil)
+	})
+	return pause, changed, performed(err)
+}
+
+// ResumeSource ends the pause of a scope and tells which it was. Pauses of wider
+// or narrower scopes stay.
+func (s *Store) ResumeSource(ctx context.Context, scope ingest.Scope, by ingest.Act) (was ingest.Pause, changed bool, err error) {
+	err = s.step(ctx, "resume source", urgent, func(t *tx) error {
+		var err error
+		if was, changed, err = t.pauseOf(scope); err != nil || !changed {
+			return err
+		}
+		if err := t.execOne("DELETE FROM ing_source_state WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ?",
+			scope.Source, scope.Endpoint, string(scope.Operation)); err != nil {
+			return err
+		}
+		if by.Rehearsal {
+			return errRehearsed
+		}
+		return t.auditScope("source.resume", scope, by, map[string]any{"pausedBy": was.Actor, "pausedSince": was.Since})
+	})
+	return was, changed, performed(err)
+}
+
+func (t *tx) auditScope(action string, scope ingest.Scope, by ingest.Act, detail map[string]any) error {
+	return t.audit(auditEntry{at: t.now, actor: by.Actor, action: action, object: "source/" + scope.String(), reason: by.Reason, detail: detail})
+}
+
+const pauseColumns = "SELECT provenance_code, endpoint_name, operation_code, actor, reason, since FROM ing_source_state"
+
+func scanPause(rows scanner) (p ingest.Pause, err error) {
+	var reason sql.NullString
+	var since sql.NullInt64
+	err = rows.Scan(&p.Source, &p.Endpoint, &p.Operation, &p.Actor, &reason, &since)
+	p.Reason, p.Since = reason.String, instant(since)
+	return p, err
+}
+
+// pauseOf is the pause of exactly this scope. The row is locked: of two who end
+// it, one finds it gone.
+func (t *tx) pauseOf(scope ingest.Scope) (p ingest.Pause, ok bool, err error) {
+	p, err = scanPause(t.row(pauseColumns+" WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ?"+t.store.dialect.ForUpdate,
+		scope.Source, scope.Endpoint, string(scope.Operation)))
+	ok, err = found(err)
+	return p, ok, err
+}
+
+// Pauses lists what is paused of a source, or of all, wider scopes first.
+func (s *Store) Pauses(ctx context.Context, source string) (out []ingest.Pause, err error) {
+	rows, err := s.read.QueryContext(ctx, pauseColumns+" WHERE (? = '' OR provenance_code = ?) ORDER BY provenance_code, endpoint_name, operation_code", source, source)
+	if err != nil {
+		return nil, wrap("list pauses", s.dialect.Translate(err))
+	}
+	return out, wrap("list pauses", each(rows, func() error {
+		p, err := scanPause(rows)
+		out = append(out, p)
+		return err
+	}))
+}
+
+// Paused is the widest pause that a partition is under.
+func (s *Store) Paused(ctx context.Context, of ingest.Partition) (pause ingest.Pause, paused bool, err error) {
+	all, err := s.Pauses(ctx, of.Source)
+	if err != nil {
+		return pause, false, fmt.Errorf("look for a pause: %w", err)
+	}
+	for _, p := range all {
+		if p.Covers(of) {
+			return p, true, nil
+		}
+	}
+	return pause, false, nil
+}
