@@ -20,8 +20,7 @@ func outlook(d *daemon.PlanDraft) []string {
 		lines = append(lines, fmt.Sprintf("items     %s%s", figure(f.Items), because(d, f.Items)))
 	}
 	if f.Seconds != nil {
-		span := time.Duration(f.Seconds.Value) * time.Second
-		lines = append(lines, fmt.Sprintf("duration  %s%s at the declared rate", atLeast(*f.Seconds), span))
+		lines = append(lines, fmt.Sprintf("duration  %s%s at the declared rate", atLeast(*f.Seconds), howLong(f.Seconds.Value)))
 	}
 	if f.Bytes != nil {
 		lines = append(lines, fmt.Sprintf("bytes     %s%s (%s)", atLeast(*f.Bytes), size(int64(f.Bytes.Value)), itemSize(*f.ItemBytes)))
@@ -39,6 +38,14 @@ func outlook(d *daemon.PlanDraft) []string {
 		lines = append(lines, fmt.Sprintf("%d slices hold more than the upstream serves and cannot be cut: they will fail as CAPPED", n))
 	}
 	return lines
+}
+
+// howLong writes a number of seconds; what no duration can hold, in years.
+func howLong(seconds float64) string {
+	if years := seconds / (365 * 24 * 3600); years >= 200 {
+		return fmt.Sprintf("%.0f years", years)
+	}
+	return (time.Duration(seconds) * time.Second).String()
 }
 
 // perEndpoint tells the requests apart where a plan asks more than one endpoint.
@@ -76,7 +83,7 @@ func because(d *daemon.PlanDraft, f slicing.Figure) string {
 	case slicing.FromConstant:
 		return " (assumed, slicing.perDay)"
 	}
-	return " (sizes are not known; --count asks the upstream)"
+	return " (sizes are not known; --count asks the upstream, and does not go with --offline)"
 }
 
 func itemSize(f slicing.Figure) string {

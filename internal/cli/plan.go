@@ -172,6 +172,9 @@ func (e *env) rehearse(ctx context.Context, code string, r *request) (*daemon.Pl
 func (r *request) request(p parsed) daemon.PlanRequest {
 	out := daemon.NewRequest(p.now, p.from, p.to)
 	out.Offline, out.Forecast, out.Count = r.offline, r.dry, r.count
+	if r.from != "" || r.to != "" {
+		out.Typed = r.from + ".." + r.to
+	}
 	return out
 }
 
@@ -206,8 +209,17 @@ func (e *env) store(ctx context.Context, code string, r *request) (*daemon.PlanD
 	if err != nil {
 		return nil, err
 	}
-	e.hint("stored as plan %d", plan.ID)
+	e.hint("%s", stored(plan))
 	return draft, nil
+}
+
+// stored says where a plan is, and who goes on with it if it is not all there.
+func stored(p ingest.Plan) string {
+	text := fmt.Sprintf("stored as plan %d", p.ID)
+	if p.Status == ingest.PlanPartial {
+		text += ", in part: enough tasks wait. As they are worked off, `patra serve` with the role planner queues the rest"
+	}
+	return text
 }
 
 func (e *env) printDraft(d *daemon.PlanDraft) error {

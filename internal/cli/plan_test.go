@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
@@ -100,5 +101,15 @@ func TestOutlook(t *testing.T) {
 	}
 	if outlook(&daemon.PlanDraft{}) != nil {
 		t.Error("an outlook of nothing")
+	}
+}
+
+// Who runs executors alone must know that somebody has to queue the rest (D§5.4).
+func TestPlanInPartSaysWhoGoesOn(t *testing.T) {
+	if text := stored(ingest.Plan{ID: 7, Status: ingest.PlanReady}); text != "stored as plan 7" {
+		t.Error(text)
+	}
+	if text := stored(ingest.Plan{ID: 7, Status: ingest.PlanPartial}); !strings.Contains(text, "plan 7, in part") || !strings.Contains(text, "planner") {
+		t.Error(text)
 	}
 }

@@ -2,8 +2,8 @@ package daemon
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"syscall"
@@ -296,6 +296,6 @@ func alive(pid int) bool {
 // NewRequest is the trigger of a command: every call is a trigger of its own.
 func NewRequest(now time.Time, from, to *time.Time) planner.Request {
 	return planner.Request{
-		Now: now, From: from, To: to, TriggerKey: fmt.Sprintf("cli-%d-%d", now.UnixMicro(), os.Getpid()), Scheduler: "CLI", Type: ingest.TriggerManual,
+		Now: now, From: from, To: to, TriggerKey: "cli-" + rand.Text(), Scheduler: "CLI", Type: ingest.TriggerManual,
 	}
 }

@@ -73,7 +73,7 @@ func (p probing) Estimate(ctx context.Context, c *spec.Compiled, windows []windo
 	}
 	defer leave()
 	s := c.Snapshot
-	if p.app.gate.Places(s.Source+"/"+s.Endpoint, s.Rate) == 0 {
+	if p.app.gate.Places(s.Rate.Key(s.Source), s.Rate) == 0 {
 		p.app.config.Log.Info("planning without counts: executors use all the requests this source takes at once", "source", s.Source, "endpoint", s.Endpoint)
 		offline = true
 	}

@@ -25,10 +25,11 @@ type belief struct {
 type adapter struct {
 	Request
 	most    int64
-	stretch window.Window // the owed window
+	stretch window.Window // the owed window and what its overlap may reach
 	out     []piece
 	wanted  []window.Window
 	stats   Stats
+	over    bool // there are more slices than a plan may have
 }
 
 func (a *adapter) adapt(steps []window.Window) []piece {
@@ -51,7 +52,7 @@ func span(steps []window.Window) window.Window {
 }
 
 // asked is what the upstream is asked for: the owned window with the overlap,
-// but never more than what is owed (S§5.4).
+// but never more than what the plan owes (S§5.4).
 func (a *adapter) asked(owned window.Window) window.Window {
 	delta := a.Config.Overlap.Std()
 	if delta == 0 {
@@ -84,6 +85,9 @@ func (a *adapter) node(steps []window.Window, b belief, quiet bool) {
 
 // leaf bisects one step while it is expected to hold too much (S§5.3, D§5.12).
 func (a *adapter) leaf(w window.Window, b belief, quiet bool) {
+	if a.over = a.over || len(a.out) >= MaxSlices; a.over {
+		return // the plan is refused
+	}
 	if b.unknown() || b.Count <= a.most {
 		a.out = append(a.out, piece{owned: w, belief: b})
 		return

@@ -10,6 +10,9 @@ import (
 // Request is what a strategy cuts.
 type Request struct {
 	Owed []window.Window // sorted, disjoint
+	// Within is what the owed windows are parts of, where that is more: the
+	// overlap of a slice reaches into it.
+	Within []window.Window
 	// Grid moves a cut down to an instant the upstream can express. Cuts on
 	// that grid keep two slices from asking for the same day (S§5.4).
 	Grid      func(time.Time) time.Time
@@ -75,6 +78,16 @@ func (r Request) step() time.Duration {
 		step = min(step, r.MaxWindow)
 	}
 	return step
+}
+
+// around is how far the overlap of slices of an owed window may reach.
+func (r Request) around(owed window.Window) window.Window {
+	for _, whole := range r.Within {
+		if whole.Intersect(owed) == owed {
+			return whole
+		}
+	}
+	return owed
 }
 
 func (r Request) tooWide(w window.Window) bool { return r.MaxWindow > 0 && w.Duration() > r.MaxWindow }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -24,14 +25,38 @@ func cutTime(r Request) (Result, error) {
 			return Result{}, fmt.Errorf("cut by time: the owed window %v overlaps the one before", owed)
 		}
 		end = owed.To
-		a := adapter{Request: r, most: r.most(), stretch: owed}
+		if len(out.Slices)+r.steps(owed) > MaxSlices {
+			return Result{}, r.tooMany()
+		}
+		a := adapter{Request: r, most: r.most(), stretch: r.around(owed)}
 		pieces := a.adapt(r.linear(owed))
+		if a.over {
+			return Result{}, r.tooMany()
+		}
 		if err := tiled(owed, pieces); err != nil {
 			return Result{}, err
 		}
 		out.add(a, pieces)
 	}
 	return out, nil
+}
+
+// MaxSlices is how many slices a plan may have. All of them are drawn before the
+// first one is stored, so somebody who mistyped a step must not cost the memory
+// of the machine (I14).
+const MaxSlices = 1_000_000
+
+func (r Request) tooMany() error {
+	return fmt.Errorf("%w: the window would be cut into more than %d slices: ask for a shorter window or use a longer slicing.step (it is %s)",
+		fault.ErrInvalid, MaxSlices, r.Config.Step)
+}
+
+// steps is about how many slices a linear cut makes: one for each step, or for
+// each unit of the grid if that is longer. The window may be longer than a
+// duration can be.
+func (r Request) steps(owed window.Window) int {
+	unit := r.next(owed.From, finest).Sub(r.Grid(owed.From))
+	return int(float64(owed.To.Unix()-owed.From.Unix()) / max(r.step(), unit).Seconds())
 }
 
 // linear cuts an owed window by step (S§5.2). The first cut is the first grid

@@ -98,6 +98,8 @@ func TestUpdateBranches(t *testing.T) {
 		in   UpdateInputs
 		want string
 	}{
+		"by time: nothing before earliest":       {UpdateInputs{ByTime: true, UserFrom: at("1890-01-01"), UserTo: at("1901-01-01")}, window("1900-01-01", "1901-01-01")},
+		"by id: earliest is about other dates":   {UpdateInputs{UserFrom: at("1890-01-01"), UserTo: at("1901-01-01")}, window("1890-01-01", "1901-01-01")},
 		"by time, from the watermark":            {UpdateInputs{ByTime: true, Cursor: at("2025-03-18")}, window("2025-03-18", "2025-03-20T11:00:00Z")},
 		"by time, a later start":                 {UpdateInputs{ByTime: true, Cursor: at("2025-03-18"), UserFrom: at("2025-03-19")}, window("2025-03-19", "2025-03-20T11:00:00Z")},
 		"by time, an earlier start":              {UpdateInputs{ByTime: true, Cursor: at("2025-03-18"), UserFrom: at("2025-03-01")}, window("2025-03-18", "2025-03-20T11:00:00Z")},
@@ -109,7 +111,7 @@ func TestUpdateBranches(t *testing.T) {
 		"by id: as requested, cut at nowSafe":    {UpdateInputs{UserFrom: at("2025-03-01"), UserTo: at("2025-04-01")}, window("2025-03-01", "2025-03-20T11:00:00Z")},
 	} {
 		c.in.Now = noon
-		got, err := Update(lagged(nil), c.in)
+		got, err := Update(lagged(func(c *Config) { c.Earliest = "1900-01-01" }), c.in)
 		if err != nil || got.Empty != (c.want == "") || !got.Empty && got.Window.String() != c.want {
 			t.Errorf("%s: %s (%s, %v), want %s", name, got.Window, got.Reason, err, c.want)
 		}

@@ -24,8 +24,11 @@ func Update(cfg Config, in UpdateInputs) (Total, error) {
 		return Total{}, fmt.Errorf("update window: %w", err)
 	}
 	u := &update{f, in}
-	to := u.upper()
-	t, err := u.total(u.fromCandidate(), to, nil, nil)
+	to, from := u.upper(), u.fromCandidate()
+	if in.ByTime { // ids select nothing by time, so there is nothing to keep within
+		from = u.floor(from)
+	}
+	t, err := u.total(from, to, nil, nil)
 	if err != nil {
 		return Total{}, fmt.Errorf("update window: %w", err)
 	}

@@ -58,10 +58,14 @@ func (e *Estimator) Estimate(ctx context.Context, c *spec.Compiled, windows []wi
 }
 
 func (e *Estimator) one(ctx context.Context, p *spec.Program, hash string, w window.Window, offline bool) (slicing.Estimate, bool, error) {
+	var sample slicing.Estimate
+	sampled := false
 	if !offline {
-		if found, ok, err := e.ask(ctx, p, w); ok || err != nil {
+		found, ok, err := e.ask(ctx, p, w)
+		if ok && found.Exact || err != nil {
 			return found, ok, err
 		}
+		sample, sampled = found, ok // history knows better than a page (S§5.3)
 	}
 	if e.History != nil {
 		past, err := e.History.WindowHistory(ctx, p.Dataset(), hash, w, maxHistory)
@@ -71,6 +75,9 @@ func (e *Estimator) one(ctx context.Context, p *spec.Program, hash string, w win
 		if count, covered := ingest.EstimateFrom(past, w); covered >= enoughHistory {
 			return slicing.Estimate{Count: int64(float64(count)/covered + 0.5), Source: slicing.FromHistory}, true, nil
 		}
+	}
+	if sampled {
+		return sample, true, nil
 	}
 	assumed, ok := p.Slicing.Assume(w)
 	return assumed, ok, nil
@@ -96,7 +103,7 @@ func (e *Estimator) ask(ctx context.Context, p *spec.Program, w window.Window) (
 	}
 	var page *extract.Page
 	_, err = e.Chain.Do(ctx, &transport.Call{
-		Request: request, Key: p.Source + "/" + p.Endpoint, Limits: p.Rate, Retry: p.Retry,
+		Request: request, Key: p.Rate.Key(p.Source), Limits: p.Rate, Retry: p.Retry,
 		Accept: func(response *exchange.Response) (err error) {
 			page, err = p.Page(response, extract.Asked{Window: w})
 			return err
@@ -115,5 +122,16 @@ func (e *Estimator) ask(ctx context.Context, p *spec.Program, w window.Window) (
 	if d := p.Paging.Advance(p.Paging.First(), page.Says); !counts && d.Done {
 		return slicing.Estimate{Count: int64(page.Seen), Source: slicing.FromFirstPage, Exact: true}, true, nil
 	}
-	return slicing.Estimate{}, false, nil
+	count, ok := extrapolate(page, p, w)
+	return slicing.Estimate{Count: count, Source: slicing.FromFirstPage}, ok, nil
+}
+
+// extrapolate takes the first page of a sorted source for a sample: as dense as
+// it is, so is the rest of the window (S§5.3).
+func extrapolate(page *extract.Page, p *spec.Program, w window.Window) (int64, bool) {
+	read := page.Reached.Sub(w.From)
+	if !p.Window.Ordered || page.Seen == 0 || read <= 0 || page.Reached.After(w.To) {
+		return 0, false
+	}
+	return int64(float64(page.Seen) * float64(w.Duration()) / float64(read)), true
 }

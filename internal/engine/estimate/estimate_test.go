@@ -123,3 +123,31 @@ func TestPlannerCutsToTheTarget(t *testing.T) {
 		t.Errorf("forecast %+v, the upstream has %v", d.Forecast, all)
 	}
 }
+
+// Without a total, a full first page of a sorted source is a sample; history
+// knows better, and without an order nothing can be said.
+func TestFirstPageIsASample(t *testing.T) {
+	data := upsim.NewDataset(upsim.Config{Seed: 1, From: weekFrom, To: weekFrom.AddDate(0, 0, 1), PerDay: 500, Flat: true})
+	var form simulated.Form
+	for _, f := range simulated.PagingForms() {
+		if f.Name == "offset-blind" {
+			form = f
+		}
+	}
+	for ordered, want := range map[string]bool{"true": true, "false": false} {
+		_, c := form.Start(t, data, "", "window.ordered="+ordered, "paging.size=100")
+		e := online()
+		got, err := e.Estimate(t.Context(), c, []window.Window{day(0)}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, ok := got[day(0)]
+		if ok != want || ok && (found.Source != slicing.FromFirstPage || found.Exact || found.Count < 350 || found.Count > 700) {
+			t.Errorf("ordered %s: %+v, the upstream has 500", ordered, found)
+		}
+		e.History = past{{Window: day(0), Actual: 42, AsOf: weekTo}}
+		if got, err = e.Estimate(t.Context(), c, []window.Window{day(0)}, false); err != nil || got[day(0)].Source != slicing.FromHistory {
+			t.Errorf("ordered %s: %+v, %v", ordered, got, err)
+		}
+	}
+}

@@ -43,6 +43,7 @@ type Draft struct {
 	idle        bool // all that is wanted is of that kind
 	expressions *expressions
 	owed        []window.Window
+	within      []window.Window // what the owed windows are parts of; nil: they are all
 	exprProto   []byte
 	namespace   ingest.Namespace
 	passed      window.Window // what had been read before; see ingest.PlanLag
@@ -66,6 +67,9 @@ type Request struct {
 	// Campaign names a BACKFILL that is taken up again; without a name it is
 	// known by its question and its range as asked for.
 	Campaign string
+	// Typed is the range as it was written, such as -30d: the same words again
+	// are the same campaign, although they mean other instants by then (D§5.8).
+	Typed string
 	Offline  bool // no upstream is asked for sizes
 	// Forecast wants sizes also where they do not change the slices; Count lets
 	// the upstream be asked for those, once for each stretch that is read.
@@ -135,7 +139,11 @@ func namespaceOf(c *spec.Compiled, r Request) (ingest.Namespace, error) {
 	switch s.Operation {
 	case ingest.Backfill:
 		name := r.Campaign
-		if name == "" { // the same range asked for again is the same campaign
+		switch {
+		case name != "":
+		case r.Typed != "":
+			name = fingerprint.Key(forward.Key, "typed", r.Typed)
+		default:
 			name = fingerprint.Key(forward.Key, asked(r.From), asked(r.To))
 		}
 		return ingest.CampaignNamespace(s.Dataset(), s.Filter.Field, name), nil
@@ -195,6 +203,7 @@ func (b Books) waiting(now time.Time) (out []window.Window) {
 // cut makes the slices with what is known about their sizes (S§5.3).
 func (d *Draft) cut(s spec.Snapshot, selection string, known Estimates) error {
 	request := slicingRequest(s, d.owed)
+	request.Within = d.within
 	if known != nil && sizeMatters(s) {
 		request.Estimates = known.lookup
 	}

@@ -131,8 +131,9 @@ func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest
 	whole, err := p.addSlices(ctx, plan.Partition, plan.ID, rows{d, in.Key, plan.NextSliceNo, c.Snapshot.Operation.Priority()})
 	if plan.Status = ingest.PlanReady; !whole {
 		plan.Status = ingest.PlanPartial
+		return plan, d, err
 	}
-	return plan, d, err
+	return plan, d, p.store.AddSlices(ctx, plan.ID, nil, true)
 }
 
 // notAhead refuses to plan for a time that has not come: it would count as read

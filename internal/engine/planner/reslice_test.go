@@ -2,11 +2,13 @@ package planner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -69,6 +71,31 @@ func TestReslice(t *testing.T) {
 		}
 		if len(children) != 2 || !next.Equal(whole.To) {
 			t.Errorf("request %d: %d children end at %s", id, len(children), next)
+		}
+	}
+}
+
+// S§5.4: the parts of a slice overlap each other, and reach as far as it did.
+func TestReslicedPartsOverlap(t *testing.T) {
+	c := crossref(t, "slicing.overlap=PT1H", "filter.precision=SECOND")
+	whole, reach := between("2025-03-01T00:00:00Z", "2025-03-03T00:00:00Z"), between("2025-02-28T23:00:00Z", "2025-03-03T00:00:00Z")
+	parent := slicing.Spec{Window: slicing.WindowSpec{From: whole.From, To: whole.To, Asked: &reach}}
+	text, err := json.Marshal(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &requests{
+		pending:  []ingest.PendingReslice{{ID: 1, PlanKey: "plan", Spec: c.Canonical, SliceSpec: text, Slice: whole, Remaining: whole, Reason: fault.Budget}},
+		replaced: map[int64][]ingest.NewSlice{}, declined: map[int64]string{},
+	}
+	if n, err := New(s).Reslice(t.Context()); n != 1 || err != nil {
+		t.Fatalf("%d replaced, %v, %v", n, err, s.declined)
+	}
+	want := []window.Window{between("2025-02-28T23:00:00Z", "2025-03-02T01:00:00Z"), between("2025-03-01T23:00:00Z", "2025-03-03T00:00:00Z")}
+	for i, child := range s.replaced[1] {
+		var spec slicing.Spec
+		if err := json.Unmarshal(child.Spec, &spec); err != nil || spec.Asked() != want[i] || spec.Owned() != child.Window {
+			t.Errorf("%v asks for %v, want %v, %v", child.Window, spec.Asked(), want[i], err)
 		}
 	}
 }

@@ -12,8 +12,10 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// addSlices stores slices chunk by chunk while there is room for their tasks. A
-// plan that has to stop is PARTIAL and goes on when the stock has fallen (D§5.4).
+// addSlices stores slices chunk by chunk while there is room for their tasks, and
+// reports whether there was for all of them. A plan that has to stop is PARTIAL
+// and goes on when the stock has fallen (D§5.4). Who has added the last slices
+// closes the plan.
 func (p *Planner) addSlices(ctx context.Context, of ingest.Partition, planID int64, all rows) (whole bool, err error) {
 	next := all.write(0)
 	defer func() { <-next }() // nobody reads the draft once we are gone
@@ -37,7 +39,7 @@ func (p *Planner) addSlices(ctx context.Context, of ingest.Partition, planID int
 			return false, err
 		}
 	}
-	return true, p.store.AddSlices(ctx, planID, nil, true)
+	return true, nil
 }
 
 // full reports whether enough tasks wait already.
@@ -75,27 +77,51 @@ func (p *Planner) Resume(ctx context.Context, of ingest.Partition, o ingest.Open
 	if err != nil {
 		return false, err
 	}
-	d, err := p.recut(ctx, s, left)
-	if err != nil {
-		return false, err
+	for next := o.NextSliceNo; len(left) > 0; {
+		var part []window.Window
+		part, left = p.part(s, left)
+		d, err := p.recut(ctx, s, part, o.Owed)
+		if err != nil {
+			return false, err
+		}
+		if err := p.begin(ctx, d, of, true); err != nil {
+			return false, err
+		}
+		if whole, err := p.addSlices(ctx, of, o.ID, rows{d, o.Key, next, s.Operation.Priority()}); err != nil || !whole {
+			return false, err
+		}
+		next += len(d.cuts)
+		full, err := p.full(ctx, of)
+		switch {
+		case err != nil:
+			return false, err
+		case full && len(left) > 0:
+			return false, p.suspend(ctx, o.ID, next)
+		}
 	}
-	if err := p.begin(ctx, d, of, true); err != nil {
-		return false, err
-	}
-	return p.addSlices(ctx, of, o.ID, rows{d, o.Key, o.NextSliceNo, s.Operation.Priority()})
+	return true, p.store.AddSlices(ctx, o.ID, nil, true)
 }
 
-// recut cuts windows of a stored plan.
-func (p *Planner) recut(ctx context.Context, s spec.Snapshot, windows []window.Window) (*Draft, error) {
+// partSteps is how much of a plan is sized at once when it goes on.
+const partSteps = 100
+
+// part is what of a plan is cut next. Where sizes are asked for that is little:
+// what is not stored now would be asked for again every time the stock falls.
+func (p *Planner) part(s spec.Snapshot, left []window.Window) (now, later []window.Window) {
+	if p.Estimator == nil || !sizeMatters(s) {
+		return left, nil
+	}
+	return slicingRequest(s, left).Part(partSteps)
+}
+
+// recut cuts windows of a stored plan that owes more.
+func (p *Planner) recut(ctx context.Context, s spec.Snapshot, windows, of []window.Window) (*Draft, error) {
 	c, err := s.Compiled()
 	if err != nil {
 		return nil, err
 	}
 	return p.settle(ctx, c, Request{}, func(r Request) (*Draft, error) {
-		d := &Draft{owed: windows, Slices: []DraftSlice{}}
-		if len(windows) == 0 {
-			return d, nil
-		}
+		d := &Draft{owed: windows, within: of, Slices: []DraftSlice{}}
 		return d, d.cut(s, c.Prototype.Selection, r.Estimates)
 	})
 }
@@ -137,6 +163,7 @@ func (p *Planner) children(request ingest.PendingReslice) ([]ingest.NewSlice, er
 	if cut.Owed, err = slicing.Reslice(cut, request.Slice, done, string(request.Reason)); err != nil {
 		return nil, err
 	}
+	cut.Within = []window.Window{reachOf(request)}
 	cut.Config.Step = duration.Duration(request.Slice.Duration()) // each part is one slice
 	parts, err := slicing.Cut(cut)
 	if err != nil {
@@ -147,4 +174,14 @@ func (p *Planner) children(request ingest.PendingReslice) ([]ingest.NewSlice, er
 		return nil, err
 	}
 	return rows{d, request.PlanKey, 1, request.Priority}.part(0, len(parts))
+}
+
+// reachOf is what the slice asked for, its overlap included: its parts may ask for
+// as much.
+func reachOf(request ingest.PendingReslice) window.Window {
+	var stored slicing.Spec
+	if json.Unmarshal(request.SliceSpec, &stored) != nil || stored.Owned() != request.Slice {
+		return request.Slice
+	}
+	return stored.Asked()
 }

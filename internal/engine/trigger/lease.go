@@ -47,6 +47,46 @@ func (s *Service) hold(ctx context.Context) (bool, error) {
 	return held, nil
 }
 
+var errLeaseLost = errors.New("the planner lease was lost")
+
+// whileHeld keeps the lease alive while something is done: planning may ask an
+// upstream for sizes, at the rate that one allows. Should the lease be lost, what
+// is done is stopped; another process does it (I8).
+func (s *Service) whileHeld(ctx context.Context, do func(context.Context)) {
+	working, stop := context.WithCancelCause(ctx)
+	renewed, lost := s.renewed, false
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(s.renewal())
+		defer ticker.Stop()
+		for {
+			select {
+			case <-working.Done():
+				return
+			case <-ticker.C:
+			}
+			asked := time.Now()
+			err := s.leases.RenewLease(working, leaseName, s.config.Owner, s.epoch, s.config.Lease)
+			switch {
+			case err == nil:
+				renewed = asked
+			case errors.Is(err, fault.ErrStale):
+				lost = true
+				stop(errLeaseLost)
+				return
+			}
+		}
+	}()
+	do(working)
+	stop(nil)
+	<-done
+	if s.renewed = renewed; lost {
+		s.epoch = 0
+		s.log.Warn("another process took the planner lease: this one was silent for too long")
+	}
+}
+
 func (s *Service) release(ctx context.Context) {
 	if s.epoch == 0 {
 		return

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -102,5 +103,35 @@ func TestTheDatabaseComesBack(t *testing.T) {
 		if w.logged("level=WARN") == 0 {
 			t.Error("nobody was told")
 		}
+	})
+}
+
+// Planning may take minutes, because sizes are asked for at the rate the upstream
+// allows: the lease is kept meanwhile, and no second process starts on the same.
+func TestLeaseIsKeptWhilePlanning(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.jobs = []Job{w.job(ingest.Harvest, time.Hour)}
+		w.takes = 10 * time.Minute
+		w.start("a")
+		w.pass(time.Second)
+		w.start("b")
+		w.pass(time.Hour + 5*time.Minute)
+		if w.owner != "a" || w.epoch != 1 {
+			t.Errorf("the lease went to %s, epoch %d", w.owner, w.epoch)
+		}
+	})
+}
+
+// A large plan that goes on does not keep ticks waiting.
+func TestUpkeepDoesNotKeepTicksWaiting(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.jobs = []Job{w.job(ingest.Harvest, time.Hour)}
+		w.upkeep = func(ctx context.Context) error {
+			<-ctx.Done() // never done
+			return ctx.Err()
+		}
+		w.start("a")
+		w.pass(time.Hour + 30*time.Second)
+		w.plans("a HARVEST 01:00:00 +0")
 	})
 }

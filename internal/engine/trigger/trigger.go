@@ -11,6 +11,7 @@ package trigger
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -141,9 +142,14 @@ func (s *Service) round(ctx context.Context) time.Duration {
 	if !held {
 		return s.renewal()
 	}
-	if err := s.planner.Upkeep(ctx); err != nil {
-		s.trouble(ctx, "what earlier plans left could not be finished", err)
-	}
+	wait := s.renewal()
+	s.whileHeld(ctx, func(ctx context.Context) { wait = s.work(ctx) })
+	return wait
+}
+
+// work follows what is due, then looks after earlier plans. Ticks come first: a
+// large plan that goes on must not keep them waiting.
+func (s *Service) work(ctx context.Context) time.Duration {
 	jobs, err := s.jobs(ctx)
 	if err != nil {
 		s.trouble(ctx, "the schedules could not be read", err)
@@ -152,8 +158,8 @@ func (s *Service) round(ctx context.Context) time.Duration {
 	s.announce(ctx, jobs)
 	wait := min(s.config.Poll, s.renewal())
 	for _, j := range jobs {
-		if held, err := s.hold(ctx); !held || err != nil {
-			return s.renewal() // lost while we planned; the next round says what is wrong
+		if errors.Is(context.Cause(ctx), errLeaseLost) {
+			return s.renewal()
 		}
 		until, err := s.attend(ctx, j)
 		if err != nil {
@@ -162,7 +168,18 @@ func (s *Service) round(ctx context.Context) time.Duration {
 		}
 		wait = min(wait, until)
 	}
+	s.upkeep(ctx)
 	return wait
+}
+
+// upkeep goes on with earlier plans for a while; what it stored stays stored, and
+// the next round goes on from there.
+func (s *Service) upkeep(ctx context.Context) {
+	short, cancel := context.WithTimeout(ctx, s.config.Poll)
+	defer cancel()
+	if err := s.planner.Upkeep(short); err != nil && short.Err() == nil {
+		s.trouble(ctx, "what earlier plans left could not be finished", err)
+	}
 }
 
 func (s *Service) trouble(ctx context.Context, message string, err error, more ...any) {

@@ -35,6 +35,8 @@ type world struct {
 	notes    map[int64]string
 	jobs     []Job
 	plan     func(j Job, t Tick) (Outcome, error)
+	takes    time.Duration // of making a plan
+	upkeep   func(context.Context) error
 	busy     int64
 	upkeeps  int
 	planned  []string // owner and tick
@@ -197,9 +199,21 @@ func (p *process) Unfinished(context.Context, Job) (plan int64, err error) {
 	return plan, err
 }
 
-func (p *process) Upkeep(context.Context) error { return p.ask(func() { p.upkeeps++ }) }
+func (p *process) Upkeep(ctx context.Context) error {
+	if p.upkeep != nil {
+		return p.upkeep(ctx)
+	}
+	return p.ask(func() { p.upkeeps++ })
+}
 
-func (p *process) Plan(_ context.Context, j Job, t Tick) (out Outcome, err error) {
+func (p *process) Plan(ctx context.Context, j Job, t Tick) (out Outcome, err error) {
+	if p.takes > 0 {
+		select {
+		case <-time.After(p.takes):
+		case <-ctx.Done():
+			return out, ctx.Err()
+		}
+	}
 	out = Outcome{PlanID: 1, Summary: "made"}
 	down := p.ask(func() {
 		if p.plan != nil {

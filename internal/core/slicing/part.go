@@ -1,0 +1,50 @@
+package slicing
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Part takes about n steps of what is owed, from the end whose slices come
+// first, and leaves the rest. Both are sorted and tile what is owed; the cut
+// between them lies on the grid.
+func (r Request) Part(n int) (now, rest []window.Window) {
+	room := time.Duration(math.MaxInt64)
+	if step := max(r.step(), tick); int64(n) < math.MaxInt64/int64(step) {
+		room = time.Duration(n) * step
+	}
+	for rest = slices.Clone(r.Owed); len(rest) > 0 && room > 0; {
+		first := 0
+		if r.NewestFirst {
+			first = len(rest) - 1
+		}
+		taken, left := r.take(rest[first], room)
+		now, room = append(now, taken), room-taken.Duration()
+		if rest[first] = left; left.Empty() {
+			rest = slices.Delete(rest, first, first+1)
+		}
+	}
+	if r.NewestFirst {
+		slices.Reverse(now)
+	}
+	return now, rest
+}
+
+// take cuts a window where its room ends.
+func (r Request) take(w window.Window, room time.Duration) (taken, left window.Window) {
+	if w.Duration() <= room {
+		return w, window.Window{}
+	}
+	if r.NewestFirst {
+		left, taken = w.Split(r.Grid(w.To.Add(-room)))
+		return taken, left
+	}
+	at := r.Grid(w.From.Add(room))
+	if !at.After(w.From) {
+		at = r.next(w.From, room)
+	}
+	return w.Split(at)
+}
