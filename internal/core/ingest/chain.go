@@ -189,6 +189,7 @@ type Run struct {
 	Checkpoint Checkpoint
 	Cancel     bool // as in Held
 	Pause      bool
+	Probe      bool // the upstream was in trouble; this run looks whether it is back
 }
 
 // Checkpoint is where a later run continues: the state of paging after the last
@@ -201,14 +202,26 @@ type Checkpoint struct {
 	// the reject rate is one of the slice (D§5.16).
 	Read     int `json:"read,omitempty"`
 	Rejected int `json:"rejected,omitempty"`
-	// At is when the last answer was asked for: a paging token has an age.
+	// At is when the last page was asked for: a paging token has an age.
 	At time.Time `json:"at,omitzero"`
 	// Sum is what this pass saw so far, Prior what the pass before it saw. They
 	// are kept where pages move while they are read (D§5.14).
 	Sum   paging.Digest  `json:"sum,omitzero"`
 	Prior *paging.Digest `json:"prior,omitempty"`
+	// Last is the last page: a later run tells by it that the page came again.
+	Last paging.Digest `json:"last,omitzero"`
+	// Reached is how far a sorted walk has come.
+	Reached Reached `json:"reached,omitzero"`
 	// Details is the second step of a two-phase slice.
 	Details *twophase.Progress `json:"details,omitempty"`
+}
+
+// Reached is how far a walk has come by the followed date, and what was seen of
+// the order: only one that rose, and never fell, shows what was read.
+type Reached struct {
+	At   time.Time `json:"at,omitzero"`
+	Rose bool      `json:"rose,omitempty"`
+	Fell bool      `json:"fell,omitempty"`
 }
 
 // BatchStats is the accounting of one batch (I4).

@@ -1,6 +1,10 @@
 package ingest
 
-import "time"
+import (
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
 
 // Queue is a partition with queued tasks.
 type Queue struct {
@@ -8,8 +12,10 @@ type Queue struct {
 	Partition     Partition
 	Paused        bool
 	CoolingUntil  time.Time
-	MaxConcurrent int       // C_max
-	Running       int       // leased tasks over the whole store
+	MaxConcurrent int // C_max
+	Running       int // leased tasks over the whole store
+	Breaker       fault.Breaker
+	Endpoint      int       // leased tasks of the endpoint, whatever their operation
 	Priority      int       // of the first queued task
 	ScheduledAt   time.Time // of the first queued task
 }

@@ -148,6 +148,7 @@ func (r *Resolved) checkLimits() Problems {
 	if r.Retry.Jitter > 1 {
 		refuse("retry.jitter", "E-SHARE: must be between 0 and 1")
 	}
+	out = append(out, r.checkRate()...)
 	if r.Response.MaxRejectRate > 1 {
 		refuse("response.maxRejectRate", "E-SHARE: must be between 0 and 1")
 	}
@@ -188,17 +189,7 @@ func (r *Resolved) Raised(declared *Resolved) Problems {
 	if *declared.Rate.ObeyHeaders && !*r.Rate.ObeyHeaders {
 		out = append(out, r.at(Path{"rate", "obeyHeaders"}, "E-RATE-RAISED: the source obeys the limits its upstream announces", "a run may not stop doing so"))
 	}
-	for path, values := range map[string][2]float64{
-		"rate.perSecond":   {r.Rate.PerSecond, declared.Rate.PerSecond},
-		"rate.burst":       {float64(r.Rate.Burst), float64(declared.Rate.Burst)},
-		"rate.concurrency": {float64(r.Rate.Concurrency), float64(declared.Rate.Concurrency)},
-	} {
-		if values[0] > values[1] {
-			out = append(out, r.at(strings.Split(path, "."), fmt.Sprintf("E-RATE-RAISED: %v is more than the %v the source declares", values[0], values[1]),
-				"a run may only lower it; to raise it, change and apply the source file"))
-		}
-	}
-	return out.sorted()
+	return append(out, r.raisedRates(declared)...).sorted()
 }
 
 func hostOf(address string) string {

@@ -19,8 +19,12 @@ func codeLists() map[string]string {
 	return map[string]string{
 		"coverage.Kind":         "ing_cursor_event_kind",
 		"document.Format":       "body_format",
+		"fault.BreakerState":    "ing_breaker_state",
 		"fault.Code":            "ing_fault_code",
 		"fault.Level":           "ing_fault_level",
+		"gate.Decision":         "ing_gate_decision",
+		"gate.Outcome":          "ing_gate_outcome",
+		"gate.Reason":           "ing_gate_reason",
 		"ingest.BatchStatus":    "ing_batch_status",
 		"ingest.NamespaceScope": "ing_namespace_scope",
 		"ingest.Operation":      "ing_operation",

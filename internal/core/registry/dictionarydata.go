@@ -107,6 +107,10 @@ func eventTypes() []DictType {
 		closed("ing_quarantine_status", "State of a quarantined item", "OPEN*"),
 		closed("ing_outbox_status", "State of an outgoing message", "PENDING* PUBLISHING PUBLISHED FAILED DEAD"),
 		closed("ing_outbox_op", "What a message tells of a record", "INSERTED* UPDATED REMOVED"),
+		closed("ing_gate_decision", "What the rate gate answers", "ALLOW* WAIT REJECT"),
+		closed("ing_gate_reason", "Why a request may not leave", "OVER_DEADLINE* QUOTA COOLING CLOSED_HOURS BREAKER"),
+		closed("ing_gate_outcome", "What the rate gate hears of a request", "OK* THROTTLED FAILED REFUSED"),
+		closed("ing_breaker_state", "What an endpoint in trouble is allowed", "CLOSED* OPEN HALF_OPEN"),
 		closed("ing_fault_level", "How far a fault reaches", "L1* L2 L3 L4"),
 		closed("ing_fault_code", "What went wrong", `NETWORK RATE_LIMITED SERVER_ERROR BAD_REQUEST UNAUTHORIZED BAD_BODY TOO_LARGE
 			RENDER TOKEN_LOST TOKEN_LOOP UNSTABLE SCHEMA_CHANGE SHORT_COUNT REJECT_RATE CAPPED BUDGET REFUSED INTERNAL* ATTEMPTS LEASES_SPENT INTERRUPTED LEASE_EXPIRED`),

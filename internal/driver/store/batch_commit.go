@@ -9,6 +9,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/crash"
 )
 
 // CommitBatch stores one page in one transaction: records, rejects, outbox rows,
@@ -26,10 +28,11 @@ func (s *Store) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result 
 	}
 	s.packChanged(ctx, in, ready.records)
 	err = s.step(ctx, "commit batch", bulk, func(t *tx) error {
-		result = ingest.BatchResult{}
-		if result.Until, result.Cancel, err = t.fence(in.Lease, in.Extend); err != nil {
+		held, err := t.fence(in.Lease, in.Extend)
+		if err != nil {
 			return err
 		}
+		result = ingest.BatchResult{Until: held.Until, Cancel: held.Cancel, Pause: held.Pause}
 		done, err := t.storedBatch(in.Key(), &result)
 		if done || err != nil {
 			return err
@@ -56,8 +59,12 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, result *ing
 	if err != nil {
 		return err
 	}
+	records, err := t.fill(ready.records, stored)
+	if err != nil {
+		return err
+	}
 	stats := ingest.BatchStats{Seen: in.Seen, Duplicate: in.Duplicate, Outside: in.Outside}
-	changes, collisions := decide(ready.records, stored, &stats)
+	changes, collisions := decide(records, stored, in.Passed, &stats)
 	rejects := append(ready.rejects[:len(ready.rejects):len(ready.rejects)], collisions...)
 	stats.Quarantined = len(rejects)
 	if !stats.Balanced() {
@@ -67,15 +74,18 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, result *ing
 		return err
 	}
 	result.Stats = stats
-	if err := t.insertEvidence(result.BatchID, in.Request, in.Response); err != nil {
+	if err := t.insertEvidence(result.BatchID, in.Request, in.Response, in.Raw); err != nil {
 		return err
 	}
+	crash.At(crash.BatchRow)
 	if err := t.writeRecords(in, result.BatchID, changes); err != nil {
 		return err
 	}
+	crash.At(crash.Records)
 	if err := t.insertOutbox(in, result.BatchID, changes); err != nil {
 		return err
 	}
+	crash.At(crash.Outbox)
 	if err := t.insertRejects(in, result.BatchID, rejects); err != nil {
 		return err
 	}
@@ -83,7 +93,7 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, result *ing
 }
 
 // decide asks record.Decide about every item and counts the answers.
-func decide(items []preparedRecord, stored map[record.Key]*record.Head, stats *ingest.BatchStats) (changes []change, collisions []preparedReject) {
+func decide(items []preparedRecord, stored map[record.Key]*record.Head, passed window.Window, stats *ingest.BatchStats) (changes []change, collisions []preparedReject) {
 	for _, item := range items {
 		head := stored[item.key]
 		if head != nil && head.ProviderID != item.ProviderID {
@@ -91,6 +101,9 @@ func decide(items []preparedRecord, stored map[record.Key]*record.Head, stats *i
 			continue
 		}
 		action := record.Decide(head, item.Incoming)
+		if item.takes == nothing {
+			action = record.Unchanged
+		}
 		switch action {
 		case record.Insert:
 			stats.Inserted++
@@ -102,6 +115,9 @@ func decide(items []preparedRecord, stored map[record.Key]*record.Head, stats *i
 			stats.Unchanged++
 		case record.Stale:
 			stats.Stale++
+		}
+		if (action == record.Insert || action == record.Update) && cameLate(passed, item, head) {
+			stats.Late++
 		}
 		if action.Publishes() || action == record.Touch {
 			changes = append(changes, newChange(item, head, action))
@@ -135,7 +151,7 @@ func (t *tx) insertFailedBatch(in ingest.Finish) error {
 	if err != nil {
 		return err
 	}
-	return t.insertEvidence(id, f.Request, f.Response)
+	return t.insertEvidence(id, f.Request, f.Response, f.Raw)
 }
 
 // tokenHash makes tokens findable without making them unique: real cursors can
@@ -148,9 +164,9 @@ func tokenHash(token string) any {
 	return sum[:16]
 }
 
-func (t *tx) insertEvidence(batchID int64, request, response []byte) error {
-	_, err := t.exec("INSERT INTO ing_batch_evidence (batch_id, request, response, created_at) VALUES (?,?,?,?)",
-		batchID, jsonOrNull(request), jsonOrNull(response), micros(t.now))
+func (t *tx) insertEvidence(batchID int64, request, response []byte, raw string) error {
+	_, err := t.exec("INSERT INTO ing_batch_evidence (batch_id, request, response, blob_ref, created_at) VALUES (?,?,?,?,?)",
+		batchID, jsonOrNull(request), jsonOrNull(response), orNull(raw), micros(t.now))
 	return err
 }
 

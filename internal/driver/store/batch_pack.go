@@ -24,7 +24,7 @@ func (s *Store) packChanged(ctx context.Context, in ingest.BatchCommit, items []
 		stored, _ = readHeads(in.DatasetID, items, func(args ...any) (*sql.Rows, error) { return s.read.QueryContext(ctx, headsQuery, args...) })
 	}
 	for i := range items {
-		if head := stored[items[i].key]; head == nil || record.Decide(head, items[i].Incoming).Publishes() {
+		if head := stored[items[i].key]; head == nil || record.Decide(head, items[i].Incoming).Publishes() && !record.Fills(head, items[i].Incoming) {
 			items[i].pack()
 			items[i].event = eventKey(in.Partition, items[i].ProviderID, 1)
 		}

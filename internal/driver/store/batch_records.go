@@ -36,6 +36,7 @@ type preparedRecord struct {
 	codec   string // empty: not packed
 	fields  any    // mapped fields as the column takes them
 	event   []byte // identity of the event of version 1; nil: not computed
+	takes   taking
 }
 
 type preparedReject struct {
@@ -171,6 +172,12 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 		if c.action == record.Insert {
 			heads = append(heads, in.DatasetID, changes[i].key[:], c.ProviderID, micros(c.UpdatedAt), c.SourceVersion, changes[i].ContentHash[:],
 				micros(c.FetchAt), c.version, id, string(state), in.ExprID, c.MappingID)
+			continue
+		}
+		if c.takes == filled { // the head stays that of the item that was taken whole
+			if err := t.execOne("UPDATE ing_record SET version = ?, body_id = ? WHERE dataset_id = ? AND id_hash = ?", c.version, id, in.DatasetID, c.key[:]); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := t.execOne(`UPDATE ing_record SET updated_at = ?, source_version = ?, content_hash = ?, fetch_at = ?, version = ?, body_id = ?, state_code = ?,

@@ -31,6 +31,9 @@ func (s *Store) Queues(ctx context.Context) ([]ingest.Queue, error) {
 	if err != nil {
 		return nil, wrap("list queues", err)
 	}
+	if err := s.judgeEndpoints(ctx, all); err != nil {
+		return nil, err
+	}
 	out := all[:0]
 	for _, q := range all {
 		var at sql.NullInt64
@@ -45,6 +48,22 @@ func (s *Store) Queues(ctx context.Context) ([]ingest.Queue, error) {
 		}
 	}
 	return out, nil
+}
+
+// judgeEndpoints adds what is known of the endpoints, over all their operations.
+func (s *Store) judgeEndpoints(ctx context.Context, all []ingest.Queue) error {
+	breakers, err := s.Breakers(ctx)
+	if err != nil || len(breakers) == 0 {
+		return err
+	}
+	running := map[ingest.Dataset]int{}
+	for _, q := range all {
+		running[q.Partition.Dataset] += q.Running
+	}
+	for i, q := range all {
+		all[i].Breaker, all[i].Endpoint = breakers[q.Partition.Dataset], running[q.Partition.Dataset]
+	}
+	return nil
 }
 
 // Claim leases tasks. Each task goes to exactly one claimer, with a new epoch.

@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/crash"
 )
 
 // ledgerEntry is a coverage event with its lineage and identity.
@@ -49,7 +50,12 @@ func (t *tx) advance(cursorID int64, e ledgerEntry) error {
 	if err := t.insertEvent(cursorID, c, e, state.Cursor); err != nil {
 		return err
 	}
-	return t.saveCursor(cursorID, c, e, state)
+	crash.At(crash.Event)
+	if err := t.saveCursor(cursorID, c, e, state); err != nil {
+		return err
+	}
+	crash.At(crash.Cursor)
+	return nil
 }
 
 type cursorState struct {

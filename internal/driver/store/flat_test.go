@@ -25,8 +25,8 @@ func numbers(places int) string {
 	return "(SELECT " + sum + " AS n FROM " + from + ") numbers"
 }
 
-// fill makes a queue of two partitions, most of it still to come, and a history of
-// ten thousand windows of two lengths.
+// fill makes a queue of two partitions, most of it still to come, a history of
+// ten thousand windows of two lengths, and as many plans.
 func fill(t *testing.T, db *sql.DB, analyze string) {
 	t.Helper()
 	for _, statement := range []string{
@@ -38,6 +38,8 @@ SELECT 1, 1, n, 1 + n % 2, 'source', 'works', 'HARVEST', 'x', CAST(n AS CHAR), '
 SELECT 1, 1 + n % 2, 7, n * 100, n * 100 + 100, 5, 1, 1, 1, 1 FROM ` + numbers(4),
 		`INSERT INTO ing_window_history (dataset_id, expr_id, span_log2, window_from, window_to, actual, requests, bytes, as_of, run_id)
 SELECT 1, 1, 20, n * 1000000, n * 1000000 + 1000000, 5, 1, 1, 1, 1 FROM ` + numbers(2),
+		`INSERT INTO ing_plan_lag (plan_id, cursor_id, declared_lag_us, safety_lag_us, late_items, changed_items, measured_at)
+SELECT n, 1 + n % 2, 1, 1, 1, 1, n FROM ` + numbers(4),
 		analyze,
 	} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
@@ -62,6 +64,14 @@ func flatQueries() []flatQuery {
 			"history", store.HistorySQL, []any{1, 1, 7, 500_000, 500_500, 500_100, 100},
 			"SEARCH ing_window_history USING PRIMARY KEY (dataset_id=? AND expr_id=? AND span_log2=? AND window_from>? AND window_from<?)",
 			"ing_window_history PRIMARY",
+		},
+		{
+			"late items of a week", store.LateSQL, []any{1, 9900},
+			"SEARCH ing_plan_lag USING INDEX idx_plan_lag_measured (cursor_id=? AND measured_at>?)", "ing_plan_lag idx_plan_lag_measured",
+		},
+		{
+			"lag of the newest plan", store.LagSQL, []any{1},
+			"SEARCH ing_plan_lag USING INDEX uk_plan_lag_cursor (cursor_id=?)", "ing_plan_lag uk_plan_lag_cursor",
 		},
 	}
 }
@@ -97,7 +107,7 @@ func TestFlatQueriesOfMariaDB(t *testing.T) {
 	if _, err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	fill(t, db, "ANALYZE TABLE ing_task, ing_window_history")
+	fill(t, db, "ANALYZE TABLE ing_task, ing_window_history, ing_plan_lag")
 	for _, q := range flatQueries() {
 		plan := strings.Join(explain(t, db, "EXPLAIN ", q.query, q.args), "\n")
 		if !strings.Contains(plan, q.server) || strings.Contains(plan, "filesort") || strings.Contains(plan, "ALL ing_") {

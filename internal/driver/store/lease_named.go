@@ -57,3 +57,18 @@ func (s *Store) ReleaseLease(ctx context.Context, name, owner string, epoch int6
 		return err
 	})
 }
+
+// LeaseOwners lists who holds named leases, or held one last and did not give it
+// back.
+func (s *Store) LeaseOwners(ctx context.Context) (out []string, err error) {
+	rows, err := s.read.QueryContext(ctx, "SELECT DISTINCT owner FROM ing_named_lease WHERE owner IS NOT NULL ORDER BY owner")
+	if err != nil {
+		return nil, wrap("list lease owners", s.dialect.Translate(err))
+	}
+	return out, wrap("list lease owners", each(rows, func() error {
+		var owner string
+		err := rows.Scan(&owner)
+		out = append(out, owner)
+		return err
+	}))
+}

@@ -29,11 +29,20 @@ type Types struct {
 	// the database does not enforce lengths, they add a check that does.
 	Text, Bytes, Binary func(column string, n int) string
 	Table, Clustered    string
+	// OfTable says whether the name of an index needs its table to be found.
+	OfTable bool
 }
 
 var macro = regexp.MustCompile(`(?m)^(\s*)(\w+)(\s+)\{(\w+)(?: (\d+))?\}`)
 
+var ofTable = regexp.MustCompile(`\{of (\w+)\}`)
+
 func (t Types) expand(statement string) string {
+	named := ""
+	if t.OfTable {
+		named = "ON $1"
+	}
+	statement = strings.TrimRight(ofTable.ReplaceAllString(statement, named), " ")
 	statement = strings.NewReplacer("{table}", t.Table, "{clustered}", t.Clustered).Replace(statement)
 	return macro.ReplaceAllStringFunc(statement, func(m string) string {
 		part := macro.FindStringSubmatch(m)
@@ -314,6 +323,10 @@ func (s *Store) existsAlready(err error) bool {
 	if s.dialect.TransactionalDDL {
 		return false
 	}
-	text := err.Error()
-	return strings.HasPrefix(text, "Error 1050 ") || strings.HasPrefix(text, "Error 1061 ") // table exists, key name exists
+	for _, code := range []string{"1050", "1060", "1061", "1091"} { // table, column and key exist; nothing left to drop
+		if strings.HasPrefix(err.Error(), "Error "+code+" ") {
+			return true
+		}
+	}
+	return false
 }

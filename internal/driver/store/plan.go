@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/crash"
 )
 
 // RecordTrigger writes the root of a lineage. The same trigger twice is the same row.
@@ -47,6 +48,9 @@ func (s *Store) OpenPlan(ctx context.Context, in ingest.NewPlan) (plan ingest.Pl
 			return err
 		}
 		plan, err = t.insertPlan(in, refs)
+		if err == nil {
+			err = t.notePlanLag(plan.ID, refs.cursor, in.Lag)
+		}
 		if err != nil || in.Empty {
 			return err
 		}
@@ -66,7 +70,7 @@ func (t *tx) planReferences(in ingest.NewPlan) (r planRefs, err error) {
 	if err != nil {
 		return r, err
 	}
-	if r.partition, err = t.partition(in.Partition, dataset); err != nil {
+	if r.partition, err = t.partition(in.Partition, dataset, in.MaxConcurrent); err != nil {
 		return r, err
 	}
 	if r.cursor, err = t.cursorRow(in.Namespace, in.Partition.Endpoint); err != nil {
@@ -175,7 +179,7 @@ type planRow struct {
 }
 
 // open reports whether the plan still takes slices.
-func (p planRow) open() bool { return ingest.PlanStatus(p.status).CanBecome(ingest.PlanReady) }
+func (p planRow) open() bool { return ingest.PlanStatus(p.status).TakesSlices() }
 
 // part divides a chunk into slices whose numbers the plan has and those beyond.
 func (p planRow) part(chunk []ingest.NewSlice) (known, added []ingest.NewSlice) {
@@ -200,77 +204,111 @@ func (p planRow) takes(added []ingest.NewSlice) error {
 	return nil
 }
 
+// insertSlices stores slices with their tasks. What all rows share is boxed once.
 func (t *tx) insertSlices(planID int64, p planRow, chunk []ingest.NewSlice) error {
 	if len(chunk) == 0 {
 		return nil
 	}
-	rows := make([][]any, len(chunk))
+	var plan, parent, source, ready, now any = planID, idOrNull(p.parent), p.source, string(ingest.SliceReady), micros(t.now)
+	values := make([]any, 0, 16*len(chunk)) // the tasks have more columns
+	for _, c := range chunk {
+		values = append(values, plan, parent, source, c.No, c.Signature, jsonOrNull(c.Spec), micros(c.Window.From), micros(c.Window.To), c.ExprHash,
+			jsonOrNull(c.Expr), ready, now, now)
+	}
+	err := t.insertFlat("ing_plan_slice", `plan_id, parent_slice_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to,
+  expr_hash, expr_snapshot, status_code, created_at, updated_at`, 13, values)
+	if err != nil {
+		return err
+	}
+	crash.At(crash.HalfSliced)
+	ids, err := t.sliceIDs(planID, chunk)
+	if err != nil {
+		return err
+	}
+	var schedule, partition, endpoint, operation, fingerprint any = p.schedule, p.partition, p.endpoint, p.operation, p.fingerprint
+	var queued, scheduled any = string(ingest.TaskQueued), string(ingest.TaskScheduled)
+	values = values[:0]
 	for i, c := range chunk {
-		rows[i] = []any{
-			planID, idOrNull(p.parent), p.source, c.No, c.Signature, jsonOrNull(c.Spec), micros(c.Window.From), micros(c.Window.To), c.ExprHash,
-			jsonOrNull(c.Expr), string(ingest.SliceReady), micros(t.now), micros(t.now),
+		status, due := queued, now
+		if c.ScheduledAt.After(t.now) {
+			status, due = scheduled, micros(c.ScheduledAt)
 		}
+		values = append(values, schedule, plan, ids[i], partition, source, endpoint, operation, fingerprint, jsonOrNull(c.TaskParams), c.TaskKey,
+			c.ExprHash, c.Priority, status, due, now, now)
 	}
-	err := t.insertMany("ing_plan_slice", `plan_id, parent_slice_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to,
-  expr_hash, expr_snapshot, status_code, created_at, updated_at`, 13, rows)
+	return t.insertFlat("ing_task", `schedule_instance_id, plan_id, slice_id, partition_id, provenance_code, endpoint_name, operation_code,
+  spec_fingerprint, params, idempotent_key, expr_hash, priority, status_code, scheduled_at, created_at, updated_at`, 16, values)
+}
+
+// sliceIDs are the ids of slices that were just inserted. Ids rise in the order of
+// the rows: if the last is as far from the first as the slices are many, nobody
+// else's lie between them, and there is no need to read a thousand.
+func (t *tx) sliceIDs(planID int64, chunk []ingest.NewSlice) ([]int64, error) {
+	first, last := chunk[0].No, chunk[len(chunk)-1].No
+	out := make([]int64, len(chunk))
+	const one = "SELECT id FROM ing_plan_slice WHERE plan_id = ? AND slice_no = ?"
+	if err := t.row(one, planID, first).Scan(&out[0]); err != nil {
+		return nil, err
+	}
+	var end int64
+	if err := t.row(one, planID, last).Scan(&end); err != nil {
+		return nil, err
+	}
+	if end-out[0] == int64(len(chunk)-1) {
+		for i := range out {
+			out[i] = out[0] + int64(i)
+		}
+		return out, nil
+	}
+	rows, err := t.query("SELECT slice_no, id FROM ing_plan_slice WHERE plan_id = ? AND slice_no BETWEEN ? AND ?", planID, first, last)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ids := make(map[int]int64, len(chunk))
-	found, err := t.query("SELECT slice_no, id FROM ing_plan_slice WHERE plan_id = ? AND slice_no BETWEEN ? AND ?", planID, chunk[0].No, chunk[len(chunk)-1].No)
-	if err != nil {
-		return err
-	}
-	err = each(found, func() error {
+	return out, each(rows, func() error {
 		var no int
 		var id int64
-		if err := found.Scan(&no, &id); err != nil {
-			return err
+		err := rows.Scan(&no, &id)
+		if err == nil {
+			out[no-first] = id
 		}
-		ids[no] = id
-		return nil
-	})
-	if err != nil {
 		return err
-	}
-	for i, c := range chunk {
-		status, due := ingest.TaskQueued, t.now
-		if c.ScheduledAt.After(t.now) {
-			status, due = ingest.TaskScheduled, c.ScheduledAt
-		}
-		rows[i] = []any{
-			p.schedule, planID, ids[c.No], p.partition, p.source, p.endpoint, p.operation, p.fingerprint, jsonOrNull(c.TaskParams), c.TaskKey,
-			c.ExprHash, c.Priority, string(status), micros(due), micros(t.now), micros(t.now),
-		}
-	}
-	return t.insertMany("ing_task", `schedule_instance_id, plan_id, slice_id, partition_id, provenance_code, endpoint_name, operation_code,
-  spec_fingerprint, params, idempotent_key, expr_hash, priority, status_code, scheduled_at, created_at, updated_at`, 16, rows)
+	})
 }
 
 // OpenPlans lists the plans of a partition that have not ended, oldest first: a
 // run that was killed or interrupted left them, or too many tasks waited.
-func (s *Store) OpenPlans(ctx context.Context, p ingest.Partition) (out []ingest.OpenPlan, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT p.id, p.plan_key, p.status_code, p.next_slice_no, d.snapshot, e.window_from, e.window_to, e.spans
-  FROM ing_plan p JOIN ing_spec_snapshot d ON d.spec_fingerprint = p.spec_fingerprint
-  JOIN ing_cursor_event e ON e.plan_id = p.id AND e.cursor_id = p.cursor_id AND e.kind_code = 'PLANNED'
-  WHERE p.provenance_code = ? AND p.endpoint_name = ? AND p.operation_code = ? AND p.status_code IN ('SLICING','PARTIAL','READY') ORDER BY p.id`,
-		p.Source, p.Endpoint, string(p.Operation))
+func (s *Store) OpenPlans(ctx context.Context, p ingest.Partition) ([]ingest.OpenPlan, error) {
+	open, cursors, err := s.openPlans(ctx, p)
 	if err != nil {
 		return nil, wrap("list open plans", s.dialect.Translate(err))
 	}
-	return out, wrap("list open plans", each(rows, func() error {
+	out := open[:0]
+	for i, o := range open {
+		// By its key: a cursor has one event for every slice that ever ended.
+		owed, known, err := s.owedBy(ctx, cursors[i], o.Key)
+		if err != nil {
+			return nil, wrap("list open plans", s.dialect.Translate(err))
+		}
+		if o.Owed = owed; known {
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}
+
+func (s *Store) openPlans(ctx context.Context, p ingest.Partition) (out []ingest.OpenPlan, cursors []int64, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT p.id, p.plan_key, p.status_code, p.next_slice_no, d.snapshot, p.cursor_id
+  FROM ing_plan p JOIN ing_spec_snapshot d ON d.spec_fingerprint = p.spec_fingerprint
+  WHERE p.provenance_code = ? AND p.endpoint_name = ? AND p.operation_code = ? AND p.status_code IN ('SLICING','PARTIAL','READY') ORDER BY p.id`,
+		p.Source, p.Endpoint, string(p.Operation))
+	if err != nil {
+		return nil, nil, err
+	}
+	return out, cursors, each(rows, func() error {
 		var o ingest.OpenPlan
-		var status string
-		var from, to sql.NullInt64
-		var spans sql.NullString
-		if err := rows.Scan(&o.ID, &o.Key, &status, &o.NextSliceNo, &o.Spec, &from, &to, &spans); err != nil {
-			return err
-		}
-		o.Status, o.Owed = ingest.PlanStatus(status), []window.Window{{From: instant(from), To: instant(to)}}
-		if spans.Valid {
-			o.Owed = nil
-		}
-		out = append(out, o)
-		return decode(spans, &out[len(out)-1].Owed)
-	}))
+		var cursor int64
+		err := rows.Scan(&o.ID, &o.Key, &o.Status, &o.NextSliceNo, &o.Spec, &cursor)
+		out, cursors = append(out, o), append(cursors, cursor)
+		return err
+	})
 }

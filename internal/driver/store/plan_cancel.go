@@ -67,7 +67,7 @@ func (t *tx) cancelChunk(id int64, actor, reason string) (more bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	if err := t.cancelSlices(p, waiting); err != nil {
+	if err := t.cancelSlices(p, waiting, "cancelled with its plan"); err != nil {
 		return false, err
 	}
 	if _, err := t.exec(`UPDATE ing_task SET cancel_requested = 1, updated_at = ? WHERE plan_id = ? AND status_code IN ('DISPATCHED','EXECUTING')
@@ -87,15 +87,20 @@ type cancelling struct {
 	exprHash             string
 }
 
-func (t *tx) planToCancel(id int64) (p cancelling, err error) {
+func (t *tx) readPlan(id int64) (p cancelling, err error) {
 	var asOf sql.NullInt64
 	p.id = id
 	err = t.row("SELECT schedule_instance_id, cursor_id, status_code, as_of, expr_proto_hash FROM ing_plan WHERE id = ?", id).
 		Scan(&p.schedule, &p.cursor, &p.status, &asOf, &p.exprHash)
 	p.asOf = instant(asOf)
+	return p, orNotFound(err)
+}
+
+func (t *tx) planToCancel(id int64) (p cancelling, err error) {
+	p, err = t.readPlan(id)
 	switch {
 	case err != nil:
-		return p, orNotFound(err)
+		return p, err
 	case p.status != ingest.PlanCancelled && !p.status.CanBecome(ingest.PlanCancelled):
 		return p, planEnded{id, p.status}
 	}
@@ -104,8 +109,8 @@ func (t *tx) planToCancel(id int64) (p cancelling, err error) {
 
 // waitingSlice is a slice that nobody works on. One that has no task yet has a zero task.
 type waitingSlice struct {
-	task, slice int64
-	window      *window.Window
+	task, slice, epoch int64
+	window             *window.Window
 }
 
 func (t *tx) waitingSlices(planID int64) (out []waitingSlice, err error) {
@@ -117,33 +122,36 @@ func (t *tx) waitingSlices(planID int64) (out []waitingSlice, err error) {
 		return each(rows, func() error {
 			var w waitingSlice
 			var from, to sql.NullInt64
-			err := rows.Scan(&w.task, &w.slice, &from, &to)
+			err := rows.Scan(&w.task, &w.epoch, &w.slice, &from, &to)
 			w.window = span(from, to)
 			out = append(out, w)
 			return err
 		})
 	}
 	for _, status := range []ingest.TaskStatus{ingest.TaskScheduled, ingest.TaskQueued} {
-		if err := read(`SELECT t.id, s.id, s.window_from, s.window_to FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id
+		if err := read(`SELECT t.id, t.lease_epoch, s.id, s.window_from, s.window_to FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id
   WHERE t.plan_id = ? AND t.status_code = ? ORDER BY t.id LIMIT ?`, planID, string(status)); err != nil {
 			return nil, err
 		}
 	}
-	return out, read(`SELECT 0, s.id, s.window_from, s.window_to FROM ing_plan_slice s WHERE s.plan_id = ? AND s.status_code = 'PENDING'
+	return out, read(`SELECT 0, 0, s.id, s.window_from, s.window_to FROM ing_plan_slice s WHERE s.plan_id = ? AND s.status_code = 'PENDING'
   AND NOT EXISTS (SELECT 1 FROM ing_task t WHERE t.slice_id = s.id) ORDER BY s.id LIMIT ?`, planID)
 }
 
 // cancelSlices ends slices with their tasks. The ledger notes a chunk as one
 // event: like a task that its worker cancelled, it leaves a window that was
-// given up and is still wanted.
-func (t *tx) cancelSlices(p cancelling, waiting []waitingSlice) error {
+// given up and is still wanted. The event is known by its slices and how often
+// each was leased: one that was tried again and cancelled again is another.
+func (t *tx) cancelSlices(p cancelling, waiting []waitingSlice, why string) error {
 	if len(waiting) == 0 {
 		return nil
 	}
 	var tasks, slices []int64
 	var windows []window.Window
+	identity := []string{fmt.Sprint(p.cursor), fmt.Sprint(p.id), "cancelled", string(coverage.Failed)}
 	for _, w := range waiting {
 		slices = append(slices, w.slice)
+		identity = append(identity, fmt.Sprintf("%d@%d", w.slice, w.epoch))
 		if w.task != 0 {
 			tasks = append(tasks, w.task)
 		}
@@ -152,8 +160,8 @@ func (t *tx) cancelSlices(p cancelling, waiting []waitingSlice) error {
 		}
 	}
 	now := micros(t.now)
-	if err := t.execIn(`UPDATE ing_task SET status_code = 'CANCELLED', claim_token = NULL, last_error_code = ?, last_error_msg = 'cancelled with its plan',
-  finished_at = ?, updated_at = ? WHERE status_code IN ('SCHEDULED','QUEUED') AND id IN `, tasks, string(fault.Interrupted), now, now); err != nil {
+	if err := t.execIn(`UPDATE ing_task SET status_code = 'CANCELLED', claim_token = NULL, last_error_code = ?, last_error_msg = ?,
+  finished_at = ?, updated_at = ? WHERE status_code IN ('SCHEDULED','QUEUED') AND id IN `, tasks, string(fault.Interrupted), why, now, now); err != nil {
 		return err
 	}
 	if err := t.execIn("UPDATE ing_plan_slice SET status_code = 'CANCELLED', updated_at = ? WHERE status_code IN ('PENDING','READY') AND id IN ", slices, now); err != nil {
@@ -164,7 +172,7 @@ func (t *tx) cancelSlices(p cancelling, waiting []waitingSlice) error {
 	}
 	return t.advance(p.cursor, ledgerEntry{
 		Event: coverage.Event{Kind: coverage.Failed, Windows: windows, AsOf: p.asOf, At: t.now},
-		key:   fingerprint.Key(fmt.Sprint(p.cursor), fmt.Sprint(p.id), "cancelled from", fmt.Sprint(slices[0]), string(coverage.Failed)),
+		key:   fingerprint.Key(identity...),
 		from:  ingest.Lineage{ScheduleID: p.schedule, PlanID: p.id}, exprHash: p.exprHash,
 	})
 }

@@ -66,7 +66,7 @@ func withSuspension(known sql.NullString, remarks []byte) (any, error) {
 // between is noticed by AddSlices.
 func (s *Store) PlannedWindows(ctx context.Context, planID int64) (out []window.Window, err error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT s.window_from, s.window_to, r.window_from, r.window_to FROM ing_plan_slice s
-  LEFT JOIN ing_reslice_request r ON r.slice_id = s.id AND r.status_code = '`+resliceDone+`'
+  LEFT JOIN ing_reslice_request r ON r.slice_id = s.id AND r.status_code = '`+string(ingest.ResliceDone)+`'
   WHERE s.plan_id = ? AND s.window_from IS NOT NULL`, planID)
 	if err != nil {
 		return nil, wrap("read planned windows", s.dialect.Translate(err))
@@ -158,20 +158,29 @@ func (s *Store) owedOverTime(ctx context.Context, planID int64) (owed []window.W
 	var status ingest.PlanStatus
 	known, err := found(s.read.QueryRowContext(ctx, "SELECT cursor_id, plan_key, slice_strategy_code, status_code FROM ing_plan WHERE id = ?", planID).
 		Scan(&cursor, &key, &strategy, &status))
-	if err != nil || !known || strategy != string(slicing.TIME) || !status.CanBecome(ingest.PlanReady) {
+	if err != nil || !known || strategy != string(slicing.TIME) || !status.TakesSlices() {
 		return nil, err
 	}
+	owed, _, err = s.owedBy(ctx, cursor, key)
+	return owed, err
+}
+
+// owedBy is what a plan owes by its PLANNED event.
+func (s *Store) owedBy(ctx context.Context, cursor int64, planKey string) (owed []window.Window, known bool, err error) {
 	var from, to sql.NullInt64
 	var spans sql.NullString
 	known, err = found(s.read.QueryRowContext(ctx, "SELECT window_from, window_to, spans FROM ing_cursor_event WHERE idempotent_key = ?",
-		plannedKey(cursor, key)).Scan(&from, &to, &spans))
-	if err != nil || !known || !from.Valid {
-		return nil, err
+		plannedKey(cursor, planKey)).Scan(&from, &to, &spans))
+	switch {
+	case err != nil || !known:
+		return nil, false, err
+	case !from.Valid:
+		return nil, true, nil
+	case spans.Valid:
+		err = decode(spans, &owed)
+		return owed, true, err
 	}
-	if spans.Valid {
-		return owed, decode(spans, &owed)
-	}
-	return []window.Window{{From: instant(from), To: instant(to)}}, nil
+	return []window.Window{{From: instant(from), To: instant(to)}}, true, nil
 }
 
 // plannedKey is the identity of a plan's PLANNED event.

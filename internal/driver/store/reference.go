@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
+
 	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
-// defaultConcurrency is C_max of a new partition (§13.1).
+// defaultConcurrency is C_max of a partition that nothing else is said about (§13.1).
 const defaultConcurrency = 4
 
 // The rows below are created when first needed. Two creators meet at the unique
@@ -18,14 +20,22 @@ func (t *tx) dataset(d ingest.Dataset) (id int64, err error) {
 	return t.insert("INSERT INTO ing_dataset (provenance_code, endpoint_name, created_at) VALUES (?,?,?)", d.Source, d.Endpoint, micros(t.now))
 }
 
-func (t *tx) partition(p ingest.Partition, dataset int64) (id int64, err error) {
+// partition finds or makes a partition and sets its C_max, which a newer snapshot
+// may have changed. Zero leaves what is there.
+func (t *tx) partition(p ingest.Partition, dataset int64, limit int) (id int64, err error) {
 	ok, err := found(t.row("SELECT id FROM ing_partition WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ?",
 		p.Source, p.Endpoint, string(p.Operation)).Scan(&id))
-	if ok || err != nil {
+	switch {
+	case err != nil:
 		return id, err
+	case ok && limit > 0:
+		_, err = t.exec("UPDATE ing_partition SET max_concurrent = ? WHERE id = ? AND max_concurrent <> ?", limit, id, limit)
+		return id, err
+	case ok:
+		return id, nil
 	}
-	return t.insert(`INSERT INTO ing_partition (dataset_id, provenance_code, endpoint_name, operation_code, paused, max_concurrent, created_at)
-  VALUES (?,?,?,?,0,?,?)`, dataset, p.Source, p.Endpoint, string(p.Operation), defaultConcurrency, micros(t.now))
+	return t.insert(`INSERT INTO ing_partition (dataset_id, provenance_code, endpoint_name, operation_code, max_concurrent, created_at)
+  VALUES (?,?,?,?,?,?)`, dataset, p.Source, p.Endpoint, string(p.Operation), cmp.Or(limit, defaultConcurrency), micros(t.now))
 }
 
 func (t *tx) fingerprintID(kind, hash string) (id int64, err error) {

@@ -15,13 +15,15 @@ import (
 // written. A run of the same lease is returned as it is.
 func (s *Store) StartRun(ctx context.Context, w ingest.Work, lease time.Duration) (run ingest.Run, err error) {
 	err = s.step(ctx, "start run", urgent, func(t *tx) error {
-		_, cancel, err := t.fence(w.Lease, lease)
+		held, err := t.fence(w.Lease, lease)
 		if err != nil {
 			return err
 		}
-		run = ingest.Run{Cancel: cancel}
+		run = ingest.Run{Cancel: held.Cancel, Pause: held.Pause}
 		var checkpoint sql.NullString
-		if err := t.row("SELECT checkpoint, idle_leases FROM ing_task WHERE id = ?", w.Lease.TaskID).Scan(&checkpoint, &run.IdleLeases); err != nil {
+		var forgiven int64
+		if err := t.row("SELECT checkpoint, idle_leases, forgiven_epoch FROM ing_task WHERE id = ?", w.Lease.TaskID).
+			Scan(&checkpoint, &run.IdleLeases, &forgiven); err != nil {
 			return err
 		}
 		if checkpoint.Valid {
@@ -29,10 +31,15 @@ func (s *Store) StartRun(ctx context.Context, w ingest.Work, lease time.Duration
 				return fmt.Errorf("checkpoint of task %d: %w", w.Lease.TaskID, err)
 			}
 		}
-		if err := t.row("SELECT COUNT(*) FROM ing_task_run WHERE task_id = ? AND status_code = 'FAILED' AND error_code <> '"+leaseExpired+"'",
-			w.Lease.TaskID).Scan(&run.Failures); err != nil {
+		if err := t.row("SELECT COUNT(*) FROM ing_task_run WHERE task_id = ? AND status_code = 'FAILED' AND error_code <> '"+leaseExpired+"' AND lease_epoch > ?",
+			w.Lease.TaskID, forgiven).Scan(&run.Failures); err != nil {
 			return err
 		}
+		breaker, _, err := t.breaker(w.Partition.Dataset, "")
+		if err != nil {
+			return err
+		}
+		run.Probe = breaker.State(t.now) == fault.BreakerHalfOpen
 		started, err := found(t.row("SELECT id, attempt_no FROM ing_task_run WHERE task_id = ? AND lease_epoch = ?", w.Lease.TaskID, w.Lease.Epoch).
 			Scan(&run.ID, &run.AttemptNo))
 		if started || err != nil {
@@ -71,7 +78,7 @@ func (s *Store) FinishRun(ctx context.Context, in ingest.Finish) error {
 		if ingest.RunStatus(status) == in.Outcome.Run && code != leaseExpired {
 			return nil // done before, and the answer was lost
 		}
-		if _, _, err := t.fence(in.Lease, 0); err != nil {
+		if _, err := t.fence(in.Lease, 0); err != nil {
 			return err
 		}
 		if !ingest.RunStatus(status).CanBecome(in.Outcome.Run) || !ingest.TaskExecuting.CanBecome(in.Outcome.Task) {
@@ -103,6 +110,9 @@ func (t *tx) closeRun(in ingest.Finish) error {
 	if err != nil {
 		return err
 	}
+	if err := t.noteLate(in.Lineage.PlanID, o.Stats.BatchStats); err != nil {
+		return err
+	}
 	due := t.now
 	if o.NotBefore.After(due) {
 		due = o.NotBefore
@@ -111,16 +121,20 @@ func (t *tx) closeRun(in ingest.Finish) error {
 	if o.Task.Terminal() {
 		finished = micros(t.now)
 	}
-	// A lease that ended because the upstream or the operator asked us to wait
-	// is no sign of a task that cannot be worked on.
+	// A lease that ended because the upstream or the operator asked us to wait,
+	// or because the upstream is down for all, is no sign of a task that cannot
+	// be worked on.
 	excused := 0
-	if o.Code == string(fault.RateLimited) || o.Code == string(fault.Interrupted) {
+	if o.Run == ingest.RunCancelled {
 		excused = 1
 	}
 	err = t.execOne(`UPDATE ing_task SET status_code = ?, lease_owner = NULL, leased_until = NULL, claim_token = NULL, scheduled_at = ?,
   idle_leases = CASE WHEN idle_leases > 0 THEN idle_leases - ? ELSE 0 END, last_error_code = ?, last_error_msg = ?, finished_at = ?, updated_at = ? WHERE id = ?`,
 		string(o.Task), micros(due), excused, orNull(o.Code), orNull(cut(o.Error, 2000)), finished, micros(t.now), in.Lease.TaskID)
-	if err != nil || o.Code != string(fault.RateLimited) {
+	if err != nil {
+		return err
+	}
+	if err := t.noteBreaker(in); err != nil || o.Code != string(fault.RateLimited) {
 		return err
 	}
 	// All processes leave the partition alone until the upstream's wait is over (I11).

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
@@ -18,7 +19,7 @@ type Turns map[int]int64
 func Order(queues []ingest.Queue, last Turns, now time.Time) []ingest.Queue {
 	var open []ingest.Queue
 	for _, q := range queues {
-		if !q.Paused && !q.CoolingUntil.After(now) && q.Running < q.MaxConcurrent {
+		if !q.Paused && !q.CoolingUntil.After(now) && q.Running < q.MaxConcurrent && lets(q, now) {
 			open = append(open, q)
 		}
 	}
@@ -32,4 +33,16 @@ func Order(queues []ingest.Queue, last Turns, now time.Time) []ingest.Queue {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(round(a), round(b)), cmp.Compare(a.PartitionID, b.PartitionID))
 	})
 	return open
+}
+
+// lets: an endpoint whose upstream is in trouble gets nobody, and then one run
+// that looks whether it is back (§12.2).
+func lets(q ingest.Queue, now time.Time) bool {
+	switch q.Breaker.State(now) {
+	case fault.BreakerOpen:
+		return false
+	case fault.BreakerHalfOpen:
+		return q.Endpoint == 0
+	}
+	return true
 }

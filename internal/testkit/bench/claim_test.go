@@ -36,6 +36,7 @@ func benchClaim(b *testing.B, k kind, out *table) {
 			return err
 		})
 	})
+	b.Run("planning", func(b *testing.B) { benchPlanning(b, k, queues, out) })
 }
 
 func benchClaimFrom(b *testing.B, k kind, queues []*queue, out *table, what string, partition func(no int) int) {
@@ -71,6 +72,7 @@ type queue struct {
 	store      *store.Store
 	db         *sql.DB
 	depth      int
+	plan       int64 // of the first partition
 	partitions []int64
 	claims     int
 }
@@ -80,7 +82,10 @@ func newQueue(tb testing.TB, k kind, depth int) *queue {
 	base := k.fresh(tb)
 	q := &queue{store: base.open(tb, false), db: base.bare(tb, 1, "FULL"), depth: depth}
 	for i := range partitions {
-		openPlan(tb, q.store, fmt.Sprintf("source-%d", i))
+		plan := openPlan(tb, q.store, fmt.Sprintf("source-%d", i))
+		if i == 0 {
+			q.plan = plan.ID
+		}
 	}
 	q.load(tb)
 	states, err := q.store.Queues(tb.Context())
@@ -132,7 +137,7 @@ const copyTasks = `INSERT INTO ing_task (schedule_instance_id, plan_id, slice_id
 SELECT t.schedule_instance_id, t.plan_id, t.slice_id, t.partition_id, t.provenance_code, t.endpoint_name, t.operation_code, t.spec_fingerprint, t.params,
   CONCAT('copy', SUBSTR(CONCAT('00000000', numbers.n), -8), SUBSTR(t.idempotent_key, 13)), t.expr_hash, t.priority, t.status_code,
   t.scheduled_at + numbers.n, t.created_at, t.updated_at
-FROM (SELECT 1 + a.n + 10*b.n + 100*c.n + 1000*d.n + 10000*e.n + 100000*f.n AS n FROM digit f, digit e, digit d, digit c, digit b, digit a) numbers,
+FROM ` + numbersTo + `,
   ing_task t
 WHERE numbers.n <= ? AND t.id = CASE numbers.n % 2 WHEN 0 THEN 1 ELSE 2 + numbers.n % 9 END`
 

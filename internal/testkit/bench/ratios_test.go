@@ -11,10 +11,12 @@ func BenchmarkRatios(b *testing.B) {
 	out := &table{}
 	b.Run("extract", func(b *testing.B) { benchExtract(b, out) })
 	b.Run("render", func(b *testing.B) { benchRender(b, out) })
+	b.Run("gate", func(b *testing.B) { benchGate(b, out) })
 	eachDatabase(b, "compile", func(b *testing.B, kind kind) { benchCompile(b, kind, out) })
 	b.Run("driver", func(b *testing.B) { benchDriver(b, out) })
 	eachDatabase(b, "commit", func(b *testing.B, kind kind) { benchCommit(b, kind, out) })
 	eachDatabase(b, "harvest", func(b *testing.B, kind kind) { benchHarvest(b, kind, out) })
+	eachDatabase(b, "processes", func(b *testing.B, kind kind) { benchProcesses(b, kind, out) })
 	eachDatabase(b, "plan", func(b *testing.B, kind kind) { benchPlan(b, kind, out) })
 	eachDatabase(b, "claim", func(b *testing.B, kind kind) { benchClaim(b, kind, out) })
 	out.print(os.Stdout)

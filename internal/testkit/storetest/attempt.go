@@ -71,7 +71,7 @@ func (a *attempt) page(records ...record.Incoming) ingest.BatchCommit {
 	return ingest.BatchCommit{
 		Lease: a.work.Lease, Extend: lease, Lineage: a.work.Lineage, Partition: a.work.Partition, DatasetID: a.work.DatasetID, ExprID: a.work.ExprID,
 		No: no, Pass: 1, PageNo: no, PageSize: 100, BeforeToken: "before", AfterToken: "after",
-		Records: records, Seen: len(records), Request: []byte(`{"url":"x"}`), Response: []byte(`{"status":200}`),
+		Records: records, Seen: len(records), Passed: a.work.Passed, Request: []byte(`{"url":"x"}`), Response: []byte(`{"status":200}`),
 		Checkpoint: ingest.Checkpoint{Pass: 1, Paging: paging.State{}},
 	}
 }
@@ -117,9 +117,9 @@ func (w *world) work(h harvest, outcomes ...ingest.Outcome) {
 	}
 }
 
-// requeue is what an operator's retry of a failed task does.
+// requeue tries a failed task again, as an operator does.
 func (w *world) requeue(taskID int64) {
 	w.Helper()
-	w.exec("UPDATE ing_task SET status_code = 'QUEUED', finished_at = NULL WHERE id = ? AND status_code = 'FAILED'", taskID)
-	w.exec("UPDATE ing_plan_slice SET status_code = 'READY' WHERE id = (SELECT slice_id FROM ing_task WHERE id = ?)", taskID)
+	_, _, err := w.store.RetryTasks(w.ctx, named(taskID), tester)
+	w.must(err)
 }

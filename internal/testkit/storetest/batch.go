@@ -144,19 +144,22 @@ func (s suite) batches(t *testing.T) {
 	s.test(t, "a batch keeps its place in the chain and its evidence", func(w *world) {
 		plan := w.plan(h)
 		a := w.begin(h)
-		a.commit()
+		bare := a.commit().BatchID
 		page := a.page(item("a", "x", noon))
-		page.Pass, page.PageNo, page.BeforeToken, page.AfterToken = 2, 17, "from", "to"
+		page.Pass, page.PageNo, page.BeforeToken, page.AfterToken, page.Raw = 2, 17, "from", "to", long("0f", 32)
 		id := a.store(page).BatchID
 		got, err := w.store.Batch(w.ctx, id)
 		w.must(err)
 		want := view.Batch{
 			ID: id, RunID: a.run.ID, TaskID: a.work.Lease.TaskID, SliceID: a.work.Lineage.SliceID, PlanID: plan.ID, No: 2, Pass: 2, Page: 17,
 			Source: "crossref", Operation: "HARVEST", Status: "SUCCEEDED", BeforeToken: "from", AfterToken: "to",
-			Stats: ingest.BatchStats{Seen: 1, Inserted: 1}, CommittedAt: noon, Request: page.Request, Response: page.Response,
+			Stats: ingest.BatchStats{Seen: 1, Inserted: 1}, CommittedAt: noon, Request: page.Request, Response: page.Response, Raw: long("0f", 32),
 		}
 		if !reflect.DeepEqual(got, want) {
 			w.Errorf("batch\n%+v, want\n%+v", got, want)
+		}
+		if first, err := w.store.Batch(w.ctx, bare); err != nil || first.Raw != "" {
+			w.Errorf("a batch whose body was not kept refers to %q, %v", first.Raw, err)
 		}
 	})
 	s.test(t, "a batch of an unknown run is refused", func(w *world) {

@@ -133,7 +133,7 @@ func wholeAttempt(w *world, s *store.Store, work ingest.Work) error {
 	work.Lineage.RunID = run.ID
 	a := &attempt{w: w, work: work, run: run}
 	for n := range 2 {
-		if _, _, err := s.Renew(w.ctx, work.Lease, lease); err != nil {
+		if _, err := s.Renew(w.ctx, work.Lease, lease); err != nil {
 			return err
 		}
 		records := []record.Incoming{item(fmt.Sprint("own", work.Lease.TaskID, n), "x", noon), item("shared", content(n), noon.Add(time.Duration(n)*time.Minute))}

@@ -21,6 +21,9 @@ func (w *world) everyOutcome() {
 		a.commit(item("a", "x", noon), item("b", "x", noon))
 		a.commit(item("a", "y", noon.Add(day)), gone("b", noon.Add(day)))
 		a.store(a.withRejects(record.Reject{Reason: record.BadItem, Path: "$.x", Raw: []byte("{}")}))
+		if o.Task == ingest.TaskPartial {
+			w.must(w.store.RequestReslice(w.ctx, a.tooMuch(a.work.Window)))
+		}
 		end := a.ending(o)
 		if o.Run == ingest.RunFailed {
 			end.Failed = &ingest.FailedBatch{No: 4, Pass: 1, PageNo: 4, Error: "no answer", Request: []byte("{}")}
@@ -34,6 +37,8 @@ func (w *world) everyOutcome() {
 	if _, err := w.store.Reap(w.ctx, 10); err != nil {
 		w.Fatal(err)
 	}
+	_, _, err := w.store.PauseSource(w.ctx, ingest.Scope{Source: "reaped"}, ingest.Act{Actor: "tester", Reason: "because"})
+	w.must(err)
 	for _, code := range catalog.List() {
 		text, err := catalog.Read(code)
 		w.must(err)
@@ -70,9 +75,10 @@ func codeColumns() map[string]string {
 		"ing_outbox_message.status_code":        "ing_outbox_status",
 		"ing_quarantine.reason_code":            "ing_reject_reason",
 		"ing_quarantine.status_code":            "ing_quarantine_status",
-		"ing_reslice_request.reason_code":       "", // not written yet
-		"ing_reslice_request.status_code":       "",
-		"ing_source_state.state_code":           "",
+		"ing_reslice_request.reason_code":       "ing_fault_code",
+		"ing_reslice_request.status_code":       "ing_reslice_status",
+		"ing_source_state.state_code":           "ing_source_state",
+		"ing_source_state.operation_code":       "", // or empty, for all
 		"ing_window_history.estimate_code":      "", // as the slice says
 		"reg_prov_api_param_map.operation_code": "reg_operation",
 

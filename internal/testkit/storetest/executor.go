@@ -14,7 +14,16 @@ func (s suite) executors(t *testing.T) {
 		w.Helper()
 		alive, err := w.store.Heartbeat(w.ctx, store.ExecutorInfo{ID: id, Roles: "executor", Host: "host", PID: 1}, lease)
 		w.must(err)
-		return alive
+		seen, err := w.store.Living(w.ctx)
+		w.must(err)
+		if !reflect.DeepEqual(seen, alive) {
+			w.Errorf("who only looks sees %+v, not %+v", seen, alive)
+		}
+		var ids []string
+		for _, e := range alive {
+			ids = append(ids, e.ID)
+		}
+		return ids
 	}
 	s.test(t, "a heartbeat lists the living, sorted", func(w *world) {
 		beat(w, "b")
@@ -29,6 +38,17 @@ func (s suite) executors(t *testing.T) {
 		w.clock.advance(1000)
 		if got := beat(w, "b"); !reflect.DeepEqual(got, []string{"b"}) {
 			w.Errorf("alive %v, want only b", got)
+		}
+	})
+	s.test(t, "a heartbeat tells what a process does now", func(w *world) {
+		me := store.ExecutorInfo{ID: "a", Roles: "planner", Host: "host", PID: 1}
+		for _, roles := range []string{"planner", "executor", "executor", "executor,planner"} {
+			me.Roles = roles
+			living, err := w.store.Heartbeat(w.ctx, me, lease)
+			w.must(err)
+			if !reflect.DeepEqual(living, []store.ExecutorInfo{me}) {
+				w.Errorf("as %s: %+v", roles, living)
+			}
 		}
 	})
 	s.test(t, "who says farewell is gone at once", func(w *world) {
@@ -66,10 +86,10 @@ func (s suite) executors(t *testing.T) {
 		w.must(w.store.Bury(w.ctx, "worker"))
 		w.reaps(10, 2)
 		for _, l := range []ingest.Lease{started.work.Lease, waiting.Lease} {
-			_, _, err := w.store.Renew(w.ctx, l, lease)
+			_, err := w.store.Renew(w.ctx, l, lease)
 			w.refuses(err, fault.ErrStale, "renewal of a buried process")
 		}
-		_, _, err = w.store.Renew(w.ctx, kept[0].Lease, lease)
+		_, err = w.store.Renew(w.ctx, kept[0].Lease, lease)
 		w.must(err)
 		if got := beat(w, "other"); !reflect.DeepEqual(got, []string{"other"}) {
 			w.Errorf("alive %v", got)

@@ -22,6 +22,7 @@ type harvest struct {
 	priority  int
 	due       time.Time // zero: at once
 	empty     bool
+	lag       *ingest.PlanLag
 }
 
 const day = 24 * time.Hour
@@ -86,7 +87,7 @@ func (h harvest) newPlan(scheduleID int64) ingest.NewPlan {
 		Owed: []window.Window{h.window()}, Namespace: h.namespace(),
 		ExprProtoHash: fingerprint.Key(everything), ExprProto: []byte(`{"all":[]}`), MappingHash: fingerprint.Key("mapping"),
 		SpecFingerprint: fingerprint.Key("spec", h.source), Spec: []byte(`{"source":"` + h.source + `"}`),
-		ConfigHash: fingerprint.Key("config", h.source), Strategy: "TIME", SliceParams: []byte(`{"step":"1d"}`), Remarks: []byte(`{"why":"test"}`),
+		ConfigHash: fingerprint.Key("config", h.source), Strategy: "TIME", SliceParams: []byte(`{"step":"1d"}`), Remarks: []byte(`{"why":"test"}`), Lag: h.lag,
 	}
 	if h.empty {
 		p.Empty, p.Window, p.Owed = true, window.Window{}, nil

@@ -14,17 +14,17 @@ func (s suite) leases(t *testing.T) {
 		w.plan(harvest{})
 		a := w.begin(harvest{})
 		w.clock.advance(30 * time.Second)
-		until, cancel, err := w.store.Renew(w.ctx, a.work.Lease, 5*time.Minute)
+		held, err := w.store.Renew(w.ctx, a.work.Lease, 5*time.Minute)
 		w.must(err)
-		if want := noon.Add(30*time.Second + 5*time.Minute); !until.Equal(want) || cancel || !w.task(a).LeasedUntil.Equal(want) {
-			w.Errorf("until %v, cancel %v, stored %v, want %v", until, cancel, w.task(a).LeasedUntil, want)
+		if want := noon.Add(30*time.Second + 5*time.Minute); held != (ingest.Held{Until: want}) || !w.task(a).LeasedUntil.Equal(want) {
+			w.Errorf("held %+v, stored %v, want %v", held, w.task(a).LeasedUntil, want)
 		}
 	})
 	s.test(t, "an expired lease nobody took can still be renewed", func(w *world) {
 		w.plan(harvest{})
 		a := w.begin(harvest{})
 		w.clock.advance(2 * lease)
-		_, _, err := w.store.Renew(w.ctx, a.work.Lease, lease)
+		_, err := w.store.Renew(w.ctx, a.work.Lease, lease)
 		w.must(err)
 		w.reaps(10, 0)
 	})
@@ -33,14 +33,14 @@ func (s suite) leases(t *testing.T) {
 		work := w.claim(harvest{}, 1)[0]
 		w.exec("UPDATE ing_task SET cancel_requested = 1 WHERE id = ?", work.Lease.TaskID)
 		a := w.start(work)
-		_, renewed, err := w.store.Renew(w.ctx, a.work.Lease, lease)
+		renewed, err := w.store.Renew(w.ctx, a.work.Lease, lease)
 		w.must(err)
 		page := a.page(item("a", "x", noon))
 		committed := a.store(page)
 		repeated, err := w.store.CommitBatch(w.ctx, page)
 		w.must(err)
-		if !a.run.Cancel || !renewed || !committed.Cancel || !repeated.Cancel {
-			w.Errorf("start %v, renew %v, commit %v, repeated commit %v", a.run.Cancel, renewed, committed.Cancel, repeated.Cancel)
+		if !a.run.Cancel || !renewed.Cancel || !committed.Cancel || !repeated.Cancel {
+			w.Errorf("start %v, renew %v, commit %v, repeated commit %v", a.run.Cancel, renewed.Cancel, committed.Cancel, repeated.Cancel)
 		}
 	})
 	s.test(t, "a task given back can be claimed at once", func(w *world) {
@@ -135,7 +135,7 @@ func (s suite) leases(t *testing.T) {
 				return err
 			}
 			for n, one := range work {
-				_, _, err := handles[1].Renew(w.ctx, one.Lease, lease)
+				_, err := handles[1].Renew(w.ctx, one.Lease, lease)
 				if won[n] = err == nil; err != nil && !isStale(err) {
 					return err
 				}
@@ -150,7 +150,7 @@ func (s suite) leases(t *testing.T) {
 		}
 	})
 	s.test(t, "an unknown task is stale to everybody", func(w *world) {
-		_, _, err := w.store.Renew(w.ctx, ingest.Lease{TaskID: 4711, Epoch: 1}, lease)
+		_, err := w.store.Renew(w.ctx, ingest.Lease{TaskID: 4711, Epoch: 1}, lease)
 		w.refuses(err, fault.ErrStale, "renew")
 		w.must(w.store.Release(w.ctx, ingest.Lease{TaskID: 4711, Epoch: 1}))
 	})

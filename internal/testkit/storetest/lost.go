@@ -35,7 +35,7 @@ func Steps() (names []string) {
 }
 
 func lossySteps() []lossy {
-	return slices.Concat(lossyPlanning(), lossyCancel(), lossyPartial(), lossyReslice(), lossyQueue(), lossyRun(), lossyProcess(), lossyNamedLease(), lossySchedule(), lossyDictionary())
+	return slices.Concat(lossyPlanning(), lossyCancel(), lossyPause(), lossyTasks(), lossyPartial(), lossyReslice(), lossyLate(), lossyQueue(), lossyRun(), lossyProcess(), lossyNamedLease(), lossySchedule(), lossyDictionary())
 }
 
 // lostAnswers holds every step to "done, but told it failed" (I8): a caller that
@@ -119,10 +119,7 @@ func lossyQueue() []lossy {
 			w.plan(h)
 			a := w.begin(h)
 			w.clock.advance(time.Second)
-			return func() (answer, error) {
-				until, cancel, err := w.store.Renew(w.ctx, a.work.Lease, lease)
-				return []any{until, cancel}, err
-			}
+			return func() (answer, error) { return w.store.Renew(w.ctx, a.work.Lease, lease) }
 		}},
 		{"release task", "release", func(w *world) func() (answer, error) {
 			w.plan(h)

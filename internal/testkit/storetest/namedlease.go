@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,6 +74,40 @@ func (s suite) namedLeases(t *testing.T) {
 		w.holds("b", 2)
 		w.must(w.store.ReleaseLease(w.ctx, "planner", "b", 2))
 		w.holds("b", 3)
+	})
+	s.test(t, "the lease of a buried process is free at once", func(w *world) {
+		w.holds("a", 1)
+		w.must(w.store.Bury(w.ctx, "b"))
+		w.holds("b", 0)
+		w.must(w.store.Bury(w.ctx, "a"))
+		w.holds("b", 2)
+		w.must(w.store.Bury(w.ctx, "a"))
+		w.refuses(w.store.RenewLease(w.ctx, "planner", "a", 1, lease), fault.ErrStale, "renewal of a buried process")
+		w.holds("c", 0)
+	})
+	s.test(t, "who was buried alive keeps its lease unless another took it", func(w *world) {
+		w.holds("a", 1)
+		w.must(w.store.Bury(w.ctx, "a"))
+		w.must(w.store.RenewLease(w.ctx, "planner", "a", 1, lease))
+		w.holds("b", 0)
+	})
+	s.test(t, "owners are listed until they give their leases back", func(w *world) {
+		lists := func(want ...string) {
+			w.Helper()
+			if got, err := w.store.LeaseOwners(w.ctx); err != nil || !slices.Equal(got, want) {
+				w.Errorf("owners %v, want %v (%v)", got, want, err)
+			}
+		}
+		lists()
+		w.holds("b", 1)
+		for name, owner := range map[string]string{"one": "b", "two": "a"} {
+			_, _, err := w.store.AcquireLease(w.ctx, name, owner, lease)
+			w.must(err)
+		}
+		w.clock.advance(2 * lease)
+		lists("a", "b")
+		w.must(w.store.ReleaseLease(w.ctx, "two", "a", 1))
+		lists("b")
 	})
 	s.test(t, "names have nothing to do with one another", func(w *world) {
 		w.holds("a", 1)

@@ -19,7 +19,8 @@ func (s suite) queue(t *testing.T) {
 		w.claim(busy, 2)
 		w.begin(busy)
 		w.work(quiet, succeeded)
-		w.exec("UPDATE ing_partition SET paused = 1, cooling_until = ?, max_concurrent = 9 WHERE provenance_code = 'old'", noon.Add(time.Hour).UnixMicro())
+		w.pause(ingest.Scope{Source: "old"})
+		w.exec("UPDATE ing_partition SET cooling_until = ?, max_concurrent = 9 WHERE provenance_code = 'old'", noon.Add(time.Hour).UnixMicro())
 		got, err := w.store.Queues(w.ctx)
 		w.must(err)
 		want := []ingest.Queue{

@@ -17,7 +17,9 @@ credentials:
   key: {type: API_KEY, in: QUERY, name: api_key, value: "env:TINY_KEY"}
   login: {type: BASIC, username: "env:TINY_USER", password: "file:/run/secrets/tiny"}
   token: {type: OAUTH2, tokenUrl: "https://tiny.example/token", clientId: "env:A", clientSecret: "exec:print secret LONG", scope: read, audience: tiny}
-  custom: {type: CUSTOM, signing: hook}
+  refreshed: {type: OAUTH2, grant: REFRESH_TOKEN, tokenUrl: /token, clientId: "env:A", clientAuth: BODY, refreshToken: "file:/run/refresh", renewOn: [401, 403]}
+  opened: {type: SESSION, in: QUERY, name: sid, username: "env:TINY_USER", password: "env:TINY_PASSWORD", login: {url: /login, form: {"odd. name ": "${username}"}, token: "$.session['a.b']", lifetime: PT30M}}
+  custom: {type: CUSTOM, signing: hmac-sha256, sign: {key: "env:TINY_KEY", keyId: "env:TINY_ID", parts: [METHOD, KEY_ID], encoding: BASE64}}
   "odd name ": {type: BEARER, value: "env:ODD"}
 auth: {credential: key, required: false}
 rate: {perSecond: 0.3333333333333333, burst: 9007199254740993, concurrency: 2, obeyHeaders: false}

@@ -94,6 +94,7 @@ func (s suite) runs(t *testing.T) {
 		end := a.ending(failed)
 		end.Failed = &ingest.FailedBatch{
 			No: 2, Pass: 3, PageNo: 9, BeforeToken: "t", Error: "HTTP 500", Request: []byte(`{"url":"y"}`), Response: []byte(`{"status":500}`),
+			Raw: long("0f", 32),
 		}
 		w.must(w.store.FinishRun(w.ctx, end))
 		batches, err := w.store.Batches(w.ctx, view.Filter{RunID: a.run.ID})
@@ -101,7 +102,7 @@ func (s suite) runs(t *testing.T) {
 		got, err := w.store.Batch(w.ctx, batches[0].ID)
 		w.must(err)
 		if len(batches) != 2 || got.Status != string(ingest.BatchFailed) || got.No != 2 || got.Pass != 3 || got.Page != 9 || got.BeforeToken != "t" ||
-			got.Error != "HTTP 500" || string(got.Request) != `{"url":"y"}` || string(got.Response) != `{"status":500}` || !got.CommittedAt.IsZero() {
+			got.Error != "HTTP 500" || string(got.Request) != `{"url":"y"}` || string(got.Response) != `{"status":500}` || got.Raw != long("0f", 32) || !got.CommittedAt.IsZero() {
 			w.Errorf("failed batch %+v", got)
 		}
 	})

@@ -17,7 +17,7 @@ func (a *attempt) writes() map[string]func() error {
 	page := a.page(item("new", "x", noon), item("known", "changed", noon.Add(day)), gone("old", noon.Add(day)))
 	page.Rejects, page.Seen = []record.Reject{{Reason: record.BadID, Raw: []byte("{}")}}, 4
 	all := map[string]func() error{
-		"renew":   func() error { _, _, err := s.Renew(ctx, a.work.Lease, lease); return err },
+		"renew":   func() error { _, err := s.Renew(ctx, a.work.Lease, lease); return err },
 		"start":   func() error { _, err := s.StartRun(ctx, a.work, lease); return err },
 		"commit":  func() error { _, err := s.CommitBatch(ctx, page); return err },
 		"reslice": func() error { return s.RequestReslice(ctx, a.tooMuch(a.work.Window)) },
@@ -78,7 +78,7 @@ func (s suite) staleWrites(t *testing.T) {
 		a := w.begin(h)
 		a.work.Lease.Epoch++
 		w.unchanged("renew", func() {
-			_, _, err := w.store.Renew(w.ctx, a.work.Lease, lease)
+			_, err := w.store.Renew(w.ctx, a.work.Lease, lease)
 			w.refuses(err, fault.ErrStale, "renew")
 		})
 		w.unchanged("commit", func() {

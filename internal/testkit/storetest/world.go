@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/driver/store"
 )
 
@@ -20,6 +21,7 @@ type world struct {
 	store  *store.Store
 	clock  *clock
 	wire   *wire
+	by     ingest.Act // who operates
 	serial int
 }
 
@@ -40,7 +42,7 @@ func (s suite) world(t *testing.T) *world {
 
 func newWorld(t *testing.T, db Database) *world {
 	t.Helper()
-	w := &world{T: t, ctx: t.Context(), db: db, clock: &clock{now: noon}, wire: &wire{}}
+	w := &world{T: t, ctx: t.Context(), db: db, clock: &clock{now: noon}, wire: &wire{}, by: tester}
 	w.store = w.handle()
 	return w
 }

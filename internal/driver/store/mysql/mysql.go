@@ -166,10 +166,11 @@ func dialect() store.Dialect {
 		Types: store.Types{
 			ID: "BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY", Int: "BIGINT", Bool: "TINYINT", Double: "DOUBLE",
 			JSON: "LONGTEXT", LongText: "LONGTEXT", Blob: "LONGBLOB",
-			Text:   func(_ string, n int) string { return fmt.Sprintf("VARCHAR(%d)", n) },
-			Bytes:  func(_ string, n int) string { return fmt.Sprintf("VARBINARY(%d)", n) },
-			Binary: func(_ string, n int) string { return fmt.Sprintf("BINARY(%d)", n) },
-			Table:  "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin", Clustered: "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
+			Text:    func(_ string, n int) string { return fmt.Sprintf("VARCHAR(%d)", n) },
+			Bytes:   func(_ string, n int) string { return fmt.Sprintf("VARBINARY(%d)", n) },
+			Binary:  func(_ string, n int) string { return fmt.Sprintf("BINARY(%d)", n) },
+			OfTable: true,
+			Table:   "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin", Clustered: "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
 		},
 		// An UPDATE takes its order from an index only if ORDER BY names all of the
 		// index's columns, the fixed ones too, and the optimizer prefers another

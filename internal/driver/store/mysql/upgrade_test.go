@@ -24,7 +24,7 @@ func TestKilledUpgradeKeepsSources(t *testing.T) {
 		how := []fate{swallow, muteness}[kills%2]
 		var statements atomic.Int32
 		p := &proxy{statement: func(query []byte) fate {
-			disturb := slices.ContainsFunc([]string{"CREATE TABLE reg", "CREATE UNIQUE", "DROP ", "INSERT INTO reg"}, func(start string) bool {
+			disturb := slices.ContainsFunc([]string{"CREATE TABLE reg", "CREATE UNIQUE", "DROP ", "ALTER ", "INSERT INTO reg"}, func(start string) bool {
 				return bytes.HasPrefix(query, []byte(start))
 			})
 			if disturb && statements.Add(1) == 2 {

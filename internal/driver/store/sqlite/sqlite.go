@@ -166,6 +166,8 @@ func translate(err error) error {
 		}
 	case sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_RANGE:
 		kind = fault.ErrInvalid
+	case sqlite3.SQLITE_FULL:
+		return fmt.Errorf("%w: make room on the disk of the database; what is committed stays, and the next run continues", err)
 	default:
 		return err
 	}

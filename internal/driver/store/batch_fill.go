@@ -1,0 +1,93 @@
+package store
+
+import (
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/record"
+)
+
+// taking is what the stored record takes of an item.
+type taking int
+
+const (
+	whole   taking = iota
+	filled         // the fields that were empty; the item had a value for at least one
+	nothing        // it may only fill, and has nothing to fill with
+)
+
+// fill merges the items that may only fill empty fields with what is stored
+// (§11.1). Bodies are never rewritten and their heads are locked, so what is read
+// holds until the commit. Others come back untouched, and cost nothing.
+func (t *tx) fill(items []preparedRecord, stored map[record.Key]*record.Head) ([]preparedRecord, error) {
+	at := filling(items, stored)
+	if len(at) == 0 {
+		return items, nil
+	}
+	items = slices.Clone(items) // the step may be redone, on other heads
+	read := 0
+	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(at)), headsPer) {
+		args := make([]any, headsPer)
+		for i := range args { // padded as in readHeads
+			args[i] = chunk[min(i, len(chunk)-1)]
+		}
+		rows, err := t.query(fieldsQuery, args...)
+		if err != nil {
+			return nil, err
+		}
+		err = each(rows, func() error {
+			var body int64
+			var fields sql.NullString
+			if err := rows.Scan(&body, &fields); err != nil {
+				return err
+			}
+			read++
+			return items[at[body]].fill([]byte(fields.String))
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if read != len(at) {
+		return nil, fmt.Errorf("%d of %d bodies to fill are missing: the database is damaged", len(at)-read, len(at))
+	}
+	return items, nil
+}
+
+var fieldsQuery = "SELECT body_id, fields FROM ing_record_body WHERE body_id IN (" + strings.TrimSuffix(strings.Repeat("?,", headsPer), ",") + ")"
+
+// filling finds the bodies to fill, and which item is to fill each.
+func filling(items []preparedRecord, stored map[record.Key]*record.Head) map[int64]int {
+	var at map[int64]int
+	for i := range items {
+		if !items[i].FillOnly {
+			continue
+		}
+		head := stored[items[i].key]
+		if !record.Fills(head, items[i].Incoming) || head.ProviderID != items[i].ProviderID {
+			continue // decide tells of two ids with one key
+		}
+		if at == nil {
+			at = map[int64]int{}
+		}
+		at[head.BodyID] = i
+	}
+	return at
+}
+
+func (r *preparedRecord) fill(stored []byte) error {
+	merged, changed, err := record.Fill(stored, r.Fields)
+	if err != nil {
+		return fmt.Errorf("fill record %q: %w", r.ProviderID, err)
+	}
+	r.takes = nothing
+	if changed {
+		r.takes = filled
+		r.pack() // first: it sets the fields of the item
+		r.fields = jsonOrNull(merged)
+	}
+	return nil
+}

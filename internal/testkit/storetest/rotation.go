@@ -1,0 +1,185 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/driver/store"
+	"github.com/patra-ingest/patra/internal/engine/dispatch"
+)
+
+// rotation: what dispatch is fair by comes from the store, so the order is tried
+// with real queues and many partitions.
+func (s suite) rotation(t *testing.T) {
+	s.test(t, "C_max is what the newest plan declares", func(w *world) {
+		limit := func() int {
+			queues, err := w.store.Queues(w.ctx)
+			w.must(err)
+			return queues[0].MaxConcurrent
+		}
+		for i, c := range []struct{ declared, want int }{{0, 4}, {3, 3}, {0, 3}, {7, 7}} {
+			h := harvest{trigger: fmt.Sprint(i)}
+			id, err := w.store.RecordTrigger(w.ctx, h.newTrigger())
+			w.must(err)
+			in := h.newPlan(id)
+			in.MaxConcurrent = c.declared
+			plan, _, err := w.store.OpenPlan(w.ctx, in)
+			w.must(err)
+			w.must(w.store.AddSlices(w.ctx, plan.ID, h.newSlices(), true))
+			if got := limit(); got != c.want {
+				w.Errorf("declared %d, C_max is %d, want %d", c.declared, got, c.want)
+			}
+		}
+	})
+	s.test(t, "leases count over the whole store", func(w *world) {
+		h := harvest{days: 5}
+		w.plan(h)
+		for i, handle := range w.handles(3) {
+			request := w.request(h, 1)
+			request.Owner = fmt.Sprintf("process-%d", i)
+			_, err := handle.Claim(w.ctx, request)
+			w.must(err)
+		}
+		queues, err := w.store.Queues(w.ctx)
+		w.must(err)
+		if len(queues) != 1 || queues[0].Running != 3 || queues[0].Partition.Operation != ingest.Harvest {
+			w.Errorf("%+v", queues)
+		}
+	})
+	s.test(t, "many partitions are served in turn, the urgent ones first", func(w *world) {
+		const sources, tasks = 25, 4
+		for i := range sources {
+			name := fmt.Sprintf("source-%02d", i)
+			w.plan(harvest{source: name, days: tasks})
+			w.plan(harvest{source: name, operation: ingest.Backfill, trigger: "old", days: tasks})
+		}
+		crew := &workforce{w: w, store: w.store}
+		w.must(dispatch.New(w.store, crew, dispatch.Config{Workers: 1, Owner: "worker"}, quiet).Run(w.ctx, crew.allDone))
+		for i, op := range []ingest.Operation{ingest.Harvest, ingest.Backfill} {
+			for round := range tasks {
+				seen := map[ingest.Partition]int{}
+				for _, p := range crew.order[(i*tasks+round)*sources : (i*tasks+round+1)*sources] {
+					seen[p]++
+				}
+				for p, n := range seen {
+					if n != 1 || p.Operation != op {
+						w.Errorf("round %d of %s served %v %d times", round+1, op, p, n)
+					}
+				}
+			}
+		}
+	})
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// workforce works on tasks as an executor does, one page each. Some of its workers
+// disappear and leave a lease behind.
+type workforce struct {
+	w       *world
+	store   *store.Store
+	vanish  func(ingest.Work) bool
+	mu      sync.Mutex
+	order   []ingest.Partition
+	effects map[int64]int // tasks that were finished under a valid lease
+}
+
+func (f *workforce) allDone(context.Context) (bool, error) {
+	var n int
+	err := f.w.db.SQL.QueryRowContext(f.w.ctx, "SELECT COUNT(*) FROM ing_task WHERE status_code <> 'SUCCEEDED'").Scan(&n)
+	return n == 0, err
+}
+
+func (f *workforce) Execute(_ context.Context, one ingest.Work) (ingest.Outcome, error) {
+	f.mu.Lock()
+	f.order = append(f.order, one.Partition)
+	vanishes := f.vanish != nil && f.vanish(one)
+	f.mu.Unlock()
+	run, err := f.store.StartRun(f.w.ctx, one, lease)
+	if err != nil {
+		return ingest.Outcome{}, err
+	}
+	one.Lineage.RunID = run.ID
+	a := &attempt{w: f.w, work: one, run: run}
+	page := a.page(item(fmt.Sprint("record of task ", one.Lease.TaskID), "x", noon))
+	if _, err := f.store.CommitBatch(f.w.ctx, page); err != nil || vanishes {
+		return ingest.Outcome{}, err
+	}
+	if err := f.store.FinishRun(f.w.ctx, a.ending(succeeded)); err != nil {
+		return ingest.Outcome{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.effects == nil {
+		f.effects = map[int64]int{}
+	}
+	f.effects[one.Lease.TaskID]++
+	return succeeded, nil
+}
+
+// dispatchers: several processes with several workers each share the queue. No
+// task is lost and none takes effect twice, also when workers disappear.
+func (s suite) dispatchers(t *testing.T) {
+	s.test(t, "two share 200 tasks without loss or double effect", func(w *world) {
+		const tasks = 200
+		plans := []harvest{{source: "one", days: tasks / 2}, {source: "two", days: tasks / 2}}
+		for _, h := range plans {
+			w.plan(h)
+		}
+		crews := make([]*workforce, 2)
+		for i, handle := range w.handles(2) {
+			crews[i] = &workforce{w: w, store: handle, vanish: func(one ingest.Work) bool {
+				if one.Lease.Epoch > 1 || one.Lease.TaskID%20 != 0 {
+					return false
+				}
+				w.clock.advance(lease / 2) // in time its lease runs out
+				return true
+			}}
+		}
+		w.together(len(crews), func(i int) error {
+			config := dispatch.Config{Workers: 4, Owner: fmt.Sprint("process-", i), Lease: lease, Poll: 20 * time.Millisecond}
+			return dispatch.New(crews[i].store, crews[i], config, quiet).Run(w.ctx, func(ctx context.Context) (bool, error) {
+				w.clock.advance(lease / 4)
+				return crews[i].allDone(ctx)
+			})
+		})
+		total := 0
+		for i, c := range crews {
+			if len(c.effects) == 0 {
+				w.Errorf("process %d did nothing", i)
+			}
+			total += len(c.effects)
+			for task, n := range c.effects {
+				if other := crews[1-i].effects[task]; n+other != 1 {
+					w.Errorf("task %d took effect %d times", task, n+other)
+				}
+			}
+		}
+		if total != tasks {
+			w.Errorf("%d tasks took effect, want %d", total, tasks)
+		}
+		for what, query := range map[string]string{
+			"tasks":          "SELECT COUNT(*) FROM ing_task WHERE status_code = 'SUCCEEDED'",
+			"runs":           "SELECT COUNT(*) FROM ing_task_run WHERE status_code = 'SUCCEEDED'",
+			"records":        "SELECT COUNT(*) FROM ing_record WHERE version = 1",
+			"events":         "SELECT COUNT(*) FROM ing_outbox_message",
+			"covered slices": "SELECT COUNT(*) FROM ing_cursor_event WHERE kind_code = 'SUCCEEDED'",
+		} {
+			if n := w.number(query); n != tasks {
+				w.Errorf("%d %s, want %d", n, what, tasks)
+			}
+		}
+		if n := w.number("SELECT COUNT(*) FROM ing_task_run WHERE error_code = 'LEASE_EXPIRED'"); n < tasks/20 {
+			w.Errorf("%d leases ran out, want at least %d", n, tasks/20)
+		}
+		for _, h := range plans {
+			w.verified(h)
+			w.cursorAt(h, tasks/2+1)
+		}
+	})
+}
