@@ -45,6 +45,9 @@ func Compile(c Config) (*Reader, error) {
 			return nil, fmt.Errorf("response.required: %q is not among response.fields", name)
 		}
 	}
+	if c.FillOnly && len(c.Fields) == 0 {
+		return nil, errors.New("response.fillOnly: there are no response.fields to fill")
+	}
 	if c.Format != document.FormatCSV && (c.Delimiter != "" || c.Comment != "" || c.NoHeader || c.NoFinalNewline) {
 		return nil, errors.New("response.delimiter, comment, noHeader and noFinalNewline are for response.format CSV only")
 	}

@@ -39,6 +39,7 @@ type Config struct {
 	Volatile []document.Path     `json:"volatile,omitempty" doc:"parts of an item that change without the record changing; left out of the content hash"`
 	Fields   map[string]Selector `json:"fields,omitempty" doc:"output fields of the mapped record"`
 	Required []string            `json:"required,omitempty" doc:"output fields an item must have"`
+	FillOnly bool                `json:"fillOnly,omitempty" doc:"an item of a stored record fills the output fields that are empty there and changes no other; for UPDATE, so below operations"`
 	// MaxRejectRate guards against a changed schema: more rejects than this share fail the slice. A
 	// written zero is stored as one.
 	MaxRejectRate float64 `json:"maxRejectRate" zero:"ok" doc:"share of rejected items, 0 to 1, above which the slice fails (default 0.5; 0: the first one fails it)"`

@@ -37,6 +37,7 @@ type Page struct {
 	Newest    time.Time // largest stamp of a stored item
 	Lowest    time.Time // smallest and largest date the filter selects by, zero without one
 	Reached   time.Time
+	Falls     bool   // a date was smaller than one before it
 	BadTotal  string // why an announced total counts as none; empty if it does not
 	Says      paging.Observation
 }
@@ -94,6 +95,7 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 // passes notes a date the filter selects by: sorted pages show by it how far a
 // walk has come.
 func (p *Page) passes(at time.Time) {
+	p.Falls = p.Falls || at.Before(p.Reached)
 	if p.Lowest.IsZero() || at.Before(p.Lowest) {
 		p.Lowest = at
 	}

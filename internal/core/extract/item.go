@@ -40,7 +40,7 @@ func (r *Reader) readItem(item document.Item, asked Asked, page *Page, scratch *
 	if refused = r.identify(&in, item); refused != nil {
 		return in, nil, false
 	}
-	in.FetchAt, in.MappingID, in.Payload = asked.FetchAt, asked.MappingID, item.Raw
+	in.FetchAt, in.MappingID, in.Payload, in.FillOnly = asked.FetchAt, asked.MappingID, item.Raw, r.config.FillOnly
 	if refused = r.stamp(&in, item); refused != nil {
 		return in, nil, false
 	}

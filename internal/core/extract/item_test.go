@@ -158,6 +158,19 @@ func TestRequiredFields(t *testing.T) {
 	}
 }
 
+// Every item says it, the deletions too: what it means for them is decided
+// beside the stored record.
+func TestItemsThatOnlyFillSaySo(t *testing.T) {
+	for _, want := range []bool{false, true} {
+		r := compiled(t, func(c *Config) { c.FillOnly, c.Gone = want, pred("$.deleted")[0] })
+		for _, item := range []string{`{"id":"a","at":"2025-03-05","title":"t"}`, `{"id":"a","at":"2025-03-05","deleted":true}`} {
+			if in, _ := one(t, r, item); in == nil || in.FillOnly != want {
+				t.Errorf("%s: %+v, want %t", item, in, want)
+			}
+		}
+	}
+}
+
 // A16: which of two equal names counts would be a guess, so the item is set
 // aside, and only that item.
 func TestDuplicateNamesRejectOneItem(t *testing.T) {

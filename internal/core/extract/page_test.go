@@ -279,6 +279,7 @@ func TestCompileRefuses(t *testing.T) {
 		"unknown zone":     func(c *Config) { c.Zone = "Mars/Base" },
 		"bad date format":  func(c *Config) { c.DateFormats = []string{"YYYY-MM-DD"} },
 		"unknown required": func(c *Config) { c.Required = []string{"year"} },
+		"nothing to fill":  func(c *Config) { c.FillOnly, c.Fields = true, nil },
 	} {
 		if _, err := Compile(shelf(change)); err == nil {
 			t.Errorf("%s: compiled", name)

@@ -48,6 +48,7 @@ type Incoming struct {
 	FetchAt       time.Time // store clock, taken before the request was sent
 	MappingID     int64
 	Gone          bool
+	FillOnly      bool   // of a stored record it may only fill what is empty; see Fills
 	Fields        []byte // mapped output fields, JSON
 	Payload       []byte // the item as the upstream sent it
 }

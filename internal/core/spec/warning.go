@@ -34,6 +34,7 @@ func (s Snapshot) degradations() []Warning {
 	warn(s.reading().UpdatedAt.IsZero(), "W-NO-UPDATED-AT", "items carry no date of change: the copy fetched last wins")
 	warn(counted && !*s.Paging.Stable, "W-UNSTABLE-ORDER", "the order may change while pages are read: a slice counts only after two equal passes")
 	warn(s.Auth.Credential != "" && !*s.Auth.Required, "W-ANONYMOUS", "the credential is optional: without its secret requests are anonymous")
+	warn(byDate && s.reading().FillOnly, "W-FILL-ONLY", "records that are stored only get what they lack: values that changed upstream are not taken")
 	warn(s.Window.Namespace == "GLOBAL", "W-GLOBAL-WATERMARK", "one watermark for every expression: a changed query does not show as a gap")
 	return out
 }
