@@ -18,6 +18,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/driver/blob"
 	"github.com/patra-ingest/patra/internal/driver/httpclient"
+	"github.com/patra-ingest/patra/internal/driver/redisgate"
 	"github.com/patra-ingest/patra/internal/driver/secrets"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/driver/store/mysql"
@@ -42,6 +43,9 @@ type Config struct {
 	// RegistryTTL is how long a source is used without asking the database
 	// whether it changed (§3.7). Zero asks every time, with one small query.
 	RegistryTTL time.Duration
+	// Gate is the address of a Redis server through which several processes share
+	// the rates (redis://…). Without one each takes its part of them.
+	Gate string
 	// Raw says where the bodies of answers are kept, and how long.
 	Raw RawConfig
 	// Clock replaces the store's clock; for tests.
@@ -80,6 +84,7 @@ type App struct {
 	Operator *operate.Operator
 	config   Config
 	gate     *rategate.Local
+	shared   *redisgate.Gate // nil without a server
 	executor *executor.Executor
 	raw      *blob.Store // nil where no bodies are kept
 	registry *registryCache
@@ -105,7 +110,10 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	if a.raw, err = openRaw(c); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	chain := newChain(a.gate)
+	if err := a.joinGate(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	chain := newChain(a.permits())
 	a.Planner, a.Operator = planner.New(db), operate.New(db)
 	a.Planner.Estimator, a.Planner.MaxStock = probing{newEstimator(chain, db), a}, c.MaxStock
 	a.executor = executor.New(db, chain, a.bodies(), executor.Config{Lease: c.Lease}, c.Log)
@@ -113,13 +121,16 @@ func Open(ctx context.Context, c Config) (*App, error) {
 }
 
 // newChain is the way every request goes.
-func newChain(gate *rategate.Local) transport.Doer {
-	return transport.StackSigned(httpclient.New(httpclient.Options{Reveal: secrets.System{}.Reveal}), secrets.System{}, gate)
+func newChain(permits transport.Permits) transport.Doer {
+	return transport.StackSigned(httpclient.New(httpclient.Options{Reveal: secrets.System{}.Reveal}), secrets.System{}, permits)
 }
 
 // Close closes the database and the bodies.
 func (a *App) Close() error {
 	a.vanish()
+	if a.shared != nil {
+		a.shared.Close()
+	}
 	if a.raw != nil {
 		a.raw.Close()
 	}

@@ -58,8 +58,8 @@ func (a *App) finish(ctx context.Context, of ingest.Partition, planID int64, wat
 			return p, err
 		}
 		replaced, err := a.Planner.Reslice(ctx)
-		if err != nil {
-			return p, err
+		if err != nil { // it may be about another source; ours stays owed and is asked for again
+			a.config.Log.Warn("a slice could not be cut smaller", "error", err)
 		}
 		whole, err := a.sliceOn(ctx, of, planID)
 		if err != nil || whole && replaced == 0 {

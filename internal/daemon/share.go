@@ -28,7 +28,7 @@ func (a *App) shareWith(living []store.ExecutorInfo) {
 	if rank < 0 { // we wait for our turn; should we ask anyway, we are one more
 		rank, all = len(all), append(all, a.identity.ID)
 	}
-	a.gate.SetShare(rank, len(all))
+	a.setShare(rank, len(all))
 }
 
 // askers are the processes that send requests: those that execute, one where the
@@ -73,7 +73,7 @@ func (p probing) Estimate(ctx context.Context, c *spec.Compiled, windows []windo
 	}
 	defer leave()
 	s := c.Snapshot
-	if p.app.gate.Places(s.Rate.Key(s.Source), s.Rate) == 0 {
+	if p.app.places(s.Rate.Key(s.Source), s.Rate) == 0 {
 		p.app.config.Log.Info("planning without counts: executors use all the requests this source takes at once", "source", s.Source, "endpoint", s.Endpoint)
 		offline = true
 	}

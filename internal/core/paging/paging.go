@@ -7,8 +7,10 @@
 package paging
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -112,6 +114,7 @@ type State struct {
 	Number int    `json:"number,omitempty"` // PAGE: number of the next page
 	Seen   int    `json:"seen"`             // distinct items of this pass
 	Idle   int    `json:"idle,omitempty"`   // pages in a row whose items were all known
+	Empty  int    `json:"empty,omitempty"`  // pages in a row without items
 	Probe  bool   `json:"probe,omitempty"`  // this page was read before and named no next one
 	Short  bool   `json:"short,omitempty"`  // the last page was not full
 	Total  int64  `json:"total"`            // last total the upstream announced; -1 unknown
@@ -135,15 +138,28 @@ func (s State) FirstPage() bool { return s.Pages == 0 }
 func (c Config) Position(s State) string {
 	switch c.Type {
 	case Token:
-		return s.Token
+		return ledgered(s.Token)
 	case URL:
-		return s.URL
+		return ledgered(s.URL)
 	case Offset:
 		return fmt.Sprintf("offset %d", s.Offset)
 	case Page:
 		return fmt.Sprintf("page %d", s.Number)
 	}
 	return ""
+}
+
+// maxPosition is how many bytes of a position the ledger takes.
+const maxPosition = 4096
+
+// ledgered is a token or an address as the ledger takes it. The state has all of
+// it; here the hash tells long ones apart that begin alike.
+func ledgered(text string) string {
+	if len(text) <= maxPosition {
+		return text
+	}
+	begins := strings.ToValidUTF8(text[:maxPosition-100], "")
+	return fmt.Sprintf("%s… (%d bytes, sha256 %x)", begins, len(text), sha256.Sum256([]byte(text)))
 }
 
 // Observation is what a page said.
@@ -171,6 +187,9 @@ type Decision struct {
 // send short pages in the middle of a walk.
 func (c Config) Advance(s State, o Observation) Decision {
 	next := State{Pages: s.Pages + 1, Seen: s.Seen + o.New, Total: s.Total, First: s.First, Idle: s.idle(o), Short: o.Items < c.Size}
+	if o.Items == 0 {
+		next.Empty = s.Empty + 1
+	}
 	switch c.Type {
 	case Token:
 		next.Token = o.Token
@@ -198,6 +217,10 @@ func (c Config) Advance(s State, o Observation) Decision {
 	if done && c.probes(s, o) {
 		next.Token, next.URL, next.Probe = s.Token, s.URL, true
 		return Decision{Next: next, Why: "no next page named: asked once more"}
+	}
+	if done && c.cutOff(next, o) {
+		return Decision{Next: next, Why: why, Err: fault.Newf(fault.Capped,
+			"the list ends where the upstream stops serving a query, after %d items (paging.maxResults)", c.MaxResults)}
 	}
 	if done {
 		if (c.ExpectTotal || c.counts() && o.Items == 0 && next.Total >= 0) && next.missing() {
@@ -231,6 +254,11 @@ func (s State) idle(o Observation) int {
 // was served twice; after three the walk goes round.
 const circle = 3
 
+// desert is how many pages in a row may be empty. There may be many where much
+// is filtered out, but not for ever: each slice would use up its budget, be cut
+// and its parts would do the same.
+const desert = 1000
+
 // obstacle is why a walk that should go on cannot.
 func (c Config) obstacle(s, next State, o Observation) *fault.Error {
 	named := c.Type == Token || c.Type == URL
@@ -239,6 +267,8 @@ func (c Config) obstacle(s, next State, o Observation) *fault.Error {
 		return fault.Newf(fault.TokenLoop, "the page leads to one that was read before (paging.uniqueTokens)")
 	case named && next.Idle >= circle:
 		return fault.Newf(fault.TokenLoop, "the last %d pages held nothing new: the walk goes in a circle", next.Idle)
+	case named && next.Empty >= desert:
+		return fault.Newf(fault.TokenLoop, "the last %d pages held nothing and named a next one", next.Empty)
 	case c.counts() && s.Idle > 0 && o.New > 0:
 		// Behind the end some upstreams serve the last page for ever; in the
 		// middle a page that is served again has taken the place of another.
@@ -246,7 +276,7 @@ func (c Config) obstacle(s, next State, o Observation) *fault.Error {
 	case c.Type == Page && s.Short && o.New > 0 && next.Total < 0:
 		return fault.Newf(fault.ShortCount, "page %d was short and more followed: the rest of it was not served", s.Pages)
 	case c.Type == Time:
-		return fault.Newf(fault.Budget, "the page is full and there is no other: the window has to be narrower")
+		return fault.Newf(fault.Budget, "one page does not hold the window, and there is no other: it has to be narrower")
 	case c.Type == Token && next.Token == "", c.Type == URL && next.URL == "":
 		// Without a name the first page would be asked for again, for ever.
 		return fault.Newf(fault.BadBody, "more pages are announced, but nothing names the next one")
@@ -256,6 +286,21 @@ func (c Config) obstacle(s, next State, o Observation) *fault.Error {
 		return fault.Newf(fault.Budget, "paging.maxPages of %d reached", c.MaxPages)
 	}
 	return nil
+}
+
+// cutOff reports that a list ends where the upstream stops serving, so that the
+// end says nothing. A total that is no larger than what is served says nothing
+// either: upstreams that stop counting there are common (D§5.12).
+func (c Config) cutOff(next State, o Observation) bool {
+	served := next.Seen
+	switch c.Type {
+	case Offset:
+		served = next.Offset
+	case Page:
+		served = (next.Pages-1)*c.Size + o.Items
+	}
+	counted := next.Total >= 0 && next.Total < int64(c.MaxResults)
+	return c.MaxResults > 0 && served >= c.MaxResults && !counted
 }
 
 // passed is how many items of the query lie before the next page.
@@ -321,12 +366,16 @@ func (c Config) endedByCount(next State, o Observation) (bool, string) {
 	}
 	full := o.Items >= c.Size
 	switch {
-	case c.Type == Time:
-		return !full, "size of the only page"
 	case o.Items == 0:
 		return true, "empty page"
+	case c.Type == Time && !c.ExpectTotal && next.Total > int64(o.Items):
+		return false, "the only page holds less than the total"
+	case c.Type == Time:
+		return !full, "size of the only page"
 	case next.Total >= 0 && full && next.Pages == 1 && next.Total == int64(o.Items):
 		return false, "the total may be that of the page"
+	case next.Total >= 0 && full && next.Total < next.First:
+		return false, "full page, and the total fell"
 	case next.Total >= 0:
 		return reached, "total"
 	case next.Idle >= circle:

@@ -9,6 +9,10 @@ type Progress struct {
 	Missing  []string `json:"missing,omitempty"`  // asked for and not delivered; asked for once more at the end
 	Again    bool     `json:"again,omitempty"`    // what is pending was missing before
 	Searched bool     `json:"searched,omitempty"` // no search page is left
+	// Answered are the ids whose fate is known, Bad those of them without a usable
+	// detail. They count over all passes of a search: each id is asked for once.
+	Answered int `json:"answered,omitempty"`
+	Bad      int `json:"bad,omitempty"`
 }
 
 // Found adds the new ids of a search page.
@@ -16,6 +20,12 @@ func (p Progress) Found(ids []string, last bool) Progress {
 	p.Pending = append(slices.Clip(p.Pending), ids...)
 	p.Searched = last
 	return p.turn()
+}
+
+// Restart is what stays known when the search starts over: ids that were asked
+// for are not found again, so those that wait for another try must not be lost.
+func (p Progress) Restart() Progress {
+	return Progress{Missing: p.Missing, Answered: p.Answered, Bad: p.Bad}
 }
 
 // Batch is what the next detail request asks for.
@@ -38,9 +48,18 @@ func (p Progress) Asked(ids []string, delivered func(id string) bool, policy Pol
 	return next.turn(), lost
 }
 
-// turn starts the second look at missing ids once everything else is done.
+// maxMissing is how many missing ids may wait: all of them are written with
+// every batch (I14).
+const maxMissing = 1000
+
+// turn starts the second look at missing ids once everything else is done, or
+// too many of them wait.
 func (p Progress) turn() Progress {
-	if p.Searched && len(p.Pending) == 0 && len(p.Missing) > 0 {
+	if len(p.Pending) > 0 {
+		return p
+	}
+	p.Again = false
+	if len(p.Missing) > 0 && (p.Searched || len(p.Missing) >= maxMissing) {
 		p.Pending, p.Missing, p.Again = p.Missing, nil, true
 	}
 	return p

@@ -65,3 +65,35 @@ func TestProgressIsAValue(t *testing.T) {
 		t.Error(a, b, c, d)
 	}
 }
+
+// Missing ids do not wait without bound: all of them are written with every batch.
+func TestMissingIDsAreBounded(t *testing.T) {
+	var p Progress
+	none := func(string) bool { return false }
+	lost, most := 0, 0
+	for page := range 50 {
+		var ids []string
+		for i := range 100 {
+			ids = append(ids, fmt.Sprint(page, "-", i))
+		}
+		p = p.Found(ids, page == 49)
+		for len(p.Pending) > 0 {
+			var gone []string
+			p, gone = p.Asked(p.Batch(40), none, Recheck)
+			lost += len(gone)
+			most = max(most, len(p.Missing), len(p.Pending))
+		}
+	}
+	if lost != 5000 || !p.Done() || most > maxMissing+100 {
+		t.Errorf("%d lost, at most %d waited, done %v", lost, most, p.Done())
+	}
+}
+
+// A search that starts over does not find ids again that were asked for.
+func TestRestartKeepsTheMissing(t *testing.T) {
+	p, _ := Progress{Answered: 7, Bad: 1}.Found([]string{"a", "b"}, false).Asked([]string{"a", "b"}, func(id string) bool { return id == "a" }, Recheck)
+	p = p.Restart().Found(nil, true)
+	if !slices.Equal(p.Pending, []string{"b"}) || !p.Again || p.Answered != 7 || p.Bad != 1 {
+		t.Errorf("%+v", p)
+	}
+}

@@ -27,8 +27,10 @@ func (s *Store) StartRun(ctx context.Context, w ingest.Work, lease time.Duration
 			return err
 		}
 		if checkpoint.Valid {
-			if err := json.Unmarshal([]byte(checkpoint.String), &run.Checkpoint); err != nil {
-				return fmt.Errorf("checkpoint of task %d: %w", w.Lease.TaskID, err)
+			// One that another version of the program wrote may be unreadable: reading the
+			// slice anew is always right, and failing here would stop every other task too.
+			if json.Unmarshal([]byte(checkpoint.String), &run.Checkpoint) != nil {
+				run.Checkpoint = ingest.Checkpoint{}
 			}
 		}
 		if err := t.row("SELECT COUNT(*) FROM ing_task_run WHERE task_id = ? AND status_code = 'FAILED' AND error_code <> '"+leaseExpired+"' AND lease_epoch > ?",
@@ -71,8 +73,9 @@ func (t *tx) insertRun(w ingest.Work, run *ingest.Run, checkpoint sql.NullString
 func (s *Store) FinishRun(ctx context.Context, in ingest.Finish) error {
 	return s.step(ctx, "finish run", urgent, func(t *tx) error {
 		var status, code string
-		if err := t.row("SELECT status_code, COALESCE(error_code, '') FROM ing_task_run WHERE id = ? AND task_id = ? AND lease_epoch = ?",
-			in.Lineage.RunID, in.Lease.TaskID, in.Lease.Epoch).Scan(&status, &code); err != nil {
+		var counted sql.NullString
+		if err := t.row("SELECT status_code, COALESCE(error_code, ''), stats FROM ing_task_run WHERE id = ? AND task_id = ? AND lease_epoch = ?",
+			in.Lineage.RunID, in.Lease.TaskID, in.Lease.Epoch).Scan(&status, &code, &counted); err != nil {
 			return orNotFound(err)
 		}
 		if ingest.RunStatus(status) == in.Outcome.Run && code != leaseExpired {
@@ -83,6 +86,13 @@ func (s *Store) FinishRun(ctx context.Context, in ingest.Finish) error {
 		}
 		if !ingest.RunStatus(status).CanBecome(in.Outcome.Run) || !ingest.TaskExecuting.CanBecome(in.Outcome.Task) {
 			return fmt.Errorf("%w: run %s → %s, task EXECUTING → %s", fault.ErrInvalid, status, in.Outcome.Run, in.Outcome.Task)
+		}
+		if counted.Valid { // what is stored counts, also a batch whose worker never heard of it (I4)
+			var stored ingest.RunStats
+			if err := json.Unmarshal([]byte(counted.String), &stored); err != nil {
+				return fmt.Errorf("stats of run %d: %w", in.Lineage.RunID, err)
+			}
+			in.Outcome.Stats.BatchStats = stored.BatchStats
 		}
 		if err := t.closeRun(in); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/record"
@@ -30,9 +31,10 @@ type answer struct {
 func (r *running) fetch(ctx context.Context, p *spec.Program, request *exchange.Request, retry fault.RetryPolicy) (*answer, error) {
 	request.Header.Set("X-Ingest-Correlation-Id", fmt.Sprintf("%s-%d", r.correlation, r.batchNo+1))
 	a := &answer{kept: nothingKept}
+	limits := r.limits(p)
 	a.call = &transport.Call{
-		// One key for both steps of a two-phase source: it is one upstream (I11).
-		Request: request, Key: r.work.Partition.Source + "/" + r.work.Partition.Endpoint, Limits: r.program.Rate, Retry: retry,
+		Request: request, Key: limits.Key(r.work.Partition.Source), Limits: limits, Retry: retry,
+		Priority: r.work.Partition.Operation.Priority(), Task: r.work.Lease.TaskID,
 		Accept: func(response *exchange.Response) (err error) {
 			_, _ = a.kept() // of an attempt before: nobody may be left working
 			crash.At(crash.BodyRead)
@@ -47,6 +49,18 @@ func (r *running) fetch(ctx context.Context, p *spec.Program, request *exchange.
 		r.forget(a, err)
 	}
 	return a, err
+}
+
+// limits are those of the first step for both steps of a two-phase source, which
+// is one upstream (I11), unless the second declares a group of its own. What one
+// request costs is the step's own (§4.10.9).
+func (r *running) limits(p *spec.Program) gate.Limits {
+	if p.Rate.Group != r.program.Rate.Group {
+		return p.Rate
+	}
+	limits := r.program.Rate
+	limits.Cost, limits.PricePerRequest = p.Rate.Cost, p.Rate.PricePerRequest
+	return limits
 }
 
 func (r *running) note(c *transport.Call) {
@@ -147,6 +161,7 @@ func (r *running) settle(ctx context.Context) {
 		return
 	}
 	if result, err := r.executor.store.CommitBatch(ctx, *r.unsure); err == nil {
+		r.failed = nil // it would stand in the ledger under the same number
 		r.stats.BatchStats = r.stats.BatchStats.Add(result.Stats)
 	}
 }

@@ -13,18 +13,21 @@ import (
 
 // suspects is the search for ids that make a whole detail request fail. A batch
 // that fails is asked for in halves until the id is alone. An id that failed
-// alone is only condemned once the upstream answered another request: until then
-// the upstream itself may be in trouble (§4.6).
+// alone is asked for again once the upstream answered another request, and
+// condemned if it fails then and the upstream answers once more: while the
+// upstream itself is in trouble, every id fails (§4.6).
 type suspects struct {
 	asked map[record.Key]struct{} // ids this run asked for or will
 	most  int                     // ids per request while searching; 0: as many as declared
 	list  []suspect
-	good  string // an id that was delivered
+	heard map[string]bool // suspects that get another try
+	good  string          // an id that was delivered
 }
 
 type suspect struct {
-	id  string
-	err error
+	id    string
+	err   error
+	again bool // it failed twice, and the upstream answered in between
 }
 
 // maxSuspects is how many ids in a row may fail alone before the upstream is to
@@ -107,7 +110,7 @@ func unknown(err error) bool {
 // answers anything else.
 func (r *running) suspect(ctx context.Context, id string, err error) (bool, error) {
 	s := &r.suspects
-	s.list = append(s.list, suspect{id, err})
+	s.list = append(s.list, suspect{id, err, s.heard[id]})
 	r.details.Pending = r.details.Pending[1:]
 	if len(s.list) >= maxSuspects {
 		return false, err
@@ -129,49 +132,61 @@ func (r *running) suspect(ctx context.Context, id string, err error) (bool, erro
 // the answer condemns.
 func (r *running) keepDetails(ctx context.Context, ids []string, a *answer) (bool, error) {
 	page := a.page
-	delivered := map[string]bool{}
-	for _, in := range page.Records {
-		delivered[in.ProviderID] = true
+	delivered := map[record.Key]bool{} // also what lies outside of the window by now: it is not missing
+	for _, key := range page.Keys {
+		delivered[key] = true
 	}
-	for _, bad := range page.Rejects {
-		delivered[bad.ProviderID] = true
-	}
-	next, lost := r.details.Asked(ids, func(id string) bool { return delivered[id] }, r.program.Details.Missing)
+	condemned, spared := r.suspects.judge()
+	asked := r.details
+	asked.Pending = slices.Concat(ids, spared, asked.Pending[len(ids):])
+	next, lost := asked.Asked(ids, func(id string) bool { return delivered[record.KeyOf(id)] }, r.program.Details.Missing)
 	b := bundle{
 		answer: a, before: r.walk.state, after: r.walk.state, records: page.Records, rejects: page.Rejects, newest: page.Newest,
 		seen: page.Seen, duplicate: page.Duplicate, outside: page.Outside,
 	}
-	r.account(&b, lost)
-	walk := r.walk
-	walk.read += b.seen
-	walk.rejected += len(b.rejects)
-	b.checkpoint = walk.checkpoint(r.lastSeen)
+	r.account(&b, lost, condemned)
+	next.Answered += b.seen
+	next.Bad += len(page.Rejects) + len(lost) + len(condemned)
+	if r.program.Details.Missing == twophase.Gone && next.Bad == next.Answered && next.Bad >= schemaSample {
+		return false, fault.Newf(fault.BadBody, "none of the first %d ids has a detail: that many are not deleted at once", next.Bad)
+	}
+	b.checkpoint = r.walk.checkpoint()
 	b.checkpoint.Details = &next
-	var full error
+	var tooMany *fault.Error
 	if next.Done() {
-		if tooMany := tooManyRejects(walk.rejected, walk.read, r.program.Response.MaxRejectRate); tooMany != nil {
-			full = tooMany
-		}
-		b.checkpoint.Done = full == nil
+		tooMany = r.judge(r.walk, next)
+		b.checkpoint.Done = tooMany == nil
 	}
 	stop, err := r.commit(ctx, b)
 	if err != nil {
 		return false, err
 	}
-	r.walk, r.details = walk, next
-	r.calm(page)
+	r.details = next
+	r.calm(page, spared)
 	switch {
-	case full != nil:
-		return false, full
+	case tooMany != nil:
+		return false, tooMany
 	case next.Done():
 		return true, nil
 	}
 	return false, stop
 }
 
+// judge tells, after an answer, who is condemned and who gets another try.
+func (s *suspects) judge() (condemned []suspect, spared []string) {
+	for _, one := range s.list {
+		if one.again {
+			condemned = append(condemned, one)
+		} else {
+			spared = append(spared, one.id)
+		}
+	}
+	return condemned, spared
+}
+
 // account adds ids the upstream did not deliver and ids it cannot deliver: each
 // of them leaves a trace that people and UPDATE can find (§11.6).
-func (r *running) account(b *bundle, lost []string) {
+func (r *running) account(b *bundle, lost []string, condemned []suspect) {
 	for _, id := range lost {
 		if r.program.Details.Missing == twophase.Gone {
 			b.records = append(slices.Clip(b.records), record.Incoming{ProviderID: id, Gone: true, FetchAt: r.lastSeen, MappingID: r.work.MappingID})
@@ -181,23 +196,32 @@ func (r *running) account(b *bundle, lost []string) {
 			ProviderID: id, Reason: record.MissingDetail, Detail: "the search names it, the detail endpoint does not have it", Raw: []byte(id),
 		})
 	}
-	for _, s := range r.suspects.list {
+	for _, s := range condemned {
 		b.rejects = append(slices.Clip(b.rejects), record.Reject{
 			ProviderID: s.id, Reason: record.DetailFailed, Detail: s.err.Error(), Raw: []byte(s.id),
 		})
 	}
-	b.seen += len(lost) + len(r.suspects.list)
+	b.seen += len(lost) + len(condemned)
 }
 
-// calm forgets the suspects after an answer and asks for more ids again.
-func (r *running) calm(page *extract.Page) {
-	r.suspects.list = nil
+// calm forgets the suspects after an answer and asks for more ids again; those
+// that get another try are alone in it.
+func (r *running) calm(page *extract.Page, spared []string) {
+	s := &r.suspects
+	s.list = nil
 	if len(page.Records) > 0 {
-		r.suspects.good = page.Records[0].ProviderID
+		s.good = page.Records[0].ProviderID
 	}
-	if r.suspects.most > 0 {
-		if r.suspects.most *= 2; r.suspects.most >= r.program.Details.BatchSize {
-			r.suspects.most = 0
+	if len(spared) > 0 {
+		s.most, s.heard = 1, map[string]bool{}
+		for _, id := range spared {
+			s.heard[id] = true
+		}
+		return
+	}
+	if s.most > 0 {
+		if s.most *= 2; s.most >= r.program.Details.BatchSize {
+			s.most = 0
 		}
 	}
 }

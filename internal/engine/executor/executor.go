@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -144,13 +145,25 @@ func (r *running) supervise(parent context.Context) (ingest.Outcome, error) {
 		defer done.Done()
 		r.keepLease(ctx, cancel)
 	}()
-	outcome, err := r.read(ctx)
+	outcome, err := r.readSafely(ctx)
 	if cause := context.Cause(ctx); err != nil && parent.Err() == nil && cause != nil {
 		err = cause // we stopped ourselves: the lease is lost, or the operator cancelled
 	}
 	cancel(nil)
 	done.Wait()
 	return outcome, err
+}
+
+// readSafely: a defect of ours that panics on a strange answer costs its task,
+// not the process with all the others.
+func (r *running) readSafely(ctx context.Context) (out ingest.Outcome, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.executor.log.Error("panic", "task", r.work.Lease.TaskID, "run", r.run.ID, "panic", p, "stack", string(debug.Stack()))
+			err = fault.Newf(fault.Internal, "panic: %v", p)
+		}
+	}()
+	return r.read(ctx)
 }
 
 func (r *running) keepLease(ctx context.Context, stop context.CancelCauseFunc) {

@@ -39,6 +39,9 @@ func (r *running) outcome(ctx context.Context, err error) ingest.Outcome {
 	case f.Code == fault.RateLimited: // being told to wait is no failure: put back, as often as it takes
 		out.Task, out.Run = ingest.TaskScheduled, ingest.RunCancelled
 		out.NotBefore = r.lastSeen.Add(max(f.Wait, taskBackoff(0)))
+	case r.run.Probe && f.Code.Breaks(): // sent ahead for all others: the failure is not its own
+		out.Task, out.Run = ingest.TaskScheduled, ingest.RunCancelled
+		out.NotBefore = r.lastSeen.Add(max(f.Wait, taskBackoff(0)))
 	case again && r.run.Failures+1 < r.policy().TaskAttempts:
 		out.Task = ingest.TaskScheduled
 		out.NotBefore = r.lastSeen.Add(max(f.Wait, taskBackoff(r.run.Failures)))
@@ -66,12 +69,8 @@ func (r *running) cutSmaller(ctx context.Context, o ingest.Outcome) error {
 	if err != nil {
 		return err
 	}
-	left := r.work.Window
-	if r.program.Detail == nil { // ids that wait for their details are not read
-		left = r.walk.left(left, r.program.Window.Ordered, r.program.Filter.Cut)
-	}
 	return r.executor.store.RequestReslice(ctx, ingest.ResliceRequest{
-		Lease: r.work.Lease, Extend: r.executor.config.Lease, Reason: fault.Code(o.Code), Remaining: left, Detail: detail,
+		Lease: r.work.Lease, Extend: r.executor.config.Lease, Reason: fault.Code(o.Code), Remaining: r.left(), Detail: detail,
 	})
 }
 

@@ -3,15 +3,20 @@ package executor
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/twophase"
 )
 
 // page fetches, reads and commits one page of the list.
 func (r *running) page(ctx context.Context) (done bool, err error) {
+	if err := r.rested(); err != nil {
+		return false, err
+	}
 	a, err := r.fetchPage(ctx)
 	if err != nil {
 		return false, err
@@ -27,7 +32,7 @@ func (r *running) page(ctx context.Context) (done bool, err error) {
 		r.forget(a, decision.Err)
 		return false, decision.Err
 	}
-	next.state = decision.Next
+	next.state, next.at = decision.Next, r.lastSeen
 	next.read += page.Seen
 	next.rejected += len(page.Rejects)
 	if decision.Done {
@@ -51,9 +56,9 @@ func (r *running) keepPage(ctx context.Context, next walk, a *answer, d paging.D
 		d.Done = d.Done && found.Done()
 	}
 	if d.Done && d.Err == nil {
-		d.Err = tooManyRejects(next.rejected, next.read, r.program.Response.MaxRejectRate)
+		d.Err = r.judge(next, found)
 	}
-	b.checkpoint = next.checkpoint(r.lastSeen)
+	b.checkpoint = next.checkpoint()
 	b.checkpoint.Done = d.Done && d.Err == nil // with too many rejects the page is kept, the slice is not covered
 	if r.program.Detail != nil {
 		b.checkpoint.Details = &found
@@ -66,15 +71,28 @@ func (r *running) keepPage(ctx context.Context, next walk, a *answer, d paging.D
 	switch {
 	case d.Err != nil:
 		return false, d.Err
-	case !d.Done:
+	case d.Done:
+		return true, nil
+	case stop != nil:
 		return false, stop
 	}
-	return true, nil
+	r.load.Page(a.call.Notes.Attempts-1, a.call.Notes.Throttled, r.lastSeen)
+	return false, r.overloaded()
 }
 
 // keepsPage: what these say is about the rest of the slice, not about this page.
 func keepsPage(code fault.Code) bool {
 	return code == fault.Budget || code == fault.Capped
+}
+
+// rested: a token that waited for longer than it lives, while details were asked
+// for or the gate was closed, is not sent.
+func (r *running) rested() error {
+	life := r.program.Paging.TokenLife.Std()
+	if age := r.lastSeen.Sub(r.walk.at); life > 0 && !r.walk.state.FirstPage() && age >= life {
+		return fault.Newf(fault.TokenLost, "the token is %s old (paging.tokenLife)", age.Round(time.Second))
+	}
+	return nil
 }
 
 func (r *running) fetchPage(ctx context.Context) (*answer, error) {
@@ -104,17 +122,23 @@ func unasked(err error) error {
 
 // newIDs are the ids of a search page that this run has not asked details for.
 func (r *running) newIDs(items []record.Incoming) (ids []string) {
-	if r.suspects.asked == nil {
-		r.suspects.asked = map[record.Key]struct{}{}
-	}
 	for _, in := range items {
-		key := record.KeyOf(in.ProviderID)
-		if _, known := r.suspects.asked[key]; !known {
-			r.suspects.asked[key] = struct{}{}
+		if r.isNew(in.ProviderID) {
 			ids = append(ids, in.ProviderID)
 		}
 	}
 	return ids
+}
+
+// isNew takes note of an id that is asked for, and reports whether it was not before.
+func (r *running) isNew(id string) bool {
+	if r.suspects.asked == nil {
+		r.suspects.asked = map[record.Key]struct{}{}
+	}
+	key := record.KeyOf(id)
+	_, known := r.suspects.asked[key]
+	r.suspects.asked[key] = struct{}{}
+	return !known
 }
 
 // schemaSample is the least number of items from which a page without a single
@@ -131,11 +155,20 @@ func schemaChange(page *extract.Page, tolerated float64) *fault.Error {
 	return fault.Newf(fault.SchemaChange, "none of the %d items could be understood; the first: %s %s %s", page.Seen, example.Reason, example.Path, example.Detail)
 }
 
+// judge looks at the rejects of a slice that is read to its end. Ids and details
+// are counted apart: the good ids must not outweigh details nobody can use.
+func (r *running) judge(w walk, found twophase.Progress) *fault.Error {
+	if tooMany := tooManyRejects(w.rejected, w.read, r.program.Response.MaxRejectRate); tooMany != nil || r.program.Detail == nil {
+		return tooMany
+	}
+	return tooManyRejects(found.Bad, found.Answered, r.program.Detail.Response.MaxRejectRate)
+}
+
 // tooManyRejects fails a slice most of whose items were unusable: that is a
 // changed schema, not bad luck (D§5.16).
 func tooManyRejects(rejected, read int, limit float64) *fault.Error {
 	if read == 0 || float64(rejected)/float64(read) <= limit {
 		return nil
 	}
-	return fault.Newf(fault.RejectRate, "%d of %d items were rejected, more than response.maxRejectRate of %g", rejected, read, limit)
+	return fault.Newf(fault.RejectRate, "%d of %d items were rejected or missing, more than response.maxRejectRate of %g", rejected, read, limit)
 }

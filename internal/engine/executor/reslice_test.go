@@ -50,22 +50,38 @@ func (w *formWorld) prefix() (out []window.Window) {
 func TestLeft(t *testing.T) {
 	minute := func(n int) time.Time { return dayFrom.Add(time.Duration(n) * time.Minute) }
 	whole := window.Window{From: minute(10), To: minute(20)}
+	rose := func(at time.Time) ingest.Reached { return ingest.Reached{At: at, Rose: true} }
 	cut := func(t time.Time) time.Time { return t.Truncate(time.Minute) }
 	for name, tc := range map[string]struct {
 		walk    walk
 		ordered bool
 		want    window.Window
 	}{
-		"in the middle":             {walk{reached: minute(14).Add(30 * time.Second)}, true, window.Window{From: minute(14), To: minute(20)}},
-		"no order declared":         {walk{reached: minute(14)}, false, whole},
-		"out of order":              {walk{reached: minute(14), disorder: true}, true, whole},
+		"in the middle":             {walk{reached: rose(minute(14).Add(30 * time.Second))}, true, window.Window{From: minute(14), To: minute(20)}},
+		"no order declared":         {walk{reached: rose(minute(14))}, false, whole},
+		"out of order":              {walk{reached: ingest.Reached{At: minute(14), Rose: true, Fell: true}}, true, whole},
+		"no order seen":             {walk{reached: ingest.Reached{At: minute(14)}}, true, whole},
 		"no date seen":              {walk{}, true, whole},
-		"still in the first minute": {walk{reached: minute(10).Add(time.Second)}, true, whole},
-		"before the slice":          {walk{reached: minute(5)}, true, whole},
-		"behind the slice":          {walk{reached: minute(25)}, true, whole},
+		"still in the first minute": {walk{reached: rose(minute(10).Add(time.Second))}, true, whole},
+		"before the slice":          {walk{reached: rose(minute(5))}, true, whole},
+		"behind the slice":          {walk{reached: rose(minute(25))}, true, whole},
 	} {
 		if got := tc.walk.left(whole, tc.ordered, cut); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+// S appendix B: a sorted slice whose pages come badly is ended, and what is left
+// of it is cut smaller; nothing is read twice. One without an order is not
+// thrown away for that.
+func TestHeavySliceIsCutOnTheWay(t *testing.T) {
+	for ordered, want := range map[string]ingest.TaskStatus{"true": ingest.TaskPartial, "false": ingest.TaskSucceeded} {
+		w := startForm(t, formNamed(t, "token"), 120, "500@every:9", "paging.size=1", "window.ordered="+ordered)
+		w.harvest()
+		w.whole()
+		if first := w.outcomes[0]; first.Task != want || want == ingest.TaskPartial && first.Stats.Pages != 50 {
+			t.Errorf("ordered %s: %s", ordered, w.story())
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -33,6 +34,7 @@ type running struct {
 	details  twophase.Progress // of a two-phase slice
 	suspects suspects
 	brokenAt map[int]int // how often a pass broke at a page
+	load     slicing.Load
 
 	batchNo  int
 	stats    ingest.RunStats
@@ -128,8 +130,9 @@ func (r *running) resume(ctx context.Context) error {
 	if last.Pass == 0 || last.Done {
 		return nil
 	}
-	usable := *r.program.Paging.Replayable || last.Paging.FirstPage()
-	if life := r.program.Paging.TokenLife.Std(); usable && life > 0 && !last.Paging.FirstPage() {
+	searched := last.Details != nil && last.Details.Searched // no token is needed any more
+	usable := *r.program.Paging.Replayable || last.Paging.FirstPage() || searched
+	if life := r.program.Paging.TokenLife.Std(); usable && life > 0 && !last.Paging.FirstPage() && !searched {
 		now, err := r.executor.store.Now(ctx)
 		if err != nil {
 			return err
@@ -144,6 +147,9 @@ func (r *running) resume(ctx context.Context) error {
 	r.walk.resume(last)
 	if last.Details != nil {
 		r.details = *last.Details
+		for _, id := range slices.Concat(r.details.Pending, r.details.Missing) {
+			r.isNew(id)
+		}
 	}
 	return nil
 }
@@ -151,7 +157,7 @@ func (r *running) resume(ctx context.Context) error {
 func (r *running) startOver() {
 	r.stats.Restarts++
 	r.walk = newWalk(r.program.Paging, r.walk.pass+1)
-	r.details, r.suspects = twophase.Progress{}, suspects{asked: r.suspects.asked}
+	r.details, r.suspects = r.details.Restart(), suspects{asked: r.suspects.asked}
 	r.failed = nil
 }
 
@@ -174,7 +180,7 @@ const samePlace = 3
 
 // mayStartOver: the walk through the pages is broken, the slice is not.
 func (r *running) mayStartOver(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || errors.Is(err, fault.ErrStale) || len(r.details.Pending) > 0 {
+	if ctx.Err() != nil || errors.Is(err, fault.ErrStale) || len(r.details.Pending)+len(r.suspects.list) > 0 {
 		return false
 	}
 	var f *fault.Error

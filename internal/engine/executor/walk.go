@@ -27,8 +27,9 @@ type walk struct {
 	prior    *paging.Digest // of the pass before, if that one was whole
 	whole    int            // passes this run read to their end
 
-	reached  time.Time // the largest followed date so far
-	disorder bool      // a later page had a smaller one
+	at      time.Time     // when the last page was asked for
+	last    paging.Digest // of that page
+	reached ingest.Reached
 }
 
 func newWalk(c paging.Config, pass int) walk {
@@ -40,6 +41,7 @@ func newWalk(c paging.Config, pass int) walk {
 
 func (w *walk) resume(last ingest.Checkpoint) {
 	w.state, w.read, w.rejected, w.sum, w.prior = last.Paging, last.Read, last.Rejected, last.Sum, last.Prior
+	w.at, w.last, w.reached = last.At, last.Last, last.Reached
 }
 
 func (w *walk) moving() bool { return !*w.config.Stable }
@@ -47,15 +49,21 @@ func (w *walk) moving() bool { return !*w.config.Stable }
 // observe takes note of a page and says what paging should know about it.
 func (w *walk) observe(page *extract.Page) paging.Observation {
 	o := page.Says
+	var whole paging.Digest
 	for _, key := range page.Keys {
-		// A slice may have millions of items (I14).
-		if first(w.seen, binary.BigEndian.Uint64(key[:8])) {
+		high, low := binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:])
+		whole = whole.With(high, low)
+		if first(w.seen, high) { // a slice may have millions of items (I14)
 			o.New++
 			if w.moving() {
-				w.sum = w.sum.With(binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:]))
+				w.sum = w.sum.With(high, low)
 			}
 		}
 	}
+	if whole == w.last { // also where the ids are forgotten with the run that saw them
+		o.New = 0
+	}
+	w.last = whole
 	if w.moving() {
 		w.compare(page)
 	}
@@ -63,11 +71,21 @@ func (w *walk) observe(page *extract.Page) paging.Observation {
 		high, _ := short([]byte(next))
 		o.Again = !first(w.led, high)
 	}
-	w.disorder = w.disorder || !page.Reached.IsZero() && page.Lowest.Before(w.reached)
-	if page.Reached.After(w.reached) {
-		w.reached = page.Reached
-	}
+	w.climb(page)
 	return o
+}
+
+// climb takes note of the dates the filter selects by.
+func (w *walk) climb(page *extract.Page) {
+	if page.Reached.IsZero() {
+		return
+	}
+	r := &w.reached
+	r.Fell = r.Fell || page.Falls || page.Lowest.Before(r.At)
+	r.Rose = r.Rose || page.Lowest.Before(page.Reached) || !r.At.IsZero() && page.Lowest.After(r.At)
+	if page.Reached.After(r.At) {
+		r.At = page.Reached
+	}
 }
 
 // compare adds the versions of items, so that one that changed between two
@@ -123,17 +141,20 @@ func (w *walk) again() walk {
 }
 
 // checkpoint is how a later run goes on.
-func (w *walk) checkpoint(at time.Time) ingest.Checkpoint {
-	return ingest.Checkpoint{Pass: w.pass, Paging: w.state, Read: w.read, Rejected: w.rejected, At: at, Sum: w.sum, Prior: w.prior}
+func (w *walk) checkpoint() ingest.Checkpoint {
+	return ingest.Checkpoint{
+		Pass: w.pass, Paging: w.state, Read: w.read, Rejected: w.rejected, At: w.at, Sum: w.sum, Prior: w.prior, Last: w.last, Reached: w.reached,
+	}
 }
 
 // left is what of a window this walk has not read: where the upstream sorts by
-// the followed date, and was seen to, the dates it has passed are read.
+// the followed date, and was seen to, the dates it has passed are read. A list
+// that starts with the newest is sorted too; so that it rises must be seen.
 func (w *walk) left(of window.Window, ordered bool, cut func(time.Time) time.Time) window.Window {
-	if !ordered || w.disorder || w.reached.IsZero() {
+	if !ordered || w.reached.Fell || !w.reached.Rose {
 		return of
 	}
-	rest := window.Window{From: cut(w.reached), To: of.To}
+	rest := window.Window{From: cut(w.reached.At), To: of.To}
 	if !rest.From.After(of.From) || rest.Empty() {
 		return of
 	}

@@ -1,0 +1,39 @@
+package executor
+
+import (
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// left is what of the slice is not read. Ids that wait for their details are not,
+// nor are pages that move after one pass (D§5.14), nor is a list most of which
+// could not be understood.
+func (r *running) left() window.Window {
+	if r.program.Detail != nil || r.walk.moving() || r.judge(r.walk, r.details) != nil {
+		return r.work.Window
+	}
+	return r.walk.left(r.work.Window, r.program.Window.Ordered, r.program.Filter.Cut)
+}
+
+// overloaded ends a slice that turns out too heavy, so that what is left of it is
+// cut smaller (S§5.6, S appendix B). One that cannot be cut goes on. Without an
+// order everything would be read again: then only a list without an end in sight
+// is worth that.
+func (r *running) overloaded() error {
+	why := r.load.TooMuch()
+	if why == "" {
+		return nil
+	}
+	left := r.left()
+	state := r.walk.state
+	if left == r.work.Window && (!r.load.Endless() || state.Total >= 0 && int64(state.Seen) > state.Total/2) {
+		return nil
+	}
+	done := window.Window{From: r.work.Window.From, To: left.From}
+	grid := slicing.Request{Grid: r.program.Filter.Cut, Config: r.program.Slicing, MinWindow: r.program.Window.MinWindow.Std()}
+	if _, err := slicing.Reslice(grid, r.work.Window, done, why); err != nil {
+		return nil
+	}
+	return fault.Newf(fault.Budget, "%s: the rest is cut smaller", why)
+}
