@@ -19,11 +19,13 @@ func TestBucketNeverExceedsRate(t *testing.T) {
 		var sent []time.Time
 		for range rapid.IntRange(1, 60).Draw(t, "requests") {
 			now = now.Add(time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(t, "gap")))
-			at := b.Take(1, now)
+			at := b.Ready(1, now)
 			if at.Before(now) {
 				t.Fatalf("permit in the past: %v before %v", at, now)
 			}
-			sent = append(sent, at)
+			now = at
+			b.Take(1, now)
+			sent = append(sent, now)
 		}
 		for i := range sent {
 			for j := i; j < len(sent); j++ {
@@ -63,7 +65,10 @@ func TestRetryAfter(t *testing.T) {
 		" 1.5 ":                         1500 * time.Millisecond,
 		"-4":                            0,
 		"soon":                          0,
-		"99999999999":                   0,
+		"99999999999":                   MaxRetryAfter,
+		"NaN":                           0,
+		"inf":                           MaxRetryAfter,
+		"Mon, 10 Mar 2055 12:00:00 GMT": MaxRetryAfter,
 		"Mon, 10 Mar 2025 12:00:30 GMT": 30 * time.Second,
 		"Mon, 10 Mar 2025 11:00:00 GMT": 0,
 	} {
@@ -74,11 +79,11 @@ func TestRetryAfter(t *testing.T) {
 }
 
 func TestReadHeaders(t *testing.T) {
-	got := ReadHeaders(MapHeader{"X-Rate-Limit-Limit": "10", "X-Rate-Limit-Interval": "2s", "X-Concurrency-Limit": "3"})
+	got := ReadHeaders(MapHeader{"X-Rate-Limit-Limit": "10", "X-Rate-Limit-Interval": "2s", "X-Concurrency-Limit": "3"}, t0)
 	if got.PerSecond != 5 || got.Concurrency != 3 {
 		t.Fatalf("got %+v", got)
 	}
-	if got := ReadHeaders(MapHeader{"X-Rate-Limit-Limit": "many"}); got != (Announced{}) {
+	if got := ReadHeaders(MapHeader{"X-Rate-Limit-Limit": "many"}, t0); got != (Announced{}) {
 		t.Fatalf("nonsense must say nothing, got %+v", got)
 	}
 }

@@ -1,13 +1,17 @@
-// Package rategate hands out permits: rate, concurrency and cool-downs per key
-// (§4.10). This is the gate inside one process; several processes each take
-// their share of the declared limits (D§5.23).
+// Package rategate hands out permits: rate, concurrency, quotas, allowed hours
+// and cool-downs per key, in turns between tasks (§4.10). This is the gate inside
+// one process; several processes each take their share of the declared limits
+// (D§5.23).
 //
 // It must never let a request leave above what the source declares, what the
 // upstream announces, or before a Retry-After has passed (I11).
 package rategate
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,8 +38,10 @@ func (l *Local) SetShare(rank, n int) {
 		return
 	}
 	l.rank, l.n = rank, max(n, 1)
+	now := time.Now()
 	for _, k := range l.keys {
-		k.adjust(l.rank, l.n)
+		k.state.SetShare(l.rank, l.n, now)
+		k.serve(now)
 	}
 }
 
@@ -48,194 +54,108 @@ func (l *Local) Share() (rank, n int) {
 
 // Places is how many requests of a key this process may have under way.
 func (l *Local) Places(name string, limits gate.Limits) int {
-	k := l.key(name, limits.WithDefaults())
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return k.effective.Concurrency
+	return l.key(name, limits, time.Now()).state.Places()
 }
 
-// key is the state of one rate key. Its fields are guarded by Local.mu.
-type key struct {
-	declared  gate.Limits
-	announced gate.Announced
-	effective gate.Limits
-	bucket    gate.Bucket
-	cooling   time.Time
-	inFlight  int
-	queue     []chan struct{} // waiting for a place, in order
-	promised  int             // requests that were told when to leave and have not left
-	recalled  chan struct{}   // closed when these promises no longer hold
+// Estimate is how many requests like this one the key can still do in a span of
+// time, and with how many under way (§4.10.6).
+func (l *Local) Estimate(_ context.Context, a gate.Ask, horizon time.Duration) (gate.Estimate, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	return l.key(a.Key, a.Limits, now).state.Estimate(&a, horizon, now), nil
 }
 
-// adjust derives what is in force: the declared limits, lowered to what the
-// upstream announces, divided by the live processes.
-func (k *key) adjust(rank, n int) {
-	limits := k.declared
-	if *limits.ObeyHeaders {
-		if a := k.announced.PerSecond; a > 0 {
-			limits.PerSecond = min(limits.PerSecond, a)
-		}
-		if a := k.announced.Concurrency; a > 0 {
-			limits.Concurrency = min(limits.Concurrency, a)
-		}
+// Snapshot is the state of all keys, by name.
+func (l *Local) Snapshot(context.Context) ([]gate.Snapshot, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	var out []gate.Snapshot
+	for _, name := range slices.Sorted(maps.Keys(l.keys)) {
+		k := l.keys[name]
+		s := k.state.Snapshot(name, now)
+		s.InFlight, s.Waiting = k.inFlight, len(k.waiting)
+		out = append(out, s)
 	}
-	k.recall()
-	k.effective = limits.Share(rank, n)
-	k.bucket.SetRate(k.effective.PerSecond, k.effective.Burst, time.Now())
-	k.admit()
+	return out, nil
 }
 
-// promise takes a token and tells when it may be used. The bucket is asked for
-// the end of a cool-down, so that those who wait for it do not all leave then.
-func (k *key) promise(now time.Time) time.Time {
-	if k.cooling.After(now) {
-		now = k.cooling
+// Empty lets no request of a key leave before an instant, and no burst then: what
+// others may have used until then is not known.
+func (l *Local) Empty(name string, limits gate.Limits, until time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if k := l.key(name, limits, now); k.state.Cool(until, now) {
+		k.serve(now)
 	}
-	k.promised++
-	return k.bucket.Take(1, now)
-}
-
-// recall takes all promises back: the limits changed or a cool-down began. Only
-// together can tokens be returned; one alone would be given to somebody else
-// for an instant that is taken.
-func (k *key) recall() {
-	k.bucket.Return(float64(k.promised))
-	k.promised = 0
-	close(k.recalled)
-	k.recalled = make(chan struct{})
-}
-
-// admit lets waiting requests in while there are places.
-func (k *key) admit() {
-	for len(k.queue) > 0 && k.inFlight < k.effective.Concurrency {
-		k.inFlight++
-		close(k.queue[0])
-		k.queue = k.queue[1:]
-	}
-}
-
-// leave gives a place on.
-func (k *key) leave() {
-	k.inFlight--
-	k.admit()
 }
 
 // key finds the state of a key and notes what a newer snapshot declares.
-func (l *Local) key(name string, limits gate.Limits) *key {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *Local) key(name string, limits gate.Limits, now time.Time) *key {
 	k := l.keys[name]
 	if k == nil {
-		k = &key{bucket: gate.NewBucket(limits.PerSecond, limits.Burst, time.Now()), recalled: make(chan struct{})}
+		k = &key{gate: l, name: name, state: gate.NewState(limits, l.rank, l.n, now), turns: map[int64]*turn{}}
 		l.keys[name] = k
-	} else if same(limits, k.declared) {
 		return k
 	}
-	k.declared = limits
-	k.adjust(l.rank, l.n)
+	if k.state.Declare(limits, now) {
+		k.serve(now)
+	}
 	return k
 }
 
-func same(a, b gate.Limits) bool {
-	return a.PerSecond == b.PerSecond && a.Burst == b.Burst && a.Concurrency == b.Concurrency && *a.ObeyHeaders == *b.ObeyHeaders
-}
-
-// Acquire waits for a place, then for the instant that rate and cool-down allow.
-func (l *Local) Acquire(ctx context.Context, name string, limits gate.Limits) (transport.Permit, error) {
-	k := l.key(name, limits.WithDefaults())
-	for {
-		if err := l.place(ctx, k); err != nil {
-			return nil, err
-		}
-		kept, err := l.wait(ctx, k)
-		if kept {
-			return &permit{l, k}, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+// Acquire waits for a place and for what rate, quotas, hours and cool-downs
+// allow. A wait that would be longer than the deadline is refused at once.
+func (l *Local) Acquire(ctx context.Context, a gate.Ask) (transport.Permit, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-}
-
-func (l *Local) place(ctx context.Context, k *key) error {
 	l.mu.Lock()
-	turn := make(chan struct{})
-	k.queue = append(k.queue, turn)
-	k.admit()
+	now := time.Now()
+	k := l.key(a.Key, a.Limits, now)
+	if len(k.waiting) == 0 && k.inFlight < k.state.Places() && k.state.Judge(&a, now).Decision == gate.Allow {
+		p := k.grant(&a, k.turn(a.Task), now, now)
+		l.mu.Unlock()
+		return p, nil
+	}
+	if v := k.foresee(&a, now).Within(a.Deadline, now); v.Decision == gate.Reject {
+		l.mu.Unlock()
+		return nil, v.Fault(a.Key, now)
+	}
+	w := k.enqueue(a, now)
+	k.serve(now)
 	l.mu.Unlock()
-	select {
-	case <-turn:
-		return nil
-	case <-ctx.Done():
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for i, waiting := range k.queue {
-			if waiting == turn {
-				k.queue = append(k.queue[:i], k.queue[i+1:]...)
-				return context.Cause(ctx)
-			}
-		}
-		k.leave() // our place came at the same moment: give it on
-		return context.Cause(ctx)
-	}
+	return w.wait(ctx)
 }
 
-// wait is the time between having a place and leaving. Without an error and not
-// kept means that the promise was taken back: queue again, under the new limits.
-func (l *Local) wait(ctx context.Context, k *key) (kept bool, err error) {
-	l.mu.Lock()
-	at, recalled := k.promise(time.Now()), k.recalled
-	l.mu.Unlock()
-	err = until(ctx, at, recalled)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	valid := k.recalled == recalled
-	if valid {
-		k.promised-- // whoever gives up leaves the instant unused: others were told theirs
-	}
-	if valid && err == nil {
-		return true, nil
-	}
-	k.leave()
-	return false, err
-}
-
-func until(ctx context.Context, at time.Time, recalled <-chan struct{}) error {
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
-	}
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-recalled:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
+// permit is the right to send one request. It is used again after Done.
 type permit struct {
-	gate *Local
 	key  *key
+	sent time.Time
 }
 
 // Done gives the place back and learns from the answer. A Retry-After holds
 // back every request of the key, not only the one that was refused.
-func (p *permit) Done(f transport.Feedback) {
-	l, k := p.gate, p.key
+func (p *permit) Done(s gate.Signal) {
+	k := p.key
+	l := k.gate
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if f.RetryAfter > 0 {
-		if until := time.Now().Add(f.RetryAfter); until.After(k.cooling) {
-			k.cooling = until
-			k.recall()
-		}
+	now := time.Now()
+	k.state.Learn(s, p.sent, now, random())
+	k.inFlight--
+	k.free = append(k.free, p)
+	if len(k.waiting) > 0 {
+		k.serve(now)
 	}
-	if f.Announced != (gate.Announced{}) && f.Announced != k.announced {
-		k.announced = f.Announced
-		k.adjust(l.rank, l.n)
-	}
-	k.leave()
+}
+
+// before orders those who wait: by priority, then whose task had less, then by
+// arrival.
+func (w *waiter) before(o *waiter) bool {
+	return cmp.Or(cmp.Compare(w.ask.Priority, o.ask.Priority), cmp.Compare(w.turn.had, o.turn.had), cmp.Compare(w.no, o.no)) < 0
 }

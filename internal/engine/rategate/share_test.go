@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/patra-ingest/patra/internal/core/gate"
-	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
 // D§5.23: processes that share a limit without a shared gate stay below it
@@ -31,7 +30,7 @@ func TestSharesStayBelowTheLimitTogether(t *testing.T) {
 				l.SetShare(rank, n)
 				for range 4 {
 					all.Go(func() {
-						for log.request(ctx, l, "k", declared, takes, transport.Feedback{}) == nil {
+						for log.request(ctx, l, "k", declared, takes, gate.Signal{}) == nil {
 						}
 					})
 				}
@@ -56,7 +55,7 @@ func TestShareChangesWhileWorking(t *testing.T) {
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
-				for log.request(ctx, l, "k", declared, 300*time.Millisecond, transport.Feedback{}) == nil {
+				for log.request(ctx, l, "k", declared, 300*time.Millisecond, gate.Signal{}) == nil {
 				}
 			})
 		}
@@ -88,7 +87,7 @@ func TestNoPlaceForOneOfMany(t *testing.T) {
 		l, log := New(), traffic{}
 		l.SetShare(1, 2)
 		done := make(chan error, 1)
-		go func() { done <- log.request(t.Context(), l, "k", limits(10, 1, 1), 0, transport.Feedback{}) }()
+		go func() { done <- log.request(t.Context(), l, "k", limits(10, 1, 1), 0, gate.Signal{}) }()
 		<-time.After(time.Hour)
 		if len(log.sent) != 0 {
 			t.Error("a request left without a place")
@@ -106,8 +105,8 @@ func TestAnnouncedLimitsLower(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, log := New(), traffic{}
 		declared := limits(10, 1, 5)
-		slow := transport.Feedback{Announced: gate.Announced{PerSecond: 1, Concurrency: 2}}
-		first, err := l.Acquire(t.Context(), "k", declared)
+		slow := gate.Signal{Announced: gate.Announced{PerSecond: 1, Concurrency: 2}}
+		first, err := l.Acquire(t.Context(), gate.Ask{Key: "k", Limits: declared})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +138,7 @@ func TestAnnouncedLimitsNeverRaise(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, log := New(), traffic{}
 		declared := limits(2, 1, 2)
-		generous := transport.Feedback{Announced: gate.Announced{PerSecond: 1000, Concurrency: 100}}
+		generous := gate.Signal{Announced: gate.Announced{PerSecond: 1000, Concurrency: 100}}
 		var all sync.WaitGroup
 		for range 6 {
 			all.Go(func() {
@@ -162,8 +161,8 @@ func TestAnnouncementsComeAndGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, log := New(), traffic{}
 		rate := func(says gate.Announced) float64 {
-			_ = log.request(t.Context(), l, "k", limits(4, 1, 4), 0, transport.Feedback{Announced: says})
-			return l.keys["k"].effective.PerSecond
+			_ = log.request(t.Context(), l, "k", limits(4, 1, 4), 0, gate.Signal{Announced: says})
+			return l.keys["k"].state.Rate(time.Now())
 		}
 		for i, step := range []struct {
 			says gate.Announced
@@ -179,7 +178,7 @@ func TestAnnouncementsComeAndGo(t *testing.T) {
 func TestObeyHeadersCanBeTurnedOff(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, log, no, yes := New(), traffic{}, false, true
-		slow := transport.Feedback{Announced: gate.Announced{PerSecond: 1, Concurrency: 1}}
+		slow := gate.Signal{Announced: gate.Announced{PerSecond: 1, Concurrency: 1}}
 		for _, step := range []struct {
 			obey *bool
 			want float64
@@ -187,7 +186,9 @@ func TestObeyHeadersCanBeTurnedOff(t *testing.T) {
 			declared := limits(5, 1, 3)
 			declared.ObeyHeaders = step.obey
 			_ = log.request(t.Context(), l, "k", declared, 0, slow)
-			if got := l.keys["k"].effective.PerSecond; got != step.want {
+			<-time.After(2 * time.Minute) // for that long, the more polite declaration counts
+			_ = log.request(t.Context(), l, "k", declared, 0, slow)
+			if got := l.keys["k"].state.Rate(time.Now()); got != step.want {
 				t.Errorf("obeyHeaders %v: %v a second, want %v", step.obey, got, step.want)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/gate"
-	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
 // traffic notes when requests leave and how many are under way.
@@ -36,8 +35,8 @@ func (f *traffic) back() {
 
 // request passes the gate, takes some time at the upstream and hands in what
 // the answer said.
-func (f *traffic) request(ctx context.Context, l *Local, key string, limits gate.Limits, takes time.Duration, says transport.Feedback) error {
-	permit, err := l.Acquire(ctx, key, limits)
+func (f *traffic) request(ctx context.Context, l *Local, key string, limits gate.Limits, takes time.Duration, says gate.Signal) error {
+	permit, err := l.Acquire(ctx, gate.Ask{Key: key, Limits: limits})
 	if err != nil {
 		return err
 	}

@@ -55,10 +55,10 @@ type turnstile struct {
 	mu       sync.Mutex
 	given    int
 	back     int
-	feedback []Feedback
+	feedback []gate.Signal
 }
 
-func (p *turnstile) Acquire(ctx context.Context, _ string, _ gate.Limits) (Permit, error) {
+func (p *turnstile) Acquire(ctx context.Context, _ gate.Ask) (Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -68,7 +68,7 @@ func (p *turnstile) Acquire(ctx context.Context, _ string, _ gate.Limits) (Permi
 	return p, nil
 }
 
-func (p *turnstile) Done(f Feedback) {
+func (p *turnstile) Done(f gate.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.back++

@@ -5,25 +5,23 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/crash"
 )
 
 // Permits hands out the right to send one request.
 type Permits interface {
-	// Acquire waits until a request of key may leave, or until ctx ends.
-	Acquire(ctx context.Context, key string, limits gate.Limits) (Permit, error)
+	// Acquire waits until a request may leave, or until ctx ends. What would
+	// have to wait longer than its deadline is refused at once, with a
+	// *fault.Error: RATE_LIMITED, Unsent, and the wait.
+	Acquire(ctx context.Context, a gate.Ask) (Permit, error)
 }
 
-// Permit is the right to send one request. Done must be called exactly once.
+// Permit is the right to send one request. Done must be called exactly once,
+// and the permit not be used after it.
 type Permit interface {
-	Done(f Feedback)
-}
-
-// Feedback is what an answer said about the upstream's limits.
-type Feedback struct {
-	RetryAfter time.Duration // zero: nothing asked
-	Announced  gate.Announced
+	Done(s gate.Signal)
 }
 
 // gated takes a permit for every attempt and reports what the answer said.
@@ -34,20 +32,39 @@ type gated struct {
 
 func (g gated) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	began := time.Now()
-	permit, err := g.permits.Acquire(ctx, c.Key, c.Limits)
+	permit, err := g.permits.Acquire(ctx, c.ask())
+	c.Notes.Waited += time.Since(began)
 	if err != nil {
 		return nil, err
 	}
 	crash.At(crash.Permitted)
-	c.Notes.Waited += time.Since(began)
 	response, err := g.next.Do(ctx, c)
-	var f Feedback
-	if response != nil {
-		f.Announced = gate.ReadHeaders(response.Header)
-		if response.Status == 429 || response.Status == 503 {
-			f.RetryAfter = gate.RetryAfter(response.Header.Get("Retry-After"), time.Now())
-		}
-	}
-	permit.Done(f)
+	permit.Done(signal(ctx, response, err, time.Now()))
 	return response, err
+}
+
+// shortestPatience is how long the gate is waited for even where a source wants
+// no Retry-After to be waited for: pacing is not being refused.
+const shortestPatience = 10 * time.Second
+
+func (c *Call) ask() gate.Ask {
+	return gate.Ask{
+		Key: c.Key, Limits: c.Limits, Priority: c.Priority, Task: c.Task,
+		Deadline: max(c.Retry.RetryAfterCap.Std(), shortestPatience),
+	}
+}
+
+// signal is what an answer, or its absence, says about the load.
+func signal(ctx context.Context, r *exchange.Response, err error, now time.Time) gate.Signal {
+	if r == nil {
+		if ctx.Err() != nil || fault.As(err).Code != fault.Network {
+			return gate.Signal{Outcome: gate.Refused} // our doing, not the upstream's
+		}
+		return gate.Signal{Outcome: gate.Failed}
+	}
+	s := gate.Signal{Outcome: gate.OutcomeOf(r.Status), Announced: gate.ReadHeaders(r.Header, now)}
+	if s.Outcome == gate.Throttled || s.Outcome == gate.Failed {
+		s.RetryAfter = gate.RetryAfter(r.Header.Get("Retry-After"), now)
+	}
+	return s
 }

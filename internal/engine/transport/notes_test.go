@@ -20,7 +20,7 @@ func TestGateHearsOfLimits(t *testing.T) {
 			permits, in := &turnstile{}, call()
 			in.Retry.MaxAttempts = 1
 			_, _ = Stack(&upstream{script: []reply{{status: status, header: announced}}}, permits).Do(t.Context(), in)
-			want := Feedback{RetryAfter: wait, Announced: gate.Announced{PerSecond: 5, Concurrency: 2}}
+			want := gate.Signal{Outcome: gate.OutcomeOf(status), RetryAfter: wait, Announced: gate.Announced{PerSecond: 5, Concurrency: 2}}
 			if len(permits.feedback) != 1 || permits.feedback[0] != want {
 				t.Errorf("%d: the gate heard %+v, want %+v", status, permits.feedback, want)
 			}
@@ -30,7 +30,7 @@ func TestGateHearsOfLimits(t *testing.T) {
 		permits, in := &turnstile{}, call()
 		in.Retry.MaxAttempts = 1
 		_, _ = Stack(&upstream{script: []reply{{err: errBroken}}}, permits).Do(t.Context(), in)
-		if len(permits.feedback) != 1 || permits.feedback[0] != (Feedback{}) {
+		if len(permits.feedback) != 1 || permits.feedback[0] != (gate.Signal{Outcome: gate.Failed}) {
 			t.Errorf("without an answer the gate heard %+v", permits.feedback)
 		}
 	})

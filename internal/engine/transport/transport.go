@@ -40,7 +40,11 @@ type Call struct {
 	Request *exchange.Request
 	Key     string // of the rate gate
 	Limits  gate.Limits
-	Retry   fault.RetryPolicy
+	// Priority and Task are those of the task the request is for; the gate lets
+	// the more urgent leave first and tasks take turns.
+	Priority int
+	Task     int64
+	Retry    fault.RetryPolicy
 	// Accept judges an answer with status 2xx. Its error decides, like any
 	// other fault, whether the call is tried again (D§5.15).
 	Accept func(*exchange.Response) error

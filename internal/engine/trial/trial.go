@@ -142,7 +142,7 @@ func fetch(ctx context.Context, chain transport.Doer, p *spec.Program, q *spec.Q
 		retry.MaxAttempts = r.Attempts
 	}
 	call := &transport.Call{
-		Request: request, Key: p.Source + "/" + p.Endpoint, Limits: p.Rate, Retry: retry,
+		Request: request, Key: p.Rate.Key(p.Source), Limits: p.Rate, Retry: retry,
 		Accept: func(response *exchange.Response) (err error) {
 			page, err = p.Page(response, extract.Asked{Window: r.Window, FetchAt: r.Now})
 			return err

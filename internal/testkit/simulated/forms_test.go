@@ -52,10 +52,10 @@ func (plainSender) Send(ctx context.Context, r *exchange.Request) (*exchange.Res
 // free permits everything at once.
 type free struct{}
 
-func (free) Acquire(context.Context, string, gate.Limits) (transport.Permit, error) {
+func (free) Acquire(context.Context, gate.Ask) (transport.Permit, error) {
 	return free{}, nil
 }
-func (free) Done(transport.Feedback) {}
+func (free) Done(gate.Signal) {}
 
 // reader asks one source.
 type reader struct {

@@ -1,0 +1,82 @@
+package gate
+
+import "time"
+
+// Judge says whether a request may leave now, places aside.
+func (s *State) Judge(a *Ask, now time.Time) Verdict {
+	if v := s.Barred(a, now); v.Decision != Allow {
+		return v
+	}
+	if at := s.Ready(a.Weight(), now); at.After(now) {
+		return Verdict{Decision: Wait, Until: at, Reason: OverDeadline}
+	}
+	return Verdict{Decision: Allow}
+}
+
+// Barred is everything but the rate: hours, cool-downs and quotas. Of several
+// reasons the longest wait is named.
+func (s *State) Barred(a *Ask, now time.Time) Verdict {
+	v := Verdict{Decision: Allow}
+	later := func(at time.Time, why Reason) {
+		if at.After(now) && at.After(v.Until) {
+			v = Verdict{Decision: Wait, Until: at, Reason: why}
+		}
+	}
+	if s.cooling.After(now) {
+		later(s.cooling, Cooling)
+	}
+	for i := range s.quotas {
+		q := s.quotas[i]
+		q.cost = price(q, a, a.Weight())
+		later(s.counter(q, now).from(q, a.Priority, now), Quota)
+	}
+	if a.Limits.Hours != "" {
+		later(s.open(a.Limits.Hours).NextOpen(now), ClosedHours)
+	}
+	return v
+}
+
+// open remembers hours that were read. What cannot be read was refused when the
+// source was checked.
+func (s *State) open(text string) Hours {
+	h, ok := s.hours[text]
+	if !ok {
+		h, _ = ParseHours(text)
+		s.hours[text] = h
+	}
+	return h
+}
+
+// Ready is when the rate lets a request of this cost leave, or when the rate
+// changes, if that is sooner.
+func (s *State) Ready(cost float64, now time.Time) time.Time {
+	if s.demotion.lowered > 0 && s.demotion.share(s.limits, now) >= 1 {
+		s.pace(now)
+		s.demotion.lowered = 0
+	}
+	if s.steady() {
+		return s.bucket.Ready(cost, now)
+	}
+	s.rewarm(now)
+	s.pace(now)
+	at := s.bucket.Ready(cost, now)
+	if next := s.demotion.next(s.limits, now); next.After(now) && next.Before(at) {
+		at = next
+	}
+	if at.After(now) && s.effective.Warmup > 0 && at.Sub(now) > warmStep && now.Sub(s.warm) < s.effective.Warmup.Std() {
+		at = now.Add(warmStep)
+	}
+	return at
+}
+
+// warmStep is how often a waiting request looks at a rate that rises.
+const warmStep = 100 * time.Millisecond
+
+// rewarm starts the warm-up again after a pause that was longer than it.
+func (s *State) rewarm(now time.Time) {
+	warmup := s.effective.Warmup.Std()
+	if warmup > 0 && !s.last.IsZero() && now.Sub(s.last) > warmup && now.Sub(s.warm) > warmup {
+		s.warm = now
+		s.bucket.Hold(1, now)
+	}
+}

@@ -1,0 +1,129 @@
+package gate
+
+import (
+	"cmp"
+
+	"github.com/patra-ingest/patra/internal/core/duration"
+)
+
+// Limits is the `rate` section of a source. A zero field is not limited,
+// except that PerSecond and Concurrency default to 1 (§4.10.8): politeness is
+// the default, speed is declared. Fields that say zero:"ok" are stored even if
+// zero: a written zero means none.
+type Limits struct {
+	PerSecond    float64           `json:"perSecond,omitempty" doc:"requests per second (default 1)"`
+	Burst        int               `json:"burst,omitempty" doc:"requests that may leave at once after a pause (default 1)"`
+	Warmup       duration.Duration `json:"warmup,omitempty" doc:"time in which the rate rises from a third to the whole after a start or a long pause (default none)"`
+	Concurrency  int               `json:"concurrency,omitempty" doc:"requests under way at the same time (default 1)"`
+	MinPerSecond float64           `json:"minPerSecond,omitempty" doc:"what the rate never falls below when the upstream complains (default 0.1, at most perSecond)"`
+	Demote       float64           `json:"demote,omitempty" doc:"what the rate is divided by when the upstream complains (default 2)"`
+	Recover      float64           `json:"recover,omitempty" doc:"requests per second that come back with every recoverEvery without complaint (default a tenth of perSecond)"`
+	RecoverEvery duration.Duration `json:"recoverEvery,omitempty" doc:"how often the rate rises again (default PT10S)"`
+	QuotaPerHour int64             `json:"quotaPerHour,omitempty" doc:"requests in one hour of the clock (default not limited)"`
+	QuotaPerDay  int64             `json:"quotaPerDay,omitempty" doc:"requests in one day, UTC (default not limited)"`
+	QuotaMargin  float64           `json:"quotaMargin" zero:"ok" doc:"share of the quotas that is left unused, 0 to 1 (default 0.1; 0 for none)"`
+	BudgetPerDay float64           `json:"budgetPerDay,omitempty" doc:"money that may be spent in one day, UTC, in the unit of pricePerRequest (default not limited)"`
+	// PricePerRequest feeds forecasts and is what BudgetPerDay is spent on.
+	PricePerRequest float64 `json:"pricePerRequest,omitempty" doc:"what one request costs, for forecasts and budgetPerDay (default nothing)"`
+	Hours           string  `json:"hours,omitempty" doc:"hours of the day in which requests may leave, such as 21:00-05:00 America/New_York (default all)"`
+	Cost            float64 `json:"cost,omitempty" doc:"how many requests one request counts for (default 1)"`
+	Group           string  `json:"group,omitempty" doc:"name under which requests share rate and quotas (default the source: all its endpoints share one rate)"`
+	Quantum         int     `json:"quantum,omitempty" doc:"requests one task may be ahead of another that waits (default 10)"`
+	ObeyHeaders     *bool   `json:"obeyHeaders,omitempty" doc:"lower the rate to what the response headers announce (default true)"`
+}
+
+// WithDefaults fills what the source left open.
+func (l Limits) WithDefaults() Limits {
+	l.PerSecond = cmp.Or(l.PerSecond, 1)
+	l.Burst = cmp.Or(l.Burst, 1)
+	l.Concurrency = cmp.Or(l.Concurrency, 1)
+	l.MinPerSecond = cmp.Or(l.MinPerSecond, min(0.1, l.PerSecond))
+	l.Demote = cmp.Or(l.Demote, 2)
+	l.Recover = cmp.Or(l.Recover, l.PerSecond/10)
+	l.RecoverEvery = cmp.Or(l.RecoverEvery, defaultRecoverEvery)
+	l.QuotaMargin = cmp.Or(l.QuotaMargin, 0.1)
+	l.Cost = cmp.Or(l.Cost, 1)
+	l.Quantum = cmp.Or(l.Quantum, 10)
+	if l.ObeyHeaders == nil {
+		yes := true
+		l.ObeyHeaders = &yes
+	}
+	return l
+}
+
+// Key names what shares one rate and one quota: the group that is declared, or
+// the source, because most upstreams count all requests of a caller together
+// (§4.10.9).
+func (l Limits) Key(source string) string { return cmp.Or(l.Group, source) }
+
+const defaultRecoverEvery = duration.Duration(10e9)
+
+// Filled is WithDefaults for limits that were filled before, perhaps by an older
+// program: a margin of zero was written then.
+func (l Limits) Filled() Limits {
+	margin, written := l.QuotaMargin, l.ObeyHeaders != nil
+	l = l.WithDefaults()
+	if written {
+		l.QuotaMargin = margin
+	}
+	return l
+}
+
+// Lowest is what holds where requests of one key declare different limits, as
+// two endpoints, two operations or an old and a new plan may: the more polite of
+// each. Cost, price and hours are of the single request.
+func (l Limits) Lowest(o Limits) Limits {
+	l.PerSecond = min(l.PerSecond, o.PerSecond)
+	l.Burst = min(l.Burst, o.Burst)
+	l.Warmup = max(l.Warmup, o.Warmup)
+	l.Concurrency = min(l.Concurrency, o.Concurrency)
+	l.MinPerSecond = min(l.MinPerSecond, o.MinPerSecond)
+	l.Demote = max(l.Demote, o.Demote)
+	l.Recover = min(l.Recover, o.Recover)
+	l.RecoverEvery = max(l.RecoverEvery, o.RecoverEvery)
+	l.QuotaPerHour = lower(l.QuotaPerHour, o.QuotaPerHour)
+	l.QuotaPerDay = lower(l.QuotaPerDay, o.QuotaPerDay)
+	l.QuotaMargin = max(l.QuotaMargin, o.QuotaMargin)
+	l.BudgetPerDay = lower(l.BudgetPerDay, o.BudgetPerDay)
+	l.Quantum = min(l.Quantum, o.Quantum)
+	if *o.ObeyHeaders {
+		l.ObeyHeaders = o.ObeyHeaders
+	}
+	return l
+}
+
+// lower is the smaller of two limits, where zero is none.
+func lower[T int64 | float64](a, b T) T {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// Share is what one of n processes may use of a limit counted over all of
+// them, when no shared gate coordinates them (D§5.23). Ranks 0…n-1 together
+// never exceed the declared limits; a process may get no concurrency at all.
+func (l Limits) Share(rank, n int) Limits {
+	if n <= 1 {
+		return l
+	}
+	l.PerSecond /= float64(n)
+	l.MinPerSecond /= float64(n)
+	l.Burst = share(l.Burst, rank, n)
+	l.Concurrency = share(l.Concurrency, rank, n)
+	return l
+}
+
+func share(total, rank, n int) int {
+	part := total / n
+	if rank < total%n {
+		part++
+	}
+	return part
+}
+
+// ofKey leaves out what is of the single request.
+func (l Limits) ofKey() Limits {
+	l.Cost, l.PricePerRequest, l.Hours, l.Group = 0, 0, "", ""
+	return l
+}

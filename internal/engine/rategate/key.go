@@ -1,0 +1,203 @@
+package rategate
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+)
+
+// key is one rate key with those who wait for it. Its fields are guarded by
+// Local.mu.
+type key struct {
+	gate     *Local
+	name     string
+	state    *gate.State
+	inFlight int
+	waiting  []*waiter
+	arrivals uint64
+	free     []*permit // of requests that are done
+
+	turns map[int64]*turn
+	stage float64 // what the task served last had had by then
+
+	timer *time.Timer // serves those who wait at due
+	due   time.Time   // zero: not armed
+}
+
+// turn is how much of the key a task had, so that tasks share it (§4.10.3).
+type turn struct {
+	had     float64
+	waiting int
+}
+
+// turn finds the account of a task. A new one starts level with the others; one
+// that was away may catch up by a quantum and not more.
+func (k *key) turn(task int64) *turn {
+	t := k.turns[task]
+	if t == nil {
+		k.forget()
+		t = &turn{had: k.stage}
+		k.turns[task] = t
+	}
+	t.had = max(t.had, k.stage-k.state.Quantum())
+	return t
+}
+
+// manyTurns is when accounts of tasks that may be over are thrown away.
+const manyTurns = 64
+
+func (k *key) forget() {
+	if len(k.turns) < manyTurns {
+		return
+	}
+	for task, t := range k.turns {
+		if t.waiting == 0 && t.had <= k.stage {
+			delete(k.turns, task)
+		}
+	}
+}
+
+// grant lets a request leave. at is the instant it is charged for, which lies a
+// little before now where the timer was late.
+func (k *key) grant(a *gate.Ask, t *turn, at, now time.Time) *permit {
+	k.state.Charge(a, at)
+	k.stage = max(k.stage, t.had)
+	t.had += a.Weight()
+	if len(k.waiting) == 0 { // taken from nobody
+		k.stage = max(k.stage, t.had)
+	}
+	k.inFlight++
+	var p *permit
+	if last := len(k.free) - 1; last >= 0 {
+		p, k.free = k.free[last], k.free[:last]
+	} else {
+		p = &permit{key: k}
+	}
+	p.sent = now
+	return p
+}
+
+// foresee is when a request that comes now will leave, as far as can be known:
+// those before it take their tokens first.
+func (k *key) foresee(a *gate.Ask, now time.Time) gate.Verdict {
+	v := k.state.Judge(a, now)
+	var ahead float64
+	for _, w := range k.waiting {
+		if w.ask.Priority <= a.Priority {
+			ahead += w.ask.Weight()
+		}
+	}
+	if ahead == 0 || v.Decision == gate.Wait && v.Reason != gate.OverDeadline {
+		return v
+	}
+	at := k.state.Ready(a.Weight(), now).Add(time.Duration(ahead / k.state.Rate(now) * float64(time.Second)))
+	return gate.Verdict{Decision: gate.Wait, Until: at, Reason: gate.OverDeadline}
+}
+
+func (k *key) enqueue(a gate.Ask, now time.Time) *waiter {
+	k.arrivals++
+	t := k.turn(a.Task)
+	t.waiting++
+	w := &waiter{key: k, ask: a, turn: t, no: k.arrivals, came: now, done: make(chan struct{})}
+	k.waiting = append(k.waiting, w)
+	return w
+}
+
+func (k *key) dequeue(w *waiter) {
+	w.turn.waiting--
+	k.waiting = slices.DeleteFunc(k.waiting, func(o *waiter) bool { return o == w })
+}
+
+// serve lets leave who may leave, refuses who would wait too long, and sets the
+// timer for the next of the others.
+func (k *key) serve(now time.Time) {
+	at := k.instant(now)
+	for k.inFlight < k.state.Places() {
+		best, opens := k.best(now)
+		if best == nil {
+			k.arm(opens, now)
+			return
+		}
+		ready := k.state.Ready(best.ask.Weight(), at)
+		if ready.After(now) {
+			k.arm(ready, now)
+			return
+		}
+		if ready.After(at) {
+			at = ready
+		}
+		k.dequeue(best)
+		best.permit = k.grant(&best.ask, best.turn, at, now)
+		close(best.done)
+	}
+	k.best(now) // refuses
+	k.arm(time.Time{}, now)
+}
+
+// late is how much of a delay of our own timer is made good. Without it every
+// wake-up that comes a millisecond late would be a millisecond of rate lost.
+const late = 5 * time.Millisecond
+
+// instant is what requests that leave now are charged for.
+func (k *key) instant(now time.Time) time.Time {
+	if k.due.IsZero() || !k.due.Before(now) {
+		return now
+	}
+	made := min(late, time.Duration(0.5/k.state.Rate(now)*float64(time.Second)))
+	if floor := now.Add(-made); floor.After(k.due) {
+		return floor
+	}
+	return k.due
+}
+
+// best is who comes next of those nothing but the rate holds back, or the
+// instant at which the first of the others may be.
+func (k *key) best(now time.Time) (best *waiter, opens time.Time) {
+	for i := 0; i < len(k.waiting); i++ {
+		w := k.waiting[i]
+		v := k.state.Barred(&w.ask, now)
+		if v.Decision == gate.Allow {
+			if best == nil || w.before(best) {
+				best = w
+			}
+			continue
+		}
+		if left := w.ask.Deadline - now.Sub(w.came); w.ask.Deadline > 0 && v.Within(max(left, 1), now).Decision == gate.Reject {
+			w.refuse(v, now)
+			i--
+			continue
+		}
+		if opens.IsZero() || v.Until.Before(opens) {
+			opens = v.Until
+		}
+	}
+	return best, opens
+}
+
+// arm sets the timer; the zero instant puts it away.
+func (k *key) arm(at, now time.Time) {
+	if at.Equal(k.due) && !at.IsZero() && at.After(now) {
+		return
+	}
+	k.due = at
+	switch {
+	case at.IsZero():
+		if k.timer != nil {
+			k.timer.Stop()
+		}
+	case k.timer == nil:
+		k.timer = time.AfterFunc(at.Sub(now), k.wake)
+	default:
+		k.timer.Reset(at.Sub(now))
+	}
+}
+
+func (k *key) wake() {
+	k.gate.mu.Lock()
+	defer k.gate.mu.Unlock()
+	k.serve(time.Now())
+}
+
+func random() float64 { return rand.Float64() }

@@ -1,0 +1,76 @@
+// Package gatetest is what a rate gate must do, for every gate: rates and places
+// held by the upstream's own log, demotion and recovery, cool-downs, quotas,
+// hours, turns, priorities, and giving up (§4.10, I11).
+//
+// It must never know how a gate is built. A gate that keeps its state in the
+// process is tested in virtual time, where minutes pass in no time; one that
+// talks to a server in real time, with seconds where the other has minutes.
+package gatetest
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+)
+
+// Gate is one client of a gate. What is nil is not tested.
+type Gate struct {
+	Acquire  func(ctx context.Context, a gate.Ask) (done func(gate.Signal), err error)
+	Estimate func(ctx context.Context, a gate.Ask, horizon time.Duration) (gate.Estimate, error)
+	Snapshot func(ctx context.Context) ([]gate.Snapshot, error)
+	SetShare func(rank, n int) // where limits are divided, not shared
+	Close    func()            // gives back what was fetched in advance
+}
+
+// Subject is a gate under test.
+type Subject struct {
+	// Open starts so many clients of one new gate. What they hold is put away by
+	// t.Cleanup.
+	Open    func(t *testing.T, clients int) []Gate
+	Virtual bool // it can run in a synctest bubble
+}
+
+// Run tests a gate.
+func Run(t *testing.T, s Subject) {
+	for _, c := range []struct {
+		name string
+		test func(*world)
+	}{
+		{"rate of one client", func(w *world) { w.rate(1) }},
+		{"rate of four clients", func(w *world) { w.rate(4) }},
+		{"rate of sixteen clients", func(w *world) { w.rate(16) }},
+		{"places", (*world).places},
+		{"cost", (*world).cost},
+		{"demotion and recovery", (*world).demotion},
+		{"one burst is one complaint", (*world).oneComplaint},
+		{"our own mistakes cost no rate", (*world).refused},
+		{"retry after", (*world).retryAfter},
+		{"retry after beyond the deadline", (*world).retryAfterRejects},
+		{"announced rate", (*world).announcedRate},
+		{"nothing remaining", (*world).nothingRemaining},
+		{"deadline", (*world).deadline},
+		{"quota", (*world).quota},
+		{"quota of the next window", (*world).rollOver},
+		{"money", (*world).money},
+		{"closed hours", (*world).closedHours},
+		{"turns", (*world).turns},
+		{"priority", (*world).priority},
+		{"priority under a scarce quota", (*world).scarce},
+		{"giving up", (*world).givingUp},
+		{"share", (*world).share},
+		{"returned lease", (*world).returned},
+		{"estimate", (*world).estimate},
+		{"keys do not meet", (*world).keys},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if s.Virtual {
+				synctest.Test(t, func(t *testing.T) { c.test(&world{T: t, Subject: s}) })
+				return
+			}
+			c.test(&world{T: t, Subject: s, noise: Listen(t)})
+		})
+	}
+}

@@ -1,0 +1,141 @@
+package gatetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+)
+
+// untilHour is what is left of the hour of the clock. Where the hour is about to
+// end, a test in real time waits for the next one.
+func (w *world) untilHour() time.Duration {
+	left := func() time.Duration { return time.Until(time.Now().Truncate(time.Hour).Add(time.Hour)) }
+	if !w.Virtual && left() < time.Minute {
+		<-time.After(left())
+	}
+	return left()
+}
+
+// fast are limits that nothing but a quota bounds.
+func fast(l gate.Limits) gate.Limits {
+	l.PerSecond, l.Burst, l.Concurrency = 1000, 1000, 100
+	return l
+}
+
+// quota: charged before sending, the margin kept, and the end of the window told.
+func (w *world) quota() {
+	left := w.untilHour()
+	clients := w.Open(w.T, 2)
+	a := w.ask(fast(gate.Limits{QuotaPerHour: 20, QuotaMargin: 0.1}))
+	a.Deadline = time.Second
+	for i := range 18 {
+		w.must(clients[i%2], a, gate.Signal{Outcome: gate.Refused}) // charged, whatever came of it
+	}
+	f := w.refusal(clients[0], a)
+	if f.Wait > left+10*time.Minute || f.Wait < left-time.Minute {
+		w.Errorf("told to wait %v, the hour ends in %v", f.Wait, left)
+	}
+	if clients[0].Snapshot == nil {
+		return
+	}
+	if q := w.state(clients[0]).Quotas; len(q) != 1 || q[0].Used != 18 || q[0].Limit != 20 || q[0].Name != "hour" {
+		w.Errorf("shown as %+v", q)
+	}
+}
+
+// rollOver needs the next hour: virtual time only.
+func (w *world) rollOver() {
+	if !w.Virtual {
+		return
+	}
+	g, yes := w.one(), true
+	limits := fast(gate.Limits{QuotaPerHour: 10, QuotaPerDay: 25, ObeyHeaders: &yes}.WithDefaults())
+	limits.QuotaMargin = 0
+	a := w.ask(limits)
+	for range 27 {
+		w.must(g, a, gate.Signal{})
+	}
+	perHour, perDay := map[time.Time]int{}, map[time.Time]int{}
+	for _, s := range w.log() {
+		perHour[s.at.Truncate(time.Hour)]++
+		perDay[s.at.Truncate(24*time.Hour)]++
+	}
+	if fmt.Sprint(len(perHour), len(perDay)) != "4 2" {
+		w.Errorf("27 requests in %d hours and %d days, want 4 and 2", len(perHour), len(perDay))
+	}
+	for at, n := range perHour {
+		if n > 10 {
+			w.Errorf("%d requests in the hour of %v", n, at)
+		}
+	}
+	for at, n := range perDay {
+		if n > 25 {
+			w.Errorf("%d requests on the day of %v", n, at)
+		}
+	}
+}
+
+func (w *world) money() {
+	w.untilHour()
+	g := w.one()
+	a := w.ask(fast(gate.Limits{BudgetPerDay: 1, PricePerRequest: 0.25}))
+	a.Deadline = time.Second
+	for range 4 {
+		w.must(g, a, gate.Signal{})
+	}
+	if f := w.refusal(g, a); f.Wait <= 0 || f.Wait > 25*time.Hour {
+		w.Errorf("told to wait %v", f.Wait)
+	}
+	b := w.ask(fast(gate.Limits{BudgetPerDay: 1})) // costs nothing
+	b.Deadline = time.Second
+	w.must(g, b, gate.Signal{})
+}
+
+// closedHours: refused until they open; who has none leaves at once.
+func (w *world) closedHours() {
+	w.untilHour()
+	g, now := w.one(), time.Now().UTC()
+	opens := now.Truncate(time.Hour).Add(3 * time.Hour)
+	a := w.ask(fast(gate.Limits{Hours: opens.Format("15:04") + "-" + opens.Add(time.Hour).Format("15:04") + " UTC"}))
+	a.Deadline = time.Minute
+	if f := w.refusal(g, a); f.Wait < opens.Sub(now)-time.Minute || f.Wait > opens.Sub(now)+10*time.Minute {
+		w.Errorf("told to wait %v, they open in %v", f.Wait, opens.Sub(now))
+	}
+	w.must(g, w.ask(fast(gate.Limits{})), gate.Signal{})
+	if !w.Virtual {
+		return
+	}
+	a.Deadline = 0
+	w.must(g, a, gate.Signal{})
+	if sent := w.log(); sent[1].at.Before(opens) {
+		w.Errorf("left at %v, they open at %v", sent[1].at, opens)
+	}
+}
+
+// estimate is never more than what the limits allow.
+func (w *world) estimate() {
+	g := w.one()
+	if g.Estimate == nil {
+		return
+	}
+	w.untilHour()
+	for _, c := range []struct {
+		name     string
+		limits   gate.Limits
+		horizon  time.Duration
+		min, max int64
+	}{
+		{"rate", gate.Limits{PerSecond: 10, Burst: 1, Concurrency: 4}, time.Minute, 590, 601},
+		{"cost", gate.Limits{PerSecond: 10, Burst: 1, Concurrency: 4, Cost: 2}, time.Minute, 295, 301},
+		{"quota", fast(gate.Limits{QuotaPerHour: 100, QuotaMargin: 0.1}), 30 * time.Second, 80, 90},
+		{"money", fast(gate.Limits{BudgetPerDay: 1, PricePerRequest: 0.1}), time.Second, 9, 10},
+	} {
+		a := w.ask(c.limits)
+		a.Key = "estimate of " + c.name
+		got, err := g.Estimate(w.Context(), a, c.horizon)
+		if err != nil || got.Requests < c.min || got.Requests > c.max || got.Concurrency < 1 {
+			w.Errorf("%s: %+v, want %d to %d requests (%v)", c.name, got, c.min, c.max, err)
+		}
+	}
+}

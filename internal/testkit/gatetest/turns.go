@@ -1,0 +1,84 @@
+package gatetest
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+)
+
+// turns: a task with eight workers and one with two have the same share.
+func (w *world) turns() {
+	g := w.one()
+	limits := gate.Limits{PerSecond: 40, Burst: 1, Concurrency: 64}
+	ctx, cancel := context.WithTimeout(w.Context(), pick(w, time.Minute, 3*time.Second))
+	defer cancel()
+	var all sync.WaitGroup
+	for task, workers := range map[int64]int{1: 8, 2: 2} {
+		a := w.ask(limits)
+		a.Task = task
+		w.busy(ctx, &all, g, workers, a, 5*time.Millisecond, gate.Signal{})
+	}
+	all.Wait()
+	had := map[int64]float64{}
+	for _, s := range w.log() {
+		had[s.task]++
+	}
+	if mean := (had[1] + had[2]) / 2; math.Abs(had[1]-mean) > 0.05*mean+pick(w, 0.0, 10) {
+		w.Errorf("%v and %v requests of two tasks", had[1], had[2])
+	}
+}
+
+// priority: who is more urgent leaves first, though the others came first.
+func (w *world) priority() {
+	g := w.one()
+	limits := gate.Limits{PerSecond: 20, Burst: 1, Concurrency: 64}
+	w.must(g, w.ask(limits), gate.Signal{})
+	var all sync.WaitGroup
+	start := func(priority int, task int64) {
+		for range 8 {
+			all.Go(func() {
+				a := w.ask(limits)
+				a.Priority, a.Task = priority, task
+				if err := w.request(w.Context(), g, a, 0, gate.Signal{}); err != nil {
+					w.Error(err)
+				}
+			})
+		}
+		<-time.After(time.Millisecond)
+	}
+	start(90, 1)
+	start(50, 2)
+	start(10, 3)
+	all.Wait()
+	wrong := 0
+	for i, s := range w.log()[1:] {
+		if want := []int{10, 50, 90}[i/8]; s.priority != want {
+			wrong++
+		}
+	}
+	if wrong > pick(w, 0, 6) {
+		w.Errorf("%d of 24 left out of order: %+v", wrong, w.log())
+	}
+}
+
+// scarce: of a quota that does not last, something is left for the more urgent.
+func (w *world) scarce() {
+	if w.untilHour() < 50*time.Minute && !w.Virtual {
+		return // what is kept melts while the hour passes
+	}
+	g := w.one()
+	had := map[int]int{}
+	for _, priority := range []int{90, 50, 10} {
+		a := w.ask(fast(gate.Limits{QuotaPerHour: 1000, QuotaMargin: 0.1}))
+		a.Priority, a.Deadline = priority, time.Millisecond
+		for w.request(w.Context(), g, a, 0, gate.Signal{}) == nil {
+			had[priority]++
+		}
+	}
+	if had[90] < 700 || had[90] > 780 || had[50] < 60 || had[10] < 60 || had[90]+had[50]+had[10] != 900 {
+		w.Errorf("BACKFILL %d, UPDATE %d, HARVEST %d of 900", had[90], had[50], had[10])
+	}
+}

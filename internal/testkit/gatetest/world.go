@@ -1,0 +1,152 @@
+package gatetest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/gate"
+)
+
+// world is one test: a gate, and an upstream that writes down who came when.
+type world struct {
+	*testing.T
+	Subject
+
+	noise    *Noise // of a test in real time
+	mu       sync.Mutex
+	sent     []arrival
+	underWay int
+	atMost   int
+}
+
+type arrival struct {
+	at       time.Time
+	task     int64
+	priority int
+}
+
+// pick is a value for virtual and one for real time.
+func pick[T any](w *world, virtual, real T) T {
+	if w.Virtual {
+		return virtual
+	}
+	return real
+}
+
+func (w *world) one() Gate { return w.Open(w.T, 1)[0] }
+
+// ask is a request of a key that every test has for itself.
+func (w *world) ask(l gate.Limits) gate.Ask { return gate.Ask{Key: "source", Limits: l} }
+
+// request passes the gate, takes some time at the upstream and hands in what the
+// answer said.
+func (w *world) request(ctx context.Context, g Gate, a gate.Ask, takes time.Duration, says gate.Signal) error {
+	done, err := g.Acquire(ctx, a)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.sent = append(w.sent, arrival{time.Now(), a.Task, a.Priority})
+	w.underWay++
+	w.atMost = max(w.atMost, w.underWay)
+	w.mu.Unlock()
+	if takes > 0 {
+		<-time.After(takes)
+	}
+	w.mu.Lock()
+	w.underWay--
+	w.mu.Unlock()
+	done(says)
+	return nil
+}
+
+// must is a request that has to pass.
+func (w *world) must(g Gate, a gate.Ask, says gate.Signal) {
+	w.Helper()
+	if err := w.request(w.Context(), g, a, 0, says); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// log is what the upstream wrote down, in order.
+func (w *world) log() []arrival {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.SortedStableFunc(slices.Values(w.sent), func(a, b arrival) int { return a.at.Compare(b.at) })
+}
+
+// within holds the log against I11: over any stretch of time no more than
+// burst + rate × time.
+func (w *world) within(sent []arrival, perSecond float64, burst int) {
+	w.Helper()
+	slack := 1e-6
+	if !w.Virtual {
+		slack += perSecond * w.noise.Worst().Seconds()
+	}
+	for i := range sent {
+		for j := i; j < len(sent); j++ {
+			span := sent[j].at.Sub(sent[i].at).Seconds()
+			if n := float64(j - i + 1); n > float64(burst)+perSecond*span+slack {
+				w.Fatalf("%v requests within %.3f s from %v on, allowed %.2f", n, span, sent[i].at.Sub(sent[0].at), float64(burst)+perSecond*span)
+			}
+		}
+	}
+}
+
+// busy keeps workers of a client asking until ctx ends.
+func (w *world) busy(ctx context.Context, all *sync.WaitGroup, g Gate, workers int, a gate.Ask, takes time.Duration, says gate.Signal) {
+	for range workers {
+		all.Go(func() {
+			for {
+				err := w.request(ctx, g, a, takes, says)
+				if ctx.Err() != nil {
+					return
+				}
+				if err != nil {
+					w.Error(err)
+					return
+				}
+			}
+		})
+	}
+}
+
+// refusal is the fault of a request that is refused at once.
+func (w *world) refusal(g Gate, a gate.Ask) *fault.Error {
+	w.Helper()
+	began := time.Now()
+	done, err := g.Acquire(w.Context(), a)
+	if err == nil {
+		done(gate.Signal{})
+		w.Fatal("a permit was given")
+	}
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Code != fault.RateLimited || !f.Unsent || f.Level != fault.Transient {
+		w.Fatalf("refused with %#v", err)
+	}
+	if took := time.Since(began); took > a.Deadline+time.Second {
+		w.Errorf("the refusal took %v", took)
+	}
+	return f
+}
+
+// state is what the gate shows of the key.
+func (w *world) state(g Gate) gate.Snapshot {
+	w.Helper()
+	all, err := g.Snapshot(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, s := range all {
+		if s.Key == "source" {
+			return s
+		}
+	}
+	w.Fatalf("the key is not among %+v", all)
+	return gate.Snapshot{}
+}
