@@ -47,6 +47,7 @@ type work struct {
 	workers int
 	lease   string
 	relaxed bool
+	gate    string
 	raw     rawKeeping
 }
 
@@ -54,6 +55,8 @@ func (w *work) flags(c *cobra.Command) {
 	c.Flags().IntVar(&w.workers, "workers", 4, "slices worked on at once")
 	c.Flags().StringVar(&w.lease, "lease", "60s", "how long a task stays ours without a sign of life")
 	c.Flags().BoolVar(&w.relaxed, "relaxed", false, "SQLite: faster commits that a power cut may undo")
+	// No default here: help would print it, and PATRA_GATE may hold a password (I12).
+	c.Flags().StringVar(&w.gate, "gate", "", "rates shared through a Redis server: redis://user:password@host:port/db (default PATRA_GATE, else none)")
 	w.raw.flags(c)
 }
 
@@ -69,6 +72,9 @@ func (w work) apply(c *daemon.Config) error {
 		return usagef("--workers must be at least 1")
 	}
 	c.Workers, c.Lease, c.Relaxed = w.workers, lease, w.relaxed
+	if c.Gate = w.gate; c.Gate == "" {
+		c.Gate = envOr("PATRA_GATE", "")
+	}
 	c.Raw, err = w.raw.config()
 	return err
 }

@@ -175,12 +175,13 @@ const leaseExpired = "LEASE_EXPIRED"
 
 // Reap moves tasks whose lease ran out back to the queue and closes their runs.
 // The UPDATE checks epoch and expiry again: between reading and writing the
-// worker may have renewed.
+// worker may have renewed. A task whose worker is in a transaction is left for
+// the next look: waiting for it would keep all others from being served.
 func (s *Store) Reap(ctx context.Context, n int) (reaped int, err error) {
 	err = s.step(ctx, "reap expired leases", urgent, func(t *tx) error {
 		reaped = 0
 		rows, err := t.query(`SELECT id, lease_epoch FROM ing_task WHERE status_code IN ('DISPATCHED','EXECUTING') AND leased_until < ?
-  ORDER BY leased_until LIMIT ?`, micros(t.now), n)
+  ORDER BY leased_until LIMIT ?`+t.store.dialect.SkipLocked, micros(t.now), n)
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,8 @@ type Dialect struct {
 	Isolation        sql.IsolationLevel
 	// ForUpdate is appended to a SELECT that locks its rows.
 	ForUpdate string
+	// SkipLocked is the same for a SELECT that leaves rows alone which others hold.
+	SkipLocked string
 	// ClaimSQL marks the first ? QUEUED tasks of a partition; see claim.go for its arguments.
 	ClaimSQL string
 	// RowsPerInsert is how many rows one INSERT carries.

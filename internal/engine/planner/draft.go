@@ -69,8 +69,8 @@ type Request struct {
 	Campaign string
 	// Typed is the range as it was written, such as -30d: the same words again
 	// are the same campaign, although they mean other instants by then (D§5.8).
-	Typed string
-	Offline  bool // no upstream is asked for sizes
+	Typed   string
+	Offline bool // no upstream is asked for sizes
 	// Forecast wants sizes also where they do not change the slices; Count lets
 	// the upstream be asked for those, once for each stretch that is read.
 	Forecast, Count bool

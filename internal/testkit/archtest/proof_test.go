@@ -96,6 +96,7 @@ func TestEveryLayerRefusesWhatIsAboveIt(t *testing.T) {
 		"internal/driver":  {"internal/engine/planner", "internal/surface/httpapi", "internal/daemon", "internal/cli"},
 		"internal/surface": {"internal/engine/planner", "internal/driver/store", "internal/daemon", "internal/cli"},
 		"internal/core":    {"internal/engine/planner", "internal/driver/store", "internal/surface/httpapi", "internal/upsim", "catalog"},
+		"internal/crash":   {"internal/core/window", "internal/driver/store"},
 		"internal/upsim":   {"internal/core/window", "internal/cli", "catalog"},
 		"internal/testkit": {"cmd/patra"},
 		"catalog":          {"internal/core/registry", "internal/cli"},

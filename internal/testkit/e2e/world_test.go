@@ -33,7 +33,21 @@ func TestMain(m *testing.M) {
 		defer stop()
 		os.Exit(cli.Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	os.Exit(withScratch(m))
+}
+
+// scratch is a folder for what several tests share.
+var scratch string
+
+func withScratch(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "patra-e2e")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	scratch = dir
+	return m.Run()
 }
 
 // onEveryDatabase runs a test on SQLite and on MariaDB.

@@ -106,6 +106,17 @@ func (s suite) runs(t *testing.T) {
 			w.Errorf("failed batch %+v", got)
 		}
 	})
+	s.test(t, "a batch whose worker never heard of it counts", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		a.commit(item("a", "x", noon), item("b", "y", noon))
+		o := again
+		o.Stats.Requests = 7
+		a.finish(o)
+		if got := w.lastRun(a).Stats; got.Seen != 2 || got.Inserted != 2 || got.Requests != 7 {
+			w.Errorf("the run counts %+v", got)
+		}
+	})
 	s.test(t, "an impossible end is refused", func(w *world) {
 		w.plan(h)
 		a := w.begin(h)

@@ -100,6 +100,16 @@ func (v verified) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
+// idleTransaction is how many seconds a transaction may wait for its next
+// statement before the server undoes it. Ours take milliseconds; a third of the
+// default lease leaves time for a busy machine, and for others to take over.
+const idleTransaction = "20"
+
+func unknownVariable(err error) bool {
+	var e *mysql.MySQLError
+	return errors.As(err, &e) && e.Number == 1193
+}
+
 // settle sets the isolation, whose variable has different names on different
 // servers, and reads back all that the store relies on.
 func settle(ctx context.Context, conn driver.Conn) error {
@@ -109,6 +119,12 @@ func settle(ctx context.Context, conn driver.Conn) error {
 		return errors.New("driver cannot query")
 	}
 	if _, err := execer.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil); err != nil {
+		return err
+	}
+	// A process that is stopped inside a transaction keeps its rows locked, and
+	// nobody could take over. MySQL has no such setting: there it is left to the
+	// server's timeouts.
+	if _, err := execer.ExecContext(ctx, "SET SESSION idle_transaction_timeout = "+idleTransaction, nil); err != nil && !unknownVariable(err) {
 		return err
 	}
 	rows, err := queryer.QueryContext(ctx, `SHOW SESSION VARIABLES WHERE Variable_name IN
@@ -162,6 +178,7 @@ func dialect() store.Dialect {
 		Name:          "mysql",
 		Isolation:     sql.LevelReadCommitted,
 		ForUpdate:     " FOR UPDATE",
+		SkipLocked:    " FOR UPDATE SKIP LOCKED",
 		RowsPerInsert: 100,
 		Types: store.Types{
 			ID: "BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY", Int: "BIGINT", Bool: "TINYINT", Double: "DOUBLE",

@@ -1,0 +1,42 @@
+// Package crash names the places where the proofs let the program die. At is
+// called on the way of a batch; built with the tag crashpoints it kills or stops
+// the process when a point is passed for the n-th time.
+//
+// Without the tag, which is how every release is built, At is empty and the
+// compiler removes the call. It must never do anything else than end or stop the
+// process: a point that changes what the program does would prove nothing.
+package crash
+
+// Point is a place on the way of a batch.
+type Point string
+
+// The points, in the order in which a batch passes them. P13 belongs to the
+// relay of the outbox.
+const (
+	Claimed    Point = "P0"  // a task is leased, nobody works on it yet
+	RunRow     Point = "P1"  // the run is stored
+	Permitted  Point = "P2"  // a permit is taken, the request is not sent
+	Sent       Point = "P3"  // the request is sent, its answer is lost
+	BodyRead   Point = "P4"  // the whole body is here
+	BodyKept   Point = "P5"  // the body is durable, the transaction has not begun
+	Records    Point = "P6"  // heads and bodies of records are written
+	Outbox     Point = "P7"  // their events are written
+	BatchRow   Point = "P8"  // the batch and its evidence are written
+	Event      Point = "P9"  // an event of the cursor's ledger is written
+	Cursor     Point = "P10" // the cursor's value is written, nothing is committed
+	Committed  Point = "P11" // a batch is committed, the worker does not know
+	Finishing  Point = "P12" // all is read, the task has not ended
+	HalfSliced Point = "P14" // slices are written, their tasks are not
+	Reaping    Point = "P15" // an expired lease is found and not yet ended
+)
+
+// Points lists all of them.
+func Points() []Point {
+	return []Point{
+		Claimed, RunRow, Permitted, Sent, BodyRead, BodyKept, Records, Outbox, BatchRow, Event, Cursor, Committed, Finishing, HalfSliced, Reaping,
+	}
+}
+
+// Env arms one point in a program built with the tag: its name, which passage of
+// it, and what happens there, as in P6:3:kill or P4:1:stop.
+const Env = "PATRA_CRASH"

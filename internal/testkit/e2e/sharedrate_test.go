@@ -1,0 +1,169 @@
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/testkit/gatetest"
+	"github.com/patra-ingest/patra/internal/testkit/mariadb"
+	"github.com/patra-ingest/patra/internal/testkit/redis"
+	"github.com/patra-ingest/patra/internal/upsim"
+)
+
+// fleet is four processes that execute, share a rate through Redis, and an
+// upstream that writes down when requests came.
+type fleet struct {
+	*world
+	noise   *gatetest.Noise
+	redis   *redis.Server
+	workers []*exec.Cmd
+	harvest *exec.Cmd
+	output  *bytes.Buffer
+	ended   chan struct{} // the harvest
+
+	came *arrivals
+	mu   sync.Mutex
+	at   []time.Time
+}
+
+const (
+	fleetRate  = 50.0
+	fleetBurst = 10.0
+)
+
+func newFleet(t *testing.T, perDay int) *fleet {
+	f := &fleet{noise: gatetest.Listen(t), redis: redis.Start(t), came: newArrivals(), ended: make(chan struct{})}
+	f.world = newWorld(t, mariadb.DSN(t), upsim.Config{Seed: 61, PerDay: perDay}, upsim.Options{OnEntry: f.entry})
+	f.settings = slices.DeleteFunc(f.settings, func(s string) bool {
+		return strings.HasPrefix(s, "rate.perSecond") || strings.HasPrefix(s, "rate.burst") || strings.HasPrefix(s, "rate.concurrency") || strings.HasPrefix(s, "paging.size")
+	})
+	f.settings = append(f.settings, "rate.perSecond=50", "rate.burst=10", "rate.concurrency=16", "paging.size=20")
+	common := []string{"--workers", "4", "--lease", "3s", "--gate", f.redis.URL(), "--no-raw"}
+	for range 3 {
+		worker, _ := f.child(append([]string{"serve", "--roles", "executor"}, common...)...)
+		f.workers = append(f.workers, worker)
+	}
+	f.harvest, f.output = f.child(f.harvestArgs(common...)...)
+	go func() {
+		_ = f.harvest.Wait()
+		close(f.ended)
+	}()
+	return f
+}
+
+func (f *fleet) entry(e upsim.Entry) {
+	f.mu.Lock()
+	f.at = append(f.at, e.At)
+	f.mu.Unlock()
+	f.came.entry(e)
+}
+
+// finish waits for the harvest, stops the others and looks at what was stored.
+func (f *fleet) finish() {
+	f.t.Helper()
+	<-f.ended
+	for _, w := range f.workers {
+		_ = w.Process.Signal(syscall.SIGTERM)
+		_ = w.Wait()
+	}
+	if code := f.harvest.ProcessState.ExitCode(); code != 0 {
+		f.t.Fatalf("harvest: exit %d\n%s", code, f.output)
+	}
+	f.verify()
+}
+
+// within is I11 by the upstream's own log.
+func (f *fleet) within() {
+	f.t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	slices.SortFunc(f.at, time.Time.Compare)
+	slack, most := fleetRate*f.noise.Worst().Seconds(), 0.0
+	for i := range f.at {
+		for j := i; j < len(f.at); j++ {
+			most = max(most, float64(j-i+1)-fleetRate*f.at[j].Sub(f.at[i]).Seconds())
+		}
+	}
+	f.t.Logf("%d requests in %v, a burst of %.1f; the machine was late by %v at worst",
+		len(f.at), f.at[len(f.at)-1].Sub(f.at[0]).Round(time.Millisecond), most, f.noise.Worst())
+	if most > fleetBurst+slack {
+		f.t.Errorf("a burst of %.1f above the rate, declared are %v", most, fleetBurst)
+	}
+}
+
+// used is the share of the declared rate between two requests of the log, time in
+// which this machine ran nothing not counted.
+func (f *fleet) used(first, last int) float64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	slices.SortFunc(f.at, time.Time.Compare)
+	took := f.at[last].Sub(f.at[first]) - f.noise.Between(f.at[first], f.at[last])
+	return float64(last-first) / fleetRate / took.Seconds()
+}
+
+// Four processes on MariaDB and Redis: never above the declared rate, and the
+// rate is used.
+func TestFourProcessesShareARate(t *testing.T) { shareARate(t, 1200) }
+
+func TestProofFourProcessesShareARate(t *testing.T) {
+	if os.Getenv("PATRA_PROOF") == "" {
+		t.Skip("a proof: set PATRA_PROOF=1")
+	}
+	shareARate(t, 12_000)
+}
+
+func shareARate(t *testing.T, perDay int) {
+	f := newFleet(t, perDay)
+	f.finish()
+	f.within()
+	// The first seconds belong to the start of the processes, the last ones to
+	// the last slices.
+	n := len(f.at)
+	if used := f.used(n/5, n*4/5); used < 0.97 {
+		t.Errorf("%.1f %% of the declared rate were used", used*100)
+	} else {
+		t.Logf("%.1f %% of the declared rate were used", used*100)
+	}
+}
+
+// The same while Redis is killed, one process stands still, and Redis comes back
+// empty: never above the rate, nothing lost.
+func TestFourProcessesWithoutRedis(t *testing.T) { loseRedis(t, 1200) }
+
+func TestProofFourProcessesWithoutRedis(t *testing.T) {
+	if os.Getenv("PATRA_PROOF") == "" {
+		t.Skip("a proof: set PATRA_PROOF=1")
+	}
+	loseRedis(t, 12_000)
+}
+
+func loseRedis(t *testing.T, perDay int) {
+	f := newFleet(t, perDay)
+	expected := f.data.Len() / 20
+	reach := func(share int) {
+		t.Helper()
+		if !f.came.wait(expected*share/100, f.ended) {
+			t.Fatalf("the harvest ended too early: %s", f.output)
+		}
+	}
+	reach(30)
+	f.redis.Kill()
+	reach(15)
+	_ = f.workers[0].Process.Signal(syscall.SIGSTOP)
+	reach(10)
+	_ = f.workers[0].Process.Signal(syscall.SIGCONT)
+	f.redis.Restart()
+	reach(15)
+	_ = f.workers[1].Process.Signal(syscall.SIGSTOP)
+	<-time.After(500 * time.Millisecond)
+	_ = f.workers[1].Process.Signal(syscall.SIGCONT)
+	f.finish()
+	f.within()
+}
