@@ -31,18 +31,27 @@ type Types struct {
 	Table, Clustered    string
 	// OfTable says whether the name of an index needs its table to be found.
 	OfTable bool
+	// Partial says whether an index may leave rows out.
+	Partial bool
 }
 
 var macro = regexp.MustCompile(`(?m)^(\s*)(\w+)(\s+)\{(\w+)(?: (\d+))?\}`)
 
-var ofTable = regexp.MustCompile(`\{of (\w+)\}`)
+var (
+	ofTable = regexp.MustCompile(`\{of (\w+)\}`)
+	setOnly = regexp.MustCompile(`\{set (\w+)\}`)
+)
 
 func (t Types) expand(statement string) string {
-	named := ""
+	named, partial := "", ""
 	if t.OfTable {
 		named = "ON $1"
 	}
-	statement = strings.TrimRight(ofTable.ReplaceAllString(statement, named), " ")
+	if t.Partial {
+		partial = "WHERE $1 IS NOT NULL"
+	}
+	statement = ofTable.ReplaceAllString(setOnly.ReplaceAllString(statement, partial), named)
+	statement = strings.TrimRight(statement, " ")
 	statement = strings.NewReplacer("{table}", t.Table, "{clustered}", t.Clustered).Replace(statement)
 	return macro.ReplaceAllStringFunc(statement, func(m string) string {
 		part := macro.FindStringSubmatch(m)

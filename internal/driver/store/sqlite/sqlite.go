@@ -127,7 +127,7 @@ func dialect() store.Dialect {
 			Bytes:     limit("TEXT CHECK (length(CAST(%s AS BLOB)) <= %d)"),
 			Binary:    limit("BLOB CHECK (length(%s) = %d)"),
 			Table:     "STRICT",
-			Clustered: "STRICT, WITHOUT ROWID",
+			Clustered: "STRICT, WITHOUT ROWID", Partial: true,
 		},
 		ClaimSQL: `UPDATE ing_task SET status_code = 'DISPATCHED', claim_token = ?, lease_owner = ?, leased_until = ?,
   lease_epoch = lease_epoch + 1, lease_count = lease_count + 1, idle_leases = idle_leases + 1, last_heartbeat_at = ?, updated_at = ?
