@@ -22,11 +22,7 @@ func TestNextLink(t *testing.T) {
 		"not a link":              {[]string{`next`}, ""},
 		"never closed":            {[]string{`</3; rel=next`}, ""},
 	} {
-		h := Header{}
-		for _, field := range tc.fields {
-			h["Link"] = append(h["Link"], field)
-		}
-		if got := NextLink(h); got != tc.want {
+		if got := NextLink(Header{"Link": tc.fields}); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}

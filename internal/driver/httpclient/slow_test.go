@@ -19,7 +19,7 @@ import (
 
 // timed runs one request against a server in a world where only its own waits
 // take time, and says how it ended and after how long.
-func timed(t *testing.T, base string, limits exchange.Limits, serve func(net.Conn)) (response *exchange.Response, err error, took time.Duration) {
+func timed(t *testing.T, base string, limits exchange.Limits, serve func(net.Conn)) (response *exchange.Response, took time.Duration, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var servers sync.WaitGroup
@@ -44,7 +44,7 @@ func timed(t *testing.T, base string, limits exchange.Limits, serve func(net.Con
 		client.private.CloseIdleConnections()
 		servers.Wait()
 	})
-	return response, err, took
+	return response, took, err
 }
 
 // answering reads the request and then writes a text bit by bit.
@@ -96,7 +96,7 @@ func TestA13EveryWaitHasALimit(t *testing.T) {
 		"silence, only a rate":      {plain, only(func(l *exchange.Limits) { l.MinRate = 1 }), answering(long[:headOnly+7], headOnly, 0), 30 * time.Second, "http.minRate of 1 per second", false},
 		"slow from the second half": {plain, all, answering(long[:headOnly+50_000], headOnly+50_000, 0), 20 * time.Second, "a silence within the answer took longer", false},
 	} {
-		response, err, took := timed(t, c.base, c.limits, c.serve)
+		response, took, err := timed(t, c.base, c.limits, c.serve)
 		var f *fault.Error
 		if response != nil || !errors.As(err, &f) || f.Code != fault.Network || f.Level != fault.Transient || !strings.Contains(f.Error(), c.says) {
 			t.Errorf("%s: %+v %v", name, response, err)
@@ -116,7 +116,7 @@ func TestA13RateOfTheLastWindow(t *testing.T) {
 	serve := func(conn net.Conn) {
 		answering(header+strings.Repeat("x", 800_000), 400_000, time.Second)(conn)
 	}
-	_, err, took := timed(t, "http://upstream.example", exchange.Limits{Timeout: 2 * time.Minute, MinRate: 1000}, serve)
+	_, took, err := timed(t, "http://upstream.example", exchange.Limits{Timeout: 2 * time.Minute, MinRate: 1000}, serve)
 	if took != time.Minute || fault.As(err).Code != fault.Network {
 		t.Errorf("%v after %v", err, took)
 	}
@@ -137,7 +137,7 @@ func TestSlowButWithinLimits(t *testing.T) {
 			answering(head("200 OK", "Content-Length: 2")+"{}", 1000, 0)(conn)
 		}, 11 * time.Second},
 	} {
-		response, err, took := timed(t, "http://upstream.example", limits, c.serve)
+		response, took, err := timed(t, "http://upstream.example", limits, c.serve)
 		if err != nil || response == nil || took != c.takes {
 			t.Errorf("%s: %+v %v after %v, want %v", name, response, err, took, c.takes)
 		}
