@@ -12,6 +12,7 @@ func BenchmarkRatios(b *testing.B) {
 	b.Run("extract", func(b *testing.B) { benchExtract(b, out) })
 	b.Run("render", func(b *testing.B) { benchRender(b, out) })
 	b.Run("gate", func(b *testing.B) { benchGate(b, out) })
+	b.Run("shared gate", func(b *testing.B) { benchSharedGate(b, out) })
 	eachDatabase(b, "compile", func(b *testing.B, kind kind) { benchCompile(b, kind, out) })
 	b.Run("driver", func(b *testing.B) { benchDriver(b, out) })
 	eachDatabase(b, "commit", func(b *testing.B, kind kind) { benchCommit(b, kind, out) })

@@ -1,0 +1,64 @@
+package check
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// outbox is I9: bodies and events belong together one to one, and the events of a
+// record stand in the order of its versions. The rows are joined here: a server
+// without an index on body_id would compare each with each.
+func outbox(ctx context.Context, db *sql.DB) (problems []string, err error) {
+	type event struct{ id, version int64 }
+	events := map[int64]event{} // by body
+	twice := 0
+	err = each(ctx, db, "SELECT id, COALESCE(body_id, 0), COALESCE(record_version, 0) FROM ing_outbox_message ORDER BY id", func(scan func(...any) error) error {
+		var e event
+		var body int64
+		err := scan(&e.id, &body, &e.version)
+		if _, known := events[body]; known {
+			twice++
+		}
+		events[body] = e
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	bodies := map[int64]bool{}
+	silent, disorder := 0, 0
+	err = each(ctx, db, "SELECT body_id, COALESCE(prev_body_id, 0) FROM ing_record_body", func(scan func(...any) error) error {
+		var body, before int64
+		err := scan(&body, &before)
+		bodies[body] = true
+		own, told := events[body]
+		if !told {
+			silent++
+		}
+		if older, ok := events[before]; ok && told && (older.id >= own.id || older.version >= own.version) {
+			disorder++
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	orphans := 0
+	for body := range events {
+		if !bodies[body] {
+			orphans++
+		}
+	}
+	for _, c := range []struct {
+		rule string
+		n    int
+	}{
+		{"a body without its event", silent}, {"an event without its body", orphans}, {"a body with two events", twice}, {"events of a record are out of order", disorder},
+	} {
+		if c.n > 0 {
+			problems = append(problems, fmt.Sprintf("I9: %s: %d rows", c.rule, c.n))
+		}
+	}
+	return problems, nil
+}

@@ -1,0 +1,97 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// span is a stretch of time in microseconds.
+type span struct{ from, to int64 }
+
+// Tiling is I1: the leaf slices of a plan follow one another without overlap,
+// and cover exactly what its PLANNED event wants. A slice that was replaced
+// counts with what it read, its children with the rest.
+func Tiling(ctx context.Context, db *sql.DB) (problems []string, err error) {
+	leaves := map[int64][]span{}
+	err = each(ctx, db, `SELECT s.plan_id, s.window_from, s.window_to, COALESCE(r.window_from, s.window_to), COALESCE(r.window_to, s.window_to)
+  FROM ing_plan_slice s JOIN ing_plan p ON p.id = s.plan_id LEFT JOIN ing_reslice_request r ON r.slice_id = s.id AND r.status_code = 'DONE'
+  WHERE p.slice_strategy_code = 'TIME'`, func(scan func(...any) error) error {
+		var plan int64
+		var whole, rest span
+		if err := scan(&plan, &whole.from, &whole.to, &rest.from, &rest.to); err != nil {
+			return err
+		}
+		if whole.from >= whole.to {
+			problems = append(problems, fmt.Sprintf("I1: plan %d has an empty slice at %d", plan, whole.from))
+		}
+		for _, part := range []span{{whole.from, rest.from}, {rest.to, whole.to}} {
+			if part.from < part.to {
+				leaves[plan] = append(leaves[plan], part)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return problems, err
+	}
+	joined := map[int64][]span{}
+	for plan, list := range leaves {
+		var overlaps []int64
+		joined[plan], overlaps = join(list)
+		for _, at := range overlaps {
+			problems = append(problems, fmt.Sprintf("I1: plan %d has overlapping slices at %d", plan, at))
+		}
+	}
+	err = each(ctx, db, `SELECT e.plan_id, e.window_from, e.window_to, COALESCE(e.spans, '') FROM ing_cursor_event e JOIN ing_plan p ON p.id = e.plan_id
+  WHERE e.kind_code = 'PLANNED' AND p.status_code IN ('READY','COMPLETED') AND p.slice_strategy_code = 'TIME'`, func(scan func(...any) error) error {
+		var plan int64
+		var whole span
+		var spans string
+		if err := scan(&plan, &whole.from, &whole.to, &spans); err != nil {
+			return err
+		}
+		want, err := wanted(whole, spans)
+		if err == nil && !slices.Equal(joined[plan], want) {
+			problems = append(problems, fmt.Sprintf("I1: plan %d: slices cover %v, planned is %v", plan, joined[plan], want))
+		}
+		return err
+	})
+	return problems, err
+}
+
+// join sorts stretches, makes one of those that abut, and tells where some overlap.
+func join(list []span) (out []span, overlaps []int64) {
+	slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	for _, s := range list {
+		n := len(out)
+		if n == 0 || s.from > out[n-1].to {
+			out = append(out, s)
+			continue
+		}
+		if s.from < out[n-1].to {
+			overlaps = append(overlaps, s.from)
+		}
+		out[n-1].to = max(out[n-1].to, s.to)
+	}
+	return out, overlaps
+}
+
+// wanted is what a PLANNED event asks for: its whole window, or the stretches it lists.
+func wanted(whole span, spans string) (out []span, err error) {
+	if spans == "" {
+		return []span{whole}, nil
+	}
+	var list []struct{ From, To time.Time }
+	if err := json.Unmarshal([]byte(spans), &list); err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		out = append(out, span{s.From.UnixMicro(), s.To.UnixMicro()})
+	}
+	return out, nil
+}

@@ -1,0 +1,19 @@
+// Package sim lets ten processes harvest several simulated upstreams for an hour
+// of virtual time while everything goes wrong that may: answers are lost, broken,
+// late and refused, processes die, freeze and come back, commits happen and are
+// reported as failed, operators pause and cancel, the data changes while it is
+// read. Planner, dispatcher, executor, transport chain, rate gate, HTTP client and
+// the SQLite store are the real ones; a synctest bubble holds the clock, and pipes
+// stand for sockets. When the faults stop, the harvest must come to rest with
+// every item of the upstreams, and I1 to I9 must hold.
+//
+// A seed decides the data, the sources, the faults and when they strike. A failure
+// names it, and PATRA_SIM_SEEDS=7 (or 7-20) plays it again. It does not decide in
+// which order goroutines run that are ready at the same instant, nor the jitter of
+// retries; a failure that hides is found with -count. PATRA_SIM_DIR names a folder
+// that keeps the databases of seeds that failed, PATRA_SIM_LOG=1 tells everything.
+//
+// It must never simulate what no harvester could notice: an empty page that claims
+// to be all there is, a total that lies, an item that appears further back than the
+// declared lookback. Nor does it check that rates are kept; the gate's own tests do.
+package sim

@@ -1,0 +1,246 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/catalog"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/testkit/simulated"
+	"github.com/patra-ingest/patra/internal/upsim"
+)
+
+// The shape of time for every source: a reading ends lag before now, and items may
+// appear lookback behind their stamp.
+const (
+	lag      = time.Minute
+	lookback = 8 * time.Minute
+	harvests = 2 // days a first harvest goes back
+	history  = 3 // days of data before the simulation begins; the first is for a backfill
+)
+
+// upstream is one simulated source and how it is read.
+type upstream struct {
+	name   string // of the form
+	code   string // of the source
+	data   *upsim.Dataset
+	server *upsim.Server
+	source *registry.Source
+	set    []registry.Override
+	folds  bool // ids are stored in lower case, and have no version
+
+	mu    sync.Mutex
+	known map[string]bool // ids that were ever there, as they are stored
+}
+
+// forms are those that several processes can share. A rotating refresh token is
+// good for one of them.
+func forms() (out []simulated.Form) {
+	for _, f := range simulated.Forms() {
+		if f.Name != "oauth-refresh" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+const crossref = "crossref"
+
+// choose draws the sources of a world.
+func choose(random *rand.Rand, n int) (out []simulated.Form, withCrossref bool) {
+	all := forms()
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all[:min(n, len(all))], random.IntN(2) == 0
+}
+
+func (w *world) open(f simulated.Form, random *rand.Rand) {
+	o := f.Options
+	if kind := o.Forms.Auth.Kind; kind == upsim.AuthOAuth || kind == upsim.AuthSession {
+		o.Forms.Auth.TokenUses = 5 + random.IntN(40)
+		o.Forms.Auth.TokenLife = 2 * time.Minute
+	}
+	settings := []string{fmt.Sprint("rate.concurrency=", 10+random.IntN(10))}
+	if random.IntN(3) == 0 { // too little for a busy window: it is cut again
+		settings = append(settings, fmt.Sprint("slicing.maxRequests=", 8+random.IntN(10)))
+	}
+	w.add(f.Name, []byte(f.YAML("http://"+f.Name+".sim")), o, random, settings...)
+}
+
+func (w *world) openCrossref(random *rand.Rand) {
+	text, err := catalog.Read(crossref)
+	w.must(err)
+	w.add(crossref, text, upsim.Options{Cursor: upsim.ScrollCursor}, random,
+		"http.baseUrl=http://crossref.sim", "http.allowPrivate=true", "rate.concurrency=12", "rate.obeyHeaders=false", "paging.size=20",
+		"retry.maxAttempts=4")
+}
+
+func (w *world) add(name string, text []byte, o upsim.Options, random *rand.Rand, settings ...string) {
+	w.Helper()
+	data := upsim.NewDataset(upsim.Config{Seed: random.Uint64(), From: w.began.AddDate(0, 0, -history), To: w.began, PerDay: 40 + random.IntN(80)})
+	o.FaultSeed, o.LogLimit = random.Uint64(), -1
+	server, err := upsim.NewServer(data, o)
+	w.must(err)
+	source, _, err := registry.Decode(name+".yaml", text)
+	w.must(err)
+	u := &upstream{name: name, code: source.Code, data: data, server: server, source: source, folds: name == crossref, known: map[string]bool{}}
+	for _, text := range append([]string{
+		"rate.perSecond=8", "rate.burst=10", "retry.initialDelay=PT0.2S", "retry.maxDelay=PT5S", "slicing.step=PT6H",
+		fmt.Sprintf("window.size=P%dD", harvests), "window.lookback=" + iso(lookback), "window.safetyLag=" + iso(lag), "window.maxSafetyLag=" + iso(3*lag),
+	}, settings...) {
+		set, err := registry.ParseOverride(text)
+		w.must(err)
+		u.set = append(u.set, set)
+	}
+	for work := range data.Heads() {
+		u.learn(work.DOI)
+	}
+	w.net.listen(name+".sim", server)
+	w.upstreams = append(w.upstreams, u)
+}
+
+func iso(d time.Duration) string { return fmt.Sprintf("PT%dS", int(d.Seconds())) }
+
+// stored is an id as the source's records have it.
+func (u *upstream) stored(id string) string {
+	if u.folds {
+		return strings.ToLower(id)
+	}
+	return id
+}
+
+func (u *upstream) learn(id string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.known[u.stored(id)] = true
+}
+
+func (u *upstream) knew(id string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.known[id]
+}
+
+func (u *upstream) compile(t testing.TB, operation ingest.Operation) *spec.Compiled {
+	t.Helper()
+	resolved, err := registry.Resolve(u.source, simulated.Endpoint, string(operation), u.set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := spec.Compile(resolved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// weathers are fault scripts by what they are like. Every answer takes its time.
+const steady = "slow@*:delay=1100ms;slow@p:0.4:delay=3700ms;slow@p:0.05:delay=13s"
+
+func weathers(u *upstream) []string {
+	return append([]string{
+		"",
+		"429@p:0.6:retry-after=3;429@p:0.3",
+		"429@p:0.2:retry-after=date+4s;503@p:0.2:retry-after=2;429@p:0.02:retry-after=200",
+		"500@p:0.1;502@p:0.1;503@p:0.1;504@p:0.1",
+		"502@*",
+		"reset@p:0.1;truncate-json@p:0.1;truncate-gzip@p:0.1;lost-answer@p:0.1",
+		"html-200@p:0.1;error-200@p:0.1;broken-json@p:0.1",
+		"slow@p:0.1:delay=20s;slow@p:0.05:delay=45s",
+		"missing-id@p:0.03;bad-date@p:0.03",
+		"500@p:0.04;429@p:0.04:retry-after=1;reset@p:0.03;lost-answer@p:0.03;truncate-gzip@p:0.03;slow@p:0.02:delay=35s",
+	}, special(u)...)
+}
+
+// special are the faults of some ways to page. Those that hide items strike only
+// where a total, or a second reading, can tell: not in offset-blind and time.
+func special(u *upstream) (out []string) {
+	total := !slices.Contains([]string{"offset-blind", "time"}, u.name)
+	if total {
+		out = append(out, "duplicate-page@p:0.1", "duplicate-page@p:0.03;500@p:0.05;lost-answer@p:0.03")
+	}
+	if total && u.name != crossref {
+		out = append(out, "lost-next@p:0.1;short-page@p:0.1;empty-page@p:0.05")
+	}
+	switch {
+	case u.name == crossref:
+		out = append(out, "expire-cursor@p:0.1")
+	case strings.HasPrefix(u.name, "token"), strings.HasPrefix(u.name, "links"):
+		out = append(out, "expire-cursor@p:0.1:status=410;expire-cursor@p:0.1:status=200", "token-loop@p:0.1", "expire-cursor@p:0.05;reset@p:0.05")
+	case strings.HasPrefix(u.name, "search"):
+		out = append(out, "withhold@p:0.2", "withhold@p:0.1;500@p:0.1;lost-answer@p:0.05")
+	}
+	return out
+}
+
+// blow sets the faults of an upstream, and changes them every few minutes.
+func (w *world) blow(u *upstream) {
+	random := w.random("weather", u.name)
+	all := weathers(u)
+	for {
+		script := all[random.IntN(len(all))]
+		w.log.Debug("weather", "source", u.code, "faults", script)
+		w.faults(u, steady+";"+script)
+		if random.IntN(3) == 0 {
+			u.server.RevokeTokens()
+		}
+		if !w.pass(about(random, 4*time.Minute)) {
+			w.faults(u, steady)
+			return
+		}
+	}
+}
+
+func (w *world) faults(u *upstream, script string) {
+	list, err := upsim.ParseFaults(script)
+	if err == nil {
+		err = u.server.SetFaults(list)
+	}
+	if err != nil {
+		w.Error(err)
+	}
+}
+
+// change is what happens to the works of an upstream: new ones, some of them late,
+// changed ones, ones that are indexed again, and removals. The stamp of a work
+// never goes back, and never lies further back than late arrivals may.
+func (w *world) change(u *upstream) {
+	random := w.random("change", u.name)
+	var ids []string
+	for work := range u.data.Heads() {
+		ids = append(ids, work.DOI)
+	}
+	slices.Sort(ids)
+	for w.pass(about(random, 12*time.Second)) {
+		now := time.Now().Truncate(time.Second)
+		if random.IntN(3) == 0 {
+			now = now.Add(-time.Duration(random.Int64N(int64(lookback - time.Minute)))).Truncate(time.Second)
+		}
+		if random.IntN(2) == 0 {
+			id, err := u.data.Add("", now)
+			if err != nil {
+				w.Error(err)
+				return
+			}
+			ids = append(ids, id)
+			u.learn(id)
+			continue
+		}
+		i := random.IntN(len(ids))
+		truth, ok := u.data.Lookup(ids[i])
+		switch {
+		case !ok:
+			ids = slices.Delete(ids, i, i+1)
+		case random.IntN(8) == 0:
+			_ = u.data.Remove(ids[i]) // it is there
+		case now.After(truth.Indexed):
+			_ = u.data.Touch(ids[i], now, random.IntN(3) > 0)
+		}
+	}
+}
