@@ -28,7 +28,7 @@ build: ## Build the static binary bin/patra
 		-ldflags "-s -w -X $(MODULE)/internal/cli.version=$(VERSION)" -o bin/patra ./cmd/patra
 
 .PHONY: test
-test: ## Run all tests beside a private MariaDB (installs it if missing)
+test: ## Run all tests beside a private MariaDB and Redis (installs them if missing)
 	scripts/with-servers scripts/test
 
 .PHONY: race

@@ -111,7 +111,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	if err := a.joinGate(ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, a.Close())
 	}
 	chain := newChain(a.permits())
 	a.Planner, a.Operator = planner.New(db), operate.New(db)

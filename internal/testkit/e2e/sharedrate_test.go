@@ -98,14 +98,14 @@ func (f *fleet) within() {
 	}
 }
 
-// used is the share of the declared rate between two requests of the log, time in
-// which this machine ran nothing not counted.
-func (f *fleet) used(first, last int) float64 {
+// used is the share of the declared rate between two requests of the log: plain,
+// and without the time in which this machine ran nothing.
+func (f *fleet) used(first, last int) (plain, excused float64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	slices.SortFunc(f.at, time.Time.Compare)
-	took := f.at[last].Sub(f.at[first]) - f.noise.Between(f.at[first], f.at[last])
-	return float64(last-first) / fleetRate / took.Seconds()
+	took, allowed := f.at[last].Sub(f.at[first]), float64(last-first)/fleetRate
+	return allowed / took.Seconds(), allowed / (took - f.noise.Between(f.at[first], f.at[last])).Seconds()
 }
 
 // Four processes on MariaDB and Redis: never above the declared rate, and the
@@ -126,10 +126,10 @@ func shareARate(t *testing.T, perDay int) {
 	// The first seconds belong to the start of the processes, the last ones to
 	// the last slices.
 	n := len(f.at)
-	if used := f.used(n/5, n*4/5); used < 0.97 {
-		t.Errorf("%.1f %% of the declared rate were used", used*100)
-	} else {
-		t.Logf("%.1f %% of the declared rate were used", used*100)
+	plain, excused := f.used(n/5, n*4/5)
+	t.Logf("%.1f %% of the declared rate were used; %.1f %% without the time in which this machine ran nothing", plain*100, excused*100)
+	if excused < 0.97 {
+		t.Error("politeness is not slowness: at least 97 % are expected")
 	}
 }
 

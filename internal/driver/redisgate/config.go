@@ -1,0 +1,90 @@
+package redisgate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/gate"
+)
+
+// Config is where the shared state lives and who we are.
+type Config struct {
+	URL    string // redis://user:password@host:port/database, rediss:// or unix://
+	ID     string // of this process, unlike that of any other
+	Prefix string // of all keys (default patra)
+	Log    *slog.Logger
+	// Beat is how often the process shows that it is there (default 500 ms). What
+	// a loss costs in time follows from it.
+	Beat time.Duration
+	// Timeout is how long an answer is waited for (default a second).
+	Timeout time.Duration
+	// Lease is how long the places of a process that died stay taken (default 30 s).
+	Lease time.Duration
+	// Alone is the gate of this process, used with its share of the limits while
+	// the server cannot be reached.
+	Alone Alone
+}
+
+// Alone is the gate of one process.
+type Alone interface {
+	// Acquire is a permit of this process; done ends it.
+	Acquire(ctx context.Context, a gate.Ask) (done func(gate.Signal), err error)
+	// Empty lets no request of a key leave before an instant, and no burst then.
+	Empty(key string, l gate.Limits, until time.Time)
+	// SetShare says which of how many processes this one is.
+	SetShare(rank, n int)
+}
+
+func (c Config) withDefaults() Config {
+	c.Prefix = cmp.Or(c.Prefix, "patra")
+	c.Beat = cmp.Or(c.Beat, 500*time.Millisecond)
+	c.Timeout = cmp.Or(c.Timeout, time.Second)
+	c.Lease = cmp.Or(c.Lease, 30*time.Second)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// present is how long a process counts as there after a sign of life.
+func (c Config) present() time.Duration { return 3 * c.Beat }
+
+// Masked is the address without its password.
+func Masked(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "(an address that cannot be read)"
+	}
+	u.RawQuery = ""
+	return u.Redacted()
+}
+
+// Check reports whether an address can be used. Its text never shows the address:
+// it may hold a password.
+func Check(address string) error {
+	_, err := options(Config{URL: address}.withDefaults())
+	return err
+}
+
+func options(c Config) (*redis.Options, error) {
+	o, err := redis.ParseURL(c.URL)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the address of the shared gate must be redis://user:password@host:port/database", fault.ErrInvalid)
+	}
+	// A command is sent once: a repeated one would be charged twice.
+	o.MaxRetries, o.DialerRetries = -1, 1
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = c.Timeout, c.Timeout, c.Timeout, c.Timeout
+	o.ContextTimeoutEnabled = true
+	o.PoolSize, o.MinIdleConns = 8, 0
+	o.DisableIdentity = true
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return o, nil
+}

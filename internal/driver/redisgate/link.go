@@ -1,0 +1,124 @@
+package redisgate
+
+import (
+	"time"
+)
+
+// horizon is how far ahead of its instant a permit is given: enough to hide the
+// way to the server, too little for a cool-down to be missed by much.
+const horizon = 50 * time.Millisecond
+
+// beats shows that we are there, and finds the server again after it was lost.
+func (g *Gate) beats() {
+	ticker := time.NewTicker(g.config.Beat)
+	defer ticker.Stop()
+	for {
+		g.beat()
+		select {
+		case <-g.ctx.Done():
+			return
+		case <-ticker.C:
+		case <-g.prod:
+		}
+	}
+}
+
+func (g *Gate) beat() {
+	if m, _ := g.look(); m == shared {
+		here, err := g.wire.sendBeat(g.ctx, g.presence())
+		if err != nil {
+			g.lost(err)
+			return
+		}
+		g.become(shared, here)
+		g.stir()
+		return
+	}
+	if err := g.wire.ask(g.ctx); err != nil {
+		g.endure(err)
+		return
+	}
+	// Nothing may leave by our share any more when the server begins to count us.
+	g.become(silent, 0)
+	here, err := g.wire.sendBeat(g.ctx, g.presence())
+	if err != nil {
+		g.endure(err)
+		return
+	}
+	g.become(shared, here)
+	g.config.Log.Info("the shared rate gate is there", "server", Masked(g.config.URL))
+	g.stir()
+}
+
+// presence is our sign of life. It says an instant, not a span: should it reach
+// the server late, it must not count for longer.
+func (g *Gate) presence() presence {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	until := g.wire.clock.atLeast(time.Now()) + g.config.present().Microseconds()
+	g.live = max(g.live, until)
+	return presence{ID: g.config.ID, Rank: g.rank, N: g.n, Live: until, Back: g.strayed}
+}
+
+func (g *Gate) become(m mode, here int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return
+	}
+	g.switchTo(m)
+	if here > 0 && here != g.here {
+		g.here = here
+		g.config.Alone.SetShare(g.part())
+	}
+}
+
+// lost stops all permits at once. Our share is used only when the server no
+// longer counts us as there.
+func (g *Gate) lost(err error) {
+	g.mu.Lock()
+	was := g.mode
+	if was == shared {
+		g.switchTo(silent)
+	}
+	g.mu.Unlock()
+	if was != shared || g.ctx.Err() != nil {
+		return
+	}
+	g.config.Log.Warn("the shared rate gate is lost; going on with our share of the limits in a moment", "server", Masked(g.config.URL), "error", err)
+	select {
+	case g.prod <- struct{}{}: // perhaps it was one slow answer
+	default:
+	}
+}
+
+// endure goes on alone when that is safe.
+func (g *Gate) endure(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mode != silent || g.closed || !g.unseen(time.Now()) {
+		return
+	}
+	g.switchTo(alone)
+	g.config.Log.Warn("working without the shared rate gate, with our share of the limits", "server", Masked(g.config.URL), "share", g.n, "error", err)
+}
+
+// unseen reports that nobody counts us as there any more, and that permits given
+// while somebody did are used or void. g.mu is held.
+func (g *Gate) unseen(now time.Time) bool {
+	if g.live == 0 {
+		return true
+	}
+	return now.After(g.wire.clock.never(g.live).Add(horizon + maxLate))
+}
+
+// stir lets every key that holds something speak up: places are renewed, and a
+// server that lost them learns of them.
+func (g *Gate) stir() {
+	g.mu.Lock()
+	keys := g.listed()
+	g.mu.Unlock()
+	for _, k := range keys {
+		k.renew()
+	}
+}

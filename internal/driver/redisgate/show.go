@@ -1,0 +1,119 @@
+package redisgate
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+)
+
+// peek asks the server how a key stands and takes nothing.
+func (k *key) peek(ctx context.Context) (tripReply, int64, error) {
+	k.mu.Lock()
+	q, _ := k.request(time.Now())
+	k.mu.Unlock()
+	q.Wants, q.Back = []tripWant{}, 0
+	for i := range q.Accounts {
+		q.Accounts[i].Back = 0
+	}
+	return k.gate.wire.sendTrip(ctx, k.name, q)
+}
+
+// Snapshot is the state of all keys this process has used, by name. While the
+// server cannot be reached it is what was known last.
+func (g *Gate) Snapshot(ctx context.Context) ([]gate.Snapshot, error) {
+	g.mu.Lock()
+	keys := maps.Clone(g.keys)
+	m := g.mode
+	g.mu.Unlock()
+	var out []gate.Snapshot
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		k := keys[name]
+		var reply tripReply
+		var server int64
+		if m == shared {
+			var err error
+			if reply, server, err = k.peek(ctx); err != nil {
+				g.lost(err)
+			}
+		}
+		out = append(out, k.snapshot(reply, server))
+	}
+	return out, nil
+}
+
+func (k *key) snapshot(reply tripReply, server int64) gate.Snapshot {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now, l := time.Now(), k.limits
+	s := gate.Snapshot{
+		Key: k.name, Declared: l.PerSecond, Burst: l.Burst, Concurrency: l.Concurrency, PerSecond: k.rate,
+		InFlight: k.under + k.local, Waiting: len(k.waiting),
+	}
+	if server > 0 {
+		s.PerSecond, s.BurstLeft, s.Concurrency, s.Demotions = reply.Rate, max(reply.Tokens, 0), reply.Places, reply.Demotions
+		s.Announced = gate.Announced{PerSecond: reply.Said, Concurrency: reply.SaidPlaces}
+		if len(reply.Accounts) == len(k.accounts) {
+			for i := range k.accounts {
+				k.accounts[i].window, k.accounts[i].sum = reply.Accounts[i].Window, reply.Accounts[i].Sum
+			}
+		}
+	}
+	if k.cool.After(now) {
+		s.CoolingUntil, s.BurstLeft = k.cool, 0
+	}
+	for _, a := range k.accounts {
+		s.Quotas = append(s.Quotas, gate.Usage{
+			Name: []string{"hour", "day", "money"}[a.kind-1], Used: a.sum, Usable: a.usable, Limit: a.limit, Reset: time.UnixMicro((a.window + 1) * a.length.Microseconds()).UTC(),
+		})
+	}
+	return s
+}
+
+// Places is how many requests of a key this process may have under way at most.
+func (g *Gate) Places(name string, limits gate.Limits) int {
+	limits = limits.Filled()
+	if m, _ := g.look(); m == shared {
+		return limits.Concurrency
+	}
+	part, _ := g.share(limits)
+	return part.Concurrency
+}
+
+// Estimate is how many requests like this one all processes together can still
+// do in a span of time (§4.10.6).
+func (g *Gate) Estimate(ctx context.Context, a gate.Ask, span time.Duration) (gate.Estimate, error) {
+	k, now := g.key(a.Key), time.Now()
+	k.mu.Lock()
+	k.declare(a.Limits, now)
+	k.mu.Unlock()
+	reply, _, err := k.peek(ctx)
+	if err != nil {
+		g.lost(err)
+		part, _ := g.share(a.Limits.Filled())
+		state := gate.NewState(part, 0, 1, now)
+		return state.Estimate(&a, span, now), nil
+	}
+	out := gate.Estimate{PerSecond: reply.Rate, Concurrency: max(reply.Places, 1), From: now.Add(time.Duration(reply.Cooling) * time.Microsecond)}
+	usable := max(span-time.Duration(reply.Cooling)*time.Microsecond, 0)
+	requests := (max(reply.Tokens, 0) + reply.Rate*usable.Seconds()) / a.Weight()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i, c := range k.accounts {
+		cost := c.cost(a.Weight(), a.Limits.PricePerRequest)
+		if i >= len(reply.Accounts) || cost <= 0 {
+			continue
+		}
+		ends := time.UnixMicro((reply.Accounts[i].Window + 1) * c.length.Microseconds())
+		left := max(c.usable-reply.Accounts[i].Sum, 0)
+		if beyond := now.Add(span).Sub(ends); beyond > 0 {
+			left += c.usable * math.Ceil(float64(beyond)/float64(c.length))
+		}
+		requests = min(requests, left/cost)
+	}
+	out.Requests = int64(math.Floor(requests + dust))
+	return out, nil
+}
