@@ -56,7 +56,7 @@ local part = math.min(1, here / math.max(q.n, 1)) -- those who are not here use 
 local whole = s.current
 if q.obey and s.said then whole = math.min(whole, s.said) end
 if q.warmup > 0 then
-  if s.fresh or now - (s.last or 0) > q.warmup then s.warm = now end
+  if not s.warm or s.fresh or now - (s.last or 0) > q.warmup then s.warm = now end
   local risen = math.min(1, (now - s.warm) / q.warmup)
   whole = whole * (1 + 2 * risen) / 3
 end
