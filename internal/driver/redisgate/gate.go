@@ -26,6 +26,8 @@ type Gate struct {
 	live    int64         // server's clock: we may count as there until then
 	since   time.Time     // of the mode
 	strayed bool          // we were alone since the server heard of us last
+	failed  int           // trips in a row
+	avoid   time.Time     // the server is not asked before
 	closed  bool
 }
 

@@ -1,6 +1,7 @@
 package redisgate
 
 import (
+	"errors"
 	"time"
 )
 
@@ -32,6 +33,10 @@ func (g *Gate) beat() {
 		}
 		g.become(shared, here)
 		g.stir()
+		return
+	}
+	if err := g.shunned(time.Now()); err != nil {
+		g.endure(err)
 		return
 	}
 	if err := g.wire.ask(g.ctx); err != nil {
@@ -90,6 +95,39 @@ func (g *Gate) lost(err error) {
 	case g.prod <- struct{}{}: // perhaps it was one slow answer
 	default:
 	}
+}
+
+// made notes how a trip went. A server that answers signs of life and fails every
+// trip is as good as lost: without a pause we would come back to it for ever and
+// never send anything.
+func (g *Gate) made(err error) {
+	if err == nil {
+		g.mu.Lock()
+		g.failed = 0
+		g.mu.Unlock()
+		return
+	}
+	g.mu.Lock()
+	if g.failed++; g.failed >= tooMany {
+		g.avoid = time.Now().Add(avoidFor)
+	}
+	g.mu.Unlock()
+	g.lost(err)
+}
+
+const (
+	tooMany  = 3
+	avoidFor = 10 * time.Second
+)
+
+// shunned is why the server is not asked now.
+func (g *Gate) shunned(now time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now.Before(g.avoid) {
+		return errors.New("it answers, but cannot give permits")
+	}
+	return nil
 }
 
 // endure goes on alone when that is safe.

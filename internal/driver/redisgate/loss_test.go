@@ -10,6 +10,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/testkit/redis"
 )
@@ -235,6 +236,68 @@ func TestPlacesOfTheDead(t *testing.T) {
 	if took := time.Since(began); took < 2*time.Second {
 		t.Errorf("the place came back after %v, its lease is 3 s", took)
 	}
+}
+
+// A newer version of a source may bring a warm-up to a key that is in use.
+func TestWarmupOfAKeyInUse(t *testing.T) {
+	address, prefix := redis.URL(t), newPrefix()
+	settled(t, address, prefix)
+	g := open(t, address, prefix)
+	for _, warmup := range []time.Duration{0, time.Minute} {
+		a := gate.Ask{Key: "source", Limits: gate.Limits{PerSecond: 60, Burst: 4, Warmup: duration.Duration(warmup)}, Deadline: 2 * time.Second}
+		p, err := g.Acquire(t.Context(), a)
+		if err != nil {
+			t.Fatalf("warm-up %v: %v", warmup, err)
+		}
+		p.Done(gate.Signal{})
+	}
+	all, err := g.Snapshot(t.Context())
+	if err != nil || len(all) != 1 || all[0].PerSecond < 19.9 || all[0].PerSecond > 25 {
+		t.Errorf("shown as %+v, a third of 60 a second is right (%v)", all, err)
+	}
+}
+
+// A server that answers and cannot do its work is worked around like a lost one,
+// and used again when it can.
+func TestServerThatFailsEveryTrip(t *testing.T) {
+	t.Parallel()
+	server := redis.Start(t)
+	o, err := goredis.ParseURL(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := goredis.NewClient(o)
+	defer client.Close()
+	if err := client.Set(t.Context(), "{broken:gate}:source:state", "no hash", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	g := open(t, server.URL(), "broken")
+	a := gate.Ask{Key: "source", Limits: gate.Limits{PerSecond: 20}}
+	for range 3 {
+		p, err := g.Acquire(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Done(gate.Signal{})
+	}
+	if m, _ := g.look(); m != alone {
+		t.Errorf("mode %d", m)
+	}
+	if err := client.Del(t.Context(), "{broken:gate}:source:state").Err(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		m, changed := g.look()
+		if m == shared {
+			break
+		}
+		<-changed
+	}
+	p, err := g.Acquire(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Done(gate.Signal{})
 }
 
 func TestNoServerAtAll(t *testing.T) {

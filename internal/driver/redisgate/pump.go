@@ -104,9 +104,7 @@ func (k *key) round() {
 		k.accept(q, order, reply, server)
 	}
 	k.mu.Unlock()
-	if err != nil {
-		k.gate.lost(err)
-	}
+	k.gate.made(err)
 }
 
 // heardOf forgets signals that the server knows.
