@@ -54,6 +54,17 @@ func scopeOf(ctx context.Context, app *daemon.App, name, operation string) (scop
 	return scope, nil
 }
 
+// onScope does something to the part of a source that was named.
+func (e *env) onScope(ctx context.Context, s scoping, name string, do func(*daemon.App, ingest.Scope) error) error {
+	return e.ledger(ctx, func(app *daemon.App) error {
+		scope, err := s.scope(ctx, app, name)
+		if err != nil {
+			return err
+		}
+		return do(app, scope)
+	})
+}
+
 func newSourcePause(e *env) *cobra.Command {
 	var s scoping
 	c := &cobra.Command{
@@ -70,11 +81,7 @@ source leaves an endpoint paused that was paused by its own name.`,
   patra source pause crossref --reason maintenance --dry-run -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.ledger(cmd.Context(), func(app *daemon.App) error {
-				scope, err := s.scope(cmd.Context(), app, args[0])
-				if err != nil {
-					return err
-				}
+			return e.onScope(cmd.Context(), s, args[0], func(app *daemon.App, scope ingest.Scope) error {
 				done, err := app.Operator.Pause(cmd.Context(), scope, s.act())
 				if err != nil {
 					return err
@@ -117,11 +124,7 @@ source is paused is refused with exit code 6.`,
   patra source resume crossref/works --op BACKFILL --reason quota --dry-run`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.ledger(cmd.Context(), func(app *daemon.App) error {
-				scope, err := s.scope(cmd.Context(), app, args[0])
-				if err != nil {
-					return err
-				}
+			return e.onScope(cmd.Context(), s, args[0], func(app *daemon.App, scope ingest.Scope) error {
 				done, err := app.Operator.Resume(cmd.Context(), scope, s.act())
 				if err != nil {
 					return err

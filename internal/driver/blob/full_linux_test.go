@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/patra-ingest/patra/internal/testkit/need"
 )
 
 // F19 on a file system that is really full: whatever fitted is whole, and after a
@@ -13,7 +15,7 @@ import (
 func TestTinyDisk(t *testing.T) {
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=256k,nr_inodes=600"); err != nil {
-		t.Skipf("only an administrator can mount: %v", err)
+		need.Missing(t, "only an administrator can mount: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(disk, syscall.MNT_DETACH); err != nil {

@@ -10,16 +10,17 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/testkit/need"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
-// smallDisk is a disk of some megabytes. Only root may make one; elsewhere the
-// test is skipped.
+// smallDisk is a disk of some megabytes. Only root may make one; see need.Missing for
+// what happens elsewhere.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=32m"); err != nil {
-		t.Skipf("no disk can be mounted here: %v", err)
+		need.Missing(t, "no disk can be mounted here: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/testkit/need"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -29,7 +30,7 @@ func tool(t *testing.T, name string) string {
 			return found
 		}
 	}
-	t.Skipf("%s is not installed: no server to kill", name)
+	need.Missing(t, "%s is not installed: no server to kill", name)
 	return ""
 }
 
