@@ -23,8 +23,12 @@ type Dialect struct {
 	SkipLocked string
 	// ClaimSQL marks the first ? QUEUED tasks of a partition; see claim.go for its arguments.
 	ClaimSQL string
-	// RowsPerInsert is how many rows one INSERT carries.
-	RowsPerInsert int
+	// InsertMany begins an INSERT of many rows. The transaction is rolled back if it
+	// fails, so what a failed statement leaves behind does not matter.
+	InsertMany string
+	// RowsPerInsert is how many rows one INSERT may carry, the most first; what is
+	// left over goes one by one.
+	RowsPerInsert []int
 	// Now reads the store's clock.
 	Now func(ctx context.Context, q Querier) (time.Time, error)
 	// Translate turns a vendor error into one of fault's kinds.

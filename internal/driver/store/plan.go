@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -212,11 +213,12 @@ func (t *tx) insertSlices(planID int64, p planRow, chunk []ingest.NewSlice) erro
 	var plan, parent, source, ready, now any = planID, idOrNull(p.parent), p.source, string(ingest.SliceReady), micros(t.now)
 	values := make([]any, 0, 16*len(chunk)) // the tasks have more columns
 	for _, c := range chunk {
-		values = append(values, plan, parent, source, c.No, c.Signature, jsonOrNull(c.Spec), micros(c.Window.From), micros(c.Window.To), c.ExprHash,
+		from := micros(c.Window.From)
+		values = append(values, plan, parent, source, c.No, c.Signature, jsonOrNull(c.Spec), from, micros(c.Window.To), cmp.Or(from, any(0)), c.ExprHash,
 			jsonOrNull(c.Expr), ready, now, now)
 	}
 	err := t.insertFlat("ing_plan_slice", `plan_id, parent_slice_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to,
-  expr_hash, expr_snapshot, status_code, created_at, updated_at`, 13, values)
+  begins, expr_hash, expr_snapshot, status_code, created_at, updated_at`, 14, values)
 	if err != nil {
 		return err
 	}

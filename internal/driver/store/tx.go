@@ -218,13 +218,13 @@ func (t *tx) insertFlat(table, columns string, width int, values []any) error {
 	row := "(" + strings.TrimSuffix(strings.Repeat("?,", width), ",") + ")"
 	for len(values) > 0 {
 		n := 1
-		for _, size := range []int{t.store.dialect.RowsPerInsert, restRows} {
+		for _, size := range t.store.dialect.RowsPerInsert {
 			if len(values) >= size*width {
 				n = size
 				break
 			}
 		}
-		query := "INSERT INTO " + table + " (" + columns + ") VALUES " + row + strings.Repeat(","+row, n-1)
+		query := t.store.dialect.InsertMany + " " + table + " (" + columns + ") VALUES " + row + strings.Repeat(","+row, n-1)
 		if _, err := t.exec(query, values[:n*width]...); err != nil {
 			return err
 		}
@@ -232,9 +232,6 @@ func (t *tx) insertFlat(table, columns string, width int, values []any) error {
 	}
 	return nil
 }
-
-// restRows is how many of the rows that do not fill a statement share one.
-const restRows = 10
 
 // lanes is a mutex with two queues: whoever waits in the urgent one goes first.
 type lanes struct {

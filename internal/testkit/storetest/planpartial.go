@@ -126,6 +126,19 @@ func (s suite) partialPlans(t *testing.T) {
 		w.must(w.store.AddSlices(w.ctx, plan.ID, chunk, true))
 		w.leavesTile()
 	})
+	// The same slice under two numbers would be read twice, and ids of slices that
+	// are no stretch of time are told apart by their signature alone.
+	s.test(t, "a plan has a slice once", func(w *world) {
+		plan := w.open(h)
+		for name, of := range map[string]window.Window{"a stretch of time": h.newSlices()[0].Window, "no stretch of time": {}} {
+			twice := h.newSlices()[:2]
+			for i := range twice {
+				twice[i].Window, twice[i].Signature = of, fingerprint.Key("slice", of.String())
+				twice[i].TaskKey = fingerprint.Key(plan.Key, twice[i].Signature)
+			}
+			w.unchanged(name, func() { w.refuses(w.store.AddSlices(w.ctx, plan.ID, twice, false), fault.ErrConflict, "") })
+		}
+	})
 }
 
 // halves cuts a window of whole days into half days, numbered from 1.

@@ -179,7 +179,8 @@ func dialect() store.Dialect {
 		Isolation:     sql.LevelReadCommitted,
 		ForUpdate:     " FOR UPDATE",
 		SkipLocked:    " FOR UPDATE SKIP LOCKED",
-		RowsPerInsert: 100,
+		InsertMany:    "INSERT INTO",
+		RowsPerInsert: []int{500, 100, 10},
 		Types: store.Types{
 			ID: "BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY", Int: "BIGINT", Bool: "TINYINT", Double: "DOUBLE",
 			JSON: "LONGTEXT", LongText: "LONGTEXT", Blob: "LONGBLOB",

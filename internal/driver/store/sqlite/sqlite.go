@@ -118,7 +118,9 @@ func dialect() store.Dialect {
 		Name:             "sqlite",
 		OneWriter:        true,
 		TransactionalDDL: true,
-		RowsPerInsert:    100,
+		// Without FAIL a statement of several rows keeps a copy of every page it changes.
+		InsertMany:    "INSERT OR FAIL INTO",
+		RowsPerInsert: []int{100, 10},
 		Types: store.Types{
 			ID: "INTEGER PRIMARY KEY AUTOINCREMENT", Int: "INTEGER", Bool: "INTEGER", Double: "REAL",
 			JSON: "TEXT", LongText: "TEXT", Blob: "BLOB",
