@@ -29,8 +29,8 @@ func (t *tx) fill(items []preparedRecord, stored map[record.Key]*record.Head) ([
 	}
 	items = slices.Clone(items) // the step may be redone, on other heads
 	read := 0
-	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(at)), headsPer) {
-		args := make([]any, headsPer)
+	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(at)), fieldsPer) {
+		args := make([]any, fieldsPer)
 		for i := range args { // padded as in readHeads
 			args[i] = chunk[min(i, len(chunk)-1)]
 		}
@@ -57,7 +57,10 @@ func (t *tx) fill(items []preparedRecord, stored map[record.Key]*record.Head) ([
 	return items, nil
 }
 
-var fieldsQuery = "SELECT body_id, fields FROM ing_record_body WHERE body_id IN (" + strings.TrimSuffix(strings.Repeat("?,", headsPer), ",") + ")"
+// fieldsPer is how many bodies one SELECT of mapped fields has.
+const fieldsPer = 200
+
+var fieldsQuery = "SELECT body_id, fields FROM ing_record_body WHERE body_id IN (" + strings.TrimSuffix(strings.Repeat("?,", fieldsPer), ",") + ")"
 
 // filling finds the bodies to fill, and which item is to fill each.
 func filling(items []preparedRecord, stored map[record.Key]*record.Head) map[int64]int {

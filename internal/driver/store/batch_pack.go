@@ -3,10 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"sync"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
 )
@@ -21,7 +24,9 @@ func (s *Store) packChanged(ctx context.Context, in ingest.BatchCommit, items []
 	var stored map[record.Key]*record.Head
 	if s.settled.Load() {
 		// If this fails, all are packed and the transaction reports the error.
-		stored, _ = readHeads(in.DatasetID, items, func(args ...any) (*sql.Rows, error) { return s.read.QueryContext(ctx, headsQuery, args...) })
+		stored, _ = readHeads(in.DatasetID, items, func(query string, args ...any) (*sql.Rows, error) {
+			return s.read.QueryContext(ctx, query, args...)
+		})
 	}
 	for i := range items {
 		if head := stored[items[i].key]; head == nil || record.Decide(head, items[i].Incoming).Publishes() && !record.Fills(head, items[i].Incoming) {
@@ -46,38 +51,34 @@ func (r *preparedRecord) pack() {
 // Codecs of stored bodies.
 const (
 	codecPlain = "plain"
-	codecZstd  = "zstd"
+	codecS2    = "s2"   // a third of the time of zstd, a quarter more room: decision 33
+	codecZstd  = "zstd" // written by earlier versions
 )
 
 // worthCompressing: below this a frame's overhead eats the gain.
 const worthCompressing = 256
 
-var encoders = sync.Pool{New: func() any {
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
-	if err != nil {
-		panic(err) // only wrong options fail
-	}
-	return encoder
-}}
-
 func compress(raw []byte) ([]byte, string) {
 	if len(raw) < worthCompressing {
 		return raw, codecPlain
 	}
-	encoder := encoders.Get().(*zstd.Encoder)
-	defer encoders.Put(encoder)
-	return encoder.EncodeAll(raw, make([]byte, 0, len(raw)*2/3)), codecZstd // most items shrink to less, so it need not grow
+	return s2.EncodeBetter(nil, raw), codecS2
 }
 
 var decoder = sync.OnceValues(func() (*zstd.Decoder, error) { return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0)) })
 
 func decompress(stored []byte, codec string) ([]byte, error) {
-	if codec != codecZstd {
+	switch codec {
+	case codecPlain:
 		return stored, nil
+	case codecS2:
+		return s2.Decode(nil, stored)
+	case codecZstd:
+		d, err := decoder()
+		if err != nil {
+			return nil, err
+		}
+		return d.DecodeAll(stored, nil)
 	}
-	d, err := decoder()
-	if err != nil {
-		return nil, err
-	}
-	return d.DecodeAll(stored, nil)
+	return nil, fmt.Errorf("%w: a body is packed as %q, which this program does not know: was it written by a newer one?", fault.ErrInvalid, codec)
 }

@@ -2,7 +2,10 @@ package store
 
 import (
 	"bytes"
+	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/patra-ingest/patra/internal/core/record"
 )
@@ -22,5 +25,31 @@ func TestAChangeIsPackedWhateverWasGuessed(t *testing.T) {
 		if got, err := decompress(c.payload, c.codec); err != nil || !bytes.Equal(got, payload) {
 			t.Errorf("%s: %d bytes with codec %q, %v", action, len(got), c.codec, err)
 		}
+	}
+}
+
+// Bodies are kept for years: whatever was written once stays readable.
+func TestBodiesOfEveryCodecAreRead(t *testing.T) {
+	payload := bytes.Repeat([]byte("payload "), 100)
+	encoder, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, codec := compress(payload)
+	short, plain := compress(payload[:100])
+	for _, c := range []struct {
+		stored []byte
+		codec  string
+		want   []byte
+	}{{packed, codec, payload}, {short, plain, payload[:100]}, {encoder.EncodeAll(payload, nil), "zstd", payload}} {
+		if got, err := decompress(c.stored, c.codec); err != nil || !bytes.Equal(got, c.want) {
+			t.Errorf("%s: %d bytes, %v", c.codec, len(got), err)
+		}
+	}
+	if len(packed) >= len(payload)/2 {
+		t.Errorf("%d bytes are packed into %d", len(payload), len(packed))
+	}
+	if _, err := decompress(packed, "br"); err == nil || !strings.Contains(err.Error(), `"br"`) {
+		t.Errorf("an unknown codec: %v", err)
 	}
 }

@@ -16,8 +16,11 @@ import (
 const (
 	bodyBits = 20            // positions in a batch; see bodyID
 	maxBatch = 1 << bodyBits // records a batch may hold
-	headsPer = 200           // keys per SELECT of stored heads
 )
+
+// headsPer are how many keys a SELECT of stored heads may have: a few sizes, so
+// that the texts stay prepared.
+var headsPer = []int{25, 50, 100, 200}
 
 // bodyID gives bodies ids that grow with time without asking the database: the
 // batch's id, then the position in the batch.
@@ -83,20 +86,21 @@ func collision(item preparedRecord, head *record.Head) preparedReject {
 
 // heads reads the stored heads of a batch and locks them on the server.
 func (t *tx) heads(dataset int64, items []preparedRecord) (map[record.Key]*record.Head, error) {
-	return readHeads(dataset, items, func(args ...any) (*sql.Rows, error) {
-		return t.query(headsQuery+t.store.dialect.ForUpdate, args...)
+	return readHeads(dataset, items, func(query string, args ...any) (*sql.Rows, error) {
+		return t.query(query+t.store.dialect.ForUpdate, args...)
 	})
 }
 
-func readHeads(dataset int64, items []preparedRecord, query func(args ...any) (*sql.Rows, error)) (map[record.Key]*record.Head, error) {
+func readHeads(dataset int64, items []preparedRecord, ask func(query string, args ...any) (*sql.Rows, error)) (map[record.Key]*record.Head, error) {
 	stored := make(map[record.Key]*record.Head, len(items))
-	for chunk := range slices.Chunk(items, headsPer) {
-		args := make([]any, 0, headsPer+1)
+	for chunk := range slices.Chunk(items, headsPer[len(headsPer)-1]) {
+		fits, _ := slices.BinarySearch(headsPer, len(chunk))
+		args := make([]any, 0, headsPer[fits]+1)
 		args = append(args, dataset)
-		for i := range headsPer { // pad with the last key: one statement text for all sizes
+		for i := range headsPer[fits] { // padded with the last key
 			args = append(args, chunk[min(i, len(chunk)-1)].key[:])
 		}
-		rows, err := query(args...)
+		rows, err := ask(headsQuery[fits], args...)
 		if err != nil {
 			return nil, err
 		}
@@ -121,8 +125,14 @@ func readHeads(dataset int64, items []preparedRecord, query func(args ...any) (*
 	return stored, nil
 }
 
-var headsQuery = `SELECT id_hash, provider_id, updated_at, source_version, content_hash, fetch_at, version, body_id, state_code, mapping_id
-  FROM ing_record WHERE dataset_id = ? AND id_hash IN (` + strings.TrimSuffix(strings.Repeat("?,", headsPer), ",") + ") ORDER BY id_hash"
+// headsQuery has a text for each of headsPer.
+var headsQuery = func() (out []string) {
+	for _, n := range headsPer {
+		out = append(out, `SELECT id_hash, provider_id, updated_at, source_version, content_hash, fetch_at, version, body_id, state_code, mapping_id
+  FROM ing_record WHERE dataset_id = ? AND id_hash IN (`+strings.TrimSuffix(strings.Repeat("?,", n), ",")+") ORDER BY id_hash")
+	}
+	return out
+}()
 
 // change is a decided write.
 type change struct {

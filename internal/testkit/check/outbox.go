@@ -12,11 +12,17 @@ import (
 func outbox(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	type event struct{ id, version int64 }
 	events := map[int64]event{} // by body
-	twice := 0
-	err = each(ctx, db, "SELECT id, COALESCE(body_id, 0), COALESCE(record_version, 0) FROM ing_outbox_message ORDER BY id", func(scan func(...any) error) error {
+	keys := map[string]bool{}
+	twice, sameKey := 0, 0
+	err = each(ctx, db, "SELECT id, COALESCE(body_id, 0), COALESCE(record_version, 0), dedup_key FROM ing_outbox_message ORDER BY id", func(scan func(...any) error) error {
 		var e event
 		var body int64
-		err := scan(&e.id, &body, &e.version)
+		var key []byte
+		err := scan(&e.id, &body, &e.version, &key)
+		if keys[string(key)] {
+			sameKey++
+		}
+		keys[string(key)] = true
 		if _, known := events[body]; known {
 			twice++
 		}
@@ -54,7 +60,7 @@ func outbox(ctx context.Context, db *sql.DB) (problems []string, err error) {
 		rule string
 		n    int
 	}{
-		{"a body without its event", silent}, {"an event without its body", orphans}, {"a body with two events", twice}, {"events of a record are out of order", disorder},
+		{"a body without its event", silent}, {"an event without its body", orphans}, {"a body with two events", twice}, {"two events of one version", sameKey}, {"events of a record are out of order", disorder},
 	} {
 		if c.n > 0 {
 			problems = append(problems, fmt.Sprintf("I9: %s: %d rows", c.rule, c.n))
