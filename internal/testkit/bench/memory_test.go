@@ -3,95 +3,115 @@ package bench
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
-	"runtime"
+	process "os/exec"
+	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
-
-	"github.com/patra-ingest/patra/internal/core/view"
-	"github.com/patra-ingest/patra/internal/daemon"
+	"time"
 )
 
 const (
-	maxHeap   = 200 << 20
-	maxGrowth = 1.3 // of the last quarter's peak over the second's
+	maxResident = 200 << 20
+	maxGrowth   = 1.3 // of the last quarter's peak over the second's
 )
 
-// TestProofMemoryFlat harvests a million records and watches the memory. The
-// first quarter is not compared: pools and caches fill in it.
+// TestProofMemoryFlat lets the program as it ships harvest a million records, and
+// looks at what it holds with every page it asks for. The first quarter is not
+// compared: pools and caches fill in it. The simulated source is in this process
+// and not counted.
 func TestProofMemoryFlat(t *testing.T) {
 	if !proof() {
 		t.Skip("harvests 1,000,000 records, which takes minutes; run it with: PATRA_PROOF=1 go test -run ProofMemoryFlat -v ./internal/testkit/bench")
 	}
+	const page = 1000
 	size := works{days: 50, perDay: 20_000, bytes: 1000}
-	u := startUpstream(t, size, live)
-	compiled := u.compile(t, "paging.size=1000")
-	app, err := daemon.Open(t.Context(), daemon.Config{Database: freshSQLite(t).address, Workers: fetchers})
-	if err != nil {
+	watched := &resident{pages: size.total() / page}
+	u := startUpstream(t, size, watched.beside)
+	cmd := process.Command(build(t), "harvest", "crossref", "-q", "--db", "sqlite:"+filepath.Join(t.TempDir(), "patra.db"),
+		"--from", u.from().Format(time.DateOnly), "--to", u.to().Format(time.DateOnly))
+	for _, override := range append(u.overrides(), fmt.Sprintf("paging.size=%d", page)) {
+		cmd.Args = append(cmd.Args, "--set", override)
+	}
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := watched.start(cmd); err != nil {
 		t.Fatal(err)
 	}
-	defer app.Close()
-	runtime.GC()
-	before := readMemory(t)
-	t.Logf("before: %s (the simulated source included)", before)
-	var peaks [4]memory
-	done, err := app.Harvest(t.Context(), compiled, daemon.NewRequest(u.to().AddDate(0, 0, 1), u.from(), u.to()), daemon.Watch{
-		Progress: func(p view.Progress) {
-			quarter := min(4*p.Stats.Seen/size.total(), 3)
-			peaks[quarter] = peaks[quarter].max(readMemory(t))
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, output.String())
 	}
-	if done.Plan.Stats.Inserted != size.total() {
-		t.Fatalf("inserted %d records of %d", done.Plan.Stats.Inserted, size.total())
+	if !bytes.Contains(output.Bytes(), []byte("1000000")) && !bytes.Contains(output.Bytes(), []byte("1,000,000")) {
+		t.Fatalf("it did not store a million records:\n%s", output.String())
 	}
-	for i, p := range peaks {
-		t.Logf("peak in quarter %d: %s", i+1, p)
-		if p.heap == 0 {
+	watched.mu.Lock()
+	defer watched.mu.Unlock()
+	for i, peak := range watched.peaks {
+		t.Logf("most that was resident in quarter %d: %d MB", i+1, peak>>20)
+		if peak == 0 {
 			t.Fatalf("quarter %d has no sample", i+1)
 		}
-		if p.heap > maxHeap {
-			t.Errorf("heap of %s in quarter %d, want at most %d MB", p, i+1, maxHeap>>20)
+		if peak > maxResident {
+			t.Errorf("%d MB in quarter %d, want at most %d MB", peak>>20, i+1, maxResident>>20)
 		}
 	}
-	second, last := peaks[1], peaks[3]
-	if float64(last.heap) > maxGrowth*float64(second.heap) || float64(last.rss) > maxGrowth*float64(second.rss) {
-		t.Errorf("memory grows with the harvest: %s in the second quarter, %s in the last", second, last)
+	if second, last := watched.peaks[1], watched.peaks[3]; float64(last) > maxGrowth*float64(second) {
+		t.Errorf("memory grows with the harvest: %d MB in the second quarter, %d MB in the last", second>>20, last>>20)
 	}
 }
 
-// memory is what the process holds, in bytes.
-type memory struct{ heap, rss uint64 }
+// resident watches the memory of a process that asks a simulated source for pages.
+type resident struct {
+	pages int // of the whole harvest
 
-func (m memory) max(o memory) memory { return memory{max(m.heap, o.heap), max(m.rss, o.rss)} }
-
-func (m memory) String() string { return fmt.Sprintf("heap %d MB, RSS %d MB", m.heap>>20, m.rss>>20) }
-
-func readMemory(tb testing.TB) memory {
-	tb.Helper()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return memory{stats.HeapInuse, residentBytes(tb)}
+	mu    sync.Mutex
+	pid   int
+	asked int
+	peaks [4]uint64 // in bytes, by quarter of the pages
 }
 
-// residentBytes is VmRSS, or zero where the system does not tell.
-func residentBytes(tb testing.TB) uint64 {
-	tb.Helper()
-	status, err := os.ReadFile("/proc/self/status")
+func (r *resident) start(cmd *process.Cmd) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := cmd.Start()
+	if err == nil {
+		r.pid = cmd.Process.Pid
+	}
+	return err
+}
+
+func (r *resident) beside(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		r.look()
+		next.ServeHTTP(w, request)
+	})
+}
+
+func (r *resident) look() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	quarter := min(4*r.asked/r.pages, 3)
+	r.asked++
+	bytes, err := residentBytes(r.pid)
 	if err != nil {
-		return 0
+		return // a quarter without a sample fails
+	}
+	r.peaks[quarter] = max(r.peaks[quarter], bytes)
+}
+
+// residentBytes is VmRSS of a process.
+func residentBytes(pid int) (uint64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
 	}
 	_, after, _ := bytes.Cut(status, []byte("VmRSS:"))
 	fields := bytes.Fields(after)
 	if len(fields) < 2 {
-		tb.Error("no VmRSS in /proc/self/status")
-		return 0
+		return 0, fmt.Errorf("no VmRSS in the status of process %d", pid)
 	}
 	kb, err := strconv.ParseUint(string(fields[0]), 10, 64)
-	if err != nil {
-		tb.Error(err)
-	}
-	return kb << 10
+	return kb << 10, err
 }

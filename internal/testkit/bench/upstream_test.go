@@ -82,10 +82,14 @@ func live(next http.Handler) http.Handler { return next }
 // politeness.
 func (u upstream) compile(tb testing.TB, overrides ...string) *spec.Compiled {
 	tb.Helper()
-	return compile(tb, append([]string{
+	return compile(tb, append(u.overrides(), overrides...)...)
+}
+
+func (u upstream) overrides() []string {
+	return []string{
 		"http.baseUrl=" + u.url, "http.allowPrivate=true", "rate.perSecond=100000", "rate.burst=1000", "rate.concurrency=8", "rate.obeyHeaders=false",
 		"paging.replayable=true", "window.safetyLag=PT0S",
-	}, overrides...)...)
+	}
 }
 
 func compile(tb testing.TB, overrides ...string) *spec.Compiled {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/klauspost/compress/s2"
 
 	"github.com/patra-ingest/patra/internal/core/record"
 )
@@ -252,10 +252,7 @@ func plain(w *world, r stored) []byte {
 	if r.codec == "plain" {
 		return r.payload
 	}
-	decoder, err := zstd.NewReader(nil)
-	w.must(err)
-	defer decoder.Close()
-	out, err := decoder.DecodeAll(r.payload, nil)
+	out, err := s2.Decode(nil, r.payload)
 	w.must(err)
 	return out
 }

@@ -54,7 +54,7 @@ func Open(ctx context.Context, c Config, o store.Options) (*store.Store, error) 
 	// A wait for another process's lock cannot be interrupted: it is kept short,
 	// and steps are redone (store.step).
 	pragmas := []string{"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")", "foreign_keys(OFF)", "temp_store(MEMORY)"}
-	write, err := sql.Open("sqlite", dsn(path, append(slices.Clone(pragmas), "cache_size(-65536)", "wal_autocheckpoint(16000)"), "immediate"))
+	write, err := sql.Open("sqlite", dsn(path, append(slices.Clone(pragmas), "cache_size(-32768)", "wal_autocheckpoint(16000)"), "immediate"))
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
