@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/patra-ingest/patra/catalog"
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
 )
@@ -163,4 +165,22 @@ func refusal(t *testing.T, src *registry.Source, endpoint string, overrides ...s
 		t.Fatalf("%v was compiled", overrides)
 	}
 	return err.Error()
+}
+
+// The NCBI asks for large jobs at night and on weekends: a backfill obeys, in both
+// of its steps, and what follows the present does not wait for the evening.
+func TestBackfillsOfPubMedLeaveAtNight(t *testing.T) {
+	noon := time.Date(2025, 3, 12, 12, 0, 0, 0, time.FixedZone("EDT", -4*3600)) // a Wednesday
+	for operation, open := range map[string]bool{"HARVEST": true, "UPDATE": true, "BACKFILL": false} {
+		c, err := spec.Compile(resolved(t, bundled(t, "pubmed"), "articles", operation, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for step, limits := range map[string]gate.Limits{"search": c.Snapshot.Rate, "details": c.Snapshot.Detail.Rate} {
+			hours, err := gate.ParseHours(limits.Hours)
+			if err != nil || hours.Open(noon) != open || !hours.Open(noon.Add(12*time.Hour)) || !hours.Open(noon.AddDate(0, 0, 3)) {
+				t.Errorf("%s, %s: %q, %v", operation, step, limits.Hours, err)
+			}
+		}
+	}
 }

@@ -28,6 +28,7 @@ func outlook(d *daemon.PlanDraft) []string {
 	if f.Money != nil {
 		lines = append(lines, fmt.Sprintf("price     %s%.2f", atLeast(*f.Money), f.Money.Value))
 	}
+	lines = append(lines, quotaOutlook(d)...)
 	if n := d.Stats.Bisected; n > 0 {
 		lines = append(lines, fmt.Sprintf("%d cuts were made because a slice held too much", n))
 	}

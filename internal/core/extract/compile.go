@@ -26,11 +26,13 @@ type (
 	pagePlaces struct {
 		total, token, url, hasMore place
 		emptyWhen, errorWhen       []place
+		retryWhen, giveUpWhen      []place
 		mustHave                   []place
 	}
 	itemPlaces struct {
 		id                               identity
 		updated, filtered, version, gone place
+		merged                           place
 		fields                           []field
 	}
 )
@@ -82,6 +84,7 @@ func (r *Reader) InsistOnTotal() *Reader {
 func placesOfPage(c Config, s *slots) pagePlaces {
 	p := pagePlaces{total: s.add(c.Total), token: s.add(c.NextToken), url: s.add(c.NextURL), hasMore: s.add(c.HasMore)}
 	p.emptyWhen, p.errorWhen = s.addAll(c.EmptyWhen), s.addAll(c.ErrorWhen)
+	p.retryWhen, p.giveUpWhen = s.addAll(c.RetryWhen), s.addAll(c.GiveUpWhen)
 	for _, path := range c.MustHave {
 		p.mustHave = append(p.mustHave, s.add(PathSelector(path)))
 	}
@@ -89,7 +92,7 @@ func placesOfPage(c Config, s *slots) pagePlaces {
 }
 
 func placesOfItem(c Config, s *slots) (itemPlaces, error) {
-	p := itemPlaces{id: identityOf(s.add(c.ID)), updated: s.add(c.UpdatedAt), filtered: s.add(c.Filtered), version: s.add(c.Version), gone: s.add(c.Gone.Selector)}
+	p := itemPlaces{id: identityOf(s.add(c.ID)), updated: s.add(c.UpdatedAt), filtered: s.add(c.Filtered), version: s.add(c.Version), gone: s.add(c.Gone.Selector), merged: s.add(c.MergedInto)}
 	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
 		key, err := json.Marshal(name)
 		if err != nil {

@@ -26,15 +26,20 @@ type Config struct {
 	DateFormats []string  `json:"dateFormats,omitempty" doc:"further shapes of dates, tried first, such as dd.MM.yyyy HH:mm"`
 	Version     Selector  `json:"version,omitzero" doc:"the source's own version number, breaks ties of updatedAt"`
 	Gone        Predicate `json:"gone,omitzero" doc:"true for an item that announces a deletion"`
+	MergedInto  Selector  `json:"mergedInto,omitzero" doc:"id of the record that took the place of this one; an item that has it is a deletion, and the two are linked"`
 
 	Total     Selector `json:"total,omitzero" doc:"number of items the whole query has"`
 	NextToken Selector `json:"nextToken,omitzero" doc:"token of the next page"`
 	NextURL   Selector `json:"nextUrl,omitzero" doc:"address of the next page, absolute or relative"`
 	HasMore   Selector `json:"hasMore,omitzero" doc:"explicit flag that more pages follow"`
 
-	EmptyWhen []Predicate     `json:"emptyWhen,omitempty" doc:"true for an answer that says in its own way that nothing was found; then items may be missing"`
-	ErrorWhen []Predicate     `json:"errorWhen,omitempty" doc:"true for an error that comes as a good answer; looked at after emptyWhen"`
-	MustHave  []document.Path `json:"mustHave,omitempty" doc:"paths every good answer has; without them a 200 is an error"`
+	EmptyWhen []Predicate `json:"emptyWhen,omitempty" doc:"true for an answer that says in its own way that nothing was found; then items may be missing"`
+	ErrorWhen []Predicate `json:"errorWhen,omitempty" doc:"true for an error that comes as a good answer; looked at after emptyWhen"`
+	// RetryWhen and GiveUpWhen are asked before emptyWhen: an answer that is an
+	// error by them and empty as well must not pass for an empty page.
+	RetryWhen  []Predicate     `json:"retryWhen,omitempty" doc:"true for an answer, of whatever status, that is worth another try; wins over the lists of statuses in retry"`
+	GiveUpWhen []Predicate     `json:"giveUpWhen,omitempty" doc:"true for an answer, of whatever status, that no further try will mend; wins over retryWhen"`
+	MustHave   []document.Path `json:"mustHave,omitempty" doc:"paths every good answer has; without them a 200 is an error"`
 
 	Volatile []document.Path     `json:"volatile,omitempty" doc:"parts of an item that change without the record changing; left out of the content hash"`
 	Fields   map[string]Selector `json:"fields,omitempty" doc:"output fields of the mapped record"`

@@ -49,6 +49,9 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 	if err != nil {
 		return nil, fault.New(fault.BadBody, fmt.Errorf("%w; it starts with %q", err, start(body)))
 	}
+	if f := r.verdict(doc); f != nil {
+		return nil, f
+	}
 	emptyBy, err := r.judge(doc, body)
 	if err != nil {
 		return nil, fault.New(fault.BadBody, err)

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/record"
@@ -69,6 +71,9 @@ func (r *Reader) stamp(in *record.Incoming, item document.Item) *refusal {
 			return refuse(record.MappingFailed, r.config.Gone, "gone: %v", err)
 		}
 	}
+	if err := r.merged(in, item); err != nil {
+		return refuse(record.MappingFailed, r.config.MergedInto, "mergedInto: %v", err)
+	}
 	if !r.item.updated.IsZero() {
 		date, err := r.item.updated.date(item.Values, r.dates)
 		if err != nil && !(in.Gone && errors.Is(err, errNoDate)) {
@@ -79,6 +84,26 @@ func (r *Reader) stamp(in *record.Incoming, item document.Item) *refusal {
 	if in.SourceVersion, _, err = r.item.version.integer(item.Values); err != nil {
 		return refuse(record.MappingFailed, r.config.Version, "version: %v", err)
 	}
+	return nil
+}
+
+// merged finds the record that took the place of this one, which is gone then. An
+// item that names itself was merged into nothing.
+func (r *Reader) merged(in *record.Incoming, item document.Item) error {
+	if r.item.merged.IsZero() {
+		return nil
+	}
+	id, isText, err := r.item.merged.text(item.Values)
+	if r.config.IDCase == "LOWER" {
+		id = strings.ToLower(id)
+	}
+	if err != nil || !isText || id == "" || id == in.ProviderID {
+		return err
+	}
+	if len(id) > record.MaxIDBytes || !utf8.ValidString(id) {
+		return fmt.Errorf("%.60q cannot be an id", id)
+	}
+	in.Gone, in.MergedInto = true, id
 	return nil
 }
 

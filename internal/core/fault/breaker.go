@@ -25,7 +25,7 @@ const (
 const (
 	breakAfter = 3
 	breakShort = time.Minute
-	breakLong  = 10 * time.Minute
+	breakLong  = 2 * time.Minute // longer ones kept a source waiting that was back for ten minutes and more
 )
 
 // State is what the breaker lets through now.

@@ -44,6 +44,8 @@ const (
 	RejectRate   Code = "REJECT_RATE"   // too many items of the slice were unusable
 	Capped       Code = "CAPPED"        // more results than the upstream ever serves
 	Budget       Code = "BUDGET"        // a limit of the slice was reached
+	Poisoned     Code = "POISON_PAGE"   // one page cannot be had while the upstream answers others
+	MassGone     Code = "MASS_GONE"     // more stored records are missing upstream than can be deletions
 	Refused      Code = "REFUSED"       // our own safety rules refused to send the request
 	Internal     Code = "INTERNAL"      // a defect of ours
 	Attempts     Code = "ATTEMPTS"      // given up after the allowed number of attempts
@@ -61,7 +63,10 @@ type Error struct {
 	// it was refused before processing (429, dial failure, our own gate).
 	// Only then may a request with a non-replayable token be sent again.
 	Unsent bool
-	Err    error
+	// Held is why our own gate did not let it leave, a reason of the rate gate;
+	// empty if that is not what happened.
+	Held string
+	Err  error
 }
 
 func (e *Error) Error() string {
@@ -91,7 +96,7 @@ func levelOf(code Code) Level {
 	switch code {
 	case Network, RateLimited, ServerError, BadBody, TokenLost, TokenLoop, Unstable, ShortCount, Interrupted:
 		return Transient
-	case Unauthorized, SchemaChange:
+	case Unauthorized, SchemaChange, MassGone:
 		return Fatal
 	default:
 		return Request

@@ -17,7 +17,10 @@ type RetryPolicy struct {
 	Multiplier    float64           `json:"multiplier,omitempty" doc:"growth of the wait from try to try (default 2)"`
 	Jitter        float64           `json:"jitter" zero:"ok" doc:"random share of the wait, 0 to 1 (default 0.2; 0 for none)"`
 	RetryStatus   []int             `json:"retryStatus,omitempty" doc:"HTTP statuses worth another try (default 408, 429 and every 5xx)"`
-	GiveUpStatus  []int             `json:"giveUpStatus,omitempty" doc:"HTTP statuses never tried again, wins over retryStatus"`
+	GiveUpStatus  []int             `json:"giveUpStatus,omitempty" doc:"HTTP statuses never tried again; 401 and 403 in it fail the task and no longer stop the source"`
+	IgnoreStatus  []int             `json:"ignoreStatus,omitempty" doc:"HTTP statuses with which a DETAIL endpoint says that it has no such id (default 404 and 410); details.missing says what becomes of the id"`
+	WaitHeader    string            `json:"waitHeader,omitempty" doc:"header that says how long to wait, besides Retry-After, which is always read; read of a 429 and of statuses in retryStatus, the longer of the two counts"`
+	WaitForm      WaitForm          `json:"waitForm,omitempty" enum:"SECONDS,MILLIS,DATE,EPOCH,EPOCH_MILLIS" doc:"what waitHeader holds: a number of seconds or milliseconds, a date, or an instant in seconds or milliseconds since 1970 (default SECONDS)"`
 	RetryAfterCap duration.Duration `json:"retryAfterCap" zero:"ok" doc:"longest Retry-After we wait for inside one task (default PT2M; PT0S for none); a longer one puts the task back into the queue"`
 	TaskAttempts  int               `json:"taskAttempts,omitempty" doc:"runs of one task before it is FAILED (default 5)"`
 }
@@ -45,6 +48,33 @@ func (p RetryPolicy) WithDefaults() RetryPolicy {
 	set(&p.MaxDelay, 30*time.Second)
 	set(&p.RetryAfterCap, 2*time.Minute)
 	return p
+}
+
+// WaitForm is what a header that asks to wait is written as.
+type WaitForm string
+
+// Forms of such a header. An empty form is SECONDS.
+const (
+	WaitSeconds     WaitForm = "SECONDS"
+	WaitMillis      WaitForm = "MILLIS"
+	WaitDate        WaitForm = "DATE"
+	WaitEpoch       WaitForm = "EPOCH"
+	WaitEpochMillis WaitForm = "EPOCH_MILLIS"
+)
+
+// Ignores reports that a status says of the one id that was asked for that there
+// is none. It is about ids only: a list that is answered so was not read.
+func (p RetryPolicy) Ignores(status int) bool {
+	if len(p.IgnoreStatus) > 0 {
+		return slices.Contains(p.IgnoreStatus, status)
+	}
+	return (status == 404 || status == 410) && !slices.Contains(p.GiveUpStatus, status) && !slices.Contains(p.RetryStatus, status)
+}
+
+// AsksToWait reports that the header a source names is read of an answer: many
+// send it with every answer, and it must not hold up what merely failed.
+func (p RetryPolicy) AsksToWait(status int) bool {
+	return status == 429 || slices.Contains(p.RetryStatus, status)
 }
 
 // Backoff is the wait before try n+1 after n failed tries (n from 1). random

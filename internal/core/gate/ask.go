@@ -74,6 +74,6 @@ func (v Verdict) Fault(key string, now time.Time) *fault.Error {
 		wait = 0
 	}
 	f := fault.New(fault.RateLimited, fmt.Errorf("rate gate of %s: %s, free in %s", key, v.Reason, wait.Round(time.Millisecond)))
-	f.Wait, f.Unsent = wait, true
+	f.Wait, f.Unsent, f.Held = wait, true, string(v.Reason)
 	return f
 }

@@ -9,6 +9,7 @@ type demotion struct {
 	since   time.Time // steps are counted from here
 	at      time.Time // of the last complaint that counted
 	times   int
+	why     Outcome // of that complaint
 }
 
 // share is what may be used of the declared rate.
@@ -35,6 +36,7 @@ func (d *demotion) lower(l Limits, why Outcome, sent, now time.Time) bool {
 	d.lowered = max(d.share(l, now)/l.Demote, floor)
 	d.since, d.at = now, now
 	d.times++
+	d.why = why
 	return true
 }
 

@@ -19,7 +19,7 @@ func (s *State) Estimate(a *Ask, horizon time.Duration, now time.Time) Estimate 
 	horizon = min(max(horizon, 0), maxHorizon)
 	v := s.Judge(a, now)
 	out := Estimate{PerSecond: s.Rate(now), Concurrency: s.suggested(now), From: now}
-	if v.Decision != Allow {
+	if v.Decision != Allow && !v.Until.IsZero() {
 		out.From = v.Until
 	}
 	from, end := now, now.Add(horizon)
@@ -28,13 +28,14 @@ func (s *State) Estimate(a *Ask, horizon time.Duration, now time.Time) Estimate 
 	}
 	requests := 0.0
 	if from.Before(end) {
-		open := s.open(a.Limits.Hours).during(from, end)
+		open := s.open(a.Limits.Hours, now).during(from, end)
 		requests = math.Floor((s.bucket.Left(now)+s.brings(from, open))/a.Weight() + dust)
 	}
 	for i := range s.quotas {
 		q := s.quotas[i]
 		q.cost = price(q, a, a.Weight())
-		requests = min(requests, s.counter(q, now).within(q, now, horizon))
+		c := s.seen(q, now)
+		requests = min(requests, c.within(q, now, horizon))
 	}
 	if left := s.announced.Remaining; left != nil && !s.announced.Reset.Before(end) {
 		requests = min(requests, math.Floor(float64(*left)/a.Weight()))
@@ -84,6 +85,9 @@ type Snapshot struct {
 	CoolingUntil time.Time `json:"coolingUntil,omitzero"`
 	Quotas       []Usage   `json:"quotas,omitempty"`
 	Demotions    int       `json:"demotions"`
+	LoweredBy    Outcome   `json:"loweredBy,omitempty"` // the last complaint, while the rate is below the declared one
+	LoweredAt    time.Time `json:"loweredAt,omitzero"`
+	Shared       bool      `json:"shared,omitempty"` // rate and quotas are those of all processes, not the part of one
 	Announced    Announced `json:"announced,omitzero"`
 }
 
@@ -106,9 +110,12 @@ func (s *State) Snapshot(key string, now time.Time) Snapshot {
 	if s.cooling.After(now) {
 		out.CoolingUntil, out.BurstLeft = s.cooling, 0
 	}
+	if d := s.demotion; d.lowered > 0 && d.share(s.limits, now) < 1 {
+		out.LoweredBy, out.LoweredAt = d.why, d.at
+	}
 	for _, q := range s.quotas {
-		c := s.counter(q, now)
-		out.Quotas = append(out.Quotas, Usage{Name: q.name, Used: c.used, Usable: q.usable, Limit: q.limit, Reset: c.start.Add(q.length)})
+		c := s.seen(q, now)
+		out.Quotas = append(out.Quotas, Usage{Name: q.name, Used: c.total(), Usable: q.usable, Limit: q.limit, Reset: c.end(q.length, now)})
 	}
 	return out
 }

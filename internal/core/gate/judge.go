@@ -25,26 +25,77 @@ func (s *State) Barred(a *Ask, now time.Time) Verdict {
 	if s.cooling.After(now) {
 		later(s.cooling, Cooling)
 	}
-	for i := range s.quotas {
-		q := s.quotas[i]
-		q.cost = price(q, a, a.Weight())
-		later(s.counter(q, now).from(q, a.Priority, now), Quota)
-	}
+	until, short := s.scarce(a, now)
+	later(until, Quota)
 	if a.Limits.Hours != "" {
-		later(s.open(a.Limits.Hours).NextOpen(now), ClosedHours)
+		later(s.opens(a.Limits.Hours, now), ClosedHours)
+	}
+	if short && v.Decision == Allow {
+		return Verdict{Decision: Wait, Reason: Quota} // until the ledger has answered
 	}
 	return v
 }
 
-// open remembers hours that were read. What cannot be read was refused when the
-// source was checked.
-func (s *State) open(text string) Hours {
-	h, ok := s.hours[text]
-	if !ok {
-		h, _ = ParseHours(text)
-		s.hours[text] = h
+// scarce is when the quotas let a request leave, and whether the ledger has to be
+// asked first.
+func (s *State) scarce(a *Ask, now time.Time) (until time.Time, short bool) {
+	short = s.counted && !s.known
+	for i := range s.quotas {
+		q := s.quotas[i]
+		q.cost = price(q, a, a.Weight())
+		c := s.counter(q, now)
+		if s.counted && c.until.IsZero() {
+			short = short || q.cost > 0
+			continue
+		}
+		at := c.from(q, a.Priority, now)
+		if s.counted && c.short(q.cost) && !at.After(now) {
+			if short = true; c.full {
+				at = c.until
+			}
+		}
+		if at.After(until) {
+			until = at
+		}
 	}
-	return h
+	return until, short
+}
+
+// Affords is Barred for the quotas alone.
+func (s *State) Affords(a *Ask, now time.Time) Verdict {
+	until, short := s.scarce(a, now)
+	switch {
+	case until.After(now):
+		return Verdict{Decision: Wait, Until: until, Reason: Quota}
+	case short:
+		return Verdict{Decision: Wait, Reason: Quota}
+	}
+	return Verdict{Decision: Allow}
+}
+
+// opening remembers hours that were read and when they open next: it is asked
+// for every request that waits.
+type opening struct {
+	Hours
+	asked, opens time.Time
+}
+
+func (s *State) opens(text string, now time.Time) time.Time {
+	o, ok := s.hours[text]
+	if !ok {
+		o.Hours, _ = ParseHours(text) // what cannot be read was refused when the source was checked
+	}
+	if !ok || now.Before(o.asked) || !now.Before(o.opens) {
+		o.asked, o.opens = now, o.NextOpen(now)
+		s.hours[text] = o
+	}
+	return o.opens
+}
+
+// open are the hours of a request.
+func (s *State) open(text string, now time.Time) Hours {
+	s.opens(text, now)
+	return s.hours[text].Hours
 }
 
 // Ready is when the rate lets a request of this cost leave, or when the rate

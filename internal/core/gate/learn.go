@@ -56,6 +56,9 @@ func (s *State) Cool(until, now time.Time) bool {
 	return true
 }
 
+// Cooling is how long nothing may leave.
+func (s *State) Cooling(now time.Time) time.Duration { return max(s.cooling.Sub(now), 0) }
+
 // hear obeys what an answer announces.
 func (s *State) hear(a Announced, now time.Time, random float64) bool {
 	changed := false

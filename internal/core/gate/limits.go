@@ -25,7 +25,7 @@ type Limits struct {
 	BudgetPerDay float64           `json:"budgetPerDay,omitempty" doc:"money that may be spent in one day, UTC, in the unit of pricePerRequest (default not limited)"`
 	// PricePerRequest feeds forecasts and is what BudgetPerDay is spent on.
 	PricePerRequest float64 `json:"pricePerRequest,omitempty" doc:"what one request costs, for forecasts and budgetPerDay (default nothing)"`
-	Hours           string  `json:"hours,omitempty" doc:"hours of the day in which requests may leave, such as 21:00-05:00 America/New_York (default all)"`
+	Hours           string  `json:"hours,omitempty" doc:"hours in which requests may leave, with days of the week and a zone, such as 21:00-05:00, Sat-Sun America/New_York for every night and whole weekends (default all)"`
 	Cost            float64 `json:"cost,omitempty" doc:"how many requests one request counts for (default 1)"`
 	Group           string  `json:"group,omitempty" doc:"name under which requests share rate and quotas (default the source: all its endpoints share one rate)"`
 	Quantum         int     `json:"quantum,omitempty" doc:"requests one task may be ahead of another that waits (default 10)"`

@@ -8,15 +8,35 @@ import (
 // counter is what was used in one window of the clock, UTC.
 type counter struct {
 	start time.Time
-	used  float64
+	used  float64   // by this process
+	since time.Time // by our clock: when the window was first heard of
+	last  float64   // what the last request took
+	block           // where a ledger counts for all processes
 }
 
 // roll begins a new window where the old one has passed. A clock that goes back
 // stays in the window that was begun.
 func (c *counter) roll(length time.Duration, now time.Time) {
-	if start := now.UTC().Truncate(length); start.After(c.start) {
-		*c = counter{start: start}
+	if passed := now.Sub(c.start); passed >= 0 && passed < length {
+		return // asked for with every request, and finding the window costs more
 	}
+	if start := now.UTC().Truncate(length); start.After(c.start) {
+		*c = counter{start: start, since: now}
+	}
+}
+
+// total is what all processes have used, or may have.
+func (c *counter) total() float64 { return c.others + c.used }
+
+// end is when the window ends.
+func (c *counter) end(length time.Duration, now time.Time) time.Time {
+	switch {
+	case !c.until.IsZero():
+		return c.until
+	case c.start.Add(length).After(now):
+		return c.start.Add(length)
+	}
+	return now.UTC().Truncate(length).Add(length)
 }
 
 // allowance is how much of a window may be used.
@@ -41,20 +61,26 @@ const (
 
 // from is the instant from which a request of a priority fits into the window.
 func (c *counter) from(a allowance, priority int, now time.Time) time.Time {
-	end := c.start.Add(a.length)
-	left := a.usable - c.used - a.cost
+	left := a.usable - c.total() - a.cost
+	kept := a.usable * reservedPerStep * steps(priority)
+	if left >= kept {
+		return now // with every request, so nothing else is reckoned before
+	}
+	end := c.end(a.length, now)
 	if left < -dust {
 		return end
 	}
-	if c.used == 0 {
+	if c.total() == 0 {
 		return now // however small the quota: nobody waits for ever
 	}
-	kept := a.usable * reservedPerStep * float64(min(max(priority, 0)/priorityStep, maxSteps))
 	if share := end.Sub(now).Seconds() / a.length.Seconds(); kept*share <= left+dust {
 		return now
 	}
 	return end.Add(-time.Duration(math.Floor(left / kept * float64(a.length))))
 }
+
+// steps is how many priorities come before one.
+func steps(priority int) float64 { return float64(min(max(priority, 0)/priorityStep, maxSteps)) }
 
 // allowances lists what bounds requests of these limits, for one of n processes.
 func allowances(l Limits, rank, n int) []allowance {
@@ -86,8 +112,8 @@ func (c *counter) within(a allowance, now time.Time, horizon time.Duration) floa
 	if a.cost <= 0 {
 		return math.Inf(1)
 	}
-	left := max(a.usable-c.used, 0)
-	if after := now.Add(horizon).Sub(c.start.Add(a.length)); after > 0 {
+	left := max(a.usable-c.total(), 0)
+	if after := now.Add(horizon).Sub(c.end(a.length, now)); after > 0 {
 		left += a.usable * math.Ceil(float64(after)/float64(a.length))
 	}
 	return math.Floor(left/a.cost + dust)

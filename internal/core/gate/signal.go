@@ -23,11 +23,11 @@ type Signal struct {
 // Announced is what a response says about the limits in force. A zero field
 // says nothing.
 type Announced struct {
-	PerSecond   float64
-	Concurrency int
-	Remaining   *int64    // requests left in the upstream's window
-	Limit       *int64    // requests of the whole window
-	Reset       time.Time // when the window ends
+	PerSecond   float64   `json:"perSecond,omitempty"`
+	Concurrency int       `json:"concurrency,omitempty"`
+	Remaining   *int64    `json:"remaining,omitempty"` // requests left in the upstream's window
+	Limit       *int64    `json:"limit,omitempty"`     // requests of the whole window
+	Reset       time.Time `json:"reset,omitzero"`      // when the window ends
 }
 
 // IsZero reports that nothing was said.

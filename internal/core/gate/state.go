@@ -13,7 +13,10 @@ type State struct {
 	effective Limits // lowered to what is announced, divided by the processes
 	quotas    []allowance
 	rank, n   int
-	hours     map[string]Hours
+	hours     map[string]opening
+	counted   bool // quotas are those of a ledger
+	known     bool // the ledger has answered
+	heard     time.Time
 
 	bucket    Bucket
 	demotion  demotion
@@ -37,7 +40,7 @@ const remembered = time.Minute
 
 // NewState is the state of a key that was never used, for one of n processes.
 func NewState(l Limits, rank, n int, now time.Time) *State {
-	s := &State{rank: rank, n: max(n, 1), hours: map[string]Hours{}, used: map[string]*counter{}, warm: now}
+	s := &State{rank: rank, n: max(n, 1), hours: map[string]opening{}, used: map[string]*counter{}, warm: now}
 	l = l.ofKey()
 	full := l.Filled()
 	s.declared = []declaration{{l, full, now}}
@@ -104,7 +107,9 @@ func (s *State) adjust(now time.Time) {
 	}
 	lowered.MinPerSecond = min(lowered.MinPerSecond, lowered.PerSecond)
 	s.effective = lowered.Share(s.rank, s.n)
-	s.quotas = allowances(s.limits, s.rank, s.n)
+	if s.quotas = allowances(s.limits, s.rank, s.n); s.counted {
+		s.quotas = allowances(s.limits, 0, 1) // the ledger divides them by what is used
+	}
 	s.pace(now)
 }
 
@@ -139,22 +144,44 @@ func (s *State) Quantum() float64 { return float64(s.limits.Quantum) }
 
 // Charge takes a request that leaves now.
 func (s *State) Charge(a *Ask, now time.Time) {
-	weight := a.Weight()
-	s.bucket.Take(weight, now)
-	s.last = now
-	for i := range s.quotas {
-		s.counter(s.quotas[i], now).used += price(s.quotas[i], a, weight)
-	}
+	s.bucket.Take(a.Weight(), now)
+	s.Spend(a, now)
 }
 
 // Refund takes back the charge of a request that did not leave after all.
-func (s *State) Refund(a *Ask, now time.Time) {
+func (s *State) Refund(a *Ask, charged, now time.Time) {
+	s.bucket.Return(a.Weight())
+	s.Unspend(a, charged, now)
+}
+
+// Spend charges the quotas alone, for a request whose rate is counted elsewhere.
+func (s *State) Spend(a *Ask, now time.Time) {
 	weight := a.Weight()
-	s.bucket.Return(weight)
+	s.last = now
 	for i := range s.quotas {
-		c := s.counter(s.quotas[i], now)
-		c.used = max(c.used-price(s.quotas[i], a, weight), 0)
+		c, cost := s.counter(s.quotas[i], now), price(s.quotas[i], a, weight)
+		c.used, c.last = c.used+cost, cost
 	}
+}
+
+// Unspend takes back the charge of the quotas. That of a window that is over
+// would be missing in the one that followed.
+func (s *State) Unspend(a *Ask, charged, now time.Time) {
+	weight := a.Weight()
+	for i := range s.quotas {
+		if c := s.counter(s.quotas[i], now); !charged.Before(c.since) {
+			c.used = max(c.used-price(s.quotas[i], a, weight), 0)
+		}
+	}
+}
+
+// seen is a counter for people: what is not known is not shown.
+func (s *State) seen(q allowance, now time.Time) counter {
+	c := *s.counter(q, now)
+	if s.counted && c.until.IsZero() {
+		return counter{}
+	}
+	return c
 }
 
 func price(q allowance, a *Ask, weight float64) float64 {
@@ -170,6 +197,10 @@ func (s *State) counter(q allowance, now time.Time) *counter {
 		c = &counter{}
 		s.used[q.name] = c
 	}
-	c.roll(q.length, now)
+	if s.counted {
+		c.expire(now)
+	} else {
+		c.roll(q.length, now)
+	}
 	return c
 }

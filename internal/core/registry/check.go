@@ -145,9 +145,6 @@ func (r *Resolved) checkLimits() Problems {
 	const longest = duration.Duration(2 * time.Minute)
 	var out Problems
 	refuse := func(path, message string) { out = append(out, r.at(strings.Split(path, "."), message, "")) }
-	if r.Retry.Jitter > 1 {
-		refuse("retry.jitter", "E-SHARE: must be between 0 and 1")
-	}
 	out = append(out, r.checkRate()...)
 	if r.Response.MaxRejectRate > 1 {
 		refuse("response.maxRejectRate", "E-SHARE: must be between 0 and 1")
@@ -161,17 +158,7 @@ func (r *Resolved) checkLimits() Problems {
 	if r.HTTP.ReadTimeout > r.HTTP.Timeout {
 		refuse("http.readTimeout", fmt.Sprintf("E-TIMEOUT: a silence of %s is longer than the whole request may take (http.timeout %s)", r.HTTP.ReadTimeout, r.HTTP.Timeout))
 	}
-	if r.Retry.MaxDelay < r.Retry.InitialDelay {
-		refuse("retry.maxDelay", fmt.Sprintf("E-RETRY-ORDER: %s is less than retry.initialDelay %s", r.Retry.MaxDelay, r.Retry.InitialDelay))
-	}
-	if r.Retry.Multiplier < 1 {
-		refuse("retry.multiplier", "E-RETRY-ORDER: must be at least 1, or waits would shrink")
-	}
-	for _, status := range r.Retry.RetryStatus {
-		if slices.Contains(r.Retry.GiveUpStatus, status) {
-			refuse("retry.retryStatus", fmt.Sprintf("E-RETRY-STATUS: %d is also in retry.giveUpStatus", status))
-		}
-	}
+	out = append(out, r.checkRetry()...)
 	if r.Paging.MaxResults > 0 && r.Paging.Size > r.Paging.MaxResults {
 		refuse("paging.size", fmt.Sprintf("E-PAGE-SIZE: %d is more than the %d the upstream serves (paging.maxResults)", r.Paging.Size, r.Paging.MaxResults))
 	}

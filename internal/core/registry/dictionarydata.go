@@ -61,7 +61,9 @@ func sectionTypes() []DictType {
 		closed("sign_timestamp", "How the time of a signature is written", "UNIX* UNIX_MILLIS RFC3339 HTTP_DATE"),
 		closed("sign_encoding", "How a signature is written", "HEX* BASE64"),
 		closed("missing_detail", "What becomes of a found id without a detail", "RECHECK* QUARANTINE GONE"),
+		closed("missing_record", "What becomes of a stored record the upstream no longer has", "GONE* QUARANTINE"),
 		closed("null_policy", "What becomes of a parameter without a value", "OMIT* EMPTY FAIL"),
+		closed("retry_wait_form", "What a header that asks to wait holds", "SECONDS* MILLIS DATE EPOCH EPOCH_MILLIS"),
 		closed("body_format", "Format of an answer", "JSON* XML JSONL CSV"),
 	}
 }
@@ -76,7 +78,7 @@ func ingestTypes() []DictType {
 		closed("ing_slice_strategy", "How a window is cut", "TIME* ID_RANGE CURSOR_LANDMARK VOLUME_BUDGET HYBRID").
 			alias(legacy2, "DATE=TIME SINGLE=TIME"),
 		closed("ing_estimate_source", "Where an estimate comes from", "COUNT HISTORY FIRST_PAGE CONSTANT*"),
-		closed("ing_id_range_kind", "What the bounds of an id range are", "HASH_BUCKET* ID"),
+		closed("ing_id_range_kind", "What the bounds of an id range are", "HASH_BUCKET* ID HASH NUMBER"),
 		closed("ing_plan_status", "State of a plan", "DRAFT* SLICING READY PARTIAL FAILED CANCELLED COMPLETED").
 			alias(legacy1, "ABORTED=CANCELLED").alias(legacy2, "ARCHIVED=COMPLETED"),
 		closed("ing_slice_status", "State of a slice", "PENDING* READY SUCCEEDED FAILED PARTIAL CANCELLED").
@@ -91,6 +93,13 @@ func ingestTypes() []DictType {
 		closed("ing_namespace_scope", "Namespace of a cursor", "GLOBAL EXPR* CUSTOM"),
 		closed("ing_cursor_type", "What a cursor holds", "TIME* ID TOKEN"),
 		closed("ing_source_state", "State of a source or a part of it", "PAUSED*"),
+		closed("ing_campaign_state", "State of a backfill campaign", "ACTIVE* PAUSED CANCELLED COMPLETED"),
+		closed("ing_campaign_order", "Which end of its range a campaign begins at", "NEWEST* OLDEST"),
+		closed("ing_update_policy", "How an update chooses what it looks at", "TIME STALE* EXPR SIGNAL"),
+		closed("ing_signal_kind", "Why a record was named", "RETRACTION MERGE MISSING_FIELD REQUESTED* QUARANTINED"),
+		closed("ing_signal_status", "What became of a signal", "OPEN* DONE FAILED"),
+		closed("ing_archive_kind", "What a file of history holds", "EVENTS* PLANS"),
+		closed("ing_archive_status", "State of a file of history", "WRITING* SEALED DONE"),
 		closed("ing_cursor_direction", "Direction of a cursor event", "FORWARD* BACKFILL"),
 	}
 }
@@ -101,18 +110,24 @@ func eventTypes() []DictType {
 		closed("ing_cursor_event_kind", "What a cursor event says", "PLANNED SUCCEEDED* FAILED WAIVED MANUAL SNAPSHOT"),
 		closed("ing_fingerprint_kind", "What a fingerprint identifies", "EXPR* MAPPING"),
 		closed("ing_record_state", "State of a record", "ACTIVE* GONE"),
-		closed("ing_record_action", "What became of an item", "INSERT UPDATE REMOVE UNCHANGED* TOUCH STALE"),
+		closed("ing_record_action", "What became of an item", "INSERT UPDATE REMOVE UNCHANGED* TOUCH STALE REMAP"),
 		closed("ing_reject_reason", "Why an item was quarantined",
-			"MISSING_ID ID_TOO_LONG BAD_ID BAD_UPDATED_AT MISSING_FIELD BAD_ITEM* MAPPING_FAILED ID_COLLISION MISSING_DETAIL DETAIL_FAILED"),
-		closed("ing_quarantine_status", "State of a quarantined item", "OPEN*"),
-		closed("ing_outbox_status", "State of an outgoing message", "PENDING* PUBLISHING PUBLISHED FAILED DEAD"),
+			"MISSING_ID ID_TOO_LONG BAD_ID BAD_UPDATED_AT MISSING_FIELD BAD_ITEM* MAPPING_FAILED ID_COLLISION MISSING_DETAIL DETAIL_FAILED ITEM_FAILED"),
+		closed("ing_quarantine_status", "State of a quarantined item", "OPEN* RESOLVED"),
+		closed("ing_outbox_status", "State of an outgoing message", "PENDING* PUBLISHING PUBLISHED FAILED DEAD SKIPPED"),
+		closed("ing_outbox_fault", "Why a message was not delivered", "UNREACHABLE* REFUSED TOO_LARGE BODY_GONE BEHIND"),
+		closed("ing_relay_status", "How an attempt to deliver messages ended", "PUBLISHED* DEFERRED FAILED"),
 		closed("ing_outbox_op", "What a message tells of a record", "INSERTED* UPDATED REMOVED"),
 		closed("ing_gate_decision", "What the rate gate answers", "ALLOW* WAIT REJECT"),
 		closed("ing_gate_reason", "Why a request may not leave", "OVER_DEADLINE* QUOTA COOLING CLOSED_HOURS BREAKER"),
 		closed("ing_gate_outcome", "What the rate gate hears of a request", "OK* THROTTLED FAILED REFUSED"),
+		closed("ing_health_condition", "What is wrong with a partition", `THROTTLED SLOW* FAILING RUNS_FAILING UPSTREAM_DOWN HEAVY_PAGES PAGE_TOO_LARGE
+			POISON_PAGE TOO_DEEP ESTIMATE_OFF OVER_BUDGET LATE_ARRIVALS STORE_BUSY OVERSTOCKED DEAD_TASKS BAD_ITEM FATAL`),
+		closed("ing_health_action", "What is done about it by itself", `LOWER_RATE* LOWER_CONCURRENCY SHRINK_PAGE RAISE_LAG RESLICE OPEN_CIRCUIT
+			PAUSE_PLANNING SET_ASIDE STOP_SOURCE`),
 		closed("ing_breaker_state", "What an endpoint in trouble is allowed", "CLOSED* OPEN HALF_OPEN"),
 		closed("ing_fault_level", "How far a fault reaches", "L1* L2 L3 L4"),
 		closed("ing_fault_code", "What went wrong", `NETWORK RATE_LIMITED SERVER_ERROR BAD_REQUEST UNAUTHORIZED BAD_BODY TOO_LARGE
-			RENDER TOKEN_LOST TOKEN_LOOP UNSTABLE SCHEMA_CHANGE SHORT_COUNT REJECT_RATE CAPPED BUDGET REFUSED INTERNAL* ATTEMPTS LEASES_SPENT INTERRUPTED LEASE_EXPIRED`),
+			RENDER TOKEN_LOST TOKEN_LOOP UNSTABLE SCHEMA_CHANGE SHORT_COUNT REJECT_RATE CAPPED BUDGET POISON_PAGE MASS_GONE REFUSED INTERNAL* ATTEMPTS LEASES_SPENT INTERRUPTED LEASE_EXPIRED`),
 	}
 }

@@ -54,9 +54,10 @@ func (k *key) keepAccounts() {
 		k.accounts = append(k.accounts, a)
 	}
 	hour, day, kept := float64(l.QuotaPerHour), float64(l.QuotaPerDay), 1-l.QuotaMargin
-	add(hourly, time.Hour, hour, math.Floor(hour*kept))
-	add(daily, 24*time.Hour, day, math.Floor(day*kept))
-	add(money, 24*time.Hour, l.BudgetPerDay, l.BudgetPerDay)
+	length := k.gate.config.hour
+	add(hourly, length, hour, math.Floor(hour*kept))
+	add(daily, 24*length, day, math.Floor(day*kept))
+	add(money, 24*length, l.BudgetPerDay, l.BudgetPerDay)
 }
 
 func (k *key) shown() []tripAccount {

@@ -42,7 +42,7 @@ func (g *Gate) Acquire(ctx context.Context, a gate.Ask) (*Permit, error) {
 		var err error
 		switch m {
 		case shared:
-			p, err = k.together(ctx, w, changed)
+			p, err = k.counted(ctx, w, changed)
 		case alone:
 			p, err = k.byOurselves(ctx, w, changed)
 		default:
@@ -52,6 +52,31 @@ func (g *Gate) Acquire(ctx context.Context, a gate.Ask) (*Permit, error) {
 			return p, err
 		}
 	}
+}
+
+// counted is together for a request that was charged to its quotas before. One
+// whose window ends while it waits is charged to the next one.
+func (k *key) counted(ctx context.Context, w *waiter, changed <-chan struct{}) (*Permit, error) {
+	if k.gate.config.Quotas == nil {
+		return k.together(ctx, w, changed)
+	}
+	a := w.ask
+	if !w.over.IsZero() {
+		a.Deadline = max(time.Until(w.over), 1)
+	}
+	valid, undo, err := k.gate.config.Quotas.Spend(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	p, err := k.together(ctx, w, changed)
+	if p != nil && valid() {
+		return p, nil
+	}
+	undo()
+	if p != nil {
+		p.Done(gate.Signal{Outcome: gate.Refused}) // it was not sent: the place is free again
+	}
+	return nil, err
 }
 
 // open waits for the hours in which requests may leave. They are no part of the

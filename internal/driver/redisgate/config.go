@@ -31,6 +31,19 @@ type Config struct {
 	// Alone is the gate of this process, used with its share of the limits while
 	// the server cannot be reached.
 	Alone Alone
+	// Quotas counts the quotas where they are kept for good. What the server knows
+	// of them is then only for the order of who comes first. Nil: the server's
+	// count is all there is.
+	Quotas Quotas
+
+	hour time.Duration // of quotas; shorter in tests
+}
+
+// Quotas counts requests against the quotas of their key.
+type Quotas interface {
+	// Spend charges a request before it is sent, or refuses it. Valid tells whether
+	// the window it was charged to is still open; undo takes the charge back.
+	Spend(ctx context.Context, a gate.Ask) (valid func() bool, undo func(), err error)
 }
 
 // Alone is the gate of one process.
@@ -48,6 +61,7 @@ func (c Config) withDefaults() Config {
 	c.Beat = cmp.Or(c.Beat, 500*time.Millisecond)
 	c.Timeout = cmp.Or(c.Timeout, time.Second)
 	c.Lease = cmp.Or(c.Lease, 30*time.Second)
+	c.hour = cmp.Or(c.hour, time.Hour)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

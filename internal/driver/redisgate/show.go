@@ -54,6 +54,7 @@ func (k *key) snapshot(reply tripReply, server int64) gate.Snapshot {
 		InFlight: k.under + k.local, Waiting: len(k.waiting),
 	}
 	if server > 0 {
+		s.Shared = true
 		s.PerSecond, s.BurstLeft, s.Concurrency, s.Demotions = reply.Rate, max(reply.Tokens, 0), reply.Places, reply.Demotions
 		s.Announced = gate.Announced{PerSecond: reply.Said, Concurrency: reply.SaidPlaces}
 		if len(reply.Accounts) == len(k.accounts) {

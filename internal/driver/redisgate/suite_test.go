@@ -33,9 +33,17 @@ var opened atomic.Int64
 // open starts a client. Its beat is fast, so that losses are noticed fast.
 func open(t testing.TB, address, prefix string) *Gate {
 	t.Helper()
-	g, err := New(Config{
-		URL: address, Prefix: prefix, ID: fmt.Sprintf("client-%d", opened.Add(1)), Beat: 200 * time.Millisecond, Lease: 3 * time.Second, Alone: own{rategate.New()}, Log: testLog(),
-	})
+	return openAs(t, address, prefix, Config{})
+}
+
+func openAs(t testing.TB, address, prefix string, c Config) *Gate {
+	t.Helper()
+	c.URL, c.Prefix, c.ID, c.Log = address, prefix, fmt.Sprintf("client-%d", opened.Add(1)), testLog()
+	c.Beat, c.Lease = 200*time.Millisecond, 3*time.Second
+	if c.Alone == nil {
+		c.Alone = own{rategate.New()}
+	}
+	g, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,25 +73,41 @@ func newPrefix() string { return fmt.Sprintf("test-%d-%d", time.Now().UnixNano()
 
 func TestSuite(t *testing.T) {
 	address := redis.URL(t)
-	gatetest.Run(t, gatetest.Subject{Open: func(t *testing.T, clients int) []gatetest.Gate {
+	several := func(t *testing.T, clients int, c Config) []gatetest.Gate {
 		prefix := newPrefix()
 		settled(t, address, prefix)
 		out := make([]gatetest.Gate, clients)
 		for i := range out {
-			g := open(t, address, prefix)
-			out[i] = gatetest.Gate{
-				Acquire: func(ctx context.Context, a gate.Ask) (func(gate.Signal), error) {
-					p, err := g.Acquire(ctx, a)
-					if err != nil {
-						return nil, err
-					}
-					return p.Done, nil
-				},
-				Estimate: g.Estimate, Snapshot: g.Snapshot, SetShare: g.SetShare, Close: func() { g.Close() },
-			}
+			out[i] = client(t, openAs(t, address, prefix, c), c)
 		}
 		return out
-	}})
+	}
+	gatetest.Run(t, gatetest.Subject{
+		Open: func(t *testing.T, clients int) []gatetest.Gate { return several(t, clients, Config{}) },
+		ShortHours: func(t *testing.T, clients int) ([]gatetest.Gate, time.Duration) {
+			const hour = 3 * time.Second
+			return several(t, clients, Config{hour: hour}), hour
+		},
+	})
+}
+
+func client(t *testing.T, g *Gate, c Config) gatetest.Gate {
+	return gatetest.Gate{
+		Acquire: func(ctx context.Context, a gate.Ask) (func(gate.Signal), error) {
+			p, err := g.Acquire(ctx, a)
+			if err != nil {
+				return nil, err
+			}
+			return p.Done, nil
+		},
+		Estimate: g.Estimate, Snapshot: g.Snapshot, SetShare: g.SetShare, Close: func() { g.Close() },
+		Restart: func(orderly bool) gatetest.Gate {
+			if orderly {
+				g.Close()
+			}
+			return client(t, openAs(t, g.config.URL, g.config.Prefix, c), c)
+		},
+	}
 }
 
 // testLog shows what the gate says where PATRA_TEST_LOG is set.

@@ -183,14 +183,19 @@ for _, want in ipairs(q.wants) do
     local slot = rate > 0 and start + math.ceil(missing / rate) or now + huge
     local reason, at = 'RATE', slot
     if cool > now + q.horizon then reason, at = 'COOLING', cool end
-    if s.reset and s.reset > now and (s.left or 0) < want.weight and q.obey then reason, at = 'QUOTA', s.reset end
+    local spent = false -- what is near is not given out before its time: it would count in the window that ends
+    if s.reset and s.reset > now and (s.left or 0) < want.weight and q.obey then reason, at, spent = 'QUOTA', s.reset, true end
     for _, a in ipairs(q.accounts) do
       local open = opens(a, want)
-      if open > now and open > at then reason, at = 'QUOTA', open end
+      if cost(a, want) > 0 and slot >= a.ends then open = math.max(open, a.ends) end
+      if open > now then
+        spent = true
+        if open > at or reason == 'RATE' then reason, at = 'QUOTA', open end
+      end
     end
     if not present then
       blocked = {'ABSENT', now + q.horizon}
-    elseif at > now + q.horizon then
+    elseif spent or at > now + q.horizon then
       blocked = {reason, at}
     elseif free < 1 then
       blocked = {'PLACES', now + q.horizon}

@@ -4,29 +4,65 @@ import (
 	"context"
 	"database/sql"
 	"math/rand/v2"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
-// noteBreaker lets the breaker of an endpoint know how a run ended. It is stored
-// with the end of the run, so that all processes see it (D§5.23).
-func (t *tx) noteBreaker(in ingest.Finish) error {
+// noteBreaker lets the breaker of an endpoint know how a run ended, and tells
+// until when that opened it; zero if it did not. It is stored with the end of the
+// run, so that all processes see it (D§5.23).
+func (t *tx) noteBreaker(in ingest.Finish) (opened time.Time, err error) {
 	o := in.Outcome
 	failed := fault.Code(o.Code).Breaks()
 	if !failed && o.Run != ingest.RunSucceeded && o.Run != ingest.RunPartial {
-		return nil // cancelled, refused, or our own fault: it says nothing of the upstream
+		return opened, nil // cancelled, refused, or our own fault: it says nothing of the upstream
 	}
 	var d ingest.Dataset
 	if err := t.row("SELECT p.provenance_code, p.endpoint_name FROM ing_task t JOIN ing_partition p ON p.id = t.partition_id WHERE t.id = ?", in.Lease.TaskID).
 		Scan(&d.Source, &d.Endpoint); err != nil {
-		return err
+		return opened, err
 	}
 	was, known, err := t.breaker(d, t.store.dialect.ForUpdate)
 	if err != nil || !known && !failed {
-		return err
+		return opened, err
 	}
-	now := was.Note(failed, o.Stats.Pages > 0, t.now, rand.Float64())
+	now := was.Note(failed, o.Stats.Pages > 0 || o.Answered, t.now, rand.Float64())
+	if now.Opened > was.Opened {
+		opened = now.OpenUntil
+	}
+	return opened, t.saveBreaker(d, known, was, now, o.Code)
+}
+
+// claimable is how many of the wanted tasks of a partition may be claimed. While
+// its breaker is half open that is one for the whole endpoint, which looks. Queues
+// says so too, but several processes may have read it before one of them claimed.
+func (t *tx) claimable(partition int64, wanted int) (int, error) {
+	var d ingest.Dataset
+	var until sql.NullInt64
+	known, err := found(t.row(`SELECT b.provenance_code, b.endpoint_name, b.open_until FROM ing_partition p
+  JOIN ing_breaker b ON b.provenance_code = p.provenance_code AND b.endpoint_name = p.endpoint_name WHERE p.id = ?`, partition).Scan(&d.Source, &d.Endpoint, &until))
+	if seen := (fault.Breaker{OpenUntil: instant(until)}); !known || err != nil || seen.State(t.now) != fault.BreakerHalfOpen {
+		return wanted, err
+	}
+	if _, known, err := t.breaker(d, t.store.dialect.ForUpdate); !known || err != nil { // one after the other
+		return wanted, err
+	}
+	var running int
+	err = t.row(`SELECT COUNT(*) FROM ing_partition p JOIN ing_task t ON t.partition_id = p.id WHERE p.provenance_code = ? AND p.endpoint_name = ?
+  AND t.status_code IN ('DISPATCHED','EXECUTING')`, d.Source, d.Endpoint).Scan(&running)
+	return max(min(wanted, 1-running), 0), err
+}
+
+// answered closes the breaker of an endpoint whose first page came: what is left
+// of a long run must not keep all others waiting.
+func (t *tx) answered(d ingest.Dataset) error {
+	_, err := t.exec("DELETE FROM ing_breaker WHERE provenance_code = ? AND endpoint_name = ?", d.Source, d.Endpoint)
+	return err
+}
+
+func (t *tx) saveBreaker(d ingest.Dataset, known bool, was, now fault.Breaker, code string) error {
 	switch {
 	case now == was:
 		return nil
@@ -34,11 +70,11 @@ func (t *tx) noteBreaker(in ingest.Finish) error {
 		return t.execOne("DELETE FROM ing_breaker WHERE provenance_code = ? AND endpoint_name = ?", d.Source, d.Endpoint)
 	case !known:
 		_, err := t.exec("INSERT INTO ing_breaker (failures, opened, open_until, last_error_code, updated_at, provenance_code, endpoint_name) VALUES (?,?,?,?,?,?,?)",
-			now.Failures, now.Opened, micros(now.OpenUntil), orNull(o.Code), micros(t.now), d.Source, d.Endpoint)
+			now.Failures, now.Opened, micros(now.OpenUntil), orNull(code), micros(t.now), d.Source, d.Endpoint)
 		return err
 	}
 	return t.execOne("UPDATE ing_breaker SET failures = ?, opened = ?, open_until = ?, last_error_code = ?, updated_at = ? WHERE provenance_code = ? AND endpoint_name = ?",
-		now.Failures, now.Opened, micros(now.OpenUntil), orNull(o.Code), micros(t.now), d.Source, d.Endpoint)
+		now.Failures, now.Opened, micros(now.OpenUntil), orNull(code), micros(t.now), d.Source, d.Endpoint)
 }
 
 // breaker reads the breaker of an endpoint; one without a row is closed.

@@ -24,6 +24,11 @@ type key struct {
 
 	timer *time.Timer // serves those who wait at due
 	due   time.Time   // zero: not armed
+
+	asking   bool          // a claim is under way
+	news     chan struct{} // closed when the ledger has answered
+	spending map[*gate.Ask]struct{}
+	idle     *time.Timer // gives back what lies unused
 }
 
 // turn is how much of the key a task had, so that tasks share it (§4.10.3).
@@ -63,6 +68,9 @@ func (k *key) forget() {
 // little before now where the timer was late.
 func (k *key) grant(a *gate.Ask, t *turn, at, now time.Time) *permit {
 	k.state.Charge(a, at)
+	if k.state.Low() {
+		k.ask(now)
+	}
 	k.stage = max(k.stage, t.had)
 	t.had += a.Weight()
 	if len(k.waiting) == 0 { // taken from nobody
@@ -169,7 +177,10 @@ func (k *key) best(now time.Time) (best *waiter, opens time.Time) {
 			i--
 			continue
 		}
-		if opens.IsZero() || v.Until.Before(opens) {
+		switch {
+		case v.Until.IsZero(): // until the ledger has answered
+			k.ask(now)
+		case opens.IsZero() || v.Until.Before(opens):
 			opens = v.Until
 		}
 	}

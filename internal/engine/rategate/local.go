@@ -25,6 +25,13 @@ type Local struct {
 	keys map[string]*key
 	rank int
 	n    int
+
+	ledger Ledger // nil: quotas are counted here, and divided by the processes
+	holder string
+	ctx    context.Context // of what is asked of the ledger
+	stop   context.CancelFunc
+	work   sync.WaitGroup
+	closed bool
 }
 
 // New is a gate that owns the whole of every limit.
@@ -98,7 +105,10 @@ func (l *Local) Empty(name string, limits gate.Limits, until time.Time) {
 func (l *Local) key(name string, limits gate.Limits, now time.Time) *key {
 	k := l.keys[name]
 	if k == nil {
-		k = &key{gate: l, name: name, state: gate.NewState(limits, l.rank, l.n, now), turns: map[int64]*turn{}}
+		k = &key{gate: l, name: name, state: gate.NewState(limits, l.rank, l.n, now), turns: map[int64]*turn{}, news: make(chan struct{}), spending: map[*gate.Ask]struct{}{}}
+		if l.ledger != nil {
+			k.state.Counted(now)
+		}
 		l.keys[name] = k
 		return k
 	}
@@ -123,6 +133,9 @@ func (l *Local) Acquire(ctx context.Context, a gate.Ask) (transport.Permit, erro
 		return p, nil
 	}
 	if v := k.foresee(&a, now).Within(a.Deadline, now); v.Decision == gate.Reject {
+		if v.Reason == gate.Quota && k.state.Stale(now) {
+			k.ask(now)
+		}
 		l.mu.Unlock()
 		return nil, v.Fault(a.Key, now)
 	}
@@ -146,7 +159,9 @@ func (p *permit) Done(s gate.Signal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	k.state.Learn(s, p.sent, now, random())
+	if k.state.Learn(s, p.sent, now, random()) {
+		k.note(s, now)
+	}
 	k.inFlight--
 	k.free = append(k.free, p)
 	if len(k.waiting) > 0 {

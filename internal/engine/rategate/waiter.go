@@ -60,7 +60,7 @@ func (w *waiter) leave(cause error) {
 	case w.permit != nil && cause == nil, w.err != nil:
 		return
 	case w.permit != nil:
-		k.state.Refund(&w.ask, now)
+		k.state.Refund(&w.ask, w.permit.sent, now)
 		w.turn.had -= w.ask.Weight()
 		k.inFlight--
 		k.free = append(k.free, w.permit)

@@ -160,9 +160,6 @@ func examples(t *testing.T, server string) map[string]*spec.Program {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if err := compiled.Snapshot.Runnable(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
 		if out[name], err = compiled.Snapshot.Program(); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

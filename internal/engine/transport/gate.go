@@ -32,14 +32,22 @@ type gated struct {
 
 func (g gated) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	began := time.Now()
+	woken := resting(ctx)
 	permit, err := g.permits.Acquire(ctx, c.ask())
+	woken()
 	c.Notes.Waited += time.Since(began)
 	if err != nil {
 		return nil, err
 	}
+	if c.Held != nil {
+		if err := c.Held(); err != nil {
+			permit.Done(gate.Signal{Outcome: gate.Refused})
+			return nil, err
+		}
+	}
 	crash.At(crash.Permitted)
 	response, err := g.next.Do(ctx, c)
-	permit.Done(signal(ctx, response, err, time.Now()))
+	permit.Done(signal(ctx, c.Retry, response, err, time.Now()))
 	return response, err
 }
 
@@ -55,7 +63,7 @@ func (c *Call) ask() gate.Ask {
 }
 
 // signal is what an answer, or its absence, says about the load.
-func signal(ctx context.Context, r *exchange.Response, err error, now time.Time) gate.Signal {
+func signal(ctx context.Context, policy fault.RetryPolicy, r *exchange.Response, err error, now time.Time) gate.Signal {
 	if r == nil {
 		if ctx.Err() != nil || fault.As(err).Code != fault.Network {
 			return gate.Signal{Outcome: gate.Refused} // our doing, not the upstream's
@@ -63,8 +71,8 @@ func signal(ctx context.Context, r *exchange.Response, err error, now time.Time)
 		return gate.Signal{Outcome: gate.Failed}
 	}
 	s := gate.Signal{Outcome: gate.OutcomeOf(r.Status), Announced: gate.ReadHeaders(r.Header, now)}
-	if s.Outcome == gate.Throttled || s.Outcome == gate.Failed {
-		s.RetryAfter = gate.RetryAfter(r.Header.Get("Retry-After"), now)
+	if s.Outcome == gate.Throttled || s.Outcome == gate.Failed || policy.AsksToWait(r.Status) {
+		s.RetryAfter = gate.WaitOf(r.Header, r.Status, policy, now)
 	}
 	return s
 }

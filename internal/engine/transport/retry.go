@@ -25,6 +25,9 @@ func (r retry) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+		if errors.Is(problem, fault.ErrStale) {
+			return nil, problem.Err // retries never cross the lease
+		}
 		if problem.Level != fault.Transient {
 			return nil, problem
 		}
@@ -55,19 +58,25 @@ func (r retry) once(ctx context.Context, c *Call) (*exchange.Response, *fault.Er
 		return nil, fault.New(fault.Network, err)
 	}
 	if problem := c.Retry.ClassifyStatus(response.Status); problem != nil {
-		problem.Wait = gate.RetryAfter(response.Header.Get("Retry-After"), time.Now())
+		problem.Wait = gate.WaitOf(response.Header, response.Status, c.Retry, time.Now())
 		problem.Err = fmt.Errorf("%s %s", c.Request.Method, c.Request.URL.Path)
+		if c.Weigh != nil {
+			problem = c.Weigh(response, problem)
+		}
 		return nil, problem
 	}
 	if c.Accept != nil {
 		if err := c.Accept(response); err != nil {
-			return nil, fault.As(err)
+			problem := fault.As(err)
+			problem.Wait = max(problem.Wait, gate.RetryAfter(response.Header.Get("Retry-After"), time.Now()))
+			return nil, problem
 		}
 	}
 	return response, nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
+	defer resting(ctx)()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

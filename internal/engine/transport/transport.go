@@ -48,7 +48,15 @@ type Call struct {
 	// Accept judges an answer with status 2xx. Its error decides, like any
 	// other fault, whether the call is tried again (D§5.15).
 	Accept func(*exchange.Response) error
-	Notes  Notes
+	// Weigh looks into an answer that is no success and may change what its
+	// status says of another try (§4.11). Nil leaves it.
+	Weigh func(*exchange.Response, *fault.Error) *fault.Error
+	// Held is asked when a request has its permit: an error says that the task is
+	// no longer ours, and nothing leaves. A worker that stood still while it
+	// waited would otherwise send one request beside the next owner's (I7). Nil
+	// means that there is no lease.
+	Held  func() error
+	Notes Notes
 
 	token   *token // what its credential is worth right now; nil without one
 	renewed bool   // its token was refused and replaced once

@@ -23,6 +23,9 @@ type Gate struct {
 	Snapshot func(ctx context.Context) ([]gate.Snapshot, error)
 	SetShare func(rank, n int) // where limits are divided, not shared
 	Close    func()            // gives back what was fetched in advance
+	// Restart is the process that comes after this one, which has ended in an
+	// orderly way or not.
+	Restart func(orderly bool) Gate
 }
 
 // Subject is a gate under test.
@@ -31,6 +34,9 @@ type Subject struct {
 	// t.Cleanup.
 	Open    func(t *testing.T, clients int) []Gate
 	Virtual bool // it can run in a synctest bubble
+	// ShortHours is Open for a gate whose hour is short enough to wait for; nil
+	// where time is virtual.
+	ShortHours func(t *testing.T, clients int) (gates []Gate, hour time.Duration)
 }
 
 // Run tests a gate.
@@ -54,6 +60,8 @@ func Run(t *testing.T, s Subject) {
 		{"deadline", (*world).deadline},
 		{"quota", (*world).quota},
 		{"quota of the next window", (*world).rollOver},
+		{"quota after a restart", func(w *world) { w.restarted(true) }},
+		{"quota after a crash", func(w *world) { w.restarted(false) }},
 		{"money", (*world).money},
 		{"closed hours", (*world).closedHours},
 		{"turns", (*world).turns},

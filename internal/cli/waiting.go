@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// waitsFor is the reason of a wait for a table.
+func waitsFor(w *view.Waiting) string {
+	if w == nil {
+		return "-"
+	}
+	return string(w.Reason)
+}
+
+// waiting says why a task waits and until when.
+func waiting(w view.Waiting) string {
+	text := string(w.Reason)
+	if !w.Until.IsZero() {
+		text += " until " + when(w.Until)
+	}
+	if w.Detail != "" {
+		text += ": " + w.Detail
+	}
+	return text
+}
+
+// waitNext says what ends the wait of a task.
+func waitNext(t view.Task) string {
+	from := "when that is over"
+	if !t.Waits.Until.IsZero() {
+		from = "from " + when(t.Waits.Until) + " on"
+	}
+	if t.Waits.Reason == gate.Breaker {
+		return fmt.Sprintf("one task of %s/%s looks %s whether the upstream is back, and the others follow: patra rate list", t.Source, t.Endpoint, from)
+	}
+	return fmt.Sprintf("it is taken %s: patra rate list", from)
+}

@@ -1,0 +1,59 @@
+package extract
+
+import (
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/document"
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+// verdict is what retryWhen and giveUpWhen say of an answer; nil if nothing. A
+// predicate that cannot be answered is an error, as for errorWhen.
+func (r *Reader) verdict(doc *document.Page) *fault.Error {
+	for _, list := range []struct {
+		key    string
+		places []place
+		code   fault.Code
+	}{
+		{"giveUpWhen", r.page.giveUpWhen, fault.BadRequest},
+		{"retryWhen", r.page.retryWhen, fault.BadBody},
+	} {
+		which, saw, err := firstTrue(list.places, list.key, doc.Values)
+		switch {
+		case err != nil:
+			return fault.New(fault.BadBody, err)
+		case which != nil:
+			return fault.Newf(list.code, "the answer reports an error: %s %s saw %s", list.key, which, saw)
+		}
+	}
+	return nil
+}
+
+// Weigh lets the body of an answer that is no success say whether it is worth
+// another try (§4.11). A body that is not the format of the source, such as the
+// page of a proxy, says nothing: then its status decides alone.
+func (r *Reader) Weigh(body []byte, f *fault.Error) *fault.Error {
+	if len(r.page.retryWhen)+len(r.page.giveUpWhen) == 0 {
+		return f
+	}
+	doc, err := r.document.Read(body, document.Limits{})
+	if err != nil {
+		return f
+	}
+	for _, list := range []struct {
+		key    string
+		places []place
+		level  fault.Level
+	}{
+		{"giveUpWhen", r.page.giveUpWhen, fault.Request},
+		{"retryWhen", r.page.retryWhen, fault.Transient},
+	} {
+		if which, saw, err := firstTrue(list.places, list.key, doc.Values); err == nil && which != nil {
+			weighed := *f
+			weighed.Level = list.level
+			weighed.Err = fmt.Errorf("%w: %s %s saw %s", f.Err, list.key, which, saw)
+			return &weighed
+		}
+	}
+	return f
+}

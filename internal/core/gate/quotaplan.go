@@ -1,0 +1,113 @@
+package gate
+
+import "time"
+
+// Budget places work into the windows of a key's quotas: what is taken, what open
+// tasks have set aside, and what was placed before (§4.10.5). It is arithmetic on
+// numbers somebody else has read.
+type Budget struct {
+	now    time.Time
+	quotas []placed
+	hours  opening
+	money  float64 // what one request of weight 1 costs
+}
+
+// placed is one quota with what its windows are committed to.
+type placed struct {
+	allowance
+	committed map[time.Time]float64
+}
+
+// NewBudget is for work of one priority. Of every window a part is left to what
+// is more urgent, as the gate does at its start. It is nil where neither quotas
+// nor hours bound anything.
+func NewBudget(l Limits, priority int, u Use) *Budget {
+	l = l.Filled()
+	quotas := allowances(l, 0, 1)
+	if len(quotas) == 0 && l.Hours == "" {
+		return nil
+	}
+	b := &Budget{now: u.Now, money: l.PricePerRequest / l.Cost}
+	b.hours.Hours, _ = ParseHours(l.Hours) // refused when the source was checked
+	for _, q := range quotas {
+		q.usable *= 1 - reservedPerStep*steps(priority)
+		p := placed{q, map[time.Time]float64{}}
+		for _, t := range u.Taken {
+			if t.Quota == q.name {
+				p.committed[t.Start] += t.Amount
+			}
+		}
+		for _, r := range u.Reserved {
+			p.committed[p.window(r.Hour)] += b.cost(p, r.Requests)
+		}
+		b.quotas = append(b.quotas, p)
+	}
+	return b
+}
+
+func (p placed) window(at time.Time) time.Time { return at.UTC().Truncate(p.length) }
+
+// cost is what so many requests, each counted by its weight, take of a quota.
+func (b *Budget) cost(p placed, requests float64) float64 {
+	if p.name == "money" {
+		return requests * b.money
+	}
+	return requests
+}
+
+// Place finds the first instant from which so many requests fit into all quotas,
+// and commits them there. What is more than a window holds begins in an empty
+// one and goes on in the next.
+func (b *Budget) Place(requests float64, from time.Time) time.Time {
+	at := from
+	if at.Before(b.now) {
+		at = b.now
+	}
+	for far := at.Add(farthest); at.Before(far); {
+		at = b.open(at)
+		next := b.crowded(requests, at)
+		if next.IsZero() {
+			break
+		}
+		at = next
+	}
+	for _, p := range b.quotas {
+		p.commit(b.cost(p, requests), at)
+	}
+	return at
+}
+
+// farthest is how far ahead a place is looked for. Beyond it the gate decides.
+const farthest = 72 * time.Hour
+
+// crowded is when the next window begins of a quota without room at an instant;
+// zero if all have it.
+func (b *Budget) crowded(requests float64, at time.Time) (next time.Time) {
+	for _, p := range b.quotas {
+		w := p.window(at)
+		if used, cost := p.committed[w], b.cost(p, requests); used > 0 && cost > 0 && used+cost > p.usable+dust {
+			if end := w.Add(p.length); end.After(next) {
+				next = end
+			}
+		}
+	}
+	return next
+}
+
+func (p placed) commit(cost float64, at time.Time) {
+	for w := p.window(at); cost > 0; w = w.Add(p.length) {
+		part := min(cost, max(p.usable-p.committed[w], 0))
+		if p.usable <= 0 || w.Sub(at) > farthest {
+			part = cost
+		}
+		p.committed[w] += part
+		cost -= part
+	}
+}
+
+func (b *Budget) open(at time.Time) time.Time {
+	if at.Before(b.hours.asked) || !at.Before(b.hours.opens) {
+		b.hours.asked, b.hours.opens = at, b.hours.NextOpen(at)
+	}
+	return b.hours.opens
+}

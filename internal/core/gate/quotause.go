@@ -1,0 +1,24 @@
+package gate
+
+import "time"
+
+// Use is what is known of the quotas of a key: taken, and set aside by plans.
+type Use struct {
+	Now      time.Time // of the clock that counts
+	Taken    []Taken
+	Reserved []Reserved
+	Cooling  time.Time // nothing leaves before; zero: it may
+}
+
+// Taken is what all processes took of one window.
+type Taken struct {
+	Quota  string // hour, day or money
+	Start  time.Time
+	Amount float64
+}
+
+// Reserved is what tasks that are due in one hour are expected to take.
+type Reserved struct {
+	Hour     time.Time
+	Requests float64
+}

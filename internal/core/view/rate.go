@@ -1,0 +1,69 @@
+package view
+
+import (
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/gate"
+)
+
+// Waiting is why a task is not worked on though nobody holds it.
+type Waiting struct {
+	Reason gate.Reason `json:"reason"`
+	Until  time.Time   `json:"until,omitzero"` // zero: nobody knows
+	Detail string      `json:"detail,omitempty"`
+}
+
+// RateUse is who is counted under a rate key, and with what limits.
+type RateUse struct {
+	Source     string       `json:"source"`
+	Endpoint   string       `json:"endpoint"`
+	Operations []string     `json:"operations"`
+	Limits     gate.Limits  `json:"limits"`
+	Opens      time.Time    `json:"opens,omitzero"`    // when its hours begin; zero while they are open
+	Breaker    *RateBreaker `json:"breaker,omitempty"` // absent if its last run did not fail
+}
+
+// RateBreaker is how the upstream of an endpoint fared.
+type RateBreaker struct {
+	State     fault.BreakerState `json:"state"`
+	Failures  int                `json:"failures"` // runs in a row
+	Opened    int                `json:"opened"`   // times in a row
+	Until     time.Time          `json:"until,omitzero"`
+	LastError string             `json:"lastError,omitempty"`
+	At        time.Time          `json:"at"`
+}
+
+// RateQuota is how much of a quota all processes used, and what open tasks are
+// expected to use.
+type RateQuota struct {
+	Name     string    `json:"name"` // hour, day or money
+	Limit    float64   `json:"limit"`
+	Usable   float64   `json:"usable"` // the margin aside
+	Used     float64   `json:"used"`
+	Left     float64   `json:"left"`
+	Reserved float64   `json:"reserved,omitempty"`
+	Reset    time.Time `json:"reset"`
+}
+
+// RateReport is what the gate of a live process said of a key.
+type RateReport struct {
+	Process string        `json:"process"`
+	Host    string        `json:"host"`
+	PID     int           `json:"pid"`
+	State   gate.Snapshot `json:"state"`
+	At      time.Time     `json:"at"`
+}
+
+// RateKey is all that is known of a rate key.
+type RateKey struct {
+	Key          string       `json:"key"`
+	Limits       *gate.Limits `json:"limits,omitempty"` // the lowest of all uses; absent if no source declares the key
+	Uses         []RateUse    `json:"uses"`
+	CoolingUntil time.Time    `json:"coolingUntil,omitzero"`
+	Quotas       []RateQuota  `json:"quotas,omitempty"`
+	PerSecond    *float64     `json:"perSecond,omitempty"` // now, over all processes; absent where none reported
+	Processes    []RateReport `json:"processes"`
+	Living       int          `json:"living"` // processes that share the limits, whether they used the key or not
+	At           time.Time    `json:"at"`
+}

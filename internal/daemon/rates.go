@@ -1,0 +1,204 @@
+package daemon
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// RateKeys lists the rate keys of all sources with what they may do, from the
+// registry, and how they stand, from the store: nothing of it is known to this
+// process alone.
+func (a *App) RateKeys(ctx context.Context) ([]view.RateKey, error) {
+	keys, err := a.declaredRates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, err := a.Store.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reports, err := a.Store.RateReports(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for name := range reports {
+		if keys[name] == nil { // of a source that was changed since
+			keys[name] = &view.RateKey{Key: name, Uses: []view.RateUse{}}
+		}
+	}
+	pauses, err := a.Store.RatePauses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	living, err := a.Store.Living(ctx)
+	if err != nil {
+		return nil, err
+	}
+	breakers, err := a.Store.BreakerRows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]view.RateKey, 0, len(keys))
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		k := keys[name]
+		k.At, k.Living, k.Processes = now, len(askers(living, a.single)), append([]view.RateReport{}, reports[name]...)
+		cool(k, pauses[name], now)
+		trouble(k, breakers, now)
+		k.PerSecond = rateNow(k.Processes)
+		if k.Quotas, err = a.quotas(ctx, k); err != nil {
+			return nil, err
+		}
+		out = append(out, *k)
+	}
+	return out, nil
+}
+
+// declaredRates groups what all sources declare by rate key.
+func (a *App) declaredRates(ctx context.Context) (map[string]*view.RateKey, error) {
+	sources, err := a.Sources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys := map[string]*view.RateKey{}
+	for _, s := range sources {
+		src, _, err := a.Source(ctx, s.Code)
+		if err != nil {
+			return nil, err
+		}
+		for _, endpoint := range s.Endpoints {
+			for _, operation := range src.Endpoints[endpoint].Operates() {
+				r, err := registry.Resolve(src, endpoint, operation, nil)
+				if err != nil {
+					return nil, err
+				}
+				declare(keys, s.Code, endpoint, operation, r.Rate)
+			}
+		}
+	}
+	return keys, nil
+}
+
+func declare(keys map[string]*view.RateKey, source, endpoint, operation string, l gate.Limits) {
+	name := l.Key(source)
+	k := keys[name]
+	if k == nil {
+		k = &view.RateKey{Key: name, Limits: &l}
+		keys[name] = k
+	}
+	lowest := k.Limits.Lowest(l)
+	k.Limits = &lowest
+	same := slices.IndexFunc(k.Uses, func(u view.RateUse) bool {
+		return u.Source == source && u.Endpoint == endpoint && reflect.DeepEqual(u.Limits, l)
+	})
+	if same < 0 {
+		k.Uses = append(k.Uses, view.RateUse{Source: source, Endpoint: endpoint, Operations: []string{operation}, Limits: l})
+		return
+	}
+	k.Uses[same].Operations = append(k.Uses[same].Operations, operation)
+}
+
+// cool adds until when nothing may leave: as it is stored, or as a process heard
+// a moment ago.
+func cool(k *view.RateKey, stored, now time.Time) {
+	for _, r := range k.Processes {
+		if r.State.CoolingUntil.After(stored) {
+			stored = r.State.CoolingUntil
+		}
+	}
+	if stored.After(now) {
+		k.CoolingUntil = stored
+	}
+}
+
+// trouble adds the breakers and the hours of the uses of a key.
+func trouble(k *view.RateKey, breakers map[ingest.Dataset]view.RateBreaker, now time.Time) {
+	for i, u := range k.Uses {
+		if b, ok := breakers[ingest.Dataset{Source: u.Source, Endpoint: u.Endpoint}]; ok {
+			k.Uses[i].Breaker = &b
+		}
+		if hours, err := gate.ParseHours(u.Limits.Hours); err == nil && !hours.Open(now) {
+			k.Uses[i].Opens = hours.NextOpen(now)
+		}
+	}
+}
+
+// rateNow is what all processes together may send now. Those that share a gate
+// say the same; the others say their own part.
+func rateNow(reports []view.RateReport) *float64 {
+	if len(reports) == 0 {
+		return nil
+	}
+	var sum float64
+	var newest view.RateReport
+	for _, r := range reports {
+		sum += r.State.PerSecond
+		if r.State.Shared && r.At.After(newest.At) {
+			newest = r
+		}
+	}
+	if newest.State.Shared {
+		sum = newest.State.PerSecond
+	}
+	return &sum
+}
+
+// quotas is how the quotas of a key stand: as the store counts them, or as the
+// processes say where a server counts for them.
+func (a *App) quotas(ctx context.Context, k *view.RateKey) (out []view.RateQuota, err error) {
+	if k.Limits == nil || k.Limits.QuotaPerHour == 0 && k.Limits.QuotaPerDay == 0 && k.Limits.BudgetPerDay == 0 {
+		return nil, nil
+	}
+	use, err := a.Store.QuotaUse(ctx, k.Key)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range []struct {
+		name   string
+		length time.Duration
+		limit  float64
+		margin float64
+	}{
+		{"hour", time.Hour, float64(k.Limits.QuotaPerHour), k.Limits.QuotaMargin},
+		{"day", 24 * time.Hour, float64(k.Limits.QuotaPerDay), k.Limits.QuotaMargin},
+		{"money", 24 * time.Hour, k.Limits.BudgetPerDay, 0},
+	} {
+		if q.limit == 0 {
+			continue
+		}
+		start := use.Now.UTC().Truncate(q.length)
+		quota := view.RateQuota{Name: q.name, Limit: q.limit, Usable: q.limit * (1 - q.margin), Reset: start.Add(q.length)}
+		quota.Used = used(q.name, start, use, k.Processes)
+		for _, r := range use.Reserved {
+			if q.name != "money" && r.Hour.Before(quota.Reset) {
+				quota.Reserved += r.Requests
+			}
+		}
+		quota.Left = max(quota.Usable-quota.Used, 0)
+		out = append(out, quota)
+	}
+	return out, nil
+}
+
+func used(name string, start time.Time, use gate.Use, reports []view.RateReport) (most float64) {
+	for _, t := range use.Taken {
+		if t.Quota == name && !t.Start.Before(start) {
+			most = t.Amount
+		}
+	}
+	for _, r := range reports {
+		for _, u := range r.State.Quotas {
+			if u.Name == name && u.Reset.After(start) && r.State.Shared {
+				most = max(most, u.Used)
+			}
+		}
+	}
+	return most
+}

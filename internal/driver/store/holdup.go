@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// cool keeps all processes from a partition until the wait of its task is over
+// (I11), and where the upstream itself asked for it, from everything that is
+// counted under its rate key. A quota or the hours of one operation say nothing
+// of the others.
+func (t *tx) cool(in ingest.Finish, until time.Time) error {
+	why := in.Outcome.Waits
+	if why == "" {
+		why = gate.Cooling
+	}
+	_, err := t.exec(`UPDATE ing_partition SET cooling_until = ?, cooling_code = ? WHERE id = (SELECT partition_id FROM ing_task WHERE id = ?)
+  AND (cooling_until IS NULL OR cooling_until < ?)`, micros(until), string(why), in.Lease.TaskID, micros(until))
+	if err != nil || why != gate.Cooling || in.Outcome.RateKey == "" {
+		return err
+	}
+	return t.coolKey(in.Outcome.RateKey, until)
+}
+
+// coolKey notes until when nothing of a key may leave. A shorter wait does not end
+// a longer one.
+func (t *tx) coolKey(key string, until time.Time) error {
+	var was int64
+	known, err := found(t.row(coolingSQL+t.store.dialect.ForUpdate, key).Scan(&was))
+	switch {
+	case err != nil:
+		return err
+	case !known: // who comes second finds the row when the step is redone
+		_, err = t.exec("INSERT INTO ing_rate_pause (rate_key, until, updated_at) VALUES (?,?,?)", key, micros(until), micros(t.now))
+		return err
+	}
+	_, err = t.exec("UPDATE ing_rate_pause SET until = ?, updated_at = ? WHERE rate_key = ? AND until < ?", micros(until), micros(t.now), key, micros(until))
+	return err
+}
+
+// explainWaits adds to tasks that nobody holds why dispatch leaves them alone.
+func (s *Store) explainWaits(ctx context.Context, tasks []view.Task) error {
+	free := func(t view.Task) bool {
+		return t.Status == string(ingest.TaskQueued) || t.Status == string(ingest.TaskScheduled)
+	}
+	if !slices.ContainsFunc(tasks, free) {
+		return nil
+	}
+	all, err := s.partitions(ctx)
+	if err != nil {
+		return wrap("explain waits", err)
+	}
+	now, err := s.Now(ctx)
+	if err != nil {
+		return err
+	}
+	held := map[ingest.Partition]ingest.Holdup{}
+	for _, q := range all {
+		if h, ok := q.Holdup(now); ok {
+			held[q.Partition] = h
+		}
+	}
+	for i, t := range tasks {
+		h, ok := held[ingest.Partition{Dataset: ingest.Dataset{Source: t.Source, Endpoint: t.Endpoint}, Operation: ingest.Operation(t.Operation)}]
+		if !ok || !free(t) || t.Status == string(ingest.TaskScheduled) && t.ScheduledAt.After(h.Until) {
+			continue
+		}
+		tasks[i].Waits = &view.Waiting{Reason: h.Reason, Until: h.Until, Detail: h.Detail}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+)
+
+// QuotaUse is what was taken of the quotas of a key, and what its open tasks are
+// expected to take: each in the hour in which it is due, those that are due in
+// this one. A task that has ended sets nothing aside, so nothing has to be
+// released when a plan is cancelled or done.
+func (s *Store) QuotaUse(ctx context.Context, key string) (u gate.Use, err error) {
+	if u.Now, err = s.Now(ctx); err != nil {
+		return u, err
+	}
+	if err = s.quotasTaken(ctx, key, &u); err == nil {
+		err = s.quotasReserved(ctx, key, &u)
+	}
+	if err == nil {
+		u.Cooling, err = s.coolingOf(ctx, key, u.Now)
+	}
+	return u, wrap("read use of quotas", s.dialect.Translate(err))
+}
+
+func (s *Store) quotasTaken(ctx context.Context, key string, u *gate.Use) error {
+	rows, err := s.read.QueryContext(ctx, "SELECT quota_name, window_start, taken FROM ing_quota WHERE rate_key = ? AND window_end > ? ORDER BY quota_name", key, micros(u.Now))
+	if err != nil {
+		return err
+	}
+	return each(rows, func() error {
+		var t gate.Taken
+		var start int64
+		err := rows.Scan(&t.Quota, &start, &t.Amount)
+		t.Start = time.UnixMicro(start).UTC()
+		u.Taken = append(u.Taken, t)
+		return err
+	})
+}
+
+// quotasReserved reads open tasks only: a partition has a bounded stock of them
+// (D§5.4), and the index of the queue finds them.
+func (s *Store) quotasReserved(ctx context.Context, key string, u *gate.Use) error {
+	rows, err := s.read.QueryContext(ctx, `SELECT t.scheduled_at - t.scheduled_at % 3600000000 AS due_hour, SUM(t.reserved_requests) FROM ing_partition p
+  JOIN ing_task t ON t.partition_id = p.id WHERE p.rate_key = ? AND t.status_code IN ('SCHEDULED','QUEUED','DISPATCHED','EXECUTING')
+  AND t.reserved_requests > 0 GROUP BY t.scheduled_at - t.scheduled_at % 3600000000 ORDER BY due_hour`, key)
+	if err != nil {
+		return err
+	}
+	now := u.Now.UTC().Truncate(time.Hour)
+	return each(rows, func() error {
+		var hour int64
+		var r gate.Reserved
+		if err := rows.Scan(&hour, &r.Requests); err != nil {
+			return err
+		}
+		if r.Hour = time.UnixMicro(hour).UTC(); r.Hour.Before(now) {
+			r.Hour = now
+		}
+		if n := len(u.Reserved); n > 0 && u.Reserved[n-1].Hour.Equal(r.Hour) {
+			u.Reserved[n-1].Requests += r.Requests
+			return nil
+		}
+		u.Reserved = append(u.Reserved, r)
+		return nil
+	})
+}
+
+// coolingOf is when requests of a key may leave again, as the gate or a task that
+// was put back noted it.
+func (s *Store) coolingOf(ctx context.Context, key string, now time.Time) (time.Time, error) {
+	var noted, put sql.NullInt64
+	err := s.read.QueryRowContext(ctx, "SELECT (SELECT until FROM ing_rate_pause WHERE rate_key = ?), (SELECT MAX(cooling_until) FROM ing_partition WHERE rate_key = ?)",
+		key, key).Scan(&noted, &put)
+	at := instant(noted)
+	if instant(put).After(at) {
+		at = instant(put)
+	}
+	if !at.After(now) {
+		return time.Time{}, err
+	}
+	return at, err
+}

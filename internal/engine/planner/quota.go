@@ -1,0 +1,173 @@
+package planner
+
+import (
+	"context"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/spec"
+)
+
+// quota is what a draft knows of the quota its slices are counted under.
+type quota struct {
+	key      string
+	limits   gate.Limits
+	priority int
+	waits    bool        // a slice that does not fit now may wait for its window
+	needs    []float64   // of each slice, in requests
+	at       []time.Time // when each slice may begin; nil: nothing bounds it
+}
+
+// limitsOf are the limits a step is bound by, and the key they are counted under.
+func limitsOf(s spec.Snapshot, step slicing.Step) (string, gate.Limits) {
+	if step.Role == details && s.Detail != nil {
+		s = *s.Detail
+	}
+	return s.Rate.Key(s.Source), s.Rate.Filled()
+}
+
+// setAside works out what each slice is expected to take of the quota (S§10). Only
+// what is counted under the key of the source itself is set aside: an endpoint
+// with a key of its own is bounded by the gate alone.
+func (d *Draft) setAside(s spec.Snapshot, cuts []slicing.Slice) {
+	if len(cuts) == 0 {
+		return
+	}
+	steps := stepsFor(s, cuts)
+	q := quota{key: s.Rate.Key(s.Source), limits: s.Rate.Filled(), priority: s.Operation.Priority(), waits: s.Operation != ingest.Harvest}
+	q.needs = make([]float64, len(cuts))
+	for _, step := range steps {
+		key, limits := limitsOf(s, step)
+		if key != q.key {
+			continue
+		}
+		for i, cut := range cuts {
+			q.needs[i] += float64(step.Requests(cut.Expected())) * limits.Cost
+		}
+	}
+	d.quota = q
+}
+
+func stepsFor(s spec.Snapshot, cuts []slicing.Slice) []slicing.Step {
+	if cuts[0].Spec.Range != nil {
+		return stepsByID(s)
+	}
+	return stepsOf(s)
+}
+
+// roll gives every slice the first instant at which its requests fit into the
+// quotas (§4.10.5). What follows the present never waits: the gate and the part
+// that is left free make room for it.
+func (d *Draft) roll(u gate.Use, from func(i int) time.Time) {
+	budget := gate.NewBudget(d.quota.limits, d.quota.priority, u)
+	if d.quota.at = nil; !d.quota.waits || budget == nil {
+		return
+	}
+	d.quota.at = make([]time.Time, len(d.quota.needs))
+	for i, need := range d.quota.needs {
+		d.quota.at[i] = budget.Place(need, from(i))
+	}
+}
+
+// rolled shows in the draft which slices wait for a later window. Nothing is
+// stored yet: they are placed again when it is.
+func (d *Draft) rolled(uses map[string]gate.Use) {
+	u := uses[d.quota.key]
+	if u.Now.IsZero() || u.Now.Before(d.Now) {
+		u.Now = d.Now
+	}
+	spread := func(i int) time.Time {
+		if d.due == nil {
+			return u.Now
+		}
+		return u.Now.Add(d.due[i])
+	}
+	d.roll(u, spread)
+	for i, at := range d.quota.at {
+		if at.After(spread(i)) {
+			d.Slices[i].Due = at
+			d.Rolled++
+		}
+	}
+}
+
+// foretell says what the whole draft takes of each key it uses.
+func (d *Draft) foretell(s spec.Snapshot, uses map[string]gate.Use) {
+	if len(d.cuts) == 0 {
+		return
+	}
+	var loads []gate.Load
+	for i, step := range stepsFor(s, d.cuts) {
+		if i >= len(d.Forecast.Endpoints) {
+			break
+		}
+		key, limits := limitsOf(s, step)
+		n := d.Forecast.Endpoints[i].Requests.Value
+		loads = addLoad(loads, gate.Load{Key: key, Limits: limits, Requests: n * limits.Cost, Money: n * limits.PricePerRequest})
+	}
+	d.Quotas = []gate.Prospect{}
+	for _, l := range loads {
+		d.Quotas = append(d.Quotas, gate.Foretell(l, uses[l.Key], d.Now))
+	}
+}
+
+func addLoad(all []gate.Load, l gate.Load) []gate.Load {
+	for i := range all {
+		if o := &all[i]; o.Key == l.Key {
+			o.Limits, o.Requests, o.Money = o.Limits.Lowest(l.Limits), o.Requests+l.Requests, o.Money+l.Money
+			return all
+		}
+	}
+	return append(all, l)
+}
+
+// uses reads how the keys of a source stand.
+func (p *Planner) uses(ctx context.Context, s spec.Snapshot) (map[string]gate.Use, error) {
+	out := map[string]gate.Use{}
+	for _, step := range append(stepsOf(s), stepsByID(s)...) {
+		key, _ := limitsOf(s, step)
+		if _, known := out[key]; known {
+			continue
+		}
+		u, err := p.store.QuotaUse(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		out[key] = u
+	}
+	return out, nil
+}
+
+// place fixes when the slices of a plan that is stored now may begin, by what is
+// known of the quota now.
+func (p *Planner) place(ctx context.Context, d *Draft) error {
+	q := d.quota
+	if gate.NewBudget(q.limits, q.priority, gate.Use{}) == nil || !q.waits {
+		return nil
+	}
+	u, err := p.store.QuotaUse(ctx, q.key)
+	if err != nil {
+		return err
+	}
+	d.began = u.Now
+	if d.first.IsZero() {
+		d.first = d.began
+	}
+	d.roll(u, func(i int) time.Time {
+		if d.due == nil {
+			return d.first
+		}
+		return d.first.Add(d.due[i])
+	})
+	return nil
+}
+
+// reserved is what the task of a slice sets aside.
+func (d *Draft) reserved(i int) float64 {
+	if i >= len(d.quota.needs) {
+		return 0
+	}
+	return d.quota.needs[i]
+}

@@ -1,0 +1,184 @@
+package rategate
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+)
+
+// Ledger counts quotas for all processes, and keeps them when a process ends
+// (D§5.23).
+type Ledger interface {
+	// ClaimQuota sets how much of each quota this process has taken and tells how
+	// much it may use. Repeating a claim changes nothing.
+	ClaimQuota(ctx context.Context, key, holder string, claims []gate.Claim) (gate.Holding, error)
+	// NoteCooling keeps that an upstream asked for a pause.
+	NoteCooling(ctx context.Context, key string, wait time.Duration) error
+}
+
+// NewCounted is a gate whose quotas are those of all processes that use the
+// ledger. It asks for them in blocks, so that a request costs no round trip. The
+// holder is the name of this gate, unlike any other that ever was. Close gives
+// back what is left.
+func NewCounted(ledger Ledger, holder string) *Local {
+	l := New()
+	l.ledger, l.holder = ledger, holder
+	l.ctx, l.stop = context.WithCancel(context.Background())
+	return l
+}
+
+// Close gives back what was taken of quotas and not used. Nothing leaves after it.
+func (l *Local) Close(ctx context.Context) error {
+	if l.ledger == nil {
+		return nil
+	}
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.stop()
+	l.work.Wait()
+	var errs []error
+	for name, claims := range l.leftovers() {
+		_, err := l.ledger.ClaimQuota(ctx, name, l.holder, claims)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (l *Local) leftovers() map[string][]gate.Claim {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := map[string][]gate.Claim{}
+	for name, k := range l.keys {
+		if k.idle != nil {
+			k.idle.Stop()
+		}
+		if k.state.Unused() {
+			out[name] = k.state.Returns(time.Now())
+		}
+	}
+	return out
+}
+
+// Look asks the ledger how a key stands and takes nothing.
+func (l *Local) Look(ctx context.Context, name string, limits gate.Limits) error {
+	if l.ledger == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.key(name, limits, time.Now())
+	for k.asking { // two claims at once could overtake each other
+		news := k.news
+		l.mu.Unlock()
+		err := await(ctx, news, askAgain)
+		l.mu.Lock()
+		if err != nil {
+			return err
+		}
+	}
+	asked := time.Now()
+	claims := k.state.Holds(asked)
+	k.asking = true
+	l.mu.Unlock()
+	h, err := l.ledger.ClaimQuota(ctx, name, l.holder, claims)
+	l.mu.Lock()
+	if k.asking = false; err == nil {
+		k.state.Credit(h, asked, time.Now())
+	}
+	k.answered()
+	return err
+}
+
+// ask takes more of the quotas in the background, one claim at a time. l.mu is
+// held.
+func (k *key) ask(now time.Time) { k.claim(k.state.Claims(k.wishes(), now), now) }
+
+func (k *key) claim(claims []gate.Claim, now time.Time) {
+	l := k.gate
+	if l.ledger == nil || k.asking || l.closed {
+		return
+	}
+	k.asking = true
+	more := k.state.Wants(claims)
+	l.work.Go(func() {
+		h, err := l.ledger.ClaimQuota(l.ctx, k.name, l.holder, claims)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if err != nil || !k.state.Credit(h, now, time.Now()) && more {
+			// Asked again for whoever waits then; those who cannot wait are refused meanwhile.
+			time.AfterFunc(askAgain, k.forgive)
+			return
+		}
+		k.asking = false
+		k.watch()
+		k.answered()
+	})
+}
+
+// askAgain is the pause after a ledger could not be asked, or had nothing new.
+const askAgain = time.Second
+
+func (k *key) forgive() {
+	k.gate.mu.Lock()
+	defer k.gate.mu.Unlock()
+	k.asking = false
+	k.answered()
+}
+
+// answered lets those look again who waited for the ledger.
+func (k *key) answered() {
+	close(k.news)
+	k.news = make(chan struct{})
+	k.serve(time.Now())
+}
+
+// mostWished bounds what is claimed for those who wait.
+const mostWished = 1000
+
+// wishes are the requests that need something of the quotas soon.
+func (k *key) wishes() (out []gate.Ask) {
+	for _, w := range k.waiting[:min(len(k.waiting), mostWished)] {
+		out = append(out, w.ask)
+	}
+	for a := range k.spending {
+		out = append(out, *a)
+	}
+	return out
+}
+
+// idleAfter is how long a block may lie unused before it goes back.
+const idleAfter = 30 * time.Second
+
+// watch gives back a block that nobody uses.
+func (k *key) watch() {
+	if k.idle == nil && k.state.Unused() {
+		k.idle = time.AfterFunc(idleAfter, k.settle)
+	}
+}
+
+func (k *key) settle() {
+	k.gate.mu.Lock()
+	defer k.gate.mu.Unlock()
+	k.idle = nil
+	if now := time.Now(); k.state.Idle(idleAfter, now) && !k.asking && k.state.Unused() && !k.gate.closed {
+		k.claim(k.state.Returns(now), now)
+		return
+	}
+	k.watch()
+}
+
+// notedWait is how long a pause must be to be worth keeping for other processes.
+const notedWait = 5 * time.Second
+
+// note keeps a cool-down for who comes after us.
+func (k *key) note(s gate.Signal, now time.Time) {
+	l := k.gate
+	wait := k.state.Cooling(now)
+	if l.ledger == nil || l.closed || wait < notedWait || s.RetryAfter <= 0 && s.Announced.Remaining == nil {
+		return
+	}
+	l.work.Go(func() { _ = l.ledger.NoteCooling(l.ctx, k.name, wait) }) // we keep it ourselves; the next one is noted again
+}

@@ -1,0 +1,112 @@
+package rategate
+
+import (
+	"context"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+)
+
+// Spend charges the quotas for a request whose rate and place another gate knows:
+// what the ledger counts holds whatever that gate forgets. Valid tells whether the
+// window it was charged to is still open, and undo takes the charge back if the
+// request does not leave. Without a ledger it charges nothing.
+func (l *Local) Spend(ctx context.Context, a gate.Ask) (valid func() bool, undo func(), err error) {
+	if l.ledger == nil {
+		return func() bool { return true }, func() {}, nil
+	}
+	var over time.Time
+	if a.Deadline > 0 {
+		over = time.Now().Add(a.Deadline)
+	}
+	for {
+		charged, v, news := l.trySpend(&a)
+		if v.Decision == gate.Allow {
+			valid, undo = l.charge(&a, charged)
+			return valid, undo, nil
+		}
+		now := time.Now()
+		if !over.IsZero() && (v.Until.After(over) || now.After(over)) {
+			l.dropWish(&a)
+			return nil, nil, v.Fault(a.Key, now)
+		}
+		if err := await(ctx, news, sooner(v.Until, over).Sub(now)); err != nil {
+			l.dropWish(&a)
+			return nil, nil, err
+		}
+	}
+}
+
+func (l *Local) charge(a *gate.Ask, at time.Time) (valid func() bool, undo func()) {
+	l.mu.Lock()
+	k := l.keys[a.Key]
+	l.mu.Unlock()
+	valid = func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return k.state.Spent(a, at, time.Now())
+	}
+	undo = func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		k.state.Unspend(a, at, time.Now())
+	}
+	return valid, undo
+}
+
+func (l *Local) trySpend(a *gate.Ask) (now time.Time, v gate.Verdict, news <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now = time.Now()
+	k := l.key(a.Key, a.Limits, now)
+	v = k.state.Affords(a, now)
+	if v.Decision == gate.Allow {
+		delete(k.spending, a)
+		k.state.Spend(a, now)
+		if k.state.Low() {
+			k.ask(now)
+		}
+		k.watch()
+		return now, v, nil
+	}
+	switch {
+	case v.Until.IsZero():
+		k.spending[a] = struct{}{}
+		k.ask(now)
+	case k.state.Stale(now):
+		k.ask(now)
+	}
+	return now, v, k.news
+}
+
+func (l *Local) dropWish(a *gate.Ask) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if k := l.keys[a.Key]; k != nil {
+		delete(k.spending, a)
+	}
+}
+
+// sooner is the earlier of two instants of which zero is none; a day from now if
+// there is neither.
+func sooner(a, b time.Time) time.Time {
+	switch {
+	case a.IsZero() && b.IsZero():
+		return time.Now().Add(24 * time.Hour)
+	case a.IsZero() || !b.IsZero() && b.Before(a):
+		return b
+	}
+	return a
+}
+
+func await(ctx context.Context, news <-chan struct{}, most time.Duration) error {
+	timer := time.NewTimer(max(most, time.Millisecond))
+	defer timer.Stop()
+	select {
+	case <-news:
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}

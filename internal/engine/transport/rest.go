@@ -1,0 +1,33 @@
+package transport
+
+import (
+	"context"
+	"time"
+)
+
+type restKey struct{}
+
+// WithRest lets whoever runs a task know while it only waits: for the rate gate,
+// or for a wait that the upstream asked for. The change is +1 when a wait turns
+// out to be a long one and -1 when it is over, in any order.
+func WithRest(ctx context.Context, told func(change int)) context.Context {
+	return context.WithValue(ctx, restKey{}, told)
+}
+
+// restAfter is how long a wait may take without being worth telling: pacing at
+// some requests a second is work.
+const restAfter = 2 * time.Second
+
+// resting begins a wait; what it returns ends it.
+func resting(ctx context.Context) (over func()) {
+	told, _ := ctx.Value(restKey{}).(func(int))
+	if told == nil {
+		return func() {}
+	}
+	long := time.AfterFunc(restAfter, func() { told(+1) })
+	return func() {
+		if !long.Stop() {
+			told(-1)
+		}
+	}
+}
