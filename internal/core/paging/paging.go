@@ -297,7 +297,7 @@ func (c Config) cutOff(next State, o Observation) bool {
 	case Offset:
 		served = next.Offset
 	case Page:
-		served = (next.Pages-1)*c.Size + o.Items
+		served = c.before(next) - c.Size + o.Items
 	}
 	counted := next.Total >= 0 && next.Total < int64(c.MaxResults)
 	return c.MaxResults > 0 && served >= c.MaxResults && !counted
@@ -309,7 +309,7 @@ func (c Config) passed(next State) int {
 	case Offset:
 		return next.Offset
 	case Page:
-		return next.Pages * c.Size
+		return c.before(next)
 	}
 	return next.Seen
 }

@@ -20,6 +20,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/crash"
+	"github.com/patra-ingest/patra/internal/engine/heal"
+	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
 // Store is what dispatch needs of the store.
@@ -47,6 +49,13 @@ type Config struct {
 	// each may have its share of the requests under way (D§5.23): a task taken
 	// beyond it would hold a place of C_max and wait. Nil means the only one.
 	Share func() (rank, n int)
+	// Cooling is for how long the gate of this process lets nothing of a rate key
+	// leave: a task taken meanwhile would hold a worker that others could use
+	// (§4.10.6). Nil means that only the store is asked.
+	Cooling func(rateKey string) time.Duration
+	// Health says how many tasks of a partition may run at once by how its pages
+	// and runs went (§9.7). Nil: a book of its own.
+	Health *heal.Book
 	// MayClaim is asked before every look at the queue: false while another
 	// process works on a store that takes one (D§5.20). Nil means yes.
 	MayClaim func(ctx context.Context) (bool, error)
@@ -73,12 +82,21 @@ type Dispatcher struct {
 	config Config
 	log    *slog.Logger
 	turns  Turns
-	health health
+	held   holdups
+	health *heal.Book
+	ours   ours
+	places *places
 }
 
 // New makes a dispatcher.
 func New(s Store, w Worker, c Config, log *slog.Logger) *Dispatcher {
-	return &Dispatcher{store: s, worker: w, config: c.WithDefaults(), log: log, turns: Turns{}, health: newHealth(log)}
+	c = c.WithDefaults()
+	if c.Health == nil {
+		c.Health = heal.New(nil, c.Owner, log)
+	}
+	return &Dispatcher{
+		store: s, worker: w, config: c, log: log, turns: Turns{}, held: newHoldups(log), health: c.Health, ours: newOurs(), places: newPlaces(c.Workers),
+	}
 }
 
 // Run works on the queue until ctx ends or finished says that all is done. It
@@ -88,30 +106,23 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 	defer workers.Wait()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	free := make(chan struct{}, d.config.Workers) // a token per busy worker
-	idle := make(chan struct{}, 1)                // a worker became free
 	for {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		worked, err := d.fill(ctx, free, func(w ingest.Work) {
+		d.health.Judge(ctx)
+		worked, err := d.fill(ctx, func(w ingest.Work) {
 			workers.Add(1)
 			go func() {
 				defer workers.Done()
-				defer func() {
-					<-free
-					select {
-					case idle <- struct{}{}:
-					default:
-					}
-				}()
+				defer d.places.leave()
 				d.execute(ctx, w, stop)
 			}()
 		})
 		if err != nil {
 			return err
 		}
-		if !worked && len(free) == 0 && finished != nil {
+		if !worked && d.places.empty() && finished != nil {
 			if done, err := finished(ctx); done || err != nil {
 				return err
 			}
@@ -119,7 +130,7 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 		pause := time.NewTimer(d.pause(ctx, worked))
 		select {
 		case <-ctx.Done():
-		case <-idle:
+		case <-d.places.news:
 		case <-pause.C:
 		}
 		pause.Stop()
@@ -127,8 +138,12 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 }
 
 func (d *Dispatcher) execute(ctx context.Context, w ingest.Work, stop context.CancelCauseFunc) {
-	outcome, err := d.worker.Execute(ctx, w)
-	d.health.ended(w.Partition, outcome, err)
+	resting := transport.WithRest(ctx, func(change int) { d.places.rest(w.Partition.Source, change) })
+	outcome, err := d.worker.Execute(resting, w)
+	d.ours.ended(w.Partition)
+	if err == nil {
+		d.judge(ctx, w.Partition, outcome)
+	}
 	switch {
 	case err == nil, ctx.Err() != nil:
 	case errors.Is(err, fault.ErrStale):
@@ -142,7 +157,7 @@ func (d *Dispatcher) execute(ctx context.Context, w ingest.Work, stop context.Ca
 const choreSize = 500
 
 // fill claims tasks for every free worker.
-func (d *Dispatcher) fill(ctx context.Context, free chan struct{}, start func(ingest.Work)) (worked bool, err error) {
+func (d *Dispatcher) fill(ctx context.Context, start func(ingest.Work)) (worked bool, err error) {
 	if d.config.MayClaim != nil {
 		if may, err := d.config.MayClaim(ctx); err != nil || !may {
 			return false, err
@@ -155,23 +170,23 @@ func (d *Dispatcher) fill(ctx context.Context, free chan struct{}, start func(in
 		return false, err
 	}
 	for {
-		select {
-		case free <- struct{}{}:
-		default:
+		without, room := d.places.room()
+		if !room {
 			return worked, nil
 		}
-		w, err := d.next(ctx)
+		w, err := d.next(ctx, without)
 		if err != nil || w == nil {
-			<-free
 			return worked, err
 		}
 		worked = true
+		d.places.take()
 		start(*w)
 	}
 }
 
-// next picks a partition and claims its first task.
-func (d *Dispatcher) next(ctx context.Context) (*ingest.Work, error) {
+// next picks a partition and claims its first task. Sources whose tasks only wait
+// are left out where the place is one that those gave up.
+func (d *Dispatcher) next(ctx context.Context, without map[string]bool) (*ingest.Work, error) {
 	now, err := d.store.Now(ctx)
 	if err != nil {
 		return nil, err
@@ -180,7 +195,13 @@ func (d *Dispatcher) next(ctx context.Context) (*ingest.Work, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, q := range Order(d.health.admit(queues, d.share), d.turns, now) {
+	for i, q := range queues {
+		if wait := d.cooling(q.RateKey); wait > 0 && now.Add(wait).After(q.CoolingUntil) {
+			queues[i].CoolingUntil, queues[i].CoolingCode = now.Add(wait), gate.Cooling
+		}
+	}
+	d.held.note(queues, now)
+	for _, q := range Order(d.admit(ctx, queues, without), d.turns, now) {
 		work, err := d.store.Claim(ctx, ingest.ClaimRequest{
 			PartitionID: q.PartitionID, Owner: d.config.Owner, Token: token(), Lease: d.config.Lease, Max: 1,
 		})
@@ -190,7 +211,7 @@ func (d *Dispatcher) next(ctx context.Context) (*ingest.Work, error) {
 		if len(work) > 0 {
 			crash.At(crash.Claimed)
 			d.turns[q.Priority] = q.PartitionID
-			d.health.began(q)
+			d.ours.began(q.Partition)
 			return &work[0], nil
 		}
 	}
@@ -210,6 +231,13 @@ func (d *Dispatcher) pause(ctx context.Context, worked bool) time.Duration {
 		wait = min(wait, max(due.Sub(now), 5*time.Millisecond))
 	}
 	return wait
+}
+
+func (d *Dispatcher) cooling(rateKey string) time.Duration {
+	if d.config.Cooling == nil {
+		return 0
+	}
+	return d.config.Cooling(rateKey)
 }
 
 // share is what this process may have under way of what all may have.

@@ -1,83 +1,59 @@
 package dispatch
 
 import (
-	"log/slog"
+	"context"
 	"sync"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
-	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
-// health is what this process knows of its own partitions: how many of their
-// tasks it works on, and how the last ones went. It is not stored: another
-// process finds out for itself.
-type health struct {
-	log   *slog.Logger
+// ours counts the tasks of this process, by partition.
+type ours struct {
 	mu    *sync.Mutex
-	known map[ingest.Partition]*condition
+	tasks map[ingest.Partition]int
 }
 
-type condition struct {
-	pace     gate.Pace
-	declared int // C_max as the store last said
-	ours     int // tasks of this process
-}
+func newOurs() ours { return ours{&sync.Mutex{}, map[ingest.Partition]int{}} }
 
-func newHealth(log *slog.Logger) health {
-	return health{log: log, mu: &sync.Mutex{}, known: map[ingest.Partition]*condition{}}
-}
+func (o ours) began(p ingest.Partition) { o.add(p, 1) }
 
-func (h health) of(p ingest.Partition) *condition {
-	c := h.known[p]
-	if c == nil {
-		c = &condition{}
-		h.known[p] = c
+func (o ours) ended(p ingest.Partition) { o.add(p, -1) }
+
+func (o ours) add(p ingest.Partition, n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.tasks[p] += n; o.tasks[p] == 0 {
+		delete(o.tasks, p)
 	}
-	return c
+}
+
+func (o ours) of(p ingest.Partition) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.tasks[p]
 }
 
 // admit lowers C_max to what the health of each partition allows, and leaves out
 // those of which this process has its share.
-func (h health) admit(queues []ingest.Queue, share func(int) int) []ingest.Queue {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var out []ingest.Queue
+func (d *Dispatcher) admit(ctx context.Context, queues []ingest.Queue, without map[string]bool) (out []ingest.Queue) {
 	for _, q := range queues {
-		c := h.of(q.Partition)
-		c.declared = q.MaxConcurrent
-		if c.ours < share(c.declared) {
-			q.MaxConcurrent = c.pace.Limit(c.declared)
-			out = append(out, q)
+		if without[q.Partition.Source] || d.ours.of(q.Partition) >= d.share(q.MaxConcurrent) {
+			continue
 		}
+		q.MaxConcurrent = d.health.Concurrency(ctx, q.Partition, q.MaxConcurrent)
+		out = append(out, q)
 	}
 	return out
 }
 
-func (h health) began(q ingest.Queue) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.of(q.Partition).ours++
-}
-
-// ended takes in what became of a task.
-func (h health) ended(p ingest.Partition, o ingest.Outcome, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	c := h.of(p)
-	c.ours--
-	well, telling := verdict(o)
-	if err != nil || !telling {
-		return
+// judge takes in what became of a task.
+func (d *Dispatcher) judge(ctx context.Context, p ingest.Partition, o ingest.Outcome) {
+	if well, telling := verdict(o); telling {
+		d.health.Run(ctx, p, well)
 	}
-	before := c.pace.Limit(c.declared)
-	c.pace = c.pace.Note(well, c.declared)
-	about := []any{"source", p.Source, "endpoint", p.Endpoint, "operation", p.Operation, "from", before, "to", c.pace.Limit(c.declared), "declared", c.declared}
-	switch after := c.pace.Limit(c.declared); {
-	case after < before:
-		h.log.Warn("fewer tasks at once: most of the last ones failed", append(about, "last", o.Code)...)
-	case after > before:
-		h.log.Info("more tasks at once: the last ones went well", about...)
+	if o.Task == ingest.TaskSucceeded || o.Task == ingest.TaskFailed {
+		d.health.Task(ctx, p, o.Task == ingest.TaskSucceeded)
 	}
 }
 

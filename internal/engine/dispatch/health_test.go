@@ -76,8 +76,8 @@ func TestTroubledPartitionIsSlowedDown(t *testing.T) {
 		if other := together(1000, 1200); other != 8 {
 			t.Errorf("the healthy partition had %d at once", other)
 		}
-		if text := log.String(); strings.Count(text, "fewer tasks at once") != 3 || strings.Count(text, "more tasks at once") != 7 ||
-			!strings.Contains(text, "source=source-1 endpoint=works operation=HARVEST from=8 to=4 declared=8 last=NETWORK") {
+		if text := log.String(); strings.Count(text, "msg=condition ") != 3 || strings.Count(text, `msg="condition eased"`) != 3 ||
+			!strings.Contains(text, "source=source-1 endpoint=works operation=HARVEST condition=RUNS_FAILING level=1") {
 			t.Errorf("log\n%s", text)
 		}
 	})
@@ -104,7 +104,7 @@ func TestShareOfAPartition(t *testing.T) {
 	}
 	l := (&line{limits: map[int64]int{1: 1}}).add(waiting{id: 1, partition: 1})
 	d := New(l, &crew{line: l}, Config{Share: func() (int, int) { return 1, 2 }}, silent)
-	if work, err := d.next(t.Context()); work != nil || err != nil || len(l.claims) != 0 {
+	if work, err := d.next(t.Context(), nil); work != nil || err != nil || len(l.claims) != 0 {
 		t.Errorf("a process without a share took %+v, %v", work, err)
 	}
 }

@@ -55,7 +55,7 @@ func (l *line) Queues(context.Context) (out []ingest.Queue, err error) {
 		if w.scheduled || known && q.Priority <= w.priority {
 			continue
 		}
-		best[w.partition] = ingest.Queue{PartitionID: w.partition, Partition: source(w.partition), Priority: w.priority, Running: l.held[w.partition], MaxConcurrent: cmp.Or(l.limits[w.partition], 2)}
+		best[w.partition] = ingest.Queue{PartitionID: w.partition, Partition: source(w.partition), RateKey: fmt.Sprint("key-", w.partition), Priority: w.priority, Running: l.held[w.partition], MaxConcurrent: cmp.Or(l.limits[w.partition], 2)}
 	}
 	for _, q := range best {
 		out = append(out, q)

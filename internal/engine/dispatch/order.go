@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
@@ -15,11 +14,11 @@ import (
 type Turns map[int]int64
 
 // Order lists the partitions worth asking: best priority first, rotation among
-// equals, without those paused, cooling down or at their limit (D§5.2).
+// equals, without those paused, held up or at their limit (D§5.2).
 func Order(queues []ingest.Queue, last Turns, now time.Time) []ingest.Queue {
 	var open []ingest.Queue
 	for _, q := range queues {
-		if !q.Paused && !q.CoolingUntil.After(now) && q.Running < q.MaxConcurrent && lets(q, now) {
+		if _, held := q.Holdup(now); !q.Paused && !held && q.Running < q.MaxConcurrent {
 			open = append(open, q)
 		}
 	}
@@ -33,16 +32,4 @@ func Order(queues []ingest.Queue, last Turns, now time.Time) []ingest.Queue {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(round(a), round(b)), cmp.Compare(a.PartitionID, b.PartitionID))
 	})
 	return open
-}
-
-// lets: an endpoint whose upstream is in trouble gets nobody, and then one run
-// that looks whether it is back (§12.2).
-func lets(q ingest.Queue, now time.Time) bool {
-	switch q.Breaker.State(now) {
-	case fault.BreakerOpen:
-		return false
-	case fault.BreakerHalfOpen:
-		return q.Endpoint == 0
-	}
-	return true
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
@@ -32,21 +34,55 @@ func (r *running) outcome(ctx context.Context, err error) ingest.Outcome {
 	// What nobody classified is about us (the database, most likely), not about
 	// the task: it deserves another run.
 	again := f.Level == fault.Transient || !errors.As(err, new(*fault.Error))
+	failures := r.run.Failures
+	out.Answered = r.alive
+	if out.Advanced = r.advanced(); out.Advanced {
+		failures = 0
+	}
 	switch {
+	case f.Code == fault.Budget && r.looking != nil:
+		// Nothing is lost by stopping: the next run goes on behind the last candidate.
+		out.Task, out.Run = ingest.TaskQueued, ingest.RunCancelled
 	case f.Code == fault.Budget, f.Code == fault.Capped && r.stats.Pages > 0:
 		// The slice is too large: what is left of it is cut smaller (S§5.6, D§5.12).
 		out.Task, out.Run = ingest.TaskPartial, ingest.RunPartial
-	case f.Code == fault.RateLimited: // being told to wait is no failure: put back, as often as it takes
+	case f.Code == fault.Poisoned && r.cuttable(r.left()):
+		// So that no more than the smallest window round the page is missing.
+		out.Task, out.Run = ingest.TaskPartial, ingest.RunPartial
+	case f.Code == fault.RateLimited && again: // being told to wait is no failure: put back, as often as it takes
 		out.Task, out.Run = ingest.TaskScheduled, ingest.RunCancelled
 		out.NotBefore = r.lastSeen.Add(max(f.Wait, taskBackoff(0)))
-	case r.run.Probe && f.Code.Breaks(): // sent ahead for all others: the failure is not its own
+		out.Waits, out.RateKey = heldBy(f), r.asking
+	case r.run.Probe && !r.alive && f.Code.Breaks(): // sent ahead for all others: the failure is not its own
 		out.Task, out.Run = ingest.TaskScheduled, ingest.RunCancelled
 		out.NotBefore = r.lastSeen.Add(max(f.Wait, taskBackoff(0)))
-	case again && r.run.Failures+1 < r.policy().TaskAttempts:
+		out.Waits, out.RateKey = gate.Breaker, r.asking
+	case again && failures+1 < r.policy().TaskAttempts:
 		out.Task = ingest.TaskScheduled
-		out.NotBefore = r.lastSeen.Add(max(f.Wait, taskBackoff(r.run.Failures)))
+		out.NotBefore = r.lastSeen.Add(max(f.Wait, taskBackoff(failures)))
 	}
 	return out
+}
+
+// advanced: this run went on where the last one stopped, came further, and the
+// next one goes on from there. What failed before is forgiven then: a long slice
+// on an upstream that is up and down would use up its attempts although every
+// run reads a part of it. A walk that has to start over gets nowhere.
+func (r *running) advanced() bool {
+	last := r.run.Checkpoint
+	return r.program != nil && *r.program.Paging.Replayable && r.walk.pass == max(last.Pass, 1) && r.walk.state.Pages > last.Paging.Pages
+}
+
+// heldBy is why a request that was told to wait did: our own gate, or the
+// upstream. One that does not say for how long asks for no cool-down of the key.
+func heldBy(f *fault.Error) gate.Reason {
+	switch {
+	case f.Held != "":
+		return gate.Reason(f.Held)
+	case f.Wait > 0:
+		return gate.Cooling
+	}
+	return gate.OverDeadline
 }
 
 // escalate hands on what this run cannot mend. It does so before the run ends: a
@@ -63,8 +99,10 @@ func (r *running) escalate(ctx context.Context, cause error, o ingest.Outcome) e
 
 // cutSmaller asks the planner to cut what is left of the slice.
 func (r *running) cutSmaller(ctx context.Context, o ingest.Outcome) error {
+	why := r.condition(fault.Code(o.Code))
+	r.did(why, health.Reslice, "%s", o.Error)
 	detail, err := json.Marshal(map[string]any{
-		"why": o.Error, "pass": r.walk.pass, "pages": r.walk.state.Pages, "requests": r.stats.Requests, "bytesIn": r.stats.BytesIn,
+		"why": o.Error, "condition": why, "pass": r.walk.pass, "pages": r.walk.state.Pages, "requests": r.stats.Requests, "bytesIn": r.stats.BytesIn,
 	})
 	if err != nil {
 		return err
@@ -82,23 +120,32 @@ func (r *running) stopSource(ctx context.Context, f *fault.Error) error {
 	if f.Code != fault.Unauthorized {
 		scope.Endpoint = r.work.Partition.Endpoint
 	}
-	pause, news, err := r.executor.store.PauseSource(ctx, scope, ingest.Act{Actor: "executor", Reason: f.Error()})
+	if f.Code == fault.MassGone { // what is new can still be harvested
+		scope.Operation = r.work.Partition.Operation
+	}
+	pause, news, err := r.executor.store.PauseSource(ctx, scope, ingest.Act{Actor: ingest.ByItself, Reason: f.Error()})
 	if err == nil && news {
-		r.executor.log.Error("source stopped", "source", scope.String(), "run", r.run.ID, "reason", pause.Reason, "next", pause.Resuming())
+		r.did(health.Fatal, health.StopSource, "%s", pause.Reason)
+		// The one alarm of a stop: all who fail meanwhile find it stopped (§12.6).
+		r.executor.log.Error("source stopped", "alarm", f.Level, "code", f.Code, "source", scope.String(), "task", r.work.Lease.TaskID, "run", r.run.ID,
+			"reason", pause.Reason, "next", pause.Resuming())
 	}
 	return err
 }
 
-// Waits between two runs of a task whose upstream was in trouble.
+// Waits between two runs of a task whose upstream was in trouble: 2, 8, 32 and 128
+// seconds. Five runs reach over three minutes that way, so that a short outage
+// which nobody else notices does not cost the task.
 const (
-	firstTaskWait = 2 * time.Second
-	longTaskWait  = 10 * time.Minute
+	firstTaskWait  = 2 * time.Second
+	taskWaitGrowth = 4
+	longTaskWait   = 10 * time.Minute
 )
 
 func taskBackoff(failures int) time.Duration {
 	wait := firstTaskWait
 	for range failures {
-		wait = min(2*wait, longTaskWait)
+		wait = min(taskWaitGrowth*wait, longTaskWait)
 	}
 	return wait/2 + rand.N(wait)
 }

@@ -1,7 +1,10 @@
 package executor
 
 import (
+	"cmp"
+
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -21,8 +24,8 @@ func (r *running) left() window.Window {
 // order everything would be read again: then only a list without an end in sight
 // is worth that.
 func (r *running) overloaded() error {
-	why := r.load.TooMuch()
-	if why == "" {
+	named, why := r.load.TooMuch()
+	if named == "" {
 		return nil
 	}
 	left := r.left()
@@ -30,10 +33,25 @@ func (r *running) overloaded() error {
 	if left == r.work.Window && (!r.load.Endless() || state.Total >= 0 && int64(state.Seen) > state.Total/2) {
 		return nil
 	}
-	done := window.Window{From: r.work.Window.From, To: left.From}
-	grid := slicing.Request{Grid: r.program.Filter.Cut, Config: r.program.Slicing, MinWindow: r.program.Window.MinWindow.Std()}
-	if _, err := slicing.Reslice(grid, r.work.Window, done, why); err != nil {
+	if !r.cuttable(left) {
 		return nil
 	}
+	r.overload = named
 	return fault.Newf(fault.Budget, "%s: the rest is cut smaller", why)
+}
+
+// cuttable: what is left of the slice can be asked for in parts.
+func (r *running) cuttable(left window.Window) bool {
+	done := window.Window{From: r.work.Window.From, To: left.From}
+	grid := slicing.Request{Grid: r.program.Filter.Cut, Config: r.program.Slicing, MinWindow: r.program.Window.MinWindow.Std()}
+	_, err := slicing.Reslice(grid, r.work.Window, done, "")
+	return err == nil
+}
+
+// condition is why the slice is cut smaller.
+func (r *running) condition(code fault.Code) health.Condition {
+	if code == fault.Poisoned {
+		return health.PoisonPage
+	}
+	return cmp.Or(r.overload, health.OverBudget)
 }

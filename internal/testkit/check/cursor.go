@@ -22,12 +22,12 @@ type entry struct {
 	lookback   int64
 }
 
-// Cursors is I5, decided twice. Each event that moved a cursor is held against
+// Cursors is I5, decided twice, for watermarks of time and of ids alike. Each event that moved a cursor is held against
 // what was wanted and read up to it, counted here without the fold; then the
 // whole ledger is folded, and must give the cursor and the coverage that are stored.
 func Cursors(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	ledgers := map[int64][]entry{}
-	err = each(ctx, db, `SELECT cursor_id, id, kind_code, COALESCE(prev_instant, -1), COALESCE(new_instant, -1), COALESCE(window_from, 0), COALESCE(window_to, 0),
+	err = each(ctx, db, `SELECT cursor_id, id, kind_code, COALESCE(prev_instant, CAST(prev_numeric AS SIGNED), -1), COALESCE(new_instant, CAST(new_numeric AS SIGNED), -1), COALESCE(window_from, 0), COALESCE(window_to, 0),
   COALESCE(spans, ''), COALESCE(as_of, 0), event_at, lookback_us FROM ing_cursor_event ORDER BY cursor_id, id`, func(scan func(...any) error) error {
 		var cursor int64
 		var e entry
@@ -119,7 +119,7 @@ func refolded(ctx context.Context, db *sql.DB, cursor int64, ledger []entry) (pr
 		state = coverage.Fold(state, event)
 	}
 	var stored sql.NullInt64
-	if err := db.QueryRowContext(ctx, "SELECT normalized_instant FROM ing_cursor WHERE id = ?", cursor).Scan(&stored); err != nil {
+	if err := db.QueryRowContext(ctx, "SELECT COALESCE(normalized_instant, CAST(normalized_numeric AS SIGNED)) FROM ing_cursor WHERE id = ?", cursor).Scan(&stored); err != nil {
 		return nil, err
 	}
 	if stored.Valid != !state.Cursor.IsZero() || stored.Valid && stored.Int64 != state.Cursor.UnixMicro() {

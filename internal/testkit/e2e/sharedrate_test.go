@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -28,23 +29,34 @@ type fleet struct {
 	output  *bytes.Buffer
 	ended   chan struct{} // the harvest
 
+	perSecond int // declared
+	perDay    int
+	config    upsim.Config
+
 	came *arrivals
 	mu   sync.Mutex
+	log  []upsim.Entry
 	at   []time.Time
 }
 
-const (
-	fleetRate  = 50.0
-	fleetBurst = 10.0
-)
+const fleetBurst = 10.0
 
 func newFleet(t *testing.T, perDay int) *fleet {
-	f := &fleet{noise: gatetest.Listen(t), redis: redis.Start(t), came: newArrivals(), ended: make(chan struct{})}
-	f.world = newWorld(t, mariadb.DSN(t), upsim.Config{Seed: 61, PerDay: perDay}, upsim.Options{OnEntry: f.entry})
-	f.settings = slices.DeleteFunc(f.settings, func(s string) bool {
-		return strings.HasPrefix(s, "rate.perSecond") || strings.HasPrefix(s, "rate.burst") || strings.HasPrefix(s, "rate.concurrency") || strings.HasPrefix(s, "paging.size")
-	})
-	f.settings = append(f.settings, "rate.perSecond=50", "rate.burst=10", "rate.concurrency=16", "paging.size=20")
+	f := &fleet{perSecond: 50, perDay: perDay}
+	f.assemble(t, upsim.Options{}, "rate.concurrency=16", "paging.size=20")
+	return f
+}
+
+// assemble starts the upstream, three processes that only execute, and one that
+// plans too and ends with its harvest.
+func (f *fleet) assemble(t *testing.T, o upsim.Options, settings ...string) {
+	t.Helper()
+	f.noise, f.redis, f.came, f.ended = gatetest.Listen(t), redis.Start(t), newArrivals(), make(chan struct{})
+	o.OnEntry = f.entry
+	c := f.config
+	c.Seed, c.PerDay = 61, f.perDay
+	f.world = newWorld(t, mariadb.DSN(t), c, o)
+	f.set(append([]string{fmt.Sprint("rate.perSecond=", f.perSecond), fmt.Sprint("rate.burst=", fleetBurst)}, settings...)...)
 	common := []string{"--workers", "4", "--lease", "3s", "--gate", f.redis.URL(), "--no-raw"}
 	for range 3 {
 		worker, _ := f.child(append([]string{"serve", "--roles", "executor"}, common...)...)
@@ -55,12 +67,19 @@ func newFleet(t *testing.T, perDay int) *fleet {
 		_ = f.harvest.Wait()
 		close(f.ended)
 	}()
-	return f
+}
+
+// set replaces settings.
+func (w *world) set(settings ...string) {
+	for _, s := range settings {
+		name, _, _ := strings.Cut(s, "=")
+		w.settings = append(slices.DeleteFunc(w.settings, func(old string) bool { return strings.HasPrefix(old, name+"=") }), s)
+	}
 }
 
 func (f *fleet) entry(e upsim.Entry) {
 	f.mu.Lock()
-	f.at = append(f.at, e.At)
+	f.at, f.log = append(f.at, e.At), append(f.log, e)
 	f.mu.Unlock()
 	f.came.entry(e)
 }
@@ -85,10 +104,11 @@ func (f *fleet) within() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	slices.SortFunc(f.at, time.Time.Compare)
-	slack, most := fleetRate*f.noise.Worst().Seconds(), 0.0
+	rate, most := float64(f.perSecond), 0.0
+	slack := rate * f.noise.Worst().Seconds()
 	for i := range f.at {
 		for j := i; j < len(f.at); j++ {
-			most = max(most, float64(j-i+1)-fleetRate*f.at[j].Sub(f.at[i]).Seconds())
+			most = max(most, float64(j-i+1)-rate*f.at[j].Sub(f.at[i]).Seconds())
 		}
 	}
 	f.t.Logf("%d requests in %v, a burst of %.1f; the machine was late by %v at worst",
@@ -104,7 +124,7 @@ func (f *fleet) used(first, last int) (plain, excused float64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	slices.SortFunc(f.at, time.Time.Compare)
-	took, allowed := f.at[last].Sub(f.at[first]), float64(last-first)/fleetRate
+	took, allowed := f.at[last].Sub(f.at[first]), float64(last-first)/float64(f.perSecond)
 	return allowed / took.Seconds(), allowed / (took - f.noise.Between(f.at[first], f.at[last])).Seconds()
 }
 

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
 // bodies keeps what was read, in memory, on a disk that is full at times.
@@ -22,6 +24,9 @@ func (b *bodies) set(chance float64) {
 	defer b.mu.Unlock()
 	b.chance = chance
 }
+
+// Get finds nothing: no scenario reads an answer again.
+func (b *bodies) Get(context.Context, string) ([]byte, error) { return nil, fault.ErrNotFound }
 
 func (b *bodies) Put(_ context.Context, body []byte) (ref string, stored int64, err error) {
 	sum := sha256.Sum256(body)

@@ -13,7 +13,12 @@
 // retries; a failure that hides is found with -count. PATRA_SIM_DIR names a folder
 // that keeps the databases of seeds that failed, PATRA_SIM_LOG=1 tells everything.
 //
+// Scenarios play one trouble of one upstream at full length, such as half an hour
+// of 5xx, and nothing else: they also hold the upstream's own log of requests
+// against the declared rate (I11), and tell how many failed answers were made good
+// and when full speed was reached again.
+//
 // It must never simulate what no harvester could notice: an empty page that claims
 // to be all there is, a total that lies, an item that appears further back than the
-// declared lookback. Nor does it check that rates are kept; the gate's own tests do.
+// declared lookback. Under random faults it does not check that rates are kept.
 package sim

@@ -214,6 +214,14 @@ func (l *line) RequestReslice(ctx context.Context, r ingest.ResliceRequest) erro
 	return err
 }
 
+func (l *line) LookAtCandidates(ctx context.Context, q ingest.CandidateLook) (ingest.CandidatePage, error) {
+	return through(l, func() (ingest.CandidatePage, error) { return l.store.LookAtCandidates(ctx, q) })
+}
+
+func (l *line) Witnesses(ctx context.Context, datasetID int64, behind [16]byte, n int) ([]string, error) {
+	return through(l, func() ([]string, error) { return l.store.Witnesses(ctx, datasetID, behind, n) })
+}
+
 type paused struct {
 	pause ingest.Pause
 	news  bool

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -85,13 +86,19 @@ func (w *world) add(name string, text []byte, o upsim.Options, random *rand.Rand
 	w.Helper()
 	data := upsim.NewDataset(upsim.Config{Seed: random.Uint64(), From: w.began.AddDate(0, 0, -history), To: w.began, PerDay: 40 + random.IntN(80)})
 	o.FaultSeed, o.LogLimit = random.Uint64(), -1
+	w.join(name, text, data, o, append([]string{"rate.perSecond=8", "rate.burst=10", "slicing.step=PT6H"}, settings...)...)
+}
+
+// join makes data known as an upstream of the world.
+func (w *world) join(name string, text []byte, data *upsim.Dataset, o upsim.Options, settings ...string) *upstream {
+	w.Helper()
 	server, err := upsim.NewServer(data, o)
 	w.must(err)
 	source, _, err := registry.Decode(name+".yaml", text)
 	w.must(err)
 	u := &upstream{name: name, code: source.Code, data: data, server: server, source: source, folds: name == crossref, known: map[string]bool{}}
 	for _, text := range append([]string{
-		"rate.perSecond=8", "rate.burst=10", "retry.initialDelay=PT0.2S", "retry.maxDelay=PT5S", "slicing.step=PT6H",
+		"retry.initialDelay=PT0.2S", "retry.maxDelay=PT5S",
 		fmt.Sprintf("window.size=P%dD", harvests), "window.lookback=" + iso(lookback), "window.safetyLag=" + iso(lag), "window.maxSafetyLag=" + iso(3*lag),
 	}, settings...) {
 		set, err := registry.ParseOverride(text)
@@ -101,8 +108,17 @@ func (w *world) add(name string, text []byte, o upsim.Options, random *rand.Rand
 	for work := range data.Heads() {
 		u.learn(work.DOI)
 	}
-	w.net.listen(name+".sim", server)
+	w.net.listen(name+".sim", u)
 	w.upstreams = append(w.upstreams, u)
+	return u
+}
+
+// ServeHTTP answers as the server does that stands there now.
+func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	u.mu.Lock()
+	server := u.server
+	u.mu.Unlock()
+	server.ServeHTTP(w, r)
 }
 
 func iso(d time.Duration) string { return fmt.Sprintf("PT%dS", int(d.Seconds())) }

@@ -1,4 +1,4 @@
-package slicing
+package health
 
 import (
 	"fmt"
@@ -7,7 +7,9 @@ import (
 
 // Load is what a run has seen of its slice so far.
 type Load struct {
+	Expected  int64       // items the planner expected; zero: it had no idea
 	Pages     int         // read in this pass
+	Seen      int64       // items of this pass
 	Throttled []time.Time // when the upstream said that it is asked too much
 	Recent    []bool      // the last pages: true for one that did not come at the first try
 }
@@ -16,16 +18,17 @@ type Load struct {
 // cutting a small one would only make more of the same.
 const (
 	hardPages     = 2000
-	throttledSpan = 5 * time.Minute
 	throttledMost = 5
 	recentPages   = 50
 	recentFailed  = 0.05
+	estimateTimes = 4
 )
 
-// Page notes how a page came: after how many tries that failed, and how many of
-// these were told to slow down.
-func (l *Load) Page(failed, throttled int, now time.Time) {
+// Page notes how a page came: after how many tries that failed, how many of these
+// were told to slow down, and how many items the pass has had by then.
+func (l *Load) Page(failed, throttled, seen int, now time.Time) {
 	l.Pages++
+	l.Seen = int64(seen)
 	l.Recent = append(l.Recent, failed > throttled)
 	if extra := len(l.Recent) - recentPages; extra > 0 {
 		l.Recent = l.Recent[extra:]
@@ -33,7 +36,7 @@ func (l *Load) Page(failed, throttled int, now time.Time) {
 	for range throttled {
 		l.Throttled = append(l.Throttled, now)
 	}
-	for len(l.Throttled) > 0 && now.Sub(l.Throttled[0]) > throttledSpan {
+	for len(l.Throttled) > 0 && now.Sub(l.Throttled[0]) > Span {
 		l.Throttled = l.Throttled[1:]
 	}
 }
@@ -41,8 +44,9 @@ func (l *Load) Page(failed, throttled int, now time.Time) {
 // Endless reports that there are more pages than one slice should have.
 func (l *Load) Endless() bool { return l.Pages >= hardPages }
 
-// TooMuch says why the rest of the slice had better be smaller ones, or nothing.
-func (l *Load) TooMuch() string {
+// TooMuch names why the rest of the slice had better be smaller ones, or nothing
+// (S§5.6).
+func (l *Load) TooMuch() (Condition, string) {
 	failed := 0
 	for _, bad := range l.Recent {
 		if bad {
@@ -51,13 +55,15 @@ func (l *Load) TooMuch() string {
 	}
 	switch {
 	case l.Endless():
-		return fmt.Sprintf("%d pages and no end", l.Pages)
+		return TooDeep, fmt.Sprintf("%d pages and no end", l.Pages)
 	case len(l.Recent) < recentPages:
-		return ""
+		return "", ""
+	case l.Expected > 0 && l.Seen >= estimateTimes*l.Expected:
+		return EstimateOff, fmt.Sprintf("%d items where %d were expected", l.Seen, l.Expected)
 	case len(l.Throttled) >= throttledMost:
-		return fmt.Sprintf("told to slow down %d times within %s", len(l.Throttled), throttledSpan)
+		return Throttled, fmt.Sprintf("told to slow down %d times within %s", len(l.Throttled), Span)
 	case float64(failed) >= recentFailed*recentPages && failed > 1:
-		return fmt.Sprintf("%d of the last %d pages did not come at the first try", failed, recentPages)
+		return Failing, fmt.Sprintf("%d of the last %d pages did not come at the first try", failed, recentPages)
 	}
-	return ""
+	return "", ""
 }

@@ -1,4 +1,4 @@
-package slicing
+package health
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ func TestTooMuch(t *testing.T) {
 	pages := func(l *Load, n, failed, throttled int, gap time.Duration) {
 		for range n {
 			at = at.Add(gap)
-			l.Page(failed, throttled, at)
+			l.Page(failed, throttled, 10*(l.Pages+1), at)
 		}
 	}
 	for name, c := range map[string]struct {
@@ -27,11 +27,13 @@ func TestTooMuch(t *testing.T) {
 		"bad, and then better":         {func(l *Load) { pages(l, 40, 1, 0, time.Second); pages(l, 50, 0, 0, time.Second) }, ""},
 		"throttled":                    {func(l *Load) { pages(l, 45, 0, 0, time.Second); pages(l, 5, 1, 1, time.Second) }, "slow down 5 times"},
 		"throttled now and then":       {func(l *Load) { pages(l, 100, 1, 1, 2*time.Minute) }, ""},
+		"far more than expected":       {func(l *Load) { l.Expected = 120; pages(l, 50, 0, 0, time.Second) }, "500 items where 120 were expected"},
+		"a little more than expected":  {func(l *Load) { l.Expected = 130; pages(l, 50, 0, 0, time.Second) }, ""},
 		"throttled, not seen as fault": {func(l *Load) { pages(l, 46, 0, 0, time.Second); pages(l, 4, 1, 1, time.Second) }, ""},
 	} {
 		l := &Load{}
 		c.story(l)
-		if got := l.TooMuch(); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+		if named, got := l.TooMuch(); (got == "") != (named == "") || (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -1,0 +1,51 @@
+package executor
+
+import (
+	"context"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+// looksAhead: all others wait until this run knows whether the upstream is back.
+func (r *running) looksAhead() bool { return r.run.Probe && r.stats.Pages == 0 && !r.alive }
+
+// ahead is the policy of such a run: one request, not one for every try.
+func (r *running) ahead(p fault.RetryPolicy) fault.RetryPolicy {
+	if r.looksAhead() {
+		p.MaxAttempts = 1
+	}
+	return p
+}
+
+// sign is what a look elsewhere says of an upstream that was in trouble.
+type sign int
+
+const (
+	silence sign = iota // there is nothing else to ask
+	stillDown
+	isBack
+)
+
+// lookElsewhere asks for something else when the one request of a run that looks
+// ahead has failed. Without an answer the upstream is down, and two requests were
+// enough to know. With one it is the page: the run goes on like any other, and
+// its failure is its own. Otherwise a task with such a page, alone at its
+// endpoint, would be sent ahead again and again and never be given up.
+func (r *running) lookElsewhere(ctx context.Context) sign {
+	other, err := r.elsewhere()
+	if err != nil {
+		return silence
+	}
+	if r.alive = r.probe(ctx, other); r.alive {
+		return isBack
+	}
+	return stillDown
+}
+
+// or is the error that stands.
+func (s sign) or(cause error) error {
+	if s == isBack {
+		return nil
+	}
+	return cause
+}

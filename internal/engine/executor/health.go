@@ -1,0 +1,79 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/health"
+	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/engine/transport"
+)
+
+// maxRemarks bounds what a run says about its conditions; its counters go on.
+const maxRemarks = 50
+
+// did notes an action against a condition: in the run's counters, and in words.
+func (r *running) did(c health.Condition, a health.Action, format string, args ...any) {
+	r.stats.Actions.Count(a, 1)
+	if len(r.remarks) < maxRemarks {
+		r.remarks = append(r.remarks, health.Remark{Condition: c, Action: a, Page: r.stats.Pages, Text: fmt.Sprintf(format, args...)})
+	}
+}
+
+// sample tells the partition's book how a page came, or did not, and notes what
+// follows from it. What the gate does about a 429 it does by itself.
+func (r *running) sample(ctx context.Context, c *transport.Call, failed bool, took, commit time.Duration) {
+	s := health.Sample{Requests: c.Notes.Attempts, Throttled: c.Notes.Throttled, Took: took, Commit: commit}
+	if s.Failed = c.Notes.Attempts - c.Notes.Throttled; !failed {
+		s.Failed--
+	}
+	if answer := c.Notes.Response; answer != nil {
+		s.Took, s.Bytes = time.Duration(answer.TookMS)*time.Millisecond, int64(answer.Bytes)
+	}
+	if s.Throttled > 0 {
+		r.did(health.Throttled, health.LowerRate, "told to slow down %d times", s.Throttled)
+	}
+	for _, change := range r.executor.health.Page(ctx, r.work.Partition, s) {
+		rule, _ := health.RuleOf(change.Condition)
+		for _, a := range []health.Action{health.LowerConcurrency, health.PausePlanning} {
+			if change.Worse() && rule.Does(a, change.To) {
+				r.did(change.Condition, a, "%s", change)
+			}
+		}
+	}
+}
+
+// fit chooses the size of the next page (§12.2). An OFFSET may change at any page,
+// every form with the first one. A PAGE changes in between only while a page that
+// fails is taken apart, and back: see paging.Resize.
+func (r *running) fit(ctx context.Context) {
+	w := &r.walk
+	size, why := r.executor.health.PageSize(ctx, r.work.Partition, r.program.Paging.Size)
+	if r.largest > 0 && r.largest < size {
+		size, why = r.largest, health.PageTooLarge
+	}
+	switch {
+	case w.state.FirstPage(), w.config.Grows():
+	case w.config.Type == paging.Page && (r.hunt.most > 0 || w.config.Size != w.begun):
+		size = w.begun
+	default:
+		return
+	}
+	if r.hunt.most > 0 && r.hunt.most < size {
+		size, why = r.hunt.most, health.PoisonPage
+	}
+	was := w.config.Size
+	for n := size; n >= 1; n-- {
+		if config, state, ok := w.config.Resize(w.state, n); ok {
+			w.config, w.state = config, state
+			break
+		}
+	}
+	if w.state.FirstPage() && r.hunt.most == 0 {
+		w.begun = w.config.Size
+	}
+	if w.config.Size < was {
+		r.did(why, health.ShrinkPage, "pages of %d instead of %d", w.config.Size, was)
+	}
+}

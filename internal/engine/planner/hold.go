@@ -1,0 +1,50 @@
+package planner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/health"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+)
+
+// Holds is why no more tasks of a partition are made for now, or nil: enough of
+// them wait, or a condition asks for a pause (§5.7). What is planned stays owed,
+// and goes on by itself when the reason is gone.
+func (p *Planner) Holds(ctx context.Context, of ingest.Partition) (*ingest.Suspension, error) {
+	if p.MaxStock > 0 {
+		full, err := p.store.StockAtLeast(ctx, of, p.MaxStock)
+		if err != nil {
+			return nil, err
+		}
+		if full {
+			return &ingest.Suspension{Reason: "enough tasks wait", Condition: health.Overstocked, MaxStock: p.MaxStock}, nil
+		}
+	}
+	found, err := p.store.HealthOf(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	c, holds := ingest.Holding(found)
+	if holds && c.Condition == health.StoreBusy {
+		// A busy store is measured by those who write to it. Where nothing waits, nobody
+		// does, and the pause would keep itself alive.
+		if holds, err = p.store.StockAtLeast(ctx, of, 1); err != nil {
+			return nil, err
+		}
+	}
+	if holds {
+		return &ingest.Suspension{Reason: fmt.Sprintf("planning is paused: %s", c.Detail), Condition: c.Condition}, nil
+	}
+	return nil, nil
+}
+
+func (p *Planner) suspend(ctx context.Context, planID int64, next int, why ingest.Suspension) error {
+	why.NextSlice = next
+	remarks, err := json.Marshal(why)
+	if err != nil {
+		return err
+	}
+	return p.store.SuspendPlan(ctx, planID, remarks)
+}

@@ -1,0 +1,64 @@
+package planner
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/health"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+)
+
+// §5.7: a condition that asks for it pauses planning. The plan is made, so that
+// what is owed is seen, says why it waits, and goes on by itself.
+func TestPlanPausesForACondition(t *testing.T) {
+	s, c := database(t), crossref(t)
+	note := func(list ...ingest.ConditionNote) {
+		t.Helper()
+		if err := s.NoteHealth(t.Context(), ingest.HealthNote{Partition: works, Owner: "executor", For: time.Hour, InForce: list}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dead := ingest.ConditionNote{InForce: health.InForce{Condition: health.DeadTasks, Level: 1}, Detail: "nine tasks failed"}
+	note(ingest.ConditionNote{InForce: health.InForce{Condition: health.Slow, Level: 2}, Detail: "9 s"}, dead)
+	p := New(s)
+	got, _, err := p.Plan(t.Context(), c, ask("a"))
+	if err != nil || got.Status != ingest.PlanPartial {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	stored := onlyPlan(t, s)
+	if text := string(stored.Remarks); !strings.Contains(text, `"condition":"DEAD_TASKS"`) || !strings.Contains(text, "nine tasks failed") || len(queue(t, s, stored.ID)) != 0 {
+		t.Errorf("%s", text)
+	}
+	if whole, err := p.Resume(t.Context(), works, openPlan(t, s)); whole || err != nil {
+		t.Errorf("it goes on while the condition holds: %v, %v", whole, err)
+	}
+	list, err := s.Conditions(t.Context())
+	if err != nil || len(list) != 2 { // the plan that waits for one of them is not another
+		t.Errorf("%+v, %v", list, err)
+	}
+	note(ingest.ConditionNote{InForce: health.InForce{Condition: health.Slow, Level: 2}, Detail: "9 s"})
+	if whole, err := p.Resume(t.Context(), works, openPlan(t, s)); !whole || err != nil {
+		t.Fatalf("it does not go on when the condition has ended: %v, %v", whole, err)
+	}
+	if stored = onlyPlan(t, s); stored.Status != "READY" || len(queue(t, s, stored.ID)) == 0 {
+		t.Errorf("%+v", stored)
+	}
+}
+
+// A busy store is measured by those who write to it: with nothing in the queue a
+// pause would have nobody to end it.
+func TestABusyStorePausesOnlyWhatWaits(t *testing.T) {
+	s, c := database(t), crossref(t)
+	busy := ingest.ConditionNote{InForce: health.InForce{Condition: health.StoreBusy, Level: 1}, Detail: "writes wait 0.4 s"}
+	if err := s.NoteHealth(t.Context(), ingest.HealthNote{Partition: works, Owner: "executor", For: time.Hour, InForce: []ingest.ConditionNote{busy}}); err != nil {
+		t.Fatal(err)
+	}
+	p := New(s)
+	if got, _, err := p.Plan(t.Context(), c, ask("a")); err != nil || got.Status != ingest.PlanReady {
+		t.Fatalf("nothing waits: %+v, %v", got, err)
+	}
+	if why, err := p.Holds(t.Context(), works); err != nil || why == nil || why.Condition != health.StoreBusy {
+		t.Errorf("tasks wait: %+v, %v", why, err)
+	}
+}
