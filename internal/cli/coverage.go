@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,8 @@ import (
 )
 
 func newCoverage(e *env) *cobra.Command {
-	return group("coverage", "See which stretches of time are complete, and which are not", newCoverageShow(e), newCoverageGaps(e))
+	return group("coverage", "See which stretches of time are complete, and which are not", newCoverageShow(e), newCoverageGaps(e), newCoverageFill(e),
+		newCoverageReconcile(e), newCoverageWaive(e))
 }
 
 // stretch are the flags that choose a range of time.
@@ -62,63 +64,158 @@ func (s *stretch) within(from, to time.Time) (window.Window, error) {
 
 func newCoverageShow(e *env) *cobra.Command {
 	var s stretch
+	var by string
 	c := &cobra.Command{
 		Use:   "show [SRC]",
 		Short: "Draw what is covered, one strip per watermark",
 		Long: `Draw what is covered, one strip per watermark. A cell is done only if every
-instant in it was read late enough for every plan that wanted it.`,
+instant in it was read late enough for every plan that wanted it. What a
+backfill read that asked the same is drawn with its harvest.
+
+--by draws a cell for each day, week, month or year. A cell shows what is worst
+in it. A day is thin if it had less than a quarter of the items of the same
+weekday in the weeks around it.`,
 		Example: `  patra coverage show
-  patra coverage show crossref --from -30d
+  patra coverage show crossref --from -90d --by day
+  patra coverage show crossref --from 2015-01-01 --by month
   patra coverage show crossref --from 2025-03-01 --to 2025-04-01 -o json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := s.parse(); err != nil {
 				return err
 			}
-			return e.ledger(cmd.Context(), func(app *daemon.App) error { return e.showCoverage(cmd.Context(), app, args, s) })
+			z, err := parseZoom(by)
+			if err != nil {
+				return err
+			}
+			return e.ledger(cmd.Context(), func(app *daemon.App) error { return e.showCoverage(cmd.Context(), app, args, s, z) })
 		},
 	}
 	s.flags(c, "the first instant ever planned", "what is safe to read now")
+	c.Flags().StringVar(&by, "by", "", "a cell for each "+zooms+" (default: one row for all)")
 	return c
 }
 
-func (e *env) showCoverage(ctx context.Context, app *daemon.App, args []string, s stretch) error {
+func (e *env) showCoverage(ctx context.Context, app *daemon.App, args []string, s stretch, z zoom) error {
 	cursors, err := e.cursors(ctx, app, args)
 	if err != nil {
 		return err
 	}
 	books := []view.Coverage{}
+	var drawn strings.Builder
+	signs := ""
 	for _, c := range cursors {
 		segments, err := app.Store.Segments(ctx, c.ID)
 		if err != nil {
 			return err
 		}
-		within, err := s.within(c.Origin, later(safeEnd(ctx, app, c, s.now), askedTo(c.Origin, segments)))
+		within, err := e.shown(ctx, app, c, segments, s)
 		if err != nil {
 			return fmt.Errorf("cursor %d: %w", c.ID, err)
 		}
-		book := view.Coverage{Cursor: c, Segments: inside(segments, within)}
-		if e.output == "table" {
-			if len(books) > 0 {
-				fmt.Fprintln(e.out)
-			}
-			e.draw(book, within)
+		p, err := e.survey(ctx, app, c, segments, within)
+		if err != nil {
+			return fmt.Errorf("cursor %d: %w", c.ID, err)
 		}
-		books = append(books, book)
+		cells, err := cut(within, z)
+		if err != nil {
+			return err
+		}
+		if len(books) > 0 {
+			drawn.WriteString("\n")
+		}
+		drawn.WriteString(p.draw(c, within, z, cells))
+		for _, cell := range cells {
+			signs += string(p.sign(cell))
+		}
+		books = append(books, p.view(c, segments, within, cells))
 	}
 	if e.output == "json" {
 		return e.json(books)
 	}
+	fmt.Fprint(e.out, drawn.String())
 	if len(books) > 0 {
-		e.hint("%s", stripLegend)
+		e.hint("%s", stripLegend(signs))
 	}
 	return nil
 }
 
-func (e *env) draw(book view.Coverage, within window.Window) {
-	c := book.Cursor
-	fmt.Fprintf(e.out, "%s  cursor %d at %s\n%s\n%s\n%s\n", printable(c.Source+" "+c.Endpoint+" "+c.Operation+" by "+c.Key), c.ID, moment(c.Instant),
-		brief(within), strip(within, book.Segments, stripWidth), measure(within, book.Segments))
+// shown is the range a strip is drawn over. Ids have a line of their own, which
+// is always drawn whole.
+func (e *env) shown(ctx context.Context, app *daemon.App, c view.Cursor, segments []coverage.Segment, s stretch) (window.Window, error) {
+	if c.Line() == ingest.CursorID {
+		return ingest.IDSpan(0, ingest.IDEnd), nil
+	}
+	from := c.Origin
+	if len(c.Left) > 0 && c.Left[0].From.Before(from) || from.IsZero() && len(c.Left) > 0 {
+		from = c.Left[0].From
+	}
+	return s.within(from, later(safeEnd(ctx, app, c, s.now), askedTo(from, segments)))
+}
+
+// cut is what a picture is drawn in: units of the calendar, or equal parts.
+func cut(within window.Window, z zoom) ([]window.Window, error) {
+	if z == "" {
+		return cellsOf(within, stripWidth), nil
+	}
+	return z.cells(within)
+}
+
+func (p picture) draw(c view.Cursor, within window.Window, z zoom, cells []window.Window) string {
+	text := printable(fmt.Sprintf("%s %s %s by %s  cursor %d at %s", c.Source, c.Endpoint, c.Operation, c.Key, c.ID, point(c, c.Instant))) + "\n"
+	switch {
+	case c.Line() == ingest.CursorID:
+		text += stretches(c.Line(), []window.Window{within}) + "\n" + p.strip(within, stripWidth)
+	case z == "":
+		text += brief(within) + "\n" + p.strip(within, stripWidth)
+	default:
+		text += brief(within) + " by " + string(z) + "\n" + strings.Join(z.rows(cells, p.sign), "\n")
+	}
+	text += "\n" + shares(coverage.Measure(within, p.stretches)) + "\n"
+	for _, note := range p.notes(within) {
+		text += note + "\n"
+	}
+	return text
+}
+
+// notes says what a sign cannot: how many, and where to look.
+func (p picture) notes(within window.Window) (out []string) {
+	if n := len(p.thin); n > 0 {
+		out = append(out, fmt.Sprintf("thin: %s, such as %s with %d items; `patra coverage reconcile` asks the upstream", counted(n, "day"), moment(p.thin[0].Window.From), p.thin[0].Items))
+	}
+	items, windows := int64(0), 0
+	for _, m := range p.rejected {
+		if m.Window.Overlaps(within) {
+			items, windows = items+m.Count, windows+1
+		}
+	}
+	if items > 0 {
+		out = append(out, fmt.Sprintf("quarantined: %s in %s", counted(int(items), "item"), counted(windows, "window")))
+	}
+	return out
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// view is the picture for programs.
+func (p picture) view(c view.Cursor, segments []coverage.Segment, within window.Window, cells []window.Window) view.Coverage {
+	v := view.Coverage{Cursor: c, Window: within, Segments: inside(segments, within), Stretches: []coverage.Stretch{}, Cells: []view.CoverageCell{}, Thin: p.thin, Quarantined: p.rejected, Capped: p.capped}
+	for _, s := range p.stretches {
+		if s.Window.Overlaps(within) {
+			v.Stretches = append(v.Stretches, s)
+		}
+	}
+	for _, cell := range cells {
+		a := coverage.Measure(cell, p.stretches)
+		sign := p.sign(cell)
+		v.Cells = append(v.Cells, view.CoverageCell{Window: cell, Sign: string(sign), Done: isDone(sign), DoneShare: float64(a.Done()) / float64(a.Total())})
+	}
+	return v
 }
 
 // inside keeps what touches the range that was asked for.

@@ -4,17 +4,20 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
 func newCursor(e *env) *cobra.Command {
-	return group("cursor", "Look at watermarks and the ledger behind them", newCursorList(e), newCursorShow(e), newCursorHistory(e), newCursorVerify(e))
+	return group("cursor", "Look at watermarks and the ledger behind them", newCursorList(e), newCursorShow(e), newCursorHistory(e), newCursorVerify(e),
+		newCursorSet(e), newCursorReset(e))
 }
 
 func newCursorList(e *env) *cobra.Command {
@@ -31,9 +34,9 @@ func newCursorList(e *env) *cobra.Command {
 					return err
 				}
 				return list(e, cursors, columns[view.Cursor]{
-					[]string{"id", "source", "endpoint", "operation", "field", "value", "origin", "lookback"},
+					[]string{"id", "source", "endpoint", "operation", "field", "value", "origin", "lookback", "lag"},
 					func(c view.Cursor) []any {
-						return []any{c.ID, short(c.Source, 14), short(c.Endpoint, 14), c.Operation, short(c.Key, 14), moment(c.Instant), moment(c.Origin), lookback(c)}
+						return []any{c.ID, short(c.Source, 14), short(c.Endpoint, 14), c.Operation, short(c.Key, 14), point(c, c.Instant), point(c, c.Origin), lookback(c), lag(c)}
 					},
 				})
 			})
@@ -63,6 +66,25 @@ func dashSource(code string) string {
 		return "SRC"
 	}
 	return code
+}
+
+// point writes a value of a cursor for a table.
+func point(c view.Cursor, at time.Time) string {
+	if c.Line() == ingest.CursorID {
+		return dash(c.Line().Text(at))
+	}
+	return moment(at)
+}
+
+// lag is how far the largest value seen lies ahead of the watermark (C§6).
+func lag(c view.Cursor) string {
+	switch {
+	case c.LagSec == 0:
+		return "-"
+	case c.Line() == ingest.CursorID:
+		return fmt.Sprintf("%.0f ids", c.LagSec)
+	}
+	return age(c.Lag())
 }
 
 func lookback(c view.Cursor) string { return duration.Duration(c.Lookback()).String() }
@@ -96,9 +118,12 @@ func cursorFacts(c view.Cursor) []fact {
 		{"source", c.Source + " " + c.Endpoint + " " + c.Operation},
 		{"follows", c.Key},
 		{"value", dash(c.Value)},
-		{"origin", moment(c.Origin)},
+		{"origin", point(c, c.Origin)},
 		{"lookback", lookback(c)},
-		{"largest stamp seen", dash(c.ObservedMax)},
+		{"largest value seen", dash(c.ObservedMax)},
+		{"lag behind it", lag(c)},
+		{"left behind", stretches(c.Line(), c.Left)},
+		{"last moved by", dash(lineageOf(c.Lineage))},
 		{"namespace", c.Scope + " " + c.NamespaceKey},
 		{"type", c.Type},
 		{"updated", c.UpdatedAt},
@@ -137,7 +162,8 @@ everything below it is read: an event that moved nothing says "stays".`,
 }
 
 func (e *env) history(ctx context.Context, app *daemon.App, id, after int64, limit int) error {
-	if _, err := app.Store.Cursor(ctx, id); err != nil {
+	c, err := app.Store.Cursor(ctx, id)
+	if err != nil {
 		return fmt.Errorf("cursor %d: %w", id, err)
 	}
 	events, err := app.Store.CursorEvents(ctx, id, after, limit+1)
@@ -151,9 +177,17 @@ func (e *env) history(ctx context.Context, app *daemon.App, id, after int64, lim
 	return list(e, events, columns[view.CursorEvent]{
 		[]string{"id", "kind", "windows", "as of", "cursor", "plan/slice/task/run"},
 		func(v view.CursorEvent) []any {
-			return []any{v.ID, string(v.Kind), spans(v.Windows), moment(v.AsOf), move(v), lineage(v)}
+			return []any{v.ID, string(v.Kind), spansOf(c, v.Windows), moment(v.AsOf), move(v), lineage(v)}
 		},
 	})
+}
+
+// spansOf writes stretches as the cursor counts them.
+func spansOf(c view.Cursor, windows []window.Window) string {
+	if c.Line() == ingest.CursorID {
+		return stretches(c.Line(), windows)
+	}
+	return spans(windows)
 }
 
 // spans writes the first of several windows; all of them are in the JSON.
@@ -206,15 +240,40 @@ func lineage(v view.CursorEvent) string {
 	return strings.Join([]string{id(v.PlanID), id(v.SliceID), id(v.TaskID), id(v.RunID)}, "/")
 }
 
+// lineageOf names the rows something descends from.
+func lineageOf(l ingest.Lineage) string {
+	var parts []string
+	for _, p := range []struct {
+		name string
+		id   int64
+	}{{"plan", l.PlanID}, {"slice", l.SliceID}, {"task", l.TaskID}, {"run", l.RunID}} {
+		if p.id != 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", p.name, p.id))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 func newCursorVerify(e *env) *cobra.Command {
-	return &cobra.Command{
+	var repair bool
+	var a agreeing
+	c := &cobra.Command{
 		Use:   "verify [ID]",
 		Short: "Rebuild watermarks from their ledger and compare",
 		Long: `Fold the ledger of a watermark, or of all, from its first event on, and compare
 the result with the watermark and the coverage that are stored. Changes nothing.
-Exit code 9 if anything differs.`,
+Exit code 9 if anything differs.
+
+--repair makes them what the ledger gives, and logs it with your name and
+reason. The change is shown first; on a terminal you are asked, elsewhere add
+--yes.
+
+Events that were archived are represented by a signed snapshot, which is checked.
+With --archive the files are read too, and folded from the very first event on.`,
 		Example: `  patra cursor verify
-  patra cursor verify 1 -o json`,
+  patra cursor verify 1 -o json
+  patra cursor verify --archive patra.db.archive
+  patra cursor verify 1 --repair --reason restored --dry-run`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var only int64
@@ -225,28 +284,48 @@ Exit code 9 if anything differs.`,
 				}
 				only = id
 			}
-			return e.ledger(cmd.Context(), func(app *daemon.App) error { return e.verify(cmd.Context(), app, only) })
+			return e.ledger(cmd.Context(), func(app *daemon.App) error {
+				if repair {
+					return e.repairCursors(cmd.Context(), app, only, a)
+				}
+				if a.dry || a.yes || a.reason != "" {
+					return usagef("--reason, --dry-run and --yes go with --repair")
+				}
+				return e.verify(cmd.Context(), app, only)
+			})
 		},
 	}
+	c.Flags().StringVar(&e.archiveDir, "archive", "", "folder of archives: fold the events in them too")
+	c.Flags().BoolVar(&repair, "repair", false, "make watermark and coverage what the ledger gives")
+	a.flags(c)
+	return c
+}
+
+// cursorIDs are all cursors, or the one that was named.
+func (e *env) cursorIDs(ctx context.Context, app *daemon.App, only int64) (ids []int64, err error) {
+	if only != 0 {
+		return []int64{only}, nil
+	}
+	cursors, err := e.cursors(ctx, app, nil)
+	for _, c := range cursors {
+		ids = append(ids, c.ID)
+	}
+	return ids, err
 }
 
 func (e *env) verify(ctx context.Context, app *daemon.App, only int64) error {
-	ids := []int64{only}
-	if only == 0 {
-		cursors, err := e.cursors(ctx, app, nil)
-		if err != nil {
-			return err
-		}
-		ids = nil
-		for _, c := range cursors {
-			ids = append(ids, c.ID)
-		}
+	ids, err := e.cursorIDs(ctx, app, only)
+	if err != nil {
+		return err
 	}
 	var verdicts []view.Verdict
 	var problems []string
 	for _, id := range ids {
 		v, err := app.Store.Verify(ctx, id)
 		if err != nil {
+			return fmt.Errorf("cursor %d: %w", id, err)
+		}
+		if err := e.verifyArchived(ctx, app, &v); err != nil {
 			return fmt.Errorf("cursor %d: %w", id, err)
 		}
 		verdicts = append(verdicts, v)

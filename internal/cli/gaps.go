@@ -13,6 +13,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -25,7 +26,7 @@ type gap struct {
 	Endpoint   string        `json:"endpoint"`
 	Field      string        `json:"cursorKey"`
 	Window     window.Window `json:"window"`
-	State      string        `json:"state"` // NOT_ASKED, OWED, REOPENED or FAILED
+	State      string        `json:"state"` // NOT_ASKED, LEFT, OWED, REOPENED or FAILED
 	Reason     string        `json:"reason"`
 	Fails      int           `json:"fails,omitempty"`
 	RetryAfter time.Time     `json:"retryAfter,omitzero"`
@@ -76,22 +77,17 @@ func (e *env) gaps(ctx context.Context, app *daemon.App, code string, q gapQuery
 	if err != nil {
 		return err
 	}
-	harvested := slices.ContainsFunc(books, book.known)
 	gaps := []gap{}
-	for _, b := range books {
-		if harvested && !b.known() && b.earlier.origin.IsZero() && q.from == nil && !q.all {
-			e.hint("endpoint %s was never harvested; --from or --all includes it", b.endpoint)
-			continue
-		}
-		within, err := e.gapRange(b, q)
-		if err != nil {
-			return err
-		}
-		found := b.gaps(within)
+	err = e.eachBook(books, q, func(b book, within window.Window) error {
+		found := b.gapsIn(within, q.open())
 		gaps = append(gaps, found...)
 		if len(found) == 0 && e.output == "table" {
 			fmt.Fprintf(e.out, "no gaps in %s (%s by %s)\n", brief(within), b.endpoint, b.field)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if len(gaps) > 0 || e.output == "json" {
 		if err := list(e, gaps, gapColumns()); err != nil {
@@ -104,6 +100,28 @@ func (e *env) gaps(ctx context.Context, app *daemon.App, code string, q gapQuery
 	return nil
 }
 
+// eachBook does something for every endpoint, with the range that is meant.
+func (e *env) eachBook(books []book, q gapQuery, do func(b book, within window.Window) error) error {
+	harvested := slices.ContainsFunc(books, book.known)
+	for _, b := range books {
+		if harvested && !b.known() && b.earlier.origin.IsZero() && q.from == nil && !q.all {
+			e.hint("endpoint %s was never harvested; --from or --all includes it", b.endpoint)
+			continue
+		}
+		within, err := e.gapRange(b, q)
+		if err != nil {
+			return err
+		}
+		if err := do(b, within); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open: nobody named a range, so only what was ever asked for counts.
+func (q gapQuery) open() bool { return q.from == nil && !q.all }
+
 // remedy is the next step. A harvest reads what is owed; it goes back to what was
 // never asked for only before its watermark exists.
 func remedy(code string, gaps []gap) string {
@@ -112,9 +130,9 @@ func remedy(code string, gaps []gap) string {
 	}
 	text := fmt.Sprintf("`patra harvest %s` fetches what is owed", code)
 	if slices.ContainsFunc(gaps, func(g gap) bool { return g.beforeStart }) {
-		text += "; time before its start needs a backfill, which this program cannot do yet"
+		text += "; time before its start needs a backfill"
 	}
-	return text
+	return text + fmt.Sprintf("; `patra coverage fill %s` plans exactly these", code)
 }
 
 func gapColumns() columns[gap] {
@@ -125,8 +143,10 @@ func gapColumns() columns[gap] {
 type book struct {
 	source, endpoint, field string
 	at                      ingest.Namespace
+	compiled                *spec.Compiled
 	cursor                  view.Cursor // zero if never harvested
 	segments                []coverage.Segment
+	campaigns               []coverage.Segment // what backfills read that asked the same
 	earlier                 earlier
 	earliest                time.Time // zero if not declared
 	safe                    time.Time // where a harvest that starts now would end
@@ -173,8 +193,15 @@ func (e *env) books(ctx context.Context, app *daemon.App, src *registry.Source) 
 		if err != nil {
 			return nil, err
 		}
-		blank := book{source: src.Code, endpoint: name, field: compiled.Snapshot.Filter.Field, safe: harvestEnd(compiled, now)}
+		blank := book{source: src.Code, endpoint: name, field: compiled.Snapshot.Filter.Field, compiled: compiled, safe: harvestEnd(compiled, now)}
 		if blank.at, err = compiled.Namespace(); err != nil {
+			return nil, err
+		}
+		hash, err := compiled.Prototype.Hash()
+		if err != nil {
+			return nil, err
+		}
+		if blank.campaigns, err = app.Store.CampaignBooks(ctx, compiled.Snapshot.Dataset(), blank.field, hash); err != nil {
 			return nil, err
 		}
 		if text := compiled.Snapshot.Window.Earliest; text != "" {
@@ -238,6 +265,9 @@ func (e *env) gapRange(b book, q gapQuery) (window.Window, error) {
 	if at := b.earlier.origin; !at.IsZero() && (from.IsZero() || at.Before(from)) {
 		from = at
 	}
+	if left := b.cursor.Left; len(left) > 0 && (from.IsZero() || left[0].From.Before(from)) {
+		from, to = left[0].From, later(to, left[len(left)-1].To)
+	}
 	if q.all {
 		to = later(to, b.safe)
 		if !b.earliest.IsZero() {
@@ -277,11 +307,30 @@ func (e *env) outside(b book, w window.Window, q gapQuery) {
 	}
 }
 
+// gapsIn leaves out what nobody asked for, unless a range was named: below the
+// start of the watermark only what was left behind when it was set by hand, or
+// what an earlier question had reached.
+func (b book) gapsIn(within window.Window, asked bool) (out []gap) {
+	if !asked || b.cursor.Origin.IsZero() && len(b.cursor.Left) == 0 {
+		return b.gaps(within)
+	}
+	meant := slices.Clone(b.cursor.Left)
+	for _, from := range []time.Time{b.cursor.Origin, b.earlier.origin} {
+		if !from.IsZero() {
+			meant = append(meant, window.Window{From: from, To: within.To})
+		}
+	}
+	for _, w := range window.Within(within, meant) {
+		out = append(out, b.gaps(w)...)
+	}
+	return out
+}
+
 // gaps cuts each gap at the segments under it: their histories differ, and so do
 // the reasons.
 func (b book) gaps(within window.Window) []gap {
 	var out []gap
-	for _, hole := range coverage.Gaps(b.segments, within) {
+	for _, hole := range coverage.Gaps(coverage.Overlay(b.segments, b.campaigns), within) {
 		var known []window.Window
 		for _, s := range b.segments {
 			if part := s.Window.Intersect(hole); !part.Empty() {
@@ -303,6 +352,8 @@ func (b book) gap(w window.Window, s coverage.Segment) gap {
 	switch {
 	case s.Fails > 0:
 		g.State, g.Reason = "FAILED", fmt.Sprintf("failed %s, retry from %s", times(s.Fails), when(s.RetryAfter))
+	case s.Want.IsZero() && slices.ContainsFunc(b.cursor.Left, w.Overlaps):
+		g.State, g.Reason = "LEFT", fmt.Sprintf("owed when cursor %d was set by hand; no harvest goes back to it", b.cursor.ID)
 	case s.Want.IsZero() && !b.earlier.origin.IsZero() && !w.From.Before(b.earlier.origin):
 		g.State, g.Reason = "NOT_ASKED", fmt.Sprintf("never asked for as the source asks now; cursor %d asked for something else", b.earlier.cursor)
 	case s.Want.IsZero():

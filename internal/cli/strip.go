@@ -2,33 +2,70 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // The signs of a strip differ in shape and not in colour only.
 const (
-	cellDone    = '█'
-	cellPartly  = '▒'
-	cellFailed  = '✗'
-	cellOwed    = '░'
-	cellNothing = '·'
+	cellDone       = '█'
+	cellBackfilled = '▓'
+	cellWaived     = 'w'
+	cellThin       = 't'
+	cellRejects    = 'q'
+	cellPartly     = '▒'
+	cellFailed     = '✗'
+	cellCapped     = 'C'
+	cellOwed       = '░'
+	cellNothing    = '·'
 )
 
-const stripLegend = "█ done   ▒ partly   ✗ failed, waits for its retry   ░ owed   · not asked for"
+var stripSigns = []struct {
+	sign rune
+	says string
+}{
+	{cellDone, "done"}, {cellBackfilled, "backfilled"}, {cellWaived, "waived"}, {cellThin, "done, far fewer items than usual"}, {cellRejects, "done, items in quarantine"},
+	{cellPartly, "partly"}, {cellFailed, "failed, waits for its retry"}, {cellCapped, "more than the upstream serves"}, {cellOwed, "owed"}, {cellNothing, "not asked for"},
+}
+
+// stripLegend explains the signs that occur.
+func stripLegend(text string) string {
+	var parts []string
+	for _, s := range stripSigns {
+		if strings.ContainsRune(text, s.sign) {
+			parts = append(parts, string(s.sign)+" "+s.says)
+		}
+	}
+	return strings.Join(parts, "   ")
+}
+
+// isDone reports whether a sign stands for time that needs no reading.
+func isDone(sign rune) bool {
+	return slices.Contains([]rune{cellDone, cellBackfilled, cellWaived, cellThin, cellRejects}, sign)
+}
 
 const stripWidth = 60
+
+// picture is what is known about a stretch of time.
+type picture struct {
+	stretches []coverage.Stretch
+	thin      []coverage.Counted
+	rejected  []view.Marked
+	capped    []window.Window
+}
 
 // strip draws a window as one row of cells. What is worst in a cell decides its
 // sign: a cell is done only if every instant of it is, so no hole is too small
 // to be seen.
-func strip(within window.Window, segs []coverage.Segment, width int) string {
+func (p picture) strip(within window.Window, width int) string {
 	var out strings.Builder
 	for _, cell := range cellsOf(within, width) {
-		out.WriteRune(sign(cell, segs))
+		out.WriteRune(p.sign(cell))
 	}
 	return out.String()
 }
@@ -49,63 +86,66 @@ func cellsOf(w window.Window, width int) []window.Window {
 // edge is length*i/n without leaving 64 bits.
 func edge(length, i, n int64) int64 { return length/n*i + length%n*i/n }
 
-func sign(cell window.Window, segs []coverage.Segment) rune {
-	m := measure(cell, segs)
-	switch {
-	case m.failed > 0:
+func (p picture) sign(cell window.Window) rune {
+	a := coverage.Measure(cell, p.stretches)
+	switch total := a.Total(); {
+	case a[coverage.GivenUp] > 0 && slices.ContainsFunc(p.capped, cell.Overlaps):
+		return cellCapped
+	case a[coverage.GivenUp] > 0:
 		return cellFailed
-	case m.done == m.total:
-		return cellDone
-	case m.done > 0:
+	case a.Done() < total && a.Done() > 0:
 		return cellPartly
-	case m.owed > 0:
+	case a.Done() < total && a[coverage.Owed] > 0:
 		return cellOwed
+	case a.Done() < total:
+		return cellNothing
+	case slices.ContainsFunc(p.thin, func(d coverage.Counted) bool { return d.Window.Overlaps(cell) }):
+		return cellThin
+	case slices.ContainsFunc(p.rejected, func(m view.Marked) bool { return m.Window.Overlaps(cell) }):
+		return cellRejects
+	case a[coverage.Waiving] > 0:
+		return cellWaived
+	case a[coverage.Backfilled] > 0:
+		return cellBackfilled
 	}
-	return cellNothing
+	return cellDone
 }
 
-// measured is how much of a window is in which state, in microseconds: a
-// duration would end at 292 years.
-type measured struct{ total, done, failed, owed int64 }
-
-func measure(within window.Window, segs []coverage.Segment) (m measured) {
-	m.total = micros(within)
-	for _, s := range segs {
-		part := micros(s.Window.Intersect(within))
-		switch {
-		case s.Done():
-			m.done += part
-		case s.Fails > 0:
-			m.failed += part
-		case !s.Want.IsZero():
-			m.owed += part
-		}
-	}
-	return m
-}
-
-func micros(w window.Window) int64 { return w.To.UnixMicro() - w.From.UnixMicro() }
-
-// String gives shares; whatever is not complete never reads 100 %.
-func (m measured) String() string {
-	if m.total <= 0 {
+// shares says how much of a window has which fate; whatever is not complete never
+// reads 100 %.
+func shares(a coverage.Amounts) string {
+	total := a.Total()
+	if total <= 0 {
 		return "-"
 	}
 	share := func(n int64) string {
-		tenths := int64(float64(n) / float64(m.total) * 1000)
-		if n < m.total {
+		tenths := int64(float64(n) / float64(total) * 1000)
+		if n < total {
 			tenths = min(tenths, 999)
 		}
 		return fmt.Sprintf("%d.%d %%", tenths/10, tenths%10)
 	}
-	text := share(m.done) + " done"
-	for _, part := range []struct {
-		n    int64
-		name string
-	}{{m.failed, "failed"}, {m.owed, "owed"}, {m.total - m.done - m.failed - m.owed, "not asked for"}} {
-		if part.n > 0 {
-			text += ", " + share(part.n) + " " + part.name
+	text := share(a.Done()) + " done"
+	var of []string
+	for _, part := range []coverage.Fate{coverage.Backfilled, coverage.Waiving} {
+		if a[part] > 0 {
+			of = append(of, share(a[part])+" "+fateText(part))
+		}
+	}
+	if len(of) > 0 {
+		text += " (" + strings.Join(of, ", ") + ")"
+	}
+	for _, part := range []coverage.Fate{coverage.GivenUp, coverage.Owed, coverage.NotAsked} {
+		if a[part] > 0 {
+			text += ", " + share(a[part]) + " " + fateText(part)
 		}
 	}
 	return text
+}
+
+func fateText(f coverage.Fate) string {
+	if f == coverage.NotAsked {
+		return "not asked for"
+	}
+	return strings.ToLower(f.String())
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -42,7 +44,8 @@ func TestStripHidesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		segments, within := drawSegments(t), drawWindow(t)
 		width := rapid.IntRange(1, 80).Draw(t, "width")
-		signs := []rune(strip(within, segments, width))
+		p := picture{stretches: coverage.Fates(segments, nil)}
+		signs := []rune(p.strip(within, width))
 		cells := cellsOf(within, width)
 		if len(signs) != width || len(cells) != width {
 			t.Fatalf("%d signs, %d cells, want %d", len(signs), len(cells), width)
@@ -63,7 +66,7 @@ func TestStripHidesNothing(t *testing.T) {
 
 func checkSign(t *rapid.T, sign rune, cell window.Window, segments []coverage.Segment) {
 	gaps := coverage.Gaps(segments, cell)
-	if (sign == cellDone) != (len(gaps) == 0) {
+	if isDone(sign) != (len(gaps) == 0) {
 		t.Fatalf("%s is %c with gaps %v", cell, sign, gaps)
 	}
 	failed, known := false, false
@@ -78,45 +81,94 @@ func checkSign(t *rapid.T, sign rune, cell window.Window, segments []coverage.Se
 	}
 }
 
-func TestMeasureAddsUp(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		segments, within := drawSegments(t), drawWindow(t)
-		m := measure(within, segments)
-		open := int64(0)
-		for _, g := range coverage.Gaps(segments, within) {
-			open += micros(g)
-		}
-		if m.done+open != m.total || m.failed+m.owed > open {
-			t.Fatalf("%+v with %d microseconds of gaps", m, open)
-		}
-	})
-}
-
 func TestStripEdges(t *testing.T) {
 	whole := window.Window{From: time.Date(1000, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}
-	if got := strip(whole, []coverage.Segment{{Window: whole, Want: march(1), Have: march(1)}}, 60); got != strings.Repeat("█", 60) {
+	all := picture{stretches: []coverage.Stretch{{Window: whole, Fate: coverage.Harvested}}}
+	if got := all.strip(whole, 60); got != strings.Repeat("█", 60) {
 		t.Errorf("nine thousand years: %s", got)
 	}
 	tiny := window.Window{From: march(1), To: march(1).Add(3 * time.Microsecond)}
-	if got := strip(tiny, nil, 60); got != "···" {
+	if got := (picture{}).strip(tiny, 60); got != "···" {
 		t.Errorf("three microseconds: %q", got)
 	}
-	if got := strip(window.Window{From: march(1), To: march(1)}, nil, 60); got != "" {
+	if got := (picture{}).strip(window.Window{From: march(1), To: march(1)}, 60); got != "" {
 		t.Errorf("nothing: %q", got)
 	}
 }
 
 func TestSharesStayHonest(t *testing.T) {
-	for m, want := range map[measured]string{
-		{}:                                      "-",
-		{total: 10, done: 10}:                   "100.0 % done",
-		{total: 1e6, done: 1e6 - 1, owed: 1}:    "99.9 % done, 0.0 % owed",
-		{total: 3e17, done: 3e17 - 1, owed: 1}:  "99.9 % done, 0.0 % owed", // nine thousand years less a microsecond
-		{total: 4, done: 1, failed: 1, owed: 1}: "25.0 % done, 25.0 % failed, 25.0 % owed, 25.0 % not asked for",
-		{total: 3}:                              "0.0 % done, 100.0 % not asked for",
+	const h, b, w, f, o, n = coverage.Harvested, coverage.Backfilled, coverage.Waiving, coverage.GivenUp, coverage.Owed, coverage.NotAsked
+	for a, want := range map[coverage.Amounts]string{
+		{}:                       "-",
+		{h: 10}:                  "100.0 % done",
+		{h: 1e6 - 1, o: 1}:       "99.9 % done, 0.0 % owed",
+		{h: 3e17 - 1, o: 1}:      "99.9 % done, 0.0 % owed", // nine thousand years less a microsecond
+		{h: 1, f: 1, o: 1, n: 1}: "25.0 % done, 25.0 % failed, 25.0 % owed, 25.0 % not asked for",
+		{n: 3}:                   "0.0 % done, 100.0 % not asked for",
+		{h: 2, b: 1, w: 1}:       "100.0 % done (25.0 % backfilled, 25.0 % waived)",
 	} {
-		if got := m.String(); got != want {
-			t.Errorf("%+v: %s, want %s", m, got, want)
+		if got := shares(a); got != want {
+			t.Errorf("%v: %s, want %s", a, got, want)
+		}
+	}
+}
+
+func TestSignsTellTheWorst(t *testing.T) {
+	day := func(n int) window.Window { return window.Window{From: march(n), To: march(n + 1)} }
+	p := picture{
+		stretches: []coverage.Stretch{
+			{Window: day(1), Fate: coverage.Harvested}, {Window: day(2), Fate: coverage.Backfilled}, {Window: day(3), Fate: coverage.Waiving},
+			{Window: day(4), Fate: coverage.Harvested}, {Window: day(5), Fate: coverage.Harvested}, {Window: day(6), Fate: coverage.GivenUp},
+			{Window: day(7), Fate: coverage.GivenUp}, {Window: day(8), Fate: coverage.Owed},
+			{Window: window.Window{From: march(9), To: march(9).Add(time.Hour)}, Fate: coverage.Harvested},
+		},
+		thin: []coverage.Counted{{Window: day(4)}}, rejected: []view.Marked{{Window: day(5), Count: 2}}, capped: []window.Window{day(7)},
+	}
+	if got := p.strip(window.Window{From: march(1), To: march(11)}, 10); got != "█▓wtq✗C░▒·" {
+		t.Error(got)
+	}
+	for text, want := range map[string]string{"█·": "█ done   · not asked for", "": ""} {
+		if got := stripLegend(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+func TestZoom(t *testing.T) {
+	within := window.Window{From: time.Date(2024, 12, 30, 12, 0, 0, 0, time.UTC), To: time.Date(2025, 2, 2, 0, 0, 0, 0, time.UTC)}
+	for z, want := range map[zoom][]string{
+		byDay:   {"2024-12  " + strings.Repeat(" ", 29) + "xx", "2025-01  " + strings.Repeat("x", 31), "2025-02  x"},
+		byWeek:  {"2025     xxxxx"}, // the last days of 2024 are in the first week of 2025
+		byMonth: {"2024                x", "2025     xx"},
+		byYear:  {"2020         xx"},
+	} {
+		cells, err := z.cells(within)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := within.From
+		for _, c := range cells {
+			if !c.From.Equal(at) || c.Empty() {
+				t.Errorf("by %s: %s does not follow %s", z, c, at)
+			}
+			at = c.To
+		}
+		if !at.Equal(within.To) {
+			t.Errorf("by %s: cells end at %s", z, at)
+		}
+		if got := z.rows(cells, func(window.Window) rune { return 'x' }); !slices.Equal(got, want) {
+			t.Errorf("by %s:\n%s\nwant\n%s", z, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+func TestAge(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 59 * time.Second: "59s", 90 * time.Second: "1m 30s", 15 * time.Minute: "15m", 25 * time.Hour: "1d 1h", 40 * 24 * time.Hour: "40d", 800 * 24 * time.Hour: "2y 70d",
+		-time.Minute: "-1m",
+	} {
+		if got := age(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
 		}
 	}
 }

@@ -29,13 +29,43 @@ func apply(touched []Segment, e Event, lookback time.Duration) []Segment {
 		return slices.Clone(touched)
 	}
 	first, last := reach(touched, e.Windows)
-	cells := cut(touched[first:last], e.Windows)
-	for i, c := range cells {
-		if c.owned {
-			cells[i].Segment = e.update(c.Segment)
+	return slices.Concat(touched[:first], e.replace(&scratch{}, touched[first:last], lookback), touched[last:])
+}
+
+// applied is apply for a book nobody else holds: what the event does not reach stays where it is.
+func (r *scratch) applied(book []Segment, e Event, lookback time.Duration) []Segment {
+	if len(e.Windows) == 0 || e.Kind == Manual || e.Kind == Snapshot {
+		return apply(book, e, lookback)
+	}
+	first, last := reach(book, e.Windows)
+	fresh := e.replace(r, book[first:last], lookback)
+	if len(fresh) == last-first { // the usual end of a slice grows one segment
+		copy(book[first:last], fresh)
+		return book
+	}
+	return slices.Replace(book, first, last, fresh...)
+}
+
+// scratch is what a refold of many events writes on, over and over.
+type scratch struct {
+	cells []cell
+	segs  []Segment
+}
+
+// replace is what stands in place of the segments an event reaches, written on the scratch.
+func (e *Event) replace(r *scratch, segs []Segment, lookback time.Duration) []Segment {
+	if len(e.Windows) == 1 {
+		r.cells = cutOne(r.cells[:0], segs, e.Windows[0])
+	} else {
+		r.cells = cut(segs, e.Windows)
+	}
+	for i := range r.cells {
+		if c := &r.cells[i]; c.owned {
+			e.update(&c.Segment)
 		}
 	}
-	return slices.Concat(touched[:first], join(cells, lookback), touched[last:])
+	r.segs = join(r.segs[:0], r.cells, lookback)
+	return r.segs
 }
 
 // reach is the run of segments between the first and the last that may touch a window.
@@ -82,6 +112,36 @@ func cut(segs []Segment, owned []window.Window) []cell {
 	return cells
 }
 
+// cutOne is cut for one window, which is what a slice owns. All segments in its reach touch it, and they come in order:
+// nothing has to be looked up or sorted.
+func cutOne(cells []cell, segs []Segment, w window.Window) []cell {
+	add := func(s *Segment, from, to time.Time, owned bool) {
+		if from.Before(to) {
+			cells = append(cells, cell{Segment: *s, owned: owned, near: true})
+			cells[len(cells)-1].Window = window.Window{From: from, To: to}
+		}
+	}
+	at := w.From
+	for i := range segs {
+		s := &segs[i]
+		from, to := s.Window.From, s.Window.To
+		add(s, from, sooner(to, w.From), false)
+		add(&Segment{}, at, sooner(from, w.To), true)
+		add(s, later(from, w.From), sooner(to, w.To), true)
+		add(s, later(from, w.To), to, false)
+		at = later(at, to)
+	}
+	add(&Segment{}, at, w.To, true)
+	return cells
+}
+
+func sooner(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // touching is the run of sorted, disjoint windows that overlap or abut w.
 func touching(sorted []window.Window, w window.Window) []window.Window {
 	first := sort.Search(len(sorted), func(i int) bool { return !sorted[i].To.Before(w.From) })
@@ -89,15 +149,12 @@ func touching(sorted []window.Window, w window.Window) []window.Window {
 	return sorted[first : first+n]
 }
 
-func join(cells []cell, lookback time.Duration) []Segment {
-	segs := make([]Segment, 0, len(cells))
+func join(segs []Segment, cells []cell, lookback time.Duration) []Segment {
 	lastNear := false
-	for _, c := range cells {
-		if n := len(segs); n > 0 && lastNear && c.near {
-			if merged, ok := merge(segs[n-1], c.Segment, lookback); ok {
-				segs[n-1] = merged
-				continue
-			}
+	for i := range cells {
+		c := &cells[i]
+		if n := len(segs); n > 0 && lastNear && c.near && segs[n-1].merge(&c.Segment, lookback) {
+			continue
 		}
 		segs = append(segs, c.Segment)
 		lastNear = c.near

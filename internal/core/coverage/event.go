@@ -45,6 +45,9 @@ type Event struct {
 func (e Event) normal() Event {
 	e.AsOf, e.At, e.Value = window.Instant(e.AsOf), window.Instant(e.At), window.Instant(e.Value)
 	e.Lookback = max(0, e.Lookback)
+	if len(e.Windows) == 1 && !e.Windows[0].Empty() && e.Windows[0].Validate() == nil {
+		return e // what a slice owns, as stored
+	}
 	cut := slices.Clone(e.Windows)
 	for i, w := range cut {
 		cut[i] = window.Window{From: window.Instant(w.From), To: window.Instant(w.To)}
@@ -55,7 +58,7 @@ func (e Event) normal() Event {
 
 // update is what the event does to a stretch it owns. Three kinds only raise one value by max, so their order, overlap
 // and repetition cannot matter. Failures describe what is owed: on a stretch that is done they neither count nor stay.
-func (e Event) update(s Segment) Segment {
+func (e *Event) update(s *Segment) {
 	switch e.Kind {
 	case Planned:
 		s.Want = later(s.Want, e.AsOf)
@@ -68,8 +71,7 @@ func (e Event) update(s Segment) Segment {
 		s.Fails++
 		s.RetryAfter = later(s.RetryAfter, e.At.Add(Backoff(s.Fails)))
 	}
-	if s.Done() {
+	if s.done() {
 		s.Fails, s.RetryAfter = 0, time.Time{}
 	}
-	return s
 }

@@ -28,8 +28,12 @@ func Fold(s State, e Event) State {
 // Refold is the state after all events of a ledger, oldest first (I5).
 func Refold(events []Event) State {
 	var s State
+	var r scratch
 	for _, e := range events {
-		s = Fold(s, e)
+		e = e.normal()
+		s = start(s, e)
+		s.Segments = r.applied(s.Segments, e, s.Lookback)
+		s = s.Advance()
 	}
 	return s
 }

@@ -193,6 +193,22 @@ func TestMergingChangesNoAnswerLater(t *testing.T) {
 	})
 }
 
+// One window is cut in a way of its own, and a refold works in one book: both must give what the fold of several gives.
+func TestOneWindowIsCutAsSeveralAre(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, e := drawState(t), drawEvent(ordinary(), 1, 3*minutes)(t)
+		e.Windows = e.Windows[:1]
+		lookback := ticks(rapid.IntRange(0, minutes).Draw(t, "fixed lookback"))
+		one := coverage.Apply(s.Segments, e, lookback)
+		far := window.Window{From: tick(10 * minutes), To: tick(10*minutes + 1)}
+		e.Windows = append(e.Windows, far)
+		several := coverage.Apply(s.Segments, e, lookback)
+		if n := len(several); n == 0 || several[n-1].Window != far || !reflect.DeepEqual(append([]coverage.Segment{}, one...), append([]coverage.Segment{}, several[:n-1]...)) {
+			t.Fatalf("one %s, of several %s", show(coverage.State{Segments: one}), show(coverage.State{Segments: several}))
+		}
+	})
+}
+
 func drawState(t *rapid.T) coverage.State {
 	return coverage.Refold(drawEvents(t, ordinary(), 1, 3*minutes))
 }

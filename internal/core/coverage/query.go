@@ -10,8 +10,8 @@ import (
 
 // Frontier is the first instant from the origin on that is not done. An instant under no segment is not done.
 func Frontier(origin time.Time, segs []Segment) time.Time {
-	t, _ := firstOpen(origin, segs, func(s Segment) time.Time {
-		if s.Done() {
+	t, _ := firstOpen(origin, segs, func(s *Segment) time.Time {
+		if s.done() {
 			return s.Window.To
 		}
 		return s.Window.From
@@ -22,7 +22,7 @@ func Frontier(origin time.Time, segs []Segment) time.Time {
 // FirstUnsettled is the first instant from the origin on that must still be read or read again; false if there is none
 // up to the end of what is known.
 func FirstUnsettled(origin time.Time, segs []Segment, lookback time.Duration) (time.Time, bool) {
-	t, open := firstOpen(origin, segs, func(s Segment) time.Time { return s.settledTo(lookback) })
+	t, open := firstOpen(origin, segs, func(s *Segment) time.Time { return s.settledTo(lookback) })
 	if !open {
 		return time.Time{}, false
 	}
@@ -31,12 +31,13 @@ func FirstUnsettled(origin time.Time, segs []Segment, lookback time.Duration) (t
 
 // firstOpen walks up from the origin while segments follow without a gap and are closed to their end. It returns where
 // it stopped, and whether something known lies there or beyond.
-func firstOpen(origin time.Time, segs []Segment, closedTo func(Segment) time.Time) (time.Time, bool) {
+func firstOpen(origin time.Time, segs []Segment, closedTo func(*Segment) time.Time) (time.Time, bool) {
 	t := origin
 	if origin.IsZero() {
 		return t, false
 	}
-	for _, s := range segs {
+	for i := range segs {
+		s := &segs[i]
 		if !s.Window.To.After(t) {
 			continue
 		}
@@ -64,7 +65,7 @@ func Settled(segs []Segment, within window.Window, lookback time.Duration) []win
 func Gaps(segs []Segment, within window.Window) []window.Window {
 	var done []window.Window
 	for _, s := range segs {
-		if s.Done() {
+		if s.done() {
 			done = append(done, s.Window)
 		}
 	}
@@ -75,7 +76,7 @@ func Gaps(segs []Segment, within window.Window) []window.Window {
 func Waiting(segs []Segment, now time.Time) []Segment {
 	var waiting []Segment
 	for _, s := range segs {
-		if !s.Done() && s.RetryAfter.After(now) {
+		if !s.done() && s.RetryAfter.After(now) {
 			waiting = append(waiting, s)
 		}
 	}

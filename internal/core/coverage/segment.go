@@ -32,24 +32,27 @@ func Backoff(fails int) time.Duration {
 }
 
 // Done reports whether the stretch was read or waived, and late enough for every plan that wants it.
-func (s Segment) Done() bool {
+func (s Segment) Done() bool { return s.done() }
+
+// done without a copy: a refold asks it for every event.
+func (s *Segment) done() bool {
 	seen := s.seen()
 	return !seen.IsZero() && !seen.Before(s.Want)
 }
 
 // seen is the latest as-of at which the stretch was read or waived.
-func (s Segment) seen() time.Time { return later(s.Have, s.Waived) }
+func (s *Segment) seen() time.Time { return later(s.Have, s.Waived) }
 
 // settledTo is the end of the settled prefix; the start of the segment if nothing of it is settled.
-func (s Segment) settledTo(lookback time.Duration) time.Time {
-	if !s.Done() {
+func (s *Segment) settledTo(lookback time.Duration) time.Time {
+	if !s.done() {
 		return s.Window.From
 	}
 	_, open := s.Window.Split(s.seen().Add(-max(0, lookback)))
 	return open.From
 }
 
-func (s Segment) settled(lookback time.Duration) bool {
+func (s *Segment) settled(lookback time.Duration) bool {
 	return s.settledTo(lookback).Equal(s.Window.To)
 }
 
@@ -59,38 +62,42 @@ func (s Segment) over(w window.Window) Segment {
 	return s
 }
 
-func (s Segment) sameHistory(o Segment) bool {
+func (s *Segment) sameHistory(o *Segment) bool {
 	return s.Want.Equal(o.Want) && s.Have.Equal(o.Have) && s.Waived.Equal(o.Waived) &&
 		s.Fails == o.Fails && s.RetryAfter.Equal(o.RetryAfter)
 }
 
 // sameEvidence tells read from waived: a merge must not let one pass for the other.
-func (s Segment) sameEvidence(o Segment) bool {
+func (s *Segment) sameEvidence(o *Segment) bool {
 	return s.Have.IsZero() == o.Have.IsZero() && s.Waived.IsZero() == o.Waived.IsZero()
 }
 
-// merge joins neighbours of equal history, and done neighbours if the one whose as-ofs rise is settled as a whole. Why
-// that is safe: both sides are done before and after, so no instant changes its answer; a plan later than both reopens
-// both, as it would have apart; and a settled stretch needs no reading whatever its as-of, so a newer one hides nothing.
-// An un-done or never seen stretch takes part in no merge but that of equal history.
-func merge(a, b Segment, lookback time.Duration) (Segment, bool) {
-	if !a.Window.To.Equal(b.Window.From) {
-		return Segment{}, false
+// merge takes its neighbour in if their histories are equal, or if both are done and the one whose as-ofs rise is settled
+// as a whole. Why that is safe: both sides are done before and after, so no instant changes its answer; a plan later than
+// both reopens both, as it would have apart; and a settled stretch needs no reading whatever its as-of, so a newer one
+// hides nothing. An un-done or never seen stretch takes part in no merge but that of equal history.
+func (s *Segment) merge(next *Segment, lookback time.Duration) bool {
+	if !s.Window.To.Equal(next.Window.From) {
+		return false
 	}
-	whole := window.Window{From: a.Window.From, To: b.Window.To}
-	if a.sameHistory(b) {
-		return a.over(whole), true
+	if s.sameHistory(next) {
+		s.Window.To = next.Window.To
+		return true
 	}
-	if !a.Done() || !b.Done() || !a.sameEvidence(b) {
-		return Segment{}, false
+	if !s.done() || !next.done() || !s.sameEvidence(next) {
+		return false
 	}
-	newest := Segment{Want: later(a.Want, b.Want), Have: later(a.Have, b.Have), Waived: later(a.Waived, b.Waived)}
-	for _, s := range []Segment{a, b} {
-		if !s.settled(lookback) && !s.sameHistory(newest) {
-			return Segment{}, false
+	newest := Segment{
+		Window: window.Window{From: s.Window.From, To: next.Window.To},
+		Want:   later(s.Want, next.Want), Have: later(s.Have, next.Have), Waived: later(s.Waived, next.Waived),
+	}
+	for _, one := range []*Segment{s, next} {
+		if !one.settled(lookback) && !one.sameHistory(&newest) {
+			return false
 		}
 	}
-	return newest.over(whole), true
+	*s = newest
+	return true
 }
 
 func later(a, b time.Time) time.Time {

@@ -1,6 +1,7 @@
 package coverage_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -8,18 +9,45 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // The simulation plays planner, executors and a moving upstream against the real window and coverage rules. Items get a
-// stamp up to one lookback in the past, change again, and move with it. Slices finish in any order, fail, end early,
-// vanish, or report twice; plans overlap, are cut by a user, may be computed from an outdated view, and the lookback changes.
+// stamp up to one lookback in the past, change again, and move with it. Slices are read page by page while items move;
+// workers die between two pages and between reading and telling; slices finish in any order, fail, end early, vanish, or
+// report twice; plans overlap, are cut by a user, may be computed from an outdated view, and the lookback changes. A
+// BACKFILL and an UPDATE live beside it. The rules can be exchanged for faulty ones: see planted_test.go.
+
+// rules are what is on trial.
+type rules struct {
+	fold   func(coverage.State, coverage.Event) coverage.State
+	wants  func(coverage.State, []window.Window) []window.Window // what of a plan its PLANNED event says
+	owes   func(coverage.State, time.Duration) (time.Time, bool) // the first instant the planner still has to read
+	resume func(pages int) int                                   // the page a slice goes on at whose worker died
+	target func(operation string) string                         // the namespace an operation writes
+	torn   bool                                                  // an event may be written without its value
+}
+
+func soundRules() rules {
+	return rules{
+		fold:  coverage.Fold,
+		wants: func(_ coverage.State, owed []window.Window) []window.Window { return owed },
+		owes: func(s coverage.State, lookback time.Duration) (time.Time, bool) {
+			return coverage.FirstUnsettled(s.Origin, s.Segments, lookback)
+		},
+		resume: func(int) int { return 0 }, // pages of moving data begin at the first
+		target: func(operation string) string { return operation },
+	}
+}
 
 type version struct {
 	number int
 	stamp  time.Time
+	since  time.Time // when it appeared
 }
 
 type slice struct {
@@ -33,7 +61,8 @@ type view struct {
 }
 
 type world struct {
-	t       *testing.T
+	t       rapid.TB
+	rules   rules
 	rng     *rand.Rand
 	cfg     window.Config
 	late    time.Duration // how far behind its stamp an item may appear
@@ -45,13 +74,15 @@ type world struct {
 	slices  []slice
 	state   coverage.State
 	ledger  []coverage.Event
+	diary   []coverage.Segment // what was really wanted and read, kept by the judge
 	views   []view
+	beside  map[string]coverage.State // the books of the other operations
 }
 
-func newWorld(t *testing.T, seed uint64, faults bool) *world {
+func newWorld(t rapid.TB, seed uint64, faults bool) *world {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	lag := duration.Duration(ticks(rng.IntN(6)))
-	w := &world{t: t, rng: rng, faults: faults, now: tick(0), items: map[int]version{}, stored: map[int]int{}}
+	w := &world{t: t, rules: soundRules(), rng: rng, faults: faults, now: tick(0), items: map[int]version{}, stored: map[int]int{}, beside: map[string]coverage.State{}}
 	w.cfg = window.Config{Size: duration.Duration(ticks(30)), Lookback: duration.Duration(ticks(rng.IntN(40))), SafetyLag: &lag}
 	if rng.IntN(3) == 0 {
 		w.cfg.Mode, w.cfg.Align, w.cfg.Size = window.Calendar, window.Hour, duration.Duration(2*time.Hour)
@@ -66,10 +97,56 @@ func (w *world) chance(percent int) bool { return w.rng.IntN(100) < percent }
 func (w *world) lookback() time.Duration { return w.cfg.Lookback.Std() }
 
 func (w *world) fold(e coverage.Event) {
-	next := coverage.Fold(w.state, e)
+	next := w.rules.fold(w.state, e)
+	if w.ledger = append(w.ledger, e); w.rules.torn && w.chance(3) {
+		return // the process died between the two writes
+	}
 	checkShape(w.t, next)
 	checkStep(w.t, w.state, next)
-	w.state, w.ledger = next, append(w.ledger, e)
+	before := w.state.Cursor
+	w.state = next
+	w.judge(before)
+}
+
+// judge is I5 without the fold: whenever the cursor moves, nothing may lie below it that some plan really wanted and
+// nobody read that late. What is settled needs no reading, whatever an outdated plan wants.
+func (w *world) judge(before time.Time) {
+	if before.IsZero() || !w.state.Cursor.After(before) {
+		return
+	}
+	for _, seg := range w.diary {
+		open := seg.Window.Intersect(window.Window{From: w.state.Origin, To: w.state.Cursor})
+		if open.Empty() || seg.Done() {
+			continue
+		}
+		if seen := later(seg.Have, seg.Waived); !seen.IsZero() {
+			_, open = open.Split(seen.Add(-w.late))
+		}
+		if !open.Empty() {
+			w.t.Fatalf("the cursor moved to %v past %v, wanted as of %v and read as of %v", w.state.Cursor, open, seg.Want, seg.Have)
+		}
+	}
+}
+
+func (w *world) note(kind coverage.Kind, asOf time.Time, windows ...window.Window) {
+	w.diary = coverage.Apply(w.diary, coverage.Event{Kind: kind, Windows: windows, AsOf: asOf}, noneSettled)
+}
+
+// beyond lets another operation write its book. Whatever it does, HARVEST's stays (I6).
+func (w *world) beyond(operation string) {
+	before, from := w.state, w.rng.IntN(200)
+	e := coverage.Event{Kind: coverage.Succeeded, Windows: []window.Window{span(from-200, from)}, AsOf: window.Instant(w.now)}
+	if w.chance(30) {
+		e.Kind = coverage.Planned
+	}
+	if target := w.rules.target(operation); target == "HARVEST" {
+		w.state = coverage.Fold(w.state, e)
+	} else {
+		w.beside[target] = coverage.Fold(w.beside[target], e)
+	}
+	if !reflect.DeepEqual(before, w.state) {
+		w.t.Fatalf("%s changed the book of HARVEST: %s, was %s", operation, show(w.state), show(before))
+	}
 }
 
 // live lets time pass and items appear or change. A calendar source stamps with the start of the hour.
@@ -83,7 +160,7 @@ func (w *world) live(d time.Duration) {
 		if w.cfg.Mode == window.Calendar {
 			stamp = window.FloorAlign(stamp, w.cfg.Align)
 		}
-		w.items[id] = version{number: w.items[id].number + 1, stamp: stamp}
+		w.items[id] = version{number: w.items[id].number + 1, stamp: stamp, since: w.now}
 	}
 }
 
@@ -96,12 +173,13 @@ func (w *world) harvest(userFrom, userTo *time.Time) window.Total {
 	if len(w.views) > 3 {
 		w.views = w.views[1:]
 	}
-	total, err := window.Harvest(w.cfg, inputs(seen, w.lookback(), userFrom, userTo))
+	total, err := window.Harvest(w.cfg, w.inputs(seen, userFrom, userTo))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	if len(total.Owed) > 0 {
-		w.fold(coverage.Event{Kind: coverage.Planned, Windows: total.Owed, AsOf: total.NowSafe, Lookback: w.lookback()})
+		w.note(coverage.Planned, total.NowSafe, total.Owed...)
+		w.fold(coverage.Event{Kind: coverage.Planned, Windows: w.rules.wants(w.state, total.Owed), AsOf: total.NowSafe, Lookback: w.lookback()})
 	}
 	widest := max(15, int(total.Window.Duration()/time.Minute)/4)
 	for _, owed := range total.Owed {
@@ -114,12 +192,13 @@ func (w *world) harvest(userFrom, userTo *time.Time) window.Total {
 	return total
 }
 
-func inputs(v view, lookback time.Duration, userFrom, userTo *time.Time) window.Inputs {
+func (w *world) inputs(v view, userFrom, userTo *time.Time) window.Inputs {
+	lookback := w.lookback()
 	in := window.Inputs{Now: v.now, UserFrom: userFrom, UserTo: userTo}
 	if !v.state.Cursor.IsZero() {
 		in.Cursor = &v.state.Cursor
 	}
-	if first, ok := coverage.FirstUnsettled(v.state.Origin, v.state.Segments, lookback); ok {
+	if first, ok := w.rules.owes(v.state, lookback); ok {
 		in.FirstUnsettled = &first
 	}
 	everything := window.Window{From: tick(-10_000), To: tick(100_000)}
@@ -130,12 +209,46 @@ func inputs(v view, lookback time.Duration, userFrom, userTo *time.Time) window.
 	return in
 }
 
+// pageSize is how many items a page of the upstream has.
+const pageSize = 2
+
+// read reads a window page by page. Items move meanwhile, and a worker that dies between two pages is followed by one
+// that goes on where the rule says.
 func (w *world) read(part window.Window) {
-	for id, item := range w.items {
-		if part.Contains(item.stamp) {
-			w.stored[id] = item.number
+	for page, deaths := 0, 0; ; page++ {
+		ids := w.listed(part)
+		if page*pageSize >= len(ids) {
+			return
+		}
+		for _, id := range ids[page*pageSize : min(len(ids), (page+1)*pageSize)] {
+			w.stored[id] = w.items[id].number
+		}
+		if w.faults && deaths < 2 && w.chance(10) {
+			deaths++
+			w.live(ticks(1 + w.rng.IntN(8)))
+			page = w.rules.resume(page+1) - 1
 		}
 	}
+}
+
+// checkRead is I2 for one slice that is told to be read: what its plan could know of lies in the store.
+func (w *world) checkRead(s slice) {
+	for _, id := range w.listed(s.window) {
+		if item := w.items[id]; !item.since.After(s.asOf) && w.stored[id] != item.number {
+			w.t.Fatalf("item %d at %v: stored version %d, upstream has %d since %v: %v was not really read", id, item.stamp, w.stored[id], item.number, item.since, s.window)
+		}
+	}
+}
+
+// listed are the items of a window as the upstream shows them: by their stamp.
+func (w *world) listed(part window.Window) (ids []int) {
+	for id, item := range w.items {
+		if part.Contains(item.stamp) {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b int) int { return cmp.Or(w.items[a].stamp.Compare(w.items[b].stamp), cmp.Compare(a, b)) })
+	return ids
 }
 
 func (w *world) succeed(s slice) {
@@ -143,6 +256,8 @@ func (w *world) succeed(s slice) {
 		return
 	}
 	w.read(s.window)
+	w.checkRead(s)
+	w.note(coverage.Succeeded, s.asOf, s.window)
 	w.fold(coverage.Event{Kind: coverage.Succeeded, Windows: []window.Window{s.window}, AsOf: s.asOf, At: w.now})
 }
 
@@ -159,7 +274,7 @@ func (w *world) runOne() {
 		w.succeed(s)
 		return
 	}
-	switch w.rng.IntN(5) {
+	switch w.rng.IntN(6) {
 	case 0: // given up for good
 		w.fail(s)
 	case 1: // tried again later, under its old as-of
@@ -174,6 +289,9 @@ func (w *world) runOne() {
 		w.succeed(s)
 		w.fail(s)
 		w.succeed(s)
+	case 5: // its worker died after the last page, before it could tell: somebody reads it again
+		w.read(s.window)
+		w.slices = append(w.slices, s)
 	}
 }
 
@@ -197,6 +315,7 @@ func (w *world) waive() {
 	}
 	gap := gaps[w.rng.IntN(len(gaps))]
 	w.excused = append(w.excused, gap)
+	w.note(coverage.Waived, window.Instant(w.now), gap)
 	w.fold(coverage.Event{Kind: coverage.Waived, Windows: []window.Window{gap}, AsOf: window.Instant(w.now)})
 }
 
@@ -214,6 +333,9 @@ func (w *world) troubledPhase() {
 		}
 		if w.chance(2) && !w.state.Origin.IsZero() {
 			w.waive()
+		}
+		if w.chance(20) {
+			w.beyond([]string{"BACKFILL", "UPDATE"}[w.rng.IntN(2)])
 		}
 	}
 }
@@ -249,6 +371,22 @@ func (w *world) checkRefold() {
 	}
 }
 
+// lifetime is a troubled life and its repair, held to every law.
+func lifetime(t rapid.TB, seed uint64, r rules) *world {
+	w := newWorld(t, seed, true)
+	w.rules = r
+	w.troubledPhase()
+	w.recover()
+	return w
+}
+
+// recover lets everything work again, and holds the end to I2.
+func (w *world) recover() {
+	w.faults, w.rules.torn = false, false
+	w.calmHarvest()
+	w.checkNothingLost(w.calmHarvest().Window.To)
+}
+
 func TestNoItemIsLost(t *testing.T) {
 	seeds := uint64(2000)
 	if testing.Short() {
@@ -256,11 +394,7 @@ func TestNoItemIsLost(t *testing.T) {
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			w := newWorld(t, seed, true)
-			w.troubledPhase()
-			w.faults = false
-			w.calmHarvest()
-			w.checkNothingLost(w.calmHarvest().Window.To)
+			w := lifetime(t, seed, soundRules())
 			if seed%8 == 0 {
 				w.checkRefold()
 			}

@@ -2,12 +2,15 @@ package store
 
 import (
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -25,11 +28,39 @@ func (t *tx) coverSlice(in ingest.Finish) error {
 
 func (t *tx) sliceEnd(in ingest.Finish) (e sliceEnd, owned window.Window, err error) {
 	var from, to, asOf sql.NullInt64
+	var line ingest.CursorType
+	var spec string
 	e.in = in
-	err = t.row(`SELECT p.cursor_id, p.as_of, s.window_from, s.window_to, s.expr_hash FROM ing_plan_slice s JOIN ing_plan p ON p.id = s.plan_id
-  WHERE s.id = ?`, in.Lineage.SliceID).Scan(&e.cursorID, &asOf, &from, &to, &e.exprHash)
+	err = t.row(`SELECT p.cursor_id, p.as_of, s.window_from, s.window_to, s.expr_hash, s.slice_spec, c.cursor_type_code FROM ing_plan_slice s
+  JOIN ing_plan p ON p.id = s.plan_id JOIN ing_cursor c ON c.id = p.cursor_id WHERE s.id = ?`, in.Lineage.SliceID).
+		Scan(&e.cursorID, &asOf, &from, &to, &e.exprHash, &spec, &line)
+	if err != nil {
+		return e, owned, orNotFound(err)
+	}
 	e.asOf = instant(asOf)
-	return e, window.Window{From: instant(from), To: instant(to)}, orNotFound(err)
+	if line == ingest.CursorID {
+		owned, err = idsOf(spec)
+		return e, owned, err
+	}
+	return e, window.Window{From: instant(from), To: instant(to)}, nil
+}
+
+// idsOf is the stretch of ids that a slice owns, for a cursor that follows ids.
+func idsOf(spec string) (window.Window, error) {
+	var s struct {
+		Range *slicing.Range `json:"range"`
+	}
+	if err := json.Unmarshal([]byte(spec), &s); err != nil {
+		return window.Window{}, fmt.Errorf("range of a slice: %w", err)
+	}
+	if s.Range == nil {
+		return window.Window{}, fmt.Errorf("%w: the slice has no range of ids, which its cursor follows", fault.ErrInvalid)
+	}
+	from, to, err := s.Range.Points(ingest.IDEnd)
+	if err != nil {
+		return window.Window{}, fmt.Errorf("%w: %w", fault.ErrInvalid, err)
+	}
+	return ingest.IDSpan(from, to), nil
 }
 
 // coverPartly is the end of a slice that was not read whole. What is to be cut
@@ -42,7 +73,7 @@ func (t *tx) coverPartly(e sliceEnd, owned window.Window) error {
 	switch {
 	case err != nil:
 		return err
-	case !asked:
+	case !asked || !from.Valid: // a stretch of ids is not cut by time
 		return t.coverWindow(e, coverage.Failed, owned)
 	}
 	read := window.Subtract(owned, []window.Window{{From: instant(from), To: instant(to)}})

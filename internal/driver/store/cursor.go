@@ -20,6 +20,7 @@ type ledgerEntry struct {
 	epoch    int64
 	exprHash string
 	observed time.Time
+	by       ingest.Act // of a person
 }
 
 // advance writes an event, folds it into the coverage and moves the cursor, all
@@ -30,6 +31,9 @@ func (t *tx) advance(cursorID int64, e ledgerEntry) error {
 	c, err := t.lockCursor(cursorID)
 	if err != nil {
 		return err
+	}
+	if c.namespace.Line() == ingest.CursorID {
+		e.observed = furthest(e.Event) // a stamp is no id
 	}
 	var seen int
 	exists, err := found(t.row("SELECT 1 FROM ing_cursor_event WHERE idempotent_key = ?", e.key).Scan(&seen))
@@ -58,33 +62,69 @@ func (t *tx) advance(cursorID int64, e ledgerEntry) error {
 	return nil
 }
 
+// furthest is the end of what was read: the largest id that was looked at.
+func furthest(e coverage.Event) time.Time {
+	if n := len(e.Windows); n > 0 && e.Kind == coverage.Succeeded {
+		return e.Windows[n-1].To
+	}
+	return time.Time{}
+}
+
 type cursorState struct {
 	namespace ingest.Namespace
 	value     time.Time
 	origin    time.Time
 	observed  time.Time
 	lookback  time.Duration
+	version   int64
+	left      []window.Window
+}
+
+// text writes a value of the cursor for its column; no value is NULL.
+func (c cursorState) text(at time.Time) any { return orNull(c.namespace.Line().Text(at)) }
+
+// number is the normalised number of an ID (C§1).
+func (c cursorState) number(at time.Time) any { return orNull(c.namespace.Line().Sortable(at)) }
+
+// moment is the normalised instant of a TIME.
+func (c cursorState) moment(at time.Time) any {
+	if c.namespace.Line() == ingest.CursorID {
+		return nil
+	}
+	return micros(at)
 }
 
 func (t *tx) lockCursor(id int64) (c cursorState, err error) {
 	var value, origin sql.NullInt64
-	var observed sql.NullString
+	var observed, number, remarks sql.NullString
 	var lookback int64
-	var operation, scope string
-	err = t.row(`SELECT provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, normalized_instant, origin_instant,
-  observed_max_value, lookback_us FROM ing_cursor WHERE id = ?`+t.store.dialect.ForUpdate, id).
-		Scan(&c.namespace.Source, &operation, &c.namespace.CursorKey, &scope, &c.namespace.Key, &value, &origin, &observed, &lookback)
+	n := &c.namespace
+	err = t.row(`SELECT provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, cursor_type_code, normalized_instant, normalized_numeric,
+  origin_instant, observed_max_value, lookback_us, record_remarks, version FROM ing_cursor WHERE id = ?`+t.store.dialect.ForUpdate, id).
+		Scan(&n.Source, &n.Operation, &n.CursorKey, &n.Scope, &n.Key, &n.Type, &value, &number, &origin, &observed, &lookback, &remarks, &c.version)
 	if err != nil {
 		return c, orNotFound(err)
 	}
-	c.namespace.Operation, c.namespace.Scope = ingest.Operation(operation), ingest.NamespaceScope(scope)
-	c.value, c.origin, c.lookback = instant(value), instant(origin), time.Duration(lookback)*time.Microsecond
-	if observed.Valid {
-		if c.observed, err = time.Parse(time.RFC3339Nano, observed.String); err != nil {
-			return c, fmt.Errorf("observed_max_value of cursor %d: %w", id, err)
-		}
+	c.origin, c.lookback = instant(origin), time.Duration(lookback)*time.Microsecond
+	if c.value, err = valueOf(n.Line(), value, number); err != nil {
+		return c, fmt.Errorf("value of cursor %d: %w", id, err)
+	}
+	if c.observed, err = n.Line().Parse(observed.String); err != nil {
+		return c, fmt.Errorf("observed_max_value of cursor %d: %w", id, err)
+	}
+	if c.left, err = leftOf(remarks); err != nil {
+		return c, fmt.Errorf("record_remarks of cursor %d: %w", id, err)
 	}
 	return c, nil
+}
+
+// valueOf reads the normalised value: values are compared by it, never by their
+// text (C§2).
+func valueOf(line ingest.CursorType, moment sql.NullInt64, number sql.NullString) (time.Time, error) {
+	if line == ingest.CursorID {
+		return line.Parse(number.String)
+	}
+	return instant(moment), nil
 }
 
 func (t *tx) insertEvent(cursorID int64, c cursorState, e ledgerEntry, value time.Time) error {
@@ -101,14 +141,14 @@ func (t *tx) insertEvent(cursorID int64, c cursorState, e ledgerEntry, value tim
 	}
 	n := c.namespace
 	_, err := t.exec(`INSERT INTO ing_cursor_event (cursor_id, kind_code, provenance_code, operation_code, cursor_key, namespace_scope_code,
-  namespace_key, cursor_type_code, prev_value, new_value, observed_max_value, prev_instant, new_instant, window_from, window_to, spans, as_of,
-  event_at, lookback_us, direction_code, idempotent_key, schedule_instance_id, plan_id, slice_id, task_id, run_id, batch_id, lease_epoch,
-  expr_hash, created_at) VALUES (?,?,?,?,?,?,?,'TIME',?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-		cursorID, string(e.Kind), n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key,
-		textOf(c.value), textOf(value), textOf(e.observed), micros(c.value), micros(value), micros(from), micros(to), jsonOrNull(spans),
-		micros(e.AsOf), micros(e.At), e.Lookback.Microseconds(), n.Operation.Direction(), e.key,
+  namespace_key, cursor_type_code, prev_value, new_value, observed_max_value, prev_instant, new_instant, prev_numeric, new_numeric, window_from, window_to,
+  spans, as_of, event_at, lookback_us, direction_code, idempotent_key, schedule_instance_id, plan_id, slice_id, task_id, run_id, batch_id, lease_epoch,
+  expr_hash, actor, reason, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		cursorID, string(e.Kind), n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key, string(n.Line()),
+		c.text(c.value), c.text(value), c.text(e.observed), c.moment(c.value), c.moment(value), c.number(c.value), c.number(value), micros(from), micros(to),
+		jsonOrNull(spans), micros(e.AsOf), micros(e.At), e.Lookback.Microseconds(), n.Operation.Direction(), e.key,
 		idOrNull(e.from.ScheduleID), idOrNull(e.from.PlanID), idOrNull(e.from.SliceID), idOrNull(e.from.TaskID), idOrNull(e.from.RunID),
-		idOrNull(e.from.BatchID), idOrNull(e.epoch), orNull(e.exprHash), micros(t.now))
+		idOrNull(e.from.BatchID), idOrNull(e.epoch), orNull(e.exprHash), orNull(cut(e.by.Actor, 128)), orNull(cut(e.by.Reason, 512)), micros(t.now))
 	return err
 }
 
@@ -117,19 +157,12 @@ func (t *tx) saveCursor(id int64, c cursorState, e ledgerEntry, s coverage.State
 	if e.observed.After(observed) {
 		observed = e.observed
 	}
-	return t.execOne(`UPDATE ing_cursor SET cursor_value = ?, normalized_instant = ?, origin_instant = ?, lookback_us = ?, observed_max_value = ?,
-  schedule_instance_id = ?, plan_id = ?, slice_id = ?, task_id = ?, last_run_id = ?, last_batch_id = ?, expr_hash = ?, updated_at = ?,
+	return t.execOne(`UPDATE ing_cursor SET cursor_value = ?, normalized_instant = ?, normalized_numeric = ?, origin_instant = ?, lookback_us = ?,
+  observed_max_value = ?, schedule_instance_id = ?, plan_id = ?, slice_id = ?, task_id = ?, last_run_id = ?, last_batch_id = ?, expr_hash = ?, updated_at = ?,
   version = version + 1 WHERE id = ?`,
-		textOf(s.Cursor), micros(s.Cursor), micros(s.Origin), s.Lookback.Microseconds(), textOf(observed),
+		c.text(s.Cursor), c.moment(s.Cursor), c.number(s.Cursor), micros(s.Origin), s.Lookback.Microseconds(), c.text(observed),
 		idOrNull(e.from.ScheduleID), idOrNull(e.from.PlanID), idOrNull(e.from.SliceID), idOrNull(e.from.TaskID), idOrNull(e.from.RunID),
 		idOrNull(e.from.BatchID), orNull(e.exprHash), micros(t.now), id)
-}
-
-func textOf(at time.Time) any {
-	if at.IsZero() {
-		return nil
-	}
-	return window.Text(at)
 }
 
 // foldCoverage rewrites only the segments under the event's windows and their

@@ -15,16 +15,37 @@ import (
 )
 
 const cursorColumns = `SELECT id, provenance_code, endpoint_name, operation_code, cursor_key, namespace_scope_code, namespace_key, cursor_type_code,
-  COALESCE(cursor_value, ''), COALESCE(observed_max_value, ''), normalized_instant, origin_instant, lookback_us, updated_at, version FROM ing_cursor`
+  COALESCE(cursor_value, ''), COALESCE(observed_max_value, ''), normalized_instant, normalized_numeric, origin_instant, lookback_us, record_remarks, updated_at,
+  version, COALESCE(schedule_instance_id, 0), COALESCE(plan_id, 0), COALESCE(slice_id, 0), COALESCE(task_id, 0), COALESCE(last_run_id, 0),
+  COALESCE(last_batch_id, 0) FROM ing_cursor`
 
 func scanCursor(row scanner) (c view.Cursor, err error) {
 	var value, origin, updated sql.NullInt64
+	var number, remarks sql.NullString
 	var lookback int64
-	err = row.Scan(&c.ID, &c.Source, &c.Endpoint, &c.Operation, &c.Key, &c.Scope, &c.NamespaceKey, &c.Type, &c.Value, &c.ObservedMax, &value, &origin,
-		&lookback, &updated, &c.Version)
-	c.Instant, c.Origin, c.UpdatedAt = instant(value), instant(origin), instant(updated)
+	err = row.Scan(&c.ID, &c.Source, &c.Endpoint, &c.Operation, &c.Key, &c.Scope, &c.NamespaceKey, &c.Type, &c.Value, &c.ObservedMax, &value, &number, &origin,
+		&lookback, &remarks, &updated, &c.Version, &c.ScheduleID, &c.PlanID, &c.SliceID, &c.TaskID, &c.RunID, &c.BatchID)
+	if err != nil {
+		return c, err
+	}
+	c.Origin, c.UpdatedAt = instant(origin), instant(updated)
 	c.LookbackSec = (time.Duration(lookback) * time.Microsecond).Seconds()
+	if c.Instant, err = valueOf(c.Line(), value, number); err != nil {
+		return c, err
+	}
+	// A text that nobody can read tells no lag; Verify finds it.
+	if seen, err := c.Line().Parse(c.ObservedMax); err == nil && !c.Instant.IsZero() && seen.After(c.Instant) {
+		c.LagSec = lagOf(c.Line(), seen, c.Instant)
+	}
+	c.Left, err = leftOf(remarks)
 	return c, err
+}
+
+func lagOf(line ingest.CursorType, seen, at time.Time) float64 {
+	if line == ingest.CursorID {
+		return float64(ingest.IDNumber(seen) - ingest.IDNumber(at))
+	}
+	return seen.Sub(at).Seconds()
 }
 
 // Cursors lists watermarks, of one source if named.
@@ -76,12 +97,13 @@ func (s *Store) Segments(ctx context.Context, cursorID int64) (out []coverage.Se
 	}))
 }
 
+const eventColumns = `SELECT id, kind_code, COALESCE(prev_value, ''), COALESCE(new_value, ''), prev_instant, new_instant, window_from, window_to,
+  spans, as_of, event_at, lookback_us, COALESCE(observed_max_value, ''), COALESCE(schedule_instance_id, 0), COALESCE(plan_id, 0), COALESCE(slice_id, 0),
+  COALESCE(task_id, 0), COALESCE(run_id, 0), COALESCE(batch_id, 0), COALESCE(actor, ''), COALESCE(reason, '') FROM ing_cursor_event`
+
 // CursorEvents reads a cursor's ledger, oldest first, from after an id on.
 func (s *Store) CursorEvents(ctx context.Context, cursorID, after int64, limit int) (out []view.CursorEvent, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT id, kind_code, COALESCE(prev_value, ''), COALESCE(new_value, ''), prev_instant, new_instant, window_from, window_to,
-  spans, as_of, event_at, lookback_us, COALESCE(observed_max_value, ''), COALESCE(schedule_instance_id, 0), COALESCE(plan_id, 0), COALESCE(slice_id, 0),
-  COALESCE(task_id, 0), COALESCE(run_id, 0), COALESCE(batch_id, 0), COALESCE(actor, ''), COALESCE(reason, '') FROM ing_cursor_event
-  WHERE cursor_id = ? AND id > ? ORDER BY id LIMIT ?`, cursorID, after, limit)
+	rows, err := s.read.QueryContext(ctx, eventColumns+" WHERE cursor_id = ? AND id > ? ORDER BY id LIMIT ?", cursorID, after, limit)
 	if err != nil {
 		return nil, wrap("read cursor history", s.dialect.Translate(err))
 	}
@@ -101,7 +123,7 @@ func scanEvent(rows scanner) (e view.CursorEvent, err error) {
 	if err != nil {
 		return e, err
 	}
-	e.Moved = next.Valid && prev != next
+	e.Moved = prev != next || e.Prev != e.New
 	e.AsOf, e.At, e.Lookback = instant(asOf), instant(at), time.Duration(lookback)*time.Microsecond
 	switch {
 	case spans.Valid:
@@ -132,26 +154,38 @@ func (s *Store) Verify(ctx context.Context, cursorID int64) (view.Verdict, error
 	}
 }
 
-func (s *Store) verifyOnce(ctx context.Context, cursorID int64) (v view.Verdict, err error) {
+func (s *Store) verifyOnce(ctx context.Context, cursorID int64) (view.Verdict, error) {
+	v, _, err := s.refold(ctx, cursorID)
+	return v, err
+}
+
+// refold folds a cursor's ledger and tells where it differs from what is stored.
+func (s *Store) refold(ctx context.Context, cursorID int64) (v view.Verdict, folded ledgerState, err error) {
 	if v.Cursor, err = s.Cursor(ctx, cursorID); err != nil {
-		return v, err
+		return v, folded, err
 	}
-	var state coverage.State
-	last := int64(0)
+	start, err := s.ledgerStart(ctx, v.Cursor)
+	if err != nil {
+		return v, folded, err
+	}
+	v.Problems = start.problems
+	state, left := start.State, start.Left
+	last, line := start.event, v.Cursor.Line()
 	for {
 		events, err := s.CursorEvents(ctx, cursorID, last, eventPage)
 		if err != nil {
-			return v, err
+			return v, folded, err
 		}
 		for _, e := range events {
-			if e.Prev != textOrEmpty(state.Cursor) {
-				v.Problems = append(v.Problems, fmt.Sprintf("event %d says the cursor was %q, the ledger says %q", e.ID, e.Prev, textOrEmpty(state.Cursor)))
+			if was := line.Text(state.Cursor); e.Prev != was {
+				v.Problems = append(v.Problems, fmt.Sprintf("event %d says the cursor was %q, the ledger says %q", e.ID, e.Prev, was))
 			}
-			state = coverage.Fold(state, coverage.Event{
-				Kind: e.Kind, Windows: e.Windows, AsOf: e.AsOf, At: e.At, Lookback: e.Lookback, Value: parseOrZero(e.New),
-			})
-			if e.New != textOrEmpty(state.Cursor) {
-				v.Problems = append(v.Problems, fmt.Sprintf("event %d moved the cursor to %q, the ledger says %q", e.ID, e.New, textOrEmpty(state.Cursor)))
+			state = coverage.Fold(state, foldable(e, line))
+			if is := line.Text(state.Cursor); e.New != is {
+				v.Problems = append(v.Problems, fmt.Sprintf("event %d moved the cursor to %q, the ledger says %q", e.ID, e.New, is))
+			}
+			if e.Kind == coverage.Manual {
+				left = e.Windows
 			}
 			last = e.ID
 		}
@@ -160,13 +194,33 @@ func (s *Store) verifyOnce(ctx context.Context, cursorID int64) (v view.Verdict,
 			break
 		}
 	}
-	return v, s.compare(ctx, &v, state)
+	folded = ledgerState{State: state, left: left, broken: len(start.problems) > 0}
+	return v, folded, s.compare(ctx, &v, folded)
 }
 
-func (s *Store) compare(ctx context.Context, v *view.Verdict, state coverage.State) error {
+// ledgerState is what a ledger says of its cursor.
+type ledgerState struct {
+	coverage.State
+	left   []window.Window
+	broken bool // it begins with a snapshot that cannot be trusted
+}
+
+// foldable is an entry of the ledger as the fold takes it.
+func foldable(e view.CursorEvent, line ingest.CursorType) coverage.Event {
+	value, err := line.Parse(e.New)
+	if err != nil {
+		value = time.Time{} // compared with what it says, this is a finding
+	}
+	return coverage.Event{Kind: e.Kind, Windows: e.Windows, AsOf: e.AsOf, At: e.At, Lookback: e.Lookback, Value: value}
+}
+
+func (s *Store) compare(ctx context.Context, v *view.Verdict, state ledgerState) error {
 	v.Refolded = state.Cursor
-	if !v.Cursor.Instant.Equal(state.Cursor) || v.Cursor.Value != textOrEmpty(state.Cursor) {
-		v.Problems = append(v.Problems, fmt.Sprintf("the cursor is %q, its ledger gives %q", v.Cursor.Value, textOrEmpty(state.Cursor)))
+	if is := v.Cursor.Line().Text(state.Cursor); !v.Cursor.Instant.Equal(state.Cursor) || v.Cursor.Value != is {
+		v.Problems = append(v.Problems, fmt.Sprintf("the cursor is %q, its ledger gives %q", v.Cursor.Value, is))
+	}
+	if !slices.Equal(v.Cursor.Left, state.left) {
+		v.Problems = append(v.Problems, fmt.Sprintf("%d stretches stand as left behind, the ledger gives %d", len(v.Cursor.Left), len(state.left)))
 	}
 	if !v.Cursor.Origin.Equal(state.Origin) {
 		v.Problems = append(v.Problems, fmt.Sprintf("the origin is %v, the ledger gives %v", v.Cursor.Origin, state.Origin))
@@ -182,21 +236,6 @@ func (s *Store) compare(ctx context.Context, v *view.Verdict, state coverage.Sta
 		v.Problems = append(v.Problems, fmt.Sprintf("coverage has %d segments that differ from the %d of the ledger", len(stored), len(state.Segments)))
 	}
 	return nil
-}
-
-func textOrEmpty(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return window.Text(at)
-}
-
-func parseOrZero(text string) time.Time {
-	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return time.Time{}
-	}
-	return at
 }
 
 // Counts are the totals of a source.

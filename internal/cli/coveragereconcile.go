@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// What a comparison came to.
+const (
+	countsAgree   = "OK"
+	countsShort   = "SHORT"   // the upstream has more than was read
+	countsMore    = "MORE"    // it has fewer: items moved to a later date since
+	countsUnknown = "UNKNOWN" // one of the two numbers is missing
+)
+
+// reconciled is one window, counted twice.
+type reconciled struct {
+	Source   string        `json:"source"`
+	Endpoint string        `json:"endpoint"`
+	Window   window.Window `json:"window"`
+	Upstream *int64        `json:"upstream"`
+	Read     *int64        `json:"read"` // items of its newest reading, rejected ones included
+	Verdict  string        `json:"verdict"`
+	Note     string        `json:"note,omitempty"`
+}
+
+// silent: the upstream was asked, and nobody knows.
+func (r reconciled) silent() bool { return r.Read != nil && r.Upstream == nil }
+
+type reconciling struct {
+	gapQuery
+	settingsOf
+	by        string
+	tolerance float64
+	most      int
+}
+
+func newCoverageReconcile(e *env) *cobra.Command {
+	r := reconciling{}
+	c := &cobra.Command{
+		Use:   "reconcile SRC",
+		Short: "Ask the upstream for counts and compare with what was read; exit code 9 if short",
+		Long: `Ask the upstream how many items each day (or --by unit) has now, through the
+rate gate like any other request, and compare with what the newest reading of
+that time had.
+
+What was read are the items of the last successful reading of each slice, those
+in quarantine included, those outside the window not. Items that changed since
+have moved to a later date, so fewer at the upstream is no finding. More at the
+upstream is one: SHORT. A window is UNKNOWN if the upstream tells no total, or
+if it was not read in slices that add up to it. If the upstream was asked
+and told none, that is exit code 7.
+
+Time that is not covered is not compared: it is a gap, see ` + "`patra coverage gaps`" + `.`,
+		Example: `  patra coverage reconcile crossref --from -30d
+  patra coverage reconcile crossref --from 2024-01-01 --to 2025-01-01 --by month
+  patra coverage reconcile crossref --from -7d --tolerance 0.5 -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := r.parse(); err != nil {
+				return err
+			}
+			z, err := parseZoom(r.by)
+			if err != nil {
+				return err
+			}
+			if r.tolerance < 0 || r.tolerance >= 100 {
+				return usagef("--tolerance %v: expected a percentage from 0 to below 100", r.tolerance)
+			}
+			return e.ledger(cmd.Context(), func(app *daemon.App) error { return e.reconcile(cmd.Context(), app, args[0], r, z) })
+		},
+	}
+	r.gapQuery.flags(c, "the start of the first harvest", "the end of the newest harvest")
+	r.settingsOf.flags(c)
+	c.Flags().StringVar(&r.by, "by", string(byDay), "length of the windows that are counted: "+zooms)
+	c.Flags().Float64Var(&r.tolerance, "tolerance", 0, "percent that may be missing without a finding")
+	c.Flags().IntVar(&r.most, "most", 400, "ask for so many windows at most: each is a request")
+	return c
+}
+
+func (e *env) reconcile(ctx context.Context, app *daemon.App, code string, r reconciling, z zoom) error {
+	src, _, err := app.Source(ctx, code)
+	if err != nil {
+		return err
+	}
+	books, err := e.books(ctx, app, src)
+	if err != nil {
+		return err
+	}
+	out, short, silent := []reconciled{}, 0, 0
+	err = e.eachBook(books, r.gapQuery, func(b book, within window.Window) error {
+		found, err := e.reconcileBook(ctx, app, b, within, r, z)
+		for _, one := range found {
+			if one.Verdict == countsShort {
+				short++
+			}
+			if one.silent() {
+				silent++
+			}
+		}
+		out = append(out, found...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := list(e, out, reconciledColumns()); err != nil {
+		return err
+	}
+	e.hint("compared: what the upstream counts now, with the items the newest reading of each window had (quarantined ones included)")
+	if short > 0 {
+		return findings("%s: %s short of what the upstream has; `patra cursor set` below them reads them again", code, counted(short, "window"))
+	}
+	if silent > 0 { // not compared is not the same as equal
+		return &coded{exitUpstream, fmt.Errorf("%s: the upstream told no total for %s: try again later; `patra source test %s` shows whether it tells one at all",
+			code, counted(silent, "window"), code)}
+	}
+	return nil
+}
+
+func (e *env) reconcileBook(ctx context.Context, app *daemon.App, b book, within window.Window, r reconciling, z zoom) ([]reconciled, error) {
+	cells, err := z.cells(within)
+	if err != nil {
+		return nil, err
+	}
+	hash, err := b.compiled.Prototype.Hash()
+	if err != nil {
+		return nil, err
+	}
+	history, err := app.Store.WindowHistory(ctx, b.compiled.Snapshot.Dataset(), hash, within, mostCounts)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := r.compile(ctx, app, b, ingest.Harvest)
+	if err != nil {
+		return nil, err
+	}
+	b.compiled = compiled
+	counts, done := ingest.NewCounts(history), coverage.Fates(b.segments, b.campaigns)
+	var out []reconciled
+	skipped := 0
+	for _, cell := range cells {
+		if a := coverage.Measure(cell, done); a.Done()-a[coverage.Waiving] < a.Total() {
+			skipped++
+			continue
+		}
+		if len(out) == r.most {
+			e.hint("stopped after %d windows: --most allows more, --from goes on at %s", r.most, moment(cell.From))
+			break
+		}
+		one, err := e.compareCounts(ctx, app, b, cell, counts, r.tolerance)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, one)
+	}
+	if skipped > 0 {
+		e.hint("%s of %s are not covered, or waived, and were not compared", counted(skipped, "window"), b.endpoint)
+	}
+	return out, nil
+}
+
+func (e *env) compareCounts(ctx context.Context, app *daemon.App, b book, w window.Window, counts ingest.Counts, tolerance float64) (reconciled, error) {
+	one := reconciled{Source: b.source, Endpoint: b.endpoint, Window: w, Verdict: countsUnknown}
+	read, whole := counts.Whole(w)
+	if !whole {
+		one.Note = "it was not read in slices that add up to it"
+		return one, nil
+	}
+	one.Read = &read
+	there, known, err := app.CountUpstream(ctx, b.compiled, w)
+	switch {
+	case ctx.Err() != nil:
+		return one, context.Cause(ctx)
+	case err != nil && fault.As(err).Level != fault.Transient:
+		return one, err
+	case err != nil || !known:
+		one.Note = "the upstream did not tell a total"
+		return one, nil
+	}
+	one.Upstream, one.Verdict = &there, judge(there, read, tolerance)
+	return one, nil
+}
+
+// judge compares; only what is missing here is a finding.
+func judge(upstream, read int64, tolerance float64) string {
+	switch {
+	case float64(upstream-read) > float64(upstream)*tolerance/100:
+		return countsShort
+	case upstream < read:
+		return countsMore
+	}
+	return countsAgree
+}
+
+func reconciledColumns() columns[reconciled] {
+	number := func(n *int64) string {
+		if n == nil {
+			return "-"
+		}
+		return fmt.Sprint(*n)
+	}
+	return columns[reconciled]{[]string{"endpoint", "window", "upstream", "read", "missing", "verdict"}, func(r reconciled) []any {
+		missing := "-"
+		if r.Upstream != nil && r.Read != nil {
+			missing = fmt.Sprint(max(0, *r.Upstream-*r.Read))
+		}
+		verdict := r.Verdict
+		if r.Note != "" {
+			verdict += ": " + r.Note
+		}
+		return []any{short(r.Endpoint, 14), brief(r.Window), number(r.Upstream), number(r.Read), missing, verdict}
+	}}
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"testing"
+)
+
+func TestReconcile(t *testing.T) {
+	d := harvested(t)
+	server, err := startUpstream("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	args := func(more ...string) []string {
+		args := append([]string{"coverage", "reconcile", "crossref"}, more...)
+		for _, s := range settings(server.URL()) {
+			args = append(args, "--set", s)
+		}
+		return args
+	}
+	good := d.expect(exitOK, args()...)
+	d.holds(good.out, "[2025-03-01, 2025-03-02)  12        12    0        OK")
+	d.holds(good.err, "compared: what the upstream counts now", "1 window of works are not covered")
+	// A reading that had less than the upstream has is a finding.
+	d.exec("UPDATE ing_window_history SET actual = 9 WHERE window_from = ?", march(2).UnixMicro())
+	short := d.expect(exitFindings, args()...)
+	d.holds(short.out, "12        9     3        SHORT")
+	d.expect(exitOK, args("--tolerance", "30")...)
+	d.expect(exitOK, args("--to", "2025-03-02")...)
+	var out []reconciled
+	d.decode(d.expect(exitFindings, args("-o", "json")...).out, &out)
+	if len(out) != 3 || out[1].Verdict != countsShort || *out[1].Upstream != 12 || *out[1].Read != 9 || out[0].Verdict != countsAgree {
+		t.Errorf("%+v", out)
+	}
+	// Half a day is not what a slice had.
+	d.holds(d.expect(exitOK, args("--from", "2025-03-01T12:00:00Z", "--to", "2025-03-02")...).out, "UNKNOWN: it was not read in slices that add up to it")
+	d.expect(exitUsage, args("--by", "hour")...)
+	d.expect(exitUsage, args("--tolerance", "-1")...)
+	d.expect(exitUsage, args("--set", "query=title:x")...)
+	// Nobody who answers is not the same as equal counts.
+	asked := args("--to", "2025-03-02")
+	server.Close()
+	d.holds(d.expect(exitUpstream, asked...).out, "UNKNOWN: the upstream did not tell a total")
+}
+
+func TestJudgeCounts(t *testing.T) {
+	for _, c := range []struct {
+		upstream, read int64
+		tolerance      float64
+		want           string
+	}{
+		{10, 10, 0, countsAgree}, {10, 9, 0, countsShort}, {9, 10, 0, countsMore}, {0, 0, 0, countsAgree}, {1000, 996, 0.5, countsAgree}, {1000, 994, 0.5, countsShort},
+	} {
+		if got := judge(c.upstream, c.read, c.tolerance); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func newStatus(e *env) *cobra.Command {
+	var watch bool
+	var every time.Duration
+	var times int
+	c := &cobra.Command{
+		Use:   "status [SRC]",
+		Short: "Freshness, gaps, queue and failures at a glance; exit code 9 on findings",
+		Long: `Show for every source that is harvested how fresh it is, what is missing, what
+waits and what is wrong. What is owed and worked on is no finding. Findings are:
+gaps that nobody works on, stretches that a backfill or an update gave up,
+campaigns that nobody goes on with, items in quarantine, sources that are paused
+or cannot be read, endpoints in trouble, and tasks that wait while no process
+works.
+
+LAG is the time from the watermark to now. QUEUE is running + waiting.
+
+--watch looks again and again until Ctrl-C, which ends it with exit code 0.`,
+		Example: `  patra status
+  patra status crossref -o json
+  patra status --watch --every 10s`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			look := func(app *daemon.App) (statusReport, error) {
+				return e.status(cmd.Context(), app, strings.Join(args, ""))
+			}
+			return e.ledger(cmd.Context(), func(app *daemon.App) error {
+				if watch {
+					return e.watchStatus(cmd.Context(), app, every, times, look)
+				}
+				r, err := look(app)
+				if err != nil {
+					return err
+				}
+				return e.showStatus(r)
+			})
+		},
+	}
+	c.Flags().BoolVar(&watch, "watch", false, "look again and again until interrupted")
+	c.Flags().DurationVar(&every, "every", 2*time.Second, "with --watch: how often")
+	c.Flags().IntVar(&times, "times", 0, "with --watch: stop after so many looks (default: when interrupted)")
+	return c
+}
+
+// statusReport is all of it.
+type statusReport struct {
+	Now       time.Time       `json:"now"`
+	Sources   []sourceStatus  `json:"sources"`
+	Processes int             `json:"processes"` // at work now
+	Findings  []statusFinding `json:"findings"`
+}
+
+// sourceStatus is how one endpoint stands.
+type sourceStatus struct {
+	Source      string           `json:"source"`
+	Endpoint    string           `json:"endpoint"`
+	CursorID    int64            `json:"cursorId,omitempty"`
+	FreshTo     time.Time        `json:"freshTo,omitzero"`
+	LagSec      float64          `json:"lagSec,omitempty"`
+	Gaps        []gap            `json:"gaps"`
+	InWork      int              `json:"gapsInWork"` // stretches that are owed and worked on
+	Running     int              `json:"running"`
+	Waiting     int              `json:"waiting"`
+	Failed      int              `json:"failedWindows"`
+	Quarantined int64            `json:"quarantined"`
+	Conditions  []view.Condition `json:"conditions,omitempty"`
+	LastFailure *view.Task       `json:"lastFailure,omitempty"`
+}
+
+// statusFinding is one thing somebody should know.
+type statusFinding struct {
+	About string `json:"about"`
+	Text  string `json:"text"`
+}
+
+func (e *env) showStatus(r statusReport) error {
+	if e.output == "json" {
+		if err := e.json(r); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprint(e.out, r.text())
+	}
+	if len(r.Sources) == 0 {
+		e.hint("nothing was planned yet: `patra harvest SRC` starts")
+	}
+	if n := len(r.Findings); n > 0 {
+		return findings("%s", counted(n, "finding"))
+	}
+	return nil
+}
+
+// text is the report in 80 columns.
+func (r statusReport) text() string {
+	w := newTable(nil)
+	w.AppendHeader(cells([]string{"source", "fresh to", "lag", "gaps", "queue", "failed", "rejects"}))
+	for _, s := range r.Sources {
+		lag := "-"
+		if !s.FreshTo.IsZero() {
+			lag = age(r.Now.Sub(s.FreshTo))
+		}
+		gaps := fmt.Sprint(len(s.Gaps))
+		if s.InWork > 0 {
+			gaps += fmt.Sprintf(" (+%d)", s.InWork)
+		}
+		w.AppendRow(clean([]any{short(s.Source+"/"+s.Endpoint, 22), minuteText(s.FreshTo), lag, gaps, fmt.Sprintf("%d+%d", s.Running, s.Waiting), s.Failed, s.Quarantined}))
+	}
+	out := w.Render() + "\n" + r.work() + "\n"
+	for _, f := range r.Findings {
+		out += indented("! "+printable(f.About+": "+f.Text), 80)
+	}
+	if len(r.Findings) == 0 {
+		out += "no findings\n"
+	}
+	return out
+}
+
+func (r statusReport) work() string {
+	switch r.Processes {
+	case 0:
+		return "no process is at work"
+	case 1:
+		return "1 process is at work"
+	}
+	return fmt.Sprintf("%d processes are at work", r.Processes)
+}
+
+// minuteText writes an instant to the minute.
+func minuteText(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02 15:04Z")
+}
+
+// indented breaks a line at blanks; what follows stands below the text.
+func indented(text string, width int) string {
+	var out strings.Builder
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case len([]rune(line))+1+len([]rune(word)) > width:
+			out.WriteString(line + "\n")
+			line = "  " + word
+		default:
+			line += " " + word
+		}
+	}
+	out.WriteString(line + "\n")
+	return out.String()
+}
+
+// watchStatus draws the report anew until somebody stops it.
+func (e *env) watchStatus(ctx context.Context, app *daemon.App, every time.Duration, times int, look func(*daemon.App) (statusReport, error)) error {
+	if every < shortestWatch {
+		return usagef("--every %s: expected %s or more", every, shortestWatch)
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for looks := 1; ; looks++ {
+		r, err := look(app)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		case e.output == "json":
+			err = e.json(r)
+		case isTerminal(e.out):
+			_, err = fmt.Fprint(e.out, "\x1b[H\x1b[2J"+minuteText(r.Now)+"\n"+r.text())
+		default:
+			_, err = fmt.Fprint(e.out, minuteText(r.Now)+"\n"+r.text()+"\n")
+		}
+		if err != nil || looks == times {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package ingest
+
+import (
+	"sort"
+
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Whole is how many items the newest readings of a window had, if they add up to
+// exactly this window: no part of one is guessed by its length, and nothing is
+// left out. Only such a number may be compared with what an upstream counts.
+func (c Counts) Whole(w window.Window) (count int64, whole bool) {
+	if w.Empty() {
+		return 0, false
+	}
+	at, to := w.From.UnixMicro(), w.To.UnixMicro()
+	first := sort.Search(len(c.stretches), func(i int) bool { return c.stretches[i].visible.to > at })
+	for _, s := range c.stretches[first:] {
+		if at == to {
+			break
+		}
+		if s.visible.from != at || s.visible.to > to || s.visible.from != s.from || s.visible.to != s.to {
+			return 0, false
+		}
+		count, at = count+s.count, s.visible.to
+	}
+	return count, at == to
+}

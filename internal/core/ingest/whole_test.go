@@ -1,0 +1,30 @@
+package ingest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+func TestWholeCounts(t *testing.T) {
+	hour := func(n int) time.Time { return time.Date(2025, 3, 1, n, 0, 0, 0, time.UTC) }
+	span := func(from, to int) window.Window { return window.Window{From: hour(from), To: hour(to)} }
+	counts := NewCounts([]WindowCount{
+		{Window: span(0, 2), Actual: 5, AsOf: hour(20)}, {Window: span(2, 4), Actual: 7, AsOf: hour(20)},
+		{Window: span(4, 8), Actual: 100, AsOf: hour(20)}, {Window: span(6, 8), Actual: 9, AsOf: hour(21)}, // the newer hides a part
+		{Window: span(10, 12), Actual: 1, AsOf: hour(20)},
+	})
+	for _, c := range []struct {
+		w     window.Window
+		count int64
+		whole bool
+	}{
+		{span(0, 4), 12, true}, {span(2, 4), 7, true}, {span(6, 8), 9, true}, {span(10, 12), 1, true},
+		{span(1, 4), 0, false}, {span(0, 3), 0, false}, {span(4, 8), 0, false}, {span(8, 12), 0, false}, {span(10, 13), 0, false}, {span(5, 5), 0, false},
+	} {
+		if count, whole := counts.Whole(c.w); whole != c.whole || whole && count != c.count {
+			t.Errorf("%s: %d %t, want %d %t", c.w, count, whole, c.count, c.whole)
+		}
+	}
+}

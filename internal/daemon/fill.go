@@ -1,0 +1,46 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Fill plans exactly these stretches for HARVEST and nothing beside them; dry, it
+// only draws the plan. A plan is worked on by whoever serves.
+func (a *App) Fill(ctx context.Context, c *spec.Compiled, only []window.Window, now time.Time, dry bool) (planID int64, d *PlanDraft, err error) {
+	r := NewRequest(now, &only[0].From, &only[len(only)-1].To)
+	r.Only = only
+	if dry {
+		d, err = a.Planner.Draft(ctx, c, r)
+		return 0, d, err
+	}
+	if err := a.NotPaused(ctx, c.Snapshot); err != nil {
+		return 0, nil, err
+	}
+	plan, d, err := a.Planner.Plan(ctx, c, r)
+	return plan.ID, d, err
+}
+
+// CountUpstream asks the upstream how many items a window holds, through the gate.
+// What it does not tell exactly is unknown.
+func (a *App) CountUpstream(ctx context.Context, c *spec.Compiled, w window.Window) (items int64, known bool, err error) {
+	if err := a.NotPaused(ctx, c.Snapshot); err != nil {
+		return 0, false, err
+	}
+	found, err := a.Planner.Estimator.Estimate(ctx, c, []window.Window{w}, false)
+	if err != nil {
+		return 0, false, err
+	}
+	e, ok := found[w]
+	return e.Count, ok && e.Exact, nil
+}
+
+// OpenWindows are the windows of an operation whose tasks wait or are worked on for a
+// cursor: what is owed there is on its way, and is not planned twice.
+func (a *App) OpenWindows(ctx context.Context, c *spec.Compiled, cursorID int64) ([]window.Window, error) {
+	return a.Store.OpenWindows(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}, cursorID)
+}

@@ -1,0 +1,161 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// cursorRemarks is what a cursor keeps beside its book.
+type cursorRemarks struct {
+	Left []window.Window `json:"left,omitempty"`
+}
+
+func leftOf(remarks sql.NullString) ([]window.Window, error) {
+	var r cursorRemarks
+	return r.Left, decode(remarks, &r)
+}
+
+// SetCursor begins the book of a cursor anew at a value, or at none, by a MANUAL
+// event (D§5.8). What was read from there on is open again. What was owed below
+// stays known as left behind: nobody else would look for it.
+//
+// Repeating the call of the same person for the same reason changes nothing.
+func (s *Store) SetCursor(ctx context.Context, id int64, to time.Time, by ingest.Act) (done view.CursorSet, err error) {
+	err = s.step(ctx, "set cursor", urgent, func(t *tx) error {
+		var err error
+		done, err = t.setCursor(id, window.Instant(to), by)
+		if err == nil && by.Rehearsal {
+			return errRehearsed
+		}
+		return err
+	})
+	done.DryRun = by.Rehearsal
+	return done, performed(err)
+}
+
+func (t *tx) setCursor(id int64, to time.Time, by ingest.Act) (done view.CursorSet, err error) {
+	c, err := t.lockCursor(id)
+	if err != nil {
+		return done, err
+	}
+	line := c.namespace.Line()
+	if line == ingest.CursorTime && to.After(t.now) {
+		return done, fmt.Errorf("%w: %s has not come yet: what becomes visible until then would never be asked for", fault.ErrInvalid, window.Text(to))
+	}
+	done = view.CursorSet{CursorID: id, Before: line.Text(c.value), After: line.Text(to)}
+	last, repeated, err := t.lastManual(id, done.After, by)
+	if err != nil || repeated {
+		done.Before = last.before
+		return done, err
+	}
+	segments, err := t.segments("cursor_id = ?", id)
+	if err != nil {
+		return done, err
+	}
+	done.Changed = true
+	done.Reopened, done.Left = coverage.Restart(coverage.State{Origin: c.origin, Cursor: c.value, Segments: segments}, to, c.left)
+	err = t.advance(id, ledgerEntry{
+		Event: coverage.Event{Kind: coverage.Manual, Windows: done.Left, Value: to, At: t.now},
+		key:   fingerprint.Key(fmt.Sprint(id), "after", fmt.Sprint(last.event), string(coverage.Manual)), by: by,
+	})
+	if err == nil {
+		err = t.keepLeft(id, done.Left)
+	}
+	if err != nil || by.Rehearsal {
+		return done, err
+	}
+	action := "cursor.set"
+	if to.IsZero() {
+		action = "cursor.reset"
+	}
+	return done, t.audit(auditEntry{at: t.now, actor: by.Actor, action: action, object: fmt.Sprintf("cursor/%d", id), reason: by.Reason,
+		detail: map[string]any{"before": done.Before, "after": done.After, "left": done.Left}})
+}
+
+// lastEvent is where a ledger stands.
+type lastEvent struct {
+	event  int64
+	before string
+}
+
+// lastManual reads the newest event, and whether it is the act that is asked for:
+// then its answer got lost, and it is not done twice (I8).
+func (t *tx) lastManual(cursorID int64, after string, by ingest.Act) (last lastEvent, repeated bool, err error) {
+	var kind, value, actor, reason string
+	known, err := found(t.row(`SELECT id, kind_code, COALESCE(prev_value, ''), COALESCE(new_value, ''), COALESCE(actor, ''), COALESCE(reason, '')
+  FROM ing_cursor_event WHERE cursor_id = ? ORDER BY id DESC LIMIT 1`, cursorID).Scan(&last.event, &kind, &last.before, &value, &actor, &reason))
+	if !known || err != nil {
+		return last, false, err
+	}
+	same := coverage.Kind(kind) == coverage.Manual && value == after && actor == cut(by.Actor, 128) && reason == cut(by.Reason, 512)
+	return last, same, nil
+}
+
+func (t *tx) keepLeft(id int64, left []window.Window) error {
+	var remarks []byte
+	if len(left) > 0 {
+		var err error
+		if remarks, err = json.Marshal(cursorRemarks{left}); err != nil {
+			return err
+		}
+	}
+	return t.execOne("UPDATE ing_cursor SET record_remarks = ? WHERE id = ?", jsonOrNull(remarks), id)
+}
+
+// WaiveCoverage accepts that what is not done of a window stays unread, by a
+// WAIVED event (D§5.7). It counts as done from then on and stays visible as
+// waived. What is done already is left as it is, so repeating changes nothing.
+func (s *Store) WaiveCoverage(ctx context.Context, cursorID int64, within window.Window, by ingest.Act) (done view.Waived, err error) {
+	err = s.step(ctx, "waive coverage", urgent, func(t *tx) error {
+		var err error
+		done, err = t.waive(cursorID, within, by)
+		if err == nil && by.Rehearsal {
+			return errRehearsed
+		}
+		return err
+	})
+	done.DryRun = by.Rehearsal
+	return done, performed(err)
+}
+
+func (t *tx) waive(cursorID int64, within window.Window, by ingest.Act) (done view.Waived, err error) {
+	c, err := t.lockCursor(cursorID)
+	if err != nil {
+		return done, err
+	}
+	if c.namespace.Line() == ingest.CursorTime && within.To.After(t.now) {
+		return done, fmt.Errorf("%w: %s has not come yet: nobody knows what would be waived", fault.ErrInvalid, window.Text(within.To))
+	}
+	line := c.namespace.Line()
+	done = view.Waived{CursorID: cursorID, Window: within, Before: line.Text(c.value), After: line.Text(c.value)}
+	segments, err := t.segments("cursor_id = ? AND seg_to >= ? AND seg_from <= ?", cursorID, within.From.UnixMicro(), within.To.UnixMicro())
+	if err != nil {
+		return done, err
+	}
+	if done.Waived = coverage.Gaps(segments, within); len(done.Waived) == 0 {
+		return done, nil
+	}
+	err = t.advance(cursorID, ledgerEntry{
+		Event: coverage.Event{Kind: coverage.Waived, Windows: done.Waived, AsOf: t.now, At: t.now}, by: by,
+		key: fingerprint.Key(fmt.Sprint(cursorID), string(coverage.Waived), fmt.Sprint(t.now.UnixMicro()), fmt.Sprint(done.Waived)),
+	})
+	if err != nil {
+		return done, err
+	}
+	after, err := t.lockCursor(cursorID)
+	if done.After = line.Text(after.value); err != nil || by.Rehearsal {
+		return done, err
+	}
+	return done, t.audit(auditEntry{at: t.now, actor: by.Actor, action: "coverage.waive", object: fmt.Sprintf("cursor/%d", cursorID), reason: by.Reason,
+		detail: map[string]any{"waived": done.Waived}})
+}
