@@ -13,6 +13,7 @@ type BackfillInputs struct {
 	Cursor           *time.Time // how far the campaign has come without a hole
 	Done             []Window   // stretches the campaign has read
 	Waiting          []Window   // failed stretches whose retry is not yet due
+	Taken            []Window   // stretches that open plans of the campaign are at
 }
 
 // Backfill computes the total window of a BACKFILL plan (W§4.2). It ends where HARVEST begins: what the forward
@@ -36,7 +37,7 @@ func Backfill(cfg Config, in BackfillInputs) (Total, error) {
 	if t.Empty && in.Forward != nil && to.Equal(*in.Forward) {
 		t.Reason = fmt.Sprintf("the start is not before %s, where the forward watermark stands: HARVEST has what lies after it", Text(to))
 	}
-	return t, nil
+	return t.without(in.Taken), nil
 }
 
 type backfill struct {

@@ -10,6 +10,7 @@ type UpdateInputs struct {
 	Now              time.Time
 	UserFrom, UserTo *time.Time
 	Cursor           *time.Time // watermark of refresh_checked_at; used where time drives the update
+	Skip             []Window   // stretches between a debt and the watermark: nobody wants them again
 	ByTime           bool       // records are chosen by when they were last checked, not by id
 }
 
@@ -28,7 +29,7 @@ func Update(cfg Config, in UpdateInputs) (Total, error) {
 	if in.ByTime { // ids select nothing by time, so there is nothing to keep within
 		from = u.floor(from)
 	}
-	t, err := u.total(from, to, nil, nil)
+	t, err := u.total(from, to, in.Skip, nil)
 	if err != nil {
 		return Total{}, fmt.Errorf("update window: %w", err)
 	}
@@ -48,7 +49,7 @@ func (u *update) fromCandidate() time.Time {
 	u.trail.note("mode", "TIME", "records are chosen by when they were last checked")
 	u.trail.maybe("updateWM", u.in.Cursor, "everything before it has been checked")
 	if u.in.Cursor == nil {
-		return u.requestedOr("defaultFrom: there is neither a watermark nor a requested start")
+		return u.requestedOr("defaultFrom: no watermark and no requested start")
 	}
 	from, why := *u.in.Cursor, "updateWM"
 	u.trail.maybe("userFrom", u.userFrom, "requested start")

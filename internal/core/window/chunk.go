@@ -1,0 +1,33 @@
+package window
+
+import "fmt"
+
+// without leaves out what others are at. What they do not finish is owed again when they have ended.
+func (t Total) without(taken []Window) Total {
+	if len(taken) == 0 || len(t.Owed) == 0 {
+		return t
+	}
+	var left []Window
+	for _, w := range t.Owed {
+		left = append(left, Subtract(w, taken)...)
+	}
+	if t.Owed = left; len(left) == 0 {
+		t.Reason = fmt.Sprintf("all of %s is settled, waits for a retry or is being read", t.Window)
+	}
+	return t
+}
+
+// Narrowed is the total of a plan that reads only a part of what is owed: its window is no wider than that part, and
+// what it skips lies inside it (I1). The rest stays owed.
+func (t Total) Narrowed(part []Window) Total {
+	if len(part) == 0 {
+		return t
+	}
+	whole := len(t.Owed)
+	t.Window = Window{From: part[0].From, To: part[len(part)-1].To}
+	t.Owed, t.Skipped, t.Waiting = part, Within(t.Window, t.Skipped), Within(t.Window, t.Waiting)
+	steps := trail(append([]Step{}, t.Explain...))
+	steps.note("chunk", t.Window.String(), fmt.Sprintf("the part of the campaign that is planned now: in %d of %d stretches", len(part), whole))
+	t.Explain = steps
+	return t
+}

@@ -1,0 +1,230 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/engine/planner"
+	"github.com/patra-ingest/patra/internal/engine/rategate"
+)
+
+// CampaignWish is a campaign as somebody asks for it.
+type CampaignWish = planner.Wish
+
+// CampaignStand is how a campaign stands after it was looked at.
+type CampaignStand = planner.Stand
+
+// CampaignDraft is a campaign before it begins or goes on: what is left of it, as
+// one plan.
+type CampaignDraft struct {
+	Campaign ingest.NewCampaign
+	Left     *PlanDraft
+	Empty    string // why there is nothing to do
+}
+
+// DraftCampaign draws what a campaign would read and writes nothing; without an
+// app, as for an empty database.
+func DraftCampaign(ctx context.Context, a *App, c *spec.Compiled, w CampaignWish) (d CampaignDraft, err error) {
+	parts, sizes := &planner.Campaigns{}, planner.Estimator(newEstimator(newChain(rategate.New()), nil))
+	if a != nil {
+		parts = a.parts
+	}
+	var whole planner.Request
+	if d.Campaign, whole, d.Empty, err = parts.Look(ctx, c, w); err != nil || d.Empty != "" {
+		return d, err
+	}
+	whole.Forecast = true
+	if a == nil {
+		d.Left, err = planner.Rehearse(ctx, c, whole, sizes)
+	} else {
+		d.Left, err = a.Planner.Draft(ctx, c, whole)
+	}
+	return d, err
+}
+
+// OpenCampaign finds the campaign that is meant or begins it. Empty is why there is
+// none.
+func (a *App) OpenCampaign(ctx context.Context, c *spec.Compiled, w CampaignWish) (campaign ingest.Campaign, empty string, err error) {
+	if err := a.NotPaused(ctx, c.Snapshot); err != nil {
+		return campaign, "", err
+	}
+	return a.parts.Open(ctx, c, w)
+}
+
+// CompileCampaign freezes the source of a campaign as it is now, under the settings
+// the campaign was begun with and then those of this run.
+func (a *App) CompileCampaign(ctx context.Context, c ingest.Campaign, more ...registry.Override) (*spec.Compiled, error) {
+	var overrides []registry.Override
+	for _, text := range c.Overrides {
+		o, err := registry.ParseOverride(text)
+		if err != nil {
+			return nil, err
+		}
+		overrides = append(overrides, o)
+	}
+	return a.Compile(ctx, c.Dataset.Source, c.Dataset.Endpoint, ingest.Backfill, append(overrides, more...))
+}
+
+// CampaignPulse is how a campaign goes while it is worked on.
+type CampaignPulse struct {
+	view.CampaignProgress
+	Records int // items seen since this run began
+}
+
+// CampaignRun is how a campaign is worked on. Nil functions are not called.
+type CampaignRun struct {
+	Now   func(context.Context) (time.Time, error) // what parts are planned for; nil: the store's clock
+	Pulse func(CampaignPulse)
+}
+
+// Backfill works on a campaign until all of it is read, or what is left has to wait,
+// or somebody stops it. Parts are planned while earlier ones are read.
+func (a *App) Backfill(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, r CampaignRun) (CampaignStand, error) {
+	if r.Now == nil {
+		r.Now = a.Store.Now
+	}
+	defer a.tidyRaw(ctx)
+	d := &campaignDesk{app: a, compiled: c, campaign: campaign, run: r, before: map[int64]int{}}
+	if d.look(ctx); d.over() {
+		return d.result()
+	}
+	background, stop := context.WithCancel(ctx)
+	var helpers sync.WaitGroup
+	helpers.Go(func() { d.every(background, d.look) })
+	if r.Pulse != nil {
+		helpers.Go(func() { d.every(background, d.tell) })
+	}
+	err := a.workWhile(ctx, 0, nil, func(context.Context) (bool, error) { return d.over(), nil }, d.over)
+	stop()
+	helpers.Wait()
+	if r.Pulse != nil && err == nil {
+		d.tell(ctx)
+	}
+	stand, failed := d.result()
+	if err == nil {
+		err = failed
+	}
+	return stand, err
+}
+
+// campaignDesk plans the parts of one campaign while this process reads them.
+type campaignDesk struct {
+	app      *App
+	compiled *spec.Compiled
+	campaign ingest.Campaign
+	run      CampaignRun
+	before   map[int64]int // items a plan had seen when this run began
+
+	mu    sync.Mutex
+	stand CampaignStand
+	plans map[int64]bool // that were open in this run
+	err   error
+	ended bool
+}
+
+// every looks again and again until there is nothing to look at.
+func (d *campaignDesk) every(ctx context.Context, look func(context.Context)) {
+	ticker := time.NewTicker(progressEvery)
+	defer ticker.Stop()
+	for !d.over() {
+		look(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// look plans what can be planned, and ends the run when nothing can.
+func (d *campaignDesk) look(ctx context.Context) {
+	stand, err := d.advance(ctx)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
+	if d.stand = stand; d.plans == nil {
+		d.plans = map[int64]bool{}
+	}
+	for _, id := range stand.Open {
+		d.plans[id] = true
+	}
+	if err != nil || stand.Idle() {
+		d.ended, d.err = true, err
+	}
+}
+
+func (d *campaignDesk) advance(ctx context.Context) (stand CampaignStand, err error) {
+	if err := d.app.notPaused(ctx, d.campaign.Partition()); err != nil {
+		return stand, err
+	}
+	now, err := d.run.Now(ctx)
+	if err != nil {
+		return stand, err
+	}
+	if _, err := d.app.Planner.Reslice(ctx); err != nil { // it may be about another source
+		d.app.config.Log.Warn("a slice could not be cut smaller", "error", err)
+	}
+	if stand, err = d.app.parts.Advance(ctx, d.compiled, d.campaign, now); err != nil {
+		return stand, err
+	}
+	if stand.State == ingest.CampaignActive || stand.State == ingest.CampaignCompleted {
+		return stand, nil
+	}
+	stopped, _, err := d.app.Store.Campaign(ctx, d.campaign.Name)
+	if err == nil {
+		err = stopped.Stopped()
+	}
+	return stand, err
+}
+
+// tell reports how far the campaign has come.
+func (d *campaignDesk) tell(ctx context.Context) {
+	p, err := d.app.Store.CampaignProgress(ctx, d.campaign)
+	if err != nil {
+		return
+	}
+	d.mu.Lock()
+	var plans []int64
+	for id := range d.plans {
+		plans = append(plans, id)
+	}
+	d.mu.Unlock()
+	pulse := CampaignPulse{CampaignProgress: p}
+	for _, id := range plans {
+		stats, err := d.app.Store.CampaignRecords(ctx, []int64{id})
+		if err != nil {
+			return
+		}
+		if _, known := d.before[id]; !known {
+			d.before[id] = stats.Seen
+		}
+		pulse.Records += stats.Seen - d.before[id]
+	}
+	d.run.Pulse(pulse)
+}
+
+func (d *campaignDesk) over() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ended
+}
+
+func (d *campaignDesk) result() (CampaignStand, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.stand, d.err
+}
+
+// CheckCampaign says what is wrong with a wish, or why there is nothing to do, as
+// for an empty database.
+func CheckCampaign(ctx context.Context, c *spec.Compiled, w CampaignWish) (empty string, err error) {
+	_, _, empty, err = (&planner.Campaigns{}).Look(ctx, c, w)
+	return empty, err
+}

@@ -1,0 +1,64 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+)
+
+// campaigns goes on with every campaign, for whoever is the active planner. One that
+// cannot go on does not keep the others waiting, and says why where people look.
+func (s schedules) campaigns(ctx context.Context) (failures error) {
+	active, err := s.app.Store.Campaigns(ctx, "", ingest.CampaignActive)
+	if err != nil {
+		return err
+	}
+	for _, c := range active {
+		_, paused, err := s.app.Store.Paused(ctx, c.Partition())
+		if err == nil && !paused {
+			err = s.advance(ctx, c)
+		}
+		failures = errors.Join(failures, err)
+	}
+	return failures
+}
+
+func (s schedules) advance(ctx context.Context, c ingest.Campaign) error {
+	now, err := s.app.Store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	compiled, err := s.app.CompileCampaign(ctx, c)
+	if err == nil {
+		var stand CampaignStand
+		stand, err = s.app.parts.Advance(ctx, compiled, c, now)
+		for _, id := range stand.Planned {
+			s.app.config.Log.Info("a part of a campaign is planned", "campaign", c.Name, "plan", id)
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var stopped ingest.CampaignStopped
+	why := ""
+	switch {
+	case err == nil || errors.As(err, &stopped):
+	case errors.Is(err, fault.ErrInvalid), errors.Is(err, fault.ErrNotFound), errors.Is(err, fault.ErrConflict), isConfig(err):
+		why = err.Error() // trying again is no use before somebody acts
+		s.app.config.Log.Warn("a campaign cannot go on", "campaign", c.Name, "error", why)
+	default:
+		return err
+	}
+	if why == c.Note {
+		return nil
+	}
+	return s.app.Store.NoteCampaign(ctx, c.ID, why)
+}
+
+func isConfig(err error) bool {
+	var problems registry.Problems
+	return errors.As(err, &problems)
+}
