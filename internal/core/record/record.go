@@ -48,6 +48,8 @@ type Incoming struct {
 	FetchAt       time.Time // store clock, taken before the request was sent
 	MappingID     int64
 	Gone          bool
+	MergedInto    string // id of the record that took its place; only of one that is gone
+	Remap         bool   // what was stored under another mapping is mapped anew; see Remaps
 	FillOnly      bool   // of a stored record it may only fill what is empty; see Fills
 	Fields        []byte // mapped output fields, JSON
 	Payload       []byte // the item as the upstream sent it
@@ -67,7 +69,8 @@ func KeyOf(providerID string) Key {
 type Action string
 
 // Actions. Touch is an unchanged record whose stamp moved: nothing is rewritten
-// or published, only the head's stamp follows (Inherit says to what).
+// or published, only the head's stamp follows (Inherit says to what). Remap is one
+// whose new mapping gives the same fields: only the head says so.
 const (
 	Insert    Action = "INSERT"
 	Update    Action = "UPDATE"
@@ -75,6 +78,7 @@ const (
 	Unchanged Action = "UNCHANGED"
 	Touch     Action = "TOUCH"
 	Stale     Action = "STALE"
+	Remap     Action = "REMAP"
 )
 
 // Publishes reports whether the action leaves an outbox row (I9).
@@ -87,6 +91,9 @@ func Decide(stored *Head, in Incoming) Action {
 			return Unchanged // nothing of ours to remove
 		}
 		return Insert
+	}
+	if Remaps(stored, in) {
+		return Update
 	}
 	sameState := in.Gone == (stored.State == Gone)
 	if sameState && (in.Gone || in.ContentHash == stored.ContentHash) {
@@ -102,6 +109,15 @@ func Decide(stored *Head, in Incoming) Action {
 		return Remove
 	}
 	return Update
+}
+
+// Remaps: the item is the one that is stored, and it was mapped otherwise then. A
+// harvest leaves such a record alone (equal content is unchanged, D§5.13); who
+// looks at records again maps it anew. Which of two mappings is older does not
+// matter: the one that is declared today is wanted.
+func Remaps(stored *Head, in Incoming) bool {
+	return in.Remap && !in.FillOnly && !in.Gone && stored != nil && stored.State == Active && stored.MappingID != in.MappingID &&
+		(in.ContentHash == stored.ContentHash || in.FetchAt.Equal(stored.FetchAt))
 }
 
 // restamps reports whether an equal item moves the head's stamp. Where the source
@@ -121,8 +137,11 @@ func Inherit(stored *Head, in Incoming) Incoming {
 	if stored == nil {
 		return in
 	}
-	if in.UpdatedAt.IsZero() {
+	if in.UpdatedAt.IsZero() || Remaps(stored, in) && in.UpdatedAt.Before(stored.UpdatedAt) {
 		in.UpdatedAt = stored.UpdatedAt
+	}
+	if Remaps(stored, in) && in.FetchAt.Before(stored.FetchAt) {
+		in.FetchAt = stored.FetchAt // it is the same item; somebody asked for it since
 	}
 	if in.SourceVersion == 0 && in.UpdatedAt.Equal(stored.UpdatedAt) {
 		in.SourceVersion = stored.SourceVersion
@@ -190,6 +209,7 @@ const (
 	IDCollision   Reason = "ID_COLLISION"
 	MissingDetail Reason = "MISSING_DETAIL" // found by a search, unknown to the detail endpoint
 	DetailFailed  Reason = "DETAIL_FAILED"  // its detail alone makes the upstream fail
+	ItemFailed    Reason = "ITEM_FAILED"    // a page with it alone makes the upstream fail
 )
 
 // Reject is an item that cannot be stored, with all that explains why (§11.8).

@@ -2,10 +2,12 @@ package slicing
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/refresh"
 )
 
 // RangeKind says what the bounds of a range are compared with.
@@ -15,6 +17,8 @@ type RangeKind string
 const (
 	HashBucket RangeKind = "HASH_BUCKET" // the SHA-256 of the id, in hex
 	ByID       RangeKind = "ID"          // the id itself, byte by byte
+	Hash       RangeKind = "HASH"        // the first eight bytes of that hash, in hex
+	Number     RangeKind = "NUMBER"      // a number of ours: of a batch, or of a signal
 )
 
 // Range is the share of candidate ids a slice works on: from ≤ x < to. An empty
@@ -35,20 +39,29 @@ type Candidates struct {
 	Rough bool // the count is an extrapolation
 	IDs   []string
 	AsOf  time.Time
+	// Kind HASH cuts the turns that are owed (see package refresh), NUMBER the
+	// stretches of numbers; both stand in Request.Owed. Refresh is what each slice
+	// then says about its records.
+	Kind    RangeKind
+	Refresh *refresh.Spec
 }
 
 // bucketDigits are the hex digits of a bucket's bound. Records are keyed by the
 // same hash, so that a bucket is one stretch of their index (D§5.19).
 const (
 	bucketDigits = 4
+	hashDigits   = 16
 	maxBuckets   = 1 << (4 * bucketDigits)
 )
 
 // Contains reports whether an id belongs to the range.
 func (g Range) Contains(id string) bool {
 	x := id
-	if g.Kind == HashBucket {
+	switch g.Kind {
+	case HashBucket:
 		x = fingerprint.Bytes([]byte(id))[:bucketDigits]
+	case Hash:
+		x = fingerprint.Bytes([]byte(id))[:hashDigits]
 	}
 	return g.From <= x && (g.To == "" || x < g.To)
 }
@@ -58,8 +71,10 @@ func (g Range) Validate() error {
 	switch {
 	case g.Key == "":
 		return fmt.Errorf("range.key is missing")
-	case g.Kind != HashBucket && g.Kind != ByID:
-		return fmt.Errorf("range.kind %q must be HASH_BUCKET or ID", g.Kind)
+	case g.Kind == Number:
+		return g.validateNumbers()
+	case g.Kind != HashBucket && g.Kind != ByID && g.Kind != Hash:
+		return fmt.Errorf("range.kind %q must be HASH_BUCKET, HASH, NUMBER or ID", g.Kind)
 	case g.To != "" && g.From >= g.To:
 		return fmt.Errorf("range is empty or reversed")
 	case g.AsOf.IsZero():
@@ -68,11 +83,28 @@ func (g Range) Validate() error {
 	if g.Kind == ByID {
 		return nil
 	}
+	digits := bucketDigits
+	if g.Kind == Hash {
+		digits = hashDigits
+	}
 	for _, bound := range []string{g.From, g.To} {
-		number, err := strconv.ParseUint(bound, 16, 4*bucketDigits)
-		if bound != "" && (err != nil || bucketBound(int(number)) != bound) {
-			return fmt.Errorf("range bound %q must be %d hex digits", bound, bucketDigits)
+		number, err := strconv.ParseUint(bound, 16, 4*digits)
+		if bound != "" && (err != nil || fmt.Sprintf("%0*x", digits, number) != bound) {
+			return fmt.Errorf("range bound %q must be %d hex digits", bound, digits)
 		}
+	}
+	return nil
+}
+
+func (g Range) validateNumbers() error {
+	from, to, err := g.Points(math.MaxInt64)
+	switch {
+	case err != nil:
+		return err
+	case g.From == "" || g.To == "":
+		return fmt.Errorf("range %d to %d must have both its numbers", from, to)
+	case g.AsOf.IsZero():
+		return fmt.Errorf("range.asOf is missing")
 	}
 	return nil
 }
@@ -87,6 +119,9 @@ func cutIDs(r Request) (Result, error) {
 	perSlice := r.most()
 	if r.Config.TargetRecords > 0 {
 		perSlice = min(perSlice, int64(r.Config.TargetRecords))
+	}
+	if c.Kind != "" {
+		return r.cutOwed(perSlice)
 	}
 	if len(c.IDs) > 0 {
 		return r.cutSorted(perSlice)

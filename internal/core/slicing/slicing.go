@@ -44,7 +44,7 @@ func find(s Strategy) (cutter, error) {
 
 // Slice is one cut with its stored specification.
 type Slice struct {
-	Window window.Window // owned: what coverage counts; none for ID_RANGE
+	Window window.Window // owned: what coverage counts; none for ID_RANGE but for turns
 	Asked  window.Window // what the upstream is asked for: the owned window and the overlap
 	Spec   Spec
 }
@@ -108,7 +108,11 @@ func (s Spec) Signature(source, endpoint, operation, exprHash string) string {
 		return Signature(source, endpoint, operation, exprHash, s.Owned())
 	}
 	g := s.Range
-	return fingerprint.Key(source, endpoint, operation, exprHash, string(g.Kind), g.Key, g.From, g.To)
+	parts := []string{source, endpoint, operation, exprHash, string(g.Kind), g.Key, g.From, g.To}
+	if w := s.Owned(); w != (window.Window{}) { // turns come again in every cycle, with the same hashes
+		parts = append(parts, w.From.Format(time.RFC3339Nano), w.To.Format(time.RFC3339Nano))
+	}
+	return fingerprint.Key(parts...)
 }
 
 // TaskKey is the identity of a task: the slice within its plan, so that a later

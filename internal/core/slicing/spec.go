@@ -6,20 +6,24 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // Spec is the stored specification of a slice, in the shape of S§4 with the
-// paging and telemetry parts of §8.2.2. TIME has a window, ID_RANGE a range.
+// paging and telemetry parts of §8.2.2. TIME has a window, ID_RANGE a range; one of
+// turns has the window of its turns as well.
 type Spec struct {
-	Strategy   Strategy   `json:"strategy"`
-	Window     WindowSpec `json:"window,omitzero"`
-	Range      *Range     `json:"range,omitempty"`
-	Pagination Pagination `json:"pagination"`
-	Budget     Budget     `json:"budget"`
-	Hints      Hints      `json:"hints"`
-	Phase      Phase      `json:"phase"`
-	Telemetry  Telemetry  `json:"telemetry"`
+	Strategy Strategy   `json:"strategy"`
+	Window   WindowSpec `json:"window,omitzero"`
+	Range    *Range     `json:"range,omitempty"`
+	// Refresh is which of the records in the range an UPDATE looks at.
+	Refresh    *refresh.Spec `json:"refresh,omitempty"`
+	Pagination Pagination    `json:"pagination"`
+	Budget     Budget        `json:"budget"`
+	Hints      Hints         `json:"hints"`
+	Phase      Phase         `json:"phase"`
+	Telemetry  Telemetry     `json:"telemetry"`
 }
 
 // WindowSpec is the owned window. Asked is what the upstream is asked for where
@@ -55,9 +59,8 @@ type Budget struct {
 }
 
 // Reservation is what a slice is expected to need of its source's quota
-// (§4.10.5). No quota is kept yet, so nothing is set aside: it is the number a
-// gate with quotas will set aside before the slice is queued, and charge its
-// requests against.
+// (§4.10.5), by the estimate the slice was cut by. Its task sets that much aside
+// until it has ended.
 type Reservation struct {
 	Requests int64 `json:"requests"`
 }
@@ -142,15 +145,26 @@ func (s Spec) Validate() error {
 		}
 		return s.validateWindow()
 	case IDRange:
-		if s.Window != (WindowSpec{}) {
-			return fmt.Errorf("strategy ID_RANGE has a window")
-		}
-		if s.Range == nil {
-			return fmt.Errorf("strategy ID_RANGE needs a range")
-		}
-		return s.Range.Validate()
+		return s.validateRange()
 	}
 	return fmt.Errorf("strategy %q is not supported", s.Strategy)
+}
+
+func (s Spec) validateRange() error {
+	switch {
+	case s.Range == nil:
+		return fmt.Errorf("strategy ID_RANGE needs a range")
+	case s.Range.Kind == Hash && s.Owned().Empty():
+		return fmt.Errorf("a range of hashes needs the window of their turns")
+	case s.Range.Kind != Hash && s.Window != (WindowSpec{}):
+		return fmt.Errorf("strategy ID_RANGE has a window")
+	}
+	if s.Refresh != nil {
+		if err := s.Refresh.Validate(); err != nil {
+			return err
+		}
+	}
+	return s.Range.Validate()
 }
 
 func (s Spec) validateWindow() error {

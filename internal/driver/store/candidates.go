@@ -3,63 +3,163 @@ package store
 import (
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"math"
 	"math/bits"
-	"time"
+	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/refresh"
 )
 
-// candidatesSQL looks at the next heads of a dataset in the order of their hash
-// and counts those that were not looked at since an instant.
-const candidatesSQL = `SELECT COUNT(*), COALESCE(SUM(due), 0), MAX(id_hash) FROM (
-  SELECT id_hash, CASE WHEN state_code = 'ACTIVE' AND COALESCE(refresh_checked_at, fetch_at) < ? THEN 1 ELSE 0 END AS due
-  FROM ing_record WHERE dataset_id = ? AND id_hash > ? ORDER BY id_hash LIMIT ?) page`
-
-// How much is looked at: no read takes long, and a large dataset is not read
-// from end to end for one number.
+// How much is looked at for a count: no read takes long, and a large dataset is
+// not read from end to end for one number.
 const (
 	candidatePage = 10_000
 	candidateHead = 200_000
 )
 
-// Candidates is how many records of a dataset an UPDATE would check again: the
-// living ones last checked, or else fetched, before an instant (W§5.3). The count
-// is exact up to 200,000 heads. Beyond that it is extrapolated: heads are kept in
-// the order of a hash, so the first ones are a fair sample. Zero is always exact.
-func (s *Store) Candidates(ctx context.Context, d ingest.Dataset, before time.Time) (count int64, exact bool, err error) {
-	count, exact, err = s.candidates(ctx, d, before, candidatePage, candidateHead)
-	return count, exact, wrap("count candidates", s.dialect.Translate(err))
+// Candidates counts what an UPDATE by ids would look at (W§5.3). Up to 200,000
+// heads the count is exact. Beyond that it is extrapolated: heads are kept in the
+// order of a hash, so the first ones are a fair sample. Zero is always exact.
+func (s *Store) Candidates(ctx context.Context, q ingest.CandidateQuery) (out ingest.Candidates, err error) {
+	out, err = s.countCandidates(ctx, q, candidatePage, candidateHead)
+	return out, wrap("count candidates", s.dialect.Translate(err))
 }
 
-func (s *Store) candidates(ctx context.Context, d ingest.Dataset, before time.Time, page, enough int64) (count int64, exact bool, err error) {
-	var dataset int64
-	known, err := found(s.read.QueryRowContext(ctx, "SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?", d.Source, d.Endpoint).Scan(&dataset))
+func (s *Store) countCandidates(ctx context.Context, q ingest.CandidateQuery, page, enough int64) (out ingest.Candidates, err error) {
+	out.Exact = true
+	dataset, known, err := s.datasetID(ctx, q.Dataset)
 	if err != nil || !known {
-		return 0, true, err
+		return out, err
 	}
+	switch q.Policy {
+	case refresh.BySignal:
+		return s.countSignals(ctx, dataset)
+	case refresh.ByChange:
+		due, args, err := s.outdated(ctx, "", q.Spec)
+		if err != nil {
+			return out, err
+		}
+		if out.From, out.To, err = s.batchesOfBodies(ctx); err != nil {
+			return out, err
+		}
+		out.Count, out.Exact, err = s.countHeads(ctx, dataset, refresh.Share{}, due, args, page, enough)
+		return out, err
+	}
+	for _, share := range q.Shares {
+		count, exact, err := s.countHeads(ctx, dataset, share, unseen, []any{micros(share.Before), micros(share.Before)}, page, enough)
+		if err != nil {
+			return out, err
+		}
+		out.Count, out.Exact = out.Count+count, out.Exact && exact
+	}
+	return out, nil
+}
+
+func (s *Store) datasetID(ctx context.Context, d ingest.Dataset) (id int64, known bool, err error) {
+	known, err = found(s.read.QueryRowContext(ctx, "SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?", d.Source, d.Endpoint).Scan(&id))
+	return id, known, err
+}
+
+// unseen: a living record that nobody looked at since before an instant. A harvest
+// that stored it has looked at it.
+const unseen = "state_code = 'ACTIVE' AND fetch_at < ? AND (refresh_checked_at IS NULL OR refresh_checked_at < ?)"
+
+// outdated is a living record that was made under another expression or mapping
+// than those of today. One that no plan ever used has no id yet, and no record.
+func (s *Store) outdated(ctx context.Context, table string, q refresh.Spec) (due string, args []any, err error) {
+	var tests []string
+	for _, of := range []struct {
+		kind, column string
+		hashes       []string
+	}{{"EXPR", "expr_id", q.Exprs}, {"MAPPING", "mapping_id", q.Mappings}} {
+		marks := []string{"0"} // never an id: the list is not empty
+		for _, hash := range of.hashes {
+			var id int64
+			known, err := found(s.read.QueryRowContext(ctx, "SELECT id FROM ing_fingerprint WHERE kind_code = ? AND hash = ?", of.kind, hash).Scan(&id))
+			if err != nil {
+				return "", nil, err
+			}
+			if known {
+				marks, args = append(marks, "?"), append(args, id)
+			}
+		}
+		tests = append(tests, table+of.column+" NOT IN ("+strings.Join(marks, ",")+")")
+	}
+	return table + "state_code = 'ACTIVE' AND (" + strings.Join(tests, " OR ") + ")", args, nil
+}
+
+// countHeads looks at the heads of a share page by page.
+func (s *Store) countHeads(ctx context.Context, dataset int64, share refresh.Share, due string, args []any, page, enough int64) (count int64, exact bool, err error) {
+	from, to, err := hashBounds(share.From, share.To)
+	if err != nil {
+		return 0, false, err
+	}
+	query := `SELECT COUNT(*), COALESCE(SUM(CASE WHEN ` + due + ` THEN 1 ELSE 0 END), 0), MAX(id_hash) FROM (
+  SELECT id_hash, state_code, fetch_at, refresh_checked_at, expr_id, mapping_id FROM ing_record
+  WHERE dataset_id = ? AND id_hash > ? AND id_hash < ? ORDER BY id_hash LIMIT ?) page`
 	var seen int64
-	for last := []byte{}; ; {
-		var n, due int64
-		if err := s.read.QueryRowContext(ctx, candidatesSQL, micros(before), dataset, last, page).Scan(&n, &due, &last); err != nil {
+	for last := from; ; {
+		var n, some int64
+		var reached []byte
+		if err := s.read.QueryRowContext(ctx, query, append(append([]any{}, args...), dataset, last, to, page)...).Scan(&n, &some, &reached); err != nil {
 			return 0, false, err
 		}
-		seen, count = seen+n, count+due
+		seen, count, last = seen+n, count+some, reached
 		switch {
 		case n < page:
 			return count, true, nil
 		case seen >= enough && count > 0:
-			return extrapolated(count, last), false, nil
+			return extrapolated(count, from, last, to), false, nil
 		}
 	}
 }
 
-// extrapolated is how many there are in all if so many lie below a hash.
-func extrapolated(count int64, hash []byte) int64 {
-	share := binary.BigEndian.Uint64(hash) // of 2^64
-	if uint64(count) >= share {
+// hashBounds are the bounds of a share as the key has them. Both are outside of
+// it: a key is longer than a bound, so one that begins with it comes behind it.
+func hashBounds(from, to string) (after, before []byte, err error) {
+	if after, err = hex.DecodeString(from); err != nil {
+		return nil, nil, err
+	}
+	before = []byte(strings.Repeat("\xff", keyBytes+1)) // behind every key
+	if to != "" {
+		before, err = hex.DecodeString(to)
+	}
+	return after, before, err
+}
+
+// keyBytes is the length of a key.
+const keyBytes = 16
+
+// extrapolated is how many there are up to an end if so many lie below a hash.
+func extrapolated(count int64, from, reached, end []byte) int64 {
+	begin := place(from)
+	part, whole := place(reached)-begin, place(end)-begin
+	if uint64(count) >= part || whole <= part {
 		return count // no hash is that small
 	}
-	all, _ := bits.Div64(uint64(count), 0, share)
+	high, low := bits.Mul64(uint64(count), whole)
+	if high >= part {
+		return math.MaxInt64
+	}
+	all, _ := bits.Div64(high, low, part)
 	return int64(min(all, math.MaxInt64))
+}
+
+// place is where a hash stands on the line of all hashes.
+func place(hash []byte) uint64 {
+	var first [8]byte
+	copy(first[:], hash)
+	return binary.BigEndian.Uint64(first[:])
+}
+
+// batchesOfBodies are the batches that bodies may be of, by the ends of their key.
+func (s *Store) batchesOfBodies(ctx context.Context) (from, to int64, err error) {
+	var first, last int64
+	if err = s.read.QueryRowContext(ctx, "SELECT COALESCE(MIN(body_id), 0) FROM ing_record_body").Scan(&first); err != nil {
+		return 0, 0, err
+	}
+	err = s.read.QueryRowContext(ctx, "SELECT COALESCE(MAX(body_id), 0) FROM ing_record_body").Scan(&last)
+	return max(first>>bodyBits, 1), last>>bodyBits + 1, err
 }

@@ -17,20 +17,22 @@ import (
 // A quarter of the hashes holds a quarter of the records.
 func TestExtrapolated(t *testing.T) {
 	hash := func(first ...byte) []byte { return append(first, bytes.Repeat([]byte{0}, 16-len(first))...) }
+	end := bytes.Repeat([]byte{0xff}, 17)
 	for _, c := range []struct {
-		count int64
-		hash  []byte
-		want  int64
+		count           int64
+		from, hash, end []byte
+		want            int64
 	}{
-		{1000, hash(0x40), 4000},
-		{1000, hash(0x80), 2000},
-		{3, hash(0xc0), 4},
-		{1000, bytes.Repeat([]byte{0xff}, 16), 1000},
-		{1000, hash(), 1000},
-		{math.MaxInt64, hash(0x80), math.MaxInt64},
+		{1000, nil, hash(0x40), end, 3999},
+		{1000, nil, hash(0x80), end, 1999},
+		{3, nil, hash(0xc0), end, 3},
+		{1000, nil, end, end, 1000},
+		{1000, nil, hash(), end, 1000},
+		{1000, hash(0x40), hash(0x60), hash(0xc0), 4000},
+		{math.MaxInt64, nil, hash(0x80), end, math.MaxInt64},
 	} {
-		if got := store.Extrapolated(c.count, c.hash); got != c.want {
-			t.Errorf("%d below %x: %d, want %d", c.count, c.hash[:2], got, c.want)
+		if got := store.Extrapolated(c.count, c.from, c.hash, c.end); got != c.want {
+			t.Errorf("%d from %x to %x of %x: %d, want %d", c.count, c.from, c.hash, c.end, got, c.want)
 		}
 	}
 }

@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/refresh"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// updating are the flags that say what an update looks at.
+type updating struct {
+	request
+	signing     acting // for the commands that name records
+	stale       string
+	exprChanged bool
+	ask         bool
+	ids         string
+	quarantined bool
+	signals     bool
+}
+
+func newUpdate(e *env) *cobra.Command {
+	u := &updating{request: request{operation: string(ingest.Update)}}
+	var settings work
+	c := &cobra.Command{
+		Use:   "update SRC",
+		Short: "Look again at records that are stored",
+		Long: `Ask the upstream again about stored records, and work on the plan to its end.
+Say which, with one of:
+
+  --stale 30d      every record once in 30 days: run it daily, and a run looks at
+                   one thirtieth of them, and at what earlier runs left
+  --expr-changed   records made under another query or mapping than today's. They
+                   are mapped anew from kept answers, without a request; the rest
+                   is asked for (all of them with --ask)
+  --ids FILE       the ids in a file, one a line ("-" reads stdin)
+  --quarantined    records an item of which is in quarantine
+  --signals        records that ` + "`patra signal add`" + ` named
+  --from --to      a stretch of time is read again; for sources that cannot be
+                   asked for ids
+
+A record that the upstream does not have, asked twice, becomes a tombstone, and
+one that was merged is linked to the other. If more are missing than anybody
+deletes at once (details.maxGone), nothing is taken for deleted and updates of
+the source stop. The watermark of the harvest is never touched.`,
+		Example: `  patra update pubmed --stale 30d
+  patra update pubmed --expr-changed --dry-run
+  patra update pubmed --ids retracted.txt --reason publisher-list
+  patra update pubmed --quarantined --reason mended-upstream
+  patra update crossref --from 2025-03-01 --to 2025-03-08`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return e.update(cmd.Context(), args[0], u, settings)
+		},
+	}
+	u.request.flags(c)
+	settings.flags(c)
+	f := c.Flags()
+	f.StringVar(&u.stale, "stale", "", "look at every record once in this time, such as 30d")
+	f.BoolVar(&u.exprChanged, "expr-changed", false, "look at records made under another query or mapping than today's")
+	f.BoolVar(&u.ask, "ask", false, "with --expr-changed: ask also for records whose answer is kept, because the request asks for more now")
+	f.StringVar(&u.ids, "ids", "", "look at the ids in this file, one a line; - is stdin")
+	f.BoolVar(&u.quarantined, "quarantined", false, "look at records an item of which is in quarantine")
+	f.BoolVar(&u.signals, "signals", false, "look at records that open signals name")
+	f.StringVar(&u.signing.reason, "reason", "", "why; kept in the audit log with --ids and --quarantined")
+	f.StringVar(&u.signing.actor, "actor", "", "who; kept in the audit log (default: the user of this system)")
+	return c
+}
+
+// check refuses what says nothing, or two things.
+func (u *updating) check() error {
+	said := 0
+	for _, one := range []bool{u.stale != "", u.exprChanged, u.ids != "", u.quarantined, u.signals, u.from != "" || u.to != ""} {
+		if one {
+			said++
+		}
+	}
+	switch {
+	case said != 1:
+		return usagef("say what to look at, with one of --stale, --expr-changed, --ids, --quarantined, --signals, or --from and --to")
+	case u.ask && !u.exprChanged:
+		return usagef("--ask goes with --expr-changed")
+	case u.names() && u.signing.reason == "" && !u.dry:
+		return usagef("--reason is needed: whoever finds this later will ask for it")
+	case u.signing.reason != "" && !u.names():
+		return usagef("--reason goes with --ids and --quarantined")
+	}
+	return nil
+}
+
+// names reports whether the update names records itself.
+func (u *updating) names() bool { return u.ids != "" || u.quarantined }
+
+// chosen is the choice, without what has to be looked up first.
+func (u *updating) chosen() (out daemon.Refresh, err error) {
+	switch {
+	case u.stale != "":
+		cycle, err := parseStretch(u.stale)
+		if err != nil {
+			return out, usagef("--stale: %v", err)
+		}
+		out.Spec = refresh.Spec{Policy: refresh.ByAge, Cycle: duration.Duration(cycle)}
+	case u.exprChanged:
+		out.Spec = refresh.Spec{Policy: refresh.ByChange, Ask: u.ask}
+	case u.from != "" || u.to != "":
+		out.Policy = refresh.ByTime
+	default:
+		out.Policy = refresh.BySignal
+	}
+	return out, nil
+}
+
+// resolved adds what records are made under today.
+func (u *updating) resolved(src *registry.Source, c *spec.Compiled, p parsed) (out daemon.Refresh, err error) {
+	if out, err = u.chosen(); err != nil || out.Policy != refresh.ByChange {
+		return out, err
+	}
+	out.Exprs, out.Mappings, err = daemon.Current(src, c.Snapshot.Endpoint, p.overrides)
+	return out, err
+}
+
+func (e *env) update(ctx context.Context, code string, u *updating, settings work) error {
+	if err := u.check(); err != nil {
+		return err
+	}
+	if _, err := u.chosen(); err != nil {
+		return err
+	}
+	if u.dry {
+		return e.rehearseUpdate(ctx, code, u)
+	}
+	config := daemon.Config{Database: e.database, Log: e.logger(), MustExist: true} // where there is no database nothing is stored
+	if err := settings.apply(&config); err != nil {
+		return err
+	}
+	app, err := daemon.Open(ctx, config)
+	if err != nil {
+		return missingStore(err)
+	}
+	defer app.Close()
+	e.notice(app)
+	return e.runUpdate(ctx, app, code, u)
+}
+
+func missingStore(err error) error {
+	if daemon.IsMissing(err) {
+		return fmt.Errorf("%w: there is nothing to look at again; `patra harvest SRC` creates it, --db names another one", err)
+	}
+	return err
+}
+
+// prepared is an update that was understood.
+type prepared struct {
+	parsed
+	compiled *spec.Compiled
+	refresh  daemon.Refresh
+}
+
+func (u *updating) prepare(ctx context.Context, app *daemon.App, code string) (out prepared, err error) {
+	if out.parsed, err = u.parseAt(ctx, app); err != nil {
+		return out, err
+	}
+	src, _, err := app.Source(ctx, code)
+	if err != nil {
+		return out, err
+	}
+	if out.compiled, err = u.compile(ctx, app, code, out.parsed); err != nil {
+		return out, err
+	}
+	out.refresh, err = u.resolved(src, out.compiled, out.parsed)
+	return out, err
+}
+
+func (p prepared) asking() daemon.PlanRequest {
+	r := daemon.NewRequest(p.now, p.from, p.to)
+	r.Refresh = p.refresh
+	return r
+}
+
+func (e *env) runUpdate(ctx context.Context, app *daemon.App, code string, u *updating) error {
+	p, err := u.prepare(ctx, app, code)
+	if err != nil {
+		return err
+	}
+	if err := app.NotPaused(ctx, p.compiled.Snapshot); err != nil {
+		return err
+	}
+	if _, err := app.Planner.Draft(ctx, p.compiled, p.asking()); err != nil { // before anything is written
+		return err
+	}
+	e.warn(p.compiled.Warnings)
+	if u.names() {
+		added, err := e.name(ctx, app, u, p.compiled.Snapshot.Dataset())
+		if err != nil {
+			return err
+		}
+		if added.Added+added.Known == 0 {
+			_, err := fmt.Fprintf(e.out, "%s: nothing to do: no record is named\n", code)
+			return err
+		}
+		p.refresh.From, p.refresh.To = added.From, added.To
+	}
+	s, err := e.harvestWith(ctx, app, p.compiled, func(watch daemon.Watch) (daemon.Harvested, error) {
+		return app.Harvest(ctx, p.compiled, p.asking(), watch)
+	})
+	if err != nil {
+		return err
+	}
+	if err := e.printUpdate(s); err != nil {
+		return err
+	}
+	if err := app.NotPaused(ctx, p.compiled.Snapshot); err != nil { // what was found stopped the updates
+		return err
+	}
+	return s.updateVerdict()
+}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/refresh"
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// rehearseUpdate shows the plan and writes nothing.
+func (e *env) rehearseUpdate(ctx context.Context, code string, u *updating) error {
+	return e.ledger(ctx, func(app *daemon.App) error {
+		p, err := u.prepare(ctx, app, code)
+		if err != nil {
+			return err
+		}
+		draft, err := app.Planner.Draft(ctx, p.compiled, p.asking())
+		if err != nil {
+			return err
+		}
+		if u.names() {
+			return e.rehearseNames(ctx, app, u, p)
+		}
+		if e.output == "json" {
+			return e.json(draft)
+		}
+		return e.printDraft(draft)
+	})
+}
+
+// namedPreview is what an update of named records would take.
+type namedPreview struct {
+	ingest.SignalsAdded
+	Requests int  `json:"requests"`
+	DryRun   bool `json:"dryRun"`
+}
+
+// rehearseNames says what would be asked for: the signals themselves are not
+// written, so there is no plan to draw.
+func (e *env) rehearseNames(ctx context.Context, app *daemon.App, u *updating, p prepared) error {
+	u.signing.dry = true
+	if u.signing.reason == "" {
+		u.signing.reason = "rehearsed"
+	}
+	added, err := e.name(ctx, app, u, p.compiled.Snapshot.Dataset())
+	if err != nil {
+		return err
+	}
+	size := max(p.compiled.Snapshot.Details.BatchSize, 1)
+	preview := namedPreview{added, (added.Added + added.Known + size - 1) / size, true}
+	err = show(e, preview, []fact{
+		{"records", fmt.Sprintf("%d named, of these %d by an open signal already", added.Added+added.Known, added.Known)},
+		{"requests", fmt.Sprintf("about %d, %d ids in each", preview.Requests, size)},
+	})
+	e.afterDry(true)
+	return err
+}
+
+// name makes the signals an update is told of.
+func (e *env) name(ctx context.Context, app *daemon.App, u *updating, d ingest.Dataset) (ingest.SignalsAdded, error) {
+	if u.quarantined {
+		return app.Operator.SignalQuarantined(ctx, d, u.signing.act())
+	}
+	ids, err := readIDs(u.ids)
+	if err != nil {
+		return ingest.SignalsAdded{}, err
+	}
+	return app.Operator.Signal(ctx, d, refresh.Requested, ids, u.signing.act())
+}
+
+// readIDs reads a file of ids, one a line. Empty lines and lines that begin with #
+// say nothing; the same id twice is one.
+func readIDs(name string) (ids []string, err error) {
+	in := io.Reader(os.Stdin)
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, usagef("--ids: %w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	seen := map[string]bool{}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		id := strings.TrimSpace(lines.Text())
+		if id == "" || strings.HasPrefix(id, "#") || seen[id] {
+			continue
+		}
+		seen[id] = true
+		ids = append(ids, id)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, usagef("--ids %s: %w", name, err)
+	}
+	if len(ids) == 0 {
+		return nil, usagef("--ids %s: there is no id in it", name)
+	}
+	return ids, nil
+}
+
+func (e *env) printUpdate(s summary) error {
+	if e.output == "json" {
+		return e.json(s)
+	}
+	if s.Empty {
+		_, err := fmt.Fprintf(e.out, "%s: nothing to do: %s\n", s.Source, s.Reason)
+		return err
+	}
+	t, r := s.Stats, s.Stats.Refresh
+	return show(e, s, []fact{
+		{"window", dash(s.Window)},
+		{"slices", fmt.Sprintf("%d done, %d failed, %d other", s.Slices[string(ingest.SliceSucceeded)], s.Slices[string(ingest.SliceFailed)], s.unfinished())},
+		{"looked at", fmt.Sprintf("%d records upstream, %d mapped anew from kept answers", r.Checked, r.Remapped)},
+		{"records", fmt.Sprintf("%d updated, %d unchanged, %d new, %d gone (%d of them merged), %d quarantined", t.Updated, t.Unchanged, t.Inserted, t.Gone, r.Merged, t.Quarantined)},
+		{"requests", fmt.Sprintf("%d, of these %d retries, %d times told to slow down", t.Requests, t.Retries, t.Throttled)},
+	})
+}
+
+// updateVerdict makes an honest exit code.
+func (s summary) updateVerdict() error {
+	if failed := s.Slices[string(ingest.SliceFailed)] + s.unfinished(); failed > 0 {
+		return partial("%d slices are not done; the next update takes their records again: patra task list --source %s --status FAILED", failed, s.Source)
+	}
+	if len(s.Waiting) > 0 {
+		return partial("%s failed before, waits for its next try and is still owed: an update after that takes it again", waits(s.Waiting))
+	}
+	if left := s.Stats.Refresh.Left; left > 0 {
+		return partial("%d records are still as they were: their answers are not kept any more, and %s cannot be asked for ids; "+
+			"read their time again: patra update %s --from … --to …", left, s.Source, s.Source)
+	}
+	if s.Stats.Quarantined > 0 {
+		return partial("%d answers could not be used and are in quarantine with their reason; their records stay as they were", s.Stats.Quarantined)
+	}
+	return nil
+}
+
+// rangeNoun is what the bounds of a range are about.
+func rangeNoun(g *slicing.Range) string {
+	if g.Kind == slicing.Number {
+		return strings.ReplaceAll(g.Key, "_id", "") + " numbers"
+	}
+	return "ids with a hash"
+}

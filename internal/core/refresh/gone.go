@@ -1,0 +1,16 @@
+package refresh
+
+// MaxGone is the share of the records asked for that may be missing unless a
+// source says otherwise.
+const MaxGone = 0.1
+
+// alwaysBelieved is how many missing records are believed whatever their share:
+// three records that somebody named may all be retracted.
+const alwaysBelieved = 10
+
+// Believable reports whether so many missing records of those asked for can be
+// deletions. An upstream that lost its index, or its mind, loses most of them at
+// once; nobody retracts a tenth of a library in a day.
+func Believable(missing, asked int, share float64) bool {
+	return missing <= alwaysBelieved || float64(missing) <= share*float64(asked)
+}

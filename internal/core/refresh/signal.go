@@ -1,0 +1,41 @@
+package refresh
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind is why somebody named a record.
+type Kind string
+
+// Kinds of signals. The first three are said by people and programs downstream;
+// the others are made by the commands that name records themselves.
+const (
+	Retraction   Kind = "RETRACTION"
+	Merge        Kind = "MERGE"
+	MissingField Kind = "MISSING_FIELD"
+	Requested    Kind = "REQUESTED"   // ids given to an update
+	Quarantined  Kind = "QUARANTINED" // an item of it could not be read
+)
+
+// Kinds are those that may be said.
+func Kinds() []Kind { return []Kind{Retraction, Merge, MissingField} }
+
+// ParseKind reads a kind that may be said.
+func ParseKind(text string) (Kind, error) {
+	if k := Kind(strings.ToUpper(text)); slices.Contains(Kinds(), k) {
+		return k, nil
+	}
+	return "", fmt.Errorf("unknown kind of signal %q: use RETRACTION, MERGE or MISSING_FIELD", text)
+}
+
+// SignalStatus is what became of a signal.
+type SignalStatus string
+
+// States of a signal.
+const (
+	Open   SignalStatus = "OPEN"
+	Done   SignalStatus = "DONE"   // the upstream was asked after it was raised, and its answer is stored
+	Failed SignalStatus = "FAILED" // the answer could not be read; it is in quarantine
+)

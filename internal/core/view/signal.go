@@ -1,0 +1,18 @@
+package view
+
+import "time"
+
+// Signal is a record that somebody named, and what became of that.
+type Signal struct {
+	ID         int64     `json:"id"`
+	Source     string    `json:"source"`
+	Endpoint   string    `json:"endpoint"`
+	ProviderID string    `json:"providerId"`
+	Kind       string    `json:"kind"`
+	Status     string    `json:"status"`
+	Actor      string    `json:"actor"`
+	Reason     string    `json:"reason,omitempty"`
+	CreatedAt  time.Time `json:"createdAt"`
+	ClosedAt   time.Time `json:"closedAt,omitzero"`
+	BatchID    int64     `json:"batchId,omitempty"` // whose answer closed it
+}

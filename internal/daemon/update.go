@@ -1,0 +1,43 @@
+package daemon
+
+import (
+	"context"
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/refresh"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/engine/planner"
+)
+
+// Refresh is what an update is asked to look at.
+type Refresh = planner.Refresh
+
+// Current are the expressions and mappings that records of an endpoint are made
+// under today, over all its operations: one of them may declare its own, and what
+// that one stored is not outdated.
+func Current(src *registry.Source, endpoint string, overrides []registry.Override) (exprs, mappings []string, err error) {
+	for _, op := range src.Endpoints[endpoint].Operates() {
+		c, err := Compile(src, endpoint, ingest.Operation(op), overrides)
+		if err != nil {
+			return nil, nil, err
+		}
+		hash, err := c.Prototype.Hash()
+		if err != nil {
+			return nil, nil, err
+		}
+		if !slices.Contains(exprs, hash) {
+			exprs = append(exprs, hash)
+		}
+		if !slices.Contains(mappings, c.MappingHash) {
+			mappings = append(mappings, c.MappingHash)
+		}
+	}
+	return exprs, mappings, nil
+}
+
+// OpenSignals is how many signals of an endpoint wait for an update.
+func (a *App) OpenSignals(ctx context.Context, d ingest.Dataset) (int64, error) {
+	open, err := a.Store.Candidates(ctx, ingest.CandidateQuery{Dataset: d, Spec: refresh.Spec{Policy: refresh.BySignal}})
+	return open.Count, err
+}

@@ -1,0 +1,171 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/refresh"
+)
+
+// candidateLook is how many rows one look takes in hand: what is found is kept in
+// memory and in the checkpoint, whatever the size of a slice (I14).
+const candidateLook = 1000
+
+// LookAtCandidates reads the next candidates of a slice in the order of their key.
+// A look takes a bounded number of rows, also where none of them is a candidate.
+func (s *Store) LookAtCandidates(ctx context.Context, q ingest.CandidateLook) (page ingest.CandidatePage, err error) {
+	switch q.Policy {
+	case refresh.ByAge:
+		page, err = s.lookAtTurns(ctx, q)
+	case refresh.ByChange:
+		page, err = s.lookAtBodies(ctx, q)
+	case refresh.BySignal:
+		page, err = s.lookAtSignals(ctx, q)
+	default:
+		err = fmt.Errorf("%w: policy %q has no candidates", fault.ErrInvalid, q.Policy)
+	}
+	return page, wrap("look at candidates", s.dialect.Translate(err))
+}
+
+// The queries of a look: how far it goes, and what it finds. Neither may cost more
+// than the heads between its bounds.
+const (
+	turnsBoundSQL = `SELECT COUNT(*), MAX(id_hash) FROM (
+  SELECT id_hash FROM ing_record WHERE dataset_id = ? AND id_hash > ? AND id_hash < ? ORDER BY id_hash LIMIT ?) page`
+	turnsSQL = "SELECT provider_id FROM ing_record WHERE dataset_id = ? AND id_hash > ? AND id_hash <= ? AND " + unseen + " ORDER BY id_hash"
+)
+
+// lookAtTurns reads heads whose hash is in the slice.
+func (s *Store) lookAtTurns(ctx context.Context, q ingest.CandidateLook) (page ingest.CandidatePage, err error) {
+	after, before, err := hashBounds(q.From, q.To)
+	if err != nil {
+		return page, err
+	}
+	if q.After != "" {
+		if after, err = hex.DecodeString(q.After); err != nil {
+			return page, err
+		}
+	}
+	var n int
+	var reached []byte
+	if err := s.read.QueryRowContext(ctx, turnsBoundSQL,
+		q.DatasetID, after, before, candidateLook).Scan(&n, &reached); err != nil || n == 0 {
+		page.Last = true
+		return page, err
+	}
+	page.Next, page.Last = hex.EncodeToString(reached), n < candidateLook
+	rows, err := s.read.QueryContext(ctx, turnsSQL,
+		q.DatasetID, after, reached, micros(q.Before), micros(q.Before))
+	if err != nil {
+		return page, err
+	}
+	return page, each(rows, func() error {
+		var c ingest.Candidate
+		err := rows.Scan(&c.ID)
+		page.Found = append(page.Found, c)
+		return err
+	})
+}
+
+// lookAtBodies reads bodies in the order in which batches brought them, so that
+// records of one answer come together, and keeps those that are still the current
+// ones of an outdated record.
+func (s *Store) lookAtBodies(ctx context.Context, q ingest.CandidateLook) (page ingest.CandidatePage, err error) {
+	from, to, err := numbers(q.From, q.To)
+	if err != nil {
+		return page, err
+	}
+	after, end := from<<bodyBits-1, to<<bodyBits
+	if q.After != "" {
+		if after, err = strconv.ParseInt(q.After, 10, 64); err != nil {
+			return page, err
+		}
+	}
+	var n int
+	var reached sql.NullInt64
+	if err := s.read.QueryRowContext(ctx, `SELECT COUNT(*), MAX(body_id) FROM (
+  SELECT body_id FROM ing_record_body WHERE body_id > ? AND body_id < ? ORDER BY body_id LIMIT ?) page`, after, end, candidateLook).Scan(&n, &reached); err != nil || n == 0 {
+		page.Last = true
+		return page, err
+	}
+	page.Next, page.Last = strconv.FormatInt(reached.Int64, 10), n < candidateLook
+	due, args, err := s.outdated(ctx, "r.", q.Spec)
+	if err != nil {
+		return page, err
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT r.provider_id, b.body_id, COALESCE(e.blob_ref, ''), r.fetch_at FROM ing_record_body b
+  JOIN ing_record r ON r.dataset_id = b.dataset_id AND r.id_hash = b.id_hash AND r.body_id = b.body_id
+  LEFT JOIN ing_batch_evidence e ON e.batch_id = b.body_id >> `+strconv.Itoa(bodyBits)+`
+  WHERE b.body_id > ? AND b.body_id <= ? AND b.dataset_id = ? AND `+due+" ORDER BY b.body_id", append([]any{after, reached.Int64, q.DatasetID}, args...)...)
+	if err != nil {
+		return page, err
+	}
+	return page, each(rows, func() error {
+		var c ingest.Candidate
+		var fetch sql.NullInt64
+		err := rows.Scan(&c.ID, &c.Batch, &c.Raw, &fetch)
+		c.Batch, c.FetchAt = c.Batch>>bodyBits, instant(fetch)
+		page.Found = append(page.Found, c)
+		return err
+	})
+}
+
+func (s *Store) lookAtSignals(ctx context.Context, q ingest.CandidateLook) (page ingest.CandidatePage, err error) {
+	from, to, err := numbers(q.From, q.To)
+	if err != nil {
+		return page, err
+	}
+	after := from - 1
+	if q.After != "" {
+		if after, err = strconv.ParseInt(q.After, 10, 64); err != nil {
+			return page, err
+		}
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT id, provider_id FROM ing_signal WHERE dataset_id = ? AND status_code = 'OPEN' AND id > ? AND id < ?
+  ORDER BY id LIMIT ?`, q.DatasetID, after, to, candidateLook)
+	if err != nil {
+		return page, err
+	}
+	err = each(rows, func() error {
+		var c ingest.Candidate
+		err := rows.Scan(&after, &c.ID)
+		page.Found = append(page.Found, c)
+		return err
+	})
+	page.Next, page.Last = strconv.FormatInt(after, 10), len(page.Found) < candidateLook
+	return page, err
+}
+
+func numbers(from, to string) (low, high int64, err error) {
+	if low, err = strconv.ParseInt(from, 10, 64); err == nil {
+		high, err = strconv.ParseInt(to, 10, 64)
+	}
+	return low, high, err
+}
+
+// Witnesses are living records of a dataset behind a key, in a circle: whoever
+// doubts an upstream's answer asks for them too.
+func (s *Store) Witnesses(ctx context.Context, datasetID int64, behind [16]byte, n int) (ids []string, err error) {
+	const query = "SELECT provider_id FROM ing_record WHERE dataset_id = ? AND id_hash > ? AND state_code = 'ACTIVE' ORDER BY id_hash LIMIT ?"
+	for _, start := range [][]byte{behind[:], {}} {
+		rows, err := s.read.QueryContext(ctx, query, datasetID, start, n-len(ids))
+		if err != nil {
+			return nil, wrap("find witnesses", s.dialect.Translate(err))
+		}
+		err = each(rows, func() error {
+			var id string
+			err := rows.Scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+		if err != nil || len(ids) == n {
+			return ids, wrap("find witnesses", s.dialect.Translate(err))
+		}
+	}
+	return ids, nil
+}

@@ -1,0 +1,140 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/patra-ingest/patra/internal/core/blackbox"
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/refresh"
+)
+
+// remap maps candidates anew from the answers they came in, where those are kept
+// (D§5.24), and tells which have to be asked for. Each answer is one batch, and
+// refers to the body it was read from: so it can be done again.
+func (r *running) remap(ctx context.Context, found []ingest.Candidate) (ask []string, err error) {
+	if r.looking.Policy != refresh.ByChange || r.looking.Ask {
+		return r.idsOnce(found), nil
+	}
+	for len(found) > 0 {
+		n := 1
+		for n < len(found) && found[n].Batch == found[0].Batch {
+			n++
+		}
+		left, err := r.remapBatch(ctx, found[:n])
+		if err != nil {
+			return nil, err
+		}
+		ask, found = append(ask, left...), found[n:]
+	}
+	return ask, nil
+}
+
+// remapBatch does so for records of one answer.
+func (r *running) remapBatch(ctx context.Context, of []ingest.Candidate) (left []string, err error) {
+	page := r.readAgain(ctx, of[0])
+	wanted := make(map[string]ingest.Candidate, len(of))
+	for _, c := range of {
+		wanted[c.ID] = c
+	}
+	b := bundle{before: r.walk.state, after: r.walk.state}
+	for _, in := range page.Records {
+		if c, ok := wanted[in.ProviderID]; ok {
+			in.FetchAt = c.FetchAt // of the item that is stored: it is the same one
+			b.records = append(b.records, in)
+			delete(wanted, in.ProviderID)
+		}
+	}
+	for _, reject := range page.Rejects {
+		if _, ok := wanted[reject.ProviderID]; ok {
+			b.rejects = append(b.rejects, reject)
+			delete(wanted, reject.ProviderID)
+		}
+	}
+	for _, c := range of {
+		if _, ok := wanted[c.ID]; ok {
+			left = append(left, c.ID)
+		}
+	}
+	if b.seen = len(b.records) + len(b.rejects); b.seen == 0 {
+		return left, nil
+	}
+	b.answer = &answer{page: page, kept: func() (string, error) { return of[0].Raw, nil }}
+	ids := make([]string, len(of))
+	for i, c := range of {
+		ids[i] = c.ID
+	}
+	if b.origin, err = json.Marshal(map[string]any{
+		"remapped": blackbox.Remapped{Batch: of[0].Batch, Raw: of[0].Raw}, "context": blackbox.Context{At: of[0].FetchAt, IDs: ids},
+	}); err != nil {
+		return nil, err
+	}
+	b.checkpoint = r.walk.checkpoint()
+	b.checkpoint.Details, b.checkpoint.Position = &r.details, r.looking.position // the rest of the look is still to be done
+	r.stats.Refresh.Remapped += len(b.records)
+	stop, err := r.commit(ctx, b)
+	return left, errors.Join(err, stop)
+}
+
+// readAgain reads a kept answer with the mapping of today. What cannot be had or
+// read is no error: its records are asked for.
+func (r *running) readAgain(ctx context.Context, c ingest.Candidate) *extract.Page {
+	if c.Raw == "" || r.executor.keeper.bodies == nil {
+		return &extract.Page{}
+	}
+	body, err := r.executor.keeper.bodies.Get(ctx, c.Raw)
+	if err == nil {
+		reader := r.program
+		if reader.Detail != nil {
+			reader = reader.Detail
+		}
+		var page *extract.Page
+		page, err = reader.Page(&exchange.Response{Body: body}, extract.Asked{Window: anyTime, FetchAt: c.FetchAt, MappingID: r.work.MappingID})
+		if err == nil {
+			return page
+		}
+	}
+	if !errors.Is(err, fault.ErrNotFound) {
+		r.executor.log.Warn("a kept answer cannot be read again", "batch", c.Batch, "raw", c.Raw, "error", err)
+	}
+	return &extract.Page{}
+}
+
+// refreshed is what the store is told of an UPDATE's batch. Its records are mapped
+// anew although their content may be the same.
+func (r *running) refreshed(b *bundle) *ingest.Refreshed {
+	if r.work.Partition.Operation != ingest.Update {
+		return nil
+	}
+	out := &ingest.Refreshed{}
+	records := make([]record.Incoming, len(b.records))
+	for i, in := range b.records {
+		in.Remap = true
+		records[i] = in
+		out.IDs = append(out.IDs, in.ProviderID)
+		if in.MergedInto != "" {
+			r.stats.Refresh.Merged++
+		}
+	}
+	b.records = records
+	for _, reject := range b.rejects {
+		if reject.ProviderID != "" {
+			out.Failed = append(out.Failed, reject.ProviderID)
+		}
+	}
+	if b.origin == nil {
+		out.At = r.lastSeen
+		r.stats.Refresh.Checked += len(out.IDs)
+	}
+	return out
+}
+
+func mergedFields(into string) []byte {
+	text, _ := json.Marshal(map[string]string{"mergedInto": into}) // a text always encodes
+	return text
+}

@@ -1,0 +1,56 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/refresh"
+)
+
+// signalsAtOnce is how many signals one transaction of the store takes.
+const signalsAtOnce = 500
+
+// Signal names records that the next update has to look at. Whoever says so has to
+// say why: a retraction that nobody can trace is worth nothing.
+func (o *Operator) Signal(ctx context.Context, d ingest.Dataset, kind refresh.Kind, ids []string, by ingest.Act) (done ingest.SignalsAdded, err error) {
+	if by, err = signed(by, true); err != nil {
+		return done, err
+	}
+	if len(ids) == 0 {
+		return done, fmt.Errorf("%w: no id is named", fault.ErrInvalid)
+	}
+	for chunk := range slices.Chunk(ids, signalsAtOnce) {
+		named := make([]ingest.NewSignal, len(chunk))
+		for i, id := range chunk {
+			named[i].ID = id
+		}
+		part, err := o.store.AddSignals(ctx, d, kind, named, by)
+		if err != nil {
+			return done, err
+		}
+		done = done.Add(part)
+	}
+	return done, nil
+}
+
+// SignalQuarantined names every record an item of which is in quarantine and whose
+// id is known.
+func (o *Operator) SignalQuarantined(ctx context.Context, d ingest.Dataset, by ingest.Act) (done ingest.SignalsAdded, err error) {
+	if by, err = signed(by, true); err != nil {
+		return done, err
+	}
+	for after := int64(0); ; {
+		named, err := o.store.QuarantinedIDs(ctx, d, after, signalsAtOnce)
+		if err != nil || len(named) == 0 {
+			return done, err
+		}
+		part, err := o.store.AddSignals(ctx, d, refresh.Quarantined, named, by)
+		if err != nil {
+			return done, err
+		}
+		done, after = done.Add(part), named[len(named)-1].QuarantineID
+	}
+}

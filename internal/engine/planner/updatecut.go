@@ -1,0 +1,113 @@
+package planner
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/refresh"
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// What the ranges of slices are about.
+const (
+	candidateKey = "provider_id"
+	batchOfBody  = "batch_id"
+	signalNumber = "signal_id"
+)
+
+// cutRefresh makes the slices of an UPDATE by ids (W§5.3): turns and their hashes,
+// or numbers of batches or signals.
+func (d *Draft) cutRefresh(s spec.Snapshot, selection string, b Books, r Request) error {
+	chosen := refreshes(s, r)
+	c := b.Candidates
+	counted := "counted"
+	if !c.Exact && c.Count > 0 {
+		counted = "extrapolated"
+	}
+	d.explain("candidates", fmt.Sprint(c.Count), counted+": "+whose(chosen.Policy))
+	d.strategy, d.refresh = slicing.IDRange, &chosen
+	if c.Count == 0 && chosen.Policy != refresh.ByAge {
+		d.owed, d.Empty, d.Reason = nil, true, fmt.Sprintf("no record of %s/%s is %s", s.Source, s.Endpoint, whose(chosen.Policy))
+		return nil
+	}
+	if chosen.Policy != refresh.ByAge {
+		span := ingest.IDSpan(c.From, c.To)
+		waits := b.waitingOf(span, r)
+		if d.owed = window.Subtract(span, waits); len(d.owed) == 0 {
+			d.Empty, d.Reason = true, "all of them failed before and wait for their retry time"
+			return nil
+		}
+	}
+	return d.cutOwed(s, selection, c)
+}
+
+// whose says what the candidates of a policy are.
+func whose(p refresh.Policy) string {
+	switch p {
+	case refresh.ByChange:
+		return "stored under another expression or mapping than today's"
+	case refresh.BySignal:
+		return "named by an open signal"
+	}
+	return "due: its turn has come, and it was last fetched or looked at before that"
+}
+
+// cutOwed cuts what is owed. Turns are sliced even where no record is due: that
+// they came and went is what the watermark is about.
+func (d *Draft) cutOwed(s spec.Snapshot, selection string, c Candidates) error {
+	steps := stepsByID(s)
+	request := slicingRequest(s, d.owed)
+	request.Config.Strategy, request.Order = slicing.IDRange, ""
+	request.Cap, request.MaxPages, request.Config.MaxPages, request.PageSize = 0, 0, 0, steps[0].PerRequest // nothing is paged
+	request.Steps, request.NewestFirst = steps, false
+	request.Candidates = &slicing.Candidates{Key: candidateKey, Kind: slicing.Hash, Count: c.Count, Rough: !c.Exact, AsOf: d.NowSafe, Refresh: d.refresh}
+	switch d.refresh.Policy {
+	case refresh.ByChange:
+		request.Candidates.Key, request.Candidates.Kind = batchOfBody, slicing.Number
+	case refresh.BySignal:
+		request.Candidates.Key, request.Candidates.Kind = signalNumber, slicing.Number
+	}
+	result, err := slicing.Plan(request)
+	if err != nil {
+		return err
+	}
+	if d.refresh.Policy == refresh.ByChange && !d.refresh.Ask {
+		d.explain("answers", "kept", "records are mapped anew from kept answers; only the others take a request")
+	}
+	d.explain("slices", fmt.Sprint(len(result.Slices)), "every candidate is in one of them")
+	d.Stats = result.Stats
+	d.foresee(s.Operation, result, steps, nil)
+	if d.refresh.Policy == refresh.ByChange && !d.refresh.Ask {
+		d.due = nil // answers that are kept take no request: nothing is to be spread
+	}
+	return d.add(s, selection, result.Slices)
+}
+
+func (d *Draft) explain(name, value, why string) {
+	d.Explain = append(d.Explain, window.Step{Name: name, Value: value, Why: why})
+}
+
+// refreshOf is what a stored plan looks at; nil if it is not one of ids.
+func refreshOf(o ingest.OpenPlan) (*refresh.Spec, error) {
+	var params struct {
+		Refresh *refresh.Spec `json:"refresh"`
+	}
+	if len(o.Params) == 0 {
+		return nil, nil
+	}
+	err := json.Unmarshal(o.Params, &params)
+	return params.Refresh, err
+}
+
+// lookback is what later plans read again below the watermark; of turns and
+// numbers nothing is.
+func (d *Draft) lookback(s spec.Snapshot) time.Duration {
+	if d.refresh != nil {
+		return 0
+	}
+	return s.Window.Lookback.Std()
+}
