@@ -8,7 +8,9 @@ import (
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
-func newDB(e *env) *cobra.Command { return group("db", "Look after the database", newMigrate(e)) }
+func newDB(e *env) *cobra.Command {
+	return group("db", "Look after the database", newMigrate(e), newArchive(e), newPrune(e))
+}
 
 func newMigrate(e *env) *cobra.Command {
 	var dry bool

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/retention"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func newArchive(e *env) *cobra.Command {
+	var keep string
+	var unpublished bool
+	var by acting
+	c := &cobra.Command{
+		Use:   "archive",
+		Short: "Move old history into compressed files, where it can still be looked up",
+		Long: fmt.Sprintf(`Move history into compressed files: events of cursors, and plans that ended, with
+their slices, tasks, runs and batches. What is younger than --keep stays (%d days
+unless said otherwise), and so does every plan that is still needed: its window is
+not settled, it has rejects in quarantine, or events that were not published.
+
+A signed snapshot takes the place of the events of a cursor, so `+"`patra cursor verify`"+`
+gives the same as before; with --archive it reads the files too. The first event,
+what people decided and the last event before the cut stay in the database.
+
+A file is durable before a row is deleted. It can be interrupted or killed at any
+moment: nothing is lost, and the next run goes on. Only one runs at a time.`, archiveDays),
+		Example: `  patra db archive --dry-run
+  patra db archive --keep 180d --reason "yearly"
+  patra db archive --archive-dir /srv/patra/archive`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return e.archive(cmd.Context(), keep, unpublished, by) },
+	}
+	c.Flags().StringVar(&keep, "keep", fmt.Sprintf("%dd", archiveDays), "how long history stays in the database")
+	c.Flags().BoolVar(&unpublished, "unpublished", false, "move plans also while their events wait in the outbox")
+	archiveDirFlag(c, &e.archiveDir)
+	by.flags(c)
+	c.AddCommand(newArchiveList(e), newArchiveFind(e), newArchiveShow(e), newArchiveCheck(e))
+	return c
+}
+
+// change opens a database that is there for a command that changes it, or would.
+func (e *env) change(ctx context.Context, dry bool) (*daemon.App, error) {
+	app, err := e.look(ctx)
+	if daemon.IsMissing(err) {
+		return nil, fmt.Errorf("%w: `patra harvest SRC` creates it, --db names another one", err)
+	}
+	if err != nil || dry {
+		return app, err
+	}
+	if err := app.Close(); err != nil {
+		return nil, err
+	}
+	return e.open(ctx, nil)
+}
+
+func (e *env) archive(ctx context.Context, keep string, unpublished bool, by acting) error {
+	policy := retention.Policy{Unpublished: unpublished}
+	var err error
+	if policy.Archive, err = keeping("keep", keep, ""); err != nil {
+		return err
+	}
+	app, err := e.change(ctx, by.dry)
+	if err != nil {
+		return err
+	}
+	defer app.Close()
+	service, err := app.Maintenance()
+	if err != nil {
+		return err
+	}
+	done, err := service.Archive(ctx, policy, by.act())
+	if err != nil {
+		return err
+	}
+	e.afterDry(by.dry)
+	if len(done.Files) > 0 {
+		e.hint("files are in %s: keep copies of them with those of the database", app.ArchiveDir())
+	}
+	if done.Files == nil {
+		done.Files = []string{}
+	}
+	return show(e, done, archivedFacts(done))
+}
+
+func archivedFacts(a retention.Archived) []fact {
+	facts := []fact{
+		{"events moved", a.Events},
+		{"ledgers shortened", a.Cursors},
+		{"plans moved", a.Plans},
+		{"rows of plans moved", a.Rows},
+		{"files", len(a.Files)},
+	}
+	for _, why := range slices.Sorted(maps.Keys(a.Held)) {
+		facts = append(facts, fact{"plans held", fmt.Sprintf("%d: %s", a.Held[why], why)})
+	}
+	return facts
+}

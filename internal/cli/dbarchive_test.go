@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/core/retention"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// oldHarvest is a desk whose harvest was complete, published and ended a year ago.
+func oldHarvest(t *testing.T) *desk {
+	t.Helper()
+	d := newDesk(t)
+	t.Setenv("PATRA_ARCHIVE_DIR", "")
+	if err := harvest(t.Context(), d.file, "", march(1), march(5), march(20)); err != nil {
+		t.Fatal(err)
+	}
+	const year = "365 * 24 * 3600 * 1000000"
+	d.many("UPDATE ing_cursor_event SET created_at = created_at - " + year)
+	d.many("UPDATE ing_plan SET updated_at = updated_at - " + year)
+	d.many("UPDATE ing_outbox_message SET status_code = 'PUBLISHED', published_at = created_at - " + year + ", created_at = created_at - " + year)
+	return d
+}
+
+// many goes round the store and changes any number of rows.
+func (d *desk) many(query string) {
+	d.Helper()
+	db := d.db()
+	defer db.Close()
+	if _, err := db.ExecContext(d.Context(), query); err != nil {
+		d.Fatal(err)
+	}
+}
+
+func (d *desk) archives() (out []retention.Archive) {
+	d.Helper()
+	d.decode(d.expect(exitOK, "db", "archive", "list", "-o", "json").out, &out)
+	return out
+}
+
+func TestArchive(t *testing.T) {
+	d := oldHarvest(t)
+	before := d.expect(exitOK, "cursor", "list").out
+	shown := d.expect(exitOK, "batch", "show", "2").out
+	dry := d.writesNothing("db", "archive", "--dry-run")
+	d.holds(dry.out, "events moved          4", "ledgers shortened     1", "plans moved           1", "rows of plans moved  37")
+	d.holds(dry.err, "nothing was written")
+	d.noFolder(d.file + ".archive")
+
+	done := d.expect(exitOK, "db", "archive", "--reason", "yearly")
+	d.holds(done.err, d.file+".archive")
+	if got, want := strings.ReplaceAll(done.out, "files                 2", "files                 0"), dry.out; got != want {
+		t.Errorf("done\n%s, told\n%s", got, want)
+	}
+	if got := d.expect(exitOK, "cursor", "list").out; got != before {
+		t.Errorf("the watermark was\n%s, is\n%s", before, got)
+	}
+	archives := d.archives()
+	if len(archives) != 2 || archives[0].Kind != retention.Events || archives[1].Kind != retention.Plans || archives[0].Status != retention.Done {
+		t.Fatalf("%+v", archives)
+	}
+	d.holds(d.expect(exitOK, "db", "archive", "list").out, archives[0].Name, archives[1].Name)
+	d.expect(exitOK, "cursor", "verify")
+	d.holds(d.expect(exitOK, "cursor", "verify", "--archive", d.file+".archive").out, "ok")
+	d.holds(d.expect(exitOK, "db", "archive", "check").out, "ok")
+
+	if got := d.expect(exitOK, "batch", "show", "2"); got.out != shown || !strings.Contains(got.err, "batch 2 is archived, in "+archives[1].Name) {
+		t.Errorf("an archived batch is shown as\n%s%s", got.out, got.err)
+	}
+	d.expect(exitNotFound, "batch", "show", "4711")
+	d.holds(d.expect(exitOK, "db", "archive", "find", "batch/2").out, "ing_task_run_batch", "ing_batch_evidence", archives[1].Name)
+	d.holds(d.expect(exitOK, "db", "archive", "find", "cursor/1").out, "ing_cursor_event", archives[0].Name)
+	d.holds(d.expect(exitOK, "db", "archive", "show", "plan/1").out, `"plan_key":"`, `"slice_spec":`)
+	d.holds(d.expect(exitNotFound, "db", "archive", "find", "batch/4711").err, "batch/4711 is in no archive")
+	d.holds(d.expect(exitUsage, "db", "archive", "find", "record/1").err, "expected plan/N")
+	d.holds(d.expect(exitUsage, "db", "archive", "lst").err, "lst")
+	d.holds(d.expect(exitOK, "db", "archive").out, "events moved         0")
+}
+
+// noFolder proves that a folder was not made.
+func (d *desk) noFolder(dir string) {
+	d.Helper()
+	if _, err := os.Stat(dir); err == nil {
+		d.Errorf("%s was made", dir)
+	}
+}
+
+func TestArchiveDamageIsAFinding(t *testing.T) {
+	d := oldHarvest(t)
+	d.expect(exitOK, "db", "archive")
+	archives := d.archives()
+	path := filepath.Join(d.file+".archive", archives[0].Name)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2] ^= 1
+	d.write(filepath.Join("patra.db.archive", archives[0].Name), string(text))
+	d.holds(d.expect(exitFindings, "db", "archive", "check").err, "1 findings", "was changed")
+	d.holds(d.expect(exitFindings, "cursor", "verify", "--archive", d.file+".archive").err, "was changed")
+	d.expect(exitOK, "cursor", "verify") // the snapshot is whole
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	d.holds(d.expect(exitFindings, "db", "archive", "check").err, "is missing")
+
+	d.many("UPDATE ing_cursor_event SET record_remarks = REPLACE(record_remarks, '2025-03-05', '2025-03-06') WHERE kind_code = 'SNAPSHOT'")
+	d.holds(d.expect(exitFindings, "cursor", "verify").err, "signature", "was changed")
+	var verdicts []view.Verdict
+	d.decode(d.expect(exitFindings, "cursor", "verify", "-o", "json").out, &verdicts)
+	if len(verdicts) != 1 || len(verdicts[0].Problems) == 0 {
+		t.Errorf("%+v", verdicts)
+	}
+}
+
+func TestPrune(t *testing.T) {
+	d := oldHarvest(t)
+	d.many("UPDATE ing_outbox_message SET status_code = 'PENDING', published_at = NULL WHERE id <= 2")
+	d.holds(d.writesNothing("db", "prune", "--outbox-keep", "7d", "--versions-keep", "90d", "--dry-run").out, "messages removed")
+	var done retention.Pruned
+	d.decode(d.expect(exitOK, "db", "prune", "--outbox-keep", "7d", "--versions-keep", "90d", "-o", "json").out, &done)
+	if done.Messages == 0 || done.DryRun {
+		t.Errorf("%+v", done)
+	}
+	d.many("UPDATE ing_upkeep_mark SET position = 0")
+	d.holds(d.expect(exitOK, "db", "prune", "--outbox-keep", "7d").out, "messages removed  0")
+}
+
+func TestKeepingIsChecked(t *testing.T) {
+	d := harvested(t)
+	for _, args := range [][]string{
+		{"db", "archive", "--keep", "1h"}, {"db", "archive", "--keep", "long"}, {"db", "prune"}, {"db", "prune", "--versions-keep", "1h"},
+		{"db", "prune", "--outbox-keep", "x"}, {"db", "prune", "--versions-keep", "9d", "--versions-min", "0"},
+		{"serve", "--archive-keep", "1h"}, {"serve", "--versions-keep", "x"},
+	} {
+		if got := d.expect(exitUsage, args...); !strings.Contains(got.err, "--") {
+			t.Errorf("%v: %s", args, got.err)
+		}
+	}
+	t.Setenv("PATRA_ARCHIVE_KEEP", "1h")
+	d.holds(d.expect(exitUsage, "serve").err, "PATRA_ARCHIVE_KEEP")
+	missing := newDesk(t)
+	missing.holds(missing.expect(exitNotFound, "db", "archive").err, "patra harvest")
+	missing.noFile()
+}

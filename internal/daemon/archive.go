@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/retention"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/driver/archive"
+	"github.com/patra-ingest/patra/internal/engine/maintenance"
+)
+
+// ArchiveConfig says where history goes that leaves the database, and what a
+// process that serves moves or removes by itself. Without a policy it does nothing.
+type ArchiveConfig struct {
+	// Dir has a default only beside a SQLite file: a folder of this machine says
+	// nothing to the other processes of a server's database.
+	Dir    string
+	Policy retention.Policy
+}
+
+func (c ArchiveConfig) withDefaults(database string) ArchiveConfig {
+	if file, ok := strings.CutPrefix(database, "sqlite:"); ok && file != "" && c.Dir == "" {
+		c.Dir = file + ".archive"
+	}
+	return c
+}
+
+// ArchiveDir is where history goes.
+func (a *App) ArchiveDir() string { return a.config.Archive.Dir }
+
+// Maintenance looks after the database. Without a folder it cannot archive.
+func (a *App) Maintenance() (*maintenance.Service, error) {
+	config := maintenance.Config{Owner: a.identity.ID, Lease: a.config.Lease}
+	if a.config.Archive.Dir == "" {
+		return maintenance.New(a.Store, nil, config, a.config.Log), nil
+	}
+	files, err := archive.Open(a.config.Archive.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return maintenance.New(a.Store, files, config, a.config.Log), nil
+}
+
+var errNoArchiveDir = fmt.Errorf("%w: history is to be archived, but no folder is known: name it with --archive-dir or PATRA_ARCHIVE_DIR, on a disk that all machines see", fault.ErrInvalid)
+
+// maintain does what the policy of this process asks for. A policy that cannot be
+// followed is an error at once: nobody reads a warning a day.
+func (a *App) maintain(ctx context.Context) error {
+	p := a.config.Archive.Policy
+	if !p.Archives() && !p.Prunes() {
+		return nil
+	}
+	if p.Archives() && a.config.Archive.Dir == "" {
+		return errNoArchiveDir
+	}
+	s, err := a.Maintenance()
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx, p)
+}
+
+// ArchivedBatch looks for a batch that left the database. fault.ErrNotFound means
+// that no archive has it.
+func (a *App) ArchivedBatch(ctx context.Context, id int64) (b view.Batch, file string, err error) {
+	s, err := a.Maintenance()
+	if err != nil {
+		return b, "", err
+	}
+	found, err := s.Find(ctx, retention.Link{Level: retention.AtBatch, ID: id})
+	if err != nil {
+		return b, "", err
+	}
+	for _, f := range found {
+		if b, err = retention.ReadBatch(f.Rows); err == nil && b.ID == id {
+			return b, f.Archive.Name, nil
+		}
+	}
+	if err == nil {
+		err = fault.ErrNotFound
+	}
+	return b, "", err
+}

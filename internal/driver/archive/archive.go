@@ -1,0 +1,117 @@
+// Package archive keeps history that left the database as files of compressed
+// JSON lines, each with an index of its own, so that one batch of years ago is
+// found without reading years (§13.5). A file is written once, is whole under its
+// name or not there at all, and is named and hashed by whoever asks for it.
+//
+// It never changes or removes a file that was sealed, and it does not know what
+// the rows mean: which may leave the database is decided elsewhere.
+package archive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/retention"
+)
+
+// Store is a folder of archives. Any number of processes may use it at once.
+type Store struct {
+	dir   string
+	fault func(step string) error // of tests: a crash right after a step
+}
+
+// Open makes a store of a folder. Nothing is written before the first Write.
+func Open(dir string) (*Store, error) {
+	if dir == "" {
+		return nil, fmt.Errorf("archive: %w: no folder is named", fault.ErrInvalid)
+	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("archive: %w: %s is no folder", fault.ErrInvalid, dir)
+	}
+	return &Store{dir: dir, fault: func(string) error { return nil }}, nil
+}
+
+// Dir is the folder.
+func (s *Store) Dir() string { return s.dir }
+
+// CrashAfter lets tests end a Write after one of its steps, as a crash would: what
+// was done stays as it is.
+func (s *Store) CrashAfter(fault func(step string) error) { s.fault = fault }
+
+// path keeps names inside the folder: they come from the database, and a database
+// can be written to by others.
+func (s *Store) path(name string) (string, error) {
+	if name == "" || name != filepath.Base(name) || !strings.HasSuffix(name, retention.Suffix) {
+		return "", fmt.Errorf("archive: %w: %q is no name of an archive", fault.ErrInvalid, name)
+	}
+	return filepath.Join(s.dir, name), nil
+}
+
+// Digest is the SHA-256 of a file, as it is now.
+func (s *Store) Digest(ctx context.Context, name string) (string, error) {
+	file, err := s.open(name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, until(ctx, file)); err != nil {
+		return "", fmt.Errorf("archive %s: %w", name, err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func (s *Store) open(name string) (*os.File, error) {
+	path, err := s.path(name)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("archive %s: %w in %s", name, fault.ErrNotFound, s.dir)
+	}
+	return file, err
+}
+
+// Remove takes away what an attempt that was given up has left, under its name or
+// on the way to it. What is not there is no error.
+func (s *Store) Remove(name string) error {
+	path, err := s.path(name)
+	if err != nil {
+		return err
+	}
+	left, err := filepath.Glob(filepath.Join(s.dir, "."+name+".*"))
+	if err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	for _, path := range append(left, path) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("archive: %w", err)
+		}
+	}
+	return nil
+}
+
+// until ends a long reading when nobody waits for it any more.
+func until(ctx context.Context, from io.Reader) io.Reader { return reader{ctx, from} }
+
+type reader struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (r reader) Read(into []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.from.Read(into)
+}

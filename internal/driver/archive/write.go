@@ -1,0 +1,199 @@
+package archive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/patra-ingest/patra/internal/core/retention"
+)
+
+// Steps of a Write, for tests that let it crash.
+const (
+	StepRows   = "rows"   // the rows are in a file under another name
+	StepSync   = "sync"   // they survive a power cut
+	StepRename = "rename" // the file has its name
+	StepFolder = "folder" // and so it has after a power cut
+)
+
+// Write makes a file of rows and says what is known of it. When it returns, the
+// file survives a power cut.
+func (s *Store) Write(ctx context.Context, name string, rows iter.Seq2[retention.Row, error]) (retention.File, error) {
+	path, err := s.path(name)
+	if err != nil {
+		return retention.File{}, err
+	}
+	f, err := s.write(ctx, path, rows)
+	f.Name = name
+	if err != nil {
+		return f, s.explain(err)
+	}
+	return f, nil
+}
+
+func (s *Store) write(ctx context.Context, path string, rows iter.Seq2[retention.Row, error]) (f retention.File, err error) {
+	if err := s.ready(); err != nil {
+		return f, err
+	}
+	file, err := os.CreateTemp(s.dir, "."+filepath.Base(path)+".*")
+	if err != nil {
+		return f, err
+	}
+	crashed := errCrash{}
+	defer func() {
+		_ = file.Close()
+		if err != nil && !errors.As(err, &crashed) {
+			_ = os.Remove(file.Name())
+		}
+	}()
+	if f, err = writeRows(ctx, file, rows); err != nil {
+		return f, err
+	}
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{StepRows, func() error { return nil }},
+		{StepSync, file.Sync},
+		{StepRename, func() error { return os.Rename(file.Name(), path) }},
+		{StepFolder, func() error { return syncDir(s.dir) }},
+	} {
+		if err := step.do(); err != nil {
+			return f, err
+		}
+		if err := s.fault(step.name); err != nil {
+			return f, errCrash{err}
+		}
+	}
+	return f, nil
+}
+
+type errCrash struct{ error }
+
+func (e errCrash) Unwrap() error { return e.error }
+
+func (s *Store) ready() error {
+	if _, err := os.Stat(s.dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(s.dir))
+}
+
+// frameBytes is how much text one part of a file holds: the least that is read to
+// find one row.
+const frameBytes = 256 << 10
+
+// writer packs lines into parts that can be read alone, and notes where they are.
+type writer struct {
+	file    *os.File
+	sum     hash.Hash
+	encoder *zstd.Encoder
+	text    []byte
+	packed  []byte
+	part    part
+	index   index
+	done    retention.File
+}
+
+func writeRows(ctx context.Context, file *os.File, rows iter.Seq2[retention.Row, error]) (retention.File, error) {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
+	if err != nil {
+		return retention.File{}, err
+	}
+	w := writer{file: file, sum: sha256.New(), encoder: encoder, done: retention.File{Lineage: retention.Ranges{}}}
+	for row, err := range rows {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = w.add(row)
+		}
+		if err != nil {
+			return w.done, err
+		}
+	}
+	if err := w.flush(); err != nil {
+		return w.done, err
+	}
+	if err := w.put(w.index.encode()); err != nil {
+		return w.done, err
+	}
+	w.done.SHA256 = hex.EncodeToString(w.sum.Sum(nil))
+	return w.done, nil
+}
+
+func (w *writer) add(row retention.Row) error {
+	line, err := encodeLine(row)
+	if err != nil {
+		return err
+	}
+	w.text = append(w.text, line...)
+	if w.part.Lineage == nil {
+		w.part.Lineage = retention.Ranges{}
+	}
+	w.part.Rows++
+	w.part.Lineage.Add(row)
+	w.done.Lineage.Add(row)
+	w.done.Rows++
+	if len(w.text) >= frameBytes {
+		return w.flush()
+	}
+	return nil
+}
+
+// flush writes a part. Each is a frame of its own, so `zstd -dc` reads the whole
+// file and we read one part.
+func (w *writer) flush() error {
+	if len(w.text) == 0 {
+		return nil
+	}
+	w.packed = w.encoder.EncodeAll(w.text, w.packed[:0])
+	w.part.Offset, w.part.Size = w.done.Bytes, int64(len(w.packed))
+	w.index.Parts = append(w.index.Parts, w.part)
+	w.part, w.text = part{}, w.text[:0]
+	return w.put(w.packed)
+}
+
+func (w *writer) put(bytes []byte) error {
+	w.sum.Write(bytes)
+	n, err := w.file.Write(bytes)
+	w.done.Bytes += int64(n)
+	return err
+}
+
+// syncDir makes the names in a folder durable.
+func syncDir(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil // folders cannot be synced there
+	}
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// explain says what to do.
+func (s *Store) explain(err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("write archive: no room left in %s: make room there or name another folder (--archive-dir); nothing was removed from the database: %w", s.dir, err)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("write archive: %s cannot be written to: let this user write there or name another folder (--archive-dir): %w", s.dir, err)
+	}
+	return fmt.Errorf("write archive: %w", err)
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/retention"
+)
+
+// PruneVersions removes older versions of records, some at a time (D§5.19). Bodies
+// are looked at in the order in which they came, each once: a body tells that the
+// version before it was replaced when it was read. So a version goes when the one
+// that came keep versions later is old itself, and what was current at the instant
+// stays, like all that came after it. What the outbox refers to stays, and is
+// looked at again by the next run.
+//
+// after is where the last call stopped, -1 at the start of a run; the answer says
+// where this one did, and whether the run has come to its end.
+func (s *Store) PruneVersions(ctx context.Context, before time.Time, keep int, after int64, limit int) (done retention.Pruned, next int64, end bool, err error) {
+	mark := fmt.Sprintf("versions/%d", keep)
+	err = s.step(ctx, "prune versions", bulk, func(t *tx) error {
+		next = after
+		if after < 0 {
+			if next, err = markAt(t.row, mark); err != nil {
+				return err
+			}
+		}
+		from := next
+		page, err := versionPage(t.query, before, next, limit)
+		if err != nil {
+			return err
+		}
+		var gone []int64
+		if gone, done, err = disposable(t.row, page, keep); err != nil {
+			return err
+		}
+		if err := t.execIn("DELETE FROM ing_record_body WHERE body_id IN ", gone); err != nil {
+			return err
+		}
+		if end = len(page) < limit; len(page) > 0 {
+			next = page[len(page)-1].body
+		}
+		if done.Held > 0 || next == from {
+			return nil // the mark waits for what is held
+		}
+		return t.markIfAt(mark, from, next)
+	})
+	return done, next, end, err
+}
+
+// OldVersions is PruneVersions without removing anything.
+func (s *Store) OldVersions(ctx context.Context, before time.Time, keep int, after int64, limit int) (would retention.Pruned, next int64, end bool, err error) {
+	row := func(query string, args ...any) scanner { return s.read.QueryRowContext(ctx, query, args...) }
+	next = after
+	if after < 0 {
+		if next, err = markAt(row, fmt.Sprintf("versions/%d", keep)); err != nil {
+			return would, next, false, wrap("count old versions", err)
+		}
+	}
+	page, err := versionPage(func(query string, args ...any) (*sql.Rows, error) { return s.read.QueryContext(ctx, query, args...) }, before, next, limit)
+	if err != nil {
+		return would, next, false, wrap("count old versions", s.dialect.Translate(err))
+	}
+	if len(page) > 0 {
+		next = page[len(page)-1].body
+	}
+	_, would, err = disposable(row, page, keep)
+	return would, next, len(page) < limit, wrap("count old versions", s.dialect.Translate(err))
+}
+
+// replacement is a body that replaced another one.
+type replacement struct{ body, before int64 }
+
+func versionPage(query func(string, ...any) (*sql.Rows, error), before time.Time, after int64, limit int) (out []replacement, err error) {
+	rows, err := query("SELECT body_id, COALESCE(prev_body_id, 0), fetch_at FROM ing_record_body WHERE body_id > ? ORDER BY body_id LIMIT ?", after, limit)
+	if err != nil {
+		return nil, err
+	}
+	young := false
+	return out, each(rows, func() error {
+		var r replacement
+		var fetched int64
+		err := rows.Scan(&r.body, &r.before, &fetched)
+		if young = young || fetched >= before.UnixMicro(); !young {
+			out = append(out, r)
+		}
+		return err
+	})
+}
+
+// disposable are the bodies that keep versions before a page of bodies.
+func disposable(row func(string, ...any) scanner, page []replacement, keep int) (gone []int64, done retention.Pruned, err error) {
+	for _, r := range page {
+		body := r.before
+		for range keep - 1 {
+			if body == 0 {
+				break
+			}
+			var before sql.NullInt64
+			if _, err := found(row("SELECT prev_body_id FROM ing_record_body WHERE body_id = ?", body).Scan(&before)); err != nil {
+				return nil, done, err
+			}
+			body = before.Int64
+		}
+		if body == 0 {
+			continue
+		}
+		var one int
+		there, err := found(row("SELECT 1 FROM ing_record_body WHERE body_id = ?", body).Scan(&one))
+		if err != nil {
+			return nil, done, err
+		}
+		if !there {
+			continue // removed before
+		}
+		told, err := found(row("SELECT 1 FROM ing_outbox_message WHERE body_id = ? LIMIT 1", body).Scan(&one))
+		if err != nil {
+			return nil, done, err
+		}
+		if told {
+			done.Held++
+			continue
+		}
+		gone = append(gone, body)
+	}
+	done.Versions = int64(len(gone))
+	return gone, done, nil
+}
+
+// PruneMessages removes outbox rows that were published before an instant, some
+// at a time, oldest first. after, next and end are as for PruneVersions.
+func (s *Store) PruneMessages(ctx context.Context, before time.Time, after int64, limit int) (deleted, next int64, end bool, err error) {
+	err = s.step(ctx, "prune messages", bulk, func(t *tx) error {
+		next = after
+		if after < 0 {
+			if next, err = markAt(t.row, "messages"); err != nil {
+				return err
+			}
+			if any, err := anyPublished(t.row); err != nil || !any {
+				end = true
+				return err
+			}
+		}
+		from := next
+		page, err := messagePage(t.query, before, next, limit)
+		if err != nil {
+			return err
+		}
+		deleted = int64(len(page.gone))
+		if err := t.execIn("DELETE FROM ing_outbox_message WHERE id IN ", page.gone); err != nil {
+			return err
+		}
+		if end = page.looked < limit; page.last > 0 {
+			next = page.last
+		}
+		if int(deleted) < page.looked || next == from {
+			return nil // something stays there: it is looked at again
+		}
+		return t.markIfAt("messages", from, next)
+	})
+	return deleted, next, end, err
+}
+
+// anyPublished spares a look at every message where nobody publishes.
+func anyPublished(row func(string, ...any) scanner) (bool, error) {
+	var one int
+	return found(row("SELECT 1 FROM ing_outbox_message WHERE status_code IN ('PUBLISHED','SKIPPED') LIMIT 1").Scan(&one))
+}
+
+// OldMessages is PruneMessages without removing anything.
+func (s *Store) OldMessages(ctx context.Context, before time.Time, after int64, limit int) (would, next int64, end bool, err error) {
+	row := func(query string, args ...any) scanner { return s.read.QueryRowContext(ctx, query, args...) }
+	next = after
+	if after < 0 {
+		any, err := anyPublished(row)
+		if err == nil {
+			next, err = markAt(row, "messages")
+		}
+		if err != nil || !any {
+			return 0, next, true, wrap("count old messages", s.dialect.Translate(err))
+		}
+	}
+	page, err := messagePage(func(query string, args ...any) (*sql.Rows, error) { return s.read.QueryContext(ctx, query, args...) }, before, next, limit)
+	if page.last > 0 {
+		next = page.last
+	}
+	return int64(len(page.gone)), next, page.looked < limit, wrap("count old messages", s.dialect.Translate(err))
+}
+
+// messages is a part of the outbox in the order in which it was written.
+type messages struct {
+	gone   []int64
+	looked int
+	last   int64
+}
+
+func messagePage(query func(string, ...any) (*sql.Rows, error), before time.Time, after int64, limit int) (page messages, err error) {
+	rows, err := query("SELECT id, status_code, published_at, created_at FROM ing_outbox_message WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+	if err != nil {
+		return page, err
+	}
+	young := false
+	return page, each(rows, func() error {
+		var id, created int64
+		var published sql.NullInt64
+		var status string
+		err := rows.Scan(&id, &status, &published, &created)
+		if young = young || created >= before.UnixMicro(); young || err != nil {
+			return err
+		}
+		page.looked++
+		page.last = id
+		if status == "PUBLISHED" && published.Valid && published.Int64 < before.UnixMicro() || status == "SKIPPED" {
+			page.gone = append(page.gone, id)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,244 @@
+package maintenance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/retention"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// History is what looking into archives needs of the store.
+type History interface {
+	Archives(ctx context.Context, after int64, limit int) ([]retention.Archive, error)
+	ArchivesOf(ctx context.Context, cursorID int64) ([]retention.Archive, error)
+	Snapshot(ctx context.Context, cursorID, eventID int64) (retention.Signed, error)
+	KeptEvents(ctx context.Context, cursorID, before int64) ([]retention.Row, error)
+}
+
+// Found is what an archive has of a thing.
+type Found struct {
+	Archive retention.Archive
+	Rows    []retention.Row
+}
+
+// mostRows is how much of a thing is shown at once.
+const mostRows = 10_000
+
+// Find looks for a thing in all archives that may have it, newest first.
+func (s *Service) Find(ctx context.Context, of retention.Link) (out []Found, err error) {
+	archives, err := s.sealed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(archives) - 1; i >= 0; i-- {
+		a := archives[i]
+		if !a.Lineage.Has(of) {
+			continue
+		}
+		if s.files == nil {
+			return nil, fmt.Errorf("%s may be in %s: %w", of, a.Name, errNoFiles)
+		}
+		found := Found{Archive: a}
+		err := s.files.Rows(ctx, a.Name, &of, func(r retention.Row) error {
+			if len(found.Rows) < mostRows {
+				found.Rows = append(found.Rows, r)
+			}
+			return nil
+		})
+		if err != nil {
+			return out, err
+		}
+		if len(found.Rows) > 0 {
+			out = append(out, found)
+		}
+	}
+	return out, nil
+}
+
+// sealed are all archives whose file is whole.
+func (s *Service) sealed(ctx context.Context) (out []retention.Archive, err error) {
+	after := int64(0)
+	for {
+		page, err := s.store.Archives(ctx, after, readAtOnce)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range page {
+			if after = a.ID; a.Status != retention.Writing {
+				out = append(out, a)
+			}
+		}
+		if len(page) < readAtOnce {
+			return out, nil
+		}
+	}
+}
+
+// Check holds every file against the hash that the database knows, and says what
+// is wrong, by archive.
+func (s *Service) Check(ctx context.Context) (archives []retention.Archive, problems map[int64]string, err error) {
+	if s.files == nil {
+		return nil, nil, errNoFiles
+	}
+	if archives, err = s.sealed(ctx); err != nil {
+		return nil, nil, err
+	}
+	problems = map[int64]string{}
+	for _, a := range archives {
+		problem, err := s.wrong(ctx, a)
+		if err != nil {
+			return archives, problems, err
+		}
+		if problem != "" {
+			problems[a.ID] = problem
+		}
+	}
+	return archives, problems, nil
+}
+
+func (s *Service) wrong(ctx context.Context, a retention.Archive) (string, error) {
+	sum, err := s.files.Digest(ctx, a.Name)
+	switch {
+	case errors.Is(err, fault.ErrNotFound), errors.Is(err, fault.ErrInvalid):
+		return fmt.Sprintf("file %s is missing", a.Name), nil
+	case err != nil:
+		return "", err
+	case sum != a.SHA256:
+		return fmt.Sprintf("file %s was changed: its hash is %s, sealed was %s", a.Name, sum, a.SHA256), nil
+	}
+	return "", nil
+}
+
+// VerifyLedger refolds what a cursor's ledger has in files, from its first event
+// to the snapshot that stands for all of it, and says what does not fit (C§4). The
+// rest of the ledger is verified by the store, from that snapshot on.
+func (s *Service) VerifyLedger(ctx context.Context, c view.Cursor) (events int, problems []string, err error) {
+	archives, err := s.store.ArchivesOf(ctx, c.ID)
+	if err != nil || len(archives) == 0 {
+		return 0, nil, err
+	}
+	if s.files == nil {
+		return 0, nil, errNoFiles
+	}
+	last := archives[len(archives)-1]
+	kept, err := s.store.KeptEvents(ctx, c.ID, last.To)
+	if err != nil {
+		return 0, nil, err
+	}
+	v := verifying{replay: retention.Replay{Line: ingest.CursorType(c.Type)}, kept: map[int64]retention.Row{}}
+	for _, row := range kept {
+		v.kept[row.ID] = row
+	}
+	for i, a := range archives {
+		problem, err := s.wrong(ctx, a)
+		if err != nil {
+			return 0, nil, err
+		}
+		if problem != "" {
+			v.note("%s", problem)
+			v.broken = true
+			continue
+		}
+		if i > 0 {
+			v.before = &archives[i-1]
+		}
+		if err := s.files.Rows(ctx, a.Name, nil, v.add); err != nil {
+			return 0, nil, err
+		}
+	}
+	signed, err := s.store.Snapshot(ctx, c.ID, last.To)
+	switch {
+	case errors.Is(err, fault.ErrNotFound), errors.Is(err, fault.ErrInvalid):
+		v.note("the snapshot at event %d is missing or damaged", last.To)
+	case err != nil:
+		return 0, nil, err
+	case !v.broken && !same(v.replay.Ledger, signed.Ledger):
+		v.note("the files fold to %s, the snapshot at event %d says %s", text(v.replay.Ledger), last.To, text(signed.Ledger))
+	}
+	for id := range v.kept {
+		v.note("event %d stands before the snapshot and is in no file", id)
+	}
+	return v.replay.Events, append(v.replay.Problems, v.problems...), nil
+}
+
+// verifying is one refold of files.
+type verifying struct {
+	replay   retention.Replay
+	kept     map[int64]retention.Row // events that are in the database too
+	before   *retention.Archive
+	broken   bool // a file is missing: what follows starts at a snapshot
+	problems []string
+}
+
+func (v *verifying) note(format string, args ...any) {
+	v.problems = append(v.problems, fmt.Sprintf(format, args...))
+}
+
+func (v *verifying) add(row retention.Row) error {
+	e, err := retention.ReadEntry(row, v.replay.Line)
+	if err != nil {
+		v.note("%v", err)
+		return nil
+	}
+	if e.Kind == coverage.Snapshot && e.Signed != nil {
+		if !v.broken && !same(v.replay.Ledger, e.Signed.Ledger) {
+			v.note("the files fold to %s, the snapshot at event %d says %s", text(v.replay.Ledger), e.ID, text(e.Signed.Ledger))
+		}
+		if v.before != nil && e.Signed.Signature != v.before.Signature {
+			v.note("the snapshot at event %d is not the one that archive %d was sealed with", e.ID, v.before.ID)
+		}
+	}
+	v.replay.Add(e)
+	if e.Kind == coverage.Snapshot {
+		v.replay.Events-- // it stands for events that were counted
+		v.broken = false
+	}
+	if kept, stays := v.kept[row.ID]; stays {
+		if !sameColumns(row.Columns, kept.Columns) {
+			v.note("event %d in the database is not the one that was archived", row.ID)
+		}
+		delete(v.kept, row.ID)
+	}
+	return nil
+}
+
+// same compares by what is written: a fold and a snapshot that was read may hold
+// the same instants in different forms.
+func same(a, b retention.Ledger) bool { return text(a) == text(b) }
+
+func text(l retention.Ledger) string {
+	if len(l.State.Segments) == 0 {
+		l.State.Segments = []coverage.Segment{}
+	}
+	out, err := json.Marshal(l)
+	if err != nil {
+		return err.Error()
+	}
+	return string(out)
+}
+
+// sameColumns compares the columns that a row had when it was archived: the table
+// may have got others since.
+func sameColumns(archived, now []byte) bool {
+	if bytes.Equal(archived, now) {
+		return true
+	}
+	var was, is map[string]any
+	if json.Unmarshal(archived, &was) != nil || json.Unmarshal(now, &is) != nil {
+		return false
+	}
+	for column, value := range was {
+		if !reflect.DeepEqual(value, is[column]) {
+			return false
+		}
+	}
+	return true
+}

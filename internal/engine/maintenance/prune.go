@@ -1,0 +1,82 @@
+package maintenance
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/retention"
+)
+
+// Prune removes published messages and replaced versions of records that are old
+// enough. Messages go first: a version stays while a message refers to it.
+func (s *Service) Prune(ctx context.Context, p retention.Policy, by ingest.Act) (done retention.Pruned, err error) {
+	p = p.WithDefaults()
+	if !p.Prunes() {
+		return done, fmt.Errorf("%w: nothing is to be removed: say how long versions of records or published messages are kept", fault.ErrInvalid)
+	}
+	if err := p.Validate(); err != nil {
+		return done, err
+	}
+	now, err := s.store.Now(ctx)
+	if err != nil {
+		return done, err
+	}
+	run := pruning{service: s, policy: p, now: now, done: retention.Pruned{DryRun: by.Rehearsal}}
+	if by.Rehearsal {
+		err := run.all(ctx, s.store.OldMessages, s.store.OldVersions)
+		return run.done, err
+	}
+	err = s.alone(ctx, func(ctx context.Context, epoch int64) error {
+		if err := run.all(ctx, s.store.PruneMessages, s.store.PruneVersions); err != nil {
+			return err
+		}
+		if !run.done.Changed() {
+			return s.end(ctx, PruneDuty, epoch, now, by, nil)
+		}
+		s.log.Info("old data was removed", "versions", run.done.Versions, "messages", run.done.Messages, "held", run.done.Held)
+		return s.end(ctx, PruneDuty, epoch, now, by, map[string]any{"versions": run.done.Versions, "messages": run.done.Messages, "held": run.done.Held})
+	})
+	return run.done, err
+}
+
+// pruning is one run.
+type pruning struct {
+	service *Service
+	policy  retention.Policy
+	now     time.Time
+	done    retention.Pruned
+}
+
+type (
+	messageStep func(ctx context.Context, before time.Time, after int64, limit int) (n, next int64, end bool, err error)
+	versionStep func(ctx context.Context, before time.Time, keep int, after int64, limit int) (done retention.Pruned, next int64, end bool, err error)
+)
+
+func (r *pruning) all(ctx context.Context, messages messageStep, versions versionStep) error {
+	if r.policy.Outbox > 0 {
+		for next, end := int64(-1), false; !end; {
+			var n int64
+			var err error
+			if n, next, end, err = messages(ctx, r.now.Add(-r.policy.Outbox), next, deleteAtOnce); err != nil {
+				return err
+			}
+			r.done.Messages += n
+		}
+	}
+	if r.policy.Versions == 0 {
+		return nil
+	}
+	for next, end := int64(-1), false; !end; {
+		var part retention.Pruned
+		var err error
+		if part, next, end, err = versions(ctx, r.now.Add(-r.policy.Versions), r.policy.MinVersions, next, deleteAtOnce); err != nil {
+			return err
+		}
+		r.done.Versions += part.Versions
+		r.done.Held += part.Held
+	}
+	return nil
+}
