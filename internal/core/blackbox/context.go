@@ -1,0 +1,70 @@
+package blackbox
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/paging"
+)
+
+// Context is what a batch keeps beside its request: what the ledger does not say,
+// and without which the request could not be rendered, nor its answer judged, as
+// it was.
+type Context struct {
+	At     time.Time    `json:"at,omitzero"`    // the store's clock before the request was sent
+	Asked  time.Time    `json:"asked,omitzero"` // now() of the templates, if that was another instant
+	Size   int          `json:"size,omitempty"` // items a page was asked for
+	Paging paging.State `json:"paging,omitzero"`
+	// Detail: a DETAIL endpoint was asked, for these ids.
+	Detail bool     `json:"detail,omitempty"`
+	IDs    []string `json:"ids,omitempty"`
+	// Beside are items the batch accounts for that were not in the answer, such as
+	// ids without a detail. Ignored: nothing of the answer was taken.
+	Beside  int  `json:"beside,omitempty"`
+	Ignored bool `json:"ignored,omitempty"`
+}
+
+// Evidence is what a batch keeps of its request.
+type Evidence struct {
+	exchange.RequestDigest
+	Context *Context `json:"context,omitempty"`
+}
+
+// Standing is where a walk stood, without what the ledger has in columns of its
+// own and would have twice.
+func Standing(c paging.Config, s paging.State) paging.State {
+	if c.Position(s) == s.Token+s.URL {
+		s.Token, s.URL = "", ""
+	}
+	return s
+}
+
+// Remapped is the origin of a batch that nobody was asked for.
+type Remapped struct {
+	Batch int64  `json:"batch"`
+	Raw   string `json:"raw"`
+}
+
+// kept is the context of a batch. One of an earlier program has none.
+func (b *Box) kept() (c Context, known bool, from *Remapped) {
+	var evidence struct {
+		Context  *Context  `json:"context"`
+		Remapped *Remapped `json:"remapped"`
+	}
+	if json.Unmarshal(b.Batch.Request, &evidence) != nil || evidence.Context == nil {
+		return Context{At: b.Batch.CommittedAt, Size: b.PageSize}, false, evidence.Remapped
+	}
+	return *evidence.Context, true, evidence.Remapped
+}
+
+// At is the instant by which items of the batch are ordered.
+func (b *Box) At() time.Time {
+	if c, known, _ := b.kept(); known && !c.At.IsZero() {
+		return c.At
+	}
+	for _, w := range b.Written {
+		return w.FetchAt
+	}
+	return b.Batch.CommittedAt
+}

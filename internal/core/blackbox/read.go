@@ -1,0 +1,98 @@
+package blackbox
+
+import (
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/spec"
+)
+
+// Reading is an answer, read.
+type Reading struct {
+	Status  int
+	SHA256  string
+	Err     *fault.Error // why the answer is no page
+	Seen    int          // items the batch accounts for
+	Outside int
+	Twice   int
+	Next    string // where the next page is, in the words of the ledger
+	Named   bool   // the page named a next one
+	Total   *int64
+	Records []record.Incoming
+	Rejects []record.Reject
+	found   bool // only ids were looked for
+	counted bool // the next page follows from the size of this one
+}
+
+// Read reads an answer as the batch did, under a program of today or of then.
+func (b *Box) Read(p *spec.Program, r Role, answer *exchange.Response) *Reading {
+	out := &Reading{Status: answer.Status, SHA256: fingerprint.Bytes(answer.Body)}
+	if out.Err = p.Retry.ClassifyStatus(answer.Status); out.Err != nil {
+		return out
+	}
+	page, err := r.reader(p).Page(answer, extract.Asked{Window: r.window, FetchAt: b.At(), MappingID: b.MappingID})
+	if err != nil {
+		out.Err = fault.As(err)
+		return out
+	}
+	out.Seen, out.Outside, out.Twice, out.Total = page.Seen, page.Outside, page.Duplicate, page.Says.Total
+	out.Records, out.Rejects = page.Records, page.Rejects
+	out.Named = page.Says.Token+page.Says.URL != ""
+	out.counted = p.Paging.Type != paging.Token && p.Paging.Type != paging.URL
+	if b.Batch.Operation == string(ingest.Update) {
+		for i := range out.Records {
+			out.Records[i].Remap = true
+		}
+	}
+	switch r.role {
+	case searchPage:
+		out.found, out.Seen, out.Outside, out.Twice = true, len(page.Rejects), 0, 0
+	case remapped:
+		out.only(r.context.IDs)
+	}
+	if r.role == listPage || r.role == searchPage {
+		out.Next = b.next(p, r, page)
+	}
+	return out
+}
+
+// only keeps what a batch that was read from the answer to another one took of it.
+func (r *Reading) only(ids []string) {
+	if len(ids) > 0 {
+		wanted := map[string]bool{}
+		for _, id := range ids {
+			wanted[id] = true
+		}
+		r.Records = slices.DeleteFunc(slices.Clone(r.Records), func(in record.Incoming) bool { return !wanted[in.ProviderID] })
+		r.Rejects = slices.DeleteFunc(slices.Clone(r.Rejects), func(bad record.Reject) bool { return !wanted[bad.ProviderID] })
+	}
+	r.Seen, r.Outside, r.Twice = len(r.Records)+len(r.Rejects), 0, 0
+}
+
+// next is where the walk went on.
+func (b *Box) next(p *spec.Program, r Role, page *extract.Page) string {
+	state, err := b.stood(p.Paging, r)
+	if err != nil {
+		state = r.context.Paging // its next page does not depend on a token
+	}
+	config, said := p.Paging, page.Says
+	if r.context.Size > 0 {
+		config.Size = r.context.Size
+	}
+	said.New = said.Items
+	return config.Position(config.Advance(state, said).Next)
+}
+
+// IDs are those of the records of a reading.
+func (r *Reading) IDs() (ids []string) {
+	for _, in := range r.Records {
+		ids = append(ids, in.ProviderID)
+	}
+	return ids
+}

@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/patra-ingest/patra/internal/core/blackbox"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// BatchOf finds a batch by its run and its number in it.
+func (s *Store) BatchOf(ctx context.Context, runID int64, no int) (id int64, err error) {
+	err = s.read.QueryRowContext(ctx, "SELECT id FROM ing_task_run_batch WHERE run_id = ? AND batch_no = ?", runID, no).Scan(&id)
+	return id, wrap("find batch", s.dialect.Translate(orNotFound(err)))
+}
+
+// Box is all that is stored of a batch, with the snapshot it ran under (§14.9).
+// Heads are not in it; see HeadsOf.
+func (s *Store) Box(ctx context.Context, batchID int64) (*blackbox.Box, error) {
+	b := &blackbox.Box{}
+	var err error
+	if b.Batch, err = s.Batch(ctx, batchID); err != nil {
+		return nil, err
+	}
+	if err := s.boxKeys(ctx, b); err != nil {
+		return nil, wrap("open black box", s.dialect.Translate(orNotFound(err)))
+	}
+	if b.Written, err = s.written(ctx, b); err != nil {
+		return nil, wrap("open black box", s.dialect.Translate(err))
+	}
+	if b.Rejects, err = s.rejectedBy(ctx, batchID); err != nil {
+		return nil, wrap("open black box", s.dialect.Translate(err))
+	}
+	if err := s.boxEvents(ctx, b); err != nil {
+		return nil, wrap("open black box", s.dialect.Translate(err))
+	}
+	return b, nil
+}
+
+func (s *Store) boxKeys(ctx context.Context, b *blackbox.Box) error {
+	var size, from, to sql.NullInt64
+	var slice, snapshot string
+	k := &b.Keys
+	err := s.read.QueryRowContext(ctx, `SELECT b.page_size, b.idempotent_key, s.slice_spec, s.window_from, s.window_to, s.slice_signature_hash, s.expr_hash,
+  p.schedule_instance_id, p.expr_proto_hash, p.mapping_id, p.endpoint_name, d.dataset_id, t.spec_fingerprint, f.snapshot
+  FROM ing_task_run_batch b JOIN ing_plan_slice s ON s.id = b.slice_id JOIN ing_plan p ON p.id = b.plan_id JOIN ing_task t ON t.id = b.task_id
+  JOIN ing_partition d ON d.id = p.partition_id JOIN ing_spec_snapshot f ON f.spec_fingerprint = t.spec_fingerprint WHERE b.id = ?`, b.Batch.ID).
+		Scan(&size, &k.BatchKey, &slice, &from, &to, &k.SliceSignature, &k.ExprHash, &k.ScheduleID, &k.ExprProtoHash, &b.MappingID, &b.Endpoint, &b.DatasetID,
+			&k.SpecFingerprint, &snapshot)
+	if err != nil {
+		return err
+	}
+	k.PlanID, k.SliceID, k.TaskID, k.RunID, k.BatchID, k.BatchNo = b.Batch.PlanID, b.Batch.SliceID, b.Batch.TaskID, b.Batch.RunID, b.Batch.ID, b.Batch.No
+	k.Correlation = fmt.Sprintf("ing-%d-%d", k.RunID, k.BatchNo)
+	b.PageSize, b.Slice, b.Window = int(size.Int64), json.RawMessage(slice), window.Window{From: instant(from), To: instant(to)}
+	canonical := jsontext.Value(snapshot) // a server may write JSON in its own way
+	if err := canonical.Canonicalize(); err != nil {
+		return fmt.Errorf("snapshot %s: %w", k.SpecFingerprint, err)
+	}
+	b.Snapshot = canonical
+	return nil
+}
+
+// written are the versions a batch wrote: their ids begin with the batch's.
+func (s *Store) written(ctx context.Context, b *blackbox.Box) (out []blackbox.Written, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT r.provider_id, y.version, y.updated_at, y.fetch_at, y.fields, r.body_id = y.body_id, r.state_code, COALESCE(o.op_type, '')
+  FROM ing_record_body y JOIN ing_record r ON r.dataset_id = y.dataset_id AND r.id_hash = y.id_hash
+  LEFT JOIN ing_outbox_message o ON o.channel = ? AND o.body_id = y.body_id
+  WHERE y.body_id >= ? AND y.body_id < ? ORDER BY y.body_id`, outboxChannel, bodyID(b.Batch.ID, 0), bodyID(b.Batch.ID+1, 0))
+	if err != nil {
+		return nil, err
+	}
+	return out, each(rows, func() error {
+		var w blackbox.Written
+		var updated, fetch sql.NullInt64
+		var fields sql.NullString
+		var op string
+		var current bool
+		var state record.State
+		if err := rows.Scan(&w.ID, &w.Version, &updated, &fetch, &fields, &current, &state, &op); err != nil {
+			return err
+		}
+		w.UpdatedAt, w.FetchAt, w.Fields = instant(updated), instant(fetch), raw(fields)
+		switch {
+		case op == "REMOVED":
+			w.Action = record.Remove
+		case op == "UPDATED":
+			w.Action = record.Update
+		case w.Version == 1:
+			w.Action = record.Insert
+		case current:
+			w.Action = blackbox.ActionOf(state)
+		}
+		out = append(out, w)
+		return nil
+	})
+}
+
+func (s *Store) rejectedBy(ctx context.Context, batchID int64) (out []blackbox.Rejected, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT reject_key, COALESCE(provider_id, ''), reason_code, COALESCE(path, ''), item_index FROM ing_quarantine
+  WHERE batch_id = ? ORDER BY id`, batchID)
+	if err != nil {
+		return nil, err
+	}
+	return out, each(rows, func() error {
+		var r blackbox.Rejected
+		err := rows.Scan(&r.Key, &r.ProviderID, &r.Reason, &r.Path, &r.Index)
+		out = append(out, r)
+		return err
+	})
+}
+
+// boxEventsMost is how many cursor events of a slice a box holds.
+const boxEventsMost = 100
+
+func (s *Store) boxEvents(ctx context.Context, b *blackbox.Box) error {
+	rows, err := s.read.QueryContext(ctx, eventColumns+` WHERE schedule_instance_id = ? AND plan_id = ? AND slice_id = ? AND task_id = ? ORDER BY id LIMIT ?`,
+		b.Keys.ScheduleID, b.Keys.PlanID, b.Keys.SliceID, b.Keys.TaskID, boxEventsMost)
+	if err != nil {
+		return err
+	}
+	return each(rows, func() error {
+		e, err := scanEvent(rows)
+		b.Events = append(b.Events, e)
+		return err
+	})
+}
+
+// HeadsOf reads stored records by their ids, each with the batch that wrote it.
+func (s *Store) HeadsOf(ctx context.Context, datasetID int64, ids []string) (out []blackbox.Head, err error) {
+	items := make([]preparedRecord, len(ids))
+	for i, id := range ids {
+		items[i].ProviderID, items[i].key = id, record.KeyOf(id)
+	}
+	slices.SortFunc(items, func(a, b preparedRecord) int { return slices.Compare(a.key[:], b.key[:]) })
+	stored, err := readHeads(datasetID, items, func(query string, args ...any) (*sql.Rows, error) { return s.read.QueryContext(ctx, query, args...) })
+	if err != nil {
+		return nil, wrap("read heads", s.dialect.Translate(err))
+	}
+	for _, item := range items {
+		h := stored[item.key]
+		if h == nil || h.ProviderID != item.ProviderID {
+			continue
+		}
+		out = append(out, blackbox.Head{
+			ID: h.ProviderID, BatchID: h.BodyID >> bodyBits, Version: h.Version, UpdatedAt: h.UpdatedAt, FetchAt: h.FetchAt, SourceVersion: h.SourceVersion,
+			ContentHash: slices.Clone(h.ContentHash[:]), State: h.State, MappingID: h.MappingID,
+		})
+	}
+	return out, nil
+}
