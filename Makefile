@@ -50,7 +50,7 @@ lint: check ## All checks: gofmt, go vet, staticcheck
 .PHONY: bench
 bench: ## Run the benchmarks (BENCHTIME=1s)
 	scripts/with-servers go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m \
-		./internal/testkit/bench/...
+		./internal/testkit/bench/... ./internal/driver/store
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target (FUZZTIME=10s each)

@@ -14,7 +14,7 @@ import (
 )
 
 func newBatch(e *env) *cobra.Command {
-	return group("batch", "Look at single pages: what was asked, what came, what became of it", newBatchList(e), newBatchShow(e), newBatchRaw(e))
+	return group("batch", "Look at single pages: what was asked, what came, what became of it", newBatchList(e), newBatchShow(e), newBatchRaw(e), newBatchExport(e), newBatchReplay(e))
 }
 
 func newBatchList(e *env) *cobra.Command {
@@ -34,7 +34,7 @@ quarantine. NEXT is the start of the token of the following page.`,
 			if err := f.check(cmd); err != nil {
 				return err
 			}
-			return e.ledger(cmd.Context(), func(app *daemon.App) error {
+			return e.listing(cmd.Context(), f, func(app *daemon.App) error {
 				batches, err := app.Store.Batches(cmd.Context(), f.ahead())
 				if err != nil {
 					return err
@@ -74,6 +74,7 @@ func newBatchShow(e *env) *cobra.Command {
 		},
 	}
 	rawDirFlag(c, &e.rawDir)
+	archiveDirFlag(c, &e.archiveDir)
 	return c
 }
 
@@ -85,6 +86,12 @@ func (e *env) oneBatch(ctx context.Context, arg string, use func(context.Context
 	}
 	return e.ledger(ctx, func(app *daemon.App) error {
 		b, err := app.Store.Batch(ctx, id)
+		if daemon.IsMissing(err) {
+			var file string
+			if b, file, err = app.ArchivedBatch(ctx, id); err == nil {
+				e.hint("batch %d is archived, in %s", id, file)
+			}
+		}
 		if err != nil {
 			return fmt.Errorf("batch %d: %w", id, err)
 		}

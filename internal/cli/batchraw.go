@@ -31,6 +31,7 @@ that would steer it are replaced.`, rawDays, size(daemon.RawMaxBytes)),
 		},
 	}
 	rawDirFlag(c, &e.rawDir)
+	archiveDirFlag(c, &e.archiveDir)
 	return c
 }
 

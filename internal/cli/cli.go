@@ -32,8 +32,10 @@ type env struct {
 	output   string // table or json
 	database string
 	rawDir   string // of commands that read bodies of answers
-	verbose  bool
-	quiet    bool
+
+	archiveDir string // of commands that read or write archives
+	verbose    bool
+	quiet      bool
 }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
@@ -66,7 +68,7 @@ later · 8 changes pending · 9 findings (gaps, failed verify) · 130 interrupte
 	flags.BoolVarP(&e.verbose, "verbose", "v", false, "log what happens to stderr")
 	flags.BoolVarP(&e.quiet, "quiet", "q", false, "no progress and no hints")
 	root.AddCommand(
-		newDemo(e), newServe(e), newHarvest(e), newPlan(e), newSource(e), newTask(e), newRun(e), newBatch(e), newSlice(e), newCursor(e), newCoverage(e), newDB(e), newVersion(e),
+		newDemo(e), newServe(e), newStatus(e), newHarvest(e), newBackfill(e), newUpdate(e), newSignal(e), newPlan(e), newSource(e), newTask(e), newRun(e), newBatch(e), newSlice(e), newCursor(e), newCoverage(e), newRate(e), newEvents(e), newOutbox(e), newDB(e), newVersion(e),
 	)
 	return root
 }
@@ -93,7 +95,8 @@ func (e *env) check() error {
 
 // open opens the database for commands that change it.
 func (e *env) open(ctx context.Context, change func(*daemon.Config)) (*daemon.App, error) {
-	config := daemon.Config{Database: e.database, Log: e.logger(), Raw: daemon.RawConfig{Dir: rawDir(e.rawDir)}}
+	config := daemon.Config{Database: e.database, Log: e.logger(), Raw: daemon.RawConfig{Dir: rawDir(e.rawDir)},
+		Archive: daemon.ArchiveConfig{Dir: archiveDir(e.archiveDir)}}
 	if change != nil {
 		change(&config)
 	}

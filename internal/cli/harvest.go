@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -18,12 +19,15 @@ import (
 func newHarvest(e *env) *cobra.Command {
 	r := &request{operation: string(ingest.Harvest)}
 	var settings work
+	var told eventsFile
 	c := &cobra.Command{
 		Use:   "harvest SRC",
 		Short: "Fetch what is new since the last harvest",
 		Long: `Plan from the forward watermark to now minus the source's safety lag, and work on
 the plan to its end. The watermark moves only over time that was read without a
 gap; what failed stays owed and is fetched by a later harvest.
+
+With --events the events that wait are published at the end, as events publish does.
 
 Ctrl-C is safe at any moment: committed pages stay, the next harvest continues.`,
 		Example: `  patra harvest crossref --set contact.email=you@example.org
@@ -34,11 +38,12 @@ Ctrl-C is safe at any moment: committed pages stay, the next harvest continues.`
 			if r.dry {
 				return e.plan(cmd.Context(), args[0], r)
 			}
-			return e.harvest(cmd.Context(), args[0], r, settings)
+			return e.harvest(cmd.Context(), args[0], r, settings, told)
 		},
 	}
 	r.flags(c)
 	settings.flags(c)
+	c.Flags().StringVar(&told.path, "events", "", "file that says who gets which events: publish them at the end")
 	return c
 }
 
@@ -94,15 +99,21 @@ type summary struct {
 	Stats      ingest.RunStats `json:"stats"`
 	CursorFrom string          `json:"cursorBefore,omitempty"`
 	CursorTo   string          `json:"cursor,omitempty"`
-	Warnings   []spec.Warning  `json:"warnings"` // what the source cannot do
+	Warnings   []spec.Warning  `json:"warnings"`          // what the source cannot do
+	Waiting    []window.Window `json:"waiting,omitempty"` // of the window: failed before, and not tried by this run
 
 	begin time.Time // of the window
 }
 
-func (e *env) harvest(ctx context.Context, code string, r *request, settings work) error {
+func (e *env) harvest(ctx context.Context, code string, r *request, settings work, told eventsFile) (err error) {
 	config := daemon.Config{Database: e.database, Log: e.logger()}
 	if err := settings.apply(&config); err != nil {
 		return err
+	}
+	if told.path != "" {
+		if config.Events, err = told.read(); err != nil {
+			return err
+		}
 	}
 	if _, err := e.rehearse(ctx, code, r); err != nil {
 		return err
@@ -134,7 +145,27 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 	if err := e.printSummary(s); err != nil {
 		return err
 	}
+	if told.path != "" {
+		if err := e.publishAfter(ctx, app); err != nil {
+			return errors.Join(s.verdict(), err)
+		}
+	}
 	return s.verdict()
+}
+
+// publishAfter publishes what a harvest left in the outbox. What is not delivered
+// stays there and is said.
+func (e *env) publishAfter(ctx context.Context, app *daemon.App) error {
+	n, err := app.PublishEvents(ctx)
+	if err != nil {
+		return err
+	}
+	left, err := app.Store.OutboxLanes(ctx)
+	if err == nil && len(left) > 0 {
+		e.hint("some events were not delivered: `patra events deliveries` says why")
+	}
+	e.hint("%s published or skipped", eventsText(n))
+	return err
 }
 
 func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled, run func(daemon.Watch) (daemon.Harvested, error)) (summary, error) {
@@ -155,7 +186,7 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	}
 	e.hintLag(h.Draft)
 	s.add(h.Plan)
-	s.PlanID, s.Empty, s.Reason = h.Plan.PlanID, h.Draft.Empty && len(h.Continued) == 0, h.Draft.Reason
+	s.PlanID, s.Empty, s.Reason, s.Waiting = h.Plan.PlanID, h.Draft.Empty && len(h.Continued) == 0, h.Draft.Reason, h.Draft.Waiting
 	if h.Draft.Window != nil {
 		s.Window, s.begin = h.Draft.Window.String(), h.Draft.Window.From
 	} else if s.Window, err = windowsOf(ctx, app, s.Continued); err != nil {
@@ -241,8 +272,20 @@ func (s summary) verdict() error {
 	if failed := s.Slices[string(ingest.SliceFailed)] + s.unfinished(); failed > 0 {
 		return partial("%d slices are not covered; they stay owed and the next harvest fetches them: patra task list --source %s --status FAILED", failed, s.Source)
 	}
+	if len(s.Waiting) > 0 { // or a day that fails for months would be a success between its retries
+		return partial("%s failed before, waits for its next try and is still owed: `patra coverage gaps %s` tells when, `patra coverage fill %s` does not wait",
+			waits(s.Waiting), s.Source, s.Source)
+	}
 	if s.Stats.Quarantined > 0 {
 		return partial("%d items were quarantined: they are kept with their reason, and everything else was stored", s.Stats.Quarantined)
 	}
 	return nil
+}
+
+// waits names what waits, the first of many.
+func waits(list []window.Window) string {
+	if len(list) == 1 {
+		return brief(list[0])
+	}
+	return fmt.Sprintf("%s and %d more", brief(list[0]), len(list)-1)
 }

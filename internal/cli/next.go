@@ -13,6 +13,8 @@ func taskNext(t view.Task) string {
 	switch status := ingest.TaskStatus(t.Status); {
 	case t.Stopping && !status.Terminal():
 		return "it is being stopped: its worker ends it after the page it reads"
+	case t.Waits != nil:
+		return waitNext(t)
 	case status == ingest.TaskQueued:
 		return "it waits for a free worker: `patra serve`, or the next harvest"
 	case status == ingest.TaskScheduled:

@@ -58,9 +58,6 @@ func (r *request) parse(base time.Time) (p parsed, err error) {
 	if p.operation, err = ingest.ParseOperation(r.operation); err != nil {
 		return p, usage(err)
 	}
-	if p.operation == ingest.Update && !r.dry {
-		return p, usagef("--op %s can be rehearsed, but not run yet: add --dry-run", p.operation)
-	}
 	if r.offline && r.count {
 		return p, usagef("--offline and --count contradict each other: name one of them")
 	}
@@ -93,13 +90,13 @@ func newPlan(e *env) *cobra.Command {
 		Short: "Show what a run would do, or queue it",
 		Long: `Compute the window and the slices of a run. With --dry-run nothing is written,
 and a missing database counts as an empty one. Without --dry-run the plan and
-its tasks are stored for an executor to work on; UPDATE can only be rehearsed yet.
+its tasks are stored for an executor to work on.
 
 The window is explained step by step; the same inputs give the same bytes. A
 backfill ends where the watermark of HARVEST stands, keeps its own, and reads a
 range once: asked for again, what it has read is skipped. An update reads a named
-window again; without one it takes the ids of records that were not looked at for
-longest, in buckets, and the window only paces it.
+window again; without one every record has its turn once in details.every, if the
+source can be asked for ids.
 
 The forecast of a dry run says what a run would take, and what it rests on: what
 the upstream counts, what earlier slices had, or an assumption. A source that does
@@ -258,7 +255,7 @@ func extent(s daemon.DraftSlice) string {
 	if to == "" {
 		to = "end"
 	}
-	text := fmt.Sprintf("ids with a hash in [%s, %s)", s.Range.From, to)
+	text := fmt.Sprintf("%s in [%s, %s)", rangeNoun(s.Range), s.Range.From, to)
 	if s.Estimate != nil {
 		text += fmt.Sprintf("  about %d", s.Estimate.Count)
 	}

@@ -41,7 +41,7 @@ func newPlanList(e *env) *cobra.Command {
 					return usagef("--op: %w", err)
 				}
 			}
-			return e.ledger(cmd.Context(), func(app *daemon.App) error {
+			return e.listing(cmd.Context(), f, func(app *daemon.App) error {
 				plans, err := app.Store.PlanRows(cmd.Context(), wanted)
 				if err != nil {
 					return err

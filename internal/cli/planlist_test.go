@@ -70,7 +70,6 @@ func TestPlanAndSliceFilters(t *testing.T) {
 		"plan --op harvest --before 2":              {1},
 		"plan --op UPDATE":                          nil,
 		"plan --limit 1":                            {2},
-		"plan --source nobody":                      nil,
 		"slice --plan 1":                            {4, 3, 2, 1},
 		"slice --status FAILED":                     {3},
 		"slice --source crossref --before 6":        {5, 4, 3, 2, 1},

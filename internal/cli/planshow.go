@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -44,7 +45,32 @@ func (e *env) showPlan(ctx context.Context, app *daemon.App, id int64) error {
 	if err := show(e, p, planFacts(p)); err != nil || e.output == "json" {
 		return err
 	}
-	return e.showRemarks(p.Remarks)
+	if err := e.showRemarks(p.Remarks); err != nil {
+		return err
+	}
+	return e.showConditions(ctx, app, p)
+}
+
+// showConditions prints what is wrong with the partition of a plan right now.
+func (e *env) showConditions(ctx context.Context, app *daemon.App, p view.PlanDetail) error {
+	all, err := app.Store.Conditions(ctx)
+	if err != nil {
+		return err
+	}
+	of := slices.DeleteFunc(all, func(c view.Condition) bool {
+		return c.Source != p.Source || c.Endpoint != "" && c.Endpoint != p.Endpoint || c.Operation != "" && c.Operation != p.Operation
+	})
+	if len(of) == 0 {
+		return nil
+	}
+	fmt.Fprintln(e.out, "\nin force now")
+	return list(e, of, columns[view.Condition]{[]string{"condition", "level", "since", "actions", "detail"}, func(c view.Condition) []any {
+		var actions []string
+		for _, a := range c.Actions {
+			actions = append(actions, string(a))
+		}
+		return []any{c.Condition, c.Level, c.Since, strings.Join(actions, " "), dash(c.Detail)}
+	}})
 }
 
 func planFacts(p view.PlanDetail) []fact {
@@ -123,6 +149,7 @@ type remarks struct {
 	Skipped     []window.Window
 	Waiting     []window.Window
 	Degradation []spec.Warning
+	Suspended   *ingest.Suspension
 	rest        map[string]json.RawMessage
 }
 
@@ -136,7 +163,7 @@ func readRemarks(stored json.RawMessage) (r remarks, err error) {
 	if err := json.Unmarshal(stored, &r.rest); err != nil {
 		return r, err
 	}
-	for _, known := range []string{"explain", "reason", "skipped", "waiting", "degradation"} {
+	for _, known := range []string{"explain", "reason", "skipped", "waiting", "degradation", "suspended"} {
 		delete(r.rest, known)
 	}
 	return r, nil
@@ -165,6 +192,9 @@ func (e *env) showRemarks(stored json.RawMessage) error {
 	}
 	for _, w := range r.Waiting {
 		lines = append(lines, brief(w)+"  skipped: failed, waited for its retry time")
+	}
+	if w := r.Suspended; w != nil {
+		lines = append(lines, fmt.Sprintf("slicing stopped before slice %d: %s", w.NextSlice, w.Reason))
 	}
 	for _, w := range r.Degradation {
 		lines = append(lines, "warning: "+w.String())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/patra-ingest/patra/internal/core/spelling"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -27,6 +28,31 @@ func (e *env) ledger(ctx context.Context, read func(*daemon.App) error) error {
 	}
 	defer app.Close()
 	return read(app)
+}
+
+// listing is ledger for a list that may be narrowed to a source. A source nobody
+// knows is a slip: an empty list would say that all is well with it.
+func (e *env) listing(ctx context.Context, f *filter, read func(*daemon.App) error) error {
+	return e.ledger(ctx, func(app *daemon.App) error {
+		if f.Source != "" {
+			known, err := app.SourceCodes(ctx)
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(known, f.Source) {
+				return unknownWord("source", f.Source, known)
+			}
+		}
+		return read(app)
+	})
+}
+
+// unknownWord says that a name is not one of a list, and which was meant.
+func unknownWord(noun, name string, known []string) error {
+	if near := spelling.Nearest(name, known); near != "" {
+		return notFound("%s %q is not known: did you mean %s?", noun, name, near)
+	}
+	return notFound("%s %q is not known: there are %s", noun, name, short(strings.Join(known, ", "), 200))
 }
 
 // parseID reads an id as lists print it.

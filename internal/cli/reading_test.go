@@ -100,7 +100,6 @@ func TestFilters(t *testing.T) {
 		{"task --status FAILED", []int64{3}},
 		{"task --status failed", []int64{3}},
 		{"task --source crossref --plan 1 --before 3", []int64{2, 1}},
-		{"task --source nobody", nil},
 		{"task --plan 2", nil},
 		{"task --limit 1", []int64{4}},
 		{"run --task 2", []int64{2}},

@@ -12,7 +12,7 @@ import (
 )
 
 func newRun(e *env) *cobra.Command {
-	return group("run", "Look at attempts at tasks and what came of them", newRunList(e), newRunShow(e))
+	return group("run", "Look at attempts at tasks and what came of them", newRunList(e), newRunShow(e), newRunDiff(e))
 }
 
 func newRunList(e *env) *cobra.Command {
@@ -28,7 +28,7 @@ func newRunList(e *env) *cobra.Command {
 			if err := f.check(cmd); err != nil {
 				return err
 			}
-			return e.ledger(cmd.Context(), func(app *daemon.App) error {
+			return e.listing(cmd.Context(), f, func(app *daemon.App) error {
 				runs, err := app.Store.Runs(cmd.Context(), f.ahead())
 				if err != nil {
 					return err

@@ -12,6 +12,8 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -130,7 +132,7 @@ func runFacts(d runDetail) []fact {
 	if d.Class != "" {
 		failed += " (" + d.Class + ")"
 	}
-	return []fact{
+	return append([]fact{
 		{"run", r.ID},
 		{"task", fmt.Sprintf("%d (attempt %d, epoch %d)", r.TaskID, r.Attempt, r.Epoch)},
 		{"plan", r.PlanID},
@@ -144,8 +146,31 @@ func runFacts(d runDetail) []fact {
 		{"next", wrapped(d.Next)},
 		{"items", wrapped(account(s.BatchStats))},
 		{"requests", wrapped(fmt.Sprintf("%d for %d pages: %d retries, %d times told to slow down, %d passes started over", s.Requests, s.Pages, s.Retries, s.Throttled, s.Restarts))},
+		{"breaker", wrapped(circuit(r))},
 		{"received", fmt.Sprintf("%d bytes, waited %d ms for the rate gate", s.BytesIn, s.WaitMS)},
+	}, healing(r.Remarks)...)
+}
+
+// circuit says whether a run opened the breaker of its endpoint.
+func circuit(r view.Run) string {
+	if r.Stats.CircuitOpen == 0 {
+		return "-"
 	}
+	return string(gate.Breaker) + ": this failure opened it; nothing of the endpoint is taken until one run has looked whether the upstream is back (patra rate list)"
+}
+
+// healing is what the run did about conditions by itself, one line each.
+func healing(remarks []health.Remark) (out []fact) {
+	name := "by itself"
+	for _, r := range remarks {
+		text := string(r.Condition) + ": " + r.Text
+		if r.Page > 0 {
+			text += fmt.Sprintf(" (after page %d)", r.Page)
+		}
+		out = append(out, fact{name, wrapped(text)})
+		name = ""
+	}
+	return out
 }
 
 // exchangeFacts explain one page.

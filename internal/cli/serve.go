@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,8 @@ import (
 func newServe(e *env) *cobra.Command {
 	var roles string
 	var settings work
+	var history keepingHistory
+	var told eventsFile
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Keep sources fresh: plan by schedule and work on tasks until stopped",
@@ -30,22 +33,32 @@ Roles:
   planner   plans by schedule. Any number of processes may have the role; one at
             a time plans, the others take over when it stops or dies
   executor  works on the tasks of all plans
-The roles relay and api are known and come with a later version.
+  relay     publishes the events of changed records to whom --events says. Any
+            number of processes may have the role; one at a time works on the
+            events of a dataset
+One planner a day also archives and removes history, if it was told how long to
+keep it (--archive-keep, --versions-keep, --outbox-keep).
+The role api is known and comes with a later version.
 
 SIGTERM stops it in an orderly way with exit code 0, Ctrl-C with 130: committed
 pages stay, leases are given back, the next process continues.`,
 		Example: `  patra serve
   patra serve --roles planner
-  patra serve --roles executor --workers 8`,
+  patra serve --roles executor --workers 8
+  patra serve --roles planner,executor,relay --events events.yaml`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return e.serve(cmd.Context(), roles, settings) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return e.serve(cmd.Context(), roles, settings, history, told)
+		},
 	}
-	c.Flags().StringVar(&roles, "roles", "planner,executor", "duties of this process: planner, executor or both")
+	c.Flags().StringVar(&roles, "roles", "planner,executor", "duties of this process: planner, executor, relay or several")
 	settings.flags(c)
+	history.flags(c)
+	told.flags(c)
 	return c
 }
 
-func (e *env) serve(ctx context.Context, text string, settings work) error {
+func (e *env) serve(ctx context.Context, text string, settings work, history keepingHistory, told eventsFile) error {
 	roles, err := daemon.ParseRoles(text)
 	if err != nil {
 		return usagef("--roles: %v", err)
@@ -53,6 +66,14 @@ func (e *env) serve(ctx context.Context, text string, settings work) error {
 	config := daemon.Config{Database: e.database, Log: e.serveLog()}
 	if err := settings.apply(&config); err != nil {
 		return err
+	}
+	if config.Archive, err = history.config(); err != nil {
+		return err
+	}
+	if slices.Contains(roles, daemon.RoleRelay) {
+		if config.Events, err = told.read(); err != nil {
+			return err
+		}
 	}
 	app, err := daemon.Open(ctx, config)
 	if err != nil {

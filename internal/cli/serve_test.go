@@ -152,7 +152,8 @@ func TestServeRefuses(t *testing.T) {
 	d := newDesk(t)
 	for text, args := range map[string][]string{
 		"role api is known, but this version does not have it yet": {"--roles", "planner,api"},
-		"role relay is known": {"--roles", "relay"},
+		"say who gets events": {"--roles", "relay"},
+		"role api is known":   {"--roles", "api"},
 		"unknown role":        {"--roles", "plannr"},
 		"--workers must be":   {"--workers", "0"},
 		"unknown command":     {"now"},

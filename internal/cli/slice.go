@@ -28,7 +28,7 @@ func newSliceList(e *env) *cobra.Command {
 			if err := f.check(cmd); err != nil {
 				return err
 			}
-			return e.ledger(cmd.Context(), func(app *daemon.App) error {
+			return e.listing(cmd.Context(), f, func(app *daemon.App) error {
 				parts, err := app.Store.Slices(cmd.Context(), f.ahead())
 				if err != nil {
 					return err

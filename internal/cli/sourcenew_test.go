@@ -23,12 +23,8 @@ func TestSkeletonIsASource(t *testing.T) {
 			t.Errorf("%s: %q %q %v", name, src.Code, src.Name, problems)
 		}
 		for _, op := range []ingest.Operation{ingest.Harvest, ingest.Backfill, ingest.Update} {
-			compiled, err := daemon.Compile(src, "", op, nil)
-			if err != nil {
+			if _, err := daemon.Compile(src, "", op, nil); err != nil {
 				t.Fatalf("%s %s: %v", name, op, err)
-			}
-			if err := compiled.Snapshot.Runnable(); err != nil && op == ingest.Harvest {
-				t.Errorf("%s: %v", op, err)
 			}
 		}
 		if strings.Contains(strings.ReplaceAll(text, "example.org", ""), "xample") {

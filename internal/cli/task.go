@@ -32,7 +32,7 @@ func newTaskList(e *env) *cobra.Command {
 			if err := f.check(cmd); err != nil {
 				return err
 			}
-			return e.ledger(cmd.Context(), func(app *daemon.App) error {
+			return e.listing(cmd.Context(), f, func(app *daemon.App) error {
 				tasks, err := app.Store.Tasks(cmd.Context(), f.ahead())
 				if err != nil {
 					return err
@@ -47,8 +47,8 @@ func newTaskList(e *env) *cobra.Command {
 }
 
 func taskColumns() columns[view.Task] {
-	return columns[view.Task]{[]string{"id", "plan", "source", "operation", "status", "window", "tries", "error"}, func(t view.Task) []any {
-		return []any{t.ID, t.PlanID, short(t.Source, 14), t.Operation, t.Status, span(t.Window), t.Attempts, dash(t.ErrorCode)}
+	return columns[view.Task]{[]string{"id", "plan", "source", "operation", "status", "window", "tries", "waits", "error"}, func(t view.Task) []any {
+		return []any{t.ID, t.PlanID, short(t.Source, 14), t.Operation, t.Status, span(t.Window), t.Attempts, waitsFor(t.Waits), dash(t.ErrorCode)}
 	}}
 }
 
@@ -105,6 +105,9 @@ func (e *env) showTask(ctx context.Context, app *daemon.App, id int64) error {
 	if paused && !ingest.TaskStatus(t.Status).Terminal() {
 		detail.Paused, detail.Next = &pause, pause.Resuming()
 		facts = append(facts, fact{"paused", wrapped(pause.String())})
+	}
+	if t.Waits != nil {
+		facts = append(facts, fact{"waits", wrapped(waiting(*t.Waits))})
 	}
 	if e.output == "json" {
 		return e.json(detail)

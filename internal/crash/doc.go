@@ -10,7 +10,7 @@ package crash
 // Point is a place on the way of a batch.
 type Point string
 
-// The points, in the order in which a batch passes them. P13 belongs to the
+// The points, in the order in which a batch passes them. Published belongs to the
 // relay of the outbox.
 const (
 	Claimed    Point = "P0"  // a task is leased, nobody works on it yet
@@ -26,6 +26,7 @@ const (
 	Cursor     Point = "P10" // the cursor's value is written, nothing is committed
 	Committed  Point = "P11" // a batch is committed, the worker does not know
 	Finishing  Point = "P12" // all is read, the task has not ended
+	Published  Point = "P13" // events are published, the outbox does not know
 	HalfSliced Point = "P14" // slices are written, their tasks are not
 	Reaping    Point = "P15" // an expired lease is found and not yet ended
 )
@@ -33,7 +34,7 @@ const (
 // Points lists all of them.
 func Points() []Point {
 	return []Point{
-		Claimed, RunRow, Permitted, Sent, BodyRead, BodyKept, Records, Outbox, BatchRow, Event, Cursor, Committed, Finishing, HalfSliced, Reaping,
+		Claimed, RunRow, Permitted, Sent, BodyRead, BodyKept, Records, Outbox, BatchRow, Event, Cursor, Committed, Finishing, Published, HalfSliced, Reaping,
 	}
 }
 

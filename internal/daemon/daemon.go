@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/driver/blob"
@@ -24,6 +25,7 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/mysql"
 	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
 	"github.com/patra-ingest/patra/internal/engine/executor"
+	"github.com/patra-ingest/patra/internal/engine/heal"
 	"github.com/patra-ingest/patra/internal/engine/operate"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/engine/rategate"
@@ -48,6 +50,10 @@ type Config struct {
 	Gate string
 	// Raw says where the bodies of answers are kept, and how long.
 	Raw RawConfig
+	// Archive says where history goes that leaves the database, and when.
+	Archive ArchiveConfig
+	// Events says who gets the events of changed records.
+	Events event.Declaration
 	// Clock replaces the store's clock; for tests.
 	Clock func() time.Time
 	// MustExist: the command only reads, so a missing file is an error.
@@ -74,6 +80,7 @@ func (c Config) WithDefaults() Config {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	c.Raw = c.Raw.withDefaults(c.Database)
+	c.Archive = c.Archive.withDefaults(c.Database)
 	return c
 }
 
@@ -82,15 +89,20 @@ type App struct {
 	Store    *store.Store
 	Planner  *planner.Planner
 	Operator *operate.Operator
-	config   Config
-	gate     *rategate.Local
-	shared   *redisgate.Gate // nil without a server
-	executor *executor.Executor
-	raw      *blob.Store // nil where no bodies are kept
-	registry *registryCache
-	identity store.ExecutorInfo
-	single   bool // the store takes one executor process
-	presence presence
+	Cursors  *operate.Cursors
+	// Campaigns are what operators do to backfill campaigns.
+	Campaigns *operate.Campaigns
+	config    Config
+	gate      *rategate.Local
+	shared    *redisgate.Gate // nil without a server
+	executor  *executor.Executor
+	health    *heal.Book  // of what the executor works on
+	raw       *blob.Store // nil where no bodies are kept
+	registry  *registryCache
+	parts     *planner.Campaigns
+	identity  store.ExecutorInfo
+	single    bool // the store takes one executor process
+	presence  presence
 }
 
 // Open opens the database and wires everything. An empty SQLite file gets its
@@ -101,7 +113,8 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{Store: db, config: c, registry: newRegistryCache(c.RegistryTTL), gate: rategate.New(), single: db.Dialect() == "sqlite", identity: identity(time.Now())}
+	a := &App{Store: db, config: c, registry: newRegistryCache(c.RegistryTTL), single: db.Dialect() == "sqlite", identity: identity(time.Now())}
+	a.gate = rategate.NewCounted(db, holder(a.identity.ID))
 	if !c.SkipSchema {
 		if err := a.prepare(ctx); err != nil {
 			return nil, errors.Join(err, db.Close())
@@ -115,8 +128,11 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	}
 	chain := newChain(a.permits())
 	a.Planner, a.Operator = planner.New(db), operate.New(db)
+	a.Cursors = operate.NewCursors(db)
 	a.Planner.Estimator, a.Planner.MaxStock = probing{newEstimator(chain, db), a}, c.MaxStock
-	a.executor = executor.New(db, chain, a.bodies(), executor.Config{Lease: c.Lease}, c.Log)
+	a.Campaigns, a.parts = operate.NewCampaigns(db), planner.NewCampaigns(a.Planner, db)
+	a.health = heal.New(db, a.identity.ID, c.Log)
+	a.executor = executor.New(db, chain, a.bodies(), executor.Config{Lease: c.Lease, Health: a.health}, c.Log)
 	return a, nil
 }
 
@@ -128,13 +144,25 @@ func newChain(permits transport.Permits) transport.Doer {
 // Close closes the database and the bodies.
 func (a *App) Close() error {
 	a.vanish()
+	a.letPlan()
 	if a.shared != nil {
 		a.shared.Close()
 	}
+	a.returnQuotas()
 	if a.raw != nil {
 		a.raw.Close()
 	}
 	return a.Store.Close()
+}
+
+// letPlan takes back what this process kept planners waiting for.
+func (a *App) letPlan() {
+	if a.health == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	a.health.Close(ctx)
 }
 
 func openStore(ctx context.Context, c Config) (*store.Store, error) {

@@ -2,6 +2,9 @@ package daemon
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/driver/redisgate"
@@ -16,7 +19,7 @@ func (a *App) joinGate(ctx context.Context) (err error) {
 	if a.config.Gate == "" {
 		return nil
 	}
-	a.shared, err = redisgate.New(redisgate.Config{URL: a.config.Gate, ID: a.identity.ID, Log: a.config.Log, Alone: ownGate{a.gate}})
+	a.shared, err = redisgate.New(redisgate.Config{URL: a.config.Gate, ID: a.identity.ID, Log: a.config.Log, Alone: ownGate{a.gate}, Quotas: a.gate})
 	if err != nil {
 		return err
 	}
@@ -24,6 +27,20 @@ func (a *App) joinGate(ctx context.Context) (err error) {
 		a.config.Log.Warn("the shared rate gate cannot be reached; working with our share of the limits until it can", "server", redisgate.Masked(a.config.Gate), "error", err)
 	}
 	return nil
+}
+
+// holder names our gate in the count of quotas. Two gates of one name would each
+// use what was counted once, so chance is added to what names the process.
+func holder(process string) string { return fmt.Sprintf("%.100s-%08x", process, rand.Uint32()) }
+
+// returnQuotas gives back what we took of quotas and did not use. What cannot be
+// given back is lost until the window ends.
+func (a *App) returnQuotas() {
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	if err := a.gate.Close(ctx); err != nil {
+		a.config.Log.Warn("what was taken of quotas and not used could not be given back; it is missing until they reset", "error", err)
+	}
 }
 
 // permits is the gate all requests go through.
@@ -48,6 +65,22 @@ func (a *App) places(key string, l gate.Limits) int {
 		return a.shared.Places(key, l)
 	}
 	return a.gate.Places(key, l)
+}
+
+// cooling is for how long nothing of a rate key may leave, as our gate has heard.
+func (a *App) cooling(key string) time.Duration {
+	if a.shared != nil {
+		return a.shared.Cooling(key)
+	}
+	return a.gate.Cooling(key)
+}
+
+// rates is the state of the keys this process has used.
+func (a *App) rates(ctx context.Context) ([]gate.Snapshot, error) {
+	if a.shared != nil {
+		return a.shared.Snapshot(ctx)
+	}
+	return a.gate.Snapshot(ctx)
 }
 
 // sharedGate is the driver's gate as the transport wants it.

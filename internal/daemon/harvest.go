@@ -90,8 +90,8 @@ func (a *App) sliceOn(ctx context.Context, of ingest.Partition, planID int64) (w
 // other plans.
 func (a *App) makeRoom(ctx context.Context, of ingest.Partition) error {
 	return a.workUntil(ctx, 0, nil, a.orPaused(of, func(ctx context.Context) (bool, error) {
-		full, err := a.Store.StockAtLeast(ctx, of, a.config.MaxStock)
-		return !full, err
+		why, err := a.Planner.Holds(ctx, of)
+		return why == nil, err
 	}))
 }
 
@@ -142,6 +142,12 @@ func (a *App) Work(ctx context.Context, planID int64, watch func(view.Progress))
 
 // workUntil runs this process's executor until there is nothing to wait for.
 func (a *App) workUntil(ctx context.Context, planID int64, watch func(view.Progress), done func(context.Context) (bool, error)) error {
+	return a.workWhile(ctx, planID, watch, done, func() bool { return false })
+}
+
+// workWhile is workUntil that begins no further task once it is enough: others may
+// fill the queue for ever.
+func (a *App) workWhile(ctx context.Context, planID int64, watch func(view.Progress), done func(context.Context) (bool, error), enough func() bool) error {
 	if err := a.readyRaw(); err != nil {
 		return err
 	}
@@ -164,6 +170,7 @@ func (a *App) workUntil(ctx context.Context, planID int64, watch func(view.Progr
 		life.run(ctx)
 	}()
 	background.Go(func() { a.sweepRaw(ctx) })
+	background.Go(func() { a.reportRates(ctx) })
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
@@ -177,7 +184,13 @@ func (a *App) workUntil(ctx context.Context, planID int64, watch func(view.Progr
 		}()
 	}
 	d := dispatch.New(a.Store, a.executor, dispatch.Config{
-		Workers: a.config.Workers, Owner: a.identity.ID, Lease: a.config.Lease, Share: a.gate.Share, MayClaim: life.mayClaim,
+		Workers: a.config.Workers, Owner: a.identity.ID, Lease: a.config.Lease, Share: a.gate.Share, Cooling: a.cooling, Health: a.health,
+		MayClaim: func(ctx context.Context) (bool, error) {
+			if enough() {
+				return false, nil
+			}
+			return life.mayClaim(ctx)
+		},
 	}, a.config.Log)
 	return d.Run(ctx, done)
 }

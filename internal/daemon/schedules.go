@@ -115,7 +115,7 @@ func (s schedules) Upkeep(ctx context.Context) error {
 		failures = errors.Join(failures, err)
 	}
 	_, err := s.app.Planner.Reslice(ctx)
-	return errors.Join(failures, err)
+	return errors.Join(failures, err, s.campaigns(ctx))
 }
 
 func (s schedules) resume(ctx context.Context, of ingest.Partition) error {
@@ -124,7 +124,7 @@ func (s schedules) resume(ctx context.Context, of ingest.Partition) error {
 		return err
 	}
 	for _, o := range open {
-		if o.Status == ingest.PlanReady {
+		if o.Status == ingest.PlanReady || o.Held {
 			continue
 		}
 		if _, err := s.app.Planner.Resume(ctx, of, o); err != nil {
@@ -158,9 +158,6 @@ func (s schedules) Plan(ctx context.Context, j trigger.Job, t trigger.Tick) (tri
 		return refused(err)
 	}
 	compiled, err := known.compile(j.Partition.Endpoint, j.Partition.Operation, nil)
-	if err == nil {
-		err = compiled.Snapshot.Runnable()
-	}
 	if err != nil { // compiling asks nobody, so trying again is no use
 		return trigger.Outcome{Refused: err.Error()}, nil
 	}

@@ -16,11 +16,11 @@ import (
 // Role is one of the duties of a process that serves.
 type Role string
 
-// The roles. Relay and api are known and come later.
+// The roles. Api is known and comes later.
 const (
 	RolePlanner  Role = "planner"  // plans by schedule, one process at a time
 	RoleExecutor Role = "executor" // works on tasks
-	RoleRelay    Role = "relay"
+	RoleRelay    Role = "relay"    // publishes events
 	RoleAPI      Role = "api"
 )
 
@@ -29,12 +29,12 @@ func ParseRoles(text string) ([]Role, error) {
 	var out []Role
 	for name := range strings.SplitSeq(text, ",") {
 		switch role := Role(strings.TrimSpace(name)); {
-		case role == RolePlanner || role == RoleExecutor:
+		case role == RolePlanner || role == RoleExecutor || role == RoleRelay:
 			out = append(out, role)
-		case role == RoleRelay || role == RoleAPI:
-			return nil, fmt.Errorf("%w: role %s is known, but this version does not have it yet: use planner, executor or both", fault.ErrInvalid, role)
+		case role == RoleAPI:
+			return nil, fmt.Errorf("%w: role %s is known, but this version does not have it yet: use planner, executor, relay or several", fault.ErrInvalid, role)
 		default:
-			return nil, fmt.Errorf("%w: unknown role %q: use planner, executor or both", fault.ErrInvalid, role)
+			return nil, fmt.Errorf("%w: unknown role %q: use planner, executor, relay or several", fault.ErrInvalid, role)
 		}
 	}
 	slices.Sort(out)
@@ -44,14 +44,24 @@ func ParseRoles(text string) ([]Role, error) {
 // Serve does its duties until ctx ends or one of them fails, and returns when all
 // have stopped: leases given back, tasks put back.
 func (a *App) Serve(ctx context.Context, roles []Role) error {
+	if slices.Contains(roles, RoleRelay) && len(a.config.Events.Destinations) == 0 {
+		return errNoEvents
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	a.identity.Roles = joined(roles)
 	a.config.Log.Info("serving", "roles", a.identity.Roles, "process", a.identity.ID)
 	var duties sync.WaitGroup
+	if slices.Contains(roles, RolePlanner) {
+		duties.Go(func() {
+			if err := a.maintain(ctx); err != nil && ctx.Err() == nil {
+				stop(fmt.Errorf("maintenance: %w", err))
+			}
+		})
+	}
 	for _, role := range roles {
 		duties.Go(func() {
-			run := map[Role]func(context.Context) error{RolePlanner: a.planBySchedule, RoleExecutor: a.execute}[role]
+			run := map[Role]func(context.Context) error{RolePlanner: a.planBySchedule, RoleExecutor: a.execute, RoleRelay: a.relay}[role]
 			if err := run(ctx); ctx.Err() == nil {
 				stop(fmt.Errorf("%s: %w", role, err)) // the others must not look as if all were well
 			}

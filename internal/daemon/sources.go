@@ -65,6 +65,22 @@ func (a *App) Sources(ctx context.Context) ([]view.Source, error) {
 	return out, nil
 }
 
+// SourceCodes lists the sources that are applied or bundled, and those there are
+// records of.
+func (a *App) SourceCodes(ctx context.Context) ([]string, error) {
+	applied, err := a.Store.AppliedSources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	harvested, err := a.Store.HarvestedSources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	codes := slices.AppendSeq(append(catalog.List(), harvested...), maps.Keys(applied))
+	slices.Sort(codes)
+	return slices.Compact(codes), nil
+}
+
 // Compile freezes one operation of a source. An empty endpoint means the only
 // one that serves it.
 func Compile(src *registry.Source, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {

@@ -38,7 +38,7 @@ var (
 	keptRequestHeaders  = []string{"Accept", "User-Agent", "X-Ingest-Correlation-Id"}
 	keptResponseHeaders = []string{
 		"Content-Type", "Content-Encoding", "Date", "Retry-After", "X-Rate-Limit-Limit", "X-Rate-Limit-Interval",
-		"X-Concurrency-Limit", "X-Api-Pool", "X-Ratelimit-Remaining", "X-Ratelimit-Limit",
+		"X-Concurrency-Limit", "X-Api-Pool", "X-Ratelimit-Remaining", "X-Ratelimit-Limit", "Link",
 	}
 )
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -31,10 +32,12 @@ type BatchCommit struct {
 	Seen, Duplicate, Outside int
 	Passed                   window.Window // as in Work: changes in it came late
 
-	Request, Response []byte // evidence, redacted JSON
-	Raw               string // reference of the kept body, if it was kept (D§5.24)
+	Request, Response []byte     // evidence, redacted JSON
+	Raw               string     // reference of the kept body, if it was kept (D§5.24)
+	Refreshed         *Refreshed // of an UPDATE
 	Checkpoint        Checkpoint
 	RunStats          RunStats // of the run so far, this batch's decisions not included
+	Answers           bool     // the first page of a run that looks whether its upstream is back
 }
 
 // BatchResult is what a commit did, or what the same commit did before.
@@ -68,6 +71,7 @@ type Finish struct {
 	Lineage Lineage
 	Outcome Outcome
 	Failed  *FailedBatch
+	Remarks []health.Remark // what was done about conditions
 }
 
 // FailedKey is the identity of a failed batch.

@@ -5,6 +5,8 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/twophase"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -48,7 +50,8 @@ type Namespace struct {
 	Operation Operation
 	CursorKey string // the date field that is followed
 	Scope     NamespaceScope
-	Key       string // 64 hex digits; all zeros for GLOBAL
+	Key       string     // 64 hex digits; all zeros for GLOBAL
+	Type      CursorType // empty: TIME
 }
 
 // HarvestNamespace is where a harvest's watermark lives: by expression, so that
@@ -70,14 +73,6 @@ func GlobalNamespace(d Dataset, cursorKey string) Namespace {
 // the watermark of HARVEST (I6).
 func CampaignNamespace(d Dataset, cursorKey, campaign string) Namespace {
 	return Namespace{Source: d.Source, Operation: Backfill, CursorKey: cursorKey, Scope: ScopeCustom, Key: fingerprint.Key(d.Endpoint, campaign)}
-}
-
-// refreshedKey is the date an UPDATE driven by time follows (W§5.2).
-const refreshedKey = "refresh_checked_at"
-
-// RefreshNamespace is where an UPDATE keeps what it has checked.
-func RefreshNamespace(d Dataset) Namespace {
-	return Namespace{Source: d.Source, Operation: Update, CursorKey: refreshedKey, Scope: ScopeCustom, Key: fingerprint.Key(d.Endpoint)}
 }
 
 // NewPlan is what the planner hands to the store.
@@ -102,6 +97,7 @@ type NewPlan struct {
 	Empty           bool
 	Lag             *PlanLag // of a HARVEST
 	MaxConcurrent   int      // C_max of the partition from now on; zero leaves it
+	RateKey         string   // under which its requests are counted from now on; empty leaves it
 }
 
 // Plan is a stored plan.
@@ -126,6 +122,10 @@ type OpenPlan struct {
 	NextSliceNo int
 	Spec        []byte
 	Owed        []window.Window
+	AsOf        time.Time
+	Params      []byte // what it is cut by
+	OldestFirst bool   // of a BACKFILL campaign that begins at its old end
+	Held        bool   // of one that is paused
 }
 
 // NewSlice is one slice with the task that will execute it.
@@ -140,6 +140,7 @@ type NewSlice struct {
 	TaskParams  []byte
 	Priority    int
 	ScheduledAt time.Time // zero: due at once
+	Reserved    float64   // what it is expected to take of its quota
 }
 
 // Lease is the right to write for a task, until the store's clock passes Until
@@ -184,7 +185,7 @@ type Work struct {
 type Run struct {
 	ID         int64
 	AttemptNo  int
-	Failures   int // runs that failed before this one
+	Failures   int // runs that failed since the last one that advanced, it included
 	IdleLeases int // leases in a row, this one included, without a committed batch
 	Checkpoint Checkpoint
 	Cancel     bool // as in Held
@@ -195,9 +196,13 @@ type Run struct {
 // Checkpoint is where a later run continues: the state of paging after the last
 // committed batch of the task.
 type Checkpoint struct {
-	Pass   int          `json:"pass"`           // passes begun so far
-	Paging paging.State `json:"paging"`         // asks for the next page
-	Done   bool         `json:"done,omitempty"` // the last batch had no next: only finishing is left
+	Pass   int          `json:"pass"`   // passes begun so far
+	Paging paging.State `json:"paging"` // asks for the next page
+	// Size is that of the pages Paging counts in, Begun that of the pass when it
+	// began; zero: as declared.
+	Size  int  `json:"size,omitempty"`
+	Begun int  `json:"begun,omitempty"`
+	Done  bool `json:"done,omitempty"` // the last batch had no next: only finishing is left
 	// Read and Rejected are the items of this pass so far, over all its runs:
 	// the reject rate is one of the slice (D§5.16).
 	Read     int `json:"read,omitempty"`
@@ -214,6 +219,8 @@ type Checkpoint struct {
 	Reached Reached `json:"reached,omitzero"`
 	// Details is the second step of a two-phase slice.
 	Details *twophase.Progress `json:"details,omitempty"`
+	// Position is the last candidate of an UPDATE by ids that was taken in hand.
+	Position string `json:"position,omitempty"`
 }
 
 // Reached is how far a walk has come by the followed date, and what was seen of
@@ -267,6 +274,12 @@ type RunStats struct {
 	// TookMS is the upstream's time over all answers, SlowestMS that of the slowest.
 	TookMS    int64 `json:"tookMs,omitempty"`
 	SlowestMS int64 `json:"slowestMs,omitempty"`
+	// CircuitOpen is 1 if the end of the run opened the breaker of its endpoint (§12.2).
+	CircuitOpen int `json:"circuitOpen,omitempty"`
+	// Actions are what was done about conditions meanwhile (§12.2).
+	Actions health.Tally `json:"actions,omitzero"`
+	// Refresh is what an UPDATE looked at.
+	Refresh RefreshTally `json:"refresh,omitzero"`
 }
 
 // Add sums two run accounts.
@@ -274,7 +287,8 @@ func (s RunStats) Add(o RunStats) RunStats {
 	return RunStats{
 		s.BatchStats.Add(o.BatchStats), s.Requests + o.Requests, s.Retries + o.Retries, s.Throttled + o.Throttled,
 		s.Restarts + o.Restarts, s.Pages + o.Pages, s.BytesIn + o.BytesIn, s.WaitMS + o.WaitMS,
-		s.Found + o.Found, s.TookMS + o.TookMS, max(s.SlowestMS, o.SlowestMS),
+		s.Found + o.Found, s.TookMS + o.TookMS, max(s.SlowestMS, o.SlowestMS), s.CircuitOpen + o.CircuitOpen, s.Actions.Add(o.Actions),
+		s.Refresh.Add(o.Refresh),
 	}
 }
 
@@ -286,6 +300,15 @@ type Outcome struct {
 	Code  string // fault code
 	// NotBefore is when a task put back may run again.
 	NotBefore time.Time
+	// Advanced forgives the failures before this run: it came further than they.
+	Advanced bool
+	// Answered says that the upstream is there, though this run brought nothing: a
+	// breaker must not keep all others away because of one page.
+	Answered bool
+	// Waits is why it was put back; empty if the rate gate is not the reason.
+	// RateKey is the key it is about.
+	Waits   gate.Reason
+	RateKey string
 	// Observed is the largest stamp seen, for lag monitoring only (D§5.7).
 	Observed time.Time
 	Stats    RunStats

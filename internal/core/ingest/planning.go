@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -17,6 +18,20 @@ import (
 // Another planner went on with the plan, or a slice of it was replaced. Read
 // what is planned and cut the rest anew.
 var ErrSlicedOtherwise = errors.New("the plan was sliced otherwise in the meantime")
+
+// PlanArchived refuses a plan that was made before and left the database for a
+// file: a repeated request is not planned twice (I8).
+type PlanArchived struct {
+	Plan int64
+	File string
+}
+
+func (e PlanArchived) Error() string {
+	return fmt.Sprintf("%v: this was planned before, as plan %d, which is archived in %s: give the request another id to plan anew", fault.ErrInvalid, e.Plan, e.File)
+}
+
+// Is makes it an invalid request for all who do not ask more closely.
+func (e PlanArchived) Is(target error) bool { return target == fault.ErrInvalid }
 
 // ResliceStatus is what became of a request to cut a slice smaller. One whose
 // slice ended otherwise than PARTIAL stays PENDING and means nothing.

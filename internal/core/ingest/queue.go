@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/gate"
 )
 
 // Queue is a partition with queued tasks.
@@ -12,8 +13,10 @@ type Queue struct {
 	Partition     Partition
 	Paused        bool
 	CoolingUntil  time.Time
-	MaxConcurrent int // C_max
-	Running       int // leased tasks over the whole store
+	CoolingCode   gate.Reason
+	RateKey       string // under which its requests are counted
+	MaxConcurrent int    // C_max
+	Running       int    // leased tasks over the whole store
 	Breaker       fault.Breaker
 	Endpoint      int       // leased tasks of the endpoint, whatever their operation
 	Priority      int       // of the first queued task

@@ -97,10 +97,18 @@ func (p *Program) Page(r *exchange.Response, asked extract.Asked) (*extract.Page
 	return page, err
 }
 
+// Weigh lets the body of an answer that is no success say what its status means.
+func (p *Program) Weigh(r *exchange.Response, f *fault.Error) *fault.Error {
+	return p.Read.Weigh(r.Body, f)
+}
+
 // AskFor asks a DETAIL endpoint for records by id.
 func (p *Program) AskFor(ids []string, now time.Time) *Question {
 	return &Question{program: p, vars: tmpl.Vars{Contact: tmpl.ContactVars{Email: p.Contact.Email}, IDs: ids, Now: now}}
 }
+
+// Now is the instant of the question: now() of its templates.
+func (q *Question) Now() time.Time { return q.vars.Now }
 
 // Page is the request for the page a state stands before.
 func (q *Question) Page(state paging.State) (*exchange.Request, error) {
@@ -122,9 +130,17 @@ func (q *Question) First(totalOnly bool) (*exchange.Request, error) {
 	if !totalOnly {
 		return q.Page(q.program.Paging.First())
 	}
-	small := *q.program
-	small.Paging.Size = 1
-	return (&Question{&small, q.vars}).Page(small.Paging.First())
+	return q.Sized(1).Page(q.program.Paging.First())
+}
+
+// Sized asks the same with pages of another size.
+func (q *Question) Sized(size int) *Question {
+	if size == q.program.Paging.Size {
+		return q
+	}
+	sized := *q.program
+	sized.Paging.Size = size
+	return &Question{&sized, q.vars}
 }
 
 func (q *Question) at(state paging.State) tmpl.Vars {

@@ -67,7 +67,7 @@ func (s Snapshot) Compiled() (*Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	mapping, err := fingerprint.Of(s.reading())
+	mapping, err := fingerprint.Of(s.Reading())
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +98,8 @@ func freeze(r *registry.Resolved) (Snapshot, error) {
 	return s, err
 }
 
-// reading is how items become records: in two phases the details do.
-func (s Snapshot) reading() extract.Config {
+// Reading is how items become records: in two phases the details do.
+func (s Snapshot) Reading() extract.Config {
 	if s.Detail != nil {
 		return s.Detail.Response
 	}

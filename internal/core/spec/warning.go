@@ -1,9 +1,6 @@
 package spec
 
 import (
-	"fmt"
-
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/paging"
 )
@@ -31,18 +28,10 @@ func (s Snapshot) degradations() []Warning {
 		"nothing says whether more pages follow: a page shorter than paging.size is taken for the last")
 	warn(byDate && !*s.Window.UpdatedSince, "W-NO-UPDATED-SINCE", "the upstream does not select by date of change: whole lists are read and filtered here")
 	warn(byDate && s.Response.Filtered.IsZero(), "W-NO-FILTERED", "items outside the asked window cannot be told apart and are kept")
-	warn(s.reading().UpdatedAt.IsZero(), "W-NO-UPDATED-AT", "items carry no date of change: the copy fetched last wins")
+	warn(s.Reading().UpdatedAt.IsZero(), "W-NO-UPDATED-AT", "items carry no date of change: the copy fetched last wins")
 	warn(counted && !*s.Paging.Stable, "W-UNSTABLE-ORDER", "the order may change while pages are read: a slice counts only after two equal passes")
 	warn(s.Auth.Credential != "" && !*s.Auth.Required, "W-ANONYMOUS", "the credential is optional: without its secret requests are anonymous")
-	warn(byDate && s.reading().FillOnly, "W-FILL-ONLY", "records that are stored only get what they lack: values that changed upstream are not taken")
+	warn(byDate && s.Reading().FillOnly, "W-FILL-ONLY", "records that are stored only get what they lack: values that changed upstream are not taken")
 	warn(s.Window.Namespace == "GLOBAL", "W-GLOBAL-WATERMARK", "one watermark for every expression: a changed query does not show as a gap")
 	return out
-}
-
-// Runnable says what a snapshot declares and runs cannot do yet.
-func (s Snapshot) Runnable() error {
-	if s.Operation == ingest.Update {
-		return fmt.Errorf("%w: operation UPDATE is known and checked, but runs cannot do it yet; --dry-run and `patra source test` can", fault.ErrInvalid)
-	}
-	return nil
 }

@@ -13,6 +13,8 @@ type Progress struct {
 	// detail. They count over all passes of a search: each id is asked for once.
 	Answered int `json:"answered,omitempty"`
 	Bad      int `json:"bad,omitempty"`
+	// Lost are stored records of an UPDATE that were taken for deleted.
+	Lost int `json:"lost,omitempty"`
 }
 
 // Found adds the new ids of a search page.

@@ -7,7 +7,13 @@
 // never fetches.
 package twophase
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/refresh"
+)
 
 // Config is the `details` section of a SEARCH endpoint.
 type Config struct {
@@ -15,6 +21,32 @@ type Config struct {
 	BatchSize int    `json:"batchSize,omitempty" doc:"ids per detail request, read there as ${ids} (default 100)"`
 	MaxIDs    int    `json:"maxIds,omitempty" doc:"most ids the upstream takes in one request"`
 	Missing   Policy `json:"missing,omitempty" enum:"RECHECK,QUARANTINE,GONE" doc:"what becomes of an id the detail endpoint does not know: RECHECK asks once more at the end of the slice and then quarantines it, QUARANTINE does so at once, GONE takes it for a deleted record (default RECHECK)"`
+
+	// Of an UPDATE, which asks for records that are stored.
+	Vanished  Vanished          `json:"vanished,omitempty" enum:"GONE,QUARANTINE" doc:"what becomes of a stored record the detail endpoint no longer has, asked twice: GONE makes it a tombstone, QUARANTINE sets the id aside and leaves the record (default GONE)"`
+	MaxGone   float64           `json:"maxGone,omitempty" doc:"share of the records an UPDATE asks for, 0 to 1, that may be missing; more stop the updates of the endpoint and nothing is taken for deleted. Ten of a slice are always believed (default 0.1)"`
+	Redirects bool              `json:"redirects,omitempty" doc:"asked for one id, an answer with another id means that the first was merged into the second"`
+	Every     duration.Duration `json:"every,omitempty" doc:"an UPDATE that is not told otherwise looks at every record once in this time (default P30D)"`
+}
+
+// Vanished says what becomes of a stored record that the upstream lost.
+type Vanished string
+
+// What may become of one.
+const (
+	VanishedGone       Vanished = "GONE"
+	VanishedQuarantine Vanished = "QUARANTINE"
+)
+
+// Gone reports whether such a record becomes a tombstone.
+func (c Config) Gone() bool { return c.Vanished != VanishedQuarantine }
+
+// GoneShare is the share of records that may be missing.
+func (c Config) GoneShare() float64 { return cmp.Or(c.MaxGone, refresh.MaxGone) }
+
+// Cycle is the time in which every record is looked at.
+func (c Config) Cycle() duration.Duration {
+	return cmp.Or(c.Every, duration.Duration(refresh.UsualCycle))
 }
 
 // Policy says what becomes of a found id without a detail.
@@ -50,10 +82,17 @@ func (c Config) Enabled() bool { return c.Endpoint != "" }
 // Validate names the field that is wrong.
 func (c Config) Validate() error {
 	switch {
-	case !c.Enabled() && (c.BatchSize != 0 || c.MaxIDs != 0 || c.Missing != ""):
+	case !c.Enabled() && c != (Config{}):
 		return fmt.Errorf("endpoint: E-TWO-PHASE-PAIR: a two-phase source needs the DETAIL endpoint that takes the ids")
 	case c.MaxIDs > 0 && c.BatchSize > c.MaxIDs:
 		return fmt.Errorf("batchSize %d: E-ID-BATCH-LIMIT: is more than the %d ids the upstream takes (details.maxIds)", c.BatchSize, c.MaxIDs)
+	case !(c.MaxGone >= 0 && c.MaxGone <= 1): // so that NaN is refused too
+		return fmt.Errorf("maxGone %v: E-SHARE: must be between 0 and 1", c.MaxGone)
+	}
+	if c.Every != 0 {
+		if err := (refresh.Spec{Policy: refresh.ByAge, Cycle: c.Every}).Validate(); err != nil {
+			return fmt.Errorf("every: E-VALUE: %w", err)
+		}
 	}
 	return nil
 }

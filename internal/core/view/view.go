@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -62,6 +63,7 @@ type Task struct {
 	ScheduledAt time.Time     `json:"scheduledAt"`
 	Attempts    int           `json:"attempts"`
 	Stopping    bool          `json:"stopping,omitempty"` // an operator wants it to end
+	Waits       *Waiting      `json:"waits,omitempty"`    // on the rate gate, or on an upstream in trouble
 	LeaseOwner  string        `json:"leaseOwner,omitempty"`
 	LeaseEpoch  int64         `json:"leaseEpoch"`
 	LeasedUntil time.Time     `json:"leasedUntil,omitzero"`
@@ -90,6 +92,7 @@ type Run struct {
 	Error      string          `json:"error,omitempty"`
 	StartedAt  time.Time       `json:"startedAt,omitzero"`
 	FinishedAt time.Time       `json:"finishedAt,omitzero"`
+	Remarks    []health.Remark `json:"remarks,omitempty"` // what was done about conditions
 }
 
 // Batch is one page.
@@ -130,9 +133,22 @@ type Cursor struct {
 	Instant      time.Time `json:"instant,omitzero"`
 	Origin       time.Time `json:"origin,omitzero"`
 	LookbackSec  float64   `json:"lookbackSec"`
-	UpdatedAt    time.Time `json:"updatedAt"`
-	Version      int64     `json:"version"`
+	// LagSec is how far the largest value seen lies ahead of the watermark, in
+	// seconds of a TIME and in ids of an ID (C§6).
+	LagSec float64 `json:"lagSec,omitempty"`
+	// Left are stretches that were owed when the watermark was last set by hand:
+	// the book began anew without them, and nothing else would show them.
+	Left      []window.Window `json:"left,omitempty"`
+	UpdatedAt time.Time       `json:"updatedAt"`
+	Version   int64           `json:"version"`
+	ingest.Lineage
 }
+
+// Line is what the cursor follows.
+func (c Cursor) Line() ingest.CursorType { return ingest.CursorType(c.Type) }
+
+// Lag is how far the largest value seen lies ahead of the watermark.
+func (c Cursor) Lag() time.Duration { return time.Duration(c.LagSec * float64(time.Second)) }
 
 // Lookback is the duration below the cursor that harvests read again.
 func (c Cursor) Lookback() time.Duration { return time.Duration(c.LookbackSec * float64(time.Second)) }
@@ -154,10 +170,24 @@ type CursorEvent struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Coverage is one cursor's book.
+// Coverage is one cursor's book, and what became of its time.
 type Coverage struct {
-	Cursor   Cursor             `json:"cursor"`
-	Segments []coverage.Segment `json:"segments"`
+	Cursor      Cursor             `json:"cursor"`
+	Window      window.Window      `json:"window"`
+	Segments    []coverage.Segment `json:"segments"`
+	Stretches   []coverage.Stretch `json:"stretches"` // with what backfills read that asked the same
+	Cells       []CoverageCell     `json:"cells"`
+	Thin        []coverage.Counted `json:"thin,omitempty"` // days with far fewer items than their neighbours
+	Quarantined []Marked           `json:"quarantined,omitempty"`
+	Capped      []window.Window    `json:"capped,omitempty"`
+}
+
+// CoverageCell is one cell of a strip.
+type CoverageCell struct {
+	Window    window.Window `json:"window"`
+	Sign      string        `json:"sign"`
+	Done      bool          `json:"done"`
+	DoneShare float64       `json:"doneShare"`
 }
 
 // Verdict is the result of refolding a cursor's ledger (C§4).
@@ -187,14 +217,17 @@ type Counts struct {
 
 // Record is a stored record with its current body.
 type Record struct {
-	ID        string          `json:"id"`
-	Version   int             `json:"version"`
-	State     string          `json:"state"`
-	UpdatedAt time.Time       `json:"updatedAt,omitzero"`
-	FetchAt   time.Time       `json:"fetchedAt"`
-	Fields    json.RawMessage `json:"fields,omitempty"`
-	Payload   json.RawMessage `json:"payload,omitempty"`
-	Key       []byte          `json:"-"` // position of the record in a scan
+	ID        string    `json:"id"`
+	Version   int       `json:"version"`
+	State     string    `json:"state"`
+	UpdatedAt time.Time `json:"updatedAt,omitzero"`
+	FetchAt   time.Time `json:"fetchedAt"`
+	// CheckedAt is when an UPDATE last asked the upstream about it.
+	CheckedAt  time.Time       `json:"checkedAt,omitzero"`
+	MergedInto string          `json:"mergedInto,omitempty"` // the record that took its place
+	Fields     json.RawMessage `json:"fields,omitempty"`
+	Payload    json.RawMessage `json:"payload,omitempty"`
+	Key        []byte          `json:"-"` // position of the record in a scan
 }
 
 // Rejected is an item in quarantine.

@@ -37,6 +37,11 @@ func (s *Store) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result 
 		if done || err != nil {
 			return err
 		}
+		if in.Answers {
+			if err := t.answered(in.Partition.Dataset); err != nil {
+				return err
+			}
+		}
 		return t.commitBatch(in, ready, &result)
 	})
 	if err == nil {
@@ -63,6 +68,9 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, result *ing
 	if err != nil {
 		return err
 	}
+	if records, err = t.remap(records, stored); err != nil {
+		return err
+	}
 	stats := ingest.BatchStats{Seen: in.Seen, Duplicate: in.Duplicate, Outside: in.Outside}
 	changes, collisions := decide(records, stored, in.Passed, &stats)
 	rejects := append(ready.rejects[:len(ready.rejects):len(ready.rejects)], collisions...)
@@ -86,6 +94,9 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, result *ing
 		return err
 	}
 	crash.At(crash.Outbox)
+	if err := t.noteRefreshed(in, result.BatchID); err != nil {
+		return err
+	}
 	if err := t.insertRejects(in, result.BatchID, rejects); err != nil {
 		return err
 	}
@@ -101,8 +112,11 @@ func decide(items []preparedRecord, stored map[record.Key]*record.Head, passed w
 			continue
 		}
 		action := record.Decide(head, item.Incoming)
-		if item.takes == nothing {
+		switch item.takes {
+		case nothing:
 			action = record.Unchanged
+		case mapping:
+			action = record.Remap
 		}
 		switch action {
 		case record.Insert:
@@ -111,7 +125,7 @@ func decide(items []preparedRecord, stored map[record.Key]*record.Head, passed w
 			stats.Updated++
 		case record.Remove:
 			stats.Gone++
-		case record.Unchanged, record.Touch:
+		case record.Unchanged, record.Touch, record.Remap:
 			stats.Unchanged++
 		case record.Stale:
 			stats.Stale++
@@ -119,7 +133,7 @@ func decide(items []preparedRecord, stored map[record.Key]*record.Head, passed w
 		if (action == record.Insert || action == record.Update) && cameLate(passed, item, head) {
 			stats.Late++
 		}
-		if action.Publishes() || action == record.Touch {
+		if action.Publishes() || action == record.Touch || action == record.Remap {
 			changes = append(changes, newChange(item, head, action))
 		}
 	}

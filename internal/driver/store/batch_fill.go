@@ -17,6 +17,7 @@ const (
 	whole   taking = iota
 	filled         // the fields that were empty; the item had a value for at least one
 	nothing        // it may only fill, and has nothing to fill with
+	mapping        // that it was mapped anew, with the same result
 )
 
 // fill merges the items that may only fill empty fields with what is stored
@@ -28,15 +29,20 @@ func (t *tx) fill(items []preparedRecord, stored map[record.Key]*record.Head) ([
 		return items, nil
 	}
 	items = slices.Clone(items) // the step may be redone, on other heads
+	return items, t.fieldsOf(at, func(i int, fields []byte) error { return items[i].fill(fields) })
+}
+
+// fieldsOf reads the fields of bodies, each for the item it belongs to.
+func (t *tx) fieldsOf(at map[int64]int, use func(i int, fields []byte) error) error {
 	read := 0
-	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(at)), fieldsPer) {
-		args := make([]any, fieldsPer)
+	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(at)), keysPer) {
+		args := make([]any, keysPer)
 		for i := range args { // padded as in readHeads
 			args[i] = chunk[min(i, len(chunk)-1)]
 		}
 		rows, err := t.query(fieldsQuery, args...)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		err = each(rows, func() error {
 			var body int64
@@ -45,22 +51,22 @@ func (t *tx) fill(items []preparedRecord, stored map[record.Key]*record.Head) ([
 				return err
 			}
 			read++
-			return items[at[body]].fill([]byte(fields.String))
+			return use(at[body], []byte(fields.String))
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if read != len(at) {
-		return nil, fmt.Errorf("%d of %d bodies to fill are missing: the database is damaged", len(at)-read, len(at))
+		return fmt.Errorf("%d of %d stored bodies are missing: the database is damaged", len(at)-read, len(at))
 	}
-	return items, nil
+	return nil
 }
 
-// fieldsPer is how many bodies one SELECT of mapped fields has.
-const fieldsPer = 200
+// keysPer is how many keys one padded list has.
+const keysPer = 200
 
-var fieldsQuery = "SELECT body_id, fields FROM ing_record_body WHERE body_id IN (" + strings.TrimSuffix(strings.Repeat("?,", fieldsPer), ",") + ")"
+var fieldsQuery = "SELECT body_id, fields FROM ing_record_body WHERE body_id IN (" + strings.TrimSuffix(strings.Repeat("?,", keysPer), ",") + ")"
 
 // filling finds the bodies to fill, and which item is to fill each.
 func filling(items []preparedRecord, stored map[record.Key]*record.Head) map[int64]int {

@@ -169,6 +169,13 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 			}
 			continue
 		}
+		if c.action == record.Remap {
+			if err := t.execOne("UPDATE ing_record SET updated_at = ?, source_version = ?, content_hash = ?, fetch_at = ?, mapping_id = ? WHERE dataset_id = ? AND id_hash = ?",
+				micros(c.UpdatedAt), c.SourceVersion, c.ContentHash[:], micros(c.FetchAt), c.MappingID, in.DatasetID, c.key[:]); err != nil {
+				return err
+			}
+			continue
+		}
 		id := bodyID(batchID, i)
 		var prev any
 		if c.prev != nil {
@@ -191,8 +198,8 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 			continue
 		}
 		if err := t.execOne(`UPDATE ing_record SET updated_at = ?, source_version = ?, content_hash = ?, fetch_at = ?, version = ?, body_id = ?, state_code = ?,
-  expr_id = ?, mapping_id = ? WHERE dataset_id = ? AND id_hash = ?`,
-			micros(c.UpdatedAt), c.SourceVersion, c.ContentHash[:], micros(c.FetchAt), c.version, id, string(state), in.ExprID, c.MappingID,
+  expr_id = ?, mapping_id = ?, merged_into = ? WHERE dataset_id = ? AND id_hash = ?`,
+			micros(c.UpdatedAt), c.SourceVersion, c.ContentHash[:], micros(c.FetchAt), c.version, id, string(state), in.ExprID, c.MappingID, orNull(c.MergedInto),
 			in.DatasetID, c.key[:]); err != nil {
 			return err
 		}

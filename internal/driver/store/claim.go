@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/crash"
@@ -13,26 +14,9 @@ import (
 
 // Queues lists the partitions that have queued tasks.
 func (s *Store) Queues(ctx context.Context) ([]ingest.Queue, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, `+isPaused+`, p.cooling_until, p.max_concurrent,
-  (SELECT COUNT(*) FROM ing_task r WHERE r.partition_id = p.id AND r.status_code IN ('DISPATCHED','EXECUTING')) FROM ing_partition p ORDER BY p.id`)
-	if err != nil {
-		return nil, wrap("list queues", s.dialect.Translate(err))
-	}
-	var all []ingest.Queue
-	err = each(rows, func() error {
-		var q ingest.Queue
-		var cooling sql.NullInt64
-		var operation string
-		err := rows.Scan(&q.PartitionID, &q.Partition.Source, &q.Partition.Endpoint, &operation, &q.Paused, &cooling, &q.MaxConcurrent, &q.Running)
-		q.Partition.Operation, q.CoolingUntil = ingest.Operation(operation), instant(cooling)
-		all = append(all, q)
-		return err
-	})
+	all, err := s.partitions(ctx)
 	if err != nil {
 		return nil, wrap("list queues", err)
-	}
-	if err := s.judgeEndpoints(ctx, all); err != nil {
-		return nil, err
 	}
 	out := all[:0]
 	for _, q := range all {
@@ -48,6 +32,38 @@ func (s *Store) Queues(ctx context.Context) ([]ingest.Queue, error) {
 		}
 	}
 	return out, nil
+}
+
+// partitions lists all partitions with what keeps dispatch from them. One whose
+// rate key cools down is left alone whoever was told to wait (§4.10.6).
+func (s *Store) partitions(ctx context.Context) (all []ingest.Queue, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, `+isPaused+`, p.cooling_until, p.cooling_code,
+  COALESCE(p.rate_key, p.provenance_code), k.until, p.max_concurrent,
+  (SELECT COUNT(*) FROM ing_task r WHERE r.partition_id = p.id AND r.status_code IN ('DISPATCHED','EXECUTING'))
+FROM ing_partition p LEFT JOIN ing_rate_pause k ON k.rate_key = COALESCE(p.rate_key, p.provenance_code) ORDER BY p.id`)
+	if err != nil {
+		return nil, s.dialect.Translate(err)
+	}
+	err = each(rows, func() error {
+		var q ingest.Queue
+		var cooling, paused sql.NullInt64
+		var operation string
+		var code sql.NullString
+		err := rows.Scan(&q.PartitionID, &q.Partition.Source, &q.Partition.Endpoint, &operation, &q.Paused, &cooling, &code, &q.RateKey, &paused, &q.MaxConcurrent, &q.Running)
+		q.Partition.Operation = ingest.Operation(operation)
+		if q.CoolingUntil, q.CoolingCode = instant(cooling), gate.Reason(code.String); code.String == "" && cooling.Valid {
+			q.CoolingCode = gate.Cooling
+		}
+		if until := instant(paused); until.After(q.CoolingUntil) {
+			q.CoolingUntil, q.CoolingCode = until, gate.Cooling
+		}
+		all = append(all, q)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, s.judgeEndpoints(ctx, all)
 }
 
 // judgeEndpoints adds what is known of the endpoints, over all their operations.
@@ -73,7 +89,17 @@ func (s *Store) Claim(ctx context.Context, in ingest.ClaimRequest) (work []inges
 		if work, err = t.claimed(in.Token); err != nil || len(work) > 0 {
 			return err
 		}
-		n, err := t.affected(t.store.dialect.ClaimSQL, in.Token, in.Owner, micros(t.now.Add(in.Lease)), micros(t.now), micros(t.now), in.PartitionID, in.Max)
+		most, err := t.claimable(in.PartitionID, in.Max)
+		if err != nil || most == 0 {
+			return err
+		}
+		held, err := t.held()
+		if err != nil {
+			return err
+		}
+		query, without := t.claimSQL(held)
+		args := append([]any{in.Token, in.Owner, micros(t.now.Add(in.Lease)), micros(t.now), micros(t.now), in.PartitionID}, without...)
+		n, err := t.affected(query, append(args, most)...)
 		if err != nil || n == 0 {
 			return err
 		}
@@ -119,7 +145,7 @@ func (t *tx) fence(l ingest.Lease, extend time.Duration) (held ingest.Held, err 
 	if n == 0 {
 		return held, fault.ErrStale
 	}
-	err = t.row("SELECT p.cancel_requested, "+isPaused+" FROM ing_task p WHERE p.id = ?", l.TaskID).Scan(&held.Cancel, &held.Pause)
+	err = t.row("SELECT p.cancel_requested, "+isPaused+" OR "+isHeld+" FROM ing_task p WHERE p.id = ?", l.TaskID).Scan(&held.Cancel, &held.Pause)
 	return held, err
 }
 

@@ -71,8 +71,7 @@ func (s *Store) Living(ctx context.Context) ([]ExecutorInfo, error) {
 // Farewell removes a process that stops in an orderly way.
 func (s *Store) Farewell(ctx context.Context, id string) error {
 	return s.step(ctx, "farewell", urgent, func(t *tx) error {
-		_, err := t.exec("DELETE FROM ing_executor WHERE executor_id = ?", id)
-		return err
+		return t.forgetProcess(id)
 	})
 }
 
@@ -98,7 +97,14 @@ func (s *Store) Bury(ctx context.Context, id string) error {
 		if _, err := t.exec("UPDATE ing_named_lease SET leased_until = 0 WHERE owner = ?", id); err != nil {
 			return err
 		}
-		_, err := t.exec("DELETE FROM ing_executor WHERE executor_id = ?", id)
-		return err
+		return t.forgetProcess(id)
 	})
+}
+
+func (t *tx) forgetProcess(id string) error {
+	if _, err := t.exec("DELETE FROM ing_rate_report WHERE executor_id = ?", id); err != nil {
+		return err
+	}
+	_, err := t.exec("DELETE FROM ing_executor WHERE executor_id = ?", id)
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -27,7 +28,10 @@ func (t *tx) notePlanLag(planID, cursorID int64, lag *ingest.PlanLag) error {
 	}
 	_, err := t.exec("INSERT INTO ing_plan_lag (plan_id, cursor_id, declared_lag_us, safety_lag_us, passed_from, passed_to) VALUES (?,?,?,?,?,?)",
 		planID, cursorID, lag.Declared.Microseconds(), lag.SafetyLag.Microseconds(), from, to)
-	return err
+	if err != nil || lag.SafetyLag <= lag.Declared {
+		return err
+	}
+	return t.countPlan(planID, health.RaiseLag)
 }
 
 // noteLate adds what a run that ended found. It is done once a run and not with

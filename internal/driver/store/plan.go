@@ -44,7 +44,13 @@ func (s *Store) OpenPlan(ctx context.Context, in ingest.NewPlan) (plan ingest.Pl
 		if existed || err != nil {
 			return err
 		}
+		if err := t.archivedKey(in.Key); err != nil {
+			return err
+		}
 		refs, err := t.planReferences(in)
+		if err == nil {
+			err = t.takesPlans(refs.cursor)
+		}
 		if err != nil {
 			return err
 		}
@@ -61,7 +67,7 @@ func (s *Store) OpenPlan(ctx context.Context, in ingest.NewPlan) (plan ingest.Pl
 			from:  ingest.Lineage{ScheduleID: in.ScheduleID, PlanID: plan.ID}, exprHash: in.ExprProtoHash,
 		})
 	})
-	return plan, existed, err
+	return plan, existed, performed(err)
 }
 
 type planRefs struct{ partition, cursor, expr, mapping int64 }
@@ -71,7 +77,7 @@ func (t *tx) planReferences(in ingest.NewPlan) (r planRefs, err error) {
 	if err != nil {
 		return r, err
 	}
-	if r.partition, err = t.partition(in.Partition, dataset, in.MaxConcurrent); err != nil {
+	if r.partition, err = t.partition(in.Partition, dataset, in.MaxConcurrent, in.RateKey); err != nil {
 		return r, err
 	}
 	if r.cursor, err = t.cursorRow(in.Namespace, in.Partition.Endpoint); err != nil {
@@ -211,7 +217,7 @@ func (t *tx) insertSlices(planID int64, p planRow, chunk []ingest.NewSlice) erro
 		return nil
 	}
 	var plan, parent, source, ready, now any = planID, idOrNull(p.parent), p.source, string(ingest.SliceReady), micros(t.now)
-	values := make([]any, 0, 16*len(chunk)) // the tasks have more columns
+	values := make([]any, 0, 17*len(chunk)) // the tasks have more columns
 	for _, c := range chunk {
 		from := micros(c.Window.From)
 		values = append(values, plan, parent, source, c.No, c.Signature, jsonOrNull(c.Spec), from, micros(c.Window.To), cmp.Or(from, any(0)), c.ExprHash,
@@ -236,10 +242,10 @@ func (t *tx) insertSlices(planID int64, p planRow, chunk []ingest.NewSlice) erro
 			status, due = scheduled, micros(c.ScheduledAt)
 		}
 		values = append(values, schedule, plan, ids[i], partition, source, endpoint, operation, fingerprint, jsonOrNull(c.TaskParams), c.TaskKey,
-			c.ExprHash, c.Priority, status, due, now, now)
+			c.ExprHash, c.Priority, status, due, c.Reserved, now, now)
 	}
 	return t.insertFlat("ing_task", `schedule_instance_id, plan_id, slice_id, partition_id, provenance_code, endpoint_name, operation_code,
-  spec_fingerprint, params, idempotent_key, expr_hash, priority, status_code, scheduled_at, created_at, updated_at`, 16, values)
+  spec_fingerprint, params, idempotent_key, expr_hash, priority, status_code, scheduled_at, reserved_requests, created_at, updated_at`, 17, values)
 }
 
 // sliceIDs are the ids of slices that were just inserted. Ids rise in the order of
@@ -299,17 +305,26 @@ func (s *Store) OpenPlans(ctx context.Context, p ingest.Partition) ([]ingest.Ope
 }
 
 func (s *Store) openPlans(ctx context.Context, p ingest.Partition) (out []ingest.OpenPlan, cursors []int64, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT p.id, p.plan_key, p.status_code, p.next_slice_no, d.snapshot, p.cursor_id
-  FROM ing_plan p JOIN ing_spec_snapshot d ON d.spec_fingerprint = p.spec_fingerprint
-  WHERE p.provenance_code = ? AND p.endpoint_name = ? AND p.operation_code = ? AND p.status_code IN ('SLICING','PARTIAL','READY') ORDER BY p.id`,
-		p.Source, p.Endpoint, string(p.Operation))
+	return s.openPlansWhere(ctx, "p.provenance_code = ? AND p.endpoint_name = ? AND p.operation_code = ?", p.Source, p.Endpoint, string(p.Operation))
+}
+
+// openPlansWhere are those that match, without what they owe.
+func (s *Store) openPlansWhere(ctx context.Context, where string, args ...any) (out []ingest.OpenPlan, cursors []int64, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT p.id, p.plan_key, p.status_code, p.next_slice_no, d.snapshot, p.slice_params, p.as_of, p.cursor_id, COALESCE(g.order_code, ''), COALESCE(g.state_code, '')
+  FROM ing_plan p JOIN ing_spec_snapshot d ON d.spec_fingerprint = p.spec_fingerprint LEFT JOIN ing_campaign g ON g.cursor_id = p.cursor_id
+  WHERE `+where+` AND p.status_code IN ('SLICING','PARTIAL','READY') ORDER BY p.id`, args...)
 	if err != nil {
 		return nil, nil, err
 	}
 	return out, cursors, each(rows, func() error {
 		var o ingest.OpenPlan
 		var cursor int64
-		err := rows.Scan(&o.ID, &o.Key, &o.Status, &o.NextSliceNo, &o.Spec, &cursor)
+		var asOf sql.NullInt64
+		var order ingest.CampaignOrder
+		var state ingest.CampaignState
+		err := rows.Scan(&o.ID, &o.Key, &o.Status, &o.NextSliceNo, &o.Spec, &o.Params, &asOf, &cursor, &order, &state)
+		o.AsOf = instant(asOf)
+		o.OldestFirst, o.Held = order == ingest.OldestFirst, state == ingest.CampaignPaused
 		out, cursors = append(out, o), append(cursors, cursor)
 		return err
 	})

@@ -67,11 +67,11 @@ func (t *tx) cancelChunk(id int64, actor, reason string) (more bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	if err := t.cancelSlices(p, waiting, "cancelled with its plan"); err != nil {
+	if _, err := t.exec(`UPDATE ing_task SET cancel_requested = 1, updated_at = ? WHERE plan_id = ? AND status_code IN ('DISPATCHED','EXECUTING')
+  AND cancel_requested = 0`, micros(t.now), id); err != nil { // before the cursor: a worker that ends holds its task and waits for the cursor
 		return false, err
 	}
-	if _, err := t.exec(`UPDATE ing_task SET cancel_requested = 1, updated_at = ? WHERE plan_id = ? AND status_code IN ('DISPATCHED','EXECUTING')
-  AND cancel_requested = 0`, micros(t.now), id); err != nil {
+	if err := t.cancelSlices(p, waiting, "cancelled with its plan"); err != nil {
 		return false, err
 	}
 	if p.status == ingest.PlanCancelled {

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -36,8 +37,11 @@ func (s *Store) SuspendPlan(ctx context.Context, planID int64, remarks []byte) e
 		if err != nil {
 			return err
 		}
-		return t.execOne("UPDATE ing_plan SET status_code = ?, record_remarks = ?, updated_at = ?, version = version + 1 WHERE id = ?",
-			string(ingest.PlanPartial), noted, micros(t.now), planID)
+		if err := t.execOne("UPDATE ing_plan SET status_code = ?, record_remarks = ?, updated_at = ?, version = version + 1 WHERE id = ?",
+			string(ingest.PlanPartial), noted, micros(t.now), planID); err != nil {
+			return err
+		}
+		return t.countPlan(planID, health.PausePlanning)
 	})
 }
 
@@ -65,22 +69,30 @@ func withSuspension(known sql.NullString, remarks []byte) (any, error) {
 // the next slice before, not after: then a planner that was overtaken in
 // between is noticed by AddSlices.
 func (s *Store) PlannedWindows(ctx context.Context, planID int64) (out []window.Window, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT s.window_from, s.window_to, r.window_from, r.window_to FROM ing_plan_slice s
-  LEFT JOIN ing_reslice_request r ON r.slice_id = s.id AND r.status_code = '`+string(ingest.ResliceDone)+`'
-  WHERE s.plan_id = ? AND s.window_from IS NOT NULL`, planID)
+	rows, err := s.read.QueryContext(ctx, `SELECT s.window_from, s.window_to, r.window_from, r.window_to,
+  CASE WHEN s.window_from IS NULL THEN s.slice_spec ELSE '' END FROM ing_plan_slice s
+  LEFT JOIN ing_reslice_request r ON r.slice_id = s.id AND r.status_code = '`+string(ingest.ResliceDone)+`' WHERE s.plan_id = ?`, planID)
 	if err != nil {
 		return nil, wrap("read planned windows", s.dialect.Translate(err))
 	}
 	err = each(rows, func() error {
 		var from, to, restFrom, restTo sql.NullInt64
-		err := rows.Scan(&from, &to, &restFrom, &restTo)
+		var spec string
+		if err := rows.Scan(&from, &to, &restFrom, &restTo, &spec); err != nil {
+			return err
+		}
+		if spec != "" { // it owns ids, and its range says which
+			ids, err := idsOf(spec)
+			out = append(out, ids)
+			return err
+		}
 		owned := window.Window{From: instant(from), To: instant(to)}
 		if restFrom.Valid {
 			out = append(out, window.Subtract(owned, []window.Window{{From: instant(restFrom), To: instant(restTo)}})...)
 		} else {
 			out = append(out, owned)
 		}
-		return err
+		return nil
 	})
 	slices.SortFunc(out, func(a, b window.Window) int { return a.From.Compare(b.From) })
 	return out, wrap("read planned windows", err)

@@ -20,22 +20,27 @@ func (t *tx) dataset(d ingest.Dataset) (id int64, err error) {
 	return t.insert("INSERT INTO ing_dataset (provenance_code, endpoint_name, created_at) VALUES (?,?,?)", d.Source, d.Endpoint, micros(t.now))
 }
 
-// partition finds or makes a partition and sets its C_max, which a newer snapshot
-// may have changed. Zero leaves what is there.
-func (t *tx) partition(p ingest.Partition, dataset int64, limit int) (id int64, err error) {
+// partition finds or makes a partition and sets its C_max and its rate key, which
+// a newer snapshot may have changed. What is zero leaves what is there.
+func (t *tx) partition(p ingest.Partition, dataset int64, limit int, key string) (id int64, err error) {
 	ok, err := found(t.row("SELECT id FROM ing_partition WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ?",
 		p.Source, p.Endpoint, string(p.Operation)).Scan(&id))
 	switch {
 	case err != nil:
 		return id, err
 	case ok && limit > 0:
-		_, err = t.exec("UPDATE ing_partition SET max_concurrent = ? WHERE id = ? AND max_concurrent <> ?", limit, id, limit)
-		return id, err
-	case ok:
-		return id, nil
+		if _, err = t.exec("UPDATE ing_partition SET max_concurrent = ? WHERE id = ? AND max_concurrent <> ?", limit, id, limit); err != nil {
+			return id, err
+		}
 	}
-	return t.insert(`INSERT INTO ing_partition (dataset_id, provenance_code, endpoint_name, operation_code, max_concurrent, created_at)
-  VALUES (?,?,?,?,?,?)`, dataset, p.Source, p.Endpoint, string(p.Operation), cmp.Or(limit, defaultConcurrency), micros(t.now))
+	if ok {
+		if key != "" {
+			_, err = t.exec("UPDATE ing_partition SET rate_key = ? WHERE id = ? AND rate_key <> ?", key, id, key)
+		}
+		return id, err
+	}
+	return t.insert(`INSERT INTO ing_partition (dataset_id, provenance_code, endpoint_name, operation_code, max_concurrent, rate_key, created_at)
+  VALUES (?,?,?,?,?,?,?)`, dataset, p.Source, p.Endpoint, string(p.Operation), cmp.Or(limit, defaultConcurrency), cmp.Or(key, p.Source), micros(t.now))
 }
 
 func (t *tx) fingerprintID(kind, hash string) (id int64, err error) {
@@ -64,6 +69,6 @@ func (t *tx) cursorRow(n ingest.Namespace, endpoint string) (id int64, err error
 		return id, err
 	}
 	return t.insert(`INSERT INTO ing_cursor (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, endpoint_name,
-  cursor_type_code, created_at, updated_at) VALUES (?,?,?,?,?,?,'TIME',?,?)`,
-		n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key, endpoint, micros(t.now), micros(t.now))
+  cursor_type_code, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?)`,
+		n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key, endpoint, string(n.Line()), micros(t.now), micros(t.now))
 }

@@ -5,9 +5,12 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
@@ -106,6 +109,20 @@ func (s *Store) FinishRun(ctx context.Context, in ingest.Finish) error {
 
 func (t *tx) closeRun(in ingest.Finish) error {
 	o := in.Outcome
+	opened, err := t.noteBreaker(in)
+	if err != nil {
+		return err
+	}
+	if !opened.IsZero() {
+		o.Stats.CircuitOpen = 1
+		in.Remarks = append(slices.Clip(in.Remarks), health.Remark{
+			Condition: health.Down, Action: health.OpenCircuit, Page: o.Stats.Pages,
+			Text: fmt.Sprintf("%s: nobody asks the endpoint before %s", o.Code, opened.UTC().Format(time.RFC3339)),
+		})
+		if o.Waits == "" && !o.Task.Terminal() {
+			o.Waits = gate.Breaker
+		}
+	}
 	stats, err := json.Marshal(o.Stats)
 	if err != nil {
 		return err
@@ -118,6 +135,12 @@ func (t *tx) closeRun(in ingest.Finish) error {
 	err = t.execOne("UPDATE ing_task_run SET status_code = ?, stats = ?, error_code = ?, error = ?, finished_at = ? WHERE id = ?",
 		string(o.Run), string(stats), orNull(o.Code), orNull(readable(o.Error)), micros(t.now), in.Lineage.RunID)
 	if err != nil {
+		return err
+	}
+	if err := t.noteRemarks(in); err != nil {
+		return err
+	}
+	if err := t.countRun(in.Lease.TaskID, o.Stats); err != nil {
 		return err
 	}
 	if err := t.noteLate(in.Lineage.PlanID, o.Stats.BatchStats); err != nil {
@@ -139,18 +162,20 @@ func (t *tx) closeRun(in ingest.Finish) error {
 		excused = 1
 	}
 	err = t.execOne(`UPDATE ing_task SET status_code = ?, lease_owner = NULL, leased_until = NULL, claim_token = NULL, scheduled_at = ?,
-  idle_leases = CASE WHEN idle_leases > 0 THEN idle_leases - ? ELSE 0 END, last_error_code = ?, last_error_msg = ?, finished_at = ?, updated_at = ? WHERE id = ?`,
-		string(o.Task), micros(due), excused, orNull(o.Code), orNull(cut(o.Error, 2000)), finished, micros(t.now), in.Lease.TaskID)
+  idle_leases = CASE WHEN idle_leases > 0 THEN idle_leases - ? ELSE 0 END, last_error_code = ?, last_error_msg = ?, wait_code = ?, finished_at = ?, updated_at = ? WHERE id = ?`,
+		string(o.Task), micros(due), excused, orNull(o.Code), orNull(cut(o.Error, 2000)), orNull(string(o.Waits)), finished, micros(t.now), in.Lease.TaskID)
 	if err != nil {
 		return err
 	}
-	if err := t.noteBreaker(in); err != nil || o.Code != string(fault.RateLimited) {
-		return err
+	if o.Advanced {
+		if _, err := t.exec("UPDATE ing_task SET forgiven_epoch = ? WHERE id = ? AND forgiven_epoch < ?", in.Lease.Epoch-1, in.Lease.TaskID, in.Lease.Epoch-1); err != nil {
+			return err
+		}
 	}
-	// All processes leave the partition alone until the upstream's wait is over (I11).
-	_, err = t.exec(`UPDATE ing_partition SET cooling_until = ? WHERE id = (SELECT partition_id FROM ing_task WHERE id = ?)
-  AND (cooling_until IS NULL OR cooling_until < ?)`, micros(due), in.Lease.TaskID, micros(due))
-	return err
+	if o.Code != string(fault.RateLimited) {
+		return nil
+	}
+	return t.cool(in, due)
 }
 
 func (t *tx) closeSlice(in ingest.Finish) error {

@@ -25,6 +25,7 @@ type Store struct {
 	lanes   lanes
 	stmts   sync.Map    // query text → *sql.Stmt of the write pool
 	settled atomic.Bool // the last batch changed little; see packChanged
+	waits   waits
 }
 
 // Options are for tests and for the rare operator who knows better.

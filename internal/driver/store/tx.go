@@ -63,6 +63,7 @@ func wrap(name string, err error) error {
 }
 
 func (s *Store) once(ctx context.Context, l lane, do func(*tx) error) error {
+	asked := time.Now()
 	if s.dialect.OneWriter {
 		if err := s.lanes.enter(ctx, l); err != nil {
 			return err
@@ -73,6 +74,7 @@ func (s *Store) once(ctx context.Context, l lane, do func(*tx) error) error {
 	if err != nil {
 		return s.dialect.Translate(err)
 	}
+	s.waits.add(time.Since(asked))
 	t := &tx{ctx: ctx, store: s, raw: raw, stmts: map[string]*sql.Stmt{}}
 	defer t.keepFresh()
 	if t.now, err = s.now(ctx, raw); err == nil {

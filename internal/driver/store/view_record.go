@@ -14,7 +14,8 @@ func (s *Store) Records(ctx context.Context, source, endpoint string, after []by
 	if after == nil {
 		after = []byte{}
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT r.id_hash, r.provider_id, r.version, r.state_code, r.updated_at, r.fetch_at, b.fields, b.payload, b.codec
+	rows, err := s.read.QueryContext(ctx, `SELECT r.id_hash, r.provider_id, r.version, r.state_code, r.updated_at, r.fetch_at, r.refresh_checked_at,
+  COALESCE(r.merged_into, ''), b.fields, b.payload, b.codec
   FROM ing_record r JOIN ing_record_body b ON b.body_id = r.body_id
   WHERE r.dataset_id = (SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?) AND r.id_hash > ? ORDER BY r.id_hash LIMIT ?`,
 		source, endpoint, after, limit)
@@ -23,13 +24,14 @@ func (s *Store) Records(ctx context.Context, source, endpoint string, after []by
 	}
 	return out, wrap("read records", each(rows, func() error {
 		var r view.Record
-		var updated, fetch sql.NullInt64
+		var updated, fetch, checked sql.NullInt64
 		var fields sql.NullString
 		var payload []byte
 		var codec string
-		if err := rows.Scan(&r.Key, &r.ID, &r.Version, &r.State, &updated, &fetch, &fields, &payload, &codec); err != nil {
+		if err := rows.Scan(&r.Key, &r.ID, &r.Version, &r.State, &updated, &fetch, &checked, &r.MergedInto, &fields, &payload, &codec); err != nil {
 			return err
 		}
+		r.CheckedAt = instant(checked)
 		r.UpdatedAt, r.FetchAt, r.Fields = instant(updated), instant(fetch), []byte(fields.String)
 		if r.Payload, err = decompress(payload, codec); err != nil {
 			return fmt.Errorf("body of %q: %w", r.ID, err)

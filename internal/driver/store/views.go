@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -58,28 +59,34 @@ func (s *Store) list(ctx context.Context, step, query, name string, f view.Filte
 func (s *Store) Tasks(ctx context.Context, f view.Filter) (out []view.Task, err error) {
 	const query = `SELECT t.id, t.plan_id, t.slice_id, t.provenance_code, t.endpoint_name, t.operation_code, t.status_code, s.window_from, s.window_to,
   t.priority, t.scheduled_at, t.attempts, t.lease_owner, t.lease_epoch, t.leased_until, t.last_error_code, t.last_error_msg, t.started_at, t.finished_at,
-  t.spec_fingerprint, t.idempotent_key, t.cancel_requested FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id`
+  t.spec_fingerprint, t.idempotent_key, t.cancel_requested, t.wait_code FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id`
 	err = s.list(ctx, "list tasks", query, "t", f, func(w *where) {
 		w.add(f.PlanID != 0, "t.plan_id = ?", f.PlanID)
 		w.add(f.TaskID != 0, "t.id = ?", f.TaskID)
 	}, func(rows *sql.Rows) error {
 		var v view.Task
 		var from, to, due, until, started, finished sql.NullInt64
-		var owner, code, text sql.NullString
+		var owner, code, text, waits sql.NullString
 		err := rows.Scan(&v.ID, &v.PlanID, &v.SliceID, &v.Source, &v.Endpoint, &v.Operation, &v.Status, &from, &to, &v.Priority, &due, &v.Attempts, &owner,
-			&v.LeaseEpoch, &until, &code, &text, &started, &finished, &v.Spec, &v.Key, &v.Stopping)
+			&v.LeaseEpoch, &until, &code, &text, &started, &finished, &v.Spec, &v.Key, &v.Stopping, &waits)
 		v.Window, v.ScheduledAt, v.LeasedUntil = window.Window{From: instant(from), To: instant(to)}, instant(due), instant(until)
 		v.LeaseOwner, v.ErrorCode, v.Error, v.StartedAt, v.FinishedAt = owner.String, code.String, text.String, instant(started), instant(finished)
+		if v.Status == string(ingest.TaskScheduled) && waits.Valid {
+			v.Waits = &view.Waiting{Reason: gate.Reason(waits.String), Until: v.ScheduledAt}
+		}
 		out = append(out, v)
 		return err
 	})
-	return out, err
+	if err != nil {
+		return out, err
+	}
+	return out, s.explainWaits(ctx, out)
 }
 
 // Runs lists attempts, newest first.
 func (s *Store) Runs(ctx context.Context, f view.Filter) (out []view.Run, err error) {
 	const query = `SELECT r.id, r.task_id, r.plan_id, r.attempt_no, r.lease_epoch, r.provenance_code, r.operation_code, r.status_code, r.window_from, r.window_to, r.stats,
-  r.worker, r.error_code, r.error, r.started_at, r.finished_at FROM ing_task_run r`
+  r.worker, r.error_code, r.error, r.started_at, r.finished_at, r.record_remarks FROM ing_task_run r`
 	err = s.list(ctx, "list runs", query, "r", f, func(w *where) {
 		w.add(f.PlanID != 0, "r.plan_id = ?", f.PlanID)
 		w.add(f.TaskID != 0, "r.task_id = ?", f.TaskID)
@@ -87,15 +94,19 @@ func (s *Store) Runs(ctx context.Context, f view.Filter) (out []view.Run, err er
 	}, func(rows *sql.Rows) error {
 		var v view.Run
 		var from, to, started, finished sql.NullInt64
-		var stats, worker, code, text sql.NullString
+		var stats, worker, code, text, remarks sql.NullString
 		if err := rows.Scan(&v.ID, &v.TaskID, &v.PlanID, &v.Attempt, &v.Epoch, &v.Source, &v.Operation, &v.Status, &from, &to, &stats, &worker, &code, &text,
-			&started, &finished); err != nil {
+			&started, &finished, &remarks); err != nil {
 			return err
 		}
 		v.Window, v.Worker, v.ErrorCode, v.Error = window.Window{From: instant(from), To: instant(to)}, worker.String, code.String, text.String
 		v.StartedAt, v.FinishedAt = instant(started), instant(finished)
 		out = append(out, v)
-		return decode(stats, &out[len(out)-1].Stats)
+		last := &out[len(out)-1]
+		if err := decode(remarks, &last.Remarks); err != nil {
+			return err
+		}
+		return decode(stats, &last.Stats)
 	})
 	return out, err
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/engine/planner"
@@ -24,3 +25,5 @@ func (books) BytesPerItem(context.Context, ingest.Dataset) (int64, error) { retu
 func (books) Lateness(context.Context, ingest.Namespace, time.Time) (window.Lateness, error) {
 	return window.Lateness{}, nil
 }
+
+func (books) QuotaUse(context.Context, string) (gate.Use, error) { return gate.Use{}, nil }

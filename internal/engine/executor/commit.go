@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -22,19 +23,23 @@ import (
 // answer is what came back for one request: the page, how it was had, and where
 // its body is kept.
 type answer struct {
-	page *extract.Page
-	call *transport.Call
-	kept func() (ref string, err error)
+	page    *extract.Page
+	call    *transport.Call
+	kept    func() (ref string, err error)
+	ids     []string // asked for, at a DETAIL endpoint
+	detail  bool
+	ignored bool // nothing of the answer is taken
 }
 
 // fetch sends a request through the chain and reads the answer as a page of p.
 func (r *running) fetch(ctx context.Context, p *spec.Program, request *exchange.Request, retry fault.RetryPolicy) (*answer, error) {
 	request.Header.Set("X-Ingest-Correlation-Id", fmt.Sprintf("%s-%d", r.correlation, r.batchNo+1))
-	a := &answer{kept: nothingKept}
+	a := &answer{kept: nothingKept, detail: p != r.program}
 	limits := r.limits(p)
+	r.asking = limits.Key(r.work.Partition.Source)
 	a.call = &transport.Call{
-		Request: request, Key: limits.Key(r.work.Partition.Source), Limits: limits, Retry: retry,
-		Priority: r.work.Partition.Operation.Priority(), Task: r.work.Lease.TaskID,
+		Request: request, Key: r.asking, Limits: limits, Retry: retry,
+		Priority: r.work.Partition.Operation.Priority(), Task: r.work.Lease.TaskID, Weigh: p.Weigh, Held: r.held,
 		Accept: func(response *exchange.Response) (err error) {
 			_, _ = a.kept() // of an attempt before: nobody may be left working
 			crash.At(crash.BodyRead)
@@ -43,10 +48,12 @@ func (r *running) fetch(ctx context.Context, p *spec.Program, request *exchange.
 			return err
 		},
 	}
+	began := time.Now()
 	_, err := r.executor.chain.Do(ctx, a.call)
 	r.note(a.call)
 	if err != nil {
 		r.forget(a, err)
+		r.sample(ctx, a.call, true, time.Since(began)-a.call.Notes.Waited, 0)
 	}
 	return a, err
 }
@@ -77,7 +84,7 @@ func (r *running) note(c *transport.Call) {
 
 // forget keeps what explains a page that could not be had, in case the run ends here.
 func (r *running) forget(a *answer, err error) {
-	request, response := evidence(a.call)
+	request, response := evidence(a.call, r.context(a, r.walk.state, 0))
 	raw, failed := a.kept() // the page is lost anyway; its body is worth keeping, not worth another error
 	if failed != nil {
 		r.executor.log.Warn("body not kept", "task", r.work.Lease.TaskID, "run", r.run.ID, "error", failed)
@@ -91,8 +98,21 @@ func (r *running) forget(a *answer, err error) {
 	}
 }
 
-func evidence(c *transport.Call) (request, response []byte) {
-	request, _ = json.Marshal(c.Notes.Request) // digests are texts and numbers
+// context is what the ledger does not say and a replay needs.
+func (r *running) context(a *answer, before paging.State, beside int) *blackbox.Context {
+	c := &blackbox.Context{At: r.lastSeen, Detail: a.detail, IDs: a.ids, Beside: beside, Ignored: a.ignored}
+	if a.detail {
+		return c
+	}
+	c.Size, c.Paging = r.walk.config.Size, blackbox.Standing(r.walk.config, before)
+	if r.question != nil && !r.question.Now().Equal(r.lastSeen) {
+		c.Asked = r.question.Now()
+	}
+	return c
+}
+
+func evidence(c *transport.Call, with *blackbox.Context) (request, response []byte) {
+	request, _ = json.Marshal(blackbox.Evidence{RequestDigest: c.Notes.Request, Context: with}) // texts and numbers
 	if c.Notes.Response != nil {
 		response, _ = json.Marshal(c.Notes.Response)
 	}
@@ -107,8 +127,10 @@ type bundle struct {
 	rejects                  []record.Reject
 	seen, duplicate, outside int
 	found                    int // ids of a search page
+	beside                   int // of those seen, what was not in the answer
 	newest                   time.Time
 	checkpoint               ingest.Checkpoint
+	origin                   []byte // where it was read from, if nobody was asked
 }
 
 // commit stores a bundle. An answer that got lost is asked for again once: the
@@ -126,14 +148,19 @@ func (r *running) commit(ctx context.Context, b bundle) (stop, err error) {
 	if b.newest.After(r.newest) {
 		r.newest = b.newest
 	}
-	request, response := evidence(b.call)
+	request, response := b.origin, []byte(nil)
+	if b.origin == nil {
+		request, response = evidence(b.call, r.context(b.answer, b.before, b.beside))
+	}
+	refreshed := r.refreshed(&b)
 	batch := ingest.BatchCommit{
 		Lease: r.work.Lease, Extend: r.executor.config.Lease, Lineage: r.work.Lineage, Partition: r.work.Partition,
-		DatasetID: r.work.DatasetID, ExprID: r.work.ExprID, No: r.batchNo, Pass: r.walk.pass, PageNo: b.before.Pages + 1, PageSize: r.program.Paging.Size,
+		DatasetID: r.work.DatasetID, ExprID: r.work.ExprID, No: r.batchNo, Pass: r.walk.pass, PageNo: b.before.Pages + 1, PageSize: r.walk.config.Size,
 		BeforeToken: r.walk.config.Position(b.before), AfterToken: r.walk.config.Position(b.after), Records: b.records, Rejects: b.rejects,
 		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, Passed: r.work.Passed, Request: request, Response: response, Raw: raw,
-		Checkpoint: b.checkpoint, RunStats: r.stats,
+		Refreshed: refreshed, Checkpoint: b.checkpoint, RunStats: r.stats, Answers: r.run.Probe && r.stats.Pages == 1 && b.call != nil,
 	}
+	began := time.Now()
 	result, err := r.executor.store.CommitBatch(ctx, batch)
 	if err != nil && !errors.Is(err, fault.ErrStale) && ctx.Err() == nil {
 		result, err = r.executor.store.CommitBatch(ctx, batch)
@@ -144,6 +171,9 @@ func (r *running) commit(ctx context.Context, b bundle) (stop, err error) {
 	}
 	crash.At(crash.Committed)
 	r.failed = nil
+	if b.call != nil { // nil: nobody was asked
+		r.sample(ctx, b.call, false, 0, time.Since(began))
+	}
 	r.stats.BatchStats = r.stats.BatchStats.Add(result.Stats)
 	switch {
 	case result.Cancel:

@@ -39,8 +39,19 @@ const halfway = 2
 
 // detail asks for the next found ids and commits what came.
 func (r *running) detail(ctx context.Context) (done bool, err error) {
-	ids := r.details.Batch(r.detailBatch())
-	a, err := r.fetchDetails(ctx, ids)
+	if gone := r.tooManyGone(); gone != nil {
+		return false, gone
+	}
+	ids, all, err := r.ask(ctx)
+	if err != nil {
+		return false, err
+	}
+	a, err := r.fetchDetails(ctx, all)
+	if err != nil && ctx.Err() == nil && r.looksAhead() && fault.As(err).Code.Breaks() {
+		if found := r.lookElsewhere(ctx); found != silence {
+			return false, found.or(err)
+		}
+	}
 	switch {
 	case err == nil:
 		return r.keepDetails(ctx, ids, a)
@@ -49,7 +60,7 @@ func (r *running) detail(ctx context.Context) (done bool, err error) {
 	case len(ids) > 1:
 		r.suspects.most = (len(ids) + 1) / 2
 		return false, nil
-	case unknown(err):
+	case r.unknown(err):
 		return r.keepDetails(ctx, ids, a.empty())
 	}
 	return r.suspect(ctx, ids[0], err)
@@ -69,15 +80,16 @@ func (r *running) fetchDetails(ctx context.Context, ids []string) (*answer, erro
 		return nil, unasked(err)
 	}
 	request.Replayable = true // it names what it asks for
-	retry := r.program.Detail.Retry
+	retry := r.ahead(r.program.Detail.Retry)
 	if r.suspects.most > 0 {
 		retry.MaxAttempts = min(retry.MaxAttempts, halfway)
 	}
 	a, err := r.fetch(ctx, r.program.Detail, request, retry)
+	a.ids = ids
 	if err != nil {
 		return a, err
 	}
-	if changed := schemaChange(a.page, r.program.Detail.Response.MaxRejectRate); changed != nil {
+	if changed := schemaChange(a.page, r.program.Detail.Response.MaxRejectRate); changed != nil && !r.named() {
 		r.forget(a, changed)
 		return a, changed
 	}
@@ -85,7 +97,9 @@ func (r *running) fetchDetails(ctx context.Context, ids []string) (*answer, erro
 }
 
 // empty is an answer that brought nothing, or nothing that was asked for.
-func (a *answer) empty() *answer { return &answer{&extract.Page{}, a.call, a.kept} }
+func (a *answer) empty() *answer {
+	return &answer{page: &extract.Page{}, call: a.call, kept: a.kept, ids: a.ids, detail: a.detail, ignored: true}
+}
 
 // blamesIDs: an error that a single id of the request may have caused.
 func blamesIDs(err error) bool {
@@ -100,10 +114,10 @@ func blamesIDs(err error) bool {
 	return false
 }
 
-// unknown: asked for one id, the upstream says that it has none.
-func unknown(err error) bool {
-	status := fault.As(err).Status
-	return status == 404 || status == 410
+// unknown: asked for one id, the upstream says that it has none. The id is not
+// forgotten: details.missing says what becomes of it.
+func (r *running) unknown(err error) bool {
+	return r.program.Detail.Retry.Ignores(fault.As(err).Status)
 }
 
 // suspect sets an id aside that failed alone, and looks whether the upstream
@@ -136,22 +150,40 @@ func (r *running) keepDetails(ctx context.Context, ids []string, a *answer) (boo
 	for _, key := range page.Keys {
 		delivered[key] = true
 	}
+	if err := r.silent(delivered); err != nil {
+		return false, err
+	}
+	merged := r.mergedInto(ids, a)
+	if merged != "" {
+		delivered[record.KeyOf(ids[0])] = true
+	}
 	condemned, spared := r.suspects.judge()
 	asked := r.details
 	asked.Pending = slices.Concat(ids, spared, asked.Pending[len(ids):])
-	next, lost := asked.Asked(ids, func(id string) bool { return delivered[record.KeyOf(id)] }, r.program.Details.Missing)
+	next, lost := asked.Asked(ids, func(id string) bool { return delivered[record.KeyOf(id)] }, r.missing())
 	b := bundle{
 		answer: a, before: r.walk.state, after: r.walk.state, records: page.Records, rejects: page.Rejects, newest: page.Newest,
 		seen: page.Seen, duplicate: page.Duplicate, outside: page.Outside,
 	}
+	if merged != "" {
+		b.records, b.seen, b.beside = append(slices.Clip(b.records), r.tombstone(ids[0], merged)), b.seen+1, b.beside+1
+	}
 	r.account(&b, lost, condemned)
 	next.Answered += b.seen
-	next.Bad += len(page.Rejects) + len(lost) + len(condemned)
-	if r.program.Details.Missing == twophase.Gone && next.Bad == next.Answered && next.Bad >= schemaSample {
+	next.Bad += len(page.Rejects) + len(condemned)
+	if r.looking != nil && r.buries() {
+		next.Lost += len(lost)
+	} else {
+		next.Bad += len(lost)
+	}
+	if r.looking == nil && r.program.Details.Missing == twophase.Gone && next.Bad == next.Answered && next.Bad >= schemaSample {
 		return false, fault.Newf(fault.BadBody, "none of the first %d ids has a detail: that many are not deleted at once", next.Bad)
 	}
 	b.checkpoint = r.walk.checkpoint()
 	b.checkpoint.Details = &next
+	if r.looking != nil {
+		b.checkpoint.Position = r.looking.position
+	}
 	var tooMany *fault.Error
 	if next.Done() {
 		tooMany = r.judge(r.walk, next)
@@ -188,12 +220,12 @@ func (s *suspects) judge() (condemned []suspect, spared []string) {
 // of them leaves a trace that people and UPDATE can find (§11.6).
 func (r *running) account(b *bundle, lost []string, condemned []suspect) {
 	for _, id := range lost {
-		if r.program.Details.Missing == twophase.Gone {
-			b.records = append(slices.Clip(b.records), record.Incoming{ProviderID: id, Gone: true, FetchAt: r.lastSeen, MappingID: r.work.MappingID})
+		if r.buries() {
+			b.records = append(slices.Clip(b.records), r.tombstone(id, ""))
 			continue
 		}
 		b.rejects = append(slices.Clip(b.rejects), record.Reject{
-			ProviderID: id, Reason: record.MissingDetail, Detail: "the search names it, the detail endpoint does not have it", Raw: []byte(id),
+			ProviderID: id, Reason: record.MissingDetail, Detail: r.whyMissing(), Raw: []byte(id),
 		})
 	}
 	for _, s := range condemned {
@@ -202,6 +234,7 @@ func (r *running) account(b *bundle, lost []string, condemned []suspect) {
 		})
 	}
 	b.seen += len(lost) + len(condemned)
+	b.beside += len(lost) + len(condemned)
 }
 
 // calm forgets the suspects after an answer and asks for more ids again; those

@@ -2,11 +2,18 @@ package executor
 
 import (
 	"context"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/driver/httpclient"
 	"github.com/patra-ingest/patra/internal/driver/store"
+	"github.com/patra-ingest/patra/internal/engine/rategate"
+	"github.com/patra-ingest/patra/internal/engine/transport"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -84,6 +91,48 @@ func TestMissingDetail(t *testing.T) {
 			}
 		})
 	}
+}
+
+// §4.11: with a status that a source declares the upstream says that it has no
+// such id. The id is accounted for, by details.missing, and never forgotten; a
+// status that is not declared blames the request.
+func TestIgnoredStatusIsAMissingDetail(t *testing.T) {
+	for reason, declare := range map[string]func(*fault.RetryPolicy){
+		"MISSING_DETAIL": func(p *fault.RetryPolicy) { p.IgnoreStatus = []int{422} },
+		"DETAIL_FAILED":  func(p *fault.RetryPolicy) { p.GiveUpStatus = []int{422} },
+	} {
+		t.Run(reason, func(t *testing.T) {
+			w := startForm(t, formNamed(t, "search"), 20, "", "paging.size=100", "details.batchSize=1")
+			declare(&w.compiled.Snapshot.Detail.Retry)
+			compiled, err := w.compiled.Snapshot.Compiled()
+			w.must(err)
+			w.compiled = compiled
+			victim := w.nth(4)
+			w.chain = transport.Stack(refusing{httpclient.New(httpclient.Options{}), victim}, rategate.New())
+			w.harvest()
+			aside, err := w.store.Quarantine(t.Context(), w.compiled.Snapshot.Source, 0, 100)
+			w.must(err)
+			if len(aside) != 1 || aside[0].ProviderID != victim || aside[0].Reason != reason {
+				t.Errorf("%+v", aside)
+			}
+			if s := w.outcomes[0].Stats; w.outcomes[0].Task != ingest.TaskSucceeded || s.Inserted != 19 || s.Quarantined != 1 || !s.Balanced() {
+				t.Errorf("%s %+v", w.story(), s)
+			}
+		})
+	}
+}
+
+// refusing is an upstream that answers requests which name an id with 422.
+type refusing struct {
+	transport.Sender
+	id string
+}
+
+func (r refusing) Send(ctx context.Context, in *exchange.Request) (*exchange.Response, error) {
+	if strings.Contains(in.URL.Path, "/records") && strings.Contains(in.URL.Query().Encode(), url.QueryEscape(r.id)) {
+		return &exchange.Response{Status: 422, Header: exchange.Header{}, Body: []byte("{}")}, nil
+	}
+	return r.Sender.Send(ctx, in)
 }
 
 // A run that dies between two detail batches goes on with the next one: neither

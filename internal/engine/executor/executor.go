@@ -19,6 +19,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/crash"
+	"github.com/patra-ingest/patra/internal/engine/heal"
 	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
@@ -30,6 +31,8 @@ type Store interface {
 	FinishRun(ctx context.Context, f ingest.Finish) error
 	Renew(ctx context.Context, l ingest.Lease, extend time.Duration) (ingest.Held, error)
 	RequestReslice(ctx context.Context, r ingest.ResliceRequest) error
+	LookAtCandidates(ctx context.Context, q ingest.CandidateLook) (ingest.CandidatePage, error)
+	Witnesses(ctx context.Context, datasetID int64, behind [16]byte, n int) ([]string, error)
 	PauseSource(ctx context.Context, scope ingest.Scope, by ingest.Act) (ingest.Pause, bool, error)
 }
 
@@ -38,6 +41,7 @@ type Config struct {
 	Lease         time.Duration // how long a task is ours without a sign of life (default 60 s)
 	MaxRestarts   int           // how often a run may start its slice over (default 20)
 	MaxIdleLeases int           // leases in a row without a batch before the task is given up (default 10)
+	Health        *heal.Book    // of the partitions of this process; nil: one of its own
 }
 
 // WithDefaults fills what was left open.
@@ -59,6 +63,7 @@ type Executor struct {
 	store    Store
 	chain    transport.Doer
 	keeper   keeper
+	health   *heal.Book
 	config   Config
 	log      *slog.Logger
 	programs sync.Map // spec fingerprint → *spec.Program
@@ -66,7 +71,11 @@ type Executor struct {
 
 // New makes an executor. Without bodies it keeps none.
 func New(s Store, chain transport.Doer, bodies Bodies, c Config, log *slog.Logger) *Executor {
-	return &Executor{store: s, chain: chain, keeper: keeper{bodies}, config: c.WithDefaults(), log: log}
+	e := &Executor{store: s, chain: chain, keeper: keeper{bodies}, health: c.Health, config: c.WithDefaults(), log: log}
+	if e.health == nil {
+		e.health = heal.New(nil, "", log)
+	}
+	return e
 }
 
 // farewell is how long ending a run may take after we were told to stop.
@@ -87,6 +96,7 @@ func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 // queue. The error is about us (the store, the lease), not about the upstream.
 func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, error) {
 	start, started := outlive(ctx)
+	asked := time.Now()
 	run, err := e.store.StartRun(start, w, e.config.Lease)
 	started()
 	if err != nil {
@@ -95,6 +105,7 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	crash.At(crash.RunRow)
 	w.Lineage.RunID = run.ID
 	r := &running{executor: e, work: w, run: run, correlation: fmt.Sprintf("ing-%d", run.ID)}
+	r.leased(asked)
 	outcome, err := r.supervise(ctx)
 	if errors.Is(err, fault.ErrStale) {
 		return outcome, err // somebody else owns the task: write nothing (I7)
@@ -110,11 +121,11 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	}
 	outcome.Stats, outcome.Observed = r.stats, r.newest
 	crash.At(crash.Finishing)
-	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: w.Lineage, Outcome: outcome, Failed: r.failed}); err != nil {
+	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: w.Lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks}); err != nil {
 		return outcome, err
 	}
 	e.log.Info("run finished", "task", w.Lease.TaskID, "run", run.ID, "window", w.Window.String(), "status", outcome.Run, "seen", r.stats.Seen,
-		"inserted", r.stats.Inserted, "updated", r.stats.Updated, "error", outcome.Error)
+		"inserted", r.stats.Inserted, "updated", r.stats.Updated, "error", outcome.Error, "waits", outcome.Waits)
 	return outcome, nil
 }
 
@@ -170,7 +181,6 @@ func (r *running) keepLease(ctx context.Context, stop context.CancelCauseFunc) {
 	lease := r.executor.config.Lease
 	ticker := time.NewTicker(lease / 6)
 	defer ticker.Stop()
-	ours := time.Now().Add(2 * lease / 3)
 	for {
 		select {
 		case <-ctx.Done():
@@ -178,19 +188,35 @@ func (r *running) keepLease(ctx context.Context, stop context.CancelCauseFunc) {
 		case <-ticker.C:
 		}
 		asked := time.Now()
-		try, cancel := context.WithDeadline(ctx, ours) // a store that hangs must not keep us working
+		try, cancel := context.WithDeadline(ctx, *r.ours.Load()) // a store that hangs must not keep us working
 		held, err := r.executor.store.Renew(try, r.work.Lease, lease)
 		cancel()
 		switch {
 		case err == nil:
-			ours = asked.Add(2 * lease / 3)
+			r.leased(asked)
 			if held.Cancel { // a pause waits until the page in hand is committed
 				stop(errCancelled)
 				return
 			}
-		case errors.Is(err, fault.ErrStale), !time.Now().Before(ours):
+		case errors.Is(err, fault.ErrStale), r.held() != nil:
 			stop(fmt.Errorf("%w: %v", fault.ErrStale, err))
 			return
 		}
 	}
+}
+
+// leased notes that the store extended the lease when it was asked at an instant.
+func (r *running) leased(asked time.Time) {
+	until := asked.Add(2 * r.executor.config.Lease / 3)
+	r.ours.Store(&until)
+}
+
+// held is an error once the task may be somebody else's. The loop above stops a
+// run by then; whoever woke up late, after the whole process stood still, is
+// stopped here, right before its request leaves.
+func (r *running) held() error {
+	if time.Now().Before(*r.ours.Load()) {
+		return nil
+	}
+	return fmt.Errorf("%w: it was not renewed in time", fault.ErrStale)
 }

@@ -84,6 +84,12 @@ func (b *book) Renew(ctx context.Context, _ ingest.Lease, by time.Duration) (ing
 
 func (b *book) RequestReslice(context.Context, ingest.ResliceRequest) error { return nil }
 
+func (b *book) LookAtCandidates(context.Context, ingest.CandidateLook) (ingest.CandidatePage, error) {
+	return ingest.CandidatePage{Last: true}, nil
+}
+
+func (b *book) Witnesses(context.Context, int64, [16]byte, int) ([]string, error) { return nil, nil }
+
 func (b *book) PauseSource(context.Context, ingest.Scope, ingest.Act) (ingest.Pause, bool, error) {
 	return ingest.Pause{}, false, nil
 }

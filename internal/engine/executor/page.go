@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/twophase"
 )
 
@@ -17,14 +18,25 @@ func (r *running) page(ctx context.Context) (done bool, err error) {
 	if err := r.rested(); err != nil {
 		return false, err
 	}
+	r.fit(ctx)
 	a, err := r.fetchPage(ctx)
 	if err != nil {
-		return false, err
+		return r.mend(ctx, a, err)
 	}
+	return r.advance(ctx, a)
+}
+
+// advance decides where the walk goes after a page, and commits it.
+func (r *running) advance(ctx context.Context, a *answer) (done bool, err error) {
 	page := a.page
 	if changed := schemaChange(page, r.program.Response.MaxRejectRate); changed != nil {
 		r.forget(a, changed)
 		return false, changed
+	}
+	r.aside = 0
+	if err := r.numbered(ctx, page.Says); err != nil {
+		r.forget(a, err)
+		return false, err
 	}
 	next := r.walk // a copy: where the walk stands changes once the page is committed
 	decision := r.walk.config.Advance(r.walk.state, next.observe(page))
@@ -32,9 +44,14 @@ func (r *running) page(ctx context.Context) (done bool, err error) {
 		r.forget(a, decision.Err)
 		return false, decision.Err
 	}
+	return r.take(ctx, next, a, decision)
+}
+
+// take commits a page and moves the walk behind it.
+func (r *running) take(ctx context.Context, next walk, a *answer, decision paging.Decision) (done bool, err error) {
 	next.state, next.at = decision.Next, r.lastSeen
-	next.read += page.Seen
-	next.rejected += len(page.Rejects)
+	next.read += a.page.Seen
+	next.rejected += len(a.page.Rejects)
 	if decision.Done {
 		if decision.Done, decision.Err = next.settled(decision.Next); !decision.Done {
 			next = next.again()
@@ -76,7 +93,8 @@ func (r *running) keepPage(ctx context.Context, next walk, a *answer, d paging.D
 	case stop != nil:
 		return false, stop
 	}
-	r.load.Page(a.call.Notes.Attempts-1, a.call.Notes.Throttled, r.lastSeen)
+	r.calmer()
+	r.load.Page(a.call.Notes.Attempts-1, a.call.Notes.Throttled, r.walk.state.Seen, r.lastSeen)
 	return false, r.overloaded()
 }
 
@@ -96,19 +114,28 @@ func (r *running) rested() error {
 }
 
 func (r *running) fetchPage(ctx context.Context) (*answer, error) {
-	if r.question == nil { // all pages of a slice must ask the same question
-		question, err := r.program.Ask(r.asked, r.lastSeen)
-		if err != nil {
-			return nil, unasked(err)
-		}
-		r.question = question
+	question, err := r.questioned()
+	if err != nil {
+		return nil, unasked(err)
 	}
-	request, err := r.question.Page(r.walk.state)
+	request, err := question.Sized(r.walk.config.Size).Page(r.walk.state)
 	if err != nil {
 		return nil, unasked(err)
 	}
 	request.Replayable = *r.program.Paging.Replayable || r.walk.state.FirstPage()
-	return r.fetch(ctx, r.program, request, r.policy())
+	retry := r.policy()
+	if r.hunt.most > 0 {
+		retry = r.hunting()
+	}
+	return r.fetch(ctx, r.program, request, retry)
+}
+
+// questioned is what the slice asks: all its pages must ask the same.
+func (r *running) questioned() (_ *spec.Question, err error) {
+	if r.question == nil {
+		r.question, err = r.program.Ask(r.asked, r.lastSeen)
+	}
+	return r.question, err
 }
 
 // unasked is why a request could not be made: by its own name, such as an address
@@ -160,6 +187,9 @@ func schemaChange(page *extract.Page, tolerated float64) *fault.Error {
 func (r *running) judge(w walk, found twophase.Progress) *fault.Error {
 	if tooMany := tooManyRejects(w.rejected, w.read, r.program.Response.MaxRejectRate); tooMany != nil || r.program.Detail == nil {
 		return tooMany
+	}
+	if r.looking != nil && found.Answered < sampleOfLook {
+		return nil
 	}
 	return tooManyRejects(found.Bad, found.Answered, r.program.Detail.Response.MaxRejectRate)
 }

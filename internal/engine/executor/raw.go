@@ -9,6 +9,8 @@ import (
 // survives a power cut under its reference.
 type Bodies interface {
 	Put(ctx context.Context, body []byte) (ref string, stored int64, err error)
+	// Get reads a body; fault.ErrNotFound means that it is not kept any more.
+	Get(ctx context.Context, ref string) ([]byte, error)
 }
 
 // keeper puts bodies away while they are read and mapped; a batch waits for its

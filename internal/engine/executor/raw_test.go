@@ -74,6 +74,10 @@ func TestKeeperFailsAsOurFault(t *testing.T) {
 
 type brokenBodies struct{}
 
+func (b *slowBodies) Get(context.Context, string) ([]byte, error) { return nil, fault.ErrNotFound }
+
+func (brokenBodies) Get(context.Context, string) ([]byte, error) { panic("defect") }
+
 func (brokenBodies) Put(context.Context, []byte) (string, int64, error) { panic("defect") }
 
 func TestKeeperSurvivesADefect(t *testing.T) {
@@ -165,6 +169,8 @@ func TestFailedPageHasItsBody(t *testing.T) {
 
 // full is a disk without room.
 type full struct{}
+
+func (full) Get(context.Context, string) ([]byte, error) { return nil, fault.ErrNotFound }
 
 func (full) Put(context.Context, []byte) (string, int64, error) {
 	return "", 0, errors.New("no room left in the folder of bodies")

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/slicing"
@@ -29,12 +31,21 @@ type running struct {
 	budget      slicing.Budget
 	asked       window.Window // what the upstream is asked for: the slice and its overlap
 	began       time.Time
+	ours        atomic.Pointer[time.Time] // until when we count the task as ours
+	asking      string                    // rate key of the last request
 
 	walk     walk
 	details  twophase.Progress // of a two-phase slice
+	looking  *looking          // of an UPDATE by ids
 	suspects suspects
 	brokenAt map[int]int // how often a pass broke at a page
-	load     slicing.Load
+	load     health.Load
+	hunt     hunt
+	alive    bool             // a run that looks ahead was answered, though not what it asked for
+	aside    int              // items that were set aside since the last page that came
+	largest  int              // items a page may have at most; 0: no page was too large
+	overload health.Condition // why the slice is cut smaller, if a condition is
+	remarks  []health.Remark
 
 	batchNo  int
 	stats    ingest.RunStats
@@ -48,7 +59,7 @@ func (r *running) policy() fault.RetryPolicy {
 	if r.program == nil {
 		return fault.RetryPolicy{}.WithDefaults()
 	}
-	return r.program.Retry
+	return r.ahead(r.program.Retry)
 }
 
 // read works through the slice to its end.
@@ -67,7 +78,7 @@ func (r *running) read(ctx context.Context) (ingest.Outcome, error) {
 		case err == nil:
 			continue
 		case !r.mayStartOver(ctx, err):
-			return ingest.Outcome{}, err
+			return ingest.Outcome{}, r.always(err)
 		}
 		r.executor.log.Warn("slice starts over", "task", r.work.Lease.TaskID, "run", r.run.ID, "pass", r.walk.pass+1, "reason", err)
 		if err := r.breathe(ctx); err != nil {
@@ -93,6 +104,9 @@ func (r *running) step(ctx context.Context) (done bool, err error) {
 	if len(r.details.Pending) > 0 {
 		return r.detail(ctx)
 	}
+	if r.looking != nil {
+		return r.lookOn(ctx)
+	}
 	return r.page(ctx)
 }
 
@@ -105,9 +119,13 @@ func (r *running) prepare(ctx context.Context) (err error) {
 		return fault.New(fault.Internal, fmt.Errorf("read slice spec: %w", err))
 	}
 	r.budget, r.asked, r.began = s.Budget, r.work.Window, time.Now()
+	if s.Telemetry.Estimate != nil {
+		r.load.Expected = s.Telemetry.Estimate.Count
+	}
 	if s.Window.Asked != nil {
 		r.asked = *s.Window.Asked // the overlap is read too; what is owned stays what coverage counts (S§5.4)
 	}
+	r.looking = r.looksFor(s)
 	switch {
 	case r.run.Cancel:
 		return errCancelled
@@ -145,6 +163,9 @@ func (r *running) resume(ctx context.Context) error {
 		return nil
 	}
 	r.walk.resume(last)
+	if r.looking != nil {
+		r.looking.position = last.Position
+	}
 	if last.Details != nil {
 		r.details = *last.Details
 		for _, id := range slices.Concat(r.details.Pending, r.details.Missing) {
@@ -180,7 +201,7 @@ const samePlace = 3
 
 // mayStartOver: the walk through the pages is broken, the slice is not.
 func (r *running) mayStartOver(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || errors.Is(err, fault.ErrStale) || len(r.details.Pending)+len(r.suspects.list) > 0 {
+	if ctx.Err() != nil || r.looking != nil || errors.Is(err, fault.ErrStale) || len(r.details.Pending)+len(r.suspects.list) > 0 {
 		return false
 	}
 	var f *fault.Error
@@ -189,6 +210,7 @@ func (r *running) mayStartOver(ctx context.Context, err error) bool {
 	}
 	switch {
 	case f.Code == fault.TokenLost, f.Code == fault.ShortCount:
+		r.brokenAt[r.walk.state.Pages]++
 		return true
 	case r.walk.state.FirstPage():
 		return false

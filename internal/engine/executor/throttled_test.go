@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -62,4 +63,16 @@ func TestEmptyAnswerInMidWalkIsNotTheEnd(t *testing.T) {
 			t.Errorf("%+v", out)
 		}
 	})
+}
+
+// Where a source says that its 429 is never worth another try, the task fails: put
+// back again and again it would knock for ever, and nobody would see it.
+func TestA429ThatIsGivenUp(t *testing.T) {
+	l := &list{things: things(5)}
+	l.search = func(*list, *http.Request, []thing) any { return refusal(429) }
+	w := byHand(t, l, byOffset+asIs, "retry.giveUpStatus=[429]")
+	w.harvest()
+	if len(w.outcomes) != 1 || w.outcomes[0].Task != ingest.TaskFailed || l.calls["/list"] != 1 {
+		t.Errorf("%d requests\n%s", l.calls["/list"], w.story())
+	}
 }

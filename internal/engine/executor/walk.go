@@ -15,6 +15,7 @@ import (
 // walk is one pass through the pages of a slice: where it stands and what it saw.
 type walk struct {
 	config   paging.Config
+	begun    int // size of its pages when it began
 	pass     int
 	state    paging.State
 	read     int // items of this pass, and those of them that were unusable
@@ -34,7 +35,7 @@ type walk struct {
 
 func newWalk(c paging.Config, pass int) walk {
 	return walk{
-		config: c, pass: pass, state: c.First(),
+		config: c, begun: c.Size, pass: pass, state: c.First(),
 		seen: map[uint64]struct{}{}, versions: map[uint64]struct{}{}, led: map[uint64]struct{}{},
 	}
 }
@@ -42,6 +43,9 @@ func newWalk(c paging.Config, pass int) walk {
 func (w *walk) resume(last ingest.Checkpoint) {
 	w.state, w.read, w.rejected, w.sum, w.prior = last.Paging, last.Read, last.Rejected, last.Sum, last.Prior
 	w.at, w.last, w.reached = last.At, last.Last, last.Reached
+	if last.Size > 0 { // where the walk stands is counted in pages of this size
+		w.config.Size, w.begun = last.Size, max(last.Begun, last.Size)
+	}
 }
 
 func (w *walk) moving() bool { return !*w.config.Stable }
@@ -134,7 +138,9 @@ func (w *walk) settled(end paging.State) (bool, *fault.Error) {
 
 // again is the pass after a whole one.
 func (w *walk) again() walk {
-	next := newWalk(w.config, w.pass+1)
+	config := w.config
+	config.Size = w.begun
+	next := newWalk(config, w.pass+1)
 	sum := w.sum
 	next.prior, next.whole = &sum, w.whole+1
 	return next
@@ -143,7 +149,7 @@ func (w *walk) again() walk {
 // checkpoint is how a later run goes on.
 func (w *walk) checkpoint() ingest.Checkpoint {
 	return ingest.Checkpoint{
-		Pass: w.pass, Paging: w.state, Read: w.read, Rejected: w.rejected, At: w.at, Sum: w.sum, Prior: w.prior, Last: w.last, Reached: w.reached,
+		Pass: w.pass, Paging: w.state, Size: w.config.Size, Begun: w.begun, Read: w.read, Rejected: w.rejected, At: w.at, Sum: w.sum, Prior: w.prior, Last: w.last, Reached: w.reached,
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package operate is what operators do to the work of the program: pause and
-// resume sources, cancel and retry tasks. The command line and the API share it,
+// resume sources, cancel and retry tasks, name records. The command line and the API share it,
 // so that both ask the same questions before they change anything.
 //
 // It must never change anything without leaving a name in the audit log; the
@@ -13,6 +13,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
@@ -24,6 +25,8 @@ type Store interface {
 	CountTasks(ctx context.Context, pick ingest.TaskPick, statuses ...ingest.TaskStatus) (map[ingest.TaskStatus]int, error)
 	CancelTasks(ctx context.Context, pick ingest.TaskPick, by ingest.Act) (done ingest.TasksDone, more bool, err error)
 	RetryTasks(ctx context.Context, pick ingest.TaskPick, by ingest.Act) (done ingest.TasksDone, more bool, err error)
+	AddSignals(ctx context.Context, d ingest.Dataset, kind refresh.Kind, named []ingest.NewSignal, by ingest.Act) (ingest.SignalsAdded, error)
+	QuarantinedIDs(ctx context.Context, d ingest.Dataset, after int64, limit int) ([]ingest.NewSignal, error)
 }
 
 // Operator acts for people.

@@ -5,7 +5,9 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -32,21 +34,27 @@ type Draft struct {
 	Warnings    []spec.Warning   `json:"warnings"`
 	Stats       slicing.Stats    `json:"slicing"`
 	Forecast    slicing.Outlook  `json:"forecast"`
-	Wanted      []window.Window  `json:"-"` // sizes that could change the slices
+	Quotas      []gate.Prospect  `json:"quotas,omitempty"` // of each rate key
+	Rolled      int              `json:"rolled,omitempty"` // slices that wait for a later window of the quota
+	Wanted      []window.Window  `json:"-"`                // sizes that could change the slices
 
+	quota       quota
 	cuts        []slicing.Slice
 	due         []time.Duration // delays of the slices; nil: all are due at once
 	began       time.Time       // when slicing began; zero: due times are not fixed
 	first       time.Time       // what the delays are counted from
 	itemBytes   int64
 	forecast    bool // sizes are wanted that change no slice
+	oldest      bool // slices of a backfill begin at the old end
 	idle        bool // all that is wanted is of that kind
 	expressions *expressions
 	owed        []window.Window
 	within      []window.Window // what the owed windows are parts of; nil: they are all
 	exprProto   []byte
 	namespace   ingest.Namespace
-	passed      window.Window // what had been read before; see ingest.PlanLag
+	passed      window.Window    // what had been read before; see ingest.PlanLag
+	strategy    slicing.Strategy // empty: as the source says
+	refresh     *refresh.Spec    // of an UPDATE by ids
 }
 
 // DraftSlice is one slice of a draft.
@@ -56,6 +64,7 @@ type DraftSlice struct {
 	Range     *slicing.Range `json:"range,omitempty"` // of ids, in place of a window
 	Signature string         `json:"signature"`
 
+	Due      time.Time         `json:"due,omitzero"` // waits for a later window of the quota
 	Estimate *slicing.Estimate `json:"estimate,omitempty"`
 	Capped   bool              `json:"capped,omitempty"` // holds more than the upstream serves, and cannot be cut
 }
@@ -69,7 +78,14 @@ type Request struct {
 	Campaign string
 	// Typed is the range as it was written, such as -30d: the same words again
 	// are the same campaign, although they mean other instants by then (D§5.8).
-	Typed   string
+	Typed string
+	// Only narrows a HARVEST from From to To to these stretches, also those whose
+	// retry is not due yet: somebody wants exactly them. The rest is skipped.
+	Only []window.Window
+	// Of is the part of a stored campaign that is planned; nil: all of a window.
+	Of *Part
+	// Refresh is what an UPDATE looks at.
+	Refresh Refresh
 	Offline bool // no upstream is asked for sizes
 	// Forecast wants sizes also where they do not change the slices; Count lets
 	// the upstream be asked for those, once for each stretch that is read.
@@ -90,7 +106,8 @@ type Books struct {
 	Forward *time.Time     // the watermark of HARVEST on the same question; a BACKFILL does not pass it
 	// Candidates are what an UPDATE by ids works on.
 	Candidates Candidates
-	ItemBytes  int64 // of one item so far; zero: nothing was read yet
+	ItemBytes  int64               // of one item so far; zero: nothing was read yet
+	Uses       map[string]gate.Use // how the rate keys stand; what is missing was never used
 	// Lateness is what the safety lag adapts to; nil: it is the declared one.
 	Lateness *window.Lateness
 }
@@ -112,11 +129,12 @@ func Draw(c *spec.Compiled, b Books, r Request) (*Draft, error) {
 		return nil, err
 	}
 	total.Empty = total.Empty || len(total.Owed) == 0
+	total = r.Of.narrow(s, total)
 	d := &Draft{
 		Source: s.Source, Endpoint: s.Endpoint, Operation: s.Operation, Now: window.Instant(r.Now), NowSafe: total.NowSafe, Lag: total.Lag,
 		Empty: total.Empty, Reason: total.Reason, Explain: total.Explain, Skipped: orEmpty(total.Skipped), Waiting: orEmpty(total.Waiting), Slices: []DraftSlice{},
 		Fingerprint: c.Fingerprint, ExprHash: protoHash, Warnings: orEmpty(c.Warnings),
-		owed: total.Owed, exprProto: protoJSON, namespace: own, itemBytes: b.ItemBytes, forecast: r.Forecast,
+		owed: total.Owed, exprProto: protoJSON, namespace: own, itemBytes: b.ItemBytes, forecast: r.Forecast, oldest: r.Of.oldest(),
 	}
 	s = d.adapted(s, b)
 	if d.Empty {
@@ -124,7 +142,7 @@ func Draw(c *spec.Compiled, b Books, r Request) (*Draft, error) {
 	}
 	d.Window = &total.Window
 	if byID(s, r) {
-		return d, d.cutIDs(s, c.Prototype.Selection, b.Candidates)
+		return d, d.cutRefresh(s, c.Prototype.Selection, b, r)
 	}
 	return d, d.cut(s, c.Prototype.Selection, r.Estimates)
 }
@@ -134,6 +152,9 @@ func namespaceOf(c *spec.Compiled, r Request) (ingest.Namespace, error) {
 	forward, err := c.Namespace()
 	if err != nil {
 		return forward, err
+	}
+	if r.Of != nil {
+		return r.Of.Namespace, nil
 	}
 	s := c.Snapshot
 	switch s.Operation {
@@ -148,7 +169,7 @@ func namespaceOf(c *spec.Compiled, r Request) (ingest.Namespace, error) {
 		}
 		return ingest.CampaignNamespace(s.Dataset(), s.Filter.Field, name), nil
 	case ingest.Update:
-		return ingest.RefreshNamespace(s.Dataset()), nil
+		return refreshNamespace(s, refreshes(s, r)), nil
 	}
 	return forward, nil
 }
@@ -158,7 +179,7 @@ func namespaceOf(c *spec.Compiled, r Request) (ingest.Namespace, error) {
 func totalWindow(s spec.Snapshot, b Books, r Request) (window.Total, error) {
 	switch s.Operation {
 	case ingest.Backfill:
-		in := window.BackfillInputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Forward: b.Forward, Cursor: b.cursor(), Waiting: b.waiting(r.Now)}
+		in := window.BackfillInputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Forward: b.Forward, Cursor: b.cursor(), Waiting: b.waiting(r.Now), Taken: r.Of.taken()}
 		for _, seg := range b.Own.Segments {
 			if seg.Done() {
 				in.Done = append(in.Done, seg.Window)
@@ -166,9 +187,7 @@ func totalWindow(s spec.Snapshot, b Books, r Request) (window.Total, error) {
 		}
 		return window.Backfill(s.Window, in)
 	case ingest.Update:
-		return window.Update(s.Window, window.UpdateInputs{
-			Now: r.Now, UserFrom: r.From, UserTo: r.To, Cursor: b.cursor(), ByTime: !byID(s, r),
-		})
+		return refreshWindow(s, b, r)
 	}
 	in := window.Inputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Cursor: b.cursor(), Waiting: b.waiting(r.Now), Lateness: b.Lateness}
 	if in.Cursor != nil {
@@ -179,6 +198,10 @@ func totalWindow(s spec.Snapshot, b Books, r Request) (window.Total, error) {
 		if everything := (window.Window{From: b.Own.Origin, To: r.Now}); !everything.Empty() {
 			in.Settled = coverage.Settled(b.Own.Segments, everything, lookback)
 		}
+	}
+	if r.Only != nil && r.From != nil && r.To != nil {
+		in.Waiting = nil
+		in.Settled = append(in.Settled, window.Subtract(window.Window{From: *r.From, To: *r.To}, r.Only)...)
 	}
 	return window.Harvest(s.Window, in)
 }
@@ -204,6 +227,7 @@ func (b Books) waiting(now time.Time) (out []window.Window) {
 func (d *Draft) cut(s spec.Snapshot, selection string, known Estimates) error {
 	request := slicingRequest(s, d.owed)
 	request.Within = d.within
+	request.NewestFirst = request.NewestFirst && !d.oldest
 	if known != nil && sizeMatters(s) {
 		request.Estimates = known.lookup
 	}
@@ -223,6 +247,7 @@ func (d *Draft) add(s spec.Snapshot, selection string, cuts []slicing.Slice) err
 		return err
 	}
 	d.cuts, d.expressions = cuts, expressions
+	d.setAside(s, cuts)
 	d.Slices = make([]DraftSlice, len(cuts))
 	for i, cut := range cuts {
 		expr, err := expressions.of(cut.Asked)

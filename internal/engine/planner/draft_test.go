@@ -25,11 +25,16 @@ func crossref(t *testing.T, settings ...string) *spec.Compiled {
 
 func crossrefFor(t *testing.T, op ingest.Operation, settings ...string) *spec.Compiled {
 	t.Helper()
-	text, err := catalog.Read("crossref")
+	return bundled(t, "crossref", "works", op, settings...)
+}
+
+func bundled(t *testing.T, name, endpoint string, op ingest.Operation, settings ...string) *spec.Compiled {
+	t.Helper()
+	text, err := catalog.Read(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, _, err := registry.Decode(catalog.File("crossref"), text)
+	source, _, err := registry.Decode(catalog.File(name), text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +46,7 @@ func crossrefFor(t *testing.T, op ingest.Operation, settings ...string) *spec.Co
 		}
 		set = append(set, o)
 	}
-	resolved, err := registry.Resolve(source, "works", string(op), set)
+	resolved, err := registry.Resolve(source, endpoint, string(op), set)
 	if err != nil {
 		t.Fatal(err)
 	}

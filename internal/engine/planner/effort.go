@@ -103,28 +103,36 @@ func (d *Draft) sizesOnly(s spec.Snapshot, known Estimates) func(slicing.Slice) 
 // two plans of a partition take turns.
 func (p *Planner) begin(ctx context.Context, d *Draft, of ingest.Partition, goesOn bool) (err error) {
 	if d.due == nil {
-		return nil
+		return p.place(ctx, d)
 	}
 	if d.began, err = p.store.Now(ctx); err != nil {
 		return err
 	}
 	d.first = d.began
-	if !goesOn {
-		return nil
+	if goesOn {
+		last, err := p.store.LastDue(ctx, of)
+		if err != nil {
+			return err
+		}
+		if last.After(d.first) {
+			d.first = last
+		}
 	}
-	last, err := p.store.LastDue(ctx, of)
-	if last.After(d.first) {
-		d.first = last
-	}
-	return err
+	return p.place(ctx, d)
 }
 
 // dueAt is when the task of a slice may run; zero is at once.
 func (d *Draft) dueAt(i int) time.Time {
-	if d.due == nil || d.began.IsZero() {
+	if d.due == nil && d.quota.at == nil || d.began.IsZero() {
 		return time.Time{}
 	}
-	due, latest := d.first.Add(d.due[i]), d.began.Add(slicing.LatestDue)
+	due, latest := d.first, d.began.Add(slicing.LatestDue)
+	switch {
+	case d.quota.at != nil:
+		due = d.quota.at[i]
+	case d.due != nil:
+		due = due.Add(d.due[i])
+	}
 	if due.After(latest) {
 		return latest
 	}

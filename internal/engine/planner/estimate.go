@@ -35,7 +35,13 @@ const (
 )
 
 func (p *Planner) sized(ctx context.Context, c *spec.Compiled, b Books, r Request) (*Draft, error) {
-	return p.settle(ctx, c, r, func(r Request) (*Draft, error) { return Draw(c, b, r) })
+	d, err := p.settle(ctx, c, r, func(r Request) (*Draft, error) { return Draw(c, b, r) })
+	if err != nil {
+		return nil, err
+	}
+	d.rolled(b.Uses)
+	d.foretell(c.Snapshot, b.Uses)
+	return d, nil
 }
 
 // settle draws until no size is wanted that somebody can tell. Every round is the

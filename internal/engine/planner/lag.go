@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -81,6 +82,7 @@ func (d *Draft) sliceParams(c *spec.Compiled) ([]byte, error) {
 	}
 	return json.Marshal(struct {
 		slicing.Config
-		SafetyLagSec *int64 `json:"safetyLagSec,omitempty"`
-	}{c.Snapshot.Slicing, lag})
+		SafetyLagSec *int64        `json:"safetyLagSec,omitempty"`
+		Refresh      *refresh.Spec `json:"refresh,omitempty"`
+	}{c.Snapshot.Slicing, lag, d.refresh})
 }

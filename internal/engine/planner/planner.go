@@ -6,6 +6,7 @@
 package planner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -30,13 +32,15 @@ type Store interface {
 	OpenPlans(ctx context.Context, p ingest.Partition) ([]ingest.OpenPlan, error)
 	PlannedWindows(ctx context.Context, planID int64) ([]window.Window, error)
 	StockAtLeast(ctx context.Context, p ingest.Partition, n int) (bool, error)
+	HealthOf(ctx context.Context, p ingest.Partition) ([]ingest.ConditionNote, error)
 	SuspendPlan(ctx context.Context, planID int64, remarks []byte) error
 	PendingReslices(ctx context.Context, limit int) ([]ingest.PendingReslice, error)
 	ReplaceSlice(ctx context.Context, requestID int64, children []ingest.NewSlice) error
 	DeclineReslice(ctx context.Context, requestID int64, reason string) error
-	Candidates(ctx context.Context, d ingest.Dataset, before time.Time) (count int64, exact bool, err error)
+	Candidates(ctx context.Context, q ingest.CandidateQuery) (ingest.Candidates, error)
 	BytesPerItem(ctx context.Context, d ingest.Dataset) (int64, error)
 	LastDue(ctx context.Context, p ingest.Partition) (time.Time, error)
+	QuotaUse(ctx context.Context, key string) (gate.Use, error)
 }
 
 // Planner stores plans.
@@ -77,6 +81,9 @@ func (p *Planner) Draft(ctx context.Context, c *spec.Compiled, r Request) (*Draf
 	if b.ItemBytes, err = p.store.BytesPerItem(ctx, c.Snapshot.Dataset()); err != nil {
 		return nil, err
 	}
+	if b.Uses, err = p.uses(ctx, c.Snapshot); err != nil {
+		return nil, err
+	}
 	return p.sized(ctx, c, b, r)
 }
 
@@ -98,9 +105,6 @@ func (p *Planner) books(ctx context.Context, c *spec.Compiled, own ingest.Namesp
 // Plan draws a plan and stores it with its slices and tasks. A trigger that has
 // its plan already gets that one, completed if its planner died (I8).
 func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest.Plan, *Draft, error) {
-	if err := c.Snapshot.Runnable(); err != nil {
-		return ingest.Plan{}, nil, err
-	}
 	if err := p.notAhead(ctx, r.Now); err != nil {
 		return ingest.Plan{}, nil, err
 	}
@@ -193,9 +197,10 @@ func (d *Draft) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.New
 	}
 	in := ingest.NewPlan{
 		ScheduleID: schedule, Partition: ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation},
-		AsOf: d.NowSafe, Lookback: c.Snapshot.Window.Lookback.Std(), Owed: d.owed, Namespace: d.namespace,
+		AsOf: d.NowSafe, Lookback: d.lookback(c.Snapshot), Owed: d.owed, Namespace: d.namespace,
 		ExprProtoHash: d.ExprHash, ExprProto: d.exprProto, MappingHash: c.MappingHash, SpecFingerprint: c.Fingerprint, Spec: c.Canonical,
-		ConfigHash: c.Fingerprint, Strategy: string(c.Snapshot.Slicing.Strategy), SliceParams: params, Remarks: remarks, Empty: d.Empty, Lag: d.planLag(),
+		ConfigHash: c.Fingerprint, Strategy: string(cmp.Or(d.strategy, c.Snapshot.Slicing.Strategy)), SliceParams: params, Remarks: remarks, Empty: d.Empty, Lag: d.planLag(),
+		RateKey:       c.Snapshot.Rate.Key(c.Snapshot.Source),
 		MaxConcurrent: c.Snapshot.Rate.Concurrency, // more tasks than requests would only wait for the gate
 	}
 	if d.Window != nil {
@@ -220,7 +225,7 @@ func (d *Draft) Summary() string {
 		return "nothing to do: " + d.Reason
 	}
 	if d.Slices[0].Range != nil {
-		return fmt.Sprintf("%d slices of ids, paced by %s", len(d.Slices), d.Window)
+		return fmt.Sprintf("%d slices of ids over %s", len(d.Slices), d.Window)
 	}
 	return fmt.Sprintf("%d slices over %s", len(d.Slices), d.Window)
 }

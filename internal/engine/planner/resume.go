@@ -20,12 +20,12 @@ func (p *Planner) addSlices(ctx context.Context, of ingest.Partition, planID int
 	next := all.write(0)
 	defer func() { <-next }() // nobody reads the draft once we are gone
 	for from := 0; from < all.len(); from += chunk {
-		full, err := p.full(ctx, of)
+		why, err := p.Holds(ctx, of)
 		if err != nil {
 			return false, err
 		}
-		if full {
-			return false, p.suspend(ctx, planID, all.first+from)
+		if why != nil {
+			return false, p.suspend(ctx, planID, all.first+from, *why)
 		}
 		part := <-next
 		if part.err != nil {
@@ -42,27 +42,11 @@ func (p *Planner) addSlices(ctx context.Context, of ingest.Partition, planID int
 	return true, nil
 }
 
-// full reports whether enough tasks wait already.
-func (p *Planner) full(ctx context.Context, of ingest.Partition) (bool, error) {
-	if p.MaxStock <= 0 {
-		return false, nil
-	}
-	return p.store.StockAtLeast(ctx, of, p.MaxStock)
-}
-
-func (p *Planner) suspend(ctx context.Context, planID int64, next int) error {
-	remarks, err := json.Marshal(map[string]any{"reason": "enough tasks wait", "maxStock": p.MaxStock, "nextSlice": next})
-	if err != nil {
-		return err
-	}
-	return p.store.SuspendPlan(ctx, planID, remarks)
-}
-
 // Resume goes on with a plan whose planner died or that had to wait: what it owes
 // less what it has sliced is cut with what is known now. It reports whether the
 // plan is sliced to its end.
 func (p *Planner) Resume(ctx context.Context, of ingest.Partition, o ingest.OpenPlan) (whole bool, err error) {
-	if full, err := p.full(ctx, of); err != nil || full {
+	if why, err := p.Holds(ctx, of); err != nil || why != nil {
 		return false, err
 	}
 	planned, err := p.store.PlannedWindows(ctx, o.ID)
@@ -79,8 +63,8 @@ func (p *Planner) Resume(ctx context.Context, of ingest.Partition, o ingest.Open
 	}
 	for next := o.NextSliceNo; len(left) > 0; {
 		var part []window.Window
-		part, left = p.part(s, left)
-		d, err := p.recut(ctx, s, part, o.Owed)
+		part, left = p.part(s, left, o.OldestFirst)
+		d, err := p.recut(ctx, s, part, o)
 		if err != nil {
 			return false, err
 		}
@@ -91,12 +75,12 @@ func (p *Planner) Resume(ctx context.Context, of ingest.Partition, o ingest.Open
 			return false, err
 		}
 		next += len(d.cuts)
-		full, err := p.full(ctx, of)
+		why, err := p.Holds(ctx, of)
 		switch {
 		case err != nil:
 			return false, err
-		case full && len(left) > 0:
-			return false, p.suspend(ctx, o.ID, next)
+		case why != nil && len(left) > 0:
+			return false, p.suspend(ctx, o.ID, next, *why)
 		}
 	}
 	return true, p.store.AddSlices(ctx, o.ID, nil, true)
@@ -107,21 +91,31 @@ const partSteps = 100
 
 // part is what of a plan is cut next. Where sizes are asked for that is little:
 // what is not stored now would be asked for again every time the stock falls.
-func (p *Planner) part(s spec.Snapshot, left []window.Window) (now, later []window.Window) {
-	if p.Estimator == nil || !sizeMatters(s) {
+func (p *Planner) part(s spec.Snapshot, left []window.Window, oldest bool) (now, later []window.Window) {
+	if p.Estimator == nil || !sizeMatters(s) || s.Operation == ingest.Update {
 		return left, nil
 	}
-	return slicingRequest(s, left).Part(partSteps)
+	cut := slicingRequest(s, left)
+	cut.NewestFirst = cut.NewestFirst && !oldest
+	return cut.Part(partSteps)
 }
 
 // recut cuts windows of a stored plan that owes more.
-func (p *Planner) recut(ctx context.Context, s spec.Snapshot, windows, of []window.Window) (*Draft, error) {
+func (p *Planner) recut(ctx context.Context, s spec.Snapshot, windows []window.Window, of ingest.OpenPlan) (*Draft, error) {
 	c, err := s.Compiled()
 	if err != nil {
 		return nil, err
 	}
+	ids, err := refreshOf(of)
+	if err != nil {
+		return nil, err
+	}
+	if ids != nil { // nobody counts again; the parts are only longer or shorter
+		d := &Draft{owed: windows, NowSafe: of.AsOf, strategy: slicing.IDRange, refresh: ids, Slices: []DraftSlice{}}
+		return d, d.cutOwed(s, c.Prototype.Selection, Candidates{})
+	}
 	return p.settle(ctx, c, Request{}, func(r Request) (*Draft, error) {
-		d := &Draft{owed: windows, within: of, Slices: []DraftSlice{}}
+		d := &Draft{owed: windows, within: of.Owed, oldest: of.OldestFirst, Slices: []DraftSlice{}}
 		return d, d.cut(s, c.Prototype.Selection, r.Estimates)
 	})
 }

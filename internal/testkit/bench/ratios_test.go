@@ -19,7 +19,12 @@ func BenchmarkRatios(b *testing.B) {
 	eachDatabase(b, "harvest", func(b *testing.B, kind kind) { benchHarvest(b, kind, out) })
 	eachDatabase(b, "processes", func(b *testing.B, kind kind) { benchProcesses(b, kind, out) })
 	eachDatabase(b, "plan", func(b *testing.B, kind kind) { benchPlan(b, kind, out) })
+	b.Run("fold", func(b *testing.B) { benchFold(b, out) })
+	eachDatabase(b, "advance", func(b *testing.B, kind kind) { benchAdvance(b, kind, out) })
+	eachDatabase(b, "show", func(b *testing.B, kind kind) { benchShow(b, kind, out) })
 	eachDatabase(b, "claim", func(b *testing.B, kind kind) { benchClaim(b, kind, out) })
+	eachDatabase(b, "relay", func(b *testing.B, kind kind) { benchRelay(b, kind, out) })
+	eachDatabase(b, "replay", func(b *testing.B, kind kind) { benchReplay(b, kind, out) })
 	out.print(os.Stdout)
 }
 

@@ -1,6 +1,9 @@
 package storetest
 
 import (
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,6 +85,51 @@ func (s suite) breakers(t *testing.T) {
 		}
 		if w.begin(h).run.Probe {
 			w.Error("a run of a healthy upstream thinks that it looks ahead")
+		}
+	})
+	s.test(t, "one process of many looks", func(w *world) {
+		w.plan(h)
+		old := harvest{trigger: "old", operation: ingest.Backfill}
+		w.plan(old)
+		for range 3 {
+			w.begin(h).down()
+		}
+		w.clock.advance(3 * time.Minute)
+		partitions := []int64{w.partitionID(h), w.partitionID(old)}
+		handles := w.handles(4)
+		var claimed atomic.Int64
+		var all sync.WaitGroup
+		for i, s := range handles {
+			all.Go(func() {
+				for _, p := range partitions {
+					work, err := s.Claim(w.ctx, ingest.ClaimRequest{PartitionID: p, Owner: "worker", Token: fmt.Sprint("looks-", i, "-", p), Lease: time.Minute, Max: 3})
+					if err != nil {
+						w.Errorf("%v", err)
+					}
+					claimed.Add(int64(len(work)))
+				}
+			})
+		}
+		all.Wait()
+		if n := claimed.Load(); n != 1 {
+			w.Errorf("%d runs look", n)
+		}
+	})
+	s.test(t, "the first page that comes closes it for the others", func(w *world) {
+		w.plan(h)
+		for range 3 {
+			w.begin(h).down()
+		}
+		w.clock.advance(3 * time.Minute)
+		probe := w.begin(h)
+		page := probe.page()
+		page.Answers = true
+		probe.store(page)
+		if got := w.stateOf(h); got != fault.BreakerClosed {
+			w.Errorf("it is %s", got)
+		}
+		if w.begin(h).run.Probe {
+			w.Error("another one still looks ahead")
 		}
 	})
 	s.test(t, "what is not the upstream's fault says nothing", func(w *world) {

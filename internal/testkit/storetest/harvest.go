@@ -23,6 +23,9 @@ type harvest struct {
 	due       time.Time // zero: at once
 	empty     bool
 	lag       *ingest.PlanLag
+
+	reserved float64 // by each slice
+	rateKey  string
 }
 
 const day = 24 * time.Hour
@@ -88,6 +91,7 @@ func (h harvest) newPlan(scheduleID int64) ingest.NewPlan {
 		ExprProtoHash: fingerprint.Key(everything), ExprProto: []byte(`{"all":[]}`), MappingHash: fingerprint.Key("mapping"),
 		SpecFingerprint: fingerprint.Key("spec", h.source), Spec: []byte(`{"source":"` + h.source + `"}`),
 		ConfigHash: fingerprint.Key("config", h.source), Strategy: "TIME", SliceParams: []byte(`{"step":"1d"}`), Remarks: []byte(`{"why":"test"}`), Lag: h.lag,
+		RateKey: h.rateKey,
 	}
 	if h.empty {
 		p.Empty, p.Window, p.Owed = true, window.Window{}, nil
@@ -106,7 +110,7 @@ func (h harvest) newSlices() []ingest.NewSlice {
 		out = append(out, ingest.NewSlice{
 			No: i + 1, Signature: signature, Window: w, Spec: []byte(fmt.Sprintf(`{"day":%d}`, h.first+i)),
 			ExprHash: fingerprint.Key(everything, w.String()), Expr: []byte(`{"all":["day"]}`),
-			TaskKey: fingerprint.Key(planKey, signature), TaskParams: []byte(`{"p":1}`), Priority: h.priority, ScheduledAt: h.due,
+			TaskKey: fingerprint.Key(planKey, signature), TaskParams: []byte(`{"p":1}`), Priority: h.priority, ScheduledAt: h.due, Reserved: h.reserved,
 		})
 	}
 	return out

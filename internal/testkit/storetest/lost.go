@@ -35,7 +35,7 @@ func Steps() (names []string) {
 }
 
 func lossySteps() []lossy {
-	return slices.Concat(lossyPlanning(), lossyCancel(), lossyPause(), lossyTasks(), lossyPartial(), lossyReslice(), lossyLate(), lossyQueue(), lossyRun(), lossyProcess(), lossyNamedLease(), lossySchedule(), lossyDictionary())
+	return slices.Concat(lossyPlanning(), lossyCancel(), lossyPause(), lossyCampaign(), lossyTasks(), lossyPartial(), lossyReslice(), lossyLate(), lossyRefresh(), lossyHealth(), lossyQueue(), lossyRun(), lossyProcess(), lossyNamedLease(), lossySchedule(), lossyDictionary(), lossyCursor(), lossyQuota(), lossyRates(), lossyArchive(), lossyOutbox(), lossyExport())
 }
 
 // lostAnswers holds every step to "done, but told it failed" (I8): a caller that

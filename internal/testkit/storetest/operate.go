@@ -221,6 +221,25 @@ func (s suite) taskRetry(t *testing.T) {
 			w.Errorf("%d failures, want 1", next.run.Failures)
 		}
 	})
+	s.test(t, "a run that came further forgives those before it", func(w *world) {
+		h := harvest{days: 1}
+		w.plan(h)
+		w.work(h, again, again)
+		further := again
+		further.Advanced = true
+		a := w.begin(h)
+		if a.run.Failures != 2 {
+			w.Errorf("%d failures, want 2", a.run.Failures)
+		}
+		a.finish(further)
+		for want := 1; want <= 2; want++ {
+			next := w.begin(h)
+			if next.run.Failures != want {
+				w.Errorf("%d failures, want %d", next.run.Failures, want)
+			}
+			next.finish(again)
+		}
+	})
 	s.test(t, "a retry goes on where an interruption or the network stopped it", func(w *world) {
 		for code, goesOn := range map[string]bool{"NETWORK": true, "INTERRUPTED": true, "REJECT_RATE": false, "BAD_REQUEST": false, "UNAUTHORIZED": false} {
 			h := harvest{source: code, days: 1}

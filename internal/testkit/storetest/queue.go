@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -24,11 +25,11 @@ func (s suite) queue(t *testing.T) {
 		got, err := w.store.Queues(w.ctx)
 		w.must(err)
 		want := []ingest.Queue{
-			{PartitionID: w.partitionID(busy), Partition: busy.partition(), MaxConcurrent: 4, Running: 3, Priority: 10, ScheduledAt: noon},
+			{PartitionID: w.partitionID(busy), Partition: busy.partition(), RateKey: "busy", MaxConcurrent: 4, Running: 3, Priority: 10, ScheduledAt: noon},
 			{
 				PartitionID: w.partitionID(harvest{source: "old", operation: ingest.Backfill}),
 				Partition:   harvest{source: "old", operation: ingest.Backfill}.partition(),
-				Paused:      true, CoolingUntil: noon.Add(time.Hour), MaxConcurrent: 9, Priority: 90, ScheduledAt: noon,
+				Paused:      true, CoolingUntil: noon.Add(time.Hour), CoolingCode: gate.Cooling, RateKey: "old", MaxConcurrent: 9, Priority: 90, ScheduledAt: noon,
 			},
 		}
 		if !reflect.DeepEqual(got, want) {

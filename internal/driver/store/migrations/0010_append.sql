@@ -16,4 +16,4 @@ CREATE UNIQUE INDEX uk_task_idem ON ing_task (slice_id, idempotent_key);
 -- A body is one version of one record, and has one event (I9). That a version has one body, the heads see to: they are
 -- locked, and counted up, in the transaction that writes both. Bodies are numbered in the order in which they come.
 DROP INDEX uk_outbox_channel_dedup {of ing_outbox_message};
-CREATE UNIQUE INDEX uk_outbox_channel_body ON ing_outbox_message (channel, body_id);
+CREATE UNIQUE INDEX uk_outbox_body ON ing_outbox_message (body_id, channel);

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/event"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func newEvents(e *env) *cobra.Command {
+	return group("events", "Follow, publish and replay the events of changed records",
+		newEventsTail(e), newEventsPublish(e), newEventsReplay(e), newEventsTest(e), newEventsDeliveries(e))
+}
+
+func newEventsPublish(e *env) *cobra.Command {
+	var told eventsFile
+	c := &cobra.Command{
+		Use:   "publish",
+		Short: "Publish the events that wait now, then stop",
+		Long: `Publish the events that wait now to whom --events says, then stop. For those who
+harvest from a timer; a process that serves with the role relay does it all the
+time. Both may run at once: one at a time works on the events of a dataset.
+
+An event whose receiver cannot be reached stays. So does one that another process
+is publishing.`,
+		Example: `  patra events publish --events events.yaml
+  patra events publish --events events.yaml -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			declared, err := told.read()
+			if err != nil {
+				return err
+			}
+			app, err := e.open(cmd.Context(), func(c *daemon.Config) { c.MustExist, c.Events = true, declared })
+			if err != nil {
+				return err
+			}
+			defer app.Close()
+			settled, err := app.PublishEvents(cmd.Context())
+			if err != nil {
+				return err
+			}
+			waiting, err := app.Store.Outgoing(cmd.Context(), view.Filter{Limit: 1}, event.Pending, event.Failed, event.Dead)
+			if err != nil {
+				return err
+			}
+			if len(waiting) > 0 {
+				e.hint("some events were not delivered: `patra events deliveries` says why, `patra outbox list` shows them")
+			}
+			return show(e, map[string]any{"settled": settled, "left": len(waiting) > 0}, []fact{{"published or skipped", settled}, {"all delivered", len(waiting) == 0}})
+		},
+	}
+	told.flags(c)
+	return c
+}
+
+func newEventsTest(e *env) *cobra.Command {
+	var told eventsFile
+	c := &cobra.Command{
+		Use:   "test DESTINATION",
+		Short: "Send a test event to a destination",
+		Long: `Send one event of type io.github.patra-ingest.test to a destination of the file, with
+the signature and the credentials that real events have. It is in no outbox and is
+sent once. Exit code 1 means that the destination did not take it.`,
+		Example: `  patra events test hook --events events.yaml`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			declared, err := told.read()
+			if err != nil {
+				return err
+			}
+			id, err := daemon.TestDestination(cmd.Context(), declared, args[0])
+			if err != nil {
+				return err
+			}
+			return show(e, map[string]any{"destination": args[0], "event": id}, []fact{{"delivered to", args[0]}, {"event", id}})
+		},
+	}
+	told.flags(c)
+	return c
+}
+
+func newEventsDeliveries(e *env) *cobra.Command {
+	f := &filter{statuses: statusTexts(event.Delivered, event.Deferred, event.Rejected)}
+	c := &cobra.Command{
+		Use:   "deliveries",
+		Short: "List attempts to deliver events, newest first",
+		Long: `List attempts to deliver events, newest first: one line for each part of a dataset's
+events that was handed to one destination. DEFERRED means that the destination could
+not be reached and that the rest is tried later; FAILED, that it refused some events,
+which ` + "`patra outbox list`" + ` shows. Lines are kept for 30 days.`,
+		Example: `  patra events deliveries
+  patra events deliveries --source crossref --status DEFERRED -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return e.listing(cmd.Context(), f, func(app *daemon.App) error {
+				rows, err := app.Store.Deliveries(cmd.Context(), f.ahead())
+				if err != nil {
+					return err
+				}
+				return list(e, page(e, "deliveries", rows, f.Limit, func(d view.Delivery) int64 { return d.ID }), deliveryColumns())
+			})
+		},
+	}
+	f.flags(c)
+	return c
+}
+
+func deliveryColumns() columns[view.Delivery] {
+	return columns[view.Delivery]{[]string{"id", "at", "source", "to", "status", "events", "delivered", "error"}, func(d view.Delivery) []any {
+		return []any{d.ID, d.EndedAt, short(d.Source, 14), d.Destination, d.Status, d.Events, d.Delivered, short(dash(d.Error), 34)}
+	}}
+}

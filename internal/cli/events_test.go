@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/core/event"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// files declares a folder of the desk as the destination of everything.
+func (d *desk) files() (declaration, dir string) {
+	d.Helper()
+	dir = filepath.Join(d.dir, "out")
+	return d.write("events.yaml", "destinations:\n  - name: files\n    jsonl: {dir: "+dir+"}\nroutes:\n  - to: files\n"), dir
+}
+
+// lines are all events in a folder.
+func (d *desk) lines(dir string) (out []string) {
+	d.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil {
+		d.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			d.Fatal(err)
+		}
+		out = append(out, strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")...)
+	}
+	return out
+}
+
+func TestEventsArePublishedAndReplayed(t *testing.T) {
+	d := harvested(t)
+	declaration, dir := d.files()
+	list := d.expect(exitOK, "outbox", "list", "--limit", "3")
+	d.golden("outbox_list", list.out)
+	d.fits(list.out)
+	d.holds(list.err, "--before")
+	d.holds(d.expect(exitOK, "events", "publish", "--events", declaration).out, "36", "true")
+	first := d.lines(dir)
+	if len(first) != 36 {
+		t.Fatalf("%d events", len(first))
+	}
+	var all []view.Outgoing
+	d.decode(d.expect(exitOK, "outbox", "list", "--status", "published", "-o", "json").out, &all)
+	if len(all) != 36 || all[0].PublishedAt.IsZero() {
+		t.Errorf("%d are published", len(all))
+	}
+	d.fits(d.expect(exitOK, "events", "deliveries").out)
+	var log []view.Delivery
+	d.decode(d.expect(exitOK, "events", "deliveries", "-o", "json").out, &log)
+	if len(log) != 1 || log[0].Delivered != 36 || log[0].Destination != "files" {
+		t.Errorf("%+v", log)
+	}
+	d.expect(exitUsage, "events", "replay", "--from", "3")
+	d.expect(exitUsage, "events", "replay", "--reason", "x")
+	d.expect(exitNotFound, "events", "replay", "--from", "3", "--reason", "x", "--source", "crossreff")
+	d.holds(d.expect(exitOK, "events", "replay", "--from", "2000-01-01", "--reason", "x", "--dry-run").out, "36 events")
+	d.holds(d.expect(exitOK, "events", "replay", "--from", "00000000000000000003", "--reason", "lost a disk").out, "34 events")
+	d.expect(exitOK, "events", "publish", "--events", declaration)
+	seen := map[string]int{}
+	for _, line := range d.lines(dir) {
+		seen[line]++
+	}
+	if len(seen) != 36 || seen[first[0]] != 1 || seen[first[35]] != 2 {
+		t.Errorf("%d different lines: the same events have the same bytes", len(seen))
+	}
+}
+
+func TestEventsTail(t *testing.T) {
+	d := harvested(t)
+	out := d.expect(exitOK, "events", "tail", "-n", "2", "--source", "crossref", "-o", "json").out
+	n := 0
+	for line := range strings.Lines(out) {
+		var e struct{ ID, Type, Sequence string }
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Type != event.TypeOf(event.Inserted) || len(e.Sequence) != 20 {
+			t.Errorf("%s: %v", line, err)
+		}
+		n++
+	}
+	if n != 2 {
+		t.Errorf("%d events", n)
+	}
+	if got := strings.Count(d.expect(exitOK, "events", "tail").out, "\n"); got != 10 {
+		t.Errorf("%d lines", got)
+	}
+	d.expect(exitNotFound, "events", "tail", "--source", "crossreff")
+	d.expect(exitUsage, "events", "tail", "-n", "-1")
+}
+
+// hook is a receiver that refuses one event.
+type hook struct {
+	mu     sync.Mutex
+	refuse []byte
+	got    int
+	tests  int
+}
+
+func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case r.Header.Get("Webhook-Signature") == "":
+		w.WriteHeader(http.StatusUnauthorized)
+	case bytes.Contains(body, []byte("io.github.patra-ingest.test")):
+		h.tests++
+	case h.refuse != nil && bytes.Contains(body, h.refuse):
+		w.WriteHeader(http.StatusUnprocessableEntity)
+	default:
+		h.got++
+	}
+}
+
+func TestFailedEventsAreSeenTo(t *testing.T) {
+	d := harvested(t)
+	var one struct {
+		view.Outgoing
+		Envelope json.RawMessage
+	}
+	d.decode(d.expect(exitOK, "outbox", "show", "5", "-o", "json").out, &one)
+	if one.ID != 5 || !bytes.Contains(one.Envelope, []byte(one.Event)) {
+		t.Fatalf("%+v", one)
+	}
+	h := &hook{refuse: []byte(one.Event)}
+	server := httptest.NewServer(h)
+	defer server.Close()
+	t.Setenv("HOOK_SECRET", "canary-4711")
+	declaration := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+server.URL+", secret: 'env:HOOK_SECRET'}\nroutes:\n  - to: hook\n")
+	d.holds(d.expect(exitOK, "events", "test", "hook", "--events", declaration).out, "hook", "test-")
+	d.expect(exitNotFound, "events", "test", "hok", "--events", declaration)
+	r := d.expect(exitOK, "events", "publish", "--events", declaration)
+	d.holds(r.out, "false")
+	d.holds(r.err, "patra events deliveries")
+	d.holds(d.expect(exitOK, "outbox", "show", "5").out, "FAILED", "REFUSED", "status 422")
+	d.expect(exitUsage, "outbox", "retry")
+	d.expect(exitUsage, "outbox", "retry", "5", "--source", "crossref")
+	d.expect(exitNotFound, "outbox", "retry", "5", "4711")
+	d.holds(d.expect(exitOK, "outbox", "retry", "5", "--dry-run").out, "1 event")
+	d.expect(exitUsage, "outbox", "discard", "5")
+	h.refuse = nil
+	d.holds(d.expect(exitOK, "outbox", "retry", "5", "6", "--reason", "fixed").out, "1 event")
+	d.expect(exitOK, "events", "publish", "--events", declaration)
+	d.holds(d.expect(exitOK, "outbox", "show", "5").out, "PUBLISHED")
+	if h.got != 36 || h.tests != 1 {
+		t.Errorf("%d events and %d tests arrived", h.got, h.tests)
+	}
+	if text := d.expect(exitOK, "outbox", "retry", "--source", "crossref").out; !strings.Contains(text, "0 events") {
+		t.Error(text)
+	}
+}
+
+func TestEventsFilesAreChecked(t *testing.T) {
+	d := harvested(t)
+	t.Setenv("PATRA_EVENTS", "")
+	d.expect(exitUsage, "events", "publish")
+	d.expect(exitUsage, "events", "publish", "--events", filepath.Join(d.dir, "none.yaml"))
+	r := d.run("events", "publish", "--events", d.write("bad.yaml", "destinations: []"))
+	if r.code == exitOK {
+		t.Fatal("published to nobody")
+	}
+	d.holds(r.err, "bad.yaml", "none is declared")
+	declaration, _ := d.files()
+	t.Setenv("PATRA_EVENTS", declaration)
+	d.expect(exitOK, "events", "publish")
+}
+
+func TestAHarvestPublishesIfItIsTold(t *testing.T) {
+	d := newDesk(t)
+	server, err := startUpstream("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	declaration, dir := d.files()
+	args := []string{"harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-03", "--now", "2025-03-07"}
+	for _, s := range append(settings(server.URL()), "contact.email=a@example.org") {
+		args = append(args, "--set", s)
+	}
+	d.expect(exitUsage, append(args, "--events", "none.yaml")...)
+	d.noFile()
+	r := d.expect(exitOK, append(args, "--events", declaration)...)
+	d.holds(r.err, "24 events published")
+	if n := len(d.lines(dir)); n != 24 {
+		t.Errorf("%d events", n)
+	}
+}

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/event"
+)
+
+// eventsFile is the flag of commands that publish events.
+type eventsFile struct{ path string }
+
+func (f *eventsFile) flags(c *cobra.Command) {
+	c.Flags().StringVar(&f.path, "events", "", "file that says who gets which events (default PATRA_EVENTS)")
+}
+
+func (f eventsFile) read() (event.Declaration, error) {
+	path := f.path
+	if path == "" {
+		path = envOr("PATRA_EVENTS", "")
+	}
+	if path == "" {
+		return event.Declaration{}, usagef("say who gets events: --events FILE or PATRA_EVENTS")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return event.Declaration{}, usagef("--events: %v", err)
+	}
+	d, err := event.ReadDeclaration(text)
+	if err != nil {
+		return d, fmt.Errorf("%s: %w", path, err)
+	}
+	return d, nil
+}

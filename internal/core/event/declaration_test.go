@@ -1,0 +1,77 @@
+package event
+
+import (
+	"strings"
+	"testing"
+)
+
+const good = `
+destinations:
+  - name: files
+    jsonl: {dir: events, fileEvents: 1000}
+  - name: hook
+    content: fields
+    webhook: {url: "https://receiver.example/events", secret: "env:HOOK_SECRET"}
+  - name: bus
+    maxBytes: 100000
+    nats: {url: "nats://one:4222, tls://two:4222", stream: PATRA}
+routes:
+  - {sources: [crossref], endpoints: [works], events: [inserted, updated], to: bus}
+  - {sources: [pubmed], to: hook}
+  - {sources: [private]}
+  - {to: files}
+`
+
+func TestRoutesOfADeclaration(t *testing.T) {
+	d, err := ReadDeclaration([]byte(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		source, endpoint string
+		op               Op
+		want             string
+	}{
+		{"crossref", "works", Inserted, "bus"}, {"crossref", "works", Removed, "files"}, {"crossref", "members", Updated, "files"},
+		{"pubmed", "search", Removed, "hook"}, {"private", "x", Inserted, ""}, {"other", "x", Updated, "files"},
+	} {
+		if got, ok := d.Destination(c.source, c.endpoint, c.op); got != c.want || ok != (c.want != "") {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+	if f := d.Destinations[1].Form(); f.Content != FieldsOnly || f.MaxBytes != defaultMaxBytes {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestWrongDeclarations(t *testing.T) {
+	files := "destinations: [{name: files, jsonl: {dir: events}}]\nroutes: [{to: files}]\n"
+	for text, want := range map[string]string{
+		"": "none is declared, so nobody could get an event",
+		"destinations: [{name: a, jsonl: {dir: x}}]": "routes: none is declared",
+		files + "more: 1": "more",
+		strings.ReplaceAll(files, "name: files", "name: 'a b'"):                                                              "name \"a b\": expected 1 to 32",
+		strings.Replace(files, "to: files", "to: file", 1):                                                                   "did you mean files?",
+		strings.Replace(files, "{to: files}", "{to: files, events: [Inserted]}", 1):                                          "expected inserted, updated or removed",
+		strings.Replace(files, "jsonl: {dir: events}", "", 1):                                                                "expected exactly one of jsonl, webhook and nats",
+		strings.Replace(files, "dir: events", "fileBytes: 5", 1):                                                             "dir is needed",
+		strings.Replace(files, "jsonl", "content: all, jsonl", 1):                                                            "expected record, fields or none",
+		strings.Replace(files, "jsonl", "maxBytes: 100, jsonl", 1):                                                           "maxBytes 100",
+		strings.Replace(files, "[{", "[{name: files, jsonl: {dir: x}}, {", 1):                                                "a second destination is called files",
+		strings.Replace(files, "jsonl: {dir: events}", "webhook: {url: 'http://far.example/canary', secret: 'env:X'}", 1):    "must be https",
+		strings.Replace(files, "jsonl: {dir: events}", "webhook: {url: 'https://u:canary@far.example', secret: 'env:X'}", 1): "holds a password",
+		strings.Replace(files, "jsonl: {dir: events}", "webhook: {url: 'https://far.example'}", 1):                           "secret is needed",
+		strings.Replace(files, "jsonl: {dir: events}", "webhook: {url: 'https://far.example', secret: canary}", 1):           "",
+		strings.Replace(files, "jsonl: {dir: events}", "nats: {url: 'http://x', stream: S}", 1):                              "expected nats://host:4222",
+		strings.Replace(files, "jsonl: {dir: events}", "nats: {url: 'nats://x', stream: 'a.b'}", 1):                          "expected the name of a stream",
+		strings.Replace(files, "jsonl: {dir: events}", "nats: {url: 'nats://x', stream: S, subject: 'a.>'}", 1):              "expected words of letters",
+	} {
+		_, err := ReadDeclaration([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s\ngave %v, want %q", text, err, want)
+		}
+	}
+	if _, err := ReadDeclaration([]byte(files)); err != nil {
+		t.Error(err)
+	}
+}

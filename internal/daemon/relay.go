@@ -1,0 +1,107 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/event"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/driver/publish/jsonl"
+	"github.com/patra-ingest/patra/internal/driver/publish/nats"
+	"github.com/patra-ingest/patra/internal/driver/publish/webhook"
+	"github.com/patra-ingest/patra/internal/driver/secrets"
+	"github.com/patra-ingest/patra/internal/engine/operate"
+	"github.com/patra-ingest/patra/internal/engine/outbox"
+)
+
+var errNoEvents = fmt.Errorf("%w: nobody is declared to get events: name the file that says who with --events or PATRA_EVENTS", fault.ErrInvalid)
+
+// publisher is what is opened for a destination.
+type publisher interface {
+	outbox.Publisher
+	io.Closer
+}
+
+func openPublisher(d event.Destination) (publisher, error) {
+	reveal := secrets.System{}.Reveal
+	switch {
+	case d.JSONL != nil:
+		return jsonl.Open(d.JSONL.Dir, jsonl.Options{FileBytes: d.JSONL.FileBytes, FileEvents: d.JSONL.FileEvents})
+	case d.Webhook != nil:
+		return webhook.New(webhook.Options{URL: d.Webhook.URL, Secret: d.Webhook.Secret, Concurrent: d.Webhook.Concurrent, Reveal: reveal}), nil
+	case d.NATS != nil:
+		return nats.Open(nats.Options{URL: d.NATS.URL, Stream: d.NATS.Stream, Subject: d.NATS.Subject, Token: d.NATS.Token, Credentials: d.NATS.Credentials, Reveal: reveal})
+	}
+	return nil, fmt.Errorf("%w: destination %s has no kind", fault.ErrInvalid, d.Name)
+}
+
+// relaying opens all destinations and hands a relay to whoever needs one.
+func (a *App) relaying(do func(*outbox.Relay) error) (err error) {
+	if len(a.config.Events.Destinations) == 0 {
+		return errNoEvents
+	}
+	to := map[string]outbox.Destination{}
+	for _, d := range a.config.Events.Destinations {
+		p, e := openPublisher(d)
+		if e != nil {
+			return fmt.Errorf("destination %s: %w", d.Name, e)
+		}
+		defer func() { err = errors.Join(err, p.Close()) }()
+		to[d.Name] = outbox.Destination{Form: d.Form(), Publisher: p}
+	}
+	config := outbox.Config{Owner: a.identity.ID, Lease: min(a.config.Lease, longestPlannerLease)}
+	return do(outbox.New(a.Store, a.config.Events.Destination, to, config, a.config.Log))
+}
+
+// relay publishes events until ctx ends.
+func (a *App) relay(ctx context.Context) error {
+	a.freeLeases(ctx)
+	return a.relaying(func(r *outbox.Relay) error { return r.Run(ctx) })
+}
+
+// freeLeases: a relay that was killed on this machine need not be waited for.
+func (a *App) freeLeases(ctx context.Context) {
+	if err := a.buryDead(ctx); err != nil {
+		a.config.Log.Warn("could not look for processes that are gone; their leases run out by themselves", "error", err)
+	}
+}
+
+// PublishEvents publishes what waits now, and tells how many events were settled.
+func (a *App) PublishEvents(ctx context.Context) (settled int, err error) {
+	a.freeLeases(ctx)
+	err = a.relaying(func(r *outbox.Relay) error {
+		for {
+			n, err := r.Once(ctx)
+			if settled += n; err != nil || n == 0 {
+				return err
+			}
+		}
+	})
+	return settled, err
+}
+
+// TestDestination sends an event that says only that it arrived.
+func TestDestination(ctx context.Context, declared event.Declaration, name string) (id string, err error) {
+	for _, d := range declared.Destinations {
+		if d.Name != name {
+			continue
+		}
+		p, err := openPublisher(d)
+		if err != nil {
+			return "", err
+		}
+		e, err := event.Test(name, "test-"+rand.Text(), time.Now().UTC())
+		if err == nil {
+			err = p.Publish(ctx, []event.Sealed{e})[0]
+		}
+		return e.ID, errors.Join(err, p.Close())
+	}
+	return "", fmt.Errorf("destination %q: %w", name, fault.ErrNotFound)
+}
+
+// Outbox is what operators do to events.
+func (a *App) Outbox() *operate.Outbox { return operate.NewOutbox(a.Store) }

@@ -1,0 +1,176 @@
+package daemon
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/blackbox"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/secret"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/driver/bundle"
+	"github.com/patra-ingest/patra/internal/driver/secrets"
+	"github.com/patra-ingest/patra/internal/engine/replay"
+)
+
+// These let the command line name them without reaching into the engine.
+type (
+	ReplayOptions = replay.Options
+	BatchRef      = replay.Ref
+)
+
+// Where a replay takes the answer from.
+const (
+	ReplayRaw      = replay.FromRaw
+	ReplayUpstream = replay.FromUpstream
+)
+
+// Replayer does batches of this database again.
+func (a *App) Replayer() *replay.Service {
+	var bodies replay.Bodies
+	if a.raw != nil {
+		bodies = a.raw
+	}
+	raw := a.config.Raw
+	return replay.New(a.Store, bodies, newChain(a.permits()), replay.Keeping{For: raw.KeepFor, MaxBytes: raw.MaxBytes, Where: raw.Dir})
+}
+
+// Replay does a batch again and writes nothing. Asking the upstream it takes its
+// place behind the processes that work, without telling them (I11, I13).
+func (a *App) Replay(ctx context.Context, ref BatchRef, o ReplayOptions) (*blackbox.Report, error) {
+	if o.From == ReplayUpstream {
+		living, err := a.Store.Executors(ctx)
+		if err != nil {
+			return nil, err
+		}
+		a.shareWith(living)
+	}
+	return a.Replayer().Replay(ctx, ref, o)
+}
+
+// BatchAim is the endpoint and the operation of a batch.
+func (a *App) BatchAim(ctx context.Context, ref BatchRef) (ingest.Partition, error) {
+	c, err := a.Replayer().Find(ctx, ref)
+	if err != nil {
+		return ingest.Partition{}, err
+	}
+	return partitionOf(c.Box), nil
+}
+
+func partitionOf(b *blackbox.Box) ingest.Partition {
+	return ingest.Partition{Dataset: ingest.Dataset{Source: b.Batch.Source, Endpoint: b.Endpoint}, Operation: ingest.Operation(b.Batch.Operation)}
+}
+
+// Bundle is a black box in a file.
+type Bundle struct {
+	Manifest  blackbox.Manifest
+	Partition ingest.Partition
+	opened    replay.Case
+}
+
+// OpenBundle reads a bundle and refuses one that expired or was changed. It needs
+// no database and no network.
+func OpenBundle(path, seal string, now time.Time) (*Bundle, error) {
+	parts, err := bundle.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	c, m, err := replay.Open(parts, seal, now)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &Bundle{m, partitionOf(c.Box), c}, nil
+}
+
+// Replay does the batch of a bundle again, from its own body. Its host is never
+// asked.
+func (b *Bundle) Replay(ctx context.Context, o ReplayOptions) (*blackbox.Report, error) {
+	report, err := replay.Again(ctx, b.opened, nil, o)
+	if err == nil {
+		report.Bundle = &b.Manifest
+	}
+	return report, err
+}
+
+// Export is what a bundle is made for.
+type Export struct {
+	By      ingest.Act
+	Path    func(m blackbox.Manifest) string
+	Expires time.Duration
+	At      time.Time
+}
+
+// Exported is what became of an export.
+type Exported struct {
+	Manifest blackbox.Manifest `json:"manifest"`
+	File     string            `json:"file"`
+	Bytes    int               `json:"bytes"`
+	DryRun   bool              `json:"dryRun,omitempty"`
+}
+
+// ExportBatch writes the black box of a batch into a file. It is in the audit log
+// before it is in the file: no bundle exists that nobody answers for.
+func (a *App) ExportBatch(ctx context.Context, ref BatchRef, e Export) (out Exported, err error) {
+	service := a.Replayer()
+	c, err := service.Find(ctx, ref)
+	if err != nil {
+		return out, err
+	}
+	snapshot, err := spec.Load(c.Box.Snapshot)
+	if err != nil {
+		return out, err
+	}
+	order := replay.Order{By: e.By, At: e.At, Expires: e.Expires, Mask: liveSecrets(ctx, &snapshot).Bytes}
+	m, parts, err := replay.Pack(ctx, c, order)
+	if err != nil {
+		return out, err
+	}
+	content, err := bundle.Encode(parts, m.CreatedAt)
+	if err != nil {
+		return out, err
+	}
+	out = Exported{Manifest: m, File: e.Path(m), Bytes: len(content), DryRun: e.By.Rehearsal}
+	if err := bundle.Free(out.File); err != nil {
+		return out, err
+	}
+	if err := service.Note(ctx, m, e.By); err != nil || e.By.Rehearsal {
+		return out, err
+	}
+	return out, bundle.Write(out.File, content)
+}
+
+// liveSecrets hides the credentials of a source as they are now. Commands are not
+// run for it: what they give was masked when the answer came.
+func liveSecrets(ctx context.Context, s *spec.Snapshot) *secret.Masker {
+	var values []secret.Text
+	reveal := func(ref secret.Ref) string {
+		if scheme, _ := ref.Split(); ref.IsZero() || scheme == "exec" {
+			return ""
+		}
+		text, err := secrets.System{}.Reveal(ctx, ref)
+		if err != nil {
+			return "" // what is not there cannot be in a bundle either
+		}
+		values = append(values, text)
+		return text.Reveal()
+	}
+	for ; s != nil; s = s.Detail {
+		c := s.Credential
+		for _, ref := range []secret.Ref{c.Value, c.ClientSecret, c.RefreshToken, c.Sign.Key, s.HTTP.Proxy} {
+			reveal(ref)
+		}
+		if password := reveal(c.Password); password != "" && !c.Username.IsZero() {
+			if user, err := (secrets.System{}).Reveal(ctx, c.Username); err == nil {
+				values = append(values, secret.New(base64.StdEncoding.EncodeToString([]byte(user.Reveal()+":"+password))))
+			}
+		}
+	}
+	return secret.NewMasker(values...)
+}
+
+// DiffRuns compares two runs batch by batch.
+func (a *App) DiffRuns(ctx context.Context, one, other int64) (*blackbox.RunDiff, error) {
+	return a.Replayer().Diff(ctx, one, other)
+}

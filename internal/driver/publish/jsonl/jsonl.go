@@ -1,0 +1,183 @@
+// Package jsonl publishes events into files, one event a line. A file is closed
+// when it is large enough and the next one begun; a call returns when its lines are
+// on the disk. Every process writes files of its own, so any number may share a
+// folder.
+//
+// It must never leave half of an event before another one, and no name of a file
+// comes from outside. After a power cut a file may end with half a line: what has no
+// line end is no event, and is published again.
+package jsonl
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/event"
+)
+
+// Options say when a file is large enough.
+type Options struct {
+	FileBytes  int64 // 0: 128 MB
+	FileEvents int   // 0: by size only
+	// Clock names files; nil is the machine's.
+	Clock func() time.Time
+}
+
+// Publisher writes into a folder. It is safe for concurrent use.
+type Publisher struct {
+	root    *os.Root
+	options Options
+	process string
+
+	mu     sync.Mutex
+	file   file // nil between two files
+	size   int64
+	events int
+	opened int
+	buffer bytes.Buffer
+	create func(name string) (file, error)
+}
+
+// file is what is used of an *os.File.
+type file interface {
+	Write([]byte) (int, error)
+	Sync() error
+	Truncate(int64) error
+	Seek(offset int64, whence int) (int64, error)
+	Close() error
+}
+
+const usualFileBytes = 128 << 20
+
+// Open makes the folder if need be.
+func Open(dir string, o Options) (*Publisher, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("folder of events: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("folder of events: %w", err)
+	}
+	if o.FileBytes == 0 {
+		o.FileBytes = usualFileBytes
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	var id [4]byte
+	_, _ = rand.Read(id[:]) // never fails
+	p := &Publisher{root: root, options: o, process: hex.EncodeToString(id[:])}
+	p.create = func(name string) (file, error) {
+		return root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	}
+	return p, nil
+}
+
+// Publish appends the events and waits until the disk has them: all or none.
+func (p *Publisher) Publish(ctx context.Context, events []event.Sealed) []error {
+	answers := make([]error, len(events))
+	if len(events) == 0 {
+		return answers
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := ctx.Err()
+	if err == nil {
+		err = p.append(events)
+	}
+	for i := range answers {
+		answers[i] = err
+	}
+	return answers
+}
+
+func (p *Publisher) append(events []event.Sealed) error {
+	p.buffer.Reset()
+	for _, e := range events {
+		p.buffer.Write(e.Bytes)
+		p.buffer.WriteByte('\n')
+	}
+	if err := p.begin(); err != nil {
+		return err
+	}
+	_, err := p.file.Write(p.buffer.Bytes())
+	if err == nil {
+		err = p.file.Sync()
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write events: %w", err), p.takeBack())
+	}
+	p.size, p.events = p.size+int64(p.buffer.Len()), p.events+len(events)
+	if p.size >= p.options.FileBytes || p.options.FileEvents > 0 && p.events >= p.options.FileEvents {
+		return p.end()
+	}
+	return nil
+}
+
+// begin opens the next file unless one is open. The folder is synced, so that a
+// file with events cannot vanish from it.
+func (p *Publisher) begin() error {
+	if p.file != nil {
+		return nil
+	}
+	p.opened++
+	f, err := p.create(fmt.Sprintf("events-%s-%s-%06d.jsonl", p.options.Clock().UTC().Format("20060102T150405Z"), p.process, p.opened))
+	if err != nil {
+		return fmt.Errorf("begin a file of events: %w", err)
+	}
+	p.file, p.size, p.events = f, 0, 0
+	return p.syncFolder()
+}
+
+func (p *Publisher) syncFolder() error {
+	folder, err := p.root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// takeBack removes what a failed write left. A file that cannot be cut is left
+// alone from now on: the next event begins another one, and half a line at the end
+// of this one is no event.
+func (p *Publisher) takeBack() error {
+	err := p.file.Truncate(p.size)
+	if err == nil {
+		_, err = p.file.Seek(p.size, 0)
+	}
+	if err != nil || p.size == 0 {
+		return errors.Join(err, p.end())
+	}
+	return nil
+}
+
+func (p *Publisher) end() error {
+	f := p.file
+	p.file = nil
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("end a file of events: %w", err)
+	}
+	return nil
+}
+
+// Close ends the file that is open.
+func (p *Publisher) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var err error
+	if p.file != nil {
+		err = p.end()
+	}
+	return errors.Join(err, p.root.Close())
+}
+
+// Files lists the files of a folder in the order of their names.
+func Files(dir string) ([]string, error) { return filepath.Glob(filepath.Join(dir, "events-*.jsonl")) }

@@ -1,0 +1,207 @@
+// Package webhook publishes events to an address, one a request, signed as the
+// Standard Webhooks specification says, so that the receiver can tell that an event
+// is ours and was not altered.
+//
+// It must never send a request without a signature, follow a redirect, or repeat
+// anything of the secret or of the answer's body in an error.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/event"
+	"github.com/patra-ingest/patra/internal/core/secret"
+)
+
+// Options are what differs between two receivers.
+type Options struct {
+	URL        string
+	Secret     secret.Ref
+	Concurrent int           // requests at once (default 8)
+	Timeout    time.Duration // of one request (default 15 s)
+	// Reveal reads the secret, each time events are published.
+	Reveal func(ctx context.Context, ref secret.Ref) (secret.Text, error)
+	// Client and Clock replace the usual ones; for tests.
+	Client *http.Client
+	Clock  func() time.Time
+}
+
+// Publisher sends events to one address. It is safe for concurrent use.
+type Publisher struct{ options Options }
+
+// New makes a publisher.
+func New(o Options) *Publisher {
+	if o.Concurrent == 0 {
+		o.Concurrent = 8
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 15 * time.Second
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Client == nil {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.MaxIdleConnsPerHost = o.Concurrent
+		o.Client = &http.Client{Transport: transport}
+	}
+	client := *o.Client
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	o.Client = &client
+	return &Publisher{o}
+}
+
+var errNotTried = errors.New("not tried: the receiver is in trouble")
+
+// Publish sends the events, some at once. When the receiver cannot be reached, the
+// rest is not tried.
+func (p *Publisher) Publish(ctx context.Context, events []event.Sealed) []error {
+	answers := make([]error, len(events))
+	key, err := p.key(ctx)
+	if err != nil {
+		for i := range answers {
+			answers[i] = err
+		}
+		return answers
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	slots := make(chan struct{}, p.options.Concurrent)
+	var trouble sync.Once
+	halted := make(chan struct{})
+	var sending sync.WaitGroup
+	for i, e := range events {
+		select {
+		case slots <- struct{}{}:
+		case <-halted:
+			answers[i] = errNotTried
+			continue
+		}
+		select {
+		case <-halted:
+			<-slots
+			answers[i] = errNotTried
+			continue
+		default:
+		}
+		sending.Go(func() {
+			defer func() { <-slots }()
+			answers[i] = p.send(ctx, key, e)
+			if err := answers[i]; err != nil && !errors.Is(err, event.ErrRefused) && !errors.Is(err, event.ErrTooLarge) {
+				trouble.Do(func() { close(halted) })
+			}
+		})
+	}
+	sending.Wait()
+	return tellWhy(answers)
+}
+
+// tellWhy puts what went wrong in the place of "not tried": whoever reads the last
+// answer wants the reason.
+func tellWhy(answers []error) []error {
+	var why error
+	for _, err := range answers {
+		if err != nil && !errors.Is(err, errNotTried) && !errors.Is(err, event.ErrRefused) && !errors.Is(err, event.ErrTooLarge) {
+			why = err
+			break
+		}
+	}
+	for i, err := range answers {
+		if why != nil && errors.Is(err, errNotTried) {
+			answers[i] = why
+		}
+	}
+	return answers
+}
+
+// secretPrefix begins a secret as the specification writes it, in base64. Any
+// other text is taken as it is.
+const secretPrefix = "whsec_"
+
+func (p *Publisher) key(ctx context.Context) ([]byte, error) {
+	text, err := p.options.Reveal(ctx, p.options.Secret)
+	if err != nil {
+		return nil, fmt.Errorf("secret of the signature: %w", err)
+	}
+	encoded, is := strings.CutPrefix(text.Reveal(), secretPrefix)
+	if !is {
+		return []byte(encoded), nil
+	}
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil, fmt.Errorf("secret of the signature: %s begins with %s, but what follows is not base64", p.options.Secret, secretPrefix)
+	}
+	return key, nil
+}
+
+// Sign is the signature of a body: what the receiver computes too.
+func Sign(key []byte, id string, at time.Time, body []byte) string {
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s.%d.", id, at.Unix())
+	mac.Write(body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+func (p *Publisher) send(ctx context.Context, key []byte, e event.Sealed) error {
+	ctx, cancel := context.WithTimeout(ctx, p.options.Timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.options.URL, bytes.NewReader(bytes.Clone(e.Bytes))) // it may be read after an early answer
+	if err != nil {
+		return errors.New("the address of the webhook cannot be used")
+	}
+	now := p.options.Clock()
+	request.Header.Set("Content-Type", event.ContentType+"; charset=utf-8")
+	request.Header.Set("User-Agent", "patra-relay")
+	request.Header.Set("Webhook-Id", e.ID)
+	request.Header.Set("Webhook-Timestamp", strconv.FormatInt(now.Unix(), 10))
+	request.Header.Set("Webhook-Signature", Sign(key, e.ID, now, e.Bytes))
+	answer, err := p.options.Client.Do(request)
+	if err != nil {
+		return withoutAddress(err)
+	}
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection is used again
+	return judge(answer.StatusCode)
+}
+
+// withoutAddress drops the address, which may hold a key.
+func withoutAddress(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	return fmt.Errorf("no answer: %w", err)
+}
+
+// judge tells what is wrong with the event from what is wrong with the receiver. A
+// status that speaks of who asks, or of the address, is about all events.
+func judge(status int) error {
+	switch {
+	case status >= 200 && status < 300:
+		return nil
+	case status == http.StatusRequestEntityTooLarge:
+		return fmt.Errorf("%w: status %d", event.ErrTooLarge, status)
+	case status == http.StatusBadRequest || status == http.StatusConflict || status == http.StatusUnsupportedMediaType || status == http.StatusUnprocessableEntity:
+		return fmt.Errorf("%w: status %d", event.ErrRefused, status)
+	}
+	return fmt.Errorf("status %d", status)
+}
+
+// Close gives connections back.
+func (p *Publisher) Close() error {
+	p.options.Client.CloseIdleConnections()
+	return nil
+}

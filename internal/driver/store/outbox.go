@@ -1,0 +1,243 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+
+	"github.com/patra-ingest/patra/internal/core/event"
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+// OutboxLanes lists the datasets with events that may be published now. Whether
+// some wait is one look at an index for each dataset; the events are not counted.
+func (s *Store) OutboxLanes(ctx context.Context) (out []event.Lane, err error) {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return nil, wrap("list outbox lanes", s.dialect.Translate(err))
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT d.id, d.provenance_code, d.endpoint_name FROM ing_dataset d
+  WHERE EXISTS (SELECT 1 FROM ing_outbox_message o WHERE o.status_code = 'PENDING' AND o.aggregate_id = d.id)
+     OR EXISTS (SELECT 1 FROM ing_outbox_message o WHERE o.status_code = 'FAILED' AND o.aggregate_id = d.id AND o.next_retry_at <= ?)
+  ORDER BY d.id`, now.UnixMicro())
+	if err != nil {
+		return nil, wrap("list outbox lanes", s.dialect.Translate(err))
+	}
+	return out, wrap("list outbox lanes", each(rows, func() error {
+		var l event.Lane
+		err := rows.Scan(&l.DatasetID, &l.Source, &l.Endpoint)
+		out = append(out, l)
+		return err
+	}))
+}
+
+// HeldEvents lists the events of a dataset that failed or are dead, in order, and
+// the store's clock.
+func (s *Store) HeldEvents(ctx context.Context, dataset int64, limit int) (out []event.Held, now time.Time, err error) {
+	if now, err = s.Now(ctx); err != nil {
+		return nil, now, wrap("list held events", s.dialect.Translate(err))
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT id, partition_key, status_code, next_retry_at FROM ing_outbox_message
+  WHERE status_code IN ('FAILED','DEAD') AND aggregate_id = ? ORDER BY id LIMIT ?`, dataset, limit)
+	if err != nil {
+		return nil, now, wrap("list held events", s.dialect.Translate(err))
+	}
+	return out, now, wrap("list held events", each(rows, func() error {
+		var h event.Held
+		var next sql.NullInt64
+		err := rows.Scan(&h.Row, &h.Key, &h.Status, &next)
+		h.NotBefore = instant(next)
+		out = append(out, h)
+		return err
+	}))
+}
+
+// changeColumns are what scanChange reads, of o (outbox), d (dataset), b (body) and r (record).
+const changeColumns = `o.id, o.aggregate_id, %s, o.op_type, o.partition_key, o.dedup_key, o.record_version, o.created_at,
+  o.retry_count, COALESCE(o.body_id, 0), r.provider_id, b.updated_at, b.fetch_at, b.fields, b.payload, b.codec`
+
+// changeJoins lead from an event to what it tells of.
+const changeJoins = ` LEFT JOIN ing_record_body b ON b.body_id = o.body_id
+  LEFT JOIN ing_record r ON r.dataset_id = b.dataset_id AND r.id_hash = b.id_hash`
+
+const datasetJoin = " JOIN ing_dataset d ON d.id = o.aggregate_id"
+
+var (
+	namedChange = "SELECT " + fmt.Sprintf(changeColumns, "d.provenance_code, d.endpoint_name")
+	plainChange = "SELECT " + fmt.Sprintf(changeColumns, "NULL, NULL") // of one dataset: the caller knows its name
+)
+
+// PendingEvents reads what waits of a dataset, oldest first, up to a number of
+// events and, roughly, of bytes: a chunk of large records must not fill the memory.
+func (s *Store) PendingEvents(ctx context.Context, of event.Lane, limit, size int, room *event.Room) ([]event.Change, error) {
+	changes, err := s.readChanges(ctx, size, room, plainChange+` FROM ing_outbox_message o`+changeJoins+`
+  WHERE o.status_code = 'PENDING' AND o.aggregate_id = ? ORDER BY o.id LIMIT ?`, of.DatasetID, limit)
+	for i := range changes {
+		changes[i].Source, changes[i].Endpoint = of.Source, of.Endpoint
+	}
+	return changes, err
+}
+
+// EventsOf reads events by their rows, in order; those that are not there are left
+// out. At most as many as fit a statement are read.
+func (s *Store) EventsOf(ctx context.Context, rows []int64, size int, room *event.Room) (out []event.Change, err error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	list := make([]any, idsPerStatement)
+	for i := range list {
+		list[i] = rows[min(i, len(rows)-1)]
+	}
+	return s.readChanges(ctx, size, room, namedChange+` FROM ing_outbox_message o`+datasetJoin+changeJoins+`
+  WHERE o.id IN (?`+strings.Repeat(",?", idsPerStatement-1)+`) ORDER BY o.id`, list...)
+}
+
+// EventsAfter reads events of a source, or of all, whatever their state, after a
+// row.
+func (s *Store) EventsAfter(ctx context.Context, source string, after int64, limit, size int, room *event.Room) ([]event.Change, error) {
+	return s.readChanges(ctx, size, room, namedChange+` FROM ing_outbox_message o`+datasetJoin+changeJoins+`
+  WHERE o.id > ? AND (? = '' OR d.provenance_code = ?) ORDER BY o.id LIMIT ?`, after, source, source, limit)
+}
+
+// NewestEvents gives the row after which the newest n events of a source come.
+func (s *Store) NewestEvents(ctx context.Context, source string, n int) (after int64, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT o.id FROM ing_outbox_message o JOIN ing_dataset d ON d.id = o.aggregate_id
+  WHERE (? = '' OR d.provenance_code = ?) ORDER BY o.id DESC LIMIT ?`, source, source, n+1)
+	if err != nil {
+		return 0, wrap("look for newest events", s.dialect.Translate(err))
+	}
+	seen := 0
+	err = each(rows, func() error { seen++; return rows.Scan(&after) })
+	if seen <= n {
+		after = 0
+	}
+	return after, wrap("look for newest events", err)
+}
+
+var errEnough = errors.New("enough")
+
+func (s *Store) readChanges(ctx context.Context, size int, room *event.Room, query string, args ...any) (out []event.Change, err error) {
+	rows, err := s.read.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, wrap("read events", s.dialect.Translate(err))
+	}
+	err = each(rows, func() error {
+		c, err := scanChange(rows, room)
+		if err != nil {
+			return err
+		}
+		out = append(out, c)
+		if size -= len(c.Fields) + len(c.Payload); size < 0 {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return out, wrap("read events", s.dialect.Translate(err))
+}
+
+func scanChange(rows *sql.Rows, room *event.Room) (c event.Change, err error) {
+	var version, updated, fetched, created sql.NullInt64
+	var body int64
+	var source, endpoint, codec sql.NullString
+	var id, fields, payload sql.RawBytes // valid until the next row; what is kept goes to the room
+	if err := rows.Scan(&c.Row, &c.DatasetID, &source, &endpoint, &c.Op, &c.Key, &c.Identity, &version, &created, &c.Attempts, &body, &id, &updated,
+		&fetched, &fields, &payload, &codec); err != nil {
+		return c, err
+	}
+	c.Source, c.Endpoint, c.RecordID = source.String, endpoint.String, string(id)
+	c.Version, c.StoredAt, c.UpdatedAt, c.FetchedAt = int(version.Int64), instant(created), instant(updated), instant(fetched)
+	c.BatchID, c.Fields = body>>bodyBits, room.Copy(fields)
+	if c.NoBody = !codec.Valid || id == nil; c.NoBody {
+		return c, nil
+	}
+	if c.Payload, err = unpack(payload, codec.String, room); err != nil {
+		c.NoBody = true // one that cannot be read must not hold up the others
+	}
+	return c, nil
+}
+
+// unpack is decompress into memory that is used again.
+func unpack(stored []byte, codec string, room *event.Room) ([]byte, error) {
+	switch codec {
+	case codecPlain:
+		return room.Copy(stored), nil
+	case codecS2:
+		n, err := s2.DecodedLen(stored)
+		if err != nil {
+			return nil, err
+		}
+		return s2.Decode(room.Take(n)[:n], stored)
+	}
+	return decompress(stored, codec)
+}
+
+// SettleEvents writes what became of some events of a dataset, if the lease is
+// still ours, and extends it (I7). Repeating it changes nothing (I8).
+func (s *Store) SettleEvents(ctx context.Context, in event.Settlement) error {
+	return s.step(ctx, "settle events", bulk, func(t *tx) error {
+		n, err := t.affected("UPDATE ing_named_lease SET leased_until = ? WHERE name = ? AND owner = ? AND epoch = ?",
+			micros(t.now.Add(in.Lease)), in.Name, in.Owner, in.Epoch)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fmt.Errorf("%w: lease %s of epoch %d is not ours any more", fault.ErrStale, in.Name, in.Epoch)
+		}
+		// By what it is not: with a list of what it is, a planner may walk through all
+		// that waits to find a few rows.
+		const still = " WHERE status_code NOT IN ('PUBLISHED','SKIPPED','DEAD') AND id IN "
+		if err := t.execIn("UPDATE ing_outbox_message SET status_code = 'PUBLISHED', published_at = ?, next_retry_at = NULL"+still, in.Published, micros(t.now)); err != nil {
+			return err
+		}
+		if err := t.execIn("UPDATE ing_outbox_message SET status_code = 'SKIPPED'"+still, in.Skipped); err != nil {
+			return err
+		}
+		if err := t.execIn("UPDATE ing_outbox_message SET status_code = 'FAILED', error_code = 'BEHIND', next_retry_at = created_at WHERE status_code NOT IN ('PUBLISHED','SKIPPED','DEAD','FAILED') AND id IN ", in.Behind); err != nil {
+			return err
+		}
+		for _, f := range in.Failed {
+			if err := t.failEvent(f); err != nil {
+				return err
+			}
+		}
+		return t.logAttempts(in)
+	})
+}
+
+func (t *tx) failEvent(f event.Failure) error {
+	status := event.Failed
+	if f.Dead {
+		status = event.Dead
+	}
+	_, err := t.exec(`UPDATE ing_outbox_message SET status_code = ?, retry_count = ?, next_retry_at = ?, error_code = ?, error_msg = ?
+  WHERE id = ? AND status_code NOT IN ('PUBLISHED','SKIPPED','DEAD')`, string(status), f.Attempts, micros(f.NotBefore), string(f.Fault), orNull(cut(f.Text, 512)), f.Row)
+	return err
+}
+
+func (t *tx) logAttempts(in event.Settlement) error {
+	for _, a := range in.Attempts {
+		var one int
+		known, err := found(t.row("SELECT 1 FROM ing_outbox_relay_log WHERE dataset_id = ? AND lease_epoch = ? AND attempt_no = ?", in.DatasetID, in.Epoch, a.No).Scan(&one))
+		if err != nil {
+			return err
+		}
+		if known {
+			continue
+		}
+		if _, err := t.exec(`INSERT INTO ing_outbox_relay_log (dataset_id, lease_epoch, attempt_no, lease_owner, destination, status_code, first_message_id,
+  last_message_id, events, delivered, error_code, error_msg, started_at, completed_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+			in.DatasetID, in.Epoch, a.No, in.Owner, a.Destination, string(a.Outcome), a.First, a.Last, a.Events, a.Delivered, orNull(string(a.Fault)),
+			orNull(cut(a.Text, 512)), micros(a.StartedAt), micros(a.EndedAt)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,298 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/event"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// told leaves events: two records, one of them in three versions, and one that is
+// gone again.
+func (w *world) told(h harvest) {
+	w.Helper()
+	w.plan(h)
+	a := w.begin(h)
+	a.commit(item("a", "one", noon), item("b", "one", noon))
+	a.commit(item("a", "two", noon.Add(day)), gone("b", noon.Add(day)))
+	a.commit(item("a", "three", noon.Add(2*day)))
+	a.finish(succeeded)
+}
+
+// claimed takes the lease of a dataset's events.
+func (w *world) claimed(dataset int64, owner string) event.Claim {
+	w.Helper()
+	name := fmt.Sprintf("relay/%d", dataset)
+	epoch, held, err := w.store.AcquireLease(w.ctx, name, owner, lease)
+	w.must(err)
+	if !held {
+		w.Fatalf("%s does not get the lease", owner)
+	}
+	return event.Claim{Name: name, Owner: owner, Epoch: epoch, Lease: lease}
+}
+
+// lane is the only dataset with something to publish.
+func (w *world) lane() event.Lane {
+	w.Helper()
+	lanes, err := w.store.OutboxLanes(w.ctx)
+	w.must(err)
+	if len(lanes) != 1 {
+		w.Fatalf("lanes %+v", lanes)
+	}
+	return lanes[0]
+}
+
+func (w *world) waitingEvents(limit int) (out []event.Change) {
+	w.Helper()
+	out, err := w.store.PendingEvents(w.ctx, w.lane(), limit, 1<<20, &event.Room{})
+	w.must(err)
+	return out
+}
+
+// settled is what became of the first events.
+func (w *world) settlement(c event.Claim, changes []event.Change) event.Settlement {
+	return event.Settlement{
+		Claim: c, DatasetID: changes[0].DatasetID, Published: []int64{changes[0].Row}, Skipped: []int64{changes[3].Row}, Behind: []int64{changes[4].Row},
+		Failed: []event.Failure{
+			{Row: changes[1].Row, Attempts: 1, Fault: event.Refused, Text: "status 422", NotBefore: w.clock.read().Add(time.Minute)},
+			{Row: changes[2].Row, Attempts: 5, Fault: event.Refused, Text: strings.Repeat("x", 1000), Dead: true},
+		},
+		Attempts: []event.Attempt{{No: 1, Destination: "hook", Outcome: event.Rejected, First: changes[0].Row, Last: changes[2].Row, Events: 3, Delivered: 1,
+			Fault: event.Refused, Text: "status 422", StartedAt: noon, EndedAt: noon.Add(time.Second)}},
+	}
+}
+
+func (w *world) states() string {
+	return strings.Join(column(w.T, w.db.SQL, "SELECT status_code FROM ing_outbox_message ORDER BY id"), " ")
+}
+
+func (w *world) statesAre(want string) {
+	w.Helper()
+	if got := w.states(); got != want {
+		w.Errorf("states are %s, want %s", got, want)
+	}
+}
+
+func (s suite) outbox(t *testing.T) {
+	h := harvest{days: 1}
+	s.test(t, "what waits is read in order, with what it tells of", func(w *world) {
+		w.told(h)
+		events := w.waitingEvents(10)
+		var got []string
+		for _, c := range events {
+			got = append(got, fmt.Sprintf("%s %s %d %s", c.Op, c.RecordID, c.Version, c.Fields))
+			if c.Source != "crossref" || c.Endpoint != "works" || c.NoBody || len(c.Identity) != 32 || c.BatchID == 0 || !c.StoredAt.Equal(noon) {
+				w.Errorf("%+v", c)
+			}
+		}
+		// Within a batch events stand in the order of keys.
+		if len(got) != 5 || !slices.Contains(got[:2], `INSERTED a 1 {"title":"one"}`) || got[4] != `UPDATED a 3 {"title":"three"}` {
+			w.Fatalf("%q", got)
+		}
+		if few, err := w.store.PendingEvents(w.ctx, w.lane(), 10, 1, &event.Room{}); err != nil || len(few) != 1 {
+			w.Errorf("%d events, %v: one is more than a byte", len(few), err)
+		}
+		again, err := w.store.EventsOf(w.ctx, []int64{events[3].Row, events[1].Row, 4711}, 1<<20, &event.Room{})
+		w.must(err)
+		if len(again) != 2 || again[0].Row != events[1].Row || again[0].Source != "crossref" || string(again[1].Payload) != string(events[3].Payload) {
+			w.Errorf("%+v", again)
+		}
+	})
+	s.test(t, "an event without its version is told from one with", func(w *world) {
+		w.told(h)
+		w.exec("DELETE FROM ing_record_body WHERE version = 2")
+		n := 0
+		for _, c := range w.waitingEvents(10) {
+			if c.NoBody {
+				n++
+			}
+		}
+		if n != 2 {
+			w.Errorf("%d events without a version, want 2", n)
+		}
+	})
+	s.test(t, "settling needs the lease", func(w *world) {
+		w.told(h)
+		events := w.waitingEvents(10)
+		old := w.claimed(events[0].DatasetID, "a")
+		w.clock.advance(2 * lease)
+		w.claimed(events[0].DatasetID, "b")
+		w.unchanged("what the old owner does", func() {
+			w.refuses(w.store.SettleEvents(w.ctx, w.settlement(old, events)), fault.ErrStale, "settling")
+		})
+	})
+	s.test(t, "events are settled, each in its way", func(w *world) {
+		w.told(h)
+		events := w.waitingEvents(10)
+		w.must(w.store.SettleEvents(w.ctx, w.settlement(w.claimed(events[0].DatasetID, "a"), events)))
+		w.statesAre("PUBLISHED FAILED DEAD SKIPPED FAILED")
+		held, now, err := w.store.HeldEvents(w.ctx, events[0].DatasetID, 10)
+		w.must(err)
+		if len(held) != 3 || !now.Equal(w.clock.read()) || held[0].Key != events[1].Key || held[1].Status != event.Dead {
+			w.Errorf("%+v at %v", held, now)
+		}
+		w.clock.advance(time.Minute)
+		w.lane() // something is due
+		log, err := w.store.Deliveries(w.ctx, view.Filter{Source: "crossref", Limit: 10})
+		w.must(err)
+		if len(log) != 1 || log[0].Destination != "hook" || log[0].Delivered != 1 || log[0].Status != string(event.Rejected) {
+			w.Errorf("%+v", log)
+		}
+		list, err := w.store.Outgoing(w.ctx, view.Filter{Limit: 2}, event.Failed, event.Dead)
+		w.must(err)
+		if len(list) != 2 || list[0].ID != events[4].Row || list[0].ErrorCode != string(event.Behind) || list[1].ID != events[2].Row {
+			w.Errorf("%+v", list)
+		}
+		one, err := w.store.OutgoingEvent(w.ctx, events[2].Row)
+		w.must(err)
+		if one.Attempts != 5 || one.Status != string(event.Dead) || len([]rune(one.Error)) != 512 || one.RecordID != events[2].RecordID {
+			w.Errorf("%+v", one)
+		}
+		_, err = w.store.OutgoingEvent(w.ctx, 4711)
+		w.refuses(err, fault.ErrNotFound, "an unknown event")
+	})
+	s.test(t, "dead events are tried again or given up, by name or by source", func(w *world) {
+		w.told(h)
+		events := w.waitingEvents(10)
+		w.must(w.store.SettleEvents(w.ctx, w.settlement(w.claimed(events[0].DatasetID, "a"), events)))
+		w.unchanged("a rehearsal", func() {
+			done, _, err := w.store.RetryEvents(w.ctx, event.Pick{Source: "crossref"}, ingest.Act{Actor: "tester", Rehearsal: true})
+			if err != nil || done.Changed != 1 {
+				w.Errorf("%+v, %v", done, err)
+			}
+		})
+		w.unchanged("an unknown one", func() {
+			_, _, err := w.store.RetryEvents(w.ctx, event.Pick{IDs: []int64{events[2].Row, 4711}}, tester)
+			w.refuses(err, fault.ErrNotFound, "retry")
+		})
+		done, more, err := w.store.RetryEvents(w.ctx, event.Pick{IDs: []int64{events[0].Row, events[2].Row}}, tester)
+		if err != nil || more || done.Changed != 1 || done.Unchanged != 1 {
+			w.Errorf("%+v, %v", done, err)
+		}
+		w.statesAre("PUBLISHED FAILED FAILED SKIPPED FAILED")
+		if done, _, err = w.store.DiscardEvents(w.ctx, event.Pick{IDs: []int64{events[1].Row}}, tester); err != nil || done.Changed != 1 {
+			w.Errorf("%+v, %v", done, err)
+		}
+		w.statesAre("PUBLISHED SKIPPED FAILED SKIPPED FAILED")
+		if n := w.number("SELECT COUNT(*) FROM ing_audit_log WHERE action IN ('outbox.retry','outbox.discard')"); n != 2 {
+			w.Errorf("%d entries in the audit log", n)
+		}
+	})
+	s.test(t, "events are replayed from a row or an instant on", func(w *world) {
+		w.told(h)
+		w.exec("UPDATE ing_outbox_message SET status_code = 'PUBLISHED', published_at = ?", noon.UnixMicro())
+		events, err := w.store.EventsAfter(w.ctx, "crossref", 0, 10, 1<<20, &event.Room{})
+		w.must(err)
+		records := tableRows(w.T, w.db.SQL, "ing_record")
+		w.unchanged("a rehearsal", func() {
+			done, err := w.store.ReplayEvents(w.ctx, event.Replay{FromRow: events[2].Row, Begins: true}, 0, ingest.Act{Rehearsal: true})
+			if err != nil || done.Events != 3 || !done.End {
+				w.Errorf("%+v, %v", done, err)
+			}
+		})
+		done, err := w.store.ReplayEvents(w.ctx, event.Replay{FromRow: events[2].Row, Begins: true}, 0, tester)
+		if err != nil || done.Events != 3 || done.First != events[2].Row {
+			w.Errorf("%+v, %v", done, err)
+		}
+		w.statesAre("PUBLISHED PUBLISHED PENDING PENDING PENDING")
+		if len(only(records, tableRows(w.T, w.db.SQL, "ing_record"))) != 0 {
+			w.Error("records changed")
+		}
+		if done, err = w.store.ReplayEvents(w.ctx, event.Replay{Source: "other", FromRow: 1}, 0, tester); err != nil || done.Events != 0 {
+			w.Errorf("%+v, %v", done, err)
+		}
+		if done, err = w.store.ReplayEvents(w.ctx, event.Replay{FromRow: 1, Since: noon.Add(time.Second)}, 0, tester); err != nil || done.Events != 0 {
+			w.Errorf("%+v, %v", done, err)
+		}
+		if n := w.number("SELECT COUNT(*) FROM ing_audit_log WHERE action = 'events.replay'"); n != 1 {
+			w.Errorf("%d entries in the audit log", n)
+		}
+		for i, e := range events {
+			w.exec("UPDATE ing_outbox_message SET created_at = ? WHERE id = ?", noon.Add(time.Duration(i)*time.Hour).UnixMicro(), e.Row)
+		}
+		for i, e := range events {
+			if row, err := w.store.FirstEventSince(w.ctx, noon.Add(time.Duration(i)*time.Hour)); err != nil || row > e.Row || i > 0 && row <= events[i-1].Row {
+				w.Errorf("since hour %d: row %d, want %d (%v)", i, row, e.Row, err)
+			}
+		}
+	})
+	s.test(t, "the newest events are found", func(w *world) {
+		w.told(h)
+		events, err := w.store.EventsAfter(w.ctx, "", 0, 10, 1<<20, &event.Room{})
+		w.must(err)
+		for n, want := range map[int]int64{0: events[4].Row, 2: events[2].Row, 5: 0, 9: 0} {
+			if after, err := w.store.NewestEvents(w.ctx, "crossref", n); err != nil || after != want {
+				w.Errorf("the newest %d come after %d, want %d (%v)", n, after, want, err)
+			}
+		}
+	})
+	s.test(t, "a replayed and skipped event is what others take it for", func(w *world) {
+		w.told(h)
+		w.exec("UPDATE ing_outbox_message SET status_code = 'SKIPPED'")
+		w.clock.advance(day)
+		if n := w.pruneMessages(w.clock.read()); n != 5 {
+			w.Errorf("%d skipped events went", n)
+		}
+	})
+	s.test(t, "the delivery log is kept for a while", func(w *world) {
+		w.told(h)
+		events := w.waitingEvents(10)
+		w.must(w.store.SettleEvents(w.ctx, w.settlement(w.claimed(events[0].DatasetID, "a"), events)))
+		w.must(w.store.PruneDeliveries(w.ctx, noon, 10))
+		if n := w.number("SELECT COUNT(*) FROM ing_outbox_relay_log"); n != 1 {
+			w.Errorf("%d lines", n)
+		}
+		w.must(w.store.PruneDeliveries(w.ctx, noon.Add(day), 10))
+		if n := w.number("SELECT COUNT(*) FROM ing_outbox_relay_log"); n != 0 {
+			w.Errorf("%d lines", n)
+		}
+	})
+}
+
+func lossyOutbox() []lossy {
+	h := harvest{days: 1}
+	prepared := func(w *world) []event.Change {
+		w.told(h)
+		return w.waitingEvents(10)
+	}
+	settled := func(w *world) []event.Change {
+		events := prepared(w)
+		w.must(w.store.SettleEvents(w.ctx, w.settlement(w.claimed(events[0].DatasetID, "a"), events)))
+		return events
+	}
+	return []lossy{
+		{"settle events", "settle events", func(w *world) func() (answer, error) {
+			events := prepared(w)
+			in := w.settlement(w.claimed(events[0].DatasetID, "a"), events)
+			return func() (answer, error) { return nil, w.store.SettleEvents(w.ctx, in) }
+		}},
+		{"discard events", "discard events", func(w *world) func() (answer, error) {
+			pick := event.Pick{IDs: []int64{settled(w)[2].Row}}
+			return func() (answer, error) { _, _, err := w.store.DiscardEvents(w.ctx, pick, tester); return nil, err }
+		}},
+		{"retry events", "retry events", func(w *world) func() (answer, error) {
+			settled(w)
+			return func() (answer, error) {
+				_, _, err := w.store.RetryEvents(w.ctx, event.Pick{Source: "crossref"}, tester)
+				return nil, err
+			}
+		}},
+		{"replay events", "replay events", func(w *world) func() (answer, error) {
+			settled(w)
+			return func() (answer, error) {
+				_, err := w.store.ReplayEvents(w.ctx, event.Replay{FromRow: 1, Begins: true}, 0, tester)
+				return nil, err
+			}
+		}},
+		{"prune deliveries", "prune deliveries", func(w *world) func() (answer, error) {
+			settled(w)
+			return func() (answer, error) { return nil, w.store.PruneDeliveries(w.ctx, noon.Add(day), 10) }
+		}},
+	}
+}
