@@ -108,11 +108,14 @@ func (e *env) look(ctx context.Context) (*daemon.App, error) {
 	return e.open(ctx, func(c *daemon.Config) { c.MustExist = true })
 }
 
+// logger tells everything to those who want it, and alarms to everybody: whoever
+// harvests by hand must hear that the source was stopped.
 func (e *env) logger() *slog.Logger {
-	if !e.verbose {
-		return slog.New(slog.DiscardHandler)
+	level := slog.LevelError
+	if e.verbose {
+		level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	return slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: level}))
 }
 
 // hint writes a line for people, unless they asked for silence.
