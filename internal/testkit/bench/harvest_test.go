@@ -23,12 +23,13 @@ func benchHarvest(b *testing.B, k kind, out *table) {
 	size := works{days: 8, perDay: 3000, bytes: 2000}
 	u := startUpstream(b, size, remembered)
 	compiled := u.compile(b, fmt.Sprintf("paging.size=%d", pageSize))
-	harvestOnce(b, k, u, compiled, size.total(), new(samples)) // fills the memory of the upstream
-	var ours, unkeyed, keyed samples
+	harvestOnce(b, k, u, compiled, size.total(), noBodies, new(samples)) // fills the memory of the upstream
+	var ours, kept, unkeyed, keyed samples
 	repeat(b, minRounds, func() {
 		bareOnce(b, k, u, size.total(), false, &unkeyed)
-		harvestOnce(b, k, u, compiled, size.total(), &ours)
+		harvestOnce(b, k, u, compiled, size.total(), noBodies, &ours)
 		bareOnce(b, k, u, size.total(), true, &keyed)
+		harvestOnce(b, k, u, compiled, size.total(), daemon.RawConfig{Dir: b.TempDir()}, &kept)
 	})
 	perSecond := func(s samples) string {
 		return fmt.Sprintf("%.0f records/s", float64(size.total())/s.quantile(0.5).Seconds())
@@ -43,15 +44,24 @@ func benchHarvest(b *testing.B, k kind, out *table) {
 	}
 	add(unkeyed, "a log")
 	add(keyed, "a table by id")
+	rounds := kept.rounds(ours)
+	_, processor := ours.over(kept)
+	out.add(b, line{
+		what: fmt.Sprintf("harvest %d records of 2 KB and keep the answers, %s", size.total(), k.name), ours: perSecond(kept), reference: perSecond(ours), ratio: median(rounds),
+		reads: fmt.Sprintf("speed with answers kept / without; rounds %.2f to %.2f; by processor time %.2f", slices.Min(rounds), slices.Max(rounds), processor),
+	})
 }
 
+// noBodies: the bare loop keeps no answers either.
+var noBodies = daemon.RawConfig{Off: true}
+
 // harvestOnce harvests everything into a fresh database.
-func harvestOnce(b *testing.B, k kind, u upstream, compiled *spec.Compiled, want int, took *samples) {
+func harvestOnce(b *testing.B, k kind, u upstream, compiled *spec.Compiled, want int, raw daemon.RawConfig, took *samples) {
 	b.Helper()
 	inScope(b, func(tb testing.TB) {
 		db := k.fresh(tb)
 		_ = db.open(tb, false).Close()
-		app, err := daemon.Open(tb.Context(), daemon.Config{Database: db.address, Workers: fetchers})
+		app, err := daemon.Open(tb.Context(), daemon.Config{Database: db.address, Workers: fetchers, Raw: raw})
 		if err != nil {
 			tb.Fatal(err)
 		}
