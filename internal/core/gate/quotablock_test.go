@@ -23,12 +23,11 @@ type holders struct {
 }
 
 type holder struct {
-	name    string
-	state   *State
-	asked   time.Time
-	claims  []Claim
-	answer  *Holding
-	waiting bool
+	name   string
+	state  *State
+	asked  time.Time
+	claims []Claim
+	answer *Holding
 }
 
 func (w *holders) birth() *holder {

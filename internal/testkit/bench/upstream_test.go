@@ -76,8 +76,6 @@ func remembered(next http.Handler) http.Handler {
 	})
 }
 
-func live(next http.Handler) http.Handler { return next }
-
 // compile is the bundled Crossref, pointed at the simulator and without its
 // politeness.
 func (u upstream) compile(tb testing.TB, overrides ...string) *spec.Compiled {

@@ -2,7 +2,6 @@ package nats
 
 import (
 	"net"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 type broker struct {
 	dir  string
 	line *outboxtest.Line
-	mu   sync.Mutex
 	port int
 	run  *server.Server
 }
