@@ -13,11 +13,23 @@ const (
 
 // Instant is t as the whole system stores it: UTC, cut to the microsecond. Databases round or cut on their own
 // otherwise, and a stamp rounded up can fall into the next day (D§5.21).
-func Instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+func Instant(t time.Time) time.Time {
+	t = t.UTC().Round(0) // without the monotonic clock
+	if rest := t.Nanosecond() % int(time.Microsecond); rest != 0 {
+		return t.Add(-time.Duration(rest))
+	}
+	return t
+}
+
+// The seconds of the first year that is allowed, and of the first one that is not.
+var (
+	firstSecond = time.Date(minYear, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	lastSecond  = time.Date(maxYear+1, 1, 1, 0, 0, 0, 0, time.UTC).Unix() - 1
+)
 
 // CheckInstant refuses a time outside the years 1000 to 9999.
 func CheckInstant(t time.Time) error {
-	if y := t.UTC().Year(); y < minYear || y > maxYear {
+	if s := t.Unix(); s < firstSecond || s > lastSecond {
 		return fmt.Errorf("instant %s: the year must be between %d and %d", Text(t), minYear, maxYear)
 	}
 	return nil

@@ -13,18 +13,16 @@ import (
 // noteBreaker lets the breaker of an endpoint know how a run ended, and tells
 // until when that opened it; zero if it did not. It is stored with the end of the
 // run, so that all processes see it (D§5.23).
-func (t *tx) noteBreaker(in ingest.Finish) (opened time.Time, err error) {
+func (t *tx) noteBreaker(in ingest.Finish, a attempt) (opened time.Time, err error) {
 	o := in.Outcome
 	failed := fault.Code(o.Code).Breaks()
 	if !failed && o.Run != ingest.RunSucceeded && o.Run != ingest.RunPartial {
 		return opened, nil // cancelled, refused, or our own fault: it says nothing of the upstream
 	}
-	var d ingest.Dataset
-	if err := t.row("SELECT p.provenance_code, p.endpoint_name FROM ing_task t JOIN ing_partition p ON p.id = t.partition_id WHERE t.id = ?", in.Lease.TaskID).
-		Scan(&d.Source, &d.Endpoint); err != nil {
-		return opened, err
+	if !failed && !a.breaker {
+		return opened, nil
 	}
-	was, known, err := t.breaker(d, t.store.dialect.ForUpdate)
+	was, known, err := t.breaker(a.of, t.store.dialect.ForUpdate)
 	if err != nil || !known && !failed {
 		return opened, err
 	}
@@ -32,7 +30,7 @@ func (t *tx) noteBreaker(in ingest.Finish) (opened time.Time, err error) {
 	if now.Opened > was.Opened {
 		opened = now.OpenUntil
 	}
-	return opened, t.saveBreaker(d, known, was, now, o.Code)
+	return opened, t.saveBreaker(a.of, known, was, now, o.Code)
 }
 
 // claimable is how many of the wanted tasks of a partition may be claimed. While

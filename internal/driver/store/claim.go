@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -131,32 +130,6 @@ WHERE t.claim_token = ? ORDER BY t.priority, t.scheduled_at, t.id`, token)
 		out = append(out, w)
 		return err
 	})
-}
-
-// fence is the first statement of every write of an attempt (I7): it refuses a
-// stale epoch, extends the lease and tells what the operator wants.
-func (t *tx) fence(l ingest.Lease, extend time.Duration) (held ingest.Held, err error) {
-	held.Until = t.now.Add(extend)
-	n, err := t.affected(`UPDATE ing_task SET leased_until = ?, last_heartbeat_at = ? WHERE id = ? AND lease_epoch = ?
-  AND status_code IN ('DISPATCHED','EXECUTING')`, micros(held.Until), micros(t.now), l.TaskID, l.Epoch)
-	if err != nil {
-		return held, err
-	}
-	if n == 0 {
-		return held, fault.ErrStale
-	}
-	err = t.row("SELECT p.cancel_requested, "+isPaused+" OR "+isHeld+" FROM ing_task p WHERE p.id = ?", l.TaskID).Scan(&held.Cancel, &held.Pause)
-	return held, err
-}
-
-// Renew extends a lease.
-func (s *Store) Renew(ctx context.Context, l ingest.Lease, extend time.Duration) (held ingest.Held, err error) {
-	err = s.step(ctx, "renew lease", urgent, func(t *tx) error {
-		var err error
-		held, err = t.fence(l, extend)
-		return err
-	})
-	return held, err
 }
 
 // Release gives back a task that was claimed and not started.

@@ -15,34 +15,39 @@ import (
 )
 
 // coverSlice writes what the end of a slice means for its cursor.
-func (t *tx) coverSlice(in ingest.Finish) error {
-	e, owned, err := t.sliceEnd(in)
-	switch {
-	case err != nil:
-		return err
-	case in.Outcome.Task == ingest.TaskPartial:
+func (t *tx) coverSlice(in ingest.Finish, s endedSlice) error {
+	owned := s.window
+	if s.line == ingest.CursorID {
+		var err error
+		if owned, err = idsOf(s.spec); err != nil {
+			return err
+		}
+	}
+	e := sliceEnd{in: in, cursorID: s.cursorID, asOf: s.asOf, exprHash: s.exprHash}
+	if in.Outcome.Task == ingest.TaskPartial {
 		return t.coverPartly(e, owned)
 	}
 	return t.coverWindow(e, in.Outcome.CoverageKind(), owned)
 }
 
-func (t *tx) sliceEnd(in ingest.Finish) (e sliceEnd, owned window.Window, err error) {
+// endedSlice is what a slice that ends was to read.
+type endedSlice struct {
+	cursorID, dataset, expr  int64
+	asOf                     time.Time
+	window                   window.Window // empty if it is no stretch of time
+	exprHash, spec, strategy string
+	operation                ingest.Operation
+	line                     ingest.CursorType
+}
+
+func (t *tx) endedSlice(id int64) (s endedSlice, err error) {
 	var from, to, asOf sql.NullInt64
-	var line ingest.CursorType
-	var spec string
-	e.in = in
-	err = t.row(`SELECT p.cursor_id, p.as_of, s.window_from, s.window_to, s.expr_hash, s.slice_spec, c.cursor_type_code FROM ing_plan_slice s
-  JOIN ing_plan p ON p.id = s.plan_id JOIN ing_cursor c ON c.id = p.cursor_id WHERE s.id = ?`, in.Lineage.SliceID).
-		Scan(&e.cursorID, &asOf, &from, &to, &e.exprHash, &spec, &line)
-	if err != nil {
-		return e, owned, orNotFound(err)
-	}
-	e.asOf = instant(asOf)
-	if line == ingest.CursorID {
-		owned, err = idsOf(spec)
-		return e, owned, err
-	}
-	return e, window.Window{From: instant(from), To: instant(to)}, nil
+	err = t.row(`SELECT p.cursor_id, q.dataset_id, p.expr_id, p.as_of, s.window_from, s.window_to, s.expr_hash, s.slice_spec, p.slice_strategy_code,
+  p.operation_code, c.cursor_type_code FROM ing_plan_slice s JOIN ing_plan p ON p.id = s.plan_id JOIN ing_partition q ON q.id = p.partition_id
+  JOIN ing_cursor c ON c.id = p.cursor_id WHERE s.id = ?`, id).
+		Scan(&s.cursorID, &s.dataset, &s.expr, &asOf, &from, &to, &s.exprHash, &s.spec, &s.strategy, &s.operation, &s.line)
+	s.asOf, s.window = instant(asOf), window.Window{From: instant(from), To: instant(to)}
+	return s, orNotFound(err)
 }
 
 // idsOf is the stretch of ids that a slice owns, for a cursor that follows ids.

@@ -28,25 +28,23 @@ type ledgerEntry struct {
 // refold of its events (I5). An event that exists already changes nothing (I8).
 func (t *tx) advance(cursorID int64, e ledgerEntry) error {
 	e.Windows = window.Union(e.Windows) // sorted: the first and the last tell which segments are touched
-	c, err := t.lockCursor(cursorID)
-	if err != nil {
+	c, err := t.lockCursorFor(cursorID, e.key)
+	if err != nil || c.has {
 		return err
 	}
 	if c.namespace.Line() == ingest.CursorID {
 		e.observed = furthest(e.Event) // a stamp is no id
 	}
-	var seen int
-	exists, err := found(t.row("SELECT 1 FROM ing_cursor_event WHERE idempotent_key = ?", e.key).Scan(&seen))
-	if exists || err != nil {
-		return err
-	}
 	state := coverage.Start(coverage.State{Origin: c.origin, Cursor: c.value, Lookback: c.lookback}, e.Event)
-	if err := t.foldCoverage(cursorID, e.Event, state.Lookback); err != nil {
-		return err
-	}
-	frontier, err := t.frontier(cursorID, state.Origin)
+	touched, err := t.foldCoverage(cursorID, e.Event, state.Lookback)
 	if err != nil {
 		return err
+	}
+	frontier, known := touched.frontier(state)
+	if !known {
+		if frontier, err = t.frontier(cursorID, state.Origin); err != nil {
+			return err
+		}
 	}
 	if frontier.After(state.Cursor) {
 		state.Cursor = frontier
@@ -78,6 +76,7 @@ type cursorState struct {
 	lookback  time.Duration
 	version   int64
 	left      []window.Window
+	has       bool // the event that was asked about
 }
 
 // text writes a value of the cursor for its column; no value is NULL.
@@ -94,14 +93,20 @@ func (c cursorState) moment(at time.Time) any {
 	return micros(at)
 }
 
-func (t *tx) lockCursor(id int64) (c cursorState, err error) {
+func (t *tx) lockCursor(id int64) (c cursorState, err error) { return t.lockCursorFor(id, "") }
+
+// lockCursorFor also tells whether the ledger has an event. One that was written
+// while this waits for the lock may be overlooked: then its key is refused, and
+// the step is redone.
+func (t *tx) lockCursorFor(id int64, event string) (c cursorState, err error) {
 	var value, origin sql.NullInt64
 	var observed, number, remarks sql.NullString
 	var lookback int64
 	n := &c.namespace
 	err = t.row(`SELECT provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, cursor_type_code, normalized_instant, normalized_numeric,
-  origin_instant, observed_max_value, lookback_us, record_remarks, version FROM ing_cursor WHERE id = ?`+t.store.dialect.ForUpdate, id).
-		Scan(&n.Source, &n.Operation, &n.CursorKey, &n.Scope, &n.Key, &n.Type, &value, &number, &origin, &observed, &lookback, &remarks, &c.version)
+  origin_instant, observed_max_value, lookback_us, record_remarks, version, EXISTS (SELECT 1 FROM ing_cursor_event e WHERE e.idempotent_key = ?)
+  FROM ing_cursor WHERE id = ?`+t.store.dialect.ForUpdate, event, id).
+		Scan(&n.Source, &n.Operation, &n.CursorKey, &n.Scope, &n.Key, &n.Type, &value, &number, &origin, &observed, &lookback, &remarks, &c.version, &c.has)
 	if err != nil {
 		return c, orNotFound(err)
 	}
@@ -163,93 +168,4 @@ func (t *tx) saveCursor(id int64, c cursorState, e ledgerEntry, s coverage.State
 		c.text(s.Cursor), c.moment(s.Cursor), c.number(s.Cursor), micros(s.Origin), s.Lookback.Microseconds(), c.text(observed),
 		idOrNull(e.from.ScheduleID), idOrNull(e.from.PlanID), idOrNull(e.from.SliceID), idOrNull(e.from.TaskID), idOrNull(e.from.RunID),
 		idOrNull(e.from.BatchID), orNull(e.exprHash), micros(t.now), id)
-}
-
-// foldCoverage rewrites only the segments under the event's windows and their
-// neighbours, so that finishing a slice does not cost more with history.
-func (t *tx) foldCoverage(cursorID int64, e coverage.Event, lookback time.Duration) error {
-	if len(e.Windows) == 0 && e.Kind != coverage.Manual {
-		return nil
-	}
-	low, high := int64(-1<<62), int64(1<<62)
-	if e.Kind != coverage.Manual {
-		low, high = e.Windows[0].From.UnixMicro(), e.Windows[len(e.Windows)-1].To.UnixMicro()
-	}
-	before, err := t.segments("cursor_id = ? AND seg_to >= ? AND seg_from <= ?", cursorID, low, high)
-	if err != nil {
-		return err
-	}
-	after := coverage.Apply(before, e, lookback)
-	return t.replaceSegments(cursorID, before, after)
-}
-
-func (t *tx) segments(where string, args ...any) (out []coverage.Segment, err error) {
-	rows, err := t.query("SELECT seg_from, seg_to, want_at, have_at, waived_at, fails, retry_after FROM ing_coverage WHERE "+where+" ORDER BY seg_from", args...)
-	if err != nil {
-		return nil, err
-	}
-	return out, each(rows, func() error {
-		seg, err := scanSegment(rows)
-		out = append(out, seg)
-		return err
-	})
-}
-
-func scanSegment(rows scanner) (s coverage.Segment, err error) {
-	var from, to, want, have, waived, retry sql.NullInt64
-	err = rows.Scan(&from, &to, &want, &have, &waived, &s.Fails, &retry)
-	s.Window = window.Window{From: instant(from), To: instant(to)}
-	s.Want, s.Have, s.Waived, s.RetryAfter = instant(want), instant(have), instant(waived), instant(retry)
-	return s, err
-}
-
-func (t *tx) replaceSegments(cursorID int64, before, after []coverage.Segment) error {
-	keep := map[coverage.Segment]bool{}
-	for _, s := range after {
-		keep[s] = true
-	}
-	unchanged := map[coverage.Segment]bool{}
-	for _, s := range before {
-		if keep[s] {
-			unchanged[s] = true
-			continue
-		}
-		if _, err := t.exec("DELETE FROM ing_coverage WHERE cursor_id = ? AND seg_from = ?", cursorID, s.Window.From.UnixMicro()); err != nil {
-			return err
-		}
-	}
-	for _, s := range after {
-		if unchanged[s] {
-			continue
-		}
-		if _, err := t.exec(`INSERT INTO ing_coverage (cursor_id, seg_from, seg_to, want_at, have_at, waived_at, fails, retry_after)
-  VALUES (?,?,?,?,?,?,?,?)`, cursorID, s.Window.From.UnixMicro(), s.Window.To.UnixMicro(), micros(s.Want), micros(s.Have), micros(s.Waived),
-			s.Fails, micros(s.RetryAfter)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// frontier reads segments from the origin on until one is not done. Settled
-// segments merge, so this is a handful of rows.
-func (t *tx) frontier(cursorID int64, origin time.Time) (time.Time, error) {
-	rows, err := t.query(`SELECT seg_from, seg_to, want_at, have_at, waived_at, fails, retry_after FROM ing_coverage
-  WHERE cursor_id = ? AND seg_to > ? ORDER BY seg_from`, cursorID, origin.UnixMicro())
-	if err != nil {
-		return origin, err
-	}
-	defer rows.Close()
-	at := origin
-	for rows.Next() {
-		s, err := scanSegment(rows)
-		if err != nil {
-			return at, err
-		}
-		if s.Window.From.After(at) || !s.Done() {
-			break
-		}
-		at = s.Window.To
-	}
-	return at, rows.Err()
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"time"
 )
 
 // Dialect is all that differs between two databases. Everything else is
@@ -16,7 +15,6 @@ type Dialect struct {
 	OneWriter bool
 	// TransactionalDDL: a migration that fails leaves nothing behind.
 	TransactionalDDL bool
-	Isolation        sql.IsolationLevel
 	// ForUpdate is appended to a SELECT that locks its rows.
 	ForUpdate string
 	// SkipLocked is the same for a SELECT that leaves rows alone which others hold.
@@ -29,8 +27,12 @@ type Dialect struct {
 	// RowsPerInsert is how many rows one INSERT may carry, the most first; what is
 	// left over goes one by one.
 	RowsPerInsert []int
-	// Now reads the store's clock.
-	Now func(ctx context.Context, q Querier) (time.Time, error)
+	// BytesPerInsert is how much of foreign text such an INSERT had better carry;
+	// 0 is any.
+	BytesPerInsert int
+	// Clock is an expression for the store's clock in microseconds; empty if that is
+	// the clock of this process.
+	Clock string
 	// Translate turns a vendor error into one of fault's kinds.
 	Translate func(error) error
 	// Lock keeps two programs from migrating at once; it returns the unlock.
@@ -39,6 +41,29 @@ type Dialect struct {
 	TableCount func(ctx context.Context, q Querier) (int, error)
 	// TableExists asks the catalogue.
 	TableExists func(ctx context.Context, q Querier, name string) (bool, error)
+}
+
+// rowsAtOnce is how many of the rows that stand one behind the other go into the
+// next INSERT.
+func (d *Dialect) rowsAtOnce(width int, values []any) int {
+	for _, n := range d.RowsPerInsert {
+		if n*width <= len(values) && (d.BytesPerInsert == 0 || textIn(values[:n*width]) <= d.BytesPerInsert) {
+			return n
+		}
+	}
+	return 1
+}
+
+func textIn(values []any) (n int) {
+	for _, v := range values {
+		switch v := v.(type) {
+		case string:
+			n += len(v)
+		case []byte:
+			n += len(v)
+		}
+	}
+	return n
 }
 
 // Querier is what *sql.DB, *sql.Conn and *sql.Tx have in common.

@@ -11,7 +11,7 @@ import (
 func (s *Store) FillTwice(ctx context.Context, in record.Incoming, fields string, first, second record.Head) (tries [2]string, err error) {
 	key := record.KeyOf(in.ProviderID)
 	ready := []preparedRecord{{Incoming: in, key: key}}
-	err = s.once(ctx, bulk, func(t *tx) error {
+	err = s.once(ctx, bulk, (*tx).readClock, func(t *tx) error {
 		if _, err := t.exec("INSERT INTO ing_record_body (body_id, dataset_id, id_hash, version, fetch_at, fields, codec) VALUES (?,1,?,1,1,?,'plain')",
 			first.BodyID, key[:], fields); err != nil {
 			return err

@@ -18,8 +18,9 @@ import (
 // slice has one request: a later attempt, which knows better what remains,
 // replaces that of an earlier one.
 func (s *Store) RequestReslice(ctx context.Context, in ingest.ResliceRequest) error {
-	return s.step(ctx, "request reslice", urgent, func(t *tx) error {
-		if _, err := t.fence(in.Lease, in.Extend); err != nil {
+	var held ingest.Held
+	return s.leased(ctx, "request reslice", urgent, in.Lease, &held, func(t *tx) error {
+		if _, err := t.extend(in.Lease, in.Extend); err != nil {
 			return err
 		}
 		var slice, run int64
@@ -121,9 +122,13 @@ func (t *tx) failSlice(parent parentSlice, reason string) error {
 		string(ingest.TaskFailed), parent.reason, orNull(cut(readable(reason), 2000)), micros(t.now), parent.from.TaskID); err != nil {
 		return err
 	}
-	end, _, err := t.sliceEnd(ingest.Finish{Lease: ingest.Lease{TaskID: parent.from.TaskID, Epoch: parent.epoch}, Lineage: parent.from})
+	ended, err := t.endedSlice(parent.from.SliceID)
 	if err != nil {
 		return err
+	}
+	end := sliceEnd{
+		in:       ingest.Finish{Lease: ingest.Lease{TaskID: parent.from.TaskID, Epoch: parent.epoch}, Lineage: parent.from},
+		cursorID: ended.cursorID, asOf: ended.asOf, exprHash: ended.exprHash,
 	}
 	return t.coverWindow(end, coverage.Failed, parent.remaining)
 }

@@ -17,16 +17,15 @@ import (
 // StartRun begins an attempt: the task becomes EXECUTING and a run row is
 // written. A run of the same lease is returned as it is.
 func (s *Store) StartRun(ctx context.Context, w ingest.Work, lease time.Duration) (run ingest.Run, err error) {
-	err = s.step(ctx, "start run", urgent, func(t *tx) error {
-		held, err := t.fence(w.Lease, lease)
-		if err != nil {
-			return err
-		}
-		run = ingest.Run{Cancel: held.Cancel, Pause: held.Pause}
-		var checkpoint sql.NullString
-		var forgiven int64
-		if err := t.row("SELECT checkpoint, idle_leases, forgiven_epoch FROM ing_task WHERE id = ?", w.Lease.TaskID).
-			Scan(&checkpoint, &run.IdleLeases, &forgiven); err != nil {
+	var checkpoint sql.NullString
+	var forgiven int64
+	err = s.stepFrom(ctx, "start run", urgent, func(t *tx) error {
+		run = ingest.Run{}
+		held, err := t.fence(w.Lease, ", p.checkpoint, p.idle_leases, p.forgiven_epoch", nil, &checkpoint, &run.IdleLeases, &forgiven)
+		run.Cancel, run.Pause = held.Cancel, held.Pause
+		return err
+	}, func(t *tx) error {
+		if _, err := t.extend(w.Lease, lease); err != nil {
 			return err
 		}
 		if checkpoint.Valid {
@@ -74,42 +73,65 @@ func (t *tx) insertRun(w ingest.Work, run *ingest.Run, checkpoint sql.NullString
 // FinishRun ends an attempt in one transaction: run, task, slice, cursor event,
 // coverage, cursor and plan (D§5.20). Finishing twice is finishing once.
 func (s *Store) FinishRun(ctx context.Context, in ingest.Finish) error {
-	return s.step(ctx, "finish run", urgent, func(t *tx) error {
-		var status, code string
-		var counted sql.NullString
-		if err := t.row("SELECT status_code, COALESCE(error_code, ''), stats FROM ing_task_run WHERE id = ? AND task_id = ? AND lease_epoch = ?",
-			in.Lineage.RunID, in.Lease.TaskID, in.Lease.Epoch).Scan(&status, &code, &counted); err != nil {
-			return orNotFound(err)
-		}
-		if ingest.RunStatus(status) == in.Outcome.Run && code != leaseExpired {
+	var was attempt
+	return s.stepFrom(ctx, "finish run", urgent, func(t *tx) (err error) {
+		was, err = t.lockAttempt(in)
+		return err
+	}, func(t *tx) error {
+		switch {
+		case was.status == in.Outcome.Run && was.code != leaseExpired:
 			return nil // done before, and the answer was lost
+		case !was.leased:
+			return fault.ErrStale
+		case !was.status.CanBecome(in.Outcome.Run) || !ingest.TaskExecuting.CanBecome(in.Outcome.Task):
+			return fmt.Errorf("%w: run %s → %s, task EXECUTING → %s", fault.ErrInvalid, was.status, in.Outcome.Run, in.Outcome.Task)
 		}
-		if _, err := t.fence(in.Lease, 0); err != nil {
-			return err
-		}
-		if !ingest.RunStatus(status).CanBecome(in.Outcome.Run) || !ingest.TaskExecuting.CanBecome(in.Outcome.Task) {
-			return fmt.Errorf("%w: run %s → %s, task EXECUTING → %s", fault.ErrInvalid, status, in.Outcome.Run, in.Outcome.Task)
-		}
-		if counted.Valid { // what is stored counts, also a batch whose worker never heard of it (I4)
+		if was.stats.Valid { // what is stored counts, also a batch whose worker never heard of it (I4)
 			var stored ingest.RunStats
-			if err := json.Unmarshal([]byte(counted.String), &stored); err != nil {
+			if err := json.Unmarshal([]byte(was.stats.String), &stored); err != nil {
 				return fmt.Errorf("stats of run %d: %w", in.Lineage.RunID, err)
 			}
 			in.Outcome.Stats.BatchStats = stored.BatchStats
 		}
-		if err := t.closeRun(in); err != nil {
+		if err := t.closeRun(in, was); err != nil {
 			return err
 		}
 		if !in.Outcome.Task.Terminal() {
 			return nil
 		}
-		return t.closeSlice(in)
+		return t.closeSlice(in, was)
 	})
 }
 
-func (t *tx) closeRun(in ingest.Finish) error {
+// attempt is what is stored of an attempt that ends.
+type attempt struct {
+	status     ingest.RunStatus
+	code       string
+	stats      sql.NullString
+	leased     bool // by the one who ends it (I7)
+	of         ingest.Dataset
+	no         int64 // of the newest attempt at the task
+	checkpoint sql.NullString
+	breaker    bool // the endpoint has one that is not closed
+}
+
+// lockAttempt is the fence of an end. An attempt that has ended is no longer
+// leased and may yet be told of once more, so it is found by its run.
+func (t *tx) lockAttempt(in ingest.Finish) (a attempt, err error) {
+	var clock sql.NullInt64
+	err = t.row("SELECT "+t.clockColumn()+`, r.status_code, COALESCE(r.error_code, ''), r.stats,
+  p.lease_epoch = r.lease_epoch AND p.status_code IN ('DISPATCHED','EXECUTING'), p.provenance_code, p.endpoint_name, p.attempts, p.checkpoint,
+  EXISTS (SELECT 1 FROM ing_breaker b WHERE b.provenance_code = p.provenance_code AND b.endpoint_name = p.endpoint_name)
+FROM ing_task p JOIN ing_task_run r ON r.task_id = p.id WHERE p.id = ? AND r.id = ? AND r.lease_epoch = ?`+t.store.dialect.ForUpdate,
+		in.Lease.TaskID, in.Lineage.RunID, in.Lease.Epoch).
+		Scan(&clock, &a.status, &a.code, &a.stats, &a.leased, &a.of.Source, &a.of.Endpoint, &a.no, &a.checkpoint, &a.breaker)
+	t.setClock(clock)
+	return a, orNotFound(err)
+}
+
+func (t *tx) closeRun(in ingest.Finish, was attempt) error {
 	o := in.Outcome
-	opened, err := t.noteBreaker(in)
+	opened, err := t.noteBreaker(in, was)
 	if err != nil {
 		return err
 	}
@@ -161,16 +183,17 @@ func (t *tx) closeRun(in ingest.Finish) error {
 	if o.Run == ingest.RunCancelled {
 		excused = 1
 	}
+	var forgiven int64 // failures up to this epoch
+	if o.Advanced {
+		forgiven = in.Lease.Epoch - 1
+	}
 	err = t.execOne(`UPDATE ing_task SET status_code = ?, lease_owner = NULL, leased_until = NULL, claim_token = NULL, scheduled_at = ?,
-  idle_leases = CASE WHEN idle_leases > 0 THEN idle_leases - ? ELSE 0 END, last_error_code = ?, last_error_msg = ?, wait_code = ?, finished_at = ?, updated_at = ? WHERE id = ?`,
-		string(o.Task), micros(due), excused, orNull(o.Code), orNull(cut(o.Error, 2000)), orNull(string(o.Waits)), finished, micros(t.now), in.Lease.TaskID)
+  idle_leases = CASE WHEN idle_leases > 0 THEN idle_leases - ? ELSE 0 END, last_error_code = ?, last_error_msg = ?, wait_code = ?, finished_at = ?,
+  forgiven_epoch = CASE WHEN forgiven_epoch < ? THEN ? ELSE forgiven_epoch END, updated_at = ? WHERE id = ?`,
+		string(o.Task), micros(due), excused, orNull(o.Code), orNull(cut(o.Error, 2000)), orNull(string(o.Waits)), finished,
+		forgiven, forgiven, micros(t.now), in.Lease.TaskID)
 	if err != nil {
 		return err
-	}
-	if o.Advanced {
-		if _, err := t.exec("UPDATE ing_task SET forgiven_epoch = ? WHERE id = ? AND forgiven_epoch < ?", in.Lease.Epoch-1, in.Lease.TaskID, in.Lease.Epoch-1); err != nil {
-			return err
-		}
 	}
 	if o.Code != string(fault.RateLimited) {
 		return nil
@@ -178,7 +201,7 @@ func (t *tx) closeRun(in ingest.Finish) error {
 	return t.cool(in, due)
 }
 
-func (t *tx) closeSlice(in ingest.Finish) error {
+func (t *tx) closeSlice(in ingest.Finish, was attempt) error {
 	status := map[ingest.TaskStatus]ingest.SliceStatus{
 		ingest.TaskSucceeded: ingest.SliceSucceeded, ingest.TaskFailed: ingest.SliceFailed,
 		ingest.TaskPartial: ingest.SlicePartial, ingest.TaskCancelled: ingest.SliceCancelled,
@@ -187,10 +210,14 @@ func (t *tx) closeSlice(in ingest.Finish) error {
 	if err != nil {
 		return err
 	}
-	if err := t.coverSlice(in); err != nil {
+	ended, err := t.endedSlice(in.Lineage.SliceID)
+	if err != nil {
 		return err
 	}
-	if err := t.noteWindow(in); err != nil {
+	if err := t.coverSlice(in, ended); err != nil {
+		return err
+	}
+	if err := t.noteWindow(in, was, ended); err != nil {
 		return err
 	}
 	return t.completePlan(in.Lineage.PlanID)

@@ -62,8 +62,21 @@ func (s *Store) Dialect() string { return s.dialect.Name }
 func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.now(ctx, s.read) }
 
 func (s *Store) now(ctx context.Context, q Querier) (time.Time, error) {
-	if s.options.Clock != nil {
-		return s.options.Clock().UTC().Truncate(time.Microsecond), nil
+	if at, ok := s.ownClock(); ok {
+		return at, nil
 	}
-	return s.dialect.Now(ctx, q)
+	var micros int64
+	err := q.QueryRowContext(ctx, "SELECT "+s.dialect.Clock).Scan(&micros)
+	return time.UnixMicro(micros).UTC(), s.dialect.Translate(err)
+}
+
+// ownClock is the time where nobody has to be asked.
+func (s *Store) ownClock() (time.Time, bool) {
+	switch {
+	case s.options.Clock != nil:
+		return s.options.Clock().UTC().Truncate(time.Microsecond), true
+	case s.dialect.Clock == "":
+		return time.Now().UTC().Truncate(time.Microsecond), true
+	}
+	return time.Time{}, false
 }

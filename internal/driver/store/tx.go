@@ -34,9 +34,15 @@ const (
 // database was busy or two workers wrote the same key (D§5.20). Every step looks
 // for its own result first, so redoing one whose commit got lost is harmless.
 func (s *Store) step(ctx context.Context, name string, l lane, do func(*tx) error) error {
+	return s.stepFrom(ctx, name, l, (*tx).readClock, do)
+}
+
+// stepFrom is a step that learns the time together with something else: on a
+// server every question is a way there and back.
+func (s *Store) stepFrom(ctx context.Context, name string, l lane, begin, do func(*tx) error) error {
 	wait := firstWait
 	for try := 1; ; try++ {
-		err := s.once(ctx, l, do)
+		err := s.once(ctx, l, begin, do)
 		if err == nil {
 			if s.options.AfterCommit != nil {
 				err = s.options.AfterCommit(name)
@@ -62,7 +68,7 @@ func wrap(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-func (s *Store) once(ctx context.Context, l lane, do func(*tx) error) error {
+func (s *Store) once(ctx context.Context, l lane, begin, do func(*tx) error) error {
 	asked := time.Now()
 	if s.dialect.OneWriter {
 		if err := s.lanes.enter(ctx, l); err != nil {
@@ -70,14 +76,14 @@ func (s *Store) once(ctx context.Context, l lane, do func(*tx) error) error {
 		}
 		defer s.lanes.leave()
 	}
-	raw, err := s.write.BeginTx(ctx, &sql.TxOptions{Isolation: s.dialect.Isolation})
+	raw, err := s.write.BeginTx(ctx, nil) // at the level of the session, which is verified
 	if err != nil {
 		return s.dialect.Translate(err)
 	}
 	s.waits.add(time.Since(asked))
 	t := &tx{ctx: ctx, store: s, raw: raw, stmts: map[string]*sql.Stmt{}}
 	defer t.keepFresh()
-	if t.now, err = s.now(ctx, raw); err == nil {
+	if err = begin(t); err == nil {
 		err = do(t)
 	}
 	if err != nil {
@@ -95,6 +101,11 @@ type tx struct {
 	now   time.Time
 	stmts map[string]*sql.Stmt
 	fresh []string // queries to keep on the pool once the connection is free
+}
+
+func (t *tx) readClock() (err error) {
+	t.now, err = t.store.now(t.ctx, t.raw)
+	return err
 }
 
 func (t *tx) keepFresh() {
@@ -219,13 +230,7 @@ func (t *tx) insertMany(table, columns string, width int, rows [][]any) error {
 func (t *tx) insertFlat(table, columns string, width int, values []any) error {
 	row := "(" + strings.TrimSuffix(strings.Repeat("?,", width), ",") + ")"
 	for len(values) > 0 {
-		n := 1
-		for _, size := range t.store.dialect.RowsPerInsert {
-			if len(values) >= size*width {
-				n = size
-				break
-			}
-		}
+		n := t.store.dialect.rowsAtOnce(width, values)
 		query := t.store.dialect.InsertMany + " " + table + " (" + columns + ") VALUES " + row + strings.Repeat(","+row, n-1)
 		if _, err := t.exec(query, values[:n*width]...); err != nil {
 			return err

@@ -16,30 +16,16 @@ import (
 // noteWindow keeps what a slice that was read to its end really had, for the
 // next estimate of its window (S§5.3). Only slices of time over the date that
 // harvests follow are comparable. An older reading does not replace a newer one.
-func (t *tx) noteWindow(in ingest.Finish) error {
-	if in.Outcome.Task != ingest.TaskSucceeded {
+func (t *tx) noteWindow(in ingest.Finish, was attempt, s endedSlice) error {
+	if in.Outcome.Task != ingest.TaskSucceeded || s.strategy != string(slicing.TIME) || s.operation == ingest.Update || s.window.Empty() {
 		return nil
 	}
-	var dataset, expr int64
-	var asOf, from, to sql.NullInt64
-	var operation ingest.Operation
-	var strategy, spec string
-	err := t.row(`SELECT q.dataset_id, p.expr_id, p.as_of, p.operation_code, p.slice_strategy_code, s.window_from, s.window_to, s.slice_spec
-  FROM ing_plan_slice s JOIN ing_plan p ON p.id = s.plan_id JOIN ing_partition q ON q.id = p.partition_id WHERE s.id = ?`, in.Lineage.SliceID).
-		Scan(&dataset, &expr, &asOf, &operation, &strategy, &from, &to, &spec)
-	if err != nil {
-		return orNotFound(err)
-	}
-	w := window.Window{From: instant(from), To: instant(to)}
-	if strategy != string(slicing.TIME) || operation == ingest.Update || !from.Valid || w.Empty() {
-		return nil
-	}
-	count := ingest.WindowCount{Window: w, AsOf: instant(asOf), RunID: in.Lineage.RunID}
-	count.Estimated, count.EstimateSource = estimateOf(spec)
-	if err := t.measure(in, &count); err != nil {
+	count := ingest.WindowCount{Window: s.window, AsOf: s.asOf, RunID: in.Lineage.RunID}
+	count.Estimated, count.EstimateSource = estimateOf(s.spec)
+	if err := t.measure(in, was, &count); err != nil {
 		return err
 	}
-	return t.saveWindow(dataset, expr, count)
+	return t.saveWindow(s.dataset, s.expr, count)
 }
 
 // estimateOf reads what the planner expected. A specification without it, or
@@ -57,32 +43,27 @@ func estimateOf(spec string) (*int64, string) {
 // measure adds up what the slice cost over all its runs, and what its last pass
 // found. The last run alone may have read only the end of the slice, and a pass
 // started over finds the same items again.
-func (t *tx) measure(in ingest.Finish, c *ingest.WindowCount) error {
+func (t *tx) measure(in ingest.Finish, was attempt, c *ingest.WindowCount) error {
+	var last ingest.Checkpoint
+	if err := decode(was.checkpoint, &last); err != nil {
+		return err
+	}
+	if was.no == 1 && last.Pass <= 1 { // nearly always: read at once, by one run
+		stats := in.Outcome.Stats
+		c.Requests, c.Bytes, c.Actual = int64(stats.Requests), stats.BytesIn, itemsWithin(stats.BatchStats)
+		return nil
+	}
 	rows, err := t.query("SELECT stats FROM ing_task_run WHERE task_id = ?", in.Lease.TaskID)
 	if err != nil {
 		return err
 	}
-	runs := 0
 	err = each(rows, func() error {
 		stats, err := scanStats(rows)
 		c.Requests, c.Bytes = c.Requests+int64(stats.Requests), c.Bytes+stats.BytesIn
-		runs++
 		return err
 	})
 	if err != nil {
 		return err
-	}
-	var checkpoint sql.NullString
-	if err := t.row("SELECT checkpoint FROM ing_task WHERE id = ?", in.Lease.TaskID).Scan(&checkpoint); err != nil {
-		return err
-	}
-	var last ingest.Checkpoint
-	if err := decode(checkpoint, &last); err != nil {
-		return err
-	}
-	if runs == 1 && last.Pass <= 1 {
-		c.Actual = itemsWithin(in.Outcome.Stats.BatchStats)
-		return nil
 	}
 	rows, err = t.query("SELECT stats FROM ing_task_run_batch WHERE task_id = ? AND pass = ? AND status_code = 'SUCCEEDED'", in.Lease.TaskID, last.Pass)
 	if err != nil {

@@ -1,0 +1,63 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+)
+
+// leased is a step of an attempt. It begins with the fence (I7), which also tells
+// the time; held is filled before do is called.
+func (s *Store) leased(ctx context.Context, name string, in lane, l ingest.Lease, held *ingest.Held, do func(*tx) error) error {
+	return s.stepFrom(ctx, name, in, func(t *tx) (err error) {
+		*held, err = t.fence(l, "", nil)
+		return err
+	}, do)
+}
+
+// fence is the first statement of every write of an attempt (I7): it locks the
+// task, refuses a stale epoch, and tells the time and what the operator wants.
+// Who needs more of what is known then asks for it as columns, with their
+// arguments: one question instead of several.
+func (t *tx) fence(l ingest.Lease, columns string, args []any, into ...any) (held ingest.Held, err error) {
+	var clock sql.NullInt64
+	query := "SELECT " + t.clockColumn() + ", p.cancel_requested, " + isPaused + " OR " + isHeld + columns +
+		" FROM ing_task p WHERE p.id = ? AND p.lease_epoch = ? AND p.status_code IN ('DISPATCHED','EXECUTING')" + t.store.dialect.ForUpdate
+	err = t.row(query, append(args, l.TaskID, l.Epoch)...).Scan(append([]any{&clock, &held.Cancel, &held.Pause}, into...)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return held, fault.ErrStale
+	}
+	t.setClock(clock)
+	return held, err
+}
+
+// clockColumn is the store's clock as a column, and setClock takes what it gave.
+func (t *tx) clockColumn() string { return cmp.Or(t.store.dialect.Clock, "NULL") }
+
+func (t *tx) setClock(column sql.NullInt64) {
+	if at, ok := t.store.ownClock(); ok {
+		t.now = at
+		return
+	}
+	t.now = instant(column)
+}
+
+// extend moves the end of a lease that the fence has locked.
+func (t *tx) extend(l ingest.Lease, by time.Duration) (until time.Time, err error) {
+	until = t.now.Add(by)
+	return until, t.execOne("UPDATE ing_task SET leased_until = ?, last_heartbeat_at = ? WHERE id = ?", micros(until), micros(t.now), l.TaskID)
+}
+
+// Renew extends a lease.
+func (s *Store) Renew(ctx context.Context, l ingest.Lease, extend time.Duration) (held ingest.Held, err error) {
+	err = s.leased(ctx, "renew lease", urgent, l, &held, func(t *tx) (err error) {
+		held.Until, err = t.extend(l, extend)
+		return err
+	})
+	return held, err
+}
