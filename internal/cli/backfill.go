@@ -59,7 +59,7 @@ is paused, or the campaign was cancelled.`,
 	c.Flags().StringVar(&b.order, "order", "", "which end is read first: newest or oldest (default newest)")
 	c.Flags().StringVar(&b.chunk, "chunk", "", "how much of the range is planned at once (default 30d)")
 	c.Flags().BoolVar(&b.detach, "detach", false, "begin the campaign and leave the work to `patra serve`")
-	c.AddCommand(newBackfillList(e), newBackfillShow(e), newBackfillPause(e), newBackfillResume(e), newBackfillCancel(e))
+	c.AddCommand(newBackfillList(e), newBackfillShow(e), newBackfillPause(e), newBackfillResume(e), newBackfillCancel(e), newBackfillWaive(e))
 	return c
 }
 

@@ -135,6 +135,39 @@ func TestCampaignIsPausedResumedAndCancelled(t *testing.T) {
 	}
 }
 
+// A day that can never be read is waived: the campaign ends, and says so.
+func TestWaiveAWindowOfACampaign(t *testing.T) {
+	h := newHistory(t)
+	h.server.Close()
+	server, err := startUpstream("2025-03-03")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	h.server = server
+	words := h.args("--from", "2025-03-01", "--to", "2025-03-05", "--name", "march")
+	h.expect(exitPartial, words...)
+	waive := []string{"backfill", "waive", "march", "--from", "2025-03-02", "--to", "2025-03-05", "--reason", "lost there", "--actor", "ann"}
+	h.expect(exitUsage, "backfill", "waive", "march", "--from", "2025-03-02", "--to", "2025-03-05")
+	h.expect(exitUsage, "backfill", "waive", "march", "--reason", "x")
+	h.expect(exitNotFound, "backfill", "waive", "none", "--from", "2025-03-02", "--to", "2025-03-05", "--reason", "x")
+	h.expect(exitUsage, "backfill", "waive", "march", "--from", "2025-04-02", "--to", "2025-04-05", "--reason", "x")
+	dry := h.writesNothing(append(waive, "--dry-run")...)
+	h.holds(dry.out+dry.err, "[2025-03-03, 2025-03-04)", "COMPLETED", "nothing was written")
+	h.holds(h.writesNothing(waive...).err, "--yes")
+	h.expect(exitOK, append(waive, "--yes")...)
+	shown := h.expect(exitOK, "backfill", "show", "march").out
+	h.holds(shown, "COMPLETED", "100.0 %", "waived", "[2025-03-03, 2025-03-04)")
+	h.fits(shown)
+	h.holds(h.expect(exitOK, words...).err, "was completed before")
+	h.expect(exitOK, "cursor", "verify")
+	db := h.db()
+	defer db.Close()
+	if got := h.column(db, "SELECT actor || ' ' || object || ' ' || reason FROM ing_audit_log WHERE action = 'campaign.waive'"); !slices.Equal(got, []string{"ann campaign/march lost there"}) {
+		t.Errorf("audit log %q", got)
+	}
+}
+
 func TestBackfillIsRefused(t *testing.T) {
 	h := newHistory(t)
 	for _, c := range []struct {

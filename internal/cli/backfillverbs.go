@@ -136,9 +136,12 @@ func (e *env) showCampaign(ctx context.Context, app *daemon.App, name string) er
 		{"done", fmt.Sprintf("%.1f %%", v.Percent)},
 		{"records", fmt.Sprintf("%d new, %d updated, %d unchanged, %d quarantined", t.Inserted, t.Updated, t.Unchanged, t.Quarantined)},
 		{"requests", t.Requests},
-		{"plans", fmt.Sprintf("%d, of these %d open; %s waiting, %d running", v.Plans, len(v.Open), tasksText(v.Waiting), v.Running)},
+		{"plans", plansText(v)},
 		{"failed", failedText(v)},
 		{"eta", eta(v)},
+	}
+	if len(v.Waived) > 0 {
+		facts = append(facts, fact{"waived", waivedText(v.Waived)})
 	}
 	if len(v.Overrides) > 0 {
 		facts = append(facts, fact{"settings", strings.Join(v.Overrides, "\n")})
@@ -146,7 +149,18 @@ func (e *env) showCampaign(ctx context.Context, app *daemon.App, name string) er
 	if err := show(e, v, facts); err != nil {
 		return err
 	}
+	if len(v.Failed) > 0 {
+		e.hint("what can never be read may be waived: patra backfill waive %s --from … --to … --reason …", v.Name)
+	}
 	return e.hintStopped(ctx, app, []view.Campaign{v})
+}
+
+func plansText(v view.Campaign) string {
+	of := fmt.Sprintf("%d open", len(v.Open))
+	if v.Archived > 0 {
+		of += fmt.Sprintf(" and %d archived", v.Archived)
+	}
+	return fmt.Sprintf("%d, of these %s; %s waiting, %d running", v.Plans, of, tasksText(v.Waiting), v.Running)
 }
 
 func stateText(c view.Campaign) string {
@@ -157,15 +171,17 @@ func stateText(c view.Campaign) string {
 	return text
 }
 
+// mostWindows is how many windows of a kind are named.
+const mostWindows = 5
+
 func failedText(c view.Campaign) string {
 	if len(c.Failed) == 0 {
 		return "none"
 	}
-	const most = 5
 	text := windowsText(len(c.Failed)) + ", tried again from " + when(c.NextRetry)
 	for i, w := range c.Failed {
-		if i == most {
-			text += fmt.Sprintf("\n… and %d more (all of them with -o json)", len(c.Failed)-most)
+		if i == mostWindows {
+			text += fmt.Sprintf("\n… and %d more (all of them with -o json)", len(c.Failed)-mostWindows)
 			break
 		}
 		text += "\n" + brief(w)

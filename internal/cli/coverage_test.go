@@ -115,11 +115,12 @@ func TestChangedQuestionIsAGap(t *testing.T) {
 		others []view.Cursor
 		want   earlier
 	}{
-		"nothing else was asked":      {book{cursor: view.Cursor{ID: 5, Origin: day(3)}}, nil, earlier{}},
-		"the source asked otherwise":  {book{cursor: view.Cursor{ID: 5, Origin: day(3)}}, []view.Cursor{old}, earlier{1, day(1)}},
-		"a run with overrides, later": {book{cursor: view.Cursor{ID: 5, Origin: day(3)}}, []view.Cursor{young}, earlier{}},
-		"the new question is new":     {book{}, []view.Cursor{young, old}, earlier{1, day(1)}},
-		"a cursor that never began":   {book{}, []view.Cursor{{ID: 2}}, earlier{}},
+		"nothing else was asked":       {book{cursor: view.Cursor{ID: 5, Origin: day(3)}}, nil, earlier{}},
+		"the source asked otherwise":   {book{cursor: view.Cursor{ID: 5, Origin: day(3)}}, []view.Cursor{old}, earlier{1, day(1)}},
+		"a run with overrides, later":  {book{cursor: view.Cursor{ID: 5, Origin: day(3)}}, []view.Cursor{young}, earlier{}},
+		"a question of its own, later": {book{cursor: view.Cursor{ID: 5, Origin: day(3)}}, []view.Cursor{{ID: 9, Origin: day(2), OwnSince: day(4)}}, earlier{9, day(2)}},
+		"the new question is new":      {book{}, []view.Cursor{young, old}, earlier{1, day(1)}},
+		"a cursor that never began":    {book{}, []view.Cursor{{ID: 2}}, earlier{}},
 	} {
 		if got := c.book.reaching(c.others); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)

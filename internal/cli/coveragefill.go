@@ -97,7 +97,7 @@ func (e *env) fillGaps(ctx context.Context, app *daemon.App, code string, q gapQ
 		if err != nil {
 			return err
 		}
-		planned, err := e.fillOwed(ctx, app, b, owed, a.dry, with)
+		planned, err := e.fillOwed(ctx, app, b, owed, a, with)
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (e *env) missing(ctx context.Context, app *daemon.App, b book, gaps []gap) 
 	return window.Union(owed), window.Union(history), nil
 }
 
-func (e *env) fillOwed(ctx context.Context, app *daemon.App, b book, owed []window.Window, dry bool, with settingsOf) (out []filled, err error) {
+func (e *env) fillOwed(ctx context.Context, app *daemon.App, b book, owed []window.Window, a acting, with settingsOf) (out []filled, err error) {
 	if len(owed) == 0 {
 		return nil, nil
 	}
@@ -155,12 +155,12 @@ func (e *env) fillOwed(ctx context.Context, app *daemon.App, b book, owed []wind
 	if err != nil {
 		return nil, err
 	}
-	plan, draft, err := app.Fill(ctx, compiled, owed, now, dry)
+	plan, draft, err := app.Fill(ctx, compiled, owed, now, a.act())
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range owed {
-		one := filled{Source: b.source, Endpoint: b.endpoint, Operation: ingest.Harvest, Window: w, PlanID: plan, Slices: len(draft.Slices), DryRun: dry}
+		one := filled{Source: b.source, Endpoint: b.endpoint, Operation: ingest.Harvest, Window: w, PlanID: plan, Slices: len(draft.Slices), DryRun: a.dry}
 		if draft.Empty {
 			one.Note = draft.Reason
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +19,13 @@ func TestFillPlansExactlyTheGaps(t *testing.T) {
 	if !reflect.DeepEqual(before, d.dump()) {
 		t.Fatal("a rehearsal wrote something")
 	}
-	d.holds(d.expect(exitOK, "coverage", "fill", "crossref").err, "patra serve")
+	d.holds(d.expect(exitOK, "coverage", "fill", "crossref", "--reason", "their outage", "--actor", "ann").err, "patra serve")
+	d.holds(d.expect(exitOK, "plan", "show", "2").out, "their outage (ann)")
+	db := d.db()
+	defer db.Close()
+	if got := d.column(db, "SELECT actor || ' ' || action || ' ' || object || ' ' || reason FROM ing_audit_log"); !slices.Equal(got, []string{"ann plan.open plan/2 their outage"}) {
+		t.Errorf("audit log %q", got)
+	}
 	var parts []view.Slice
 	d.decode(d.expect(exitOK, "slice", "list", "--plan", "2", "-o", "json").out, &parts)
 	if len(parts) != 1 || *parts[0].Window != (window.Window{From: march(3), To: march(4)}) {

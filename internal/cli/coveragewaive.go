@@ -23,24 +23,18 @@ func newCoverageWaive(e *env) *cobra.Command {
 name and reason. What of it is done already stays as it is. The rest no longer
 holds up the watermark, is no gap any more, and is drawn as waived from then on.
 A later plan that wants it again, by its lookback for instance, opens it again.
+A window of a backfill campaign is waived with ` + "`patra backfill waive`" + `.
 
 The change is shown first. On a terminal you are asked; elsewhere add --yes.`,
 		Example: `  patra coverage waive crossref --from 2025-03-03 --to 2025-03-04 --reason lost-there --dry-run
   patra coverage waive crossref/works --from 2025-03-03 --to 2025-03-04 --reason lost --yes`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.signed(); err != nil {
+			within, err := s.waived(a)
+			if err != nil {
 				return err
 			}
-			if s.fromText == "" || s.toText == "" {
-				return usagef("--from and --to are needed: which stretch is waived")
-			}
-			if err := s.parse(); err != nil {
-				return err
-			}
-			return e.ledger(cmd.Context(), func(app *daemon.App) error {
-				return e.waive(cmd.Context(), app, args[0], window.Window{From: *s.from, To: *s.to}, a)
-			})
+			return e.ledger(cmd.Context(), func(app *daemon.App) error { return e.waive(cmd.Context(), app, args[0], within, a) })
 		},
 	}
 	s.flags(c, "none", "none")

@@ -162,13 +162,14 @@ type earlier struct {
 	origin time.Time // zero if the source always asked the same
 }
 
-// reaching takes the cursor that reaches back furthest. Cursors made later than
-// the book's own are of runs with overrides, which the source does not answer for.
+// reaching takes the cursor that reaches back furthest, of those that the source
+// itself asked for. Where that was not noted, cursors made later than the book's
+// own are of runs with overrides, which the source does not answer for.
 func (b book) reaching(others []view.Cursor) earlier {
 	var out earlier
 	for _, c := range others {
-		older := !b.known() || c.ID < b.cursor.ID
-		if older && !c.Origin.IsZero() && (out.origin.IsZero() || c.Origin.Before(out.origin)) {
+		asked := !b.known() || !c.OwnSince.IsZero() || c.ID < b.cursor.ID
+		if asked && !c.Origin.IsZero() && (out.origin.IsZero() || c.Origin.Before(out.origin)) {
 			out = earlier{c.ID, c.Origin}
 		}
 	}

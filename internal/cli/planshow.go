@@ -90,6 +90,7 @@ func planFacts(p view.PlanDetail) []fact {
 		{"requests", fmt.Sprintf("%d for %d pages, %d bytes", s.Requests, s.Pages, s.BytesIn)},
 		{"trigger", fmt.Sprintf("%d: %s by %s at %s", p.Trigger.ID, p.Trigger.Type, p.Trigger.Scheduler, when(p.Trigger.At))},
 		{"asked for", wrapped(dash(string(p.Trigger.Params)))},
+		{"reason", wrapped(dash(p.Trigger.Reason()))},
 		{"sliced by", wrapped(strings.TrimSpace(p.Strategy + " " + string(p.SliceParams)))},
 		{"cursor", p.CursorID},
 		{"expression", wrapped(exprText(p.ExprProto))},

@@ -9,12 +9,12 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Fill plans exactly these stretches for HARVEST and nothing beside them; dry, it
-// only draws the plan. A plan is worked on by whoever serves.
-func (a *App) Fill(ctx context.Context, c *spec.Compiled, only []window.Window, now time.Time, dry bool) (planID int64, d *PlanDraft, err error) {
+// Fill plans exactly these stretches for HARVEST and nothing beside them; rehearsed,
+// it only draws the plan. A plan is worked on by whoever serves.
+func (a *App) Fill(ctx context.Context, c *spec.Compiled, only []window.Window, now time.Time, by ingest.Act) (planID int64, d *PlanDraft, err error) {
 	r := NewRequest(now, &only[0].From, &only[len(only)-1].To)
-	r.Only = only
-	if dry {
+	r.Only, r.By = only, by
+	if by.Rehearsal {
 		d, err = a.Planner.Draft(ctx, c, r)
 		return 0, d, err
 	}

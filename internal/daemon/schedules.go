@@ -161,13 +161,20 @@ func (s schedules) Plan(ctx context.Context, j trigger.Job, t trigger.Tick) (tri
 	if err != nil { // compiling asks nobody, so trying again is no use
 		return trigger.Outcome{Refused: err.Error()}, nil
 	}
-	plan, draft, err := s.app.Planner.Plan(ctx, compiled, planner.Request{
-		Now: t.Now, TriggerKey: t.Key, Scheduler: trigger.Scheduler, Type: ingest.TriggerSchedule,
-	})
+	request := planner.Request{Now: t.Now, TriggerKey: t.Key, Scheduler: trigger.Scheduler, Type: ingest.TriggerSchedule}
+	named, err := s.followSignals(ctx, compiled, request)
 	if err != nil {
 		return refused(err)
 	}
-	return trigger.Outcome{PlanID: plan.ID, Summary: draft.Summary()}, nil
+	plan, draft, err := s.app.Planner.Plan(ctx, compiled, request)
+	if err != nil {
+		return refused(err)
+	}
+	summary := draft.Summary()
+	if named != "" {
+		summary += "; " + named
+	}
+	return trigger.Outcome{PlanID: plan.ID, Summary: summary}, nil
 }
 
 func refused(err error) (trigger.Outcome, error) {

@@ -26,11 +26,12 @@ type Campaign struct {
 	CreatedAt time.Time            `json:"createdAt"`
 
 	CampaignProgress
-	Plans   int             `json:"plans"`     // ever made
-	Open    []int64         `json:"openPlans"` // of these, not ended
-	Running int             `json:"runningTasks"`
-	Waiting int             `json:"waitingTasks"`
-	Stats   ingest.RunStats `json:"stats"` // of all runs
+	Plans    int             `json:"plans"`                   // ever made
+	Open     []int64         `json:"openPlans"`               // of these, not ended
+	Archived int             `json:"archivedPlans,omitempty"` // of these, in files; their runs are counted
+	Running  int             `json:"runningTasks"`
+	Waiting  int             `json:"waitingTasks"`
+	Stats    ingest.RunStats `json:"stats"` // of all runs
 	// Pace is how many seconds of the range a second of work reads; zero: unknown.
 	Pace float64 `json:"pace,omitempty"`
 	// Left is how long the rest takes at that pace; nil: unknown, or nobody is at it.
@@ -44,6 +45,15 @@ type CampaignProgress struct {
 	Total     time.Duration   `json:"-"`
 	Failed    []window.Window `json:"failedWindows"` // owed, and tried in vain
 	NextRetry time.Time       `json:"nextRetry,omitzero"`
+	Waived    []window.Window `json:"waivedWindows,omitempty"` // done because somebody accepted that they are not read
+}
+
+// CampaignWaived is what waiving a window of a campaign came to, or would.
+type CampaignWaived struct {
+	Waived
+	Name  string               `json:"name"`
+	State ingest.CampaignState `json:"state"` // COMPLETED if nothing is owed any more
+	Owed  time.Duration        `json:"-"`     // what is still owed of its range
 }
 
 // CampaignDone is what an act on a campaign came to, or would.

@@ -46,6 +46,19 @@ type Trigger struct {
 	Remarks   json.RawMessage `json:"remarks,omitempty"`
 }
 
+// Reason is why an operator asked, with the operator's name; empty if it was no
+// act of a person.
+func (t Trigger) Reason() string {
+	var by struct{ Actor, Reason string }
+	if json.Unmarshal(t.Params, &by) != nil || by.Actor == "" {
+		return ""
+	}
+	if by.Reason == "" {
+		by.Reason = "none given"
+	}
+	return by.Reason + " (" + by.Actor + ")"
+}
+
 // PlanCancel is what cancelling a plan comes to. Every slice is in one of the
 // three numbers, before and after.
 type PlanCancel struct {

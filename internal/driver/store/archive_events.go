@@ -171,7 +171,8 @@ func (s *Store) Snapshot(ctx context.Context, cursorID, eventID int64) (signed r
 }
 
 // KeptEvents are the events of a ledger that stand before its newest snapshot and
-// stayed: its first one, and what people decided.
-func (s *Store) KeptEvents(ctx context.Context, cursorID, before int64) ([]retention.Row, error) {
-	return s.dump(ctx, retention.EventTable, "SELECT * FROM ing_cursor_event WHERE cursor_id = ? AND id < ? ORDER BY id", cursorID, before)
+// stayed, a page of them after an id: its first one, what people decided, and
+// while a file is sealed all that it has and that is not deleted yet.
+func (s *Store) KeptEvents(ctx context.Context, cursorID, after, before int64, limit int) ([]retention.Row, error) {
+	return s.dump(ctx, retention.EventTable, "SELECT * FROM ing_cursor_event WHERE cursor_id = ? AND id > ? AND id < ? ORDER BY id LIMIT ?", cursorID, after, before, limit)
 }

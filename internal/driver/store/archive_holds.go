@@ -85,7 +85,7 @@ func (s *Store) isOwedElsewhere(ctx context.Context, p oldPlan) (bool, error) {
 }
 
 func (s *Store) hasRejects(ctx context.Context, p oldPlan) (bool, error) {
-	return s.exists(ctx, "SELECT 1 FROM ing_quarantine WHERE plan_id = ? AND status_code = 'OPEN' LIMIT 1", p.id)
+	return s.exists(ctx, "SELECT 1 FROM ing_quarantine WHERE plan_id = ? AND status_code IN ('OPEN','REQUEUED') LIMIT 1", p.id)
 }
 
 // batchesAtOnce keeps a look at the outbox short: no read snapshot stays open

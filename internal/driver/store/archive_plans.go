@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -25,6 +26,22 @@ func (s *Store) BeginPlanArchive(ctx context.Context, plans []int64) (a retentio
 	if len(plans) == 0 || len(plans) > plansAtOnce {
 		return a, fmt.Errorf("begin plan archive: %w: %d plans, expected 1 to %d", fault.ErrInvalid, len(plans), plansAtOnce)
 	}
+	for range mostRecounts {
+		counts, err := s.countPlans(ctx, plans)
+		if err != nil {
+			return a, wrap("begin plan archive", err)
+		}
+		if a, err = s.beginPlanArchive(ctx, plans, counts); !errors.Is(err, errWentOn) {
+			return a, err
+		}
+	}
+	return a, fmt.Errorf("begin plan archive: %w: plans %v change all the time", fault.ErrInvalid, plans)
+}
+
+// mostRecounts: plans that ended hardly ever change, and never for long.
+const mostRecounts = 5
+
+func (s *Store) beginPlanArchive(ctx context.Context, plans []int64, counts map[int64]archivedCount) (a retention.Archive, err error) {
 	err = s.step(ctx, "begin plan archive", bulk, func(t *tx) error {
 		var before int64
 		known, err := found(t.row("SELECT archive_id FROM ing_archived_plan WHERE plan_id = ?", plans[0]).Scan(&before))
@@ -41,12 +58,12 @@ func (s *Store) BeginPlanArchive(ctx context.Context, plans []int64) (a retentio
 		if a.ID, err = t.insert("INSERT INTO ing_archive (kind_code, status_code, created_at) VALUES (?,?,?)", string(a.Kind), string(a.Status), micros(t.now)); err != nil {
 			return err
 		}
-		return t.notePlans(a)
+		return t.notePlans(a, counts)
 	})
 	return a, err
 }
 
-func (t *tx) notePlans(a retention.Archive) error {
+func (t *tx) notePlans(a retention.Archive, counts map[int64]archivedCount) error {
 	var rows [][]any
 	for _, id := range a.PlanIDs {
 		var key string
@@ -54,9 +71,16 @@ func (t *tx) notePlans(a retention.Archive) error {
 		if err := t.row("SELECT plan_key, version FROM ing_plan WHERE id = ?", id).Scan(&key, &version); err != nil {
 			return orNotFound(err)
 		}
-		rows = append(rows, []any{id, a.ID, key, version, micros(t.now)})
+		if counts[id].version != version {
+			return errWentOn
+		}
+		stats, err := counts[id].text()
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []any{id, a.ID, key, version, counts[id].cursor, stats, micros(t.now)})
 	}
-	return t.insertMany("ing_archived_plan", "plan_id, archive_id, plan_key, plan_version, created_at", 5, rows)
+	return t.insertMany("ing_archived_plan", "plan_id, archive_id, plan_key, plan_version, cursor_id, stats, created_at", 7, rows)
 }
 
 // SealPlans takes the plans of a file that is durable out of the database: their

@@ -87,10 +87,14 @@ func (s *Store) CompleteCampaign(ctx context.Context, id int64) (completed bool,
 			return err
 		}
 		completed = true
-		return t.execOne("UPDATE ing_campaign SET state_code = ?, since = ?, note = NULL, updated_at = ?, version = version + 1 WHERE id = ?",
-			string(ingest.CampaignCompleted), micros(t.now), micros(t.now), id)
+		return t.endCampaign(id)
 	})
 	return completed, err
+}
+
+func (t *tx) endCampaign(id int64) error {
+	return t.execOne("UPDATE ing_campaign SET state_code = ?, since = ?, note = NULL, updated_at = ?, version = version + 1 WHERE id = ?",
+		string(ingest.CampaignCompleted), micros(t.now), micros(t.now), id)
 }
 
 // NoteCampaign keeps why a planner cannot go on with a campaign, for whoever looks

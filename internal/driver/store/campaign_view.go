@@ -18,7 +18,7 @@ func (s *Store) CampaignProgress(ctx context.Context, c ingest.Campaign) (p view
 	if err != nil {
 		return p, err
 	}
-	p.Total, p.Failed = c.Range.Duration(), []window.Window{}
+	p.Total, p.Failed, p.Waived = c.Range.Duration(), []window.Window{}, waivedOf(segments, c.Range)
 	p.Done = p.Total
 	for _, w := range coverage.Gaps(segments, c.Range) {
 		p.Done -= w.Duration()
@@ -61,6 +61,9 @@ func (s *Store) ShowCampaign(ctx context.Context, c ingest.Campaign) (v view.Cam
 		if p.open {
 			v.Open = append(v.Open, p.id)
 		}
+	}
+	if err := s.addArchived(ctx, &v); err != nil {
+		return v, wrap("show campaign", err)
 	}
 	if v.Running, v.Waiting, err = s.CampaignTasks(ctx, c.CursorID); err != nil {
 		return v, err

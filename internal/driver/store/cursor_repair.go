@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -10,42 +9,41 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
-// errMoved: the cursor moved while its ledger was read.
-var errMoved = errors.New("the cursor moved meanwhile")
-
 // RepairCursor makes a cursor and its coverage what the ledger gives (C§4). The
-// ledger is folded in pages before the transaction, which only writes if nothing
-// was added since. Events that contradict themselves are not touched: they stay
+// ledger is folded in pages before the transaction. That one takes the lock of the
+// cursor first and folds only what came since, so that it gets through however
+// many write. Events that contradict themselves are not touched: they stay
 // findings, because a ledger is never rewritten.
-func (s *Store) RepairCursor(ctx context.Context, id int64, by ingest.Act) (view.Repair, error) {
-	for {
-		v, folded, err := s.refold(ctx, id)
+func (s *Store) RepairCursor(ctx context.Context, id int64, by ingest.Act) (done view.Repair, err error) {
+	v, folded, err := s.refold(ctx, id)
+	if err != nil {
+		return view.Repair{}, err
+	}
+	done = view.Repair{Verdict: v, DryRun: by.Rehearsal}
+	if len(v.Problems) == 0 {
+		return done, nil
+	}
+	err = s.step(ctx, "repair cursor", urgent, func(t *tx) error {
+		c, err := t.lockCursor(id)
 		if err != nil {
-			return view.Repair{}, err
+			return err
 		}
-		done := view.Repair{Verdict: v, DryRun: by.Rehearsal}
-		if len(v.Problems) == 0 {
-			return done, nil
-		}
-		if folded.broken {
-			return done, fmt.Errorf("repair cursor: %w: %s", fault.ErrConflict, v.Problems[0])
+		// Nobody else may write the ledger now: what the readers see is what there is.
+		v, folded, err := s.refoldOn(ctx, id, folded)
+		done.Verdict, done.Changed = v, false
+		switch {
+		case err != nil || len(v.Problems) == 0:
+			return err
+		case folded.broken:
+			return refusal{fault.ErrConflict, v.Problems[:1]}
 		}
 		done.After, done.Changed = v.Cursor.Line().Text(folded.Cursor), true
-		err = s.step(ctx, "repair cursor", urgent, func(t *tx) error { return t.repair(v, folded, by) })
-		if !errors.Is(err, errMoved) {
-			return done, performed(err)
-		}
-	}
+		return t.repair(c, v, folded.ledgerState, by)
+	})
+	return done, performed(err)
 }
 
-func (t *tx) repair(v view.Verdict, folded ledgerState, by ingest.Act) error {
-	c, err := t.lockCursor(v.Cursor.ID)
-	if err != nil {
-		return err
-	}
-	if c.version != v.Cursor.Version {
-		return errMoved
-	}
+func (t *tx) repair(c cursorState, v view.Verdict, folded ledgerState, by ingest.Act) error {
 	id := v.Cursor.ID
 	if err := t.execOne(`UPDATE ing_cursor SET cursor_value = ?, normalized_instant = ?, normalized_numeric = ?, origin_instant = ?, lookback_us = ?, updated_at = ?,
   version = version + 1 WHERE id = ?`, c.text(folded.Cursor), c.moment(folded.Cursor), c.number(folded.Cursor), micros(folded.Origin),

@@ -129,6 +129,15 @@ func (s *Store) WaiveCoverage(ctx context.Context, cursorID int64, within window
 }
 
 func (t *tx) waive(cursorID int64, within window.Window, by ingest.Act) (done view.Waived, err error) {
+	if done, err = t.waiveBook(cursorID, within, by); err != nil || by.Rehearsal || len(done.Waived) == 0 {
+		return done, err
+	}
+	return done, t.audit(auditEntry{at: t.now, actor: by.Actor, action: "coverage.waive", object: fmt.Sprintf("cursor/%d", cursorID), reason: by.Reason,
+		detail: map[string]any{"waived": done.Waived}})
+}
+
+// waiveBook writes the event; who logs the act knows what it was about.
+func (t *tx) waiveBook(cursorID int64, within window.Window, by ingest.Act) (done view.Waived, err error) {
 	c, err := t.lockCursor(cursorID)
 	if err != nil {
 		return done, err
@@ -153,9 +162,6 @@ func (t *tx) waive(cursorID int64, within window.Window, by ingest.Act) (done vi
 		return done, err
 	}
 	after, err := t.lockCursor(cursorID)
-	if done.After = line.Text(after.value); err != nil || by.Rehearsal {
-		return done, err
-	}
-	return done, t.audit(auditEntry{at: t.now, actor: by.Actor, action: "coverage.waive", object: fmt.Sprintf("cursor/%d", cursorID), reason: by.Reason,
-		detail: map[string]any{"waived": done.Waived}})
+	done.After = line.Text(after.value)
+	return done, err
 }

@@ -58,6 +58,12 @@ func (s *Store) OpenPlan(ctx context.Context, in ingest.NewPlan) (plan ingest.Pl
 		if err == nil {
 			err = t.notePlanLag(plan.ID, refs.cursor, in.Lag)
 		}
+		if err == nil {
+			err = t.auditPlan(plan, in)
+		}
+		if err == nil && in.Own {
+			err = t.noteOwn(refs.cursor)
+		}
 		if err != nil || in.Empty {
 			return err
 		}
@@ -68,6 +74,22 @@ func (s *Store) OpenPlan(ctx context.Context, in ingest.NewPlan) (plan ingest.Pl
 		})
 	})
 	return plan, existed, performed(err)
+}
+
+// noteOwn keeps since when a cursor's question is one the source asked by itself:
+// if it asks another later, what this one reached is a gap of that (D§5.7).
+func (t *tx) noteOwn(cursor int64) error {
+	_, err := t.exec("UPDATE ing_cursor SET own_since = ? WHERE id = ? AND own_since IS NULL", micros(t.now), cursor)
+	return err
+}
+
+// auditPlan logs who asked for a plan, if an operator did.
+func (t *tx) auditPlan(plan ingest.Plan, in ingest.NewPlan) error {
+	if in.By.Actor == "" {
+		return nil
+	}
+	return t.audit(auditEntry{at: t.now, actor: in.By.Actor, action: "plan.open", object: fmt.Sprintf("plan/%d", plan.ID), reason: in.By.Reason,
+		detail: map[string]any{"of": in.Partition.Source + "/" + in.Partition.Endpoint, "operation": string(in.Partition.Operation), "window": in.Window, "stretches": len(in.Owed)}})
 }
 
 type planRefs struct{ partition, cursor, expr, mapping int64 }

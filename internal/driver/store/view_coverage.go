@@ -89,7 +89,7 @@ func (s *Store) FailedWindows(ctx context.Context, of ingest.Partition) ([]view.
 // decided about them. Those of plans that were archived have none.
 func (s *Store) QuarantinedWindows(ctx context.Context, d ingest.Dataset) ([]view.Marked, error) {
 	return s.marks(ctx, "list windows with rejects", `SELECT s.window_from, s.window_to, COUNT(*), MIN(q.reason_code), MAX(q.task_id) FROM ing_dataset d
-  JOIN ing_quarantine q ON q.dataset_id = d.id AND q.status_code = 'OPEN' JOIN ing_plan_slice s ON s.id = q.slice_id
+  JOIN ing_quarantine q ON q.dataset_id = d.id AND q.status_code IN ('OPEN','REQUEUED') JOIN ing_plan_slice s ON s.id = q.slice_id
   WHERE d.provenance_code = ? AND d.endpoint_name = ? AND s.window_from IS NOT NULL GROUP BY s.window_from, s.window_to ORDER BY s.window_from LIMIT ?`,
 		d.Source, d.Endpoint, mostMarks)
 }
@@ -149,7 +149,7 @@ func (s *Store) Workload(ctx context.Context, source string) (out []view.Workloa
 // source or of all.
 func (s *Store) Rejects(ctx context.Context, source string) (map[ingest.Dataset]int64, error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT d.provenance_code, d.endpoint_name, COUNT(*) FROM ing_dataset d
-  JOIN ing_quarantine q ON q.dataset_id = d.id AND q.status_code = 'OPEN' WHERE (? = '' OR d.provenance_code = ?) GROUP BY d.id, d.provenance_code, d.endpoint_name`,
+  JOIN ing_quarantine q ON q.dataset_id = d.id AND q.status_code IN ('OPEN','REQUEUED') WHERE (? = '' OR d.provenance_code = ?) GROUP BY d.id, d.provenance_code, d.endpoint_name`,
 		source, source)
 	if err != nil {
 		return nil, wrap("count rejects", s.dialect.Translate(err))

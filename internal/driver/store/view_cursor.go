@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
@@ -17,18 +15,18 @@ import (
 const cursorColumns = `SELECT id, provenance_code, endpoint_name, operation_code, cursor_key, namespace_scope_code, namespace_key, cursor_type_code,
   COALESCE(cursor_value, ''), COALESCE(observed_max_value, ''), normalized_instant, normalized_numeric, origin_instant, lookback_us, record_remarks, updated_at,
   version, COALESCE(schedule_instance_id, 0), COALESCE(plan_id, 0), COALESCE(slice_id, 0), COALESCE(task_id, 0), COALESCE(last_run_id, 0),
-  COALESCE(last_batch_id, 0) FROM ing_cursor`
+  COALESCE(last_batch_id, 0), own_since FROM ing_cursor`
 
 func scanCursor(row scanner) (c view.Cursor, err error) {
-	var value, origin, updated sql.NullInt64
+	var value, origin, updated, own sql.NullInt64
 	var number, remarks sql.NullString
 	var lookback int64
 	err = row.Scan(&c.ID, &c.Source, &c.Endpoint, &c.Operation, &c.Key, &c.Scope, &c.NamespaceKey, &c.Type, &c.Value, &c.ObservedMax, &value, &number, &origin,
-		&lookback, &remarks, &updated, &c.Version, &c.ScheduleID, &c.PlanID, &c.SliceID, &c.TaskID, &c.RunID, &c.BatchID)
+		&lookback, &remarks, &updated, &c.Version, &c.ScheduleID, &c.PlanID, &c.SliceID, &c.TaskID, &c.RunID, &c.BatchID, &own)
 	if err != nil {
 		return c, err
 	}
-	c.Origin, c.UpdatedAt = instant(origin), instant(updated)
+	c.Origin, c.UpdatedAt, c.OwnSince = instant(origin), instant(updated), instant(own)
 	c.LookbackSec = (time.Duration(lookback) * time.Microsecond).Seconds()
 	if c.Instant, err = valueOf(c.Line(), value, number); err != nil {
 		return c, err
@@ -134,110 +132,6 @@ func scanEvent(rows scanner) (e view.CursorEvent, err error) {
 	return e, err
 }
 
-// eventPage is how many events Verify reads at a time.
-const eventPage = 1000
-
-// Verify refolds a cursor's ledger and compares the result with what is stored (I5, C§4).
-// The parts are read one after the other, so that no snapshot stays open over a
-// long ledger; if the cursor's version moved meanwhile, problems found may be
-// none, and the reading starts over.
-func (s *Store) Verify(ctx context.Context, cursorID int64) (view.Verdict, error) {
-	for {
-		v, err := s.verifyOnce(ctx, cursorID)
-		if err != nil || len(v.Problems) == 0 {
-			return v, err
-		}
-		now, err := s.Cursor(ctx, cursorID)
-		if err != nil || now.Version == v.Cursor.Version {
-			return v, err
-		}
-	}
-}
-
-func (s *Store) verifyOnce(ctx context.Context, cursorID int64) (view.Verdict, error) {
-	v, _, err := s.refold(ctx, cursorID)
-	return v, err
-}
-
-// refold folds a cursor's ledger and tells where it differs from what is stored.
-func (s *Store) refold(ctx context.Context, cursorID int64) (v view.Verdict, folded ledgerState, err error) {
-	if v.Cursor, err = s.Cursor(ctx, cursorID); err != nil {
-		return v, folded, err
-	}
-	start, err := s.ledgerStart(ctx, v.Cursor)
-	if err != nil {
-		return v, folded, err
-	}
-	v.Problems = start.problems
-	state, left := start.State, start.Left
-	last, line := start.event, v.Cursor.Line()
-	for {
-		events, err := s.CursorEvents(ctx, cursorID, last, eventPage)
-		if err != nil {
-			return v, folded, err
-		}
-		for _, e := range events {
-			if was := line.Text(state.Cursor); e.Prev != was {
-				v.Problems = append(v.Problems, fmt.Sprintf("event %d says the cursor was %q, the ledger says %q", e.ID, e.Prev, was))
-			}
-			state = coverage.Fold(state, foldable(e, line))
-			if is := line.Text(state.Cursor); e.New != is {
-				v.Problems = append(v.Problems, fmt.Sprintf("event %d moved the cursor to %q, the ledger says %q", e.ID, e.New, is))
-			}
-			if e.Kind == coverage.Manual {
-				left = e.Windows
-			}
-			last = e.ID
-		}
-		v.Events += len(events)
-		if len(events) < eventPage {
-			break
-		}
-	}
-	folded = ledgerState{State: state, left: left, broken: len(start.problems) > 0}
-	return v, folded, s.compare(ctx, &v, folded)
-}
-
-// ledgerState is what a ledger says of its cursor.
-type ledgerState struct {
-	coverage.State
-	left   []window.Window
-	broken bool // it begins with a snapshot that cannot be trusted
-}
-
-// foldable is an entry of the ledger as the fold takes it.
-func foldable(e view.CursorEvent, line ingest.CursorType) coverage.Event {
-	value, err := line.Parse(e.New)
-	if err != nil {
-		value = time.Time{} // compared with what it says, this is a finding
-	}
-	return coverage.Event{Kind: e.Kind, Windows: e.Windows, AsOf: e.AsOf, At: e.At, Lookback: e.Lookback, Value: value}
-}
-
-func (s *Store) compare(ctx context.Context, v *view.Verdict, state ledgerState) error {
-	v.Refolded = state.Cursor
-	if is := v.Cursor.Line().Text(state.Cursor); !v.Cursor.Instant.Equal(state.Cursor) || v.Cursor.Value != is {
-		v.Problems = append(v.Problems, fmt.Sprintf("the cursor is %q, its ledger gives %q", v.Cursor.Value, is))
-	}
-	if !slices.Equal(v.Cursor.Left, state.left) {
-		v.Problems = append(v.Problems, fmt.Sprintf("%d stretches stand as left behind, the ledger gives %d", len(v.Cursor.Left), len(state.left)))
-	}
-	if !v.Cursor.Origin.Equal(state.Origin) {
-		v.Problems = append(v.Problems, fmt.Sprintf("the origin is %v, the ledger gives %v", v.Cursor.Origin, state.Origin))
-	}
-	if lookback := lookbackOf(v.Cursor); lookback != state.Lookback {
-		v.Problems = append(v.Problems, fmt.Sprintf("the lookback is %v, the ledger gives %v", lookback, state.Lookback))
-	}
-	stored, err := s.Segments(ctx, v.Cursor.ID)
-	if err != nil {
-		return err
-	}
-	if !slices.Equal(stored, state.Segments) {
-		v.Problems = append(v.Problems, fmt.Sprintf("coverage has %d segments that differ from the %d of the ledger", len(stored), len(state.Segments)))
-	}
-	return nil
-}
-
 // Counts are the totals of a source.
 func (s *Store) Counts(ctx context.Context, source string) (c view.Counts, err error) {
 	for _, q := range []struct {
@@ -247,7 +141,7 @@ func (s *Store) Counts(ctx context.Context, source string) (c view.Counts, err e
 		{&c.Records, "SELECT COUNT(*) FROM ing_record r JOIN ing_dataset d ON d.id = r.dataset_id WHERE d.provenance_code = ? AND r.state_code = 'ACTIVE'"},
 		{&c.Gone, "SELECT COUNT(*) FROM ing_record r JOIN ing_dataset d ON d.id = r.dataset_id WHERE d.provenance_code = ? AND r.state_code = 'GONE'"},
 		{&c.Outbox, "SELECT COUNT(*) FROM ing_outbox_message o JOIN ing_dataset d ON d.id = o.aggregate_id WHERE d.provenance_code = ?"},
-		{&c.Quarantined, "SELECT COUNT(*) FROM ing_quarantine WHERE provenance_code = ? AND status_code = 'OPEN'"},
+		{&c.Quarantined, "SELECT COUNT(*) FROM ing_quarantine WHERE provenance_code = ? AND status_code IN ('OPEN','REQUEUED')"},
 	} {
 		if err := s.read.QueryRowContext(ctx, q.query, source).Scan(q.into); err != nil {
 			return c, wrap("count records", s.dialect.Translate(err))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -20,7 +21,7 @@ type History interface {
 	Archives(ctx context.Context, after int64, limit int) ([]retention.Archive, error)
 	ArchivesOf(ctx context.Context, cursorID int64) ([]retention.Archive, error)
 	Snapshot(ctx context.Context, cursorID, eventID int64) (retention.Signed, error)
-	KeptEvents(ctx context.Context, cursorID, before int64) ([]retention.Row, error)
+	KeptEvents(ctx context.Context, cursorID, after, before int64, limit int) ([]retention.Row, error)
 }
 
 // Found is what an archive has of a thing.
@@ -61,6 +62,66 @@ func (s *Service) Find(ctx context.Context, of retention.Link) (out []Found, err
 		}
 	}
 	return out, nil
+}
+
+var errEnough = errors.New("enough")
+
+// Context looks for an archived batch and for what it was done for. fault.ErrNotFound
+// means that no archive has it.
+func (s *Service) Context(ctx context.Context, batch int64) (out retention.BatchContext, err error) {
+	found, err := s.Find(ctx, retention.Link{Level: retention.AtBatch, ID: batch})
+	for _, f := range found {
+		if err != nil || f.Rows[0].PlanID == 0 {
+			continue
+		}
+		rows := f.Rows
+		for _, up := range []struct {
+			table retention.Table
+			link  retention.Link
+		}{
+			{retention.PlanTable, retention.Link{Level: retention.AtPlan, ID: rows[0].PlanID}},
+			{retention.SliceTable, retention.Link{Level: retention.AtSlice, ID: rows[0].SliceID}},
+			{retention.TaskTable, retention.Link{Level: retention.AtTask, ID: rows[0].TaskID}},
+		} {
+			err := s.files.Rows(ctx, f.Archive.Name, &up.link, func(r retention.Row) error {
+				if r.Table != up.table {
+					return nil
+				}
+				rows = append(rows, r)
+				return errEnough // a plan may have a hundred thousand rows more
+			})
+			if err != nil && !errors.Is(err, errEnough) {
+				return out, err
+			}
+		}
+		if out, err = retention.ReadContext(rows); err != nil {
+			return out, fmt.Errorf("archive %s: %w", f.Archive.Name, err)
+		}
+		return out, nil
+	}
+	if err == nil {
+		err = fmt.Errorf("batch %d: %w", batch, fault.ErrNotFound)
+	}
+	return out, err
+}
+
+// BatchOf looks for a batch of an archived run by its number in it.
+func (s *Service) BatchOf(ctx context.Context, run int64, no int) (id int64, err error) {
+	found, err := s.Find(ctx, retention.Link{Level: retention.AtRun, ID: run})
+	for _, f := range found {
+		for _, r := range f.Rows {
+			if r.Table != retention.BatchTable {
+				continue
+			}
+			if b, err := retention.ReadBatch([]retention.Row{r}); err == nil && b.No == no {
+				return b.ID, nil
+			}
+		}
+	}
+	if err == nil {
+		err = fault.ErrNotFound
+	}
+	return 0, err
 }
 
 // sealed are all archives whose file is whole.
@@ -129,14 +190,7 @@ func (s *Service) VerifyLedger(ctx context.Context, c view.Cursor) (events int, 
 		return 0, nil, errNoFiles
 	}
 	last := archives[len(archives)-1]
-	kept, err := s.store.KeptEvents(ctx, c.ID, last.To)
-	if err != nil {
-		return 0, nil, err
-	}
-	v := verifying{replay: retention.Replay{Line: ingest.CursorType(c.Type)}, kept: map[int64]retention.Row{}}
-	for _, row := range kept {
-		v.kept[row.ID] = row
-	}
+	v := verifying{replay: retention.Replay{Line: ingest.CursorType(c.Type)}, kept: s.keptEvents(ctx, c.ID, last.To)}
 	for i, a := range archives {
 		problem, err := s.wrong(ctx, a)
 		if err != nil {
@@ -163,16 +217,17 @@ func (s *Service) VerifyLedger(ctx context.Context, c view.Cursor) (events int, 
 	case !v.broken && !same(v.replay.Ledger, signed.Ledger):
 		v.note("the files fold to %s, the snapshot at event %d says %s", text(v.replay.Ledger), last.To, text(signed.Ledger))
 	}
-	for id := range v.kept {
-		v.note("event %d stands before the snapshot and is in no file", id)
+	strange, err := v.kept.rest()
+	if err != nil {
+		return 0, nil, err
 	}
-	return v.replay.Events, append(v.replay.Problems, v.problems...), nil
+	return v.replay.Events, slices.Concat(v.replay.Problems, v.problems, strange), nil
 }
 
 // verifying is one refold of files.
 type verifying struct {
 	replay   retention.Replay
-	kept     map[int64]retention.Row // events that are in the database too
+	kept     *keptEvents // events that are in the database too
 	before   *retention.Archive
 	broken   bool // a file is missing: what follows starts at a snapshot
 	problems []string
@@ -186,7 +241,7 @@ func (v *verifying) add(row retention.Row) error {
 	e, err := retention.ReadEntry(row, v.replay.Line)
 	if err != nil {
 		v.note("%v", err)
-		return nil
+		return v.kept.meet(row)
 	}
 	if e.Kind == coverage.Snapshot && e.Signed != nil {
 		if !v.broken && !same(v.replay.Ledger, e.Signed.Ledger) {
@@ -201,13 +256,7 @@ func (v *verifying) add(row retention.Row) error {
 		v.replay.Events-- // it stands for events that were counted
 		v.broken = false
 	}
-	if kept, stays := v.kept[row.ID]; stays {
-		if !sameColumns(row.Columns, kept.Columns) {
-			v.note("event %d in the database is not the one that was archived", row.ID)
-		}
-		delete(v.kept, row.ID)
-	}
-	return nil
+	return v.kept.meet(row)
 }
 
 // same compares by what is written: a fold and a snapshot that was read may hold

@@ -7,6 +7,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // CampaignStore is what operating on campaigns needs of the store.
@@ -16,6 +17,7 @@ type CampaignStore interface {
 	CampaignPlans(ctx context.Context, cursorID int64) (ever int, open []ingest.OpenPlan, err error)
 	PlanCancel(ctx context.Context, id int64) (view.PlanCancel, error)
 	CancelPlan(ctx context.Context, id int64, actor, reason string) (view.PlanCancel, error)
+	WaiveCampaign(ctx context.Context, name string, within window.Window, by ingest.Act) (view.CampaignWaived, error)
 }
 
 // Campaigns acts on backfill campaigns for people.
@@ -65,6 +67,15 @@ func (k *Campaigns) Cancel(ctx context.Context, name string, by ingest.Act) (vie
 		done.Plans = append(done.Plans, one)
 	}
 	return done, nil
+}
+
+// Waive accepts that what a campaign has not read of a window stays unread (D§5.7).
+func (k *Campaigns) Waive(ctx context.Context, name string, within window.Window, by ingest.Act) (view.CampaignWaived, error) {
+	by, err := signed(by, true)
+	if err != nil {
+		return view.CampaignWaived{}, err
+	}
+	return k.store.WaiveCampaign(ctx, name, within, by)
 }
 
 func (k *Campaigns) move(ctx context.Context, name string, to ingest.CampaignState, by ingest.Act) (c ingest.Campaign, done view.CampaignDone, err error) {

@@ -97,6 +97,8 @@ type Request struct {
 	TriggerKey string
 	Scheduler  string
 	Type       ingest.TriggerType
+	// By is the operator whose act this is, with the reason that was given.
+	By ingest.Act
 }
 
 // Books are what a draft is drawn against.

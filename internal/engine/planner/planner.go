@@ -171,9 +171,11 @@ func (p *Planner) complete(ctx context.Context, plan ingest.Plan) error {
 }
 
 func trigger(c *spec.Compiled, r Request) ingest.Trigger {
-	params, _ := fingerprint.Canonical(map[string]any{ // texts and nulls always encode
-		"endpoint": c.Snapshot.Endpoint, "operation": c.Snapshot.Operation, "from": r.From, "to": r.To,
-	})
+	asked := map[string]any{"endpoint": c.Snapshot.Endpoint, "operation": c.Snapshot.Operation, "from": r.From, "to": r.To}
+	if r.By.Actor != "" {
+		asked["actor"], asked["reason"] = r.By.Actor, r.By.Reason
+	}
+	params, _ := fingerprint.Canonical(asked) // texts and nulls always encode
 	return ingest.Trigger{
 		Key: fingerprint.Key("trigger", r.TriggerKey), Scheduler: r.Scheduler, Type: r.Type, At: window.Instant(r.Now), Source: c.Snapshot.Source, Params: params,
 	}
@@ -202,6 +204,7 @@ func (d *Draft) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.New
 		ConfigHash: c.Fingerprint, Strategy: string(cmp.Or(d.strategy, c.Snapshot.Slicing.Strategy)), SliceParams: params, Remarks: remarks, Empty: d.Empty, Lag: d.planLag(),
 		RateKey:       c.Snapshot.Rate.Key(c.Snapshot.Source),
 		MaxConcurrent: c.Snapshot.Rate.Concurrency, // more tasks than requests would only wait for the gate
+		Own:           c.Snapshot.Operation == ingest.Harvest && !c.Foreign, By: r.By,
 	}
 	if d.Window != nil {
 		in.Window = *d.Window

@@ -19,7 +19,7 @@ type Candidates = ingest.Candidates
 // the source and to whether a window was asked for.
 type Refresh struct {
 	refresh.Spec
-	// Signals are the only ones to follow: from ≤ number < to. Zero: all that are open.
+	// Signals, or rejected items, are the only ones to take: from ≤ number < to. Zero: all that are open.
 	From, To int64
 }
 
@@ -60,7 +60,7 @@ func refreshable(s spec.Snapshot, chosen refresh.Spec, r Request) error {
 		return fmt.Errorf("%w: a window is for reading a stretch of time again; leave it out", fault.ErrInvalid)
 	case chosen.Policy == refresh.ByChange && s.Reading().FillOnly:
 		return fmt.Errorf("%w: %s only fills what is empty (response.fillOnly): a new mapping would change nothing that is stored", fault.ErrInvalid, of)
-	case s.Detail != nil || chosen.Policy == refresh.ByTime || chosen.Policy == refresh.ByChange && !chosen.Ask:
+	case s.Detail != nil || chosen.Policy == refresh.ByTime || (chosen.Policy == refresh.ByChange || chosen.Policy == refresh.ByQuarantine) && !chosen.Ask:
 		if err := chosen.Validate(); err != nil {
 			return fmt.Errorf("%w: %w", fault.ErrInvalid, err)
 		}

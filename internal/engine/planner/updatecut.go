@@ -17,6 +17,7 @@ const (
 	candidateKey = "provider_id"
 	batchOfBody  = "batch_id"
 	signalNumber = "signal_id"
+	rejectNumber = "quarantine_id"
 )
 
 // cutRefresh makes the slices of an UPDATE by ids (W§5.3): turns and their hashes,
@@ -52,6 +53,8 @@ func whose(p refresh.Policy) string {
 		return "stored under another expression or mapping than today's"
 	case refresh.BySignal:
 		return "named by an open signal"
+	case refresh.ByQuarantine:
+		return "put back from quarantine"
 	}
 	return "due: its turn has come, and it was last fetched or looked at before that"
 }
@@ -70,6 +73,8 @@ func (d *Draft) cutOwed(s spec.Snapshot, selection string, c Candidates) error {
 		request.Candidates.Key, request.Candidates.Kind = batchOfBody, slicing.Number
 	case refresh.BySignal:
 		request.Candidates.Key, request.Candidates.Kind = signalNumber, slicing.Number
+	case refresh.ByQuarantine:
+		request.Candidates.Key, request.Candidates.Kind = rejectNumber, slicing.Number
 	}
 	result, err := slicing.Plan(request)
 	if err != nil {
@@ -81,7 +86,7 @@ func (d *Draft) cutOwed(s spec.Snapshot, selection string, c Candidates) error {
 	d.explain("slices", fmt.Sprint(len(result.Slices)), "every candidate is in one of them")
 	d.Stats = result.Stats
 	d.foresee(s.Operation, result, steps, nil)
-	if d.refresh.Policy == refresh.ByChange && !d.refresh.Ask {
+	if d.refresh.Policy == refresh.ByQuarantine || d.refresh.Policy == refresh.ByChange && !d.refresh.Ask {
 		d.due = nil // answers that are kept take no request: nothing is to be spread
 	}
 	return d.add(s, selection, result.Slices)

@@ -288,6 +288,13 @@ func lossyCampaign() []lossy {
 			w.work(old("a", 1, 1), succeeded)
 			return func() (answer, error) { return w.store.CompleteCampaign(w.ctx, c.ID) }
 		}},
+		{"waive campaign", "waive campaign", func(w *world) func() (answer, error) {
+			w.campaign(newCampaign("old", 1, 3))
+			return func() (answer, error) {
+				_, err := w.store.WaiveCampaign(w.ctx, "old", march(1, 4), w.by)
+				return nil, err
+			}
+		}},
 		{"note campaign", "note campaign", func(w *world) func() (answer, error) {
 			c := w.campaign(newCampaign("old", 1, 1))
 			return func() (answer, error) { return nil, w.store.NoteCampaign(w.ctx, c.ID, "why") }

@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -270,10 +272,56 @@ func (s suite) repair(t *testing.T) {
 			w.Errorf("%v %v", v.Problems, err)
 		}
 	})
+	s.test(t, "a cursor that never rests is verified and repaired all the same", func(w *world) { w.repairsBusy(16, 12) })
 	s.test(t, "an unknown cursor is not found", func(w *world) {
 		_, err := w.store.RepairCursor(w.ctx, 4711, w.by)
 		w.refuses(err, fault.ErrNotFound, "repair")
 	})
+}
+
+// repairsBusy lets writers plan on one cursor, each so often, and repairs it
+// meanwhile: that must not take until they are done.
+func (w *world) repairsBusy(writers, times int) {
+	w.Helper()
+	h := harvest{}
+	w.open(h)
+	id := w.cursorID(h)
+	w.exec("UPDATE ing_cursor SET record_remarks = ? WHERE id = ?", `{"left":[{"from":"2024-01-01T00:00:00Z","to":"2024-01-02T00:00:00Z"}]}`, id)
+	handles := w.handles(4)
+	var written atomic.Int64
+	begun, left := make(chan struct{}), int64(-1)
+	w.together(writers+1, func(i int) error {
+		if i == writers {
+			<-begun
+			if v, err := w.store.Verify(w.ctx, id); err != nil || len(v.Problems) != 1 {
+				return fmt.Errorf("found %v, %w", v.Problems, err)
+			}
+			done, err := w.store.RepairCursor(w.ctx, id, w.by)
+			if err == nil && !done.Changed {
+				err = errors.New("nothing was repaired")
+			}
+			left = int64(writers*times) - written.Load()
+			return err
+		}
+		for n := range times {
+			at := harvest{trigger: fmt.Sprint("busy", i, "-", n)}
+			trigger, err := handles[i%4].RecordTrigger(w.ctx, at.newTrigger())
+			if err != nil {
+				return err
+			}
+			if _, _, err := handles[i%4].OpenPlan(w.ctx, at.newPlan(trigger)); err != nil {
+				return err
+			}
+			if written.Add(1) == int64(writers) {
+				close(begun)
+			}
+		}
+		return nil
+	})
+	if left <= 0 {
+		w.Errorf("the repair waited until all writers were done")
+	}
+	w.verified(h)
 }
 
 func lossyCursor() []lossy {

@@ -72,6 +72,46 @@ func (s suite) plans(t *testing.T) {
 			w.Errorf("event %+v", e)
 		}
 	})
+	s.test(t, "a plan that an operator asked for is in the audit log, once", func(w *world) {
+		h := harvest{}
+		id, err := w.store.RecordTrigger(w.ctx, h.newTrigger())
+		w.must(err)
+		in := h.newPlan(id)
+		in.By = w.by
+		for range 2 {
+			_, _, err = w.store.OpenPlan(w.ctx, in)
+			w.must(err)
+		}
+		w.audited("plan.open", 1)
+		w.open(harvest{trigger: "by itself"})
+		if n := w.number("SELECT COUNT(*) FROM ing_audit_log"); n != 1 {
+			w.Errorf("%d entries: a schedule is no operator", n)
+		}
+	})
+	s.test(t, "a cursor knows since when the source asks its question by itself", func(w *world) {
+		h := harvest{}
+		w.open(h)
+		own := func() time.Time {
+			c, err := w.store.Cursor(w.ctx, w.cursorID(h))
+			w.must(err)
+			return c.OwnSince
+		}
+		if at := own(); !at.IsZero() {
+			w.Errorf("since %s, but only a run with other settings asked", at)
+		}
+		for _, trigger := range []string{"first", "second"} {
+			id, err := w.store.RecordTrigger(w.ctx, harvest{trigger: trigger}.newTrigger())
+			w.must(err)
+			in := harvest{trigger: trigger}.newPlan(id)
+			in.Own = true
+			_, _, err = w.store.OpenPlan(w.ctx, in)
+			w.must(err)
+			w.clock.advance(time.Hour)
+		}
+		if at := own(); !at.Equal(noon) {
+			w.Errorf("since %s, want that of the first", at)
+		}
+	})
 	s.test(t, "the same key twice is one plan", func(w *world) {
 		h := harvest{}
 		first := w.open(h)
