@@ -51,6 +51,8 @@ const (
 	Attempts     Code = "ATTEMPTS"      // given up after the allowed number of attempts
 	LeasesSpent  Code = "LEASES_SPENT"  // leased again and again without one committed batch
 	Interrupted  Code = "INTERRUPTED"   // stopped by the operator
+	StoreBusy    Code = "STORE_BUSY"    // the database did not take a write, again and again, or was away
+	StoreFull    Code = "STORE_FULL"    // no room left to store what was read
 )
 
 // Error is a fault with the decision it implies.
@@ -126,6 +128,9 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrBusy: deadlock, lock wait or a busy file; the step may be redone.
 	ErrBusy = errors.New("database busy")
+	// ErrFull: no room is left where things are stored. It is the trouble of this
+	// process, or of all, never of the task that noticed it.
+	ErrFull = errors.New("no room left")
 	// ErrInvalid: a value does not fit its column or its rule.
 	ErrInvalid = errors.New("invalid value")
 	// ErrNewerSchema: the database was written by a newer program.

@@ -140,7 +140,7 @@ func (s *Store) explain(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return fmt.Errorf("keep raw body: no room left in %s: make room there, keep less (--raw-max, --raw-keep), or keep none (--no-raw): %w", s.dir, err)
+		return fmt.Errorf("keep raw body: no room left in %s: make room there, keep less (--raw-max, --raw-keep), or keep none (--no-raw): %w: %w", s.dir, fault.ErrFull, err)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return fmt.Errorf("keep raw body: %s cannot be written to: let this user write there, name another folder (--raw-dir), or keep none (--no-raw): %w", s.dir, err)
 	}

@@ -68,9 +68,16 @@ func (s *Store) Living(ctx context.Context) ([]ExecutorInfo, error) {
 	return out, wrap("list living processes", err)
 }
 
-// Farewell removes a process that stops in an orderly way.
+// Farewell removes a process that stops in an orderly way. What it could not give
+// back is free at once, and that it stopped is not held against the task. The
+// lease ends as if it had run out, so a worker that is still at it is found stale
+// as soon as another one has the task (I7).
 func (s *Store) Farewell(ctx context.Context, id string) error {
 	return s.step(ctx, "farewell", urgent, func(t *tx) error {
+		if _, err := t.exec(`UPDATE ing_task SET leased_until = 0, idle_leases = CASE WHEN idle_leases > 0 THEN idle_leases - 1 ELSE 0 END
+  WHERE lease_owner = ? AND leased_until <> 0 AND status_code IN ('DISPATCHED','EXECUTING')`, id); err != nil {
+			return err
+		}
 		return t.forgetProcess(id)
 	})
 }

@@ -59,6 +59,9 @@ type Config struct {
 	// MayClaim is asked before every look at the queue: false while another
 	// process works on a store that takes one (D§5.20). Nil means yes.
 	MayClaim func(ctx context.Context) (bool, error)
+	// Patient waits for room where nothing can be stored, instead of ending: for a
+	// process that serves. Whoever harvests by hand is told at once.
+	Patient bool
 }
 
 // WithDefaults fills what was left open.
@@ -86,6 +89,7 @@ type Dispatcher struct {
 	health *heal.Book
 	ours   ours
 	places *places
+	full   *fullness
 }
 
 // New makes a dispatcher.
@@ -96,6 +100,7 @@ func New(s Store, w Worker, c Config, log *slog.Logger) *Dispatcher {
 	}
 	return &Dispatcher{
 		store: s, worker: w, config: c, log: log, turns: Turns{}, held: newHoldups(log), health: c.Health, ours: newOurs(), places: newPlaces(c.Workers),
+		full: &fullness{patient: c.Patient, log: log},
 	}
 }
 
@@ -110,6 +115,10 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
+		if wait := d.full.left(); wait > 0 {
+			rest(ctx, wait)
+			continue
+		}
 		d.health.Judge(ctx)
 		worked, err := d.fill(ctx, func(w ingest.Work) {
 			workers.Add(1)
@@ -119,6 +128,9 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 				d.execute(ctx, w, stop)
 			}()
 		})
+		if d.full.note(err) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -137,15 +149,26 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 	}
 }
 
+// rest waits, unless the end comes first.
+func rest(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
 func (d *Dispatcher) execute(ctx context.Context, w ingest.Work, stop context.CancelCauseFunc) {
 	resting := transport.WithRest(ctx, func(change int) { d.places.rest(w.Partition.Source, change) })
 	outcome, err := d.worker.Execute(resting, w)
 	d.ours.ended(w.Partition)
 	if err == nil {
 		d.judge(ctx, w.Partition, outcome)
+		d.full.stored()
 	}
 	switch {
-	case err == nil, ctx.Err() != nil:
+	case err == nil, ctx.Err() != nil, d.full.note(err):
 	case errors.Is(err, fault.ErrStale):
 		d.log.Warn("lease lost", "task", w.Lease.TaskID, "epoch", w.Lease.Epoch)
 	default: // the store does not take our writes: sending more requests would be rude and useless

@@ -155,7 +155,7 @@ func TestStoreErrorOfAWorkerStopsAll(t *testing.T) {
 		if !errors.Is(err, errFull) || time.Since(began) > 24*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		if c.atWork != 0 || len(c.order) > 8 {
+		if c.atWork != 0 || len(c.order) > 9 { // those that ended at the same moment may have got a successor
 			t.Errorf("%d still at work, %d tasks were begun", c.atWork, len(c.order))
 		}
 	})

@@ -28,6 +28,13 @@ func (r *running) outcome(ctx context.Context, err error) ingest.Outcome {
 		return ingest.Outcome{Task: ingest.TaskQueued, Run: ingest.RunCancelled, Code: string(fault.Interrupted), Error: errPaused.Error()}
 	case ctx.Err() != nil:
 		return ingest.Outcome{Task: ingest.TaskQueued, Run: ingest.RunCancelled, Code: string(fault.Interrupted), Error: "stopped; the next run continues"}
+	case errors.Is(err, fault.ErrFull): // the trouble of this process, not of the slice: as it was, for whoever has room
+		return ingest.Outcome{Task: ingest.TaskQueued, Run: ingest.RunCancelled, Code: string(fault.StoreFull), Error: err.Error(), Advanced: r.advanced()}
+	case errors.Is(err, fault.ErrBusy): // and so is a database that is away or overrun
+		return ingest.Outcome{
+			Task: ingest.TaskScheduled, Run: ingest.RunCancelled, Code: string(fault.StoreBusy), Error: err.Error(), Advanced: r.advanced(),
+			NotBefore: r.lastSeen.Add(taskBackoff(r.run.AttemptNo - 1)),
+		}
 	}
 	f := fault.As(err)
 	out := ingest.Outcome{Task: ingest.TaskFailed, Run: ingest.RunFailed, Code: string(f.Code), Error: err.Error()}

@@ -3,13 +3,18 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/testkit/need"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -87,6 +92,77 @@ func TestFullDisk(t *testing.T) {
 			t.Error("the disk was full before the first page")
 		}
 	})
+}
+
+// ear is where a process writes, for those who wait for a word of it.
+type ear struct {
+	mu   sync.Mutex
+	text strings.Builder
+	news chan struct{}
+}
+
+func (e *ear) Write(line []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.text.Write(line)
+	close(e.news)
+	e.news = make(chan struct{})
+	return len(line), nil
+}
+
+// hears waits until something was said so often, or the process ended.
+func (e *ear) hears(word string, times int, ended <-chan struct{}) bool {
+	for {
+		e.mu.Lock()
+		heard, news := strings.Count(e.text.String(), word) >= times, e.news
+		e.mu.Unlock()
+		if heard {
+			return true
+		}
+		select {
+		case <-news:
+		case <-ended:
+			return false
+		}
+	}
+}
+
+// F9, F11: a process that serves finds the disk full. It says so once, takes no
+// further task, and goes on by itself when there is room. No task has lost an
+// attempt.
+func TestServeWaitsForRoom(t *testing.T) {
+	dir := smallDisk(t)
+	s := ofKind(t, "token").start(t, "sqlite:"+filepath.Join(dir, "patra.db"), upsim.Options{})
+	args := s.args()
+	args[0] = "plan"
+	args = slices.DeleteFunc(args, func(a string) bool { return a == "--workers" || a == "1" || a == "-q" })
+	s.must(append(args, "--set", "retry.taskAttempts=1")...)
+	tasks, err := s.open().Store.Tasks(t.Context(), view.Filter{Limit: 1000})
+	if err != nil || len(tasks) == 0 {
+		t.Fatalf("%d tasks, %v", len(tasks), err)
+	}
+	empty := fill(t, dir, 600<<10)
+	said, ended := &ear{news: make(chan struct{})}, make(chan struct{})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() {
+		defer close(ended)
+		cli.Main(ctx, []string{"serve", "--roles", "executor", "--workers", "2", "--no-raw", "--lease", "2s", "--db", s.database}, said, said)
+	}()
+	if !said.hears("nothing can be stored", 1, ended) {
+		t.Fatalf("ended:\n%s", said.text.String())
+	}
+	empty()
+	if !said.hears("there is room again", 1, ended) || !said.hears("status=SUCCEEDED", len(tasks), ended) {
+		t.Fatalf("ended:\n%s", said.text.String())
+	}
+	stop()
+	<-ended
+	text := said.text.String()
+	if n := strings.Count(text, "nothing can be stored"); n != 1 || !strings.Contains(text, "alarm=L4") || !strings.Contains(text, "make room") {
+		t.Errorf("said %d times:\n%s", n, text)
+	}
+	s.whole()
 }
 
 // The last free page is taken by another statement each time.

@@ -3,6 +3,7 @@ package storetest
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -59,6 +60,40 @@ func (s suite) executors(t *testing.T) {
 		if got := beat(w, "b"); !reflect.DeepEqual(got, []string{"b"}) {
 			w.Errorf("alive %v", got)
 		}
+	})
+	s.test(t, "what it could not give back is free at once, and nothing of others", func(w *world) {
+		h := harvest{days: 4}
+		w.plan(h)
+		claim := func(owner string) ingest.Work {
+			request := w.request(h, 1)
+			request.Owner = owner
+			work, err := w.store.Claim(w.ctx, request)
+			w.must(err)
+			if len(work) != 1 {
+				w.Fatalf("%s claimed %d tasks", owner, len(work))
+			}
+			return work[0]
+		}
+		started, claimed, other := claim("a"), claim("a"), claim("b")
+		_, err := w.store.StartRun(w.ctx, started, lease)
+		w.must(err)
+		beat(w, "a")
+		w.must(w.store.Farewell(w.ctx, "a"))
+		w.unchanged("said twice", func() { w.must(w.store.Farewell(w.ctx, "a")) })
+		if n := w.number("SELECT SUM(idle_leases) FROM ing_task WHERE id IN (?, ?)", started.Lease.TaskID, claimed.Lease.TaskID); n != 0 {
+			w.Errorf("%d leases are held against the tasks", n)
+		}
+		w.clock.advance(time.Microsecond)
+		if n, err := w.store.Reap(w.ctx, 10); n != 2 || err != nil {
+			w.Errorf("reaped %d, %v", n, err)
+		}
+		_, err = w.store.Renew(w.ctx, other.Lease, lease)
+		w.must(err)
+		if again := claim("b"); again.Lease.TaskID != started.Lease.TaskID || again.Lease.Epoch == started.Lease.Epoch {
+			w.Errorf("claimed %+v", again.Lease)
+		}
+		_, err = w.store.Renew(w.ctx, started.Lease, lease)
+		w.refuses(err, fault.ErrStale, "a worker that outlived its process's farewell")
 	})
 	s.test(t, "processes are listed until they leave", func(w *world) {
 		for _, e := range []store.ExecutorInfo{{ID: "b", Roles: "executor", Host: "two", PID: 2}, {ID: "a", Roles: "planner", Host: "one", PID: 1}} {

@@ -176,11 +176,13 @@ func text(v driver.Value) string {
 func dialect() store.Dialect {
 	return store.Dialect{
 		Name:          "mysql",
-		Isolation:     sql.LevelReadCommitted,
 		ForUpdate:     " FOR UPDATE",
 		SkipLocked:    " FOR UPDATE SKIP LOCKED",
 		InsertMany:    "INSERT INTO",
-		RowsPerInsert: []int{500, 100, 10},
+		RowsPerInsert: []int{500, 100, 50, 10},
+		// The driver and the server keep buffers up to about this size from one
+		// statement to the next.
+		BytesPerInsert: 192 << 10,
 		Types: store.Types{
 			ID: "BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY", Int: "BIGINT", Bool: "TINYINT", Double: "DOUBLE",
 			JSON: "LONGTEXT", LongText: "LONGTEXT", Blob: "LONGBLOB",
@@ -197,11 +199,7 @@ func dialect() store.Dialect {
 		ClaimSQL: `UPDATE ing_task FORCE INDEX (idx_task_queue) SET status_code = 'DISPATCHED', claim_token = ?, lease_owner = ?, leased_until = ?,
   lease_epoch = lease_epoch + 1, lease_count = lease_count + 1, idle_leases = idle_leases + 1, last_heartbeat_at = ?, updated_at = ?
 WHERE status_code = 'QUEUED' AND partition_id = ? ORDER BY status_code, partition_id, priority, scheduled_at, id LIMIT ?`,
-		Now: func(ctx context.Context, q store.Querier) (time.Time, error) {
-			var micros int64
-			err := q.QueryRowContext(ctx, "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").Scan(&micros)
-			return time.UnixMicro(micros).UTC(), translate(err)
-		},
+		Clock:     "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
 		Translate: translate,
 		Lock: func(ctx context.Context, conn *sql.Conn) (func(), error) {
 			var got sql.NullInt64
@@ -237,7 +235,24 @@ const (
 	missingValue    = 1048
 	recordChanged   = 1020 // MariaDB: snapshot moved on
 	queryKilled     = 1317
+	diskFull        = 1021
+	tableFull       = 1114 // what InnoDB says when its disk is full
+	errorOnWrite    = 1026
+	errorOfEngine   = 1030
+	errorOnCreate   = 1005
+	noSpaceLeft     = "28" // ENOSPC, as the server writes the errors of its system
 )
+
+// isFull: the disk of the server has no room, in one of the many ways of saying so.
+func isFull(e *mysql.MySQLError) bool {
+	switch e.Number {
+	case diskFull, tableFull:
+		return true
+	case errorOnWrite, errorOfEngine, errorOnCreate:
+		return strings.Contains(e.Message, "rrcode: "+noSpaceLeft) || strings.Contains(e.Message, "error "+noSpaceLeft) || strings.Contains(e.Message, "errno: "+noSpaceLeft)
+	}
+	return false
+}
 
 func translate(err error) error {
 	if err == nil {
@@ -245,6 +260,9 @@ func translate(err error) error {
 	}
 	var e *mysql.MySQLError
 	if errors.As(err, &e) {
+		if isFull(e) {
+			return fmt.Errorf("%w: make room on the disk of the database server; what is committed stays, and the next run continues: %s", fault.ErrFull, e.Message)
+		}
 		switch e.Number {
 		case lockWaitTimeout, deadlock, recordChanged, queryKilled:
 			return fmt.Errorf("%w: %s", fault.ErrBusy, e.Message)

@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -134,9 +133,6 @@ func dialect() store.Dialect {
 		ClaimSQL: `UPDATE ing_task SET status_code = 'DISPATCHED', claim_token = ?, lease_owner = ?, leased_until = ?,
   lease_epoch = lease_epoch + 1, lease_count = lease_count + 1, idle_leases = idle_leases + 1, last_heartbeat_at = ?, updated_at = ?
 WHERE id IN (SELECT id FROM ing_task WHERE status_code = 'QUEUED' AND partition_id = ? ORDER BY priority, scheduled_at, id LIMIT ?)`,
-		Now: func(context.Context, store.Querier) (time.Time, error) {
-			return time.Now().UTC().Truncate(time.Microsecond), nil
-		},
 		Translate: translate,
 		Lock: func(context.Context, *sql.Conn) (func(), error) {
 			return func() {}, nil // each migration is one IMMEDIATE transaction
@@ -169,7 +165,7 @@ func translate(err error) error {
 	case sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_RANGE:
 		kind = fault.ErrInvalid
 	case sqlite3.SQLITE_FULL:
-		return fmt.Errorf("%w: make room on the disk of the database; what is committed stays, and the next run continues", err)
+		return fmt.Errorf("%w: %w: make room on the disk of the database; what is committed stays, and the next run continues", fault.ErrFull, err)
 	default:
 		return err
 	}
