@@ -20,6 +20,7 @@ type Reader struct {
 	item      itemPlaces
 
 	needsTotal bool
+	alone      *alone
 }
 
 type (
@@ -53,7 +54,7 @@ func Compile(c Config) (*Reader, error) {
 	if c.Format != document.FormatCSV && (c.Delimiter != "" || c.Comment != "" || c.NoHeader || c.NoFinalNewline) {
 		return nil, errors.New("response.delimiter, comment, noHeader and noFinalNewline are for response.format CSV only")
 	}
-	r := &Reader{config: c}
+	r := &Reader{config: c, alone: &alone{}}
 	var page, item slots
 	r.page = placesOfPage(c, &page)
 	var err error

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/patra-ingest/patra/internal/core/document"
+	"github.com/patra-ingest/patra/internal/core/privacy"
 	"github.com/patra-ingest/patra/internal/core/record"
 )
 
@@ -36,7 +37,7 @@ func (r *Reader) readItem(item document.Item, asked Asked, page *Page, scratch *
 			refused = refuse(record.MappingFailed, nil, "panic: %v", p)
 		}
 		if refused != nil {
-			reject = &record.Reject{ProviderID: in.ProviderID, Reason: refused.reason, Path: refused.where, Detail: refused.detail, Raw: item.Raw}
+			reject = &record.Reject{ProviderID: in.ProviderID, Reason: refused.reason, Path: refused.where, Detail: privacy.Mask(refused.detail), Raw: item.Raw, FetchAt: asked.FetchAt}
 		}
 	}()
 	if refused = r.identify(&in, item); refused != nil {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/refresh"
 )
 
@@ -12,6 +13,7 @@ const (
 	refreshedKey = "refresh_checked_at" // turns, or the time that was read again (W§5.2)
 	batchKeyName = "batch_id"           // batches whose records were made anew
 	signalKey    = "signal_id"          // signals that were followed
+	rejectKey    = "quarantine_id"      // rejected items that were read again
 )
 
 // RefreshNamespace is where an UPDATE keeps what it has looked at: by policy and
@@ -28,6 +30,8 @@ func RefreshNamespace(d Dataset, policy refresh.Policy, of ...string) Namespace 
 		n.CursorKey, n.Type = batchKeyName, CursorID
 	case refresh.BySignal:
 		n.CursorKey, n.Type = signalKey, CursorID
+	case refresh.ByQuarantine:
+		n.CursorKey, n.Type = rejectKey, CursorID
 	}
 	return n
 }
@@ -40,7 +44,7 @@ type CandidateQuery struct {
 }
 
 // Candidates is how many there are, and between which numbers they lie: batches of
-// EXPR, signals of SIGNAL. From ≤ number < to.
+// EXPR, signals of SIGNAL, rejected items of QUARANTINE. From ≤ number < to.
 type Candidates struct {
 	Count    int64
 	Exact    bool // counted, not extrapolated
@@ -69,7 +73,18 @@ type Candidate struct {
 	ID      string
 	Batch   int64     // EXPR: that brought what is stored
 	Raw     string    // EXPR: where the answer of that batch is kept; empty if it was not
-	FetchAt time.Time // EXPR: of what is stored
+	FetchAt time.Time // EXPR: of what is stored; QUARANTINE: of what was rejected
+	Reject  *Requeued // QUARANTINE: what was rejected
+}
+
+// Requeued is a rejected item that is read again.
+type Requeued struct {
+	Row    int64
+	Hash   string // of the item
+	Item   []byte // as the upstream sent it
+	Index  int
+	Reason record.Reason
+	Detail bool // it came from a DETAIL endpoint
 }
 
 // Refreshed tells the store what an UPDATE learned besides the records.
@@ -77,6 +92,11 @@ type Refreshed struct {
 	IDs    []string  // were looked at; their fate is in the records of the batch
 	Failed []string  // were asked for, and the answer could not be read
 	At     time.Time // when the upstream was asked; zero: it was not, only the mapping is new
+	// Of an update of rejected items: those whose record is in the batch, and those
+	// that nobody can read again, with why.
+	Rows   []int64
+	Unread []int64
+	Why    string
 }
 
 // RefreshTally is what an UPDATE did.

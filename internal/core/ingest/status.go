@@ -69,6 +69,17 @@ const (
 	PlanCompleted PlanStatus = "COMPLETED"
 )
 
+// RejectStatus is the state of an item in quarantine.
+type RejectStatus string
+
+// States of a rejected item.
+const (
+	RejectOpen      RejectStatus = "OPEN"      // nobody has decided about it
+	RejectRequeued  RejectStatus = "REQUEUED"  // it is to be read again
+	RejectResolved  RejectStatus = "RESOLVED"  // its record is stored, at this version or a later one
+	RejectDiscarded RejectStatus = "DISCARDED" // somebody said that it is junk
+)
+
 // Edges are the legal transitions of D§5.3. docs/state-machines.md is checked
 // against them, and so is the transition log of the tests.
 var (
@@ -98,6 +109,11 @@ var (
 		PlanPartial:   {PlanSlicing, PlanReady, PlanFailed, PlanCancelled},
 		PlanReady:     {PlanCompleted, PlanFailed, PlanCancelled},
 		PlanCompleted: {PlanReady},
+	}
+	rejectEdges = map[RejectStatus][]RejectStatus{
+		RejectOpen:     {RejectRequeued, RejectResolved, RejectDiscarded},
+		RejectRequeued: {RejectOpen, RejectResolved, RejectDiscarded},
+		RejectResolved: {RejectOpen},
 	}
 )
 
@@ -129,3 +145,19 @@ func OpenTasks() []TaskStatus {
 // TakesSlices reports whether a plan is not sliced to its end. One that ended and
 // was opened again for a retry is.
 func (s PlanStatus) TakesSlices() bool { return s == PlanSlicing || s == PlanPartial }
+
+// CanBecome reports whether the edge is legal.
+func (s RejectStatus) CanBecome(next RejectStatus) bool { return slices.Contains(rejectEdges[s], next) }
+
+// RejectedAgain is the state after a page brought the same item once more, rejected
+// for the same reason. What is settled by a stored record is open again: else the
+// item would be a hole that nobody sees (I2). Junk stays junk.
+func (s RejectStatus) RejectedAgain() RejectStatus {
+	if s == RejectResolved {
+		return RejectOpen
+	}
+	return s
+}
+
+// Decided reports whether somebody or something has settled the item.
+func (s RejectStatus) Decided() bool { return s == RejectResolved || s == RejectDiscarded }

@@ -220,10 +220,18 @@ type Reject struct {
 	Path       string // where in the item
 	Detail     string
 	Raw        []byte
+	FetchAt    time.Time // as of an item that is stored; zero: nobody knows
+	Row        int64     // of an item that is in quarantine and was read again: where; else zero
 }
 
 // Key identifies the reject: the same item rejected for the same reason is the
 // same reject, however often it is fetched (I8).
 func (r Reject) Key() string {
 	return fingerprint.Key(string(r.Reason), r.Path, fingerprint.Bytes(r.Raw))
+}
+
+// WithoutItem reports whether nothing of the item was ever seen: there is nothing to
+// map anew, and it can only be asked for.
+func (r Reason) WithoutItem() bool {
+	return r == MissingDetail || r == DetailFailed || r == ItemFailed
 }

@@ -16,6 +16,8 @@ const (
 	ByAge    Policy = "STALE"  // every record once in a cycle
 	ByChange Policy = "EXPR"   // records made under another expression or mapping
 	BySignal Policy = "SIGNAL" // records that somebody named
+	// ByQuarantine reads rejected items again that somebody put back.
+	ByQuarantine Policy = "QUARANTINE"
 )
 
 // Spec is the choice as a slice stores it.
@@ -27,7 +29,8 @@ type Spec struct {
 	// there can be several.
 	Exprs    []string `json:"exprs,omitempty"`
 	Mappings []string `json:"mappings,omitempty"`
-	// Ask the upstream also where the answer that a record came from is kept.
+	// Ask the upstream also where the answer that a record came from is kept, or a
+	// rejected item.
 	Ask bool `json:"ask,omitempty"`
 }
 
@@ -51,9 +54,9 @@ func (s Spec) Validate() error {
 		if len(s.Exprs) == 0 || len(s.Mappings) == 0 {
 			return fmt.Errorf("policy EXPR needs the expressions and mappings of today")
 		}
-	case BySignal, ByTime:
+	case BySignal, ByTime, ByQuarantine:
 	default:
-		return fmt.Errorf("policy %q must be TIME, STALE, EXPR or SIGNAL", s.Policy)
+		return fmt.Errorf("policy %q must be TIME, STALE, EXPR, SIGNAL or QUARANTINE", s.Policy)
 	}
 	return nil
 }

@@ -42,6 +42,9 @@ type Compiled struct {
 	MappingHash string // identity of the mapping alone: how items become records
 	Prototype   query.Prototype
 	Warnings    []Warning
+	// Foreign: settings of a run made it ask for something else than the source
+	// does by itself.
+	Foreign bool
 }
 
 // Compile checks the merged configuration and freezes it.

@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -27,14 +29,13 @@ func (s *Store) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result 
 		return result, fmt.Errorf("commit batch: %w", err)
 	}
 	s.packChanged(ctx, in, ready.records)
-	err = s.step(ctx, "commit batch", bulk, func(t *tx) error {
-		held, err := t.fence(in.Lease, in.Extend)
-		if err != nil {
-			return err
-		}
-		result = ingest.BatchResult{Until: held.Until, Cancel: held.Cancel, Pause: held.Pause}
-		done, err := t.storedBatch(in.Key(), &result)
-		if done || err != nil {
+	var was openedBatch
+	err = s.stepFrom(ctx, "commit batch", bulk, func(t *tx) error {
+		was, err = t.openBatch(in, &result)
+		return err
+	}, func(t *tx) (err error) {
+		if was.done {
+			result.Until, err = t.extend(in.Lease, in.Extend)
 			return err
 		}
 		if in.Answers {
@@ -42,7 +43,7 @@ func (s *Store) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result 
 				return err
 			}
 		}
-		return t.commitBatch(in, ready, &result)
+		return t.commitBatch(in, ready, was, &result)
 	})
 	if err == nil {
 		s.noteSettled(result.Stats)
@@ -50,16 +51,31 @@ func (s *Store) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result 
 	return result, err
 }
 
-func (t *tx) storedBatch(key string, result *ingest.BatchResult) (bool, error) {
-	var stats string
-	done, err := found(t.row("SELECT id, stats FROM ing_task_run_batch WHERE idempotent_key = ?", key).Scan(&result.BatchID, &stats))
-	if !done || err != nil {
-		return done, err
-	}
-	return true, json.Unmarshal([]byte(stats), &result.Stats)
+// openedBatch is what is known when a commit begins.
+type openedBatch struct {
+	done     bool // it was stored before
+	rejected bool // the dataset has rejects that nobody has settled
 }
 
-func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, result *ingest.BatchResult) error {
+const batchColumns = `, (SELECT b.id FROM ing_task_run_batch b WHERE b.idempotent_key = ?), (SELECT b.stats FROM ing_task_run_batch b WHERE b.idempotent_key = ?),
+  EXISTS (SELECT 1 FROM ing_quarantine q WHERE q.dataset_id = ? AND q.status_code IN ('OPEN','REQUEUED'))`
+
+// openBatch passes the fence and looks whether the batch is stored already. One
+// that is stored while this waits for the lock may be overlooked: then its key is
+// refused, and the step is redone.
+func (t *tx) openBatch(in ingest.BatchCommit, result *ingest.BatchResult) (was openedBatch, err error) {
+	var id sql.NullInt64
+	var stats sql.NullString
+	held, err := t.fence(in.Lease, batchColumns, []any{in.Key(), in.Key(), in.DatasetID}, &id, &stats, &was.rejected)
+	*result = ingest.BatchResult{Until: t.now.Add(in.Extend), Cancel: held.Cancel, Pause: held.Pause, BatchID: id.Int64}
+	if err != nil || !id.Valid {
+		return was, err
+	}
+	was.done = true
+	return was, json.Unmarshal([]byte(stats.String), &result.Stats)
+}
+
+func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, was openedBatch, result *ingest.BatchResult) error {
 	stored, err := t.heads(in.DatasetID, ready.records)
 	if err != nil {
 		return err
@@ -97,10 +113,15 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, result *ing
 	if err := t.noteRefreshed(in, result.BatchID); err != nil {
 		return err
 	}
+	if was.rejected {
+		if err := t.settleRejects(in, result.BatchID, records, stored); err != nil {
+			return err
+		}
+	}
 	if err := t.insertRejects(in, result.BatchID, rejects); err != nil {
 		return err
 	}
-	return t.checkpoint(in, stats)
+	return t.checkpoint(in, result.Until, stats)
 }
 
 // decide asks record.Decide about every item and counts the answers.
@@ -184,7 +205,8 @@ func (t *tx) insertEvidence(batchID int64, request, response []byte, raw string)
 	return err
 }
 
-func (t *tx) checkpoint(in ingest.BatchCommit, stats ingest.BatchStats) error {
+// checkpoint writes where the attempt stands, and extends its lease.
+func (t *tx) checkpoint(in ingest.BatchCommit, until time.Time, stats ingest.BatchStats) error {
 	text, err := json.Marshal(in.Checkpoint)
 	if err != nil {
 		return err
@@ -195,7 +217,8 @@ func (t *tx) checkpoint(in ingest.BatchCommit, stats ingest.BatchStats) error {
 	if err != nil {
 		return err
 	}
-	if err := t.execOne("UPDATE ing_task SET checkpoint = ?, idle_leases = 0, updated_at = ? WHERE id = ?", string(text), micros(t.now), in.Lease.TaskID); err != nil {
+	if err := t.execOne("UPDATE ing_task SET leased_until = ?, last_heartbeat_at = ?, checkpoint = ?, idle_leases = 0, updated_at = ? WHERE id = ?",
+		micros(until), micros(t.now), string(text), micros(t.now), in.Lease.TaskID); err != nil {
 		return err
 	}
 	return t.execOne("UPDATE ing_task_run SET checkpoint = ?, stats = ?, last_heartbeat = ? WHERE id = ?", string(text), string(runText), micros(t.now), in.Lineage.RunID)

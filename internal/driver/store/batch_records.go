@@ -244,26 +244,3 @@ func eventKey(p ingest.Partition, providerID string, version int) []byte {
 	key, _ := hex.DecodeString(record.EventKey(p.Source, p.Endpoint, providerID, version)) // it is hex
 	return key
 }
-
-func (t *tx) insertRejects(in ingest.BatchCommit, batchID int64, rejects []preparedReject) error {
-	var rows [][]any
-	seen := map[string]bool{}
-	for _, r := range rejects {
-		var one int
-		known, err := found(t.row("SELECT 1 FROM ing_quarantine WHERE dataset_id = ? AND reject_key = ?", in.DatasetID, r.key).Scan(&one))
-		if err != nil {
-			return err
-		}
-		if known || seen[r.key] {
-			continue // the same item was rejected for the same reason before (I8)
-		}
-		seen[r.key] = true
-		rows = append(rows, []any{
-			in.DatasetID, r.key, in.Partition.Source, in.Partition.Endpoint, in.Lineage.PlanID, in.Lineage.SliceID, in.Lease.TaskID, in.Lineage.RunID, batchID,
-			r.Index, orNull(r.ProviderID), string(r.Reason), orNull(cut(r.Path, 512)), orNull(cut(r.Detail, 2000)), r.rawHash, r.raw, r.codec, "OPEN",
-			micros(t.now), micros(t.now),
-		})
-	}
-	return t.insertMany("ing_quarantine", `dataset_id, reject_key, provenance_code, endpoint_name, plan_id, slice_id, task_id, run_id, batch_id, item_index,
-  provider_id, reason_code, path, detail, raw_hash, raw, codec, status_code, created_at, updated_at`, 20, rows)
-}

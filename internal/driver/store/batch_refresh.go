@@ -24,6 +24,9 @@ func (t *tx) noteRefreshed(in ingest.BatchCommit, batchID int64) error {
 			return err
 		}
 	}
+	if err := t.judgeRejects(in, batchID); err != nil {
+		return err
+	}
 	if r.At.IsZero() {
 		return nil // nobody asked the upstream: a signal is not answered
 	}
@@ -88,7 +91,7 @@ func (t *tx) closeSignals(in ingest.BatchCommit, batchID int64, ids []string, st
 		return nil
 	}
 	slices.Sort(rejects)
-	return t.execIn("UPDATE ing_quarantine SET status_code = 'RESOLVED', updated_at = ? WHERE status_code = 'OPEN' AND id IN ", rejects, micros(t.now))
+	return t.resolveRejects(rejects, batchID, in.Refreshed.At)
 }
 
 // remap finds the items that are stored and were mapped otherwise (record.Remaps),

@@ -36,6 +36,8 @@ func (s *Store) countCandidates(ctx context.Context, q ingest.CandidateQuery, pa
 	switch q.Policy {
 	case refresh.BySignal:
 		return s.countSignals(ctx, dataset)
+	case refresh.ByQuarantine:
+		return s.countRequeued(ctx, dataset)
 	case refresh.ByChange:
 		due, args, err := s.outdated(ctx, "", q.Spec)
 		if err != nil {

@@ -26,6 +26,8 @@ func (s *Store) LookAtCandidates(ctx context.Context, q ingest.CandidateLook) (p
 		page, err = s.lookAtBodies(ctx, q)
 	case refresh.BySignal:
 		page, err = s.lookAtSignals(ctx, q)
+	case refresh.ByQuarantine:
+		page, err = s.lookAtRequeued(ctx, q)
 	default:
 		err = fmt.Errorf("%w: policy %q has no candidates", fault.ErrInvalid, q.Policy)
 	}

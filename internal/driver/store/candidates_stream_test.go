@@ -1,8 +1,10 @@
 package store_test
 
 import (
+	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -108,9 +110,15 @@ func TestALookReadsAStretchOfTheKey(t *testing.T) {
 }
 
 // Ten million records are ten times this, and take ten times as long: a look costs
-// what it brings.
+// what it brings. PATRA_BENCH_RECORDS says how many are wanted.
 func BenchmarkCandidateLooks(b *testing.B) {
-	const records = 1_000_000
+	records := 1_000_000
+	if text := os.Getenv("PATRA_BENCH_RECORDS"); text != "" {
+		var err error
+		if records, err = strconv.Atoi(text); err != nil {
+			b.Fatal(err)
+		}
+	}
 	s := crowd(b, records)
 	for b.Loop() {
 		found, _, grew := stream(b, s, refresh.Spec{Policy: refresh.ByAge})
@@ -118,5 +126,5 @@ func BenchmarkCandidateLooks(b *testing.B) {
 			b.Fatalf("%d of %d records, %d bytes more in use", found, records, grew)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/records, "ns/record")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(records), "ns/record")
 }

@@ -130,7 +130,8 @@ type bundle struct {
 	beside                   int // of those seen, what was not in the answer
 	newest                   time.Time
 	checkpoint               ingest.Checkpoint
-	origin                   []byte // where it was read from, if nobody was asked
+	origin                   []byte  // where it was read from, if nobody was asked
+	rows, unread             []int64 // items in quarantine that are among the records, and that nobody can read
 }
 
 // commit stores a bundle. An answer that got lost is asked for again once: the

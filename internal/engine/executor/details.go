@@ -225,12 +225,12 @@ func (r *running) account(b *bundle, lost []string, condemned []suspect) {
 			continue
 		}
 		b.rejects = append(slices.Clip(b.rejects), record.Reject{
-			ProviderID: id, Reason: record.MissingDetail, Detail: r.whyMissing(), Raw: []byte(id),
+			ProviderID: id, Reason: record.MissingDetail, Detail: r.whyMissing(), Raw: []byte(id), FetchAt: r.lastSeen,
 		})
 	}
 	for _, s := range condemned {
 		b.rejects = append(slices.Clip(b.rejects), record.Reject{
-			ProviderID: s.id, Reason: record.DetailFailed, Detail: s.err.Error(), Raw: []byte(s.id),
+			ProviderID: s.id, Reason: record.DetailFailed, Detail: s.err.Error(), Raw: []byte(s.id), FetchAt: r.lastSeen,
 		})
 	}
 	b.seen += len(lost) + len(condemned)

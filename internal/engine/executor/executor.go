@@ -66,7 +66,7 @@ type Executor struct {
 	health   *heal.Book
 	config   Config
 	log      *slog.Logger
-	programs sync.Map // spec fingerprint → *spec.Program
+	programs programs // by spec fingerprint
 }
 
 // New makes an executor. Without bodies it keeps none.
@@ -116,6 +116,10 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	end, ended := outlive(ctx)
 	defer ended()
 	r.settle(end)
+	full := err
+	if !errors.Is(err, fault.ErrFull) {
+		full = nil
+	}
 	if err := r.escalate(end, err, outcome); err != nil {
 		return outcome, err
 	}
@@ -126,12 +130,12 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	}
 	e.log.Info("run finished", "task", w.Lease.TaskID, "run", run.ID, "window", w.Window.String(), "status", outcome.Run, "seen", r.stats.Seen,
 		"inserted", r.stats.Inserted, "updated", r.stats.Updated, "error", outcome.Error, "waits", outcome.Waits)
-	return outcome, nil
+	return outcome, full // nobody should fetch what cannot be stored
 }
 
 func (e *Executor) program(w ingest.Work) (*spec.Program, error) {
-	if cached, ok := e.programs.Load(w.SpecFingerprint); ok {
-		return cached.(*spec.Program), nil
+	if cached, ok := e.programs.get(w.SpecFingerprint); ok {
+		return cached, nil
 	}
 	snapshot, err := spec.Load(w.Spec)
 	if err != nil {
@@ -141,7 +145,7 @@ func (e *Executor) program(w ingest.Work) (*spec.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.programs.Store(w.SpecFingerprint, program)
+	e.programs.keep(w.SpecFingerprint, program)
 	return program, nil
 }
 

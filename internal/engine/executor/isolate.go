@@ -198,7 +198,7 @@ func (r *running) condemn(ctx context.Context, a *answer, cause error) (bool, er
 	}
 	r.did(health.PoisonPage, health.SetAside, "the item at %s: %s", place, cause)
 	reject := record.Reject{
-		Reason: record.ItemFailed, Detail: cause.Error(),
+		Reason: record.ItemFailed, Detail: cause.Error(), FetchAt: r.lastSeen,
 		Raw: fmt.Appendf(nil, "the item at %s of %s: nothing of it was ever answered", place, r.asked),
 	}
 	next := r.walk // the items around it tell whether the walk goes in a circle; this one tells nothing

@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/twophase"
 )
@@ -188,7 +189,7 @@ func (r *running) judge(w walk, found twophase.Progress) *fault.Error {
 	if tooMany := tooManyRejects(w.rejected, w.read, r.program.Response.MaxRejectRate); tooMany != nil || r.program.Detail == nil {
 		return tooMany
 	}
-	if r.looking != nil && found.Answered < sampleOfLook {
+	if r.looking != nil && (found.Answered < sampleOfLook || r.looking.Policy == refresh.ByQuarantine) { // of rejected items many are rejected again
 		return nil
 	}
 	return tooManyRejects(found.Bad, found.Answered, r.program.Detail.Response.MaxRejectRate)

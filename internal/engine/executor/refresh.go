@@ -18,8 +18,9 @@ import (
 // and each of them is asked for as a found id is (§6.3.3).
 type looking struct {
 	ingest.CandidateLook
-	position  string   // of the last candidate that was taken in hand
-	witnesses []string // asked for beside ids that are doubted
+	position  string             // of the last candidate that was taken in hand
+	witnesses []string           // asked for beside ids that are doubted
+	rows      map[string][]int64 // items in quarantine whose id was found just now, by it
 }
 
 // anyTime keeps what a DETAIL endpoint delivers, whatever its date: what was asked
@@ -56,7 +57,7 @@ func (r *running) lookOn(ctx context.Context) (done bool, err error) {
 	if page.Next != "" {
 		l.position = page.Next
 	}
-	if r.program.Detail == nil {
+	if r.program.Detail == nil && l.Policy != refresh.ByQuarantine {
 		r.stats.Refresh.Left += len(ask)
 		ask = nil
 	}
@@ -68,7 +69,7 @@ func (r *running) lookOn(ctx context.Context) (done bool, err error) {
 // one record.
 func (r *running) idsOnce(found []ingest.Candidate) (ids []string) {
 	for _, c := range found {
-		if r.looking.Policy != refresh.BySignal || r.isNew(c.ID) {
+		if r.looking.Policy == refresh.ByAge || r.looking.Policy == refresh.ByChange || r.isNew(c.ID) {
 			ids = append(ids, c.ID)
 		}
 	}
@@ -86,6 +87,9 @@ func (r *running) missing() twophase.Policy {
 
 // buries reports whether a record that stays missing becomes a tombstone (D§5.13).
 func (r *running) buries() bool {
+	if r.looking != nil && r.looking.Policy == refresh.ByQuarantine {
+		return false // what was rejected may never have been stored; others look after what is gone
+	}
 	if r.looking != nil {
 		return r.program.Details.Gone()
 	}
@@ -201,13 +205,18 @@ func (r *running) tombstone(id, mergedInto string) record.Incoming {
 
 // named: the ids of the slice were named by somebody, the unreadable ones among
 // them. That none can be understood is no news then.
-func (r *running) named() bool { return r.looking != nil && r.looking.Policy == refresh.BySignal }
+func (r *running) named() bool {
+	return r.looking != nil && (r.looking.Policy == refresh.BySignal || r.looking.Policy == refresh.ByQuarantine)
+}
 
 // sampleOfLook is how many records must have been asked for before the share of
 // unreadable ones says something about the source.
 const sampleOfLook = 20
 
 func (r *running) whyMissing() string {
+	if r.looking != nil && r.looking.Policy == refresh.ByQuarantine {
+		return "the detail endpoint does not have it"
+	}
 	if r.looking != nil {
 		return "the record is stored, the detail endpoint does not have it any more"
 	}

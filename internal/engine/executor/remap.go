@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/exchange"
@@ -12,13 +13,17 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/refresh"
+	"github.com/patra-ingest/patra/internal/core/spec"
 )
 
 // remap maps candidates anew from the answers they came in, where those are kept
 // (D§5.24), and tells which have to be asked for. Each answer is one batch, and
 // refers to the body it was read from: so it can be done again.
 func (r *running) remap(ctx context.Context, found []ingest.Candidate) (ask []string, err error) {
-	if r.looking.Policy != refresh.ByChange || r.looking.Ask {
+	switch {
+	case r.looking.Policy == refresh.ByQuarantine:
+		return r.readRejects(ctx, found)
+	case r.looking.Policy != refresh.ByChange || r.looking.Ask:
 		return r.idsOnce(found), nil
 	}
 	for len(found) > 0 {
@@ -37,7 +42,7 @@ func (r *running) remap(ctx context.Context, found []ingest.Candidate) (ask []st
 
 // remapBatch does so for records of one answer.
 func (r *running) remapBatch(ctx context.Context, of []ingest.Candidate) (left []string, err error) {
-	page := r.readAgain(ctx, of[0])
+	page := r.readAgain(ctx, of[0], r.lastReader())
 	wanted := make(map[string]ingest.Candidate, len(of))
 	for _, c := range of {
 		wanted[c.ID] = c
@@ -81,18 +86,22 @@ func (r *running) remapBatch(ctx context.Context, of []ingest.Candidate) (left [
 	return left, errors.Join(err, stop)
 }
 
+// lastReader reads what has records: details, where there are two steps.
+func (r *running) lastReader() *spec.Program {
+	if r.program.Detail != nil {
+		return r.program.Detail
+	}
+	return r.program
+}
+
 // readAgain reads a kept answer with the mapping of today. What cannot be had or
 // read is no error: its records are asked for.
-func (r *running) readAgain(ctx context.Context, c ingest.Candidate) *extract.Page {
+func (r *running) readAgain(ctx context.Context, c ingest.Candidate, reader *spec.Program) *extract.Page {
 	if c.Raw == "" || r.executor.keeper.bodies == nil {
 		return &extract.Page{}
 	}
 	body, err := r.executor.keeper.bodies.Get(ctx, c.Raw)
 	if err == nil {
-		reader := r.program
-		if reader.Detail != nil {
-			reader = reader.Detail
-		}
 		var page *extract.Page
 		page, err = reader.Page(&exchange.Response{Body: body}, extract.Asked{Window: anyTime, FetchAt: c.FetchAt, MappingID: r.work.MappingID})
 		if err == nil {
@@ -111,14 +120,17 @@ func (r *running) refreshed(b *bundle) *ingest.Refreshed {
 	if r.work.Partition.Operation != ingest.Update {
 		return nil
 	}
-	out := &ingest.Refreshed{}
+	out := &ingest.Refreshed{Rows: b.rows, Unread: b.unread, Why: unreadable}
 	records := make([]record.Incoming, len(b.records))
 	for i, in := range b.records {
-		in.Remap = true
+		in.Remap = !(b.origin != nil && r.looking != nil && r.looking.Policy == refresh.ByQuarantine) // what was rejected is not what is stored
 		records[i] = in
 		out.IDs = append(out.IDs, in.ProviderID)
 		if in.MergedInto != "" {
 			r.stats.Refresh.Merged++
+		}
+		if r.looking != nil {
+			out.Rows = append(slices.Clip(out.Rows), r.looking.rows[in.ProviderID]...)
 		}
 	}
 	b.records = records

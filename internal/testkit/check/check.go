@@ -38,7 +38,11 @@ func Open(database string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sql.Open("mysql", fmt.Sprintf("%s@tcp(%s)%s", u.User.String(), u.Host, u.Path))
+	user := u.User.Username()
+	if password, given := u.User.Password(); given {
+		user += ":" + password
+	}
+	return sql.Open("mysql", fmt.Sprintf("%s@tcp(%s)%s", user, u.Host, u.Path))
 }
 
 // All runs every check and lists what is wrong.

@@ -21,6 +21,7 @@ var counts = []struct{ rule, query string }{
 	{"I7: a batch was committed after a newer lease began its run", `SELECT COUNT(*) FROM ing_task_run_batch b JOIN ing_task_run r ON r.task_id = b.task_id AND r.lease_epoch > b.lease_epoch WHERE b.committed_at > r.started_at`},
 	{"I7: a run ended itself after a newer lease began its run", `SELECT COUNT(*) FROM ing_task_run a JOIN ing_task_run r ON r.task_id = a.task_id AND r.lease_epoch > a.lease_epoch WHERE a.finished_at > r.started_at`},
 	{"I7: a batch of another lease than its run", `SELECT COUNT(*) FROM ing_task_run_batch b JOIN ing_task_run r ON r.id = b.run_id WHERE r.task_id <> b.task_id OR r.lease_epoch <> b.lease_epoch`},
+	{"I2: a reject counts as settled and no batch settled it", `SELECT COUNT(*) FROM ing_quarantine WHERE status_code = 'RESOLVED' AND judged_batch_id IS NULL`},
 	{"I8: a slice counts as read twice", `SELECT COUNT(*) FROM (SELECT slice_id, COUNT(*) n FROM ing_cursor_event WHERE kind_code = 'SUCCEEDED' AND slice_id IS NOT NULL GROUP BY slice_id) x WHERE x.n > 1`},
 	{"I8: a plan is wanted twice", `SELECT COUNT(*) FROM (SELECT plan_id, COUNT(*) n FROM ing_cursor_event WHERE kind_code = 'PLANNED' AND plan_id IS NOT NULL GROUP BY plan_id) x WHERE x.n > 1`},
 }

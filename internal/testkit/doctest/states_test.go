@@ -85,6 +85,8 @@ func TestDiagramsAgreeWithTheProgram(t *testing.T) {
 		"Run":   legal(states["RunStatus"], ingest.RunStatus.CanBecome),
 		"Slice": legal(states["SliceStatus"], ingest.SliceStatus.CanBecome),
 		"Plan":  legal(states["PlanStatus"], ingest.PlanStatus.CanBecome),
+
+		"Quarantine": legal(states["RejectStatus"], ingest.RejectStatus.CanBecome),
 	} {
 		if len(want) == 0 {
 			t.Errorf("%s: no legal step was found, so nothing was compared", topic)
@@ -129,7 +131,7 @@ func declared(t *testing.T) map[string][]string {
 		}
 		return true
 	})
-	for _, kind := range []string{"TaskStatus", "RunStatus", "SliceStatus", "PlanStatus", "BatchStatus"} {
+	for _, kind := range []string{"TaskStatus", "RunStatus", "SliceStatus", "PlanStatus", "BatchStatus", "RejectStatus"} {
 		if len(out[kind]) < 4 {
 			t.Fatalf("found only %v of %s", out[kind], kind)
 		}

@@ -1,0 +1,34 @@
+package daemon
+
+import (
+	"context"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/refresh"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/engine/operate"
+	"github.com/patra-ingest/patra/internal/engine/planner"
+)
+
+// Quarantine is what operators do to rejected items.
+func (a *App) Quarantine() *operate.Quarantine { return operate.NewQuarantine(a.Store) }
+
+// Requeue puts rejected items of a dataset back and reads them again under a
+// snapshot of today, to the end. Plans of earlier runs are finished first: they read
+// under the snapshot of their time, and must not take what is put back now (I10).
+func (a *App) Requeue(ctx context.Context, c *spec.Compiled, pick ingest.RejectPick, by ingest.Act, ask bool, r planner.Request, w Watch) (done ingest.RejectsDone, h Harvested, err error) {
+	if err := a.NotPaused(ctx, c.Snapshot); err != nil {
+		return done, h, err
+	}
+	earlier, err := a.continueOpen(ctx, c, w)
+	if err != nil {
+		return done, Harvested{Continued: earlier}, err
+	}
+	if done, err = a.Quarantine().Requeue(ctx, pick, by); err != nil {
+		return done, h, err
+	}
+	r.Refresh = planner.Refresh{Spec: refresh.Spec{Policy: refresh.ByQuarantine, Ask: ask}}
+	h, err = a.Harvest(ctx, c, r, w)
+	h.Continued = append(earlier, h.Continued...)
+	return done, h, err
+}

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+)
+
+// RequeueRejects puts open items back: the next update of rejected items reads them
+// again. Items that are named are taken all or none; of a source one call takes a
+// chunk, and more says that there may be another. Repeating it changes nothing (I8).
+func (s *Store) RequeueRejects(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (done ingest.RejectsDone, more bool, err error) {
+	err = s.step(ctx, "requeue rejects", bulk, func(t *tx) error {
+		done, more, err = t.pickRejects(pick, by, "quarantine.requeue", []ingest.RejectStatus{ingest.RejectOpen}, ingest.RejectRequeued)
+		return err
+	})
+	return done, more, performed(err)
+}
+
+// DiscardRejects says of items that they are junk. That is for good.
+func (s *Store) DiscardRejects(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (done ingest.RejectsDone, more bool, err error) {
+	err = s.step(ctx, "discard rejects", bulk, func(t *tx) error {
+		done, more, err = t.pickRejects(pick, by, "quarantine.discard", []ingest.RejectStatus{ingest.RejectOpen, ingest.RejectRequeued}, ingest.RejectDiscarded)
+		return err
+	})
+	return done, more, performed(err)
+}
+
+// pickRejects moves items from some states into one and leaves that in the audit log.
+func (t *tx) pickRejects(pick ingest.RejectPick, by ingest.Act, action string, from []ingest.RejectStatus, to ingest.RejectStatus) (done ingest.RejectsDone, more bool, err error) {
+	var ids []int64
+	if pick.Named() {
+		ids, done.Unchanged, err = t.namedRejects(pick.IDs, from)
+	} else {
+		w := rejectsWhere(pick, from)
+		ids, err = t.ids("SELECT id FROM ing_quarantine"+w.String()+" ORDER BY id LIMIT ?"+t.store.dialect.ForUpdate, append(w.args, operateAtOnce)...)
+		more = len(ids) == operateAtOnce
+	}
+	if done.Changed = len(ids); err != nil || len(ids) == 0 {
+		return done, more, err
+	}
+	if by.Rehearsal {
+		return done, more, errRehearsed
+	}
+	if err := t.execIn("UPDATE ing_quarantine SET status_code = ?, updated_at = ? WHERE status_code IN ("+statusList(from)+") AND id IN ", ids, string(to), micros(t.now)); err != nil {
+		return done, more, err
+	}
+	return done, more, t.audit(auditEntry{at: t.now, actor: by.Actor, action: action, object: cut(pick.String(), 256), reason: by.Reason, detail: map[string]any{"rejects": ids}})
+}
+
+func (t *tx) namedRejects(named []int64, from []ingest.RejectStatus) (ids []int64, others int, err error) {
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(named))) {
+		var status ingest.RejectStatus
+		known, err := found(t.row("SELECT status_code FROM ing_quarantine WHERE id = ?"+t.store.dialect.ForUpdate, id).Scan(&status))
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case !known:
+			return nil, 0, fmt.Errorf("item %d of quarantine: %w", id, fault.ErrNotFound)
+		case slices.Contains(from, status):
+			ids = append(ids, id)
+		default:
+			others++
+		}
+	}
+	return ids, others, nil
+}
+
+func rejectsWhere(pick ingest.RejectPick, statuses []ingest.RejectStatus) *where {
+	w := &where{}
+	w.add(pick.Dataset.Source != "", "dataset_id IN (SELECT id FROM ing_dataset WHERE provenance_code = ?)", pick.Dataset.Source)
+	w.add(pick.Dataset.Endpoint != "", "endpoint_name = ?", pick.Dataset.Endpoint)
+	if len(statuses) > 0 {
+		w.terms = append(w.terms, "status_code IN ("+statusList(statuses)+")")
+	}
+	w.add(pick.Reason != "", "reason_code = ?", string(pick.Reason))
+	w.add(pick.Path != "", "path = ?", pick.Path)
+	w.add(pick.BatchID != 0, "batch_id = ?", pick.BatchID)
+	return w
+}
+
+// statusList is a list of our own codes for a statement.
+func statusList(codes []ingest.RejectStatus) string {
+	texts := make([]string, len(codes))
+	for i, code := range codes {
+		texts[i] = "'" + string(code) + "'"
+	}
+	return strings.Join(texts, ",")
+}
+
+// CountRejects is how many items of a source fit in some states.
+func (s *Store) CountRejects(ctx context.Context, pick ingest.RejectPick, statuses ...ingest.RejectStatus) (n int, err error) {
+	w := rejectsWhere(pick, statuses)
+	err = s.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM ing_quarantine"+w.String(), w.args...).Scan(&n)
+	return n, wrap("count rejects", s.dialect.Translate(err))
+}
+
+// RequeuedIn are the datasets with items that wait to be read again, of a source or
+// of all.
+func (s *Store) RequeuedIn(ctx context.Context, source string) (out []ingest.Dataset, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT provenance_code, endpoint_name FROM ing_dataset d WHERE (? = '' OR provenance_code = ?)
+  AND EXISTS (SELECT 1 FROM ing_quarantine q WHERE q.dataset_id = d.id AND q.status_code = 'REQUEUED') ORDER BY provenance_code, endpoint_name`, source, source)
+	if err != nil {
+		return nil, wrap("list datasets with requeued items", s.dialect.Translate(err))
+	}
+	return out, wrap("list datasets with requeued items", each(rows, func() error {
+		var d ingest.Dataset
+		err := rows.Scan(&d.Source, &d.Endpoint)
+		out = append(out, d)
+		return err
+	}))
+}
+
+func (s *Store) countRequeued(ctx context.Context, dataset int64) (out ingest.Candidates, err error) {
+	err = s.read.QueryRowContext(ctx, "SELECT COUNT(*), COALESCE(MIN(id), 0), COALESCE(MAX(id) + 1, 0) FROM ing_quarantine WHERE dataset_id = ? AND status_code = 'REQUEUED'", dataset).
+		Scan(&out.Count, &out.From, &out.To)
+	out.Exact = true
+	return out, err
+}
+
+// requeuedLook is how many rejected items one look takes in hand: each comes with
+// its bytes.
+const requeuedLook = 200
+
+// lookAtRequeued reads items that were put back, in the order of the batches that
+// rejected them: items of one answer come together.
+func (s *Store) lookAtRequeued(ctx context.Context, q ingest.CandidateLook) (page ingest.CandidatePage, err error) {
+	from, to, err := numbers(q.From, q.To)
+	if err != nil {
+		return page, err
+	}
+	after := from - 1
+	if q.After != "" {
+		if after, err = strconv.ParseInt(q.After, 10, 64); err != nil {
+			return page, err
+		}
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT q.id, COALESCE(q.provider_id, ''), COALESCE(q.judged_batch_id, q.batch_id), q.item_index, q.reason_code, q.raw_hash, q.raw, q.codec,
+  q.fetch_at, COALESCE(e.blob_ref, ''), e.request FROM ing_quarantine q LEFT JOIN ing_batch_evidence e ON e.batch_id = COALESCE(q.judged_batch_id, q.batch_id)
+  WHERE q.dataset_id = ? AND q.status_code = 'REQUEUED' AND q.id > ? AND q.id < ? ORDER BY q.id LIMIT ?`, q.DatasetID, after, to, requeuedLook)
+	if err != nil {
+		return page, err
+	}
+	err = each(rows, func() error {
+		c := ingest.Candidate{Reject: &ingest.Requeued{}}
+		var raw []byte
+		var codec string
+		var fetch sql.NullInt64
+		var request sql.NullString
+		if err := rows.Scan(&c.Reject.Row, &c.ID, &c.Batch, &c.Reject.Index, &c.Reject.Reason, &c.Reject.Hash, &raw, &codec, &fetch, &c.Raw, &request); err != nil {
+			return err
+		}
+		after, c.FetchAt, c.Reject.Detail = c.Reject.Row, instant(fetch), cameAsDetail(request.String)
+		c.Reject.Item, err = decompress(raw, codec)
+		page.Found = append(page.Found, c)
+		return err
+	})
+	page.Next, page.Last = strconv.FormatInt(after, 10), len(page.Found) < requeuedLook
+	slices.SortStableFunc(page.Found, func(a, b ingest.Candidate) int { return int(a.Batch - b.Batch) })
+	return page, err
+}
+
+// cameAsDetail reads from the evidence of a batch which step of its source it was.
+func cameAsDetail(request string) bool {
+	var evidence struct {
+		Context struct {
+			Detail bool `json:"detail"`
+		} `json:"context"`
+	}
+	return json.Unmarshal([]byte(request), &evidence) == nil && evidence.Context.Detail
+}

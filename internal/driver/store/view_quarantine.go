@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// RejectGroups counts items by endpoint, reason, place and state: those nobody has
+// decided about, or all. Of a source, or of all if it is empty. The index alone is
+// read, and then one item of each group.
+func (s *Store) RejectGroups(ctx context.Context, source string, all bool) ([]view.RejectGroup, error) {
+	out, err := s.rejectGroups(ctx, source, all)
+	if err != nil {
+		return nil, wrap("group rejects", s.dialect.Translate(err))
+	}
+	for i := range out {
+		g := &out[i]
+		example, err := s.RejectItem(ctx, g.ExampleID)
+		if err != nil && !errors.Is(err, fault.ErrNotFound) {
+			return nil, err
+		}
+		g.FirstSeen, g.Detail, g.Example = example.FirstSeen, example.Detail, string(example.RawBytes)
+	}
+	return out, nil
+}
+
+// RejectGroupsIn is how many groups each dataset has that nobody has decided about.
+func (s *Store) RejectGroupsIn(ctx context.Context, source string) (map[ingest.Dataset]int, error) {
+	groups, err := s.rejectGroups(ctx, source, false)
+	out := map[ingest.Dataset]int{}
+	at := map[[4]string]bool{}
+	for _, g := range groups { // open and put back are one group
+		if place := [4]string{g.Source, g.Endpoint, g.Reason, g.Path}; !at[place] {
+			at[place] = true
+			out[ingest.Dataset{Source: g.Source, Endpoint: g.Endpoint}]++
+		}
+	}
+	return out, wrap("count groups of rejects", s.dialect.Translate(err))
+}
+
+func (s *Store) rejectGroups(ctx context.Context, source string, all bool) (out []view.RejectGroup, err error) {
+	statuses := "'OPEN','REQUEUED'"
+	if all {
+		statuses += ",'RESOLVED','DISCARDED'"
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT d.provenance_code, d.endpoint_name, q.reason_code, COALESCE(q.path, ''), q.status_code, COUNT(*), MIN(q.id), MAX(q.last_seen_at)
+  FROM ing_dataset d JOIN ing_quarantine q ON q.dataset_id = d.id AND q.status_code IN (`+statuses+`) WHERE (? = '' OR d.provenance_code = ?)
+  GROUP BY d.provenance_code, d.endpoint_name, q.reason_code, COALESCE(q.path, ''), q.status_code ORDER BY 1, 2, 6 DESC, 3, 4, 5`, source, source)
+	if err != nil {
+		return nil, err
+	}
+	return out, each(rows, func() error {
+		var g view.RejectGroup
+		var last sql.NullInt64
+		err := rows.Scan(&g.Source, &g.Endpoint, &g.Reason, &g.Path, &g.Status, &g.Count, &g.ExampleID, &last)
+		g.LastSeen = instant(last)
+		out = append(out, g)
+		return err
+	})
+}
+
+const rejectColumns = `SELECT id, provenance_code, endpoint_name, status_code, COALESCE(provider_id, ''), reason_code, COALESCE(path, ''), COALESCE(detail, ''), item_index,
+  created_at, COALESCE(last_seen_at, created_at), seen_count, attempts, COALESCE(note, ''), fetch_at, plan_id, slice_id, task_id, run_id, batch_id, COALESCE(judged_batch_id, 0),
+  raw_hash, codec, `
+
+// RejectList lists items in quarantine, oldest first, after one.
+func (s *Store) RejectList(ctx context.Context, f view.RejectFilter) (out []view.Reject, err error) {
+	var statuses []ingest.RejectStatus
+	if f.Status != "" {
+		statuses = []ingest.RejectStatus{ingest.RejectStatus(f.Status)}
+	}
+	w := rejectsWhere(ingest.RejectPick{Dataset: ingest.Dataset{Source: f.Source, Endpoint: f.Endpoint}, Reason: record.Reason(f.Reason), Path: f.Path, BatchID: f.BatchID}, statuses)
+	w.add(true, "id > ?", f.After)
+	raw := "NULL"
+	if f.WithItem {
+		raw = "raw"
+	}
+	rows, err := s.read.QueryContext(ctx, rejectColumns+raw+" FROM ing_quarantine"+w.String()+" ORDER BY id LIMIT ?", append(w.args, max(f.Limit, 1))...)
+	if err != nil {
+		return nil, wrap("list rejects", s.dialect.Translate(err))
+	}
+	return out, wrap("list rejects", each(rows, func() error {
+		r, err := scanReject(rows)
+		out = append(out, r)
+		return err
+	}))
+}
+
+// RejectItem reads one item with its bytes.
+func (s *Store) RejectItem(ctx context.Context, id int64) (view.Reject, error) {
+	rows, err := s.read.QueryContext(ctx, rejectColumns+"raw FROM ing_quarantine WHERE id = ?", id)
+	if err != nil {
+		return view.Reject{}, wrap("read reject", s.dialect.Translate(err))
+	}
+	var out view.Reject
+	known := false
+	err = each(rows, func() (err error) {
+		known = true
+		out, err = scanReject(rows)
+		return err
+	})
+	if err == nil && !known {
+		err = fmt.Errorf("item %d of quarantine: %w", id, fault.ErrNotFound)
+	}
+	return out, wrap("read reject", err)
+}
+
+func scanReject(rows *sql.Rows) (r view.Reject, err error) {
+	var created, last, fetch sql.NullInt64
+	var raw []byte
+	var codec string
+	if err := rows.Scan(&r.ID, &r.Source, &r.Endpoint, &r.Status, &r.ProviderID, &r.Reason, &r.Path, &r.Detail, &r.Index, &created, &last, &r.Seen, &r.Attempts, &r.Note,
+		&fetch, &r.PlanID, &r.SliceID, &r.TaskID, &r.RunID, &r.BatchID, &r.JudgedBy, &r.RawHash, &codec, &raw); err != nil {
+		return r, err
+	}
+	r.FirstSeen, r.LastSeen, r.FetchAt = instant(created), instant(last), instant(fetch)
+	if raw != nil {
+		if r.RawBytes, err = decompress(raw, codec); err != nil {
+			return r, fmt.Errorf("item %d of quarantine: %w", r.ID, err)
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,164 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/blackbox"
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/spec"
+)
+
+// unreadable is why an item stays in quarantine that could not even be read again.
+const unreadable = "read again: its answer is not kept, the item cannot be read without it, and the source cannot be asked for it by id"
+
+// readRejects reads items again that were put back from quarantine, with the mapping
+// of today: from the answer they came in if that is kept, else from the item alone.
+// What can be had from neither is asked for (§12.5).
+func (r *running) readRejects(ctx context.Context, found []ingest.Candidate) (ask []string, err error) {
+	for len(found) > 0 {
+		n := 1
+		for n < len(found) && found[n].Batch == found[0].Batch {
+			n++
+		}
+		wanted, err := r.readRejectsOf(ctx, found[:n])
+		if err != nil {
+			return nil, err
+		}
+		ask, found = append(ask, wanted...), found[n:]
+	}
+	return ask, nil
+}
+
+// rereading is what the items of one answer became.
+type rereading struct {
+	records []record.Incoming
+	rejects []record.Reject
+	rows    []int64
+	unread  []int64
+	ask     []string
+	items   []string // hashes of those that were read
+}
+
+// readRejectsOf does so for items of one answer, which become one batch.
+func (r *running) readRejectsOf(ctx context.Context, of []ingest.Candidate) (ask []string, err error) {
+	reader := r.lastReader()
+	if r.program.Detail != nil && !of[0].Reject.Detail {
+		reader = r.program
+	}
+	var out rereading
+	page := &extract.Page{}
+	if !r.looking.Ask {
+		page = r.readAgain(ctx, of[0], reader)
+	}
+	items := itemsOf(page)
+	for _, c := range of {
+		in, reject := items.find(c)
+		if in == nil && reject == nil && !(r.looking.Ask && c.ID != "") {
+			in, reject = r.readAlone(reader, c)
+		}
+		r.sort(&out, c, in, reject)
+	}
+	if len(out.rows)+len(out.rejects)+len(out.unread) == 0 {
+		return out.ask, nil
+	}
+	return out.ask, r.keepRejects(ctx, of[0], page, out)
+}
+
+// items are those of a page by the hash of their bytes: where one stood is no matter,
+// the path of the items may have been what was wrong.
+type items struct {
+	records map[string]*record.Incoming
+	rejects map[string]*record.Reject
+}
+
+func itemsOf(page *extract.Page) items {
+	out := items{make(map[string]*record.Incoming, len(page.Records)), make(map[string]*record.Reject, len(page.Rejects))}
+	for i := range page.Records {
+		out.records[fingerprint.Bytes(page.Records[i].Payload)] = &page.Records[i]
+	}
+	for i := range page.Rejects {
+		out.rejects[fingerprint.Bytes(page.Rejects[i].Raw)] = &page.Rejects[i]
+	}
+	return out
+}
+
+// find gives copies: two rows may be about one item.
+func (f items) find(c ingest.Candidate) (*record.Incoming, *record.Reject) {
+	if c.Reject.Reason.WithoutItem() {
+		return nil, nil
+	}
+	if found := f.records[c.Reject.Hash]; found != nil {
+		in := *found
+		return &in, nil
+	}
+	if found := f.rejects[c.Reject.Hash]; found != nil {
+		reject := *found
+		return nil, &reject
+	}
+	return nil, nil
+}
+
+// readAlone reads an item without its page, where its format lets it.
+func (r *running) readAlone(reader *spec.Program, c ingest.Candidate) (*record.Incoming, *record.Reject) {
+	if c.Reject.Reason.WithoutItem() || !reader.Read.StandsAlone() {
+		return nil, nil
+	}
+	in, reject, err := reader.Read.Item(c.Reject.Item, extract.Asked{Window: anyTime, FetchAt: c.FetchAt, MappingID: r.work.MappingID})
+	if err != nil {
+		r.executor.log.Warn("an item in quarantine cannot be read alone", "row", c.Reject.Row, "error", err)
+		return nil, nil
+	}
+	return in, reject
+}
+
+// sort tells what becomes of an item that was read again, or could not be.
+func (r *running) sort(out *rereading, c ingest.Candidate, in *record.Incoming, reject *record.Reject) {
+	switch {
+	case in != nil && r.program.Detail != nil && !c.Reject.Detail: // only its id was looked for; the record comes with the details
+		if r.looking.rows == nil {
+			r.looking.rows = map[string][]int64{}
+		}
+		r.looking.rows[in.ProviderID] = append(r.looking.rows[in.ProviderID], c.Reject.Row)
+		if r.isNew(in.ProviderID) {
+			out.ask = append(out.ask, in.ProviderID)
+		}
+	case in != nil:
+		in.FetchAt = c.FetchAt // it is the item of then: what was fetched since is newer (I3)
+		out.records, out.rows, out.items = append(out.records, *in), append(out.rows, c.Reject.Row), append(out.items, c.Reject.Hash)
+	case reject != nil:
+		reject.Row, reject.Index, reject.FetchAt = c.Reject.Row, c.Reject.Index, c.FetchAt
+		out.rejects, out.items = append(out.rejects, *reject), append(out.items, c.Reject.Hash)
+	case c.ID != "" && r.program.Detail != nil:
+		if r.isNew(c.ID) {
+			out.ask = append(out.ask, c.ID)
+		}
+	default:
+		out.unread = append(out.unread, c.Reject.Row)
+	}
+}
+
+// keepRejects commits them like any other page.
+func (r *running) keepRejects(ctx context.Context, from ingest.Candidate, page *extract.Page, out rereading) (err error) {
+	b := bundle{before: r.walk.state, after: r.walk.state, rejects: out.rejects, rows: out.rows, unread: out.unread}
+	b.seen = len(out.records) + len(out.rejects)
+	b.records, b.duplicate = record.Dedupe(out.records)
+	b.answer = &answer{page: page, kept: func() (string, error) { return from.Raw, nil }}
+	if b.origin, err = json.Marshal(map[string]any{
+		"remapped": blackbox.Remapped{Batch: from.Batch, Raw: from.Raw},
+		"context":  blackbox.Context{At: from.FetchAt, Detail: from.Reject.Detail, Items: slices.Compact(slices.Sorted(slices.Values(out.items)))},
+	}); err != nil {
+		return err
+	}
+	b.checkpoint = r.walk.checkpoint()
+	b.checkpoint.Details, b.checkpoint.Position = &r.details, r.looking.position // the rest of the look is still to be done
+	r.stats.Refresh.Remapped += len(b.records)
+	r.stats.Refresh.Left += len(out.unread)
+	stop, err := r.commit(ctx, b)
+	return errors.Join(err, stop)
+}

@@ -1,0 +1,414 @@
+package storetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/refresh"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// bad is a rejected item; its raw bytes are its own.
+func bad(id string, reason record.Reason, path string, fetched time.Time) record.Reject {
+	return record.Reject{ProviderID: id, Reason: reason, Path: path, Detail: "why " + id, Raw: []byte(`{"id":"` + id + `"}`), FetchAt: fetched}
+}
+
+// lives tells the state, tries and sightings of every row, in order.
+func (w *world) lives(want ...string) {
+	w.Helper()
+	all, err := w.store.RejectList(w.ctx, view.RejectFilter{Limit: 1000})
+	w.must(err)
+	var got []string
+	for _, r := range all {
+		got = append(got, fmt.Sprintf("%s %s %s tries %d seen %d", r.ProviderID, r.Reason, r.Status, r.Attempts, r.Seen))
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		w.Errorf("quarantine holds\n%q, want\n%q", got, want)
+	}
+}
+
+func (w *world) rejectRow(id string) int64 {
+	w.Helper()
+	return w.number("SELECT MIN(id) FROM ing_quarantine WHERE provider_id = ?", id)
+}
+
+// waitForStatement waits until a server is busy with a statement of this database.
+func (w *world) waitForStatement(begins string) {
+	w.Helper()
+	for n := int64(0); n == 0; {
+		n = w.number("SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE ?", begins+"%")
+	}
+}
+
+func (w *world) putBack(h harvest) ingest.RejectsDone {
+	w.Helper()
+	done, _, err := w.store.RequeueRejects(w.ctx, ingest.RejectPick{Dataset: h.partition().Dataset}, w.by)
+	w.must(err)
+	return done
+}
+
+// reread is a page of an update of rejected items.
+func (a *attempt) reread(rows []int64, items ...record.Incoming) ingest.BatchCommit {
+	page := a.page(items...)
+	page.Refreshed = &ingest.Refreshed{Rows: rows}
+	return page
+}
+
+func (s suite) quarantine(t *testing.T) {
+	h := harvest{days: 1}
+	s.test(t, "items that are put back and read well are settled", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		first := a.store(a.withRejects(bad("a", record.MissingField, "$.title", noon), bad("b", record.MissingField, "$.title", noon), bad("c", record.BadUpdatedAt, "$.d", noon))).BatchID
+		if done := w.putBack(h); done.Changed != 3 {
+			w.Errorf("%+v", done)
+		}
+		if again := w.putBack(h); again.Changed != 0 {
+			w.Errorf("%+v", again)
+		}
+		spec := refresh.Spec{Policy: refresh.ByQuarantine}
+		open, err := w.store.Candidates(w.ctx, ingest.CandidateQuery{Dataset: h.partition().Dataset, Spec: spec})
+		w.must(err)
+		if open.Count != 3 || !open.Exact || open.To-open.From != 3 {
+			w.Errorf("%+v", open)
+		}
+		look, err := w.store.LookAtCandidates(w.ctx, ingest.CandidateLook{DatasetID: w.datasetID(h), Spec: spec, From: fmt.Sprint(open.From), To: fmt.Sprint(open.To)})
+		w.must(err)
+		if len(look.Found) != 3 || !look.Last || look.Found[0].Batch != first || string(look.Found[0].Reject.Item) != `{"id":"a"}` || !look.Found[0].FetchAt.Equal(noon) {
+			w.Fatalf("%+v", look)
+		}
+		mended := item("a", "x", midnight(2))
+		mended.FetchAt = noon
+		wrong := bad("b", record.BadUpdatedAt, "$.other", noon)
+		wrong.Row = w.rejectRow("b")
+		same := bad("c", record.BadUpdatedAt, "$.d", noon)
+		same.Row = w.rejectRow("c")
+		page := a.reread([]int64{w.rejectRow("a")}, mended)
+		page.Rejects, page.Seen = []record.Reject{wrong, same}, 3
+		batch := a.store(page).BatchID
+		w.lives("a MISSING_FIELD RESOLVED tries 1 seen 1", "b BAD_UPDATED_AT OPEN tries 1 seen 1", "c BAD_UPDATED_AT OPEN tries 1 seen 1")
+		one, err := w.store.RejectItem(w.ctx, w.rejectRow("a"))
+		w.must(err)
+		if one.JudgedBy != batch || one.BatchID != first || string(one.RawBytes) != `{"id":"a"}` {
+			w.Errorf("%+v", one)
+		}
+		box, err := w.store.RejectItem(w.ctx, w.rejectRow("b"))
+		w.must(err)
+		if box.Path != "$.other" || box.BatchID != first || box.JudgedBy != batch {
+			w.Errorf("%+v", box)
+		}
+	})
+	s.test(t, "what nobody can read is open again, with why", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		a.store(a.withRejects(bad("a", record.BadItem, "", noon)))
+		w.putBack(h)
+		page := a.page()
+		page.Refreshed = &ingest.Refreshed{Unread: []int64{w.rejectRow("a")}, Why: "not kept"}
+		a.store(page)
+		w.lives("a BAD_ITEM OPEN tries 1 seen 1")
+		if note := w.text("SELECT note FROM ing_quarantine"); note != "not kept" {
+			w.Error(note)
+		}
+	})
+	s.test(t, "two items that turn out to be rejected alike stay one", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		one, other := bad("a", record.MissingField, "$.x", noon), bad("a", record.MissingField, "$.y", noon)
+		a.store(a.withRejects(one, other))
+		w.putBack(h)
+		one.Row = w.rejectRow("a")
+		one.Path = "$.y" // what stands in the other row
+		page := a.reread(nil)
+		page.Rejects, page.Seen = []record.Reject{one}, 1
+		a.store(page)
+		w.lives("a MISSING_FIELD RESOLVED tries 1 seen 1", "a MISSING_FIELD REQUEUED tries 0 seen 2")
+	})
+	s.test(t, "an item that goes from one reason to another and back is never settled by itself", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		x, y := bad("a", record.MissingField, "$.x", noon), bad("a", record.MissingField, "$.y", noon)
+		a.store(a.withRejects(x, y))
+		rows := []int64{w.rejectRow("a"), w.rejectRow("a") + 1}
+		reread := func(reject record.Reject, row int64) {
+			w.putBack(h)
+			reject.Row = row
+			page := a.reread(nil)
+			page.Rejects, page.Seen = []record.Reject{reject}, 1
+			a.store(page)
+		}
+		reread(y, rows[0])
+		reread(y, rows[1])
+		w.lives("a MISSING_FIELD RESOLVED tries 1 seen 1", "a MISSING_FIELD OPEN tries 1 seen 2")
+		reread(x, rows[1])
+		w.lives("a MISSING_FIELD OPEN tries 1 seen 2", "a MISSING_FIELD RESOLVED tries 2 seen 2")
+	})
+	s.test(t, "junk stays junk, and what was settled is open when it is rejected again", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		junk, settled := bad("junk", record.BadItem, "", noon), bad("settled", record.BadItem, "", noon)
+		a.store(a.withRejects(junk, settled))
+		if _, _, err := w.store.DiscardRejects(w.ctx, ingest.RejectPick{IDs: []int64{w.rejectRow("junk")}}, w.by); err != nil {
+			w.Fatal(err)
+		}
+		came := item("settled", "x", midnight(2))
+		came.FetchAt = noon.Add(time.Hour)
+		a.commit(came)
+		w.lives("junk BAD_ITEM DISCARDED tries 0 seen 1", "settled BAD_ITEM RESOLVED tries 0 seen 1")
+		a.store(a.withRejects(junk, settled)) // an answer that came late
+		w.lives("junk BAD_ITEM DISCARDED tries 0 seen 2", "settled BAD_ITEM RESOLVED tries 0 seen 2")
+		junk.FetchAt, settled.FetchAt = noon.Add(2*time.Hour), noon.Add(2*time.Hour)
+		a.store(a.withRejects(junk, settled))
+		w.lives("junk BAD_ITEM DISCARDED tries 0 seen 3", "settled BAD_ITEM OPEN tries 0 seen 3")
+		if done := w.putBack(h); done.Changed != 1 {
+			w.Errorf("%+v", done)
+		}
+	})
+	s.test(t, "a record that comes well settles what was rejected of it before, and only that", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		a.commit(item("old", "new", midnight(9)))
+		a.store(a.withRejects(bad("came", record.BadItem, "", noon), bad("later", record.BadItem, "", midnight(30)), bad("old", record.BadItem, "", noon.Add(-day)), bad("", record.MissingID, "", noon)))
+		var page []record.Incoming
+		for i := range 250 { // more than two statements
+			page = append(page, item(fmt.Sprint("r", i), "x", midnight(2)))
+		}
+		came, later, old := item("came", "x", midnight(2)), item("later", "x", midnight(2)), item("old", "older", midnight(2))
+		came.FetchAt, later.FetchAt, old.FetchAt = noon.Add(time.Hour), noon.Add(time.Hour), noon.Add(time.Hour)
+		if stats := a.commit(append(page, came, later, old)...).Stats; stats.Stale != 1 {
+			w.Errorf("%+v", stats)
+		}
+		w.lives("came BAD_ITEM RESOLVED tries 0 seen 1", "later BAD_ITEM OPEN tries 0 seen 1", "old BAD_ITEM OPEN tries 0 seen 1", " MISSING_ID OPEN tries 0 seen 1")
+	})
+	s.test(t, "what is rejected once more while its record is stored stays open", func(w *world) {
+		if w.store.Dialect() == "sqlite" {
+			w.Skip("one writer at a time")
+		}
+		w.plan(h)
+		a := w.begin(h)
+		a.store(a.withRejects(bad("a", record.BadItem, "", noon)))
+		later, err := w.db.SQL.BeginTx(w.ctx, nil) // another page, of an answer that was asked for later
+		w.must(err)
+		defer later.Rollback()
+		_, err = later.ExecContext(w.ctx, "UPDATE ing_quarantine SET fetch_at = ? WHERE id = ?", noon.Add(time.Hour).UnixMicro(), w.rejectRow("a"))
+		w.must(err)
+		came := item("a", "x", midnight(2))
+		came.FetchAt = noon.Add(time.Minute)
+		done, other := make(chan error, 1), w.handle()
+		go func() {
+			_, err := commitWith(other, a, []record.Incoming{came})
+			done <- err
+		}()
+		w.waitForStatement("UPDATE ing_quarantine") // it is held up by the row
+		w.must(later.Commit())
+		w.must(<-done)
+		w.lives("a BAD_ITEM OPEN tries 0 seen 1")
+	})
+	s.test(t, "an answer to what was asked for keeps one row per record", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		a.store(a.withRejects(bad("a", record.BadItem, "$.x", noon), bad("lost", record.BadItem, "$.x", noon)))
+		w.putBack(h)
+		fresh := record.Reject{ProviderID: "a", Reason: record.BadUpdatedAt, Path: "$.d", Raw: []byte(`{"id":"a","d":"?"}`), FetchAt: noon.Add(time.Hour)}
+		missing := record.Reject{ProviderID: "lost", Reason: record.MissingDetail, Detail: "gone", Raw: []byte("lost"), FetchAt: noon.Add(time.Hour)}
+		page := a.withRejects(fresh, missing)
+		page.Refreshed = &ingest.Refreshed{Failed: []string{"a", "lost"}, At: noon.Add(time.Hour)}
+		a.store(page)
+		w.lives("a BAD_UPDATED_AT OPEN tries 1 seen 1", "lost BAD_ITEM OPEN tries 1 seen 1")
+		if raw, err := w.store.RejectItem(w.ctx, w.rejectRow("lost")); err != nil || string(raw.RawBytes) != `{"id":"lost"}` || raw.Note != "read again: MISSING_DETAIL: gone" {
+			w.Errorf("%+v %v", raw, err)
+		}
+	})
+	s.test(t, "whatever happens to an item, its row goes only where it may", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		for seed := range uint64(4) {
+			w.life(a, seed)
+		}
+	})
+	s.test(t, "groups count by place, and pages go on behind a row", func(w *world) {
+		for _, source := range []string{"one", "two"} {
+			h := harvest{source: source, days: 1}
+			w.plan(h)
+			a := w.begin(h)
+			a.store(a.withRejects(bad("a", record.MissingField, "$.x", noon), bad("b", record.MissingField, "$.x", noon), bad("c", record.MissingField, "$.y", noon), bad("d", record.BadItem, "", noon)))
+		}
+		_, _, err := w.store.DiscardRejects(w.ctx, ingest.RejectPick{Dataset: ingest.Dataset{Source: "one"}, Reason: record.BadItem}, w.by)
+		w.must(err)
+		groups, err := w.store.RejectGroups(w.ctx, "one", false)
+		w.must(err)
+		if len(groups) != 2 || groups[0].Count != 2 || groups[0].Path != "$.x" || groups[0].Example != `{"id":"a"}` || groups[0].Detail != "why a" || groups[0].FirstSeen.IsZero() {
+			w.Errorf("%+v", groups)
+		}
+		if all, err := w.store.RejectGroups(w.ctx, "", true); err != nil || len(all) != 6 {
+			w.Errorf("%+v %v", all, err)
+		}
+		var got []string
+		for after := int64(0); ; {
+			page, err := w.store.RejectList(w.ctx, view.RejectFilter{Source: "two", Reason: "MISSING_FIELD", After: after, Limit: 2})
+			w.must(err)
+			if len(page) == 0 {
+				break
+			}
+			for _, r := range page {
+				got, after = append(got, r.ProviderID+r.Path), r.ID
+			}
+		}
+		if fmt.Sprint(got) != "[a$.x b$.x c$.y]" {
+			w.Error(got)
+		}
+		if n, err := w.store.CountRejects(w.ctx, ingest.RejectPick{Dataset: ingest.Dataset{Source: "one"}}, ingest.RejectOpen); err != nil || n != 3 {
+			w.Error(n, err)
+		}
+		if in, err := w.store.RequeuedIn(w.ctx, ""); err != nil || len(in) != 0 {
+			w.Error(in, err)
+		}
+	})
+	s.test(t, "a rehearsal writes nothing, acts are in the audit log, and unknown items are refused", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		a.store(a.withRejects(bad("a", record.BadItem, "", noon)))
+		pick := ingest.RejectPick{IDs: []int64{w.rejectRow("a")}}
+		before := w.tables()
+		rehearsal := w.by
+		rehearsal.Rehearsal = true
+		for _, do := range []func() (ingest.RejectsDone, bool, error){
+			func() (ingest.RejectsDone, bool, error) { return w.store.RequeueRejects(w.ctx, pick, rehearsal) },
+			func() (ingest.RejectsDone, bool, error) { return w.store.DiscardRejects(w.ctx, pick, rehearsal) },
+		} {
+			done, _, err := do()
+			w.must(err)
+			if done.Changed != 1 {
+				w.Errorf("%+v", done)
+			}
+		}
+		w.sameTables("after a rehearsal", before, w.tables())
+		_, _, err := w.store.RequeueRejects(w.ctx, ingest.RejectPick{IDs: []int64{pick.IDs[0], 4711}}, w.by)
+		w.refuses(err, fault.ErrNotFound, "an unknown item")
+		w.lives("a BAD_ITEM OPEN tries 0 seen 1")
+		_, _, err = w.store.DiscardRejects(w.ctx, pick, w.by)
+		w.must(err)
+		if n := w.number("SELECT COUNT(*) FROM ing_audit_log WHERE action = 'quarantine.discard' AND reason = ?", w.by.Reason); n != 1 {
+			w.Errorf("%d entries", n)
+		}
+	})
+}
+
+func lossyQuarantine() []lossy {
+	h := harvest{days: 1}
+	rejected := func(w *world) *attempt {
+		w.plan(h)
+		a := w.begin(h)
+		a.store(a.withRejects(bad("a", record.BadItem, "", noon), bad("b", record.BadItem, "", noon)))
+		return a
+	}
+	return []lossy{
+		{"requeue rejects", "requeue rejects", func(w *world) func() (answer, error) {
+			rejected(w)
+			return func() (answer, error) {
+				_, _, err := w.store.RequeueRejects(w.ctx, ingest.RejectPick{Dataset: h.partition().Dataset}, w.by)
+				return nil, err
+			}
+		}},
+		{"discard rejects", "discard rejects", func(w *world) func() (answer, error) {
+			rejected(w)
+			pick := ingest.RejectPick{IDs: []int64{w.rejectRow("b")}}
+			return func() (answer, error) { _, _, err := w.store.DiscardRejects(w.ctx, pick, w.by); return nil, err }
+		}},
+		{"commit batch", "commit batch of rejected items", func(w *world) func() (answer, error) {
+			a := rejected(w)
+			w.putBack(h)
+			again := bad("b", record.BadUpdatedAt, "$.d", noon)
+			again.Row = w.rejectRow("b")
+			page := a.reread([]int64{w.rejectRow("a")}, item("a", "x", noon))
+			page.Rejects, page.Seen = []record.Reject{again}, 2
+			w.clock.advance(time.Second)
+			return func() (answer, error) { return w.store.CommitBatch(w.ctx, page) }
+		}},
+	}
+}
+
+// life lets things happen to one item, in an order that a seed says, and holds its
+// row to the state that follows.
+func (w *world) life(a *attempt, seed uint64) {
+	w.Helper()
+	id := fmt.Sprint("life-", seed)
+	random := rand.New(rand.NewPCG(seed, 7))
+	reject := func() record.Reject { return bad(id, record.BadItem, "", w.clock.read()) }
+	a.store(a.withRejects(reject()))
+	row := w.rejectRow(id)
+	named := ingest.RejectPick{IDs: []int64{row}}
+	state := ingest.RejectOpen
+	onlyPutBack := func(to ingest.RejectStatus) ingest.RejectStatus {
+		if state == ingest.RejectRequeued {
+			return to
+		}
+		return state
+	}
+	var story []string
+	for range 40 {
+		w.clock.advance(time.Second)
+		was, what := state, ""
+		switch random.IntN(7) {
+		case 0:
+			what, state = "seen", state.RejectedAgain()
+			a.store(a.withRejects(reject()))
+		case 1:
+			what = "came"
+			if !state.Decided() {
+				state = ingest.RejectResolved
+			}
+			came := item(id, "x", midnight(2))
+			came.FetchAt = w.clock.read()
+			a.commit(came)
+		case 2:
+			what = "requeued"
+			if state == ingest.RejectOpen {
+				state = ingest.RejectRequeued
+			}
+			_, _, err := w.store.RequeueRejects(w.ctx, named, w.by)
+			w.must(err)
+		case 3:
+			what, state = "read well", onlyPutBack(ingest.RejectResolved)
+			old := item(id, "x", midnight(2))
+			old.FetchAt = noon.Add(-day)
+			a.store(a.reread([]int64{row}, old))
+		case 4:
+			what, state = "read badly", onlyPutBack(ingest.RejectOpen)
+			again := bad(id, record.BadItem, "", noon.Add(-day))
+			again.Row = row
+			page := a.reread(nil)
+			page.Rejects, page.Seen = []record.Reject{again}, 1
+			a.store(page)
+		case 5:
+			what, state = "unread", onlyPutBack(ingest.RejectOpen)
+			page := a.page()
+			page.Refreshed = &ingest.Refreshed{Unread: []int64{row}, Why: "because"}
+			a.store(page)
+		case 6:
+			if random.IntN(8) > 0 { // or nothing would happen after the first few steps
+				continue
+			}
+			what = "discarded"
+			if !state.Decided() {
+				state = ingest.RejectDiscarded
+			}
+			_, _, err := w.store.DiscardRejects(w.ctx, named, w.by)
+			w.must(err)
+		}
+		story = append(story, what)
+		one, err := w.store.RejectItem(w.ctx, row)
+		w.must(err)
+		if one.Status != string(state) || was != state && !was.CanBecome(state) {
+			w.Fatalf("seed %d: %s after %v, was %s, want %s", seed, one.Status, story, was, state)
+		}
+	}
+	if n := w.number("SELECT COUNT(*) FROM ing_quarantine WHERE provider_id = ?", id); n != 1 {
+		w.Errorf("seed %d: %d rows", seed, n)
+	}
+}
