@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/retention"
@@ -11,7 +12,7 @@ import (
 
 // PruneVersions removes older versions of records, some at a time (D§5.19). Bodies
 // are looked at in the order in which they came, each once: a body tells that the
-// version before it was replaced when it was read. So a version goes when the one
+// version before it was replaced when it was stored. So a version goes when the one
 // that came keep versions later is old itself, and what was current at the instant
 // stays, like all that came after it. What the outbox refers to stays, and is
 // looked at again by the next run.
@@ -73,17 +74,22 @@ func (s *Store) OldVersions(ctx context.Context, before time.Time, keep int, aft
 // replacement is a body that replaced another one.
 type replacement struct{ body, before int64 }
 
+// versionPage reads bodies up to the first young one. An item that was read again
+// from a kept answer is stored long after it was fetched; what it replaced was
+// current until then, and an export that is under way may need it. A batch that has
+// left the database is older than anything may be asked for (retention.Least).
 func versionPage(query func(string, ...any) (*sql.Rows, error), before time.Time, after int64, limit int) (out []replacement, err error) {
-	rows, err := query("SELECT body_id, COALESCE(prev_body_id, 0), fetch_at FROM ing_record_body WHERE body_id > ? ORDER BY body_id LIMIT ?", after, limit)
+	rows, err := query(`SELECT v.body_id, COALESCE(v.prev_body_id, 0), v.fetch_at, COALESCE(b.created_at, 0) FROM ing_record_body v
+  LEFT JOIN ing_task_run_batch b ON b.id = v.body_id >> `+strconv.Itoa(bodyBits)+` WHERE v.body_id > ? ORDER BY v.body_id LIMIT ?`, after, limit)
 	if err != nil {
 		return nil, err
 	}
 	young := false
 	return out, each(rows, func() error {
 		var r replacement
-		var fetched int64
-		err := rows.Scan(&r.body, &r.before, &fetched)
-		if young = young || fetched >= before.UnixMicro(); !young {
+		var fetched, stored int64
+		err := rows.Scan(&r.body, &r.before, &fetched, &stored)
+		if young = young || max(fetched, stored) >= before.UnixMicro(); !young {
 			out = append(out, r)
 		}
 		return err

@@ -109,6 +109,21 @@ func (s suite) pruning(t *testing.T) {
 			w.Errorf("%d records can be read", len(records))
 		}
 	})
+	s.test(t, "what an item of long ago replaced just now stays", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		long := w.clock.read().Add(-30 * day)
+		a.commit(fetched("a", "1", long))
+		then := w.mark()
+		a.commit(fetched("a", "2", long.Add(day))) // as from quarantine
+		w.exec("DELETE FROM ing_outbox_message")
+		if done := w.pruneVersions(w.clock.read().Add(-day), 1); done.Versions != 0 {
+			w.Errorf("%+v", done)
+		}
+		w.versionsTaken(w.exported(0, then), map[string]int{"a": 1}) // an export that began before
+		w.pruneVersions(w.clock.read().Add(time.Second), 1)
+		w.versionsAre("a", "2")
+	})
 	s.test(t, "as many stay as are asked for", func(w *world) {
 		lived(w)
 		w.exec("DELETE FROM ing_outbox_message")

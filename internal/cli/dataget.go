@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/event"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// getting are the flags of looking a record up.
+type getting struct {
+	daemon.Looking
+	ref, content string
+}
+
+func newDataGet(e *env) *cobra.Command {
+	var g getting
+	c := &cobra.Command{
+		Use:   "get [SRC[/ENDPOINT]] [ID]",
+		Short: "Show a record with the history of its versions and where each comes from",
+		Long: `Show a record: what is stored of it now, and its versions, newest first. Each tells
+when it was read, which plan, slice, task, run and batch wrote it, under which
+snapshot and mapping, whether the batch is in the database or archived, and what
+became of its event. --diff shows what changed field by field.
+
+Versions that were replaced stay until patra db prune --versions-keep removes them;
+it is told how many are missing.
+
+--ref takes the dataref of an event that went without its data, and prints that data
+byte for byte, so that the size and SHA-256 in the event fit.`,
+		Example: `  patra data get crossref 10.5555/12345678
+  patra data get crossref/works 10.5555/12345678 --diff
+  patra data get crossref 10.5555/12345678 --version 2 --payload -o json
+  patra data get --ref patra://crossref/works/10.5555%2F12345678?version=2`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if g.ref != "" {
+				return e.eventData(cmd.Context(), g, args)
+			}
+			if len(args) != 2 {
+				return usagef("name a source and the id of a record, or an event's --ref")
+			}
+			if g.Looking.Version < 0 || cmd.Flags().Changed("version") && g.Looking.Version == 0 || g.Most < 1 || g.Most > pageSizeMax {
+				return usagef("--version and --limit: expected whole numbers from 1")
+			}
+			return e.dataset(cmd.Context(), args[0], func(app *daemon.App, d view.Dataset) error {
+				h, err := app.History(cmd.Context(), d, args[1], g.Looking)
+				if daemon.IsMissing(err) && h.ID == "" {
+					return notFound("%s %s has no record %q: ids are those of the source, letter by letter; `patra data list %s` shows some", d.Source, d.Endpoint, args[1], args[0])
+				}
+				if err != nil {
+					return err
+				}
+				return e.showHistory(h, g)
+			})
+		},
+	}
+	f := c.Flags()
+	f.IntVar(&g.Looking.Version, "version", 0, "only this version, with its fields")
+	f.IntVar(&g.Most, "limit", 20, "how many versions to show")
+	f.BoolVar(&g.Diff, "diff", false, "what changed from version to version")
+	f.BoolVar(&g.Payload, "payload", false, "also the item as the upstream sent it")
+	f.StringVar(&g.ref, "ref", "", "dataref of an event: print the data it went without")
+	f.StringVar(&g.content, "content", string(event.WholeRecord), "with --ref: content of the event's destination, record or fields")
+	archiveDirFlag(c, &e.archiveDir)
+	return c
+}
+
+// eventData prints what an event refers to.
+func (e *env) eventData(ctx context.Context, g getting, args []string) error {
+	if len(args) > 0 {
+		return usagef("--ref names the record: leave %s out", strings.Join(args, " "))
+	}
+	how := event.Content(g.content)
+	if how != event.WholeRecord && how != event.FieldsOnly && how != event.NoData {
+		return usagef("--content %q: expected record, fields or none", g.content)
+	}
+	ref, err := event.ParseReference(g.ref)
+	if err != nil {
+		return err
+	}
+	return e.ledger(ctx, func(app *daemon.App) error {
+		data, err := app.EventData(ctx, ref, how)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(e.out, "%s\n", data)
+		return err
+	})
+}
+
+func (e *env) showHistory(h view.History, g getting) error {
+	if e.output == "json" {
+		return e.json(h)
+	}
+	if err := show(e, h, historyFacts(h)); err != nil {
+		return err
+	}
+	if g.Looking.Version == 0 {
+		e.content(h.Fields, h.Payload)
+	}
+	for _, v := range h.Versions {
+		fmt.Fprintf(e.out, "\nversion %d\n", v.Version)
+		if err := show(e, v, versionFacts(v)); err != nil {
+			return err
+		}
+		if g.Looking.Version != 0 {
+			e.content(v.Fields, v.Payload)
+		}
+	}
+	if h.Removed > 0 {
+		e.hint("versions 1 to %d were removed by retention (`patra db prune --versions-keep`)", h.Removed)
+	}
+	if h.More > 0 {
+		e.hint("%d older versions are not shown: add --limit %d", h.More, h.More+len(h.Versions))
+	}
+	return nil
+}
+
+func (e *env) content(fields, payload json.RawMessage) {
+	if len(fields) > 0 {
+		fmt.Fprintf(e.out, "\nfields\n%s\n", pretty(fields))
+	}
+	if len(payload) > 0 {
+		fmt.Fprintf(e.out, "\npayload\n%s\n", pretty(payload))
+	}
+}
+
+func historyFacts(h view.History) []fact {
+	facts := []fact{
+		{"record", h.ID}, {"source", h.Source + " " + h.Endpoint}, {"state", h.State}, {"version", h.Version}, {"updated", h.UpdatedAt}, {"fetched", h.FetchAt},
+	}
+	if h.MergedInto != "" {
+		facts = append(facts, fact{"merged into", h.MergedInto})
+	}
+	if !h.CheckedAt.IsZero() {
+		facts = append(facts, fact{"looked at again", h.CheckedAt})
+	}
+	return facts
+}
+
+func versionFacts(v view.Version) []fact {
+	facts := []fact{{"state", dash(v.State)}, {"updated", v.UpdatedAt}, {"fetched", v.FetchedAt}, {"work", worked(v.Origin)}}
+	if v.Origin.Spec != "" {
+		facts = append(facts, fact{"snapshot", v.Origin.Spec}, fact{"mapping", dash(v.Origin.Mapping)})
+	}
+	facts = append(facts, fact{"evidence", evidence(v.Origin)})
+	for _, o := range v.Events {
+		text := fmt.Sprintf("%d %s %s", o.ID, o.Op, o.Status)
+		if !o.PublishedAt.IsZero() {
+			text += " " + when(o.PublishedAt)
+		}
+		facts = append(facts, fact{"event", text})
+	}
+	if len(v.Events) == 0 {
+		facts = append(facts, fact{"event", "removed by retention"})
+	}
+	for _, c := range v.Changed {
+		facts = append(facts, fact{"changed " + c.Name, short(side(c.Was), 80) + "\n" + short(side(c.Is), 80)})
+	}
+	return facts
+}
+
+// side is a value of a field before or after a change.
+func side(value json.RawMessage) string {
+	if len(value) == 0 {
+		return "(none)"
+	}
+	return string(value)
+}
+
+func worked(o view.Origin) string {
+	if o.PlanID == 0 {
+		return fmt.Sprintf("batch %d", o.BatchID)
+	}
+	return fmt.Sprintf("%s plan %d, slice %d, task %d, run %d, batch %d (%d/%d)", strings.ToLower(o.Operation), o.PlanID, o.SliceID, o.TaskID, o.RunID, o.BatchID, o.RunID, o.BatchNo)
+}
+
+func evidence(o view.Origin) string {
+	switch o.Where {
+	case view.Here:
+		return fmt.Sprintf("in the database: patra batch show %d", o.BatchID)
+	case view.Archived:
+		return "archived in " + o.Archive
+	}
+	return "the batch is neither in the database nor in an archive that can be read here"
+}

@@ -1,0 +1,157 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Columns that every CSV has, in this order, before those of the fields.
+var ownColumns = []string{"id", "version", "state", "mergedInto", "updatedAt", "fetchedAt", "batch"}
+
+// What follows the fields: all that have no column, and the payload if it is wanted.
+const (
+	otherFields   = "otherFields"
+	payloadColumn = "payload"
+)
+
+// columns are the fields with a column of their own. Whoever names fields gets
+// these and no others.
+func (f Form) columns() []string {
+	if f.Fields != nil {
+		return f.Fields
+	}
+	return f.Columns
+}
+
+// Header is the first line of a CSV.
+func (f Form) Header() []string {
+	out := slices.Clone(ownColumns)
+	for _, name := range f.columns() {
+		if slices.Contains(ownColumns, name) || name == otherFields || name == payloadColumn {
+			name = "fields." + name // no two columns of one name
+		}
+		out = append(out, name)
+	}
+	if f.Fields == nil {
+		out = append(out, otherFields)
+	}
+	if f.Payload {
+		out = append(out, payloadColumn)
+	}
+	return out
+}
+
+func (l *Lines) csvHead(b []byte) []byte {
+	for i, name := range l.form.Header() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = l.appendCell(b, []byte(name))
+	}
+	return append(b, '\r', '\n')
+}
+
+func (l *Lines) csvRow(b []byte, r *Row) (_ []byte, err error) {
+	b = l.appendCell(b, bytes.ToValidUTF8(r.ID, []byte("\uFFFD")))
+	b = strconv.AppendInt(append(b, ','), int64(r.Version), 10)
+	b = append(append(b, ','), state(r)...)
+	b = l.appendCell(append(b, ','), bytes.ToValidUTF8(r.MergedInto, []byte("\uFFFD")))
+	b = appendStamp(append(b, ','), r.UpdatedAt)
+	b = appendStamp(append(b, ','), r.FetchedAt)
+	b = strconv.AppendInt(append(b, ','), r.Batch, 10)
+	if err := l.sort(r.Fields); err != nil {
+		return b, fmt.Errorf("fields of %q: %w", r.ID, err)
+	}
+	for _, value := range l.found {
+		if b, err = l.appendJSON(append(b, ','), value); err != nil {
+			return b, fmt.Errorf("fields of %q: %w", r.ID, err)
+		}
+	}
+	if l.form.Fields == nil {
+		b = l.appendCell(append(b, ','), l.rest)
+	}
+	if l.form.Payload {
+		b = l.appendCell(append(b, ','), r.Payload)
+	}
+	return append(b, '\r', '\n'), nil
+}
+
+// sort finds the value of every column, and writes what has none as an object.
+func (l *Lines) sort(fields []byte) error {
+	clear(l.found)
+	l.rest = l.rest[:0]
+	if len(fields) == 0 {
+		return nil
+	}
+	columns := l.form.columns()
+	err := members(fields, func(name string, value []byte) {
+		if i := slices.Index(columns, name); i >= 0 {
+			l.found[i] = append([]byte(nil), value...)
+			return
+		}
+		if len(l.rest) == 0 {
+			l.rest = append(l.rest, '{')
+		} else {
+			l.rest = append(l.rest, ',')
+		}
+		l.rest = appendLine(append(appendText(l.rest, name), ':'), value)
+	})
+	if len(l.rest) > 0 {
+		l.rest = append(l.rest, '}')
+	}
+	return err
+}
+
+// appendJSON writes a value as a cell: texts as they are, no value as nothing,
+// what has parts as JSON.
+func (l *Lines) appendJSON(b, value []byte) (_ []byte, err error) {
+	if len(value) == 0 {
+		return b, nil
+	}
+	switch jsontext.Value(value).Kind() {
+	case 'n':
+		return b, nil
+	case '0', 't', 'f': // a number is no formula, whatever its sign
+		return append(b, value...), nil
+	case '"':
+		if l.cell, err = jsontext.AppendUnquote(l.cell[:0], value); err != nil {
+			return b, err
+		}
+		return l.appendCell(b, l.cell), nil
+	}
+	return l.appendCell(b, value), nil
+}
+
+// risky begin a cell that a spreadsheet may take for a formula (A26).
+const risky = "=+-@\t\r\n"
+
+// appendCell writes a text as RFC 4180 wants it.
+func (l *Lines) appendCell(b, text []byte) []byte {
+	guard := !l.form.RawCells && len(text) > 0 && bytes.IndexByte([]byte(risky), text[0]) >= 0
+	if !guard && bytes.IndexAny(text, ",\"\r\n") < 0 && !bytes.HasPrefix(text, []byte(" ")) {
+		return append(b, text...)
+	}
+	b = append(b, '"')
+	if guard {
+		b = append(b, '\'')
+	}
+	for _, c := range text {
+		if c == '"' {
+			b = append(b, '"')
+		}
+		b = append(b, c)
+	}
+	return append(b, '"')
+}
+
+func appendStamp(b []byte, at time.Time) []byte {
+	if at.IsZero() {
+		return b
+	}
+	return at.UTC().AppendFormat(b, time.RFC3339Nano)
+}

@@ -1,0 +1,144 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/export"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/driver/exportfile"
+	streaming "github.com/patra-ingest/patra/internal/engine/export"
+)
+
+// ExportProgress is how far an export of records has come.
+type ExportProgress = streaming.Progress
+
+// DataExport is an export of records.
+type DataExport struct {
+	export.Order
+	Out     string    // a folder, a file, or - for Pipe
+	Pipe    io.Writer // where - goes
+	Force   bool      // replace what is there
+	DryRun  bool      // read everything and write nothing
+	Program string    // version for the manifest
+}
+
+// DataExported is what became of an export of records.
+type DataExported struct {
+	export.Manifest
+	Out    string `json:"out"`
+	DryRun bool   `json:"dryRun,omitempty"`
+}
+
+// ExportData exports records. What was begun and did not come to its end is removed.
+func (a *App) ExportData(ctx context.Context, x DataExport, tell func(ExportProgress)) (out DataExported, err error) {
+	x.Form.Columns = a.columnsOf(ctx, x.Order)
+	target := exportfile.Target{}
+	if x.Out != "-" {
+		if target, err = exportfile.TargetOf(x.Out, x.Form.Format, x.Packing); err != nil {
+			return out, err
+		}
+	}
+	x.File = target.Single
+	if err := x.Check(); err != nil {
+		return out, err
+	}
+	files, err := x.files(target)
+	if err != nil {
+		return out, err
+	}
+	m, err := streaming.New(a.Store, x.Program).Run(ctx, x.Order, files, tell)
+	if closed := files.Close(); err == nil {
+		err = closed
+	}
+	return DataExported{Manifest: m, Out: x.Out, DryRun: x.DryRun}, err
+}
+
+type exportFiles interface {
+	streaming.Files
+	io.Closer
+}
+
+func (x DataExport) files(t exportfile.Target) (exportFiles, error) {
+	switch {
+	case x.Out == "-" && x.Cut != export.Whole:
+		return nil, fmt.Errorf("%w: parts by %s need a folder, not a pipe", fault.ErrInvalid, x.Cut)
+	case x.DryRun && x.Out != "-":
+		return exportfile.NewStream(io.Discard, x.Packing), exportfile.Free(t, x.Force)
+	case x.DryRun:
+		return exportfile.NewStream(io.Discard, x.Packing), nil
+	case x.Out == "-":
+		return exportfile.NewStream(x.Pipe, x.Packing), nil
+	}
+	return exportfile.Create(t, x.Packing, x.Force)
+}
+
+// columnsOf are the fields of an endpoint as it is declared now. A source that is
+// not known any more has none: its fields stand together in one column.
+func (a *App) columnsOf(ctx context.Context, o export.Order) []string {
+	if o.Form.Format != export.CSV {
+		return nil
+	}
+	for _, op := range []ingest.Operation{ingest.Harvest, ingest.Update, ingest.Backfill} {
+		compiled, err := a.Compile(ctx, o.Source, o.Endpoint, op, nil)
+		if err != nil {
+			continue
+		}
+		s := &compiled.Snapshot
+		if s.Detail != nil {
+			s = s.Detail
+		}
+		return slices.Sorted(maps.Keys(s.Response.Fields))
+	}
+	return nil
+}
+
+// ExportCursor reads a cursor, or takes it from the manifest of an export.
+func ExportCursor(text string) (c export.Cursor, err error) {
+	if c, err = export.ParseCursor(text); err == nil || strings.HasPrefix(text, "px1-") {
+		return c, err
+	}
+	m, err := exportfile.ReadManifest(text)
+	if err != nil {
+		return c, fmt.Errorf("%q is neither a cursor nor an export: %w", text, err)
+	}
+	return export.ParseCursor(m.Cursor)
+}
+
+// VerifyExport holds an export against its manifest. It needs no database.
+func VerifyExport(ctx context.Context, path string) (export.Manifest, []string, error) {
+	return exportfile.Verify(ctx, path)
+}
+
+// Dataset finds the records of SOURCE or SOURCE/ENDPOINT.
+func (a *App) Dataset(ctx context.Context, name string) (view.Dataset, error) {
+	source, endpoint, _ := strings.Cut(name, "/")
+	all, err := a.Store.Datasets(ctx, source)
+	if err != nil {
+		return view.Dataset{}, err
+	}
+	var names []string
+	for _, d := range all {
+		if names = append(names, d.Endpoint); d.Endpoint == endpoint {
+			return d, nil
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return view.Dataset{}, fmt.Errorf("%w: source %q has no records: `patra harvest SRC` reads some, `patra status` tells which have", fault.ErrNotFound, source)
+	case endpoint != "":
+		return view.Dataset{}, fmt.Errorf("%w: source %s has no records of endpoint %q: there are those of %s", fault.ErrNotFound, source, endpoint, strings.Join(names, ", "))
+	case len(all) > 1:
+		return view.Dataset{}, fmt.Errorf("%w: source %s has records of several endpoints: name one, such as %s/%s (%s)", fault.ErrInvalid, source, source, names[0], strings.Join(names, ", "))
+	}
+	return all[0], nil
+}
+
+var errPruned = errors.New("it was removed by retention")

@@ -1,0 +1,169 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/blackbox"
+	"github.com/patra-ingest/patra/internal/core/event"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// Looking says what of a record is looked at.
+type Looking struct {
+	Version int  // only this one; 0: all
+	Most    int  // versions at most
+	Diff    bool // what changed between neighbours
+	Payload bool // with the items as the upstream sent them
+}
+
+// History tells a record's versions, newest first: what each said, which work wrote
+// it, and what became of its event.
+func (a *App) History(ctx context.Context, d view.Dataset, id string, l Looking) (h view.History, err error) {
+	h = view.History{Source: d.Source, Endpoint: d.Endpoint, Versions: []view.Version{}}
+	var body int64
+	if h.Record, body, err = a.Store.Head(ctx, d, id); err != nil {
+		return h, err
+	}
+	oldest, err := a.Store.OldestOf(ctx, body)
+	if err != nil {
+		return h, err
+	}
+	if oldest == 0 {
+		return h, fmt.Errorf("record %q: %w: its current version is missing: restore the database from a copy", id, fault.ErrInvalid)
+	}
+	h.Removed = oldest - 1
+	most := l.Most
+	if l.Version != 0 {
+		most = h.Version - l.Version + 1
+	}
+	all, err := a.Store.VersionsOf(ctx, body, max(1, most)+1) // and the one to compare the last with
+	if err != nil {
+		return h, err
+	}
+	h.Fields = all[0].Fields
+	if l.Payload {
+		h.Payload = jsonOrText(all[0].Raw)
+	}
+	if l.Version != 0 {
+		return h, a.oneVersion(ctx, &h, all, l)
+	}
+	h.More = max(0, h.Version-h.Removed-l.Most)
+	for i := range min(len(all), l.Most) {
+		v := all[i]
+		if l.Diff && i+1 < len(all) {
+			v.Changed = changed(all[i+1].Fields, v.Fields)
+		}
+		v.Fields = nil // those of the current one are told once
+		if err := a.explain(ctx, &v, h, false); err != nil {
+			return h, err
+		}
+		h.Versions = append(h.Versions, v)
+	}
+	return h, nil
+}
+
+func (a *App) oneVersion(ctx context.Context, h *view.History, all []view.Version, l Looking) error {
+	if l.Version > h.Version {
+		return fmt.Errorf("version %d of %q: %w: the newest is %d", l.Version, h.ID, fault.ErrNotFound, h.Version)
+	}
+	if l.Version <= h.Removed {
+		return fmt.Errorf("version %d of %q: %w: %w; the oldest that is kept is %d", l.Version, h.ID, fault.ErrNotFound, errPruned, h.Removed+1)
+	}
+	i := h.Version - l.Version
+	v := all[i]
+	if l.Diff && i+1 < len(all) {
+		v.Changed = changed(all[i+1].Fields, v.Fields)
+	}
+	h.Record.Fields, h.Record.Payload = nil, nil
+	err := a.explain(ctx, &v, *h, l.Payload)
+	h.Versions = []view.Version{v}
+	return err
+}
+
+// explain adds the work that wrote a version, and its event.
+func (a *App) explain(ctx context.Context, v *view.Version, h view.History, payload bool) (err error) {
+	if v.Events, err = a.Store.OutgoingOf(ctx, v.Body); err != nil {
+		return err
+	}
+	if v.State = stateOf(*v); v.Version == h.Version {
+		v.State = h.State
+	}
+	if payload {
+		v.Payload = jsonOrText(v.Raw)
+	}
+	origin, err := a.Store.OriginOf(ctx, v.Origin.BatchID)
+	if err == nil {
+		v.Origin = origin
+		return nil
+	}
+	if !errors.Is(err, fault.ErrNotFound) {
+		return err
+	}
+	b, file, err := a.ArchivedBatch(ctx, v.Origin.BatchID)
+	if err != nil {
+		return nil // it is in no archive that can be read here: the version stays without its work
+	}
+	v.Origin = view.Origin{
+		PlanID: b.PlanID, SliceID: b.SliceID, TaskID: b.TaskID, RunID: b.RunID, BatchID: b.ID, BatchNo: b.No, Operation: b.Operation, Raw: b.Raw,
+		Where: view.Archived, Archive: file,
+	}
+	return nil
+}
+
+// stateOf is what a version's event tells of its state. A first version is there.
+func stateOf(v view.Version) string {
+	switch {
+	case v.Version == 1:
+		return "ACTIVE"
+	case len(v.Events) == 0:
+		return ""
+	case v.Events[0].Op == string(event.Removed):
+		return "GONE"
+	}
+	return "ACTIVE"
+}
+
+func changed(was, is []byte) (out []view.FieldChange) {
+	for _, c := range blackbox.ChangedFields(was, is) {
+		out = append(out, view.FieldChange(c))
+	}
+	return out
+}
+
+// jsonOrText: an upstream that sends XML has items that are no JSON.
+func jsonOrText(raw []byte) json.RawMessage {
+	if len(raw) == 0 || json.Valid(raw) {
+		return raw
+	}
+	text, _ := json.Marshal(string(raw)) // a text
+	return text
+}
+
+// EventData is what an event would have carried that went with a reference instead:
+// the same bytes, so that its size and SHA-256 can be checked.
+func (a *App) EventData(ctx context.Context, ref event.Ref, how event.Content) ([]byte, error) {
+	d, err := a.Dataset(ctx, ref.Source+"/"+ref.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	head, body, err := a.Store.Head(ctx, d, ref.RecordID)
+	if err != nil {
+		return nil, err
+	}
+	if ref.Version > head.Version {
+		return nil, fmt.Errorf("version %d of %q: %w: the newest is %d", ref.Version, ref.RecordID, fault.ErrNotFound, head.Version)
+	}
+	all, err := a.Store.VersionsOf(ctx, body, head.Version-ref.Version+1)
+	if err != nil {
+		return nil, err
+	}
+	v := all[len(all)-1]
+	if v.Version != ref.Version {
+		return nil, fmt.Errorf("version %d of %q: %w: %w; the oldest that is kept is %d", ref.Version, ref.RecordID, fault.ErrNotFound, errPruned, v.Version)
+	}
+	return event.Data(event.Change{RecordID: ref.RecordID, Version: v.Version, UpdatedAt: v.UpdatedAt, FetchedAt: v.FetchedAt, Fields: v.Fields, Payload: v.Raw}, how), nil
+}

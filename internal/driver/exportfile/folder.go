@@ -1,0 +1,249 @@
+// Package exportfile puts exports on a disk or into a pipe: files under names that
+// we make ourselves, each under a temporary name until it is whole, and a manifest
+// that comes last. It reads them back to check them.
+//
+// It never opens anything outside the folder it was given, whatever a name or a link
+// in it says (A25), and never leaves a manifest beside files that are not whole.
+package exportfile
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/export"
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+// mostOpen is how many files are open at once, however many there are.
+const mostOpen = 64
+
+// partial ends the names of files that are not whole.
+const partial = ".partial"
+
+// manifestEnding is of the manifest beside a single file.
+const manifestEnding = ".manifest.json"
+
+// Folder is where one export goes.
+type Folder struct {
+	root     *os.Root
+	packing  export.Packing
+	manifest string
+	attempt  string // tells the temporary names of two exports apart
+	files    map[string]*file
+	open     []*file // the one that was written to last is last
+	sealed   bool
+}
+
+// Free reports whether a target may be written to: a folder that is empty or not
+// there yet, or a file that is not there. force allows what is there.
+func Free(t Target, force bool) error {
+	if force {
+		return nil
+	}
+	if t.Single != "" {
+		for _, name := range []string{t.Single, t.Single + manifestEnding} {
+			if _, err := os.Lstat(filepath.Join(t.Dir, name)); err == nil {
+				return export.Conflict("%s is there already: name another file, or add --force to replace it", filepath.Join(t.Dir, name))
+			}
+		}
+		return nil
+	}
+	entries, err := os.ReadDir(t.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	if len(entries) > 0 {
+		return export.Conflict("%s is not empty, it has %q: name another folder, or add --force to replace an export in it", t.Dir, entries[0].Name())
+	}
+	return nil
+}
+
+// Target is where somebody wants an export.
+type Target struct {
+	Dir    string
+	Single string // name of the one file; empty: names are ours
+}
+
+// TargetOf tells a file from a folder: a file has the ending of its format. What
+// has the ending of another one was meant otherwise.
+func TargetOf(path string, f export.Format, p export.Packing) (Target, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return Target{Dir: path}, nil
+	}
+	if strings.HasSuffix(path, f.Ending(p)) {
+		return Target{Dir: filepath.Dir(path), Single: filepath.Base(path)}, nil
+	}
+	for _, ending := range []string{".jsonl", ".json", ".csv", ".gz", ".zst"} {
+		if strings.HasSuffix(path, ending) {
+			return Target{}, fmt.Errorf("%w: %s looks like a file, but what is written would end with %s: fit the name, the format or the compression", fault.ErrInvalid, path, f.Ending(p))
+		}
+	}
+	return Target{Dir: path}, nil
+}
+
+// Create begins an export. With force, what an earlier one left is removed first,
+// its manifest before all else.
+func Create(t Target, p export.Packing, force bool) (*Folder, error) {
+	if err := Free(t, force); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(t.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	root, err := os.OpenRoot(t.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	f := &Folder{root: root, packing: p, manifest: export.ManifestName, attempt: rand.Text()[:8], files: map[string]*file{}}
+	if t.Single != "" {
+		f.manifest = t.Single + manifestEnding
+	}
+	if force {
+		if err := f.clear(t.Single); err != nil {
+			return nil, errors.Join(err, root.Close())
+		}
+	}
+	return f, nil
+}
+
+func (f *Folder) clear(single string) error {
+	if err := f.root.Remove(f.manifest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("export: %w", err)
+	}
+	if single != "" {
+		return nil // it is replaced by a rename
+	}
+	names, err := list(f.root)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if export.IsName(name) || strings.HasPrefix(name, ".records") && strings.HasSuffix(name, partial) {
+			if err := f.root.Remove(name); err != nil {
+				return fmt.Errorf("export: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func list(root *os.Root) ([]string, error) {
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, nil
+}
+
+// Append adds lines to a file.
+func (f *Folder) Append(name string, lines []byte) error {
+	one := f.files[name]
+	if one == nil {
+		one = newFile(name, "."+name+"."+f.attempt+partial)
+		f.files[name] = one
+	}
+	if err := f.use(one); err != nil {
+		return fmt.Errorf("export %s: %w", name, err)
+	}
+	if _, err := one.out.Write(lines); err != nil {
+		return fmt.Errorf("export %s: %w", name, err)
+	}
+	return nil
+}
+
+// use opens a file, and closes the one that was not used for longest if too many
+// are open.
+func (f *Folder) use(one *file) error {
+	if one.disk != nil {
+		if i := slices.Index(f.open, one); i != len(f.open)-1 {
+			f.open = append(slices.Delete(f.open, i, i+1), one)
+		}
+		return nil
+	}
+	if len(f.open) == mostOpen {
+		if err := f.open[0].rest(); err != nil {
+			return err
+		}
+		f.open = slices.Delete(f.open, 0, 1)
+	}
+	if err := one.wake(f.root, f.packing); err != nil {
+		return err
+	}
+	f.open = append(f.open, one)
+	return nil
+}
+
+// Seal makes all files durable under their names.
+func (f *Folder) Seal() (map[string]export.Sealed, error) {
+	out := map[string]export.Sealed{}
+	for _, one := range f.files {
+		if err := one.seal(f.root); err != nil {
+			return nil, fmt.Errorf("export %s: %w", one.name, err)
+		}
+		out[one.name] = one.sum()
+	}
+	f.open = nil
+	for _, one := range f.files {
+		if err := f.root.Rename(one.temp, one.name); err != nil {
+			return nil, fmt.Errorf("export: %w", err)
+		}
+	}
+	f.sealed = true
+	return out, f.sync()
+}
+
+// Finish writes the manifest: from now on the export is whole.
+func (f *Folder) Finish(manifest []byte) error {
+	temp := "." + f.manifest + "." + f.attempt + partial
+	disk, err := f.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	_, err = disk.Write(manifest)
+	if err == nil {
+		err = disk.Sync()
+	}
+	if err = errors.Join(err, disk.Close()); err == nil {
+		err = f.root.Rename(temp, f.manifest)
+	}
+	if err != nil {
+		return fmt.Errorf("export: %w", errors.Join(err, f.root.Remove(temp)))
+	}
+	return f.sync()
+}
+
+func (f *Folder) sync() error {
+	dir, err := f.root.Open(".")
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// Close ends an export. What is not whole is removed.
+func (f *Folder) Close() error {
+	if !f.sealed {
+		for _, one := range f.files {
+			if one.disk != nil {
+				_ = one.disk.Close() // it is thrown away
+			}
+			if err := f.root.Remove(one.temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return errors.Join(fmt.Errorf("export: %w", err), f.root.Close())
+			}
+		}
+	}
+	return f.root.Close()
+}

@@ -1,0 +1,131 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/export"
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+// settleEvery is how often it is looked whether transactions have ended.
+const settleEvery = 5 * time.Millisecond
+
+// ExportMark finds a batch up to which everything has come: no version of a smaller
+// or equal batch id can appear later. That is not the largest one to be seen: on a
+// server a transaction that took its id earlier may commit later, and an export
+// that went on behind the largest would never have its records.
+//
+// Whoever writes versions first locks the row of its task, which was leased before,
+// then takes the id of its batch, and lets go of both when it ends (see CommitBatch).
+// So who took an id below one that was seen held its task's row before it was seen.
+// When every task that was leased then has been found free once, all of them have
+// ended, one way or the other, and what was seen is the mark. No clock has a part
+// in this.
+//
+// patience is how long to wait for transactions that are open; after it the answer
+// is fault.ErrBusy.
+func (s *Store) ExportMark(ctx context.Context, source, endpoint string, patience time.Duration) (m export.Mark, err error) {
+	if m.DatasetID, err = s.ExportDataset(ctx, source, endpoint); err != nil {
+		return m, err
+	}
+	if m.At, err = s.Now(ctx); err != nil {
+		return m, wrap("find export mark", s.dialect.Translate(err))
+	}
+	var seen sql.NullInt64
+	if err := s.read.QueryRowContext(ctx, "SELECT MAX(body_id) FROM ing_record_body").Scan(&seen); err != nil {
+		return m, wrap("find export mark", s.dialect.Translate(err))
+	}
+	if !seen.Valid {
+		return m, nil
+	}
+	m.Batch = seen.Int64 >> bodyBits
+	if !s.dialect.OneWriter { // one writer commits in the order of ids
+		if err := s.settle(ctx, patience); err != nil {
+			return m, wrap("find export mark", s.dialect.Translate(err))
+		}
+	}
+	err = s.read.QueryRowContext(ctx, "SELECT body_id, fetch_at FROM ing_record_body WHERE body_id <= ? ORDER BY body_id DESC LIMIT 1", bodyID(m.Batch+1, 0)-1).Scan(&m.Body, &m.FetchedAt)
+	return m, wrap("find export mark", s.dialect.Translate(err))
+}
+
+// settle waits until every transaction that wrote for a leased task when it was
+// called has ended.
+func (s *Store) settle(ctx context.Context, patience time.Duration) error {
+	open, err := s.idList(ctx, "SELECT id FROM ing_task WHERE status_code IN ('DISPATCHED','EXECUTING') ORDER BY id")
+	if err != nil {
+		return err
+	}
+	deadline := time.Now().Add(patience)
+	for {
+		if open, err = s.stillOpen(ctx, open); err != nil || len(open) == 0 {
+			return err
+		}
+		if !time.Now().Before(deadline) {
+			return fmt.Errorf("%w: a transaction of task %d has been open for %s, so it is not known what it will add: try again, and look at `patra task show %d`",
+				fault.ErrBusy, open[0], patience, open[0])
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(settleEvery):
+		}
+	}
+}
+
+// stillOpen keeps the tasks whose rows somebody holds. One statement locks the
+// others and lets them go at once.
+func (s *Store) stillOpen(ctx context.Context, tasks []int64) (open []int64, err error) {
+	for chunk := range slices.Chunk(tasks, idsPerStatement) {
+		list := make([]any, len(chunk))
+		for i, id := range chunk {
+			list[i] = id
+		}
+		marks := "(" + strings.TrimSuffix(strings.Repeat("?,", len(list)), ",") + ")"
+		free, err := s.idList(ctx, "SELECT id FROM ing_task WHERE id IN "+marks+s.dialect.SkipLocked, list...)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range chunk {
+			if !slices.Contains(free, id) {
+				open = append(open, id)
+			}
+		}
+	}
+	return open, nil
+}
+
+// CheckCursor refuses a cursor that does not fit the database: one of another
+// database, or of the time before a copy was restored.
+func (s *Store) CheckCursor(ctx context.Context, c export.Cursor, m export.Mark) error {
+	const foreign = "the cursor is %s: it is of another database, or of one that a copy was restored over. Export everything again, without --since"
+	if c.Batch > m.Batch {
+		return export.Conflict(foreign, "ahead of this database")
+	}
+	if c.Body == 0 {
+		return nil
+	}
+	var fetched int64
+	there, err := found(s.read.QueryRowContext(ctx, "SELECT fetch_at FROM ing_record_body WHERE body_id = ?", c.Body).Scan(&fetched))
+	if err != nil {
+		return wrap("check cursor", s.dialect.Translate(err))
+	}
+	if there && fetched != c.FetchedAt {
+		return export.Conflict(foreign, "not of this history")
+	}
+	if there {
+		return nil
+	}
+	var pruned int64 // a version may have been removed, if any ever was
+	if err := s.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM ing_upkeep_mark WHERE name LIKE 'versions/%'").Scan(&pruned); err != nil {
+		return wrap("check cursor", s.dialect.Translate(err))
+	}
+	if pruned == 0 {
+		return export.Conflict(foreign, "about a version that this database never had")
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// Datasets lists the endpoints of a source that have records, or had some.
+func (s *Store) Datasets(ctx context.Context, source string) (out []view.Dataset, err error) {
+	rows, err := s.read.QueryContext(ctx, "SELECT id, provenance_code, endpoint_name FROM ing_dataset WHERE provenance_code = ? ORDER BY endpoint_name", source)
+	if err != nil {
+		return nil, wrap("list datasets", s.dialect.Translate(err))
+	}
+	return out, wrap("list datasets", each(rows, func() error {
+		var d view.Dataset
+		err := rows.Scan(&d.ID, &d.Source, &d.Endpoint)
+		out = append(out, d)
+		return err
+	}))
+}
+
+// Head reads what is current of a record, and the id of its newest version.
+func (s *Store) Head(ctx context.Context, d view.Dataset, id string) (r view.Record, body int64, err error) {
+	key := record.KeyOf(id)
+	var updated, fetch, checked sql.NullInt64
+	err = s.read.QueryRowContext(ctx, `SELECT provider_id, version, state_code, updated_at, fetch_at, refresh_checked_at, COALESCE(merged_into, ''), body_id
+  FROM ing_record WHERE dataset_id = ? AND id_hash = ?`, d.ID, key[:]).Scan(&r.ID, &r.Version, &r.State, &updated, &fetch, &checked, &r.MergedInto, &body)
+	if err == nil && r.ID != id { // another one with the same hash
+		err = sql.ErrNoRows
+	}
+	if err = orNotFound(err); err != nil {
+		return r, 0, fmt.Errorf("record %q: %w", id, s.dialect.Translate(err))
+	}
+	r.UpdatedAt, r.FetchAt, r.CheckedAt, r.Key = instant(updated), instant(fetch), instant(checked), key[:]
+	return r, body, nil
+}
+
+// VersionsOf follows a record's versions from one of them back, newest first, up to
+// a number of them. It ends where one was removed.
+func (s *Store) VersionsOf(ctx context.Context, body int64, limit int) (out []view.Version, err error) {
+	for body != 0 && len(out) < limit {
+		v, err := s.version(ctx, body)
+		if err != nil {
+			return nil, wrap("read versions", s.dialect.Translate(err))
+		}
+		if v == nil {
+			break
+		}
+		out = append(out, *v)
+		body = v.Prev
+	}
+	return out, nil
+}
+
+// OldestOf is the oldest version that can still be reached from one.
+func (s *Store) OldestOf(ctx context.Context, body int64) (version int, err error) {
+	for body != 0 {
+		var v int
+		var prev sql.NullInt64
+		there, err := found(s.read.QueryRowContext(ctx, "SELECT version, prev_body_id FROM ing_record_body WHERE body_id = ?", body).Scan(&v, &prev))
+		if err != nil {
+			return 0, wrap("read versions", s.dialect.Translate(err))
+		}
+		if !there {
+			break
+		}
+		version, body = v, prev.Int64
+	}
+	return version, nil
+}
+
+func (s *Store) version(ctx context.Context, body int64) (*view.Version, error) {
+	v := view.Version{Body: body, Events: []view.Outgoing{}}
+	var prev, updated, fetch sql.NullInt64
+	var fields sql.NullString
+	var payload []byte
+	var codec string
+	there, err := found(s.read.QueryRowContext(ctx, "SELECT version, prev_body_id, updated_at, fetch_at, fields, payload, codec FROM ing_record_body WHERE body_id = ?", body).
+		Scan(&v.Version, &prev, &updated, &fetch, &fields, &payload, &codec))
+	if err != nil || !there {
+		return nil, err
+	}
+	v.Prev, v.UpdatedAt, v.FetchedAt, v.Fields = prev.Int64, instant(updated), instant(fetch), raw(fields)
+	v.Origin = view.Origin{BatchID: body >> bodyBits, Where: view.Missing}
+	if v.Raw, err = decompress(payload, codec); err != nil {
+		return nil, fmt.Errorf("version %d: %w", v.Version, err)
+	}
+	v.Bytes = len(v.Raw)
+	return &v, nil
+}
+
+// OutgoingOf reads the event of a version; none may be left of it.
+func (s *Store) OutgoingOf(ctx context.Context, body int64) (out []view.Outgoing, err error) {
+	rows, err := s.read.QueryContext(ctx, outgoingColumns+" WHERE o.body_id = ? ORDER BY o.id", body)
+	if err != nil {
+		return nil, wrap("read events of a version", s.dialect.Translate(err))
+	}
+	return out, wrap("read events of a version", each(rows, func() error {
+		v, err := scanOutgoing(rows)
+		out = append(out, v)
+		return err
+	}))
+}
+
+// OriginOf tells what wrote a batch. fault.ErrNotFound means that it left the
+// database.
+func (s *Store) OriginOf(ctx context.Context, batchID int64) (o view.Origin, err error) {
+	var kept sql.NullString
+	err = s.read.QueryRowContext(ctx, `SELECT b.plan_id, b.slice_id, b.task_id, b.run_id, b.id, b.batch_no, b.operation_code, COALESCE(p.spec_fingerprint, ''),
+  COALESCE(f.hash, ''), e.blob_ref
+  FROM ing_task_run_batch b LEFT JOIN ing_plan p ON p.id = b.plan_id LEFT JOIN ing_fingerprint f ON f.id = p.mapping_id
+  LEFT JOIN ing_batch_evidence e ON e.batch_id = b.id WHERE b.id = ?`, batchID).
+		Scan(&o.PlanID, &o.SliceID, &o.TaskID, &o.RunID, &o.BatchID, &o.BatchNo, &o.Operation, &o.Spec, &o.Mapping, &kept)
+	if err = orNotFound(err); err != nil {
+		return view.Origin{}, fmt.Errorf("batch %d: %w", batchID, s.dialect.Translate(err))
+	}
+	o.Raw, o.Where = kept.String, view.Here
+	return o, nil
+}
+
+// countRows is how many records are counted in one query.
+const countRows = 50_000
+
+// CountRecords counts the records of an endpoint by state, in parts, so that no read
+// snapshot lasts (D§5.20).
+func (s *Store) CountRecords(ctx context.Context, d view.Dataset) (active, gone int64, err error) {
+	after := []byte{}
+	for {
+		var n, dead int64
+		var last []byte
+		err := s.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(state_code = 'GONE'), 0), MAX(id_hash) FROM (
+  SELECT id_hash, state_code FROM ing_record WHERE dataset_id = ? AND id_hash > ? ORDER BY id_hash LIMIT ?) part`, d.ID, after, countRows).Scan(&n, &dead, &last)
+		if err != nil {
+			return 0, 0, wrap("count records", s.dialect.Translate(err))
+		}
+		if active, gone = active+n-dead, gone+dead; n < countRows {
+			return active, gone, nil
+		}
+		after = slices.Clone(last)
+	}
+}
+
+// Listed reads some records without their content, in key order, behind an id.
+func (s *Store) Listed(ctx context.Context, d view.Dataset, after string, limit int) (out []view.Record, err error) {
+	from := []byte{}
+	if after != "" {
+		key := record.KeyOf(after)
+		from = key[:]
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT provider_id, version, state_code, updated_at, fetch_at, COALESCE(merged_into, '') FROM ing_record
+  WHERE dataset_id = ? AND id_hash > ? ORDER BY id_hash LIMIT ?`, d.ID, from, limit)
+	if err != nil {
+		return nil, wrap("list records", s.dialect.Translate(err))
+	}
+	return out, wrap("list records", each(rows, func() error {
+		var r view.Record
+		var updated, fetch sql.NullInt64
+		err := rows.Scan(&r.ID, &r.Version, &r.State, &updated, &fetch, &r.MergedInto)
+		r.UpdatedAt, r.FetchAt = instant(updated), instant(fetch)
+		out = append(out, r)
+		return err
+	}))
+}

@@ -1,0 +1,123 @@
+// Package export streams records into files: it asks the store for pages of
+// versions, writes each as a line, and ends with the manifest.
+//
+// It never holds a page of the store while it waits for a disk or a pipe, never
+// keeps more than a page in memory, and never writes a manifest before all files it
+// names are durable.
+package export
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/export"
+)
+
+// Records is what an export needs of the store.
+type Records interface {
+	ExportMark(ctx context.Context, source, endpoint string, patience time.Duration) (export.Mark, error)
+	CheckCursor(ctx context.Context, c export.Cursor, m export.Mark) error
+	ExportPage(ctx context.Context, in export.Range, after int64, use func(*export.Row) error) (next int64, end bool, err error)
+	MappingHashes(ctx context.Context, ids []int64) ([]string, error)
+	Now(ctx context.Context) (time.Time, error)
+}
+
+// Files is where lines go.
+type Files interface {
+	// Append adds lines to a file, and begins it if need be. It must not keep them.
+	Append(name string, lines []byte) error
+	// Seal makes all files durable under their names and gives the size and the
+	// SHA-256 of each.
+	Seal() (map[string]export.Sealed, error)
+	// Finish writes the manifest, after Seal.
+	Finish(manifest []byte) error
+}
+
+// Progress is how far an export has come.
+type Progress struct {
+	Records int64
+	Share   float64 // of the batches
+}
+
+const (
+	// Patience is how long an export waits for transactions that are open when it begins.
+	Patience = time.Minute
+	// longest an export may take: a version that was replaced meanwhile is kept for a
+	// day at least (retention.Least), and the instant a version is dated with is from
+	// before its page was asked for.
+	longest = 20 * time.Hour
+	// mostFiles is how many files an export may have: a source decides about its dates.
+	mostFiles = 20_000
+)
+
+// Service exports records of a store.
+type Service struct {
+	records Records
+	program string
+}
+
+// New makes a service; program is the version that manifests name.
+func New(r Records, program string) *Service { return &Service{r, program} }
+
+// Run exports what was ordered. The manifest is what it wrote; on an error nothing
+// that was written counts.
+func (s *Service) Run(ctx context.Context, o export.Order, to Files, tell func(Progress)) (m export.Manifest, err error) {
+	if err := o.Check(); err != nil {
+		return m, err
+	}
+	mark, err := s.records.ExportMark(ctx, o.Source, o.Endpoint, Patience)
+	if err != nil {
+		return m, err
+	}
+	r := &run{
+		order: o, to: to, tell: tell, lines: export.NewLines(o.Form), manifest: export.NewManifest(o), parts: map[string]*part{}, mappings: map[int64]bool{},
+		read: export.Range{DatasetID: mark.DatasetID, Upto: mark.Batch, Payload: o.Form.Payload},
+	}
+	if o.Since != nil {
+		if err := s.records.CheckCursor(ctx, *o.Since, mark); err != nil {
+			return m, err
+		}
+		r.read.After = o.Since.Batch
+	}
+	r.manifest.StartedAt, r.manifest.Program = mark.At, s.program
+	r.manifest.Cursor = mark.Cursor(o.Source, o.Endpoint).String()
+	if err := r.pages(ctx, s.records); err != nil {
+		return m, err
+	}
+	if err := s.close(ctx, r); err != nil {
+		return m, err
+	}
+	return r.manifest, nil
+}
+
+// close writes the manifest.
+func (s *Service) close(ctx context.Context, r *run) (err error) {
+	m := &r.manifest
+	if m.FinishedAt, err = s.records.Now(ctx); err != nil {
+		return err
+	}
+	if took := m.FinishedAt.Sub(m.StartedAt); took > longest {
+		return export.Conflict("the export took %s, and versions may have been removed meanwhile: %s is the most. Export by --since more often", took.Round(time.Minute), longest)
+	}
+	if m.Mappings, err = s.records.MappingHashes(ctx, slices.Sorted(maps.Keys(r.mappings))); err != nil {
+		return err
+	}
+	slices.Sort(m.Mappings)
+	sealed, err := r.to.Seal()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.parts)) {
+		p := r.parts[name]
+		p.File.Bytes, p.File.SHA256 = sealed[p.Name].Bytes, sealed[p.Name].SHA256
+		m.Files = append(m.Files, p.File)
+		m.Records, m.Gone, m.Bytes = m.Records+p.Records, m.Gone+p.Gone, m.Bytes+p.File.Bytes
+	}
+	text, err := m.Encode()
+	if err != nil {
+		return err
+	}
+	return r.to.Finish(text)
+}
