@@ -41,6 +41,10 @@ func (a *App) Maintenance() (*maintenance.Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	files.NoteHead(func(ctx context.Context) (string, error) {
+		head, err := a.auditHead(ctx)
+		return head.Hash, err
+	})
 	return maintenance.New(a.Store, files, config, a.config.Log), nil
 }
 

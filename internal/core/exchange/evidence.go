@@ -1,9 +1,8 @@
 package exchange
 
 import (
-	"strings"
-
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/privacy"
 )
 
 // Evidence is what a batch keeps of its exchange: enough to explain it, nothing
@@ -44,19 +43,32 @@ var (
 
 const sampleBytes = 1024 // §14.9
 
-// DigestRequest describes a request as rendered, before credentials are added.
+// DigestRequest describes a request as rendered, before credentials are added. Of
+// the contact that many sources ask for stands a hash: it is the address of a
+// person (§14.10). Numbers in a request are ids.
 func DigestRequest(r *Request) RequestDigest {
-	return RequestDigest{
+	d := RequestDigest{
 		Method: r.Method, URL: maskURL(r.URL), Headers: keep(r.Header, keptRequestHeaders),
-		Body: sample([]byte(maskBody(r.Body, r.Header.Get("Content-Type")))),
+		Body: privacy.EmailsOf([]byte(maskBody(r.Body, r.Header.Get("Content-Type"))), sampleBytes),
+	}
+	d.HidePeople()
+	return d
+}
+
+// HidePeople hides addresses of people, once and for all.
+func (d *RequestDigest) HidePeople() {
+	d.URL, d.Body = privacy.Emails(d.URL), privacy.Emails(d.Body)
+	for name, value := range d.Headers {
+		d.Headers[name] = privacy.Emails(value)
 	}
 }
 
-// DigestResponse describes an answer.
+// DigestResponse describes an answer. Its headers stay as they are: paging may go
+// by them.
 func DigestResponse(r *Response) ResponseDigest {
 	return ResponseDigest{
 		Status: r.Status, Headers: keep(r.Header, keptResponseHeaders), Bytes: len(r.Body),
-		SHA256: fingerprint.Bytes(r.Body), Sample: sample(r.Body), TookMS: r.Took.Milliseconds(),
+		SHA256: fingerprint.Bytes(r.Body), Sample: privacy.MaskOf(r.Body, sampleBytes), TookMS: r.Took.Milliseconds(),
 	}
 }
 
@@ -68,8 +80,4 @@ func keep(h Header, names []string) map[string]string {
 		}
 	}
 	return kept
-}
-
-func sample(body []byte) string {
-	return strings.ToValidUTF8(string(body[:min(len(body), sampleBytes)]), "")
 }

@@ -3,6 +3,8 @@ package extract
 import (
 	"regexp"
 	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/privacy"
 )
 
 // maxShown bounds what an error repeats of a body.
@@ -13,10 +15,10 @@ const maxShown = 120
 var credentials = regexp.MustCompile(`(?i)((?:api|access)[-_ ]?key|token|secret|password|passwd|authorization|signature|e-?mail|mailto)(["']?\s*[:=]\s*["']?)(?:bearer\s+|basic\s+)?[^\s"'&,;<>{}\[\]]+`)
 
 // shown makes a part of a body fit to be printed: short, valid text, without
-// what looks like a credential.
+// what looks like a credential or a person (§14.10).
 func shown(raw []byte, limit int) string {
 	text := strings.ToValidUTF8(string(raw[:min(len(raw), 4*limit)]), "?")
-	text = credentials.ReplaceAllString(text, "$1$2***")
+	text = privacy.Mask(credentials.ReplaceAllString(text, "$1$2***"))
 	if len(text) <= limit {
 		return text
 	}

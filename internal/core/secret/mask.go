@@ -2,7 +2,11 @@ package secret
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/url"
 	"regexp"
@@ -22,12 +26,12 @@ const shortest = 4
 func NewMasker(values ...Text) *Masker {
 	m := &Masker{}
 	for _, v := range values {
-		if len(v.value) >= shortest {
-			m.forms = append(m.forms, spellings(v.value)...)
+		if text := v.Reveal(); len(text) >= shortest {
+			m.forms = append(m.forms, spellings(text)...)
 		}
 	}
 	// Longest first: a form may be part of another.
-	slices.SortFunc(m.forms, func(a, b string) int { return len(b) - len(a) })
+	slices.SortFunc(m.forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	m.forms = slices.Compact(m.forms)
 	return m
 }
@@ -50,15 +54,47 @@ func (m *Masker) String(text string) string {
 	return text
 }
 
-// spellings are how a value stands in an address, in JSON or in a page.
+// spellings are how a value stands in an address, in JSON or in a page, and how
+// programs write what may be any bytes.
 func spellings(value string) []string {
 	inQuery, inPath := url.QueryEscape(value), url.PathEscape(value)
 	out := []string{value, inQuery, inPath, lowerHex(inQuery), lowerHex(inPath), html.EscapeString(value)}
 	for _, form := range slices.Clone(out) {
 		out = append(out, inJSON(form, false), inJSON(form, true))
 	}
+	inHex := hex.EncodeToString([]byte(value))
+	out = append(out, inHex, strings.ToUpper(inHex), escaped(value, `\u%04x`), escaped(value, `\u%04X`), escaped(value, "%%%02x"), escaped(value, "%%%02X"))
+	return append(out, inBase64(value)...)
+}
+
+// escaped writes every character as its number.
+func escaped(value, how string) string {
+	var out strings.Builder
+	for _, r := range value {
+		fmt.Fprintf(&out, how, r)
+	}
+	return out.String()
+}
+
+// inBase64 gives what a value looks like inside base64, wherever it begins there:
+// three bytes become four letters, so there are three ways. Letters that also
+// depend on what stands beside the value are left out.
+func inBase64(value string) (out []string) {
+	for shift := range 3 {
+		for _, coding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			text := coding.EncodeToString([]byte(strings.Repeat("\x00", shift) + value))
+			from, to := (shift*8+5)/6, (shift+len(value))*8/6
+			if to-from >= shortestCoded {
+				out = append(out, text[from:to])
+			}
+		}
+	}
 	return out
 }
+
+// shortestCoded keeps a short secret from garbling what its coded form happens to
+// occur in.
+const shortestCoded = 8
 
 var percentPair = regexp.MustCompile(`%[0-9A-F]{2}`)
 

@@ -1,6 +1,8 @@
 package secret
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"html"
 	"net/url"
@@ -28,6 +30,31 @@ func TestMaskerHidesEveryForm(t *testing.T) {
 		}
 		if got := string(m.Bytes([]byte(text))); got != want {
 			t.Errorf("%s as bytes: %s", name, got)
+		}
+	}
+}
+
+// An upstream that dumps a request may do so in any coding.
+func TestMaskerHidesCodedForms(t *testing.T) {
+	const value = "canary-4711-x/y"
+	m := NewMasker(New(value))
+	for name, text := range map[string]string{
+		"hex": hex.EncodeToString([]byte(value)), "upper hex": strings.ToUpper(hex.EncodeToString([]byte(value))),
+		"escaped": escaped(value, `\u%04x`), "every byte in percent": escaped(value, "%%%02x"),
+	} {
+		if got := m.String("<" + text + ">"); got != "<"+mask+">" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for before := range 7 {
+		for after := range 4 {
+			whole := strings.Repeat("u", before) + value + strings.Repeat("v", after)
+			for _, coding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding} {
+				got := m.String(coding.EncodeToString([]byte(whole)))
+				if !strings.Contains(got, mask) || len(got) > len(mask)+(before+after+4)*4/3+4 {
+					t.Errorf("%s: %s", whole, got)
+				}
+			}
 		}
 	}
 }

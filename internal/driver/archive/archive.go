@@ -27,6 +27,7 @@ import (
 type Store struct {
 	dir   string
 	fault func(step string) error // of tests: a crash right after a step
+	head  func(ctx context.Context) (string, error)
 }
 
 // Open makes a store of a folder. Nothing is written before the first Write.
@@ -42,6 +43,10 @@ func Open(dir string) (*Store, error) {
 
 // Dir is the folder.
 func (s *Store) Dir() string { return s.dir }
+
+// NoteHead lets every file hold the head of the audit log as it was: who cuts the
+// log's end off would have to change a sealed file too (A37).
+func (s *Store) NoteHead(head func(ctx context.Context) (string, error)) { s.head = head }
 
 // CrashAfter lets tests end a Write after one of its steps, as a crash would: what
 // was done stays as it is.

@@ -18,6 +18,7 @@ import (
 // rename, one hash over rows and index.
 type index struct {
 	Parts []part `json:"parts"`
+	Audit string `json:"auditHead,omitempty"` // of the audit log, when the file was written
 }
 
 type part struct {

@@ -57,7 +57,13 @@ func (s *Store) write(ctx context.Context, path string, rows iter.Seq2[retention
 			_ = os.Remove(file.Name())
 		}
 	}()
-	if f, err = writeRows(ctx, file, rows); err != nil {
+	head := ""
+	if s.head != nil {
+		if head, err = s.head(ctx); err != nil {
+			return f, err
+		}
+	}
+	if f, err = writeRows(ctx, file, head, rows); err != nil {
 		return f, err
 	}
 	for _, step := range []struct {
@@ -109,12 +115,12 @@ type writer struct {
 	done    retention.File
 }
 
-func writeRows(ctx context.Context, file *os.File, rows iter.Seq2[retention.Row, error]) (retention.File, error) {
+func writeRows(ctx context.Context, file *os.File, head string, rows iter.Seq2[retention.Row, error]) (retention.File, error) {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
 	if err != nil {
 		return retention.File{}, err
 	}
-	w := writer{file: file, sum: sha256.New(), encoder: encoder, done: retention.File{Lineage: retention.Ranges{}}}
+	w := writer{file: file, sum: sha256.New(), encoder: encoder, index: index{Audit: head}, done: retention.File{Lineage: retention.Ranges{}}}
 	for row, err := range rows {
 		if err == nil {
 			err = ctx.Err()

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -85,5 +87,16 @@ func TestUnsentIsKnown(t *testing.T) {
 		if f := refusedWith(t, name, request(t, base), fault.Network); f.Unsent {
 			t.Errorf("%s: an answer that got lost passes for a request that was not sent", name)
 		}
+	}
+}
+
+// A33: the address is in an error as often as the error was wrapped.
+func TestWrappedErrorsHoldNoAddress(t *testing.T) {
+	err := error(&url.Error{Op: "Get", URL: "https://api.example/?key=" + canary, Err: context.DeadlineExceeded})
+	for range 3 {
+		if got := bare(err); strings.Contains(got.Error(), canary) || !errors.Is(got, context.DeadlineExceeded) {
+			t.Error(got)
+		}
+		err = fmt.Errorf("once more: %w", &url.Error{Op: "Get", URL: "https://api.example/?key=" + canary, Err: err})
 	}
 }

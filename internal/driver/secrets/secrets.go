@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -21,8 +22,17 @@ import (
 // System reads from this process's environment and machine.
 type System struct{}
 
-// longest a command may take to print a secret.
-const commandTimeout = 10 * time.Second
+const (
+	// commandTimeout is how long a command may take to print a secret.
+	commandTimeout = 10 * time.Second
+	// lastWords is how long a command that was stopped may keep its output open: a
+	// child of it could hold us for ever.
+	lastWords = time.Second
+	// most is what a secret may have. More is a mistake, such as a wrong file.
+	most = 64 << 10
+)
+
+var errTooLong = fmt.Errorf("it holds more than %d bytes, which is no secret", most)
 
 // Reveal finds the value of a reference. A variable that is unset or empty, a
 // file that does not exist and empty output are secret.ErrAbsent.
@@ -50,9 +60,17 @@ func (System) Reveal(ctx context.Context, ref secret.Ref) (secret.Text, error) {
 }
 
 func fromFile(name string) (string, error) {
-	text, err := os.ReadFile(name)
+	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", secret.ErrAbsent
+	}
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && len(text) > most {
+		err = errTooLong
 	}
 	return string(text), err
 }
@@ -60,13 +78,36 @@ func fromFile(name string) (string, error) {
 // fromCommand runs a command without a shell: words are separated by blanks.
 // What it prints on standard error may hold the secret and is not repeated.
 func fromCommand(ctx context.Context, line string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	limited, cancel := context.WithTimeoutCause(ctx, commandTimeout, fmt.Errorf("the command took longer than %v", commandTimeout))
 	defer cancel()
 	words := strings.Fields(line)
-	out, err := exec.CommandContext(ctx, words[0], words[1:]...).Output()
+	command := exec.CommandContext(limited, words[0], words[1:]...)
+	command.WaitDelay = lastWords
+	out := &capped{}
+	command.Stdout = out
+	err := command.Run()
 	var failed *exec.ExitError
-	if errors.As(err, &failed) {
+	switch {
+	case limited.Err() != nil:
+		return "", context.Cause(limited)
+	case out.over:
+		return "", errTooLong
+	case errors.As(err, &failed):
 		return "", fmt.Errorf("the command ended with code %d", failed.ExitCode())
 	}
-	return string(out), err
+	return out.text.String(), err
+}
+
+// capped takes as much as a secret may have and ends the command at more.
+type capped struct {
+	text strings.Builder
+	over bool
+}
+
+func (c *capped) Write(part []byte) (int, error) {
+	if c.text.Len()+len(part) > most {
+		c.over = true
+		return 0, errTooLong
+	}
+	return c.text.Write(part)
 }

@@ -1,11 +1,13 @@
 package secrets
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/secret"
 )
@@ -67,6 +69,55 @@ func TestFailedCommandDoesNotLeak(t *testing.T) {
 	}
 	_, err := System{}.Reveal(t.Context(), reference(t, "exec:"+script))
 	if err == nil || strings.Contains(err.Error(), canary) || !strings.Contains(err.Error(), "code 3") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A key that was exchanged holds from the next request on (I10).
+func TestRotatedSecretsAreSeenAtOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	for _, value := range []string{canary, "kanari-0815"} {
+		if err := os.WriteFile(file, []byte(value), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATRA_TEST_KEY", value)
+		for _, text := range []string{"env:PATRA_TEST_KEY", "file:" + file, "exec:cat " + file} {
+			if got, err := (System{}).Reveal(t.Context(), reference(t, text)); err != nil || got.Reveal() != value {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	}
+}
+
+// A command that prints without end, and a file that is no secret.
+func TestNoSecretIsThatLong(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "book")
+	if err := os.WriteFile(file, []byte(strings.Repeat(canary, 10_000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"exec:yes " + canary, "file:" + file, "exec:cat " + file} {
+		got, err := System{}.Reveal(t.Context(), reference(t, text))
+		if !errors.Is(err, errTooLong) || !got.IsZero() || strings.Contains(strings.ReplaceAll(err.Error(), text, ""), canary) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// A command that hangs, with a child that keeps the output open, holds nobody.
+func TestStoppedCommandHoldsNobody(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "hang")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho "+canary+"\nsleep 60 &\nsleep 60\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	why := errors.New("nobody waits any more")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	if _, err := (System{}).Reveal(ctx, reference(t, "exec:"+script)); !errors.Is(err, why) || strings.Contains(err.Error(), canary) {
+		t.Errorf("%v", err)
+	}
+	ctx, stop := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, why)
+	defer stop()
+	if _, err := (System{}).Reveal(ctx, reference(t, "exec:"+script)); !errors.Is(err, why) || strings.Contains(err.Error(), canary) {
 		t.Errorf("%v", err)
 	}
 }

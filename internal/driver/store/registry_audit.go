@@ -2,11 +2,9 @@ package store
 
 import (
 	"encoding/json"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/audit"
 )
 
 // auditEntry is one act of an operator.
@@ -24,13 +22,13 @@ func (t *tx) audit(e auditEntry) error {
 	if err != nil {
 		return err
 	}
-	before := strings.Repeat("0", 64)
-	if _, err := found(t.row("SELECT row_hash FROM ing_audit_log ORDER BY id DESC LIMIT 1").Scan(&before)); err != nil {
+	entry := audit.Entry{
+		At: e.at, Actor: cut(e.actor, 128), Action: e.action, Object: cut(e.object, 256), Reason: cut(e.reason, 512), Detail: detail, Previous: audit.Root(),
+	}
+	if _, err := found(t.row("SELECT row_hash FROM ing_audit_log ORDER BY id DESC LIMIT 1").Scan(&entry.Previous)); err != nil {
 		return err
 	}
-	e.actor, e.object, e.reason = cut(e.actor, 128), cut(e.object, 256), cut(e.reason, 512)
-	hash := fingerprint.Key(before, strconv.FormatInt(e.at.UnixMicro(), 10), e.actor, e.action, e.object, e.reason, string(detail))
 	_, err = t.exec("INSERT INTO ing_audit_log (at, actor, action, object, reason, detail, prev_hash, row_hash) VALUES (?,?,?,?,?,?,?,?)",
-		micros(e.at), e.actor, e.action, e.object, orNull(e.reason), string(detail), before, hash)
+		micros(entry.At), entry.Actor, entry.Action, entry.Object, orNull(entry.Reason), string(entry.Detail), entry.Previous, entry.Sum())
 	return err
 }

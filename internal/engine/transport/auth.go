@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
@@ -107,7 +108,7 @@ func (a authenticated) value(ctx context.Context, c *Call) (secret.Text, *secret
 		if c.token == nil {
 			return secret.Text{}, nil, fmt.Errorf("no token was asked for: %w", secret.ErrAbsent)
 		}
-		return secret.New(credential.Prefix + c.token.text.Reveal()), secret.NewMasker(c.token.text), nil
+		return secret.New(credential.Prefix + c.token.text.Reveal()), secret.NewMasker(append(slices.Clone(c.token.used), c.token.text)...), nil
 	}
 	return secret.Text{}, nil, fmt.Errorf("credentials of type %s are not known", credential.Type)
 }

@@ -173,15 +173,16 @@ func atEndpoint(err error, endpoint *url.URL) error {
 	return &named
 }
 
-// newToken refuses what cannot be sent where the credential says.
-func newToken(c exchange.Credential, text string, asked time.Time, life time.Duration) (*token, error) {
+// newToken refuses what cannot be sent where the credential says. What it was
+// got with is hidden in answers too: a source that gave it knows it (A34).
+func newToken(c exchange.Credential, text string, used []secret.Text, asked time.Time, life time.Duration) (*token, error) {
 	unsendable := func(b rune) bool {
 		return b < ' ' || b >= 0x7f || c.In == "COOKIE" && strings.ContainsRune(" \",;\\", b)
 	}
 	if strings.ContainsFunc(text, unsendable) {
 		return nil, fault.Newf(fault.BadBody, "gave a token with characters that cannot be sent")
 	}
-	t := &token{text: secret.New(text), issued: asked}
+	t := &token{text: secret.New(text), used: used, issued: asked}
 	if life >= 0 {
 		t.expires = asked.Add(life)
 	}

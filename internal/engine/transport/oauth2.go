@@ -24,6 +24,7 @@ type oauth2 struct {
 	secrets    Secrets
 	keep       *keeper
 	seed, sent secret.Text // refresh token: of the reference, and as it is sent
+	client     secret.Text // its secret
 }
 
 func (o *oauth2) ask(ctx context.Context, r *exchange.Request) error {
@@ -67,6 +68,7 @@ func (o *oauth2) identify(ctx context.Context, r *exchange.Request, form url.Val
 	if err != nil {
 		return err
 	}
+	o.client = key
 	if c.ClientAuth == "BODY" {
 		form.Set("client_id", id.Reveal())
 		form.Set("client_secret", key.Reveal())
@@ -97,7 +99,8 @@ func (o *oauth2) read(r *exchange.Response, asked time.Time) (*token, error) {
 	case !strings.EqualFold(answer.TokenType, "bearer") && answer.TokenType != "" && o.credential.Prefix == "Bearer ":
 		return nil, fault.Newf(fault.Unauthorized, "gave a token of a type other than Bearer; if the upstream takes it all the same, declare its scheme as prefix")
 	}
-	got, err := newToken(o.credential, answer.AccessToken, asked, expiresIn(answer.ExpiresIn))
+	used := []secret.Text{o.client, o.seed, o.sent, secret.New(answer.RefreshToken)}
+	got, err := newToken(o.credential, answer.AccessToken, used, asked, expiresIn(answer.ExpiresIn))
 	if err == nil && answer.RefreshToken != "" && o.credential.Grant == "REFRESH_TOKEN" && answer.RefreshToken != o.sent.Reveal() {
 		o.keep.rotate(o.seed, secret.New(answer.RefreshToken))
 	}

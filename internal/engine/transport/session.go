@@ -15,6 +15,7 @@ import (
 type session struct {
 	credential exchange.Credential
 	secrets    Secrets
+	used       []secret.Text // what the login was made with
 }
 
 func (s *session) ask(ctx context.Context, r *exchange.Request) error {
@@ -26,6 +27,9 @@ func (s *session) ask(ctx context.Context, r *exchange.Request) error {
 			return err
 		}
 		values[name] = text.Reveal()
+		if name != "username" {
+			s.used = append(s.used, text)
+		}
 	}
 	body, contentType := s.credential.Login.Render(values)
 	r.Header.Set("Content-Type", contentType)
@@ -60,7 +64,7 @@ func (s *session) read(r *exchange.Response, asked time.Time) (*token, error) {
 		// refused politely. Trying again would only close the account.
 		return nil, fault.Newf(fault.Unauthorized, "accepted the login and gave no token: check %s, and where login looks for the token", named(s.credential))
 	}
-	return newToken(s.credential, text, asked, life)
+	return newToken(s.credential, text, s.used, asked, life)
 }
 
 func (s *session) readBody(body []byte) (text string, seconds *int64, err error) {

@@ -16,8 +16,9 @@ import (
 // token is what a token endpoint or a login gave us.
 type token struct {
 	text    secret.Text
-	issued  time.Time // before it was asked for
-	expires time.Time // zero: when it is refused
+	used    []secret.Text // what it was got with
+	issued  time.Time     // before it was asked for
+	expires time.Time     // zero: when it is refused
 	proved  atomic.Bool
 }
 
@@ -156,7 +157,7 @@ func (k *keeper) lead(ctx context.Context, f *flight, fetch func(context.Context
 func (k *keeper) refreshToken(given secret.Text) secret.Text {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.seed == given && !k.rotated.IsZero() {
+	if k.seed.Equal(given) && !k.rotated.IsZero() {
 		return k.rotated
 	}
 	return given
