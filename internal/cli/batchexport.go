@@ -78,6 +78,7 @@ another way than the file: with it the receiver can tell that nobody changed it.
 	c.Flags().StringVar(&x.out, "out", "", "file to write (default batch-RUN-BATCH.zip in the working folder)")
 	c.Flags().StringVar(&x.expires, "expires", "7d", "how long the bundle may be used")
 	rawDirFlag(c, &e.rawDir)
+	archiveDirFlag(c, &e.archiveDir)
 	return c
 }
 

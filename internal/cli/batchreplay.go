@@ -67,6 +67,7 @@ refused.`,
 	f.BoolVar(&r.refresh, "refresh-expired", false, "with --from upstream: where the token of the page is dead, walk there from the first page")
 	f.StringVar(&r.seal, "seal", "", "of a bundle: the seal that its exporter told you")
 	rawDirFlag(c, &e.rawDir)
+	archiveDirFlag(c, &e.archiveDir)
 	return c
 }
 

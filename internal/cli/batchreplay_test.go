@@ -49,11 +49,14 @@ func TestExportIsRehearsed(t *testing.T) {
 func TestRunDiffOfNumbers(t *testing.T) {
 	d := harvested(t)
 	got := d.run("run", "diff", "1", "2", "--raw-dir", filepath.Join(d.dir, "empty"))
-	if got.code != exitOK && got.code != exitFindings || !strings.Contains(got.err, "numbers only") {
+	if got.code != exitFindings || !strings.Contains(got.err, "numbers only") {
 		t.Errorf("%d: %s%s", got.code, got.out, got.err)
 	}
 	d.holds(got.out, "SEEN A", "SEEN B")
-	d.writesNothing("run", "diff", "1", "1", "--raw-dir", filepath.Join(d.dir, "empty"))
+	same := d.writesNothing("run", "diff", "1", "1", "--raw-dir", filepath.Join(d.dir, "empty"))
+	if same.code != exitFindings || !strings.Contains(same.err, "nobody can tell") {
+		t.Errorf("%d: %s", same.code, same.err)
+	}
 }
 
 // What updates did is done again too: records mapped anew from the answers to other

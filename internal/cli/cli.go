@@ -64,11 +64,11 @@ later · 8 changes pending · 9 findings (gaps, failed verify) · 130 interrupte
 	flags := root.PersistentFlags()
 	flags.StringVarP(&e.output, "output", "o", "table", "table or json")
 	// No default here: help would print it, and PATRA_DB may hold a password (I12).
-	flags.StringVar(&e.database, "db", "", "database: sqlite:FILE or mysql://user:password@host:port/db (default PATRA_DB, else sqlite:patra.db)")
+	flags.StringVar(&e.database, "db", "", "database: sqlite:FILE, mysql://user:password@host:port/db, or env:NAME, file:PATH or exec:COMMAND that give one (default PATRA_DB, else sqlite:patra.db)")
 	flags.BoolVarP(&e.verbose, "verbose", "v", false, "log what happens to stderr")
 	flags.BoolVarP(&e.quiet, "quiet", "q", false, "no progress and no hints")
 	root.AddCommand(
-		newDemo(e), newServe(e), newStatus(e), newHarvest(e), newBackfill(e), newUpdate(e), newSignal(e), newPlan(e), newSource(e), newTask(e), newRun(e), newBatch(e), newSlice(e), newCursor(e), newCoverage(e), newRate(e), newEvents(e), newOutbox(e), newDB(e), newVersion(e),
+		newDemo(e), newServe(e), newStatus(e), newHarvest(e), newBackfill(e), newUpdate(e), newSignal(e), newQuarantine(e), newPlan(e), newSource(e), newTask(e), newRun(e), newBatch(e), newSlice(e), newCursor(e), newCoverage(e), newRate(e), newEvents(e), newOutbox(e), newData(e), newAudit(e), newDB(e), newVersion(e),
 	)
 	return root
 }
@@ -115,7 +115,7 @@ func (e *env) logger() *slog.Logger {
 	if e.verbose {
 		level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: level}))
+	return newLog(e.err, level)
 }
 
 // hint writes a line for people, unless they asked for silence.

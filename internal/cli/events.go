@@ -23,7 +23,7 @@ harvest from a timer; a process that serves with the role relay does it all the
 time. Both may run at once: one at a time works on the events of a dataset.
 
 An event whose receiver cannot be reached stays. So does one that another process
-is publishing.`,
+is publishing. Exit code 3 means that some stayed, or are dead.`,
 		Example: `  patra events publish --events events.yaml
   patra events publish --events events.yaml -o json`,
 		Args: cobra.NoArgs,
@@ -37,7 +37,7 @@ is publishing.`,
 				return err
 			}
 			defer app.Close()
-			settled, err := app.PublishEvents(cmd.Context())
+			done, err := app.PublishEvents(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -45,14 +45,28 @@ is publishing.`,
 			if err != nil {
 				return err
 			}
-			if len(waiting) > 0 {
-				e.hint("some events were not delivered: `patra events deliveries` says why, `patra outbox list` shows them")
+			e.hintSkipped(done)
+			err = show(e, map[string]any{"published": done.Published, "skipped": done.Skipped, "left": len(waiting) > 0},
+				[]fact{{"published", done.Published}, {"skipped", done.Skipped}, {"all delivered", len(waiting) == 0 && done.Skipped == 0}})
+			if err == nil && len(waiting) > 0 {
+				err = partial("some events were not delivered: `patra events deliveries` says why, `patra outbox list` shows them")
 			}
-			return show(e, map[string]any{"settled": settled, "left": len(waiting) > 0}, []fact{{"published or skipped", settled}, {"all delivered", len(waiting) == 0}})
+			return err
 		},
 	}
 	told.flags(c)
 	return c
+}
+
+// hintSkipped says that some events reached nobody: that may be meant, or a route
+// may be wrong.
+func (e *env) hintSkipped(done daemon.Relayed) {
+	for _, warning := range done.Warnings {
+		e.hint("%s", warning)
+	}
+	if done.Skipped > 0 {
+		e.hint("%s skipped: no route of the file leads them to a destination; `patra outbox list --status SKIPPED` shows them, `patra events replay` puts them back", eventsText(done.Skipped))
+	}
 }
 
 func newEventsTest(e *env) *cobra.Command {

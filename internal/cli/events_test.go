@@ -140,8 +140,8 @@ func TestFailedEventsAreSeenTo(t *testing.T) {
 	declaration := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+server.URL+", secret: 'env:HOOK_SECRET'}\nroutes:\n  - to: hook\n")
 	d.holds(d.expect(exitOK, "events", "test", "hook", "--events", declaration).out, "hook", "test-")
 	d.expect(exitNotFound, "events", "test", "hok", "--events", declaration)
-	r := d.expect(exitOK, "events", "publish", "--events", declaration)
-	d.holds(r.out, "false")
+	r := d.expect(exitPartial, "events", "publish", "--events", declaration)
+	d.holds(r.out, "35", "false")
 	d.holds(r.err, "patra events deliveries")
 	d.holds(d.expect(exitOK, "outbox", "show", "5").out, "FAILED", "REFUSED", "status 422")
 	d.expect(exitUsage, "outbox", "retry")
@@ -194,5 +194,23 @@ func TestAHarvestPublishesIfItIsTold(t *testing.T) {
 	d.holds(r.err, "24 events published")
 	if n := len(d.lines(dir)); n != 24 {
 		t.Errorf("%d events", n)
+	}
+}
+
+// Events that no route fits reach nobody: a misspelled name must not look like a delivery.
+func TestSkippedEventsAreTold(t *testing.T) {
+	d := harvested(t)
+	dir := filepath.Join(d.dir, "out")
+	declaration := d.write("events.yaml", "destinations:\n  - name: files\n    jsonl: {dir: "+dir+"}\nroutes:\n  - {sources: [crosref], to: files}\n")
+	r := d.expect(exitOK, "events", "publish", "--events", declaration)
+	d.holds(r.err, "crosref", "did you mean crossref?", "36 events skipped", "patra events replay")
+	if text := unfolded(r.out); !strings.Contains(text, "skipped 36") || !strings.Contains(text, "all delivered false") {
+		t.Error(r.out)
+	}
+	var told struct{ Published, Skipped int }
+	d.expect(exitOK, "events", "replay", "--from", "1", "--reason", "misspelled")
+	d.decode(d.expect(exitOK, "events", "publish", "--events", declaration, "-o", "json").out, &told)
+	if told.Published != 0 || told.Skipped != 36 {
+		t.Errorf("%+v", told)
 	}
 }

@@ -61,7 +61,7 @@ func (w *work) flags(c *cobra.Command) {
 	c.Flags().StringVar(&w.lease, "lease", "60s", "how long a task stays ours without a sign of life")
 	c.Flags().BoolVar(&w.relaxed, "relaxed", false, "SQLite: faster commits that a power cut may undo")
 	// No default here: help would print it, and PATRA_GATE may hold a password (I12).
-	c.Flags().StringVar(&w.gate, "gate", "", "rates shared through a Redis server: redis://user:password@host:port/db (default PATRA_GATE, else none)")
+	c.Flags().StringVar(&w.gate, "gate", "", "rates shared through a Redis server: redis://user:password@host:port/db, or env:NAME, file:PATH or exec:COMMAND that give it (default PATRA_GATE, else none)")
 	w.raw.flags(c)
 }
 
@@ -156,7 +156,7 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 // publishAfter publishes what a harvest left in the outbox. What is not delivered
 // stays there and is said.
 func (e *env) publishAfter(ctx context.Context, app *daemon.App) error {
-	n, err := app.PublishEvents(ctx)
+	done, err := app.PublishEvents(ctx)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,8 @@ func (e *env) publishAfter(ctx context.Context, app *daemon.App) error {
 	if err == nil && len(left) > 0 {
 		e.hint("some events were not delivered: `patra events deliveries` says why")
 	}
-	e.hint("%s published or skipped", eventsText(n))
+	e.hintSkipped(done)
+	e.hint("%s published", eventsText(done.Published))
 	return err
 }
 
@@ -277,7 +278,7 @@ func (s summary) verdict() error {
 			waits(s.Waiting), s.Source, s.Source)
 	}
 	if s.Stats.Quarantined > 0 {
-		return partial("%d items were quarantined: they are kept with their reason, and everything else was stored", s.Stats.Quarantined)
+		return partial("%d items were quarantined: they are kept with their reason, and everything else was stored; look at them with `patra quarantine groups %s`", s.Stats.Quarantined, s.Source)
 	}
 	return nil
 }

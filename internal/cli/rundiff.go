@@ -19,9 +19,10 @@ func newRunDiff(e *env) *cobra.Command {
 that were kept of both are read again; nothing is asked and nothing is written.
 ADDED are ids that only B has, MISSING those that only A has, CHANGED those whose
 content differs. An id is looked for in the whole other run: one that only moved to
-another page is no difference. A batch whose body is gone is compared by its numbers.
+another page is no difference. A batch whose body is gone is compared by its numbers,
+and then nobody can say that the runs are the same.
 
-Exit code 0: the same records. 9: they differ.`,
+Exit code 0: the same records. 9: they differ, or nobody can tell.`,
 		Example: `  patra run diff 4 9
   patra run diff 4 9 -o json`,
 		Args: cobra.ExactArgs(2),
@@ -44,6 +45,7 @@ Exit code 0: the same records. 9: they differ.`,
 		},
 	}
 	rawDirFlag(c, &e.rawDir)
+	archiveDirFlag(c, &e.archiveDir)
 	return c
 }
 
@@ -59,8 +61,11 @@ func (e *env) showRunDiff(d *blackbox.RunDiff) error {
 		e.hint("note: %s", note)
 	}
 	e.hint("%d records are the same in both", d.Same)
-	if d.Identical {
+	switch {
+	case d.Identical:
 		return nil
+	case !d.Differs():
+		return findings("nobody can tell whether the runs are the same: the records of %s are not known", counted(d.Unread, "page"))
 	}
 	return findings("the runs differ: %d added, %d missing, %d changed", d.Added, d.Missing, d.Changed)
 }

@@ -101,5 +101,5 @@ func (e *env) serveLog() *slog.Logger {
 	case e.quiet:
 		level = slog.LevelWarn
 	}
-	return slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: level}))
+	return newLog(e.err, level)
 }

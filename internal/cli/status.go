@@ -16,6 +16,7 @@ func newStatus(e *env) *cobra.Command {
 	var watch bool
 	var every time.Duration
 	var times int
+	var eventsAge time.Duration
 	c := &cobra.Command{
 		Use:   "status [SRC]",
 		Short: "Freshness, gaps, queue and failures at a glance; exit code 9 on findings",
@@ -23,8 +24,9 @@ func newStatus(e *env) *cobra.Command {
 waits and what is wrong. What is owed and worked on is no finding. Findings are:
 gaps that nobody works on, stretches that a backfill or an update gave up,
 campaigns that nobody goes on with, items in quarantine, sources that are paused
-or cannot be read, endpoints in trouble, and tasks that wait while no process
-works.
+or cannot be read, endpoints in trouble, tasks that wait while no process works,
+events that are dead, receivers of events that are away, and events that wait for
+longer than --events-age. Events that nobody ever published are no finding.
 
 LAG is the time from the watermark to now. QUEUE is running + waiting.
 
@@ -34,8 +36,11 @@ LAG is the time from the watermark to now. QUEUE is running + waiting.
   patra status --watch --every 10s`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if eventsAge < 0 {
+				return usagef("--events-age %s: expected a length of time, or 0 for no limit", eventsAge)
+			}
 			look := func(app *daemon.App) (statusReport, error) {
-				return e.status(cmd.Context(), app, strings.Join(args, ""))
+				return e.status(cmd.Context(), app, strings.Join(args, ""), eventsAge)
 			}
 			return e.ledger(cmd.Context(), func(app *daemon.App) error {
 				if watch {
@@ -51,6 +56,7 @@ LAG is the time from the watermark to now. QUEUE is running + waiting.
 	}
 	c.Flags().BoolVar(&watch, "watch", false, "look again and again until interrupted")
 	c.Flags().DurationVar(&every, "every", 2*time.Second, "with --watch: how often")
+	c.Flags().DurationVar(&eventsAge, "events-age", usualEventsAge, "how long an event may wait for its delivery before it is a finding; 0: for ever")
 	c.Flags().IntVar(&times, "times", 0, "with --watch: stop after so many looks (default: when interrupted)")
 	return c
 }
@@ -60,6 +66,8 @@ type statusReport struct {
 	Now       time.Time       `json:"now"`
 	Sources   []sourceStatus  `json:"sources"`
 	Processes int             `json:"processes"` // at work now
+	Relays    int             `json:"relays"`    // processes that publish events
+	Events    []view.Backlog  `json:"events"`    // datasets with events that are not delivered
 	Findings  []statusFinding `json:"findings"`
 }
 
@@ -118,7 +126,7 @@ func (r statusReport) text() string {
 		}
 		w.AppendRow(clean([]any{short(s.Source+"/"+s.Endpoint, 22), minuteText(s.FreshTo), lag, gaps, fmt.Sprintf("%d+%d", s.Running, s.Waiting), s.Failed, s.Quarantined}))
 	}
-	out := w.Render() + "\n" + r.work() + "\n"
+	out := w.Render() + "\n" + r.work() + "\n" + r.outbox()
 	for _, f := range r.Findings {
 		out += indented("! "+printable(f.About+": "+f.Text), 80)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -14,8 +15,8 @@ import (
 )
 
 // status looks at all sources that were ever planned, or at one.
-func (e *env) status(ctx context.Context, app *daemon.App, source string) (r statusReport, err error) {
-	r = statusReport{Sources: []sourceStatus{}, Findings: []statusFinding{}}
+func (e *env) status(ctx context.Context, app *daemon.App, source string, eventsAge time.Duration) (r statusReport, err error) {
+	r = statusReport{Sources: []sourceStatus{}, Events: []view.Backlog{}, Findings: []statusFinding{}}
 	if r.Now, err = app.Store.Now(ctx); err != nil {
 		return r, err
 	}
@@ -26,7 +27,7 @@ func (e *env) status(ctx context.Context, app *daemon.App, source string) (r sta
 	}
 	quiet := *e // what books say about single cursors is not for a glance
 	quiet.quiet = true
-	l := &looker{env: &quiet, app: app, report: &r}
+	l := &looker{env: &quiet, app: app, report: &r, eventsAge: eventsAge}
 	cursors, err := app.Store.Cursors(ctx, source)
 	if err != nil {
 		return r, err
@@ -49,8 +50,9 @@ func (e *env) status(ctx context.Context, app *daemon.App, source string) (r sta
 
 type looker struct {
 	*env
-	app    *daemon.App
-	report *statusReport
+	app       *daemon.App
+	report    *statusReport
+	eventsAge time.Duration // how long an event may wait
 }
 
 func (l *looker) find(about, format string, args ...any) {
@@ -155,7 +157,7 @@ func (l *looker) around(ctx context.Context, source string) error {
 			l.report.Processes++
 		}
 	}
-	for _, add := range []func(context.Context, string) error{l.workload, l.rejects, l.pausesOf, l.conditions} {
+	for _, add := range []func(context.Context, string) error{l.workload, l.rejects, l.pausesOf, l.conditions, l.events} {
 		if err := add(ctx, source); err != nil {
 			return err
 		}
@@ -195,6 +197,10 @@ func (l *looker) rejects(ctx context.Context, source string) error {
 	if err != nil {
 		return err
 	}
+	groups, err := l.app.Store.RejectGroupsIn(ctx, source)
+	if err != nil {
+		return err
+	}
 	var found []ingest.Dataset // also what was only backfilled, or is harvested no more
 	for of := range counts {
 		found = append(found, of)
@@ -206,7 +212,7 @@ func (l *looker) rejects(ctx context.Context, source string) error {
 		if s := l.at(of.Source, of.Endpoint); s != nil {
 			s.Quarantined = counts[of]
 		}
-		l.find(of.Source+"/"+of.Endpoint, "%s in quarantine", counted(int(counts[of]), "item"))
+		l.find(of.Source+"/"+of.Endpoint, "%s in quarantine, in %s: patra quarantine groups %s", counted(int(counts[of]), "item"), counted(groups[of], "group"), of.Source)
 	}
 	return nil
 }

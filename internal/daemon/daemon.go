@@ -34,7 +34,7 @@ import (
 
 // Config is what an operator decides.
 type Config struct {
-	Database string        // sqlite:FILE or mysql://user:password@host:port/database
+	Database string        // sqlite:FILE, mysql://user:password@host:port/database, or a reference to one
 	Workers  int           // tasks worked on at once (default 4)
 	Lease    time.Duration // how long a task is ours without a sign of life (default 60 s)
 	Relaxed  bool          // SQLite: risk the newest commits in a power cut
@@ -46,7 +46,8 @@ type Config struct {
 	// whether it changed (§3.7). Zero asks every time, with one small query.
 	RegistryTTL time.Duration
 	// Gate is the address of a Redis server through which several processes share
-	// the rates (redis://…). Without one each takes its part of them.
+	// the rates (redis://…), or a reference to one. Without it each takes its part
+	// of them.
 	Gate string
 	// Raw says where the bodies of answers are kept, and how long.
 	Raw RawConfig
@@ -102,12 +103,17 @@ type App struct {
 	parts     *planner.Campaigns
 	identity  store.ExecutorInfo
 	single    bool // the store takes one executor process
+	patient   bool // serves: waits where others end
 	presence  presence
 }
 
 // Open opens the database and wires everything. An empty SQLite file gets its
 // schema; any other database that is behind is refused until `db migrate`.
 func Open(ctx context.Context, c Config) (*App, error) {
+	c, err := c.revealed(ctx)
+	if err != nil {
+		return nil, err
+	}
 	c = c.WithDefaults()
 	db, err := openStore(ctx, c)
 	if err != nil {

@@ -184,7 +184,7 @@ func (a *App) workWhile(ctx context.Context, planID int64, watch func(view.Progr
 		}()
 	}
 	d := dispatch.New(a.Store, a.executor, dispatch.Config{
-		Workers: a.config.Workers, Owner: a.identity.ID, Lease: a.config.Lease, Share: a.gate.Share, Cooling: a.cooling, Health: a.health,
+		Workers: a.config.Workers, Owner: a.identity.ID, Lease: a.config.Lease, Share: a.gate.Share, Cooling: a.cooling, Health: a.health, Patient: a.patient,
 		MayClaim: func(ctx context.Context) (bool, error) {
 			if enough() {
 				return false, nil

@@ -116,7 +116,13 @@ func (c *registryCache) keep(code string, h heldSource) {
 // kept.
 func (k *knownSource) compile(endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
 	if len(overrides) > 0 {
-		return k.freeze(endpoint, op, overrides)
+		c, err := k.freeze(endpoint, op, overrides)
+		if err != nil {
+			return nil, err
+		}
+		own, err := k.compile(endpoint, op, nil)
+		c.Foreign = err != nil || !sameQuestion(c, own)
+		return c, nil
 	}
 	key := compiledKey{endpoint, op}
 	k.mu.Lock()
@@ -129,6 +135,16 @@ func (k *knownSource) compile(endpoint string, op ingest.Operation, overrides []
 		k.compiled[key] = c
 	}
 	return c, err
+}
+
+// sameQuestion: both move the same watermark (see decision 13).
+func sameQuestion(a, b *spec.Compiled) bool {
+	one, err := a.Namespace()
+	if err != nil {
+		return false
+	}
+	other, err := b.Namespace()
+	return err == nil && one == other
 }
 
 // freeze also holds every code against the dictionary of the database: what an

@@ -10,6 +10,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/spelling"
 	"github.com/patra-ingest/patra/internal/driver/publish/jsonl"
 	"github.com/patra-ingest/patra/internal/driver/publish/nats"
 	"github.com/patra-ingest/patra/internal/driver/publish/webhook"
@@ -60,7 +61,28 @@ func (a *App) relaying(do func(*outbox.Relay) error) (err error) {
 // relay publishes events until ctx ends.
 func (a *App) relay(ctx context.Context) error {
 	a.freeLeases(ctx)
+	for _, warning := range a.strangers(ctx) {
+		a.config.Log.Warn(warning)
+	}
 	return a.relaying(func(r *outbox.Relay) error { return r.Run(ctx) })
+}
+
+// strangers warns of routes with sources that nobody knows: one that is misspelled,
+// or has another name now, must not lose its events without a word. It may also be
+// one that is applied later.
+func (a *App) strangers(ctx context.Context) (warnings []string) {
+	known, err := a.SourceCodes(ctx)
+	if err != nil {
+		return nil // whoever relays fails by the same
+	}
+	for _, source := range a.config.Events.Strangers(known) {
+		hint := "is it misspelled?"
+		if near := spelling.Nearest(source, known); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		warnings = append(warnings, fmt.Sprintf("a route of events names the source %q, which is not known; events that no route fits are skipped: %s", source, hint))
+	}
+	return warnings
 }
 
 // freeLeases: a relay that was killed on this machine need not be waited for.
@@ -70,18 +92,26 @@ func (a *App) freeLeases(ctx context.Context) {
 	}
 }
 
-// PublishEvents publishes what waits now, and tells how many events were settled.
-func (a *App) PublishEvents(ctx context.Context) (settled int, err error) {
+// Relayed is what became of the events that waited.
+type Relayed struct {
+	outbox.Count
+	Warnings []string // of routes that get nothing
+}
+
+// PublishEvents publishes what waits now.
+func (a *App) PublishEvents(ctx context.Context) (done Relayed, err error) {
 	a.freeLeases(ctx)
+	done.Warnings = a.strangers(ctx)
 	err = a.relaying(func(r *outbox.Relay) error {
 		for {
 			n, err := r.Once(ctx)
-			if settled += n; err != nil || n == 0 {
+			done.Count = r.Count()
+			if err != nil || n == 0 {
 				return err
 			}
 		}
 	})
-	return settled, err
+	return done, err
 }
 
 // TestDestination sends an event that says only that it arrived.

@@ -34,7 +34,7 @@ func (a *App) Replayer() *replay.Service {
 		bodies = a.raw
 	}
 	raw := a.config.Raw
-	return replay.New(a.Store, bodies, newChain(a.permits()), replay.Keeping{For: raw.KeepFor, MaxBytes: raw.MaxBytes, Where: raw.Dir})
+	return replay.New(&ledger{Store: a.Store, app: a}, bodies, newChain(a.permits()), replay.Keeping{For: raw.KeepFor, MaxBytes: raw.MaxBytes, Where: raw.Dir})
 }
 
 // Replay does a batch again and writes nothing. Asking the upstream it takes its
@@ -170,7 +170,13 @@ func liveSecrets(ctx context.Context, s *spec.Snapshot) *secret.Masker {
 	return secret.NewMasker(values...)
 }
 
-// DiffRuns compares two runs batch by batch.
+// DiffRuns compares two runs batch by batch. Both must be in the database.
 func (a *App) DiffRuns(ctx context.Context, one, other int64) (*blackbox.RunDiff, error) {
-	return a.Replayer().Diff(ctx, one, other)
+	diff, err := a.Replayer().Diff(ctx, one, other)
+	if IsMissing(err) {
+		if archived := a.archivedRun(ctx, one, other); archived != nil {
+			return nil, archived
+		}
+	}
+	return diff, err
 }

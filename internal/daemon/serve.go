@@ -49,10 +49,11 @@ func (a *App) Serve(ctx context.Context, roles []Role) error {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	a.identity.Roles = joined(roles)
+	a.identity.Roles, a.patient = joined(roles), true
 	a.config.Log.Info("serving", "roles", a.identity.Roles, "process", a.identity.ID)
 	var duties sync.WaitGroup
 	if slices.Contains(roles, RolePlanner) {
+		duties.Go(func() { a.watchAudit(ctx) })
 		duties.Go(func() {
 			if err := a.maintain(ctx); err != nil && ctx.Err() == nil {
 				stop(fmt.Errorf("maintenance: %w", err))

@@ -88,7 +88,13 @@ func Compile(src *registry.Source, endpoint string, op ingest.Operation, overrid
 	if err != nil {
 		return nil, err
 	}
-	return spec.Compile(resolved)
+	c, err := spec.Compile(resolved)
+	if err != nil || len(overrides) == 0 {
+		return c, err
+	}
+	own, err := Compile(src, endpoint, op, nil)
+	c.Foreign = err != nil || !sameQuestion(c, own)
+	return c, nil
 }
 
 // Resolve merges what a source says for an operation, and refuses overrides

@@ -239,6 +239,7 @@ func (r *Report) Asks(b *Box, p *spec.Program, role Role, now bool) {
 		r.Note("the request that was sent was not kept")
 		return
 	}
+	sent.HidePeople() // one of a program that did not yet
 	r.differs(onRequest, sent.Method+" "+sent.URL, digest.Method+" "+digest.URL, by)
 	r.differs(onRequest, sent.Body, digest.Body, by)
 	for _, name := range headerNames(sent.Headers, digest.Headers) {

@@ -93,8 +93,8 @@ func TestDecidedAnew(t *testing.T) {
 	removed.Gone = true
 	read := &Reading{Seen: 5, Status: 200, Records: []record.Incoming{in("new", `{"t":1}`, 1), in("changed", `{"t":2}`, 2), in("same", `{"t":3}`, 3), in("old", `{"t":4}`, 4), removed}}
 	b.Written = []Written{
-		{ID: "new", Version: 1, Action: record.Insert, Fields: []byte(`{"t":1}`)}, {ID: "changed", Version: 4, Action: record.Update, Fields: []byte(`{"t": 2}`)},
-		{ID: "removed", Version: 2, Action: record.Remove},
+		{ID: "new", Version: 1, Action: record.Insert, UpdatedAt: noon, Fields: []byte(`{"t":1}`)},
+		{ID: "changed", Version: 4, Action: record.Update, UpdatedAt: noon, Fields: []byte(`{"t": 2}`)}, {ID: "removed", Version: 2, Action: record.Remove, UpdatedAt: noon},
 	}
 	same, newer := [32]byte{3}, [32]byte{5}
 	heads := []Head{
@@ -121,6 +121,12 @@ func TestDecidedAnew(t *testing.T) {
 	b.Written[0].Fields = []byte(`{"t":7}`)
 	check("a field that reads otherwise", 1)
 	b.Written[0].Fields = []byte(`{"t":1}`)
+	b.Written[0].UpdatedAt = noon.Add(time.Second)
+	check("a date that reads otherwise", 1)
+	b.Written[0].UpdatedAt = noon
+	read.Records[1].UpdatedAt = time.Time{} // it took over the date of the version before
+	check("a date that was inherited", 0)
+	read.Records[1].UpdatedAt = noon
 	b.Written = append(b.Written, Written{ID: "lost", Version: 1, Action: record.Insert})
 	b.Batch.Stats.Inserted, b.Batch.Stats.Seen = 2, 6
 	check("a record that does not come any more", 2) // it, and the number of items

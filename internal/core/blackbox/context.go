@@ -19,6 +19,9 @@ type Context struct {
 	// Detail: a DETAIL endpoint was asked, for these ids.
 	Detail bool     `json:"detail,omitempty"`
 	IDs    []string `json:"ids,omitempty"`
+	// Items of another answer that were read again, by their hash: they were in
+	// quarantine, and some have no id.
+	Items []string `json:"items,omitempty"`
 	// Beside are items the batch accounts for that were not in the answer, such as
 	// ids without a detail. Ignored: nothing of the answer was taken.
 	Beside  int  `json:"beside,omitempty"`

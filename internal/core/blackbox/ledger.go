@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // Reproduces compares the kept answer, read under the snapshot of then, with what
@@ -183,10 +184,19 @@ func (r *Report) rewrites(w *Written, in *record.Incoming, by blame) record.Acti
 	if in.FillOnly && w.Version > 1 {
 		fields = unfilled(w.Fields, in.Fields)
 	}
+	if was, is := w.UpdatedAt, window.Instant(in.UpdatedAt); w.stamped(in) && !was.Equal(is) {
+		fields = append(fields, FieldChange{"(updatedAt)", text(was.UTC()), text(is.UTC())})
+	}
 	if len(fields) > 0 {
 		r.Records = append(r.Records, RecordChange{w.ID, Changed, fields, by.cause})
 	}
 	return action
+}
+
+// stamped: the date of the version is what was read from the item, and not the one
+// of the version before it (record.Inherit).
+func (w *Written) stamped(in *record.Incoming) bool {
+	return w.Version == 1 || !in.UpdatedAt.IsZero() && !in.Remap && !in.FillOnly
 }
 
 // unfilled are the fields an item would still fill after it has filled them (§11.1).

@@ -150,7 +150,7 @@ func manifestOf(parts map[string][]byte) (m Manifest, err error) {
 		return m, fmt.Errorf("%w: %s: %v", ErrTampered, ManifestName, err)
 	}
 	if m.Format != format {
-		return m, fmt.Errorf("%w: a bundle of format %d, this program reads format %d", fault.ErrInvalid, m.Format, format)
+		return m, fmt.Errorf("%w: a bundle of format %d, this program reads format %d: replay it with the version that made it", fault.ErrConflict, m.Format, format)
 	}
 	return m, nil
 }

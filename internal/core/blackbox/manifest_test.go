@@ -76,6 +76,16 @@ func TestExpiredBundleIsRefused(t *testing.T) {
 	}
 }
 
+// A bundle that another version made is refused like any other (exit code 6), and it
+// is said what to do.
+func TestBundleOfAnotherFormatIsRefused(t *testing.T) {
+	_, parts := pack(t, nil)
+	parts[ManifestName] = bytes.Replace(parts[ManifestName], []byte(`"format": 1`), []byte(`"format": 2`), 1)
+	if _, _, _, err := Unpack(parts, "", noon); !errors.Is(err, fault.ErrConflict) || errors.Is(err, ErrTampered) || !strings.Contains(err.Error(), "format 2") {
+		t.Errorf("%v", err)
+	}
+}
+
 // Whatever byte of whatever part is changed, and whatever part is added or taken
 // away: it is noticed, and never a panic (A35).
 func TestTamperedBundleIsRefused(t *testing.T) {

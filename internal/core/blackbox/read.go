@@ -30,9 +30,13 @@ type Reading struct {
 	counted bool // the next page follows from the size of this one
 }
 
-// Read reads an answer as the batch did, under a program of today or of then.
-func (b *Box) Read(p *spec.Program, r Role, answer *exchange.Response) *Reading {
-	out := &Reading{Status: answer.Status, SHA256: fingerprint.Bytes(answer.Body)}
+// Read reads an answer as the batch did, under a program of today or of then. sum
+// is the SHA-256 of its body, if somebody has checked it already.
+func (b *Box) Read(p *spec.Program, r Role, answer *exchange.Response, sum string) *Reading {
+	if sum == "" {
+		sum = fingerprint.Bytes(answer.Body)
+	}
+	out := &Reading{Status: answer.Status, SHA256: sum}
 	if out.Err = p.Retry.ClassifyStatus(answer.Status); out.Err != nil {
 		return out
 	}
@@ -55,6 +59,7 @@ func (b *Box) Read(p *spec.Program, r Role, answer *exchange.Response) *Reading 
 		out.found, out.Seen, out.Outside, out.Twice = true, len(page.Rejects), 0, 0
 	case remapped:
 		out.only(r.context.IDs)
+		out.onlyItems(r.context.Items)
 	}
 	if r.role == listPage || r.role == searchPage {
 		out.Next = b.next(p, r, page)
@@ -73,6 +78,19 @@ func (r *Reading) only(ids []string) {
 		r.Rejects = slices.DeleteFunc(slices.Clone(r.Rejects), func(bad record.Reject) bool { return !wanted[bad.ProviderID] })
 	}
 	r.Seen, r.Outside, r.Twice = len(r.Records)+len(r.Rejects), 0, 0
+}
+
+// onlyItems does so for items that were in quarantine.
+func (r *Reading) onlyItems(hashes []string) {
+	if len(hashes) == 0 {
+		return
+	}
+	r.Records = slices.DeleteFunc(slices.Clone(r.Records), func(in record.Incoming) bool { return !slices.Contains(hashes, fingerprint.Bytes(in.Payload)) })
+	r.Rejects = slices.DeleteFunc(slices.Clone(r.Rejects), func(bad record.Reject) bool { return !slices.Contains(hashes, fingerprint.Bytes(bad.Raw)) })
+	r.Seen = len(r.Records) + len(r.Rejects)
+	for i := range r.Records {
+		r.Records[i].Remap = false // they never were stored, so nothing is mapped anew
+	}
 }
 
 // next is where the walk went on.

@@ -53,6 +53,7 @@ type RunDiff struct {
 	Missing   int         `json:"missing"`
 	Changed   int         `json:"changed"`
 	Same      int         `json:"same"`
+	Unread    int         `json:"unread,omitempty"` // batches whose records are not known: without them nobody can call the runs identical
 	Notes     []string    `json:"notes,omitempty"`
 }
 
@@ -123,6 +124,7 @@ func DiffRuns(a, b view.Run, as, bs []PageOf) *RunDiff {
 	}
 	for _, p := range slices.Concat(as, bs) {
 		if p.Unread != "" {
+			out.Unread++
 			out.Notes = append(out.Notes, fmt.Sprintf("batch %d of run %d is compared by its numbers only: %s", p.Batch.No, p.Batch.RunID, p.Unread))
 		}
 	}
@@ -130,14 +132,16 @@ func DiffRuns(a, b view.Run, as, bs []PageOf) *RunDiff {
 }
 
 func (d *RunDiff) close(at map[int]*BatchDiff) *RunDiff {
-	d.Identical = true
 	for _, b := range at {
 		d.Batches = append(d.Batches, *b)
-		d.Identical = d.Identical && !b.Differs()
 	}
+	d.Identical = d.Unread == 0 && !d.Differs()
 	slices.SortFunc(d.Batches, func(a, b BatchDiff) int { return a.No - b.No })
 	return d
 }
+
+// Differs reports that something is known to differ.
+func (d *RunDiff) Differs() bool { return slices.ContainsFunc(d.Batches, BatchDiff.Differs) }
 
 func all(pages []PageOf) map[record.Key]Version {
 	out := map[record.Key]Version{}

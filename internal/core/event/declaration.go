@@ -85,7 +85,12 @@ func ReadDeclaration(text []byte) (Declaration, error) {
 	var d Declaration
 	err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict(), yaml.DisallowUnknownField()).Decode(&d)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return d, fmt.Errorf("%w: %s", fault.ErrInvalid, strings.TrimSpace(yaml.FormatError(err, false, true)))
+		// Line and column, not the lines themselves: they may hold a secret (I12).
+		text := strings.TrimSpace(yaml.FormatError(err, false, false))
+		if strings.Contains(text, "[]interface") && strings.Contains(text, "Declaration.Routes of type string") { // several names in `to`
+			text += ": " + oneReceiver
+		}
+		return d, fmt.Errorf("%w: %s", fault.ErrInvalid, text)
 	}
 	d = d.withDefaults()
 	return d, d.Validate()
@@ -140,6 +145,9 @@ func (d Declaration) Validate() error {
 	}
 	for i, r := range d.Routes {
 		r.check(names, func(format string, args ...any) { bad(fmt.Sprintf("routes[%d]", i), format, args...) })
+	}
+	if len(problems) == 0 { // what is misspelled fits nothing, and is told first
+		problems = d.unreachable()
 	}
 	if len(problems) > 0 {
 		return fmt.Errorf("%w: %s", fault.ErrInvalid, strings.Join(problems, "\n  "))
@@ -231,9 +239,8 @@ func (r Route) check(names []string, bad func(string, ...any)) {
 
 // Destination finds where an event goes; false is nowhere.
 func (d Declaration) Destination(source, endpoint string, op Op) (string, bool) {
-	fits := func(list []string, value string) bool { return len(list) == 0 || slices.Contains(list, value) }
 	for _, r := range d.Routes {
-		if fits(r.Sources, source) && fits(r.Endpoints, endpoint) && fits(r.Events, strings.ToLower(string(op))) {
+		if r.fits(source, endpoint, op) {
 			return r.To, r.To != ""
 		}
 	}

@@ -75,3 +75,23 @@ func TestWrongDeclarations(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A33: whatever is wrong with a file, a secret that stands in it is not repeated.
+func TestWrongDeclarationsTellNoSecret(t *testing.T) {
+	for name, text := range map[string]string{
+		"a literal":         "destinations:\n- name: a\n  webhook: {url: https://x.example/, secret: canary-4711}\nroutes: [{to: a}]\n",
+		"an unknown key":    "destinations:\n- name: a\n  nats: {url: nats://x, stream: S, password: canary-4711}\nroutes: [{to: a}]\n",
+		"a wrong type":      "destinations:\n- name: a\n  webhook: {url: [\"https://x.example/canary-4711\"], secret: env:A}\nroutes: [{to: a}]\n",
+		"a broken line":     "destinations:\n- name: a\n  webhook: {secret: canary-4711\n",
+		"two of one key":    "destinations:\n- name: a\n  webhook: {url: a, url: canary-4711}\nroutes: [{to: a}]\n",
+		"a password":        "destinations:\n- name: a\n  nats: {url: 'nats://me:canary-4711@host:4222', stream: S}\nroutes: [{to: a}]\n",
+		"a broken address":  "destinations:\n- name: a\n  nats: {url: 'nats://me:canary-4711@ho st:x', stream: S}\nroutes: [{to: a}]\n",
+		"a broken webhook":  "destinations:\n- name: a\n  webhook: {url: 'https://me:canary-4711@ho st', secret: env:A}\nroutes: [{to: a}]\n",
+		"a webhook with it": "destinations:\n- name: a\n  webhook: {url: 'https://me:canary-4711@host/', secret: env:A}\nroutes: [{to: a}]\n",
+	} {
+		_, err := ReadDeclaration([]byte(text))
+		if err == nil || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -112,6 +112,13 @@ func Due(held []Held, now time.Time) (rows []int64) {
 func Waves(changes []Change) (out [][]Change) {
 	at := make(map[string]int, len(changes))
 	for _, c := range changes {
+		at[c.Key]++
+	}
+	if len(at) == len(changes) && len(changes) > 0 {
+		return [][]Change{changes}
+	}
+	clear(at)
+	for _, c := range changes {
 		n := at[c.Key]
 		at[c.Key] = n + 1
 		if n == len(out) {

@@ -74,6 +74,18 @@ const mostScratch = 4 << 20
 // Seal is what the function Seal does.
 func (s *Sealer) Seal(c Change, f Form) (Sealed, error) {
 	out := Sealed{Row: c.Row, ID: hex.EncodeToString(c.Identity), Key: c.Key, Source: c.Source, Endpoint: c.Endpoint, Op: c.Op}
+	if isPlain(c) {
+		s.data = appendPlain(s.data[:0], c, out.ID, f.Content)
+		if f.MaxBytes == 0 || len(s.data) <= f.MaxBytes {
+			out.Bytes = s.room.Copy(s.data)
+			return out, nil
+		}
+	}
+	return s.bySDK(out, c, f)
+}
+
+// bySDK writes what is not usual: foreign text, and events without their data.
+func (s *Sealer) bySDK(out Sealed, c Change, f Form) (Sealed, error) {
 	e := envelope(c, out.ID)
 	s.data = appendContent(s.data[:0], c, f.Content)
 	e.DataEncoded = s.data

@@ -17,6 +17,7 @@ import (
 // codeLists ties the code types of the program to the lists that hold them.
 func codeLists() map[string]string {
 	return map[string]string{
+		"audit.Problem":         "ing_audit_problem",
 		"coverage.Kind":         "ing_cursor_event_kind",
 		"document.Format":       "body_format",
 		"event.Fault":           "ing_outbox_fault",
@@ -43,6 +44,7 @@ func codeLists() map[string]string {
 		"ingest.NamespaceScope": "ing_namespace_scope",
 		"ingest.Operation":      "ing_operation",
 		"ingest.PlanStatus":     "ing_plan_status",
+		"ingest.RejectStatus":   "ing_quarantine_status",
 		"ingest.ResliceStatus":  "ing_reslice_status",
 		"ingest.RunStatus":      "ing_task_run_status",
 		"ingest.SliceStatus":    "ing_slice_status",

@@ -95,7 +95,7 @@ func ingestTypes() []DictType {
 		closed("ing_source_state", "State of a source or a part of it", "PAUSED*"),
 		closed("ing_campaign_state", "State of a backfill campaign", "ACTIVE* PAUSED CANCELLED COMPLETED"),
 		closed("ing_campaign_order", "Which end of its range a campaign begins at", "NEWEST* OLDEST"),
-		closed("ing_update_policy", "How an update chooses what it looks at", "TIME STALE* EXPR SIGNAL"),
+		closed("ing_update_policy", "How an update chooses what it looks at", "TIME STALE* EXPR SIGNAL QUARANTINE"),
 		closed("ing_signal_kind", "Why a record was named", "RETRACTION MERGE MISSING_FIELD REQUESTED* QUARANTINED"),
 		closed("ing_signal_status", "What became of a signal", "OPEN* DONE FAILED"),
 		closed("ing_archive_kind", "What a file of history holds", "EVENTS* PLANS"),
@@ -107,13 +107,14 @@ func ingestTypes() []DictType {
 // Lists of what happened and why.
 func eventTypes() []DictType {
 	return []DictType{
+		closed("ing_audit_problem", "What is wrong with the audit log", "EDITED* MISSING LOST"),
 		closed("ing_cursor_event_kind", "What a cursor event says", "PLANNED SUCCEEDED* FAILED WAIVED MANUAL SNAPSHOT"),
 		closed("ing_fingerprint_kind", "What a fingerprint identifies", "EXPR* MAPPING"),
 		closed("ing_record_state", "State of a record", "ACTIVE* GONE"),
 		closed("ing_record_action", "What became of an item", "INSERT UPDATE REMOVE UNCHANGED* TOUCH STALE REMAP"),
 		closed("ing_reject_reason", "Why an item was quarantined",
 			"MISSING_ID ID_TOO_LONG BAD_ID BAD_UPDATED_AT MISSING_FIELD BAD_ITEM* MAPPING_FAILED ID_COLLISION MISSING_DETAIL DETAIL_FAILED ITEM_FAILED"),
-		closed("ing_quarantine_status", "State of a quarantined item", "OPEN* RESOLVED"),
+		closed("ing_quarantine_status", "State of a quarantined item", "OPEN* REQUEUED RESOLVED DISCARDED"),
 		closed("ing_outbox_status", "State of an outgoing message", "PENDING* PUBLISHING PUBLISHED FAILED DEAD SKIPPED"),
 		closed("ing_outbox_fault", "Why a message was not delivered", "UNREACHABLE* REFUSED TOO_LARGE BODY_GONE BEHIND"),
 		closed("ing_relay_status", "How an attempt to deliver messages ended", "PUBLISHED* DEFERRED FAILED"),
@@ -128,6 +129,6 @@ func eventTypes() []DictType {
 		closed("ing_breaker_state", "What an endpoint in trouble is allowed", "CLOSED* OPEN HALF_OPEN"),
 		closed("ing_fault_level", "How far a fault reaches", "L1* L2 L3 L4"),
 		closed("ing_fault_code", "What went wrong", `NETWORK RATE_LIMITED SERVER_ERROR BAD_REQUEST UNAUTHORIZED BAD_BODY TOO_LARGE
-			RENDER TOKEN_LOST TOKEN_LOOP UNSTABLE SCHEMA_CHANGE SHORT_COUNT REJECT_RATE CAPPED BUDGET POISON_PAGE MASS_GONE REFUSED INTERNAL* ATTEMPTS LEASES_SPENT INTERRUPTED LEASE_EXPIRED`),
+			RENDER TOKEN_LOST TOKEN_LOOP UNSTABLE SCHEMA_CHANGE SHORT_COUNT REJECT_RATE CAPPED BUDGET POISON_PAGE MASS_GONE REFUSED INTERNAL* ATTEMPTS LEASES_SPENT INTERRUPTED LEASE_EXPIRED STORE_BUSY STORE_FULL`),
 	}
 }

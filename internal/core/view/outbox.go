@@ -39,3 +39,26 @@ type Delivery struct {
 	StartedAt   time.Time `json:"startedAt"`
 	EndedAt     time.Time `json:"endedAt"`
 }
+
+// Backlog is how the events of a dataset stand.
+type Backlog struct {
+	Source   string    `json:"source"`
+	Endpoint string    `json:"endpoint"`
+	Waiting  int       `json:"waiting"`        // for a relay
+	More     bool      `json:"more,omitempty"` // more than that: nobody counted on
+	Since    time.Time `json:"since,omitzero"` // when the oldest of them was stored, or put back by a replay
+	Failed   int       `json:"failed"`         // refused, or behind one that was; tried again by themselves
+	Dead     int       `json:"dead"`           // left to an operator
+	Relayed  bool      `json:"relayed"`        // a relay has worked on the dataset, as far as the delivery log goes back
+	Away     []Away    `json:"away,omitempty"` // receivers that could not be reached when they were last tried
+}
+
+// Away is a receiver that could not be reached.
+type Away struct {
+	Destination string    `json:"destination"`
+	TriedAt     time.Time `json:"triedAt"`
+	Error       string    `json:"error"`
+}
+
+// IsEmpty: nothing waits and nothing failed.
+func (b Backlog) IsEmpty() bool { return b.Waiting == 0 && b.Failed == 0 && b.Dead == 0 }

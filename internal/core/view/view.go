@@ -138,9 +138,12 @@ type Cursor struct {
 	LagSec float64 `json:"lagSec,omitempty"`
 	// Left are stretches that were owed when the watermark was last set by hand:
 	// the book began anew without them, and nothing else would show them.
-	Left      []window.Window `json:"left,omitempty"`
-	UpdatedAt time.Time       `json:"updatedAt"`
-	Version   int64           `json:"version"`
+	Left []window.Window `json:"left,omitempty"`
+	// OwnSince is when the source first asked this question by itself; zero: only
+	// runs with other settings did, or it was before that was noted.
+	OwnSince  time.Time `json:"ownSince,omitzero"`
+	UpdatedAt time.Time `json:"updatedAt"`
+	Version   int64     `json:"version"`
 	ingest.Lineage
 }
 

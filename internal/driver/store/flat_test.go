@@ -26,7 +26,7 @@ func numbers(places int) string {
 }
 
 // fill makes a queue of two partitions, most of it still to come, a history of
-// ten thousand windows of two lengths, and as many plans.
+// ten thousand windows of two lengths, and as many plans, events and deliveries.
 func fill(t *testing.T, db *sql.DB, analyze string) {
 	t.Helper()
 	for _, statement := range []string{
@@ -40,6 +40,10 @@ SELECT 1, 1 + n % 2, 7, n * 100, n * 100 + 100, 5, 1, 1, 1, 1 FROM ` + numbers(4
 SELECT 1, 1, 20, n * 1000000, n * 1000000 + 1000000, 5, 1, 1, 1, 1 FROM ` + numbers(2),
 		`INSERT INTO ing_plan_lag (plan_id, cursor_id, declared_lag_us, safety_lag_us, late_items, changed_items, measured_at)
 SELECT n, 1 + n % 2, 1, 1, 1, 1, n FROM ` + numbers(4),
+		`INSERT INTO ing_outbox_message (aggregate_type, aggregate_id, channel, op_type, partition_key, dedup_key, body_id, status_code, created_at)
+SELECT 'RECORD', 1 + n % 2, 'records', 'INSERTED', 'k', X'3031323334353637383930313233343536373839303132333435363738393031', n, CASE n % 10 WHEN 0 THEN 'PUBLISHED' ELSE 'PENDING' END, 0 FROM ` + numbers(4),
+		`INSERT INTO ing_outbox_relay_log (dataset_id, lease_epoch, attempt_no, lease_owner, destination, status_code, first_message_id, last_message_id, events, delivered, started_at, completed_at)
+SELECT 1 + n % 2, 1, n, 'x', 'hook', 'PUBLISHED', 1, 1, 1, 1, 0, 0 FROM ` + numbers(4),
 		analyze,
 	} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
@@ -72,6 +76,18 @@ func flatQueries() []flatQuery {
 		{
 			"lag of the newest plan", store.LagSQL, []any{1},
 			"SEARCH ing_plan_lag USING INDEX uk_plan_lag_cursor (cursor_id=?)", "ing_plan_lag uk_plan_lag_cursor",
+		},
+		{
+			"events that wait", store.CountedSQL, []any{"PENDING", 1, 100},
+			"SEARCH ing_outbox_message USING COVERING INDEX idx_outbox_lane (status_code=? AND aggregate_id=?)", "ing_outbox_message idx_outbox_lane",
+		},
+		{
+			"the oldest of them", store.OldestSQL, []any{1},
+			"SEARCH ing_outbox_message USING INDEX idx_outbox_lane (status_code=? AND aggregate_id=?)", "ing_outbox_message idx_outbox_lane",
+		},
+		{
+			"what receivers said last", store.LastSaidSQL, []any{1, 20},
+			"SEARCH ing_outbox_relay_log USING INDEX uk_relay_log (dataset_id=?)", "ing_outbox_relay_log uk_relay_log",
 		},
 	}
 }
@@ -107,7 +123,7 @@ func TestFlatQueriesOfMariaDB(t *testing.T) {
 	if _, err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	fill(t, db, "ANALYZE TABLE ing_task, ing_window_history, ing_plan_lag")
+	fill(t, db, "ANALYZE TABLE ing_task, ing_window_history, ing_plan_lag, ing_outbox_message, ing_outbox_relay_log")
 	for _, q := range flatQueries() {
 		plan := strings.Join(explain(t, db, "EXPLAIN ", q.query, q.args), "\n")
 		if !strings.Contains(plan, q.server) || strings.Contains(plan, "filesort") || strings.Contains(plan, "ALL ing_") {

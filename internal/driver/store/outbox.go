@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,11 +127,13 @@ func (s *Store) readChanges(ctx context.Context, size int, room *event.Room, que
 	if err != nil {
 		return nil, wrap("read events", s.dialect.Translate(err))
 	}
+	var row changeRow
+	columns := row.columns()
 	err = each(rows, func() error {
-		c, err := scanChange(rows, room)
-		if err != nil {
+		if err := rows.Scan(columns...); err != nil {
 			return err
 		}
+		c := row.change(room)
 		out = append(out, c)
 		if size -= len(c.Fields) + len(c.Payload); size < 0 {
 			return errEnough
@@ -143,25 +146,43 @@ func (s *Store) readChanges(ctx context.Context, size int, room *event.Room, que
 	return out, wrap("read events", s.dialect.Translate(err))
 }
 
-func scanChange(rows *sql.Rows, room *event.Room) (c event.Change, err error) {
-	var version, updated, fetched, created sql.NullInt64
-	var body int64
-	var source, endpoint, codec sql.NullString
-	var id, fields, payload sql.RawBytes // valid until the next row; what is kept goes to the room
-	if err := rows.Scan(&c.Row, &c.DatasetID, &source, &endpoint, &c.Op, &c.Key, &c.Identity, &version, &created, &c.Attempts, &body, &id, &updated,
-		&fetched, &fields, &payload, &codec); err != nil {
-		return c, err
+// changeRow is a row of changeColumns, the same memory for all. Texts are valid
+// until the next row; what is kept goes to the room.
+type changeRow struct {
+	row, dataset, attempts, body       int64
+	version, updated, fetched, created sql.NullInt64
+	source, endpoint, op, key          sql.RawBytes
+	identity, id, fields, payload      sql.RawBytes
+	codec                              sql.RawBytes
+}
+
+func (r *changeRow) columns() []any {
+	return []any{&r.row, &r.dataset, &r.source, &r.endpoint, &r.op, &r.key, &r.identity, &r.version, &r.created, &r.attempts, &r.body, &r.id, &r.updated,
+		&r.fetched, &r.fields, &r.payload, &r.codec}
+}
+
+func (r *changeRow) change(room *event.Room) event.Change {
+	c := event.Change{
+		Row: r.row, DatasetID: r.dataset, Source: string(r.source), Endpoint: string(r.endpoint), Op: opOf(r.op), Key: string(r.key), Identity: room.Copy(r.identity),
+		RecordID: string(r.id), Version: int(r.version.Int64), BatchID: r.body >> bodyBits, StoredAt: instant(r.created), UpdatedAt: instant(r.updated),
+		FetchedAt: instant(r.fetched), Fields: room.Copy(r.fields), Attempts: int(r.attempts), NoBody: r.codec == nil || r.id == nil,
 	}
-	c.Source, c.Endpoint, c.RecordID = source.String, endpoint.String, string(id)
-	c.Version, c.StoredAt, c.UpdatedAt, c.FetchedAt = int(version.Int64), instant(created), instant(updated), instant(fetched)
-	c.BatchID, c.Fields = body>>bodyBits, room.Copy(fields)
-	if c.NoBody = !codec.Valid || id == nil; c.NoBody {
-		return c, nil
+	if !c.NoBody {
+		var err error
+		c.Payload, err = unpack(r.payload, string(r.codec), room)
+		c.NoBody = err != nil // one that cannot be read must not hold up the others
 	}
-	if c.Payload, err = unpack(payload, codec.String, room); err != nil {
-		c.NoBody = true // one that cannot be read must not hold up the others
+	return c
+}
+
+// opOf is the op of a text without keeping the text.
+func opOf(text []byte) event.Op {
+	for _, op := range []event.Op{event.Inserted, event.Updated, event.Removed} {
+		if string(text) == string(op) {
+			return op
+		}
 	}
-	return c, nil
+	return event.Op(text)
 }
 
 // unpack is decompress into memory that is used again.
@@ -193,11 +214,11 @@ func (s *Store) SettleEvents(ctx context.Context, in event.Settlement) error {
 		}
 		// By what it is not: with a list of what it is, a planner may walk through all
 		// that waits to find a few rows.
-		const still = " WHERE status_code NOT IN ('PUBLISHED','SKIPPED','DEAD') AND id IN "
-		if err := t.execIn("UPDATE ing_outbox_message SET status_code = 'PUBLISHED', published_at = ?, next_retry_at = NULL"+still, in.Published, micros(t.now)); err != nil {
+		const still = " WHERE status_code NOT IN ('PUBLISHED','SKIPPED','DEAD') AND id "
+		if err := t.execRuns("UPDATE ing_outbox_message SET status_code = 'PUBLISHED', published_at = ?, next_retry_at = NULL"+still, in.Published, micros(t.now)); err != nil {
 			return err
 		}
-		if err := t.execIn("UPDATE ing_outbox_message SET status_code = 'SKIPPED'"+still, in.Skipped); err != nil {
+		if err := t.execRuns("UPDATE ing_outbox_message SET status_code = 'SKIPPED'"+still, in.Skipped); err != nil {
 			return err
 		}
 		if err := t.execIn("UPDATE ing_outbox_message SET status_code = 'FAILED', error_code = 'BEHIND', next_retry_at = created_at WHERE status_code NOT IN ('PUBLISHED','SKIPPED','DEAD','FAILED') AND id IN ", in.Behind); err != nil {
@@ -210,6 +231,28 @@ func (s *Store) SettleEvents(ctx context.Context, in event.Settlement) error {
 		}
 		return t.logAttempts(in)
 	})
+}
+
+// execRuns is execIn for ids of which many follow one another, as those of a batch
+// do: ids without a gap are named by the first and the last of them. What stands in
+// between is on the list by arithmetic, so no row of anybody else is meant.
+func (t *tx) execRuns(query string, ids []int64, args ...any) error {
+	const worth = 20 // a shorter run costs more than its place on a list
+	ids = slices.Sorted(slices.Values(ids))
+	var single []int64
+	for begin := 0; begin < len(ids); {
+		end := begin + 1
+		for end < len(ids) && ids[end] == ids[end-1]+1 {
+			end++
+		}
+		if end-begin < worth {
+			single = append(single, ids[begin:end]...)
+		} else if _, err := t.exec(query+"BETWEEN ? AND ?", append(slices.Clone(args), ids[begin], ids[end-1])...); err != nil {
+			return err
+		}
+		begin = end
+	}
+	return t.execIn(query+"IN ", single, args...)
 }
 
 func (t *tx) failEvent(f event.Failure) error {

@@ -123,7 +123,7 @@ func (s *Store) ReplayEvents(ctx context.Context, in event.Replay, after int64, 
 		if by.Rehearsal {
 			return errRehearsed
 		}
-		if err := t.execIn("UPDATE ing_outbox_message SET status_code = 'PENDING', published_at = NULL WHERE status_code NOT IN ('PENDING','FAILED','DEAD') AND id IN ", ids); err != nil {
+		if err := t.execIn("UPDATE ing_outbox_message SET status_code = 'PENDING', published_at = NULL, next_retry_at = ? WHERE status_code NOT IN ('PENDING','FAILED','DEAD') AND id IN ", ids, micros(t.now)); err != nil {
 			return err
 		}
 		if !in.Begins || len(ids) == 0 {

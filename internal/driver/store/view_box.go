@@ -11,6 +11,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/retention"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -31,16 +32,39 @@ func (s *Store) Box(ctx context.Context, batchID int64) (*blackbox.Box, error) {
 	if err := s.boxKeys(ctx, b); err != nil {
 		return nil, wrap("open black box", s.dialect.Translate(orNotFound(err)))
 	}
+	return b, wrap("open black box", s.dialect.Translate(s.boxed(ctx, b)))
+}
+
+// ArchivedBox is the black box of a batch that left the database with its plan.
+// Snapshot, records and rejects are still here; events of its slice that left too
+// are not in it.
+func (s *Store) ArchivedBox(ctx context.Context, in retention.BatchContext) (*blackbox.Box, error) {
+	b := &blackbox.Box{Batch: in.Batch, PageSize: in.PageSize, Slice: in.Slice, Window: in.Window, Endpoint: in.Endpoint, MappingID: in.MappingID}
+	b.Keys = blackbox.Keys{
+		BatchKey: in.BatchKey, SpecFingerprint: in.SpecFingerprint, ExprProtoHash: in.ExprProtoHash, ExprHash: in.ExprHash, SliceSignature: in.SliceSignature,
+	}
+	b.Keys.ScheduleID = in.ScheduleID
+	var snapshot string
+	err := s.read.QueryRowContext(ctx, "SELECT d.dataset_id, f.snapshot FROM ing_partition d, ing_spec_snapshot f WHERE d.id = ? AND f.spec_fingerprint = ?", in.PartitionID, in.SpecFingerprint).
+		Scan(&b.DatasetID, &snapshot)
+	if err == nil {
+		err = named(b, snapshot)
+	}
+	if err == nil {
+		err = s.boxed(ctx, b)
+	}
+	return b, wrap("open archived black box", s.dialect.Translate(orNotFound(err)))
+}
+
+// boxed adds what a batch did.
+func (s *Store) boxed(ctx context.Context, b *blackbox.Box) (err error) {
 	if b.Written, err = s.written(ctx, b); err != nil {
-		return nil, wrap("open black box", s.dialect.Translate(err))
+		return err
 	}
-	if b.Rejects, err = s.rejectedBy(ctx, batchID); err != nil {
-		return nil, wrap("open black box", s.dialect.Translate(err))
+	if b.Rejects, err = s.rejectedBy(ctx, b.Batch.ID); err != nil {
+		return err
 	}
-	if err := s.boxEvents(ctx, b); err != nil {
-		return nil, wrap("open black box", s.dialect.Translate(err))
-	}
-	return b, nil
+	return s.boxEvents(ctx, b)
 }
 
 func (s *Store) boxKeys(ctx context.Context, b *blackbox.Box) error {
@@ -56,9 +80,15 @@ func (s *Store) boxKeys(ctx context.Context, b *blackbox.Box) error {
 	if err != nil {
 		return err
 	}
+	b.PageSize, b.Slice, b.Window = int(size.Int64), json.RawMessage(slice), window.Window{From: instant(from), To: instant(to)}
+	return named(b, snapshot)
+}
+
+// named adds the keys that follow from the batch, and the snapshot.
+func named(b *blackbox.Box, snapshot string) error {
+	k := &b.Keys
 	k.PlanID, k.SliceID, k.TaskID, k.RunID, k.BatchID, k.BatchNo = b.Batch.PlanID, b.Batch.SliceID, b.Batch.TaskID, b.Batch.RunID, b.Batch.ID, b.Batch.No
 	k.Correlation = fmt.Sprintf("ing-%d-%d", k.RunID, k.BatchNo)
-	b.PageSize, b.Slice, b.Window = int(size.Int64), json.RawMessage(slice), window.Window{From: instant(from), To: instant(to)}
 	canonical := jsontext.Value(snapshot) // a server may write JSON in its own way
 	if err := canonical.Canonicalize(); err != nil {
 		return fmt.Errorf("snapshot %s: %w", k.SpecFingerprint, err)
@@ -103,14 +133,16 @@ func (s *Store) written(ctx context.Context, b *blackbox.Box) (out []blackbox.Wr
 }
 
 func (s *Store) rejectedBy(ctx context.Context, batchID int64) (out []blackbox.Rejected, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT reject_key, COALESCE(provider_id, ''), reason_code, COALESCE(path, ''), item_index FROM ing_quarantine
-  WHERE batch_id = ? ORDER BY id`, batchID)
+	// What another batch read again says no longer what this one said of it.
+	const columns = "SELECT id, reject_key, COALESCE(provider_id, ''), reason_code, COALESCE(path, ''), item_index FROM ing_quarantine WHERE "
+	rows, err := s.read.QueryContext(ctx, columns+"batch_id = ? AND judged_batch_id IS NULL UNION ALL "+columns+"judged_batch_id = ? AND status_code <> 'RESOLVED' ORDER BY 1", batchID, batchID)
 	if err != nil {
 		return nil, err
 	}
 	return out, each(rows, func() error {
 		var r blackbox.Rejected
-		err := rows.Scan(&r.Key, &r.ProviderID, &r.Reason, &r.Path, &r.Index)
+		var id int64
+		err := rows.Scan(&id, &r.Key, &r.ProviderID, &r.Reason, &r.Path, &r.Index)
 		out = append(out, r)
 		return err
 	})

@@ -63,6 +63,7 @@ func (b *batch) settle(ctx context.Context) (settled int, err error) {
 		if err := b.relay.store.SettleEvents(last, b.out); err != nil {
 			return 0, err
 		}
+		b.relay.add(b.out)
 	}
 	if b.trouble != nil && ctx.Err() == nil {
 		return settled, errTrouble{b.trouble}
@@ -95,7 +96,7 @@ func (b *batch) wave(ctx context.Context, wave []event.Change) {
 		}
 		p := sending[name]
 		if p == nil {
-			p = &part{}
+			p = &part{events: make([]event.Sealed, 0, len(wave)), changes: make([]event.Change, 0, len(wave))}
 			sending[name] = p
 		}
 		p.events, p.changes = append(p.events, sealed), append(p.changes, c)

@@ -45,7 +45,7 @@ func onEveryDatabase(t *testing.T, test func(w *world)) {
 	}
 }
 
-// Eight relays at once, of which some die between publishing and marking, some are
+// F46, I9: eight relays at once, of which some die between publishing and marking, some are
 // slow enough to lose their lease, and whose receiver is away now and then, takes
 // events and says that it did not, or refuses some.
 func TestOrderPerKeyUnderEightRelays(t *testing.T) {
@@ -122,7 +122,7 @@ func TestOrderPerKeyUnderEightRelays(t *testing.T) {
 	})
 }
 
-// The relay dies after publishing and before marking: the next one publishes the
+// F46: the relay dies after publishing and before marking: the next one publishes the
 // same again, with equal bytes.
 func TestKilledBetweenPublishAndMark(t *testing.T) {
 	onEveryDatabase(t, func(w *world) {

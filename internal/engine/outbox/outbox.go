@@ -93,6 +93,7 @@ type Relay struct {
 	mu     sync.Mutex
 	waits  map[int64]wait // lanes whose receiver is in trouble
 	rooms  []*rooms       // of lanes that nobody works on
+	count  Count
 	pruned time.Time
 }
 
@@ -180,6 +181,26 @@ func (r *Relay) hadTrouble(lane event.Lane, why error) {
 	pause = pause/2 + rand.N(pause/2+1)
 	r.waits[lane.DatasetID] = wait{fails, time.Now().Add(pause)}
 	r.log.Warn("events wait: their receiver is in trouble", "source", lane.Source, "endpoint", lane.Endpoint, "again in", pause.Round(time.Second), "error", why)
+}
+
+// Count is how many events a relay has seen to for good.
+type Count struct {
+	Published int
+	Skipped   int // nobody is declared to get them
+}
+
+// Count tells what the relay did so far.
+func (r *Relay) Count() Count {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.count
+}
+
+func (r *Relay) add(s event.Settlement) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count.Published += len(s.Published)
+	r.count.Skipped += len(s.Skipped)
 }
 
 // How often and how much of the delivery log is removed at once.

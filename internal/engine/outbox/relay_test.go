@@ -33,7 +33,7 @@ func subjectOf(e event.Sealed) string {
 	return is.Subject
 }
 
-// An event that is refused holds up its own record only: five times, then it is
+// F45: an event that is refused holds up its own record only: five times, then it is
 // dead, until an operator has seen to it.
 func TestPoisonIsParked(t *testing.T) {
 	w := newWorld(t, "sqlite")
@@ -84,6 +84,7 @@ func TestDiscardedPoisonLetsTheRestGoOn(t *testing.T) {
 	w.countsAre(map[event.Status]int{event.Skipped: 1, event.Published: 1})
 }
 
+// F45: a receiver that is down for an hour, and longer, costs no event and no attempt.
 func TestAReceiverThatIsAwayCostsNoAttempts(t *testing.T) {
 	w := newWorld(t, "sqlite")
 	f := outboxtest.NewFixture(t, w.store, "crossref")

@@ -44,6 +44,7 @@ type Heads func(ctx context.Context, ids []string) ([]blackbox.Head, error)
 type Case struct {
 	Box   *blackbox.Box
 	Body  []byte // nil: not kept any more
+	Sum   string // its SHA-256, if it was checked when it was read
 	Gone  error  // why
 	Heads Heads
 }
@@ -118,7 +119,7 @@ func (a *again) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fresh := a.Box.Read(a.program, a.role, answer)
+	fresh := a.Box.Read(a.program, a.role, answer, "")
 	a.report.Show(fresh)
 	if kept != nil {
 		a.report.Answered(kept, fresh)
@@ -142,7 +143,7 @@ func (a *again) kept(ctx context.Context) (*blackbox.Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	read := a.Box.Read(a.then, role, a.Box.Answer(a.Body))
+	read := a.Box.Read(a.then, role, a.Box.Answer(a.Body), a.Sum)
 	a.report.Show(read)
 	heads, err := a.heads(ctx, read)
 	if err != nil {
@@ -155,7 +156,7 @@ func (a *again) kept(ctx context.Context) (*blackbox.Reading, error) {
 	if a.options.Now == nil {
 		return read, nil
 	}
-	now := a.Box.Read(a.program, a.role, a.Box.Answer(a.Body))
+	now := a.Box.Read(a.program, a.role, a.Box.Answer(a.Body), a.Sum)
 	a.report.Show(now)
 	a.report.Declared(read, now)
 	return now, nil

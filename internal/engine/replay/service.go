@@ -16,6 +16,7 @@ import (
 
 // Store is what replaying needs of the store.
 type Store interface {
+	Batch(ctx context.Context, id int64) (view.Batch, error)
 	Box(ctx context.Context, batchID int64) (*blackbox.Box, error)
 	BatchOf(ctx context.Context, runID int64, no int) (int64, error)
 	HeadsOf(ctx context.Context, datasetID int64, ids []string) ([]blackbox.Head, error)
@@ -24,7 +25,8 @@ type Store interface {
 	NoteExport(ctx context.Context, m blackbox.Manifest, by ingest.Act) error
 }
 
-// Bodies reads kept bodies; fault.ErrNotFound means that one is not kept any more.
+// Bodies reads kept bodies by their SHA-256, and checks it; fault.ErrNotFound means
+// that one is not kept any more.
 type Bodies interface {
 	Get(ctx context.Context, ref string) ([]byte, error)
 }
@@ -63,24 +65,49 @@ func (s *Service) Find(ctx context.Context, ref Ref) (c Case, err error) {
 			return c, fmt.Errorf("run %d has no batch %d: %w", ref.RunID, ref.No, err)
 		}
 	}
-	if c.Box, err = s.store.Box(ctx, ref.BatchID); err != nil {
+	kept := s.fetch(ctx, ref.BatchID)
+	c.Box, err = s.store.Box(ctx, ref.BatchID)
+	body := <-kept
+	if err != nil {
 		return c, fmt.Errorf("batch %d: %w", ref.BatchID, err)
 	}
 	dataset := c.Box.DatasetID
 	c.Heads = func(ctx context.Context, ids []string) ([]blackbox.Head, error) {
 		return s.store.HeadsOf(ctx, dataset, ids)
 	}
-	c.Body, c.Gone, err = s.body(ctx, c.Box)
+	c.Body, c.Gone, err = s.body(c.Box, body)
+	if c.Body != nil {
+		c.Sum = c.Box.Batch.Raw
+	}
 	return c, err
 }
 
-// body reads the body of a batch, or says why it is not there.
-func (s *Service) body(ctx context.Context, b *blackbox.Box) (body []byte, gone, err error) {
+// fetched is a body, or why it is not there.
+type fetched struct {
+	body []byte
+	err  error
+}
+
+// fetch reads the body of a batch while its box is opened: both take their time.
+func (s *Service) fetch(ctx context.Context, batchID int64) <-chan fetched {
+	out := make(chan fetched, 1)
+	go func() {
+		var got fetched
+		batch, err := s.store.Batch(ctx, batchID)
+		if got.err = err; err == nil && batch.Raw != "" && s.bodies != nil {
+			got.body, got.err = s.bodies.Get(ctx, batch.Raw)
+		}
+		out <- got
+	}()
+	return out
+}
+
+// body gives the body of a batch, or says why it is not there.
+func (s *Service) body(b *blackbox.Box, kept fetched) (body []byte, gone, err error) {
 	switch answer := b.Response(); {
 	case b.Batch.Raw != "" && s.bodies != nil:
-		body, err = s.bodies.Get(ctx, b.Batch.Raw)
-		if !errors.Is(err, fault.ErrNotFound) {
-			return body, nil, err
+		if !errors.Is(kept.err, fault.ErrNotFound) {
+			return kept.body, nil, kept.err
 		}
 		return nil, s.swept(b), nil
 	case b.Batch.Raw != "":
@@ -139,7 +166,7 @@ func Pack(ctx context.Context, c Case, o Order) (blackbox.Manifest, map[string][
 		if err != nil {
 			return m, nil, err
 		}
-		if ids := c.Box.Asked(c.Box.Read(then, role, c.Box.Answer(c.Body))); len(ids) > 0 {
+		if ids := c.Box.Asked(c.Box.Read(then, role, c.Box.Answer(c.Body), c.Sum)); len(ids) > 0 {
 			if c.Box.Heads, err = c.Heads(ctx, ids); err != nil {
 				return m, nil, err
 			}
@@ -210,6 +237,9 @@ func (s *Service) pages(ctx context.Context, run int64) (out []blackbox.PageOf, 
 }
 
 func (s *Service) page(ctx context.Context, b view.Batch) (blackbox.PageOf, error) {
+	if b.Status == string(ingest.BatchFailed) {
+		return blackbox.PageOf{Batch: b}, nil // nothing was taken of it, with a body or without
+	}
 	c, err := s.Find(ctx, Ref{BatchID: b.ID})
 	if err != nil {
 		return blackbox.PageOf{}, err
@@ -225,5 +255,5 @@ func (s *Service) page(ctx context.Context, b view.Batch) (blackbox.PageOf, erro
 	if err != nil {
 		return blackbox.PageOf{}, err
 	}
-	return blackbox.NewPage(b, c.Box.Read(then, role, c.Box.Answer(c.Body))), nil
+	return blackbox.NewPage(b, c.Box.Read(then, role, c.Box.Answer(c.Body), c.Sum)), nil
 }

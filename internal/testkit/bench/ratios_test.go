@@ -25,6 +25,7 @@ func BenchmarkRatios(b *testing.B) {
 	eachDatabase(b, "claim", func(b *testing.B, kind kind) { benchClaim(b, kind, out) })
 	eachDatabase(b, "relay", func(b *testing.B, kind kind) { benchRelay(b, kind, out) })
 	eachDatabase(b, "replay", func(b *testing.B, kind kind) { benchReplay(b, kind, out) })
+	eachDatabase(b, "export", func(b *testing.B, kind kind) { benchExport(b, kind, out) })
 	out.print(os.Stdout)
 }
 

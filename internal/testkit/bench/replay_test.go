@@ -53,9 +53,11 @@ func benchReplay(b *testing.B, k kind, out *table) {
 		bare.time(b, func() error { return bareReplay(b, app, pick["stored"].Raw) })
 	})
 	for name, what := range map[string]string{"stored": "it stored", "known": "it knew"} {
+		_, processor := took[name].over(bare)
+		each := took[name].cpu / time.Duration(len(took[name].wall))
 		out.add(b, line{
 			what: fmt.Sprintf("replay a batch of %d records %s, %s (mean / p95)", pageSize, what, k.name), ours: took[name].String(), reference: bare.String(),
-			ratio: took[name].middle(bare), reads: "time / reading the body and finding its items; medians",
+			ratio: took[name].middle(bare), reads: fmt.Sprintf("time / reading the body and finding its items; medians; by processor time %.2f, %.1f ms a batch", processor, float64(each.Microseconds())/1000),
 		})
 	}
 }

@@ -11,18 +11,25 @@ import (
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
-// The program is killed after it has published events and before it has marked
+// intoFiles declares a folder as the destination of all events.
+func intoFiles(t *testing.T, dir string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "events.yaml")
+	text := "destinations:\n  - name: files\n    jsonl: {dir: " + dir + ", fileEvents: 40}\nroutes:\n  - to: files\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// F46: the program is killed after it has published events and before it has marked
 // them (P13): the next one publishes the same again, with equal bytes.
-func TestRelayIsKilledBetweenPublishAndMark(t *testing.T) {
+func TestF46RelayIsKilledBetweenPublishAndMark(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, database string) {
 		s := ofKind(t, "token").start(t, database, upsim.Options{})
 		s.finish()
 		dir := filepath.Join(t.TempDir(), "out")
-		file := filepath.Join(t.TempDir(), "events.yaml")
-		text := "destinations:\n  - name: files\n    jsonl: {dir: " + dir + "}\nroutes:\n  - to: files\n"
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		file := intoFiles(t, dir)
 		cmd, output := s.armed(string(crash.Published)+":1:kill", "events", "publish", "--events", file)
 		_ = cmd.Wait()
 		if status := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGKILL {

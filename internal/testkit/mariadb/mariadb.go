@@ -68,3 +68,15 @@ func execute(server *url.URL, statement string) error {
 	_, err = db.Exec(statement)
 	return err
 }
+
+// Execute runs a statement as the user that tests have, outside all databases.
+func Execute(t testing.TB, statement string) {
+	t.Helper()
+	address, err := url.Parse(os.Getenv(Env))
+	if err == nil {
+		err = execute(address, statement)
+	}
+	if err != nil {
+		t.Fatalf("test server: %v", err)
+	}
+}

@@ -17,6 +17,7 @@ type Line struct {
 	conns  []net.Conn
 	cut    bool
 	held   chan struct{} // closed: answers pass
+	double bool          // answers pass twice
 }
 
 // NewLine leads to an address until the test ends.
@@ -59,15 +60,21 @@ func (l *Line) carry(to, from net.Conn, answers bool) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
+		times := 1
 		if answers {
 			l.mu.Lock()
 			held := l.held
+			if l.double {
+				times = 2
+			}
 			l.mu.Unlock()
 			<-held
 		}
-		if n > 0 {
-			if _, e := to.Write(buffer[:n]); e != nil {
-				err = e
+		for range times {
+			if n > 0 {
+				if _, e := to.Write(buffer[:n]); e != nil {
+					err = e
+				}
 			}
 		}
 		if err != nil {
@@ -100,6 +107,13 @@ func (l *Line) IsMended() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.cut
+}
+
+// Double lets answers pass twice, or once again.
+func (l *Line) Double(is bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.double = is
 }
 
 // Hold keeps answers back until Free.

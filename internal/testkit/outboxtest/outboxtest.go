@@ -1,6 +1,6 @@
 // Package outboxtest is the definition of a publisher of events: what one must do
-// when its receiver is down, slow, killed, loses its answers or hears everything
-// twice. Every publisher must pass it; one more, for another broker, is a Broker
+// when its receiver is down, slow, killed, loses its answers, gives them twice or
+// hears everything twice (F45). Every publisher must pass it; one more, for another broker, is a Broker
 // here and nothing else. Relay runs the real relay over a real database into the
 // publisher, with the same faults.
 //
@@ -45,6 +45,8 @@ type Broker struct {
 	// first one that arrived since.
 	Hold, Free func(t *testing.T)
 	Reached    func(t *testing.T)
+	// Double lets every answer arrive twice until Single; nil: it gives none.
+	Double, Single func(t *testing.T)
 	// Uninterruptible: who waits for an answer cannot be told to stop.
 	Uninterruptible bool
 	// TooLarge is a size that the receiver does not take; zero: it takes all.
@@ -67,6 +69,7 @@ func Run(t *testing.T, broker func(t *testing.T) Broker) {
 		{"slow", slow},
 		{"told to stop", toldToStop},
 		{"answers lost", answersLost},
+		{"answers twice", answersTwice},
 		{"killed again and again", killed},
 		{"too large", tooLarge},
 		{"refused", refused},
@@ -291,6 +294,33 @@ func answersLost(w *world) {
 	w.Up(w.T)
 	w.all(events)
 	w.arrived(events)
+}
+
+// answersTwice: an answer that comes again is not taken for one about another event.
+func answersTwice(w *world) {
+	if w.Double == nil {
+		w.Skip("its receiver gives no answers that could come twice")
+	}
+	w.open()
+	w.Double(w.T)
+	var all []event.Sealed
+	for range 5 {
+		events := w.events(20)
+		all = append(all, events...)
+		answers := w.publisher.Publish(w.Context(), events)
+		got := map[string]bool{}
+		for _, m := range w.Received(w.T) {
+			got[m.ID] = true
+		}
+		for i, err := range answers {
+			if err == nil && !got[events[i].ID] || IsRefusal(err) {
+				w.Errorf("%s was answered with %v and is there: %t", events[i].ID, err, got[events[i].ID])
+			}
+		}
+	}
+	w.Single(w.T)
+	w.all(all)
+	w.arrived(all)
 }
 
 // killed: whatever was acknowledged is there, however often the receiver dies.

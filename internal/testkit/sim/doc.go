@@ -2,7 +2,9 @@
 // of virtual time while everything goes wrong that may: answers are lost, broken,
 // late and refused, processes die, freeze and come back, commits happen and are
 // reported as failed, operators pause and cancel, the data changes while it is
-// read. Planner, dispatcher, executor, transport chain, rate gate, HTTP client and
+// read. Three relays publish the events meanwhile; they die between publishing and
+// marking, stand still until their lease is another's, and their receiver takes
+// events and says that it did not. Planner, dispatcher, executor, relay, transport chain, rate gate, HTTP client and
 // the SQLite store are the real ones; a synctest bubble holds the clock, and pipes
 // stand for sockets. When the faults stop, the harvest must come to rest with
 // every item of the upstreams, and I1 to I9 must hold.

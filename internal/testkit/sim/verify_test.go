@@ -37,6 +37,11 @@ func (w *world) verify() {
 		w.tally[c.what] = n
 	}
 	w.tally["lost commit answers"] = w.lost.n
+	if w.receiver != nil {
+		for _, p := range w.arrived(w.tally["events"]) {
+			w.Error(p)
+		}
+	}
 }
 
 func (u *upstream) items() (out []check.Item) {

@@ -48,6 +48,7 @@ type world struct {
 	store     *store.Store
 	chain     transport.Doer // of the planners
 	bodies    *bodies
+	receiver  *receiver // of events
 	lost      *losses
 	upstreams []*upstream
 	errands   []errand
@@ -95,6 +96,9 @@ func (w *world) play() {
 		background.Go(func() { w.place(n) })
 	}
 	background.Go(w.planners)
+	for n := range relays {
+		background.Go(func() { w.relay(n) })
+	}
 	for _, u := range w.upstreams {
 		trouble.Go(func() { w.blow(u) })
 		trouble.Go(func() { w.change(u) })
@@ -103,9 +107,11 @@ func (w *world) play() {
 	pass(ctx, w.size.span)
 	w.lost.set(0)
 	w.bodies.set(0)
+	w.receiver.set(false)
 	close(w.calm)
 	trouble.Wait()
 	w.rest()
+	w.delivered()
 	w.again()
 	stop()
 	background.Wait()
@@ -120,6 +126,7 @@ func (w *world) prepare() {
 	random := w.random("world")
 	w.lost = &losses{random: w.random("losses")}
 	w.bodies = &bodies{random: w.random("bodies"), kept: map[string]bool{}}
+	w.receiver = &receiver{random: w.random("receiver"), faulty: true, bytes: map[string][32]byte{}, version: map[string]int{}}
 	var err error
 	w.store, err = sqlite.Open(w.ctx, sqlite.Config{Path: w.file, Relaxed: true}, store.Options{AfterCommit: w.lost.after})
 	w.must(err)

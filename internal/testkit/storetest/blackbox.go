@@ -13,6 +13,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/retention"
 )
 
 // blackBoxes: all that a batch did can be told from what is stored, and opening a
@@ -60,6 +61,47 @@ func (s suite) blackBoxes(t *testing.T) {
 		if string(b.Snapshot) != string(canonical) {
 			w.Errorf("snapshot %s, want %s", b.Snapshot, canonical)
 		}
+	})
+	s.test(t, "the box of an archived batch is that of the batch before", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		a.commit(item("changed", "x", noon))
+		page := a.page(item("new", "x", noon), item("changed", "y", noon.Add(day)))
+		page.Seen, page.Raw = 2, strings.Repeat("a", 64)
+		second := a.store(page)
+		a.finish(succeeded)
+		want, err := w.store.Box(w.ctx, second.BatchID)
+		w.must(err)
+		var rows []retention.Row
+		for _, table := range retention.PlanTables() {
+			found, err := w.store.PlanTree(w.ctx, want.Keys.PlanID, table, 0, 100)
+			w.must(err)
+			for _, r := range found {
+				switch {
+				case r.BatchID == second.BatchID, table == retention.PlanTable, table == retention.SliceTable && r.ID == want.Keys.SliceID, table == retention.TaskTable && r.ID == want.Keys.TaskID:
+					rows = append(rows, r)
+				}
+			}
+		}
+		in, err := retention.ReadContext(rows)
+		w.must(err)
+		w.unchanged("opening an archived black box", func() {
+			got, err := w.store.ArchivedBox(w.ctx, in)
+			w.must(err)
+			is, err := json.Marshal(got)
+			w.must(err)
+			was, err := json.Marshal(want)
+			w.must(err)
+			if string(is) != string(was) || string(got.Snapshot) != string(want.Snapshot) {
+				w.Errorf("the box is\n%s, was\n%s", is, was)
+			}
+		})
+		if _, err := retention.ReadContext(rows[1:]); err == nil {
+			w.Error("a batch without its plan was taken")
+		}
+		in.SpecFingerprint = strings.Repeat("0", 64)
+		_, err = w.store.ArchivedBox(w.ctx, in)
+		w.refuses(err, fault.ErrNotFound, "a snapshot that is not there")
 	})
 	s.test(t, "a batch is found by its run and number", func(w *world) {
 		w.plan(h)

@@ -35,7 +35,7 @@ func Steps() (names []string) {
 }
 
 func lossySteps() []lossy {
-	return slices.Concat(lossyPlanning(), lossyCancel(), lossyPause(), lossyCampaign(), lossyTasks(), lossyPartial(), lossyReslice(), lossyLate(), lossyRefresh(), lossyHealth(), lossyQueue(), lossyRun(), lossyProcess(), lossyNamedLease(), lossySchedule(), lossyDictionary(), lossyCursor(), lossyQuota(), lossyRates(), lossyArchive(), lossyOutbox(), lossyExport())
+	return slices.Concat(lossyPlanning(), lossyCancel(), lossyPause(), lossyCampaign(), lossyTasks(), lossyPartial(), lossyReslice(), lossyLate(), lossyRefresh(), lossyQuarantine(), lossyHealth(), lossyQueue(), lossyRun(), lossyProcess(), lossyNamedLease(), lossySchedule(), lossyDictionary(), lossyCursor(), lossyQuota(), lossyRates(), lossyArchive(), lossyOutbox(), lossyExport())
 }
 
 // lostAnswers holds every step to "done, but told it failed" (I8): a caller that
@@ -230,6 +230,15 @@ func lossyProcess() []lossy {
 		}},
 		{"farewell", "farewell", func(w *world) func() (answer, error) {
 			_, err := w.store.Heartbeat(w.ctx, me, lease)
+			w.must(err)
+			return func() (answer, error) { return nil, w.store.Farewell(w.ctx, me.ID) }
+		}},
+		{"farewell", "farewell of a process that holds a task", func(w *world) func() (answer, error) {
+			h := harvest{days: 2}
+			w.plan(h)
+			request := w.request(h, 1)
+			request.Owner = me.ID
+			_, err := w.store.Claim(w.ctx, request)
 			w.must(err)
 			return func() (answer, error) { return nil, w.store.Farewell(w.ctx, me.ID) }
 		}},

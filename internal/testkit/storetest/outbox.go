@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
@@ -156,6 +157,89 @@ func (s suite) outbox(t *testing.T) {
 		}
 		_, err = w.store.OutgoingEvent(w.ctx, 4711)
 		w.refuses(err, fault.ErrNotFound, "an unknown event")
+	})
+	s.test(t, "of events that follow one another those are settled that are named", func(w *world) {
+		other := harvest{source: "other", days: 1}
+		w.plan(h)
+		w.plan(other)
+		a, b := w.begin(h), w.begin(other)
+		for n := range 3 { // events of two datasets, in turns of thirty
+			for _, at := range []*attempt{a, b} {
+				var page []record.Incoming
+				for i := range 30 {
+					page = append(page, item(fmt.Sprintf("%d-%d", n, i), "content", noon))
+				}
+				at.commit(page...)
+			}
+		}
+		lanes, err := w.store.OutboxLanes(w.ctx)
+		w.must(err)
+		events, err := w.store.PendingEvents(w.ctx, lanes[0], 100, 1<<20, &event.Room{})
+		w.must(err)
+		in := event.Settlement{Claim: w.claimed(lanes[0].DatasetID, "a"), DatasetID: lanes[0].DatasetID}
+		var named []string
+		for i := len(events) - 1; i >= 0; i-- { // in no order that helps; every 29th is left out
+			switch {
+			case i%29 == 3:
+			case i < 60:
+				in.Published = append(in.Published, events[i].Row)
+			default:
+				in.Skipped = append(in.Skipped, events[i].Row)
+			}
+		}
+		w.must(w.store.SettleEvents(w.ctx, in))
+		for i, e := range events {
+			want := "PUBLISHED"
+			if i%29 == 3 {
+				want = "PENDING"
+			} else if i >= 60 {
+				want = "SKIPPED"
+			}
+			named = append(named, want)
+			if got := column(w.T, w.db.SQL, fmt.Sprintf("SELECT status_code FROM ing_outbox_message WHERE id = %d", e.Row)); got[0] != want {
+				w.Errorf("event %d is %s, want %s", i, got[0], want)
+			}
+		}
+		if n := w.number("SELECT COUNT(*) FROM ing_outbox_message WHERE status_code = 'PENDING'"); len(named) != 90 || n != 90+3 {
+			w.Errorf("%d of %d wait", n, len(named))
+		}
+	})
+	s.test(t, "the backlog tells what waits, since when, and for whom", func(w *world) {
+		if got, err := w.store.Backlogs(w.ctx, ""); err != nil || len(got) != 0 {
+			w.Errorf("%+v, %v", got, err)
+		}
+		w.told(h)
+		w.clock.advance(time.Hour)
+		got, err := w.store.Backlogs(w.ctx, "crossref")
+		w.must(err)
+		if len(got) != 1 || got[0].Waiting != 5 || !got[0].Since.Equal(noon) || got[0].Relayed || got[0].Dead+got[0].Failed != 0 || got[0].More || got[0].Endpoint != "works" {
+			w.Fatalf("%+v", got)
+		}
+		if got, err := w.store.Backlogs(w.ctx, "other"); err != nil || len(got) != 0 {
+			w.Errorf("%+v, %v", got, err)
+		}
+		events := w.waitingEvents(10)
+		claim := w.claimed(events[0].DatasetID, "a")
+		in := w.settlement(claim, events)
+		tell := func(no int64, to string, o event.Outcome) event.Attempt {
+			return event.Attempt{No: no, Destination: to, Outcome: o, Text: "why " + to, StartedAt: noon, EndedAt: noon.Add(time.Duration(no) * time.Second)}
+		}
+		in.Behind, in.Attempts = nil, []event.Attempt{tell(1, "hook", event.Deferred), tell(2, "bus", event.Deferred), tell(3, "hook", event.Delivered)}
+		w.must(w.store.SettleEvents(w.ctx, in))
+		got, err = w.store.Backlogs(w.ctx, "")
+		w.must(err)
+		if b := got[0]; b.Waiting != 1 || b.Failed != 1 || b.Dead != 1 || !b.Relayed || len(b.Away) != 1 || b.Away[0] != (view.Away{Destination: "bus", TriedAt: noon.Add(2 * time.Second), Error: "why bus"}) {
+			w.Errorf("%+v", b)
+		}
+		w.exec("UPDATE ing_outbox_message SET status_code = 'PUBLISHED'")
+		if got, err := w.store.Backlogs(w.ctx, ""); err != nil || len(got) != 0 {
+			w.Errorf("%+v, %v", got, err)
+		}
+		_, err = w.store.ReplayEvents(w.ctx, event.Replay{FromRow: 1, Begins: true}, 0, tester)
+		w.must(err)
+		if got, err = w.store.Backlogs(w.ctx, ""); err != nil || len(got) != 1 || got[0].Waiting != 5 || !got[0].Since.Equal(w.clock.read()) {
+			w.Errorf("%+v, %v: what was put back waits since then", got, err)
+		}
 	})
 	s.test(t, "dead events are tried again or given up, by name or by source", func(w *world) {
 		w.told(h)

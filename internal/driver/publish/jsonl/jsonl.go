@@ -33,12 +33,15 @@ type Options struct {
 
 // Publisher writes into a folder. It is safe for concurrent use.
 type Publisher struct {
+	dir     string
 	root    *os.Root
 	options Options
 	process string
 
 	mu     sync.Mutex
 	file   file // nil between two files
+	name   string
+	begun  os.FileInfo // what stood under the name when the file was begun
 	size   int64
 	events int
 	opened int
@@ -59,12 +62,9 @@ const usualFileBytes = 128 << 20
 
 // Open makes the folder if need be.
 func Open(dir string, o Options) (*Publisher, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("folder of events: %w", err)
-	}
-	root, err := os.OpenRoot(dir)
+	root, err := openFolder(dir)
 	if err != nil {
-		return nil, fmt.Errorf("folder of events: %w", err)
+		return nil, err
 	}
 	if o.FileBytes == 0 {
 		o.FileBytes = usualFileBytes
@@ -74,11 +74,22 @@ func Open(dir string, o Options) (*Publisher, error) {
 	}
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // never fails
-	p := &Publisher{root: root, options: o, process: hex.EncodeToString(id[:])}
+	p := &Publisher{dir: dir, root: root, options: o, process: hex.EncodeToString(id[:])}
 	p.create = func(name string) (file, error) {
-		return root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		return p.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	}
 	return p, nil
+}
+
+func openFolder(dir string) (*os.Root, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("folder of events: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("folder of events: %w", err)
+	}
+	return root, nil
 }
 
 // Publish appends the events and waits until the disk has them: all or none.
@@ -115,6 +126,9 @@ func (p *Publisher) append(events []event.Sealed) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("write events: %w", err), p.takeBack())
 	}
+	if !p.stands() {
+		return errors.Join(errTakenAway, p.end())
+	}
 	p.size, p.events = p.size+int64(p.buffer.Len()), p.events+len(events)
 	if p.size >= p.options.FileBytes || p.options.FileEvents > 0 && p.events >= p.options.FileEvents {
 		return p.end()
@@ -122,19 +136,57 @@ func (p *Publisher) append(events []event.Sealed) error {
 	return nil
 }
 
-// begin opens the next file unless one is open. The folder is synced, so that a
-// file with events cannot vanish from it.
+var errTakenAway = errors.New("the file of events was taken away while it was written")
+
+// stands: the file is still where its readers look for it. A disk also takes what
+// is written to a file that somebody has removed, and nobody would ever read that.
+func (p *Publisher) stands() bool {
+	now, err := os.Lstat(filepath.Join(p.dir, p.name))
+	return err == nil && os.SameFile(p.begun, now)
+}
+
+// begin opens the next file unless one is open that still stands. The folder is
+// synced, so that a file with events cannot vanish from it.
 func (p *Publisher) begin() error {
 	if p.file != nil {
-		return nil
+		if p.stands() {
+			return nil
+		}
+		_ = p.end() // its readers have it, with all that was answered for
+	}
+	if err := p.findFolder(); err != nil {
+		return err
 	}
 	p.opened++
-	f, err := p.create(fmt.Sprintf("events-%s-%s-%06d.jsonl", p.options.Clock().UTC().Format("20060102T150405Z"), p.process, p.opened))
+	name := fmt.Sprintf("events-%s-%s-%06d.jsonl", p.options.Clock().UTC().Format("20060102T150405Z"), p.process, p.opened)
+	f, err := p.create(name)
 	if err != nil {
 		return fmt.Errorf("begin a file of events: %w", err)
 	}
-	p.file, p.size, p.events = f, 0, 0
+	p.file, p.name, p.size, p.events = f, name, 0, 0
+	if p.begun, err = p.root.Lstat(name); err != nil {
+		return errors.Join(fmt.Errorf("begin a file of events: %w", err), p.end())
+	}
 	return p.syncFolder()
+}
+
+// findFolder makes the folder anew if somebody removed it or put another there.
+func (p *Publisher) findFolder() error {
+	here, err := os.Stat(p.dir)
+	if err == nil {
+		open, err := p.root.Stat(".")
+		if err == nil && os.SameFile(here, open) {
+			return nil
+		}
+	}
+	root, err := openFolder(p.dir)
+	if err != nil {
+		return err
+	}
+	old := p.root
+	p.root = root
+	_ = old.Close()
+	return nil
 }
 
 func (p *Publisher) syncFolder() error {

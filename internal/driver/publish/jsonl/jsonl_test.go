@@ -211,3 +211,57 @@ func TestFilesAreForTheOwnerOnly(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }
+
+// What is written to a file that was removed reaches nobody: such an event must not
+// count as delivered. Whoever takes files away, or the folder, gets what comes in new ones.
+func TestEventsDoNotGoToAFileThatWasTakenAway(t *testing.T) {
+	elsewhere := t.TempDir()
+	for name, take := range map[string]func(dir, file string) error{
+		"removed":          func(_, file string) error { return os.Remove(file) },
+		"moved":            func(_, file string) error { return os.Rename(file, filepath.Join(elsewhere, "taken.jsonl")) },
+		"folder removed":   func(dir, _ string) error { return os.RemoveAll(dir) },
+		"another in place": func(dir, _ string) error { return errors.Join(os.Rename(dir, dir+".old"), os.Mkdir(dir, 0o700)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &disk{dir: filepath.Join(t.TempDir(), "events"), held: make(chan struct{})}
+			close(d.held)
+			p := d.open(t, Options{})
+			if err := p.Publish(t.Context(), []event.Sealed{sealed("a")})[0]; err != nil {
+				t.Fatal(err)
+			}
+			files, _ := Files(d.dir)
+			if err := take(d.dir, files[0]); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Publish(t.Context(), []event.Sealed{sealed("b")})[0]; err != nil {
+				t.Fatal(err)
+			}
+			if got := d.received(t); len(got) != 1 || got[0].ID != "b" {
+				t.Errorf("%v: b counts as delivered", got)
+			}
+		})
+	}
+}
+
+// Taken away between the write and the answer: it is published again.
+func TestAFileThatIsTakenAwayWhileItIsWritten(t *testing.T) {
+	d := newDisk(t)
+	p := d.open(t, Options{})
+	d.mu.Lock()
+	d.held, d.reached, d.once = make(chan struct{}), make(chan struct{}), &sync.Once{}
+	d.mu.Unlock()
+	answer := make(chan error)
+	go func() { answer <- p.Publish(t.Context(), []event.Sealed{sealed("a")})[0] }()
+	<-d.reached
+	files, _ := Files(d.dir)
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	close(d.held)
+	if err := <-answer; err == nil || outboxtest.IsRefusal(err) {
+		t.Errorf("%v: nobody has the event", err)
+	}
+	if err := p.Publish(t.Context(), []event.Sealed{sealed("a")})[0]; err != nil || len(d.received(t)) != 1 {
+		t.Error(err, d.received(t))
+	}
+}

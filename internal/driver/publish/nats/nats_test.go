@@ -127,6 +127,8 @@ func TestPublisher(t *testing.T) {
 				for b.count(t) == before {
 				}
 			},
+			Double:   func(*testing.T) { b.line.Double(true) },
+			Single:   func(*testing.T) { b.line.Double(false) },
 			TooLarge: largest,
 		}
 	})

@@ -177,11 +177,14 @@ func (p *Publisher) send(ctx context.Context, key []byte, e event.Sealed) error 
 	return judge(answer.StatusCode)
 }
 
-// withoutAddress drops the address, which may hold a key.
+// withoutAddress drops the address, which may hold a key, however often it was
+// wrapped, and the words of the receiver that net/http quotes (A33).
 func withoutAddress(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	for u := (*url.Error)(nil); errors.As(err, &u); {
 		err = u.Err
+	}
+	if before, _, quotes := strings.Cut(err.Error(), `"`); quotes {
+		return errors.New("no answer: " + strings.TrimRight(before, " :") + " …")
 	}
 	return fmt.Errorf("no answer: %w", err)
 }

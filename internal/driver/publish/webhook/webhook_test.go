@@ -3,10 +3,13 @@ package webhook
 import (
 	"context"
 	"encoding/base64"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -105,6 +108,8 @@ func TestPublisher(t *testing.T) {
 			},
 			Free:     func(*testing.T) { r.line.Free() },
 			Reached:  func(*testing.T) { <-r.reached },
+			Double:   func(*testing.T) { r.line.Double(true) },
+			Single:   func(*testing.T) { r.line.Double(false) },
 			TooLarge: largest,
 			Refuse: func(_ *testing.T, id string) {
 				r.mu.Lock()
@@ -154,6 +159,18 @@ func TestErrorsHoldNoSecret(t *testing.T) {
 	p.options.Reveal = func(context.Context, secret.Ref) (secret.Text, error) { return secret.New("whsec_" + canary), nil }
 	if err := p.Publish(t.Context(), []event.Sealed{{ID: "a", Bytes: []byte("{}")}})[0]; err == nil || strings.Contains(err.Error(), canary) {
 		t.Error(err)
+	}
+}
+
+// A33: the address is in an error as often as the error was wrapped.
+func TestWrappedErrorsHoldNoAddress(t *testing.T) {
+	const address = "https://hooks.example/services/canary-4711"
+	err := error(&url.Error{Op: "Post", URL: address, Err: errors.New(`malformed HTTP response "canary-4711"`)})
+	for range 3 {
+		if got := withoutAddress(err).Error(); strings.Contains(got, "canary") || !strings.Contains(got, "malformed HTTP response") {
+			t.Error(got)
+		}
+		err = fmt.Errorf("once more: %w", &url.Error{Op: "Post", URL: address, Err: err})
 	}
 }
 
