@@ -134,6 +134,7 @@ func TestDataExportRefuses(t *testing.T) {
 	d.expect(exitUsage, "data", "export", "lib", "--out", "x.csv")
 	d.expect(exitUsage, "data", "export", "lib", "--out", "-", "--partition-by", "day")
 	d.expect(exitUsage, "data", "export", "lib", "--out", "x", "--since", "px1-half")
+	d.holds(d.expect(exitUsage, "data", "export", "lib", "--out", "x", "--fields", "titel").err, "declares no such field", "title")
 	d.expect(exitNotFound, "data", "export", "lib", "--out", "x", "--since", "nowhere")
 	d.expect(exitNotFound, "data", "export", "lib/other", "--out", "x")
 	d.expect(exitNotFound, "data", "export", "libb", "--out", "x")

@@ -84,7 +84,9 @@ func TestQuarantineNeverGoesBack(t *testing.T) {
 	s.up.all[0] = map[string]any{"id": "p000", "updated": "2025-03-01T12:00:00Z", "title": "newest"}
 	s.up.mu.Unlock()
 	s.expect(exitOK, again...)
-	s.apply(mendedTitle, "id: $.id", `id: "${coalesce(jsonPath('$.id'), jsonPath('$.key'))}"`)
+	const expression = "SELECT expr_id FROM ing_record WHERE provider_id = 'p000'"
+	asked := s.number(expression)
+	s.apply(mendedTitle, "id: $.id", `id: "${coalesce(jsonPath('$.id'), jsonPath('$.key'))}"`, "/papers,", "/papers/all,")
 	var done requeued
 	s.decode(&done, "quarantine", "requeue", "shelf", "--code", "MISSING_ID")
 	if done.Stats.Stale != 1 || done.Stats.Updated != 0 || len(s.groups()) != 0 {
@@ -92,6 +94,9 @@ func TestQuarantineNeverGoesBack(t *testing.T) {
 	}
 	if n := s.number("SELECT version FROM ing_record WHERE provider_id = 'p000'"); n != 2 {
 		t.Errorf("version %d", n)
+	}
+	if n := s.number(expression); n != asked {
+		t.Errorf("expression %d, was %d: what is stored was not asked for anew", n, asked) // update --changed would pass it over
 	}
 	s.sound()
 }
@@ -163,4 +168,17 @@ func TestQuarantineOfAnOlderTwin(t *testing.T) {
 		t.Errorf("version %d", n)
 	}
 	s.sound()
+}
+
+// An endpoint that is not declared any more does not leave half of the items put back.
+func TestQuarantineOfAnEndpointThatIsGone(t *testing.T) {
+	s := newShelf(t, "")
+	s.apply(mendedTitle, "  papers:", "  works:")
+	r := s.expect(exitUsage, "quarantine", "requeue", "shelf", "--all")
+	if !strings.Contains(r.err, "items of shelf/papers cannot be put back") || !strings.Contains(r.err, "--endpoint") {
+		t.Error(r.err)
+	}
+	if g := s.groups(); len(g) != 1 || g[0].Status != "OPEN" {
+		t.Errorf("%+v", g)
+	}
 }

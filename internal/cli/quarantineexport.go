@@ -17,8 +17,9 @@ import (
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
-// exportedAtOnce is how many items are read together: each comes with its bytes.
-const exportedAtOnce = 200
+// exportedAtOnce is how many items are read together, at most: the store bounds their
+// bytes.
+const exportedAtOnce = 2000
 
 // rejectExport is what an export wrote.
 type rejectExport struct {
@@ -100,7 +101,7 @@ func writeRejects(ctx context.Context, app *daemon.App, f view.RejectFilter, fil
 			}
 			f.After, items = r.ID, items+1
 		}
-		if len(rows) < f.Limit {
+		if len(rows) == 0 {
 			return items, out.Flush()
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -97,29 +98,40 @@ func (e *env) requeue(ctx context.Context, p choosing, pick ingest.RejectPick, a
 		return err
 	}
 	total := requeued{Slices: map[string]int{}, Plans: []int64{}}
-	for _, of := range picks {
-		if err := e.requeueOf(ctx, app, p, of, ask, r, &total); err != nil {
+	with := make([]reading, len(picks))
+	for i, of := range picks { // all or none: nobody shall have to find out what was done before an error
+		if with[i], err = r.readingOf(ctx, app, of.Dataset); err != nil {
+			return fmt.Errorf("%w; items of %s/%s cannot be put back: choose others by their numbers or --endpoint", err, of.Dataset.Source, of.Dataset.Endpoint)
+		}
+	}
+	for i, of := range picks {
+		if err := e.requeueOf(ctx, app, p, of, ask, with[i], &total); err != nil {
 			return err
 		}
 	}
 	return e.showRequeued(total, pick, p)
 }
 
-// requeueOf reads the items of one dataset again.
-func (e *env) requeueOf(ctx context.Context, app *daemon.App, p choosing, pick ingest.RejectPick, ask bool, r *request, total *requeued) error {
+// reading is what the items of a dataset are read with.
+type reading struct {
+	at       parsed
+	compiled *spec.Compiled
+}
+
+func (r *request) readingOf(ctx context.Context, app *daemon.App, d ingest.Dataset) (out reading, err error) {
 	of := *r
-	of.endpoint = pick.Dataset.Endpoint
-	at, err := of.parseAt(ctx, app)
-	if err != nil {
-		return err
+	of.endpoint = d.Endpoint
+	if out.at, err = of.parseAt(ctx, app); err == nil {
+		out.compiled, err = of.compile(ctx, app, d.Source, out.at)
 	}
-	compiled, err := of.compile(ctx, app, pick.Dataset.Source, at)
-	if err != nil {
-		return err
-	}
+	return out, err
+}
+
+// requeueOf reads the items of one dataset again.
+func (e *env) requeueOf(ctx context.Context, app *daemon.App, p choosing, pick ingest.RejectPick, ask bool, with reading, total *requeued) error {
 	worked := false
-	s, err := e.harvestWith(ctx, app, compiled, func(watch daemon.Watch) (h daemon.Harvested, err error) {
-		done, h, err := app.Requeue(ctx, compiled, pick, p.act(), ask, daemon.NewRequest(at.now, nil, nil), watch)
+	s, err := e.harvestWith(ctx, app, with.compiled, func(watch daemon.Watch) (h daemon.Harvested, err error) {
+		done, h, err := app.Requeue(ctx, with.compiled, pick, p.act(), ask, daemon.NewRequest(with.at.now, nil, nil), watch)
 		total.RejectsDone = total.Add(done)
 		worked = h.Draft != nil && !h.Draft.Empty
 		return h, err

@@ -39,7 +39,13 @@ type DataExported struct {
 
 // ExportData exports records. What was begun and did not come to its end is removed.
 func (a *App) ExportData(ctx context.Context, x DataExport, tell func(ExportProgress)) (out DataExported, err error) {
-	x.Form.Columns = a.columnsOf(ctx, x.Order)
+	columns := a.columnsOf(ctx, x.Order)
+	if err := declared(x.Order, columns); err != nil {
+		return out, err
+	}
+	if x.Form.Format == export.CSV {
+		x.Form.Columns = columns
+	}
 	target := exportfile.Target{}
 	if x.Out != "-" {
 		if target, err = exportfile.TargetOf(x.Out, x.Form.Format, x.Packing); err != nil {
@@ -83,9 +89,6 @@ func (x DataExport) files(t exportfile.Target) (exportFiles, error) {
 // columnsOf are the fields of an endpoint as it is declared now. A source that is
 // not known any more has none: its fields stand together in one column.
 func (a *App) columnsOf(ctx context.Context, o export.Order) []string {
-	if o.Form.Format != export.CSV {
-		return nil
-	}
 	for _, op := range []ingest.Operation{ingest.Harvest, ingest.Update, ingest.Backfill} {
 		compiled, err := a.Compile(ctx, o.Source, o.Endpoint, op, nil)
 		if err != nil {
@@ -96,6 +99,17 @@ func (a *App) columnsOf(ctx context.Context, o export.Order) []string {
 			s = s.Detail
 		}
 		return slices.Sorted(maps.Keys(s.Response.Fields))
+	}
+	return nil
+}
+
+// declared refuses fields that an endpoint does not have: an export of a slip would
+// be whole, and empty.
+func declared(o export.Order, columns []string) error {
+	for _, name := range o.Form.Fields {
+		if len(columns) > 0 && !slices.Contains(columns, name) {
+			return fmt.Errorf("%w: --fields %s: %s %s declares no such field, it has %s", fault.ErrInvalid, name, o.Source, o.Endpoint, strings.Join(columns, ", "))
+		}
 	}
 	return nil
 }

@@ -23,6 +23,9 @@ type Cursor struct {
 	// longer mean what the cursor means.
 	Body      int64 `json:"v,omitempty"`
 	FetchedAt int64 `json:"t,omitempty"` // microseconds
+	// At is when nothing more could come. Where the version was removed since, the
+	// batches up to there tell: those of a history that went on are younger.
+	At int64 `json:"a,omitempty"` // microseconds
 }
 
 // Mark is where a database stands: no batch up to it can still come.
@@ -31,12 +34,17 @@ type Mark struct {
 	Batch     int64
 	Body      int64
 	FetchedAt int64
-	At        time.Time // by the clock of the store
+	At        time.Time // by the clock of the store, when it was looked for
+	SettledAt time.Time // when it was found; zero: nothing was ever written
 }
 
 // Cursor of a mark.
 func (m Mark) Cursor(source, endpoint string) Cursor {
-	return Cursor{Source: source, Endpoint: endpoint, Batch: m.Batch, Body: m.Body, FetchedAt: m.FetchedAt}
+	c := Cursor{Source: source, Endpoint: endpoint, Batch: m.Batch, Body: m.Body, FetchedAt: m.FetchedAt}
+	if !m.SettledAt.IsZero() {
+		c.At = m.SettledAt.UnixMicro()
+	}
+	return c
 }
 
 const (

@@ -50,6 +50,9 @@ func (s *Store) ExportMark(ctx context.Context, source, endpoint string, patienc
 		}
 	}
 	err = s.read.QueryRowContext(ctx, "SELECT body_id, fetch_at FROM ing_record_body WHERE body_id <= ? ORDER BY body_id DESC LIMIT 1", bodyID(m.Batch+1, 0)-1).Scan(&m.Body, &m.FetchedAt)
+	if err == nil {
+		m.SettledAt, err = s.Now(ctx)
+	}
 	return m, wrap("find export mark", s.dialect.Translate(err))
 }
 
@@ -126,6 +129,14 @@ func (s *Store) CheckCursor(ctx context.Context, c export.Cursor, m export.Mark)
 	}
 	if pruned == 0 {
 		return export.Conflict(foreign, "about a version that this database never had")
+	}
+	var stored int64
+	there, err = found(s.read.QueryRowContext(ctx, "SELECT created_at FROM ing_task_run_batch WHERE id <= ? ORDER BY id DESC LIMIT 1", c.Batch).Scan(&stored))
+	if err != nil {
+		return wrap("check cursor", s.dialect.Translate(err))
+	}
+	if there && c.At != 0 && stored > c.At {
+		return export.Conflict(foreign, "older than batches that it says it has seen")
 	}
 	return nil
 }

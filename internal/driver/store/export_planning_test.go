@@ -18,6 +18,8 @@ const (
 
 	TurnsSQL      = turnsSQL
 	TurnsBoundSQL = turnsBoundSQL
+
+	RequeuedSQL = requeuedSQL
 )
 
 // CandidatesIn counts as Candidates does, with limits that a test can reach.

@@ -44,6 +44,9 @@ SELECT n, 1 + n % 2, 1, 1, 1, 1, n FROM ` + numbers(4),
 SELECT 'RECORD', 1 + n % 2, 'records', 'INSERTED', 'k', X'3031323334353637383930313233343536373839303132333435363738393031', n, CASE n % 10 WHEN 0 THEN 'PUBLISHED' ELSE 'PENDING' END, 0 FROM ` + numbers(4),
 		`INSERT INTO ing_outbox_relay_log (dataset_id, lease_epoch, attempt_no, lease_owner, destination, status_code, first_message_id, last_message_id, events, delivered, started_at, completed_at)
 SELECT 1 + n % 2, 1, n, 'x', 'hook', 'PUBLISHED', 1, 1, 1, 1, 0, 0 FROM ` + numbers(4),
+		`INSERT INTO ing_quarantine (dataset_id, reject_key, provenance_code, endpoint_name, plan_id, slice_id, task_id, run_id, batch_id, item_index, reason_code, path,
+  raw_hash, raw, codec, status_code, created_at, updated_at)
+SELECT 1 + n % 2, CAST(n AS CHAR), 'source', 'works', 1, 1, 1, 1, n, 1, 'BAD_ITEM', '$.x', 'x', X'78', '', CASE n % 20 WHEN 0 THEN 'REQUEUED' WHEN 1 THEN 'OPEN' ELSE 'RESOLVED' END, 0, 0 FROM ` + numbers(4),
 		analyze,
 	} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
@@ -86,8 +89,20 @@ func flatQueries() []flatQuery {
 			"SEARCH ing_outbox_message USING INDEX idx_outbox_lane (status_code=? AND aggregate_id=?)", "ing_outbox_message idx_outbox_lane",
 		},
 		{
+			"events of a source after one", store.LaterSQL, []any{"PENDING", 1, 5000, 100},
+			"SEARCH ing_outbox_message USING COVERING INDEX idx_outbox_lane (status_code=? AND aggregate_id=? AND rowid>?)", "ing_outbox_message idx_outbox_lane",
+		},
+		{
+			"the newest events of a source", store.NewerSQL, []any{"PENDING", 1, 1 << 40, 11},
+			"SEARCH ing_outbox_message USING COVERING INDEX idx_outbox_lane (status_code=? AND aggregate_id=? AND rowid<?)", "ing_outbox_message idx_outbox_lane",
+		},
+		{
 			"what receivers said last", store.LastSaidSQL, []any{1, 20},
 			"SEARCH ing_outbox_relay_log USING INDEX uk_relay_log (dataset_id=?)", "ing_outbox_relay_log uk_relay_log",
+		},
+		{
+			"items that were put back", store.RequeuedSQL, []any{1, 4000, 5000, 200},
+			"SEARCH q USING INDEX idx_quarantine_order (dataset_id=? AND status_code=? AND id>? AND id<?)", "q idx_quarantine_order",
 		},
 	}
 }
@@ -123,7 +138,7 @@ func TestFlatQueriesOfMariaDB(t *testing.T) {
 	if _, err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	fill(t, db, "ANALYZE TABLE ing_task, ing_window_history, ing_plan_lag, ing_outbox_message, ing_outbox_relay_log")
+	fill(t, db, "ANALYZE TABLE ing_task, ing_window_history, ing_plan_lag, ing_outbox_message, ing_outbox_relay_log, ing_quarantine")
 	for _, q := range flatQueries() {
 		plan := strings.Join(explain(t, db, "EXPLAIN ", q.query, q.args), "\n")
 		if !strings.Contains(plan, q.server) || strings.Contains(plan, "filesort") || strings.Contains(plan, "ALL ing_") {

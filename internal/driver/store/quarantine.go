@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -75,8 +76,13 @@ func (t *tx) namedRejects(named []int64, from []ingest.RejectStatus) (ids []int6
 
 func rejectsWhere(pick ingest.RejectPick, statuses []ingest.RejectStatus) *where {
 	w := &where{}
-	w.add(pick.Dataset.Source != "", "dataset_id IN (SELECT id FROM ing_dataset WHERE provenance_code = ?)", pick.Dataset.Source)
-	w.add(pick.Dataset.Endpoint != "", "endpoint_name = ?", pick.Dataset.Endpoint)
+	if d := pick.Dataset; d.Source != "" && d.Endpoint != "" {
+		w.terms = append(w.terms, "dataset_id = (SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?)") // one: its index is in the order of ids
+		w.args = append(w.args, d.Source, d.Endpoint)
+	} else {
+		w.add(d.Source != "", "dataset_id IN (SELECT id FROM ing_dataset WHERE provenance_code = ?)", d.Source)
+		w.add(d.Endpoint != "", "endpoint_name = ?", d.Endpoint)
+	}
 	if len(statuses) > 0 {
 		w.terms = append(w.terms, "status_code IN ("+statusList(statuses)+")")
 	}
@@ -125,9 +131,16 @@ func (s *Store) countRequeued(ctx context.Context, dataset int64) (out ingest.Ca
 	return out, err
 }
 
-// requeuedLook is how many rejected items one look takes in hand: each comes with
-// its bytes.
-const requeuedLook = 200
+// A look at rejected items takes so many in hand, fewer if they are large: each comes
+// with its bytes.
+const (
+	requeuedLook  = 200
+	requeuedBytes = 16 << 20
+)
+
+const requeuedSQL = `SELECT q.id, COALESCE(q.provider_id, ''), COALESCE(q.judged_batch_id, q.batch_id), q.item_index, q.reason_code, q.raw_hash, q.raw, q.codec,
+  q.fetch_at, COALESCE(e.blob_ref, ''), e.request FROM ing_quarantine q LEFT JOIN ing_batch_evidence e ON e.batch_id = COALESCE(q.judged_batch_id, q.batch_id)
+  WHERE q.dataset_id = ? AND q.status_code = 'REQUEUED' AND q.id > ? AND q.id < ? ORDER BY q.id LIMIT ?`
 
 // lookAtRequeued reads items that were put back, in the order of the batches that
 // rejected them: items of one answer come together.
@@ -142,13 +155,15 @@ func (s *Store) lookAtRequeued(ctx context.Context, q ingest.CandidateLook) (pag
 			return page, err
 		}
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT q.id, COALESCE(q.provider_id, ''), COALESCE(q.judged_batch_id, q.batch_id), q.item_index, q.reason_code, q.raw_hash, q.raw, q.codec,
-  q.fetch_at, COALESCE(e.blob_ref, ''), e.request FROM ing_quarantine q LEFT JOIN ing_batch_evidence e ON e.batch_id = COALESCE(q.judged_batch_id, q.batch_id)
-  WHERE q.dataset_id = ? AND q.status_code = 'REQUEUED' AND q.id > ? AND q.id < ? ORDER BY q.id LIMIT ?`, q.DatasetID, after, to, requeuedLook)
+	rows, err := s.read.QueryContext(ctx, requeuedSQL, q.DatasetID, after, to, requeuedLook)
 	if err != nil {
 		return page, err
 	}
+	size := 0
 	err = each(rows, func() error {
+		if size > requeuedBytes {
+			return errEnough
+		}
 		c := ingest.Candidate{Reject: &ingest.Requeued{}}
 		var raw []byte
 		var codec string
@@ -159,10 +174,13 @@ func (s *Store) lookAtRequeued(ctx context.Context, q ingest.CandidateLook) (pag
 		}
 		after, c.FetchAt, c.Reject.Detail = c.Reject.Row, instant(fetch), cameAsDetail(request.String)
 		c.Reject.Item, err = decompress(raw, codec)
-		page.Found = append(page.Found, c)
+		page.Found, size = append(page.Found, c), size+len(c.Reject.Item)
 		return err
 	})
-	page.Next, page.Last = strconv.FormatInt(after, 10), len(page.Found) < requeuedLook
+	page.Next, page.Last = strconv.FormatInt(after, 10), len(page.Found) < requeuedLook && err == nil
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
 	slices.SortStableFunc(page.Found, func(a, b ingest.Candidate) int { return int(a.Batch - b.Batch) })
 	return page, err
 }

@@ -70,7 +70,8 @@ const rejectColumns = `SELECT id, provenance_code, endpoint_name, status_code, C
   created_at, COALESCE(last_seen_at, created_at), seen_count, attempts, COALESCE(note, ''), fetch_at, plan_id, slice_id, task_id, run_id, batch_id, COALESCE(judged_batch_id, 0),
   raw_hash, codec, `
 
-// RejectList lists items in quarantine, oldest first, after one.
+// RejectList lists items in quarantine, oldest first, after one. With their bytes it
+// may stop before the limit; none means that there are no more.
 func (s *Store) RejectList(ctx context.Context, f view.RejectFilter) (out []view.Reject, err error) {
 	var statuses []ingest.RejectStatus
 	if f.Status != "" {
@@ -82,15 +83,24 @@ func (s *Store) RejectList(ctx context.Context, f view.RejectFilter) (out []view
 	if f.WithItem {
 		raw = "raw"
 	}
-	rows, err := s.read.QueryContext(ctx, rejectColumns+raw+" FROM ing_quarantine"+w.String()+" ORDER BY id LIMIT ?", append(w.args, max(f.Limit, 1))...)
+	ids := "SELECT id FROM ing_quarantine" + w.String() + " ORDER BY id LIMIT ?" // only these are put in order, not what they hold
+	rows, err := s.read.QueryContext(ctx, rejectColumns+raw+" FROM ing_quarantine WHERE id IN (SELECT id FROM ("+ids+") page) ORDER BY id", append(w.args, max(f.Limit, 1))...)
 	if err != nil {
 		return nil, wrap("list rejects", s.dialect.Translate(err))
 	}
-	return out, wrap("list rejects", each(rows, func() error {
+	size := 0
+	err = each(rows, func() error {
+		if size > requeuedBytes {
+			return errEnough
+		}
 		r, err := scanReject(rows)
-		out = append(out, r)
+		out, size = append(out, r), size+len(r.RawBytes)
 		return err
-	}))
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return out, wrap("list rejects", err)
 }
 
 // RejectItem reads one item with its bytes.

@@ -125,7 +125,9 @@ func (r *running) refreshed(b *bundle) *ingest.Refreshed {
 	for i, in := range b.records {
 		in.Remap = !(b.origin != nil && r.looking != nil && r.looking.Policy == refresh.ByQuarantine) // what was rejected is not what is stored
 		records[i] = in
-		out.IDs = append(out.IDs, in.ProviderID)
+		if in.Remap {
+			out.IDs = append(out.IDs, in.ProviderID)
+		}
 		if in.MergedInto != "" {
 			r.stats.Refresh.Merged++
 		}

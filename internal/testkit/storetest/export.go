@@ -158,6 +158,10 @@ func (s suite) exports(t *testing.T) {
 		w.exec("DELETE FROM ing_outbox_message")
 		w.pruneVersions(noon.Add(100*day), 1)
 		w.must(w.store.CheckCursor(w.ctx, c, w.mark())) // its version was removed by retention
+		w.clock.advance(time.Second)
+		restored := c
+		restored.Batch = a.commit(item("b", "x", noon)).BatchID
+		w.refuses(w.store.CheckCursor(w.ctx, restored, w.mark()), fault.ErrConflict, "a cursor whose version was removed, of before a batch was written again")
 		_, err := w.store.ExportMark(w.ctx, "nobody", "nothing", 0)
 		w.refuses(err, fault.ErrNotFound, "an unknown dataset")
 	})

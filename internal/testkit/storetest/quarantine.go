@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -128,6 +129,27 @@ func (s suite) quarantine(t *testing.T) {
 		page.Rejects, page.Seen = []record.Reject{one}, 1
 		a.store(page)
 		w.lives("a MISSING_FIELD RESOLVED tries 1 seen 1", "a MISSING_FIELD REQUEUED tries 0 seen 2")
+	})
+	s.test(t, "a look at large items takes few, and the next goes on", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		for _, id := range []string{"a", "b", "c"} {
+			large := bad(id, record.BadItem, "", noon)
+			large.Raw = []byte(id + strings.Repeat(" ", 9<<20))
+			a.store(a.withRejects(large))
+		}
+		w.putBack(h)
+		look := ingest.CandidateLook{DatasetID: w.datasetID(h), Spec: refresh.Spec{Policy: refresh.ByQuarantine}, From: "0", To: "1000"}
+		var got []string
+		for last := false; !last; {
+			page, err := w.store.LookAtCandidates(w.ctx, look)
+			w.must(err)
+			got = append(got, fmt.Sprint(len(page.Found)))
+			look.After, last = page.Next, page.Last
+		}
+		if fmt.Sprint(got) != "[2 1]" {
+			w.Errorf("looks took %v", got)
+		}
 	})
 	s.test(t, "an item that goes from one reason to another and back is never settled by itself", func(w *world) {
 		w.plan(h)
