@@ -214,3 +214,11 @@ func TestSkippedEventsAreTold(t *testing.T) {
 		t.Errorf("%+v", told)
 	}
 }
+
+// Who names receivers to a process that does not relay expects events that would never come.
+func TestServeTakesNoReceiversWithoutARelay(t *testing.T) {
+	d := newDesk(t)
+	declaration, _ := d.files()
+	d.holds(d.expect(exitUsage, "serve", "--events", declaration).err, "relay")
+	d.noFile()
+}

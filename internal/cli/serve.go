@@ -70,10 +70,13 @@ func (e *env) serve(ctx context.Context, text string, settings work, history kee
 	if config.Archive, err = history.config(); err != nil {
 		return err
 	}
-	if slices.Contains(roles, daemon.RoleRelay) {
+	switch relays := slices.Contains(roles, daemon.RoleRelay); {
+	case relays:
 		if config.Events, err = told.read(); err != nil {
 			return err
 		}
+	case told.path != "":
+		return usagef("--events: without the role relay nobody would publish: say --roles %s,relay", text)
 	}
 	app, err := daemon.Open(ctx, config)
 	if err != nil {

@@ -54,10 +54,16 @@ func Names() []string {
 	return []string{ManifestName, batchName, decidedName, eventsName, snapshotName, bodyName}
 }
 
+// refusal is why a bundle is not taken. It is a conflict, and not with a stored row.
+type refusal string
+
+func (r refusal) Error() string      { return string(r) }
+func (refusal) Is(target error) bool { return target == fault.ErrConflict }
+
 // Why a bundle is refused.
-var (
-	ErrExpired  = fmt.Errorf("%w: the bundle has expired", fault.ErrConflict)
-	ErrTampered = fmt.Errorf("%w: the bundle is not as it was exported", fault.ErrConflict)
+const (
+	ErrExpired  = refusal("the bundle has expired")
+	ErrTampered = refusal("the bundle is not as it was exported")
 )
 
 // decisions is the part of a box that says what became of the items.
@@ -150,7 +156,7 @@ func manifestOf(parts map[string][]byte) (m Manifest, err error) {
 		return m, fmt.Errorf("%w: %s: %v", ErrTampered, ManifestName, err)
 	}
 	if m.Format != format {
-		return m, fmt.Errorf("%w: a bundle of format %d, this program reads format %d: replay it with the version that made it", fault.ErrConflict, m.Format, format)
+		return m, refusal(fmt.Sprintf("the bundle has format %d, this program reads format %d: replay it with the version that made it", m.Format, format))
 	}
 	return m, nil
 }

@@ -19,10 +19,14 @@ func TestFrontierFromTheSegmentsAtHand(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		state := coverage.State{}
 		for range rapid.IntRange(1, 30).Draw(t, "events") {
-			from := rapid.IntRange(0, 30).Draw(t, "from")
+			var windows []window.Window // a slice that was cut owns several
+			for range rapid.IntRange(1, 3).Draw(t, "windows") {
+				from := rapid.IntRange(0, 30).Draw(t, "from")
+				windows = append(windows, window.Window{From: at(from), To: at(from + rapid.IntRange(1, 12).Draw(t, "length"))})
+			}
 			e := coverage.Event{
 				Kind:    rapid.SampledFrom([]coverage.Kind{coverage.Planned, coverage.Succeeded, coverage.Succeeded, coverage.Succeeded, coverage.Failed, coverage.Waived}).Draw(t, "kind"),
-				Windows: []window.Window{{From: at(from), To: at(from + rapid.IntRange(1, 12).Draw(t, "length"))}},
+				Windows: window.Union(windows),
 				AsOf:    at(100 + rapid.IntRange(0, 2).Draw(t, "as of")),
 			}
 			next := coverage.Fold(state, e)
@@ -46,16 +50,16 @@ func TestFrontierFromTheSegmentsAtHand(t *testing.T) {
 }
 
 // under is what foldCoverage reads of a book: from the last segment that begins
-// before the window to the last that begins in it or at its end.
+// before the windows to the last that begins in them or at their end.
 func under(book []coverage.Segment, e coverage.Event, lookback time.Duration) touched {
-	first, last := 0, 0
+	first, last, end := 0, 0, e.Windows[len(e.Windows)-1].To
 	for i, s := range book {
 		if s.Window.From.Before(e.Windows[0].From) {
 			first = i
 		}
-		if !s.Window.From.After(e.Windows[0].To) {
+		if !s.Window.From.After(end) {
 			last = i + 1
 		}
 	}
-	return touched{after: coverage.Apply(book[first:max(first, last)], e, lookback), to: e.Windows[0].To}
+	return touched{after: coverage.Apply(book[first:max(first, last)], e, lookback), to: end}
 }

@@ -98,28 +98,6 @@ func (s *Store) EventsOf(ctx context.Context, rows []int64, size int, room *even
   WHERE o.id IN (?`+strings.Repeat(",?", idsPerStatement-1)+`) ORDER BY o.id`, list...)
 }
 
-// EventsAfter reads events of a source, or of all, whatever their state, after a
-// row.
-func (s *Store) EventsAfter(ctx context.Context, source string, after int64, limit, size int, room *event.Room) ([]event.Change, error) {
-	return s.readChanges(ctx, size, room, namedChange+` FROM ing_outbox_message o`+datasetJoin+changeJoins+`
-  WHERE o.id > ? AND (? = '' OR d.provenance_code = ?) ORDER BY o.id LIMIT ?`, after, source, source, limit)
-}
-
-// NewestEvents gives the row after which the newest n events of a source come.
-func (s *Store) NewestEvents(ctx context.Context, source string, n int) (after int64, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT o.id FROM ing_outbox_message o JOIN ing_dataset d ON d.id = o.aggregate_id
-  WHERE (? = '' OR d.provenance_code = ?) ORDER BY o.id DESC LIMIT ?`, source, source, n+1)
-	if err != nil {
-		return 0, wrap("look for newest events", s.dialect.Translate(err))
-	}
-	seen := 0
-	err = each(rows, func() error { seen++; return rows.Scan(&after) })
-	if seen <= n {
-		after = 0
-	}
-	return after, wrap("look for newest events", err)
-}
-
 var errEnough = errors.New("enough")
 
 func (s *Store) readChanges(ctx context.Context, size int, room *event.Room, query string, args ...any) (out []event.Change, err error) {

@@ -150,7 +150,7 @@ func (s *Store) PruneMessages(ctx context.Context, before time.Time, after int64
 			}
 		}
 		from := next
-		page, err := messagePage(t.query, before, next, limit)
+		page, err := messagePage(t.query, t.store.dialect.ForUpdate, before, next, limit)
 		if err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func (s *Store) OldMessages(ctx context.Context, before time.Time, after int64, 
 			return 0, next, true, wrap("count old messages", s.dialect.Translate(err))
 		}
 	}
-	page, err := messagePage(func(query string, args ...any) (*sql.Rows, error) { return s.read.QueryContext(ctx, query, args...) }, before, next, limit)
+	page, err := messagePage(func(query string, args ...any) (*sql.Rows, error) { return s.read.QueryContext(ctx, query, args...) }, "", before, next, limit)
 	if page.last > 0 {
 		next = page.last
 	}
@@ -202,8 +202,10 @@ type messages struct {
 	last   int64
 }
 
-func messagePage(query func(string, ...any) (*sql.Rows, error), before time.Time, after int64, limit int) (page messages, err error) {
-	rows, err := query("SELECT id, status_code, published_at, created_at FROM ing_outbox_message WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+// messagePage reads some messages. Who removes them locks them: a replay may put one
+// back that was delivered a moment ago, and then it waits again.
+func messagePage(query func(string, ...any) (*sql.Rows, error), lock string, before time.Time, after int64, limit int) (page messages, err error) {
+	rows, err := query("SELECT id, status_code, published_at, created_at FROM ing_outbox_message WHERE id > ? ORDER BY id LIMIT ?"+lock, after, limit)
 	if err != nil {
 		return page, err
 	}

@@ -105,6 +105,27 @@ func (s suite) outbox(t *testing.T) {
 			w.Errorf("%+v", again)
 		}
 	})
+	s.test(t, "what a replay puts back while old messages are removed stays", func(w *world) {
+		if w.store.Dialect() == "sqlite" {
+			w.Skip("one writer at a time")
+		}
+		w.told(h)
+		w.exec("UPDATE ing_outbox_message SET status_code = 'PUBLISHED', published_at = created_at")
+		replay, err := w.db.SQL.BeginTx(w.ctx, nil)
+		w.must(err)
+		defer replay.Rollback()
+		_, err = replay.ExecContext(w.ctx, "UPDATE ing_outbox_message SET status_code = 'PENDING', published_at = NULL WHERE id = (SELECT * FROM (SELECT MIN(id) FROM ing_outbox_message) first)")
+		w.must(err)
+		done, other := make(chan error, 1), w.handle()
+		go func() {
+			_, _, _, err := other.PruneMessages(w.ctx, noon.Add(day), -1, 100)
+			done <- err
+		}()
+		w.waitForStatement("SELECT id, status_code, published_at") // it is held up by the row
+		w.must(replay.Commit())
+		w.must(<-done)
+		w.statesAre("PENDING")
+	})
 	s.test(t, "an event without its version is told from one with", func(w *world) {
 		w.told(h)
 		w.exec("DELETE FROM ing_record_body WHERE version = 2")
@@ -314,6 +335,29 @@ func (s suite) outbox(t *testing.T) {
 			if after, err := w.store.NewestEvents(w.ctx, "crossref", n); err != nil || after != want {
 				w.Errorf("the newest %d come after %d, want %d (%v)", n, after, want, err)
 			}
+			if after, err := w.store.NewestEvents(w.ctx, "", n); err != nil || after != want {
+				w.Errorf("the newest %d of all come after %d, want %d (%v)", n, after, want, err)
+			}
+		}
+		if after, err := w.store.NewestEvents(w.ctx, "other", 2); err != nil || after != 0 {
+			w.Errorf("of a source without events: %d, %v", after, err)
+		}
+		for i, status := range []event.Status{event.Published, event.Dead, event.Failed, event.Skipped, event.Pending} { // whatever their state
+			w.exec("UPDATE ing_outbox_message SET status_code = ? WHERE id = ?", string(status), events[i].Row)
+		}
+		var rows []int64
+		for after := events[0].Row; ; { // two at a time
+			page, err := w.store.EventsAfter(w.ctx, "crossref", after, 2, 1<<20, &event.Room{})
+			w.must(err)
+			if len(page) == 0 {
+				break
+			}
+			for _, c := range page {
+				rows, after = append(rows, c.Row), c.Row
+			}
+		}
+		if want := []int64{events[1].Row, events[2].Row, events[3].Row, events[4].Row}; !slices.Equal(rows, want) {
+			w.Errorf("rows %v, want %v", rows, want)
 		}
 	})
 	s.test(t, "a replayed and skipped event is what others take it for", func(w *world) {

@@ -85,7 +85,7 @@ func Open(o Options) (*Publisher, error) {
 func (p *Publisher) Publish(ctx context.Context, events []event.Sealed) []error {
 	answers := make([]error, len(events))
 	if !p.conn.IsConnected() {
-		err := fmt.Errorf("not connected to NATS: %w", orClosed(p.conn.LastError()))
+		err := fmt.Errorf("not connected to NATS: %w", orNoServer(p.conn.LastError()))
 		for i := range answers {
 			answers[i] = err
 		}
@@ -145,9 +145,12 @@ func settledOr(w jetstream.PubAckFuture, otherwise error) error {
 	}
 }
 
-func orClosed(err error) error {
+var errNoServer = errors.New("no server answers at the address")
+
+// orNoServer: the client says nothing of a server that it never reached.
+func orNoServer(err error) error {
 	if err == nil {
-		return nats.ErrConnectionClosed
+		return errNoServer
 	}
 	return err
 }

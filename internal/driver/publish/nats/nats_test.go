@@ -2,6 +2,7 @@ package nats
 
 import (
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -198,5 +199,16 @@ func TestAStreamThatIsNotThere(t *testing.T) {
 	err = p.Publish(t.Context(), []event.Sealed{{ID: "a", Source: "s", Endpoint: "e", Bytes: []byte("{}")}})[0]
 	if err == nil || outboxtest.IsRefusal(err) || b.count(t) != 0 {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestAServerThatIsNotThereIsSaidToBeAway(t *testing.T) {
+	p, err := Open(Options{URL: "nats://127.0.0.1:1", Stream: "PATRA", Subject: "patra.records"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if err := p.Publish(t.Context(), []event.Sealed{{ID: "a", Bytes: []byte("{}")}})[0]; err == nil || !strings.Contains(err.Error(), "no server answers") {
+		t.Error(err)
 	}
 }

@@ -144,6 +144,9 @@ func (p *Publisher) key(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("secret of the signature: %s begins with %s, but what follows is not base64", p.options.Secret, secretPrefix)
 	}
+	if len(key) == 0 { // anybody could sign with it
+		return nil, fmt.Errorf("secret of the signature: %s is %s and nothing else", p.options.Secret, secretPrefix)
+	}
 	return key, nil
 }
 

@@ -162,6 +162,16 @@ func TestErrorsHoldNoSecret(t *testing.T) {
 	}
 }
 
+// A signature with no key is one that anybody can make.
+func TestAnEmptyKeyDoesNotSign(t *testing.T) {
+	r := newReceiver(t)
+	p := r.open(t)
+	p.options.Reveal = func(context.Context, secret.Ref) (secret.Text, error) { return secret.New(secretPrefix), nil }
+	if err := p.Publish(t.Context(), []event.Sealed{{ID: "a", Bytes: []byte("{}")}})[0]; err == nil || outboxtest.IsRefusal(err) || r.headers != nil {
+		t.Error(err, r.headers)
+	}
+}
+
 // A33: the address is in an error as often as the error was wrapped.
 func TestWrappedErrorsHoldNoAddress(t *testing.T) {
 	const address = "https://hooks.example/services/canary-4711"
