@@ -48,23 +48,21 @@ func (r *scratch) applied(book []Segment, e Event, lookback time.Duration) []Seg
 
 // scratch is what a refold of many events writes on, over and over.
 type scratch struct {
-	cells []cell
-	segs  []Segment
+	segs []Segment
 }
 
 // replace is what stands in place of the segments an event reaches, written on the scratch.
 func (e *Event) replace(r *scratch, segs []Segment, lookback time.Duration) []Segment {
 	if len(e.Windows) == 1 {
-		r.cells = cutOne(r.cells[:0], segs, e.Windows[0])
-	} else {
-		r.cells = cut(segs, e.Windows)
+		return e.replaceOne(r, segs, lookback)
 	}
-	for i := range r.cells {
-		if c := &r.cells[i]; c.owned {
+	cells := cut(segs, e.Windows)
+	for i := range cells {
+		if c := &cells[i]; c.owned {
 			e.update(&c.Segment)
 		}
 	}
-	r.segs = join(r.segs[:0], r.cells, lookback)
+	r.segs = join(r.segs[:0], cells, lookback)
 	return r.segs
 }
 
@@ -112,27 +110,44 @@ func cut(segs []Segment, owned []window.Window) []cell {
 	return cells
 }
 
-// cutOne is cut for one window, which is what a slice owns. All segments in its reach touch it, and they come in order:
-// nothing has to be looked up or sorted.
-func cutOne(cells []cell, segs []Segment, w window.Window) []cell {
+// replaceOne is replace for one window, which is what a slice owns. All segments in its reach touch it, and they come in
+// order: nothing has to be looked up, sorted or put aside.
+func (e *Event) replaceOne(r *scratch, segs []Segment, lookback time.Duration) []Segment {
+	w, out := e.Windows[0], r.segs[:0]
 	add := func(s *Segment, from, to time.Time, owned bool) {
-		if from.Before(to) {
-			cells = append(cells, cell{Segment: *s, owned: owned, near: true})
-			cells[len(cells)-1].Window = window.Window{From: from, To: to}
+		n := len(out)
+		out = append(out, *s)
+		piece := &out[n]
+		piece.Window = window.Window{From: from, To: to}
+		if owned {
+			e.update(piece)
+		}
+		if n > 0 && out[n-1].merge(piece, lookback) {
+			out = out[:n]
 		}
 	}
-	at := w.From
+	at := w.From // up to here all of the window is written
 	for i := range segs {
 		s := &segs[i]
 		from, to := s.Window.From, s.Window.To
-		add(s, from, sooner(to, w.From), false)
-		add(&Segment{}, at, sooner(from, w.To), true)
-		add(s, later(from, w.From), sooner(to, w.To), true)
-		add(s, later(from, w.To), to, false)
+		if from.Before(w.From) {
+			add(s, from, sooner(to, w.From), false)
+		} else if at.Before(from) {
+			add(&Segment{}, at, sooner(from, w.To), true)
+		}
+		if low, high := later(from, w.From), sooner(to, w.To); low.Before(high) {
+			add(s, low, high, true)
+		}
+		if w.To.Before(to) {
+			add(s, later(from, w.To), to, false)
+		}
 		at = later(at, to)
 	}
-	add(&Segment{}, at, w.To, true)
-	return cells
+	if at.Before(w.To) {
+		add(&Segment{}, at, w.To, true)
+	}
+	r.segs = out
+	return out
 }
 
 func sooner(a, b time.Time) time.Time {
