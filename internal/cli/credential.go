@@ -25,6 +25,7 @@ type credentialUse struct {
 const (
 	secretPresent = "present"
 	secretAbsent  = "absent"
+	secretShort   = "present, but so short that words which contain it are garbled in what is stored: get a longer one"
 	secretByExec  = "printed by a command"
 )
 
@@ -35,6 +36,9 @@ func useOf(auth exchange.Auth, c exchange.Credential) *credentialUse {
 	use := &credentialUse{Name: auth.Credential, Type: c.Type, In: c.In, Field: c.Name, State: secretPresent, Required: *auth.Required}
 	for _, ref := range c.References() {
 		use.From = append(use.From, ref.String())
+		if ref != c.Username && ref != c.ClientID && ref != c.Sign.KeyID && daemon.ShortSecret(ref) && use.State == secretPresent {
+			use.State = secretShort
+		}
 		if state := presence(ref); state != secretPresent && use.State != secretAbsent {
 			use.State = state
 		}

@@ -21,6 +21,7 @@ func reference(t *testing.T, text string) secret.Ref {
 func TestCredentialUse(t *testing.T) {
 	d := newDesk(t)
 	t.Setenv("PATRA_TEST_KEY", "4711-canary")
+	t.Setenv("PATRA_TEST_WORD", "demo")
 	yes, no := true, false
 	for _, c := range []struct {
 		ref      string
@@ -28,6 +29,7 @@ func TestCredentialUse(t *testing.T) {
 		want     string
 	}{
 		{"env:PATRA_TEST_KEY", &yes, "key (API_KEY in HEADER X-Key, from env:PATRA_TEST_KEY, present)"},
+		{"env:PATRA_TEST_WORD", &yes, "from env:PATRA_TEST_WORD, present, but so short that words which contain it are garbled in what is stored: get a longer one)"},
 		{"env:PATRA_TEST_NONE", &yes, "key (API_KEY in HEADER X-Key, from env:PATRA_TEST_NONE, absent)"},
 		{"env:PATRA_TEST_NONE", &no, "key (API_KEY in HEADER X-Key, from env:PATRA_TEST_NONE, absent): optional, so requests are anonymous"},
 		{"file:" + filepath.Join(d.dir, "none"), &yes, "absent)"},

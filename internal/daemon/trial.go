@@ -30,6 +30,16 @@ func HasSecret(ref secret.Ref) bool {
 	return err == nil
 }
 
+// ShortSecret tells whether a reference leads to a value that may occur in what
+// an upstream sends, and would be hidden there.
+func ShortSecret(ref secret.Ref) bool {
+	if scheme, _ := ref.Split(); scheme == "exec" {
+		return false
+	}
+	value, err := secrets.System{}.Reveal(context.Background(), ref)
+	return err == nil && secret.Garbles(value)
+}
+
 // TrialRequest and TrialResult let the command line name them without reaching
 // into the engine.
 type (

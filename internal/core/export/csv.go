@@ -133,7 +133,7 @@ const risky = "=+-@\t\r\n"
 // appendCell writes a text as RFC 4180 wants it.
 func (l *Lines) appendCell(b, text []byte) []byte {
 	guard := !l.form.RawCells && len(text) > 0 && bytes.IndexByte([]byte(risky), text[0]) >= 0
-	if !guard && bytes.IndexAny(text, ",\"\r\n") < 0 && !bytes.HasPrefix(text, []byte(" ")) {
+	if !guard && !bytes.ContainsAny(text, ",\"\r\n") && !bytes.HasPrefix(text, []byte(" ")) {
 		return append(b, text...)
 	}
 	b = append(b, '"')

@@ -22,6 +22,10 @@ type Masker struct{ forms []string }
 // would garble what it happens to occur in.
 const shortest = 4
 
+// Garbles tells that a value is so short that it may occur in ordinary words,
+// and hiding it there changes what is stored.
+func Garbles(t Text) bool { return len(t.Reveal()) >= shortest && len(t.Reveal()) < shortestCoded }
+
 // NewMasker hides these values in every form they travel in.
 func NewMasker(values ...Text) *Masker {
 	m := &Masker{}
