@@ -194,7 +194,7 @@ func (d *Dispatcher) fill(ctx context.Context, start func(ingest.Work)) (worked 
 	}
 	for {
 		without, room := d.places.room()
-		if !room {
+		if !room || d.full.left() > 0 { // in this order: who leaves a place has said before why
 			return worked, nil
 		}
 		w, err := d.next(ctx, without)
