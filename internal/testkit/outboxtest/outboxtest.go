@@ -45,7 +45,8 @@ type Broker struct {
 	// first one that arrived since.
 	Hold, Free func(t *testing.T)
 	Reached    func(t *testing.T)
-	// Double lets every answer arrive twice until Single; nil: it gives none.
+	// Double lets every answer arrive twice until Single; nil: it gives none, or they
+	// say by nothing but their place which event they are about, as over HTTP.
 	Double, Single func(t *testing.T)
 	// Uninterruptible: who waits for an answer cannot be told to stop.
 	Uninterruptible bool
@@ -299,7 +300,7 @@ func answersLost(w *world) {
 // answersTwice: an answer that comes again is not taken for one about another event.
 func answersTwice(w *world) {
 	if w.Double == nil {
-		w.Skip("its receiver gives no answers that could come twice")
+		w.Skip("nobody could tell an answer that comes twice")
 	}
 	w.open()
 	w.Double(w.T)

@@ -91,8 +91,6 @@ func TestF45PublisherOfAReceiverThatIsKilled(t *testing.T) {
 				for len(received(t)) == before {
 				}
 			},
-			Double:   func(*testing.T) { line.Double(true) },
-			Single:   func(*testing.T) { line.Double(false) },
 			TooLarge: largest,
 			Refuse: func(t *testing.T, id string) {
 				if err := os.WriteFile(filepath.Join(dir, "refuse"), []byte(id), 0o600); err != nil {

@@ -108,8 +108,6 @@ func TestPublisher(t *testing.T) {
 			},
 			Free:     func(*testing.T) { r.line.Free() },
 			Reached:  func(*testing.T) { <-r.reached },
-			Double:   func(*testing.T) { r.line.Double(true) },
-			Single:   func(*testing.T) { r.line.Double(false) },
 			TooLarge: largest,
 			Refuse: func(_ *testing.T, id string) {
 				r.mu.Lock()
