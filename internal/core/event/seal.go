@@ -10,8 +10,8 @@ import (
 	"time"
 
 	ce "github.com/cloudevents/sdk-go/v2/event"
-	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 )
 
@@ -143,16 +143,16 @@ func Reference(c Change) string {
 // not to be read and written anew.
 func appendContent(b []byte, c Change, how Content) []byte {
 	b = append(b, `{"id":`...)
-	b = appendText(b, c.RecordID)
+	b = document.AppendText(b, c.RecordID)
 	b = append(b, `,"version":`...)
 	b = strconv.AppendInt(b, int64(c.Version), 10)
 	b = appendInstant(b, "updatedAt", c.UpdatedAt)
 	b = appendInstant(b, "fetchedAt", c.FetchedAt)
 	if how != NoData && len(c.Fields) > 0 {
-		b = appendLine(append(b, `,"fields":`...), c.Fields) // written by us, and checked by the database
+		b = document.AppendLine(append(b, `,"fields":`...), c.Fields) // written by us, and checked by the database
 	}
 	if (how == WholeRecord || how == "") && len(c.Payload) > 0 {
-		b = appendValue(append(b, `,"payload":`...), c.Payload)
+		b = document.AppendValue(append(b, `,"payload":`...), c.Payload)
 	}
 	return append(b, '}')
 }
@@ -165,34 +165,6 @@ func appendInstant(b []byte, name string, at time.Time) []byte {
 	b = append(b, name...)
 	b = append(b, `":"`...)
 	return append(at.UTC().AppendFormat(b, time.RFC3339Nano), '"')
-}
-
-// appendValue adds JSON on one line; what is not JSON is added as a text. A name
-// that is twice in an object is the upstream's business.
-func appendValue(b, value []byte) []byte {
-	if !jsontext.Value(value).IsValid(jsontext.AllowDuplicateNames(true)) {
-		return appendText(b, string(value))
-	}
-	return appendLine(b, value)
-}
-
-// appendLine adds what is known to be JSON: line ends can only stand between its
-// parts.
-func appendLine(b, value []byte) []byte {
-	if bytes.IndexByte(value, '\n') < 0 && bytes.IndexByte(value, '\r') < 0 {
-		return append(b, value...)
-	}
-	for _, c := range value {
-		if c != '\n' && c != '\r' {
-			b = append(b, c)
-		}
-	}
-	return b
-}
-
-func appendText(b []byte, text string) []byte {
-	b, _ = jsontext.AppendQuote(b, text) // what is not UTF-8 becomes U+FFFD
-	return b
 }
 
 // Test is an event that says only that it arrived.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/patra-ingest/patra/internal/core/document"
 )
 
 // Columns that every CSV has, in this order, before those of the fields.
@@ -99,7 +101,7 @@ func (l *Lines) sort(fields []byte) error {
 		} else {
 			l.rest = append(l.rest, ',')
 		}
-		l.rest = appendLine(append(appendText(l.rest, name), ':'), value)
+		l.rest = document.AppendLine(append(document.AppendText(l.rest, name), ':'), value)
 	})
 	if len(l.rest) > 0 {
 		l.rest = append(l.rest, '}')

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
@@ -69,7 +70,7 @@ func (l *Lines) Append(b []byte, r *Row) ([]byte, error) {
 // jsonRow copies: what is stored of a record is JSON already.
 func (l *Lines) jsonRow(b []byte, r *Row) (_ []byte, err error) {
 	b = append(b, `{"id":`...)
-	b = appendText(b, r.ID)
+	b = document.AppendText(b, r.ID)
 	if !utf8.Valid(r.ID) {
 		b = append(b, `,"idBase64":"`...)
 		b = append(base64.StdEncoding.AppendEncode(b, r.ID), '"')
@@ -82,7 +83,7 @@ func (l *Lines) jsonRow(b []byte, r *Row) (_ []byte, err error) {
 		b = append(b, `,"gone":true`...)
 	}
 	if len(r.MergedInto) > 0 {
-		b = appendText(append(b, `,"mergedInto":`...), r.MergedInto)
+		b = document.AppendText(append(b, `,"mergedInto":`...), r.MergedInto)
 	}
 	b = appendMember(b, "updatedAt", r.UpdatedAt)
 	b = appendMember(b, "fetchedAt", r.FetchedAt)
@@ -91,13 +92,13 @@ func (l *Lines) jsonRow(b []byte, r *Row) (_ []byte, err error) {
 	if len(r.Fields) > 0 {
 		b = append(b, `,"fields":`...)
 		if l.form.Fields == nil {
-			b = appendLine(b, r.Fields)
+			b = document.AppendLine(b, r.Fields)
 		} else if b, err = appendChosen(b, r.Fields, l.form.Fields); err != nil {
 			return b, fmt.Errorf("fields of %q: %w", r.ID, err)
 		}
 	}
 	if l.form.Payload && len(r.Payload) > 0 {
-		b = appendValue(append(b, `,"payload":`...), r.Payload)
+		b = document.AppendValue(append(b, `,"payload":`...), r.Payload)
 	}
 	return append(b, '}', '\n'), nil
 }
@@ -131,8 +132,8 @@ func appendChosen(b, object []byte, names []string) ([]byte, error) {
 			b = append(b, ',')
 		}
 		first = false
-		b = appendText(b, name)
-		b = appendLine(append(b, ':'), value)
+		b = document.AppendText(b, name)
+		b = document.AppendLine(append(b, ':'), value)
 	})
 	return append(b, '}'), err
 }
@@ -157,31 +158,4 @@ func members(object []byte, visit func(name string, value []byte)) error {
 		visit(name, value)
 	}
 	return nil
-}
-
-func appendText[T []byte | string](b []byte, text T) []byte {
-	b, _ = jsontext.AppendQuote(b, text) // what is not UTF-8 becomes U+FFFD
-	return b
-}
-
-// appendValue adds JSON on one line; what is not JSON is added as a text.
-func appendValue(b, value []byte) []byte {
-	if !jsontext.Value(value).IsValid(jsontext.AllowDuplicateNames(true)) {
-		return appendText(b, value)
-	}
-	return appendLine(b, value)
-}
-
-// appendLine adds what is known to be JSON: line ends can only stand between its
-// parts.
-func appendLine(b, value []byte) []byte {
-	if bytes.IndexByte(value, '\n') < 0 && bytes.IndexByte(value, '\r') < 0 {
-		return append(b, value...)
-	}
-	for _, c := range value {
-		if c != '\n' && c != '\r' {
-			b = append(b, c)
-		}
-	}
-	return b
 }
