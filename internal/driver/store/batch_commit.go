@@ -28,7 +28,7 @@ func (s *Store) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result 
 	if err != nil {
 		return result, fmt.Errorf("commit batch: %w", err)
 	}
-	s.packChanged(ctx, in, ready.records)
+	packed := s.packChanged(ctx, in, ready.records)
 	var was openedBatch
 	err = s.stepFrom(ctx, "commit batch", bulk, func(t *tx) error {
 		was, err = t.openBatch(in, &result)
@@ -43,8 +43,9 @@ func (s *Store) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result 
 				return err
 			}
 		}
-		return t.commitBatch(in, ready, was, &result)
+		return t.commitBatch(in, ready, packed, was, &result)
 	})
+	packed()
 	if err == nil {
 		s.noteSettled(result.Stats)
 	}
@@ -75,11 +76,12 @@ func (t *tx) openBatch(in ingest.BatchCommit, result *ingest.BatchResult) (was o
 	return was, json.Unmarshal([]byte(stats.String), &result.Stats)
 }
 
-func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, was openedBatch, result *ingest.BatchResult) error {
+func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, packed func(), was openedBatch, result *ingest.BatchResult) error {
 	stored, err := t.heads(in.DatasetID, ready.records)
 	if err != nil {
 		return err
 	}
+	packed()
 	records, err := t.fill(ready.records, stored)
 	if err != nil {
 		return err

@@ -14,24 +14,47 @@ import (
 	"github.com/patra-ingest/patra/internal/core/record"
 )
 
-// packChanged prepares, before the transaction begins, what it will write of the
-// records: the one writer is not to wait for a compressor. Compressing costs more than all else that is done for an unchanged
-// record, and most of a daily harvest is unchanged: its lookback reads the day
-// before once more. So when the last batch changed little, the heads are looked
-// at first. This is only a guess: the transaction decides, and packs what is
-// missing.
-func (s *Store) packChanged(ctx context.Context, in ingest.BatchCommit, items []preparedRecord) {
-	var stored map[record.Key]*record.Head
-	if s.settled.Load() {
-		// If this fails, all are packed and the transaction reports the error.
-		stored, _ = readHeads(in.DatasetID, items, func(query string, args ...any) (*sql.Rows, error) {
-			return s.read.QueryContext(ctx, query, args...)
-		})
+// packChanged prepares what a commit will write of the records; the function it
+// returns waits for that. Compressing costs more than all else that is done for an
+// unchanged record, and most of a daily harvest is unchanged: its lookback reads
+// the day before once more. So what is packed here is a guess from the last batch:
+// the transaction decides, and packs what is missing.
+//
+// Where there is one writer, it is not to wait for a compressor: all is packed
+// before the transaction begins, after a look at the heads if little is likely to
+// change. A server holds up only those who want the same rows: there the compressor
+// works while the transaction asks its first questions, or, if little is likely to
+// change, not before the answer.
+func (s *Store) packChanged(ctx context.Context, in ingest.BatchCommit, items []preparedRecord) (wait func()) {
+	settled := s.settled.Load()
+	if s.dialect.OneWriter {
+		var stored map[record.Key]*record.Head
+		if settled {
+			// If this fails, all are packed and the transaction reports the error.
+			stored, _ = readHeads(in.DatasetID, items, func(query string, args ...any) (*sql.Rows, error) {
+				return s.read.QueryContext(ctx, query, args...)
+			})
+		}
+		packAll(in.Partition, items, stored)
+		return func() {}
 	}
+	if settled {
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		packAll(in.Partition, items, nil)
+	}()
+	return func() { <-done }
+}
+
+// packAll packs the items that are not stored as they are.
+func packAll(p ingest.Partition, items []preparedRecord, stored map[record.Key]*record.Head) {
 	for i := range items {
 		if head := stored[items[i].key]; head == nil || record.Decide(head, items[i].Incoming).Publishes() && !record.Fills(head, items[i].Incoming) {
 			items[i].pack()
-			items[i].event = eventKey(in.Partition, items[i].ProviderID, 1)
+			items[i].event = eventKey(p, items[i].ProviderID, 1)
 		}
 	}
 }

@@ -1,39 +1,15 @@
 package mysql
 
 import (
-	"database/sql"
 	"strings"
 	"testing"
-
-	"github.com/go-sql-driver/mysql"
-
-	"github.com/patra-ingest/patra/internal/driver/store"
-	"github.com/patra-ingest/patra/internal/testkit/mariadb"
 )
 
 // A claim that sorts reads and locks every queued task of its partition: with
 // 100,000 of them it took a third of a second, and other claimers waited.
 func TestClaimTakesItsOrderFromTheIndex(t *testing.T) {
-	address := mariadb.DSN(t)
-	s, err := Open(t.Context(), address, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if _, err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	config, err := parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := sql.OpenDB(connector)
-	defer db.Close()
-	_, err = db.ExecContext(t.Context(), `INSERT INTO ing_task (schedule_instance_id, plan_id, slice_id, partition_id, provenance_code, endpoint_name, operation_code,
+	db := migrated(t)
+	_, err := db.ExecContext(t.Context(), `INSERT INTO ing_task (schedule_instance_id, plan_id, slice_id, partition_id, provenance_code, endpoint_name, operation_code,
   spec_fingerprint, idempotent_key, expr_hash, priority, status_code, scheduled_at, created_at, updated_at)
 SELECT 1, 1, seq, 1 + seq % 2, 'source', 'works', 'HARVEST', REPEAT('0', 64), LPAD(seq, 64, '0'), REPEAT('0', 64), 50, 'QUEUED', seq, 0, 0 FROM seq_1_to_20000`)
 	if err != nil {

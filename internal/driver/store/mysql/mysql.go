@@ -52,6 +52,10 @@ var session = map[string]string{
 	"innodb_strict_mode":       "1",
 	"collation_connection":     "utf8mb4_bin",
 	"innodb_lock_wait_timeout": "10",
+	// Arguments travel as bytes: the server would otherwise look at every one of
+	// them, packed payloads too, letter by letter. A text column still checks what
+	// is stored in it, and a comparison is made by the column's collation.
+	"character_set_client": "binary",
 }
 
 func parse(address string) (*mysql.Config, error) {
