@@ -85,7 +85,7 @@ func compress(raw []byte) ([]byte, string) {
 	if len(raw) < worthCompressing {
 		return raw, codecPlain
 	}
-	return s2.EncodeBetter(nil, raw), codecS2
+	return s2.Encode(nil, raw), codecS2
 }
 
 var decoder = sync.OnceValues(func() (*zstd.Decoder, error) { return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0)) })
