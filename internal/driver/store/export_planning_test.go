@@ -34,3 +34,6 @@ func (s *Store) CandidatesIn(ctx context.Context, d ingest.Dataset, before time.
 func Extrapolated(count int64, from, hash, end []byte) int64 {
 	return extrapolated(count, from, hash, end)
 }
+
+// PageOf selects the ids of a page of a list.
+var PageOf = pageOf

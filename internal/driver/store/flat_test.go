@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/driver/store/mysql"
 	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
@@ -47,6 +48,10 @@ SELECT 1 + n % 2, 1, n, 'x', 'hook', 'PUBLISHED', 1, 1, 1, 1, 0, 0 FROM ` + numb
 		`INSERT INTO ing_quarantine (dataset_id, reject_key, provenance_code, endpoint_name, plan_id, slice_id, task_id, run_id, batch_id, item_index, reason_code, path,
   raw_hash, raw, codec, status_code, created_at, updated_at)
 SELECT 1 + n % 2, CAST(n AS CHAR), 'source', 'works', 1, 1, 1, 1, n, 1, 'BAD_ITEM', '$.x', 'x', X'78', '', CASE n % 20 WHEN 0 THEN 'REQUEUED' WHEN 1 THEN 'OPEN' ELSE 'RESOLVED' END, 0, 0 FROM ` + numbers(4),
+		`INSERT INTO ing_task_run (task_id, lease_epoch, attempt_no, plan_id, provenance_code, operation_code, status_code, created_at)
+SELECT n, 1, 1, 1, CASE n % 10 WHEN 0 THEN 'source' ELSE 'other' END, 'HARVEST', 'SUCCEEDED', 0 FROM ` + numbers(4),
+		`INSERT INTO ing_task_run_batch (run_id, task_id, slice_id, plan_id, lease_epoch, batch_no, pass, idempotent_key, provenance_code, operation_code, status_code, created_at)
+SELECT n, n, n, 1, 1, 1, 1, CAST(n AS CHAR), CASE n % 10 WHEN 0 THEN 'source' ELSE 'other' END, 'HARVEST', 'SUCCEEDED', 0 FROM ` + numbers(4),
 		analyze,
 	} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
@@ -104,7 +109,22 @@ func flatQueries() []flatQuery {
 			"items that were put back", store.RequeuedSQL, []any{1, 4000, 5000, 200},
 			"SEARCH q USING INDEX idx_quarantine_order (dataset_id=? AND status_code=? AND id>? AND id<?)", "q idx_quarantine_order",
 		},
+		list("batches of a source", "ing_task_run_batch", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_batch_source (provenance_code=?)", "x idx_batch_source"),
+		list("runs of a source", "ing_task_run", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_run_source (provenance_code=?)", "x idx_run_source"),
+		list("tasks of a source", "ing_task", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_task_source (provenance_code=?)", "x idx_task_source"),
+		list("the next page", "ing_task_run_batch", view.Filter{Source: "source", Before: 5000},
+			"SEARCH x USING COVERING INDEX idx_batch_source (provenance_code=? AND rowid<?)", "x idx_batch_source"),
+		// The newest that went well are found by walking back from the newest.
+		list("batches that went well", "ing_task_run_batch", view.Filter{Status: "SUCCEEDED"}, "SCAN x", "x PRIMARY"),
+		list("tasks that went well", "ing_task", view.Filter{Status: "SUCCEEDED"}, "SCAN x", "x PRIMARY"),
+		list("tasks of a source that went well", "ing_task", view.Filter{Source: "source", Status: "SUCCEEDED"},
+			"SEARCH x USING INDEX idx_task_source (provenance_code=?)", "x idx_task_source"),
 	}
+}
+
+func list(name, table string, f view.Filter, sqlite, server string) flatQuery {
+	query, args := store.PageOf(table, "x", f, nil)
+	return flatQuery{name, query, args, sqlite, server}
 }
 
 type flatQuery struct {
@@ -138,7 +158,7 @@ func TestFlatQueriesOfMariaDB(t *testing.T) {
 	if _, err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	fill(t, db, "ANALYZE TABLE ing_task, ing_window_history, ing_plan_lag, ing_outbox_message, ing_outbox_relay_log, ing_quarantine")
+	fill(t, db, "ANALYZE TABLE ing_task, ing_window_history, ing_plan_lag, ing_outbox_message, ing_outbox_relay_log, ing_quarantine, ing_task_run, ing_task_run_batch")
 	for _, q := range flatQueries() {
 		plan := strings.Join(explain(t, db, "EXPLAIN ", q.query, q.args), "\n")
 		if !strings.Contains(plan, q.server) || strings.Contains(plan, "filesort") || strings.Contains(plan, "ALL ing_") {

@@ -12,8 +12,8 @@ import (
 func (s *Store) Exchanges(ctx context.Context, f view.Filter) (out []view.Batch, err error) {
 	const query = `SELECT b.id, b.run_id, b.task_id, b.slice_id, b.plan_id, b.batch_no, b.pass, b.page_no, b.provenance_code, b.operation_code, b.status_code,
   b.before_token, b.after_token, b.stats, b.error, b.committed_at, e.request, e.response, e.blob_ref
-  FROM ing_task_run_batch b LEFT JOIN ing_batch_evidence e ON e.batch_id = b.id`
-	err = s.list(ctx, "list exchanges", query, "b", f, func(w *where) {
+  FROM ` + page + ` LEFT JOIN ing_batch_evidence e ON e.batch_id = b.id`
+	err = s.list(ctx, "list exchanges", query, "ing_task_run_batch", "b", f, func(w *where) {
 		w.add(f.PlanID != 0, "b.plan_id = ?", f.PlanID)
 		w.add(f.TaskID != 0, "b.task_id = ?", f.TaskID)
 		w.add(f.RunID != 0, "b.run_id = ?", f.RunID)

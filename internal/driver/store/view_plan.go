@@ -16,8 +16,8 @@ import (
 // left out: they can be long.
 func (s *Store) PlanRows(ctx context.Context, f view.PlanFilter) (out []view.PlanRow, err error) {
 	const query = `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, p.status_code, p.window_from, p.window_to, p.as_of, p.spec_fingerprint,
-  p.created_at FROM ing_plan p`
-	err = s.list(ctx, "list plans", query, "p", f.Filter, func(w *where) {
+  p.created_at FROM ` + page
+	err = s.list(ctx, "list plans", query, "ing_plan", "p", f.Filter, func(w *where) {
 		w.add(f.PlanID != 0, "p.id = ?", f.PlanID)
 		w.add(f.Operation != "", "p.operation_code = ?", f.Operation)
 	}, func(rows *sql.Rows) error {
@@ -104,7 +104,10 @@ func (s *Store) Plan(ctx context.Context, id int64) (v view.PlanDetail, err erro
 const sliceColumns = `SELECT s.id, s.plan_id, COALESCE(s.parent_slice_id, 0), s.slice_no, s.provenance_code, s.status_code, s.window_from, s.window_to,
   s.slice_signature_hash, s.expr_hash, s.created_at, s.updated_at, COALESCE(t.id, 0), COALESCE(t.status_code, '')`
 
-const sliceTables = " FROM ing_plan_slice s LEFT JOIN ing_task t ON t.slice_id = s.id"
+const (
+	sliceTask   = " LEFT JOIN ing_task t ON t.slice_id = s.id"
+	sliceTables = " FROM ing_plan_slice s" + sliceTask
+)
 
 func scanSlice(rows scanner, more ...any) (v view.Slice, err error) {
 	var from, to, created, updated sql.NullInt64
@@ -117,7 +120,7 @@ func scanSlice(rows scanner, more ...any) (v view.Slice, err error) {
 
 // Slices lists the parts of plans, newest first.
 func (s *Store) Slices(ctx context.Context, f view.Filter) (out []view.Slice, err error) {
-	err = s.list(ctx, "list slices", sliceColumns+sliceTables, "s", f, func(w *where) {
+	err = s.list(ctx, "list slices", sliceColumns+" FROM "+page+sliceTask, "ing_plan_slice", "s", f, func(w *where) {
 		w.add(f.PlanID != 0, "s.plan_id = ?", f.PlanID)
 	}, func(rows *sql.Rows) error {
 		v, err := scanSlice(rows)

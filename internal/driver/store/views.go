@@ -34,12 +34,33 @@ func (w *where) String() string {
 // defaultLimit keeps a forgotten limit from reading a whole table.
 const defaultLimit = 50
 
+// page stands for the table of a list in its query: its rows of one page.
+const page = "{page}"
+
 // list runs a query newest first, with the filter's common conditions applied
-// to the columns of the table called name.
-func (s *Store) list(ctx context.Context, step, query, name string, f view.Filter, extra func(*where), scan func(*sql.Rows) error) error {
-	w := &where{}
-	w.add(f.Source != "", name+".provenance_code = ?", f.Source)
-	w.add(f.Status != "", name+".status_code = ?", f.Status)
+// to the columns of the table, which is called name. The ids of the page are
+// found first, mostly in an index alone: only its rows are read and joined.
+func (s *Store) list(ctx context.Context, step, query, table, name string, f view.Filter, extra func(*where), scan func(*sql.Rows) error) error {
+	ids, args := pageOf(table, name, f, extra)
+	query = strings.Replace(query, page, "("+ids+") page JOIN "+table+" "+name+" ON "+name+".id = page.id", 1)
+	rows, err := s.read.QueryContext(ctx, query+" ORDER BY "+name+".id DESC", args...)
+	if err != nil {
+		return wrap(step, s.dialect.Translate(err))
+	}
+	return wrap(step, each(rows, func() error { return scan(rows) }))
+}
+
+// pageOf selects the ids of a page, newest first.
+func pageOf(table, name string, f view.Filter, extra func(*where)) (query string, args []any) {
+	w, source, status := &where{}, name+".provenance_code", name+".status_code"
+	switch {
+	case usual[f.Status]:
+		status = unindexed(status)
+	case f.Status != "":
+		source = unindexed(source)
+	}
+	w.add(f.Source != "", source+" = ?", f.Source)
+	w.add(f.Status != "", status+" = ?", f.Status)
 	w.add(f.Before != 0, name+".id < ?", f.Before)
 	if extra != nil {
 		extra(w)
@@ -48,19 +69,25 @@ func (s *Store) list(ctx context.Context, step, query, name string, f view.Filte
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	rows, err := s.read.QueryContext(ctx, query+w.String()+" ORDER BY "+name+".id DESC LIMIT ?", append(w.args, limit)...)
-	if err != nil {
-		return wrap(step, s.dialect.Translate(err))
-	}
-	return wrap(step, each(rows, func() error { return scan(rows) }))
+	return "SELECT " + name + ".id FROM " + table + " " + name + w.String() + " ORDER BY " + name + ".id DESC LIMIT ?", append(w.args, limit)
 }
+
+// usual are the statuses that nearly all rows have in the end; runs, batches and
+// slices end like tasks. The newest of them are found by walking back from the
+// newest row: an index on the status would first gather them all. Other statuses
+// are rare, and lead to few rows at once.
+var usual = map[string]bool{string(ingest.TaskSucceeded): true, string(ingest.PlanCompleted): true}
+
+// unindexed is a column that no index serves: without it, a database that keeps no
+// statistics takes whichever index it meets first.
+func unindexed(column string) string { return "COALESCE(" + column + ", '')" }
 
 // Tasks lists tasks, newest first.
 func (s *Store) Tasks(ctx context.Context, f view.Filter) (out []view.Task, err error) {
 	const query = `SELECT t.id, t.plan_id, t.slice_id, t.provenance_code, t.endpoint_name, t.operation_code, t.status_code, s.window_from, s.window_to,
   t.priority, t.scheduled_at, t.attempts, t.lease_owner, t.lease_epoch, t.leased_until, t.last_error_code, t.last_error_msg, t.started_at, t.finished_at,
-  t.spec_fingerprint, t.idempotent_key, t.cancel_requested, t.wait_code FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id`
-	err = s.list(ctx, "list tasks", query, "t", f, func(w *where) {
+  t.spec_fingerprint, t.idempotent_key, t.cancel_requested, t.wait_code FROM ` + page + ` JOIN ing_plan_slice s ON s.id = t.slice_id`
+	err = s.list(ctx, "list tasks", query, "ing_task", "t", f, func(w *where) {
 		w.add(f.PlanID != 0, "t.plan_id = ?", f.PlanID)
 		w.add(f.TaskID != 0, "t.id = ?", f.TaskID)
 	}, func(rows *sql.Rows) error {
@@ -86,8 +113,8 @@ func (s *Store) Tasks(ctx context.Context, f view.Filter) (out []view.Task, err 
 // Runs lists attempts, newest first.
 func (s *Store) Runs(ctx context.Context, f view.Filter) (out []view.Run, err error) {
 	const query = `SELECT r.id, r.task_id, r.plan_id, r.attempt_no, r.lease_epoch, r.provenance_code, r.operation_code, r.status_code, r.window_from, r.window_to, r.stats,
-  r.worker, r.error_code, r.error, r.started_at, r.finished_at, r.record_remarks FROM ing_task_run r`
-	err = s.list(ctx, "list runs", query, "r", f, func(w *where) {
+  r.worker, r.error_code, r.error, r.started_at, r.finished_at, r.record_remarks FROM ` + page
+	err = s.list(ctx, "list runs", query, "ing_task_run", "r", f, func(w *where) {
 		w.add(f.PlanID != 0, "r.plan_id = ?", f.PlanID)
 		w.add(f.TaskID != 0, "r.task_id = ?", f.TaskID)
 		w.add(f.RunID != 0, "r.id = ?", f.RunID)
@@ -114,8 +141,8 @@ func (s *Store) Runs(ctx context.Context, f view.Filter) (out []view.Run, err er
 // Batches lists pages, newest first.
 func (s *Store) Batches(ctx context.Context, f view.Filter) (out []view.Batch, err error) {
 	const query = `SELECT b.id, b.run_id, b.task_id, b.slice_id, b.plan_id, b.batch_no, b.pass, b.page_no, b.provenance_code, b.operation_code, b.status_code,
-  b.before_token, b.after_token, b.stats, b.error, b.committed_at FROM ing_task_run_batch b`
-	err = s.list(ctx, "list batches", query, "b", f, func(w *where) {
+  b.before_token, b.after_token, b.stats, b.error, b.committed_at FROM ` + page
+	err = s.list(ctx, "list batches", query, "ing_task_run_batch", "b", f, func(w *where) {
 		w.add(f.PlanID != 0, "b.plan_id = ?", f.PlanID)
 		w.add(f.TaskID != 0, "b.task_id = ?", f.TaskID)
 		w.add(f.RunID != 0, "b.run_id = ?", f.RunID)
@@ -160,8 +187,8 @@ func (s *Store) Batch(ctx context.Context, id int64) (view.Batch, error) {
 // Plans lists plans, newest first.
 func (s *Store) Plans(ctx context.Context, f view.Filter) (out []view.Plan, err error) {
 	const query = `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, p.status_code, p.window_from, p.window_to, p.as_of, p.spec_fingerprint,
-  p.record_remarks, p.created_at FROM ing_plan p`
-	err = s.list(ctx, "list plans", query, "p", f, func(w *where) { w.add(f.PlanID != 0, "p.id = ?", f.PlanID) }, func(rows *sql.Rows) error {
+  p.record_remarks, p.created_at FROM ` + page
+	err = s.list(ctx, "list plans", query, "ing_plan", "p", f, func(w *where) { w.add(f.PlanID != 0, "p.id = ?", f.PlanID) }, func(rows *sql.Rows) error {
 		var v view.Plan
 		var from, to, asOf, created sql.NullInt64
 		var remarks sql.NullString

@@ -23,6 +23,7 @@ func BenchmarkRatios(b *testing.B) {
 	eachDatabase(b, "advance", func(b *testing.B, kind kind) { benchAdvance(b, kind, out) })
 	eachDatabase(b, "show", func(b *testing.B, kind kind) { benchShow(b, kind, out) })
 	eachDatabase(b, "claim", func(b *testing.B, kind kind) { benchClaim(b, kind, out) })
+	eachDatabase(b, "reads", func(b *testing.B, kind kind) { benchReads(b, kind, out) })
 	eachDatabase(b, "relay", func(b *testing.B, kind kind) { benchRelay(b, kind, out) })
 	eachDatabase(b, "replay", func(b *testing.B, kind kind) { benchReplay(b, kind, out) })
 	eachDatabase(b, "export", func(b *testing.B, kind kind) { benchExport(b, kind, out) })
