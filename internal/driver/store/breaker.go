@@ -91,7 +91,7 @@ func (s *Store) Breakers(ctx context.Context) (map[ingest.Dataset]fault.Breaker,
 		return nil, wrap("list breakers", s.dialect.Translate(err))
 	}
 	out := map[ingest.Dataset]fault.Breaker{}
-	return out, wrap("list breakers", each(rows, func() error {
+	return out, wrap("list breakers", s.dialect.Translate(each(rows, func() error {
 		var d ingest.Dataset
 		var b fault.Breaker
 		var until sql.NullInt64
@@ -99,5 +99,5 @@ func (s *Store) Breakers(ctx context.Context) (map[ingest.Dataset]fault.Breaker,
 		b.OpenUntil = instant(until)
 		out[d] = b
 		return err
-	}))
+	})))
 }

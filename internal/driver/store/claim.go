@@ -60,7 +60,7 @@ FROM ing_partition p LEFT JOIN ing_rate_pause k ON k.rate_key = COALESCE(p.rate_
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, s.dialect.Translate(err)
 	}
 	return all, s.judgeEndpoints(ctx, all)
 }

@@ -17,6 +17,8 @@ type Dialect struct {
 	TransactionalDDL bool
 	// ForUpdate is appended to a SELECT that locks its rows.
 	ForUpdate string
+	// ByIndex stands behind a table that is to be read by an index; %s is its name.
+	ByIndex string
 	// SkipLocked is the same for a SELECT that leaves rows alone which others hold.
 	SkipLocked string
 	// ClaimSQL marks the first ? QUEUED tasks of a partition; see claim.go for its arguments.

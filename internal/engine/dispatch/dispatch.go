@@ -59,8 +59,9 @@ type Config struct {
 	// MayClaim is asked before every look at the queue: false while another
 	// process works on a store that takes one (D§5.20). Nil means yes.
 	MayClaim func(ctx context.Context) (bool, error)
-	// Patient waits for room where nothing can be stored, instead of ending: for a
-	// process that serves. Whoever harvests by hand is told at once.
+	// Patient waits where nothing can be stored, for room or for a database that is
+	// away, instead of ending: for a process that serves. Whoever harvests by hand is
+	// told: at once of the one, soon of the other.
 	Patient bool
 }
 
@@ -89,7 +90,8 @@ type Dispatcher struct {
 	health *heal.Book
 	ours   ours
 	places *places
-	full   *fullness
+	still  *standstill
+	barred bool // another process works on the queue
 }
 
 // New makes a dispatcher.
@@ -100,7 +102,7 @@ func New(s Store, w Worker, c Config, log *slog.Logger) *Dispatcher {
 	}
 	return &Dispatcher{
 		store: s, worker: w, config: c, log: log, turns: Turns{}, held: newHoldups(log), health: c.Health, ours: newOurs(), places: newPlaces(c.Workers),
-		full: &fullness{patient: c.Patient, log: log},
+		still: &standstill{patient: c.Patient, log: log},
 	}
 }
 
@@ -115,7 +117,7 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		if wait := d.full.left(); wait > 0 {
+		if wait := d.still.left(); wait > 0 {
 			rest(ctx, wait)
 			continue
 		}
@@ -128,14 +130,19 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 				d.execute(ctx, w, stop)
 			}()
 		})
-		if d.full.note(err) {
+		if d.still.note(err) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
+		d.still.answered()
 		if !worked && d.places.empty() && finished != nil {
-			if done, err := finished(ctx); done || err != nil {
+			done, err := finished(ctx)
+			if d.still.note(err) {
+				continue
+			}
+			if done || err != nil {
 				return err
 			}
 		}
@@ -165,10 +172,10 @@ func (d *Dispatcher) execute(ctx context.Context, w ingest.Work, stop context.Ca
 	d.ours.ended(w.Partition)
 	if err == nil {
 		d.judge(ctx, w.Partition, outcome)
-		d.full.stored()
+		d.still.stored()
 	}
 	switch {
-	case err == nil, ctx.Err() != nil, d.full.note(err):
+	case err == nil, ctx.Err() != nil, d.still.note(err):
 	case errors.Is(err, fault.ErrStale):
 		d.log.Warn("lease lost", "task", w.Lease.TaskID, "epoch", w.Lease.Epoch)
 	default: // the store does not take our writes: sending more requests would be rude and useless
@@ -182,7 +189,8 @@ const choreSize = 500
 // fill claims tasks for every free worker.
 func (d *Dispatcher) fill(ctx context.Context, start func(ingest.Work)) (worked bool, err error) {
 	if d.config.MayClaim != nil {
-		if may, err := d.config.MayClaim(ctx); err != nil || !may {
+		may, err := d.config.MayClaim(ctx)
+		if d.barred = !may; err != nil || d.barred {
 			return false, err
 		}
 	}
@@ -194,7 +202,7 @@ func (d *Dispatcher) fill(ctx context.Context, start func(ingest.Work)) (worked 
 	}
 	for {
 		without, room := d.places.room()
-		if !room || d.full.left() > 0 { // in this order: who leaves a place has said before why
+		if !room || d.still.left() > 0 { // in this order: who leaves a place has said before why
 			return worked, nil
 		}
 		w, err := d.next(ctx, without)
@@ -245,8 +253,8 @@ func (d *Dispatcher) next(ctx context.Context, without map[string]bool) (*ingest
 // is due, but not longer than Poll.
 func (d *Dispatcher) pause(ctx context.Context, worked bool) time.Duration {
 	wait := d.config.Poll
-	if worked {
-		return wait // a worker that becomes free ends the pause
+	if worked || d.barred {
+		return wait // a worker that becomes free ends the pause; what is due is seen to by whoever may
 	}
 	due, err := d.store.NextDue(ctx)
 	now, err2 := d.store.Now(ctx)

@@ -228,3 +228,18 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// A process that only follows another one does not hurry because of a task that is
+// due: the other one sees to it.
+func TestAProcessThatMayNotClaimLooksNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := (&line{}).add(waiting{id: 1, partition: 1, priority: 10, scheduled: true, due: time.Now()})
+		looks := 0
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		defer stop()
+		err := New(l, &disk{line: l}, Config{MayClaim: func(context.Context) (bool, error) { looks++; return false, nil }}, silent).Run(ctx, nil)
+		if !errors.Is(err, context.DeadlineExceeded) || looks > 11 {
+			t.Errorf("%d looks in ten seconds, %v", looks, err)
+		}
+	})
+}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -133,10 +132,7 @@ func (e *ear) hears(word string, times int, ended <-chan struct{}) bool {
 func TestServeWaitsForRoom(t *testing.T) {
 	dir := smallDisk(t)
 	s := ofKind(t, "token").start(t, "sqlite:"+filepath.Join(dir, "patra.db"), upsim.Options{})
-	args := s.args()
-	args[0] = "plan"
-	args = slices.DeleteFunc(args, func(a string) bool { return a == "--workers" || a == "1" || a == "-q" })
-	s.must(append(args, "--set", "retry.taskAttempts=1")...)
+	s.must(s.planArgs("--set", "retry.taskAttempts=1")...)
 	tasks, err := s.open().Store.Tasks(t.Context(), view.Filter{Limit: 1000})
 	if err != nil || len(tasks) == 0 {
 		t.Fatalf("%d tasks, %v", len(tasks), err)

@@ -97,8 +97,9 @@ func (s *ownServer) kill() {
 	_ = s.cmd.Wait()
 }
 
-// F12: the server is killed and started again while batches are committed. A
-// harvest that gave up is started again; each step has one effect.
+// F12: the server is killed and started again while batches are committed, again and
+// again. A harvest waits for it; one that gave up is started again. Each step has
+// one effect.
 func TestProofServerKilledDuringCommits(t *testing.T) {
 	if os.Getenv("PATRA_PROOF") == "" {
 		t.Skip("full-size run: make proof")
@@ -110,7 +111,7 @@ func TestProofServerKilledDuringCommits(t *testing.T) {
 	kills := 0
 	for done := false; !done; {
 		cmd, output, ended := s.harvesting(s.args("--lease", "2s")...)
-		if came.wait(2, ended) {
+		for came.wait(2, ended) {
 			server.kill()
 			kills++
 			server.start()

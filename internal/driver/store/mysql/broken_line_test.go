@@ -2,11 +2,13 @@ package mysql_test
 
 import (
 	"bytes"
+	"errors"
 	"reflect"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/testkit/mariadb"
@@ -51,6 +53,35 @@ func TestCommitWhoseAnswerIsLost(t *testing.T) {
 				t.Errorf("%d rows (%v), want 1", rows, err)
 			}
 		})
+	}
+}
+
+// The line breaks while dispatch looks at the queue: whoever looks is told that the
+// database is away, and looks again later.
+func TestLooksWhoseAnswerIsLost(t *testing.T) {
+	address := mariadb.DSN(t)
+	migrate(t, open(t, address, store.Options{}))
+	looks := map[string]func(*store.Store) error{
+		"queues":   func(s *store.Store) error { _, err := s.Queues(t.Context()); return err },
+		"now":      func(s *store.Store) error { _, err := s.Now(t.Context()); return err },
+		"next due": func(s *store.Store) error { _, err := s.NextDue(t.Context()); return err },
+		"progress": func(s *store.Store) error { _, err := s.Progress(t.Context(), 1); return err },
+	}
+	for name, look := range looks {
+		var armed atomic.Bool
+		var broken atomic.Int32
+		p := &proxy{statement: func(query []byte) fate {
+			if armed.Load() && bytes.HasPrefix(query, []byte("SELECT ")) {
+				broken.Add(1)
+				return muteness
+			}
+			return deliver
+		}}
+		s := open(t, p.through(t, address), store.Options{})
+		armed.Store(true)
+		if err := look(s); !errors.Is(err, fault.ErrBusy) || broken.Load() == 0 {
+			t.Errorf("%s: %v after %d broken lines", name, err, broken.Load())
+		}
 	}
 }
 

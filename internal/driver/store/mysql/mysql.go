@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -39,9 +40,23 @@ func Open(ctx context.Context, address string, o store.Options) (*store.Store, e
 	db.SetConnMaxIdleTime(time.Minute)
 	if err := db.PingContext(ctx); err != nil {
 		_ = db.Close()
-		return nil, fmt.Errorf("open database at %s: %w", config.Addr, translate(err))
+		return nil, fmt.Errorf("open database at %s: %w%s", config.Addr, translate(err), advice(err))
 	}
 	return store.New(dialect(), db, db, o), nil
+}
+
+// advice is what to do about a database that cannot be opened.
+func advice(err error) string {
+	var e *mysql.MySQLError
+	switch {
+	case errors.As(err, &e) && e.Number == unknownDatabase:
+		return ": create an empty one, then `patra db migrate`"
+	case errors.As(err, &e) && (e.Number == accessDenied || e.Number == databaseDenied):
+		return ": look at the user, the password and the rights; --db or PATRA_DB names them"
+	case isOfLine(err):
+		return ": is the server running, and is the address in --db or PATRA_DB right?"
+	}
+	return ""
 }
 
 // session is what every connection must have (D§5.21). Without it the same
@@ -181,6 +196,7 @@ func dialect() store.Dialect {
 	return store.Dialect{
 		Name:          "mysql",
 		ForUpdate:     " FOR UPDATE",
+		ByIndex:       " FORCE INDEX (%s)",
 		SkipLocked:    " FOR UPDATE SKIP LOCKED",
 		InsertMany:    "INSERT INTO",
 		RowsPerInsert: []int{500, 100, 50, 10},
@@ -233,12 +249,22 @@ const (
 	lockWaitTimeout = 1205
 	deadlock        = 1213
 	duplicateKey    = 1062
+	databaseDenied  = 1044
+	accessDenied    = 1045
+	unknownDatabase = 1049
 	dataTooLong     = 1406
 	outOfRange      = 1264
 	wrongValue      = 1366
 	missingValue    = 1048
 	recordChanged   = 1020 // MariaDB: snapshot moved on
 	queryKilled     = 1317
+	manyConnections = 1040
+	manyOfUser      = 1203
+	shuttingDown    = 1053
+	lineKilled      = 1927 // MariaDB: what a statement hears when its server stops
+	lineTimedOut    = 4031 // MySQL
+	readOnlyServer  = 1290 // an operator's doing, or a server that became a replica
+	readOnlyMode    = 1836
 	diskFull        = 1021
 	tableFull       = 1114 // what InnoDB says when its disk is full
 	errorOnWrite    = 1026
@@ -258,6 +284,11 @@ func isFull(e *mysql.MySQLError) bool {
 	return false
 }
 
+// isOfLine: the server cannot be reached, or hung up while we wrote.
+func isOfLine(err error) bool {
+	return errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
 func translate(err error) error {
 	if err == nil {
 		return nil
@@ -268,7 +299,7 @@ func translate(err error) error {
 			return fmt.Errorf("%w: make room on the disk of the database server; what is committed stays, and the next run continues: %s", fault.ErrFull, e.Message)
 		}
 		switch e.Number {
-		case lockWaitTimeout, deadlock, recordChanged, queryKilled:
+		case lockWaitTimeout, deadlock, recordChanged, queryKilled, manyConnections, manyOfUser, shuttingDown, lineKilled, lineTimedOut, readOnlyServer, readOnlyMode:
 			return fmt.Errorf("%w: %s", fault.ErrBusy, e.Message)
 		case duplicateKey:
 			return fmt.Errorf("%w: %s", fault.ErrConflict, e.Message)
@@ -279,8 +310,11 @@ func translate(err error) error {
 	}
 	// The connection broke: whether the step was committed is unknown. Steps
 	// look for their own result first, so they may be redone (D§5.20).
-	if errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) {
+	switch {
+	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn):
 		return fmt.Errorf("%w: connection lost: %s", fault.ErrBusy, err)
+	case isOfLine(err):
+		return fmt.Errorf("%w: the server cannot be reached: %w", fault.ErrBusy, err)
 	}
 	return err
 }

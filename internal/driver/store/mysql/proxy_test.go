@@ -101,7 +101,11 @@ func (l *line) answers() {
 	}
 }
 
-const comQuery = 3
+// Commands that carry the text of a statement.
+const (
+	comQuery   = 3
+	comPrepare = 22
+)
 
 func (l *line) requests() {
 	defer l.cut()
@@ -117,7 +121,7 @@ func (l *line) requests() {
 		if first && l.hello != nil {
 			l.hello(payload)
 		}
-		if !first && header[3] == 0 && len(payload) > 0 && payload[0] == comQuery && l.statement != nil {
+		if !first && header[3] == 0 && len(payload) > 0 && (payload[0] == comQuery || payload[0] == comPrepare) && l.statement != nil {
 			switch l.statement(payload[1:]) {
 			case swallow:
 				return

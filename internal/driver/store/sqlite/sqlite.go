@@ -68,9 +68,25 @@ func Open(ctx context.Context, c Config, o store.Options) (*store.Store, error) 
 	s := store.New(dialect(), write, read, o)
 	if err := check(ctx, write); err != nil {
 		_ = s.Close()
-		return nil, fmt.Errorf("open database %s: %w", c.Path, err)
+		return nil, fmt.Errorf("open database %s: %w%s", c.Path, err, rights(err))
 	}
 	return s, nil
+}
+
+// rights says what the library's two words for it mean here: also those who only
+// read need the files beside the database.
+func rights(err error) string {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_CANTOPEN:
+		return ": the folder has to exist, and patra has to be able to write to it; --db names another place"
+	case sqlite3.SQLITE_READONLY:
+		return ": patra has to be able to write to the file and its folder, also to look; a copy elsewhere can be looked at with --db"
+	}
+	return ""
 }
 
 func dsn(path string, pragmas []string, lock string) string {
@@ -117,6 +133,7 @@ func dialect() store.Dialect {
 		Name:             "sqlite",
 		OneWriter:        true,
 		TransactionalDDL: true,
+		ByIndex:          " INDEXED BY %s",
 		// Without FAIL a statement of several rows keeps a copy of every page it changes.
 		InsertMany:    "INSERT OR FAIL INTO",
 		RowsPerInsert: []int{100, 10},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -144,8 +145,8 @@ func TestOpenOfSomethingElse(t *testing.T) {
 		_ = s.Close()
 		t.Error("a letter was opened as a database")
 	}
-	if _, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "no", "such", "folder", "x.db")}, store.Options{}); err == nil {
-		t.Error("a database was opened in a folder that does not exist")
+	if _, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "no", "such", "folder", "x.db")}, store.Options{}); err == nil || !strings.Contains(err.Error(), "the folder has to exist") {
+		t.Errorf("a folder that does not exist: %v", err)
 	}
 }
 

@@ -112,3 +112,91 @@ func TestStopEndsTheWaitForRoom(t *testing.T) {
 		}
 	})
 }
+
+// errAway is what a step says whose server was gone for all its tries.
+var errAway = fmt.Errorf("claim: %w: connection lost", fault.ErrBusy)
+
+// mends the line after a while.
+func (l *line) mends(after time.Duration) {
+	time.AfterFunc(after, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.broken = nil
+	})
+}
+
+// A database that is away for an hour, at night: a process that serves says so,
+// calls somebody when it lasts, and goes on soon after the database is back.
+func TestPatientProcessOutlivesItsDatabase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := (&line{broken: errAway}).add(waiting{id: 1, partition: 1, priority: 10})
+		l.mends(time.Hour)
+		d := &disk{line: l}
+		var log bytes.Buffer
+		began := time.Now()
+		if err := New(l, d, Config{Patient: true}, slog.New(slog.NewTextHandler(&log, nil))).Run(t.Context(), l.empty); err != nil || d.done != 1 {
+			t.Fatalf("%d done, %v", d.done, err)
+		}
+		if late := time.Since(began) - time.Hour; late > longAwayWait+2*time.Second {
+			t.Errorf("went on %v after the database was back", late)
+		}
+		text := log.String()
+		for word, times := range map[string]int{"the database takes nothing": 1, "alarm=L4 code=STORE_BUSY": 1, "the database answers again": 1} {
+			if strings.Count(text, word) != times {
+				t.Errorf("%q is not said %d times:\n%s", word, times, text)
+			}
+		}
+	})
+}
+
+// Whoever harvests by hand does not lose the evening to a server that starts anew,
+// and is told when it does not come back.
+func TestOthersWaitBrieflyForTheDatabase(t *testing.T) {
+	for _, c := range []struct {
+		away  time.Duration
+		lives bool
+	}{{3 * time.Second, true}, {time.Hour, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			l := (&line{broken: errAway}).add(waiting{id: 1, partition: 1, priority: 10})
+			l.mends(c.away)
+			d := &disk{line: l}
+			began := time.Now()
+			err := New(l, d, Config{}, silent).Run(t.Context(), l.empty)
+			if c.lives && (err != nil || d.done != 1) {
+				t.Errorf("away for %v: %d done, %v", c.away, d.done, err)
+			}
+			if !c.lives && (!errors.Is(err, fault.ErrBusy) || time.Since(began) > 2*briefly) {
+				t.Errorf("away for %v: %v after %v", c.away, err, time.Since(began))
+			}
+		})
+	}
+}
+
+// A task whose end could not be stored is nobody's fault either: the others go on.
+func TestAnEndThatCouldNotBeStoredDoesNotEndTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &line{}
+		for i := range int64(6) {
+			l.add(waiting{id: i, partition: 1, priority: 10})
+		}
+		lost := 0
+		worker := workerFunc(func(w ingest.Work) error {
+			defer l.done(w)
+			if w.Lease.TaskID == 2 && lost == 0 {
+				lost++
+				l.add(waiting{id: 2, partition: 1, priority: 10}) // reaped when its lease has run out
+				return fmt.Errorf("finish run: %w", errAway)
+			}
+			return nil
+		})
+		if err := New(l, worker, Config{Workers: 1}, silent).Run(t.Context(), l.empty); err != nil || lost != 1 || len(l.claims) < 7 {
+			t.Errorf("%d lost, %d claims, %v", lost, len(l.claims), err)
+		}
+	})
+}
+
+type workerFunc func(ingest.Work) error
+
+func (f workerFunc) Execute(_ context.Context, w ingest.Work) (ingest.Outcome, error) {
+	return ingest.Outcome{}, f(w)
+}

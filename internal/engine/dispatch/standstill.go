@@ -1,0 +1,140 @@
+package dispatch
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+// The waits of a process that has no room to store anything. Each try may cost the
+// upstream a request whose answer is thrown away, so they grow.
+const (
+	firstFullWait = 5 * time.Second
+	longFullWait  = 5 * time.Minute
+)
+
+// The waits of a process whose database does not answer. A look at the queue tells,
+// and costs the upstream nothing.
+const (
+	firstAwayWait = time.Second
+	longAwayWait  = 30 * time.Second
+)
+
+// briefly is how long a process that need not be patient waits for a database that
+// does not answer, and shortWait how long at a time: a line that breaks, or a server
+// that starts anew, is not worth the end of a harvest.
+const (
+	briefly   = 10 * time.Second
+	shortWait = 2 * time.Second
+)
+
+// standstill keeps a process from taking tasks while what they read could not be
+// stored: there is no room, or the database is away. That is no fault of the tasks:
+// they wait as they are, and work goes on by itself when the trouble is over.
+type standstill struct {
+	patient bool // else the process ends, and says why
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	trouble fault.Code    // empty: there is none
+	wait    time.Duration // the last one
+	until   time.Time
+	since   time.Time
+	alarmed bool
+}
+
+// troubleOf is what an error says of the store, if anything.
+func troubleOf(err error) fault.Code {
+	switch {
+	case errors.Is(err, fault.ErrFull):
+		return fault.StoreFull
+	case errors.Is(err, fault.ErrBusy):
+		return fault.StoreBusy
+	}
+	return ""
+}
+
+// note takes an error of the store, and reports whether it is one to wait for.
+func (s *standstill) note(err error) bool {
+	trouble := troubleOf(err)
+	if trouble == "" || trouble == fault.StoreFull && !s.patient {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if s.trouble != trouble {
+		s.trouble, s.wait, s.until, s.since, s.alarmed = trouble, 0, time.Time{}, now, false
+	}
+	if !s.patient && now.Sub(s.since) > briefly {
+		return false
+	}
+	if now.Before(s.until) {
+		return true // another worker found it too
+	}
+	first, long := s.waits()
+	s.tell(err, s.wait >= long)
+	s.wait = min(max(2*s.wait, first), long)
+	s.until = now.Add(s.wait)
+	return true
+}
+
+func (s *standstill) waits() (first, long time.Duration) {
+	switch {
+	case s.trouble == fault.StoreFull:
+		return firstFullWait, longFullWait
+	case !s.patient:
+		return firstAwayWait, shortWait
+	}
+	return firstAwayWait, longAwayWait
+}
+
+// tell says it once, and calls somebody: at once where only a person can help, and
+// when it lasts where it may pass by itself.
+func (s *standstill) tell(err error, lasts bool) {
+	switch {
+	case s.alarmed:
+	case s.trouble == fault.StoreFull:
+		s.alarmed = true
+		s.log.Error("nothing can be stored: no task is taken until there is room", "alarm", fault.Fatal, "code", s.trouble, "error", err,
+			"next", "make room; work goes on by itself")
+	case lasts && s.patient:
+		s.alarmed = true
+		s.log.Error("the database still takes nothing", "alarm", fault.Fatal, "code", s.trouble, "error", err,
+			"next", "look after the database; work goes on by itself")
+	case s.wait == 0:
+		s.log.Warn("the database takes nothing: no task is taken until it does", "code", s.trouble, "error", err)
+	}
+}
+
+// answered: the queue could be read and written, so the database is there. It may
+// be full all the same.
+func (s *standstill) answered() { s.over(fault.StoreBusy) }
+
+// stored: a task was ended, so the store takes what it is given.
+func (s *standstill) stored() { s.over(fault.StoreBusy, fault.StoreFull) }
+
+func (s *standstill) over(troubles ...fault.Code) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Now().Before(s.until) {
+		return // of a task that ended beside the one that found the trouble
+	}
+	for _, t := range troubles {
+		if s.trouble == t {
+			s.log.Info(map[fault.Code]string{fault.StoreFull: "there is room again: tasks are taken", fault.StoreBusy: "the database answers again: tasks are taken"}[t],
+				"after", time.Since(s.since).Round(time.Second).String())
+			s.trouble = ""
+		}
+	}
+}
+
+// left is how long no task is taken.
+func (s *standstill) left() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(time.Until(s.until), 0)
+}
