@@ -17,9 +17,10 @@ type Item struct {
 }
 
 // Lost is I2 for one endpoint that is read to its end: every item is stored with
-// its stamp and version, or is gone, or stands in quarantine. Nothing else may be
-// there that known denies. Set aside are items that need not be stored, because
-// an answer broke them so that they cannot be told by their id.
+// its stamp and version, or is gone, or stands in quarantine; a reject that counts
+// as settled excuses nothing. Nothing else may be there that known denies. Set
+// aside are items that need not be stored, because an answer broke them so that
+// they cannot be told by their id.
 func Lost(ctx context.Context, db *sql.DB, source, endpoint string, have []Item, aside func(Item) bool, known func(id string) bool) (problems []string, err error) {
 	type head struct {
 		at, version int64
@@ -38,7 +39,7 @@ func Lost(ctx context.Context, db *sql.DB, source, endpoint string, have []Item,
 		return nil, err
 	}
 	rejected := map[string]bool{}
-	err = each(ctx, db, "SELECT DISTINCT provider_id FROM ing_quarantine WHERE provider_id IS NOT NULL AND "+of, func(scan func(...any) error) error {
+	err = each(ctx, db, "SELECT DISTINCT provider_id FROM ing_quarantine WHERE provider_id IS NOT NULL AND status_code <> 'RESOLVED' AND "+of, func(scan func(...any) error) error {
 		var id []byte
 		err := scan(&id)
 		rejected[string(id)] = true

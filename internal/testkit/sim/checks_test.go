@@ -20,6 +20,9 @@ func TestChecksFindWhatTheyLookFor(t *testing.T) {
 	w := run(t, 11, size{processes: 4, sources: 2, span: 5 * time.Minute}, whole)
 	image, err := os.ReadFile(whole) // closing it emptied its log
 	w.must(err)
+	// Of every record, one that counts as settled: it excuses nobody.
+	const settledRejects = "INSERT INTO ing_quarantine (dataset_id, reject_key, provenance_code, endpoint_name, plan_id, slice_id, task_id, run_id, batch_id, item_index, provider_id, reason_code, raw_hash, codec, status_code, judged_batch_id, created_at, updated_at) " +
+		"SELECT dataset_id, lower(hex(randomblob(32))), 'x', 'x', 1, 1, 1, 1, 1, 0, provider_id, 'x', lower(hex(randomblob(32))), 'plain', 'RESOLVED', 1, 1, 1 FROM ing_record; "
 	const oneSlice = "(SELECT MIN(slice_id) FROM ing_cursor_event WHERE kind_code = 'SUCCEEDED')"
 	for _, c := range []struct{ rule, harm string }{
 		{"I1: plan", "UPDATE ing_plan_slice SET window_to = window_to - 1000000 WHERE id = " + oneSlice},
@@ -27,6 +30,7 @@ func TestChecksFindWhatTheyLookFor(t *testing.T) {
 		{"I2: ", "DELETE FROM ing_record"},
 		{"I2: ", "UPDATE ing_record SET updated_at = updated_at - 1000000"},
 		{"I2: ", "UPDATE ing_record SET provider_id = 'nobody'"},
+		{"I2: ", settledRejects + "DELETE FROM ing_record"},
 		{"I3: versions are not 1…n", "UPDATE ing_record SET version = version + 1 WHERE id_hash = (SELECT MIN(id_hash) FROM ing_record)"},
 		{"I3: a body is older", "UPDATE ing_record_body SET updated_at = 1 WHERE body_id = (SELECT MIN(body_id) FROM ing_record_body WHERE prev_body_id IS NOT NULL)"},
 		{"I3: a body follows another", "UPDATE ing_record_body SET prev_body_id = (SELECT MIN(body_id) FROM ing_record_body) WHERE body_id = (SELECT MAX(body_id) FROM ing_record_body)"},
