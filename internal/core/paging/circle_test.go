@@ -119,16 +119,86 @@ func TestShortPageIsLookedBehind(t *testing.T) {
 func TestPagesThatComeAgain(t *testing.T) {
 	for _, kind := range []Type{Offset, Page} {
 		c := of(kind, nil)
-		s := c.Advance(c.First(), Observation{Items: 10, New: 10}).Next
-		again := Observation{Items: 10}
+		fresh, again := Observation{Items: 10, New: 10}, Observation{Items: 10}
+		s := c.Advance(c.Advance(c.First(), fresh).Next, fresh).Next
 		first := c.Advance(s, again)
 		second := c.Advance(first.Next, again)
 		third := c.Advance(second.Next, again)
 		if first.Done || second.Done || !third.Done || third.Err != nil {
 			t.Errorf("%s: %+v, %+v, %+v", kind, first, second, third)
 		}
-		if d := c.Advance(first.Next, Observation{Items: 10, New: 10}); d.Err == nil || d.Err.Code != fault.TokenLoop {
+		if d := c.Advance(first.Next, fresh); d.Err == nil || d.Err.Code != fault.TokenLoop {
 			t.Errorf("%s: %+v", kind, d)
+		}
+	}
+}
+
+// walked follows a list that says the same of every page, and brings something
+// new on the first ones only.
+func walked(c Config, fresh int, same Observation) (pages int, last Decision) {
+	s := c.First()
+	for pages = 1; ; pages++ {
+		o := same
+		if pages <= fresh {
+			o.New = o.Items
+		}
+		if last = c.Advance(s, o); last.Done || last.Err != nil {
+			return pages, last
+		}
+		s = last.Next
+	}
+}
+
+// An upstream that does not know the parameter gives its first page for ever. That
+// is no end, however it counts, and it is noticed after a few requests.
+func TestTheFirstPageForEver(t *testing.T) {
+	for name, o := range map[string]Observation{
+		"nothing tells": {Items: 10}, "a total": {Items: 10, Total: ptr(int64(1000))}, "a small total": {Items: 10, Total: ptr(int64(25))},
+		"a flag": {Items: 10, HasMore: ptr(true)}, "a flag and a total": {Items: 10, HasMore: ptr(true), Total: ptr(int64(1000))},
+	} {
+		for _, kind := range []Type{Offset, Page} {
+			pages, d := walked(of(kind, nil), 1, o)
+			if d.Done || d.Err.Code != fault.Budget || pages > circle+1 {
+				t.Errorf("%s, %s: %d pages, done %v (%s), %v", kind, name, pages, d.Done, d.Why, d.Err)
+			}
+		}
+	}
+	if _, d := walked(of(Offset, func(c *Config) { c.TailProbe = true }), 1, Observation{Items: 7}); !d.Done {
+		t.Errorf("a short page is the last one: %+v", d)
+	}
+}
+
+// Where more is announced, pages that bring nothing do not go on until maxPages.
+func TestMoreIsAnnouncedForEver(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind  Type
+		same  Observation
+		pages int
+	}{
+		"known items, a flag":            {Page, Observation{Items: 10, HasMore: ptr(true)}, 2 + circle},
+		"known items, a total":           {Page, Observation{Items: 10, Total: ptr(int64(1000))}, 2 + circle},
+		"empty at one offset":            {Offset, Observation{HasMore: ptr(true)}, circle},
+		"empty pages, one by one":        {Page, Observation{HasMore: ptr(true)}, desert},
+		"known items, a flag, by offset": {Offset, Observation{Items: 10, HasMore: ptr(true)}, 2 + circle},
+	} {
+		pages, d := walked(of(c.kind, nil), 2, c.same)
+		if d.Done || d.Err.Code != fault.TokenLoop || pages != c.pages {
+			t.Errorf("%s: %d pages, %+v", name, pages, d)
+		}
+	}
+}
+
+// A number that is that of each page is no total.
+func TestTotalOfEachPage(t *testing.T) {
+	for _, kind := range []Type{Offset, Page} {
+		c := of(kind, func(c *Config) { c.ExpectTotal = true })
+		s := c.First()
+		for i, items := range []int{10, 10, 10, 5} {
+			d := c.Advance(s, Observation{Items: items, New: items, Total: ptr(int64(items))})
+			if d.Err != nil || d.Done != (i == 3) {
+				t.Fatalf("%s, page %d: %+v", kind, i+1, d)
+			}
+			s = d.Next
 		}
 	}
 }

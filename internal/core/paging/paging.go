@@ -223,7 +223,10 @@ func (c Config) Advance(s State, o Observation) Decision {
 			"the list ends where the upstream stops serving a query, after %d items (paging.maxResults)", c.MaxResults)}
 	}
 	if done {
-		if (c.ExpectTotal || c.counts() && o.Items == 0 && next.Total >= 0) && next.missing() {
+		if (c.ExpectTotal || c.counts() && (o.Items == 0 || next.Idle > 0) && next.Total >= 0) && next.missing() {
+			if c.onlyFirst(next, o) {
+				return Decision{Next: next, Why: why, Err: firstAgain(next)}
+			}
 			return Decision{Next: next, Err: fault.Newf(fault.ShortCount,
 				"the upstream delivered %d items; it announced %d at first and %d at last", next.Seen, next.First, next.Total)}
 		}
@@ -267,8 +270,12 @@ func (c Config) obstacle(s, next State, o Observation) *fault.Error {
 		return fault.Newf(fault.TokenLoop, "the page leads to one that was read before (paging.uniqueTokens)")
 	case named && next.Idle >= circle:
 		return fault.Newf(fault.TokenLoop, "the last %d pages held nothing new: the walk goes in a circle", next.Idle)
-	case named && next.Empty >= desert:
-		return fault.Newf(fault.TokenLoop, "the last %d pages held nothing and named a next one", next.Empty)
+	case next.Idle >= circle && c.onlyFirst(next, o):
+		return firstAgain(next)
+	case next.Idle >= circle:
+		return fault.Newf(fault.TokenLoop, "the last %d pages held nothing new, and more are announced", next.Idle)
+	case next.Empty >= desert, c.Type == Offset && next.Empty >= circle: // behind an empty page an offset is where it was
+		return fault.Newf(fault.TokenLoop, "the last %d pages held nothing, and more are announced", next.Empty)
 	case c.counts() && s.Idle > 0 && o.New > 0:
 		// Behind the end some upstreams serve the last page for ever; in the
 		// middle a page that is served again has taken the place of another.
@@ -286,6 +293,19 @@ func (c Config) obstacle(s, next State, o Observation) *fault.Error {
 		return fault.Newf(fault.Budget, "paging.maxPages of %d reached", c.MaxPages)
 	}
 	return nil
+}
+
+// onlyFirst: where the client counts, one full page came again and no other was
+// ever seen. An upstream that serves its last page for ever does so, and so does
+// one that does not know the parameter, of whose list most would be missed.
+func (c Config) onlyFirst(next State, o Observation) bool {
+	return c.counts() && next.Idle > 0 && next.Pages == next.Idle+1 && o.Items >= c.Size
+}
+
+// firstAgain: as with TIME, what one page holds can be had by narrower windows.
+func firstAgain(next State) *fault.Error {
+	return fault.Newf(fault.Budget, "the first page came %d times, whatever was asked for: either it is the only one, "+
+		"or the upstream does not know the parameter of the page; a narrower window tells", next.Pages)
 }
 
 // cutOff reports that a list ends where the upstream stops serving, so that the
@@ -376,8 +396,12 @@ func (c Config) endedByCount(next State, o Observation) (bool, string) {
 		return false, "the total may be that of the page"
 	case next.Total >= 0 && full && next.Total < next.First:
 		return false, "full page, and the total fell"
+	case next.Total >= 0 && full && next.Total < int64(next.Seen):
+		return false, "full page, and more came than the total"
 	case next.Total >= 0:
 		return reached, "total"
+	case next.Idle >= circle && c.onlyFirst(next, o):
+		return false, "the first page again and again"
 	case next.Idle >= circle:
 		return true, "the last page again and again"
 	}

@@ -219,6 +219,35 @@ func distinct() []simulated.Form {
 	})
 }
 
+// strikes: a fault may have nothing to work on in a form of paging, such as a
+// token that expires where pages have numbers. A test of that would test nothing.
+func strikes(fault, form string) bool {
+	kind, where, _ := strings.Cut(fault, "@")
+	named := strings.HasPrefix(form, "token") || strings.HasPrefix(form, "links")
+	switch kind {
+	case "token-loop", "expire-cursor":
+		return named
+	case "lost-next":
+		return named || form == "more"
+	case "total-missing", "total-falling":
+		return form != "offset-blind" && form != "time"
+	case "repeat-last": // the others ask for nothing behind the end
+		return form == "offset-blind"
+	case "withhold":
+		return strings.HasPrefix(form, "search")
+	}
+	onePage := form == "time"
+	return !onePage || !strings.HasPrefix(where, "page:") && !strings.HasPrefix(kind, "shift-")
+}
+
+// struck expects that the fault happened.
+func (w *formWorld) struck() {
+	w.Helper()
+	if !slices.ContainsFunc(w.server.Log(), func(e upsim.Entry) bool { return e.Fault != "" }) {
+		w.Error("the fault never struck: this tests nothing")
+	}
+}
+
 // Faults that strike once; afterwards the upstream behaves. Everything is read
 // all the same.
 func TestEveryPagingFormSurvivesAFault(t *testing.T) {
@@ -232,9 +261,13 @@ func TestEveryPagingFormSurvivesAFault(t *testing.T) {
 			if f.Name == "time" && strings.HasPrefix(fault, "empty-200") {
 				continue // an empty list is a good answer, and nothing in it tells that this one is not
 			}
+			if !strikes(fault, f.Name) {
+				continue
+			}
 			t.Run(f.Name+"/"+fault, func(t *testing.T) {
 				w := startForm(t, f, 45, fault)
 				w.harvest()
+				w.struck()
 				w.whole()
 			})
 		}
@@ -247,7 +280,7 @@ func TestNoFaultLeavesASilentHole(t *testing.T) {
 	for _, f := range distinct() {
 		for _, fault := range []string{
 			"duplicate-page@page:3", "token-loop@page:3", "lost-next@page:2", "short-page@page:2", "empty-page@page:3",
-			"expire-cursor@page:3", "total-missing@*", "total-falling@*", "withhold@page:2", "repeat-last@page:6", "shift-insert@every:2", "500@page:3",
+			"expire-cursor@page:3", "total-missing@*", "total-falling@*", "withhold@path:/forms/records", "repeat-last@page:6", "shift-insert@every:2", "500@page:3",
 		} {
 			settings := []string{"retry.taskAttempts=2"}
 			if f.Name == "offset-blind" {
@@ -256,10 +289,14 @@ func TestNoFaultLeavesASilentHole(t *testing.T) {
 				}
 				settings = append(settings, "paging.tailProbe=true")
 			}
+			if !strikes(fault, f.Name) {
+				continue
+			}
 			t.Run(f.Name+"/"+fault, func(t *testing.T) {
 				w := startForm(t, f, 45, fault, settings...)
 				w.config.MaxRestarts = 4
 				w.harvest()
+				w.struck()
 				w.honest()
 			})
 		}
@@ -269,10 +306,13 @@ func TestNoFaultLeavesASilentHole(t *testing.T) {
 // D§5.12: an upstream that serves only the first items of a query is asked for
 // smaller windows, however it tells; what cannot be cut further fails loudly.
 func TestCappedUpstream(t *testing.T) {
-	for _, name := range []string{"offset", "page", "token", "links", "search", "offset-blind"} {
+	for _, f := range distinct() {
+		name := f.Name
+		if name == "time" || strings.HasPrefix(name, "keyset") {
+			continue // there is no place in the list to be too deep at
+		}
 		for _, answer := range []upsim.CapAnswer{upsim.CapSilent, upsim.CapError, upsim.CapError200} {
 			t.Run(fmt.Sprint(name, "/", answer), func(t *testing.T) {
-				f := formNamed(t, name)
 				f.Options.Forms.Cap, f.Options.Forms.CapAnswer = 20, answer
 				w := startForm(t, f, 120, "", "paging.maxResults=20")
 				w.harvest()

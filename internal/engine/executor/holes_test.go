@@ -30,6 +30,23 @@ func TestMovingPagesHaveNoPrefix(t *testing.T) {
 	w.holds(l.things[1:])
 }
 
+// D§5.14: two readings agree if they saw the same versions, not only the same ids.
+func TestReadingsAgreeInVersions(t *testing.T) {
+	l := &list{things: things(20)}
+	l.search = func(l *list, r *http.Request, found []thing) any {
+		if l.calls["/list"] == 3 { // the second reading begins
+			l.things[15].Updated = l.things[15].Updated.Add(time.Second)
+		}
+		return leaf(l.within(r), at(r))
+	}
+	w := byHand(t, l, byOffset+withTotal)
+	w.harvest()
+	w.holds(l.things)
+	if n := l.calls["/list"]; n != 6 {
+		t.Errorf("%d requests for three readings of two pages", n)
+	}
+}
+
 // A list that starts with the newest is sorted as well, but its first page says
 // nothing about what is older.
 func TestNewestFirstHasNoPrefix(t *testing.T) {
@@ -91,6 +108,66 @@ func TestTimeBelowTheTotal(t *testing.T) {
 	w := byHand(t, l, byTime+withTotal) // asks for 50 and gets 10
 	w.harvest()
 	w.holds(l.things)
+}
+
+// An upstream that does not know the parameter of the page serves its first one
+// whatever is asked for. What it holds is read by narrower windows, and nobody is
+// asked ten thousand times.
+func TestUnknownPageParameter(t *testing.T) {
+	for name, reading := range map[string]string{"nothing tells": byOffset + asIs, "total": byOffset + withTotal, "flag": byOffset + withMore} {
+		t.Run(name, func(t *testing.T) {
+			l := &list{things: things(45)}
+			l.search = func(_ *list, _ *http.Request, found []thing) any { return leaf(found, 0) }
+			w := byHand(t, l, reading)
+			w.harvest()
+			w.holds(l.things)
+			if n := l.calls["/list"]; n > 60 {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+}
+
+// One full page, and behind it the same again: it is all there is.
+func TestOneFullPageAgainAndAgain(t *testing.T) {
+	l := &list{things: things(10)}
+	l.search = func(_ *list, _ *http.Request, found []thing) any { return leaf(found, 0) }
+	w := byHand(t, l, byOffset+asIs)
+	w.harvest()
+	w.holds(l.things)
+}
+
+// A list that stands still and announces more is asked a few times, not until its
+// budget is used up.
+func TestEmptyPagesThatAnnounceMore(t *testing.T) {
+	l := &list{things: things(45)}
+	l.search = func(_ *list, r *http.Request, found []thing) any {
+		page := leaf(found, at(r))
+		if at(r) == 20 {
+			page["items"], page["more"] = []thing{}, true
+		}
+		return page
+	}
+	w := byHand(t, l, byOffset+withMore)
+	w.harvest()
+	if last := w.outcomes[len(w.outcomes)-1]; w.believed() || last.Code != "TOKEN_LOOP" || l.calls["/list"] > 40 {
+		t.Errorf("%d requests\n  %s", l.calls["/list"], w.story())
+	}
+}
+
+// The number of items of each page is not the total of the list.
+func TestTotalOfAPage(t *testing.T) {
+	l := &list{things: things(45)}
+	l.search = func(_ *list, r *http.Request, found []thing) any {
+		page := leaf(found, at(r))
+		page["total"] = len(page["items"].([]thing))
+		return page
+	}
+	for _, expect := range []string{"false", "true"} {
+		w := byHand(t, l, byOffset+withTotal, "paging.expectTotal="+expect)
+		w.harvest()
+		w.holds(l.things)
+	}
 }
 
 // A total that falls while full pages come is not believed.

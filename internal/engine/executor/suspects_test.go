@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,9 +95,35 @@ func TestNoDetailAtAll(t *testing.T) {
 				if last := w.outcomes[len(w.outcomes)-1]; w.believed() || last.Task != ingest.TaskFailed || last.Code != want {
 					t.Error(w.story())
 				}
+				shown := w.batches()
+				if last := shown[len(shown)-1]; policy == "GONE" && (last.Status != "FAILED" || !strings.Contains(last.Error, "none of the first")) {
+					t.Errorf("the answer that was not believed is not in the ledger: %+v", last)
+				}
 				w.checked()
 			})
 		}
+	}
+}
+
+// §4.13: details nobody can understand are a changed format too, one piece of news
+// and no rows of quarantine.
+func TestChangedFormatOfDetails(t *testing.T) {
+	l := &list{things: things(20)}
+	l.fetch = func(_ *list, _ *http.Request, asked []thing) any {
+		items := []map[string]any{}
+		for _, t := range asked {
+			items = append(items, map[string]any{"id": t.ID, "updated": "soon"})
+		}
+		return map[string]any{"items": items}
+	}
+	w := byHand(t, l, inTwoSteps)
+	w.harvest()
+	if out := w.outcomes[0]; len(w.outcomes) != 1 || out.Task != ingest.TaskFailed || out.Code != "SCHEMA_CHANGE" || len(w.aside()) > 0 || l.calls["/fetch"] != 1 {
+		t.Errorf("%d requests, %v aside\n  %s", l.calls["/fetch"], w.aside(), w.story())
+	}
+	_, stopped, err := w.store.Paused(t.Context(), ingest.Partition{Dataset: ingest.Dataset{Source: "hand", Endpoint: "works"}, Operation: ingest.Harvest})
+	if err != nil || !stopped {
+		t.Error("nobody was told", err)
 	}
 }
 
