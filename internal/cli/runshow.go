@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
@@ -191,7 +192,19 @@ func exchangeFacts(b view.Batch, r view.Run, last bool) []fact {
 	if b.AfterToken == "" || last && r.Status == string(ingest.RunSucceeded) {
 		next = "none: this was the last one"
 	}
-	return append(facts, fact{"  items", wrapped(account(b.Stats))}, fact{"  next page", next})
+	if last && r.Status == string(ingest.RunPartial) {
+		next = "not asked for: what is left is cut smaller"
+	}
+	return append(facts, fact{"  items", wrapped(account(b.Stats))}, fact{"  next page", wrapped(next + ruled(b.Request))})
+}
+
+// ruled is the rule that told whether there is a next page.
+func ruled(kept json.RawMessage) string {
+	var evidence blackbox.Evidence
+	if json.Unmarshal(kept, &evidence) != nil || evidence.Context == nil || evidence.Context.Why == "" {
+		return ""
+	}
+	return ", because of: " + evidence.Context.Why
 }
 
 // asked is a request in a few lines; real tokens have a thousand characters, and

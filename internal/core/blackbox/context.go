@@ -26,6 +26,8 @@ type Context struct {
 	// ids without a detail. Ignored: nothing of the answer was taken.
 	Beside  int  `json:"beside,omitempty"`
 	Ignored bool `json:"ignored,omitempty"`
+	// Why there is a next page of a list, or none: the rule that decided.
+	Why string `json:"why,omitempty"`
 }
 
 // Evidence is what a batch keeps of its request.

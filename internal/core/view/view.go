@@ -41,12 +41,14 @@ type Plan struct {
 
 // Progress is how far a plan has come.
 type Progress struct {
-	PlanID int64           `json:"planId"`
-	Status string          `json:"status"`
-	Slices map[string]int  `json:"slices"` // by status
-	Total  int             `json:"total"`
-	Done   int             `json:"done"` // slices that ended, well or badly
-	Stats  ingest.RunStats `json:"stats"`
+	PlanID int64          `json:"planId"`
+	Status string         `json:"status"`
+	Slices map[string]int `json:"slices"` // by status
+	Total  int            `json:"total"`
+	Done   int            `json:"done"` // slices that ended, well or badly
+	// Replaced are those of the PARTIAL ones whose rest belongs to smaller slices.
+	Replaced int             `json:"replaced,omitempty"`
+	Stats    ingest.RunStats `json:"stats"`
 }
 
 // Task is a queue entry.

@@ -210,7 +210,7 @@ func (s *Store) Plans(ctx context.Context, f view.Filter) (out []view.Plan, err 
 func (s *Store) Progress(ctx context.Context, planID int64) (p view.Progress, err error) {
 	p = view.Progress{PlanID: planID, Slices: map[string]int{}}
 	if err = s.read.QueryRowContext(ctx, "SELECT status_code FROM ing_plan WHERE id = ?", planID).Scan(&p.Status); err != nil {
-		return p, wrap("plan progress", orNotFound(err))
+		return p, wrap("plan progress", orNotFound(s.dialect.Translate(err)))
 	}
 	rows, err := s.read.QueryContext(ctx, "SELECT status_code, COUNT(*) FROM ing_plan_slice WHERE plan_id = ? GROUP BY status_code", planID)
 	if err != nil {
@@ -227,8 +227,12 @@ func (s *Store) Progress(ctx context.Context, planID int64) (p view.Progress, er
 		}
 		return err
 	})
+	if err == nil && p.Slices[string(ingest.SlicePartial)] > 0 {
+		err = s.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM ing_plan_slice s JOIN ing_reslice_request r ON r.slice_id = s.id AND r.status_code = ? WHERE s.plan_id = ? AND s.status_code = ?",
+			string(ingest.ResliceDone), planID, string(ingest.SlicePartial)).Scan(&p.Replaced)
+	}
 	if err != nil {
-		return p, wrap("plan progress", err)
+		return p, wrap("plan progress", s.dialect.Translate(err))
 	}
 	p.Stats, err = s.planStats(ctx, planID)
 	return p, wrap("plan progress", err)
@@ -239,7 +243,7 @@ func (s *Store) planStats(ctx context.Context, planID int64) (sum ingest.RunStat
 	if err != nil {
 		return sum, s.dialect.Translate(err)
 	}
-	return sum, each(rows, func() error {
+	return sum, s.dialect.Translate(each(rows, func() error {
 		var text sql.NullString
 		var one ingest.RunStats
 		if err := rows.Scan(&text); err != nil {
@@ -248,7 +252,7 @@ func (s *Store) planStats(ctx context.Context, planID int64) (sum ingest.RunStat
 		err := decode(text, &one)
 		sum = sum.Add(one)
 		return err
-	})
+	}))
 }
 
 func decode(text sql.NullString, into any) error {

@@ -71,7 +71,7 @@ func (r *running) limits(p *spec.Program) gate.Limits {
 }
 
 func (r *running) note(c *transport.Call) {
-	r.stats.Requests += c.Notes.Attempts
+	r.stats.Requests += c.Notes.Requests()
 	r.stats.Retries += max(c.Notes.Attempts-1, 0)
 	r.stats.Throttled += c.Notes.Throttled
 	r.stats.BytesIn += c.Notes.BytesIn
@@ -126,8 +126,9 @@ type bundle struct {
 	records                  []record.Incoming
 	rejects                  []record.Reject
 	seen, duplicate, outside int
-	found                    int // ids of a search page
-	beside                   int // of those seen, what was not in the answer
+	found                    int    // ids of a search page
+	beside                   int    // of those seen, what was not in the answer
+	why                      string // there is a next page, or none
 	newest                   time.Time
 	checkpoint               ingest.Checkpoint
 	origin                   []byte  // where it was read from, if nobody was asked
@@ -151,7 +152,9 @@ func (r *running) commit(ctx context.Context, b bundle) (stop, err error) {
 	}
 	request, response := b.origin, []byte(nil)
 	if b.origin == nil {
-		request, response = evidence(b.call, r.context(b.answer, b.before, b.beside))
+		with := r.context(b.answer, b.before, b.beside)
+		with.Why = b.why
+		request, response = evidence(b.call, with)
 	}
 	refreshed := r.refreshed(&b)
 	batch := ingest.BatchCommit{

@@ -151,6 +151,7 @@ func (r *running) keepDetails(ctx context.Context, ids []string, a *answer) (boo
 		delivered[key] = true
 	}
 	if err := r.silent(delivered); err != nil {
+		r.forget(a, err)
 		return false, err
 	}
 	merged := r.mergedInto(ids, a)
@@ -177,7 +178,9 @@ func (r *running) keepDetails(ctx context.Context, ids []string, a *answer) (boo
 		next.Bad += len(lost)
 	}
 	if r.looking == nil && r.program.Details.Missing == twophase.Gone && next.Bad == next.Answered && next.Bad >= schemaSample {
-		return false, fault.Newf(fault.BadBody, "none of the first %d ids has a detail: that many are not deleted at once", next.Bad)
+		err := fault.Newf(fault.BadBody, "none of the first %d ids has a detail: that many are not deleted at once", next.Bad)
+		r.forget(a, err)
+		return false, err
 	}
 	b.checkpoint = r.walk.checkpoint()
 	b.checkpoint.Details = &next

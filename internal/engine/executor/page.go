@@ -56,6 +56,7 @@ func (r *running) take(ctx context.Context, next walk, a *answer, decision pagin
 	if decision.Done {
 		if decision.Done, decision.Err = next.settled(decision.Next); !decision.Done {
 			next = next.again()
+			decision.Why += "; read once more, for pages that may have moved"
 		}
 	}
 	return r.keepPage(ctx, next, a, decision)
@@ -64,7 +65,7 @@ func (r *running) take(ctx context.Context, next walk, a *answer, decision pagin
 // keepPage commits a page and what follows from it.
 func (r *running) keepPage(ctx context.Context, next walk, a *answer, d paging.Decision) (bool, error) {
 	found, page := r.details, a.page
-	b := bundle{answer: a, before: r.walk.state, after: d.Next, rejects: page.Rejects, newest: page.Newest}
+	b := bundle{answer: a, before: r.walk.state, after: d.Next, rejects: page.Rejects, newest: page.Newest, why: d.Why}
 	if r.program.Detail == nil {
 		b.records, b.seen, b.duplicate, b.outside = page.Records, page.Seen, page.Duplicate, page.Outside
 	} else {

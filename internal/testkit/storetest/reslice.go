@@ -56,6 +56,9 @@ func (s suite) reslices(t *testing.T) {
 		plan := w.plan(h)
 		first := w.begin(h)
 		first.giveUp(noonOf(1))
+		if got, err := w.store.Progress(w.ctx, plan.ID); err != nil || got.Slices["PARTIAL"] != 1 || got.Replaced != 0 {
+			w.Errorf("nobody has what it left: %+v %v", got, err)
+		}
 		request := w.pending(1)[0]
 		ids := request.Lineage
 		want := ingest.PendingReslice{
@@ -70,6 +73,9 @@ func (s suite) reslices(t *testing.T) {
 		grown := w.grown(func() { w.must(w.store.ReplaceSlice(w.ctx, request.ID, children)) })
 		if want := map[string]int{"ing_plan_slice": 4, "ing_task": 4}; !reflect.DeepEqual(grown, want) || len(w.events(h)) != events {
 			w.Errorf("replacing added %v, want %v and no event", grown, want)
+		}
+		if got, err := w.store.Progress(w.ctx, plan.ID); err != nil || got.Slices["PARTIAL"] != 1 || got.Replaced != 1 {
+			w.Errorf("its children have what it left: %+v %v", got, err)
 		}
 		w.unchanged("served again", func() { w.must(w.store.ReplaceSlice(w.ctx, request.ID, children)) })
 		w.unchanged("declined too late", func() { w.must(w.store.DeclineReslice(w.ctx, request.ID, "no")) })
