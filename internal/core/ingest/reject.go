@@ -15,6 +15,7 @@ type RejectPick struct {
 	Reason  record.Reason
 	Path    string
 	BatchID int64
+	After   int64 // of a source: only items behind this one, in the order of their numbers
 }
 
 // Named reports whether items are named one by one.

@@ -13,127 +13,116 @@ import (
 )
 
 // insertRejects keeps what could not be stored. The same item rejected for the same
-// reason is one row, however often it comes (I8).
+// reason is one row, however often it comes (I8). What is stored of all of them is
+// read at once, and what becomes of many rows alike is written at once: a page may
+// have a thousand.
 func (t *tx) insertRejects(in ingest.BatchCommit, batchID int64, rejects []preparedReject) error {
+	if len(rejects) == 0 {
+		return nil
+	}
+	stored, err := t.storedRejects(in, rejects)
+	if err != nil {
+		return err
+	}
 	var rows [][]any
-	seen := map[string]bool{}
+	seen, fresh := map[string]bool{}, map[string]bool{}
 	for _, r := range rejects {
 		if r.FetchAt.IsZero() {
 			r.FetchAt = t.now
 		}
-		known, err := t.knownReject(in.DatasetID, r.key)
-		if err != nil {
-			return err
-		}
 		if seen[r.key] && r.Row == 0 {
 			continue
 		}
-		done, err := t.rejectAgain(in, batchID, r, known)
+		seen[r.key] = true
+		done, err := t.rejectAgain(in, batchID, r, stored)
 		if err != nil {
 			return err
 		}
-		seen[r.key] = true
-		if done {
+		if done || fresh[r.key] {
 			continue
 		}
+		fresh[r.key] = true
 		rows = append(rows, []any{
 			in.DatasetID, r.key, in.Partition.Source, in.Partition.Endpoint, in.Lineage.PlanID, in.Lineage.SliceID, in.Lease.TaskID, in.Lineage.RunID, batchID,
 			r.Index, orNull(r.ProviderID), string(r.Reason), orNull(cut(r.Path, 512)), orNull(cut(r.Detail, 2000)), r.rawHash, r.raw, r.codec, string(ingest.RejectOpen),
 			micros(t.now), micros(t.now), micros(r.FetchAt), micros(t.now),
 		})
 	}
+	if err := stored.writes.flush(t); err != nil {
+		return err
+	}
+	// The same item behind it may have been read from a row, which stands for both then.
+	rows = slices.DeleteFunc(rows, func(row []any) bool { return stored.byKey[row[1].(string)] != nil })
 	return t.insertMany("ing_quarantine", `dataset_id, reject_key, provenance_code, endpoint_name, plan_id, slice_id, task_id, run_id, batch_id, item_index,
   provider_id, reason_code, path, detail, raw_hash, raw, codec, status_code, created_at, updated_at, fetch_at, last_seen_at`, 22, rows)
 }
 
-// storedReject is a row of quarantine.
-type storedReject struct {
-	id      int64
-	status  ingest.RejectStatus
-	fetchAt time.Time
-}
-
-func (t *tx) knownReject(dataset int64, key string) (*storedReject, error) {
-	var r storedReject
-	var fetch sql.NullInt64
-	known, err := found(t.row("SELECT id, status_code, fetch_at FROM ing_quarantine WHERE dataset_id = ? AND reject_key = ?"+t.store.dialect.ForUpdate, dataset, key).
-		Scan(&r.id, &r.status, &fetch))
-	if !known || err != nil {
-		return nil, err
-	}
-	r.fetchAt = instant(fetch)
-	return &r, nil
-}
-
-// rejectAgain writes what became of rows that the reject is about, and reports
+// rejectAgain decides what becomes of rows that the reject is about, and reports
 // whether it needs no row of its own.
-func (t *tx) rejectAgain(in ingest.BatchCommit, batchID int64, r preparedReject, known *storedReject) (done bool, err error) {
-	about, err := t.putBack(in, r)
-	if err != nil {
-		return false, err
-	}
-	if r.Reason.WithoutItem() && len(about) > 0 { // nothing came: what was rejected then stays as it is
-		return true, t.execIn("UPDATE ing_quarantine SET status_code = 'OPEN', attempts = attempts + 1, note = ?, updated_at = ? WHERE status_code = 'REQUEUED' AND id IN ",
-			about, cut(fmt.Sprintf("read again: %s: %s", r.Reason, r.Detail), 512), micros(t.now))
-	}
-	if known != nil {
-		if err := t.seenAgain(r, known, about); err != nil {
+func (t *tx) rejectAgain(in ingest.BatchCommit, batchID int64, r preparedReject, stored *storedRejects) (done bool, err error) {
+	about, known := stored.putBack(in, r), stored.byKey[r.key]
+	switch {
+	case r.Reason.WithoutItem() && len(about) > 0: // nothing came: what was rejected then stays as it is
+		return true, stored.become(t, ingest.RejectOpen, about, rejectOpened, cut(fmt.Sprintf("read again: %s: %s", r.Reason, r.Detail), 512), micros(t.now))
+	case known != nil:
+		if err := t.seenAgain(r, known, about, stored); err != nil {
 			return false, err
 		}
-		return true, t.carriedOn(known.id, without(about, known.id), batchID)
-	}
-	if len(about) == 0 {
+		return true, t.carriedOn(known, without(about, known), batchID, stored)
+	case len(about) == 0:
 		return false, nil
 	}
-	_, err = t.exec(`UPDATE ing_quarantine SET status_code = 'OPEN', attempts = attempts + 1, note = NULL, reject_key = ?, item_index = ?, provider_id = ?, reason_code = ?,
-  path = ?, detail = ?, raw_hash = ?, raw = ?, codec = ?, judged_batch_id = ?, fetch_at = ?, last_seen_at = ?, updated_at = ? WHERE status_code = 'REQUEUED' AND id = ?`,
-		r.key, r.Index, orNull(r.ProviderID), string(r.Reason), orNull(cut(r.Path, 512)), orNull(cut(r.Detail, 2000)), r.rawHash, r.raw, r.codec, batchID,
-		micros(r.FetchAt), micros(t.now), micros(t.now), about[0])
-	if err != nil {
+	if err := t.rewriteReject(about[0], r, batchID, stored); err != nil {
 		return false, err
 	}
-	return true, t.carriedOn(about[0], about[1:], batchID)
+	return true, t.carriedOn(about[0], about[1:], batchID, stored)
 }
 
-// putBack are the rows that were to be read again and led to this reject: the one
-// it was read from, or those of the record that was asked for.
-func (t *tx) putBack(in ingest.BatchCommit, r preparedReject) ([]int64, error) {
-	switch {
-	case r.Row != 0:
-		return t.ids("SELECT id FROM ing_quarantine WHERE id = ? AND status_code = 'REQUEUED'"+t.store.dialect.ForUpdate, r.Row)
-	case in.Refreshed == nil || r.ProviderID == "":
-		return nil, nil
+const rejectOpened = "UPDATE ing_quarantine SET status_code = 'OPEN', attempts = attempts + 1, note = ?, updated_at = ? WHERE status_code = 'REQUEUED' AND id IN "
+
+// rewriteReject makes a row that was read again say what is wrong with its item today.
+func (t *tx) rewriteReject(row *storedReject, r preparedReject, batchID int64, stored *storedRejects) error {
+	if err := stored.writes.before(t, row.id); err != nil {
+		return err
 	}
-	return t.ids("SELECT id FROM ing_quarantine WHERE dataset_id = ? AND provider_id = ? AND status_code = 'REQUEUED' ORDER BY id"+t.store.dialect.ForUpdate, in.DatasetID, r.ProviderID)
+	_, err := t.exec(`UPDATE ing_quarantine SET status_code = 'OPEN', attempts = attempts + 1, note = NULL, reject_key = ?, item_index = ?, provider_id = ?, reason_code = ?,
+  path = ?, detail = ?, raw_hash = ?, raw = ?, codec = ?, judged_batch_id = ?, fetch_at = ?, last_seen_at = ?, updated_at = ? WHERE status_code = 'REQUEUED' AND id = ?`,
+		r.key, r.Index, orNull(r.ProviderID), string(r.Reason), orNull(cut(r.Path, 512)), orNull(cut(r.Detail, 2000)), r.rawHash, r.raw, r.codec, batchID,
+		micros(r.FetchAt), micros(t.now), micros(t.now), row.id)
+	delete(stored.byKey, row.key)
+	row.key, row.status, row.fetchAt = r.key, ingest.RejectOpen, r.FetchAt
+	stored.byKey[row.key] = row
+	return err
 }
 
 // seenAgain notes that an item came once more, or that it was read again and is no
 // better. about are the rows it was read from.
-func (t *tx) seenAgain(r preparedReject, known *storedReject, about []int64) error {
-	if slices.Contains(about, known.id) {
-		return t.execOne("UPDATE ing_quarantine SET status_code = 'OPEN', attempts = attempts + 1, note = NULL, detail = ?, updated_at = ? WHERE id = ?",
-			orNull(cut(r.Detail, 2000)), micros(t.now), known.id)
+func (t *tx) seenAgain(r preparedReject, known *storedReject, about []*storedReject, stored *storedRejects) error {
+	row := []*storedReject{known}
+	if slices.Contains(about, known) {
+		return stored.become(t, ingest.RejectOpen, row,
+			"UPDATE ing_quarantine SET status_code = 'OPEN', attempts = attempts + 1, note = NULL, detail = ?, updated_at = ? WHERE id IN ", orNull(cut(r.Detail, 2000)), micros(t.now))
 	}
 	status := known.status
 	if r.FetchAt.After(known.fetchAt) || len(about) > 0 { // an answer that arrives late is no news, but who stands for an open row is open
 		status = status.RejectedAgain()
 	}
-	latest := r.FetchAt
-	if known.fetchAt.After(latest) {
-		latest = known.fetchAt
+	if r.FetchAt.After(known.fetchAt) {
+		known.fetchAt = r.FetchAt
 	}
-	return t.execOne("UPDATE ing_quarantine SET status_code = ?, seen_count = seen_count + 1, last_seen_at = ?, fetch_at = ?, updated_at = ? WHERE id = ?",
-		string(status), micros(t.now), micros(latest), micros(t.now), known.id)
+	return stored.become(t, status, row, "UPDATE ing_quarantine SET status_code = ?, seen_count = seen_count + 1, last_seen_at = ?, fetch_at = ?, updated_at = ? WHERE id IN ",
+		string(status), micros(t.now), micros(known.fetchAt), micros(t.now))
 }
 
 // carriedOn settles rows whose item another row stands for now.
-func (t *tx) carriedOn(by int64, rows []int64, batchID int64) error {
-	return t.execIn("UPDATE ing_quarantine SET status_code = 'RESOLVED', attempts = attempts + 1, judged_batch_id = ?, note = ?, updated_at = ? WHERE status_code = 'REQUEUED' AND id IN ",
-		rows, batchID, fmt.Sprintf("the same item stands in quarantine as %d", by), micros(t.now))
+func (t *tx) carriedOn(by *storedReject, rows []*storedReject, batchID int64, stored *storedRejects) error {
+	return stored.become(t, ingest.RejectResolved, rows,
+		"UPDATE ing_quarantine SET status_code = 'RESOLVED', attempts = attempts + 1, judged_batch_id = ?, note = ?, updated_at = ? WHERE status_code = 'REQUEUED' AND id IN ",
+		batchID, fmt.Sprintf("the same item stands in quarantine as %d", by.id), micros(t.now))
 }
 
-func without(ids []int64, id int64) []int64 {
-	return slices.DeleteFunc(slices.Clone(ids), func(other int64) bool { return other == id })
+func without(rows []*storedReject, row *storedReject) []*storedReject {
+	return slices.DeleteFunc(slices.Clone(rows), func(other *storedReject) bool { return other == row })
 }
 
 // judgeRejects closes rows that an update read again: those whose record is in the
@@ -144,8 +133,7 @@ func (t *tx) judgeRejects(in ingest.BatchCommit, batchID int64) error {
 		slices.Sorted(slices.Values(r.Rows)), batchID, micros(t.now)); err != nil {
 		return err
 	}
-	return t.execIn("UPDATE ing_quarantine SET status_code = 'OPEN', attempts = attempts + 1, note = ?, updated_at = ? WHERE status_code = 'REQUEUED' AND id IN ",
-		slices.Sorted(slices.Values(r.Unread)), cut(r.Why, 512), micros(t.now))
+	return t.execIn(rejectOpened, slices.Sorted(slices.Values(r.Unread)), cut(r.Why, 512), micros(t.now))
 }
 
 // resolveRejects settles rows by an answer that was asked for at an instant. A row

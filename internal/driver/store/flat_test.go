@@ -3,9 +3,11 @@ package store_test
 import (
 	"database/sql"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/driver/store/mysql"
@@ -62,7 +64,7 @@ SELECT n, n, n, 1, 1, 1, 1, CAST(n AS CHAR), CASE n % 10 WHEN 0 THEN 'source' EL
 
 // flatQueries with arguments, and how each database says that it reads a range of
 // the right key and nothing else.
-func flatQueries() []flatQuery {
+func flatQueries(byIndex string) []flatQuery {
 	return []flatQuery{
 		{
 			"stock", store.StockSQL, []any{"SCHEDULED", 1, 100},
@@ -109,6 +111,21 @@ func flatQueries() []flatQuery {
 			"items that were put back", store.RequeuedSQL, []any{1, 4000, 5000, 200},
 			"SEARCH q USING INDEX idx_quarantine_order (dataset_id=? AND status_code=? AND id>? AND id<?)", "q idx_quarantine_order",
 		},
+		fitting(byIndex, "rejects of a source", ingest.RejectPick{}),
+		fitting(byIndex, "rejects of a source with a reason", ingest.RejectPick{Reason: "BAD_ITEM"}),
+		fitting(byIndex, "rejects of a source at a place", ingest.RejectPick{Path: "$.x"}),
+		{
+			"rejects of a page that are stored", store.RejectsByKeySQL, append([]any{1}, listed(func(i int) any { return strconv.Itoa(i) })...),
+			"SEARCH ing_quarantine USING INDEX uk_quarantine_reject (dataset_id=? AND reject_key=?)", "ing_quarantine uk_quarantine_reject",
+		},
+		{
+			"rows that were put back", store.RejectsByIDSQL, listed(func(i int) any { return i }),
+			"SEARCH ing_quarantine USING INTEGER PRIMARY KEY (rowid=?)", "ing_quarantine PRIMARY",
+		},
+		{
+			"rows of records that were put back", store.RejectsByProviderSQL, append([]any{1}, listed(func(i int) any { return strconv.Itoa(i) })...),
+			"SEARCH ing_quarantine USING INDEX idx_quarantine_record (dataset_id=? AND provider_id=?)", "ing_quarantine idx_quarantine_record",
+		},
 		list("batches of a source", "ing_task_run_batch", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_batch_source (provenance_code=?)", "x idx_batch_source"),
 		list("runs of a source", "ing_task_run", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_run_source (provenance_code=?)", "x idx_run_source"),
 		list("tasks of a source", "ing_task", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_task_source (provenance_code=?)", "x idx_task_source"),
@@ -120,6 +137,21 @@ func flatQueries() []flatQuery {
 		list("tasks of a source that went well", "ing_task", view.Filter{Source: "source", Status: "SUCCEEDED"},
 			"SEARCH x USING INDEX idx_task_source (provenance_code=?)", "x idx_task_source"),
 	}
+}
+
+// fitting is the next chunk of what an operator discards, after many.
+func fitting(byIndex, name string, pick ingest.RejectPick) flatQuery {
+	pick.After = 4000
+	query, args := store.FittingRejects(byIndex, pick, 1, ingest.RejectRequeued)
+	return flatQuery{name, query, args, "INDEX idx_quarantine_order (dataset_id=? AND status_code=? AND id>?)", "ing_quarantine idx_quarantine_order"}
+}
+
+// listed are as many values as the shortest list of a look has.
+func listed(value func(i int) any) (args []any) {
+	for i := range 25 {
+		args = append(args, value(4000+i))
+	}
+	return args
 }
 
 func list(name, table string, f view.Filter, sqlite, server string) flatQuery {
@@ -140,7 +172,7 @@ func TestFlatQueriesOfSQLite(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(t, db, "ANALYZE")
-	for _, q := range flatQueries() {
+	for _, q := range flatQueries(s.ByIndex()) {
 		plan := strings.Join(explain(t, db, "EXPLAIN QUERY PLAN ", q.query, q.args), "\n")
 		if !strings.Contains(plan, q.sqlite) || strings.Contains(plan, "SCAN ing_") || strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("%s:\n%s", q.name, plan)
@@ -159,7 +191,7 @@ func TestFlatQueriesOfMariaDB(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(t, db, "ANALYZE TABLE ing_task, ing_window_history, ing_plan_lag, ing_outbox_message, ing_outbox_relay_log, ing_quarantine, ing_task_run, ing_task_run_batch")
-	for _, q := range flatQueries() {
+	for _, q := range flatQueries(s.ByIndex()) {
 		plan := strings.Join(explain(t, db, "EXPLAIN ", q.query, q.args), "\n")
 		if !strings.Contains(plan, q.server) || strings.Contains(plan, "filesort") || strings.Contains(plan, "ALL ing_") {
 			t.Errorf("%s:\n%s", q.name, plan)

@@ -16,44 +16,83 @@ import (
 
 // RequeueRejects puts open items back: the next update of rejected items reads them
 // again. Items that are named are taken all or none; of a source one call takes a
-// chunk, and more says that there may be another. Repeating it changes nothing (I8).
-func (s *Store) RequeueRejects(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (done ingest.RejectsDone, more bool, err error) {
+// chunk, and next is the item behind which there may be others; 0: none. Repeating it
+// changes nothing (I8).
+func (s *Store) RequeueRejects(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (done ingest.RejectsDone, next int64, err error) {
 	err = s.step(ctx, "requeue rejects", bulk, func(t *tx) error {
-		done, more, err = t.pickRejects(pick, by, "quarantine.requeue", []ingest.RejectStatus{ingest.RejectOpen}, ingest.RejectRequeued)
+		done, next, err = t.pickRejects(pick, by, "quarantine.requeue", []ingest.RejectStatus{ingest.RejectOpen}, ingest.RejectRequeued)
 		return err
 	})
-	return done, more, performed(err)
+	return done, next, performed(err)
 }
 
 // DiscardRejects says of items that they are junk. That is for good.
-func (s *Store) DiscardRejects(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (done ingest.RejectsDone, more bool, err error) {
+func (s *Store) DiscardRejects(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (done ingest.RejectsDone, next int64, err error) {
 	err = s.step(ctx, "discard rejects", bulk, func(t *tx) error {
-		done, more, err = t.pickRejects(pick, by, "quarantine.discard", []ingest.RejectStatus{ingest.RejectOpen, ingest.RejectRequeued}, ingest.RejectDiscarded)
+		done, next, err = t.pickRejects(pick, by, "quarantine.discard", []ingest.RejectStatus{ingest.RejectOpen, ingest.RejectRequeued}, ingest.RejectDiscarded)
 		return err
 	})
-	return done, more, performed(err)
+	return done, next, performed(err)
 }
 
 // pickRejects moves items from some states into one and leaves that in the audit log.
-func (t *tx) pickRejects(pick ingest.RejectPick, by ingest.Act, action string, from []ingest.RejectStatus, to ingest.RejectStatus) (done ingest.RejectsDone, more bool, err error) {
+func (t *tx) pickRejects(pick ingest.RejectPick, by ingest.Act, action string, from []ingest.RejectStatus, to ingest.RejectStatus) (done ingest.RejectsDone, next int64, err error) {
 	var ids []int64
 	if pick.Named() {
 		ids, done.Unchanged, err = t.namedRejects(pick.IDs, from)
 	} else {
-		w := rejectsWhere(pick, from)
-		ids, err = t.ids("SELECT id FROM ing_quarantine"+w.String()+" ORDER BY id LIMIT ?"+t.store.dialect.ForUpdate, append(w.args, operateAtOnce)...)
-		more = len(ids) == operateAtOnce
+		ids, next, err = t.fittingRejects(pick, from)
 	}
 	if done.Changed = len(ids); err != nil || len(ids) == 0 {
-		return done, more, err
+		return done, next, err
 	}
 	if by.Rehearsal {
-		return done, more, errRehearsed
+		return done, next, errRehearsed
 	}
 	if err := t.execIn("UPDATE ing_quarantine SET status_code = ?, updated_at = ? WHERE status_code IN ("+statusList(from)+") AND id IN ", ids, string(to), micros(t.now)); err != nil {
-		return done, more, err
+		return done, next, err
 	}
-	return done, more, t.audit(auditEntry{at: t.now, actor: by.Actor, action: action, object: cut(pick.String(), 256), reason: by.Reason, detail: map[string]any{"rejects": ids}})
+	return done, next, t.audit(auditEntry{at: t.now, actor: by.Actor, action: action, object: cut(pick.String(), 256), reason: by.Reason, detail: map[string]any{"rejects": ids}})
+}
+
+// fittingRejects are the next items of a source that fit, at most a chunk. Each dataset
+// and state is a range of one index in the order of ids, and every row of it is passed
+// once, however many chunks it takes: nothing is sorted but the chunk.
+func (t *tx) fittingRejects(pick ingest.RejectPick, from []ingest.RejectStatus) (ids []int64, next int64, err error) {
+	datasets, err := t.ids("SELECT id FROM ing_dataset WHERE provenance_code = ? AND (? = '' OR endpoint_name = ?)", pick.Dataset.Source, pick.Dataset.Endpoint, pick.Dataset.Endpoint)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, dataset := range datasets {
+		for _, status := range from {
+			query, args := fittingRejects(t.store.dialect.ByIndex, pick, dataset, status)
+			some, err := t.ids(query+t.store.dialect.ForUpdate, args...)
+			if err != nil {
+				return nil, 0, err
+			}
+			ids = append(ids, some...)
+		}
+	}
+	slices.Sort(ids)
+	if len(ids) >= operateAtOnce {
+		ids = ids[:operateAtOnce]
+		next = ids[operateAtOnce-1]
+	}
+	return ids, next, nil
+}
+
+// fittingRejects names its index: that of reasons and paths looks narrower to a
+// planner, and would be sorted again for every chunk. A batch has few rejects.
+func fittingRejects(byIndex string, pick ingest.RejectPick, dataset int64, status ingest.RejectStatus) (query string, args []any) {
+	from := " FROM ing_quarantine"
+	if pick.BatchID == 0 {
+		from += fmt.Sprintf(byIndex, "idx_quarantine_order")
+	}
+	w := &where{terms: []string{"dataset_id = ?", "status_code = ?", "id > ?"}, args: []any{dataset, string(status), pick.After}}
+	w.add(pick.Reason != "", "reason_code = ?", string(pick.Reason))
+	w.add(pick.Path != "", "path = ?", pick.Path)
+	w.add(pick.BatchID != 0, "batch_id = ?", pick.BatchID)
+	return "SELECT id" + from + w.String() + " ORDER BY id LIMIT ?", append(w.args, operateAtOnce)
 }
 
 func (t *tx) namedRejects(named []int64, from []ingest.RejectStatus) (ids []int64, others int, err error) {

@@ -10,8 +10,8 @@ import (
 
 // QuarantineStore is what operating the quarantine needs of the store.
 type QuarantineStore interface {
-	RequeueRejects(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (done ingest.RejectsDone, more bool, err error)
-	DiscardRejects(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (done ingest.RejectsDone, more bool, err error)
+	RequeueRejects(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (done ingest.RejectsDone, next int64, err error)
+	DiscardRejects(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (done ingest.RejectsDone, next int64, err error)
 	CountRejects(ctx context.Context, pick ingest.RejectPick, statuses ...ingest.RejectStatus) (int, error)
 }
 
@@ -35,7 +35,7 @@ func (q *Quarantine) Discard(ctx context.Context, pick ingest.RejectPick, by ing
 // act does it chunk by chunk. Each chunk is whole and in the audit log, so whoever is
 // interrupted just says it again.
 func (q *Quarantine) act(ctx context.Context, pick ingest.RejectPick, by ingest.Act, needsReason bool,
-	do func(context.Context, ingest.RejectPick, ingest.Act) (ingest.RejectsDone, bool, error), from ...ingest.RejectStatus) (done ingest.RejectsDone, err error) {
+	do func(context.Context, ingest.RejectPick, ingest.Act) (ingest.RejectsDone, int64, error), from ...ingest.RejectStatus) (done ingest.RejectsDone, err error) {
 	if by, err = signed(by, needsReason); err != nil {
 		return done, err
 	}
@@ -48,12 +48,14 @@ func (q *Quarantine) act(ctx context.Context, pick ingest.RejectPick, by ingest.
 		done.Changed, err = q.store.CountRejects(ctx, pick, from...)
 		return done, err
 	}
-	for more := true; more; {
-		var part ingest.RejectsDone
-		if part, more, err = do(ctx, pick, by); err != nil {
+	for {
+		part, next, err := do(ctx, pick, by)
+		if err != nil {
 			return done, err
 		}
-		done = done.Add(part)
+		if done = done.Add(part); next == 0 {
+			return done, nil
+		}
+		pick.After = next
 	}
-	return done, nil
 }

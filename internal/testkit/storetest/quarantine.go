@@ -130,6 +130,81 @@ func (s suite) quarantine(t *testing.T) {
 		a.store(page)
 		w.lives("a MISSING_FIELD RESOLVED tries 1 seen 1", "a MISSING_FIELD REQUEUED tries 0 seen 2")
 	})
+	s.test(t, "items of one page that turn out to be alike are one row", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		x, y, z := bad("a", record.MissingField, "$.x", noon), bad("a", record.MissingField, "$.y", noon), bad("a", record.MissingField, "$.z", noon)
+		a.store(a.withRejects(x, y, z))
+		first := w.rejectRow("a")
+		_, _, err := w.store.RequeueRejects(w.ctx, ingest.RejectPick{IDs: []int64{first + 1, first + 2}}, w.by)
+		w.must(err)
+		var page []record.Reject
+		for row := first; row < first+3; row++ { // the first of them was not put back
+			now := bad("a", record.BadItem, "$", noon)
+			now.Row = row
+			page = append(page, now)
+		}
+		again := a.reread(nil)
+		again.Rejects, again.Seen = page, 3
+		a.store(again)
+		w.lives("a MISSING_FIELD OPEN tries 0 seen 1", "a BAD_ITEM OPEN tries 1 seen 2", "a MISSING_FIELD RESOLVED tries 1 seen 1")
+	})
+	s.test(t, "a row that one answer is about twice is judged in order", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		a.store(a.withRejects(bad("a", record.BadItem, "$.x", noon), bad("b", record.BadItem, "$.x", noon)))
+		w.putBack(h)
+		answer := noon.Add(time.Hour)
+		page := a.withRejects(
+			bad("a", record.BadItem, "$.x", answer), bad("a", record.BadItem, "$.y", answer), // as it was, and a second item of the same id
+			bad("b", record.BadUpdatedAt, "$.d", answer), bad("b", record.BadItem, "$.x", answer), // another reason, then the one that it had
+		)
+		page.Refreshed = &ingest.Refreshed{Failed: []string{"a", "b"}, At: answer}
+		a.store(page)
+		w.lives("a BAD_ITEM OPEN tries 1 seen 1", "b BAD_UPDATED_AT OPEN tries 1 seen 1", "a BAD_ITEM OPEN tries 0 seen 1", "b BAD_ITEM OPEN tries 0 seen 1")
+	})
+	s.test(t, "a page of many rejects meets rows in every state", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		var page []record.Reject
+		for i := range 450 { // more than two questions
+			page = append(page, bad(fmt.Sprintf("r%03d", i), record.BadItem, "", noon))
+		}
+		a.store(a.withRejects(page[:300]...))
+		first := w.rejectRow("r000")
+		_, _, err := w.store.DiscardRejects(w.ctx, ingest.RejectPick{IDs: []int64{first}}, w.by)
+		w.must(err)
+		_, _, err = w.store.RequeueRejects(w.ctx, ingest.RejectPick{IDs: []int64{first + 1}}, w.by)
+		w.must(err)
+		came := item("r002", "x", midnight(2))
+		came.FetchAt = noon.Add(time.Minute)
+		a.commit(came)
+		for i := range page {
+			page[i].FetchAt = noon.Add(time.Hour)
+		}
+		page[299].FetchAt = noon.Add(-time.Hour) // an answer that came late
+		if got := a.store(a.withRejects(append(page, page...)...)).Stats; got.Quarantined != 900 {
+			w.Errorf("%+v", got)
+		}
+		w.quarantined(450)
+		asked, late := noon.Add(time.Hour).UnixMicro(), noon.UnixMicro()
+		for _, c := range []struct {
+			where string
+			args  []any
+			want  int64
+		}{
+			{"id = ? AND status_code = 'DISCARDED'", []any{first}, 1},
+			{"id = ? AND status_code = 'REQUEUED'", []any{first + 1}, 1},
+			{"id = ? AND status_code = 'OPEN'", []any{first + 2}, 1},
+			{"id < ? AND seen_count = 2 AND fetch_at = ?", []any{first + 299, asked}, 299},
+			{"id = ? AND seen_count = 2 AND fetch_at = ?", []any{first + 299, late}, 1},
+			{"id > ? AND seen_count = 1 AND fetch_at = ? AND status_code = 'OPEN'", []any{first + 299, asked}, 150},
+		} {
+			if n := w.number("SELECT COUNT(*) FROM ing_quarantine WHERE "+c.where, c.args...); n != c.want {
+				w.Errorf("%d rows where %s %v, want %d", n, c.where, c.args, c.want)
+			}
+		}
+	})
 	s.test(t, "a look at large items takes few, and the next goes on", func(w *world) {
 		w.plan(h)
 		a := w.begin(h)
@@ -291,6 +366,40 @@ func (s suite) quarantine(t *testing.T) {
 			w.Error(in, err)
 		}
 	})
+	s.test(t, "items of a source are seen to in chunks, each once, in the order of their numbers", func(w *world) {
+		const chunk = 500
+		w.plan(h)
+		a := w.begin(h)
+		var all []record.Reject
+		for i := range chunk + 20 {
+			all = append(all, bad(fmt.Sprintf("r%04d", i), []record.Reason{record.BadItem, record.MissingField}[i%2], "", noon))
+		}
+		a.store(a.withRejects(all...))
+		first, last := w.rejectRow("r0000"), w.rejectRow("r0519")
+		pick := ingest.RejectPick{Dataset: ingest.Dataset{Source: h.partition().Dataset.Source}}
+		done, next, err := w.store.RequeueRejects(w.ctx, pick, w.by) // now some are put back and some open
+		w.must(err)
+		if done.Changed != chunk || next != first+chunk-1 {
+			w.Fatalf("%+v, next %d of %d to %d", done, next, first, last)
+		}
+		odd := pick
+		odd.Reason, odd.After = record.MissingField, last-5
+		if done, next, err := w.store.DiscardRejects(w.ctx, odd, w.by); err != nil || done.Changed != 3 || next != 0 {
+			w.Errorf("the last of a reason: %+v, next %d, %v", done, next, err)
+		}
+		done, next, err = w.store.DiscardRejects(w.ctx, pick, w.by)
+		w.must(err)
+		if done.Changed != chunk || next != first+chunk-1 {
+			w.Errorf("%+v, next %d", done, next)
+		}
+		pick.After = next
+		if done, next, err = w.store.DiscardRejects(w.ctx, pick, w.by); err != nil || done.Changed != 17 || next != 0 {
+			w.Errorf("the rest: %+v, next %d, %v", done, next, err)
+		}
+		if n := w.number("SELECT COUNT(*) FROM ing_quarantine WHERE status_code <> 'DISCARDED'"); n != 0 {
+			w.Errorf("%d items are left", n)
+		}
+	})
 	s.test(t, "a rehearsal writes nothing, acts are in the audit log, and unknown items are refused", func(w *world) {
 		w.plan(h)
 		a := w.begin(h)
@@ -299,9 +408,9 @@ func (s suite) quarantine(t *testing.T) {
 		before := w.tables()
 		rehearsal := w.by
 		rehearsal.Rehearsal = true
-		for _, do := range []func() (ingest.RejectsDone, bool, error){
-			func() (ingest.RejectsDone, bool, error) { return w.store.RequeueRejects(w.ctx, pick, rehearsal) },
-			func() (ingest.RejectsDone, bool, error) { return w.store.DiscardRejects(w.ctx, pick, rehearsal) },
+		for _, do := range []func() (ingest.RejectsDone, int64, error){
+			func() (ingest.RejectsDone, int64, error) { return w.store.RequeueRejects(w.ctx, pick, rehearsal) },
+			func() (ingest.RejectsDone, int64, error) { return w.store.DiscardRejects(w.ctx, pick, rehearsal) },
 		} {
 			done, _, err := do()
 			w.must(err)

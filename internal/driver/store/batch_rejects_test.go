@@ -1,0 +1,91 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/driver/store"
+	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
+)
+
+// tally is a way to a database on which the statements that run are counted.
+type tally struct {
+	to    driver.Driver
+	name  string
+	count int
+}
+
+func (c *tally) Driver() driver.Driver { return c.to }
+
+func (c *tally) Connect(context.Context) (driver.Conn, error) {
+	conn, err := c.to.Open(c.name)
+	return talliedConn{conn, c}, err
+}
+
+type talliedConn struct {
+	driver.Conn
+	by *tally
+}
+
+func (c talliedConn) Prepare(query string) (driver.Stmt, error) {
+	stmt, err := c.Conn.Prepare(query)
+	return talliedStmt{stmt, c.by}, err
+}
+
+type talliedStmt struct {
+	driver.Stmt
+	by *tally
+}
+
+func (s talliedStmt) Exec(args []driver.Value) (driver.Result, error) {
+	s.by.count++
+	return s.Stmt.Exec(args)
+}
+
+func (s talliedStmt) Query(args []driver.Value) (driver.Rows, error) {
+	s.by.count++
+	return s.Stmt.Query(args)
+}
+
+// A page of a thousand rejects costs a few statements, not one for each of them:
+// neither when they are new nor when they come again.
+func TestManyRejectsTakeFewStatements(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "patra.db")
+	s := open(t, sqlite.Config{Path: path}, store.Options{})
+	if _, err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	write, _ := s.Pools()
+	if err := write.Close(); err != nil {
+		t.Fatal(err)
+	}
+	through := &tally{to: write.Driver(), name: "file:" + path}
+	db := sql.OpenDB(through)
+	db.SetMaxOpenConns(1)
+	s.WriteThrough(db)
+	for pass := range 3 {
+		var page []record.Reject
+		for i := range 1000 {
+			page = append(page, record.Reject{
+				ProviderID: fmt.Sprint(i), Reason: record.MissingField, Path: "$.title", Detail: fmt.Sprint("why ", i), Raw: fmt.Append(nil, i), FetchAt: time.Unix(int64(pass), 0),
+			})
+		}
+		through.count = 0
+		if err := s.InsertRejects(t.Context(), page); err != nil {
+			t.Fatal(err)
+		}
+		if through.count > 60 { // on SQLite an INSERT takes fewer rows than on a server
+			t.Errorf("pass %d: %d statements", pass+1, through.count)
+		}
+		var rows, seen int
+		if err := db.QueryRow("SELECT COUNT(*), SUM(seen_count) FROM ing_quarantine").Scan(&rows, &seen); err != nil || rows != 1000 || seen != 1000*(pass+1) {
+			t.Errorf("pass %d: %d rows, seen %d times, %v", pass+1, rows, seen, err)
+		}
+	}
+}
