@@ -57,3 +57,7 @@ func (r Ref) Split() (scheme, name string) {
 
 // ErrAbsent: a reference leads to nothing, such as a variable that is not set.
 var ErrAbsent = errors.New("the secret is not there")
+
+// ErrTrouble: a secret could not be read this time, such as by a command that
+// asks another machine. Next time it may be.
+var ErrTrouble = errors.New("the secret could not be read this time")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
 type proxyKey struct{}
@@ -38,7 +39,10 @@ func (c *Client) route(ctx context.Context, r *exchange.Request) (*http.Client, 
 		return nil, nil, unsent(fault.Newf(fault.Refused, "%s is a private or local name; set http.allowPrivate for this source if that is intended", r.URL.Hostname()))
 	}
 	proxy, err := c.proxy(ctx, r)
-	if err != nil {
+	switch {
+	case errors.Is(err, secret.ErrTrouble): // next time it may be read
+		return nil, nil, unsent(fault.New(fault.Network, fmt.Errorf("http.proxy: %w", err)))
+	case err != nil:
 		return nil, nil, unsent(fault.New(fault.Refused, fmt.Errorf("http.proxy: %w", err)))
 	}
 	return c.proxied, context.WithValue(ctx, proxyKey{}, proxy), nil

@@ -158,7 +158,13 @@ func TestProxyThatDoesNotWork(t *testing.T) {
 		}
 		keepsSecret(t, name, err)
 	}
-	r, _ := through(t, base, "")
+	r, options := through(t, base, "")
+	options.Reveal = func(_ context.Context, ref secret.Ref) (secret.Text, error) {
+		return secret.Text{}, fmt.Errorf("%s: %w", ref, secret.ErrTrouble)
+	}
+	if _, err := New(options).Send(t.Context(), r); fault.As(err).Code != fault.Network || !fault.As(err).Unsent {
+		t.Errorf("an address that cannot be read this time: %v", err)
+	}
 	refusedWith(t, "nothing to read references with", r, fault.Refused)
 	if asked.Load() != 0 {
 		t.Errorf("%d requests came past the proxy", asked.Load())

@@ -35,7 +35,8 @@ const (
 var errTooLong = fmt.Errorf("it holds more than %d bytes, which is no secret", most)
 
 // Reveal finds the value of a reference. A variable that is unset or empty, a
-// file that does not exist and empty output are secret.ErrAbsent.
+// file that does not exist and empty output are secret.ErrAbsent; a command that
+// failed or took too long is secret.ErrTrouble.
 func (System) Reveal(ctx context.Context, ref secret.Ref) (secret.Text, error) {
 	scheme, name := ref.Split()
 	text, err := "", error(nil)
@@ -89,14 +90,19 @@ func fromCommand(ctx context.Context, line string) (string, error) {
 	var failed *exec.ExitError
 	switch {
 	case limited.Err() != nil:
-		return "", context.Cause(limited)
+		return "", inTrouble{context.Cause(limited)}
 	case out.over:
 		return "", errTooLong
 	case errors.As(err, &failed):
-		return "", fmt.Errorf("the command ended with code %d", failed.ExitCode())
+		return "", inTrouble{fmt.Errorf("the command ended with code %d", failed.ExitCode())}
 	}
 	return out.text.String(), err
 }
+
+// inTrouble is an error that may be gone next time. What it says is its cause.
+type inTrouble struct{ error }
+
+func (t inTrouble) Unwrap() []error { return []error{t.error, secret.ErrTrouble} }
 
 // capped takes as much as a secret may have and ends the command at more.
 type capped struct {

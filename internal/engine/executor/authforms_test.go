@@ -1,9 +1,16 @@
 package executor
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/secret"
+	"github.com/patra-ingest/patra/internal/driver/httpclient"
+	"github.com/patra-ingest/patra/internal/driver/secrets"
+	"github.com/patra-ingest/patra/internal/engine/rategate"
+	"github.com/patra-ingest/patra/internal/engine/transport"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -31,8 +38,8 @@ func TestTokensEndDuringARun(t *testing.T) {
 			w := startForm(t, f, 45, "")
 			w.harvest()
 			w.whole()
-			if got := w.outcomes[0].Stats; got.Seen != 45 || got.Restarts != 0 || w.server.TokensIssued() < 3 {
-				t.Errorf("%d tokens, %+v", w.server.TokensIssued(), got)
+			if got := w.outcomes[0].Stats; got.Seen != 45 || got.Restarts != 0 || w.server.TokensIssued() < 3 || got.Requests != w.server.Requests() {
+				t.Errorf("%d tokens, %d requests, %+v", w.server.TokensIssued(), w.server.Requests(), got)
 			}
 		})
 	}
@@ -57,6 +64,41 @@ func TestRevokedKeyStopsTheSource(t *testing.T) {
 				t.Errorf("%d requests", w.server.Requests())
 			}
 			w.honest()
+		})
+	}
+}
+
+// moody reads secrets where they are and is in trouble for some time.
+type moody struct {
+	secrets.System
+	failures int
+}
+
+func (m *moody) Reveal(ctx context.Context, ref secret.Ref) (secret.Text, error) {
+	if m.failures--; m.failures >= 0 {
+		return secret.Text{}, fmt.Errorf("%s: %w", ref, secret.ErrTrouble)
+	}
+	return m.System.Reveal(ctx, ref)
+}
+
+// A command that gives no key for a minute does not stop the source; one that
+// never does, does.
+func TestKeyThatCannotBeReadForAWhile(t *testing.T) {
+	for failures, runs := range map[int]int{2: 1, 7: 2, 1000: 3} {
+		t.Run(fmt.Sprint(failures), func(t *testing.T) {
+			f := simulated.AuthForms()[0]
+			w := startForm(t, f, 45, "", "retry.initialDelay=PT0.001S", "retry.taskAttempts=3")
+			w.chain = transport.StackSigned(httpclient.New(httpclient.Options{}), &moody{failures: failures}, rategate.New())
+			w.harvest()
+			_, paused, err := w.store.Paused(t.Context(), ingest.Partition{Dataset: w.compiled.Snapshot.Dataset(), Operation: ingest.Harvest})
+			if err != nil || paused != (failures == 1000) || len(w.outcomes) != runs {
+				t.Errorf("paused %v, %v: %s", paused, err, w.story())
+			}
+			if failures < 1000 {
+				w.whole()
+			} else if w.server.Requests() != 0 {
+				t.Errorf("%d requests without a key", w.server.Requests())
+			}
 		})
 	}
 }

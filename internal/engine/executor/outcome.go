@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
 // What the operator may want of a running task.
@@ -98,10 +99,16 @@ func (r *running) escalate(ctx context.Context, cause error, o ingest.Outcome) e
 	switch {
 	case o.Task == ingest.TaskPartial:
 		return r.cutSmaller(ctx, o)
-	case o.Task == ingest.TaskFailed && fault.As(cause).Level == fault.Fatal:
+	case o.Task == ingest.TaskFailed && needsPerson(cause):
 		return r.stopSource(ctx, fault.As(cause))
 	}
 	return nil
+}
+
+// needsPerson: nobody else can mend it. A secret that no run of the task could
+// read is like one that is not there.
+func needsPerson(cause error) bool {
+	return fault.As(cause).Level == fault.Fatal || errors.Is(cause, secret.ErrTrouble)
 }
 
 // cutSmaller asks the planner to cut what is left of the slice.
@@ -134,7 +141,7 @@ func (r *running) stopSource(ctx context.Context, f *fault.Error) error {
 	if err == nil && news {
 		r.did(health.Fatal, health.StopSource, "%s", pause.Reason)
 		// The one alarm of a stop: all who fail meanwhile find it stopped (§12.6).
-		r.executor.log.Error("source stopped", "alarm", f.Level, "code", f.Code, "source", scope.String(), "task", r.work.Lease.TaskID, "run", r.run.ID,
+		r.executor.log.Error("source stopped", "alarm", fault.Fatal, "code", f.Code, "source", scope.String(), "task", r.work.Lease.TaskID, "run", r.run.ID,
 			"reason", pause.Reason, "next", pause.Resuming())
 	}
 	return err

@@ -93,7 +93,7 @@ func (a *again) send(ctx context.Context, request *exchange.Request, accept func
 		},
 	}
 	_, err := a.chain.Do(ctx, call)
-	a.report.Requests += call.Notes.Attempts
+	a.report.Requests += call.Notes.Requests()
 	var f *fault.Error
 	if err != nil && got != nil && ctx.Err() == nil && errors.As(err, &f) && f.Code != fault.RateLimited && f.Code != fault.Unauthorized {
 		return got, nil

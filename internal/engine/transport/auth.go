@@ -14,7 +14,7 @@ import (
 )
 
 // Secrets finds the value a reference leads to. secret.ErrAbsent means that
-// there is none.
+// there is none, secret.ErrTrouble that another try may find it.
 type Secrets interface {
 	Reveal(ctx context.Context, ref secret.Ref) (secret.Text, error)
 }
@@ -46,9 +46,15 @@ func (a authenticated) Do(ctx context.Context, c *Call) (*exchange.Response, err
 	return masked(response, mask), nil
 }
 
-// noCredential: a person has to see to the secret. The request did not leave.
+// noCredential: a person has to see to the secret, unless it is whoever keeps it
+// that is in trouble: a source asks for its secret with every request, and must
+// not be stopped for good by the one time in many that this fails. The request
+// did not leave.
 func noCredential(err error) *fault.Error {
 	f := fault.New(fault.Unauthorized, fmt.Errorf("credential: %w", err))
+	if errors.Is(err, secret.ErrTrouble) {
+		f.Level = fault.Transient
+	}
 	f.Unsent = true
 	return f
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -148,4 +149,98 @@ func TestUnknownWaysToSign(t *testing.T) {
 			t.Errorf("%s: %v, sent %v", c.Type, err, leaf.sent)
 		}
 	}
+}
+
+// A3: an address an upstream gave for the next page gets our key in the place of
+// what stands there, and keeps the rest letter by letter: a cursor that Go does
+// not take for a pair, left out, would ask for the first page again.
+func TestA3KeyInTheQueryLeavesTheRest(t *testing.T) {
+	c := exchange.Credential{Type: "API_KEY", In: "QUERY", Name: "api_key", Value: ref(t, "env:KEY")}
+	const ours = "api_key=canary%26kanari"
+	for given, want := range map[string]string{
+		"":                                  ours,
+		"rows=5":                            "rows=5&" + ours,
+		"cursor=a;b&rows=5":                 "cursor=a;b&rows=5&" + ours,
+		"q=100%&cursor=x%2Cy":               "q=100%&cursor=x%2Cy&" + ours,
+		"z=1&a=2+3&a=%20&flag&=":            "z=1&a=2+3&a=%20&flag&=&" + ours,
+		"api_key=[secret]&page=2":           "page=2&" + ours,
+		"api_key=evil&page=2&api%5Fkey=two": "page=2&" + ours,
+		"&api_key&page=2&&xapi_key=3":       "page=2&xapi_key=3&" + ours,
+	} {
+		leaf, in := &wire{}, asking(c)
+		in.URL.RawQuery = given
+		if _, err := StackSigned(leaf, vault{"env:KEY": canary}, &turnstile{}).Do(t.Context(), &Call{Request: in}); err != nil {
+			t.Fatal(err)
+		}
+		if leaf.sent.URL.RawQuery != want || in.URL.RawQuery != given {
+			t.Errorf("%s was sent as %s, want %s", given, leaf.sent.URL.RawQuery, want)
+		}
+	}
+}
+
+// moody keeps a secret and is in trouble for some time.
+type moody struct{ failures int }
+
+func (m *moody) Reveal(_ context.Context, ref secret.Ref) (secret.Text, error) {
+	if m.failures--; m.failures >= 0 {
+		return secret.Text{}, fmt.Errorf("%s: %w", ref, secret.ErrTrouble)
+	}
+	return secret.New(canary), nil
+}
+
+// §12.1: whoever keeps the secret may be in trouble like an upstream. That is
+// tried again, and never sent without; a secret that is not there is not.
+func TestSecretThatCannotBeReadThisTime(t *testing.T) {
+	for name, c := range map[string]exchange.Credential{
+		"bearer": {Type: "BEARER", Value: ref(t, "exec:vault read key")},
+		"token":  grantOf(t, nil),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			for _, required := range []bool{true, false} {
+				up, in := &authority{live: map[string]bool{canary: true}}, asking(c)
+				in.CredentialRequired = required
+				if _, err := StackSigned(up, &moody{failures: 2}, &turnstile{}).Do(t.Context(), &Call{Request: in, Retry: fault.RetryPolicy{}.WithDefaults()}); err != nil || up.served != 1 {
+					t.Errorf("%s: %v, %d requests", name, err, up.served)
+				}
+				up = &authority{}
+				_, err := StackSigned(up, &moody{failures: 1000}, &turnstile{}).Do(t.Context(), &Call{Request: in, Retry: fault.RetryPolicy{}.WithDefaults()})
+				if f := fault.As(err); f.Code != fault.Unauthorized || f.Level != fault.Transient || !f.Unsent || up.served != 0 || !errors.Is(err, secret.ErrTrouble) {
+					t.Errorf("%s: %v, %d requests", name, err, up.served)
+				}
+			}
+		})
+	}
+}
+
+// A person who reads the error knows where to look.
+func TestRefusalsSayWhatToDo(t *testing.T) {
+	key := exchange.Credential{Type: "API_KEY", Name: "X-Api-Key", Value: ref(t, "env:KEY")}
+	for _, c := range []struct {
+		credential exchange.Credential
+		answer     *exchange.Response
+		text       string
+	}{
+		{key, answer(401, ""), "UNAUTHORIZED (HTTP 401): POST /works: check env:KEY"},
+		{key, answer(403, ""), "UNAUTHORIZED (HTTP 403): POST /works: check env:KEY"},
+		{key, answer(404, ""), "BAD_REQUEST (HTTP 404): POST /works"},
+		{exchange.Credential{}, answer(401, ""), "UNAUTHORIZED (HTTP 401): POST /works carries no credential (auth.credential)"},
+		{key, answer(302, "", "Location", "https://elsewhere.example/?key="+canary), "BAD_REQUEST (HTTP 302): POST /works is redirected, and that is not followed: write the address it leads to into the source, or allow it (http.allowRedirects: GET, same origin)"},
+		{key, answer(304, ""), "BAD_REQUEST (HTTP 304): POST /works"},
+	} {
+		in := asking(c.credential)
+		if c.credential.Type == "" {
+			in.Credential = c.credential
+		}
+		_, err := StackSigned(fixed{c.answer}, vault{"env:KEY": canary}, &turnstile{}).Do(t.Context(), &Call{Request: in})
+		if err == nil || err.Error() != c.text {
+			t.Errorf("%v, want %s", err, c.text)
+		}
+	}
+}
+
+// fixed always answers the same.
+type fixed struct{ answer *exchange.Response }
+
+func (f fixed) Send(context.Context, *exchange.Request) (*exchange.Response, error) {
+	return f.answer, nil
 }

@@ -18,9 +18,7 @@ func place(r exchange.Request, value secret.Text) exchange.Request {
 	switch c.In {
 	case "QUERY":
 		target := *r.URL
-		values := target.Query()
-		values.Set(c.Name, value.Reveal())
-		target.RawQuery = values.Encode()
+		target.RawQuery = setPair(target.RawQuery, c.Name, value)
 		r.URL = &target
 	case "BODY":
 		return placeInBody(r, value)
@@ -36,6 +34,21 @@ func place(r exchange.Request, value secret.Text) exchange.Request {
 		r.Header.Set(c.Name, value.Reveal())
 	}
 	return r
+}
+
+// setPair puts a pair in the place of all others of its name and leaves the rest
+// as it is: an address that an upstream gave for the next page may hold what Go
+// does not take for a pair, a semicolon or a lone %, and without it the same
+// address asks for something else.
+func setPair(query, name string, value secret.Text) string {
+	var pairs []string
+	for pair := range strings.SplitSeq(query, "&") {
+		key, _, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(key); pair != "" && (err != nil || plain != name) {
+			pairs = append(pairs, pair)
+		}
+	}
+	return strings.Join(append(pairs, url.QueryEscape(name)+"="+url.QueryEscape(value.Reveal())), "&")
 }
 
 const typeForm = "application/x-www-form-urlencoded"

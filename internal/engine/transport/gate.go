@@ -46,8 +46,17 @@ func (g gated) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 		}
 	}
 	crash.At(crash.Permitted)
-	response, err := g.next.Do(ctx, c)
-	permit.Done(signal(ctx, c.Retry, response, err, time.Now()))
+	c.Notes.Attempts++
+	return g.send(ctx, c, permit)
+}
+
+// send gives the permit back whatever happens: a panic below costs its task, and
+// must not cost the source one of its places for as long as the process lives.
+func (g gated) send(ctx context.Context, c *Call, permit Permit) (response *exchange.Response, err error) {
+	said := gate.Signal{Outcome: gate.Refused} // should it panic: our doing
+	defer func() { permit.Done(said) }()
+	response, err = g.next.Do(ctx, c)
+	said = signal(ctx, c.Retry, response, err, time.Now())
 	return response, err
 }
 

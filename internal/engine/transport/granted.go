@@ -37,8 +37,8 @@ func (g granted) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	if err != nil || c.token == nil || !c.Request.Credential.Renews(response.Status) {
 		return response, err
 	}
-	if c.renewed || !c.token.spent(time.Now()) {
-		return response, nil // a second token fared no better, or none ever did
+	if c.renewed || !keep.exchanges(c.token, time.Now()) {
+		return response, nil // a second token fared no better
 	}
 	// Refused before it was acted on, so it may be sent again whatever it is.
 	c.renewed = true
@@ -58,7 +58,7 @@ func (g granted) with(ctx context.Context, c *Call, keep *keeper, spent *token, 
 	}
 	response, err := g.next.Do(ctx, c)
 	if err == nil && c.token != nil && response.Status < 300 {
-		c.token.proved.Store(true)
+		keep.accepted(c.token)
 	}
 	return response, err
 }
@@ -128,7 +128,7 @@ func (g granted) fetch(ctx context.Context, c *Call, endpoint *url.URL, keep *ke
 }
 
 func (n *Notes) note(call *Call, response *exchange.Response) {
-	n.TokenCalls++
+	n.TokenCalls += call.Notes.Attempts // none, if the gate held it back
 	n.Waited += call.Notes.Waited
 	if response != nil {
 		n.BytesIn += response.WireBytes

@@ -289,3 +289,56 @@ func TestLoginsThatFail(t *testing.T) {
 		})
 	}
 }
+
+// gossip gives tokens, and tells with every answer what it was ever sent.
+type gossip struct {
+	authority
+	knows string
+}
+
+func (g *gossip) Send(ctx context.Context, r *exchange.Request) (*exchange.Response, error) {
+	response, err := g.authority.Send(ctx, r)
+	if err == nil && r.URL.Path != "/token" {
+		response.Body = append(response.Body, g.knows...)
+		response.Header.Set("X-Debug", g.knows)
+	}
+	return response, err
+}
+
+// A34: a source that gave a token knows what it was given for; that is hidden in
+// its answers although the request did not carry it.
+func TestWhatATokenWasGotWithIsHidden(t *testing.T) {
+	for name, change := range map[string]func(*exchange.Credential){"client": nil, "refresh": refreshing(t)} {
+		up := &gossip{knows: "canary&kanari canary%26kanari Y2FuYXJ5JmthbmFyaQ=="}
+		if name == "refresh" {
+			up.knows += " refresh-kanari-0"
+		}
+		call, response, err := upon(t.Context(), StackSigned(up, grantSecrets, &turnstile{}), grantOf(t, change))
+		if err != nil || !strings.Contains(response.Header.Get("X-Debug"), "[secret]") {
+			t.Fatalf("%s: %+v %v", name, response, err)
+		}
+		quiet(t, call, response, err)
+	}
+}
+
+// §14.2: a token call says who asks and for which request, and nothing else of it.
+func TestTokenCallsCarryTheCorrelation(t *testing.T) {
+	up, in := &authority{}, call()
+	in.Request.Credential, in.Request.CredentialRequired = grantOf(t, nil), true
+	in.Request.Header.Set("X-Ingest-Correlation-Id", "ing-7-1")
+	in.Request.Header.Set("User-Agent", "us (mailto:ann@example.org)")
+	in.Request.Header.Set("X-Own", "of the request")
+	var asked exchange.Header
+	watch := sending(func(ctx context.Context, r *exchange.Request) (*exchange.Response, error) {
+		if r.URL.Path == "/token" {
+			asked = r.Header
+		}
+		return up.Send(ctx, r)
+	})
+	if _, err := StackSigned(watch, grantSecrets, &turnstile{}).Do(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	if asked.Get("X-Ingest-Correlation-Id") != "ing-7-1" || asked.Get("User-Agent") != "us (mailto:ann@example.org)" || asked.Get("X-Own") != "" {
+		t.Errorf("the token call had %v", asked)
+	}
+}

@@ -59,7 +59,7 @@ func (r retry) once(ctx context.Context, c *Call) (*exchange.Response, *fault.Er
 	}
 	if problem := c.Retry.ClassifyStatus(response.Status); problem != nil {
 		problem.Wait = gate.WaitOf(response.Header, response.Status, c.Retry, time.Now())
-		problem.Err = fmt.Errorf("%s %s", c.Request.Method, c.Request.URL.Path)
+		problem.Err = errors.New(told(c.Request, response))
 		if c.Weigh != nil {
 			problem = c.Weigh(response, problem)
 		}
@@ -73,6 +73,22 @@ func (r retry) once(ctx context.Context, c *Call) (*exchange.Response, *fault.Er
 		}
 	}
 	return response, nil
+}
+
+// told is what was asked, and what a person can do about an answer that is no
+// use to repeat.
+func told(r *exchange.Request, answer *exchange.Response) string {
+	asked := r.Method + " " + r.URL.Path
+	switch status := answer.Status; {
+	case status >= 300 && status < 400 && answer.Header.Get("Location") != "":
+		return asked + " is redirected, and that is not followed: write the address it leads to into the source, or allow it (http.allowRedirects: GET, same origin)"
+	case status != 401 && status != 403:
+	case r.Credential.Type == "":
+		return asked + " carries no credential (auth.credential)"
+	default:
+		return asked + ": check " + named(r.Credential)
+	}
+	return asked
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -35,11 +35,12 @@ func (t *token) usable(now time.Time) bool {
 }
 
 // suspect is how long a token that was never accepted is not exchanged for
-// another: the next one would be refused as well, and each request of a source
-// with a wrong account would cost a login.
+// another if it was itself given for one that was refused: the next one would be
+// refused as well, and each request of a source with a wrong account would cost a
+// login.
 const suspect = 30 * time.Second
 
-// spent reports that a refusal means the token, and not the account.
+// spent reports that a refusal surely means the token, and not the account.
 func (t *token) spent(now time.Time) bool {
 	return t.proved.Load() || now.Sub(t.issued) >= suspect
 }
@@ -70,11 +71,12 @@ func (t *tokens) keeper(c exchange.Credential, endpoint *url.URL) *keeper {
 // keeper holds the token of one credential and sees to it that one call at a
 // time asks for another.
 type keeper struct {
-	mu      sync.Mutex
-	current *token
-	flight  *flight
-	refused *fault.Error // by the endpoint, at refusedAt
-	since   time.Time
+	mu           sync.Mutex
+	current      *token
+	flight       *flight
+	refused      *fault.Error // by the endpoint, at the instant since
+	since        time.Time
+	refusedToken *token // the last one that was exchanged because it was refused; nil once another was accepted
 	// A refresh token that an answer brought, and the one it descends from.
 	rotated, seed secret.Text
 }
@@ -150,6 +152,29 @@ func (k *keeper) lead(ctx context.Context, f *flight, fetch func(context.Context
 	f.token, f.err = fetch(ctx)
 	f.abandoned = f.err != nil && ctx.Err() != nil
 	return f.token, f.err
+}
+
+// exchanges reports whether a refused token is worth another one. So is the first
+// of an account: the upstream may have forgotten it before it was ever accepted,
+// or not have heard of it yet. If the next one fares no better, it is the account.
+func (k *keeper) exchanges(t *token, now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.refusedToken != nil && k.refusedToken != t && !t.spent(now) {
+		return false
+	}
+	k.refusedToken = t
+	return true
+}
+
+// accepted notes that the upstream took a token.
+func (k *keeper) accepted(t *token) {
+	if t.proved.Swap(true) {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.refusedToken = nil
 }
 
 // refreshToken is the newest descendant of the one the reference leads to. When

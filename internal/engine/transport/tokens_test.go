@@ -195,6 +195,47 @@ func TestRefusalStorm(t *testing.T) {
 	})
 }
 
+// A token may be forgotten before it was ever accepted: the first answer was an
+// error, and then the upstream lost its sessions. Many requests find out at once;
+// that costs one more token, not the source.
+func TestFirstTokenIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		up := &authority{serves: time.Second}
+		chain := StackSigned(up, grantSecrets, &turnstile{})
+		up.deny = func(token string) bool { return token == "token-kanari-1" }
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				call, response, err := upon(t.Context(), chain, grantOf(t, nil))
+				if err != nil {
+					t.Error(err)
+				}
+				quiet(t, call, response, err)
+			})
+		}
+		all.Wait()
+		if len(up.asked) != 2 || up.refused != 20 {
+			t.Errorf("%d token calls, %d refusals", len(up.asked), up.refused)
+		}
+	})
+}
+
+// With an account that is not let in, two tokens are enough to know.
+func TestAccountThatIsNotLetIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		up := &authority{deny: func(string) bool { return true }}
+		chain := StackSigned(up, grantSecrets, &turnstile{})
+		for range 20 {
+			if _, _, err := upon(t.Context(), chain, grantOf(t, nil)); fault.As(err).Level != fault.Fatal {
+				t.Error(err)
+			}
+		}
+		if len(up.asked) != 2 || up.served != 21 {
+			t.Errorf("%d token calls, %d requests", len(up.asked), up.served)
+		}
+	})
+}
+
 // Also where a source calls 401 worth another try.
 func TestRefusalIsNotRetriedWithTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -65,7 +65,7 @@ type Call struct {
 
 // Notes is what happened on the way to the answer.
 type Notes struct {
-	Attempts   int
+	Attempts   int // under a permit, redirects that were followed included
 	TokenCalls int // token and login calls made on the way
 	Throttled  int
 	BytesIn    int64
@@ -73,6 +73,9 @@ type Notes struct {
 	Request    exchange.RequestDigest
 	Response   *exchange.ResponseDigest // of the last answer, good or bad
 }
+
+// Requests is how many permits were used, whatever for.
+func (n *Notes) Requests() int { return n.Attempts + n.TokenCalls }
 
 // Stack builds the chain above a client for requests without credentials.
 func Stack(client Sender, permits Permits) Doer {
@@ -104,7 +107,6 @@ func (u unsigned) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 type evidence struct{ next Doer }
 
 func (e evidence) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
-	c.Notes.Attempts++
 	c.Notes.Request = exchange.DigestRequest(c.Request)
 	c.Notes.Response = nil
 	response, err := e.next.Do(ctx, c)
