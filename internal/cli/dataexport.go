@@ -122,6 +122,9 @@ func (e *env) exportData(ctx context.Context, app *daemon.App, x daemon.DataExpo
 	if err := show(e, done, facts); err != nil {
 		return err
 	}
+	if len(done.Swept) > 0 {
+		e.hint("an export that was killed had left %s there: removed (%s)", counted(len(done.Swept), "unfinished file"), strings.Join(done.Swept, ", "))
+	}
 	if e.afterDry(x.DryRun); !x.DryRun {
 		e.hint("check it with `patra data verify %s`; what changes from now on: --since %s", done.Out, done.Out)
 	}

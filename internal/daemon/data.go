@@ -33,8 +33,9 @@ type DataExport struct {
 // DataExported is what became of an export of records.
 type DataExported struct {
 	export.Manifest
-	Out    string `json:"out"`
-	DryRun bool   `json:"dryRun,omitempty"`
+	Out    string   `json:"out"`
+	DryRun bool     `json:"dryRun,omitempty"`
+	Swept  []string `json:"swept,omitempty"` // what killed exports had left there, and is removed
 }
 
 // ExportData exports records. What was begun and did not come to its end is removed.
@@ -64,7 +65,11 @@ func (a *App) ExportData(ctx context.Context, x DataExport, tell func(ExportProg
 	if closed := files.Close(); err == nil {
 		err = closed
 	}
-	return DataExported{Manifest: m, Out: x.Out, DryRun: x.DryRun}, err
+	out = DataExported{Manifest: m, Out: x.Out, DryRun: x.DryRun}
+	if folder, ok := files.(*exportfile.Folder); ok {
+		out.Swept = folder.Swept()
+	}
+	return out, err
 }
 
 type exportFiles interface {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/retention"
+	"github.com/patra-ingest/patra/internal/driver/until"
 )
 
 // Store is a folder of archives. Any number of processes may use it at once.
@@ -69,7 +70,7 @@ func (s *Store) Digest(ctx context.Context, name string) (string, error) {
 	}
 	defer file.Close()
 	sum := sha256.New()
-	if _, err := io.Copy(sum, until(ctx, file)); err != nil {
+	if _, err := io.Copy(sum, until.Done(ctx, file)); err != nil {
 		return "", fmt.Errorf("archive %s: %w", name, err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
@@ -104,19 +105,4 @@ func (s *Store) Remove(name string) error {
 		}
 	}
 	return nil
-}
-
-// until ends a long reading when nobody waits for it any more.
-func until(ctx context.Context, from io.Reader) io.Reader { return reader{ctx, from} }
-
-type reader struct {
-	ctx  context.Context
-	from io.Reader
-}
-
-func (r reader) Read(into []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.from.Read(into)
 }

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -38,10 +39,16 @@ type Folder struct {
 	files    map[string]*file
 	open     []*file // the one that was written to last is last
 	sealed   bool
+	held     *hold
+	swept    []string
 }
 
+// Swept are the files that exports which were killed had left, and that were removed.
+func (f *Folder) Swept() []string { return f.swept }
+
 // Free reports whether a target may be written to: a folder that is empty or not
-// there yet, or a file that is not there. force allows what is there.
+// there yet, or a file that is not there. force allows what is there. What an export
+// that was killed has left is in nobody's way.
 func Free(t Target, force bool) error {
 	if force {
 		return nil
@@ -61,8 +68,10 @@ func Free(t Target, force bool) error {
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	if len(entries) > 0 {
-		return export.Conflict("%s is not empty, it has %q: name another folder, or add --force to replace an export in it", t.Dir, entries[0].Name())
+	for _, entry := range entries {
+		if !t.leftover(entry.Name()) {
+			return export.Conflict("%s is not empty, it has %q: name another folder, or add --force to replace an export in it", t.Dir, entry.Name())
+		}
 	}
 	return nil
 }
@@ -90,10 +99,11 @@ func TargetOf(path string, f export.Format, p export.Packing) (Target, error) {
 	return Target{Dir: path}, nil
 }
 
-// Create begins an export. With force, what an earlier one left is removed first,
-// its manifest before all else.
+// Create begins an export. Until it is closed, no other one can begin there. What
+// killed ones have left is removed; with force, also a whole one, its manifest before
+// all else.
 func Create(t Target, p export.Packing, force bool) (*Folder, error) {
-	if err := Free(t, force); err != nil {
+	if err := Free(t, force); err != nil { // before anything is written there
 		return nil, err
 	}
 	if err := os.MkdirAll(t.Dir, 0o755); err != nil {
@@ -103,16 +113,29 @@ func Create(t Target, p export.Packing, force bool) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
-	f := &Folder{root: root, packing: p, manifest: export.ManifestName, attempt: rand.Text()[:8], files: map[string]*file{}}
+	held, err := t.claim(root)
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	f := &Folder{root: root, held: held, packing: p, manifest: export.ManifestName, attempt: rand.Text()[:8], files: map[string]*file{}}
 	if t.Single != "" {
 		f.manifest = t.Single + manifestEnding
 	}
-	if force {
-		if err := f.clear(t.Single); err != nil {
-			return nil, errors.Join(err, root.Close())
-		}
+	if err := f.prepare(t, force); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// prepare makes room, once nobody else can begin there.
+func (f *Folder) prepare(t Target, force bool) (err error) {
+	if err := Free(t, force); err != nil {
+		return err
+	}
+	if f.swept, err = t.sweep(f.root); err != nil || !force {
+		return err
+	}
+	return f.clear(t.Single)
 }
 
 func (f *Folder) clear(single string) error {
@@ -127,7 +150,7 @@ func (f *Folder) clear(single string) error {
 		return err
 	}
 	for _, name := range names {
-		if export.IsName(name) || strings.HasPrefix(name, ".records") && strings.HasSuffix(name, partial) {
+		if export.IsName(name) {
 			if err := f.root.Remove(name); err != nil {
 				return fmt.Errorf("export: %w", err)
 			}
@@ -152,7 +175,7 @@ func list(root *os.Root) ([]string, error) {
 func (f *Folder) Append(name string, lines []byte) error {
 	one := f.files[name]
 	if one == nil {
-		one = newFile(name, "."+name+"."+f.attempt+partial)
+		one = newFile(name, temporary(name, f.attempt))
 		f.files[name] = one
 	}
 	if err := f.use(one); err != nil {
@@ -207,7 +230,7 @@ func (f *Folder) Seal() (map[string]export.Sealed, error) {
 
 // Finish writes the manifest: from now on the export is whole.
 func (f *Folder) Finish(manifest []byte) error {
-	temp := "." + f.manifest + "." + f.attempt + partial
+	temp := temporary(f.manifest, f.attempt)
 	disk, err := f.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
@@ -226,6 +249,9 @@ func (f *Folder) Finish(manifest []byte) error {
 }
 
 func (f *Folder) sync() error {
+	if runtime.GOOS == "windows" {
+		return nil // folders cannot be synced there
+	}
 	dir, err := f.root.Open(".")
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
@@ -233,17 +259,26 @@ func (f *Folder) sync() error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Close ends an export. What is not whole is removed.
+// Close ends an export and lets others begin. What is not whole is removed.
 func (f *Folder) Close() error {
+	var errs []error
 	if !f.sealed {
-		for _, one := range f.files {
-			if one.disk != nil {
-				_ = one.disk.Close() // it is thrown away
-			}
-			if err := f.root.Remove(one.temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return errors.Join(fmt.Errorf("export: %w", err), f.root.Close())
-			}
+		errs = append(errs, f.discard())
+	}
+	if err := f.held.release(); err != nil {
+		errs = append(errs, fmt.Errorf("export: unlock: %w", err))
+	}
+	return errors.Join(append(errs, f.root.Close())...)
+}
+
+func (f *Folder) discard() error {
+	for _, one := range f.files {
+		if one.disk != nil {
+			_ = one.disk.Close() // it is thrown away
+		}
+		if err := f.root.Remove(one.temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("export: %w", err)
 		}
 	}
-	return f.root.Close()
+	return nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/export"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/driver/until"
 )
 
 // maxManifest is the largest manifest that is read.
@@ -126,7 +127,7 @@ func check(ctx context.Context, root *os.Root, f export.File, m export.Manifest)
 	}
 	defer disk.Close()
 	digest, bytes := sha256.New(), &tally{}
-	from := io.TeeReader(until{ctx, disk}, io.MultiWriter(digest, bytes))
+	from := io.TeeReader(until.Done(ctx, disk), io.MultiWriter(digest, bytes))
 	records, broken := count(from, m)
 	if _, err := io.Copy(io.Discard, from); err != nil {
 		return "", err
@@ -150,19 +151,6 @@ func check(ctx context.Context, root *os.Root, f export.File, m export.Manifest)
 type tally struct{ n int64 }
 
 func (t *tally) Write(b []byte) (int, error) { t.n += int64(len(b)); return len(b), nil }
-
-// until ends a long reading when nobody waits for it any more.
-type until struct {
-	ctx  context.Context
-	from io.Reader
-}
-
-func (u until) Read(into []byte) (int, error) {
-	if err := u.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return u.from.Read(into)
-}
 
 // count counts the records of a file. A line end inside quotes is part of a cell.
 func count(from io.Reader, m export.Manifest) (records int64, err error) {
