@@ -27,9 +27,9 @@ func (p *Planner) Holds(ctx context.Context, of ingest.Partition) (*ingest.Suspe
 		return nil, err
 	}
 	c, holds := ingest.Holding(found)
-	if holds && c.Condition == health.StoreBusy {
-		// A busy store is measured by those who write to it. Where nothing waits, nobody
-		// does, and the pause would keep itself alive.
+	if holds && measuredByPages(c.Condition) {
+		// Where nothing waits, no page comes that could end the pause, and it would keep
+		// itself alive.
 		if holds, err = p.store.StockAtLeast(ctx, of, 1); err != nil {
 			return nil, err
 		}
@@ -38,6 +38,12 @@ func (p *Planner) Holds(ctx context.Context, of ingest.Partition) (*ingest.Suspe
 		return &ingest.Suspension{Reason: fmt.Sprintf("planning is paused: %s", c.Detail), Condition: c.Condition}, nil
 	}
 	return nil, nil
+}
+
+// measuredByPages: a busy store is noticed by those who write to it, an upstream that
+// has enough by those who ask it.
+func measuredByPages(c health.Condition) bool {
+	return c == health.StoreBusy || c == health.Throttled
 }
 
 func (p *Planner) suspend(ctx context.Context, planID int64, next int, why ingest.Suspension) error {

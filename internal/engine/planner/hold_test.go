@@ -46,19 +46,25 @@ func TestPlanPausesForACondition(t *testing.T) {
 	}
 }
 
-// A busy store is measured by those who write to it: with nothing in the queue a
-// pause would have nobody to end it.
-func TestABusyStorePausesOnlyWhatWaits(t *testing.T) {
-	s, c := database(t), crossref(t)
-	busy := ingest.ConditionNote{InForce: health.InForce{Condition: health.StoreBusy, Level: 1}, Detail: "writes wait 0.4 s"}
-	if err := s.NoteHealth(t.Context(), ingest.HealthNote{Partition: works, Owner: "executor", For: time.Hour, InForce: []ingest.ConditionNote{busy}}); err != nil {
-		t.Fatal(err)
-	}
-	p := New(s)
-	if got, _, err := p.Plan(t.Context(), c, ask("a")); err != nil || got.Status != ingest.PlanReady {
-		t.Fatalf("nothing waits: %+v, %v", got, err)
-	}
-	if why, err := p.Holds(t.Context(), works); err != nil || why == nil || why.Condition != health.StoreBusy {
-		t.Errorf("tasks wait: %+v, %v", why, err)
+// What is measured by pages is measured by those who work: with nothing in the queue
+// a pause would have nobody to end it, and a harvest would stand still.
+func TestWhatPagesMeasurePausesOnlyWhatWaits(t *testing.T) {
+	for _, measured := range []ingest.ConditionNote{
+		{InForce: health.InForce{Condition: health.StoreBusy, Level: 1}, Detail: "writes wait 0.4 s"},
+		{InForce: health.InForce{Condition: health.Throttled, Level: 2}, Detail: "8.3 %"},
+	} {
+		t.Run(string(measured.Condition), func(t *testing.T) {
+			s, c := database(t), crossref(t)
+			if err := s.NoteHealth(t.Context(), ingest.HealthNote{Partition: works, Owner: "executor", For: time.Hour, InForce: []ingest.ConditionNote{measured}}); err != nil {
+				t.Fatal(err)
+			}
+			p := New(s)
+			if got, _, err := p.Plan(t.Context(), c, ask("a")); err != nil || got.Status != ingest.PlanReady {
+				t.Fatalf("nothing waits: %+v, %v", got, err)
+			}
+			if why, err := p.Holds(t.Context(), works); err != nil || why == nil || why.Condition != measured.Condition {
+				t.Errorf("tasks wait: %+v, %v", why, err)
+			}
+		})
 	}
 }
