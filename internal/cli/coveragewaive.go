@@ -16,45 +16,85 @@ import (
 func newCoverageWaive(e *env) *cobra.Command {
 	var a agreeing
 	var s stretch
+	var cursor int64
 	c := &cobra.Command{
-		Use:   "waive SRC[/ENDPOINT]",
+		Use:   "waive [SRC[/ENDPOINT]]",
 		Short: "Accept that a stretch of time is not read; it stays visible as waived",
 		Long: `Accept that a stretch of time is not read, as an event of the ledger with your
 name and reason. What of it is done already stays as it is. The rest no longer
 holds up the watermark, is no gap any more, and is drawn as waived from then on.
 A later plan that wants it again, by its lookback for instance, opens it again.
-A window of a backfill campaign is waived with ` + "`patra backfill waive`" + `.
+
+SRC means its harvest. A window that an UPDATE gave up is waived with --cursor: its
+id is in ` + "`patra status`" + ` and ` + "`patra cursor list`" + `. A window of a backfill campaign
+is waived with ` + "`patra backfill waive`" + `.
 
 The change is shown first. On a terminal you are asked; elsewhere add --yes.`,
 		Example: `  patra coverage waive crossref --from 2025-03-03 --to 2025-03-04 --reason lost-there --dry-run
-  patra coverage waive crossref/works --from 2025-03-03 --to 2025-03-04 --reason lost --yes`,
-		Args: cobra.ExactArgs(1),
+  patra coverage waive crossref/works --from 2025-03-03 --to 2025-03-04 --reason lost --yes
+  patra coverage waive --cursor 4 --from 2025-03-03 --to 2025-03-04 --reason lost --yes`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			within, err := s.waived(a)
 			if err != nil {
 				return err
 			}
-			return e.ledger(cmd.Context(), func(app *daemon.App) error { return e.waive(cmd.Context(), app, args[0], within, a) })
+			byID := cmd.Flags().Changed("cursor")
+			if byID == (len(args) == 1) {
+				return usagef("name a source or, with --cursor, one watermark: not both, not neither")
+			}
+			return e.ledger(cmd.Context(), func(app *daemon.App) error {
+				var of view.Cursor
+				if byID {
+					of, err = waivable(cmd.Context(), app, cursor)
+				} else {
+					of, err = e.harvestCursor(cmd.Context(), app, args[0])
+				}
+				if err != nil {
+					return err
+				}
+				return e.waive(cmd.Context(), app, of, within, a)
+			})
 		},
 	}
 	s.flags(c, "none", "none")
+	c.Flags().Int64Var(&cursor, "cursor", 0, "id of the watermark, such as that of an update, instead of SRC")
 	a.flags(c)
 	return c
 }
 
-func (e *env) waive(ctx context.Context, app *daemon.App, name string, within window.Window, a agreeing) error {
-	b, err := e.oneBook(ctx, app, name)
+// waivable finds a watermark whose windows can be waived one by one.
+func waivable(ctx context.Context, app *daemon.App, id int64) (view.Cursor, error) {
+	c, err := app.Store.Cursor(ctx, id)
 	if err != nil {
-		return err
+		return c, fmt.Errorf("cursor %d: %w", id, err)
 	}
+	if c.Line() != ingest.CursorTime {
+		return c, usagef("cursor %d counts %s and not time: nothing stays owed in it, the next update finds by itself what is still open", id, c.Key)
+	}
+	campaigns, err := app.Store.Campaigns(ctx, c.Source, "")
+	for _, campaign := range campaigns {
+		if campaign.CursorID == id {
+			return c, usagef("cursor %d is of the campaign %s: use `patra backfill waive %s`, which can also complete it", id, campaign.Name, campaign.Name)
+		}
+	}
+	return c, err
+}
+
+func (e *env) harvestCursor(ctx context.Context, app *daemon.App, name string) (view.Cursor, error) {
+	b, err := e.oneBook(ctx, app, name)
+	return b.cursor, err
+}
+
+func (e *env) waive(ctx context.Context, app *daemon.App, of view.Cursor, within window.Window, a agreeing) error {
 	do := func(dry bool) (view.Waived, error) {
 		by := a.act()
 		by.Rehearsal = dry
-		return app.Cursors.Waive(ctx, b.cursor.ID, within, by)
+		return app.Cursors.Waive(ctx, of.ID, within, by)
 	}
 	return agree(e, a, do, func(d view.Waived) bool { return len(d.Waived) > 0 }, func(d view.Waived) error {
 		return show(e, d, []fact{
-			{"cursor", fmt.Sprintf("%d: %s %s by %s", b.cursor.ID, b.source, b.endpoint, b.field)},
+			{"cursor", fmt.Sprintf("%d: %s %s %s by %s", of.ID, of.Source, of.Endpoint, of.Operation, of.Key)},
 			{"asked to waive", brief(d.Window)},
 			{"waived", stretches(ingest.CursorTime, d.Waived)},
 			{"watermark", dash(d.Before) + " → " + dash(d.After)},

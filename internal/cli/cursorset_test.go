@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,4 +127,53 @@ func TestWaive(t *testing.T) {
 	d.holds(drawn.out, "2025-03  ██w█\n", "100.0 % done (25.0 % waived)")
 	d.holds(drawn.err, "w waived")
 	d.expect(exitOK, "cursor", "verify")
+}
+
+// At 3 a.m. a window that an update gave up must have a way out besides retrying.
+func TestWaiveAWindowOfAnUpdate(t *testing.T) {
+	d := harvested(t)
+	d.expect(exitOK, "coverage", "waive", "crossref", "--from", "2025-03-03", "--to", "2025-03-04", "--reason", "not what is tested here", "--yes")
+	server, err := startUpstream("2025-03-03")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	update := []string{"update", "crossref", "--from", "2025-03-02", "--to", "2025-03-05"}
+	for _, s := range append(settings(server.URL()), "contact.email=a@example.org") {
+		update = append(update, "--set", s)
+	}
+	d.expect(exitPartial, update...)
+	var cursors []view.Cursor
+	d.decode(d.expect(exitOK, "cursor", "list", "crossref", "-o", "json").out, &cursors)
+	i := slices.IndexFunc(cursors, func(c view.Cursor) bool { return c.Operation == "UPDATE" })
+	if i < 0 {
+		t.Fatalf("%+v", cursors)
+	}
+	id := fmt.Sprint(cursors[i].ID)
+	said := strings.Join(strings.Fields(d.expect(exitFindings, "status").out), " ")
+	d.holds(said, "1 stretch failed and still owed by cursor "+id, "patra coverage waive --cursor "+id)
+	waive := []string{"coverage", "waive", "--cursor", id, "--from", "2025-03-02", "--to", "2025-03-05", "--reason", "lost at the upstream", "--actor", "ann"}
+	d.expect(exitUsage, append(slices.Clone(waive), "crossref", "--yes")...)
+	d.expect(exitUsage, "coverage", "waive", "--from", "2025-03-02", "--to", "2025-03-05", "--reason", "x")
+	d.expect(exitNotFound, "coverage", "waive", "--cursor", "4711", "--from", "2025-03-02", "--to", "2025-03-05", "--reason", "x")
+	before := d.dump()
+	d.holds(d.expect(exitOK, append(waive, "--dry-run")...).out, id+": crossref works UPDATE by", "[2025-03-03, 2025-03-04)")
+	if !reflect.DeepEqual(before, d.dump()) {
+		t.Fatal("a preview wrote something")
+	}
+	d.expect(exitOK, append(waive, "--yes")...)
+	d.holds(d.expect(exitOK, "status").out, "no findings")
+	d.holds(d.expect(exitOK, "coverage", "show", "crossref", "--from", "2025-03-02", "--to", "2025-03-05", "--by", "day").out, "UPDATE", "█w█\n")
+	d.holds(d.expect(exitOK, "audit", "list").out, "coverage.waive", "cursor/"+id)
+	d.expect(exitOK, "cursor", "verify")
+}
+
+// What a campaign or a count of ids owes is not waived by its watermark.
+func TestWaiveRefusesOtherWatermarks(t *testing.T) {
+	d := harvested(t)
+	named := []string{"coverage", "waive", "--cursor", "2", "--from", "2025-02-01", "--to", "2025-02-02", "--reason", "x", "--yes"}
+	d.expect(exitOK, "backfill", "crossref", "--from", "2025-02-01", "--to", "2025-02-03", "--name", "early", "--detach")
+	d.holds(d.expect(exitUsage, named...).err, "patra backfill waive early")
+	d.exec("UPDATE ing_cursor SET cursor_type_code = 'ID', cursor_key = 'signal_id' WHERE id = 2")
+	d.holds(d.expect(exitUsage, named...).err, "counts signal_id")
 }

@@ -39,7 +39,8 @@ func (l *looker) beside(ctx context.Context, source string, cursors []view.Curso
 		if len(failed) == 0 {
 			continue
 		}
-		about, next := fmt.Sprintf("%s/%s %s", c.Source, c.Endpoint, c.Operation), fmt.Sprintf("`patra coverage show %s` draws it", c.Source)
+		about := fmt.Sprintf("%s/%s %s", c.Source, c.Endpoint, c.Operation)
+		next := fmt.Sprintf("`patra coverage show %s` draws it; if it can never be read, `patra coverage waive --cursor %d --from … --to … --reason …` accepts that", c.Source, c.ID)
 		if campaign, named := of[c.ID]; named {
 			about, next = "campaign "+campaign.Name, fmt.Sprintf("`patra backfill show %s` tells more", campaign.Name)
 		}

@@ -203,6 +203,25 @@ func (s suite) waive(t *testing.T) {
 			w.Errorf("no waived day in %+v", w.book(h).Segments)
 		}
 	})
+	// The book of the harvest does not hear of it (I6).
+	s.test(t, "a window that an update gave up", func(w *world) {
+		h, u := harvest{days: 3}, harvest{operation: ingest.Update, trigger: "again", days: 3}
+		w.plan(h)
+		w.work(h, succeeded, succeeded, succeeded)
+		w.plan(u)
+		w.work(u, succeeded, failed, succeeded)
+		w.cursorAt(u, 2)
+		before := w.book(h)
+		done := w.waives(u, march(1, 4))
+		if !reflect.DeepEqual(done.Waived, []window.Window{march(2, 3)}) || done.CursorID != w.cursorID(u) {
+			w.Errorf("%+v", done)
+		}
+		w.cursorAt(u, 4)
+		w.audited("coverage.waive", 1)
+		if after := w.book(h); !reflect.DeepEqual(before, after) {
+			w.Errorf("the book of the harvest became %+v", after)
+		}
+	})
 	s.test(t, "a later plan wants it again", func(w *world) {
 		w.plan(h)
 		w.work(h, succeeded, failed, succeeded)
