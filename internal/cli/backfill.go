@@ -270,7 +270,11 @@ func (e *env) runCampaign(ctx context.Context, app *daemon.App, compiled *spec.C
 		e.hint("campaign %s goes on at %.1f %%", campaign.Name, before.Percent)
 	}
 	bar := newCampaignBar(e, campaign.Name)
-	run := daemon.CampaignRun{Pulse: bar.update}
+	still := newStall(func() string { return standstill(ctx, app, campaign.Dataset.Source, ingest.Backfill) }, bar.note)
+	run := daemon.CampaignRun{Pulse: func(p daemon.CampaignPulse) {
+		bar.update(p)
+		still.look(time.Now(), fmt.Sprint(p.Done, p.Records))
+	}}
 	if b.now != "" {
 		run.Now = func(ctx context.Context) (time.Time, error) {
 			p, err := b.parseAt(ctx, app)
@@ -319,7 +323,7 @@ func campaignVerdict(c ingest.Campaign, stand daemon.CampaignStand, before, afte
 	case stand.State != ingest.CampaignCompleted:
 		return partial("campaign %s is not complete: %s", c.Name, stand.Reason)
 	case after.Stats.Quarantined > before.Stats.Quarantined:
-		return partial("%d items were quarantined: they are kept with their reason, and everything else was stored", after.Stats.Quarantined-before.Stats.Quarantined)
+		return partial("%d items were quarantined: they are kept with their reason, and everything else was stored; look at them with `patra quarantine groups %s`", after.Stats.Quarantined-before.Stats.Quarantined, c.Dataset.Source)
 	}
 	return nil
 }

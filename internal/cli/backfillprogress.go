@@ -24,10 +24,9 @@ func (b *campaignBar) update(p daemon.CampaignPulse) {
 	if b.last = p; b.first == nil {
 		b.first, b.began = &p, now
 	}
-	if b.quiet || !b.live && now.Sub(b.lastLine) < plainEvery {
+	if b.quiet || !b.due(now, fmt.Sprint(p.Done, p.Records)) {
 		return
 	}
-	b.lastLine = now
 	b.write(campaignLine(b.label, *b.first, p, now.Sub(b.began)))
 }
 

@@ -121,7 +121,7 @@ func (e *env) logger() *slog.Logger {
 // hint writes a line for people, unless they asked for silence.
 func (e *env) hint(format string, args ...any) {
 	if !e.quiet {
-		fmt.Fprintf(e.err, format+"\n", args...)
+		fmt.Fprintln(e.err, printable(fmt.Sprintf(format, args...)))
 	}
 }
 

@@ -44,48 +44,26 @@ moment: nothing is lost, and the next run goes on. Only one runs at a time.`, ar
 	return c
 }
 
-// change opens a database that is there for a command that changes it, or would.
-func (e *env) change(ctx context.Context, dry bool) (*daemon.App, error) {
-	app, err := e.look(ctx)
-	if daemon.IsMissing(err) {
-		return nil, fmt.Errorf("%w: `patra harvest SRC` creates it, --db names another one", err)
-	}
-	if err != nil || dry {
-		return app, err
-	}
-	if err := app.Close(); err != nil {
-		return nil, err
-	}
-	return e.open(ctx, nil)
-}
-
 func (e *env) archive(ctx context.Context, keep string, unpublished bool, by acting) error {
 	policy := retention.Policy{Unpublished: unpublished}
 	var err error
 	if policy.Archive, err = keeping("keep", keep, ""); err != nil {
 		return err
 	}
-	app, err := e.change(ctx, by.dry)
-	if err != nil {
-		return err
-	}
-	defer app.Close()
-	service, err := app.Maintenance()
-	if err != nil {
-		return err
-	}
-	done, err := service.Archive(ctx, policy, by.act())
-	if err != nil {
-		return err
-	}
-	e.afterDry(by.dry)
-	if len(done.Files) > 0 {
-		e.hint("files are in %s: keep copies of them with those of the database", app.ArchiveDir())
-	}
-	if done.Files == nil {
-		done.Files = []string{}
-	}
-	return show(e, done, archivedFacts(done))
+	return e.upkeep(ctx, by.dry, func(app *daemon.App, service *daemon.Upkeep) error {
+		done, err := service.Archive(ctx, policy, by.act())
+		if err != nil {
+			return err
+		}
+		e.afterDry(by.dry)
+		if len(done.Files) > 0 {
+			e.hint("files are in %s: keep copies of them with those of the database", app.ArchiveDir())
+		}
+		if done.Files == nil {
+			done.Files = []string{}
+		}
+		return show(e, done, archivedFacts(done))
+	})
 }
 
 func archivedFacts(a retention.Archived) []fact {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/core/retention"
+	"github.com/patra-ingest/patra/internal/daemon"
 )
 
 func newPrune(e *env) *cobra.Command {
@@ -43,22 +44,15 @@ func (e *env) prune(ctx context.Context, what removing, by acting) error {
 	if !policy.Prunes() {
 		return usagef("say what is to be removed: --versions-keep or --outbox-keep, such as 180d")
 	}
-	app, err := e.change(ctx, by.dry)
-	if err != nil {
-		return err
-	}
-	defer app.Close()
-	service, err := app.Maintenance()
-	if err != nil {
-		return err
-	}
-	done, err := service.Prune(ctx, policy, by.act())
-	if err != nil {
-		return err
-	}
-	e.afterDry(by.dry)
-	if done.Held > 0 {
-		e.hint("%d versions stay because messages of the outbox refer to them", done.Held)
-	}
-	return show(e, done, []fact{{"versions removed", done.Versions}, {"messages removed", done.Messages}, {"versions held", done.Held}})
+	return e.upkeep(ctx, by.dry, func(_ *daemon.App, service *daemon.Upkeep) error {
+		done, err := service.Prune(ctx, policy, by.act())
+		if err != nil {
+			return err
+		}
+		e.afterDry(by.dry)
+		if done.Held > 0 {
+			e.hint("%d versions stay because messages of the outbox refer to them", done.Held)
+		}
+		return show(e, done, []fact{{"versions removed", done.Versions}, {"messages removed", done.Messages}, {"versions held", done.Held}})
+	})
 }

@@ -236,7 +236,7 @@ func (d *demo) summarise(ctx context.Context, first, second summary) error {
 		row("records inserted", func(s summary) any { return s.Stats.Inserted }),
 		row("records updated", func(s summary) any { return s.Stats.Updated }),
 		row("records unchanged", func(s summary) any { return s.Stats.Unchanged }),
-		row("items quarantined", func(s summary) any { return s.Stats.Quarantined }),
+		row("items rejected", func(s summary) any { return s.Stats.Quarantined }),
 		row("requests", func(s summary) any { return s.Stats.Requests }),
 		row("retries", func(s summary) any { return s.Stats.Retries }),
 		row("slices started over", func(s summary) any { return s.Stats.Restarts }),
@@ -244,7 +244,7 @@ func (d *demo) summarise(ctx context.Context, first, second summary) error {
 	if err := list(d.env, rows, columns[[]any]{[]string{"", "first harvest", "second harvest"}, func(r []any) []any { return r }}); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n%d records stored, %d kept in quarantine with their reason, watermark %s\ngaps = %d\n", r.Counts.Records, r.Counts.Quarantined, second.CursorTo, r.Gaps)
+	fmt.Fprintf(w, "\n%d records stored, %d different rejected items kept with their reason, watermark %s\ngaps = %d\n", r.Counts.Records, r.Counts.Quarantined, second.CursorTo, r.Gaps)
 	d.next()
 	if r.Gaps > 0 || !r.Verified {
 		return findings("the demo left %d gaps (cursor verified: %v); this is a defect, please report it", r.Gaps, r.Verified)
@@ -283,7 +283,9 @@ func (d *demo) next() {
 	patra := program()
 	fmt.Fprintf(d.env.out, `
 The database is %[1]s. Try next:
+  %[2]s status --db sqlite:%[1]s
   %[2]s coverage show crossref --db sqlite:%[1]s
+  %[2]s quarantine groups crossref --db sqlite:%[1]s
   %[2]s run list --db sqlite:%[1]s
   %[2]s batch show 1 --db sqlite:%[1]s
 `, d.file, patra)

@@ -48,8 +48,8 @@ is publishing. Exit code 3 means that some stayed, or are dead.`,
 			e.hintSkipped(done)
 			err = show(e, map[string]any{"published": done.Published, "skipped": done.Skipped, "left": len(waiting) > 0},
 				[]fact{{"published", done.Published}, {"skipped", done.Skipped}, {"all delivered", len(waiting) == 0 && done.Skipped == 0}})
-			if err == nil && len(waiting) > 0 {
-				err = partial("some events were not delivered: `patra events deliveries` says why, `patra outbox list` shows them")
+			if err == nil {
+				err = e.undelivered(cmd.Context(), app, told)
 			}
 			return err
 		},

@@ -197,6 +197,36 @@ func TestAHarvestPublishesIfItIsTold(t *testing.T) {
 	}
 }
 
+// Whoever harvests from a timer sees the exit code: records that nobody was told of
+// must not look like a success.
+func TestAHarvestSaysWhichEventsStayed(t *testing.T) {
+	d := newDesk(t)
+	upstream, err := startUpstream("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer upstream.Close()
+	away := httptest.NewServer(&hook{})
+	away.Close()
+	t.Setenv("HOOK_SECRET", "canary-4711")
+	declaration := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+away.URL+", secret: 'env:HOOK_SECRET'}\nroutes:\n  - to: hook\n")
+	args := []string{"harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-03", "--now", "2025-03-07", "--events", declaration}
+	for _, s := range append(settings(upstream.URL()), "contact.email=a@example.org") {
+		args = append(args, "--set", s)
+	}
+	r := d.expect(exitPartial, args...)
+	d.holds(r.out, "24 new")
+	d.holds(r.err, "0 events published", "events of crossref/works: 24 events wait", "receiver hook is away", "connection refused",
+		"24 events not delivered yet, and 0 dead", "patra events publish --events "+declaration)
+	quiet := d.expect(exitPartial, append(args, "--quiet")...)
+	d.holds(quiet.err, "24 events not delivered yet", "patra events publish --events "+declaration)
+	declaration, dir := d.files()
+	d.expect(exitOK, "events", "publish", "--events", declaration)
+	if n := len(d.lines(dir)); n != 24 {
+		t.Errorf("%d events came later", n)
+	}
+}
+
 // Events that no route fits reach nobody: a misspelled name must not look like a delivery.
 func TestSkippedEventsAreTold(t *testing.T) {
 	d := harvested(t)

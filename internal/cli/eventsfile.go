@@ -16,6 +16,14 @@ func (f *eventsFile) flags(c *cobra.Command) {
 	c.Flags().StringVar(&f.path, "events", "", "file that says who gets which events (default PATRA_EVENTS)")
 }
 
+// publishing is the command that publishes later what waits now.
+func (f eventsFile) publishing() string {
+	if f.path == "" {
+		return "patra events publish" // PATRA_EVENTS names the file then, too
+	}
+	return "patra events publish --events " + f.path
+}
+
 func (f eventsFile) read() (event.Declaration, error) {
 	path := f.path
 	if path == "" {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -99,6 +100,9 @@ func report(ctx context.Context, command *cobra.Command, err error, stderr io.Wr
 		}
 		fmt.Fprintln(stderr, "patra: "+printable(text))
 		if code == exitUsage && command != nil && !strings.Contains(text, "\n") {
+			if strings.HasPrefix(text, "accepts ") || strings.HasPrefix(text, "requires ") { // which ones, the library does not say
+				fmt.Fprintf(stderr, "Usage: %s\n", command.UseLine())
+			}
 			fmt.Fprintf(stderr, "See `%s --help`.\n", command.CommandPath())
 		}
 	}
@@ -115,11 +119,13 @@ func isUsage(text string) bool {
 	return false
 }
 
-// printable keeps an upstream's text from steering the terminal (A39).
+// printable keeps an upstream's text from steering the terminal (A39): neither by
+// control characters, nor by those that turn the direction of what stands beside
+// them, so that a row reads as something else than it is.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
-			return '\uFFFD'
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
+			return unicode.ReplacementChar
 		}
 		return r
 	}, text)

@@ -101,6 +101,7 @@ func TestUsageErrors(t *testing.T) {
 		}
 	}
 	d.noFile()
+	d.holds(d.expect(exitUsage, "data", "list").err, "Usage: patra data list SRC", "See `patra data list --help`.")
 	var out bytes.Buffer
 	if code := Main(context.Background(), []string{"task", "list", "--db", d.file}, &out, &out); code != exitUsage || !strings.Contains(out.String(), "write sqlite:") {
 		t.Errorf("a database without its kind: %d %s", code, out.String())

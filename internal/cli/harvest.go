@@ -28,6 +28,7 @@ the plan to its end. The watermark moves only over time that was read without a
 gap; what failed stays owed and is fetched by a later harvest.
 
 With --events the events that wait are published at the end, as events publish does.
+Exit code 3 if some were not delivered: the records are stored, the events stay.
 
 Ctrl-C is safe at any moment: committed pages stay, the next harvest continues.`,
 		Example: `  patra harvest crossref --set contact.email=you@example.org
@@ -96,13 +97,15 @@ type summary struct {
 	Empty      bool            `json:"empty"`
 	Reason     string          `json:"reason,omitempty"`
 	Slices     map[string]int  `json:"slices"`
+	Replaced   int             `json:"replaced,omitempty"` // of the PARTIAL ones: smaller slices have what they left
 	Stats      ingest.RunStats `json:"stats"`
 	CursorFrom string          `json:"cursorBefore,omitempty"`
 	CursorTo   string          `json:"cursor,omitempty"`
 	Warnings   []spec.Warning  `json:"warnings"`          // what the source cannot do
 	Waiting    []window.Window `json:"waiting,omitempty"` // of the window: failed before, and not tried by this run
 
-	begin time.Time // of the window
+	begin   time.Time // of the window
+	decided bool      // what was rejected was discarded before
 }
 
 func (e *env) harvest(ctx context.Context, code string, r *request, settings work, told eventsFile) (err error) {
@@ -145,8 +148,11 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 	if err := e.printSummary(s); err != nil {
 		return err
 	}
+	if s.decided, err = e.allDecided(ctx, app, s, compiled.Snapshot.Dataset()); err != nil {
+		return err
+	}
 	if told.path != "" {
-		if err := e.publishAfter(ctx, app); err != nil {
+		if err := e.publishAfter(ctx, app, told); err != nil {
 			return errors.Join(s.verdict(), err)
 		}
 	}
@@ -155,18 +161,14 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 
 // publishAfter publishes what a harvest left in the outbox. What is not delivered
 // stays there and is said.
-func (e *env) publishAfter(ctx context.Context, app *daemon.App) error {
+func (e *env) publishAfter(ctx context.Context, app *daemon.App, told eventsFile) error {
 	done, err := app.PublishEvents(ctx)
 	if err != nil {
-		return err
-	}
-	left, err := app.Store.OutboxLanes(ctx)
-	if err == nil && len(left) > 0 {
-		e.hint("some events were not delivered: `patra events deliveries` says why")
+		return fmt.Errorf("the harvest is stored, but its events could not be published (later: `%s`): %w", told.publishing(), err)
 	}
 	e.hintSkipped(done)
 	e.hint("%s published", eventsText(done.Published))
-	return err
+	return e.undelivered(ctx, app, told)
 }
 
 func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled, run func(daemon.Watch) (daemon.Harvested, error)) (summary, error) {
@@ -174,7 +176,12 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	s := summary{Source: code, Slices: map[string]int{}, Warnings: append([]spec.Warning{}, c.Warnings...)}
 	s.CursorFrom = cursorOf(ctx, app, c)
 	bar := newBar(e, code)
-	h, err := run(daemon.Watch{Progress: bar.update, Continue: func(o ingest.OpenPlan) {
+	still := newStall(func() string { return standstill(ctx, app, code, c.Snapshot.Operation) }, bar.note)
+	progress := func(p view.Progress) {
+		bar.update(p)
+		still.look(time.Now(), fmt.Sprint(p.PlanID, p.Total, p.Done, p.Stats.Seen))
+	}
+	h, err := run(daemon.Watch{Progress: progress, Continue: func(o ingest.OpenPlan) {
 		bar.note("continuing plan %d, which an earlier run left unfinished", o.ID)
 	}})
 	bar.stop(h.Plan)
@@ -218,6 +225,7 @@ func (s *summary) add(p view.Progress) {
 	for status, n := range p.Slices {
 		s.Slices[status] += n
 	}
+	s.Replaced += p.Replaced
 	s.Stats = s.Stats.Add(p.Stats)
 }
 
@@ -250,7 +258,7 @@ func (e *env) printSummary(s summary) error {
 	t := s.Stats
 	return show(e, s, []fact{
 		{"window", dash(s.Window)},
-		{"slices", fmt.Sprintf("%d covered, %d failed, %d other", s.Slices[string(ingest.SliceSucceeded)], s.Slices[string(ingest.SliceFailed)], s.unfinished())},
+		{"slices", fmt.Sprintf("%d covered, %d failed, %d other", s.Slices[string(ingest.SliceSucceeded)], s.Slices[string(ingest.SliceFailed)], s.unfinished()) + s.cutSmaller()},
 		{"records", fmt.Sprintf("%d new, %d updated, %d unchanged, %d quarantined", t.Inserted, t.Updated, t.Unchanged, t.Quarantined)},
 		{"items", fmt.Sprintf("%d seen, %d outside the window, %d duplicates, %d stale", t.Seen, t.Outside, t.Duplicate, t.Stale)},
 		{"requests", fmt.Sprintf("%d, of these %d retries, %d times told to slow down, %d slices started over", t.Requests, t.Retries, t.Throttled, t.Restarts)},
@@ -258,8 +266,16 @@ func (e *env) printSummary(s summary) error {
 	})
 }
 
+// cutSmaller tells of slices that were too large: their parts are counted.
+func (s summary) cutSmaller() string {
+	if s.Replaced == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d were cut into smaller ones", s.Replaced)
+}
+
 func (s summary) unfinished() int {
-	n := 0
+	n := -s.Replaced
 	for status, count := range s.Slices {
 		if status != string(ingest.SliceSucceeded) && status != string(ingest.SliceFailed) {
 			n += count
@@ -277,10 +293,24 @@ func (s summary) verdict() error {
 		return partial("%s failed before, waits for its next try and is still owed: `patra coverage gaps %s` tells when, `patra coverage fill %s` does not wait",
 			waits(s.Waiting), s.Source, s.Source)
 	}
-	if s.Stats.Quarantined > 0 {
+	if s.Stats.Quarantined > 0 && !s.decided {
 		return partial("%d items were quarantined: they are kept with their reason, and everything else was stored; look at them with `patra quarantine groups %s`", s.Stats.Quarantined, s.Source)
 	}
 	return nil
+}
+
+// allDecided reports whether somebody has decided about everything that was rejected:
+// junk that comes again with every lookback is no news, and must not hide what is.
+func (e *env) allDecided(ctx context.Context, app *daemon.App, s summary, of ingest.Dataset) (bool, error) {
+	if s.Stats.Quarantined == 0 {
+		return true, nil
+	}
+	open, err := app.Store.Rejects(ctx, s.Source)
+	if err != nil || open[of] > 0 {
+		return false, err
+	}
+	e.hint("the rejected items were discarded before: patra quarantine groups %s --all", s.Source)
+	return true, nil
 }
 
 // waits names what waits, the first of many.

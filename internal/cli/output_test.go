@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,9 +62,29 @@ func TestShow(t *testing.T) {
 func TestPrintable(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain ä 漢字 ✗\n\ttab": "plain ä 漢字 ✗\n\ttab", "\x1b]0;title\x07": "\uFFFD]0;title\uFFFD", "a\rb": "a\uFFFDb", "\x00\x7f": "\uFFFD\uFFFD",
+		"\u009b31mred": "\uFFFD31mred", "שלום عربي": "שלום عربي",
 	} {
 		if got := printable(text); got != want {
 			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+// A title that turns the direction of text could make a row read as another one.
+func TestNoTextTurnsItsDirectionForPeople(t *testing.T) {
+	for _, r := range "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" {
+		value := []pair{{"a" + string(r) + "b", march(1)}}
+		if got := printed(t, "table", func(e *env) error { return list(e, value, pairs) }); strings.ContainsRune(got, r) || !strings.Contains(got, "a\uFFFDb") {
+			t.Errorf("%U in a table: %q", r, got)
+		}
+		var back []pair
+		if got := printed(t, "json", func(e *env) error { return list(e, value, pairs) }); json.Unmarshal([]byte(got), &back) != nil || back[0].Name != value[0].Name {
+			t.Errorf("%U in JSON: %q became %+v", r, got, back)
+		}
+		var side bytes.Buffer
+		(&env{err: &side}).hint("about %s", value[0].Name)
+		if side.String() != "about a\uFFFDb\n" {
+			t.Errorf("%U in a hint: %q", r, side.String())
 		}
 	}
 }

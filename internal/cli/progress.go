@@ -25,11 +25,16 @@ type bar struct {
 	lastLine time.Time
 	width    int // of the line that stands on the terminal
 	columns  func() int
+	mark     string         // how far it had come when the last line was written
 	begun    *view.Progress // where this run started from
 }
 
-// plainEvery is how often progress is written where lines stay.
-const plainEvery = 2 * time.Second
+// plainEvery is how often progress is written where lines stay, sameEvery if there
+// was none: nobody wants a hundred lines of it in a mail of cron.
+const (
+	plainEvery = 2 * time.Second
+	sameEvery  = 30 * time.Second
+)
 
 func newBar(e *env, label string) *bar {
 	file, isFile := e.err.(*os.File)
@@ -51,10 +56,9 @@ func (b *bar) update(p view.Progress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	if b.quiet || p.Total == 0 || (!b.live && now.Sub(b.lastLine) < plainEvery) {
+	if b.quiet || p.Total == 0 || !b.due(now, fmt.Sprint(p.PlanID, p.Done, p.Stats.Seen)) {
 		return
 	}
-	b.lastLine = now
 	if b.begun == nil || b.begun.PlanID != p.PlanID {
 		b.begun, b.began = &p, now
 	}
@@ -66,10 +70,27 @@ func (b *bar) update(p view.Progress) {
 	b.overwrite(line)
 }
 
+// due reports whether a line is written now.
+func (b *bar) due(now time.Time, mark string) bool {
+	every := plainEvery
+	if mark == b.mark {
+		every = sameEvery
+	}
+	if !b.live && now.Sub(b.lastLine) < every {
+		return false
+	}
+	b.lastLine, b.mark = now, mark
+	return true
+}
+
 // stop leaves the last state on the screen.
 func (b *bar) stop(p view.Progress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !b.quiet && p.Total == 0 && b.width > 0 { // interrupted: what is said next gets a line of its own
+		fmt.Fprintln(b.out)
+		b.width = 0
+	}
 	if b.quiet || p.Total == 0 {
 		return
 	}

@@ -31,7 +31,7 @@ func (p *papers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.requests++
-	var found []map[string]any
+	found := []map[string]any{} // an empty day is an empty list
 	for _, one := range p.all {
 		if day := one["updated"].(string)[:10]; r.FormValue("from") <= day && day <= r.FormValue("until") {
 			found = append(found, one)

@@ -107,7 +107,7 @@ Several items by a filter are only counted unless --yes is given.`,
 			if err != nil {
 				return err
 			}
-			if p.reason == "" {
+			if p.reason == "" && !p.dry {
 				return usagef("--reason is needed: whoever finds this later will ask for it")
 			}
 			return e.listing(cmd.Context(), sourceFilter(pick.Dataset.Source), func(app *daemon.App) error {

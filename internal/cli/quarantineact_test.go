@@ -70,6 +70,29 @@ func TestQuarantineDiscard(t *testing.T) {
 	s.expect(exitOK, "status", "shelf", "-q")
 }
 
+// Junk that somebody decided about comes again with every lookback. That is no news,
+// or a harvest from cron would never be well again; what is new still is.
+func TestAHarvestIsWellAfterItsRejectsAreDiscarded(t *testing.T) {
+	s := newShelf(t, "")
+	again := func(code int) result {
+		t.Helper()
+		s.expect(exitOK, "cursor", "reset", "1", "--yes", "--reason", "read again")
+		return s.expect(code, s.harvest()...)
+	}
+	again(exitPartial)
+	s.expect(exitOK, "quarantine", "discard", "shelf", "--all", "--dry-run") // to look needs no reason
+	s.expect(exitOK, "quarantine", "discard", "shelf", "--all", "--yes", "--reason", "junk")
+	if r := again(exitOK); !strings.Contains(r.out, "20 quarantined") || !strings.Contains(r.err, "discarded before: patra quarantine groups shelf --all") {
+		t.Error(r.out, r.err)
+	}
+	s.up.mu.Lock()
+	s.up.all = append(s.up.all, map[string]any{"id": "p999", "updated": "2025-03-04T10:00:00Z", "name": "no title"})
+	s.up.mu.Unlock()
+	if r := again(exitPartial); !strings.Contains(r.err, "patra quarantine groups shelf") {
+		t.Error(r.err)
+	}
+}
+
 // A version that was rejected never takes the place of a newer one that is stored.
 func TestQuarantineNeverGoesBack(t *testing.T) {
 	s := newShelf(t, "")

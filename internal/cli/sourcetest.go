@@ -162,8 +162,23 @@ func (e *env) verdict(r *daemon.TrialResult) error {
 			e.hint("%s: there are no items: try another --window", step.Endpoint)
 		}
 	}
+	for step := r; step != nil; step = step.Detail {
+		if text := hole(step); text != "" {
+			return partial("%s: %s", step.Endpoint, text)
+		}
+	}
 	if rejected > 0 {
 		return partial("%s rejected: a run would quarantine them with their reason", plural(rejected, "item"))
 	}
 	return nil
+}
+
+// hole finds a walk that would end before it had everything: a wrong path of the
+// next page looks like a last page.
+func hole(r *daemon.TrialResult) string {
+	if r.Decision == nil || !r.Decision.Done || r.Page != 1 || r.Total == nil || r.Seen == 0 || int64(r.Seen) >= *r.Total {
+		return ""
+	}
+	return fmt.Sprintf("the upstream announces %d items, sent %d and names no next page: look at the paths of the next page (response.nextToken, nextUrl) and at response.total; "+
+		"with paging.expectTotal: true a run takes no such walk for complete", *r.Total, r.Seen)
 }

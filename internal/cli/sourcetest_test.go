@@ -92,6 +92,22 @@ func TestTrial(t *testing.T) {
 	d.noFile()
 }
 
+// A wrong path of the next page looks like a last page: the trial must not be green.
+func TestTrialFindsAWalkThatEndsTooEarly(t *testing.T) {
+	d := newDesk(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"items":[{"id":"a","updated_at":"2025-03-01T01:00:00Z"}],"total":3,"next":"2"}`)
+	}))
+	defer server.Close()
+	text := d.changed(skeletonFor("mine", "mine.yaml"), "baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL+"\n  allowHttp: true\n  allowPrivate: true")
+	d.holds(d.expect(exitPartial, "source", "test", d.write("mine.yaml", text), "--window", firstOfMarch).err, "SHORT_COUNT")
+	text = d.changed(text, "expectTotal: true", "expectTotal: false")
+	r := d.expect(exitPartial, "source", "test", d.write("mine.yaml", text), "--window", firstOfMarch)
+	d.holds(r.err, "announces 3 items, sent 1 and names no next page", "response.nextToken", "paging.expectTotal")
+	d.expect(exitOK, "source", "test", d.write("mine.yaml", d.changed(text, "$.nextCursor", "$.next")), "--window", firstOfMarch)
+	d.expect(exitOK, "source", "test", d.write("mine.yaml", d.changed(text, "$.total ", "$.nothing ")), "--window", firstOfMarch)
+}
+
 // Without flags the newest window that is safe to read is asked for.
 func TestTrialNeedsNoFlags(t *testing.T) {
 	d := newDesk(t)
@@ -137,7 +153,7 @@ func TestTrialOfAnUnreadableTotal(t *testing.T) {
 		fmt.Fprint(w, `{"items":[{"id":"a","updated_at":"2025-03-01"}],"total":"1,234"}`)
 	}))
 	t.Cleanup(server.Close)
-	text := d.changed(skeleton, "baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL+"\n  allowPrivate: true")
+	text := d.changed(skeleton, "baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL+"\n  allowPrivate: true", "expectTotal: true", "expectTotal: false")
 	r := d.expect(exitOK, "source", "test", d.write("total.yaml", text), "--window", firstOfMarch)
 	d.holds(r.out, `total       unreadable at $.total ("1,234")`)
 	d.holds(r.err, `the announced total is unreadable at $.total ("1,234")`)

@@ -22,7 +22,7 @@ func (l *looker) events(ctx context.Context, source string) error {
 	if err != nil {
 		return err
 	}
-	living, err := l.app.Store.Living(ctx)
+	living, err := l.app.AtWork(ctx)
 	if err != nil {
 		return err
 	}

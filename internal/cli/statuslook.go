@@ -148,7 +148,7 @@ func (l *looker) judge(b book, s sourceStatus) {
 
 // around adds what belongs to no single watermark.
 func (l *looker) around(ctx context.Context, source string) error {
-	living, err := l.app.Store.Living(ctx)
+	living, err := l.app.AtWork(ctx)
 	if err != nil {
 		return err
 	}
@@ -237,18 +237,7 @@ func (l *looker) conditions(ctx context.Context, source string) error {
 		if s := l.at(c.Source, c.Endpoint); s != nil {
 			s.Conditions = append(s.Conditions, c)
 		}
-		l.find(strings.TrimSuffix(c.Source+"/"+c.Endpoint, "/"), "%s%s", c.Condition, conditionText(c))
+		l.find(strings.TrimSuffix(c.Source+"/"+c.Endpoint, "/"), "%s", conditionText(c))
 	}
 	return nil
-}
-
-func conditionText(c view.Condition) string {
-	text := ""
-	if c.Detail != "" {
-		text += ": " + c.Detail
-	}
-	if !c.Until.IsZero() {
-		text += ", until " + minuteText(c.Until)
-	}
-	return text
 }

@@ -31,8 +31,11 @@ func (c ArchiveConfig) withDefaults(database string) ArchiveConfig {
 // ArchiveDir is where history goes.
 func (a *App) ArchiveDir() string { return a.config.Archive.Dir }
 
+// Upkeep moves old history out of the database.
+type Upkeep = maintenance.Service
+
 // Maintenance looks after the database. Without a folder it cannot archive.
-func (a *App) Maintenance() (*maintenance.Service, error) {
+func (a *App) Maintenance() (*Upkeep, error) {
 	config := maintenance.Config{Owner: a.identity.ID, Lease: a.config.Lease}
 	if a.config.Archive.Dir == "" {
 		return maintenance.New(a.Store, nil, config, a.config.Log), nil

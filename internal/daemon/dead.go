@@ -40,3 +40,12 @@ func processOf(id string) (e store.ExecutorInfo, ok bool) {
 	pid, err := strconv.Atoi(rest[i+1:])
 	return store.ExecutorInfo{ID: id, Host: rest[:i], PID: pid}, err == nil && pid > 0
 }
+
+// AtWork lists the processes that live. One of this machine that is gone is left out
+// at once: people who look after a crash must not read that somebody works.
+func (a *App) AtWork(ctx context.Context) ([]store.ExecutorInfo, error) {
+	living, err := a.Store.Living(ctx)
+	return slices.DeleteFunc(living, func(e store.ExecutorInfo) bool {
+		return e.Host == a.identity.Host && e.PID != a.identity.PID && !alive(e.PID)
+	}), err
+}

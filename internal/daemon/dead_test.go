@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/patra-ingest/patra/internal/driver/store"
 )
 
 func TestProcessesAreKnownByTheirNames(t *testing.T) {
@@ -62,5 +64,36 @@ func TestLeaseOfADeadPlannerIsTakenAtOnce(t *testing.T) {
 				s.close()
 			})
 		})
+	}
+}
+
+// Whoever looks after a crash must not read that somebody works: a dead process of
+// this machine is known at once, one elsewhere when its time has run out.
+func TestTheDeadAreNotAtWork(t *testing.T) {
+	gone := exec.Command(os.Args[0], "-test.run=^$")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	app, err := Open(t.Context(), Config{Database: "sqlite:" + filepath.Join(t.TempDir(), "patra.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer app.Close()
+	host := app.identity.Host
+	for _, e := range []store.ExecutorInfo{
+		{ID: "dead", Host: host, PID: gone.Process.Pid}, {ID: "elsewhere", Host: host + "x", PID: gone.Process.Pid},
+		{ID: "mine", Host: host, PID: os.Getpid()}, {ID: "parent", Host: host, PID: os.Getppid()},
+	} {
+		if _, err := app.Store.Heartbeat(t.Context(), e, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	living, err := app.AtWork(t.Context())
+	var ids []string
+	for _, e := range living {
+		ids = append(ids, e.ID)
+	}
+	if slices.Sort(ids); err != nil || !slices.Equal(ids, []string{"elsewhere", "mine", "parent"}) {
+		t.Errorf("%v, %v", ids, err)
 	}
 }

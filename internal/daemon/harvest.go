@@ -61,7 +61,7 @@ func (a *App) finish(ctx context.Context, of ingest.Partition, planID int64, wat
 		if err != nil { // it may be about another source; ours stays owed and is asked for again
 			a.config.Log.Warn("a slice could not be cut smaller", "error", err)
 		}
-		whole, err := a.sliceOn(ctx, of, planID)
+		whole, err := a.sliceOn(ctx, of, planID, watch)
 		if err != nil || whole && replaced == 0 {
 			return p, err
 		}
@@ -69,14 +69,14 @@ func (a *App) finish(ctx context.Context, of ingest.Partition, planID int64, wat
 }
 
 // sliceOn goes on slicing a plan and reports whether it needs no more of it.
-func (a *App) sliceOn(ctx context.Context, of ingest.Partition, planID int64) (whole bool, err error) {
+func (a *App) sliceOn(ctx context.Context, of ingest.Partition, planID int64, watch func(view.Progress)) (whole bool, err error) {
 	open, err := a.Store.OpenPlans(ctx, of)
 	if err != nil {
 		return false, err
 	}
 	for _, o := range open {
 		if o.ID == planID && o.Status != ingest.PlanReady {
-			if err := a.makeRoom(ctx, of); err != nil {
+			if err := a.makeRoom(ctx, of, planID, watch); err != nil {
 				return false, err
 			}
 			_, err := a.Planner.Resume(ctx, of, o)
@@ -87,9 +87,9 @@ func (a *App) sliceOn(ctx context.Context, of ingest.Partition, planID int64) (w
 }
 
 // makeRoom works on whatever waits until planning may go on: the tasks may be of
-// other plans.
-func (a *App) makeRoom(ctx context.Context, of ingest.Partition) error {
-	return a.workUntil(ctx, 0, nil, a.orPaused(of, func(ctx context.Context) (bool, error) {
+// other plans. Whoever watches ours hears that it waits.
+func (a *App) makeRoom(ctx context.Context, of ingest.Partition, planID int64, watch func(view.Progress)) error {
+	return a.workUntil(ctx, planID, watch, a.orPaused(of, func(ctx context.Context) (bool, error) {
 		why, err := a.Planner.Holds(ctx, of)
 		return why == nil, err
 	}))

@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
+
+// errRowsMissing is damage: no command of this program leaves a database so.
+var errRowsMissing = errors.New("the database is damaged, restore it from a copy")
 
 // Looking says what of a record is looked at.
 type Looking struct {
@@ -33,7 +37,7 @@ func (a *App) History(ctx context.Context, d view.Dataset, id string, l Looking)
 		return h, err
 	}
 	if oldest == 0 {
-		return h, fmt.Errorf("record %q: %w: its current version is missing: restore the database from a copy", id, fault.ErrInvalid)
+		return h, fmt.Errorf("record %q: %w: its current version is missing", id, errRowsMissing)
 	}
 	h.Removed = oldest - 1
 	most := l.Most
@@ -42,7 +46,7 @@ func (a *App) History(ctx context.Context, d view.Dataset, id string, l Looking)
 	}
 	all, err := a.Store.VersionsOf(ctx, body, max(1, most)+1) // and the one to compare the last with
 	if err != nil {
-		return h, err
+		return h, fmt.Errorf("record %q: %w", id, err)
 	}
 	h.Fields = all[0].Fields
 	if l.Payload {
@@ -73,7 +77,10 @@ func (a *App) oneVersion(ctx context.Context, h *view.History, all []view.Versio
 	if l.Version <= h.Removed {
 		return fmt.Errorf("version %d of %q: %w: %w; the oldest that is kept is %d", l.Version, h.ID, fault.ErrNotFound, errPruned, h.Removed+1)
 	}
-	i := h.Version - l.Version
+	i := slices.IndexFunc(all, func(v view.Version) bool { return v.Version == l.Version })
+	if i < 0 {
+		return fmt.Errorf("version %d of %q: %w: the versions after it do not lead to it", l.Version, h.ID, errRowsMissing)
+	}
 	v := all[i]
 	if l.Diff && i+1 < len(all) {
 		v.Changed = changed(all[i+1].Fields, v.Fields)
@@ -159,11 +166,17 @@ func (a *App) EventData(ctx context.Context, ref event.Ref, how event.Content) (
 	}
 	all, err := a.Store.VersionsOf(ctx, body, head.Version-ref.Version+1)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("event %s: %w", ref, err)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("event %s: %w: the current version of the record is missing", ref, errRowsMissing)
 	}
 	v := all[len(all)-1]
-	if v.Version != ref.Version {
+	if v.Version > ref.Version {
 		return nil, fmt.Errorf("version %d of %q: %w: %w; the oldest that is kept is %d", ref.Version, ref.RecordID, fault.ErrNotFound, errPruned, v.Version)
+	}
+	if v.Version < ref.Version {
+		return nil, fmt.Errorf("event %s: %w: the newest version that is stored is %d, the record says %d", ref, errRowsMissing, v.Version, head.Version)
 	}
 	return event.Data(event.Change{RecordID: ref.RecordID, Version: v.Version, UpdatedAt: v.UpdatedAt, FetchedAt: v.FetchedAt, Fields: v.Fields, Payload: v.Raw}, how), nil
 }

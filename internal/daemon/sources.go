@@ -17,7 +17,7 @@ import (
 // Bundled reads a source that comes with the program.
 func Bundled(code string) (*registry.Source, error) {
 	if !slices.Contains(catalog.List(), code) {
-		return nil, fmt.Errorf("%w: source %q is neither applied nor bundled; bundled are %v", fault.ErrNotFound, code, catalog.List())
+		return nil, fmt.Errorf("%w: source %q is neither applied nor bundled: `patra source list` lists all of this database, `patra source apply FILE` adds one; bundled are %v", fault.ErrNotFound, code, catalog.List())
 	}
 	text, err := catalog.Read(code)
 	if err != nil {

@@ -47,6 +47,9 @@ func ParsePath(text string) (Path, error) {
 	if !utf8.ValidString(text) {
 		return Path{}, &PathError{text, firstInvalid(text) + 1, "not valid UTF-8"}
 	}
+	if !strings.HasPrefix(text, "$") && strings.TrimSpace(text) != "" {
+		return Path{}, &PathError{text, 1, "a path begins with $, such as $.items"}
+	}
 	parsed, err := jsonpath.Parse(text)
 	if err != nil {
 		return Path{}, newPathError(text, err)

@@ -15,6 +15,11 @@ type Ref struct {
 	Version                    int
 }
 
+// String is the reference as a text.
+func (r Ref) String() string {
+	return "patra://" + url.PathEscape(r.Source) + "/" + url.PathEscape(r.Endpoint) + "/" + url.PathEscape(r.RecordID) + "?version=" + strconv.Itoa(r.Version)
+}
+
 // ParseReference reads what Reference wrote.
 func ParseReference(text string) (r Ref, err error) {
 	wrong := fmt.Errorf("%w: %.80q is no dataref of an event: expected patra://SOURCE/ENDPOINT/ID?version=N", fault.ErrInvalid, text)

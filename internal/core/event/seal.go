@@ -136,7 +136,7 @@ func TypeOf(op Op) string { return typePrefix + "record." + strings.ToLower(stri
 
 // Reference leads to the data of a change that travels without it.
 func Reference(c Change) string {
-	return "patra://" + url.PathEscape(c.Source) + "/" + url.PathEscape(c.Endpoint) + "/" + url.PathEscape(c.RecordID) + "?version=" + strconv.Itoa(c.Version)
+	return Ref{c.Source, c.Endpoint, c.RecordID, c.Version}.String()
 }
 
 // appendContent writes by hand: what the data is made of is JSON already, and is

@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// upkeep opens a database that is there for a command that makes it smaller, or
+// would: a rehearsal only looks.
+func (e *env) upkeep(ctx context.Context, dry bool, do func(*daemon.App, *daemon.Upkeep) error) error {
+	app, err := e.look(ctx)
+	if daemon.IsMissing(err) {
+		return fmt.Errorf("%w: `patra harvest SRC` creates it, --db names another one", err)
+	}
+	if err == nil && !dry {
+		if err = app.Close(); err == nil {
+			app, err = e.open(ctx, nil)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer app.Close()
+	service, err := app.Maintenance()
+	if err != nil {
+		return err
+	}
+	return do(app, service)
+}

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// undelivered says which events stayed in the outbox after they were published, why,
+// and how they get out; nil if none did. Whoever runs this from a timer sees the exit
+// code only.
+func (e *env) undelivered(ctx context.Context, app *daemon.App, told eventsFile) error {
+	backlogs, err := app.Store.Backlogs(ctx, "")
+	if err != nil || len(backlogs) == 0 {
+		return err
+	}
+	now, err := app.Store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	left, dead, more := 0, 0, ""
+	for _, b := range backlogs {
+		left, dead = left+b.Waiting+b.Failed, dead+b.Dead
+		if b.More {
+			more = " or more"
+		}
+		text := heldText(b, now)
+		if b.Dead > 0 {
+			text += fmt.Sprintf(", %d dead", b.Dead)
+		}
+		e.hint("events of %s/%s: %s%s", b.Source, b.Endpoint, text, awayText(b))
+	}
+	if left == 0 {
+		return partial("%s dead: `patra outbox list --status DEAD` shows them, then retry or discard them", eventsText(dead))
+	}
+	return partial("%s%s not delivered yet, and %d dead; they stay in the outbox: `%s` publishes those that wait, `patra events deliveries` says why they do, `patra outbox list` shows them",
+		eventsText(left), more, dead, told.publishing())
+}
+
+func awayText(b view.Backlog) (out string) {
+	for _, a := range b.Away {
+		out += fmt.Sprintf("; receiver %s is away: %s", a.Destination, short(a.Error, 120))
+	}
+	return out
+}

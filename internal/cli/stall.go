@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// stallAfter is how long nothing may move before a bar says why.
+const stallAfter = 10 * time.Second
+
+// stall tells whoever watches a bar that stands still why it does: a run repeats a
+// request for half a minute before it fails, and a breaker waits for minutes.
+type stall struct {
+	why func() string // what is known now
+	say func(format string, args ...any)
+
+	mark  string // how far it had come
+	since time.Time
+	told  map[string]bool
+}
+
+func newStall(why func() string, say func(format string, args ...any)) *stall {
+	return &stall{why: why, say: say, told: map[string]bool{}}
+}
+
+// look is told again and again how far the work has come. Each reason is said once.
+func (s *stall) look(now time.Time, mark string) {
+	if mark != s.mark || s.since.IsZero() {
+		s.mark, s.since = mark, now
+		return
+	}
+	if now.Sub(s.since) < stallAfter {
+		return
+	}
+	s.since = now
+	if text := s.why(); text != "" && !s.told[text] {
+		s.told[text] = true
+		s.say("%s", printable(text))
+	}
+}
+
+// recentRuns is how many runs are looked through for the last one that failed.
+const recentRuns = 20
+
+// standstill is why the work on a source does not go on, in words.
+func standstill(ctx context.Context, app *daemon.App, source string, of ingest.Operation) string {
+	failed := lastFailure(ctx, app, source, of)
+	for _, status := range []ingest.TaskStatus{ingest.TaskQueued, ingest.TaskScheduled} {
+		tasks, err := app.Store.Tasks(ctx, view.Filter{Source: source, Status: string(status), Limit: recentRuns})
+		if err != nil {
+			return ""
+		}
+		for _, t := range tasks {
+			if t.Operation != string(of) {
+				continue
+			}
+			if t.Waits != nil {
+				return fmt.Sprintf("%sno task is taken: %s; it goes on by itself, and Ctrl-C is safe", failed, waiting(*t.Waits))
+			}
+			if status == ingest.TaskScheduled {
+				return fmt.Sprintf("%stask %d is tried again from %s on; Ctrl-C is safe", failed, t.ID, when(t.ScheduledAt))
+			}
+		}
+	}
+	if failed != "" {
+		return failed + "it is tried again; Ctrl-C is safe"
+	}
+	if why := heldPlan(ctx, app, source, of); why != "" {
+		return fmt.Sprintf("%s; it goes on by itself, and Ctrl-C is safe: patra status %s", why, source)
+	}
+	return fmt.Sprintf("no answer that can be used for %s, requests are repeated; `patra source test %s` sends one and tells what comes back", stallAfter, source)
+}
+
+// lastFailure is what went wrong last, if the newest run that ended went wrong.
+func lastFailure(ctx context.Context, app *daemon.App, source string, of ingest.Operation) string {
+	runs, err := app.Store.Runs(ctx, view.Filter{Source: source, Limit: recentRuns})
+	if err != nil {
+		return ""
+	}
+	for _, r := range runs {
+		if r.Operation != string(of) || r.FinishedAt.IsZero() {
+			continue
+		}
+		if r.Error == "" || r.ErrorCode == leaseExpired {
+			return ""
+		}
+		return fmt.Sprintf("run %d ended with %s; ", r.ID, short(failure(r.ErrorCode, r.Error), 200))
+	}
+	return ""
+}
+
+// heldPlan is why the newest plan is not cut into tasks.
+func heldPlan(ctx context.Context, app *daemon.App, source string, of ingest.Operation) string {
+	plans, err := app.Store.Plans(ctx, view.Filter{Source: source, Status: string(ingest.PlanPartial), Limit: recentRuns})
+	if err != nil {
+		return ""
+	}
+	for _, p := range plans {
+		var why struct{ Suspended ingest.Suspension }
+		if p.Operation == string(of) && json.Unmarshal(p.Remarks, &why) == nil && why.Suspended.Reason != "" {
+			return fmt.Sprintf("plan %d waits: %s", p.ID, why.Suspended.Reason)
+		}
+	}
+	return ""
+}

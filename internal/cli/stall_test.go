@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// A bar that stands still says why, each reason once; one that moves says nothing.
+func TestABarThatStandsStillSaysWhy(t *testing.T) {
+	reason, at := "the upstream is away", march(1)
+	var said []string
+	s := newStall(func() string { return reason }, func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) })
+	pass := func(d time.Duration, mark string) {
+		at = at.Add(d)
+		s.look(at, mark)
+	}
+	for i := range 20 {
+		pass(stallAfter-time.Second, fmt.Sprint(i))
+	}
+	if len(said) != 0 {
+		t.Fatalf("it moved: %q", said)
+	}
+	pass(stallAfter-time.Second, "19")
+	if len(said) != 0 {
+		t.Fatalf("too early: %q", said)
+	}
+	for range 5 {
+		pass(stallAfter, "19")
+	}
+	reason = "waits for\x1b minutes"
+	pass(stallAfter, "19")
+	reason = ""
+	pass(stallAfter, "19")
+	if want := []string{"the upstream is away", "waits for\uFFFD minutes"}; fmt.Sprint(said) != fmt.Sprint(want) {
+		t.Errorf("%q, want %q", said, want)
+	}
+}
+
+// Where lines stay, those without progress are rare.
+func TestLinesWithoutProgressAreRare(t *testing.T) {
+	var out bytes.Buffer
+	b := newBar(&env{err: &out}, "s")
+	at, lines := march(1), 0
+	for range 120 {
+		at = at.Add(time.Second)
+		if b.due(at, "0") {
+			lines++
+		}
+	}
+	if want := int(120 * time.Second / sameEvery); lines != want {
+		t.Errorf("%d lines in two minutes without progress, want %d", lines, want)
+	}
+	if at = at.Add(plainEvery); !b.due(at, "1") {
+		t.Error("progress is not told")
+	}
+}
+
+// What stands between a harvest and its end is told in words that lead on. The desk
+// has plan 1 whose third task failed, and plan 2 with three tasks that wait.
+func TestWhyAHarvestStandsStill(t *testing.T) {
+	d := planned(t)
+	app, err := daemon.Open(d.Context(), daemon.Config{Database: "sqlite:" + d.file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer app.Close()
+	d.exec("UPDATE ing_task SET status_code = 'SUCCEEDED' WHERE id = 5")
+	d.exec("UPDATE ing_task SET status_code = 'SUCCEEDED' WHERE id = 6")
+	for _, c := range []struct{ change, want string }{
+		{"UPDATE ing_task SET status_code = 'SUCCEEDED' WHERE id = 7", "no answer that can be used for 10s, requests are repeated; `patra source test crossref` sends one and tells what comes back"},
+		{`UPDATE ing_plan SET status_code = 'PARTIAL', record_remarks = '{"suspended":{"reason":"enough tasks wait"}}' WHERE id = 2`,
+			"plan 2 waits: enough tasks wait; it goes on by itself, and Ctrl-C is safe: patra status crossref"},
+		{"UPDATE ing_task_run SET error_code = 'NETWORK', error = 'no such host' WHERE id = 4", "run 4 ended with NETWORK: no such host; it is tried again; Ctrl-C is safe"},
+		{"UPDATE ing_task SET status_code = 'SCHEDULED', scheduled_at = 1741000000000000 WHERE id = 6", "run 4 ended with NETWORK: no such host; task 6 is tried again from 2025-03-03T11:06:40Z on; Ctrl-C is safe"},
+		{"UPDATE ing_task SET wait_code = 'COOLDOWN' WHERE id = 6",
+			"run 4 ended with NETWORK: no such host; no task is taken: COOLDOWN until 2025-03-03T11:06:40Z; it goes on by itself, and Ctrl-C is safe"},
+	} {
+		d.exec(c.change)
+		if got := standstill(d.Context(), app, "crossref", ingest.Harvest); got != c.want {
+			t.Errorf("after %s:\n%s\nwant\n%s", c.change, got, c.want)
+		}
+	}
+	if got := standstill(d.Context(), app, "crossref", ingest.Backfill); !strings.HasPrefix(got, "no answer") {
+		t.Errorf("the trouble of a harvest is told of a backfill: %s", got)
+	}
+}
+
+// After Ctrl-C nobody knows the last state. What is said next has its own line.
+func TestAnInterruptedBarEndsItsLine(t *testing.T) {
+	var out bytes.Buffer
+	b := newBar(&env{err: &out}, "s")
+	b.live = true
+	b.update(view.Progress{PlanID: 1, Total: 2})
+	b.stop(view.Progress{})
+	if got := out.String(); !strings.HasPrefix(got, "\rs [") || !strings.HasSuffix(got, "\n") {
+		t.Errorf("%q", got)
+	}
+	out.Reset()
+	if newBar(&env{err: &out}, "s").stop(view.Progress{}); out.Len() > 0 {
+		t.Errorf("nothing was drawn: %q", out.String())
+	}
+}
