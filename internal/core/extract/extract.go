@@ -122,7 +122,7 @@ func (r *Reader) judge(doc *document.Page, body []byte) (emptyBy string, err err
 	case which != nil:
 		return "", fmt.Errorf("the answer reports an error: errorWhen %s saw %s", which, saw)
 	case !doc.HasItems:
-		return "", fmt.Errorf("no %s at %s; the body starts with %q", r.promised(), r.config.Items, start(body))
+		return "", fmt.Errorf("no %s at %s (if the source says so that it found nothing, declare that as response.emptyWhen); the body starts with %q", r.promised(), r.config.Items, start(body))
 	}
 	for _, p := range r.page.mustHave {
 		if !p.value(doc.Values).Present() {

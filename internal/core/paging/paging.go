@@ -186,6 +186,7 @@ type Decision struct {
 // a short page is believed only when the total has been delivered: upstreams do
 // send short pages in the middle of a walk.
 func (c Config) Advance(s State, o Observation) Decision {
+	o.URL = follows(s.URL, o.URL)
 	next := State{Pages: s.Pages + 1, Seen: s.Seen + o.New, Total: s.Total, First: s.First, Idle: s.idle(o), Short: o.Items < c.Size}
 	if o.Items == 0 {
 		next.Empty = s.Empty + 1
