@@ -202,3 +202,59 @@ func TestTotalOfEachPage(t *testing.T) {
 		}
 	}
 }
+
+// The last page for ever is the end also where a total was not believed: one that is
+// that of each page, or that fell a little while the list was read.
+func TestLastPageForEverBehindATotal(t *testing.T) {
+	for name, totals := range map[string][2]int64{"of each page": {10, 10}, "that fell": {101, 100}} {
+		for _, kind := range []Type{Offset, Page} {
+			c := of(kind, nil)
+			s := c.First()
+			for i := 0; ; i++ {
+				o := Observation{Items: 10, Total: ptr(totals[min(i, 1)])}
+				if i < 10 {
+					o.New = 10
+				}
+				d := c.Advance(s, o)
+				if d.Err != nil {
+					t.Fatalf("%s, a total %s, page %d: %v", kind, name, i+1, d.Err)
+				}
+				if s = d.Next; d.Done {
+					break
+				}
+			}
+			if s.Seen != 100 || s.Pages != 10+circle {
+				t.Errorf("%s, a total %s: %+v", kind, name, s)
+			}
+		}
+	}
+}
+
+// Where the total counts rows, an item that is listed twice may be all that the last
+// page holds. A page in the place of another is full, or not the last.
+func TestRestOfAListThatIsKnown(t *testing.T) {
+	for name, c := range map[string]struct {
+		total int64
+		items []int // those behind the first two pages are known
+		done  bool
+	}{
+		"one item twice":        {21, []int{10, 10, 1}, true},
+		"a full page again":     {30, []int{10, 10, 10}, false},
+		"more than is left":     {22, []int{10, 10, 5}, false},
+		"two pages of the rest": {31, []int{10, 10, 10, 1}, false},
+	} {
+		config := of(Offset, nil)
+		s, last := config.First(), Decision{}
+		for i, items := range c.items {
+			o := Observation{Items: items, Total: &c.total}
+			if i < 2 {
+				o.New = items
+			}
+			last = config.Advance(s, o)
+			s = last.Next
+		}
+		if last.Done != c.done || (last.Err == nil) != c.done || !c.done && last.Err.Code != fault.ShortCount {
+			t.Errorf("%s: %+v", name, last)
+		}
+	}
+}

@@ -224,7 +224,7 @@ func (c Config) Advance(s State, o Observation) Decision {
 			"the list ends where the upstream stops serving a query, after %d items (paging.maxResults)", c.MaxResults)}
 	}
 	if done {
-		if (c.ExpectTotal || c.counts() && (o.Items == 0 || next.Idle > 0) && next.Total >= 0) && next.missing() {
+		if (c.ExpectTotal || next.Total >= 0 && c.doubtful(next, o)) && next.missing() {
 			if c.onlyFirst(next, o) {
 				return Decision{Next: next, Why: why, Err: firstAgain(next)}
 			}
@@ -294,6 +294,15 @@ func (c Config) obstacle(s, next State, o Observation) *fault.Error {
 		return fault.Newf(fault.Budget, "paging.maxPages of %d reached", c.MaxPages)
 	}
 	return nil
+}
+
+// doubtful: an end that is held against the total, whoever expects it or not: nothing
+// came, or only what was known. But a short page that ends with the total and holds
+// known items is the rest of a list that has an item twice, or whose items moved back
+// while it was read.
+func (c Config) doubtful(next State, o Observation) bool {
+	rest := c.Type == Offset && next.Idle == 1 && o.Items < c.Size && int64(next.Offset) == next.Total
+	return c.counts() && (o.Items == 0 || next.Idle > 0 && !rest)
 }
 
 // onlyFirst: where the client counts, one full page came again and no other was
@@ -395,6 +404,8 @@ func (c Config) endedByCount(next State, o Observation) (bool, string) {
 		return !full, "size of the only page"
 	case next.Total >= 0 && full && next.Pages == 1 && next.Total == int64(o.Items):
 		return false, "the total may be that of the page"
+	case next.Total >= 0 && full && int64(next.Seen) >= next.Total && next.Idle >= circle && !c.onlyFirst(next, o):
+		return true, "the last page again and again" // a total that fell, or was too small, announces nothing
 	case next.Total >= 0 && full && next.Total < next.First:
 		return false, "full page, and the total fell"
 	case next.Total >= 0 && full && next.Total < int64(next.Seen):
