@@ -126,7 +126,8 @@ var (
 	ErrConflict = errors.New("conflict with a stored row")
 	// ErrNotFound: nothing has this key.
 	ErrNotFound = errors.New("not found")
-	// ErrBusy: deadlock, lock wait or a busy file; the step may be redone.
+	// ErrBusy: deadlock, lock wait, a busy file, or a server that is away or takes
+	// nothing; the step may be redone.
 	ErrBusy = errors.New("database busy")
 	// ErrFull: no room is left where things are stored. It is the trouble of this
 	// process, or of all, never of the task that noticed it.

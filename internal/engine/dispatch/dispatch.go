@@ -136,7 +136,6 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 		if err != nil {
 			return err
 		}
-		d.still.answered()
 		if !worked && d.places.empty() && finished != nil {
 			done, err := finished(ctx)
 			if d.still.note(err) {
@@ -146,6 +145,7 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 				return err
 			}
 		}
+		d.still.answered() // only now: that the queue is there does not end a wait for something else
 		pause := time.NewTimer(d.pause(ctx, worked))
 		select {
 		case <-ctx.Done():

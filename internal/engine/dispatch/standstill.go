@@ -110,8 +110,8 @@ func (s *standstill) tell(err error, lasts bool) {
 	}
 }
 
-// answered: the queue could be read and written, so the database is there. It may
-// be full all the same.
+// answered: the queue could be read and written, and whoever was asked could tell
+// whether all is done, so the database is there. It may be full all the same.
 func (s *standstill) answered() { s.over(fault.StoreBusy) }
 
 // stored: a task was ended, so the store takes what it is given.

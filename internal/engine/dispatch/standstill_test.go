@@ -200,3 +200,25 @@ type workerFunc func(ingest.Work) error
 func (f workerFunc) Execute(_ context.Context, w ingest.Work) (ingest.Outcome, error) {
 	return ingest.Outcome{}, f(w)
 }
+
+// The queue answers, but nobody can tell whether all is done: that is no less a
+// database that is away, and whoever harvests by hand is told of it.
+func TestAnEndThatCannotBeSeenIsWaitedForBriefly(t *testing.T) {
+	for _, patient := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+			defer stop()
+			looks := 0
+			var log bytes.Buffer
+			finished := func(context.Context) (bool, error) { looks++; return false, errAway }
+			began := time.Now()
+			err := New(&line{}, &disk{}, Config{Patient: patient}, slog.New(slog.NewTextHandler(&log, nil))).Run(ctx, finished)
+			switch {
+			case !patient && (!errors.Is(err, fault.ErrBusy) || time.Since(began) > 2*briefly):
+				t.Errorf("%v after %v and %d looks", err, time.Since(began), looks)
+			case patient && (!errors.Is(err, context.DeadlineExceeded) || looks > 150 || strings.Count(log.String(), "alarm=L4 code=STORE_BUSY") != 1):
+				t.Errorf("%d looks, %v, said:\n%.2000s", looks, err, log.String())
+			}
+		})
+	}
+}
