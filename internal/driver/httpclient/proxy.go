@@ -40,8 +40,12 @@ func (c *Client) route(ctx context.Context, r *exchange.Request) (*http.Client, 
 	}
 	proxy, err := c.proxy(ctx, r)
 	switch {
-	case errors.Is(err, secret.ErrTrouble): // next time it may be read
-		return nil, nil, unsent(fault.New(fault.Network, fmt.Errorf("http.proxy: %w", err)))
+	case errors.Is(err, secret.ErrTrouble):
+		// Next time it may be read. It is no trouble of the upstream: behind a breaker
+		// it would be waited for without end, and nobody be called.
+		f := fault.New(fault.Unauthorized, fmt.Errorf("http.proxy: %w", err))
+		f.Level = fault.Transient
+		return nil, nil, unsent(f)
 	case err != nil:
 		return nil, nil, unsent(fault.New(fault.Refused, fmt.Errorf("http.proxy: %w", err)))
 	}

@@ -162,8 +162,9 @@ func TestProxyThatDoesNotWork(t *testing.T) {
 	options.Reveal = func(_ context.Context, ref secret.Ref) (secret.Text, error) {
 		return secret.Text{}, fmt.Errorf("%s: %w", ref, secret.ErrTrouble)
 	}
-	if _, err := New(options).Send(t.Context(), r); fault.As(err).Code != fault.Network || !fault.As(err).Unsent {
-		t.Errorf("an address that cannot be read this time: %v", err)
+	_, err := New(options).Send(t.Context(), r)
+	if f := fault.As(err); f.Code != fault.Unauthorized || f.Level != fault.Transient || !f.Unsent || f.Code.Breaks() || !errors.Is(err, secret.ErrTrouble) {
+		t.Errorf("an address that cannot be read this time: %+v", f)
 	}
 	refusedWith(t, "nothing to read references with", r, fault.Refused)
 	if asked.Load() != 0 {

@@ -101,7 +101,11 @@ func decompress(stored []byte, codec string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return d.DecodeAll(stored, nil)
+		raw, err := d.DecodeAll(stored, nil)
+		if err != nil { // it may say EOF, which would be taken for a server that hung up
+			return nil, fmt.Errorf("%w: a body packed as zstd is damaged: %s", fault.ErrInvalid, err)
+		}
+		return raw, nil
 	}
 	return nil, fmt.Errorf("%w: a body is packed as %q, which this program does not know: was it written by a newer one?", fault.ErrInvalid, codec)
 }

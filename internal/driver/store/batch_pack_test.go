@@ -2,9 +2,12 @@ package store
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/patra-ingest/patra/internal/core/record"
@@ -51,5 +54,22 @@ func TestBodiesOfEveryCodecAreRead(t *testing.T) {
 	}
 	if _, err := decompress(packed, "br"); err == nil || !strings.Contains(err.Error(), `"br"`) {
 		t.Errorf("an unknown codec: %v", err)
+	}
+}
+
+// A body that is cut off is damaged. It must not look like a line that broke: that is
+// waited for.
+func TestADamagedBodyIsNoBrokenLine(t *testing.T) {
+	payload := bytes.Repeat([]byte("payload "), 100)
+	encoder, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for codec, whole := range map[string][]byte{codecZstd: encoder.EncodeAll(payload, nil), codecS2: s2.Encode(nil, payload)} {
+		for n := range len(whole) - 1 {
+			if _, err := decompress(whole[:n], codec); n > 0 && err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("%s, %d of %d bytes: %v", codec, n, len(whole), err)
+			}
+		}
 	}
 }
