@@ -2,23 +2,16 @@
 package main
 
 import (
-	"context"
 	"io"
 	"log"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/patra-ingest/patra/internal/cli"
 )
 
 func main() {
 	log.SetOutput(io.Discard) // net/http writes there what an upstream sent unasked, which may repeat a key (I12)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-ctx.Done()
-		stop() // a second Ctrl-C ends the program at once
-	}()
+	ctx, stop := untilTold(sameSignal)
 	code := cli.Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
