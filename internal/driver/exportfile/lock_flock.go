@@ -4,6 +4,7 @@ package exportfile
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -12,7 +13,7 @@ import (
 // it when the process ends, however it ends.
 func lock(root *os.Root, _, name string) (*hold, error) {
 	for {
-		file, err := root.OpenFile(name, os.O_RDONLY|os.O_CREATE, 0o644)
+		file, err := openLock(root, name)
 		if err != nil {
 			return nil, err
 		}
@@ -29,11 +30,26 @@ func lock(root *os.Root, _, name string) (*hold, error) {
 				if stands(root, name, file) {
 					err = root.Remove(name) // while it is held: whoever opened it meanwhile finds out
 				}
+				if errors.Is(err, fs.ErrPermission) {
+					err = nil // another account left it: the export is whole, and the name alone stops nobody
+				}
 				return errors.Join(err, file.Close())
 			}}, nil
 		}
 		_ = file.Close() // whoever had it removed it meanwhile: what we hold is not what others find
 	}
+}
+
+// openLock opens a lock for writing: NFS gives nobody else the right to be alone with
+// a file. One that another account left can still be locked elsewhere.
+func openLock(root *os.Root, name string) (*os.File, error) {
+	file, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if errors.Is(err, fs.ErrPermission) {
+		if file, err := root.Open(name); err == nil {
+			return file, nil
+		}
+	}
+	return file, err
 }
 
 func stands(root *os.Root, name string, file *os.File) bool {
