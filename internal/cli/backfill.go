@@ -323,7 +323,7 @@ func campaignVerdict(c ingest.Campaign, stand daemon.CampaignStand, before, afte
 	case stand.State != ingest.CampaignCompleted:
 		return partial("campaign %s is not complete: %s", c.Name, stand.Reason)
 	case after.Stats.Quarantined > before.Stats.Quarantined:
-		return partial("%d items were quarantined: they are kept with their reason, and everything else was stored; look at them with `patra quarantine groups %s`", after.Stats.Quarantined-before.Stats.Quarantined, c.Dataset.Source)
+		return setAside(after.Stats.Quarantined-before.Stats.Quarantined, c.Dataset.Source)
 	}
 	return nil
 }

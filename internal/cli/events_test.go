@@ -217,7 +217,7 @@ func TestAHarvestSaysWhichEventsStayed(t *testing.T) {
 	r := d.expect(exitPartial, args...)
 	d.holds(r.out, "24 new")
 	d.holds(r.err, "0 events published", "events of crossref/works: 24 events wait", "receiver hook is away", "connection refused",
-		"24 events not delivered yet, and 0 dead", "patra events publish --events "+declaration)
+		"24 events not delivered yet; they stay", "patra events publish --events "+declaration)
 	quiet := d.expect(exitPartial, append(args, "--quiet")...)
 	d.holds(quiet.err, "24 events not delivered yet", "patra events publish --events "+declaration)
 	declaration, dir := d.files()

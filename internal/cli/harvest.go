@@ -105,7 +105,7 @@ type summary struct {
 	Waiting    []window.Window `json:"waiting,omitempty"` // of the window: failed before, and not tried by this run
 
 	begin   time.Time // of the window
-	decided bool      // what was rejected was discarded before
+	decided bool      // nothing that was rejected is open
 }
 
 func (e *env) harvest(ctx context.Context, code string, r *request, settings work, told eventsFile) (err error) {
@@ -182,7 +182,7 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 		still.look(time.Now(), fmt.Sprint(p.PlanID, p.Total, p.Done, p.Stats.Seen))
 	}
 	h, err := run(daemon.Watch{Progress: progress, Continue: func(o ingest.OpenPlan) {
-		bar.note("continuing plan %d, which an earlier run left unfinished", o.ID)
+		bar.note("%s", continuing(ctx, app, o.ID))
 	}})
 	bar.stop(h.Plan)
 	for _, p := range h.Continued {
@@ -202,6 +202,14 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	}
 	s.CursorTo = cursorOf(ctx, app, c)
 	return s, nil
+}
+
+// continuing says what becomes of a plan that was there before.
+func continuing(ctx context.Context, app *daemon.App, plan int64) string {
+	if others, err := app.Others(ctx); err == nil && len(others) > 0 {
+		return fmt.Sprintf("plan %d comes first: another process (%d on %s) works on it", plan, others[0].PID, printable(others[0].Host))
+	}
+	return fmt.Sprintf("continuing plan %d, which an earlier run left unfinished", plan)
 }
 
 // windowsOf names what stored plans are for.
@@ -294,9 +302,14 @@ func (s summary) verdict() error {
 			waits(s.Waiting), s.Source, s.Source)
 	}
 	if s.Stats.Quarantined > 0 && !s.decided {
-		return partial("%d items were quarantined: they are kept with their reason, and everything else was stored; look at them with `patra quarantine groups %s`", s.Stats.Quarantined, s.Source)
+		return setAside(s.Stats.Quarantined, s.Source)
 	}
 	return nil
+}
+
+// setAside is the verdict on a run that stored everything but some items.
+func setAside(n int, source string) error {
+	return partial("%s in quarantine, kept with the reason; everything else was stored: look with `patra quarantine groups %s`", counted(n, "item"), source)
 }
 
 // allDecided reports whether somebody has decided about everything that was rejected:
@@ -309,7 +322,7 @@ func (e *env) allDecided(ctx context.Context, app *daemon.App, s summary, of ing
 	if err != nil || open[of] > 0 {
 		return false, err
 	}
-	e.hint("the rejected items were discarded before: patra quarantine groups %s --all", s.Source)
+	e.hint("no rejected item is open: they came well later, or were discarded before: patra quarantine groups %s --all", s.Source)
 	return true, nil
 }
 

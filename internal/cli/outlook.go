@@ -84,7 +84,7 @@ func because(d *daemon.PlanDraft, f slicing.Figure) string {
 	case slicing.FromConstant:
 		return " (assumed, slicing.perDay)"
 	}
-	return " (sizes are not known; --count asks the upstream, and does not go with --offline)"
+	return fmt.Sprintf(" (sizes are not known; `patra plan %s --op %s --dry-run --count` asks the upstream)", d.Source, d.Operation)
 }
 
 func itemSize(f slicing.Figure) string {

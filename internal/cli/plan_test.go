@@ -98,6 +98,10 @@ func TestOutlook(t *testing.T) {
 	if got := strings.Join(outlook(draft), "\n"); !strings.Contains(got, "(2048 an item in earlier slices)") {
 		t.Error(got)
 	}
+	draft.Source, draft.Operation, draft.Forecast.Requests = "crossref", ingest.Harvest, slicing.Figure{Value: 2, AtLeast: true}
+	if got, want := outlook(draft)[0], "requests  at least 2 = SEARCH find 2 + DETAIL read 30 (sizes are not known; `patra plan crossref --op HARVEST --dry-run --count` asks the upstream)"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
 	if outlook(&daemon.PlanDraft{}) != nil {
 		t.Error("an outlook of nothing")
 	}

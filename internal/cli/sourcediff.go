@@ -78,7 +78,7 @@ func (e *env) diff(ctx context.Context, app *daemon.App, files []checked) error 
 		return err
 	}
 	if total > 0 {
-		return changes("%s would change: `patra source apply %s`", plural(total, "value"), strings.Join(names, " "))
+		return changes("%s would change: `patra source apply %s`", counted(total, "value"), strings.Join(names, " "))
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ concerns, and does not change the exit code.`,
 			} else {
 				for _, f := range files {
 					if len(f.Problems) == 0 {
-						fmt.Fprintf(e.out, "%s: ok (source %s, %s)\n", f.File, f.Source, plural(f.Endpoints, "endpoint"))
+						fmt.Fprintf(e.out, "%s: ok (source %s, %s)\n", f.File, f.Source, counted(f.Endpoints, "endpoint"))
 					}
 				}
 			}
@@ -70,19 +70,12 @@ concerns, and does not change the exit code.`,
 	}
 }
 
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // refuse puts each problem on a line of its own that editors can follow.
 func refuse(problems registry.Problems) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return usagef("%s:\n%w", plural(len(problems), "problem"), problems)
+	return usagef("%s:\n%w", counted(len(problems), "problem"), problems)
 }
 
 // checkFiles reads all files before it says anything.

@@ -148,7 +148,7 @@ func (e *env) hintSchedule(r applied) {
 		e.hint("%s: already scheduled from %s; nothing changed", r.Source, window.Text(r.From))
 	}
 	if r.Superseded > 0 && r.Outcome != outcomePending {
-		e.hint("%s: %s that had been scheduled will not begin", r.Source, plural(r.Superseded, "version"))
+		e.hint("%s: %s that had been scheduled will not begin", r.Source, counted(r.Superseded, "version"))
 	}
 	if !r.Until.IsZero() {
 		e.hint("%s: the version scheduled from %s stays and holds from then on; --cancel-scheduled takes it back", r.Source, window.Text(r.Until))

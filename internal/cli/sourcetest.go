@@ -168,7 +168,7 @@ func (e *env) verdict(r *daemon.TrialResult) error {
 		}
 	}
 	if rejected > 0 {
-		return partial("%s rejected: a run would quarantine them with their reason", plural(rejected, "item"))
+		return partial("%s rejected: a run would quarantine them with their reason", counted(rejected, "item"))
 	}
 	return nil
 }

@@ -2,10 +2,11 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -63,18 +64,34 @@ func standstill(ctx context.Context, app *daemon.App, source string, of ingest.O
 			if t.Waits != nil {
 				return fmt.Sprintf("%sno task is taken: %s; it goes on by itself, and Ctrl-C is safe", failed, waiting(*t.Waits))
 			}
-			if status == ingest.TaskScheduled {
+			if status == ingest.TaskScheduled && t.Attempts > 0 { // the others are due step by step, the last of them first in the list
 				return fmt.Sprintf("%stask %d is tried again from %s on; Ctrl-C is safe", failed, t.ID, when(t.ScheduledAt))
 			}
 		}
 	}
+	if why := heldPlanning(ctx, app, source, of); why != "" {
+		return fmt.Sprintf("%s%s; it goes on by itself, and Ctrl-C is safe: patra status %s", failed, why, source)
+	}
 	if failed != "" {
 		return failed + "it is tried again; Ctrl-C is safe"
 	}
-	if why := heldPlan(ctx, app, source, of); why != "" {
-		return fmt.Sprintf("%s; it goes on by itself, and Ctrl-C is safe: patra status %s", why, source)
+	if due := nextDue(ctx, app, source, of); !due.IsZero() {
+		return fmt.Sprintf("no task is due before %s; it goes on by itself, and Ctrl-C is safe", when(due))
 	}
-	return fmt.Sprintf("no answer that can be used for %s, requests are repeated; `patra source test %s` sends one and tells what comes back", stallAfter, source)
+	return fmt.Sprintf("no page for %s: answers take long, the rate makes requests wait, or they are repeated; `patra source test %s` sends one and tells what comes back", stallAfter, source)
+}
+
+// nextDue is when tasks become due, if all that are left of an operation do so later.
+func nextDue(ctx context.Context, app *daemon.App, source string, of ingest.Operation) (due time.Time) {
+	for _, status := range []ingest.TaskStatus{ingest.TaskScheduled, ingest.TaskQueued, ingest.TaskDispatched, ingest.TaskExecuting} {
+		tasks, err := app.Store.Tasks(ctx, view.Filter{Source: source, Status: string(status), Limit: recentRuns})
+		some := slices.ContainsFunc(tasks, func(t view.Task) bool { return t.Operation == string(of) })
+		if err != nil || some != (status == ingest.TaskScheduled) {
+			return time.Time{}
+		}
+	}
+	due, _ = app.Store.NextDue(ctx) // zero then, and nothing is said of it
+	return due
 }
 
 // lastFailure is what went wrong last, if the newest run that ended went wrong.
@@ -95,16 +112,24 @@ func lastFailure(ctx context.Context, app *daemon.App, source string, of ingest.
 	return ""
 }
 
-// heldPlan is why the newest plan is not cut into tasks.
-func heldPlan(ctx context.Context, app *daemon.App, source string, of ingest.Operation) string {
-	plans, err := app.Store.Plans(ctx, view.Filter{Source: source, Status: string(ingest.PlanPartial), Limit: recentRuns})
+// heldPlanning is the condition for which nothing is planned. Tasks that were given
+// up are not tried again before it ends.
+func heldPlanning(ctx context.Context, app *daemon.App, source string, of ingest.Operation) string {
+	conditions, err := app.Store.Conditions(ctx)
 	if err != nil {
 		return ""
 	}
-	for _, p := range plans {
-		var why struct{ Suspended ingest.Suspension }
-		if p.Operation == string(of) && json.Unmarshal(p.Remarks, &why) == nil && why.Suspended.Reason != "" {
-			return fmt.Sprintf("plan %d waits: %s", p.ID, why.Suspended.Reason)
+	for _, c := range conditions {
+		rule, known := health.RuleOf(c.Condition)
+		if known && c.Source == source && (c.Operation == "" || c.Operation == string(of)) && rule.Does(health.PausePlanning, max(c.Level, 1)) {
+			text := "nothing is planned: " + string(c.Condition)
+			if words := conditionWords(c.Condition); words != "" {
+				text += ", " + words
+			}
+			if !c.Until.IsZero() {
+				text += ", until " + minuteText(c.Until)
+			}
+			return text
 		}
 	}
 	return ""

@@ -41,6 +41,12 @@ func processOf(id string) (e store.ExecutorInfo, ok bool) {
 	return store.ExecutorInfo{ID: id, Host: rest[:i], PID: pid}, err == nil && pid > 0
 }
 
+// Others lists the processes beside this one that take tasks.
+func (a *App) Others(ctx context.Context) ([]store.ExecutorInfo, error) {
+	living, err := a.AtWork(ctx)
+	return slices.DeleteFunc(living, func(e store.ExecutorInfo) bool { return e.ID == a.identity.ID || !plays(e, RoleExecutor) }), err
+}
+
 // AtWork lists the processes that live. One of this machine that is gone is left out
 // at once: people who look after a crash must not read that somebody works.
 func (a *App) AtWork(ctx context.Context) ([]store.ExecutorInfo, error) {

@@ -97,3 +97,22 @@ func TestTheDeadAreNotAtWork(t *testing.T) {
 		t.Errorf("%v, %v", ids, err)
 	}
 }
+
+// Others are those that take tasks: neither this process nor one that only plans.
+func TestOthersTakeTasks(t *testing.T) {
+	app, err := Open(t.Context(), Config{Database: "sqlite:" + filepath.Join(t.TempDir(), "patra.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer app.Close()
+	for _, e := range []store.ExecutorInfo{
+		app.identity, {ID: "plans", Roles: "planner,relay", Host: "x", PID: 1}, {ID: "works", Roles: "planner,executor", Host: "x", PID: 2},
+	} {
+		if _, err := app.Store.Heartbeat(t.Context(), e, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := app.Others(t.Context()); err != nil || len(got) != 1 || got[0].ID != "works" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -124,10 +124,17 @@ func (f *frame) total(from, to time.Time, skip, waiting []Window) (Total, error)
 	if len(t.Owed) == 0 {
 		t.Reason = fmt.Sprintf("all of %s is settled or waits for a retry", w)
 	}
-	f.trail.note("result", w.String(), fmt.Sprintf("%d stretches to read, %d settled, %d waiting for a retry",
-		len(t.Owed), len(t.Skipped), len(t.Waiting)))
+	f.trail.note("result", w.String(), fmt.Sprintf("%s to read, %d settled, %d waiting for a retry",
+		countedStretches(len(t.Owed)), len(t.Skipped), len(t.Waiting)))
 	t.Explain = f.trail
 	return t, nil
+}
+
+func countedStretches(n int) string {
+	if n == 1 {
+		return "1 stretch"
+	}
+	return fmt.Sprintf("%d stretches", n)
 }
 
 // skippable keeps whole calendar units only: a source with day stamps puts every item of a day at its first instant, so

@@ -219,6 +219,9 @@ func TestExplainNamesEveryStep(t *testing.T) {
 			t.Errorf("%s = %s, want %s", name, values[name], value)
 		}
 	}
+	if why := full.Explain[len(full.Explain)-1].Why; why != "1 stretch to read, 0 settled, 0 waiting for a retry" {
+		t.Error(why)
+	}
 	text, err := json.Marshal(full.Explain[2])
 	if err != nil || string(text) != `{"step":"nowSafe","value":"2025-03-10T12:00:00Z","why":"now minus safetyLag PT10M"}` {
 		t.Errorf("%s, %v", text, err)
