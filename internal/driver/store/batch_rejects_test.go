@@ -43,14 +43,14 @@ type talliedStmt struct {
 	by *tally
 }
 
-func (s talliedStmt) Exec(args []driver.Value) (driver.Result, error) {
+func (s talliedStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
 	s.by.count++
-	return s.Stmt.Exec(args)
+	return s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
 }
 
-func (s talliedStmt) Query(args []driver.Value) (driver.Rows, error) {
+func (s talliedStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
 	s.by.count++
-	return s.Stmt.Query(args)
+	return s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
 }
 
 // A page of a thousand rejects costs a few statements, not one for each of them:
