@@ -232,6 +232,9 @@ func asked(kept json.RawMessage) string {
 		}
 		mark = "&"
 	}
+	if r.RedirectedTo != "" {
+		lines = append(lines, "sent on to "+short(r.RedirectedTo, 2*tokenWidth))
+	}
 	if r.Body != "" {
 		lines = append(lines, wrapped(short(r.Body, 400)))
 	}

@@ -20,6 +20,8 @@ type RequestDigest struct {
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers,omitempty"`
 	Body    string            `json:"body,omitempty"` // its first part
+	// RedirectedTo is the address of the answer, where the upstream sent us on.
+	RedirectedTo string `json:"redirectedTo,omitempty"`
 }
 
 // ResponseDigest is an answer without its body.
@@ -57,7 +59,7 @@ func DigestRequest(r *Request) RequestDigest {
 
 // HidePeople hides addresses of people, once and for all.
 func (d *RequestDigest) HidePeople() {
-	d.URL, d.Body = privacy.Emails(d.URL), privacy.Emails(d.Body)
+	d.URL, d.Body, d.RedirectedTo = privacy.Emails(d.URL), privacy.Emails(d.Body), privacy.Emails(d.RedirectedTo)
 	for name, value := range d.Headers {
 		d.Headers[name] = privacy.Emails(value)
 	}

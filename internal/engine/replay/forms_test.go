@@ -21,11 +21,12 @@ func TestEveryFormIsReplayed(t *testing.T) {
 			}
 			asked := server.Requests()
 			w.pure(func() {
-				rendered := 0
+				rendered, bodies := 0, 0
 				for _, b := range list {
 					if b.Status == "FAILED" && b.Error != "" {
 						continue // kept no body; see TestFailedBatches
 					}
+					bodies++
 					report := w.replay(b.ID, daemon.ReplayOptions{})
 					w.same(report)
 					if report.Request != nil {
@@ -35,8 +36,8 @@ func TestEveryFormIsReplayed(t *testing.T) {
 						t.Errorf("batch %d: %v", b.ID, report.Notes)
 					}
 				}
-				if rendered != len(list) {
-					t.Errorf("%d of %d requests were rendered", rendered, len(list))
+				if rendered != bodies || bodies < 4 {
+					t.Errorf("%d of %d requests were rendered", rendered, bodies)
 				}
 			})
 			if now := server.Requests(); now != asked {

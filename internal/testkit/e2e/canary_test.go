@@ -307,6 +307,7 @@ func (c *canary) commands() {
 		id := fmt.Sprint(1 + 4*batch)
 		c.does("batch", "export", id, "--out", filepath.Join(c.dir, "bundles", id+".zip"), "--reason", "canary")
 		c.does("batch", "raw", id)
+		c.does("batch", "replay", id) // some of them were redirected
 		c.run("batch", "replay", id, "--from", "upstream")
 	}
 	c.run("status")
