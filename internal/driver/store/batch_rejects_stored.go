@@ -147,7 +147,8 @@ func (s *storedRejects) become(t *tx, status ingest.RejectStatus, rows []*stored
 	return nil
 }
 
-// rejectWrite is a statement and what it writes, whatever the rows.
+// rejectWrite is a statement and what it writes, whatever the rows: up to four texts
+// and numbers, by which equal ones find each other.
 type rejectWrite struct {
 	query string
 	args  [4]any

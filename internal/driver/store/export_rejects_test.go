@@ -31,3 +31,9 @@ func (s *Store) InsertRejects(ctx context.Context, rejects []record.Reject) erro
 		return t.insertRejects(ingest.BatchCommit{DatasetID: 1}, 1, ready)
 	})
 }
+
+// FittingRejects is the statement that reads a chunk of what an operator discards.
+var FittingRejects = fittingRejects
+
+// ByIndex is how the database is told to read by an index.
+func (s *Store) ByIndex() string { return s.dialect.ByIndex }
