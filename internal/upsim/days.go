@@ -70,23 +70,39 @@ type view struct {
 	order  ordering
 }
 
-// snapshot freezes the works of the days from first to last, both included.
+// snapshot freezes the works stamped in the seconds from first to last, both
+// included.
 func (d *Dataset) snapshot(first, last int64, order ordering) view {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	v := view{order: order}
-	at, _ := slices.BinarySearch(d.keys, first)
+	at, _ := slices.BinarySearch(d.keys, dayOf(first))
 	for _, day := range d.keys[at:] {
-		if day > last {
+		if day > dayOf(last) {
 			break
 		}
-		if works := d.days[day]; len(works) > 0 {
+		if works := stampedWithin(d.days[day], first, last); len(works) > 0 {
 			v.days = append(v.days, works)
 			v.starts = append(v.starts, v.total)
 			v.total += len(works)
 		}
 	}
 	return v
+}
+
+// stampedWithin is the part of a day stamped from first to last. It shares the day's
+// memory, which nobody writes to.
+func stampedWithin(works []item, first, last int64) []item {
+	stamped := func(it item, second int64) int { return cmp.Compare(it.indexed, second) }
+	from, _ := slices.BinarySearchFunc(works, first, stamped)
+	to := len(works)
+	if last < anyTimeTo {
+		to, _ = slices.BinarySearchFunc(works, last+1, stamped)
+	}
+	if from >= to {
+		return nil
+	}
+	return works[from:to:to]
 }
 
 // at gives the i-th work of the view.

@@ -22,8 +22,9 @@
 // # Dialect
 //
 // GET /works with rows, cursor, offset, filter (from-index-date and
-// until-index-date, whole UTC days, both ends included), sort (indexed or
-// score), order; mailto, select, facet and query are accepted and ignored. An
+// until-index-date in UTC, both ends included, from a year down to a second as
+// in 2025-01-05T15:55:01: at the precision written), sort (indexed or score),
+// order; mailto, select, facet and query are accepted and ignored. An
 // unknown parameter, filter or sort is refused with 400, so a misspelled
 // request cannot pass for a full one. GET /works/{doi} gives one work. Without
 // sort the order is arbitrary but fixed, as upstream promises none.

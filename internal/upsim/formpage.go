@@ -14,10 +14,8 @@ func (d *Dataset) between(from, to int64) []item {
 		return nil
 	}
 	var out []item
-	for _, day := range d.snapshot(dayOf(from), dayOf(to-1), byIndexedAsc).days {
-		low := sort.Search(len(day), func(i int) bool { return day[i].indexed >= from })
-		high := sort.Search(len(day), func(i int) bool { return day[i].indexed >= to })
-		out = append(out, day[low:high]...)
+	for _, day := range d.snapshot(from, to-1, byIndexedAsc).days {
+		out = append(out, day...)
 	}
 	return out
 }

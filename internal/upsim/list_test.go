@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +72,46 @@ func TestDayFilter(t *testing.T) {
 		}
 		if got := walkAll(t, oneShot(t), s, "50", "filter", tt.filter); len(got) != want {
 			t.Errorf("%s: walk gave %d, want %d", tt.filter, len(got), want)
+		}
+	}
+}
+
+// A filter selects at the precision it is written in: an hour is the whole hour,
+// a second one second, both ends included.
+func TestTimeFilter(t *testing.T) {
+	d := month(nil)
+	s := serve(t, d, Options{})
+	one := slices.Collect(d.Heads())[700].Indexed
+	second, minute, hour := one.Format("2006-01-02T15:04:05"), one.Format("2006-01-02T15:04"), one.Format("2006-01-02T15")
+	later := one.Add(36 * time.Hour)
+	for _, tt := range []struct {
+		from, until string
+		first, last time.Time // both included
+	}{
+		{second, second, one, one},
+		{minute, minute, one.Truncate(time.Minute), one.Truncate(time.Minute).Add(time.Minute - time.Second)},
+		{hour, hour, one.Truncate(time.Hour), one.Truncate(time.Hour).Add(time.Hour - time.Second)},
+		{second, later.Format("2006-01-02T15:04:05"), one, later},
+		{second, one.Format(time.DateOnly), one, one.Truncate(24 * time.Hour).Add(24*time.Hour - time.Second)},
+		{second, one.Add(-time.Second).Format("2006-01-02T15:04:05"), one, one.Add(-time.Second)},
+	} {
+		want := 0
+		for h := range d.Heads() {
+			if !h.Indexed.Before(tt.first) && !h.Indexed.After(tt.last) {
+				want++
+			}
+		}
+		filter := "from-index-date:" + tt.from + ",until-index-date:" + tt.until
+		for _, order := range []string{"indexed", "score"} {
+			if got := walkAll(t, oneShot(t), s, "50", "filter", filter, "sort", order, "order", "asc"); len(got) != want {
+				t.Errorf("%s by %s: %d, want %d", filter, order, len(got), want)
+			}
+		}
+	}
+	for _, odd := range []string{second + "Z", second + ".5", one.Format("2006-01-02 15:04:05"), one.Format("2006-01-02T3:4"), one.Format("2006-01-02") + "T"} {
+		resp, _, err := ask(oneShot(t), s, "/works", query("filter", "from-index-date:"+odd))
+		if err != nil || resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s is taken: %v, %v", odd, resp.Status, err)
 		}
 	}
 }

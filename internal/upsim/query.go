@@ -15,15 +15,15 @@ const (
 	maxRows     = 1000
 	maxOffset   = 10000
 
-	anyDayFrom = int64(math.MinInt64)
-	anyDayTo   = int64(math.MaxInt64)
+	anyTimeFrom = int64(math.MinInt64)
+	anyTimeTo   = int64(math.MaxInt64)
 )
 
 // listQuery is a checked GET /works request.
 type listQuery struct {
 	rows, offset int
 	cursor       string // "" | "*" | the text of an earlier answer
-	first, last  int64  // UTC days, both included
+	first, last  int64  // unix seconds, both included
 	order        ordering
 	terms        string
 }
@@ -34,7 +34,7 @@ type refusal struct{ kind, value, message string }
 func (r *refusal) Error() string { return r.kind + " " + r.value + ": " + r.message }
 
 func parseList(values url.Values) (listQuery, error) {
-	q := listQuery{rows: defaultRows, first: anyDayFrom, last: anyDayTo, cursor: values.Get("cursor"), terms: values.Get("query")}
+	q := listQuery{rows: defaultRows, first: anyTimeFrom, last: anyTimeTo, cursor: values.Get("cursor"), terms: values.Get("query")}
 	if err := checkNames(values); err != nil {
 		return q, err
 	}
@@ -113,9 +113,9 @@ func (q *listQuery) parseFilter(text string) error {
 		if name != "from-index-date" && name != "until-index-date" {
 			return &refusal{"filter-not-available", name, "There is no filter " + name + " for this route. Valid filters for this route are: from-index-date, until-index-date"}
 		}
-		first, last, err := parseDays(value)
+		first, last, err := parseSpan(value)
 		if err != nil {
-			return &refusal{"date-not-valid", value, name + " must be YYYY, YYYY-MM or YYYY-MM-DD."}
+			return &refusal{"date-not-valid", value, name + " must be YYYY, YYYY-MM or YYYY-MM-DD, or a day with T and HH, HH:MM or HH:MM:SS."}
 		}
 		if name == "from-index-date" {
 			q.first = first
@@ -126,17 +126,26 @@ func (q *listQuery) parseFilter(text string) error {
 	return nil
 }
 
-// parseDays gives the first and the last day a date stands for.
-func parseDays(text string) (first, last int64, err error) {
+// parseSpan gives the first and the last second a date stands for: a date
+// names all of what it leaves open, down to one second. All of it is UTC, and
+// a zone is not part of the form.
+func parseSpan(text string) (first, last int64, err error) {
 	layouts := [...]struct {
-		layout              string
-		years, months, days int
-	}{{"2006-01-02", 0, 0, 1}, {"2006-01", 0, 1, 0}, {"2006", 1, 0, 0}}
+		layout string
+		next   func(time.Time) time.Time
+	}{
+		{"2006-01-02T15:04:05", func(t time.Time) time.Time { return t.Add(time.Second) }},
+		{"2006-01-02T15:04", func(t time.Time) time.Time { return t.Add(time.Minute) }},
+		{"2006-01-02T15", func(t time.Time) time.Time { return t.Add(time.Hour) }},
+		{"2006-01-02", func(t time.Time) time.Time { return t.AddDate(0, 0, 1) }},
+		{"2006-01", func(t time.Time) time.Time { return t.AddDate(0, 1, 0) }},
+		{"2006", func(t time.Time) time.Time { return t.AddDate(1, 0, 0) }},
+	}
 	for _, l := range layouts {
 		var t time.Time
-		if t, err = time.Parse(l.layout, text); err == nil {
-			return dayOf(t.Unix()), dayOf(t.AddDate(l.years, l.months, l.days).Unix()) - 1, nil
+		if t, err = time.Parse(l.layout, text); err == nil && t.Format(l.layout) == text { // without a fraction
+			return t.Unix(), l.next(t).Unix() - 1, nil
 		}
 	}
-	return 0, 0, err
+	return 0, 0, fmt.Errorf("%q is no date of a known form", text)
 }

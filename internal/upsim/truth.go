@@ -77,7 +77,7 @@ func (d *Dataset) lookup(doi string) (item, bool) {
 
 func (d *Dataset) items() iter.Seq[item] {
 	return func(yield func(item) bool) {
-		v := d.snapshot(anyDayFrom, anyDayTo, byIndexedAsc)
+		v := d.snapshot(anyTimeFrom, anyTimeTo, byIndexedAsc)
 		for _, day := range v.days {
 			for _, it := range day {
 				if !yield(it) {
