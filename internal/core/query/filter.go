@@ -41,7 +41,10 @@ type DateFilter struct {
 	From      Bound     `json:"from,omitempty" enum:"INCLUSIVE,EXCLUSIVE" doc:"is the lower bound selected (default INCLUSIVE)"`
 	To        Bound     `json:"to,omitempty" enum:"INCLUSIVE,EXCLUSIVE" doc:"is the upper bound selected (default INCLUSIVE)"`
 	Zone      zone.Zone `json:"zone,omitempty" doc:"the zone in which the upstream reads its dates: UTC, an offset such as +09:00, or a name such as America/New_York (default UTC)"`
-	Format    string    `json:"format,omitempty" doc:"how a bound is written: yyyy MM dd HH mm ss, and digits, punctuation, blanks, T and Z as they stand; or EPOCH or EPOCH_MILLIS (default by precision)"`
+	// FormerPrecision keeps watermarks over a filter that became finer: what is
+	// asked for is the same, only the way to write it changed.
+	FormerPrecision Precision `json:"formerPrecision,omitempty" enum:"SECOND,MINUTE,DAY,MONTH" doc:"the precision of the filter when its watermarks were begun, if the upstream has learned a finer one since: they stay (default none: another precision starts new ones)"`
+	Format          string    `json:"format,omitempty" doc:"how a bound is written: yyyy MM dd HH mm ss, and digits, punctuation, blanks, T and Z as they stand; or EPOCH or EPOCH_MILLIS (default by precision)"`
 }
 
 // WithDefaults fills what the source left open and gives the zone its one spelling.
@@ -65,6 +68,15 @@ func (f DateFilter) WithDefaults() DateFilter {
 		f.Format = defaultFormat(f.Precision, f.Zone)
 	}
 	return f
+}
+
+// Formerly is the filter as it was written before it became finer. One that
+// became coarser has no former self: it is another question.
+func (f DateFilter) Formerly() (former DateFilter, was bool) {
+	if len(partsOf(f.FormerPrecision)) >= len(partsOf(f.Precision)) || f.FormerPrecision == "" {
+		return f, false
+	}
+	return DateFilter{Field: f.Field, Precision: f.FormerPrecision, From: f.From, To: f.To, Zone: f.Zone}.WithDefaults(), true
 }
 
 // defaultFormat writes Z only where it is true.

@@ -157,8 +157,18 @@ var referenceWindow = window.Window{
 
 // Prototype is what a plan asks for, its window apart. A changed condition,
 // path or fixed parameter is another prototype, hence another watermark and a
-// visible gap (D§5.7, D§5.8).
+// visible gap (D§5.7, D§5.8). A filter that only became finer is not: it asks
+// for the same items.
 func (p *Program) Prototype() (query.Prototype, error) {
+	if filter, was := p.Filter.Formerly(); was {
+		former := p.Snapshot
+		former.Filter = filter
+		program, err := former.Program()
+		if err != nil {
+			return query.Prototype{}, err
+		}
+		return program.Prototype()
+	}
 	// In canonical order, so that rearranged conditions stay the same question.
 	canonical, err := query.Canonical(p.Expression(referenceWindow))
 	if err != nil {

@@ -33,5 +33,8 @@ func (s Snapshot) degradations() []Warning {
 	warn(s.Auth.Credential != "" && !*s.Auth.Required, "W-ANONYMOUS", "the credential is optional: without its secret requests are anonymous")
 	warn(byDate && s.Reading().FillOnly, "W-FILL-ONLY", "records that are stored only get what they lack: values that changed upstream are not taken")
 	warn(s.Window.Namespace == "GLOBAL", "W-GLOBAL-WATERMARK", "one watermark for every expression: a changed query does not show as a gap")
+	if w, long := s.warnOfLongWalks(); long {
+		out = append(out, w)
+	}
 	return out
 }

@@ -230,7 +230,7 @@ func (d *Draft) cut(s spec.Snapshot, selection string, known Estimates) error {
 	request := slicingRequest(s, d.owed)
 	request.Within = d.within
 	request.NewestFirst = request.NewestFirst && !d.oldest
-	if known != nil && sizeMatters(s) {
+	if known != nil && s.CutsBySize() {
 		request.Estimates = known.lookup
 	}
 	result, err := slicing.Plan(request)
@@ -276,12 +276,6 @@ func slicingRequest(s spec.Snapshot, owed []window.Window) slicing.Request {
 		Cap: int64(s.Paging.MaxResults), MaxPages: s.Paging.MaxPages, NewestFirst: s.Operation == ingest.Backfill,
 		Steps: stepsOf(s), Priority: budgetPriority(s.Operation),
 	}
-}
-
-// sizeMatters: counting costs the upstream a request a slice, so it is done only
-// where a source declares what a slice should or can hold.
-func sizeMatters(s spec.Snapshot) bool {
-	return s.Slicing.TargetRecords > 0 || s.Paging.MaxResults > 0 || s.Slicing.PerDay > 0
 }
 
 // orEmpty keeps a list a list in JSON.

@@ -80,7 +80,7 @@ const maxStretches = 20
 // slices do not depend on sizes, but somebody wants to know what they will take:
 // then whole stretches are sized, and slices get their share.
 func (d *Draft) sizesOnly(s spec.Snapshot, known Estimates) func(slicing.Slice) slicing.Estimate {
-	if !d.forecast || known == nil || sizeMatters(s) {
+	if !d.forecast || known == nil || s.CutsBySize() {
 		return nil
 	}
 	stretches := d.owed[:min(len(d.owed), maxStretches)]

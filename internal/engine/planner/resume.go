@@ -92,7 +92,7 @@ const partSteps = 100
 // part is what of a plan is cut next. Where sizes are asked for that is little:
 // what is not stored now would be asked for again every time the stock falls.
 func (p *Planner) part(s spec.Snapshot, left []window.Window, oldest bool) (now, later []window.Window) {
-	if p.Estimator == nil || !sizeMatters(s) || s.Operation == ingest.Update {
+	if p.Estimator == nil || !s.CutsBySize() || s.Operation == ingest.Update {
 		return left, nil
 	}
 	cut := slicingRequest(s, left)

@@ -1,0 +1,28 @@
+package slicing
+
+import "math"
+
+// MostPages is how many pages a slice may come to. Sized says whether slices
+// are cut by what they hold; else only the budget ends a slice.
+func (r Request) MostPages(sized bool) int64 {
+	if !sized {
+		r.Config.TargetRecords, r.Config.MaxPages, r.MaxPages, r.Cap = 0, 0, 0, 0
+	}
+	return min(Pages(r.most(), r.PageSize), int64(r.Config.MaxRequests))
+}
+
+// ShareOfWalksThatEnd is how many walks over so many pages come to their end if
+// each answer is lost with this chance and one lost answer breaks the walk: all
+// of them have to arrive.
+func ShareOfWalksThatEnd(pages int64, lost float64) float64 {
+	return math.Pow(1-lost, float64(pages))
+}
+
+// RequestsUntilTheEnd is how many requests it takes on average until one walk
+// comes to its end: each one that breaks is begun anew.
+func RequestsUntilTheEnd(pages int64, lost float64) float64 {
+	if lost <= 0 {
+		return float64(pages)
+	}
+	return (1/ShareOfWalksThatEnd(pages, lost) - 1) / lost
+}
