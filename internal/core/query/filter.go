@@ -105,6 +105,9 @@ func (f DateFilter) Validate() error {
 		return fmt.Errorf("filter.zone: %w", err)
 	}
 	err := checkFormat(f.Precision, f.WithDefaults().Zone, f.Format)
+	if err == nil {
+		err = f.checkFiner()
+	}
 	if f.Format == epochSeconds || f.Format == epochMillis {
 		err = f.checkEpoch()
 	}
@@ -152,6 +155,22 @@ func checkFormat(p Precision, in zone.Zone, format string) error {
 	}
 	if in != zone.UTC && strings.Contains(format, "Z") {
 		return fmt.Errorf("%q has a Z, which means UTC, but the zone is %s", format, in)
+	}
+	return nil
+}
+
+// checkFiner refuses an upper bound that is selected and written finer than the
+// filter is: the last day of a window would be written as its first second, and
+// an upstream that reads what is written leaves out the rest (I2).
+func (f DateFilter) checkFiner() error {
+	if f = f.WithDefaults(); f.To != Inclusive {
+		return nil
+	}
+	for _, part := range partsOf(Second)[len(partsOf(f.Precision)):] {
+		if strings.Contains(f.Format, part) {
+			return fmt.Errorf("%q writes %s, which precision %s leaves at its first value: the upper bound would leave out the rest of what it names; use a finer precision, or to: EXCLUSIVE",
+				f.Format, part, f.Precision)
+		}
 	}
 	return nil
 }

@@ -69,12 +69,35 @@ func TestFilterRefusesLettersThatMeanNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOf(rapid.SampledFrom([]string{"yyyy", "MM", "dd", "HH", "mm", "ss", "y", "M", "d", "S", "T", "Z", "a", "0", "-", " ", "'", "é", "\x00", "\xff"}))
 		format := "yyyyMMdd" + strings.Join(parts.Draw(t, "parts"), "")
-		f := DateFilter{Field: "x", Format: format}.WithDefaults()
+		f := DateFilter{Field: "x", Format: format, To: Exclusive}.WithDefaults()
 		sent := f.Text(instant(t, "2025-03-04T05:06:07Z"))
 		if safe := harmless.MatchString(sent); safe != (f.Validate() == nil) {
 			t.Fatalf("%q sends %q, and Validate says %v", format, sent, f.Validate())
 		}
 	})
+}
+
+// An upper bound that is selected must not be written finer than the filter is:
+// "until the 4th" as 2025-03-04T00:00:00 would leave out the 4th.
+func TestBelieve10BoundIsNotWrittenFinerThanTheFilter(t *testing.T) {
+	for _, tt := range []struct {
+		precision Precision
+		to        Bound
+		format    string
+		refused   bool
+	}{
+		{Day, Inclusive, "yyyy-MM-ddTHH:mm:ss", true},
+		{Day, Exclusive, "yyyy-MM-ddTHH:mm:ss", false},
+		{Day, Inclusive, "yyyy-MM-ddT23:59:59", false},
+		{Minute, Inclusive, "yyyy-MM-ddTHH:mm:ssZ", true},
+		{Month, "", "yyyy-MM-dd", true},
+		{Second, Inclusive, "yyyy-MM-ddTHH:mm:ss", false},
+	} {
+		err := DateFilter{Field: "x", Precision: tt.precision, To: tt.to, Format: tt.format}.Validate()
+		if (err != nil) != tt.refused {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
 }
 
 func TestFormats(t *testing.T) {

@@ -25,7 +25,7 @@ func TestChangedQuestionIsAnotherPrototype(t *testing.T) {
 	seen := map[string]string{base: "nothing"}
 	for _, setting := range []string{
 		"request.path=/types/journal-article/works", "query.rules.indexed.params.filter=from-update-date:${from},until-update-date:${to}",
-		`query.where=oneOf(type, "journal-article", "monograph")`, `query.where=phrase(type, "monograph")`, "request.query.query=cancer", `request.query.sample=${concat("1", "0")}`, "filter.precision=MONTH",
+		`query.where=oneOf(type, "journal-article", "monograph")`, `query.where=phrase(type, "monograph")`, "request.query.query=cancer", `request.query.sample=${concat("1", "0")}`, "filter.to=EXCLUSIVE",
 	} {
 		got := protoHash(t, compile(t, src, setting).Prototype)
 		if other, taken := seen[got]; taken {

@@ -147,7 +147,7 @@ func TestEverySettingCounts(t *testing.T) {
 	seen := map[string]string{compile(t, src).Fingerprint: "nothing"}
 	for _, setting := range []string{
 		"http.baseUrl=https://other.example.org", "http.timeout=PT91S", "http.maxBodyBytes=1000", "http.allowPrivate=true", "http.headers.Accept=text/plain",
-		"request.path=/other", "request.query.rows=5", "filter.precision=MINUTE", "filter.format=yyyyMMddTHHmmss", "query.maxLength=100", "templates.nullPolicy=FAIL", "paging.size=501", "paging.replayable=true",
+		"request.path=/other", "request.query.rows=5", "filter.formerPrecision=MONTH", "filter.format=yyyyMMddTHHmmss", "query.maxLength=100", "templates.nullPolicy=FAIL", "paging.size=501", "paging.replayable=true",
 		"paging.maxPages=3", "paging.expectTotal=false", "window.lookback=P2D", "window.safetyLag=PT31M", "slicing.step=PT12H", "slicing.maxRecords=5",
 		"rate.perSecond=2", "rate.burst=2", "rate.concurrency=2", "rate.obeyHeaders=false", "retry.maxAttempts=7", "retry.retryAfterCap=PT3M",
 		"response.id=$.other", "response.volatile=[$.score]", "response.fields.extra=$.x", "response.maxRejectRate=0.2", "contact.email=me@example.org",

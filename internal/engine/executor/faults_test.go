@@ -255,7 +255,7 @@ func TestRefusedForGood(t *testing.T) {
 // counted, and counts towards the announced total.
 func TestOutsideItemsAreDropped(t *testing.T) {
 	noonish := dayFrom.Add(11 * time.Hour)
-	inWorld(t, setup{}, func(w *world) {
+	inWorld(t, setup{byDay: true}, func(w *world) {
 		work := w.claim("worker")
 		work.Window.To = noonish
 		out, err := w.executor(w.store).Execute(t.Context(), work)

@@ -26,6 +26,7 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/rategate"
 	"github.com/patra-ingest/patra/internal/engine/transport"
 	"github.com/patra-ingest/patra/internal/testkit/check"
+	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -53,6 +54,7 @@ type world struct {
 	wire   *wire
 	chain  transport.Doer
 	config Config
+	byDay  bool
 	claims int
 }
 
@@ -99,6 +101,7 @@ type setup struct {
 	server   upsim.Options
 	faults   string
 	settings []string
+	byDay    bool // the filter of the source knows days only
 	config   Config
 }
 
@@ -110,7 +113,7 @@ func replayable(s *setup) {
 // inWorld runs a test in a world of its own with one planned slice.
 func inWorld(t *testing.T, s setup, test func(w *world)) {
 	t.Helper()
-	w := &world{T: t, clock: &clock{began: time.Now()}, wire: &wire{lose: map[string]int{}}, config: s.config}
+	w := &world{T: t, clock: &clock{began: time.Now()}, wire: &wire{lose: map[string]int{}}, config: s.config, byDay: s.byDay}
 	w.serve(s)
 	w.open()
 	w.plan(s)
@@ -166,6 +169,9 @@ func (w *world) compile(settings ...string) *spec.Compiled {
 	w.must(err)
 	source, _, err := registry.Decode(catalog.File("crossref"), text)
 	w.must(err)
+	if w.byDay {
+		simulated.ByDay(source)
+	}
 	var set []registry.Override
 	for _, text := range settings {
 		o, err := registry.ParseOverride(text)

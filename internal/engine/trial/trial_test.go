@@ -54,7 +54,7 @@ func TestEveryPageIsExplained(t *testing.T) {
 		if len(got.Records) != 3 || got.Records[0].ID == "" || !json.Valid(got.Records[0].Fields) || got.Response.Status != 200 {
 			t.Errorf("page %d: %+v", page, got)
 		}
-		if !strings.Contains(got.Request.URL, "from-index-date%3A2025-03-03%2Cuntil-index-date%3A2025-03-03") {
+		if !strings.Contains(got.Request.URL, "from-index-date%3A2025-03-03T00%3A00%3A00%2Cuntil-index-date%3A2025-03-03T23%3A59%3A59") {
 			t.Errorf("asked %s", got.Request.URL)
 		}
 		if (got.Decision.Next != "") == want.done {
