@@ -18,6 +18,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/testkit/check"
+	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -86,6 +87,7 @@ func (p *past) compiled(op ingest.Operation, more ...string) *spec.Compiled {
 	if err != nil {
 		p.Fatal(err)
 	}
+	simulated.ByDay(src) // these tests count requests: none of them is to count works
 	src.Rate.PerSecond, src.Rate.Burst, src.Rate.Concurrency = 5000, 50, 8
 	var set []registry.Override
 	for _, text := range append(p.settings, more...) {

@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -121,6 +122,7 @@ func newWalk(t *testing.T, during func(w *walk, request int64)) *walk {
 	if err != nil {
 		t.Fatal(err)
 	}
+	simulated.ByDay(src) // these tests count requests: none of them is to count works
 	src.Rate.PerSecond, src.Rate.Concurrency = 1000, 3
 	var set []registry.Override
 	for _, text := range []string{"http.baseUrl=" + server.URL(), "http.allowPrivate=true", "rate.obeyHeaders=false", "paging.size=5"} {
