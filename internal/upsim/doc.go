@@ -121,6 +121,8 @@
 //	repeat-last                  behind the end, the last page again
 //	total-missing, total-wrong   no total, or the one given
 //	total-falling                the total less a number for each page before, else less 1
+//	pinned-item, foreign-item    one item more than was asked for stands first: the middle one of
+//	                             the list, or each time another one from behind the window
 //	withhold                     records leaves a known id out: that of id=, else the first
 //
 // A fault that cannot apply to a request (a duplicate of a first page, a broken

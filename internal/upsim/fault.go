@@ -48,13 +48,14 @@ const (
 
 // FaultKinds lists all kinds, for help texts and for tests that try each.
 func FaultKinds() []FaultKind {
-	return []FaultKind{
+	kinds := []FaultKind{
 		Fault429, Fault500, Fault502, Fault503, Fault504, FaultHTML200, FaultError200, FaultEmpty200,
 		FaultDuplicatePage, FaultExpireCursor, FaultReset, FaultTruncateGzip, FaultTruncateJSON,
 		FaultLostAnswer, FaultMissingID, FaultBadDate, FaultSlow, FaultBrokenJSON,
 		FaultShiftInsert, FaultShiftRemove, FaultTokenLoop, FaultLostNext, FaultShortPage, FaultEmptyPage,
 		FaultRepeatLast, FaultTotalMissing, FaultTotalWrong, FaultTotalFalling, FaultWithhold,
 	}
+	return append(kinds, surplusKinds()...)
 }
 
 // answersAlone is true for kinds that answer without a page.
@@ -193,7 +194,7 @@ func (k FaultKind) appliesToForm(h Hit) bool {
 		return f.leads && f.places > 0
 	case FaultLostNext:
 		return (f.leads || f.flags) && f.left > 0
-	case FaultShortPage, FaultEmptyPage:
+	case FaultShortPage, FaultEmptyPage, FaultPinnedItem, FaultForeignItem:
 		return f.places > 0
 	case FaultRepeatLast:
 		return f.past

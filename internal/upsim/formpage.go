@@ -129,7 +129,7 @@ func (s *Server) turn(q formQuery, l leaf, reach int, f Fault, now time.Time) sh
 	case FaultRepeatLast:
 		from, to, behind = (reach-1)/q.size*q.size, reach, reach
 	}
-	out := sheet{items: l.items[from:to], start: from, total: announced(q, len(l.items), l.page, f), query: q, more: behind < reach}
+	out := sheet{items: s.pad(q, l.items, l.items[from:to], f.Kind), start: from, total: announced(q, len(l.items), l.page, f), query: q, more: behind < reach}
 	if f.Kind == FaultLostNext {
 		out.more = false
 	}

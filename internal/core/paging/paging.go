@@ -112,7 +112,7 @@ type State struct {
 	URL    string `json:"url,omitempty"`    // URL: address of the next page, empty for the first
 	Offset int    `json:"offset,omitempty"` // OFFSET: items before the next page
 	Number int    `json:"number,omitempty"` // PAGE: number of the next page
-	Seen   int    `json:"seen"`             // distinct items of this pass
+	Seen   int    `json:"seen"`             // distinct items of this pass, of each page at most as many as were asked for
 	Idle   int    `json:"idle,omitempty"`   // pages in a row whose items were all known
 	Empty  int    `json:"empty,omitempty"`  // pages in a row without items
 	Probe  bool   `json:"probe,omitempty"`  // this page was read before and named no next one
@@ -166,6 +166,7 @@ func ledgered(text string) string {
 type Observation struct {
 	Items   int    // items on the page, bad ones included
 	New     int    // of these, ids not seen before in this pass; bad ones count
+	Known   int    // of these, ids that were surplus on an earlier page and may be at their place here, see Tally
 	Token   string // next token, if one was sent
 	URL     string // address of the next page, if one was sent
 	HasMore *bool  // explicit flag, if one was sent
@@ -187,7 +188,7 @@ type Decision struct {
 // send short pages in the middle of a walk.
 func (c Config) Advance(s State, o Observation) Decision {
 	o.URL = follows(s.URL, o.URL)
-	next := State{Pages: s.Pages + 1, Seen: s.Seen + o.New, Total: s.Total, First: s.First, Idle: s.idle(o), Short: o.Items < c.Size}
+	next := State{Pages: s.Pages + 1, Seen: s.Seen + c.delivered(o), Total: s.Total, First: s.First, Idle: c.idle(s, o), Short: o.Items < c.Size}
 	if o.Items == 0 {
 		next.Empty = s.Empty + 1
 	}
@@ -199,9 +200,7 @@ func (c Config) Advance(s State, o Observation) Decision {
 	case Page:
 		next.Number = s.Number + 1
 	case Offset:
-		// What was delivered counts, not what was asked for: an upstream that
-		// quietly sends smaller pages would otherwise leave holes between them.
-		next.Offset = s.Offset + o.Items
+		next.Offset = s.Offset + c.places(o)
 	}
 	if o.Total != nil {
 		next.Total = *o.Total
@@ -242,11 +241,28 @@ func (c Config) probes(s State, o Observation) bool {
 	return c.TailProbe && !s.Probe && o.HasMore == nil && (c.Type == Token && o.Token == "" || c.Type == URL && o.URL == "")
 }
 
+// places is how many places of the list a page was for. What was delivered counts,
+// not what was asked for: an upstream that quietly sends smaller pages would
+// otherwise leave holes between them. But never more than was asked for: an item
+// that is shown beside the list would push a real one out (I2).
+func (c Config) places(o Observation) int { return min(o.Items, c.Size) }
+
+// delivered is how many items of a page count against the announced total. Where
+// the client counts, the surplus of a page that is larger than asked for does not;
+// a page behind a token is as large as the upstream likes.
+func (c Config) delivered(o Observation) int {
+	if c.Type == Offset || c.Type == Page {
+		return min(o.New+o.Known, c.Size)
+	}
+	return o.New
+}
+
 // idle counts pages in a row that brought nothing new. An empty page is not
-// counted: upstreams send several of them where much is filtered out.
-func (s State) idle(o Observation) int {
+// counted: upstreams send several of them where much is filtered out. Nor is a
+// page whose items all came before as the surplus of another.
+func (c Config) idle(s State, o Observation) int {
 	switch {
-	case o.New > 0 || s.Probe:
+	case o.New > 0 || s.Probe || o.Known > 0 && o.Known == c.places(o):
 		return 0
 	case o.Items > 0:
 		return s.Idle + 1
@@ -327,7 +343,7 @@ func (c Config) cutOff(next State, o Observation) bool {
 	case Offset:
 		served = next.Offset
 	case Page:
-		served = c.before(next) - c.Size + o.Items
+		served = c.before(next) - c.Size + c.places(o)
 	}
 	counted := next.Total >= 0 && next.Total < int64(c.MaxResults)
 	return c.MaxResults > 0 && served >= c.MaxResults && !counted

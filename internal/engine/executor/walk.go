@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -21,7 +22,7 @@ type walk struct {
 	read     int // items of this pass, and those of them that were unusable
 	rejected int
 
-	seen     map[uint64]struct{} // ids, as short hashes: tells a repeated page from progress
+	tally    paging.Tally        // tells a repeated page from progress
 	versions map[uint64]struct{} // versions of items, where two passes are compared
 	led      map[uint64]struct{} // tokens and addresses pages led to
 	sum      paging.Digest
@@ -36,7 +37,7 @@ type walk struct {
 func newWalk(c paging.Config, pass int) walk {
 	return walk{
 		config: c, begun: c.Size, pass: pass, state: c.First(),
-		seen: map[uint64]struct{}{}, versions: map[uint64]struct{}{}, led: map[uint64]struct{}{},
+		versions: map[uint64]struct{}{}, led: map[uint64]struct{}{},
 	}
 }
 
@@ -54,18 +55,21 @@ func (w *walk) moving() bool { return !*w.config.Stable }
 func (w *walk) observe(page *extract.Page) paging.Observation {
 	o := page.Says
 	var whole paging.Digest
+	ids := make([]uint64, 0, len(page.Keys))
 	for _, key := range page.Keys {
-		high, low := binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:])
+		high, low := halves(key)
 		whole = whole.With(high, low)
-		if first(w.seen, high) { // a slice may have millions of items (I14)
-			o.New++
-			if w.moving() {
-				w.sum = w.sum.With(high, low)
-			}
+		ids = append(ids, high)
+	}
+	fresh, known := w.tally.Page(ids, w.config.Size)
+	o.New, o.Known = len(fresh), known
+	if w.moving() {
+		for _, i := range fresh {
+			w.sum = w.sum.With(halves(page.Keys[i]))
 		}
 	}
 	if whole == w.last { // also where the ids are forgotten with the run that saw them
-		o.New = 0
+		o.New, o.Known = 0, 0
 	}
 	w.last = whole
 	if w.moving() {
@@ -77,6 +81,11 @@ func (w *walk) observe(page *extract.Page) paging.Observation {
 	}
 	w.climb(page)
 	return o
+}
+
+// halves are the two numbers a digest is made of.
+func halves(key record.Key) (high, low uint64) {
+	return binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:])
 }
 
 // climb takes note of the dates the filter selects by.
