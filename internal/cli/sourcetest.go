@@ -180,5 +180,5 @@ func hole(r *daemon.TrialResult) string {
 		return ""
 	}
 	return fmt.Sprintf("the upstream announces %d items, sent %d and names no next page: look at the paths of the next page (response.nextToken, nextUrl) and at response.total; "+
-		"with paging.expectTotal: true a run takes no such walk for complete", *r.Total, r.Seen)
+		"a run would take this walk for complete, because paging.expectTotal: false calls the total an estimate", *r.Total, r.Seen)
 }

@@ -176,7 +176,7 @@ func start(body []byte) string { return shown(body, 60) }
 // page: without its answer a walk could end too early.
 func (r *Reader) says(doc *document.Page) (paging.Observation, error) {
 	// A null is a place the upstream filled: without it a page would look short.
-	o := paging.Observation{Items: len(doc.Items)}
+	o := paging.Observation{Items: len(doc.Items), TotalAt: r.config.Total.String()}
 	var err error
 	if o.Token, err = r.page.token.next(doc.Values); err != nil {
 		return o, fmt.Errorf("nextToken: %w", err)

@@ -191,7 +191,7 @@ func TestMoreIsAnnouncedForEver(t *testing.T) {
 // A number that is that of each page is no total.
 func TestTotalOfEachPage(t *testing.T) {
 	for _, kind := range []Type{Offset, Page} {
-		c := of(kind, func(c *Config) { c.ExpectTotal = true })
+		c := of(kind, expecting)
 		s := c.First()
 		for i, items := range []int{10, 10, 10, 5} {
 			d := c.Advance(s, Observation{Items: items, New: items, Total: ptr(int64(items))})

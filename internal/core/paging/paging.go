@@ -46,7 +46,7 @@ type Config struct {
 	LinkHeader     bool              `json:"linkHeader,omitempty" doc:"URL: the address of the next page is in the Link header of the answer, rel=next"`
 	TailProbe      bool              `json:"tailProbe,omitempty" doc:"the end is looked at twice: a page that names no next one is asked for once more, and behind a short page of OFFSET or PAGE without a total one more page is asked for"`
 	EndOnShortPage bool              `json:"endOnShortPage,omitempty" doc:"TOKEN and URL: a page with fewer items than asked for is the last (needed where a next token is always sent)"`
-	ExpectTotal    bool              `json:"expectTotal,omitempty" doc:"a slice that delivers fewer distinct items than response.total announced is not finished"`
+	ExpectTotal    *bool             `json:"expectTotal,omitempty" doc:"a slice that delivers fewer distinct items than response.total announced is not finished (default true where response.total is declared); false: the total is an estimate"`
 }
 
 // WithDefaults fills what the source left open.
@@ -119,6 +119,7 @@ type State struct {
 	Short  bool   `json:"short,omitempty"`  // the last page was not full
 	Total  int64  `json:"total"`            // last total the upstream announced; -1 unknown
 	First  int64  `json:"first"`            // total announced when the pass began; -1 unknown
+	Most   int    `json:"most,omitempty"`   // most items of a page that held more than was asked for
 }
 
 // First is the state before the first page.
@@ -171,6 +172,7 @@ type Observation struct {
 	URL     string // address of the next page, if one was sent
 	HasMore *bool  // explicit flag, if one was sent
 	Total   *int64 // announced total, if one was sent
+	TotalAt string // where the total is looked for, for messages; empty if nowhere
 	Again   bool   // the token or address led to another page of this pass already
 }
 
@@ -191,6 +193,9 @@ func (c Config) Advance(s State, o Observation) Decision {
 	next := State{Pages: s.Pages + 1, Seen: s.Seen + c.delivered(o), Total: s.Total, First: s.First, Idle: c.idle(s, o), Short: o.Items < c.Size}
 	if o.Items == 0 {
 		next.Empty = s.Empty + 1
+	}
+	if next.Most = s.Most; o.Items > c.Size {
+		next.Most = max(s.Most, o.Items)
 	}
 	switch c.Type {
 	case Token:
@@ -223,12 +228,11 @@ func (c Config) Advance(s State, o Observation) Decision {
 			"the list ends where the upstream stops serving a query, after %d items (paging.maxResults)", c.MaxResults)}
 	}
 	if done {
-		if (c.ExpectTotal || next.Total >= 0 && c.doubtful(next, o)) && next.missing() {
+		if (c.Expects() || next.Total >= 0 && c.doubtful(s, next, o)) && next.missing() {
 			if c.onlyFirst(next, o) {
 				return Decision{Next: next, Why: why, Err: firstAgain(next)}
 			}
-			return Decision{Next: next, Err: fault.Newf(fault.ShortCount,
-				"the upstream delivered %d items; it announced %d at first and %d at last", next.Seen, next.First, next.Total)}
+			return Decision{Next: next, Err: c.shortCount(next, o)}
 		}
 		return Decision{Next: next, Done: true, Why: why}
 	}
@@ -315,8 +319,12 @@ func (c Config) obstacle(s, next State, o Observation) *fault.Error {
 // doubtful: an end that is held against the total, whoever expects it or not: nothing
 // came, or only what was known. But a short page that ends with the total and holds
 // known items is the rest of a list that has an item twice, or whose items moved back
-// while it was read.
-func (c Config) doubtful(next State, o Observation) bool {
+// while it was read. And where the total is an estimate, a short page with nothing
+// behind it is an end that showed twice.
+func (c Config) doubtful(s, next State, o Observation) bool {
+	if c.estimates() && s.Short && o.Items == 0 {
+		return false
+	}
 	rest := c.Type == Offset && next.Idle == 1 && o.Items < c.Size && int64(next.Offset) == next.Total
 	return c.counts() && (o.Items == 0 || next.Idle > 0 && !rest)
 }
@@ -363,21 +371,6 @@ func (c Config) passed(next State) int {
 // counts reports whether nothing on a page names the next one.
 func (c Config) counts() bool { return c.Type == Offset || c.Type == Page || c.Type == Time }
 
-// missing reports that a pass delivered less than was announced. Items may leave
-// a window while it is read, so the total may fall a little; an upstream that
-// suddenly announces nothing, or less than it has already delivered, is not
-// believed and the first total stands.
-func (s State) missing() bool {
-	expected := s.Total
-	if fallen := s.First - s.Total; fallen > s.First/shrinkShare || s.Total < int64(s.Seen) {
-		expected = max(s.First, s.Total)
-	}
-	return s.Total < 0 || int64(s.Seen) < expected
-}
-
-// shrinkShare: a total may fall by one in this many during a pass.
-const shrinkShare = 100
-
 func (c Config) ended(s, next State, o Observation) (bool, string) {
 	switch {
 	case o.HasMore != nil:
@@ -390,7 +383,7 @@ func (c Config) ended(s, next State, o Observation) (bool, string) {
 		return true, "no next URL"
 	case c.EndOnShortPage && o.Items == 0:
 		return true, "empty page"
-	case c.EndOnShortPage && o.Items < c.Size && (c.ExpectTotal || next.Total >= 0) && next.missing():
+	case c.EndOnShortPage && o.Items < c.Size && (c.Expects() || next.Total >= 0) && next.missing():
 		return false, "short page before the total"
 	case c.EndOnShortPage && o.Items < c.Size:
 		return true, "short page"
@@ -414,7 +407,7 @@ func (c Config) endedByCount(next State, o Observation) (bool, string) {
 	switch {
 	case o.Items == 0:
 		return true, "empty page"
-	case c.Type == Time && !c.ExpectTotal && next.Total > int64(o.Items):
+	case c.Type == Time && !c.estimates() && next.Total > int64(o.Items):
 		return false, "the only page holds less than the total"
 	case c.Type == Time:
 		return !full, "size of the only page"
@@ -426,6 +419,8 @@ func (c Config) endedByCount(next State, o Observation) (bool, string) {
 		return false, "full page, and the total fell"
 	case next.Total >= 0 && full && next.Total < int64(next.Seen):
 		return false, "full page, and more came than the total"
+	case next.Total >= 0 && full && c.estimates() && next.Idle < circle:
+		return false, "full page, and the total is an estimate"
 	case next.Total >= 0:
 		return reached, "total"
 	case next.Idle >= circle && c.onlyFirst(next, o):

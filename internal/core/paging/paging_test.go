@@ -10,7 +10,7 @@ import (
 func ptr[T any](v T) *T { return &v }
 
 func TestAdvance(t *testing.T) {
-	crossref := Config{Type: Token, Size: 2, Initial: "*", EndOnShortPage: true, ExpectTotal: true}.WithDefaults()
+	crossref := Config{Type: Token, Size: 2, Initial: "*", EndOnShortPage: true, ExpectTotal: ptr(true)}.WithDefaults()
 	plain := Config{Type: Token, Size: 2}.WithDefaults()
 	few := Config{Type: Token, Size: 2, MaxPages: 1}.WithDefaults()
 	short := Config{Type: Token, Size: 2, EndOnShortPage: true}.WithDefaults()
@@ -59,7 +59,7 @@ func TestAdvance(t *testing.T) {
 // A walk over any split of items into pages ends exactly when the announced
 // total was delivered, never before.
 func TestWalkDeliversTheTotal(t *testing.T) {
-	c := Config{Type: Token, Size: 5, EndOnShortPage: true, ExpectTotal: true}.WithDefaults()
+	c := Config{Type: Token, Size: 5, EndOnShortPage: true, ExpectTotal: ptr(true)}.WithDefaults()
 	rapid.Check(t, func(t *rapid.T) {
 		pages := rapid.SliceOfN(rapid.IntRange(1, 5), 1, 20).Draw(t, "pages")
 		total := int64(0)

@@ -64,7 +64,7 @@ func TestBelieve03SurplusSkipsNothing(t *testing.T) {
 		}
 		c := config(kind, u.size)
 		total := int64(len(u.items))
-		c.ExpectTotal = true
+		c.ExpectTotal = ptr(true)
 		s, tally, served := c.First(), Tally{}, map[string]bool{}
 		for range 1000 {
 			page := u.page(t, c.Before(s))

@@ -31,7 +31,7 @@ func (r *Resolved) checkResponse() Problems {
 		out = append(out, r.at(Path{"response", "items"}, fmt.Sprintf("E-ITEMS-FILTER: %s leaves items out, and the end is found by counting them", c.Items),
 			"take all items here and reject or map them apart, or page by TOKEN or URL without endOnShortPage"))
 	}
-	if r.Paging.ExpectTotal && c.Total.IsZero() {
+	if r.Paging.Expects() && c.Total.IsZero() {
 		out = append(out, r.at(Path{"paging", "expectTotal"}, "E-TOTAL: needs response.total, the path of the announced number", "declare response.total, or drop expectTotal"))
 	}
 	for _, path := range c.Volatile {

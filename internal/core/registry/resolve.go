@@ -181,6 +181,12 @@ func (r *Resolved) fill(s Sections) {
 		r.Response.Zone = r.Filter.Zone
 	}
 	r.Response = r.Response.WithDefaults()
+	if r.Paging.ExpectTotal == nil && r.Paging.Type != "" && !r.Response.Total.IsZero() {
+		// Whoever announces how many there are is held to it (D§5.26). Written out,
+		// so that a snapshot of before, which says nothing, stays what it was (I10).
+		expected := true
+		r.Paging.ExpectTotal = &expected
+	}
 	r.Schedule = deref(s.Schedule).WithDefaults()
 	r.Contact = deref(s.Contact)
 }

@@ -44,7 +44,8 @@ endpoints:
 				t.Errorf("%s, open end %v: %+v %v", format, open, page, err)
 			}
 		}
-		program.Paging.ExpectTotal = true // what is missing shows at the end of the list
+		yes := true
+		program.Paging.ExpectTotal = &yes // what is missing shows at the end of the list
 		if _, err := program.Page(&exchange.Response{Status: 200, Header: exchange.Header{}, Body: []byte(c.body), OpenEnded: true}, extract.Asked{}); err != nil {
 			t.Errorf("%s with a total: %v", format, err)
 		}

@@ -36,7 +36,7 @@ func (s Snapshot) Program() (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Paging.ExpectTotal {
+	if s.Paging.Expects() {
 		read = read.InsistOnTotal()
 	}
 	p := &Program{Snapshot: s, Render: render, Select: selecting, Read: read}
@@ -87,8 +87,8 @@ func (p *Program) ask(expr query.Expr, w window.Window, now time.Time) (*Questio
 // page. An answer whose end nobody saw is read only if the document shows it, or
 // a total does: rows that are missing behind a cut would be missing for good.
 func (p *Program) Page(r *exchange.Response, asked extract.Asked) (*extract.Page, error) {
-	if r.OpenEnded && !p.Response.Format.ShowsItsEnd() && !p.Paging.ExpectTotal {
-		return nil, fault.Newf(fault.BadBody, "the answer ended with its connection, and %s does not show whether it was cut; set paging.expectTotal if the source announces a total", p.Response.Format)
+	if r.OpenEnded && !p.Response.Format.ShowsItsEnd() && !p.Paging.Expects() {
+		return nil, fault.Newf(fault.BadBody, "the answer ended with its connection, and %s does not show whether it was cut; declare response.total if the source announces one", p.Response.Format)
 	}
 	page, err := p.Read.Read(r.Body, asked)
 	if err == nil && p.Paging.LinkHeader {

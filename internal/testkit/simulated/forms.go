@@ -71,6 +71,12 @@ func (f Form) YAML(baseURL string) string {
 	return out.String()
 }
 
+// Silent is the same form with a file that says nothing about its total.
+func (f Form) Silent() Form {
+	f.paging = strings.ReplaceAll(f.paging, "\nexpectTotal: true", "")
+	return f
+}
+
 // sourceCode: a code has no other signs than these.
 func (f Form) sourceCode() string { return "form-" + f.Name }
 

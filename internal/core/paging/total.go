@@ -1,0 +1,49 @@
+package paging
+
+import (
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+// Expects reports whether a walk is held against the announced total. Whoever
+// compiles a source fills ExpectTotal in; a snapshot of before that says nothing,
+// and means what it meant then (I10).
+func (c Config) Expects() bool { return c.ExpectTotal != nil && *c.ExpectTotal }
+
+// estimates reports that the source calls its total an estimate: it neither ends
+// a walk nor fails one.
+func (c Config) estimates() bool { return c.ExpectTotal != nil && !*c.ExpectTotal }
+
+// missing reports that a pass delivered less than was announced. Items may leave
+// a window while it is read, so the total may fall a little; an upstream that
+// suddenly announces nothing, or less than it has already delivered, is not
+// believed and the first total stands.
+func (s State) missing() bool {
+	expected := s.Total
+	if fallen := s.First - s.Total; fallen > s.First/shrinkShare || s.Total < int64(s.Seen) {
+		expected = max(s.First, s.Total)
+	}
+	return s.Total < 0 || int64(s.Seen) < expected
+}
+
+// shrinkShare: a total may fall by one in this many during a pass.
+const shrinkShare = 100
+
+// shortCount says what is missing from a walk that came to its end, and what to
+// do where the source file may be to blame.
+func (c Config) shortCount(next State, o Observation) *fault.Error {
+	if next.Total < 0 {
+		where := "response.total"
+		if o.TotalAt != "" {
+			where = o.TotalAt + " (response.total)"
+		}
+		return fault.Newf(fault.ShortCount, "the list ended after %d items, and nothing stood at %s on any of its %d pages: nobody knows whether these were all; "+
+			"mend the path, or drop response.total if the upstream does not count, or say paging.expectTotal: false if the total is an estimate and may be missing", next.Seen, where, next.Pages)
+	}
+	hint := ""
+	if next.Most > c.Size {
+		hint = fmt.Sprintf("; pages held up to %d items where %d were asked for, and no more than was asked for counts: is paging.size what the upstream serves?", next.Most, c.Size)
+	}
+	return fault.Newf(fault.ShortCount, "the upstream delivered %d items; it announced %d at first and %d at last%s", next.Seen, next.First, next.Total, hint)
+}
