@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +15,7 @@ import (
 )
 
 // errRowsMissing is damage: no command of this program leaves a database so.
-var errRowsMissing = errors.New("the database is damaged, restore it from a copy")
+var errRowsMissing = fmt.Errorf("%w, restore it from a copy", fault.ErrDamaged)
 
 // Looking says what of a record is looked at.
 type Looking struct {
@@ -47,6 +48,9 @@ func (a *App) History(ctx context.Context, d view.Dataset, id string, l Looking)
 	all, err := a.Store.VersionsOf(ctx, body, max(1, most)+1) // and the one to compare the last with
 	if err != nil {
 		return h, fmt.Errorf("record %q: %w", id, err)
+	}
+	if all[0].Version != h.Version && l.Version == 0 || !bytes.Equal(all[0].Key, h.Key) {
+		return h, fmt.Errorf("record %q: %w: it says that it has version %d, and points at version %d of a record that may be another", id, errRowsMissing, h.Version, all[0].Version)
 	}
 	h.Fields = all[0].Fields
 	if l.Payload {

@@ -74,7 +74,8 @@ type Change struct {
 	Fields    []byte // mapped fields, JSON
 	Payload   []byte // the item as the upstream sent it
 	Attempts  int    // how often it was refused
-	NoBody    bool   // the row refers to a body that is not there
+	NoBody    bool   // the row refers to a body that is not there or cannot be trusted
+	Damaged   error  // why it cannot
 }
 
 // Lane is the events of one dataset. One relay at a time works on it, under a

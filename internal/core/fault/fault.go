@@ -132,6 +132,8 @@ var (
 	// ErrFull: no room is left where things are stored. It is the trouble of this
 	// process, or of all, never of the task that noticed it.
 	ErrFull = errors.New("no room left")
+	// ErrDamaged: what is stored is not what was written. Nobody may take it for good.
+	ErrDamaged = errors.New("the database is damaged")
 	// ErrInvalid: a value does not fit its column or its rule.
 	ErrInvalid = errors.New("invalid value")
 	// ErrNewerSchema: the database was written by a newer program.

@@ -22,6 +22,7 @@ type Version struct {
 	Raw  []byte `json:"-"` // the payload as it is stored, which need not be JSON
 	Body int64  `json:"-"`
 	Prev int64  `json:"-"`
+	Key  []byte `json:"-"` // of the record it says it belongs to
 }
 
 // Origin is the work that wrote a version.

@@ -1,12 +1,12 @@
 package store
 
 import (
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/record"
 )
 
@@ -29,11 +29,12 @@ func (t *tx) fill(items []preparedRecord, stored map[record.Key]*record.Head) ([
 		return items, nil
 	}
 	items = slices.Clone(items) // the step may be redone, on other heads
-	return items, t.fieldsOf(at, func(i int, fields []byte) error { return items[i].fill(fields) })
+	return items, t.fieldsOf(items, at, func(i int, fields []byte) error { return items[i].fill(fields) })
 }
 
-// fieldsOf reads the fields of bodies, each for the item it belongs to.
-func (t *tx) fieldsOf(at map[int64]int, use func(i int, fields []byte) error) error {
+// fieldsOf reads the fields of bodies, each for the item it belongs to. A damaged
+// one is an error: what is made of it would be stored as good.
+func (t *tx) fieldsOf(items []preparedRecord, at map[int64]int, use func(i int, fields []byte) error) error {
 	read := 0
 	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(at)), keysPer) {
 		args := make([]any, keysPer)
@@ -45,20 +46,23 @@ func (t *tx) fieldsOf(at map[int64]int, use func(i int, fields []byte) error) er
 			return err
 		}
 		err = each(rows, func() error {
-			var body int64
-			var fields sql.NullString
-			if err := rows.Scan(&body, &fields); err != nil {
+			k, fields, codec, err := scanFields(rows)
+			if err != nil {
 				return err
 			}
+			i := at[k.id]
+			if err := k.checkFields(items[i].key, fields, codec); err != nil {
+				return fmt.Errorf("record %q: %w", items[i].ProviderID, err)
+			}
 			read++
-			return use(at[body], []byte(fields.String))
+			return use(i, fields)
 		})
 		if err != nil {
 			return err
 		}
 	}
 	if read != len(at) {
-		return fmt.Errorf("%d of %d stored bodies are missing: the database is damaged", len(at)-read, len(at))
+		return fmt.Errorf("%w: %d of %d stored bodies are missing; %s", fault.ErrDamaged, len(at)-read, len(at), damageNext)
 	}
 	return nil
 }
@@ -66,7 +70,7 @@ func (t *tx) fieldsOf(at map[int64]int, use func(i int, fields []byte) error) er
 // keysPer is how many keys one padded list has.
 const keysPer = 200
 
-var fieldsQuery = "SELECT body_id, fields FROM ing_record_body WHERE body_id IN (" + strings.TrimSuffix(strings.Repeat("?,", keysPer), ",") + ")"
+var fieldsQuery = "SELECT " + fieldsColumns + " FROM ing_record_body WHERE body_id IN (" + strings.TrimSuffix(strings.Repeat("?,", keysPer), ",") + ")"
 
 // filling finds the bodies to fill, and which item is to fill each.
 func filling(items []preparedRecord, stored map[record.Key]*record.Head) map[int64]int {
@@ -96,7 +100,7 @@ func (r *preparedRecord) fill(stored []byte) error {
 	if changed {
 		r.takes = filled
 		r.pack() // first: it sets the fields of the item
-		r.fields = jsonOrNull(merged)
+		r.setFields(merged)
 	}
 	return nil
 }

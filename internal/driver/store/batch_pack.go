@@ -65,13 +65,27 @@ func (s *Store) noteSettled(stats ingest.BatchStats) {
 }
 
 func (r *preparedRecord) pack() {
-	if r.codec == "" {
-		r.payload, r.codec = compress(r.Payload)
-		r.fields = jsonOrNull(r.Fields)
+	if r.kind == "" {
+		r.payload, r.kind = packBody(r.Payload)
+		r.payloadSum = sumOf(r.payload[:len(r.payload)-sumLength])
+		r.setFields(r.Fields)
 	}
 }
 
-// Codecs of stored bodies.
+// setFields takes fields as the column takes them, with their checksum.
+func (r *preparedRecord) setFields(fields []byte) {
+	r.fields, r.fieldsSum = jsonOrNull(fields), sumOf(fields)
+}
+
+// seal completes the checksums of a packed record for the row that it becomes, and
+// gives its codec.
+func (r *preparedRecord) seal(as bodyKey) (codec string) {
+	as.sealPayload(r.payload, r.payloadSum)
+	return as.codec(r.kind, r.fieldsSum)
+}
+
+// Codecs of rejected items, and of bodies from before they had checksums; see
+// body_seal.go.
 const (
 	codecPlain = "plain"
 	codecS2    = "s2"   // a third of the time of zstd, a quarter more room: decision 33
@@ -95,7 +109,11 @@ func decompress(stored []byte, codec string) ([]byte, error) {
 	case codecPlain:
 		return stored, nil
 	case codecS2:
-		return s2.Decode(nil, stored)
+		raw, err := s2.Decode(nil, stored)
+		if err != nil {
+			return nil, fmt.Errorf("%w: what was packed as s2 cannot be unpacked: %s", fault.ErrDamaged, err)
+		}
+		return raw, nil
 	case codecZstd:
 		d, err := decoder()
 		if err != nil {
@@ -103,9 +121,9 @@ func decompress(stored []byte, codec string) ([]byte, error) {
 		}
 		raw, err := d.DecodeAll(stored, nil)
 		if err != nil { // it may say EOF, which would be taken for a server that hung up
-			return nil, fmt.Errorf("%w: a body packed as zstd is damaged: %s", fault.ErrInvalid, err)
+			return nil, fmt.Errorf("%w: what was packed as zstd cannot be unpacked: %s", fault.ErrDamaged, err)
 		}
 		return raw, nil
 	}
-	return nil, fmt.Errorf("%w: a body is packed as %q, which this program does not know: was it written by a newer one?", fault.ErrInvalid, codec)
+	return nil, unknownCodec([]byte(codec))
 }

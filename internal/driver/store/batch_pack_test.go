@@ -20,13 +20,14 @@ func TestAChangeIsPackedWhateverWasGuessed(t *testing.T) {
 		item := preparedRecord{Incoming: record.Incoming{Payload: payload}}
 		c := newChange(item, &record.Head{Version: 1}, action)
 		if action == record.Touch {
-			if c.codec != "" {
+			if c.kind != "" {
 				t.Error("a touch writes no payload, so packing it is wasted")
 			}
 			continue
 		}
-		if got, err := decompress(c.payload, c.codec); err != nil || !bytes.Equal(got, payload) {
-			t.Errorf("%s: %d bytes with codec %q, %v", action, len(got), c.codec, err)
+		body := storedBody{bodyKey: c.row(1, 1), payload: c.payload, codec: c.seal(c.row(1, 1))}
+		if got, _, err := body.open(); err != nil || !bytes.Equal(got, payload) {
+			t.Errorf("%s: %d bytes with codec %q, %v", action, len(got), body.codec, err)
 		}
 	}
 }

@@ -35,11 +35,13 @@ type preparedBatch struct {
 type preparedRecord struct {
 	record.Incoming
 	key     record.Key
-	payload []byte
-	codec   string // empty: not packed
+	payload []byte // packed, with room for its checksum
+	kind    string // of packing; empty: not packed
 	fields  any    // mapped fields as the column takes them
 	event   []byte // identity of the event of version 1; nil: not computed
 	takes   taking
+	// Checksums of the packed item and of the fields, without the row.
+	payloadSum, fieldsSum uint32
 }
 
 type preparedReject struct {
@@ -177,11 +179,8 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 			continue
 		}
 		id := bodyID(batchID, i)
-		var prev any
-		if c.prev != nil {
-			prev = c.prev.BodyID
-		}
-		bodies = append(bodies, id, in.DatasetID, changes[i].key[:], c.version, prev, micros(c.UpdatedAt), micros(c.FetchAt), c.fields, c.payload, c.codec)
+		row := c.row(id, in.DatasetID)
+		bodies = append(bodies, id, in.DatasetID, changes[i].key[:], c.version, idOrNull(row.prev), micros(c.UpdatedAt), micros(c.FetchAt), c.fields, c.payload, changes[i].seal(row))
 		state := record.Active
 		if c.action == record.Remove {
 			state = record.Gone
@@ -209,6 +208,21 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 		return err
 	}
 	return t.insertFlat("ing_record_body", "body_id, dataset_id, id_hash, version, prev_body_id, updated_at, fetch_at, fields, payload, codec", bodyWidth, bodies)
+}
+
+// row is what the row of a change says beside its content.
+func (c *change) row(id, dataset int64) bodyKey {
+	k := bodyKey{id: id, dataset: dataset, record: c.key, version: int64(c.version), updated: noInstant, fetched: noInstant}
+	if c.prev != nil {
+		k.prev = c.prev.BodyID
+	}
+	if !c.UpdatedAt.IsZero() {
+		k.updated = c.UpdatedAt.UnixMicro()
+	}
+	if !c.FetchAt.IsZero() {
+		k.fetched = c.FetchAt.UnixMicro()
+	}
+	return k
 }
 
 // Columns written per row.

@@ -108,7 +108,7 @@ func (t *tx) remap(items []preparedRecord, stored map[record.Key]*record.Head) (
 		return items, nil
 	}
 	items = slices.Clone(items) // the step may be redone, on other heads
-	return items, t.fieldsOf(at, func(i int, fields []byte) error {
+	return items, t.fieldsOf(items, at, func(i int, fields []byte) error {
 		if same, err := sameJSON(fields, items[i].Fields); err != nil || !same {
 			return err
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/record"
 )
 
 // OutboxLanes lists the datasets with events that may be published now. Whether
@@ -60,7 +62,7 @@ func (s *Store) HeldEvents(ctx context.Context, dataset int64, limit int) (out [
 
 // changeColumns are what scanChange reads, of o (outbox), d (dataset), b (body) and r (record).
 const changeColumns = `o.id, o.aggregate_id, %s, o.op_type, o.partition_key, o.dedup_key, o.record_version, o.created_at,
-  o.retry_count, COALESCE(o.body_id, 0), r.provider_id, b.updated_at, b.fetch_at, b.fields, b.payload, b.codec`
+  o.retry_count, COALESCE(o.body_id, 0), r.provider_id, b.version, b.prev_body_id, b.updated_at, b.fetch_at, b.fields, b.payload, b.codec`
 
 // changeJoins lead from an event to what it tells of.
 const changeJoins = ` LEFT JOIN ing_record_body b ON b.body_id = o.body_id
@@ -129,14 +131,15 @@ func (s *Store) readChanges(ctx context.Context, size int, room *event.Room, que
 type changeRow struct {
 	row, dataset, attempts, body       int64
 	version, updated, fetched, created sql.NullInt64
+	stored, prev                       sql.NullInt64 // version of the body, and the one before it
 	source, endpoint, op, key          sql.RawBytes
 	identity, id, fields, payload      sql.RawBytes
 	codec                              sql.RawBytes
 }
 
 func (r *changeRow) columns() []any {
-	return []any{&r.row, &r.dataset, &r.source, &r.endpoint, &r.op, &r.key, &r.identity, &r.version, &r.created, &r.attempts, &r.body, &r.id, &r.updated,
-		&r.fetched, &r.fields, &r.payload, &r.codec}
+	return []any{&r.row, &r.dataset, &r.source, &r.endpoint, &r.op, &r.key, &r.identity, &r.version, &r.created, &r.attempts, &r.body, &r.id, &r.stored,
+		&r.prev, &r.updated, &r.fetched, &r.fields, &r.payload, &r.codec}
 }
 
 func (r *changeRow) change(room *event.Room) event.Change {
@@ -146,11 +149,40 @@ func (r *changeRow) change(room *event.Room) event.Change {
 		FetchedAt: instant(r.fetched), Fields: room.Copy(r.fields), Attempts: int(r.attempts), NoBody: r.codec == nil || r.id == nil,
 	}
 	if !c.NoBody {
-		var err error
-		c.Payload, err = unpack(r.payload, string(r.codec), room)
-		c.NoBody = err != nil // one that cannot be read must not hold up the others
+		c.Payload, c.Damaged = r.open(room) // it must not hold up the others
+		c.NoBody = c.Damaged != nil
 	}
 	return c
+}
+
+// open checks the body of an event and unpacks its item. The event says whose it is,
+// and which version.
+func (r *changeRow) open(room *event.Room) ([]byte, error) {
+	s, err := readSeal(r.codec)
+	if err != nil {
+		return nil, err
+	}
+	k := bodyKey{
+		id: r.body, dataset: r.dataset, record: record.KeyOf(string(r.id)), version: r.stored.Int64, prev: r.prev.Int64,
+		updated: nullable(r.updated), fetched: nullable(r.fetched),
+	}
+	var key [2 * len(k.record)]byte
+	hex.Encode(key[:], k.record[:])
+	if string(r.key) != string(key[:]) || r.version.Int64 != k.version {
+		return nil, k.damaged("the event is of another version or record")
+	}
+	if err := k.checkRow(r.fields, s); err != nil {
+		return nil, err
+	}
+	packed, err := k.checkPayload(r.payload, s)
+	if err != nil {
+		return nil, err
+	}
+	item, err := unpack(packed, s.kind, room)
+	if err != nil {
+		return nil, k.damaged(err.Error())
+	}
+	return item, nil
 }
 
 // opOf is the op of a text without keeping the text.

@@ -212,7 +212,7 @@ func (s *Store) lookAtRequeued(ctx context.Context, q ingest.CandidateLook) (pag
 			return err
 		}
 		after, c.FetchAt, c.Reject.Detail = c.Reject.Row, instant(fetch), cameAsDetail(request.String)
-		c.Reject.Item, err = decompress(raw, codec)
+		c.Reject.Item, err = openReject(c.Reject.Row, raw, codec, c.Reject.Hash)
 		page.Found, size = append(page.Found, c), size+len(c.Reject.Item)
 		return err
 	})

@@ -99,7 +99,8 @@ func named(b *blackbox.Box, snapshot string) error {
 
 // written are the versions a batch wrote: their ids begin with the batch's.
 func (s *Store) written(ctx context.Context, b *blackbox.Box) (out []blackbox.Written, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT r.provider_id, y.version, y.updated_at, y.fetch_at, y.fields, r.body_id = y.body_id, r.state_code, COALESCE(o.op_type, '')
+	rows, err := s.read.QueryContext(ctx, `SELECT r.provider_id, y.body_id, y.dataset_id, y.id_hash, y.version, y.prev_body_id, y.updated_at, y.fetch_at, y.fields, y.codec,
+  r.body_id = y.body_id, r.state_code, COALESCE(o.op_type, '')
   FROM ing_record_body y JOIN ing_record r ON r.dataset_id = y.dataset_id AND r.id_hash = y.id_hash
   LEFT JOIN ing_outbox_message o ON o.channel = ? AND o.body_id = y.body_id
   WHERE y.body_id >= ? AND y.body_id < ? ORDER BY y.body_id`, outboxChannel, bodyID(b.Batch.ID, 0), bodyID(b.Batch.ID+1, 0))
@@ -108,15 +109,22 @@ func (s *Store) written(ctx context.Context, b *blackbox.Box) (out []blackbox.Wr
 	}
 	return out, each(rows, func() error {
 		var w blackbox.Written
-		var updated, fetch sql.NullInt64
-		var fields sql.NullString
-		var op string
+		var row rowScan
+		var k bodyKey
+		var fields []byte
+		var codec, op string
 		var current bool
 		var state record.State
-		if err := rows.Scan(&w.ID, &w.Version, &updated, &fetch, &fields, &current, &state, &op); err != nil {
+		if err := rows.Scan(append(append([]any{&w.ID}, row.places(&k)...), &fields, &codec, &current, &state, &op)...); err != nil {
 			return err
 		}
-		w.UpdatedAt, w.FetchAt, w.Fields = instant(updated), instant(fetch), raw(fields)
+		if err := row.fill(&k); err != nil {
+			return err
+		}
+		if err := k.checkFields(record.KeyOf(w.ID), fields, codec); err != nil {
+			return fmt.Errorf("record %q: %w", w.ID, err)
+		}
+		w.Version, w.UpdatedAt, w.FetchAt, w.Fields = int(k.version), k.updatedAt(), k.fetchedAt(), fields
 		switch {
 		case op == "REMOVED":
 			w.Action = record.Remove

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/export"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/record"
 )
 
 // How much is read in one query: its read snapshot is short, and memory is bounded
@@ -19,17 +20,18 @@ const (
 	exportBytes = 16 << 20
 )
 
-// exportColumns end with the payload, or with NULL where it is not wanted. The
-// join gives a head only where it can matter: the version is the record's newest,
-// or the record got a newer one after the range.
-const exportColumns = `SELECT b.body_id, r.body_id, r.provider_id, b.version, r.state_code, r.mapping_id, r.merged_into, b.updated_at, b.fetch_at,
-  CASE WHEN r.body_id IS NULL THEN NULL ELSE b.fields END, %s FROM ing_record_body b
-  LEFT JOIN ing_record r ON b.dataset_id = ? AND r.dataset_id = ? AND r.id_hash = b.id_hash AND (r.body_id = b.body_id OR r.body_id > ?)
+// exportColumns end with the payload, or with NULL where it is not wanted. Every
+// version comes with its head: one without is damage, and to pass it over would be a
+// silent hole. Content comes only where it can matter: the version is the record's
+// newest, or the record got a newer one after the range.
+const exportColumns = `SELECT b.body_id, b.dataset_id, r.body_id, r.provider_id, b.version, b.prev_body_id, r.state_code, r.mapping_id, r.merged_into,
+  b.updated_at, b.fetch_at, CASE WHEN r.body_id = b.body_id OR r.body_id > ? THEN b.fields END, b.codec, %s FROM ing_record_body b
+  LEFT JOIN ing_record r ON b.dataset_id = ? AND r.dataset_id = ? AND r.id_hash = b.id_hash
   WHERE b.body_id > ? AND b.body_id <= ? ORDER BY b.body_id LIMIT ?`
 
 var (
-	exportPlain   = fmt.Sprintf(exportColumns, "NULL, NULL")
-	exportPayload = fmt.Sprintf(exportColumns, "CASE WHEN r.body_id IS NULL THEN NULL ELSE b.payload END, b.codec")
+	exportPlain   = fmt.Sprintf(exportColumns, "NULL")
+	exportPayload = fmt.Sprintf(exportColumns, "CASE WHEN r.body_id = b.body_id OR r.body_id > ? THEN b.payload END")
 )
 
 // ExportPage reads some versions of a range in the order in which they were
@@ -38,22 +40,25 @@ var (
 func (s *Store) ExportPage(ctx context.Context, in export.Range, after int64, use func(*export.Row) error) (next int64, end bool, err error) {
 	after = max(after, bodyID(in.After+1, 0)-1)
 	last := bodyID(in.Upto+1, 0) - 1
-	query := exportPlain
-	if in.Payload {
-		query = exportPayload
-	}
 	limit := cmp.Or(in.Rows, exportRows)
-	rows, err := s.read.QueryContext(ctx, query, in.DatasetID, in.DatasetID, last, after, last, limit)
+	query, args := exportPlain, []any{last}
+	if in.Payload {
+		query, args = exportPayload, []any{last, last}
+	}
+	rows, err := s.read.QueryContext(ctx, query, append(args, in.DatasetID, in.DatasetID, after, last, limit)...)
 	if err != nil {
 		return after, false, wrap("export records", s.dialect.Translate(err))
 	}
 	defer rows.Close()
-	var p exporting
+	p := exporting{dataset: in.DatasetID, last: last, payload: in.Payload}
 	next = after
 	for n, bytes := 0, 0; rows.Next(); {
 		row, current, err := p.scan(rows)
 		if err != nil {
 			return next, false, wrap("export records", err)
+		}
+		if row.Body <= next || row.Body > last { // a part of the table is not where it belongs
+			return next, false, wrap("export records", p.key.damaged("it is not in its place"))
 		}
 		if next = row.Body; current {
 			if err := s.asOf(ctx, row, last, p.head, p.state); err != nil {
@@ -77,19 +82,23 @@ func (s *Store) ExportPage(ctx context.Context, in export.Range, after int64, us
 
 // exporting is the memory that the rows of a page share.
 type exporting struct {
-	row   export.Row
-	head  int64
-	odd   any // what should have been a number
-	state sql.RawBytes
-	room  event.Room
+	dataset, last int64
+	payload       bool // is wanted
+	row           export.Row
+	key           bodyKey
+	head          int64
+	odd           any // what should have been a number
+	state         sql.RawBytes
+	room          event.Room
 }
 
-// scan reads a row. Without a head it is of no interest.
+// scan reads a row, and reports whether it is of interest: those of other datasets are
+// not, nor those that were replaced within the range.
 func (p *exporting) scan(rows *sql.Rows) (*export.Row, bool, error) {
 	p.row = export.Row{}
 	var id, merged, fields, payload, codec sql.RawBytes
-	var body, head, version, mapping, updated, fetched any // the driver's own numbers: converting six of them costs as much as reading two rows
-	if err := rows.Scan(&body, &head, &id, &version, &p.state, &mapping, &merged, &updated, &fetched, &fields, &payload, &codec); err != nil {
+	var body, dataset, head, version, prev, mapping, updated, fetched any // the driver's own numbers: converting six of them costs as much as reading two rows
+	if err := rows.Scan(&body, &dataset, &head, &id, &version, &prev, &p.state, &mapping, &merged, &updated, &fetched, &fields, &codec, &payload); err != nil {
 		return &p.row, false, err
 	}
 	r := &p.row
@@ -97,21 +106,51 @@ func (p *exporting) scan(rows *sql.Rows) (*export.Row, bool, error) {
 	r.Body, p.head = p.number(body), p.number(head)
 	r.Version, r.Batch, r.ID, r.MergedInto, r.MappingID, r.Fields = int(p.number(version)), r.Body>>bodyBits, id, merged, p.number(mapping), fields
 	r.UpdatedAt, r.FetchedAt = p.moment(updated), p.moment(fetched)
+	p.key = bodyKey{id: r.Body, dataset: p.number(dataset), version: int64(r.Version), prev: p.number(prev), updated: p.stamp(updated), fetched: p.stamp(fetched)}
 	if p.odd != nil {
 		return r, false, fmt.Errorf("%w: the driver gave %T for a number", fault.ErrInvalid, p.odd)
 	}
-	if p.head == 0 {
+	if p.key.dataset != p.dataset {
 		return r, false, nil
 	}
-	if payload == nil {
-		return r, true, nil
+	if p.head < r.Body { // no head, or one that knows nothing of this version
+		return r, false, p.key.damaged("its record is missing or says that it has an older version")
 	}
-	var err error
+	if p.head != r.Body && p.head <= p.last {
+		return r, false, nil
+	}
+	if err := p.check(payload, codec); err != nil {
+		return r, false, fmt.Errorf("record %q: %w", r.ID, err)
+	}
+	return r, true, nil
+}
+
+// check holds a row against its checksums and unpacks its item. The key of the record
+// is made of its id, so a changed id does not fit either.
+func (p *exporting) check(payload, codec []byte) error {
+	p.key.record = record.KeyOf(string(p.row.ID))
+	s, err := readSeal(codec)
+	if err != nil {
+		return err
+	}
+	if err := p.key.checkRow(p.row.Fields, s); err != nil {
+		return err
+	}
+	if state := string(p.state); state != string(record.Active) && state != string(record.Gone) {
+		return p.key.damaged("its record has a state that does not exist")
+	}
+	if !p.payload {
+		return nil
+	}
+	packed, err := p.key.checkPayload(payload, s)
+	if err != nil {
+		return err
+	}
 	p.room.Reset()
-	if r.Payload, err = unpack(payload, string(codec), &p.room); err != nil {
-		err = fmt.Errorf("body of %q: %w", r.ID, err)
+	if p.row.Payload, err = unpack(packed, s.kind, &p.room); err != nil {
+		return p.key.damaged(err.Error())
 	}
-	return r, true, err
+	return nil
 }
 
 // number is an integer as a driver hands it over; NULL is 0. Anything else is noted:
@@ -122,6 +161,14 @@ func (p *exporting) number(v any) int64 {
 		p.odd = v
 	}
 	return n
+}
+
+// stamp is an instant as a bodyKey has it.
+func (p *exporting) stamp(v any) int64 {
+	if v == nil {
+		return noInstant
+	}
+	return p.number(v)
 }
 
 // moment reads what micros wrote.

@@ -131,10 +131,6 @@ func scanReject(rows *sql.Rows) (r view.Reject, err error) {
 		return r, err
 	}
 	r.FirstSeen, r.LastSeen, r.FetchAt = instant(created), instant(last), instant(fetch)
-	if raw != nil {
-		if r.RawBytes, err = decompress(raw, codec); err != nil {
-			return r, fmt.Errorf("item %d of quarantine: %w", r.ID, err)
-		}
-	}
-	return r, nil
+	r.RawBytes, err = openReject(r.ID, raw, codec, r.RawHash)
+	return r, err
 }

@@ -15,7 +15,7 @@ func (s *Store) Records(ctx context.Context, source, endpoint string, after []by
 		after = []byte{}
 	}
 	rows, err := s.read.QueryContext(ctx, `SELECT r.id_hash, r.provider_id, r.version, r.state_code, r.updated_at, r.fetch_at, r.refresh_checked_at,
-  COALESCE(r.merged_into, ''), b.fields, b.payload, b.codec
+  COALESCE(r.merged_into, ''), b.body_id, b.dataset_id, b.id_hash, b.version, b.prev_body_id, b.updated_at, b.fetch_at, b.fields, b.codec, b.payload
   FROM ing_record r JOIN ing_record_body b ON b.body_id = r.body_id
   WHERE r.dataset_id = (SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?) AND r.id_hash > ? ORDER BY r.id_hash LIMIT ?`,
 		source, endpoint, after, limit)
@@ -25,16 +25,19 @@ func (s *Store) Records(ctx context.Context, source, endpoint string, after []by
 	return out, wrap("read records", each(rows, func() error {
 		var r view.Record
 		var updated, fetch, checked sql.NullInt64
-		var fields sql.NullString
-		var payload []byte
-		var codec string
-		if err := rows.Scan(&r.Key, &r.ID, &r.Version, &r.State, &updated, &fetch, &checked, &r.MergedInto, &fields, &payload, &codec); err != nil {
+		var b storedBody
+		var row rowScan
+		head := []any{&r.Key, &r.ID, &r.Version, &r.State, &updated, &fetch, &checked, &r.MergedInto}
+		if err := rows.Scan(append(append(head, row.places(&b.bodyKey)...), &b.fields, &b.codec, &b.payload)...); err != nil {
+			return err
+		}
+		if err := row.fill(&b.bodyKey); err != nil {
 			return err
 		}
 		r.CheckedAt = instant(checked)
-		r.UpdatedAt, r.FetchAt, r.Fields = instant(updated), instant(fetch), []byte(fields.String)
-		if r.Payload, err = decompress(payload, codec); err != nil {
-			return fmt.Errorf("body of %q: %w", r.ID, err)
+		r.UpdatedAt, r.FetchAt, r.Fields = instant(updated), instant(fetch), b.fields
+		if r.Payload, _, err = b.open(); err != nil {
+			return fmt.Errorf("record %q: %w", r.ID, err)
 		}
 		out = append(out, r)
 		return nil
@@ -57,8 +60,8 @@ func (s *Store) Quarantine(ctx context.Context, source string, after int64, limi
 			return err
 		}
 		r.CreatedAt = instant(created)
-		if r.Raw, err = decompress(raw, codec); err != nil {
-			return fmt.Errorf("raw item of reject %d: %w", r.ID, err)
+		if r.Raw, err = openReject(r.ID, raw, codec, r.RawHash); err != nil {
+			return err
 		}
 		out = append(out, r)
 		return nil

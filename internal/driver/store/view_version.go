@@ -1,11 +1,13 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
 	"slices"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
@@ -30,8 +32,13 @@ func (s *Store) Head(ctx context.Context, d view.Dataset, id string) (r view.Rec
 	var updated, fetch, checked sql.NullInt64
 	err = s.read.QueryRowContext(ctx, `SELECT provider_id, version, state_code, updated_at, fetch_at, refresh_checked_at, COALESCE(merged_into, ''), body_id
   FROM ing_record WHERE dataset_id = ? AND id_hash = ?`, d.ID, key[:]).Scan(&r.ID, &r.Version, &r.State, &updated, &fetch, &checked, &r.MergedInto, &body)
-	if err == nil && r.ID != id { // another one with the same hash
-		err = sql.ErrNoRows
+	if err == nil && r.ID != id { // another one with the same hash, or a damaged one
+		if err = checkHead(key, r.ID, r.State); err == nil {
+			err = sql.ErrNoRows
+		}
+	}
+	if err == nil {
+		err = checkHead(key, r.ID, r.State)
 	}
 	if err = orNotFound(err); err != nil {
 		return r, 0, fmt.Errorf("record %q: %w", id, s.dialect.Translate(err))
@@ -50,6 +57,10 @@ func (s *Store) VersionsOf(ctx context.Context, body int64, limit int) (out []vi
 		}
 		if v == nil {
 			break
+		}
+		if n := len(out); n > 0 && (!bytes.Equal(v.Key, out[0].Key) || v.Version != out[n-1].Version-1) {
+			return nil, fmt.Errorf("%w: version %d (body %d) names body %d as the one before it, which is version %d of another record or in another place; %s",
+				fault.ErrDamaged, out[n-1].Version, out[n-1].Body, v.Body, v.Version, damageNext)
 		}
 		out = append(out, *v)
 		body = v.Prev
@@ -76,18 +87,13 @@ func (s *Store) OldestOf(ctx context.Context, body int64) (version int, err erro
 
 func (s *Store) version(ctx context.Context, body int64) (*view.Version, error) {
 	v := view.Version{Body: body, Events: []view.Outgoing{}}
-	var prev, updated, fetch sql.NullInt64
-	var fields sql.NullString
-	var payload []byte
-	var codec string
-	there, err := found(s.read.QueryRowContext(ctx, "SELECT version, prev_body_id, updated_at, fetch_at, fields, payload, codec FROM ing_record_body WHERE body_id = ?", body).
-		Scan(&v.Version, &prev, &updated, &fetch, &fields, &payload, &codec))
-	if err != nil || !there {
+	b, err := scanBody(s.read.QueryRowContext(ctx, "SELECT "+bodyColumns+" FROM ing_record_body WHERE body_id = ?", body))
+	if there, err := found(err); err != nil || !there {
 		return nil, err
 	}
-	v.Prev, v.UpdatedAt, v.FetchedAt, v.Fields = prev.Int64, instant(updated), instant(fetch), raw(fields)
-	v.Origin = view.Origin{BatchID: body >> bodyBits, Where: view.Missing}
-	if v.Raw, err = decompress(payload, codec); err != nil {
+	v.Version, v.Prev, v.UpdatedAt, v.FetchedAt, v.Fields = int(b.version), b.prev, b.updatedAt(), b.fetchedAt(), b.fields
+	v.Origin, v.Key = view.Origin{BatchID: body >> bodyBits, Where: view.Missing}, b.record[:]
+	if v.Raw, _, err = b.open(); err != nil {
 		return nil, fmt.Errorf("version %d: %w", v.Version, err)
 	}
 	v.Bytes = len(v.Raw)
@@ -152,15 +158,19 @@ func (s *Store) Listed(ctx context.Context, d view.Dataset, after string, limit 
 		key := record.KeyOf(after)
 		from = key[:]
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT provider_id, version, state_code, updated_at, fetch_at, COALESCE(merged_into, '') FROM ing_record
+	rows, err := s.read.QueryContext(ctx, `SELECT id_hash, provider_id, version, state_code, updated_at, fetch_at, COALESCE(merged_into, '') FROM ing_record
   WHERE dataset_id = ? AND id_hash > ? ORDER BY id_hash LIMIT ?`, d.ID, from, limit)
 	if err != nil {
 		return nil, wrap("list records", s.dialect.Translate(err))
 	}
 	return out, wrap("list records", each(rows, func() error {
 		var r view.Record
+		var key []byte
 		var updated, fetch sql.NullInt64
-		err := rows.Scan(&r.ID, &r.Version, &r.State, &updated, &fetch, &r.MergedInto)
+		err := rows.Scan(&key, &r.ID, &r.Version, &r.State, &updated, &fetch, &r.MergedInto)
+		if err == nil {
+			err = checkHead(record.Key(key), r.ID, r.State)
+		}
 		r.UpdatedAt, r.FetchAt = instant(updated), instant(fetch)
 		out = append(out, r)
 		return err

@@ -20,6 +20,8 @@ type Records interface {
 	ExportMark(ctx context.Context, source, endpoint string, patience time.Duration) (export.Mark, error)
 	CheckCursor(ctx context.Context, c export.Cursor, m export.Mark) error
 	ExportPage(ctx context.Context, in export.Range, after int64, use func(*export.Row) error) (next int64, end bool, err error)
+	// CountExported counts by the heads how many records the range has to have.
+	CountExported(ctx context.Context, in export.Range) (int64, error)
 	MappingHashes(ctx context.Context, ids []int64) ([]string, error)
 	Now(ctx context.Context) (time.Time, error)
 }
@@ -84,6 +86,9 @@ func (s *Service) Run(ctx context.Context, o export.Order, to Files, tell func(P
 	r.manifest.StartedAt, r.manifest.Program = mark.At, s.program
 	r.manifest.Cursor = mark.Cursor(o.Source, o.Endpoint).String()
 	if err := r.pages(ctx, s.records); err != nil {
+		return m, err
+	}
+	if err := r.checkCount(ctx, s.records); err != nil {
 		return m, err
 	}
 	if err := s.close(ctx, r); err != nil {

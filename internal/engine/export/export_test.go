@@ -18,6 +18,7 @@ type pages struct {
 	rows  []export.Row
 	took  time.Duration
 	fails error // on the second page
+	lost  int64 // records that heads know of and no page has
 	asked export.Range
 }
 
@@ -45,6 +46,10 @@ func (p *pages) ExportPage(_ context.Context, in export.Range, after int64, use 
 		}
 	}
 	return 0, true, nil
+}
+
+func (p *pages) CountExported(context.Context, export.Range) (int64, error) {
+	return int64(len(p.rows)) + p.lost, nil
 }
 
 func (p *pages) MappingHashes(_ context.Context, ids []int64) (out []string, _ error) {
@@ -159,6 +164,7 @@ func TestWhatFailsHasNoManifest(t *testing.T) {
 	}{
 		"the store fails":    {&pages{rows: rows(7), fails: broken}, &memory{}, broken},
 		"the disk is full":   {&pages{rows: rows(7)}, &memory{full: broken}, broken},
+		"records are lost":   {&pages{rows: rows(7), lost: 1}, &memory{}, fault.ErrDamaged},
 		"it took a day":      {&pages{rows: rows(7), took: 24 * time.Hour}, &memory{}, fault.ErrConflict},
 		"fields are damaged": {&pages{rows: []export.Row{{ID: []byte("x"), Fields: []byte("[")}}}, &memory{}, fault.ErrInvalid},
 	} {

@@ -26,6 +26,7 @@ type run struct {
 	page     []*part // that have lines of this page
 	mappings map[int64]bool
 	mapping  int64 // the last one that was noted
+	seen     int64 // records of the range, also those of a state that is not wanted
 	done     int64
 }
 
@@ -57,7 +58,22 @@ func (r *run) pages(ctx context.Context, records Records) error {
 	return nil
 }
 
+// checkCount holds what was read against the heads. Versions that cannot be found any
+// more make no query fail; their heads still know of them.
+func (r *run) checkCount(ctx context.Context, records Records) error {
+	want, err := records.CountExported(ctx, r.read)
+	if err != nil {
+		return err
+	}
+	if want != r.seen {
+		return fmt.Errorf("%w: %d records were read, and there are %d: nothing of this export counts; `patra db check` lists all damage and what to do next",
+			fault.ErrDamaged, r.seen, want)
+	}
+	return nil
+}
+
 func (r *run) add(row *export.Row) error {
+	r.seen++
 	if !r.order.States.Take(row.Gone) {
 		return nil
 	}

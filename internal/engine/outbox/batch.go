@@ -80,7 +80,7 @@ func (b *batch) wave(ctx context.Context, wave []event.Change) {
 			continue
 		}
 		if c.NoBody {
-			b.refuse(c, event.BodyGone, errors.New("the version of the record that the event tells of is not there or cannot be read"))
+			b.refuse(c, event.BodyGone, bodyError(c))
 			continue
 		}
 		name, ok := b.relay.route(c.Source, c.Endpoint, c.Op)
@@ -109,6 +109,14 @@ func (b *batch) wave(ctx context.Context, wave []event.Change) {
 	for _, name := range slices.Sorted(maps.Keys(sending)) {
 		b.judge(name, sending[name])
 	}
+}
+
+// bodyError is why an event without a body cannot be told.
+func bodyError(c event.Change) error {
+	if c.Damaged != nil {
+		return fmt.Errorf("the version of the record that the event tells of cannot be read: %w", c.Damaged)
+	}
+	return errors.New("the version of the record that the event tells of is not there")
 }
 
 func (b *batch) refuse(c event.Change, f event.Fault, err error) {

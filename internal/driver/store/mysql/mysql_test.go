@@ -22,15 +22,26 @@ import (
 )
 
 func TestStore(t *testing.T) {
+	empty, migrated := databases(t)
+	storetest.Run(t, empty, migrated)
+}
+
+// What is stored and was changed behind our back is never handed out as good.
+func TestBelieve08DamagedRows(t *testing.T) {
+	empty, migrated := databases(t)
+	storetest.Damage(t, empty, migrated)
+}
+
+// databases make databases for the suites.
+func databases(t *testing.T) (empty, migrated func(t *testing.T) storetest.Database) {
 	template := mariadb.DSN(t) // without a server the whole suite is skipped here, once and loudly
 	migrate(t, open(t, template, store.Options{}))
-	empty := func(t *testing.T) storetest.Database { return at(t, mariadb.DSN(t)) }
-	migrated := func(t *testing.T) storetest.Database {
+	empty = func(t *testing.T) storetest.Database { return at(t, mariadb.DSN(t)) }
+	return empty, func(t *testing.T) storetest.Database {
 		db := empty(t)
 		copySchema(t, db.SQL, template)
 		return db
 	}
-	storetest.Run(t, empty, migrated)
 }
 
 // copySchema makes the tables of a migrated database in a third of the time

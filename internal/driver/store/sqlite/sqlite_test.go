@@ -16,20 +16,31 @@ import (
 )
 
 func TestStore(t *testing.T) {
+	empty, migrated := databases(t)
+	storetest.Run(t, empty, migrated)
+}
+
+// What is stored and was changed behind our back is never handed out as good.
+func TestBelieve08DamagedRows(t *testing.T) {
+	empty, migrated := databases(t)
+	storetest.Damage(t, empty, migrated)
+}
+
+// databases make files for the suites.
+func databases(t *testing.T) (empty, withSchema func(t *testing.T) storetest.Database) {
 	path, s := migrated(t)
 	if err := s.Close(); err != nil { // folds the log into the file
 		t.Fatal(err)
 	}
 	template := read(t, path)
-	storetest.Run(t,
-		func(t *testing.T) storetest.Database { return at(t, filepath.Join(t.TempDir(), "patra.db")) },
+	return func(t *testing.T) storetest.Database { return at(t, filepath.Join(t.TempDir(), "patra.db")) },
 		func(t *testing.T) storetest.Database {
 			path := filepath.Join(t.TempDir(), "patra.db")
 			if err := os.WriteFile(path, []byte(template), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			return at(t, path)
-		})
+		}
 }
 
 func at(t *testing.T, path string) storetest.Database {

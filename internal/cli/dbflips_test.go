@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/upsim"
+)
+
+// filledFile is a database file with some hundred records, as bytes.
+func filledFile(t *testing.T) []byte {
+	t.Helper()
+	data := upsim.NewDataset(upsim.Config{Seed: 7, From: march(1), To: march(4), PerDay: 150, Flat: true})
+	server, err := upsim.NewServer(data, upsim.Options{})
+	if err == nil {
+		err = server.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "patra.db")
+	app, err := daemon.Open(t.Context(), daemon.Config{Database: "sqlite:" + file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overrides, err := parseOverrides(append(settings(server.URL()), "paging.size=50"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := daemon.Bundled("crossref")
+	if err != nil {
+		t.Fatal(err)
+	}
+	src.Rate.PerSecond, src.Rate.Concurrency = 1000, 4
+	compiled, err := daemon.Compile(src, "", ingest.Harvest, overrides)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := march(1), march(4)
+	if _, err := app.Harvest(t.Context(), compiled, daemon.NewRequest(time.Now(), &from, &to), daemon.Watch{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := app.Close(); err != nil { // folds the log into the file
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+const filePage = 4096 // of an SQLite file
+
+// flips are ways to damage a file.
+var flips = map[string]func(content []byte, at *rand.Rand){
+	"one byte":             func(c []byte, at *rand.Rand) { c[100+at.IntN(len(c)-100)] ^= byte(1 + at.IntN(255)) },
+	"one bit":              func(c []byte, at *rand.Rand) { c[100+at.IntN(len(c)-100)] ^= 1 << at.IntN(8) },
+	"a page without cells": func(c []byte, at *rand.Rand) { p := pageOf(c, at); p[3], p[4] = 0, 0 },
+	"half of a page's cells": func(c []byte, at *rand.Rand) {
+		p := pageOf(c, at)
+		p[3], p[4] = p[3]/2, p[4]/2
+	},
+	"a page of another place": func(c []byte, at *rand.Rand) { copy(pageOf(c, at), pageOf(c, at)) },
+	"a page of zeros":         func(c []byte, at *rand.Rand) { clear(pageOf(c, at)) },
+}
+
+// pageOf is any page but the first, which holds the header of the file.
+func pageOf(c []byte, at *rand.Rand) []byte {
+	n := 1 + at.IntN(len(c)/filePage-1)
+	return c[n*filePage : (n+1)*filePage]
+}
+
+// Changed bytes in the file are never handed out as good: a command gives exactly what
+// was stored, or fails.
+func TestBelieve08ChangedBytesOfTheFile(t *testing.T) {
+	whole := filledFile(t)
+	d := newDesk(t)
+	d.write(filepath.Base(d.file), string(whole))
+	asked := [][]string{
+		{"data", "export", "crossref", "--out", "-", "--with-payload"},
+		{"data", "export", "crossref", "--out", "-", "--format", "csv"},
+	}
+	var truth []string
+	for _, args := range asked {
+		truth = append(truth, d.expect(exitOK, args...).out)
+	}
+	lines := strings.Count(truth[0], "\n")
+	if lines < 400 {
+		t.Fatalf("%d records", lines)
+	}
+	for i := range 3 { // records from all over the file
+		id := idOf(t, strings.Split(truth[0], "\n")[i*lines/3])
+		args := []string{"data", "get", "crossref", id, "--version", "1", "--payload", "-o", "json"}
+		asked, truth = append(asked, args), append(truth, d.expect(exitOK, args...).out)
+	}
+	loud, quiet := 0, 0
+	for name, damage := range flips {
+		for seed := range uint64(14) {
+			at := rand.New(rand.NewPCG(seed, 8))
+			file := append([]byte(nil), whole...)
+			damage(file, at)
+			d.damagedFile(file)
+			for i, args := range asked {
+				r := d.run(args...)
+				if r.code == exitOK && r.out != truth[i] {
+					t.Errorf("%s, seed %d: patra %s gave %d bytes as good, true are %d", name, seed, strings.Join(args, " "), len(r.out), len(truth[i]))
+				}
+				if r.code != exitOK {
+					loud++
+				} else {
+					quiet++
+				}
+			}
+		}
+	}
+	t.Logf("%d commands failed, %d gave what was stored", loud, quiet)
+	if loud == 0 || quiet == 0 {
+		t.Error("the flips hit nothing, or everything")
+	}
+}
+
+// damagedFile puts a database file on the desk in the place of the one before.
+func (d *desk) damagedFile(content []byte) {
+	d.Helper()
+	for _, end := range []string{"-wal", "-shm"} {
+		_ = os.Remove(d.file + end)
+	}
+	d.write(filepath.Base(d.file), string(content))
+}
+
+func idOf(t *testing.T, line string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(line, `"id":"`)
+	id, _, end := strings.Cut(rest, `"`)
+	if !ok || !end {
+		t.Fatalf("no id in %.80s", line)
+	}
+	return id
+}

@@ -1,0 +1,229 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/core/event"
+	"github.com/patra-ingest/patra/internal/core/export"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// Damage holds a kind of database to this: what is stored and was changed behind our
+// back is never handed out as good. The arguments are those of Run.
+func Damage(t *testing.T, empty, migrated func(t *testing.T) Database) {
+	s := suite{empty, migrated}
+	s.damagedBodies(t)
+	s.damagedHeads(t)
+	s.damagedRejects(t)
+}
+
+// tampering are ways to change the body of the record "b"; its neighbours stay.
+var tampering = map[string]string{
+	"a byte of the item":       "SELECT payload FROM ing_record_body WHERE id_hash = ?",
+	"the fields":               "UPDATE ing_record_body SET fields = REPLACE(fields, 'b-content', 'b-cuntent') WHERE id_hash = ?",
+	"no fields":                "UPDATE ing_record_body SET fields = NULL WHERE id_hash = ?",
+	"the date":                 "UPDATE ing_record_body SET updated_at = updated_at + 1 WHERE id_hash = ?",
+	"when it was fetched":      "UPDATE ing_record_body SET fetch_at = fetch_at + 1 WHERE id_hash = ?",
+	"the version":              "UPDATE ing_record_body SET version = version + 1 WHERE id_hash = ?",
+	"the checksum":             "UPDATE ing_record_body SET codec = CONCAT(SUBSTR(codec, 1, 2), 'AAAAAA') WHERE id_hash = ?",
+	"an unknown codec":         "UPDATE ing_record_body SET codec = 'x2AAAAAA' WHERE id_hash = ?",
+	"the item of another body": "UPDATE ing_record_body SET payload = (SELECT y.payload FROM (SELECT payload FROM ing_record_body WHERE id_hash <> ? ORDER BY body_id LIMIT 1) y) WHERE id_hash = ?",
+	"the fields of another":    "UPDATE ing_record_body SET fields = (SELECT y.fields FROM (SELECT fields FROM ing_record_body WHERE id_hash <> ? ORDER BY body_id LIMIT 1) y) WHERE id_hash = ?",
+}
+
+// fieldsStay names what changes the item only: who reads fields cannot see it.
+var fieldsStay = map[string]bool{"a byte of the item": true, "the item of another body": true}
+
+func (w *world) tamper(query, id string) {
+	w.Helper()
+	key := record.KeyOf(id)
+	args := make([]any, strings.Count(query, "?"))
+	for i := range args {
+		args[i] = key[:]
+	}
+	if strings.HasPrefix(query, "SELECT") { // what it finds gets another byte
+		var content []byte
+		w.must(w.db.SQL.QueryRow(query, args...).Scan(&content))
+		content[len(content)/2] ^= 1
+		query, args = "UPDATE ing_record_body SET payload = ? WHERE id_hash = ?", []any{content, key[:]}
+	}
+	if w.exec(query, args...) == 0 {
+		w.Fatal("nothing was changed")
+	}
+}
+
+func (s suite) damagedBodies(t *testing.T) {
+	h := harvest{days: 1}
+	for name, query := range tampering {
+		for _, size := range []int{1, 100} { // plain and packed
+			s.test(t, fmt.Sprintf("%s, length %d", name, size), func(w *world) {
+				w.plan(h)
+				a := w.begin(h)
+				content := func(id string) string { return long(id+"-content ", size) }
+				a.commit(item("a", content("a"), noon), item("b", content("b"), noon), item("c", content("c"), noon))
+				w.waysOut("before", "", false)
+				w.tamper(query, "b")
+				w.waysOut(name, "b", fieldsStay[name])
+				w.intoFields(a, name, fieldsStay[name])
+			})
+		}
+	}
+}
+
+// damagedOr holds an error to be about damage, and to name the record and what to do.
+func (w *world) damagedOr(err error, what, id string) {
+	w.Helper()
+	if id == "" {
+		if err != nil {
+			w.Errorf("%s: %v", what, err)
+		}
+		return
+	}
+	if !errors.Is(err, fault.ErrDamaged) {
+		w.Errorf("%s: %v, expected damage", what, err)
+		return
+	}
+	if text := err.Error(); !strings.Contains(text, "patra db check") {
+		w.Errorf("%s does not say what to do: %s", what, text)
+	}
+}
+
+// waysOut reads all records every way there is. damaged is the one that must fail,
+// itemOnly says that only readers of the item can know.
+func (w *world) waysOut(what, damaged string, itemOnly bool) {
+	w.Helper()
+	for _, id := range []string{"a", "b", "c"} {
+		bad := ""
+		if id == damaged {
+			bad = id
+		}
+		_, body, err := w.store.Head(w.ctx, view.Dataset{ID: 1}, id)
+		w.must(err)
+		_, err = w.store.VersionsOf(w.ctx, body, 10)
+		w.damagedOr(err, what+": versions of "+id, bad)
+	}
+	inFields := damaged
+	if itemOnly {
+		inFields = ""
+	}
+	upto := w.mark()
+	for _, payload := range []bool{false, true} {
+		bad := damaged
+		if !payload {
+			bad = inFields
+		}
+		_, _, err := w.store.ExportPage(w.ctx, export.Range{DatasetID: upto.DatasetID, Upto: upto.Batch, Payload: payload}, 0, func(*export.Row) error { return nil })
+		w.damagedOr(err, fmt.Sprintf("%s: export, payload %v", what, payload), bad)
+		if bad != "" && err != nil && !strings.Contains(err.Error(), `"b"`) {
+			w.Errorf("%s: the export does not name the record: %v", what, err)
+		}
+	}
+	events, err := w.store.PendingEvents(w.ctx, event.Lane{DatasetID: 1, Source: "crossref", Endpoint: "works"}, 10, 1<<20, &event.Room{})
+	w.must(err)
+	for _, e := range events {
+		bad := ""
+		if e.RecordID == damaged {
+			bad = damaged
+		}
+		w.damagedOr(e.Damaged, what+": event of "+e.RecordID, bad)
+		if e.NoBody != (bad != "") {
+			w.Errorf("%s: event of %s: no body %v", what, e.RecordID, e.NoBody)
+		}
+	}
+	_, err = w.store.Records(w.ctx, "crossref", "works", nil, 10)
+	w.damagedOr(err, what+": records", damaged)
+	_, err = w.store.Box(w.ctx, w.number("SELECT MAX(id) FROM ing_task_run_batch"))
+	w.damagedOr(err, what+": black box", inFields)
+}
+
+// intoFields lets items be merged with what is stored: nothing must be built on damage.
+func (w *world) intoFields(a *attempt, what string, itemOnly bool) {
+	w.Helper()
+	want := "b"
+	if itemOnly {
+		want = ""
+	}
+	page := a.page(filler("b", `{"abstract":"more"}`, noon.Add(day)))
+	_, err := w.store.CommitBatch(w.ctx, page)
+	w.damagedOr(err, what+": fill", want)
+}
+
+func (s suite) damagedHeads(t *testing.T) {
+	h := harvest{days: 1}
+	for name, query := range map[string]string{
+		"the id":            "UPDATE ing_record SET provider_id = 'bb' WHERE id_hash = ?",
+		"the state":         "UPDATE ing_record SET state_code = 'ACTIVD' WHERE id_hash = ?",
+		"no head":           "DELETE FROM ing_record WHERE id_hash = ?",
+		"a head too old":    "UPDATE ing_record SET body_id = 1 WHERE id_hash = ?",
+		"a body less":       "DELETE FROM ing_record_body WHERE id_hash = ?",
+		"of another source": "UPDATE ing_record_body SET dataset_id = 77 WHERE id_hash = ?",
+		"a head of another": "UPDATE ing_record SET body_id = (SELECT MAX(body_id) FROM ing_record_body) WHERE id_hash = ?",
+	} {
+		s.test(t, "head: "+name, func(w *world) {
+			w.plan(h)
+			a := w.begin(h)
+			a.commit(item("a", "x", noon), item("b", "y", noon), item("c", "z", noon))
+			w.tamper(query, "b")
+			upto := w.mark()
+			in := export.Range{DatasetID: upto.DatasetID, Upto: upto.Batch}
+			var n int64
+			_, _, err := w.store.ExportPage(w.ctx, in, 0, func(*export.Row) error { n++; return nil })
+			if err == nil {
+				var heads int64
+				if heads, err = w.store.CountExported(w.ctx, in); err == nil && heads != n {
+					err = fmt.Errorf("%w: counted; patra db check", fault.ErrDamaged)
+				}
+			}
+			w.damagedOr(err, "export", "b")
+		})
+	}
+	s.test(t, "an export is counted also while records change", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		a.commit(item("a", "x", noon), item("b", "y", noon), item("c", "z", noon))
+		first := w.mark()
+		a.commit(item("b", "y2", noon.Add(day)), item("d", "new", noon), gone("c", noon.Add(day)))
+		second := w.mark()
+		a.commit(item("b", "y3", noon.Add(2*day)), item("e", "new", noon))
+		for _, c := range []struct {
+			after, upto int64
+			want        int64
+		}{{0, first.Batch, 3}, {first.Batch, second.Batch, 3}, {0, second.Batch, 4}, {second.Batch, w.mark().Batch, 2}, {0, w.mark().Batch, 5}} {
+			in := export.Range{DatasetID: first.DatasetID, After: c.after, Upto: c.upto}
+			n, err := w.store.CountExported(w.ctx, in)
+			w.must(err)
+			out, err := exportRange(w, w.store, c.after, export.Mark{DatasetID: first.DatasetID, Batch: c.upto}, nil)
+			w.must(err)
+			if n != c.want || int64(len(out)) != c.want {
+				w.Errorf("(%d, %d]: counted %d, exported %d, want %d", c.after, c.upto, n, len(out), c.want)
+			}
+		}
+	})
+}
+
+func (s suite) damagedRejects(t *testing.T) {
+	h := harvest{days: 1}
+	s.test(t, "an item of quarantine", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		page := a.page()
+		page.Rejects, page.Seen = []record.Reject{{Reason: record.MissingID, Raw: []byte(`{"title":"x"}`), FetchAt: noon}}, 1
+		_, err := w.store.CommitBatch(w.ctx, page)
+		w.must(err)
+		id := w.number("SELECT MAX(id) FROM ing_quarantine")
+		_, err = w.store.RejectItem(w.ctx, id)
+		w.must(err)
+		w.exec("UPDATE ing_quarantine SET raw = ?", []byte(`{"title":"y"}`))
+		if _, err = w.store.RejectItem(w.ctx, id); !errors.Is(err, fault.ErrDamaged) {
+			w.Errorf("show: %v", err)
+		}
+		if _, err = w.store.Quarantine(w.ctx, "crossref", 0, 10); !errors.Is(err, fault.ErrDamaged) {
+			w.Errorf("list: %v", err)
+		}
+	})
+}
