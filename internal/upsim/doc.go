@@ -61,6 +61,7 @@
 //	search          ids only, by offset; total
 //	records         ids=a,b (or a list in JSON): those works that there are
 //	search-xml, records-xml
+//	daily           offset; total; day=2024-03-01 instead of a window
 //
 // Walks by token read the moment they began and expire as cursors do; all other
 // lists read what is there now. FormOptions has the credential, the cap, the

@@ -145,6 +145,9 @@ func (f form) parameters() []string {
 		return []string{"ids"}
 	}
 	names := []string{"from", "until", "through", "size", "limit"}
+	if f.day {
+		names = []string{"day", "size", "limit"}
+	}
 	switch f.how {
 	case byOffset:
 		return append(names, "offset")
@@ -162,6 +165,9 @@ func (f form) parameters() []string {
 
 // parseWindow: from is included, until is not, through is.
 func (q *formQuery) parseWindow() error {
+	if q.form.day {
+		return q.parseDay(q.params)
+	}
 	if q.params.Has("until") && q.params.Has("through") {
 		return &refusal{"parameter-conflict", "through", "until and through cannot be used together."}
 	}

@@ -85,6 +85,7 @@ type form struct {
 	flag    bool // has_more
 	ids     bool // ids only
 	xml     bool
+	day     bool // one day instead of a window
 }
 
 func allForms() []form {
@@ -111,7 +112,7 @@ func allForms() []form {
 	}
 }
 
-// FormNames lists what is served below /forms/.
+// FormNames lists what is served below /forms/, the list that takes no window apart.
 func FormNames() []string {
 	var names []string
 	for _, f := range allForms() {
@@ -122,7 +123,7 @@ func FormNames() []string {
 
 func findForm(path string) (form, bool) {
 	name, below := strings.CutPrefix(path, "/forms/")
-	for _, f := range allForms() {
+	for _, f := range append(allForms(), daily()) {
 		if below && f.name == name {
 			return f, true
 		}

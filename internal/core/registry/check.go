@@ -29,6 +29,7 @@ func checklist() []func(*Resolved) Problems {
 		(*Resolved).checkRequest,
 		(*Resolved).checkConditions,
 		(*Resolved).checkWindowSent,
+		(*Resolved).checkWindowUnit,
 		(*Resolved).checkPageSent,
 		(*Resolved).checkParams,
 		(*Resolved).checkResponse,

@@ -43,6 +43,7 @@ func Codes() []CodeDoc {
 		{"E-WINDOW-ALIGN", "a window shorter than the calendar unit it is aligned to"},
 		{"E-WINDOW-SUPPORT", "no filter by date of change, and no order to filter by ourselves"},
 		{"E-WINDOW-UNSENT", "the window never reaches the request"},
+		{"E-WINDOW-UNIT", "the request names one day (or other unit) of the filter, and a slice may be longer"},
 		{"E-SCHEDULE", "a schedule with both cron and every, with neither, or with a time that never comes"},
 		{"E-NAMESPACE", "a watermark namespace that the operation cannot have"},
 		{"E-TWO-PHASE-PAIR", "a search for ids without a usable detail endpoint"},

@@ -37,7 +37,7 @@ func (a *adapter) adapt(steps []window.Window) []piece {
 	a.out = make([]piece, 0, len(steps))
 	for len(steps) > 0 {
 		n := 1
-		for n < len(steps) && !a.tooWide(span(steps[:n+1])) {
+		for n < len(steps) && !a.OneUnit && !a.tooWide(span(steps[:n+1])) {
 			n++
 		}
 		b, quiet := a.ask(steps[:n], belief{}, a.Estimates == nil)

@@ -20,7 +20,7 @@ func (a *adapter) merge(pieces []piece) []piece {
 
 func (a *adapter) joinable(left, right piece) bool {
 	l, r := left.belief, right.belief
-	return l.told && r.told && (a.tiny(l.Count) || a.tiny(r.Count)) && a.within(l.Count+r.Count) &&
+	return !a.OneUnit && l.told && r.told && (a.tiny(l.Count) || a.tiny(r.Count)) && a.within(l.Count+r.Count) &&
 		!a.tooWide(window.Window{From: left.owned.From, To: right.owned.To})
 }
 

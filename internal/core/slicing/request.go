@@ -34,6 +34,7 @@ type Request struct {
 	NewestFirst          bool          // D§5.9
 	Candidates           *Candidates   // what ID_RANGE cuts
 	Steps                []Step        // what a slice makes endpoints do; the first one finds, a second one reads details
+	OneUnit              bool          // a request names one unit of the grid: no slice may be longer
 	Priority             string        // HIGH, MEDIUM or LOW (S§10); HIGH where it is not said
 }
 

@@ -62,7 +62,7 @@ func (r Request) steps(owed window.Window) int {
 // linear cuts an owed window by step (S§5.2). The first cut is the first grid
 // point after its start plus a whole step, so that all later slices start and
 // end on the upstream's grid. A rest too short for a slice of its own stays
-// with the last one.
+// with the last one, unless a request cannot ask for both (I2).
 func (r Request) linear(owed window.Window) []window.Window {
 	step := r.step()
 	out := make([]window.Window, 0, min(owed.Duration()/max(step, tick), 1<<20)+2)
@@ -71,8 +71,13 @@ func (r Request) linear(owed window.Window) []window.Window {
 		if !to.After(from) {
 			to = r.next(from, max(step, tick)) // a step finer than the grid: one slice per grid unit
 		}
+		if r.OneUnit {
+			if unit := r.next(from, finest); unit.Before(to) { // days are not all as long as a step
+				to = unit
+			}
+		}
 		whole := window.Window{From: from, To: owed.To}
-		if !to.Before(owed.To) || owed.To.Sub(to) < r.MinWindow && !r.tooWide(whole) {
+		if !to.Before(owed.To) || owed.To.Sub(to) < r.MinWindow && !r.tooWide(whole) && !r.OneUnit {
 			to = owed.To
 		}
 		out = append(out, window.Window{From: from, To: to})

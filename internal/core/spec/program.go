@@ -20,6 +20,8 @@ type Program struct {
 	Select *query.Program
 	Read   *extract.Reader
 	Detail *Program // the second step, nil if there is none
+
+	unit bool // a request names one unit of the filter, see NamesUnit
 }
 
 // Program compiles templates, rules and paths.
@@ -39,7 +41,7 @@ func (s Snapshot) Program() (*Program, error) {
 	if s.Paging.Expects() {
 		read = read.InsistOnTotal()
 	}
-	p := &Program{Snapshot: s, Render: render, Select: selecting, Read: read}
+	p := &Program{Snapshot: s, Render: render, Select: selecting, Read: read, unit: s.NamesUnit()}
 	if s.Detail != nil {
 		p.Detail, err = s.Detail.Program()
 	}
@@ -63,8 +65,12 @@ type Question struct {
 }
 
 // Ask renders the expression of a window. A condition that cannot be rendered
-// is an error: leaving it out would select something else (D§5.15).
+// is an error: leaving it out would select something else (D§5.15). So is a window
+// of which the request would ask for a part.
 func (p *Program) Ask(w window.Window, now time.Time) (*Question, error) {
+	if err := p.checkUnit(w); err != nil {
+		return nil, err
+	}
 	return p.ask(p.Expression(w), w, now)
 }
 

@@ -38,6 +38,12 @@ type WindowVars struct {
 	To   time.Time `expr:"to"`
 }
 
+// NamesWindow reports whether a variable is a bound of the slice.
+func NamesWindow(name string) bool {
+	first, _, _ := strings.Cut(name, ".")
+	return first == "filter" || first == "window"
+}
+
 // ContactVars identify the operator to the upstream.
 type ContactVars struct {
 	Email string `expr:"email"`

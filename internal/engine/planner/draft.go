@@ -274,7 +274,7 @@ func slicingRequest(s spec.Snapshot, owed []window.Window) slicing.Request {
 		Order: s.Filter.Field + ":asc", Precision: string(s.Filter.Precision), Paging: string(s.Paging.Type), Initial: s.Paging.Initial,
 		MinWindow: s.Window.MinWindow.Std(), MaxWindow: s.Window.MaxWindow.Std(),
 		Cap: int64(s.Paging.MaxResults), MaxPages: s.Paging.MaxPages, NewestFirst: s.Operation == ingest.Backfill,
-		Steps: stepsOf(s), Priority: budgetPriority(s.Operation),
+		Steps: stepsOf(s), Priority: budgetPriority(s.Operation), OneUnit: s.NamesUnit(),
 	}
 }
 

@@ -1,0 +1,27 @@
+package query
+
+import (
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Unit is the length of the shortest stretch the precision can name.
+func (p Precision) Unit() time.Duration {
+	switch p {
+	case Second:
+		return time.Second
+	case Minute:
+		return time.Minute
+	case Month:
+		return 28 * 24 * time.Hour
+	}
+	return 24 * time.Hour
+}
+
+// WithinUnit reports whether one value of the filter names everything in a
+// window: it lies within one second, minute, day or month of the upstream.
+func (f DateFilter) WithinUnit(w window.Window) bool {
+	whole, first := f.Selected(w), f.Selected(window.Window{From: w.From, To: w.From.Add(tick)})
+	return whole.From.Equal(first.From) && whole.To.Equal(first.To)
+}
