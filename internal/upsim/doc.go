@@ -32,7 +32,8 @@
 // A walk that starts with cursor=* reads a snapshot of that moment. With
 // ScrollCursor every page of a walk carries the same cursor text and the
 // position lives in the server: a page whose answer was lost cannot be asked
-// for again. With ReplayableCursor every page has its own cursor text.
+// for again. With ReplayableCursor every page has its own cursor text. With
+// Options.Shrinking works leave the asked days while a walk reads them.
 //
 // # Forms
 //

@@ -19,7 +19,7 @@ func (d *Dataset) appendPage(dst []byte, q listQuery, p page, spoil victim) []by
 		dst = append(dst, p.cursor...)
 		dst = append(dst, '"')
 	}
-	dst = appendInt(append(dst, `,"total-results":`...), p.view.total)
+	dst = appendInt(append(dst, `,"total-results":`...), p.view.total-p.left)
 	dst = append(dst, `,"items":[`...)
 	for i := p.span.from; i < p.span.to; i++ {
 		if i > p.span.from {

@@ -132,6 +132,7 @@ func (s *Server) works(req request, kind FaultKind) answer {
 		if kind == FaultExpireCursor {
 			s.walks.forget(q.cursor, now)
 		}
+		s.shrink(q.cursor, now)
 		var ok bool
 		if p, ok = s.walks.resume(q.cursor, q.rows, kind == FaultDuplicatePage, now); !ok {
 			return refuse(http.StatusNotFound, "resource-failure",

@@ -30,6 +30,8 @@ type Options struct {
 
 	DisableGzip bool // spares the processor in throughput measurements
 
+	Shrinking Shrinking // works that leave a selection while it is read
+
 	Forms FormOptions // of the lists below /forms/
 }
 

@@ -36,6 +36,7 @@ type walk struct {
 	next   int
 	before span
 	pages  int
+	left   int // works that were read and then left, see Shrinking
 }
 
 // walks keeps the open walks. The list is in order of last use: as all live
@@ -56,6 +57,7 @@ type page struct {
 	view   view
 	span   span
 	cursor string // for the answer
+	left   int    // of the works of the view, those that left it
 }
 
 // start opens a walk and gives its first page.
@@ -111,18 +113,18 @@ func (ws *walks) forget(cursor string, now time.Time) {
 func (ws *walks) turnPage(w *walk, at place, rows int, again bool) page {
 	if ws.mode == ScrollCursor {
 		if again {
-			return page{w.view, w.before, ws.scrollText(w.id)}
+			return page{w.view, w.before, ws.scrollText(w.id), w.left}
 		}
 		now := span{w.next, min(w.next+rows, w.view.total)}
 		w.next, w.before, w.pages = now.to, now, w.pages+1
-		return page{w.view, now, ws.scrollText(w.id)}
+		return page{w.view, now, ws.scrollText(w.id), w.left}
 	}
 	now := span{at.from, min(at.from+rows, w.view.total)}
 	if again {
 		// The page before, exactly as it was: its cursor leads here again.
-		return page{w.view, span{at.before, at.from}, ws.placeText(at)}
+		return page{view: w.view, span: span{at.before, at.from}, cursor: ws.placeText(at)}
 	}
-	return page{w.view, now, ws.placeText(place{w.id, now.to, now.from, at.number + 1})}
+	return page{view: w.view, span: now, cursor: ws.placeText(place{w.id, now.to, now.from, at.number + 1})}
 }
 
 func (ws *walks) sweep(now time.Time) {

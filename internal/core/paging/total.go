@@ -15,14 +15,14 @@ func (c Config) Expects() bool { return c.ExpectTotal != nil && *c.ExpectTotal }
 // a walk nor fails one.
 func (c Config) estimates() bool { return c.ExpectTotal != nil && !*c.ExpectTotal }
 
-// missing reports that a pass delivered less than was announced. Items may leave
-// a window while it is read, so the total may fall a little; an upstream that
-// suddenly announces nothing, or less than it has already delivered, is not
-// believed and the first total stands.
+// missing reports that a pass delivered less than was announced. Items leave a
+// window while it is read, before or after they were delivered, so the total may
+// fall a little, also below what came. An upstream that suddenly announces far less,
+// or nothing, is not believed and the first total stands.
 func (s State) missing() bool {
 	expected := s.Total
-	if fallen := s.First - s.Total; fallen > s.First/shrinkShare || s.Total < int64(s.Seen) {
-		expected = max(s.First, s.Total)
+	if fallen := s.First - s.Total; fallen > s.First/shrinkShare {
+		expected = s.First
 	}
 	return s.Total < 0 || int64(s.Seen) < expected
 }

@@ -75,3 +75,37 @@ func TestBelieve04Estimates(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// Items that leave a window while it is read are part of its life: what was
+// delivered is held against what is left. A total that falls far, or that is gone,
+// says nothing, and the first one stands.
+func TestBelieve09ShrinkingTotal(t *testing.T) {
+	c := Config{Type: Token, Size: 100, Initial: "*", EndOnShortPage: true, ExpectTotal: ptr(true)}.WithDefaults()
+	for name, s := range map[string]struct {
+		first, last int64
+		seen        int
+		whole       bool
+	}{
+		"nothing left":                         {1000, 1000, 1000, true},
+		"one is missing":                       {1000, 1000, 999, false},
+		"some left unread":                     {1000, 997, 997, true},
+		"some left after they were read":       {1000, 995, 1000, true},
+		"some left unread, some after":         {1000, 993, 997, true},
+		"as many as may":                       {1000, 990, 995, true},
+		"too many":                             {1000, 989, 995, false},
+		"too many, and all the same delivered": {1000, 500, 1000, true},
+		"one unread is missing too":            {1000, 993, 992, false},
+		"the total is gone":                    {1000, 0, 997, false},
+		"a small list":                         {50, 49, 49, false},
+		"it grew":                              {1000, 1010, 1005, false},
+	} {
+		state := State{Pages: 9, Token: "s", Seen: s.seen - 1, Total: s.first, First: s.first}
+		d := c.Advance(state, Observation{Items: 1, New: 1, Token: "s", Total: &s.last})
+		if d.Done != s.whole {
+			t.Errorf("%s: done %v (%s) %v", name, d.Done, d.Why, d.Err)
+		}
+		if end := c.Advance(d.Next, Observation{Token: "s", Total: &s.last}); !d.Done && (end.Done || end.Err == nil || end.Err.Code != fault.ShortCount) {
+			t.Errorf("%s, an empty page behind: %+v", name, end)
+		}
+	}
+}

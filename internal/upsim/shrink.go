@@ -1,0 +1,57 @@
+package upsim
+
+import "time"
+
+// Shrinking is a selection that loses works while it is read: they are indexed
+// anew, so their stamp leaves the days that were asked for. Of each pair one had
+// been read by the walk, which cannot know that it left; the other one had not,
+// and is no longer served. The announced total is what is left of them. Walks by
+// scroll cursor only.
+type Shrinking struct {
+	Every int       // before each n-th page of a walk; 0 never
+	Pairs int       // works that leave then, in pairs; default 1
+	At    time.Time // the new stamp; default the end of the data set
+}
+
+// shrink takes works out of the walk that a request goes on with.
+func (s *Server) shrink(cursor string, now time.Time) {
+	c := s.opts.Shrinking
+	if c.Every == 0 {
+		return
+	}
+	if c.At.IsZero() {
+		c.At = s.data.cfg.To
+	}
+	for _, it := range s.walks.leave(cursor, c.Every, max(c.Pairs, 1), now) {
+		_ = s.data.Touch(s.data.name(it.seq), c.At, true) // a work that is gone has left too
+	}
+}
+
+// leave chooses who leaves and takes the unread ones out of the walk.
+func (ws *walks) leave(cursor string, every, pairs int, now time.Time) (out []item) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	w, _, ok := ws.find(cursor, now)
+	if !ok || ws.mode != ScrollCursor || w.pages%every != 0 {
+		return nil
+	}
+	for range pairs {
+		last := w.view.total - 1
+		if w.left >= w.next || last <= w.next {
+			break
+		}
+		out = append(out, w.view.at(w.left), w.view.at(last))
+		w.left++
+		w.view = w.view.upTo(last)
+	}
+	return out
+}
+
+// upTo is a view without what stands behind a place.
+func (v view) upTo(n int) view {
+	works := make([]item, n)
+	for i := range works {
+		works[i] = v.at(i)
+	}
+	return view{days: [][]item{works}, starts: []int{0}, total: n, order: byIndexedAsc}
+}
