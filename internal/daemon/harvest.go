@@ -192,7 +192,10 @@ func (a *App) workWhile(ctx context.Context, planID int64, watch func(view.Progr
 			return life.mayClaim(ctx)
 		},
 	}, a.config.Log)
-	return d.Run(ctx, done)
+	if err := d.Run(ctx, done); err != nil {
+		return err
+	}
+	return a.Store.Present()
 }
 
 // lastWords is how long a process that was told to stop may still talk to its database.

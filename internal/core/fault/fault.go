@@ -134,6 +134,8 @@ var (
 	ErrFull = errors.New("no room left")
 	// ErrDamaged: what is stored is not what was written. Nobody may take it for good.
 	ErrDamaged = errors.New("the database is damaged")
+	// ErrLost: the file that is written to is not the one at its path any more.
+	ErrLost = errors.New("the database file is lost")
 	// ErrInvalid: a value does not fit its column or its rule.
 	ErrInvalid = errors.New("invalid value")
 	// ErrNewerSchema: the database was written by a newer program.

@@ -35,6 +35,9 @@ type Dialect struct {
 	// Clock is an expression for the store's clock in microseconds; empty if that is
 	// the clock of this process.
 	Clock string
+	// Present tells whether the database is still where it was opened; nil: it cannot
+	// get lost unnoticed.
+	Present func(inTransaction bool) error
 	// Translate turns a vendor error into one of fault's kinds.
 	Translate func(error) error
 	// Lock keeps two programs from migrating at once; it returns the unlock.

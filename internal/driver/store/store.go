@@ -55,6 +55,15 @@ func (s *Store) Close() error {
 	return errors.Join(s.read.Close(), s.write.Close())
 }
 
+// Present tells whether the database is still where it was opened. Every write asks
+// it; whoever wrote last asks once more before saying that all went well.
+func (s *Store) Present() error {
+	if s.dialect.Present == nil {
+		return nil
+	}
+	return s.dialect.Present(false)
+}
+
 // Dialect tells the name of the database kind, for people.
 func (s *Store) Dialect() string { return s.dialect.Name }
 

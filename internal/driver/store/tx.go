@@ -86,6 +86,9 @@ func (s *Store) once(ctx context.Context, l lane, begin, do func(*tx) error) err
 	if err = begin(t); err == nil {
 		err = do(t)
 	}
+	if err == nil && s.dialect.Present != nil {
+		err = s.dialect.Present(true) // a commit into a file that was removed succeeds, and is lost
+	}
 	if err != nil {
 		_ = raw.Rollback()
 		return s.dialect.Translate(err)

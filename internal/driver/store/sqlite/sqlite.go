@@ -65,8 +65,16 @@ func Open(ctx context.Context, c Config, o store.Options) (*store.Store, error) 
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	read.SetMaxOpenConns(max(4, runtime.NumCPU()))
-	s := store.New(dialect(), write, read, o)
-	if err := check(ctx, write); err != nil {
+	d := dialect()
+	err = check(ctx, write)
+	if err == nil {
+		var file *presence
+		if file, err = newPresence(path); err == nil {
+			d.Present = file.check
+		}
+	}
+	s := store.New(d, write, read, o)
+	if err != nil {
 		_ = s.Close()
 		return nil, fmt.Errorf("open database %s: %w%s", c.Path, err, rights(err))
 	}
