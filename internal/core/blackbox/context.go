@@ -26,6 +26,9 @@ type Context struct {
 	// ids without a detail. Ignored: nothing of the answer was taken.
 	Beside  int  `json:"beside,omitempty"`
 	Ignored bool `json:"ignored,omitempty"`
+	// Missed are ids that were asked for and did not come. Some of them are in the
+	// account: those whose records are gone for it, and those that were rejected.
+	Missed int `json:"missed,omitempty"`
 	// Why there is a next page of a list, or none: the rule that decided.
 	Why string `json:"why,omitempty"`
 }

@@ -84,7 +84,8 @@ func (r *Report) sameNext(b *Box, read *Reading, by blame) {
 // sameAccount compares the numbers of items (I4). What the batch accounts for
 // beside the answer is known by its number only.
 func (r *Report) sameAccount(b *Box, role Role, read *Reading, by blame) {
-	s, beside := b.Batch.Stats, role.context.Beside
+	s := b.Batch.Stats
+	beside := role.context.Beside + role.context.Missed - s.Missed.Total()
 	if role.role == detailPage && !role.known {
 		beside = max(s.Seen-read.Seen, 0) // nobody wrote down how many
 	}
@@ -162,7 +163,7 @@ func (b *Box) pruned() int {
 // removal that was concluded, not read, is none.
 func (r *Report) vanished(b *Box, role Role, unread map[string]*Written, by blame) {
 	for _, w := range b.Written {
-		if unread[w.ID] == nil || (w.Action == record.Remove || w.Action == "") && role.context.Beside > 0 {
+		if unread[w.ID] == nil || (w.Action == record.Remove || w.Action == "") && role.context.Beside+role.context.Missed > 0 {
 			continue
 		}
 		r.Records = append(r.Records, RecordChange{w.ID, Missing, nil, by.cause})

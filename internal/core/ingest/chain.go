@@ -246,6 +246,9 @@ type BatchStats struct {
 	Quarantined int `json:"quarantined"`
 	// Late are those of the inserted and updated that came late; see PlanLag.
 	Late int `json:"late,omitempty"`
+	// Missed are ids that were asked for and did not come. No item was seen, so they
+	// are no part of the sum; one that is gone for that counts as seen and gone.
+	Missed MissTally `json:"missed,omitzero"`
 }
 
 // Add sums two accounts.
@@ -253,6 +256,7 @@ func (s BatchStats) Add(o BatchStats) BatchStats {
 	return BatchStats{
 		s.Seen + o.Seen, s.Inserted + o.Inserted, s.Updated + o.Updated, s.Unchanged + o.Unchanged, s.Gone + o.Gone,
 		s.Stale + o.Stale, s.Duplicate + o.Duplicate, s.Outside + o.Outside, s.Quarantined + o.Quarantined, s.Late + o.Late,
+		s.Missed.Add(o.Missed),
 	}
 }
 

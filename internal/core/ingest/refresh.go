@@ -71,6 +71,7 @@ type CandidatePage struct {
 // Candidate is a record to look at again.
 type Candidate struct {
 	ID      string
+	Gone    bool      // it is a tombstone: that it does not come is no news
 	Batch   int64     // EXPR: that brought what is stored
 	Raw     string    // EXPR: where the answer of that batch is kept; empty if it was not
 	FetchAt time.Time // EXPR: of what is stored; QUARANTINE: of what was rejected
@@ -111,6 +112,21 @@ type RefreshTally struct {
 func (t RefreshTally) Add(o RefreshTally) RefreshTally {
 	return RefreshTally{t.Checked + o.Checked, t.Remapped + o.Remapped, t.Merged + o.Merged, t.Left + o.Left}
 }
+
+// MissTally is what became of ids that were asked for and did not come.
+type MissTally struct {
+	Missing   int `json:"missing,omitempty"`   // stored, and not taken for deleted yet
+	NotFound  int `json:"notFound,omitempty"`  // never stored
+	StillGone int `json:"stillGone,omitempty"` // tombstones
+}
+
+// Add sums two of them.
+func (t MissTally) Add(o MissTally) MissTally {
+	return MissTally{t.Missing + o.Missing, t.NotFound + o.NotFound, t.StillGone + o.StillGone}
+}
+
+// Total is how many ids these are.
+func (t MissTally) Total() int { return t.Missing + t.NotFound + t.StillGone }
 
 // NewSignal names a record to look at again.
 type NewSignal struct {

@@ -64,7 +64,8 @@ func TestBalance(t *testing.T) {
 		s := draw[BatchStats](t, "stats")
 		s.Seen, s.Late = 0, 0
 		parts := reflect.ValueOf(s)
-		for i := range parts.NumField() {
+		numbers := parts.NumField() - 1 // what was missed stands last and is no part of the sum
+		for i := range numbers {
 			s.Seen += int(parts.Field(i).Int())
 		}
 		s.Late = s.Inserted + s.Updated // these are counted already
@@ -76,7 +77,7 @@ func TestBalance(t *testing.T) {
 		}
 		// One item too many in any account is noticed.
 		broken := s
-		i := rapid.IntRange(0, parts.NumField()-1).Draw(t, "field")
+		i := rapid.IntRange(0, numbers-1).Draw(t, "field")
 		field := reflect.ValueOf(&broken).Elem().Field(i)
 		field.SetInt(field.Int() + 1)
 		if broken.Balanced() {

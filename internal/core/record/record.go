@@ -36,6 +36,10 @@ type Head struct {
 	BodyID        int64
 	State         State
 	MappingID     int64
+	// MissingSince is when the upstream was first asked for it by its id and did not
+	// have it, and has not been seen with it since; of a tombstone: since when it has
+	// been away. Zero: it is not missing.
+	MissingSince time.Time
 }
 
 // Incoming is one item as extracted from a page.
@@ -48,6 +52,7 @@ type Incoming struct {
 	FetchAt       time.Time // store clock, taken before the request was sent
 	MappingID     int64
 	Gone          bool
+	Missed        bool   // it was asked for by its id and did not come: there is nothing but the id; see FateOf
 	MergedInto    string // id of the record that took its place; only of one that is gone
 	Remap         bool   // what was stored under another mapping is mapped anew; see Remaps
 	FillOnly      bool   // of a stored record it may only fill what is empty; see Fills
@@ -79,16 +84,25 @@ const (
 	Touch     Action = "TOUCH"
 	Stale     Action = "STALE"
 	Remap     Action = "REMAP"
+	Miss      Action = "MISS" // nothing came, and the record stays as it is; see FateOf
 )
 
 // Publishes reports whether the action leaves an outbox row (I9).
 func (a Action) Publishes() bool { return a == Insert || a == Update || a == Remove }
 
-// Decide compares an incoming item with the stored head; nil means not stored.
+// Decide compares an incoming item with the stored head; nil means not stored. A
+// deletion is remembered also of a record that was never stored: else an older copy
+// that arrives later would live (I3).
 func Decide(stored *Head, in Incoming) Action {
+	if in.Missed {
+		if FateOf(stored, in) == Vanished {
+			return Remove
+		}
+		return Miss
+	}
 	if stored == nil {
 		if in.Gone {
-			return Unchanged // nothing of ours to remove
+			return Remove
 		}
 		return Insert
 	}
@@ -116,7 +130,7 @@ func Decide(stored *Head, in Incoming) Action {
 // looks at records again maps it anew. Which of two mappings is older does not
 // matter: the one that is declared today is wanted.
 func Remaps(stored *Head, in Incoming) bool {
-	return in.Remap && !in.FillOnly && !in.Gone && stored != nil && stored.State == Active && stored.MappingID != in.MappingID &&
+	return in.Remap && !in.FillOnly && !in.Gone && !in.Missed && stored != nil && stored.State == Active && stored.MappingID != in.MappingID &&
 		(in.ContentHash == stored.ContentHash || in.FetchAt.Equal(stored.FetchAt))
 }
 
@@ -127,7 +141,7 @@ func restamps(stored *Head, in Incoming) bool {
 	if stored.UpdatedAt.IsZero() && in.UpdatedAt.IsZero() {
 		return !in.FetchAt.Equal(stored.FetchAt) && newer(stored, in)
 	}
-	return in.UpdatedAt.After(stored.UpdatedAt) && !in.Gone
+	return in.UpdatedAt.After(stored.UpdatedAt)
 }
 
 // Inherit completes an item that is about to be written over the stored head,

@@ -29,7 +29,7 @@ func TestDecide(t *testing.T) {
 		want   Action
 	}{
 		"new":                              {nil, in(func(*Incoming) {}), Insert},
-		"unknown and gone":                 {nil, in(func(i *Incoming) { i.Gone = true }), Unchanged},
+		"unknown and gone":                 {nil, in(func(i *Incoming) { i.Gone = true }), Remove},
 		"equal":                            {head(same), in(func(*Incoming) {}), Unchanged},
 		"equal content, newer stamp":       {head(same), in(func(i *Incoming) { i.UpdatedAt = t0.Add(1) }), Touch},
 		"equal content, older stamp":       {head(same), in(func(i *Incoming) { i.UpdatedAt = t0.Add(-1) }), Unchanged},

@@ -10,13 +10,15 @@ import (
 type Kind string
 
 // Kinds of signals. The first three are said by people and programs downstream;
-// the others are made by the commands that name records themselves.
+// the others are made by the commands that name records themselves, and by an
+// update that did not get a record.
 const (
 	Retraction   Kind = "RETRACTION"
 	Merge        Kind = "MERGE"
 	MissingField Kind = "MISSING_FIELD"
 	Requested    Kind = "REQUESTED"   // ids given to an update
 	Quarantined  Kind = "QUARANTINED" // an item of it could not be read
+	Missing      Kind = "MISSING"     // it was asked for and did not come: it is to be looked at again
 )
 
 // Kinds are those that may be said.
@@ -38,4 +40,6 @@ const (
 	Open   SignalStatus = "OPEN"
 	Done   SignalStatus = "DONE"   // the upstream was asked after it was raised, and its answer is stored
 	Failed SignalStatus = "FAILED" // the answer could not be read; it is in quarantine
+	// NotFound: the upstream does not have it, and it was never stored.
+	NotFound SignalStatus = "NOT_FOUND"
 )

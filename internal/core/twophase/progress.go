@@ -13,8 +13,11 @@ type Progress struct {
 	// detail. They count over all passes of a search: each id is asked for once.
 	Answered int `json:"answered,omitempty"`
 	Bad      int `json:"bad,omitempty"`
-	// Lost are stored records of an UPDATE that were taken for deleted.
+	// Lost are stored records of an UPDATE that were missing to the end.
 	Lost int `json:"lost,omitempty"`
+	// Buried are those pending that are tombstones: that one does not come is no news,
+	// and nobody asks twice.
+	Buried []string `json:"buried,omitempty"`
 }
 
 // Found adds the new ids of a search page.
@@ -22,6 +25,23 @@ func (p Progress) Found(ids []string, last bool) Progress {
 	p.Pending = append(slices.Clip(p.Pending), ids...)
 	p.Searched = last
 	return p.turn()
+}
+
+// Bury notes which of the pending ids are tombstones.
+func (p Progress) Bury(ids []string) Progress {
+	p.Buried = append(slices.Clip(p.Buried), ids...)
+	return p
+}
+
+// IsBuried reports whether a pending id is a tombstone.
+func (p Progress) IsBuried(id string) bool { return slices.Contains(p.Buried, id) }
+
+// Exhume takes ids off the tombstones: what became of them is known.
+func (p Progress) Exhume(ids []string) Progress {
+	if len(p.Buried) > 0 {
+		p.Buried = slices.DeleteFunc(slices.Clone(p.Buried), func(id string) bool { return slices.Contains(ids, id) })
+	}
+	return p
 }
 
 // Restart is what stays known when the search starts over: ids that were asked
@@ -36,12 +56,12 @@ func (p Progress) Batch(size int) []string { return p.Pending[:min(size, len(p.P
 // Asked takes ids off the pending ones. Of those that were not delivered it
 // returns the ones that count as lost; the others wait for another try.
 func (p Progress) Asked(ids []string, delivered func(id string) bool, policy Policy) (next Progress, lost []string) {
-	next = p
+	next = p.Exhume(ids)
 	next.Pending = p.Pending[len(ids):]
 	for _, id := range ids {
 		switch {
 		case delivered(id):
-		case policy == Recheck && !p.Again:
+		case policy == Recheck && !p.Again && !p.IsBuried(id):
 			next.Missing = append(slices.Clip(next.Missing), id)
 		default:
 			lost = append(lost, id)

@@ -13,6 +13,7 @@ type Signal struct {
 	Actor      string    `json:"actor"`
 	Reason     string    `json:"reason,omitempty"`
 	CreatedAt  time.Time `json:"createdAt"`
+	NotBefore  time.Time `json:"notBefore,omitzero"` // it waits until then: the record is missing, and a second miss would not count yet
 	ClosedAt   time.Time `json:"closedAt,omitzero"`
 	BatchID    int64     `json:"batchId,omitempty"` // whose answer closed it
 }

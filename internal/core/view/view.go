@@ -228,11 +228,13 @@ type Record struct {
 	UpdatedAt time.Time `json:"updatedAt,omitzero"`
 	FetchAt   time.Time `json:"fetchedAt"`
 	// CheckedAt is when an UPDATE last asked the upstream about it.
-	CheckedAt  time.Time       `json:"checkedAt,omitzero"`
-	MergedInto string          `json:"mergedInto,omitempty"` // the record that took its place
-	Fields     json.RawMessage `json:"fields,omitempty"`
-	Payload    json.RawMessage `json:"payload,omitempty"`
-	Key        []byte          `json:"-"` // position of the record in a scan
+	CheckedAt time.Time `json:"checkedAt,omitzero"`
+	// MissingSince is when the upstream was first asked for it and did not have it.
+	MissingSince time.Time       `json:"missingSince,omitzero"`
+	MergedInto   string          `json:"mergedInto,omitempty"` // the record that took its place
+	Fields       json.RawMessage `json:"fields,omitempty"`
+	Payload      json.RawMessage `json:"payload,omitempty"`
+	Key          []byte          `json:"-"` // position of the record in a scan
 }
 
 // Rejected is an item in quarantine.

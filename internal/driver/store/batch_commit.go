@@ -92,6 +92,8 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, packed func
 	stats := ingest.BatchStats{Seen: in.Seen, Duplicate: in.Duplicate, Outside: in.Outside}
 	changes, collisions := decide(records, stored, in.Passed, &stats)
 	rejects := append(ready.rejects[:len(ready.rejects):len(ready.rejects)], collisions...)
+	missed := findMissed(records, stored)
+	rejects = append(rejects, missed.count(in, &stats)...)
 	stats.Quarantined = len(rejects)
 	if !stats.Balanced() {
 		return fmt.Errorf("%w: batch does not add up: %+v", fault.ErrInvalid, stats) // I4
@@ -115,6 +117,12 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, packed func
 	if err := t.noteRefreshed(in, result.BatchID); err != nil {
 		return err
 	}
+	if err := t.noteMissed(in, result.BatchID, missed); err != nil {
+		return err
+	}
+	if err := t.noteSightings(in, result.BatchID, records, stored); err != nil {
+		return err
+	}
 	if was.rejected {
 		if err := t.settleRejects(in, result.BatchID, records, stored); err != nil {
 			return err
@@ -132,6 +140,9 @@ func decide(items []preparedRecord, stored map[record.Key]*record.Head, passed w
 		head := stored[item.key]
 		if head != nil && head.ProviderID != item.ProviderID {
 			collisions = append(collisions, collision(item, head))
+			if item.Missed {
+				stats.Seen++ // it stands in the account after all
+			}
 			continue
 		}
 		action := record.Decide(head, item.Incoming)

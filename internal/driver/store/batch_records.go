@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
@@ -109,13 +110,13 @@ func readHeads(dataset int64, items []preparedRecord, ask func(query string, arg
 		err = each(rows, func() error {
 			var h record.Head
 			var key, content []byte
-			var updated, fetch sql.NullInt64
+			var updated, fetch, missing sql.NullInt64
 			var state string
-			err := rows.Scan(&key, &h.ProviderID, &updated, &h.SourceVersion, &content, &fetch, &h.Version, &h.BodyID, &state, &h.MappingID)
+			err := rows.Scan(&key, &h.ProviderID, &updated, &h.SourceVersion, &content, &fetch, &h.Version, &h.BodyID, &state, &h.MappingID, &missing)
 			if err != nil {
 				return err
 			}
-			h.UpdatedAt, h.FetchAt, h.State = instant(updated), instant(fetch), record.State(state)
+			h.UpdatedAt, h.FetchAt, h.MissingSince, h.State = instant(updated), instant(fetch), instant(missing), record.State(state)
 			copy(h.ContentHash[:], content)
 			stored[record.Key(key)] = &h
 			return nil
@@ -130,7 +131,7 @@ func readHeads(dataset int64, items []preparedRecord, ask func(query string, arg
 // headsQuery has a text for each of headsPer.
 var headsQuery = func() (out []string) {
 	for _, n := range headsPer {
-		out = append(out, `SELECT id_hash, provider_id, updated_at, source_version, content_hash, fetch_at, version, body_id, state_code, mapping_id
+		out = append(out, `SELECT id_hash, provider_id, updated_at, source_version, content_hash, fetch_at, version, body_id, state_code, mapping_id, missing_since
   FROM ing_record WHERE dataset_id = ? AND id_hash IN (`+strings.TrimSuffix(strings.Repeat("?,", n), ",")+") ORDER BY id_hash")
 	}
 	return out
@@ -159,10 +160,22 @@ func newChange(item preparedRecord, head *record.Head, action record.Action) cha
 	return c
 }
 
+// awaySince is since when a record is away that is gone now; zero if it is not.
+func (c change) awaySince() time.Time {
+	switch {
+	case c.action != record.Remove:
+		return time.Time{}
+	case c.prev == nil || c.prev.MissingSince.IsZero():
+		return c.FetchAt
+	}
+	return c.prev.MissingSince
+}
+
 // writeRecords appends bodies and writes heads with plain INSERT and UPDATE: a
 // row that appeared meanwhile is a conflict, and the step is redone.
 func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change) error {
 	bodies, heads := make([]any, 0, bodyWidth*len(changes)), make([]any, 0, headWidth*len(changes))
+	var tombstones []any // of records that were never stored
 	for i, c := range changes {
 		if c.action == record.Touch {
 			if err := t.execOne("UPDATE ing_record SET updated_at = ?, source_version = ?, fetch_at = ? WHERE dataset_id = ? AND id_hash = ?",
@@ -190,6 +203,11 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 				micros(c.FetchAt), c.version, id, string(state), in.ExprID, c.MappingID)
 			continue
 		}
+		if c.prev == nil {
+			tombstones = append(tombstones, in.DatasetID, changes[i].key[:], c.ProviderID, micros(c.UpdatedAt), c.SourceVersion, changes[i].ContentHash[:],
+				micros(c.FetchAt), c.version, id, string(state), in.ExprID, c.MappingID, orNull(c.MergedInto), micros(c.awaySince()))
+			continue
+		}
 		if c.takes == filled { // the head stays that of the item that was taken whole
 			if err := t.execOne("UPDATE ing_record SET version = ?, body_id = ? WHERE dataset_id = ? AND id_hash = ?", c.version, id, in.DatasetID, c.key[:]); err != nil {
 				return err
@@ -197,14 +215,16 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 			continue
 		}
 		if err := t.execOne(`UPDATE ing_record SET updated_at = ?, source_version = ?, content_hash = ?, fetch_at = ?, version = ?, body_id = ?, state_code = ?,
-  expr_id = ?, mapping_id = ?, merged_into = ? WHERE dataset_id = ? AND id_hash = ?`,
+  expr_id = ?, mapping_id = ?, merged_into = ?, missing_since = ? WHERE dataset_id = ? AND id_hash = ?`,
 			micros(c.UpdatedAt), c.SourceVersion, c.ContentHash[:], micros(c.FetchAt), c.version, id, string(state), in.ExprID, c.MappingID, orNull(c.MergedInto),
-			in.DatasetID, c.key[:]); err != nil {
+			micros(c.awaySince()), in.DatasetID, c.key[:]); err != nil {
 			return err
 		}
 	}
-	if err := t.insertFlat("ing_record", `dataset_id, id_hash, provider_id, updated_at, source_version, content_hash, fetch_at, version, body_id, state_code,
-  expr_id, mapping_id`, headWidth, heads); err != nil {
+	if err := t.insertFlat("ing_record", headColumns, headWidth, heads); err != nil {
+		return err
+	}
+	if err := t.insertFlat("ing_record", headColumns+", merged_into, missing_since", headWidth+2, tombstones); err != nil {
 		return err
 	}
 	return t.insertFlat("ing_record_body", "body_id, dataset_id, id_hash, version, prev_body_id, updated_at, fetch_at, fields, payload, codec", bodyWidth, bodies)
@@ -224,6 +244,10 @@ func (c *change) row(id, dataset int64) bodyKey {
 	}
 	return k
 }
+
+// headColumns are what is written of a record that is stored for the first time.
+const headColumns = `dataset_id, id_hash, provider_id, updated_at, source_version, content_hash, fetch_at, version, body_id, state_code,
+  expr_id, mapping_id`
 
 // Columns written per row.
 const (

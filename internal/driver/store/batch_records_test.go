@@ -48,7 +48,8 @@ func TestEveryActionIsCounted(t *testing.T) {
 		"touch":       {head(record.Active), record.Incoming{UpdatedAt: at.Add(1e9), ContentHash: [32]byte{1}}, ingest.BatchStats{Unchanged: 1}, 4},
 		"unchanged":   {head(record.Active), record.Incoming{UpdatedAt: at, ContentHash: [32]byte{1}}, ingest.BatchStats{Unchanged: 1}, 0},
 		"stale":       {head(record.Active), record.Incoming{UpdatedAt: at.Add(-1e9), ContentHash: [32]byte{2}}, ingest.BatchStats{Stale: 1}, 0},
-		"never there": {nil, record.Incoming{Gone: true}, ingest.BatchStats{Unchanged: 1}, 0},
+		"never there": {nil, record.Incoming{Gone: true}, ingest.BatchStats{Gone: 1}, 1},
+		"missed":      {head(record.Active), record.Incoming{Missed: true, FetchAt: at.Add(1e9)}, ingest.BatchStats{}, 0},
 	} {
 		c.in.ProviderID = "id"
 		item := preparedRecord{Incoming: c.in, key: record.KeyOf("id")}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
@@ -30,10 +31,10 @@ func (t *tx) noteRefreshed(in ingest.BatchCommit, batchID int64) error {
 	if r.At.IsZero() {
 		return nil // nobody asked the upstream: a signal is not answered
 	}
-	if err := t.closeSignals(in, batchID, r.IDs, refresh.Done); err != nil {
+	if err := t.closeSignals(in, batchID, keysOf(r.IDs), r.At, refresh.Done); err != nil {
 		return err
 	}
-	return t.closeSignals(in, batchID, r.Failed, refresh.Failed)
+	return t.closeSignals(in, batchID, keysOf(r.Failed), r.At, refresh.Failed)
 }
 
 var (
@@ -63,10 +64,10 @@ func padded(keys []record.Key) []any {
 
 // closeSignals closes what was raised before the upstream was asked. A reject that
 // a signal was about is resolved if its record could be read now.
-func (t *tx) closeSignals(in ingest.BatchCommit, batchID int64, ids []string, status refresh.SignalStatus) error {
+func (t *tx) closeSignals(in ingest.BatchCommit, batchID int64, keys []record.Key, asked time.Time, status refresh.SignalStatus) error {
 	var signals, rejects []int64
-	for chunk := range slices.Chunk(keysOf(ids), keysPer) {
-		rows, err := t.query(signalsQuery, append([]any{in.DatasetID, micros(in.Refreshed.At)}, padded(chunk)...)...)
+	for chunk := range slices.Chunk(keys, keysPer) {
+		rows, err := t.query(signalsQuery, append([]any{in.DatasetID, micros(asked)}, padded(chunk)...)...)
 		if err != nil {
 			return err
 		}
@@ -91,7 +92,7 @@ func (t *tx) closeSignals(in ingest.BatchCommit, batchID int64, ids []string, st
 		return nil
 	}
 	slices.Sort(rejects)
-	return t.resolveRejects(rejects, batchID, in.Refreshed.At)
+	return t.resolveRejects(rejects, batchID, asked)
 }
 
 // remap finds the items that are stored and were mapped otherwise (record.Remaps),

@@ -149,6 +149,13 @@ const providersPer = 100
 var rejectsOfQuery = "SELECT id, provider_id, fetch_at FROM ing_quarantine WHERE dataset_id = ? AND status_code IN ('OPEN','REQUEUED') AND provider_id IN (" +
 	strings.TrimSuffix(strings.Repeat("?,", providersPer), ",") + ")"
 
+// settles reports whether what became of an item says that an older reject of its
+// record is of no use any more. That it did not come says nothing.
+func settles(head *record.Head, in record.Incoming) bool {
+	action := record.Decide(head, in)
+	return action != record.Stale && action != record.Miss
+}
+
 // settleRejects closes the rejects of records that came well since, by a harvest
 // too: what was rejected is an older version then, and nobody needs it any more.
 func (t *tx) settleRejects(in ingest.BatchCommit, batchID int64, items []preparedRecord, stored map[record.Key]*record.Head) error {
@@ -171,7 +178,7 @@ func (t *tx) settleRejects(in ingest.BatchCommit, batchID int64, items []prepare
 			var fetch sql.NullInt64
 			err := rows.Scan(&id, &provider, &fetch)
 			item := came[provider]
-			if err == nil && item != nil && item.FetchAt.After(instant(fetch)) && record.Decide(stored[item.key], item.Incoming) != record.Stale {
+			if err == nil && item != nil && item.FetchAt.After(instant(fetch)) && settles(stored[item.key], item.Incoming) {
 				settled[item.FetchAt.UnixMicro()] = append(settled[item.FetchAt.UnixMicro()], id)
 			}
 			return err

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/bits"
 	"strings"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/refresh"
@@ -50,7 +51,7 @@ func (s *Store) countCandidates(ctx context.Context, q ingest.CandidateQuery, pa
 		return out, err
 	}
 	for _, share := range q.Shares {
-		count, exact, err := s.countHeads(ctx, dataset, share, unseen, []any{micros(share.Before), micros(share.Before)}, page, enough)
+		count, exact, err := s.countHeads(ctx, dataset, share, unseen, unseenSince(share.Before), page, enough)
 		if err != nil {
 			return out, err
 		}
@@ -64,9 +65,20 @@ func (s *Store) datasetID(ctx context.Context, d ingest.Dataset) (id int64, know
 	return id, known, err
 }
 
-// unseen: a living record that nobody looked at since before an instant. A harvest
-// that stored it has looked at it.
-const unseen = "state_code = 'ACTIVE' AND fetch_at < ? AND (refresh_checked_at IS NULL OR refresh_checked_at < ?)"
+// unseen: a record that nobody looked at since before an instant. A harvest that
+// stored it has looked at it. A tombstone must also have rested (refresh.Wakes).
+const (
+	unseen    = "fetch_at < ? AND (refresh_checked_at IS NULL OR refresh_checked_at < ?) AND (state_code = 'ACTIVE' OR " + awake + ")"
+	lastLook  = "(CASE WHEN refresh_checked_at > fetch_at THEN refresh_checked_at ELSE fetch_at END)"
+	goneSince = "COALESCE(missing_since, fetch_at)"
+	awake     = "(? - " + lastLook + " >= ? AND (? - " + lastLook + " >= ? OR ? - " + lastLook + " >= " + lastLook + " - " + goneSince + "))"
+)
+
+// unseenSince are the arguments of unseen.
+func unseenSince(before time.Time) []any {
+	at := micros(before)
+	return []any{at, at, at, refresh.ShortestRest.Microseconds(), at, refresh.LongestRest.Microseconds(), at}
+}
 
 // outdated is a living record that was made under another expression or mapping
 // than those of today. One that no plan ever used has no id yet, and no record.
@@ -99,7 +111,7 @@ func (s *Store) countHeads(ctx context.Context, dataset int64, share refresh.Sha
 		return 0, false, err
 	}
 	query := `SELECT COUNT(*), COALESCE(SUM(CASE WHEN ` + due + ` THEN 1 ELSE 0 END), 0), MAX(id_hash) FROM (
-  SELECT id_hash, state_code, fetch_at, refresh_checked_at, expr_id, mapping_id FROM ing_record
+  SELECT id_hash, state_code, fetch_at, refresh_checked_at, missing_since, expr_id, mapping_id FROM ing_record
   WHERE dataset_id = ? AND id_hash > ? AND id_hash < ? ORDER BY id_hash LIMIT ?) page`
 	var seen int64
 	for last := from; ; {

@@ -39,10 +39,11 @@ func (s *Store) LookAtCandidates(ctx context.Context, q ingest.CandidateLook) (p
 const (
 	turnsBoundSQL = `SELECT COUNT(*), MAX(id_hash) FROM (
   SELECT id_hash FROM ing_record WHERE dataset_id = ? AND id_hash > ? AND id_hash < ? ORDER BY id_hash LIMIT ?) page`
-	turnsSQL = "SELECT provider_id FROM ing_record WHERE dataset_id = ? AND id_hash > ? AND id_hash <= ? AND " + unseen + " ORDER BY id_hash"
+	turnsSQL = "SELECT provider_id, state_code = 'GONE' FROM ing_record WHERE dataset_id = ? AND id_hash > ? AND id_hash <= ? AND " + unseen + " ORDER BY id_hash"
 )
 
-// lookAtTurns reads heads whose hash is in the slice.
+// lookAtTurns reads heads whose hash is in the slice, tombstones behind the living:
+// whoever asks for them has seen by then that the upstream answers.
 func (s *Store) lookAtTurns(ctx context.Context, q ingest.CandidateLook) (page ingest.CandidatePage, err error) {
 	after, before, err := hashBounds(q.From, q.To)
 	if err != nil {
@@ -61,17 +62,23 @@ func (s *Store) lookAtTurns(ctx context.Context, q ingest.CandidateLook) (page i
 		return page, err
 	}
 	page.Next, page.Last = hex.EncodeToString(reached), n < candidateLook
-	rows, err := s.read.QueryContext(ctx, turnsSQL,
-		q.DatasetID, after, reached, micros(q.Before), micros(q.Before))
+	rows, err := s.read.QueryContext(ctx, turnsSQL, append([]any{q.DatasetID, after, reached}, unseenSince(q.Before)...)...)
 	if err != nil {
 		return page, err
 	}
-	return page, each(rows, func() error {
+	var tombstones []ingest.Candidate
+	err = each(rows, func() error {
 		var c ingest.Candidate
-		err := rows.Scan(&c.ID)
-		page.Found = append(page.Found, c)
+		err := rows.Scan(&c.ID, &c.Gone)
+		if c.Gone {
+			tombstones = append(tombstones, c)
+		} else {
+			page.Found = append(page.Found, c)
+		}
 		return err
 	})
+	page.Found = append(page.Found, tombstones...)
+	return page, err
 }
 
 // lookAtBodies reads bodies in the order in which batches brought them, so that
@@ -128,14 +135,19 @@ func (s *Store) lookAtSignals(ctx context.Context, q ingest.CandidateLook) (page
 			return page, err
 		}
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT id, provider_id FROM ing_signal WHERE dataset_id = ? AND status_code = 'OPEN' AND id > ? AND id < ?
-  ORDER BY id LIMIT ?`, q.DatasetID, after, to, candidateLook)
+	now, err := s.Now(ctx)
+	if err != nil {
+		return page, err
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT s.id, s.provider_id, COALESCE(r.state_code = 'GONE', FALSE) FROM ing_signal s
+  LEFT JOIN ing_record r ON r.dataset_id = s.dataset_id AND r.id_hash = s.id_hash
+  WHERE s.dataset_id = ? AND s.status_code = 'OPEN' AND s.id > ? AND s.id < ? AND s.not_before <= ? ORDER BY s.id LIMIT ?`, q.DatasetID, after, to, micros(now), candidateLook)
 	if err != nil {
 		return page, err
 	}
 	err = each(rows, func() error {
 		var c ingest.Candidate
-		err := rows.Scan(&after, &c.ID)
+		err := rows.Scan(&after, &c.ID, &c.Gone)
 		page.Found = append(page.Found, c)
 		return err
 	})
@@ -150,10 +162,10 @@ func numbers(from, to string) (low, high int64, err error) {
 	return low, high, err
 }
 
-// Witnesses are living records of a dataset behind a key, in a circle: whoever
-// doubts an upstream's answer asks for them too.
+// Witnesses are living records of a dataset that are not missing, behind a key, in a
+// circle: whoever doubts an upstream's answer asks for them too.
 func (s *Store) Witnesses(ctx context.Context, datasetID int64, behind [16]byte, n int) (ids []string, err error) {
-	const query = "SELECT provider_id FROM ing_record WHERE dataset_id = ? AND id_hash > ? AND state_code = 'ACTIVE' ORDER BY id_hash LIMIT ?"
+	const query = "SELECT provider_id FROM ing_record WHERE dataset_id = ? AND id_hash > ? AND state_code = 'ACTIVE' AND missing_since IS NULL ORDER BY id_hash LIMIT ?"
 	for _, start := range [][]byte{behind[:], {}} {
 		rows, err := s.read.QueryContext(ctx, query, datasetID, start, n-len(ids))
 		if err != nil {

@@ -87,7 +87,7 @@ func TestALookReadsAStretchOfTheKey(t *testing.T) {
 	s := crowd(t, 10)
 	_, read := s.Pools()
 	for _, query := range []string{store.TurnsSQL, store.TurnsBoundSQL} {
-		rows, err := read.Query("EXPLAIN QUERY PLAN "+query, []any{1, []byte{0}, []byte{0xff}, 1, 1}[:strings.Count(query, "?")]...)
+		rows, err := read.Query("EXPLAIN QUERY PLAN "+query, []any{1, []byte{0}, []byte{0xff}, 1, 1, 1, 1, 1, 1, 1}[:strings.Count(query, "?")]...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,8 +56,9 @@ func (t *tx) addSignal(dataset int64, d ingest.Dataset, kind refresh.Kind, n ing
 	if err != nil {
 		return done, err
 	}
-	if known {
-		return ingest.SignalsAdded{Known: 1, From: id, To: id + 1}, nil
+	if known { // whoever names it anew does not wait
+		_, err := t.exec("UPDATE ing_signal SET not_before = 0 WHERE id = ?", id)
+		return ingest.SignalsAdded{Known: 1, From: id, To: id + 1}, err
 	}
 	id, err = t.insert(`INSERT INTO ing_signal (dataset_id, provenance_code, endpoint_name, id_hash, provider_id, kind_code, status_code, quarantine_id, actor, reason,
   created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?)`, dataset, d.Source, d.Endpoint, key[:], n.ID, string(kind), string(refresh.Open), idOrNull(n.QuarantineID),
@@ -67,9 +68,15 @@ func (t *tx) addSignal(dataset int64, d ingest.Dataset, kind refresh.Kind, n ing
 
 // countSignals is the open signals of a dataset and between which numbers they
 // lie. What is open is what is owed: a number that was taken by a transaction which
-// committed late is found like any other.
+// committed late is found like any other. Those that wait until a second miss counts
+// are not owed yet.
 func (s *Store) countSignals(ctx context.Context, dataset int64) (out ingest.Candidates, err error) {
-	err = s.read.QueryRowContext(ctx, "SELECT COUNT(*), COALESCE(MIN(id), 0), COALESCE(MAX(id) + 1, 0) FROM ing_signal WHERE dataset_id = ? AND status_code = 'OPEN'", dataset).
+	now, err := s.Now(ctx)
+	if err != nil {
+		return out, err
+	}
+	err = s.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(MIN(id), 0), COALESCE(MAX(id) + 1, 0) FROM ing_signal
+  WHERE dataset_id = ? AND status_code = 'OPEN' AND not_before <= ?`, dataset, micros(now)).
 		Scan(&out.Count, &out.From, &out.To)
 	out.Exact = true
 	return out, err
@@ -102,14 +109,17 @@ func (s *Store) Signals(ctx context.Context, f view.Filter) (out []view.Signal, 
 	w.add(f.Status != "", "status_code = ?", f.Status)
 	w.add(f.Before != 0, "id < ?", f.Before)
 	rows, err := s.read.QueryContext(ctx, `SELECT id, provenance_code, endpoint_name, provider_id, kind_code, status_code, actor, COALESCE(reason, ''), created_at, closed_at,
-  COALESCE(batch_id, 0) FROM ing_signal`+w.String()+" ORDER BY id DESC LIMIT ?", append(w.args, max(f.Limit, 1))...)
+  COALESCE(batch_id, 0), not_before FROM ing_signal`+w.String()+" ORDER BY id DESC LIMIT ?", append(w.args, max(f.Limit, 1))...)
 	if err != nil {
 		return nil, wrap("list signals", s.dialect.Translate(err))
 	}
 	return out, wrap("list signals", each(rows, func() error {
 		var v view.Signal
-		var created, closed sql.NullInt64
-		err := rows.Scan(&v.ID, &v.Source, &v.Endpoint, &v.ProviderID, &v.Kind, &v.Status, &v.Actor, &v.Reason, &created, &closed, &v.BatchID)
+		var created, closed, notBefore sql.NullInt64
+		err := rows.Scan(&v.ID, &v.Source, &v.Endpoint, &v.ProviderID, &v.Kind, &v.Status, &v.Actor, &v.Reason, &created, &closed, &v.BatchID, &notBefore)
+		if notBefore.Int64 != 0 {
+			v.NotBefore = instant(notBefore)
+		}
 		if v.CreatedAt = instant(created); closed.Int64 != 0 {
 			v.ClosedAt = instant(closed)
 		}

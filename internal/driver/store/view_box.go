@@ -130,10 +130,10 @@ func (s *Store) written(ctx context.Context, b *blackbox.Box) (out []blackbox.Wr
 			w.Action = record.Remove
 		case op == "UPDATED":
 			w.Action = record.Update
-		case w.Version == 1:
-			w.Action = record.Insert
-		case current:
+		case current && (w.Version > 1 || state == record.Gone):
 			w.Action = blackbox.ActionOf(state)
+		case w.Version == 1 && (op == "INSERTED" || len(w.Fields) > 0):
+			w.Action = record.Insert
 		}
 		out = append(out, w)
 		return nil

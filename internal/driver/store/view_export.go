@@ -208,13 +208,11 @@ func (s *Store) asOf(ctx context.Context, r *export.Row, last, head int64, state
 }
 
 // wasGone finds out whether a version that was replaced said that its record is
-// gone. Its event tells; where that was removed, the one of its successor does: only
-// what is there can be removed. Else a version without fields is a tombstone.
+// gone, also the first one. Its event tells; where that was removed, the one of its
+// successor does: only what is there can be removed. Else a version without fields is
+// a tombstone.
 func (s *Store) wasGone(ctx context.Context, r *export.Row, successor int64) (bool, error) {
 	const query = "SELECT op_type FROM ing_outbox_message WHERE body_id = ? AND channel = ?"
-	if r.Version == 1 {
-		return false, nil
-	}
 	var op string
 	known, err := found(s.read.QueryRowContext(ctx, query, r.Body, outboxChannel).Scan(&op))
 	if known || err != nil {

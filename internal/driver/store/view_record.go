@@ -14,7 +14,7 @@ func (s *Store) Records(ctx context.Context, source, endpoint string, after []by
 	if after == nil {
 		after = []byte{}
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT r.id_hash, r.provider_id, r.version, r.state_code, r.updated_at, r.fetch_at, r.refresh_checked_at,
+	rows, err := s.read.QueryContext(ctx, `SELECT r.id_hash, r.provider_id, r.version, r.state_code, r.updated_at, r.fetch_at, r.refresh_checked_at, r.missing_since,
   COALESCE(r.merged_into, ''), b.body_id, b.dataset_id, b.id_hash, b.version, b.prev_body_id, b.updated_at, b.fetch_at, b.fields, b.codec, b.payload
   FROM ing_record r JOIN ing_record_body b ON b.body_id = r.body_id
   WHERE r.dataset_id = (SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?) AND r.id_hash > ? ORDER BY r.id_hash LIMIT ?`,
@@ -24,17 +24,17 @@ func (s *Store) Records(ctx context.Context, source, endpoint string, after []by
 	}
 	return out, wrap("read records", each(rows, func() error {
 		var r view.Record
-		var updated, fetch, checked sql.NullInt64
+		var updated, fetch, checked, missing sql.NullInt64
 		var b storedBody
 		var row rowScan
-		head := []any{&r.Key, &r.ID, &r.Version, &r.State, &updated, &fetch, &checked, &r.MergedInto}
+		head := []any{&r.Key, &r.ID, &r.Version, &r.State, &updated, &fetch, &checked, &missing, &r.MergedInto}
 		if err := rows.Scan(append(append(head, row.places(&b.bodyKey)...), &b.fields, &b.codec, &b.payload)...); err != nil {
 			return err
 		}
 		if err := row.fill(&b.bodyKey); err != nil {
 			return err
 		}
-		r.CheckedAt = instant(checked)
+		r.CheckedAt, r.MissingSince = instant(checked), instant(missing)
 		r.UpdatedAt, r.FetchAt, r.Fields = instant(updated), instant(fetch), b.fields
 		if r.Payload, _, err = b.open(); err != nil {
 			return fmt.Errorf("record %q: %w", r.ID, err)

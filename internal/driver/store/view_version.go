@@ -29,9 +29,9 @@ func (s *Store) Datasets(ctx context.Context, source string) (out []view.Dataset
 // Head reads what is current of a record, and the id of its newest version.
 func (s *Store) Head(ctx context.Context, d view.Dataset, id string) (r view.Record, body int64, err error) {
 	key := record.KeyOf(id)
-	var updated, fetch, checked sql.NullInt64
-	err = s.read.QueryRowContext(ctx, `SELECT provider_id, version, state_code, updated_at, fetch_at, refresh_checked_at, COALESCE(merged_into, ''), body_id
-  FROM ing_record WHERE dataset_id = ? AND id_hash = ?`, d.ID, key[:]).Scan(&r.ID, &r.Version, &r.State, &updated, &fetch, &checked, &r.MergedInto, &body)
+	var updated, fetch, checked, missing sql.NullInt64
+	err = s.read.QueryRowContext(ctx, `SELECT provider_id, version, state_code, updated_at, fetch_at, refresh_checked_at, missing_since, COALESCE(merged_into, ''), body_id
+  FROM ing_record WHERE dataset_id = ? AND id_hash = ?`, d.ID, key[:]).Scan(&r.ID, &r.Version, &r.State, &updated, &fetch, &checked, &missing, &r.MergedInto, &body)
 	if err == nil && r.ID != id { // another one with the same hash, or a damaged one
 		if err = checkHead(key, r.ID, r.State); err == nil {
 			err = sql.ErrNoRows
@@ -43,7 +43,7 @@ func (s *Store) Head(ctx context.Context, d view.Dataset, id string) (r view.Rec
 	if err = orNotFound(err); err != nil {
 		return r, 0, fmt.Errorf("record %q: %w", id, s.dialect.Translate(err))
 	}
-	r.UpdatedAt, r.FetchAt, r.CheckedAt, r.Key = instant(updated), instant(fetch), instant(checked), key[:]
+	r.UpdatedAt, r.FetchAt, r.CheckedAt, r.MissingSince, r.Key = instant(updated), instant(fetch), instant(checked), instant(missing), key[:]
 	return r, body, nil
 }
 

@@ -29,6 +29,7 @@ type answer struct {
 	ids     []string // asked for, at a DETAIL endpoint
 	detail  bool
 	ignored bool // nothing of the answer is taken
+	deleted bool // the upstream says of the one id that was asked for that it is deleted
 }
 
 // fetch sends a request through the chain and reads the answer as a page of p.
@@ -128,6 +129,7 @@ type bundle struct {
 	seen, duplicate, outside int
 	found                    int    // ids of a search page
 	beside                   int    // of those seen, what was not in the answer
+	missed                   int    // ids among the records that did not come; they are not seen
 	why                      string // there is a next page, or none
 	newest                   time.Time
 	checkpoint               ingest.Checkpoint
@@ -153,7 +155,7 @@ func (r *running) commit(ctx context.Context, b bundle) (stop, err error) {
 	request, response := b.origin, []byte(nil)
 	if b.origin == nil {
 		with := r.context(b.answer, b.before, b.beside)
-		with.Why = b.why
+		with.Why, with.Missed = b.why, b.missed
 		request, response = evidence(b.call, with)
 	}
 	refreshed := r.refreshed(&b)

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/extract"
@@ -57,11 +58,13 @@ func (r *running) detail(ctx context.Context) (done bool, err error) {
 		return r.keepDetails(ctx, ids, a)
 	case ctx.Err() != nil || !blamesIDs(err):
 		return false, err
-	case len(ids) > 1:
+	case len(all) > 1: // also one id and a witness: only alone it tells
 		r.suspects.most = (len(ids) + 1) / 2
 		return false, nil
-	case r.unknown(err):
-		return r.keepDetails(ctx, ids, a.empty())
+	case r.unknown(err), r.details.IsBuried(ids[0]) && fault.As(err).Code != fault.ServerError && fault.As(err).Code != fault.Network:
+		nothing := a.empty()
+		nothing.deleted = fault.As(err).Status == http.StatusGone
+		return r.keepDetails(ctx, ids, nothing)
 	}
 	return r.suspect(ctx, ids[0], err)
 }
@@ -170,12 +173,14 @@ func (r *running) keepDetails(ctx context.Context, ids []string, a *answer) (boo
 		b.records, b.seen, b.beside = append(slices.Clip(b.records), r.tombstone(ids[0], merged)), b.seen+1, b.beside+1
 	}
 	r.account(&b, lost, condemned)
-	next.Answered += b.seen
-	next.Bad += len(page.Rejects) + len(condemned)
-	if r.looking != nil && r.buries() {
-		next.Lost += len(lost)
-	} else {
-		next.Bad += len(lost)
+	next = next.Exhume(idsOf(condemned))
+	living := slices.DeleteFunc(slices.Clone(lost), r.details.IsBuried) // tombstones prove nothing about the upstream
+	next.Answered += b.seen + b.missed - r.buriedAmong(lost, condemned)
+	switch next.Bad += len(b.rejects); {
+	case r.buries() && r.looking != nil:
+		next.Lost += len(living)
+	case r.buries():
+		next.Bad += len(living)
 	}
 	if r.looking == nil && r.program.Details.Missing == twophase.Gone && next.Bad == next.Answered && next.Bad >= schemaSample {
 		err := fault.Newf(fault.BadBody, "none of the first %d ids has a detail: that many are not deleted at once", next.Bad)
@@ -223,21 +228,54 @@ func (s *suspects) judge() (condemned []suspect, spared []string) {
 // of them leaves a trace that people and UPDATE can find (§11.6).
 func (r *running) account(b *bundle, lost []string, condemned []suspect) {
 	for _, id := range lost {
-		if r.buries() {
-			b.records = append(slices.Clip(b.records), r.tombstone(id, ""))
-			continue
+		switch {
+		case r.details.IsBuried(id):
+			r.miss(b, id)
+		case !r.buries():
+			r.reject(b, record.Reject{ProviderID: id, Reason: record.MissingDetail, Detail: r.whyMissing()})
+		case b.deleted:
+			b.records, b.seen, b.beside = append(slices.Clip(b.records), r.tombstone(id, "")), b.seen+1, b.beside+1
+		default:
+			r.miss(b, id)
 		}
-		b.rejects = append(slices.Clip(b.rejects), record.Reject{
-			ProviderID: id, Reason: record.MissingDetail, Detail: r.whyMissing(), Raw: []byte(id), FetchAt: r.lastSeen,
-		})
 	}
 	for _, s := range condemned {
-		b.rejects = append(slices.Clip(b.rejects), record.Reject{
-			ProviderID: s.id, Reason: record.DetailFailed, Detail: s.err.Error(), Raw: []byte(s.id), FetchAt: r.lastSeen,
-		})
+		if r.details.IsBuried(s.id) {
+			r.miss(b, s.id)
+			continue
+		}
+		r.reject(b, record.Reject{ProviderID: s.id, Reason: record.DetailFailed, Detail: s.err.Error()})
 	}
-	b.seen += len(lost) + len(condemned)
-	b.beside += len(lost) + len(condemned)
+}
+
+// buriedAmong counts the tombstones among ids that did not come.
+func (r *running) buriedAmong(lost []string, condemned []suspect) (n int) {
+	for _, id := range slices.Concat(lost, idsOf(condemned)) {
+		if r.details.IsBuried(id) {
+			n++
+		}
+	}
+	return n
+}
+
+// reject adds an id without an item.
+func (r *running) reject(b *bundle, why record.Reject) {
+	why.Raw, why.FetchAt = []byte(why.ProviderID), r.lastSeen
+	b.rejects, b.seen, b.beside = append(slices.Clip(b.rejects), why), b.seen+1, b.beside+1
+}
+
+// miss adds an id that did not come. Whether its record is gone for it is decided by
+// what is stored (record.FateOf).
+func (r *running) miss(b *bundle, id string) {
+	b.records = append(slices.Clip(b.records), record.Incoming{ProviderID: id, Missed: true, FetchAt: r.lastSeen, MappingID: r.work.MappingID})
+	b.missed++
+}
+
+func idsOf(list []suspect) (ids []string) {
+	for _, s := range list {
+		ids = append(ids, s.id)
+	}
+	return ids
 }
 
 // calm forgets the suspects after an answer and asks for more ids again; those

@@ -61,8 +61,18 @@ func (r *running) lookOn(ctx context.Context) (done bool, err error) {
 		r.stats.Refresh.Left += len(ask)
 		ask = nil
 	}
-	r.details = r.details.Found(ask, page.Last)
+	r.details = r.details.Found(ask, page.Last).Bury(tombstonesIn(page.Found, ask))
 	return r.details.Done(), nil
+}
+
+// tombstonesIn are the tombstones among the ids that are asked for.
+func tombstonesIn(found []ingest.Candidate, ask []string) (ids []string) {
+	for _, c := range found {
+		if c.Gone && slices.Contains(ask, c.ID) {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
 }
 
 // idsOnce leaves out ids that this run was told of before: two signals may name
@@ -85,7 +95,8 @@ func (r *running) missing() twophase.Policy {
 	return r.program.Details.Missing
 }
 
-// buries reports whether a record that stays missing becomes a tombstone (D§5.13).
+// buries reports whether a record that stays missing, now and a day later, becomes a
+// tombstone (D§5.13).
 func (r *running) buries() bool {
 	if r.looking != nil && r.looking.Policy == refresh.ByQuarantine {
 		return false // what was rejected may never have been stored; others look after what is gone
@@ -96,8 +107,8 @@ func (r *running) buries() bool {
 	return r.program.Details.Missing == twophase.Gone
 }
 
-// doubts: what is asked for now was missing before. This is where records are
-// taken for deleted, so the answer has to prove itself.
+// doubts: what is asked for now was missing before. This is where records count as
+// missing, so the answer has to prove itself.
 func (r *running) doubts() bool { return r.looking != nil && r.details.Again }
 
 // tooManyGone stops before anything of a slice is taken for deleted if more of it
@@ -194,7 +205,7 @@ func (r *running) mergedInto(ids []string, a *answer) string {
 	return ""
 }
 
-// tombstone is the record of an id that the upstream no longer has.
+// tombstone is the record of an id that the upstream says is deleted or merged.
 func (r *running) tombstone(id, mergedInto string) record.Incoming {
 	in := record.Incoming{ProviderID: id, Gone: true, MergedInto: mergedInto, FetchAt: r.lastSeen, MappingID: r.work.MappingID}
 	if mergedInto != "" {

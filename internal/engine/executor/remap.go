@@ -123,10 +123,14 @@ func (r *running) refreshed(b *bundle) *ingest.Refreshed {
 	out := &ingest.Refreshed{Rows: b.rows, Unread: b.unread, Why: unreadable}
 	records := make([]record.Incoming, len(b.records))
 	for i, in := range b.records {
-		in.Remap = !(b.origin != nil && r.looking != nil && r.looking.Policy == refresh.ByQuarantine) // what was rejected is not what is stored
+		in.Remap = !in.Missed && !(b.origin != nil && r.looking != nil && r.looking.Policy == refresh.ByQuarantine) // what was rejected is not what is stored
 		records[i] = in
 		if in.Remap {
 			out.IDs = append(out.IDs, in.ProviderID)
+		}
+		if in.Missed {
+			r.stats.Refresh.Checked++ // the store decides what that means
+			continue
 		}
 		if in.MergedInto != "" {
 			r.stats.Refresh.Merged++

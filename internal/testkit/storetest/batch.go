@@ -24,7 +24,7 @@ func (s suite) batches(t *testing.T) {
 		page.Rejects = []record.Reject{{Reason: record.BadItem, Raw: []byte("1")}, {Reason: record.BadItem, Raw: []byte("2")}}
 		page.Duplicate, page.Outside, page.Seen = 3, 4, 16
 		got := a.store(page)
-		want := ingest.BatchStats{Seen: 16, Inserted: 1, Updated: 1, Unchanged: 3, Gone: 1, Stale: 1, Duplicate: 3, Outside: 4, Quarantined: 2}
+		want := ingest.BatchStats{Seen: 16, Inserted: 1, Updated: 1, Unchanged: 2, Gone: 2, Stale: 1, Duplicate: 3, Outside: 4, Quarantined: 2}
 		if got.Stats != want {
 			w.Errorf("stats %+v, want %+v", got.Stats, want)
 		}

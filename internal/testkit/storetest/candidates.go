@@ -86,14 +86,15 @@ func (s suite) candidates(t *testing.T) {
 		w.exec("UPDATE ing_record SET refresh_checked_at = ? WHERE provider_id = ?", midnight(1).UnixMicro(), "b")
 		w.candidatesAre(h, fetched, 0)
 	})
-	s.test(t, "what is gone is not looked at again, and other datasets do not count", func(w *world) {
+	s.test(t, "what is gone rests for a while, and other datasets do not count", func(w *world) {
 		w.plan(h)
 		w.plan(other)
 		a := w.begin(h)
 		a.commit(item("a", "x", midnight(2)), item("b", "x", midnight(2)))
 		a.commit(gone("b", midnight(3)))
 		w.begin(other).commit(item("a", "x", midnight(2)))
-		w.candidatesAre(h, noon, 1)
+		w.candidatesAre(h, midnight(3).Add(6*day), 1)
+		w.candidatesAre(h, midnight(3).Add(8*day), 2)
 		w.candidatesAre(other, noon, 1)
 	})
 	s.test(t, "more than one page, in exactly one turn each", func(w *world) {

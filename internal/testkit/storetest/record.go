@@ -174,8 +174,8 @@ func (s suite) recordHistory(t *testing.T) {
 			w.Errorf("back: %+v", got)
 		}
 		a.commit(gone("unknown", noon))
-		if _, ok := w.record("unknown"); ok {
-			w.Error("a deletion of something never stored left a record")
+		if got, ok := w.record("unknown"); !ok || got.state != "GONE" || got.version != 1 {
+			w.Errorf("the deletion of something never stored: %+v", got)
 		}
 		w.eventsMatchBodies()
 	})

@@ -41,6 +41,8 @@ func Run(t *testing.T, empty, migrated func(t *testing.T) Database) {
 		{"ChangedRecords", s.changedRecords},
 		{"Signals", s.signals},
 		{"Refreshed", s.refreshed},
+		{"Believe06", s.believe06},
+		{"Believe07", s.believe07},
 		{"Quarantine", s.quarantine},
 		{"Pace", s.pace},
 		{"PlanCancel", s.planCancel},
