@@ -142,6 +142,9 @@ func historyFacts(h view.History) []fact {
 	if !h.CheckedAt.IsZero() {
 		facts = append(facts, fact{"looked at again", h.CheckedAt})
 	}
+	if !h.MissingSince.IsZero() {
+		facts = append(facts, fact{"missing since", h.MissingSince})
+	}
 	return facts
 }
 

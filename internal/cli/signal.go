@@ -102,7 +102,7 @@ func (e *env) showSignals(code string, done ingest.SignalsAdded, dry bool) error
 }
 
 func newSignalList(e *env) *cobra.Command {
-	f := &filter{statuses: statusTexts(refresh.Open, refresh.Done, refresh.Failed)}
+	f := &filter{statuses: statusTexts(refresh.Open, refresh.Done, refresh.Failed, refresh.NotFound)}
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List signals, newest first",

@@ -63,12 +63,13 @@ LAG is the time from the watermark to now. QUEUE is running + waiting.
 
 // statusReport is all of it.
 type statusReport struct {
-	Now       time.Time       `json:"now"`
-	Sources   []sourceStatus  `json:"sources"`
-	Processes int             `json:"processes"` // at work now
-	Relays    int             `json:"relays"`    // processes that publish events
-	Events    []view.Backlog  `json:"events"`    // datasets with events that are not delivered
-	Findings  []statusFinding `json:"findings"`
+	Now       time.Time             `json:"now"`
+	Sources   []sourceStatus        `json:"sources"`
+	Processes int                   `json:"processes"`         // at work now
+	Relays    int                   `json:"relays"`            // processes that publish events
+	Events    []view.Backlog        `json:"events"`            // datasets with events that are not delivered
+	Missing   []view.MissingRecords `json:"missing,omitempty"` // records that upstreams lack, not taken for deleted
+	Findings  []statusFinding       `json:"findings"`
 }
 
 // sourceStatus is how one endpoint stands.
@@ -126,7 +127,7 @@ func (r statusReport) text() string {
 		}
 		w.AppendRow(clean([]any{short(s.Source+"/"+s.Endpoint, 22), minuteText(s.FreshTo), lag, gaps, fmt.Sprintf("%d+%d", s.Running, s.Waiting), s.Failed, s.Quarantined}))
 	}
-	out := w.Render() + "\n" + r.work() + "\n" + r.outbox()
+	out := w.Render() + "\n" + r.work() + "\n" + r.outbox() + r.missing()
 	for _, f := range r.Findings {
 		out += indented("! "+printable(f.About+": "+f.Text), 80)
 	}
@@ -134,6 +135,23 @@ func (r statusReport) text() string {
 		out += "no findings\n"
 	}
 	return out
+}
+
+// missing tells of records that upstreams did not have. That is no finding: a passing
+// gap heals by itself, and a deletion is true a day later.
+func (r statusReport) missing() (out string) {
+	for _, m := range r.Missing {
+		out += indented(printable(fmt.Sprintf("%s of %s/%s %s missing since %s and not taken for deleted: from %s on `patra update %s --signals`, or a scheduled update, looks again",
+			counted(int(m.Records), "record"), m.Source, m.Endpoint, isAre(m.Records), minuteText(m.Since), minuteText(m.LooksAt), m.Source)), 80)
+	}
+	return out
+}
+
+func isAre(n int64) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 func (r statusReport) work() string {

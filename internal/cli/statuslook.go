@@ -157,7 +157,7 @@ func (l *looker) around(ctx context.Context, source string) error {
 			l.report.Processes++
 		}
 	}
-	for _, add := range []func(context.Context, string) error{l.workload, l.rejects, l.pausesOf, l.conditions, l.events} {
+	for _, add := range []func(context.Context, string) error{l.workload, l.rejects, l.missingOf, l.pausesOf, l.conditions, l.events} {
 		if err := add(ctx, source); err != nil {
 			return err
 		}
@@ -215,6 +215,11 @@ func (l *looker) rejects(ctx context.Context, source string) error {
 		l.find(of.Source+"/"+of.Endpoint, "%s in quarantine, in %s: patra quarantine groups %s", counted(int(counts[of]), "item"), counted(groups[of], "group"), of.Source)
 	}
 	return nil
+}
+
+func (l *looker) missingOf(ctx context.Context, source string) (err error) {
+	l.report.Missing, err = l.app.Store.Missing(ctx, source)
+	return err
 }
 
 func (l *looker) pausesOf(ctx context.Context, source string) error {

@@ -46,10 +46,12 @@ Say which, with one of:
   --from --to      a stretch of time is read again; for sources that cannot be
                    asked for ids
 
-A record that the upstream does not have, asked twice, becomes a tombstone, and
-one that was merged is linked to the other. If more are missing than anybody
-deletes at once (details.maxGone), nothing is taken for deleted and updates of
-the source stop. The watermark of the harvest is never touched.`,
+A record that the upstream does not have is missing; if an update at least a day
+later misses it again, it becomes a tombstone. One that was merged is linked to
+the other. If more are missing than anybody deletes at once (details.maxGone),
+nothing is taken for missing and updates of the source stop. Tombstones are looked
+at too, ever more rarely. An id that was never stored and that the upstream does
+not have is not found (exit code 5). The watermark of the harvest is never touched.`,
 		Example: `  patra update pubmed --stale 30d
   patra update pubmed --expr-changed --dry-run
   patra update pubmed --ids retracted.txt --reason publisher-list
@@ -219,5 +221,11 @@ func (e *env) runUpdate(ctx context.Context, app *daemon.App, code string, u *up
 	if err := app.NotPaused(ctx, p.compiled.Snapshot); err != nil { // what was found stopped the updates
 		return err
 	}
-	return s.updateVerdict()
+	if err := e.tellMissing(ctx, app, s, p.compiled.Snapshot.Endpoint); err != nil {
+		return err
+	}
+	if err := s.updateVerdict(); err != nil {
+		return err
+	}
+	return e.unknownIDs(ctx, app, s, p.refresh)
 }

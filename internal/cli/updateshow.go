@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -115,13 +117,17 @@ func (e *env) printUpdate(s summary) error {
 		return err
 	}
 	t, r := s.Stats, s.Stats.Refresh
-	return show(e, s, []fact{
+	facts := []fact{
 		{"window", dash(s.Window)},
 		{"slices", fmt.Sprintf("%d done, %d failed, %d other", s.Slices[string(ingest.SliceSucceeded)], s.Slices[string(ingest.SliceFailed)], s.unfinished()) + s.cutSmaller()},
 		{"looked at", fmt.Sprintf("%d records upstream, %d mapped anew from kept answers", r.Checked, r.Remapped)},
 		{"records", fmt.Sprintf("%d updated, %d unchanged, %d new, %d gone (%d of them merged), %d quarantined", t.Updated, t.Unchanged, t.Inserted, t.Gone, r.Merged, t.Quarantined)},
 		{"requests", fmt.Sprintf("%d, of these %d retries, %d times told to slow down", t.Requests, t.Retries, t.Throttled)},
-	})
+	}
+	if m := t.Missed; m.Total() > 0 {
+		facts = slices.Insert(facts, 4, fact{"missing", fmt.Sprintf("%d stored, not taken for deleted yet; %d never stored; %d gone before and still gone", m.Missing, m.NotFound, m.StillGone)})
+	}
+	return show(e, s, facts)
 }
 
 // updateVerdict makes an honest exit code.
@@ -140,6 +146,54 @@ func (s summary) updateVerdict() error {
 		return partial("%d answers could not be used and are in quarantine with their reason; their records stay as they were", s.Stats.Quarantined)
 	}
 	return nil
+}
+
+// tellMissing says what happens to records that did not come.
+func (e *env) tellMissing(ctx context.Context, app *daemon.App, s summary, endpoint string) error {
+	if s.Stats.Missed.Missing == 0 {
+		return nil
+	}
+	all, err := app.Store.Missing(ctx, s.Source)
+	for _, m := range all {
+		if m.Endpoint == endpoint {
+			e.hint("the upstream did not have %s; nothing is deleted for that. One that is still missing a day later is gone: after %s run `patra update %s --signals`, or leave it to a scheduled update",
+				counted(s.Stats.Missed.Missing, "stored record"), minuteText(m.LooksAt), s.Source)
+		}
+	}
+	return err
+}
+
+// fewIDs are named in a message.
+const fewIDs = 5
+
+// unknownIDs is the verdict on ids that are neither stored nor known upstream, by
+// name where this update named them.
+func (e *env) unknownIDs(ctx context.Context, app *daemon.App, s summary, of daemon.Refresh) error {
+	n := s.Stats.Missed.NotFound
+	if n == 0 {
+		return nil
+	}
+	signals, err := app.Store.Signals(ctx, view.Filter{Source: s.Source, Status: string(refresh.NotFound), Limit: 1000})
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, signal := range signals {
+		if signal.ID >= of.From && signal.ID < of.To {
+			ids = append(ids, signal.ProviderID)
+		}
+	}
+	slices.Reverse(ids) // newest first
+	named := ""
+	if len(ids) > 0 {
+		named = " (" + strings.Join(ids[:min(fewIDs, len(ids))], ", ")
+		if len(ids) > fewIDs {
+			named += ", …"
+		}
+		named += ")"
+	}
+	return notFound("%d of the ids that were asked for %s not found%s: %s does not have them, and they were never stored; look for a typing error: patra signal list --source %s --status NOT_FOUND",
+		n, isAre(int64(n)), named, s.Source, s.Source)
 }
 
 // rangeNoun is what the bounds of a range are about.

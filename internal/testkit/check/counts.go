@@ -22,6 +22,8 @@ var counts = []struct{ rule, query string }{
 	{"I7: a run ended itself after a newer lease began its run", `SELECT COUNT(*) FROM ing_task_run a JOIN ing_task_run r ON r.task_id = a.task_id AND r.lease_epoch > a.lease_epoch WHERE a.finished_at > r.started_at`},
 	{"I7: a batch of another lease than its run", `SELECT COUNT(*) FROM ing_task_run_batch b JOIN ing_task_run r ON r.id = b.run_id WHERE r.task_id <> b.task_id OR r.lease_epoch <> b.lease_epoch`},
 	{"I2: a reject counts as settled and no batch settled it", `SELECT COUNT(*) FROM ing_quarantine WHERE status_code = 'RESOLVED' AND judged_batch_id IS NULL`},
+	{"I2: a missing record that nobody will look at again", `SELECT COUNT(*) FROM ing_record r LEFT JOIN ing_signal s ON s.dataset_id = r.dataset_id AND s.id_hash = r.id_hash AND s.kind_code = 'MISSING' AND s.status_code = 'OPEN' WHERE r.state_code = 'ACTIVE' AND r.missing_since IS NOT NULL AND s.id IS NULL`},
+	{"I9: a tombstone that nobody was told of", `SELECT COUNT(*) FROM ing_record r LEFT JOIN ing_outbox_message o ON o.body_id = r.body_id AND o.op_type = 'REMOVED' WHERE r.state_code = 'GONE' AND o.id IS NULL AND EXISTS (SELECT 1 FROM ing_outbox_message x WHERE x.aggregate_id = r.dataset_id)`},
 	{"I8: a slice counts as read twice", `SELECT COUNT(*) FROM (SELECT slice_id, COUNT(*) n FROM ing_cursor_event WHERE kind_code = 'SUCCEEDED' AND slice_id IS NOT NULL GROUP BY slice_id) x WHERE x.n > 1`},
 	{"I8: a plan is wanted twice", `SELECT COUNT(*) FROM (SELECT plan_id, COUNT(*) n FROM ing_cursor_event WHERE kind_code = 'PLANNED' AND plan_id IS NOT NULL GROUP BY plan_id) x WHERE x.n > 1`},
 }

@@ -126,6 +126,11 @@ func (s suite) believe06(t *testing.T) {
 		if fmt.Sprint(w.openSignals(refresh.Missing), w.openSignals(refresh.Retraction)) != "[a] [a]" {
 			w.Errorf("open: %v %v", w.openSignals(refresh.Missing), w.openSignals(refresh.Retraction))
 		}
+		missing, err := w.store.Missing(w.ctx, "crossref")
+		w.must(err)
+		if len(missing) != 1 || missing[0].Records != 1 || missing[0].Endpoint != "works" || !missing[0].LooksAt.Equal(asked.Add(day)) {
+			w.Errorf("%+v", missing)
+		}
 		counted := func() int64 {
 			w.Helper()
 			c, err := w.store.Candidates(w.ctx, ingest.CandidateQuery{Dataset: h.partition().Dataset, Spec: refresh.Spec{Policy: refresh.BySignal}})

@@ -1,0 +1,34 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/refresh"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// Missing counts the records that are missing, by endpoint; no source: of all. Each
+// of them has an open signal, so no head is read.
+func (s *Store) Missing(ctx context.Context, source string) (out []view.MissingRecords, err error) {
+	w := &where{}
+	w.add(true, "s.status_code = 'OPEN' AND s.kind_code = ?", string(refresh.Missing))
+	w.add(source != "", "d.provenance_code = ?", source)
+	rows, err := s.read.QueryContext(ctx, `SELECT d.provenance_code, d.endpoint_name, COUNT(*), MIN(s.created_at), MIN(s.not_before)
+  FROM ing_dataset d JOIN ing_signal s ON s.dataset_id = d.id`+w.String()+" GROUP BY d.provenance_code, d.endpoint_name ORDER BY d.provenance_code, d.endpoint_name", w.args...)
+	if err != nil {
+		return nil, wrap("count missing records", s.dialect.Translate(err))
+	}
+	return out, wrap("count missing records", each(rows, func() error {
+		var m view.MissingRecords
+		var since, looks sql.NullInt64
+		err := rows.Scan(&m.Source, &m.Endpoint, &m.Records, &since, &looks)
+		m.Since, m.LooksAt = instant(since), instant(looks)
+		if looks.Int64 == 0 { // somebody named one anew
+			m.LooksAt = record.LooksAgainAt(m.Since)
+		}
+		out = append(out, m)
+		return err
+	}))
+}
