@@ -28,7 +28,7 @@ var answersJSON = []answer{
 	{source: "europepmc", endpoint: "articles", file: "error.json", refused: "errorWhen $.errCode saw 404"},
 
 	{source: "openalex", endpoint: "works", file: "page.json", window: day, next: "Y3Vyc29yIDI=", outside: 1,
-		records: []string{"https://openalex.org/W900001@2024-05-04T08:55:55.761014Z", "https://openalex.org/W900002@2024-05-04T08:55:55.761014Z"}},
+		records: []string{"https://openalex.org/W900001@2024-05-04T08:55:55.761014Z", "https://openalex.org/W900002@2024-05-04T08:55:55.761014Z", "https://openalex.org/W900003@2024-05-05T00:00:00Z"}},
 	{source: "openalex", endpoint: "works", file: "end.json", state: after(3, 3), done: "no next token"},
 	{source: "openalex", endpoint: "works", file: "end.json", state: after(2, 3), fails: fault.ShortCount},
 	{source: "openalex", endpoint: "works", file: "error.json", refused: "errorWhen $.error saw"},
@@ -92,7 +92,7 @@ var answersXML = []answer{
 	{source: "arxiv", endpoint: "papers", file: "error.atom.xml", refused: "the answer reports an error"},
 
 	{source: "pmc", endpoint: "records", file: "page.xml", window: day, next: "oai%3Aexample!2024-05-04!2024-05-04!oai_dc!", outside: 1,
-		records: []string{"oai:pubmedcentral.nih.gov:9000001@2024-05-04T00:00:00Z"}, gone: []string{"oai:pubmedcentral.nih.gov:9000002"}, rejects: []record.Reason{record.BadUpdatedAt}},
+		records: []string{"oai:pubmedcentral.nih.gov:9000001@2024-05-04T00:00:00Z", "oai:pubmedcentral.nih.gov:9000003@2024-05-06T00:00:00Z"}, gone: []string{"oai:pubmedcentral.nih.gov:9000002"}, rejects: []record.Reason{record.BadUpdatedAt}},
 	{source: "pmc", endpoint: "records", file: "last.xml", done: "no next token", records: []string{"oai:pubmedcentral.nih.gov:9000005@2024-05-04T10:00:00Z"}},
 	{source: "pmc", endpoint: "records", file: "last-empty-token.xml", done: "no next token", records: []string{"oai:pubmedcentral.nih.gov:9000005@2024-05-04T00:00:00Z"}},
 	{source: "pmc", endpoint: "records", file: "empty.xml", done: "no next token", empty: true},

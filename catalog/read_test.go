@@ -30,7 +30,7 @@ type answer struct {
 	records []string // id, or id@updatedAt
 	gone    []string
 	rejects []record.Reason
-	outside int
+	outside int    // of the records and the gone, those outside of the request
 	empty   bool   // explained by emptyWhen
 	next    string // token, URL, offset or number of the next page
 	done    string // why the walk ends instead
@@ -48,7 +48,7 @@ func TestAnswers(t *testing.T) {
 
 func (a answer) check(t *testing.T) {
 	p := program(t, bundled(t, a.source), a.endpoint)
-	page, err := p.Read.Read(a.body(t), extract.Asked{Window: a.asked(), FetchAt: noon})
+	page, err := p.Read.Read(a.body(t), p.Expect(a.asked(), noon, 0))
 	if a.refused != "" {
 		if err == nil || !strings.Contains(err.Error(), a.refused) {
 			t.Fatalf("got %v, want an error with %q", err, a.refused)
@@ -107,8 +107,8 @@ func (a answer) checkItems(t *testing.T, page *extract.Page) {
 	if !slices.Equal(reasons, a.rejects) {
 		t.Errorf("rejects %v, want %v: %+v", reasons, a.rejects, page.Rejects)
 	}
-	if page.Outside != a.outside || (page.EmptyBy != "") != a.empty {
-		t.Errorf("%d outside, empty by %q", page.Outside, page.EmptyBy)
+	if page.Outside != 0 || page.Kept != a.outside || (page.EmptyBy != "") != a.empty {
+		t.Errorf("%d dropped, %d outside, empty by %q", page.Outside, page.Kept, page.EmptyBy)
 	}
 }
 

@@ -24,8 +24,8 @@ func newBatchList(e *env) *cobra.Command {
 		Short: "List batches, newest first",
 		Long: `List batches, newest first. Columns after the status account for every item seen:
 NEW and UPD were stored, SAME had equal content, GONE are deletions, STALE were
-older than what is stored, DUP came twice, OUT lay outside the window, REJ are in
-quarantine. NEXT is the start of the token of the following page.`,
+older than what is stored, DUP came twice, OUT lay outside the window and were
+dropped, REJ are in quarantine. NEXT is the start of the token of the following page.`,
 		Example: `  patra batch list --run 42
   patra batch list --source crossref --status FAILED
   patra batch list --task 17 --before 900 -o json`,

@@ -268,7 +268,7 @@ func (e *env) printSummary(s summary) error {
 		{"window", dash(s.Window)},
 		{"slices", fmt.Sprintf("%d covered, %d failed, %d other", s.Slices[string(ingest.SliceSucceeded)], s.Slices[string(ingest.SliceFailed)], s.unfinished()) + s.cutSmaller()},
 		{"records", fmt.Sprintf("%d new, %d updated, %d unchanged, %d quarantined", t.Inserted, t.Updated, t.Unchanged, t.Quarantined)},
-		{"items", fmt.Sprintf("%d seen, %d outside the window, %d duplicates, %d stale", t.Seen, t.Outside, t.Duplicate, t.Stale)},
+		{"items", fmt.Sprintf("%d seen, %s, %d duplicates, %d stale", t.Seen, outsideText(t.Outside, t.OutsideKept), t.Duplicate, t.Stale)},
 		{"requests", fmt.Sprintf("%d, of these %d retries, %d times told to slow down, %d slices started over", t.Requests, t.Retries, t.Throttled, t.Restarts)},
 		{"watermark", dash(s.CursorFrom) + " → " + dash(s.CursorTo)},
 	})

@@ -50,6 +50,19 @@ func runColumns() columns[view.Run] {
 	}}
 }
 
+// outsideText tells what lay outside: dropped where the list is filtered here, kept
+// where the upstream chose it (D§5.11).
+func outsideText(dropped, kept int) string {
+	text := fmt.Sprintf("%d outside the window", dropped+kept)
+	switch {
+	case kept > 0 && dropped > 0:
+		text += fmt.Sprintf(" (%d of them kept)", kept)
+	case kept > 0:
+		text += " (kept)"
+	}
+	return text
+}
+
 // account says what became of every item seen, and what nobody accounts for (I4).
 func account(s ingest.BatchStats) string {
 	var parts []string
@@ -69,6 +82,9 @@ func account(s ingest.BatchStats) string {
 	text := fmt.Sprintf("%d seen", s.Seen)
 	if len(parts) > 0 {
 		text += " = " + strings.Join(parts, " + ")
+	}
+	if s.OutsideKept > 0 {
+		text += fmt.Sprintf("; %d of them outside of what was asked for, kept", s.OutsideKept)
 	}
 	if s.Late > 0 {
 		text += fmt.Sprintf("; %d came late", s.Late)

@@ -44,7 +44,7 @@ func (e *env) showStep(t tried, r *daemon.TrialResult, asked string) error {
 		return show(e, r, facts)
 	}
 	facts = append(facts,
-		fact{"items", fmt.Sprintf("%d: %d mapped, %d outside the window, %d duplicate, %d rejected", r.Seen, r.Mapped, r.Outside, r.Duplicate, r.Rejected)},
+		fact{"items", fmt.Sprintf("%d: %d mapped, %s, %d duplicate, %d rejected", r.Seen, r.Mapped, outsideText(r.Outside, r.Kept), r.Duplicate, r.Rejected)},
 		fact{"total", totalText(r)}, fact{"paging", decisionText(r)})
 	if err := show(e, r, facts); err != nil {
 		return err

@@ -36,6 +36,19 @@ func TestStatusWithoutFindings(t *testing.T) {
 	d.holds(d.expect(exitOK, "status").out, "no findings")
 }
 
+// What answers tell about themselves is a finding, in the words of the rule.
+func TestBelieve01StatusTellsOfAFilterThatDoesNotFit(t *testing.T) {
+	d := harvested(t)
+	if err := harvest(t.Context(), d.file, "", march(3), march(4), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	d.holds(d.expect(exitOK, "status").out, "no findings")
+	d.exec(`INSERT INTO ing_answer_check (provenance_code, endpoint_name, operation_code, day_no, spec_fingerprint, dated_items, apart, measured_at)
+  VALUES ('crossref', 'works', 'HARVEST', ?, ?, 200, '{"95":63}', ?)`, time.Now().Unix()/86400, strings.Repeat("f", 64), time.Now().Add(24*time.Hour).UnixMicro())
+	r := d.expect(exitFindings, "status")
+	d.holds(strings.Join(strings.Fields(r.out), " "), "! crossref/works: the filter and the stamps disagree by about 1 h: 63 of 200 items")
+}
+
 // What waits and is not worked on is a finding; what is worked on is none.
 func TestStatusOfWork(t *testing.T) {
 	d := harvested(t)

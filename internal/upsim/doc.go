@@ -64,6 +64,8 @@
 //	search-xml, records-xml
 //	daily           offset; total; day=2024-03-01 instead of a window
 //
+// FormOptions.Lies makes them answer well and wrongly.
+//
 // Walks by token read the moment they began and expire as cursors do; all other
 // lists read what is there now. FormOptions has the credential, the cap, the
 // limits and data that moves between pages. Auth says which credential; its

@@ -16,6 +16,12 @@ import (
 
 const maxFormBody = 1 << 20
 
+// The bounds of a window that has none.
+const (
+	openStart = math.MinInt64
+	openEnd   = math.MaxInt64
+)
+
 // call is a request below /forms/ or for a token, as it came.
 type call struct {
 	method, path, host string
@@ -91,7 +97,7 @@ type key struct {
 }
 
 func parseForm(f form, c call, auth Auth, opts FormOptions) (formQuery, error) {
-	q := formQuery{form: f, from: math.MinInt64, to: math.MaxInt64, params: url.Values{}, host: c.host}
+	q := formQuery{form: f, from: openStart, to: openEnd, params: url.Values{}, host: c.host}
 	if c.bodyErr != nil {
 		return q, &refusal{"body-not-valid", "", c.bodyErr.Error()}
 	}

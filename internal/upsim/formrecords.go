@@ -17,6 +17,9 @@ func (s *Server) records(req request, f Fault) answer {
 			out.items = append(out.items, it)
 		}
 	}
+	if s.opts.Forms.Lies.OtherRecords {
+		out.items = s.data.others(out.items)
+	}
 	out.spoil = s.chooseVictim(req, len(out.items), func(i int) item { return out.items[i] }, f.Kind)
 	return s.writePage(out)
 }

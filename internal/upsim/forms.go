@@ -23,6 +23,7 @@ type FormOptions struct {
 	ListMissing bool // records names the unknown ids instead of leaving them out quietly
 
 	Changing Changing
+	Lies     Lies
 }
 
 // CapAnswer is what a request for a page behind the cap gets.

@@ -19,8 +19,8 @@ type formItem struct {
 	Version int    `json:"version" xml:"version"`
 }
 
-func (d *Dataset) formItem(it item, bad string) formItem {
-	out := formItem{ID: d.name(it.seq), Updated: stampText(it.indexed), Title: d.formTitle(it), Version: int(it.rev) + 1}
+func (d *Dataset) formItem(it item, bad string, lies Lies) formItem {
+	out := formItem{ID: d.name(it.seq), Updated: stampText(lies.shown(it.indexed)), Title: d.formTitle(it), Version: int(it.rev) + 1}
 	if bad == MissingID {
 		out.ID = ""
 	}
@@ -91,7 +91,7 @@ func (s *Server) writePage(p sheet) answer {
 		body.Links = &formLinks{address}
 	}
 	if out.body = encode(body, f.xml); f.xml {
-		out.kind = typeXML
+		out.kind, out.body = typeXML, s.opts.Forms.Lies.rename(out.body)
 	}
 	return out
 }
@@ -111,7 +111,7 @@ func (s *Server) fill(body *formBody, p sheet) {
 		if i == p.spoil.at {
 			bad = p.spoil.bad
 		}
-		items[i] = s.data.formItem(it, bad)
+		items[i] = s.data.formItem(it, bad, s.opts.Forms.Lies)
 	}
 	body.Items = &items
 }

@@ -40,7 +40,7 @@ func (b *Box) Read(p *spec.Program, r Role, answer *exchange.Response, sum strin
 	if out.Err = p.Retry.ClassifyStatus(answer.Status); out.Err != nil {
 		return out
 	}
-	page, err := r.reader(p).Page(answer, extract.Asked{Window: r.window, FetchAt: b.At(), MappingID: b.MappingID})
+	page, err := r.reader(p).Page(answer, b.expects(p, r))
 	if err != nil {
 		out.Err = fault.As(err)
 		return out
@@ -65,6 +65,20 @@ func (b *Box) Read(p *spec.Program, r Role, answer *exchange.Response, sum strin
 		out.Next = b.next(p, r, page)
 	}
 	return out
+}
+
+// expects is what items were held against. Programs before this one dropped what
+// lay outside of the slice: the account of a batch tells.
+func (b *Box) expects(p *spec.Program, r Role) extract.Asked {
+	asked := extract.Asked{Window: r.window, FetchAt: b.At(), MappingID: b.MappingID}
+	switch {
+	case r.window == anyTime:
+	case b.Batch.Stats.Outside > 0:
+		asked.Drop = true
+	default:
+		asked = p.Expect(r.window, asked.FetchAt, asked.MappingID)
+	}
+	return asked
 }
 
 // only keeps what a batch that was read from the answer to another one took of it.

@@ -108,9 +108,15 @@ func TestRecordedCrossrefErrorsAreNoPages(t *testing.T) {
 	}
 }
 
-// The pages of one walk lie in many years: a day asked for keeps its own works only.
+// The pages of one walk lie in many years: where we filter, a day keeps its own
+// works only; where the upstream does, all of them are kept.
 func TestRecordedCrossrefOutsideItems(t *testing.T) {
 	day := extract.Asked{Window: window.Window{From: time.Date(2024, 9, 4, 0, 0, 0, 0, time.UTC), To: time.Date(2024, 9, 5, 0, 0, 0, 0, time.UTC)}}
+	chosen, err := crossref(t).Read.Read(recording(t, "works-cursor-p1.json"), day)
+	if err != nil || len(chosen.Records) != 20 || chosen.Outside != 0 || chosen.Kept == 0 {
+		t.Errorf("%+v %v", chosen, err)
+	}
+	day.Drop = true
 	page, err := crossref(t).Read.Read(recording(t, "works-cursor-p1.json"), day)
 	if err != nil {
 		t.Fatal(err)

@@ -14,14 +14,31 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/skew"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Asked is what the request was for.
+// Asked is what the request was for. The program of a source makes it, because
+// it knows what a window becomes in a request.
 type Asked struct {
+	// Window is what the dates of items are held against: the request as it was
+	// rendered where the upstream filters. An empty one holds against nothing.
 	Window    window.Window
+	Drop      bool // the list is not filtered upstream: items outside of Window are dropped
 	FetchAt   time.Time
 	MappingID int64
+}
+
+// away is how far a date lies outside of what was asked for; 0 if it may lie
+// inside. A date such as 2025-03-04 must be moved by its whole day.
+func (a Asked) away(date window.Window) time.Duration {
+	switch {
+	case a.Window.Empty() || date.Overlaps(a.Window):
+		return 0
+	case date.From.Before(a.Window.From):
+		return a.Window.From.Sub(date.From)
+	}
+	return date.To.Sub(a.Window.To)
 }
 
 // Page is a body, read.
@@ -31,11 +48,14 @@ type Page struct {
 	Keys      []record.Key // one per item, to tell repeated items from new ones
 	Seen      int
 	Duplicate int
-	Outside   int
-	Nulls     int       // places without an item, see Config.SkipNull
-	EmptyBy   string    // the emptyWhen predicate that explains a page without items
-	Newest    time.Time // largest stamp of a stored item
-	Lowest    time.Time // smallest and largest date the filter selects by, zero without one
+	Outside   int         // dropped, see Asked.Drop
+	Kept      int         // of the records and duplicates, those that lie outside of the request
+	Dated     int         // of the records and duplicates, those with a date the filter selects by
+	Apart     skew.Spread // how far those kept lie outside
+	Nulls     int         // places without an item, see Config.SkipNull
+	EmptyBy   string      // the emptyWhen predicate that explains a page without items
+	Newest    time.Time   // largest stamp of a stored item
+	Lowest    time.Time   // smallest and largest date the filter selects by, zero without one
 	Reached   time.Time
 	Falls     bool   // a date was smaller than one before it
 	BadTotal  string // why an announced total counts as none; empty if it does not
@@ -104,6 +124,15 @@ func (p *Page) passes(at time.Time) {
 	}
 	if at.After(p.Reached) {
 		p.Reached = at
+	}
+}
+
+// dated notes an item that is kept, with how far its date lies outside of the request.
+func (p *Page) dated(away time.Duration) {
+	p.Dated++
+	if away > 0 {
+		p.Kept++
+		p.Apart.Note(away)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/patra-ingest/patra/internal/core/document"
@@ -47,19 +48,31 @@ func (r *Reader) readItem(item document.Item, asked Asked, page *Page, scratch *
 	if refused = r.stamp(&in, item); refused != nil {
 		return in, nil, false
 	}
-	if !r.item.filtered.IsZero() {
-		// Without a readable date we cannot know; then the item is kept. So it is
-		// if a date such as 2025-03 may lie in the window.
-		date, err := r.item.filtered.date(item.Values, r.dates)
-		if err == nil {
-			page.passes(date.within.From)
-		}
-		if err == nil && !date.within.Overlaps(asked.Window) {
-			return in, nil, true
-		}
+	dated, away := r.follow(item, asked, page)
+	if away > 0 && asked.Drop {
+		return in, nil, true
 	}
-	refused = r.content(&in, item, scratch)
+	if refused = r.content(&in, item, scratch); refused == nil && dated {
+		page.dated(away)
+	}
 	return in, nil, false
+}
+
+// follow reads the date the filter selects by, and how far it lies outside of
+// what was asked for. Without a readable date we cannot know; then the item is
+// kept. So it is if a date such as 2025-03 may lie in the window, and wherever
+// the upstream chose it: its filter and the date it shows may differ, and one
+// item too many never hurts, since the store decides which version wins (D§5.11, I2).
+func (r *Reader) follow(item document.Item, asked Asked, page *Page) (dated bool, away time.Duration) {
+	if r.item.filtered.IsZero() {
+		return false, 0
+	}
+	date, err := r.item.filtered.date(item.Values, r.dates)
+	if err != nil {
+		return false, 0
+	}
+	page.passes(date.within.From)
+	return true, asked.away(date.within)
 }
 
 // stamp finds what decides which version wins: the date, the source's version,

@@ -82,7 +82,8 @@ func TestCaseTwins(t *testing.T) {
 	}
 }
 
-// An item is dropped only when its own date says that it was not asked for (D§5.11).
+// An item is dropped only when its own date says that it was not asked for, and
+// nobody else chose it: what an upstream's filter selected is kept and counted (D§5.11).
 func TestOutside(t *testing.T) {
 	r := compiled(t, func(c *Config) { c.UpdatedAt, c.Filtered = sel("$.changed"), sel("$.at") })
 	for at, outside := range map[string]bool{
@@ -106,6 +107,12 @@ func TestOutside(t *testing.T) {
 		}
 		if outside && !page.Newest.IsZero() {
 			t.Errorf("%s: an item that is not stored moved the newest stamp", at)
+		}
+		chosen := asked
+		chosen.Drop = false
+		page, err := r.Read(bodyOf(`{"id":"a","changed":"2031-01-01","at":`+at+`}`), chosen)
+		if err != nil || page.Outside != 0 || len(page.Records) != 1 || (page.Kept == 1) != outside || page.Apart.Count() != int64(page.Kept) {
+			t.Errorf("%s, chosen by the upstream: %+v %v", at, page, err)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func compiled(t *testing.T, change ...func(*Config)) *Reader {
 
 var (
 	march = window.Window{From: time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC)}
-	asked = Asked{Window: march, FetchAt: time.Date(2025, 4, 2, 3, 4, 5, 0, time.UTC), MappingID: 7}
+	asked = Asked{Window: march, Drop: true, FetchAt: time.Date(2025, 4, 2, 3, 4, 5, 0, time.UTC), MappingID: 7}
 )
 
 // bodyOf is a good page around the texts of its items.

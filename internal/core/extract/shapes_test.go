@@ -154,7 +154,7 @@ func endpoint(t *testing.T, name string) *Reader {
 }
 
 func TestShapesOfSources(t *testing.T) {
-	asked := Asked{Window: march, FetchAt: asked.FetchAt}
+	asked := Asked{Window: march, Drop: true, FetchAt: asked.FetchAt}
 	for _, c := range []struct{ endpoint, body, want string }{
 		{"crossref", `{"status":"ok","message":{"total-results":454,"next-cursor":"AoJ","items":[
 			{"DOI":"10.1/ABC","indexed":{"date-time":"2025-03-05T01:02:03Z","timestamp":1741136523000},"issued":{"date-parts":[[2020,1]]},"title":["T"],"author":[{"family":"A"},{"family":"B"}]},

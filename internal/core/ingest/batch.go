@@ -30,6 +30,7 @@ type BatchCommit struct {
 	Rejects []record.Reject
 	// Accounted for before the store was asked (I4).
 	Seen, Duplicate, Outside int
+	OutsideKept              int           // of the records and duplicates
 	Passed                   window.Window // as in Work: changes in it came late
 
 	Request, Response []byte     // evidence, redacted JSON

@@ -8,6 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/skew"
 	"github.com/patra-ingest/patra/internal/core/twophase"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -244,6 +245,9 @@ type BatchStats struct {
 	Duplicate   int `json:"duplicate"`
 	Outside     int `json:"outside"`
 	Quarantined int `json:"quarantined"`
+	// OutsideKept are those of the others but the quarantined that lie outside of
+	// the request as it was rendered: the upstream's filter chose them.
+	OutsideKept int `json:"outsideKept,omitempty"`
 	// Late are those of the inserted and updated that came late; see PlanLag.
 	Late int `json:"late,omitempty"`
 	// Missed are ids that were asked for and did not come. No item was seen, so they
@@ -255,14 +259,15 @@ type BatchStats struct {
 func (s BatchStats) Add(o BatchStats) BatchStats {
 	return BatchStats{
 		s.Seen + o.Seen, s.Inserted + o.Inserted, s.Updated + o.Updated, s.Unchanged + o.Unchanged, s.Gone + o.Gone,
-		s.Stale + o.Stale, s.Duplicate + o.Duplicate, s.Outside + o.Outside, s.Quarantined + o.Quarantined, s.Late + o.Late,
+		s.Stale + o.Stale, s.Duplicate + o.Duplicate, s.Outside + o.Outside, s.Quarantined + o.Quarantined, s.OutsideKept + o.OutsideKept, s.Late + o.Late,
 		s.Missed.Add(o.Missed),
 	}
 }
 
 // Balanced is I4: nothing seen is unaccounted for.
 func (s BatchStats) Balanced() bool {
-	return s.Seen == s.Inserted+s.Updated+s.Unchanged+s.Gone+s.Stale+s.Duplicate+s.Outside+s.Quarantined && s.Late <= s.Inserted+s.Updated
+	return s.Seen == s.Inserted+s.Updated+s.Unchanged+s.Gone+s.Stale+s.Duplicate+s.Outside+s.Quarantined &&
+		s.OutsideKept <= s.Seen-s.Outside-s.Quarantined && s.Late <= s.Inserted+s.Updated
 }
 
 // RunStats is what a run did, beside the sums of its batches.
@@ -286,6 +291,16 @@ type RunStats struct {
 	Actions health.Tally `json:"actions,omitzero"`
 	// Refresh is what an UPDATE looked at.
 	Refresh RefreshTally `json:"refresh,omitzero"`
+	// Dated are the items with a date the filter selects by, Apart is how far those
+	// lie outside of the request that do.
+	Dated int         `json:"dated,omitempty"`
+	Apart skew.Spread `json:"apart,omitzero"`
+	// Lists are slices read to their end whose announced total is an estimate,
+	// ShortLists those that brought less, with what was announced and delivered then.
+	Lists      int   `json:"lists,omitempty"`
+	ShortLists int   `json:"shortLists,omitempty"`
+	Announced  int64 `json:"announced,omitempty"`
+	Delivered  int64 `json:"delivered,omitempty"`
 }
 
 // Add sums two run accounts.
@@ -294,7 +309,8 @@ func (s RunStats) Add(o RunStats) RunStats {
 		s.BatchStats.Add(o.BatchStats), s.Requests + o.Requests, s.Retries + o.Retries, s.Throttled + o.Throttled,
 		s.Restarts + o.Restarts, s.Pages + o.Pages, s.BytesIn + o.BytesIn, s.WaitMS + o.WaitMS,
 		s.Found + o.Found, s.TookMS + o.TookMS, max(s.SlowestMS, o.SlowestMS), s.CircuitOpen + o.CircuitOpen, s.Actions.Add(o.Actions),
-		s.Refresh.Add(o.Refresh),
+		s.Refresh.Add(o.Refresh), s.Dated + o.Dated, s.Apart.Add(o.Apart),
+		s.Lists + o.Lists, s.ShortLists + o.ShortLists, s.Announced + o.Announced, s.Delivered + o.Delivered,
 	}
 }
 

@@ -24,6 +24,10 @@ func fill(t *rapid.T, name string, v reflect.Value) {
 			fill(t, name, field)
 			continue
 		}
+		if field.Kind() == reflect.Array {
+			field.Index(rapid.IntRange(0, field.Len()-1).Draw(t, name)).SetInt(rapid.Int64Range(0, 1000).Draw(t, name))
+			continue
+		}
 		field.SetInt(rapid.Int64Range(0, 1_000_000).Draw(t, name+"."+v.Type().Field(i).Name))
 	}
 }
@@ -34,6 +38,12 @@ func sumOf(a, b reflect.Value) reflect.Value {
 	for i := range a.NumField() {
 		if a.Field(i).Kind() == reflect.Struct {
 			out.Field(i).Set(sumOf(a.Field(i), b.Field(i)))
+			continue
+		}
+		if a.Field(i).Kind() == reflect.Array {
+			for k := range a.Field(i).Len() {
+				out.Field(i).Index(k).SetInt(a.Field(i).Index(k).Int() + b.Field(i).Index(k).Int())
+			}
 			continue
 		}
 		if a.Type().Field(i).Name == "SlowestMS" { // the one that is no sum
@@ -62,16 +72,17 @@ func TestStatsAddUp(t *testing.T) {
 func TestBalance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw[BatchStats](t, "stats")
-		s.Seen, s.Late = 0, 0
+		s.Seen, s.Late, s.OutsideKept = 0, 0, 0
 		parts := reflect.ValueOf(s)
 		numbers := parts.NumField() - 1 // what was missed stands last and is no part of the sum
 		for i := range numbers {
 			s.Seen += int(parts.Field(i).Int())
 		}
 		s.Late = s.Inserted + s.Updated // these are counted already
+		s.OutsideKept = s.Seen - s.Outside - s.Quarantined
 		other := draw[BatchStats](t, "other")
 		other.Seen = other.Inserted + other.Updated + other.Unchanged + other.Gone + other.Stale + other.Duplicate + other.Outside + other.Quarantined
-		other.Late = min(other.Late, other.Inserted)
+		other.Late, other.OutsideKept = min(other.Late, other.Inserted), min(other.OutsideKept, other.Unchanged)
 		if !s.Balanced() || !s.Add(other).Balanced() {
 			t.Fatalf("%+v and %+v add up", s, other)
 		}

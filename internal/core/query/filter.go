@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/patra-ingest/patra/internal/core/skew"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/core/zone"
 )
@@ -34,7 +35,7 @@ const (
 
 // DateFilter is the `filter` section of an endpoint: how the upstream selects
 // by date. What it cannot express exactly it selects too widely, never too
-// narrowly; the executor drops what lies outside.
+// narrowly; what comes beyond the window is kept.
 type DateFilter struct {
 	Field     string    `json:"field" required:"true" doc:"the date that is followed; names the cursor, for example indexed"`
 	Precision Precision `json:"precision,omitempty" enum:"SECOND,MINUTE,DAY,MONTH" doc:"finest instant the filter can name (default DAY)"`
@@ -45,6 +46,16 @@ type DateFilter struct {
 	// asked for is the same, only the way to write it changed.
 	FormerPrecision Precision `json:"formerPrecision,omitempty" enum:"SECOND,MINUTE,DAY,MONTH" doc:"the precision of the filter when its watermarks were begun, if the upstream has learned a finer one since: they stay (default none: another precision starts new ones)"`
 	Format          string    `json:"format,omitempty" doc:"how a bound is written: yyyy MM dd HH mm ss, and digits, punctuation, blanks, T and Z as they stand; or EPOCH or EPOCH_MILLIS (default by precision)"`
+	// MaxOutsideShare is nil where the source says nothing, so that snapshots stay as they were.
+	MaxOutsideShare *float64 `json:"maxOutsideShare,omitzero" doc:"share of items, 0 to 1, whose response.filtered may lie outside of what was asked for; more is a finding of patra status, since filter and stamps disagree (default 0.02)"`
+}
+
+// OutsideShare is the share of items that may lie outside of what was asked for.
+func (f DateFilter) OutsideShare() float64 {
+	if f.MaxOutsideShare == nil {
+		return skew.DefaultShare
+	}
+	return *f.MaxOutsideShare
 }
 
 // WithDefaults fills what the source left open and gives the zone its one spelling.
@@ -103,6 +114,9 @@ func (f DateFilter) Validate() error {
 	}
 	if _, err := f.Zone.Location(); err != nil {
 		return fmt.Errorf("filter.zone: %w", err)
+	}
+	if share := f.OutsideShare(); !(share >= 0 && share <= 1) { // so that NaN is refused too
+		return fmt.Errorf("filter.maxOutsideShare %v: E-SHARE: must be between 0 and 1", share)
 	}
 	err := checkFormat(f.Precision, f.WithDefaults().Zone, f.Format)
 	if err == nil {

@@ -40,7 +40,7 @@ func (w *writer) bounds(a Atom, at place, r *compiledRule) (from, to string, ok 
 	case told == narrower || at.odd:
 		w.add("E-RANGE-INEXACT", at.path, a.Field, "the upstream cannot name the bounds of %s exactly, and items would be lost", a)
 		return "", "", false
-	case !w.program.checker.isWindow(a): // items outside the window are dropped later, others are not
+	case !w.program.checker.isWindow(a): // what comes beyond the window belongs to its neighbours, what comes beyond another range does not
 		w.add("W-RANGE-WIDENED", at.path, a.Field, "the upstream cannot name the bounds of %s exactly and selects from %q to %q", a, from, to)
 	}
 	return from, to, true

@@ -21,7 +21,8 @@ type Program struct {
 	Read   *extract.Reader
 	Detail *Program // the second step, nil if there is none
 
-	unit bool // a request names one unit of the filter, see NamesUnit
+	unit  bool // a request names one unit of the filter, see NamesUnit
+	sifts bool // items outside of a window are dropped here, since nobody else does
 }
 
 // Program compiles templates, rules and paths.
@@ -42,6 +43,7 @@ func (s Snapshot) Program() (*Program, error) {
 		read = read.InsistOnTotal()
 	}
 	p := &Program{Snapshot: s, Render: render, Select: selecting, Read: read, unit: s.NamesUnit()}
+	p.sifts = p.siftsItself()
 	if s.Detail != nil {
 		p.Detail, err = s.Detail.Program()
 	}

@@ -29,7 +29,7 @@ func (s Snapshot) degradations() []Warning {
 	warn(counted && s.Response.HasMore.IsZero() && s.Response.Total.IsZero(), "W-NO-HAS-MORE",
 		"nothing says whether more pages follow: a page shorter than paging.size is taken for the last")
 	warn(byDate && !*s.Window.UpdatedSince, "W-NO-UPDATED-SINCE", "the upstream does not select by date of change: whole lists are read and filtered here")
-	warn(byDate && s.Response.Filtered.IsZero(), "W-NO-FILTERED", "items outside the asked window cannot be told apart and are kept")
+	warn(byDate && s.Response.Filtered.IsZero(), "W-NO-FILTERED", "items outside of what was asked for cannot be told apart: a filter that does not fit their dates stays unnoticed")
 	warn(s.Reading().UpdatedAt.IsZero(), "W-NO-UPDATED-AT", "items carry no date of change: the copy fetched last wins")
 	warn(counted && !*s.Paging.Stable, "W-UNSTABLE-ORDER", "the order may change while pages are read: a slice counts only after two equal passes")
 	warn(s.Auth.Credential != "" && !*s.Auth.Required, "W-ANONYMOUS", "the credential is optional: without its secret requests are anonymous")

@@ -95,6 +95,7 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, packed func
 	missed := findMissed(records, stored)
 	rejects = append(rejects, missed.count(in, &stats)...)
 	stats.Quarantined = len(rejects)
+	stats.OutsideKept = min(in.OutsideKept, stats.Seen-stats.Outside-stats.Quarantined) // one of them may have collided
 	if !stats.Balanced() {
 		return fmt.Errorf("%w: batch does not add up: %+v", fault.ErrInvalid, stats) // I4
 	}

@@ -59,7 +59,10 @@ func (t *tx) noteLateOf(l ingest.Lease) error {
 	if err := decode(text, &stats); err != nil {
 		return err
 	}
-	return t.noteLate(plan, stats.BatchStats)
+	if err := t.noteLate(plan, stats.BatchStats); err != nil {
+		return err
+	}
+	return t.noteAnswersOf(l.TaskID, stats)
 }
 
 // The queries of Lateness.

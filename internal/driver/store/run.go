@@ -110,6 +110,7 @@ type attempt struct {
 	stats      sql.NullString
 	leased     bool // by the one who ends it (I7)
 	of         ingest.Dataset
+	by         answeredBy
 	no         int64 // of the newest attempt at the task
 	checkpoint sql.NullString
 	breaker    bool // the endpoint has one that is not closed
@@ -120,12 +121,13 @@ type attempt struct {
 func (t *tx) lockAttempt(in ingest.Finish) (a attempt, err error) {
 	var clock sql.NullInt64
 	err = t.row("SELECT "+t.clockColumn()+`, r.status_code, COALESCE(r.error_code, ''), r.stats,
-  p.lease_epoch = r.lease_epoch AND p.status_code IN ('DISPATCHED','EXECUTING'), p.provenance_code, p.endpoint_name, p.attempts, p.checkpoint,
+  p.lease_epoch = r.lease_epoch AND p.status_code IN ('DISPATCHED','EXECUTING'), p.provenance_code, p.endpoint_name, p.operation_code, p.spec_fingerprint, p.attempts, p.checkpoint,
   EXISTS (SELECT 1 FROM ing_breaker b WHERE b.provenance_code = p.provenance_code AND b.endpoint_name = p.endpoint_name)
 FROM ing_task p JOIN ing_task_run r ON r.task_id = p.id WHERE p.id = ? AND r.id = ? AND r.lease_epoch = ?`+t.store.dialect.ForUpdate,
 		in.Lease.TaskID, in.Lineage.RunID, in.Lease.Epoch).
-		Scan(&clock, &a.status, &a.code, &a.stats, &a.leased, &a.of.Source, &a.of.Endpoint, &a.no, &a.checkpoint, &a.breaker)
+		Scan(&clock, &a.status, &a.code, &a.stats, &a.leased, &a.of.Source, &a.of.Endpoint, &a.by.Operation, &a.by.fingerprint, &a.no, &a.checkpoint, &a.breaker)
 	t.setClock(clock)
+	a.by.Dataset = a.of
 	return a, orNotFound(err)
 }
 
@@ -166,6 +168,9 @@ func (t *tx) closeRun(in ingest.Finish, was attempt) error {
 		return err
 	}
 	if err := t.noteLate(in.Lineage.PlanID, o.Stats.BatchStats); err != nil {
+		return err
+	}
+	if err := t.noteAnswers(was.by, o.Stats); err != nil {
 		return err
 	}
 	due := t.now

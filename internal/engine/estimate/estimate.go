@@ -105,7 +105,7 @@ func (e *Estimator) ask(ctx context.Context, p *spec.Program, w window.Window) (
 	_, err = e.Chain.Do(ctx, &transport.Call{
 		Request: request, Key: p.Rate.Key(p.Source), Limits: p.Rate, Retry: p.Retry,
 		Accept: func(response *exchange.Response) (err error) {
-			page, err = p.Page(response, extract.Asked{Window: w})
+			page, err = p.Page(response, p.Expect(w, time.Time{}, 0))
 			return err
 		},
 	})

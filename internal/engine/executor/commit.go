@@ -32,6 +32,14 @@ type answer struct {
 	deleted bool // the upstream says of the one id that was asked for that it is deleted
 }
 
+// tells is the page that came; nil if nobody was asked.
+func (a *answer) tells() *extract.Page {
+	if a == nil {
+		return nil
+	}
+	return a.page
+}
+
 // fetch sends a request through the chain and reads the answer as a page of p.
 func (r *running) fetch(ctx context.Context, p *spec.Program, request *exchange.Request, retry fault.RetryPolicy) (*answer, error) {
 	request.Header.Set("X-Ingest-Correlation-Id", fmt.Sprintf("%s-%d", r.correlation, r.batchNo+1))
@@ -45,7 +53,7 @@ func (r *running) fetch(ctx context.Context, p *spec.Program, request *exchange.
 			_, _ = a.kept() // of an attempt before: nobody may be left working
 			crash.At(crash.BodyRead)
 			a.kept = r.executor.keeper.start(ctx, response.Body)
-			a.page, err = p.Page(response, extract.Asked{Window: r.asked, FetchAt: r.lastSeen, MappingID: r.work.MappingID})
+			a.page, err = p.Page(response, r.expects())
 			return err
 		},
 	}
@@ -127,6 +135,7 @@ type bundle struct {
 	records                  []record.Incoming
 	rejects                  []record.Reject
 	seen, duplicate, outside int
+	strays                   int    // of those seen, what lies outside of the request and is stored
 	found                    int    // ids of a search page
 	beside                   int    // of those seen, what was not in the answer
 	missed                   int    // ids among the records that did not come; they are not seen
@@ -149,6 +158,10 @@ func (r *running) commit(ctx context.Context, b bundle) (stop, err error) {
 	r.batchNo++
 	r.stats.Pages++
 	r.stats.Found += b.found
+	if page := b.answer.tells(); page != nil {
+		r.stats.Dated += page.Dated
+		r.stats.Apart = r.stats.Apart.Add(page.Apart)
+	}
 	if b.newest.After(r.newest) {
 		r.newest = b.newest
 	}
@@ -163,7 +176,7 @@ func (r *running) commit(ctx context.Context, b bundle) (stop, err error) {
 		Lease: r.work.Lease, Extend: r.executor.config.Lease, Lineage: r.work.Lineage, Partition: r.work.Partition,
 		DatasetID: r.work.DatasetID, ExprID: r.work.ExprID, No: r.batchNo, Pass: r.walk.pass, PageNo: b.before.Pages + 1, PageSize: r.walk.config.Size,
 		BeforeToken: r.walk.config.Position(b.before), AfterToken: r.walk.config.Position(b.after), Records: b.records, Rejects: b.rejects,
-		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, Passed: r.work.Passed, Request: request, Response: response, Raw: raw,
+		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, OutsideKept: b.strays, Passed: r.work.Passed.Intersect(r.expects().Window), Request: request, Response: response, Raw: raw,
 		Refreshed: refreshed, Checkpoint: b.checkpoint, RunStats: r.stats, Answers: r.run.Probe && r.stats.Pages == 1 && b.call != nil,
 	}
 	began := time.Now()

@@ -167,7 +167,7 @@ func (r *running) keepDetails(ctx context.Context, ids []string, a *answer) (boo
 	next, lost := asked.Asked(ids, func(id string) bool { return delivered[record.KeyOf(id)] }, r.missing())
 	b := bundle{
 		answer: a, before: r.walk.state, after: r.walk.state, records: page.Records, rejects: page.Rejects, newest: page.Newest,
-		seen: page.Seen, duplicate: page.Duplicate, outside: page.Outside,
+		seen: page.Seen, duplicate: page.Duplicate, outside: page.Outside, strays: page.Kept,
 	}
 	if merged != "" {
 		b.records, b.seen, b.beside = append(slices.Clip(b.records), r.tombstone(ids[0], merged)), b.seen+1, b.beside+1

@@ -67,7 +67,7 @@ func (r *running) keepPage(ctx context.Context, next walk, a *answer, d paging.D
 	found, page := r.details, a.page
 	b := bundle{answer: a, before: r.walk.state, after: d.Next, rejects: page.Rejects, newest: page.Newest, why: d.Why}
 	if r.program.Detail == nil {
-		b.records, b.seen, b.duplicate, b.outside = page.Records, page.Seen, page.Duplicate, page.Outside
+		b.records, b.seen, b.duplicate, b.outside, b.strays = page.Records, page.Seen, page.Duplicate, page.Outside, page.Kept
 	} else {
 		ids := r.newIDs(page.Records)
 		found = found.Found(ids, d.Done)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -30,6 +31,7 @@ type running struct {
 	question    *spec.Question // what the slice asks; nil before its first request
 	budget      slicing.Budget
 	asked       window.Window // what the upstream is asked for: the slice and its overlap
+	against     *extract.Asked
 	began       time.Time
 	ours        atomic.Pointer[time.Time] // until when we count the task as ours
 	asking      string                    // rate key of the last request
@@ -53,6 +55,20 @@ type running struct {
 	lastSeen time.Time // store clock before the last request
 	failed   *ingest.FailedBatch
 	unsure   *ingest.BatchCommit // a page whose commit may or may not have happened
+}
+
+// expects is what items are held against. A request by ids has no window.
+func (r *running) expects() extract.Asked {
+	if r.against == nil {
+		asked := extract.Asked{Window: r.asked}
+		if r.looking == nil {
+			asked = r.program.Expect(r.asked, time.Time{}, 0)
+		}
+		r.against = &asked
+	}
+	asked := *r.against
+	asked.FetchAt, asked.MappingID = r.lastSeen, r.work.MappingID
+	return asked
 }
 
 func (r *running) policy() fault.RetryPolicy {

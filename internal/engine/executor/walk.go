@@ -94,7 +94,9 @@ func (w *walk) climb(page *extract.Page) {
 		return
 	}
 	r := &w.reached
-	r.Fell = r.Fell || page.Falls || page.Lowest.Before(r.At)
+	// What lies outside of the request shows that the dates are not those the
+	// upstream sorts and filters by: then they say nothing about what was read.
+	r.Fell = r.Fell || page.Falls || page.Lowest.Before(r.At) || page.Kept > 0
 	r.Rose = r.Rose || page.Lowest.Before(page.Reached) || !r.At.IsZero() && page.Lowest.After(r.At)
 	if page.Reached.After(r.At) {
 		r.At = page.Reached

@@ -50,7 +50,7 @@ func (a *again) walk(ctx context.Context) (*exchange.Response, error) {
 		}
 		var read *extract.Page
 		answer, err := a.send(ctx, request, func(r *exchange.Response) (err error) {
-			read, err = a.program.Page(r, extract.Asked{Window: a.Box.Window, FetchAt: a.options.At})
+			read, err = a.program.Page(r, a.program.Expect(a.Box.Window, a.options.At, 0))
 			return err
 		})
 		if err != nil {

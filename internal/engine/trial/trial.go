@@ -29,6 +29,8 @@ type Request struct {
 	Now    time.Time
 	// Attempts of one request; 0 is as many as the source says.
 	Attempts int
+
+	searched *extract.Asked // of a second step: what the search was held against
 }
 
 // Result is one page, explained.
@@ -42,7 +44,8 @@ type Result struct {
 	Attempts   int                      `json:"attempts"`
 	Seen       int                      `json:"items"`
 	Mapped     int                      `json:"mapped"`
-	Outside    int                      `json:"outside"`
+	Outside    int                      `json:"outside"`               // dropped: the list is filtered here
+	Kept       int                      `json:"outsideKept,omitempty"` // of the mapped and the duplicates: the upstream chose them
 	Duplicate  int                      `json:"duplicate"`
 	Rejected   int                      `json:"rejected"`
 	Total      *int64                   `json:"total,omitempty"`
@@ -144,7 +147,7 @@ func fetch(ctx context.Context, chain transport.Doer, p *spec.Program, q *spec.Q
 	call := &transport.Call{
 		Request: request, Key: p.Rate.Key(p.Source), Limits: p.Rate, Retry: retry,
 		Accept: func(response *exchange.Response) (err error) {
-			page, err = p.Page(response, extract.Asked{Window: r.Window, FetchAt: r.Now})
+			page, err = p.Page(response, r.expects(p))
 			return err
 		},
 	}
@@ -157,8 +160,21 @@ func fetch(ctx context.Context, chain transport.Doer, p *spec.Program, q *spec.Q
 	return page, nil
 }
 
+// expects is what items are held against: what a run would hold them against.
+// Records of a second step are held against the request of the first.
+func (r Request) expects(p *spec.Program) extract.Asked {
+	if r.searched != nil {
+		return *r.searched
+	}
+	if len(r.IDs) > 0 {
+		return extract.Asked{FetchAt: r.Now}
+	}
+	return p.Expect(r.Window, r.Now, 0)
+}
+
 func (r *Result) count(page *extract.Page) {
 	r.Seen, r.Mapped, r.Outside, r.Duplicate, r.Rejected = page.Seen, len(page.Records), page.Outside, page.Duplicate, len(page.Rejects)
+	r.Kept = page.Kept
 	r.Total, r.BadTotal = page.Says.Total, page.BadTotal
 	for _, in := range page.Records[:min(shown, len(page.Records))] {
 		r.Records = append(r.Records, Record{in.ProviderID, in.UpdatedAt, in.Gone, in.Fields})
@@ -200,6 +216,7 @@ func (r *Result) withDetail(ctx context.Context, chain transport.Doer, p *spec.P
 		ids = append(ids, in.ProviderID)
 	}
 	var err error
-	r.Detail, err = Run(ctx, chain, p.Detail, Request{Window: asked.Window, IDs: ids, Page: 1, Now: asked.Now, Attempts: asked.Attempts})
+	searched := asked.expects(p)
+	r.Detail, err = Run(ctx, chain, p.Detail, Request{Window: asked.Window, IDs: ids, Page: 1, Now: asked.Now, Attempts: asked.Attempts, searched: &searched})
 	return r, err
 }

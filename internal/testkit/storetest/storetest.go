@@ -37,6 +37,7 @@ func Run(t *testing.T, empty, migrated func(t *testing.T) Database) {
 		{"Stock", s.stock},
 		{"WindowHistory", s.windowHistory},
 		{"LateArrivals", s.lateArrivals},
+		{"Answers", s.answers},
 		{"Candidates", s.candidates},
 		{"ChangedRecords", s.changedRecords},
 		{"Signals", s.signals},

@@ -1,0 +1,51 @@
+package spec
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Expect is what the items of an answer are held against when a window was asked
+// for. Where the upstream filters, that is the request as it was rendered: with
+// its precision, its zone and its bounds, so that a source which is asked by whole
+// days is not suspect for the rest of a day. What lies outside of it is kept all
+// the same. Only where the list comes unfiltered do we filter, by the window (D§5.11).
+func (p *Program) Expect(w window.Window, fetchAt time.Time, mapping int64) extract.Asked {
+	asked := extract.Asked{Window: w, Drop: p.sifts, FetchAt: fetchAt, MappingID: mapping}
+	if !p.sifts && !w.Empty() {
+		asked.Window = p.Filter.Selected(w)
+	}
+	return asked
+}
+
+// siftsItself reports whether nothing upstream selects by the window. For HARVEST
+// and BACKFILL the source says so; the list of an UPDATE may or may not be asked
+// for by date.
+func (p *Program) siftsItself() bool {
+	if p.Filter.Field == "" || p.Window.UpdatedSince != nil && !*p.Window.UpdatedSince {
+		return true
+	}
+	return p.Operation == ingest.Update && !p.sendsWindow()
+}
+
+// sendsWindow renders two windows and looks whether that makes a difference.
+func (p *Program) sendsWindow() bool {
+	other := window.Window{From: referenceWindow.From.AddDate(1, 1, 1), To: referenceWindow.To.AddDate(1, 1, 1)}
+	var shown []any
+	for _, w := range []window.Window{referenceWindow, other} {
+		question, err := p.Ask(w, referenceWindow.To)
+		if err != nil {
+			return true // what cannot be rendered is never asked
+		}
+		selection, err := p.Render.Selection(question.at(p.Paging.First()))
+		if err != nil {
+			return true
+		}
+		shown = append(shown, selection)
+	}
+	return !reflect.DeepEqual(shown[0], shown[1])
+}

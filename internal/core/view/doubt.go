@@ -1,0 +1,57 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/skew"
+)
+
+// Doubt is what the answers of a source told about themselves in the last days,
+// read under its newest snapshot.
+type Doubt struct {
+	Source    string `json:"source"`
+	Endpoint  string `json:"endpoint"`
+	Operation string `json:"operation"`
+
+	Dated    int64       `json:"dated"`    // items with a date the filter selects by
+	Outside  int64       `json:"outside"`  // of these, those outside of the request
+	MaxShare float64     `json:"maxShare"` // filter.maxOutsideShare
+	Apart    skew.Spread `json:"-"`        // how far they lie outside
+
+	Lists      int64 `json:"lists"`      // slices read to their end whose total is an estimate
+	ShortLists int64 `json:"shortLists"` // of these, those that brought less
+	Announced  int64 `json:"announced"`  // of the short ones
+	Delivered  int64 `json:"delivered"`
+
+	LastAt time.Time `json:"lastAt"`
+}
+
+// About names the subject; a harvest is what people mean by a source.
+func (d Doubt) About() string {
+	about := d.Source + "/" + d.Endpoint
+	if d.Operation != "HARVEST" {
+		about += " " + d.Operation
+	}
+	return about
+}
+
+// Findings are what somebody should know. Nothing of it is a hole: whatever came
+// is stored, and what did not come was not announced for sure.
+func (d Doubt) Findings() (out []string) {
+	if skew.Disagree(d.Outside, d.Dated, d.MaxShare) {
+		out = append(out, fmt.Sprintf("the filter and the stamps disagree by %s: %d of %d items that came in the last %d days lie outside of what was asked for. "+
+			"They are kept. Look at filter.zone, filter.precision, response.zone and response.filtered with `patra source test %s`; "+
+			"if the source is like that, a higher filter.maxOutsideShare (now %g) accepts it",
+			skew.About(d.Apart.Typical()), d.Outside, d.Dated, DoubtDays, d.Source, d.MaxShare))
+	}
+	if d.ShortLists > 0 {
+		out = append(out, fmt.Sprintf("%d of %d lists read in the last %d days ended with fewer items than the source estimated: %d of %d. "+
+			"An estimate may be wrong; `patra coverage reconcile %s` counts again",
+			d.ShortLists, d.Lists, DoubtDays, d.Delivered, d.Announced, d.Source))
+	}
+	return out
+}
+
+// DoubtDays is how long answers are remembered for this.
+const DoubtDays = 7

@@ -1,0 +1,105 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/skew"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// hourOff is what a run learned whose filter is an hour off its stamps.
+func hourOff(dated, outside int) (s ingest.RunStats) {
+	s.Dated = dated
+	for i := range outside {
+		s.Apart.Note(time.Hour * time.Duration(i+1) / time.Duration(outside))
+	}
+	return s
+}
+
+// doubts are those of the source of a test.
+func (w *world) doubts(want int) []view.Doubt {
+	w.Helper()
+	got, err := w.store.Doubts(w.ctx, "crossref")
+	w.must(err)
+	if len(got) != want {
+		w.Fatalf("%d doubts, want %d: %+v", len(got), want, got)
+	}
+	return got
+}
+
+func (s suite) answers(t *testing.T) {
+	h := harvest{days: 4}
+	finished := func(w *world, stats ingest.RunStats) {
+		w.Helper()
+		o := succeeded
+		o.Stats = stats
+		w.begin(h).finish(o)
+	}
+	s.test(t, "Believe01: what runs learned of a filter adds up", func(w *world) {
+		w.plan(h)
+		w.doubts(0)
+		finished(w, hourOff(100, 30))
+		finished(w, hourOff(100, 33))
+		finished(w, ingest.RunStats{Dated: 10})
+		w.clock.advance(24 * time.Hour)
+		o := again
+		o.Stats = hourOff(50, 0)
+		w.begin(h).finish(o)
+		d := w.doubts(1)[0]
+		if d.Dated != 260 || d.Outside != 63 || d.MaxShare != skew.DefaultShare || d.Operation != "HARVEST" || len(d.Findings()) != 1 {
+			w.Errorf("%+v", d)
+		}
+		if other, err := w.store.Doubts(w.ctx, "pubmed"); err != nil || len(other) != 0 {
+			w.Errorf("%+v %v", other, err)
+		}
+		w.clock.advance(view.DoubtDays * 24 * time.Hour)
+		w.doubts(0)
+	})
+	s.test(t, "Believe01: a run that ended twice counts once, and one that died counts", func(w *world) {
+		w.plan(h)
+		a := w.begin(h)
+		o := succeeded
+		o.Stats = hourOff(10, 5)
+		a.finish(o)
+		w.unchanged("finished again", func() { a.finish(o) })
+		b := w.begin(h)
+		page := b.page(item("a", "x", noon))
+		page.RunStats = hourOff(7, 4)
+		page.OutsideKept = 1
+		b.store(page)
+		w.clock.advance(2 * lease)
+		w.reaps(10, 1)
+		if d := w.doubts(1)[0]; d.Dated != 17 || d.Outside != 9 {
+			w.Errorf("%+v", d)
+		}
+	})
+	s.test(t, "Believe01: a changed source file starts anew", func(w *world) {
+		h := harvest{days: 1}
+		w.plan(h)
+		finished(w, hourOff(100, 63))
+		w.clock.advance(time.Minute)
+		mended := harvest{days: 1, trigger: "mended"}
+		id, err := w.store.RecordTrigger(w.ctx, mended.newTrigger())
+		w.must(err)
+		p := mended.newPlan(id)
+		p.SpecFingerprint, p.Spec = fingerprint.Key("spec", "mended"), []byte(`{"filter":{"field":"indexed","maxOutsideShare":0.5}}`)
+		plan, _, err := w.store.OpenPlan(w.ctx, p)
+		w.must(err)
+		w.must(w.store.AddSlices(w.ctx, plan.ID, mended.newSlices(), true))
+		finished(w, hourOff(100, 40))
+		if d := w.doubts(1)[0]; d.Dated != 100 || d.Outside != 40 || d.MaxShare != 0.5 || len(d.Findings()) != 0 {
+			w.Errorf("%+v", d)
+		}
+	})
+	s.test(t, "Believe02: lists that brought less than was estimated", func(w *world) {
+		w.plan(h)
+		finished(w, ingest.RunStats{Lists: 1})
+		finished(w, ingest.RunStats{Lists: 1, ShortLists: 1, Announced: 13, Delivered: 12})
+		if d := w.doubts(1)[0]; d.Lists != 2 || d.ShortLists != 1 || d.Announced != 13 || d.Delivered != 12 || len(d.Findings()) != 1 {
+			w.Errorf("%+v", d)
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package upsim
+
+import (
+	"bytes"
+	"time"
+)
+
+// Lies are ways in which the lists below /forms/ answer well and wrongly: nothing
+// in a single answer tells. The zero value tells the truth.
+type Lies struct {
+	// FilterOff is how far the date that the filter selects by lies from the one
+	// that is shown: a work shown at noon is selected as if of noon + FilterOff.
+	FilterOff time.Duration
+	// RoundUp shows dates rounded up to whole steps; the filter knows the true ones.
+	RoundUp time.Duration
+	// Renamed gives the items of XML another name, as after a change of format.
+	Renamed bool
+	// OtherRecords answers a request for records with others than those it names,
+	// as many of them.
+	OtherRecords bool
+}
+
+// asFiltered moves a window to the dates of the works it selects.
+func (l Lies) asFiltered(q formQuery) (from, to int64) {
+	off := int64(l.FilterOff / time.Second)
+	return shifted(q.from, -off), shifted(q.to, -off)
+}
+
+// shifted leaves a window open that has no bound.
+func shifted(at, by int64) int64 {
+	if at == openStart || at == openEnd {
+		return at
+	}
+	return at + by
+}
+
+// shown is the date of a work as an answer has it.
+func (l Lies) shown(unix int64) int64 {
+	step := int64(l.RoundUp / time.Second)
+	if step <= 1 {
+		return unix
+	}
+	return (unix + step - 1) / step * step
+}
+
+// others gives a work that was not asked for in the place of each one that was.
+func (d *Dataset) others(asked []item) (out []item) {
+	named := map[uint32]bool{}
+	for _, it := range asked {
+		named[it.seq] = true
+	}
+	for it := range d.items() {
+		if len(out) == len(asked) {
+			break
+		}
+		if !named[it.seq] {
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+// rename writes the items of an XML answer under another name.
+func (l Lies) rename(body []byte) []byte {
+	if !l.Renamed {
+		return body
+	}
+	for _, name := range []string{"record", "id"} {
+		body = bytes.ReplaceAll(body, []byte("<"+name+">"), []byte("<"+name+"-v2>"))
+		body = bytes.ReplaceAll(body, []byte("</"+name+">"), []byte("</"+name+"-v2>"))
+	}
+	return body
+}
