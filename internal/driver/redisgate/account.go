@@ -87,8 +87,8 @@ func (k *key) settle(reply tripReply) {
 // window ends.
 func (k *key) spend(a gate.Ask, n int, now time.Time) gate.Verdict {
 	server := now.UnixMicro()
-	if k.gate.wire.clock.known() {
-		server = k.gate.wire.clock.atLeast(now)
+	if k.gate.wire.clock.Known() {
+		server = k.gate.wire.clock.AtLeast(now)
 	}
 	for i := range k.accounts {
 		c := &k.accounts[i]

@@ -90,17 +90,8 @@ func (k *key) declare(l gate.Limits, now time.Time) {
 }
 
 // late is how long after its instant a permit can be used. Half of it is for
-// this process, half for the way to the upstream. The server gives out so much
-// less at once, so that permits used late do not add up to more than the burst.
-func late(l gate.Limits) time.Duration {
-	room := max(float64(l.Burst)-1, 0.2) / (2 * l.PerSecond)
-	return min(max(time.Duration(room*float64(time.Second)), minLate), maxLate)
-}
-
-const (
-	minLate = 10 * time.Millisecond
-	maxLate = 200 * time.Millisecond
-)
+// this process, half for the way to the upstream.
+func late(l gate.Limits) time.Duration { return gate.LateOf(l.PerSecond, float64(l.Burst)) }
 
 // grant is a permit that has not been used.
 type grant struct {

@@ -3,6 +3,8 @@ package redisgate
 import (
 	"errors"
 	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
 )
 
 // horizon is how far ahead of its instant a permit is given: enough to hide the
@@ -60,7 +62,7 @@ func (g *Gate) beat() {
 func (g *Gate) presence() presence {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	until := g.wire.clock.atLeast(time.Now()) + g.config.present().Microseconds()
+	until := g.wire.clock.AtLeast(time.Now()) + g.config.present().Microseconds()
 	g.live = max(g.live, until)
 	return presence{ID: g.config.ID, Rank: g.rank, N: g.n, Live: until, Back: g.strayed}
 }
@@ -147,7 +149,7 @@ func (g *Gate) unseen(now time.Time) bool {
 	if g.live == 0 {
 		return true
 	}
-	return now.After(g.wire.clock.never(g.live).Add(horizon + maxLate))
+	return now.After(g.wire.clock.Never(g.live).Add(horizon + gate.MaxLate))
 }
 
 // stir lets every key that holds something speak up: places are renewed, and a

@@ -11,6 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
 )
 
 //go:embed prelude.lua
@@ -124,7 +126,7 @@ const (
 // wire sends scripts and learns the server's clock from the answers.
 type wire struct {
 	client *redis.Client
-	clock  *clock
+	clock  *gate.Offset
 	shared []string // names of what all keys have in common
 	prefix string
 	beat   *redis.Script
@@ -141,7 +143,7 @@ func newWire(c Config) (*wire, error) {
 	// One hash tag for everything: a script must see all of it, also on a cluster.
 	prefix := "{" + c.Prefix + ":gate}:"
 	return &wire{
-		client: redis.NewClient(o), clock: newClock(time.Now()), prefix: prefix, limit: c.Timeout,
+		client: redis.NewClient(o), clock: gate.NewOffset(time.Now()), prefix: prefix, limit: c.Timeout,
 		shared: []string{prefix + "epoch", prefix + "live", prefix + "ranks"},
 		beat:   redis.NewScript(preludeScript + beatScript), trip: redis.NewScript(preludeScript + tripScript),
 	}, nil
@@ -156,7 +158,7 @@ func (w *wire) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.clock.observe(sent, time.Now(), at.UnixMicro())
+	w.clock.Observe(sent, time.Now(), at.UnixMicro())
 	return nil
 }
 
@@ -198,6 +200,6 @@ func (w *wire) send(ctx context.Context, script *redis.Script, keys []string, me
 	if err != nil {
 		return errors.New("the answer of the shared gate has no time")
 	}
-	w.clock.observe(sent, time.Now(), at)
+	w.clock.Observe(sent, time.Now(), at)
 	return nil
 }

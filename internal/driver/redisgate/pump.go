@@ -129,7 +129,7 @@ func (k *key) request(now time.Time) (tripRequest, []*waiter) {
 		Patience: (5 * pollEvery).Microseconds(), Held: k.under + k.local + len(k.hand), Back: k.back,
 		Signals: k.told(now), Accounts: k.shown(), Wants: []tripWant{},
 	}
-	q.Lease = k.gate.wire.clock.atLeast(now) + k.gate.config.Lease.Microseconds()
+	q.Lease = k.gate.wire.clock.AtLeast(now) + k.gate.config.Lease.Microseconds()
 	order := k.line()
 	for i, w := range order {
 		if i == mostWanted {
@@ -157,12 +157,12 @@ func want(all []tripWant, w tripWant) []tripWant {
 func (k *key) told(now time.Time) []tripSignal {
 	out := []tripSignal{}
 	if k.cool.After(now) { // a server that lost its state learns it again
-		out = append(out, tripSignal{Cool: k.gate.wire.clock.atLeast(k.cool)})
+		out = append(out, tripSignal{Cool: k.gate.wire.clock.AtLeast(k.cool)})
 	}
 	for _, h := range k.signals {
 		s := h.signal
 		t := tripSignal{
-			Complaint: s.Outcome == gate.Throttled || s.Outcome == gate.Failed, Failed: s.Outcome == gate.Failed, Sent: k.gate.wire.clock.atLeast(h.sent),
+			Complaint: s.Outcome == gate.Throttled || s.Outcome == gate.Failed, Failed: s.Outcome == gate.Failed, Sent: k.gate.wire.clock.AtLeast(h.sent),
 			Rate: s.Announced.PerSecond, Places: s.Announced.Concurrency,
 		}
 		if s.Announced.Remaining != nil {
@@ -185,7 +185,7 @@ func (k *key) accept(q tripRequest, order []*waiter, reply tripReply, server int
 		if granted >= reply.AtOnce {
 			at += int64(reply.Later[granted-reply.AtOnce])
 		}
-		k.hand = append(k.hand, grant{weight: w.Weight, price: w.Price, slot: k.gate.wire.clock.never(at), void: k.gate.wire.clock.surely(at).Add(usable)})
+		k.hand = append(k.hand, grant{weight: w.Weight, price: w.Price, slot: k.gate.wire.clock.Never(at), void: k.gate.wire.clock.Surely(at).Add(usable)})
 		granted++
 	}
 	for _, w := range q.Wants {
@@ -194,7 +194,7 @@ func (k *key) accept(q tripRequest, order []*waiter, reply tripReply, server int
 		}
 	}
 	if reply.Cooling > 0 {
-		if until := k.gate.wire.clock.never(server + int64(reply.Cooling)); until.After(k.cool) {
+		if until := k.gate.wire.clock.Never(server + int64(reply.Cooling)); until.After(k.cool) {
 			k.cool = until
 		}
 	}
@@ -202,7 +202,7 @@ func (k *key) accept(q tripRequest, order []*waiter, reply tripReply, server int
 	if reply.Reason == "" {
 		return
 	}
-	until := k.gate.wire.clock.never(server + int64(reply.Until))
+	until := k.gate.wire.clock.Never(server + int64(reply.Until))
 	switch reply.Reason {
 	case byRate:
 		k.notBefore = until.Add(k.spread(reply.Here) - horizon*9/10)
