@@ -13,6 +13,7 @@ type State struct {
 	effective Limits // lowered to what is announced, divided by the processes
 	quotas    []allowance
 	rank, n   int
+	together  bool // the rate is not divided: who sends when is agreed elsewhere
 	hours     map[string]opening
 	counted   bool // quotas are those of a ledger
 	known     bool // the ledger has answered
@@ -90,6 +91,16 @@ func (s *State) SetShare(rank, n int, now time.Time) {
 	s.adjust(now)
 }
 
+// SetTogether says that the rate is counted for all processes elsewhere, or no
+// longer is. Then the bucket begins empty: what the others used is not known here.
+func (s *State) SetTogether(yes bool, now time.Time) {
+	if s.together && !yes {
+		s.bucket.Hold(0, now)
+	}
+	s.together = yes
+	s.adjust(now)
+}
+
 // adjust derives what is in force.
 func (s *State) adjust(now time.Time) {
 	s.limits = s.declared[0].full
@@ -106,7 +117,11 @@ func (s *State) adjust(now time.Time) {
 		}
 	}
 	lowered.MinPerSecond = min(lowered.MinPerSecond, lowered.PerSecond)
-	s.effective = lowered.Share(s.rank, s.n)
+	if s.effective = lowered.Share(s.rank, s.n); s.together {
+		places := s.effective.Concurrency
+		s.effective = lowered
+		s.effective.Concurrency = places
+	}
 	if s.quotas = allowances(s.limits, s.rank, s.n); s.counted {
 		s.quotas = allowances(s.limits, 0, 1) // the ledger divides them by what is used
 	}

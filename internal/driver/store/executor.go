@@ -112,6 +112,9 @@ func (t *tx) forgetProcess(id string) error {
 	if _, err := t.exec("DELETE FROM ing_rate_report WHERE executor_id = ?", id); err != nil {
 		return err
 	}
+	if err := t.depart(id); err != nil {
+		return err
+	}
 	_, err := t.exec("DELETE FROM ing_executor WHERE executor_id = ?", id)
 	return err
 }

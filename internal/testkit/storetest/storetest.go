@@ -95,6 +95,7 @@ func Run(t *testing.T, empty, migrated func(t *testing.T) Database) {
 		{"AuditLog", s.auditLog},
 		{"Outbox", s.outbox},
 		{"Executors", s.executors},
+		{"RateMembers", s.rateMembers},
 		{"Views", s.views},
 		{"Exchanges", s.exchanges},
 		{"BlackBoxes", s.blackBoxes},

@@ -1,0 +1,166 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+)
+
+// Attend says that a process sends requests and up to whom it has made room, and
+// lists all that do. A process that is new, does something else than before, or
+// was not heard for too long joins: it gets a number above all others, and may
+// send once they have made room for it (I11). Repeating it changes nothing but
+// how long it holds (I8).
+func (s *Store) Attend(ctx context.Context, me gate.Member, hold time.Duration) (members []gate.Member, err error) {
+	err = s.step(ctx, "attend", urgent, func(t *tx) error {
+		known, err := t.affected("UPDATE ing_rate_member SET seen_no = ?, void_at = ? WHERE executor_id = ? AND executes = ? AND joined_no = ? AND void_at >= ?",
+			me.Seen, micros(t.now.Add(hold)), me.ID, boolInt(me.Executes), me.No, micros(t.now))
+		if err == nil && known == 0 {
+			err = t.joinMembers(me, t.now.Add(hold))
+		}
+		if err != nil {
+			return err
+		}
+		members, err = t.members()
+		return err
+	})
+	return members, err
+}
+
+// joinMembers takes the next number. Its row is locked until the join can be
+// seen, so whoever has a higher number has seen all lower ones.
+func (t *tx) joinMembers(me gate.Member, until time.Time) error {
+	n, err := t.affected("UPDATE ing_rate_member SET joined_no = joined_no + 1 WHERE executor_id = ''")
+	if err != nil {
+		return err
+	}
+	if n == 0 { // who comes second finds the row when the step is redone
+		if _, err := t.exec("INSERT INTO ing_rate_member (executor_id, executes, joined_no, seen_no, void_at) VALUES ('',0,1,0,-1)"); err != nil {
+			return err
+		}
+	}
+	var no int64
+	if err := t.row("SELECT joined_no FROM ing_rate_member WHERE executor_id = ''").Scan(&no); err != nil {
+		return err
+	}
+	if _, err := t.exec("DELETE FROM ing_rate_member WHERE executor_id <> '' AND (executor_id = ? OR void_at < ?)", me.ID, micros(t.now)); err != nil {
+		return err
+	}
+	_, err = t.exec("INSERT INTO ing_rate_member (executor_id, executes, joined_no, seen_no, void_at) VALUES (?,?,?,?,?)",
+		me.ID, boolInt(me.Executes), no, no, micros(until))
+	return err
+}
+
+const membersSQL = "SELECT executor_id, executes, joined_no, seen_no FROM ing_rate_member WHERE executor_id <> '' AND void_at >= ? ORDER BY executor_id"
+
+func (t *tx) members() ([]gate.Member, error) {
+	rows, err := t.query(membersSQL, micros(t.now))
+	if err != nil {
+		return nil, err
+	}
+	return scanMembers(rows)
+}
+
+func scanMembers(rows *sql.Rows) (out []gate.Member, err error) {
+	return out, each(rows, func() error {
+		var m gate.Member
+		err := rows.Scan(&m.ID, &m.Executes, &m.No, &m.Seen)
+		out = append(out, m)
+		return err
+	})
+}
+
+// RateMembers lists the processes that share the limits, for one that only looks.
+func (s *Store) RateMembers(ctx context.Context) ([]gate.Member, error) {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.read.QueryContext(ctx, membersSQL, micros(now))
+	if err != nil {
+		return nil, wrap("list senders", s.dialect.Translate(err))
+	}
+	out, err := scanMembers(rows)
+	return out, wrap("list senders", err)
+}
+
+// Depart removes a process that sends nothing more. The others need not wait
+// until it is void.
+func (s *Store) Depart(ctx context.Context, id string) error {
+	return s.step(ctx, "depart", urgent, func(t *tx) error { return t.depart(id) })
+}
+
+func (t *tx) depart(id string) error {
+	_, err := t.exec("DELETE FROM ing_rate_member WHERE executor_id = ? AND executor_id <> ''", id)
+	return err
+}
+
+// ReserveSends takes instants at which requests of a key may leave out of the
+// bucket all processes share.
+func (s *Store) ReserveSends(ctx context.Context, key string, r gate.Reservation) (out gate.Instants, err error) {
+	var b gate.Slots
+	var known bool
+	err = s.stepFrom(ctx, "reserve sends", urgent, func(t *tx) (err error) {
+		b, known, err = t.bucketOf(key)
+		return err
+	}, func(t *tx) error {
+		var until sql.NullInt64
+		if _, err := found(t.row(coolingSQL, key).Scan(&until)); err != nil {
+			return err
+		}
+		out = b.Reserve(r, instant(until), t.now)
+		return t.saveBucket(key, b, known)
+	})
+	return out, err
+}
+
+// bucketOf locks the bucket of a key and tells the time with it.
+func (t *tx) bucketOf(key string) (b gate.Slots, known bool, err error) {
+	var clock, empty, rateUntil, burstUntil sql.NullInt64
+	known, err = found(t.row("SELECT "+t.clockColumn()+", empty_at, per_second, per_second_until, burst, burst_until FROM ing_rate_slot WHERE rate_key = ?"+
+		t.store.dialect.ForUpdate, key).Scan(&clock, &empty, &b.PerSecond, &rateUntil, &b.Burst, &burstUntil))
+	if err != nil {
+		return b, known, err
+	}
+	if !known {
+		return b, known, t.readClock()
+	}
+	t.setClock(clock)
+	b.Empty, b.PerSecondUntil, b.BurstUntil = instant(empty), instant(rateUntil), instant(burstUntil)
+	return b, known, nil
+}
+
+func (t *tx) saveBucket(key string, b gate.Slots, known bool) error {
+	if known {
+		return t.execOne("UPDATE ing_rate_slot SET empty_at = ?, per_second = ?, per_second_until = ?, burst = ?, burst_until = ? WHERE rate_key = ?",
+			micros(b.Empty), b.PerSecond, micros(b.PerSecondUntil), b.Burst, micros(b.BurstUntil), key)
+	}
+	if b.Empty.IsZero() {
+		b.Empty = t.now.Add(-time.Hour)
+	}
+	_, err := t.exec("INSERT INTO ing_rate_slot (rate_key, empty_at, per_second, per_second_until, burst, burst_until) VALUES (?,?,?,?,?,?)",
+		key, micros(b.Empty), b.PerSecond, micros(b.PerSecondUntil), b.Burst, micros(b.BurstUntil))
+	return err
+}
+
+// PauseOf is for how long nothing of a key may leave because its upstream asked
+// for a pause, and the time: one look by primary key, made before every request
+// while several processes send.
+func (s *Store) PauseOf(ctx context.Context, key string) (pause time.Duration, now time.Time, err error) {
+	var clock, until sql.NullInt64
+	err = s.read.QueryRowContext(ctx, "SELECT "+cmp.Or(s.dialect.Clock, "NULL")+", (SELECT until FROM ing_rate_pause WHERE rate_key = ?)", key).Scan(&clock, &until)
+	if err != nil {
+		return 0, now, wrap("read pause", s.dialect.Translate(err))
+	}
+	now, ok := s.ownClock()
+	if !ok {
+		now = instant(clock)
+	}
+	if until.Valid {
+		pause = max(instant(until).Sub(now), 0)
+	}
+	return pause, now, nil
+}
