@@ -104,7 +104,8 @@ type App struct {
 	identity  store.ExecutorInfo
 	single    bool // the store takes one executor process
 	patient   bool // serves: waits where others end
-	presence  presence
+	// attendance is whether we are one of those who share the limits.
+	attendance *attendance
 }
 
 // Open opens the database and wires everything. An empty SQLite file gets its
@@ -121,6 +122,8 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	}
 	a := &App{Store: db, config: c, registry: newRegistryCache(c.RegistryTTL), single: db.Dialect() == "sqlite", identity: identity(time.Now())}
 	a.gate = rategate.NewCounted(db, holder(a.identity.ID))
+	a.gate.Agree(db, c.Gate != "")
+	a.attendance = newAttendance(a)
 	if !c.SkipSchema {
 		if err := a.prepare(ctx); err != nil {
 			return nil, errors.Join(err, db.Close())
@@ -149,7 +152,7 @@ func newChain(permits transport.Permits) transport.Doer {
 
 // Close closes the database and the bodies.
 func (a *App) Close() error {
-	a.vanish()
+	a.attendance.close()
 	a.letPlan()
 	if a.shared != nil {
 		a.shared.Close()

@@ -45,10 +45,11 @@ func (a *App) returnQuotas() {
 
 // permits is the gate all requests go through.
 func (a *App) permits() transport.Permits {
+	var all transport.Permits = a.gate
 	if a.shared != nil {
-		return sharedGate{a.shared}
+		all = sharedGate{a.shared}
 	}
-	return a.gate
+	return rategate.Guarded{Permits: all, Door: a.attendance.door, Knock: a.attendance.knock}
 }
 
 func (a *App) setShare(rank, n int) {

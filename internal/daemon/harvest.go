@@ -158,10 +158,13 @@ func (a *App) workWhile(ctx context.Context, planID int64, watch func(view.Progr
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer stop()
-	a.executes(+1)
-	defer a.executes(-1)
 	life := newLife(a)
 	if err := life.beat(ctx); err != nil {
+		return err
+	}
+	leave, err := a.attendance.executes(ctx)
+	if err != nil {
+		leave()
 		return err
 	}
 	background.Add(1)
@@ -172,6 +175,7 @@ func (a *App) workWhile(ctx context.Context, planID int64, watch func(view.Progr
 	background.Go(func() { a.sweepRaw(ctx) })
 	background.Go(func() { a.reportRates(ctx) })
 	defer func() {
+		leave()
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
 		_ = a.Store.Farewell(last, a.identity.ID) // a leftover row expires by itself
@@ -241,7 +245,6 @@ func (l *life) beat(ctx context.Context) error {
 		}
 	}
 	l.mu.Unlock()
-	l.app.shareWith(living)
 	return nil
 }
 

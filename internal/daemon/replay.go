@@ -37,15 +37,15 @@ func (a *App) Replayer() *replay.Service {
 	return replay.New(&ledger{Store: a.Store, app: a}, bodies, newChain(a.permits()), replay.Keeping{For: raw.KeepFor, MaxBytes: raw.MaxBytes, Where: raw.Dir})
 }
 
-// Replay does a batch again and writes nothing. Asking the upstream it takes its
-// place behind the processes that work, without telling them (I11, I13).
+// Replay does a batch again and changes nothing. Asking the upstream it is one of
+// those who share its limits until it has ended (I11, I13).
 func (a *App) Replay(ctx context.Context, ref BatchRef, o ReplayOptions) (*blackbox.Report, error) {
 	if o.From == ReplayUpstream {
-		living, err := a.Store.Executors(ctx)
+		leave, err := a.attendance.appear(ctx)
 		if err != nil {
 			return nil, err
 		}
-		a.shareWith(living)
+		defer leave()
 	}
 	return a.Replayer().Replay(ctx, ref, o)
 }

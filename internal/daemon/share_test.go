@@ -3,8 +3,6 @@ package daemon
 import (
 	"context"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,35 +11,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
-	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 )
-
-func TestAskers(t *testing.T) {
-	living := func(roles ...string) (out []store.ExecutorInfo) {
-		for i, r := range roles {
-			out = append(out, store.ExecutorInfo{ID: string(rune('a' + i)), Roles: r})
-		}
-		return out
-	}
-	for _, c := range []struct {
-		living []store.ExecutorInfo
-		server string // where many may execute
-		file   string // where one may
-	}{
-		{living(), "", ""},
-		{living("executor"), "a", "a"},
-		{living("executor", "executor"), "a b", "a"},
-		{living("planner", "executor"), "b a", "b a"},
-		{living("executor,planner", "planner", "executor,planner", "executor"), "a c d b", "a b c"},
-	} {
-		for single, want := range map[bool]string{false: c.server, true: c.file} {
-			if got := strings.Join(askers(c.living, single), " "); got != want {
-				t.Errorf("%+v (single: %v): %q, want %q", c.living, single, got, want)
-			}
-		}
-	}
-}
 
 // watching is an estimator that notes with which share it was asked.
 type watching struct {
@@ -127,77 +98,92 @@ func (o *office) shares(a *App, rank, n int) {
 	}
 }
 
+// beat is a sign of life of a process that executes or asks.
+func (o *office) beat(a *App) {
+	o.Helper()
+	if _, err := a.attendance.beat(o.Context()); err != nil {
+		o.Fatal(err)
+	}
+}
+
+func (o *office) execute(a *App) (leave func()) {
+	o.Helper()
+	leave, err := a.attendance.executes(o.Context())
+	if err != nil {
+		o.Fatal(err)
+	}
+	return leave
+}
+
 // I11, D§5.23: a planner that counts is one of those who share the rate, and
 // only while it does.
 func TestPlannerThatCountsTakesItsShare(t *testing.T) {
 	o := newOffice(t)
 	planning, asked := o.open("1-planner", false)
 	executing, _ := o.open("2-executor", false)
-	life := newLife(executing)
-	beat := func() {
-		t.Helper()
-		if err := life.beat(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if !life.first() {
-			t.Error("a planner keeps the executor from working")
-		}
-	}
-	beat()
+	defer o.execute(executing)()
 	o.shares(executing, 0, 1)
 	o.probe(asked)
 	if asked.rank != 1 || asked.n != 2 || asked.offline {
 		t.Errorf("it counted with share %d of %d, offline: %v", asked.rank, asked.n, asked.offline)
 	}
-	beat()
+	o.beat(executing)
 	o.shares(executing, 0, 2)
-	o.pass(planning.config.Lease + time.Second)
-	beat()
+	planning.attendance.end()
+	o.beat(executing)
 	o.shares(executing, 0, 1)
 
-	// A look that writes nothing counts itself, and leaves no trace.
-	_, looking := o.open("3-look", true)
-	before := o.processes(executing)
+	// A look that stores nothing is one of them too.
+	looks, looking := o.open("3-look", true)
 	o.probe(looking)
-	if looking.rank != 1 || looking.n != 2 || !slices.Equal(o.processes(executing), before) {
-		t.Errorf("share %d of %d; processes %v, before %v", looking.rank, looking.n, o.processes(executing), before)
+	if looking.rank != 1 || looking.n != 2 {
+		t.Errorf("share %d of %d", looking.rank, looking.n)
 	}
-
-	// A process that stops takes its word back.
-	o.probe(asked)
-	planning.vanish()
-	beat()
+	looks.Close()
+	o.beat(executing)
 	o.shares(executing, 0, 1)
 
 	// The planner of a process that executes is no further asker.
-	executing.executes(+1)
 	own := &watching{app: executing}
 	executing.Planner.Estimator = probing{own, executing}
 	o.probe(own)
-	if own.rank != 0 || own.n != 1 || o.processes(executing)[0] != "2-executor executor" {
-		t.Errorf("share %d of %d, processes %v", own.rank, own.n, o.processes(executing))
+	if own.rank != 0 || own.n != 1 {
+		t.Errorf("share %d of %d", own.rank, own.n)
 	}
 }
 
-func (o *office) processes(a *App) (out []string) {
-	o.Helper()
-	all, err := a.Store.Executors(o.Context())
+// I11: who joins takes nothing until everybody who lives has made room, and who
+// died is waited for as long as its share counts, and not longer.
+func TestBelieve12JoinersWaitForRoom(t *testing.T) {
+	o := newOffice(t)
+	first, _ := o.open("1-first", false)
+	asks, _ := o.open("2-asks", false)
+	defer o.execute(first)()
+	if !first.attendance.door.Open() {
+		t.Fatal("nobody else is there, and it waits")
+	}
+	leave, err := asks.attendance.appear(t.Context())
 	if err != nil {
-		o.Fatal(err)
+		t.Fatal(err)
 	}
-	for _, e := range all {
-		out = append(out, e.ID+" "+e.Roles)
+	defer leave()
+	if asks.attendance.door.Open() && func() bool { _, n := first.gate.Share(); return n == 1 }() {
+		t.Error("it takes a share before the first has made room")
 	}
-	return out
+	o.beat(first)
+	o.beat(asks)
+	if !asks.attendance.door.Open() {
+		t.Error("there is room, and it waits")
+	}
+	o.shares(first, 0, 2)
+	o.shares(asks, 1, 2)
 }
 
 // Where an executor has the only place, a planner does not wait for one.
 func TestPlannerWithoutAPlacePlansWithoutCounts(t *testing.T) {
 	o := newOffice(t, "rate.concurrency=1")
 	executing, _ := o.open("2-executor", false)
-	if err := newLife(executing).beat(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	defer o.execute(executing)()
 	_, asked := o.open("1-planner", false)
 	o.probe(asked)
 	if !asked.offline {

@@ -25,6 +25,13 @@ type key struct {
 	timer *time.Timer // serves those who wait at due
 	due   time.Time   // zero: not armed
 
+	agreed    bool // requests leave at instants of the book
+	handed    bool // the book knows of what left before
+	stock     []slot
+	fetching  bool
+	fetchFrom time.Time     // the book is not asked before
+	lookTook  time.Duration // smoothed
+
 	asking   bool          // a claim is under way
 	news     chan struct{} // closed when the ledger has answered
 	spending map[*gate.Ask]struct{}
@@ -83,7 +90,7 @@ func (k *key) grant(a *gate.Ask, t *turn, at, now time.Time) *permit {
 	} else {
 		p = &permit{key: k}
 	}
-	p.sent = now
+	p.sent, p.void = now, time.Time{}
 	return p
 }
 
@@ -128,7 +135,11 @@ func (k *key) serve(now time.Time) {
 			k.arm(opens, now)
 			return
 		}
-		ready := k.state.Ready(best.ask.Weight(), at)
+		ready := k.ready(best.ask.Weight(), at, now)
+		if ready.IsZero() { // the book is being asked
+			k.arm(time.Time{}, now)
+			return
+		}
 		if ready.After(now) {
 			k.arm(ready, now)
 			return
@@ -137,11 +148,24 @@ func (k *key) serve(now time.Time) {
 			at = ready
 		}
 		k.dequeue(best)
+		var void time.Time
+		if k.agreed {
+			void = k.takeSlot(best.ask.Weight(), now)
+		}
 		best.permit = k.grant(&best.ask, best.turn, at, now)
+		best.permit.void = void
 		close(best.done)
 	}
 	k.best(now) // refuses
 	k.arm(time.Time{}, now)
+}
+
+// ready is when the rate lets a request leave; zero: when the book has answered.
+func (k *key) ready(weight float64, at, now time.Time) time.Time {
+	if k.agreed {
+		return k.readyByBook(weight, now)
+	}
+	return k.state.Ready(weight, at)
 }
 
 // late is how much of a delay of our own timer is made good. Without it every

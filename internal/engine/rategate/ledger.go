@@ -173,12 +173,19 @@ func (k *key) settle() {
 // notedWait is how long a pause must be to be worth keeping for other processes.
 const notedWait = 5 * time.Second
 
-// note keeps a cool-down for who comes after us.
-func (k *key) note(s gate.Signal, now time.Time) {
+// note keeps a cool-down for who comes after us. While others send too it is
+// returned instead, to be stored before we go on.
+func (k *key) note(s gate.Signal, now time.Time) (pause time.Duration) {
 	l := k.gate
 	wait := k.state.Cooling(now)
-	if l.ledger == nil || l.closed || wait < notedWait || s.RetryAfter <= 0 && s.Announced.Remaining == nil {
-		return
+	if s.RetryAfter <= 0 && s.Announced.Remaining == nil || l.closed || wait <= 0 {
+		return 0
 	}
-	l.work.Go(func() { _ = l.ledger.NoteCooling(l.ctx, k.name, wait) }) // we keep it ourselves; the next one is noted again
+	if k.agreed {
+		return wait
+	}
+	if l.ledger != nil && wait >= notedWait {
+		l.work.Go(func() { _ = l.ledger.NoteCooling(l.ctx, k.name, wait) }) // we keep it ourselves; the next one is noted again
+	}
+	return 0
 }

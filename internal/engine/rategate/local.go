@@ -26,6 +26,10 @@ type Local struct {
 	rank int
 	n    int
 
+	book    Book // nil: limits are divided by the processes
+	divided bool // they are divided beside the book
+	clock   *gate.Offset
+
 	ledger Ledger // nil: quotas are counted here, and divided by the processes
 	holder string
 	ctx    context.Context // of what is asked of the ledger
@@ -47,6 +51,7 @@ func (l *Local) SetShare(rank, n int) {
 	l.rank, l.n = rank, max(n, 1)
 	now := time.Now()
 	for _, k := range l.keys {
+		k.switchBook(now)
 		k.state.SetShare(l.rank, l.n, now)
 		k.serve(now)
 	}
@@ -109,6 +114,8 @@ func (l *Local) key(name string, limits gate.Limits, now time.Time) *key {
 		if l.ledger != nil {
 			k.state.Counted(now)
 		}
+		k.switchBook(now)
+		k.handed = true // nothing has left that others do not know of
 		l.keys[name] = k
 		return k
 	}
@@ -121,13 +128,24 @@ func (l *Local) key(name string, limits gate.Limits, now time.Time) *key {
 // Acquire waits for a place and for what rate, quotas, hours and cool-downs
 // allow. A wait that would be longer than the deadline is refused at once.
 func (l *Local) Acquire(ctx context.Context, a gate.Ask) (transport.Permit, error) {
+	p, err := l.queue(ctx, a)
+	if err == nil && p.together() {
+		p, err = l.acquireTogether(ctx, a, p)
+	}
+	if err != nil {
+		return nil, err // not a permit that is nil inside
+	}
+	return p, nil
+}
+
+func (l *Local) queue(ctx context.Context, a gate.Ask) (*permit, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	l.mu.Lock()
 	now := time.Now()
 	k := l.key(a.Key, a.Limits, now)
-	if len(k.waiting) == 0 && k.inFlight < k.state.Places() && k.state.Judge(&a, now).Decision == gate.Allow {
+	if !k.agreed && len(k.waiting) == 0 && k.inFlight < k.state.Places() && k.state.Judge(&a, now).Decision == gate.Allow {
 		p := k.grant(&a, k.turn(a.Task), now, now)
 		l.mu.Unlock()
 		return p, nil
@@ -149,24 +167,37 @@ func (l *Local) Acquire(ctx context.Context, a gate.Ask) (transport.Permit, erro
 type permit struct {
 	key  *key
 	sent time.Time
+	void time.Time // of its instant in the book; zero: it has none
 }
 
+func (p *permit) together() bool { return !p.void.IsZero() }
+
 // Done gives the place back and learns from the answer. A Retry-After holds
-// back every request of the key, not only the one that was refused.
+// back every request of the key, not only the one that was refused. While several
+// processes send, it returns when the others can find it.
 func (p *permit) Done(s gate.Signal) {
+	l, name := p.key.gate, p.key.name
+	if pause := p.end(s); pause > 0 {
+		l.keepPause(name, pause)
+	}
+}
+
+// end is Done; it returns the pause that others must find before we go on.
+func (p *permit) end(s gate.Signal) (pause time.Duration) {
 	k := p.key
 	l := k.gate
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
 	if k.state.Learn(s, p.sent, now, random()) {
-		k.note(s, now)
+		pause = k.note(s, now)
 	}
 	k.inFlight--
 	k.free = append(k.free, p)
 	if len(k.waiting) > 0 {
 		k.serve(now)
 	}
+	return pause
 }
 
 // before orders those who wait: by priority, then whose task had less, then by

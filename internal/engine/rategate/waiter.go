@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/gate"
-	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
 // waiter is a request that may not leave yet.
@@ -28,7 +27,7 @@ func (w *waiter) refuse(v gate.Verdict, now time.Time) {
 }
 
 // wait lasts until the request may leave, is refused, or is given up.
-func (w *waiter) wait(ctx context.Context) (transport.Permit, error) {
+func (w *waiter) wait(ctx context.Context) (*permit, error) {
 	var over <-chan time.Time
 	if w.ask.Deadline > 0 {
 		timer := time.NewTimer(w.ask.Deadline)

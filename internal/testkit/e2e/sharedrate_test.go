@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,8 +19,8 @@ import (
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
-// fleet is four processes that execute, share a rate through Redis, and an
-// upstream that writes down when requests came.
+// fleet is some processes that execute and share a rate, through Redis or without
+// it, and an upstream that writes down when requests came.
 type fleet struct {
 	*world
 	noise   *gatetest.Noise
@@ -30,6 +31,9 @@ type fleet struct {
 	ended   chan struct{} // the harvest
 
 	perSecond int // declared
+	burst     float64
+	processes int // four unless it is said
+	noRedis   bool
 	perDay    int
 	config    upsim.Config
 
@@ -47,18 +51,23 @@ func newFleet(t *testing.T, perDay int) *fleet {
 	return f
 }
 
-// assemble starts the upstream, three processes that only execute, and one that
-// plans too and ends with its harvest.
+// assemble starts the upstream, processes that only execute, and one that plans
+// too and ends with its harvest.
 func (f *fleet) assemble(t *testing.T, o upsim.Options, settings ...string) {
 	t.Helper()
-	f.noise, f.redis, f.came, f.ended = gatetest.Listen(t), redis.Start(t), newArrivals(), make(chan struct{})
+	f.noise, f.came, f.ended = gatetest.Listen(t), newArrivals(), make(chan struct{})
+	f.burst, f.processes = cmp.Or(f.burst, fleetBurst), cmp.Or(f.processes, 4)
 	o.OnEntry = f.entry
 	c := f.config
 	c.Seed, c.PerDay = 61, f.perDay
 	f.world = newWorld(t, mariadb.DSN(t), c, o)
-	f.set(append([]string{fmt.Sprint("rate.perSecond=", f.perSecond), fmt.Sprint("rate.burst=", fleetBurst)}, settings...)...)
-	common := []string{"--workers", "4", "--lease", "3s", "--gate", f.redis.URL(), "--no-raw"}
-	for range 3 {
+	f.set(append([]string{fmt.Sprint("rate.perSecond=", f.perSecond), fmt.Sprint("rate.burst=", f.burst)}, settings...)...)
+	common := []string{"--workers", "4", "--lease", "3s", "--no-raw"}
+	if !f.noRedis {
+		f.redis = redis.Start(t)
+		common = append(common, "--gate", f.redis.URL())
+	}
+	for range f.processes - 1 {
 		worker, _ := f.child(append([]string{"serve", "--roles", "executor"}, common...)...)
 		f.workers = append(f.workers, worker)
 	}
@@ -113,8 +122,8 @@ func (f *fleet) within() {
 	}
 	f.t.Logf("%d requests in %v, a burst of %.1f; the machine was late by %v at worst",
 		len(f.at), f.at[len(f.at)-1].Sub(f.at[0]).Round(time.Millisecond), most, f.noise.Worst())
-	if most > fleetBurst+slack {
-		f.t.Errorf("a burst of %.1f above the rate, declared are %v", most, fleetBurst)
+	if most > f.burst+slack {
+		f.t.Errorf("a burst of %.1f above the rate, declared are %v", most, f.burst)
 	}
 }
 

@@ -1,0 +1,270 @@
+package daemon
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/driver/store"
+	"github.com/patra-ingest/patra/internal/engine/rategate"
+)
+
+// attendance makes this process one of those who share the limits of upstreams
+// for as long as it sends, and tells the gate which part is ours (D§5.23). Who
+// joins, who leaves and who is counted how long is decided by gate.StakeOf.
+type attendance struct {
+	app  *App
+	door *rategate.Door
+
+	mu        sync.Mutex
+	me        gate.Member
+	entered   bool // everybody has made room for us
+	executing int  // executors of this process
+	asking    int  // planners and others who ask an upstream
+	used      time.Time
+	stop      context.CancelFunc // nil: we are not there
+	ended     chan struct{}
+	closed    bool
+
+	there  atomic.Bool // executing, so nobody has to look whether we are
+	beatMu sync.Mutex  // one sign of life at a time
+}
+
+func newAttendance(a *App) *attendance { return &attendance{app: a, door: rategate.NewDoor()} }
+
+const (
+	// lookEvery is how often a process looks that waits for others, or for whom
+	// others wait.
+	lookEvery = 100 * time.Millisecond
+	// leaveAfter is how long a process that does not execute stays after its last
+	// request: the next one may follow at once.
+	leaveAfter = 3 * time.Second
+)
+
+// executes joins as an executor; the returned function leaves again. From then on
+// nothing may leave, so it comes before our last words. Who was there to ask for
+// counts leaves first: the order of ranks must not change under the others.
+func (t *attendance) executes(ctx context.Context) (leave func(), err error) {
+	t.mu.Lock()
+	t.executing++
+	t.there.Store(true)
+	again := t.stop != nil && !t.me.Executes && t.asking == 0
+	t.mu.Unlock()
+	if again {
+		t.end()
+	}
+	err = t.begin(ctx)
+	return func() {
+		t.mu.Lock()
+		t.executing--
+		last := t.executing == 0
+		t.there.Store(!last)
+		t.mu.Unlock()
+		if last {
+			t.end()
+		}
+	}, err
+}
+
+// appear joins as one that asks. It stays for a moment after it has left: the
+// next question may follow.
+func (t *attendance) appear(ctx context.Context) (leave func(), err error) {
+	t.mu.Lock()
+	t.asking++
+	t.used = time.Now()
+	t.mu.Unlock()
+	leave = func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.asking--
+		t.used = time.Now()
+	}
+	if err := t.begin(ctx); err != nil {
+		leave()
+		return nil, err
+	}
+	return leave, nil
+}
+
+// knock joins for whoever sends without having said so.
+func (t *attendance) knock(ctx context.Context) error {
+	if t.there.Load() {
+		return nil
+	}
+	t.mu.Lock()
+	t.used = time.Now()
+	t.mu.Unlock()
+	_ = t.begin(ctx) // the door stays closed until a sign of life comes through
+	return ctx.Err()
+}
+
+// begin gives a sign of life, and goes on giving them in the background.
+func (t *attendance) begin(ctx context.Context) error {
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return nil
+	}
+	started := t.stop == nil
+	if started {
+		var running context.Context
+		running, t.stop = context.WithCancel(context.WithoutCancel(ctx))
+		t.ended = make(chan struct{})
+		go t.run(running, t.ended)
+	}
+	t.mu.Unlock()
+	if !started {
+		return nil
+	}
+	_, err := t.beat(ctx)
+	return err
+}
+
+func (t *attendance) run(ctx context.Context, ended chan<- struct{}) {
+	defer close(ended)
+	timer := time.NewTimer(lookEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if t.idle() {
+			go t.end() // waits for us
+			<-ctx.Done()
+			return
+		}
+		settled, err := t.beat(ctx)
+		if err != nil && ctx.Err() == nil {
+			t.app.config.Log.Warn("sign of life failed; without one nothing is sent", "error", err)
+		}
+		if settled || err != nil {
+			timer.Reset(gate.BeatEvery)
+		} else {
+			timer.Reset(lookEvery)
+		}
+	}
+}
+
+func (t *attendance) idle() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.executing == 0 && t.asking == 0 && time.Since(t.used) > leaveAfter
+}
+
+// beat is a sign of life. It learns who is there, holds to the part that is ours,
+// and says so. Settled: nobody waits for anybody.
+func (t *attendance) beat(ctx context.Context) (settled bool, err error) {
+	t.beatMu.Lock()
+	defer t.beatMu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, gate.HoldFor)
+	defer cancel()
+	for {
+		asked := time.Now()
+		members, stake, err := t.attend(ctx)
+		if err != nil {
+			return false, err
+		}
+		last := gate.LastJoined(members)
+		room, err := t.app.gate.MakeRoom(ctx)
+		t.enter(stake, room, asked)
+		if err != nil || !room {
+			return false, err
+		}
+		if !t.acknowledge(last) {
+			return stake.Takes, nil
+		}
+	}
+}
+
+// acknowledge notes that we have made room for all who joined, and reports whether
+// they have to be told.
+func (t *attendance) acknowledge(last int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.me.Seen >= last {
+		return false
+	}
+	t.me.Seen = last
+	return true
+}
+
+func (t *attendance) attend(ctx context.Context) ([]gate.Member, gate.Stake, error) {
+	t.mu.Lock()
+	if t.me.No == 0 {
+		t.me = gate.Member{ID: t.app.identity.ID, Executes: t.executing > 0}
+	}
+	me, gone := t.me, t.closed || t.stop == nil
+	t.mu.Unlock()
+	if gone {
+		return nil, gate.Stake{}, context.Canceled
+	}
+	members, err := t.app.Store.Attend(ctx, me, gate.VoidAfter)
+	if err != nil {
+		return nil, gate.Stake{}, err
+	}
+	t.joined(members)
+	stake := gate.StakeOf(me.ID, members, t.app.single)
+	t.app.setShare(stake.Rank, stake.N)
+	return members, stake, nil
+}
+
+// enter opens the door, and keeps it open: for the first time when no more is
+// under way than our part, which may be so if we were stopped for long.
+func (t *attendance) enter(stake gate.Stake, room bool, asked time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.entered = stake.Takes && (t.entered || room)
+	t.door.Set(t.entered, asked.Add(gate.HoldFor))
+}
+
+// joined takes over the number we were given.
+func (t *attendance) joined(members []gate.Member) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range members {
+		if m.ID == t.me.ID && m.No != t.me.No {
+			t.me.No, t.me.Seen, t.entered = m.No, m.Seen, false
+		}
+	}
+}
+
+// end closes the door and tells the others.
+func (t *attendance) end() {
+	t.mu.Lock()
+	stop, ended := t.stop, t.ended
+	t.stop = nil
+	t.mu.Unlock()
+	if stop == nil {
+		return
+	}
+	stop()
+	<-ended
+	t.beatMu.Lock()
+	defer t.beatMu.Unlock()
+	t.door.Set(false, time.Time{})
+	t.mu.Lock()
+	t.me, t.entered = gate.Member{}, false
+	t.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	_ = t.app.Store.Depart(ctx, t.app.identity.ID) // what is left is void by itself
+}
+
+// close ends it for good.
+func (t *attendance) close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.end()
+}
+
+// plays reports whether a process has a role.
+func plays(e store.ExecutorInfo, r Role) bool {
+	return slices.Contains(strings.Split(e.Roles, ","), string(r))
+}

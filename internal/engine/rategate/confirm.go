@@ -1,0 +1,160 @@
+package rategate
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+)
+
+// confirm looks whether the upstream has asked for a pause, right before a
+// request leaves that other processes may have been told to hold back (I11). A
+// request that may not leave, or comes too late for its instant, gives back what
+// it was charged and queues again.
+func (l *Local) confirm(ctx context.Context, p *permit, a *gate.Ask) (leaves bool, err error) {
+	k, asked := p.key, time.Now()
+	pause, err := l.look(ctx, k.name)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if err == nil && pause == 0 {
+		took := now.Sub(asked)
+		k.lookTook += (took - k.lookTook) / 8
+		// A look that always takes as long makes nobody meet.
+		if k.agreed && now.Before(p.void.Add(2*k.lookTook)) {
+			p.sent = now
+			return true, nil
+		}
+	}
+	if pause > 0 {
+		k.state.Cool(now.Add(pause), now)
+	}
+	k.release(p, a, now)
+	return false, err
+}
+
+// release takes back a permit of a request that did not leave. l.mu is held.
+func (k *key) release(p *permit, a *gate.Ask, now time.Time) {
+	k.state.Refund(a, p.sent, now)
+	if t := k.turns[a.Task]; t != nil {
+		t.had -= a.Weight()
+	}
+	k.inFlight--
+	k.free = append(k.free, p)
+	k.serve(now)
+}
+
+// acquireTogether is Acquire while several processes send.
+func (l *Local) acquireTogether(ctx context.Context, a gate.Ask, p *permit) (*permit, error) {
+	came, patience := time.Now(), a.Deadline
+	for {
+		leaves, err := l.confirm(ctx, p, &a)
+		if leaves {
+			return p, nil
+		}
+		if err != nil {
+			if err := sleep(ctx, askAgain); err != nil {
+				return nil, err
+			}
+		}
+		now := time.Now()
+		if patience > 0 {
+			if a.Deadline = patience - now.Sub(came); a.Deadline <= 0 {
+				v := gate.Verdict{Decision: gate.Reject, Until: now, Reason: gate.OverDeadline}
+				return nil, errors.Join(v.Fault(a.Key, now), err)
+			}
+		}
+		if p, err = l.queue(ctx, a); err != nil || !p.together() {
+			return p, err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// keepPause stores a pause the upstream asked for, before whoever was told goes
+// on: from then on every process finds it. Where the book cannot be asked it is
+// stored later, as long as it matters; nobody else gets a permit meanwhile.
+func (l *Local) keepPause(name string, wait time.Duration) {
+	until := time.Now().Add(wait)
+	ctx, cancel := context.WithTimeout(l.ctx, keepPatience)
+	defer cancel()
+	if l.book.NoteCooling(ctx, name, wait) == nil {
+		return
+	}
+	l.work.Go(func() {
+		for left := time.Until(until); left > 0; left = time.Until(until) {
+			if sleep(l.ctx, min(askAgain, left)) != nil || l.book.NoteCooling(l.ctx, name, time.Until(until)) == nil {
+				return
+			}
+		}
+	})
+}
+
+// keepPatience is how long an answer is held up by a book that does not answer.
+const keepPatience = 2 * time.Second
+
+// MakeRoom brings all keys to where others can join: what left before is taken
+// out of the book, pauses are stored, and no more requests are under way than our
+// part allows. It reports whether that is so.
+func (l *Local) MakeRoom(ctx context.Context) (bool, error) {
+	if l.book == nil {
+		return true, nil
+	}
+	for _, k := range l.unhanded() {
+		if err := l.handOver(ctx, k); err != nil {
+			return false, err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, k := range l.keys {
+		if k.inFlight > k.state.Places() || k.agreed && !k.handed {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (l *Local) unhanded() (out []*key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, k := range l.keys {
+		if k.agreed && !k.handed {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func (l *Local) handOver(ctx context.Context, k *key) error {
+	l.mu.Lock()
+	now := time.Now()
+	r := k.reservation(nil, now)
+	r.Drain = true
+	pause := k.state.Cooling(now)
+	l.mu.Unlock()
+	if _, err := l.book.ReserveSends(ctx, k.name, r); err != nil {
+		return err
+	}
+	if pause > 0 {
+		if err := l.book.NoteCooling(ctx, k.name, pause); err != nil {
+			return err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k.handed = true
+	k.serve(time.Now())
+	return nil
+}

@@ -1,0 +1,209 @@
+package rategate
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+)
+
+// Book is where processes that share no gate agree on when requests leave
+// (D§5.23).
+type Book interface {
+	// ReserveSends takes instants at which requests of a key may leave.
+	ReserveSends(ctx context.Context, key string, r gate.Reservation) (gate.Instants, error)
+	// PauseOf is for how long nothing of a key may leave, and the time by its clock.
+	PauseOf(ctx context.Context, key string) (pause time.Duration, now time.Time, err error)
+	// NoteCooling keeps that an upstream asked for a pause.
+	NoteCooling(ctx context.Context, key string, wait time.Duration) error
+}
+
+// Agree makes the gate ask the book for the instant of every request while
+// several processes send. Where divided, each also holds to its part of the rate:
+// the others may be counted by another gate.
+func (l *Local) Agree(book Book, divided bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.book, l.divided, l.clock = book, divided, gate.NewOffset(time.Now())
+	if l.ctx == nil {
+		l.ctx, l.stop = context.WithCancel(context.Background())
+	}
+}
+
+// together reports that requests leave at instants of the book. l.mu is held.
+func (l *Local) together() bool { return l.book != nil && l.n > 1 }
+
+// slot is the right of one request to leave at an instant.
+type slot struct {
+	weight float64
+	from   time.Time // not before
+	void   time.Time // not after
+}
+
+const (
+	// inStock is how far ahead instants are fetched: enough to hide the way to the
+	// book, also while it is slow.
+	inStock = 200 * time.Millisecond
+	// farthest is how far ahead an instant may be.
+	farthest = 10 * time.Second
+)
+
+// switchBook begins or ends to use the book, now that the number of processes has
+// changed. l.mu is held.
+func (k *key) switchBook(now time.Time) {
+	if yes := k.gate.together(); yes != k.agreed {
+		k.agreed, k.stock, k.handed = yes, nil, false
+		k.state.SetTogether(yes && !k.gate.divided, now)
+	}
+}
+
+// firstSlot is the first instant in stock that a request of this weight can use.
+// What became void is thrown away: used late, it would meet others.
+func (k *key) firstSlot(weight float64, now time.Time) int {
+	kept := k.stock[:0]
+	for _, s := range k.stock {
+		if now.Before(s.void) {
+			kept = append(kept, s)
+		}
+	}
+	k.stock = kept
+	for i, s := range k.stock {
+		if s.weight >= weight {
+			return i
+		}
+	}
+	return -1
+}
+
+// readyByBook is when a request of this weight can leave; zero: when the book has
+// answered.
+func (k *key) readyByBook(weight float64, now time.Time) time.Time {
+	if !k.handed { // others do not know yet what left before
+		return time.Time{}
+	}
+	i := k.firstSlot(weight, now)
+	k.fetch(weight, now)
+	if i < 0 {
+		if k.fetching {
+			return time.Time{}
+		}
+		return k.fetchFrom
+	}
+	at := k.stock[i].from
+	if k.gate.divided {
+		if own := k.state.Ready(weight, now); own.After(at) {
+			at = own
+		}
+	}
+	return at
+}
+
+// takeSlot uses an instant for a request that leaves now.
+func (k *key) takeSlot(weight float64, now time.Time) (void time.Time) {
+	i := k.firstSlot(weight, now)
+	s := k.stock[i]
+	k.stock = append(k.stock[:i], k.stock[i+1:]...)
+	return s.void
+}
+
+// fetch asks the book for more instants in the background, one question at a time.
+// l.mu is held.
+func (k *key) fetch(weight float64, now time.Time) {
+	l := k.gate
+	weights := k.missing(weight, now)
+	if k.fetching || l.closed || len(weights) == 0 || now.Before(k.fetchFrom) {
+		return
+	}
+	r := k.reservation(weights, now)
+	k.fetching = true
+	l.work.Go(func() {
+		got, err := l.reserve(k.name, r)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		k.fetching = false
+		k.accept(weights, got, err, time.Now())
+		k.serve(time.Now())
+	})
+}
+
+// reserve asks the book. How its clock relates to ours is learned from looks: a
+// reservation takes too long for that.
+func (l *Local) reserve(name string, r gate.Reservation) (gate.Instants, error) {
+	if !l.clock.Known() {
+		if _, err := l.look(l.ctx, name); err != nil {
+			return gate.Instants{}, err
+		}
+	}
+	return l.book.ReserveSends(l.ctx, name, r)
+}
+
+// look asks the book for the pause of a key, and for the time.
+func (l *Local) look(ctx context.Context, name string) (pause time.Duration, err error) {
+	asked := time.Now()
+	pause, at, err := l.book.PauseOf(ctx, name)
+	if err == nil {
+		l.clock.Observe(asked, time.Now(), at.UnixMicro())
+	}
+	return pause, err
+}
+
+// missing are the weights of requests that wait and have no instant in sight. The
+// next one to leave comes first.
+func (k *key) missing(next float64, now time.Time) (out []float64) {
+	if k.firstSlot(next, now) < 0 {
+		out = append(out, next)
+	}
+	most := max(1, int(k.state.Rate(now)*inStock.Seconds())+1)
+	for i := len(k.stock) + len(out); i < min(len(k.waiting), most); i++ {
+		out = append(out, k.waiting[i].ask.Weight())
+	}
+	return out
+}
+
+// reservation asks at the declared rate. Where this process has slowed down, its
+// requests count for more.
+func (k *key) reservation(weights []float64, now time.Time) gate.Reservation {
+	limits := k.state.Limits()
+	dearer := 1.0
+	if rate := k.state.Rate(now); !k.gate.divided && rate < limits.PerSecond {
+		dearer = limits.PerSecond / rate
+	}
+	r := gate.Reservation{PerSecond: limits.PerSecond, Burst: gate.AtOnce(limits.PerSecond, float64(limits.Burst)), Within: farthest}
+	for _, w := range weights {
+		r.Weights = append(r.Weights, w*dearer)
+	}
+	return r
+}
+
+// accept takes in what the book said. l.mu is held.
+func (k *key) accept(weights []float64, got gate.Instants, err error, now time.Time) {
+	if err != nil {
+		k.fetchFrom = now.Add(askAgain) // those who cannot wait are refused meanwhile
+		return
+	}
+	if got.Pause > 0 {
+		k.state.Cool(now.Add(got.Pause), now)
+	}
+	limits, clock := k.state.Limits(), k.gate.clock
+	usable := gate.LateOf(limits.PerSecond, float64(limits.Burst)) / 2
+	for i, after := range got.After {
+		from := clock.Never(got.Now.UnixMicro() + after.Microseconds())
+		k.stock = append(k.stock, slot{weight: weights[i], from: from, void: from.Add(usable)})
+	}
+	if got.Next > 0 {
+		k.fetchFrom = now.Add(max(got.Next-farthest/2, askAgain))
+		k.refuseUntil(now.Add(got.Next), now)
+	}
+}
+
+// refuseUntil tells those who cannot wait for the instant at which the book has
+// room again.
+func (k *key) refuseUntil(at, now time.Time) {
+	v := gate.Verdict{Decision: gate.Wait, Until: at, Reason: gate.OverDeadline}
+	for _, w := range slices.Clone(k.waiting) {
+		if left := w.ask.Deadline - now.Sub(w.came); w.ask.Deadline > 0 && v.Within(max(left, 1), now).Decision == gate.Reject {
+			w.refuse(v, now)
+		}
+	}
+}
