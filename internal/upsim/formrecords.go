@@ -9,6 +9,7 @@ func (s *Server) records(req request, f Fault) answer {
 	out := sheet{query: q, total: -1}
 	for i, id := range q.ids {
 		it, ok := s.data.lookup(id)
+		ok = ok && !s.inGap(id)
 		held := f.Kind == FaultWithhold && (id == f.ID || f.ID == "" && i == 0)
 		switch {
 		case !ok && s.opts.Forms.ListMissing:

@@ -153,6 +153,7 @@ type formState struct {
 	pages   int // list requests so far
 	touched int
 	shifts  int
+	gap     func(id string) bool // records that are left out; nil: none
 }
 
 func newFormState(seed uint64, opts Options) formState {
