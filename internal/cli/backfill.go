@@ -271,8 +271,10 @@ func (e *env) runCampaign(ctx context.Context, app *daemon.App, compiled *spec.C
 	}
 	bar := newCampaignBar(e, campaign.Name)
 	still := newStall(func() string { return standstill(ctx, app, campaign.Dataset.Source, ingest.Backfill) }, bar.note)
+	over := newRestarts(bar.note)
 	run := daemon.CampaignRun{Pulse: func(p daemon.CampaignPulse) {
 		bar.update(p)
+		over.lookOpen(ctx, app, campaign.Dataset.Source, time.Now())
 		still.look(time.Now(), fmt.Sprint(p.Done, p.Records))
 	}}
 	if b.now != "" {

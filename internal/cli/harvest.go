@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -177,14 +178,19 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	s.CursorFrom = cursorOf(ctx, app, c)
 	bar := newBar(e, code)
 	still := newStall(func() string { return standstill(ctx, app, code, c.Snapshot.Operation) }, bar.note)
+	over := newRestarts(bar.note)
 	progress := func(p view.Progress) {
 		bar.update(p)
+		over.look(ctx, app, p)
 		still.look(time.Now(), fmt.Sprint(p.PlanID, p.Total, p.Done, p.Stats.Seen))
 	}
 	h, err := run(daemon.Watch{Progress: progress, Continue: func(o ingest.OpenPlan) {
 		bar.note("%s", continuing(ctx, app, o.ID))
 	}})
 	bar.stop(h.Plan)
+	for _, p := range append(slices.Clone(h.Continued), h.Plan) { // what happened since the last look
+		over.look(ctx, app, p)
+	}
 	for _, p := range h.Continued {
 		s.Continued = append(s.Continued, p.PlanID)
 		s.add(p)

@@ -147,6 +147,7 @@ func runFacts(d runDetail) []fact {
 		{"next", wrapped(d.Next)},
 		{"items", wrapped(account(s.BatchStats))},
 		{"requests", wrapped(fmt.Sprintf("%d for %d pages: %d retries, %d times told to slow down, %d passes started over", s.Requests, s.Pages, s.Retries, s.Throttled, s.Restarts))},
+		{"started over", wrapped(dash(s.RestartedBy))},
 		{"breaker", wrapped(circuit(r))},
 		{"received", fmt.Sprintf("%d bytes, waited %d ms for the rate gate", s.BytesIn, s.WaitMS)},
 	}, healing(r.Remarks)...)

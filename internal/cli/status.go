@@ -24,9 +24,10 @@ func newStatus(e *env) *cobra.Command {
 waits and what is wrong. What is owed and worked on is no finding. Findings are:
 gaps that nobody works on, stretches that a backfill or an update gave up,
 campaigns that nobody goes on with, items in quarantine, sources that are paused
-or cannot be read, endpoints in trouble, answers whose dates do not fit what was
-asked for or that brought less than a source estimated, tasks that wait while no
-process works, events that are dead, receivers of events that are away, and events that wait for
+or cannot be read, endpoints in trouble, slices that started over more than twice
+and are not read yet, answers whose dates do not fit what was asked for or that
+brought less than a source estimated, tasks that wait while no process works,
+events that are dead, receivers of events that are away, and events that wait for
 longer than --events-age. Events that nobody ever published are no finding.
 
 LAG is the time from the watermark to now. QUEUE is running + waiting.

@@ -157,7 +157,7 @@ func (l *looker) around(ctx context.Context, source string) error {
 			l.report.Processes++
 		}
 	}
-	for _, add := range []func(context.Context, string) error{l.workload, l.rejects, l.missingOf, l.pausesOf, l.conditions, l.doubts, l.events} {
+	for _, add := range []func(context.Context, string) error{l.workload, l.startedOver, l.rejects, l.missingOf, l.pausesOf, l.conditions, l.doubts, l.events} {
 		if err := add(ctx, source); err != nil {
 			return err
 		}

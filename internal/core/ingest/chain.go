@@ -301,6 +301,8 @@ type RunStats struct {
 	ShortLists int   `json:"shortLists,omitempty"`
 	Announced  int64 `json:"announced,omitempty"`
 	Delivered  int64 `json:"delivered,omitempty"`
+	// RestartedBy is why the last pass was started over; of several runs, one of their reasons.
+	RestartedBy string `json:"restartedBy,omitempty"`
 }
 
 // Add sums two run accounts.
@@ -310,7 +312,7 @@ func (s RunStats) Add(o RunStats) RunStats {
 		s.Restarts + o.Restarts, s.Pages + o.Pages, s.BytesIn + o.BytesIn, s.WaitMS + o.WaitMS,
 		s.Found + o.Found, s.TookMS + o.TookMS, max(s.SlowestMS, o.SlowestMS), s.CircuitOpen + o.CircuitOpen, s.Actions.Add(o.Actions),
 		s.Refresh.Add(o.Refresh), s.Dated + o.Dated, s.Apart.Add(o.Apart),
-		s.Lists + o.Lists, s.ShortLists + o.ShortLists, s.Announced + o.Announced, s.Delivered + o.Delivered,
+		s.Lists + o.Lists, s.ShortLists + o.ShortLists, s.Announced + o.Announced, s.Delivered + o.Delivered, max(s.RestartedBy, o.RestartedBy),
 	}
 }
 

@@ -28,6 +28,10 @@ func fill(t *rapid.T, name string, v reflect.Value) {
 			field.Index(rapid.IntRange(0, field.Len()-1).Draw(t, name)).SetInt(rapid.Int64Range(0, 1000).Draw(t, name))
 			continue
 		}
+		if field.Kind() == reflect.String {
+			field.SetString(rapid.StringMatching("[a-z]{0,3}").Draw(t, name+"."+v.Type().Field(i).Name))
+			continue
+		}
 		field.SetInt(rapid.Int64Range(0, 1_000_000).Draw(t, name+"."+v.Type().Field(i).Name))
 	}
 }
@@ -46,7 +50,11 @@ func sumOf(a, b reflect.Value) reflect.Value {
 			}
 			continue
 		}
-		if a.Type().Field(i).Name == "SlowestMS" { // the one that is no sum
+		if a.Field(i).Kind() == reflect.String { // one of them, whatever the order
+			out.Field(i).SetString(max(a.Field(i).String(), b.Field(i).String()))
+			continue
+		}
+		if a.Type().Field(i).Name == "SlowestMS" { // the one number that is no sum
 			out.Field(i).SetInt(max(a.Field(i).Int(), b.Field(i).Int()))
 			continue
 		}

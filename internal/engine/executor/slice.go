@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -100,7 +101,7 @@ func (r *running) read(ctx context.Context) (ingest.Outcome, error) {
 		if err := r.breathe(ctx); err != nil {
 			return ingest.Outcome{}, err
 		}
-		r.startOver()
+		r.startOver(err.Error())
 	}
 }
 
@@ -175,7 +176,7 @@ func (r *running) resume(ctx context.Context) error {
 	}
 	if !usable {
 		r.walk.pass++
-		r.stats.Restarts++
+		r.noteRestart("the run before ended in the middle, and its token cannot be used again (paging.replayable, paging.tokenLife)")
 		return nil
 	}
 	r.walk.resume(last)
@@ -191,8 +192,18 @@ func (r *running) resume(ctx context.Context) error {
 	return nil
 }
 
-func (r *running) startOver() {
+// noteRestart counts a pass that is started over, and keeps the reason for whoever
+// asks why the slice takes so long.
+func (r *running) noteRestart(reason string) {
 	r.stats.Restarts++
+	r.stats.RestartedBy = strings.ToValidUTF8(reason[:min(len(reason), longestReason)], "")
+}
+
+// longestReason is how many bytes of a reason are kept: it is written with every page.
+const longestReason = 500
+
+func (r *running) startOver(reason string) {
+	r.noteRestart(reason)
 	r.walk = newWalk(r.program.Paging, r.walk.pass+1)
 	r.details, r.suspects = r.details.Restart(), suspects{asked: r.suspects.asked}
 	r.failed = nil

@@ -49,6 +49,7 @@ func Run(t *testing.T, empty, migrated func(t *testing.T) Database) {
 		{"PlanCancel", s.planCancel},
 		{"PlanCancelRaces", s.planCancelRaces},
 		{"PlanViews", s.planViews},
+		{"Believe09StartedOver", s.startedOver},
 		{"Schedules", s.schedules},
 		{"NamedLeases", s.namedLeases},
 		{"Queue", s.queue},
