@@ -87,8 +87,8 @@ var answersXML = []answer{
 
 	{source: "arxiv", endpoint: "papers", file: "page.atom.xml", next: "3", rejects: []record.Reason{record.BadUpdatedAt},
 		records: []string{"2405.99999@2024-05-04T15:05:19Z", "astro-ph/9901001@2024-05-04T16:00:00Z"}},
-	{source: "arxiv", endpoint: "papers", file: "empty.atom.xml", done: "empty page"},
-	{source: "arxiv", endpoint: "papers", file: "hollow.atom.xml", state: after(500, 700), fails: fault.ShortCount},
+	{source: "arxiv", endpoint: "papers", file: "empty.atom.xml", done: "empty page", empty: true},
+	{source: "arxiv", endpoint: "papers", file: "hollow.atom.xml", state: after(500, 700), refused: "no items, but other elements in their place"},
 	{source: "arxiv", endpoint: "papers", file: "error.atom.xml", refused: "the answer reports an error"},
 
 	{source: "pmc", endpoint: "records", file: "page.xml", window: day, next: "oai%3Aexample!2024-05-04!2024-05-04!oai_dc!", outside: 1,

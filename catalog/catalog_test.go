@@ -134,7 +134,7 @@ func TestWarnings(t *testing.T) {
 		{"doaj", "articles", "W-UNSTABLE-ORDER"},
 		{"europepmc", "articles", "W-NO-FILTERED"},
 		{"openalex", "works", ""},
-		{"pmc", "records", "W-NO-TOTAL W-LONG-WALK"},
+		{"pmc", "records", "W-TOTAL-ESTIMATE W-LONG-WALK"},
 		{"pubmed", "articles", "W-NO-FILTERED W-ANONYMOUS"},
 		{"semanticscholar", "papers", "W-TOTAL-ESTIMATE W-NO-UPDATED-AT W-ANONYMOUS"},
 	} {

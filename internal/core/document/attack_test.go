@@ -151,7 +151,7 @@ func TestA16AmbiguousValues(t *testing.T) {
 	}
 	for name, body := range map[string]string{
 		"NaN": `{"items":[{"id":NaN}]}`, "infinity": `{"items":[{"id":-Infinity}]}`, "hex": `{"items":[{"id":0x1}]}`, "plus": `{"items":[{"id":+1}]}`, "point": `{"items":[{"id":.5}]}`,
-		"NUL": "{\"items\":[{\"id\":\x00}]}", "NUL in a text": "{\"items\":[{\"id\":\"\x00\"}]}", "NUL behind": "{\"items\":[]}\x00", "byte order mark": "\ufeff{\"items\":[]}",
+		"NUL": "{\"items\":[{\"id\":\x00}]}", "NUL in a text": "{\"items\":[{\"id\":\"\x00\"}]}", "NUL behind": "{\"items\":[]}\x00", "two byte order marks": "\ufeff\ufeff{\"items\":[]}",
 		"UTF-16": "{\x00\"\x00i\x00", "comment": `{"items":[]/**/}`, "single quotes": `{'items':[]}`, "bare name": `{items:[]}`, "trailing comma": `{"items":[],}`, "two documents": `{"items":[]}{"items":[]}`,
 	} {
 		if page, err := reader.Read([]byte(body), Limits{}); err == nil {

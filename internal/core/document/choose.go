@@ -14,6 +14,7 @@ import (
 type itemQuery struct {
 	path    *jsonpath.Path
 	filters bool
+	named   bool // it ends in names
 }
 
 // chooseItems finds the items in raw, the value that was just read.
@@ -35,6 +36,10 @@ func (c *cursor) chooseItems(n *node, raw []byte) error {
 	spans, err := c.selectSpans(n.query, raw, c.base+int64(start))
 	if err != nil {
 		return err
+	}
+	if len(spans) == 0 {
+		c.page.Lacks = n.query.lacksJSON(raw)
+		c.page.HasItems = c.page.Lacks == ""
 	}
 	for _, s := range spans {
 		if err := c.addItem(raw[s.start:s.end:s.end], c.base+int64(start+s.start)); err != nil {

@@ -20,7 +20,7 @@ func Compile(shape Shape) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{page: page, item: item, pageValues: len(shape.Page), itemValues: len(shape.Item), parentSlot: -1}
+	r := &Reader{page: page, item: item, pageValues: len(shape.Page), itemValues: len(shape.Item), parentSlot: -1, single: shape.Single || shape.Items.IsZero()}
 	switch {
 	case shape.Items.IsZero() && len(shape.Item) > 0:
 		return nil, errors.New("compile shape: item paths without an items path")
@@ -56,6 +56,7 @@ func (r *Reader) compileRows(shape Shape) (err error) {
 		}
 	}
 	r.csv = shape.CSV
+	r.columns = columnsOf(shape.Item)
 	r.runes, err = shape.CSV.runes()
 	return err
 }
@@ -87,6 +88,7 @@ func (r *Reader) compileXML(shape Shape) (Path, error) {
 		}
 	})
 	if parent := parentOf(segments); len(parent) > 0 && !shape.Single {
+		r.itemNames = namesOf(shape.Items, len(parent))
 		r.parentSlot = r.pageValues
 		r.pageValues++
 		end := r.page.end(pathOf(parent))
@@ -145,7 +147,7 @@ func pathOf(segments []*spec.Segment) Path {
 
 func newItemQuery(segments []*spec.Segment) *itemQuery {
 	query := spec.Query(true, segments...)
-	return &itemQuery{jsonpath.New(query), strings.Contains(blankLiterals(query.String()), "?")}
+	return &itemQuery{jsonpath.New(query), strings.Contains(blankLiterals(query.String()), "?"), namesOnly(segments[len(segments)-1])}
 }
 
 // singularPrefix counts the segments before the first that may select several.

@@ -19,6 +19,7 @@ type rows struct {
 	base   int64
 	limits Limits
 	names  []string // as JSON text with the colon
+	lacks  string   // why the header is not that of the rows
 	doc    converted
 }
 
@@ -41,6 +42,9 @@ func (r *Reader) readRows(body []byte, lim Limits) (*Page, error) {
 	page, bad := r.readConverted(rs.doc, text, rs.base, lim)
 	if bad != nil {
 		return nil, bad
+	}
+	if rs.lacks != "" && (len(page.Items) == 0 || r.csv.NoHeader) {
+		page.HasItems, page.Lacks = false, rs.lacks
 	}
 	return page, nil
 }
@@ -119,10 +123,12 @@ func (rs *rows) header(first row) error {
 		return rs.refuse(first.start, "header: "+cause(first.err))
 	}
 	seen := map[string]bool{}
+	var header []string
 	for i, name := range first.fields {
 		if rs.reader.csv.NoHeader {
 			name = "c" + strconv.Itoa(i+1)
 		}
+		header = append(header, name)
 		if seen[name] {
 			return rs.refuse(first.start, fmt.Sprintf("two columns are named %q", name))
 		}
@@ -132,6 +138,7 @@ func (rs *rows) header(first row) error {
 		seen[name] = true
 		rs.names = append(rs.names, string(appendQuoted(nil, name))+":")
 	}
+	rs.lacks = rs.lacksColumn(header)
 	return nil
 }
 

@@ -16,7 +16,7 @@ func TestRows(t *testing.T) {
 		body    string
 		want    []string
 	}{
-		"header only":      {CSV{}, "id,a b\n", nil},
+		"header only":      {CSV{}, "id,a b,c1\n", nil},
 		"plain":            {CSV{}, "id,a b\r\n1,x\r\n007, y \r\n", []string{`1,x -> "1" "x" -`, `007, y  -> "007" " y " -`}},
 		"byte order mark":  {CSV{}, "\ufeffid,a b\n1,x\n", []string{`1,x -> "1" "x" -`}},
 		"quoted":           {CSV{}, "\"id\",\"a b\"\n\"1,\n2\",\"say \"\"hi\"\" \\\"\n3,\"\"\n", []string{"\"1,\n2\",\"say \"\"hi\"\" \\\" -> \"1,\\n2\" \"say \\\"hi\\\" \\\\\" -", `3,"" -> "3" "" -`}},

@@ -56,10 +56,11 @@
 // however plain it is, if a path asks for its "#text". The content of an item
 // as seen by a Canonicalizer therefore changes with such paths.
 //
-// The items path names the repeated element. None of it below its parent is a
-// page without items; without the parent, or with bare text in it, the page has
-// no items array (Page.HasItems). So an empty PubmedArticleSet is an empty page,
-// and an eFetchResult with an ERROR in it is not a page.
+// The items path names the repeated element. A parent with nothing in it is a
+// page without items; without the parent, or with text or other elements in it,
+// the page has no items array (Page.HasItems). So an empty PubmedArticleSet is an
+// empty page, and neither an eFetchResult with an ERROR in it nor a ListRecords
+// whose records have another name is a page.
 //
 // A DOCTYPE is skipped, but must not declare anything itself; an entity other
 // than the five of XML is an error. Bodies may be UTF-8, UTF-16 with a byte order

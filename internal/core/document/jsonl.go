@@ -10,7 +10,6 @@ const (
 // readLines reads a body of one JSON value per line.
 func (r *Reader) readLines(body []byte, lim Limits) (*Page, error) {
 	s := r.scan(lim, false)
-	s.page.HasItems = true
 	dirty := false
 	for at := len(body) - len(bytes.TrimPrefix(body, []byte(utf8Mark))); at < len(body); {
 		line, _, ended := bytes.Cut(body[at:], []byte{'\n'})
@@ -37,6 +36,9 @@ func (r *Reader) readLines(body []byte, lim Limits) (*Page, error) {
 		}
 		dirty = dirty || item.Err != nil
 		s.page.Items = append(s.page.Items, item)
+	}
+	if s.page.HasItems = len(s.page.Items) > 0; !s.page.HasItems {
+		s.page.Lacks = "no line"
 	}
 	s.lenient = dirty
 	c := s.cursor(nil, 0)

@@ -6,6 +6,7 @@ import "fmt"
 type Page struct {
 	Items    []Item
 	HasItems bool    // there is something the items are taken from, if only an empty array
+	Lacks    string  // why there is not, where that is known
 	Values   []Value // parallel to Shape.Page
 }
 

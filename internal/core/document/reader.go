@@ -1,5 +1,7 @@
 package document
 
+import "bytes"
+
 // Shape says what to read from a page.
 type Shape struct {
 	Items  Path   // the items; zero for a page without items
@@ -53,8 +55,11 @@ type Reader struct {
 	format     Format
 	csv        CSV
 	runes      csvRunes
-	forms      *form // of XML
-	parentSlot int   // page value that is the parent of the items of XML; -1 if none
+	forms      *form    // of XML
+	parentSlot int      // page value that is the parent of the items of XML; -1 if none
+	itemNames  []string // of the elements of XML that may be items of it
+	columns    []string // of CSV that paths name
+	single     bool
 }
 
 // Read reads the whole body or fails with a *SyntaxError; it never returns part
@@ -75,6 +80,7 @@ func (r *Reader) Read(body []byte, lim Limits) (*Page, error) {
 	case FormatXML:
 		return r.readXML(body, lim)
 	}
+	// A byte order mark is no part of the text, as in the other formats.
 	// Ordinary pages are read once, good ones once under the strict rules. Only a
 	// page that breaks them pays for the last look, which tells bad items from a
 	// bad page.
@@ -100,7 +106,8 @@ func (r *Reader) read(body []byte, lim Limits, lenient bool) (*Page, error) {
 }
 
 func (s *scan) body(body []byte) (*Page, error) {
-	c := s.cursor(body, 0)
+	text := bytes.TrimPrefix(body, []byte(utf8Mark))
+	c := s.cursor(text, int64(len(body)-len(text)))
 	if _, err := c.value(s.reader.page, target{values: s.page.Values}); err != nil {
 		return nil, c.failure(err)
 	}

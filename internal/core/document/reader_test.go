@@ -166,7 +166,9 @@ func TestReadRefusesBrokenBodies(t *testing.T) {
 		`{"items":[{"id":"a` + "\n\"}]}": 18,
 		`{"items":[{1:2}]}`:              11,
 		`{"items":[{"id" 1}]}`:           16,
-		"\ufeff" + good:                  0,
+		"\ufeff\ufeff" + good:            3,
+		"\ufeff" + good + "x":            int64(len(good)) + 3,
+		"\ufeff":                         3,
 	}
 	for cut := range len(good) {
 		bodies[good[:cut]] = int64(cut)

@@ -54,17 +54,15 @@ func (r *Reader) readElements(doc xmlText, original []byte, illegal []int, lim L
 	}
 	// The text has the names in groups; the page has the order of the document.
 	slices.SortStableFunc(page.Items, func(a, b Item) int { return cmp.Compare(a.Offset, b.Offset) })
+	var parent Value
 	if r.parentSlot >= 0 {
-		page.HasItems = page.HasItems || mayHaveChildren(page.Values[r.parentSlot])
+		parent = page.Values[r.parentSlot]
 		page.Values = page.Values[:r.parentSlot:r.parentSlot]
 	}
+	if !r.single {
+		r.settleXML(page, parent)
+	}
 	return page, nil
-}
-
-// mayHaveChildren is true for an element with children or attributes and for an
-// empty one. Bare text where items should be is more likely an error message.
-func mayHaveChildren(parent Value) bool {
-	return parent.Kind() == Object || string(parent.raw) == `""`
 }
 
 // mask takes the place of a byte that is not allowed in XML. It is itself

@@ -123,7 +123,8 @@ func TestXMLItemsPresence(t *testing.T) {
 		{"$.s.a", `<s/>`, true, 0},
 		{"$.s.a", "<s>\n</s>", true, 0},
 		{"$.s.a", `<s n="0"/>`, true, 0},
-		{"$.s.a", `<s><b/></s>`, true, 0},
+		{"$.s.a", `<s><b/></s>`, false, 0},
+		{"$.s.a", `<s n="0">down</s>`, false, 0},
 		{"$.s.a", `<s>service unavailable</s>`, false, 0},
 		{"$.s.a", `<e><ERROR>no</ERROR></e>`, false, 0},
 		{"$.s.a", `<x><s><a/></s></x>`, false, 0},
@@ -142,7 +143,12 @@ func TestXMLItemsPresence(t *testing.T) {
 		{"$.s['a','b']", `<s/>`, true, 0},
 		{"$.s['a','b']", `<s><b/></s>`, true, 1},
 		{"$.s['a','b']", `<e/>`, false, 0},
+		{"$.s['a','b']", `<s><c/></s>`, false, 0},
 		{"$.s..a", `<s/>`, true, 0},
+		{"$.s..a", `<s><b/></s>`, false, 0},
+		{"$..a", `<s/>`, false, 0},
+		{"$.x.s[*].a", `<x/>`, true, 0},
+		{"$.x.s[*].a", `<x><s><b/></s></x>`, false, 0},
 		{"$.x.s[*].a", `<x><s><a/></s><s/><s><a/><a/></s></x>`, true, 3},
 	} {
 		page := mustRead(t, Shape{Items: mustPath(t, test.items), Page: mustPaths(t, "$.z"), Format: FormatXML}, test.body)

@@ -33,7 +33,7 @@ type Config struct {
 	NextURL   Selector `json:"nextUrl,omitzero" doc:"address of the next page, absolute or relative"`
 	HasMore   Selector `json:"hasMore,omitzero" doc:"explicit flag that more pages follow"`
 
-	EmptyWhen []Predicate `json:"emptyWhen,omitempty" doc:"true for an answer that says in its own way that nothing was found; then items may be missing"`
+	EmptyWhen []Predicate `json:"emptyWhen,omitempty" doc:"true for an answer that says in its own way that nothing was found; then items may be missing. By itself only an empty array, an XML element with nothing in it and a CSV header with every column that a path names are an empty page"`
 	ErrorWhen []Predicate `json:"errorWhen,omitempty" doc:"true for an error that comes as a good answer; looked at after emptyWhen"`
 	// RetryWhen and GiveUpWhen are asked before emptyWhen: an answer that is an
 	// error by them and empty as well must not pass for an empty page.

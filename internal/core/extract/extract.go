@@ -111,6 +111,9 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 		}
 		incoming = append(incoming, in)
 	}
+	if r.leadsOn(page) {
+		return nil, fault.Newf(fault.BadBody, "no items at %s, but a next page (if the source sends such pages, declare them as response.emptyWhen); the body starts with %q", r.config.Items, start(body))
+	}
 	page.Records, page.Duplicate = record.Dedupe(incoming)
 	return page, nil
 }
@@ -151,7 +154,7 @@ func (r *Reader) judge(doc *document.Page, body []byte) (emptyBy string, err err
 	case which != nil:
 		return "", fmt.Errorf("the answer reports an error: errorWhen %s saw %s", which, saw)
 	case !doc.HasItems:
-		return "", fmt.Errorf("no %s at %s (if the source says so that it found nothing, declare that as response.emptyWhen); the body starts with %q", r.promised(), r.config.Items, start(body))
+		return "", fmt.Errorf("%s at %s (if the source says so that it found nothing, declare that as response.emptyWhen); the body starts with %q", r.lacks(doc), r.config.Items, start(body))
 	}
 	for _, p := range r.page.mustHave {
 		if !p.value(doc.Values).Present() {
@@ -161,11 +164,23 @@ func (r *Reader) judge(doc *document.Page, body []byte) (emptyBy string, err err
 	return "", nil
 }
 
-func (r *Reader) promised() string {
-	if r.config.Single {
-		return "item"
+// lacks is what is not there.
+func (r *Reader) lacks(doc *document.Page) string {
+	switch {
+	case doc.Lacks != "":
+		return doc.Lacks
+	case r.config.Single:
+		return "no item"
 	}
-	return "array"
+	return "no array"
+}
+
+// leadsOn reports a page that has no items and names a next one. In JSON an empty
+// array may be followed by more (§4.3.3); an XML document that has nothing in the
+// place of its items, and goes on, has more likely moved them.
+func (r *Reader) leadsOn(page *Page) bool {
+	return r.config.Format == document.FormatXML && page.Seen+page.Nulls == 0 && page.EmptyBy == "" &&
+		(page.Says.Token+page.Says.URL != "" || page.Says.HasMore != nil && *page.Says.HasMore)
 }
 
 func (p *place) name() string {

@@ -119,7 +119,8 @@ func (e *Estimator) ask(ctx context.Context, p *spec.Program, w window.Window) (
 	case page.Says.Total != nil:
 		return slicing.Estimate{Count: *page.Says.Total, Source: slicing.FromCount, Exact: true}, true, nil
 	}
-	if d := p.Paging.Advance(p.Paging.First(), page.Says); !counts && d.Done {
+	whole := !counts || p.Paging.FixedSize // the page was not asked for as a small one
+	if d := p.Paging.Advance(p.Paging.First(), page.Says); whole && d.Done {
 		return slicing.Estimate{Count: int64(page.Seen), Source: slicing.FromFirstPage, Exact: true}, true, nil
 	}
 	count, ok := extrapolate(page, p, w)

@@ -137,3 +137,38 @@ func TestBelieve01TheShareIsAKey(t *testing.T) {
 		})
 	}
 }
+
+// D§5.15: items that have another name than the source says are not an empty page.
+func TestBelieve02RenamedItemsAreNoEmptyPage(t *testing.T) {
+	f := formNamed(t, "search-xml")
+	f.Options.Forms.Lies.Renamed = true
+	w := startForm(t, f, 13, "", "retry.taskAttempts=1")
+	w.harvest()
+	w.honest()
+	if out := w.outcomes[0]; w.believed() || out.Task != ingest.TaskFailed || out.Code != "BAD_BODY" || !strings.Contains(out.Error, "other elements in their place") {
+		t.Error(w.story())
+	}
+}
+
+// A total that is an estimate does not fail a slice; that less came is told.
+func TestBelieve02ShortfallOfAnEstimate(t *testing.T) {
+	for fault, want := range map[string]string{
+		"total-wrong@*:total=60": "1 of 1 lists read in the last 7 days ended with fewer items than the source estimated: 45 of 60",
+		"total-wrong@*:total=45": "", "total-wrong@*:total=30": "", "total-missing@*": "",
+	} {
+		t.Run(fault, func(t *testing.T) {
+			w := startForm(t, formNamed(t, "token"), 45, fault, "paging.expectTotal=false")
+			w.harvest()
+			w.struck()
+			w.whole()
+			doubts, err := w.store.Doubts(t.Context(), "")
+			w.must(err)
+			if len(doubts) != 1 {
+				t.Fatalf("%+v", doubts)
+			}
+			if told := strings.Join(doubts[0].Findings(), "\n"); (told == "") != (want == "") || !strings.Contains(told, want) {
+				t.Errorf("%q, want %q", told, want)
+			}
+		})
+	}
+}

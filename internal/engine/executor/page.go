@@ -65,6 +65,9 @@ func (r *running) take(ctx context.Context, next walk, a *answer, decision pagin
 // keepPage commits a page and what follows from it.
 func (r *running) keepPage(ctx context.Context, next walk, a *answer, d paging.Decision) (bool, error) {
 	found, page := r.details, a.page
+	if d.Done && d.Err == nil {
+		r.noteEstimate(next.state)
+	}
 	b := bundle{answer: a, before: r.walk.state, after: d.Next, rejects: page.Rejects, newest: page.Newest, why: d.Why}
 	if r.program.Detail == nil {
 		b.records, b.seen, b.duplicate, b.outside, b.strays = page.Records, page.Seen, page.Duplicate, page.Outside, page.Kept
@@ -98,6 +101,20 @@ func (r *running) keepPage(ctx context.Context, next walk, a *answer, d paging.D
 	r.calmer()
 	r.load.Page(a.call.Notes.Attempts-1, a.call.Notes.Throttled, r.walk.state.Seen, r.lastSeen)
 	return false, r.overloaded()
+}
+
+// noteEstimate counts a list that is read to its end and whose total is no more
+// than an estimate: a shortfall does not fail it, but somebody should know.
+func (r *running) noteEstimate(end paging.State) {
+	if r.program.Paging.Expects() || end.Total < 0 {
+		return
+	}
+	r.stats.Lists++
+	if short := int64(end.Seen) < end.Total; short {
+		r.stats.ShortLists++
+		r.stats.Announced += end.Total
+		r.stats.Delivered += int64(end.Seen)
+	}
 }
 
 // keepsPage: what these say is about the rest of the slice, not about this page.
