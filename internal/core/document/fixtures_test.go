@@ -52,7 +52,7 @@ func TestRecordedResponses(t *testing.T) {
 		{"oai-pmh/mla-p14-noRecordsMatch.xml", records, "$['OAI-PMH'].error['@code']", header, false, 0, `"noRecordsMatch"`, ""},
 		{"europepmc/search-lite.xml", "$.responseWrapper.resultList.result", "$.responseWrapper.hitCount", "$.id", true, 25, `"5059039"`, `"39709209"`},
 		{"arxiv/query-p1.atom.xml", "$.feed.entry", "$.feed.totalResults", "$.id", true, 10, `"214881"`, ""},
-		{"arxiv/id-unknown-empty.atom.xml", "$.feed.entry", "$.feed.totalResults", "$.id", true, 0, `"0"`, ""},
+		{"arxiv/id-unknown-empty.atom.xml", "$.feed.entry", "$.feed.totalResults", "$.id", false, 0, `"0"`, ""},
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			body := fixture(t, test.file)

@@ -2,11 +2,13 @@ package executor
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
@@ -171,4 +173,77 @@ func TestBelieve02ShortfallOfAnEstimate(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An answer about others than those that were asked for is no answer: nothing of it
+// is stored, and nobody is taken for missing or deleted by it.
+func TestBelieve11OtherRecordsAreNoAnswer(t *testing.T) {
+	for _, policy := range []string{"RECHECK", "QUARANTINE", "GONE"} {
+		t.Run(policy, func(t *testing.T) {
+			f := formNamed(t, "search")
+			f.Options.Forms.Lies.OtherRecords = true
+			w := startForm(t, f, 30, "", "details.missing="+policy, "retry.taskAttempts=1")
+			w.harvest()
+			w.honest()
+			if out := w.outcomes[len(w.outcomes)-1]; w.believed() || out.Code != "BAD_BODY" || !strings.Contains(out.Error, "none of the") {
+				t.Error(w.story())
+			}
+			if sum := w.total(); sum.Inserted+sum.Gone+sum.Quarantined != 0 {
+				t.Errorf("%+v", sum.BatchStats)
+			}
+		})
+	}
+}
+
+// What came beside what was asked for is kept, but speaks for nobody: the ids that
+// did not come are missing, and too many of them fail the slice.
+func TestBelieve11StrangersSpeakForNobody(t *testing.T) {
+	l := &list{things: things(20)}
+	l.fetch = func(_ *list, _ *http.Request, asked []thing) any {
+		out := asked[:1:1] // one of eight, and as many strangers as anybody could wish for
+		for i := range 30 {
+			out = append(out, thing{ID: fmt.Sprint("stranger", i), Updated: dayFrom.Add(time.Hour)})
+		}
+		return map[string]any{"items": out}
+	}
+	w := byHand(t, l, inTwoSteps)
+	w.harvest()
+	if out := w.outcomes[len(w.outcomes)-1]; w.believed() || out.Task != ingest.TaskFailed || out.Code != "REJECT_RATE" {
+		t.Error(w.story())
+	}
+	w.checked()
+}
+
+// The same holds where stored records are looked at again: answers about others
+// bury nobody, and nobody counts as looked at.
+func TestBelieve11UpdatesBuryNobodyForOthers(t *testing.T) {
+	l := newLibrary(t, things(40))
+	l.harvestAll(declared{})
+	l.list.fetch = func(_ *list, _ *http.Request, asked []thing) any {
+		var out []thing
+		for i := range asked {
+			out = append(out, thing{ID: fmt.Sprint("stranger", i), Updated: dayFrom.Add(time.Hour)})
+		}
+		return map[string]any{"items": out}
+	}
+	began := l.clock.read()
+	var ids []string
+	for _, one := range things(40) {
+		ids = append(ids, one.ID)
+	}
+	l.signal(refresh.MissingField, ids...)
+	l.update(l.compile(ingest.Update, declared{}), refresh.Spec{Policy: refresh.BySignal})
+	all := l.records()
+	if len(all) != 40 {
+		t.Errorf("%d records", len(all))
+	}
+	for id, r := range all {
+		if r.State != "ACTIVE" || !r.CheckedAt.Before(began) {
+			t.Errorf("%s is %s, looked at %s", id, r.State, r.CheckedAt)
+		}
+	}
+	if sum := l.total(); sum.Gone+sum.Inserted+sum.Refresh.Checked != 0 {
+		t.Errorf("%+v", sum)
+	}
+	l.isolated()
 }

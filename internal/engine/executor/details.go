@@ -96,6 +96,10 @@ func (r *running) fetchDetails(ctx context.Context, ids []string) (*answer, erro
 		r.forget(a, changed)
 		return a, changed
 	}
+	if others := r.checkAnswered(ids, a.page); others != nil {
+		r.forget(a, others)
+		return a, others
+	}
 	return a, nil
 }
 
@@ -139,8 +143,8 @@ func (r *running) suspect(ctx context.Context, id string, err error) (bool, erro
 		return false, err
 	}
 	a, probe := r.fetchDetails(ctx, []string{s.good})
-	if probe != nil {
-		return false, err
+	if probe != nil || firstAsked(a.ids, a.page) == "" {
+		return false, err // it did not answer either
 	}
 	return r.keepDetails(ctx, nil, a.empty())
 }
@@ -176,6 +180,9 @@ func (r *running) keepDetails(ctx context.Context, ids []string, a *answer) (boo
 	next = next.Exhume(idsOf(condemned))
 	living := slices.DeleteFunc(slices.Clone(lost), r.details.IsBuried) // tombstones prove nothing about the upstream
 	next.Answered += b.seen + b.missed - r.buriedAmong(lost, condemned)
+	if merged == "" { // the other id is the answer then
+		next.Answered -= strangers(a.ids, page)
+	}
 	switch next.Bad += len(b.rejects); {
 	case r.buries() && r.looking != nil:
 		next.Lost += len(living)
@@ -202,7 +209,7 @@ func (r *running) keepDetails(ctx context.Context, ids []string, a *answer) (boo
 		return false, err
 	}
 	r.details = next
-	r.calm(page, spared)
+	r.calm(a.ids, page, spared)
 	switch {
 	case tooMany != nil:
 		return false, tooMany
@@ -280,11 +287,11 @@ func idsOf(list []suspect) (ids []string) {
 
 // calm forgets the suspects after an answer and asks for more ids again; those
 // that get another try are alone in it.
-func (r *running) calm(page *extract.Page, spared []string) {
+func (r *running) calm(asked []string, page *extract.Page, spared []string) {
 	s := &r.suspects
 	s.list = nil
-	if len(page.Records) > 0 {
-		s.good = page.Records[0].ProviderID
+	if came := firstAsked(asked, page); came != "" {
+		s.good = came
 	}
 	if len(spared) > 0 {
 		s.most, s.heard = 1, map[string]bool{}

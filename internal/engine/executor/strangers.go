@@ -1,0 +1,57 @@
+package executor
+
+import (
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/record"
+)
+
+// keysOf are the ids of a request.
+func keysOf(ids []string) map[record.Key]bool {
+	out := make(map[record.Key]bool, len(ids))
+	for _, id := range ids {
+		out[record.KeyOf(id)] = true
+	}
+	return out
+}
+
+// checkAnswered refuses an answer that is about others than those asked for: it
+// would make all of them look missing, and deleted where absence means that. A
+// source may declare that such an answer to one id means a merge.
+func (r *running) checkAnswered(ids []string, page *extract.Page) *fault.Error {
+	if len(page.Records) == 0 || len(ids) == 1 && r.program.Details.Redirects {
+		return nil
+	}
+	asked := keysOf(ids)
+	for _, key := range page.Keys {
+		if asked[key] {
+			return nil
+		}
+	}
+	return fault.Newf(fault.BadBody, "the answer has none of the %d ids that were asked for, such as %q, but %d others, such as %q: nothing of it is believed",
+		len(ids), ids[0], len(page.Records), page.Records[0].ProviderID)
+}
+
+// strangers counts the records of an answer that nobody asked for. They are kept,
+// since the store decides which version of a record wins, but they say nothing
+// about the ids that were asked for.
+func strangers(ids []string, page *extract.Page) (n int) {
+	asked := keysOf(ids)
+	for _, in := range page.Records {
+		if !asked[record.KeyOf(in.ProviderID)] {
+			n++
+		}
+	}
+	return n
+}
+
+// firstAsked is an id that was asked for and came; empty if none did.
+func firstAsked(ids []string, page *extract.Page) string {
+	asked := keysOf(ids)
+	for _, in := range page.Records {
+		if asked[record.KeyOf(in.ProviderID)] {
+			return in.ProviderID
+		}
+	}
+	return ""
+}
