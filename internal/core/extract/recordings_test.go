@@ -49,7 +49,7 @@ const recordedPages = `
 arxiv/query-p1.atom.xml                          | arxiv            | 10 total
 arxiv/query-p2.atom.xml                          | arxiv            | 10 total
 arxiv/query-p3.atom.xml                          | arxiv            | 10 total
-arxiv/id-unknown-empty.atom.xml                  | arxiv            | 0 total
+arxiv/id-unknown-empty.atom.xml                  | arxiv            | 0 total empty
 arxiv/id-one-of-two-missing.atom.xml             | arxiv            | 1 total
 arxiv/id-old-style.atom.xml                      | arxiv            | 1 total
 arxiv/id-with-version.atom.xml                   | arxiv            | 1 total

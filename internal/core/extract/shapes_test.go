@@ -114,7 +114,7 @@ var endpoints = map[string]Config{
 	},
 	"arxiv": {
 		Format: document.FormatXML, Items: path("$.feed.entry"), ID: sel("${regexFind(jsonPath('$.id'), 'abs/(.+?)(v[0-9]+)?$', 1)}"),
-		Version: sel("${regexFind(jsonPath('$.id'), 'v([0-9]+)$', 1)}"), UpdatedAt: sel("$.updated"), Total: sel("$.feed.totalResults['#text']"),
+		Version: sel("${regexFind(jsonPath('$.id'), 'v([0-9]+)$', 1)}"), UpdatedAt: sel("$.updated"), EmptyWhen: pred(`${jsonPath('$.feed.totalResults["#text"]') == '0'}`), Total: sel("$.feed.totalResults['#text']"),
 		Fields:    fields("authors", "$.author[*].name", "pdf", "$.link[?@['@title']=='pdf']['@href']"),
 		ErrorWhen: pred("$.feed.entry[?search(@.id, 'api/errors')].summary"),
 	},
