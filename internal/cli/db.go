@@ -9,7 +9,7 @@ import (
 )
 
 func newDB(e *env) *cobra.Command {
-	return group("db", "Look after the database", newMigrate(e), newArchive(e), newPrune(e))
+	return group("db", "Look after the database", newMigrate(e), newDBCheck(e), newArchive(e), newPrune(e))
 }
 
 func newMigrate(e *env) *cobra.Command {

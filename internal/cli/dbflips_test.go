@@ -108,6 +108,7 @@ func TestBelieve08ChangedBytesOfTheFile(t *testing.T) {
 			file := append([]byte(nil), whole...)
 			damage(file, at)
 			d.damagedFile(file)
+			failed := loud
 			for i, args := range asked {
 				r := d.run(args...)
 				if r.code == exitOK && r.out != truth[i] {
@@ -118,6 +119,9 @@ func TestBelieve08ChangedBytesOfTheFile(t *testing.T) {
 				} else {
 					quiet++
 				}
+			}
+			if r := d.run("db", "check", "-q"); loud > failed && r.code == exitOK {
+				t.Errorf("%s, seed %d: commands fail, and patra db check finds nothing\n%s", name, seed, r.out)
 			}
 		}
 	}

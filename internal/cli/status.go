@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
@@ -16,7 +17,7 @@ func newStatus(e *env) *cobra.Command {
 	var watch bool
 	var every time.Duration
 	var times int
-	var eventsAge time.Duration
+	var eventsAge, checkAge time.Duration
 	c := &cobra.Command{
 		Use:   "status [SRC]",
 		Short: "Freshness, gaps, queue and failures at a glance; exit code 9 on findings",
@@ -27,8 +28,9 @@ campaigns that nobody goes on with, items in quarantine, sources that are paused
 or cannot be read, endpoints in trouble, slices that started over more than twice
 and are not read yet, answers whose dates do not fit what was asked for or that
 brought less than a source estimated, tasks that wait while no process works,
-events that are dead, receivers of events that are away, and events that wait for
-longer than --events-age. Events that nobody ever published are no finding.
+events that are dead, receivers of events that are away, events that wait for
+longer than --events-age, and a database whose last patra db check is older than
+--check-age or found damage. Events that nobody ever published are no finding.
 
 LAG is the time from the watermark to now. QUEUE is running + waiting.
 
@@ -41,8 +43,11 @@ LAG is the time from the watermark to now. QUEUE is running + waiting.
 			if eventsAge < 0 {
 				return usagef("--events-age %s: expected a length of time, or 0 for no limit", eventsAge)
 			}
+			if checkAge < 0 {
+				return usagef("--check-age %s: expected a length of time, or 0 for no limit", checkAge)
+			}
 			look := func(app *daemon.App) (statusReport, error) {
-				return e.status(cmd.Context(), app, strings.Join(args, ""), eventsAge)
+				return e.status(cmd.Context(), app, strings.Join(args, ""), eventsAge, checkAge)
 			}
 			return e.ledger(cmd.Context(), func(app *daemon.App) error {
 				if watch {
@@ -59,6 +64,7 @@ LAG is the time from the watermark to now. QUEUE is running + waiting.
 	c.Flags().BoolVar(&watch, "watch", false, "look again and again until interrupted")
 	c.Flags().DurationVar(&every, "every", 2*time.Second, "with --watch: how often")
 	c.Flags().DurationVar(&eventsAge, "events-age", usualEventsAge, "how long an event may wait for its delivery before it is a finding; 0: for ever")
+	c.Flags().DurationVar(&checkAge, "check-age", integrity.UsualAge, "how old the last check of the database may be before that is a finding; 0: for ever")
 	c.Flags().IntVar(&times, "times", 0, "with --watch: stop after so many looks (default: when interrupted)")
 	return c
 }

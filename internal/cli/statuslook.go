@@ -15,7 +15,7 @@ import (
 )
 
 // status looks at all sources that were ever planned, or at one.
-func (e *env) status(ctx context.Context, app *daemon.App, source string, eventsAge time.Duration) (r statusReport, err error) {
+func (e *env) status(ctx context.Context, app *daemon.App, source string, eventsAge, checkAge time.Duration) (r statusReport, err error) {
 	r = statusReport{Sources: []sourceStatus{}, Events: []view.Backlog{}, Findings: []statusFinding{}}
 	if r.Now, err = app.Store.Now(ctx); err != nil {
 		return r, err
@@ -27,7 +27,7 @@ func (e *env) status(ctx context.Context, app *daemon.App, source string, events
 	}
 	quiet := *e // what books say about single cursors is not for a glance
 	quiet.quiet = true
-	l := &looker{env: &quiet, app: app, report: &r, eventsAge: eventsAge}
+	l := &looker{env: &quiet, app: app, report: &r, eventsAge: eventsAge, checkAge: checkAge}
 	cursors, err := app.Store.Cursors(ctx, source)
 	if err != nil {
 		return r, err
@@ -53,6 +53,7 @@ type looker struct {
 	app       *daemon.App
 	report    *statusReport
 	eventsAge time.Duration // how long an event may wait
+	checkAge  time.Duration // how old the last check of the database may be
 }
 
 func (l *looker) find(about, format string, args ...any) {
@@ -157,7 +158,7 @@ func (l *looker) around(ctx context.Context, source string) error {
 			l.report.Processes++
 		}
 	}
-	for _, add := range []func(context.Context, string) error{l.workload, l.startedOver, l.rejects, l.missingOf, l.pausesOf, l.conditions, l.doubts, l.events} {
+	for _, add := range []func(context.Context, string) error{l.workload, l.startedOver, l.rejects, l.missingOf, l.pausesOf, l.conditions, l.doubts, l.events, l.lastCheck} {
 		if err := add(ctx, source); err != nil {
 			return err
 		}

@@ -34,6 +34,9 @@ func (a *App) ArchiveDir() string { return a.config.Archive.Dir }
 // Upkeep moves old history out of the database.
 type Upkeep = maintenance.Service
 
+// CheckProgress is how far a check of the database has come.
+type CheckProgress = maintenance.CheckProgress
+
 // Maintenance looks after the database. Without a folder it cannot archive.
 func (a *App) Maintenance() (*Upkeep, error) {
 	config := maintenance.Config{Owner: a.identity.ID, Lease: a.config.Lease}

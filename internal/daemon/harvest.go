@@ -173,6 +173,7 @@ func (a *App) workWhile(ctx context.Context, planID int64, watch func(view.Progr
 		life.run(ctx)
 	}()
 	background.Go(func() { a.sweepRaw(ctx) })
+	background.Go(func() { a.sealBodies(ctx) })
 	background.Go(func() { a.reportRates(ctx) })
 	defer func() {
 		leave()

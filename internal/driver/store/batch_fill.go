@@ -51,7 +51,7 @@ func (t *tx) fieldsOf(items []preparedRecord, at map[int64]int, use func(i int, 
 				return err
 			}
 			i := at[k.id]
-			if err := k.checkFields(items[i].key, fields, codec); err != nil {
+			if err := t.store.checkFieldsOf(t.ctx, k, items[i].key, fields, codec); err != nil {
 				return fmt.Errorf("record %q: %w", items[i].ProviderID, err)
 			}
 			read++

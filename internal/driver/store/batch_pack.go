@@ -81,7 +81,7 @@ func (r *preparedRecord) setFields(fields []byte) {
 // gives its codec.
 func (r *preparedRecord) seal(as bodyKey) (codec string) {
 	as.sealPayload(r.payload, r.payloadSum)
-	return as.codec(r.kind, r.fieldsSum)
+	return as.codecOf(r.kind, r.fieldsSum)
 }
 
 // Codecs of rejected items, and of bodies from before they had checksums; see

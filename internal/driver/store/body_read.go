@@ -1,7 +1,7 @@
 package store
 
 import (
-	"bytes"
+	"context"
 	"database/sql"
 	"fmt"
 	"time"
@@ -79,16 +79,18 @@ func (b *storedBody) open() (item []byte, s bodySeal, err error) {
 	return item, s, nil
 }
 
-// checkFields checks the fields of a body that is to be of a record.
-func (k *bodyKey) checkFields(of record.Key, fields []byte, codec string) error {
-	s, err := readSeal([]byte(codec))
-	if err != nil {
+// checkFieldsOf checks the fields of a body that is to be of a record.
+func (s *Store) checkFieldsOf(ctx context.Context, k bodyKey, of record.Key, fields []byte, codec string) error {
+	seal, err := readSeal([]byte(codec))
+	switch {
+	case err != nil:
 		return err
-	}
-	if !bytes.Equal(of[:], k.record[:]) {
+	case of != k.record:
 		return k.damaged("it belongs to another record")
+	case !seal.sealed:
+		return s.checkUnsealed(ctx, k.id)
 	}
-	return k.checkRow(fields, s)
+	return k.checkRow(fields, seal)
 }
 
 func (k *bodyKey) updatedAt() time.Time { return momentOf(k.updated) }

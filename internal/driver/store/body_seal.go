@@ -103,8 +103,8 @@ func (k *bodyKey) sealPayload(packed []byte, sum uint32) {
 	binary.BigEndian.PutUint32(packed[len(packed)-sumLength:], k.sumPayload(sum))
 }
 
-// codec is the codec of a sealed row.
-func (k *bodyKey) codec(kind string, fields uint32) string {
+// codecOf is the codec of a sealed row.
+func (k *bodyKey) codecOf(kind string, fields uint32) string {
 	var sum [sumLength]byte
 	binary.BigEndian.PutUint32(sum[:], k.sumRow(fields, kind))
 	return kind + base64.RawStdEncoding.EncodeToString(sum[:])

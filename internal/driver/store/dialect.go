@@ -38,6 +38,8 @@ type Dialect struct {
 	// Present tells whether the database is still where it was opened; nil: it cannot
 	// get lost unnoticed.
 	Present func(inTransaction bool) error
+	// Check lets the database look at its own structure; it gives what is wrong with it.
+	Check func(ctx context.Context, q Querier) ([]string, error)
 	// Translate turns a vendor error into one of fault's kinds.
 	Translate func(error) error
 	// Lock keeps two programs from migrating at once; it returns the unlock.

@@ -114,6 +114,12 @@ func (s *Store) readChanges(ctx context.Context, size int, room *event.Room, que
 			return err
 		}
 		c := row.change(room)
+		if row.unsealed {
+			if c.Damaged = s.checkUnsealed(ctx, row.body); c.Damaged != nil && !errors.Is(c.Damaged, fault.ErrDamaged) {
+				return c.Damaged
+			}
+			c.NoBody = c.Damaged != nil
+		}
 		out = append(out, c)
 		if size -= len(c.Fields) + len(c.Payload); size < 0 {
 			return errEnough
@@ -135,6 +141,7 @@ type changeRow struct {
 	source, endpoint, op, key          sql.RawBytes
 	identity, id, fields, payload      sql.RawBytes
 	codec                              sql.RawBytes
+	unsealed                           bool // the body can be read, and has no checksums
 }
 
 func (r *changeRow) columns() []any {
@@ -148,7 +155,7 @@ func (r *changeRow) change(room *event.Room) event.Change {
 		RecordID: string(r.id), Version: int(r.version.Int64), BatchID: r.body >> bodyBits, StoredAt: instant(r.created), UpdatedAt: instant(r.updated),
 		FetchedAt: instant(r.fetched), Fields: room.Copy(r.fields), Attempts: int(r.attempts), NoBody: r.codec == nil || r.id == nil,
 	}
-	if !c.NoBody {
+	if r.unsealed = false; !c.NoBody {
 		c.Payload, c.Damaged = r.open(room) // it must not hold up the others
 		c.NoBody = c.Damaged != nil
 	}
@@ -171,6 +178,9 @@ func (r *changeRow) open(room *event.Room) ([]byte, error) {
 	if string(r.key) != string(key[:]) || r.version.Int64 != k.version {
 		return nil, k.damaged("the event is of another version or record")
 	}
+	if op := opOf(r.op); op != event.Inserted && op != event.Updated && op != event.Removed {
+		return nil, k.damaged("the event says something that does not exist")
+	}
 	if err := k.checkRow(r.fields, s); err != nil {
 		return nil, err
 	}
@@ -182,6 +192,7 @@ func (r *changeRow) open(room *event.Room) ([]byte, error) {
 	if err != nil {
 		return nil, k.damaged(err.Error())
 	}
+	r.unsealed = !s.sealed
 	return item, nil
 }
 

@@ -26,6 +26,8 @@ type Store struct {
 	stmts   sync.Map    // query text → *sql.Stmt of the write pool
 	settled atomic.Bool // the last batch changed little; see packChanged
 	waits   waits
+	// contentRules are how content hashes are made, by the fingerprint of a snapshot.
+	contentRules sync.Map
 }
 
 // Options are for tests and for the rare operator who knows better.

@@ -121,7 +121,7 @@ func (s *Store) written(ctx context.Context, b *blackbox.Box) (out []blackbox.Wr
 		if err := row.fill(&k); err != nil {
 			return err
 		}
-		if err := k.checkFields(record.KeyOf(w.ID), fields, codec); err != nil {
+		if err := s.checkFieldsOf(ctx, k, record.KeyOf(w.ID), fields, codec); err != nil {
 			return fmt.Errorf("record %q: %w", w.ID, err)
 		}
 		w.Version, w.UpdatedAt, w.FetchAt, w.Fields = int(k.version), k.updatedAt(), k.fetchedAt(), fields

@@ -61,6 +61,11 @@ func (s *Store) ExportPage(ctx context.Context, in export.Range, after int64, us
 			return next, false, wrap("export records", p.key.damaged("it is not in its place"))
 		}
 		if next = row.Body; current {
+			if !p.sealed {
+				if err := s.checkUnsealed(ctx, row.Body); err != nil {
+					return next, false, wrap("export records", fmt.Errorf("record %q: %w", row.ID, err))
+				}
+			}
 			if err := s.asOf(ctx, row, last, p.head, p.state); err != nil {
 				return next, false, wrap("export records", s.dialect.Translate(err))
 			}
@@ -87,7 +92,8 @@ type exporting struct {
 	row           export.Row
 	key           bodyKey
 	head          int64
-	odd           any // what should have been a number
+	sealed        bool // the body has checksums
+	odd           any  // what should have been a number
 	state         sql.RawBytes
 	room          event.Room
 }
@@ -133,6 +139,7 @@ func (p *exporting) check(payload, codec []byte) error {
 	if err != nil {
 		return err
 	}
+	p.sealed = s.sealed
 	if err := p.key.checkRow(p.row.Fields, s); err != nil {
 		return err
 	}

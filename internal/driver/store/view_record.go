@@ -36,7 +36,11 @@ func (s *Store) Records(ctx context.Context, source, endpoint string, after []by
 		}
 		r.CheckedAt, r.MissingSince = instant(checked), instant(missing)
 		r.UpdatedAt, r.FetchAt, r.Fields = instant(updated), instant(fetch), b.fields
-		if r.Payload, _, err = b.open(); err != nil {
+		var seal bodySeal
+		if r.Payload, seal, err = b.open(); err == nil && !seal.sealed {
+			err = s.checkContent(ctx, &b, r.Payload)
+		}
+		if err != nil {
 			return fmt.Errorf("record %q: %w", r.ID, err)
 		}
 		out = append(out, r)

@@ -93,7 +93,11 @@ func (s *Store) version(ctx context.Context, body int64) (*view.Version, error) 
 	}
 	v.Version, v.Prev, v.UpdatedAt, v.FetchedAt, v.Fields = int(b.version), b.prev, b.updatedAt(), b.fetchedAt(), b.fields
 	v.Origin, v.Key = view.Origin{BatchID: body >> bodyBits, Where: view.Missing}, b.record[:]
-	if v.Raw, _, err = b.open(); err != nil {
+	var seal bodySeal
+	if v.Raw, seal, err = b.open(); err == nil && !seal.sealed {
+		err = s.checkContent(ctx, &b, v.Raw)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("version %d: %w", v.Version, err)
 	}
 	v.Bytes = len(v.Raw)

@@ -54,6 +54,11 @@ type Pruning interface {
 	OldMessages(ctx context.Context, before time.Time, after int64, limit int) (would, next int64, end bool, err error)
 }
 
+// Sealing is what giving checksums needs of the store.
+type Sealing interface {
+	SealBodies(ctx context.Context, limit int) (retention.Checksummed, error)
+}
+
 // Upkeep is how runs are kept apart and remembered.
 type Upkeep interface {
 	Now(ctx context.Context) (time.Time, error)
@@ -70,6 +75,8 @@ type Store interface {
 	Plans
 	Archives
 	Pruning
+	Sealing
+	Checking
 	Upkeep
 	History
 }

@@ -85,6 +85,25 @@ func lossyArchive() []lossy {
 				return nil, err
 			}
 		}},
+		{"seal bodies", "seal bodies", func(w *world) func() (answer, error) {
+			w.plan(h)
+			w.begin(h).commit(fetched("a", "1", noon))
+			var payload []byte
+			w.must(w.db.SQL.QueryRow("SELECT payload FROM ing_record_body").Scan(&payload))
+			w.exec("UPDATE ing_record_body SET payload = ?, codec = 'plain'", payload[:len(payload)-4])
+			_, err := w.store.UnsealedLeft(w.ctx)
+			w.must(err)
+			return func() (answer, error) { _, err := w.store.SealBodies(w.ctx, 100); return nil, err }
+		}},
+		{"begin sealing", "begin sealing", func(w *world) func() (answer, error) {
+			return func() (answer, error) { left, err := w.store.UnsealedLeft(w.ctx); return left, err }
+		}},
+		{"recall seal", "recall seal", func(w *world) func() (answer, error) {
+			return func() (answer, error) { return nil, w.store.RecallSeal(w.ctx) }
+		}},
+		{"end check", "end check", func(w *world) func() (answer, error) {
+			return func() (answer, error) { return nil, w.store.EndCheck(w.ctx, 2) }
+		}},
 		{"end upkeep", "end upkeep", func(w *world) func() (answer, error) {
 			return func() (answer, error) {
 				return nil, w.store.EndUpkeep(w.ctx, "db.prune", "run", tester, map[string]any{"versions": 1})

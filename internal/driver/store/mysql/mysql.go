@@ -221,6 +221,7 @@ func dialect() store.Dialect {
 WHERE status_code = 'QUEUED' AND partition_id = ? ORDER BY status_code, partition_id, priority, scheduled_at, id LIMIT ?`,
 		Clock:     "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
 		Translate: translate,
+		Check:     checkTables,
 		Lock: func(ctx context.Context, conn *sql.Conn) (func(), error) {
 			var got sql.NullInt64
 			if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(CONCAT('patra_migrate_', DATABASE()), 60)").Scan(&got); err != nil {

@@ -1,0 +1,142 @@
+// Package integrity names what a check of the database can find, says what to do about
+// each, and when a check is due.
+//
+// The store looks, engine/maintenance goes through all of it, and this package has the
+// rules: it reads nothing.
+package integrity
+
+import (
+	"fmt"
+	"time"
+)
+
+// Kind is what is damaged.
+type Kind string
+
+// Kinds of damage.
+const (
+	Pages   Kind = "PAGES"   // the database's own structure
+	Body    Kind = "BODY"    // a version of a record is not what was stored
+	Head    Kind = "HEAD"    // a record and its versions do not belong together
+	Count   Kind = "COUNT"   // what was counted when it was stored is not there
+	Cursor  Kind = "CURSOR"  // a watermark is not what its ledger gives
+	Reject  Kind = "REJECT"  // an item of quarantine is not what was stored
+	Missing Kind = "MISSING" // a part of the check could not be done
+)
+
+// Damage is one finding of a check.
+type Damage struct {
+	Kind  Kind   `json:"kind"`
+	Where string `json:"where"`
+	Text  string `json:"text"`
+}
+
+// Next is what to do about a kind of damage.
+func (k Kind) Next() string {
+	const restore = "restore a copy of the database that passes `patra db check`, then harvest: what the copy lacks is read again"
+	switch k {
+	case Pages, Missing:
+		return "stop all processes and look at the disk; " + restore
+	case Body, Head, Count:
+		return restore
+	case Cursor:
+		return "`patra cursor verify --repair` makes watermarks what their ledger gives"
+	case Reject:
+		return "`patra quarantine discard ID` gives the item up; `patra coverage fill SRC` reads its window again"
+	}
+	return restore
+}
+
+// Part is what one look of a check saw.
+type Part struct {
+	Looked   int64
+	Unsealed int64 // versions without checksums
+	Found    []Damage
+	End      bool // nothing is left to look at
+}
+
+// Step is a part of a check, for whoever watches it.
+type Step string
+
+// The parts, in their order.
+const (
+	StepPages   Step = "structure"
+	StepBodies  Step = "versions"
+	StepHeads   Step = "records"
+	StepCounts  Step = "counts"
+	StepRejects Step = "quarantine"
+	StepCursors Step = "watermarks"
+)
+
+// MostListed is how many findings are listed one by one; others are counted.
+const MostListed = 200
+
+// Report is what a check found.
+type Report struct {
+	StartedAt  time.Time      `json:"startedAt"`
+	FinishedAt time.Time      `json:"finishedAt"`
+	Versions   int64          `json:"versions"`
+	Records    int64          `json:"records"`
+	Batches    int64          `json:"batches"`
+	Rejects    int64          `json:"quarantined"`
+	Cursors    int64          `json:"watermarks"`
+	Unsealed   int64          `json:"withoutChecksum"`     // versions that maintenance has not come to yet
+	Uncounted  bool           `json:"uncounted,omitempty"` // versions were removed by retention, so batches cannot be counted
+	Damages    []Damage       `json:"damages"`
+	Found      map[Kind]int64 `json:"found"`
+}
+
+// Add notes damage.
+func (r *Report) Add(found ...Damage) {
+	for _, d := range found {
+		if r.Found == nil {
+			r.Found = map[Kind]int64{}
+		}
+		if r.Found[d.Kind]++; len(r.Damages) < MostListed {
+			r.Damages = append(r.Damages, d)
+		}
+	}
+}
+
+// Total is how much was found.
+func (r *Report) Total() (n int64) {
+	for _, of := range r.Found {
+		n += of
+	}
+	return n
+}
+
+// Last is what is known of the last check of a database.
+type Last struct {
+	CreatedAt time.Time // of the database
+	At        time.Time // zero: none came to its end
+	Found     int64
+}
+
+// UsualAge is how old the last check may be unless somebody says otherwise.
+const UsualAge = 30 * 24 * time.Hour
+
+// Finding is what should be told of the last check; empty if nothing. most is how old it
+// may be, 0 for ever. A database that is younger than that needs none yet.
+func (l Last) Finding(now time.Time, most time.Duration) string {
+	switch {
+	case l.Found > 0:
+		return fmt.Sprintf("the check of %s found %d problems: `patra db check` lists them and what to do about each", day(l.At), l.Found)
+	case most <= 0:
+		return ""
+	case l.At.IsZero() && !l.CreatedAt.IsZero() && now.Sub(l.CreatedAt) > most:
+		return fmt.Sprintf("it was never checked, and is older than %s: run `patra db check`", days(most))
+	case !l.At.IsZero() && now.Sub(l.At) > most:
+		return fmt.Sprintf("the last check was on %s, longer than %s ago: run `patra db check`", day(l.At), days(most))
+	}
+	return ""
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+func days(d time.Duration) string {
+	if d%(24*time.Hour) == 0 && d >= 48*time.Hour {
+		return fmt.Sprintf("%d days", d/(24*time.Hour))
+	}
+	return d.String()
+}

@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/spec"
+)
+
+// checkUnsealed holds a body that was stored before there were checksums against the
+// content hash of its record: that is what is known of what it was. It can be told of
+// the current version of a record whose items are JSON, while its plan is in the
+// database; of others nothing is known, and they pass. Maintenance gives all of them
+// their checksums (SealBodies), so this is for a time.
+func (s *Store) checkUnsealed(ctx context.Context, body int64) error {
+	b, err := scanBody(s.read.QueryRowContext(ctx, "SELECT "+bodyColumns+" FROM ing_record_body WHERE body_id = ?", body))
+	if there, err := found(err); err != nil || !there {
+		return s.dialect.Translate(err)
+	}
+	item, seal, err := b.open()
+	if err != nil || seal.sealed {
+		return err
+	}
+	return s.checkContent(ctx, &b, item)
+}
+
+// checkContent compares the item of a body with the content hash of its head.
+func (s *Store) checkContent(ctx context.Context, b *storedBody, item []byte) error {
+	var want []byte
+	var current, mapping int64
+	var state record.State
+	there, err := found(s.read.QueryRowContext(ctx, "SELECT content_hash, body_id, mapping_id, state_code FROM ing_record WHERE dataset_id = ? AND id_hash = ?", b.dataset, b.record[:]).
+		Scan(&want, &current, &mapping, &state))
+	if err != nil || !there || current != b.id || state != record.Active || len(item) == 0 {
+		return s.dialect.Translate(err)
+	}
+	of, known, err := s.contentOf(ctx, b.id>>bodyBits)
+	if err != nil || !known {
+		return err
+	}
+	if got, err := of.hash(item); err == nil && string(got[:]) == string(want) {
+		return nil
+	}
+	if of.fills && b.version > 1 {
+		return nil // the hash is that of an earlier item, which was taken whole
+	}
+	if of.mapping != mapping { // the record was mapped anew since, and the item found to be the same
+		if of, known, err = s.contentOfMapping(ctx, mapping); err != nil || !known {
+			return err
+		}
+		if got, err := of.hash(item); err == nil && string(got[:]) == string(want) {
+			return nil
+		}
+	}
+	return b.damaged("the item does not fit the content hash of its record")
+}
+
+// contentRule is how the content hash of a plan's items is made.
+type contentRule struct {
+	hasher  *extract.Hasher // nil: an item alone does not tell
+	mapping int64
+	fills   bool
+}
+
+func (c contentRule) hash(item []byte) ([32]byte, error) { return c.hasher.Hash(item) }
+
+// contentOf finds the rule of a batch.
+func (s *Store) contentOf(ctx context.Context, batch int64) (contentRule, bool, error) {
+	return s.ruleOf(ctx, `SELECT p.spec_fingerprint, p.mapping_id FROM ing_task_run_batch b JOIN ing_plan p ON p.id = b.plan_id WHERE b.id = ?`, batch)
+}
+
+// contentOfMapping finds the rule of any plan with a mapping.
+func (s *Store) contentOfMapping(ctx context.Context, mapping int64) (contentRule, bool, error) {
+	return s.ruleOf(ctx, `SELECT spec_fingerprint, mapping_id FROM ing_plan WHERE mapping_id = ? ORDER BY id DESC LIMIT 1`, mapping)
+}
+
+func (s *Store) ruleOf(ctx context.Context, query string, of int64) (contentRule, bool, error) {
+	var fingerprint string
+	var mapping sql.NullInt64
+	there, err := found(s.read.QueryRowContext(ctx, query, of).Scan(&fingerprint, &mapping))
+	if err != nil || !there {
+		return contentRule{}, false, s.dialect.Translate(err)
+	}
+	rule, err := s.contentRule(ctx, fingerprint)
+	rule.mapping = mapping.Int64
+	return rule, rule.hasher != nil, err
+}
+
+// contentRule compiles the rule of a snapshot, once.
+func (s *Store) contentRule(ctx context.Context, fingerprint string) (rule contentRule, err error) {
+	if kept, ok := s.contentRules.Load(fingerprint); ok {
+		return kept.(contentRule), nil
+	}
+	var text []byte
+	there, err := found(s.read.QueryRowContext(ctx, "SELECT snapshot FROM ing_spec_snapshot WHERE spec_fingerprint = ?", fingerprint).Scan(&text))
+	if err != nil || !there {
+		return rule, s.dialect.Translate(err)
+	}
+	if snapshot, err := spec.Load(text); err == nil { // one that cannot be read tells nothing; db check reports it
+		reading := snapshot.Reading()
+		rule.fills = reading.FillOnly
+		rule.hasher, _ = extract.NewHasher(reading)
+	}
+	s.contentRules.Store(fingerprint, rule)
+	return rule, nil
+}

@@ -1,0 +1,131 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/integrity"
+)
+
+// CheckPages lets the database look at its own structure, and lists what it says.
+func (s *Store) CheckPages(ctx context.Context) (found []integrity.Damage, err error) {
+	said, err := s.dialect.Check(ctx, s.read)
+	for _, text := range said {
+		found = append(found, integrity.Damage{Kind: integrity.Pages, Where: s.dialect.Name, Text: text})
+	}
+	return found, wrap("check structure", s.dialect.Translate(err))
+}
+
+// CheckCounts holds some batches behind one against what they say they stored (I4).
+// Where retention removes versions, those cannot be counted any more: then only the
+// sums of a batch are looked at.
+func (s *Store) CheckCounts(ctx context.Context, after int64, pruned bool) (part integrity.Part, next int64, err error) {
+	next = after
+	rows, err := s.read.QueryContext(ctx, "SELECT id, stats FROM ing_task_run_batch WHERE id > ? AND status_code = 'SUCCEEDED' ORDER BY id LIMIT ?", after, checkRows)
+	if err != nil {
+		return part, next, wrap("check counts", s.dialect.Translate(err))
+	}
+	want := map[int64]int64{}
+	err = each(rows, func() error {
+		var text string
+		if err := rows.Scan(&next, &text); err != nil {
+			return err
+		}
+		part.Looked++
+		var stats ingest.BatchStats
+		if err := json.Unmarshal([]byte(text), &stats); err != nil {
+			part.Found = append(part.Found, countDamage(next, "its sums cannot be read"))
+			return nil
+		}
+		want[next] = int64(stats.Inserted + stats.Updated + stats.Gone)
+		if !stats.Balanced() {
+			part.Found = append(part.Found, countDamage(next, fmt.Sprintf("its sums do not add up: %d items were seen", stats.Seen)))
+		}
+		return nil
+	})
+	part.End = part.Looked < checkRows
+	if err != nil || pruned || len(want) == 0 {
+		return part, next, wrap("check counts", s.dialect.Translate(err))
+	}
+	err = s.countVersions(ctx, after, next, want, &part)
+	return part, next, wrap("check counts", s.dialect.Translate(err))
+}
+
+// countVersions compares how many versions the batches of a stretch say they wrote with
+// those that are there.
+func (s *Store) countVersions(ctx context.Context, after, upto int64, want map[int64]int64, part *integrity.Part) error {
+	rows, err := s.read.QueryContext(ctx, "SELECT body_id >> "+strconv.Itoa(bodyBits)+" batch, COUNT(*) FROM ing_record_body WHERE body_id >= ? AND body_id < ? GROUP BY batch",
+		bodyID(after+1, 0), bodyID(upto+1, 0))
+	if err != nil {
+		return err
+	}
+	there := map[int64]int64{}
+	if err := each(rows, func() error {
+		var batch, n int64
+		err := rows.Scan(&batch, &n)
+		there[batch] = n
+		return err
+	}); err != nil {
+		return err
+	}
+	for batch, n := range want {
+		if there[batch] != n {
+			part.Found = append(part.Found, countDamage(batch, fmt.Sprintf("it stored %d versions of records, %d are there", n, there[batch])))
+		}
+	}
+	return nil
+}
+
+func countDamage(batch int64, text string) integrity.Damage {
+	return integrity.Damage{Kind: integrity.Count, Where: fmt.Sprintf("batch %d", batch), Text: text}
+}
+
+// Pruned tells whether versions of records were ever removed.
+func (s *Store) Pruned(ctx context.Context) (bool, error) {
+	var n int64
+	err := s.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM ing_upkeep_mark WHERE name LIKE 'versions/%'").Scan(&n)
+	return n > 0, wrap("look for pruned versions", s.dialect.Translate(err))
+}
+
+// checkMark is where the last check is noted: when it ended, and how much it found.
+const checkMark = "check"
+
+// EndCheck notes that a check came to its end. Repeating it changes nothing but the
+// time (I8).
+func (s *Store) EndCheck(ctx context.Context, found int64) error {
+	return s.step(ctx, "end check", bulk, func(t *tx) error {
+		n, err := t.affected("UPDATE ing_upkeep_mark SET position = ?, updated_at = ? WHERE name = ?", found, micros(t.now), checkMark)
+		if err == nil && n == 0 {
+			_, err = t.exec("INSERT INTO ing_upkeep_mark (name, position, updated_at) VALUES (?,?,?)", checkMark, found, micros(t.now))
+		}
+		return err
+	})
+}
+
+// LastCheck is what is known of the last check, and since when the database exists.
+func (s *Store) LastCheck(ctx context.Context) (last integrity.Last, err error) {
+	var created, at sql.NullInt64
+	err = s.read.QueryRowContext(ctx, "SELECT MIN(started_at) FROM "+versionTable).Scan(&created)
+	if err == nil {
+		_, err = found(s.read.QueryRowContext(ctx, "SELECT updated_at, position FROM ing_upkeep_mark WHERE name = ?", checkMark).Scan(&at, &last.Found))
+	}
+	last.CreatedAt, last.At = instant(created), instant(at)
+	return last, wrap("look for the last check", s.dialect.Translate(err))
+}
+
+// RecallSeal lets maintenance go through the bodies once more: a check found some
+// without checksums, which an older program has written.
+func (s *Store) RecallSeal(ctx context.Context) error {
+	return s.step(ctx, "recall seal", bulk, func(t *tx) error {
+		_, err := t.exec("DELETE FROM ing_upkeep_mark WHERE name IN (?, ?)", sealMark, sealUpto)
+		return err
+	})
+}
+
+// cutOut removes a part of a text.
+func cutOut(text, part string) string { return strings.Replace(text, part, "", 1) }

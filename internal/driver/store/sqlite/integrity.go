@@ -1,0 +1,41 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/patra-ingest/patra/internal/driver/store"
+)
+
+// checkIntegrity asks SQLite to look at every page of the file. A file that is damaged
+// badly makes the question itself fail: that is an answer, too.
+func checkIntegrity(ctx context.Context, q store.Querier) (found []string, err error) {
+	rows, err := q.QueryContext(ctx, "PRAGMA integrity_check(100)")
+	if err != nil {
+		return asFinding(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return found, err
+		}
+		if text != "ok" {
+			found = append(found, text)
+		}
+	}
+	more, err := asFinding(rows.Err())
+	return append(found, more...), err
+}
+
+// asFinding takes an error about a damaged file for a finding.
+func asFinding(err error) ([]string, error) {
+	var e *sqlite.Error
+	if errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB) {
+		return []string{e.Error()}, nil
+	}
+	return nil, err
+}
