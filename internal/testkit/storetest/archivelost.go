@@ -99,6 +99,8 @@ func lossyArchive() []lossy {
 			return func() (answer, error) { left, err := w.store.UnsealedLeft(w.ctx); return left, err }
 		}},
 		{"recall seal", "recall seal", func(w *world) func() (answer, error) {
+			_, err := w.store.UnsealedLeft(w.ctx)
+			w.must(err)
 			return func() (answer, error) { return nil, w.store.RecallSeal(w.ctx) }
 		}},
 		{"end check", "end check", func(w *world) func() (answer, error) {
