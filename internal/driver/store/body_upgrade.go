@@ -99,6 +99,9 @@ func (s *Store) unsealedPage(ctx context.Context, from, upto int64, limit int, d
 			return errEnough
 		}
 		b, err := scanBody(rows)
+		if err == nil && b.id <= next {
+			err = b.damaged("it is not in its place")
+		}
 		looked, next, bytes = append(looked, b), b.id, bytes+len(b.payload)+len(b.fields)
 		return err
 	})

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -27,9 +28,9 @@ func (s *Store) CheckBodies(ctx context.Context, after int64) (part integrity.Pa
 	if err != nil {
 		return part, next, wrap("check versions", s.dialect.Translate(err))
 	}
-	bytes := 0
+	size := 0
 	err = each(rows, func() error {
-		if bytes > checkBytes {
+		if size > checkBytes {
 			return errEnough
 		}
 		var b storedBody
@@ -40,11 +41,11 @@ func (s *Store) CheckBodies(ctx context.Context, after int64) (part integrity.Pa
 			return err
 		}
 		part.Looked++
-		bytes += len(b.fields) + len(b.payload)
+		size += len(b.fields) + len(b.payload)
 		where := fmt.Sprintf("%s version %d (body %d)", id.String, b.version, b.id)
 		if b.id <= next {
-			part.Found = append(part.Found, integrity.Damage{Kind: integrity.Head, Where: where, Text: "the version is not in its place"})
-			return errEnough
+			part.Found = append(part.Found, integrity.Damage{Kind: integrity.Head, Where: where, Text: "the version is not in its place; what follows was not looked at"})
+			return errDisorder
 		}
 		next = b.id
 		err := row.fill(&b.bodyKey)
@@ -63,12 +64,23 @@ func (s *Store) CheckBodies(ctx context.Context, after int64) (part integrity.Pa
 		}
 		return nil
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	} else {
-		part.End = part.Looked < checkRows
-	}
+	part.End, err = endOfLook(part.Looked, err)
 	return part, next, wrap("check versions", s.dialect.Translate(err))
+}
+
+// errDisorder ends a part of a check: where rows are not in their order, the place to
+// go on from is not known, and to go on might never end.
+var errDisorder = errors.New("rows are not in their order")
+
+// endOfLook says whether a look was the last one of its part.
+func endOfLook(looked int64, err error) (end bool, _ error) {
+	switch {
+	case errors.Is(err, errEnough):
+		return false, nil
+	case errors.Is(err, errDisorder):
+		return true, nil
+	}
+	return looked < checkRows, err
 }
 
 func (s *Store) checkBody(ctx context.Context, b *storedBody, part *integrity.Part) error {
@@ -112,7 +124,11 @@ func (s *Store) CheckHeads(ctx context.Context, dataset int64, after []byte) (pa
 			return err
 		}
 		part.Looked++
-		next = key
+		if dataset == nextDataset && bytes.Compare(key, next) <= 0 || nextDataset < dataset {
+			part.Found = append(part.Found, integrity.Damage{Kind: integrity.Head, Where: id, Text: "the record is not in its place; what follows was not looked at"})
+			return errDisorder
+		}
+		dataset, next = nextDataset, key
 		text := ""
 		switch {
 		case len(key) != len(record.Key{}):
@@ -129,7 +145,7 @@ func (s *Store) CheckHeads(ctx context.Context, dataset int64, after []byte) (pa
 		}
 		return nil
 	})
-	part.End = part.Looked < checkRows
+	part.End, err = endOfLook(part.Looked, err)
 	return part, nextDataset, next, wrap("check records", s.dialect.Translate(err))
 }
 
@@ -140,27 +156,29 @@ func (s *Store) CheckRejects(ctx context.Context, after int64) (part integrity.P
 	if err != nil {
 		return part, next, wrap("check quarantine", s.dialect.Translate(err))
 	}
-	bytes := 0
+	size := 0
 	err = each(rows, func() error {
-		if bytes > checkBytes {
+		if size > checkBytes {
 			return errEnough
 		}
+		var row int64
 		var id, hash, codec string
 		var raw []byte
-		if err := rows.Scan(&next, &id, &hash, &raw, &codec); err != nil {
+		if err := rows.Scan(&row, &id, &hash, &raw, &codec); err != nil {
 			return err
 		}
 		part.Looked++
-		bytes += len(raw)
+		if row <= next {
+			part.Found = append(part.Found, integrity.Damage{Kind: integrity.Reject, Where: fmt.Sprintf("item %d", row), Text: "the item is not in its place; what follows was not looked at"})
+			return errDisorder
+		}
+		next = row
+		size += len(raw)
 		if _, err := openReject(next, raw, codec, hash); err != nil {
 			part.Found = append(part.Found, integrity.Damage{Kind: integrity.Reject, Where: fmt.Sprintf("item %d %s", next, id), Text: "the item does not fit its hash"})
 		}
 		return nil
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	} else {
-		part.End = part.Looked < checkRows
-	}
+	part.End, err = endOfLook(part.Looked, err)
 	return part, next, wrap("check quarantine", s.dialect.Translate(err))
 }

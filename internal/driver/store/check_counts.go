@@ -32,11 +32,17 @@ func (s *Store) CheckCounts(ctx context.Context, after int64, pruned bool) (part
 	}
 	want := map[int64]int64{}
 	err = each(rows, func() error {
+		var row int64
 		var text string
-		if err := rows.Scan(&next, &text); err != nil {
+		if err := rows.Scan(&row, &text); err != nil {
 			return err
 		}
 		part.Looked++
+		if row <= next {
+			part.Found = append(part.Found, countDamage(row, "it is not in its place; what follows was not looked at"))
+			return errDisorder
+		}
+		next = row
 		var stats ingest.BatchStats
 		if err := json.Unmarshal([]byte(text), &stats); err != nil {
 			part.Found = append(part.Found, countDamage(next, "its sums cannot be read"))
@@ -48,7 +54,7 @@ func (s *Store) CheckCounts(ctx context.Context, after int64, pruned bool) (part
 		}
 		return nil
 	})
-	part.End = part.Looked < checkRows
+	part.End, err = endOfLook(part.Looked, err)
 	if err != nil || pruned || len(want) == 0 {
 		return part, next, wrap("check counts", s.dialect.Translate(err))
 	}
