@@ -31,6 +31,10 @@ gap; what failed stays owed and is fetched by a later harvest.
 With --events the events that wait are published at the end, as events publish does.
 Exit code 3 if some were not delivered: the records are stored, the events stay.
 
+Harvests of one window that start together share one plan: one of them plans, the
+others join it, work on it too where the database takes several, and end with its
+outcome.
+
 Ctrl-C is safe at any moment: committed pages stay, the next harvest continues.`,
 		Example: `  patra harvest crossref --set contact.email=you@example.org
   patra harvest crossref --from -2d
@@ -94,6 +98,7 @@ type summary struct {
 	Source     string          `json:"source"`
 	PlanID     int64           `json:"planId"`
 	Continued  []int64         `json:"continuedPlans,omitempty"`
+	Joined     bool            `json:"joined,omitempty"` // the plan is that of another harvest, and so are the figures
 	Window     string          `json:"window,omitempty"`
 	Empty      bool            `json:"empty"`
 	Reason     string          `json:"reason,omitempty"`
@@ -186,6 +191,8 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	}
 	h, err := run(daemon.Watch{Progress: progress, Continue: func(o ingest.OpenPlan) {
 		bar.note("%s", continuing(ctx, app, o.ID))
+	}, Join: func(j daemon.Joined) {
+		bar.note("%s", joining(j))
 	}})
 	bar.stop(h.Plan)
 	for _, p := range append(slices.Clone(h.Continued), h.Plan) { // what happened since the last look
@@ -200,6 +207,7 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	}
 	e.hintLag(h.Draft)
 	s.add(h.Plan)
+	s.Joined = h.Joined != nil
 	s.PlanID, s.Empty, s.Reason, s.Waiting = h.Plan.PlanID, h.Draft.Empty && len(h.Continued) == 0, h.Draft.Reason, h.Draft.Waiting
 	if h.Draft.Window != nil {
 		s.Window, s.begin = h.Draft.Window.String(), h.Draft.Window.From
@@ -216,6 +224,12 @@ func continuing(ctx context.Context, app *daemon.App, plan int64) string {
 		return fmt.Sprintf("plan %d comes first: another process (%d on %s) works on it", plan, others[0].PID, printable(others[0].Host))
 	}
 	return fmt.Sprintf("continuing plan %d, which an earlier run left unfinished", plan)
+}
+
+// joining says why this harvest has no plan of its own.
+func joining(j daemon.Joined) string {
+	return fmt.Sprintf("joined plan %d, which another harvest started %s ago: it reads the same, so nothing is read twice; the figures are those of the plan",
+		j.PlanID, j.Age.Round(time.Second))
 }
 
 // windowsOf names what stored plans are for.

@@ -71,7 +71,7 @@ func (l *library) compile(settings ...string) *spec.Compiled {
 	l.Helper()
 	src, err := Bundled("crossref")
 	l.must(err)
-	src.Rate.PerSecond, src.Rate.Burst, src.Rate.Concurrency = 5000, 50, 4
+	src.Rate.PerSecond, src.Rate.Burst, src.Rate.Concurrency = 5000, 200, 200
 	var set []registry.Override
 	for _, text := range append([]string{
 		"http.baseUrl=" + l.server.URL(), "http.allowPrivate=true", "rate.obeyHeaders=false", "retry.initialDelay=PT0.001S", "retry.maxDelay=PT0.002S",

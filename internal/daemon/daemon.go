@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/event"
@@ -102,8 +103,9 @@ type App struct {
 	registry  *registryCache
 	parts     *planner.Campaigns
 	identity  store.ExecutorInfo
-	single    bool // the store takes one executor process
-	patient   bool // serves: waits where others end
+	planning  sync.Mutex // one call plans at a time; other processes are kept out by a lease
+	single    bool       // the store takes one executor process
+	patient   bool       // serves: waits where others end
 	// attendance is whether we are one of those who share the limits.
 	attendance *attendance
 }

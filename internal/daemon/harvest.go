@@ -21,27 +21,26 @@ type Harvested struct {
 	Draft     *PlanDraft
 	Plan      view.Progress
 	Continued []view.Progress // plans of earlier runs that had not ended
+	Joined    *Joined         // the plan is that of another harvest; nil: it is our own
 }
 
 // Watch is told how a harvest goes. Nil functions are not called.
 type Watch struct {
 	Progress func(view.Progress)
 	Continue func(ingest.OpenPlan) // a plan of an earlier run is taken up again
+	Join     func(Joined)          // another harvest reads the same; its plan is followed
 }
 
 // Harvest first finishes what an interrupted run left, then plans what is owed
-// now and works on that to its end.
+// now and works on that to its end. Where another harvest that started together
+// with this one has planned the same, it works on that plan instead.
 func (a *App) Harvest(ctx context.Context, c *spec.Compiled, r planner.Request, w Watch) (h Harvested, err error) {
 	if err := a.NotPaused(ctx, c.Snapshot); err != nil {
 		return h, err
 	}
 	defer a.tidyRaw(ctx)
-	if h.Continued, err = a.continueOpen(ctx, c, w); err != nil {
-		return h, err
-	}
-	plan, draft, err := a.Planner.Plan(ctx, c, r)
-	h.Draft, h.Plan = draft, view.Progress{PlanID: plan.ID, Status: string(plan.Status)}
-	if err != nil || draft.Empty {
+	plan, err := a.planShared(ctx, c, r, w, &h)
+	if err != nil || h.Draft.Empty {
 		return h, err
 	}
 	h.Plan, err = a.finish(ctx, plan.Partition, plan.ID, w.Progress)

@@ -101,6 +101,9 @@ type Request struct {
 	By ingest.Act
 }
 
+// Owed are the stretches the plan reads, without what is settled.
+func (d *Draft) Owed() []window.Window { return d.owed }
+
 // Books are what a draft is drawn against.
 type Books struct {
 	Own     coverage.State // of the plan's own namespace

@@ -61,30 +61,48 @@ const chunk = 1000
 
 // Draft draws a plan against what is stored and writes nothing.
 func (p *Planner) Draft(ctx context.Context, c *spec.Compiled, r Request) (*Draft, error) {
-	if _, err := totalWindow(c.Snapshot, Books{}, r); err != nil {
-		return nil, err // bad input is refused before anything is read
-	}
-	own, err := namespaceOf(c, r)
+	b, err := p.read(ctx, c, r)
 	if err != nil {
-		return nil, err
-	}
-	b, err := p.books(ctx, c, own)
-	if err != nil {
-		return nil, err
-	}
-	if b.Lateness, err = p.lateness(ctx, c.Snapshot, own, r.Now); err != nil {
-		return nil, err
-	}
-	if b.Candidates, err = p.candidates(ctx, c.Snapshot, b, r); err != nil {
-		return nil, err
-	}
-	if b.ItemBytes, err = p.store.BytesPerItem(ctx, c.Snapshot.Dataset()); err != nil {
-		return nil, err
-	}
-	if b.Uses, err = p.uses(ctx, c.Snapshot); err != nil {
 		return nil, err
 	}
 	return p.sized(ctx, c, b, r)
+}
+
+// Unsized draws a plan as Draft does but asks nobody for sizes: its window and what
+// it owes are the same, only its slices may differ.
+func (p *Planner) Unsized(ctx context.Context, c *spec.Compiled, r Request) (*Draft, error) {
+	b, err := p.read(ctx, c, r)
+	if err != nil {
+		return nil, err
+	}
+	return Draw(c, b, r)
+}
+
+// read gathers what a draft is drawn against.
+func (p *Planner) read(ctx context.Context, c *spec.Compiled, r Request) (b Books, err error) {
+	if _, err := totalWindow(c.Snapshot, Books{}, r); err != nil {
+		return b, err // bad input is refused before anything is read
+	}
+	own, err := namespaceOf(c, r)
+	if err != nil {
+		return b, err
+	}
+	if b, err = p.books(ctx, c, own); err != nil {
+		return b, err
+	}
+	if b.Lateness, err = p.lateness(ctx, c.Snapshot, own, r.Now); err != nil {
+		return b, err
+	}
+	if b.Candidates, err = p.candidates(ctx, c.Snapshot, b, r); err != nil {
+		return b, err
+	}
+	if b.ItemBytes, err = p.store.BytesPerItem(ctx, c.Snapshot.Dataset()); err != nil {
+		return b, err
+	}
+	if b.Uses, err = p.uses(ctx, c.Snapshot); err != nil {
+		return b, err
+	}
+	return b, nil
 }
 
 func (p *Planner) books(ctx context.Context, c *spec.Compiled, own ingest.Namespace) (b Books, err error) {

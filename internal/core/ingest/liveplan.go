@@ -1,0 +1,51 @@
+package ingest
+
+import (
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// LivePlan is a stored plan that others may join instead of planning the same.
+type LivePlan struct {
+	ID        int64
+	Status    PlanStatus
+	Window    window.Window
+	Owed      []window.Window // what it reads
+	AsOf      time.Time
+	CreatedAt time.Time
+	ChangedAt time.Time // of one that has ended: when it did
+}
+
+// LiveAt reports whether the plan was still to be worked on at an instant.
+func (p LivePlan) LiveAt(at time.Time) bool {
+	switch p.Status {
+	case PlanSlicing, PlanPartial, PlanReady:
+		return true
+	case PlanCompleted:
+		return p.ChangedAt.After(at)
+	}
+	return false
+}
+
+// together is how far apart harvests may ask and still count as started together.
+// Who joins a plan leaves at most this much of its own window to the next harvest;
+// nothing counts as read that was not (I2).
+const together = time.Minute
+
+// ReadsAlso reports whether the plan reads what another one would: its reading is
+// as of no more than a moment before, and of what the other owes nothing is left
+// out but a moment at either end of its window.
+func (p LivePlan) ReadsAlso(owed []window.Window, asOf time.Time) bool {
+	if len(owed) == 0 || len(p.Owed) == 0 || p.AsOf.Before(asOf.Add(-together)) {
+		return false
+	}
+	first, last := p.Owed[0].From, p.Owed[len(p.Owed)-1].To
+	near := append([]window.Window{{From: first.Add(-together), To: first}, {From: last, To: last.Add(together)}}, p.Owed...)
+	for _, w := range owed {
+		if len(window.Subtract(w, window.Union(near))) > 0 {
+			return false
+		}
+	}
+	return true
+}

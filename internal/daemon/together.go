@@ -1,0 +1,215 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/engine/planner"
+)
+
+// Joined is a plan of another process that a harvest follows instead of reading
+// the same a second time.
+type Joined struct {
+	PlanID int64
+	Age    time.Duration // since it was stored
+}
+
+// planShared plans what a harvest owes, or finds the plan of another harvest that
+// started together with it and reads the same: of many that begin at once one
+// counts and plans, and the others join. Plans that are not the same are finished
+// first, as ever.
+func (a *App) planShared(ctx context.Context, c *spec.Compiled, r planner.Request, w Watch, h *Harvested) (plan ingest.Plan, err error) {
+	began, err := a.Store.Now(ctx)
+	if err != nil {
+		return plan, err
+	}
+	of := ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}
+	s := &sharing{app: a, compiled: c, request: r, of: of, began: began}
+	for continued := false; ; {
+		if found, err := s.find(ctx, false); err != nil || found != nil {
+			return s.join(found, w, h), err
+		}
+		var todo next
+		held, err := a.planAlone(ctx, planningName(of), func(ctx context.Context) (err error) {
+			todo, plan, err = s.decide(ctx, continued, h)
+			return err
+		})
+		switch {
+		case err != nil:
+			return plan, err
+		case !held: // somebody plans this question: look what came of it
+			if err := wait(ctx, betweenLooks); err != nil {
+				return plan, err
+			}
+		case todo == joinIt:
+			return s.join(s.found, w, h), nil
+		case todo == continueFirst:
+			continued = true
+			if h.Continued, err = a.continueOpen(ctx, c, w); err != nil {
+				return plan, err
+			}
+		default:
+			return plan, nil
+		}
+	}
+}
+
+// planningName is the lease of who plans a partition by hand. Names of leases are
+// short.
+func planningName(of ingest.Partition) string {
+	return "plan " + fingerprint.Key(of.Source, of.Endpoint, string(of.Operation))[:32]
+}
+
+// betweenLooks is how often a harvest looks whether another one has planned.
+const betweenLooks = 100 * time.Millisecond
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// next is what a harvest does after it had its turn to plan.
+type next int
+
+const (
+	planned next = iota
+	joinIt
+	continueFirst
+)
+
+// sharing is one harvest that looks for others.
+type sharing struct {
+	app      *App
+	compiled *spec.Compiled
+	request  planner.Request
+	of       ingest.Partition
+	began    time.Time // by the store's clock
+	draft    *PlanDraft
+	found    *ingest.LivePlan
+}
+
+// decide is done by one process at a time: nobody else is planning this question,
+// so a plan that is not wholly sliced lost its planner.
+func (s *sharing) decide(ctx context.Context, continued bool, h *Harvested) (todo next, plan ingest.Plan, err error) {
+	if s.found, err = s.find(ctx, true); err != nil {
+		return planned, plan, err
+	}
+	if s.found != nil {
+		return joinIt, plan, s.app.sliceToTheEnd(ctx, s.of, s.found.ID)
+	}
+	if !continued {
+		open, err := s.app.Store.OpenPlans(ctx, s.of)
+		if err != nil || len(open) > 0 {
+			return continueFirst, plan, err
+		}
+	}
+	plan, h.Draft, err = s.app.Planner.Plan(ctx, s.compiled, s.request)
+	h.Plan.PlanID, h.Plan.Status = plan.ID, string(plan.Status)
+	return planned, plan, err
+}
+
+// find looks for a plan that reads what this harvest owes, and that was to be
+// worked on when this harvest began: one that had ended by then is history, and
+// something may have changed upstream since.
+func (s *sharing) find(ctx context.Context, alone bool) (*ingest.LivePlan, error) {
+	if s.compiled.Snapshot.Operation != ingest.Harvest || s.request.Only != nil || s.request.By.Actor != "" {
+		return nil, nil
+	}
+	live, err := s.app.Store.LivePlans(ctx, s.of, s.compiled.Fingerprint)
+	if err != nil {
+		return nil, err
+	}
+	s.draft = nil // what is owed may have changed since the last look
+	for _, p := range live {
+		if !p.LiveAt(s.began) || p.Status == ingest.PlanSlicing && !alone {
+			continue
+		}
+		if s.draft == nil {
+			if s.draft, err = s.app.Planner.Unsized(ctx, s.compiled, s.request); err != nil {
+				return nil, err
+			}
+		}
+		if p.ReadsAlso(s.draft.Owed(), s.draft.NowSafe) {
+			return &p, nil
+		}
+	}
+	return nil, nil
+}
+
+// join makes the plan of another harvest the plan of this one.
+func (s *sharing) join(p *ingest.LivePlan, w Watch, h *Harvested) ingest.Plan {
+	if p == nil {
+		return ingest.Plan{}
+	}
+	h.Draft = s.draft
+	h.Draft.Window = &p.Window
+	h.Joined = &Joined{PlanID: p.ID, Age: max(s.began.Sub(p.CreatedAt), 0)}
+	h.Plan.PlanID, h.Plan.Status = p.ID, string(p.Status)
+	if w.Join != nil {
+		w.Join(*h.Joined)
+	}
+	return ingest.Plan{ID: p.ID, Partition: s.of, Status: p.Status, Window: p.Window, AsOf: p.AsOf}
+}
+
+// sliceToTheEnd goes on with a plan whose planner is gone.
+func (a *App) sliceToTheEnd(ctx context.Context, of ingest.Partition, planID int64) error {
+	open, err := a.Store.OpenPlans(ctx, of)
+	if err != nil {
+		return err
+	}
+	for _, o := range open {
+		if o.ID == planID && o.Status == ingest.PlanSlicing {
+			_, err := a.Planner.Resume(ctx, of, o)
+			return err
+		}
+	}
+	return nil
+}
+
+// planAlone does something while no other process does it under this name, and
+// reports whether it had its turn. Counting at an upstream's rate may take long,
+// so the lease is renewed meanwhile. Should it be lost, what is done stops.
+func (a *App) planAlone(ctx context.Context, name string, do func(context.Context) error) (held bool, err error) {
+	a.planning.Lock() // the lease is the process's, not the caller's
+	defer a.planning.Unlock()
+	epoch, held, err := a.Store.AcquireLease(ctx, name, a.identity.ID, a.config.Lease)
+	if err != nil || !held {
+		return false, err
+	}
+	defer func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+		_ = a.Store.ReleaseLease(last, name, a.identity.ID, epoch) // else it runs out by itself
+	}()
+	working, stop := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for wait(working, a.config.Lease/beats) == nil {
+			if err := a.Store.RenewLease(working, name, a.identity.ID, epoch, a.config.Lease); errors.Is(err, fault.ErrStale) {
+				stop(errTurnLost)
+			}
+		}
+	}()
+	err = do(working)
+	lost := context.Cause(working)
+	stop(nil)
+	<-done
+	if errors.Is(lost, errTurnLost) && ctx.Err() == nil {
+		return false, nil // another process had its turn: look what it planned
+	}
+	return true, err
+}
+
+var errTurnLost = errors.New("another process took over planning: this one was silent for too long")

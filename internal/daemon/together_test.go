@@ -1,0 +1,105 @@
+package daemon
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/upsim"
+)
+
+// together starts harvests of one window in as many processes at once, and
+// returns what each of them did.
+func (l *library) together(database string, n int, request func(i int) (now time.Time, from *time.Time)) []Harvested {
+	l.Helper()
+	c := l.compile("paging.size=10")
+	apps := make([]*App, n)
+	for i := range apps {
+		app, err := Open(l.Context(), Config{Database: database, Relaxed: true, Workers: 1})
+		l.must(err)
+		l.Cleanup(func() { app.Close() })
+		app.identity.ID = fmt.Sprintf("%s-%03d", app.identity.ID, i)
+		apps[i] = app
+	}
+	out, failures := make([]Harvested, n), make([]error, n)
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for i, app := range apps {
+		all.Go(func() {
+			now, from := request(i)
+			<-start
+			out[i], failures[i] = app.Harvest(l.Context(), c, NewRequest(now, from, nil), Watch{})
+		})
+	}
+	close(start)
+	all.Wait()
+	for i, err := range failures {
+		if err != nil {
+			l.Errorf("harvest %d: %v", i, err)
+		}
+	}
+	return out
+}
+
+func (l *library) plans() []view.Plan {
+	l.Helper()
+	plans, err := l.app.Store.Plans(l.Context(), view.Filter{Limit: 1000})
+	l.must(err)
+	return plans
+}
+
+// noGaps: everything up to the watermark is covered.
+func (l *library) noGaps() {
+	l.Helper()
+	cursors, err := l.app.Store.Cursors(l.Context(), "crossref")
+	l.must(err)
+	for _, c := range cursors {
+		segments, err := l.app.Store.Segments(l.Context(), c.ID)
+		l.must(err)
+		if gaps := coverage.Gaps(segments, window.Window{From: c.Origin, To: segments[len(segments)-1].Window.To}); len(gaps) > 0 {
+			l.Errorf("gaps %v", gaps)
+		}
+		if v, err := l.app.Store.Verify(l.Context(), c.ID); err != nil || len(v.Problems) > 0 {
+			l.Errorf("%+v, %v", v, err)
+		}
+	}
+}
+
+// Harvests of one window that start together read it once: one plans, the others
+// join its plan, and each tells the outcome of that plan.
+func TestBelieve15HarvestsThatStartTogetherShareOnePlan(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, database string) {
+		n := 50
+		if strings.HasPrefix(database, "sqlite:") {
+			n = 6 // one of them executes, the others follow
+		}
+		begin := time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
+		l := newLibrary(t, database, upsim.Config{Seed: 7, From: begin, To: begin.AddDate(0, 0, 2), PerDay: 1000, Flat: true}, "")
+		// Their clocks are read a moment apart, and one of the later ones may be first.
+		done := l.together(database, n, func(i int) (time.Time, *time.Time) {
+			return begin.AddDate(0, 0, 2).Add(time.Duration(i*7%n) * 100 * time.Millisecond), &begin
+		})
+		const once = 2000 / 10
+		asked := l.server.Requests()
+		t.Logf("%d harvests made %d requests in %d plans; one needs about %d", n, asked, len(l.plans()), once)
+		if asked > once+once/10 {
+			t.Errorf("%d requests of %d harvests, want about %d", asked, n, once)
+		}
+		if plans := l.plans(); len(plans) != 1 {
+			t.Errorf("%d plans", len(plans))
+		}
+		for i, h := range done {
+			if h.Plan.Done != h.Plan.Total || h.Plan.Total == 0 || h.Plan.Slices[string(ingest.SliceSucceeded)] != h.Plan.Total || h.Draft == nil || h.Draft.Window == nil {
+				t.Errorf("harvest %d: %+v", i, h.Plan)
+			}
+		}
+		l.hasAll(begin, begin.AddDate(0, 0, 2).Add(-time.Hour))
+		l.noGaps()
+	})
+}
