@@ -50,6 +50,7 @@ func Run(t *testing.T, empty, migrated func(t *testing.T) Database) {
 		{"PlanCancelRaces", s.planCancelRaces},
 		{"PlanViews", s.planViews},
 		{"Believe09StartedOver", s.startedOver},
+		{"LivePlans", s.livePlans},
 		{"Schedules", s.schedules},
 		{"NamedLeases", s.namedLeases},
 		{"Queue", s.queue},
