@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -101,5 +102,63 @@ func TestBelieve15HarvestsThatStartTogetherShareOnePlan(t *testing.T) {
 		}
 		l.hasAll(begin, begin.AddDate(0, 0, 2).Add(-time.Hour))
 		l.noGaps()
+	})
+}
+
+// Who joins a plan ends with its outcome, also where that is a failure.
+func TestBelieve15JoinedPlanThatFailsIsAFailure(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, database string) {
+		begin := time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
+		l := newLibrary(t, database, upsim.Config{Seed: 7, From: begin, To: begin.AddDate(0, 0, 1), PerDay: 100, Flat: true}, "broken-json@page:3")
+		joined := 0
+		for i, h := range l.together(database, 4, func(int) (time.Time, *time.Time) { return begin.AddDate(0, 0, 1), &begin }) {
+			if h.Joined != nil {
+				joined++
+			}
+			if h.Plan.Slices[string(ingest.SliceSucceeded)] == h.Plan.Total {
+				t.Errorf("harvest %d says that all went well: %+v", i, h.Plan)
+			}
+		}
+		if joined != 3 || len(l.plans()) != 1 {
+			t.Errorf("%d joined, %d plans", joined, len(l.plans()))
+		}
+	})
+}
+
+// A planner that died after it had stored its plan leaves it without slices: the
+// next harvest slices it to its end and joins it.
+func TestBelieve15PlanOfADeadPlannerIsJoined(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "patra.db")
+	begin := time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
+	l := newLibrary(t, "sqlite:"+file, upsim.Config{Seed: 7, From: begin, To: begin.AddDate(0, 0, 3), PerDay: 100, Flat: true}, "")
+	c := l.compile("paging.size=10")
+	l.now = begin.AddDate(0, 0, 3)
+	plan, _, err := l.app.Planner.Plan(t.Context(), c, NewRequest(l.now, &begin, nil))
+	l.must(err)
+	for _, undo := range []string{"DELETE FROM ing_task", "DELETE FROM ing_plan_slice", "UPDATE ing_plan SET status_code = 'SLICING', next_slice_no = 1"} {
+		_, err := sqlExec(file, undo)
+		l.must(err)
+	}
+	h := l.harvest(c, &begin)
+	if h.Joined == nil || h.Joined.PlanID != plan.ID || len(l.plans()) != 1 {
+		t.Errorf("%+v, %d plans", h.Joined, len(l.plans()))
+	}
+	l.hasAll(begin, begin.AddDate(0, 0, 3).Add(-time.Hour))
+	l.noGaps()
+}
+
+// A harvest after one that has ended reads anew: something may have changed.
+func TestBelieve15NextHarvestPlansAnew(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, database string) {
+		begin := time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
+		l := newLibrary(t, database, upsim.Config{Seed: 7, From: begin, To: begin.AddDate(0, 0, 1), PerDay: 100, Flat: true}, "")
+		c := l.compile("paging.size=50")
+		l.now = begin.AddDate(0, 0, 1)
+		l.harvest(c, &begin)
+		_, err := l.data.Add("10.5555/late", l.now.Add(-time.Hour))
+		l.must(err)
+		if h := l.harvest(c, &begin); h.Joined != nil || h.Plan.Stats.Inserted != 1 {
+			t.Errorf("%+v, %+v", h.Joined, h.Plan.Stats)
+		}
 	})
 }
