@@ -17,7 +17,7 @@ type Config struct {
 	TargetRecords  int               `json:"targetRecords,omitempty" doc:"items one slice should hold; a slice that is expected to hold more is bisected (default none)"`
 	Tolerance      float64           `json:"tolerance" zero:"ok" doc:"share by which a slice may exceed targetRecords before it is bisected, 0 to 1 (default 0.1; 0 for none)"`
 	MergeBelow     float64           `json:"mergeBelow" zero:"ok" doc:"share of targetRecords, 0 to 1, below which a slice joins its neighbour, as long as both together stay within targetRecords (default 0.1; 0: never)"`
-	MaxPages       int               `json:"maxPages,omitempty" doc:"pages one slice should need; a slice that is expected to need more is bisected (default that of paging.maxPages)"`
+	MaxPages       int               `json:"maxPages,omitempty" doc:"pages one slice should need; slices are counted, and one that is expected to need more is bisected (default that of paging.maxPages, for slices that are counted anyway)"`
 	Overlap        duration.Duration `json:"overlap,omitempty" doc:"asked for beyond each end of a slice where the upstream keeps no order; each item still belongs to one slice (default none)"`
 	PerDay         int               `json:"perDay,omitempty" doc:"items per day to assume where the source has no count and no history (default unknown)"`
 	MaxRequests    int               `json:"maxRequests,omitempty" doc:"requests one slice may use (default 10000)"`
