@@ -80,7 +80,7 @@ func TestBackfillFromTheFirstToTheLastWord(t *testing.T) {
 func TestInterruptedBackfillSaysHowToGoOn(t *testing.T) {
 	h := newHistory(t)
 	ctx, stop := context.WithCancel(t.Context())
-	left := 3
+	left := 4 // the first one counts
 	h.during = func() {
 		if left--; left == 0 {
 			stop()

@@ -11,10 +11,10 @@ import (
 
 func TestCursorShow(t *testing.T) {
 	d := harvested(t)
-	d.holds(d.expect(exitOK, "cursor", "show", "1").out, "crossref works HARVEST", "indexed", "2025-03-03T00:00:00Z", "P1D")
+	d.holds(d.expect(exitOK, "cursor", "show", "1").out, "crossref works HARVEST", "indexed", "2025-03-03T00:00:00Z", "PT2H")
 	var c view.Cursor
 	d.decode(d.expect(exitOK, "cursor", "show", "1", "-o", "json").out, &c)
-	if c.ID != 1 || c.Value != "2025-03-03T00:00:00Z" || !c.Origin.Equal(march(1)) || c.Lookback() != 24*time.Hour {
+	if c.ID != 1 || c.Value != "2025-03-03T00:00:00Z" || !c.Origin.Equal(march(1)) || c.Lookback() != 2*time.Hour {
 		t.Errorf("%+v", c)
 	}
 }

@@ -228,7 +228,7 @@ func continuing(ctx context.Context, app *daemon.App, plan int64) string {
 
 // joining says why this harvest has no plan of its own.
 func joining(j daemon.Joined) string {
-	return fmt.Sprintf("joined plan %d, which another harvest started %s ago: it reads the same, so nothing is read twice; the figures are those of the plan",
+	return fmt.Sprintf("joined plan %d, stored %s ago: it reads the same, so nothing is read twice; the figures are those of the plan",
 		j.PlanID, j.Age.Round(time.Second))
 }
 

@@ -17,7 +17,7 @@ func TestHarvestOfAStoredPlan(t *testing.T) {
 	var s summary
 	r := d.expect(exitOK, append([]string{"harvest", "-o", "json"}, args...)...)
 	d.decode(r.out, &s)
-	if s.Window != planned || len(s.Continued) != 1 || s.Empty || len(s.Warnings) != 1 || s.Warnings[0].Code != "W-GLOBAL-WATERMARK" {
+	if s.Window != planned || !s.Joined || s.Empty || len(s.Warnings) != 1 || s.Warnings[0].Code != "W-GLOBAL-WATERMARK" {
 		t.Errorf("%+v", s)
 	}
 	d.holds(r.err, "warning: W-GLOBAL-WATERMARK: ")
