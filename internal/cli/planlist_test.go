@@ -15,7 +15,7 @@ import (
 func planned(t *testing.T) *desk {
 	t.Helper()
 	d := harvested(t)
-	d.expect(exitOK, "plan", "crossref", "--from", "2025-03-05", "--to", "2025-03-08")
+	d.expect(exitOK, "plan", "crossref", "--offline", "--from", "2025-03-05", "--to", "2025-03-08")
 	return d
 }
 

@@ -19,7 +19,7 @@ func TestATriedQuestionBecomesTheSourcesOwn(t *testing.T) {
 	}
 	plan := func(from string, set ...string) {
 		t.Helper()
-		d.expect(exitOK, append([]string{"plan", "crossref", "--from", from, "--to", "2025-03-07"}, set...)...)
+		d.expect(exitOK, append([]string{"plan", "crossref", "--offline", "--from", from, "--to", "2025-03-07"}, set...)...)
 	}
 	plan("2025-03-05", "--set", "request.query.select=DOI")
 	plan("2025-03-03", "--set", "rate.concurrency=1") // the source's own question, asked more slowly
