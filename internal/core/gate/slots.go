@@ -86,12 +86,17 @@ func latest(at time.Time, others ...time.Time) time.Time {
 // half for the way. A burst of 1 has nothing to pay with: there two requests may
 // come closer by the least of it.
 func LateOf(perSecond, burst float64) time.Duration {
-	room := max(burst-1, 0.2) / (2 * perSecond)
-	return min(max(time.Duration(room*float64(time.Second)), minLate), MaxLate)
+	room := time.Duration(max(burst-1, 0.2) / (2 * perSecond) * float64(time.Second))
+	half := time.Duration(float64(time.Second) / (2 * perSecond))
+	return min(max(room, leastLate, min(half, usualLate)), MaxLate)
 }
 
 const (
-	minLate = 10 * time.Millisecond
+	// leastLate and usualLate are what a machine at work is late by. What comes later
+	// is lost where there is no burst, so slow rates, which it hurts least to come
+	// close, get the longer one.
+	leastLate = 10 * time.Millisecond
+	usualLate = 20 * time.Millisecond
 	// MaxLate is the longest LateOf.
 	MaxLate = 200 * time.Millisecond
 )

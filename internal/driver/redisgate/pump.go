@@ -215,10 +215,10 @@ func (k *key) accept(q tripRequest, order []*waiter, reply tripReply, server int
 }
 
 // spread keeps the processes that wait for the same instant from asking all at
-// once.
+// once. Most of the horizon is left for the way: what comes back too late is lost.
 func (k *key) spread(here int) time.Duration {
 	between := float64(here-1) / max(k.rate, 1) / 2 * float64(time.Second)
-	return time.Duration(rand.Float64() * min(between, float64(horizon)*0.6))
+	return time.Duration(rand.Float64() * min(between, float64(horizon)*0.3))
 }
 
 // clear gives back everything at the end.

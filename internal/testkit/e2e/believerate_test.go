@@ -55,6 +55,22 @@ func TestProofTheRateIsUsedByAnyNumberOfProcesses(t *testing.T) {
 	}
 }
 
+// Without a burst, while Redis dies, comes back empty, and processes stand still.
+func TestBelieve14NeverAboveWhileRedisComesAndGoes(t *testing.T) {
+	loseRedis(crowd(t, 4, 20, 1, true, 20))
+}
+
+func TestProofNeverAboveWhileRedisComesAndGoes(t *testing.T) {
+	if os.Getenv("PATRA_PROOF") == "" {
+		t.Skip("a proof: set PATRA_PROOF=1")
+	}
+	for _, n := range []int{4, 8} {
+		for _, burst := range []float64{1, 10} {
+			t.Run(fmt.Sprintf("%d processes, burst %v", n, burst), func(t *testing.T) { loseRedis(crowd(t, n, 20, burst, true, 60)) })
+		}
+	}
+}
+
 // tellUse is the share of the rate that was used, the start and the end aside.
 func (f *fleet) tellUse() float64 {
 	n := len(f.at)

@@ -164,17 +164,18 @@ func shareARate(t *testing.T, perDay int) {
 
 // The same while Redis is killed, one process stands still, and Redis comes back
 // empty: never above the rate, nothing lost.
-func TestFourProcessesWithoutRedis(t *testing.T) { loseRedis(t, 1200) }
+func TestFourProcessesWithoutRedis(t *testing.T) { loseRedis(newFleet(t, 1200)) }
 
 func TestProofFourProcessesWithoutRedis(t *testing.T) {
 	if os.Getenv("PATRA_PROOF") == "" {
 		t.Skip("a proof: set PATRA_PROOF=1")
 	}
-	loseRedis(t, 12_000)
+	loseRedis(newFleet(t, 12_000))
 }
 
-func loseRedis(t *testing.T, perDay int) {
-	f := newFleet(t, perDay)
+func loseRedis(f *fleet) {
+	t := f.t
+	t.Helper()
 	expected := f.data.Len() / 20
 	reach := func(share int) {
 		t.Helper()
