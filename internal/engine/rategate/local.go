@@ -1,7 +1,7 @@
 // Package rategate hands out permits: rate, concurrency, quotas, allowed hours
 // and cool-downs per key, in turns between tasks (§4.10). This is the gate inside
-// one process; several processes each take their share of the declared limits
-// (D§5.23).
+// one process. While several processes send, each request also takes its instant
+// from a book they share, and places are divided between them (D§5.23).
 //
 // It must never let a request leave above what the source declares, what the
 // upstream announces, or before a Retry-After has passed (I11).
