@@ -47,8 +47,8 @@ type Config struct {
 	// whether it changed (§3.7). Zero asks every time, with one small query.
 	RegistryTTL time.Duration
 	// Gate is the address of a Redis server through which several processes share
-	// the rates (redis://…), or a reference to one. Without it each takes its part
-	// of them.
+	// the rates (redis://…), or a reference to one. Without it they
+	// agree in the database.
 	Gate string
 	// Raw says where the bodies of answers are kept, and how long.
 	Raw RawConfig

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -77,6 +79,21 @@ func (f *fleet) tellUse() float64 {
 	plain, excused := f.used(n/5, n*4/5)
 	f.t.Logf("%.1f %% of the declared rate were used; %.1f %% without the time in which this machine ran nothing", plain*100, excused*100)
 	return excused
+}
+
+// A process that stands still for longer than its share counts, goes on, and one
+// that is killed: never above, by the upstream's own log.
+func TestBelieve12NeverAboveWhileProcessesComeAndGo(t *testing.T) {
+	f := crowd(t, 4, 20, 1, false, 20)
+	f.begun()
+	_ = f.workers[0].Process.Signal(syscall.SIGSTOP)
+	f.lasts(gate.VoidAfter + time.Second)
+	_ = f.workers[0].Process.Signal(syscall.SIGCONT)
+	_ = f.workers[1].Process.Kill()
+	late, _ := f.child("serve", "--roles", "executor", "--workers", "4", "--lease", "3s", "--no-raw")
+	f.workers = append(f.workers, late)
+	f.finish()
+	f.within()
 }
 
 // After the upstream has asked for a pause no process sends inside it, not only
