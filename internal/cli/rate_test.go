@@ -45,6 +45,7 @@ func limited(t *testing.T) *desk {
 	}
 	d.exec("INSERT INTO ing_executor (executor_id, roles, host, pid, started_at, heartbeat_at, alive_until) VALUES ('one', 'executor', 'attic', 7, 1, 1, ?)", future)
 	d.exec("INSERT INTO ing_executor (executor_id, roles, host, pid, started_at, heartbeat_at, alive_until) VALUES ('gone', 'executor', 'cellar', 8, 1, 1, 1)")
+	d.exec("INSERT INTO ing_rate_member (executor_id, executes, joined_no, seen_no, void_at) VALUES ('one', 1, 1, 1, ?)", future)
 	for _, id := range []string{"one", "gone"} {
 		d.exec("INSERT INTO ing_rate_report (executor_id, rate_key, snapshot, reported_at) VALUES (?, 'library', ?, ?)", id, string(state), march(2).UnixMicro())
 	}

@@ -25,6 +25,7 @@ type attendance struct {
 	entered   bool // everybody has made room for us
 	executing int  // executors of this process
 	asking    int  // planners and others who ask an upstream
+	visits    int  // of them, those who write nothing while nobody else sends (I13)
 	used      time.Time
 	stop      context.CancelFunc // nil: we are not there
 	ended     chan struct{}
@@ -73,16 +74,24 @@ func (t *attendance) executes(ctx context.Context) (leave func(), err error) {
 // appear joins as one that asks. It stays for a moment after it has left: the
 // next question may follow.
 func (t *attendance) appear(ctx context.Context) (leave func(), err error) {
-	t.mu.Lock()
-	t.asking++
-	t.used = time.Now()
-	t.mu.Unlock()
-	leave = func() {
+	if t.app.config.MustExist {
+		return t.join(ctx, 1)
+	}
+	return t.join(ctx, 0)
+}
+
+// visit is appear for what must write nothing. Where others send it joins them
+// like anybody: politeness comes first (I11).
+func (t *attendance) visit(ctx context.Context) (leave func(), err error) { return t.join(ctx, 1) }
+
+func (t *attendance) join(ctx context.Context, visits int) (leave func(), err error) {
+	change := func(by int) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.asking--
-		t.used = time.Now()
+		t.asking, t.visits, t.used = t.asking+by, t.visits+by*visits, time.Now()
 	}
+	change(+1)
+	leave = func() { change(-1) }
 	if err := t.begin(ctx); err != nil {
 		leave()
 		return nil, err
@@ -177,7 +186,7 @@ func (t *attendance) beat(ctx context.Context) (settled bool, err error) {
 			return false, err
 		}
 		if !t.acknowledge(last) {
-			return stake.Takes, nil
+			return stake.Takes && last > 0, nil // a visitor looks often: nobody waits for it
 		}
 	}
 }
@@ -200,9 +209,20 @@ func (t *attendance) attend(ctx context.Context) ([]gate.Member, gate.Stake, err
 		t.me = gate.Member{ID: t.app.identity.ID, Executes: t.executing > 0}
 	}
 	me, gone := t.me, t.closed || t.stop == nil
+	visits := me.No == 0 && t.executing == 0 && t.asking == t.visits && (t.visits > 0 || t.app.config.MustExist)
 	t.mu.Unlock()
 	if gone {
 		return nil, gate.Stake{}, context.Canceled
+	}
+	if visits {
+		others, err := t.app.Store.RateMembers(ctx)
+		if err != nil {
+			return nil, gate.Stake{}, err
+		}
+		if len(others) == 0 {
+			t.app.setShare(0, 1)
+			return nil, gate.Stake{N: 1, Takes: true}, nil
+		}
 	}
 	members, err := t.app.Store.Attend(ctx, me, gate.VoidAfter)
 	if err != nil {
@@ -249,8 +269,12 @@ func (t *attendance) end() {
 	defer t.beatMu.Unlock()
 	t.door.Set(false, time.Time{})
 	t.mu.Lock()
+	known := t.me.No > 0
 	t.me, t.entered = gate.Member{}, false
 	t.mu.Unlock()
+	if !known {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
 	_ = t.app.Store.Depart(ctx, t.app.identity.ID) // what is left is void by itself

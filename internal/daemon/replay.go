@@ -37,11 +37,11 @@ func (a *App) Replayer() *replay.Service {
 	return replay.New(&ledger{Store: a.Store, app: a}, bodies, newChain(a.permits()), replay.Keeping{For: raw.KeepFor, MaxBytes: raw.MaxBytes, Where: raw.Dir})
 }
 
-// Replay does a batch again and changes nothing. Asking the upstream it is one of
-// those who share its limits until it has ended (I11, I13).
+// Replay does a batch again and writes nothing. Only where others send, it is one of
+// those who share the limits of the upstream it asks, until it has ended (I11, I13).
 func (a *App) Replay(ctx context.Context, ref BatchRef, o ReplayOptions) (*blackbox.Report, error) {
 	if o.From == ReplayUpstream {
-		leave, err := a.attendance.appear(ctx)
+		leave, err := a.attendance.visit(ctx)
 		if err != nil {
 			return nil, err
 		}

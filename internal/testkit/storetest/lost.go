@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/registry"
@@ -190,6 +191,20 @@ func lossyProcess() []lossy {
 			w.must(err)
 			w.clock.advance(time.Second)
 			return func() (answer, error) { return w.store.Heartbeat(w.ctx, me, lease) }
+		}},
+		{"attend", "next sign of life", func(w *world) func() (answer, error) {
+			_, mine := w.attends(gate.Member{ID: "me"})
+			w.clock.advance(time.Second)
+			return func() (answer, error) { return w.store.Attend(w.ctx, mine, gate.VoidAfter) }
+		}},
+		{"depart", "depart", func(w *world) func() (answer, error) {
+			w.attends(gate.Member{ID: "me"})
+			return func() (answer, error) { return nil, w.store.Depart(w.ctx, "me") }
+		}},
+		{"reserve sends", "drain", func(w *world) func() (answer, error) {
+			return func() (answer, error) {
+				return w.store.ReserveSends(w.ctx, "key", gate.Reservation{PerSecond: 1, Burst: 1, Drain: true})
+			}
 		}},
 		{"bury executor", "bury", func(w *world) func() (answer, error) {
 			_, err := w.store.Heartbeat(w.ctx, store.ExecutorInfo{ID: "worker"}, lease)
