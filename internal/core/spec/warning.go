@@ -25,7 +25,7 @@ func (s Snapshot) degradations() []Warning {
 	counted := s.Paging.Type == paging.Offset || s.Paging.Type == paging.Page
 	warn(s.Response.Total.IsZero(), "W-NO-TOTAL", "the upstream announces no total: sizes are estimated, and a short delivery cannot be noticed")
 	warn(!s.Response.Total.IsZero() && s.Paging.ExpectTotal != nil && !*s.Paging.ExpectTotal, "W-TOTAL-ESTIMATE",
-		"the announced total is an estimate (paging.expectTotal: false): a short delivery cannot be noticed")
+		"the announced total is an estimate (paging.expectTotal: false): a short delivery fails nothing, `patra status` tells of it")
 	warn(counted && s.Response.HasMore.IsZero() && s.Response.Total.IsZero(), "W-NO-HAS-MORE",
 		"nothing says whether more pages follow: a page shorter than paging.size is taken for the last")
 	warn(byDate && !*s.Window.UpdatedSince, "W-NO-UPDATED-SINCE", "the upstream does not select by date of change: whole lists are read and filtered here")
