@@ -63,12 +63,6 @@ func (o *office) clock() time.Time {
 	return o.now
 }
 
-func (o *office) pass(d time.Duration) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.now = o.now.Add(d)
-}
-
 // open starts a process. Their names sort in the order in which they started.
 func (o *office) open(name string, onlyReads bool) (*App, *watching) {
 	o.Helper()
