@@ -157,7 +157,9 @@ func (m *model) delay() time.Duration {
 	return m.duration(100 * time.Millisecond)
 }
 
-func (m *model) duration(most time.Duration) time.Duration { return time.Duration(m.Int64N(int64(most))) }
+func (m *model) duration(most time.Duration) time.Duration {
+	return time.Duration(m.Int64N(int64(most)))
+}
 
 // law is I11: the shares in force together are at most the whole, and so is what
 // is under way. What a process had under way when it was stopped has long been
