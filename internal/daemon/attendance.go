@@ -23,6 +23,7 @@ type attendance struct {
 	mu        sync.Mutex
 	me        gate.Member
 	entered   bool // everybody has made room for us
+	leading   bool // of the executors we joined first
 	executing int  // executors of this process
 	asking    int  // planners and others who ask an upstream
 	visits    int  // of them, those who write nothing while nobody else sends (I13)
@@ -229,7 +230,7 @@ func (t *attendance) attend(ctx context.Context) ([]gate.Member, gate.Stake, err
 		return nil, gate.Stake{}, err
 	}
 	t.joined(members)
-	stake := gate.StakeOf(me.ID, members, t.app.single)
+	stake := gate.StakeOf(me.ID, members)
 	t.app.setShare(stake.Rank, stake.N)
 	return members, stake, nil
 }
@@ -243,10 +244,19 @@ func (t *attendance) enter(stake gate.Stake, room bool, asked time.Time) {
 	t.door.Set(t.entered, asked.Add(gate.HoldFor))
 }
 
+// leads reports whether we are the executor that joined first, as of the last sign
+// of life.
+func (t *attendance) leads() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.leading
+}
+
 // joined takes over the number we were given.
 func (t *attendance) joined(members []gate.Member) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.leading = gate.Leads(t.me.ID, members)
 	for _, m := range members {
 		if m.ID == t.me.ID && m.No != t.me.No {
 			t.me.No, t.me.Seen, t.entered = m.No, m.Seen, false
@@ -270,7 +280,7 @@ func (t *attendance) end() {
 	t.door.Set(false, time.Time{})
 	t.mu.Lock()
 	known := t.me.No > 0
-	t.me, t.entered = gate.Member{}, false
+	t.me, t.entered, t.leading = gate.Member{}, false, false
 	t.mu.Unlock()
 	if !known {
 		return

@@ -44,40 +44,34 @@ func TestOpenMakesTheSchemaOnlyOfAnEmptyFile(t *testing.T) {
 	}
 }
 
-// On a store that takes one executor, the oldest live process claims; the next
-// one takes over when it is gone.
-func TestOnlyTheOldestProcessClaims(t *testing.T) {
+// On a store that takes one executor, the process that joined first claims, and
+// keeps the turn also from a process that is older; the next one takes over when it
+// is gone.
+func TestOneProcessClaimsAtATime(t *testing.T) {
 	file := "sqlite:" + filepath.Join(t.TempDir(), "patra.db")
-	open := func(start time.Time) *App {
+	open := func(start time.Time) *turn {
 		app, err := Open(t.Context(), Config{Database: file})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { app.Close() })
 		app.identity = identity(start)
-		return app
+		return &turn{app: app}
 	}
 	now := time.Now()
-	older, younger := newLife(open(now.Add(-time.Hour))), newLife(open(now))
-	for _, l := range []*life{older, younger} {
-		if err := l.beat(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	claims := func(l *life) bool {
-		may, err := l.mayClaim(t.Context())
+	older, younger := open(now.Add(-time.Hour)), open(now)
+	claims := func(of *turn) bool {
+		may, err := of.take(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		return may
 	}
-	if !claims(older) || claims(younger) {
-		t.Error("the younger process claims beside the older one")
+	if !claims(younger) || claims(older) || !claims(younger) {
+		t.Error("the turn does not stay with who joined first")
 	}
-	if err := older.app.Store.Farewell(t.Context(), older.app.identity.ID); err != nil {
-		t.Fatal(err)
-	}
-	if !claims(younger) {
-		t.Error("the younger process does not take over")
+	younger.end()
+	if !claims(older) {
+		t.Error("nobody takes over")
 	}
 }

@@ -161,9 +161,8 @@ func (a *App) workWhile(ctx context.Context, planID int64, watch func(view.Progr
 	if err := life.beat(ctx); err != nil {
 		return err
 	}
-	leave, err := a.attendance.executes(ctx)
-	if err != nil {
-		leave()
+	turn := &turn{app: a}
+	if _, err := turn.take(ctx); err != nil {
 		return err
 	}
 	background.Add(1)
@@ -175,7 +174,7 @@ func (a *App) workWhile(ctx context.Context, planID int64, watch func(view.Progr
 	background.Go(func() { a.sealBodies(ctx) })
 	background.Go(func() { a.reportRates(ctx) })
 	defer func() {
-		leave()
+		turn.end()
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
 		_ = a.Store.Farewell(last, a.identity.ID) // a leftover row expires by itself
@@ -193,7 +192,7 @@ func (a *App) workWhile(ctx context.Context, planID int64, watch func(view.Progr
 			if enough() {
 				return false, nil
 			}
-			return life.mayClaim(ctx)
+			return turn.take(ctx)
 		},
 	}, a.config.Log)
 	if err := d.Run(ctx, done); err != nil {
@@ -218,70 +217,6 @@ func (a *App) report(ctx context.Context, planID int64, watch func(view.Progress
 		case <-ticker.C:
 		}
 	}
-}
-
-// life keeps this process in the list of live executors.
-type life struct {
-	app *App
-	mu  sync.Mutex
-	now []string // live executors, oldest first
-}
-
-func newLife(a *App) *life { return &life{app: a} }
-
-// beats per lease: two may be lost before others think us dead.
-const beats = 3
-
-func (l *life) beat(ctx context.Context) error {
-	living, err := l.app.Store.Heartbeat(ctx, l.app.identity, l.app.config.Lease)
-	if err != nil {
-		return err
-	}
-	l.mu.Lock()
-	l.now = nil
-	for _, e := range living {
-		if plays(e, RoleExecutor) {
-			l.now = append(l.now, e.ID)
-		}
-	}
-	l.mu.Unlock()
-	return nil
-}
-
-func (l *life) run(ctx context.Context) {
-	ticker := time.NewTicker(l.app.config.Lease / beats)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			if err := l.beat(ctx); err != nil && ctx.Err() == nil {
-				l.app.config.Log.Warn("heartbeat failed", "error", err)
-			}
-		}
-	}
-}
-
-// mayClaim: where the store takes one executor, the oldest live process is it.
-// The others look again each time, to take over as soon as it is gone.
-func (l *life) mayClaim(ctx context.Context) (bool, error) {
-	if !l.app.single || l.first() {
-		return true, nil
-	}
-	if err := l.app.buryDead(ctx); err != nil {
-		return false, err
-	}
-	if err := l.beat(ctx); err != nil {
-		return false, err
-	}
-	return l.first(), nil
-}
-
-func (l *life) first() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.now) == 0 || l.now[0] == l.app.identity.ID
 }
 
 // buryDead releases what a process of this machine left behind that is no longer

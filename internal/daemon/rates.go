@@ -49,7 +49,7 @@ func (a *App) RateKeys(ctx context.Context) ([]view.RateKey, error) {
 	out := make([]view.RateKey, 0, len(keys))
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
 		k := keys[name]
-		k.At, k.Living, k.Processes = now, gate.Senders(living, a.single), append([]view.RateReport{}, reports[name]...)
+		k.At, k.Living, k.Processes = now, len(living), append([]view.RateReport{}, reports[name]...)
 		cool(k, pauses[name], now)
 		trouble(k, breakers, now)
 		k.PerSecond = rateNow(k.Processes)

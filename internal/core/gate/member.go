@@ -31,15 +31,14 @@ type Stake struct {
 	Takes bool
 }
 
-// StakeOf is the stake of one of the members. Where the store takes one executor,
-// the others wait for their turn and have none.
+// StakeOf is the stake of one of the members.
 //
 // Everybody who takes knows of everybody who takes: a process takes only when all
 // others have made room for it, and who leaves is missed by nobody. So each
 // counts at least those who really take, its share is at most the one it would
 // have among those, and all shares together are at most the whole (I11).
-func StakeOf(me string, members []Member, single bool) Stake {
-	all := senders(members, single)
+func StakeOf(me string, members []Member) Stake {
+	all := byRank(members)
 	at := slices.IndexFunc(all, func(m Member) bool { return m.ID == me })
 	if at < 0 {
 		return Stake{Rank: nobody, N: nobody + 1}
@@ -48,28 +47,30 @@ func StakeOf(me string, members []Member, single bool) Stake {
 	return Stake{Rank: at, N: len(all), Takes: takes}
 }
 
-// nobody is the rank of who has no stake: too many come before it for any limit.
+// nobody is the rank of who is not there: too many come before it for any limit.
 const nobody = 1 << 30
 
-// senders are the members in the order of their ranks. Executors come first,
-// because a limit of one request at a time goes to the first.
-func senders(members []Member, single bool) (out []Member) {
-	all := slices.SortedFunc(slices.Values(members), func(a, b Member) int { return cmp.Compare(a.ID, b.ID) })
-	for _, m := range all {
-		if m.Executes && !(single && len(out) > 0) {
-			out = append(out, m)
+// byRank orders members by their ranks. Executors come first, because a limit of
+// one request at a time goes to the first. Among them who joined earlier comes
+// first: a process that joins takes nothing from one that has work under way.
+func byRank(members []Member) []Member {
+	return slices.SortedFunc(slices.Values(members), func(a, b Member) int {
+		if a.Executes != b.Executes {
+			if a.Executes {
+				return -1
+			}
+			return 1
 		}
-	}
-	for _, m := range all {
-		if !m.Executes {
-			out = append(out, m)
-		}
-	}
-	return out
+		return cmp.Compare(a.No, b.No)
+	})
 }
 
-// Senders is how many processes share the limits.
-func Senders(members []Member, single bool) int { return len(senders(members, single)) }
+// Leads reports whether a process is the executor that joined first. Where the
+// store takes one executor, that is it.
+func Leads(me string, members []Member) bool {
+	all := byRank(members)
+	return len(all) > 0 && all[0].Executes && all[0].ID == me
+}
 
 // LastJoined is the number of who joined last: what a process has made room for
 // once it holds to its stake among these members.

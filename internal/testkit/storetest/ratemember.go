@@ -30,12 +30,12 @@ func (s suite) rateMembers(t *testing.T) {
 		if a.No != 1 || a.Seen != 1 || b.No != 2 || b.Seen != 2 || b.Executes {
 			w.Errorf("joined as %+v and %+v", a, b)
 		}
-		if all, _ := w.attends(a); gate.StakeOf("b", all, false).Takes {
+		if all, _ := w.attends(a); gate.StakeOf("b", all).Takes {
 			w.Error("b takes a share before a has made room")
 		}
 		a.Seen = 2
 		all, _ := w.attends(a)
-		if got := gate.StakeOf("b", all, false); got != (gate.Stake{Rank: 1, N: 2, Takes: true}) {
+		if got := gate.StakeOf("b", all); got != (gate.Stake{Rank: 1, N: 2, Takes: true}) {
 			w.Errorf("b has %+v among %+v", got, all)
 		}
 	})

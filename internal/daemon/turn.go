@@ -1,0 +1,98 @@
+package daemon
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+)
+
+// life keeps this process in the list of live executors.
+type life struct{ app *App }
+
+func newLife(a *App) *life { return &life{app: a} }
+
+// beats per lease: two may be lost before others think us dead.
+const beats = 3
+
+func (l *life) beat(ctx context.Context) error {
+	_, err := l.app.Store.Heartbeat(ctx, l.app.identity, l.app.config.Lease)
+	return err
+}
+
+func (l *life) run(ctx context.Context) {
+	ticker := time.NewTicker(l.app.config.Lease / beats)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if err := l.beat(ctx); err != nil && ctx.Err() == nil {
+				l.app.config.Log.Warn("heartbeat failed", "error", err)
+			}
+		}
+	}
+}
+
+// turn is the right of a process to execute. On a server everybody has it. Where
+// the store takes one executor, it belongs to the process that joined first, which
+// keeps it until it leaves: who joins later must not take it, nor the requests of
+// tasks that are under way. Those who wait for it send nothing, so they are not
+// among those who share the limits.
+type turn struct {
+	app *App
+
+	mu    sync.Mutex
+	leave func() // nil: we have not joined
+}
+
+// take reports whether we may claim tasks, and joins if we may. Who waits looks
+// again each time, to take over as soon as the turn is free.
+func (t *turn) take(ctx context.Context) (bool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.leave != nil {
+		return t.owned(), nil
+	}
+	if taken, err := t.taken(ctx); err != nil || taken {
+		return false, err
+	}
+	leave, err := t.app.attendance.executes(ctx)
+	if err != nil {
+		leave()
+		return false, err
+	}
+	if !t.owned() { // another one was quicker
+		leave()
+		return false, nil
+	}
+	t.leave = leave
+	return true, nil
+}
+
+func (t *turn) owned() bool { return !t.app.single || t.app.attendance.leads() }
+
+// taken reports whether another process has the turn. One of this machine that is
+// no longer running has lost it.
+func (t *turn) taken(ctx context.Context) (bool, error) {
+	if !t.app.single {
+		return false, nil
+	}
+	if err := t.app.buryDead(ctx); err != nil {
+		return false, err
+	}
+	members, err := t.app.Store.RateMembers(ctx)
+	return slices.ContainsFunc(members, func(m gate.Member) bool { return m.Executes && m.ID != t.app.identity.ID }), err
+}
+
+// end gives the turn back.
+func (t *turn) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.leave != nil {
+		t.leave()
+	}
+}
