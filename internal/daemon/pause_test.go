@@ -206,7 +206,7 @@ func TestPauseStopsAHarvestWithinOneBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, err := w.harvest()
-	if err != nil || len(h.Continued) != 1 || h.Continued[0].Slices["SUCCEEDED"] != 3 {
+	if err != nil || h.Joined == nil || h.Plan.Slices["SUCCEEDED"] != 3 {
 		t.Fatalf("%+v, %v", h, err)
 	}
 	if n, err := w.app.Store.Counts(t.Context(), "crossref"); err != nil || n.Records != 180 {
@@ -235,7 +235,7 @@ func TestCancelStopsATaskWithinOneBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, err = w.harvest()
-	if err != nil || len(h.Continued) != 1 || h.Continued[0].Slices["SUCCEEDED"] != 3 {
+	if err != nil || h.Joined == nil || h.Plan.Slices["SUCCEEDED"] != 3 {
 		t.Fatalf("%+v, %v", h, err)
 	}
 }
@@ -268,7 +268,7 @@ func TestStopPutsTasksBack(t *testing.T) {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}
 	h, err := w.harvest()
-	if err != nil || len(h.Continued) != 1 || h.Continued[0].Slices["SUCCEEDED"] != 3 {
+	if err != nil || h.Joined == nil || h.Plan.Slices["SUCCEEDED"] != 3 {
 		t.Fatalf("%+v, %v", h, err)
 	}
 }

@@ -17,9 +17,9 @@ import (
 
 // together starts harvests of one window in as many processes at once, and
 // returns what each of them did.
-func (l *library) together(database string, n int, request func(i int) (now time.Time, from *time.Time)) []Harvested {
+func (l *library) together(database string, n int, request func(i int) (now time.Time, from *time.Time), settings ...string) []Harvested {
 	l.Helper()
-	c := l.compile("paging.size=10")
+	c := l.compile(append([]string{"paging.size=10"}, settings...)...)
 	apps := make([]*App, n)
 	for i := range apps {
 		app, err := Open(l.Context(), Config{Database: database, Relaxed: true, Workers: 1})
@@ -109,9 +109,9 @@ func TestBelieve15HarvestsThatStartTogetherShareOnePlan(t *testing.T) {
 func TestBelieve15JoinedPlanThatFailsIsAFailure(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, database string) {
 		begin := time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
-		l := newLibrary(t, database, upsim.Config{Seed: 7, From: begin, To: begin.AddDate(0, 0, 1), PerDay: 100, Flat: true}, "broken-json@page:3")
+		l := newLibrary(t, database, upsim.Config{Seed: 7, From: begin, To: begin.AddDate(0, 0, 1), PerDay: 100, Flat: true}, "bad-date@page:3")
 		joined := 0
-		for i, h := range l.together(database, 4, func(int) (time.Time, *time.Time) { return begin.AddDate(0, 0, 1), &begin }) {
+		for i, h := range l.together(database, 4, func(int) (time.Time, *time.Time) { return begin.AddDate(0, 0, 1), &begin }, "response.maxRejectRate=0") {
 			if h.Joined != nil {
 				joined++
 			}

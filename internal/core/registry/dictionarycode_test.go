@@ -57,6 +57,7 @@ func codeLists() map[string]string {
 		"query.Boundary":        "expr_boundary",
 		"query.Bounds":          "reg_rule_bounds",
 		"query.Cardinality":     "reg_cardinality",
+		"integrity.Kind":        "ing_damage_kind",
 		"query.Case":            "expr_case",
 		"query.DataType":        "reg_data_type",
 		"query.Emit":            "reg_emit_type",

@@ -99,6 +99,7 @@ func ingestTypes() []DictType {
 		closed("ing_signal_kind", "Why a record was named", "RETRACTION MERGE MISSING_FIELD REQUESTED* QUARANTINED MISSING"),
 		closed("ing_signal_status", "What became of a signal", "OPEN* DONE FAILED NOT_FOUND"),
 		closed("ing_archive_kind", "What a file of history holds", "EVENTS* PLANS"),
+		closed("ing_damage_kind", "What patra db check finds damaged", "PAGES* BODY HEAD COUNT CURSOR REJECT MISSING"),
 		closed("ing_archive_status", "State of a file of history", "WRITING* SEALED DONE"),
 		closed("ing_cursor_direction", "Direction of a cursor event", "FORWARD* BACKFILL"),
 	}
