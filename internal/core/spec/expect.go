@@ -22,14 +22,16 @@ func (p *Program) Expect(w window.Window, fetchAt time.Time, mapping int64) extr
 	return asked
 }
 
-// siftsItself reports whether nothing upstream selects by the window. For HARVEST
-// and BACKFILL the source says so; the list of an UPDATE may or may not be asked
-// for by date.
+// siftsItself reports whether nothing upstream selects by the window: the source
+// says so, or it is the list of an UPDATE, and the request is the same for every
+// window. A request that changes with the window, such as one that names its day,
+// gets what the upstream counts to that day, and no other request gets it (I2).
 func (p *Program) siftsItself() bool {
-	if p.Filter.Field == "" || p.Window.UpdatedSince != nil && !*p.Window.UpdatedSince {
+	if p.Filter.Field == "" {
 		return true
 	}
-	return p.Operation == ingest.Update && !p.sendsWindow()
+	since := p.Window.UpdatedSince == nil || *p.Window.UpdatedSince
+	return (!since || p.Operation == ingest.Update) && !p.sendsWindow()
 }
 
 // sendsWindow renders two windows and looks whether that makes a difference.

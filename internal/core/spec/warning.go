@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"fmt"
+
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/paging"
 )
@@ -28,7 +30,8 @@ func (s Snapshot) degradations() []Warning {
 		"the announced total is an estimate (paging.expectTotal: false): a short delivery fails nothing, `patra status` tells of it")
 	warn(counted && s.Response.HasMore.IsZero() && s.Response.Total.IsZero(), "W-NO-HAS-MORE",
 		"nothing says whether more pages follow: a page shorter than paging.size is taken for the last")
-	warn(byDate && !*s.Window.UpdatedSince, "W-NO-UPDATED-SINCE", "the upstream does not select by date of change: whole lists are read and filtered here")
+	warn(byDate && !*s.Window.UpdatedSince && !s.NamesUnit(), "W-NO-UPDATED-SINCE", "the upstream does not select by date of change: whole lists are read and filtered here")
+	warn(s.NamesUnit(), "W-NO-UPDATED-SINCE", fmt.Sprintf("the upstream does not select by date of change: each request asks for one %s of the filter", s.Filter.Precision))
 	warn(byDate && s.Response.Filtered.IsZero(), "W-NO-FILTERED", "items outside of what was asked for cannot be told apart: a filter that does not fit their dates stays unnoticed")
 	warn(s.Reading().UpdatedAt.IsZero(), "W-NO-UPDATED-AT", "items carry no date of change: the copy fetched last wins")
 	warn(counted && !*s.Paging.Stable, "W-UNSTABLE-ORDER", "the order may change while pages are read: a slice counts only after two equal passes")

@@ -19,8 +19,14 @@ import (
 // startDaily serves five days of 40 works, one day a request.
 func startDaily(t *testing.T, settings ...string) *formWorld {
 	t.Helper()
+	return startLyingDaily(t, upsim.Lies{}, settings...)
+}
+
+func startLyingDaily(t *testing.T, lies upsim.Lies, settings ...string) *formWorld {
+	t.Helper()
 	data := upsim.NewDataset(upsim.Config{Seed: 3, From: dayFrom, To: dayFrom.AddDate(0, 0, 5), PerDay: 40, Flat: true})
 	w := &formWorld{form: simulated.Daily()}
+	w.form.Options.Forms.Lies = lies
 	w.T, w.data, w.clock, w.wire = t, data, &clock{began: time.Now()}, &wire{lose: map[string]int{}}
 	w.server, w.compiled = w.form.Start(t, data, "", append(simulated.DailySettings(), settings...)...)
 	w.chain = transport.StackSigned(httpclient.New(httpclient.Options{}), secrets.System{}, rategate.New())
@@ -99,5 +105,23 @@ func TestBelieve05SliceOfSeveralDays(t *testing.T) {
 	}
 	if _, err = program.Ask(window.Window{From: dayFrom, To: dayTo}, w.clock.read()); err != nil {
 		t.Error(err)
+	}
+}
+
+// I2: which items are of a day is for the upstream to say. What it serves for a day
+// comes with no other one, so it is kept, whatever its stamp says.
+func TestBelieve05WhatADayHoldsIsKept(t *testing.T) {
+	for _, off := range []time.Duration{0, time.Hour, -time.Hour} {
+		t.Run(off.String(), func(t *testing.T) {
+			w := startLyingDaily(t, upsim.Lies{FilterOff: off})
+			w.read(dayFrom.AddDate(0, 0, -1), dayFrom.AddDate(0, 0, 6))
+			if gone := w.unread(window.Window{From: dayFrom, To: dayFrom.AddDate(0, 0, 5)}); len(gone) > 0 {
+				t.Errorf("%d of 200 works are missing, and the window counts as read\n  %s", len(gone), w.story())
+			}
+			if sum := w.total(); sum.Outside != 0 || (sum.OutsideKept > 0) != (off != 0) || !sum.Balanced() {
+				t.Errorf("%+v", sum.BatchStats)
+			}
+			w.checked()
+		})
 	}
 }
