@@ -120,6 +120,7 @@ type State struct {
 	Total  int64  `json:"total"`            // last total the upstream announced; -1 unknown
 	First  int64  `json:"first"`            // total announced when the pass began; -1 unknown
 	Most   int    `json:"most,omitempty"`   // most items of a page that held more than was asked for
+	Fell   bool   `json:"fell,omitempty"`   // the announced total was smaller on a later page of this pass
 }
 
 // First is the state before the first page.
@@ -207,6 +208,7 @@ func (c Config) Advance(s State, o Observation) Decision {
 	case Offset:
 		next.Offset = s.Offset + c.places(o)
 	}
+	next.Fell = s.Fell || o.Total != nil && *o.Total < s.Total
 	if o.Total != nil {
 		next.Total = *o.Total
 		if next.First < 0 {

@@ -27,6 +27,13 @@ func (s State) missing() bool {
 	return s.Total < 0 || int64(s.Seen) < expected
 }
 
+// Shifted reports that pages which are counted may have moved although the order is
+// declared stable: the total fell, so an item left the list. If it had been read, all
+// behind it moved up one place, and one of them was on no page (I2).
+func (c Config) Shifted(end State) bool {
+	return c.Expects() && (c.Type == Offset || c.Type == Page) && end.Fell
+}
+
 // shrinkShare: a total may fall by one in this many during a pass.
 const shrinkShare = 100
 

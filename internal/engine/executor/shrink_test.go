@@ -1,6 +1,8 @@
 package executor
 
 import (
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,4 +61,29 @@ func TestBelieve09LargeFallStartsOver(t *testing.T) {
 		}
 		w.owed()
 	})
+}
+
+// I2: where pages are counted, an item that was read and leaves moves all others up
+// one place, and one of them is on no page. A stable order does not help, and the
+// total that fell agrees with what came; so the list is read once more.
+func TestBelieve09ItemThatLeavesACountedList(t *testing.T) {
+	for name, reading := range map[string]string{"OFFSET": byOffset, "PAGE": byPage} {
+		t.Run(name, func(t *testing.T) {
+			all := things(200)
+			l := &list{things: all}
+			l.search = func(l *list, r *http.Request, found []thing) any {
+				if l.calls["/list"] == 4 {
+					l.things = slices.Clone(l.things[1:])
+					found = found[1:]
+				}
+				return leaf(found, at(r))
+			}
+			w := byHand(t, l, reading+withTotal, "paging.stable=true")
+			w.harvest()
+			w.holds(all[1:])
+			if calls := l.calls["/list"]; calls != 40 {
+				t.Errorf("%d requests: a pass that loses nothing is enough", calls)
+			}
+		})
+	}
 }

@@ -129,6 +129,10 @@ const (
     request: {path: /list, query: {from: "${filter.from}", until: "${filter.to}", at: "${page.offset}", size: "${page.size}"}}
     paging: {type: OFFSET, size: 10}
     response: {items: $.items, id: $.id, updatedAt: $.updated, filtered: $.updated`
+	byPage = `
+    request: {path: /list, query: {from: "${filter.from}", until: "${filter.to}", at: "${page.number}0", size: "${page.size}"}}
+    paging: {type: PAGE, base: 0, size: 10}
+    response: {items: $.items, id: $.id, updatedAt: $.updated, filtered: $.updated`
 	byToken = `
     request: {path: /list, query: {from: "${filter.from}", until: "${filter.to}", at: "${page.token}"}}
     paging: {type: TOKEN, size: 10}

@@ -136,9 +136,11 @@ const maxPasses = 10
 
 // settled decides whether the end of a pass is the end of the slice. Pages that
 // move are read until two passes in a row saw the same (D§5.14); one page alone
-// is read at one instant and cannot move.
+// is read at one instant and cannot move. A list in a stable order that lost an item
+// on the way is read until a pass sees none leave.
 func (w *walk) settled(end paging.State) (bool, *fault.Error) {
-	if !w.moving() || end.Pages == 1 || w.prior != nil && *w.prior == w.sum {
+	still := !w.moving() && !w.config.Shifted(end)
+	if still || end.Pages == 1 || w.moving() && w.prior != nil && *w.prior == w.sum {
 		return true, nil
 	}
 	if w.whole+1 >= maxPasses {
