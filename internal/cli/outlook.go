@@ -84,6 +84,9 @@ func because(d *daemon.PlanDraft, f slicing.Figure) string {
 	case slicing.FromConstant:
 		return " (assumed, slicing.perDay)"
 	}
+	if d.Untold {
+		return fmt.Sprintf(" (sizes are not known: the upstream was asked and did not tell; `patra source test %s` sends one request and shows the answer)", d.Source)
+	}
 	return fmt.Sprintf(" (sizes are not known; `patra plan %s --op %s --dry-run --count` asks the upstream)", d.Source, d.Operation)
 }
 

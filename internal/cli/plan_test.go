@@ -102,6 +102,10 @@ func TestOutlook(t *testing.T) {
 	if got, want := outlook(draft)[0], "requests  at least 2 = SEARCH find 2 + DETAIL read 30 (sizes are not known; `patra plan crossref --op HARVEST --dry-run --count` asks the upstream)"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
+	draft.Untold = true // --count would not help
+	if got, want := outlook(draft)[0], "(sizes are not known: the upstream was asked and did not tell; `patra source test crossref` sends one request and shows the answer)"; !strings.Contains(got, want) {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
 	if outlook(&daemon.PlanDraft{}) != nil {
 		t.Error("an outlook of nothing")
 	}

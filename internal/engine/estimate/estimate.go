@@ -34,7 +34,9 @@ type Estimator struct {
 	Now     func() time.Time
 }
 
-// Estimate finds the sizes of windows, each from the best source that knows it.
+// Estimate finds the sizes of windows, each from the best source that knows it. An
+// upstream that is down is tried for one window, not for each of hundreds: its plan
+// would stand still for hours.
 func (e *Estimator) Estimate(ctx context.Context, c *spec.Compiled, windows []window.Window, offline bool) (planner.Estimates, error) {
 	program, err := c.Snapshot.Program()
 	if err != nil {
@@ -46,7 +48,7 @@ func (e *Estimator) Estimate(ctx context.Context, c *spec.Compiled, windows []wi
 	}
 	out := planner.Estimates{}
 	for _, w := range windows {
-		found, ok, err := e.one(ctx, program, hash, w, offline)
+		found, ok, err := e.one(ctx, program, hash, w, &offline)
 		if err != nil {
 			return nil, err
 		}
@@ -57,11 +59,12 @@ func (e *Estimator) Estimate(ctx context.Context, c *spec.Compiled, windows []wi
 	return out, nil
 }
 
-func (e *Estimator) one(ctx context.Context, p *spec.Program, hash string, w window.Window, offline bool) (slicing.Estimate, bool, error) {
+func (e *Estimator) one(ctx context.Context, p *spec.Program, hash string, w window.Window, offline *bool) (slicing.Estimate, bool, error) {
 	var sample slicing.Estimate
 	sampled := false
-	if !offline {
-		found, ok, err := e.ask(ctx, p, w)
+	if !*offline {
+		found, ok, down, err := e.ask(ctx, p, w)
+		*offline = down
 		if ok && found.Exact || err != nil {
 			return found, ok, err
 		}
@@ -90,16 +93,16 @@ const (
 
 // ask has the upstream count: by the total it announces, or by a first page that
 // is also the last. A source that does not answer now is not counted; the plan
-// goes on with what else is known.
-func (e *Estimator) ask(ctx context.Context, p *spec.Program, w window.Window) (slicing.Estimate, bool, error) {
+// goes on with what else is known; down says that no other window would be answered.
+func (e *Estimator) ask(ctx context.Context, p *spec.Program, w window.Window) (found slicing.Estimate, ok, down bool, err error) {
 	question, err := p.Ask(w, e.Now())
 	if err != nil {
-		return slicing.Estimate{}, false, fault.New(fault.Render, err)
+		return found, false, false, fault.New(fault.Render, err)
 	}
 	counts := !p.Response.Total.IsZero()
 	request, err := question.First(counts)
 	if err != nil {
-		return slicing.Estimate{}, false, fault.New(fault.Render, err)
+		return found, false, false, fault.New(fault.Render, err)
 	}
 	var page *extract.Page
 	_, err = e.Chain.Do(ctx, &transport.Call{
@@ -111,20 +114,21 @@ func (e *Estimator) ask(ctx context.Context, p *spec.Program, w window.Window) (
 	})
 	switch {
 	case ctx.Err() != nil:
-		return slicing.Estimate{}, false, context.Cause(ctx)
+		return found, false, false, context.Cause(ctx)
 	case err != nil && fault.As(err).Level == fault.Fatal:
-		return slicing.Estimate{}, false, err
+		return found, false, false, err
 	case err != nil:
-		return slicing.Estimate{}, false, nil
+		code := fault.As(err).Code
+		return found, false, code == fault.Network || code == fault.ServerError, nil
 	case page.Says.Total != nil:
-		return slicing.Estimate{Count: *page.Says.Total, Source: slicing.FromCount, Exact: true}, true, nil
+		return slicing.Estimate{Count: *page.Says.Total, Source: slicing.FromCount, Exact: true}, true, false, nil
 	}
 	whole := !counts || p.Paging.FixedSize // the page was not asked for as a small one
 	if d := p.Paging.Advance(p.Paging.First(), page.Says); whole && d.Done {
-		return slicing.Estimate{Count: int64(page.Seen), Source: slicing.FromFirstPage, Exact: true}, true, nil
+		return slicing.Estimate{Count: int64(page.Seen), Source: slicing.FromFirstPage, Exact: true}, true, false, nil
 	}
 	count, ok := extrapolate(page, p, w)
-	return slicing.Estimate{Count: count, Source: slicing.FromFirstPage}, ok, nil
+	return slicing.Estimate{Count: count, Source: slicing.FromFirstPage}, ok, false, nil
 }
 
 // extrapolate takes the first page of a sorted source for a sample: as dense as

@@ -86,6 +86,15 @@ func TestNextBestSource(t *testing.T) {
 	}
 }
 
+// An upstream that is down is not asked for window after window.
+func TestUpstreamThatIsDownIsTriedOnce(t *testing.T) {
+	c, _, asked := upstream(t, "500@*", "retry.maxAttempts=2")
+	got, err := online().Estimate(t.Context(), c, []window.Window{day(0), day(1), day(2), day(3)}, false)
+	if err != nil || len(got) != 0 || asked() != 2 {
+		t.Errorf("%+v, %v, %d requests, want the 2 tries of one", got, err, asked())
+	}
+}
+
 type past []ingest.WindowCount
 
 func (p past) WindowHistory(context.Context, ingest.Dataset, string, window.Window, int) ([]ingest.WindowCount, error) {

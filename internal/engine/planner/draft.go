@@ -37,6 +37,7 @@ type Draft struct {
 	Quotas      []gate.Prospect  `json:"quotas,omitempty"` // of each rate key
 	Rolled      int              `json:"rolled,omitempty"` // slices that wait for a later window of the quota
 	Wanted      []window.Window  `json:"-"`                // sizes that could change the slices
+	Untold      bool             `json:"-"`                // the upstream was asked for sizes, and nobody could tell some of them
 
 	quota       quota
 	cuts        []slicing.Slice

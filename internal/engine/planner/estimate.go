@@ -50,15 +50,19 @@ func (p *Planner) settle(ctx context.Context, c *spec.Compiled, r Request, draw 
 	if p.Estimator == nil {
 		return draw(r)
 	}
-	known := Estimates{}
+	known, untold := Estimates{}, false
 	r.Estimates = known
 	for range maxRounds {
 		d, err := draw(r)
+		if err == nil {
+			d.Untold = untold
+		}
 		if err != nil || len(d.Wanted) == 0 || len(known) >= maxEstimates {
 			return d, err
 		}
 		wanted := d.Wanted[:min(len(d.Wanted), maxEstimates-len(known))]
-		found, err := p.Estimator.Estimate(ctx, c, wanted, r.Offline || d.idle && !r.Count)
+		offline := r.Offline || d.idle && !r.Count
+		found, err := p.Estimator.Estimate(ctx, c, wanted, offline)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +73,8 @@ func (p *Planner) settle(ctx context.Context, c *spec.Compiled, r Request, draw 
 				news++
 			}
 		}
-		if news == 0 {
+		untold = untold || !offline && news < len(wanted)
+		if d.Untold = untold; news == 0 {
 			return d, nil
 		}
 	}
