@@ -62,6 +62,25 @@ type Page struct {
 	Says      paging.Observation
 }
 
+// CheckAnswers refuses a page that is about others than the ids that were asked
+// for: it would make all of them look missing, and deleted where absence means that.
+func (p *Page) CheckAnswers(ids []string) *fault.Error {
+	if len(p.Records) == 0 {
+		return nil
+	}
+	asked := make(map[record.Key]bool, len(ids))
+	for _, id := range ids {
+		asked[record.KeyOf(id)] = true
+	}
+	for _, key := range p.Keys {
+		if asked[key] {
+			return nil
+		}
+	}
+	return fault.Newf(fault.BadBody, "the answer has none of the %d ids that were asked for, such as %q, but %d others, such as %q: nothing of it is believed",
+		len(ids), ids[0], len(p.Records), p.Records[0].ProviderID)
+}
+
 // Read takes a body apart. A body that is not a page of this endpoint is a
 // fault.BadBody.
 func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {

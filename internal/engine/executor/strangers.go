@@ -15,21 +15,13 @@ func keysOf(ids []string) map[record.Key]bool {
 	return out
 }
 
-// checkAnswered refuses an answer that is about others than those asked for: it
-// would make all of them look missing, and deleted where absence means that. A
-// source may declare that such an answer to one id means a merge.
+// checkAnswered refuses an answer that is about others than those asked for. A source
+// may declare that such an answer to one id means a merge.
 func (r *running) checkAnswered(ids []string, page *extract.Page) *fault.Error {
-	if len(page.Records) == 0 || len(ids) == 1 && r.program.Details.Redirects {
+	if len(ids) == 1 && r.program.Details.Redirects {
 		return nil
 	}
-	asked := keysOf(ids)
-	for _, key := range page.Keys {
-		if asked[key] {
-			return nil
-		}
-	}
-	return fault.Newf(fault.BadBody, "the answer has none of the %d ids that were asked for, such as %q, but %d others, such as %q: nothing of it is believed",
-		len(ids), ids[0], len(page.Records), page.Records[0].ProviderID)
+	return page.CheckAnswers(ids)
 }
 
 // strangers counts the records of an answer that nobody asked for. They are kept,

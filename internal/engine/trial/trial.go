@@ -30,7 +30,8 @@ type Request struct {
 	// Attempts of one request; 0 is as many as the source says.
 	Attempts int
 
-	searched *extract.Asked // of a second step: what the search was held against
+	searched  *extract.Asked // of a second step: what the search was held against
+	redirects bool           // another id is an answer to one (details.redirects)
 }
 
 // Result is one page, explained.
@@ -108,6 +109,9 @@ func Run(ctx context.Context, chain transport.Doer, p *spec.Program, r Request) 
 		}
 		decision := p.Paging.Advance(state, observed(read))
 		result.explain(p.Paging, decision)
+		if others := r.others(read); others != nil {
+			return result, others
+		}
 		if page >= r.Page {
 			return result.withDetail(ctx, chain, p, read, r)
 		}
@@ -172,6 +176,17 @@ func (r Request) expects(p *spec.Program) extract.Asked {
 	return p.Expect(r.Window, r.Now, 0)
 }
 
+// others is why a run would not believe an answer to a request by ids.
+func (r Request) others(page *extract.Page) error {
+	if r.searched == nil || len(r.IDs) == 1 && r.redirects {
+		return nil // ids that somebody typed may be written otherwise than those of a search
+	}
+	if f := page.CheckAnswers(r.IDs); f != nil {
+		return f
+	}
+	return nil
+}
+
 func (r *Result) count(page *extract.Page) {
 	r.Seen, r.Mapped, r.Outside, r.Duplicate, r.Rejected = page.Seen, len(page.Records), page.Outside, page.Duplicate, len(page.Rejects)
 	r.Kept = page.Kept
@@ -217,6 +232,6 @@ func (r *Result) withDetail(ctx context.Context, chain transport.Doer, p *spec.P
 	}
 	var err error
 	searched := asked.expects(p)
-	r.Detail, err = Run(ctx, chain, p.Detail, Request{Window: asked.Window, IDs: ids, Page: 1, Now: asked.Now, Attempts: asked.Attempts, searched: &searched})
+	r.Detail, err = Run(ctx, chain, p.Detail, Request{Window: asked.Window, IDs: ids, Page: 1, Now: asked.Now, Attempts: asked.Attempts, searched: &searched, redirects: p.Details.Redirects})
 	return r, err
 }

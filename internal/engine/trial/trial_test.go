@@ -83,3 +83,24 @@ func TestFailureShowsWhatWasTried(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A trial says of details that are about other ids what a run would say.
+func TestBelieve11TrialRefusesOtherRecords(t *testing.T) {
+	for _, lies := range []bool{true, false} {
+		for _, f := range simulated.Forms() {
+			if f.Name != "search" {
+				continue
+			}
+			f.Options.Forms.Lies.OtherRecords = lies
+			_, c := f.Start(t, upsim.NewDataset(upsim.Config{Seed: 1, PerDay: 30, Flat: true, From: day.From, To: day.To}), "")
+			program, err := c.Snapshot.Program()
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, err := try(t, program, 1)
+			if refused := err != nil && fault.As(err).Code == fault.BadBody && strings.Contains(err.Error(), "none of the"); refused != lies || result.Detail == nil {
+				t.Errorf("lies %v: %v, detail %+v", lies, err, result.Detail)
+			}
+		}
+	}
+}
