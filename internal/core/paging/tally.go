@@ -48,3 +48,9 @@ func add(set map[uint64]struct{}, id uint64) bool {
 	set[id] = struct{}{}
 	return len(set) > before
 }
+
+// Has reports whether an item was on a page of this pass.
+func (t *Tally) Has(id uint64) bool {
+	_, seen := t.seen[id]
+	return seen
+}

@@ -247,3 +247,21 @@ func TestBelieve11UpdatesBuryNobodyForOthers(t *testing.T) {
 	}
 	l.isolated()
 }
+
+// I2: dates show how far a sorted walk has come only if the filter means the same
+// dates. A slice that ends early is not believed to have read what its stamps passed.
+func TestBelieve01StampsAheadProveNoPrefix(t *testing.T) {
+	for _, off := range []time.Duration{0, time.Hour, -time.Hour, -10 * time.Minute} {
+		t.Run(off.String(), func(t *testing.T) {
+			f := formNamed(t, "token")
+			f.Options.Forms.Lies.FilterOff = off
+			w := startForm(t, f, 200, "", "slicing.maxRequests=6", "window.ordered=true")
+			w.planFrom(dayFrom.AddDate(0, 0, -1), dayTo.AddDate(0, 0, 1))
+			w.work()
+			if lost := w.lostWorks(); len(lost) > 0 {
+				t.Errorf("%d works are missing, and everything counts as read\n  %s", len(lost), w.story())
+			}
+			w.checked()
+		})
+	}
+}

@@ -122,7 +122,7 @@ func (r *running) cutSmaller(ctx context.Context, o ingest.Outcome) error {
 		return err
 	}
 	return r.executor.store.RequestReslice(ctx, ingest.ResliceRequest{
-		Lease: r.work.Lease, Extend: r.executor.config.Lease, Reason: fault.Code(o.Code), Remaining: r.left(), Detail: detail,
+		Lease: r.work.Lease, Extend: r.executor.config.Lease, Reason: fault.Code(o.Code), Remaining: r.provenLeft(ctx), Detail: detail,
 	})
 }
 
