@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
@@ -13,6 +14,7 @@ import (
 // and nothing fails: without this a run would end well and leave nothing behind.
 type presence struct {
 	path   string
+	log    string // SQLite keeps it beside the file, also where the path is a link
 	opened os.FileInfo
 }
 
@@ -22,7 +24,11 @@ func newPresence(path string) (*presence, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &presence{path, opened}, nil
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	return &presence{path, target + "-wal", opened}, nil
 }
 
 // check compares the file at the path with the one that was opened. Inside a
@@ -41,9 +47,9 @@ func (p *presence) check(inTransaction bool) error {
 	if !inTransaction {
 		return nil
 	}
-	if _, err := os.Stat(p.path + "-wal"); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%w: %s-wal was removed while this process used it: changes that were only there are gone; end all processes that use the database, then `patra db check` tells whether it is whole",
-			fault.ErrLost, p.path)
+	if _, err := os.Stat(p.log); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w: %s was removed while this process used it: changes that were only there are gone; end all processes that use the database, then `patra db check` tells whether it is whole",
+			fault.ErrLost, p.log)
 	}
 	return nil
 }
