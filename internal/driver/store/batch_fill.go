@@ -36,6 +36,7 @@ func (t *tx) fill(items []preparedRecord, stored map[record.Key]*record.Head) ([
 // one is an error: what is made of it would be stored as good.
 func (t *tx) fieldsOf(items []preparedRecord, at map[int64]int, use func(i int, fields []byte) error) error {
 	read := 0
+	var unsealed unsealedBodies
 	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(at)), keysPer) {
 		args := make([]any, keysPer)
 		for i := range args { // padded as in readHeads
@@ -51,8 +52,12 @@ func (t *tx) fieldsOf(items []preparedRecord, at map[int64]int, use func(i int, 
 				return err
 			}
 			i := at[k.id]
-			if err := t.store.checkFieldsOf(t.ctx, k, items[i].key, fields, codec); err != nil {
+			sealed, err := checkFieldsOf(k, items[i].key, fields, codec)
+			if err != nil {
 				return fmt.Errorf("record %q: %w", items[i].ProviderID, err)
+			}
+			if !sealed {
+				unsealed.add(items[i].ProviderID, k.id)
 			}
 			read++
 			return use(i, fields)
@@ -64,7 +69,7 @@ func (t *tx) fieldsOf(items []preparedRecord, at map[int64]int, use func(i int, 
 	if read != len(at) {
 		return fmt.Errorf("%w: %d of %d stored bodies are missing; %s", fault.ErrDamaged, len(at)-read, len(at), damageNext)
 	}
-	return nil
+	return unsealed.check(t.ctx, t.store)
 }
 
 // keysPer is how many keys one padded list has.

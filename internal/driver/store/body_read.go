@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"time"
@@ -79,18 +78,17 @@ func (b *storedBody) open() (item []byte, s bodySeal, err error) {
 	return item, s, nil
 }
 
-// checkFieldsOf checks the fields of a body that is to be of a record.
-func (s *Store) checkFieldsOf(ctx context.Context, k bodyKey, of record.Key, fields []byte, codec string) error {
+// checkFieldsOf checks the fields of a body that is to be of a record. One that is not
+// sealed has to be looked at once more; see checkUnsealed.
+func checkFieldsOf(k bodyKey, of record.Key, fields []byte, codec string) (sealed bool, err error) {
 	seal, err := readSeal([]byte(codec))
-	switch {
-	case err != nil:
-		return err
-	case of != k.record:
-		return k.damaged("it belongs to another record")
-	case !seal.sealed:
-		return s.checkUnsealed(ctx, k.id)
+	if err == nil && of != k.record {
+		err = k.damaged("it belongs to another record")
 	}
-	return k.checkRow(fields, seal)
+	if err == nil {
+		err = k.checkRow(fields, seal)
+	}
+	return seal.sealed, err
 }
 
 func (k *bodyKey) updatedAt() time.Time { return momentOf(k.updated) }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
 
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/record"
@@ -24,6 +25,41 @@ func (s *Store) checkUnsealed(ctx context.Context, body int64) error {
 		return err
 	}
 	return s.checkContent(ctx, &b, item)
+}
+
+// unsealedBodies are those that a query met. They are checked when it has ended: who
+// asks while it holds a connection waits for a second one, and where all who do so
+// wait, none ever gets it.
+type unsealedBodies []struct {
+	record string
+	body   int64
+}
+
+func (u *unsealedBodies) add(record string, body int64) {
+	*u = append(*u, struct {
+		record string
+		body   int64
+	}{record, body})
+}
+
+func (u unsealedBodies) check(ctx context.Context, s *Store) error {
+	for _, one := range u {
+		if err := s.checkUnsealed(ctx, one.body); err != nil {
+			return fmt.Errorf("record %q: %w", one.record, err)
+		}
+	}
+	return nil
+}
+
+// nest waits until a query may be begun whose rows cannot be kept, so that it asks more
+// while it reads them. Half of the connections are left for what it asks.
+func (s *Store) nest(ctx context.Context) (done func(), err error) {
+	select {
+	case s.nested <- struct{}{}:
+		return func() { <-s.nested }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // checkContent compares the item of a body with the content hash of its head.

@@ -22,6 +22,11 @@ const (
 // content hash of their record where they have none, and against their heads.
 func (s *Store) CheckBodies(ctx context.Context, after int64) (part integrity.Part, next int64, err error) {
 	next = after
+	done, err := s.nest(ctx)
+	if err != nil {
+		return part, next, wrap("check versions", err)
+	}
+	defer done()
 	rows, err := s.read.QueryContext(ctx, `SELECT b.body_id, b.dataset_id, b.id_hash, b.version, b.prev_body_id, b.updated_at, b.fetch_at, b.fields, b.codec, b.payload,
   r.body_id, r.provider_id FROM ing_record_body b LEFT JOIN ing_record r ON r.dataset_id = b.dataset_id AND r.id_hash = b.id_hash
   WHERE b.body_id > ? ORDER BY b.body_id LIMIT ?`, after, checkRows)

@@ -109,16 +109,14 @@ func (s *Store) readChanges(ctx context.Context, size int, room *event.Room, que
 	}
 	var row changeRow
 	columns := row.columns()
+	unsealed := map[int]int64{} // bodies without checksums, by their place in out
 	err = each(rows, func() error {
 		if err := rows.Scan(columns...); err != nil {
 			return err
 		}
 		c := row.change(room)
 		if row.unsealed {
-			if c.Damaged = s.checkUnsealed(ctx, row.body); c.Damaged != nil && !errors.Is(c.Damaged, fault.ErrDamaged) {
-				return c.Damaged
-			}
-			c.NoBody = c.Damaged != nil
+			unsealed[len(out)] = row.body
 		}
 		out = append(out, c)
 		if size -= len(c.Fields) + len(c.Payload); size < 0 {
@@ -128,6 +126,16 @@ func (s *Store) readChanges(ctx context.Context, size int, room *event.Room, que
 	})
 	if errors.Is(err, errEnough) {
 		err = nil
+	}
+	for i, body := range unsealed { // see unsealedBodies
+		if err != nil {
+			break
+		}
+		c := &out[i]
+		if c.Damaged = s.checkUnsealed(ctx, body); c.Damaged != nil && !errors.Is(c.Damaged, fault.ErrDamaged) {
+			err = c.Damaged
+		}
+		c.NoBody = c.Damaged != nil
 	}
 	return out, wrap("read events", s.dialect.Translate(err))
 }

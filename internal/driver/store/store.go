@@ -28,6 +28,7 @@ type Store struct {
 	waits   waits
 	// contentRules are how content hashes are made, by the fingerprint of a snapshot.
 	contentRules sync.Map
+	nested       chan struct{} // see nest
 }
 
 // Options are for tests and for the rare operator who knows better.
@@ -46,7 +47,7 @@ type Options struct {
 // New joins a dialect with its pools. For a database with one writer, read and
 // write are different pools; otherwise they may be the same.
 func New(d Dialect, write, read *sql.DB, o Options) *Store {
-	return &Store{dialect: d, write: write, read: read, options: o}
+	return &Store{dialect: d, write: write, read: read, options: o, nested: make(chan struct{}, max(1, read.Stats().MaxOpenConnections/2))}
 }
 
 // Close closes both pools.

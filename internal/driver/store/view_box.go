@@ -107,7 +107,8 @@ func (s *Store) written(ctx context.Context, b *blackbox.Box) (out []blackbox.Wr
 	if err != nil {
 		return nil, err
 	}
-	return out, each(rows, func() error {
+	var unsealed unsealedBodies
+	err = each(rows, func() error {
 		var w blackbox.Written
 		var row rowScan
 		var k bodyKey
@@ -121,8 +122,12 @@ func (s *Store) written(ctx context.Context, b *blackbox.Box) (out []blackbox.Wr
 		if err := row.fill(&k); err != nil {
 			return err
 		}
-		if err := s.checkFieldsOf(ctx, k, record.KeyOf(w.ID), fields, codec); err != nil {
+		sealed, err := checkFieldsOf(k, record.KeyOf(w.ID), fields, codec)
+		if err != nil {
 			return fmt.Errorf("record %q: %w", w.ID, err)
+		}
+		if !sealed {
+			unsealed.add(w.ID, k.id)
 		}
 		w.Version, w.UpdatedAt, w.FetchAt, w.Fields = int(k.version), k.updatedAt(), k.fetchedAt(), fields
 		switch {
@@ -138,6 +143,10 @@ func (s *Store) written(ctx context.Context, b *blackbox.Box) (out []blackbox.Wr
 		out = append(out, w)
 		return nil
 	})
+	if err == nil {
+		err = unsealed.check(ctx, s)
+	}
+	return out, err
 }
 
 func (s *Store) rejectedBy(ctx context.Context, batchID int64) (out []blackbox.Rejected, err error) {

@@ -45,6 +45,11 @@ func (s *Store) ExportPage(ctx context.Context, in export.Range, after int64, us
 	if in.Payload {
 		query, args = exportPayload, []any{last, last}
 	}
+	done, err := s.nest(ctx)
+	if err != nil {
+		return after, false, wrap("export records", err)
+	}
+	defer done()
 	rows, err := s.read.QueryContext(ctx, query, append(args, in.DatasetID, in.DatasetID, after, last, limit)...)
 	if err != nil {
 		return after, false, wrap("export records", s.dialect.Translate(err))

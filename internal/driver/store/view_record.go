@@ -22,7 +22,8 @@ func (s *Store) Records(ctx context.Context, source, endpoint string, after []by
 	if err != nil {
 		return nil, wrap("read records", s.dialect.Translate(err))
 	}
-	return out, wrap("read records", each(rows, func() error {
+	var unsealed unsealedBodies
+	err = each(rows, func() error {
 		var r view.Record
 		var updated, fetch, checked, missing sql.NullInt64
 		var b storedBody
@@ -37,15 +38,19 @@ func (s *Store) Records(ctx context.Context, source, endpoint string, after []by
 		r.CheckedAt, r.MissingSince = instant(checked), instant(missing)
 		r.UpdatedAt, r.FetchAt, r.Fields = instant(updated), instant(fetch), b.fields
 		var seal bodySeal
-		if r.Payload, seal, err = b.open(); err == nil && !seal.sealed {
-			err = s.checkContent(ctx, &b, r.Payload)
-		}
-		if err != nil {
+		if r.Payload, seal, err = b.open(); err != nil {
 			return fmt.Errorf("record %q: %w", r.ID, err)
+		}
+		if !seal.sealed {
+			unsealed.add(r.ID, b.id)
 		}
 		out = append(out, r)
 		return nil
-	}))
+	})
+	if err == nil {
+		err = unsealed.check(ctx, s)
+	}
+	return out, wrap("read records", err)
 }
 
 // Quarantine reads rejected items of a source, oldest first, after an id.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/core/event"
@@ -20,6 +21,7 @@ func Damage(t *testing.T, empty, migrated func(t *testing.T) Database) {
 	s.damagedBodies(t)
 	s.damagedHeads(t)
 	s.damagedRejects(t)
+	s.unsealedAtOnce(t)
 }
 
 // tampering are ways to change the body of the record "b"; its neighbours stay.
@@ -203,6 +205,47 @@ func (s suite) damagedHeads(t *testing.T) {
 				w.Errorf("(%d, %d]: counted %d, exported %d, want %d", c.after, c.upto, n, len(out), c.want)
 			}
 		}
+	})
+}
+
+// unsealedAtOnce: bodies from before there were checksums are looked at once more. Many
+// readers at once must not wait for each other's connections for ever.
+func (s suite) unsealedAtOnce(t *testing.T) {
+	h := harvest{days: 1}
+	s.test(t, "many read bodies without checksums at once", func(w *world) {
+		w.plan(h)
+		w.begin(h).commit(item("a", "x", noon), item("b", "y", noon), item("c", "z", noon))
+		for _, id := range []string{"a", "b", "c"} {
+			key := record.KeyOf(id)
+			var payload []byte
+			w.must(w.db.SQL.QueryRow("SELECT payload FROM ing_record_body WHERE id_hash = ?", key[:]).Scan(&payload))
+			w.exec("UPDATE ing_record_body SET payload = ?, codec = 'plain' WHERE id_hash = ?", payload[:len(payload)-4], key[:])
+		}
+		upto := w.mark()
+		var readers sync.WaitGroup
+		for range 64 {
+			readers.Go(func() {
+				events, err := w.store.PendingEvents(w.ctx, event.Lane{DatasetID: 1, Source: "crossref", Endpoint: "works"}, 10, 1<<20, &event.Room{})
+				if err != nil || len(events) != 3 {
+					w.Errorf("%d events, %v", len(events), err)
+				}
+				rows := 0
+				_, _, err = w.store.ExportPage(w.ctx, export.Range{DatasetID: upto.DatasetID, Upto: upto.Batch}, 0, func(*export.Row) error { rows++; return nil })
+				if err != nil || rows != 3 {
+					w.Errorf("%d rows, %v", rows, err)
+				}
+				if _, err := w.store.Records(w.ctx, "crossref", "works", nil, 10); err != nil {
+					w.Error(err)
+				}
+				if _, err := w.store.Box(w.ctx, upto.Batch); err != nil {
+					w.Error(err)
+				}
+				if _, _, err := w.store.CheckBodies(w.ctx, -1); err != nil {
+					w.Error(err)
+				}
+			})
+		}
+		readers.Wait()
 	})
 }
 
