@@ -140,7 +140,7 @@ func (s *sharing) find(ctx context.Context, alone bool) (*ingest.LivePlan, error
 				return nil, err
 			}
 		}
-		if p.ReadsAlso(s.draft.Owed(), s.draft.NowSafe) {
+		if p.ReadsAlso(s.draft.Owed(), s.draft.NowSafe, s.request.From != nil) {
 			return &p, nil
 		}
 	}

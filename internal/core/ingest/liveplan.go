@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -34,14 +35,22 @@ func (p LivePlan) LiveAt(at time.Time) bool {
 const together = time.Minute
 
 // ReadsAlso reports whether the plan reads what another one would: its reading is
-// as of no more than a moment before, and of what the other owes nothing is left
-// out but a moment at either end of its window.
-func (p LivePlan) ReadsAlso(owed []window.Window, asOf time.Time) bool {
+// as of no more than a moment before, and of what the other owes nothing is left out
+// but a moment that has passed since. At the start of its window that is so where the
+// window begins some time before now; not where somebody said from when (exactFrom). At
+// the end it is so where the plan reads up to the instant it is as of; not where it
+// ends before, as one with an upper bound does.
+func (p LivePlan) ReadsAlso(owed []window.Window, asOf time.Time, exactFrom bool) bool {
 	if len(owed) == 0 || len(p.Owed) == 0 || p.AsOf.Before(asOf.Add(-together)) {
 		return false
 	}
-	first, last := p.Owed[0].From, p.Owed[len(p.Owed)-1].To
-	near := append([]window.Window{{From: first.Add(-together), To: first}, {From: last, To: last.Add(together)}}, p.Owed...)
+	near := slices.Clone(p.Owed)
+	if first := p.Owed[0].From; !exactFrom {
+		near = append(near, window.Window{From: first.Add(-together), To: first})
+	}
+	if last := p.Owed[len(p.Owed)-1].To; p.AsOf.Sub(last) < together {
+		near = append(near, window.Window{From: last, To: last.Add(together)})
+	}
 	for _, w := range owed {
 		if len(window.Subtract(w, window.Union(near))) > 0 {
 			return false

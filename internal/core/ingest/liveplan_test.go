@@ -37,9 +37,30 @@ func TestBelieve15WhichPlanReadsTheSame(t *testing.T) {
 		{"later time", []window.Window{span(40, 62)}, at(60), false},
 		{"nothing", nil, at(60), false},
 	} {
-		if got := plan.ReadsAlso(tt.owed, tt.asOf); got != tt.want {
+		if got := plan.ReadsAlso(tt.owed, tt.asOf, false); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
 		}
+	}
+}
+
+// What somebody asked for by name is read to the last instant: a plan that leaves out a
+// part of it is not joined, however small the part is.
+func TestBelieve15ExactWindowsAreReadWhole(t *testing.T) {
+	at := func(seconds int) time.Time { return time.Date(2025, 3, 3, 0, 0, seconds, 0, time.UTC) }
+	span := func(from, to int) []window.Window { return []window.Window{{From: at(from), To: at(to)}} }
+	ends := LivePlan{Owed: span(100, 200), AsOf: at(9000)} // of a caller that said --to
+	if ends.ReadsAlso(span(100, 230), at(9000), false) {
+		t.Error("a plan that ends at another --to is joined, and nobody reads what lies behind it")
+	}
+	if !ends.ReadsAlso(span(100, 200), at(9000), true) || !ends.ReadsAlso(span(120, 180), at(9030), true) {
+		t.Error("a plan that reads all of it is not joined")
+	}
+	current := LivePlan{Owed: span(100, 9000), AsOf: at(9000)}
+	if current.ReadsAlso(span(70, 9000), at(9000), true) {
+		t.Error("a plan that begins after --from is joined, and nobody reads what lies before it")
+	}
+	if !current.ReadsAlso(span(100, 9030), at(9030), true) {
+		t.Error("time that passed since is left to the next harvest, and the plan is not joined")
 	}
 }
 
