@@ -63,8 +63,9 @@
 //	records         ids=a,b (or a list in JSON): those works that there are
 //	search-xml, records-xml
 //	daily           offset; total; day=2024-03-01 instead of a window
+//	csv             offset, in CSV; nothing tells the end but a short page
 //
-// FormOptions.Lies makes them answer well and wrongly.
+// FormOptions.Lies makes them answer well and wrongly, SetLies for a while.
 //
 // Walks by token read the moment they began and expire as cursors do; all other
 // lists read what is there now. FormOptions has the credential, the cap, the

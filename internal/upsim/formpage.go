@@ -22,7 +22,7 @@ func (d *Dataset) between(from, to int64) []item {
 
 // selected is what a query selects, in the order of its form.
 func (s *Server) selected(q formQuery) []item {
-	items := s.data.between(s.opts.Forms.Lies.asFiltered(q))
+	items := s.data.between(s.lies().asFiltered(q))
 	if q.form.how != byKey && q.form.how != byStampKey {
 		return items
 	}

@@ -18,7 +18,7 @@ func (s *Server) records(req request, f Fault) answer {
 			out.items = append(out.items, it)
 		}
 	}
-	if s.opts.Forms.Lies.OtherRecords {
+	if s.lies().OtherRecords {
 		out.items = s.data.others(out.items)
 	}
 	out.spoil = s.chooseVictim(req, len(out.items), func(i int) item { return out.items[i] }, f.Kind)

@@ -87,6 +87,7 @@ type form struct {
 	ids     bool // ids only
 	xml     bool
 	day     bool // one day instead of a window
+	csv     bool
 }
 
 func allForms() []form {
@@ -113,7 +114,7 @@ func allForms() []form {
 	}
 }
 
-// FormNames lists what is served below /forms/, the list that takes no window apart.
+// FormNames lists what is served below /forms/, but for daily and csv.
 func FormNames() []string {
 	var names []string
 	for _, f := range allForms() {
@@ -124,7 +125,7 @@ func FormNames() []string {
 
 func findForm(path string) (form, bool) {
 	name, below := strings.CutPrefix(path, "/forms/")
-	for _, f := range append(allForms(), daily()) {
+	for _, f := range append(allForms(), daily(), rows()) {
 		if below && f.name == name {
 			return f, true
 		}
@@ -154,6 +155,9 @@ type formState struct {
 	touched int
 	shifts  int
 	gap     func(id string) bool // records that are left out; nil: none
+	lies    Lies
+
+	shrinking Shrinking // of /works, see SetShrinking
 }
 
 func newFormState(seed uint64, opts Options) formState {
@@ -162,6 +166,7 @@ func newFormState(seed uint64, opts Options) formState {
 		refresh[token] = true
 	}
 	return formState{
+		lies: opts.Forms.Lies, shrinking: opts.Shrinking,
 		trails: trails{life: opts.CursorLife, seed: seed, open: map[uint64]*trail{}, expired: map[uint64]int{}},
 		gate:   gatekeeper{Auth: opts.Forms.Auth, seed: seed, tokens: map[string]*pass{}, refresh: refresh},
 	}

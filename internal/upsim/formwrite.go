@@ -90,8 +90,13 @@ func (s *Server) writePage(p sheet) answer {
 	case f.next == nextAbsolute, f.next == nextRelative:
 		body.Links = &formLinks{address}
 	}
-	if out.body = encode(body, f.xml); f.xml {
-		out.kind, out.body = typeXML, s.opts.Forms.Lies.rename(out.body)
+	switch lies := s.lies(); {
+	case f.csv:
+		out.kind, out.body = typeCSV, lies.downed(encodeRows(*body.Items))
+	case f.xml:
+		out.kind, out.body = typeXML, lies.rename(encode(body, true))
+	default:
+		out.body = lies.mark(encode(body, false))
 	}
 	return out
 }
@@ -105,13 +110,13 @@ func (s *Server) fill(body *formBody, p sheet) {
 		body.IDs = &ids
 		return
 	}
-	items := make([]formItem, len(p.items))
+	items, lies := make([]formItem, len(p.items)), s.lies()
 	for i, it := range p.items {
 		bad := s.data.defect(it.seq)
 		if i == p.spoil.at {
 			bad = p.spoil.bad
 		}
-		items[i] = s.data.formItem(it, bad, s.opts.Forms.Lies)
+		items[i] = s.data.formItem(it, bad, lies)
 	}
 	body.Items = &items
 }

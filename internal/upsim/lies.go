@@ -18,7 +18,29 @@ type Lies struct {
 	// OtherRecords answers a request for records with others than those it names,
 	// as many of them.
 	OtherRecords bool
+	// Down is a CSV list that says in its only line, with a good status, that its
+	// database is down.
+	Down bool
+	// Mark puts a UTF-8 byte order mark before JSON.
+	Mark bool
 }
+
+// SetLies changes the lies while the server runs: some pass, as those of a new
+// release that is taken back. Walks by token keep what they selected.
+func (s *Server) SetLies(l Lies) {
+	s.forms.mu.Lock()
+	defer s.forms.mu.Unlock()
+	s.forms.lies = l
+}
+
+func (s *Server) lies() Lies {
+	s.forms.mu.Lock()
+	defer s.forms.mu.Unlock()
+	return s.forms.lies
+}
+
+// Shown is the date of a work as answers have it.
+func (l Lies) Shown(at time.Time) time.Time { return time.Unix(l.shown(at.Unix()), 0).UTC() }
 
 // asFiltered moves a window to the dates of the works it selects.
 func (l Lies) asFiltered(q formQuery) (from, to int64) {
@@ -70,4 +92,20 @@ func (l Lies) rename(body []byte) []byte {
 		body = bytes.ReplaceAll(body, []byte("</"+name+">"), []byte("</"+name+"-v2>"))
 	}
 	return body
+}
+
+// downed is what a list in CSV sends while its database is down.
+func (l Lies) downed(body []byte) []byte {
+	if !l.Down {
+		return body
+	}
+	return []byte("error: database is down\n")
+}
+
+// mark writes the mark before a text.
+func (l Lies) mark(body []byte) []byte {
+	if !l.Mark {
+		return body
+	}
+	return append([]byte("\ufeff"), body...)
 }

@@ -11,15 +11,27 @@ type Shrinking struct {
 	Every int       // before each n-th page of a walk; 0 never
 	Pairs int       // works that leave then, in pairs; default 1
 	At    time.Time // the new stamp; default the end of the data set
+	Now   bool      // the new stamp is the time at which it happens instead
+}
+
+// SetShrinking begins or ends it while the server runs.
+func (s *Server) SetShrinking(c Shrinking) {
+	s.forms.mu.Lock()
+	defer s.forms.mu.Unlock()
+	s.forms.shrinking = c
 }
 
 // shrink takes works out of the walk that a request goes on with.
 func (s *Server) shrink(cursor string, now time.Time) {
-	c := s.opts.Shrinking
-	if c.Every == 0 {
+	s.forms.mu.Lock()
+	c := s.forms.shrinking
+	s.forms.mu.Unlock()
+	switch {
+	case c.Every == 0:
 		return
-	}
-	if c.At.IsZero() {
+	case c.Now:
+		c.At = now.Truncate(time.Second)
+	case c.At.IsZero():
 		c.At = s.data.cfg.To
 	}
 	for _, it := range s.walks.leave(cursor, c.Every, max(c.Pairs, 1), now) {
