@@ -20,7 +20,14 @@
 // against the declared rate (I11), and tell how many failed answers were made good
 // and when full speed was reached again.
 //
+// Some upstreams also answer well and wrongly, by the seed: all the time, as a filter
+// that is off its stamps or stamps that are rounded up, or for some minutes, as items
+// beyond the asked page, items under another name, records of other ids, records that
+// are lacking, lists that shrink while they are read. Each such lie has a scenario of
+// its own, and a proof that it is found where what makes up for it is taken out.
+//
 // It must never simulate what no harvester could notice: an empty page that claims
-// to be all there is, a total that lies, an item that appears further back than the
-// declared lookback. Under random faults it does not check that rates are kept.
+// to be all there is, in a shape that says so, a total that lies, an item that appears
+// further back than the declared lookback, be it by a filter that is behind the stamps.
+// Under random faults it does not check that rates are kept.
 package sim

@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/testkit/check"
+	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -118,21 +119,24 @@ func (s *stage) open() {
 		fmt.Sprint("rate.perSecond=", s.perSecond), fmt.Sprint("rate.burst=", stageBurst), "rate.concurrency=8", "slicing.step=PT1H",
 		"retry.maxAttempts=5", "retry.initialDelay=PT0.1S", "retry.maxDelay=PT30S",
 	}, s.scenario.settings...)
+	if s.form == simulated.Daily().Name {
+		settings = append(settings, simulated.DailySettings()...)
+	}
 	s.up = s.join(s.form, s.text(), upsim.NewDataset(c), o, settings...)
 	s.errands = []errand{{s.up, s.up.compile(s.T, ingest.Harvest), planner.Request{Scheduler: "SIM", Type: ingest.TriggerSchedule}}}
 	s.weather("")
 }
 
-// text is the source file.
+// text is the source file. What it leaves out about totals goes without saying.
 func (s *stage) text() []byte {
 	if s.form == crossref {
 		text, err := catalog.Read(crossref)
 		s.must(err)
 		return text
 	}
-	for _, f := range forms() {
+	for _, f := range append(forms(), simulated.Daily(), simulated.CSV()) {
 		if f.Name == s.form {
-			return []byte(f.YAML("http://" + f.Name + ".sim"))
+			return []byte(f.Silent().YAML("http://" + f.Name + ".sim"))
 		}
 	}
 	s.Fatalf("there is no form %s", s.form)

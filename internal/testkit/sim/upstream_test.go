@@ -35,7 +35,8 @@ type upstream struct {
 	server *upsim.Server
 	source *registry.Source
 	set    []registry.Override
-	folds  bool // ids are stored in lower case, and have no version
+	lies   upsim.Lies // that last
+	folds  bool       // ids are stored in lower case, and have no version
 
 	mu    sync.Mutex
 	known map[string]bool // ids that were ever there, as they are stored
@@ -68,6 +69,7 @@ func (w *world) open(f simulated.Form, random *rand.Rand) {
 		o.Forms.Auth.TokenLife = 2 * time.Minute
 	}
 	settings := []string{fmt.Sprint("rate.concurrency=", 10+random.IntN(10))}
+	f, o.Forms.Lies = w.lying(f)
 	if random.IntN(3) == 0 { // too little for a busy window: it is cut again
 		settings = append(settings, fmt.Sprint("slicing.maxRequests=", 8+random.IntN(10)))
 	}
@@ -96,7 +98,7 @@ func (w *world) join(name string, text []byte, data *upsim.Dataset, o upsim.Opti
 	w.must(err)
 	source, _, err := registry.Decode(name+".yaml", text)
 	w.must(err)
-	u := &upstream{name: name, code: source.Code, data: data, server: server, source: source, folds: name == crossref, known: map[string]bool{}}
+	u := &upstream{name: name, code: source.Code, data: data, server: server, source: source, lies: o.Forms.Lies, folds: name == crossref, known: map[string]bool{}}
 	for _, text := range append([]string{
 		"retry.initialDelay=PT0.2S", "retry.maxDelay=PT5S",
 		fmt.Sprintf("window.size=P%dD", harvests), "window.lookback=" + iso(lookback), "window.safetyLag=" + iso(lag), "window.maxSafetyLag=" + iso(3*lag),
@@ -140,7 +142,7 @@ func (u *upstream) learn(id string) {
 func (u *upstream) knew(id string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.known[id]
+	return u.known[id] || isForeign(id)
 }
 
 func (u *upstream) compile(t testing.TB, operation ingest.Operation) *spec.Compiled {
@@ -154,63 +156,6 @@ func (u *upstream) compile(t testing.TB, operation ingest.Operation) *spec.Compi
 		t.Fatal(err)
 	}
 	return c
-}
-
-// weathers are fault scripts by what they are like. Every answer takes its time.
-const steady = "slow@*:delay=1100ms;slow@p:0.4:delay=3700ms;slow@p:0.05:delay=13s"
-
-func weathers(u *upstream) []string {
-	return append([]string{
-		"",
-		"429@p:0.6:retry-after=3;429@p:0.3",
-		"429@p:0.2:retry-after=date+4s;503@p:0.2:retry-after=2;429@p:0.02:retry-after=200",
-		"500@p:0.1;502@p:0.1;503@p:0.1;504@p:0.1",
-		"502@*",
-		"reset@p:0.1;truncate-json@p:0.1;truncate-gzip@p:0.1;lost-answer@p:0.1",
-		"html-200@p:0.1;error-200@p:0.1;broken-json@p:0.1",
-		"slow@p:0.1:delay=20s;slow@p:0.05:delay=45s",
-		"missing-id@p:0.03;bad-date@p:0.03",
-		"500@p:0.04;429@p:0.04:retry-after=1;reset@p:0.03;lost-answer@p:0.03;truncate-gzip@p:0.03;slow@p:0.02:delay=35s",
-	}, special(u)...)
-}
-
-// special are the faults of some ways to page. Those that hide items strike only
-// where a total, or a second reading, can tell: not in offset-blind and time.
-func special(u *upstream) (out []string) {
-	total := !slices.Contains([]string{"offset-blind", "time"}, u.name)
-	if total {
-		out = append(out, "duplicate-page@p:0.1", "duplicate-page@p:0.03;500@p:0.05;lost-answer@p:0.03")
-	}
-	if total && u.name != crossref {
-		out = append(out, "lost-next@p:0.1;short-page@p:0.1;empty-page@p:0.05")
-	}
-	switch {
-	case u.name == crossref:
-		out = append(out, "expire-cursor@p:0.1")
-	case strings.HasPrefix(u.name, "token"), strings.HasPrefix(u.name, "links"):
-		out = append(out, "expire-cursor@p:0.1:status=410;expire-cursor@p:0.1:status=200", "token-loop@p:0.1", "expire-cursor@p:0.05;reset@p:0.05")
-	case strings.HasPrefix(u.name, "search"):
-		out = append(out, "withhold@p:0.2", "withhold@p:0.1;500@p:0.1;lost-answer@p:0.05")
-	}
-	return out
-}
-
-// blow sets the faults of an upstream, and changes them every few minutes.
-func (w *world) blow(u *upstream) {
-	random := w.random("weather", u.name)
-	all := weathers(u)
-	for {
-		script := all[random.IntN(len(all))]
-		w.log.Debug("weather", "source", u.code, "faults", script)
-		w.faults(u, steady+";"+script)
-		if random.IntN(3) == 0 {
-			u.server.RevokeTokens()
-		}
-		if !w.pass(about(random, 4*time.Minute)) {
-			w.faults(u, steady)
-			return
-		}
-	}
 }
 
 func (w *world) faults(u *upstream, script string) {

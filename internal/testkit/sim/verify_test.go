@@ -46,7 +46,10 @@ func (w *world) verify() {
 
 func (u *upstream) items() (out []check.Item) {
 	for truth := range u.data.Heads() {
-		item := check.Item{ID: u.stored(truth.DOI), Stamp: truth.Indexed, Version: int64(truth.Version)}
+		if isForeign(truth.DOI) {
+			continue
+		}
+		item := check.Item{ID: u.stored(truth.DOI), Stamp: u.lies.Shown(truth.Indexed), Version: int64(truth.Version)}
 		if u.folds {
 			item.Version = 0
 		}

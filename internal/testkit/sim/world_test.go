@@ -148,20 +148,27 @@ func (w *world) prepare() {
 }
 
 // rest waits until nothing is owed of the time in which anything happened. The
-// longest wait for a window that failed is a day.
+// longest wait for a window that failed is a day. A filter that is ahead of the
+// stamps selects the last works so much later.
 func (w *world) rest() {
 	stopped := time.Now()
+	settled := stopped
+	for _, u := range w.upstreams {
+		if late := stopped.Add(u.lies.FilterOff); late.After(settled) {
+			settled = late
+		}
+	}
 	p := planner.New(w.store)
 	for time.Since(stopped) < 3*24*time.Hour {
 		if !pass(w.ctx, every) {
 			return
 		}
-		if w.quiet(p, stopped) {
+		if w.quiet(p, settled) {
 			w.tally["minutes to rest"] = int(time.Since(stopped).Minutes())
 			return
 		}
 	}
-	w.Errorf("no rest %s after the last fault: %s", time.Since(stopped), w.owes(p, stopped))
+	w.Errorf("no rest %s after the last fault: %s", time.Since(stopped), w.owes(p, settled))
 }
 
 // quiet reports that all time before an instant is read and settled, and no task

@@ -1,0 +1,130 @@
+package sim
+
+import (
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/engine/planner"
+	"github.com/patra-ingest/patra/internal/testkit/check"
+	"github.com/patra-ingest/patra/internal/upsim"
+)
+
+// lie is one way to answer well and wrongly, and the smallest harvest that is
+// harmed by it where it is believed.
+type lie struct {
+	name     string
+	form     string
+	works    int // in two days; 200 where it is not said
+	lasts    upsim.Lies
+	settings []string
+	trouble  func(*stage)
+	expect   func(*stage, *sql.DB) // besides that everything is stored and the harvest came to rest
+}
+
+// forAWhile tells lies when the harvest begins, and the truth some minutes later.
+func forAWhile(l upsim.Lies) func(*stage) {
+	return func(s *stage) {
+		s.up.server.SetLies(l)
+		pass(s.ctx, 5*time.Minute)
+		s.up.server.SetLies(upsim.Lies{})
+	}
+}
+
+func faultsForAWhile(script string) func(*stage) {
+	return func(s *stage) {
+		s.weather(script)
+		pass(s.ctx, 5*time.Minute)
+		s.weather("")
+	}
+}
+
+func lies() []lie {
+	return []lie{
+		{name: "filter ahead of the stamps", form: "token", lasts: upsim.Lies{FilterOff: 20 * time.Minute}, settings: []string{"slicing.step=PT1H"}},
+		{name: "filter behind the stamps", form: "offset", lasts: upsim.Lies{FilterOff: -20 * time.Minute}, settings: []string{"slicing.step=PT1H", "window.size=P3D"}},
+		{name: "stamps rounded up", form: "token", works: 600, lasts: upsim.Lies{RoundUp: time.Minute}, settings: []string{"slicing.step=PT15M"}},
+		{name: "items renamed for a while", form: "search-xml", trouble: forAWhile(upsim.Lies{Renamed: true})},
+		{name: "an error in the place of rows", form: "csv", trouble: forAWhile(upsim.Lies{Down: true})},
+		{name: "byte order mark", form: "token", lasts: upsim.Lies{Mark: true}},
+		{name: "pinned item", form: "offset", settings: []string{"slicing.step=P1D"}, trouble: faultsForAWhile("pinned-item@*")},
+		{name: "foreign items", form: "page", settings: []string{"slicing.step=P1D"}, trouble: faultsForAWhile("foreign-item@p:0.5:times=10")},
+		{name: "walks that end early", form: "token", settings: []string{"slicing.step=P1D"}, trouble: faultsForAWhile("lost-next@p:0.3")},
+		{name: "one day per request", form: "daily", settings: []string{
+			"slicing.step=P1D", "slicing.targetRecords=1000", "slicing.mergeBelow=1", "slicing.perDay=40",
+		}},
+		{name: "a gap in the records", form: "search", settings: []string{"details.missing=GONE"}, trouble: gapWhileReadAgain, expect: nobodyIsGone},
+		{name: "records of others for a while", form: "search", settings: []string{"details.missing=GONE"}, trouble: forAWhile(upsim.Lies{OtherRecords: true}), expect: nobodyIsGone},
+		{name: "a list that shrinks", form: crossref, works: 1_200, settings: []string{"slicing.step=P1D", "paging.size=20"},
+			trouble: func(s *stage) {
+				s.up.server.SetShrinking(upsim.Shrinking{Every: 12, Now: true})
+				pass(s.ctx, 5*time.Minute)
+				s.up.server.SetShrinking(upsim.Shrinking{})
+			}, expect: nothingStartsOver},
+	}
+}
+
+// Each lie alone, in a short harvest: everything is stored, and the harvest comes
+// to rest. TestProofLiesAreFoundWithoutTheirMend shows that this would fail.
+func TestScenarioLies(t *testing.T) {
+	for _, l := range lies() {
+		t.Run(l.name, func(t *testing.T) {
+			sc := scenario{
+				name: l.name, form: l.form, works: max(l.works, 200), perSecond: 20, takes: 20 * time.Millisecond, processes: 2,
+				settings: append([]string{"slicing.step=PT6H"}, l.settings...), trouble: l.trouble,
+			}
+			if sc.options.Forms.Lies = l.lasts; sc.trouble == nil {
+				sc.trouble = func(*stage) {}
+			}
+			if l.form == crossref {
+				sc.settings = append(sc.settings, "http.baseUrl=http://crossref.sim", "http.allowPrivate=true", "rate.obeyHeaders=false")
+			}
+			s := perform(t, sc)
+			if l.expect == nil {
+				return
+			}
+			db, err := check.Open("sqlite:" + s.file)
+			s.must(err)
+			defer db.Close()
+			l.expect(s, db)
+		})
+	}
+}
+
+// gapWhileReadAgain lets everything be read twice. The second time some records are
+// named by the search and lack their details.
+func gapWhileReadAgain(s *stage) {
+	pass(s.ctx, 5*time.Minute)
+	s.up.server.SetGap(inGap)
+	from := s.world.began.AddDate(0, 0, -harvests)
+	again := errand{s.up, s.up.compile(s.T, ingest.Backfill), planner.Request{
+		Scheduler: "SIM", Type: ingest.TriggerManual, From: &from, To: &s.world.began, Campaign: "again",
+	}}
+	s.plan(planner.New(s.store), again, "again", s.random("again"))
+	pass(s.ctx, 5*time.Minute)
+	s.up.server.SetGap(nil)
+}
+
+// nobodyIsGone: what the upstream has is no tombstone, and was none.
+func nobodyIsGone(s *stage, db *sql.DB) {
+	s.Helper()
+	var records, bodies, rejects int
+	s.must(db.QueryRowContext(s.Context(), "SELECT COUNT(*) FROM ing_record WHERE state_code = 'ACTIVE'").Scan(&records))
+	s.must(db.QueryRowContext(s.Context(), "SELECT COUNT(*) FROM ing_record_body").Scan(&bodies))
+	s.must(db.QueryRowContext(s.Context(), "SELECT COUNT(*) FROM ing_quarantine").Scan(&rejects))
+	if n := s.up.data.Len(); records != n || bodies != n || rejects != 0 {
+		s.Errorf("%d records, %d versions and %d rejects of %d works that never changed", records, bodies, rejects, n)
+	}
+}
+
+// nothingStartsOver: a list that loses a few works is read in one pass.
+func nothingStartsOver(s *stage, db *sql.DB) {
+	s.Helper()
+	var passes, changed int
+	s.must(db.QueryRowContext(s.Context(), "SELECT COALESCE(SUM(json_extract(stats, '$.restarts')), 0) FROM ing_task_run").Scan(&passes))
+	s.must(db.QueryRowContext(s.Context(), "SELECT COUNT(*) FROM ing_record WHERE version > 1").Scan(&changed))
+	if passes > 0 || changed < 4 {
+		s.Errorf("%d times started over, %d works left the list and were read again", passes, changed)
+	}
+}

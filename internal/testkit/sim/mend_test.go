@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mend is the place that makes up for a lie, and what it would be without.
+type mend struct {
+	lie       string
+	file      string // below internal
+	with      string
+	without   string
+	complaint string // part of what the scenario says then
+}
+
+func mends() []mend {
+	const dropped, sees = `if away > 0 && asked.Drop {`, `if away > 0 {`
+	return []mend{
+		{"filter ahead of the stamps", "core/extract/item.go", dropped, sees, "I2: form-token lost"},
+		{"filter behind the stamps", "core/extract/item.go", dropped, sees, "I2: form-offset lost"},
+		{"stamps rounded up", "core/extract/item.go", dropped, sees, "I2: form-token lost"},
+		{"items renamed for a while", "core/document/nothing.go", `page.Lacks = r.lacksXML(parent)`, `page.Lacks = ""`, "I2: form-search-xml lost"},
+		{"an error in the place of rows", "core/document/csv.go", `rs.lacks = rs.lacksColumn(header)`, ``, "I2: form-csv lost"},
+		{"byte order mark", "core/document/reader.go", `bytes.TrimPrefix(body, []byte(utf8Mark))`, `bytes.TrimPrefix(body, nil)`, "no rest"},
+		{"pinned item", "core/paging/paging.go", `return min(o.Items, c.Size)`, `return o.Items`, "I2: form-offset lost"},
+		{"foreign items", "core/paging/paging.go", `return min(o.New+o.Known, c.Size)`, `return o.New`, "I2: form-page lost"},
+		{"walks that end early", "core/registry/resolve.go", `expected := true`, `expected := false`, "I2: form-token lost"},
+		{"one day per request", "core/spec/unit.go", `if since ||`, `if true || since ||`, "I2: form-daily lost"},
+		{"a gap in the records", "core/record/missed.go", `return FirstMiss`, `return Vanished`, "works that never changed"},
+		{"records of others for a while", "engine/executor/strangers.go", `if asked[key] {`, `if asked[key] || true {`, "works that never changed"},
+		{"a list that shrinks", "core/paging/total.go", `return s.Total < 0 || int64(s.Seen) < expected`, `return s.Total < s.First || int64(s.Seen) < expected`, "times started over"},
+	}
+}
+
+// A scenario that never complains proves nothing. Here each lie is told to a program
+// from which the one place is taken out that makes up for it, and must be found. The
+// files themselves stay as they are: the compiler is shown others in their place.
+func TestProofLiesAreFoundWithoutTheirMend(t *testing.T) {
+	if os.Getenv("PATRA_PROOF") == "" {
+		t.Skip("full-size run: make proof")
+	}
+	told := map[string]bool{}
+	for _, m := range mends() {
+		told[m.lie] = true
+		t.Run(m.lie, func(t *testing.T) {
+			out, err := playWithout(t, m)
+			if err == nil || !strings.Contains(out, m.complaint) {
+				t.Errorf("%v, and no %q without %q of %s:\n%s", err, m.complaint, m.with, m.file, out)
+			}
+			t.Log(firstWith(out, m.complaint))
+		})
+	}
+	for _, l := range lies() {
+		if !told[l.name] {
+			t.Errorf("nobody knows what makes up for %q", l.name)
+		}
+	}
+}
+
+// playWithout plays the scenario of a lie without its mend.
+func playWithout(t *testing.T, m mend) (string, error) {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join("..", "..", filepath.FromSlash(m.file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || strings.Count(string(text), m.with) != 1 {
+		t.Fatalf("%q stands %d times in %s, want once; say where the mend is now (%v)", m.with, strings.Count(string(text), m.with), m.file, err)
+	}
+	dir := t.TempDir()
+	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {file: changed}})
+	if err == nil {
+		err = os.WriteFile(changed, []byte(strings.Replace(string(text), m.with, m.without, 1)), 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(overlay, replace, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-overlay", overlay, "-run", "^TestScenarioLies$/^"+strings.ReplaceAll(m.lie, " ", "_")+"$", ".").CombinedOutput()
+	return string(out), err
+}
+
+// firstWith is the first line that says so.
+func firstWith(out, what string) string {
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, what) {
+			return strings.TrimSpace(line)
+		}
+	}
+	return "nothing"
+}
