@@ -145,7 +145,7 @@ func (t *attendance) run(ctx context.Context, ended chan<- struct{}) {
 		case <-timer.C:
 		}
 		if t.idle() {
-			go t.end() // waits for us
+			go t.endSession(ended) // waits for us
 			<-ctx.Done()
 			return
 		}
@@ -267,12 +267,22 @@ func (t *attendance) joined(members []gate.Member) {
 // end closes the door and tells the others.
 func (t *attendance) end() {
 	t.mu.Lock()
-	stop, ended := t.stop, t.ended
-	t.stop = nil
+	session := t.ended
 	t.mu.Unlock()
-	if stop == nil {
+	t.endSession(session)
+}
+
+// endSession is end, unless that session is over: who leaves because nothing was
+// asked for a while must not end one that began meanwhile.
+func (t *attendance) endSession(session chan<- struct{}) {
+	t.mu.Lock()
+	stop, ended := t.stop, t.ended
+	if stop == nil || ended != session {
+		t.mu.Unlock()
 		return
 	}
+	t.stop = nil
+	t.mu.Unlock()
 	stop()
 	<-ended
 	t.beatMu.Lock()
