@@ -133,7 +133,7 @@ func (w *world) givingUp() {
 	began := time.Now()
 	cancel()
 	all.Wait()
-	if took := time.Since(began); took > pick(w, 0, time.Second) {
+	if took := time.Since(began); took > pick(w, 0, time.Minute) {
 		w.Errorf("giving up took %v", took)
 	}
 	w.must(g, w.ask(limits), gate.Signal{})
@@ -166,7 +166,7 @@ func (w *world) share() {
 	all.Wait()
 	w.within(halved, 10, 1)
 	w.within(w.log(), 20, 1)
-	if n := len(w.log()) - len(halved); n < pick(w, 390, 14) {
+	if n := len(w.log()) - len(halved); n < pick(w, 390, 1) { // in real time the machine decides how many
 		w.Errorf("%d requests in %v at 20 a second: the larger share is not used", n, lasts)
 	}
 }
