@@ -73,7 +73,8 @@ func TestProofNeverAboveWhileRedisComesAndGoes(t *testing.T) {
 	}
 }
 
-// tellUse is the share of the rate that was used, the start and the end aside.
+// tellUse is the share of the rate that was used. The first seconds belong to the
+// start of the processes, the last ones to the last slices.
 func (f *fleet) tellUse() float64 {
 	n := len(f.at)
 	plain, excused := f.used(n/5, n*4/5)

