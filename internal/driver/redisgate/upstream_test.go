@@ -66,7 +66,7 @@ func (u *upstream) within(l gate.Limits) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	slices.SortFunc(u.came, time.Time.Compare)
-	slack, most := l.PerSecond*u.noise.Worst().Seconds(), 0.0
+	slack, most := l.PerSecond*u.noise.Allowed().Seconds(), 0.0
 	for i := range u.came {
 		for j := i; j < len(u.came); j++ {
 			span := u.came[j].Sub(u.came[i]).Seconds()

@@ -113,7 +113,7 @@ func TestBelieve13NobodySendsInsideAPause(t *testing.T) {
 		t.Fatal("the upstream asked for nothing")
 	}
 	// What was under way, and what left before the pause was stored, came anyway.
-	stored := f.log[told].At.Add(f.noise.Worst() + 100*time.Millisecond)
+	stored := f.log[told].At.Add(f.noise.Allowed() + 100*time.Millisecond)
 	inside := 0
 	for _, e := range f.log {
 		if e.At.After(stored) && e.At.Before(f.log[told].At.Add(3*time.Second)) {

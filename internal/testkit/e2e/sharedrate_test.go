@@ -114,7 +114,7 @@ func (f *fleet) within() {
 	defer f.mu.Unlock()
 	slices.SortFunc(f.at, time.Time.Compare)
 	rate, most := float64(f.perSecond), 0.0
-	slack := rate * f.noise.Worst().Seconds()
+	slack := rate * f.noise.Allowed().Seconds()
 	for i := range f.at {
 		for j := i; j < len(f.at); j++ {
 			most = max(most, float64(j-i+1)-rate*f.at[j].Sub(f.at[i]).Seconds())

@@ -37,7 +37,7 @@ func (w *world) retryAfter() {
 	if early := end.Add(wait / 20).Sub(sent[0].at); early > 0 {
 		w.Errorf("a request left %v before the end of the wait and its jitter", early)
 	}
-	if late := sent[0].at.Sub(end); late > wait*15/100+pick(w, 0, 500*time.Millisecond) {
+	if late := sent[0].at.Sub(end); late > wait*15/100+pick(w, 0, time.Minute) {
 		w.Errorf("the first request left %v after a wait of %v", late, wait)
 	}
 }

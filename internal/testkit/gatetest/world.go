@@ -86,7 +86,7 @@ func (w *world) within(sent []arrival, perSecond float64, burst int) {
 	w.Helper()
 	slack := 1e-6
 	if !w.Virtual {
-		slack += perSecond * w.noise.Worst().Seconds()
+		slack += perSecond * w.noise.Allowed().Seconds()
 	}
 	for i := range sent {
 		for j := i; j < len(sent); j++ {
