@@ -109,7 +109,7 @@ func TestPausedSourceIsNotHarvested(t *testing.T) {
 	d.expect(exitOK, "source", "resume", "crossref", "--op", "HARVEST", "--reason", "enough")
 	var s summary
 	d.decode(d.expect(exitOK, append([]string{"harvest", "-o", "json"}, window...)...).out, &s)
-	if !slices.Equal(s.Continued, []int64{1}) || s.Stats.Inserted != 24 {
+	if !s.Joined || s.PlanID != 1 || s.Stats.Inserted != 24 {
 		t.Errorf("%+v", s)
 	}
 }

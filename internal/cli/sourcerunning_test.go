@@ -29,7 +29,9 @@ func TestApplyDuringAHarvest(t *testing.T) {
 				}
 			})
 		}
-		seen.Store(r.URL.Query().Get("rows")+" "+r.URL.Query().Get("mailto"), true)
+		if rows := r.URL.Query().Get("rows"); rows != "1" { // that is a count for the plan
+			seen.Store(rows+" "+r.URL.Query().Get("mailto"), true)
+		}
 		upstream.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
