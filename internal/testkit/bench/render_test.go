@@ -43,10 +43,10 @@ func (r renderer) ask() (*spec.Question, error) { return r.program.Ask(r.window,
 
 // hand makes the same request with net/url, everything else written out.
 func (r renderer) hand() (*url.URL, http.Header) {
-	const day = "2006-01-02"
+	const second = "2006-01-02T15:04:05"
 	last := r.window.To.Add(-time.Microsecond)
 	query := url.Values{
-		"cursor": {r.state.Token}, "filter": {"from-index-date:" + r.window.From.Format(day) + ",until-index-date:" + last.Format(day)},
+		"cursor": {r.state.Token}, "filter": {"from-index-date:" + r.window.From.Format(second) + ",until-index-date:" + last.Format(second)},
 		"mailto": {contact}, "order": {"asc"}, "rows": {strconv.Itoa(r.program.Paging.Size)}, "sort": {"indexed"},
 	}
 	u := &url.URL{Scheme: "https", Host: "api.crossref.org", Path: "/works", RawQuery: query.Encode()}
