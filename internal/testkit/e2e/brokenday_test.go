@@ -50,7 +50,7 @@ func daysOf(filter string) (days []string) {
 	for part := range strings.SplitSeq(filter, ",") {
 		for _, name := range []string{"from-index-date:", "until-index-date:"} {
 			if day, ok := strings.CutPrefix(part, name); ok {
-				days = append(days, day)
+				days = append(days, day[:min(len(day), len("2006-01-02"))])
 			}
 		}
 	}

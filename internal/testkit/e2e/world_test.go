@@ -86,6 +86,7 @@ func newWorld(t *testing.T, database string, c upsim.Config, o upsim.Options) *w
 	t.Cleanup(func() { server.Close() })
 	w := &world{t: t, data: data, server: server, database: database, now: weekTo.Add(time.Hour)}
 	w.settings = []string{
+		"slicing.maxPages=0", // no counts among the requests
 		"http.baseUrl=" + server.URL(), "http.allowPrivate=true", "rate.perSecond=5000", "rate.burst=50", "rate.concurrency=8", "rate.obeyHeaders=false",
 		"retry.initialDelay=PT0.001S", "retry.maxDelay=PT0.02S", "paging.size=50",
 	}
