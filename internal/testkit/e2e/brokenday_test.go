@@ -41,7 +41,7 @@ func newBrokenDay(t *testing.T, database string) *brokenDay {
 			b.settings[i] = "http.baseUrl=" + front.URL
 		}
 	}
-	b.settings = append(b.settings, "retry.maxAttempts=2", "retry.taskAttempts=2")
+	b.settings = append(b.settings, "retry.maxAttempts=2", "retry.taskAttempts=2", "slicing.minStep=P1D", "filter.precision=DAY", "filter.format=yyyy-MM-dd", "window.lookback=P1D", "window.minWindow=PT1M")
 	return b
 }
 
