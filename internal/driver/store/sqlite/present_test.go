@@ -7,6 +7,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
+	"github.com/patra-ingest/patra/internal/testkit/need"
 )
 
 // A database may be named by a link. SQLite keeps its log beside the file the link
@@ -21,7 +22,7 @@ func TestBelieve08AFileBehindALinkIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join("real", "patra.db"), link); err != nil {
-		t.Skip("no links here:", err)
+		need.Missing(t, "no symbolic link can be made here: %v", err)
 	}
 	for _, round := range []string{"a new file", "the same again"} {
 		s, err := sqlite.Open(t.Context(), sqlite.Config{Path: link}, store.Options{})
