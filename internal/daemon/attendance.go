@@ -73,10 +73,14 @@ func (t *attendance) executes(ctx context.Context) (leave func(), err error) {
 }
 
 // appear joins as one that asks. It stays for a moment after it has left: the
-// next question may follow.
+// next question may follow. Dead processes of this machine are removed first,
+// else the join would wait until their membership is void.
 func (t *attendance) appear(ctx context.Context) (leave func(), err error) {
 	if t.app.config.MustExist {
 		return t.join(ctx, 1)
+	}
+	if err := t.app.buryDead(ctx); err != nil {
+		return nil, err
 	}
 	return t.join(ctx, 0)
 }

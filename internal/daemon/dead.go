@@ -21,6 +21,13 @@ func (a *App) traces(ctx context.Context) ([]store.ExecutorInfo, error) {
 	if err != nil {
 		return nil, err
 	}
+	members, err := a.Store.RateMembers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range members {
+		owners = append(owners, m.ID)
+	}
 	for _, owner := range owners {
 		e, ok := processOf(owner)
 		if ok && !slices.ContainsFunc(list, func(l store.ExecutorInfo) bool { return l.ID == owner }) {
