@@ -46,6 +46,7 @@ func TestHarvestSurvivesAMisbehavingUpstream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEveryDatabase(t, func(t *testing.T, database string) {
 				w := newWorld(t, database, upsim.Config{Seed: 7, PerDay: 300, BadIDEvery: 211, BadDateEvery: 307}, upsim.Options{})
+				w.settings = append(w.settings, "window.lookback=P1D") // so that the second harvest meets rejects again
 				if script != "" {
 					w.faults(script)
 				}
