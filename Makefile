@@ -12,6 +12,11 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 PATRA_FIXTURES ?= $(abspath $(wildcard ../shared/fixtures))
 export PATRA_FIXTURES
 
+# One set of flags for building, checking and testing: Go then compiles each package
+# once, not once per target.
+export CGO_ENABLED ?= 0
+export GOFLAGS     := $(GOFLAGS) -trimpath
+
 BENCHTIME ?= 1s
 FUZZTIME  ?= 10s
 
@@ -24,7 +29,8 @@ help: ## Show this list
 
 .PHONY: build
 build: ## Build the static binary bin/patra
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false \
+	@[[ -x bin/patra ]] || echo 'building bin/patra: the first time Go fetches and compiles the modules, which can take some minutes'
+	go build -buildvcs=false \
 		-ldflags "-s -w -X $(MODULE)/internal/cli.version=$(VERSION)" -o bin/patra ./cmd/patra
 
 .PHONY: test
@@ -33,7 +39,7 @@ test: ## Run all tests beside a private MariaDB and Redis (installs them if miss
 
 .PHONY: race
 race: ## Run all tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 scripts/with-servers scripts/test -race -timeout 60m
+	CGO_ENABLED=1 scripts/with-servers scripts/test -race
 
 .PHONY: check
 check: ## Cheap checks: gofmt and go vet
@@ -61,8 +67,8 @@ proof: ## Run the full-size proofs (long, up to 80 minutes)
 	PATRA_PROOF=1 scripts/with-servers go test -count=1 -timeout 80m -v -run Proof ./...
 
 .PHONY: demo
-demo: ## Run the demo against the built-in upstream simulator
-	go run ./cmd/patra demo
+demo: build ## Build bin/patra and run its demo against the built-in upstream simulator
+	bin/patra demo
 
 .PHONY: clean
 clean: ## Remove what the build made

@@ -9,7 +9,8 @@ type restKey struct{}
 
 // WithRest lets whoever runs a task know while it only waits: for the rate gate,
 // or for a wait that the upstream asked for. The change is +1 when a wait turns
-// out to be a long one and -1 when it is over, in any order.
+// out to be a long one, and -1 when that wait is over. Of one wait the second call
+// comes after the first has returned; calls of different waits may overlap.
 func WithRest(ctx context.Context, told func(change int)) context.Context {
 	return context.WithValue(ctx, restKey{}, told)
 }
@@ -24,9 +25,14 @@ func resting(ctx context.Context) (over func()) {
 	if told == nil {
 		return func() {}
 	}
-	long := time.AfterFunc(restAfter, func() { told(+1) })
+	begun := make(chan struct{})
+	long := time.AfterFunc(restAfter, func() {
+		defer close(begun)
+		told(+1)
+	})
 	return func() {
 		if !long.Stop() {
+			<-begun
 			told(-1)
 		}
 	}
