@@ -15,11 +15,11 @@ import (
 func TestFillPlansExactlyTheGaps(t *testing.T) {
 	d := harvested(t)
 	before := d.dump()
-	d.holds(d.expect(exitOK, "coverage", "fill", "crossref", "--dry-run").out, "HARVEST", "[2025-03-03, 2025-03-04)", "1 slice")
+	d.holds(d.expect(exitOK, "coverage", "fill", "crossref", "--set", "slicing.maxPages=0", "--dry-run").out, "HARVEST", "[2025-03-03, 2025-03-04)", "1 slice")
 	if !reflect.DeepEqual(before, d.dump()) {
 		t.Fatal("a rehearsal wrote something")
 	}
-	d.holds(d.expect(exitOK, "coverage", "fill", "crossref", "--reason", "their outage", "--actor", "ann").err, "patra serve")
+	d.holds(d.expect(exitOK, "coverage", "fill", "crossref", "--set", "slicing.maxPages=0", "--reason", "their outage", "--actor", "ann").err, "patra serve")
 	d.holds(d.expect(exitOK, "plan", "show", "2").out, "their outage (ann)")
 	db := d.db()
 	defer db.Close()
@@ -31,7 +31,7 @@ func TestFillPlansExactlyTheGaps(t *testing.T) {
 	if len(parts) != 1 || *parts[0].Window != (window.Window{From: march(3), To: march(4)}) {
 		t.Errorf("%+v", parts)
 	}
-	again := d.expect(exitOK, "coverage", "fill", "crossref")
+	again := d.expect(exitOK, "coverage", "fill", "crossref", "--set", "slicing.maxPages=0")
 	d.holds(again.err, "worked on already", "nothing to fill")
 	d.expect(exitOK, "cursor", "verify")
 }
@@ -41,7 +41,7 @@ func TestFillOfHistoryIsABackfill(t *testing.T) {
 	d := harvested(t)
 	cursor := d.cursor("1")
 	var out []filled
-	d.decode(d.expect(exitOK, "coverage", "fill", "crossref", "--from", "2025-02-01", "--to", "2025-03-05", "-o", "json", "--reason", "history").out, &out)
+	d.decode(d.expect(exitOK, "coverage", "fill", "crossref", "--set", "slicing.maxPages=0", "--from", "2025-02-01", "--to", "2025-03-05", "-o", "json", "--reason", "history").out, &out)
 	if len(out) != 2 || out[0].Operation != ingest.Harvest || out[1].Operation != ingest.Backfill || out[1].Campaign == "" || out[1].Window.To != march(1) {
 		t.Fatalf("%+v", out)
 	}
@@ -59,7 +59,7 @@ func TestFillOfHistoryIsABackfill(t *testing.T) {
 // What a backfill read that asked the same is no gap.
 func TestBackfilledTimeIsCovered(t *testing.T) {
 	d := harvested(t)
-	d.expect(exitOK, "coverage", "fill", "crossref", "--from", "2025-02-20", "--to", "2025-03-01")
+	d.expect(exitOK, "coverage", "fill", "crossref", "--set", "slicing.maxPages=0", "--from", "2025-02-20", "--to", "2025-03-01")
 	d.expect(exitFindings, "coverage", "gaps", "crossref", "--from", "2025-02-20", "--to", "2025-03-01")
 	d.exec("UPDATE ing_coverage SET have_at = want_at WHERE cursor_id = (SELECT id FROM ing_cursor WHERE operation_code = 'BACKFILL')")
 	d.expect(exitOK, "coverage", "gaps", "crossref", "--from", "2025-02-20", "--to", "2025-03-01")

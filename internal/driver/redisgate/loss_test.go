@@ -3,7 +3,6 @@ package redisgate
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/testkit/gatetest"
 	"github.com/patra-ingest/patra/internal/testkit/redis"
 )
 
@@ -45,7 +45,7 @@ func TestServerLost(t *testing.T) {
 				t.Helper()
 				n, want := u.between(from, to), least*lossLimits.PerSecond*(to.Sub(from)-u.noise.Between(from, to)).Seconds()
 				t.Logf("%s: %d requests in %v", when, n, to.Sub(from).Round(time.Millisecond))
-				if float64(n) < want && proves() {
+				if float64(n) < want && gatetest.Proves() {
 					t.Errorf("%s: %d requests, want at least %.0f", when, n, want)
 				}
 			}
@@ -77,12 +77,9 @@ func TestServerLost(t *testing.T) {
 	}
 }
 
-// proves: how much of a rate is used depends on the machine, so only a proof asks.
-func proves() bool { return os.Getenv("PATRA_PROOF") != "" }
-
 // The full form of the tests below: they ask for throughput.
 func TestProofServerLost(t *testing.T) {
-	if !proves() {
+	if !gatetest.Proves() {
 		t.Skip("a proof: set PATRA_PROOF=1")
 	}
 	t.Run("lost", TestServerLost)
@@ -109,10 +106,17 @@ func TestUsesTheRate(t *testing.T) {
 			u.within(limits)
 			took := time.Since(u.began)
 			t.Logf("%.1f %% of the declared rate", float64(len(u.came))/limits.PerSecond/took.Seconds()*100)
-			if n, want := len(u.came), 0.97*limits.PerSecond*(took-u.noise.Between(u.began, time.Now())).Seconds(); float64(n) < want && proves() {
+			if n, want := len(u.came), 0.97*limits.PerSecond*(took-u.noise.Between(u.began, time.Now())).Seconds(); float64(n) < want && gatetest.Proves() {
 				t.Errorf("%d requests in %v, want at least %.0f", n, took, want)
 			}
 		})
+	}
+}
+
+// awaitMode returns when the gate is in a mode.
+func (g *Gate) awaitMode(want mode) {
+	for m, changed := g.look(); m != want; m, changed = g.look() {
+		<-changed
 	}
 }
 
@@ -143,18 +147,14 @@ func TestOneClientCutOff(t *testing.T) {
 	pass(1500 * time.Millisecond)
 	for range 2 {
 		wire.Cut(true)
+		gates[0].awaitMode(alone)
 		pass(2 * time.Second)
-		if m, _ := gates[0].look(); m != alone {
-			t.Errorf("the client without a server is in mode %d", m)
-		}
-		if m, _ := gates[1].look(); m != shared {
+		if m, _ := gates[1].look(); m != shared && gatetest.Proves() { // a slow machine loses it too
 			t.Errorf("a client with a server is in mode %d", m)
 		}
 		wire.Cut(false)
+		gates[0].awaitMode(shared)
 		pass(1500 * time.Millisecond)
-		if m, _ := gates[0].look(); m != shared {
-			t.Errorf("the client that got its server back is in mode %d", m)
-		}
 	}
 	cancel()
 	all.Wait()
@@ -167,21 +167,20 @@ func TestOlderStateGivesNoBurst(t *testing.T) {
 	settled(t, server.URL(), "old")
 	g := open(t, server.URL(), "old")
 	limits := gate.Limits{PerSecond: 1, Burst: 50, Concurrency: 64}
-	take := func(wait time.Duration) (n int) {
-		ctx, cancel := context.WithTimeout(t.Context(), wait)
-		defer cancel()
-		for {
+	take := func(ctx context.Context, most int) (n int) {
+		for ; n < most; n++ {
 			p, err := g.Acquire(ctx, gate.Ask{Key: "source", Limits: limits})
 			if err != nil {
 				return n
 			}
 			p.Done(gate.Signal{})
-			n++
 		}
+		return n
 	}
-	if n := take(500 * time.Millisecond); n < 40 {
+	if n := take(t.Context(), 49); n < 49 {
 		t.Fatalf("%d of a burst of 50", n)
 	}
+	began := time.Now()
 	o, err := goredis.ParseURL(server.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -193,8 +192,10 @@ func TestOlderStateGivesNoBurst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := take(1500 * time.Millisecond); n > 2 {
-		t.Errorf("%d requests at one a second after another server took over", n)
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	defer cancel()
+	if n, allowed := take(ctx, 50), 2+time.Since(began).Seconds(); float64(n) > allowed {
+		t.Errorf("%d requests at one a second after another server took over, allowed %.1f", n, allowed)
 	}
 }
 
@@ -218,7 +219,9 @@ func TestPermitsBecomeVoid(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if _, err := g.Acquire(ctx, a); err == nil {
-		t.Error("a void permit was used")
+		if m, _ := g.look(); m == shared { // else a slow machine lost its server, and works without
+			t.Error("a void permit was used")
+		}
 	}
 	w := &waiter{ask: a, grant: grant{weight: 1, slot: past, void: past}}
 	k.mu.Lock()
@@ -235,12 +238,12 @@ func TestPlacesOfTheDead(t *testing.T) {
 	settled(t, server.URL(), "dead")
 	dying, living := open(t, server.URL(), "dead"), open(t, server.URL(), "dead")
 	a := gate.Ask{Key: "source", Limits: gate.Limits{PerSecond: 100, Burst: 10, Concurrency: 1}}
+	began := time.Now()
 	if _, err := dying.Acquire(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
 	dying.stop() // as if killed: nothing is said any more
 	dying.work.Wait()
-	began := time.Now()
 	p, err := living.Acquire(t.Context(), a)
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +259,7 @@ func TestWarmupOfAKeyInUse(t *testing.T) {
 	address, prefix := redis.URL(t), newPrefix()
 	settled(t, address, prefix)
 	g := open(t, address, prefix)
-	for _, warmup := range []time.Duration{0, time.Minute} {
+	for _, warmup := range []time.Duration{0, time.Hour} {
 		a := gate.Ask{Key: "source", Limits: gate.Limits{PerSecond: 60, Burst: 4, Warmup: duration.Duration(warmup)}, Deadline: 2 * time.Second}
 		p, err := g.Acquire(t.Context(), a)
 		if err != nil {
@@ -299,13 +302,7 @@ func TestServerThatFailsEveryTrip(t *testing.T) {
 	if err := client.Del(t.Context(), "{broken:gate}:source:state").Err(); err != nil {
 		t.Fatal(err)
 	}
-	for {
-		m, changed := g.look()
-		if m == shared {
-			break
-		}
-		<-changed
-	}
+	g.awaitMode(shared)
 	p, err := g.Acquire(t.Context(), a)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package redisgate
 import (
 	"context"
 	"net"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -59,26 +58,12 @@ func (u *upstream) between(from, to time.Time) (n int) {
 	return n
 }
 
-// within holds the log against I11: in any stretch of time no more than burst +
-// rate × time, and what this machine was late by.
+// within holds the log against I11.
 func (u *upstream) within(l gate.Limits) {
 	u.t.Helper()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	slices.SortFunc(u.came, time.Time.Compare)
-	slack, most := l.PerSecond*u.noise.Allowed().Seconds(), 0.0
-	for i := range u.came {
-		for j := i; j < len(u.came); j++ {
-			span := u.came[j].Sub(u.came[i]).Seconds()
-			n := float64(j - i + 1)
-			most = max(most, n-l.PerSecond*span)
-			if n > float64(l.Burst)+l.PerSecond*span+slack {
-				u.t.Fatalf("%v requests within %.3f s from %v on, allowed %.1f (the machine was late by %v)",
-					n, span, u.came[i].Sub(u.began), float64(l.Burst)+l.PerSecond*span, u.noise.Worst())
-			}
-		}
-	}
-	u.t.Logf("%d requests in %v, a burst of %.1f; the machine was late by %v at worst", len(u.came), time.Since(u.began).Round(time.Millisecond), most, u.noise.Worst())
+	gatetest.CheckRate(u.t, u.began, u.came, l.PerSecond, float64(l.Burst), u.noise)
 }
 
 // pass lets time go by and tells when it began and ended.

@@ -28,6 +28,7 @@ type fleet struct {
 	workers []*exec.Cmd
 	harvest *exec.Cmd
 	output  *bytes.Buffer
+	began   time.Time     // before the first request
 	ended   chan struct{} // the harvest
 
 	perSecond int // declared
@@ -71,6 +72,7 @@ func (f *fleet) assemble(t *testing.T, o upsim.Options, settings ...string) {
 		worker, _ := f.child(append([]string{"serve", "--roles", "executor"}, common...)...)
 		f.workers = append(f.workers, worker)
 	}
+	f.began = time.Now()
 	f.harvest, f.output = f.child(f.harvestArgs(common...)...)
 	go func() {
 		_ = f.harvest.Wait()
@@ -112,19 +114,7 @@ func (f *fleet) within() {
 	f.t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	slices.SortFunc(f.at, time.Time.Compare)
-	rate, most := float64(f.perSecond), 0.0
-	slack := rate * f.noise.Allowed().Seconds()
-	for i := range f.at {
-		for j := i; j < len(f.at); j++ {
-			most = max(most, float64(j-i+1)-rate*f.at[j].Sub(f.at[i]).Seconds())
-		}
-	}
-	f.t.Logf("%d requests in %v, a burst of %.1f; the machine was late by %v at worst",
-		len(f.at), f.at[len(f.at)-1].Sub(f.at[0]).Round(time.Millisecond), most, f.noise.Worst())
-	if most > f.burst+slack {
-		f.t.Errorf("a burst of %.1f above the rate, declared are %v", most, f.burst)
-	}
+	gatetest.CheckRate(f.t, f.began, f.at, float64(f.perSecond), f.burst, f.noise)
 }
 
 // used is the share of the declared rate between two requests of the log: plain,

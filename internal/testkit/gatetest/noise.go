@@ -1,7 +1,6 @@
 package gatetest
 
 import (
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -65,17 +64,6 @@ func (n *Noise) Worst() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.worst
-}
-
-// Allowed is by how much requests may be late in a log. One goroutine measures, and
-// several processes and the way between them are late each on its own. A proof, on
-// a machine that does nothing else, allows what was measured; elsewhere a busy machine
-// must not fail a test, and what breaks a rate breaks it by more.
-func (n *Noise) Allowed() time.Duration {
-	if os.Getenv("PATRA_PROOF") != "" {
-		return n.Worst()
-	}
-	return 3*n.Worst() + 100*time.Millisecond
 }
 
 // Between is the time of a span in which nothing ran that could have, as far as
