@@ -34,7 +34,7 @@ entry has its detail, its hash and the hash of the entry before it.`,
 				if err != nil {
 					return err
 				}
-				return list(e, page(e, "entries", readableDetail(rows), f.Limit, func(v audit.Entry) int64 { return v.ID }), columns[audit.Entry]{
+				return listPage(e, page(e, "entries", readableDetail(rows), f.Limit, func(v audit.Entry) int64 { return v.ID }), columns[audit.Entry]{
 					[]string{"id", "at", "actor", "action", "object", "reason"},
 					func(v audit.Entry) []any {
 						return []any{v.ID, v.At, short(v.Actor, 20), v.Action, short(v.Object, 40), dash(short(v.Reason, 50))}

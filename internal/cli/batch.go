@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -39,7 +40,8 @@ dropped, REJ are in quarantine. NEXT is the start of the token of the following 
 				if err != nil {
 					return err
 				}
-				return list(e, page(e, "batches", batches, f.Limit, func(b view.Batch) int64 { return b.ID }), batchColumns())
+				steadyAnswers(batches)
+				return listPage(e, page(e, "batches", batches, f.Limit, func(b view.Batch) int64 { return b.ID }), batchColumns())
 			})
 		},
 	}
@@ -105,7 +107,24 @@ type batchDetail struct {
 	RawStored int64 `json:"rawStored,omitempty"`
 }
 
+// steadyAnswers gives kept answers the names that are written today: older ones say
+// how long they took in milliseconds.
+func steadyAnswers(batches []view.Batch) {
+	for i, b := range batches {
+		var kept exchange.ResponseDigest
+		if len(b.Response) == 0 || json.Unmarshal(b.Response, &kept) != nil {
+			continue
+		}
+		if text, err := json.Marshal(kept); err == nil {
+			batches[i].Response = text
+		}
+	}
+}
+
 func (e *env) showBatch(ctx context.Context, app *daemon.App, b view.Batch) error {
+	one := []view.Batch{b}
+	steadyAnswers(one)
+	b = one[0]
 	stored, raw := rawFact(ctx, app, b)
 	if err := show(e, batchDetail{b, stored}, append(batchFacts(b), fact{"body", raw})); err != nil || e.output == "json" {
 		return err

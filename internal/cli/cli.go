@@ -23,7 +23,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)
-	return report(ctx, command, err, stderr)
+	return report(ctx, command, err, stderr, wantsJSON(args))
 }
 
 // env is what every command shares: where output goes and the global flags.

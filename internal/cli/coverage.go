@@ -131,7 +131,7 @@ func (e *env) showCoverage(ctx context.Context, app *daemon.App, args []string, 
 		books = append(books, p.view(c, segments, within, cells))
 	}
 	if e.output == "json" {
-		return e.json(books)
+		return e.json(view.Whole(books))
 	}
 	fmt.Fprint(e.out, drawn.String())
 	if len(books) > 0 {

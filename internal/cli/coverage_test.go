@@ -61,7 +61,7 @@ func TestGapsClose(t *testing.T) {
 	if closed.out != "no gaps in [2025-03-01, 2025-03-05) (works by indexed)\n" {
 		t.Errorf("%s", closed.out)
 	}
-	if r := d.expect(exitOK, "coverage", "gaps", "crossref", "-o", "json"); r.out != "[]\n" {
+	if r := d.expect(exitOK, "coverage", "gaps", "crossref", "-o", "json"); r.out != emptyList {
 		t.Errorf("%s", r.out)
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,9 +35,9 @@ func newCursorList(e *env) *cobra.Command {
 					return err
 				}
 				return list(e, cursors, columns[view.Cursor]{
-					[]string{"id", "source", "endpoint", "operation", "field", "value", "origin", "lookback", "lag"},
+					[]string{"id", "source", "endpoint", "operation", "field", "value", "origin", "lookback", "seen ahead"},
 					func(c view.Cursor) []any {
-						return []any{c.ID, short(c.Source, 14), short(c.Endpoint, 14), c.Operation, short(c.Key, 14), point(c, c.Instant), point(c, c.Origin), lookback(c), lag(c)}
+						return []any{c.ID, short(c.Source, 14), short(c.Endpoint, 14), c.Operation, short(c.Key, 14), point(c, c.Instant), point(c, c.Origin), lookback(c), ahead(c)}
 					},
 				})
 			})
@@ -76,15 +77,15 @@ func point(c view.Cursor, at time.Time) string {
 	return moment(at)
 }
 
-// lag is how far the largest value seen lies ahead of the watermark (C§6).
-func lag(c view.Cursor) string {
+// ahead is how far the largest value seen lies ahead of the watermark (C§6).
+func ahead(c view.Cursor) string {
 	switch {
-	case c.LagSec == 0:
+	case c.AheadIDs != 0:
+		return fmt.Sprintf("%d ids", c.AheadIDs)
+	case c.AheadSec == 0:
 		return "-"
-	case c.Line() == ingest.CursorID:
-		return fmt.Sprintf("%.0f ids", c.LagSec)
 	}
-	return age(c.Lag())
+	return age(c.Ahead())
 }
 
 func lookback(c view.Cursor) string { return duration.Duration(c.Lookback()).String() }
@@ -121,7 +122,7 @@ func cursorFacts(c view.Cursor) []fact {
 		{"origin", point(c, c.Origin)},
 		{"lookback", lookback(c)},
 		{"largest value seen", dash(c.ObservedMax)},
-		{"lag behind it", lag(c)},
+		{"seen ahead of the value", ahead(c)},
 		{"left behind", stretches(c.Line(), c.Left)},
 		{"last moved by", dash(lineageOf(c.Lineage))},
 		{"namespace", c.Scope + " " + c.NamespaceKey},
@@ -170,11 +171,7 @@ func (e *env) history(ctx context.Context, app *daemon.App, id, after int64, lim
 	if err != nil {
 		return err
 	}
-	if len(events) > limit {
-		events = events[:limit]
-		e.hint("there are more: add --after %d", events[limit-1].ID)
-	}
-	return list(e, events, columns[view.CursorEvent]{
+	return listPage(e, pageAfter(e, "events", events, limit, func(v view.CursorEvent) string { return strconv.FormatInt(v.ID, 10) }), columns[view.CursorEvent]{
 		[]string{"id", "kind", "windows", "as of", "cursor", "plan/slice/task/run"},
 		func(v view.CursorEvent) []any {
 			return []any{v.ID, string(v.Kind), spansOf(c, v.Windows), moment(v.AsOf), move(v), lineage(v)}

@@ -101,7 +101,7 @@ func TestNothingPlannedYet(t *testing.T) {
 	d.empty()
 	for _, args := range [][]string{{"cursor", "list"}, {"cursor", "list", "crossref"}, {"cursor", "verify"}, {"coverage", "show"}, {"coverage", "show", "crossref"}} {
 		d.holds(d.expect(exitOK, args...).err, "patra harvest")
-		if r := d.expect(exitOK, append(args, "-o", "json")...); r.out != "[]\n" {
+		if r := d.expect(exitOK, append(args, "-o", "json")...); r.out != emptyList {
 			t.Errorf("%v: %s", args, r.out)
 		}
 	}

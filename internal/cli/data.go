@@ -48,14 +48,7 @@ behind a record.`,
 				if err != nil {
 					return err
 				}
-				if len(rows) == 0 {
-					e.hint("no records to show")
-				}
-				if len(rows) > limit {
-					rows = rows[:limit]
-					e.hint("there are more: add --after %q", printable(rows[limit-1].ID))
-				}
-				return list(e, rows, columns[view.Record]{[]string{"id", "version", "state", "updated", "fetched"}, func(r view.Record) []any {
+				return listPage(e, pageAfter(e, "records", rows, limit, func(r view.Record) string { return r.ID }), columns[view.Record]{[]string{"id", "version", "state", "updated", "fetched"}, func(r view.Record) []any {
 					return []any{short(printable(r.ID), 50), r.Version, r.State, r.UpdatedAt, r.FetchAt}
 				}})
 			})

@@ -39,7 +39,7 @@ type exportedLine struct {
 	Version int
 	State   string
 	Gone    bool
-	Batch   int64
+	Batch   int64 `json:"batchId"`
 	Fields  map[string]any
 	Payload json.RawMessage
 }
@@ -112,7 +112,7 @@ func TestDataExportCSV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(rows[0], " "); got != "id version state mergedInto updatedAt fetchedAt batch title otherFields" {
+	if got := strings.Join(rows[0], " "); got != "id version state mergedInto updatedAt fetchedAt batchId title otherFields" {
 		t.Errorf("header %s", got)
 	}
 	for _, row := range rows[1:] {

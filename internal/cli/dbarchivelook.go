@@ -12,6 +12,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/retention"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -139,7 +140,7 @@ func (e *env) archivedRows(hits []hit) error {
 		}
 	}
 	if e.output == "json" {
-		return e.json(rows)
+		return e.json(view.Whole(rows))
 	}
 	for _, r := range rows {
 		fmt.Fprintf(e.out, "%s %s\n", r.Table, printable(string(r.Row)))

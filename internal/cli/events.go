@@ -116,7 +116,7 @@ which ` + "`patra outbox list`" + ` shows. Lines are kept for 30 days.`,
 				if err != nil {
 					return err
 				}
-				return list(e, page(e, "deliveries", rows, f.Limit, func(d view.Delivery) int64 { return d.ID }), deliveryColumns())
+				return listPage(e, page(e, "deliveries", rows, f.Limit, func(d view.Delivery) int64 { return d.ID }), deliveryColumns())
 			})
 		},
 	}

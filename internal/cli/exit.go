@@ -86,27 +86,42 @@ func exitCode(ctx context.Context, err error) int {
 	return exitFailure
 }
 
-// report writes the error for people and gives the exit code.
-func report(ctx context.Context, command *cobra.Command, err error, stderr io.Writer) int {
+// report writes the error for people, or as JSON for programs, and gives the exit
+// code.
+func report(ctx context.Context, command *cobra.Command, err error, stderr io.Writer, asJSON bool) int {
 	code := exitCode(ctx, err)
+	if err == nil {
+		return code
+	}
+	text, hint := err.Error(), ""
 	switch {
-	case err == nil:
 	case code == exitInterrupted:
-		fmt.Fprintln(stderr, "patra: interrupted; what is committed stays, the next run continues")
-	default:
-		text := err.Error()
-		if isUsage(text) {
-			code = exitUsage
-		}
-		fmt.Fprintln(stderr, "patra: "+printable(text))
-		if code == exitUsage && command != nil && !strings.Contains(text, "\n") {
-			if strings.HasPrefix(text, "accepts ") || strings.HasPrefix(text, "requires ") { // which ones, the library does not say
-				fmt.Fprintf(stderr, "Usage: %s\n", command.UseLine())
-			}
-			fmt.Fprintf(stderr, "See `%s --help`.\n", command.CommandPath())
-		}
+		text = "interrupted; what is committed stays, the next run continues"
+	case isUsage(text):
+		code = exitUsage
+	}
+	if code == exitUsage && command != nil && !strings.Contains(text, "\n") {
+		hint = usageHint(command, text)
+	}
+	if asJSON {
+		writeFailure(stderr, code, err, text, hint)
+		return code
+	}
+	fmt.Fprintln(stderr, "patra: "+printable(text))
+	if hint != "" {
+		fmt.Fprintln(stderr, hint)
 	}
 	return code
+}
+
+// usageHint says where a command is explained; which arguments it takes, the library
+// does not say.
+func usageHint(command *cobra.Command, text string) string {
+	hint := fmt.Sprintf("See `%s --help`.", command.CommandPath())
+	if strings.HasPrefix(text, "accepts ") || strings.HasPrefix(text, "requires ") {
+		hint = fmt.Sprintf("Usage: %s\n%s", command.UseLine(), hint)
+	}
+	return hint
 }
 
 // isUsage recognises the complaints of the flag library, which have no type.

@@ -76,14 +76,14 @@ func TestReport(t *testing.T) {
 		{errors.New("said \x1b[31mred\x07"), exitFailure, "patra: said \uFFFD[31mred\uFFFD\n"},
 	} {
 		var out bytes.Buffer
-		if code := report(context.Background(), command, c.err, &out); code != c.code || out.String() != c.text {
+		if code := report(context.Background(), command, c.err, &out, false); code != c.code || out.String() != c.text {
 			t.Errorf("%v: %d %q", c.err, code, out.String())
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var out bytes.Buffer
-	if code := report(ctx, command, ctx.Err(), &out); code != exitInterrupted || !strings.Contains(out.String(), "interrupted") {
+	if code := report(ctx, command, ctx.Err(), &out, false); code != exitInterrupted || !strings.Contains(out.String(), "interrupted") {
 		t.Errorf("%d %q", code, out.String())
 	}
 }

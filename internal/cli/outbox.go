@@ -48,7 +48,7 @@ func newOutboxList(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return list(e, page(e, "events", rows, f.Limit, func(v view.Outgoing) int64 { return v.ID }), outgoingColumns())
+				return listPage(e, page(e, "events", rows, f.Limit, func(v view.Outgoing) int64 { return v.ID }), outgoingColumns())
 			})
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -18,17 +19,19 @@ type columns[T any] struct {
 	row   func(T) []any
 }
 
-// list prints values as a table or as a JSON array.
+// list prints values as a table, or for programs as a list without other pages.
 func list[T any](e *env, values []T, c columns[T]) error {
+	return listPage(e, view.Whole(values), c)
+}
+
+// listPage prints one page of a list. How people go on, a hint has said.
+func listPage[T any](e *env, page view.List[T], c columns[T]) error {
 	if e.output == "json" {
-		if values == nil {
-			values = []T{}
-		}
-		return e.json(values)
+		return e.json(page)
 	}
 	w := newTable(e)
 	w.AppendHeader(cells(c.heads))
-	for _, v := range values {
+	for _, v := range page.Items {
 		w.AppendRow(clean(c.row(v)))
 	}
 	fmt.Fprintln(e.out, w.Render())

@@ -46,7 +46,7 @@ func newPlanList(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return list(e, page(e, "plans", plans, f.Limit, func(p view.PlanRow) int64 { return p.ID }), planColumns())
+				return listPage(e, page(e, "plans", plans, f.Limit, func(p view.PlanRow) int64 { return p.ID }), planColumns())
 			})
 		},
 	}

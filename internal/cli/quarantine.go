@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -159,14 +160,7 @@ func newQuarantineList(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if len(rows) == 0 {
-					e.hint("no items to show")
-				}
-				if len(rows) > limit {
-					rows = rows[:limit]
-					e.hint("there are more: add --after %d", rows[limit-1].ID)
-				}
-				return list(e, rows, columns[view.Reject]{[]string{"id", "source", "record", "reason", "path", "status", "seen", "tries"}, func(r view.Reject) []any {
+				return listPage(e, pageAfter(e, "items", rows, limit, func(r view.Reject) string { return strconv.FormatInt(r.ID, 10) }), columns[view.Reject]{[]string{"id", "source", "record", "reason", "path", "status", "seen", "tries"}, func(r view.Reject) []any {
 					return []any{r.ID, short(r.Source+"/"+r.Endpoint, 22), dash(short(printable(r.ProviderID), 24)), r.Reason, dash(short(r.Path, 20)), r.Status, r.Seen, r.Attempts}
 				}})
 			})

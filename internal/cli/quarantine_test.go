@@ -128,7 +128,7 @@ func (s *shelf) expect(code int, args ...string) result {
 
 func (s *shelf) decode(into any, args ...string) {
 	s.Helper()
-	if err := json.Unmarshal([]byte(s.expect(exitOK, append(args, "-o", "json")...).out), into); err != nil {
+	if err := decodeJSON(s.expect(exitOK, append(args, "-o", "json")...).out, into); err != nil {
 		s.Fatal(err)
 	}
 }

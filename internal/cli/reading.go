@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,18 +116,36 @@ func (f *filter) ahead() view.Filter {
 	return ahead
 }
 
-// page cuts rows that were read ahead and says how to go on.
-func page[T any](e *env, noun string, rows []T, limit int, id func(T) int64) []T {
-	if len(rows) == 0 {
-		e.hint("no %s to show", noun)
-	}
-	if len(rows) <= limit {
-		return rows
-	}
-	rows = rows[:limit]
-	e.hint("there are more: add --before %d", id(rows[limit-1]))
-	return rows
+// page cuts rows that were read ahead, newest first, and says how to go on.
+func page[T any](e *env, noun string, rows []T, limit int, id func(T) int64) view.List[T] {
+	return pageBy(e, "before", noun, rows, limit, func(v T) string { return strconv.FormatInt(id(v), 10) })
 }
+
+// pageAfter is page for lists that go on behind their last row.
+func pageAfter[T any](e *env, noun string, rows []T, limit int, position func(T) string) view.List[T] {
+	return pageBy(e, "after", noun, rows, limit, position)
+}
+
+func pageBy[T any](e *env, flag, noun string, rows []T, limit int, position func(T) string) view.List[T] {
+	cut := view.Paged(rows, limit, position)
+	switch {
+	case len(rows) == 0:
+		e.hint("no %s to show", noun)
+	case cut.More:
+		e.hint("there are more: add --%s %s", flag, quoteArgument(*cut.Next))
+	}
+	return cut
+}
+
+// quoteArgument writes a word as a shell reads it back: record ids may hold anything.
+func quoteArgument(word string) string {
+	if plainArgument.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+var plainArgument = regexp.MustCompile(`^[A-Za-z0-9._/:@%+-]+$`)
 
 // statusTexts lists codes for messages.
 func statusTexts[S ~string](codes ...S) []string {

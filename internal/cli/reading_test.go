@@ -2,11 +2,13 @@ package cli
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -128,10 +130,29 @@ func TestFilters(t *testing.T) {
 
 func (d *desk) decode(text string, into any) {
 	d.Helper()
-	if err := json.Unmarshal([]byte(text), into); err != nil {
+	if err := decodeJSON(text, into); err != nil {
 		d.Fatalf("%v in\n%s", err, text)
 	}
 }
+
+// decodeJSON reads what a command printed; into a slice, the items of a list.
+func decodeJSON(text string, into any) error {
+	if reflect.TypeOf(into).Elem().Kind() != reflect.Slice {
+		return json.Unmarshal([]byte(text), into)
+	}
+	var page view.List[json.RawMessage]
+	if err := json.Unmarshal([]byte(text), &page); err != nil {
+		return err
+	}
+	items, err := json.Marshal(page.Items)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(items, into)
+}
+
+// emptyList is what a list prints for programs when nothing is in it.
+const emptyList = "{\n  \"items\": [],\n  \"more\": false,\n  \"next\": null\n}\n"
 
 func TestNextPage(t *testing.T) {
 	d := harvested(t)

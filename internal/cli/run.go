@@ -33,7 +33,7 @@ func newRunList(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return list(e, page(e, "runs", runs, f.Limit, func(r view.Run) int64 { return r.ID }), runColumns())
+				return listPage(e, page(e, "runs", runs, f.Limit, func(r view.Run) int64 { return r.ID }), runColumns())
 			})
 		},
 	}

@@ -107,6 +107,7 @@ func explainRun(ctx context.Context, app *daemon.App, id int64, limit int) (d ru
 		batches = batches[:limit]
 		older = batches[limit-1].ID
 	}
+	steadyAnswers(batches)
 	slices.Reverse(batches)
 	d.Batches = append([]view.Batch{}, batches...)
 	return d, older, err

@@ -33,7 +33,7 @@ func newSliceList(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return list(e, page(e, "slices", parts, f.Limit, func(s view.Slice) int64 { return s.ID }), sliceColumns())
+				return listPage(e, page(e, "slices", parts, f.Limit, func(s view.Slice) int64 { return s.ID }), sliceColumns())
 			})
 		},
 	}

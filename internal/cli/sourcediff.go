@@ -11,6 +11,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
@@ -108,7 +109,7 @@ func (e *env) hintScheduled(d difference) {
 
 func (e *env) printDifferences(all []difference) error {
 	if e.output == "json" {
-		return e.json(all)
+		return e.json(view.Whole(all))
 	}
 	for _, d := range all {
 		if len(d.Changes) == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
 )
 
 // checked is a source file that was read, with all that is wrong with it.
@@ -55,7 +56,7 @@ concerns, and does not change the exit code.`,
 				e.warnOf(f)
 			}
 			if e.output == "json" {
-				if err := e.json(files); err != nil {
+				if err := e.json(view.Whole(files)); err != nil {
 					return err
 				}
 			} else {

@@ -86,7 +86,7 @@ type sourceStatus struct {
 	Endpoint    string           `json:"endpoint"`
 	CursorID    int64            `json:"cursorId,omitempty"`
 	FreshTo     time.Time        `json:"freshTo,omitzero"`
-	LagSec      float64          `json:"lagSec,omitempty"`
+	LagSec      float64          `json:"lagSeconds,omitempty"`
 	Gaps        []gap            `json:"gaps"`
 	InWork      int              `json:"gapsInWork"` // stretches that are owed and worked on
 	Running     int              `json:"running"`

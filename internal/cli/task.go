@@ -37,7 +37,7 @@ func newTaskList(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return list(e, page(e, "tasks", tasks, f.Limit, func(t view.Task) int64 { return t.ID }), taskColumns())
+				return listPage(e, page(e, "tasks", tasks, f.Limit, func(t view.Task) int64 { return t.ID }), taskColumns())
 			})
 		},
 	}

@@ -51,7 +51,7 @@ const (
 
 // RecordChange is one record that is not as it was.
 type RecordChange struct {
-	ID     string        `json:"id"`
+	ID     string        `json:"recordId"`
 	Change Change        `json:"change"`
 	Fields []FieldChange `json:"fields,omitempty"`
 	Cause  Cause         `json:"cause"`

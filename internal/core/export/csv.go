@@ -13,7 +13,7 @@ import (
 )
 
 // Columns that every CSV has, in this order, before those of the fields.
-var ownColumns = []string{"id", "version", "state", "mergedInto", "updatedAt", "fetchedAt", "batch"}
+var ownColumns = []string{"id", "version", "state", "mergedInto", "updatedAt", "fetchedAt", "batchId"}
 
 // What follows the fields: all that have no column, and the payload if it is wanted.
 const (

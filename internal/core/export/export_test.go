@@ -51,15 +51,15 @@ func TestLinesOfJSON(t *testing.T) {
 		want string
 	}{
 		"all is copied": {Form{Format: JSONL}, row(`10.5555/"q"`, "{\"n\": 1.0,\r\n\"t\":\"ä\\n\"}"),
-			`{"id":"10.5555/\"q\"","version":2,"state":"ACTIVE","updatedAt":"2025-03-01T12:00:00.000123Z","fetchedAt":"2025-03-01T12:00:00.000123Z","batch":3,"fields":{"n": 1.0,"t":"ä\n"}}`},
+			`{"id":"10.5555/\"q\"","version":2,"state":"ACTIVE","updatedAt":"2025-03-01T12:00:00.000123Z","fetchedAt":"2025-03-01T12:00:00.000123Z","batchId":3,"fields":{"n": 1.0,"t":"ä\n"}}`},
 		"a tombstone": {Form{Format: JSONL}, gone,
-			`{"id":"b` + "\uFFFD" + `","idBase64":"Yv8=","version":2,"state":"GONE","gone":true,"mergedInto":"a","fetchedAt":"2025-03-01T12:00:00.000123Z","batch":3}`},
+			`{"id":"b` + "\uFFFD" + `","idBase64":"Yv8=","version":2,"state":"GONE","gone":true,"mergedInto":"a","fetchedAt":"2025-03-01T12:00:00.000123Z","batchId":3}`},
 		"a payload that is no JSON": {Form{Format: JSONL, Payload: true}, sent,
-			`{"id":"x","version":2,"state":"ACTIVE","updatedAt":"2025-03-01T12:00:00.000123Z","fetchedAt":"2025-03-01T12:00:00.000123Z","batch":3,"fields":{"a":1},"payload":"<xml>\n"}`},
+			`{"id":"x","version":2,"state":"ACTIVE","updatedAt":"2025-03-01T12:00:00.000123Z","fetchedAt":"2025-03-01T12:00:00.000123Z","batchId":3,"fields":{"a":1},"payload":"<xml>\n"}`},
 		"a payload nobody wants": {Form{Format: JSONL}, sent,
-			`{"id":"x","version":2,"state":"ACTIVE","updatedAt":"2025-03-01T12:00:00.000123Z","fetchedAt":"2025-03-01T12:00:00.000123Z","batch":3,"fields":{"a":1}}`},
+			`{"id":"x","version":2,"state":"ACTIVE","updatedAt":"2025-03-01T12:00:00.000123Z","fetchedAt":"2025-03-01T12:00:00.000123Z","batchId":3,"fields":{"a":1}}`},
 		"some fields": {Form{Format: JSONL, Fields: []string{"c", "a", "none"}}, some,
-			`{"id":"s","version":2,"state":"ACTIVE","updatedAt":"2025-03-01T12:00:00.000123Z","fetchedAt":"2025-03-01T12:00:00.000123Z","batch":3,"fields":{"a":{"n":[1,2]},"c":null}}`},
+			`{"id":"s","version":2,"state":"ACTIVE","updatedAt":"2025-03-01T12:00:00.000123Z","fetchedAt":"2025-03-01T12:00:00.000123Z","batchId":3,"fields":{"a":{"n":[1,2]},"c":null}}`},
 	} {
 		l := NewLines(c.form)
 		got, err := l.Append(l.Head(nil), c.row)
@@ -79,10 +79,10 @@ func TestLinesOfCSV(t *testing.T) {
 		want string
 	}{
 		"declared columns": {Form{Format: CSV, Columns: []string{"list", "n", "no", "on", "state", "title"}},
-			"id,version,state,mergedInto,updatedAt,fetchedAt,batch,list,n,no,on,fields.state,title,otherFields\r\n" +
+			"id,version,state,mergedInto,updatedAt,fetchedAt,batchId,list,n,no,on,fields.state,title,otherFields\r\n" +
 				`"'-1+1",2,ACTIVE,,2025-03-01T12:00:00.000123Z,2025-03-01T12:00:00.000123Z,3,"[1,""b""]",-5,,true,,"'=HYPERLINK(""http://x"")","{""more"":{""x"":""y""}}"` + "\r\n"},
 		"chosen fields, as they are": {Form{Format: CSV, Fields: []string{"title", "n"}, RawCells: true},
-			"id,version,state,mergedInto,updatedAt,fetchedAt,batch,title,n\r\n" +
+			"id,version,state,mergedInto,updatedAt,fetchedAt,batchId,title,n\r\n" +
 				`-1+1,2,ACTIVE,,2025-03-01T12:00:00.000123Z,2025-03-01T12:00:00.000123Z,3,"=HYPERLINK(""http://x"")",-5` + "\r\n"},
 	} {
 		l := NewLines(c.form)

@@ -87,7 +87,7 @@ func (l *Lines) jsonRow(b []byte, r *Row) (_ []byte, err error) {
 	}
 	b = appendMember(b, "updatedAt", r.UpdatedAt)
 	b = appendMember(b, "fetchedAt", r.FetchedAt)
-	b = append(b, `,"batch":`...)
+	b = append(b, `,"batchId":`...)
 	b = strconv.AppendInt(b, r.Batch, 10)
 	if len(r.Fields) > 0 {
 		b = append(b, `,"fields":`...)

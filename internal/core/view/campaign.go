@@ -35,7 +35,7 @@ type Campaign struct {
 	// Pace is how many seconds of the range a second of work reads; zero: unknown.
 	Pace float64 `json:"pace,omitempty"`
 	// Left is how long the rest takes at that pace; nil: unknown, or nobody is at it.
-	Left *float64 `json:"secondsLeft,omitempty"`
+	Left *float64 `json:"leftSeconds,omitempty"`
 }
 
 // CampaignProgress is how much of its range a campaign has done.
@@ -44,7 +44,7 @@ type CampaignProgress struct {
 	Done      time.Duration   `json:"-"`
 	Total     time.Duration   `json:"-"`
 	Failed    []window.Window `json:"failedWindows"` // owed, and tried in vain
-	NextRetry time.Time       `json:"nextRetry,omitzero"`
+	NextRetry time.Time       `json:"nextRetryAt,omitzero"`
 	Waived    []window.Window `json:"waivedWindows,omitempty"` // done because somebody accepted that they are not read
 }
 

@@ -37,7 +37,7 @@ type Delivery struct {
 	Relay       string    `json:"relay"`
 	Epoch       int64     `json:"epoch"`
 	StartedAt   time.Time `json:"startedAt"`
-	EndedAt     time.Time `json:"endedAt"`
+	EndedAt     time.Time `json:"finishedAt"`
 }
 
 // Backlog is how the events of a dataset stand.

@@ -11,17 +11,17 @@ type Reject struct {
 	Source     string    `json:"source"`
 	Endpoint   string    `json:"endpoint"`
 	Status     string    `json:"status"`
-	ProviderID string    `json:"providerId,omitempty"`
+	ProviderID string    `json:"recordId,omitempty"`
 	Reason     string    `json:"reason"`
 	Path       string    `json:"path,omitempty"`
 	Detail     string    `json:"detail,omitempty"`
 	Index      int       `json:"index"` // in its page
-	FirstSeen  time.Time `json:"firstSeen"`
-	LastSeen   time.Time `json:"lastSeen"`
+	FirstSeen  time.Time `json:"firstSeenAt"`
+	LastSeen   time.Time `json:"lastSeenAt"`
 	Seen       int       `json:"seen"`     // how often a page brought it
 	Attempts   int       `json:"attempts"` // how often it was read again
 	Note       string    `json:"note,omitempty"`
-	FetchAt    time.Time `json:"fetchAt,omitzero"`
+	FetchAt    time.Time `json:"fetchedAt,omitzero"`
 	PlanID     int64     `json:"planId"`
 	SliceID    int64     `json:"sliceId"`
 	TaskID     int64     `json:"taskId"`
@@ -65,8 +65,8 @@ type RejectGroup struct {
 	Path      string    `json:"path,omitempty"`
 	Status    string    `json:"status"`
 	Count     int64     `json:"count"`
-	FirstSeen time.Time `json:"firstSeen"`
-	LastSeen  time.Time `json:"lastSeen"`
+	FirstSeen time.Time `json:"firstSeenAt"`
+	LastSeen  time.Time `json:"lastSeenAt"`
 	ExampleID int64     `json:"exampleId"` // the first of them
 	Detail    string    `json:"detail,omitempty"`
 	Example   string    `json:"example,omitempty"` // of the item, masked

@@ -20,7 +20,7 @@ type RateUse struct {
 	Endpoint   string       `json:"endpoint"`
 	Operations []string     `json:"operations"`
 	Limits     gate.Limits  `json:"limits"`
-	Opens      time.Time    `json:"opens,omitzero"`    // when its hours begin; zero while they are open
+	Opens      time.Time    `json:"opensAt,omitzero"`  // when its hours begin; zero while they are open
 	Breaker    *RateBreaker `json:"breaker,omitempty"` // absent if its last run did not fail
 }
 
@@ -43,7 +43,7 @@ type RateQuota struct {
 	Used     float64   `json:"used"`
 	Left     float64   `json:"left"`
 	Reserved float64   `json:"reserved,omitempty"`
-	Reset    time.Time `json:"reset"`
+	Reset    time.Time `json:"resetAt"`
 }
 
 // RateReport is what the gate of a live process said of a key.

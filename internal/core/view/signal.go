@@ -7,7 +7,7 @@ type Signal struct {
 	ID         int64     `json:"id"`
 	Source     string    `json:"source"`
 	Endpoint   string    `json:"endpoint"`
-	ProviderID string    `json:"providerId"`
+	ProviderID string    `json:"recordId"`
 	Kind       string    `json:"kind"`
 	Status     string    `json:"status"`
 	Actor      string    `json:"actor"`

@@ -134,10 +134,11 @@ type Cursor struct {
 	ObservedMax  string    `json:"observedMax,omitempty"`
 	Instant      time.Time `json:"instant,omitzero"`
 	Origin       time.Time `json:"origin,omitzero"`
-	LookbackSec  float64   `json:"lookbackSec"`
-	// LagSec is how far the largest value seen lies ahead of the watermark, in
-	// seconds of a TIME and in ids of an ID (C§6).
-	LagSec float64 `json:"lagSec,omitempty"`
+	LookbackSec  float64   `json:"lookbackSeconds"`
+	// How far the largest value seen lies ahead of the watermark, by what the cursor
+	// follows (C§6). That is no lag: a lag is the time from the watermark to now.
+	AheadSec float64 `json:"seenAheadSeconds,omitempty"`
+	AheadIDs int64   `json:"seenAheadIds,omitempty"`
 	// Left are stretches that were owed when the watermark was last set by hand:
 	// the book began anew without them, and nothing else would show them.
 	Left []window.Window `json:"left,omitempty"`
@@ -152,8 +153,8 @@ type Cursor struct {
 // Line is what the cursor follows.
 func (c Cursor) Line() ingest.CursorType { return ingest.CursorType(c.Type) }
 
-// Lag is how far the largest value seen lies ahead of the watermark.
-func (c Cursor) Lag() time.Duration { return time.Duration(c.LagSec * float64(time.Second)) }
+// Ahead is how far the largest value seen lies ahead of the watermark in time.
+func (c Cursor) Ahead() time.Duration { return time.Duration(c.AheadSec * float64(time.Second)) }
 
 // Lookback is the duration below the cursor that harvests read again.
 func (c Cursor) Lookback() time.Duration { return time.Duration(c.LookbackSec * float64(time.Second)) }
@@ -168,7 +169,7 @@ type CursorEvent struct {
 	Windows  []window.Window `json:"windows"`
 	AsOf     time.Time       `json:"asOf,omitzero"`
 	At       time.Time       `json:"at"`
-	Lookback time.Duration   `json:"lookbackNanos"`
+	Lookback time.Duration   `json:"-"` // lookbackSeconds in JSON
 	Observed string          `json:"observedMax,omitempty"`
 	ingest.Lineage
 	Actor  string `json:"actor,omitempty"`
@@ -199,7 +200,7 @@ type CoverageCell struct {
 type Verdict struct {
 	Cursor   Cursor    `json:"cursor"`
 	Events   int       `json:"events"`
-	Refolded time.Time `json:"refolded,omitzero"`
+	Refolded time.Time `json:"refoldedTo,omitzero"`
 	Problems []string  `json:"problems,omitempty"`
 }
 
@@ -240,7 +241,7 @@ type Record struct {
 // Rejected is an item in quarantine.
 type Rejected struct {
 	ID         int64     `json:"id"`
-	ProviderID string    `json:"providerId,omitempty"`
+	ProviderID string    `json:"recordId,omitempty"`
 	Reason     string    `json:"reason"`
 	Path       string    `json:"path,omitempty"`
 	Detail     string    `json:"detail,omitempty"`

@@ -31,19 +31,21 @@ func scanCursor(row scanner) (c view.Cursor, err error) {
 	if c.Instant, err = valueOf(c.Line(), value, number); err != nil {
 		return c, err
 	}
-	// A text that nobody can read tells no lag; Verify finds it.
+	// A text that nobody can read tells nothing; Verify finds it.
 	if seen, err := c.Line().Parse(c.ObservedMax); err == nil && !c.Instant.IsZero() && seen.After(c.Instant) {
-		c.LagSec = lagOf(c.Line(), seen, c.Instant)
+		noteAhead(&c, seen)
 	}
 	c.Left, err = leftOf(remarks)
 	return c, err
 }
 
-func lagOf(line ingest.CursorType, seen, at time.Time) float64 {
-	if line == ingest.CursorID {
-		return float64(ingest.IDNumber(seen) - ingest.IDNumber(at))
+// noteAhead notes how far the largest value seen lies ahead of the watermark.
+func noteAhead(c *view.Cursor, seen time.Time) {
+	if c.Line() == ingest.CursorID {
+		c.AheadIDs = ingest.IDNumber(seen) - ingest.IDNumber(c.Instant)
+		return
 	}
-	return seen.Sub(at).Seconds()
+	c.AheadSec = seen.Sub(c.Instant).Seconds()
 }
 
 // Cursors lists watermarks, of one source if named.

@@ -76,7 +76,7 @@ type Record struct {
 // Reject is an item that could not be used.
 type Reject struct {
 	Index  int           `json:"index"`
-	ID     string        `json:"id,omitempty"`
+	ID     string        `json:"recordId,omitempty"`
 	Reason record.Reason `json:"reason"`
 	Path   string        `json:"path,omitempty"`
 	Detail string        `json:"detail"`

@@ -105,7 +105,7 @@ func TestABatchIsReplayedOnASecondMachine(t *testing.T) {
 			ID, RunID int64
 			No        int `json:"batchNo"`
 		}
-		if err := json.Unmarshal([]byte(w.must("batch", "list", "--limit", "3", "-o", "json")), &batches); err != nil || len(batches) != 3 {
+		if err := decodeItems(w.must("batch", "list", "--limit", "3", "-o", "json"), &batches); err != nil || len(batches) != 3 {
 			t.Fatalf("%d batches, %v", len(batches), err)
 		}
 		m := newMachine(t)

@@ -58,7 +58,7 @@ func TestReplay(t *testing.T) {
 			Page      int `json:"pageNo"`
 			Stats     struct{ Inserted int }
 		}
-		if err := json.Unmarshal([]byte(w.must("batch", "list", "--limit", "1000", "-o", "json")), &batches); err != nil || len(batches) < 10 {
+		if err := decodeItems(w.must("batch", "list", "--limit", "1000", "-o", "json"), &batches); err != nil || len(batches) < 10 {
 			t.Fatalf("%d batches, %v", len(batches), err)
 		}
 		asked, before := w.server.Requests(), w.checksum()

@@ -427,8 +427,8 @@ func (s suite) idCursors(t *testing.T) {
 		at(w, h, 0)
 		attempts := []*attempt{w.begin(h), w.begin(h), w.begin(h)}
 		attempts[1].finish(succeeded)
-		if c := at(w, h, 0); c.ObservedMax != fmt.Sprint(2*quarter) || c.LagSec != float64(2*quarter) {
-			w.Errorf("observed %s, lag %v", c.ObservedMax, c.LagSec)
+		if c := at(w, h, 0); c.ObservedMax != fmt.Sprint(2*quarter) || c.AheadIDs != int64(2*quarter) {
+			w.Errorf("observed %s, ahead %v", c.ObservedMax, c.AheadIDs)
 		}
 		attempts[2].finish(failed)
 		attempts[0].finish(succeeded)
