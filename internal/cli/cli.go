@@ -56,7 +56,8 @@ later · 8 changes pending · 9 findings (gaps, failed verify) · 130 interrupte
   patra harvest crossref --set contact.email=you@example.org
   patra coverage gaps crossref`,
 		SilenceUsage: true, SilenceErrors: true, Version: version,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return e.check() },
+		DisableSuggestions: true, // nearestCommand has its own, for verbs too
+		PersistentPreRunE:  func(*cobra.Command, []string) error { return e.check() },
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)

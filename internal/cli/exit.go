@@ -101,6 +101,7 @@ func report(ctx context.Context, command *cobra.Command, err error, stderr io.Wr
 		code = exitUsage
 	}
 	if code == exitUsage && command != nil && !strings.Contains(text, "\n") {
+		text += nearestCommand(command, text)
 		hint = usageHint(command, text)
 	}
 	if asJSON {

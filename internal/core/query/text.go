@@ -123,7 +123,7 @@ func (r textReader) expr(n ast.Node) (Expr, error) {
 			return r.call(node, callee.Value)
 		}
 	case *ast.BuiltinNode:
-		return Expr{}, r.fail(n, "function %s is unknown: use %s", node.Name, functionList)
+		return Expr{}, r.unknownFunction(n, node.Name)
 	}
 	return Expr{}, r.fail(n, `expected a condition such as phrase(title, "heart failure"), found %s`, shorten(n.String()))
 }

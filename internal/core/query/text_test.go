@@ -53,7 +53,7 @@ func TestTextRefuses(t *testing.T) {
 		`phrase(title`:                                 "1:12: unexpected token EOF",
 		`phrase(title, )`:                              "phrase has 1 arguments, expected a field and one value or two values",
 		`exists(title) and`:                            "unexpected token EOF",
-		`prase(title, "x")`:                            "1:1: function prase is unknown: use phrase",
+		`prase(title, "x")`:                            "1:1: function prase is unknown: did you mean phrase?",
 		`len(title)`:                                   "function len is unknown",
 		`any(title, # > 1)`:                            "function any is unknown",
 		`title`:                                        "expected a condition",

@@ -4,9 +4,20 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
+
+	"github.com/patra-ingest/patra/internal/core/spelling"
 )
 
-const functionList = "phrase, exact, anyWord, oneOf, between, since, before, range, exists, missing, token, allOf or anyOf"
+var functionNames = []string{"phrase", "exact", "anyWord", "oneOf", "between", "since", "before", "range", "exists", "missing", "token", "allOf", "anyOf"}
+
+// unknownFunction says which function was meant, or which there are.
+func (r textReader) unknownFunction(n ast.Node, name string) error {
+	if near := spelling.Nearest(name, functionNames); near != "" {
+		return r.fail(n, "function %s is unknown: did you mean %s?", shorten(name), near)
+	}
+	last := len(functionNames) - 1
+	return r.fail(n, "function %s is unknown: use %s or %s", shorten(name), strings.Join(functionNames[:last], ", "), functionNames[last])
+}
 
 // call reads one function of the language.
 func (r textReader) call(n *ast.CallNode, name string) (Expr, error) {
@@ -45,7 +56,7 @@ func (r textReader) call(n *ast.CallNode, name string) (Expr, error) {
 		id, err2 := r.text(args.rest[1])
 		return Is(Atom{Field: args.field, Op: OpToken, Token: Token{kind, id}}), first(err1, err2)
 	}
-	return Expr{}, r.fail(n, "function %s is unknown: use %s", shorten(name), functionList)
+	return Expr{}, r.unknownFunction(n, name)
 }
 
 type arguments struct {
