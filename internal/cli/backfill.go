@@ -58,7 +58,7 @@ is paused, or the campaign was cancelled.`,
 	c.Flags().StringVar(&b.name, "name", "", "name of the campaign (default: made from the source and the range)")
 	c.Flags().StringVar(&b.order, "order", "", "which end is read first: newest or oldest (default newest)")
 	c.Flags().StringVar(&b.chunk, "chunk", "", "how much of the range is planned at once (default 30d)")
-	c.Flags().BoolVar(&b.detach, "detach", false, "begin the campaign and leave the work to `patra serve`")
+	c.Flags().BoolVar(&b.detach, "detach", false, "begin the campaign and leave the work to patra serve")
 	c.AddCommand(newBackfillList(e), newBackfillShow(e), newBackfillPause(e), newBackfillResume(e), newBackfillCancel(e), newBackfillWaive(e))
 	return c
 }
@@ -275,7 +275,7 @@ func (e *env) runCampaign(ctx context.Context, app *daemon.App, compiled *spec.C
 	run := daemon.CampaignRun{Pulse: func(p daemon.CampaignPulse) {
 		bar.update(p)
 		over.lookOpen(ctx, app, campaign.Dataset.Source, time.Now())
-		still.look(time.Now(), fmt.Sprint(p.Done, p.Records))
+		still.look(time.Now(), fmt.Sprint(p.Done, p.Read))
 	}}
 	if b.now != "" {
 		run.Now = func(ctx context.Context) (time.Time, error) {

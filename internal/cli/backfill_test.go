@@ -57,7 +57,7 @@ func TestBackfillFromTheFirstToTheLastWord(t *testing.T) {
 	done := h.expect(exitOK, h.args(append(stretch, "--chunk", "2d")...)...)
 	h.golden("backfill_done", strings.ReplaceAll(done.out, h.server.URL(), "<the upstream>"))
 	h.fits(done.out)
-	h.holds(done.err, "march [####################] 100.0 %", "48 records")
+	h.holds(done.err, "march [####################] 100.0 %", "48 read, 48 stored")
 	asked := h.server.Requests()
 	again := h.expect(exitOK, "backfill", "crossref", "--name", "march", "--now", "2025-03-10")
 	h.holds(again.err, "was completed before")

@@ -24,7 +24,7 @@ func (b *campaignBar) update(p daemon.CampaignPulse) {
 	if b.last = p; b.first == nil {
 		b.first, b.began = &p, now
 	}
-	if b.quiet || !b.due(now, fmt.Sprint(p.Done, p.Records)) {
+	if b.quiet || !b.due(now) {
 		return
 	}
 	b.write(campaignLine(b.label, *b.first, p, now.Sub(b.began)))
@@ -51,11 +51,11 @@ func (b *campaignBar) stop() {
 	}
 }
 
-// campaignLine is the share of the range, records per second and the time left, by
-// the pace of this run.
+// campaignLine is the share of the range, what was read and stored, the speed and the
+// time left, by the pace of this run.
 func campaignLine(name string, first, p daemon.CampaignPulse, elapsed time.Duration) string {
 	full := min(int(p.Percent/100*barCells), barCells)
-	rate := float64(p.Records) / max(elapsed.Seconds(), 0.001)
+	rate := float64(p.Read) / max(elapsed.Seconds(), 0.001)
 	left := "ETA unknown"
 	switch done := p.Done - first.Done; {
 	case p.Done >= p.Total:
@@ -63,7 +63,7 @@ func campaignLine(name string, first, p daemon.CampaignPulse, elapsed time.Durat
 	case done > 0:
 		left = "ETA " + time.Duration(float64(elapsed)/float64(done)*float64(p.Total-p.Done)).Round(time.Second).String()
 	}
-	line := fmt.Sprintf("%s [%s%s] %.1f %%  %d records  %.0f records/s  %s", name, strings.Repeat("#", full), strings.Repeat("-", barCells-full), p.Percent, p.Records, rate, left)
+	line := fmt.Sprintf("%s [%s%s] %.1f %%  %d read, %d stored  %.0f/s  %s", name, strings.Repeat("#", full), strings.Repeat("-", barCells-full), p.Percent, p.Read, p.Stored, rate, left)
 	if n := len(p.Failed); n > 0 {
 		line += fmt.Sprintf("  %s failed", windowsText(n))
 	}

@@ -134,7 +134,7 @@ func (e *env) showCampaign(ctx context.Context, app *daemon.App, name string) er
 		{"range", v.Range.String()},
 		{"order", fmt.Sprintf("%s first, in parts of %s", strings.ToLower(string(v.Order)), v.Chunk)},
 		{"done", fmt.Sprintf("%.1f %%", v.Percent)},
-		{"records", fmt.Sprintf("%d new, %d updated, %d unchanged, %d quarantined", t.Inserted, t.Updated, t.Unchanged, t.Quarantined)},
+		{"records", recordOutcomes(t.BatchStats)},
 		{"requests", t.Requests},
 		{"plans", plansText(v)},
 		{"failed", failedText(v)},

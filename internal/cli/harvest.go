@@ -194,7 +194,7 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	}, Join: func(j daemon.Joined) {
 		bar.note("%s", joining(j))
 	}})
-	bar.stop(h.Plan)
+	bar.stop(lastProgress(h))
 	for _, p := range append(slices.Clone(h.Continued), h.Plan) { // what happened since the last look
 		over.look(ctx, app, p)
 	}
@@ -216,6 +216,15 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	}
 	s.CursorTo = cursorOf(ctx, app, c)
 	return s, nil
+}
+
+// lastProgress is what a bar ends with: a plan with nothing in it leaves the last one
+// that was continued.
+func lastProgress(h daemon.Harvested) view.Progress {
+	if n := len(h.Continued); h.Plan.Total == 0 && n > 0 {
+		return h.Continued[n-1]
+	}
+	return h.Plan
 }
 
 // continuing says what becomes of a plan that was there before.
@@ -286,12 +295,32 @@ func (e *env) printSummary(s summary) error {
 	t := s.Stats
 	return show(e, s, []fact{
 		{"window", dash(s.Window)},
-		{"slices", fmt.Sprintf("%d covered, %d failed, %d other", s.Slices[string(ingest.SliceSucceeded)], s.Slices[string(ingest.SliceFailed)], s.unfinished()) + s.cutSmaller()},
-		{"records", fmt.Sprintf("%d new, %d updated, %d unchanged, %d quarantined", t.Inserted, t.Updated, t.Unchanged, t.Quarantined)},
+		{"slices", s.sliceOutcomes("covered")},
+		{"records", recordOutcomes(t.BatchStats)},
 		{"items", fmt.Sprintf("%d seen, %s, %d duplicates, %d stale", t.Seen, outsideText(t.Outside, t.OutsideKept), t.Duplicate, t.Stale)},
 		{"requests", fmt.Sprintf("%d, of these %d retries, %d times told to slow down, %d slices started over", t.Requests, t.Retries, t.Throttled, t.Restarts)},
 		{"watermark", dash(s.CursorFrom) + " → " + dash(s.CursorTo)},
 	})
+}
+
+// sliceOutcomes counts slices by what became of them. What somebody cancelled is
+// named as that: it is no failure, and it is owed.
+func (s summary) sliceOutcomes(done string) string {
+	cancelled := s.Slices[string(ingest.SliceCancelled)]
+	text := fmt.Sprintf("%d %s, %d failed", s.Slices[string(ingest.SliceSucceeded)], done, s.Slices[string(ingest.SliceFailed)])
+	if cancelled > 0 {
+		text += fmt.Sprintf(", %d cancelled", cancelled)
+	}
+	return text + fmt.Sprintf(", %d other", s.unfinished()-cancelled) + s.cutSmaller()
+}
+
+// recordOutcomes counts records by what became of them; tombstones where there are any.
+func recordOutcomes(t ingest.BatchStats) string {
+	text := fmt.Sprintf("%d new, %d updated, %d unchanged", t.Inserted, t.Updated, t.Unchanged)
+	if t.Gone > 0 {
+		text += fmt.Sprintf(", %d gone", t.Gone)
+	}
+	return text + fmt.Sprintf(", %d quarantined", t.Quarantined)
 }
 
 // cutSmaller tells of slices that were too large: their parts are counted.

@@ -25,16 +25,12 @@ type bar struct {
 	lastLine time.Time
 	width    int // of the line that stands on the terminal
 	columns  func() int
-	mark     string         // how far it had come when the last line was written
 	begun    *view.Progress // where this run started from
 }
 
-// plainEvery is how often progress is written where lines stay, sameEvery if there
-// was none: nobody wants a hundred lines of it in a mail of cron.
-const (
-	plainEvery = 2 * time.Second
-	sameEvery  = 30 * time.Second
-)
+// plainEvery is how often progress is written where lines stay: nobody wants a
+// hundred lines of it in a mail of cron. The last state is always written.
+const plainEvery = time.Minute
 
 func newBar(e *env, label string) *bar {
 	file, isFile := e.err.(*os.File)
@@ -49,18 +45,22 @@ func newBar(e *env, label string) *bar {
 			return width
 		}
 	}
-	return &bar{out: e.err, label: label, live: live, quiet: e.quiet, began: time.Now(), columns: columns}
+	now := time.Now()
+	return &bar{out: e.err, label: label, live: live, quiet: e.quiet, began: now, lastLine: now, columns: columns}
 }
 
 func (b *bar) update(p view.Progress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	if b.quiet || p.Total == 0 || !b.due(now, fmt.Sprint(p.PlanID, p.Done, p.Stats.Seen)) {
+	if b.quiet || p.Total == 0 {
 		return
 	}
 	if b.begun == nil || b.begun.PlanID != p.PlanID {
 		b.begun, b.began = &p, now
+	}
+	if !b.due(now) {
+		return
 	}
 	line := progressLine(b.label, *b.begun, p, now.Sub(b.began))
 	if !b.live {
@@ -71,15 +71,11 @@ func (b *bar) update(p view.Progress) {
 }
 
 // due reports whether a line is written now.
-func (b *bar) due(now time.Time, mark string) bool {
-	every := plainEvery
-	if mark == b.mark {
-		every = sameEvery
-	}
-	if !b.live && now.Sub(b.lastLine) < every {
+func (b *bar) due(now time.Time) bool {
+	if !b.live && now.Sub(b.lastLine) < plainEvery {
 		return false
 	}
-	b.lastLine, b.mark = now, mark
+	b.lastLine = now
 	return true
 }
 
@@ -132,8 +128,10 @@ func (b *bar) overwrite(line string) {
 
 const barCells = 20
 
-// progressLine is done/total, records per second and the time left. Speed counts
-// from where this run began, not from what an earlier one had done.
+// progressLine is done/total, what was read and stored, the speed and the time left.
+// An item that is read twice, because a slice started over or windows overlap, is
+// read twice and stored once. Speed counts from where this run began, not from what
+// an earlier one had done.
 func progressLine(label string, begun, p view.Progress, elapsed time.Duration) string {
 	share := float64(p.Done) / float64(max(p.Total, 1))
 	full := int(share * barCells)
@@ -145,6 +143,6 @@ func progressLine(label string, begun, p view.Progress, elapsed time.Duration) s
 	case done > 0:
 		left = "ETA " + (elapsed / time.Duration(done) * time.Duration(p.Total-p.Done)).Round(time.Second).String()
 	}
-	return fmt.Sprintf("%s [%s%s] %d/%d slices  %d records  %.0f records/s  %s",
-		label, strings.Repeat("#", full), strings.Repeat("-", barCells-full), p.Done, p.Total, p.Stats.Seen, rate, left)
+	return fmt.Sprintf("%s [%s%s] %d/%d slices  %d read, %d stored  %.0f/s  %s",
+		label, strings.Repeat("#", full), strings.Repeat("-", barCells-full), p.Done, p.Total, p.Stats.Seen, p.Stats.Stored(), rate, left)
 }

@@ -43,25 +43,6 @@ func TestABarThatStandsStillSaysWhy(t *testing.T) {
 	}
 }
 
-// Where lines stay, those without progress are rare.
-func TestLinesWithoutProgressAreRare(t *testing.T) {
-	var out bytes.Buffer
-	b := newBar(&env{err: &out}, "s")
-	at, lines := march(1), 0
-	for range 120 {
-		at = at.Add(time.Second)
-		if b.due(at, "0") {
-			lines++
-		}
-	}
-	if want := int(120 * time.Second / sameEvery); lines != want {
-		t.Errorf("%d lines in two minutes without progress, want %d", lines, want)
-	}
-	if at = at.Add(plainEvery); !b.due(at, "1") {
-		t.Error("progress is not told")
-	}
-}
-
 // What stands between a harvest and its end is told in words that lead on. The desk
 // has plan 1 whose third task failed, and plan 2 with three tasks that wait.
 func TestWhyAHarvestStandsStill(t *testing.T) {

@@ -119,7 +119,7 @@ func (e *env) printUpdate(s summary) error {
 	t, r := s.Stats, s.Stats.Refresh
 	facts := []fact{
 		{"window", dash(s.Window)},
-		{"slices", fmt.Sprintf("%d done, %d failed, %d other", s.Slices[string(ingest.SliceSucceeded)], s.Slices[string(ingest.SliceFailed)], s.unfinished()) + s.cutSmaller()},
+		{"slices", s.sliceOutcomes("done")},
 		{"looked at", fmt.Sprintf("%d records upstream, %d mapped anew from kept answers", r.Checked, r.Remapped)},
 		{"records", fmt.Sprintf("%d updated, %d unchanged, %d new, %d gone (%d of them merged), %d quarantined", t.Updated, t.Unchanged, t.Inserted, t.Gone, r.Merged, t.Quarantined)},
 		{"requests", fmt.Sprintf("%d, of these %d retries, %d times told to slow down", t.Requests, t.Retries, t.Throttled)},

@@ -73,7 +73,8 @@ func (a *App) CompileCampaign(ctx context.Context, c ingest.Campaign, more ...re
 // CampaignPulse is how a campaign goes while it is worked on.
 type CampaignPulse struct {
 	view.CampaignProgress
-	Records int // items seen since this run began
+	Read   int // items seen since this run began
+	Stored int // of these, what changed a record
 }
 
 // CampaignRun is how a campaign is worked on. Nil functions are not called.
@@ -89,7 +90,10 @@ func (a *App) Backfill(ctx context.Context, c *spec.Compiled, campaign ingest.Ca
 		r.Now = a.Store.Now
 	}
 	defer a.tidyRaw(ctx)
-	d := &campaignDesk{app: a, compiled: c, campaign: campaign, run: r, before: map[int64]int{}}
+	d := &campaignDesk{app: a, compiled: c, campaign: campaign, run: r, before: map[int64]ingest.RunStats{}}
+	if err := d.noteBefore(ctx); err != nil {
+		return CampaignStand{}, err
+	}
 	if d.look(ctx); d.over() {
 		return d.result()
 	}
@@ -118,7 +122,7 @@ type campaignDesk struct {
 	compiled *spec.Compiled
 	campaign ingest.Campaign
 	run      CampaignRun
-	before   map[int64]int // items a plan had seen when this run began
+	before   map[int64]ingest.RunStats // of plans that were open when this run began
 
 	mu    sync.Mutex
 	stand CampaignStand
@@ -202,12 +206,26 @@ func (d *campaignDesk) tell(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		if _, known := d.before[id]; !known {
-			d.before[id] = stats.Seen
-		}
-		pulse.Records += stats.Seen - d.before[id]
+		before := d.before[id] // nothing of a plan that this run made
+		pulse.Read += stats.Seen - before.Seen
+		pulse.Stored += stats.Stored() - before.Stored()
 	}
 	d.run.Pulse(pulse)
+}
+
+// noteBefore notes what plans of the campaign have read already, so that only what
+// this run reads is counted, and all of it.
+func (d *campaignDesk) noteBefore(ctx context.Context) error {
+	shown, err := d.app.Store.ShowCampaign(ctx, d.campaign)
+	if err != nil {
+		return err
+	}
+	for _, id := range shown.Open {
+		if d.before[id], err = d.app.Store.CampaignRecords(ctx, []int64{id}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *campaignDesk) over() bool {

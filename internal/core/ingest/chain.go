@@ -264,6 +264,10 @@ func (s BatchStats) Add(o BatchStats) BatchStats {
 	}
 }
 
+// Stored is how many records the items came to: new ones, new versions and
+// deletions. An item that is read again changes nothing and is not counted again.
+func (s BatchStats) Stored() int { return s.Inserted + s.Updated + s.Gone }
+
 // Balanced is I4: nothing seen is unaccounted for.
 func (s BatchStats) Balanced() bool {
 	return s.Seen == s.Inserted+s.Updated+s.Unchanged+s.Gone+s.Stale+s.Duplicate+s.Outside+s.Quarantined &&
