@@ -97,6 +97,9 @@ func (e *env) try(ctx context.Context, to aimed, r daemon.TrialRequest) error {
 	e.hint("%s, fingerprint %s", to, to.compiled.Fingerprint)
 	e.warn(to.compiled.Warnings)
 	if err != nil {
+		if text := hole(result); text != "" { // a page that is not there may be one that nobody found
+			e.hint("%s: %s", result.Endpoint, text)
+		}
 		return failedTrial(err)
 	}
 	return e.verdict(result)
@@ -156,9 +159,13 @@ func (e *env) verdict(r *daemon.TrialResult) error {
 		if step.BadTotal != "" {
 			e.hint("%s: the announced total is %s: a run would go on without it", step.Endpoint, step.BadTotal)
 		}
-		if step.Seen == 0 && step.Total != nil && *step.Total > 0 {
+		switch {
+		case step.Seen > 0:
+		case step.Walked > 0:
+			e.hint("%s: page %d is empty: all %d items stood on the pages before it", step.Endpoint, step.Page, step.Walked)
+		case step.Total != nil && *step.Total > 0:
 			e.hint("%s: the upstream announces %d items and sent none: is response.items right?", step.Endpoint, *step.Total)
-		} else if step.Seen == 0 {
+		default:
 			e.hint("%s: there are no items: try another --window", step.Endpoint)
 		}
 	}
@@ -176,9 +183,17 @@ func (e *env) verdict(r *daemon.TrialResult) error {
 // hole finds a walk that would end before it had everything: a wrong path of the
 // next page looks like a last page.
 func hole(r *daemon.TrialResult) string {
-	if r.Decision == nil || !r.Decision.Done || r.Page != 1 || r.Total == nil || r.Seen == 0 || int64(r.Seen) >= *r.Total {
+	if r.Decision == nil || !r.Decision.Done || r.Total == nil || r.Walked == 0 || int64(r.Walked) >= *r.Total {
 		return ""
 	}
-	return fmt.Sprintf("the upstream announces %d items, sent %d and names no next page: look at the paths of the next page (response.nextToken, nextUrl) and at response.total; "+
-		"a run would take this walk for complete, because paging.expectTotal: false calls the total an estimate", *r.Total, r.Seen)
+	where := "look at the paths of the next page (response.nextToken, nextUrl)"
+	if at := r.Decision.NothingAt; at != "" {
+		where = "nothing stands at " + at + ": is that the path of the next page? Look at it"
+	}
+	pages := ""
+	if r.Page > 1 {
+		pages = " on " + counted(r.Page, "page")
+	}
+	return fmt.Sprintf("the upstream announces %d items, sent %d%s and names no next page: %s and at response.total; "+
+		"a run would take this walk for complete, because paging.expectTotal: false calls the total an estimate", *r.Total, r.Walked, pages, where)
 }

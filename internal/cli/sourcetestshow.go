@@ -94,11 +94,19 @@ func decisionText(r *daemon.TrialResult) string {
 	d := r.Decision
 	switch {
 	case d.Failed != "":
-		return "cannot go on: " + d.Failed
+		return "cannot go on: " + d.Failed + nothingText(d)
 	case d.Done:
-		return "this is the last page, because of: " + d.Why
+		return "this is the last page, because of: " + d.Why + nothingText(d)
 	}
-	return "there is a next page, because of: " + d.Why + "; it is asked for with " + d.Next
+	return "there is a next page, because of: " + d.Why + "; it is asked for with " + d.Next + nothingText(d)
+}
+
+// nothingText names the place that should name the next page and does not.
+func nothingText(d *daemon.TrialDecision) string {
+	if d.NothingAt == "" {
+		return ""
+	}
+	return "; nothing stands at " + d.NothingAt
 }
 
 func (e *env) showItems(r *daemon.TrialResult) error {

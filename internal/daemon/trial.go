@@ -40,9 +40,10 @@ func ShortSecret(ref secret.Ref) bool {
 	return err == nil && secret.Garbles(value)
 }
 
-// TrialRequest and TrialResult let the command line name them without reaching
-// into the engine.
+// TrialRequest, TrialResult and TrialDecision let the command line name them without
+// reaching into the engine.
 type (
-	TrialRequest = trial.Request
-	TrialResult  = trial.Result
+	TrialRequest  = trial.Request
+	TrialResult   = trial.Result
+	TrialDecision = trial.Decision
 )

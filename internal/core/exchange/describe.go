@@ -21,7 +21,7 @@ func (r *Request) Describe() string {
 		}
 	}
 	if len(r.Body) > 0 {
-		fmt.Fprintf(&out, "\n%s\n", maskBody(r.Body, r.Header.Get("Content-Type")))
+		fmt.Fprintf(&out, "\n%s\n", maskBody(r.Body, r.Header.Get("Content-Type"), nil))
 	}
 	return out.String()
 }

@@ -48,10 +48,14 @@ const sampleBytes = 1024 // §14.9
 // DigestRequest describes a request as rendered, before credentials are added. Of
 // the contact that many sources ask for stands a hash: it is the address of a
 // person (§14.10). Numbers in a request are ids.
-func DigestRequest(r *Request) RequestDigest {
+func DigestRequest(r *Request) RequestDigest { return DigestRequestShowing(r, nil) }
+
+// DigestRequestShowing is DigestRequest for whoever has the source at hand: parameters
+// that it only pages with are shown, also if they are called token.
+func DigestRequestShowing(r *Request, harmless []string) RequestDigest {
 	d := RequestDigest{
-		Method: r.Method, URL: maskURL(r.URL), Headers: keep(r.Header, keptRequestHeaders),
-		Body: privacy.EmailsOf([]byte(maskBody(r.Body, r.Header.Get("Content-Type"))), sampleBytes),
+		Method: r.Method, URL: maskURLBut(r.URL, harmless), Headers: keep(r.Header, keptRequestHeaders),
+		Body: privacy.EmailsOf([]byte(maskBody(r.Body, r.Header.Get("Content-Type"), harmless)), sampleBytes),
 	}
 	d.HidePeople()
 	return d

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"fmt"
 	"maps"
 	"net/url"
 	"regexp"
@@ -73,6 +74,13 @@ func (p *jsonPlaces) text(dst []byte, value string) []byte {
 	return out
 }
 
+// severalValues says what is wrong with a path that may select several values, and
+// what to write instead.
+func severalValues(path fmt.Stringer) string {
+	return fmt.Sprintf("E-PATH-SEVERAL: %s may select several values where one is needed: write the way to the one, such as $.token or $.tokens[0]; "+
+		".., *, [0:2] and [?…] may select several", path)
+}
+
 func (l Login) complaints() (out []Complaint) {
 	say := func(when bool, key, message string) {
 		if when {
@@ -83,8 +91,8 @@ func (l Login) complaints() (out []Complaint) {
 	say(len(l.Form) == 0 && l.Body == "", "login.form", "a login sends a form, or a JSON text as body")
 	say(len(l.Form) > 0 && l.Body != "", "login.body", "a login sends a form or a body, not both")
 	say(l.sources() != 1, "login.token", "the token is taken from one place: token, header or cookie")
-	say(!l.Token.IsZero() && !l.Token.Singular(), "login.token", "E-PATH-SEVERAL: may select several values where one is needed")
-	say(!l.ExpiresIn.IsZero() && !l.ExpiresIn.Singular(), "login.expiresIn", "E-PATH-SEVERAL: may select several values where one is needed")
+	say(!l.Token.IsZero() && !l.Token.Singular(), "login.token", severalValues(l.Token))
+	say(!l.ExpiresIn.IsZero() && !l.ExpiresIn.Singular(), "login.expiresIn", severalValues(l.ExpiresIn))
 	say(l.Header != "" && !isToken(l.Header), "login.header", "E-NAME: is not the name of a header")
 	say(l.Cookie != "" && !isToken(l.Cookie), "login.cookie", "E-NAME: is not the name of a cookie")
 	say(SecretInBody(l.Body), "login.body", literalInLogin)

@@ -99,8 +99,11 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 	if page.Says, err = r.says(doc); err != nil {
 		return nil, fault.New(fault.BadBody, err)
 	}
-	if page.Says.Total == nil {
+	switch total := page.Says.Total; {
+	case total == nil:
 		page.BadTotal = r.page.total.unreadable(doc.Values)
+	case *total < 0: // no total at all, and never a count of -1
+		page.BadTotal, page.Says.Total = r.page.total.uncounted(*total), nil
 	}
 	if page.BadTotal != "" && r.needsTotal {
 		return nil, fault.Newf(fault.BadBody, "total: %s: without it nobody knows when the list is complete (paging.expectTotal)", page.BadTotal)

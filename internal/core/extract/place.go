@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -83,9 +84,24 @@ func (p place) unsaid(values []document.Value) error {
 		return nil
 	}
 	if v := p.value(values); v.Present() && !v.IsNull() && string(v.Raw()) != "[]" {
-		return fmt.Errorf("%s cannot be read at %s", shown(v.Raw(), maxShown), p)
+		return fmt.Errorf("%s cannot be read at %s%s", shown(v.Raw(), maxShown), p, p.textHint(v))
 	}
 	return nil
+}
+
+// textHint says where the text of an element of XML stands that has attributes: it
+// is an object then, such as most resumption tokens.
+func (p place) textHint(v document.Value) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(v.Raw(), &members) != nil {
+		return ""
+	}
+	for name := range members {
+		if name == "#text" || strings.HasPrefix(name, "@") {
+			return fmt.Sprintf("; the element has attributes, and its text is at %s['#text']", p)
+		}
+	}
+	return ""
 }
 
 func (p place) integer(values []document.Value) (n int64, ok bool, err error) {
@@ -108,6 +124,11 @@ func (p place) integer(values []document.Value) (n int64, ok bool, err error) {
 		return n, err == nil, nil
 	}
 	return 0, false, nil
+}
+
+// uncounted shows a total below zero: upstreams write -1 where they do not count.
+func (p place) uncounted(total int64) string {
+	return fmt.Sprintf("not counted by the upstream: %d stands at %s", total, p)
 }
 
 // unreadable shows what stands where a number was looked for and is none; empty

@@ -24,7 +24,7 @@ func (r *Resolved) checkResponse() Problems {
 		{"total", c.Total}, {"nextToken", c.NextToken}, {"nextUrl", c.NextURL}, {"hasMore", c.HasMore},
 	} {
 		if !p.selector.IsZero() && !p.selector.Singular() {
-			out = append(out, r.at(Path{"response", p.key}, fmt.Sprintf("E-PATH-SEVERAL: %s may select several values", p.selector), "drop wildcards, slices and filters"))
+			out = append(out, r.at(Path{"response", p.key}, fmt.Sprintf("E-PATH-SEVERAL: %s may select several values", p.selector), severalHint(p.key)))
 		}
 	}
 	if filtered := strings.Contains(c.Items.String(), "[?"); filtered && r.endsByCount() {
@@ -52,6 +52,15 @@ func (r *Resolved) checkResponse() Problems {
 		out = append(out, r.located(Path{"response"}, "E-RESPONSE", err))
 	}
 	return out
+}
+
+// severalHint says what to write instead of a path that may select several values.
+func severalHint(key string) string {
+	switch key {
+	case "id", "updatedAt", "filtered", "version":
+		return "write the way from the item to the one value, such as $.a.b or $.ids[0]; .., *, [0:2] and [?…] may select several. A template can choose: ${first(jsonPath('$.ids'))}"
+	}
+	return "write the way from the root to the one value, such as $.meta.next or $.links[0]; .., *, [0:2] and [?…] may select several"
 }
 
 // checkMapping holds templates of the response against the functions this

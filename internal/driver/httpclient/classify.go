@@ -3,7 +3,9 @@ package httpclient
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -21,7 +23,22 @@ func (w *watch) classify(ctx context.Context, err error) error {
 	}
 	out := *f
 	out.Unsent = !w.wasSent()
+	if name := ignoredProxy(); out.Code == fault.Network && out.Unsent && w.limits.Proxy.IsZero() && name != "" {
+		out.Err = fmt.Errorf("%w; %s of the environment is ignored: a proxy is named by http.proxy of the source", out.Err, name)
+	}
 	return &out
+}
+
+// ignoredProxy is the variable that other programs would take a proxy from; empty if
+// there is none. Whoever set one expects it to count, and does not find out otherwise
+// why nothing is reached. Its value may hold a password and is never told (I12).
+func ignoredProxy() string {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
+		if os.Getenv(name) != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // bare is an error without what others wrote into it: the URL that *url.Error

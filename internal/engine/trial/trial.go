@@ -44,6 +44,7 @@ type Result struct {
 	Response   *exchange.ResponseDigest `json:"response,omitempty"`
 	Attempts   int                      `json:"attempts"`
 	Seen       int                      `json:"items"`
+	Walked     int                      `json:"itemsSoFar"` // of all pages up to this one
 	Mapped     int                      `json:"mapped"`
 	Outside    int                      `json:"outside"`               // dropped: the list is filtered here
 	Kept       int                      `json:"outsideKept,omitempty"` // of the mapped and the duplicates: the upstream chose them
@@ -59,10 +60,12 @@ type Result struct {
 
 // Decision is what paging made of the page.
 type Decision struct {
-	Done   bool   `json:"done"`
-	Why    string `json:"why"`
-	Next   string `json:"next,omitempty"` // how the next page would be asked for
-	Failed string `json:"failed,omitempty"`
+	Done bool   `json:"done"`
+	Why  string `json:"why"`
+	Next string `json:"next,omitempty"` // how the next page would be asked for
+	// NothingAt is where the next page should be named, if nothing stands there.
+	NothingAt string `json:"nothingAt,omitempty"`
+	Failed    string `json:"failed,omitempty"`
 }
 
 // Record is a mapped item.
@@ -97,7 +100,7 @@ func Run(ctx context.Context, chain transport.Doer, p *spec.Program, r Request) 
 	if err != nil {
 		return nil, err
 	}
-	state := p.Paging.First()
+	state, walked := p.Paging.First(), 0
 	for page := 1; ; page++ {
 		result := &Result{Endpoint: p.Endpoint, Page: page, Records: []Record{}, Rejects: []Reject{}}
 		if len(r.IDs) == 0 {
@@ -107,8 +110,10 @@ func Run(ctx context.Context, chain transport.Doer, p *spec.Program, r Request) 
 		if err != nil {
 			return result, err
 		}
+		walked += result.Seen
+		result.Walked = walked
 		decision := p.Paging.Advance(state, observed(read))
-		result.explain(p.Paging, decision)
+		result.explain(p, read.Says, decision)
 		if others := r.others(read); others != nil {
 			return result, others
 		}
@@ -143,7 +148,7 @@ func fetch(ctx context.Context, chain transport.Doer, p *spec.Program, q *spec.Q
 		return nil, fault.New(fault.Render, err)
 	}
 	request.Replayable = *p.Paging.Replayable || state.FirstPage()
-	into.Request = exchange.DigestRequest(request)
+	into.Request = exchange.DigestRequestShowing(request, p.Request.PagingParameters())
 	retry := p.Retry
 	if r.Attempts > 0 {
 		retry.MaxAttempts = r.Attempts
@@ -199,14 +204,28 @@ func (r *Result) count(page *extract.Page) {
 	}
 }
 
-func (r *Result) explain(c paging.Config, d paging.Decision) {
-	r.Decision = &Decision{Done: d.Done, Why: d.Why}
+func (r *Result) explain(p *spec.Program, says paging.Observation, d paging.Decision) {
+	r.Decision = &Decision{Done: d.Done, Why: d.Why, NothingAt: nothingAt(p, says)}
 	switch {
 	case d.Err != nil:
 		r.Decision.Failed = d.Err.Error()
 	case !d.Done:
-		r.Decision.Next = next(c, d.Next)
+		r.Decision.Next = next(p.Paging, d.Next)
 	}
+}
+
+// nothingAt is the place that should name the next page and does not: a path with a
+// slip in it looks like the end of every list.
+func nothingAt(p *spec.Program, says paging.Observation) string {
+	switch {
+	case p.Paging.Type == paging.Token && says.Token == "" && !p.Response.NextToken.IsZero():
+		return p.Response.NextToken.String() + " (response.nextToken)"
+	case p.Paging.Type == paging.URL && says.URL == "" && p.Paging.LinkHeader:
+		return "the Link header (paging.linkHeader)"
+	case p.Paging.Type == paging.URL && says.URL == "" && !p.Response.NextURL.IsZero():
+		return p.Response.NextURL.String() + " (response.nextUrl)"
+	}
+	return ""
 }
 
 func next(c paging.Config, s paging.State) string {
@@ -217,6 +236,9 @@ func next(c paging.Config, s paging.State) string {
 		return fmt.Sprintf("page %d", s.Number)
 	case paging.URL:
 		return "address " + s.URL
+	}
+	if s.Token == "" {
+		return "no token, as the first page"
 	}
 	return fmt.Sprintf("token %q", s.Token)
 }
