@@ -92,11 +92,11 @@ func newPlan(e *env) *cobra.Command {
 and a missing database counts as an empty one. Without --dry-run the plan and
 its tasks are stored for an executor to work on.
 
-The window is explained step by step; the same inputs give the same bytes. A
-backfill ends where the watermark of HARVEST stands, keeps its own, and reads a
-range once: asked for again, what it has read is skipped. An update reads a named
-window again; without one every record has its turn once in details.every, if the
-source can be asked for ids.
+With -v the window is explained step by step, and so it is with -o json; the same
+inputs give the same bytes. A backfill ends where the watermark of HARVEST stands,
+keeps its own, and reads a range once: asked for again, what it has read is skipped.
+An update reads a named window again; without one every record has its turn once in
+details.every, if the source can be asked for ids.
 
 The forecast of a dry run says what a run would take, and what it rests on: what
 the upstream counts, what earlier slices had, or an assumption. A source that does
@@ -220,11 +220,16 @@ func stored(p ingest.Plan) string {
 }
 
 func (e *env) printDraft(d *daemon.PlanDraft) error {
-	steps := columns[window.Step]{[]string{"step", "value", "why"}, func(s window.Step) []any { return []any{s.Name, s.Value, s.Why} }}
-	if err := list(e, d.Explain, steps); err != nil {
-		return err
+	if e.verbose {
+		steps := columns[window.Step]{[]string{"step", "value", "why"}, func(s window.Step) []any { return []any{s.Name, s.Value, s.Why} }}
+		if err := list(e, d.Explain, steps); err != nil {
+			return err
+		}
+		fmt.Fprintln(e.out)
+	} else {
+		e.hint("-v shows how the window came about, step by step")
 	}
-	fmt.Fprintf(e.out, "\n%s\n", d.Summary())
+	fmt.Fprintln(e.out, d.Summary())
 	for _, line := range outlook(d) {
 		fmt.Fprintf(e.out, "  %s\n", line)
 	}

@@ -111,7 +111,7 @@ func TestPlanList(t *testing.T) {
 // A plan still gets made by the command its verbs hang on.
 func TestPlanVerbsStandBesideSources(t *testing.T) {
 	d := planned(t)
-	d.holds(d.expect(exitOK, "plan", "crossref", "--offline", "--dry-run").out, "nowSafe")
+	d.holds(d.expect(exitOK, "plan", "crossref", "--offline", "--dry-run", "-v").out, "nowSafe")
 	d.holds(d.expect(exitNotFound, "plan", "lst", "--dry-run").err, `source "lst"`)
 	d.expect(exitUsage, "plan")
 }

@@ -113,7 +113,7 @@ func TestUpdateByMapping(t *testing.T) {
 		t.Error(r.out)
 	}
 	apply(", venue: $.venue")
-	preview := d.expect(0, "update", "lib", "--expr-changed", "--dry-run")
+	preview := d.expect(0, "update", "lib", "--expr-changed", "--dry-run", "-v")
 	if !strings.Contains(preview.out, "batch numbers in [") || !strings.Contains(preview.out, "mapped anew from kept answers") {
 		t.Error(preview.out)
 	}
