@@ -35,11 +35,12 @@ type env struct {
 
 	archiveDir string // of commands that read or write archives
 	verbose    bool
+	colour     bool // status words in colours: stdout is a terminal that has them
 	quiet      bool
 }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
-	e := &env{out: stdout, err: stderr}
+	e := &env{out: stdout, err: stderr, colour: hasColours(stdout)}
 	root := &cobra.Command{
 		Use:   "patra",
 		Short: "Keep a local copy of scholarly sources complete and fresh",
@@ -71,6 +72,8 @@ later · 8 changes pending · 9 findings (gaps, failed verify) · 130 interrupte
 	root.AddCommand(
 		newDemo(e), newServe(e), newStatus(e), newHarvest(e), newBackfill(e), newUpdate(e), newSignal(e), newQuarantine(e), newPlan(e), newSource(e), newTask(e), newRun(e), newBatch(e), newSlice(e), newCursor(e), newCoverage(e), newRate(e), newEvents(e), newOutbox(e), newData(e), newAudit(e), newDB(e), newVersion(e),
 	)
+	completeArguments(root, e)
+	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return root
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -29,12 +28,11 @@ func listPage[T any](e *env, page view.List[T], c columns[T]) error {
 	if e.output == "json" {
 		return e.json(page)
 	}
-	w := newTable(e)
-	w.AppendHeader(cells(c.heads))
+	rows := make([][]any, 0, len(page.Items))
 	for _, v := range page.Items {
-		w.AppendRow(clean(c.row(v)))
+		rows = append(rows, c.row(v))
 	}
-	fmt.Fprintln(e.out, w.Render())
+	e.printTable(c.heads, rows)
 	return nil
 }
 
@@ -49,11 +47,11 @@ func show(e *env, value any, facts []fact) error {
 	if e.output == "json" {
 		return e.json(value)
 	}
-	w := newTable(e)
+	rows := make([][]any, 0, len(facts))
 	for _, f := range facts {
-		w.AppendRow(clean([]any{f.name, f.value}))
+		rows = append(rows, []any{f.name, f.value})
 	}
-	fmt.Fprintln(e.out, w.Render())
+	e.printTable([]string{"", ""}, rows)
 	return nil
 }
 

@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// Completion offers what a command takes: sources, ids, campaigns, rate keys, and the
+// words of flags that take a word of a list. It reads what is stored, creates nothing
+// and never complains: where nothing can be offered the shell offers files.
+
+// offered is how many ids are offered, the newest of them.
+const offered = 30
+
+// completeArguments gives every command below root its completion, by what its usage
+// line calls its arguments.
+func completeArguments(root *cobra.Command, e *env) {
+	for _, c := range root.Commands() {
+		completeArguments(c, e)
+		if _, args, _ := strings.Cut(c.Use, " "); args != "" && c.ValidArgsFunction == nil {
+			c.ValidArgsFunction = e.completer(c, strings.Fields(args))
+		}
+		completeFlags(c, e)
+	}
+}
+
+// completer offers words for the argument that is being typed. The last one may be
+// repeated.
+func (e *env) completer(c *cobra.Command, args []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, typed []string, _ string) ([]string, cobra.ShellCompDirective) {
+		at := len(typed)
+		if last := len(args) - 1; at > last {
+			if !strings.Contains(args[last], "…") {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			at = last
+		}
+		kind := strings.Trim(args[at], "[]…")
+		words := e.words(cmd.Context(), nounOf(c), kind)
+		if strings.Contains(kind, "FILE") || strings.Contains(kind, "DIR") || strings.Contains(kind, "BUNDLE") {
+			return words, cobra.ShellCompDirectiveDefault
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// nounOf is what the ids of a command are ids of.
+func nounOf(c *cobra.Command) string {
+	if c.HasParent() && c.Parent().HasParent() {
+		return c.Parent().Name()
+	}
+	return c.Name()
+}
+
+// words are what can stand for an argument of a kind.
+func (e *env) words(ctx context.Context, noun, kind string) (out []string) {
+	if e.check() != nil {
+		return nil
+	}
+	quiet := *e
+	quiet.quiet = true
+	_ = quiet.registry(ctx, func(app *daemon.App) (err error) {
+		switch {
+		case strings.HasPrefix(kind, "SRC"):
+			out, err = sourceWords(ctx, app)
+		case app == nil:
+		case kind == "NAME" && noun == "backfill":
+			out, err = campaignWords(ctx, app)
+		case kind == "KEY":
+			out, err = keyWords(ctx, app)
+		case strings.Contains(kind, "ID") || kind == "A" || kind == "B":
+			out, err = idWords(ctx, app, noun)
+		}
+		return err
+	})
+	return out
+}
+
+func sourceWords(ctx context.Context, app *daemon.App) (out []string, err error) {
+	sources, err := sourcesOf(ctx, app)
+	for _, s := range sources {
+		out = append(out, s.Code+"\t"+s.Name)
+	}
+	return out, err
+}
+
+func campaignWords(ctx context.Context, app *daemon.App) (out []string, err error) {
+	campaigns, err := app.Store.Campaigns(ctx, "", "")
+	for _, c := range campaigns {
+		out = append(out, fmt.Sprintf("%s\t%s, %s", c.Name, c.Dataset.Source, c.State))
+	}
+	return out, err
+}
+
+func keyWords(ctx context.Context, app *daemon.App) (out []string, err error) {
+	keys, err := app.RateKeys(ctx)
+	for _, k := range keys {
+		out = append(out, k.Key)
+	}
+	return out, err
+}
+
+// idWords offers the newest ids of a noun, with what tells them apart.
+func idWords(ctx context.Context, app *daemon.App, noun string) ([]string, error) {
+	f := view.Filter{Limit: offered}
+	switch noun {
+	case "task":
+		rows, err := app.Store.Tasks(ctx, f)
+		return idsOf(rows, func(t view.Task) (int64, string) { return t.ID, t.Source + " " + t.Status + " " + span(t.Window) }), err
+	case "run":
+		rows, err := app.Store.Runs(ctx, f)
+		return idsOf(rows, func(r view.Run) (int64, string) { return r.ID, r.Source + " " + r.Status + " " + span(r.Window) }), err
+	case "batch":
+		rows, err := app.Store.Batches(ctx, f)
+		return idsOf(rows, func(b view.Batch) (int64, string) {
+			return b.ID, fmt.Sprintf("%s run %d page %d %s", b.Source, b.RunID, b.Page, b.Status)
+		}), err
+	case "slice":
+		rows, err := app.Store.Slices(ctx, f)
+		return idsOf(rows, func(s view.Slice) (int64, string) { return s.ID, s.Source + " " + s.Status + " " + maybeSpan(s.Window) }), err
+	case "plan":
+		rows, err := app.Store.Plans(ctx, f)
+		return idsOf(rows, func(p view.Plan) (int64, string) { return p.ID, p.Source + " " + p.Operation + " " + p.Status }), err
+	case "cursor":
+		rows, err := app.Store.Cursors(ctx, "")
+		return idsOf(rows, func(c view.Cursor) (int64, string) { return c.ID, c.Source + "/" + c.Endpoint + " " + c.Operation }), err
+	case "quarantine":
+		rows, err := app.Store.RejectList(ctx, view.RejectFilter{Limit: offered})
+		return idsOf(rows, func(r view.Reject) (int64, string) { return r.ID, r.Source + " " + r.Reason + " " + r.Status }), err
+	case "outbox":
+		rows, err := app.Store.Outgoing(ctx, f)
+		return idsOf(rows, func(o view.Outgoing) (int64, string) { return o.ID, o.Source + " " + o.Op + " " + o.Status }), err
+	}
+	return nil, nil
+}
+
+func idsOf[T any](rows []T, of func(T) (int64, string)) (out []string) {
+	for _, row := range rows {
+		id, about := of(row)
+		out = append(out, strconv.FormatInt(id, 10)+"\t"+printable(about))
+	}
+	return out
+}
+
+// completeFlags offers sources for --source, and the words that the help of a flag
+// lists for those that take one of a list.
+func completeFlags(c *cobra.Command, e *env) {
+	offer := func(name string, words func(context.Context) []string) {
+		if c.Flags().Lookup(name) != nil {
+			_ = c.RegisterFlagCompletionFunc(name, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+				return words(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+			})
+		}
+	}
+	offer("source", func(ctx context.Context) []string { return e.words(ctx, "", "SRC") })
+	offer("op", func(context.Context) []string { return []string{"HARVEST", "BACKFILL", "UPDATE"} })
+	if flag := c.Flags().Lookup("status"); flag != nil {
+		_, list, _ := strings.Cut(flag.Usage, ": ")
+		words := slices.DeleteFunc(strings.Split(list, ", "), func(word string) bool { return word == "" })
+		offer("status", func(context.Context) []string { return words })
+	}
+}

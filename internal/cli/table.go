@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
+)
+
+// Tables fit the terminal. Where a table is wider, its widest columns are made
+// narrower and their cells go on below themselves; where that is not enough, the
+// columns that do not fit follow below all rows, behind the first column again. Off a terminal rows are whole lines, for grep and the like, unless
+// COLUMNS says how wide a line may be.
+
+// gap between two columns, and the least that a column keeps of its width.
+const (
+	columnGap     = 2
+	columnAtLeast = 10
+)
+
+// lineWidth is how wide a line may be; 0: any.
+func (e *env) lineWidth() int {
+	if file, ok := e.out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
+		return width
+	}
+	return 0
+}
+
+// printTable prints rows below their heads, as one table or in blocks of columns.
+func (e *env) printTable(heads []string, rows [][]any) {
+	widths := tableWidths(heads, rows)
+	limit := e.lineWidth()
+	for i, block := range columnBlocks(widths, limit) {
+		if i > 0 {
+			fmt.Fprintln(e.out)
+		}
+		w := newTable(e)
+		if slices.ContainsFunc(heads, func(head string) bool { return head != "" }) {
+			w.AppendHeader(cells(pick(heads, block)))
+		}
+		for _, row := range rows {
+			w.AppendRow(e.coloured(clean(pick(row, block))))
+		}
+		fitColumns(w, pick(widths, block), limit)
+		fmt.Fprintln(e.out, w.Render())
+	}
+}
+
+// columnBlocks says which columns stand side by side. With room for all of them that
+// is one block.
+func columnBlocks(widths []int, limit int) (blocks [][]int) {
+	narrow := func(i int) int { return min(widths[i], columnAtLeast) + columnGap }
+	room := limit + columnGap
+	var block []int
+	used := 0
+	for i := range widths {
+		if limit > 0 && used+narrow(i) > room && len(block) > 1 {
+			blocks, block, used = append(blocks, block), []int{0}, narrow(0)
+		}
+		block, used = append(block, i), used+narrow(i)
+	}
+	return append(blocks, block)
+}
+
+func pick[T any](all []T, which []int) []T {
+	out := make([]T, 0, len(which))
+	for _, i := range which {
+		if i < len(all) {
+			out = append(out, all[i])
+		}
+	}
+	return out
+}
+
+// tableWidths is how wide each column would like to be.
+func tableWidths(heads []string, rows [][]any) []int {
+	widths := make([]int, len(heads))
+	widen := func(i int, cell string) {
+		for line := range strings.SplitSeq(cell, "\n") {
+			widths[i] = max(widths[i], text.StringWidthWithoutEscSequences(line))
+		}
+	}
+	for i, head := range heads {
+		widen(i, head)
+	}
+	for _, row := range rows {
+		for i, cell := range clean(row) {
+			if i < len(widths) {
+				widen(i, fmt.Sprint(cell))
+			}
+		}
+	}
+	return widths
+}
+
+// fitColumns narrows the widest columns until the table fits the line.
+func fitColumns(w table.Writer, widths []int, limit int) {
+	if limit == 0 {
+		return
+	}
+	cap := widestColumn(widths, limit-columnGap*(len(widths)-1))
+	var configs []table.ColumnConfig
+	for i, width := range widths {
+		if width > cap {
+			configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: cap, WidthMaxEnforcer: wrapCell})
+		}
+	}
+	w.SetColumnConfigs(configs)
+}
+
+// widestColumn is the largest width such that all columns together fit; narrower
+// columns keep their own.
+func widestColumn(widths []int, room int) int {
+	most := slices.Max(append([]int{columnAtLeast}, widths...))
+	for most > columnAtLeast {
+		sum := 0
+		for _, width := range widths {
+			sum += min(width, most)
+		}
+		if sum <= room {
+			break
+		}
+		most--
+	}
+	return most
+}
+
+// wrapCell breaks a cell at blanks and behind commas and slashes, and anywhere where
+// there is none.
+func wrapCell(cell string, width int) string {
+	var out []string
+	for line := range strings.SplitSeq(cell, "\n") {
+		for runes := []rune(line); ; {
+			if text.StringWidthWithoutEscSequences(string(runes)) <= width || len(runes) <= width {
+				out = append(out, string(runes))
+				break
+			}
+			at := breakAt(runes, width)
+			out = append(out, strings.TrimRight(string(runes[:at]), " "))
+			runes = runes[at:]
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+func breakAt(runes []rune, width int) int {
+	for at := width; at > width/2; at-- {
+		if strings.ContainsRune(" ,/", runes[at-1]) {
+			return at
+		}
+	}
+	return width
+}
+
+// hasColours reports whether words may be coloured: on a terminal, unless NO_COLOR
+// or TERM says otherwise.
+func hasColours(out io.Writer) bool {
+	return isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// wordColours are the colours of words that say how something stands. Colour only
+// repeats what the word says.
+var wordColours = map[string]text.Color{
+	"SUCCEEDED": text.FgGreen, "COMPLETED": text.FgGreen, "RESOLVED": text.FgGreen, "PUBLISHED": text.FgGreen, "DELIVERED": text.FgGreen, "OK": text.FgGreen, "ok": text.FgGreen,
+	"FAILED": text.FgRed, "DEAD": text.FgRed, "OPEN": text.FgYellow, "PARTIAL": text.FgYellow, "CANCELLED": text.FgYellow, "DEFERRED": text.FgYellow, "PAUSED": text.FgYellow,
+}
+
+func (e *env) coloured(row table.Row) table.Row {
+	if !e.colour {
+		return row
+	}
+	for i, cell := range row {
+		if word, ok := cell.(string); ok {
+			if colour, known := wordColours[word]; known {
+				row[i] = paint(word, colour)
+			}
+		}
+	}
+	return row
+}
+
+// paint writes a word in a colour. The library's own switch looks at the whole
+// process; ours at the writer.
+func paint(word string, colour text.Color) string {
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", int(colour), word)
+}
