@@ -31,6 +31,7 @@ func Reference() []byte {
 		"{{credentials}}", keyTable(rowsOf(credentials.shape.elem, "NAME.")),
 		"{{endpoint}}", keyTable(ownKeys(endpoints.shape.elem, sections)),
 		"{{sections}}", strings.Join(parts, "\n\n"),
+		"{{variables}}", variableTable(),
 		"{{functions}}", functionTable(),
 		"{{dictionary}}", dictionaryTable(),
 		"{{codes}}", codeTable(),
@@ -152,6 +153,14 @@ func several(kind string) string {
 		return "paths or templates"
 	}
 	return kind + "s"
+}
+
+func variableTable() string {
+	var rows [][]string
+	for _, v := range tmpl.Variables() {
+		rows = append(rows, []string{"`${" + v.Name + "}`", v.Place, v.Doc})
+	}
+	return table([]string{"variable", "templates of", "what it is"}, rows)
 }
 
 func functionTable() string {
