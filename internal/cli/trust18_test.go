@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func readDoc(t *testing.T, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(append([]string{"..", ".."}, path...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The README shows what validate says about three slips in the skeleton, with its
+// lines.
+func TestTrust18ReadmeShowsWhatValidateSays(t *testing.T) {
+	readme := readDoc(t, "README.md")
+	d := newDesk(t)
+	t.Chdir(d.dir)
+	_, box, found := strings.Cut(readme, "$ patra source validate mine.yaml\n")
+	box, _, ended := strings.Cut(box, "```")
+	if !found || !ended {
+		t.Fatal("the README shows no validate")
+	}
+	text := d.changed(skeletonFor("mine", "mine.yaml"), "precision: DAY", "precision: HOUR")
+	text = d.changed(d.changed(text, "type: TOKEN\n", "type: TOKE\n"), "nextToken: ", "nextTokn: ")
+	d.write("mine.yaml", text)
+	if got := d.expect(exitUsage, "source", "validate", "mine.yaml").err; got != box {
+		t.Errorf("validate says\n%sthe README\n%s", got, box)
+	}
+}
+
+// What somebody finds in a task, a wait or the status at night is explained.
+func TestTrust18TheListForTheNight(t *testing.T) {
+	_, list, _ := strings.Cut(readDoc(t, "docs", "operations.md"), "## At 3 a.m.")
+	list, _, _ = strings.Cut(list, "\n## ")
+	for _, code := range []string{"REFUSED", "NETWORK", "SCHEMA_CHANGE", "QUOTA", "LATE_ARRIVALS", "FAILING", "UNAUTHORIZED", "BAD_BODY", "SHORT_COUNT", "BUDGET", "RENDER", "STORE_FULL", "STORE_BUSY"} {
+		_, about, found := strings.Cut(list, "- **"+code)
+		if !found {
+			_, about, found = strings.Cut(list, code)
+		}
+		about, _, _ = strings.Cut(about, "\n- **")
+		if !found || len(about) < 100 {
+			t.Errorf("%s is not explained: %q", code, about)
+		}
+	}
+}
+
+func TestTrust18VariablesHaveTheirSection(t *testing.T) {
+	_, section, _ := strings.Cut(readDoc(t, "docs", "registry.md"), "\n## Variables of templates\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, name := range []string{"filter.from", "window.to", "page.token", "page.offset", "ids", "contact.email", "quoted", "items"} {
+		if !strings.Contains(section, "${"+name+"}") {
+			t.Errorf("%s is not listed", name)
+		}
+	}
+}
