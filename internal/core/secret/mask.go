@@ -1,26 +1,25 @@
 package secret
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
-	"html"
-	"net/url"
-	"regexp"
+	"errors"
 	"slices"
 	"strings"
 )
 
 // Masker hides secrets in what others wrote: upstreams repeat keys in their
-// error pages (I12).
-type Masker struct{ forms []string }
+// answers, in whatever spelling their writers choose (I12, D§5.30).
+type Masker struct {
+	// What is looked for is kept in a function, as in Text: fmt would print it.
+	finder func() *finder
+}
 
 // shortest secret that is masked: a shorter one is no secret, and masking it
 // would garble what it happens to occur in.
 const shortest = 4
+
+// shortestCoded keeps a short secret from garbling what its coded form, or its
+// letters in another case, happen to occur in.
+const shortestCoded = 8
 
 // Garbles tells that a value is so short that it may occur in ordinary words,
 // and hiding it there changes what is stored.
@@ -28,91 +27,123 @@ func Garbles(t Text) bool { return len(t.Reveal()) >= shortest && len(t.Reveal()
 
 // NewMasker hides these values in every form they travel in.
 func NewMasker(values ...Text) *Masker {
-	m := &Masker{}
+	var plain []string
 	for _, v := range values {
 		if text := v.Reveal(); len(text) >= shortest {
-			m.forms = append(m.forms, spellings(text)...)
+			plain = append(plain, text)
 		}
 	}
-	// Longest first: a form may be part of another.
-	slices.SortFunc(m.forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	m.forms = slices.Compact(m.forms)
-	return m
+	if len(plain) == 0 {
+		return &Masker{}
+	}
+	f := newFinder(plain)
+	return &Masker{func() *finder { return f }}
 }
 
 // Bytes gives text without the secrets; text itself if there are none in it.
 func (m *Masker) Bytes(text []byte) []byte {
-	for _, form := range m.forms {
-		if bytes.Contains(text, []byte(form)) {
-			text = bytes.ReplaceAll(text, []byte(form), []byte(mask))
-		}
+	if m == nil || m.finder == nil {
+		return text
 	}
-	return text
+	if units, order := utf16Text(text); order != nil {
+		return m.inUTF16(text, units)
+	}
+	spans := m.finder().find(text)
+	if len(spans) == 0 {
+		return text
+	}
+	return cutOut(text, spans)
 }
 
 // String is Bytes for a string.
 func (m *Masker) String(text string) string {
-	for _, form := range m.forms {
-		text = strings.ReplaceAll(text, form, mask)
+	if m == nil || m.finder == nil {
+		return text
+	}
+	if out := m.Bytes([]byte(text)); string(out) != text {
+		return string(out)
 	}
 	return text
 }
 
-// spellings are how a value stands in an address, in JSON or in a page, and how
-// programs write what may be any bytes.
-func spellings(value string) []string {
-	inQuery, inPath := url.QueryEscape(value), url.PathEscape(value)
-	out := []string{value, inQuery, inPath, lowerHex(inQuery), lowerHex(inPath), html.EscapeString(value)}
-	for _, form := range slices.Clone(out) {
-		out = append(out, inJSON(form, false), inJSON(form, true))
+// Error gives an error whose text holds no secret: err itself if there are none
+// in it. It is still the same for errors.Is, and leads to nothing that could be
+// printed.
+func (m *Masker) Error(err error) error {
+	if err == nil {
+		return nil
 	}
-	inHex := hex.EncodeToString([]byte(value))
-	out = append(out, inHex, strings.ToUpper(inHex), escaped(value, `\u%04x`), escaped(value, `\u%04X`), escaped(value, "%%%02x"), escaped(value, "%%%02X"))
-	return append(out, inBase64(value)...)
+	text := err.Error()
+	if masked := m.String(text); masked != text {
+		return maskedError{masked, func(target error) bool { return errors.Is(err, target) }}
+	}
+	return err
 }
 
-// escaped writes every character as its number.
-func escaped(value, how string) string {
-	var out strings.Builder
-	for _, r := range value {
-		fmt.Fprintf(&out, how, r)
-	}
-	return out.String()
+// maskedError has no Unwrap: what it was made of holds a secret.
+type maskedError struct {
+	text string
+	is   func(target error) bool
 }
 
-// inBase64 gives what a value looks like inside base64, wherever it begins there:
-// three bytes become four letters, so there are three ways. Letters that also
-// depend on what stands beside the value are left out.
-func inBase64(value string) (out []string) {
-	for shift := range 3 {
-		for _, coding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			text := coding.EncodeToString([]byte(strings.Repeat("\x00", shift) + value))
-			from, to := (shift*8+5)/6, (shift+len(value))*8/6
-			if to-from >= shortestCoded {
-				out = append(out, text[from:to])
-			}
+func (e maskedError) Error() string        { return e.text }
+func (e maskedError) Is(target error) bool { return e.is(target) }
+
+// span is a part of a text: [from, to).
+type span struct{ from, to int }
+
+// cutOut puts the mask in the place of every span. Spans that overlap are one.
+func cutOut(text []byte, spans []span) []byte {
+	for i := range spans {
+		spans[i] = wholeEscapes(text, spans[i])
+	}
+	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
+	out := make([]byte, 0, len(text))
+	kept := 0 // what is before it is written
+	for i := 0; i < len(spans); {
+		whole := spans[i]
+		for i++; i < len(spans) && spans[i].from < whole.to; i++ {
+			whole.to = max(whole.to, spans[i].to)
+		}
+		out = append(append(out, text[kept:whole.from]...), mask...)
+		kept = whole.to
+	}
+	return append(out, text[kept:]...)
+}
+
+// wholeEscapes widens a span that begins or ends inside an escape of JSON: what is
+// left of one would make the document unreadable.
+func wholeEscapes(text []byte, s span) span {
+	if from, _, inside := escapeAround(text, s.from); inside {
+		s.from = from
+	}
+	if _, to, inside := escapeAround(text, s.to); inside {
+		s.to = to
+	}
+	return s
+}
+
+// escapeAround finds the escape that begins before a place and ends behind it.
+func escapeAround(text []byte, at int) (from, to int, inside bool) {
+	const longest = len(`\u003d`)
+	for from = max(0, at-longest+1); from < at; from++ {
+		if text[from] != '\\' || backslashesBefore(text, from)%2 == 1 || from+1 < len(text) && !strings.Contains(`"\/bfnrtu`, string(text[from+1])) {
+			continue
+		}
+		to = from + len(`\/`)
+		if from+1 < len(text) && text[from+1] == 'u' && from+longest <= len(text) && allHex(text[from+2:from+longest]) {
+			to = from + longest
+		}
+		if to = min(to, len(text)); to > at {
+			return from, to, true
 		}
 	}
-	return out
+	return 0, 0, false
 }
 
-// shortestCoded keeps a short secret from garbling what its coded form happens to
-// occur in.
-const shortestCoded = 8
-
-var percentPair = regexp.MustCompile(`%[0-9A-F]{2}`)
-
-func lowerHex(escaped string) string {
-	return percentPair.ReplaceAllStringFunc(escaped, strings.ToLower)
-}
-
-// inJSON is a value inside a JSON text; some writers also escape & and angle
-// brackets.
-func inJSON(value string, forPages bool) string {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(forPages)
-	_ = encoder.Encode(value) // a text always encodes
-	quoted := strings.TrimSpace(out.String())
-	return quoted[1 : len(quoted)-1]
+func backslashesBefore(text []byte, at int) (n int) {
+	for ; at > 0 && text[at-1] == '\\'; at-- {
+		n++
+	}
+	return n
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/url"
 	"strings"
@@ -57,6 +58,15 @@ func TestMaskerHidesCodedForms(t *testing.T) {
 			}
 		}
 	}
+}
+
+// escaped writes every character as its number.
+func escaped(value, how string) string {
+	var out strings.Builder
+	for _, r := range value {
+		fmt.Fprintf(&out, how, r)
+	}
+	return out.String()
 }
 
 func TestMaskerLeavesTheRestAlone(t *testing.T) {

@@ -1,0 +1,184 @@
+package secret
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// glance reads an escape that can be read in one way only, which nearly all of them
+// can: \n, \/, \", a page of \u4e2d. Most are of characters that no secret has, and
+// must cost next to nothing.
+//
+// An escape that is not clear has to be read in all ways. One that is clear and
+// ends nowhere is none, or of no use.
+func (f *finder) glance(text []byte, at int) (char rune, end int, clear bool) {
+	rest := text[at+1:]
+	if len(rest) == 0 {
+		return 0, 0, true
+	}
+	var size int
+	switch text[at] {
+	case '\\':
+		char, size, clear = f.glanceBackslash(rest)
+	case '%':
+		char, size, clear = f.glancePercent(rest)
+	default:
+		char, size, clear = f.glanceAmpersand(rest)
+	}
+	switch {
+	case !clear || size == 0:
+		return 0, 0, clear
+	case char >= utf8.RuneSelf && len(f.other) > 0:
+		return 0, 0, false // two of them may be one character
+	case char < utf8.RuneSelf && isIntroducer(byte(char)):
+		return char, at + 1 + size, !goesOn(char, rest[size:])
+	}
+	return char, at + 1 + size, true
+}
+
+// noteDull finds the bytes that need no glance behind a backslash.
+func (f *finder) noteDull() {
+	for c := range f.dull {
+		char, known := afterBackslash(rune(c))
+		f.dull[c] = !isIntroducer(byte(c)) && c != 'u' && c != 'x' && !(known && f.needs[char])
+	}
+}
+
+// isDull reports that nothing of use begins with a backslash before these bytes.
+// Texts in other scripts are full of \u4e2d: the first two digits tell that such a
+// character is in no pattern.
+func (f *finder) isDull(rest []byte) bool {
+	if len(rest) < 3 {
+		return false
+	}
+	if rest[0] == 'u' && len(f.other) == 0 {
+		high := hexDigits[rest[1]] | hexDigits[rest[2]]
+		return high != 0 && high < noDigit
+	}
+	return f.dull[rest[0]]
+}
+
+// none of the glances below sees an escape in what begins with these bytes, unless
+// one of them is escaped itself.
+func none(rest []byte) (rune, int, bool) {
+	for _, c := range rest {
+		if isIntroducer(c) {
+			return 0, 0, false
+		}
+	}
+	return 0, 0, true
+}
+
+// rowOfBackslashes is as many as the deepest escape of one has.
+const rowOfBackslashes = 1 << deepest
+
+func (f *finder) glanceBackslash(rest []byte) (char rune, size int, clear bool) {
+	switch c := rest[0]; c {
+	case 'u':
+		if len(rest) < 5 || !allHex(rest[1:5]) {
+			return none(rest[1:min(len(rest), 5)])
+		}
+		char = hexRune(rest[1:5])
+		return char, 5, !utf16.IsSurrogate(char) || len(f.other) == 0
+	case 'x':
+		if len(rest) < 3 || !allHex(rest[1:3]) {
+			return none(rest[1:min(len(rest), 3)])
+		}
+		return hexRune(rest[1:3]), 3, true
+	case '\\':
+		return f.glanceRow(rest)
+	case '%', '&':
+		return 0, 0, false
+	default:
+		if char, known := afterBackslash(rune(c)); known {
+			return char, 1, true
+		}
+		return 0, 0, true
+	}
+}
+
+// glanceRow is for two backslashes: one, if no escape begins with it. In a long row
+// of them nothing else begins here.
+func (f *finder) glanceRow(rest []byte) (char rune, size int, clear bool) {
+	if len(rest) >= rowOfBackslashes && len(f.narrow['\\']) == 0 && bytes.Count(rest[:rowOfBackslashes], []byte{'\\'}) == rowOfBackslashes {
+		return 0, 0, true
+	}
+	if len(rest) == 1 || !goesOn('\\', rest[1:]) {
+		return '\\', 1, true
+	}
+	if char, known := afterBackslash(rune(rest[1])); known && char != '\\' && !f.needs[char] && len(f.narrow['\\']) == 0 {
+		return 0, 0, true // the line feed of a text in a text
+	}
+	return 0, 0, false
+}
+
+// rowOfLeads reports more signs in a row than the deepest escape begins with.
+func rowOfLeads(rest []byte) bool {
+	for i := range deepest {
+		if i >= len(rest) || rest[i] != '%' && rest[i] != '&' {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *finder) glancePercent(rest []byte) (char rune, size int, clear bool) {
+	switch {
+	case rowOfLeads(rest):
+		return 0, 0, true
+	case len(rest) >= 2 && allHex(rest[:2]):
+		return hexRune(rest[:2]), 2, true
+	case rest[0] != 'u':
+		return none(rest[:min(len(rest), 2)])
+	case len(rest) >= 5 && allHex(rest[1:5]):
+		return hexRune(rest[1:5]), 5, true
+	}
+	return none(rest[1:min(len(rest), 5)])
+}
+
+func (f *finder) glanceAmpersand(rest []byte) (char rune, size int, clear bool) {
+	if c := rest[0]; c == '#' || isIntroducer(c) {
+		return 0, 0, rowOfLeads(rest)
+	}
+	for i, c := range rest[:min(len(rest), longestName)] {
+		switch {
+		case isIntroducer(c):
+			return 0, 0, false
+		case c == ';':
+			if char, ascii := asciiNames[string(rest[:i])]; ascii {
+				return char, i + 1, true
+			}
+			return 0, 0, len(f.other) == 0
+		case !isNameLetter(rune(c)):
+			return 0, 0, true
+		}
+	}
+	return 0, 0, true
+}
+
+// goesOn reports that an escape may begin with a character that was read, and these
+// bytes behind it.
+func goesOn(lead rune, rest []byte) bool {
+	if len(rest) == 0 {
+		return false
+	}
+	c := rest[0]
+	switch {
+	case isIntroducer(c):
+		return true
+	case lead == '%':
+		return c == 'u' || hexValue(c) >= 0
+	case lead == '&':
+		return c == '#' || isNameLetter(rune(c))
+	}
+	_, known := afterBackslash(rune(c))
+	return known || c == 'u' || c == 'x'
+}
+
+func hexRune(digits []byte) (char rune) {
+	for _, c := range digits {
+		char = char<<4 | rune(hexValue(c))
+	}
+	return char
+}

@@ -1,0 +1,220 @@
+package secret
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"pgregory.net/rapid"
+)
+
+// Spellings that were stored: what ordinary writers make of one key.
+func TestTrust02SpellingsOfOrdinaryWriters(t *testing.T) {
+	const value = "Ab+c/d=e&f<g>h'i\"j k@m#n%o?p-0123456789"
+	m := NewMasker(New(value))
+	replaced := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(value) }
+	inForm := replaced("+", "%2B", "/", "%2F", "=", "%3D", "&", "%26", "<", "%3C", ">", "%3E", "'", "%27", `"`, "%22", " ", "+", "@", "%40", "#", "%23", "%", "%25", "?", "%3F")
+	php := replaced("/", `\/`, `"`, `\"`)
+	gson := replaced("=", `\u003d`, "&", `\u0026`, "<", `\u003c`, ">", `\u003e`, "'", `\u0027`, `"`, `\"`)
+	forms := map[string]string{
+		"as it is": value, "small letters": strings.ToLower(value), "capital letters": strings.ToUpper(value),
+		"PHP": php, "Gson": gson, "PHP and Gson": strings.ReplaceAll(gson, "/", `\/`), "Gson in capitals": strings.ReplaceAll(gson, `\u003d`, `\u003D`),
+		"a form": inForm, "a form in small letters": strings.ToLower(inForm), "a form inside JSON of PHP": strings.ReplaceAll(inForm, "%2F", `\/`),
+		"a form twice": strings.ReplaceAll(inForm, "%", "%25"), "a form three times": strings.ReplaceAll(inForm, "%", "%2525"),
+		"one plus": strings.Replace(value, "+", "%2B", 1), "one equals sign": strings.Replace(value, "=", "&#x3D;", 1), "decimal": strings.Replace(value, "=", "&#61;", 1),
+		"zeros": strings.Replace(value, "=", "&#0061;", 1), "capital X": strings.Replace(value, "=", "&#X3d;", 1), "no semicolon": strings.Replace(value, "=", "&#61", 1),
+		"a name": strings.Replace(value, "=", "&equals;", 1), "names": replaced("+", "&plus;", "/", "&sol;", "=", "&equals;", "&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&apos;", `"`, "&quot;", "@", "&commat;", "#", "&num;", "%", "&percnt;", "?", "&quest;"),
+		"a page": html.EscapeString(value), "a page twice": html.EscapeString(html.EscapeString(value)), "a page by Gson": strings.ReplaceAll(html.EscapeString(value), "&", `\u0026`),
+		"JSON in JSON": strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(gson), "PHP in PHP": strings.NewReplacer(`\`, `\\`, `"`, `\"`, "/", `\/`).Replace(php), "a page in JSON in JSON": strings.ReplaceAll(html.EscapeString(value), "&", `\\u0026`),
+		"a script": strings.NewReplacer("=", `\x3d`, "&", `\x26`).Replace(value), "an old script": strings.NewReplacer("=", "%u003D", "&", "%u0026").Replace(value),
+		"hex": hex.EncodeToString([]byte(value)), "hex in capitals": strings.ToUpper(hex.EncodeToString([]byte(value))), "base64 of PHP": strings.ReplaceAll(base64.StdEncoding.EncodeToString([]byte("x"+value)), "/", `\/`),
+		"every character": escaped(value, `\u%04x`), "every character in percent": escaped(value, "%%%02X"), "every character by number": escaped(value, "&#%d;"), "a section": strings.Replace(value, "&f<g>", "<![CDATA[&f<g>]]>", 1),
+	}
+	for name, form := range forms {
+		for _, got := range []string{m.String("the key " + form + " is wrong"), string(m.Bytes([]byte("the key " + form + " is wrong")))} {
+			whole := got == "the key "+mask+" is wrong"
+			if !whole && (!strings.Contains(name, "base64") || !strings.Contains(got, mask)) {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+	}
+}
+
+// writer chooses a spelling for each character, as none and all writers do.
+func writer(t *rapid.T, text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		forms := []string{string(r), string(r), fmt.Sprintf(`\u%04x`, r), fmt.Sprintf(`\u%04X`, r), "&#" + fmt.Sprint(r) + ";", fmt.Sprintf("&#x%x;", r), fmt.Sprintf("&#X%04X;", r)}
+		if r > 0xffff {
+			high, low := utf16.EncodeRune(r)
+			forms = append(forms[:2:2], fmt.Sprintf(`\u%04x\u%04X`, high, low), fmt.Sprintf("&#%d;", r))
+		}
+		inPercent := ""
+		for _, b := range []byte(string(r)) {
+			inPercent += fmt.Sprintf(rapid.SampledFrom([]string{"%%%02x", "%%%02X"}).Draw(t, "digits"), b)
+		}
+		forms = append(forms, inPercent)
+		for name, char := range asciiNames {
+			if char == r {
+				forms = append(forms, "&"+name+";")
+			}
+		}
+		if strings.ContainsRune(`"\/'`, r) {
+			forms = append(forms, `\`+string(r))
+		}
+		out.WriteString(rapid.SampledFrom(forms).Draw(t, "form"))
+	}
+	return out.String()
+}
+
+var anySecret = rapid.Custom(func(t *rapid.T) string {
+	letters := rapid.SampledFrom([]string{`[A-Za-z0-9]{8,40}`, `[A-Za-z0-9+/=_.-]{8,40}`, `[!-~]{8,24}`, `[ -~]{8,24}`, `[\\%&u0-9;#x]{8,16}`, `[a-zé€😀]{8,12}`}).Draw(t, "letters")
+	return rapid.StringMatching(letters).Draw(t, "secret")
+})
+
+// No random mix of spellings survives, whatever stands around it, and nothing but
+// the secret is taken out.
+func TestTrust02NoMixOfSpellingsSurvives(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := anySecret.Draw(t, "value")
+		form := value
+		for range rapid.IntRange(1, deepest).Draw(t, "times") {
+			form = writer(t, form)
+		}
+		m := NewMasker(New(value), New("another-secret-of-the-same-request"))
+		text := "(" + form + ")"
+		if got := m.String(text); got != "("+mask+")" {
+			t.Fatalf("%q as %q became %q", value, text, got)
+		}
+		before := rapid.StringMatching(`[a-z\\%&u0x#;25 ]{0,12}`).Draw(t, "before")
+		after := rapid.StringMatching(`[a-z\\%&u0x#;25 ]{0,12}`).Draw(t, "after")
+		if got := string(m.Bytes([]byte(before + form + after))); strings.Contains(got, form) || !strings.Contains(got, mask) {
+			t.Fatalf("%q between %q and %q became %q", form, before, after, got)
+		}
+	})
+}
+
+// What is masked has nothing left to be masked.
+func TestTrust02MaskingTwiceChangesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := anySecret.Draw(t, "value")
+		m := NewMasker(New(value))
+		once := m.Bytes([]byte(rapid.StringMatching(`[a-z\\%&" ]{0,9}`).Draw(t, "before") + writer(t, writer(t, value)) + value))
+		if twice := m.Bytes(once); !bytes.Equal(once, twice) {
+			t.Fatalf("%q became %q", once, twice)
+		}
+	})
+}
+
+// A text without a secret is the same text: not one byte is copied.
+func TestTrust02TextWithoutASecretIsTheSame(t *testing.T) {
+	m := NewMasker(New("sk-4f9c1e77aa0b4cd18e"), New(`K<&/+0123456789abcdef`))
+	files, err := filepath.Glob("../../../catalog/testdata/*/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil || len(text) == 0 {
+			continue
+		}
+		looked++
+		if got := m.Bytes(text); len(got) != len(text) || &got[0] != &text[0] {
+			t.Errorf("%s was changed", file)
+		}
+	}
+	if looked < 5 {
+		t.Errorf("only %d files were looked at: %v", looked, files)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(rapid.StringMatching(`([a-z]{0,9}|\\["/nu]|\\u[0-9a-f]{4}|%[0-9A-F]{2}|&[a-z]{0,5};|&#[0-9]{0,4};?|\\|%|&){0,30}`).Draw(t, "text"))
+		if got := m.Bytes(text); len(text) > 0 && &got[0] != &text[0] {
+			t.Fatalf("%q became %q", text, got)
+		}
+	})
+}
+
+// Masking leaves a JSON text readable: half an escape would make a page unreadable.
+func TestTrust02MaskedJSONStaysJSON(t *testing.T) {
+	for text, value := range map[string]string{
+		`"line\nsecret-text"`: "nsecret-text", `"A\u003dsecret-text"`: "003dsecret-text", `"dsecret-text\"more"`: `dsecret-text\`, `"C:\\secret-text"`: "secret-text",
+	} {
+		got := NewMasker(New(value)).String(text)
+		inner := strings.TrimSuffix(strings.TrimPrefix(got, `"`), `"`)
+		if strings.Contains(strings.ReplaceAll(inner, `\\`, ""), `\`) || !strings.Contains(got, mask) {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
+}
+
+// A short secret is hidden in every spelling, but not in another case.
+func TestTrust02ShortSecretsKeepTheirCase(t *testing.T) {
+	m := NewMasker(New("ab/c"))
+	for text, want := range map[string]string{"x ab/c": "x " + mask, `x ab\/c`: "x " + mask, "AB/C": "AB/C", "ab%2fc": mask} {
+		if got := m.String(text); got != want {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
+}
+
+func TestTrust02SecretsInUTF16(t *testing.T) {
+	const value = "sk-4f9c1e77/aa0b=4cd18e"
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		for _, form := range []string{value, strings.ReplaceAll(value, "=", "&#x3D;")} {
+			text := order.(binary.AppendByteOrder).AppendUint16(nil, 0xFEFF)
+			for _, unit := range utf16.Encode([]rune("<a>é " + form + "</a>")) {
+				text = order.(binary.AppendByteOrder).AppendUint16(text, unit)
+			}
+			if got := string(NewMasker(New(value)).Bytes(text)); got != utf8Mark+"<a>é "+mask+"</a>" {
+				t.Errorf("%q became %q", text, got)
+			}
+			if got := NewMasker(New("another-secret")).Bytes(text); &got[0] != &text[0] {
+				t.Errorf("%q was changed", text)
+			}
+			if got := NewMasker(New(value)).Bytes(text[2:]); form == value && !bytes.Contains(got, []byte(mask)) {
+				t.Errorf("%q became %q", text[2:], got)
+			}
+		}
+	}
+}
+
+// A key that was put into its variable as it stands in an address is repeated
+// without the escapes.
+func TestTrust02SecretsThatAreEscapedThemselves(t *testing.T) {
+	m := NewMasker(New("abcd%2Fefgh%3D"))
+	for _, text := range []string{"abcd/efgh=", "abcd%2Fefgh%3D", "abcd%252Fefgh%253D", `abcd\/efgh=`} {
+		if got := m.String(text); got != mask {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
+}
+
+func TestTrust04ErrorsAreMasked(t *testing.T) {
+	const value = "canary-4711-secret"
+	m := NewMasker(New(value))
+	cause := fmt.Errorf("said %s: %w", value, context.DeadlineExceeded)
+	got := m.Error(fmt.Errorf("page 3: %w", cause))
+	if got.Error() != "page 3: said "+mask+": context deadline exceeded" || !errors.Is(got, context.DeadlineExceeded) || errors.Unwrap(got) != nil {
+		t.Error(got)
+	}
+	if shown := fmt.Sprintf("%+v %#v", got, got); strings.Contains(shown, value) {
+		t.Error(shown)
+	}
+	if harmless := errors.New("no answer"); m.Error(harmless) != harmless || m.Error(nil) != nil || (*Masker)(nil).Error(harmless) != harmless {
+		t.Error("an error without a secret was changed")
+	}
+	if shown := fmt.Sprintf("%+v %#v %v", m, *m, struct{ m Masker }{*m}); strings.Contains(shown, value) {
+		t.Error(shown)
+	}
+}
