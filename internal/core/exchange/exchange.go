@@ -126,4 +126,7 @@ type Response struct {
 	WireBytes int64
 	SentAt    time.Time
 	Took      time.Duration
+	// Secrets hides those of the request. The body is without them; what is made of
+	// it by decoding has to go through this once more (D§5.30).
+	Secrets *secret.Masker
 }

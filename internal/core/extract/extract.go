@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/skew"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -27,6 +28,9 @@ type Asked struct {
 	Drop      bool // the list is not filtered upstream: items outside of Window are dropped
 	FetchAt   time.Time
 	MappingID int64
+	// Secrets of the request are hidden once more in what was decoded: a text of XML
+	// may be written in pieces that only reading puts together (D§5.30).
+	Secrets *secret.Masker
 }
 
 // away is how far a date lies outside of what was asked for; 0 if it may lie
@@ -99,6 +103,7 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 	if page.Says, err = r.says(doc); err != nil {
 		return nil, fault.New(fault.BadBody, err)
 	}
+	page.Says.Token, page.Says.URL = asked.Secrets.String(page.Says.Token), asked.Secrets.String(page.Says.URL)
 	switch total := page.Says.Total; {
 	case total == nil:
 		page.BadTotal = r.page.total.unreadable(doc.Values)

@@ -38,21 +38,25 @@ func (r *Reader) readItem(item document.Item, asked Asked, page *Page, scratch *
 			refused = refuse(record.MappingFailed, nil, "panic: %v", p)
 		}
 		if refused != nil {
-			reject = &record.Reject{ProviderID: in.ProviderID, Reason: refused.reason, Path: refused.where, Detail: privacy.Mask(refused.detail), Raw: item.Raw, FetchAt: asked.FetchAt}
+			reject = &record.Reject{ProviderID: in.ProviderID, Reason: refused.reason, Path: refused.where, Detail: privacy.Mask(asked.Secrets.String(refused.detail)), Raw: item.Raw, FetchAt: asked.FetchAt}
 		}
 	}()
-	if refused = r.identify(&in, item); refused != nil {
+	refused = r.identify(&in, item)
+	if in.ProviderID = asked.Secrets.String(in.ProviderID); refused != nil {
 		return in, nil, false
 	}
 	in.FetchAt, in.MappingID, in.Payload, in.FillOnly = asked.FetchAt, asked.MappingID, item.Raw, r.config.FillOnly
 	if refused = r.stamp(&in, item); refused != nil {
 		return in, nil, false
 	}
+	in.MergedInto = asked.Secrets.String(in.MergedInto)
 	dated, away := r.follow(item, asked, page)
 	if away > 0 && asked.Drop {
 		return in, nil, true
 	}
-	if refused = r.content(&in, item, scratch); refused == nil && dated {
+	refused = r.content(&in, item, scratch)
+	in.Fields = asked.Secrets.Bytes(in.Fields)
+	if refused == nil && dated {
 		page.dated(away)
 	}
 	return in, nil, false

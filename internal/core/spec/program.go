@@ -98,16 +98,20 @@ func (p *Program) Page(r *exchange.Response, asked extract.Asked) (*extract.Page
 	if r.OpenEnded && !p.Response.Format.ShowsItsEnd() && !p.Paging.Expects() {
 		return nil, fault.Newf(fault.BadBody, "the answer ended with its connection, and %s does not show whether it was cut; declare response.total if the source announces one", p.Response.Format)
 	}
+	asked.Secrets = r.Secrets
 	page, err := p.Read.Read(r.Body, asked)
-	if err == nil && p.Paging.LinkHeader {
+	if err != nil {
+		return nil, exchange.HideSecrets(err, r.Secrets)
+	}
+	if p.Paging.LinkHeader {
 		page.Says.URL = exchange.NextLink(r.Header)
 	}
-	return page, err
+	return page, nil
 }
 
 // Weigh lets the body of an answer that is no success say what its status means.
 func (p *Program) Weigh(r *exchange.Response, f *fault.Error) *fault.Error {
-	return p.Read.Weigh(r.Body, f)
+	return fault.As(exchange.HideSecrets(p.Read.Weigh(r.Body, f), r.Secrets))
 }
 
 // AskFor asks a DETAIL endpoint for records by id.

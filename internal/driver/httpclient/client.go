@@ -55,7 +55,7 @@ func (c *Client) Send(ctx context.Context, r *exchange.Request) (*exchange.Respo
 	began := time.Now()
 	answer, err := client.Do(request)
 	if err != nil {
-		return nil, w.classify(ctx, err)
+		return nil, exchange.HideSecrets(w.classify(ctx, err), secretsOfProxy(ctx))
 	}
 	defer answer.Body.Close()
 	crash.At(crash.Sent)
@@ -65,6 +65,9 @@ func (c *Client) Send(ctx context.Context, r *exchange.Request) (*exchange.Respo
 		return nil, err
 	}
 	response.SentAt, response.Took = began, time.Since(began)
+	if mask := secretsOfProxy(ctx); mask != nil {
+		return response.Hidden(mask), nil
+	}
 	return response, nil
 }
 

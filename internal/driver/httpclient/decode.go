@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/klauspost/compress/flate"
@@ -92,7 +94,17 @@ func decoder(in *bufio.Reader, coding string) (io.ReadCloser, error) {
 		}
 		return reader.IOReadCloser(), nil
 	}
-	return nil, fault.Newf(fault.BadBody, "content encoding %.40q was not asked for, only %s", coding, acceptEncoding)
+	return nil, fault.Newf(fault.BadBody, "the content encoding %s was not asked for, only %s", codingName(coding), acceptEncoding)
+}
+
+// codingName is the name of a coding if it has one. Any other word is the
+// upstream's own, and may be a key, or a part of one that nobody would know again
+// (I12).
+func codingName(coding string) string {
+	if slices.Contains([]string{"br", "compress", "bzip2", "xz", "lzma", "lz4", "exi", "pack200-gzip", "aes128gcm", "dcb", "dcz"}, coding) {
+		return strconv.Quote(coding)
+	}
+	return "that the answer names"
 }
 
 // inflater reads deflate as the standard means it, in a zlib frame, and as some

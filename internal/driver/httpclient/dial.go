@@ -9,18 +9,26 @@ import (
 
 type controlFunc func(network, address string, c syscall.RawConn) error
 
-// refusePrivate looks at the address that is really dialled, after the name was
+// refusePrivate is PublicOnly for sources.
+func refusePrivate(network, address string, c syscall.RawConn) error {
+	return PublicOnly("set http.allowPrivate for this source")(network, address, c)
+}
+
+// PublicOnly looks at the address that is really dialled, after the name was
 // resolved, and at each one of several: a name that changes its mind between
-// check and dial gains nothing.
-func refusePrivate(_, address string, _ syscall.RawConn) error {
-	target, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fault.Newf(fault.Refused, "cannot read the address %q", address)
+// check and dial gains nothing. It is the Control of a net.Dialer; allow is what a
+// person does to reach a private address all the same.
+func PublicOnly(allow string) func(network, address string, c syscall.RawConn) error {
+	return func(_, address string, _ syscall.RawConn) error {
+		target, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return fault.Newf(fault.Refused, "cannot read the address %q", address)
+		}
+		if ip := target.Addr(); !isPublic(ip) {
+			return fault.Newf(fault.Refused, "%s is a private or local address; %s if that is intended", ip.Unmap(), allow)
+		}
+		return nil
 	}
-	if ip := target.Addr(); !isPublic(ip) {
-		return fault.Newf(fault.Refused, "%s is a private or local address; set http.allowPrivate for this source if that is intended", ip.Unmap())
-	}
-	return nil
 }
 
 // Ranges that are not the public internet, besides those netip knows: the

@@ -2,6 +2,7 @@ package httpclient
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -67,6 +68,19 @@ func (c *Client) proxy(ctx context.Context, r *exchange.Request) (*url.URL, erro
 		return nil, fmt.Errorf("%s does not hold the address of a proxy: http://host:port, https://… or socks5://…", r.Proxy)
 	}
 	return proxy, nil
+}
+
+// secretsOfProxy hides the password of the proxy a request goes through: a proxy
+// that is in trouble answers in the place of the upstream, with what it was asked.
+// It is nil if there is no password.
+func secretsOfProxy(ctx context.Context) *secret.Masker {
+	proxy, ok := ctx.Value(proxyKey{}).(*url.URL)
+	if !ok || proxy.User == nil {
+		return nil
+	}
+	password, _ := proxy.User.Password()
+	pair := base64.StdEncoding.EncodeToString([]byte(proxy.User.Username() + ":" + password))
+	return secret.NewMasker(secret.New(password), secret.New(pair))
 }
 
 // refusedByProxy is there because net/http would repeat the proxy's own words.

@@ -41,9 +41,9 @@ func (a authenticated) Do(ctx context.Context, c *Call) (*exchange.Response, err
 	}
 	response, err := a.client.Send(ctx, &signed)
 	if err != nil {
-		return nil, err
+		return nil, exchange.HideSecrets(err, mask)
 	}
-	return masked(response, mask), nil
+	return response.Hidden(mask), nil
 }
 
 // noCredential: a person has to see to the secret, unless it is whoever keeps it
@@ -57,20 +57,6 @@ func noCredential(err error) *fault.Error {
 	}
 	f.Unsent = true
 	return f
-}
-
-// masked is an answer without the secrets of its request: what is kept of it as
-// evidence, shown or quarantined must not hold them.
-func masked(r *exchange.Response, mask *secret.Masker) *exchange.Response {
-	out := *r
-	out.Body = mask.Bytes(r.Body)
-	out.Header = exchange.Header{}
-	for name, values := range r.Header {
-		for _, value := range values {
-			out.Header[name] = append(out.Header[name], mask.String(value))
-		}
-	}
-	return &out
 }
 
 // signed is a copy of the request with its credential, and what hides the

@@ -82,6 +82,8 @@ type grant interface {
 	read(r *exchange.Response, asked time.Time) (*token, error)
 	// why explains an answer that refuses, in words that are not the upstream's.
 	why(r *exchange.Response) *fault.Error
+	// spent are the secrets that ask has put into the call.
+	spent() []secret.Text
 }
 
 func (g granted) grant(c exchange.Credential, keep *keeper) grant {
@@ -118,7 +120,9 @@ func (g granted) fetch(ctx context.Context, c *Call, endpoint *url.URL, keep *ke
 	asked := time.Now()
 	response, err := g.calls.Do(ctx, call)
 	c.Notes.note(call, response)
-	if err == nil {
+	if err != nil {
+		err = exchange.HideSecrets(err, secret.NewMasker(way.spent()...))
+	} else {
 		var got *token
 		if got, err = judged(way, response, asked); err == nil {
 			return got, nil

@@ -25,7 +25,10 @@ type oauth2 struct {
 	keep       *keeper
 	seed, sent secret.Text // refresh token: of the reference, and as it is sent
 	client     secret.Text // its secret
+	pair       secret.Text // the same with its name, as it is sent
 }
+
+func (o *oauth2) spent() []secret.Text { return []secret.Text{o.client, o.seed, o.sent, o.pair} }
 
 func (o *oauth2) ask(ctx context.Context, r *exchange.Request) error {
 	c, form := o.credential, url.Values{}
@@ -74,8 +77,8 @@ func (o *oauth2) identify(ctx context.Context, r *exchange.Request, form url.Val
 		form.Set("client_secret", key.Reveal())
 		return nil
 	}
-	pair := basicPair(url.QueryEscape(id.Reveal()), url.QueryEscape(key.Reveal()))
-	r.Header.Set("Authorization", "Basic "+pair.Reveal())
+	o.pair = basicPair(url.QueryEscape(id.Reveal()), url.QueryEscape(key.Reveal()))
+	r.Header.Set("Authorization", "Basic "+o.pair.Reveal())
 	return nil
 }
 
@@ -99,7 +102,7 @@ func (o *oauth2) read(r *exchange.Response, asked time.Time) (*token, error) {
 	case !strings.EqualFold(answer.TokenType, "bearer") && answer.TokenType != "" && o.credential.Prefix == "Bearer ":
 		return nil, fault.Newf(fault.Unauthorized, "gave a token of a type other than Bearer; if the upstream takes it all the same, declare its scheme as prefix")
 	}
-	used := []secret.Text{o.client, o.seed, o.sent, secret.New(answer.RefreshToken)}
+	used := append(o.spent(), secret.New(answer.RefreshToken))
 	got, err := newToken(o.credential, answer.AccessToken, used, asked, expiresIn(answer.ExpiresIn))
 	if err == nil && answer.RefreshToken != "" && o.credential.Grant == "REFRESH_TOKEN" && answer.RefreshToken != o.sent.Reveal() {
 		o.keep.rotate(o.seed, secret.New(answer.RefreshToken))

@@ -18,6 +18,8 @@ type session struct {
 	used       []secret.Text // what the login was made with
 }
 
+func (s *session) spent() []secret.Text { return s.used }
+
 func (s *session) ask(ctx context.Context, r *exchange.Request) error {
 	refs := map[string]secret.Ref{"username": s.credential.Username, "password": s.credential.Password, "value": s.credential.Value}
 	values := map[string]string{}
