@@ -136,8 +136,8 @@ func TestFailedEventsAreSeenTo(t *testing.T) {
 	h := &hook{refuse: []byte(one.Event)}
 	server := httptest.NewServer(h)
 	defer server.Close()
-	t.Setenv("HOOK_SECRET", "canary-4711")
-	declaration := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+server.URL+", secret: 'env:HOOK_SECRET'}\nroutes:\n  - to: hook\n")
+	t.Setenv("HOOK_SECRET", "canary-4711-secret-of-24-bytes")
+	declaration := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+server.URL+", secret: 'env:HOOK_SECRET', allowPrivate: true}\nroutes:\n  - to: hook\n")
 	d.holds(d.expect(exitOK, "events", "test", "hook", "--events", declaration).out, "hook", "test-")
 	d.expect(exitNotFound, "events", "test", "hok", "--events", declaration)
 	r := d.expect(exitPartial, "events", "publish", "--events", declaration)
@@ -208,8 +208,8 @@ func TestAHarvestSaysWhichEventsStayed(t *testing.T) {
 	defer upstream.Close()
 	away := httptest.NewServer(&hook{})
 	away.Close()
-	t.Setenv("HOOK_SECRET", "canary-4711")
-	declaration := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+away.URL+", secret: 'env:HOOK_SECRET'}\nroutes:\n  - to: hook\n")
+	t.Setenv("HOOK_SECRET", "canary-4711-secret-of-24-bytes")
+	declaration := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+away.URL+", secret: 'env:HOOK_SECRET', allowPrivate: true}\nroutes:\n  - to: hook\n")
 	args := []string{"harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-03", "--now", "2025-03-07", "--events", declaration}
 	for _, s := range append(settings(upstream.URL()), "contact.email=a@example.org") {
 		args = append(args, "--set", s)

@@ -33,7 +33,8 @@ func openPublisher(d event.Destination) (publisher, error) {
 	case d.JSONL != nil:
 		return jsonl.Open(d.JSONL.Dir, jsonl.Options{FileBytes: d.JSONL.FileBytes, FileEvents: d.JSONL.FileEvents})
 	case d.Webhook != nil:
-		return webhook.New(webhook.Options{URL: d.Webhook.URL, Secret: d.Webhook.Secret, Concurrent: d.Webhook.Concurrent, Reveal: reveal}), nil
+		w := d.Webhook
+		return webhook.New(webhook.Options{URL: w.URL, Secret: w.Secret, OldSecret: w.OldSecret, AllowPrivate: w.AllowPrivate, Concurrent: w.Concurrent, Reveal: reveal}), nil
 	case d.NATS != nil:
 		return nats.Open(nats.Options{URL: d.NATS.URL, Stream: d.NATS.Stream, Subject: d.NATS.Subject, Token: d.NATS.Token, Credentials: d.NATS.Credentials, Reveal: reveal})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -45,8 +46,11 @@ type JSONL struct {
 // Webhook is an address that takes one event a request.
 type Webhook struct {
 	URL        string     `yaml:"url"`
-	Secret     secret.Ref `yaml:"secret"` // of the signature
+	Secret     secret.Ref `yaml:"secret"`    // of the signature
+	OldSecret  secret.Ref `yaml:"oldSecret"` // signs too, until all receivers know the other one
 	Concurrent int        `yaml:"concurrent"`
+	// AllowPrivate lets events go to this machine or its network.
+	AllowPrivate bool `yaml:"allowPrivate"`
 }
 
 // NATS is a JetStream stream.
@@ -196,9 +200,14 @@ func (w Webhook) check(bad func(string, ...any)) {
 		bad("webhook: url holds a password: receivers know us by the signature")
 	case u.Scheme != "https" && (u.Scheme != "http" || !isLocal(u.Hostname())):
 		bad("webhook: url must be https; http is taken for this machine only")
+	case !w.AllowPrivate && isPrivate(u.Hostname()):
+		bad("webhook: url leads to this machine or its network; set allowPrivate: true if that is intended")
 	}
 	if w.Secret.IsZero() {
 		bad("webhook: secret is needed, as a reference such as env:HOOK_SECRET: without a signature anybody could send events")
+	}
+	if !w.OldSecret.IsZero() && w.OldSecret == w.Secret {
+		bad("webhook: oldSecret is the same reference as secret: it leads to the secret that receivers knew before")
 	}
 	if w.Concurrent < 1 || w.Concurrent > mostConcurrent {
 		bad("webhook: concurrent %d: expected 1 to %d", w.Concurrent, mostConcurrent)
@@ -206,6 +215,16 @@ func (w Webhook) check(bad func(string, ...any)) {
 }
 
 func isLocal(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
+
+// isPrivate judges a host by what it is called. Where a name leads is known when
+// it is dialled, and judged then.
+func isPrivate(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return isLocal(host)
+	}
+	return !ip.IsGlobalUnicast() || ip.Unmap().IsPrivate()
+}
 
 func (n NATS) check(bad func(string, ...any)) {
 	for server := range strings.SplitSeq(n.URL, ",") {

@@ -76,6 +76,32 @@ func TestWrongDeclarations(t *testing.T) {
 	}
 }
 
+// An address that is private by what it is called is told when the file is read,
+// not when the first event is sent.
+func TestTrust04PrivateWebhooksAreDeclared(t *testing.T) {
+	file := func(webhook string) []byte {
+		return []byte("destinations: [{name: a, webhook: {secret: 'env:A', " + webhook + "}}]\nroutes: [{to: a}]\n")
+	}
+	for _, url := range []string{"http://localhost:1/canary", "http://127.0.0.1/canary", "http://[::1]/canary", "https://10.0.0.1/canary", "https://[fd00::1]/canary", "https://169.254.169.254/canary", "https://0.0.0.0/canary"} {
+		_, err := ReadDeclaration(file("url: '" + url + "'"))
+		if err == nil || !strings.Contains(err.Error(), "allowPrivate: true") || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: %v", url, err)
+		}
+		if d, err := ReadDeclaration(file("allowPrivate: true, url: '" + url + "'")); err != nil || !d.Destinations[0].Webhook.AllowPrivate {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	if _, err := ReadDeclaration(file("url: 'https://93.184.216.34/'")); err != nil {
+		t.Error(err)
+	}
+	if _, err := ReadDeclaration(file("url: 'https://x.example/', oldSecret: 'env:A'")); err == nil || !strings.Contains(err.Error(), "same reference") {
+		t.Error(err)
+	}
+	if d, err := ReadDeclaration(file("url: 'https://x.example/', oldSecret: 'env:B'")); err != nil || d.Destinations[0].Webhook.OldSecret.String() != "env:B" {
+		t.Error(err)
+	}
+}
+
 // A33: whatever is wrong with a file, a secret that stands in it is not repeated.
 func TestWrongDeclarationsTellNoSecret(t *testing.T) {
 	for name, text := range map[string]string{

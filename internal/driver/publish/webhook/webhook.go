@@ -2,23 +2,19 @@
 // Standard Webhooks specification says, so that the receiver can tell that an event
 // is ours and was not altered.
 //
-// It must never send a request without a signature, follow a redirect, or repeat
-// anything of the secret or of the answer's body in an error.
+// It must never send a request without a signature, follow a redirect, go through a
+// proxy that the environment names, reach a private address that nobody allowed, or
+// say anything in an error that is not its own words.
 package webhook
 
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -30,8 +26,11 @@ import (
 type Options struct {
 	URL        string
 	Secret     secret.Ref
+	OldSecret  secret.Ref    // signs too, while receivers change to the other; none if empty
 	Concurrent int           // requests at once (default 8)
 	Timeout    time.Duration // of one request (default 15 s)
+	// AllowPrivate lets it reach this machine and its network.
+	AllowPrivate bool
 	// Reveal reads the secret, each time events are published.
 	Reveal func(ctx context.Context, ref secret.Ref) (secret.Text, error)
 	// Client and Clock replace the usual ones; for tests.
@@ -54,9 +53,7 @@ func New(o Options) *Publisher {
 		o.Clock = time.Now
 	}
 	if o.Client == nil {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.MaxIdleConnsPerHost = o.Concurrent
-		o.Client = &http.Client{Transport: transport}
+		o.Client = &http.Client{Transport: newTransport(o)}
 	}
 	client := *o.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -70,7 +67,7 @@ var errNotTried = errors.New("not tried: the receiver is in trouble")
 // rest is not tried.
 func (p *Publisher) Publish(ctx context.Context, events []event.Sealed) []error {
 	answers := make([]error, len(events))
-	key, err := p.key(ctx)
+	keys, err := p.keys(ctx)
 	if err != nil {
 		for i := range answers {
 			answers[i] = err
@@ -99,7 +96,7 @@ func (p *Publisher) Publish(ctx context.Context, events []event.Sealed) []error 
 		}
 		sending.Go(func() {
 			defer func() { <-slots }()
-			answers[i] = p.send(ctx, key, e)
+			answers[i] = p.send(ctx, keys, e)
 			if err := answers[i]; err != nil && !errors.Is(err, event.ErrRefused) && !errors.Is(err, event.ErrTooLarge) {
 				trouble.Do(func() { close(halted) })
 			}
@@ -127,38 +124,7 @@ func tellWhy(answers []error) []error {
 	return answers
 }
 
-// secretPrefix begins a secret as the specification writes it, in base64. Any
-// other text is taken as it is.
-const secretPrefix = "whsec_"
-
-func (p *Publisher) key(ctx context.Context) ([]byte, error) {
-	text, err := p.options.Reveal(ctx, p.options.Secret)
-	if err != nil {
-		return nil, fmt.Errorf("secret of the signature: %w", err)
-	}
-	encoded, is := strings.CutPrefix(text.Reveal(), secretPrefix)
-	if !is {
-		return []byte(encoded), nil
-	}
-	key, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		return nil, fmt.Errorf("secret of the signature: %s begins with %s, but what follows is not base64", p.options.Secret, secretPrefix)
-	}
-	if len(key) == 0 { // anybody could sign with it
-		return nil, fmt.Errorf("secret of the signature: %s is %s and nothing else", p.options.Secret, secretPrefix)
-	}
-	return key, nil
-}
-
-// Sign is the signature of a body: what the receiver computes too.
-func Sign(key []byte, id string, at time.Time, body []byte) string {
-	mac := hmac.New(sha256.New, key)
-	fmt.Fprintf(mac, "%s.%d.", id, at.Unix())
-	mac.Write(body)
-	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
-}
-
-func (p *Publisher) send(ctx context.Context, key []byte, e event.Sealed) error {
+func (p *Publisher) send(ctx context.Context, keys [][]byte, e event.Sealed) error {
 	ctx, cancel := context.WithTimeout(ctx, p.options.Timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.options.URL, bytes.NewReader(bytes.Clone(e.Bytes))) // it may be read after an early answer
@@ -170,26 +136,14 @@ func (p *Publisher) send(ctx context.Context, key []byte, e event.Sealed) error 
 	request.Header.Set("User-Agent", "patra-relay")
 	request.Header.Set("Webhook-Id", e.ID)
 	request.Header.Set("Webhook-Timestamp", strconv.FormatInt(now.Unix(), 10))
-	request.Header.Set("Webhook-Signature", Sign(key, e.ID, now, e.Bytes))
+	request.Header.Set("Webhook-Signature", signAll(keys, e.ID, now, e.Bytes))
 	answer, err := p.options.Client.Do(request)
 	if err != nil {
-		return withoutAddress(err)
+		return p.noAnswer(err)
 	}
 	defer answer.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection is used again
 	return judge(answer.StatusCode)
-}
-
-// withoutAddress drops the address, which may hold a key, however often it was
-// wrapped, and the words of the receiver that net/http quotes (A33).
-func withoutAddress(err error) error {
-	for u := (*url.Error)(nil); errors.As(err, &u); {
-		err = u.Err
-	}
-	if before, _, quotes := strings.Cut(err.Error(), `"`); quotes {
-		return errors.New("no answer: " + strings.TrimRight(before, " :") + " …")
-	}
-	return fmt.Errorf("no answer: %w", err)
 }
 
 // judge tells what is wrong with the event from what is wrong with the receiver. A
