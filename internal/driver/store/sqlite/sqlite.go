@@ -41,9 +41,12 @@ func Open(ctx context.Context, c Config, o store.Options) (*store.Store, error) 
 	if err != nil {
 		return nil, fmt.Errorf("database path %q: %w", c.Path, err)
 	}
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) && c.MustExist {
+	switch _, err := os.Stat(path); {
+	case errors.Is(err, os.ErrNotExist) && c.MustExist:
 		return nil, fmt.Errorf("open database: %w: %s", fault.ErrNotFound, c.Path)
-	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+	case errors.Is(err, os.ErrNotExist):
+		createPrivately(path)
+	case err != nil:
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	synchronous := "FULL"
@@ -79,6 +82,23 @@ func Open(ctx context.Context, c Config, o store.Options) (*store.Store, error) 
 		return nil, fmt.Errorf("open database %s: %w%s", c.Path, err, rights(err))
 	}
 	return s, nil
+}
+
+// createPrivately makes the file of a new database, for its owner alone: it holds
+// records with people in them. SQLite makes the files beside it with the rights of
+// this one. A file that is there is never opened here: closing it would take the
+// locks away that another connection of this process has on it. Trouble is told by
+// SQLite, which opens the file next.
+func createPrivately(path string) {
+	if target, err := os.Readlink(path); err == nil { // it leads to nothing yet
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	if file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+		_ = file.Close()
+	}
 }
 
 // rights says what the library's two words for it mean here: also those who only

@@ -1,0 +1,53 @@
+package sqlite
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/driver/store"
+)
+
+// A database holds records with people in them: who makes it says who reads it.
+func TestTrust04ANewDatabaseIsForItsOwnerAlone(t *testing.T) {
+	before := syscall.Umask(0)
+	defer syscall.Umask(before)
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link.db")
+	if err := os.Symlink("behind.db", link); err != nil {
+		t.Fatal(err)
+	}
+	for path, file := range map[string]string{filepath.Join(dir, "patra.db"): "patra.db", link: "behind.db"} {
+		s, err := Open(t.Context(), Config{Path: path}, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, end := range []string{"", "-wal", "-shm"} {
+			if info, err := os.Stat(filepath.Join(dir, file+end)); err != nil {
+				t.Error(err)
+			} else if info.Mode().Perm() != 0o600 {
+				t.Errorf("%s has the rights %s", file+end, info.Mode())
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Who gave a group the right to read keeps it.
+	path := filepath.Join(dir, "patra.db")
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), Config{Path: path}, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Error(info, err)
+	}
+}
