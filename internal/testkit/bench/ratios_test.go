@@ -11,6 +11,7 @@ func BenchmarkRatios(b *testing.B) {
 	out := &table{}
 	b.Run("extract", func(b *testing.B) { benchExtract(b, out) })
 	b.Run("render", func(b *testing.B) { benchRender(b, out) })
+	b.Run("mask", func(b *testing.B) { benchMask(b, out) })
 	b.Run("gate", func(b *testing.B) { benchGate(b, out) })
 	b.Run("shared gate", func(b *testing.B) { benchSharedGate(b, out) })
 	eachDatabase(b, "compile", func(b *testing.B, kind kind) { benchCompile(b, kind, out) })
