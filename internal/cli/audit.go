@@ -71,6 +71,9 @@ That the newest entries were cut off shows only where their hash is known from
 elsewhere. Archives hold it, and the log of ` + "`patra serve`" + ` tells it each time it
 moves (audit log … head=…). Give such a hash to --head.
 
+An archive that is missing, was changed since it was sealed, or holds no head is a
+problem too: it cannot vouch for the log.
+
 Exit code 9 if anything is wrong. Nothing is repaired.`,
 		Example: `  patra audit verify
   patra audit verify --head 0000000000000000000000000000000000000000000000000000000000000000
@@ -100,6 +103,9 @@ func (e *env) verifyAudit(cmd *cobra.Command, app *daemon.App, noted []audit.Not
 	if err := show(e, r, []fact{{"entries", r.Entries}, {"head", r.Head}, {"noted elsewhere", r.Noted}, {"problems", len(r.Findings)}}); err != nil {
 		return err
 	}
+	if r.Unasked > 0 {
+		e.hint("the heads in %s were not compared, because no folder of archives is known: name it with --archive-dir or PATRA_ARCHIVE_DIR", counted(r.Unasked, "archive"))
+	}
 	if len(r.Findings) == 0 {
 		return nil
 	}
@@ -113,6 +119,9 @@ func (e *env) verifyAudit(cmd *cobra.Command, app *daemon.App, noted []audit.Not
 		}}); err != nil {
 			return err
 		}
+	}
+	if !r.Tampered() {
+		return findings("%s cannot vouch for the audit log; the log itself fits: `patra db archive check` tells which files are not as they were sealed", counted(len(r.Findings), "archive"))
 	}
 	return findings("the audit log was tampered with: %d problems", len(r.Findings))
 }

@@ -43,7 +43,7 @@ func TestAudit(t *testing.T) {
 	got := d.expect(exitFindings, "audit", "verify")
 	d.holds(got.out, "LOST", "the archive 00000")
 	d.holds(got.err, "tampered with")
-	d.expect(exitOK, "audit", "verify", "--archive-dir", t.TempDir())
+	d.holds(d.expect(exitFindings, "audit", "verify", "--archive-dir", t.TempDir()).out, "UNREADABLE")
 
 	d.many("UPDATE ing_audit_log SET reason = 'another', detail = 'no JSON'")
 	got = d.expect(exitFindings, "audit", "verify", "--archive-dir", t.TempDir())

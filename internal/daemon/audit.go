@@ -3,10 +3,12 @@ package daemon
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/audit"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/retention"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/driver/archive"
 )
@@ -17,19 +19,17 @@ const auditAtOnce = 1000
 // VerifyAudit holds the audit log against itself, against the heads that archives
 // have noted, and against those that were noted elsewhere (A37).
 func (a *App) VerifyAudit(ctx context.Context, noted ...audit.Noted) (audit.Report, error) {
-	if a.config.Archive.Dir != "" {
-		files, err := archive.Open(a.config.Archive.Dir)
-		if err != nil {
-			return audit.Report{}, err
-		}
-		heads, err := files.Heads(ctx)
-		if err != nil {
-			return audit.Report{}, err
-		}
-		noted = append(noted, heads...)
+	return a.verifyAudit(ctx, false, noted...)
+}
+
+// verifyAudit does so; a quick look takes archives as they are, without their hash.
+func (a *App) verifyAudit(ctx context.Context, quick bool, noted ...audit.Noted) (audit.Report, error) {
+	chain := audit.NewChain(noted...)
+	unasked, err := a.callArchives(ctx, chain, quick)
+	if err != nil {
+		return audit.Report{}, err
 	}
-	chain, after := audit.NewChain(noted...), int64(0)
-	for {
+	for after := int64(0); ; {
 		entries, err := a.Store.AuditChain(ctx, after, auditAtOnce)
 		if err != nil {
 			return audit.Report{}, err
@@ -39,9 +39,41 @@ func (a *App) VerifyAudit(ctx context.Context, noted ...audit.Noted) (audit.Repo
 			after = e.ID
 		}
 		if len(entries) < auditAtOnce {
-			return chain.Report(), nil
+			report := chain.Report()
+			report.Unasked = unasked
+			return report, nil
 		}
 	}
+}
+
+// callArchives lets the archives vouch for the log, and tells how many could not be
+// asked because no folder is known.
+func (a *App) callArchives(ctx context.Context, chain *audit.Chain, quick bool) (unasked int, err error) {
+	var known []retention.Archive
+	for after := int64(0); ; {
+		page, err := a.Store.Archives(ctx, after, auditAtOnce)
+		if err != nil {
+			return 0, err
+		}
+		known = append(known, page...)
+		if len(page) < auditAtOnce {
+			break
+		}
+		after = page[len(page)-1].ID
+	}
+	known = slices.DeleteFunc(known, func(f retention.Archive) bool { return f.Status == retention.Writing })
+	if a.config.Archive.Dir == "" {
+		return len(known), nil
+	}
+	files, err := archive.Open(a.config.Archive.Dir)
+	if err != nil {
+		return 0, err
+	}
+	witnesses, err := files.Heads(ctx, known, quick)
+	if err == nil {
+		chain.Call(witnesses...)
+	}
+	return 0, err
 }
 
 // auditHead is the newest entry; the root where there is none.
@@ -61,9 +93,12 @@ const auditLook = time.Minute
 // stream is out of reach of who can write to the database. A head that it has
 // noted and that is gone is an alarm.
 func (a *App) watchAudit(ctx context.Context) {
-	report, err := a.VerifyAudit(ctx)
-	if err == nil && len(report.Findings) > 0 {
-		a.alarmAudit(report.Findings[0])
+	report, err := a.verifyAudit(ctx, true)
+	switch {
+	case err == nil && report.Tampered():
+		a.alarmAudit(report.Findings[0]) // those of the log come first
+	case err == nil && len(report.Findings) > 0:
+		a.config.Log.Warn("an archive cannot vouch for the audit log", "what", report.Findings[0].Text, "next", "patra audit verify")
 	}
 	ticker := time.NewTicker(auditLook)
 	defer ticker.Stop()
@@ -86,7 +121,7 @@ func (a *App) noteHead(ctx context.Context, last audit.Entry) (audit.Entry, erro
 		switch {
 		case err != nil && !errors.Is(err, fault.ErrNotFound):
 			return last, err
-		case err != nil || now.Hash != last.Hash || now.Sum() != last.Hash:
+		case err != nil || now.Hash != last.Hash || !now.Fits():
 			a.alarmAudit(audit.Finding{Problem: audit.Lost, ID: last.ID, Hash: last.Hash, Text: "an entry that this process has seen is gone or was changed"})
 			last = audit.Entry{}
 		}

@@ -52,7 +52,7 @@ func TestTamperingShows(t *testing.T) {
 				entries[i].Hash = entries[i].Sum()
 			}
 		}
-		how := rapid.SampledFrom([]string{"actor", "reason", "object", "action", "detail", "at", "delete", "cut", "swap", "insert", "edit and rehash", "rewrite", "empty"}).Draw(t, "how")
+		how := rapid.SampledFrom([]string{"actor", "reason", "object", "action", "detail", "at", "delete", "cut", "swap", "insert", "edit and rehash", "rewrite", "empty", "id"}).Draw(t, "how")
 		switch how {
 		case "actor":
 			entries[at].Actor = "john"
@@ -66,6 +66,8 @@ func TestTamperingShows(t *testing.T) {
 			entries[at].Detail = json.RawMessage(`{"n": 1}`)
 		case "at":
 			entries[at].At = entries[at].At.Add(time.Microsecond)
+		case "id":
+			entries[at].ID += rapid.SampledFrom([]int64{-1, 1, 1000}).Draw(t, "by")
 		case "delete":
 			entries = slices.Delete(entries, at, at+1)
 		case "cut":
@@ -100,5 +102,57 @@ func TestOnlyANotedHeadShowsACutEnd(t *testing.T) {
 	}
 	if r := verify(entries[:2], Noted{entries[2].Hash, "the log"}); !slices.Equal(problems(r), []Problem{Lost}) {
 		t.Errorf("%+v", r)
+	}
+}
+
+// Entries of former versions, whose hash does not cover their number, still fit; the
+// next entry of today holds the number of the last of them.
+func TestEntriesOfFormerVersionsFit(t *testing.T) {
+	entries := chain(4)
+	for i := range entries {
+		if i > 0 {
+			entries[i].Previous = entries[i-1].Hash
+		}
+		if entries[i].Hash = entries[i].Sum(); i < 3 {
+			entries[i].Hash = entries[i].oldSum()
+		}
+	}
+	if r := verify(entries); len(r.Findings) != 0 {
+		t.Errorf("%+v", r)
+	}
+	entries[2].ID, entries[3].ID = 30, 31
+	entries[3].Hash = entries[3].Sum()
+	entries[2].ID = 29
+	if r := verify(entries); !slices.Equal(problems(r), []Problem{Edited}) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// An archive that holds no head, cannot be read, or denies entries that are older than
+// it vouches for nothing, and that is told.
+func TestTrust08ArchivesThatCannotVouch(t *testing.T) {
+	entries := chain(3)
+	old, young := entries[0].At.Add(-time.Second), entries[2].At.Add(time.Second)
+	for name, c := range map[string]struct {
+		w    Witness
+		want []Problem
+	}{
+		"with the head":            {Witness{File: "a", Begun: young, Head: entries[2].Hash}, nil},
+		"with an earlier head":     {Witness{File: "a", Begun: young, Head: entries[0].Hash}, nil},
+		"with a head that is gone": {Witness{File: "a", Begun: young, Head: "ff"}, []Problem{Lost}},
+		"without a head":           {Witness{File: "a", Begun: young}, []Problem{NoHead}},
+		"that cannot be read":      {Witness{File: "a", Begun: young, Broken: "it is damaged"}, []Problem{Unreadable}},
+		"of before the first":      {Witness{File: "a", Begun: old, Head: Root()}, nil},
+		"that denies the entries":  {Witness{File: "a", Begun: young, Head: Root()}, []Problem{NoHead}},
+	} {
+		chain := NewChain()
+		chain.Call(c.w)
+		for _, e := range entries {
+			chain.Add(e)
+		}
+		r := chain.Report()
+		if !slices.Equal(problems(r), c.want) || r.Tampered() != slices.Contains(c.want, Lost) {
+			t.Errorf("%s: %+v", name, r)
+		}
 	}
 }

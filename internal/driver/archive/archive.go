@@ -9,11 +9,8 @@ package archive
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,14 +18,13 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/retention"
-	"github.com/patra-ingest/patra/internal/driver/until"
 )
 
 // Store is a folder of archives. Any number of processes may use it at once.
 type Store struct {
 	dir   string
-	fault func(step string) error // of tests: a crash right after a step
-	head  func(ctx context.Context) (string, error)
+	fault func(step string) error                   // of tests: a crash right after a step
+	note  func(ctx context.Context) (string, error) // the head of the audit log, as it is now
 }
 
 // Open makes a store of a folder. Nothing is written before the first Write.
@@ -47,7 +43,7 @@ func (s *Store) Dir() string { return s.dir }
 
 // NoteHead lets every file hold the head of the audit log as it was: who cuts the
 // log's end off would have to change a sealed file too (A37).
-func (s *Store) NoteHead(head func(ctx context.Context) (string, error)) { s.head = head }
+func (s *Store) NoteHead(head func(ctx context.Context) (string, error)) { s.note = head }
 
 // CrashAfter lets tests end a Write after one of its steps, as a crash would: what
 // was done stays as it is.
@@ -69,11 +65,7 @@ func (s *Store) Digest(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, until.Done(ctx, file)); err != nil {
-		return "", fmt.Errorf("archive %s: %w", name, err)
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	return digest(ctx, file)
 }
 
 func (s *Store) open(name string) (*os.File, error) {
@@ -81,11 +73,17 @@ func (s *Store) open(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.Open(path)
+	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("archive %s: %w in %s", name, fault.ErrNotFound, s.dir)
 	}
-	return file, err
+	if err == nil && !info.Mode().IsRegular() { // to open a pipe would wait for its writer
+		return nil, fmt.Errorf("archive %s: %w: it is no regular file", name, fault.ErrInvalid)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(path)
 }
 
 // Remove takes away what an attempt that was given up has left, under its name or

@@ -66,7 +66,7 @@ func write(t testing.TB, s *Store, rows []retention.Row) retention.File {
 
 func read(t testing.TB, s *Store, of *retention.Link) (out []retention.Row) {
 	t.Helper()
-	if err := s.Rows(t.Context(), name, of, func(r retention.Row) error { out = append(out, r); return nil }); err != nil {
+	if err := s.Rows(t.Context(), retention.File{Name: name}, of, func(r retention.Row) error { out = append(out, r); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -147,7 +147,7 @@ func TestEveryRowIsFoundByItsLineage(t *testing.T) {
 				want = append(want, r.ID)
 			}
 		}
-		if err := s.Rows(t.Context(), name, &link, func(r retention.Row) error { got = append(got, r.ID); return nil }); err != nil {
+		if err := s.Rows(t.Context(), retention.File{Name: name}, &link, func(r retention.Row) error { got = append(got, r.ID); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(got, want) {
@@ -174,7 +174,7 @@ func TestALookReadsAPart(t *testing.T) {
 	if got := read(t, s, &retention.Link{Level: retention.AtBatch, ID: 3999}); len(got) != 1 {
 		t.Errorf("%d rows", len(got))
 	}
-	err = s.Rows(t.Context(), name, nil, func(retention.Row) error { return nil })
+	err = s.Rows(t.Context(), retention.File{Name: name}, nil, func(retention.Row) error { return nil })
 	if !errors.Is(err, ErrDamaged) {
 		t.Errorf("reading all of it: %v", err)
 	}
@@ -251,7 +251,7 @@ func TestRefusals(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(s.Dir(), name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Rows(t.Context(), name, nil, func(retention.Row) error { return nil }); !errors.Is(err, want) {
+		if err := s.Rows(t.Context(), retention.File{Name: name}, nil, func(retention.Row) error { return nil }); !errors.Is(err, want) {
 			t.Errorf("%.20q: %v", text, err)
 		}
 	}

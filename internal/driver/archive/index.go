@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/retention"
@@ -50,11 +49,17 @@ func (i index) encode() []byte {
 
 var errNoIndex = errors.New("it has no index at its end: it was cut short or is no archive")
 
-func readIndex(file *os.File) (i index, err error) {
-	size, err := file.Seek(0, io.SeekEnd)
-	if err != nil {
-		return i, err
-	}
+// maxIndex is the most an index may take: over 100,000 parts, which is 25 GB of
+// text. It is held against the length that a file claims before any memory is
+// taken for it (I14).
+const maxIndex = 16 << 20
+
+// leastPart is the size of the smallest frame of zstd that holds anything.
+const leastPart = 9
+
+// readIndex reads the index of a file. The file may be a stranger's: every number
+// in it is held against the size of the file before it is used (D§5.30).
+func readIndex(file io.ReaderAt, size int64) (i index, err error) {
 	if size < int64(tail) {
 		return i, errNoIndex
 	}
@@ -66,19 +71,106 @@ func readIndex(file *os.File) (i index, err error) {
 	if string(end[4:]) != endMark || length > size-int64(tail) {
 		return i, errNoIndex
 	}
+	if length > maxIndex {
+		return i, fmt.Errorf("its index claims %d bytes, more than the %d that one may have", length, maxIndex)
+	}
 	text := make([]byte, length)
 	if _, err := file.ReadAt(text, size-int64(tail)-length); err != nil {
 		return i, err
 	}
-	if err := json.Unmarshal(text, &i); err != nil {
-		return i, fmt.Errorf("its index cannot be read: %w", err)
-	}
-	for _, p := range i.Parts {
-		if p.Offset < 0 || p.Size < 0 || p.Offset+p.Size > size {
-			return i, errNoIndex
-		}
+	if err := i.decode(text, size-int64(tail)-length); err != nil {
+		return index{}, fmt.Errorf("its index cannot be read: %w", err)
 	}
 	return i, nil
+}
+
+// decode reads the text of an index whose parts end before an offset. Parts are
+// held against it one by one: a list of a million that claim nothing would cost
+// more memory than its text.
+func (i *index) decode(text []byte, before int64) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if err := expectToken(d, json.Delim('{')); err != nil {
+		return err
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch name {
+		case "parts":
+			err = i.decodeParts(d, before)
+		case "auditHead":
+			err = d.Decode(&i.Audit)
+		default:
+			err = fmt.Errorf("%.40q does not belong into it", name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := expectToken(d, json.Delim('}')); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more after its end")
+	}
+	return nil
+}
+
+func (i *index) decodeParts(d *json.Decoder, before int64) error {
+	if i.Parts != nil {
+		return errors.New("its parts are listed twice")
+	}
+	i.Parts = []part{}
+	token, err := d.Token()
+	if err != nil || token == nil { // of a file without rows
+		return err
+	}
+	if token != json.Delim('[') {
+		return fmt.Errorf("its parts are no list but %.40q", fmt.Sprint(token))
+	}
+	end := int64(0)
+	for d.More() {
+		var p part
+		if err := d.Decode(&p); err != nil {
+			return err
+		}
+		if end, err = p.checkBounds(end, before); err != nil {
+			return fmt.Errorf("part %d: %w", len(i.Parts), err)
+		}
+		i.Parts = append(i.Parts, p)
+	}
+	return expectToken(d, json.Delim(']'))
+}
+
+// checkBounds holds a part against the end of the one before it and against where
+// the index begins, and gives its own end. Parts follow one another without a gap,
+// so no byte of a file is unpacked twice. Nothing is added before it is known to be
+// small: sizes of 2^62 must not wrap round.
+func (p part) checkBounds(after, before int64) (end int64, err error) {
+	switch {
+	case p.Offset != after:
+		return 0, fmt.Errorf("it begins at byte %d, the one before it ends at %d", p.Offset, after)
+	case p.Size < leastPart || p.Size > before-after:
+		return 0, fmt.Errorf("it claims %d bytes, the file has %d for it", p.Size, before-after)
+	case p.Size > maxPart:
+		return 0, fmt.Errorf("it claims %d bytes, more than the %d that one may have", p.Size, maxPart)
+	case p.Rows < 0 || len(p.Lineage) > mostLevels:
+		return 0, errors.New("it claims more than a part can hold")
+	}
+	return after + p.Size, nil
+}
+
+// mostLevels is more than there are levels of lineage.
+const mostLevels = 16
+
+func expectToken(d *json.Decoder, want json.Delim) error {
+	token, err := d.Token()
+	if err == nil && token != want {
+		err = fmt.Errorf("%.40q where %s is expected", fmt.Sprint(token), want)
+	}
+	return err
 }
 
 // line is one row of a file.

@@ -58,8 +58,8 @@ func (s *Store) write(ctx context.Context, path string, rows iter.Seq2[retention
 		}
 	}()
 	head := ""
-	if s.head != nil {
-		if head, err = s.head(ctx); err != nil {
+	if s.note != nil {
+		if head, err = s.note(ctx); err != nil {
 			return f, err
 		}
 	}

@@ -48,7 +48,7 @@ func (s *Service) Find(ctx context.Context, of retention.Link) (out []Found, err
 			return nil, fmt.Errorf("%s may be in %s: %w", of, a.Name, errNoFiles)
 		}
 		found := Found{Archive: a}
-		err := s.files.Rows(ctx, a.Name, &of, func(r retention.Row) error {
+		err := s.files.Rows(ctx, a.File, &of, func(r retention.Row) error {
 			if len(found.Rows) < mostRows {
 				found.Rows = append(found.Rows, r)
 			}
@@ -83,7 +83,7 @@ func (s *Service) Context(ctx context.Context, batch int64) (out retention.Batch
 			{retention.SliceTable, retention.Link{Level: retention.AtSlice, ID: rows[0].SliceID}},
 			{retention.TaskTable, retention.Link{Level: retention.AtTask, ID: rows[0].TaskID}},
 		} {
-			err := s.files.Rows(ctx, f.Archive.Name, &up.link, func(r retention.Row) error {
+			err := s.files.Rows(ctx, f.Archive.File, &up.link, func(r retention.Row) error {
 				if r.Table != up.table {
 					return nil
 				}
@@ -204,7 +204,7 @@ func (s *Service) VerifyLedger(ctx context.Context, c view.Cursor) (events int, 
 		if i > 0 {
 			v.before = &archives[i-1]
 		}
-		if err := s.files.Rows(ctx, a.Name, nil, v.add); err != nil {
+		if err := s.files.Rows(ctx, a.File, nil, v.add); err != nil {
 			return 0, nil, err
 		}
 	}

@@ -85,7 +85,8 @@ type Store interface {
 type Files interface {
 	Write(ctx context.Context, name string, rows iter.Seq2[retention.Row, error]) (retention.File, error)
 	Remove(name string) error
-	Rows(ctx context.Context, name string, of *retention.Link, visit func(retention.Row) error) error
+	// Rows reads a file if it is the one that was sealed.
+	Rows(ctx context.Context, sealed retention.File, of *retention.Link, visit func(retention.Row) error) error
 	Digest(ctx context.Context, name string) (string, error)
 }
 

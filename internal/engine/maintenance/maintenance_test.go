@@ -130,7 +130,7 @@ func TestDamageIsFound(t *testing.T) {
 		"a file was cut short": func(p *place, path string) { p.must(os.Truncate(path, 100)) },
 		"a file was written anew, and the database knows its hash": func(p *place, path string) {
 			var rows []retention.Row
-			p.must(p.files.Rows(p.Context(), filepath.Base(path), nil, func(r retention.Row) error {
+			p.must(p.files.Rows(p.Context(), retention.File{Name: filepath.Base(path)}, nil, func(r retention.Row) error {
 				if !bytes.Contains(r.Columns, []byte(`"SUCCEEDED"`)) || len(rows) < 2 {
 					rows = append(rows, r)
 				}
@@ -144,7 +144,7 @@ func TestDamageIsFound(t *testing.T) {
 				}
 			})
 			p.must(err)
-			_, err = p.sql.Exec("UPDATE ing_archive SET file_hash = ? WHERE file_name = ?", f.SHA256, f.Name)
+			_, err = p.sql.Exec("UPDATE ing_archive SET file_hash = ?, file_bytes = ? WHERE file_name = ?", f.SHA256, f.Bytes, f.Name)
 			p.must(err)
 		},
 	} {

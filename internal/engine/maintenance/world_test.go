@@ -236,7 +236,7 @@ func (p *place) filed() map[string]int {
 		if a.Status == retention.Writing {
 			continue
 		}
-		p.must(p.files.Rows(context.Background(), a.Name, nil, func(r retention.Row) error {
+		p.must(p.files.Rows(context.Background(), a.File, nil, func(r retention.Row) error {
 			out[fmt.Sprintf("%s/%d", r.Table, r.ID)]++
 			return nil
 		}))

@@ -86,4 +86,11 @@ func (s suite) auditLog(t *testing.T) {
 			}
 		})
 	}
+	s.test(t, "trust 08: the number of the newest entry is changed", func(w *world) {
+		head := acts(w, 6)
+		w.exec("UPDATE ing_audit_log SET id = id + 7 WHERE id = ?", head.ID)
+		if got := verify(w); !slices.Equal(got, []audit.Problem{audit.Edited}) {
+			w.Errorf("found %v", got)
+		}
+	})
 }
