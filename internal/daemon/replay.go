@@ -73,7 +73,7 @@ type Bundle struct {
 // OpenBundle reads a bundle and refuses one that expired or was changed. It needs
 // no database and no network.
 func OpenBundle(path, seal string, now time.Time) (*Bundle, error) {
-	parts, err := bundle.Read(path)
+	parts, err := bundle.Read(path, seal, now)
 	if err != nil {
 		return nil, err
 	}

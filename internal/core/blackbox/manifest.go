@@ -54,6 +54,10 @@ func Names() []string {
 	return []string{ManifestName, batchName, decidedName, eventsName, snapshotName, bodyName}
 }
 
+// IsText reports whether a part is read as JSON when a bundle is opened. The body is
+// read later, by the rules of its source.
+func IsText(name string) bool { return name != bodyName }
+
 // refusal is why a bundle is not taken. It is a conflict, and not with a stored row.
 type refusal string
 
@@ -152,6 +156,21 @@ func manifestOf(parts map[string][]byte) (m Manifest, err error) {
 	if !ok {
 		return m, fmt.Errorf("%w: it has no %s", ErrTampered, ManifestName)
 	}
+	return readManifest(text)
+}
+
+// ReadManifest reads a manifest alone and refuses it if it expired, or if its seal is
+// not the one that was told. What it says of the parts may then be used to limit them,
+// before any of them is read (D§5.30).
+func ReadManifest(text []byte, seal string, now time.Time) (Manifest, error) {
+	m, err := readManifest(text)
+	if err != nil {
+		return m, err
+	}
+	return m, m.checkSeal(seal, now)
+}
+
+func readManifest(text []byte) (m Manifest, err error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return m, fmt.Errorf("%w: %s: %v", ErrTampered, ManifestName, err)
 	}
@@ -161,7 +180,9 @@ func manifestOf(parts map[string][]byte) (m Manifest, err error) {
 	return m, nil
 }
 
-func (m Manifest) check(parts map[string][]byte, seal string, now time.Time) error {
+// checkSeal holds a manifest against its own seal, the one that was told, and the day
+// on which it ends.
+func (m Manifest) checkSeal(seal string, now time.Time) error {
 	own, err := m.seal()
 	switch {
 	case err != nil:
@@ -172,6 +193,13 @@ func (m Manifest) check(parts map[string][]byte, seal string, now time.Time) err
 		return fmt.Errorf("%w: its seal is %s, not the one that was told", ErrTampered, own)
 	case !now.Before(m.ExpiresAt):
 		return fmt.Errorf("%w on %s: export the batch again", ErrExpired, m.ExpiresAt.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+func (m Manifest) check(parts map[string][]byte, seal string, now time.Time) error {
+	if err := m.checkSeal(seal, now); err != nil {
+		return err
 	}
 	for _, part := range m.Parts {
 		content, ok := parts[part.Name]

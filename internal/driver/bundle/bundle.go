@@ -3,15 +3,15 @@
 //
 // It does not know what the parts mean and judges neither seal nor expiry. It
 // never unpacks to the disk, so no name in a file can lead anywhere, and it never
-// reads more of a file than its limits allow, whatever the file says of itself.
+// reads more of a file than its manifest and its limits allow.
 package bundle
 
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -23,10 +23,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
-// maxBundle is the largest file and the most bytes all parts may have together: a
-// body has at most 1 GiB.
-const maxBundle = 1<<30 + 256<<20
-
 // Encode writes parts as one zip. Equal parts give equal bytes.
 func Encode(parts map[string][]byte, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
@@ -36,7 +32,11 @@ func Encode(parts map[string][]byte, at time.Time) ([]byte, error) {
 		return rank(a) - rank(b)
 	})
 	for _, name := range names {
-		part, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: at.UTC()})
+		method := zip.Deflate
+		if shrinksTooMuch(parts[name]) {
+			method = zip.Store
+		}
+		part, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: method, Modified: at.UTC()})
 		if err == nil {
 			_, err = part.Write(parts[name])
 		}
@@ -48,6 +48,29 @@ func Encode(parts map[string][]byte, at time.Time) ([]byte, error) {
 		return nil, fmt.Errorf("write bundle: %w", err)
 	}
 	return out.Bytes(), nil
+}
+
+// shrinksTooMuch reports whether a part would be refused when it is read, because it
+// is almost nothing once it is packed. It is then stored as it is.
+func shrinksTooMuch(part []byte) bool {
+	if len(part) <= ratioFloor {
+		return false
+	}
+	var packed counter
+	w, err := flate.NewWriter(&packed, flate.DefaultCompression)
+	if err != nil {
+		return true
+	}
+	_, err = w.Write(part)
+	return err != nil || w.Close() != nil || int64(len(part)) > maxRatio/2*int64(packed)
+}
+
+// counter counts what is written to it.
+type counter int64
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
 }
 
 func rank(name string) int {
@@ -90,57 +113,4 @@ func Free(path string) error {
 		return fmt.Errorf("write bundle: %w: there is no folder %s", fault.ErrInvalid, filepath.Dir(path))
 	}
 	return nil
-}
-
-// Read reads the parts of a bundle.
-func Read(path string) (map[string][]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("read bundle: %w: there is no file %s", fault.ErrNotFound, path)
-	case err != nil:
-		return nil, fmt.Errorf("read bundle: %w", err)
-	case !info.Mode().IsRegular() || info.Size() > maxBundle:
-		return nil, fmt.Errorf("read bundle: %w: %s is no bundle", fault.ErrInvalid, path)
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read bundle: %w", err)
-	}
-	return Decode(content)
-}
-
-// Decode takes a bundle apart. Names it does not know, and names that come twice,
-// are refused: somebody else made the file.
-func Decode(content []byte) (map[string][]byte, error) {
-	r, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
-	if err != nil {
-		return nil, fmt.Errorf("read bundle: %w: %v", blackbox.ErrTampered, err)
-	}
-	known, parts, left := blackbox.Names(), map[string][]byte{}, int64(maxBundle)
-	for _, f := range r.File {
-		if _, twice := parts[f.Name]; twice || !slices.Contains(known, f.Name) {
-			return nil, fmt.Errorf("read bundle: %w: %q does not belong into it", blackbox.ErrTampered, f.Name)
-		}
-		part, err := unpack(f, left)
-		if err != nil {
-			return nil, fmt.Errorf("read bundle: %w: %s: %v", blackbox.ErrTampered, f.Name, err)
-		}
-		left -= int64(len(part))
-		parts[f.Name] = part
-	}
-	return parts, nil
-}
-
-func unpack(f *zip.File, most int64) ([]byte, error) {
-	in, err := f.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	part, err := io.ReadAll(io.LimitReader(in, most+1))
-	if err == nil && int64(len(part)) > most {
-		err = errors.New("it is larger than any bundle")
-	}
-	return part, err
 }

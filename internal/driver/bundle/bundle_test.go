@@ -3,21 +3,56 @@ package bundle
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
 )
 
 var noon = time.Date(2025, 3, 20, 12, 0, 0, 0, time.UTC)
 
+// packed is a bundle with parts that fit its manifest, which is made here.
+func packed(t testing.TB, parts map[string][]byte) map[string][]byte {
+	t.Helper()
+	m := blackbox.Manifest{Format: 1, ExpiresAt: noon.Add(time.Hour)}
+	out := map[string][]byte{}
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		m.Parts = append(m.Parts, blackbox.Part{Name: name, Bytes: len(parts[name]), SHA256: fingerprint.Bytes(parts[name])})
+		out[name] = parts[name]
+	}
+	out[blackbox.ManifestName] = sealed(t, m)
+	return out
+}
+
+// sealed is the text of a manifest under a seal that fits it.
+func sealed(t testing.TB, m blackbox.Manifest) []byte {
+	t.Helper()
+	var err error
+	if m.Seal, err = fingerprint.Of(m); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func decode(content []byte) (map[string][]byte, error) {
+	return Decode(bytes.NewReader(content), int64(len(content)), "", noon)
+}
+
 func TestBundleComesBack(t *testing.T) {
-	parts := map[string][]byte{"manifest.json": []byte("{}"), "body": bytes.Repeat([]byte("body "), 1000), "batch.json": nil}
+	parts := packed(t, map[string][]byte{"body": bytes.Repeat([]byte("body "), 1000), "batch.json": nil})
 	content, err := Encode(parts, noon)
 	if err != nil {
 		t.Fatal(err)
@@ -25,14 +60,14 @@ func TestBundleComesBack(t *testing.T) {
 	if again, err := Encode(parts, noon); err != nil || !bytes.Equal(content, again) {
 		t.Error("equal parts give other bytes")
 	}
-	if len(content) > 1000 {
+	if len(content) > 2000 {
 		t.Errorf("%d bytes: not packed", len(content))
 	}
 	path := filepath.Join(t.TempDir(), "b.zip")
 	if err := Write(path, content); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Read(path)
+	got, err := Read(path, "", noon)
 	parts["batch.json"] = []byte{}
 	if err != nil || !reflect.DeepEqual(got, parts) {
 		t.Errorf("%v %q", err, got)
@@ -67,7 +102,7 @@ func TestForeignFilesAreRefused(t *testing.T) {
 		}
 		return out.Bytes()
 	}
-	whole, err := Encode(map[string][]byte{"body": bytes.Repeat([]byte("0123456789"), 1000)}, noon)
+	whole, err := Encode(packed(t, map[string][]byte{"body": bytes.Repeat([]byte("0123456789"), 1000)}), noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,14 +112,14 @@ func TestForeignFilesAreRefused(t *testing.T) {
 		"no zip": []byte("hello"), "empty": nil, "a path": made("../body"), "absolute": made("/etc/passwd"), "another name": made("body", "extra"),
 		"twice": made("body", "body"), "cut": whole[:len(whole)-30], "a flipped byte": flipped,
 	} {
-		if parts, err := Decode(content); !errors.Is(err, blackbox.ErrTampered) {
+		if parts, err := decode(content); !errors.Is(err, blackbox.ErrTampered) {
 			t.Errorf("%s: %v, %v", name, parts, err)
 		}
 	}
-	if _, err := Read(filepath.Join(t.TempDir(), "none.zip")); !errors.Is(err, fault.ErrNotFound) {
+	if _, err := Read(filepath.Join(t.TempDir(), "none.zip"), "", noon); !errors.Is(err, fault.ErrNotFound) {
 		t.Errorf("no file: %v", err)
 	}
-	if _, err := Read(t.TempDir()); !errors.Is(err, fault.ErrInvalid) {
+	if _, err := Read(t.TempDir(), "", noon); !errors.Is(err, fault.ErrInvalid) {
 		t.Errorf("a folder: %v", err)
 	}
 }
@@ -108,13 +143,13 @@ func TestPartsAreCapped(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	content, err := Encode(map[string][]byte{"manifest.json": []byte(`{"format":1}`), "body": []byte("x")}, noon)
+	content, err := Encode(packed(f, map[string][]byte{"body": []byte("x")}), noon)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(content)
 	f.Fuzz(func(t *testing.T, content []byte) {
-		parts, err := Decode(content)
+		parts, err := decode(content)
 		if err == nil {
 			_, _, _, _ = blackbox.Unpack(parts, "", noon)
 		}
