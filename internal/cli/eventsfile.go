@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +31,7 @@ func (f eventsFile) read() (event.Declaration, error) {
 	if path == "" {
 		return event.Declaration{}, usagef("say who gets events: --events FILE or PATRA_EVENTS")
 	}
-	text, err := os.ReadFile(path)
+	text, err := readSmallFile(path)
 	if err != nil {
 		return event.Declaration{}, usagef("--events: %v", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -108,7 +107,7 @@ func checkFiles(names []string) ([]checked, registry.Problems) {
 
 func checkFile(name string) (checked, registry.Problems) {
 	f := checked{File: name}
-	text, err := os.ReadFile(name)
+	text, err := readSmallFile(name)
 	if err != nil {
 		return f, registry.Problems{{File: name, Code: "E-FILE", Message: "cannot be read: " + cause(err)}}
 	}

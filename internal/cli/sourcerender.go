@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,9 +126,9 @@ func readExpression(name string, stdin io.Reader) (query.Expr, error) {
 	var text []byte
 	var err error
 	if name == "-" {
-		text, err = io.ReadAll(stdin)
+		text, err = readSmall(stdin)
 	} else {
-		text, err = os.ReadFile(name)
+		text, err = readSmallFile(name)
 	}
 	if err != nil {
 		return query.Expr{}, usagef("--expr %s: cannot be read: %s", name, cause(err))
