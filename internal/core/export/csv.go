@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -129,12 +132,30 @@ func (l *Lines) appendJSON(b, value []byte) (_ []byte, err error) {
 	return l.appendCell(b, value), nil
 }
 
-// risky begin a cell that a spreadsheet may take for a formula (A26).
-const risky = "=+-@\t\r\n"
+// risky begin a formula for a spreadsheet (A26), some of them in a form that it makes
+// plain before it looks: full-width, as keyboards of East Asia write them, and small.
+const risky = "=+-@＝＋－＠﹦﹢﹣﹫"
+
+// isFormula reports whether a spreadsheet may take a text for a formula. What it skips
+// at the beginning is skipped here: blanks, byte order marks, characters nobody sees. A
+// tab or a line end is refused by itself, because some split cells there.
+func isFormula(text []byte) bool {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		switch {
+		case r == '\t' || r == '\r' || r == '\n', strings.ContainsRune(risky, r):
+			return true
+		case !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) && !unicode.IsControl(r):
+			return false
+		}
+		i += size
+	}
+	return false
+}
 
 // appendCell writes a text as RFC 4180 wants it.
 func (l *Lines) appendCell(b, text []byte) []byte {
-	guard := !l.form.RawCells && len(text) > 0 && bytes.IndexByte([]byte(risky), text[0]) >= 0
+	guard := !l.form.RawCells && isFormula(text)
 	if !guard && !bytes.ContainsAny(text, ",\"\r\n") && !bytes.HasPrefix(text, []byte(" ")) {
 		return append(b, text...)
 	}

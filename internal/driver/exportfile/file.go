@@ -34,7 +34,7 @@ func (f *file) wake(root *os.Root, p export.Packing) (err error) {
 	if !f.begun {
 		flags |= os.O_CREATE | os.O_EXCL
 	}
-	if f.disk, err = root.OpenFile(f.temp, flags, 0o644); err != nil {
+	if f.disk, err = root.OpenFile(f.temp, flags, 0o600); err != nil {
 		return err
 	}
 	f.begun = true
@@ -83,7 +83,7 @@ func (f *file) rest() error {
 // empty frame is added.
 func (f *file) seal(root *os.Root) (err error) {
 	if f.disk == nil {
-		if f.disk, err = root.OpenFile(f.temp, os.O_WRONLY|os.O_APPEND, 0o644); err != nil {
+		if f.disk, err = root.OpenFile(f.temp, os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
 			return err
 		}
 		f.packer = nothing{}

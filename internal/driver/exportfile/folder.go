@@ -106,7 +106,7 @@ func Create(t Target, p export.Packing, force bool) (*Folder, error) {
 	if err := Free(t, force); err != nil { // before anything is written there
 		return nil, err
 	}
-	if err := os.MkdirAll(t.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(t.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	root, err := os.OpenRoot(t.Dir)
@@ -231,7 +231,7 @@ func (f *Folder) Seal() (map[string]export.Sealed, error) {
 // Finish writes the manifest: from now on the export is whole.
 func (f *Folder) Finish(manifest []byte) error {
 	temp := temporary(f.manifest, f.attempt)
-	disk, err := f.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	disk, err := f.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}

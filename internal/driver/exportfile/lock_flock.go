@@ -43,7 +43,7 @@ func lock(root *os.Root, _, name string) (*hold, error) {
 // openLock opens a lock for writing: NFS gives nobody else the right to be alone with
 // a file. One that another account left can still be locked elsewhere.
 func openLock(root *os.Root, name string) (*os.File, error) {
-	file, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	file, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrPermission) {
 		if file, err := root.Open(name); err == nil {
 			return file, nil
