@@ -188,7 +188,7 @@ func partsOf(d daemon.CampaignDraft) int {
 
 // backfill rehearses first: bad input leaves no file.
 func (e *env) backfill(ctx context.Context, code string, b *backfilling) error {
-	config := daemon.Config{Database: e.database, Log: e.logger()}
+	config := daemon.Config{Database: e.database, Log: e.logger(), Warn: e.warnOnce}
 	if err := b.work.apply(&config); err != nil {
 		return err
 	}

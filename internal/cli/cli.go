@@ -37,6 +37,7 @@ type env struct {
 	verbose    bool
 	colour     bool // status words in colours: stdout is a terminal that has them
 	quiet      bool
+	warned     []string // what this command has warned of
 }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
@@ -99,7 +100,7 @@ func (e *env) check() error {
 
 // open opens the database for commands that change it.
 func (e *env) open(ctx context.Context, change func(*daemon.Config)) (*daemon.App, error) {
-	config := daemon.Config{Database: e.database, Log: e.logger(), Raw: daemon.RawConfig{Dir: rawDir(e.rawDir)},
+	config := daemon.Config{Database: e.database, Log: e.logger(), Warn: e.warnOnce, Raw: daemon.RawConfig{Dir: rawDir(e.rawDir)},
 		Archive: daemon.ArchiveConfig{Dir: archiveDir(e.archiveDir)}}
 	if change != nil {
 		change(&config)

@@ -84,6 +84,9 @@ sent once. Exit code 1 means that the destination did not take it.`,
 			if err != nil {
 				return err
 			}
+			for _, text := range daemon.EventWarnings(declared) {
+				e.warnOnce(text)
+			}
 			id, err := daemon.TestDestination(cmd.Context(), declared, args[0])
 			if err != nil {
 				return err

@@ -67,7 +67,7 @@ func (w *work) flags(c *cobra.Command) {
 	c.Flags().StringVar(&w.lease, "lease", "60s", "how long a task stays ours without a sign of life")
 	c.Flags().BoolVar(&w.relaxed, "relaxed", false, "SQLite: faster commits that a power cut may undo")
 	// No default here: help would print it, and PATRA_GATE may hold a password (I12).
-	c.Flags().StringVar(&w.gate, "gate", "", "rates shared through a Redis server: redis://user:password@host:port/db, or env:NAME, file:PATH or exec:COMMAND that give it (default PATRA_GATE, else none)")
+	c.Flags().StringVar(&w.gate, "gate", "", "rates shared through a Redis server: rediss://user:password@host:port/db (redis:// on this machine), or env:NAME, file:PATH or exec:COMMAND that give it (default PATRA_GATE, else none)")
 	w.raw.flags(c)
 }
 
@@ -115,7 +115,7 @@ type summary struct {
 }
 
 func (e *env) harvest(ctx context.Context, code string, r *request, settings work, told eventsFile) (err error) {
-	config := daemon.Config{Database: e.database, Log: e.logger()}
+	config := daemon.Config{Database: e.database, Log: e.logger(), Warn: e.warnOnce}
 	if err := settings.apply(&config); err != nil {
 		return err
 	}

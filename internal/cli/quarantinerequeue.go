@@ -78,7 +78,7 @@ func (e *env) rehearseRequeue(ctx context.Context, app *daemon.App, p choosing, 
 }
 
 func (e *env) requeue(ctx context.Context, p choosing, pick ingest.RejectPick, ask bool, r *request, settings work) error {
-	config := daemon.Config{Database: e.database, Log: e.logger(), MustExist: true}
+	config := daemon.Config{Database: e.database, Log: e.logger(), Warn: e.warnOnce, MustExist: true}
 	if err := settings.apply(&config); err != nil {
 		return err
 	}

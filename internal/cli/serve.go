@@ -63,7 +63,7 @@ func (e *env) serve(ctx context.Context, text string, settings work, history kee
 	if err != nil {
 		return usagef("--roles: %v", err)
 	}
-	config := daemon.Config{Database: e.database, Log: e.serveLog()}
+	config := daemon.Config{Database: e.database, Log: e.serveLog(), Warn: e.warnOnce}
 	if err := settings.apply(&config); err != nil {
 		return err
 	}

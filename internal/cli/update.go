@@ -138,7 +138,7 @@ func (e *env) update(ctx context.Context, code string, u *updating, settings wor
 	if u.dry {
 		return e.rehearseUpdate(ctx, code, u)
 	}
-	config := daemon.Config{Database: e.database, Log: e.logger(), MustExist: true} // where there is no database nothing is stored
+	config := daemon.Config{Database: e.database, Log: e.logger(), Warn: e.warnOnce, MustExist: true} // where there is no database nothing is stored
 	if err := settings.apply(&config); err != nil {
 		return err
 	}

@@ -40,6 +40,8 @@ type Config struct {
 	Lease    time.Duration // how long a task is ours without a sign of life (default 60 s)
 	Relaxed  bool          // SQLite: risk the newest commits in a power cut
 	Log      *slog.Logger
+	// Warn is told what an operator should know before anything is opened; nil: the log is.
+	Warn func(text string)
 	// MaxStock is how many tasks of one source, endpoint and operation may wait
 	// before planning pauses (default 20,000).
 	MaxStock int
@@ -118,6 +120,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 		return nil, err
 	}
 	c = c.WithDefaults()
+	c.warnOfLinks()
 	db, err := openStore(ctx, c)
 	if err != nil {
 		return nil, err

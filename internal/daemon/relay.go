@@ -36,7 +36,7 @@ func openPublisher(d event.Destination) (publisher, error) {
 		w := d.Webhook
 		return webhook.New(webhook.Options{URL: w.URL, Secret: w.Secret, OldSecret: w.OldSecret, AllowPrivate: w.AllowPrivate, Concurrent: w.Concurrent, Reveal: reveal}), nil
 	case d.NATS != nil:
-		return nats.Open(nats.Options{URL: d.NATS.URL, Stream: d.NATS.Stream, Subject: d.NATS.Subject, Token: d.NATS.Token, Credentials: d.NATS.Credentials, Reveal: reveal})
+		return nats.Open(nats.Options{URL: d.NATS.URL, Stream: d.NATS.Stream, Subject: d.NATS.Subject, Token: d.NATS.Token, Credentials: d.NATS.Credentials, Security: d.NATS.Security, Reveal: reveal})
 	}
 	return nil, fmt.Errorf("%w: destination %s has no kind", fault.ErrInvalid, d.Name)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/link"
 	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/spelling"
 )
@@ -60,6 +61,8 @@ type NATS struct {
 	Subject     string     `yaml:"subject"` // what subjects begin with
 	Token       secret.Ref `yaml:"token"`
 	Credentials string     `yaml:"credentials"` // a file as nsc writes it
+
+	link.Security `yaml:",inline"` // tls, ca, cert, key, serverName
 }
 
 // Route leads events to a destination. Empty lists fit all; of several routes that
@@ -198,7 +201,7 @@ func (w Webhook) check(bad func(string, ...any)) {
 		bad("webhook: url: expected an address such as https://receiver.example/events") // not repeated: it may hold a secret
 	case u.User != nil:
 		bad("webhook: url holds a password: receivers know us by the signature")
-	case u.Scheme != "https" && (u.Scheme != "http" || !isLocal(u.Hostname())):
+	case u.Scheme != "https" && (u.Scheme != "http" || !link.IsLocal(u.Hostname())):
 		bad("webhook: url must be https; http is taken for this machine only")
 	case !w.AllowPrivate && isPrivate(u.Hostname()):
 		bad("webhook: url leads to this machine or its network; set allowPrivate: true if that is intended")
@@ -214,14 +217,12 @@ func (w Webhook) check(bad func(string, ...any)) {
 	}
 }
 
-func isLocal(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
-
 // isPrivate judges a host by what it is called. Where a name leads is known when
 // it is dialled, and judged then.
 func isPrivate(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		return isLocal(host)
+		return link.IsLocal(host)
 	}
 	return !ip.IsGlobalUnicast() || ip.Unmap().IsPrivate()
 }
@@ -233,6 +234,7 @@ func (n NATS) check(bad func(string, ...any)) {
 			break
 		}
 	}
+	n.checkSecurity(bad)
 	if !name.MatchString(n.Stream) {
 		bad("nats: stream %q: expected the name of a stream: 1 to 32 letters, digits, - and _", n.Stream)
 	}

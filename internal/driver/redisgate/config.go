@@ -3,7 +3,6 @@ package redisgate
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
 )
 
@@ -89,9 +87,9 @@ func Check(address string) error {
 }
 
 func options(c Config) (*redis.Options, error) {
-	o, err := redis.ParseURL(c.URL)
+	o, err := route(c.URL)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the address of the shared gate must be redis://user:password@host:port/database", fault.ErrInvalid)
+		return nil, err
 	}
 	// A command is sent once: a repeated one would be charged twice.
 	o.MaxRetries, o.DialerRetries = -1, 1

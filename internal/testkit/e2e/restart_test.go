@@ -20,6 +20,7 @@ type ownServer struct {
 	program string
 	dir     string
 	port    int
+	more    []string // settings of the server
 	cmd     *exec.Cmd
 }
 
@@ -34,7 +35,7 @@ func tool(t *testing.T, name string) string {
 	return ""
 }
 
-func newServer(t *testing.T) *ownServer {
+func newServer(t *testing.T, more ...string) *ownServer {
 	t.Helper()
 	install := tool(t, "mariadb-install-db")
 	dir, err := os.MkdirTemp("", "patra-db") // a socket's path must be short
@@ -46,7 +47,7 @@ func newServer(t *testing.T) *ownServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &ownServer{t: t, program: tool(t, "mariadbd"), dir: dir, port: free.Addr().(*net.TCPAddr).Port}
+	s := &ownServer{t: t, program: tool(t, "mariadbd"), dir: dir, port: free.Addr().(*net.TCPAddr).Port, more: more}
 	free.Close()
 	fresh := exec.Command(install, append(s.common(), "--auth-root-authentication-method=normal", "--skip-test-db")...)
 	if out, err := fresh.CombinedOutput(); err != nil {
@@ -61,6 +62,8 @@ func (s *ownServer) common() []string {
 	return []string{"--no-defaults", "--user=" + userName(), "--datadir=" + filepath.Join(s.dir, "data")}
 }
 
+func (s *ownServer) socket() string { return filepath.Join(s.dir, "s") }
+
 func userName() string {
 	if os.Getuid() == 0 {
 		return "root"
@@ -71,8 +74,9 @@ func userName() string {
 // start returns when the server answers, recovery included.
 func (s *ownServer) start() {
 	s.t.Helper()
-	s.cmd = exec.Command(s.program, append(s.common(), "--socket="+filepath.Join(s.dir, "s"), "--tmpdir="+s.dir, "--bind-address=127.0.0.1",
-		fmt.Sprint("--port=", s.port), "--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=64M", "--skip-log-bin")...)
+	args := append(s.common(), "--socket="+s.socket(), "--tmpdir="+s.dir, "--bind-address=127.0.0.1",
+		fmt.Sprint("--port=", s.port), "--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=64M", "--skip-log-bin")
+	s.cmd = exec.Command(s.program, append(args, s.more...)...)
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}

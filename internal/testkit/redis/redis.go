@@ -36,18 +36,20 @@ type Server struct {
 	program string
 	folder  string
 	port    int
+	more    []string // settings
 	process *os.Process
 	ended   chan struct{} // closed when process has
 }
 
-// Start starts an empty server that ends with the test.
-func Start(t testing.TB) *Server {
+// Start starts an empty server that ends with the test, with settings as on the
+// command line of redis-server.
+func Start(t testing.TB, more ...string) *Server {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		need.Missing(t, "redis-server is not installed")
 	}
-	s := &Server{t: t, program: program, folder: t.TempDir()}
+	s := &Server{t: t, program: program, folder: t.TempDir(), more: more}
 	t.Cleanup(s.Kill)
 	for range attempts {
 		if s.port, err = freePort(); err != nil {
@@ -111,8 +113,9 @@ func (s *Server) signal(what os.Signal) {
 }
 
 func (s *Server) launch() error {
-	c := exec.Command(s.program, "--bind", "127.0.0.1", "--port", fmt.Sprint(s.port), "--dir", s.folder,
-		"--save", "", "--appendonly", "no", "--daemonize", "no")
+	args := []string{"--bind", "127.0.0.1", "--port", fmt.Sprint(s.port), "--dir", s.folder,
+		"--save", "", "--appendonly", "no", "--daemonize", "no"}
+	c := exec.Command(s.program, append(args, s.more...)...)
 	if err := c.Start(); err != nil {
 		return err
 	}

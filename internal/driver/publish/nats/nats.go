@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/patra-ingest/patra/internal/core/event"
+	"github.com/patra-ingest/patra/internal/core/link"
 	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
@@ -28,6 +29,7 @@ type Options struct {
 	Subject     string // what subjects begin with
 	Token       secret.Ref
 	Credentials string        // a file; empty: none
+	Security    link.Security // of the connection
 	Timeout     time.Duration // of the acknowledgement of one event (default 10 s)
 	// Reveal reads the token, at each connection.
 	Reveal func(ctx context.Context, ref secret.Ref) (secret.Text, error)
@@ -38,6 +40,7 @@ type Publisher struct {
 	options Options
 	conn    *nats.Conn
 	stream  jetstream.JetStream
+	refused *refusal
 }
 
 const (
@@ -69,7 +72,13 @@ func Open(o Options) (*Publisher, error) {
 	if o.Credentials != "" {
 		options = append(options, nats.UserCredentials(o.Credentials))
 	}
-	conn, err := nats.Connect(o.URL, options...)
+	safe, err := secure(o)
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS: %w", err)
+	}
+	options = append(options, safe...)
+	refused := &refusal{}
+	conn, err := refused.connect(o.URL, options)
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS: %w", err)
 	}
@@ -78,14 +87,14 @@ func Open(o Options) (*Publisher, error) {
 		conn.Close()
 		return nil, fmt.Errorf("connect to NATS: %w", err)
 	}
-	return &Publisher{options: o, conn: conn, stream: stream}, nil
+	return &Publisher{options: o, conn: conn, stream: stream, refused: refused}, nil
 }
 
 // Publish sends all events and then waits for each acknowledgement.
 func (p *Publisher) Publish(ctx context.Context, events []event.Sealed) []error {
 	answers := make([]error, len(events))
 	if !p.conn.IsConnected() {
-		err := fmt.Errorf("not connected to NATS: %w", orNoServer(p.conn.LastError()))
+		err := fmt.Errorf("not connected to NATS: %w", explain(p.refused.or(p.conn.LastError())))
 		for i := range answers {
 			answers[i] = err
 		}
@@ -146,14 +155,6 @@ func settledOr(w jetstream.PubAckFuture, otherwise error) error {
 }
 
 var errNoServer = errors.New("no server answers at the address")
-
-// orNoServer: the client says nothing of a server that it never reached.
-func orNoServer(err error) error {
-	if err == nil {
-		return errNoServer
-	}
-	return err
-}
 
 // judge tells what is wrong with the event from what is wrong with the server.
 func judge(err error) error {

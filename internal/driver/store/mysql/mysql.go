@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/url"
 	"strings"
 	"time"
 
@@ -24,7 +23,8 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store"
 )
 
-// Open connects to mysql://user:password@host:port/database. The schema is not touched.
+// Open connects to mysql://user:password@host:port/database. The schema is not
+// touched. A connection that leaves this machine is encrypted.
 func Open(ctx context.Context, address string, o store.Options) (*store.Store, error) {
 	config, err := parse(address)
 	if err != nil {
@@ -40,6 +40,9 @@ func Open(ctx context.Context, address string, o store.Options) (*store.Store, e
 	db.SetConnMaxIdleTime(time.Minute)
 	if err := db.PingContext(ctx); err != nil {
 		_ = db.Close()
+		if why := mistrusted(err); why != "" {
+			return nil, fmt.Errorf("%w: open database at %s: %s", fault.ErrInvalid, config.Addr, why)
+		}
 		return nil, fmt.Errorf("open database at %s: %w%s", config.Addr, translate(err), advice(err))
 	}
 	return store.New(dialect(), db, db, o), nil
@@ -71,36 +74,6 @@ var session = map[string]string{
 	// them, packed payloads too, letter by letter. A text column still checks what
 	// is stored in it, and a comparison is made by the column's collation.
 	"character_set_client": "binary",
-}
-
-func parse(address string) (*mysql.Config, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "mysql" || u.Host == "" || strings.Trim(u.Path, "/") == "" {
-		return nil, fmt.Errorf("%w: database address must be mysql://user:password@host:port/database", fault.ErrInvalid)
-	}
-	config := mysql.NewConfig()
-	config.Net = "tcp"
-	config.Addr = u.Host
-	if u.Port() == "" {
-		config.Addr += ":3306"
-	}
-	config.User = u.User.Username()
-	config.Passwd, _ = u.User.Password()
-	config.DBName = strings.Trim(u.Path, "/")
-	config.Collation = "utf8mb4_bin"
-	config.ClientFoundRows = true // compare-and-set counts matched rows, not changed ones
-	config.Timeout = 10 * time.Second
-	config.ReadTimeout = 2 * time.Minute
-	config.WriteTimeout = 2 * time.Minute
-	config.MaxAllowedPacket = 0 // ask the server
-	config.Params = map[string]string{}
-	for name, value := range session {
-		if name != "collation_connection" {
-			config.Params[name] = value
-		}
-	}
-	config.Logger = &mysql.NopLogger{} // errors are returned; the driver's own lines would go to stderr
-	return config, nil
 }
 
 // verified checks the session of every new connection: a proxy or an init
@@ -312,6 +285,8 @@ func translate(err error) error {
 	// The connection broke: whether the step was committed is unknown. Steps
 	// look for their own result first, so they may be redone (D§5.20).
 	switch {
+	case mistrusted(err) != "": // a certificate may be renewed while we wait
+		return fmt.Errorf("%w: no safe connection: %s", fault.ErrBusy, mistrusted(err))
 	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn):
 		return fmt.Errorf("%w: connection lost: %s", fault.ErrBusy, err)
 	case isOfLine(err):
