@@ -343,6 +343,9 @@ func (s summary) unfinished() int {
 
 // verdict makes an honest exit code: a harvest with failures or rejects is not ok (D§5.16).
 func (s summary) verdict() error {
+	if n := s.Slices[string(ingest.SliceCancelled)]; n > 0 && n == s.unfinished() && s.Slices[string(ingest.SliceFailed)] == 0 {
+		return partial("%s cancelled by somebody; what they cover stays owed: patra task list --source %s --status CANCELLED", counted(n, "slice"), s.Source)
+	}
 	if failed := s.Slices[string(ingest.SliceFailed)] + s.unfinished(); failed > 0 {
 		return partial("%d slices are not covered; they stay owed and the next harvest fetches them: patra task list --source %s --status FAILED", failed, s.Source)
 	}

@@ -109,7 +109,7 @@ func (e *env) showStatus(r statusReport) error {
 			return err
 		}
 	} else {
-		fmt.Fprint(e.out, r.text())
+		fmt.Fprint(e.out, e.colouredFindings(r.text()))
 	}
 	if len(r.Sources) == 0 {
 		e.hint("nothing was planned yet: `patra harvest SRC` starts")
@@ -216,7 +216,7 @@ func (e *env) watchStatus(ctx context.Context, app *daemon.App, every time.Durat
 		case e.output == "json":
 			err = e.json(r)
 		case isTerminal(e.out):
-			_, err = fmt.Fprint(e.out, "\x1b[H\x1b[2J"+minuteText(r.Now)+"\n"+r.text())
+			_, err = fmt.Fprint(e.out, "\x1b[H\x1b[2J"+minuteText(r.Now)+"\n"+e.colouredFindings(r.text()))
 		default:
 			_, err = fmt.Fprint(e.out, minuteText(r.Now)+"\n"+r.text()+"\n")
 		}

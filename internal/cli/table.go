@@ -18,11 +18,15 @@ import (
 // columns that do not fit follow below all rows, behind the first column again. Off a terminal rows are whole lines, for grep and the like, unless
 // COLUMNS says how wide a line may be.
 
-// gap between two columns, and the least that a column keeps of its width.
+// columnGap lies between two columns. Words up to longestWord are not broken: an
+// instant, a status, half a window.
 const (
-	columnGap     = 2
-	columnAtLeast = 10
+	columnGap   = 2
+	longestWord = 24
 )
+
+// columnWidth is how wide a column would like to be, and the least it can be.
+type columnWidth struct{ whole, least int }
 
 // lineWidth is how wide a line may be; 0: any.
 func (e *env) lineWidth() int {
@@ -59,8 +63,8 @@ func (e *env) printTable(heads []string, rows [][]any) {
 
 // columnBlocks says which columns stand side by side. With room for all of them that
 // is one block.
-func columnBlocks(widths []int, limit int) (blocks [][]int) {
-	narrow := func(i int) int { return min(widths[i], columnAtLeast) + columnGap }
+func columnBlocks(widths []columnWidth, limit int) (blocks [][]int) {
+	narrow := func(i int) int { return widths[i].least + columnGap }
 	room := limit + columnGap
 	var block []int
 	used := 0
@@ -83,12 +87,13 @@ func pick[T any](all []T, which []int) []T {
 	return out
 }
 
-// tableWidths is how wide each column would like to be.
-func tableWidths(heads []string, rows [][]any) []int {
-	widths := make([]int, len(heads))
+// tableWidths is how wide each column would like to be, and the least it can be.
+func tableWidths(heads []string, rows [][]any) []columnWidth {
+	widths := make([]columnWidth, len(heads))
 	widen := func(i int, cell string) {
 		for line := range strings.SplitSeq(cell, "\n") {
-			widths[i] = max(widths[i], text.StringWidthWithoutEscSequences(line))
+			widths[i].whole = max(widths[i].whole, text.StringWidthWithoutEscSequences(line))
+			widths[i].least = max(widths[i].least, min(widestWord(line), longestWord))
 		}
 	}
 	for i, head := range heads {
@@ -104,34 +109,51 @@ func tableWidths(heads []string, rows [][]any) []int {
 	return widths
 }
 
+// widestWord is the width of the longest part of a line that is not broken.
+func widestWord(line string) (widest int) {
+	for line != "" {
+		end := strings.IndexAny(line, breaks)
+		if end < 0 {
+			end = len(line) - 1
+		}
+		widest = max(widest, text.StringWidthWithoutEscSequences(strings.TrimRight(line[:end+1], " ")))
+		line = line[end+1:]
+	}
+	return widest
+}
+
+// breaks are where a cell may go on in its next line.
+const breaks = " ,/"
+
 // fitColumns narrows the widest columns until the table fits the line.
-func fitColumns(w table.Writer, widths []int, limit int) {
+func fitColumns(w table.Writer, widths []columnWidth, limit int) {
 	if limit == 0 {
 		return
 	}
-	cap := widestColumn(widths, limit-columnGap*(len(widths)-1))
+	most := widestColumn(widths, limit-columnGap*(len(widths)-1))
 	var configs []table.ColumnConfig
 	for i, width := range widths {
-		if width > cap {
-			configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: cap, WidthMaxEnforcer: wrapCell})
+		if at := max(most, width.least); width.whole > at {
+			configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: at, WidthMaxEnforcer: wrapCell})
 		}
 	}
 	w.SetColumnConfigs(configs)
 }
 
 // widestColumn is the largest width such that all columns together fit; narrower
-// columns keep their own.
-func widestColumn(widths []int, room int) int {
-	most := slices.Max(append([]int{columnAtLeast}, widths...))
-	for most > columnAtLeast {
+// columns keep their own, and none becomes narrower than it can.
+func widestColumn(widths []columnWidth, room int) (most int) {
+	for _, width := range widths {
+		most = max(most, width.whole)
+	}
+	for ; most > 1; most-- {
 		sum := 0
 		for _, width := range widths {
-			sum += min(width, most)
+			sum += min(width.whole, max(most, width.least))
 		}
 		if sum <= room {
 			break
 		}
-		most--
 	}
 	return most
 }
@@ -155,8 +177,11 @@ func wrapCell(cell string, width int) string {
 }
 
 func breakAt(runes []rune, width int) int {
-	for at := width; at > width/2; at-- {
-		if strings.ContainsRune(" ,/", runes[at-1]) {
+	if runes[width] == ' ' {
+		return width + 1 // the blank itself needs no room
+	}
+	for at := width; at > 1; at-- {
+		if strings.ContainsRune(breaks, runes[at-1]) {
 			return at
 		}
 	}
@@ -188,6 +213,14 @@ func (e *env) coloured(row table.Row) table.Row {
 		}
 	}
 	return row
+}
+
+// colouredFindings paints the marks of findings.
+func (e *env) colouredFindings(report string) string {
+	if !e.colour {
+		return report
+	}
+	return strings.ReplaceAll(report, "\n! ", "\n"+paint("!", text.FgRed)+" ")
 }
 
 // paint writes a word in a colour. The library's own switch looks at the whole

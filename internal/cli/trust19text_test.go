@@ -142,6 +142,10 @@ func TestTrust19TombstonesAndCancelledHaveTheirNames(t *testing.T) {
 			t.Errorf("no %q in\n%s", part, text)
 		}
 	}
+	cancelled := summary{Source: "s", Slices: map[string]int{"SUCCEEDED": 3, "CANCELLED": 2}}
+	if err := cancelled.verdict(); err == nil || !strings.Contains(err.Error(), "2 slices cancelled by somebody") || exitCode(t.Context(), err) != exitPartial {
+		t.Errorf("%v", err)
+	}
 }
 
 // complete asks for what a shell would be offered.

@@ -243,6 +243,18 @@ func rejectKey(r record.Reject, item document.Item) record.Key {
 
 func start(body []byte) string { return shown(body, 60) }
 
+// nextAt is the path that should name the next page and selects nothing: one with a
+// slip in it looks like the end of every list.
+func (r *Reader) nextAt(o paging.Observation) string {
+	switch {
+	case o.Token == "" && !r.config.NextToken.IsZero():
+		return r.config.NextToken.String() + " (response.nextToken)"
+	case o.URL == "" && !r.config.NextURL.IsZero():
+		return r.config.NextURL.String() + " (response.nextUrl)"
+	}
+	return ""
+}
+
 // says is what the page told about paging. A template that fails here fails the
 // page: without its answer a walk could end too early.
 func (r *Reader) says(doc *document.Page) (paging.Observation, error) {
@@ -255,6 +267,7 @@ func (r *Reader) says(doc *document.Page) (paging.Observation, error) {
 	if o.URL, err = r.page.url.next(doc.Values); err != nil {
 		return o, fmt.Errorf("nextUrl: %w", err)
 	}
+	o.NextAt = r.nextAt(o)
 	more, said, err := r.page.hasMore.boolean(doc.Values)
 	if err == nil && !said {
 		err = r.page.hasMore.unsaid(doc.Values)

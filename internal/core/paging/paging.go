@@ -174,6 +174,7 @@ type Observation struct {
 	HasMore *bool  // explicit flag, if one was sent
 	Total   *int64 // announced total, if one was sent
 	TotalAt string // where the total is looked for, for messages; empty if nowhere
+	NextAt  string // where the next page should be named and nothing stands, for messages
 	Again   bool   // the token or address led to another page of this pass already
 }
 

@@ -218,12 +218,10 @@ func (r *Result) explain(p *spec.Program, says paging.Observation, d paging.Deci
 // slip in it looks like the end of every list.
 func nothingAt(p *spec.Program, says paging.Observation) string {
 	switch {
-	case p.Paging.Type == paging.Token && says.Token == "" && !p.Response.NextToken.IsZero():
-		return p.Response.NextToken.String() + " (response.nextToken)"
 	case p.Paging.Type == paging.URL && says.URL == "" && p.Paging.LinkHeader:
 		return "the Link header (paging.linkHeader)"
-	case p.Paging.Type == paging.URL && says.URL == "" && !p.Response.NextURL.IsZero():
-		return p.Response.NextURL.String() + " (response.nextUrl)"
+	case p.Paging.Type == paging.Token, p.Paging.Type == paging.URL:
+		return says.NextAt
 	}
 	return ""
 }
