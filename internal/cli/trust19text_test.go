@@ -104,7 +104,7 @@ func TestTrust19ProgressOffATerminal(t *testing.T) {
 		b := newBar(&env{err: &out}, "s")
 		p := view.Progress{PlanID: 1, Total: 10}
 		for range 150 {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			p.Stats.Seen++
 			b.update(p)
 		}
