@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -48,10 +49,9 @@ func (e *env) rawBatch(ctx context.Context, app *daemon.App, b view.Batch) error
 		return fmt.Errorf("batch %d: %w", b.ID, err)
 	}
 	if isTerminal(e.out) {
-		body = []byte(printable(string(body)) + "\n")
+		body = append(slices.Clip(body), '\n')
 	}
-	_, err = e.out.Write(body)
-	return err
+	return e.write(body)
 }
 
 func isTerminal(out io.Writer) bool {

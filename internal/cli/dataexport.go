@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -37,9 +38,13 @@ not whole. patra data verify checks it.
 records that changed after it are written, also those that are gone. What a slow
 transaction added late is never passed over.
 
-Cells of CSV that begin with = + - @, a tab or a line end get a ' before them, or a
-spreadsheet might run them; --raw-cells leaves them as they are. Fields without a
-column of their own stand in the column otherFields.`,
+Cells of CSV that begin with = + - @, also full-width or behind blanks, or with a tab
+or a line end get a ' before them, or a spreadsheet might run them; --raw-cells
+leaves them as they are. Fields without a column of their own stand in the column
+otherFields.
+
+Files are readable by their owner only. On a terminal, characters that would steer it
+or that nobody sees are written as escapes.`,
 		Example: `  patra data export crossref --format jsonl --out works
   patra data export crossref --format jsonl --out works-2 --since works
   patra data export crossref --format csv --out works.csv --fields title,doi
@@ -52,8 +57,9 @@ column of their own stand in the column otherFields.`,
 				return err
 			}
 			return e.dataset(cmd.Context(), args[0], func(app *daemon.App, d view.Dataset) error {
-				order.Source, order.Endpoint, order.Pipe, order.Program = d.Source, d.Endpoint, e.out, version
-				return e.exportData(cmd.Context(), app, order)
+				pipe, flush := e.pipe()
+				order.Source, order.Endpoint, order.Pipe, order.Program = d.Source, d.Endpoint, pipe, version
+				return errors.Join(e.exportData(cmd.Context(), app, order), flush())
 			})
 		},
 	}

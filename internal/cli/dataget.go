@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -90,8 +91,7 @@ func (e *env) eventData(ctx context.Context, g getting, args []string) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(e.out, "%s\n", data)
-		return err
+		return e.write(append(slices.Clip(data), '\n'))
 	})
 }
 

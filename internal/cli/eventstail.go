@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,7 +88,7 @@ func (e *env) tailLine(c event.Change) error {
 	if e.output == "json" {
 		sealed, err := event.Seal(c, event.Form{})
 		if err == nil {
-			_, err = fmt.Fprintf(e.out, "%s\n", sealed.Bytes)
+			err = e.write(append(slices.Clip(sealed.Bytes), '\n'))
 		}
 		return err
 	}

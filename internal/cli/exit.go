@@ -7,13 +7,13 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/visible"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -137,15 +137,8 @@ func isUsage(text string) bool {
 
 // printable keeps an upstream's text from steering the terminal (A39): neither by
 // control characters, nor by those that turn the direction of what stands beside
-// them, so that a row reads as something else than it is.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
-}
+// them, so that a row reads as something else than it is, nor by those nobody sees.
+func printable(text string) string { return visible.Text(text) }
 
 func parseStretch(text string) (time.Duration, error) {
 	d, err := duration.Parse(text)

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/visible"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -55,11 +58,37 @@ func show(e *env, value any, facts []fact) error {
 	return nil
 }
 
+// json prints a value with what nobody sees in it as escapes, which programs read as
+// the same characters.
 func (e *env) json(value any) error {
-	encoder := json.NewEncoder(e.out)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	_, err := e.out.Write(visible.Append(nil, text.Bytes()))
+	return err
+}
+
+// write prints what is kept as it is stored, byte for byte; on a terminal with what
+// would steer it, and what nobody sees, as escapes.
+func (e *env) write(text []byte) error {
+	if isTerminal(e.out) {
+		text = visible.Append(nil, text)
+	}
+	_, err := e.out.Write(text)
+	return err
+}
+
+// pipe is where a stream of such texts goes. flush ends it.
+func (e *env) pipe() (to io.Writer, flush func() error) {
+	if !isTerminal(e.out) {
+		return e.out, func() error { return nil }
+	}
+	w := visible.NewWriter(e.out)
+	return w, w.Flush
 }
 
 func newTable(*env) table.Writer {

@@ -71,8 +71,7 @@ func (e *env) export(s subject, at *time.Time) error {
 	if e.output == "json" {
 		return e.json(exported{s.src.Code, s.origin, at, string(text)})
 	}
-	_, err := e.out.Write(text)
-	return err
+	return e.write(text)
 }
 
 func newSourceSchema(e *env) *cobra.Command {

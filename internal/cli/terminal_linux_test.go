@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/patra-ingest/patra/internal/core/visible"
+)
+
+// terminal opens a pair of a terminal and who looks at it.
+func terminal(t *testing.T) (screen, shell *os.File) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("this machine has no terminals: %v", err)
+	}
+	t.Cleanup(func() { screen.Close() })
+	var number, locked uint32
+	for request, value := range map[uintptr]*uint32{syscall.TIOCSPTLCK: &locked, syscall.TIOCGPTN: &number} {
+		if _, _, failed := syscall.Syscall(syscall.SYS_IOCTL, screen.Fd(), request, uintptr(unsafe.Pointer(value))); failed != 0 {
+			t.Fatal(failed)
+		}
+	}
+	shell, err = os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("this machine has no terminals: %v", err)
+	}
+	return screen, shell
+}
+
+// onTerminal runs a command whose output goes to a terminal, and gives what is seen.
+func (h *hostile) onTerminal(args ...string) string {
+	h.Helper()
+	screen, shell := terminal(h.T)
+	seen := make(chan string)
+	go func() {
+		text, _ := io.ReadAll(screen) // ends with an error once the other end is closed
+		seen <- string(text)
+	}()
+	code := Main(context.Background(), append(args, "--db", h.database), shell, io.Discard)
+	shell.Close()
+	if text := <-seen; code == exitOK {
+		return strings.NewReplacer("\r\r\n", "\n", "\r\n", "\n").Replace(text) // a terminal adds one to every line end
+	} else {
+		h.Fatalf("patra %s: exit code %d\n%q", strings.Join(args, " "), code, text)
+	}
+	return ""
+}
+
+// What is kept of an upstream does not steer the terminal it is shown on, nor hide
+// there; in a pipe it is byte for byte what is kept.
+func TestTrust08TerminalIsNotSteered(t *testing.T) {
+	onHostile(t, onSQLite(t), func(h *hostile) {
+		h.expect(exitOK, h.harvest("list")...)
+		for _, args := range [][]string{
+			{"events", "tail", "-o", "json"}, {"events", "tail"}, {"data", "export", "odd/list", "--out", "-", "--with-payload"}, {"data", "export", "odd/list", "--out", "-", "--format", "csv"},
+			{"batch", "raw", "1"}, {"data", "list", "odd/list"}, {"data", "get", "odd/list", "one\u202e\u200b"}, {"source", "export", "odd"}, {"data", "list", "odd/list", "-o", "json"},
+		} {
+			text := h.onTerminal(args...)
+			if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && visible.IsHidden(r) }) {
+				t.Errorf("%v: %q", args, text)
+			}
+		}
+		seen := h.onTerminal("events", "tail", "-o", "json")
+		if !strings.Contains(seen, `\u202etitle\u200bd`) || !strings.Contains(seen, `b\u009b31mc`) {
+			t.Errorf("%s", seen)
+		}
+		if piped := h.expect(exitOK, "data", "export", "odd/list", "--out", "-").out; !strings.Contains(piped, "\u202etitle\u200bd") {
+			t.Errorf("a pipe gets other bytes than what is kept: %q", piped)
+		}
+	})
+}
