@@ -7,6 +7,7 @@
 package exchange
 
 import (
+	"context"
 	"net/textproto"
 	"net/url"
 	"time"
@@ -28,7 +29,7 @@ type Config struct {
 	MinRate        int64             `json:"minRate" zero:"ok" doc:"bytes per second, as sent, below which a body is given up, judged every 30 seconds (default 1000; 0 for none)"`
 	MaxBodyBytes   int64             `json:"maxBodyBytes,omitempty" doc:"largest decoded body (default 67108864)"`
 	Proxy          secret.Ref        `json:"proxy,omitzero" doc:"reference of the address of a proxy, http, https or socks5, which may hold a user: env:NAME, file:PATH or exec:COMMAND; a proxy of the environment is never used"`
-	AllowRedirects bool              `json:"allowRedirects,omitempty" doc:"follow up to 3 redirects of a GET, to the same scheme, host and port only"`
+	AllowRedirects bool              `json:"allowRedirects,omitempty" doc:"follow up to 3 redirects of a GET, to the same scheme, host and port and below the path of baseUrl only"`
 	AllowHTTP      bool              `json:"allowHttp,omitempty" doc:"permit plain http; credentials and data travel in the clear"`
 	AllowPrivate   bool              `json:"allowPrivate,omitempty" doc:"permit private and loopback addresses; implies allowHttp for these"`
 }
@@ -91,8 +92,23 @@ type Request struct {
 	// different pages (a token that is server-side scroll state). Such a
 	// request is repeated only if the upstream surely did not act on it.
 	Replayable bool
+	// BasePath is the path of http.baseUrl: nothing an upstream answers leads out of it.
+	BasePath string
+	// Room is asked before more of a body is read than a page usually has. Nil: every
+	// body up to MaxBodyBytes is read.
+	Room Room
 	Limits
 }
+
+// Room is the memory that large bodies share.
+type Room interface {
+	// Claim waits until a body of up to so many bytes may be held.
+	Claim(ctx context.Context, bytes int64) error
+}
+
+// UsualBody is how large a body may grow without asking for room: pages of records
+// rarely have more.
+const UsualBody = 4 << 20
 
 // Limits of one request. A zero of a duration or of MinRate is no limit.
 type Limits struct {

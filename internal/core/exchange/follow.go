@@ -22,19 +22,29 @@ func (r *Renderer) Follow(sent *url.URL, next string) (*url.URL, error) {
 	if err := sameOrigin(r.base, to); err != nil {
 		return nil, refused("the address of the next page", err)
 	}
-	below := strings.TrimSuffix(r.base.Path, "/") + "/"
-	if !strings.HasPrefix(to.Path, below) && to.Path != strings.TrimSuffix(below, "/") {
-		return nil, refused("the address of the next page", fmt.Errorf("leads out of %s, the path of http.baseUrl", below))
+	if err := checkBelow(r.base.Path, to); err != nil {
+		return nil, refused("the address of the next page", err)
 	}
 	return to, nil
+}
+
+// checkBelow refuses an address outside of the path of http.baseUrl: what else a
+// server has, another tenant's part of it for one, is not this source's.
+func checkBelow(base string, to *url.URL) error {
+	below := strings.TrimSuffix(base, "/") + "/"
+	if strings.HasPrefix(to.Path, below) || to.Path == strings.TrimSuffix(below, "/") {
+		return nil
+	}
+	return fmt.Errorf("leads out of %s, the path of http.baseUrl", below)
 }
 
 // maxRedirects is how often one request is sent on.
 const maxRedirects = 3
 
 // Redirected is the request an answer sends us on to, nil if it does not, or if
-// the source does not allow it. Only a GET is sent on, to the same origin, and
-// not for ever; hop counts the redirects before this one.
+// the source does not allow it. Only a GET is sent on, to the same origin and below
+// the path of http.baseUrl, and not for ever; hop counts the redirects before this
+// one.
 func Redirected(r *Request, answer *Response, hop int) (*Request, error) {
 	location := answer.Header.Get("Location")
 	if !r.AllowRedirects || r.Method != "GET" || location == "" || !slices.Contains([]int{301, 302, 303, 307, 308}, answer.Status) {
@@ -46,6 +56,9 @@ func Redirected(r *Request, answer *Response, hop int) (*Request, error) {
 	to, err := resolve(r.URL, location)
 	if err == nil {
 		err = sameOrigin(r.URL, to)
+	}
+	if err == nil {
+		err = checkBelow(r.BasePath, to)
 	}
 	if err != nil {
 		return nil, refused("a redirect", err)

@@ -68,6 +68,22 @@ func TestA6RedirectsOfASource(t *testing.T) {
 	}
 }
 
+// A redirect stays below the path of the base URL, as the address of a next page does:
+// the same server may hold what is not this source's.
+func TestTrust08RedirectsStayBelowTheBasePath(t *testing.T) {
+	for location, good := range map[string]bool{
+		"/v1/works/2": true, "works2": true, "https://api.example.org/v1/other": true, "/v1": true,
+		"/": false, "/admin": false, "/v10/works": false, "/v1x": false, "../admin": false, "/v1/..%2fadmin": false, "/v1/%2e%2e/admin": false, "//api.example.org/v2": false,
+	} {
+		up, in := &signpost{to: map[string]string{"/v1/works": location}}, call()
+		in.Request.URL.Path, in.Request.BasePath, in.Request.AllowRedirects = "/v1/works", "/v1", true
+		_, err := Stack(up, &turnstile{}).Do(t.Context(), in)
+		if (err == nil) != good || err != nil && fault.As(err).Code != fault.Refused || !good && len(up.asked) != 1 {
+			t.Errorf("%s: %v after %d requests", location, err, len(up.asked))
+		}
+	}
+}
+
 // A7: the key is put on each hop anew; the caller's request stays as it was.
 func TestA7RedirectsAreSignedAnew(t *testing.T) {
 	secrets := vault{"env:KEY": canary}

@@ -1,0 +1,21 @@
+package exchange
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// A port that no machine has is refused where it is written.
+func TestTrust08Ports(t *testing.T) {
+	for port, good := range map[string]bool{"": true, ":1": true, ":443": true, ":65535": true, ":0": false, ":65536": false, ":99999": false, ":4294967739": false} {
+		_, err := ParseBaseURL(Config{BaseURL: "https://api.example.org" + port + "/v1"})
+		if (err == nil) != good || err != nil && !strings.Contains(err.Error(), "from 1 to 65535") {
+			t.Errorf("%q: %v", port, err)
+		}
+		_, err = TokenEndpoint(&url.URL{Scheme: "https", Host: "api.example.org"}, false, "https://login.example.org"+port+"/token")
+		if (err == nil) != good {
+			t.Errorf("token at %q: %v", port, err)
+		}
+	}
+}
