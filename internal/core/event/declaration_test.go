@@ -62,6 +62,8 @@ func TestWrongDeclarations(t *testing.T) {
 		strings.Replace(files, "jsonl: {dir: events}", "webhook: {url: 'https://u:canary@far.example', secret: 'env:X'}", 1): "holds a password",
 		strings.Replace(files, "jsonl: {dir: events}", "webhook: {url: 'https://far.example'}", 1):                           "secret is needed",
 		strings.Replace(files, "jsonl: {dir: events}", "webhook: {url: 'https://far.example', secret: canary}", 1):           "",
+		strings.Replace(files, "jsonl: {dir: events}", "webhook: {url: 'https://far.example:99999', secret: 'env:X'}", 1):    "ports are numbers from 1 to 65535",
+		strings.Replace(files, "jsonl: {dir: events}", "nats: {url: 'nats://far:4222,nats://far:99999', stream: S}", 1):      "ports are numbers from 1 to 65535",
 		strings.Replace(files, "jsonl: {dir: events}", "nats: {url: 'http://x', stream: S}", 1):                              "expected nats://host:4222",
 		strings.Replace(files, "jsonl: {dir: events}", "nats: {url: 'nats://x', stream: 'a.b'}", 1):                          "expected the name of a stream",
 		strings.Replace(files, "jsonl: {dir: events}", "nats: {url: 'nats://x', stream: S, subject: 'a.>'}", 1):              "expected words of letters",

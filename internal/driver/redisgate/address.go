@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/link"
 	"github.com/patra-ingest/patra/internal/driver/tlsfile"
@@ -20,6 +21,9 @@ func route(address string) (*redis.Options, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, errAddress
+	}
+	if err := exchange.CheckPort(u); err != nil {
+		return nil, fmt.Errorf("%w: shared gate: %w", fault.ErrInvalid, err)
 	}
 	secure, others, err := link.ReadOptions(u.RawQuery, "db")
 	if err != nil {

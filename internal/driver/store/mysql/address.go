@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/link"
 	"github.com/patra-ingest/patra/internal/driver/tlsfile"
@@ -23,6 +24,9 @@ func parse(address string) (*mysql.Config, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "mysql" || strings.Trim(u.Path, "/") == "" {
 		return nil, errAddress
+	}
+	if err := exchange.CheckPort(u); err != nil {
+		return nil, fmt.Errorf("%w: database address: %w", fault.ErrInvalid, err)
 	}
 	config := mysql.NewConfig()
 	config.User = u.User.Username()
