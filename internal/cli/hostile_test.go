@@ -47,7 +47,7 @@ endpoints:
   fetch:
     role: DETAIL
     request: {path: "/fetch/${join(ids, ',')}"}
-    response: {items: $.items, id: $.id, updatedAt: $.updated, filtered: $.updated, fields: {title: $.title}}
+    response: {items: $.items, id: $.id, updatedAt: $.updated, filtered: $.updated, maxRejectRate: 1, fields: {title: $.title}}
   list:
     role: SEARCH
     request: {path: /list, query: {from: "${filter.from}", until: "${filter.to}"}}
@@ -165,6 +165,11 @@ func anIDThatClimbs(t *testing.T, database string) {
 			}
 		}
 		if got := h.run("coverage", "gaps", "odd", "--from", "2025-03-01", "--to", "2025-03-02"); !strings.Contains(got.out, "no gaps in [2025-03-01, 2025-03-02) (found by updated)") {
+			h.Errorf("%s%s", got.out, got.err)
+		}
+		h.ids = []string{".."} // and nothing else: nobody is asked for a detail
+		got = h.expect(exitPartial, "harvest", "odd", "--endpoint", "found", "--from", "2025-03-02", "--to", "2025-03-03", "--workers", "1")
+		if !strings.Contains(got.out, "1 covered, 0 failed") {
 			h.Errorf("%s%s", got.out, got.err)
 		}
 		h.expect(exitOK, "db", "check")

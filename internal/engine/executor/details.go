@@ -56,6 +56,8 @@ func (r *running) detail(ctx context.Context) (done bool, err error) {
 	switch {
 	case err == nil:
 		return r.keepDetails(ctx, ids, a)
+	case a == nil: // no request could be made of the ids
+		return r.setUnaskableAside(ctx, ids, err)
 	case ctx.Err() != nil || !blamesIDs(err):
 		return false, err
 	case len(all) > 1: // also one id and a witness: only alone it tells

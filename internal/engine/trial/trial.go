@@ -8,6 +8,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -113,12 +114,16 @@ func Run(ctx context.Context, chain transport.Doer, p *spec.Program, r Request) 
 		walked += result.Seen
 		result.Walked = walked
 		decision := p.Paging.Advance(state, observed(read))
-		result.explain(p, read.Says, decision)
+		result.explain(p, read.Says, decision, question)
 		if others := r.others(read); others != nil {
 			return result, others
 		}
 		if page >= r.Page {
 			return result.withDetail(ctx, chain, p, read, r)
+		}
+		if decision.Err == nil && result.Decision.Failed != "" {
+			_, err := question.Page(decision.Next)
+			return result, unasked(err)
 		}
 		if decision.Err != nil || decision.Done {
 			return result, fmt.Errorf("%w: the walk ends with page %d (%s); there is no page %d", fault.ErrNotFound, page, decision.Why, r.Page)
@@ -145,7 +150,7 @@ func observed(page *extract.Page) paging.Observation {
 func fetch(ctx context.Context, chain transport.Doer, p *spec.Program, q *spec.Question, state paging.State, r Request, into *Result) (page *extract.Page, err error) {
 	request, err := q.Page(state)
 	if err != nil {
-		return nil, fault.New(fault.Render, err)
+		return nil, unasked(err)
 	}
 	request.Replayable = *p.Paging.Replayable || state.FirstPage()
 	into.Request = exchange.DigestRequestShowing(request, p.Request.PagingParameters())
@@ -204,14 +209,31 @@ func (r *Result) count(page *extract.Page) {
 	}
 }
 
-func (r *Result) explain(p *spec.Program, says paging.Observation, d paging.Decision) {
+// explain tells what paging made of the page. A next page that could not be asked for,
+// because its address leads to another host, is told here: a run would stop there.
+func (r *Result) explain(p *spec.Program, says paging.Observation, d paging.Decision, q *spec.Question) {
 	r.Decision = &Decision{Done: d.Done, Why: d.Why, NothingAt: nothingAt(p, says)}
-	switch {
-	case d.Err != nil:
+	if d.Err != nil {
 		r.Decision.Failed = d.Err.Error()
-	case !d.Done:
-		r.Decision.Next = next(p.Paging, d.Next)
+		return
 	}
+	if d.Done {
+		return
+	}
+	if _, err := q.Page(d.Next); err != nil {
+		r.Decision.Failed = unasked(err).Error()
+		return
+	}
+	r.Decision.Next = next(p.Paging, d.Next)
+}
+
+// unasked is why a request could not be made: by its own name, such as an address
+// that leads away, or as one that does not render.
+func unasked(err error) error {
+	if errors.As(err, new(*fault.Error)) {
+		return err
+	}
+	return fault.New(fault.Render, err)
 }
 
 // nothingAt is the place that should name the next page and does not: a path with a

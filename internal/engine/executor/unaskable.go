@@ -1,0 +1,77 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/blackbox"
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
+
+// setUnaskableAside quarantines those of some pending ids that no request can name,
+// such as "..", which would climb up the path. An upstream that once sent such an id
+// must not cost the slice it came in. Nothing was sent, so the commit has no request.
+// why is the error of the request for all of them: it stays if no id is to blame.
+func (r *running) setUnaskableAside(ctx context.Context, ids []string, why error) (done bool, err error) {
+	bad := r.findUnaskable(ids)
+	if len(bad) == 0 {
+		return false, why
+	}
+	a := &answer{page: &extract.Page{}, kept: nothingKept, ids: idsOf(bad), detail: true}
+	b := bundle{answer: a, before: r.walk.state, after: r.walk.state}
+	r.account(&b, nil, bad)
+	asked := r.details
+	asked.Pending = slices.Concat(a.ids, slices.DeleteFunc(slices.Clone(asked.Pending), func(id string) bool { return slices.Contains(a.ids, id) }))
+	next, _ := asked.Asked(a.ids, func(string) bool { return true }, r.missing())
+	next.Answered += b.seen
+	next.Bad += len(b.rejects)
+	if b.origin, err = json.Marshal(blackbox.Evidence{Context: r.context(a, b.before, b.beside)}); err != nil {
+		return false, err
+	}
+	b.checkpoint = r.walk.checkpoint()
+	b.checkpoint.Details = &next
+	if r.looking != nil {
+		b.checkpoint.Position = r.looking.position
+	}
+	var tooMany *fault.Error
+	if next.Done() {
+		tooMany = r.judge(r.walk, next)
+		b.checkpoint.Done = tooMany == nil
+	}
+	stop, err := r.commit(ctx, b)
+	if err != nil {
+		return false, err
+	}
+	r.details = next
+	switch {
+	case tooMany != nil:
+		return false, tooMany
+	case next.Done():
+		return true, nil
+	}
+	return false, stop
+}
+
+// harmlessID is one that every template takes which takes any.
+const harmlessID = "1"
+
+// findUnaskable tells which ids cannot be put into a request, each alone. If not even
+// a harmless one can, the templates are to blame and no id is.
+func (r *running) findUnaskable(ids []string) (bad []suspect) {
+	if r.renderDetail(harmlessID) != nil {
+		return nil
+	}
+	for _, id := range ids {
+		if err := r.renderDetail(id); err != nil {
+			bad = append(bad, suspect{id: id, err: fault.New(fault.Render, err)})
+		}
+	}
+	return bad
+}
+
+func (r *running) renderDetail(id string) error {
+	_, err := r.program.Detail.AskFor([]string{id}, r.lastSeen).Page(r.program.Detail.Paging.First())
+	return err
+}
