@@ -230,7 +230,7 @@ func lastProgress(h daemon.Harvested) view.Progress {
 // continuing says what becomes of a plan that was there before.
 func continuing(ctx context.Context, app *daemon.App, plan int64) string {
 	if others, err := app.Others(ctx); err == nil && len(others) > 0 {
-		return fmt.Sprintf("plan %d comes first: another process (%d on %s) works on it", plan, others[0].PID, printable(others[0].Host))
+		return fmt.Sprintf("plan %d comes first: another process (%d on %s) works on it", plan, others[0].PID, printable(daemon.HostName(others[0].Host)))
 	}
 	return fmt.Sprintf("continuing plan %d, which an earlier run left unfinished", plan)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
 )
 
 func rateColumns() columns[view.RateKey] {
@@ -200,7 +201,7 @@ func rateReportColumns() columns[view.RateReport] {
 			gate = "shared"
 		}
 		return []any{
-			fmt.Sprintf("%s %d", r.Host, r.PID), number(s.PerSecond) + "/s", fmt.Sprintf("%d of %d", s.InFlight, s.Concurrency), s.Waiting,
+			fmt.Sprintf("%s %d", daemon.HostName(r.Host), r.PID), number(s.PerSecond) + "/s", fmt.Sprintf("%d of %d", s.InFlight, s.Concurrency), s.Waiting,
 			number(s.BurstLeft), gate, r.At,
 		}
 	}}

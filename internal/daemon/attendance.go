@@ -22,11 +22,12 @@ type attendance struct {
 
 	mu        sync.Mutex
 	me        gate.Member
-	entered   bool // everybody has made room for us
-	leading   bool // of the executors we joined first
-	executing int  // executors of this process
-	asking    int  // planners and others who ask an upstream
-	visits    int  // of them, those who write nothing while nobody else sends (I13)
+	entered   bool          // everybody has made room for us
+	leading   bool          // of the executors we joined first
+	executing int           // executors of this process
+	present   []gate.Member // with the last sign of life
+	asking    int           // planners and others who ask an upstream
+	visits    int           // of them, those who write nothing while nobody else sends (I13)
 	used      time.Time
 	stop      context.CancelFunc // nil: we are not there
 	ended     chan struct{}
@@ -154,6 +155,9 @@ func (t *attendance) run(ctx context.Context, ended chan<- struct{}) {
 			return
 		}
 		settled, err := t.beat(ctx)
+		if err == nil && t.there.Load() {
+			t.app.buryAmong(ctx, t.others())
+		}
 		if err != nil && ctx.Err() == nil {
 			t.app.config.Log.Warn("sign of life failed; without one nothing is sent", "error", err)
 		}
@@ -256,11 +260,18 @@ func (t *attendance) leads() bool {
 	return t.leading
 }
 
+// others are those who were there with the last sign of life.
+func (t *attendance) others() []gate.Member {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.present
+}
+
 // joined takes over the number we were given.
 func (t *attendance) joined(members []gate.Member) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.leading = gate.Leads(t.me.ID, members)
+	t.leading, t.present = gate.Leads(t.me.ID, members), members
 	for _, m := range members {
 		if m.ID == t.me.ID && m.No != t.me.No {
 			t.me.No, t.me.Seen, t.entered = m.No, m.Seen, false

@@ -224,11 +224,8 @@ func (a *App) checkSchema(ctx context.Context) error {
 // identity names this process in leases. The start time comes first, so that the
 // oldest process of a store sorts first.
 func identity(start time.Time) store.ExecutorInfo {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
+	host := hostHere()
 	return store.ExecutorInfo{
-		ID: fmt.Sprintf("%x-%.60s-%d", start.UnixMicro(), host, os.Getpid()), Roles: "executor", Host: host, PID: os.Getpid(),
+		ID: fmt.Sprintf("%x-%s-%d", start.UnixMicro(), host, os.Getpid()), Roles: "executor", Host: host, PID: os.Getpid(),
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/driver/store"
 )
 
@@ -58,7 +60,75 @@ func (a *App) Others(ctx context.Context) ([]store.ExecutorInfo, error) {
 // at once: people who look after a crash must not read that somebody works.
 func (a *App) AtWork(ctx context.Context) ([]store.ExecutorInfo, error) {
 	living, err := a.Store.Living(ctx)
-	return slices.DeleteFunc(living, func(e store.ExecutorInfo) bool {
-		return e.Host == a.identity.Host && e.PID != a.identity.PID && !alive(e.PID)
-	}), err
+	return slices.DeleteFunc(living, a.isGone), err
+}
+
+// isGone reports whether a process of this machine no longer runs.
+func (a *App) isGone(e store.ExecutorInfo) bool {
+	return e.Host == a.identity.Host && e.PID != a.identity.PID && !alive(e.PID)
+}
+
+// buryDead releases what a process of this machine left behind that is no longer
+// running, so that nobody need wait for its leases to expire.
+func (a *App) buryDead(ctx context.Context) error {
+	list, err := a.traces(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if !a.isGone(e) {
+			continue
+		}
+		a.config.Log.Info("taking over from a process that is gone", "executor", e.ID)
+		if err := a.Store.Bury(ctx, e.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buryAmong is buryDead for a process that runs: with each sign of life it looks at
+// the others who gave one. Their names are at hand, so nothing is read while all of
+// them live.
+func (a *App) buryAmong(ctx context.Context, members []gate.Member) {
+	gone := slices.ContainsFunc(members, func(m gate.Member) bool {
+		e, ok := processOf(m.ID)
+		return ok && a.isGone(e)
+	})
+	if !gone {
+		return
+	}
+	if err := a.buryDead(ctx); err != nil && ctx.Err() == nil {
+		a.config.Log.Warn("could not take over from a process that is gone; its leases run out by themselves", "error", err)
+	}
+}
+
+// watchedLeases are named leases that a process of this machine cannot keep after
+// its death: whoever is refused one looks whether its owner still runs.
+type watchedLeases struct {
+	*store.Store
+	app *App
+}
+
+// AcquireLease asks once more after a dead owner is buried.
+func (l watchedLeases) AcquireLease(ctx context.Context, name, owner string, ttl time.Duration) (epoch int64, held bool, err error) {
+	epoch, held, err = l.Store.AcquireLease(ctx, name, owner, ttl)
+	if held || err != nil {
+		return epoch, held, err
+	}
+	holders, err := l.LeaseOwners(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	gone := slices.ContainsFunc(holders, func(id string) bool {
+		e, ok := processOf(id)
+		return ok && l.app.isGone(e)
+	})
+	if !gone {
+		return 0, false, nil
+	}
+	if err := l.app.buryDead(ctx); err != nil {
+		return 0, false, err
+	}
+	return l.Store.AcquireLease(ctx, name, owner, ttl)
 }

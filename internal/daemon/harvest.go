@@ -3,10 +3,7 @@ package daemon
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -217,34 +214,6 @@ func (a *App) report(ctx context.Context, planID int64, watch func(view.Progress
 		case <-ticker.C:
 		}
 	}
-}
-
-// buryDead releases what a process of this machine left behind that is no longer
-// running, so that a restart after a crash need not wait for its leases to expire.
-func (a *App) buryDead(ctx context.Context) error {
-	list, err := a.traces(ctx)
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		if e.Host != a.identity.Host || e.PID == a.identity.PID || alive(e.PID) {
-			continue
-		}
-		a.config.Log.Info("taking over from a process that is gone", "executor", e.ID)
-		if err := a.Store.Bury(ctx, e.ID); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// alive asks the operating system; in doubt the process lives.
-func alive(pid int) bool {
-	process, err := os.FindProcess(pid)
-	if err != nil {
-		return false
-	}
-	return !errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
 // NewRequest is the trigger of a command: every call is a trigger of its own.

@@ -56,7 +56,7 @@ func (a *App) relaying(do func(*outbox.Relay) error) (err error) {
 		to[d.Name] = outbox.Destination{Form: d.Form(), Publisher: p}
 	}
 	config := outbox.Config{Owner: a.identity.ID, Lease: min(a.config.Lease, longestPlannerLease)}
-	return do(outbox.New(a.Store, a.config.Events.Destination, to, config, a.config.Log))
+	return do(outbox.New(watchedLeases{a.Store, a}, a.config.Events.Destination, to, config, a.config.Log))
 }
 
 // relay publishes events until ctx ends.

@@ -183,7 +183,7 @@ func (a *App) sliceToTheEnd(ctx context.Context, of ingest.Partition, planID int
 func (a *App) planAlone(ctx context.Context, name string, do func(context.Context) error) (held bool, err error) {
 	a.planning.Lock() // the lease is the process's, not the caller's
 	defer a.planning.Unlock()
-	epoch, held, err := a.Store.AcquireLease(ctx, name, a.identity.ID, a.config.Lease)
+	epoch, held, err := watchedLeases{a.Store, a}.AcquireLease(ctx, name, a.identity.ID, a.config.Lease)
 	if err != nil || !held {
 		return false, err
 	}

@@ -59,9 +59,9 @@ func (s *Store) ReleaseLease(ctx context.Context, name, owner string, epoch int6
 }
 
 // LeaseOwners lists who holds named leases, or held one last and did not give it
-// back.
+// back. Those that were buried are left out: nothing of theirs is left to free.
 func (s *Store) LeaseOwners(ctx context.Context) (out []string, err error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT DISTINCT owner FROM ing_named_lease WHERE owner IS NOT NULL ORDER BY owner")
+	rows, err := s.read.QueryContext(ctx, "SELECT DISTINCT owner FROM ing_named_lease WHERE owner IS NOT NULL AND leased_until <> 0 ORDER BY owner")
 	if err != nil {
 		return nil, wrap("list lease owners", s.dialect.Translate(err))
 	}
