@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -47,8 +48,8 @@ func (s *stretch) parse() (err error) {
 	return nil
 }
 
-// within fills the ends that were not asked for.
-func (s *stretch) within(from, to time.Time) (window.Window, error) {
+// within fills the ends that were not asked for. The result may be empty.
+func (s *stretch) within(from, to time.Time) window.Window {
 	w := window.Window{From: from, To: to}
 	if s.from != nil {
 		w.From = *s.from
@@ -56,11 +57,11 @@ func (s *stretch) within(from, to time.Time) (window.Window, error) {
 	if s.to != nil {
 		w.To = *s.to
 	}
-	if w.Empty() {
-		return w, usagef("nothing lies in %s: choose other --from and --to", brief(w))
-	}
-	return w, nil
+	return w
 }
+
+// named reports whether somebody chose the range.
+func (s *stretch) named() bool { return s.from != nil || s.to != nil }
 
 func newCoverageShow(e *env) *cobra.Command {
 	var s stretch
@@ -101,50 +102,76 @@ func (e *env) showCoverage(ctx context.Context, app *daemon.App, args []string, 
 	if err != nil {
 		return err
 	}
-	books := []view.Coverage{}
-	var drawn strings.Builder
-	signs := ""
+	d := drawing{books: []view.Coverage{}}
 	for _, c := range cursors {
-		segments, err := app.Store.Segments(ctx, c.ID)
-		if err != nil {
-			return err
+		if err := d.add(ctx, e, app, c, s, z); err != nil {
+			if ctx.Err() != nil || errors.As(err, new(*coded)) {
+				return err
+			}
+			d.failed = errors.Join(d.failed, fmt.Errorf("cursor %d of %s: %w", c.ID, c.Source, err)) // the others are shown
 		}
-		within, err := e.shown(ctx, app, c, segments, s)
-		if err != nil {
-			return fmt.Errorf("cursor %d: %w", c.ID, err)
-		}
-		p, err := e.survey(ctx, app, c, segments, within)
-		if err != nil {
-			return fmt.Errorf("cursor %d: %w", c.ID, err)
-		}
-		cells, err := cut(within, z)
-		if err != nil {
-			return err
-		}
-		if len(books) > 0 {
-			drawn.WriteString("\n")
-		}
-		drawn.WriteString(p.draw(c, within, z, cells))
-		for _, cell := range cells {
-			signs += string(p.sign(cell))
-		}
-		books = append(books, p.view(c, segments, within, cells))
+	}
+	if s.named() && len(d.empty) > 0 && len(d.empty) == len(cursors) {
+		return usagef("nothing lies in %s: choose other --from and --to", brief(d.empty[0]))
 	}
 	if e.output == "json" {
-		return e.json(view.Whole(books))
+		return errors.Join(e.json(view.Whole(d.books)), d.failed)
 	}
-	fmt.Fprint(e.out, drawn.String())
-	if len(books) > 0 {
-		e.hint("%s", stripLegend(signs))
+	fmt.Fprint(e.out, d.text.String())
+	if len(d.books) > 0 {
+		e.hint("%s", stripLegend(d.signs))
 	}
+	return d.failed
+}
+
+// drawing is what is drawn so far.
+type drawing struct {
+	books  []view.Coverage
+	text   strings.Builder
+	signs  string
+	empty  []window.Window // ranges of watermarks with nothing in them
+	failed error           // of watermarks that could not be drawn
+}
+
+// add draws one watermark.
+func (d *drawing) add(ctx context.Context, e *env, app *daemon.App, c view.Cursor, s stretch, z zoom) error {
+	segments, err := app.Store.Segments(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	within := e.shown(ctx, app, c, segments, s)
+	if within.Empty() {
+		d.empty = append(d.empty, within)
+		e.hint("cursor %d, %s %s %s: nothing of it lies in %s", c.ID, c.Source, c.Endpoint, c.Operation, brief(within))
+		return nil
+	}
+	p, err := e.survey(ctx, app, c, segments, within)
+	if err != nil {
+		return err
+	}
+	if c.Line() == ingest.CursorID {
+		z = "" // ids have no calendar
+	}
+	cells, err := cut(within, z)
+	if err != nil {
+		return err
+	}
+	if len(d.books) > 0 {
+		d.text.WriteString("\n")
+	}
+	d.text.WriteString(p.draw(c, within, z, cells))
+	for _, cell := range cells {
+		d.signs += string(p.sign(cell))
+	}
+	d.books = append(d.books, p.view(c, segments, within, cells))
 	return nil
 }
 
 // shown is the range a strip is drawn over. Ids have a line of their own, which
 // is always drawn whole.
-func (e *env) shown(ctx context.Context, app *daemon.App, c view.Cursor, segments []coverage.Segment, s stretch) (window.Window, error) {
+func (e *env) shown(ctx context.Context, app *daemon.App, c view.Cursor, segments []coverage.Segment, s stretch) window.Window {
 	if c.Line() == ingest.CursorID {
-		return ingest.IDSpan(0, ingest.IDEnd), nil
+		return ingest.IDSpan(0, ingest.IDEnd)
 	}
 	from := c.Origin
 	if len(c.Left) > 0 && c.Left[0].From.Before(from) || from.IsZero() && len(c.Left) > 0 {

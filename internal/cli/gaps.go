@@ -103,6 +103,8 @@ func (e *env) gaps(ctx context.Context, app *daemon.App, code string, q gapQuery
 // eachBook does something for every endpoint, with the range that is meant.
 func (e *env) eachBook(books []book, q gapQuery, do func(b book, within window.Window) error) error {
 	harvested := slices.ContainsFunc(books, book.known)
+	var nothing []window.Window
+	looked := 0
 	for _, b := range books {
 		if harvested && !b.known() && b.earlier.origin.IsZero() && q.from == nil && !q.all {
 			e.hint("endpoint %s was never harvested; --from or --all includes it", b.endpoint)
@@ -112,9 +114,17 @@ func (e *env) eachBook(books []book, q gapQuery, do func(b book, within window.W
 		if err != nil {
 			return err
 		}
+		if looked++; within.Empty() {
+			nothing = append(nothing, within)
+			e.hintEmpty(b, within)
+			continue
+		}
 		if err := do(b, within); err != nil {
 			return err
 		}
+	}
+	if q.named() && looked > 0 && looked == len(nothing) { // a slip: "no gaps" would be taken for an answer
+		return usagef("nothing lies in %s: choose other --from and --to", brief(nothing[0]))
 	}
 	return nil
 }
@@ -278,23 +288,39 @@ func (e *env) gapRange(b book, q gapQuery) (window.Window, error) {
 	if to.IsZero() {
 		to = b.safe
 	}
+	if from.IsZero() && q.from == nil && b.known() { // its value was taken away, and nothing was asked for since
+		return window.Window{From: b.safe, To: b.safe}, nil
+	}
 	if from.IsZero() && q.from == nil {
 		return window.Window{}, fmt.Errorf("%s %s was never harvested here: %w: run `patra harvest %s` first, or name a start with --from", b.source, b.endpoint, fault.ErrNotFound, b.source)
 	}
-	w, err := q.within(from, to)
-	if err != nil {
-		return w, err
+	w := q.within(from, to)
+	if w.Empty() {
+		return w, nil
 	}
 	// The time to come is no gap.
 	if limit := later(b.safe, askedTo(b.cursor.Origin, b.segments)); w.To.After(limit) {
 		e.hint("%s is cut at %s: later instants are not safe to read yet", brief(w), window.Text(limit))
 		w.To = limit
 	}
-	if w.Empty() {
-		return w, usagef("nothing lies in %s: choose other --from and --to", brief(w))
+	if !w.Empty() {
+		e.outside(b, w, q)
 	}
-	e.outside(b, w, q)
 	return w, nil
+}
+
+// hintEmpty says why there is nothing to look at, so that an empty answer is not
+// taken for a complete source.
+func (e *env) hintEmpty(b book, w window.Window) {
+	about := b.source + "/" + b.endpoint
+	switch {
+	case b.cursor.Origin.IsZero():
+		e.hint("%s: its watermark has no value, so nothing is asked for: `patra harvest %s` begins as the first did", about, b.source)
+	case w.From.Equal(b.cursor.Origin) && w.To.Equal(w.From):
+		e.hint("%s: nothing from %s on was asked for yet: `patra harvest %s` reads it", about, moment(w.From), b.source)
+	default:
+		e.hint("%s: nothing lies in %s", about, brief(w))
+	}
 }
 
 // outside mentions what a default range leaves out, so that "no gaps" is not
@@ -312,6 +338,9 @@ func (e *env) outside(b book, w window.Window, q gapQuery) {
 // start of the watermark only what was left behind when it was set by hand, or
 // what an earlier question had reached.
 func (b book) gapsIn(within window.Window, asked bool) (out []gap) {
+	if within.Empty() {
+		return nil
+	}
 	if !asked || b.cursor.Origin.IsZero() && len(b.cursor.Left) == 0 {
 		return b.gaps(within)
 	}

@@ -39,7 +39,12 @@ func (e *env) status(ctx context.Context, app *daemon.App, source string, events
 	slices.Sort(codes)
 	for _, code := range slices.Compact(codes) {
 		if err := l.source(ctx, code, cursors); err != nil {
-			return r, fmt.Errorf("%s: %w", code, err)
+			if ctx.Err() != nil {
+				return r, err
+			}
+			// One source that cannot be computed never hides the others.
+			l.find(code, "cannot be computed, so its gaps are unknown: %v", err)
+			l.forgotten(code, cursors)
 		}
 	}
 	if err := l.around(ctx, source); err != nil {
@@ -85,7 +90,11 @@ func (l *looker) source(ctx context.Context, code string, cursors []view.Cursor)
 }
 
 func (l *looker) forgotten(code string, cursors []view.Cursor) {
+	computed := slices.Clone(l.report.Sources)
 	for _, c := range cursors {
+		if slices.ContainsFunc(computed, func(s sourceStatus) bool { return s.Source == code && s.CursorID == c.ID }) {
+			continue
+		}
 		if c.Source == code && c.Operation == string(ingest.Harvest) && c.Line() == ingest.CursorTime {
 			l.report.Sources = append(l.report.Sources, sourceStatus{Source: code, Endpoint: c.Endpoint, CursorID: c.ID, FreshTo: c.Instant,
 				LagSec: l.report.Now.Sub(c.Instant).Seconds(), Gaps: []gap{}})
