@@ -65,7 +65,7 @@ is paused, or the campaign was cancelled.`,
 
 // wish reads the flags.
 func (b *backfilling) wish(p parsed) (w daemon.CampaignWish, err error) {
-	w = daemon.CampaignWish{Name: b.name, From: p.from, To: p.to, Now: p.now, Overrides: b.set, By: ingest.Act{Actor: systemUser()}}
+	w = daemon.CampaignWish{Name: b.name, From: p.from, To: p.to, Now: p.now, RetryBefore: p.retryBefore, Overrides: b.set, By: ingest.Act{Actor: systemUser()}}
 	if b.from != "" || b.to != "" {
 		w.Typed = b.from + ".." + b.to
 	}
@@ -277,6 +277,11 @@ func (e *env) runCampaign(ctx context.Context, app *daemon.App, compiled *spec.C
 		over.lookOpen(ctx, app, campaign.Dataset.Source, time.Now())
 		still.look(time.Now(), fmt.Sprint(p.Done, p.Read))
 	}}
+	if b.retry {
+		if run.RetryBefore, err = app.Store.Now(ctx); err != nil {
+			return err
+		}
+	}
 	if b.now != "" {
 		run.Now = func(ctx context.Context) (time.Time, error) {
 			p, err := b.parseAt(ctx, app)
@@ -321,7 +326,7 @@ func campaignVerdict(c ingest.Campaign, stand daemon.CampaignStand, before, afte
 	again := fmt.Sprintf("patra backfill %s --name %s", c.Dataset.Source, c.Name)
 	switch {
 	case len(after.Failed) > 0:
-		return partial("%s failed and stay owed; from %s on they are tried again by `%s` or `patra serve`", windowsText(len(after.Failed)), when(after.NextRetry), again)
+		return partial("%s failed and stay owed; from %s on they are tried again by `%s` or `patra serve`, now with --retry", windowsText(len(after.Failed)), when(after.NextRetry), again)
 	case stand.State != ingest.CampaignCompleted:
 		return partial("campaign %s is not complete: %s", c.Name, stand.Reason)
 	case after.Stats.Quarantined > before.Stats.Quarantined:

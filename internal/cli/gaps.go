@@ -31,7 +31,11 @@ type gap struct {
 	Fails      int           `json:"fails,omitempty"`
 	RetryAfter time.Time     `json:"retryAfter,omitzero"`
 
+	Planned string `json:"planned,omitempty"` // who is to read it, where that is settled
+
 	beforeStart bool // of the watermark: no harvest goes back to it
+	waits       bool // failed, and waits for its retry time
+	capped      bool // no retry mends it
 }
 
 func newCoverageGaps(e *env) *cobra.Command {
@@ -79,7 +83,10 @@ func (e *env) gaps(ctx context.Context, app *daemon.App, code string, q gapQuery
 	}
 	gaps := []gap{}
 	err = e.eachBook(books, q, func(b book, within window.Window) error {
-		found := b.gapsIn(within, q.open())
+		found, err := e.markPlanned(ctx, app, b, b.gapsIn(within, q.open()))
+		if err != nil {
+			return err
+		}
 		gaps = append(gaps, found...)
 		if len(found) == 0 && e.output == "table" {
 			fmt.Fprintf(e.out, "no gaps in %s (%s by %s)\n", brief(within), b.endpoint, b.field)
@@ -138,15 +145,31 @@ func remedy(code string, gaps []gap) string {
 	if gaps[0].CursorID == 0 {
 		return fmt.Sprintf("`patra harvest %s --from %s` asks for it", code, gaps[0].Window.From.Format(time.DateOnly))
 	}
+	has := func(what func(gap) bool) bool { return slices.ContainsFunc(gaps, what) }
+	if !has(func(g gap) bool { return g.Planned == "" }) {
+		return fmt.Sprintf("all of them are planned: `patra serve` works on that, or the next `patra harvest %s`", code)
+	}
 	text := fmt.Sprintf("`patra harvest %s` fetches what is owed", code)
-	if slices.ContainsFunc(gaps, func(g gap) bool { return g.beforeStart }) {
+	if has(func(g gap) bool { return g.waits && g.Planned == "" }) {
+		text += ", and what failed from its retry time on, or now with --retry"
+	}
+	if has(func(g gap) bool { return g.beforeStart && g.Planned == "" }) {
 		text += "; time before its start needs a backfill"
+	}
+	if i := slices.IndexFunc(gaps, func(g gap) bool { return g.capped }); i >= 0 {
+		text += "; " + cappedNext(gaps[i].Window, code)
 	}
 	return text + fmt.Sprintf("; `patra coverage fill %s` plans exactly these", code)
 }
 
 func gapColumns() columns[gap] {
-	return columns[gap]{[]string{"endpoint", "window", "reason"}, func(g gap) []any { return []any{short(g.Endpoint, 14), brief(g.Window), g.Reason} }}
+	return columns[gap]{[]string{"endpoint", "window", "reason"}, func(g gap) []any {
+		reason := g.Reason
+		if g.Planned != "" {
+			reason += "; " + g.Planned
+		}
+		return []any{short(g.Endpoint, 14), brief(g.Window), reason}
+	}}
 }
 
 // book is the coverage of one endpoint as the source is configured now.
@@ -158,8 +181,10 @@ type book struct {
 	segments                []coverage.Segment
 	campaigns               []coverage.Segment // what backfills read that asked the same
 	earlier                 earlier
-	earliest                time.Time // zero if not declared
-	safe                    time.Time // where a harvest that starts now would end
+	mended                  time.Time       // when what may have made it fail was changed last
+	capped                  []window.Window // of what failed: more than the upstream serves
+	earliest                time.Time       // zero if not declared
+	safe                    time.Time       // where a harvest that starts now would end
 }
 
 func (b book) known() bool { return b.cursor.ID != 0 }
@@ -194,7 +219,10 @@ func (e *env) books(ctx context.Context, app *daemon.App, src *registry.Source) 
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now().UTC()
+	now, err := app.Store.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var out []book
 	for _, name := range slices.Sorted(maps.Keys(src.Endpoints)) {
 		if !harvestable(src.Endpoints[name]) {
@@ -259,6 +287,9 @@ func (e *env) fill(ctx context.Context, app *daemon.App, blank book, cursors []v
 		}
 		b := blank
 		b.cursor, b.segments = c, segments
+		if err := b.findCauses(ctx, app); err != nil {
+			return nil, err
+		}
 		out = append(out, b)
 	}
 	if len(out) == 0 {
@@ -270,7 +301,24 @@ func (e *env) fill(ctx context.Context, app *daemon.App, blank book, cursors []v
 	return out, nil
 }
 
-// gapRange is where to look, with a word about what lies outside.
+// findCauses looks up what decides when failed stretches are tried again.
+func (b *book) findCauses(ctx context.Context, app *daemon.App) (err error) {
+	of := ingest.Partition{Dataset: b.compiled.Snapshot.Dataset(), Operation: ingest.Harvest}
+	if b.mended, err = app.Store.Mended(ctx, of); err != nil {
+		return err
+	}
+	var failed []window.Window
+	for _, s := range b.segments {
+		if s.Fails > 0 && !s.Done() {
+			failed = append(failed, s.Window)
+		}
+	}
+	b.capped, err = cappedOf(ctx, app, of, failed)
+	return err
+}
+
+// gapRange is where to look, with a word about what lies outside. It is empty where
+// nothing was asked for: a watermark that was set back by hand begins a new book.
 func (e *env) gapRange(b book, q gapQuery) (window.Window, error) {
 	from, to := b.cursor.Origin, askedTo(b.cursor.Origin, b.segments)
 	if at := b.earlier.origin; !at.IsZero() && (from.IsZero() || at.Before(from)) {
@@ -380,8 +428,10 @@ func (b book) gap(w window.Window, s coverage.Segment) gap {
 	g := gap{CursorID: b.cursor.ID, Source: b.source, Endpoint: b.endpoint, Field: b.field, Window: w, Fails: s.Fails, RetryAfter: s.RetryAfter,
 		beforeStart: b.known() && !w.To.After(b.cursor.Origin)}
 	switch {
+	case s.Fails > 0 && allWithin([]window.Window{w}, b.capped):
+		g.State, g.Reason, g.capped = "FAILED", fmt.Sprintf("failed %s: more than the upstream serves (CAPPED), no retry mends that", times(s.Fails)), true
 	case s.Fails > 0:
-		g.State, g.Reason = "FAILED", fmt.Sprintf("failed %s, retry from %s", times(s.Fails), when(s.RetryAfter))
+		g.State, g.Reason, g.waits = "FAILED", fmt.Sprintf("failed %s, %s", times(s.Fails), retryText(s, b.mended)), s.FailedAt().After(b.mended)
 	case s.Want.IsZero() && slices.ContainsFunc(b.cursor.Left, w.Overlaps):
 		g.State, g.Reason = "LEFT", fmt.Sprintf("owed when cursor %d was set by hand; no harvest goes back to it", b.cursor.ID)
 	case s.Want.IsZero() && !b.earlier.origin.IsZero() && !w.From.Before(b.earlier.origin):

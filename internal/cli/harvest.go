@@ -26,7 +26,9 @@ func newHarvest(e *env) *cobra.Command {
 		Short: "Fetch what is new since the last harvest",
 		Long: `Plan from the forward watermark to now minus the source's safety lag, and work on
 the plan to its end. The watermark moves only over time that was read without a
-gap; what failed stays owed and is fetched by a later harvest.
+gap; what failed stays owed. It is tried again after a wait that doubles with each
+failure, at once by the first harvest after its source was resumed, applied anew or
+given another secret, and at once with --retry.
 
 With --events the events that wait are published at the end, as events publish does.
 Exit code 3 if some were not delivered: the records are stored, the events stay.
@@ -37,7 +39,7 @@ outcome.
 
 Ctrl-C is safe at any moment: committed pages stay, the next harvest continues.`,
 		Example: `  patra harvest crossref --set contact.email=you@example.org
-  patra harvest crossref --from -2d
+  patra harvest crossref --retry
   patra harvest crossref --from 2025-03-01 --to 2025-03-08 --dry-run`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -107,10 +109,11 @@ type summary struct {
 	Stats      ingest.RunStats `json:"stats"`
 	CursorFrom string          `json:"cursorBefore,omitempty"`
 	CursorTo   string          `json:"cursor,omitempty"`
-	Warnings   []spec.Warning  `json:"warnings"`          // what the source cannot do
-	Waiting    []window.Window `json:"waiting,omitempty"` // of the window: failed before, and not tried by this run
+	Warnings   []spec.Warning  `json:"warnings"`           // what the source cannot do
+	Waiting    []window.Window `json:"waiting,omitempty"`  // of the window: failed before, and not tried by this run
+	RetryFrom  time.Time       `json:"retryFrom,omitzero"` // from when on a harvest tries again what failed
 
-	begin   time.Time // of the window
+	again   owedAgain // what failed and is still owed
 	decided bool      // nothing that was rejected is open
 }
 
@@ -143,14 +146,15 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 	}
 	e.warn(compiled.Warnings)
 	s, err := e.harvestWith(ctx, app, compiled, func(watch daemon.Watch) (daemon.Harvested, error) {
-		return app.Harvest(ctx, compiled, daemon.NewRequest(p.now, p.from, p.to), watch)
+		return app.Harvest(ctx, compiled, p.newRequest(), watch)
 	})
 	if err != nil {
 		return err
 	}
-	if p.from != nil && s.begin.After(*p.from) {
-		e.hint("the window begins at %s, not at --from: what lies before is below the watermark and its lookback", window.Text(s.begin))
+	if s.again, err = findOwed(ctx, app, compiled); err != nil {
+		return err
 	}
+	s.RetryFrom = s.again.from
 	if err := e.printSummary(s); err != nil {
 		return err
 	}
@@ -210,7 +214,7 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	s.Joined = h.Joined != nil
 	s.PlanID, s.Empty, s.Reason, s.Waiting = h.Plan.PlanID, h.Draft.Empty && len(h.Continued) == 0, h.Draft.Reason, h.Draft.Waiting
 	if h.Draft.Window != nil {
-		s.Window, s.begin = h.Draft.Window.String(), h.Draft.Window.From
+		s.Window = h.Draft.Window.String()
 	} else if s.Window, err = windowsOf(ctx, app, s.Continued); err != nil {
 		return s, err
 	}
@@ -346,12 +350,11 @@ func (s summary) verdict() error {
 	if n := s.Slices[string(ingest.SliceCancelled)]; n > 0 && n == s.unfinished() && s.Slices[string(ingest.SliceFailed)] == 0 {
 		return partial("%s cancelled by somebody; what they cover stays owed: patra task list --source %s --status CANCELLED", counted(n, "slice"), s.Source)
 	}
-	if failed := s.Slices[string(ingest.SliceFailed)] + s.unfinished(); failed > 0 {
-		return partial("%d slices are not covered; they stay owed and the next harvest fetches them: patra task list --source %s --status FAILED", failed, s.Source)
+	if failed := s.Slices[string(ingest.SliceFailed)] - s.readSince() + s.unfinished(); failed > 0 {
+		return partial("%d slices are not covered and stay owed: %s; why: patra task list --source %s --status FAILED", failed, s.again.next(s.Source), s.Source)
 	}
 	if len(s.Waiting) > 0 { // or a day that fails for months would be a success between its retries
-		return partial("%s failed before, waits for its next try and is still owed: `patra coverage gaps %s` tells when, `patra coverage fill %s` does not wait",
-			waits(s.Waiting), s.Source, s.Source)
+		return partial("%s failed before and is still owed: %s; why: patra task list --source %s --status FAILED", waits(s.Waiting), s.again.next(s.Source), s.Source)
 	}
 	if s.Stats.Quarantined > 0 && !s.decided {
 		return setAside(s.Stats.Quarantined, s.Source)

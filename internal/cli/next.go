@@ -21,14 +21,32 @@ func taskNext(t view.Task) string {
 		return "it is tried again from " + when(t.ScheduledAt) + " on"
 	case status.Leased():
 		return "it is worked on by " + t.LeaseOwner
-	case status == ingest.TaskFailed:
-		return fmt.Sprintf("given up; its window stays owed. A later harvest plans it again; now: patra task retry %d", t.ID)
-	case status == ingest.TaskCancelled:
-		return fmt.Sprintf("stopped; its window stays owed. A later harvest plans it again; now: patra task retry %d", t.ID)
+	case status == ingest.TaskFailed && t.ErrorCode == string(fault.Capped) && !t.Window.Empty():
+		return "given up; its window stays owed: " + cappedNext(t.Window, t.Source)
+	case status == ingest.TaskFailed, status == ingest.TaskCancelled:
+		return endedNext(t)
 	case status == ingest.TaskPartial:
 		return fmt.Sprintf("what it did not read is cut smaller or planned again: patra slice list --plan %d", t.PlanID)
 	}
 	return "nothing: its window is read"
+}
+
+// endedNext says who reads the window of a task that was given up or stopped.
+func endedNext(t view.Task) string {
+	text := "given up"
+	if t.Status == string(ingest.TaskCancelled) {
+		text = "stopped"
+	}
+	text += "; its window stays owed. "
+	switch ingest.Operation(t.Operation) {
+	case ingest.Harvest:
+		text += fmt.Sprintf("A later harvest plans it again, `patra coverage gaps %s` tells when; now: patra harvest %s --retry", t.Source, t.Source)
+	case ingest.Backfill:
+		text += "Its campaign plans it again: patra backfill list"
+	default:
+		text += "A later update takes it again"
+	}
+	return text + fmt.Sprintf(". With the settings it was planned with: patra task retry %d", t.ID)
 }
 
 // class says how far a fault reaches and what that means (§12.1).

@@ -18,7 +18,7 @@ import (
 type request struct {
 	endpoint, operation, from, to, now string
 	set                                []string
-	dry, offline, count                bool
+	dry, offline, count, retry         bool
 }
 
 func (r *request) flags(c *cobra.Command) {
@@ -29,6 +29,7 @@ func (r *request) flags(c *cobra.Command) {
 	f.StringVar(&r.now, "now", "", "plan as if it were this instant")
 	f.StringArrayVar(&r.set, "set", nil, "override a setting for this run, such as rate.perSecond=1")
 	f.BoolVar(&r.dry, "dry-run", false, "show the plan and write nothing")
+	f.BoolVar(&r.retry, "retry", false, "also take windows that failed and whose retry time has not come: the cause is mended")
 }
 
 // parsed is a request with its texts understood.
@@ -37,11 +38,16 @@ type parsed struct {
 	from, to  *time.Time
 	operation ingest.Operation
 	overrides []registry.Override
+	// retryBefore: what failed before this instant is tried again at once; zero: at its time.
+	retryBefore time.Time
 }
 
 // parse understands the flags. base is what "now" means without --now.
 func (r *request) parse(base time.Time) (p parsed, err error) {
 	p.now = base.UTC()
+	if r.retry {
+		p.retryBefore = p.now // not --now: failures have the time of the clock
+	}
 	if r.now != "" {
 		at, err := parseTime("now", r.now, p.now)
 		if err != nil {
@@ -166,8 +172,15 @@ func (e *env) rehearse(ctx context.Context, code string, r *request) (*daemon.Pl
 	return draft, e.hintWatermark(ctx, app, code, r.endpoint, p, compiled)
 }
 
-func (r *request) request(p parsed) daemon.PlanRequest {
+// newRequest is the trigger of a command.
+func (p parsed) newRequest() daemon.PlanRequest {
 	out := daemon.NewRequest(p.now, p.from, p.to)
+	out.RetryBefore = p.retryBefore
+	return out
+}
+
+func (r *request) request(p parsed) daemon.PlanRequest {
+	out := p.newRequest()
 	out.Offline, out.Forecast, out.Count = r.offline, r.dry, r.count
 	if r.from != "" || r.to != "" {
 		out.Typed = r.from + ".." + r.to
@@ -245,7 +258,7 @@ func (e *env) printDraft(d *daemon.PlanDraft) error {
 		fmt.Fprintf(e.out, "  %s  skipped: settled\n", brief(w))
 	}
 	for _, w := range d.Waiting {
-		fmt.Fprintf(e.out, "  %s  skipped: failed, waits for its retry time\n", brief(w))
+		fmt.Fprintf(e.out, "  %s  skipped: failed, waits for its retry time; --retry takes it now\n", brief(w))
 	}
 	e.warn(d.Warnings)
 	return nil

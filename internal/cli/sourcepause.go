@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -113,14 +115,22 @@ func (e *env) showPause(done view.PauseDone) error {
 
 func newSourceResume(e *env) *cobra.Command {
 	var s scoping
+	var retry bool
 	c := &cobra.Command{
 		Use:   "resume SRC[/ENDPOINT]",
 		Short: "Go on with a source that was paused",
 		Long: `End the pause of a source, one of its endpoints or one operation, as it was paused.
 What waits goes on by itself where a process serves; otherwise the next harvest
-takes it up. Resuming what is not paused changes nothing. An endpoint whose whole
-source is paused is refused with exit code 6.`,
+takes it up. Windows that failed before are tried again by the first harvest after
+that, by schedule or by hand, whether or not their retry time has come; --retry
+plans them at once. Resuming what is not paused changes nothing; --retry plans what
+failed all the same. An endpoint whose whole source is paused is refused with exit
+code 6.
+
+A source that stopped by itself goes on by itself once its secret or its file has
+changed: the first harvest after that tries it.`,
 		Example: `  patra source resume crossref --reason maintenance-over
+  patra source resume crossref --retry --reason new-key
   patra source resume crossref/works --op BACKFILL --reason quota --dry-run`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -129,27 +139,104 @@ source is paused is refused with exit code 6.`,
 				if err != nil {
 					return err
 				}
-				return e.showResume(done)
+				planned := []filled{}
+				if retry {
+					if planned, err = e.planFailed(cmd.Context(), app, scope, s.acting); err != nil {
+						return err
+					}
+				}
+				return e.showResume(done, planned, retry)
 			})
 		},
 	}
 	s.flags(c)
+	c.Flags().BoolVar(&retry, "retry", false, "plan the windows of the harvest that failed, without waiting for their retry time")
 	return c
 }
 
-func (e *env) showResume(done view.ResumeDone) error {
+// planFailed plans what a harvest in a scope owes because it failed. Campaigns and
+// updates plan their own.
+func (e *env) planFailed(ctx context.Context, app *daemon.App, scope ingest.Scope, a acting) (out []filled, err error) {
+	out = []filled{}
+	if scope.Operation != "" && scope.Operation != ingest.Harvest {
+		return out, nil
+	}
+	src, _, err := app.Source(ctx, scope.Source)
+	if err != nil {
+		return nil, err
+	}
+	books, err := e.books(ctx, app, src)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range books {
+		if scope.Endpoint != "" && b.endpoint != scope.Endpoint {
+			continue
+		}
+		var failed []gap
+		for _, s := range b.segments {
+			if s.Fails > 0 && !s.Done() {
+				failed = append(failed, b.gap(s.Window, s))
+			}
+		}
+		owed, _, err := e.missing(ctx, app, b, failed)
+		if err != nil {
+			return nil, err
+		}
+		planned, err := e.fillOwed(ctx, app, b, owed, a, settingsOf{})
+		if errors.As(err, new(ingest.PausedError)) { // by its own name, which is told
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, planned...)
+	}
+	return out, nil
+}
+
+// resumed is what a resume did.
+type resumed struct {
+	view.ResumeDone
+	Retried []filled `json:"retried,omitempty"`
+}
+
+func (e *env) showResume(done view.ResumeDone, planned []filled, retry bool) error {
 	facts := []fact{{"resumed", done.Scope.String()}}
 	if done.Was == nil {
 		facts[0] = fact{"not paused", done.Scope.String()}
 	} else {
 		facts = append(facts, fact{"was paused", fmt.Sprintf("since %s by %s", when(done.Was.Since), done.Was.Actor)}, fact{"because", wrapped(done.Was.Reason)})
 	}
-	err := show(e, done, append(facts, fact{"waiting", tasksText(done.Waiting)}))
+	facts = append(facts, fact{"waiting", tasksText(done.Waiting)})
+	if retry {
+		facts = append(facts, fact{"tried again", retriedText(planned)})
+	}
+	err := show(e, resumed{done, planned}, facts)
 	e.afterDry(done.DryRun)
 	for _, p := range done.Still {
 		e.hintPause(p)
 	}
+	if len(planned) > 0 && !done.DryRun {
+		e.hint("`patra serve` works on them, or the next `patra harvest %s`", done.Scope.Source)
+	}
 	return err
+}
+
+// retriedText tells which windows were planned once more.
+func retriedText(planned []filled) string {
+	if len(planned) == 0 {
+		return "nothing: no window of the harvest failed"
+	}
+	var windows []window.Window
+	for _, p := range planned {
+		windows = append(windows, p.Window)
+	}
+	text := stretches(ingest.CursorTime, windows)
+	if plan := planned[0].PlanID; plan != 0 {
+		text += fmt.Sprintf("\nas plan %d", plan)
+	}
+	return text
 }
 
 func tasksText(n int) string {

@@ -41,7 +41,7 @@ func TestTaskCancel(t *testing.T) {
 		t.Errorf("tasks %s", got)
 	}
 	d.holds(d.expect(exitOK, "task", "show", "5").out, "it is being stopped")
-	d.holds(d.expect(exitOK, "task", "show", "6").out, "patra task retry 6")
+	d.holds(unfolded(d.expect(exitOK, "task", "show", "6").out), "now: patra harvest crossref --retry", "patra task retry 6")
 	again := d.writesNothing("task", "cancel", "5", "6")
 	if again.code != exitOK {
 		t.Errorf("exit code %d: %s", again.code, again.err)

@@ -181,7 +181,7 @@ func (u *updating) prepare(ctx context.Context, app *daemon.App, code string) (o
 }
 
 func (p prepared) asking() daemon.PlanRequest {
-	r := daemon.NewRequest(p.now, p.from, p.to)
+	r := p.newRequest()
 	r.Refresh = p.refresh
 	return r
 }

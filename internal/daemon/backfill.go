@@ -81,6 +81,9 @@ type CampaignPulse struct {
 type CampaignRun struct {
 	Now   func(context.Context) (time.Time, error) // what parts are planned for; nil: the store's clock
 	Pulse func(CampaignPulse)
+	// RetryBefore: what failed before this instant is tried again, though its retry is
+	// not due yet.
+	RetryBefore time.Time
 }
 
 // Backfill works on a campaign until all of it is read, or what is left has to wait,
@@ -175,7 +178,7 @@ func (d *campaignDesk) advance(ctx context.Context) (stand CampaignStand, err er
 	if _, err := d.app.Planner.Reslice(ctx); err != nil { // it may be about another source
 		d.app.config.Log.Warn("a slice could not be cut smaller", "error", err)
 	}
-	if stand, err = d.app.parts.Advance(ctx, d.compiled, d.campaign, now); err != nil {
+	if stand, err = d.app.parts.AdvanceRetrying(ctx, d.compiled, d.campaign, now, d.run.RetryBefore); err != nil {
 		return stand, err
 	}
 	if stand.State == ingest.CampaignActive || stand.State == ingest.CampaignCompleted {

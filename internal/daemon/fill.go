@@ -26,9 +26,9 @@ func (a *App) Fill(ctx context.Context, c *spec.Compiled, only []window.Window, 
 }
 
 // CountUpstream asks the upstream how many items a window holds, through the gate.
-// What it does not tell exactly is unknown.
+// What it does not tell exactly is unknown. It only looks, so it ends no stop.
 func (a *App) CountUpstream(ctx context.Context, c *spec.Compiled, w window.Window) (items int64, known bool, err error) {
-	if err := a.NotPaused(ctx, c.Snapshot); err != nil {
+	if err := a.notPaused(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}); err != nil {
 		return 0, false, err
 	}
 	found, err := a.Planner.Estimator.Estimate(ctx, c, []window.Window{w}, false)

@@ -9,9 +9,26 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
-// NotPaused refuses to plan or work on what an operator has paused.
+// NotPaused refuses to plan or work on what is paused. What the program stopped by
+// itself is tried again once its cause was changed: the secret or the source file.
 func (a *App) NotPaused(ctx context.Context, s spec.Snapshot) error {
-	return a.notPaused(ctx, ingest.Partition{Dataset: s.Dataset(), Operation: s.Operation})
+	if err := a.noteSecrets(ctx, s); err != nil {
+		return err
+	}
+	of := ingest.Partition{Dataset: s.Dataset(), Operation: s.Operation}
+	for {
+		pause, paused, err := a.Store.Paused(ctx, of)
+		if err != nil || !paused {
+			return err
+		}
+		lifted, err := a.liftStop(ctx, pause, of)
+		if err == nil && !lifted {
+			err = ingest.PausedError{Pause: pause}
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 func (a *App) notPaused(ctx context.Context, of ingest.Partition) error {

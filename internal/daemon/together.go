@@ -3,12 +3,14 @@ package daemon
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 )
 
@@ -140,12 +142,27 @@ func (s *sharing) find(ctx context.Context, alone bool) (*ingest.LivePlan, error
 				return nil, err
 			}
 		}
-		if p.ReadsAlso(s.draft.Owed(), s.draft.NowSafe, s.request.From != nil) {
-			return &p, nil
+		if !p.ReadsAlso(s.draft.Owed(), s.draft.NowSafe, s.request.From != nil) {
+			continue
+		}
+		if gaveUp, err := s.gaveUp(ctx, p.ID); err != nil || !gaveUp {
+			return &p, err
 		}
 	}
 	return nil, nil
 }
+
+// gaveUp reports whether a plan has failed at something that this harvest is to try
+// again: who joined it would never read that.
+func (s *sharing) gaveUp(ctx context.Context, plan int64) (bool, error) {
+	failed, err := s.app.Store.Slices(ctx, view.Filter{PlanID: plan, Status: string(ingest.SliceFailed), Limit: mostFailed})
+	return slices.ContainsFunc(failed, func(f view.Slice) bool {
+		return f.Window != nil && slices.ContainsFunc(s.draft.Owed(), f.Window.Overlaps)
+	}), err
+}
+
+// mostFailed is how many failed slices of a plan are looked at.
+const mostFailed = 1000
 
 // join makes the plan of another harvest the plan of this one.
 func (s *sharing) join(p *ingest.LivePlan, w Watch, h *Harvested) ingest.Plan {

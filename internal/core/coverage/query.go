@@ -72,13 +72,19 @@ func Gaps(segs []Segment, within window.Window) []window.Window {
 	return window.Subtract(within, done)
 }
 
-// Waiting lists the owed segments whose retry is not yet due.
-func Waiting(segs []Segment, now time.Time) []Segment {
+// Waiting lists the owed segments whose retry is not yet due. Mended is when what may have made them fail was changed
+// last: whatever failed before that is tried again at once (D§5.31), and waits once more if it fails again.
+func Waiting(segs []Segment, now, mended time.Time) []Segment {
 	var waiting []Segment
 	for _, s := range segs {
-		if !s.done() && s.RetryAfter.After(now) {
+		if s.Waits(now, mended) {
 			waiting = append(waiting, s)
 		}
 	}
 	return waiting
+}
+
+// Waits reports whether the segment is owed and not to be asked for yet.
+func (s Segment) Waits(now, mended time.Time) bool {
+	return !s.done() && s.RetryAfter.After(now) && s.FailedAt().After(mended)
 }

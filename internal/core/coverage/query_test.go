@@ -92,10 +92,17 @@ func TestSettledGapsWaiting(t *testing.T) {
 	if got, want := coverage.Gaps(book(), span(5, 60)), []window.Window{span(5, 10), span(20, 30), span(40, 45), span(55, 60)}; !slices.Equal(got, want) {
 		t.Errorf("gaps %v, want %v", got, want)
 	}
-	if got := coverage.Waiting(book(), tick(69)); len(got) != 1 || got[0] != book()[1] {
+	if got := coverage.Waiting(book(), tick(69), time.Time{}); len(got) != 1 || got[0] != book()[1] {
 		t.Errorf("waiting %v", got)
 	}
-	if got := coverage.Waiting(book(), tick(70)); len(got) != 0 {
+	if got := coverage.Waiting(book(), tick(70), time.Time{}); len(got) != 0 {
 		t.Errorf("waiting when due %v", got)
+	}
+	// What failed before its cause was changed is due at once, what failed after it is not.
+	failed := coverage.Segment{Window: span(0, 10), Want: tick(40), Fails: 3, RetryAfter: tick(60).Add(coverage.Backoff(3))}
+	for mended, want := range map[int]int{59: 1, 60: 0, 61: 0} {
+		if got := coverage.Waiting([]coverage.Segment{failed}, tick(60), tick(mended)); len(got) != want {
+			t.Errorf("failed at 60, mended at %d: %v", mended, got)
+		}
 	}
 }

@@ -31,6 +31,14 @@ func Backoff(fails int) time.Duration {
 	return min(wait, RetryCap)
 }
 
+// FailedAt is when the segment failed last; zero if it did not since it was read.
+func (s Segment) FailedAt() time.Time {
+	if s.Fails == 0 {
+		return time.Time{}
+	}
+	return s.RetryAfter.Add(-Backoff(s.Fails))
+}
+
 // Done reports whether the stretch was read or waived, and late enough for every plan that wants it.
 func (s Segment) Done() bool { return s.done() }
 

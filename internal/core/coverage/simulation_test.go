@@ -203,7 +203,7 @@ func (w *world) inputs(v view, userFrom, userTo *time.Time) window.Inputs {
 	}
 	everything := window.Window{From: tick(-10_000), To: tick(100_000)}
 	in.Settled = coverage.Settled(v.state.Segments, everything, lookback)
-	for _, s := range coverage.Waiting(v.state.Segments, v.now) {
+	for _, s := range coverage.Waiting(v.state.Segments, v.now, time.Time{}) {
 		in.Waiting = append(in.Waiting, s.Window)
 	}
 	return in

@@ -55,6 +55,9 @@ func (s *Store) ResumeSource(ctx context.Context, scope ingest.Scope, by ingest.
 		if by.Rehearsal {
 			return errRehearsed
 		}
+		if err := t.noteChange(scope, ingest.ChangeResumed, ""); err != nil {
+			return err
+		}
 		return t.auditScope("source.resume", scope, by, map[string]any{"pausedBy": was.Actor, "pausedSince": was.Since})
 	})
 	return was, changed, performed(err)

@@ -39,14 +39,16 @@ const DefaultChunk = 30 * 24 * time.Hour
 
 // Wish is a campaign as somebody asks for it: by name, or by its range.
 type Wish struct {
-	Name      string // of a campaign that is known, or that is to be
-	Typed     string // the range as it was written
-	From, To  *time.Time
-	Now       time.Time
-	Order     ingest.CampaignOrder
-	Chunk     time.Duration
-	Overrides []string
-	By        ingest.Act
+	Name     string // of a campaign that is known, or that is to be
+	Typed    string // the range as it was written
+	From, To *time.Time
+	Now      time.Time
+	// RetryBefore is as in Request.
+	RetryBefore time.Time
+	Order       ingest.CampaignOrder
+	Chunk       time.Duration
+	Overrides   []string
+	By          ingest.Act
 }
 
 var campaignName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
@@ -69,7 +71,7 @@ func (w Wish) NameOf(c *spec.Compiled) (string, error) {
 }
 
 func (w Wish) request() Request {
-	return Request{Now: w.Now, From: w.From, To: w.To, Campaign: w.Name, Typed: w.Typed}
+	return Request{Now: w.Now, From: w.From, To: w.To, RetryBefore: w.RetryBefore, Campaign: w.Name, Typed: w.Typed}
 }
 
 // Open finds the campaign that is meant, or begins it. A range with nothing in it
@@ -214,7 +216,13 @@ const ahead = 3
 // until enough is open or the queue is full. When nothing is left the campaign is
 // completed. Any number of processes may call it: a part is known by how many
 // plans there were before it, so two who plan it at once find one plan (I8).
-func (k *Campaigns) Advance(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, now time.Time) (stand Stand, err error) {
+func (k *Campaigns) Advance(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, now time.Time) (Stand, error) {
+	return k.AdvanceRetrying(ctx, c, campaign, now, time.Time{})
+}
+
+// AdvanceRetrying is Advance that also tries again what failed before an instant and
+// whose retry is not due yet.
+func (k *Campaigns) AdvanceRetrying(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, now, retryBefore time.Time) (stand Stand, err error) {
 	if err := sameQuestion(campaign, c); err != nil {
 		return stand, err
 	}
@@ -229,7 +237,7 @@ func (k *Campaigns) Advance(ctx context.Context, c *spec.Compiled, campaign inge
 			}
 			return stand, err
 		}
-		planned, err := k.plan(ctx, c, campaign, now, ever, &stand)
+		planned, err := k.plan(ctx, c, campaign, now, retryBefore, ever, &stand)
 		if err != nil || planned == 0 {
 			return stand, err
 		}
@@ -264,12 +272,13 @@ func (k *Campaigns) look(ctx context.Context, campaign ingest.Campaign, stand *S
 }
 
 // plan stores the next part, if there is one.
-func (k *Campaigns) plan(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, now time.Time, ever int, stand *Stand) (int64, error) {
+func (k *Campaigns) plan(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, now, retryBefore time.Time, ever int, stand *Stand) (int64, error) {
 	_, open, err := k.store.CampaignPlans(ctx, campaign.CursorID)
 	if err != nil {
 		return 0, err
 	}
 	r := partRequest(campaign, open, now)
+	r.RetryBefore = retryBefore
 	books, err := k.planner.books(ctx, c, campaign.Namespace)
 	if err != nil {
 		return 0, err

@@ -83,6 +83,9 @@ type Request struct {
 	// Only narrows a HARVEST from From to To to these stretches, also those whose
 	// retry is not due yet: somebody wants exactly them. The rest is skipped.
 	Only []window.Window
+	// RetryBefore lets what failed before this instant be tried again, also where its
+	// retry is not due yet: somebody asked for it then.
+	RetryBefore time.Time
 	// Of is the part of a stored campaign that is planned; nil: all of a window.
 	Of *Part
 	// Refresh is what an UPDATE looks at.
@@ -109,6 +112,7 @@ func (d *Draft) Owed() []window.Window { return d.owed }
 type Books struct {
 	Own     coverage.State // of the plan's own namespace
 	Known   bool           // there is one
+	Mended  time.Time      // when what may have made it fail was changed last
 	Forward *time.Time     // the watermark of HARVEST on the same question; a BACKFILL does not pass it
 	// Candidates are what an UPDATE by ids works on.
 	Candidates Candidates
@@ -185,7 +189,7 @@ func namespaceOf(c *spec.Compiled, r Request) (ingest.Namespace, error) {
 func totalWindow(s spec.Snapshot, b Books, r Request) (window.Total, error) {
 	switch s.Operation {
 	case ingest.Backfill:
-		in := window.BackfillInputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Forward: b.Forward, Cursor: b.cursor(), Waiting: b.waiting(r.Now), Taken: r.Of.taken()}
+		in := window.BackfillInputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Forward: b.Forward, Cursor: b.cursor(), Waiting: b.waiting(r), Taken: r.Of.taken()}
 		for _, seg := range b.Own.Segments {
 			if seg.Done() {
 				in.Done = append(in.Done, seg.Window)
@@ -195,7 +199,7 @@ func totalWindow(s spec.Snapshot, b Books, r Request) (window.Total, error) {
 	case ingest.Update:
 		return refreshWindow(s, b, r)
 	}
-	in := window.Inputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Cursor: b.cursor(), Waiting: b.waiting(r.Now), Lateness: b.Lateness}
+	in := window.Inputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Cursor: b.cursor(), Waiting: b.waiting(r), Lateness: b.Lateness}
 	if in.Cursor != nil {
 		lookback := s.Window.Lookback.Std()
 		if at, open := coverage.FirstUnsettled(b.Own.Origin, b.Own.Segments, lookback); open {
@@ -219,11 +223,15 @@ func (b Books) cursor() *time.Time {
 	return &b.Own.Cursor
 }
 
-func (b Books) waiting(now time.Time) (out []window.Window) {
+func (b Books) waiting(r Request) (out []window.Window) {
 	if b.cursor() == nil {
 		return nil
 	}
-	for _, seg := range coverage.Waiting(b.Own.Segments, now) {
+	mended := b.Mended
+	if r.RetryBefore.After(mended) {
+		mended = r.RetryBefore
+	}
+	for _, seg := range coverage.Waiting(b.Own.Segments, r.Now, mended) {
 		out = append(out, seg.Window)
 	}
 	return out

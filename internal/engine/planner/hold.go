@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -26,6 +27,9 @@ func (p *Planner) Holds(ctx context.Context, of ingest.Partition) (*ingest.Suspe
 	if err != nil {
 		return nil, err
 	}
+	if found, err = p.unmended(ctx, of, found); err != nil {
+		return nil, err
+	}
 	c, holds := ingest.Holding(found)
 	if holds && measuredByPages(c.Condition) {
 		// Where nothing waits, no page comes that could end the pause, and it would keep
@@ -38,6 +42,18 @@ func (p *Planner) Holds(ctx context.Context, of ingest.Partition) (*ingest.Suspe
 		return &ingest.Suspension{Reason: fmt.Sprintf("planning is paused: %s", c.Detail), Condition: c.Condition}, nil
 	}
 	return nil, nil
+}
+
+// unmended leaves out that tasks were given up before something of the source was
+// changed: that may have been the cause, and only new tasks can tell (D§5.31).
+func (p *Planner) unmended(ctx context.Context, of ingest.Partition, found []ingest.ConditionNote) ([]ingest.ConditionNote, error) {
+	if !slices.ContainsFunc(found, func(c ingest.ConditionNote) bool { return c.Condition == health.DeadTasks }) {
+		return found, nil
+	}
+	mended, err := p.store.Mended(ctx, of)
+	return slices.DeleteFunc(found, func(c ingest.ConditionNote) bool {
+		return c.Condition == health.DeadTasks && c.Since.Before(mended)
+	}), err
 }
 
 // measuredByPages: a busy store is noticed by those who write to it, an upstream that

@@ -46,6 +46,29 @@ func TestPlanPausesForACondition(t *testing.T) {
 	}
 }
 
+// Tasks that were given up before a pause was ended hold nothing: what stopped them was
+// mended, and only new tasks can tell.
+func TestTrust13DeadTasksOfBeforeHoldNothing(t *testing.T) {
+	s := database(t)
+	p, dead := New(s), ingest.ConditionNote{InForce: health.InForce{Condition: health.DeadTasks, Level: 1, Since: time.Now().Add(-time.Minute)}, Detail: "nine tasks failed"}
+	if err := s.NoteHealth(t.Context(), ingest.HealthNote{Partition: works, Owner: "executor", For: time.Hour, InForce: []ingest.ConditionNote{dead}}); err != nil {
+		t.Fatal(err)
+	}
+	if why, err := p.Holds(t.Context(), works); err != nil || why == nil {
+		t.Errorf("before: %+v, %v", why, err)
+	}
+	scope, by := ingest.Scope{Source: works.Source}, ingest.Act{Actor: "ann", Reason: "test"}
+	if _, _, err := s.PauseSource(t.Context(), scope, by); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.ResumeSource(t.Context(), scope, by); err != nil {
+		t.Fatal(err)
+	}
+	if why, err := p.Holds(t.Context(), works); err != nil || why != nil {
+		t.Errorf("after: %+v, %v", why, err)
+	}
+}
+
 // What is measured by pages is measured by those who work: with nothing in the queue
 // a pause would have nobody to end it, and a harvest would stand still.
 func TestWhatPagesMeasurePausesOnlyWhatWaits(t *testing.T) {

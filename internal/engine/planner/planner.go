@@ -26,6 +26,7 @@ type Store interface {
 	Now(ctx context.Context) (time.Time, error)
 	RecordTrigger(ctx context.Context, t ingest.Trigger) (int64, error)
 	Book(ctx context.Context, n ingest.Namespace) (coverage.State, bool, error)
+	Mended(ctx context.Context, of ingest.Partition) (time.Time, error)
 	Lateness(ctx context.Context, n ingest.Namespace, since time.Time) (window.Lateness, error)
 	OpenPlan(ctx context.Context, p ingest.NewPlan) (plan ingest.Plan, existed bool, err error)
 	AddSlices(ctx context.Context, planID int64, chunk []ingest.NewSlice, last bool) error
@@ -106,7 +107,10 @@ func (p *Planner) read(ctx context.Context, c *spec.Compiled, r Request) (b Book
 }
 
 func (p *Planner) books(ctx context.Context, c *spec.Compiled, own ingest.Namespace) (b Books, err error) {
-	if b.Own, b.Known, err = p.store.Book(ctx, own); err != nil || c.Snapshot.Operation != ingest.Backfill {
+	if b.Own, b.Known, err = p.store.Book(ctx, own); err != nil {
+		return b, err
+	}
+	if b.Mended, err = p.store.Mended(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}); err != nil || c.Snapshot.Operation != ingest.Backfill {
 		return b, err
 	}
 	forward, err := c.Namespace()

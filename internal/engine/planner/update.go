@@ -95,7 +95,7 @@ func refreshWindow(s spec.Snapshot, b Books, r Request) (window.Total, error) {
 		return window.Total{}, err
 	}
 	if chosen.Policy == refresh.ByAge {
-		return refresh.Rota(refresh.RotaInputs{Now: r.Now, Cycle: chosen.Cycle.Std(), Cursor: b.cursor(), Waiting: b.waiting(r.Now), Done: b.done()})
+		return refresh.Rota(refresh.RotaInputs{Now: r.Now, Cycle: chosen.Cycle.Std(), Cursor: b.cursor(), Waiting: b.waiting(r), Done: b.done()})
 	}
 	in := window.UpdateInputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, ByTime: chosen.Policy == refresh.ByTime}
 	if r.From == nil && in.ByTime {
@@ -171,7 +171,7 @@ func (b Books) waitingOf(w window.Window, r Request) (out []window.Window) {
 	if r.Type == ingest.TriggerManual {
 		return nil
 	}
-	for _, part := range b.waiting(r.Now) {
+	for _, part := range b.waiting(r) {
 		if part = part.Intersect(w); !part.Empty() {
 			out = append(out, part)
 		}

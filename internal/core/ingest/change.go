@@ -1,0 +1,10 @@
+package ingest
+
+// Change is what somebody changed that may have made a source fail. Windows that
+// failed before it are tried again at once (D§5.31).
+type Change string
+
+const (
+	ChangeResumed Change = "RESUMED" // somebody ended a pause
+	ChangeSecret  Change = "SECRET"  // a secret has another value than before
+)

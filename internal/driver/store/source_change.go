@@ -1,0 +1,60 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+)
+
+// NoteChange writes down that a cause of failures in a scope has changed now. The
+// mark of a secret that is seen for the first time is no change: nothing is known of
+// the one before.
+func (s *Store) NoteChange(ctx context.Context, scope ingest.Scope, what ingest.Change, mark string) error {
+	return s.step(ctx, "note change", urgent, func(t *tx) error { return t.noteChange(scope, what, mark) })
+}
+
+func (t *tx) noteChange(scope ingest.Scope, what ingest.Change, mark string) error {
+	n, err := t.affected(`UPDATE ing_source_change SET changed_at = ?, mark = ? WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ? AND cause_code = ?`,
+		micros(t.now), orNull(mark), scope.Source, scope.Endpoint, string(scope.Operation), string(what))
+	if err != nil || n > 0 {
+		return err
+	}
+	at := t.now
+	if what == ingest.ChangeSecret {
+		at = time.Unix(0, 0)
+	}
+	_, err = t.exec("INSERT INTO ing_source_change (provenance_code, endpoint_name, operation_code, cause_code, changed_at, mark) VALUES (?,?,?,?,?,?)",
+		scope.Source, scope.Endpoint, string(scope.Operation), string(what), at.UnixMicro(), orNull(mark))
+	return err
+}
+
+// SecretMark is the mark of the secrets a scope was last seen with; empty if nobody
+// looked yet.
+func (s *Store) SecretMark(ctx context.Context, of ingest.Scope) (mark string, err error) {
+	var text sql.NullString
+	_, err = found(s.read.QueryRowContext(ctx, `SELECT mark FROM ing_source_change WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ? AND cause_code = ?`,
+		of.Source, of.Endpoint, string(of.Operation), string(ingest.ChangeSecret)).Scan(&text))
+	return text.String, wrap("read secret mark", s.dialect.Translate(err))
+}
+
+// Mended is when something was changed last that may have made a partition fail: a
+// pause was ended, a secret replaced, or a version of the source began. Zero: nothing ever was.
+func (s *Store) Mended(ctx context.Context, of ingest.Partition) (time.Time, error) {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return now, err
+	}
+	var at sql.NullInt64
+	err = s.read.QueryRowContext(ctx, `SELECT MAX(c.changed) FROM (
+  SELECT changed_at AS changed FROM ing_source_change WHERE provenance_code = ? AND endpoint_name IN ('', ?) AND operation_code IN ('', ?)
+  UNION ALL SELECT CASE WHEN v.applied_at > v.effective_from THEN v.applied_at ELSE v.effective_from END AS changed
+  FROM reg_provenance p JOIN reg_provenance_version v ON v.provenance_id = p.id
+  WHERE p.provenance_code = ? AND v.active_1 = 'Y' AND v.effective_from <= ?) c`,
+		of.Source, of.Endpoint, string(of.Operation), of.Source, micros(now)).Scan(&at)
+	if !at.Valid || at.Int64 <= 0 {
+		return time.Time{}, wrap("look for changes", s.dialect.Translate(err))
+	}
+	return instant(at), nil
+}
