@@ -17,7 +17,7 @@ func (s schedules) campaigns(ctx context.Context) (failures error) {
 		return err
 	}
 	for _, c := range active {
-		_, paused, err := s.app.Store.Paused(ctx, c.Partition())
+		paused, err := s.paused(ctx, c.Partition())
 		if err == nil && !paused {
 			err = s.advance(ctx, c)
 		}
@@ -47,8 +47,10 @@ func (s schedules) advance(ctx context.Context, c ingest.Campaign) error {
 	switch {
 	case err == nil || errors.As(err, &stopped):
 	case errors.Is(err, fault.ErrInvalid), errors.Is(err, fault.ErrNotFound), errors.Is(err, fault.ErrConflict), isConfig(err):
-		why = err.Error() // trying again is no use before somebody acts
-		s.app.config.Log.Warn("a campaign cannot go on", "campaign", c.Name, "error", why)
+		why = err.Error()  // trying again is no use before somebody acts
+		if why != c.Note { // it is looked at again and again
+			s.app.config.Log.Warn("a campaign cannot go on", "campaign", c.Name, "error", why)
+		}
 	default:
 		return err
 	}

@@ -137,7 +137,7 @@ func (s schedules) resume(ctx context.Context, of ingest.Partition) error {
 // Unfinished is the oldest plan of a job that has not ended. While the job is
 // paused nobody waits for it: the tick is over at once, and its trigger says why.
 func (s schedules) Unfinished(ctx context.Context, j trigger.Job) (int64, error) {
-	if _, paused, err := s.app.Store.Paused(ctx, j.Partition); paused || err != nil {
+	if paused, err := s.paused(ctx, j.Partition); paused || err != nil {
 		return 0, err
 	}
 	open, err := s.app.Store.OpenPlans(ctx, j.Partition)
@@ -147,12 +147,27 @@ func (s schedules) Unfinished(ctx context.Context, j trigger.Job) (int64, error)
 	return open[0].ID, nil
 }
 
+// paused reports whether a job is paused. A stop whose cause was changed is ended
+// first, so that the tasks it left go on before anything new is planned.
+func (s schedules) paused(ctx context.Context, of ingest.Partition) (bool, error) {
+	_, paused, err := s.app.Store.Paused(ctx, of)
+	if err != nil || !paused {
+		return paused, err
+	}
+	compiled, err := s.app.Compile(ctx, of.Source, of.Endpoint, of.Operation, nil)
+	if err != nil { // Plan says what is wrong with it
+		return true, ctx.Err()
+	}
+	err = s.app.NotPaused(ctx, compiled.Snapshot)
+	if errors.As(err, new(ingest.PausedError)) {
+		return true, nil
+	}
+	return false, err
+}
+
 // Plan compiles and plans. What is wrong with the source or the request is a
 // reason; what is wrong with the database is an error.
 func (s schedules) Plan(ctx context.Context, j trigger.Job, t trigger.Tick) (trigger.Outcome, error) {
-	if pause, paused, err := s.app.Store.Paused(ctx, j.Partition); paused || err != nil {
-		return trigger.Outcome{Refused: pause.String()}, err
-	}
 	known, err := s.app.registry.find(ctx, s.app.Store, j.Partition.Source)
 	if err != nil {
 		return refused(err)
@@ -160,6 +175,13 @@ func (s schedules) Plan(ctx context.Context, j trigger.Job, t trigger.Tick) (tri
 	compiled, err := known.compile(j.Partition.Endpoint, j.Partition.Operation, nil)
 	if err != nil { // compiling asks nobody, so trying again is no use
 		return trigger.Outcome{Refused: err.Error()}, nil
+	}
+	if err := s.app.NotPaused(ctx, compiled.Snapshot); err != nil {
+		var paused ingest.PausedError
+		if errors.As(err, &paused) {
+			return trigger.Outcome{Refused: paused.Pause.String(), Paused: true}, nil
+		}
+		return trigger.Outcome{}, err
 	}
 	request := planner.Request{Now: t.Now, TriggerKey: t.Key, Scheduler: trigger.Scheduler, Type: ingest.TriggerSchedule}
 	named, err := s.followSignals(ctx, compiled, request)

@@ -24,6 +24,7 @@ func (s *Service) announce(ctx context.Context, jobs []Job) {
 		if _, still := current[name]; !still {
 			s.log.Info("no longer followed", "schedule", name)
 			delete(s.waiting, name)
+			delete(s.refused, name)
 		}
 	}
 	if len(jobs) == 0 && !s.idle {

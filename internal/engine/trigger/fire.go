@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
@@ -77,11 +78,27 @@ func (s *Service) fire(ctx context.Context, j Job, t Tick) error {
 		if err := s.ledger.NoteTrigger(ctx, id, remarks); err != nil {
 			return err
 		}
-		s.log.Error("a tick led to no plan", append(about, "reason", outcome.Refused)...)
+		s.tellRefused(j.Schedule.Name, outcome, about)
 	default:
+		delete(s.refused, j.Schedule.Name)
 		s.log.Info("planned", append(about, "plan", outcome.PlanID, "summary", outcome.Summary)...)
 	}
 	return s.ledger.TickFired(ctx, j.Schedule.Name, t.At, t.Missed, id)
+}
+
+// tellRefused says once why ticks of a schedule lead to no plan: what is stopped
+// for days must not raise an alarm with every tick. Each tick has its reason in the
+// ledger.
+func (s *Service) tellRefused(name string, o Outcome, about []any) {
+	level, about := slog.LevelError, append(about, "reason", o.Refused)
+	switch {
+	case s.refused[name] == o.Refused:
+		level = slog.LevelDebug
+	case o.Paused:
+		level = slog.LevelWarn
+	}
+	s.refused[name] = o.Refused
+	s.log.Log(context.Background(), level, "a tick led to no plan", about...)
 }
 
 // record is the root of a lineage. Its key is made as the planner makes it, so

@@ -71,6 +71,7 @@ type Outcome struct {
 	PlanID  int64
 	Summary string // of the plan
 	Refused string // why there is no plan and trying again is no use
+	Paused  bool   // that is because somebody, or the program, stopped the work: its alarm was raised then
 }
 
 // Config is what the program decides.
@@ -106,13 +107,14 @@ type Service struct {
 	idle    bool              // said that there is no schedule
 	known   map[string]string // schedules that were announced
 	waiting map[string]int64  // plans whose end a tick waits for
+	refused map[string]string // why ticks lead to no plan, as it was told
 }
 
 // New makes a service. Jobs lists what the registry schedules now.
 func New(leases Leases, ledger Ledger, p Planner, jobs func(context.Context) ([]Job, error), c Config, log *slog.Logger) *Service {
 	return &Service{
 		leases: leases, ledger: ledger, planner: p, jobs: jobs, config: c.WithDefaults(), log: log,
-		known: map[string]string{}, waiting: map[string]int64{},
+		known: map[string]string{}, waiting: map[string]int64{}, refused: map[string]string{},
 	}
 }
 
