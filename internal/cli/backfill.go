@@ -125,13 +125,14 @@ func (e *env) meant(ctx context.Context, app *daemon.App, code string, b *backfi
 
 // campaignDraft is what a rehearsal shows.
 type campaignDraft struct {
-	Name   string               `json:"name"`
-	Range  *window.Window       `json:"range"`
-	Order  ingest.CampaignOrder `json:"order"`
-	Chunk  string               `json:"chunk"`
-	Parts  int                  `json:"parts"`
-	Reason string               `json:"reason,omitempty"`
-	Left   *daemon.PlanDraft    `json:"left,omitempty"`
+	Name    string               `json:"name"`
+	Range   *window.Window       `json:"range"`
+	Order   ingest.CampaignOrder `json:"order"`
+	Chunk   string               `json:"chunk"`
+	Parts   int                  `json:"parts"`
+	Covered []window.Window      `json:"covered"` // of the range: read or waived before, by whomever
+	Reason  string               `json:"reason,omitempty"`
+	Left    *daemon.PlanDraft    `json:"left,omitempty"`
 }
 
 func (e *env) rehearseBackfill(ctx context.Context, code string, b *backfilling) error {
@@ -157,10 +158,16 @@ func (e *env) rehearseBackfill(ctx context.Context, code string, b *backfilling)
 	}
 	out := campaignDraft{Name: d.Campaign.Name, Order: d.Campaign.Order, Chunk: brieflyOf(d.Campaign.Chunk), Left: d.Left}
 	out.Range, out.Parts = &d.Campaign.Range, partsOf(d)
+	covered, err := daemon.Covered(ctx, app, compiled, d.Campaign.Range)
+	if err != nil {
+		return err
+	}
+	out.Covered = append([]window.Window{}, covered...)
 	if err := show(e, out, []fact{
 		{"campaign", out.Name},
 		{"range", d.Campaign.Range.String()},
 		{"order", strings.ToLower(string(out.Order)) + " first"},
+		{"covered", coveredText(covered, d.Campaign.Range)},
 		{"parts", fmt.Sprintf("%d, of up to %s", out.Parts, out.Chunk)},
 		{"left", d.Left.Summary()},
 	}); err != nil || e.output == "json" {
@@ -170,6 +177,7 @@ func (e *env) rehearseBackfill(ctx context.Context, code string, b *backfilling)
 		fmt.Fprintf(e.out, "  %s\n", line)
 	}
 	e.warn(d.Left.Warnings)
+	e.hintCovered(readAgain(d.Left.Owed(), covered), d.Campaign.Range, code)
 	e.afterDry(true)
 	return nil
 }
@@ -244,7 +252,7 @@ func (e *env) checkBackfill(ctx context.Context, code string, b *backfilling) (e
 
 func (e *env) nothing(code, why string) error {
 	if e.output == "json" {
-		return e.json(campaignDraft{Reason: why})
+		return e.json(campaignDraft{Covered: []window.Window{}, Reason: why})
 	}
 	_, err := fmt.Fprintf(e.out, "%s: nothing to do: %s\n", code, why)
 	return err

@@ -169,6 +169,9 @@ func (e *env) rehearse(ctx context.Context, code string, r *request) (*daemon.Pl
 	if err != nil {
 		return nil, usage(err)
 	}
+	if err := e.checkAsked(ctx, app, compiled, p, draft); err != nil {
+		return nil, err
+	}
 	return draft, e.hintWatermark(ctx, app, code, r.endpoint, p, compiled)
 }
 

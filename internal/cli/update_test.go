@@ -199,7 +199,7 @@ func TestUpdateStopsAtAMassDisappearance(t *testing.T) {
 		}
 	}
 	d.expect(6, "update", "lib", "--stale", "30d")
-	d.expect(0, "harvest", "lib", "--from", "2025-03-01", "--to", "2025-03-06")
+	d.expect(0, "harvest", "lib", "--to", "2025-03-07")
 	d.expect(0, "source", "resume", "lib/letters", "--op", "UPDATE", "--reason", "they are gone")
 	s := summaryOf(t, d.expect(0, "update", "lib", "--signals", "--set", "details.maxGone=1", "-o", "json"))
 	if s.Stats.Gone != 0 || s.Stats.Missed.Missing != 50 {

@@ -32,7 +32,7 @@ func TestChangedQuestionHasItsOwnWatermark(t *testing.T) {
 	}
 	const mine = "this run has a watermark of its own"
 	whole, r := harvest("2025-03-02")
-	slower, quiet := harvest("2025-03-02", "rate.concurrency=1")
+	slower, quiet := harvest("2025-03-02T06:00:00Z", "rate.concurrency=1")
 	if strings.Contains(r.err+quiet.err, mine) || whole.CursorTo != "2025-03-02T00:00:00Z" || slower.CursorFrom != whole.CursorTo {
 		t.Errorf("%+v %+v\n%s%s", whole, slower, r.err, quiet.err)
 	}
@@ -46,13 +46,13 @@ func TestChangedQuestionHasItsOwnWatermark(t *testing.T) {
 	if path.CursorFrom != "" || path.CursorTo != "2025-03-03T00:00:00Z" {
 		t.Errorf("%+v", path)
 	}
-	again, _ := harvest("2025-03-02")
-	if again.CursorTo != "2025-03-02T00:00:00Z" {
+	again, _ := harvest("2025-03-02T12:00:00Z")
+	if again.CursorFrom != slower.CursorTo || again.CursorTo != "2025-03-02T12:00:00Z" {
 		t.Errorf("the watermark of the source moved to %s", again.CursorTo)
 	}
 	// The hearts of 3 March say nothing about what else there is.
 	gaps := d.expect(exitFindings, "coverage", "gaps", "crossref", "--from", "2025-03-01", "--to", "2025-03-04")
-	d.holds(gaps.out, "[2025-03-02, 2025-03-04)", "never asked for")
+	d.holds(gaps.out, "[2025-03-02T12:00:00Z, 2025-03-04)", "never asked for")
 	d.holds(gaps.err, "asked for something else than the source does now")
 	plan := d.writesNothing("plan", "crossref", "--dry-run", "--set", "request.query.select=DOI")
 	if plan.code != exitOK {

@@ -113,7 +113,7 @@ func TestBrokenDayIsNeverSilent(t *testing.T) {
 		}
 		// The day waits for its retry: a harvest that does not try it is no success either.
 		refused := b.refused.Load()
-		if again := b.harvest(3); again.Slices["FAILED"] != 0 || again.Cursor != first.Cursor || b.refused.Load() != refused {
+		if again := b.harvest(3, "--from", "2025-03-04"); again.Slices["FAILED"] != 0 || again.Cursor != first.Cursor || b.refused.Load() != refused {
 			t.Errorf("while the day waits: %+v", again)
 		}
 		b.finds("status")
