@@ -30,7 +30,8 @@ and are not read yet, answers whose dates do not fit what was asked for or that
 brought less than a source estimated, tasks that wait while no process works,
 events that are dead, receivers of events that are away, events that wait for
 longer than --events-age, and a database whose last patra db check is older than
---check-age or found damage. Events that nobody ever published are no finding.
+--check-age or found damage. Events that wait are no finding where nobody
+publishes: no relay works, and none has tried for a week.
 
 LAG is the time from the watermark to now. QUEUE is running + waiting.
 

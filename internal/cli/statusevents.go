@@ -15,8 +15,8 @@ import (
 // be noticed.
 const usualEventsAge = time.Hour
 
-// events looks at the outbox. Events that no relay ever took are no finding: who
-// declared no receiver waits for nothing.
+// events looks at the outbox. Events that no relay takes are no finding: who has no
+// receiver waits for nothing.
 func (l *looker) events(ctx context.Context, source string) error {
 	backlogs, err := l.app.Store.Backlogs(ctx, source)
 	if err != nil {
@@ -44,6 +44,9 @@ func (l *looker) judgeEvents(b view.Backlog, relays int) {
 	if b.Dead > 0 {
 		l.find(about, "%s dead, refused by their receiver: `patra outbox list --status DEAD --source %s` shows them, then retry or discard them", counted(b.Dead, "event"), b.Source)
 	}
+	if !b.HasPublisher(relays, l.report.Now) {
+		return
+	}
 	for _, a := range b.Away {
 		if b.Waiting+b.Failed == 0 {
 			break // nobody misses it
@@ -52,7 +55,7 @@ func (l *looker) judgeEvents(b view.Backlog, relays int) {
 	}
 	waited := l.report.Now.Sub(b.Since)
 	switch {
-	case b.Waiting == 0 || !b.Relayed && relays == 0 || l.eventsAge == 0 || waited <= l.eventsAge || len(b.Away) > 0:
+	case b.Waiting == 0 || l.eventsAge == 0 || waited <= l.eventsAge || len(b.Away) > 0:
 	case relays == 0:
 		l.find(about, "%s, longer than %s, and no process relays: `patra events publish` or `patra serve --roles relay` does", waitText(b, l.report.Now), age(l.eventsAge))
 	default:
@@ -88,7 +91,11 @@ func (r statusReport) outbox() (out string) {
 		if b.Dead > 0 {
 			text += fmt.Sprintf(", %d dead", b.Dead)
 		}
-		if !b.Relayed && r.Relays == 0 {
+		switch {
+		case b.HasPublisher(r.Relays, r.Now):
+		case b.Relayed:
+			text += "; nobody publishes them, last tried " + minuteText(b.TriedAt)
+		default:
 			text += "; nobody publishes them"
 		}
 		out += indented(printable("events of "+b.Source+"/"+b.Endpoint+": "+text), 80)

@@ -44,13 +44,14 @@ type Delivery struct {
 type Backlog struct {
 	Source   string    `json:"source"`
 	Endpoint string    `json:"endpoint"`
-	Waiting  int       `json:"waiting"`        // for a relay
-	More     bool      `json:"more,omitempty"` // more than that: nobody counted on
-	Since    time.Time `json:"since,omitzero"` // when the oldest of them was stored, or put back by a replay
-	Failed   int       `json:"failed"`         // refused, or behind one that was; tried again by themselves
-	Dead     int       `json:"dead"`           // left to an operator
-	Relayed  bool      `json:"relayed"`        // a relay has worked on the dataset, as far as the delivery log goes back
-	Away     []Away    `json:"away,omitempty"` // receivers that could not be reached when they were last tried
+	Waiting  int       `json:"waiting"`          // for a relay
+	More     bool      `json:"more,omitempty"`   // more than that: nobody counted on
+	Since    time.Time `json:"since,omitzero"`   // when the oldest of them was stored, or put back by a replay
+	Failed   int       `json:"failed"`           // refused, or behind one that was; tried again by themselves
+	Dead     int       `json:"dead"`             // left to an operator
+	Relayed  bool      `json:"relayed"`          // a relay has worked on the dataset, as far as the delivery log goes back
+	TriedAt  time.Time `json:"triedAt,omitzero"` // when one did last
+	Away     []Away    `json:"away,omitempty"`   // receivers that could not be reached when they were last tried
 }
 
 // Away is a receiver that could not be reached.
@@ -58,6 +59,18 @@ type Away struct {
 	Destination string    `json:"destination"`
 	TriedAt     time.Time `json:"triedAt"`
 	Error       string    `json:"error"`
+}
+
+// publisherGone is after how long without a try nobody counts as the publisher of a
+// dataset any more. It is longer than any timetable of `events publish`, and than
+// anybody needs to notice that a relay is down.
+const publisherGone = 7 * 24 * time.Hour
+
+// HasPublisher reports whether somebody is there to deliver the events: a relay that
+// is at work now, or one that tried lately. Without one, events that wait are what
+// was asked for, and no finding.
+func (b Backlog) HasPublisher(relays int, now time.Time) bool {
+	return relays > 0 || b.Relayed && now.Sub(b.TriedAt) < publisherGone
 }
 
 // IsEmpty: nothing waits and nothing failed.

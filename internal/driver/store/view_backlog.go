@@ -95,7 +95,9 @@ func (s *Store) lastSaid(ctx context.Context, dataset int64, b *view.Backlog) er
 		if b.Relayed, a.TriedAt = true, instant(tried); !heard[a.Destination] && outcome == event.Deferred {
 			b.Away = append(b.Away, a)
 		}
-		heard[a.Destination] = true
+		if heard[a.Destination] = true; a.TriedAt.After(b.TriedAt) {
+			b.TriedAt = a.TriedAt
+		}
 		return nil
 	})
 }
