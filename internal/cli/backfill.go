@@ -337,8 +337,8 @@ func campaignVerdict(c ingest.Campaign, stand daemon.CampaignStand, before, afte
 		return partial("%s failed and stay owed; from %s on they are tried again by `%s` or `patra serve`, now with --retry", windowsText(len(after.Failed)), when(after.NextRetry), again)
 	case stand.State != ingest.CampaignCompleted:
 		return partial("campaign %s is not complete: %s", c.Name, stand.Reason)
-	case after.Stats.Quarantined > before.Stats.Quarantined:
-		return setAside(after.Stats.Quarantined-before.Stats.Quarantined, c.Dataset.Source)
+	case after.Stats.NewlyQuarantined() > before.Stats.NewlyQuarantined():
+		return setAside(after.Stats.NewlyQuarantined()-before.Stats.NewlyQuarantined(), c.Dataset.Source)
 	}
 	return nil
 }

@@ -315,7 +315,7 @@ func (s summary) sliceOutcomes(done string) string {
 	if cancelled > 0 {
 		text += fmt.Sprintf(", %d cancelled", cancelled)
 	}
-	return text + fmt.Sprintf(", %d other", s.unfinished()-cancelled) + s.cutSmaller()
+	return text + fmt.Sprintf(", %d other", s.unfinished()-cancelled) + s.cutSmaller() + s.readSinceText()
 }
 
 // recordOutcomes counts records by what became of them; tombstones where there are any.
@@ -324,7 +324,7 @@ func recordOutcomes(t ingest.BatchStats) string {
 	if t.Gone > 0 {
 		text += fmt.Sprintf(", %d gone", t.Gone)
 	}
-	return text + fmt.Sprintf(", %d quarantined", t.Quarantined)
+	return text + fmt.Sprintf(", %d quarantined", t.Quarantined) + knownRejects(t)
 }
 
 // cutSmaller tells of slices that were too large: their parts are counted.
@@ -356,8 +356,8 @@ func (s summary) verdict() error {
 	if len(s.Waiting) > 0 { // or a day that fails for months would be a success between its retries
 		return partial("%s failed before and is still owed: %s; why: patra task list --source %s --status FAILED", waits(s.Waiting), s.again.next(s.Source), s.Source)
 	}
-	if s.Stats.Quarantined > 0 && !s.decided {
-		return setAside(s.Stats.Quarantined, s.Source)
+	if n := s.Stats.NewlyQuarantined(); n > 0 && !s.decided {
+		return setAside(n, s.Source)
 	}
 	return nil
 }
@@ -370,7 +370,7 @@ func setAside(n int, source string) error {
 // allDecided reports whether somebody has decided about everything that was rejected:
 // junk that comes again with every lookback is no news, and must not hide what is.
 func (e *env) allDecided(ctx context.Context, app *daemon.App, s summary, of ingest.Dataset) (bool, error) {
-	if s.Stats.Quarantined == 0 {
+	if e.hintKnown(s.Stats.BatchStats, s.Source) {
 		return true, nil
 	}
 	open, err := app.Store.Rejects(ctx, s.Source)

@@ -224,7 +224,12 @@ func (e *env) runUpdate(ctx context.Context, app *daemon.App, code string, u *up
 	if err := e.tellMissing(ctx, app, s, p.compiled.Snapshot.Endpoint); err != nil {
 		return err
 	}
-	if err := s.updateVerdict(); err != nil {
+	rejected := s.Stats.Quarantined // whoever names records wants to know all that is wrong with them
+	if !u.names() {
+		e.hintKnown(s.Stats.BatchStats, code)
+		rejected = s.Stats.NewlyQuarantined()
+	}
+	if err := s.updateVerdict(rejected); err != nil {
 		return err
 	}
 	return e.unknownIDs(ctx, app, s, p.refresh)

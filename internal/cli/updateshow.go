@@ -121,7 +121,7 @@ func (e *env) printUpdate(s summary) error {
 		{"window", dash(s.Window)},
 		{"slices", s.sliceOutcomes("done")},
 		{"looked at", fmt.Sprintf("%d records upstream, %d mapped anew from kept answers", r.Checked, r.Remapped)},
-		{"records", fmt.Sprintf("%d updated, %d unchanged, %d new, %d gone (%d of them merged), %d quarantined", t.Updated, t.Unchanged, t.Inserted, t.Gone, r.Merged, t.Quarantined)},
+		{"records", fmt.Sprintf("%d updated, %d unchanged, %d new, %d gone (%d of them merged), %d quarantined", t.Updated, t.Unchanged, t.Inserted, t.Gone, r.Merged, t.Quarantined) + knownRejects(t.BatchStats)},
 		{"requests", fmt.Sprintf("%d, of these %d retries, %d times told to slow down", t.Requests, t.Retries, t.Throttled)},
 	}
 	if m := t.Missed; m.Total() > 0 {
@@ -130,8 +130,9 @@ func (e *env) printUpdate(s summary) error {
 	return show(e, s, facts)
 }
 
-// updateVerdict makes an honest exit code.
-func (s summary) updateVerdict() error {
+// updateVerdict makes an honest exit code. Rejected are the items that somebody has to
+// hear of.
+func (s summary) updateVerdict(rejected int) error {
 	if failed := s.Slices[string(ingest.SliceFailed)] + s.unfinished(); failed > 0 {
 		return partial("%d slices are not done; the next update takes their records again: patra task list --source %s --status FAILED", failed, s.Source)
 	}
@@ -142,8 +143,8 @@ func (s summary) updateVerdict() error {
 		return partial("%d records are still as they were: their answers are not kept any more, and %s cannot be asked for ids; "+
 			"read their time again: patra update %s --from … --to …", left, s.Source, s.Source)
 	}
-	if s.Stats.Quarantined > 0 {
-		return partial("%d answers could not be used and are in quarantine with their reason; their records stay as they were", s.Stats.Quarantined)
+	if rejected > 0 {
+		return partial("%d answers could not be used and are in quarantine with their reason; their records stay as they were", rejected)
 	}
 	return nil
 }

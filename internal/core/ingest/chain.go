@@ -250,6 +250,9 @@ type BatchStats struct {
 	OutsideKept int `json:"outsideKept,omitempty"`
 	// Late are those of the inserted and updated that came late; see PlanLag.
 	Late int `json:"late,omitempty"`
+	// Known are those of the quarantined that stood in quarantine before, unchanged
+	// and rejected for the same reason: they are no news.
+	Known int `json:"known,omitempty"`
 	// Missed are ids that were asked for and did not come. No item was seen, so they
 	// are no part of the sum; one that is gone for that counts as seen and gone.
 	Missed MissTally `json:"missed,omitzero"`
@@ -260,7 +263,7 @@ func (s BatchStats) Add(o BatchStats) BatchStats {
 	return BatchStats{
 		s.Seen + o.Seen, s.Inserted + o.Inserted, s.Updated + o.Updated, s.Unchanged + o.Unchanged, s.Gone + o.Gone,
 		s.Stale + o.Stale, s.Duplicate + o.Duplicate, s.Outside + o.Outside, s.Quarantined + o.Quarantined, s.OutsideKept + o.OutsideKept, s.Late + o.Late,
-		s.Missed.Add(o.Missed),
+		s.Known + o.Known, s.Missed.Add(o.Missed),
 	}
 }
 
@@ -268,10 +271,13 @@ func (s BatchStats) Add(o BatchStats) BatchStats {
 // deletions. An item that is read again changes nothing and is not counted again.
 func (s BatchStats) Stored() int { return s.Inserted + s.Updated + s.Gone }
 
+// NewlyQuarantined are the items that were rejected and were not in quarantine before.
+func (s BatchStats) NewlyQuarantined() int { return s.Quarantined - s.Known }
+
 // Balanced is I4: nothing seen is unaccounted for.
 func (s BatchStats) Balanced() bool {
 	return s.Seen == s.Inserted+s.Updated+s.Unchanged+s.Gone+s.Stale+s.Duplicate+s.Outside+s.Quarantined &&
-		s.OutsideKept <= s.Seen-s.Outside-s.Quarantined && s.Late <= s.Inserted+s.Updated
+		s.OutsideKept <= s.Seen-s.Outside-s.Quarantined && s.Late <= s.Inserted+s.Updated && s.Known <= s.Quarantined
 }
 
 // RunStats is what a run did, beside the sums of its batches.

@@ -129,8 +129,13 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, packed func
 			return err
 		}
 	}
-	if err := t.insertRejects(in, result.BatchID, rejects); err != nil {
+	if stats.Known, err = t.insertRejects(in, result.BatchID, rejects); err != nil {
 		return err
+	}
+	if result.Stats = stats; stats.Known > 0 {
+		if err := t.restateBatch(result.BatchID, stats); err != nil {
+			return err
+		}
 	}
 	return t.checkpoint(in, result.Until, stats)
 }
@@ -183,6 +188,16 @@ func (t *tx) insertBatch(in ingest.BatchCommit, stats ingest.BatchStats) (int64,
 	return t.insert(batchInsert, in.Lineage.RunID, in.Lease.TaskID, in.Lineage.SliceID, in.Lineage.PlanID, in.Lease.Epoch, in.No, in.Pass, in.Key(),
 		in.Partition.Source, string(in.Partition.Operation), in.PageNo, in.PageSize, orNull(in.BeforeToken), tokenHash(in.BeforeToken), orNull(in.AfterToken),
 		stats.Seen, string(ingest.BatchSucceeded), string(text), nil, micros(t.now), micros(t.now))
+}
+
+// restateBatch adds to the account of a batch what is known only after its rejects
+// were compared with those that are stored.
+func (t *tx) restateBatch(id int64, stats ingest.BatchStats) error {
+	text, err := json.Marshal(stats)
+	if err != nil {
+		return err
+	}
+	return t.execOne("UPDATE ing_task_run_batch SET stats = ? WHERE id = ?", string(text), id)
 }
 
 const batchInsert = `INSERT INTO ing_task_run_batch (run_id, task_id, slice_id, plan_id, lease_epoch, batch_no, pass, idempotent_key, provenance_code,

@@ -15,15 +15,16 @@ import (
 // insertRejects keeps what could not be stored. The same item rejected for the same
 // reason is one row, however often it comes (I8). What is stored of all of them is
 // read at once, and what becomes of many rows alike is written at once: a page may
-// have a thousand.
-func (t *tx) insertRejects(in ingest.BatchCommit, batchID int64, rejects []preparedReject) error {
+// have a thousand. Known is how many of them are no news.
+func (t *tx) insertRejects(in ingest.BatchCommit, batchID int64, rejects []preparedReject) (known int, err error) {
 	if len(rejects) == 0 {
-		return nil
+		return 0, nil
 	}
 	stored, err := t.storedRejects(in, rejects)
 	if err != nil {
-		return err
+		return 0, err
 	}
+	known = stored.known(rejects)
 	var rows [][]any
 	seen, fresh := map[string]bool{}, map[string]bool{}
 	for _, r := range rejects {
@@ -36,7 +37,7 @@ func (t *tx) insertRejects(in ingest.BatchCommit, batchID int64, rejects []prepa
 		seen[r.key] = true
 		done, err := t.rejectAgain(in, batchID, r, stored)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if done || fresh[r.key] {
 			continue
@@ -49,11 +50,11 @@ func (t *tx) insertRejects(in ingest.BatchCommit, batchID int64, rejects []prepa
 		})
 	}
 	if err := stored.writes.flush(t); err != nil {
-		return err
+		return 0, err
 	}
 	// The same item behind it may have been read from a row, which stands for both then.
 	rows = slices.DeleteFunc(rows, func(row []any) bool { return stored.byKey[row[1].(string)] != nil })
-	return t.insertMany("ing_quarantine", `dataset_id, reject_key, provenance_code, endpoint_name, plan_id, slice_id, task_id, run_id, batch_id, item_index,
+	return known, t.insertMany("ing_quarantine", `dataset_id, reject_key, provenance_code, endpoint_name, plan_id, slice_id, task_id, run_id, batch_id, item_index,
   provider_id, reason_code, path, detail, raw_hash, raw, codec, status_code, created_at, updated_at, fetch_at, last_seen_at`, 22, rows)
 }
 

@@ -113,6 +113,18 @@ func (s *storedRejects) row(r storedReject) *storedReject {
 	return &r
 }
 
+// known counts the rejects that stand in quarantine as they are: of the same item,
+// for the same reason, neither settled by a record that was stored since nor put back
+// to be read again.
+func (s *storedRejects) known(rejects []preparedReject) (n int) {
+	for _, r := range rejects {
+		if row := s.byKey[r.key]; row != nil && (row.status == ingest.RejectOpen || row.status == ingest.RejectDiscarded) {
+			n++
+		}
+	}
+	return n
+}
+
 // putBack are the rows that were to be read again and led to this reject: the one
 // it was read from, or those of the record that was asked for.
 func (s *storedRejects) putBack(in ingest.BatchCommit, r preparedReject) (out []*storedReject) {

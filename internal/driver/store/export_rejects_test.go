@@ -28,7 +28,8 @@ func (s *Store) InsertRejects(ctx context.Context, rejects []record.Reject) erro
 		ready = append(ready, prepareReject(r))
 	}
 	return s.step(ctx, "test rejects", bulk, func(t *tx) error {
-		return t.insertRejects(ingest.BatchCommit{DatasetID: 1}, 1, ready)
+		_, err := t.insertRejects(ingest.BatchCommit{DatasetID: 1}, 1, ready)
+		return err
 	})
 }
 

@@ -65,6 +65,8 @@ func Run(t *testing.T, empty, migrated func(t *testing.T) Database) {
 		{"Holdups", s.holdups},
 		{"RateReports", s.rateReports},
 		{"Alarms", s.alarms},
+		{"Trust13Mended", s.trust13Mended},
+		{"Trust15Known", s.trust15Known},
 		{"Health", s.health},
 		{"Quotas", s.quotas},
 		{"QuotaRaces", s.quotaRaces},
