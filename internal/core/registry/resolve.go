@@ -53,11 +53,12 @@ type Resolved struct {
 
 	Settings
 
-	origin *Source // whose other endpoints a check may look at
-	merged Merged
-	places Origins
-	texts  []template // see templates
-	zeros  []Path     // written zeros that mean nothing, see layZeros
+	origin  *Source // whose other endpoints a check may look at
+	merged  Merged
+	places  Origins
+	contact filled     // see FillContact
+	texts   []template // see templates
+	zeros   []Path     // written zeros that mean nothing, see layZeros
 }
 
 var resolvedShape = sync.OnceValue(func() *shape { return shapeOf(reflect.TypeFor[Resolved](), nil) })

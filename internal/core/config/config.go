@@ -1,0 +1,100 @@
+// Package config is patra.yaml: what the person who runs an installation decides
+// for all of it. Sections belong to the packages they configure; this package
+// puts them together, reads them strictly and names the line of what is wrong.
+//
+// It is text in, values out. Where the file lies, and who may have written it,
+// is judged by whoever opens it.
+package config
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/trust"
+)
+
+// Config is the whole file. A new section is a field with its own type.
+type Config struct {
+	Contact registry.Contact `json:"contact,omitzero" doc:"who we are to upstreams, where a source does not say so itself"`
+	Trust   trust.Policy     `json:"trust,omitzero" doc:"what source files may use of this machine"`
+}
+
+// Decode reads patra.yaml. The error, if any, is registry.Problems.
+func Decode(file string, text []byte) (*Config, error) {
+	c, places, err := registry.DecodeAs[Config](file, text)
+	if err != nil {
+		return nil, err
+	}
+	check := checker{places: places}
+	check.contact(c.Contact)
+	check.trust(c.Trust)
+	if err := check.problems.Err(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+type checker struct {
+	places   registry.Origins
+	problems registry.Problems
+}
+
+func (c *checker) report(path, message, hint string) {
+	at := c.places[path]
+	c.problems = append(c.problems, registry.Problem{File: at.File, Line: at.Line, Col: at.Col, Path: path, Code: "E-VALUE", Message: message, Hint: hint})
+}
+
+func (c *checker) contact(given registry.Contact) {
+	if given.Email != "" && !IsAddress(given.Email) {
+		c.report("contact.email", "is not an e-mail address", "such as you@example.org")
+	}
+}
+
+// IsAddress reports that a text can be sent to upstreams as an address to write to.
+func IsAddress(text string) bool {
+	name, host, found := strings.Cut(text, "@")
+	bad := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>\",;:@`, r) }
+	return found && name != "" && host != "" && !strings.ContainsFunc(name, bad) && !strings.ContainsFunc(host, bad)
+}
+
+func (c *checker) trust(p trust.Policy) {
+	for _, line := range p.Commands {
+		if words := strings.Fields(line); len(words) == 0 || words[0] == "*" {
+			c.report("trust.commands", "a command needs a name", "write the whole command line, such as: pass show ncbi")
+		}
+	}
+	for _, folder := range p.Folders {
+		if !strings.HasPrefix(folder, "/") && !isDrive(folder) {
+			c.report("trust.folders", fmt.Sprintf("%q is not an absolute path", folder), "relative paths would mean another folder wherever patra is started")
+		}
+	}
+	for _, name := range p.Environment {
+		if name == "" || strings.ContainsAny(name, "= $") {
+			c.report("trust.environment", fmt.Sprintf("%q is not the name of a variable", name), "such as VAULT_ADDR")
+		}
+	}
+	for _, host := range slices.Sorted(maps.Keys(p.Secrets)) {
+		if !isHost(host) {
+			c.report(registry.Path{"trust", "secrets", host}.String(), "is not a host", "such as api.example.org, or api.example.org:8443 where the port is not 443; in lower case")
+		}
+	}
+}
+
+// isDrive: C:\ and the like.
+func isDrive(path string) bool {
+	return len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
+}
+
+// isHost reports that uses may name a host like this: what is never equal to one
+// would be a consent that looks given and is not.
+func isHost(text string) bool {
+	if text == trust.Proxy {
+		return true
+	}
+	u, err := url.Parse("https://" + text)
+	return err == nil && u.Host == text && u.User == nil && trust.HostOf(u) == text
+}

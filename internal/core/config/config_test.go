@@ -1,0 +1,85 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/secret"
+	"github.com/patra-ingest/patra/internal/core/trust"
+)
+
+func ref(t *testing.T, text string) secret.Ref {
+	t.Helper()
+	var r secret.Ref
+	if err := r.UnmarshalText([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestDecode(t *testing.T) {
+	got, err := Decode("patra.yaml", []byte(`
+contact: {email: you@example.org}
+trust:
+  commands: [pass show ncbi, vault read *]
+  folders: [/etc/patra/secrets]
+  environment: [VAULT_ADDR]
+  secrets:
+    api.example.org: [env:EXAMPLE_KEY, "exec:pass show ncbi"]
+    localhost:8443: [env:OTHER]
+    proxy: [env:HTTPS_PROXY]
+`))
+	want := &Config{Contact: registry.Contact{Email: "you@example.org"}, Trust: trust.Policy{
+		Commands: []string{"pass show ncbi", "vault read *"}, Folders: []string{"/etc/patra/secrets"}, Environment: []string{"VAULT_ADDR"},
+		Secrets: map[string][]secret.Ref{
+			"api.example.org": {ref(t, "env:EXAMPLE_KEY"), ref(t, "exec:pass show ncbi")}, "localhost:8443": {ref(t, "env:OTHER")}, "proxy": {ref(t, "env:HTTPS_PROXY")},
+		},
+	}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, empty := range []string{"", "\n# nothing yet\n\t\n", "\ufeff# a mark\r\n"} {
+		if got, err := Decode("patra.yaml", []byte(empty)); err != nil || !reflect.DeepEqual(got, &Config{}) {
+			t.Errorf("%q: %+v, %v", empty, got, err)
+		}
+	}
+}
+
+// Every mistake is named with its line: a key that is not known must not look as if
+// it were in force.
+func TestDecodeIsStrict(t *testing.T) {
+	for text, says := range map[string]string{
+		"contact: {email: you@example.org}\ntrsut: {}":           "patra.yaml:2:1: trsut: E-UNKNOWN-KEY",
+		"trust:\n  comands: [a]":                                 "patra.yaml:2:3: trust.comands: E-UNKNOWN-KEY",
+		"trust:\n  commands: pass show ncbi":                     "patra.yaml:2:13: trust.commands: E-TYPE",
+		"contact:\n  email: nobody":                              "patra.yaml:2:10: contact.email: E-VALUE",
+		"contact: {}\ncontact: {}":                               "patra.yaml:2:1: contact: E-DUPLICATE-KEY",
+		"trust:\n  folders: [secrets]":                           "patra.yaml:2:3: trust.folders: E-VALUE",
+		"trust:\n  commands: ['* show']":                         "patra.yaml:2:3: trust.commands: E-VALUE",
+		"trust:\n  environment: ['A=B']":                         "patra.yaml:2:3: trust.environment: E-VALUE",
+		"trust:\n  secrets:\n    api.example.org: [hunter2]":     "E-SECRET-LITERAL",
+		"trust:\n  secrets:\n    https://a.example: [env:KEY]":   "is not a host",
+		"trust:\n  secrets:\n    API.example.org: [env:KEY]":     "is not a host",
+		"trust:\n  secrets:\n    api.example.org:443: [env:KEY]": "is not a host",
+		"trust:\n  secrets:\n    api.example.org/v1: [env:KEY]":  "is not a host",
+		"trust: [":   "E-SYNTAX",
+		"just words": "E-TYPE",
+	} {
+		_, err := Decode("patra.yaml", []byte(text))
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v, want %s", text, err, says)
+		}
+	}
+}
+
+func TestIsAddress(t *testing.T) {
+	for text, want := range map[string]bool{
+		"you@example.org": true, "a.b+c@x": true, "": false, "you": false, "@x": false, "a@": false, "a@b@c": false, "a b@x": false, "a@x>\r\nX: y": false, "ä@x": false,
+	} {
+		if IsAddress(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+}

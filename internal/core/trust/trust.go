@@ -1,0 +1,102 @@
+// Package trust knows what a source, an events file or a database that a stranger
+// may have written wants of this machine, and what the installation agreed to
+// (D§5.30): which variable, file or command output may be sent to which host.
+//
+// It decides and never reads: no variable, no file, no table. What was agreed to
+// must come from a place that a stranger cannot hand over together with a file.
+package trust
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/secret"
+	"github.com/patra-ingest/patra/internal/core/spec"
+)
+
+// Use is a secret of this machine and the host it goes to. Consent is given per
+// use: whoever agreed that a key goes to one host did not agree to another.
+type Use struct {
+	Ref  secret.Ref `json:"reference"`
+	Host string     `json:"host"`
+}
+
+// Proxy stands for the host of http.proxy: its value is sent nowhere, it says
+// through whom requests go.
+const Proxy = "proxy"
+
+// HostOf is how a host is named in a use: in lower case, and with the port
+// unless it is that of https. A key that may go to a host encrypted may not
+// therefore go there in the clear.
+func HostOf(u *url.URL) string {
+	host, port := strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "nats": "4222", "tls": "4222"}[u.Scheme]
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port == "" || port == "443" && u.Scheme == "https" {
+		return host
+	}
+	return host + ":" + port
+}
+
+// Of lists what a snapshot wants, its second step included, without repetitions.
+func Of(s spec.Snapshot) []Use {
+	var out []Use
+	for at := &s; at != nil; at = at.Detail {
+		out = append(out, usesOf(at.HTTP, at.Credential)...)
+	}
+	return Sorted(out)
+}
+
+// usesOf finds where each secret of a credential goes. An address that cannot be
+// read was refused when the source was checked; nothing is ever sent there.
+func usesOf(http exchange.Config, c exchange.Credential) (out []Use) {
+	if !http.Proxy.IsZero() {
+		out = append(out, Use{http.Proxy, Proxy})
+	}
+	origin, err := url.Parse(http.BaseURL)
+	if err != nil {
+		return out
+	}
+	to := origin
+	if _, address := c.TokenAddress(); address != "" {
+		if to, err = exchange.TokenEndpoint(origin, true, address); err != nil {
+			return out
+		}
+	}
+	for _, ref := range c.References() {
+		out = append(out, Use{ref, HostOf(to)})
+	}
+	return out
+}
+
+// Sorted puts uses in order, each once.
+func Sorted(uses []Use) []Use {
+	out := slices.Clone(uses)
+	slices.SortFunc(out, func(a, b Use) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Ref.String(), b.Ref.String()))
+	})
+	return slices.Compact(out)
+}
+
+// String says in words what would happen.
+func (u Use) String() string {
+	scheme, name := u.Ref.Split()
+	switch {
+	case u.Host == Proxy && scheme == "exec":
+		return "run `" + name + "` and send requests through the proxy it prints"
+	case u.Host == Proxy:
+		return "send requests through the proxy that " + u.Ref.String() + " names"
+	case scheme == "exec":
+		return "run `" + name + "` and send what it prints to " + u.Host
+	case scheme == "file":
+		return "read the file " + name + " and send what it holds to " + u.Host
+	}
+	return "send " + u.Ref.String() + " to " + u.Host
+}
