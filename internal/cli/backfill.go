@@ -26,7 +26,7 @@ type backfilling struct {
 }
 
 func newBackfill(e *env) *cobra.Command {
-	b := &backfilling{request: request{operation: string(ingest.Backfill)}}
+	b := &backfilling{request: request{env: e, operation: string(ingest.Backfill)}}
 	c := &cobra.Command{
 		Use:   "backfill SRC",
 		Short: "Fill history part by part, resumable at any time",
@@ -149,7 +149,7 @@ func (e *env) rehearseBackfill(ctx context.Context, code string, b *backfilling)
 	if err != nil {
 		return err
 	}
-	d, err := daemon.DraftCampaign(ctx, app, compiled, w)
+	d, err := daemon.DraftCampaign(ctx, e.installed, app, compiled, w)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func partsOf(d daemon.CampaignDraft) int {
 
 // backfill rehearses first: bad input leaves no file.
 func (e *env) backfill(ctx context.Context, code string, b *backfilling) error {
-	config := daemon.Config{Database: e.database, Log: e.logger(), Warn: e.warnOnce}
+	config := daemon.Config{Database: e.database, Installed: e.installed, Log: e.logger(), Warn: e.warnOnce}
 	if err := b.work.apply(&config); err != nil {
 		return err
 	}
@@ -217,7 +217,11 @@ func (e *env) backfill(ctx context.Context, code string, b *backfilling) error {
 	if err != nil {
 		return err
 	}
+	if err := e.agreedFor(ctx, app, compiled.Snapshot); err != nil {
+		return err
+	}
 	e.warn(compiled.Warnings)
+	e.hintSettings(ctx, app, compiled)
 	campaign, empty, err := app.OpenCampaign(ctx, compiled, w)
 	switch {
 	case err != nil:
@@ -245,6 +249,9 @@ func (e *env) checkBackfill(ctx context.Context, code string, b *backfilling) (e
 	}
 	w, compiled, err := e.meant(ctx, nil, code, b)
 	if err != nil {
+		return "", err
+	}
+	if err := e.agreedFor(ctx, nil, compiled.Snapshot); err != nil {
 		return "", err
 	}
 	return daemon.CheckCampaign(ctx, compiled, w)

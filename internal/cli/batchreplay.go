@@ -152,7 +152,7 @@ func (r replaying) declared(ctx context.Context, app *daemon.App, of ingest.Part
 	var err error
 	if isFile(r.spec) {
 		file, problems := checkFile(r.spec)
-		s, err = subject{file.src, originFile}, refuse(problems)
+		s, err = subject{src: file.src, origin: originFile}, refuse(problems)
 	} else {
 		s, err = subjectOf(ctx, app, of.Source)
 	}

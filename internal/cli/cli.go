@@ -34,6 +34,8 @@ type env struct {
 	rawDir   string // of commands that read bodies of answers
 
 	archiveDir string // of commands that read or write archives
+	configFile string // patra.yaml, if it was named
+	installed  daemon.Installed
 	verbose    bool
 	colour     bool // status words in colours: stdout is a terminal that has them
 	quiet      bool
@@ -68,6 +70,7 @@ later · 8 changes pending · 9 findings (gaps, failed verify) · 130 interrupte
 	flags.StringVarP(&e.output, "output", "o", "table", "table or json")
 	// No default here: help would print it, and PATRA_DB may hold a password (I12).
 	flags.StringVar(&e.database, "db", "", "database: sqlite:FILE, mysql://user:password@host:port/db, or env:NAME, file:PATH or exec:COMMAND that give one (default PATRA_DB, else sqlite:patra.db)")
+	flags.StringVar(&e.configFile, "config", "", "settings of this installation (default PATRA_CONFIG, else patra.yaml in the user's configuration folder or in /etc/patra)")
 	flags.BoolVarP(&e.verbose, "verbose", "v", false, "log what happens to stderr")
 	flags.BoolVarP(&e.quiet, "quiet", "q", false, "no progress and no hints")
 	root.AddCommand(
@@ -95,17 +98,21 @@ func (e *env) check() error {
 	if !strings.Contains(e.database, ":") {
 		return usagef("--db %q: write sqlite:%s, or mysql://user:password@host:port/database", e.database, e.database)
 	}
-	return nil
+	return e.readInstalled()
 }
 
 // open opens the database for commands that change it.
 func (e *env) open(ctx context.Context, change func(*daemon.Config)) (*daemon.App, error) {
 	config := daemon.Config{Database: e.database, Log: e.logger(), Warn: e.warnOnce, Raw: daemon.RawConfig{Dir: rawDir(e.rawDir)},
-		Archive: daemon.ArchiveConfig{Dir: archiveDir(e.archiveDir)}}
+		Archive: daemon.ArchiveConfig{Dir: archiveDir(e.archiveDir)}, Installed: e.installed}
 	if change != nil {
 		change(&config)
 	}
-	return daemon.Open(ctx, config)
+	app, err := daemon.Open(ctx, config)
+	if err == nil {
+		e.hintNew(app)
+	}
+	return app, err
 }
 
 // look opens the database for commands that only read: nothing is created.

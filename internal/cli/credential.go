@@ -6,7 +6,6 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/secret"
-	"github.com/patra-ingest/patra/internal/daemon"
 )
 
 // credentialUse says which credential requests carry. It holds references and
@@ -29,28 +28,28 @@ const (
 	secretByExec  = "printed by a command"
 )
 
-func useOf(auth exchange.Auth, c exchange.Credential) *credentialUse {
+func (e *env) useOf(auth exchange.Auth, c exchange.Credential) *credentialUse {
 	if auth.Credential == "" {
 		return nil
 	}
 	use := &credentialUse{Name: auth.Credential, Type: c.Type, In: c.In, Field: c.Name, State: secretPresent, Required: *auth.Required}
 	for _, ref := range c.References() {
 		use.From = append(use.From, ref.String())
-		if ref != c.Username && ref != c.ClientID && ref != c.Sign.KeyID && daemon.ShortSecret(ref) && use.State == secretPresent {
+		if ref != c.Username && ref != c.ClientID && ref != c.Sign.KeyID && e.installed.ShortSecret(ref) && use.State == secretPresent {
 			use.State = secretShort
 		}
-		if state := presence(ref); state != secretPresent && use.State != secretAbsent {
+		if state := e.presence(ref); state != secretPresent && use.State != secretAbsent {
 			use.State = state
 		}
 	}
 	return use
 }
 
-func presence(ref secret.Ref) string {
+func (e *env) presence(ref secret.Ref) string {
 	if scheme, _ := ref.Split(); scheme == "exec" {
 		return secretByExec
 	}
-	if daemon.HasSecret(ref) {
+	if e.installed.HasSecret(ref) {
 		return secretPresent
 	}
 	return secretAbsent

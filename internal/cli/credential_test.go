@@ -35,12 +35,12 @@ func TestCredentialUse(t *testing.T) {
 		{"file:" + filepath.Join(d.dir, "none"), &yes, "absent)"},
 		{"exec:pass show key", &yes, "from exec:pass show key, printed by a command)"},
 	} {
-		use := useOf(exchange.Auth{Credential: "key", Required: c.required}, exchange.Credential{Type: "API_KEY", Name: "X-Key", Value: reference(t, c.ref)}.WithDefaults())
+		use := (&env{}).useOf(exchange.Auth{Credential: "key", Required: c.required}, exchange.Credential{Type: "API_KEY", Name: "X-Key", Value: reference(t, c.ref)}.WithDefaults())
 		if got := use.String(); !strings.HasSuffix(got, c.want) {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
-	if got := useOf(exchange.Auth{}, exchange.Credential{}).String(); !strings.HasPrefix(got, "none") {
+	if got := (&env{}).useOf(exchange.Auth{}, exchange.Credential{}).String(); !strings.HasPrefix(got, "none") {
 		t.Error(got)
 	}
 }

@@ -75,6 +75,7 @@ credentials:
   client: {type: OAUTH2, tokenUrl: /token, clientId: env:PATRA_TEST_ID, clientSecret: env:PATRA_TEST_SECRET}
 auth: {credential: client}
 `)
+	d.trusts(file)
 	r := d.expect(exitOK, "source", "test", file, "--window", firstOfMarch)
 	d.holds(r.out, "client (OAUTH2 in HEADER Authorization, from env:PATRA_TEST_ID and env:PATRA_TEST_SECRET, present)", "HTTP 200")
 

@@ -41,6 +41,10 @@ A database that a newer program has migrated is refused and not touched.`,
 					return err
 				}
 			}
+			if status.Empty && !dry {
+				app.MarkCreated()
+				e.hintNew(app)
+			}
 			type row struct {
 				Version int    `json:"version"`
 				Name    string `json:"name"`
@@ -49,6 +53,9 @@ A database that a newer program has migrated is refused and not touched.`,
 			rows := []row{}
 			for _, m := range pending {
 				rows = append(rows, row{m.Version, m.Name, !dry})
+			}
+			if !dry {
+				defer e.hintUntrusted(cmd.Context(), app)
 			}
 			if len(rows) == 0 && e.output == "table" {
 				fmt.Fprintf(e.out, "up to date at version %d\n", status.Latest)

@@ -10,7 +10,7 @@ import (
 
 func newEvents(e *env) *cobra.Command {
 	return group("events", "Follow, publish and replay the events of changed records",
-		newEventsTail(e), newEventsPublish(e), newEventsReplay(e), newEventsTest(e), newEventsDeliveries(e))
+		newEventsTail(e), newEventsPublish(e), newEventsReplay(e), newEventsTest(e), newEventsTrust(e), newEventsDeliveries(e))
 }
 
 func newEventsPublish(e *env) *cobra.Command {
@@ -32,7 +32,7 @@ is publishing. Exit code 3 means that some stayed, or are dead.`,
 			if err != nil {
 				return err
 			}
-			app, err := e.open(cmd.Context(), func(c *daemon.Config) { c.MustExist, c.Events = true, declared })
+			app, err := e.open(cmd.Context(), func(c *daemon.Config) { c.MustExist, c.Events, c.EventsFile = true, declared, told.name() })
 			if err != nil {
 				return err
 			}
@@ -87,7 +87,11 @@ sent once. Exit code 1 means that the destination did not take it.`,
 			for _, text := range daemon.EventWarnings(declared) {
 				e.warnOnce(text)
 			}
-			id, err := daemon.TestDestination(cmd.Context(), declared, args[0])
+			var id string
+			err = e.guarded(cmd.Context(), func(g *daemon.Guard) error {
+				id, err = g.TestDestination(cmd.Context(), declared, args[0], told.trusting())
+				return err
+			})
 			if err != nil {
 				return err
 			}

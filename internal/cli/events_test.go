@@ -138,6 +138,7 @@ func TestFailedEventsAreSeenTo(t *testing.T) {
 	defer server.Close()
 	t.Setenv("HOOK_SECRET", "canary-4711-secret-of-24-bytes")
 	declaration := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+server.URL+", secret: 'env:HOOK_SECRET', allowPrivate: true}\nroutes:\n  - to: hook\n")
+	d.expect(exitOK, "events", "trust", "--events", declaration, "--yes")
 	d.holds(d.expect(exitOK, "events", "test", "hook", "--events", declaration).out, "hook", "test-")
 	d.expect(exitNotFound, "events", "test", "hok", "--events", declaration)
 	r := d.expect(exitPartial, "events", "publish", "--events", declaration)
@@ -210,6 +211,7 @@ func TestAHarvestSaysWhichEventsStayed(t *testing.T) {
 	away.Close()
 	t.Setenv("HOOK_SECRET", "canary-4711-secret-of-24-bytes")
 	declaration := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+away.URL+", secret: 'env:HOOK_SECRET', allowPrivate: true}\nroutes:\n  - to: hook\n")
+	d.expect(exitOK, "events", "trust", "--events", declaration, "--yes")
 	args := []string{"harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-03", "--now", "2025-03-07", "--events", declaration}
 	for _, s := range append(settings(upstream.URL()), "contact.email=a@example.org") {
 		args = append(args, "--set", s)

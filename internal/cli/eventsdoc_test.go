@@ -63,6 +63,7 @@ func TestEventsPageIsTrue(t *testing.T) {
 	defer server.Close()
 	t.Setenv("HOOK_SECRET", "canary-4711-secret-of-24-bytes")
 	d.write("events.yaml", "destinations:\n  - name: files\n    jsonl: {dir: "+filepath.Join(d.dir, "events")+"}\n  - name: hook\n    webhook: {url: "+server.URL+", secret: 'env:HOOK_SECRET', allowPrivate: true}\nroutes:\n  - to: files\n")
+	d.expect(exitOK, "events", "trust", "--events", filepath.Join(d.dir, "events.yaml"), "--yes")
 
 	var page, real map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(shown[0]), &page); err != nil {

@@ -23,11 +23,19 @@ func (f eventsFile) publishing() string {
 	return "patra events publish --events " + f.path
 }
 
-func (f eventsFile) read() (event.Declaration, error) {
-	path := f.path
-	if path == "" {
-		path = envOr("PATRA_EVENTS", "")
+// name is the file that is meant.
+func (f eventsFile) name() string {
+	if f.path != "" {
+		return f.path
 	}
+	return envOr("PATRA_EVENTS", "")
+}
+
+// trusting is the command that agrees to what the file wants of this machine.
+func (f eventsFile) trusting() string { return "patra events trust --events " + f.name() }
+
+func (f eventsFile) read() (event.Declaration, error) {
+	path := f.name()
 	if path == "" {
 		return event.Declaration{}, usagef("say who gets events: --events FILE or PATRA_EVENTS")
 	}

@@ -67,6 +67,8 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.As(err, &known):
 		return known.code
+	case daemon.IsUntrusted(err):
+		return exitAuth
 	case errors.As(err, &problems), errors.Is(err, fault.ErrInvalid):
 		return exitUsage
 	case errors.Is(err, fault.ErrNotFound):

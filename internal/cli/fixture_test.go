@@ -27,7 +27,10 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	t.Setenv("PATRA_DB", "")
+	home := t.TempDir() // of a user who agreed to nothing
+	for name, value := range map[string]string{"PATRA_DB": "", "PATRA_CONFIG": "", "PATRA_CONTACT": "", "HOME": home, "XDG_CONFIG_HOME": home} {
+		t.Setenv(name, value)
+	}
 	dir := t.TempDir()
 	return &desk{t, dir, filepath.Join(dir, "patra.db")}
 }

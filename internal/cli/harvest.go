@@ -18,7 +18,7 @@ import (
 )
 
 func newHarvest(e *env) *cobra.Command {
-	r := &request{operation: string(ingest.Harvest)}
+	r := &request{env: e, operation: string(ingest.Harvest)}
 	var settings work
 	var told eventsFile
 	c := &cobra.Command{
@@ -118,12 +118,17 @@ type summary struct {
 }
 
 func (e *env) harvest(ctx context.Context, code string, r *request, settings work, told eventsFile) (err error) {
-	config := daemon.Config{Database: e.database, Log: e.logger(), Warn: e.warnOnce}
+	config := daemon.Config{Database: e.database, Installed: e.installed, Log: e.logger(), Warn: e.warnOnce}
 	if err := settings.apply(&config); err != nil {
 		return err
 	}
 	if told.path != "" {
 		if config.Events, err = told.read(); err != nil {
+			return err
+		}
+		config.EventsFile = told.name()
+		check := func(g *daemon.Guard) error { return g.CheckEvents(ctx, config.Events, told.trusting()) }
+		if err := e.guarded(ctx, check); err != nil { // before the harvest: afterwards nobody looks
 			return err
 		}
 	}
@@ -145,6 +150,7 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 		return err
 	}
 	e.warn(compiled.Warnings)
+	e.hintSettings(ctx, app, compiled)
 	s, err := e.harvestWith(ctx, app, compiled, func(watch daemon.Watch) (daemon.Harvested, error) {
 		return app.Harvest(ctx, compiled, p.newRequest(), watch)
 	})

@@ -16,6 +16,7 @@ import (
 
 // request are the flags that planning commands share.
 type request struct {
+	env                                *env
 	endpoint, operation, from, to, now string
 	set                                []string
 	dry, offline, count, retry         bool
@@ -75,10 +76,10 @@ func (r *request) parse(base time.Time) (p parsed, err error) {
 
 // compile finds the source and freezes it for the operation.
 func (r *request) compile(ctx context.Context, app *daemon.App, code string, p parsed) (*spec.Compiled, error) {
-	return compileFor(ctx, app, code, r.endpoint, p.operation, p.overrides)
+	return r.env.compileFor(ctx, app, code, r.endpoint, p.operation, p.overrides)
 }
 
-func compileFor(ctx context.Context, app *daemon.App, code, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
+func (e *env) compileFor(ctx context.Context, app *daemon.App, code, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
 	if app != nil {
 		return app.Compile(ctx, code, endpoint, op, overrides)
 	}
@@ -86,11 +87,11 @@ func compileFor(ctx context.Context, app *daemon.App, code, endpoint string, op 
 	if err != nil {
 		return nil, err
 	}
-	return daemon.Compile(src, endpoint, op, overrides)
+	return e.installed.Compile(src, endpoint, op, overrides)
 }
 
 func newPlan(e *env) *cobra.Command {
-	r := &request{}
+	r := &request{env: e}
 	c := &cobra.Command{
 		Use:   "plan SRC",
 		Short: "Show what a run would do, or queue it",
@@ -163,9 +164,12 @@ func (e *env) rehearse(ctx context.Context, code string, r *request) (*daemon.Pl
 	if err != nil {
 		return nil, err
 	}
+	if err := e.agreedFor(ctx, app, compiled.Snapshot); err != nil {
+		return nil, err
+	}
 	asked := r.request(p)
 	asked.Offline = asked.Offline || !r.dry // what is stored is drawn once more, and asks then
-	draft, err := daemon.Draft(ctx, app, compiled, asked)
+	draft, err := daemon.Draft(ctx, e.installed, app, compiled, asked)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -215,7 +219,7 @@ func (e *env) store(ctx context.Context, code string, r *request) (*daemon.PlanD
 	if err != nil {
 		return nil, err
 	}
-	if err := app.NotPaused(ctx, compiled.Snapshot); err != nil {
+	if err := app.MayRun(ctx, compiled.Snapshot); err != nil {
 		return nil, err
 	}
 	plan, draft, err := app.Planner.Plan(ctx, compiled, r.request(p))

@@ -15,7 +15,7 @@ func newQuarantineRequeue(e *env) *cobra.Command {
 	var p choosing
 	var settings work
 	var ask bool
-	r := &request{operation: string(ingest.Update)}
+	r := &request{env: e, operation: string(ingest.Update)}
 	c := &cobra.Command{
 		Use:   "requeue [SRC] [ID…]",
 		Short: "Read rejected items again with the source file of today, and store what is good now",
@@ -78,7 +78,7 @@ func (e *env) rehearseRequeue(ctx context.Context, app *daemon.App, p choosing, 
 }
 
 func (e *env) requeue(ctx context.Context, p choosing, pick ingest.RejectPick, ask bool, r *request, settings work) error {
-	config := daemon.Config{Database: e.database, Log: e.logger(), Warn: e.warnOnce, MustExist: true}
+	config := daemon.Config{Database: e.database, Installed: e.installed, Log: e.logger(), Warn: e.warnOnce, MustExist: true}
 	if err := settings.apply(&config); err != nil {
 		return err
 	}

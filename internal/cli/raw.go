@@ -37,8 +37,9 @@ func rawDir(flag string) string {
 	return envOr("PATRA_RAW_DIR", "")
 }
 
-// notice says once that bodies are not kept.
+// notice says once that the database is new, and that bodies are not kept.
 func (e *env) notice(app *daemon.App) {
+	e.hintNew(app)
 	if text := app.RawNotice(); text != "" {
 		e.hint("%s", text)
 	}

@@ -63,7 +63,7 @@ func (e *env) serve(ctx context.Context, text string, settings work, history kee
 	if err != nil {
 		return usagef("--roles: %v", err)
 	}
-	config := daemon.Config{Database: e.database, Log: e.serveLog(), Warn: e.warnOnce}
+	config := daemon.Config{Database: e.database, Installed: e.installed, Log: e.serveLog(), Warn: e.warnOnce}
 	if err := settings.apply(&config); err != nil {
 		return err
 	}
@@ -75,6 +75,7 @@ func (e *env) serve(ctx context.Context, text string, settings work, history kee
 		if config.Events, err = told.read(); err != nil {
 			return err
 		}
+		config.EventsFile = told.name()
 	case told.path != "":
 		return usagef("--events: without the role relay nobody would publish: say --roles %s,relay", text)
 	}

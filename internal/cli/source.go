@@ -18,7 +18,7 @@ func newSource(e *env) *cobra.Command {
 	return group("source", "Write, check, try, apply and look at sources",
 		newSourceList(e), newSourceShow(e), newSourceExplain(e),
 		newSourceNew(e), newSourceSchema(e), newSourceValidate(e), newSourceRender(e), newSourceTest(e),
-		newSourceDiff(e), newSourceApply(e), newSourceExport(e), newSourceHistory(e), newSourcePause(e), newSourceResume(e))
+		newSourceDiff(e), newSourceApply(e), newSourceTrust(e), newSourceExport(e), newSourceHistory(e), newSourcePause(e), newSourceResume(e))
 }
 
 func newSourceList(e *env) *cobra.Command {

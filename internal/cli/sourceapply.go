@@ -40,7 +40,7 @@ const (
 // applying are the flags of apply.
 type applying struct {
 	from, reason, actor string
-	dry, cancel         bool
+	dry, cancel, trust  bool
 }
 
 func newSourceApply(e *env) *cobra.Command {
@@ -57,9 +57,15 @@ A file that says what is in force already changes nothing, however often it is
 applied. Versions that are scheduled for later stay, and each holds from its date
 on as a whole: what is applied before that date ends there. --cancel-scheduled
 takes them back, also with a file that changes nothing else. Only a version
-scheduled for the very instant of --effective-from is replaced without it.`,
+scheduled for the very instant of --effective-from is replaced without it.
+
+Applying runs, reads and sends nothing. What a source wants of this machine is
+warned of (W-EXEC, W-SECRET-FILE, W-SECRET-HOST); it is not harvested before somebody
+agreed to that: on a terminal you are asked, --trust answers yes, and patra source
+trust does it later.`,
 		Example: `  patra source apply crossref.yaml --dry-run
   patra source apply crossref.yaml --reason "polite pool"
+  patra source apply mine.yaml --trust --reason ours
   patra source apply crossref.yaml --effective-from 2030-01-01T00:00:00Z
   patra source apply crossref.yaml --cancel-scheduled --reason "not in 2030 after all"`,
 		Args: cobra.MinimumNArgs(1),
@@ -80,13 +86,17 @@ scheduled for the very instant of --effective-from is replaced without it.`,
 				err = errors.Join(list(e, rows, appliedColumns()), err)
 			}
 			e.afterApply(rows)
-			return err
+			if err != nil || a.dry {
+				return err
+			}
+			return e.trustApplied(cmd.Context(), files, a)
 		},
 	}
 	c.Flags().StringVar(&a.from, "effective-from", "", "when the files begin to hold: RFC 3339 or a date, not in the past (default now)")
 	c.Flags().StringVar(&a.reason, "reason", "", "why; kept in the history")
 	c.Flags().StringVar(&a.actor, "actor", "", "who; kept in the history (default: the user of this system)")
 	c.Flags().BoolVar(&a.cancel, "cancel-scheduled", false, "take back the versions that are scheduled for later")
+	c.Flags().BoolVar(&a.trust, "trust", false, "agree to what the files want of this machine, as patra source trust does")
 	c.Flags().BoolVar(&a.dry, "dry-run", false, "show what would change and write nothing")
 	return c
 }

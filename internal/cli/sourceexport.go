@@ -63,7 +63,7 @@ func versionAt(ctx context.Context, app *daemon.App, code string, at *time.Time)
 	if err == nil && !found {
 		err = never
 	}
-	return subject{src, originApplied}, err
+	return subject{src: src, origin: originApplied}, err
 }
 
 func (e *env) export(s subject, at *time.Time) error {

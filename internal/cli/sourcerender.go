@@ -78,7 +78,7 @@ source cannot express is refused with its code.`,
 					return err
 				}
 			}
-			out, err := r.render(to, snapshot, w, now)
+			out, err := r.render(e, to, snapshot, w, now)
 			if err != nil {
 				return err
 			}
@@ -143,10 +143,10 @@ func readExpression(name string, stdin io.Reader) (query.Expr, error) {
 	return expr, nil
 }
 
-func (r rendering) render(to aimed, s spec.Snapshot, w window.Window, now time.Time) (rendered, error) {
+func (r rendering) render(e *env, to aimed, s spec.Snapshot, w window.Window, now time.Time) (rendered, error) {
 	out := rendered{
 		Source: s.Source, Origin: to.origin, Endpoint: s.Endpoint, Operation: string(s.Operation), Window: w, IDs: r.ids,
-		Params: map[string]string{}, Credential: useOf(s.Auth, s.Credential),
+		Params: map[string]string{}, Credential: e.useOf(s.Auth, s.Credential),
 	}
 	program, err := s.Program()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -51,8 +52,9 @@ Without a window the newest one that is safe to read is asked for. --page walks 
 a later page, which takes as many requests.
 
 Exit codes: 0 all items were mapped · 2 the source is invalid · 3 items were
-rejected, or paging cannot go on · 4 the upstream refuses our credentials · 5 there
-is no such page · 7 the upstream is in trouble or asks to slow down`,
+rejected, or paging cannot go on · 4 the upstream refuses our credentials, or nobody
+agreed yet to send them (patra source trust) · 5 there is no such page · 7 the
+upstream is in trouble or asks to slow down`,
 		Example: `  patra source test crossref
   patra source test mine.yaml --window 2025-03-01..2025-03-02
   patra source test crossref --page 2 --set paging.size=20
@@ -82,12 +84,23 @@ is no such page · 7 the upstream is in trouble or asks to slow down`,
 
 // try shows what was tried also when it failed.
 func (e *env) try(ctx context.Context, to aimed, r daemon.TrialRequest) error {
-	result, err := daemon.Try(ctx, to.compiled, r)
+	var result *daemon.TrialResult
+	err := e.guarded(ctx, func(g *daemon.Guard) error {
+		err := e.agreed(ctx, g, to.compiled.Snapshot, to.name, to.src)
+		if err != nil {
+			return err
+		}
+		result, err = g.Try(ctx, to.compiled, r)
+		return err
+	})
+	if daemon.IsUntrusted(err) && result == nil {
+		return err
+	}
 	if result == nil {
 		return usage(err) // no request could be made of it
 	}
 	s := to.compiled.Snapshot
-	t := tried{Source: s.Source, Origin: to.origin, Operation: string(s.Operation), Credential: useOf(s.Auth, s.Credential), TrialResult: result}
+	t := tried{Source: s.Source, Origin: to.origin, Operation: string(s.Operation), Credential: e.useOf(s.Auth, s.Credential), TrialResult: result}
 	if err != nil {
 		t.Error = err.Error()
 	}
@@ -96,6 +109,10 @@ func (e *env) try(ctx context.Context, to aimed, r daemon.TrialRequest) error {
 	}
 	e.hint("%s, fingerprint %s", to, to.compiled.Fingerprint)
 	e.warn(to.compiled.Warnings)
+	e.warn(daemon.TrustWarner()(s))
+	if w, missing := s.NoContact(); missing {
+		e.warn([]spec.Warning{w})
+	}
 	if err != nil {
 		if text := hole(result); text != "" { // a page that is not there may be one that nobody found
 			e.hint("%s: %s", result.Endpoint, text)

@@ -259,6 +259,7 @@ func TestTrialNeverShowsASecret(t *testing.T) {
 			text := d.changed(skeleton, "baseUrl: https://api.example.org/v1", "baseUrl: "+parrot(t, status).URL+"\n  allowPrivate: true",
 				"endpoints:", "credentials:\n  key: {type: API_KEY, "+place+", value: env:PATRA_TEST_CANARY}\nauth: {credential: key}\nendpoints:")
 			file := d.write("parrot.yaml", text)
+			d.trusts(file)
 			for _, output := range []string{"table", "json"} {
 				r := d.run("source", "test", file, "--window", firstOfMarch, "-v", "-o", output)
 				if strings.Contains(r.out+r.err, "s3cr3t") { // its start is the same in every spelling

@@ -21,7 +21,7 @@ type warned struct {
 // warningsOf compiles every operation of every endpoint, as runs would.
 // What is wrong with a file is said elsewhere.
 func warningsOf(src *registry.Source) []warned {
-	out := []warned{}
+	out, wants := []warned{}, daemon.TrustWarner()
 	for _, endpoint := range slices.Sorted(maps.Keys(src.Endpoints)) {
 		first := len(out)
 		for _, op := range src.Endpoints[endpoint].Operates() {
@@ -29,7 +29,7 @@ func warningsOf(src *registry.Source) []warned {
 			if err != nil {
 				continue
 			}
-			for _, w := range compiled.Warnings {
+			for _, w := range slices.Concat(compiled.Warnings, wants(compiled.Snapshot)) {
 				at := slices.IndexFunc(out[first:], func(o warned) bool { return o.Warning == w })
 				if at < 0 {
 					out = append(out, warned{endpoint, nil, w})

@@ -29,8 +29,9 @@ or cannot be read, endpoints in trouble, slices that started over more than twic
 and are not read yet, answers whose dates do not fit what was asked for or that
 brought less than a source estimated, tasks that wait while no process works,
 events that are dead, receivers of events that are away, events that wait for
-longer than --events-age, and a database whose last patra db check is older than
---check-age or found damage. Events that wait are no finding where nobody
+longer than --events-age, sources that want something of this machine that nobody
+agreed to (patra source trust), and a database whose last patra db check is older
+than --check-age or found damage. Events that wait are no finding where nobody
 publishes: no relay works, and none has tried for a week.
 
 LAG is the time from the watermark to now. QUEUE is running + waiting.

@@ -22,6 +22,7 @@ func TestStatusOfEvents(t *testing.T) {
 	server := httptest.NewServer(h)
 	t.Setenv("HOOK_SECRET", "canary-4711-secret-of-24-bytes")
 	declaration := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+server.URL+", secret: 'env:HOOK_SECRET', allowPrivate: true}\nroutes:\n  - to: hook\n")
+	d.expect(exitOK, "events", "trust", "--events", declaration, "--yes")
 	d.expect(exitOK, "events", "publish", "--events", declaration)
 	if text := d.expect(exitOK, "status").out; strings.Contains(text, "events of") {
 		t.Error(text)

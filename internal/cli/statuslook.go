@@ -167,7 +167,7 @@ func (l *looker) around(ctx context.Context, source string) error {
 			l.report.Processes++
 		}
 	}
-	for _, add := range []func(context.Context, string) error{l.workload, l.startedOver, l.rejects, l.missingOf, l.pausesOf, l.conditions, l.doubts, l.events, l.lastCheck} {
+	for _, add := range []func(context.Context, string) error{l.workload, l.startedOver, l.rejects, l.missingOf, l.pausesOf, l.conditions, l.doubts, l.events, l.lastCheck, l.untrusted} {
 		if err := add(ctx, source); err != nil {
 			return err
 		}

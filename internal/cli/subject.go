@@ -23,8 +23,10 @@ const (
 
 // subject is a source to look at.
 type subject struct {
-	src    *registry.Source
-	origin string
+	src       *registry.Source
+	origin    string
+	name      string           // as it was typed: a code or a file
+	installed daemon.Installed // whose contact is sent where the source names none
 }
 
 // isFile tells a source file from the code of a source, which has neither a dot
@@ -38,25 +40,26 @@ func isFile(name string) bool {
 func (e *env) subject(ctx context.Context, name string) (s subject, err error) {
 	if isFile(name) {
 		file, problems := checkFile(name)
-		return subject{file.src, originFile}, refuse(problems)
+		return subject{file.src, originFile, name, e.installed}, refuse(problems)
 	}
 	err = e.registry(ctx, func(app *daemon.App) error {
 		s, err = subjectOf(ctx, app, name)
 		return err
 	})
+	s.name, s.installed = name, e.installed
 	return s, err
 }
 
 func subjectOf(ctx context.Context, app *daemon.App, code string) (subject, error) {
 	if app == nil {
 		src, err := daemon.Bundled(code)
-		return subject{src, originBundled}, err
+		return subject{src: src, origin: originBundled}, err
 	}
 	src, applied, err := app.Source(ctx, code)
 	if applied {
-		return subject{src, originApplied}, err
+		return subject{src: src, origin: originApplied}, err
 	}
-	return subject{src, originBundled}, err
+	return subject{src: src, origin: originBundled}, err
 }
 
 // aim are the flags that choose one operation of one endpoint.
@@ -93,6 +96,7 @@ func (a aim) at(s subject) (aimed, error) {
 	if err != nil {
 		return aimed{}, err
 	}
+	s.installed.FillContact(resolved)
 	compiled, err := spec.Compile(resolved)
 	if err != nil {
 		return aimed{}, usage(err)

@@ -27,7 +27,7 @@ type updating struct {
 }
 
 func newUpdate(e *env) *cobra.Command {
-	u := &updating{request: request{operation: string(ingest.Update)}}
+	u := &updating{request: request{env: e, operation: string(ingest.Update)}}
 	var settings work
 	c := &cobra.Command{
 		Use:   "update SRC",
@@ -138,7 +138,7 @@ func (e *env) update(ctx context.Context, code string, u *updating, settings wor
 	if u.dry {
 		return e.rehearseUpdate(ctx, code, u)
 	}
-	config := daemon.Config{Database: e.database, Log: e.logger(), Warn: e.warnOnce, MustExist: true} // where there is no database nothing is stored
+	config := daemon.Config{Database: e.database, Installed: e.installed, Log: e.logger(), Warn: e.warnOnce, MustExist: true} // where there is no database nothing is stored
 	if err := settings.apply(&config); err != nil {
 		return err
 	}
@@ -191,13 +191,17 @@ func (e *env) runUpdate(ctx context.Context, app *daemon.App, code string, u *up
 	if err != nil {
 		return err
 	}
-	if err := app.NotPaused(ctx, p.compiled.Snapshot); err != nil {
+	if err := e.agreedFor(ctx, app, p.compiled.Snapshot); err != nil {
+		return err
+	}
+	if err := app.MayRun(ctx, p.compiled.Snapshot); err != nil {
 		return err
 	}
 	if _, err := app.Planner.Draft(ctx, p.compiled, p.asking()); err != nil { // before anything is written
 		return err
 	}
 	e.warn(p.compiled.Warnings)
+	e.hintSettings(ctx, app, p.compiled)
 	if u.names() {
 		added, err := e.name(ctx, app, u, p.compiled.Snapshot.Dataset())
 		if err != nil {

@@ -24,7 +24,7 @@ func (e *env) hintWatermark(ctx context.Context, app *daemon.App, code, endpoint
 		return err
 	}
 	under := func(overrides ...registry.Override) (ingest.Namespace, error) {
-		compiled, err := compileFor(ctx, app, code, endpoint, p.operation, overrides)
+		compiled, err := e.compileFor(ctx, app, code, endpoint, p.operation, overrides)
 		if err != nil {
 			return ingest.Namespace{}, err
 		}

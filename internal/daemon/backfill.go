@@ -29,8 +29,8 @@ type CampaignDraft struct {
 
 // DraftCampaign draws what a campaign would read and writes nothing; without an
 // app, as for an empty database.
-func DraftCampaign(ctx context.Context, a *App, c *spec.Compiled, w CampaignWish) (d CampaignDraft, err error) {
-	parts, sizes := &planner.Campaigns{}, planner.Estimator(newEstimator(newChain(rategate.New()), nil))
+func DraftCampaign(ctx context.Context, in Installed, a *App, c *spec.Compiled, w CampaignWish) (d CampaignDraft, err error) {
+	parts, sizes := &planner.Campaigns{}, planner.Estimator(newEstimator(in.Guard().chain(rategate.New()), nil))
 	if a != nil {
 		parts = a.parts
 	}
@@ -50,7 +50,7 @@ func DraftCampaign(ctx context.Context, a *App, c *spec.Compiled, w CampaignWish
 // OpenCampaign finds the campaign that is meant or begins it. Empty is why there is
 // none.
 func (a *App) OpenCampaign(ctx context.Context, c *spec.Compiled, w CampaignWish) (campaign ingest.Campaign, empty string, err error) {
-	if err := a.NotPaused(ctx, c.Snapshot); err != nil {
+	if err := a.MayRun(ctx, c.Snapshot); err != nil {
 		return campaign, "", err
 	}
 	return a.parts.Open(ctx, c, w)

@@ -33,6 +33,9 @@ func (s schedules) advance(ctx context.Context, c ingest.Campaign) error {
 	}
 	compiled, err := s.app.CompileCampaign(ctx, c)
 	if err == nil {
+		err = s.app.Trusted(ctx, compiled.Snapshot)
+	}
+	if err == nil {
 		var stand CampaignStand
 		stand, err = s.app.parts.Advance(ctx, compiled, c, now)
 		for _, id := range stand.Planned {
@@ -46,7 +49,7 @@ func (s schedules) advance(ctx context.Context, c ingest.Campaign) error {
 	why := ""
 	switch {
 	case err == nil || errors.As(err, &stopped):
-	case errors.Is(err, fault.ErrInvalid), errors.Is(err, fault.ErrNotFound), errors.Is(err, fault.ErrConflict), isConfig(err):
+	case errors.Is(err, fault.ErrInvalid), errors.Is(err, fault.ErrNotFound), errors.Is(err, fault.ErrConflict), isConfig(err), IsUntrusted(err):
 		why = err.Error()  // trying again is no use before somebody acts
 		if why != c.Note { // it is looked at again and again
 			s.app.config.Log.Warn("a campaign cannot go on", "campaign", c.Name, "error", why)

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -19,9 +20,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/driver/blob"
-	"github.com/patra-ingest/patra/internal/driver/httpclient"
 	"github.com/patra-ingest/patra/internal/driver/redisgate"
-	"github.com/patra-ingest/patra/internal/driver/secrets"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/driver/store/mysql"
 	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
@@ -30,7 +29,6 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/operate"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/engine/rategate"
-	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
 // Config is what an operator decides.
@@ -57,7 +55,10 @@ type Config struct {
 	// Archive says where history goes that leaves the database, and when.
 	Archive ArchiveConfig
 	// Events says who gets the events of changed records.
-	Events event.Declaration
+	Events     event.Declaration
+	EventsFile string // where Events stands, for whoever has to type its name
+	// Installed is what this machine allows to source files, and who runs it.
+	Installed Installed
 	// Clock replaces the store's clock; for tests.
 	Clock func() time.Time
 	// MustExist: the command only reads, so a missing file is an error.
@@ -103,11 +104,14 @@ type App struct {
 	health    *heal.Book  // of what the executor works on
 	raw       *blob.Store // nil where no bodies are kept
 	registry  *registryCache
+	rests     *rests // what waits for consent
+	guard     *Guard // of what source files want of this machine
 	parts     *planner.Campaigns
 	identity  store.ExecutorInfo
 	planning  sync.Mutex // one call plans at a time; other processes are kept out by a lease
 	single    bool       // the store takes one executor process
 	patient   bool       // serves: waits where others end
+	created   bool       // the database was empty before we came
 	// attendance is whether we are one of those who share the limits.
 	attendance *attendance
 }
@@ -125,7 +129,8 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{Store: db, config: c, registry: newRegistryCache(c.RegistryTTL), single: db.Dialect() == "sqlite", identity: identity(time.Now())}
+	a := &App{Store: db, config: c, registry: newRegistryCache(c.RegistryTTL, c.Installed), guard: newGuard(c.Installed, db), single: db.Dialect() == "sqlite", identity: identity(time.Now())}
+	a.rests = newRests(a)
 	a.gate = rategate.NewCounted(db, holder(a.identity.ID))
 	a.gate.Agree(db, c.Gate != "")
 	a.attendance = newAttendance(a)
@@ -140,7 +145,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	if err := a.joinGate(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	chain := newChain(a.permits())
+	chain := a.guard.chain(a.permits())
 	a.Planner, a.Operator = planner.New(db), operate.New(db)
 	a.Cursors = operate.NewCursors(db)
 	a.Planner.Estimator, a.Planner.MaxStock = probing{newEstimator(chain, db), a}, c.MaxStock
@@ -148,11 +153,6 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	a.health = heal.New(db, a.identity.ID, c.Log)
 	a.executor = executor.New(db, chain, a.bodies(), executor.Config{Lease: c.Lease, Health: a.health}, c.Log)
 	return a, nil
-}
-
-// newChain is the way every request goes.
-func newChain(permits transport.Permits) transport.Doer {
-	return transport.StackSigned(httpclient.New(httpclient.Options{Reveal: secrets.System{}.Reveal}), secrets.System{}, permits)
 }
 
 // Close closes the database and the bodies.
@@ -193,6 +193,22 @@ func openStore(ctx context.Context, c Config) (*store.Store, error) {
 	return nil, fmt.Errorf("%w: database must be sqlite:FILE or mysql://user:password@host:port/database", fault.ErrInvalid)
 }
 
+// Created is the whole path of a database file that this process made; empty if it
+// was there before.
+func (a *App) Created() string {
+	if !a.created {
+		return ""
+	}
+	file := strings.TrimPrefix(a.config.Database, "sqlite:")
+	if whole, err := filepath.Abs(file); err == nil {
+		return whole
+	}
+	return file
+}
+
+// MarkCreated notes that whoever opened the database without its schema has made it.
+func (a *App) MarkCreated() { a.created = a.single }
+
 // ErrBehind means that the schema must be migrated first.
 var ErrBehind = errors.New("database schema is behind this program")
 
@@ -213,6 +229,7 @@ func (a *App) checkSchema(ctx context.Context) error {
 	}
 	if status.Empty && a.single && !a.config.MustExist {
 		_, err := a.Store.Migrate(ctx)
+		a.created = err == nil
 		return err
 	}
 	if status.Current == 0 && !status.Empty {

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -18,7 +19,7 @@ func (a *App) Fill(ctx context.Context, c *spec.Compiled, only []window.Window, 
 		d, err = a.Planner.Draft(ctx, c, r)
 		return 0, d, err
 	}
-	if err := a.NotPaused(ctx, c.Snapshot); err != nil {
+	if err := a.MayRun(ctx, c.Snapshot); err != nil {
 		return 0, nil, err
 	}
 	plan, d, err := a.Planner.Plan(ctx, c, r)
@@ -28,7 +29,8 @@ func (a *App) Fill(ctx context.Context, c *spec.Compiled, only []window.Window, 
 // CountUpstream asks the upstream how many items a window holds, through the gate.
 // What it does not tell exactly is unknown. It only looks, so it ends no stop.
 func (a *App) CountUpstream(ctx context.Context, c *spec.Compiled, w window.Window) (items int64, known bool, err error) {
-	if err := a.notPaused(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}); err != nil {
+	of := ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}
+	if err := cmp.Or(a.notPaused(ctx, of), a.Trusted(ctx, c.Snapshot)); err != nil {
 		return 0, false, err
 	}
 	found, err := a.Planner.Estimator.Estimate(ctx, c, []window.Window{w}, false)

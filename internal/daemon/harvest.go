@@ -32,7 +32,7 @@ type Watch struct {
 // now and works on that to its end. Where another harvest that started together
 // with this one has planned the same, it works on that plan instead.
 func (a *App) Harvest(ctx context.Context, c *spec.Compiled, r planner.Request, w Watch) (h Harvested, err error) {
-	if err := a.NotPaused(ctx, c.Snapshot); err != nil {
+	if err := a.MayRun(ctx, c.Snapshot); err != nil {
 		return h, err
 	}
 	defer a.tidyRaw(ctx)
@@ -184,7 +184,7 @@ func (a *App) workWhile(ctx context.Context, planID int64, watch func(view.Progr
 		}()
 	}
 	d := dispatch.New(a.Store, a.executor, dispatch.Config{
-		Workers: a.config.Workers, Owner: a.identity.ID, Lease: a.config.Lease, Share: a.gate.Share, Cooling: a.cooling, Health: a.health, Patient: a.patient,
+		Workers: a.config.Workers, Owner: a.identity.ID, Lease: a.config.Lease, Share: a.gate.Share, Cooling: a.cooling, Rests: a.rests.rest, Health: a.health, Patient: a.patient,
 		MayClaim: func(ctx context.Context) (bool, error) {
 			if enough() {
 				return false, nil

@@ -14,7 +14,14 @@ import (
 // noteSecrets writes down when a secret of a source has another value than before:
 // what failed with the old one is tried again at once (D§5.31). What a command prints
 // is not asked for: it may be another token every time, and only requests run it.
+// Nothing is read that nobody agreed to.
 func (a *App) noteSecrets(ctx context.Context, s spec.Snapshot) error {
+	if err := a.Trusted(ctx, s); err != nil {
+		if IsUntrusted(err) {
+			return nil // whoever plans with it says so
+		}
+		return err
+	}
 	values, err := secretsOf(ctx, s)
 	if err != nil || len(values) == 0 {
 		return err

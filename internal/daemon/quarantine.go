@@ -17,7 +17,7 @@ func (a *App) Quarantine() *operate.Quarantine { return operate.NewQuarantine(a.
 // snapshot of today, to the end. Plans of earlier runs are finished first: they read
 // under the snapshot of their time, and must not take what is put back now (I10).
 func (a *App) Requeue(ctx context.Context, c *spec.Compiled, pick ingest.RejectPick, by ingest.Act, ask bool, r planner.Request, w Watch) (done ingest.RejectsDone, h Harvested, err error) {
-	if err := a.NotPaused(ctx, c.Snapshot); err != nil {
+	if err := a.MayRun(ctx, c.Snapshot); err != nil {
 		return done, h, err
 	}
 	earlier, err := a.continueOpen(ctx, c, w)

@@ -15,7 +15,8 @@ import (
 // is used while the stamp of the source says that it is the newest: that is one
 // small query instead of reading every table. Within the TTL even that is saved.
 type registryCache struct {
-	ttl time.Duration
+	ttl       time.Duration
+	installed Installed
 
 	mu      sync.Mutex
 	sources map[string]heldSource
@@ -27,18 +28,19 @@ type heldSource struct {
 	asked time.Time
 }
 
-func newRegistryCache(ttl time.Duration) *registryCache {
-	return &registryCache{ttl: ttl, sources: map[string]heldSource{}}
+func newRegistryCache(ttl time.Duration, in Installed) *registryCache {
+	return &registryCache{ttl: ttl, installed: in, sources: map[string]heldSource{}}
 }
 
 // knownSource is one version of a source. It is immutable; snapshots made from
 // it are kept beside it and go with it.
 type knownSource struct {
-	src     *registry.Source
-	applied bool
-	stamp   registry.Stamp
-	codes   []registry.DictType // the dictionary it was read with; empty if there is none yet
-	codesAt time.Time
+	src       *registry.Source
+	applied   bool
+	stamp     registry.Stamp
+	codes     []registry.DictType // the dictionary it was read with; empty if there is none yet
+	codesAt   time.Time
+	installed Installed // whose contact is sent where the source names none
 
 	mu       sync.Mutex
 	compiled map[compiledKey]*spec.Compiled
@@ -67,7 +69,7 @@ func (c *registryCache) find(ctx context.Context, db *store.Store, code string) 
 		if known, err = load(ctx, db, code, applied, stamp); err != nil {
 			return &knownSource{}, err
 		}
-		known.codesAt = now
+		known.codesAt, known.installed = now, c.installed
 	}
 	c.keep(code, heldSource{known, now})
 	return known, nil
@@ -159,5 +161,6 @@ func (k *knownSource) freeze(endpoint string, op ingest.Operation, overrides []r
 			return nil, err
 		}
 	}
+	k.installed.FillContact(resolved)
 	return spec.Compile(resolved)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/publish/jsonl"
 	"github.com/patra-ingest/patra/internal/driver/publish/nats"
 	"github.com/patra-ingest/patra/internal/driver/publish/webhook"
-	"github.com/patra-ingest/patra/internal/driver/secrets"
 	"github.com/patra-ingest/patra/internal/engine/operate"
 	"github.com/patra-ingest/patra/internal/engine/outbox"
 )
@@ -27,8 +26,8 @@ type publisher interface {
 	io.Closer
 }
 
-func openPublisher(d event.Destination) (publisher, error) {
-	reveal := secrets.System{}.Reveal
+func (g *Guard) openPublisher(d event.Destination) (publisher, error) {
+	reveal := g.revealFor(d)
 	switch {
 	case d.JSONL != nil:
 		return jsonl.Open(d.JSONL.Dir, jsonl.Options{FileBytes: d.JSONL.FileBytes, FileEvents: d.JSONL.FileEvents})
@@ -42,13 +41,16 @@ func openPublisher(d event.Destination) (publisher, error) {
 }
 
 // relaying opens all destinations and hands a relay to whoever needs one.
-func (a *App) relaying(do func(*outbox.Relay) error) (err error) {
+func (a *App) relaying(ctx context.Context, do func(*outbox.Relay) error) (err error) {
 	if len(a.config.Events.Destinations) == 0 {
 		return errNoEvents
 	}
+	if err := a.guard.CheckEvents(ctx, a.config.Events, "patra events trust --events "+a.config.EventsFile); err != nil {
+		return err
+	}
 	to := map[string]outbox.Destination{}
 	for _, d := range a.config.Events.Destinations {
-		p, e := openPublisher(d)
+		p, e := a.guard.openPublisher(d)
 		if e != nil {
 			return fmt.Errorf("destination %s: %w", d.Name, e)
 		}
@@ -65,7 +67,7 @@ func (a *App) relay(ctx context.Context) error {
 	for _, warning := range a.strangers(ctx) {
 		a.config.Log.Warn(warning)
 	}
-	return a.relaying(func(r *outbox.Relay) error { return r.Run(ctx) })
+	return a.relaying(ctx, func(r *outbox.Relay) error { return r.Run(ctx) })
 }
 
 // strangers warns of routes with sources that nobody knows: one that is misspelled,
@@ -103,7 +105,7 @@ type Relayed struct {
 func (a *App) PublishEvents(ctx context.Context) (done Relayed, err error) {
 	a.freeLeases(ctx)
 	done.Warnings = a.strangers(ctx)
-	err = a.relaying(func(r *outbox.Relay) error {
+	err = a.relaying(ctx, func(r *outbox.Relay) error {
 		for {
 			n, err := r.Once(ctx)
 			done.Count = r.Count()
@@ -116,12 +118,15 @@ func (a *App) PublishEvents(ctx context.Context) (done Relayed, err error) {
 }
 
 // TestDestination sends an event that says only that it arrived.
-func TestDestination(ctx context.Context, declared event.Declaration, name string) (id string, err error) {
+func (g *Guard) TestDestination(ctx context.Context, declared event.Declaration, name, trusting string) (id string, err error) {
 	for _, d := range declared.Destinations {
 		if d.Name != name {
 			continue
 		}
-		p, err := openPublisher(d)
+		if err := g.CheckEvents(ctx, event.Declaration{Destinations: []event.Destination{d}}, trusting); err != nil {
+			return "", err
+		}
+		p, err := g.openPublisher(d)
 		if err != nil {
 			return "", err
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/driver/bundle"
-	"github.com/patra-ingest/patra/internal/driver/secrets"
 	"github.com/patra-ingest/patra/internal/engine/replay"
 )
 
@@ -34,7 +33,7 @@ func (a *App) Replayer() *replay.Service {
 		bodies = a.raw
 	}
 	raw := a.config.Raw
-	return replay.New(&ledger{Store: a.Store, app: a}, bodies, newChain(a.permits()), replay.Keeping{For: raw.KeepFor, MaxBytes: raw.MaxBytes, Where: raw.Dir})
+	return replay.New(&ledger{Store: a.Store, app: a}, bodies, a.guard.chain(a.permits()), replay.Keeping{For: raw.KeepFor, MaxBytes: raw.MaxBytes, Where: raw.Dir})
 }
 
 // Replay does a batch again and writes nothing. Only where others send, it is one of
@@ -122,7 +121,7 @@ func (a *App) ExportBatch(ctx context.Context, ref BatchRef, e Export) (out Expo
 	if err != nil {
 		return out, err
 	}
-	order := replay.Order{By: e.By, At: e.At, Expires: e.Expires, Mask: liveSecrets(ctx, &snapshot).Bytes}
+	order := replay.Order{By: e.By, At: e.At, Expires: e.Expires, Mask: a.liveSecrets(ctx, &snapshot).Bytes}
 	m, parts, err := replay.Pack(ctx, c, order)
 	if err != nil {
 		return out, err
@@ -142,14 +141,18 @@ func (a *App) ExportBatch(ctx context.Context, ref BatchRef, e Export) (out Expo
 }
 
 // liveSecrets hides the credentials of a source as they are now. Commands are not
-// run for it: what they give was masked when the answer came.
-func liveSecrets(ctx context.Context, s *spec.Snapshot) *secret.Masker {
+// run for it: what they give was masked when the answer came. Files are read where
+// they may be, as for a request.
+func (a *App) liveSecrets(ctx context.Context, s *spec.Snapshot) *secret.Masker {
 	var values []secret.Text
+	read := func(ctx context.Context, ref secret.Ref) (secret.Text, error) {
+		return a.config.Installed.limited().Reveal(ctx, ref, secret.Purpose{Signs: true}) // it goes nowhere
+	}
 	reveal := func(ref secret.Ref) string {
 		if scheme, _ := ref.Split(); ref.IsZero() || scheme == "exec" {
 			return ""
 		}
-		text, err := secrets.System{}.Reveal(ctx, ref)
+		text, err := read(ctx, ref)
 		if err != nil {
 			return "" // what is not there cannot be in a bundle either
 		}
@@ -162,7 +165,7 @@ func liveSecrets(ctx context.Context, s *spec.Snapshot) *secret.Masker {
 			reveal(ref)
 		}
 		if password := reveal(c.Password); password != "" && !c.Username.IsZero() {
-			if user, err := (secrets.System{}).Reveal(ctx, c.Username); err == nil {
+			if user, err := read(ctx, c.Username); err == nil {
 				values = append(values, secret.New(base64.StdEncoding.EncodeToString([]byte(user.Reveal()+":"+password))))
 			}
 		}

@@ -183,6 +183,9 @@ func (s schedules) Plan(ctx context.Context, j trigger.Job, t trigger.Tick) (tri
 		}
 		return trigger.Outcome{}, err
 	}
+	if err := s.app.Trusted(ctx, compiled.Snapshot); err != nil {
+		return refused(err)
+	}
 	request := planner.Request{Now: t.Now, TriggerKey: t.Key, Scheduler: trigger.Scheduler, Type: ingest.TriggerSchedule}
 	named, err := s.followSignals(ctx, compiled, request)
 	if err != nil {
@@ -200,7 +203,7 @@ func (s schedules) Plan(ctx context.Context, j trigger.Job, t trigger.Tick) (tri
 }
 
 func refused(err error) (trigger.Outcome, error) {
-	if errors.Is(err, fault.ErrInvalid) || errors.Is(err, fault.ErrNotFound) {
+	if errors.Is(err, fault.ErrInvalid) || errors.Is(err, fault.ErrNotFound) || IsUntrusted(err) {
 		return trigger.Outcome{Refused: err.Error()}, nil
 	}
 	return trigger.Outcome{}, err

@@ -51,6 +51,7 @@ func (a *App) Serve(ctx context.Context, roles []Role) error {
 	defer stop(nil)
 	a.identity.Roles, a.patient = joined(roles), true
 	a.config.Log.Info("serving", "roles", a.identity.Roles, "process", a.identity.ID)
+	a.tellUntrusted(ctx)
 	var duties sync.WaitGroup
 	if slices.Contains(roles, RolePlanner) {
 		duties.Go(func() { a.watchAudit(ctx) })

@@ -84,15 +84,21 @@ func (a *App) SourceCodes(ctx context.Context) ([]string, error) {
 // Compile freezes one operation of a source. An empty endpoint means the only
 // one that serves it.
 func Compile(src *registry.Source, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
+	return Installed{}.Compile(src, endpoint, op, overrides)
+}
+
+// Compile is the package's, for a source that runs on this installation.
+func (in Installed) Compile(src *registry.Source, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
 	resolved, err := Resolve(src, endpoint, op, overrides)
 	if err != nil {
 		return nil, err
 	}
+	in.FillContact(resolved)
 	c, err := spec.Compile(resolved)
 	if err != nil || len(overrides) == 0 {
 		return c, err
 	}
-	own, err := Compile(src, endpoint, op, nil)
+	own, err := in.Compile(src, endpoint, op, nil)
 	c.Foreign = err != nil || !sameQuestion(c, own)
 	return c, nil
 }

@@ -1,5 +1,7 @@
-// Package secrets reads the values that references in source files lead to:
-// environment variables, files and the output of commands.
+// Package secrets reads the values that references lead to: environment variables,
+// files and the output of commands. System reads whatever the person who runs the
+// program names on the command line; Limited reads for source and events files,
+// within what the installation allows.
 //
 // Values are read when a request needs them and never kept (I10); errors name
 // the reference, never the value (I12).
@@ -19,7 +21,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
-// System reads from this process's environment and machine.
+// System reads from this process's environment and machine. It is for references
+// that the operator typed, such as that of the database.
 type System struct{}
 
 const (
@@ -44,12 +47,17 @@ func (System) Reveal(ctx context.Context, ref secret.Ref) (secret.Text, error) {
 	case "env":
 		text = os.Getenv(name)
 	case "file":
-		text, err = fromFile(name)
+		text, err = until(ctx, func() (string, error) { return fromFile(name) })
 	case "exec":
-		text, err = fromCommand(ctx, name)
+		text, err = fromCommand(ctx, name, os.Environ())
 	default:
 		err = errors.New("unknown kind of reference")
 	}
+	return made(ref, text, err)
+}
+
+// made is the value behind a reference, without the line breaks at its end.
+func made(ref secret.Ref, text string, err error) (secret.Text, error) {
 	text = strings.TrimRight(text, "\r\n")
 	if err == nil && text == "" {
 		err = secret.ErrAbsent
@@ -58,6 +66,27 @@ func (System) Reveal(ctx context.Context, ref secret.Ref) (secret.Text, error) {
 		return secret.Text{}, fmt.Errorf("%s: %w", ref, err)
 	}
 	return secret.New(text), nil
+}
+
+// until reads a file under the context: a pipe that nobody writes to, or a network
+// drive that is away, must not hold a worker. The reading itself cannot be ended and
+// stays behind.
+func until(ctx context.Context, read func() (string, error)) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text, err := read()
+		done <- result{text, err}
+	}()
+	select {
+	case r := <-done:
+		return r.text, r.err
+	case <-ctx.Done():
+		return "", inTrouble{context.Cause(ctx)}
+	}
 }
 
 func fromFile(name string) (string, error) {
@@ -69,6 +98,11 @@ func fromFile(name string) (string, error) {
 		return "", err
 	}
 	defer file.Close()
+	return all(file)
+}
+
+// all reads as much as a secret may have.
+func all(file io.Reader) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && len(text) > most {
 		err = errTooLong
@@ -78,12 +112,12 @@ func fromFile(name string) (string, error) {
 
 // fromCommand runs a command without a shell: words are separated by blanks.
 // What it prints on standard error may hold the secret and is not repeated.
-func fromCommand(ctx context.Context, line string) (string, error) {
+func fromCommand(ctx context.Context, line string, environment []string) (string, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, commandTimeout, fmt.Errorf("the command took longer than %v", commandTimeout))
 	defer cancel()
 	words := strings.Fields(line)
 	command := exec.CommandContext(limited, words[0], words[1:]...)
-	command.WaitDelay = lastWords
+	command.WaitDelay, command.Env = lastWords, environment
 	out := &capped{}
 	command.Stdout = out
 	err := command.Run()

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,6 +54,9 @@ type Config struct {
 	// leave: a task taken meanwhile would hold a worker that others could use
 	// (§4.10.6). Nil means that only the store is asked.
 	Cooling func(rateKey string) time.Duration
+	// Rests reports that this process takes no task of a partition now: what its
+	// requests need is not agreed to. Nil means that none rests.
+	Rests func(ctx context.Context, of ingest.Partition) bool
 	// Health says how many tasks of a partition may run at once by how its pages
 	// and runs went (§9.7). Nil: a book of its own.
 	Health *heal.Book
@@ -225,6 +229,9 @@ func (d *Dispatcher) next(ctx context.Context, without map[string]bool) (*ingest
 	queues, err := d.store.Queues(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if d.config.Rests != nil {
+		queues = slices.DeleteFunc(queues, func(q ingest.Queue) bool { return d.config.Rests(ctx, q.Partition) })
 	}
 	for i, q := range queues {
 		if wait := d.cooling(q.RateKey); wait > 0 && now.Add(wait).After(q.CoolingUntil) {

@@ -70,15 +70,15 @@ func TestRevokedKeyStopsTheSource(t *testing.T) {
 
 // moody reads secrets where they are and is in trouble for some time.
 type moody struct {
-	secrets.System
+	secrets.Limited
 	failures int
 }
 
-func (m *moody) Reveal(ctx context.Context, ref secret.Ref) (secret.Text, error) {
+func (m *moody) Reveal(ctx context.Context, ref secret.Ref, to secret.Purpose) (secret.Text, error) {
 	if m.failures--; m.failures >= 0 {
 		return secret.Text{}, fmt.Errorf("%s: %w", ref, secret.ErrTrouble)
 	}
-	return m.System.Reveal(ctx, ref)
+	return m.Limited.Reveal(ctx, ref, to)
 }
 
 // A command that gives no key for a minute does not stop the source; one that

@@ -29,7 +29,7 @@ func startLyingDaily(t *testing.T, lies upsim.Lies, settings ...string) *formWor
 	w.form.Options.Forms.Lies = lies
 	w.T, w.data, w.clock, w.wire = t, data, &clock{began: time.Now()}, &wire{lose: map[string]int{}}
 	w.server, w.compiled = w.form.Start(t, data, "", append(simulated.DailySettings(), settings...)...)
-	w.chain = transport.StackSigned(httpclient.New(httpclient.Options{}), secrets.System{}, rategate.New())
+	w.chain = transport.StackSigned(httpclient.New(httpclient.Options{}), secrets.Limited{}, rategate.New())
 	w.openCopy()
 	return w
 }

@@ -49,7 +49,7 @@ func startForm(t *testing.T, f simulated.Form, items int, faults string, setting
 	w := &formWorld{form: f}
 	w.T, w.data, w.clock, w.wire = t, data, &clock{began: time.Now()}, &wire{lose: map[string]int{}}
 	w.server, w.compiled = f.Start(t, data, faults, settings...)
-	w.chain = transport.StackSigned(httpclient.New(httpclient.Options{}), secrets.System{}, rategate.New())
+	w.chain = transport.StackSigned(httpclient.New(httpclient.Options{}), secrets.Limited{}, rategate.New())
 	w.openCopy()
 	return w
 }

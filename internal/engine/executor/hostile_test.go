@@ -56,7 +56,7 @@ func TestA1A2A3UpstreamThatLeadsElsewhere(t *testing.T) {
 				w := startForm(t, formNamed(t, form), 45, "")
 				base := w.server.URL()
 				up := &misleading{next: httpclient.New(httpclient.Options{}), lie: func(text string) string { return strings.ReplaceAll(text, base, inJSONText(form, to(base))) }}
-				w.chain = transport.StackSigned(up, secrets.System{}, rategate.New())
+				w.chain = transport.StackSigned(up, secrets.Limited{}, rategate.New())
 				w.harvest()
 				if out := w.outcomes[0]; len(w.outcomes) != 1 || out.Task != ingest.TaskFailed || out.Code != "REFUSED" || out.Stats.Inserted != 20 || strings.Contains(out.Error, "hunter2") {
 					t.Errorf("%s", w.story())

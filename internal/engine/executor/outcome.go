@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/secret"
+	"github.com/patra-ingest/patra/internal/core/trust"
 )
 
 // What the operator may want of a running task.
@@ -35,6 +36,14 @@ func (r *running) outcome(ctx context.Context, err error) ingest.Outcome {
 		return ingest.Outcome{
 			Task: ingest.TaskScheduled, Run: ingest.RunCancelled, Code: string(fault.StoreBusy), Error: err.Error(), Advanced: r.advanced(),
 			NotBefore: r.lastSeen.Add(taskBackoff(r.run.AttemptNo - 1)),
+		}
+	}
+	if refused := new(trust.Refusal); errors.As(err, &refused) {
+		// Nobody agreed to it yet: no failure, and no reason to stop what does not need it.
+		// The dispatcher takes no more of them; what it could not foresee comes back here.
+		return ingest.Outcome{
+			Task: ingest.TaskScheduled, Run: ingest.RunCancelled, Code: string(fault.Refused), Error: err.Error(), Advanced: r.advanced(),
+			NotBefore: r.lastSeen.Add(consentWait),
 		}
 	}
 	f := fault.As(err)
@@ -71,6 +80,9 @@ func (r *running) outcome(ctx context.Context, err error) ingest.Outcome {
 	}
 	return out
 }
+
+// consentWait is how long a task rests that needs consent.
+const consentWait = 5 * time.Minute
 
 // advanced: this run went on where the last one stopped, came further, and the
 // next one goes on from there. What failed before is forgiven then: a long slice

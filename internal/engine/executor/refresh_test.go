@@ -69,7 +69,7 @@ func newLibrary(t *testing.T, things []thing) *library {
 	t.Cleanup(server.Close)
 	l.address = server.URL
 	l.T, l.clock, l.wire = t, &clock{began: time.Now()}, &wire{lose: map[string]int{}}
-	l.chain = transport.StackSigned(httpclient.New(httpclient.Options{}), secrets.System{}, rategate.New())
+	l.chain = transport.StackSigned(httpclient.New(httpclient.Options{}), secrets.Limited{}, rategate.New())
 	l.openFile()
 	bodies, err := blob.Open(filepath.Join(t.TempDir(), "raw"), blob.Options{})
 	l.must(err)

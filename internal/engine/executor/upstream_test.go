@@ -178,7 +178,7 @@ func byHand(t *testing.T, l *list, reading string, settings ...string) *formWorl
 	w.must(err)
 	w.compiled, err = spec.Compile(resolved)
 	w.must(err)
-	w.chain = transport.StackSigned(httpclient.New(httpclient.Options{}), secrets.System{}, rategate.New())
+	w.chain = transport.StackSigned(httpclient.New(httpclient.Options{}), secrets.Limited{}, rategate.New())
 	w.openCopy()
 	return w
 }

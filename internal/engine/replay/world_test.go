@@ -10,7 +10,9 @@ import (
 	_ "modernc.org/sqlite" // the checksums go round the store
 
 	"github.com/patra-ingest/patra/internal/core/blackbox"
+	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/trust"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/testkit/storetest"
@@ -36,7 +38,7 @@ type world struct {
 func harvested(t *testing.T, c *spec.Compiled) *world {
 	t.Helper()
 	w := &world{T: t, file: filepath.Join(t.TempDir(), "patra.db")}
-	app, err := daemon.Open(t.Context(), daemon.Config{Database: "sqlite:" + w.file, Relaxed: true})
+	app, err := daemon.Open(t.Context(), daemon.Config{Database: "sqlite:" + w.file, Relaxed: true, Installed: trusting(c.Snapshot)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,6 +46,15 @@ func harvested(t *testing.T, c *spec.Compiled) *world {
 	w.app = app
 	w.harvest(c)
 	return w
+}
+
+// trusting is an installation that agreed to what a source wants.
+func trusting(s spec.Snapshot) (in daemon.Installed) {
+	in.Trust.Secrets = map[string][]secret.Ref{}
+	for _, u := range trust.Of(s) {
+		in.Trust.Secrets[u.Host] = append(in.Trust.Secrets[u.Host], u.Ref)
+	}
+	return in
 }
 
 func (w *world) harvest(c *spec.Compiled) {

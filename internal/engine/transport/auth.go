@@ -11,13 +11,18 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/secret"
+	"github.com/patra-ingest/patra/internal/core/trust"
 )
 
-// Secrets finds the value a reference leads to. secret.ErrAbsent means that
-// there is none, secret.ErrTrouble that another try may find it.
+// Secrets finds the value a reference leads to, for a request to a host.
+// secret.ErrAbsent means that there is none, secret.ErrTrouble that another try may
+// find it, and a trust.Refusal that nobody agreed to send it there.
 type Secrets interface {
-	Reveal(ctx context.Context, ref secret.Ref) (secret.Text, error)
+	Reveal(ctx context.Context, ref secret.Ref, to secret.Purpose) (secret.Text, error)
 }
+
+// sentTo is the purpose of a secret that a request carries.
+func sentTo(r *exchange.Request) secret.Purpose { return secret.Purpose{Host: trust.HostOf(r.URL)} }
 
 // authenticated puts credentials on requests right before they are sent. What
 // stands above it, evidence and errors included, only ever sees the request
@@ -82,18 +87,18 @@ func (a authenticated) value(ctx context.Context, c *Call) (secret.Text, *secret
 	credential := c.Request.Credential
 	switch credential.Type {
 	case "API_KEY", "BEARER":
-		text, err := a.secrets.Reveal(ctx, credential.Value)
+		text, err := a.secrets.Reveal(ctx, credential.Value, sentTo(c.Request))
 		prefix := credential.Prefix
 		if credential.Type == "BEARER" {
 			prefix = "Bearer "
 		}
 		return secret.New(prefix + text.Reveal()), secret.NewMasker(text), err
 	case "BASIC":
-		user, err := a.secrets.Reveal(ctx, credential.Username)
+		user, err := a.secrets.Reveal(ctx, credential.Username, sentTo(c.Request))
 		if err != nil {
 			return secret.Text{}, nil, err
 		}
-		password, err := a.secrets.Reveal(ctx, credential.Password)
+		password, err := a.secrets.Reveal(ctx, credential.Password, sentTo(c.Request))
 		pair := basicPair(user.Reveal(), password.Reveal())
 		return secret.New("Basic " + pair.Reveal()), secret.NewMasker(password, pair), err
 	case "OAUTH2", "SESSION":

@@ -20,7 +20,7 @@ const canary = "canary&kanari"
 // vault knows some references.
 type vault map[string]string
 
-func (v vault) Reveal(_ context.Context, ref secret.Ref) (secret.Text, error) {
+func (v vault) Reveal(_ context.Context, ref secret.Ref, _ secret.Purpose) (secret.Text, error) {
 	if value, ok := v[ref.String()]; ok {
 		return secret.New(value), nil
 	}
@@ -181,7 +181,7 @@ func TestA3KeyInTheQueryLeavesTheRest(t *testing.T) {
 // moody keeps a secret and is in trouble for some time.
 type moody struct{ failures int }
 
-func (m *moody) Reveal(_ context.Context, ref secret.Ref) (secret.Text, error) {
+func (m *moody) Reveal(_ context.Context, ref secret.Ref, _ secret.Purpose) (secret.Text, error) {
 	if m.failures--; m.failures >= 0 {
 		return secret.Text{}, fmt.Errorf("%s: %w", ref, secret.ErrTrouble)
 	}

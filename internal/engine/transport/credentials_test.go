@@ -36,7 +36,7 @@ var safe = vault{
 
 type vault map[string]string
 
-func (v vault) Reveal(_ context.Context, ref secret.Ref) (secret.Text, error) {
+func (v vault) Reveal(_ context.Context, ref secret.Ref, _ secret.Purpose) (secret.Text, error) {
 	if value, ok := v[ref.String()]; ok {
 		return secret.New(value), nil
 	}

@@ -27,13 +27,15 @@ func hooks() map[string]hook {
 // signature, and the name of the key, where the credential says.
 func signHMAC(ctx context.Context, secrets Secrets, r exchange.Request, now time.Time) (exchange.Request, *secret.Masker, error) {
 	how := r.Credential.Sign
-	key, err := secrets.Reveal(ctx, how.Key)
+	signs := sentTo(&r)
+	signs.Signs = true
+	key, err := secrets.Reveal(ctx, how.Key, signs)
 	if err != nil {
 		return r, nil, err
 	}
 	var keyID secret.Text
 	if !how.KeyID.IsZero() {
-		if keyID, err = secrets.Reveal(ctx, how.KeyID); err != nil {
+		if keyID, err = secrets.Reveal(ctx, how.KeyID, sentTo(&r)); err != nil {
 			return r, nil, err
 		}
 	}

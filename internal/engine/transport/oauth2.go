@@ -35,7 +35,7 @@ func (o *oauth2) ask(ctx context.Context, r *exchange.Request) error {
 	form.Set("grant_type", "client_credentials")
 	if c.Grant == "REFRESH_TOKEN" {
 		var err error
-		if o.seed, err = o.secrets.Reveal(ctx, c.RefreshToken); err != nil {
+		if o.seed, err = o.secrets.Reveal(ctx, c.RefreshToken, sentTo(r)); err != nil {
 			return err
 		}
 		o.sent = o.keep.refreshToken(o.seed)
@@ -59,7 +59,7 @@ func (o *oauth2) ask(ctx context.Context, r *exchange.Request) error {
 // secret and gives its name in the form.
 func (o *oauth2) identify(ctx context.Context, r *exchange.Request, form url.Values) error {
 	c := o.credential
-	id, err := o.secrets.Reveal(ctx, c.ClientID)
+	id, err := o.secrets.Reveal(ctx, c.ClientID, sentTo(r))
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (o *oauth2) identify(ctx context.Context, r *exchange.Request, form url.Val
 		form.Set("client_id", id.Reveal())
 		return nil
 	}
-	key, err := o.secrets.Reveal(ctx, c.ClientSecret)
+	key, err := o.secrets.Reveal(ctx, c.ClientSecret, sentTo(r))
 	if err != nil {
 		return err
 	}

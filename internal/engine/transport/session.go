@@ -24,7 +24,7 @@ func (s *session) ask(ctx context.Context, r *exchange.Request) error {
 	refs := map[string]secret.Ref{"username": s.credential.Username, "password": s.credential.Password, "value": s.credential.Value}
 	values := map[string]string{}
 	for _, name := range s.credential.Login.Names() {
-		text, err := s.secrets.Reveal(ctx, refs[name])
+		text, err := s.secrets.Reveal(ctx, refs[name], sentTo(r))
 		if err != nil {
 			return err
 		}

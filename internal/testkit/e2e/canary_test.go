@@ -68,6 +68,11 @@ func newCanary(t *testing.T, database string) *canary {
 			t.Fatal(err)
 		}
 	}
+	t.Setenv("PATRA_CONFIG", filepath.Join(c.dir, "patra.yaml"))
+	allowed := fmt.Sprintf("trust: {commands: [cat *], folders: [%q]}\n", os.TempDir())
+	if err := os.WriteFile(os.Getenv("PATRA_CONFIG"), []byte(allowed), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	c.world = newWorld(t, database, upsim.Config{Seed: 88, PerDay: 24, Flat: true}, upsim.Options{})
 	c.gate = c.guarded(t)
 	return c
@@ -182,7 +187,7 @@ func (c *canary) harvest(i int, f simulated.Form) {
 		t.Fatal(err)
 	}
 	source := "form-" + f.Name
-	for _, args := range [][]string{{"source", "validate", file}, {"source", "render", file}, {"source", "test", file}, {"source", "apply", file}} {
+	for _, args := range [][]string{{"source", "validate", file}, {"source", "render", file}, {"source", "test", file}, {"source", "trust", file, "--yes"}, {"source", "test", file}, {"source", "apply", file}} {
 		c.run(args...)
 	}
 	c.fronts, c.sources = append(c.fronts, front), append(c.sources, source)
@@ -270,6 +275,8 @@ routes:
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	c.run("events", "test", "hook", "--events", file)
+	c.does("events", "trust", "--events", file, "--yes")
 	for range 2 {
 		c.run("events", "publish", "--events", file)
 	}

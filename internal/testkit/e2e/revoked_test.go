@@ -31,7 +31,7 @@ func TestRevokedKeyStopsTheSourceOnce(t *testing.T) {
 	if err := os.WriteFile(file, []byte(f.YAML(web.URL)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.must("source", "apply", file)
+	s.must("source", "apply", file, "--trust")
 	s.settings = nil
 	shared := []string{"--workers", "4", "--gate", redis.Start(t).URL()}
 	beside, told := s.child(append([]string{"serve", "--roles", "executor"}, shared...)...)

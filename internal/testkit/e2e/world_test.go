@@ -47,6 +47,12 @@ func withScratch(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	scratch = dir
+	for name, value := range map[string]string{"HOME": dir, "XDG_CONFIG_HOME": dir, "PATRA_CONFIG": "", "PATRA_CONTACT": ""} { // nobody agreed to anything
+		if err := os.Setenv(name, value); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	return m.Run()
 }
 

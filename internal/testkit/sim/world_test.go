@@ -142,7 +142,7 @@ func (w *world) prepare() {
 	for _, u := range w.upstreams {
 		w.errands = append(w.errands, w.errandsOf(u)...)
 	}
-	w.chain = transport.StackSigned(httpclient.New(httpclient.Options{Dial: w.net.dial}), secrets.System{}, rategate.New())
+	w.chain = transport.StackSigned(httpclient.New(httpclient.Options{Dial: w.net.dial}), secrets.Limited{}, rategate.New())
 	w.lost.set(0.01)
 	w.bodies.set(0.005)
 }

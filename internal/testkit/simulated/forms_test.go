@@ -70,7 +70,7 @@ func newReader(t *testing.T, c *spec.Compiled) reader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return reader{t, program, transport.StackSigned(plainSender{}, secrets.System{}, free{})}
+	return reader{t, program, transport.StackSigned(plainSender{}, secrets.Limited{}, free{})}
 }
 
 func (r reader) ask(p *spec.Program, request *exchange.Request, err error) *extract.Page {

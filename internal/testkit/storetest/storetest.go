@@ -58,6 +58,7 @@ func Run(t *testing.T, empty, migrated func(t *testing.T) Database) {
 		{"Rotation", s.rotation},
 		{"Dispatchers", s.dispatchers},
 		{"Pauses", s.pauses},
+		{"Consents", s.consents},
 		{"Campaigns", s.campaigns},
 		{"CampaignWaive", s.campaignWaive},
 		{"CampaignArchived", s.campaignArchived},

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/secret"
+	"github.com/patra-ingest/patra/internal/core/trust"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// trusting are the flags of commands that agree to something.
+type trusting struct {
+	agreeing
+	revoke bool
+}
+
+func (t *trusting) flags(c *cobra.Command) {
+	t.agreeing.flags(c)
+	c.Flags().BoolVar(&t.revoke, "revoke", false, "take the consent back")
+}
+
+func newSourceTrust(e *env) *cobra.Command {
+	var t trusting
+	c := &cobra.Command{
+		Use:   "trust [SRC|FILE|REFERENCE] [HOST]",
+		Short: "Agree that a source uses secrets of this machine, or list what was agreed to",
+		Long: `Show what a source wants of this machine, and agree to it: which variable, file or
+output of a command it sends to which host. A source file may come from anybody, so
+the first use of each pair of reference and host stops with exit code 4 until
+somebody agrees. Bundled sources may send their keys to their own hosts.
+
+Without an argument, list what was agreed to. With a reference and a host, agree to
+that pair. --revoke takes back what the same words agreed to.
+
+Consent is kept outside of what a stranger can hand over: for a database that is a
+file, in a file of your own (trust.jsonl beside your patra.yaml, readable by you
+alone); for a server, in its tables. Both leave a line in patra audit log. A command
+of exec: must also be listed in patra.yaml under trust.commands, and a file lie below
+a folder of trust.folders; this command does not change patra.yaml.
+
+On a terminal you are asked before anything is kept; elsewhere --yes is needed.`,
+		Example: `  patra source trust
+  patra source trust mine
+  patra source trust mine.yaml --yes --reason ours
+  patra source trust env:MINE_API_KEY api.example.org --yes
+  patra source trust mine --revoke`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return e.recorded(cmd.Context(), func(g *daemon.Guard) error { return e.listConsents(cmd.Context(), g) })
+			}
+			uses, err := e.usesNamed(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			return e.trust(cmd.Context(), t, uses)
+		},
+	}
+	t.flags(c)
+	return c
+}
+
+func newEventsTrust(e *env) *cobra.Command {
+	var t trusting
+	var told eventsFile
+	c := &cobra.Command{
+		Use:   "trust",
+		Short: "Agree that the file of events uses secrets of this machine",
+		Long: `Show what the file that says who gets events wants of this machine, and agree to it:
+which secrets it uses for which host. What is said of patra source trust holds here
+too: consent is kept in the same place, and patra source trust lists it.`,
+		Example: `  patra events trust --events events.yaml
+  patra events trust --events events.yaml --yes --reason ours`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			declared, err := told.read()
+			if err != nil {
+				return err
+			}
+			return e.trust(cmd.Context(), t, daemon.EventUses(declared))
+		},
+	}
+	t.flags(c)
+	told.flags(c)
+	return c
+}
+
+// usesNamed are those of a source, of a file, or one that is spelled out.
+func (e *env) usesNamed(ctx context.Context, args []string) ([]trust.Use, error) {
+	if len(args) == 2 {
+		var ref secret.Ref
+		if err := ref.UnmarshalText([]byte(args[0])); err != nil {
+			return nil, usagef("%w", err)
+		}
+		return []trust.Use{{Ref: ref, Host: strings.ToLower(args[1])}}, nil
+	}
+	s, err := e.subject(ctx, args[0])
+	if err != nil {
+		return nil, err
+	}
+	return daemon.Uses(s.src), nil
+}
+
+// wanted is one use and how it stands.
+type wanted struct {
+	Reference string    `json:"reference"`
+	Host      string    `json:"host"`
+	State     string    `json:"state"`
+	By        string    `json:"by,omitempty"`
+	At        time.Time `json:"at,omitzero"`
+	Reason    string    `json:"reason,omitempty"`
+}
+
+// States of a use.
+const (
+	stateAgreed  = "agreed to"
+	stateAgree   = "will be agreed to"
+	stateRevoked = "will be taken back"
+	stateNone    = "not agreed to"
+)
+
+func wantedColumns() columns[wanted] {
+	return columns[wanted]{[]string{"reference", "host", "state", "by", "at"}, func(w wanted) []any {
+		return []any{w.Reference, w.Host, w.State, dash(w.By), w.At}
+	}}
+}
+
+func (e *env) listConsents(ctx context.Context, g *daemon.Guard) error {
+	consents, err := g.Consents(ctx)
+	if err != nil {
+		return err
+	}
+	rows := []wanted{}
+	for _, c := range consents {
+		rows = append(rows, wanted{c.Ref.String(), c.Host, stateAgreed, c.Actor, c.At, c.Reason})
+	}
+	for host, refs := range e.installed.Trust.Secrets {
+		for _, ref := range refs {
+			rows = append(rows, wanted{ref.String(), host, stateAgreed, e.installed.File, time.Time{}, ""})
+		}
+	}
+	slices.SortFunc(rows, func(a, b wanted) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Reference, b.Reference), cmp.Compare(a.By, b.By))
+	})
+	e.hint("kept in %s", g.Kept())
+	return list(e, rows, wantedColumns())
+}
+
+// trust shows what would be agreed to and does it if somebody says yes.
+func (e *env) trust(ctx context.Context, t trusting, uses []trust.Use) error {
+	return e.recorded(ctx, func(g *daemon.Guard) error {
+		change, rows, err := t.changes(ctx, g, uses)
+		if err != nil {
+			return err
+		}
+		do := func(dry bool) ([]wanted, error) {
+			by := t.act()
+			by.Rehearsal = dry
+			if t.revoke {
+				return rows, g.Withdraw(ctx, change, by)
+			}
+			return rows, g.Agree(ctx, change, by)
+		}
+		err = agree(e, t.agreeing, do, func([]wanted) bool { return len(change) > 0 }, func(rows []wanted) error { return list(e, rows, wantedColumns()) })
+		if err != nil {
+			return err
+		}
+		return e.hintLimits(ctx, g, uses)
+	})
+}
+
+// changes are the uses that are not yet as they shall be.
+func (t trusting) changes(ctx context.Context, g *daemon.Guard, uses []trust.Use) (change []trust.Use, rows []wanted, err error) {
+	consents, err := g.Consents(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows = []wanted{}
+	for _, u := range uses {
+		w := wanted{Reference: u.Ref.String(), Host: u.Host, State: stateNone}
+		if at := slices.IndexFunc(consents, func(c trust.Consent) bool { return c.Use == u }); at >= 0 {
+			w.State, w.By, w.At, w.Reason = stateAgreed, consents[at].Actor, consents[at].At, consents[at].Reason
+		} else if g.Holds(u) {
+			w.State = stateAgreed
+		}
+		switch recorded := w.By != ""; {
+		case t.revoke && recorded:
+			w.State = stateRevoked
+			change = append(change, u)
+		case !t.revoke && w.State == stateNone:
+			w.State = stateAgree
+			change = append(change, u)
+		}
+		rows = append(rows, w)
+	}
+	return change, rows, nil
+}
+
+// hintLimits tells what consent alone does not allow.
+func (e *env) hintLimits(ctx context.Context, g *daemon.Guard, uses []trust.Use) error {
+	refused, err := g.Refused(ctx, uses)
+	for i := range refused {
+		if refused[i].Why != trust.NotAgreed {
+			e.hint("still refused: %s: %s; %s (here %s)", refused[i].Use, refused[i].Why, refused[i].Remedy(), e.installed.ConfigFile())
+		}
+	}
+	return err
+}

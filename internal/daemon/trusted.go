@@ -1,0 +1,154 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/event"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/secret"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/trust"
+)
+
+// Guard is what stands between the sources of this database and this machine.
+func (a *App) Guard() *Guard { return a.guard }
+
+// MayRun refuses to plan or work on what an operator has paused, and on what would
+// use something of this machine that nobody agreed to.
+func (a *App) MayRun(ctx context.Context, s spec.Snapshot) error {
+	if err := a.NotPaused(ctx, s); err != nil {
+		return err
+	}
+	return a.Trusted(ctx, s)
+}
+
+// Trusted stops a run that would use what nobody agreed to.
+func (a *App) Trusted(ctx context.Context, s spec.Snapshot) error {
+	return a.guard.Check(ctx, s, s.Source, func() []trust.Use {
+		src, _, err := a.Source(ctx, s.Source)
+		if err != nil {
+			return nil
+		}
+		return Uses(src)
+	})
+}
+
+// Untrusted lists the applied sources that cannot run before somebody agrees to what
+// they want of this machine. What is wrong with a source otherwise is told elsewhere.
+// Variables that are not set here may be where the sources run, so they count, unless
+// a source does without.
+func (a *App) Untrusted(ctx context.Context, source string) (out []trust.Stopped, err error) {
+	applied, err := a.Store.AppliedSources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, code := range slices.Sorted(maps.Keys(applied)) {
+		if source != "" && source != code {
+			continue
+		}
+		src, _, err := a.Source(ctx, code)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			continue
+		}
+		var uses []trust.Use
+		for name, endpoint := range src.Endpoints {
+			for _, op := range endpoint.Operates() {
+				if compiled, err := Compile(src, name, ingest.Operation(op), nil); err == nil {
+					uses = append(uses, a.needed(compiled.Snapshot)...)
+				}
+			}
+		}
+		refused, err := a.guard.refused(ctx, trust.Sorted(uses), true)
+		if err != nil {
+			return nil, err
+		}
+		if len(refused) > 0 {
+			out = append(out, trust.Stopped{What: "source " + code, Command: "patra source trust " + code, Refused: refused})
+		}
+	}
+	return out, nil
+}
+
+// needed are the uses of a snapshot, without those of a credential that is optional
+// and not there.
+func (a *App) needed(s spec.Snapshot) (out []trust.Use) {
+	for _, u := range trust.Of(s) {
+		optional := s.Auth.Required != nil && !*s.Auth.Required && slices.Contains(s.Credential.References(), u.Ref)
+		if !optional || !a.config.Installed.limited().Absent(u.Ref) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// eventUses are what an events file wants of this machine. The secret of a webhook
+// signs and is not sent.
+func eventUses(d event.Destination) (out []trust.Use) {
+	add := func(ref secret.Ref, address string) {
+		if to, err := url.Parse(address); err == nil && !ref.IsZero() {
+			out = append(out, trust.Use{Ref: ref, Host: trust.HostOf(to)})
+		}
+	}
+	if d.Webhook != nil {
+		add(d.Webhook.Secret, d.Webhook.URL)
+	}
+	if d.NATS != nil {
+		for server := range strings.SplitSeq(d.NATS.URL, ",") {
+			add(d.NATS.Token, strings.TrimSpace(server))
+		}
+	}
+	return out
+}
+
+// EventUses are those of all receivers.
+func EventUses(declared event.Declaration) (out []trust.Use) {
+	for _, d := range declared.Destinations {
+		out = append(out, eventUses(d)...)
+	}
+	return trust.Sorted(out)
+}
+
+// revealFor reads the secrets of a receiver of events, for its own host only.
+func (g *Guard) revealFor(d event.Destination) func(context.Context, secret.Ref) (secret.Text, error) {
+	return func(ctx context.Context, ref secret.Ref) (secret.Text, error) {
+		value, err := secret.Text{}, errors.New("the reference is not one of this receiver")
+		for _, u := range eventUses(d) {
+			if u.Ref != ref {
+				continue
+			}
+			if value, err = g.Reveal(ctx, ref, secret.Purpose{Host: u.Host, Signs: d.Webhook != nil}); err != nil {
+				break // of several servers each must be agreed to
+			}
+		}
+		return value, err
+	}
+}
+
+// CheckEvents stops publishing that would use what nobody agreed to.
+func (g *Guard) CheckEvents(ctx context.Context, declared event.Declaration, command string) error {
+	refused, err := g.Refused(ctx, EventUses(declared))
+	if err != nil || len(refused) == 0 {
+		return err
+	}
+	return &trust.Stopped{What: "publishing events", Command: command, Refused: refused}
+}
+
+// tellUntrusted says once, when a process begins to serve, which sources wait for
+// consent. The others go on.
+func (a *App) tellUntrusted(ctx context.Context) {
+	all, err := a.Untrusted(ctx, "")
+	if err != nil {
+		a.config.Log.Warn("what sources want of this machine could not be looked up", "error", err)
+	}
+	for _, s := range all {
+		a.config.Log.Warn("a source is not run before somebody agrees to what it wants of this machine", "source", s.What, "wants", s.Brief(), "next", s.Command)
+	}
+}

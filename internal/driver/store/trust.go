@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/trust"
+)
+
+// Lengths of what a consent is about, as in the table.
+const (
+	longestReference = 1024
+	longestHost      = 300
+)
+
+// Consents lists what was agreed to in this database.
+func (s *Store) Consents(ctx context.Context) (out []trust.Consent, err error) {
+	rows, err := s.read.QueryContext(ctx, "SELECT secret_ref, host, actor, reason, agreed_at FROM ing_trust ORDER BY host, secret_ref")
+	if err != nil {
+		return nil, wrap("list consents", s.dialect.Translate(err))
+	}
+	return out, wrap("list consents", each(rows, func() error {
+		var c trust.Consent
+		var ref string
+		var reason sql.NullString
+		var at sql.NullInt64
+		if err := rows.Scan(&ref, &c.Host, &c.Actor, &reason, &at); err != nil {
+			return err
+		}
+		c.Reason, c.At = reason.String, instant(at)
+		out = append(out, c)
+		return out[len(out)-1].Ref.UnmarshalText([]byte(ref))
+	}))
+}
+
+// AgreeTo writes consents and the act that gave them. What was agreed to before
+// stays as it is, with its actor.
+func (s *Store) AgreeTo(ctx context.Context, uses []trust.Use, by ingest.Act) error {
+	return performed(s.step(ctx, "agree", urgent, func(t *tx) error {
+		var added []trust.Use
+		for _, u := range uses {
+			if len(u.Ref.String()) > longestReference || len(u.Host) > longestHost {
+				return fmt.Errorf("%w: a reference has at most %d characters and a host %d", fault.ErrInvalid, longestReference, longestHost)
+			}
+			key := trustKey(u)
+			known, err := found(t.row("SELECT trust_key FROM ing_trust WHERE trust_key = ?", key).Scan(&key))
+			if err != nil {
+				return err
+			}
+			if known {
+				continue
+			}
+			added = append(added, u)
+			if _, err := t.exec("INSERT INTO ing_trust (trust_key, secret_ref, host, actor, reason, agreed_at) VALUES (?,?,?,?,?,?)",
+				key, u.Ref.String(), u.Host, cut(by.Actor, 128), orNull(cut(by.Reason, 512)), micros(t.now)); err != nil {
+				return err
+			}
+		}
+		return t.auditTrust(trust.Agreed, added, by)
+	}))
+}
+
+// Withdraw takes consents back.
+func (s *Store) Withdraw(ctx context.Context, uses []trust.Use, by ingest.Act) error {
+	return performed(s.step(ctx, "withdraw", urgent, func(t *tx) error {
+		for _, u := range uses {
+			if _, err := t.exec("DELETE FROM ing_trust WHERE trust_key = ?", trustKey(u)); err != nil {
+				return err
+			}
+		}
+		return t.auditTrust(trust.Withdrawn, uses, by)
+	}))
+}
+
+// NoteTrust writes only the act: the consent itself is kept elsewhere.
+func (s *Store) NoteTrust(ctx context.Context, action string, uses []trust.Use, by ingest.Act) error {
+	return performed(s.step(ctx, "note consent", urgent, func(t *tx) error { return t.auditTrust(action, uses, by) }))
+}
+
+func trustKey(u trust.Use) string { return fingerprint.Key(u.Ref.String(), u.Host) }
+
+func (t *tx) auditTrust(action string, uses []trust.Use, by ingest.Act) error {
+	if by.Rehearsal {
+		return errRehearsed
+	}
+	for _, u := range uses {
+		err := t.audit(auditEntry{at: t.now, actor: by.Actor, action: action, object: "trust/" + u.Host, reason: by.Reason, detail: map[string]any{"reference": u.Ref.String(), "host": u.Host}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
