@@ -49,6 +49,9 @@ func (e *env) presence(ref secret.Ref) string {
 	if scheme, _ := ref.Split(); scheme == "exec" {
 		return secretByExec
 	}
+	if why := e.installed.Overlooks(ref); why != "" {
+		return "not looked at: " + why
+	}
 	if e.installed.HasSecret(ref) {
 		return secretPresent
 	}

@@ -32,7 +32,8 @@ func TestCredentialUse(t *testing.T) {
 		{"env:PATRA_TEST_WORD", &yes, "from env:PATRA_TEST_WORD, present, but so short that words which contain it are garbled in what is stored: get a longer one)"},
 		{"env:PATRA_TEST_NONE", &yes, "key (API_KEY in HEADER X-Key, from env:PATRA_TEST_NONE, absent)"},
 		{"env:PATRA_TEST_NONE", &no, "key (API_KEY in HEADER X-Key, from env:PATRA_TEST_NONE, absent): optional, so requests are anonymous"},
-		{"file:" + filepath.Join(d.dir, "none"), &yes, "absent)"},
+		{"file:" + filepath.Join(d.dir, "none"), &yes, "not looked at: the file is not below a folder listed under trust.folders)"},
+		{"file:/run/secrets/none-of-these", &yes, "absent)"},
 		{"exec:pass show key", &yes, "from exec:pass show key, printed by a command)"},
 	} {
 		use := (&env{}).useOf(exchange.Auth{Credential: "key", Required: c.required}, exchange.Credential{Type: "API_KEY", Name: "X-Key", Value: reference(t, c.ref)}.WithDefaults())

@@ -62,6 +62,14 @@ func (in Installed) HasSecret(ref secret.Ref) bool {
 	return err == nil
 }
 
+// Overlooks says why a reference is not looked at on this machine; empty if it is.
+func (in Installed) Overlooks(ref secret.Ref) string {
+	if refused := in.limited().Refuses(trust.Use{Ref: ref}); refused != nil {
+		return string(refused.Why)
+	}
+	return ""
+}
+
 // ShortSecret tells whether a reference leads to a value that may occur in what
 // an upstream sends, and would be hidden there.
 func (in Installed) ShortSecret(ref secret.Ref) bool {

@@ -103,9 +103,18 @@ func eventUses(d event.Destination) (out []trust.Use) {
 	if d.NATS != nil {
 		for server := range strings.SplitSeq(d.NATS.URL, ",") {
 			add(d.NATS.Token, strings.TrimSpace(server))
+			add(fileOf(d.NATS.Credentials), strings.TrimSpace(server))
 		}
 	}
 	return out
+}
+
+// fileOf is a file that is read and used by somebody else, as a reference to it.
+func fileOf(path string) (ref secret.Ref) {
+	if path != "" {
+		_ = ref.UnmarshalText([]byte("file:" + path)) // which any path is
+	}
+	return ref
 }
 
 // EventUses are those of all receivers.

@@ -96,6 +96,9 @@ func TestTrust01HarvestNeedsConsent(t *testing.T) {
 		if code, _, told := k.patra("source", "test", keyedSource); (code == 0) != server {
 			t.Errorf("exit %d: %s", code, told)
 		}
+		if code, _, told := k.patra("batch", "replay", "1", "--from", "upstream"); (code == auth) == server {
+			t.Errorf("a replay: exit %d: %s", code, told)
+		}
 		if sent := k.server.Requests() > asked; sent != server {
 			t.Errorf("sent %v", sent)
 		}
