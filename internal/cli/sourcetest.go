@@ -84,6 +84,7 @@ upstream is in trouble or asks to slow down`,
 
 // try shows what was tried also when it failed.
 func (e *env) try(ctx context.Context, to aimed, r daemon.TrialRequest) error {
+	e.warn(daemon.TrustWarner()(to.compiled.Snapshot)) // before anything is used
 	var result *daemon.TrialResult
 	err := e.guarded(ctx, func(g *daemon.Guard) error {
 		err := e.agreed(ctx, g, to.compiled.Snapshot, to.name, to.src)
@@ -109,7 +110,6 @@ func (e *env) try(ctx context.Context, to aimed, r daemon.TrialRequest) error {
 	}
 	e.hint("%s, fingerprint %s", to, to.compiled.Fingerprint)
 	e.warn(to.compiled.Warnings)
-	e.warn(daemon.TrustWarner()(s))
 	if w, missing := s.NoContact(); missing {
 		e.warn([]spec.Warning{w})
 	}

@@ -161,6 +161,9 @@ func TestTrust01ASharedFileUsesNothing(t *testing.T) {
 			} {
 				r := d.expect(exitAuth, args...)
 				d.holds(r.err, wants, "nothing was read, run or sent", "patra source trust ", "mine")
+				if args[1] == "test" {
+					d.holds(r.err, c.code)
+				}
 			}
 			d.holds(d.expect(exitFindings, "status", "-o", "json").out, "patra source trust mine")
 			if exists(mark) {

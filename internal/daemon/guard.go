@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -83,13 +84,18 @@ func (g *Guard) agreedTo(ctx context.Context, u trust.Use) (bool, error) {
 // Reveal finds the value of a reference for a request. What leads to nothing is
 // told before consent is asked for: nothing could be sent.
 func (g *Guard) Reveal(ctx context.Context, ref secret.Ref, to secret.Purpose) (secret.Text, error) {
-	u := trust.Use{Ref: ref, Host: to.Host}
-	if refused, err := g.refuses(ctx, u, false); err != nil {
+	u, limited := trust.Use{Ref: ref, Host: to.Host}, g.in.limited()
+	if limited.Absent(ref) {
+		return secret.Text{}, fmt.Errorf("%s: %w", ref, secret.ErrAbsent)
+	}
+	refused, err := g.refuses(ctx, u, true) // also what comes only now needs consent
+	switch {
+	case err != nil:
 		return secret.Text{}, err
-	} else if refused != nil {
+	case refused != nil:
 		return secret.Text{}, refused
 	}
-	return g.in.limited().Reveal(ctx, ref, to)
+	return limited.Reveal(ctx, ref, to)
 }
 
 // refuses says why a use may not happen, or nil. What leads to nothing is no use,
