@@ -146,8 +146,10 @@ func (f *finder) find(text []byte) []span {
 func (f *finder) findFrom(s *search, introducer byte) {
 	text := s.text
 	for at := nextByte(text, 0, introducer); at < len(text); at = nextByte(text, at+1, introducer) {
-		if introducer == '\\' && f.isDull(text[at+1:]) {
-			continue
+		if introducer == '\\' {
+			if at = f.passDull(text, at); at == len(text) {
+				break
+			}
 		}
 		char, end, clear := f.glance(text, at)
 		if !clear {

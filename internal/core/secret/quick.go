@@ -45,18 +45,30 @@ func (f *finder) noteDull() {
 	}
 }
 
-// isDull reports that nothing of use begins with a backslash before these bytes.
-// Texts in other scripts are full of \u4e2d: the first two digits tell that such a
-// character is in no pattern.
-func (f *finder) isDull(rest []byte) bool {
-	if len(rest) < 3 {
-		return false
+// passDull goes on from a backslash to the first one that is worth a glance; to the
+// length of text if there is none. Texts in other scripts are full of \u4e2d: the
+// first two digits tell that such a character is in no pattern. What is passed over
+// is no introducer.
+func (f *finder) passDull(text []byte, at int) int {
+	narrow := len(f.other) == 0
+	for at+len(`\u00`) <= len(text) {
+		switch c := text[at+1]; {
+		case f.dull[c]:
+			at += len(`\n`)
+		case c == 'u' && narrow && (hexDigits[text[at+2]]|hexDigits[text[at+3]])-1 < noDigit-1:
+			if next := at + len(`\u4e2d`); next < len(text) && text[next] == '\\' && allHex(text[at+4:next]) {
+				at = next
+				continue // one after the other
+			}
+			at += len(`\u4e`)
+		default:
+			return at
+		}
+		if at = nextByte(text, at, '\\'); at == len(text) {
+			break
+		}
 	}
-	if rest[0] == 'u' && len(f.other) == 0 {
-		high := hexDigits[rest[1]] | hexDigits[rest[2]]
-		return high != 0 && high < noDigit
-	}
-	return f.dull[rest[0]]
+	return at
 }
 
 // none of the glances below sees an escape in what begins with these bytes, unless
