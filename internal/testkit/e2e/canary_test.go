@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
@@ -93,7 +94,7 @@ func (c *canary) account(t *testing.T, database string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	user, password := "canary_"+filepath.Base(c.dir)+hex.EncodeToString([]byte(t.Name())[:2]), c.secret("password of the database")
+	user, password := "canary_"+strings.ToLower(rand.Text()[:12]), c.secret("password of the database") // others may run the same test
 	for _, statement := range []string{
 		fmt.Sprintf("CREATE OR REPLACE USER '%s'@'%%' IDENTIFIED BY '%s'", user, password),
 		fmt.Sprintf("GRANT ALL ON %s.* TO '%s'@'%%'", strings.Trim(address.Path, "/"), user),
@@ -204,7 +205,7 @@ func (c *canary) harvest(i int, f simulated.Form) {
 	if code := c.run(c.args(source)...); code != 0 && code != partial {
 		t.Errorf("%s: exit %d without faults: %s", source, code, c.left["log of harvest "+source])
 	}
-	for _, how := range []string{"503", "500", "error-200", "cut", "200"} {
+	for _, how := range []string{"503", "500", "error-200", "cut", "200", "encoding"} {
 		if front.echoes[how] == 0 {
 			t.Errorf("%s never echoed as %s: %v", source, how, front.echoes)
 		}
@@ -231,6 +232,21 @@ func (c *canary) killed(source string, front *echoing) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	c.left.add("log of a process that was killed", output.Bytes())
+	c.checkRights()
+}
+
+// checkRights looks at the files of the database while all of them are there.
+func (c *canary) checkRights() {
+	c.t.Helper()
+	file, ok := strings.CutPrefix(c.database, "sqlite:")
+	for _, end := range []string{"", "-wal", "-shm"} {
+		if !ok {
+			continue
+		}
+		if info, err := os.Stat(file + end); err != nil || info.Mode().Perm() != 0o600 {
+			c.t.Errorf("%s: %v, %v", file+end, info, err)
+		}
+	}
 }
 
 // contact harvests a source that is told who asks.
@@ -253,18 +269,19 @@ func (c *canary) publish() {
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked++; asked%3 == 1 {
 			w.WriteHeader(http.StatusInternalServerError)
-			fmt.Fprint(w, page([]string{r.URL.Path, r.Header.Get("Webhook-Signature"), c.secrets["secret of the webhook"]}))
+			fmt.Fprint(w, page([]string{r.URL.Path, r.Header.Get("Webhook-Signature"), c.secrets["secret of the webhook"], c.secrets["old secret of the webhook"]}))
 		}
 	}))
 	t.Cleanup(receiver.Close)
 	t.Setenv("CANARY_HOOK", c.secret("secret of the webhook"))
+	t.Setenv("CANARY_HOOK_OLD", c.secret("old secret of the webhook"))
 	t.Setenv("CANARY_NATS", c.secret("token of NATS"))
 	address := url.PathEscape(c.secret("address of the webhook"))
 	file := filepath.Join(t.TempDir(), "events.yaml")
 	text := fmt.Sprintf(`destinations:
   - {name: files, jsonl: {dir: %q}}
-  - {name: hook, webhook: {url: "%s/%s", secret: env:CANARY_HOOK, concurrent: 1}}
-  - {name: nobody, webhook: {url: "http://127.0.0.1:1/%s", secret: env:CANARY_HOOK}}
+  - {name: hook, webhook: {url: "%s/%s", secret: env:CANARY_HOOK, oldSecret: env:CANARY_HOOK_OLD, allowPrivate: true, concurrent: 1}}
+  - {name: nobody, webhook: {url: "http://127.0.0.1:1/%s", secret: env:CANARY_HOOK, allowPrivate: true}}
   - {name: bus, nats: {url: "nats://127.0.0.1:1", stream: S, token: env:CANARY_NATS}}
 routes:
   - {sources: [%s], to: hook}
@@ -371,9 +388,9 @@ func (c *canary) archive() {
 	}
 }
 
-func (c *canary) search() {
-	t := c.t
-	t.Helper()
+// leftBehind gathers the tables and files, beside what was printed.
+func (c *canary) leftBehind() {
+	c.t.Helper()
 	if file, ok := strings.CutPrefix(c.database, "sqlite:"); ok {
 		for _, end := range []string{"", "-wal", "-shm"} {
 			if content, err := os.ReadFile(file + end); err == nil {
@@ -381,8 +398,14 @@ func (c *canary) search() {
 			}
 		}
 	}
-	c.left.tables(t, c.database)
-	c.left.folder(t, "file", c.dir)
+	c.left.tables(c.t, c.database)
+	c.left.folder(c.t, "file", c.dir)
+}
+
+func (c *canary) search() {
+	t := c.t
+	t.Helper()
+	c.leftBehind()
 	secrets := maps.Clone(c.secrets)
 	for i, front := range c.fronts {
 		for value := range front.secrets {
@@ -405,7 +428,7 @@ func (c *canary) search() {
 // came along and were hidden.
 func (c *canary) echoesArrived() {
 	c.t.Helper()
-	for _, place := range []string{"file", "table ing_batch_evidence.response", "table ing_quarantine.raw", "file body"} {
+	for _, place := range []string{"file", "table ing_batch_evidence.response", "table ing_quarantine.raw", "table ing_record_body.payload", "file body"} {
 		if !strings.Contains(string(c.left[place]), "[secret]") {
 			c.t.Errorf("no echo has reached %s", place)
 		}

@@ -3,13 +3,12 @@ package e2e
 import (
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"database/sql"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,13 +29,11 @@ func (a artefacts) add(name string, content []byte) {
 	a[name] = append(a[name], 0)
 }
 
-// spelled is how a secret may stand somewhere (RELIABILITY invariant 19): as it
-// is, encoded for an address, in base64 at any offset, in hex, as escapes, and
-// in halves that a limit may have cut.
+// spelled is how a secret may stand somewhere once all escapes are read
+// (RELIABILITY invariant 19): as it is, in base64 at any offset, in hex, and in
+// halves that a limit may have cut. All in small letters.
 func spelled(secret string) (out []string) {
-	out = []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.ToLower(url.QueryEscape(secret)), hex.EncodeToString([]byte(secret)), strings.ToUpper(hex.EncodeToString([]byte(secret))), asEscapes(secret)}
-	quoted, _ := json.Marshal(secret)
-	out = append(out, strings.Trim(string(quoted), `"`))
+	out = []string{secret, hex.EncodeToString([]byte(secret))}
 	for shift := range 3 {
 		for _, coding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			text := coding.EncodeToString([]byte(strings.Repeat("\x00", shift) + secret))
@@ -46,15 +43,17 @@ func spelled(secret string) (out []string) {
 	if half := len(secret) / 2; half >= 8 {
 		out = append(out, secret[:half], secret[half:])
 	}
+	for i := range out {
+		out[i] = strings.ToLower(out[i])
+	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// find tells where any spelling of the secrets stands, by what they are. All are
-// looked for at once, by how they begin: there are megabytes to look through.
+// find tells where any spelling of the secrets stands, by what they are: in what
+// was left behind as it is, and after each reading of its escapes. All are looked
+// for at once, by how they begin: there are megabytes to look through.
 func (a artefacts) find(secrets map[string]string) (places []string) {
-	const begin = 8
-	type spelling struct{ what, form string }
 	begins := map[[begin]byte][]spelling{}
 	for what, secret := range secrets {
 		for _, form := range spelled(secret) {
@@ -64,12 +63,9 @@ func (a artefacts) find(secrets map[string]string) (places []string) {
 	}
 	for name, content := range a {
 		told := map[string]bool{}
-		for at := 0; at+begin <= len(content); at++ {
-			for _, s := range begins[[begin]byte(content[at:at+begin])] {
-				if !told[s.what] && bytes.HasPrefix(content[at:], []byte(s.form)) {
-					told[s.what] = true
-					places = append(places, fmt.Sprintf("%s stands in %s: …%q…", s.what, name, content[max(0, at-60):min(len(content), at+len(s.form)+20)]))
-				}
+		for part := range parts(content) {
+			for layer := range layers(part) {
+				places = append(places, findIn(name, bytes.ToLower(layer), begins, told)...)
 			}
 		}
 	}
@@ -77,18 +73,70 @@ func (a artefacts) find(secrets map[string]string) (places []string) {
 	return places
 }
 
+const begin = 8
+
+type spelling struct{ what, form string }
+
+func findIn(name string, content []byte, begins map[[begin]byte][]spelling, told map[string]bool) (places []string) {
+	for at := 0; at+begin <= len(content); at++ {
+		for _, s := range begins[[begin]byte(content[at:at+begin])] {
+			if !told[s.what] && bytes.HasPrefix(content[at:], []byte(s.form)) {
+				told[s.what] = true
+				places = append(places, fmt.Sprintf("%s stands in %s: …%q…", s.what, name, content[max(0, at-60):min(len(content), at+len(s.form)+20)]))
+			}
+		}
+	}
+	return places
+}
+
 // The search itself must be able to find.
 func TestCanarySearchFinds(t *testing.T) {
 	const secret = `K7<&/+0123456789abcdef01`
-	for _, form := range append(spelled(secret), page([]string{secret}), inJSON([]string{secret}), base64.StdEncoding.EncodeToString([]byte("somebody:"+secret+"!"))) {
+	forms := append(spelled(secret), page([]string{secret}), inJSON([]string{secret}), base64.StdEncoding.EncodeToString([]byte("somebody:"+secret+"!")))
+	for _, form := range append(forms, ordinary(secret)...) {
 		a := artefacts{}
 		a.add("x", []byte("before "+form+" after"))
 		if len(a.find(map[string]string{"it": secret})) != 1 {
 			t.Errorf("%s was not found", form)
 		}
 	}
+	for seed := range uint64(200) {
+		a := artefacts{}
+		form := mixed(secret, seed, 1+int(seed%3))
+		if a.add("x", []byte(form)); len(a.find(map[string]string{"it": secret})) != 1 {
+			t.Errorf("%s was not found", form)
+		}
+	}
 	if a := (artefacts{"x": []byte("nothing here")}); len(a.find(map[string]string{"it": secret})) != 0 {
 		t.Error("found where there is nothing")
+	}
+}
+
+// What is packed is found, too: as a record is stored, a kept answer, an export.
+func TestCanarySearchUnpacks(t *testing.T) {
+	secret := "K7<&/+" + strings.Repeat("0123456789abcdef", 20)
+	text := []byte(`{"note":"` + secret + `"}`)
+	encoder, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	_, _ = w.Write(text)
+	_ = w.Close()
+	frame := encoder.EncodeAll(text, nil)
+	for name, packed := range map[string][]byte{
+		"s2": s2.Encode(nil, text), "s2 with a checksum": append(s2.Encode(nil, text), 1, 2, 3, 4), "zstd": frame, "gzip": zipped.Bytes(),
+		"zstd in parts with an index": append(append(append([]byte{}, frame...), encoder.EncodeAll([]byte("more"), nil)...), "index"...),
+	} {
+		a := artefacts{}
+		a.add("x", packed)
+		if len(a.find(map[string]string{"it": secret})) != 0 {
+			t.Fatalf("%s does not pack", name)
+		}
+		if a.addUnpacked("x", packed); len(a.find(map[string]string{"it": secret})) != 1 {
+			t.Errorf("%s is not unpacked", name)
+		}
 	}
 }
 
@@ -149,10 +197,7 @@ func (a artefacts) table(t *testing.T, db *sql.DB, table string) {
 		}
 		for i, name := range columns {
 			place := "table " + table + "." + name
-			a.add(place, cells[i])
-			if plain, err := s2.Decode(nil, cells[i]); err == nil && len(plain) > 0 {
-				a.add(place, plain)
-			}
+			a.addUnpacked(place, cells[i])
 		}
 	}
 	if err := rows.Err(); err != nil {
@@ -163,12 +208,7 @@ func (a artefacts) table(t *testing.T, db *sql.DB, table string) {
 // folder adds all files, unpacked where they are packed.
 func (a artefacts) folder(t *testing.T, what, dir string) {
 	t.Helper()
-	decoder, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer decoder.Close()
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -177,10 +217,7 @@ func (a artefacts) folder(t *testing.T, what, dir string) {
 			return err
 		}
 		a.add(what, []byte(path))
-		a.add(what, content)
-		if plain, err := decoder.DecodeAll(content, nil); err == nil {
-			a.add(what, plain)
-		}
+		a.addUnpacked(what, content)
 		if strings.HasSuffix(path, ".zip") {
 			return a.unzipped(what, content)
 		}
