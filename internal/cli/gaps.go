@@ -29,7 +29,7 @@ type gap struct {
 	State      string        `json:"state"` // NOT_ASKED, LEFT, OWED, REOPENED or FAILED
 	Reason     string        `json:"reason"`
 	Fails      int           `json:"fails,omitempty"`
-	RetryAfter time.Time     `json:"retryAfter,omitzero"`
+	RetryAfter time.Time     `json:"retryAt,omitzero"`
 
 	Planned string `json:"planned,omitempty"` // who is to read it, where that is settled
 

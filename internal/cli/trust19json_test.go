@@ -141,11 +141,11 @@ func unsteady(name string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{"providerId", "fetchAt", "secondsLeft", "firstSeen", "lastSeen"}, name)
+	return slices.Contains([]string{"providerId", "fetchAt", "secondsLeft", "firstSeen", "lastSeen", "retryAfter", "endedAt"}, name)
 }
 
 // asStored are members that hold a document as it is kept, or as a file says it.
-var asStored = []string{"spec", "sliceParams", "hints", "row"}
+var asStored = []string{"spec", "sliceParams", "hints", "row", "segments"}
 
 func unsteadyNames(value any, at string) (out []string) {
 	switch v := value.(type) {
