@@ -51,6 +51,19 @@ func TestTrust18TheListForTheNight(t *testing.T) {
 	}
 }
 
+// What the pages say of stopping is what the help of serve says, which its own test
+// holds.
+func TestTrust18StoppingServe(t *testing.T) {
+	help := newServe(&env{}).Long
+	page := readDoc(t, "docs", "operations.md")
+	if !strings.Contains(help, "SIGTERM stops it in an orderly way with exit code 0, Ctrl-C with 130") {
+		t.Errorf("the help of serve: %s", help)
+	}
+	if !strings.Contains(page, "SIGTERM ends it in order with exit code 0") || strings.Contains(page, "SuccessExitStatus") {
+		t.Error("the page about operations says otherwise")
+	}
+}
+
 func TestTrust18VariablesHaveTheirSection(t *testing.T) {
 	_, section, _ := strings.Cut(readDoc(t, "docs", "registry.md"), "\n## Variables of templates\n")
 	section, _, _ = strings.Cut(section, "\n## ")
