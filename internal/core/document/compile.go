@@ -80,6 +80,7 @@ func (r *Reader) compileXML(shape Shape) (Path, error) {
 		return Path{}, fmt.Errorf("items path %s must end in the name of an element", shape.Items)
 	}
 	r.forms.add(segments, false, func(item *form) {
+		item.item = true
 		item.list = item.list || !shape.Single && isName(segments[last])
 		for _, path := range append(shape.Item[:len(shape.Item):len(shape.Item)], shape.Drop...) {
 			if !path.IsZero() {

@@ -13,7 +13,7 @@ const maxConvertedDepth = 10_000
 // converted is a body rewritten as JSON.
 type converted struct {
 	text   []byte
-	places []place // in order of json
+	places []place // of the values that may be items, in order of json
 }
 
 // place says where a value of the converted text comes from.
@@ -43,7 +43,7 @@ func (d converted) find(offset int64) (int, bool) {
 	return slices.BinarySearchFunc(d.places, int(offset), func(p place, at int) int { return cmp.Compare(p.json, at) })
 }
 
-// origin returns the start of what stands at or before offset in the text.
+// origin returns the start of the last known place at or before offset in the text.
 func (d converted) origin(offset int64) int {
 	i, exact := d.find(offset)
 	if !exact {

@@ -21,6 +21,7 @@ type form struct {
 	always bool  // is such a deep form
 	list   bool
 	text   bool // has a "#text" in any case
+	item   bool // may be one of the items
 }
 
 // add follows segments from f. named says that f was reached by its name, so

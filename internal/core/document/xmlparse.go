@@ -10,13 +10,22 @@ import (
 	"strings"
 )
 
+// An element costs many times the four bytes that it needs at least, so a large
+// document may have as many of them as it has this many bytes (I14). The
+// densest real ones, lists of ids, have 19 bytes for each.
+const (
+	leastNode = 12
+	freeNodes = 64 << 10
+)
+
 // parseXML checks the whole document and returns its tree. Offsets of the
 // errors are in the text.
 func parseXML(doc xmlText, lim Limits) (*xmlTree, *SyntaxError) {
 	if len(doc.text) > math.MaxInt32 {
 		return nil, &SyntaxError{0, "larger than 2 GB"}
 	}
-	p := xmlParser{treeBuilder: newTreeBuilder(doc.text), dec: xml.NewDecoder(bytes.NewReader(doc.text)), size: len(doc.text), limits: lim}
+	lim.MaxNodes = min(lim.MaxNodes, freeNodes+len(doc.text)/leastNode)
+	p := xmlParser{treeBuilder: newTreeBuilder(doc.text, lim.MaxNodes), dec: xml.NewDecoder(bytes.NewReader(doc.text)), size: len(doc.text), limits: lim}
 	p.dec.CharsetReader = func(label string, in io.Reader) (io.Reader, error) {
 		// The text is UTF-8 already, if this is the label it was read by.
 		if !strings.EqualFold(label, doc.charset) {
@@ -57,7 +66,7 @@ func (p *xmlParser) take(token xml.Token, start int) (problem string) {
 			return fmt.Sprintf("nested deeper than %d levels", p.limits.MaxDepth)
 		}
 		if len(p.elements)+len(p.attributes)+len(token.Attr) > p.limits.MaxNodes {
-			return fmt.Sprintf("more than %d elements and attributes", p.limits.MaxNodes)
+			return fmt.Sprintf("more than %d elements and attributes in %d bytes", p.limits.MaxNodes, p.size)
 		}
 		return p.start(token, start)
 	case xml.EndElement:

@@ -39,14 +39,23 @@ type treeBuilder struct {
 	tags  []xml.Name // of open, as written
 	ids   map[string]int32
 	group []group // by name
+	most  int     // elements, that a text can have
 }
 
 // group chains the children of one parent that share a name.
 type group struct{ parent, head, tail int32 }
 
-func newTreeBuilder(text []byte) *treeBuilder {
+// usualNode is how many bytes of a document there are for one element, at least, unless
+// it is made to have many.
+const usualNode = 16
+
+// newTreeBuilder takes the memory for the elements of a usual text at once, and that for
+// all there can be in a second step: growing little by little would take several times
+// as much. Every tag that ends nothing may begin an element.
+func newTreeBuilder(text []byte, most int) *treeBuilder {
 	b := &treeBuilder{ids: map[string]int32{}, open: []int32{0}, tags: []xml.Name{{}}}
-	b.elements = make([]element, 1, min(bytes.Count(text, []byte{'<'})/2+2, DefaultMaxNodes)) // most have two tags
+	b.most = min(bytes.Count(text, []byte{'<'})-bytes.Count(text, []byte("</")), most) + 2
+	b.elements = make([]element, 1, min(b.most, len(text)/usualNode+2))
 	b.texts = make([]byte, 0, len(text)/2)
 	return b
 }
@@ -73,6 +82,9 @@ func (b *treeBuilder) start(tag xml.StartElement, at int) (problem string) {
 		b.elements[parent.last].next = id
 	}
 	parent.last = id
+	if len(b.elements) == cap(b.elements) && len(b.elements) < b.most {
+		b.elements = append(make([]element, 0, b.most), b.elements...)
+	}
 	b.elements = append(b.elements, child)
 	b.open, b.tags = append(b.open, id), append(b.tags, tag.Name)
 	return ""

@@ -7,10 +7,18 @@ import (
 
 // A text is written once for the element it stands in and once for every
 // element around it that has text of its own. What exceeds this is an attack.
+// Of a large document less is taken: one that repeats a few texts does not grow that much.
 const (
-	maxGrowth  = 8
-	freeGrowth = 64 << 10
+	maxGrowth      = 8
+	freeGrowth     = 64 << 10
+	largeDocument  = 1 << 20
+	maxLargeGrowth = 3 // of what is beyond
 )
+
+// growthLimit is how long the text of a document of some size may become.
+func growthLimit(size int) int {
+	return maxGrowth*min(size, largeDocument) + maxLargeGrowth*max(size-largeDocument, 0) + freeGrowth
+}
 
 // xmlWriter writes a tree as JSON.
 type xmlWriter struct {
@@ -23,11 +31,10 @@ type xmlWriter struct {
 
 // writeXML is false if the text grows too much.
 func writeXML(tree *xmlTree, forms *form, size int, masked bool) (converted, bool) {
-	w := xmlWriter{xmlTree: tree, states: include(nil, 0, forms), limit: maxGrowth*size + freeGrowth, masked: masked}
+	w := xmlWriter{xmlTree: tree, states: include(nil, 0, forms), limit: growthLimit(size), masked: masked}
 	for i, name := range w.names {
 		w.names[i] = string(appendQuoted(nil, name)) + ":"
 	}
-	w.doc.places = make([]place, 0, len(w.elements))
 	w.doc.text = append(make([]byte, 0, size+size/4), '{')
 	w.children(&w.elements[0], 0, len(w.states))
 	w.doc.text = append(w.doc.text, '}')
@@ -36,8 +43,14 @@ func writeXML(tree *xmlTree, forms *form, size int, masked bool) (converted, boo
 
 // value writes an element that is in states[from:to].
 func (w *xmlWriter) value(e *element, from, to int) {
-	w.doc.places = append(w.doc.places, place{json: len(w.doc.text), start: int(e.start), end: int(e.end)})
-	wantsText := slices.ContainsFunc(w.states[from:to], func(f *form) bool { return f.text })
+	w.grow()
+	wantsText := false
+	for _, f := range w.states[from:to] {
+		wantsText = wantsText || f.text
+		if f.item && !w.placed() {
+			w.doc.places = append(w.doc.places, place{json: len(w.doc.text), start: int(e.start), end: int(e.end)})
+		}
+	}
 	if e.attrs == e.attrsEnd && e.first == 0 && !wantsText {
 		w.text(e)
 		return
@@ -53,6 +66,20 @@ func (w *xmlWriter) value(e *element, from, to int) {
 	}
 	w.children(e, from, to)
 	w.doc.text = append(w.doc.text, '}')
+}
+
+// grow takes all the memory that the text may need once the usual is nearly used up:
+// growing little by little would take several times as much.
+func (w *xmlWriter) grow() {
+	if n := cap(w.doc.text); n >= largeDocument && n < w.limit && len(w.doc.text) > n/8*7 {
+		w.doc.text = append(make([]byte, 0, w.limit+w.limit/64), w.doc.text...)
+	}
+}
+
+// placed reports whether the value that begins here has its place already.
+func (w *xmlWriter) placed() bool {
+	n := len(w.doc.places)
+	return n > 0 && w.doc.places[n-1].json == len(w.doc.text)
 }
 
 // children writes the child elements, those of one name together.
