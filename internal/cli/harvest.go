@@ -61,6 +61,7 @@ type work struct {
 	lease   string
 	relaxed bool
 	gate    string
+	memory  string
 	raw     rawKeeping
 }
 
@@ -70,6 +71,7 @@ func (w *work) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&w.relaxed, "relaxed", false, "SQLite: faster commits that a power cut may undo")
 	// No default here: help would print it, and PATRA_GATE may hold a password (I12).
 	c.Flags().StringVar(&w.gate, "gate", "", "rates shared through a Redis server: rediss://user:password@host:port/db (redis:// on this machine), or env:NAME, file:PATH or exec:COMMAND that give it (default PATRA_GATE, else none)")
+	c.Flags().StringVar(&w.memory, "memory", size(daemon.MemoryBytes), "memory that answers larger than a few MB share; those that do not fit wait for their turn")
 	w.raw.flags(c)
 }
 
@@ -88,9 +90,18 @@ func (w work) apply(c *daemon.Config) error {
 	if c.Gate = w.gate; c.Gate == "" {
 		c.Gate = envOr("PATRA_GATE", "")
 	}
+	if c.Memory, err = parseSize(w.memory); err != nil {
+		return usagef("--memory: %v", err)
+	}
+	if c.Memory < minMemory {
+		return usagef("--memory %s is too little: at least %s", w.memory, size(minMemory))
+	}
 	c.Raw, err = w.raw.config()
 	return err
 }
+
+// minMemory: with less, every answer that is larger than usual waits for all others.
+const minMemory = 64_000_000
 
 // minLease: below this a slow disk looks like a dead worker.
 const minLease = 300 * time.Millisecond

@@ -26,6 +26,7 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
 	"github.com/patra-ingest/patra/internal/engine/executor"
 	"github.com/patra-ingest/patra/internal/engine/heal"
+	"github.com/patra-ingest/patra/internal/engine/memory"
 	"github.com/patra-ingest/patra/internal/engine/operate"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/engine/rategate"
@@ -36,6 +37,7 @@ type Config struct {
 	Database string        // sqlite:FILE, mysql://user:password@host:port/database, or a reference to one
 	Workers  int           // tasks worked on at once (default 4)
 	Lease    time.Duration // how long a task is ours without a sign of life (default 60 s)
+	Memory   int64         // bytes that large answers of all tasks share (default MemoryBytes)
 	Relaxed  bool          // SQLite: risk the newest commits in a power cut
 	Log      *slog.Logger
 	// Warn is told what an operator should know before anything is opened; nil: the log is.
@@ -67,6 +69,10 @@ type Config struct {
 	SkipSchema bool
 }
 
+// MemoryBytes is what large answers share unless told otherwise: enough for the largest
+// that a source may send by default, one at a time.
+const MemoryBytes = 512_000_000
+
 // WithDefaults fills what was left open.
 func (c Config) WithDefaults() Config {
 	if c.Database == "" {
@@ -77,6 +83,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Workers == 0 {
 		c.Workers = 4
+	}
+	if c.Memory == 0 {
+		c.Memory = MemoryBytes
 	}
 	if c.MaxStock == 0 {
 		c.MaxStock = 20_000
@@ -151,7 +160,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	a.Planner.Estimator, a.Planner.MaxStock = probing{newEstimator(chain, db), a}, c.MaxStock
 	a.Campaigns, a.parts = operate.NewCampaigns(db), planner.NewCampaigns(a.Planner, db)
 	a.health = heal.New(db, a.identity.ID, c.Log)
-	a.executor = executor.New(db, chain, a.bodies(), executor.Config{Lease: c.Lease, Health: a.health}, c.Log)
+	a.executor = executor.New(db, chain, a.bodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory)}, c.Log)
 	return a, nil
 }
 

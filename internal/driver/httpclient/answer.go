@@ -14,7 +14,7 @@ const maxHeaderFields = 256
 
 // read takes the whole answer. The status of a refusal counts even if its page
 // cannot be read: a broken 429 still asks us to wait (I11).
-func (w *watch) read(ctx context.Context, answer *http.Response) (*exchange.Response, error) {
+func (w *watch) read(ctx context.Context, answer *http.Response, room exchange.Room) (*exchange.Response, error) {
 	header, err := headerOf(answer.Header)
 	if err != nil {
 		return nil, err
@@ -27,13 +27,22 @@ func (w *watch) read(ctx context.Context, answer *http.Response) (*exchange.Resp
 	var body []byte
 	if answer.ContentLength > in.limit {
 		err = tooLarge(limit)
-	} else if body, err = decode(in, answer.Header["Content-Encoding"], limit); err != nil {
+	} else if body, err = decode(in, answer.Header["Content-Encoding"], &intake{limit: limit, hint: announced(answer), claim: w.claimOf(ctx, room)}); err != nil {
 		err = w.classify(ctx, err)
 	}
 	if err != nil && answer.StatusCode < 300 {
 		return nil, err
 	}
 	return &exchange.Response{Status: answer.StatusCode, Header: header, Body: body, OpenEnded: openEnded(answer), WireBytes: in.n}, nil
+}
+
+// announced is how many bytes a body says that it has once it is decoded; -1 where that
+// cannot be known.
+func announced(answer *http.Response) int64 {
+	if len(answer.Header["Content-Encoding"]) > 0 {
+		return -1
+	}
+	return answer.ContentLength
 }
 
 // openEnded: HTTP/1 may end a body by closing the connection, and then a cut

@@ -60,7 +60,7 @@ func (c *Client) Send(ctx context.Context, r *exchange.Request) (*exchange.Respo
 	defer answer.Body.Close()
 	crash.At(crash.Sent)
 	w.answered()
-	response, err := w.read(ctx, answer)
+	response, err := w.read(ctx, answer, r.Room)
 	if err != nil {
 		return nil, err
 	}

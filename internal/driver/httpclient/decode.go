@@ -49,7 +49,7 @@ func codingOf(values []string) (string, error) {
 }
 
 // decode reads a whole body. It gives nothing partial.
-func decode(in *wire, values []string, limit int64) ([]byte, error) {
+func decode(in *wire, values []string, to *intake) ([]byte, error) {
 	coding, err := codingOf(values)
 	if err != nil {
 		return nil, err
@@ -60,10 +60,10 @@ func decode(in *wire, values []string, limit int64) ([]byte, error) {
 		return nil, unreadable(coding, err)
 	}
 	defer reader.Close()
-	body, err := io.ReadAll(io.LimitReader(&expanding{reader, in, 0}, limit+1))
+	err = to.readAll(&expanding{reader, in, 0})
 	switch {
-	case in.n > in.limit, int64(len(body)) > limit: // decoders hide what ended the wire
-		return nil, tooLarge(limit)
+	case in.n > in.limit: // decoders hide what ended the wire
+		return nil, tooLarge(to.limit)
 	case err != nil:
 		return nil, unreadable(coding, err)
 	}
@@ -76,7 +76,7 @@ func decode(in *wire, values []string, limit int64) ([]byte, error) {
 	case coding != "" && in.n == 0:
 		return nil, unreadable(coding, io.ErrUnexpectedEOF)
 	}
-	return body, nil
+	return to.whole(), nil
 }
 
 func decoder(in *bufio.Reader, coding string) (io.ReadCloser, error) {

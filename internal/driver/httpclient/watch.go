@@ -22,24 +22,49 @@ const rateWindow = 30 * time.Second
 type watch struct {
 	limits exchange.Limits
 	end    context.CancelCauseFunc
-	cancel context.CancelFunc // of the limit of the whole
 
 	mu       sync.Mutex
+	whole    *time.Timer // for all of it
+	until    time.Time   // when that ends
 	patience *time.Timer // for the next step
 	rate     *time.Timer
 	fresh    int64 // bytes since the rate was judged
 	sent     bool  // a connection took the request, so the upstream may have acted on it
+	resting  bool  // no limit holds for now
 	stopped  bool
 }
 
 // watching is a context that ends when a limit is broken. stop must be called.
 func watching(ctx context.Context, limits exchange.Limits) (context.Context, *watch) {
-	w := &watch{limits: limits, cancel: func() {}}
+	w := &watch{limits: limits}
 	ctx, w.end = context.WithCancelCause(ctx)
-	if limits.Timeout > 0 {
-		ctx, w.cancel = context.WithTimeoutCause(ctx, limits.Timeout, tooLong("the whole request", "http.timeout", limits.Timeout))
-	}
+	w.allow(limits.Timeout)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: w.connecting, GotConn: w.connected}), w
+}
+
+// allow gives the whole request so much time from now on. Zero is no limit.
+func (w *watch) allow(left time.Duration) {
+	if w.limits.Timeout > 0 && !w.stopped {
+		w.until = time.Now().Add(left)
+		w.whole = time.AfterFunc(left, func() { w.end(tooLong("the whole request", "http.timeout", w.limits.Timeout)) })
+	}
+}
+
+// rest does something of ours while the upstream waits: no limit of its time runs on
+// meanwhile.
+func (w *watch) rest(do func() error) error {
+	w.mu.Lock()
+	left := time.Until(w.until)
+	w.stopTimers()
+	w.resting = true
+	w.mu.Unlock()
+	err := do()
+	w.mu.Lock()
+	w.resting = false
+	w.allow(max(left, 0))
+	w.mu.Unlock()
+	w.answered()
+	return err
 }
 
 func tooLong(what, key string, limit time.Duration) *fault.Error {
@@ -77,7 +102,8 @@ func (w *watch) answered() {
 	w.expect(w.limits.ReadTimeout, tooLong("a silence within the answer", "http.readTimeout", w.limits.ReadTimeout))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.limits.MinRate > 0 {
+	w.fresh = 0
+	if w.limits.MinRate > 0 && !w.stopped {
 		w.rate = time.AfterFunc(rateWindow, w.judge)
 	}
 }
@@ -87,6 +113,9 @@ func (w *watch) answered() {
 func (w *watch) judge() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.resting {
+		return
+	}
 	if w.fresh < w.limits.MinRate*int64(rateWindow/time.Second) {
 		w.end(fault.Newf(fault.Network, "the body brought %d bytes in %s, less than http.minRate of %d per second", w.fresh, duration.Duration(rateWindow), w.limits.MinRate))
 		return
@@ -114,13 +143,16 @@ func (w *watch) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stopped = true
-	for _, timer := range []*time.Timer{w.patience, w.rate} {
+	w.stopTimers()
+	w.end(nil)
+}
+
+func (w *watch) stopTimers() {
+	for _, timer := range []*time.Timer{w.whole, w.patience, w.rate} {
 		if timer != nil {
 			timer.Stop()
 		}
 	}
-	w.cancel()
-	w.end(nil)
 }
 
 // wire is a body as it arrives.

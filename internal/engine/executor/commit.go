@@ -44,6 +44,9 @@ func (a *answer) tells() *extract.Page {
 func (r *running) fetch(ctx context.Context, p *spec.Program, request *exchange.Request, retry fault.RetryPolicy) (*answer, error) {
 	request.Header.Set("X-Ingest-Correlation-Id", fmt.Sprintf("%s-%d", r.correlation, r.batchNo+1))
 	a := &answer{kept: nothingKept, detail: p != r.program}
+	r.hold.Release() // the answer before it is committed, or given up
+	r.hold.Weigh(p.Response.Format.MemoryPerByte())
+	request.Room = r.hold
 	limits := r.limits(p)
 	r.asking = limits.Key(r.work.Partition.Source)
 	a.call = &transport.Call{

@@ -20,6 +20,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/crash"
 	"github.com/patra-ingest/patra/internal/engine/heal"
+	"github.com/patra-ingest/patra/internal/engine/memory"
 	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
@@ -42,6 +43,9 @@ type Config struct {
 	MaxRestarts   int           // how often a run may start its slice over (default 20)
 	MaxIdleLeases int           // leases in a row without a batch before the task is given up (default 10)
 	Health        *heal.Book    // of the partitions of this process; nil: one of its own
+	// Memory is what large answers of all tasks of the process share; nil: no limit but
+	// http.maxBodyBytes of each.
+	Memory *memory.Budget
 }
 
 // WithDefaults fills what was left open.
@@ -104,7 +108,8 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	}
 	crash.At(crash.RunRow)
 	w.Lineage.RunID = run.ID
-	r := &running{executor: e, work: w, run: run, correlation: fmt.Sprintf("ing-%d", run.ID)}
+	r := &running{executor: e, work: w, run: run, correlation: fmt.Sprintf("ing-%d", run.ID), hold: e.config.Memory.Hold()}
+	defer r.hold.Release()
 	r.leased(asked)
 	outcome, err := r.supervise(ctx)
 	if errors.Is(err, fault.ErrStale) {

@@ -20,6 +20,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/twophase"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/engine/memory"
 )
 
 // running is one run of one task.
@@ -36,6 +37,7 @@ type running struct {
 	began       time.Time
 	ours        atomic.Pointer[time.Time] // until when we count the task as ours
 	asking      string                    // rate key of the last request
+	hold        *memory.Hold              // room for the answer in hand, if that is a large one
 
 	walk     walk
 	details  twophase.Progress // of a two-phase slice
