@@ -102,7 +102,8 @@ type Request struct {
 
 // Room is the memory that large bodies share.
 type Room interface {
-	// Claim waits until a body of up to so many bytes may be held.
+	// Claim waits until a body of up to so many bytes may be held. One that grows beyond
+	// that claims again.
 	Claim(ctx context.Context, bytes int64) error
 }
 
