@@ -108,7 +108,7 @@ func ingestTypes() []DictType {
 // Lists of what happened and why.
 func eventTypes() []DictType {
 	return []DictType{
-		closed("ing_audit_problem", "What is wrong with the audit log", "EDITED* MISSING LOST"),
+		closed("ing_audit_problem", "What is wrong with the audit log", "EDITED* MISSING LOST NO_HEAD UNREADABLE"),
 		closed("ing_cursor_event_kind", "What a cursor event says", "PLANNED SUCCEEDED* FAILED WAIVED MANUAL SNAPSHOT"),
 		closed("ing_fingerprint_kind", "What a fingerprint identifies", "EXPR* MAPPING"),
 		closed("ing_record_state", "State of a record", "ACTIVE* GONE"),
