@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
@@ -20,7 +21,8 @@ func newRateList(e *env) *cobra.Command {
 		Use:   "list",
 		Short: "List rate keys with their limits and whether requests may leave",
 		Long: `List rate keys. All requests that are counted together share one: those of a
-source, or of a group that sources name with rate.group. ALLOWED is the lowest that
+source, or of a group that sources name with rate.group, whose key begins with @.
+ALLOWED is the lowest that
 its sources declare. NOW is what processes at work may send at this moment; without
 one it is not known. USED BY counts the processes that have used the key. STATE says
 why nothing leaves, with the reason that tasks show too.`,
@@ -79,7 +81,7 @@ func rateKey(ctx context.Context, app *daemon.App, name string) (view.RateKey, e
 	}
 	var known []string
 	for _, k := range keys {
-		if k.Key == name {
+		if k.Key == name || k.Key == gate.GroupMark+name {
 			return k, nil
 		}
 		known = append(known, k.Key)

@@ -38,7 +38,7 @@ func limited(t *testing.T) *desk {
 	d.expect(exitOK, "source", "apply", d.write("shelf.yaml", shelfSource))
 	const future = 4102444800000000 // 2100-01-01
 	state, err := json.Marshal(gate.Snapshot{
-		Key: "library", PerSecond: 2.5, Declared: 5, Burst: 5, BurstLeft: 1.25, Concurrency: 3, InFlight: 2, Waiting: 4, Demotions: 1, LoweredBy: gate.Throttled, LoweredAt: march(2),
+		Key: "@library", PerSecond: 2.5, Declared: 5, Burst: 5, BurstLeft: 1.25, Concurrency: 3, InFlight: 2, Waiting: 4, Demotions: 1, LoweredBy: gate.Throttled, LoweredAt: march(2),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -47,14 +47,14 @@ func limited(t *testing.T) *desk {
 	d.exec("INSERT INTO ing_executor (executor_id, roles, host, pid, started_at, heartbeat_at, alive_until) VALUES ('gone', 'executor', 'cellar', 8, 1, 1, 1)")
 	d.exec("INSERT INTO ing_rate_member (executor_id, executes, joined_no, seen_no, void_at) VALUES ('one', 1, 1, 1, ?)", future)
 	for _, id := range []string{"one", "gone"} {
-		d.exec("INSERT INTO ing_rate_report (executor_id, rate_key, snapshot, reported_at) VALUES (?, 'library', ?, ?)", id, string(state), march(2).UnixMicro())
+		d.exec("INSERT INTO ing_rate_report (executor_id, rate_key, snapshot, reported_at) VALUES (?, '@library', ?, ?)", id, string(state), march(2).UnixMicro())
 	}
-	d.exec("INSERT INTO ing_rate_pause (rate_key, until, updated_at) VALUES ('library', ?, 1)", future)
+	d.exec("INSERT INTO ing_rate_pause (rate_key, until, updated_at) VALUES ('@library', ?, 1)", future)
 	d.exec("INSERT INTO ing_rate_pause (rate_key, until, updated_at) VALUES ('crossref', 1, 1)")
 	d.exec(`INSERT INTO ing_breaker (provenance_code, endpoint_name, failures, opened, open_until, last_error_code, updated_at) VALUES
   ('shelf', 'books', 3, 1, ?, 'SERVER_ERROR', ?)`, future, march(2).UnixMicro())
 	now := time.Now().UTC()
-	d.exec("INSERT INTO ing_quota (rate_key, quota_name, window_start, window_end, taken, updated_at) VALUES ('library', 'hour', ?, ?, 100, 1)",
+	d.exec("INSERT INTO ing_quota (rate_key, quota_name, window_start, window_end, taken, updated_at) VALUES ('@library', 'hour', ?, ?, 100, 1)",
 		now.Truncate(time.Hour).UnixMicro(), now.Truncate(time.Hour).Add(time.Hour).UnixMicro())
 	return d
 }
@@ -71,7 +71,7 @@ func TestRateList(t *testing.T) {
 	var keys []view.RateKey
 	d.decode(d.expect(exitOK, "rate", "list", "-o", "json").out, &keys)
 	for _, k := range keys {
-		if k.Key == "library" && (len(k.Processes) != 1 || k.Living != 1 || k.PerSecond == nil || *k.PerSecond != 2.5 || len(k.Uses) != 2 || k.CoolingUntil.IsZero()) {
+		if k.Key == "@library" && (len(k.Processes) != 1 || k.Living != 1 || k.PerSecond == nil || *k.PerSecond != 2.5 || len(k.Uses) != 2 || k.CoolingUntil.IsZero()) {
 			t.Errorf("%+v", k)
 		}
 		if k.Key == "crossref" && (!k.CoolingUntil.IsZero() || k.PerSecond != nil) {
@@ -93,7 +93,7 @@ func TestRateShow(t *testing.T) {
 	if strings.Contains(r.out, "cellar") {
 		t.Error("a process that is gone is listed")
 	}
-	for typo, near := range map[string]string{"libary": "library", "crosref": "crossref"} {
+	for typo, near := range map[string]string{"libary": "@library", "crosref": "crossref"} {
 		d.holds(d.expect(exitNotFound, "rate", "show", typo).err, "did you mean "+near+"?")
 	}
 	var k view.RateKey
@@ -107,16 +107,16 @@ func TestRateShow(t *testing.T) {
 func TestRateWatch(t *testing.T) {
 	d := limited(t)
 	r := d.expect(exitOK, "rate", "watch", "--times", "3", "--every", "100ms")
-	if n := strings.Count(r.out, " library: "); n != 1 || strings.Contains(r.out, "\x1b") {
+	if n := strings.Count(r.out, " @library: "); n != 1 || strings.Contains(r.out, "\x1b") {
 		t.Errorf("%d lines:\n%q", n, r.out)
 	}
 	d.holds(r.out, "2.5/s of 5/s, burst 5, 3 at once; 2 under way, 4 waiting; quota left hour 800, money 20; COOLING until")
 	one := d.expect(exitOK, "rate", "watch", "library", "--times", "1", "-o", "json").out
 	var k view.RateKey
-	if strings.Count(one, "\n") != 1 || json.Unmarshal([]byte(one), &k) != nil || k.Key != "library" || k.At.IsZero() {
+	if strings.Count(one, "\n") != 1 || json.Unmarshal([]byte(one), &k) != nil || k.Key != "@library" || k.At.IsZero() {
 		t.Errorf("%s", one)
 	}
-	d.holds(d.expect(exitNotFound, "rate", "watch", "libary", "--times", "1").err, "did you mean library?")
+	d.holds(d.expect(exitNotFound, "rate", "watch", "libary", "--times", "1").err, "did you mean @library?")
 	d.expect(exitUsage, "rate", "watch", "--every", "1ms")
 	d.expect(exitUsage, "rate", "watch", "--times", "-1")
 }
@@ -168,7 +168,7 @@ func TestTasksSayWhatTheyWaitFor(t *testing.T) {
 	d.holds(d.expect(exitOK, "task", "show", "3", "-o", "json").out, `"reason": "BREAKER"`, `"until": "2100-01-01T00:00:00Z"`)
 	d.exec("DELETE FROM ing_breaker")
 	d.exec("UPDATE ing_partition SET cooling_until = ?, cooling_code = 'QUOTA'", future)
-	d.holds(d.expect(exitOK, "task", "show", "3").out, "QUOTA until 2100-01-01T00:00:00Z: the quota of rate key crossref is used up", "it is taken from 2100-01-01")
+	d.holds(d.expect(exitOK, "task", "show", "3").out, "QUOTA until 2100-01-01T00:00:00Z: our own quota under rate key crossref is used up", "it is taken from 2100-01-01")
 	d.exec("UPDATE ing_partition SET cooling_until = NULL, cooling_code = NULL")
 	d.exec("INSERT INTO ing_rate_pause (rate_key, until, updated_at) VALUES ('crossref', ?, 1)", future)
 	d.holds(d.expect(exitOK, "task", "show", "3").out, "COOLING until 2100-01-01T00:00:00Z", "asked us to wait")

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -24,6 +25,8 @@ type applied struct {
 	Until      time.Time `json:"until,omitzero"` // when a version that was scheduled before takes over
 	Superseded int       `json:"superseded"`     // scheduled versions that now never begin
 	Warnings   []warned  `json:"warnings"`
+	// SharesRate are the sources that share a rate with this one.
+	SharesRate []view.SharedRate `json:"sharesRate,omitempty"`
 
 	replaces bool // another version ends
 	waits    bool // it begins later
@@ -51,7 +54,8 @@ func newSourceApply(e *env) *cobra.Command {
 		Long: `Check all files, then write them into the registry of the database. If one file
 has a problem, none is written. Rows that changed are closed and opened anew from
 now on, or from --effective-from on. Plans that exist keep the settings they were
-made with.
+made with, the rate section apart: tasks read it when they begin, and what waits for
+a quota or for hours that have changed is tried again.
 
 A file that says what is in force already changes nothing, however often it is
 applied. Versions that are scheduled for later stay, and each holds from its date
@@ -127,6 +131,9 @@ func (e *env) apply(ctx context.Context, files []checked, o registry.ApplyOption
 	// Whatever would be refused is refused before a database is made.
 	err = e.registry(ctx, func(app *daemon.App) error {
 		done, err = applyEach(files, func(src *registry.Source) (applied, error) { return pending(ctx, app, src, o) })
+		if err == nil && dry {
+			err = nameShared(ctx, app, files, done)
+		}
 		return err
 	})
 	switch {
@@ -144,6 +151,9 @@ func (e *env) apply(ctx context.Context, files []checked, o registry.ApplyOption
 	done, err = applyEach(files, func(src *registry.Source) (applied, error) { return applyOne(ctx, app, src, o) })
 	for i := range done {
 		done[i].replaces = expected[i].replaces
+	}
+	if err == nil {
+		err = nameShared(ctx, app, files, done)
 	}
 	return done, err
 }

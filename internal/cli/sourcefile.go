@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/patra-ingest/patra/catalog"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
@@ -120,7 +121,7 @@ func checkFile(name string) (checked, registry.Problems) {
 		return f, registry.Problems{{File: name, Message: err.Error()}}
 	}
 	f.src, f.Source, f.Endpoints = src, src.Code, len(src.Endpoints)
-	return f, src.Validate()
+	return f, append(src.Validate(), src.GroupsLikeSources(catalog.List())...)
 }
 
 // cause is an error without the path, which stands before it already.

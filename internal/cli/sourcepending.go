@@ -65,6 +65,9 @@ func pending(ctx context.Context, app *daemon.App, src *registry.Source, o regis
 	if err := knownCodes(ctx, app, src); err != nil {
 		return applied{}, err
 	}
+	if err := ownGroups(ctx, app, src); err != nil {
+		return applied{}, err
+	}
 	line, err := lineOf(ctx, app, src.Code)
 	if err != nil {
 		return applied{}, err
@@ -131,11 +134,12 @@ func absent(rows, other []registry.Row) int {
 // afterApply says what follows from a change.
 func (e *env) afterApply(rows []applied) {
 	for _, r := range rows {
+		e.hintShared(r)
 		e.hintSchedule(r)
 		if r.Outcome != outcomeApplied && r.Outcome != outcomeScheduled {
 			continue
 		}
-		e.hint("%s: plans that exist keep their settings; plans made from %s on use the new ones", r.Source, window.Text(r.From))
+		e.hint("%s: plans that exist keep their settings, except the rate, which every task reads when it begins; plans made from %s on use the new ones", r.Source, window.Text(r.From))
 		if r.replaces {
 			e.hint("as it was before: patra source export %s --at %s", r.Source, window.Text(r.From.Add(-time.Microsecond)))
 		}

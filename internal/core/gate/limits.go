@@ -27,7 +27,7 @@ type Limits struct {
 	PricePerRequest float64 `json:"pricePerRequest,omitempty" doc:"what one request costs, for forecasts and budgetPerDay (default nothing)"`
 	Hours           string  `json:"hours,omitempty" doc:"hours in which requests may leave, with days of the week and a zone, such as 21:00-05:00, Sat-Sun America/New_York for every night and whole weekends (default all)"`
 	Cost            float64 `json:"cost,omitempty" doc:"how many requests one request counts for (default 1)"`
-	Group           string  `json:"group,omitempty" doc:"name under which requests share rate and quotas (default the source: all its endpoints share one rate)"`
+	Group           string  `json:"group,omitempty" doc:"name under which requests share rate and quotas with all that name it too; not the code of another source (default the source: all its endpoints share one rate)"`
 	Quantum         int     `json:"quantum,omitempty" doc:"requests one task may be ahead of another that waits (default 10)"`
 	ObeyHeaders     *bool   `json:"obeyHeaders,omitempty" doc:"lower the rate to what the response headers announce (default true)"`
 }
@@ -51,10 +51,19 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Key names what shares one rate and one quota: the group that is declared, or
-// the source, because most upstreams count all requests of a caller together
-// (§4.10.9).
-func (l Limits) Key(source string) string { return cmp.Or(l.Group, source) }
+// Key names what shares one rate and one quota: the source, because most upstreams
+// count all requests of a caller together (§4.10.9), or the group that is
+// declared. The key of a group is no code of a source: else a file from anywhere
+// could name another source as its group and slow it down (D§5.30).
+func (l Limits) Key(source string) string {
+	if l.Group == "" || l.Group == source {
+		return source
+	}
+	return GroupMark + l.Group
+}
+
+// GroupMark begins the keys of groups; no code of a source can.
+const GroupMark = "@"
 
 const defaultRecoverEvery = duration.Duration(10e9)
 

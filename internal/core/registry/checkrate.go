@@ -9,7 +9,7 @@ import (
 
 // groupName is what keys of the rate gate look like: they are names in a shared
 // store and arguments of commands.
-var groupName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+var groupName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
 // checkRate is the part of rule 6 that is about the rate gate.
 func (r *Resolved) checkRate() Problems {
@@ -40,7 +40,7 @@ func (r *Resolved) checkRate() Problems {
 		refuse("hours", "E-RATE-HOURS: "+err.Error(), "")
 	}
 	if l.Group != "" && !groupName.MatchString(l.Group) {
-		refuse("group", fmt.Sprintf("E-RATE-GROUP: %.80q cannot be the name of a group", l.Group), "use up to 64 small letters, digits, dots, dashes and underscores")
+		refuse("group", fmt.Sprintf("E-RATE-GROUP: %.80q cannot be the name of a group", l.Group), "use up to 63 small letters, digits, dots, dashes and underscores")
 	}
 	return out.sorted()
 }

@@ -12,6 +12,8 @@ type Waiting struct {
 	Reason gate.Reason `json:"reason"`
 	Until  time.Time   `json:"until,omitzero"` // zero: nobody knows
 	Detail string      `json:"detail,omitempty"`
+	// RateKey is under which the requests of the task are counted.
+	RateKey string `json:"rateKey,omitempty"`
 }
 
 // RateUse is who is counted under a rate key, and with what limits.
@@ -61,9 +63,48 @@ type RateKey struct {
 	Limits       *gate.Limits `json:"limits,omitempty"` // the lowest of all uses; absent if no source declares the key
 	Uses         []RateUse    `json:"uses"`
 	CoolingUntil time.Time    `json:"coolingUntil,omitzero"`
+	Holds        []RateHold   `json:"holds,omitempty"` // what is left alone because of it, with the reason
 	Quotas       []RateQuota  `json:"quotas,omitempty"`
 	PerSecond    *float64     `json:"perSecond,omitempty"` // now, over all processes; absent where none reported
 	Processes    []RateReport `json:"processes"`
 	Living       int          `json:"living"` // processes that share the limits, whether they used the key or not
 	At           time.Time    `json:"at"`
+}
+
+// SharedRate is a rate group of a source and the other sources that name it.
+type SharedRate struct {
+	Group string   `json:"group"`
+	With  []string `json:"with"`
+}
+
+// RateReleased is what a release of a rate key lifted.
+type RateReleased struct {
+	Key         string          `json:"key"`
+	At          time.Time       `json:"at"`
+	Quotas      []ReleasedQuota `json:"quotas,omitempty"`     // they begin anew
+	PausedUntil time.Time       `json:"pausedUntil,omitzero"` // a pause of the upstream that ended
+	Breakers    int             `json:"breakers,omitempty"`   // of endpoints, closed
+	Held        int             `json:"held,omitempty"`       // partitions that go on
+	Tasks       int             `json:"tasks,omitempty"`      // that are due now
+	DryRun      bool            `json:"dryRun,omitempty"`
+}
+
+// Changed reports that there was something to lift.
+func (r RateReleased) Changed() bool {
+	return len(r.Quotas)+r.Breakers+r.Held+r.Tasks > 0 || !r.PausedUntil.IsZero()
+}
+
+// ReleasedQuota is a quota that begins anew, and what was used of it.
+type ReleasedQuota struct {
+	Name string  `json:"name"` // hour, day or money
+	Used float64 `json:"used"`
+}
+
+// RateHold is a partition that is left alone because of its rate key.
+type RateHold struct {
+	Source    string      `json:"source"`
+	Endpoint  string      `json:"endpoint"`
+	Operation string      `json:"operation"`
+	Reason    gate.Reason `json:"reason"`
+	Until     time.Time   `json:"until"`
 }
