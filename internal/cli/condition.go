@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
@@ -24,6 +25,9 @@ func conditionText(c view.Condition) string {
 	if !c.Until.IsZero() {
 		text += ", until " + minuteText(c.Until)
 	}
+	if c.Waits == gate.Quota {
+		text += fmt.Sprintf("; sooner: a higher quota in the source file, or `patra rate release %s --reason WHY`", c.RateKey)
+	}
 	if c.Condition == health.Down {
 		text += fmt.Sprintf("; `patra source test %s` tells what it answers now", c.Source)
 	}
@@ -34,6 +38,8 @@ func conditionWords(c health.Condition) string {
 	switch c {
 	case health.Throttled:
 		return "the upstream says that it is asked too much"
+	case health.Held:
+		return "a limit of our own lets nothing leave"
 	case health.Slow:
 		return "pages take long"
 	case health.Failing:

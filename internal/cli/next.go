@@ -58,7 +58,7 @@ func class(code string) string {
 	case code == string(fault.Interrupted):
 		return "stopped by somebody, no failure"
 	case code == string(fault.RateLimited):
-		return string(level) + ": the upstream asked us to wait, no failure"
+		return string(level) + ": it has to wait, no failure; the error says whether the upstream asked for it or a limit of our own"
 	case level == fault.Transient:
 		return string(level) + ": it passes, worth another try"
 	case level == fault.Fatal:

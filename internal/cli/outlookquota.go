@@ -21,6 +21,10 @@ func quotaOutlook(d *daemon.PlanDraft) (lines []string) {
 		if !p.CoolingUntil.IsZero() {
 			lines = append(lines, fmt.Sprintf("cooling   the upstream asked for a pause%s: nothing leaves before %s", ofKey(d, p), minute(p.CoolingUntil)))
 		}
+		if !p.HeldUntil.IsZero() {
+			lines = append(lines, fmt.Sprintf("held      %s%s: %s, nothing is begun before %s; sooner with `patra rate release %s --reason WHY`",
+				p.HeldBy, ofKey(d, p), ownWait(p.HeldBy), minute(p.HeldUntil), p.Key))
+		}
 		if !p.Opens.IsZero() {
 			lines = append(lines, fmt.Sprintf("closed    by rate.hours%s nothing leaves before %s", ofKey(d, p), minute(p.Opens)))
 		}
@@ -52,7 +56,7 @@ func finish(d *daemon.PlanDraft) []string {
 	var last time.Time
 	bound := false
 	for _, p := range d.Quotas {
-		bound = bound || len(p.Shares) > 0 || !p.CoolingUntil.IsZero() || !p.Opens.IsZero()
+		bound = bound || len(p.Shares) > 0 || !p.CoolingUntil.IsZero() || !p.HeldUntil.IsZero() || !p.Opens.IsZero()
 		if p.Finish.IsZero() {
 			return []string{"finish    not within 31 days"}
 		}

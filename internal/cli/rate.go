@@ -13,7 +13,7 @@ import (
 )
 
 func newRate(e *env) *cobra.Command {
-	return group("rate", "Look at rate keys: what each may do, and how it stands", newRateList(e), newRateShow(e), newRateWatch(e))
+	return group("rate", "Look at rate keys: what each may do, and how it stands", newRateList(e), newRateShow(e), newRateWatch(e), newRateRelease(e))
 }
 
 func newRateList(e *env) *cobra.Command {

@@ -85,6 +85,11 @@ func rateState(k view.RateKey) (out []string) {
 			out = append(out, fmt.Sprintf("%s of the %s until %s", gate.Quota, q.Name, when(q.Reset)))
 		}
 	}
+	for _, h := range k.Holds {
+		if line := holdText(k, h); line != "" && !slices.Contains(out, line) {
+			out = append(out, line)
+		}
+	}
 	if opens := k.Uses; len(opens) > 0 && !slices.ContainsFunc(opens, func(u view.RateUse) bool { return u.Opens.IsZero() }) {
 		first := slices.MinFunc(opens, func(a, b view.RateUse) int { return a.Opens.Compare(b.Opens) })
 		out = append(out, fmt.Sprintf("%s until %s", gate.ClosedHours, when(first.Opens)))

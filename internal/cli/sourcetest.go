@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -143,6 +144,9 @@ func nextStep(f *fault.Error) string {
 	case fault.Unauthorized:
 		return "check the credential above: is its secret set, and does the upstream still accept it?"
 	case fault.RateLimited:
+		if gate.Reason(f.Held).Own() {
+			return "nothing was sent: a limit of our own rate section is reached; `patra rate list` says which and until when"
+		}
 		if f.Wait > 0 {
 			return fmt.Sprintf("try again in %s; if that happens often, lower rate.perSecond", f.Wait.Round(time.Second))
 		}

@@ -36,5 +36,8 @@ func waitNext(t view.Task) string {
 	if t.Waits.Reason == gate.Breaker {
 		return fmt.Sprintf("one task of %s/%s looks %s whether the upstream is back, and the others follow: patra rate list", t.Source, t.Endpoint, from)
 	}
+	if t.Waits.Reason == gate.Quota && t.Waits.RateKey != "" {
+		return fmt.Sprintf("it is taken %s. Sooner: a higher quota in the source file, or patra rate release %s --reason WHY", from, t.Waits.RateKey)
+	}
 	return fmt.Sprintf("it is taken %s: patra rate list", from)
 }

@@ -160,7 +160,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	a.Planner.Estimator, a.Planner.MaxStock = probing{newEstimator(chain, db), a}, c.MaxStock
 	a.Campaigns, a.parts = operate.NewCampaigns(db), planner.NewCampaigns(a.Planner, db)
 	a.health = heal.New(db, a.identity.ID, c.Log)
-	a.executor = executor.New(db, chain, a.bodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory)}, c.Log)
+	a.executor = executor.New(db, chain, a.bodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), Rates: newRateBook(a).of}, c.Log)
 	return a, nil
 }
 

@@ -17,12 +17,15 @@ func (a *App) reportRates(ctx context.Context) {
 	ticker := time.NewTicker(reportEvery)
 	defer ticker.Stop()
 	var told []gate.Snapshot
+	releases := releaseWatch{app: a}
+	releases.look(ctx)
 	for failed := false; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
+		releases.look(ctx)
 		now, err := a.rates(ctx)
 		if err == nil && len(now) > 0 && !reflect.DeepEqual(now, told) {
 			if err = a.Store.ReportRates(ctx, a.identity.ID, now); err == nil {

@@ -46,11 +46,16 @@ func (a *App) RateKeys(ctx context.Context) ([]view.RateKey, error) {
 	if err != nil {
 		return nil, err
 	}
+	holds, err := a.Store.RateHolds(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]view.RateKey, 0, len(keys))
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
 		k := keys[name]
 		k.At, k.Living, k.Processes = now, len(living), append([]view.RateReport{}, reports[name]...)
 		cool(k, pauses[name], now)
+		k.Holds = holds[name]
 		trouble(k, breakers, now)
 		k.PerSecond = rateNow(k.Processes)
 		if k.Quotas, err = a.quotas(ctx, k); err != nil {

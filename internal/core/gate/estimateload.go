@@ -19,8 +19,10 @@ type Load struct {
 type Prospect struct {
 	Key          string    `json:"key"`
 	Shares       []Part    `json:"quotas,omitempty"`
-	Reserved     float64   `json:"reserved,omitempty"`         // by open tasks, in requests
-	CoolingUntil time.Time `json:"coolingUntil,omitzero"`      // nothing leaves before
+	Reserved     float64   `json:"reserved,omitempty"`    // by open tasks, in requests
+	CoolingUntil time.Time `json:"coolingUntil,omitzero"` // the upstream wants nothing before
+	HeldUntil    time.Time `json:"heldUntil,omitzero"`    // tasks are left alone before, for a reason of our own
+	HeldBy       Reason    `json:"heldBy,omitempty"`
 	Opens        time.Time `json:"opens,omitzero"`             // of hours that are closed now
 	Finish       time.Time `json:"finishedNotBefore,omitzero"` // zero: not within 31 days
 }
@@ -50,6 +52,9 @@ func Foretell(load Load, u Use, now time.Time) Prospect {
 	if u.Cooling.After(now) {
 		out.CoolingUntil = u.Cooling
 		s.Cool(u.Cooling, now)
+	}
+	if u.Held.After(now) {
+		out.HeldUntil, out.HeldBy = u.Held, u.HeldBy
 	}
 	if opens := s.opens(limits.Hours, now); opens.After(now) {
 		out.Opens = opens

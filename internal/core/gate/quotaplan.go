@@ -33,8 +33,8 @@ func NewBudget(l Limits, priority int, u Use) *Budget {
 		q.usable *= 1 - reservedPerStep*steps(priority)
 		p := placed{q, map[time.Time]float64{}}
 		for _, t := range u.Taken {
-			if t.Quota == q.name {
-				p.committed[t.Start] += t.Amount
+			if t.Quota == q.name { // a window that a person began anew is part of that of the clock
+				p.committed[p.window(t.Start)] += t.Amount
 			}
 		}
 		for _, r := range u.Reserved {

@@ -7,7 +7,9 @@ type Use struct {
 	Now      time.Time // of the clock that counts
 	Taken    []Taken
 	Reserved []Reserved
-	Cooling  time.Time // nothing leaves before; zero: it may
+	Cooling  time.Time // the upstream wants nothing before; zero: it may leave
+	Held     time.Time // work is left alone before, for a reason of our own; zero: it is not
+	HeldBy   Reason
 }
 
 // Taken is what all processes took of one window.

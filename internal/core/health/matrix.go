@@ -11,6 +11,7 @@ type Condition string
 // Conditions.
 const (
 	Throttled    Condition = "THROTTLED"      // the upstream says that it is asked too much
+	Held         Condition = "HELD"           // a limit of our own lets nothing leave; shown, and no row of the matrix: the gate acts
 	Slow         Condition = "SLOW"           // pages take long
 	Failing      Condition = "FAILING"        // pages do not come at the first try
 	RunsFailing  Condition = "RUNS_FAILING"   // runs fail for reasons that pass

@@ -142,8 +142,9 @@ type NewSlice struct {
 	TaskKey     string
 	TaskParams  []byte
 	Priority    int
-	ScheduledAt time.Time // zero: due at once
-	Reserved    float64   // what it is expected to take of its quota
+	ScheduledAt time.Time   // zero: due at once
+	Waits       gate.Reason // why it is not due before; empty: no limit is the reason
+	Reserved    float64     // what it is expected to take of its quota
 }
 
 // Lease is the right to write for a task, until the store's clock passes Until
@@ -343,6 +344,8 @@ type Outcome struct {
 	// RateKey is the key it is about.
 	Waits   gate.Reason
 	RateKey string
+	// Alone: the reason is of this task only, and others need not wait with it.
+	Alone bool
 	// Observed is the largest stamp seen, for lag monitoring only (D§5.7).
 	Observed time.Time
 	Stats    RunStats

@@ -35,7 +35,7 @@ func (q Queue) Holdup(now time.Time) (Holdup, bool) {
 func about(why gate.Reason, key string) string {
 	switch why {
 	case gate.Quota:
-		return "the quota of rate key " + key + " is used up"
+		return "our own quota under rate key " + key + " is used up"
 	case gate.ClosedHours:
 		return "outside of the hours in which requests may leave"
 	case gate.OverDeadline:

@@ -28,7 +28,7 @@ func TestHoldup(t *testing.T) {
 		"no longer cooling": {Queue{CoolingUntil: noon, CoolingCode: gate.Cooling}, noon, Holdup{}},
 		"quota": {
 			Queue{CoolingUntil: noon.Add(1), CoolingCode: gate.Quota, RateKey: "k"}, noon,
-			Holdup{gate.Quota, noon.Add(1), "the quota of rate key k is used up"},
+			Holdup{gate.Quota, noon.Add(1), "our own quota under rate key k is used up"},
 		},
 		"a breaker says more than a cool-down": {
 			Queue{Breaker: open, CoolingUntil: noon.Add(time.Hour), CoolingCode: gate.Cooling}, noon,

@@ -123,7 +123,7 @@ func eventTypes() []DictType {
 		closed("ing_gate_decision", "What the rate gate answers", "ALLOW* WAIT REJECT"),
 		closed("ing_gate_reason", "Why a request may not leave", "OVER_DEADLINE* QUOTA COOLING CLOSED_HOURS BREAKER"),
 		closed("ing_gate_outcome", "What the rate gate hears of a request", "OK* THROTTLED FAILED REFUSED"),
-		closed("ing_health_condition", "What is wrong with a partition", `THROTTLED SLOW* FAILING RUNS_FAILING UPSTREAM_DOWN HEAVY_PAGES PAGE_TOO_LARGE
+		closed("ing_health_condition", "What is wrong with a partition", `THROTTLED HELD SLOW* FAILING RUNS_FAILING UPSTREAM_DOWN HEAVY_PAGES PAGE_TOO_LARGE
 			POISON_PAGE TOO_DEEP ESTIMATE_OFF OVER_BUDGET LATE_ARRIVALS STORE_BUSY OVERSTOCKED DEAD_TASKS BAD_ITEM FATAL`),
 		closed("ing_health_action", "What is done about it by itself", `LOWER_RATE* LOWER_CONCURRENCY SHRINK_PAGE RAISE_LAG RESLICE OPEN_CIRCUIT
 			PAUSE_PLANNING SET_ASIDE STOP_SOURCE`),

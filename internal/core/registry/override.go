@@ -121,3 +121,13 @@ func textOf(value any) string {
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
 }
+
+// Overridden are the keys of a section that were set for this run, in order.
+func (r *Resolved) Overridden(section string) (out []string) {
+	for _, l := range r.merged.list {
+		if l.Level == LevelOverride && len(l.Path) == 2 && l.Path[0] == section {
+			out = append(out, l.Path[1])
+		}
+	}
+	return out
+}

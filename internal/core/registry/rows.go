@@ -20,6 +20,9 @@ type Row struct {
 // version of the source.
 const SourceTable = tableSource
 
+// RateTable holds the rate sections.
+const RateTable = tableRate
+
 // AllOperations is the operation_type of a row that is for every operation.
 const AllOperations = "ALL"
 

@@ -29,6 +29,9 @@ type Snapshot struct {
 	Operation ingest.Operation `json:"operation"`
 
 	registry.Settings
+	// RateSet are the keys of the rate section that were set for one run. The others
+	// are only those of the day of planning: a task reads them anew (D§5.31).
+	RateSet []string `json:"rateSet,omitempty"`
 	// Detail is the endpoint of the second step: what a slice needs is in its
 	// snapshot, or a changed detail endpoint would reach into running plans.
 	Detail *Snapshot `json:"detail,omitempty"`
@@ -86,7 +89,7 @@ func freeze(r *registry.Resolved) (Snapshot, error) {
 	}
 	s := Snapshot{
 		Format: format, Source: r.Source, Endpoint: r.Endpoint, Operation: ingest.Operation(r.Operation),
-		Settings: r.Settings,
+		Settings: r.Settings, RateSet: r.Overridden("rate"),
 	}
 	s.Schedule = schedule.Config{} // when to plan is no part of what a plan does
 	if !s.Details.Enabled() {

@@ -3,6 +3,7 @@ package view
 import (
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/health"
 )
 
@@ -17,7 +18,9 @@ type Condition struct {
 	Actions   []health.Action  `json:"actions"`
 	Detail    string           `json:"detail,omitempty"`
 	Since     time.Time        `json:"since,omitzero"`
-	Until     time.Time        `json:"until,omitzero"` // when it ends by itself; zero: it is measured again
+	Until     time.Time        `json:"until,omitzero"`    // when it ends by itself; zero: it is measured again
+	Waits     gate.Reason      `json:"waits,omitempty"`   // of what is HELD: why
+	RateKey   string           `json:"rateKey,omitempty"` // and by which key
 }
 
 // Healed is how often an action was taken.

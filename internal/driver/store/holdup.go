@@ -19,6 +19,9 @@ func (t *tx) cool(in ingest.Finish, until time.Time) error {
 	if why == "" {
 		why = gate.Cooling
 	}
+	if in.Outcome.Alone {
+		return nil
+	}
 	_, err := t.exec(`UPDATE ing_partition SET cooling_until = ?, cooling_code = ? WHERE id = (SELECT partition_id FROM ing_task WHERE id = ?)
   AND (cooling_until IS NULL OR cooling_until < ?)`, micros(until), string(why), in.Lease.TaskID, micros(until))
 	if err != nil || why != gate.Cooling || in.Outcome.RateKey == "" {
@@ -59,18 +62,23 @@ func (s *Store) explainWaits(ctx context.Context, tasks []view.Task) error {
 	if err != nil {
 		return err
 	}
-	held := map[ingest.Partition]ingest.Holdup{}
+	held, keys := map[ingest.Partition]ingest.Holdup{}, map[ingest.Partition]string{}
 	for _, q := range all {
+		keys[q.Partition] = q.RateKey
 		if h, ok := q.Holdup(now); ok {
 			held[q.Partition] = h
 		}
 	}
 	for i, t := range tasks {
-		h, ok := held[ingest.Partition{Dataset: ingest.Dataset{Source: t.Source, Endpoint: t.Endpoint}, Operation: ingest.Operation(t.Operation)}]
+		of := ingest.Partition{Dataset: ingest.Dataset{Source: t.Source, Endpoint: t.Endpoint}, Operation: ingest.Operation(t.Operation)}
+		if t.Waits != nil {
+			t.Waits.RateKey = keys[of]
+		}
+		h, ok := held[of]
 		if !ok || !free(t) || t.Status == string(ingest.TaskScheduled) && t.ScheduledAt.After(h.Until) {
 			continue
 		}
-		tasks[i].Waits = &view.Waiting{Reason: h.Reason, Until: h.Until, Detail: h.Detail}
+		tasks[i].Waits = &view.Waiting{Reason: h.Reason, Until: h.Until, Detail: h.Detail, RateKey: keys[of]}
 	}
 	return nil
 }

@@ -239,7 +239,7 @@ func (t *tx) insertSlices(planID int64, p planRow, chunk []ingest.NewSlice) erro
 		return nil
 	}
 	var plan, parent, source, ready, now any = planID, idOrNull(p.parent), p.source, string(ingest.SliceReady), micros(t.now)
-	values := make([]any, 0, 17*len(chunk)) // the tasks have more columns
+	values := make([]any, 0, 18*len(chunk)) // the tasks have more columns
 	for _, c := range chunk {
 		from := micros(c.Window.From)
 		values = append(values, plan, parent, source, c.No, c.Signature, jsonOrNull(c.Spec), from, micros(c.Window.To), cmp.Or(from, any(0)), c.ExprHash,
@@ -259,15 +259,15 @@ func (t *tx) insertSlices(planID int64, p planRow, chunk []ingest.NewSlice) erro
 	var queued, scheduled any = string(ingest.TaskQueued), string(ingest.TaskScheduled)
 	values = values[:0]
 	for i, c := range chunk {
-		status, due := queued, now
+		status, due, waits := queued, now, any(nil)
 		if c.ScheduledAt.After(t.now) {
-			status, due = scheduled, micros(c.ScheduledAt)
+			status, due, waits = scheduled, micros(c.ScheduledAt), orNull(string(c.Waits))
 		}
 		values = append(values, schedule, plan, ids[i], partition, source, endpoint, operation, fingerprint, jsonOrNull(c.TaskParams), c.TaskKey,
-			c.ExprHash, c.Priority, status, due, c.Reserved, now, now)
+			c.ExprHash, c.Priority, status, due, waits, c.Reserved, now, now)
 	}
 	return t.insertFlat("ing_task", `schedule_instance_id, plan_id, slice_id, partition_id, provenance_code, endpoint_name, operation_code,
-  spec_fingerprint, params, idempotent_key, expr_hash, priority, status_code, scheduled_at, reserved_requests, created_at, updated_at`, 17, values)
+  spec_fingerprint, params, idempotent_key, expr_hash, priority, status_code, scheduled_at, wait_code, reserved_requests, created_at, updated_at`, 18, values)
 }
 
 // sliceIDs are the ids of slices that were just inserted. Ids rise in the order of

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/view"
 )
 
 // QuotaUse is what was taken of the quotas of a key, and what its open tasks are
@@ -21,6 +22,9 @@ func (s *Store) QuotaUse(ctx context.Context, key string) (u gate.Use, err error
 	}
 	if err == nil {
 		u.Cooling, err = s.coolingOf(ctx, key, u.Now)
+	}
+	if err == nil {
+		u.Held, u.HeldBy, err = s.heldBy(ctx, key, u.Now)
 	}
 	return u, wrap("read use of quotas", s.dialect.Translate(err))
 }
@@ -68,11 +72,11 @@ func (s *Store) quotasReserved(ctx context.Context, key string, u *gate.Use) err
 	})
 }
 
-// coolingOf is when requests of a key may leave again, as the gate or a task that
-// was put back noted it.
+// coolingOf is when the upstream lets requests of a key leave again, as the gate or a
+// task that was put back noted it. A quota of our own is no wish of the upstream.
 func (s *Store) coolingOf(ctx context.Context, key string, now time.Time) (time.Time, error) {
 	var noted, put sql.NullInt64
-	err := s.read.QueryRowContext(ctx, "SELECT (SELECT until FROM ing_rate_pause WHERE rate_key = ?), (SELECT MAX(cooling_until) FROM ing_partition WHERE rate_key = ?)",
+	err := s.read.QueryRowContext(ctx, "SELECT (SELECT until FROM ing_rate_pause WHERE rate_key = ?), (SELECT MAX(cooling_until) FROM ing_partition WHERE rate_key = ? AND (cooling_code IS NULL OR cooling_code = 'COOLING'))",
 		key, key).Scan(&noted, &put)
 	at := instant(noted)
 	if instant(put).After(at) {
@@ -82,4 +86,34 @@ func (s *Store) coolingOf(ctx context.Context, key string, now time.Time) (time.
 		return time.Time{}, err
 	}
 	return at, err
+}
+
+// heldBy is until when some partition of a key is left alone for a reason of our
+// own, and which; the longest of them.
+func (s *Store) heldBy(ctx context.Context, key string, now time.Time) (until time.Time, why gate.Reason, err error) {
+	var at sql.NullInt64
+	known, err := found(s.read.QueryRowContext(ctx, `SELECT cooling_until, cooling_code FROM ing_partition WHERE rate_key = ? AND cooling_until > ? AND cooling_code IN (?,?,?)
+  ORDER BY cooling_until DESC, id LIMIT 1`, append([]any{key, micros(now)}, ownWaits()...)...).Scan(&at, &why))
+	if !known || err != nil {
+		return time.Time{}, "", err
+	}
+	return instant(at), why, nil
+}
+
+// RateHolds lists what is left alone because of its rate key, by key.
+func (s *Store) RateHolds(ctx context.Context) (map[string][]view.RateHold, error) {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.partitions(ctx)
+	out := map[string][]view.RateHold{}
+	for _, q := range all {
+		if q.CoolingUntil.After(now) {
+			out[q.RateKey] = append(out[q.RateKey], view.RateHold{
+				Source: q.Partition.Source, Endpoint: q.Partition.Endpoint, Operation: string(q.Partition.Operation), Reason: q.CoolingCode, Until: q.CoolingUntil,
+			})
+		}
+	}
+	return out, wrap("list holds", err)
 }

@@ -73,6 +73,11 @@ func (t *tx) applySource(src *registry.Source, wanted []registry.Row, o registry
 	if err := t.renoteNext(p, line, src, wanted); err != nil {
 		return done, err
 	}
+	if !done.From.After(p.now) && change.touches(registry.RateTable) {
+		if err := t.reckonWaits(src); err != nil {
+			return done, err
+		}
+	}
 	note := versionNote{src: src, before: line.before(), wanted: wanted, change: change, rows: done.Rows, options: o}
 	if change.newVersion {
 		if err := t.insertVersion(p, note, line); err != nil {

@@ -104,6 +104,13 @@ type turn struct {
 	ownChanged int // rows that say something new about the source itself; they are written with the version
 }
 
+// touches reports whether rows of a table begin or end.
+func (c turn) touches(table string) bool {
+	of := func(r storedRow) bool { return r.row.Table == table }
+	return slices.ContainsFunc(c.end, of) || slices.ContainsFunc(c.retire, of) || slices.ContainsFunc(c.stretch, of) ||
+		slices.ContainsFunc(c.open, func(r registry.Row) bool { return r.Table == table })
+}
+
 // turn works out the rule of ApplySource.
 func (l timeline) turn(wanted []registry.Row) turn {
 	var change turn

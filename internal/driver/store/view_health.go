@@ -96,12 +96,17 @@ func (s *Store) openCircuits(ctx context.Context, _ time.Time) ([]view.Condition
 func (s *Store) coolingPartitions(ctx context.Context, now time.Time) (out []view.Condition, err error) {
 	all, err := s.partitions(ctx)
 	for _, q := range all {
-		if q.CoolingUntil.After(now) {
-			out = append(out, view.Condition{
-				Source: q.Partition.Source, Endpoint: q.Partition.Endpoint, Operation: string(q.Partition.Operation), Condition: health.Throttled, Level: 1,
-				Actions: []health.Action{health.LowerRate}, Until: q.CoolingUntil, Detail: "waits: " + string(q.CoolingCode),
-			})
+		if !q.CoolingUntil.After(now) {
+			continue
 		}
+		c := view.Condition{
+			Source: q.Partition.Source, Endpoint: q.Partition.Endpoint, Operation: string(q.Partition.Operation), Condition: health.Throttled, Level: 1,
+			Actions: []health.Action{health.LowerRate}, Until: q.CoolingUntil, Detail: "waits: " + string(q.CoolingCode),
+		}
+		if q.CoolingCode.Own() { // the upstream has said nothing
+			c.Condition, c.Actions, c.RateKey, c.Waits = health.Held, []health.Action{}, q.RateKey, q.CoolingCode
+		}
+		out = append(out, c)
 	}
 	return out, err
 }

@@ -64,7 +64,7 @@ func verdict(o ingest.Outcome) (well, telling bool) {
 	case o.Run == ingest.RunSucceeded, o.Run == ingest.RunPartial:
 		return true, true
 	case o.Code == string(fault.RateLimited):
-		return false, true
+		return false, !o.Waits.Own() // a limit of our own says nothing of the upstream
 	case o.Run == ingest.RunFailed:
 		return false, fault.New(fault.Code(o.Code), nil).Level == fault.Transient
 	}

@@ -74,11 +74,14 @@ func (r *running) fetch(ctx context.Context, p *spec.Program, request *exchange.
 // is one upstream (I11), unless the second declares a group of its own. What one
 // request costs is the step's own (§4.10.9).
 func (r *running) limits(p *spec.Program) gate.Limits {
-	if p.Rate.Group != r.program.Rate.Group {
-		return p.Rate
+	limits, step := r.rates.First, r.rates.First
+	if p != r.program {
+		step = r.rates.Detail
 	}
-	limits := r.program.Rate
-	limits.Cost, limits.PricePerRequest = p.Rate.Cost, p.Rate.PricePerRequest
+	if step.Group != limits.Group {
+		return step
+	}
+	limits.Cost, limits.PricePerRequest = step.Cost, step.PricePerRequest
 	return limits
 }
 

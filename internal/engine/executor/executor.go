@@ -46,6 +46,10 @@ type Config struct {
 	// Memory is what large answers of all tasks of the process share; nil: no limit but
 	// http.maxBodyBytes of each.
 	Memory *memory.Budget
+	// Rates are the rate sections in force now, of a program and of its second step:
+	// like secrets they are no part of what a plan froze (D§5.31). Fresh asks for
+	// them anew. Nil: those of the snapshot.
+	Rates func(ctx context.Context, p *spec.Program, fresh bool) Rates
 }
 
 // WithDefaults fills what was left open.

@@ -70,6 +70,7 @@ func (r *running) outcome(ctx context.Context, err error) ingest.Outcome {
 		out.Task, out.Run = ingest.TaskScheduled, ingest.RunCancelled
 		out.NotBefore = r.lastSeen.Add(max(f.Wait, taskBackoff(0)))
 		out.Waits, out.RateKey = heldBy(f), r.asking
+		r.putBack(ctx, &out)
 	case r.run.Probe && !r.alive && f.Code.Breaks(): // sent ahead for all others: the failure is not its own
 		out.Task, out.Run = ingest.TaskScheduled, ingest.RunCancelled
 		out.NotBefore = r.lastSeen.Add(max(f.Wait, taskBackoff(0)))

@@ -38,6 +38,7 @@ type running struct {
 	ours        atomic.Pointer[time.Time] // until when we count the task as ours
 	asking      string                    // rate key of the last request
 	hold        *memory.Hold              // room for the answer in hand, if that is a large one
+	rates       Rates                     // in force since the run began
 
 	walk     walk
 	details  twophase.Progress // of a two-phase slice
@@ -133,6 +134,7 @@ func (r *running) prepare(ctx context.Context) (err error) {
 	if r.program, err = r.executor.program(r.work); err != nil {
 		return fault.New(fault.Internal, err)
 	}
+	r.rates = r.executor.rates(ctx, r.program, false)
 	var s slicing.Spec
 	if err := json.Unmarshal(r.work.SliceSpec, &s); err != nil {
 		return fault.New(fault.Internal, fmt.Errorf("read slice spec: %w", err))

@@ -18,6 +18,7 @@ type quota struct {
 	waits    bool        // a slice that does not fit now may wait for its window
 	needs    []float64   // of each slice, in requests
 	at       []time.Time // when each slice may begin; nil: nothing bounds it
+	free     []time.Time // when each slice would begin if nothing bounded it
 }
 
 // limitsOf are the limits a step is bound by, and the key they are counted under.
@@ -62,13 +63,26 @@ func stepsFor(s spec.Snapshot, cuts []slicing.Slice) []slicing.Step {
 // that is left free make room for it.
 func (d *Draft) roll(u gate.Use, from func(i int) time.Time) {
 	budget := gate.NewBudget(d.quota.limits, d.quota.priority, u)
-	if d.quota.at = nil; !d.quota.waits || budget == nil {
+	if d.quota.at, d.quota.free = nil, nil; !d.quota.waits || budget == nil {
 		return
 	}
-	d.quota.at = make([]time.Time, len(d.quota.needs))
+	d.quota.at, d.quota.free = make([]time.Time, len(d.quota.needs)), make([]time.Time, len(d.quota.needs))
 	for i, need := range d.quota.needs {
+		d.quota.free[i] = from(i)
 		d.quota.at[i] = budget.Place(need, from(i))
 	}
+}
+
+// waitsFor is why a slice is put off: the quota, or the hours where they alone
+// would do the same. Empty: it is not.
+func (d *Draft) waitsFor(i int) gate.Reason {
+	if d.quota.at == nil || !d.quota.at[i].After(d.quota.free[i]) {
+		return ""
+	}
+	if hours, err := gate.ParseHours(d.quota.limits.Hours); err == nil && d.quota.limits.Hours != "" && !hours.NextOpen(d.quota.free[i]).Before(d.quota.at[i]) {
+		return gate.ClosedHours
+	}
+	return gate.Quota
 }
 
 // rolled shows in the draft which slices wait for a later window. Nothing is

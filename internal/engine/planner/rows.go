@@ -37,7 +37,7 @@ func (r rows) part(from, to int) ([]ingest.NewSlice, error) {
 		out = append(out, ingest.NewSlice{
 			No: r.first + i, Signature: signature, Window: cut.Window, Spec: spec, ExprHash: fingerprint.Bytes(expr), Expr: expr,
 			TaskKey: slicing.TaskKey(r.planKey, signature, params), TaskParams: params, Priority: r.priority,
-			ScheduledAt: r.draft.dueAt(i), Reserved: r.draft.reserved(i),
+			ScheduledAt: r.draft.dueAt(i), Waits: r.draft.waitsFor(i), Reserved: r.draft.reserved(i),
 		})
 	}
 	return out, nil

@@ -129,6 +129,9 @@ func (l *Local) key(name string, limits gate.Limits, now time.Time) *key {
 // allow. A wait that would be longer than the deadline is refused at once.
 func (l *Local) Acquire(ctx context.Context, a gate.Ask) (transport.Permit, error) {
 	p, err := l.queue(ctx, a)
+	if err != nil && l.mayBeLifted(ctx, a, err) {
+		p, err = l.queue(ctx, a)
+	}
 	if err == nil && p.together() {
 		p, err = l.acquireTogether(ctx, a, p)
 	}

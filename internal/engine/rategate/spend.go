@@ -19,7 +19,7 @@ func (l *Local) Spend(ctx context.Context, a gate.Ask) (valid func() bool, undo 
 	if a.Deadline > 0 {
 		over = time.Now().Add(a.Deadline)
 	}
-	for {
+	for asked := false; ; {
 		charged, v, news := l.trySpend(&a)
 		if v.Decision == gate.Allow {
 			valid, undo = l.charge(&a, charged)
@@ -27,8 +27,13 @@ func (l *Local) Spend(ctx context.Context, a gate.Ask) (valid func() bool, undo 
 		}
 		now := time.Now()
 		if !over.IsZero() && (v.Until.After(over) || now.After(over)) {
+			refused := v.Fault(a.Key, now)
+			if !asked && l.mayBeLifted(ctx, a, refused) {
+				asked = true
+				continue
+			}
 			l.dropWish(&a)
-			return nil, nil, v.Fault(a.Key, now)
+			return nil, nil, refused
 		}
 		if err := await(ctx, news, sooner(v.Until, over).Sub(now)); err != nil {
 			l.dropWish(&a)

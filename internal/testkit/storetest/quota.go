@@ -255,6 +255,14 @@ func lossyQuota() []lossy {
 				return w.store.ClaimQuota(w.ctx, "key", "me", []gate.Claim{hourly(noon, 60, 20)})
 			}
 		}},
+		{"release rate", "release rate", func(w *world) func() (answer, error) {
+			w.claimQuota("me", hourly(time.Time{}, 0, 60))
+			w.must(w.store.NoteCooling(w.ctx, "key", time.Hour))
+			return func() (answer, error) {
+				_, err := w.store.ReleaseRate(w.ctx, "key", ingest.Act{Actor: "me", Reason: "why"})
+				return nil, err
+			}
+		}},
 		{"note cooling", "note cooling", func(w *world) func() (answer, error) {
 			return func() (answer, error) { return nil, w.store.NoteCooling(w.ctx, "key", time.Hour) }
 		}},

@@ -70,6 +70,7 @@ func Run(t *testing.T, empty, migrated func(t *testing.T) Database) {
 		{"Trust15Known", s.trust15Known},
 		{"Health", s.health},
 		{"Quotas", s.quotas},
+		{"Releases", s.releases},
 		{"QuotaRaces", s.quotaRaces},
 		{"Reservations", s.reservations},
 		{"TaskCancel", s.taskCancel},

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func newRateRelease(e *env) *cobra.Command {
+	var a acting
+	c := &cobra.Command{
+		Use:   "release KEY",
+		Short: "Let go on what waits for a rate key",
+		Long: `Let go on what waits for a rate key: its quotas of this hour and day begin anew, a
+pause that the upstream asked for ends, breakers close, and tasks that were put back
+are due at once. Processes at work hear of it within two seconds.
+
+The upstream may still refuse what is sent then: its own count is not ours. Hours
+(rate.hours) are not released, because the source file says them. What keeps the
+source from being asked too often, its rate and its requests under way, stays.
+
+A quota that is wrong is better mended in the source file: ` + "`patra source apply`" + `
+computes anew what waits for it, without this command.`,
+		Example: `  patra rate release crossref --reason "the limit was raised by them"
+  patra rate release crossref --reason test --dry-run`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.reason == "" {
+				return usagef("--reason is needed: whoever finds this later will ask for it")
+			}
+			return e.ledger(cmd.Context(), func(app *daemon.App) error {
+				k, err := rateKey(cmd.Context(), app, args[0])
+				if err != nil {
+					return err
+				}
+				done, err := app.ReleaseRate(cmd.Context(), k.Key, a.act())
+				if err != nil {
+					return err
+				}
+				return e.showRelease(done)
+			})
+		},
+	}
+	a.flags(c)
+	return c
+}
+
+func (e *env) showRelease(done view.RateReleased) error {
+	facts := []fact{{"rate key", done.Key}}
+	for _, q := range done.Quotas {
+		facts = append(facts, fact{"quota of the " + q.Name, fmt.Sprintf("begins anew; %s were used", number(q.Used))})
+	}
+	if !done.PausedUntil.IsZero() {
+		facts = append(facts, fact{"pause of the upstream", "ended; it was until " + when(done.PausedUntil)})
+	}
+	if done.Breakers > 0 {
+		facts = append(facts, fact{"breakers", fmt.Sprintf("%d closed", done.Breakers)})
+	}
+	facts = append(facts, fact{"due at once", tasksText(done.Tasks)})
+	err := show(e, done, facts)
+	if !done.Changed() {
+		e.hint("nothing waited for %s", done.Key)
+	}
+	e.afterDry(done.DryRun)
+	return err
+}
+
+// ownWait says a limit of our own in words.
+func ownWait(r gate.Reason) string {
+	switch r {
+	case gate.Quota:
+		return "our own quota is used up"
+	case gate.ClosedHours:
+		return "outside of rate.hours"
+	}
+	return "others use the rate"
+}
+
+// holdText is a line of `rate list` for what is left alone because of a key, unless
+// the state of the key itself says so already.
+func holdText(k view.RateKey, h view.RateHold) string {
+	switch h.Reason {
+	case gate.Cooling:
+		if !k.CoolingUntil.Before(h.Until) {
+			return ""
+		}
+	case gate.Quota:
+		for _, q := range k.Quotas {
+			if q.Reset.Sub(h.Until).Abs() < time.Minute && q.Left < 1 {
+				return ""
+			}
+		}
+	}
+	return fmt.Sprintf("%s of %s/%s %s: until %s", h.Reason, h.Source, h.Endpoint, strings.ToUpper(h.Operation), when(h.Until))
+}

@@ -1,0 +1,94 @@
+package daemon
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/engine/executor"
+)
+
+// rateBook knows the rate sections that are in force. A plan freezes what is asked;
+// how fast and how much may be asked is a promise to somebody else, and is what
+// the source file says when a task begins (D§5.31).
+type rateBook struct {
+	app *App
+
+	mu    sync.Mutex
+	known map[rateOf]heldRates
+}
+
+// rateOf names one operation of one endpoint.
+type rateOf struct {
+	source, endpoint string
+	operation        ingest.Operation
+}
+
+type heldRates struct {
+	executor.Rates
+	at time.Time
+}
+
+func newRateBook(a *App) *rateBook { return &rateBook{app: a, known: map[rateOf]heldRates{}} }
+
+// rateTTL is how long a rate section is used without asking the registry for it:
+// tasks may begin by the hundred. Before one is put back it is asked for anew.
+const rateTTL = time.Second
+
+// of are the limits of a program as they are now, with what was set for its run. A
+// source that cannot be read any more keeps those it was planned with.
+func (b *rateBook) of(ctx context.Context, p *spec.Program, fresh bool) executor.Rates {
+	planned := executor.PlannedRates(p)
+	now, ok := b.declared(ctx, rateOf{p.Source, p.Endpoint, p.Operation}, fresh)
+	if !ok {
+		return planned
+	}
+	out := executor.Rates{First: now.First.With(planned.First, p.RateSet), Detail: planned.Detail, Own: planned.Own}
+	if p.Detail != nil && now.Detail != (gate.Limits{}) {
+		out.Detail = now.Detail.With(planned.Detail, p.Detail.RateSet)
+	}
+	return out
+}
+
+func (b *rateBook) declared(ctx context.Context, of rateOf, fresh bool) (executor.Rates, bool) {
+	b.mu.Lock()
+	held, known := b.known[of]
+	b.mu.Unlock()
+	if known && !fresh && time.Since(held.at) < rateTTL {
+		return held.Rates, true
+	}
+	compiled, err := b.app.Compile(ctx, of.source, of.endpoint, of.operation, nil)
+	if err != nil {
+		return executor.Rates{}, false
+	}
+	now := executor.Rates{First: compiled.Snapshot.Rate}
+	if d := compiled.Snapshot.Detail; d != nil {
+		now.Detail = d.Rate
+	}
+	b.mu.Lock()
+	b.known[of] = heldRates{now, time.Now()}
+	b.mu.Unlock()
+	if known && !reflect.DeepEqual(held.Rates, now) {
+		b.redeclare(of.source, now)
+	}
+	return now, true
+}
+
+// redeclare tells the gate that a source file has changed.
+func (b *rateBook) redeclare(source string, now executor.Rates) {
+	b.tell(now.First.Key(source), now.First)
+	if now.Detail != (gate.Limits{}) && now.Detail.Key(source) != now.First.Key(source) {
+		b.tell(now.Detail.Key(source), now.Detail)
+	}
+}
+
+func (b *rateBook) tell(key string, l gate.Limits) {
+	b.app.gate.Redeclare(key, l)
+	if b.app.shared != nil {
+		b.app.shared.Redeclare(key, l)
+	}
+}

@@ -1,0 +1,61 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/engine/operate"
+)
+
+// ReleaseRate lets go on what waits for a rate key, and tells the gate of this
+// process.
+func (a *App) ReleaseRate(ctx context.Context, key string, by ingest.Act) (view.RateReleased, error) {
+	done, err := operate.NewRates(a.Store).Release(ctx, key, by)
+	if err == nil && !by.Rehearsal {
+		a.release(ctx, key)
+	}
+	return done, err
+}
+
+// release ends what the gates of this process keep in memory.
+func (a *App) release(ctx context.Context, key string) {
+	a.gate.Release(key)
+	if a.shared == nil {
+		return
+	}
+	if err := a.shared.Release(ctx, key); err != nil {
+		a.config.Log.Warn("a rate key was released, and the shared gate could not be told; it lets requests leave when its own pause is over", "key", key, "error", err)
+	}
+}
+
+// releaseWatch hears of keys that a person released in another process.
+type releaseWatch struct {
+	app  *App
+	last time.Time // of the newest release that was heard
+}
+
+// look follows new releases. Those from before the process began have nothing to
+// end: the first look only notes them.
+func (w *releaseWatch) look(ctx context.Context) {
+	first := w.last.IsZero()
+	if first {
+		w.last = time.UnixMicro(1)
+	}
+	releases, err := w.app.Store.RateReleases(ctx, w.last)
+	if err != nil {
+		if first {
+			w.last = time.Time{}
+		}
+		return // looked for again in two seconds
+	}
+	for key, at := range releases {
+		if at.After(w.last) {
+			w.last = at
+		}
+		if !first {
+			w.app.release(ctx, key)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// ReleaseRate lets go on what waits for a rate key, for an operator: quotas begin
+// anew, a pause of the upstream and what partitions wait for end, breakers close,
+// and tasks that were put back are due (D§5.31). Processes that keep any of it in
+// memory find the release by RateReleases. Hours are not released: they are no
+// state, the file says them.
+func (s *Store) ReleaseRate(ctx context.Context, key string, by ingest.Act) (done view.RateReleased, err error) {
+	err = s.step(ctx, "release rate", urgent, func(t *tx) error {
+		done = view.RateReleased{Key: key, At: t.now}
+		for _, lift := range []func(string, *view.RateReleased) error{t.dueNow, t.closeBreakers, t.endHolds, t.findPause, t.restartQuotas} {
+			if err := lift(key, &done); err != nil {
+				return err
+			}
+		}
+		switch {
+		case by.Rehearsal:
+			return errRehearsed
+		case !done.Changed():
+			return nil // as when a release is repeated whose answer was lost (I8)
+		}
+		if err := t.markRelease(key); err != nil {
+			return err
+		}
+		return t.audit(auditEntry{at: t.now, actor: by.Actor, action: "rate.release", object: "rate/" + key, reason: by.Reason, detail: map[string]any{
+			"quotas": done.Quotas, "pausedUntil": done.PausedUntil, "breakers": done.Breakers, "held": done.Held, "tasks": done.Tasks,
+		}})
+	})
+	return done, performed(err)
+}
+
+// restartQuotas begins the open windows of a key anew, from now to where they end
+// anyhow. Who holds a part of one finds another beginning, and claims anew.
+func (t *tx) restartQuotas(key string, done *view.RateReleased) error {
+	rows, err := t.query("SELECT quota_name, taken FROM ing_quota WHERE rate_key = ? AND window_end > ? AND taken > 0 ORDER BY quota_name"+t.store.dialect.ForUpdate, key, micros(t.now))
+	if err != nil {
+		return err
+	}
+	err = each(rows, func() error {
+		var q view.ReleasedQuota
+		err := rows.Scan(&q.Name, &q.Used)
+		done.Quotas = append(done.Quotas, q)
+		return err
+	})
+	if err != nil || len(done.Quotas) == 0 {
+		return err
+	}
+	if _, err := t.exec("UPDATE ing_quota SET window_start = ?, taken = 0, updated_at = ? WHERE rate_key = ? AND window_end > ?",
+		micros(t.now), micros(t.now), key, micros(t.now)); err != nil {
+		return err
+	}
+	_, err = t.exec("DELETE FROM ing_quota_holder WHERE rate_key = ?", key)
+	return err
+}
+
+func (t *tx) findPause(key string, done *view.RateReleased) error {
+	var until int64
+	known, err := found(t.row(coolingSQL+t.store.dialect.ForUpdate, key).Scan(&until))
+	if at := time.UnixMicro(until).UTC(); known && at.After(t.now) {
+		done.PausedUntil = at
+	}
+	return err
+}
+
+// markRelease ends a pause of the upstream, and leaves the mark that processes look
+// for.
+func (t *tx) markRelease(key string) error {
+	n, err := t.affected("UPDATE ing_rate_pause SET until = ?, updated_at = ?, released_at = ? WHERE rate_key = ?", micros(t.now), micros(t.now), micros(t.now), key)
+	if err != nil || n > 0 {
+		return err
+	}
+	_, err = t.exec("INSERT INTO ing_rate_pause (rate_key, until, updated_at, released_at) VALUES (?,?,?,?)", key, micros(t.now), micros(t.now), micros(t.now))
+	return err
+}
+
+func (t *tx) closeBreakers(key string, done *view.RateReleased) error {
+	n, err := t.affected(`DELETE FROM ing_breaker WHERE EXISTS (SELECT 1 FROM ing_partition p WHERE p.rate_key = ?
+  AND p.provenance_code = ing_breaker.provenance_code AND p.endpoint_name = ing_breaker.endpoint_name)`, key)
+	done.Breakers = int(n)
+	return err
+}
+
+func (t *tx) endHolds(key string, done *view.RateReleased) error {
+	n, err := t.affected("UPDATE ing_partition SET cooling_until = NULL, cooling_code = NULL WHERE rate_key = ? AND cooling_until > ? AND (cooling_code IS NULL OR cooling_code <> ?)",
+		key, micros(t.now), string(gate.ClosedHours))
+	done.Held = int(n)
+	return err
+}
+
+// dueNow makes tasks due that the rate gate put back, or that were put off to a
+// later window of a quota.
+func (t *tx) dueNow(key string, done *view.RateReleased) error {
+	n, err := t.affected(`UPDATE ing_task SET scheduled_at = ?, wait_code = NULL, updated_at = ? WHERE status_code = 'SCHEDULED' AND scheduled_at > ?
+  AND wait_code IS NOT NULL AND wait_code <> ? AND partition_id IN (SELECT id FROM ing_partition WHERE rate_key = ?)`,
+		micros(t.now), micros(t.now), micros(t.now), string(gate.ClosedHours), key)
+	done.Tasks = int(n)
+	return err
+}
+
+// RateReleases tells when keys were released last, those after an instant.
+func (s *Store) RateReleases(ctx context.Context, after time.Time) (map[string]time.Time, error) {
+	rows, err := s.read.QueryContext(ctx, "SELECT rate_key, released_at FROM ing_rate_pause WHERE released_at > ?", micros(after))
+	if err != nil {
+		return nil, wrap("list releases", s.dialect.Translate(err))
+	}
+	out := map[string]time.Time{}
+	return out, wrap("list releases", each(rows, func() error {
+		var key string
+		var at int64
+		err := rows.Scan(&key, &at)
+		out[key] = time.UnixMicro(at).UTC()
+		return err
+	}))
+}
+
+// reckonWaits computes anew what waits for limits of our own after a source file
+// has changed (D§5.31): the file may have lifted a quota, or moved the source to
+// another rate key. What still has to wait is put back again by the gate. A pause
+// that the upstream asked for stays.
+func (t *tx) reckonWaits(src *registry.Source) error {
+	rows, err := t.query("SELECT id, endpoint_name, operation_code, rate_key FROM ing_partition WHERE provenance_code = ?", src.Code)
+	if err != nil {
+		return err
+	}
+	type partition struct {
+		id                       int64
+		endpoint, operation, key string
+	}
+	var all []partition
+	if err := each(rows, func() error {
+		var p partition
+		err := rows.Scan(&p.id, &p.endpoint, &p.operation, &p.key)
+		all = append(all, p)
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, p := range all {
+		key := p.key
+		if r, err := registry.Resolve(src, p.endpoint, p.operation, nil); err == nil { // else the endpoint is gone, or does not do that any more
+			key = r.Rate.Key(src.Code)
+		}
+		if _, err := t.exec(`UPDATE ing_task SET scheduled_at = ?, wait_code = NULL, updated_at = ? WHERE status_code = 'SCHEDULED' AND partition_id = ?
+  AND scheduled_at > ? AND wait_code IN (?,?,?)`, append([]any{micros(t.now), micros(t.now), p.id, micros(t.now)}, ownWaits()...)...); err != nil {
+			return err
+		}
+		if _, err := t.exec(`UPDATE ing_partition SET rate_key = ?, cooling_until = CASE WHEN cooling_code IN (?,?,?) THEN NULL ELSE cooling_until END,
+  cooling_code = CASE WHEN cooling_code IN (?,?,?) THEN NULL ELSE cooling_code END WHERE id = ?`, append(append([]any{key}, append(ownWaits(), ownWaits()...)...), p.id)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownWaits are the reasons that are of our making.
+func ownWaits() []any {
+	return []any{string(gate.Quota), string(gate.ClosedHours), string(gate.OverDeadline)}
+}
