@@ -61,6 +61,10 @@ func (b *Bucket) Hold(most float64, at time.Time) {
 	b.tokens = min(b.tokens, most)
 }
 
+// Restart begins empty at an instant, also where the bucket was held until a later
+// one.
+func (b *Bucket) Restart(now time.Time) { b.tokens, b.at = 0, now }
+
 // Left is how many requests could leave at once.
 func (b *Bucket) Left(now time.Time) float64 {
 	b.refill(now)

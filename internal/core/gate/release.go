@@ -39,7 +39,10 @@ func (s *State) Redeclare(l Limits, now time.Time) {
 func (s *State) Release(now time.Time) {
 	if s.cooling.After(now) {
 		s.cooling = now
-		s.bucket.Hold(1, now)
+		s.bucket.Restart(now)
+		if s.demotion.since.After(now) {
+			s.demotion.since = now
+		}
 	}
 	s.known, s.heard = s.known && !s.counted, time.Time{}
 	for _, c := range s.used {

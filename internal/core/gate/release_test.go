@@ -22,8 +22,11 @@ func TestTrust11ReleaseOfAKey(t *testing.T) {
 		t.Fatalf("before the ledger was asked: %+v", v)
 	}
 	s.Credit(Holding{Blocks: []Block{{Quota: "day", Start: now, Left: time.Hour, Mine: 5, All: 5}}}, now, now)
-	if v := s.Judge(a, now); v.Decision != Allow {
+	if v := s.Judge(a, now); v.Reason != OverDeadline || !v.Until.Equal(now.Add(100*time.Millisecond)) { // the bucket begins empty
 		t.Fatalf("after it: %+v", v)
+	}
+	if v := s.Judge(a, now.Add(100*time.Millisecond)); v.Decision != Allow {
+		t.Fatalf("a moment later: %+v", v)
 	}
 	if s.Cooling(now) != 0 {
 		t.Error("the pause goes on")
