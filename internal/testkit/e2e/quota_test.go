@@ -100,7 +100,7 @@ func TestTrust11QuotaIsLiftedForTheNextHarvest(t *testing.T) {
 		_ = child.Wait()
 		w.apply("")
 		if waits := w.waits(); waits["QUOTA"] != 0 {
-			t.Errorf("after the quota was removed: %v", waits)
+			t.Fatalf("after the quota was removed: %v", waits)
 		}
 		w.must(w.harvestArgs()...)
 		w.verify()
