@@ -193,7 +193,7 @@ func TestAHarvestPublishesIfItIsTold(t *testing.T) {
 	d.noFile()
 	r := d.expect(exitOK, append(args, "--events", declaration)...)
 	d.holds(r.err, "24 events published")
-	if n := len(d.lines(dir)); n != 36 {
+	if n := len(d.lines(dir)); n != 24 {
 		t.Errorf("%d events", n)
 	}
 }
