@@ -230,6 +230,22 @@ func TestTrialRefuses(t *testing.T) {
 	d.noFile()
 }
 
+// A new user's first upstream is one on this machine: the refusal names the key that is
+// about it, for the source and for the address of its tokens.
+func TestTrust12PlainHTTPToThisMachineNamesAllowPrivate(t *testing.T) {
+	d := newDesk(t)
+	for _, address := range []string{"http://127.0.0.1:1", "http://localhost:1", "http://[::1]:1", "http://10.0.0.7"} {
+		r := d.expect(exitUsage, "harvest", "crossref", "--set", "http.baseUrl="+address)
+		d.holds(r.err, "E-HTTPS", "http.allowPrivate: true")
+	}
+	r := d.expect(exitUsage, "harvest", "crossref", "--set", "http.baseUrl=http://api.example.org")
+	d.holds(r.err, "E-HTTPS", "http.allowHttp: true")
+	if strings.Contains(r.err, "allowPrivate") {
+		t.Error(r.err)
+	}
+	d.noFile()
+}
+
 const canary = "s3cr3t/Canary&4711"
 
 // parrot repeats the key it was sent in everything it says.

@@ -3,6 +3,7 @@ package exchange
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strings"
 )
@@ -17,6 +18,8 @@ func ParseBaseURL(c Config) (*url.URL, error) {
 		return nil, errors.New("http.baseUrl: not a URL")
 	case base.User != nil:
 		return nil, errors.New("http.baseUrl: must not hold a user or password; declare a credential instead")
+	case base.Scheme == "http" && !c.AllowHTTP && !c.AllowPrivate && isLocal(base):
+		return nil, fmt.Errorf("http.baseUrl: plain http is refused: for a private or local address set http.allowPrivate: true, which allows plain http too%s", shownAs(", here ", base))
 	case base.Scheme == "http" && !c.AllowHTTP && !c.AllowPrivate:
 		return nil, fmt.Errorf("http.baseUrl: plain http is refused: use https, or set http.allowHttp: true%s", shownAs(" for ", base))
 	case base.Scheme != "https" && base.Scheme != "http":
@@ -29,6 +32,18 @@ func ParseBaseURL(c Config) (*url.URL, error) {
 		return nil, errors.New("http.baseUrl: must not hold a query or fragment; use request.query")
 	}
 	return base, nil
+}
+
+// isLocal reports an address that http.allowPrivate is about, as far as its spelling
+// tells: this machine or a private network. A name that leads there is found out when it
+// is dialled.
+func isLocal(address *url.URL) bool {
+	name := strings.ToLower(strings.TrimSuffix(address.Hostname(), "."))
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && (ip.Unmap().IsLoopback() || ip.Unmap().IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified())
 }
 
 // shownAs is the address behind some words, or nothing where a user may hide in
