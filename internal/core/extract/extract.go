@@ -7,6 +7,7 @@
 package extract
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -97,7 +98,7 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 	}
 	emptyBy, err := r.judge(doc, body)
 	if err != nil {
-		return nil, fault.New(fault.BadBody, err)
+		return nil, badBody(err)
 	}
 	page := &Page{EmptyBy: emptyBy, Keys: make([]record.Key, 0, len(doc.Items))}
 	if page.Says, err = r.says(doc); err != nil {
@@ -111,7 +112,7 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 		page.BadTotal, page.Says.Total = r.page.total.uncounted(*total), nil
 	}
 	if page.BadTotal != "" && r.needsTotal {
-		return nil, fault.Newf(fault.BadBody, "total: %s: without it nobody knows when the list is complete (paging.expectTotal)", page.BadTotal)
+		return nil, badBody(at(r.config.Total.String(), "total: %s: without it nobody knows when the list is complete (paging.expectTotal)", page.BadTotal))
 	}
 	incoming := make([]record.Incoming, 0, len(doc.Items))
 	var scratch []byte
@@ -139,7 +140,7 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 		incoming = append(incoming, in)
 	}
 	if r.leadsOn(page) {
-		return nil, fault.Newf(fault.BadBody, "no items at %s, but a next page (if the source sends such pages, declare them as response.emptyWhen); the body starts with %q", r.config.Items, start(body))
+		return nil, badBody(at(r.config.Items.String(), "no items at %s, but a next page (if the source sends such pages, declare them as response.emptyWhen); the body starts with %q", r.config.Items, start(body)))
 	}
 	page.Records, page.Duplicate = record.Dedupe(incoming)
 	return page, nil
@@ -181,14 +182,35 @@ func (r *Reader) judge(doc *document.Page, body []byte) (emptyBy string, err err
 	case which != nil:
 		return "", fmt.Errorf("the answer reports an error: errorWhen %s saw %s", which, saw)
 	case !doc.HasItems:
-		return "", fmt.Errorf("%s at %s (if the source says so that it found nothing, declare that as response.emptyWhen); the body starts with %q", r.lacks(doc), r.config.Items, start(body))
+		return "", at(r.config.Items.String(), "%s at %s (if the source says so that it found nothing, declare that as response.emptyWhen); the body starts with %q", r.lacks(doc), r.config.Items, start(body))
 	}
 	for _, p := range r.page.mustHave {
 		if !p.value(doc.Values).Present() {
-			return "", fmt.Errorf("nothing at %s (mustHave); the body starts with %q", p, start(body))
+			return "", at(p.String(), "nothing at %s (mustHave); the body starts with %q", p, start(body))
 		}
 	}
 	return "", nil
+}
+
+// missing is an error about a place of the answer that should hold something.
+type missing struct {
+	path string
+	error
+}
+
+// at makes an error about a path.
+func at(path, format string, args ...any) error { return missing{path, fmt.Errorf(format, args...)} }
+
+// badBody is the fault of an answer that is not the promised document. Where a path
+// selects nothing it names that: the same one on every page is a changed format, not
+// an answer that went wrong (§4.13).
+func badBody(err error) *fault.Error {
+	f := fault.New(fault.BadBody, err)
+	var m missing
+	if errors.As(err, &m) {
+		f.At = m.path
+	}
+	return f
 }
 
 // lacks is what is not there.

@@ -45,6 +45,7 @@ const (
 	RejectRate   Code = "REJECT_RATE"   // too many items of the slice were unusable
 	Capped       Code = "CAPPED"        // more results than the upstream ever serves
 	Budget       Code = "BUDGET"        // a limit of the slice was reached
+	NoEnd        Code = "NO_END"        // the window of a request is ignored: cutting it smaller would never end
 	Poisoned     Code = "POISON_PAGE"   // one page cannot be had while the upstream answers others
 	MassGone     Code = "MASS_GONE"     // more stored records are missing upstream than can be deletions
 	Refused      Code = "REFUSED"       // our own safety rules refused to send the request
@@ -69,7 +70,12 @@ type Error struct {
 	// Held is why our own gate did not let it leave, a reason of the rate gate;
 	// empty if that is not what happened.
 	Held string
-	Err  error
+	// At is where in the answer the trouble lies: the path that selects nothing.
+	At string
+	// Lasting says of a transient fault that the next try will most likely meet it
+	// too: an unknown host name, a connection that is refused.
+	Lasting bool
+	Err     error
 }
 
 func (e *Error) Error() string {
@@ -106,7 +112,7 @@ func levelOf(code Code) Level {
 	switch code {
 	case Network, RateLimited, ServerError, BadBody, TokenLost, TokenLoop, Unstable, ShortCount, Interrupted:
 		return Transient
-	case Unauthorized, SchemaChange, MassGone:
+	case Unauthorized, SchemaChange, MassGone, NoEnd:
 		return Fatal
 	default:
 		return Request

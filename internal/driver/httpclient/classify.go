@@ -2,11 +2,14 @@ package httpclient
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
@@ -26,6 +29,7 @@ func (w *watch) classify(ctx context.Context, err error) error {
 	if name := ignoredProxy(); out.Code == fault.Network && out.Unsent && w.limits.Proxy.IsZero() && name != "" {
 		out.Err = fmt.Errorf("%w; %s of the environment is ignored: a proxy is named by http.proxy of the source", out.Err, name)
 	}
+	out.Lasting = out.Code == fault.Network && lasts(err)
 	return &out
 }
 
@@ -39,6 +43,16 @@ func ignoredProxy() string {
 		}
 	}
 	return ""
+}
+
+// lasts reports an error that the next try will most likely meet again: nobody knows
+// the name, nobody listens at the address, or the certificate is not one we accept.
+// A time limit or a connection that broke may be over a second later.
+func lasts(err error) bool {
+	var noName *net.DNSError
+	var noTLS tls.RecordHeaderError
+	var badCertificate *tls.CertificateVerificationError
+	return errors.As(err, &noName) || errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &noTLS) || errors.As(err, &badCertificate)
 }
 
 // bare is an error without what others wrote into it: the URL that *url.Error

@@ -40,7 +40,7 @@ func New(o Options) *Client {
 // is an error; nothing partial is ever returned.
 func (c *Client) Send(ctx context.Context, r *exchange.Request) (*exchange.Response, error) {
 	if r.URL.Scheme != "https" && !(r.URL.Scheme == "http" && r.AllowHTTP) {
-		return nil, fault.Newf(fault.Refused, "%.20q to %s is not allowed for this source", r.URL.Scheme+"://", r.URL.Host)
+		return nil, unsent(fault.Newf(fault.Refused, "%.20q to %s is not allowed for this source", r.URL.Scheme+"://", r.URL.Host))
 	}
 	client, ctx, err := c.route(ctx, r)
 	if err != nil {

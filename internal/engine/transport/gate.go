@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
@@ -56,8 +57,17 @@ func (g gated) send(ctx context.Context, c *Call, permit Permit) (response *exch
 	said := gate.Signal{Outcome: gate.Refused} // should it panic: our doing
 	defer func() { permit.Done(said) }()
 	response, err = g.next.Do(ctx, c)
+	if response == nil && neverLeft(err) {
+		c.Notes.Unsent++
+	}
 	said = signal(ctx, c.Retry, response, err, time.Now())
 	return response, err
+}
+
+// neverLeft reports an error that says that nothing of the request was sent.
+func neverLeft(err error) bool {
+	var f *fault.Error
+	return errors.As(err, &f) && f.Unsent
 }
 
 // shortestPatience is how long the gate is waited for even where a source wants

@@ -132,7 +132,7 @@ func (g granted) fetch(ctx context.Context, c *Call, endpoint *url.URL, keep *ke
 }
 
 func (n *Notes) note(call *Call, response *exchange.Response) {
-	n.TokenCalls += call.Notes.Attempts // none, if the gate held it back
+	n.TokenCalls += call.Notes.Sent() // none, if the gate held it back
 	n.Waited += call.Notes.Waited
 	if response != nil {
 		n.BytesIn += response.WireBytes

@@ -29,6 +29,7 @@ func (r retry) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 			return nil, problem.Err // retries never cross the lease
 		}
 		if problem.Level != fault.Transient {
+			c.tell(try, problem, 0)
 			return nil, problem
 		}
 		if !c.Request.Replayable && !problem.Unsent {
@@ -36,14 +37,25 @@ func (r retry) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 			// same token now means the next page (D§5.14).
 			lost := fault.New(fault.TokenLost, fmt.Errorf("the answer to a token that cannot be replayed was lost: %w", problem))
 			lost.Status = problem.Status
+			c.tell(try, lost, 0)
 			return nil, lost
 		}
 		if try >= policy.MaxAttempts || problem.Wait > policy.RetryAfterCap.Std() {
+			c.tell(try, problem, 0)
 			return nil, problem
 		}
-		if err := sleep(ctx, max(problem.Wait, policy.Backoff(try, rand.Float64()))); err != nil {
+		wait := max(problem.Wait, policy.Backoff(try, rand.Float64()))
+		c.tell(try, problem, wait)
+		if err := sleep(ctx, wait); err != nil {
 			return nil, err
 		}
+	}
+}
+
+// tell reports a failed try to whoever listens.
+func (c *Call) tell(try int, f *fault.Error, wait time.Duration) {
+	if c.Failed != nil {
+		c.Failed(FailedTry{No: try, Most: c.Retry.MaxAttempts, Fault: f, Wait: wait})
 	}
 }
 

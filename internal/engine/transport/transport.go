@@ -51,6 +51,9 @@ type Call struct {
 	// Weigh looks into an answer that is no success and may change what its
 	// status says of another try (§4.11). Nil leaves it.
 	Weigh func(*exchange.Response, *fault.Error) *fault.Error
+	// Failed hears of every try that failed, before the next one or the end. Nil
+	// means that nobody listens.
+	Failed func(FailedTry)
 	// Held is asked when a request has its permit: an error says that the task is
 	// no longer ours, and nothing leaves. A worker that stood still while it
 	// waited would otherwise send one request beside the next owner's (I7). Nil
@@ -63,10 +66,18 @@ type Call struct {
 	finish  bool   // its answer is waited for even when the caller is stopped
 }
 
+// FailedTry is one try of a call that brought no usable answer.
+type FailedTry struct {
+	No, Most int // which try, of how many the policy allows
+	Fault    *fault.Error
+	Wait     time.Duration // until the next try; zero: there is none
+}
+
 // Notes is what happened on the way to the answer.
 type Notes struct {
 	Attempts   int // under a permit, redirects that were followed included
-	TokenCalls int // token and login calls made on the way
+	Unsent     int // of the attempts, those of which nothing left this machine
+	TokenCalls int // token and login calls that were sent on the way
 	Throttled  int
 	BytesIn    int64
 	Waited     time.Duration // for the gate
@@ -74,8 +85,13 @@ type Notes struct {
 	Response   *exchange.ResponseDigest // of the last answer, good or bad
 }
 
-// Requests is how many permits were used, whatever for.
-func (n *Notes) Requests() int { return n.Attempts + n.TokenCalls }
+// Sent is how many of the attempts reached the upstream, as far as we can know.
+func (n *Notes) Sent() int { return n.Attempts - n.Unsent }
+
+// Requests is how many requests were sent, whatever for. A permit that was used up by
+// a name nobody knows, or by a connection that was refused, is not one of them: whoever
+// compares the number with the upstream's own log finds the same.
+func (n *Notes) Requests() int { return n.Sent() + n.TokenCalls }
 
 // Stack builds the chain above a client for requests without credentials.
 func Stack(client Sender, permits Permits) Doer {
