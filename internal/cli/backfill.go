@@ -285,7 +285,7 @@ func (e *env) runCampaign(ctx context.Context, app *daemon.App, compiled *spec.C
 		e.hint("campaign %s goes on at %.1f %%", campaign.Name, before.Percent)
 	}
 	bar := newCampaignBar(e, campaign.Name)
-	still := newStall(func() string { return standstill(ctx, app, campaign.Dataset.Source, ingest.Backfill) }, bar.note)
+	still := newStall(func() string { return standstillOf(ctx, app, campaign.Partition()) }, bar.note)
 	over := newRestarts(bar.note)
 	run := daemon.CampaignRun{Pulse: func(p daemon.CampaignPulse) {
 		bar.update(p)

@@ -60,6 +60,7 @@ func partial(format string, args ...any) error {
 func exitCode(ctx context.Context, err error) int {
 	var known *coded
 	var problems registry.Problems
+	var stopped *daemon.StoppedError
 	switch {
 	case err == nil:
 		return exitOK
@@ -69,6 +70,8 @@ func exitCode(ctx context.Context, err error) int {
 		return known.code
 	case daemon.IsUntrusted(err):
 		return exitAuth
+	case errors.As(err, &stopped):
+		return exitOf(stopped.Code)
 	case errors.As(err, &problems), errors.Is(err, fault.ErrInvalid):
 		return exitUsage
 	case errors.Is(err, fault.ErrNotFound):
@@ -88,6 +91,19 @@ func exitCode(ctx context.Context, err error) int {
 	return exitFailure
 }
 
+// exitOf is the code of a run that ended for one cause: no slice fared better.
+func exitOf(cause fault.Code) int {
+	switch cause.Remedy() {
+	case fault.MendFile:
+		return exitUsage
+	case fault.MendKey:
+		return exitAuth
+	case fault.TryLater:
+		return exitUpstream
+	}
+	return exitConflict
+}
+
 // report writes the error for people, or as JSON for programs, and gives the exit
 // code.
 func report(ctx context.Context, command *cobra.Command, err error, stderr io.Writer, asJSON bool) int {
@@ -102,7 +118,7 @@ func report(ctx context.Context, command *cobra.Command, err error, stderr io.Wr
 	case isUsage(text):
 		code = exitUsage
 	}
-	if code == exitUsage && command != nil && !strings.Contains(text, "\n") {
+	if code == exitUsage && command != nil && !strings.Contains(text, "\n") && !isCause(err) {
 		text += nearestCommand(command, text)
 		hint = usageHint(command, text)
 	}
@@ -125,6 +141,15 @@ func usageHint(command *cobra.Command, text string) string {
 		hint = fmt.Sprintf("Usage: %s\n%s", command.UseLine(), hint)
 	}
 	return hint
+}
+
+// isCause reports that a command was right and what it worked on was not: help on its
+// flags would mislead.
+func isCause(err error) bool {
+	var stopped *daemon.StoppedError
+	var same *sameCause
+	var f *fault.Error
+	return errors.As(err, &stopped) || errors.As(err, &same) || errors.As(err, &f)
 }
 
 // isUsage recognises the complaints of the flag library, which have no type.

@@ -37,6 +37,10 @@ Harvests of one window that start together share one plan: one of them plans, th
 others join it, work on it too where the database takes several, and end with its
 outcome.
 
+If the first slices all fail for one reason that lasts (a wrong path, a key that is
+refused, a host nobody knows), the harvest stops, says why, and ends with the code of
+the cause: 2 the source file, 4 credentials, 7 the upstream.
+
 Ctrl-C is safe at any moment: committed pages stay, the next harvest continues.`,
 		Example: `  patra harvest crossref --set contact.email=you@example.org
   patra harvest crossref --retry
@@ -117,12 +121,15 @@ type summary struct {
 	Reason     string          `json:"reason,omitempty"`
 	Slices     map[string]int  `json:"slices"`
 	Replaced   int             `json:"replaced,omitempty"` // of the PARTIAL ones: smaller slices have what they left
-	Stats      ingest.RunStats `json:"stats"`
+	Stats      ingest.RunStats `json:"stats"`              // of its runs, and the requests that only counted
+	Counted    int             `json:"counted,omitempty"`  // of the requests, those that asked for a size only
 	CursorFrom string          `json:"cursorBefore,omitempty"`
 	CursorTo   string          `json:"cursor,omitempty"`
 	Warnings   []spec.Warning  `json:"warnings"`           // what the source cannot do
 	Waiting    []window.Window `json:"waiting,omitempty"`  // of the window: failed before, and not tried by this run
 	RetryFrom  time.Time       `json:"retryFrom,omitzero"` // from when on a harvest tries again what failed
+	Failures   []view.Failure  `json:"failures,omitempty"` // why slices are not covered, the most frequent reason first
+	Stopped    *stopView       `json:"stopped,omitempty"`  // why the run ended before all slices were tried
 
 	again   owedAgain // what failed and is still owed
 	decided bool      // nothing that was rejected is open
@@ -162,11 +169,11 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 	}
 	e.warn(compiled.Warnings)
 	e.hintSettings(ctx, app, compiled)
-	s, err := e.harvestWith(ctx, app, compiled, func(watch daemon.Watch) (daemon.Harvested, error) {
+	s, stopped := e.harvestWith(ctx, app, compiled, func(watch daemon.Watch) (daemon.Harvested, error) {
 		return app.Harvest(ctx, compiled, p.newRequest(), watch)
 	})
-	if err != nil {
-		return err
+	if stopped != nil && s.Stopped == nil {
+		return stopped
 	}
 	if s.again, err = findOwed(ctx, app, compiled); err != nil {
 		return err
@@ -174,6 +181,9 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 	s.RetryFrom = s.again.from
 	if err := e.printSummary(s); err != nil {
 		return err
+	}
+	if s.Stopped != nil {
+		return stopped
 	}
 	if s.decided, err = e.allDecided(ctx, app, s, compiled.Snapshot.Dataset()); err != nil {
 		return err
@@ -203,7 +213,9 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	s := summary{Source: code, Slices: map[string]int{}, Warnings: append([]spec.Warning{}, c.Warnings...)}
 	s.CursorFrom = cursorOf(ctx, app, c)
 	bar := newBar(e, code)
-	still := newStall(func() string { return standstill(ctx, app, code, c.Snapshot.Operation) }, bar.note)
+	still := newStall(func() string {
+		return standstillOf(ctx, app, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation})
+	}, bar.note)
 	over := newRestarts(bar.note)
 	progress := func(p view.Progress) {
 		bar.update(p)
@@ -223,11 +235,17 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 		s.Continued = append(s.Continued, p.PlanID)
 		s.add(p)
 	}
-	if err != nil {
+	if s.Stopped = stopOf(err); err != nil && s.Stopped == nil {
 		return s, err
 	}
-	e.hintLag(h.Draft)
 	s.add(h.Plan)
+	s.Counted = h.Counted
+	s.Stats.Requests += h.Counted
+	if s.Failures = failuresOf(ctx, app, append(s.Continued, h.Plan.PlanID)); h.Draft == nil { // stopped before it could plan
+		return s, err
+	}
+	stopped := err
+	e.hintLag(h.Draft)
 	s.Joined = h.Joined != nil
 	s.PlanID, s.Empty, s.Reason, s.Waiting = h.Plan.PlanID, h.Draft.Empty && len(h.Continued) == 0, h.Draft.Reason, h.Draft.Waiting
 	if h.Draft.Window != nil {
@@ -236,7 +254,7 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 		return s, err
 	}
 	s.CursorTo = cursorOf(ctx, app, c)
-	return s, nil
+	return s, stopped
 }
 
 // lastProgress is what a bar ends with: a plan with nothing in it leaves the last one
@@ -314,14 +332,22 @@ func (e *env) printSummary(s summary) error {
 		return err
 	}
 	t := s.Stats
-	return show(e, s, []fact{
+	return show(e, s, append([]fact{
 		{"window", dash(s.Window)},
 		{"slices", s.sliceOutcomes("covered")},
 		{"records", recordOutcomes(t.BatchStats)},
 		{"items", fmt.Sprintf("%d seen, %s, %d duplicates, %d stale", t.Seen, outsideText(t.Outside, t.OutsideKept), t.Duplicate, t.Stale)},
-		{"requests", fmt.Sprintf("%d, of these %d retries, %d times told to slow down, %d slices started over", t.Requests, t.Retries, t.Throttled, t.Restarts)},
+		{"requests", fmt.Sprintf("%d, of these %d retries%s, %d times told to slow down, %d slices started over", t.Requests, t.Retries, s.countedText(), t.Throttled, t.Restarts)},
 		{"watermark", dash(s.CursorFrom) + " → " + dash(s.CursorTo)},
-	})
+	}, s.why()...))
+}
+
+// countedText tells of requests that only asked for a size.
+func (s summary) countedText() string {
+	if s.Counted == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d to count", s.Counted)
 }
 
 // sliceOutcomes counts slices by what became of them. What somebody cancelled is
@@ -368,6 +394,9 @@ func (s summary) verdict() error {
 		return partial("%s cancelled by somebody; what they cover stays owed: patra task list --source %s --status CANCELLED", counted(n, "slice"), s.Source)
 	}
 	if failed := s.Slices[string(ingest.SliceFailed)] - s.readSince() + s.unfinished(); failed > 0 {
+		if cause := s.onlyCause(); cause != nil {
+			return cause
+		}
 		return partial("%d slices are not covered and stay owed: %s; why: patra task list --source %s --status FAILED", failed, s.again.next(s.Source), s.Source)
 	}
 	if len(s.Waiting) > 0 { // or a day that fails for months would be a success between its retries

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -40,10 +42,21 @@ func (s *stall) look(now time.Time, mark string) {
 		return
 	}
 	s.since = now
-	if text := s.why(); text != "" && !s.told[text] {
-		s.told[text] = true
+	text := s.why()
+	if reason := withoutNumbers(text); text != "" && !s.told[reason] {
+		s.told[reason] = true
 		s.say("%s", printable(text))
 	}
+}
+
+// withoutNumbers is a reason as it is compared: one that only counts on is no news.
+func withoutNumbers(text string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsDigit(c) {
+			return -1
+		}
+		return c
+	}, text)
 }
 
 // recentRuns is how many runs are looked through for the last one that failed.
@@ -51,7 +64,29 @@ const recentRuns = 20
 
 // standstill is why the work on a source does not go on, in words.
 func standstill(ctx context.Context, app *daemon.App, source string, of ingest.Operation) string {
-	failed := lastFailure(ctx, app, source, of)
+	return standstillAfter(ctx, app, source, of, lastFailure(ctx, app, source, of))
+}
+
+// standstillOf is standstill for the process that does the work: it knows of every try
+// that failed, also while no run has ended yet.
+func standstillOf(ctx context.Context, app *daemon.App, of ingest.Partition) string {
+	failed := app.FailedTries(of)
+	if failed.Tries == 0 {
+		return standstill(ctx, app, of.Source, of.Operation)
+	}
+	told := fmt.Sprintf("no page for %s: %s failed, the last with %s; ", stallAfter, triesText(failed.Tries), short(failed.Last, 300))
+	return standstillAfter(ctx, app, of.Source, of.Operation, told)
+}
+
+func triesText(n int) string {
+	if n == 1 {
+		return "1 try"
+	}
+	return fmt.Sprintf("%d tries", n)
+}
+
+// standstillAfter says what the work waits for, behind what went wrong last.
+func standstillAfter(ctx context.Context, app *daemon.App, source string, of ingest.Operation, failed string) string {
 	for _, status := range []ingest.TaskStatus{ingest.TaskQueued, ingest.TaskScheduled} {
 		tasks, err := app.Store.Tasks(ctx, view.Filter{Source: source, Status: string(status), Limit: recentRuns})
 		if err != nil {

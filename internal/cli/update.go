@@ -216,10 +216,13 @@ func (e *env) runUpdate(ctx context.Context, app *daemon.App, code string, u *up
 	s, err := e.harvestWith(ctx, app, p.compiled, func(watch daemon.Watch) (daemon.Harvested, error) {
 		return app.Harvest(ctx, p.compiled, p.asking(), watch)
 	})
-	if err != nil {
+	if err != nil && s.Stopped == nil {
 		return err
 	}
 	if err := e.printUpdate(s); err != nil {
+		return err
+	}
+	if s.Stopped != nil {
 		return err
 	}
 	if err := app.NotPaused(ctx, p.compiled.Snapshot); err != nil { // what was found stopped the updates

@@ -127,13 +127,16 @@ func (e *env) printUpdate(s summary) error {
 	if m := t.Missed; m.Total() > 0 {
 		facts = slices.Insert(facts, 4, fact{"missing", fmt.Sprintf("%d stored, not taken for deleted yet; %d never stored; %d gone before and still gone", m.Missing, m.NotFound, m.StillGone)})
 	}
-	return show(e, s, facts)
+	return show(e, s, append(facts, s.why()...))
 }
 
 // updateVerdict makes an honest exit code. Rejected are the items that somebody has to
 // hear of.
 func (s summary) updateVerdict(rejected int) error {
 	if failed := s.Slices[string(ingest.SliceFailed)] + s.unfinished(); failed > 0 {
+		if cause := s.onlyCause(); cause != nil {
+			return cause
+		}
 		return partial("%d slices are not done; the next update takes their records again: patra task list --source %s --status FAILED", failed, s.Source)
 	}
 	if len(s.Waiting) > 0 {

@@ -92,6 +92,9 @@ func (a *App) Backfill(ctx context.Context, c *spec.Compiled, campaign ingest.Ca
 	if r.Now == nil {
 		r.Now = a.Store.Now
 	}
+	if err := a.begin(ctx, campaign.Partition()); err != nil {
+		return CampaignStand{}, err
+	}
 	defer a.tidyRaw(ctx)
 	d := &campaignDesk{app: a, compiled: c, campaign: campaign, run: r, before: map[int64]ingest.RunStats{}}
 	if err := d.noteBefore(ctx); err != nil {
@@ -106,7 +109,7 @@ func (a *App) Backfill(ctx context.Context, c *spec.Compiled, campaign ingest.Ca
 	if r.Pulse != nil {
 		helpers.Go(func() { d.every(background, d.tell) })
 	}
-	err := a.workWhile(ctx, 0, nil, func(context.Context) (bool, error) { return d.over(), nil }, d.over)
+	err := a.workWhile(ctx, campaign.Partition(), 0, nil, func(context.Context) (bool, error) { return d.over(), nil }, d.over)
 	stop()
 	helpers.Wait()
 	if r.Pulse != nil && err == nil {
@@ -116,7 +119,7 @@ func (a *App) Backfill(ctx context.Context, c *spec.Compiled, campaign ingest.Ca
 	if err == nil {
 		err = failed
 	}
-	return stand, err
+	return stand, a.orStopped(ctx, campaign.Partition(), err)
 }
 
 // campaignDesk plans the parts of one campaign while this process reads them.

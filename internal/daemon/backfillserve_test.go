@@ -50,7 +50,7 @@ func (p *past) served(app *App) (most int) {
 		if most = max(most, stock); stock == 0 {
 			return most
 		}
-		if err := app.workUntil(p.Context(), 0, nil, func(context.Context) (bool, error) { return true, nil }); err != nil {
+		if err := app.workUntil(p.Context(), ingest.Partition{}, 0, nil, func(context.Context) (bool, error) { return true, nil }); err != nil {
 			p.Fatal(err)
 		}
 	}

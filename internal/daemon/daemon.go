@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/event"
@@ -116,6 +117,8 @@ type App struct {
 	rests     *rests // what waits for consent
 	guard     *Guard // of what source files want of this machine
 	parts     *planner.Campaigns
+	stops     *stops       // what ended the work on partitions early
+	counted   atomic.Int64 // requests that only counted
 	identity  store.ExecutorInfo
 	planning  sync.Mutex // one call plans at a time; other processes are kept out by a lease
 	single    bool       // the store takes one executor process
@@ -138,7 +141,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{Store: db, config: c, registry: newRegistryCache(c.RegistryTTL, c.Installed), guard: newGuard(c.Installed, db), single: db.Dialect() == "sqlite", identity: identity(time.Now())}
+	a := &App{Store: db, config: c, registry: newRegistryCache(c.RegistryTTL, c.Installed), guard: newGuard(c.Installed, db), single: db.Dialect() == "sqlite", identity: identity(time.Now()), stops: newStops()}
 	a.rests = newRests(a)
 	a.gate = rategate.NewCounted(db, holder(a.identity.ID))
 	a.gate.Agree(db, c.Gate != "")
@@ -157,7 +160,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	chain := a.guard.chain(a.permits())
 	a.Planner, a.Operator = planner.New(db), operate.New(db)
 	a.Cursors = operate.NewCursors(db)
-	a.Planner.Estimator, a.Planner.MaxStock = probing{newEstimator(chain, db), a}, c.MaxStock
+	a.Planner.Estimator, a.Planner.MaxStock = probing{newEstimator(countedCalls{chain, &a.counted}, db), a}, c.MaxStock
 	a.Campaigns, a.parts = operate.NewCampaigns(db), planner.NewCampaigns(a.Planner, db)
 	a.health = heal.New(db, a.identity.ID, c.Log)
 	a.executor = executor.New(db, chain, a.bodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), Rates: newRateBook(a).of}, c.Log)

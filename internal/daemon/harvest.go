@@ -19,6 +19,7 @@ type Harvested struct {
 	Plan      view.Progress
 	Continued []view.Progress // plans of earlier runs that had not ended
 	Joined    *Joined         // the plan is that of another harvest; nil: it is our own
+	Counted   int             // requests of this process that asked for a size only; no run has them
 }
 
 // Watch is told how a harvest goes. Nil functions are not called.
@@ -36,12 +37,17 @@ func (a *App) Harvest(ctx context.Context, c *spec.Compiled, r planner.Request, 
 		return h, err
 	}
 	defer a.tidyRaw(ctx)
-	plan, err := a.planShared(ctx, c, r, w, &h)
-	if err != nil || h.Draft.Empty {
+	if err := a.begin(ctx, compiledPartition(c)); err != nil {
 		return h, err
 	}
+	counted := a.counted.Load()
+	defer func() { h.Counted = int(a.counted.Load() - counted) }()
+	plan, err := a.planShared(ctx, c, r, w, &h)
+	if err != nil || h.Draft.Empty {
+		return h, a.orStopped(ctx, compiledPartition(c), err)
+	}
 	h.Plan, err = a.finish(ctx, plan.Partition, plan.ID, w.Progress)
-	return h, err
+	return h, a.orStopped(ctx, plan.Partition, err)
 }
 
 // finish works on a plan to its end. A plan that had to stop slicing because
@@ -85,7 +91,7 @@ func (a *App) sliceOn(ctx context.Context, of ingest.Partition, planID int64, wa
 // makeRoom works on whatever waits until planning may go on: the tasks may be of
 // other plans. Whoever watches ours hears that it waits.
 func (a *App) makeRoom(ctx context.Context, of ingest.Partition, planID int64, watch func(view.Progress)) error {
-	return a.workUntil(ctx, planID, watch, a.orPaused(of, func(ctx context.Context) (bool, error) {
+	return a.workUntil(ctx, of, planID, watch, a.orPaused(of, func(ctx context.Context) (bool, error) {
 		why, err := a.Planner.Holds(ctx, of)
 		return why == nil, err
 	}))
@@ -126,24 +132,38 @@ func (a *App) Work(ctx context.Context, planID int64, watch func(view.Progress))
 	if err != nil {
 		return view.Progress{PlanID: planID}, err
 	}
-	err = a.workUntil(ctx, planID, watch, a.orPaused(of, func(ctx context.Context) (bool, error) {
+	err = a.workUntil(ctx, of, planID, watch, a.orPaused(of, func(ctx context.Context) (bool, error) {
 		p, err := a.Store.Progress(ctx, planID)
 		return p.Done == p.Total, err
 	}))
 	if err != nil {
-		return view.Progress{PlanID: planID}, err
+		return a.lastProgress(ctx, planID), err
 	}
 	return a.Store.Progress(ctx, planID)
 }
 
-// workUntil runs this process's executor until there is nothing to wait for.
-func (a *App) workUntil(ctx context.Context, planID int64, watch func(view.Progress), done func(context.Context) (bool, error)) error {
-	return a.workWhile(ctx, planID, watch, done, func() bool { return false })
+// lastProgress is how far a plan came whose work ended early: who is told that it was
+// stopped is told what was done too.
+func (a *App) lastProgress(ctx context.Context, planID int64) view.Progress {
+	if ctx.Err() != nil {
+		return view.Progress{PlanID: planID}
+	}
+	p, err := a.Store.Progress(ctx, planID)
+	if err != nil {
+		return view.Progress{PlanID: planID}
+	}
+	return p
+}
+
+// workUntil runs this process's executor until there is nothing to wait for. Of is what
+// the work is done for; it ends when that cannot be worked on.
+func (a *App) workUntil(ctx context.Context, of ingest.Partition, planID int64, watch func(view.Progress), done func(context.Context) (bool, error)) error {
+	return a.workWhile(ctx, of, planID, watch, done, func() bool { return false })
 }
 
 // workWhile is workUntil that begins no further task once it is enough: others may
 // fill the queue for ever.
-func (a *App) workWhile(ctx context.Context, planID int64, watch func(view.Progress), done func(context.Context) (bool, error), enough func() bool) error {
+func (a *App) workWhile(ctx context.Context, of ingest.Partition, planID int64, watch func(view.Progress), done func(context.Context) (bool, error), enough func() bool) error {
 	if err := a.readyRaw(); err != nil {
 		return err
 	}
@@ -185,6 +205,7 @@ func (a *App) workWhile(ctx context.Context, planID int64, watch func(view.Progr
 	}
 	d := dispatch.New(a.Store, a.executor, dispatch.Config{
 		Workers: a.config.Workers, Owner: a.identity.ID, Lease: a.config.Lease, Share: a.gate.Share, Cooling: a.cooling, Rests: a.rests.rest, Health: a.health, Patient: a.patient,
+		Ended: func(w ingest.Work, o ingest.Outcome) error { return a.stops.note(w, o, of) },
 		MayClaim: func(ctx context.Context) (bool, error) {
 			if enough() {
 				return false, nil

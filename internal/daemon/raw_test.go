@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
 func TestRawDefaults(t *testing.T) {
@@ -68,7 +69,7 @@ func TestWorkNeedsItsFolder(t *testing.T) {
 	}
 	work := func(raw RawConfig) error {
 		done := func(context.Context) (bool, error) { return true, nil }
-		return openRawApp(t, raw).workUntil(t.Context(), 0, nil, done)
+		return openRawApp(t, raw).workUntil(t.Context(), ingest.Partition{}, 0, nil, done)
 	}
 	if err := work(RawConfig{Dir: filepath.Join(file, "raw")}); err == nil || !strings.Contains(err.Error(), "keep raw body") {
 		t.Error(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/engine/trigger"
 )
 
@@ -84,7 +85,7 @@ func joined(roles []Role) string {
 
 // execute works on tasks of any plan, for ever.
 func (a *App) execute(ctx context.Context) error {
-	err := a.workUntil(ctx, 0, nil, func(context.Context) (bool, error) { return false, nil })
+	err := a.workUntil(ctx, ingest.Partition{}, 0, nil, func(context.Context) (bool, error) { return false, nil })
 	if err == nil {
 		err = errors.New("ended by itself")
 	}

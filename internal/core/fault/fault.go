@@ -9,7 +9,6 @@ package fault
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -87,13 +86,6 @@ func (e *Error) Error() string {
 		text += ": " + e.Err.Error()
 	}
 	return text
-}
-
-// CodeIn is the code that the text of a fault begins with.
-func CodeIn(text string) Code {
-	word, _, _ := strings.Cut(text, ":")
-	word, _, _ = strings.Cut(word, " ")
-	return Code(word)
 }
 
 func (e *Error) Unwrap() error { return e.Err }

@@ -340,6 +340,9 @@ type Outcome struct {
 	// Answered says that the upstream is there, though this run brought nothing: a
 	// breaker must not keep all others away because of one page.
 	Answered bool
+	// Stops says that the next runs of the partition would end the same way: several in
+	// a row got nothing, for one reason that lasts, or only a person can help (D§5.29).
+	Stops bool
 	// Waits is why it was put back; empty if the rate gate is not the reason.
 	// RateKey is the key it is about.
 	Waits   gate.Reason

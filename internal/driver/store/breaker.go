@@ -60,6 +60,16 @@ func (t *tx) answered(d ingest.Dataset) error {
 	return err
 }
 
+// LookAgain lets one run look at once whether an upstream is back, instead of when its
+// breaker would: somebody asks for it now (D§5.31). A breaker that is closed stays so.
+func (s *Store) LookAgain(ctx context.Context, d ingest.Dataset) error {
+	return s.step(ctx, "look again", urgent, func(t *tx) error {
+		_, err := t.exec("UPDATE ing_breaker SET open_until = ?, updated_at = ? WHERE provenance_code = ? AND endpoint_name = ? AND open_until > ?",
+			micros(t.now), micros(t.now), d.Source, d.Endpoint, micros(t.now))
+		return err
+	})
+}
+
 func (t *tx) saveBreaker(d ingest.Dataset, known bool, was, now fault.Breaker, code string) error {
 	switch {
 	case now == was:

@@ -63,6 +63,9 @@ type Config struct {
 	// MayClaim is asked before every look at the queue: false while another
 	// process works on a store that takes one (D§5.20). Nil means yes.
 	MayClaim func(ctx context.Context) (bool, error)
+	// Ended hears how each task ended. An error ends the work: for a command whose
+	// upstream cannot be reached. Nil means that nobody listens.
+	Ended func(ingest.Work, ingest.Outcome) error
 	// Patient waits where nothing can be stored, for room or for a database that is
 	// away, instead of ending: for a process that serves. Whoever harvests by hand is
 	// told: at once of the one, soon of the other.
@@ -134,6 +137,9 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 				d.execute(ctx, w, stop)
 			}()
 		})
+		if ctx.Err() != nil {
+			return context.Cause(ctx) // a worker had a reason to end the work; what failed for that is none
+		}
 		if d.still.note(err) {
 			continue
 		}
@@ -142,6 +148,9 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 		}
 		if !worked && d.places.empty() && finished != nil {
 			done, err := finished(ctx)
+			if err != nil && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 			if d.still.note(err) {
 				continue
 			}
@@ -177,6 +186,11 @@ func (d *Dispatcher) execute(ctx context.Context, w ingest.Work, stop context.Ca
 	if err == nil {
 		d.judge(ctx, w.Partition, outcome)
 		d.still.stored()
+		if d.config.Ended != nil {
+			if enough := d.config.Ended(w, outcome); enough != nil {
+				stop(enough)
+			}
+		}
 	}
 	switch {
 	case err == nil, ctx.Err() != nil, d.still.note(err):

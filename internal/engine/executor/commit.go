@@ -51,7 +51,10 @@ func (r *running) fetch(ctx context.Context, p *spec.Program, request *exchange.
 	r.asking = limits.Key(r.work.Partition.Source)
 	a.call = &transport.Call{
 		Request: request, Key: r.asking, Limits: limits, Retry: retry,
-		Priority: r.work.Partition.Operation.Priority(), Task: r.work.Lease.TaskID, Weigh: p.Weigh, Held: r.held,
+		Priority: r.work.Partition.Operation.Priority(), Task: r.work.Lease.TaskID, Held: r.held, Failed: r.noteTry,
+		Weigh: func(response *exchange.Response, f *fault.Error) *fault.Error {
+			return explainRefusal(request, response, p.Weigh(response, f))
+		},
 		Accept: func(response *exchange.Response) (err error) {
 			_, _ = a.kept() // of an attempt before: nobody may be left working
 			crash.At(crash.BodyRead)
@@ -87,7 +90,7 @@ func (r *running) limits(p *spec.Program) gate.Limits {
 
 func (r *running) note(c *transport.Call) {
 	r.stats.Requests += c.Notes.Requests()
-	r.stats.Retries += max(c.Notes.Attempts-1, 0)
+	r.stats.Retries += max(c.Notes.Sent()-1, 0)
 	r.stats.Throttled += c.Notes.Throttled
 	r.stats.BytesIn += c.Notes.BytesIn
 	r.stats.WaitMS += c.Notes.Waited.Milliseconds()
@@ -196,6 +199,10 @@ func (r *running) commit(ctx context.Context, b bundle) (stop, err error) {
 	}
 	crash.At(crash.Committed)
 	r.failed = nil
+	if b.call != nil {
+		r.executor.troubles.notePage(r.work.Partition)
+		r.failingSince = time.Time{}
+	}
 	if b.call != nil { // nil: nobody was asked
 		r.sample(ctx, b.call, false, 0, time.Since(began))
 	}

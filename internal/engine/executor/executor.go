@@ -18,6 +18,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/crash"
 	"github.com/patra-ingest/patra/internal/engine/heal"
 	"github.com/patra-ingest/patra/internal/engine/memory"
@@ -35,6 +36,7 @@ type Store interface {
 	LookAtCandidates(ctx context.Context, q ingest.CandidateLook) (ingest.CandidatePage, error)
 	Witnesses(ctx context.Context, datasetID int64, behind [16]byte, n int) ([]string, error)
 	PauseSource(ctx context.Context, scope ingest.Scope, by ingest.Act) (ingest.Pause, bool, error)
+	CancelPlan(ctx context.Context, id int64, actor, reason string) (view.PlanCancel, error)
 }
 
 // Config are the executor's limits.
@@ -75,11 +77,12 @@ type Executor struct {
 	config   Config
 	log      *slog.Logger
 	programs programs // by spec fingerprint
+	troubles *troubles
 }
 
 // New makes an executor. Without bodies it keeps none.
 func New(s Store, chain transport.Doer, bodies Bodies, c Config, log *slog.Logger) *Executor {
-	e := &Executor{store: s, chain: chain, keeper: keeper{bodies}, health: c.Health, config: c.WithDefaults(), log: log}
+	e := &Executor{store: s, chain: chain, keeper: keeper{bodies}, health: c.Health, config: c.WithDefaults(), log: log, troubles: newTroubles()}
 	if e.health == nil {
 		e.health = heal.New(nil, "", log)
 	}
@@ -120,7 +123,9 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 		return outcome, err // somebody else owns the task: write nothing (I7)
 	}
 	if err != nil {
+		err = r.judgeStreak(ctx, err)
 		outcome = r.outcome(ctx, err)
+		outcome.Stops = r.stops || outcome.Task == ingest.TaskFailed && needsPerson(err) && fault.Code(outcome.Code).Remedy() != fault.Unknown
 	}
 	end, ended := outlive(ctx)
 	defer ended()
@@ -135,6 +140,9 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	outcome.Stats, outcome.Observed = r.stats, r.newest
 	crash.At(crash.Finishing)
 	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: w.Lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks}); err != nil {
+		return outcome, err
+	}
+	if err := r.giveUpPlan(end, outcome); err != nil {
 		return outcome, err
 	}
 	e.log.Info("run finished", "task", w.Lease.TaskID, "run", run.ID, "window", w.Window.String(), "status", outcome.Run, "seen", r.stats.Seen,

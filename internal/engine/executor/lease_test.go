@@ -15,6 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/engine/transport"
 )
@@ -89,6 +90,10 @@ func (b *book) LookAtCandidates(context.Context, ingest.CandidateLook) (ingest.C
 }
 
 func (b *book) Witnesses(context.Context, int64, [16]byte, int) ([]string, error) { return nil, nil }
+
+func (b *book) CancelPlan(context.Context, int64, string, string) (view.PlanCancel, error) {
+	return view.PlanCancel{}, nil
+}
 
 func (b *book) PauseSource(context.Context, ingest.Scope, ingest.Act) (ingest.Pause, bool, error) {
 	return ingest.Pause{}, false, nil

@@ -52,7 +52,8 @@ func (r *running) outcome(ctx context.Context, err error) ingest.Outcome {
 	// the task: it deserves another run.
 	again := f.Level == fault.Transient || !errors.As(err, new(*fault.Error))
 	failures := r.run.Failures
-	out.Answered = r.alive
+	// A page that came elsewhere while this run failed shows that the upstream is there.
+	out.Answered = r.alive || !r.failingSince.IsZero() && r.executor.troubles.answeredSince(r.work.Partition, r.failingSince)
 	if out.Advanced = r.advanced(); out.Advanced {
 		failures = 0
 	}
@@ -112,7 +113,7 @@ func (r *running) escalate(ctx context.Context, cause error, o ingest.Outcome) e
 	switch {
 	case o.Task == ingest.TaskPartial:
 		return r.cutSmaller(ctx, o)
-	case o.Task == ingest.TaskFailed && needsPerson(cause):
+	case o.Task == ingest.TaskFailed && (needsPerson(cause) || r.refusedAlways(cause)):
 		return r.stopSource(ctx, fault.As(cause))
 	}
 	return nil
@@ -147,10 +148,10 @@ func (r *running) stopSource(ctx context.Context, f *fault.Error) error {
 	if f.Code != fault.Unauthorized {
 		scope.Endpoint = r.work.Partition.Endpoint
 	}
-	if f.Code == fault.MassGone { // what is new can still be harvested
+	if f.Code == fault.MassGone || r.stops && r.executor.troubles.everAnswered(r.work.Partition) { // other operations may be well
 		scope.Operation = r.work.Partition.Operation
 	}
-	pause, news, err := r.executor.store.PauseSource(ctx, scope, ingest.Act{Actor: ingest.ByItself, Reason: f.Error()})
+	pause, news, err := r.executor.store.PauseSource(ctx, scope, ingest.Act{Actor: ingest.ByItself, Reason: r.stopReason(f)})
 	if err == nil && news {
 		r.did(health.Fatal, health.StopSource, "%s", pause.Reason)
 		// The one alarm of a stop: all who fail meanwhile find it stopped (§12.6).

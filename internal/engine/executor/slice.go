@@ -53,6 +53,10 @@ type running struct {
 	overload health.Condition // why the slice is cut smaller, if a condition is
 	remarks  []health.Remark
 
+	failingSince time.Time // when the first try failed since the last page
+	stops        bool      // runs of this partition fail one like the other: see fault.Streak
+	again        int       // how many runs in a row did
+
 	batchNo  int
 	stats    ingest.RunStats
 	newest   time.Time

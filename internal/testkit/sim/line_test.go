@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/engine/transport"
 )
@@ -233,6 +234,10 @@ func (l *line) PauseSource(ctx context.Context, scope ingest.Scope, by ingest.Ac
 		return paused{pause, news}, err
 	})
 	return p.pause, p.news, err
+}
+
+func (l *line) CancelPlan(ctx context.Context, id int64, actor, reason string) (view.PlanCancel, error) {
+	return through(l, func() (view.PlanCancel, error) { return l.store.CancelPlan(ctx, id, actor, reason) })
 }
 
 // wired is the client of a process: its requests stop with it.

@@ -87,6 +87,24 @@ func (s suite) breakers(t *testing.T) {
 			w.Error("a run of a healthy upstream thinks that it looks ahead")
 		}
 	})
+	s.test(t, "somebody who asks looks at once", func(w *world) {
+		w.plan(h)
+		of := h.partition().Dataset
+		w.must(w.store.LookAgain(w.ctx, of))
+		if got := w.stateOf(h); got != fault.BreakerClosed {
+			w.Errorf("one that is closed becomes %s", got)
+		}
+		for range 3 {
+			w.begin(h).down()
+		}
+		w.must(w.store.LookAgain(w.ctx, of))
+		if got := w.stateOf(h); got != fault.BreakerHalfOpen {
+			w.Errorf("it is %s", got)
+		}
+		if !w.begin(h).run.Probe {
+			w.Error("the run does not know that it looks ahead")
+		}
+	})
 	s.test(t, "one process of many looks", func(w *world) {
 		w.plan(h)
 		old := harvest{trigger: "old", operation: ingest.Backfill}

@@ -247,5 +247,13 @@ func lossyPause() []lossy {
 				return nil, err
 			}
 		}},
+		{"look again", "look again", func(w *world) func() (answer, error) {
+			h := harvest{days: 8}
+			w.plan(h)
+			for range 3 {
+				w.begin(h).down()
+			}
+			return func() (answer, error) { return nil, w.store.LookAgain(w.ctx, h.partition().Dataset) }
+		}},
 	}
 }

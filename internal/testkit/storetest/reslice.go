@@ -52,6 +52,18 @@ func quarters(h harvest, planKey string, whole window.Window) (out []ingest.NewS
 
 func (s suite) reslices(t *testing.T) {
 	h := harvest{days: 3}
+	s.test(t, "Trust12: why slices are not covered is told, with how often", func(w *world) {
+		plan := w.plan(h)
+		for range 2 {
+			w.begin(h).finish(ingest.Outcome{Task: ingest.TaskFailed, Run: ingest.RunFailed, Code: string(fault.BadRequest), Error: "no such path"})
+		}
+		w.begin(h).finish(succeeded)
+		got, err := w.store.Failures(w.ctx, plan.ID)
+		w.must(err)
+		if len(got) != 1 || got[0].Slices != 2 || got[0].Code != "BAD_REQUEST" || got[0].Error != "no such path" || got[0].Became() != "failed" {
+			w.Errorf("%+v", got)
+		}
+	})
 	s.test(t, "children take over what the slice did not read", func(w *world) {
 		plan := w.plan(h)
 		first := w.begin(h)

@@ -1,0 +1,122 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/engine/executor"
+)
+
+// StoppedError ends a command whose work cannot succeed before something changed: no
+// slice would fare better than those that were tried (D§5.29).
+type StoppedError struct {
+	Source string
+	Code   fault.Code
+	Cause  string // what the last run met
+	Next   string // what to do, with a command
+}
+
+func (e *StoppedError) Error() string {
+	return fmt.Sprintf("%s: stopped, because no slice would fare better: %s. %s", e.Source, e.Cause, e.Next)
+}
+
+// stops is what ended the work on partitions early, in this process.
+type stops struct {
+	mu sync.Mutex
+	of map[ingest.Partition]*StoppedError
+}
+
+func newStops() *stops { return &stops{of: map[ingest.Partition]*StoppedError{}} }
+
+// forget begins a command: what ended an earlier one is no news.
+func (s *stops) forget(p ingest.Partition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.of, p)
+}
+
+// note takes in how a task ended. It is an error if nobody can be reached for what the
+// command works on: its tasks wait as they are, and whoever started it should know now,
+// not after hours. A process that serves waits instead: nobody reads its exit code, and
+// it has other sources.
+func (s *stops) note(w ingest.Work, o ingest.Outcome, of ingest.Partition) error {
+	if !o.Stops {
+		return nil
+	}
+	e := &StoppedError{Source: w.Partition.Source, Code: fault.Code(o.Code), Cause: o.Error, Next: nextAfter(w.Partition, fault.Code(o.Code))}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of[w.Partition] == nil {
+		s.of[w.Partition] = e
+	}
+	if w.Partition == of && !o.Task.Terminal() {
+		return e
+	}
+	return nil
+}
+
+func (s *stops) find(p ingest.Partition) *StoppedError {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.of[p]
+}
+
+// nextAfter is what a person does about a stop.
+func nextAfter(p ingest.Partition, code fault.Code) string {
+	tryOut := "`patra source test " + p.Source + "` sends one request and tells what comes back"
+	if code.Remedy() == fault.MendFile {
+		return "Mend the source file: " + tryOut
+	}
+	return "Nothing is lost, the same command goes on later: " + tryOut
+}
+
+// begin prepares a command for what it works on. What stopped an earlier one is no news,
+// and an upstream that was away is looked at now: whoever started the command should not
+// wait for the end of a breaker to hear that it is still away.
+func (a *App) begin(ctx context.Context, of ingest.Partition) error {
+	a.stops.forget(of)
+	return a.Store.LookAgain(ctx, of.Dataset)
+}
+
+// orStopped names what ended the work on a partition: the pause that the program made
+// of it, or a stop that this process noticed. A stop that led to a pause is mended and
+// then resumed; others need no command.
+func (a *App) orStopped(ctx context.Context, of ingest.Partition, err error) error {
+	var paused ingest.PausedError
+	stop := a.stops.find(of)
+	switch {
+	case errors.As(err, &paused):
+	case err == nil && stop != nil:
+		if e := a.notPaused(ctx, of); !errors.As(e, &paused) {
+			return stop
+		}
+	default:
+		return err
+	}
+	p := paused.Pause
+	code := fault.CodeIn(p.Reason)
+	switch {
+	case p.Actor == ingest.ByItself && code.Remedy() != fault.Unknown:
+	case err != nil:
+		return err
+	default:
+		return stop
+	}
+	return &StoppedError{Source: p.Scope.String(), Code: code, Cause: p.Reason, Next: "Mend the cause, then: " + p.Resuming()}
+}
+
+// FailedTries tells what went wrong at a partition since its last page, as far as this
+// process did it.
+func (a *App) FailedTries(of ingest.Partition) executor.FailedTries {
+	return a.executor.FailedTries(of)
+}
+
+// compiledPartition is what a compiled source works on.
+func compiledPartition(c *spec.Compiled) ingest.Partition {
+	return ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}
+}
