@@ -84,7 +84,36 @@ type Telemetry struct {
 	Comment  string    `json:"comment,omitempty"`
 	Estimate *Estimate `json:"estimate,omitempty"`
 	Capped   bool      `json:"capped,omitempty"`
+	Part     bool      `json:"part,omitempty"` // of a slice that was cut again
+	Cut      *CutOut   `json:"cut,omitempty"`
 }
+
+// CutOut is why a slice is a part of one that could not be read: a page of that failed while
+// other windows were answered.
+type CutOut struct {
+	Of     window.Window `json:"of"`               // what was cut first; other windows lie outside of it
+	Parent window.Window `json:"parent"`           // what was cut last
+	Silent int           `json:"silent,omitempty"` // cuts in a row of which no part was answered
+}
+
+// Within is the cut of the parts of a window that may be part of one itself. Silent says
+// that no part of the window's own parent was answered.
+func (c *CutOut) Within(parent window.Window, silent bool) *CutOut {
+	out := &CutOut{Of: parent, Parent: parent}
+	if c != nil {
+		out.Of = c.Of
+		if silent {
+			out.Silent = c.Silent + 1
+		}
+	}
+	return out
+}
+
+// Hopeless reports that cutting further would not find the page that fails: no part of
+// the last two windows was answered, so it is a stretch of time that is not served.
+func (c *CutOut) Hopeless() bool { return c != nil && c.Silent >= silentCuts }
+
+const silentCuts = 1
 
 // Owned is the window of the slice; the zero window for ID_RANGE.
 func (s Spec) Owned() window.Window { return window.Window{From: s.Window.From, To: s.Window.To} }

@@ -26,9 +26,9 @@ type hunt struct {
 const patience = 3
 
 // suspicious: earlier runs of the task failed too, or there are no more left. One
-// run alone tells nothing.
+// run alone tells nothing, unless the slice was cut out of one whose page failed.
 func (r *running) suspicious() bool {
-	return r.run.Failures > 0 && r.run.Failures+1 >= min(patience, r.policy().TaskAttempts)
+	return r.cut != nil || r.run.Failures > 0 && r.run.Failures+1 >= min(patience, r.policy().TaskAttempts)
 }
 
 // mend looks what can be done about a page that could not be had. Without an
@@ -114,7 +114,25 @@ func (r *running) poisoned(ctx context.Context, cause error) error {
 		_, _ = again.kept()
 		return cause // the run after this one gets it
 	}
+	if r.deaf = r.cut != nil && !r.answersBeside(ctx); r.deaf && r.cut.Hopeless() {
+		cause = fmt.Errorf("nothing between %s and %s is answered: %w", window.Text(r.cut.Parent.From), window.Text(r.cut.Parent.To), cause)
+	}
 	return r.blame(w.state, cause)
+}
+
+// answersBeside reports whether the other part of what the slice was cut from is
+// answered. Where it is not, the trouble is no single page.
+func (r *running) answersBeside(ctx context.Context) bool {
+	for _, other := range window.Subtract(r.cut.Parent, []window.Window{r.work.Window}) {
+		question, err := r.program.Ask(other, r.lastSeen)
+		if err != nil {
+			continue
+		}
+		if request, err := question.Page(r.program.Paging.First()); err == nil && r.probe(ctx, request) {
+			return true
+		}
+	}
+	return false
 }
 
 // elsewhere is a request for another page: the first one, or one of the window
@@ -133,7 +151,11 @@ func (r *running) elsewhere() (*exchange.Request, error) {
 	if r.asked.Empty() {
 		return nil, errors.New("a slice of ids has no window before it")
 	}
-	before := window.Window{From: r.asked.From.Add(-r.asked.Duration()), To: r.asked.From}
+	from := r.asked.From
+	if r.cut != nil { // what lies right before it may be as broken
+		from = r.cut.Of.From
+	}
+	before := window.Window{From: from.Add(-r.asked.Duration()), To: from}
 	question, err := r.program.Ask(before, r.lastSeen)
 	if err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func (r *running) outcome(ctx context.Context, err error) ingest.Outcome {
 	case f.Code == fault.Budget, f.Code == fault.Capped && r.stats.Pages > 0:
 		// The slice is too large: what is left of it is cut smaller (S§5.6, D§5.12).
 		out.Task, out.Run = ingest.TaskPartial, ingest.RunPartial
-	case f.Code == fault.Poisoned && r.cuttable(r.left()):
+	case f.Code == fault.Poisoned && !(r.deaf && r.cut.Hopeless()) && r.cuttable(r.left()):
 		// So that no more than the smallest window round the page is missing.
 		out.Task, out.Run = ingest.TaskPartial, ingest.RunPartial
 	case f.Code == fault.RateLimited && again: // being told to wait is no failure: put back, as often as it takes
@@ -130,7 +130,7 @@ func (r *running) cutSmaller(ctx context.Context, o ingest.Outcome) error {
 	why := r.condition(fault.Code(o.Code))
 	r.did(why, health.Reslice, "%s", o.Error)
 	detail, err := json.Marshal(map[string]any{
-		"why": o.Error, "condition": why, "pass": r.walk.pass, "pages": r.walk.state.Pages, "requests": r.stats.Requests, "bytesIn": r.stats.BytesIn,
+		"why": o.Error, "condition": why, "pass": r.walk.pass, "pages": r.walk.state.Pages, "requests": r.stats.Requests, "bytesIn": r.stats.BytesIn, "silent": r.deaf,
 	})
 	if err != nil {
 		return err

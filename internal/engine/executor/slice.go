@@ -52,6 +52,9 @@ type running struct {
 	largest  int              // items a page may have at most; 0: no page was too large
 	overload health.Condition // why the slice is cut smaller, if a condition is
 	remarks  []health.Remark
+	part     bool            // the slice is a part of one that was cut again
+	cut      *slicing.CutOut // the slice is a part of one that had a page which fails; nil: it is not
+	deaf     bool            // nor was the other part of that answered
 
 	failingSince time.Time // when the first try failed since the last page
 	stops        bool      // runs of this partition fail one like the other: see fault.Streak
@@ -150,7 +153,7 @@ func (r *running) prepare(ctx context.Context) (err error) {
 	if s.Window.Asked != nil {
 		r.asked = *s.Window.Asked // the overlap is read too; what is owned stays what coverage counts (S§5.4)
 	}
-	r.looking = r.looksFor(s)
+	r.looking, r.cut, r.part = r.looksFor(s), s.Telemetry.Cut, s.Telemetry.Part
 	switch {
 	case r.run.Cancel:
 		return errCancelled

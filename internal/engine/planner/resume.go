@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
@@ -163,11 +164,26 @@ func (p *Planner) children(request ingest.PendingReslice) ([]ingest.NewSlice, er
 	if err != nil {
 		return nil, err
 	}
+	for i := range parts {
+		parts[i].Spec.Telemetry.Part = true
+		if request.Reason == fault.Poisoned {
+			parts[i].Spec.Telemetry.Cut = cutOf(request)
+		}
+	}
 	d := &Draft{}
 	if err := d.add(s, c.Prototype.Selection, parts); err != nil {
 		return nil, err
 	}
 	return rows{d, request.PlanKey, 1, request.Priority}.part(0, len(parts))
+}
+
+// cutOf is what the parts of a slice with a page that fails should know of it.
+func cutOf(request ingest.PendingReslice) *slicing.CutOut {
+	var stored slicing.Spec
+	var told struct{ Silent bool }
+	_ = json.Unmarshal(request.SliceSpec, &stored) // what cannot be read was not cut before
+	_ = json.Unmarshal(request.Detail, &told)
+	return stored.Telemetry.Cut.Within(request.Slice, told.Silent)
 }
 
 // reachOf is what the slice asked for, its overlap included: its parts may ask for

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/testkit/check"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -24,7 +25,10 @@ type brokenDay struct {
 
 const badDay = "2025-03-06"
 
-func newBrokenDay(t *testing.T, database string) *brokenDay {
+// byDay asks as Crossref was asked before it took seconds: a day is one slice.
+var byDay = []string{"slicing.minStep=P1D", "filter.precision=DAY", "filter.format=yyyy-MM-dd"}
+
+func newBrokenDay(t *testing.T, database string, settings ...string) *brokenDay {
 	t.Helper()
 	b := &brokenDay{world: newWorld(t, database, upsim.Config{Seed: 77, PerDay: 30, Flat: true}, upsim.Options{})}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +45,8 @@ func newBrokenDay(t *testing.T, database string) *brokenDay {
 			b.settings[i] = "http.baseUrl=" + front.URL
 		}
 	}
-	b.settings = append(b.settings, "retry.maxAttempts=2", "retry.taskAttempts=2", "slicing.minStep=P1D", "filter.precision=DAY", "filter.format=yyyy-MM-dd", "window.lookback=P1D", "window.minWindow=PT1M")
+	b.settings = append(b.settings, "retry.maxAttempts=2", "retry.taskAttempts=2", "window.lookback=P1D", "window.minWindow=PT1M", "slicing.step=P1D")
+	b.settings = append(b.settings, settings...)
 	return b
 }
 
@@ -106,7 +111,7 @@ func (b *brokenDay) beside() {
 // (I2, I5, I6).
 func TestBrokenDayIsNeverSilent(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, database string) {
-		b := newBrokenDay(t, database)
+		b := newBrokenDay(t, database, byDay...)
 		first := b.harvest(3, "--from", "2025-03-04")
 		if first.Slices["FAILED"] != 1 || first.Slices["SUCCEEDED"] != 4 || first.Cursor != "2025-03-06T00:00:00Z" || b.refused.Load() == 0 {
 			t.Fatalf("%+v after %d refusals", first, b.refused.Load())
@@ -148,6 +153,39 @@ func TestBrokenDayIsNeverSilent(t *testing.T) {
 		if out := b.must("coverage", "gaps", "crossref", "-o", "json"); !isEmptyList(out) {
 			t.Errorf("gaps: %s", out)
 		}
+		b.must("status", "crossref")
+		b.verify()
+	})
+}
+
+// Where a day can be cut by the second, it is cut to find the page that fails, and given
+// up once nothing of it is answered. The others are answered all the while, so the
+// circuit stays closed: the harvest does not wait for an upstream that is there.
+func TestTrust12ABrokenDayIsCutAndDoesNotOpenTheCircuit(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, database string) {
+		b := newBrokenDay(t, database)
+		first := b.harvest(3)
+		if first.Slices["FAILED"] == 0 || first.Slices["SUCCEEDED"] != 5 || first.Cursor != "2025-03-06T00:00:00Z" {
+			t.Errorf("%+v after %d refusals", first, b.refused.Load())
+		}
+		if n := b.refused.Load(); n > 100 {
+			t.Errorf("%d requests for a day that is not served", n)
+		}
+		db, err := check.Open(b.database)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		var opened int
+		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM ing_health_count WHERE action_code = 'OPEN_CIRCUIT'").Scan(&opened); err != nil || opened > 0 {
+			t.Errorf("the circuit was opened %d times, %v", opened, err)
+		}
+		code, gaps, _ := b.patra("coverage", "gaps", "crossref")
+		if code != 9 || !strings.Contains(gaps, "[2025-03-06, ") || !strings.Contains(gaps, ", 2025-03-07)") || strings.Contains(gaps, "[2025-03-07") {
+			t.Errorf("gaps: exit %d\n%s", code, gaps)
+		}
+		b.mended.Store(true)
+		b.harvestLater(48 * time.Hour)
 		b.must("status", "crossref")
 		b.verify()
 	})
