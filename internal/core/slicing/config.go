@@ -23,6 +23,9 @@ type Config struct {
 	MaxRequests    int               `json:"maxRequests,omitempty" doc:"requests one slice may use (default 10000)"`
 	MaxRecords     int               `json:"maxRecords,omitempty" doc:"items one slice may deliver (default 1000000)"`
 	MaxDurationSec int               `json:"maxDurationSec,omitempty" doc:"seconds one run of a slice may take (default 3600)"`
+	PlanRequests   int64             `json:"planRequests,omitempty" doc:"requests a plan may use while slices that turn out too large are cut smaller; beyond it such a slice fails with BUDGET (default 10000, or maxRequests if that is more, for each slice of the plan and for 20 more)"`
+	PlanRecords    int64             `json:"planRecords,omitempty" doc:"items, as planRequests (default 1000000, or maxRecords if that is more, for each slice of the plan and for 20 more)"`
+	PlanBytes      int64             `json:"planBytes,omitempty" doc:"bytes of answers, as planRequests (default 10 GB for each slice of the plan and for 20 more)"`
 }
 
 // WithDefaults fills what the source left open.
@@ -64,6 +67,9 @@ func (c Config) Validate() error {
 	}
 	if c.MinStep < 0 || c.Overlap < 0 || c.TargetRecords < 0 || c.MaxPages < 0 || c.PerDay < 0 {
 		return fmt.Errorf("slicing: minStep, overlap, targetRecords, maxPages and perDay must not be negative")
+	}
+	if c.PlanRequests < 0 || c.PlanRecords < 0 || c.PlanBytes < 0 {
+		return fmt.Errorf("slicing: planRequests, planRecords and planBytes must not be negative")
 	}
 	return errors.Join(checkShare("tolerance", c.Tolerance), checkShare("mergeBelow", c.MergeBelow))
 }

@@ -105,7 +105,7 @@ func (r *running) read(ctx context.Context) (ingest.Outcome, error) {
 		case err == nil:
 			continue
 		case !r.mayStartOver(ctx, err):
-			return ingest.Outcome{}, r.always(err)
+			return ingest.Outcome{}, r.checkEndless(ctx, r.always(err))
 		}
 		r.executor.log.Warn("slice starts over", "task", r.work.Lease.TaskID, "run", r.run.ID, "pass", r.walk.pass+1, "reason", err)
 		if err := r.breathe(ctx); err != nil {

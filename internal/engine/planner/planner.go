@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -37,6 +38,7 @@ type Store interface {
 	SuspendPlan(ctx context.Context, planID int64, remarks []byte) error
 	PendingReslices(ctx context.Context, limit int) ([]ingest.PendingReslice, error)
 	ReplaceSlice(ctx context.Context, requestID int64, children []ingest.NewSlice) error
+	PlanUse(ctx context.Context, planID int64) (slicing.PlanUse, error)
 	DeclineReslice(ctx context.Context, requestID int64, reason string) error
 	Candidates(ctx context.Context, q ingest.CandidateQuery) (ingest.Candidates, error)
 	BytesPerItem(ctx context.Context, d ingest.Dataset) (int64, error)

@@ -35,6 +35,10 @@ func (s *requests) ReplaceSlice(_ context.Context, id int64, children []ingest.N
 	return nil
 }
 
+func (s *requests) PlanUse(context.Context, int64) (slicing.PlanUse, error) {
+	return slicing.PlanUse{Slices: 1}, nil
+}
+
 func (s *requests) DeclineReslice(_ context.Context, id int64, reason string) error {
 	s.declined[id] = reason
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -131,6 +132,13 @@ func (p *Planner) Reslice(ctx context.Context) (replaced int, err error) {
 	}
 	for _, request := range pending {
 		children, refused := p.children(request)
+		if refused == nil {
+			use, failed := p.store.PlanUse(ctx, request.Lineage.PlanID)
+			if failed != nil {
+				return replaced, errors.Join(err, failed)
+			}
+			refused = checkPlanBudget(request, use)
+		}
 		if refused != nil {
 			err = errors.Join(err, p.store.DeclineReslice(ctx, request.ID, refused.Error()))
 			continue
@@ -175,6 +183,20 @@ func (p *Planner) children(request ingest.PendingReslice) ([]ingest.NewSlice, er
 		return nil, err
 	}
 	return rows{d, request.PlanKey, 1, request.Priority}.part(0, len(parts))
+}
+
+// checkPlanBudget refuses a cut of a plan that has used up its budget: the parts may turn
+// out too large again, and theirs too. Where nothing shows that the list has no end
+// (NO_END), this ends it.
+func checkPlanBudget(request ingest.PendingReslice, use slicing.PlanUse) error {
+	s, err := spec.Load(request.Spec)
+	if err != nil {
+		return err
+	}
+	if err := s.Slicing.MayCut(use); err != nil {
+		return fmt.Errorf("slice %d of plan %d is not cut smaller: %w", request.Lineage.SliceID, request.Lineage.PlanID, err)
+	}
+	return nil
 }
 
 // cutOf is what the parts of a slice with a page that fails should know of it.

@@ -64,6 +64,22 @@ func (s suite) reslices(t *testing.T) {
 			w.Errorf("%+v", got)
 		}
 	})
+	s.test(t, "Trust05: what a plan has used is known", func(w *world) {
+		plan := w.plan(h)
+		first := w.begin(h)
+		first.giveUp(noonOf(1))
+		w.must(w.store.ReplaceSlice(w.ctx, w.pending(1)[0].ID, quarters(h, plan.Key, noonOf(1))))
+		used := partial
+		used.Stats.Requests, used.Stats.BytesIn = 7, 900
+		next := w.begin(h)
+		w.must(w.store.RequestReslice(w.ctx, next.tooMuch(next.work.Window)))
+		next.finish(used)
+		got, err := w.store.PlanUse(w.ctx, plan.ID)
+		w.must(err)
+		if got.Slices != 3 || got.Requests != 7 || got.Bytes != 900 {
+			w.Errorf("%+v", got)
+		}
+	})
 	s.test(t, "children take over what the slice did not read", func(w *world) {
 		plan := w.plan(h)
 		first := w.begin(h)

@@ -1,0 +1,156 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// checkEndless looks whether cutting a slice that came to its limit could help. It asks
+// for the first page of the first and of the last part. Two windows that share no instant
+// cannot hold the same items: where both parts show the same, the window of the request
+// is ignored, each part has all of the list again, and cutting would never end. The
+// source is stopped then (NO_END).
+//
+// It is asked once, of the slice that was planned and not of its parts: what was honoured
+// there is honoured here. That both parts come to their limit would prove nothing, so it
+// is not waited for; a list that shows something else with every request is ended by the
+// budget of its plan.
+func (r *running) checkEndless(ctx context.Context, cause error) error {
+	var f *fault.Error
+	if ctx.Err() != nil || r.looking != nil || r.part || !errors.As(cause, &f) || f.Code != fault.Budget && f.Code != fault.Capped || r.stats.Pages == 0 {
+		return cause
+	}
+	first, last, ok := r.parts()
+	if !ok {
+		return cause
+	}
+	one, two := r.glance(ctx, first), r.glance(ctx, last)
+	if one == nil || two == nil {
+		return cause
+	}
+	same := sameContent(one, two)
+	if same == "" && sameTotal(one, two, r.walk.state) {
+		same = r.narrowTotal(ctx, first, last)
+	}
+	if same == "" {
+		return cause
+	}
+	if r.expects().Drop {
+		return fault.Newf(fault.NoEnd, "the upstream does not filter (window.updatedSince: false), so each part of the window has the whole list again: "+
+			"let one slice read all of it (slicing.maxRequests, maxRecords, paging.maxPages): %v", cause)
+	}
+	return fault.Newf(fault.NoEnd, "the window of the request is ignored: the first pages of %s and of %s, which share no instant, have %s (%v); see filter and query of the source file", first, last, same, cause)
+}
+
+// parts are the first and the last window that the slice would be cut into.
+func (r *running) parts() (first, last window.Window, ok bool) {
+	left := r.left()
+	done := window.Window{From: r.work.Window.From, To: left.From}
+	grid := slicing.Request{Grid: r.program.Filter.Cut, Config: r.program.Slicing, MinWindow: r.program.Window.MinWindow.Std()}
+	parts, err := slicing.Reslice(grid, r.work.Window, done, "")
+	if err != nil || len(parts) < 2 {
+		return first, last, false
+	}
+	return parts[0], parts[len(parts)-1], true
+}
+
+// glance asks for the first page of a window. What it says is not kept: whether the
+// window is read is another question. Nil: it did not come.
+func (r *running) glance(ctx context.Context, of window.Window) *extract.Page {
+	failed := r.failed
+	defer func() { r.failed = failed }()
+	question, err := r.program.Ask(of, r.lastSeen)
+	if err != nil {
+		return nil
+	}
+	request, err := question.Sized(r.walk.config.Size).Page(r.walk.config.First())
+	if err != nil {
+		return nil
+	}
+	request.Replayable = true
+	a, err := r.fetch(ctx, r.program, request, r.hunting())
+	if err != nil {
+		return nil
+	}
+	_, _ = a.kept()
+	return a.page
+}
+
+// sameContent names what two pages of windows that share no instant have in common
+// although they cannot; empty if nothing does. One item may have changed in between and
+// wandered from one to the other, and one date may be that of a whole import: it takes
+// more than one.
+func sameContent(one, two *extract.Page) string {
+	switch {
+	case len(one.Keys) > 1 && sameItems(one, two):
+		return fmt.Sprintf("the same %d items", len(one.Keys))
+	case one.Dated > 1 && one.Dated == two.Dated && one.Lowest.Before(one.Reached) && one.Lowest.Equal(two.Lowest) && one.Reached.Equal(two.Reached):
+		return fmt.Sprintf("dates from %s to %s", window.Text(one.Lowest), window.Text(one.Reached))
+	case sameStamps(one, two):
+		return fmt.Sprintf("the same %d dates", len(one.Records))
+	}
+	return ""
+}
+
+// sameTotal reports that both parts announce the total of the whole.
+func sameTotal(one, two *extract.Page, whole paging.State) bool {
+	a, b := one.Says.Total, two.Says.Total
+	return a != nil && b != nil && *a > 1 && *a == *b && *a == whole.Total
+}
+
+// narrowTotal asks for the total of as little as can be asked for at either end. Many
+// upstreams stop counting at some number, and say that for every window that holds more;
+// for two of the shortest ones they hardly do.
+func (r *running) narrowTotal(ctx context.Context, first, last window.Window) string {
+	least := r.program.Slicing.MinStep.Std()
+	start := window.Window{From: first.From, To: r.program.Filter.Cut(first.From.Add(least))}
+	end := window.Window{From: r.program.Filter.Cut(last.To.Add(-least)), To: last.To}
+	if start.Empty() || end.Empty() || start.Overlaps(end) || r.walk.state.Total == int64(r.program.Paging.MaxResults) {
+		return ""
+	}
+	one, two := r.glance(ctx, start), r.glance(ctx, end)
+	if one == nil || two == nil || !sameTotal(one, two, r.walk.state) {
+		return ""
+	}
+	return fmt.Sprintf("the total of the whole, %d, and so have the shortest windows at either end", r.walk.state.Total)
+}
+
+// fewestStamps is how many different dates two lists must have in common. They need not
+// be what the filter selects by, so a few may be alike for another reason.
+const fewestStamps = 3
+
+// sameStamps reports whether the records of two pages have the same dates in the same
+// order.
+func sameStamps(one, two *extract.Page) bool {
+	if len(one.Records) != len(two.Records) {
+		return false
+	}
+	different := map[time.Time]bool{}
+	for i, in := range one.Records {
+		if !in.UpdatedAt.Equal(two.Records[i].UpdatedAt) {
+			return false
+		}
+		different[in.UpdatedAt] = true
+	}
+	return len(different) >= fewestStamps
+}
+
+// sameItems reports whether two pages have the same ids, in whatever order.
+func sameItems(one, two *extract.Page) bool {
+	if len(one.Keys) != len(two.Keys) {
+		return false
+	}
+	var a, b paging.Digest
+	for i := range one.Keys {
+		a, b = a.With(halves(one.Keys[i])), b.With(halves(two.Keys[i]))
+	}
+	return a == b
+}
