@@ -110,7 +110,7 @@ func Matrix() []Rule {
 			"internal/engine/heal", &judged{of: run, value: runsFailed, enter: 0.5, leave: 0, least: 11, calm: 5, most: 3},
 		},
 		{
-			Down, "three runs in a row of an endpoint had no usable answer", []Action{OpenCircuit},
+			Down, "three runs in a row of an endpoint had no usable answer, and no other was answered meanwhile", []Action{OpenCircuit},
 			"after one to two minutes, later two to four, one request looks; it was answered", "internal/core/fault, internal/driver/store", nil,
 		},
 		{
@@ -161,7 +161,7 @@ func Matrix() []Rule {
 			BadItem, "an item cannot be read, or its detail cannot be had", []Action{SetAside}, "a later version can be read", "internal/core/extract", nil,
 		},
 		{
-			Fatal, "the credential is refused, or nothing of a page can be understood", []Action{StopSource}, "`patra source resume`",
+			Fatal, "the credential is refused, the first requests are all refused alike, nothing of a page can be understood, every answer lacks the same path, or the window is ignored", []Action{StopSource}, "`patra source resume`",
 			"internal/engine/executor, internal/engine/planner", nil,
 		},
 	}
