@@ -2,42 +2,18 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"os"
 	"strings"
-	"syscall"
 	"testing"
-	"unsafe"
 
 	"github.com/patra-ingest/patra/internal/core/visible"
 )
 
-// terminal opens a pair of a terminal and who looks at it.
-func terminal(t *testing.T) (screen, shell *os.File) {
-	t.Helper()
-	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("this machine has no terminals: %v", err)
-	}
-	t.Cleanup(func() { screen.Close() })
-	var number, locked uint32
-	for request, value := range map[uintptr]*uint32{syscall.TIOCSPTLCK: &locked, syscall.TIOCGPTN: &number} {
-		if _, _, failed := syscall.Syscall(syscall.SYS_IOCTL, screen.Fd(), request, uintptr(unsafe.Pointer(value))); failed != 0 {
-			t.Fatal(failed)
-		}
-	}
-	shell, err = os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("this machine has no terminals: %v", err)
-	}
-	return screen, shell
-}
-
 // onTerminal runs a command whose output goes to a terminal, and gives what is seen.
 func (h *hostile) onTerminal(args ...string) string {
 	h.Helper()
-	screen, shell := terminal(h.T)
+	term := openTerminal(h.T, 4000)
+	screen, shell := term.screen, term.keyboard
 	seen := make(chan string)
 	go func() {
 		text, _ := io.ReadAll(screen) // ends with an error once the other end is closed
@@ -56,6 +32,7 @@ func (h *hostile) onTerminal(args ...string) string {
 // What is kept of an upstream does not steer the terminal it is shown on, nor hide
 // there; in a pipe it is byte for byte what is kept.
 func TestTrust08TerminalIsNotSteered(t *testing.T) {
+	t.Setenv("NO_COLOR", "1") // colours are ours, and steer the terminal
 	onHostile(t, onSQLite(t), func(h *hostile) {
 		h.expect(exitOK, h.harvest("list")...)
 		for _, args := range [][]string{
