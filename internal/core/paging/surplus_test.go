@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
 // padded is an upstream that puts items on its pages that do not belong there:
@@ -13,8 +15,9 @@ import (
 type padded struct {
 	size    int
 	items   []string
-	longer  int // it ignores the size it is asked for and sends this many; 0: it does not
-	foreign int // how many were made up so far
+	longer  int  // it ignores the size it is asked for and sends this many; 0: it does not
+	foreign int  // how many were made up so far
+	pinned  bool // it has shown an item of the list again, out of its place
 }
 
 // page serves what stands from a place on, with the surplus somewhere among it.
@@ -25,7 +28,7 @@ func (u *padded) page(t *rapid.T, from int) []string {
 		var extra string
 		switch kind := rapid.SampledFrom([]string{"pinned", "foreign", "twice"}).Draw(t, "kind"); {
 		case kind == "pinned" && len(u.items) > 0:
-			extra = rapid.SampledFrom(u.items).Draw(t, "which")
+			extra, u.pinned = rapid.SampledFrom(u.items).Draw(t, "which"), true
 		case kind == "twice" && len(page) > 0:
 			extra = rapid.SampledFrom(page).Draw(t, "which")
 		default:
@@ -74,6 +77,9 @@ func TestBelieve03SurplusSkipsNothing(t *testing.T) {
 			o := Observation{Items: len(page), Total: &total}
 			o.New, o.Known = counted(&tally, page, c.Size)
 			d := c.Advance(s, o)
+			if d.Err != nil && d.Err.Code == fault.TokenLoop && u.pinned {
+				return // a page of nothing but repeats: the walk fails, and nothing is hidden
+			}
 			if d.Err != nil {
 				t.Fatalf("page %d from %d on: %v", s.Pages+1, c.Before(s), d.Err)
 			}

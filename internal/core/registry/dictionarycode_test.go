@@ -34,6 +34,7 @@ func codeLists() map[string]string {
 		"health.Action":         "ing_health_action",
 		"health.Condition":      "ing_health_condition",
 		"ingest.BatchStatus":    "ing_batch_status",
+		"ingest.Change":         "ing_source_change",
 		"ingest.CursorType":     "ing_cursor_type",
 		"ingest.CampaignOrder":  "ing_campaign_order",
 		"ingest.CampaignState":  "ing_campaign_state",

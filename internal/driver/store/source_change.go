@@ -16,7 +16,7 @@ func (s *Store) NoteChange(ctx context.Context, scope ingest.Scope, what ingest.
 }
 
 func (t *tx) noteChange(scope ingest.Scope, what ingest.Change, mark string) error {
-	n, err := t.affected(`UPDATE ing_source_change SET changed_at = ?, mark = ? WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ? AND cause = ?`,
+	n, err := t.affected(`UPDATE ing_source_change SET changed_at = ?, mark = ? WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ? AND cause_code = ?`,
 		micros(t.now), orNull(mark), scope.Source, scope.Endpoint, string(scope.Operation), string(what))
 	if err != nil || n > 0 {
 		return err
@@ -25,7 +25,7 @@ func (t *tx) noteChange(scope ingest.Scope, what ingest.Change, mark string) err
 	if what == ingest.ChangeSecret {
 		at = time.Unix(0, 0)
 	}
-	_, err = t.exec("INSERT INTO ing_source_change (provenance_code, endpoint_name, operation_code, cause, changed_at, mark) VALUES (?,?,?,?,?,?)",
+	_, err = t.exec("INSERT INTO ing_source_change (provenance_code, endpoint_name, operation_code, cause_code, changed_at, mark) VALUES (?,?,?,?,?,?)",
 		scope.Source, scope.Endpoint, string(scope.Operation), string(what), at.UnixMicro(), orNull(mark))
 	return err
 }
@@ -34,7 +34,7 @@ func (t *tx) noteChange(scope ingest.Scope, what ingest.Change, mark string) err
 // looked yet.
 func (s *Store) SecretMark(ctx context.Context, of ingest.Scope) (mark string, err error) {
 	var text sql.NullString
-	_, err = found(s.read.QueryRowContext(ctx, `SELECT mark FROM ing_source_change WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ? AND cause = ?`,
+	_, err = found(s.read.QueryRowContext(ctx, `SELECT mark FROM ing_source_change WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ? AND cause_code = ?`,
 		of.Source, of.Endpoint, string(of.Operation), string(ingest.ChangeSecret)).Scan(&text))
 	return text.String, wrap("read secret mark", s.dialect.Translate(err))
 }

@@ -14,6 +14,8 @@ import (
 // books is a store in which nothing was ever planned.
 type books struct{ planner.Store }
 
+func (books) Mended(context.Context, ingest.Partition) (time.Time, error) { return time.Time{}, nil }
+
 func (books) Now(context.Context) (time.Time, error) { return weekTo, nil }
 
 func (books) Book(context.Context, ingest.Namespace) (coverage.State, bool, error) {

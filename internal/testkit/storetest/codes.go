@@ -93,6 +93,7 @@ func codeColumns() map[string]string {
 		"ing_campaign.state_code":               "ing_campaign_state",
 		"ing_source_state.operation_code":       "", // or empty, for all
 		"ing_source_change.operation_code":      "", // or empty, for all
+		"ing_source_change.cause_code":          "ing_source_change",
 		"ing_window_history.estimate_code":      "", // as the slice says
 		"reg_prov_api_param_map.operation_code": "reg_operation",
 

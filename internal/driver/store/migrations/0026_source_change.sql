@@ -7,8 +7,8 @@ CREATE TABLE ing_source_change (
   provenance_code  {text 64} NOT NULL,
   endpoint_name    {text 64} NOT NULL,
   operation_code   {text 32} NOT NULL,
-  cause            {text 16} NOT NULL,
+  cause_code       {text 16} NOT NULL,
   changed_at       {instant} NOT NULL,
   mark             {text 64},
-  PRIMARY KEY (provenance_code, endpoint_name, operation_code, cause)
+  PRIMARY KEY (provenance_code, endpoint_name, operation_code, cause_code)
 ) {table};
