@@ -9,9 +9,9 @@ import (
 
 const aMarchDay = "2025-03-02"
 
-func (d *desk) harvestDay(set ...string) result {
+func (d *desk) harvestTo(day string, set ...string) result {
 	d.Helper()
-	args := []string{"harvest", "crossref", "--from", "2025-03-01", "--to", aMarchDay}
+	args := []string{"harvest", "crossref", "--from", "2025-03-01", "--to", day}
 	for _, s := range set {
 		args = append(args, "--set", s)
 	}
@@ -28,7 +28,7 @@ func TestTrust16Contact(t *testing.T) {
 		log := server.Log()
 		return log[len(log)-1].Query.Get("mailto")
 	}
-	r := d.harvestDay()
+	r := d.harvestTo(aMarchDay)
 	d.holds(r.err, "W-NO-CONTACT", "PATRA_CONTACT", "patra.yaml")
 	d.holds(d.run("source", "test", "crossref", "--window", firstOfMarch).err, "W-NO-CONTACT")
 	if sent() != "" {
@@ -67,13 +67,13 @@ func TestTrust16SettingsThatDiffer(t *testing.T) {
 	d := newDesk(t)
 	file, _ := d.simulated("")
 	d.expect(exitOK, "source", "apply", file)
-	if r := d.harvestDay("contact.email=ann@example.org"); strings.Contains(r.err, "settings differ") {
+	if r := d.harvestTo("2025-03-02", "contact.email=ann@example.org"); strings.Contains(r.err, "settings differ") {
 		t.Errorf("there was no harvest before: %s", r.err)
 	}
-	if r := d.harvestDay("contact.email=ann@example.org"); strings.Contains(r.err, "settings differ") {
+	if r := d.harvestTo("2025-03-03", "contact.email=ann@example.org"); strings.Contains(r.err, "settings differ") {
 		t.Errorf("they are the same: %s", r.err)
 	}
-	r := d.harvestDay("paging.size=7")
+	r := d.harvestTo("2025-03-04", "paging.size=7")
 	d.holds(r.err, "settings differ from those of the last harvest (plan ", "contact.email (an address) → (none)", "paging.size 5 → 7")
 	if strings.Contains(r.err, "ann@example.org") {
 		t.Errorf("the address is repeated: %s", r.err)
@@ -102,7 +102,7 @@ func TestTrust16NewDatabase(t *testing.T) {
 				case "migrate":
 					return d.expect(exitOK, args...)
 				}
-				return d.harvestDay("http.baseUrl="+server.URL(), "http.allowPrivate=true")
+				return d.harvestTo(aMarchDay, "http.baseUrl="+server.URL(), "http.allowPrivate=true")
 			}
 			d.holds(run().err, told)
 			if r := run(); strings.Contains(r.err, "created") {

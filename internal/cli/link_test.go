@@ -137,14 +137,20 @@ func TestTrust03NoTokenWithoutTLS(t *testing.T) {
 		}
 		return path
 	}
-	got := patra("events", "test", "bus", "--events", declare(""))
+	trusted := func(path string) string {
+		if got := patra("events", "trust", "--events", path, "--yes"); got.code != exitOK {
+			t.Fatal(got.err)
+		}
+		return path
+	}
+	got := patra("events", "test", "bus", "--events", trusted(declare("")))
 	if got.code == exitOK || !strings.Contains(got.err, "does not offer TLS") || strings.Contains(got.err, "not encrypted") {
 		t.Errorf("exit %d: %s", got.code, got.err)
 	}
 	if strings.Contains(tap.Heard(), "CONNECT") {
 		t.Errorf("the server heard %q", tap.Heard())
 	}
-	got = patra("events", "test", "bus", "--events", declare(", tls: off"))
+	got = patra("events", "test", "bus", "--events", trusted(declare(", tls: off")))
 	if strings.Count(got.err, "is not encrypted") != 1 || !strings.Contains(tap.Heard(), wirePassword) {
 		t.Errorf("exit %d: %s; heard %q", got.code, got.err, tap.Heard())
 	}

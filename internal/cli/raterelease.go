@@ -27,7 +27,7 @@ source from being asked too often, its rate and its requests under way, stays.
 
 A quota that is wrong is better mended in the source file: ` + "`patra source apply`" + `
 computes anew what waits for it, without this command.`,
-		Example: `  patra rate release crossref --reason "the limit was raised by them"
+		Example: `  patra rate release crossref --reason limit-was-raised
   patra rate release crossref --reason test --dry-run`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

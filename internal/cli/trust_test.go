@@ -354,7 +354,7 @@ func TestTrust01EventsFile(t *testing.T) {
 	command, mark := d.script()
 	up := newUpstream(t)
 	for reference, says := range map[string]string{"env:HOOK_SECRET": "send env:HOOK_SECRET to " + up.host(), "exec:" + command: "trust.commands", "file:/etc/passwd": "trust.folders"} {
-		file := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+up.URL+", secret: '"+reference+"'}\nroutes:\n  - to: hook\n")
+		file := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+up.URL+", allowPrivate: true, secret: '"+reference+"'}\nroutes:\n  - to: hook\n")
 		for _, args := range [][]string{{"events", "publish"}, {"events", "test", "hook"}, {"serve", "--roles", "relay"}} {
 			d.holds(d.expect(exitAuth, append(args, "--events", file)...).err, says, "patra events trust --events "+file)
 		}
@@ -362,7 +362,7 @@ func TestTrust01EventsFile(t *testing.T) {
 	if up.heard() != "" || exists(mark) {
 		t.Errorf("something happened: %s", up.heard())
 	}
-	file := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+up.URL+", secret: 'env:HOOK_SECRET'}\nroutes:\n  - to: hook\n")
+	file := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+up.URL+", allowPrivate: true, secret: 'env:HOOK_SECRET'}\nroutes:\n  - to: hook\n")
 	d.expect(exitOK, "events", "trust", "--events", file, "--yes")
 	d.expect(exitOK, "events", "test", "hook", "--events", file)
 }

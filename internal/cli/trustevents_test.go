@@ -18,8 +18,9 @@ func TestTrust15WithoutAPublisherEventsMayWait(t *testing.T) {
 
 	server := httptest.NewServer(&hook{})
 	defer server.Close()
-	t.Setenv("HOOK_SECRET", "canary-4711")
-	declaration := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+server.URL+", secret: 'env:HOOK_SECRET'}\nroutes:\n  - to: hook\n")
+	t.Setenv("HOOK_SECRET", "canary-4711-secret-of-24-bytes")
+	declaration := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+server.URL+", secret: 'env:HOOK_SECRET', allowPrivate: true}\nroutes:\n  - to: hook\n")
+	d.expect(exitOK, "events", "trust", "--events", declaration, "--yes")
 	d.expect(exitOK, "events", "publish", "--events", declaration)
 	d.exec("UPDATE ing_outbox_message SET status_code = 'PENDING', created_at = ?, next_retry_at = NULL WHERE id = 7", old)
 	d.holds(unfolded(d.expect(exitFindings, "status").out), "no process relays") // one that published yesterday is missed

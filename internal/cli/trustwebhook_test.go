@@ -38,7 +38,11 @@ func TestTrust04Webhooks(t *testing.T) {
 		"one secret twice":     {"url: '" + server.URL + "/canary', secret: 'env:HOOK_SECRET', oldSecret: 'env:HOOK_SECRET', allowPrivate: true", exitUsage, []string{"oldSecret is the same reference as secret"}},
 		"nobody knows it":      {"url: 'https://canary-4711.invalid/canary', secret: 'env:HOOK_SECRET'", exitFailure, []string{"no answer", "DNS"}},
 	} {
-		r := d.run("events", "test", "hook", "--events", d.hookFile(c.webhook))
+		file := d.hookFile(c.webhook)
+		if c.code != exitUsage {
+			d.expect(exitOK, "events", "trust", "--events", file, "--yes")
+		}
+		r := d.run("events", "test", "hook", "--events", file)
 		if r.code != c.code && !(c.code == exitFailure && r.code != exitOK) {
 			t.Errorf("%s: exit %d, want %d", name, r.code, c.code)
 		}
@@ -48,6 +52,7 @@ func TestTrust04Webhooks(t *testing.T) {
 		}
 	}
 	file := d.hookFile("url: '" + server.URL + "/canary', secret: 'env:HOOK_SECRET', oldSecret: 'env:HOOK_SECRET_OLD', allowPrivate: true")
+	d.expect(exitOK, "events", "trust", "--events", file, "--yes")
 	d.expect(exitOK, "events", "test", "hook", "--events", file)
 	if asked != 1 || strings.Count(signatures, "v1,") != 2 {
 		t.Errorf("asked %d times, signed %q", asked, signatures)

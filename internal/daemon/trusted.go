@@ -99,6 +99,7 @@ func eventUses(d event.Destination) (out []trust.Use) {
 	}
 	if d.Webhook != nil {
 		add(d.Webhook.Secret, d.Webhook.URL)
+		add(d.Webhook.OldSecret, d.Webhook.URL)
 	}
 	if d.NATS != nil {
 		for server := range strings.SplitSeq(d.NATS.URL, ",") {
