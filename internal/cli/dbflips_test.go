@@ -30,7 +30,7 @@ func filledFile(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	overrides, err := parseOverrides(append(settings(server.URL()), "paging.size=50"))
+	overrides, err := parseOverrides(append(settings(server.URL()), "paging.size=50", "rate.perSecond=1000", "rate.concurrency=4"))
 	if err != nil {
 		t.Fatal(err)
 	}

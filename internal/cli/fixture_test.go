@@ -164,7 +164,7 @@ func harvest(ctx context.Context, file, broken string, from, to, now time.Time) 
 		return err
 	}
 	defer app.Close()
-	overrides, err := parseOverrides(settings(server.URL()))
+	overrides, err := parseOverrides(append(settings(server.URL()), "rate.perSecond=1000", "rate.concurrency=4"))
 	if err != nil {
 		return err
 	}

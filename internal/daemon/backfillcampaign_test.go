@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -90,7 +91,7 @@ func (p *past) compiled(op ingest.Operation, more ...string) *spec.Compiled {
 	simulated.ByDay(src) // these tests count requests: none of them is to count works
 	src.Rate.PerSecond, src.Rate.Burst, src.Rate.Concurrency = 5000, 50, 8
 	var set []registry.Override
-	for _, text := range append(p.settings, more...) {
+	for _, text := range slices.Concat([]string{"rate.perSecond=5000", "rate.burst=50", "rate.concurrency=8"}, p.settings, more) {
 		o, err := registry.ParseOverride(text)
 		if err != nil {
 			p.Fatal(err)

@@ -74,7 +74,7 @@ func (l *library) compile(settings ...string) *spec.Compiled {
 	src.Rate.PerSecond, src.Rate.Burst, src.Rate.Concurrency = 5000, 200, 200
 	var set []registry.Override
 	for _, text := range append([]string{
-		"http.baseUrl=" + l.server.URL(), "http.allowPrivate=true", "rate.obeyHeaders=false", "retry.initialDelay=PT0.001S", "retry.maxDelay=PT0.002S",
+		"http.baseUrl=" + l.server.URL(), "http.allowPrivate=true", "rate.obeyHeaders=false", "rate.perSecond=5000", "rate.burst=200", "rate.concurrency=200", "retry.initialDelay=PT0.001S", "retry.maxDelay=PT0.002S",
 	}, settings...) {
 		o, err := registry.ParseOverride(text)
 		l.must(err)

@@ -125,7 +125,7 @@ func newWalk(t *testing.T, during func(w *walk, request int64)) *walk {
 	simulated.ByDay(src) // these tests count requests: none of them is to count works
 	src.Rate.PerSecond, src.Rate.Concurrency = 1000, 3
 	var set []registry.Override
-	for _, text := range []string{"http.baseUrl=" + server.URL(), "http.allowPrivate=true", "rate.obeyHeaders=false", "paging.size=5"} {
+	for _, text := range []string{"http.baseUrl=" + server.URL(), "http.allowPrivate=true", "rate.obeyHeaders=false", "rate.perSecond=1000", "rate.concurrency=3", "paging.size=5"} {
 		o, err := registry.ParseOverride(text)
 		if err != nil {
 			t.Fatal(err)

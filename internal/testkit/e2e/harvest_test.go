@@ -53,7 +53,7 @@ func TestHarvestSurvivesAMisbehavingUpstream(t *testing.T) {
 				const partial = 3 // rejects are never hidden behind exit 0 (D§5.16)
 				first := w.harvest(partial)
 				if first.Stats.Inserted == 0 || first.Slices["SUCCEEDED"] != 6 || len(first.Slices) != 1 {
-					t.Errorf("first harvest: %+v", first)
+					t.Errorf("first harvest: %+v\n%s", first, w.must("task", "list", "--status", "FAILED", "-o", "json"))
 				}
 				if want := w.now.Add(-30 * time.Minute).Format(time.RFC3339); first.Cursor != want {
 					t.Errorf("watermark %s, want %s", first.Cursor, want)

@@ -74,7 +74,7 @@ func lagAndLate(h daemon.Harvested) string {
 // a week without them brings it back. Nothing is lost on the way.
 func TestSafetyLagFollowsLateArrivals(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, database string) {
-		s := newTides(t, database, "window.maxSafetyLag=PT38M")
+		s := newTides(t, database, "window.maxSafetyLag=PT38M", "window.lookback=P1D")
 		var got []string
 		hour := func(late int) {
 			t.Helper()

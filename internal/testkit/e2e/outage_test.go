@@ -107,7 +107,7 @@ func TestHarvestEndsWhenTheServerIsGoneAndGoesOnLater(t *testing.T) {
 	asked := s.server.Requests()
 	<-ended
 	t.Logf("%s", output)
-	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(output.String(), "patra: ") {
+	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(output.String(), `"kind":"FAILURE"`) {
 		t.Errorf("exit %d: %s", code, output)
 	}
 	if more := s.server.Requests() - asked; more > 1 {

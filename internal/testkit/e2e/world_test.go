@@ -47,7 +47,7 @@ func withScratch(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	scratch = dir
-	for name, value := range map[string]string{"HOME": dir, "XDG_CONFIG_HOME": dir, "PATRA_CONFIG": "", "PATRA_CONTACT": ""} { // nobody agreed to anything
+	for name, value := range map[string]string{"XDG_CONFIG_HOME": filepath.Join(dir, "config"), "PATRA_CONFIG": "", "PATRA_CONTACT": ""} { // nobody agreed to anything
 		if err := os.Setenv(name, value); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
