@@ -196,22 +196,33 @@ func (r *running) keepDetails(ctx context.Context, ids []string, a *answer) (boo
 		r.forget(a, err)
 		return false, err
 	}
-	b.checkpoint = r.walk.checkpoint()
-	b.checkpoint.Details = &next
-	if r.looking != nil {
-		b.checkpoint.Position = r.looking.position
-	}
-	var tooMany *fault.Error
-	if next.Done() {
-		tooMany = r.judge(r.walk, next)
-		b.checkpoint.Done = tooMany == nil
-	}
+	tooMany := r.closeDetails(&b, next)
 	stop, err := r.commit(ctx, b)
 	if err != nil {
 		return false, err
 	}
 	r.details = next
 	r.calm(a.ids, page, spared)
+	return endOfDetails(next, tooMany, stop)
+}
+
+// closeDetails writes the checkpoint of a commit after which these details are left.
+// The fault is that of a slice of which too many items are bad.
+func (r *running) closeDetails(b *bundle, next twophase.Progress) (tooMany *fault.Error) {
+	b.checkpoint = r.walk.checkpoint()
+	b.checkpoint.Details = &next
+	if r.looking != nil {
+		b.checkpoint.Position = r.looking.position
+	}
+	if next.Done() {
+		tooMany = r.judge(r.walk, next)
+		b.checkpoint.Done = tooMany == nil
+	}
+	return tooMany
+}
+
+// endOfDetails reports whether all details are asked for, or why the run ends.
+func endOfDetails(next twophase.Progress, tooMany *fault.Error, stop error) (done bool, err error) {
 	switch {
 	case tooMany != nil:
 		return false, tooMany

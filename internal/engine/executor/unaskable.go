@@ -30,28 +30,13 @@ func (r *running) setUnaskableAside(ctx context.Context, ids []string, why error
 	if b.origin, err = json.Marshal(blackbox.Evidence{Context: r.context(a, b.before, b.beside)}); err != nil {
 		return false, err
 	}
-	b.checkpoint = r.walk.checkpoint()
-	b.checkpoint.Details = &next
-	if r.looking != nil {
-		b.checkpoint.Position = r.looking.position
-	}
-	var tooMany *fault.Error
-	if next.Done() {
-		tooMany = r.judge(r.walk, next)
-		b.checkpoint.Done = tooMany == nil
-	}
+	tooMany := r.closeDetails(&b, next)
 	stop, err := r.commit(ctx, b)
 	if err != nil {
 		return false, err
 	}
 	r.details = next
-	switch {
-	case tooMany != nil:
-		return false, tooMany
-	case next.Done():
-		return true, nil
-	}
-	return false, stop
+	return endOfDetails(next, tooMany, stop)
 }
 
 // harmlessID is one that every template takes which takes any.
