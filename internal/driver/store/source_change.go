@@ -16,6 +16,14 @@ func (s *Store) NoteChange(ctx context.Context, scope ingest.Scope, what ingest.
 }
 
 func (t *tx) noteChange(scope ingest.Scope, what ingest.Change, mark string) error {
+	if mark != "" {
+		var same int
+		known, err := found(t.row(`SELECT 1 FROM ing_source_change WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ? AND cause_code = ? AND mark = ?`,
+			scope.Source, scope.Endpoint, string(scope.Operation), string(what), mark).Scan(&same))
+		if err != nil || known {
+			return err
+		}
+	}
 	n, err := t.affected(`UPDATE ing_source_change SET changed_at = ?, mark = ? WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ? AND cause_code = ?`,
 		micros(t.now), orNull(mark), scope.Source, scope.Endpoint, string(scope.Operation), string(what))
 	if err != nil || n > 0 {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -64,22 +65,63 @@ func (s *Store) AgreeTo(ctx context.Context, uses []trust.Use, by ingest.Act) er
 	}))
 }
 
-// Withdraw takes consents back.
+// Withdraw takes consents back. What was not agreed to leaves no trace.
 func (s *Store) Withdraw(ctx context.Context, uses []trust.Use, by ingest.Act) error {
 	return performed(s.step(ctx, "withdraw", urgent, func(t *tx) error {
+		var taken []trust.Use
 		for _, u := range uses {
-			if _, err := t.exec("DELETE FROM ing_trust WHERE trust_key = ?", trustKey(u)); err != nil {
+			n, err := t.affected("DELETE FROM ing_trust WHERE trust_key = ?", trustKey(u))
+			if err != nil {
 				return err
 			}
+			if n > 0 {
+				taken = append(taken, u)
+			}
 		}
-		return t.auditTrust(trust.Withdrawn, uses, by)
+		return t.auditTrust(trust.Withdrawn, taken, by)
 	}))
 }
 
-// NoteTrust writes only the act: the consent itself is kept elsewhere.
+// NoteTrust writes only the act: the consent itself is kept elsewhere. What the log
+// says of a use already is not written again, so the step can be repeated.
 func (s *Store) NoteTrust(ctx context.Context, action string, uses []trust.Use, by ingest.Act) error {
-	return performed(s.step(ctx, "note consent", urgent, func(t *tx) error { return t.auditTrust(action, uses, by) }))
+	return performed(s.step(ctx, "note consent", urgent, func(t *tx) error {
+		var news []trust.Use
+		for _, u := range uses {
+			last, err := t.lastTrustAct(u)
+			if err != nil {
+				return err
+			}
+			if last != action {
+				news = append(news, u)
+			}
+		}
+		return t.auditTrust(action, news, by)
+	}))
 }
+
+// lastTrustAct is what the log says of a use last; empty if nothing.
+func (t *tx) lastTrustAct(u trust.Use) (action string, err error) {
+	rows, err := t.query("SELECT action, detail FROM ing_audit_log WHERE object = ? ORDER BY id", trustObject(u))
+	if err != nil {
+		return "", err
+	}
+	return action, each(rows, func() error {
+		var act, detail string
+		if err := rows.Scan(&act, &detail); err != nil {
+			return err
+		}
+		var of struct {
+			Reference string `json:"reference"`
+		}
+		if json.Unmarshal([]byte(detail), &of) == nil && of.Reference == u.Ref.String() {
+			action = act
+		}
+		return nil
+	})
+}
+
+func trustObject(u trust.Use) string { return cut("trust/"+u.Host, 256) }
 
 func trustKey(u trust.Use) string { return fingerprint.Key(u.Ref.String(), u.Host) }
 
@@ -88,7 +130,7 @@ func (t *tx) auditTrust(action string, uses []trust.Use, by ingest.Act) error {
 		return errRehearsed
 	}
 	for _, u := range uses {
-		err := t.audit(auditEntry{at: t.now, actor: by.Actor, action: action, object: "trust/" + u.Host, reason: by.Reason, detail: map[string]any{"reference": u.Ref.String(), "host": u.Host}})
+		err := t.audit(auditEntry{at: t.now, actor: by.Actor, action: action, object: trustObject(u), reason: by.Reason, detail: map[string]any{"reference": u.Ref.String(), "host": u.Host}})
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ func Steps() (names []string) {
 }
 
 func lossySteps() []lossy {
-	return slices.Concat(lossyPlanning(), lossyCancel(), lossyPause(), lossyCampaign(), lossyTasks(), lossyPartial(), lossyReslice(), lossyLate(), lossyRefresh(), lossyQuarantine(), lossyHealth(), lossyQueue(), lossyRun(), lossyProcess(), lossyNamedLease(), lossySchedule(), lossyDictionary(), lossyCursor(), lossyQuota(), lossyRates(), lossyArchive(), lossyOutbox(), lossyExport())
+	return slices.Concat(lossyPlanning(), lossyCancel(), lossyPause(), lossyCampaign(), lossyTasks(), lossyPartial(), lossyReslice(), lossyLate(), lossyRefresh(), lossyQuarantine(), lossyHealth(), lossyQueue(), lossyRun(), lossyProcess(), lossyNamedLease(), lossySchedule(), lossyDictionary(), lossyCursor(), lossyQuota(), lossyRates(), lossyArchive(), lossyOutbox(), lossyExport(), lossyTrust())
 }
 
 // lostAnswers holds every step to "done, but told it failed" (I8): a caller that

@@ -3,6 +3,7 @@ package storetest
 import (
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/trust"
 )
 
@@ -63,4 +64,36 @@ func (s suite) consents(t *testing.T) {
 			w.Errorf("%+v, known %v, %v", last, known, err)
 		}
 	})
+}
+
+func lossyTrust() []lossy {
+	scope := ingest.Scope{Source: "source"}
+	return []lossy{
+		{"agree", "agree", func(w *world) func() (answer, error) {
+			return func() (answer, error) {
+				return nil, w.store.AgreeTo(w.ctx, []trust.Use{w.use("env:KEY", "api.example.org")}, tester)
+			}
+		}},
+		{"withdraw", "withdraw", func(w *world) func() (answer, error) {
+			key := w.use("env:KEY", "api.example.org")
+			w.must(w.store.AgreeTo(w.ctx, []trust.Use{key}, tester))
+			return func() (answer, error) { return nil, w.store.Withdraw(w.ctx, []trust.Use{key}, tester) }
+		}},
+		{"note consent", "note consent", func(w *world) func() (answer, error) {
+			key, other := w.use("env:KEY", "api.example.org"), w.use("env:OTHER", "api.example.org")
+			w.must(w.store.NoteTrust(w.ctx, trust.Agreed, []trust.Use{key, other}, tester))
+			return func() (answer, error) {
+				return nil, w.store.NoteTrust(w.ctx, trust.Withdrawn, []trust.Use{key}, tester)
+			}
+		}},
+		{"note change", "first secret", func(w *world) func() (answer, error) {
+			return func() (answer, error) { return nil, w.store.NoteChange(w.ctx, scope, ingest.ChangeSecret, "mark") }
+		}},
+		{"note change", "another secret", func(w *world) func() (answer, error) {
+			w.must(w.store.NoteChange(w.ctx, scope, ingest.ChangeSecret, "mark"))
+			return func() (answer, error) {
+				return nil, w.store.NoteChange(w.ctx, scope, ingest.ChangeSecret, "other mark")
+			}
+		}},
+	}
 }
