@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,7 +97,7 @@ func (e *env) usesNamed(ctx context.Context, args []string) ([]trust.Use, error)
 		if err := ref.UnmarshalText([]byte(args[0])); err != nil {
 			return nil, usagef("%w", err)
 		}
-		return []trust.Use{{Ref: ref, Host: strings.ToLower(args[1])}}, nil
+		return []trust.Use{{Ref: ref, Host: trust.HostNamed(args[1])}}, nil
 	}
 	s, err := e.subject(ctx, args[0])
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/spec"
-	"github.com/patra-ingest/patra/internal/driver/secrets"
 )
 
 // noteSecrets writes down when a secret of a source has another value than before:
@@ -22,7 +21,7 @@ func (a *App) noteSecrets(ctx context.Context, s spec.Snapshot) error {
 		}
 		return err
 	}
-	values, err := secretsOf(ctx, s)
+	values, err := a.secretsOf(ctx, s)
 	if err != nil || len(values) == 0 {
 		return err
 	}
@@ -42,12 +41,12 @@ func (a *App) noteSecrets(ctx context.Context, s spec.Snapshot) error {
 // secretsOf reads the values of variables and files that requests of a source are
 // signed with. One that is not there, or cannot be read, counts as empty: whoever
 // sends with it says what is wrong.
-func secretsOf(ctx context.Context, s spec.Snapshot) (out []secret.Text, err error) {
+func (a *App) secretsOf(ctx context.Context, s spec.Snapshot) (out []secret.Text, err error) {
 	for _, ref := range s.Credential.References() {
 		if scheme, _ := ref.Split(); scheme == "exec" {
 			continue
 		}
-		value, err := secrets.System{}.Reveal(ctx, ref)
+		value, err := a.config.Installed.limited().Reveal(ctx, ref, secret.Purpose{Signs: true})
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()

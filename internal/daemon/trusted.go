@@ -105,6 +105,8 @@ func eventUses(d event.Destination) (out []trust.Use) {
 		for server := range strings.SplitSeq(d.NATS.URL, ",") {
 			add(d.NATS.Token, strings.TrimSpace(server))
 			add(fileOf(d.NATS.Credentials), strings.TrimSpace(server))
+			add(fileOf(d.NATS.Cert), strings.TrimSpace(server))
+			add(fileOf(d.NATS.Key), strings.TrimSpace(server))
 		}
 	}
 	return out

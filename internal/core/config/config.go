@@ -95,6 +95,13 @@ func isHost(text string) bool {
 	if text == trust.Proxy {
 		return true
 	}
-	u, err := url.Parse("https://" + text)
-	return err == nil && u.Host == text && u.User == nil && trust.HostOf(u) == text
+	if scheme, host, found := strings.Cut(text, "://"); found {
+		u, err := url.Parse(text)
+		return err == nil && u.Host == host && u.User == nil && (scheme == "https" || scheme == "tls") && trust.HostOf(u) == text
+	}
+	u, err := url.Parse("http://" + text)
+	if err == nil && u.Port() == "" {
+		u.Scheme = "https"
+	}
+	return err == nil && u.Host == text && u.User == nil && u.Port() != "443" && trust.HostOf(u) == text // 443 is what https has anyway
 }

@@ -29,12 +29,12 @@ trust:
   secrets:
     api.example.org: [env:EXAMPLE_KEY, "exec:pass show ncbi"]
     localhost:8443: [env:OTHER]
-    proxy: [env:HTTPS_PROXY]
+    (proxy): [env:HTTPS_PROXY]
 `))
 	want := &Config{Contact: registry.Contact{Email: "you@example.org"}, Trust: trust.Policy{
 		Commands: []string{"pass show ncbi", "vault read *"}, Folders: []string{"/etc/patra/secrets"}, Environment: []string{"VAULT_ADDR"},
 		Secrets: map[string][]secret.Ref{
-			"api.example.org": {ref(t, "env:EXAMPLE_KEY"), ref(t, "exec:pass show ncbi")}, "localhost:8443": {ref(t, "env:OTHER")}, "proxy": {ref(t, "env:HTTPS_PROXY")},
+			"api.example.org": {ref(t, "env:EXAMPLE_KEY"), ref(t, "exec:pass show ncbi")}, "localhost:8443": {ref(t, "env:OTHER")}, "(proxy)": {ref(t, "env:HTTPS_PROXY")},
 		},
 	}}
 	if err != nil || !reflect.DeepEqual(got, want) {

@@ -200,8 +200,8 @@ func (w Webhook) check(bad func(string, ...any)) {
 	switch {
 	case err != nil || u.Host == "":
 		bad("webhook: url: expected an address such as https://receiver.example/events") // not repeated: it may hold a secret
-	case exchange.CheckPort(u) != nil:
-		bad("webhook: url: %v", exchange.CheckPort(u))
+	case exchange.CheckAuthority(u) != nil:
+		bad("webhook: url: %v", exchange.CheckAuthority(u))
 	case u.User != nil:
 		bad("webhook: url holds a password: receivers know us by the signature")
 	case u.Scheme != "https" && (u.Scheme != "http" || !link.IsLocal(u.Hostname())):
@@ -235,7 +235,7 @@ func (n NATS) check(bad func(string, ...any)) {
 		if u, err := url.Parse(strings.TrimSpace(server)); err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" || u.User != nil {
 			bad("nats: url: expected nats://host:4222 or tls://host:4222, without a password: use token or credentials")
 			break
-		} else if err := exchange.CheckPort(u); err != nil {
+		} else if err := exchange.CheckAuthority(u); err != nil {
 			bad("nats: url: %v", err)
 			break
 		}

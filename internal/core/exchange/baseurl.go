@@ -26,8 +26,8 @@ func ParseBaseURL(c Config) (*url.URL, error) {
 		return nil, fmt.Errorf("http.baseUrl: scheme must be https%s", shownAs(", got ", base))
 	case base.Host == "":
 		return nil, fmt.Errorf("http.baseUrl: no host%s", shownAs(" in ", base))
-	case CheckPort(base) != nil:
-		return nil, fmt.Errorf("http.baseUrl: %w", CheckPort(base))
+	case CheckAuthority(base) != nil:
+		return nil, fmt.Errorf("http.baseUrl: %w", CheckAuthority(base))
 	case base.RawQuery != "" || base.Fragment != "":
 		return nil, errors.New("http.baseUrl: must not hold a query or fragment; use request.query")
 	}

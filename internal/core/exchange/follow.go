@@ -104,6 +104,9 @@ func sameOrigin(base, to *url.URL) error {
 	if to.User != nil {
 		return errors.New("names a user")
 	}
+	if err := CheckAuthority(to); err != nil {
+		return err
+	}
 	if to.Scheme != base.Scheme || hostAndPort(to) != hostAndPort(base) {
 		return fmt.Errorf("leads away from %s://%s", base.Scheme, base.Host)
 	}

@@ -29,8 +29,8 @@ func TokenEndpoint(origin *url.URL, allowHTTP bool, address string) (*url.URL, e
 		return nil, errors.New("must not hold a fragment")
 	case to.Scheme != "https" && to.Scheme != "http", to.Host == "":
 		return nil, errors.New("must be an https address, or a path that starts with one slash")
-	case CheckPort(to) != nil:
-		return nil, CheckPort(to)
+	case CheckAuthority(to) != nil:
+		return nil, CheckAuthority(to)
 	case to.Scheme == "http" && !allowHTTP && isLocal(to):
 		return nil, fmt.Errorf("%w, or for a private or local address http.allowPrivate: true", ErrPlainHTTP)
 	case to.Scheme == "http" && !allowHTTP:

@@ -33,7 +33,7 @@ func (r *Refusal) Error() string {
 
 // Command agrees to exactly this use.
 func (u Use) Command() string {
-	return fmt.Sprintf("patra source trust %s %s", quoted(u.Ref.String()), u.Host)
+	return fmt.Sprintf("patra source trust %s %s", quoted(u.Ref.String()), quoted(u.Host))
 }
 
 // Remedy is what the person who runs this machine can write into patra.yaml.

@@ -25,14 +25,14 @@ type Use struct {
 }
 
 // Proxy stands for the host of http.proxy: its value is sent nowhere, it says
-// through whom requests go.
-const Proxy = "proxy"
+// through whom requests go. No host can be called like that.
+const Proxy = "(proxy)"
 
 // HostOf is how a host is named in a use: in lower case, and with the port
 // unless it is that of https. A key that may go to a host encrypted may not
-// therefore go there in the clear.
+// therefore go there in the clear: an encrypted port of its own has its scheme.
 func HostOf(u *url.URL) string {
-	host, port := strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), u.Port()
+	host, port := strings.TrimSuffix(lowerASCII(u.Hostname()), "."), u.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "nats": "4222", "tls": "4222"}[u.Scheme]
 	}
@@ -42,7 +42,21 @@ func HostOf(u *url.URL) string {
 	if port == "" || port == "443" && u.Scheme == "https" {
 		return host
 	}
+	if u.Scheme == "https" || u.Scheme == "tls" {
+		return u.Scheme + "://" + host + ":" + port
+	}
 	return host + ":" + port
+}
+
+// lowerASCII folds the letters that are the same host to everybody, and no others: İ
+// in lower case is i, and another host.
+func lowerASCII(host string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, host)
 }
 
 // Of lists what a snapshot wants, its second step included, without repetitions.
@@ -72,6 +86,9 @@ func usesOf(http exchange.Config, c exchange.Credential) (out []Use) {
 	}
 	for _, ref := range c.References() {
 		out = append(out, Use{ref, HostOf(to)})
+		if HostOf(to) != HostOf(origin) { // what the token host gives for it goes there
+			out = append(out, Use{ref, HostOf(origin)})
+		}
 	}
 	return out
 }
@@ -100,3 +117,6 @@ func (u Use) String() string {
 	}
 	return "send " + u.Ref.String() + " to " + u.Host
 }
+
+// HostNamed is a host as a person writes it, in the spelling of uses.
+func HostNamed(text string) string { return lowerASCII(strings.TrimSpace(text)) }

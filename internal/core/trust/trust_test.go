@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
@@ -19,9 +20,9 @@ func ref(t *testing.T, text string) secret.Ref {
 
 func TestHostOf(t *testing.T) {
 	for address, want := range map[string]string{
-		"https://API.Example.org/v1": "api.example.org", "https://api.example.org:443": "api.example.org", "https://api.example.org.:8443": "api.example.org:8443",
+		"https://API.Example.org/v1": "api.example.org", "https://api.example.org:443": "api.example.org", "https://api.example.org.:8443": "https://api.example.org:8443", "http://api.example.org:8443": "api.example.org:8443",
 		"http://api.example.org": "api.example.org:80", "http://127.0.0.1:81": "127.0.0.1:81", "https://[::1]/": "[::1]", "http://[::1]:82/": "[::1]:82",
-		"nats://bus": "bus:4222", "http://api.example.org:443": "api.example.org:443",
+		"nats://bus": "bus:4222", "tls://bus": "tls://bus:4222", "https://ap\u0130.example.org": "ap\u0130.example.org", "http://api.example.org:443": "api.example.org:443",
 	} {
 		u, err := url.Parse(address)
 		if err != nil {
@@ -30,6 +31,26 @@ func TestHostOf(t *testing.T) {
 		if got := HostOf(u); got != want {
 			t.Errorf("%s: %s, want %s", address, got, want)
 		}
+	}
+}
+
+// Where a token is fetched at one host and used at another, both get something of the
+// secret.
+func TestTrust01TokenGoesToTheOtherHostToo(t *testing.T) {
+	c := exchange.Credential{Type: "OAUTH2", ClientID: ref(t, "env:ID"), ClientSecret: ref(t, "env:SECRET"), TokenURL: "https://login.example.org/token"}
+	var got []string
+	for _, u := range Sorted(usesOf(exchange.Config{BaseURL: "https://api.example.org"}, c)) {
+		got = append(got, u.Ref.String()+" "+u.Host)
+	}
+	if want := "env:ID api.example.org, env:SECRET api.example.org, env:ID login.example.org, env:SECRET login.example.org"; strings.Join(got, ", ") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A host that a shell would take apart is quoted in the command to type.
+func TestTrust01CommandIsSafeToPaste(t *testing.T) {
+	if got := (Use{ref(t, "env:KEY"), `a;touch x`}).Command(); got != "patra source trust env:KEY 'a;touch x'" {
+		t.Error(got)
 	}
 }
 

@@ -67,7 +67,7 @@ func (c *Client) proxy(ctx context.Context, r *exchange.Request) (*url.URL, erro
 	if err != nil || proxy.Host == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, proxy.Scheme) {
 		return nil, fmt.Errorf("%s does not hold the address of a proxy: http://host:port, https://… or socks5://…", r.Proxy)
 	}
-	if err := exchange.CheckPort(proxy); err != nil {
+	if err := exchange.CheckAuthority(proxy); err != nil {
 		return nil, fmt.Errorf("the address in %s: %w", r.Proxy, err)
 	}
 	return proxy, nil

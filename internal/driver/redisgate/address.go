@@ -22,7 +22,7 @@ func route(address string) (*redis.Options, error) {
 	if err != nil {
 		return nil, errAddress
 	}
-	if err := exchange.CheckPort(u); err != nil {
+	if err := exchange.CheckAuthority(u); err != nil {
 		return nil, fmt.Errorf("%w: shared gate: %w", fault.ErrInvalid, err)
 	}
 	secure, others, err := link.ReadOptions(u.RawQuery, "db")

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -29,7 +30,7 @@ func Config(s link.Security, host string) (*tls.Config, error) {
 		config.ServerName = host
 	}
 	if s.CA != "" {
-		text, err := os.ReadFile(s.CA)
+		text, err := readFile(s.CA)
 		if err != nil {
 			return nil, fmt.Errorf("%w: ca: %w", fault.ErrInvalid, err)
 		}
@@ -41,15 +42,50 @@ func Config(s link.Security, host string) (*tls.Config, error) {
 	if s.Cert == "" {
 		return config, nil
 	}
-	if _, err := tls.LoadX509KeyPair(s.Cert, s.Key); err != nil {
+	if _, err := loadPair(s.Cert, s.Key); err != nil {
 		return nil, fmt.Errorf("%w: cert and key: %w", fault.ErrInvalid, err)
 	}
 	// Read for every connection: certificates are renewed while a process serves.
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(s.Cert, s.Key)
+		pair, err := loadPair(s.Cert, s.Key)
 		return &pair, err
 	}
 	return config, nil
+}
+
+func loadPair(cert, key string) (pair tls.Certificate, err error) {
+	certificate, err := readFile(cert)
+	if err != nil {
+		return pair, err
+	}
+	private, err := readFile(key)
+	if err != nil {
+		return pair, err
+	}
+	return tls.X509KeyPair(certificate, private)
+}
+
+// mostBytes is more than the certificates of all known authorities take.
+const mostBytes = 4 << 20
+
+// readFile reads a regular file. A pipe would be waited for, and a device may never
+// end.
+func readFile(path string) ([]byte, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", path)
+	case info.Size() > mostBytes:
+		return nil, fmt.Errorf("%s is larger than %d MB", path, mostBytes>>20)
+	}
+	return io.ReadAll(io.LimitReader(file, mostBytes))
 }
 
 // Advice is what to do about a server that is not believed, or does not believe

@@ -253,6 +253,7 @@ func lossyPause() []lossy {
 			for range 3 {
 				w.begin(h).down()
 			}
+			w.exec("UPDATE ing_task_run SET record_remarks = NULL") // they name an instant that is drawn by lot
 			return func() (answer, error) { return nil, w.store.LookAgain(w.ctx, h.partition().Dataset) }
 		}},
 	}

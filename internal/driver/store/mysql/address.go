@@ -25,7 +25,7 @@ func parse(address string) (*mysql.Config, error) {
 	if err != nil || u.Scheme != "mysql" || strings.Trim(u.Path, "/") == "" {
 		return nil, errAddress
 	}
-	if err := exchange.CheckPort(u); err != nil {
+	if err := exchange.CheckAuthority(u); err != nil {
 		return nil, fmt.Errorf("%w: database address: %w", fault.ErrInvalid, err)
 	}
 	config := mysql.NewConfig()

@@ -19,3 +19,23 @@ func TestTrust08Ports(t *testing.T) {
 		}
 	}
 }
+
+// A host that looks like another one is refused where it is written, and where an
+// answer leads to it.
+func TestTrust01HostsAreASCII(t *testing.T) {
+	base := &url.URL{Scheme: "https", Host: "api.example.org"}
+	const alike = "https://ap\u0130.example.org/v1"
+	if _, err := ParseBaseURL(Config{BaseURL: alike}); err == nil {
+		t.Error("taken as a base address")
+	}
+	if _, err := TokenEndpoint(base, false, alike); err == nil {
+		t.Error("taken as a token address")
+	}
+	to, err := url.Parse(alike)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sameOrigin(base, to) == nil {
+		t.Error("taken for the same host")
+	}
+}
