@@ -81,10 +81,12 @@ func exitCode(ctx context.Context, err error) int {
 	}
 	var f *fault.Error
 	if errors.As(err, &f) {
-		switch f.Level {
-		case fault.Fatal:
+		switch {
+		case f.Code.Remedy() == fault.MendFile: // as a harvest that ends for it
+			return exitUsage
+		case f.Level == fault.Fatal:
 			return exitAuth
-		case fault.Transient:
+		case f.Level == fault.Transient:
 			return exitUpstream
 		}
 	}

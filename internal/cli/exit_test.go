@@ -34,7 +34,7 @@ func TestExitCode(t *testing.T) {
 		{fault.ErrNewerSchema, exitConflict},
 		{daemon.ErrBehind, exitConflict},
 		{fault.New(fault.RateLimited, nil), exitUpstream},
-		{fault.New(fault.BadRequest, nil), exitFailure},
+		{fault.New(fault.BadRequest, nil), exitUsage},
 		{findings("gaps"), exitFindings},
 		{findings("gaps: %w", fault.ErrNotFound), exitFindings}, // what the command decided counts
 		{context.Canceled, exitFailure},                         // nobody interrupted us

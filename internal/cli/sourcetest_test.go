@@ -282,7 +282,7 @@ func TestTrialNeverShowsASecret(t *testing.T) {
 					t.Fatalf("%s %d %s: the secret is in\n%s%s", name, status, output, r.out, r.err)
 				}
 				d.holds(r.out, "env:PATRA_TEST_CANARY", secretPresent)
-				if want := map[int]int{200: exitPartial, 400: exitFailure, 401: exitAuth, 500: exitUpstream}[status]; r.code != want {
+				if want := map[int]int{200: exitPartial, 400: exitUsage, 401: exitAuth, 500: exitUpstream}[status]; r.code != want {
 					t.Errorf("%s %d: exit code %d, want %d\n%s%s", name, status, r.code, want, r.out, r.err)
 				}
 			}

@@ -171,6 +171,8 @@ func (s *sharing) join(p *ingest.LivePlan, w Watch, h *Harvested) ingest.Plan {
 	}
 	h.Draft = s.draft
 	h.Draft.Window = &p.Window
+	// It may have come first, as a plan to finish before: its figures count once.
+	h.Continued = slices.DeleteFunc(h.Continued, func(c view.Progress) bool { return c.PlanID == p.ID })
 	h.Joined = &Joined{PlanID: p.ID, Age: max(s.began.Sub(p.CreatedAt), 0)}
 	h.Plan.PlanID, h.Plan.Status = p.ID, string(p.Status)
 	if w.Join != nil {

@@ -161,3 +161,13 @@ func TestBelieve15NextHarvestPlansAnew(t *testing.T) {
 		}
 	})
 }
+
+// A plan that another process worked on when this harvest began is waited for first.
+// If it turns out to read the same, its figures count once.
+func TestBelieve15JoinedPlanCountsOnce(t *testing.T) {
+	h := &Harvested{Continued: []view.Progress{{PlanID: 6}, {PlanID: 7}}}
+	(&sharing{draft: &PlanDraft{}}).join(&ingest.LivePlan{ID: 7}, Watch{}, h)
+	if len(h.Continued) != 1 || h.Continued[0].PlanID != 6 || h.Joined == nil || h.Joined.PlanID != 7 {
+		t.Errorf("%+v, %+v", h.Continued, h.Joined)
+	}
+}
