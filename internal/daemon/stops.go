@@ -48,7 +48,7 @@ func (s *stops) note(w ingest.Work, o ingest.Outcome, of ingest.Partition) error
 	if !o.Stops {
 		return nil
 	}
-	e := &StoppedError{Source: w.Partition.Source, Code: fault.Code(o.Code), Cause: o.Error, Next: nextAfter(w.Partition, fault.Code(o.Code))}
+	e := &StoppedError{Source: w.Partition.Source, Code: fault.Code(o.Code), Cause: o.Error, Next: nextAfter(w.Partition, w.Lineage.PlanID, fault.Code(o.Code))}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.of[w.Partition] == nil {
@@ -66,13 +66,15 @@ func (s *stops) find(p ingest.Partition) *StoppedError {
 	return s.of[p]
 }
 
-// nextAfter is what a person does about a stop.
-func nextAfter(p ingest.Partition, code fault.Code) string {
+// nextAfter is what a person does about a stop. A plan that waits keeps the settings it
+// was made with (I10), so a file that was corrected since does not help it.
+func nextAfter(p ingest.Partition, planID int64, code fault.Code) string {
 	tryOut := "`patra source test " + p.Source + "` sends one request and tells what comes back"
 	if code.Remedy() == fault.MendFile {
 		return "Mend the source file: " + tryOut
 	}
-	return "Nothing is lost, the same command goes on later: " + tryOut
+	return fmt.Sprintf("Nothing is lost, the same command goes on later: %s. If the source file was corrected since plan %d was made, "+
+		"give that plan up, it keeps its settings: `patra plan cancel %d --reason corrected`, then `patra harvest %s --retry`", tryOut, planID, planID, p.Source)
 }
 
 // begin prepares a command for what it works on. What stopped an earlier one is no news,

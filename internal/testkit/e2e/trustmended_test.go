@@ -186,7 +186,7 @@ func TestTrust13AnotherSecretIsTriedAtOnce(t *testing.T) {
 		if err := os.WriteFile(file, []byte(f.YAML(web.URL)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s.must("source", "apply", file)
+		s.must("source", "apply", file, "--trust")
 		s.settings = nil
 		right := os.Getenv("FORM_SECRET")
 		t.Setenv("FORM_SECRET", "a wrong key")

@@ -196,7 +196,7 @@ func TestTrust12AWrongKeyEndsWithTheCodeOfCredentials(t *testing.T) {
 		if err := os.WriteFile(file, []byte(f.YAML(web.URL)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s.must("source", "apply", file)
+		s.must("source", "apply", file, "--trust")
 		s.settings = nil
 		t.Setenv("FORM_SECRET", "wrong-kanari")
 		code, out, errText := s.built(s.args()...)
