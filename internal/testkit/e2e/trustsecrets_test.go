@@ -94,7 +94,7 @@ func (c *canary) failSome(i int, f simulated.Form) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.does("source", "apply", file)
+	c.does("source", "apply", file, "--trust")
 	if code := c.run(append(c.args("form-"+f.Name), "--set", "retry.taskAttempts=1", "--set", "retry.maxAttempts=1")...); code == 0 {
 		t.Errorf("%s: exit 0 although some answers could not be read", f.Name)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/engine/operate"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/testkit/check"
 	"github.com/patra-ingest/patra/internal/upsim"
@@ -29,6 +30,7 @@ func forAWhile(l upsim.Lies) func(*stage) {
 		s.up.server.SetLies(l)
 		pass(s.ctx, 5*time.Minute)
 		s.up.server.SetLies(upsim.Lies{})
+		s.resumeAll(operate.New(s.store)) // answers that nobody can read stop the source, and a person ends that
 	}
 }
 
