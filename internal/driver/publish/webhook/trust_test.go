@@ -159,8 +159,6 @@ func answering(t *testing.T, text string) string {
 func TestTrust04ErrorsAreOurOwnWords(t *testing.T) {
 	secure := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer secure.Close()
-	closed := httptest.NewServer(nil)
-	closed.Close()
 	for name, c := range map[string]struct{ address, says string }{
 		"no HTTP":               {answering(t, canary+"\r\n\r\n"), "no answer of HTTP"},
 		"a bad status line":     {answering(t, "HTTP/1.1 "+canary+"\r\n\r\n"), "no answer of HTTP"},
@@ -168,7 +166,7 @@ func TestTrust04ErrorsAreOurOwnWords(t *testing.T) {
 		"a bad length":          {answering(t, "HTTP/1.1 200 OK\r\nContent-Length: "+canary+"\r\n\r\n"), "no answer of HTTP"},
 		"a bad encoding":        {answering(t, "HTTP/1.1 200 OK\r\nTransfer-Encoding: "+canary+"\r\n\r\n"), "no answer of HTTP"},
 		"nothing":               {answering(t, ""), "closed before one came"},
-		"nobody":                {closed.URL, "nobody listens"},
+		"nobody":                {"http://127.0.0.1:1", "nobody listens"},
 		"no such name":          {"http://canary-4711.invalid", "DNS"},
 		"no TLS":                {strings.Replace(answering(t, canary), "http:", "https:", 1), "does not speak TLS"},
 		"an unknown authority":  {secure.URL, "nobody this machine trusts"},
