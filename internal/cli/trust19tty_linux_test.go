@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"github.com/patra-ingest/patra/internal/testkit/need"
 )
 
 // terminal is a real one of a given width, and what is written on it.
@@ -27,7 +29,7 @@ func openTerminal(t *testing.T, columns uint16) *terminal {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skipf("no terminal to be had here: %v", err)
+		need.Missing(t, "no terminal to be had here: %v", err)
 	}
 	var number, unlock int32
 	size := struct{ rows, columns, x, y uint16 }{24, columns, 0, 0}
@@ -40,7 +42,7 @@ func openTerminal(t *testing.T, columns uint16) *terminal {
 	}
 	keyboard, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("no terminal to be had here: %v", err)
+		need.Missing(t, "no terminal to be had here: %v", err)
 	}
 	t.Cleanup(func() { screen.Close() })
 	return &terminal{screen, keyboard}

@@ -24,15 +24,7 @@ func TestRevokedKeyStopsTheSourceOnce(t *testing.T) {
 	s := &subject{world: newWorld(t, mariadb.DSN(t), upsim.Config{Seed: 61, PerDay: 150, Flat: true}, upsim.Options{}), source: "form-key-header", lag: 10 * time.Minute}
 	front := &door{}
 	f.Options.Forms.Auth.RevokeAfter = 50
-	front.opens(t, s, f)
-	web := httptest.NewServer(front)
-	defer web.Close()
-	file := filepath.Join(t.TempDir(), "source.yaml")
-	if err := os.WriteFile(file, []byte(f.YAML(web.URL)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s.must("source", "apply", file, "--trust")
-	s.settings = nil
+	front.serves(t, s, f)
 	shared := []string{"--workers", "4", "--gate", redis.Start(t).URL()}
 	beside, told := s.child(append([]string{"serve", "--roles", "executor"}, shared...)...)
 	code, _, text := s.patra(s.args(shared...)...)
@@ -70,6 +62,21 @@ func (d *door) opens(t *testing.T, s *subject, f simulated.Form) {
 		t.Fatal(err)
 	}
 	d.server.Store(server)
+}
+
+// serves makes the source of a test the one behind the door, with consent to its
+// secrets.
+func (d *door) serves(t *testing.T, s *subject, f simulated.Form) {
+	t.Helper()
+	d.opens(t, s, f)
+	web := httptest.NewServer(d)
+	t.Cleanup(web.Close)
+	file := filepath.Join(t.TempDir(), "source.yaml")
+	if err := os.WriteFile(file, []byte(f.YAML(web.URL)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.must("source", "apply", file, "--trust")
+	s.settings = nil
 }
 
 func authForm(t *testing.T, name string) simulated.Form {

@@ -179,15 +179,7 @@ func TestTrust13AnotherSecretIsTriedAtOnce(t *testing.T) {
 		f := authForm(t, "key-header")
 		s := &subject{world: newWorld(t, database, upsim.Config{Seed: 61, PerDay: 30, Flat: true}, upsim.Options{}), source: "form-key-header", lag: 10 * time.Minute}
 		front := &door{}
-		front.opens(t, s, f)
-		web := httptest.NewServer(front)
-		defer web.Close()
-		file := filepath.Join(t.TempDir(), "source.yaml")
-		if err := os.WriteFile(file, []byte(f.YAML(web.URL)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s.must("source", "apply", file, "--trust")
-		s.settings = nil
+		front.serves(t, s, f)
 		right := os.Getenv("FORM_SECRET")
 		t.Setenv("FORM_SECRET", "a wrong key")
 		if code, _, errText := s.patra(s.args()...); code == 0 {

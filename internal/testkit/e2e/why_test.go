@@ -180,15 +180,7 @@ func TestTrust12AWrongKeyEndsWithTheCodeOfCredentials(t *testing.T) {
 		f := authForm(t, "key-header")
 		s := &subject{world: newWorld(t, database, daily(), upsim.Options{}), source: "form-key-header", lag: 10 * time.Minute}
 		front := &door{}
-		front.opens(t, s, f)
-		web := httptest.NewServer(front)
-		defer web.Close()
-		file := filepath.Join(t.TempDir(), "source.yaml")
-		if err := os.WriteFile(file, []byte(f.YAML(web.URL)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s.must("source", "apply", file, "--trust")
-		s.settings = nil
+		front.serves(t, s, f)
 		t.Setenv("FORM_SECRET", "wrong-kanari")
 		code, out, errText := s.built(s.args()...)
 		var got toldWhy
