@@ -23,17 +23,17 @@ func crowd(t *testing.T, processes, perSecond int, burst float64, redis bool, se
 // Any number of processes that start together, by the upstream's own log: never
 // above burst + rate × time.
 func TestBelieve14NeverAboveWithAnyNumberOfProcesses(t *testing.T) {
-	for _, n := range []int{2, 8} {
-		for _, burst := range []float64{1, 10} {
-			for _, redis := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%d processes, burst %v, Redis %v", n, burst, redis), func(t *testing.T) {
-					f := crowd(t, n, 20, burst, redis, 6)
-					f.finish()
-					f.within()
-					f.tellUse()
-				})
-			}
-		}
+	for _, c := range []struct {
+		processes int
+		burst     float64
+		redis     bool
+	}{{2, 10, false}, {8, 1, false}, {8, 10, true}} { // all of them are in the proof
+		t.Run(fmt.Sprintf("%d processes, burst %v, Redis %v", c.processes, c.burst, c.redis), func(t *testing.T) {
+			f := crowd(t, c.processes, 20, c.burst, c.redis, 6)
+			f.finish()
+			f.within()
+			f.tellUse()
+		})
 	}
 }
 
