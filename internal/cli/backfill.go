@@ -291,7 +291,7 @@ func (e *env) runCampaign(ctx context.Context, app *daemon.App, compiled *spec.C
 		bar.update(p)
 		over.lookOpen(ctx, app, campaign.Dataset.Source, time.Now())
 		still.look(time.Now(), fmt.Sprint(p.Done, p.Read))
-	}}
+	}, GiveUp: func(g daemon.GivenUp) { bar.note("%s", givingUp(g)) }}
 	if b.retry {
 		if run.RetryBefore, err = app.Store.Now(ctx); err != nil {
 			return err

@@ -28,7 +28,8 @@ func newHarvest(e *env) *cobra.Command {
 the plan to its end. The watermark moves only over time that was read without a
 gap; what failed stays owed. It is tried again after a wait that doubles with each
 failure, at once by the first harvest after its source was resumed, applied anew or
-given another secret, and at once with --retry.
+given another secret, and at once with --retry. A plan that got nowhere before its
+source was applied anew is given up, and planned with the source as it is now.
 
 With --events the events that wait are published at the end, as events publish does.
 Exit code 3 if some were not delivered: the records are stored, the events stay.
@@ -115,7 +116,8 @@ type summary struct {
 	Source     string          `json:"source"`
 	PlanID     int64           `json:"planId"`
 	Continued  []int64         `json:"continuedPlans,omitempty"`
-	Joined     bool            `json:"joined,omitempty"` // the plan is that of another harvest, and so are the figures
+	GivenUp    []int64         `json:"givenUpPlans,omitempty"` // of earlier runs: the source was changed since
+	Joined     bool            `json:"joined,omitempty"`       // the plan is that of another harvest, and so are the figures
 	Window     string          `json:"window,omitempty"`
 	Empty      bool            `json:"empty"`
 	Reason     string          `json:"reason,omitempty"`
@@ -224,12 +226,17 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	}
 	h, err := run(daemon.Watch{Progress: progress, Continue: func(o ingest.OpenPlan) {
 		bar.note("%s", continuing(ctx, app, o.ID))
+	}, GiveUp: func(g daemon.GivenUp) {
+		bar.note("%s", givingUp(g))
 	}, Join: func(j daemon.Joined) {
 		bar.note("%s", joining(j))
 	}})
 	bar.stop(lastProgress(h))
 	for _, p := range append(slices.Clone(h.Continued), h.Plan) { // what happened since the last look
 		over.look(ctx, app, p)
+	}
+	for _, g := range h.GivenUp {
+		s.GivenUp = append(s.GivenUp, g.PlanID)
 	}
 	for _, p := range h.Continued {
 		s.Continued = append(s.Continued, p.PlanID)
@@ -272,6 +279,12 @@ func continuing(ctx context.Context, app *daemon.App, plan int64) string {
 		return fmt.Sprintf("plan %d comes first: another process (%d on %s) works on it", plan, others[0].PID, printable(daemon.HostName(others[0].Host)))
 	}
 	return fmt.Sprintf("continuing plan %d, which an earlier run left unfinished", plan)
+}
+
+// givingUp says why a plan that was there before is not gone on with.
+func givingUp(g daemon.GivenUp) string {
+	return fmt.Sprintf("plan %d is given up: the source was changed at %s, and the plan got nowhere with the settings before; what it left is planned anew (%s)",
+		g.PlanID, when(g.Changed), counted(g.Slices, "slice"))
 }
 
 // joining says why this harvest has no plan of its own.

@@ -55,7 +55,8 @@ func newSourceApply(e *env) *cobra.Command {
 has a problem, none is written. Rows that changed are closed and opened anew from
 now on, or from --effective-from on. Plans that exist keep the settings they were
 made with, the rate section apart: tasks read it when they begin, and what waits for
-a quota or for hours that have changed is tried again.
+a quota or for hours that have changed is tried again. A plan that gets nowhere with
+the settings before is given up by the next harvest, and planned anew.
 
 A file that says what is in force already changes nothing, however often it is
 applied. Versions that are scheduled for later stay, and each holds from its date

@@ -139,7 +139,7 @@ func (e *env) afterApply(rows []applied) {
 		if r.Outcome != outcomeApplied && r.Outcome != outcomeScheduled {
 			continue
 		}
-		e.hint("%s: plans that exist keep their settings, except the rate, which every task reads when it begins; plans made from %s on use the new ones", r.Source, window.Text(r.From))
+		e.hint("%s: plans that exist keep their settings, except the rate, which every task reads when it begins; plans made from %s on use the new ones, and the next harvest gives up one that got nowhere with the old ones", r.Source, window.Text(r.From))
 		if r.replaces {
 			e.hint("as it was before: patra source export %s --at %s", r.Source, window.Text(r.From.Add(-time.Microsecond)))
 		}

@@ -81,6 +81,8 @@ type CampaignPulse struct {
 type CampaignRun struct {
 	Now   func(context.Context) (time.Time, error) // what parts are planned for; nil: the store's clock
 	Pulse func(CampaignPulse)
+	// GiveUp hears of plans of the campaign that a changed source has outlived.
+	GiveUp func(GivenUp)
 	// RetryBefore: what failed before this instant is tried again, though its retry is
 	// not due yet.
 	RetryBefore time.Time
@@ -94,6 +96,15 @@ func (a *App) Backfill(ctx context.Context, c *spec.Compiled, campaign ingest.Ca
 	}
 	if err := a.begin(ctx, campaign.Partition()); err != nil {
 		return CampaignStand{}, err
+	}
+	given, err := a.giveUpOld(ctx, c, campaign.CursorID)
+	if err != nil {
+		return CampaignStand{}, err
+	}
+	for _, g := range given {
+		if r.GiveUp != nil {
+			r.GiveUp(g)
+		}
 	}
 	defer a.tidyRaw(ctx)
 	d := &campaignDesk{app: a, compiled: c, campaign: campaign, run: r, before: map[int64]ingest.RunStats{}}
@@ -109,7 +120,7 @@ func (a *App) Backfill(ctx context.Context, c *spec.Compiled, campaign ingest.Ca
 	if r.Pulse != nil {
 		helpers.Go(func() { d.every(background, d.tell) })
 	}
-	err := a.workWhile(ctx, campaign.Partition(), 0, nil, func(context.Context) (bool, error) { return d.over(), nil }, d.over)
+	err = a.workWhile(ctx, campaign.Partition(), 0, nil, func(context.Context) (bool, error) { return d.over(), nil }, d.over)
 	stop()
 	helpers.Wait()
 	if r.Pulse != nil && err == nil {

@@ -36,6 +36,9 @@ func (s schedules) advance(ctx context.Context, c ingest.Campaign) error {
 		err = s.app.Trusted(ctx, compiled.Snapshot)
 	}
 	if err == nil {
+		_, err = s.app.giveUpOld(ctx, compiled, c.CursorID)
+	}
+	if err == nil {
 		var stand CampaignStand
 		stand, err = s.app.parts.Advance(ctx, compiled, c, now)
 		for _, id := range stand.Planned {

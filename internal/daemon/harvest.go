@@ -17,15 +17,18 @@ import (
 type Harvested struct {
 	Draft     *PlanDraft
 	Plan      view.Progress
-	Continued []view.Progress // plans of earlier runs that had not ended
-	Joined    *Joined         // the plan is that of another harvest; nil: it is our own
-	Counted   int             // requests of this process that asked for a size only; no run has them
+	Continued []view.Progress         // plans of earlier runs that had not ended
+	Before    map[int64]view.Progress // how each of these stood when it was taken up again
+	GivenUp   []GivenUp               // plans of earlier runs that a changed source has outlived
+	Joined    *Joined                 // the plan is that of another harvest; nil: it is our own
+	Counted   int                     // requests of this process that asked for a size only; no run has them
 }
 
 // Watch is told how a harvest goes. Nil functions are not called.
 type Watch struct {
 	Progress func(view.Progress)
 	Continue func(ingest.OpenPlan) // a plan of an earlier run is taken up again
+	GiveUp   func(GivenUp)         // a plan of an earlier run is given up and planned anew
 	Join     func(Joined)          // another harvest reads the same; its plan is followed
 }
 

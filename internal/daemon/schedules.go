@@ -144,6 +144,13 @@ func (s schedules) Unfinished(ctx context.Context, j trigger.Job) (int64, error)
 	if err != nil || len(open) == 0 {
 		return 0, err
 	}
+	if some, err := s.giveUpScheduled(ctx, j.Partition); err != nil {
+		return 0, err
+	} else if some {
+		if open, err = s.app.Store.OpenPlans(ctx, j.Partition); err != nil || len(open) == 0 {
+			return 0, err
+		}
+	}
 	return open[0].ID, nil
 }
 

@@ -67,14 +67,14 @@ func (s *stops) find(p ingest.Partition) *StoppedError {
 }
 
 // nextAfter is what a person does about a stop. A plan that waits keeps the settings it
-// was made with (I10), so a file that was corrected since does not help it.
+// was made with (I10); one that got nowhere is given up when a corrected file is applied.
 func nextAfter(p ingest.Partition, planID int64, code fault.Code) string {
 	tryOut := "`patra source test " + p.Source + "` sends one request and tells what comes back"
 	if code.Remedy() == fault.MendFile {
 		return "Mend the source file: " + tryOut
 	}
-	return fmt.Sprintf("Nothing is lost, the same command goes on later: %s. If the source file was corrected since plan %d was made, "+
-		"give that plan up, it keeps its settings: `patra plan cancel %d --reason corrected`, then `patra harvest %s --retry`", tryOut, planID, planID, p.Source)
+	return fmt.Sprintf("Nothing is lost, the same command goes on later: %s. If the source file is wrong, correct it and apply it: "+
+		"the next harvest then gives plan %d up and plans its windows anew", tryOut, planID)
 }
 
 // begin prepares a command for what it works on. What stopped an earlier one is no news,

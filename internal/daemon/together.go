@@ -31,7 +31,7 @@ func (a *App) planShared(ctx context.Context, c *spec.Compiled, r planner.Reques
 		return plan, err
 	}
 	of := ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}
-	s := &sharing{app: a, compiled: c, request: r, of: of, began: began}
+	s := &sharing{app: a, compiled: c, request: r, of: of, began: began, watch: w}
 	for continued := false; ; {
 		if found, err := s.find(ctx, false); err != nil || found != nil {
 			return s.join(found, w, h), err
@@ -97,6 +97,7 @@ type sharing struct {
 	request  planner.Request
 	of       ingest.Partition
 	began    time.Time // by the store's clock
+	watch    Watch
 	draft    *PlanDraft
 	found    *ingest.LivePlan
 }
@@ -111,6 +112,9 @@ func (s *sharing) decide(ctx context.Context, continued bool, h *Harvested) (tod
 		return joinIt, plan, s.app.sliceToTheEnd(ctx, s.of, s.found.ID)
 	}
 	if !continued {
+		if err := s.giveUpOld(ctx, h); err != nil {
+			return planned, plan, err
+		}
 		open, err := s.app.Store.OpenPlans(ctx, s.of)
 		if err != nil || len(open) > 0 {
 			return continueFirst, plan, err
@@ -119,6 +123,19 @@ func (s *sharing) decide(ctx context.Context, continued bool, h *Harvested) (tod
 	plan, h.Draft, err = s.app.Planner.Plan(ctx, s.compiled, s.request)
 	h.Plan.PlanID, h.Plan.Status = plan.ID, string(plan.Status)
 	return planned, plan, err
+}
+
+// giveUpOld gives up plans that the change of the source has outlived, before anybody
+// goes on with them.
+func (s *sharing) giveUpOld(ctx context.Context, h *Harvested) error {
+	given, err := s.app.giveUpOld(ctx, s.compiled, 0)
+	for _, g := range given {
+		if s.watch.GiveUp != nil {
+			s.watch.GiveUp(g)
+		}
+	}
+	h.GivenUp = append(h.GivenUp, given...)
+	return err
 }
 
 // find looks for a plan that reads what this harvest owes, and that was to be

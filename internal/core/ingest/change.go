@@ -5,6 +5,7 @@ package ingest
 type Change string
 
 const (
-	ChangeResumed Change = "RESUMED" // somebody ended a pause
-	ChangeSecret  Change = "SECRET"  // a secret has another value than before
+	ChangeResumed    Change = "RESUMED"    // somebody ended a pause
+	ChangeSecret     Change = "SECRET"     // a secret has another value than before
+	ChangeSuperseded Change = "SUPERSEDED" // a plan that got nowhere was given up for a changed source
 )

@@ -93,7 +93,7 @@ func ingestTypes() []DictType {
 		closed("ing_namespace_scope", "Namespace of a cursor", "GLOBAL EXPR* CUSTOM"),
 		closed("ing_cursor_type", "What a cursor holds", "TIME* ID TOKEN"),
 		closed("ing_source_state", "State of a source or a part of it", "PAUSED*"),
-		closed("ing_source_change", "What was changed after a source failed", "RESUMED* SECRET"),
+		closed("ing_source_change", "What was changed after a source failed", "RESUMED* SECRET SUPERSEDED"),
 		closed("ing_campaign_state", "State of a backfill campaign", "ACTIVE* PAUSED CANCELLED COMPLETED"),
 		closed("ing_campaign_order", "Which end of its range a campaign begins at", "NEWEST* OLDEST"),
 		closed("ing_update_policy", "How an update chooses what it looks at", "TIME STALE* EXPR SIGNAL QUARANTINE"),

@@ -25,9 +25,26 @@ import (
 // The windows stay owed: like every cancelled window they are planned again
 // after a wait (D§5.7). A plan that has ended is refused as a conflict.
 func (s *Store) CancelPlan(ctx context.Context, id int64, actor, reason string) (view.PlanCancel, error) {
+	return s.cancelPlan(ctx, id, cancelBy{actor: actor, reason: reason})
+}
+
+// SupersedePlan is CancelPlan for a plan that its source has outlived: what it leaves is
+// planned anew at once, with the source as it is now. Each transaction also notes that
+// change, so that no window waits for a retry, wherever the call may die (D§5.31).
+func (s *Store) SupersedePlan(ctx context.Context, id int64, reason string) (view.PlanCancel, error) {
+	return s.cancelPlan(ctx, id, cancelBy{actor: ingest.ByItself, reason: reason, supersedes: true})
+}
+
+// cancelBy is who cancels a plan and why.
+type cancelBy struct {
+	actor, reason string
+	supersedes    bool // what is left is not to wait for a retry
+}
+
+func (s *Store) cancelPlan(ctx context.Context, id int64, by cancelBy) (view.PlanCancel, error) {
 	for more := true; more; {
 		err := s.step(ctx, "cancel plan", bulk, func(t *tx) (err error) {
-			more, err = t.cancelChunk(id, actor, reason)
+			more, err = t.cancelChunk(id, by)
 			return err
 		})
 		var ended planEnded
@@ -58,7 +75,7 @@ const cancelAtOnce = 500
 // cancelChunk takes locks in the order of FinishRun: tasks, slices, cursor, plan.
 // There is more to do if the chunk was full, and once after the plan was closed:
 // a planner may have added slices before it saw that.
-func (t *tx) cancelChunk(id int64, actor, reason string) (more bool, err error) {
+func (t *tx) cancelChunk(id int64, by cancelBy) (more bool, err error) {
 	p, err := t.planToCancel(id)
 	if err != nil {
 		return false, err
@@ -74,14 +91,20 @@ func (t *tx) cancelChunk(id int64, actor, reason string) (more bool, err error) 
 	if err := t.cancelSlices(p, waiting, "cancelled with its plan"); err != nil {
 		return false, err
 	}
+	if by.supersedes && len(waiting) > 0 {
+		if err := t.noteChange(p.scope, ingest.ChangeSuperseded, ""); err != nil {
+			return false, err
+		}
+	}
 	if p.status == ingest.PlanCancelled {
 		return len(waiting) == cancelAtOnce, nil
 	}
-	return true, t.closeCancelled(p, actor, reason)
+	return true, t.closeCancelled(p, by.actor, by.reason)
 }
 
 type cancelling struct {
 	id, schedule, cursor int64
+	scope                ingest.Scope
 	status               ingest.PlanStatus
 	asOf                 time.Time
 	exprHash             string
@@ -90,8 +113,8 @@ type cancelling struct {
 func (t *tx) readPlan(id int64) (p cancelling, err error) {
 	var asOf sql.NullInt64
 	p.id = id
-	err = t.row("SELECT schedule_instance_id, cursor_id, status_code, as_of, expr_proto_hash FROM ing_plan WHERE id = ?", id).
-		Scan(&p.schedule, &p.cursor, &p.status, &asOf, &p.exprHash)
+	err = t.row("SELECT schedule_instance_id, cursor_id, status_code, as_of, expr_proto_hash, provenance_code, endpoint_name, operation_code FROM ing_plan WHERE id = ?", id).
+		Scan(&p.schedule, &p.cursor, &p.status, &asOf, &p.exprHash, &p.scope.Source, &p.scope.Endpoint, &p.scope.Operation)
 	p.asOf = instant(asOf)
 	return p, orNotFound(err)
 }

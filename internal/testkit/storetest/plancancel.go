@@ -316,5 +316,9 @@ func lossyCancel() []lossy {
 		{"cancel plan", "cancel plan without slices", func(w *world) func() (answer, error) {
 			return cancel(w, w.open(harvest{}).ID)
 		}},
+		{"cancel plan", "supersede plan", func(w *world) func() (answer, error) {
+			plan := w.plan(harvest{days: 4})
+			return func() (answer, error) { return w.store.SupersedePlan(w.ctx, plan.ID, "because") }
+		}},
 	}
 }

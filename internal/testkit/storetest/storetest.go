@@ -67,6 +67,7 @@ func Run(t *testing.T, empty, migrated func(t *testing.T) Database) {
 		{"RateReports", s.rateReports},
 		{"Alarms", s.alarms},
 		{"Trust13Mended", s.trust13Mended},
+		{"Trust13Superseded", s.trust13Superseded},
 		{"Trust15Known", s.trust15Known},
 		{"Health", s.health},
 		{"Quotas", s.quotas},
