@@ -52,7 +52,8 @@ named, never shown. Nothing is stored.
 Without a window the newest one that is safe to read is asked for. --page walks to
 a later page, which takes as many requests.
 
-Exit codes: 0 all items were mapped · 2 the source is invalid · 3 items were
+Exit codes: 0 all items were mapped · 2 the source is invalid, or a path of it
+selects nothing in the answer · 3 items were
 rejected, or paging cannot go on · 4 the upstream refuses our credentials, or nobody
 agreed yet to send them (patra source trust) · 5 there is no such page · 7 the
 upstream is in trouble or asks to slow down`,
@@ -123,8 +124,8 @@ func (e *env) try(ctx context.Context, to aimed, r daemon.TrialRequest) error {
 	return e.verdict(result)
 }
 
-// failedTrial adds what to do next. What our own rules refused, and what could
-// not be rendered, is for the author of the file.
+// failedTrial adds what to do next. What our own rules refused, what could not be
+// rendered, and a path that selects nothing, is for the author of the file.
 func failedTrial(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) {
@@ -133,7 +134,7 @@ func failedTrial(err error) error {
 	if step := nextStep(f); step != "" {
 		err = fmt.Errorf("%w\nnext: %s", err, step)
 	}
-	if f.Code == fault.Render || f.Code == fault.Refused {
+	if f.Code == fault.Render || f.Code == fault.Refused || f.Code == fault.BadBody && f.At != "" {
 		return usage(err)
 	}
 	return err
@@ -152,6 +153,9 @@ func nextStep(f *fault.Error) string {
 		}
 		return "try again in a while; if that happens often, lower rate.perSecond"
 	case fault.BadBody:
+		if f.At != "" {
+			return "is " + f.At + " the right path? Compare it with the start of the answer above, and see errorWhen if that is an error in disguise"
+		}
 		return "compare the start of the answer above with response: format, items, mustHave and errorWhen"
 	case fault.BadRequest:
 		return "compare the request above with the upstream's documentation; `patra source render` shows it without sending"
