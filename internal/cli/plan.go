@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,9 +86,15 @@ func (e *env) compileFor(ctx context.Context, app *daemon.App, code, endpoint st
 	}
 	src, err := daemon.Bundled(code)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; %s", err, e.missingDatabase())
 	}
 	return e.installed.Compile(src, endpoint, op, overrides)
+}
+
+// missingDatabase says why only bundled sources are known: the database that is asked is
+// not there, most likely because its name is not the right one.
+func (e *env) missingDatabase() string {
+	return fmt.Sprintf("the database %s does not exist, so nothing was applied to it: --db or PATRA_DB names another", strings.TrimPrefix(e.database, "sqlite:"))
 }
 
 func newPlan(e *env) *cobra.Command {

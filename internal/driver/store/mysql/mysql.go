@@ -43,7 +43,7 @@ func Open(ctx context.Context, address string, o store.Options) (*store.Store, e
 		if why := mistrusted(err); why != "" {
 			return nil, fmt.Errorf("%w: open database at %s: %s", fault.ErrInvalid, config.Addr, why)
 		}
-		return nil, fmt.Errorf("open database at %s: %w%s", config.Addr, translate(err), advice(err))
+		return nil, fmt.Errorf("open database %s at %s: %w%s", config.DBName, config.Addr, translate(err), advice(err))
 	}
 	return store.New(dialect(), db, db, o), nil
 }
@@ -53,7 +53,7 @@ func advice(err error) string {
 	var e *mysql.MySQLError
 	switch {
 	case errors.As(err, &e) && e.Number == unknownDatabase:
-		return ": create an empty one, then `patra db migrate`"
+		return ": there is no such database on this server: name another with --db or PATRA_DB, or create an empty one (CREATE DATABASE), then `patra db migrate`"
 	case errors.As(err, &e) && (e.Number == accessDenied || e.Number == databaseDenied):
 		return ": look at the user, the password and the rights; --db or PATRA_DB names them"
 	case isOfLine(err):
@@ -290,7 +290,14 @@ func translate(err error) error {
 	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn):
 		return fmt.Errorf("%w: connection lost: %s", fault.ErrBusy, err)
 	case isOfLine(err):
-		return fmt.Errorf("%w: the server cannot be reached: %w", fault.ErrBusy, err)
+		return unreached{err}
 	}
 	return err
 }
+
+// unreached is a server that is away. For those who can wait it is busy; whoever reads
+// it should not look for what keeps it busy.
+type unreached struct{ err error }
+
+func (u unreached) Error() string   { return "the database server cannot be reached: " + u.err.Error() }
+func (u unreached) Unwrap() []error { return []error{fault.ErrBusy, u.err} }

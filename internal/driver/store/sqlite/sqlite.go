@@ -45,6 +45,9 @@ func Open(ctx context.Context, c Config, o store.Options) (*store.Store, error) 
 	case errors.Is(err, os.ErrNotExist) && c.MustExist:
 		return nil, fmt.Errorf("open database: %w: %s", fault.ErrNotFound, c.Path)
 	case errors.Is(err, os.ErrNotExist):
+		if folder := filepath.Dir(path); !isFolder(folder) {
+			return nil, fmt.Errorf("open database: %w: there is no folder %s: create it with `mkdir -p %s`, or name another place with --db or PATRA_DB", fault.ErrInvalid, folder, folder)
+		}
 		createPrivately(path)
 	case err != nil:
 		return nil, fmt.Errorf("open database: %w", err)
@@ -82,6 +85,13 @@ func Open(ctx context.Context, c Config, o store.Options) (*store.Store, error) 
 		return nil, fmt.Errorf("open database %s: %w%s", c.Path, err, rights(err))
 	}
 	return s, nil
+}
+
+// isFolder reports that a path leads to a folder. One that cannot be looked at may be
+// one: SQLite says what is wrong with it.
+func isFolder(path string) bool {
+	found, err := os.Stat(path)
+	return err == nil && found.IsDir() || err != nil && !errors.Is(err, os.ErrNotExist)
 }
 
 // createPrivately makes the file of a new database, for its owner alone: it holds
