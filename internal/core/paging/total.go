@@ -55,5 +55,9 @@ func (c Config) shortCount(next State, o Observation) *fault.Error {
 	if o.NextAt != "" && (c.Type == Token || c.Type == URL) {
 		hint += fmt.Sprintf("; nothing stood at %s of its last page: is that the path of the next page?", o.NextAt)
 	}
-	return fault.Newf(fault.ShortCount, "the upstream delivered %d items; it announced %d at first and %d at last%s", next.Seen, next.First, next.Total, hint)
+	f := fault.Newf(fault.ShortCount, "the upstream delivered %d items; it announced %d at first and %d at last%s", next.Seen, next.First, next.Total, hint)
+	if (c.Type == Token || c.Type == URL) && next.Pages == 1 && !next.Short {
+		f.At = o.NextAt // a full first page of several: a wrong path would look like this, always
+	}
+	return f
 }

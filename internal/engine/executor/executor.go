@@ -78,11 +78,12 @@ type Executor struct {
 	log      *slog.Logger
 	programs programs // by spec fingerprint
 	troubles *troubles
+	leads    *leads
 }
 
 // New makes an executor. Without bodies it keeps none.
 func New(s Store, chain transport.Doer, bodies Bodies, c Config, log *slog.Logger) *Executor {
-	e := &Executor{store: s, chain: chain, keeper: keeper{bodies}, health: c.Health, config: c.WithDefaults(), log: log, troubles: newTroubles()}
+	e := &Executor{store: s, chain: chain, keeper: keeper{bodies}, health: c.Health, config: c.WithDefaults(), log: log, troubles: newTroubles(), leads: newLeads()}
 	if e.health == nil {
 		e.health = heal.New(nil, "", log)
 	}

@@ -41,6 +41,9 @@ func (r *running) advance(ctx context.Context, a *answer) (done bool, err error)
 	}
 	next := r.walk // a copy: where the walk stands changes once the page is committed
 	decision := r.walk.config.Advance(r.walk.state, next.observe(page))
+	if page.Says.Token+page.Says.URL != "" {
+		r.executor.leads.noteLead(r.work)
+	}
 	if decision.Err != nil && !keepsPage(decision.Err.Code) {
 		r.forget(a, decision.Err)
 		return false, decision.Err

@@ -249,7 +249,7 @@ func (r *running) mayStartOver(ctx context.Context, err error) bool {
 	switch {
 	case f.Code == fault.TokenLost, f.Code == fault.ShortCount:
 		r.brokenAt[r.walk.state.Pages]++
-		return true
+		return !r.lacksLead(f) || r.brokenAt[r.walk.state.Pages] < samePlace && !r.leadsNowhere()
 	case r.walk.state.FirstPage():
 		return false
 	case f.Code == fault.TokenLoop, r.forgotten(f):

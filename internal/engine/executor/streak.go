@@ -19,6 +19,11 @@ func (r *running) judgeStreak(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, fault.ErrFull) || errors.Is(err, fault.ErrBusy) || !errors.As(err, &f) || r.stats.Pages > 0 {
 		return err
 	}
+	if r.lacksLead(f) && r.leadsNowhere() {
+		r.stops = true
+		return fault.Newf(fault.SchemaChange, "the first page of %d slices was full and announced more, and on none of them anything stood at %s: "+
+			"is that the path of the next page (response.nextToken, response.nextUrl)? The last of them: %w", enoughWithout, f.At, f.Err)
+	}
 	streak, stops := r.executor.troubles.noteRun(r.work.Partition, f, r.run.Probe && !r.alive)
 	if r.stops, r.again = stops, streak.Runs; stops && f.Code == fault.BadBody {
 		return fault.Newf(fault.SchemaChange, "every answer lacks %s, so the source has changed its format: %w", f.At, f.Err)
@@ -45,7 +50,7 @@ func (r *running) refusedAlways(cause error) bool {
 
 // stopReason is why a source is stopped, for the person who has to act.
 func (r *running) stopReason(f *fault.Error) string {
-	if !r.stops {
+	if !r.stops || r.again == 0 {
 		return f.Error()
 	}
 	return fmt.Sprintf("%s (%d runs in a row ended so, without one page)", f, r.again)
