@@ -149,7 +149,9 @@ func (e *env) rehearseBackfill(ctx context.Context, code string, b *backfilling)
 	if err != nil {
 		return err
 	}
-	d, err := daemon.DraftCampaign(ctx, e.installed, app, compiled, w)
+	counting, planned := e.hintCounting(ctx, code, "; Ctrl-C is safe")
+	d, err := daemon.DraftCampaign(counting, e.installed, app, compiled, w)
+	planned()
 	if err != nil {
 		return err
 	}

@@ -172,7 +172,14 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 	e.warn(compiled.Warnings)
 	e.hintSettings(ctx, app, compiled)
 	s, stopped := e.harvestWith(ctx, app, compiled, func(watch daemon.Watch) (daemon.Harvested, error) {
-		return app.Harvest(ctx, compiled, p.newRequest(), watch)
+		counting, planned := e.hintCounting(ctx, code, "; Ctrl-C is safe")
+		defer planned()
+		show := watch.Progress
+		watch.Progress = func(p view.Progress) {
+			planned() // from now on the bar says what it waits for
+			show(p)
+		}
+		return app.Harvest(counting, compiled, p.newRequest(), watch)
 	})
 	if stopped != nil && s.Stopped == nil {
 		return stopped
@@ -350,9 +357,17 @@ func (e *env) printSummary(s summary) error {
 		{"slices", s.sliceOutcomes("covered")},
 		{"records", recordOutcomes(t.BatchStats)},
 		{"items", fmt.Sprintf("%d seen, %s, %d duplicates, %d stale", t.Seen, outsideText(t.Outside, t.OutsideKept), t.Duplicate, t.Stale)},
-		{"requests", fmt.Sprintf("%d, of these %d retries%s, %d times told to slow down, %d slices started over", t.Requests, t.Retries, s.countedText(), t.Throttled, t.Restarts)},
+		{"requests", fmt.Sprintf("%d, of these %d retries%s, %d times told to slow down, %d slices started over%s", t.Requests, t.Retries, s.countedText(), t.Throttled, t.Restarts, unsentText(t.Unsent))},
 		{"watermark", dash(s.CursorFrom) + " → " + dash(s.CursorTo)},
 	}, s.why()...))
+}
+
+// unsentText tells of tries that are no requests: nothing left this machine.
+func unsentText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return "; besides, " + triesText(n) + " reached nobody, so nothing was sent"
 }
 
 // countedText tells of requests that only asked for a size.

@@ -176,7 +176,9 @@ func (e *env) rehearse(ctx context.Context, code string, r *request) (*daemon.Pl
 	}
 	asked := r.request(p)
 	asked.Offline = asked.Offline || !r.dry // what is stored is drawn once more, and asks then
-	draft, err := daemon.Draft(ctx, e.installed, app, compiled, asked)
+	counting, planned := e.hintCounting(ctx, code, "; --offline plans without counts, and Ctrl-C is safe")
+	draft, err := daemon.Draft(counting, e.installed, app, compiled, asked)
+	planned()
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/engine/executor"
+	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
 // StoppedError ends a command whose work cannot succeed before something changed: no
@@ -116,6 +117,24 @@ func (a *App) orStopped(ctx context.Context, of ingest.Partition, err error) err
 // process did it.
 func (a *App) FailedTries(of ingest.Partition) executor.FailedTries {
 	return a.executor.FailedTries(of)
+}
+
+// HearFailures counts the tries that fail under the context it returns, with what the
+// last of them met: for commands that ask an upstream while they plan.
+func HearFailures(ctx context.Context) (context.Context, func() executor.FailedTries) {
+	var mu sync.Mutex
+	var failed executor.FailedTries
+	ctx = transport.WithFailures(ctx, func(t transport.FailedTry) {
+		mu.Lock()
+		defer mu.Unlock()
+		failed.Tries++
+		failed.Last = t.Fault.Error()
+	})
+	return ctx, func() executor.FailedTries {
+		mu.Lock()
+		defer mu.Unlock()
+		return failed
+	}
 }
 
 // compiledPartition is what a compiled source works on.

@@ -291,6 +291,8 @@ type RunStats struct {
 	Pages     int   `json:"pages"`
 	BytesIn   int64 `json:"bytesIn"`
 	WaitMS    int64 `json:"waitMs"` // time spent waiting for the gate
+	// Unsent are tries of which nothing left this machine: they are no requests.
+	Unsent int `json:"unsent,omitempty"`
 	// Found are the ids a two-phase slice was told of; its records are counted above.
 	Found int `json:"found,omitempty"`
 	// TookMS is the upstream's time over all answers, SlowestMS that of the slowest.
@@ -320,7 +322,7 @@ type RunStats struct {
 func (s RunStats) Add(o RunStats) RunStats {
 	return RunStats{
 		s.BatchStats.Add(o.BatchStats), s.Requests + o.Requests, s.Retries + o.Retries, s.Throttled + o.Throttled,
-		s.Restarts + o.Restarts, s.Pages + o.Pages, s.BytesIn + o.BytesIn, s.WaitMS + o.WaitMS,
+		s.Restarts + o.Restarts, s.Pages + o.Pages, s.BytesIn + o.BytesIn, s.WaitMS + o.WaitMS, s.Unsent + o.Unsent,
 		s.Found + o.Found, s.TookMS + o.TookMS, max(s.SlowestMS, o.SlowestMS), s.CircuitOpen + o.CircuitOpen, s.Actions.Add(o.Actions),
 		s.Refresh.Add(o.Refresh), s.Dated + o.Dated, s.Apart.Add(o.Apart),
 		s.Lists + o.Lists, s.ShortLists + o.ShortLists, s.Announced + o.Announced, s.Delivered + o.Delivered, max(s.RestartedBy, o.RestartedBy),

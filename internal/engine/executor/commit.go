@@ -91,6 +91,7 @@ func (r *running) limits(p *spec.Program) gate.Limits {
 func (r *running) note(c *transport.Call) {
 	r.stats.Requests += c.Notes.Requests()
 	r.stats.Retries += max(c.Notes.Sent()-1, 0)
+	r.stats.Unsent += c.Notes.Unsent
 	r.stats.Throttled += c.Notes.Throttled
 	r.stats.BytesIn += c.Notes.BytesIn
 	r.stats.WaitMS += c.Notes.Waited.Milliseconds()

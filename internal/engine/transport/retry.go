@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
@@ -12,8 +13,37 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 )
 
-// retry repeats a call while its fault is transient (§4.11).
-type retry struct{ next Doer }
+// retry repeats a call while its fault is transient (§4.11). An upstream that answered
+// before is waited for as the policy says. One that never answered this process, and
+// cannot be reached at all, is tried twice: most likely its address is wrong or there is
+// no network, and whoever waits should hear of it.
+type retry struct {
+	next     Doer
+	answered *answered
+}
+
+// triesUnreached is how often one is tried that nobody ever reached.
+const triesUnreached = 2
+
+// answered are the hosts that answered something in this process.
+type answered struct {
+	mu    sync.Mutex
+	hosts map[string]bool
+}
+
+func newAnswered() *answered { return &answered{hosts: map[string]bool{}} }
+
+func (a *answered) note(host string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.hosts[host] = true
+}
+
+func (a *answered) by(host string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.hosts[host]
+}
 
 func (r retry) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	policy := c.Retry
@@ -29,7 +59,7 @@ func (r retry) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 			return nil, problem.Err // retries never cross the lease
 		}
 		if problem.Level != fault.Transient {
-			c.tell(try, problem, 0)
+			c.tell(ctx, FailedTry{No: try, Fault: problem})
 			return nil, problem
 		}
 		if !c.Request.Replayable && !problem.Unsent {
@@ -37,25 +67,19 @@ func (r retry) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 			// same token now means the next page (D§5.14).
 			lost := fault.New(fault.TokenLost, fmt.Errorf("the answer to a token that cannot be replayed was lost: %w", problem))
 			lost.Status = problem.Status
-			c.tell(try, lost, 0)
+			c.tell(ctx, FailedTry{No: try, Fault: lost})
 			return nil, lost
 		}
-		if try >= policy.MaxAttempts || problem.Wait > policy.RetryAfterCap.Std() {
-			c.tell(try, problem, 0)
+		unreached := problem.Lasting && try >= triesUnreached && !r.answered.by(c.Request.URL.Host)
+		if unreached || try >= policy.MaxAttempts || problem.Wait > policy.RetryAfterCap.Std() {
+			c.tell(ctx, FailedTry{No: try, Fault: problem})
 			return nil, problem
 		}
 		wait := max(problem.Wait, policy.Backoff(try, rand.Float64()))
-		c.tell(try, problem, wait)
+		c.tell(ctx, FailedTry{No: try, Fault: problem, Wait: wait})
 		if err := sleep(ctx, wait); err != nil {
 			return nil, err
 		}
-	}
-}
-
-// tell reports a failed try to whoever listens.
-func (c *Call) tell(try int, f *fault.Error, wait time.Duration) {
-	if c.Failed != nil {
-		c.Failed(FailedTry{No: try, Most: c.Retry.MaxAttempts, Fault: f, Wait: wait})
 	}
 }
 
@@ -69,6 +93,7 @@ func (r retry) once(ctx context.Context, c *Call) (*exchange.Response, *fault.Er
 		}
 		return nil, fault.New(fault.Network, err)
 	}
+	r.answered.note(c.Request.URL.Host)
 	if problem := c.Retry.ClassifyStatus(response.Status); problem != nil {
 		problem.Wait = gate.WaitOf(response.Header, response.Status, c.Retry, time.Now())
 		problem.Err = errors.New(told(c.Request, response))

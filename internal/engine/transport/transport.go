@@ -95,7 +95,7 @@ func (n *Notes) Requests() int { return n.Sent() + n.TokenCalls }
 
 // Stack builds the chain above a client for requests without credentials.
 func Stack(client Sender, permits Permits) Doer {
-	return retry{redirects{gated{evidence{unsigned{client}}, permits}}}
+	return retry{redirects{gated{evidence{unsigned{client}}, permits}}, newAnswered()}
 }
 
 // StackSigned builds the whole chain. Token and login calls take their own way
@@ -106,7 +106,7 @@ func Stack(client Sender, permits Permits) Doer {
 func StackSigned(client Sender, secrets Secrets, permits Permits) Doer {
 	below := redirects{gated{evidence{authenticated{client, secrets, time.Now}}, permits}}
 	calls := gated{unsigned{client}, permits}
-	return retry{granted{below, calls, secrets, &tokens{keepers: map[string]*keeper{}}}}
+	return retry{granted{below, calls, secrets, &tokens{keepers: map[string]*keeper{}}}, newAnswered()}
 }
 
 // unsigned sends a call as it is.

@@ -1,0 +1,22 @@
+package transport
+
+import "context"
+
+type heardKey struct{}
+
+// WithFailures lets somebody hear of every try that fails under a context, whoever
+// makes the call: a count for a plan has no task that could tell.
+func WithFailures(ctx context.Context, hear func(FailedTry)) context.Context {
+	return context.WithValue(ctx, heardKey{}, hear)
+}
+
+// tell reports a failed try to whoever listens.
+func (c *Call) tell(ctx context.Context, t FailedTry) {
+	t.Most = c.Retry.MaxAttempts
+	if c.Failed != nil {
+		c.Failed(t)
+	}
+	if hear, _ := ctx.Value(heardKey{}).(func(FailedTry)); hear != nil {
+		hear(t)
+	}
+}
