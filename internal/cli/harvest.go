@@ -231,7 +231,9 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 		over.look(ctx, app, p)
 		still.look(time.Now(), fmt.Sprint(p.PlanID, p.Total, p.Done, p.Stats.Seen))
 	}
+	var earlier []view.Failure // of plans that are taken up again: what failed before this run
 	h, err := run(daemon.Watch{Progress: progress, Continue: func(o ingest.OpenPlan) {
+		earlier = append(earlier, failuresOf(ctx, app, []int64{o.ID})...)
 		bar.note("%s", continuing(ctx, app, o.ID))
 	}, GiveUp: func(g daemon.GivenUp) {
 		bar.note("%s", givingUp(g))
@@ -247,7 +249,7 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	}
 	for _, p := range h.Continued {
 		s.Continued = append(s.Continued, p.PlanID)
-		s.add(p)
+		s.add(p.Since(h.Before[p.PlanID])) // what an earlier run did, it has told
 	}
 	if s.Stopped = stopOf(err); err != nil && s.Stopped == nil {
 		return s, err
@@ -255,7 +257,7 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	s.add(h.Plan)
 	s.Counted = h.Counted
 	s.Stats.Requests += h.Counted
-	if s.Failures = failuresOf(ctx, app, append(s.Continued, h.Plan.PlanID)); h.Draft == nil { // stopped before it could plan
+	if s.Failures = withoutEarlier(failuresOf(ctx, app, append(s.Continued, h.Plan.PlanID)), earlier); h.Draft == nil { // stopped before it could plan
 		return s, err
 	}
 	stopped := err

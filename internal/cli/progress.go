@@ -130,12 +130,13 @@ const barCells = 20
 
 // progressLine is done/total, what was read and stored, the speed and the time left.
 // An item that is read twice, because a slice started over or windows overlap, is
-// read twice and stored once. Speed counts from where this run began, not from what
-// an earlier one had done.
+// read twice and stored once. What was read, and the speed, count from where this run
+// began, not from what an earlier one had done.
 func progressLine(label string, begun, p view.Progress, elapsed time.Duration) string {
 	share := float64(p.Done) / float64(max(p.Total, 1))
 	full := int(share * barCells)
-	rate := float64(p.Stats.Seen-begun.Stats.Seen) / max(elapsed.Seconds(), 0.001)
+	read := p.Stats.BatchStats.Since(begun.Stats.BatchStats)
+	rate := float64(read.Seen) / max(elapsed.Seconds(), 0.001)
 	left := "ETA unknown"
 	switch done := p.Done - begun.Done; {
 	case p.Done == p.Total:
@@ -144,5 +145,5 @@ func progressLine(label string, begun, p view.Progress, elapsed time.Duration) s
 		left = "ETA " + (elapsed / time.Duration(done) * time.Duration(p.Total-p.Done)).Round(time.Second).String()
 	}
 	return fmt.Sprintf("%s [%s%s] %d/%d slices  %d read, %d stored  %.0f/s  %s",
-		label, strings.Repeat("#", full), strings.Repeat("-", barCells-full), p.Done, p.Total, p.Stats.Seen, p.Stats.Stored(), rate, left)
+		label, strings.Repeat("#", full), strings.Repeat("-", barCells-full), p.Done, p.Total, read.Seen, read.Stored(), rate, left)
 }

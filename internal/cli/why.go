@@ -49,6 +49,22 @@ func failuresOf(ctx context.Context, app *daemon.App, plans []int64) (out []view
 	return out
 }
 
+// withoutEarlier leaves out what failed before this run and has ended: the run that met
+// it has told of it, and it may be mended. What is still to be tried stays.
+func withoutEarlier(now, earlier []view.Failure) (out []view.Failure) {
+	for _, f := range now {
+		for _, e := range earlier {
+			if f.Code == e.Code && f.Status == e.Status && ingest.TaskStatus(f.Status).Terminal() {
+				f.Slices -= e.Slices
+			}
+		}
+		if f.Slices > 0 {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // why are the rows of a summary that tell why slices are not covered: each reason with
 // how often it came and one example.
 func (s summary) why() (out []fact) {

@@ -100,28 +100,41 @@ func (a *App) makeRoom(ctx context.Context, of ingest.Partition, planID int64, w
 	}))
 }
 
-func (a *App) continueOpen(ctx context.Context, c *spec.Compiled, w Watch) (done []view.Progress, err error) {
+// continues notes a plan that was taken up again, with how it stood then.
+func (h *Harvested) continues(p, before view.Progress) {
+	if h.Before == nil {
+		h.Before = map[int64]view.Progress{}
+	}
+	h.Continued, h.Before[p.PlanID] = append(h.Continued, p), before
+}
+
+// continueOpen finishes what earlier runs left.
+func (a *App) continueOpen(ctx context.Context, c *spec.Compiled, w Watch, h *Harvested) error {
 	of := ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}
 	open, err := a.Store.OpenPlans(ctx, of)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, o := range open {
+		before, err := a.Store.Progress(ctx, o.ID)
+		if err != nil {
+			return err
+		}
 		if w.Continue != nil {
 			w.Continue(o)
 		}
 		if o.Status != ingest.PlanReady {
 			if _, err := a.Planner.Resume(ctx, of, o); err != nil {
-				return done, err
+				return err
 			}
 		}
 		p, err := a.finish(ctx, of, o.ID, w.Progress)
-		done = append(done, p)
+		h.continues(p, before)
 		if err != nil {
-			return done, err
+			return err
 		}
 	}
-	return done, nil
+	return nil
 }
 
 // progressEvery is how often a watcher hears of progress.

@@ -20,15 +20,18 @@ func (a *App) Requeue(ctx context.Context, c *spec.Compiled, pick ingest.RejectP
 	if err := a.MayRun(ctx, c.Snapshot); err != nil {
 		return done, h, err
 	}
-	earlier, err := a.continueOpen(ctx, c, w)
-	if err != nil {
-		return done, Harvested{Continued: earlier}, err
+	var earlier Harvested
+	if err := a.continueOpen(ctx, c, w, &earlier); err != nil {
+		return done, earlier, err
 	}
 	if done, err = a.Quarantine().Requeue(ctx, pick, by); err != nil {
 		return done, h, err
 	}
 	r.Refresh = planner.Refresh{Spec: refresh.Spec{Policy: refresh.ByQuarantine, Ask: ask}}
 	h, err = a.Harvest(ctx, c, r, w)
-	h.Continued = append(earlier, h.Continued...)
+	for _, p := range h.Continued {
+		earlier.continues(p, h.Before[p.PlanID])
+	}
+	h.Continued, h.Before = earlier.Continued, earlier.Before
 	return done, h, err
 }

@@ -52,7 +52,7 @@ func (a *App) planShared(ctx context.Context, c *spec.Compiled, r planner.Reques
 			return s.join(s.found, w, h), nil
 		case todo == continueFirst:
 			continued = true
-			if h.Continued, err = a.continueOpen(ctx, c, w); err != nil {
+			if err := a.continueOpen(ctx, c, w, h); err != nil {
 				return plan, err
 			}
 		default:

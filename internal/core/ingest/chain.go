@@ -268,6 +268,15 @@ func (s BatchStats) Add(o BatchStats) BatchStats {
 	}
 }
 
+// Since is what was added to an account since it was another.
+func (s BatchStats) Since(before BatchStats) BatchStats {
+	return BatchStats{
+		s.Seen - before.Seen, s.Inserted - before.Inserted, s.Updated - before.Updated, s.Unchanged - before.Unchanged, s.Gone - before.Gone,
+		s.Stale - before.Stale, s.Duplicate - before.Duplicate, s.Outside - before.Outside, s.Quarantined - before.Quarantined,
+		s.OutsideKept - before.OutsideKept, s.Late - before.Late, s.Known - before.Known, s.Missed.Since(before.Missed),
+	}
+}
+
 // Stored is how many records the items came to: new ones, new versions and
 // deletions. An item that is read again changes nothing and is not counted again.
 func (s BatchStats) Stored() int { return s.Inserted + s.Updated + s.Gone }
@@ -327,6 +336,26 @@ func (s RunStats) Add(o RunStats) RunStats {
 		s.Refresh.Add(o.Refresh), s.Dated + o.Dated, s.Apart.Add(o.Apart),
 		s.Lists + o.Lists, s.ShortLists + o.ShortLists, s.Announced + o.Announced, s.Delivered + o.Delivered, max(s.RestartedBy, o.RestartedBy),
 	}
+}
+
+// Since is what runs did after those of before. The slowest answer and the reason of the
+// last restart are no sums and stay.
+func (s RunStats) Since(before RunStats) RunStats {
+	out := s
+	out.BatchStats = s.BatchStats.Since(before.BatchStats)
+	for _, n := range []struct {
+		of  *int
+		was int
+	}{
+		{&out.Requests, before.Requests}, {&out.Retries, before.Retries}, {&out.Throttled, before.Throttled}, {&out.Restarts, before.Restarts},
+		{&out.Pages, before.Pages}, {&out.Unsent, before.Unsent}, {&out.Found, before.Found}, {&out.CircuitOpen, before.CircuitOpen},
+		{&out.Dated, before.Dated}, {&out.Lists, before.Lists}, {&out.ShortLists, before.ShortLists},
+	} {
+		*n.of -= n.was
+	}
+	out.BytesIn, out.WaitMS, out.TookMS = s.BytesIn-before.BytesIn, s.WaitMS-before.WaitMS, s.TookMS-before.TookMS
+	out.Announced, out.Delivered = s.Announced-before.Announced, s.Delivered-before.Delivered
+	return out
 }
 
 // Outcome ends a run.

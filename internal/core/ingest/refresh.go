@@ -125,6 +125,11 @@ func (t MissTally) Add(o MissTally) MissTally {
 	return MissTally{t.Missing + o.Missing, t.NotFound + o.NotFound, t.StillGone + o.StillGone}
 }
 
+// Since is what was added since it was another.
+func (t MissTally) Since(before MissTally) MissTally {
+	return MissTally{t.Missing - before.Missing, t.NotFound - before.NotFound, t.StillGone - before.StillGone}
+}
+
 // Total is how many ids these are.
 func (t MissTally) Total() int { return t.Missing + t.NotFound + t.StillGone }
 

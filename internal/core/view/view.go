@@ -51,6 +51,24 @@ type Progress struct {
 	Stats    ingest.RunStats `json:"stats"`
 }
 
+// Since is what became of a plan after it stood as before: slices that had ended by then,
+// and what runs had done, are left out. Slices that have not ended stay.
+func (p Progress) Since(before Progress) Progress {
+	out := p
+	out.Slices = map[string]int{}
+	for status, n := range p.Slices {
+		if s := ingest.SliceStatus(status); s != ingest.SlicePending && s != ingest.SliceReady {
+			n = max(n-before.Slices[status], 0)
+		}
+		if n > 0 {
+			out.Slices[status] = n
+		}
+	}
+	out.Replaced = max(p.Replaced-before.Replaced, 0)
+	out.Stats = p.Stats.Since(before.Stats)
+	return out
+}
+
 // Task is a queue entry.
 type Task struct {
 	ID          int64         `json:"id"`
