@@ -11,10 +11,10 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
 func newCoverage(e *env) *cobra.Command {
@@ -271,15 +271,7 @@ func safeEnd(ctx context.Context, app *daemon.App, c view.Cursor, now time.Time)
 	if err != nil {
 		return window.Instant(now)
 	}
-	return harvestEnd(compiled, now)
-}
-
-func harvestEnd(c *spec.Compiled, now time.Time) time.Time {
-	total, err := window.Harvest(c.Snapshot.Window, window.Inputs{Now: now})
-	if err != nil {
-		return window.Instant(now)
-	}
-	return total.Window.To
+	return inspect.HarvestEnd(compiled, now)
 }
 
 func later(a, b time.Time) time.Time {

@@ -6,11 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
 func TestCoverageShow(t *testing.T) {
@@ -105,39 +104,16 @@ func TestGapRange(t *testing.T) {
 	d.expect(exitFindings, "coverage", "gaps", "crossref", "--all")
 }
 
-// D§5.7: once the source asks for something else, the time the old question
-// covered is a gap, however far the new one has come since.
-func TestChangedQuestionIsAGap(t *testing.T) {
-	day := func(n int) time.Time { return march(n) }
-	old, young := view.Cursor{ID: 1, Origin: day(1)}, view.Cursor{ID: 9, Origin: day(2)}
-	for name, c := range map[string]struct {
-		book   book
-		others []view.Cursor
-		want   earlier
-	}{
-		"nothing else was asked":       {book{cursor: view.Cursor{ID: 5, Origin: day(3)}}, nil, earlier{}},
-		"the source asked otherwise":   {book{cursor: view.Cursor{ID: 5, Origin: day(3)}}, []view.Cursor{old}, earlier{1, day(1)}},
-		"a run with overrides, later":  {book{cursor: view.Cursor{ID: 5, Origin: day(3)}}, []view.Cursor{young}, earlier{}},
-		"a question of its own, later": {book{cursor: view.Cursor{ID: 5, Origin: day(3)}}, []view.Cursor{{ID: 9, Origin: day(2), OwnSince: day(4)}}, earlier{9, day(2)}},
-		"the new question is new":      {book{}, []view.Cursor{young, old}, earlier{1, day(1)}},
-		"a cursor that never began":    {book{}, []view.Cursor{{ID: 2}}, earlier{}},
-	} {
-		if got := c.book.reaching(c.others); got != c.want {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
-		}
-	}
-}
-
 func TestGapReasons(t *testing.T) {
-	b := book{source: "s", endpoint: "e", segments: []coverage.Segment{
+	b := inspect.Book{Source: "s", Endpoint: "e", Segments: []coverage.Segment{
 		{Window: window.Window{From: march(1), To: march(2)}, Want: march(9), Have: march(9)},
 		{Window: window.Window{From: march(2), To: march(3)}, Want: march(9)},
 		{Window: window.Window{From: march(4), To: march(5)}, Want: march(9), Have: march(8)},
 		{Window: window.Window{From: march(5), To: march(6)}, Want: march(9), Fails: 3, RetryAfter: march(9)},
 	}}
 	var got []string
-	for _, g := range b.gaps(window.Window{From: march(1), To: march(7)}) {
-		got = append(got, brief(g.Window)+" "+g.State+" "+g.Reason)
+	for _, g := range gapsShown(b.Gaps(window.Window{From: march(1), To: march(7)}, false)) {
+		got = append(got, brief(g.Window)+" "+string(g.State)+" "+g.Reason)
 	}
 	want := []string{
 		"[2025-03-02, 2025-03-03) OWED never read, planned as of 2025-03-09T00:00:00Z",
@@ -149,21 +125,4 @@ func TestGapReasons(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-}
-
-// The list has neither more nor less than what coverage calls a gap.
-func TestGapsAreCoverageGaps(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		segments, within := drawSegments(t), drawWindow(t)
-		var listed []window.Window
-		for _, g := range (book{segments: segments}).gaps(within) {
-			if n := len(listed); n > 0 && listed[n-1].To.After(g.Window.From) {
-				t.Fatalf("%s after %s", g.Window, listed[n-1])
-			}
-			listed = append(listed, g.Window)
-		}
-		if want := coverage.Gaps(segments, within); !slices.Equal(window.Union(listed), want) {
-			t.Fatalf("listed %v, gaps %v", listed, want)
-		}
-	})
 }

@@ -9,8 +9,10 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
 // filled is a stretch that is planned, or would be.
@@ -67,16 +69,16 @@ func (s *settingsOf) flags(c *cobra.Command) {
 }
 
 // compile is the source of a book under the settings.
-func (s settingsOf) compile(ctx context.Context, app *daemon.App, b book, op ingest.Operation) (*spec.Compiled, error) {
+func (s settingsOf) compile(ctx context.Context, app *daemon.App, b inspect.Book, op ingest.Operation) (*spec.Compiled, error) {
 	overrides, err := parseOverrides(s.set)
 	if err != nil {
 		return nil, err
 	}
-	compiled, err := app.Compile(ctx, b.source, b.endpoint, op, overrides)
+	compiled, err := app.Compile(ctx, b.Source, b.Endpoint, op, overrides)
 	if err != nil {
 		return nil, err
 	}
-	if at, err := compiled.Namespace(); err != nil || at != b.at {
+	if at, err := compiled.Namespace(); err != nil || at != b.At {
 		return nil, usagef("--set changes what is asked for: that has a watermark of its own")
 	}
 	return compiled, nil
@@ -92,16 +94,16 @@ func (e *env) fillGaps(ctx context.Context, app *daemon.App, code string, q gapQ
 		return err
 	}
 	out := []filled{}
-	err = e.eachBook(books, q, func(b book, within window.Window) error {
-		owed, history, err := e.missing(ctx, app, b, b.gapsIn(within, q.open()))
+	err = e.eachBook(books, q, func(b inspect.Book, within window.Window) error {
+		missing, err := e.missing(ctx, app, b, b.Gaps(within, q.asked().OnlyAsked()))
 		if err != nil {
 			return err
 		}
-		planned, err := e.fillOwed(ctx, app, b, owed, a, with)
+		planned, err := e.fillOwed(ctx, app, b, missing.Owed, a, with)
 		if err != nil {
 			return err
 		}
-		begun, err := e.fillHistory(ctx, app, b, history, a, with)
+		begun, err := e.fillHistory(ctx, app, b, missing.History, a, with)
 		out = append(out, append(planned, begun...)...)
 		return err
 	})
@@ -120,30 +122,16 @@ func (e *env) fillGaps(ctx context.Context, app *daemon.App, code string, q gapQ
 	return nil
 }
 
-// missing divides gaps into what the harvest owes and what lies before its start,
-// without what is on its way.
-func (e *env) missing(ctx context.Context, app *daemon.App, b book, gaps []gap) (owed, history []window.Window, err error) {
-	open, err := app.OpenWindows(ctx, b.compiled, b.cursor.ID)
-	if err != nil {
-		return nil, nil, err
+// missing finds what has to be planned, and says what is worked on already.
+func (e *env) missing(ctx context.Context, app *daemon.App, b inspect.Book, gaps []view.Gap) (inspect.Missing, error) {
+	missing, err := app.Inspect.Missing(ctx, b, gaps)
+	if missing.Open > 0 {
+		e.hint("%s of %s are worked on already and left out", counted(missing.Open, "window"), b.Endpoint)
 	}
-	for _, g := range gaps {
-		for _, w := range window.Subtract(g.Window, open) {
-			if b.cursor.Origin.IsZero() {
-				owed = append(owed, w)
-				continue
-			}
-			before, after := w.Split(b.cursor.Origin)
-			history, owed = append(history, before), append(owed, after)
-		}
-	}
-	if len(open) > 0 {
-		e.hint("%s of %s are worked on already and left out", counted(len(open), "window"), b.endpoint)
-	}
-	return window.Union(owed), window.Union(history), nil
+	return missing, err
 }
 
-func (e *env) fillOwed(ctx context.Context, app *daemon.App, b book, owed []window.Window, a acting, with settingsOf) (out []filled, err error) {
+func (e *env) fillOwed(ctx context.Context, app *daemon.App, b inspect.Book, owed []window.Window, a acting, with settingsOf) (out []filled, err error) {
 	if len(owed) == 0 {
 		return nil, nil
 	}
@@ -160,7 +148,7 @@ func (e *env) fillOwed(ctx context.Context, app *daemon.App, b book, owed []wind
 		return nil, err
 	}
 	for _, w := range owed {
-		one := filled{Source: b.source, Endpoint: b.endpoint, Operation: ingest.Harvest, Window: w, PlanID: plan, Slices: len(draft.Slices), DryRun: a.dry}
+		one := filled{Source: b.Source, Endpoint: b.Endpoint, Operation: ingest.Harvest, Window: w, PlanID: plan, Slices: len(draft.Slices), DryRun: a.dry}
 		if draft.Empty {
 			one.Note = draft.Reason
 		}
@@ -172,17 +160,17 @@ func (e *env) fillOwed(ctx context.Context, app *daemon.App, b book, owed []wind
 // mostCampaigns: whoever has more holes than this wants one campaign over them all.
 const mostCampaigns = 20
 
-func (e *env) fillHistory(ctx context.Context, app *daemon.App, b book, history []window.Window, a acting, with settingsOf) (out []filled, err error) {
+func (e *env) fillHistory(ctx context.Context, app *daemon.App, b inspect.Book, history []window.Window, a acting, with settingsOf) (out []filled, err error) {
 	if len(history) == 0 {
 		return nil, nil
 	}
 	if len(history) > mostCampaigns {
 		return nil, usagef("%d stretches lie before the start of the watermark, more than %d campaigns: `patra backfill %s --from %s` reads them as one",
-			len(history), mostCampaigns, b.source, history[0].From.Format(time.DateOnly))
+			len(history), mostCampaigns, b.Source, history[0].From.Format(time.DateOnly))
 	}
 	compiled, err := with.compile(ctx, app, b, ingest.Backfill)
 	if err != nil {
-		return nil, fmt.Errorf("time before %s needs a backfill: %w", moment(b.cursor.Origin), err)
+		return nil, fmt.Errorf("time before %s needs a backfill: %w", moment(b.Cursor.Origin), err)
 	}
 	now, err := app.Store.Now(ctx)
 	if err != nil {
@@ -190,7 +178,7 @@ func (e *env) fillHistory(ctx context.Context, app *daemon.App, b book, history 
 	}
 	for _, w := range history {
 		wish := daemon.CampaignWish{From: &w.From, To: &w.To, Typed: window.Text(w.From) + ".." + window.Text(w.To), Now: now, By: a.act(), Overrides: with.set}
-		one := filled{Source: b.source, Endpoint: b.endpoint, Operation: ingest.Backfill, Window: w, DryRun: a.dry}
+		one := filled{Source: b.Source, Endpoint: b.Endpoint, Operation: ingest.Backfill, Window: w, DryRun: a.dry}
 		if one.Campaign, err = wish.NameOf(compiled); err != nil {
 			return out, err
 		}

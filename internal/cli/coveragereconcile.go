@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
 // What a comparison came to.
@@ -96,7 +97,7 @@ func (e *env) reconcile(ctx context.Context, app *daemon.App, code string, r rec
 		return err
 	}
 	out, short, silent := []reconciled{}, 0, 0
-	err = e.eachBook(books, r.gapQuery, func(b book, within window.Window) error {
+	err = e.eachBook(books, r.gapQuery, func(b inspect.Book, within window.Window) error {
 		found, err := e.reconcileBook(ctx, app, b, within, r, z)
 		for _, one := range found {
 			if one.Verdict == countsShort {
@@ -126,16 +127,16 @@ func (e *env) reconcile(ctx context.Context, app *daemon.App, code string, r rec
 	return nil
 }
 
-func (e *env) reconcileBook(ctx context.Context, app *daemon.App, b book, within window.Window, r reconciling, z zoom) ([]reconciled, error) {
+func (e *env) reconcileBook(ctx context.Context, app *daemon.App, b inspect.Book, within window.Window, r reconciling, z zoom) ([]reconciled, error) {
 	cells, err := z.cells(within)
 	if err != nil {
 		return nil, err
 	}
-	hash, err := b.compiled.Prototype.Hash()
+	hash, err := b.Compiled.Prototype.Hash()
 	if err != nil {
 		return nil, err
 	}
-	history, err := app.Store.WindowHistory(ctx, b.compiled.Snapshot.Dataset(), hash, within, mostCounts)
+	history, err := app.Store.WindowHistory(ctx, b.Compiled.Snapshot.Dataset(), hash, within, mostCounts)
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +144,8 @@ func (e *env) reconcileBook(ctx context.Context, app *daemon.App, b book, within
 	if err != nil {
 		return nil, err
 	}
-	b.compiled = compiled
-	counts, done := ingest.NewCounts(history), coverage.Fates(b.segments, b.campaigns)
+	b.Compiled = compiled
+	counts, done := ingest.NewCounts(history), coverage.Fates(b.Segments, b.Campaigns)
 	var out []reconciled
 	skipped := 0
 	for _, cell := range cells {
@@ -163,20 +164,20 @@ func (e *env) reconcileBook(ctx context.Context, app *daemon.App, b book, within
 		out = append(out, one)
 	}
 	if skipped > 0 {
-		e.hint("%s of %s are not covered, or waived, and were not compared", counted(skipped, "window"), b.endpoint)
+		e.hint("%s of %s are not covered, or waived, and were not compared", counted(skipped, "window"), b.Endpoint)
 	}
 	return out, nil
 }
 
-func (e *env) compareCounts(ctx context.Context, app *daemon.App, b book, w window.Window, counts ingest.Counts, tolerance float64) (reconciled, error) {
-	one := reconciled{Source: b.source, Endpoint: b.endpoint, Window: w, Verdict: countsUnknown}
+func (e *env) compareCounts(ctx context.Context, app *daemon.App, b inspect.Book, w window.Window, counts ingest.Counts, tolerance float64) (reconciled, error) {
+	one := reconciled{Source: b.Source, Endpoint: b.Endpoint, Window: w, Verdict: countsUnknown}
 	read, whole := counts.Whole(w)
 	if !whole {
 		one.Note = "it was not read in slices that add up to it"
 		return one, nil
 	}
 	one.Read = &read
-	there, known, err := app.CountUpstream(ctx, b.compiled, w)
+	there, known, err := app.CountUpstream(ctx, b.Compiled, w)
 	switch {
 	case ctx.Err() != nil:
 		return one, context.Cause(ctx)

@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
 func newCoverageWaive(e *env) *cobra.Command {
@@ -83,7 +84,7 @@ func waivable(ctx context.Context, app *daemon.App, id int64) (view.Cursor, erro
 
 func (e *env) harvestCursor(ctx context.Context, app *daemon.App, name string) (view.Cursor, error) {
 	b, err := e.oneBook(ctx, app, name)
-	return b.cursor, err
+	return b.Cursor, err
 }
 
 func (e *env) waive(ctx context.Context, app *daemon.App, of view.Cursor, within window.Window, a agreeing) error {
@@ -103,19 +104,19 @@ func (e *env) waive(ctx context.Context, app *daemon.App, of view.Cursor, within
 }
 
 // oneBook is the harvest of a source that was named, or of one of its endpoints.
-func (e *env) oneBook(ctx context.Context, app *daemon.App, name string) (book, error) {
+func (e *env) oneBook(ctx context.Context, app *daemon.App, name string) (inspect.Book, error) {
 	code, endpoint, _ := strings.Cut(name, "/")
 	src, _, err := app.Source(ctx, code)
 	if err != nil {
-		return book{}, err
+		return inspect.Book{}, err
 	}
 	books, err := e.books(ctx, app, src)
 	if err != nil {
-		return book{}, err
+		return inspect.Book{}, err
 	}
-	var found []book
+	var found []inspect.Book
 	for _, b := range books {
-		if b.known() && (endpoint == "" || b.endpoint == endpoint) {
+		if b.Known() && (endpoint == "" || b.Endpoint == endpoint) {
 			found = append(found, b)
 		}
 	}
@@ -123,7 +124,7 @@ func (e *env) oneBook(ctx context.Context, app *daemon.App, name string) (book, 
 	case 1:
 		return found[0], nil
 	case 0:
-		return book{}, notFound("%s was never harvested here as the source asks now: there is no watermark to act on", name)
+		return inspect.Book{}, notFound("%s was never harvested here as the source asks now: there is no watermark to act on", name)
 	}
-	return book{}, usagef("%s has several watermarks: name one of its endpoints, as in %s/%s", name, code, found[0].endpoint)
+	return inspect.Book{}, usagef("%s has several watermarks: name one of its endpoints, as in %s/%s", name, code, found[0].Endpoint)
 }

@@ -187,7 +187,7 @@ func (e *env) harvest(ctx context.Context, code string, r *request, settings wor
 	if s.again, err = findOwed(ctx, app, compiled); err != nil {
 		return err
 	}
-	s.RetryFrom = s.again.from
+	s.RetryFrom = s.again.RetryFrom
 	if err := e.printSummary(s); err != nil {
 		return err
 	}
@@ -338,7 +338,7 @@ func cursorOf(ctx context.Context, app *daemon.App, compiled *spec.Compiled) str
 		return ""
 	}
 	for _, c := range cursors {
-		if isAt(c, at) {
+		if c.IsAt(at) {
 			return c.Value
 		}
 	}

@@ -170,20 +170,14 @@ func (e *env) planFailed(ctx context.Context, app *daemon.App, scope ingest.Scop
 		return nil, err
 	}
 	for _, b := range books {
-		if scope.Endpoint != "" && b.endpoint != scope.Endpoint {
+		if scope.Endpoint != "" && b.Endpoint != scope.Endpoint {
 			continue
 		}
-		var failed []gap
-		for _, s := range b.segments {
-			if s.Fails > 0 && !s.Done() {
-				failed = append(failed, b.gap(s.Window, s))
-			}
-		}
-		owed, _, err := e.missing(ctx, app, b, failed)
+		missing, err := e.missing(ctx, app, b, b.FailedGaps())
 		if err != nil {
 			return nil, err
 		}
-		planned, err := e.fillOwed(ctx, app, b, owed, a, settingsOf{})
+		planned, err := e.fillOwed(ctx, app, b, missing.Owed, a, settingsOf{})
 		if errors.As(err, new(ingest.PausedError)) { // by its own name, which is told
 			continue
 		}

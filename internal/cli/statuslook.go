@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
 // status looks at all sources that were ever planned, or at one.
@@ -79,7 +80,7 @@ func (l *looker) source(ctx context.Context, code string, cursors []view.Cursor)
 		return nil
 	}
 	for _, b := range books {
-		if !b.known() && b.earlier.origin.IsZero() {
+		if !b.Expected() {
 			continue // never harvested: nobody expects it
 		}
 		if err := l.book(ctx, b); err != nil {
@@ -102,31 +103,31 @@ func (l *looker) forgotten(code string, cursors []view.Cursor) {
 	}
 }
 
-func (l *looker) book(ctx context.Context, b book) error {
-	s := sourceStatus{Source: b.source, Endpoint: b.endpoint, CursorID: b.cursor.ID, FreshTo: b.cursor.Instant, Gaps: []gap{}}
+func (l *looker) book(ctx context.Context, b inspect.Book) error {
+	s := sourceStatus{Source: b.Source, Endpoint: b.Endpoint, CursorID: b.Cursor.ID, FreshTo: b.Cursor.Instant, Gaps: []gap{}}
 	if !s.FreshTo.IsZero() {
 		s.LagSec = l.report.Now.Sub(s.FreshTo).Seconds()
 	}
-	within, err := l.gapRange(b, gapQuery{})
+	r, err := b.Range(inspect.RangeQuery{})
 	if err != nil {
 		return err
 	}
-	open, err := l.app.OpenWindows(ctx, b.compiled, b.cursor.ID)
+	open, err := l.app.Inspect.Open(ctx, b)
 	if err != nil {
 		return err
 	}
-	for _, g := range b.gapsIn(within, true) {
+	for _, g := range b.Gaps(r.Window, true) {
 		if len(window.Subtract(g.Window, open)) == 0 {
 			s.InWork++
 			continue
 		}
-		s.Gaps = append(s.Gaps, g)
+		s.Gaps = append(s.Gaps, gapsShown([]view.Gap{g})...)
 		if g.Fails > 0 {
 			s.Failed++
 		}
 	}
 	if s.Failed > 0 {
-		failed, err := l.app.Store.Tasks(ctx, view.Filter{Source: b.source, Status: string(ingest.TaskFailed), Limit: 1})
+		failed, err := l.app.Store.Tasks(ctx, view.Filter{Source: b.Source, Status: string(ingest.TaskFailed), Limit: 1})
 		if err != nil {
 			return err
 		}
@@ -142,11 +143,11 @@ func (l *looker) book(ctx context.Context, b book) error {
 // shownGaps is how many gaps of an endpoint are told one by one.
 const shownGaps = 3
 
-func (l *looker) judge(b book, s sourceStatus) {
-	about := b.source + "/" + b.endpoint
+func (l *looker) judge(b inspect.Book, s sourceStatus) {
+	about := b.Source + "/" + b.Endpoint
 	for i, g := range s.Gaps {
 		if i == shownGaps {
-			l.find(about, "%s more; `patra coverage gaps %s` lists them", counted(len(s.Gaps)-shownGaps, "gap"), b.source)
+			l.find(about, "%s more; `patra coverage gaps %s` lists them", counted(len(s.Gaps)-shownGaps, "gap"), b.Source)
 			break
 		}
 		l.find(about, "gap %s: %s", brief(g.Window), g.Reason)

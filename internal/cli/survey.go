@@ -101,7 +101,7 @@ func (e *env) questionOf(ctx context.Context, app *daemon.App, c view.Cursor) (h
 		return "", false
 	}
 	now, err := compiled.Namespace()
-	if err != nil || !isAt(c, now) {
+	if err != nil || !c.IsAt(now) {
 		return "", false
 	}
 	hash, err = compiled.Prototype.Hash()

@@ -7,14 +7,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
-	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
-
-// isAt reports whether a cursor is the watermark of a namespace.
-func isAt(c view.Cursor, n ingest.Namespace) bool {
-	return c.Operation == string(n.Operation) && c.Key == n.CursorKey && c.Scope == string(n.Scope) && c.NamespaceKey == n.Key
-}
 
 // hintWatermark says when overrides change what is asked for: such a run has a
 // watermark of its own, and does not move that of the source (D§5.7).

@@ -27,6 +27,7 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
 	"github.com/patra-ingest/patra/internal/engine/executor"
 	"github.com/patra-ingest/patra/internal/engine/heal"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 	"github.com/patra-ingest/patra/internal/engine/memory"
 	"github.com/patra-ingest/patra/internal/engine/operate"
 	"github.com/patra-ingest/patra/internal/engine/planner"
@@ -105,6 +106,7 @@ type App struct {
 	Planner  *planner.Planner
 	Operator *operate.Operator
 	Cursors  *operate.Cursors
+	Inspect  *inspect.Inspector // answers what people ask about the state of the work
 	// Campaigns are what operators do to backfill campaigns.
 	Campaigns *operate.Campaigns
 	config    Config
@@ -162,6 +164,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	a.Cursors = operate.NewCursors(db)
 	a.Planner.Estimator, a.Planner.MaxStock = probing{newEstimator(countedCalls{chain, &a.counted}, db), a}, c.MaxStock
 	a.Campaigns, a.parts = operate.NewCampaigns(db), planner.NewCampaigns(a.Planner, db)
+	a.Inspect = newInspector(a)
 	a.health = heal.New(db, a.identity.ID, c.Log)
 	a.executor = executor.New(db, chain, a.bodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), Rates: newRateBook(a).of}, c.Log)
 	return a, nil

@@ -40,9 +40,3 @@ func (a *App) CountUpstream(ctx context.Context, c *spec.Compiled, w window.Wind
 	e, ok := found[w]
 	return e.Count, ok && e.Exact, nil
 }
-
-// OpenWindows are the windows of an operation whose tasks wait or are worked on for a
-// cursor: what is owed there is on its way, and is not planned twice.
-func (a *App) OpenWindows(ctx context.Context, c *spec.Compiled, cursorID int64) ([]window.Window, error) {
-	return a.Store.OpenWindows(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}, cursorID)
-}

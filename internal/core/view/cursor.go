@@ -3,6 +3,7 @@ package view
 import (
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -51,4 +52,9 @@ type Workload struct {
 	Running      int       `json:"running"`
 	Waiting      int       `json:"waiting"`
 	CoolingUntil time.Time `json:"coolingUntil,omitzero"`
+}
+
+// IsAt reports whether the cursor is the watermark of a namespace.
+func (c Cursor) IsAt(n ingest.Namespace) bool {
+	return c.Operation == string(n.Operation) && c.Key == n.CursorKey && c.Scope == string(n.Scope) && c.NamespaceKey == n.Key
 }

@@ -58,3 +58,13 @@ func Within(w Window, ws []Window) []Window {
 	}
 	return parts
 }
+
+// AllWithin reports whether other windows together hold every one of some.
+func AllWithin(ws, within []Window) bool {
+	for _, w := range ws {
+		if len(Subtract(w, within)) > 0 {
+			return false
+		}
+	}
+	return true
+}

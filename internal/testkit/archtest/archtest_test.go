@@ -30,6 +30,8 @@ var rules = []rule{
 		"a rule that reads the clock cannot be tested at an exact instant; now is an argument"},
 	{"core-random", coreNoGlobalRandom,
 		"the same input must give the same plan and the same key; randomness is an argument"},
+	{"inspect-values", inspectMakesValues,
+		"answers for people are values: metrics, the API and the dashboard read them too, and only whoever shows them says them in words"},
 	{"package-doc", onePackageDoc,
 		"each room says at its door what it provides and what it must never do"},
 	{"file-length", shortFiles,

@@ -57,6 +57,12 @@ func purityFixtures() []fixture {
 		{"core-random", "seeded source", "internal/core/x", of("package x\nimport \"math/rand/v2\"\nfunc f(r *rand.Rand) int { return r.IntN(3) + rand.New(rand.NewPCG(1, 2)).IntN(3) }"), nil},
 		{"core-random", "other layer", "internal/engine/x", of("package x\nimport \"math/rand/v2\"\nvar n = rand.IntN(3)"), nil},
 
+		{"inspect-values", "each way to show", inspect, of(importing("github.com/spf13/cobra", "os", "github.com/jedib0t/go-pretty/v6/table")),
+			[]string{inspect + "/a.go:4", inspect + "/a.go:5", inspect + "/a.go:6"}},
+		{"inspect-values", "errors have words", inspect, of(importing("fmt", "errors")), nil},
+		{"inspect-values", "test file", inspect, inTest(importing("os")), nil},
+		{"inspect-values", "other layer", "internal/engine/operate", of(importing("io")), nil},
+
 		{"no-sleep-in-tests", "sleeping test", "internal/engine/x", inTest("package x\nimport \"time\"\nfunc f() { time.Sleep(1) }"), []string{"internal/engine/x/a_test.go:3"}},
 		{"no-sleep-in-tests", "timer in a test", "internal/engine/x", inTest("package x\nimport \"time\"\nvar c = time.After(1)"), nil},
 		{"no-sleep-in-tests", "production code", "internal/engine/x", of("package x\nimport \"time\"\nfunc f() { time.Sleep(1) }"), nil},

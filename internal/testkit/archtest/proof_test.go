@@ -89,17 +89,18 @@ func ruleNamed(name string) (rule, bool) {
 // A row of the layer table that nobody can break would be decoration.
 func TestEveryLayerRefusesWhatIsAboveIt(t *testing.T) {
 	forbidden := map[string][]string{
-		"cmd":              {"internal/daemon", "internal/core/window", "catalog"},
-		"internal/cli":     {"cmd/patra", "internal/engine/planner", "internal/driver/store"},
-		"internal/daemon":  {"internal/cli", "internal/upsim"},
-		"internal/engine":  {"internal/driver/store", "internal/surface/httpapi", "internal/daemon", "catalog"},
-		"internal/driver":  {"internal/engine/planner", "internal/surface/httpapi", "internal/daemon", "internal/cli"},
-		"internal/surface": {"internal/engine/planner", "internal/driver/store", "internal/daemon", "internal/cli"},
-		"internal/core":    {"internal/engine/planner", "internal/driver/store", "internal/surface/httpapi", "internal/upsim", "catalog"},
-		"internal/crash":   {"internal/core/window", "internal/driver/store"},
-		"internal/upsim":   {"internal/core/window", "internal/cli", "catalog"},
-		"internal/testkit": {"cmd/patra"},
-		"catalog":          {"internal/core/registry", "internal/cli"},
+		"cmd":                     {"internal/daemon", "internal/core/window", "catalog"},
+		"internal/cli":            {"cmd/patra", "internal/engine/planner", "internal/driver/store"},
+		"internal/daemon":         {"internal/cli", "internal/upsim"},
+		"internal/engine/inspect": {"internal/engine/planner", "internal/driver/store", "internal/daemon", "internal/crash"},
+		"internal/engine":         {"internal/driver/store", "internal/surface/httpapi", "internal/daemon", "catalog"},
+		"internal/driver":         {"internal/engine/planner", "internal/surface/httpapi", "internal/daemon", "internal/cli"},
+		"internal/surface":        {"internal/engine/planner", "internal/driver/store", "internal/daemon", "internal/cli"},
+		"internal/core":           {"internal/engine/planner", "internal/driver/store", "internal/surface/httpapi", "internal/upsim", "catalog"},
+		"internal/crash":          {"internal/core/window", "internal/driver/store"},
+		"internal/upsim":          {"internal/core/window", "internal/cli", "catalog"},
+		"internal/testkit":        {"cmd/patra"},
+		"catalog":                 {"internal/core/registry", "internal/cli"},
 	}
 	for _, l := range layers {
 		if len(forbidden[l.folder]) == 0 {

@@ -29,6 +29,29 @@ func corePureImports(p pkg) (found []violation) {
 	return found
 }
 
+// inspect is where questions of people are answered.
+const inspect = "internal/engine/inspect"
+
+// showing are packages that make or show text for people, with all below them.
+var showing = []string{"github.com/spf13/cobra", "github.com/jedib0t/go-pretty", "golang.org/x/term", "text/template", "text/tabwriter", "os", "io", "log"}
+
+func inspectMakesValues(p pkg) (found []violation) {
+	if !within(p.dir, inspect) {
+		return nil
+	}
+	for _, f := range p.files {
+		if f.test {
+			continue
+		}
+		for _, spec := range f.tree.Imports {
+			if imported := importPath(spec); withinAny(imported, showing) {
+				found = append(found, violation{f.at(spec), "imports " + imported})
+			}
+		}
+	}
+	return found
+}
+
 // clock are the names of package time that read or wait for the real clock.
 var clock = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 

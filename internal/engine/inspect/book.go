@@ -1,0 +1,214 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Book is the coverage of one endpoint as the source is configured now.
+type Book struct {
+	Source, Endpoint, Field string
+	At                      ingest.Namespace
+	Compiled                *spec.Compiled
+	Cursor                  view.Cursor // zero if never harvested
+	Segments                []coverage.Segment
+	Campaigns               []coverage.Segment // what backfills read that asked the same
+	Earlier                 Earlier
+	Mended                  time.Time       // when what may have made it fail was changed last
+	Capped                  []window.Window // of what failed: more than the upstream serves
+	Earliest                time.Time       // zero if not declared
+	Safe                    time.Time       // where a harvest that starts now would end
+}
+
+// Known reports whether the endpoint was ever harvested as the source asks now.
+func (b Book) Known() bool { return b.Cursor.ID != 0 }
+
+// Expected reports whether somebody counts on the endpoint: it was harvested, now or
+// while the source asked for something else.
+func (b Book) Expected() bool { return b.Known() || !b.Earlier.Origin.IsZero() }
+
+// Earlier is what was harvested while the source asked for something else. It
+// counts for nothing now, so the time it reaches back to is a gap until the
+// present question has been put to it too (D§5.7).
+type Earlier struct {
+	CursorID int64
+	Origin   time.Time // zero if the source always asked the same
+}
+
+// Books are the books of a source, and the cursors that none of them counts.
+type Books struct {
+	All     []Book
+	Ignored []Ignored
+}
+
+// Ignored is a cursor that says nothing about what the source asks for now.
+type Ignored struct {
+	Cursor     view.Cursor
+	OtherField bool // it follows another date field; else it asked for something else
+}
+
+// Books finds what is covered for each endpoint that can be harvested. Only the
+// namespace of what the source asks for today counts: a changed date field or
+// expression shows as a gap (D§5.7). What was found is returned also beside an error.
+func (i *Inspector) Books(ctx context.Context, src *registry.Source) (out Books, err error) {
+	cursors, err := i.from.Coverage.Cursors(ctx, src.Code)
+	if err != nil {
+		return out, err
+	}
+	now, err := i.from.Clock.Now(ctx)
+	if err != nil {
+		return out, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(src.Endpoints)) {
+		if !isHarvestable(src.Endpoints[name]) {
+			continue
+		}
+		blank, err := i.blankBook(ctx, src, name, now)
+		if err != nil {
+			return out, err
+		}
+		if err := i.fillBook(ctx, blank, cursors, &out); err != nil {
+			return out, err
+		}
+	}
+	if len(out.All) == 0 {
+		return out, fmt.Errorf("source %s has no endpoint that can be harvested: %w", src.Code, fault.ErrNotFound)
+	}
+	return out, nil
+}
+
+func isHarvestable(p registry.Endpoint) bool {
+	return p.Role == "SEARCH" && slices.Contains(p.Operates(), string(ingest.Harvest))
+}
+
+// blankBook returns the book of an endpoint without its cursor.
+func (i *Inspector) blankBook(ctx context.Context, src *registry.Source, endpoint string, now time.Time) (b Book, err error) {
+	compiled, err := i.from.Sources.CompileSource(src, endpoint, ingest.Harvest)
+	if err != nil {
+		return b, err
+	}
+	b = Book{Source: src.Code, Endpoint: endpoint, Field: compiled.Snapshot.Filter.Field, Compiled: compiled, Safe: HarvestEnd(compiled, now)}
+	if b.At, err = compiled.Namespace(); err != nil {
+		return b, err
+	}
+	hash, err := compiled.Prototype.Hash()
+	if err != nil {
+		return b, err
+	}
+	if b.Campaigns, err = i.from.Coverage.CampaignBooks(ctx, compiled.Snapshot.Dataset(), b.Field, hash); err != nil {
+		return b, err
+	}
+	if text := compiled.Snapshot.Window.Earliest; text != "" {
+		b.Earliest, err = window.ParseInstant(text)
+	}
+	return b, err
+}
+
+// fillBook adds the book of each cursor that follows what the endpoint asks for now,
+// or the blank one if none does.
+func (i *Inspector) fillBook(ctx context.Context, blank Book, cursors []view.Cursor, to *Books) error {
+	var found []Book
+	var others []view.Cursor
+	for _, c := range cursors {
+		if c.Endpoint != blank.Endpoint || c.Operation != string(ingest.Harvest) {
+			continue
+		}
+		if !c.IsAt(blank.At) {
+			to.Ignored = append(to.Ignored, Ignored{c, c.Key != blank.Field})
+			others = append(others, c)
+			continue
+		}
+		segments, err := i.from.Coverage.Segments(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		b := blank
+		b.Cursor, b.Segments = c, segments
+		if err := i.findCauses(ctx, &b); err != nil {
+			return err
+		}
+		found = append(found, b)
+	}
+	if len(found) == 0 {
+		found = []Book{blank}
+	}
+	for n := range found {
+		found[n].Earlier = found[n].furthestOf(others)
+	}
+	to.All = append(to.All, found...)
+	return nil
+}
+
+// furthestOf returns the cursor that reaches back furthest, of former cursors that
+// the source itself asked with. A cursor without OwnSince that is newer than ours came
+// from a run with overrides, which the source does not answer for.
+func (b Book) furthestOf(others []view.Cursor) (out Earlier) {
+	for _, c := range others {
+		own := !b.Known() || !c.OwnSince.IsZero() || c.ID < b.Cursor.ID
+		if own && !c.Origin.IsZero() && (out.Origin.IsZero() || c.Origin.Before(out.Origin)) {
+			out = Earlier{c.ID, c.Origin}
+		}
+	}
+	return out
+}
+
+// findCauses looks up what decides when failed stretches are tried again.
+func (i *Inspector) findCauses(ctx context.Context, b *Book) (err error) {
+	of := ingest.Partition{Dataset: b.Compiled.Snapshot.Dataset(), Operation: ingest.Harvest}
+	if b.Mended, err = i.from.Failed.Mended(ctx, of); err != nil {
+		return err
+	}
+	b.Capped, err = i.cappedAmong(ctx, of, b.failedWindows())
+	return err
+}
+
+func (b Book) failedWindows() (out []window.Window) {
+	for _, s := range b.Segments {
+		if s.Fails > 0 && !s.Done() {
+			out = append(out, s.Window)
+		}
+	}
+	return out
+}
+
+// Open returns the windows of the harvest whose tasks wait or are worked on: what is
+// owed there is on its way, and is not planned twice.
+func (i *Inspector) Open(ctx context.Context, b Book) ([]window.Window, error) {
+	s := b.Compiled.Snapshot
+	return i.from.Coverage.OpenWindows(ctx, ingest.Partition{Dataset: s.Dataset(), Operation: s.Operation}, b.Cursor.ID)
+}
+
+// HarvestEnd returns where a harvest that starts now would end.
+func HarvestEnd(c *spec.Compiled, now time.Time) time.Time {
+	total, err := window.Harvest(c.Snapshot.Window, window.Inputs{Now: now})
+	if err != nil {
+		return window.Instant(now)
+	}
+	return total.Window.To
+}
+
+// askedTo returns the end of what any plan ever asked for.
+func askedTo(origin time.Time, segments []coverage.Segment) time.Time {
+	if n := len(segments); n > 0 {
+		return later(origin, segments[n-1].Window.To)
+	}
+	return origin
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

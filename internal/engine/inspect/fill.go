@@ -1,0 +1,35 @@
+package inspect
+
+import (
+	"context"
+
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Missing is what has to be planned so that gaps are filled.
+type Missing struct {
+	Owed    []window.Window // by the harvest
+	History []window.Window // before the start of the watermark: only a backfill reads it
+	Open    int             // windows of the harvest that are worked on, and left out
+}
+
+// Missing divides gaps into what the harvest owes and what lies before its start,
+// without what is on its way.
+func (i *Inspector) Missing(ctx context.Context, b Book, gaps []view.Gap) (out Missing, err error) {
+	open, err := i.Open(ctx, b)
+	if err != nil {
+		return out, err
+	}
+	for _, g := range gaps {
+		for _, w := range window.Subtract(g.Window, open) {
+			if b.Cursor.Origin.IsZero() {
+				out.Owed = append(out.Owed, w)
+				continue
+			}
+			before, after := w.Split(b.Cursor.Origin)
+			out.History, out.Owed = append(out.History, before), append(out.Owed, after)
+		}
+	}
+	return Missing{window.Union(out.Owed), window.Union(out.History), len(open)}, nil
+}

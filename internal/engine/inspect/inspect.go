@@ -1,0 +1,67 @@
+// Package inspect answers what people ask about the state of the work: what is
+// missing and why, how fresh a source is, what somebody should look at, why work
+// stands still. The command line, metrics, the API and the dashboard put the same
+// questions to it, so that none of them has rules of its own.
+//
+// Answers are values, mostly of core/view, with codes for reasons. It writes
+// nothing, and makes no text for people, apart from errors: whoever shows a value
+// says it in words.
+package inspect
+
+import (
+	"context"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Readers are where the answers come from. Each question needs a few of them.
+type Readers struct {
+	Clock    Clock
+	Sources  Sources
+	Coverage Coverage
+	Failed   Failed
+}
+
+// Clock is the clock of the store.
+type Clock interface {
+	Now(ctx context.Context) (time.Time, error)
+}
+
+// Sources finds the definitions of sources.
+type Sources interface {
+	// Source finds a source: as applied, else as bundled.
+	Source(ctx context.Context, code string) (src *registry.Source, applied bool, err error)
+	// Compile freezes one operation of a source as a run would that starts now.
+	Compile(ctx context.Context, code, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error)
+	// CompileSource freezes one operation of a definition, whether or not it may run here.
+	CompileSource(src *registry.Source, endpoint string, op ingest.Operation) (*spec.Compiled, error)
+}
+
+// Coverage reads watermarks and what is covered.
+type Coverage interface {
+	Cursors(ctx context.Context, source string) ([]view.Cursor, error)
+	Segments(ctx context.Context, cursorID int64) ([]coverage.Segment, error)
+	Book(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error)
+	CampaignBooks(ctx context.Context, d ingest.Dataset, field, exprHash string) ([]coverage.Segment, error)
+	Campaigns(ctx context.Context, source string, state ingest.CampaignState) ([]ingest.Campaign, error)
+	OpenWindows(ctx context.Context, of ingest.Partition, cursorID int64) ([]window.Window, error)
+}
+
+// Failed reads what failed, and when its cause may have gone.
+type Failed interface {
+	FailedWindows(ctx context.Context, of ingest.Partition) ([]view.Marked, error)
+	// Mended is when something was last changed that may have made work fail.
+	Mended(ctx context.Context, of ingest.Partition) (time.Time, error)
+}
+
+// Inspector answers questions. It keeps nothing between them.
+type Inspector struct{ from Readers }
+
+// New makes an inspector.
+func New(r Readers) *Inspector { return &Inspector{r} }

@@ -1,0 +1,63 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Owed looks up what failed of the watermark that a run moves, and when it is tried
+// again: no message may promise more than that.
+func (i *Inspector) Owed(ctx context.Context, c *spec.Compiled) (out view.Owed, err error) {
+	at, err := c.Namespace()
+	if err != nil {
+		return out, err
+	}
+	book, _, err := i.from.Coverage.Book(ctx, at)
+	if err != nil {
+		return out, err
+	}
+	of := ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}
+	mended, err := i.from.Failed.Mended(ctx, of)
+	if err != nil {
+		return out, err
+	}
+	due := false
+	for _, s := range book.Segments {
+		if s.Done() || s.Fails == 0 {
+			continue
+		}
+		out.Windows = append(out.Windows, s.Window)
+		switch {
+		case !s.FailedAt().After(mended):
+			due = true
+		case out.RetryFrom.IsZero() || s.RetryAfter.Before(out.RetryFrom):
+			out.RetryFrom = s.RetryAfter
+		}
+	}
+	if due {
+		out.RetryFrom = time.Time{}
+	}
+	out.Capped, err = i.cappedAmong(ctx, of, out.Windows)
+	return out, err
+}
+
+// cappedAmong returns what of some failed windows holds more than the upstream serves.
+func (i *Inspector) cappedAmong(ctx context.Context, of ingest.Partition, windows []window.Window) (out []window.Window, err error) {
+	if len(windows) == 0 {
+		return nil, nil
+	}
+	failed, err := i.from.Failed.FailedWindows(ctx, of)
+	for _, m := range failed {
+		if m.Code == string(fault.Capped) && slices.ContainsFunc(windows, m.Window.Overlaps) {
+			out = append(out, m.Window)
+		}
+	}
+	return window.Union(out), err
+}
