@@ -65,9 +65,8 @@ func (e *env) words(ctx context.Context, noun, kind string) (out []string) {
 	if e.check() != nil {
 		return nil
 	}
-	quiet := *e
-	quiet.quiet = true
-	_ = quiet.registry(ctx, func(app *daemon.App) (err error) {
+	e.quiet = true // hints would stand among the words
+	_ = e.registry(ctx, func(app *daemon.App) (err error) {
 		switch {
 		case strings.HasPrefix(kind, "SRC"):
 			out, err = sourceWords(ctx, app)

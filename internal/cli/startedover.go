@@ -75,20 +75,3 @@ func startedOverText(f view.StartedOver) string {
 	}
 	return text
 }
-
-// startedOver adds the slices that are read from their first page again and again,
-// and are still not read.
-func (l *looker) startedOver(ctx context.Context, source string) error {
-	found, err := l.app.Store.StartedOver(ctx, source)
-	if err != nil {
-		return err
-	}
-	for i, f := range found {
-		if i == shownGaps {
-			l.find("queue", "%s more that started over again and again: `patra task list` shows what is worked on", counted(len(found)-shownGaps, "slice"))
-			break
-		}
-		l.find(f.Source+"/"+f.Endpoint, "%s", startedOverText(f))
-	}
-	return nil
-}

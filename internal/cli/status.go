@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
 func newStatus(e *env) *cobra.Command {
@@ -48,8 +49,10 @@ LAG is the time from the watermark to now. QUEUE is running + waiting.
 			if checkAge < 0 {
 				return usagef("--check-age %s: expected a length of time, or 0 for no limit", checkAge)
 			}
+			q := inspect.StatusQuery{Source: strings.Join(args, ""), EventsAge: eventsAge, CheckAge: checkAge}
 			look := func(app *daemon.App) (statusReport, error) {
-				return e.status(cmd.Context(), app, strings.Join(args, ""), eventsAge, checkAge)
+				found, err := app.Inspect.Status(cmd.Context(), q)
+				return newStatusReport(found), err
 			}
 			return e.ledger(cmd.Context(), func(app *daemon.App) error {
 				if watch {
@@ -65,13 +68,13 @@ LAG is the time from the watermark to now. QUEUE is running + waiting.
 	}
 	c.Flags().BoolVar(&watch, "watch", false, "look again and again until interrupted")
 	c.Flags().DurationVar(&every, "every", 2*time.Second, "with --watch: how often")
-	c.Flags().DurationVar(&eventsAge, "events-age", usualEventsAge, "how long an event may wait for its delivery before it is a finding; 0: for ever")
+	c.Flags().DurationVar(&eventsAge, "events-age", inspect.UsualEventsAge, "how long an event may wait for its delivery before it is a finding; 0: for ever")
 	c.Flags().DurationVar(&checkAge, "check-age", integrity.UsualAge, "how old the last check of the database may be before that is a finding; 0: for ever")
 	c.Flags().IntVar(&times, "times", 0, "with --watch: stop after so many looks (default: when interrupted)")
 	return c
 }
 
-// statusReport is all of it.
+// statusReport is a status as it is shown, in words.
 type statusReport struct {
 	Now       time.Time             `json:"now"`
 	Sources   []sourceStatus        `json:"sources"`
@@ -103,6 +106,18 @@ type sourceStatus struct {
 type statusFinding struct {
 	About string `json:"about"`
 	Text  string `json:"text"`
+}
+
+// newStatusReport puts a status into words.
+func newStatusReport(s view.Status) statusReport {
+	r := statusReport{Now: s.Now, Sources: []sourceStatus{}, Processes: s.Processes, Relays: s.Relays, Events: s.Events, Missing: s.Missing, Findings: findingLines(s.Findings, s.Now)}
+	for _, one := range s.Sources {
+		r.Sources = append(r.Sources, sourceStatus{
+			Source: one.Source, Endpoint: one.Endpoint, CursorID: one.CursorID, FreshTo: one.FreshTo, LagSec: one.LagSec, Gaps: gapsShown(one.Gaps), InWork: one.InWork,
+			Running: one.Running, Waiting: one.Waiting, Failed: one.Failed, Quarantined: one.Quarantined, Conditions: one.Conditions, LastFailure: one.LastFailure,
+		})
+	}
+	return r
 }
 
 func (e *env) showStatus(r statusReport) error {

@@ -2,20 +2,9 @@ package cli
 
 import (
 	"context"
-	"strings"
 
 	"github.com/patra-ingest/patra/internal/daemon"
 )
-
-// untrusted adds the sources that cannot run before somebody agrees. Who is one is
-// decided by daemon.Untrusted.
-func (l *looker) untrusted(ctx context.Context, source string) error {
-	all, err := l.app.Untrusted(ctx, source)
-	for _, s := range all {
-		l.find(strings.TrimPrefix(s.What, "source "), "%s", s.Brief())
-	}
-	return err
-}
 
 // hintUntrusted lists after an upgrade what waits for somebody to agree. It is no
 // reason to fail: the database is migrated.

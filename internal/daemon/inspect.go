@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"context"
+
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
@@ -9,7 +11,10 @@ import (
 
 // newInspector joins the questions of people with what answers them.
 func newInspector(a *App) *inspect.Inspector {
-	return inspect.New(inspect.Readers{Clock: a.Store, Sources: definitions{a}, Coverage: a.Store, Failed: a.Store})
+	db := a.Store
+	return inspect.New(inspect.Readers{
+		Clock: db, Sources: definitions{a}, Coverage: db, Failed: db, Work: db, Beside: db, Checks: db, Machine: machine{a},
+	})
 }
 
 // definitions are the sources of an app, as inspect reads them.
@@ -18,4 +23,21 @@ type definitions struct{ *App }
 // CompileSource freezes one operation of a definition, whether or not it may run here.
 func (definitions) CompileSource(src *registry.Source, endpoint string, op ingest.Operation) (*spec.Compiled, error) {
 	return Compile(src, endpoint, op, nil)
+}
+
+// machine is who works on the database of an app, as inspect reads it.
+type machine struct{ *App }
+
+// Processes counts the living processes that work on tasks, and those that publish.
+func (m machine) Processes(ctx context.Context) (executors, relays int, err error) {
+	living, err := m.AtWork(ctx)
+	for _, p := range living {
+		if plays(p, RoleExecutor) {
+			executors++
+		}
+		if plays(p, RoleRelay) {
+			relays++
+		}
+	}
+	return executors, relays, err
 }

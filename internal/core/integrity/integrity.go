@@ -6,7 +6,6 @@
 package integrity
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -116,27 +115,29 @@ type Last struct {
 // UsualAge is how old the last check may be unless somebody says otherwise.
 const UsualAge = 30 * 24 * time.Hour
 
-// Finding is what should be told of the last check; empty if nothing. most is how old it
-// may be, 0 for ever. A database that is younger than that needs none yet.
-func (l Last) Finding(now time.Time, most time.Duration) string {
+// State is what is to be said of the last check of a database.
+type State string
+
+// The states of checks.
+const (
+	Checked      State = "CHECKED" // or so young that it needs none yet
+	Damaged      State = "DAMAGED"
+	NeverChecked State = "NEVER_CHECKED"
+	TooOld       State = "TOO_OLD"
+)
+
+// State judges the last check. most is how old it may be, 0 for ever. A database that
+// is younger than that needs none yet.
+func (l Last) State(now time.Time, most time.Duration) State {
 	switch {
 	case l.Found > 0:
-		return fmt.Sprintf("the check of %s found %d problems: `patra db check` lists them and what to do about each", day(l.At), l.Found)
+		return Damaged
 	case most <= 0:
-		return ""
+		return Checked
 	case l.At.IsZero() && !l.CreatedAt.IsZero() && now.Sub(l.CreatedAt) > most:
-		return fmt.Sprintf("it was never checked, and is older than %s: run `patra db check`", days(most))
+		return NeverChecked
 	case !l.At.IsZero() && now.Sub(l.At) > most:
-		return fmt.Sprintf("the last check was on %s, longer than %s ago: run `patra db check`", day(l.At), days(most))
+		return TooOld
 	}
-	return ""
-}
-
-func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
-
-func days(d time.Duration) string {
-	if d%(24*time.Hour) == 0 && d >= 48*time.Hour {
-		return fmt.Sprintf("%d days", d/(24*time.Hour))
-	}
-	return d.String()
+	return Checked
 }

@@ -14,19 +14,18 @@ func TestBelieve08WhenACheckIsDue(t *testing.T) {
 	for name, c := range map[string]struct {
 		last Last
 		most time.Duration
-		want string
+		want State
 	}{
-		"young":               {Last{CreatedAt: ago(29)}, UsualAge, ""},
-		"never checked":       {Last{CreatedAt: ago(31)}, UsualAge, "never checked"},
-		"checked lately":      {Last{CreatedAt: ago(900), At: ago(29)}, UsualAge, ""},
-		"checked long ago":    {Last{CreatedAt: ago(900), At: ago(31)}, UsualAge, "2026-03-31, longer than 30 days ago"},
-		"no limit":            {Last{CreatedAt: ago(900)}, 0, ""},
-		"damage":              {Last{CreatedAt: ago(1), At: ago(1), Found: 2}, 0, "found 2 problems"},
-		"the age is not told": {Last{}, UsualAge, ""},
+		"young":               {Last{CreatedAt: ago(29)}, UsualAge, Checked},
+		"never checked":       {Last{CreatedAt: ago(31)}, UsualAge, NeverChecked},
+		"checked lately":      {Last{CreatedAt: ago(900), At: ago(29)}, UsualAge, Checked},
+		"checked long ago":    {Last{CreatedAt: ago(900), At: ago(31)}, UsualAge, TooOld},
+		"no limit":            {Last{CreatedAt: ago(900)}, 0, Checked},
+		"damage":              {Last{CreatedAt: ago(1), At: ago(1), Found: 2}, 0, Damaged},
+		"the age is not told": {Last{}, UsualAge, Checked},
 	} {
-		got := c.last.Finding(now, c.most)
-		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || got != "" && !strings.Contains(got, "patra db check") {
-			t.Errorf("%s: %q", name, got)
+		if got := c.last.State(now, c.most); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/skew"
@@ -36,19 +35,14 @@ func (d Doubt) About() string {
 	return about
 }
 
-// Findings are what somebody should know. Nothing of it is a hole: whatever came
+// Findings lists what somebody should know. Nothing of it is a hole: whatever came
 // is stored, and what did not come was not announced for sure.
-func (d Doubt) Findings() (out []string) {
+func (d Doubt) Findings() (out []FindingCode) {
 	if skew.Disagree(d.Outside, d.Dated, d.MaxShare) {
-		out = append(out, fmt.Sprintf("the filter and the stamps disagree by %s: %d of %d items that came in the last %d days lie outside of what was asked for. "+
-			"They are kept. Look at filter.zone, filter.precision, response.zone and response.filtered with `patra source test %s`; "+
-			"if the source is like that, a higher filter.maxOutsideShare (now %g) accepts it",
-			skew.About(d.Apart.Typical()), d.Outside, d.Dated, DoubtDays, d.Source, d.MaxShare))
+		out = append(out, FoundDisagree)
 	}
 	if d.ShortLists > 0 {
-		out = append(out, fmt.Sprintf("%d of %d lists read in the last %d days ended with fewer items than the source estimated: %d of %d. "+
-			"An estimate may be wrong; `patra coverage reconcile %s` counts again",
-			d.ShortLists, d.Lists, DoubtDays, d.Delivered, d.Announced, d.Source))
+		out = append(out, FoundShortLists)
 	}
 	return out
 }

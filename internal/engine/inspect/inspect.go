@@ -14,8 +14,10 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/trust"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -26,6 +28,10 @@ type Readers struct {
 	Sources  Sources
 	Coverage Coverage
 	Failed   Failed
+	Work     Work
+	Beside   Beside
+	Checks   Checks
+	Machine  Machine
 }
 
 // Clock is the clock of the store.
@@ -58,6 +64,37 @@ type Failed interface {
 	FailedWindows(ctx context.Context, of ingest.Partition) ([]view.Marked, error)
 	// Mended is when something was last changed that may have made work fail.
 	Mended(ctx context.Context, of ingest.Partition) (time.Time, error)
+}
+
+// Work reads what waits, is worked on and was worked on.
+type Work interface {
+	Tasks(ctx context.Context, f view.Filter) ([]view.Task, error)
+	Workload(ctx context.Context, source string) ([]view.Workload, error)
+	StartedOver(ctx context.Context, source string) ([]view.StartedOver, error)
+	Conditions(ctx context.Context) ([]view.Condition, error)
+}
+
+// Beside reads what belongs to no single watermark.
+type Beside interface {
+	Pauses(ctx context.Context, source string) ([]ingest.Pause, error)
+	Rejects(ctx context.Context, source string) (map[ingest.Dataset]int64, error)
+	RejectGroupsIn(ctx context.Context, source string) (map[ingest.Dataset]int, error)
+	Missing(ctx context.Context, source string) ([]view.MissingRecords, error)
+	Doubts(ctx context.Context, source string) ([]view.Doubt, error)
+	Backlogs(ctx context.Context, source string) ([]view.Backlog, error)
+}
+
+// Checks reads when the database was checked.
+type Checks interface {
+	LastCheck(ctx context.Context) (integrity.Last, error)
+}
+
+// Machine knows who works on the database, and what sources want of this machine.
+type Machine interface {
+	// Processes counts the living processes that work on tasks, and those that publish.
+	Processes(ctx context.Context) (executors, relays int, err error)
+	// Untrusted lists the sources that cannot run before somebody agrees.
+	Untrusted(ctx context.Context, source string) ([]trust.Stopped, error)
 }
 
 // Inspector answers questions. It keeps nothing between them.

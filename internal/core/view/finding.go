@@ -1,0 +1,106 @@
+package view
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/integrity"
+	"github.com/patra-ingest/patra/internal/core/trust"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Finding is one thing that somebody should know, with the facts about it. Which facts
+// are set depends on the code.
+type Finding struct {
+	Code     FindingCode `json:"code"`
+	Severity Severity    `json:"severity"`
+	Subject  Subject     `json:"subject"`
+	Since    time.Time   `json:"since,omitzero"` // when it began, where that is known
+	Until    time.Time   `json:"until,omitzero"` // when it ends or is tried again without anybody's doing
+	Count    int         `json:"count,omitempty"`
+	Error    string      `json:"error,omitempty"` // what could not be done
+
+	Groups    int             `json:"groups,omitempty"`  // of rejected items, by cause
+	Limit     time.Duration   `json:"-"`                 // that was passed: of an age
+	Windows   []window.Window `json:"windows,omitempty"` // that failed and are still owed
+	Note      string          `json:"note,omitempty"`    // why a campaign does not go on
+	Gap       *Gap            `json:"gap,omitempty"`
+	Task      *Task           `json:"task,omitempty"`
+	Restarted *StartedOver    `json:"restarted,omitempty"`
+	Pause     *ingest.Pause   `json:"pause,omitempty"`
+	Condition *Condition      `json:"condition,omitempty"`
+	Doubt     *Doubt          `json:"doubt,omitempty"`
+	Backlog   *Backlog        `json:"backlog,omitempty"`
+	Receiver  *Away           `json:"receiver,omitempty"`
+	Check     *integrity.Last `json:"check,omitempty"`
+	Untrusted *trust.Stopped  `json:"untrusted,omitempty"`
+}
+
+// Subject is what a finding is about. Without a source it is the queue or the database.
+type Subject struct {
+	Source    string `json:"source,omitempty"`
+	Endpoint  string `json:"endpoint,omitempty"`
+	Operation string `json:"operation,omitempty"`
+	Campaign  string `json:"campaign,omitempty"`
+	CursorID  int64  `json:"cursorId,omitempty"`
+}
+
+// Severity is how much a finding matters.
+type Severity string
+
+// The severities.
+const (
+	Critical Severity = "CRITICAL" // something is missing or damaged, or may be, and nobody is at it
+	Warning  Severity = "WARNING"  // work or deliveries stand still, or somebody has to decide
+	Notice   Severity = "NOTICE"   // worth a look
+)
+
+// FindingCode is the kind of a finding.
+type FindingCode string
+
+// The kinds of findings. A new one is a constant, a row in severities, the place in
+// engine/inspect that finds it, and its sentence in the command line.
+const (
+	FoundUncomputable FindingCode = "SOURCE_UNCOMPUTABLE" // its status could not be computed
+	FoundUnreadable   FindingCode = "SOURCE_UNREADABLE"   // its definition could not be read
+	FoundUnplannable  FindingCode = "SOURCE_UNPLANNABLE"  // its definition could not be compiled
+
+	FoundGap         FindingCode = "GAP"          // that nobody works on
+	FoundLastFailure FindingCode = "LAST_FAILURE" // the newest task that failed, where there are failed gaps
+	FoundStretches   FindingCode = "FAILED_RANGES"
+
+	FoundNoWorker      FindingCode = "NO_WORKER"      // tasks wait, and no process works
+	FoundStartedOver   FindingCode = "STARTED_OVER"   // a slice begins again and again
+	FoundCampaignStuck FindingCode = "CAMPAIGN_STUCK" // nothing is planned of it
+	FoundCampaignIdle  FindingCode = "CAMPAIGN_IDLE"  // it is not complete, and no process works
+
+	FoundQuarantined FindingCode = "QUARANTINED"
+	FoundPaused      FindingCode = "PAUSED"
+	FoundCondition   FindingCode = "CONDITION" // an endpoint is in trouble
+	FoundDisagree    FindingCode = "FILTER_DISAGREES"
+	FoundShortLists  FindingCode = "SHORT_LISTS"
+
+	FoundDeadEvents   FindingCode = "EVENTS_DEAD"
+	FoundReceiverAway FindingCode = "RECEIVER_AWAY"
+	FoundUnrelayed    FindingCode = "EVENTS_UNRELAYED" // they wait for too long, and no process relays
+	FoundEventsBehind FindingCode = "EVENTS_BEHIND"    // they wait for too long, though a process relays
+	FoundDamaged      FindingCode = "DATABASE_DAMAGED"
+	FoundNeverChecked FindingCode = "NEVER_CHECKED"
+	FoundCheckTooOld  FindingCode = "CHECK_TOO_OLD"
+	FoundUntrusted    FindingCode = "UNTRUSTED" // it wants what nobody agreed to
+)
+
+var severities = map[FindingCode]Severity{
+	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundStretches: Critical, FoundDamaged: Critical,
+	FoundLastFailure: Warning, FoundNoWorker: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
+	FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
+	FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,
+}
+
+// FindingCodes lists all kinds of findings.
+func FindingCodes() []FindingCode { return slices.Sorted(maps.Keys(severities)) }
+
+// Severity returns how much findings of a kind matter.
+func (c FindingCode) Severity() Severity { return severities[c] }

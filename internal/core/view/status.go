@@ -1,0 +1,31 @@
+package view
+
+import "time"
+
+// Status is how the sources stand, and what somebody should look at.
+type Status struct {
+	Now       time.Time        `json:"now"`
+	Sources   []SourceStatus   `json:"sources"`
+	Processes int              `json:"processes"`         // that work on tasks now
+	Relays    int              `json:"relays"`            // processes that publish events
+	Events    []Backlog        `json:"events"`            // datasets with events that are not delivered
+	Missing   []MissingRecords `json:"missing,omitempty"` // records that upstreams lack, not taken for deleted
+	Findings  []Finding        `json:"findings"`
+}
+
+// SourceStatus is how one endpoint stands.
+type SourceStatus struct {
+	Source      string      `json:"source"`
+	Endpoint    string      `json:"endpoint"`
+	CursorID    int64       `json:"cursorId,omitempty"`
+	FreshTo     time.Time   `json:"freshTo,omitzero"`
+	LagSec      float64     `json:"lagSeconds,omitempty"`
+	Gaps        []Gap       `json:"gaps"`       // that nobody works on
+	InWork      int         `json:"gapsInWork"` // stretches that are owed and worked on
+	Running     int         `json:"running"`
+	Waiting     int         `json:"waiting"`
+	Failed      int         `json:"failedWindows"`
+	Quarantined int64       `json:"quarantined"`
+	Conditions  []Condition `json:"conditions,omitempty"`
+	LastFailure *Task       `json:"lastFailure,omitempty"`
+}

@@ -1,0 +1,177 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// UsualEventsAge is how long an event may wait before somebody should look: longer
+// than any pause of a relay that works, and than what one that falls behind needs to
+// be noticed.
+const UsualEventsAge = time.Hour
+
+// StatusQuery says what a status looks at.
+type StatusQuery struct {
+	Source    string        // only this one; empty: all that were ever planned
+	EventsAge time.Duration // how long an event may wait; 0: for ever
+	CheckAge  time.Duration // how old the last check of the database may be; 0: for ever
+}
+
+// Status tells how sources stand and what somebody should look at. What is owed and
+// worked on is no finding.
+func (i *Inspector) Status(ctx context.Context, q StatusQuery) (view.Status, error) {
+	s := &statusBuilder{Inspector: i, query: q, report: view.Status{Sources: []view.SourceStatus{}, Events: []view.Backlog{}, Findings: []view.Finding{}}}
+	err := s.build(ctx)
+	return s.report, err
+}
+
+type statusBuilder struct {
+	*Inspector
+	query  StatusQuery
+	report view.Status
+}
+
+func (s *statusBuilder) build(ctx context.Context) (err error) {
+	if s.report.Now, err = s.from.Clock.Now(ctx); err != nil {
+		return err
+	}
+	if s.query.Source != "" {
+		if _, _, err := s.from.Sources.Source(ctx, s.query.Source); err != nil {
+			return err
+		}
+	}
+	cursors, err := s.from.Coverage.Cursors(ctx, s.query.Source)
+	if err != nil {
+		return err
+	}
+	var codes []string
+	for _, c := range cursors {
+		codes = append(codes, c.Source)
+	}
+	slices.Sort(codes)
+	for _, code := range slices.Compact(codes) {
+		if err := s.addSource(ctx, code, cursors); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			// One source that cannot be computed never hides the others.
+			s.addUnknown(view.FoundUncomputable, code, err, cursors)
+		}
+	}
+	if s.report.Processes, s.report.Relays, err = s.from.Machine.Processes(ctx); err != nil {
+		return err
+	}
+	for _, add := range []func(context.Context) error{
+		s.addWorkload, s.addRestarts, s.addRejects, s.addMissing, s.addPauses, s.addConditions, s.addDoubts, s.addEvents, s.addCheck, s.addUntrusted,
+	} {
+		if err := add(ctx); err != nil {
+			return err
+		}
+	}
+	return s.addCampaigns(ctx, cursors)
+}
+
+// find notes a finding. Its severity is that of its code.
+func (s *statusBuilder) find(f view.Finding) {
+	f.Severity = f.Code.Severity()
+	s.report.Findings = append(s.report.Findings, f)
+}
+
+func (s *statusBuilder) addSource(ctx context.Context, code string, cursors []view.Cursor) error {
+	src, _, err := s.from.Sources.Source(ctx, code)
+	if err != nil { // it can no longer be planned; what is known of it is shown
+		s.addUnknown(view.FoundUnreadable, code, err, cursors)
+		return nil
+	}
+	books, err := s.Books(ctx, src)
+	if err != nil {
+		s.addUnknown(view.FoundUnplannable, code, err, cursors)
+		return nil
+	}
+	for _, b := range books.All {
+		if !b.Expected() {
+			continue
+		}
+		if err := s.addBook(ctx, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addUnknown notes a source whose gaps are unknown, and adds what its watermarks say.
+func (s *statusBuilder) addUnknown(why view.FindingCode, code string, err error, cursors []view.Cursor) {
+	s.find(view.Finding{Code: why, Subject: view.Subject{Source: code}, Error: err.Error()})
+	computed := slices.Clone(s.report.Sources)
+	for _, c := range cursors {
+		if slices.ContainsFunc(computed, func(s view.SourceStatus) bool { return s.Source == code && s.CursorID == c.ID }) {
+			continue
+		}
+		if c.Source == code && c.Operation == string(ingest.Harvest) && c.Line() == ingest.CursorTime {
+			s.report.Sources = append(s.report.Sources, view.SourceStatus{Source: code, Endpoint: c.Endpoint, CursorID: c.ID, FreshTo: c.Instant,
+				LagSec: s.report.Now.Sub(c.Instant).Seconds(), Gaps: []view.Gap{}})
+		}
+	}
+}
+
+func (s *statusBuilder) addBook(ctx context.Context, b Book) error {
+	one := view.SourceStatus{Source: b.Source, Endpoint: b.Endpoint, CursorID: b.Cursor.ID, FreshTo: b.Cursor.Instant, Gaps: []view.Gap{}}
+	if !one.FreshTo.IsZero() {
+		one.LagSec = s.report.Now.Sub(one.FreshTo).Seconds()
+	}
+	r, err := b.Range(RangeQuery{})
+	if err != nil {
+		return err
+	}
+	open, err := s.Open(ctx, b)
+	if err != nil {
+		return err
+	}
+	for _, g := range b.Gaps(r.Window, true) {
+		if len(window.Subtract(g.Window, open)) == 0 {
+			one.InWork++
+			continue
+		}
+		one.Gaps = append(one.Gaps, g)
+		if g.Fails > 0 {
+			one.Failed++
+		}
+	}
+	if one.Failed > 0 {
+		failed, err := s.from.Work.Tasks(ctx, view.Filter{Source: b.Source, Status: string(ingest.TaskFailed), Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(failed) > 0 {
+			one.LastFailure = &failed[0]
+		}
+	}
+	s.report.Sources = append(s.report.Sources, one)
+	s.findGaps(one)
+	return nil
+}
+
+func (s *statusBuilder) findGaps(one view.SourceStatus) {
+	about := view.Subject{Source: one.Source, Endpoint: one.Endpoint, CursorID: one.CursorID}
+	for _, g := range one.Gaps {
+		s.find(view.Finding{Code: view.FoundGap, Subject: about, Until: g.RetryAfter, Gap: &g})
+	}
+	if one.LastFailure != nil {
+		s.find(view.Finding{Code: view.FoundLastFailure, Subject: about, Since: one.LastFailure.FinishedAt, Error: one.LastFailure.Error, Task: one.LastFailure})
+	}
+}
+
+// at returns the line of an endpoint, nil if it has none.
+func (s *statusBuilder) at(source, endpoint string) *view.SourceStatus {
+	for n, one := range s.report.Sources {
+		if one.Source == source && one.Endpoint == endpoint {
+			return &s.report.Sources[n]
+		}
+	}
+	return nil
+}
