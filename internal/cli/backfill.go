@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
 // backfilling are the flags of a campaign.
@@ -189,11 +189,11 @@ func partsOf(d daemon.CampaignDraft) int {
 	if d.Left == nil || d.Left.Empty {
 		return 0
 	}
-	var left time.Duration
+	var left []window.Window
 	for _, s := range d.Left.Slices {
-		left += s.To.Sub(s.From)
+		left = append(left, window.Window{From: s.From, To: s.To})
 	}
-	return int(math.Ceil(float64(left) / float64(max(d.Campaign.Chunk, 1))))
+	return inspect.PartsOf(left, d.Campaign.Chunk)
 }
 
 // backfill rehearses first: bad input leaves no file.
@@ -340,14 +340,14 @@ func (e *env) hintGoOn(ctx context.Context, app *daemon.App, c ingest.Campaign, 
 
 // campaignVerdict makes an honest exit code (D§5.16).
 func campaignVerdict(c ingest.Campaign, stand daemon.CampaignStand, before, after view.Campaign) error {
-	again := fmt.Sprintf("patra backfill %s --name %s", c.Dataset.Source, c.Name)
-	switch {
-	case len(after.Failed) > 0:
-		return partial("%s failed and stay owed; from %s on they are tried again by `%s` or `patra serve`, now with --retry", windowsText(len(after.Failed)), when(after.NextRetry), again)
-	case stand.State != ingest.CampaignCompleted:
-		return partial("campaign %s is not complete: %s", c.Name, stand.Reason)
-	case after.Stats.NewlyQuarantined() > before.Stats.NewlyQuarantined():
-		return setAside(after.Stats.NewlyQuarantined()-before.Stats.NewlyQuarantined(), c.Dataset.Source)
+	switch v := inspect.CampaignVerdict(stand.State, stand.Reason, before, after); v.Code {
+	case view.NotCovered:
+		return partial("%s failed and stay owed; from %s on they are tried again by `patra backfill %s --name %s` or `patra serve`, now with --retry",
+			windowsText(v.Count), when(v.Retry), c.Dataset.Source, c.Name)
+	case view.Incomplete:
+		return partial("campaign %s is not complete: %s", c.Name, v.Reason)
+	case view.ItemsRejected:
+		return setAside(v.Count, c.Dataset.Source)
 	}
 	return nil
 }

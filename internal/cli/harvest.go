@@ -15,6 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
 func newHarvest(e *env) *cobra.Command {
@@ -408,32 +409,30 @@ func (s summary) cutSmaller() string {
 	return fmt.Sprintf("; %d were cut into smaller ones", s.Replaced)
 }
 
-func (s summary) unfinished() int {
-	n := -s.Replaced
-	for status, count := range s.Slices {
-		if status != string(ingest.SliceSucceeded) && status != string(ingest.SliceFailed) {
-			n += count
-		}
+// result is what the verdict depends on.
+func (s summary) result() inspect.Result {
+	r := inspect.Result{Slices: s.Slices, Replaced: s.Replaced, Continued: len(s.Continued) > 0, Waiting: s.Waiting, Failures: s.Failures, Stats: s.Stats, Decided: s.decided}
+	if s.again.known {
+		r.Owed = &s.again.Owed
 	}
-	return n
+	return r
 }
+
+func (s summary) unfinished() int { return s.result().Unfinished() }
 
 // verdict makes an honest exit code: a harvest with failures or rejects is not ok (D§5.16).
 func (s summary) verdict() error {
-	if n := s.Slices[string(ingest.SliceCancelled)]; n > 0 && n == s.unfinished() && s.Slices[string(ingest.SliceFailed)] == 0 {
-		return partial("%s cancelled by somebody; what they cover stays owed: patra task list --source %s --status CANCELLED", counted(n, "slice"), s.Source)
-	}
-	if failed := s.Slices[string(ingest.SliceFailed)] - s.readSince() + s.unfinished(); failed > 0 {
-		if cause := s.onlyCause(); cause != nil {
-			return cause
-		}
-		return partial("%d slices are not covered and stay owed: %s; why: patra task list --source %s --status FAILED", failed, s.again.next(s.Source), s.Source)
-	}
-	if len(s.Waiting) > 0 { // or a day that fails for months would be a success between its retries
-		return partial("%s failed before and is still owed: %s; why: patra task list --source %s --status FAILED", waits(s.Waiting), s.again.next(s.Source), s.Source)
-	}
-	if n := s.Stats.NewlyQuarantined(); n > 0 && !s.decided {
-		return setAside(n, s.Source)
+	switch v := s.result().HarvestVerdict(); v.Code {
+	case view.AllCancelled:
+		return partial("%s cancelled by somebody; what they cover stays owed: patra task list --source %s --status CANCELLED", counted(v.Count, "slice"), s.Source)
+	case view.OneCause:
+		return s.onlyCause(*v.Failure)
+	case view.NotCovered:
+		return partial("%d slices are not covered and stay owed: %s; why: patra task list --source %s --status FAILED", v.Count, s.again.next(s.Source), s.Source)
+	case view.StillWaiting:
+		return partial("%s failed before and is still owed: %s; why: patra task list --source %s --status FAILED", waits(v.Windows), s.again.next(s.Source), s.Source)
+	case view.ItemsRejected:
+		return setAside(v.Count, s.Source)
 	}
 	return nil
 }
@@ -449,8 +448,8 @@ func (e *env) allDecided(ctx context.Context, app *daemon.App, s summary, of ing
 	if e.hintKnown(s.Stats.BatchStats, s.Source) {
 		return true, nil
 	}
-	open, err := app.Store.Rejects(ctx, s.Source)
-	if err != nil || open[of] > 0 {
+	open, err := app.Inspect.HasOpenRejects(ctx, of)
+	if err != nil || open {
 		return false, err
 	}
 	e.hint("no rejected item is open: they came well later, or were discarded before: patra quarantine groups %s --all", s.Source)

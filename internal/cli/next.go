@@ -51,7 +51,7 @@ func endedNext(t view.Task) string {
 
 // class says how far a fault reaches and what that means (§12.1).
 func class(code string) string {
-	if code == leaseExpired {
+	if code == ingest.LeaseExpired {
 		return "the worker disappeared; no failure is counted"
 	}
 	switch level := fault.New(fault.Code(code), nil).Level; {
@@ -67,6 +67,3 @@ func class(code string) string {
 		return string(level) + ": repeating will not mend it"
 	}
 }
-
-// leaseExpired is the code of a run whose worker disappeared.
-const leaseExpired = "LEASE_EXPIRED"

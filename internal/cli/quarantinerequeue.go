@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
 func newQuarantineRequeue(e *env) *cobra.Command {
@@ -163,8 +164,7 @@ func (e *env) showRequeued(d requeued, pick ingest.RejectPick, p choosing) error
 	}); err != nil {
 		return err
 	}
-	other := summary{Slices: d.Slices}
-	switch failed := d.Slices[string(ingest.SliceFailed)] + other.unfinished(); {
+	switch failed := d.Slices[string(ingest.SliceFailed)] + (inspect.Result{Slices: d.Slices}).Unfinished(); {
 	case failed > 0:
 		return partial("%d slices are not done: `patra task list --status FAILED` tells why; their items wait, say it again", failed)
 	case t.Quarantined+left > 0:

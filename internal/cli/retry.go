@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -45,17 +44,8 @@ func cappedNext(w window.Window, source string) string {
 		"or accept it with `patra coverage waive %s --from %s --to %s --reason …`", brief(w), source, moment(w.From), moment(w.To))
 }
 
-// readSince is how many failed slices of plans that were taken up again are none by
-// now: their windows were read by a later plan, and nothing that failed is owed.
-func (s summary) readSince() int {
-	if len(s.again.Windows) > 0 || len(s.Continued) == 0 || !s.again.known {
-		return 0
-	}
-	return s.Slices[string(ingest.SliceFailed)]
-}
-
 func (s summary) readSinceText() string {
-	if s.readSince() == 0 {
+	if s.result().ReadSince() == 0 {
 		return ""
 	}
 	return "; what failed before was read since"

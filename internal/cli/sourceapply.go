@@ -34,10 +34,10 @@ type applied struct {
 
 // Outcomes of applying a file.
 const (
-	outcomeApplied   = "applied"
-	outcomeUnchanged = "unchanged"
-	outcomeScheduled = "scheduled"
-	outcomePending   = "pending" // with --dry-run
+	outcomeApplied   = string(view.Applied)
+	outcomeUnchanged = string(view.Unchanged)
+	outcomeScheduled = string(view.Scheduled)
+	outcomePending   = string(view.Pending) // with --dry-run
 )
 
 // applying are the flags of apply.
@@ -177,19 +177,11 @@ func applyOne(ctx context.Context, app *daemon.App, src *registry.Source, o regi
 	if err != nil {
 		return applied{}, err
 	}
-	row := applied{Rows: did.Rows, Outcome: outcomeApplied, From: did.From, Superseded: did.Superseded}
 	line, err := lineOf(ctx, app, src.Code)
 	if err != nil {
-		return row, err
+		return applied{}, err
 	}
-	if did.Rows == 0 && did.Superseded == 0 {
-		row.Outcome, row.From = outcomeUnchanged, line.since(did.From)
-	}
-	row.setTimes(line)
-	if row.Outcome == outcomeApplied && row.waits {
-		row.Outcome = outcomeScheduled
-	}
-	return row, nil
+	return newApplied(line.Outcome(did)), nil
 }
 
 // knownCodes refuses codes that the dictionary of the database has switched off:

@@ -97,7 +97,7 @@ func differenceOf(ctx context.Context, app *daemon.App, f checked) (difference, 
 	}
 	d.Changes = append(d.Changes, registry.Diff(s.src, f.src)...)
 	line, err := lineOf(ctx, app, f.Source)
-	d.Scheduled = append(d.Scheduled, line.scheduled()...)
+	d.Scheduled = append(d.Scheduled, line.Scheduled()...)
 	return d, err
 }
 

@@ -2,65 +2,25 @@ package cli
 
 import (
 	"context"
-	"reflect"
-	"slices"
+	"errors"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
-// versionLine is the versions of a source that count: those that never begin are
-// left out.
-type versionLine struct {
-	begins []time.Time // in order
-	now    time.Time   // of the store
-}
-
-func lineOf(ctx context.Context, app *daemon.App, code string) (line versionLine, err error) {
+// lineOf reads the versions of a source. Where there is no database there are none.
+func lineOf(ctx context.Context, app *daemon.App, code string) (inspect.VersionLine, error) {
 	if app == nil {
-		line.now = window.Instant(time.Now())
-		return line, nil
+		return inspect.VersionLine{Now: window.Instant(time.Now())}, nil
 	}
-	versions, now, err := versionsOf(ctx, app, code)
-	line.now = now
-	for _, v := range versions {
-		if !v.Superseded {
-			line.begins = append(line.begins, v.From)
-		}
-	}
-	return line, err
+	return app.Inspect.VersionLine(ctx, code)
 }
 
-// since is when the version began that is in force at an instant.
-func (l versionLine) since(at time.Time) time.Time {
-	for _, begin := range slices.Backward(l.begins) {
-		if !begin.After(at) {
-			return begin
-		}
-	}
-	return time.Time{}
-}
-
-// after lists the versions that begin after an instant.
-func (l versionLine) after(at time.Time) []time.Time {
-	return slices.DeleteFunc(slices.Clone(l.begins), func(begin time.Time) bool { return !begin.After(at) })
-}
-
-func (l versionLine) scheduled() []time.Time { return l.after(l.now) }
-
-// setTimes tells how long a file holds that was applied.
-func (a *applied) setTimes(line versionLine) {
-	a.waits = a.From.After(line.now)
-	if later := line.after(a.From); len(later) > 0 {
-		a.Until = later[0]
-	}
-}
-
-// pending tells what applying would do, without writing. Rows are counted
-// against the version that would end; those of scheduled versions that never
-// begin are not among them.
+// pending tells what applying would do, without writing.
 func pending(ctx context.Context, app *daemon.App, src *registry.Source, o registry.ApplyOptions) (applied, error) {
 	if err := knownCodes(ctx, app, src); err != nil {
 		return applied{}, err
@@ -68,67 +28,29 @@ func pending(ctx context.Context, app *daemon.App, src *registry.Source, o regis
 	if err := ownGroups(ctx, app, src); err != nil {
 		return applied{}, err
 	}
-	line, err := lineOf(ctx, app, src.Code)
+	row, err := askPending(ctx, app, src, o)
+	var past inspect.PastError
+	if errors.As(err, &past) {
+		err = usagef("--effective-from %s lies in the past (now is %s): what was in force then cannot be changed; leave it out, or name a later instant", window.Text(past.From), window.Text(past.Now))
+	}
+	return newApplied(row), err
+}
+
+// askPending asks the database, or does without where there is none yet.
+func askPending(ctx context.Context, app *daemon.App, src *registry.Source, o registry.ApplyOptions) (view.SourceApplied, error) {
+	if app != nil {
+		return app.Inspect.Pending(ctx, src, o)
+	}
+	line, err := lineOf(ctx, nil, src.Code)
 	if err != nil {
-		return applied{}, err
+		return view.SourceApplied{}, err
 	}
-	row := applied{Outcome: outcomePending, From: o.From}
-	if o.From.IsZero() {
-		row.From = line.now
-	}
-	var stored *registry.Source
-	if len(line.begins) > 0 {
-		if stored, _, err = app.Store.LoadSourceAt(ctx, src.Code, row.From); err != nil {
-			return row, err
-		}
-	}
-	isSame := stored != nil && len(registry.Diff(stored, src)) == 0
-	row.setTimes(line)
-	row.supersede(line, o.CancelScheduled, isSame)
-	isPast := row.From.Before(line.now)
-	if isSame && row.Superseded == 0 && !(isPast && !line.since(line.now).Equal(line.since(row.From))) {
-		row.Outcome, row.From = outcomeUnchanged, line.since(row.From)
-		row.setTimes(line)
-		return row, nil
-	}
-	if isPast {
-		return row, usagef("--effective-from %s lies in the past (now is %s): what was in force then cannot be changed; leave it out, or name a later instant", window.Text(row.From), window.Text(line.now))
-	}
-	row.Rows, row.replaces = rowsBetween(stored, src), stored != nil && !isSame
-	return row, nil
+	return line.Pending(nil, src, o)
 }
 
-// supersede counts the scheduled versions that would never begin: the one whose
-// place the file takes, and later ones if they are to be cancelled.
-func (a *applied) supersede(line versionLine, cancel, isSame bool) {
-	for _, begin := range line.scheduled() {
-		if begin.Equal(a.From) && !isSame || cancel && begin.After(a.From) {
-			a.Superseded++
-		}
-	}
-	if cancel {
-		a.Until = time.Time{}
-	}
-}
-
-func rowsBetween(stored, src *registry.Source) int {
-	wanted := registry.Rows(src)
-	if stored == nil {
-		return len(wanted)
-	}
-	held := registry.Rows(stored)
-	return absent(wanted, held) + absent(held, wanted)
-}
-
-// absent counts rows of one list that the other does not have.
-func absent(rows, other []registry.Row) int {
-	n := 0
-	for _, row := range rows {
-		if !slices.ContainsFunc(other, func(o registry.Row) bool { return reflect.DeepEqual(o, row) }) {
-			n++
-		}
-	}
-	return n
+// newApplied is what became of a file, as it is shown.
+func newApplied(a view.SourceApplied) applied {
+	return applied{Rows: a.Rows, Outcome: string(a.Outcome), From: a.From, Until: a.Until, Superseded: a.Superseded, replaces: a.Replaces, waits: a.Waits}
 }
 
 // afterApply says what follows from a change.

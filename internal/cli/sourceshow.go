@@ -116,7 +116,7 @@ func endpointOf(r *registry.Resolved, operations []string) endpointView {
 func (e *env) scheduled(ctx context.Context, code string) (next *time.Time, err error) {
 	err = e.registry(ctx, func(app *daemon.App) error {
 		line, err := lineOf(ctx, app, code)
-		if later := line.scheduled(); len(later) > 0 {
+		if later := line.Scheduled(); len(later) > 0 {
 			next = &later[0]
 		}
 		return err

@@ -68,11 +68,11 @@ VALUES ('crossref', 'works', 'HARVEST', 'DEAD_TASKS', 'me', 1, 0, 41024448000000
 			"run 4 ended with NETWORK: no such host; no task is taken: COOLDOWN until 2025-03-03T11:06:40Z; it goes on by itself, and Ctrl-C is safe"},
 	} {
 		d.exec(c.change)
-		if got := standstill(d.Context(), app, "crossref", ingest.Harvest); got != c.want {
+		if got := standstillOf(d.Context(), app, ingest.Partition{Dataset: ingest.Dataset{Source: "crossref"}, Operation: ingest.Harvest}); got != c.want {
 			t.Errorf("after %s:\n%s\nwant\n%s", c.change, got, c.want)
 		}
 	}
-	if got := standstill(d.Context(), app, "crossref", ingest.Backfill); !strings.HasPrefix(got, "no page") {
+	if got := standstillOf(d.Context(), app, ingest.Partition{Dataset: ingest.Dataset{Source: "crossref"}, Operation: ingest.Backfill}); !strings.HasPrefix(got, "no page") {
 		t.Errorf("the trouble of a harvest is told of a backfill: %s", got)
 	}
 }
@@ -89,11 +89,11 @@ func TestTasksThatAreNotDueYetAreNotTriedAgain(t *testing.T) {
 	d.exec("UPDATE ing_task SET status_code = 'EXECUTING' WHERE id = 5")
 	d.exec("UPDATE ing_task SET status_code = 'SCHEDULED', scheduled_at = 1741000000000000 WHERE id = 6")
 	d.exec("UPDATE ing_task SET status_code = 'SCHEDULED', scheduled_at = 1751000000000000 WHERE id = 7")
-	if got := standstill(d.Context(), app, "crossref", ingest.Harvest); !strings.HasPrefix(got, "no page for 10s: ") {
+	if got := standstillOf(d.Context(), app, ingest.Partition{Dataset: ingest.Dataset{Source: "crossref"}, Operation: ingest.Harvest}); !strings.HasPrefix(got, "no page for 10s: ") {
 		t.Error(got)
 	}
 	d.exec("UPDATE ing_task SET status_code = 'SUCCEEDED' WHERE id = 5")
-	if got, want := standstill(d.Context(), app, "crossref", ingest.Harvest), "no task is due before 2025-03-03T11:06:40Z; it goes on by itself, and Ctrl-C is safe"; got != want {
+	if got, want := standstillOf(d.Context(), app, ingest.Partition{Dataset: ingest.Dataset{Source: "crossref"}, Operation: ingest.Harvest}), "no task is due before 2025-03-03T11:06:40Z; it goes on by itself, and Ctrl-C is safe"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

@@ -133,21 +133,18 @@ func (e *env) printUpdate(s summary) error {
 // updateVerdict makes an honest exit code. Rejected are the items that somebody has to
 // hear of.
 func (s summary) updateVerdict(rejected int) error {
-	if failed := s.Slices[string(ingest.SliceFailed)] + s.unfinished(); failed > 0 {
-		if cause := s.onlyCause(); cause != nil {
-			return cause
-		}
-		return partial("%d slices are not done; the next update takes their records again: patra task list --source %s --status FAILED", failed, s.Source)
-	}
-	if len(s.Waiting) > 0 {
-		return partial("%s failed before, waits for its next try and is still owed: an update after that takes it again", waits(s.Waiting))
-	}
-	if left := s.Stats.Refresh.Left; left > 0 {
+	switch v := s.result().UpdateVerdict(rejected); v.Code {
+	case view.OneCause:
+		return s.onlyCause(*v.Failure)
+	case view.NotCovered:
+		return partial("%d slices are not done; the next update takes their records again: patra task list --source %s --status FAILED", v.Count, s.Source)
+	case view.StillWaiting:
+		return partial("%s failed before, waits for its next try and is still owed: an update after that takes it again", waits(v.Windows))
+	case view.RecordsLeft:
 		return partial("%d records are still as they were: their answers are not kept any more, and %s cannot be asked for ids; "+
-			"read their time again: patra update %s --from … --to …", left, s.Source, s.Source)
-	}
-	if rejected > 0 {
-		return partial("%d answers could not be used and are in quarantine with their reason; their records stay as they were", rejected)
+			"read their time again: patra update %s --from … --to …", v.Count, s.Source, s.Source)
+	case view.ItemsRejected:
+		return partial("%d answers could not be used and are in quarantine with their reason; their records stay as they were", v.Count)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
-	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
@@ -78,24 +77,8 @@ func (s summary) why() (out []fact) {
 
 // onlyCause is the verdict on a run that covered nothing, for one reason: the code of
 // that, and not the one of a harvest that went half well.
-func (s summary) onlyCause() error {
-	if s.Slices[string(ingest.SliceSucceeded)] > 0 {
-		return nil
-	}
-	var cause *view.Failure
-	for i, f := range s.Failures {
-		switch {
-		case f.Code == string(fault.Interrupted): // cancelled with the others
-		case cause != nil && cause.Code != f.Code:
-			return nil
-		default:
-			cause = &s.Failures[i]
-		}
-	}
-	if cause == nil || fault.Code(cause.Code).Remedy() == fault.Unknown {
-		return nil
-	}
-	return &coded{exitOf(fault.Code(cause.Code)), &sameCause{s.Source, failure(cause.Code, cause.Error)}}
+func (s summary) onlyCause(f view.Failure) error {
+	return &coded{exitOf(fault.Code(f.Code)), &sameCause{s.Source, failure(f.Code, f.Error)}}
 }
 
 // sameCause says that all slices of a run failed for one reason.

@@ -13,7 +13,7 @@ import (
 func newInspector(a *App) *inspect.Inspector {
 	db := a.Store
 	return inspect.New(inspect.Readers{
-		Clock: db, Sources: definitions{a}, Coverage: db, Failed: db, Work: db, Beside: db, Checks: db, Machine: machine{a},
+		Clock: db, Sources: definitions{a}, Coverage: db, Failed: db, Work: db, Beside: db, Checks: db, Machine: machine{a}, Versions: db,
 	})
 }
 
@@ -40,4 +40,10 @@ func (m machine) Processes(ctx context.Context) (executors, relays int, err erro
 		}
 	}
 	return executors, relays, err
+}
+
+// FailedTries counts the tries of this process that failed since the last page came.
+func (m machine) FailedTries(of ingest.Partition) (tries int, last string) {
+	failed := m.App.executor.FailedTries(of)
+	return failed.Tries, failed.Last
 }

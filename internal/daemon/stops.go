@@ -113,12 +113,6 @@ func (a *App) orStopped(ctx context.Context, of ingest.Partition, err error) err
 	return &StoppedError{Source: p.Scope.String(), Code: code, Cause: p.Reason, Next: "Mend the cause, then: " + p.Resuming()}
 }
 
-// FailedTries tells what went wrong at a partition since its last page, as far as this
-// process did it.
-func (a *App) FailedTries(of ingest.Partition) executor.FailedTries {
-	return a.executor.FailedTries(of)
-}
-
 // HearFailures counts the tries that fail under the context it returns, with what the
 // last of them met: for commands that ask an upstream while they plan.
 func HearFailures(ctx context.Context) (context.Context, func() executor.FailedTries) {

@@ -170,7 +170,7 @@ func (s *Store) NextDue(ctx context.Context) (time.Time, error) {
 }
 
 // leaseExpired marks the run of a worker that disappeared.
-const leaseExpired = "LEASE_EXPIRED"
+const leaseExpired = ingest.LeaseExpired
 
 // Reap moves tasks whose lease ran out back to the queue and closes their runs.
 // The UPDATE checks epoch and expiry again: between reading and writing the

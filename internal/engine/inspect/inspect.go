@@ -32,6 +32,7 @@ type Readers struct {
 	Beside   Beside
 	Checks   Checks
 	Machine  Machine
+	Versions Versions
 }
 
 // Clock is the clock of the store.
@@ -72,6 +73,8 @@ type Work interface {
 	Workload(ctx context.Context, source string) ([]view.Workload, error)
 	StartedOver(ctx context.Context, source string) ([]view.StartedOver, error)
 	Conditions(ctx context.Context) ([]view.Condition, error)
+	Runs(ctx context.Context, f view.Filter) ([]view.Run, error)
+	NextDue(ctx context.Context) (time.Time, error)
 }
 
 // Beside reads what belongs to no single watermark.
@@ -95,6 +98,15 @@ type Machine interface {
 	Processes(ctx context.Context) (executors, relays int, err error)
 	// Untrusted lists the sources that cannot run before somebody agrees.
 	Untrusted(ctx context.Context, source string) ([]trust.Stopped, error)
+	// FailedTries counts those of this process at a partition since its last page came,
+	// and says what the last of them met.
+	FailedTries(of ingest.Partition) (tries int, last string)
+}
+
+// Versions reads the versions of applied sources.
+type Versions interface {
+	SourceHistory(ctx context.Context, code string) ([]registry.SourceVersion, error)
+	LoadSourceAt(ctx context.Context, code string, at time.Time) (*registry.Source, bool, error)
 }
 
 // Inspector answers questions. It keeps nothing between them.
