@@ -48,18 +48,6 @@ func (s *stretch) parse() (err error) {
 	return nil
 }
 
-// within fills the ends that were not asked for. The result may be empty.
-func (s *stretch) within(from, to time.Time) window.Window {
-	w := window.Window{From: from, To: to}
-	if s.from != nil {
-		w.From = *s.from
-	}
-	if s.to != nil {
-		w.To = *s.to
-	}
-	return w
-}
-
 // named reports whether somebody chose the range.
 func (s *stretch) named() bool { return s.from != nil || s.to != nil }
 
@@ -139,16 +127,17 @@ func (d *drawing) add(ctx context.Context, e *env, app *daemon.App, c view.Curso
 	if err != nil {
 		return err
 	}
-	within := e.shown(ctx, app, c, segments, s)
+	within := app.Inspect.StripRange(ctx, c, segments, inspect.RangeQuery{From: s.from, To: s.to}, s.now)
 	if within.Empty() {
 		d.empty = append(d.empty, within)
 		e.hint("cursor %d, %s %s %s: nothing of it lies in %s", c.ID, c.Source, c.Endpoint, c.Operation, brief(within))
 		return nil
 	}
-	p, err := e.survey(ctx, app, c, segments, within)
+	survey, err := app.Inspect.Survey(ctx, c, segments, within)
 	if err != nil {
 		return err
 	}
+	p := picture{survey}
 	if c.Line() == ingest.CursorID {
 		z = "" // ids have no calendar
 	}
@@ -167,23 +156,10 @@ func (d *drawing) add(ctx context.Context, e *env, app *daemon.App, c view.Curso
 	return nil
 }
 
-// shown is the range a strip is drawn over. Ids have a line of their own, which
-// is always drawn whole.
-func (e *env) shown(ctx context.Context, app *daemon.App, c view.Cursor, segments []coverage.Segment, s stretch) window.Window {
-	if c.Line() == ingest.CursorID {
-		return ingest.IDSpan(0, ingest.IDEnd)
-	}
-	from := c.Origin
-	if len(c.Left) > 0 && c.Left[0].From.Before(from) || from.IsZero() && len(c.Left) > 0 {
-		from = c.Left[0].From
-	}
-	return s.within(from, later(safeEnd(ctx, app, c, s.now), askedTo(from, segments)))
-}
-
 // cut is what a picture is drawn in: units of the calendar, or equal parts.
 func cut(within window.Window, z zoom) ([]window.Window, error) {
 	if z == "" {
-		return cellsOf(within, stripWidth), nil
+		return inspect.EqualCells(within, stripWidth), nil
 	}
 	return z.cells(within)
 }
@@ -198,7 +174,7 @@ func (p picture) draw(c view.Cursor, within window.Window, z zoom, cells []windo
 	default:
 		text += brief(within) + " by " + string(z) + "\n" + strings.Join(z.rows(cells, p.sign), "\n")
 	}
-	text += "\n" + shares(coverage.Measure(within, p.stretches)) + "\n"
+	text += "\n" + shares(coverage.Measure(within, p.Stretches)) + "\n"
 	for _, note := range p.notes(within) {
 		text += note + "\n"
 	}
@@ -207,15 +183,10 @@ func (p picture) draw(c view.Cursor, within window.Window, z zoom, cells []windo
 
 // notes says what a sign cannot: how many, and where to look.
 func (p picture) notes(within window.Window) (out []string) {
-	if n := len(p.thin); n > 0 {
-		out = append(out, fmt.Sprintf("thin: %s, such as %s with %d items; `patra coverage reconcile` asks the upstream", counted(n, "day"), moment(p.thin[0].Window.From), p.thin[0].Items))
+	if n := len(p.Thin); n > 0 {
+		out = append(out, fmt.Sprintf("thin: %s, such as %s with %d items; `patra coverage reconcile` asks the upstream", counted(n, "day"), moment(p.Thin[0].Window.From), p.Thin[0].Items))
 	}
-	items, windows := int64(0), 0
-	for _, m := range p.rejected {
-		if m.Window.Overlaps(within) {
-			items, windows = items+m.Count, windows+1
-		}
-	}
+	items, windows := p.Quarantined(within)
 	if items > 0 {
 		out = append(out, fmt.Sprintf("quarantined: %s in %s", counted(int(items), "item"), counted(windows, "window")))
 	}
@@ -231,52 +202,9 @@ func counted(n int, noun string) string {
 
 // view is the picture for programs.
 func (p picture) view(c view.Cursor, segments []coverage.Segment, within window.Window, cells []window.Window) view.Coverage {
-	v := view.Coverage{Cursor: c, Window: within, Segments: inside(segments, within), Stretches: []coverage.Stretch{}, Cells: []view.CoverageCell{}, Thin: p.thin, Quarantined: p.rejected, Capped: p.capped}
-	for _, s := range p.stretches {
-		if s.Window.Overlaps(within) {
-			v.Stretches = append(v.Stretches, s)
-		}
-	}
-	for _, cell := range cells {
-		a := coverage.Measure(cell, p.stretches)
-		sign := p.sign(cell)
-		v.Cells = append(v.Cells, view.CoverageCell{Window: cell, Sign: string(sign), Done: isDone(sign), DoneShare: float64(a.Done()) / float64(a.Total())})
+	v := p.View(c, segments, within, cells)
+	for i := range v.Cells {
+		v.Cells[i].Sign = string(signOf(v.Cells[i].State))
 	}
 	return v
-}
-
-// inside keeps what touches the range that was asked for.
-func inside(segments []coverage.Segment, within window.Window) []coverage.Segment {
-	out := []coverage.Segment{}
-	for _, s := range segments {
-		if s.Window.Overlaps(within) {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// askedTo is the end of what any plan ever asked for.
-func askedTo(origin time.Time, segments []coverage.Segment) time.Time {
-	if n := len(segments); n > 0 {
-		return later(origin, segments[n-1].Window.To)
-	}
-	return origin
-}
-
-// safeEnd is where a harvest that starts now would end. Coverage of a source
-// that is no longer known can still be shown: up to now, then.
-func safeEnd(ctx context.Context, app *daemon.App, c view.Cursor, now time.Time) time.Time {
-	compiled, err := app.Compile(ctx, c.Source, c.Endpoint, ingest.Harvest, nil)
-	if err != nil {
-		return window.Instant(now)
-	}
-	return inspect.HarvestEnd(compiled, now)
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

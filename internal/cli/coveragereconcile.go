@@ -6,35 +6,29 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patra-ingest/patra/internal/core/coverage"
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
-// What a comparison came to.
-const (
-	countsAgree   = "OK"
-	countsShort   = "SHORT"   // the upstream has more than was read
-	countsMore    = "MORE"    // it has fewer: items moved to a later date since
-	countsUnknown = "UNKNOWN" // one of the two numbers is missing
-)
-
-// reconciled is one window, counted twice.
+// reconciled is one window, counted twice, with a word about what is not known.
 type reconciled struct {
-	Source   string        `json:"source"`
-	Endpoint string        `json:"endpoint"`
-	Window   window.Window `json:"window"`
-	Upstream *int64        `json:"upstream"`
-	Read     *int64        `json:"read"` // items of its newest reading, rejected ones included
-	Verdict  string        `json:"verdict"`
-	Note     string        `json:"note,omitempty"`
+	view.Reconciled
+	Note string `json:"note,omitempty"`
 }
 
-// silent: the upstream was asked, and nobody knows.
-func (r reconciled) silent() bool { return r.Read != nil && r.Upstream == nil }
+// newReconciled says why a number is not known.
+func newReconciled(r view.Reconciled) reconciled {
+	switch {
+	case r.Read == nil:
+		return reconciled{r, "it was not read in slices that add up to it"}
+	case r.Upstream == nil:
+		return reconciled{r, "the upstream did not tell a total"}
+	}
+	return reconciled{Reconciled: r}
+}
 
 type reconciling struct {
 	gapQuery
@@ -81,7 +75,7 @@ Time that is not covered is not compared: it is a gap, see ` + "`patra coverage 
 	}
 	r.gapQuery.flags(c, "the start of the first harvest", "the end of the newest harvest")
 	r.settingsOf.flags(c)
-	c.Flags().StringVar(&r.by, "by", string(byDay), "length of the windows that are counted: "+zooms)
+	c.Flags().StringVar(&r.by, "by", string(inspect.Day), "length of the windows that are counted: "+zooms)
 	c.Flags().Float64Var(&r.tolerance, "tolerance", 0, "percent that may be missing without a finding")
 	c.Flags().IntVar(&r.most, "most", 400, "ask for so many windows at most: each is a request")
 	return c
@@ -100,10 +94,10 @@ func (e *env) reconcile(ctx context.Context, app *daemon.App, code string, r rec
 	err = e.eachBook(books, r.gapQuery, func(b inspect.Book, within window.Window) error {
 		found, err := e.reconcileBook(ctx, app, b, within, r, z)
 		for _, one := range found {
-			if one.Verdict == countsShort {
+			if one.Verdict == view.CountsShort {
 				short++
 			}
-			if one.silent() {
+			if one.Silent() {
 				silent++
 			}
 		}
@@ -127,79 +121,26 @@ func (e *env) reconcile(ctx context.Context, app *daemon.App, code string, r rec
 	return nil
 }
 
-func (e *env) reconcileBook(ctx context.Context, app *daemon.App, b inspect.Book, within window.Window, r reconciling, z zoom) ([]reconciled, error) {
-	cells, err := z.cells(within)
+func (e *env) reconcileBook(ctx context.Context, app *daemon.App, b inspect.Book, within window.Window, r reconciling, z zoom) (out []reconciled, err error) {
+	with, err := r.compile(ctx, app, b, ingest.Harvest)
 	if err != nil {
 		return nil, err
 	}
-	hash, err := b.Compiled.Prototype.Hash()
+	q := inspect.ReconcileQuery{Within: within, By: inspect.Unit(z), Tolerance: r.tolerance, Most: r.most, With: with}
+	found, err := app.Inspect.Reconcile(ctx, b, q)
 	if err != nil {
-		return nil, err
+		return nil, orTooFine(err)
 	}
-	history, err := app.Store.WindowHistory(ctx, b.Compiled.Snapshot.Dataset(), hash, within, mostCounts)
-	if err != nil {
-		return nil, err
+	for _, one := range found.Windows {
+		out = append(out, newReconciled(one))
 	}
-	compiled, err := r.compile(ctx, app, b, ingest.Harvest)
-	if err != nil {
-		return nil, err
+	if !found.Stopped.IsZero() {
+		e.hint("stopped after %d windows: --most allows more, --from goes on at %s", r.most, moment(found.Stopped))
 	}
-	b.Compiled = compiled
-	counts, done := ingest.NewCounts(history), coverage.Fates(b.Segments, b.Campaigns)
-	var out []reconciled
-	skipped := 0
-	for _, cell := range cells {
-		if a := coverage.Measure(cell, done); a.Done()-a[coverage.Waiving] < a.Total() {
-			skipped++
-			continue
-		}
-		if len(out) == r.most {
-			e.hint("stopped after %d windows: --most allows more, --from goes on at %s", r.most, moment(cell.From))
-			break
-		}
-		one, err := e.compareCounts(ctx, app, b, cell, counts, r.tolerance)
-		if err != nil {
-			return out, err
-		}
-		out = append(out, one)
-	}
-	if skipped > 0 {
-		e.hint("%s of %s are not covered, or waived, and were not compared", counted(skipped, "window"), b.Endpoint)
+	if found.Skipped > 0 {
+		e.hint("%s of %s are not covered, or waived, and were not compared", counted(found.Skipped, "window"), b.Endpoint)
 	}
 	return out, nil
-}
-
-func (e *env) compareCounts(ctx context.Context, app *daemon.App, b inspect.Book, w window.Window, counts ingest.Counts, tolerance float64) (reconciled, error) {
-	one := reconciled{Source: b.Source, Endpoint: b.Endpoint, Window: w, Verdict: countsUnknown}
-	read, whole := counts.Whole(w)
-	if !whole {
-		one.Note = "it was not read in slices that add up to it"
-		return one, nil
-	}
-	one.Read = &read
-	there, known, err := app.CountUpstream(ctx, b.Compiled, w)
-	switch {
-	case ctx.Err() != nil:
-		return one, context.Cause(ctx)
-	case err != nil && fault.As(err).Level != fault.Transient:
-		return one, err
-	case err != nil || !known:
-		one.Note = "the upstream did not tell a total"
-		return one, nil
-	}
-	one.Upstream, one.Verdict = &there, judge(there, read, tolerance)
-	return one, nil
-}
-
-// judge compares; only what is missing here is a finding.
-func judge(upstream, read int64, tolerance float64) string {
-	switch {
-	case float64(upstream-read) > float64(upstream)*tolerance/100:
-		return countsShort
-	case upstream < read:
-		return countsMore
-	}
-	return countsAgree
 }
 
 func reconciledColumns() columns[reconciled] {
@@ -214,7 +155,7 @@ func reconciledColumns() columns[reconciled] {
 		if r.Upstream != nil && r.Read != nil {
 			missing = fmt.Sprint(max(0, *r.Upstream-*r.Read))
 		}
-		verdict := r.Verdict
+		verdict := string(r.Verdict)
 		if r.Note != "" {
 			verdict += ": " + r.Note
 		}

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/core/view"
 )
 
 func TestReconcile(t *testing.T) {
@@ -29,7 +31,7 @@ func TestReconcile(t *testing.T) {
 	d.expect(exitOK, args("--to", "2025-03-02")...)
 	var out []reconciled
 	d.decode(d.expect(exitFindings, args("-o", "json")...).out, &out)
-	if len(out) != 3 || out[1].Verdict != countsShort || *out[1].Upstream != 12 || *out[1].Read != 9 || out[0].Verdict != countsAgree {
+	if len(out) != 3 || out[1].Verdict != view.CountsShort || *out[1].Upstream != 12 || *out[1].Read != 9 || out[0].Verdict != view.CountsAgree {
 		t.Errorf("%+v", out)
 	}
 	// Half a day is not what a slice had.
@@ -41,18 +43,4 @@ func TestReconcile(t *testing.T) {
 	asked := args("--to", "2025-03-02")
 	server.Close()
 	d.holds(d.expect(exitUpstream, asked...).out, "UNKNOWN: the upstream did not tell a total")
-}
-
-func TestJudgeCounts(t *testing.T) {
-	for _, c := range []struct {
-		upstream, read int64
-		tolerance      float64
-		want           string
-	}{
-		{10, 10, 0, countsAgree}, {10, 9, 0, countsShort}, {9, 10, 0, countsMore}, {0, 0, 0, countsAgree}, {1000, 996, 0.5, countsAgree}, {1000, 994, 0.5, countsShort},
-	} {
-		if got := judge(c.upstream, c.read, c.tolerance); got != c.want {
-			t.Errorf("%+v: %s", c, got)
-		}
-	}
 }

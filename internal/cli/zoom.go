@@ -1,91 +1,57 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
 // zoom is how fine a strip is drawn: cells of one calendar unit in UTC, a row for
 // each unit above it.
-type zoom string
-
-const (
-	byDay   zoom = "day"
-	byWeek  zoom = "week"
-	byMonth zoom = "month"
-	byYear  zoom = "year"
-)
+type zoom inspect.Unit
 
 const zooms = "day, week, month or year"
 
 func parseZoom(text string) (zoom, error) {
 	switch z := zoom(strings.ToLower(text)); z {
-	case "", byDay, byWeek, byMonth, byYear:
+	case "", zoom(inspect.Day), zoom(inspect.Week), zoom(inspect.Month), zoom(inspect.Year):
 		return z, nil
 	}
 	return "", usagef("--by %s: expected %s", text, zooms)
 }
 
-// floor is the start of the unit an instant lies in.
-func (z zoom) floor(at time.Time) time.Time {
-	switch z {
-	case byWeek:
-		return window.FloorAlign(at, window.Week)
-	case byMonth:
-		return window.FloorAlign(at, window.Month)
-	case byYear:
-		return time.Date(at.UTC().Year(), 1, 1, 0, 0, 0, 0, time.UTC)
-	}
-	return window.FloorAlign(at, window.Day)
-}
-
-func (z zoom) next(at time.Time) time.Time {
-	switch start := z.floor(at); z {
-	case byWeek:
-		return start.AddDate(0, 0, 7)
-	case byMonth:
-		return start.AddDate(0, 1, 0)
-	case byYear:
-		return start.AddDate(1, 0, 0)
-	default:
-		return start.AddDate(0, 0, 1)
-	}
-}
-
 // row is the line a cell stands in, and its place there.
 func (z zoom) row(at time.Time) (label string, column int) {
-	switch z {
-	case byWeek:
+	switch inspect.Unit(z) {
+	case inspect.Week:
 		year, week := at.ISOWeek()
 		return fmt.Sprintf("%04d", year), week - 1
-	case byMonth:
+	case inspect.Month:
 		return at.Format("2006"), int(at.Month()) - 1
-	case byYear:
+	case inspect.Year:
 		return fmt.Sprintf("%04d", at.Year()/10*10), at.Year() % 10
 	default:
 		return at.Format("2006-01"), at.Day() - 1
 	}
 }
 
-// mostCells keeps a typing error from drawing ten thousand years by day.
-const mostCells = 40_000
-
 // cells cuts a window at the calendar; the first and the last may be parts.
-func (z zoom) cells(w window.Window) (out []window.Window, err error) {
-	for at := w.From; at.Before(w.To); {
-		next := z.next(at)
-		if next.After(w.To) {
-			next = w.To
-		}
-		out = append(out, window.Window{From: at, To: next})
-		if at = next; len(out) > mostCells {
-			return nil, usagef("--by %s cuts %s into more than %d cells: choose a shorter range or a longer unit", z, brief(w), mostCells)
-		}
+func (z zoom) cells(w window.Window) ([]window.Window, error) {
+	out, err := inspect.Unit(z).Cells(w)
+	return out, orTooFine(err)
+}
+
+// orTooFine says which flags to change where a range has too many cells.
+func orTooFine(err error) error {
+	var tooMany inspect.TooManyCellsError
+	if errors.As(err, &tooMany) {
+		return usagef("--by %s cuts %s into more than %d cells: choose a shorter range or a longer unit", tooMany.Unit, brief(tooMany.Window), inspect.MostCells)
 	}
-	return out, nil
+	return err
 }
 
 // rows draws the cells, a line for each unit above.

@@ -209,7 +209,8 @@ type Coverage struct {
 // CoverageCell is one cell of a strip.
 type CoverageCell struct {
 	Window    window.Window `json:"window"`
-	Sign      string        `json:"sign"`
+	State     CellState     `json:"state"`
+	Sign      string        `json:"sign"` // as a strip draws the state
 	Done      bool          `json:"done"`
 	DoneShare float64       `json:"doneShare"`
 }

@@ -33,6 +33,8 @@ type Readers struct {
 	Checks   Checks
 	Machine  Machine
 	Versions Versions
+	Readings Readings
+	Upstream Upstream
 }
 
 // Clock is the clock of the store.
@@ -101,6 +103,18 @@ type Machine interface {
 	// FailedTries counts those of this process at a partition since its last page came,
 	// and says what the last of them met.
 	FailedTries(of ingest.Partition) (tries int, last string)
+}
+
+// Readings reads what was asked for before, and how much came.
+type Readings interface {
+	Plan(ctx context.Context, id int64) (view.PlanDetail, error)
+	WindowHistory(ctx context.Context, d ingest.Dataset, exprHash string, within window.Window, limit int) ([]ingest.WindowCount, error)
+	QuarantinedWindows(ctx context.Context, d ingest.Dataset) ([]view.Marked, error)
+}
+
+// Upstream asks a source how many items a window holds, through the rate gate.
+type Upstream interface {
+	CountUpstream(ctx context.Context, c *spec.Compiled, w window.Window) (items int64, known bool, err error)
 }
 
 // Versions reads the versions of applied sources.

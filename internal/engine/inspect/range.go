@@ -20,6 +20,18 @@ type RangeQuery struct {
 // for counts.
 func (q RangeQuery) OnlyAsked() bool { return q.From == nil && !q.All }
 
+// within fills the ends that were not named. The result may be empty.
+func (q RangeQuery) within(from, to time.Time) window.Window {
+	w := window.Window{From: from, To: to}
+	if q.From != nil {
+		w.From = *q.From
+	}
+	if q.To != nil {
+		w.To = *q.To
+	}
+	return w
+}
+
 // Range is the time of a book that is looked at. It is empty where nothing was asked
 // for: a watermark that was set back by hand begins a new book.
 type Range struct {
@@ -47,13 +59,7 @@ func (b Book) Range(q RangeQuery) (out Range, err error) {
 	if from.IsZero() && q.From == nil {
 		return out, fmt.Errorf("%s %s was never harvested here: %w: run `patra harvest %s` first, or name a start with --from", b.Source, b.Endpoint, fault.ErrNotFound, b.Source)
 	}
-	w := window.Window{From: from, To: to}
-	if q.From != nil {
-		w.From = *q.From
-	}
-	if q.To != nil {
-		w.To = *q.To
-	}
+	w := q.within(from, to)
 	out.Window = w
 	if w.Empty() {
 		return out, nil

@@ -1,0 +1,53 @@
+package view
+
+import "github.com/patra-ingest/patra/internal/core/window"
+
+// CellState is what is worst in a cell of a strip.
+type CellState string
+
+// The states of cells, from complete to never asked for.
+const (
+	CellDone       CellState = "DONE"
+	CellBackfilled CellState = "BACKFILLED"
+	CellWaived     CellState = "WAIVED"
+	CellThin       CellState = "THIN"        // done, with far fewer items than usual
+	CellRejects    CellState = "QUARANTINED" // done, with items in quarantine
+	CellPartly     CellState = "PARTLY"
+	CellFailed     CellState = "FAILED"
+	CellCapped     CellState = "CAPPED" // it holds more than the upstream serves
+	CellOwed       CellState = "OWED"
+	CellNothing    CellState = "NOT_ASKED"
+)
+
+// Done reports whether a cell stands for time that needs no reading.
+func (s CellState) Done() bool {
+	switch s {
+	case CellDone, CellBackfilled, CellWaived, CellThin, CellRejects:
+		return true
+	}
+	return false
+}
+
+// Reconciled is one window, counted twice.
+type Reconciled struct {
+	Source   string        `json:"source"`
+	Endpoint string        `json:"endpoint"`
+	Window   window.Window `json:"window"`
+	Upstream *int64        `json:"upstream"`
+	Read     *int64        `json:"read"` // items of its newest reading, rejected ones included
+	Verdict  CountVerdict  `json:"verdict"`
+}
+
+// Silent reports whether the upstream was asked, and nobody knows.
+func (r Reconciled) Silent() bool { return r.Read != nil && r.Upstream == nil }
+
+// CountVerdict is what a comparison of counts came to.
+type CountVerdict string
+
+// The verdicts on counts.
+const (
+	CountsAgree   CountVerdict = "OK"
+	CountsShort   CountVerdict = "SHORT"   // the upstream has more than was read
+	CountsMore    CountVerdict = "MORE"    // it has fewer: items moved to a later date since
+	CountsUnknown CountVerdict = "UNKNOWN" // one of the two numbers is missing
+)
