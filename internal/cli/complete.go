@@ -100,7 +100,7 @@ func campaignWords(ctx context.Context, app *daemon.App) (out []string, err erro
 }
 
 func keyWords(ctx context.Context, app *daemon.App) (out []string, err error) {
-	keys, err := app.RateKeys(ctx)
+	keys, err := app.Inspect.RateKeys(ctx)
 	for _, k := range keys {
 		out = append(out, k.Key)
 	}

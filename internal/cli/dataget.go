@@ -12,11 +12,12 @@ import (
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
 // getting are the flags of looking a record up.
 type getting struct {
-	daemon.Looking
+	inspect.Looking
 	ref, content string
 }
 
@@ -51,7 +52,7 @@ byte for byte, so that the size and SHA-256 in the event fit.`,
 				return usagef("--version and --limit: expected whole numbers from 1")
 			}
 			return e.dataset(cmd.Context(), args[0], func(app *daemon.App, d view.Dataset) error {
-				h, err := app.History(cmd.Context(), d, args[1], g.Looking)
+				h, err := app.Inspect.History(cmd.Context(), d, args[1], g.Looking)
 				if daemon.IsMissing(err) && h.ID == "" {
 					return notFound("%s %s has no record %q: ids are those of the source, letter by letter; `patra data list %s` shows some", d.Source, d.Endpoint, args[1], args[0])
 				}
@@ -87,7 +88,7 @@ func (e *env) eventData(ctx context.Context, g getting, args []string) error {
 		return err
 	}
 	return e.ledger(ctx, func(app *daemon.App) error {
-		data, err := app.EventData(ctx, ref, how)
+		data, err := app.Inspect.EventData(ctx, ref, how)
 		if err != nil {
 			return err
 		}

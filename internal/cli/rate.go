@@ -31,7 +31,7 @@ why nothing leaves, with the reason that tasks show too.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return e.ledger(cmd.Context(), func(app *daemon.App) error {
-				keys, err := app.RateKeys(cmd.Context())
+				keys, err := app.Inspect.RateKeys(cmd.Context())
 				if err != nil {
 					return err
 				}
@@ -75,7 +75,7 @@ those that share their rates through Redis; the server itself is not asked.`,
 }
 
 func rateKey(ctx context.Context, app *daemon.App, name string) (view.RateKey, error) {
-	keys, err := app.RateKeys(ctx)
+	keys, err := app.Inspect.RateKeys(ctx)
 	if err != nil {
 		return view.RateKey{}, err
 	}

@@ -96,7 +96,7 @@ func (w *rateWatch) look(ctx context.Context) error {
 
 func (w *rateWatch) keys(ctx context.Context) ([]view.RateKey, error) {
 	if w.key == "" {
-		return w.app.RateKeys(ctx)
+		return w.app.Inspect.RateKeys(ctx)
 	}
 	k, err := rateKey(ctx, w.app, w.key)
 	return []view.RateKey{k}, err

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -159,5 +158,3 @@ func (a *App) Dataset(ctx context.Context, name string) (view.Dataset, error) {
 	}
 	return all[0], nil
 }
-
-var errPruned = errors.New("it was removed by retention")

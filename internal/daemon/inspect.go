@@ -14,7 +14,7 @@ func newInspector(a *App) *inspect.Inspector {
 	db := a.Store
 	return inspect.New(inspect.Readers{
 		Clock: db, Sources: definitions{a}, Coverage: db, Failed: db, Work: db, Beside: db, Checks: db, Machine: machine{a}, Versions: db,
-		Readings: db, Upstream: a,
+		Readings: db, Upstream: a, Rates: db, Records: db, Archive: a,
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 
 // SharedRates tells which other sources share the rate groups that a file names.
 func (a *App) SharedRates(ctx context.Context, src *registry.Source) ([]view.SharedRate, error) {
-	keys, err := a.declaredRates(ctx)
+	keys, err := a.Inspect.DeclaredRates(ctx)
 	if err != nil {
 		return nil, err
 	}

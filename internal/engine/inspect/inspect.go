@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/registry"
@@ -35,6 +36,9 @@ type Readers struct {
 	Versions Versions
 	Readings Readings
 	Upstream Upstream
+	Rates    Rates
+	Records  Records
+	Archive  Archive
 }
 
 // Clock is the clock of the store.
@@ -46,6 +50,8 @@ type Clock interface {
 type Sources interface {
 	// Source finds a source: as applied, else as bundled.
 	Source(ctx context.Context, code string) (src *registry.Source, applied bool, err error)
+	// Sources lists all sources, applied and bundled.
+	Sources(ctx context.Context) ([]view.Source, error)
 	// Compile freezes one operation of a source as a run would that starts now.
 	Compile(ctx context.Context, code, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error)
 	// CompileSource freezes one operation of a definition, whether or not it may run here.
@@ -115,6 +121,33 @@ type Readings interface {
 // Upstream asks a source how many items a window holds, through the rate gate.
 type Upstream interface {
 	CountUpstream(ctx context.Context, c *spec.Compiled, w window.Window) (items int64, known bool, err error)
+}
+
+// Rates reads how rate keys stand.
+type Rates interface {
+	RateReports(ctx context.Context) (map[string][]view.RateReport, error)
+	RatePauses(ctx context.Context) (map[string]time.Time, error)
+	RateMembers(ctx context.Context) ([]gate.Member, error)
+	RateHolds(ctx context.Context) (map[string][]view.RateHold, error)
+	BreakerRows(ctx context.Context) (map[ingest.Dataset]view.RateBreaker, error)
+	QuotaUse(ctx context.Context, key string) (gate.Use, error)
+}
+
+// Records reads records and their versions.
+type Records interface {
+	Head(ctx context.Context, d view.Dataset, id string) (r view.Record, body int64, err error)
+	OldestOf(ctx context.Context, body int64) (version int, err error)
+	VersionsOf(ctx context.Context, body int64, limit int) ([]view.Version, error)
+	OutgoingOf(ctx context.Context, body int64) ([]view.Outgoing, error)
+	OriginOf(ctx context.Context, batchID int64) (view.Origin, error)
+}
+
+// Archive finds what lies beside the tables of records.
+type Archive interface {
+	// ArchivedBatch looks for a batch that left the database.
+	ArchivedBatch(ctx context.Context, id int64) (b view.Batch, file string, err error)
+	// Dataset finds the records of SOURCE or SOURCE/ENDPOINT.
+	Dataset(ctx context.Context, name string) (view.Dataset, error)
 }
 
 // Versions reads the versions of applied sources.

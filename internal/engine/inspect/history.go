@@ -1,4 +1,4 @@
-package daemon
+package inspect
 
 import (
 	"bytes"
@@ -14,6 +14,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
+// errPruned says why an old version is not there.
+var errPruned = errors.New("it was removed by retention")
+
 // errRowsMissing is damage: no command of this program leaves a database so.
 var errRowsMissing = fmt.Errorf("%w, restore it from a copy", fault.ErrDamaged)
 
@@ -25,15 +28,15 @@ type Looking struct {
 	Payload bool // with the items as the upstream sent them
 }
 
-// History tells a record's versions, newest first: what each said, which work wrote
+// History returns a record's versions, newest first: what each said, which work wrote
 // it, and what became of its event.
-func (a *App) History(ctx context.Context, d view.Dataset, id string, l Looking) (h view.History, err error) {
+func (i *Inspector) History(ctx context.Context, d view.Dataset, id string, l Looking) (h view.History, err error) {
 	h = view.History{Source: d.Source, Endpoint: d.Endpoint, Versions: []view.Version{}}
 	var body int64
-	if h.Record, body, err = a.Store.Head(ctx, d, id); err != nil {
+	if h.Record, body, err = i.from.Records.Head(ctx, d, id); err != nil {
 		return h, err
 	}
-	oldest, err := a.Store.OldestOf(ctx, body)
+	oldest, err := i.from.Records.OldestOf(ctx, body)
 	if err != nil {
 		return h, err
 	}
@@ -45,7 +48,7 @@ func (a *App) History(ctx context.Context, d view.Dataset, id string, l Looking)
 	if l.Version != 0 {
 		most = h.Version - l.Version + 1
 	}
-	all, err := a.Store.VersionsOf(ctx, body, max(1, most)+1) // and the one to compare the last with
+	all, err := i.from.Records.VersionsOf(ctx, body, max(1, most)+1) // and the one to compare the last with
 	if err != nil {
 		return h, fmt.Errorf("record %q: %w", id, err)
 	}
@@ -57,16 +60,16 @@ func (a *App) History(ctx context.Context, d view.Dataset, id string, l Looking)
 		h.Payload = jsonOrText(all[0].Raw)
 	}
 	if l.Version != 0 {
-		return h, a.oneVersion(ctx, &h, all, l)
+		return h, i.oneVersion(ctx, &h, all, l)
 	}
 	h.More = max(0, h.Version-h.Removed-l.Most)
-	for i := range min(len(all), l.Most) {
-		v := all[i]
-		if l.Diff && i+1 < len(all) {
-			v.Changed = changed(all[i+1].Fields, v.Fields)
+	for n := range min(len(all), l.Most) {
+		v := all[n]
+		if l.Diff && n+1 < len(all) {
+			v.Changed = changedFields(all[n+1].Fields, v.Fields)
 		}
 		v.Fields = nil // those of the current one are told once
-		if err := a.explain(ctx, &v, h, false); err != nil {
+		if err := i.explain(ctx, &v, h, false); err != nil {
 			return h, err
 		}
 		h.Versions = append(h.Versions, v)
@@ -74,30 +77,30 @@ func (a *App) History(ctx context.Context, d view.Dataset, id string, l Looking)
 	return h, nil
 }
 
-func (a *App) oneVersion(ctx context.Context, h *view.History, all []view.Version, l Looking) error {
+func (i *Inspector) oneVersion(ctx context.Context, h *view.History, all []view.Version, l Looking) error {
 	if l.Version > h.Version {
 		return fmt.Errorf("version %d of %q: %w: the newest is %d", l.Version, h.ID, fault.ErrNotFound, h.Version)
 	}
 	if l.Version <= h.Removed {
 		return fmt.Errorf("version %d of %q: %w: %w; the oldest that is kept is %d", l.Version, h.ID, fault.ErrNotFound, errPruned, h.Removed+1)
 	}
-	i := slices.IndexFunc(all, func(v view.Version) bool { return v.Version == l.Version })
-	if i < 0 {
+	n := slices.IndexFunc(all, func(v view.Version) bool { return v.Version == l.Version })
+	if n < 0 {
 		return fmt.Errorf("version %d of %q: %w: the versions after it do not lead to it", l.Version, h.ID, errRowsMissing)
 	}
-	v := all[i]
-	if l.Diff && i+1 < len(all) {
-		v.Changed = changed(all[i+1].Fields, v.Fields)
+	v := all[n]
+	if l.Diff && n+1 < len(all) {
+		v.Changed = changedFields(all[n+1].Fields, v.Fields)
 	}
 	h.Record.Fields, h.Record.Payload = nil, nil
-	err := a.explain(ctx, &v, *h, l.Payload)
+	err := i.explain(ctx, &v, *h, l.Payload)
 	h.Versions = []view.Version{v}
 	return err
 }
 
 // explain adds the work that wrote a version, and its event.
-func (a *App) explain(ctx context.Context, v *view.Version, h view.History, payload bool) (err error) {
-	if v.Events, err = a.Store.OutgoingOf(ctx, v.Body); err != nil {
+func (i *Inspector) explain(ctx context.Context, v *view.Version, h view.History, payload bool) (err error) {
+	if v.Events, err = i.from.Records.OutgoingOf(ctx, v.Body); err != nil {
 		return err
 	}
 	if v.State = stateOf(*v); v.Version == h.Version {
@@ -106,7 +109,7 @@ func (a *App) explain(ctx context.Context, v *view.Version, h view.History, payl
 	if payload {
 		v.Payload = jsonOrText(v.Raw)
 	}
-	origin, err := a.Store.OriginOf(ctx, v.Origin.BatchID)
+	origin, err := i.from.Records.OriginOf(ctx, v.Origin.BatchID)
 	if err == nil {
 		v.Origin = origin
 		return nil
@@ -114,7 +117,7 @@ func (a *App) explain(ctx context.Context, v *view.Version, h view.History, payl
 	if !errors.Is(err, fault.ErrNotFound) {
 		return err
 	}
-	b, file, err := a.ArchivedBatch(ctx, v.Origin.BatchID)
+	b, file, err := i.from.Archive.ArchivedBatch(ctx, v.Origin.BatchID)
 	if err != nil {
 		return nil // it is in no archive that can be read here: the version stays without its work
 	}
@@ -125,7 +128,7 @@ func (a *App) explain(ctx context.Context, v *view.Version, h view.History, payl
 	return nil
 }
 
-// stateOf is what a version's event tells of its state. A first version is there.
+// stateOf returns what a version's event tells of its state. A first version is there.
 func stateOf(v view.Version) string {
 	switch {
 	case v.Version == 1:
@@ -138,14 +141,14 @@ func stateOf(v view.Version) string {
 	return "ACTIVE"
 }
 
-func changed(was, is []byte) (out []view.FieldChange) {
+func changedFields(was, is []byte) (out []view.FieldChange) {
 	for _, c := range blackbox.ChangedFields(was, is) {
 		out = append(out, view.FieldChange(c))
 	}
 	return out
 }
 
-// jsonOrText: an upstream that sends XML has items that are no JSON.
+// jsonOrText returns JSON as it is and all else as a text: an upstream that sends XML has items that are no JSON.
 func jsonOrText(raw []byte) json.RawMessage {
 	if len(raw) == 0 || json.Valid(raw) {
 		return raw
@@ -154,21 +157,21 @@ func jsonOrText(raw []byte) json.RawMessage {
 	return text
 }
 
-// EventData is what an event would have carried that went with a reference instead:
+// EventData returns what an event would have carried that went with a reference instead:
 // the same bytes, so that its size and SHA-256 can be checked.
-func (a *App) EventData(ctx context.Context, ref event.Ref, how event.Content) ([]byte, error) {
-	d, err := a.Dataset(ctx, ref.Source+"/"+ref.Endpoint)
+func (i *Inspector) EventData(ctx context.Context, ref event.Ref, how event.Content) ([]byte, error) {
+	d, err := i.from.Archive.Dataset(ctx, ref.Source+"/"+ref.Endpoint)
 	if err != nil {
 		return nil, err
 	}
-	head, body, err := a.Store.Head(ctx, d, ref.RecordID)
+	head, body, err := i.from.Records.Head(ctx, d, ref.RecordID)
 	if err != nil {
 		return nil, err
 	}
 	if ref.Version > head.Version {
 		return nil, fmt.Errorf("version %d of %q: %w: the newest is %d", ref.Version, ref.RecordID, fault.ErrNotFound, head.Version)
 	}
-	all, err := a.Store.VersionsOf(ctx, body, head.Version-ref.Version+1)
+	all, err := i.from.Records.VersionsOf(ctx, body, head.Version-ref.Version+1)
 	if err != nil {
 		return nil, fmt.Errorf("event %s: %w", ref, err)
 	}

@@ -1,4 +1,4 @@
-package daemon
+package inspect
 
 import (
 	"context"
@@ -14,18 +14,18 @@ import (
 )
 
 // RateKeys lists the rate keys of all sources with what they may do, from the
-// registry, and how they stand, from the store: nothing of it is known to this
+// registry, and how they stand, from the store: nothing of it is known to one
 // process alone.
-func (a *App) RateKeys(ctx context.Context) ([]view.RateKey, error) {
-	keys, err := a.declaredRates(ctx)
+func (i *Inspector) RateKeys(ctx context.Context) ([]view.RateKey, error) {
+	keys, err := i.DeclaredRates(ctx)
 	if err != nil {
 		return nil, err
 	}
-	now, err := a.Store.Now(ctx)
+	now, err := i.from.Clock.Now(ctx)
 	if err != nil {
 		return nil, err
 	}
-	reports, err := a.Store.RateReports(ctx)
+	reports, err := i.from.Rates.RateReports(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -34,19 +34,19 @@ func (a *App) RateKeys(ctx context.Context) ([]view.RateKey, error) {
 			keys[name] = &view.RateKey{Key: name, Uses: []view.RateUse{}}
 		}
 	}
-	pauses, err := a.Store.RatePauses(ctx)
+	pauses, err := i.from.Rates.RatePauses(ctx)
 	if err != nil {
 		return nil, err
 	}
-	living, err := a.Store.RateMembers(ctx)
+	living, err := i.from.Rates.RateMembers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	breakers, err := a.Store.BreakerRows(ctx)
+	breakers, err := i.from.Rates.BreakerRows(ctx)
 	if err != nil {
 		return nil, err
 	}
-	holds, err := a.Store.RateHolds(ctx)
+	holds, err := i.from.Rates.RateHolds(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -54,11 +54,11 @@ func (a *App) RateKeys(ctx context.Context) ([]view.RateKey, error) {
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
 		k := keys[name]
 		k.At, k.Living, k.Processes = now, len(living), append([]view.RateReport{}, reports[name]...)
-		cool(k, pauses[name], now)
+		addCooling(k, pauses[name], now)
 		k.Holds = holds[name]
-		trouble(k, breakers, now)
+		addTrouble(k, breakers, now)
 		k.PerSecond = rateNow(k.Processes)
-		if k.Quotas, err = a.quotas(ctx, k); err != nil {
+		if k.Quotas, err = i.quotas(ctx, k); err != nil {
 			return nil, err
 		}
 		out = append(out, *k)
@@ -66,15 +66,15 @@ func (a *App) RateKeys(ctx context.Context) ([]view.RateKey, error) {
 	return out, nil
 }
 
-// declaredRates groups what all sources declare by rate key.
-func (a *App) declaredRates(ctx context.Context) (map[string]*view.RateKey, error) {
-	sources, err := a.Sources(ctx)
+// DeclaredRates groups what all sources declare by rate key.
+func (i *Inspector) DeclaredRates(ctx context.Context) (map[string]*view.RateKey, error) {
+	sources, err := i.from.Sources.Sources(ctx)
 	if err != nil {
 		return nil, err
 	}
 	keys := map[string]*view.RateKey{}
 	for _, s := range sources {
-		src, _, err := a.Source(ctx, s.Code)
+		src, _, err := i.from.Sources.Source(ctx, s.Code)
 		if err != nil {
 			return nil, err
 		}
@@ -84,14 +84,14 @@ func (a *App) declaredRates(ctx context.Context) (map[string]*view.RateKey, erro
 				if err != nil {
 					return nil, err
 				}
-				declare(keys, s.Code, endpoint, operation, r.Rate)
+				declareRate(keys, s.Code, endpoint, operation, r.Rate)
 			}
 		}
 	}
 	return keys, nil
 }
 
-func declare(keys map[string]*view.RateKey, source, endpoint, operation string, l gate.Limits) {
+func declareRate(keys map[string]*view.RateKey, source, endpoint, operation string, l gate.Limits) {
 	name := l.Key(source)
 	k := keys[name]
 	if k == nil {
@@ -110,9 +110,9 @@ func declare(keys map[string]*view.RateKey, source, endpoint, operation string, 
 	k.Uses[same].Operations = append(k.Uses[same].Operations, operation)
 }
 
-// cool adds until when nothing may leave: as it is stored, or as a process heard
+// addCooling adds until when nothing may leave: as it is stored, or as a process heard
 // a moment ago.
-func cool(k *view.RateKey, stored, now time.Time) {
+func addCooling(k *view.RateKey, stored, now time.Time) {
 	for _, r := range k.Processes {
 		if r.State.CoolingUntil.After(stored) {
 			stored = r.State.CoolingUntil
@@ -123,19 +123,19 @@ func cool(k *view.RateKey, stored, now time.Time) {
 	}
 }
 
-// trouble adds the breakers and the hours of the uses of a key.
-func trouble(k *view.RateKey, breakers map[ingest.Dataset]view.RateBreaker, now time.Time) {
-	for i, u := range k.Uses {
+// addTrouble adds the breakers and the hours of the uses of a key.
+func addTrouble(k *view.RateKey, breakers map[ingest.Dataset]view.RateBreaker, now time.Time) {
+	for n, u := range k.Uses {
 		if b, ok := breakers[ingest.Dataset{Source: u.Source, Endpoint: u.Endpoint}]; ok {
-			k.Uses[i].Breaker = &b
+			k.Uses[n].Breaker = &b
 		}
 		if hours, err := gate.ParseHours(u.Limits.Hours); err == nil && !hours.Open(now) {
-			k.Uses[i].Opens = hours.NextOpen(now)
+			k.Uses[n].Opens = hours.NextOpen(now)
 		}
 	}
 }
 
-// rateNow is what all processes together may send now. Those that share a gate
+// rateNow returns what all processes together may send now. Those that share a gate
 // say the same; the others say their own part.
 func rateNow(reports []view.RateReport) *float64 {
 	if len(reports) == 0 {
@@ -155,13 +155,13 @@ func rateNow(reports []view.RateReport) *float64 {
 	return &sum
 }
 
-// quotas is how the quotas of a key stand: as the store counts them, or as the
+// quotas returns how the quotas of a key stand: as the store counts them, or as the
 // processes say where a server counts for them.
-func (a *App) quotas(ctx context.Context, k *view.RateKey) (out []view.RateQuota, err error) {
+func (i *Inspector) quotas(ctx context.Context, k *view.RateKey) (out []view.RateQuota, err error) {
 	if k.Limits == nil || k.Limits.QuotaPerHour == 0 && k.Limits.QuotaPerDay == 0 && k.Limits.BudgetPerDay == 0 {
 		return nil, nil
 	}
-	use, err := a.Store.QuotaUse(ctx, k.Key)
+	use, err := i.from.Rates.QuotaUse(ctx, k.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (a *App) quotas(ctx context.Context, k *view.RateKey) (out []view.RateQuota
 		}
 		start := use.Now.UTC().Truncate(q.length)
 		quota := view.RateQuota{Name: q.name, Limit: q.limit, Usable: q.limit * (1 - q.margin), Reset: start.Add(q.length)}
-		quota.Used = used(q.name, start, use, k.Processes)
+		quota.Used = usedOf(q.name, start, use, k.Processes)
 		for _, r := range use.Reserved {
 			if q.name != "money" && r.Hour.Before(quota.Reset) {
 				quota.Reserved += r.Requests
@@ -192,7 +192,8 @@ func (a *App) quotas(ctx context.Context, k *view.RateKey) (out []view.RateQuota
 	return out, nil
 }
 
-func used(name string, start time.Time, use gate.Use, reports []view.RateReport) (most float64) {
+// usedOf returns how much of a quota is used in the period that began at start.
+func usedOf(name string, start time.Time, use gate.Use, reports []view.RateReport) (most float64) {
 	for _, t := range use.Taken {
 		if t.Quota == name && !t.Start.Before(start) {
 			most = t.Amount

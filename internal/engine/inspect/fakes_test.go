@@ -1,0 +1,168 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/integrity"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/trust"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// ledger answers what the store, the sources and the machine would.
+type ledger struct {
+	now        time.Time
+	sources    map[string]*registry.Source
+	cursors    []view.Cursor
+	segments   map[int64][]coverage.Segment
+	campaigns  []ingest.Campaign
+	open       []window.Window
+	failed     []view.Marked
+	mended     time.Time
+	tasks      []view.Task
+	runs       []view.Run
+	due        time.Time
+	workload   []view.Workload
+	restarts   []view.StartedOver
+	conditions []view.Condition
+	pauses     []ingest.Pause
+	rejects    map[ingest.Dataset]int64
+	doubts     []view.Doubt
+	backlogs   []view.Backlog
+	check      integrity.Last
+	executors  int
+	relays     int
+	untrusted  []trust.Stopped
+	tries      int
+}
+
+func (l *ledger) inspector() *Inspector {
+	return New(Readers{Clock: l, Sources: l, Coverage: l, Failed: l, Work: l, Beside: l, Checks: l, Machine: l})
+}
+
+func (l *ledger) Now(context.Context) (time.Time, error) { return l.now, nil }
+
+func (l *ledger) Source(_ context.Context, code string) (*registry.Source, bool, error) {
+	src := l.sources[code]
+	if src == nil {
+		return nil, false, fmt.Errorf("source %s: %w", code, fault.ErrNotFound)
+	}
+	return src, true, nil
+}
+
+func (l *ledger) Sources(context.Context) ([]view.Source, error) { return nil, nil }
+
+func (l *ledger) Compile(ctx context.Context, code, endpoint string, op ingest.Operation, _ []registry.Override) (*spec.Compiled, error) {
+	src, _, err := l.Source(ctx, code)
+	if err != nil {
+		return nil, err
+	}
+	return l.CompileSource(src, endpoint, op)
+}
+
+func (l *ledger) CompileSource(src *registry.Source, endpoint string, op ingest.Operation) (*spec.Compiled, error) {
+	resolved, err := registry.Resolve(src, endpoint, string(op), nil)
+	if err != nil {
+		return nil, err
+	}
+	return spec.Compile(resolved)
+}
+
+func (l *ledger) Cursors(_ context.Context, source string) (out []view.Cursor, _ error) {
+	for _, c := range l.cursors {
+		if source == "" || c.Source == source {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+func (l *ledger) Segments(_ context.Context, id int64) ([]coverage.Segment, error) {
+	return l.segments[id], nil
+}
+
+func (l *ledger) Book(_ context.Context, n ingest.Namespace) (state coverage.State, known bool, _ error) {
+	for _, c := range l.cursors {
+		if c.IsAt(n) {
+			return coverage.State{Origin: c.Origin, Segments: l.segments[c.ID]}, true, nil
+		}
+	}
+	return state, false, nil
+}
+
+func (l *ledger) CampaignBooks(context.Context, ingest.Dataset, string, string) ([]coverage.Segment, error) {
+	return nil, nil
+}
+
+func (l *ledger) Campaigns(_ context.Context, _ string, state ingest.CampaignState) (out []ingest.Campaign, _ error) {
+	for _, c := range l.campaigns {
+		if state == "" || c.State == state {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+func (l *ledger) OpenWindows(context.Context, ingest.Partition, int64) ([]window.Window, error) {
+	return l.open, nil
+}
+
+func (l *ledger) FailedWindows(context.Context, ingest.Partition) ([]view.Marked, error) {
+	return l.failed, nil
+}
+
+func (l *ledger) Mended(context.Context, ingest.Partition) (time.Time, error) { return l.mended, nil }
+
+func (l *ledger) Tasks(_ context.Context, f view.Filter) (out []view.Task, _ error) {
+	for _, t := range l.tasks {
+		if t.Status == f.Status {
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+func (l *ledger) Runs(context.Context, view.Filter) ([]view.Run, error) { return l.runs, nil }
+
+func (l *ledger) NextDue(context.Context) (time.Time, error) { return l.due, nil }
+
+func (l *ledger) Workload(context.Context, string) ([]view.Workload, error) { return l.workload, nil }
+
+func (l *ledger) StartedOver(context.Context, string) ([]view.StartedOver, error) {
+	return l.restarts, nil
+}
+
+func (l *ledger) Conditions(context.Context) ([]view.Condition, error) { return l.conditions, nil }
+
+func (l *ledger) Pauses(context.Context, string) ([]ingest.Pause, error) { return l.pauses, nil }
+
+func (l *ledger) Rejects(context.Context, string) (map[ingest.Dataset]int64, error) {
+	return l.rejects, nil
+}
+
+func (l *ledger) RejectGroupsIn(context.Context, string) (map[ingest.Dataset]int, error) {
+	return map[ingest.Dataset]int{}, nil
+}
+
+func (l *ledger) Missing(context.Context, string) ([]view.MissingRecords, error) { return nil, nil }
+
+func (l *ledger) Doubts(context.Context, string) ([]view.Doubt, error) { return l.doubts, nil }
+
+func (l *ledger) Backlogs(context.Context, string) ([]view.Backlog, error) { return l.backlogs, nil }
+
+func (l *ledger) LastCheck(context.Context) (integrity.Last, error) { return l.check, nil }
+
+func (l *ledger) Processes(context.Context) (executors, relays int, err error) {
+	return l.executors, l.relays, nil
+}
+
+func (l *ledger) Untrusted(context.Context, string) ([]trust.Stopped, error) { return l.untrusted, nil }
+
+func (l *ledger) FailedTries(ingest.Partition) (tries int, last string) { return l.tries, "" }
