@@ -149,9 +149,9 @@ func eventsFinding(f view.Finding, now time.Time) string {
 		a := f.Receiver
 		return fmt.Sprintf("receiver %s is away, last tried %s: %s; %s", a.Destination, minuteText(a.TriedAt), short(a.Error, 120), heldText(b, now))
 	case view.FoundUnrelayed:
-		return fmt.Sprintf("%s, longer than %s, and no process relays: `patra events publish` or `patra serve --roles relay` does", waitText(b, now), age(f.Limit))
+		return fmt.Sprintf("%s, longer than %s, and no process relays: `patra events publish` or `patra serve --roles relay` does", waitText(b, now), age(f.Limit.Std()))
 	}
-	return fmt.Sprintf("%s, longer than %s: the relay does not keep up; `patra events deliveries --source %s` tells more", waitText(b, now), age(f.Limit), b.Source)
+	return fmt.Sprintf("%s, longer than %s: the relay does not keep up; `patra events deliveries --source %s` tells more", waitText(b, now), age(f.Limit.Std()), b.Source)
 }
 
 // checkText says that the database has to be checked, or is damaged.
@@ -161,9 +161,9 @@ func checkText(f view.Finding) string {
 	case view.FoundDamaged:
 		return fmt.Sprintf("the check of %s found %d problems: `patra db check` lists them and what to do about each", at, f.Check.Found)
 	case view.FoundNeverChecked:
-		return fmt.Sprintf("it was never checked, and is older than %s: run `patra db check`", daysText(f.Limit))
+		return fmt.Sprintf("it was never checked, and is older than %s: run `patra db check`", daysText(f.Limit.Std()))
 	}
-	return fmt.Sprintf("the last check was on %s, longer than %s ago: run `patra db check`", at, daysText(f.Limit))
+	return fmt.Sprintf("the last check was on %s, longer than %s ago: run `patra db check`", at, daysText(f.Limit.Std()))
 }
 
 // daysText writes a length of time in days where it is some whole ones.

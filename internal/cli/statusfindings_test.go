@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,9 @@ func TestEveryFindingHasItsSentence(t *testing.T) {
 		text := findingText(f, march(9))
 		if text == "" || text == string(code) || findingAbout(f) == "" {
 			t.Errorf("%s: %q about %q", code, text, findingAbout(f))
+		}
+		if _, err := json.Marshal(f); err != nil {
+			t.Errorf("%s: %v", code, err)
 		}
 		if code.Severity() == "" {
 			t.Errorf("%s has no severity", code)

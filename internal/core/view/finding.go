@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/trust"
@@ -22,20 +23,20 @@ type Finding struct {
 	Count    int         `json:"count,omitempty"`
 	Error    string      `json:"error,omitempty"` // what could not be done
 
-	Groups    int             `json:"groups,omitempty"`  // of rejected items, by cause
-	Limit     time.Duration   `json:"-"`                 // that was passed: of an age
-	Windows   []window.Window `json:"windows,omitempty"` // that failed and are still owed
-	Note      string          `json:"note,omitempty"`    // why a campaign does not go on
-	Gap       *Gap            `json:"gap,omitempty"`
-	Task      *Task           `json:"task,omitempty"`
-	Restarted *StartedOver    `json:"restarted,omitempty"`
-	Pause     *ingest.Pause   `json:"pause,omitempty"`
-	Condition *Condition      `json:"condition,omitempty"`
-	Doubt     *Doubt          `json:"doubt,omitempty"`
-	Backlog   *Backlog        `json:"backlog,omitempty"`
-	Receiver  *Away           `json:"receiver,omitempty"`
-	Check     *integrity.Last `json:"check,omitempty"`
-	Untrusted *trust.Stopped  `json:"untrusted,omitempty"`
+	Groups    int               `json:"groups,omitempty"`  // of rejected items, by cause
+	Limit     duration.Duration `json:"limit,omitzero"`    // that was passed: of an age
+	Windows   []window.Window   `json:"windows,omitempty"` // that failed and are still owed
+	Note      string            `json:"note,omitempty"`    // why a campaign does not go on
+	Gap       *Gap              `json:"gap,omitempty"`
+	Task      *Task             `json:"task,omitempty"`
+	Restarted *StartedOver      `json:"restarted,omitempty"`
+	Pause     *ingest.Pause     `json:"pause,omitempty"`
+	Condition *Condition        `json:"condition,omitempty"`
+	Doubt     *Doubt            `json:"doubt,omitempty"`
+	Backlog   *Backlog          `json:"backlog,omitempty"`
+	Receiver  *Away             `json:"receiver,omitempty"`
+	Check     *integrity.Last   `json:"check,omitempty"`
+	Untrusted *trust.Stopped    `json:"untrusted,omitempty"`
 }
 
 // Subject is what a finding is about. Without a source it is the queue or the database.

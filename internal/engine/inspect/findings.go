@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -144,7 +145,7 @@ func (s *statusBuilder) findInBacklog(b view.Backlog) {
 	if b.Waiting == 0 || s.query.EventsAge == 0 || s.report.Now.Sub(b.Since) <= s.query.EventsAge || len(b.Away) > 0 {
 		return
 	}
-	late := view.Finding{Code: view.FoundEventsBehind, Subject: about, Since: b.Since, Count: b.Waiting, Limit: s.query.EventsAge, Backlog: &b}
+	late := view.Finding{Code: view.FoundEventsBehind, Subject: about, Since: b.Since, Count: b.Waiting, Limit: duration.Duration(s.query.EventsAge), Backlog: &b}
 	if s.report.Relays == 0 {
 		late.Code = view.FoundUnrelayed
 	}
@@ -161,7 +162,7 @@ func (s *statusBuilder) addCheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f := view.Finding{Since: last.At, Count: int(last.Found), Limit: s.query.CheckAge, Check: &last}
+	f := view.Finding{Since: last.At, Count: int(last.Found), Limit: duration.Duration(s.query.CheckAge), Check: &last}
 	switch last.State(s.report.Now, s.query.CheckAge) {
 	case integrity.Damaged:
 		f.Code = view.FoundDamaged
