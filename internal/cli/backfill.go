@@ -160,9 +160,11 @@ func (e *env) rehearseBackfill(ctx context.Context, code string, b *backfilling)
 	}
 	out := campaignDraft{Name: d.Campaign.Name, Order: d.Campaign.Order, Chunk: brieflyOf(d.Campaign.Chunk), Left: d.Left}
 	out.Range, out.Parts = &d.Campaign.Range, partsOf(d)
-	covered, err := daemon.Covered(ctx, app, compiled, d.Campaign.Range)
-	if err != nil {
-		return err
+	var covered []window.Window
+	if app != nil { // without a database nothing was read
+		if covered, err = app.Inspect.Covered(ctx, compiled, d.Campaign.Range); err != nil {
+			return err
+		}
 	}
 	out.Covered = append([]window.Window{}, covered...)
 	if err := show(e, out, []fact{

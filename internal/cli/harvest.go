@@ -234,7 +234,7 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	}
 	var earlier []view.Failure // of plans that are taken up again: what failed before this run
 	h, err := run(daemon.Watch{Progress: progress, Continue: func(o ingest.OpenPlan) {
-		earlier = append(earlier, failuresOf(ctx, app, []int64{o.ID})...)
+		earlier = append(earlier, app.Inspect.Failures(ctx, []int64{o.ID})...)
 		bar.note("%s", continuing(ctx, app, o.ID))
 	}, GiveUp: func(g daemon.GivenUp) {
 		bar.note("%s", givingUp(g))
@@ -258,7 +258,7 @@ func (e *env) harvestWith(ctx context.Context, app *daemon.App, c *spec.Compiled
 	s.add(h.Plan)
 	s.Counted = h.Counted
 	s.Stats.Requests += h.Counted
-	if s.Failures = withoutEarlier(failuresOf(ctx, app, append(s.Continued, h.Plan.PlanID)), earlier); h.Draft == nil { // stopped before it could plan
+	if s.Failures = inspect.FailuresSince(app.Inspect.Failures(ctx, append(s.Continued, h.Plan.PlanID)), earlier); h.Draft == nil { // stopped before it could plan
 		return s, err
 	}
 	stopped := err

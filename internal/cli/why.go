@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -25,43 +23,6 @@ func stopOf(err error) *stopView {
 		return nil
 	}
 	return &stopView{stopped.Code, stopped.Cause, stopped.Next}
-}
-
-// failuresOf is why slices of plans are not covered. What cannot be read is left out:
-// the summary must not fail for it.
-func failuresOf(ctx context.Context, app *daemon.App, plans []int64) (out []view.Failure) {
-	for _, id := range plans {
-		found, err := app.Store.Failures(ctx, id)
-		if err != nil {
-			return out
-		}
-		for _, f := range found {
-			same := slices.IndexFunc(out, func(o view.Failure) bool { return o.Code == f.Code && o.Status == f.Status })
-			if same < 0 {
-				out = append(out, f)
-				continue
-			}
-			out[same].Slices += f.Slices
-		}
-	}
-	slices.SortStableFunc(out, func(a, b view.Failure) int { return b.Slices - a.Slices })
-	return out
-}
-
-// withoutEarlier leaves out what failed before this run and has ended: the run that met
-// it has told of it, and it may be mended. What is still to be tried stays.
-func withoutEarlier(now, earlier []view.Failure) (out []view.Failure) {
-	for _, f := range now {
-		for _, e := range earlier {
-			if f.Code == e.Code && f.Status == e.Status && ingest.TaskStatus(f.Status).Terminal() {
-				f.Slices -= e.Slices
-			}
-		}
-		if f.Slices > 0 {
-			out = append(out, f)
-		}
-	}
-	return out
 }
 
 // why are the rows of a summary that tell why slices are not covered: each reason with

@@ -193,6 +193,14 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// The same reason in two plans is one reason; the most frequent one comes first.
+func TestFailuresOfPlansAreJoined(t *testing.T) {
+	l := &ledger{failures: map[int64][]view.Failure{1: {{Code: "A", Slices: 2}, {Code: "B", Slices: 1}}, 2: {{Code: "B", Slices: 4}}}}
+	if got := l.inspector().Failures(t.Context(), []int64{1, 2}); len(got) != 2 || got[0] != (view.Failure{Code: "B", Slices: 5}) || got[1].Slices != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestPendingVersions(t *testing.T) {
 	l := crossref(t)
 	stored := l.sources["crossref"]

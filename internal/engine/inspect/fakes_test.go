@@ -25,6 +25,7 @@ type ledger struct {
 	campaigns  []ingest.Campaign
 	open       []window.Window
 	failed     []view.Marked
+	failures   map[int64][]view.Failure
 	mended     time.Time
 	tasks      []view.Task
 	runs       []view.Run
@@ -116,6 +117,10 @@ func (l *ledger) OpenWindows(context.Context, ingest.Partition, int64) ([]window
 
 func (l *ledger) FailedWindows(context.Context, ingest.Partition) ([]view.Marked, error) {
 	return l.failed, nil
+}
+
+func (l *ledger) Failures(_ context.Context, plan int64) ([]view.Failure, error) {
+	return l.failures[plan], nil
 }
 
 func (l *ledger) Mended(context.Context, ingest.Partition) (time.Time, error) { return l.mended, nil }

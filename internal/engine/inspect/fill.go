@@ -3,6 +3,8 @@ package inspect
 import (
 	"context"
 
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -32,4 +34,27 @@ func (i *Inspector) Missing(ctx context.Context, b Book, gaps []view.Gap) (out M
 		}
 	}
 	return Missing{window.Union(out.Owed), window.Union(out.History), len(open)}, nil
+}
+
+// Covered returns what of a window was read or waived already, by the harvest or by
+// campaigns that asked the same.
+func (i *Inspector) Covered(ctx context.Context, c *spec.Compiled, within window.Window) ([]window.Window, error) {
+	at, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	book, _, err := i.from.Coverage.Book(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	hash, err := c.Prototype.Hash()
+	if err != nil {
+		return nil, err
+	}
+	campaigns, err := i.from.Coverage.CampaignBooks(ctx, c.Snapshot.Dataset(), c.Snapshot.Filter.Field, hash)
+	if err != nil {
+		return nil, err
+	}
+	gaps := coverage.Gaps(coverage.Overlay(book.Segments, campaigns), within)
+	return window.Subtract(within, gaps), nil
 }

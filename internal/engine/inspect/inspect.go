@@ -71,6 +71,8 @@ type Coverage interface {
 // Failed reads what failed, and when its cause may have gone.
 type Failed interface {
 	FailedWindows(ctx context.Context, of ingest.Partition) ([]view.Marked, error)
+	// Failures tells why slices of a plan are not covered.
+	Failures(ctx context.Context, planID int64) ([]view.Failure, error)
 	// Mended is when something was last changed that may have made work fail.
 	Mended(ctx context.Context, of ingest.Partition) (time.Time, error)
 }

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -103,6 +104,43 @@ func (r Result) onlyCause() *view.Failure {
 		return nil
 	}
 	return cause
+}
+
+// Failures returns why slices of plans are not covered, the most frequent reason first.
+// What cannot be read is left out: a summary must not fail for it.
+func (i *Inspector) Failures(ctx context.Context, plans []int64) (out []view.Failure) {
+	for _, id := range plans {
+		found, err := i.from.Failed.Failures(ctx, id)
+		if err != nil {
+			return out
+		}
+		for _, f := range found {
+			same := slices.IndexFunc(out, func(o view.Failure) bool { return o.Code == f.Code && o.Status == f.Status })
+			if same < 0 {
+				out = append(out, f)
+				continue
+			}
+			out[same].Slices += f.Slices
+		}
+	}
+	slices.SortStableFunc(out, func(a, b view.Failure) int { return b.Slices - a.Slices })
+	return out
+}
+
+// FailuresSince leaves out what failed before a run began and has ended: the run that met
+// it has told of it, and its cause may be removed since. What is still to be tried stays.
+func FailuresSince(now, earlier []view.Failure) (out []view.Failure) {
+	for _, f := range now {
+		for _, e := range earlier {
+			if f.Code == e.Code && f.Status == e.Status && ingest.TaskStatus(f.Status).Terminal() {
+				f.Slices -= e.Slices
+			}
+		}
+		if f.Slices > 0 {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // CampaignVerdict judges what a run made of a campaign, from how it stood before and after.
