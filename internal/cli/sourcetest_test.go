@@ -171,7 +171,7 @@ func TestTrialOfAMisbehavingUpstream(t *testing.T) {
 		{"429@1:retry-after=7", exitUpstream, []string{"HTTP 429", "Retry-After: 7"}, []string{"RATE_LIMITED (HTTP 429)", "next: try again in 7s"}},
 		{"503@1", exitUpstream, []string{"HTTP 503"}, []string{"next: the upstream has trouble of its own"}},
 		{"empty-200@1", exitOK, []string{"HTTP 200", "items       0: 0 mapped", "last page, because of: empty page"}, []string{"there are no items: try another --window"}},
-		{"error-200@1", exitUpstream, []string{"HTTP 200"}, []string{"BAD_BODY", "next: compare the start of the answer"}},
+		{"error-200@1", exitUsage, []string{"HTTP 200"}, []string{"BAD_BODY", "is $.message.items the right path?", "an error in disguise"}},
 		{"html-200@1", exitUpstream, []string{"begins with  <"}, []string{"BAD_BODY", "next: compare"}},
 		{"reset@1", exitUpstream, []string{"response    none"}, []string{"NETWORK", "next: check http.baseUrl"}},
 		{"missing-id@1", exitPartial, []string{"1 rejected", "rejected item "}, []string{"1 item rejected"}},

@@ -152,7 +152,7 @@ func TestHarvestAfterARetry(t *testing.T) {
 	d.expect(exitOK, "task", "retry", "2")
 	var s summary
 	d.decode(d.expect(exitOK, append([]string{"harvest", "-o", "json"}, args...)...).out, &s)
-	if !slices.Equal(s.Continued, []int64{1}) || s.Slices["SUCCEEDED"] < 3 || s.Slices["CANCELLED"] != 0 {
+	if !slices.Equal(s.Continued, []int64{1}) || s.Slices["SUCCEEDED"] != 1 || s.Slices["CANCELLED"] != 0 { // the others were read by the harvest before
 		t.Errorf("%+v", s)
 	}
 	d.expect(exitOK, "cursor", "verify")
