@@ -9,7 +9,8 @@ import (
 // Escapes that writers of JSON, of addresses and of pages choose for a character
 // of their own accord: \/ \u003d \x3d, %2B %u002B, &#61; &#x3D; &equals; and each
 // of them for the characters of another one, up to deepest times: a page inside a
-// JSON text inside a JSON text.
+// JSON text inside a JSON text. Escapes of the same kind may be piled up much
+// higher (pile.go).
 
 // introducers begin an escape. One of them stands as it is in every spelling that
 // is not plain: what is escaped twice is escaped by one that is not.
@@ -32,11 +33,15 @@ type reader struct {
 	text  []byte
 	stack []reading
 	known [deepest][nearby]memo
-	turn  int // which text it is: what is known of another one does not count
+	turn  int  // which text it is: what is known of another one does not count
+	row   span // of backslashes, the last one that was measured
+	// several: a secret has a backslash, so that several of them may stand in a row.
+	several bool
+	steps   int // what was read and not known, of which a text may cost no more than its length
 }
 
 // begin makes ready for a text.
-func (r *reader) begin(text []byte) { r.text, r.turn = text, r.turn+1 }
+func (r *reader) begin(text []byte) { r.text, r.turn, r.row, r.steps = text, r.turn+1, span{}, 0 }
 
 // memo is what was read at a place. Escapes of escapes are read many times, as part
 // of others, and would cost their number to the power of their depth: with this a
@@ -49,7 +54,7 @@ type memo struct {
 
 const (
 	nearby    = 256 // places that are remembered: more than the deepest escape has bytes
-	mostKnown = 8   // readings of one place: only rows of backslashes have more
+	mostKnown = 12  // readings of one place: only rows of backslashes have more
 )
 
 func (r *reader) push(char rune, end int) { r.stack = append(r.stack, reading{char, end}) }
@@ -73,6 +78,7 @@ func (r *reader) readEscapes(at, depth int) {
 		r.stack = append(r.stack, m.found[:m.count]...)
 		return
 	}
+	r.steps++
 	r.readAny(at, depth-1) // what begins an escape may be escaped
 	top := len(r.stack)
 	for i := bottom; i < top; i++ {
@@ -85,6 +91,7 @@ func (r *reader) readEscapes(at, depth int) {
 			r.readAmpersand(lead.end, depth-1)
 		}
 	}
+	r.readRow(at)
 	r.keep(bottom, top)
 	if found := r.stack[bottom:]; len(found) <= mostKnown {
 		m.turn, m.at, m.count = r.turn, at, copy(m.found[:], found)
@@ -120,14 +127,13 @@ func (r *reader) readBackslash(at, depth int) {
 	for i := bottom; i < top; i++ {
 		switch next := r.stack[i]; next.char {
 		case 'u':
-			if unit, end, ok := r.readHex(next.end, depth, 4); ok {
-				r.push(unit, end)
-				r.readSecondHalf(unit, end, depth)
+			from := len(r.stack)
+			r.readHex(next.end, depth, 4)
+			for _, unit := range r.stack[from:] {
+				r.readSecondHalf(unit, depth)
 			}
 		case 'x':
-			if char, end, ok := r.readHex(next.end, depth, 2); ok {
-				r.push(char, end)
-			}
+			r.readHex(next.end, depth, 2)
 		default:
 			if char, known := afterBackslash(next.char); known {
 				r.push(char, next.end)
@@ -157,193 +163,102 @@ func afterBackslash(c rune) (char rune, known bool) {
 }
 
 // readSecondHalf joins two units of UTF-16 into one character.
-func (r *reader) readSecondHalf(unit rune, at, depth int) {
-	if !utf16.IsSurrogate(unit) {
+func (r *reader) readSecondHalf(unit reading, depth int) {
+	if !utf16.IsSurrogate(unit.char) {
 		return
 	}
+	bottom := len(r.stack)
+	r.readOnly(unit.end, depth, '\\')
+	r.goOnward(bottom, func(from reading) { r.readOnly(from.end, depth, 'u') })
+	r.goOnward(bottom, func(from reading) { r.readHex(from.end, depth, 4) })
+	kept := bottom
+	for _, low := range r.stack[bottom:] {
+		if char := utf16.DecodeRune(unit.char, low.char); char != utf8.RuneError {
+			r.stack[kept] = reading{char, low.end}
+			kept++
+		}
+	}
+	r.stack = r.stack[:kept]
+}
+
+// goOnward reads on from each reading from bottom on, and leaves what that leaves.
+func (r *reader) goOnward(bottom int, read func(from reading)) {
+	top := len(r.stack)
+	for i := bottom; i < top; i++ {
+		read(r.stack[i])
+	}
+	r.keep(bottom, top)
+}
+
+// readOnly leaves the ways to read one wanted character at a place. There may be several:
+// where an escape needs no semicolon, one that follows may be part of it or not.
+func (r *reader) readOnly(at, depth int, want rune) {
 	bottom := len(r.stack)
 	r.readAny(at, depth)
-	for _, lead := range r.stack[bottom:] {
-		if lead.char != '\\' {
-			continue
-		}
-		end, ok := r.readOne(lead.end, depth, 'u')
-		if !ok {
-			continue
-		}
-		low, end, ok := r.readHex(end, depth, 4)
-		if char := utf16.DecodeRune(unit, low); ok && char != utf8.RuneError {
-			r.stack = r.stack[:bottom]
-			r.push(char, end)
-			return
-		}
-	}
-	r.stack = r.stack[:bottom]
-}
-
-// readPercent reads on behind a percent sign.
-func (r *reader) readPercent(at, depth int) {
-	if end, ok := r.readOne(at, depth, 'u'); ok { // of old scripts
-		if char, end, ok := r.readHex(end, depth, 4); ok {
-			r.push(char, end)
-		}
-	}
-	value, end, ok := r.readHex(at, depth, 2)
-	if !ok {
-		return
-	}
-	r.push(value, end) // the character of this number, in Latin 1 too
-	if value < utf8.RuneSelf {
-		return
-	}
-	var space [utf8.UTFMax]byte
-	coded := append(space[:0], byte(value))
-	for !utf8.FullRune(coded) {
-		next, behind, ok := r.readNextByte(end, depth)
-		if !ok {
-			break
-		}
-		coded, end = append(coded, next), behind
-	}
-	if char, size := characterAt(coded, 0); size == len(coded) {
-		r.push(char, end)
-	}
-}
-
-// readNextByte reads a byte that goes on with a character.
-func (r *reader) readNextByte(at, depth int) (value byte, end int, ok bool) {
-	bottom := len(r.stack)
-	r.readAny(at, depth)
-	for _, lead := range r.stack[bottom:] {
-		if lead.char != '%' {
-			continue
-		}
-		if next, behind, is := r.readHex(lead.end, depth, 2); is && next&0xC0 == 0x80 {
-			value, end, ok = byte(next), behind, true
-			break
-		}
-	}
-	r.stack = r.stack[:bottom]
-	return value, end, ok
-}
-
-// mostDigits of a number: some writers fill it up with zeros.
-const mostDigits = 9
-
-// readAmpersand reads on behind an ampersand.
-func (r *reader) readAmpersand(at, depth int) {
-	if end, ok := r.readOne(at, depth, '#'); ok {
-		r.readNumber(end, depth, 10)
-		for _, x := range "xX" {
-			if behind, ok := r.readOne(end, depth, x); ok {
-				r.readNumber(behind, depth, 16)
-			}
-		}
-	}
-	r.readNamed(at, depth)
-}
-
-// readNumber reads a character that has a number.
-func (r *reader) readNumber(at, depth int, base rune) {
-	char, digits := rune(0), 0
-	for ; digits < mostDigits; digits++ {
-		value, behind, ok := r.readDigit(at, depth)
-		if !ok || value >= base || char > utf8.MaxRune {
-			break
-		}
-		char, at = char*base+value, behind
-	}
-	if digits == 0 {
-		return
-	}
-	if behind, ok := r.readOne(at, depth, ';'); ok { // some leave it out
-		at = behind
-	}
-	r.push(char, at)
-}
-
-// readNamed reads a character that has a name.
-func (r *reader) readNamed(at, depth int) {
-	var space [longestName]byte
-	name, bottom := space[:0], len(r.stack)
-	for len(name) < longestName {
-		r.readAny(at, depth)
-		var found reading
-		for _, one := range r.stack[bottom:] {
-			if one.char == ';' || isNameLetter(one.char) {
-				found = one
-				break
-			}
-		}
-		r.stack = r.stack[:bottom]
-		switch {
-		case found.end == 0:
-			return
-		case found.char == ';':
-			if char, known := named(name); known {
-				r.push(char, found.end)
-			}
-			return
-		}
-		name, at = append(name, byte(found.char)), found.end
-	}
-}
-
-// readOne reads one wanted character, which begins no escape.
-func (r *reader) readOne(at, depth int, want rune) (end int, ok bool) {
-	if at >= len(r.text) {
-		return at, false
-	}
-	if rune(r.text[at]) == want {
-		return at + 1, true
-	}
-	if depth == 0 || !isIntroducer(r.text[at]) {
-		return at, false
-	}
-	bottom := len(r.stack)
-	r.readEscapes(at, depth)
+	kept := bottom
 	for _, found := range r.stack[bottom:] {
 		if found.char == want {
-			end, ok = found.end, true
-			break
+			r.stack[kept] = found
+			kept++
 		}
 	}
-	r.stack = r.stack[:bottom]
-	return end, ok
+	r.stack = r.stack[:kept]
 }
 
-// readHex reads so many hexadecimal digits.
-func (r *reader) readHex(at, depth, digits int) (value rune, end int, ok bool) {
-	for range digits {
-		var digit rune
-		if digit, at, ok = r.readDigit(at, depth); !ok {
-			return 0, at, false
+// readPercent reads on behind a percent sign, which may be escaped as one many times.
+func (r *reader) readPercent(at, depth int) {
+	r.readPercentOnce(at, depth)
+	if last := r.readPile('%', at, piledPercent); last > at {
+		r.readPercentOnce(last, depth)
+	}
+}
+
+func (r *reader) readPercentOnce(at, depth int) {
+	bottom := len(r.stack)
+	r.readOnly(at, depth, 'u') // of old scripts
+	r.goOnward(bottom, func(from reading) { r.readHex(from.end, depth, 4) })
+	from := len(r.stack)
+	r.readHex(at, depth, 2) // the character of this number, in Latin 1 too
+	for _, first := range r.stack[from:] {
+		if first.char >= utf8.RuneSelf {
+			r.readBytes([utf8.UTFMax]byte{byte(first.char)}, 1, first.end, depth)
 		}
-		value = value<<4 | digit
 	}
-	return value, at, true
 }
 
-func (r *reader) readDigit(at, depth int) (value rune, end int, ok bool) {
-	if at >= len(r.text) {
-		return 0, at, false
-	}
-	if value := hexValue(r.text[at]); value >= 0 {
-		return rune(value), at + 1, true
-	}
-	if depth == 0 || !isIntroducer(r.text[at]) {
-		return 0, at, false
+// readBytes reads on in a character of several bytes, of which the first n are known.
+func (r *reader) readBytes(coded [utf8.UTFMax]byte, n, at, depth int) {
+	if utf8.FullRune(coded[:n]) {
+		if char, size := characterAt(coded[:n], 0); size == n {
+			r.push(char, at)
+		}
+		return
 	}
 	bottom := len(r.stack)
-	r.readEscapes(at, depth)
-	for _, found := range r.stack[bottom:] {
-		if found.char < utf8.RuneSelf && hexValue(byte(found.char)) >= 0 {
-			value, end, ok = rune(hexValue(byte(found.char))), found.end, true
-			break
+	r.readOnly(at, depth, '%')
+	r.goOnward(bottom, func(from reading) { r.readHex(from.end, depth, 2) })
+	r.goOnward(bottom, func(next reading) {
+		if coded[n] = byte(next.char); coded[n]&0xC0 == 0x80 {
+			r.readBytes(coded, n+1, next.end, depth)
 		}
+	})
+}
+
+// readHex leaves the ways to read so many hexadecimal digits: their value as a character.
+func (r *reader) readHex(at, depth, digits int) {
+	if end := at + digits; end <= len(r.text) && allHex(r.text[at:end]) { // nearly always, and then in no other way
+		r.push(hexRune(r.text[at:end]), end)
+		return
 	}
-	r.stack = r.stack[:bottom]
-	return value, end, ok
+	bottom := len(r.stack)
+	r.push(0, at)
+	for range digits {
+		r.goOnward(bottom, func(number reading) {
+			top := len(r.stack)
+			r.readAny(number.end, depth)
+			r.goOn(number, top, 16)
+		})
+	}
 }
 
 // noDigit is the value of a byte that is no hexadecimal digit.

@@ -130,7 +130,7 @@ func (f *finder) find(text []byte) []span {
 	s := f.searches.Get().(*search)
 	defer f.searches.Put(s)
 	s.begin(text)
-	s.spans = nil
+	s.spans, s.several = nil, len(f.narrow['\\']) > 0
 	f.findPlain(s)
 	for _, c := range introducers {
 		f.findFrom(s, c)
@@ -151,7 +151,7 @@ func (f *finder) findFrom(s *search, introducer byte) {
 				break
 			}
 		}
-		char, end, clear := f.glance(text, at)
+		char, end, clear := f.glance(s, at)
 		if !clear {
 			f.findEscaped(s, at)
 		} else if end > 0 {

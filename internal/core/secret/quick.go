@@ -1,7 +1,6 @@
 package secret
 
 import (
-	"bytes"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -12,7 +11,8 @@ import (
 //
 // An escape that is not clear has to be read in all ways. One that is clear and
 // ends nowhere is none, or of no use.
-func (f *finder) glance(text []byte, at int) (char rune, end int, clear bool) {
+func (f *finder) glance(s *search, at int) (char rune, end int, clear bool) {
+	text := s.text
 	rest := text[at+1:]
 	if len(rest) == 0 {
 		return 0, 0, true
@@ -20,6 +20,9 @@ func (f *finder) glance(text []byte, at int) (char rune, end int, clear bool) {
 	var size int
 	switch text[at] {
 	case '\\':
+		if f.passesRow(s, at) {
+			return 0, 0, true
+		}
 		char, size, clear = f.glanceBackslash(rest)
 	case '%':
 		char, size, clear = f.glancePercent(rest)
@@ -32,7 +35,7 @@ func (f *finder) glance(text []byte, at int) (char rune, end int, clear bool) {
 	case char >= utf8.RuneSelf && len(f.other) > 0:
 		return 0, 0, false // two of them may be one character
 	case char < utf8.RuneSelf && isIntroducer(byte(char)):
-		return char, at + 1 + size, !goesOn(char, rest[size:])
+		return char, at + 1 + size, !f.goesOn(char, rest[size:])
 	}
 	return char, at + 1 + size, true
 }
@@ -82,9 +85,6 @@ func none(rest []byte) (rune, int, bool) {
 	return 0, 0, true
 }
 
-// rowOfBackslashes is as many as the deepest escape of one has.
-const rowOfBackslashes = 1 << deepest
-
 func (f *finder) glanceBackslash(rest []byte) (char rune, size int, clear bool) {
 	switch c := rest[0]; c {
 	case 'u':
@@ -110,13 +110,18 @@ func (f *finder) glanceBackslash(rest []byte) (char rune, size int, clear bool) 
 	}
 }
 
-// glanceRow is for two backslashes: one, if no escape begins with it. In a long row
-// of them nothing else begins here.
-func (f *finder) glanceRow(rest []byte) (char rune, size int, clear bool) {
-	if len(rest) >= rowOfBackslashes && len(f.narrow['\\']) == 0 && bytes.Count(rest[:rowOfBackslashes], []byte{'\\'}) == rowOfBackslashes {
-		return 0, 0, true
+// passesRow reports that nothing begins at a place of a long row of backslashes.
+func (f *finder) passesRow(s *search, at int) bool {
+	if len(f.narrow['\\']) > 0 || s.text[at+1] != '\\' {
+		return false
 	}
-	if len(rest) == 1 || !goesOn('\\', rest[1:]) {
+	row := s.backslashesFrom(at)
+	return row > 1<<deepest && !isHigh(row)
+}
+
+// glanceRow is for two backslashes: one, if no escape begins with it.
+func (f *finder) glanceRow(rest []byte) (char rune, size int, clear bool) {
+	if len(rest) == 1 || !f.goesOn('\\', rest[1:]) {
 		return '\\', 1, true
 	}
 	if char, known := afterBackslash(rune(rest[1])); known && char != '\\' && !f.needs[char] && len(f.narrow['\\']) == 0 {
@@ -161,17 +166,21 @@ func (f *finder) glanceAmpersand(rest []byte) (char rune, size int, clear bool) 
 			if char, ascii := asciiNames[string(rest[:i])]; ascii {
 				return char, i + 1, true
 			}
-			return 0, 0, len(f.other) == 0
+			return 0, 0, f.noneOpen(rest)
 		case !isNameLetter(rune(c)):
-			return 0, 0, true
+			return 0, 0, f.noneOpen(rest)
 		}
 	}
-	return 0, 0, true
+	return 0, 0, f.noneOpen(rest)
 }
+
+// noneOpen reports that no name that may stand without a semicolon begins a text, and is
+// of a character that is looked for.
+func (f *finder) noneOpen(text []byte) bool { return len(f.other) == 0 && !beginsOpen(text) }
 
 // goesOn reports that an escape may begin with a character that was read, and these
 // bytes behind it.
-func goesOn(lead rune, rest []byte) bool {
+func (f *finder) goesOn(lead rune, rest []byte) bool {
 	if len(rest) == 0 {
 		return false
 	}
@@ -181,8 +190,9 @@ func goesOn(lead rune, rest []byte) bool {
 		return true
 	case lead == '%':
 		return c == 'u' || hexValue(c) >= 0
-	case lead == '&':
-		return c == '#' || isNameLetter(rune(c))
+	case lead == '&': // as in the address of a page, where each is one
+		_, size, clear := f.glanceAmpersand(rest)
+		return !clear || size > 0
 	}
 	_, known := afterBackslash(rune(c))
 	return known || c == 'u' || c == 'x'

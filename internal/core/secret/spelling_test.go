@@ -11,6 +11,7 @@ import (
 	"html"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -32,6 +33,9 @@ func TestTrust02SpellingsOfOrdinaryWriters(t *testing.T) {
 		"a form": inForm, "a form in small letters": strings.ToLower(inForm), "a form inside JSON of PHP": strings.ReplaceAll(inForm, "%2F", `\/`),
 		"a form twice": strings.ReplaceAll(inForm, "%", "%25"), "a form three times": strings.ReplaceAll(inForm, "%", "%2525"),
 		"one plus": strings.Replace(value, "+", "%2B", 1), "one equals sign": strings.Replace(value, "=", "&#x3D;", 1), "decimal": strings.Replace(value, "=", "&#61;", 1),
+		"a form eight times": strings.ReplaceAll(inForm, "%", "%"+strings.Repeat("25", 7)), "a page six times": strings.Replace(value, "=", "&amp;amp;amp;amp;amp;#61;", 1),
+		"many zeros": strings.Replace(value, "=", "&#"+strings.Repeat("0", 300)+"61;", 1), "no semicolon before an escaped digit": strings.Replace(value, "n%o", `n&#37\u006f`, 1),
+		"a name without semicolon": strings.Replace(strings.Replace(value, "&f", "&amp\\u0066", 1), "<g", "&ltg", 1), "JSON in JSON, six times": strings.Replace(value, "/", strings.Repeat(`\`, 63)+"/", 1),
 		"zeros": strings.Replace(value, "=", "&#0061;", 1), "capital X": strings.Replace(value, "=", "&#X3d;", 1), "no semicolon": strings.Replace(value, "=", "&#61", 1),
 		"a name": strings.Replace(value, "=", "&equals;", 1), "names": replaced("+", "&plus;", "/", "&sol;", "=", "&equals;", "&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&apos;", `"`, "&quot;", "@", "&commat;", "#", "&num;", "%", "&percnt;", "?", "&quest;"),
 		"a page": html.EscapeString(value), "a page twice": html.EscapeString(html.EscapeString(value)), "a page by Gson": strings.ReplaceAll(html.EscapeString(value), "&", `\u0026`),
@@ -50,31 +54,89 @@ func TestTrust02SpellingsOfOrdinaryWriters(t *testing.T) {
 	}
 }
 
-// writer chooses a spelling for each character, as none and all writers do.
-func writer(t *rapid.T, text string) string {
+// writer chooses a spelling for each character, as none and all writers do. Piled up,
+// escapes of the same kind are escaped again and again.
+func writer(t *rapid.T, text string, piled bool) string {
 	var out strings.Builder
-	for _, r := range text {
-		forms := []string{string(r), string(r), fmt.Sprintf(`\u%04x`, r), fmt.Sprintf(`\u%04X`, r), "&#" + fmt.Sprint(r) + ";", fmt.Sprintf("&#x%x;", r), fmt.Sprintf("&#X%04X;", r)}
-		if r > 0xffff {
-			high, low := utf16.EncodeRune(r)
-			forms = append(forms[:2:2], fmt.Sprintf(`\u%04x\u%04X`, high, low), fmt.Sprintf("&#%d;", r))
+	all := []rune(text)
+	open, last := false, ""
+	high := rapid.IntRange(deepest+1, highestRow).Draw(t, "high")
+	row := strings.Repeat(`\`, 1<<high)
+	for i, r := range all {
+		forms := formsOf(t, r)
+		if piled {
+			forms = append(forms, piles(t, r, row)...)
 		}
-		inPercent := ""
-		for _, b := range []byte(string(r)) {
-			inPercent += fmt.Sprintf(rapid.SampledFrom([]string{"%%%02x", "%%%02X"}).Draw(t, "digits"), b)
+		if r == '\\' && (i > 0 && all[i-1] == r || i+1 < len(all) && all[i+1] == r) { // that is higher yet
+			forms = slices.DeleteFunc(forms, func(form string) bool { return form == row })
 		}
-		forms = append(forms, inPercent)
-		for name, char := range asciiNames {
-			if char == r {
-				forms = append(forms, "&"+name+";")
-			}
+		if strings.HasSuffix(last, `\`) { // whoever escapes escapes a row as a whole
+			forms = slices.DeleteFunc(forms, func(form string) bool { return strings.HasPrefix(form, row[1:]) != (last == row) && form[0] == '\\' })
 		}
-		if strings.ContainsRune(`"\/'`, r) {
-			forms = append(forms, `\`+string(r))
+		if i+1 < len(all) {
+			forms = append(forms, openForms(r)...)
 		}
-		out.WriteString(rapid.SampledFrom(forms).Draw(t, "form"))
+		if open { // what follows must not be taken for the rest of it
+			forms = slices.DeleteFunc(forms, func(form string) bool { return strings.ContainsAny(form[:1], "0123456789abcdefABCDEF;") })
+		}
+		form := rapid.SampledFrom(forms).Draw(t, "form")
+		open = form[0] == '&' && len(form) > 1 && !strings.HasSuffix(form, ";")
+		out.WriteString(form)
+		last = form
 	}
 	return out.String()
+}
+
+func formsOf(t *rapid.T, r rune) []string {
+	forms := []string{string(r), string(r), fmt.Sprintf(`\u%04x`, r), fmt.Sprintf(`\u%04X`, r), "&#" + fmt.Sprint(r) + ";", fmt.Sprintf("&#x%x;", r), fmt.Sprintf("&#X%04X;", r)}
+	if r > 0xffff {
+		high, low := utf16.EncodeRune(r)
+		forms = append(forms[:2:2], fmt.Sprintf(`\u%04x\u%04X`, high, low), fmt.Sprintf("&#%d;", r))
+	}
+	inPercent := ""
+	for _, b := range []byte(string(r)) {
+		inPercent += fmt.Sprintf(rapid.SampledFrom([]string{"%%%02x", "%%%02X"}).Draw(t, "digits"), b)
+	}
+	forms = append(forms, inPercent)
+	for name, char := range asciiNames {
+		if char == r {
+			forms = append(forms, "&"+name+";")
+		}
+	}
+	if strings.ContainsRune(`"\/'`, r) {
+		forms = append(forms, `\`+string(r))
+	}
+	return forms
+}
+
+// openForms are those without a semicolon.
+func openForms(r rune) []string {
+	forms := []string{fmt.Sprintf("&#%d", r), fmt.Sprintf("&#x%x", r)}
+	for name, char := range openNames {
+		if char == r {
+			forms = append(forms, "&"+name)
+		}
+	}
+	slices.Sort(forms)
+	return forms
+}
+
+// piles are those that no small number bounds.
+func piles(t *rapid.T, r rune, row string) []string {
+	zeros, times := rapid.IntRange(5, 40).Draw(t, "zeros"), rapid.IntRange(3, 9).Draw(t, "times")
+	forms := []string{fmt.Sprintf("&#%0*d;", zeros, r), fmt.Sprintf("&#x%0*x;", zeros, r)}
+	if r < 0x80 {
+		forms = append(forms, fmt.Sprintf("%%%s%02X", strings.Repeat("25", times), r))
+	}
+	again := rapid.SampledFrom(piledAmpersand).Draw(t, "again")
+	forms = append(forms, fmt.Sprintf("&%s#%d;", strings.Repeat(again, times), r))
+	switch {
+	case r == '\\':
+		forms = append(forms, row)
+	case r <= 0xffff:
+		forms = append(forms, row[1:]+fmt.Sprintf("u%04x", r))
+	}
+	return forms
 }
 
 var anySecret = rapid.Custom(func(t *rapid.T) string {
@@ -88,8 +150,8 @@ func TestTrust02NoMixOfSpellingsSurvives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := anySecret.Draw(t, "value")
 		form := value
-		for range rapid.IntRange(1, deepest).Draw(t, "times") {
-			form = writer(t, form)
+		for left := rapid.IntRange(0, deepest-1).Draw(t, "times"); left >= 0; left-- {
+			form = writer(t, form, left == 0)
 		}
 		m := NewMasker(New(value), New("another-secret-of-the-same-request"))
 		text := "(" + form + ")"
@@ -109,11 +171,56 @@ func TestTrust02MaskingTwiceChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := anySecret.Draw(t, "value")
 		m := NewMasker(New(value))
-		once := m.Bytes([]byte(rapid.StringMatching(`[a-z\\%&" ]{0,9}`).Draw(t, "before") + writer(t, writer(t, value)) + value))
+		once := m.Bytes([]byte(rapid.StringMatching(`[a-z\\%&" ]{0,9}`).Draw(t, "before") + writer(t, writer(t, value, false), true) + value))
 		if twice := m.Bytes(once); !bytes.Equal(once, twice) {
 			t.Fatalf("%q became %q", once, twice)
 		}
 	})
+}
+
+// A number without a semicolon ends before a digit that another layer escaped.
+func TestTrust02NumbersWithoutSemicolonBeforeEscapedDigits(t *testing.T) {
+	const value = "key=1f90-a&2b€Ä7"
+	m := NewMasker(New(value))
+	for _, form := range []string{
+		`key&#61\u0031f90-a&2b€Ä7`, `key&#x3d\u0031f90-a&2b€Ä7`, `key&#61%31f90-a&2b€Ä7`, `key&#0000000000000061&#49;f90-a&2b€Ä7`,
+		`key=1f90-a&amp\u0032b€Ä7`, `key=1f90-a&amp2b€Ä7`, `key=1f90-a&2b&#128;Ä7`, `key=1f90-a&2b&#x0080\u00c47`, `key=1f90-a&2b€&Auml7`, `key=1f90-a&2b€&Auml\u0037`,
+	} {
+		if got := m.String("(" + form + ")"); got != "("+mask+")" {
+			t.Errorf("%s became %s", form, got)
+		}
+	}
+}
+
+// A secret with backslashes in a row, in JSON that went through JSON four times.
+func TestTrust02RowsOfBackslashes(t *testing.T) {
+	m := NewMasker(New(`share\\host\path/key`))
+	if got := m.String("(share" + strings.Repeat(`\`, 32) + "host" + strings.Repeat(`\`, 16) + "path" + strings.Repeat(`\`, 15) + "/key)"); got != "("+mask+")" {
+		t.Error(got)
+	}
+}
+
+// What texts made for the purpose cost grows with their length, whatever is in them.
+func TestTrust02CostGrowsWithLength(t *testing.T) {
+	m := NewMasker(New("sk-4f9c1e77/aa0b"), New(`K\&%00=61#;amp2525`))
+	for _, part := range []string{
+		`\`, "%25", "25", "&amp;", "amp;", "&#0", "&#48", "&#x30", "&#&#48;", `\u005c`, `&#0\u0030`, "&amp", "&", "%", `\\u0025`, "0", "&#38;", "%5C%5C", `&#92;`, `\u0026#0`, `sk-4f9c1e77\\`,
+	} {
+		for _, begin := range []string{"", "%", "&", "&#", "sk-4f9c1e77&#", `sk-4f9c1e77\`, "sk-4f9c1e77%"} {
+			steps := func(n int) int {
+				s := m.finder().searches.New().(*search)
+				s.begin([]byte(begin + strings.Repeat(part, n)))
+				m.finder().findPlain(s)
+				for _, c := range introducers {
+					m.finder().findFrom(s, c)
+				}
+				return s.steps
+			}
+			if once, tenTimes := steps(1000), steps(10000); tenTimes > 12*once+500 {
+				t.Errorf("%q %q: %d and %d steps", begin, part, once, tenTimes)
+			}
+		}
+	}
 }
 
 // A text without a secret is the same text: not one byte is copied.
