@@ -25,6 +25,27 @@ const shortestCoded = 8
 // and hiding it there changes what is stored.
 func Garbles(t Text) bool { return len(t.Reveal()) >= shortest && len(t.Reveal()) < shortestCoded }
 
+// HidesName tells whether the name that goes with a key is hidden too: that of an account,
+// a client or a key. It is behind a reference, so it is meant to be a secret; but a name
+// may be an ordinary word, and hiding that would garble what is stored. A name with a
+// digit or an @ in it is no word. And if the key is missing or short, then the name is
+// the key: many services take theirs as a user name, with no password or one that
+// anybody knows.
+func HidesName(name, key Text) bool {
+	if len(key.Reveal()) < shortestCoded {
+		return true
+	}
+	return len(name.Reveal()) >= shortestCoded && strings.ContainsAny(name.Reveal(), "0123456789@")
+}
+
+// WithName adds the name that goes with a key to what is hidden, if it is to be.
+func WithName(hidden []Text, name, key Text) []Text {
+	if HidesName(name, key) {
+		return append(hidden, name)
+	}
+	return hidden
+}
+
 // NewMasker hides these values in every form they travel in.
 func NewMasker(values ...Text) *Masker {
 	var plain []string

@@ -100,10 +100,7 @@ func (a authenticated) value(ctx context.Context, c *Call) (secret.Text, *secret
 		}
 		password, err := a.secrets.Reveal(ctx, credential.Password, sentTo(c.Request))
 		pair := basicPair(user.Reveal(), password.Reveal())
-		hidden := []secret.Text{password, pair}
-		if len(password.Reveal()) < shortPassword { // then the name is the key
-			hidden = append(hidden, user)
-		}
+		hidden := secret.WithName([]secret.Text{password, pair}, user, password)
 		return secret.New("Basic " + pair.Reveal()), secret.NewMasker(hidden...), err
 	case "OAUTH2", "SESSION":
 		if c.token == nil {
@@ -113,10 +110,6 @@ func (a authenticated) value(ctx context.Context, c *Call) (secret.Text, *secret
 	}
 	return secret.Text{}, nil, fmt.Errorf("credentials of type %s are not known", credential.Type)
 }
-
-// shortPassword: many services take their key as the user name and no password, or a
-// word that anybody knows.
-const shortPassword = 8
 
 func basicPair(user, password string) secret.Text {
 	return secret.New(base64.StdEncoding.EncodeToString([]byte(user + ":" + password)))

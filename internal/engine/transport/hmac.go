@@ -53,7 +53,7 @@ func signHMAC(ctx context.Context, secrets Secrets, r exchange.Request, now time
 		value = keyID.Reveal() + ":" + signature
 	}
 	r.Header.Set(r.Credential.Name, r.Credential.Prefix+value)
-	return r, secret.NewMasker(key, secret.New(signature)), nil
+	return r, secret.NewMasker(secret.WithName([]secret.Text{key, secret.New(signature)}, keyID, key)...), nil
 }
 
 func hmacText(key secret.Text, text, encoding string) string {

@@ -24,11 +24,17 @@ type oauth2 struct {
 	secrets    Secrets
 	keep       *keeper
 	seed, sent secret.Text // refresh token: of the reference, and as it is sent
-	client     secret.Text // its secret
-	pair       secret.Text // the same with its name, as it is sent
+	id, client secret.Text // name of the client, and its secret
+	pair       secret.Text // both, as they are sent
 }
 
-func (o *oauth2) spent() []secret.Text { return []secret.Text{o.client, o.seed, o.sent, o.pair} }
+func (o *oauth2) spent() []secret.Text {
+	key := o.client
+	if key.IsZero() {
+		key = o.sent // a public client
+	}
+	return secret.WithName([]secret.Text{o.client, o.seed, o.sent, o.pair}, o.id, key)
+}
 
 func (o *oauth2) ask(ctx context.Context, r *exchange.Request) error {
 	c, form := o.credential, url.Values{}
@@ -63,6 +69,7 @@ func (o *oauth2) identify(ctx context.Context, r *exchange.Request, form url.Val
 	if err != nil {
 		return err
 	}
+	o.id = id
 	if c.ClientSecret.IsZero() {
 		form.Set("client_id", id.Reveal())
 		return nil

@@ -23,16 +23,23 @@ func (s *session) spent() []secret.Text { return s.used }
 func (s *session) ask(ctx context.Context, r *exchange.Request) error {
 	refs := map[string]secret.Ref{"username": s.credential.Username, "password": s.credential.Password, "value": s.credential.Value}
 	values := map[string]string{}
+	var user, longest secret.Text
 	for _, name := range s.credential.Login.Names() {
 		text, err := s.secrets.Reveal(ctx, refs[name], sentTo(r))
 		if err != nil {
 			return err
 		}
 		values[name] = text.Reveal()
-		if name != "username" {
-			s.used = append(s.used, text)
+		if name == "username" {
+			user = text
+			continue
+		}
+		s.used = append(s.used, text)
+		if len(text.Reveal()) > len(longest.Reveal()) {
+			longest = text
 		}
 	}
+	s.used = secret.WithName(s.used, user, longest)
 	body, contentType := s.credential.Login.Render(values)
 	r.Header.Set("Content-Type", contentType)
 	r.Body = body
