@@ -81,6 +81,21 @@ func (g *Guard) agreedTo(ctx context.Context, u trust.Use) (bool, error) {
 	return slices.ContainsFunc(g.recorded, is), nil
 }
 
+// agreedToAll reports that a reference may go to all hosts that some uses name for it.
+func (g *Guard) agreedToAll(ctx context.Context, ref secret.Ref, uses []trust.Use) bool {
+	named := false
+	for _, u := range uses {
+		if u.Ref != ref {
+			continue
+		}
+		if refused, err := g.refuses(ctx, u, true); err != nil || refused != nil {
+			return false
+		}
+		named = true
+	}
+	return named
+}
+
 // Reveal finds the value of a reference for a request. What leads to nothing is
 // told before consent is asked for: nothing could be sent.
 func (g *Guard) Reveal(ctx context.Context, ref secret.Ref, to secret.Purpose) (secret.Text, error) {

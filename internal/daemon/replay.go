@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/blackbox"
+	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/trust"
 	"github.com/patra-ingest/patra/internal/driver/bundle"
 	"github.com/patra-ingest/patra/internal/engine/replay"
 )
@@ -141,36 +143,48 @@ func (a *App) ExportBatch(ctx context.Context, ref BatchRef, e Export) (out Expo
 }
 
 // liveSecrets hides the credentials of a source as they are now. Commands are not
-// run for it: what they give was masked when the answer came. Files are read where
-// they may be, as for a request.
+// run for it: what they give was masked when the answer came. A snapshot may be that
+// of a stranger: what nobody agreed to is not read either, as no request was sent with
+// it from here (D§5.30).
 func (a *App) liveSecrets(ctx context.Context, s *spec.Snapshot) *secret.Masker {
 	var values []secret.Text
-	read := func(ctx context.Context, ref secret.Ref) (secret.Text, error) {
-		return a.config.Installed.limited().Reveal(ctx, ref, secret.Purpose{Signs: true}) // it goes nowhere
-	}
-	reveal := func(ref secret.Ref) string {
-		if scheme, _ := ref.Split(); ref.IsZero() || scheme == "exec" {
-			return ""
+	uses := trust.Of(*s)
+	read := func(ref secret.Ref) secret.Text {
+		if scheme, _ := ref.Split(); ref.IsZero() || scheme == "exec" || !a.guard.agreedToAll(ctx, ref, uses) {
+			return secret.Text{}
 		}
-		text, err := read(ctx, ref)
+		text, err := a.config.Installed.limited().Reveal(ctx, ref, secret.Purpose{Signs: true}) // it goes nowhere
 		if err != nil {
-			return "" // what is not there cannot be in a bundle either
+			return secret.Text{} // what is not there cannot be in a bundle either
 		}
-		values = append(values, text)
-		return text.Reveal()
+		return text
 	}
 	for ; s != nil; s = s.Detail {
-		c := s.Credential
-		for _, ref := range []secret.Ref{c.Value, c.ClientSecret, c.RefreshToken, c.Sign.Key, s.HTTP.Proxy} {
-			reveal(ref)
-		}
-		if password := reveal(c.Password); password != "" && !c.Username.IsZero() {
-			if user, err := read(ctx, c.Username); err == nil {
-				values = append(values, secret.New(base64.StdEncoding.EncodeToString([]byte(user.Reveal()+":"+password))))
-			}
-		}
+		values = append(values, credentialValues(s.Credential, read)...)
+		values = append(values, read(s.HTTP.Proxy))
 	}
 	return secret.NewMasker(values...)
+}
+
+// credentialValues are what a credential is made of, as requests carry it.
+func credentialValues(c exchange.Credential, read func(secret.Ref) secret.Text) []secret.Text {
+	value, password, client, refresh, sign := read(c.Value), read(c.Password), read(c.ClientSecret), read(c.RefreshToken), read(c.Sign.Key)
+	out := []secret.Text{value, password, client, refresh, sign}
+	key := func(all ...secret.Text) (first secret.Text) {
+		for _, text := range all {
+			if first.IsZero() {
+				first = text
+			}
+		}
+		return first
+	}
+	user := read(c.Username)
+	if !user.IsZero() && !password.IsZero() {
+		out = append(out, secret.New(base64.StdEncoding.EncodeToString([]byte(user.Reveal()+":"+password.Reveal()))))
+	}
+	out = secret.WithName(out, user, key(password, value))
+	out = secret.WithName(out, read(c.ClientID), key(client, refresh))
+	return secret.WithName(out, read(c.Sign.KeyID), sign)
 }
 
 // DiffRuns compares two runs batch by batch. Both must be in the database.

@@ -21,9 +21,9 @@ const shortest = 4
 // letters in another case, happen to occur in.
 const shortestCoded = 8
 
-// Garbles tells that a value is so short that it may occur in ordinary words,
-// and hiding it there changes what is stored.
-func Garbles(t Text) bool { return len(t.Reveal()) >= shortest && len(t.Reveal()) < shortestCoded }
+// Garbles tells that a value of so many bytes is so short that it may occur in
+// ordinary words, and hiding it there changes what is stored.
+func Garbles(length int64) bool { return length >= shortest && length < shortestCoded }
 
 // HidesName tells whether the name that goes with a key is hidden too: that of an account,
 // a client or a key. It is behind a reference, so it is meant to be a secret; but a name

@@ -47,6 +47,26 @@ func (l Limited) Absent(ref secret.Ref) bool {
 	return false
 }
 
+// Lengths bounds how many bytes a value has, without reading a file or running a
+// command; zero: there is none, or it is not looked at. Of a file the line break at
+// its end does not count, if there is one.
+func (l Limited) Lengths(ref secret.Ref) (least, most int64) {
+	switch scheme, name := ref.Split(); scheme {
+	case "env":
+		n := int64(len(strings.TrimRight(os.Getenv(name), "\r\n")))
+		return n, n
+	case "file":
+		folder, below, err := l.locate(name)
+		if err != nil {
+			return 0, 0
+		}
+		if info, err := os.Stat(filepath.Join(folder, below)); err == nil && info.Mode().IsRegular() {
+			return max(0, info.Size()-1), info.Size()
+		}
+	}
+	return 0, 0
+}
+
 // errLines: a file of several lines is not a key, and would be sent whole.
 var errLines = errors.New("it has a line break inside, which a value that is sent must not have: is it the right one?")
 
