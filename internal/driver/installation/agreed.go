@@ -94,6 +94,9 @@ func (a Agreed) write(uses []trust.Use, by trust.By, at time.Time, withdrawn boo
 	if err := os.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
 		return err
 	}
+	if err := checkFolders(a.path); err != nil {
+		return fmt.Errorf("%w: what is agreed to is not written: %w", fault.ErrInvalid, err)
+	}
 	file, err := os.OpenFile(a.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err

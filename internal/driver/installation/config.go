@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/config"
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -86,6 +87,31 @@ const (
 	ownerOnly     fs.FileMode = 0o077 // nothing
 )
 
+// checkFolders refuses a file in a folder where somebody else could put another one in
+// its place: in any folder above it, as it is named and as it is with all links followed.
+func checkFolders(path string) error {
+	named, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(named)
+	if errors.Is(err, fs.ErrNotExist) { // it is about to be written
+		real, err = filepath.EvalSymlinks(filepath.Dir(named))
+		real = filepath.Join(real, filepath.Base(named))
+	}
+	if err != nil {
+		return err
+	}
+	for _, whole := range slices.Compact([]string{named, real}) {
+		for below := whole; below != filepath.Dir(below); below = filepath.Dir(below) {
+			if err := checkFolder(path, below); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // readOwn reads a file whose word counts. Whoever may write it decides what the
 // program may do, so that must be the user or the administrator.
 func readOwn(path string, forbidden fs.FileMode) ([]byte, error) {
@@ -105,6 +131,9 @@ func readOwn(path string, forbidden fs.FileMode) ([]byte, error) {
 		return nil, fmt.Errorf("%s has %d bytes, more than %d", path, info.Size(), maxBytes)
 	}
 	if err := checkOwner(path, info, forbidden); err != nil {
+		return nil, err
+	}
+	if err := checkFolders(path); err != nil {
 		return nil, err
 	}
 	return io.ReadAll(io.LimitReader(file, maxBytes))
