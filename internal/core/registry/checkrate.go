@@ -58,8 +58,12 @@ func (r *Resolved) raisedRates(declared *Resolved) Problems {
 		"quotaPerDay":  {float64(now.QuotaPerDay), float64(was.QuotaPerDay)},
 		"budgetPerDay": {now.BudgetPerDay, was.BudgetPerDay},
 	} {
-		if values[1] > 0 && values[0] > values[1] {
-			out = append(out, r.at(Path{"rate", key}, fmt.Sprintf("E-RATE-RAISED: %v is more than the %v the source declares", values[0], values[1]),
+		asked := fmt.Sprint(values[0])
+		if values[0] == 0 { // of limits that need not be there
+			asked = "0, which is no limit,"
+		}
+		if values[1] > 0 && (values[0] > values[1] || values[0] == 0) {
+			out = append(out, r.at(Path{"rate", key}, fmt.Sprintf("E-RATE-RAISED: %s is more than the %v the source declares", asked, values[1]),
 				"a run may only lower it; to raise it, change and apply the source file"))
 		}
 	}
