@@ -122,6 +122,7 @@ const (
 	stateAgree   = "will be agreed to"
 	stateRevoked = "will be taken back"
 	stateNone    = "not agreed to"
+	stateListed  = "patra.yaml must list it first"
 )
 
 func wantedColumns() columns[wanted] {
@@ -158,6 +159,12 @@ func (e *env) trust(ctx context.Context, t trusting, uses []trust.Use) error {
 		if err != nil {
 			return err
 		}
+		var unlisted []trust.Refusal
+		if !t.revoke {
+			if change, unlisted, err = withoutUnlisted(ctx, g, uses, change, rows); err != nil {
+				return err
+			}
+		}
 		do := func(dry bool) ([]wanted, error) {
 			by := t.act()
 			by.Rehearsal = dry
@@ -170,8 +177,30 @@ func (e *env) trust(ctx context.Context, t trusting, uses []trust.Use) error {
 		if err != nil {
 			return err
 		}
-		return e.hintLimits(ctx, g, uses)
+		if t.revoke || len(unlisted) == 0 {
+			return nil
+		}
+		return &coded{exitAuth, trust.Unlisted(unlisted, e.installed.ConfigFile())}
 	})
+}
+
+// withoutUnlisted takes out what this machine refuses whoever agrees to it: to promise
+// consent would send a person round in a circle.
+func withoutUnlisted(ctx context.Context, g *daemon.Guard, uses, change []trust.Use, rows []wanted) (left []trust.Use, unlisted []trust.Refusal, err error) {
+	unlisted, err = g.Refused(ctx, uses)
+	if err != nil {
+		return nil, nil, err
+	}
+	unlisted = slices.DeleteFunc(unlisted, func(r trust.Refusal) bool { return r.Why == trust.NotAgreed })
+	isListed := func(u trust.Use) bool {
+		return !slices.ContainsFunc(unlisted, func(r trust.Refusal) bool { return r.Use == u })
+	}
+	for i, u := range uses {
+		if !isListed(u) {
+			rows[i].State = stateListed
+		}
+	}
+	return slices.DeleteFunc(change, func(u trust.Use) bool { return !isListed(u) }), unlisted, nil
 }
 
 // changes are the uses that are not yet as they shall be.
@@ -199,15 +228,4 @@ func (t trusting) changes(ctx context.Context, g *daemon.Guard, uses []trust.Use
 		rows = append(rows, w)
 	}
 	return change, rows, nil
-}
-
-// hintLimits tells what consent alone does not allow.
-func (e *env) hintLimits(ctx context.Context, g *daemon.Guard, uses []trust.Use) error {
-	refused, err := g.Refused(ctx, uses)
-	for i := range refused {
-		if refused[i].Why != trust.NotAgreed {
-			e.hint("still refused: %s: %s; %s (here %s)", refused[i].Use, refused[i].Why, refused[i].Remedy(), e.installed.ConfigFile())
-		}
-	}
-	return err
 }

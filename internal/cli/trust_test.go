@@ -255,7 +255,9 @@ func TestTrust01Commands(t *testing.T) {
 	file := d.shared(up.URL, fmt.Sprintf(keyFrom, "exec:"+command+" show mine"))
 	test := []string{"source", "test", file, "--window", firstOfMarch}
 
+	d.installs("trust: {commands: [\"" + command + " show *\"]}\n")
 	d.trusts(file)
+	d.installs("")
 	r := d.expect(exitAuth, test...)
 	d.holds(r.err, "trust.commands", command+" show mine", "patra.yaml of this installation is")
 	for _, others := range []string{command, command + " show", command + " show other", command + " show mine too", command + " * *"} {
@@ -276,7 +278,7 @@ func TestTrust01Commands(t *testing.T) {
 		t.Errorf("the command had another environment: %s", heard)
 	}
 	dashed := d.shared(up.URL, fmt.Sprintf(keyFrom, "exec:"+command+" show --all"))
-	d.trusts(dashed)
+	d.expect(exitAuth, "source", "trust", dashed, "--yes")
 	d.expect(exitAuth, test...)
 }
 
@@ -314,7 +316,11 @@ func TestTrust01Files(t *testing.T) {
 	} {
 		d.installs("trust: {folders: [\"" + folder + "\"]}\n")
 		file := d.shared(up.URL, fmt.Sprintf(keyFrom, "file:"+c.file))
-		d.trusts(file)
+		agreed := exitOK
+		if c.says == "trust.folders" {
+			agreed = exitAuth
+		}
+		d.expect(agreed, "source", "trust", file, "--yes")
 		before := up.heard()
 		r := d.expect(c.code, "source", "test", file, "--window", firstOfMarch)
 		d.holds(r.err, c.says)
