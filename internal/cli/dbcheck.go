@@ -19,8 +19,9 @@ func newDBCheck(e *env) *cobra.Command {
 		Short: "Check the whole database for damage; exit code 9 on findings",
 		Long: `Check the whole database, in this order: its own structure (by the database
 itself), every version of every record against its checksum, records against their
-versions, what batches counted against what is there, items of quarantine against
-their hashes, and watermarks against their ledgers.
+versions, what batches counted against what is there, totals of runs against the
+sums of their batches, items of quarantine against their hashes, and watermarks
+against their ledgers.
 
 Every kind of damage comes with what to do about it. Nothing is repaired. It reads
 in short steps, so processes may go on meanwhile. When it ended is noted: patra
@@ -70,7 +71,7 @@ func (e *env) checkDatabase(ctx context.Context, service *daemon.Upkeep) error {
 
 func (e *env) showCheck(r checkReport) error {
 	if err := show(e, r, []fact{
-		{"versions", r.Versions}, {"records", r.Records}, {"batches", r.Batches}, {"quarantined", r.Rejects}, {"watermarks", r.Cursors},
+		{"versions", r.Versions}, {"records", r.Records}, {"batches", r.Batches}, {"runs", r.Runs}, {"quarantined", r.Rejects}, {"watermarks", r.Cursors},
 		{"without checksum", r.Unsealed}, {"problems", r.Total()}, {"took", r.FinishedAt.Sub(r.StartedAt).Round(time.Second).String()},
 	}); err != nil {
 		return err

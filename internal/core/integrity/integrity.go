@@ -63,6 +63,7 @@ const (
 	StepBodies  Step = "versions"
 	StepHeads   Step = "records"
 	StepCounts  Step = "counts"
+	StepRuns    Step = "runs"
 	StepRejects Step = "quarantine"
 	StepCursors Step = "watermarks"
 )
@@ -77,6 +78,7 @@ type Report struct {
 	Versions   int64          `json:"versions"`
 	Records    int64          `json:"records"`
 	Batches    int64          `json:"batches"`
+	Runs       int64          `json:"runs"`
 	Rejects    int64          `json:"quarantined"`
 	Cursors    int64          `json:"watermarks"`
 	Unsealed   int64          `json:"withoutChecksum"`     // versions that maintenance has not come to yet

@@ -37,6 +37,11 @@ func (s *Store) PruneVersions(ctx context.Context, before time.Time, keep int, a
 		if gone, done, err = disposable(t.row, page, keep); err != nil {
 			return err
 		}
+		if len(gone) > 0 {
+			if err := t.notePruned(); err != nil {
+				return err
+			}
+		}
 		if err := t.execIn("DELETE FROM ing_record_body WHERE body_id IN ", gone); err != nil {
 			return err
 		}

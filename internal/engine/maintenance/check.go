@@ -15,6 +15,7 @@ type Checking interface {
 	CheckBodies(ctx context.Context, after int64) (integrity.Part, int64, error)
 	CheckHeads(ctx context.Context, dataset int64, after []byte) (integrity.Part, int64, []byte, error)
 	CheckCounts(ctx context.Context, after int64, pruned bool) (integrity.Part, int64, error)
+	CheckRuns(ctx context.Context, after int64) (integrity.Part, int64, error)
 	CheckRejects(ctx context.Context, after int64) (integrity.Part, int64, error)
 	Pruned(ctx context.Context) (bool, error)
 	Verify(ctx context.Context, cursorID int64) (view.Verdict, error)
@@ -42,7 +43,7 @@ func (s *Service) CheckDatabase(ctx context.Context, tell func(CheckProgress)) (
 		step integrity.Step
 		do   func(context.Context) error
 	}{
-		{integrity.StepPages, c.pages}, {integrity.StepBodies, c.bodies}, {integrity.StepHeads, c.heads}, {integrity.StepCounts, c.counts},
+		{integrity.StepPages, c.pages}, {integrity.StepBodies, c.bodies}, {integrity.StepHeads, c.heads}, {integrity.StepCounts, c.counts}, {integrity.StepRuns, c.runs},
 		{integrity.StepRejects, c.rejects}, {integrity.StepCursors, c.cursors},
 	} {
 		c.step, c.looked = part.step, 0
@@ -136,13 +137,28 @@ func (c *checking) counts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.report.Uncounted = pruned
 	for next, end := int64(0), false; !end; {
 		var part integrity.Part
 		if part, next, err = c.store.CheckCounts(ctx, next, pruned); err != nil {
 			return err
 		}
 		c.report.Batches, end = c.report.Batches+part.Looked, part.End
+		if err := c.add(ctx, part); err != nil {
+			return err
+		}
+	}
+	c.report.Uncounted, err = c.store.Pruned(ctx) // it may have begun meanwhile
+	return err
+}
+
+func (c *checking) runs(ctx context.Context) error {
+	for next, end := int64(0), false; !end; {
+		var part integrity.Part
+		var err error
+		if part, next, err = c.store.CheckRuns(ctx, next); err != nil {
+			return err
+		}
+		c.report.Runs, end = c.report.Runs+part.Looked, part.End
 		if err := c.add(ctx, part); err != nil {
 			return err
 		}

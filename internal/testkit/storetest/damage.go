@@ -21,6 +21,7 @@ func Damage(t *testing.T, empty, migrated func(t *testing.T) Database) {
 	s.damagedBodies(t)
 	s.damagedHeads(t)
 	s.damagedRejects(t)
+	s.damagedCounts(t)
 	s.unsealedAtOnce(t)
 }
 
