@@ -200,6 +200,9 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// countedAre is "1 slice is" or "2 slices are".
+func countedAre(n int, noun string) string { return counted(n, noun) + " " + isAre(int64(n)) }
+
 // view is the picture for programs.
 func (p picture) view(c view.Cursor, segments []coverage.Segment, within window.Window, cells []window.Window) view.Coverage {
 	v := p.View(c, segments, within, cells)

@@ -299,8 +299,12 @@ func givingUp(g daemon.GivenUp) string {
 
 // joining says why this harvest has no plan of its own.
 func joining(j daemon.Joined) string {
-	return fmt.Sprintf("joined plan %d, stored %s ago: it reads the same, so nothing is read twice; the figures are those of the plan",
-		j.PlanID, j.Age.Round(time.Second))
+	who := ""
+	if j.By != "" {
+		who = fmt.Sprintf(" of %s, started at %s", printable(j.By), when(j.At))
+	}
+	return fmt.Sprintf("joined plan %d%s, stored %s ago: it reads the same, so nothing is read twice; the figures are those of the plan",
+		j.PlanID, who, j.Age.Round(time.Second))
 }
 
 // windowsOf names what stored plans are for.
@@ -360,7 +364,7 @@ func (e *env) printSummary(s summary) error {
 		{"slices", s.sliceOutcomes("covered")},
 		{"records", recordOutcomes(t.BatchStats)},
 		{"items", fmt.Sprintf("%d seen, %s, %d duplicates, %d stale", t.Seen, outsideText(t.Outside, t.OutsideKept), t.Duplicate, t.Stale)},
-		{"requests", fmt.Sprintf("%d, of these %d retries%s, %d times told to slow down, %d slices started over%s", t.Requests, t.Retries, s.countedText(), t.Throttled, t.Restarts, unsentText(t.Unsent))},
+		{"requests", fmt.Sprintf("%d, of these %d retries%s, %d times told to slow down, %s started over%s", t.Requests, t.Retries, s.countedText(), t.Throttled, counted(t.Restarts, "slice"), unsentText(t.Unsent))},
 		{"watermark", dash(s.CursorFrom) + " → " + dash(s.CursorTo)},
 	}, s.why()...))
 }
@@ -428,7 +432,7 @@ func (s summary) verdict() error {
 	case view.OneCause:
 		return s.onlyCause(*v.Failure)
 	case view.NotCovered:
-		return partial("%d slices are not covered and stay owed: %s; why: patra task list --source %s --status FAILED", v.Count, s.again.next(s.Source), s.Source)
+		return partial("%s not covered and stays owed: %s; why: patra task list --source %s --status FAILED", countedAre(v.Count, "slice"), s.again.next(s.Source), s.Source)
 	case view.StillWaiting:
 		return partial("%s failed before and is still owed: %s; why: patra task list --source %s --status FAILED", waits(v.Windows), s.again.next(s.Source), s.Source)
 	case view.ItemsRejected:

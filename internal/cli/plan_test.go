@@ -39,7 +39,7 @@ func TestEveryOperationIsRehearsed(t *testing.T) {
 	}
 	r := d.expect(exitOK, "plan", "crossref", "--op", "UPDATE", "--dry-run", "--offline", "--now", "2035-03-09T12:00:00Z", "-v")
 	d.fits(r.out)
-	d.holds(r.out, "TIME", "1 slices over [") // it cannot be asked for ids
+	d.holds(r.out, "TIME", "1 slice over [") // it cannot be asked for ids
 }
 
 // Turns come and go whether a record is stored or not.
@@ -50,7 +50,7 @@ func TestUpdateOfNothing(t *testing.T) {
 	if draft.Empty || len(draft.Slices) == 0 || draft.Slices[0].Range == nil || draft.Slices[0].Estimate != nil && draft.Slices[0].Estimate.Count > 0 {
 		t.Errorf("%+v", draft)
 	}
-	d.holds(d.expect(exitOK, "plan", "pubmed", "--op", "UPDATE", "--dry-run", "-v").out, "candidates", "slices of ids over [")
+	d.holds(d.expect(exitOK, "plan", "pubmed", "--op", "UPDATE", "--dry-run", "-v").out, "candidates", "1 slice of ids over [")
 	d.expect(exitUsage, "plan", "crossref", "--dry-run", "--offline", "--count")
 	d.noFile()
 }

@@ -81,7 +81,7 @@ func TestScheduledUpdateFollowsSignals(t *testing.T) {
 	}
 	u.signal("11", "12", "13")
 	const both = "refresh_checked_at signal_id refresh_checked_at"
-	if fields, summary := u.tick("two"); fields != both || !strings.Contains(summary, "signals: 1 slices of ids") {
+	if fields, summary := u.tick("two"); fields != both || !strings.Contains(summary, "signals: 1 slice of ids") {
 		t.Errorf("%q, %s", fields, summary)
 	}
 	if fields, _ := u.tick("two"); fields != both {

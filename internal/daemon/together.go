@@ -2,7 +2,9 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -19,6 +21,8 @@ import (
 type Joined struct {
 	PlanID int64
 	Age    time.Duration // since it was stored
+	By     string        // who asked for it, as far as that is known
+	At     time.Time     // when, by their clock
 }
 
 // planShared plans what a harvest owes, or finds the plan of another harvest that
@@ -31,10 +35,11 @@ func (a *App) planShared(ctx context.Context, c *spec.Compiled, r planner.Reques
 		return plan, err
 	}
 	of := ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}
+	r.Process = a.identity.ID
 	s := &sharing{app: a, compiled: c, request: r, of: of, began: began, watch: w}
 	for continued := false; ; {
 		if found, err := s.find(ctx, false); err != nil || found != nil {
-			return s.join(found, w, h), err
+			return s.join(ctx, found, w, h), err
 		}
 		var todo next
 		held, err := a.planAlone(ctx, planningName(of), func(ctx context.Context) (err error) {
@@ -49,7 +54,7 @@ func (a *App) planShared(ctx context.Context, c *spec.Compiled, r planner.Reques
 				return plan, err
 			}
 		case todo == joinIt:
-			return s.join(s.found, w, h), nil
+			return s.join(ctx, s.found, w, h), nil
 		case todo == continueFirst:
 			continued = true
 			if err := a.continueOpen(ctx, c, w, h); err != nil {
@@ -182,7 +187,7 @@ func (s *sharing) gaveUp(ctx context.Context, plan int64) (bool, error) {
 const mostFailed = 1000
 
 // join makes the plan of another harvest the plan of this one.
-func (s *sharing) join(p *ingest.LivePlan, w Watch, h *Harvested) ingest.Plan {
+func (s *sharing) join(ctx context.Context, p *ingest.LivePlan, w Watch, h *Harvested) ingest.Plan {
 	if p == nil {
 		return ingest.Plan{}
 	}
@@ -191,11 +196,35 @@ func (s *sharing) join(p *ingest.LivePlan, w Watch, h *Harvested) ingest.Plan {
 	// It may have come first, as a plan to finish before: its figures count once.
 	h.Continued = slices.DeleteFunc(h.Continued, func(c view.Progress) bool { return c.PlanID == p.ID })
 	h.Joined = &Joined{PlanID: p.ID, Age: max(s.began.Sub(p.CreatedAt), 0)}
+	h.Joined.By, h.Joined.At = s.app.startedBy(ctx, p.ID)
 	h.Plan.PlanID, h.Plan.Status = p.ID, string(p.Status)
 	if w.Join != nil {
 		w.Join(*h.Joined)
 	}
 	return ingest.Plan{ID: p.ID, Partition: s.of, Status: p.Status, Window: p.Window, AsOf: p.AsOf}
+}
+
+// startedBy says in words who asked for a plan, and when. What cannot be read is left
+// out: a harvest must not fail for it.
+func (a *App) startedBy(ctx context.Context, planID int64) (by string, at time.Time) {
+	plan, err := a.Store.Plan(ctx, planID)
+	if err != nil {
+		return "", at
+	}
+	var asked struct{ Process string }
+	_ = json.Unmarshal(plan.Trigger.Params, &asked) // plans of older programs do not say
+	process, known := processOf(asked.Process)
+	switch {
+	case plan.Trigger.Type == string(ingest.TriggerSchedule):
+		by = "a schedule"
+	case known && process.PID == a.identity.PID && process.Host == a.identity.Host:
+		by = "another harvest of this process"
+	case known:
+		by = fmt.Sprintf("process %d on %s", process.PID, HostName(process.Host))
+	default:
+		by = "another harvest"
+	}
+	return by, plan.Trigger.At
 }
 
 // sliceToTheEnd goes on with a plan whose planner is gone.

@@ -99,6 +99,9 @@ func TestBelieve15HarvestsThatStartTogetherShareOnePlan(t *testing.T) {
 			if h.Plan.Done != h.Plan.Total || h.Plan.Total == 0 || h.Plan.Slices[string(ingest.SliceSucceeded)] != h.Plan.Total || h.Draft == nil || h.Draft.Window == nil {
 				t.Errorf("harvest %d: %+v", i, h.Plan)
 			}
+			if j := h.Joined; j != nil && (j.By == "" || j.At.IsZero()) {
+				t.Errorf("harvest %d is not told whose plan it joined: %+v", i, j)
+			}
 		}
 		l.hasAll(begin, begin.AddDate(0, 0, 2).Add(-time.Hour))
 		l.noGaps()
@@ -166,7 +169,7 @@ func TestBelieve15NextHarvestPlansAnew(t *testing.T) {
 // If it turns out to read the same, its figures count once.
 func TestBelieve15JoinedPlanCountsOnce(t *testing.T) {
 	h := &Harvested{Continued: []view.Progress{{PlanID: 6}, {PlanID: 7}}}
-	(&sharing{draft: &PlanDraft{}}).join(&ingest.LivePlan{ID: 7}, Watch{}, h)
+	(&sharing{app: openRawApp(t, RawConfig{Off: true}), draft: &PlanDraft{}}).join(t.Context(), &ingest.LivePlan{ID: 7}, Watch{}, h)
 	if len(h.Continued) != 1 || h.Continued[0].PlanID != 6 || h.Joined == nil || h.Joined.PlanID != 7 {
 		t.Errorf("%+v, %+v", h.Continued, h.Joined)
 	}

@@ -90,6 +90,8 @@ type Request struct {
 	Of *Part
 	// Refresh is what an UPDATE looks at.
 	Refresh Refresh
+	// Process names the process that asks, as in leases: who joins the plan is told.
+	Process string
 	Offline bool // no upstream is asked for sizes
 	// Forecast wants sizes also where they do not change the slices; Count lets
 	// the upstream be asked for those, once for each stretch that is read.

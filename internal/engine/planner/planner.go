@@ -199,6 +199,9 @@ func trigger(c *spec.Compiled, r Request) ingest.Trigger {
 	if r.By.Actor != "" {
 		asked["actor"], asked["reason"] = r.By.Actor, r.By.Reason
 	}
+	if r.Process != "" {
+		asked["process"] = r.Process
+	}
 	params, _ := fingerprint.Canonical(asked) // texts and nulls always encode
 	return ingest.Trigger{
 		Key: fingerprint.Key("trigger", r.TriggerKey), Scheduler: r.Scheduler, Type: r.Type, At: window.Instant(r.Now), Source: c.Snapshot.Source, Params: params,
@@ -252,7 +255,14 @@ func (d *Draft) Summary() string {
 		return "nothing to do: " + d.Reason
 	}
 	if d.Slices[0].Range != nil {
-		return fmt.Sprintf("%d slices of ids over %s", len(d.Slices), d.Window)
+		return fmt.Sprintf("%s of ids over %s", countedSlices(len(d.Slices)), d.Window)
 	}
-	return fmt.Sprintf("%d slices over %s", len(d.Slices), d.Window)
+	return fmt.Sprintf("%s over %s", countedSlices(len(d.Slices)), d.Window)
+}
+
+func countedSlices(n int) string {
+	if n == 1 {
+		return "1 slice"
+	}
+	return fmt.Sprintf("%d slices", n)
 }
