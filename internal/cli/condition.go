@@ -26,7 +26,7 @@ func conditionText(c view.Condition) string {
 		text += ", until " + minuteText(c.Until)
 	}
 	if c.Waits == gate.Quota {
-		text += fmt.Sprintf("; sooner: a higher quota in the source file, or `patra rate release %s --reason WHY`", c.RateKey)
+		text += "; sooner: " + quotaWayOut(c.RateKey)
 	}
 	if c.Condition == health.Down {
 		text += fmt.Sprintf("; `patra source test %s` tells what it answers now", c.Source)

@@ -125,6 +125,9 @@ func report(ctx context.Context, command *cobra.Command, err error, stderr io.Wr
 		hint = usageHint(command, text)
 	}
 	if asJSON {
+		if hint == "" {
+			hint = adviceIn(err, text)
+		}
 		writeFailure(stderr, code, err, text, hint)
 		return code
 	}

@@ -221,6 +221,8 @@ func gapReason(g view.Gap) string {
 	switch g.Reason {
 	case view.GapCapped:
 		return fmt.Sprintf("failed %s: more than the upstream serves (CAPPED), no retry mends that", times(g.Fails))
+	case view.GapPaused:
+		return fmt.Sprintf("failed %s, nothing is tried while the source is paused", times(g.Fails))
 	case view.GapFailed:
 		return fmt.Sprintf("failed %s, %s", times(g.Fails), retryText(g))
 	case view.GapLeft:

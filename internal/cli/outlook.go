@@ -36,7 +36,7 @@ func outlook(d *daemon.PlanDraft) []string {
 		lines = append(lines, fmt.Sprintf("%d small slices were merged with a neighbour", n))
 	}
 	if n := d.Stats.Capped; n > 0 {
-		lines = append(lines, fmt.Sprintf("%d slices hold more than the upstream serves and cannot be cut: they will fail as CAPPED", n))
+		lines = append(lines, fmt.Sprintf("%s larger than what the upstream serves and cannot be cut; that ends as CAPPED", countedAre(int(n), "slice")))
 	}
 	return lines
 }

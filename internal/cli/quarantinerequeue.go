@@ -166,7 +166,7 @@ func (e *env) showRequeued(d requeued, pick ingest.RejectPick, p choosing) error
 	}
 	switch failed := d.Slices[string(ingest.SliceFailed)] + (inspect.Result{Slices: d.Slices}).Unfinished(); {
 	case failed > 0:
-		return partial("%d slices are not done: `patra task list --status FAILED` tells why; their items wait, say it again", failed)
+		return partial("%s not done: `patra task list --status FAILED` tells why; the items wait, say it again", countedAre(failed, "slice"))
 	case t.Quarantined+left > 0:
 		source := pick.Dataset.Source
 		if source == "" {

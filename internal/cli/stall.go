@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -67,7 +68,11 @@ func standstillOf(ctx context.Context, app *daemon.App, of ingest.Partition) str
 	failed := lastTrouble(s)
 	switch s.Reason {
 	case view.StandsAtGate:
-		return fmt.Sprintf("%sno task is taken: %s; it goes on by itself, and Ctrl-C is safe", failed, waiting(*s.Task.Waits))
+		text := fmt.Sprintf("%sno task is taken: %s; it goes on by itself, and Ctrl-C is safe", failed, waiting(*s.Task.Waits))
+		if w := s.Task.Waits; w.Reason == gate.Quota && w.RateKey != "" {
+			text += "; sooner: " + quotaWayOut(w.RateKey)
+		}
+		return text
 	case view.StandsForRetry:
 		return fmt.Sprintf("%stask %d is tried again from %s on; Ctrl-C is safe", failed, s.Task.ID, when(s.Task.ScheduledAt))
 	case view.StandsHeld:
@@ -106,6 +111,9 @@ func noPlanText(c view.Condition) string {
 	}
 	if !c.Until.IsZero() {
 		text += ", until " + minuteText(c.Until)
+	}
+	if c.Waits == gate.Quota {
+		text += "; sooner: " + quotaWayOut(c.RateKey)
 	}
 	return text
 }

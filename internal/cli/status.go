@@ -83,6 +83,8 @@ type statusReport struct {
 	Events    []view.Backlog        `json:"events"`            // datasets with events that are not delivered
 	Missing   []view.MissingRecords `json:"missing,omitempty"` // records that upstreams lack, not taken for deleted
 	Findings  []statusFinding       `json:"findings"`
+
+	schedules view.Schedules // what starts the first harvest, while there was none
 }
 
 // sourceStatus is how one endpoint stands.
@@ -110,7 +112,7 @@ type statusFinding struct {
 
 // newStatusReport puts a status into words.
 func newStatusReport(s view.Status) statusReport {
-	r := statusReport{Now: s.Now, Sources: []sourceStatus{}, Processes: s.Processes, Relays: s.Relays, Events: s.Events, Missing: s.Missing, Findings: findingLines(s.Findings, s.Now)}
+	r := statusReport{Now: s.Now, Sources: []sourceStatus{}, Processes: s.Processes, Relays: s.Relays, Events: s.Events, Missing: s.Missing, Findings: findingLines(s.Findings, s.Now), schedules: s.Schedules}
 	for _, one := range s.Sources {
 		r.Sources = append(r.Sources, sourceStatus{
 			Source: one.Source, Endpoint: one.Endpoint, CursorID: one.CursorID, FreshTo: one.FreshTo, LagSec: one.LagSec, Gaps: gapsShown(one.Gaps), InWork: one.InWork,
@@ -118,6 +120,18 @@ func newStatusReport(s view.Status) statusReport {
 		})
 	}
 	return r
+}
+
+// firstStart says what starts the first harvest: a schedule, where a process follows
+// them, or a person.
+func firstStart(s view.Schedules) string {
+	switch {
+	case s.Count == 0:
+		return "`patra harvest SRC` starts"
+	case s.Followed:
+		return fmt.Sprintf("%s followed, the first is due at %s; sooner with `patra harvest SRC`", countedAre(s.Count, "schedule"), minuteText(s.Next))
+	}
+	return fmt.Sprintf("%s declared, and no process follows schedules: `patra serve` does; sooner with `patra harvest SRC`", countedAre(s.Count, "schedule"))
 }
 
 func (e *env) showStatus(r statusReport) error {
@@ -129,7 +143,7 @@ func (e *env) showStatus(r statusReport) error {
 		fmt.Fprint(e.out, e.colouredFindings(r.text()))
 	}
 	if len(r.Sources) == 0 {
-		e.hint("nothing was planned yet: `patra harvest SRC` starts")
+		e.hint("nothing was planned yet: %s", firstStart(r.schedules))
 	}
 	if n := len(r.Findings); n > 0 {
 		return findings("%s", counted(n, "finding"))

@@ -96,7 +96,7 @@ func findingText(f view.Finding, now time.Time) string {
 	case view.FoundQuarantined:
 		return fmt.Sprintf("%s in quarantine, in %s: patra quarantine groups %s", counted(f.Count, "item"), counted(f.Groups, "group"), source)
 	case view.FoundPaused:
-		return fmt.Sprintf("paused since %s by %s: %s", minuteText(f.Pause.Since), f.Pause.Actor, f.Pause.Reason)
+		return fmt.Sprintf("paused since %s by %s: %s. To go on: `%s`", minuteText(f.Pause.Since), f.Pause.Actor, strings.TrimRight(f.Pause.Reason, ". "), f.Pause.Resuming())
 	case view.FoundCondition:
 		return conditionText(*f.Condition)
 	case view.FoundDisagree, view.FoundShortLists:

@@ -137,7 +137,7 @@ func (s summary) updateVerdict(rejected int) error {
 	case view.OneCause:
 		return s.onlyCause(*v.Failure)
 	case view.NotCovered:
-		return partial("%d slices are not done; the next update takes their records again: patra task list --source %s --status FAILED", v.Count, s.Source)
+		return partial("%s not done; the next update takes these records again: patra task list --source %s --status FAILED", countedAre(v.Count, "slice"), s.Source)
 	case view.StillWaiting:
 		return partial("%s failed before, waits for its next try and is still owed: an update after that takes it again", waits(v.Windows))
 	case view.RecordsLeft:

@@ -27,6 +27,11 @@ func waiting(w view.Waiting) string {
 	return text
 }
 
+// quotaWayOut is what ends the wait for a quota of our own before its time.
+func quotaWayOut(key string) string {
+	return fmt.Sprintf("a higher quota in the source file, or `patra rate release %s --reason WHY`", key)
+}
+
 // waitNext says what ends the wait of a task.
 func waitNext(t view.Task) string {
 	from := "when that is over"
@@ -37,7 +42,7 @@ func waitNext(t view.Task) string {
 		return fmt.Sprintf("one task of %s/%s looks %s whether the upstream is back, and the others follow: patra rate list", t.Source, t.Endpoint, from)
 	}
 	if t.Waits.Reason == gate.Quota && t.Waits.RateKey != "" {
-		return fmt.Sprintf("it is taken %s. Sooner: a higher quota in the source file, or patra rate release %s --reason WHY", from, t.Waits.RateKey)
+		return fmt.Sprintf("it is taken %s. Sooner: %s", from, quotaWayOut(t.Waits.RateKey))
 	}
 	return fmt.Sprintf("it is taken %s: patra rate list", from)
 }

@@ -2,9 +2,13 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
@@ -97,9 +101,23 @@ func load(ctx context.Context, db *store.Store, code string, applied bool, stamp
 		known.src, known.applied, err = db.LoadSource(ctx, code)
 	}
 	if err == nil && known.src == nil {
-		known.src, err = Bundled(code)
+		known.src, err = bundledOrMeant(ctx, db, code)
 	}
 	return known, err
+}
+
+// bundledOrMeant is a bundled source. If there is none of that name, an applied one may
+// have been meant.
+func bundledOrMeant(ctx context.Context, db *store.Store, code string) (*registry.Source, error) {
+	src, err := Bundled(code)
+	if !errors.Is(err, fault.ErrNotFound) {
+		return src, err
+	}
+	applied, wrong := db.AppliedSources(ctx)
+	if wrong != nil {
+		return nil, wrong
+	}
+	return nil, unknownSource(code, slices.Sorted(maps.Keys(applied)))
 }
 
 func (c *registryCache) held(code string) (*knownSource, time.Time) {

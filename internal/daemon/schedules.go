@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/schedule"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/engine/trigger"
 )
@@ -43,6 +44,36 @@ func (s schedules) list(ctx context.Context) ([]trigger.Job, error) {
 		s.tell(code, err)
 	}
 	return out, nil
+}
+
+// Schedules counts the schedules of applied sources, when the first of them fires next,
+// and whether a living process follows them. A source that cannot be read counts for none.
+func (m machine) Schedules(ctx context.Context) (out view.Schedules, err error) {
+	a := m.App
+	now, err := a.Store.Now(ctx)
+	if err != nil {
+		return out, err
+	}
+	applied, err := a.Store.AppliedSources(ctx)
+	if err != nil {
+		return out, err
+	}
+	for code := range applied {
+		known, err := a.registry.find(ctx, a.Store, code)
+		if err != nil {
+			continue
+		}
+		jobs, _ := jobsOf(known.src) // what is wrong with the others, serve tells
+		for _, j := range jobs {
+			out.Count++
+			if fires := j.Schedule.Fires(j.Schedule.Next(now)); out.Next.IsZero() || fires.Before(out.Next) {
+				out.Next = fires
+			}
+		}
+	}
+	living, err := a.AtWork(ctx)
+	out.Followed = slices.ContainsFunc(living, func(e store.ExecutorInfo) bool { return plays(e, RolePlanner) })
+	return out, err
 }
 
 // tell says once what is wrong with a source.

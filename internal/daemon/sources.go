@@ -11,13 +11,14 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/spelling"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
 // Bundled reads a source that comes with the program.
 func Bundled(code string) (*registry.Source, error) {
 	if !slices.Contains(catalog.List(), code) {
-		return nil, fmt.Errorf("%w: source %q is neither applied nor bundled: `patra source list` lists all of this database, `patra source apply FILE` adds one; bundled are %v", fault.ErrNotFound, code, catalog.List())
+		return nil, unknownSource(code, nil)
 	}
 	text, err := catalog.Read(code)
 	if err != nil {
@@ -25,6 +26,16 @@ func Bundled(code string) (*registry.Source, error) {
 	}
 	src, _, err := registry.Decode(catalog.File(code), text)
 	return src, err
+}
+
+// unknownSource says that there is no such source, and which one was meant, of those that
+// are applied or bundled.
+func unknownSource(code string, applied []string) error {
+	meant := ""
+	if near := spelling.Nearest(code, append(catalog.List(), applied...)); near != "" {
+		meant = fmt.Sprintf("did you mean %s? ", near)
+	}
+	return fmt.Errorf("%w: source %q is neither applied nor bundled: %s`patra source list` lists all of this database, `patra source apply FILE` adds one; bundled are %v", fault.ErrNotFound, code, meant, catalog.List())
 }
 
 // Source finds a source: as applied, else as bundled (D§5.18).

@@ -53,6 +53,7 @@ type GapReason string
 // The reasons of gaps.
 const (
 	GapCapped        GapReason = "CAPPED"         // it holds more than the upstream serves: no retry reads it
+	GapPaused        GapReason = "PAUSED"         // it was tried in vain, and the source is paused
 	GapFailed        GapReason = "FAILED"         // it was tried in vain
 	GapLeft          GapReason = "LEFT"           // it was owed when the watermark was set by hand
 	GapOtherQuestion GapReason = "OTHER_QUESTION" // it was asked for, but not as the source asks now
@@ -64,7 +65,7 @@ const (
 // State returns the state that goes with a reason.
 func (r GapReason) State() GapState {
 	switch r {
-	case GapCapped, GapFailed:
+	case GapCapped, GapPaused, GapFailed:
 		return GapStateFailed
 	case GapLeft:
 		return GapStateLeft

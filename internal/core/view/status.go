@@ -11,6 +11,14 @@ type Status struct {
 	Events    []Backlog        `json:"events"`            // datasets with events that are not delivered
 	Missing   []MissingRecords `json:"missing,omitempty"` // records that upstreams lack, not taken for deleted
 	Findings  []Finding        `json:"findings"`
+	Schedules Schedules        `json:"-"` // only looked at while nothing was planned yet
+}
+
+// Schedules tells what will start harvests without a person.
+type Schedules struct {
+	Count    int
+	Next     time.Time // when the first of them fires
+	Followed bool      // a living process follows schedules
 }
 
 // SourceStatus is how one endpoint stands.

@@ -25,6 +25,7 @@ type Book struct {
 	Segments                []coverage.Segment
 	Campaigns               []coverage.Segment // what backfills read that asked the same
 	Earlier                 Earlier
+	Paused                  bool            // nothing of it is tried before somebody resumes it
 	Mended                  time.Time       // when what may have made it fail was changed last
 	Capped                  []window.Window // of what failed: more than the upstream serves
 	Earliest                time.Time       // zero if not declared
@@ -167,6 +168,9 @@ func (b Book) furthestOf(others []view.Cursor) (out Earlier) {
 func (i *Inspector) findCauses(ctx context.Context, b *Book) (err error) {
 	of := ingest.Partition{Dataset: b.Compiled.Snapshot.Dataset(), Operation: ingest.Harvest}
 	if b.Mended, err = i.from.Failed.Mended(ctx, of); err != nil {
+		return err
+	}
+	if _, b.Paused, err = i.from.Failed.Paused(ctx, of); err != nil {
 		return err
 	}
 	b.Capped, err = i.cappedAmong(ctx, of, b.failedWindows())

@@ -84,6 +84,8 @@ func (b Book) reasonOf(w window.Window, s coverage.Segment) view.GapReason {
 	switch {
 	case s.Fails > 0 && window.AllWithin([]window.Window{w}, b.Capped):
 		return view.GapCapped
+	case s.Fails > 0 && b.Paused:
+		return view.GapPaused
 	case s.Fails > 0:
 		return view.GapFailed
 	case s.Want.IsZero() && slices.ContainsFunc(b.Cursor.Left, w.Overlaps):

@@ -75,6 +75,8 @@ type Failed interface {
 	Failures(ctx context.Context, planID int64) ([]view.Failure, error)
 	// Mended is when something was last changed that may have made work fail.
 	Mended(ctx context.Context, of ingest.Partition) (time.Time, error)
+	// Paused tells whether a partition is paused.
+	Paused(ctx context.Context, of ingest.Partition) (ingest.Pause, bool, error)
 }
 
 // Work reads what waits, is worked on and was worked on.
@@ -111,6 +113,8 @@ type Machine interface {
 	// FailedTries counts those of this process at a partition since its last page came,
 	// and says what the last of them met.
 	FailedTries(of ingest.Partition) (tries int, last string)
+	// Schedules counts the schedules of applied sources, and whether somebody follows them.
+	Schedules(ctx context.Context) (view.Schedules, error)
 }
 
 // Readings reads what was asked for before, and how much came.

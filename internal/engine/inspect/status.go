@@ -73,6 +73,11 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if len(s.report.Sources) == 0 {
+		if s.report.Schedules, err = s.from.Machine.Schedules(ctx); err != nil {
+			return err
+		}
+	}
 	return s.addCampaigns(ctx, cursors)
 }
 
