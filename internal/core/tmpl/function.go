@@ -17,15 +17,6 @@ type Function struct {
 	Doc       string
 }
 
-// Functions is the closed list, in the order of the documentation.
-func Functions() []Function {
-	var out []Function
-	for _, f := range functions {
-		out = append(out, f.Function)
-	}
-	return out
-}
-
 // function is how a Function is checked and called.
 type function struct {
 	Function
@@ -41,13 +32,13 @@ type function struct {
 
 func functionNames() []string {
 	var out []string
-	for _, f := range functions {
+	for _, f := range Functions {
 		out = append(out, f.Name)
 	}
 	return out
 }
 
-func findFunction(name string) *function { return find(functions, name) }
+func findFunction(name string) *function { return find(Functions, name) }
 
 func findOperator(name string) *function { return find(operators, name) }
 
@@ -124,7 +115,7 @@ func (f *function) run(given ...any) (any, error) {
 // library is the list as the expression library wants it. It never changes.
 var library = sync.OnceValue(func() conf.FunctionsTable {
 	table := conf.FunctionsTable{}
-	for _, list := range [][]function{functions, operators} {
+	for _, list := range [][]function{Functions, operators} {
 		for i := range list {
 			f := &list[i]
 			table[f.Name] = &builtin.Function{Name: f.Name, Func: f.run, Validate: f.check}

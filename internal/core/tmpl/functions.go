@@ -1,8 +1,8 @@
 package tmpl
 
-// functions is the closed list (§4.8). A new one is added here, with its
+// Functions is the closed list (§4.8), in the order of the documentation. A new one is added here, with its
 // documentation, or it does not exist.
-var functions = []function{
+var Functions = []function{
 	{Function: Function{"now", "now()", "The instant of the run, one for a whole slice. Requests only."}, only: requestScope, result: timeType},
 	{Function: Function{"formatDateTime", "formatDateTime(instant, 'pattern'[, 'zone'])", "Writes an instant, in UTC unless a zone is given. Patterns use yyyy yy MM M MMM MMMM dd d EEE HH hh a mm ss SSS XXX; T and Z mean themselves, other plain text stands in quotes."},
 		kinds: []kind{instant, datePattern, zoneName}, optional: 1, result: textType, call: formatDateTime},

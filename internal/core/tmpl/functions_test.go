@@ -89,7 +89,7 @@ func TestEveryFunctionIsDocumentedAndTested(t *testing.T) {
 		all += " " + code
 	}
 	seen := map[string]bool{}
-	for _, f := range Functions() {
+	for _, f := range Functions {
 		if f.Doc == "" || !strings.HasPrefix(f.Signature, f.Name+"(") || seen[f.Name] {
 			t.Errorf("%+v", f)
 		}

@@ -9,7 +9,7 @@ import (
 // Every variable that a template may use is in the documentation, and no other.
 func TestTrust18VariablesAreListed(t *testing.T) {
 	listed := map[string][]string{}
-	for _, v := range Variables() {
+	for _, v := range Variables {
 		if v.Doc == "" {
 			t.Errorf("%s has no explanation", v.Name)
 		}

@@ -12,12 +12,12 @@ import (
 	"github.com/patra-ingest/patra/internal/core/tmpl"
 )
 
-//go:embed reference.txt
+//go:embed testdata/reference.txt
 var referenceText string
 
-// Reference is the page about source files, in Markdown. Its tables come from
+// writeReference writes the page about source files, in Markdown. Its tables come from
 // the types, so it cannot promise what the decoder does not read.
-func Reference() []byte {
+func writeReference() []byte {
 	source, sections := sourceShape(), sectionsShape()
 	credentials, _ := source.field("credentials")
 	endpoints, _ := source.field("endpoints")
@@ -157,7 +157,7 @@ func several(kind string) string {
 
 func variableTable() string {
 	var rows [][]string
-	for _, v := range tmpl.Variables() {
+	for _, v := range tmpl.Variables {
 		rows = append(rows, []string{"`${" + v.Name + "}`", v.Place, v.Doc})
 	}
 	return table([]string{"variable", "templates of", "what it is"}, rows)
@@ -165,7 +165,7 @@ func variableTable() string {
 
 func functionTable() string {
 	var rows [][]string
-	for _, f := range tmpl.Functions() {
+	for _, f := range tmpl.Functions {
 		rows = append(rows, []string{"`" + f.Signature + "`", f.Doc})
 	}
 	return table([]string{"function", "what it gives"}, rows)
