@@ -7,7 +7,7 @@ func TestNoPointEndsAProgramBuiltWithoutTheTag(t *testing.T) {
 	if Armed {
 		t.Skip("built with the tag")
 	}
-	for _, p := range Points() {
+	for _, p := range Points {
 		t.Setenv(Env, string(p)+":1:kill")
 		At(p)
 	}
@@ -18,7 +18,7 @@ func TestNoPointEndsAProgramBuiltWithoutTheTag(t *testing.T) {
 
 func TestPointsAreDistinct(t *testing.T) {
 	seen := map[Point]bool{}
-	for _, p := range Points() {
+	for _, p := range Points {
 		if p == "" || seen[p] {
 			t.Errorf("point %q stands twice", p)
 		}

@@ -57,7 +57,7 @@ func parse(text string) (*trap, error) {
 	on, err := strconv.ParseInt(part[1], 10, 64)
 	signal := map[string]syscall.Signal{"kill": syscall.SIGKILL, "stop": syscall.SIGSTOP}[part[2]]
 	known := false
-	for _, p := range Points() {
+	for _, p := range Points {
 		known = known || string(p) == part[0]
 	}
 	if err != nil || on < 1 || signal == 0 || !known {

@@ -189,12 +189,18 @@ func TestBelieve10LostAnswerCostsAShortWalk(t *testing.T) {
 			}
 		}
 		asked := l.server.Requests()
-		expected := slicing.RequestsUntilTheEnd(most, 0.01) * works / pageSize / most
+		expected := requestsUntilTheEnd(most, 0.01) * works / pageSize / most
 		t.Logf("%d requests, %d slices started over; as one walk of %d pages %.0f would be expected", asked, h.Plan.Stats.Restarts,
-			works/pageSize, slicing.RequestsUntilTheEnd(works/pageSize, 0.01))
+			works/pageSize, requestsUntilTheEnd(works/pageSize, 0.01))
 		if float64(asked) > 2*expected {
 			t.Errorf("%d requests, about %.0f were to be expected", asked, expected)
 		}
 		l.hasAll(day, day.AddDate(0, 0, 1))
 	})
+}
+
+// requestsUntilTheEnd is how many requests it takes on average until one walk comes to
+// its end: each one that breaks is begun anew.
+func requestsUntilTheEnd(pages int64, lost float64) float64 {
+	return (1/slicing.ShareOfWalksThatEnd(pages, lost) - 1) / lost
 }

@@ -1,11 +1,9 @@
 package daemon
 
 import (
-	"context"
 	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 )
@@ -34,10 +32,4 @@ func Current(src *registry.Source, endpoint string, overrides []registry.Overrid
 		}
 	}
 	return exprs, mappings, nil
-}
-
-// OpenSignals is how many signals of an endpoint wait for an update.
-func (a *App) OpenSignals(ctx context.Context, d ingest.Dataset) (int64, error) {
-	open, err := a.Store.Candidates(ctx, ingest.CandidateQuery{Dataset: d, Spec: refresh.Spec{Policy: refresh.BySignal}})
-	return open.Count, err
 }

@@ -29,32 +29,13 @@ func apply(touched []Segment, e Event, lookback time.Duration) []Segment {
 		return slices.Clone(touched)
 	}
 	first, last := reach(touched, e.Windows)
-	return slices.Concat(touched[:first], e.replace(&scratch{}, touched[first:last], lookback), touched[last:])
+	return slices.Concat(touched[:first], e.replace(touched[first:last], lookback), touched[last:])
 }
 
-// applied is apply for a book nobody else holds: what the event does not reach stays where it is.
-func (r *scratch) applied(book []Segment, e Event, lookback time.Duration) []Segment {
-	if len(e.Windows) == 0 || e.Kind == Manual || e.Kind == Snapshot {
-		return apply(book, e, lookback)
-	}
-	first, last := reach(book, e.Windows)
-	fresh := e.replace(r, book[first:last], lookback)
-	if len(fresh) == last-first { // the usual end of a slice grows one segment
-		copy(book[first:last], fresh)
-		return book
-	}
-	return slices.Replace(book, first, last, fresh...)
-}
-
-// scratch is what a refold of many events writes on, over and over.
-type scratch struct {
-	segs []Segment
-}
-
-// replace is what stands in place of the segments an event reaches, written on the scratch.
-func (e *Event) replace(r *scratch, segs []Segment, lookback time.Duration) []Segment {
+// replace is what stands in place of the segments an event reaches.
+func (e *Event) replace(segs []Segment, lookback time.Duration) []Segment {
 	if len(e.Windows) == 1 {
-		return e.replaceOne(r, segs, lookback)
+		return e.replaceOne(segs, lookback)
 	}
 	cells := cut(segs, e.Windows)
 	for i := range cells {
@@ -62,8 +43,7 @@ func (e *Event) replace(r *scratch, segs []Segment, lookback time.Duration) []Se
 			e.update(&c.Segment)
 		}
 	}
-	r.segs = join(r.segs[:0], cells, lookback)
-	return r.segs
+	return join(cells, lookback)
 }
 
 // reach is the run of segments between the first and the last that may touch a window.
@@ -112,8 +92,8 @@ func cut(segs []Segment, owned []window.Window) []cell {
 
 // replaceOne is replace for one window, which is what a slice owns. All segments in its reach touch it, and they come in
 // order: nothing has to be looked up, sorted or put aside.
-func (e *Event) replaceOne(r *scratch, segs []Segment, lookback time.Duration) []Segment {
-	w, out := e.Windows[0], r.segs[:0]
+func (e *Event) replaceOne(segs []Segment, lookback time.Duration) (out []Segment) {
+	w := e.Windows[0]
 	add := func(s *Segment, from, to time.Time, owned bool) {
 		n := len(out)
 		out = append(out, *s)
@@ -146,7 +126,6 @@ func (e *Event) replaceOne(r *scratch, segs []Segment, lookback time.Duration) [
 	if at.Before(w.To) {
 		add(&Segment{}, at, w.To, true)
 	}
-	r.segs = out
 	return out
 }
 
@@ -164,7 +143,7 @@ func touching(sorted []window.Window, w window.Window) []window.Window {
 	return sorted[first : first+n]
 }
 
-func join(segs []Segment, cells []cell, lookback time.Duration) []Segment {
+func join(cells []cell, lookback time.Duration) (segs []Segment) {
 	lastNear := false
 	for i := range cells {
 		c := &cells[i]

@@ -25,19 +25,6 @@ func Fold(s State, e Event) State {
 	return s.Advance()
 }
 
-// Refold is the state after all events of a ledger, oldest first (I5).
-func Refold(events []Event) State {
-	var s State
-	var r scratch
-	for _, e := range events {
-		e = e.normal()
-		s = start(s, e)
-		s.Segments = r.applied(s.Segments, e, s.Lookback)
-		s = s.Advance()
-	}
-	return s
-}
-
 // Start is what an event changes besides the segments it touches. A plan may reach below the first one, by its lookback
 // for instance; what it wants there is owed like the rest, or a failed lookback slice would be forgotten once the cursor
 // has passed it. So the origin moves down with it, while the cursor stays.

@@ -220,7 +220,7 @@ func TestTouchedSegmentsAreEnough(t *testing.T) {
 		var touched, rest []coverage.Segment
 		for _, seg := range s.Segments {
 			wider := window.Window{From: seg.Window.From.Add(-margin), To: seg.Window.To.Add(margin)}
-			if slices.ContainsFunc(e.Windows, wider.Touches) {
+			if slices.ContainsFunc(e.Windows, func(w window.Window) bool { return !w.To.Before(wider.From) && !wider.To.Before(w.From) }) {
 				touched = append(touched, seg)
 			} else {
 				rest = append(rest, seg)

@@ -1,11 +1,6 @@
 package event
 
-import (
-	"fmt"
-	"time"
-
-	"github.com/patra-ingest/patra/internal/core/fault"
-)
+import "time"
 
 // Claim is the lease of a lane.
 type Claim struct {
@@ -90,14 +85,4 @@ func Refusal(c Change, f Fault, err error, now time.Time) Failure {
 		out.NotBefore = now.Add(Backoff(n))
 	}
 	return out
-}
-
-// ParseStatus reads the name of a state.
-func ParseStatus(text string) (Status, error) {
-	for _, s := range []Status{Pending, Published, Failed, Dead, Skipped} {
-		if text == string(s) {
-			return s, nil
-		}
-	}
-	return "", fmt.Errorf("%w: status %q: expected PENDING, FAILED, DEAD, PUBLISHED or SKIPPED", fault.ErrInvalid, text)
 }

@@ -37,11 +37,6 @@ type Renderer struct {
 	policy  tmpl.NullPolicy
 }
 
-// NewRenderer is Compile for an endpoint without parameters and with every function.
-func NewRenderer(http Config, request RequestConfig) (*Renderer, error) {
-	return Compile(Parts{HTTP: http, Request: request})
-}
-
 // Compile compiles the templates and checks the base URL, and that every name
 // is given once.
 func Compile(p Parts) (*Renderer, error) {

@@ -56,11 +56,11 @@ func TestBelieve02NothingIsNotAnEmptyPage(t *testing.T) {
 				c.NextToken = sel("$.r.next")
 			}
 			if tc.empty != "" {
-				p, err := ParsePredicate(tc.empty)
+				s, err := ParseSelector(tc.empty)
 				if err != nil {
 					t.Fatal(err)
 				}
-				c.EmptyWhen = []Predicate{p}
+				c.EmptyWhen = []Predicate{{s}}
 			}
 			r, err := Compile(c.WithDefaults())
 			if err != nil {

@@ -91,9 +91,3 @@ func (s *Selector) UnmarshalText(text []byte) error {
 type Predicate struct {
 	Selector
 }
-
-// ParsePredicate reads a path or a template.
-func ParsePredicate(text string) (Predicate, error) {
-	s, err := ParseSelector(text)
-	return Predicate{s}, err
-}

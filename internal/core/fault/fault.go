@@ -121,9 +121,6 @@ func As(err error) *Error {
 	return New(Internal, err)
 }
 
-// Retryable reports whether trying again may help.
-func Retryable(err error) bool { return As(err).Level == Transient }
-
 // Errors of a store. Drivers translate vendor errors into these once.
 var (
 	// ErrStale: the lease epoch moved on; the caller is a zombie and must stop (I7).

@@ -12,11 +12,11 @@ import (
 func TestAsFindsWrappedFault(t *testing.T) {
 	inner := Newf(RateLimited, "slow down")
 	wrapped := fmt.Errorf("page 3: %w", inner)
-	if As(wrapped) != inner || !Retryable(wrapped) {
+	if As(wrapped) != inner || As(wrapped).Level != Transient {
 		t.Fatal("a wrapped fault is not recognised")
 	}
 	unknown := As(errors.New("who knows"))
-	if unknown.Code != Internal || unknown.Level != Request || Retryable(unknown) {
+	if unknown.Code != Internal || unknown.Level != Request {
 		t.Fatalf("an unclassified error must be an internal fault that is not retried, got %v", unknown)
 	}
 }

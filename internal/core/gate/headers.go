@@ -2,7 +2,6 @@ package gate
 
 import (
 	"math"
-	"net/textproto"
 	"strconv"
 	"strings"
 	"time"
@@ -10,12 +9,6 @@ import (
 
 // Header is the part of an HTTP header this package reads.
 type Header interface{ Get(name string) string }
-
-// MapHeader adapts a plain map, as kept in recorded evidence.
-type MapHeader map[string]string
-
-// Get finds a header by its canonical name.
-func (h MapHeader) Get(name string) string { return h[textproto.CanonicalMIMEHeaderKey(name)] }
 
 // OutcomeOf reads a status.
 func OutcomeOf(status int) Outcome {

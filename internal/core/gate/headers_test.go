@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"net/textproto"
 	"testing"
 	"time"
 )
@@ -87,3 +88,9 @@ func TestJitter(t *testing.T) {
 		}
 	}
 }
+
+// MapHeader adapts a plain map.
+type MapHeader map[string]string
+
+// Get finds a header by its canonical name.
+func (h MapHeader) Get(name string) string { return h[textproto.CanonicalMIMEHeaderKey(name)] }

@@ -159,8 +159,5 @@ func (s RejectStatus) RejectedAgain() RejectStatus {
 	return s
 }
 
-// Decided reports whether somebody or something has settled the item.
-func (s RejectStatus) Decided() bool { return s == RejectResolved || s == RejectDiscarded }
-
 // LeaseExpired is the error code of a run whose worker disappeared.
 const LeaseExpired = "LEASE_EXPIRED"

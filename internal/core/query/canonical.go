@@ -21,15 +21,6 @@ func Canonical(e Expr) ([]byte, error) {
 	return canonicalJSON(sorted(Normalise(e)))
 }
 
-// Hash is the fingerprint of the canonical form. And(x) and x have one hash.
-func Hash(e Expr) (string, error) {
-	canonical, err := Canonical(e)
-	if err != nil {
-		return "", err
-	}
-	return fingerprint.Bytes(canonical), nil
-}
-
 // Prototype is what a plan asks for apart from the window: the conditions, and
 // a fingerprint of whatever else in the request selects items.
 type Prototype struct {

@@ -80,10 +80,6 @@ func (p *Program) Check(e Expr, mode Mode) []Finding { return p.checker.check(e,
 // findings there is nothing to send.
 func (p *Program) Render(e Expr) (Rendered, []Finding) { return p.render(e, Strict) }
 
-// Preview renders as much as can be rendered, for a person to look at. What was
-// left out is among the findings; it must not be sent.
-func (p *Program) Preview(e Expr) (Rendered, []Finding) { return p.render(e, Lenient) }
-
 func (p *Program) render(e Expr, mode Mode) (Rendered, []Finding) {
 	checked := report{p.Check(e, mode)}
 	if checked.failed() {

@@ -41,33 +41,17 @@ type Expr struct {
 // IsZero reports whether no expression was given.
 func (e Expr) IsZero() bool { return e.Kind == "" }
 
-// All selects everything.
-func All() Expr { return Expr{Kind: KindConst, Truth: true} }
-
 // None selects nothing.
 func None() Expr { return Expr{Kind: KindConst} }
 
 // And selects what all children select.
 func And(children ...Expr) Expr { return Expr{Kind: KindAnd, Children: children} }
 
-// Or selects what any child selects.
-func Or(children ...Expr) Expr { return Expr{Kind: KindOr, Children: children} }
-
 // Not selects what the child does not select.
 func Not(child Expr) Expr { return Expr{Kind: KindNot, Children: []Expr{child}} }
 
 // Is selects by one condition.
 func Is(a Atom) Expr { return Expr{Kind: KindAtom, Atom: &a} }
-
-// Phrase selects by words in this order.
-func Phrase(field, text string) Expr {
-	return Is(Atom{Field: field, Op: OpTerm, Term: Term{Text: text, Match: MatchPhrase, Case: Insensitive}})
-}
-
-// OneOf selects by a list of values.
-func OneOf(field string, values ...string) Expr {
-	return Is(Atom{Field: field, Op: OpIn, In: List{Values: values, Case: Insensitive}})
-}
 
 // Range selects the instants of a half-open window.
 func Range(field string, w window.Window) Expr {

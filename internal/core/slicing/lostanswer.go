@@ -17,12 +17,3 @@ func (r Request) MostPages(sized bool) int64 {
 func ShareOfWalksThatEnd(pages int64, lost float64) float64 {
 	return math.Pow(1-lost, float64(pages))
 }
-
-// RequestsUntilTheEnd is how many requests it takes on average until one walk
-// comes to its end: each one that breaks is begun anew.
-func RequestsUntilTheEnd(pages int64, lost float64) float64 {
-	if lost <= 0 {
-		return float64(pages)
-	}
-	return (1/ShareOfWalksThatEnd(pages, lost) - 1) / lost
-}

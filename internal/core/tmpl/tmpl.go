@@ -14,9 +14,6 @@ import "slices"
 // Template is a compiled request template. It is safe for concurrent use.
 type Template struct{ parts }
 
-// Compile checks a request template against every function.
-func Compile(text string) (*Template, error) { return CompileWith(text, Config{}) }
-
 // CompileWith checks a request template against the functions a source may use.
 func CompileWith(text string, c Config) (*Template, error) {
 	compiled, err := compileText(text, newScope(requestScope, c))

@@ -195,3 +195,6 @@ func TestSampleAndMapLiterals(t *testing.T) {
 		}
 	}
 }
+
+// Compile checks a request template against every function.
+func Compile(text string) (*Template, error) { return CompileWith(text, Config{}) }

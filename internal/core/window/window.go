@@ -57,11 +57,6 @@ func (w Window) Intersect(o Window) Window {
 // Overlaps reports whether the windows share an instant.
 func (w Window) Overlaps(o Window) bool { return !w.Intersect(o).Empty() }
 
-// Touches reports whether the windows overlap or one starts where the other ends. An empty window touches nothing.
-func (w Window) Touches(o Window) bool {
-	return !w.Empty() && !o.Empty() && !w.To.Before(o.From) && !o.To.Before(w.From)
-}
-
 // Split cuts the window at an instant. An instant outside leaves one side empty.
 func (w Window) Split(at time.Time) (before, after Window) {
 	at = Instant(at)

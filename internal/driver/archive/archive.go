@@ -22,9 +22,12 @@ import (
 
 // Store is a folder of archives. Any number of processes may use it at once.
 type Store struct {
-	dir   string
-	fault func(step string) error                   // of tests: a crash right after a step
-	note  func(ctx context.Context) (string, error) // the head of the audit log, as it is now
+	// CrashAfter lets tests end a Write after one of its steps, as a crash would: what
+	// was done stays as it is.
+	CrashAfter func(step string) error
+
+	dir  string
+	note func(ctx context.Context) (string, error) // the head of the audit log, as it is now
 }
 
 // Open makes a store of a folder. Nothing is written before the first Write.
@@ -35,7 +38,7 @@ func Open(dir string) (*Store, error) {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("archive: %w: %s is no folder", fault.ErrInvalid, dir)
 	}
-	return &Store{dir: dir, fault: func(string) error { return nil }}, nil
+	return &Store{dir: dir, CrashAfter: func(string) error { return nil }}, nil
 }
 
 // Dir is the folder.
@@ -44,10 +47,6 @@ func (s *Store) Dir() string { return s.dir }
 // NoteHead lets every file hold the head of the audit log as it was: who cuts the
 // log's end off would have to change a sealed file too (A37).
 func (s *Store) NoteHead(head func(ctx context.Context) (string, error)) { s.note = head }
-
-// CrashAfter lets tests end a Write after one of its steps, as a crash would: what
-// was done stays as it is.
-func (s *Store) CrashAfter(fault func(step string) error) { s.fault = fault }
 
 // path keeps names inside the folder: they come from the database, and a database
 // can be written to by others.

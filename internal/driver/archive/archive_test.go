@@ -201,12 +201,12 @@ func TestCrashes(t *testing.T) {
 	crash := errors.New("power cut")
 	for _, at := range []string{StepRows, StepSync, StepRename, StepFolder} {
 		s := open(t)
-		s.CrashAfter(func(step string) error {
+		s.CrashAfter = func(step string) error {
 			if step == at {
 				return crash
 			}
 			return nil
-		})
+		}
 		if _, err := s.Write(t.Context(), name, seq(batches(10))); !errors.Is(err, crash) {
 			t.Fatalf("%s: %v", at, err)
 		}

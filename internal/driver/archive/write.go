@@ -78,7 +78,7 @@ func (s *Store) write(ctx context.Context, path string, rows iter.Seq2[retention
 		if err := step.do(); err != nil {
 			return f, err
 		}
-		if err := s.fault(step.name); err != nil {
+		if err := s.CrashAfter(step.name); err != nil {
 			return f, errCrash{err}
 		}
 	}

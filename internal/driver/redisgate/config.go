@@ -79,13 +79,6 @@ func Masked(address string) string {
 	return u.Redacted()
 }
 
-// Check reports whether an address can be used. Its text never shows the address:
-// it may hold a password.
-func Check(address string) error {
-	_, err := options(Config{URL: address}.withDefaults())
-	return err
-}
-
 func options(c Config) (*redis.Options, error) {
 	o, err := route(c.URL)
 	if err != nil {

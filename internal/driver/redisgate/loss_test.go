@@ -329,7 +329,7 @@ func TestAddresses(t *testing.T) {
 		"redis://127.0.0.1:6379/0": true, "rediss://user:secret@cache.example.org:6380/2": true, "unix:///run/redis.sock": true,
 		"http://secret@host": false, "redis://:secret@host:port/0": false, "": false,
 	} {
-		err := Check(address)
+		_, err := options(Config{URL: address}.withDefaults())
 		if (err == nil) != good {
 			t.Errorf("%q: %v", address, err)
 		}

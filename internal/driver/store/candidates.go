@@ -66,7 +66,7 @@ func (s *Store) datasetID(ctx context.Context, d ingest.Dataset) (id int64, know
 }
 
 // unseen: a record that nobody looked at since before an instant. A harvest that
-// stored it has looked at it. A tombstone must also have rested (refresh.Wakes).
+// stored it has looked at it. A tombstone must also have rested (refresh.ShortestRest).
 const (
 	unseen    = "fetch_at < ? AND (refresh_checked_at IS NULL OR refresh_checked_at < ?) AND (state_code = 'ACTIVE' OR " + awake + ")"
 	lastLook  = "(CASE WHEN refresh_checked_at > fetch_at THEN refresh_checked_at ELSE fetch_at END)"

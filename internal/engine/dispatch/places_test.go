@@ -88,7 +88,7 @@ func TestACoolingSourceDoesNotHoldAllWorkers(t *testing.T) {
 		for i := range int64(40) {
 			l.add(waiting{id: 100 + i, partition: 2, priority: 90})
 		}
-		a, began := &asking{line: l, chain: transport.Stack(answering{}, shut{"source-1"})}, time.Now()
+		a, began := &asking{line: l, chain: transport.StackSigned(answering{}, nil, shut{"source-1"})}, time.Now()
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- New(l, a, Config{Workers: 4}, silent).Run(ctx, nil) }()

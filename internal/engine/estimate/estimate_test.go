@@ -37,7 +37,7 @@ func upstream(t *testing.T, faults string, settings ...string) (*spec.Compiled, 
 }
 
 func online() *estimate.Estimator {
-	return &estimate.Estimator{Chain: transport.Stack(httpclient.New(httpclient.Options{}), rategate.New()), Now: func() time.Time { return weekTo }}
+	return &estimate.Estimator{Chain: transport.StackSigned(httpclient.New(httpclient.Options{}), nil, rategate.New()), Now: func() time.Time { return weekTo }}
 }
 
 func truth(data *upsim.Dataset, w window.Window) (n int64) {

@@ -56,7 +56,7 @@ func TestOneAlarmPerStop(t *testing.T) {
 	w := &world{T: t, clock: &clock{began: time.Now()}, wire: &wire{lose: map[string]int{}}}
 	w.serve(setup{})
 	w.open()
-	w.chain = transport.Stack(&gathering{left: days, all: make(chan struct{})}, rategate.New())
+	w.chain = transport.StackSigned(&gathering{left: days, all: make(chan struct{})}, nil, rategate.New())
 	to := dayFrom.AddDate(0, 0, days)
 	_, _, err := planner.New(w.store).Plan(t.Context(), w.compile("http.baseUrl="+w.server.URL(), "http.allowPrivate=true", "rate.perSecond=5000", "rate.burst=50", "rate.concurrency=50", "rate.obeyHeaders=false"),
 		planner.Request{Now: w.clock.read(), From: &dayFrom, To: &to, TriggerKey: "test", Scheduler: "TEST", Type: ingest.TriggerManual})

@@ -69,7 +69,7 @@ func TestRetriesNeverCrossTheLease(t *testing.T) {
 						"retry.initialDelay="+c.delay, "retry.maxDelay="+c.delay, "retry.retryAfterCap=PT2M")
 					work := taskOf(t)
 					work.Spec, work.SpecFingerprint = compiled.Canonical, compiled.Fingerprint
-					chain := transport.Stack(up, rategate.New())
+					chain := transport.StackSigned(up, nil, rategate.New())
 					out, err := New(b, chain, nil, Config{Lease: lease}, slog.New(slog.DiscardHandler)).Execute(t.Context(), work)
 					if !errors.Is(err, fault.ErrStale) || len(b.finished)+b.commits != 0 {
 						t.Errorf("%s, %s, %d renewals: %+v, %v, %d ends", failing, waiting, good, out, err, len(b.finished))
@@ -97,7 +97,7 @@ func TestRetriesWaitWhileTheLeaseIsKept(t *testing.T) {
 		compiled := w.compile("http.baseUrl=https://upstream.example", "retry.maxAttempts=3", "retry.retryAfterCap=PT2M")
 		work := taskOf(t)
 		work.Spec, work.SpecFingerprint = compiled.Canonical, compiled.Fingerprint
-		out, err := New(b, transport.Stack(up, rategate.New()), nil, Config{Lease: time.Minute}, slog.New(slog.DiscardHandler)).Execute(t.Context(), work)
+		out, err := New(b, transport.StackSigned(up, nil, rategate.New()), nil, Config{Lease: time.Minute}, slog.New(slog.DiscardHandler)).Execute(t.Context(), work)
 		if err != nil || out.Task != ingest.TaskScheduled || b.lapsed || len(up.asked) != 3 {
 			t.Errorf("%+v, %v, lapsed %v, %d requests", out, err, b.lapsed, len(up.asked))
 		}

@@ -109,7 +109,7 @@ func TestIgnoredStatusIsAMissingDetail(t *testing.T) {
 			w.must(err)
 			w.compiled = compiled
 			victim := w.nth(4)
-			w.chain = transport.Stack(refusing{httpclient.New(httpclient.Options{}), victim}, rategate.New())
+			w.chain = transport.StackSigned(refusing{httpclient.New(httpclient.Options{}), victim}, nil, rategate.New())
 			w.harvest()
 			aside, err := w.store.Quarantine(t.Context(), w.compiled.Snapshot.Source, 0, 100)
 			w.must(err)

@@ -33,7 +33,7 @@ func TestThrottledForDays(t *testing.T) {
 	inWorld(t, setup{faults: "429@*:retry-after=7200"}, func(w *world) {
 		const more = 15 // than the leases a task may have without a batch
 		for i := range more {
-			w.chain = transport.Stack(httpclient.New(httpclient.Options{}), rategate.New()) // a new process
+			w.chain = transport.StackSigned(httpclient.New(httpclient.Options{}), nil, rategate.New()) // a new process
 			if out := w.run(); out.Task != ingest.TaskScheduled {
 				t.Fatalf("after %d waits: %+v", i, out)
 			}
@@ -48,7 +48,7 @@ func TestThrottledForDays(t *testing.T) {
 			}
 		}
 		w.faults("slow@1000000:delay=1ms")
-		w.chain = transport.Stack(httpclient.New(httpclient.Options{}), rategate.New())
+		w.chain = transport.StackSigned(httpclient.New(httpclient.Options{}), nil, rategate.New())
 		if out := w.run(); out.Task != ingest.TaskSucceeded {
 			t.Errorf("when the upstream answers again: %+v", out)
 		}

@@ -139,7 +139,7 @@ func (w *world) serve(s setup) {
 	w.faults(s.faults)
 	w.must(server.Start())
 	w.Cleanup(func() { server.Close() })
-	w.chain = transport.Stack(httpclient.New(httpclient.Options{}), rategate.New())
+	w.chain = transport.StackSigned(httpclient.New(httpclient.Options{}), nil, rategate.New())
 }
 
 func (w *world) faults(script string) {

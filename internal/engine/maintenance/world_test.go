@@ -73,7 +73,7 @@ func (p *place) open() {
 	p.Cleanup(func() { p.store.Close() })
 	p.files, err = archive.Open(filepath.Join(p.dir, "archive"))
 	p.must(err)
-	p.files.CrashAfter(func(string) error { return p.step() })
+	p.files.CrashAfter = func(string) error { return p.step() }
 	p.sql, err = sql.Open("sqlite", p.file())
 	p.must(err)
 	p.Cleanup(func() { p.sql.Close() })

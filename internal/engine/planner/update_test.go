@@ -85,7 +85,7 @@ func TestUpdateByAge(t *testing.T) {
 // an update is made up for.
 func TestUpdateByAgeGoesOn(t *testing.T) {
 	c := pubmed(t)
-	book := coverage.Refold([]coverage.Event{
+	book := refold([]coverage.Event{
 		{Kind: coverage.Planned, Windows: []window.Window{between("2025-03-10", "2025-03-15")}, AsOf: at("2025-03-15"), At: at("2025-03-15")},
 		{Kind: coverage.Succeeded, Windows: []window.Window{between("2025-03-10", "2025-03-12")}, AsOf: at("2025-03-15"), At: at("2025-03-15")},
 		{Kind: coverage.Failed, Windows: []window.Window{between("2025-03-12", "2025-03-13")}, AsOf: at("2025-03-15"), At: at("2025-03-15")},

@@ -93,11 +93,6 @@ func (n *Notes) Sent() int { return n.Attempts - n.Unsent }
 // compares the number with the upstream's own log finds the same.
 func (n *Notes) Requests() int { return n.Sent() + n.TokenCalls }
 
-// Stack builds the chain above a client for requests without credentials.
-func Stack(client Sender, permits Permits) Doer {
-	return retry{redirects{gated{evidence{unsigned{client}}, permits}}, newAnswered()}
-}
-
 // StackSigned builds the whole chain. Token and login calls take their own way
 // past evidence, whose notes must not see an answer that is a secret, but
 // through the same gate, under the key of the request they are made for: a

@@ -33,7 +33,7 @@ func upstream(t *testing.T, faults string) *spec.Program {
 
 func try(t *testing.T, p *spec.Program, page int) (*trial.Result, error) {
 	t.Helper()
-	chain := transport.Stack(httpclient.New(httpclient.Options{}), rategate.New())
+	chain := transport.StackSigned(httpclient.New(httpclient.Options{}), nil, rategate.New())
 	return trial.Run(t.Context(), chain, p, trial.Request{Window: day, Page: page, Now: day.To})
 }
 

@@ -216,7 +216,7 @@ func (s suite) believe06(t *testing.T) {
 				if at.checked.After(last) {
 					last = at.checked
 				}
-				if last.Before(before) && refresh.Wakes(at.gone, last, before) {
+				if last.Before(before) && isAwake(at.gone, last, before) {
 					want = append(want, id)
 				}
 			}

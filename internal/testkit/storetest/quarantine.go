@@ -491,7 +491,7 @@ func (w *world) life(a *attempt, seed uint64) {
 			a.store(a.withRejects(reject()))
 		case 1:
 			what = "came"
-			if !state.Decided() {
+			if !isDecided(state) {
 				state = ingest.RejectResolved
 			}
 			came := item(id, "x", midnight(2))
@@ -526,7 +526,7 @@ func (w *world) life(a *attempt, seed uint64) {
 				continue
 			}
 			what = "discarded"
-			if !state.Decided() {
+			if !isDecided(state) {
 				state = ingest.RejectDiscarded
 			}
 			_, _, err := w.store.DiscardRejects(w.ctx, named, w.by)
@@ -542,4 +542,9 @@ func (w *world) life(a *attempt, seed uint64) {
 	if n := w.number("SELECT COUNT(*) FROM ing_quarantine WHERE provider_id = ?", id); n != 1 {
 		w.Errorf("seed %d: %d rows", seed, n)
 	}
+}
+
+// isDecided reports whether somebody or something has settled the item.
+func isDecided(s ingest.RejectStatus) bool {
+	return s == ingest.RejectResolved || s == ingest.RejectDiscarded
 }

@@ -230,6 +230,3 @@ func (p *Publisher) Close() error {
 	}
 	return errors.Join(err, p.root.Close())
 }
-
-// Files lists the files of a folder in the order of their names.
-func Files(dir string) ([]string, error) { return filepath.Glob(filepath.Join(dir, "events-*.jsonl")) }

@@ -91,7 +91,7 @@ func (d *disk) open(t *testing.T, o Options) *Publisher {
 
 func (d *disk) received(t *testing.T) (out []outboxtest.Message) {
 	t.Helper()
-	files, err := Files(d.dir)
+	files, err := listFiles(d.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestFilesAreClosedWhenTheyAreLargeEnough(t *testing.T) {
 			if err := p.Close(); err != nil {
 				t.Fatal(err)
 			}
-			files, err := Files(d.dir)
+			files, err := listFiles(d.dir)
 			if err != nil || len(files) != 3 {
 				t.Errorf("%v, %v", files, err)
 			}
@@ -173,7 +173,7 @@ func TestAFailedWriteLeavesNoHalfLine(t *testing.T) {
 	if got := d.received(t); len(got) != 6 {
 		t.Errorf("%d events", len(got))
 	}
-	if files, _ := Files(d.dir); len(files) != 1 {
+	if files, _ := listFiles(d.dir); len(files) != 1 {
 		t.Errorf("%v: the file could be cut, so it goes on", files)
 	}
 }
@@ -188,7 +188,7 @@ func TestTwoProcessesShareAFolder(t *testing.T) {
 			}
 		}
 	}
-	if files, _ := Files(d.dir); len(files) != 2 {
+	if files, _ := listFiles(d.dir); len(files) != 2 {
 		t.Errorf("%v", files)
 	}
 	if got := d.received(t); len(got) != 6 {
@@ -205,7 +205,7 @@ func TestFilesAreForTheOwnerOnly(t *testing.T) {
 	if err := p.Publish(t.Context(), []event.Sealed{sealed("x")})[0]; err != nil {
 		t.Fatal(err)
 	}
-	files, _ := Files(dir)
+	files, _ := listFiles(dir)
 	info, err := os.Stat(files[0])
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
@@ -229,7 +229,7 @@ func TestEventsDoNotGoToAFileThatWasTakenAway(t *testing.T) {
 			if err := p.Publish(t.Context(), []event.Sealed{sealed("a")})[0]; err != nil {
 				t.Fatal(err)
 			}
-			files, _ := Files(d.dir)
+			files, _ := listFiles(d.dir)
 			if err := take(d.dir, files[0]); err != nil {
 				t.Fatal(err)
 			}
@@ -253,7 +253,7 @@ func TestAFileThatIsTakenAwayWhileItIsWritten(t *testing.T) {
 	answer := make(chan error)
 	go func() { answer <- p.Publish(t.Context(), []event.Sealed{sealed("a")})[0] }()
 	<-d.reached
-	files, _ := Files(d.dir)
+	files, _ := listFiles(d.dir)
 	if err := os.Remove(files[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -264,4 +264,9 @@ func TestAFileThatIsTakenAwayWhileItIsWritten(t *testing.T) {
 	if err := p.Publish(t.Context(), []event.Sealed{sealed("a")})[0]; err != nil || len(d.received(t)) != 1 {
 		t.Error(err, d.received(t))
 	}
+}
+
+// listFiles lists the files of a folder in the order of their names.
+func listFiles(dir string) ([]string, error) {
+	return filepath.Glob(filepath.Join(dir, "events-*.jsonl"))
 }

@@ -1,4 +1,4 @@
-package refresh
+package storetest
 
 import (
 	"testing"
@@ -9,10 +9,10 @@ import (
 // least once a year.
 func TestBelieve06LooksAtATombstoneComeEverMoreRarely(t *testing.T) {
 	day := 24 * time.Hour
-	gone := t0
+	gone := noon
 	last, looks := gone, []int{}
 	for at := gone; at.Sub(gone) < 4*365*day; at = at.Add(day) {
-		if Wakes(gone, last, at) {
+		if isAwake(gone, last, at) {
 			looks = append(looks, int(at.Sub(gone)/day))
 			last = at
 		}
