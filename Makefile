@@ -20,8 +20,9 @@ export GOFLAGS     := $(GOFLAGS) -trimpath
 BENCHTIME ?= 1s
 FUZZTIME  ?= 10s
 
-# Run by version, so that the tool and its dependencies stay out of go.mod.
+# Run by version, so that the tools and their dependencies stay out of go.mod.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+DEADCODE    := golang.org/x/tools/cmd/deadcode@v0.51.0
 
 .PHONY: help
 help: ## Show this list
@@ -42,15 +43,17 @@ race: ## Run all tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 scripts/with-servers scripts/test -race
 
 .PHONY: check
-check: ## Cheap checks: gofmt and go vet
+check: ## Cheap checks: gofmt, go.mod, go vet, functions that only tests reach
 	@unformatted=$$(gofmt -l .); \
 	if [[ -n $$unformatted ]]; then \
 		echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; \
 	fi
+	go mod tidy -diff
 	go vet ./...
+	@scripts/deadcode $(DEADCODE)
 
 .PHONY: lint
-lint: check ## All checks: gofmt, go vet, staticcheck
+lint: check ## All checks: those of check, and staticcheck
 	go run $(STATICCHECK) ./...
 
 .PHONY: bench
