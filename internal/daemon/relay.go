@@ -130,10 +130,8 @@ func (g *Guard) TestDestination(ctx context.Context, declared event.Declaration,
 		if err != nil {
 			return "", err
 		}
-		e, err := event.Test(name, "test-"+rand.Text(), time.Now().UTC())
-		if err == nil {
-			err = p.Publish(ctx, []event.Sealed{e})[0]
-		}
+		e := event.Test(name, "test-"+rand.Text(), time.Now().UTC())
+		err = p.Publish(ctx, []event.Sealed{e})[0]
 		return e.ID, errors.Join(err, p.Close())
 	}
 	return "", fmt.Errorf("destination %q: %w", name, fault.ErrNotFound)

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
-	ce "github.com/cloudevents/sdk-go/v2/event"
 	"pgregory.net/rapid"
+
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
 )
 
 func change() Change {
@@ -34,8 +37,24 @@ func TestAnEventInFull(t *testing.T) {
 	}
 }
 
-// Whatever a record holds: the event is one line of valid CloudEvents, and the same
-// bytes every time, also from memory that was used before.
+// envelope is what these tests read of an event. That it conforms to CloudEvents is
+// what internal/testkit/cloudevents holds, with the SDK.
+type envelope struct {
+	ID, Source, Type, Subject string
+	Time                      time.Time
+	Data                      json.RawMessage
+	DataRef                   string
+}
+
+func open(t interface{ Fatalf(string, ...any) }, sealed Sealed) (e envelope) {
+	if err := json.Unmarshal(sealed.Bytes, &e); err != nil {
+		t.Fatalf("%s: %v", sealed.Bytes, err)
+	}
+	return e
+}
+
+// Whatever a record holds: the event is one line of JSON, and the same bytes every
+// time, also from memory that was used before.
 func TestEveryChangeIsAValidEvent(t *testing.T) {
 	var used Sealer
 	rapid.Check(t, func(t *rapid.T) {
@@ -56,14 +75,8 @@ func TestEveryChangeIsAValidEvent(t *testing.T) {
 		if bytes.ContainsAny(first.Bytes, "\n\r") || !utf8.Valid(first.Bytes) || !json.Valid(first.Bytes) {
 			t.Fatalf("%q", first.Bytes)
 		}
-		var read ce.Event
-		if err := json.Unmarshal(first.Bytes, &read); err != nil {
-			t.Fatalf("%s: %v", first.Bytes, err)
-		}
-		if err := read.Validate(); err != nil {
-			t.Fatalf("%s: %v", first.Bytes, err)
-		}
-		if read.ID() != first.ID || read.Type() != TypeOf(c.Op) || !read.Time().Equal(c.StoredAt) {
+		read := open(t, first)
+		if read.ID != first.ID || read.Type != TypeOf(c.Op) || !read.Time.Equal(c.StoredAt) {
 			t.Fatalf("%s", first.Bytes)
 		}
 	})
@@ -76,12 +89,8 @@ func TestALargeEventTravelsWithoutItsData(t *testing.T) {
 	if err != nil || len(sealed.Bytes) > leastMaxBytes {
 		t.Fatalf("%d bytes, %v", len(sealed.Bytes), err)
 	}
-	var read ce.Event
-	if err := json.Unmarshal(sealed.Bytes, &read); err != nil || read.Validate() != nil || len(read.Data()) != 0 {
-		t.Fatal(err, read)
-	}
-	if got := read.Extensions()["dataref"]; got != "patra://crossref/works/10.1000%2Fx?version=3" {
-		t.Error(got)
+	if read := open(t, sealed); len(read.Data) != 0 || read.DataRef != "patra://crossref/works/10.1000%2Fx?version=3" {
+		t.Error(read)
 	}
 	whole, err := Seal(c, Form{})
 	if err != nil || whole.ID != sealed.ID {
@@ -98,13 +107,64 @@ func TestALargeEventTravelsWithoutItsData(t *testing.T) {
 	}
 }
 
-func TestATestEventIsValid(t *testing.T) {
-	e, err := Test("hook", "test-1", noon)
-	if err != nil {
-		t.Fatal(err)
+func TestATestEventInFull(t *testing.T) {
+	want := `{"specversion":"1.0","id":"test-1","source":"patra://hook","type":"io.github.patra-ingest.test","time":"2025-03-20T12:00:00Z"}`
+	if e := Test("hook", "test-1", noon); string(e.Bytes) != want {
+		t.Errorf("\n%s, want\n%s", e.Bytes, want)
 	}
-	var read ce.Event
-	if err := json.Unmarshal(e.Bytes, &read); err != nil || read.Validate() != nil || read.Type() != "io.github.patra-ingest.test" {
-		t.Errorf("%s: %v", e.Bytes, err)
+}
+
+// Texts that need an escape are written as they always were: an event that is
+// published again has the same bytes.
+func TestUnusualTextsInFull(t *testing.T) {
+	for _, c := range []struct{ id, subject, data string }{
+		{"a\"b\\c", `,"subject":"a\"b\\c"`, `"a\"b\\c"`},
+		{"\b\f\n\r\t\x00\x1f\x7f", `,"subject":"\u0008\u000c\n\r\t\u0000\u001f` + "\x7f\"", `"\b\f\n\r\t\u0000\u001f` + "\x7f\""},
+		{" x ", `,"subject":"x"`, `" x "`},
+		{" ", ``, `" "`},
+		{"", ``, `""`},
+		{"日本\u2028<&>", `,"subject":"日本` + "\u2028" + `<&>"`, `"日本` + "\u2028" + `<&>"`},
+		{"\xff\xfe", `,"subject":"` + "\uFFFD" + `"`, `"` + "\uFFFD\uFFFD" + `"`},
+	} {
+		change := change()
+		change.RecordID, change.Fields, change.Payload = c.id, nil, nil
+		sealed, err := Seal(change, Form{})
+		want := `"type":"io.github.patra-ingest.record.updated"` + c.subject + `,"datacontenttype":"application/json","time":"2025-03-20T12:00:00Z","data":{"id":` + c.data + `,"version":3,`
+		if err != nil || !bytes.Contains(sealed.Bytes, []byte(want)) {
+			t.Errorf("%q: %v\n%s, want\n%s", c.id, err, sealed.Bytes, want)
+		}
+	}
+}
+
+// An event of just the allowed size goes with its data, and one byte more without.
+func TestTheLimitIsOfTheWholeEvent(t *testing.T) {
+	for _, id := range []string{"10.1000/x", "10.1000/\n"} {
+		c := change()
+		c.RecordID, c.Payload = id, []byte(`"`+strings.Repeat("x", leastMaxBytes)+`"`)
+		whole, err := Seal(c, Form{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for size, fits := range map[int]bool{len(whole.Bytes): true, len(whole.Bytes) - 1: false} {
+			sealed, err := Seal(c, Form{MaxBytes: size})
+			if err != nil || bytes.Equal(sealed.Bytes, whole.Bytes) != fits || bytes.Contains(sealed.Bytes, []byte("dataref")) == fits {
+				t.Errorf("%q of at most %d bytes: %d, %v", id, size, len(sealed.Bytes), err)
+			}
+		}
+	}
+}
+
+func TestAnEventWithoutItsDataInFull(t *testing.T) {
+	c := change()
+	c.Payload = []byte(`"` + strings.Repeat("x", leastMaxBytes) + `"`)
+	sealed, err := Seal(c, Form{MaxBytes: leastMaxBytes})
+	want := `{"specversion":"1.0","id":"` + strings.Repeat("ab", 32) + `","source":"patra://crossref/works","type":"io.github.patra-ingest.record.updated",` +
+		`"subject":"10.1000/x","datacontenttype":"application/json","time":"2025-03-20T12:00:00Z","dataref":"patra://crossref/works/10.1000%2Fx?version=3",` +
+		`"partitionkey":"0123456789abcdef0123456789abcdef","patrabatch":"77","patradatabytes":"` + "BYTES" + `","patradatasha256":"SUM","patraversion":"3","sequence":"00000000000000004711"}`
+	whole, _ := Seal(c, Form{})
+	data := open(t, whole).Data
+	want = strings.NewReplacer("BYTES", strconv.Itoa(len(data)), "SUM", fingerprint.Bytes(data)).Replace(want)
+	if err != nil || string(sealed.Bytes) != want {
+		t.Errorf("%v\n%s, want\n%s", err, sealed.Bytes, want)
 	}
 }

@@ -25,7 +25,7 @@ func TestTrust17SummaryTellsATimeLimitFromAFailedAssertion(t *testing.T) {
 		"both":      {timeout + assertion, "1", []string{"time:     1 of the failed packages", "--- FAIL: TestWrong"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, out := runTestScript(t, c.printed, c.code)
+			code, out := runTestScript(t, c.printed, c.code, "0")
 			if (code == 0) != (c.code == "0") {
 				t.Errorf("exit %d, go test ended with %s", code, c.code)
 			}
@@ -44,16 +44,23 @@ func TestTrust17SummaryTellsATimeLimitFromAFailedAssertion(t *testing.T) {
 	}
 }
 
-// runTestScript runs scripts/test with a go command that prints a text and ends
-// with a code.
-func runTestScript(t *testing.T, printed, code string) (int, string) {
+// A failure of the second module alone fails the run.
+func TestSummarySeesTheSecondModule(t *testing.T) {
+	if code, out := runTestScript(t, "ok  \tpatra/good\t1s\n", "0", "1"); code == 0 || !strings.Contains(out, "result:   FAIL") {
+		t.Errorf("exit %d:\n%s", code, out)
+	}
+}
+
+// runTestScript runs scripts/test with a go command that prints a text and ends with a
+// code; for the second module it only ends with one.
+func runTestScript(t *testing.T, printed, code, second string) (int, string) {
 	t.Helper()
 	bin := t.TempDir()
 	text := filepath.Join(bin, "printed")
 	if err := os.WriteFile(text, []byte(printed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	stand := "#!/bin/sh\ncat '" + text + "'\nexit " + code + "\n"
+	stand := "#!/bin/sh\n[ \"$1\" != -C ] || exit " + second + "\ncat '" + text + "'\nexit " + code + "\n"
 	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(stand), 0o700); err != nil {
 		t.Fatal(err)
 	}
