@@ -3,7 +3,6 @@ module github.com/patra-ingest/patra
 go 1.26.0
 
 require (
-	github.com/adhocore/gronx v1.20.4
 	github.com/expr-lang/expr v1.17.8
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
 	github.com/go-sql-driver/mysql v1.10.1

@@ -41,7 +41,7 @@ func (c Config) Validate() error {
 	c = c.WithDefaults()
 	faults := []error{c.checkChoice(), c.checkLengths()}
 	if c.Cron != "" {
-		if err := checkCron(c.Cron); err != nil {
+		if _, err := parseCron(c.Cron); err != nil {
 			faults = append(faults, fmt.Errorf("cron %q: E-SCHEDULE: %w", c.Cron, err))
 		}
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // matches is cron as its manual describes it, minute by minute: written for
-// these tests, to hold the library against.
+// these tests, to hold the program against.
 func matches(cron string, clock time.Time) bool {
 	f := strings.Fields(cron)
 	day, weekday := holds(f[2], clock.Day(), 1, 31), holds(f[4], int(clock.Weekday()), 0, 6)

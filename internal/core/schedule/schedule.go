@@ -13,6 +13,7 @@ type Schedule struct {
 	Name   string
 	Config Config
 	in     *time.Location
+	cron   cronTimes
 }
 
 // New checks a configuration and names it.
@@ -21,8 +22,15 @@ func New(name string, c Config) (Schedule, error) {
 	if err := c.Validate(); err != nil {
 		return Schedule{}, fmt.Errorf("schedule %s: %w", name, err)
 	}
-	in, err := c.Zone.Location()
-	return Schedule{Name: name, Config: c, in: in}, err
+	s := Schedule{Name: name, Config: c}
+	var err error
+	if c.Cron != "" {
+		if s.cron, err = parseCron(c.Cron); err != nil {
+			return Schedule{}, err // cannot be: it was checked
+		}
+	}
+	s.in, err = c.Zone.Location()
+	return s, err
 }
 
 // Next is the first tick after an instant; the zero time if there is none.
@@ -35,8 +43,8 @@ func (s Schedule) Next(after time.Time) time.Time {
 	}
 	clock := onClock(after, s.in)
 	for {
-		next, err := cronAfter(s.Config.Cron, clock)
-		if err != nil {
+		next, ok := s.cron.after(clock)
+		if !ok {
 			return time.Time{}
 		}
 		// Of a time that comes twice the first counts, so the second time round

@@ -44,6 +44,11 @@ func TestNext(t *testing.T) {
 		{Config{Cron: "30 1 1 * MON"}, "2025-03-01 00:00:00", []string{"2025-03-01 01:30:00", "2025-03-03 01:30:00", "2025-03-10 01:30:00"}},
 		{Config{Cron: "0 0 31 * *"}, "2025-03-31 00:00:00", []string{"2025-05-31 00:00:00", "2025-07-31 00:00:00"}},
 		{Config{Cron: "0 0 29 2 *"}, "2096-02-29 00:00:00", []string{"2104-02-29 00:00:00"}},
+		{Config{Cron: "0 0 29 2 */7"}, "2000-01-01 00:00:00", []string{"2004-02-29 00:00:00", "2032-02-29 00:00:00"}},
+		{Config{Cron: "0 0 29 2 */7"}, "2088-02-29 00:00:00", []string{"2128-02-29 00:00:00"}},
+		{Config{Cron: "0 0 * * 5-7"}, "2025-03-05 00:00:00", []string{"2025-03-07 00:00:00", "2025-03-08 00:00:00", "2025-03-09 00:00:00", "2025-03-14 00:00:00"}},
+		{Config{Cron: "0 0 * * 7-1"}, "2025-03-05 00:00:00", []string{"2025-03-09 00:00:00", "2025-03-10 00:00:00", "2025-03-16 00:00:00"}},
+		{Config{Cron: "0 0 13 * */2"}, "2025-03-01 00:00:00", []string{"2025-03-13 00:00:00", "2025-04-13 00:00:00", "2025-05-13 00:00:00"}},
 		{Config{Cron: "0 9 * * *", Zone: "Asia/Tokyo"}, "2025-03-01 00:00:00", []string{"2025-03-02 00:00:00"}},
 		{Config{Cron: "0 0 * * *", Zone: "-03:30"}, "2025-03-01 00:00:00", []string{"2025-03-01 03:30:00"}},
 
@@ -124,6 +129,16 @@ func TestNewRefuses(t *testing.T) {
 	for _, c := range []Config{{Enabled: flag(true)}, {Cron: "nonsense"}, {Cron: "0 3 * * *", Zone: zone.Zone("nowhere")}, {Every: -duration.Day}} {
 		if _, err := New("x", c); err == nil {
 			t.Errorf("%+v was taken", c)
+		}
+	}
+}
+
+// A year of minutes in a zone that jumps, as a planner meets it that was away.
+func BenchmarkDueAfterAYear(b *testing.B) {
+	s := named(b, Config{Cron: "* * * * *", Zone: "Europe/London"})
+	for b.Loop() {
+		if _, missed, _ := s.Due(at("2024-06-01 00:00:00"), at("2025-06-01 00:00:30")); missed == 0 {
+			b.Fatal("nothing was missed")
 		}
 	}
 }
