@@ -147,7 +147,7 @@ func (k *key) together(ctx context.Context, w *waiter, changed <-chan struct{}) 
 	now := time.Now()
 	if k.ready(w, now) {
 		k.under++
-		k.serve(&w.ask)
+		k.serve(k.turn(w.ask.Task), &w.ask)
 		if ahead := k.ahead(); ahead > 0 && len(k.hand) < ahead/2 {
 			k.poke()
 		}
@@ -189,10 +189,12 @@ func (k *key) ready(w *waiter, now time.Time) bool {
 }
 
 func (k *key) enqueue(w *waiter) {
-	if w.no == 0 {
+	if w.place.No == 0 { // one that queues again stands where it stood
 		k.arrivals++
-		w.no = k.arrivals
+		w.place = gate.Place{Priority: w.ask.Priority, No: k.arrivals, Weight: w.ask.Weight()}
 	}
+	w.place.Turn = k.turn(w.ask.Task)
+	w.place.Turn.Join()
 	w.done, w.grant = make(chan struct{}), grant{}
 	for _, o := range k.waiting {
 		if o.ask.Priority <= w.ask.Priority {
@@ -218,7 +220,7 @@ func (k *key) withdraw(ctx context.Context, w *waiter, reason error) (*Permit, e
 			k.mu.Unlock()
 			return k.leave(ctx, w)
 		}
-		k.restore(w.grant)
+		k.restore(w)
 	default:
 		k.drop(w)
 	}
@@ -237,14 +239,15 @@ func (k *key) leave(ctx context.Context, w *waiter) (*Permit, error) {
 	if err == nil && now.Before(w.grant.void) && !k.cool.After(now) {
 		return &Permit{key: k, sent: now}, nil
 	}
-	k.restore(w.grant)
+	k.restore(w)
 	return nil, err
 }
 
 // restore takes back a permit that was not used.
-func (k *key) restore(g grant) {
+func (k *key) restore(w *waiter) {
 	k.under--
-	k.hand = append([]grant{g}, k.hand...)
+	k.turns.Refund(w.ask.Task, w.grant.weight)
+	k.hand = append([]grant{w.grant}, k.hand...)
 	k.deal(time.Now())
 	k.freed, k.dirty = true, true
 	k.poke()

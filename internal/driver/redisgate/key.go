@@ -24,8 +24,7 @@ type key struct {
 	back     float64 // tokens of permits that became void
 	signals  []heard
 	accounts []account
-	turns    map[int64]float64 // how much each task had
-	stage    float64           // what the task served last had had by then
+	turns    gate.Turns
 	cool     time.Time
 	rate     float64 // over all processes, as the server said last
 
@@ -59,7 +58,7 @@ type heard struct {
 }
 
 func newKey(g *Gate, name string) *key {
-	return &key{gate: g, name: name, kick: make(chan struct{}, 1), turns: map[int64]float64{}, freedLocal: make(chan struct{})}
+	return &key{gate: g, name: name, kick: make(chan struct{}, 1), freedLocal: make(chan struct{})}
 }
 
 // declare notes what a request declares. Where requests of one key declare

@@ -1,7 +1,6 @@
 package redisgate
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -11,54 +10,26 @@ import (
 // waiter is a request that has no permit yet.
 type waiter struct {
 	ask   gate.Ask
-	no    uint64    // in order of arrival
+	place gate.Place
 	over  time.Time // its deadline; zero: none
-	turn  float64   // of its task; set when the line is ordered
 	done  chan struct{}
 	grant grant
 	err   error
 }
 
-// line orders those who wait: by priority, then whose task had less, then by
-// arrival. A task that comes new or was away starts a quantum behind at most.
+// line orders those who wait as they will leave.
 func (k *key) line() []*waiter {
-	next := map[int64]float64{}
-	order := slices.Clone(k.waiting)
-	slices.SortFunc(order, func(a, b *waiter) int { return cmp.Compare(a.no, b.no) })
-	for _, w := range order {
-		had, seen := next[w.ask.Task]
-		if !seen {
-			had = k.had(w.ask.Task)
-		}
-		w.turn = had
-		next[w.ask.Task] = had + w.ask.Weight()
-	}
-	slices.SortStableFunc(order, func(a, b *waiter) int {
-		return cmp.Or(cmp.Compare(a.ask.Priority, b.ask.Priority), cmp.Compare(a.turn, b.turn), cmp.Compare(a.no, b.no))
-	})
-	return order
+	return gate.Line(k.waiting, func(w *waiter) gate.Place { return w.place })
 }
 
-func (k *key) had(task int64) float64 {
-	had, known := k.turns[task]
-	if !known {
-		return k.stage
-	}
-	return max(had, k.stage-float64(k.limits.Quantum))
-}
+// turn finds the account of a task whose request comes now.
+func (k *key) turn(task int64) *gate.Turn { return k.turns.Of(task, float64(k.limits.Quantum)) }
 
 // serve notes that a task got a permit.
-func (k *key) serve(a *gate.Ask) {
-	had := k.had(a.Task)
-	k.stage = max(k.stage, had)
-	if len(k.turns) > manyTurns {
-		clear(k.turns) // all start level again
-	}
-	k.turns[a.Task] = had + a.Weight()
+func (k *key) serve(turn *gate.Turn, a *gate.Ask) {
+	k.turns.Serve(turn, a.Weight(), len(k.waiting) > 0)
 	k.used++
 }
-
-const manyTurns = 256
 
 // deal gives the permits in hand to those who wait.
 func (k *key) deal(now time.Time) {
@@ -75,7 +46,7 @@ func (k *key) deal(now time.Time) {
 		k.hand = slices.Delete(k.hand, i, i+1)
 		k.drop(w)
 		k.under++
-		k.serve(&w.ask)
+		k.serve(w.place.Turn, &w.ask)
 		close(w.done)
 	}
 }
@@ -92,6 +63,7 @@ func (k *key) sift(now time.Time) {
 }
 
 func (k *key) drop(w *waiter) {
+	w.place.Turn.Leave()
 	k.waiting = slices.DeleteFunc(k.waiting, func(o *waiter) bool { return o == w })
 }
 

@@ -37,9 +37,7 @@ func (l *Local) confirm(ctx context.Context, p *permit, a *gate.Ask) (leaves boo
 // release takes back a permit of a request that did not leave. l.mu is held.
 func (k *key) release(p *permit, a *gate.Ask, now time.Time) {
 	k.state.Refund(a, p.sent, now)
-	if t := k.turns[a.Task]; t != nil {
-		t.had -= a.Weight()
-	}
+	k.turns.Refund(a.Task, a.Weight())
 	k.inFlight--
 	k.free = append(k.free, p)
 	k.serve(now)

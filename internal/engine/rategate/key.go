@@ -19,8 +19,7 @@ type key struct {
 	arrivals uint64
 	free     []*permit // of requests that are done
 
-	turns map[int64]*turn
-	stage float64 // what the task served last had had by then
+	turns gate.Turns
 
 	timer *time.Timer // serves those who wait at due
 	due   time.Time   // zero: not armed
@@ -38,51 +37,17 @@ type key struct {
 	idle     *time.Timer // gives back what lies unused
 }
 
-// turn is how much of the key a task had, so that tasks share it (§4.10.3).
-type turn struct {
-	had     float64
-	waiting int
-}
-
-// turn finds the account of a task. A new one starts level with the others; one
-// that was away may catch up by a quantum and not more.
-func (k *key) turn(task int64) *turn {
-	t := k.turns[task]
-	if t == nil {
-		k.forget()
-		t = &turn{had: k.stage}
-		k.turns[task] = t
-	}
-	t.had = max(t.had, k.stage-k.state.Quantum())
-	return t
-}
-
-// manyTurns is when accounts of tasks that may be over are thrown away.
-const manyTurns = 64
-
-func (k *key) forget() {
-	if len(k.turns) < manyTurns {
-		return
-	}
-	for task, t := range k.turns {
-		if t.waiting == 0 && t.had <= k.stage {
-			delete(k.turns, task)
-		}
-	}
-}
+// turn finds the account of a task whose request comes now.
+func (k *key) turn(task int64) *gate.Turn { return k.turns.Of(task, k.state.Quantum()) }
 
 // grant lets a request leave. at is the instant it is charged for, which lies a
 // little before now where the timer was late.
-func (k *key) grant(a *gate.Ask, t *turn, at, now time.Time) *permit {
+func (k *key) grant(a *gate.Ask, t *gate.Turn, at, now time.Time) *permit {
 	k.state.Charge(a, at)
 	if k.state.Low() {
 		k.ask(now)
 	}
-	k.stage = max(k.stage, t.had)
-	t.had += a.Weight()
-	if len(k.waiting) == 0 { // taken from nobody
-		k.stage = max(k.stage, t.had)
-	}
+	k.turns.Serve(t, a.Weight(), len(k.waiting) > 0)
 	k.inFlight++
 	var p *permit
 	if last := len(k.free) - 1; last >= 0 {
@@ -114,14 +79,14 @@ func (k *key) foresee(a *gate.Ask, now time.Time) gate.Verdict {
 func (k *key) enqueue(a gate.Ask, now time.Time) *waiter {
 	k.arrivals++
 	t := k.turn(a.Task)
-	t.waiting++
-	w := &waiter{key: k, ask: a, turn: t, no: k.arrivals, came: now, done: make(chan struct{})}
+	t.Join()
+	w := &waiter{key: k, ask: a, place: gate.Place{Priority: a.Priority, Turn: t, No: k.arrivals, Weight: a.Weight()}, came: now, done: make(chan struct{})}
 	k.waiting = append(k.waiting, w)
 	return w
 }
 
 func (k *key) dequeue(w *waiter) {
-	w.turn.waiting--
+	w.place.Turn.Leave()
 	k.waiting = slices.DeleteFunc(k.waiting, func(o *waiter) bool { return o == w })
 }
 
@@ -152,7 +117,7 @@ func (k *key) serve(now time.Time) {
 		if k.agreed {
 			void = k.takeSlot(best.ask.Weight(), now)
 		}
-		best.permit = k.grant(&best.ask, best.turn, at, now)
+		best.permit = k.grant(&best.ask, best.place.Turn, at, now)
 		best.permit.void = void
 		close(best.done)
 	}
@@ -191,7 +156,7 @@ func (k *key) best(now time.Time) (best *waiter, opens time.Time) {
 		w := k.waiting[i]
 		v := k.state.Barred(&w.ask, now)
 		if v.Decision == gate.Allow {
-			if best == nil || w.before(best) {
+			if best == nil || w.place.Before(best.place) {
 				best = w
 			}
 			continue

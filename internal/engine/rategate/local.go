@@ -8,7 +8,6 @@
 package rategate
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -110,7 +109,7 @@ func (l *Local) Empty(name string, limits gate.Limits, until time.Time) {
 func (l *Local) key(name string, limits gate.Limits, now time.Time) *key {
 	k := l.keys[name]
 	if k == nil {
-		k = &key{gate: l, name: name, state: gate.NewState(limits, l.rank, l.n, now), turns: map[int64]*turn{}, news: make(chan struct{}), spending: map[*gate.Ask]struct{}{}}
+		k = &key{gate: l, name: name, state: gate.NewState(limits, l.rank, l.n, now), news: make(chan struct{}), spending: map[*gate.Ask]struct{}{}}
 		if l.ledger != nil {
 			k.state.Counted(now)
 		}
@@ -201,10 +200,4 @@ func (p *permit) end(s gate.Signal) (pause time.Duration) {
 		k.serve(now)
 	}
 	return pause
-}
-
-// before orders those who wait: by priority, then whose task had less, then by
-// arrival.
-func (w *waiter) before(o *waiter) bool {
-	return cmp.Or(cmp.Compare(w.ask.Priority, o.ask.Priority), cmp.Compare(w.turn.had, o.turn.had), cmp.Compare(w.no, o.no)) < 0
 }

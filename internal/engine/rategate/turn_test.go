@@ -57,23 +57,6 @@ func TestQuantum(t *testing.T) {
 	})
 }
 
-// Accounts of tasks that are over do not pile up.
-func TestTurnsAreForgotten(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		l := New()
-		for task := range int64(10 * manyTurns) {
-			p, err := l.Acquire(t.Context(), gate.Ask{Key: "k", Limits: limits(1e6, 1000, 4), Task: task})
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.Done(gate.Signal{})
-		}
-		if n := len(l.keys["k"].turns); n > 2*manyTurns {
-			t.Errorf("%d accounts are kept", n)
-		}
-	})
-}
-
 // Who is stopped at the moment it is served gives everything back.
 func TestStoppedWhenServed(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -9,11 +9,10 @@ import (
 
 // waiter is a request that may not leave yet.
 type waiter struct {
-	key  *key
-	ask  gate.Ask
-	turn *turn
-	no   uint64 // in order of arrival
-	came time.Time
+	key   *key
+	ask   gate.Ask
+	place gate.Place
+	came  time.Time
 
 	done   chan struct{} // closed when one of the two below is set
 	permit *permit
@@ -60,7 +59,7 @@ func (w *waiter) leave(cause error) {
 		return
 	case w.permit != nil:
 		k.state.Refund(&w.ask, w.permit.sent, now)
-		w.turn.had -= w.ask.Weight()
+		k.turns.Refund(w.ask.Task, w.ask.Weight())
 		k.inFlight--
 		k.free = append(k.free, w.permit)
 		w.permit = nil
