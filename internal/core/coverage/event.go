@@ -69,7 +69,7 @@ func (e *Event) update(s *Segment) {
 		s.Waived = later(s.Waived, e.AsOf)
 	case Failed:
 		s.Fails++
-		s.RetryAfter = later(s.RetryAfter, e.At.Add(Backoff(s.Fails)))
+		s.RetryAfter = later(s.RetryAfter, e.At.Add(Backoff.After(s.Fails)))
 	}
 	if s.done() {
 		s.Fails, s.RetryAfter = 0, time.Time{}

@@ -170,8 +170,8 @@ func TestStateRefusesOverlap(t *testing.T) {
 func TestBackoff(t *testing.T) {
 	for fails, want := range map[int]time.Duration{1: time.Minute, 2: 2 * time.Minute, 3: 4 * time.Minute, 11: 1024 * time.Minute,
 		12: 24 * time.Hour, 13: 24 * time.Hour, 1 << 40: 24 * time.Hour} {
-		if got := coverage.Backoff(fails); got != want {
-			t.Errorf("Backoff(%d) = %v, want %v", fails, got, want)
+		if got := coverage.Backoff.After(fails); got != want {
+			t.Errorf("Backoff.After(%d) = %v, want %v", fails, got, want)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func TestSettledGapsWaiting(t *testing.T) {
 		t.Errorf("waiting when due %v", got)
 	}
 	// What failed before its cause was changed is due at once, what failed after it is not.
-	failed := coverage.Segment{Window: span(0, 10), Want: tick(40), Fails: 3, RetryAfter: tick(60).Add(coverage.Backoff(3))}
+	failed := coverage.Segment{Window: span(0, 10), Want: tick(40), Fails: 3, RetryAfter: tick(60).Add(coverage.Backoff.After(3))}
 	for mended, want := range map[int]int{59: 1, 60: 0, 61: 0} {
 		if got := coverage.Waiting([]coverage.Segment{failed}, tick(60), tick(mended)); len(got) != want {
 			t.Errorf("failed at 60, mended at %d: %v", mended, got)

@@ -3,6 +3,7 @@ package coverage
 import (
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -16,27 +17,15 @@ type Segment struct {
 	RetryAfter time.Time     `json:"retryAfter,omitzero"` // not planned again before
 }
 
-// The wait after a failed window doubles from the base to the cap (D§5.7).
-const (
-	RetryBase = time.Minute
-	RetryCap  = 24 * time.Hour
-)
-
-// Backoff is the wait after the given number of failures in a row.
-func Backoff(fails int) time.Duration {
-	wait := RetryBase
-	for n := 1; n < fails && wait < RetryCap; n++ {
-		wait *= 2
-	}
-	return min(wait, RetryCap)
-}
+// Backoff is the wait after a window failed, so many times in a row (D§5.7).
+var Backoff = fault.Backoff{First: time.Minute, Growth: 2, Longest: 24 * time.Hour}
 
 // FailedAt is when the segment failed last; zero if it did not since it was read.
 func (s Segment) FailedAt() time.Time {
 	if s.Fails == 0 {
 		return time.Time{}
 	}
-	return s.RetryAfter.Add(-Backoff(s.Fails))
+	return s.RetryAfter.Add(-Backoff.After(s.Fails))
 }
 
 // Done reports whether the stretch was read or waived, and late enough for every plan that wants it.

@@ -343,7 +343,7 @@ func (w *world) troubledPhase() {
 // calmHarvest waits until every retry is due, then plans and runs to the end.
 func (w *world) calmHarvest() window.Total {
 	w.live(ticks(90))
-	w.now = w.now.Add(2 * coverage.RetryCap)
+	w.now = w.now.Add(2 * coverage.Backoff.Longest)
 	total := w.harvest(nil, nil)
 	for len(w.slices) > 0 {
 		w.runOne()

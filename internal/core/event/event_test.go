@@ -87,13 +87,13 @@ func TestRoomGivesEachItsOwn(t *testing.T) {
 func TestBackoffGrowsToALimit(t *testing.T) {
 	last := time.Duration(0)
 	for n := range 100 {
-		wait := Backoff(n)
-		if wait < last || wait > longestWait || wait < firstWait {
+		wait := Backoff.After(n)
+		if wait < last || wait > Backoff.Longest || wait < Backoff.First {
 			t.Errorf("%v after %v", wait, last)
 		}
 		last = wait
 	}
-	if last != longestWait {
+	if last != Backoff.Longest {
 		t.Error(last)
 	}
 }

@@ -1,6 +1,10 @@
 package event
 
-import "time"
+import (
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+)
 
 // Claim is the lease of a lane.
 type Claim struct {
@@ -58,22 +62,8 @@ type Settlement struct {
 // MaxAttempts is how often an event is refused before it is left to an operator.
 const MaxAttempts = 5
 
-// First and longest wait after a failure.
-const (
-	firstWait   = 5 * time.Second
-	longestWait = 2 * time.Minute
-)
-
-// Backoff is how long to wait after n failures in a row, without jitter.
-func Backoff(n int) time.Duration {
-	wait := firstWait
-	for range max(n, 1) - 1 {
-		if wait *= 2; wait >= longestWait {
-			return longestWait
-		}
-	}
-	return wait
-}
+// Backoff is the wait after failures in a row, of an event or of its receiver.
+var Backoff = fault.Backoff{First: 5 * time.Second, Growth: 2, Longest: 2 * time.Minute}
 
 // Refusal says what is done with an event that a receiver refused for the n-th
 // time: it is tried again a few times, in case the receiver was wrong.
@@ -82,7 +72,7 @@ func Refusal(c Change, f Fault, err error, now time.Time) Failure {
 	dead := n >= MaxAttempts || f == TooLarge || f == BodyGone
 	out := Failure{Row: c.Row, Attempts: n, Fault: f, Text: err.Error(), Dead: dead}
 	if !dead {
-		out.NotBefore = now.Add(Backoff(n))
+		out.NotBefore = now.Add(Backoff.After(n))
 	}
 	return out
 }

@@ -21,12 +21,12 @@ const (
 	BreakerHalfOpen BreakerState = "HALF_OPEN" // one run, which decides
 )
 
-// Limits of a breaker.
-const (
-	breakAfter = 3
-	breakShort = time.Minute
-	breakLong  = 2 * time.Minute // longer ones kept a source waiting that was back for ten minutes and more
-)
+// breakAfter is how many failures in a row open a breaker.
+const breakAfter = 3
+
+// breakFor is how long it stays open. Longer ones kept a source waiting that was back
+// for ten minutes and more.
+var breakFor = Backoff{First: time.Minute, Growth: 2, Longest: 2 * time.Minute}
 
 // State is what the breaker lets through now.
 func (b Breaker) State(now time.Time) BreakerState {
@@ -56,10 +56,7 @@ func (b Breaker) Note(failed, progress bool, now time.Time, random float64) Brea
 		return b
 	}
 	b.Opened++
-	wait := breakShort
-	for range b.Opened - 1 {
-		wait = min(2*wait, breakLong)
-	}
+	wait := breakFor.After(b.Opened)
 	b.OpenUntil = now.Add(wait + time.Duration(random*float64(wait)))
 	return b
 }

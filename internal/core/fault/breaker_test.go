@@ -54,7 +54,7 @@ func TestBreakerIsBounded(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "runs") {
 			now = now.Add(time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "gap")))
 			b = b.Note(rapid.Bool().Draw(t, "failed"), rapid.Bool().Draw(t, "progress"), now, rapid.Float64Range(0, 1).Draw(t, "random"))
-			if b.OpenUntil.Sub(now) > 2*breakLong {
+			if b.OpenUntil.Sub(now) > 2*breakFor.Longest {
 				t.Fatalf("open for %v", b.OpenUntil.Sub(now))
 			}
 		}

@@ -80,13 +80,7 @@ func (p RetryPolicy) AsksToWait(status int) bool {
 // Backoff is the wait before try n+1 after n failed tries (n from 1). random
 // is a number in [0,1) that spreads many workers over the jitter range.
 func (p RetryPolicy) Backoff(failed int, random float64) time.Duration {
-	wait := float64(p.InitialDelay.Std())
-	limit := float64(p.MaxDelay.Std())
-	for i := 1; i < failed && wait < limit; i++ {
-		wait *= p.Multiplier
-	}
-	wait = min(wait, limit)
-	return time.Duration(wait * (1 - p.Jitter + 2*p.Jitter*random))
+	return Backoff{First: p.InitialDelay.Std(), Growth: p.Multiplier, Longest: p.MaxDelay.Std(), Jitter: p.Jitter}.Spread(failed, random)
 }
 
 // ClassifyStatus turns an HTTP status into a fault, or nil for success.

@@ -24,11 +24,9 @@ const (
 	bulk               // batches, plans
 )
 
-const (
-	maxTries  = 10
-	firstWait = 2 * time.Millisecond
-	longWait  = 200 * time.Millisecond
-)
+const maxTries = 10
+
+var betweenTries = fault.Backoff{First: 2 * time.Millisecond, Growth: 2, Longest: 200 * time.Millisecond, Jitter: 0.5}
 
 // step runs one business step as one transaction and redoes it whole when the
 // database was busy or two workers wrote the same key (D§5.20). Every step looks
@@ -40,7 +38,6 @@ func (s *Store) step(ctx context.Context, name string, l lane, do func(*tx) erro
 // stepFrom is a step that learns the time together with something else: on a
 // server every question is a way there and back.
 func (s *Store) stepFrom(ctx context.Context, name string, l lane, begin, do func(*tx) error) error {
-	wait := firstWait
 	for try := 1; ; try++ {
 		err := s.once(ctx, l, begin, do)
 		if err == nil {
@@ -55,9 +52,8 @@ func (s *Store) stepFrom(ctx context.Context, name string, l lane, begin, do fun
 		select {
 		case <-ctx.Done():
 			return wrap(name, ctx.Err())
-		case <-time.After(wait/2 + rand.N(wait)):
+		case <-time.After(betweenTries.Spread(try, rand.Float64())):
 		}
-		wait = min(2*wait, longWait)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestTroubleOfTheStoreCostsNoAttempt(t *testing.T) {
 					if outcome.Task != c.status || outcome.Run != ingest.RunCancelled || outcome.Code != string(c.code) {
 						t.Fatalf("%+v", outcome)
 					}
-					w.clock.advance(longTaskWait * 2)
+					w.clock.advance(betweenRuns.Longest * 2)
 					_, err = w.store.Promote(w.Context(), 10)
 					w.must(err)
 				}

@@ -35,7 +35,7 @@ func (r *running) outcome(ctx context.Context, err error) ingest.Outcome {
 	case errors.Is(err, fault.ErrBusy): // and so is a database that is away or overrun
 		return ingest.Outcome{
 			Task: ingest.TaskScheduled, Run: ingest.RunCancelled, Code: string(fault.StoreBusy), Error: err.Error(), Advanced: r.advanced(),
-			NotBefore: r.lastSeen.Add(taskBackoff(r.run.AttemptNo - 1)),
+			NotBefore: r.lastSeen.Add(waitAfter(r.run.AttemptNo - 1)),
 		}
 	}
 	if refused := new(trust.Refusal); errors.As(err, &refused) {
@@ -69,16 +69,16 @@ func (r *running) outcome(ctx context.Context, err error) ingest.Outcome {
 		out.Task, out.Run = ingest.TaskPartial, ingest.RunPartial
 	case f.Code == fault.RateLimited && again: // being told to wait is no failure: put back, as often as it takes
 		out.Task, out.Run = ingest.TaskScheduled, ingest.RunCancelled
-		out.NotBefore = r.lastSeen.Add(max(f.Wait, taskBackoff(0)))
+		out.NotBefore = r.lastSeen.Add(max(f.Wait, waitAfter(0)))
 		out.Waits, out.RateKey = heldBy(f), r.asking
 		r.putBack(ctx, &out)
 	case r.run.Probe && !r.alive && f.Code.Breaks(): // sent ahead for all others: the failure is not its own
 		out.Task, out.Run = ingest.TaskScheduled, ingest.RunCancelled
-		out.NotBefore = r.lastSeen.Add(max(f.Wait, taskBackoff(0)))
+		out.NotBefore = r.lastSeen.Add(max(f.Wait, waitAfter(0)))
 		out.Waits, out.RateKey = gate.Breaker, r.asking
 	case again && failures+1 < r.policy().TaskAttempts:
 		out.Task = ingest.TaskScheduled
-		out.NotBefore = r.lastSeen.Add(max(f.Wait, taskBackoff(failures)))
+		out.NotBefore = r.lastSeen.Add(max(f.Wait, waitAfter(failures)))
 	}
 	return out
 }
@@ -164,16 +164,8 @@ func (r *running) stopSource(ctx context.Context, f *fault.Error) error {
 // Waits between two runs of a task whose upstream was in trouble: 2, 8, 32 and 128
 // seconds. Five runs reach over three minutes that way, so that a short outage
 // which nobody else notices does not cost the task.
-const (
-	firstTaskWait  = 2 * time.Second
-	taskWaitGrowth = 4
-	longTaskWait   = 10 * time.Minute
-)
+var betweenRuns = fault.Backoff{First: 2 * time.Second, Growth: 4, Longest: 10 * time.Minute, Jitter: 0.5}
 
-func taskBackoff(failures int) time.Duration {
-	wait := firstTaskWait
-	for range failures {
-		wait = min(taskWaitGrowth*wait, longTaskWait)
-	}
-	return wait/2 + rand.N(wait)
-}
+// waitAfter is how long a task waits after runs that failed; after none it is the
+// shortest wait.
+func waitAfter(failures int) time.Duration { return betweenRuns.Spread(failures+1, rand.Float64()) }

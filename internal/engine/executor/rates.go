@@ -46,7 +46,7 @@ func (r *running) putBack(ctx context.Context, out *ingest.Outcome) {
 		return
 	}
 	if now := r.executor.rates(ctx, r.program, true); !reflect.DeepEqual(now, r.rates) {
-		out.Waits, out.NotBefore = gate.OverDeadline, r.lastSeen.Add(taskBackoff(0))
+		out.Waits, out.NotBefore = gate.OverDeadline, r.lastSeen.Add(waitAfter(0))
 		return
 	}
 	out.Alone = r.rates.Own && out.Waits == gate.Quota

@@ -177,7 +177,7 @@ func (r *Relay) hadTrouble(lane event.Lane, why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fails := r.waits[lane.DatasetID].fails + 1
-	pause := event.Backoff(fails)
+	pause := event.Backoff.After(fails)
 	pause = pause/2 + rand.N(pause/2+1)
 	r.waits[lane.DatasetID] = wait{fails, time.Now().Add(pause)}
 	r.log.Warn("events wait: their receiver is in trouble", "source", lane.Source, "endpoint", lane.Endpoint, "again in", pause.Round(time.Second), "error", why)

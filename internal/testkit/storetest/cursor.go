@@ -100,8 +100,8 @@ func (s suite) cursor(t *testing.T) {
 			w.plan(h)
 			w.work(h, o)
 			segments := w.book(h).Segments
-			if first := segments[0]; first.Done() || first.Fails != 1 || !first.RetryAfter.Equal(noon.Add(coverage.RetryBase)) {
-				w.Errorf("%s: %+v, want it owed with a retry in %v", o.Task, first, coverage.RetryBase)
+			if first := segments[0]; first.Done() || first.Fails != 1 || !first.RetryAfter.Equal(noon.Add(coverage.Backoff.First)) {
+				w.Errorf("%s: %+v, want it owed with a retry in %v", o.Task, first, coverage.Backoff.First)
 			}
 			w.work(h, succeeded)
 			w.cursorAt(h, 1)
@@ -122,7 +122,7 @@ func (s suite) cursor(t *testing.T) {
 			a := w.begin(h)
 			a.finish(failed)
 			segment := w.book(h).Segments[0]
-			if want := noon.Add(coverage.Backoff(n)); segment.Fails != n || !segment.RetryAfter.Equal(want) {
+			if want := noon.Add(coverage.Backoff.After(n)); segment.Fails != n || !segment.RetryAfter.Equal(want) {
 				w.Errorf("after %d failures: %+v, want a retry at %v", n, segment, want)
 			}
 			w.requeue(a.work.Lease.TaskID)
