@@ -11,12 +11,12 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"runtime"
 	"syscall"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/patra-ingest/patra/internal/core/retention"
+	"github.com/patra-ingest/patra/internal/driver/durable"
 )
 
 // Steps of a Write, for tests that let it crash.
@@ -73,7 +73,7 @@ func (s *Store) write(ctx context.Context, path string, rows iter.Seq2[retention
 		{StepRows, func() error { return nil }},
 		{StepSync, file.Sync},
 		{StepRename, func() error { return os.Rename(file.Name(), path) }},
-		{StepFolder, func() error { return syncDir(s.dir) }},
+		{StepFolder, func() error { return durable.SyncFolder(s.dir) }},
 	} {
 		if err := step.do(); err != nil {
 			return f, err
@@ -96,7 +96,7 @@ func (s *Store) ready() error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(s.dir))
+	return durable.SyncFolder(filepath.Dir(s.dir))
 }
 
 // frameBytes is how much text one part of a file holds: the least that is read to
@@ -179,18 +179,6 @@ func (w *writer) put(bytes []byte) error {
 	n, err := w.file.Write(bytes)
 	w.done.Bytes += int64(n)
 	return err
-}
-
-// syncDir makes the names in a folder durable.
-func syncDir(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil // folders cannot be synced there
-	}
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // explain says what to do.

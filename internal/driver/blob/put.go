@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/driver/durable"
 )
 
 // Put keeps a body and says under which name, and how much room it takes. When
@@ -28,7 +28,7 @@ func (s *Store) Put(ctx context.Context, body []byte) (ref string, stored int64,
 	ref = refOf(body)
 	path := s.path(ref)
 	if stored, there := s.refresh(path); there {
-		if err := syncDir(filepath.Dir(path)); err != nil { // its writer may not have come that far
+		if err := durable.SyncFolder(filepath.Dir(path)); err != nil { // its writer may not have come that far
 			return "", 0, s.explain(err)
 		}
 		return ref, stored, nil
@@ -76,7 +76,7 @@ func (s *Store) write(path string, packed []byte) error {
 		_ = os.Remove(file.Name()) // or the next sweep does
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return durable.SyncFolder(filepath.Dir(path))
 }
 
 const tempDir = "tmp"
@@ -92,7 +92,7 @@ func (s *Store) newTemp() (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := syncDir(filepath.Dir(s.dir)); err != nil {
+	if err := durable.SyncFolder(filepath.Dir(s.dir)); err != nil {
 		return nil, err
 	}
 	return s.temp(dir)
@@ -106,22 +106,10 @@ func (s *Store) rename(from, to string) error {
 	if err := os.Mkdir(filepath.Dir(to), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if err := syncDir(s.dir); err != nil {
+	if err := durable.SyncFolder(s.dir); err != nil {
 		return err
 	}
 	return os.Rename(from, to)
-}
-
-// syncDir makes the names in a folder durable.
-func syncDir(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil // folders cannot be synced there
-	}
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // Ready makes the folders and writes a file there, so that a folder nobody may

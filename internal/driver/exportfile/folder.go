@@ -13,12 +13,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/export"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/driver/durable"
 )
 
 // mostOpen is how many files are open at once, however many there are.
@@ -249,14 +249,10 @@ func (f *Folder) Finish(manifest []byte) error {
 }
 
 func (f *Folder) sync() error {
-	if runtime.GOOS == "windows" {
-		return nil // folders cannot be synced there
-	}
-	dir, err := f.root.Open(".")
-	if err != nil {
+	if err := durable.SyncRoot(f.root); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return nil
 }
 
 // Close ends an export and lets others begin. What is not whole is removed.

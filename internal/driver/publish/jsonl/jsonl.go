@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/event"
+	"github.com/patra-ingest/patra/internal/driver/durable"
 )
 
 // Options say when a file is large enough.
@@ -167,7 +168,7 @@ func (p *Publisher) begin() error {
 	if p.begun, err = p.root.Lstat(name); err != nil {
 		return errors.Join(fmt.Errorf("begin a file of events: %w", err), p.end())
 	}
-	return p.syncFolder()
+	return durable.SyncRoot(p.root)
 }
 
 // findFolder makes the folder anew if somebody removed it or put another there.
@@ -187,14 +188,6 @@ func (p *Publisher) findFolder() error {
 	p.root = root
 	_ = old.Close()
 	return nil
-}
-
-func (p *Publisher) syncFolder() error {
-	folder, err := p.root.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // takeBack removes what a failed write left. A file that cannot be cut is left
