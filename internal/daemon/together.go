@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/engine/planner"
+	"github.com/patra-ingest/patra/internal/pause"
 )
 
 // Joined is a plan of another process that a harvest follows instead of reading
@@ -50,7 +51,7 @@ func (a *App) planShared(ctx context.Context, c *spec.Compiled, r planner.Reques
 		case err != nil:
 			return plan, err
 		case !held: // somebody plans this question: look what came of it
-			if err := wait(ctx, betweenLooks); err != nil {
+			if err := pause.For(ctx, betweenLooks); err != nil {
 				return plan, err
 			}
 		case todo == joinIt:
@@ -74,17 +75,6 @@ func planningName(of ingest.Partition) string {
 
 // betweenLooks is how often a harvest looks whether another one has planned.
 const betweenLooks = 100 * time.Millisecond
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
 
 // next is what a harvest does after it had its turn to plan.
 type next int
@@ -261,7 +251,7 @@ func (a *App) planAlone(ctx context.Context, name string, do func(context.Contex
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for wait(working, a.config.Lease/beats) == nil {
+		for pause.For(working, a.config.Lease/beats) == nil {
 			if err := a.Store.RenewLease(working, name, a.identity.ID, epoch, a.config.Lease); errors.Is(err, fault.ErrStale) {
 				stop(errTurnLost)
 			}

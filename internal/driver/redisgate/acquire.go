@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/pause"
 )
 
 // Permit is the right to send one request. Done must be called exactly once.
@@ -94,26 +95,11 @@ func (k *key) open(ctx context.Context, w *waiter) error {
 		if !w.over.IsZero() && v.Until.After(w.over) {
 			return v.Fault(k.name, now)
 		}
-		if err := sleep(ctx, v.Until); err != nil {
+		if err := pause.Until(ctx, v.Until); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func sleep(ctx context.Context, until time.Time) error {
-	wait := time.Until(until)
-	if wait <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // pause lasts until the mode changes, or fails.
@@ -232,7 +218,7 @@ func (k *key) withdraw(ctx context.Context, w *waiter, reason error) (*Permit, e
 // cool-down has overtaken, is given back, and the request queues again where it
 // stood.
 func (k *key) leave(ctx context.Context, w *waiter) (*Permit, error) {
-	err := sleep(ctx, w.grant.slot)
+	err := pause.Until(ctx, w.grant.slot)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()

@@ -23,6 +23,7 @@ import (
 	"github.com/patra-ingest/patra/internal/crash"
 	"github.com/patra-ingest/patra/internal/engine/heal"
 	"github.com/patra-ingest/patra/internal/engine/transport"
+	"github.com/patra-ingest/patra/internal/pause"
 )
 
 // Store is what dispatch needs of the store.
@@ -125,7 +126,7 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 			return context.Cause(ctx)
 		}
 		if wait := d.still.left(); wait > 0 {
-			rest(ctx, wait)
+			_ = pause.For(ctx, wait) // the end is looked for where the loop begins
 			continue
 		}
 		d.health.Judge(ctx)
@@ -166,16 +167,6 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 		case <-pause.C:
 		}
 		pause.Stop()
-	}
-}
-
-// rest waits, unless the end comes first.
-func rest(ctx context.Context, wait time.Duration) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/twophase"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/engine/memory"
+	"github.com/patra-ingest/patra/internal/pause"
 )
 
 // running is one run of one task.
@@ -223,14 +224,7 @@ func (r *running) startOver(reason string) {
 // breathe waits before the slice is started over: an upstream that just lost an
 // answer is not helped by the same walk at once.
 func (r *running) breathe(ctx context.Context) error {
-	timer := time.NewTimer(r.program.Retry.Backoff(r.stats.Restarts+1, rand.Float64()))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return pause.For(ctx, r.program.Retry.Backoff(r.stats.Restarts+1, rand.Float64()))
 }
 
 // samePlace is how often a walk may break at one page: the third time it is the

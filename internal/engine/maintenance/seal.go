@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/retention"
+	"github.com/patra-ingest/patra/internal/pause"
 )
 
 // sealAtOnce is how many bodies get their checksums in one step.
@@ -29,7 +30,7 @@ func (s *Service) Seal(ctx context.Context) (sum retention.Checksummed, err erro
 			if part.End {
 				break
 			}
-			if err := rest(ctx, time.Since(began)); err != nil {
+			if err := pause.For(ctx, time.Since(began)); err != nil {
 				return err
 			}
 		}
@@ -39,14 +40,4 @@ func (s *Service) Seal(ctx context.Context) (sum retention.Checksummed, err erro
 		s.log.Info("older versions of records got their checksums", "versions", sum.Bodies, "damaged", len(sum.Damaged), "end", sum.End)
 	}
 	return sum, err
-}
-
-// rest waits, or ends with its context.
-func rest(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/pause"
 )
 
 // confirm looks whether the upstream has asked for a pause, right before a
@@ -52,7 +53,7 @@ func (l *Local) acquireTogether(ctx context.Context, a gate.Ask, p *permit) (*pe
 			return p, nil
 		}
 		if err != nil {
-			if err := sleep(ctx, askAgain); err != nil {
+			if err := pause.For(ctx, askAgain); err != nil {
 				return nil, err
 			}
 		}
@@ -69,17 +70,6 @@ func (l *Local) acquireTogether(ctx context.Context, a gate.Ask, p *permit) (*pe
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // keepPause stores a pause the upstream asked for, before whoever was told goes
 // on: from then on every process finds it. Where the book cannot be asked it is
 // stored later, as long as it matters; nobody else gets a permit meanwhile.
@@ -92,7 +82,7 @@ func (l *Local) keepPause(name string, wait time.Duration) {
 	}
 	l.work.Go(func() {
 		for left := time.Until(until); left > 0; left = time.Until(until) {
-			if sleep(l.ctx, min(askAgain, left)) != nil || l.book.NoteCooling(l.ctx, name, time.Until(until)) == nil {
+			if pause.For(l.ctx, min(askAgain, left)) != nil || l.book.NoteCooling(l.ctx, name, time.Until(until)) == nil {
 				return
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/pause"
 )
 
 // retry repeats a call while its fault is transient (§4.11). An upstream that answered
@@ -130,12 +131,5 @@ func told(r *exchange.Request, answer *exchange.Response) string {
 
 func sleep(ctx context.Context, d time.Duration) error {
 	defer resting(ctx)()
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return pause.For(ctx, d)
 }

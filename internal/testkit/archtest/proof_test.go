@@ -98,6 +98,7 @@ func TestEveryLayerRefusesWhatIsAboveIt(t *testing.T) {
 		"internal/surface":        {"internal/engine/planner", "internal/driver/store", "internal/daemon", "internal/cli"},
 		"internal/core":           {"internal/engine/planner", "internal/driver/store", "internal/surface/httpapi", "internal/upsim", "catalog"},
 		"internal/crash":          {"internal/core/window", "internal/driver/store"},
+		"internal/pause":          {"internal/core/window", "internal/crash"},
 		"internal/upsim":          {"internal/core/window", "internal/cli", "catalog"},
 		"internal/testkit":        {"cmd/patra"},
 		"catalog":                 {"internal/core/registry", "internal/cli"},
