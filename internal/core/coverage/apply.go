@@ -111,29 +111,22 @@ func (e *Event) replaceOne(segs []Segment, lookback time.Duration) (out []Segmen
 		s := &segs[i]
 		from, to := s.Window.From, s.Window.To
 		if from.Before(w.From) {
-			add(s, from, sooner(to, w.From), false)
+			add(s, from, window.Earlier(to, w.From), false)
 		} else if at.Before(from) {
-			add(&Segment{}, at, sooner(from, w.To), true)
+			add(&Segment{}, at, window.Earlier(from, w.To), true)
 		}
-		if low, high := later(from, w.From), sooner(to, w.To); low.Before(high) {
+		if low, high := window.Later(from, w.From), window.Earlier(to, w.To); low.Before(high) {
 			add(s, low, high, true)
 		}
 		if w.To.Before(to) {
-			add(s, later(from, w.To), to, false)
+			add(s, window.Later(from, w.To), to, false)
 		}
-		at = later(at, to)
+		at = window.Later(at, to)
 	}
 	if at.Before(w.To) {
 		add(&Segment{}, at, w.To, true)
 	}
 	return out
-}
-
-func sooner(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // touching is the run of sorted, disjoint windows that overlap or abut w.

@@ -61,15 +61,15 @@ func (e Event) normal() Event {
 func (e *Event) update(s *Segment) {
 	switch e.Kind {
 	case Planned:
-		s.Want = later(s.Want, e.AsOf)
+		s.Want = window.Later(s.Want, e.AsOf)
 	case Succeeded:
-		s.Have = later(s.Have, e.AsOf)
+		s.Have = window.Later(s.Have, e.AsOf)
 		s.Fails, s.RetryAfter = 0, time.Time{}
 	case Waived:
-		s.Waived = later(s.Waived, e.AsOf)
+		s.Waived = window.Later(s.Waived, e.AsOf)
 	case Failed:
 		s.Fails++
-		s.RetryAfter = later(s.RetryAfter, e.At.Add(Backoff.After(s.Fails)))
+		s.RetryAfter = window.Later(s.RetryAfter, e.At.Add(Backoff.After(s.Fails)))
 	}
 	if s.done() {
 		s.Fails, s.RetryAfter = 0, time.Time{}

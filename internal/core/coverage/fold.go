@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // State is the book of one cursor namespace.
@@ -63,7 +64,7 @@ func started(cursor, from time.Time) time.Time {
 
 // Advance moves the cursor to the frontier if that lies ahead (I5).
 func (s State) Advance() State {
-	s.Cursor = later(s.Cursor, Frontier(s.Origin, s.Segments))
+	s.Cursor = window.Later(s.Cursor, Frontier(s.Origin, s.Segments))
 	return s
 }
 

@@ -44,7 +44,7 @@ func firstOpen(origin time.Time, segs []Segment, closedTo func(*Segment) time.Ti
 		if s.Window.From.After(t) {
 			return t, true
 		}
-		t = later(t, closedTo(s))
+		t = window.Later(t, closedTo(s))
 		if t.Before(s.Window.To) {
 			return t, true
 		}

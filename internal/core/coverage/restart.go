@@ -13,7 +13,7 @@ import (
 func Restart(s State, to time.Time, left []window.Window) (reopened, leaves []window.Window) {
 	known := window.Window{From: s.Origin, To: s.Origin}
 	if n := len(s.Segments); n > 0 {
-		known.To = later(s.Origin, s.Segments[n-1].Window.To)
+		known.To = window.Later(s.Origin, s.Segments[n-1].Window.To)
 	}
 	var done []window.Window
 	for _, seg := range s.Segments {

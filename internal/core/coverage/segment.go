@@ -38,7 +38,7 @@ func (s *Segment) done() bool {
 }
 
 // seen is the latest as-of at which the stretch was read or waived.
-func (s *Segment) seen() time.Time { return later(s.Have, s.Waived) }
+func (s *Segment) seen() time.Time { return window.Later(s.Have, s.Waived) }
 
 // settledTo is the end of the settled prefix; the start of the segment if nothing of it is settled.
 func (s *Segment) settledTo(lookback time.Duration) time.Time {
@@ -86,7 +86,7 @@ func (s *Segment) merge(next *Segment, lookback time.Duration) bool {
 	}
 	newest := Segment{
 		Window: window.Window{From: s.Window.From, To: next.Window.To},
-		Want:   later(s.Want, next.Want), Have: later(s.Have, next.Have), Waived: later(s.Waived, next.Waived),
+		Want:   window.Later(s.Want, next.Want), Have: window.Later(s.Have, next.Have), Waived: window.Later(s.Waived, next.Waived),
 	}
 	for _, one := range []*Segment{s, next} {
 		if !one.settled(lookback) && !one.sameHistory(&newest) {
@@ -95,11 +95,4 @@ func (s *Segment) merge(next *Segment, lookback time.Duration) bool {
 	}
 	*s = newest
 	return true
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

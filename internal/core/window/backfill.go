@@ -29,7 +29,7 @@ func Backfill(cfg Config, in BackfillInputs) (Total, error) {
 	}
 	b := &backfill{f, in}
 	to := b.anchor()
-	from := earlier(b.floor(b.fromCandidate(to)), to)
+	from := Earlier(b.floor(b.fromCandidate(to)), to)
 	t, err := b.total(from, to, in.Done, in.Waiting)
 	if err != nil {
 		return Total{}, fmt.Errorf("backfill window: %w", err)
@@ -50,7 +50,7 @@ func (b *backfill) anchor() time.Time {
 	to := b.upper()
 	b.trail.maybe("forwardWM", b.in.Forward, "watermark of HARVEST: a backfill does not go past it")
 	if b.in.Forward != nil {
-		to = earlier(to, *b.in.Forward)
+		to = Earlier(to, *b.in.Forward)
 	}
 	b.trail.at("upperAnchor", to, "the earliest of userTo, forwardWM and nowSafe")
 	return to

@@ -66,7 +66,7 @@ func (f *frame) upper() time.Time {
 	f.trail.maybe("userTo", f.userTo, "requested end")
 	to := f.nowSafe
 	if f.userTo != nil {
-		to = earlier(to, *f.userTo)
+		to = Earlier(to, *f.userTo)
 	}
 	f.trail.at("toCandidate", to, "the earlier of nowSafe and userTo")
 	return to
@@ -76,7 +76,7 @@ func (f *frame) upper() time.Time {
 func (f *frame) floor(from time.Time) time.Time {
 	f.trail.maybe("earliest", f.earliest, "the source has nothing before it")
 	if f.earliest != nil {
-		from = later(from, *f.earliest)
+		from = Later(from, *f.earliest)
 	}
 	return from
 }
@@ -84,7 +84,7 @@ func (f *frame) floor(from time.Time) time.Time {
 // back stops at the first instant the store can hold (D§5.21).
 func (f *frame) back(t time.Time, by time.Duration) *time.Time {
 	floor := time.Date(minYear, 1, 1, 0, 0, 0, 0, time.UTC)
-	from := later(floor, Instant(t.Add(-by)))
+	from := Later(floor, Instant(t.Add(-by)))
 	return &from
 }
 

@@ -85,7 +85,7 @@ func (h *harvest) fromCandidate() time.Time {
 		byCursor = h.back(*h.in.Cursor, h.cfg.Lookback.Std())
 		from, why = *byCursor, "lowerByCursor"
 		if h.userFrom != nil {
-			from, why = later(from, *h.userFrom), "the later of lowerByCursor and userFrom"
+			from, why = Later(from, *h.userFrom), "the later of lowerByCursor and userFrom"
 		}
 	case h.userFrom != nil:
 		from, why = *h.userFrom, "userFrom: there is no cursor yet"

@@ -67,14 +67,16 @@ func CanonicalText(text string) string {
 // Text is RFC 3339 in UTC with only as many fraction digits as needed, six at most.
 func Text(t time.Time) string { return Instant(t).Format(time.RFC3339Nano) }
 
-func earlier(a, b time.Time) time.Time {
+// Earlier is the earlier of two instants.
+func Earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
 	}
 	return a
 }
 
-func later(a, b time.Time) time.Time {
+// Later is the later of two instants; the zero instant is before all.
+func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

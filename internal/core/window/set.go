@@ -12,7 +12,7 @@ func Union(ws []Window) []Window {
 	var merged []Window
 	for _, w := range sorted {
 		if n := len(merged); n > 0 && !merged[n-1].To.Before(w.From) {
-			merged[n-1].To = later(merged[n-1].To, w.To)
+			merged[n-1].To = Later(merged[n-1].To, w.To)
 			continue
 		}
 		merged = append(merged, w)
@@ -37,10 +37,10 @@ func Subtract(w Window, holes []Window) []Window {
 		if hole.From.After(w.To) {
 			break
 		}
-		if part := (Window{From: at, To: earlier(hole.From, w.To)}); !part.Empty() {
+		if part := (Window{From: at, To: Earlier(hole.From, w.To)}); !part.Empty() {
 			rest = append(rest, part)
 		}
-		at = later(at, hole.To)
+		at = Later(at, hole.To)
 	}
 	if part := (Window{From: at, To: w.To}); !part.Empty() {
 		rest = append(rest, part)

@@ -54,7 +54,7 @@ func (u *update) fromCandidate() time.Time {
 	from, why := *u.in.Cursor, "updateWM"
 	u.trail.maybe("userFrom", u.userFrom, "requested start")
 	if u.userFrom != nil {
-		from, why = later(from, *u.userFrom), "the later of updateWM and userFrom"
+		from, why = Later(from, *u.userFrom), "the later of updateWM and userFrom"
 	}
 	u.trail.at("fromCandidate", from, why)
 	return from

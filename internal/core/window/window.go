@@ -47,7 +47,7 @@ func (w Window) Duration() time.Duration {
 
 // Intersect is the part both windows share; the zero Window if there is none.
 func (w Window) Intersect(o Window) Window {
-	shared := Window{From: later(w.From, o.From), To: earlier(w.To, o.To)}
+	shared := Window{From: Later(w.From, o.From), To: Earlier(w.To, o.To)}
 	if shared.Empty() {
 		return Window{}
 	}
@@ -60,8 +60,8 @@ func (w Window) Overlaps(o Window) bool { return !w.Intersect(o).Empty() }
 // Split cuts the window at an instant. An instant outside leaves one side empty.
 func (w Window) Split(at time.Time) (before, after Window) {
 	at = Instant(at)
-	return Window{From: w.From, To: later(w.From, earlier(w.To, at))},
-		Window{From: earlier(w.To, later(w.From, at)), To: w.To}
+	return Window{From: w.From, To: Later(w.From, Earlier(w.To, at))},
+		Window{From: Earlier(w.To, Later(w.From, at)), To: w.To}
 }
 
 func (w Window) String() string { return "[" + Text(w.From) + ", " + Text(w.To) + ")" }
