@@ -205,14 +205,7 @@ func HarvestEnd(c *spec.Compiled, now time.Time) time.Time {
 // askedTo returns the end of what any plan ever asked for.
 func askedTo(origin time.Time, segments []coverage.Segment) time.Time {
 	if n := len(segments); n > 0 {
-		return later(origin, segments[n-1].Window.To)
+		return window.Later(origin, segments[n-1].Window.To)
 	}
 	return origin
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

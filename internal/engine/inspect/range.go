@@ -64,7 +64,7 @@ func (b Book) Range(q RangeQuery) (out Range, err error) {
 	if w.Empty() {
 		return out, nil
 	}
-	if limit := later(b.Safe, askedTo(b.Cursor.Origin, b.Segments)); w.To.After(limit) { // the time to come is no gap
+	if limit := window.Later(b.Safe, askedTo(b.Cursor.Origin, b.Segments)); w.To.After(limit) { // the time to come is no gap
 		out.Cut, out.Window.To = &w, limit
 	}
 	if !out.Window.Empty() {
@@ -80,10 +80,10 @@ func (b Book) askedRange(all bool) (from, to time.Time) {
 		from = at
 	}
 	if left := b.Cursor.Left; len(left) > 0 && (from.IsZero() || left[0].From.Before(from)) {
-		from, to = left[0].From, later(to, left[len(left)-1].To)
+		from, to = left[0].From, window.Later(to, left[len(left)-1].To)
 	}
 	if all {
-		to = later(to, b.Safe)
+		to = window.Later(to, b.Safe)
 		if !b.Earliest.IsZero() {
 			from = b.Earliest
 		}

@@ -185,7 +185,7 @@ func (i *Inspector) StripRange(ctx context.Context, c view.Cursor, segments []co
 	if len(c.Left) > 0 && c.Left[0].From.Before(from) || from.IsZero() && len(c.Left) > 0 {
 		from = c.Left[0].From
 	}
-	return q.within(from, later(i.safeEnd(ctx, c, now), askedTo(from, segments)))
+	return q.within(from, window.Later(i.safeEnd(ctx, c, now), askedTo(from, segments)))
 }
 
 // safeEnd returns where a harvest that starts now would end. Coverage of a source
