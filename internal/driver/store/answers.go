@@ -59,7 +59,7 @@ func (t *tx) apartSoFar(more skew.Spread, key []any) (any, error) {
 		return nil, nil
 	}
 	var stored sql.NullString
-	if _, err := found(t.row("SELECT apart FROM ing_answer_check WHERE "+answerKey+t.store.dialect.ForUpdate, key...).Scan(&stored)); err != nil {
+	if _, err := found(t.row("SELECT apart FROM ing_answer_check WHERE "+answerKey+t.dialect().ForUpdate, key...).Scan(&stored)); err != nil {
 		return nil, err
 	}
 	var before skew.Spread
@@ -94,13 +94,13 @@ func (s *Store) Doubts(ctx context.Context, source string) ([]view.Doubt, error)
 	}
 	out, err := s.doubts(ctx, source, dayNo(now)-view.DoubtDays+1)
 	if err != nil {
-		return nil, wrap("read doubts", s.dialect.Translate(err))
+		return nil, wrap("read doubts", s.translate(err))
 	}
 	return out, nil
 }
 
 func (s *Store) doubts(ctx context.Context, source string, since int64) (out []view.Doubt, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT provenance_code, endpoint_name, operation_code, spec_fingerprint, dated_items, apart, lists, short_lists,
+	rows, err := s.query(ctx, `SELECT provenance_code, endpoint_name, operation_code, spec_fingerprint, dated_items, apart, lists, short_lists,
   announced_items, delivered_items, measured_at FROM ing_answer_check WHERE day_no >= ? AND (? = '' OR provenance_code = ?)
   ORDER BY provenance_code, endpoint_name, operation_code, measured_at DESC`, since, source, source)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *Store) outsideShare(ctx context.Context, d view.Doubt, fingerprint stri
 	}
 	if d.Outside > 0 {
 		var text sql.NullString
-		if _, err := found(s.read.QueryRowContext(ctx, "SELECT snapshot FROM ing_spec_snapshot WHERE spec_fingerprint = ?", fingerprint).Scan(&text)); err != nil {
+		if _, err := found(s.queryRow(ctx, "SELECT snapshot FROM ing_spec_snapshot WHERE spec_fingerprint = ?", fingerprint).Scan(&text)); err != nil {
 			return 0, err
 		}
 		if err := decode(text, &snapshot); err != nil {

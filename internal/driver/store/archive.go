@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 
@@ -10,79 +9,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/retention"
 )
 
-const archiveColumns = `SELECT id, kind_code, status_code, COALESCE(cursor_id, 0), COALESCE(from_event, 0), COALESCE(to_event, 0), COALESCE(file_name, ''),
-  COALESCE(file_hash, ''), COALESCE(file_bytes, 0), COALESCE(rows_moved, 0), lineage, COALESCE(signature, ''), COALESCE(prev_signature, ''), created_at, sealed_at
-  FROM ing_archive`
-
-func scanArchive(row scanner) (a retention.Archive, err error) {
-	var lineage sql.NullString
-	var created, sealed sql.NullInt64
-	err = row.Scan(&a.ID, &a.Kind, &a.Status, &a.CursorID, &a.From, &a.To, &a.Name, &a.SHA256, &a.Bytes, &a.Rows, &lineage, &a.Signature, &a.Previous,
-		&created, &sealed)
-	if err == nil && lineage.Valid {
-		err = json.Unmarshal([]byte(lineage.String), &a.Lineage)
-	}
-	a.CreatedAt, a.SealedAt = instant(created), instant(sealed)
-	return a, err
-}
-
-// Archives lists files of history, oldest first, after an id. Those that are not
-// sealed yet are among them.
-func (s *Store) Archives(ctx context.Context, after int64, limit int) ([]retention.Archive, error) {
-	return s.archives(ctx, " WHERE id > ? ORDER BY id LIMIT ?", after, limit)
-}
-
-// ArchivesOf lists the files of a cursor's ledger, oldest first: those that are
-// sealed, so that a snapshot stands for them.
-func (s *Store) ArchivesOf(ctx context.Context, cursorID int64) ([]retention.Archive, error) {
-	return s.archives(ctx, " WHERE cursor_id = ? AND status_code <> '"+string(retention.Writing)+"' ORDER BY id", cursorID)
-}
-
-// UnfinishedArchives lists what was begun and not brought to its end.
-func (s *Store) UnfinishedArchives(ctx context.Context) (out []retention.Archive, err error) {
-	for _, status := range []retention.Status{retention.Sealed, retention.Writing} {
-		found, err := s.archives(ctx, " WHERE status_code = ? ORDER BY id", string(status))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, found...)
-	}
-	for i, a := range out {
-		if out[i].PlanIDs, err = s.archivedPlans(ctx, a.ID); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-func (s *Store) archives(ctx context.Context, where string, args ...any) (out []retention.Archive, err error) {
-	rows, err := s.read.QueryContext(ctx, archiveColumns+where, args...)
-	if err != nil {
-		return nil, wrap("list archives", s.dialect.Translate(err))
-	}
-	return out, wrap("list archives", each(rows, func() error {
-		a, err := scanArchive(rows)
-		out = append(out, a)
-		return err
-	}))
-}
-
-func (s *Store) archivedPlans(ctx context.Context, archiveID int64) (out []int64, err error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT plan_id FROM ing_archived_plan WHERE archive_id = ? ORDER BY plan_id", archiveID)
-	if err != nil {
-		return nil, wrap("list archived plans", s.dialect.Translate(err))
-	}
-	return out, wrap("list archived plans", each(rows, func() error {
-		var id int64
-		err := rows.Scan(&id)
-		out = append(out, id)
-		return err
-	}))
-}
-
 // lockArchive reads an archive that a step is about to change.
 func (t *tx) lockArchive(id int64) (retention.Archive, error) {
-	a, err := scanArchive(t.row(archiveColumns+" WHERE id = ?"+t.store.dialect.ForUpdate, id))
+	a, err := scanArchive(t.row(archiveColumns+" WHERE id = ?"+t.dialect().ForUpdate, id))
 	return a, orNotFound(err)
 }
 
@@ -146,7 +75,7 @@ func (s *Store) FinishArchive(ctx context.Context, id int64) error {
 // hold has changed since.
 func (s *Store) AbandonArchive(ctx context.Context, id int64) error {
 	return s.step(ctx, "abandon archive", bulk, func(t *tx) error {
-		known, err := found(t.row("SELECT id FROM ing_archive WHERE id = ? AND status_code = '"+string(retention.Writing)+"'"+t.store.dialect.ForUpdate, id).Scan(&id))
+		known, err := found(t.row("SELECT id FROM ing_archive WHERE id = ? AND status_code = '"+string(retention.Writing)+"'"+t.dialect().ForUpdate, id).Scan(&id))
 		if err != nil || !known {
 			return err
 		}

@@ -20,9 +20,9 @@ func (s *Store) OldEvents(ctx context.Context, cursorID int64, before time.Time)
 		return 0, err
 	}
 	n := ingest.Namespace{Source: c.Source, Operation: ingest.Operation(c.Operation), Scope: ingest.NamespaceScope(c.Scope), Key: c.NamespaceKey}
-	span, ok, err := oldEvents(func(query string, args ...any) scanner { return s.read.QueryRowContext(ctx, query, args...) }, cursorID, n, before)
+	span, ok, err := oldEvents(func(query string, args ...any) scanner { return s.queryRow(ctx, query, args...) }, cursorID, n, before)
 	if err != nil || !ok {
-		return 0, wrap("count old events", s.dialect.Translate(err))
+		return 0, wrap("count old events", s.translate(err))
 	}
 	return span.events, nil
 }
@@ -33,7 +33,7 @@ func (s *Store) OldEvents(ctx context.Context, cursorID int64, before time.Time)
 // finished is given first.
 func (s *Store) BeginEventArchive(ctx context.Context, cursorID int64, before time.Time, least int) (a retention.Archive, begun bool, err error) {
 	err = s.step(ctx, "begin event archive", bulk, func(t *tx) error {
-		c, err := t.lockCursor(cursorID)
+		c, err := lockCursor(t, cursorID)
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (s *Store) SealEvents(ctx context.Context, archiveID int64, f retention.Fil
 		if err := t.row("SELECT cursor_id FROM ing_archive WHERE id = ?", archiveID).Scan(&cursorID); err != nil {
 			return orNotFound(err)
 		}
-		c, err := t.lockCursor(cursorID)
+		c, err := lockCursor(t, cursorID)
 		if err != nil {
 			return err
 		}
@@ -153,21 +153,6 @@ func (t *tx) placeSnapshot(a retention.Archive, c cursorState, s retention.Signe
   schedule_instance_id = NULL, plan_id = NULL, slice_id = NULL, task_id = NULL, run_id = NULL, batch_id = NULL, lease_epoch = NULL, expr_hash = NULL,
   actor = NULL, reason = NULL, record_remarks = ? WHERE id = ? AND cursor_id = ?`, string(coverage.Snapshot), c.text(value), c.text(value), c.moment(value), c.moment(value),
 		c.number(value), c.number(value), s.State.Lookback.Microseconds(), s.Signature, string(remarks), a.To, a.CursorID)
-}
-
-// Snapshot is the signed snapshot that a cursor's ledger begins with.
-func (s *Store) Snapshot(ctx context.Context, cursorID, eventID int64) (signed retention.Signed, err error) {
-	var kind, key string
-	var remarks sql.NullString
-	err = s.read.QueryRowContext(ctx, "SELECT kind_code, idempotent_key, record_remarks FROM ing_cursor_event WHERE id = ? AND cursor_id = ?", eventID, cursorID).
-		Scan(&kind, &key, &remarks)
-	if err != nil {
-		return signed, wrap("read snapshot", s.dialect.Translate(orNotFound(err)))
-	}
-	if signed, err = retention.ReadSigned([]byte(remarks.String)); err != nil || kind != string(coverage.Snapshot) || key != signed.Signature {
-		return signed, fmt.Errorf("read snapshot: %w: event %d is no snapshot that fits its signature", fault.ErrInvalid, eventID)
-	}
-	return signed, nil
 }
 
 // KeptEvents are the events of a ledger that stand before its newest snapshot and

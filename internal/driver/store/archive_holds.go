@@ -30,11 +30,6 @@ func (s *Store) holds(ctx context.Context, p oldPlan) (retention.Hold, error) {
 	return retention.Free, nil
 }
 
-func (s *Store) exists(ctx context.Context, query string, args ...any) (bool, error) {
-	var one int
-	return found(s.read.QueryRowContext(ctx, query, args...).Scan(&one))
-}
-
 // isWorkedOn: a plan that was cancelled waits for its workers to stop.
 func (s *Store) isWorkedOn(ctx context.Context, p oldPlan) (bool, error) {
 	return s.exists(ctx, "SELECT 1 FROM ing_task WHERE plan_id = ? AND status_code IN ('SCHEDULED','QUEUED','DISPATCHED','EXECUTING') LIMIT 1", p.id)
@@ -57,7 +52,7 @@ func (s *Store) isOwed(ctx context.Context, p oldPlan) (bool, error) {
 	if within.Empty() || c.Origin.IsZero() {
 		return false, nil
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT seg_from, seg_to, want_at, have_at, waived_at, fails, retry_after FROM ing_coverage
+	rows, err := s.query(ctx, `SELECT seg_from, seg_to, want_at, have_at, waived_at, fails, retry_after FROM ing_coverage
   WHERE cursor_id = ? AND seg_to > ? AND seg_from < ? ORDER BY seg_from`, p.cursor, within.From.UnixMicro(), within.To.UnixMicro())
 	if err != nil {
 		return false, err
@@ -109,17 +104,4 @@ func (s *Store) hasUnpublished(ctx context.Context, p oldPlan) (bool, error) {
 		}
 		after = last
 	}
-}
-
-func (s *Store) idList(ctx context.Context, query string, args ...any) (out []int64, err error) {
-	rows, err := s.read.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return out, each(rows, func() error {
-		var id int64
-		err := rows.Scan(&id)
-		out = append(out, id)
-		return err
-	})
 }

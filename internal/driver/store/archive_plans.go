@@ -128,7 +128,7 @@ func (t *tx) unchangedPlan(id int64) error {
 	if err := t.row("SELECT plan_version FROM ing_archived_plan WHERE plan_id = ?", id).Scan(&noted); err != nil {
 		return err
 	}
-	known, err := found(t.row("SELECT status_code, version FROM ing_plan WHERE id = ?"+t.store.dialect.ForUpdate, id).Scan(&status, &version))
+	known, err := found(t.row("SELECT status_code, version FROM ing_plan WHERE id = ?"+t.dialect().ForUpdate, id).Scan(&status, &version))
 	if err != nil {
 		return err
 	}
@@ -164,8 +164,8 @@ var sizeOfPlan = []string{
 func (s *Store) PlanSize(ctx context.Context, id int64) (total int64, err error) {
 	for _, query := range sizeOfPlan {
 		var n int64
-		if err := s.read.QueryRowContext(ctx, query, id).Scan(&n); err != nil {
-			return total, wrap("measure plan", s.dialect.Translate(err))
+		if err := s.queryRow(ctx, query, id).Scan(&n); err != nil {
+			return total, wrap("measure plan", s.translate(err))
 		}
 		total += n
 	}
@@ -176,10 +176,10 @@ func (s *Store) PlanSize(ctx context.Context, id int64) (total int64, err error)
 // them. Those that are on their way into a file are left out.
 func (s *Store) OldPlans(ctx context.Context, before time.Time, after int64, limit int) (out []retention.Plan, err error) {
 	for _, status := range endedPlans {
-		rows, err := s.read.QueryContext(ctx, `SELECT id, cursor_id, window_from, window_to FROM ing_plan WHERE status_code = ? AND id > ? AND updated_at < ?
+		rows, err := s.query(ctx, `SELECT id, cursor_id, window_from, window_to FROM ing_plan WHERE status_code = ? AND id > ? AND updated_at < ?
   AND NOT EXISTS (SELECT 1 FROM ing_archived_plan a WHERE a.plan_id = ing_plan.id) ORDER BY id LIMIT ?`, string(status), after, micros(before), limit)
 		if err != nil {
-			return nil, wrap("list old plans", s.dialect.Translate(err))
+			return nil, wrap("list old plans", s.translate(err))
 		}
 		var found []oldPlan
 		if err := each(rows, func() error {
@@ -195,22 +195,11 @@ func (s *Store) OldPlans(ctx context.Context, before time.Time, after int64, lim
 		for _, p := range found {
 			held, err := s.holds(ctx, p)
 			if err != nil {
-				return nil, wrap("list old plans", s.dialect.Translate(err))
+				return nil, wrap("list old plans", s.translate(err))
 			}
 			out = append(out, retention.Plan{ID: p.id, Held: held})
 		}
 	}
 	slices.SortFunc(out, func(a, b retention.Plan) int { return int(a.ID - b.ID) })
 	return out[:min(limit, len(out))], nil
-}
-
-// archivedKey refuses a plan that exists already, in a file (I8).
-func (t *tx) archivedKey(key string) error {
-	var plan int64
-	var name sql.NullString
-	known, err := found(t.row("SELECT p.plan_id, a.file_name FROM ing_archived_plan p JOIN ing_archive a ON a.id = p.archive_id WHERE p.plan_key = ?", key).Scan(&plan, &name))
-	if err == nil && known {
-		return ingest.PlanArchived{Plan: plan, File: name.String}
-	}
-	return err
 }

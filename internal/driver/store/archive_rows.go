@@ -42,9 +42,9 @@ func (s *Store) PlanTree(ctx context.Context, planID int64, from retention.Table
 // dump reads whole rows, whatever columns they have: a column that is added
 // later must not be forgotten here.
 func (s *Store) dump(ctx context.Context, from retention.Table, query string, args ...any) (out []retention.Row, err error) {
-	rows, err := s.read.QueryContext(ctx, query, args...)
+	rows, err := s.query(ctx, query, args...)
 	if err != nil {
-		return nil, wrap("read rows to archive", s.dialect.Translate(err))
+		return nil, wrap("read rows to archive", s.translate(err))
 	}
 	types, err := rows.ColumnTypes()
 	if err != nil {

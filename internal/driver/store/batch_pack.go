@@ -3,13 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"sync"
 
-	"github.com/klauspost/compress/s2"
-	"github.com/klauspost/compress/zstd"
-
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
 )
@@ -31,8 +25,8 @@ func (s *Store) packChanged(ctx context.Context, in ingest.BatchCommit, items []
 		var stored map[record.Key]*record.Head
 		if settled {
 			// If this fails, all are packed and the transaction reports the error.
-			stored, _ = readHeads(in.DatasetID, items, func(query string, args ...any) (*sql.Rows, error) {
-				return s.read.QueryContext(ctx, query, args...)
+			stored, _ = readHeads(in.DatasetID, items, (*preparedRecord).keyOf, func(query string, args ...any) (*sql.Rows, error) {
+				return s.query(ctx, query, args...)
 			})
 		}
 		packAll(in.Partition, items, stored)
@@ -82,48 +76,4 @@ func (r *preparedRecord) setFields(fields []byte) {
 func (r *preparedRecord) seal(as bodyKey) (codec string) {
 	as.sealPayload(r.payload, r.payloadSum)
 	return as.codecOf(r.kind, r.fieldsSum)
-}
-
-// Codecs of rejected items, and of bodies from before they had checksums; see
-// body_seal.go.
-const (
-	codecPlain = "plain"
-	codecS2    = "s2"   // a third of the time of zstd, a quarter more room: decision 33
-	codecZstd  = "zstd" // written by earlier versions
-)
-
-// worthCompressing: below this a frame's overhead eats the gain.
-const worthCompressing = 256
-
-func compress(raw []byte) ([]byte, string) {
-	if len(raw) < worthCompressing {
-		return raw, codecPlain
-	}
-	return s2.Encode(nil, raw), codecS2
-}
-
-var decoder = sync.OnceValues(func() (*zstd.Decoder, error) { return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0)) })
-
-func decompress(stored []byte, codec string) ([]byte, error) {
-	switch codec {
-	case codecPlain:
-		return stored, nil
-	case codecS2:
-		raw, err := s2.Decode(nil, stored)
-		if err != nil {
-			return nil, fmt.Errorf("%w: what was packed as s2 cannot be unpacked: %s", fault.ErrDamaged, err)
-		}
-		return raw, nil
-	case codecZstd:
-		d, err := decoder()
-		if err != nil {
-			return nil, err
-		}
-		raw, err := d.DecodeAll(stored, nil)
-		if err != nil { // it may say EOF, which would be taken for a server that hung up
-			return nil, fmt.Errorf("%w: what was packed as zstd cannot be unpacked: %s", fault.ErrDamaged, err)
-		}
-		return raw, nil
-	}
-	return nil, unknownCodec([]byte(codec))
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -13,19 +12,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
 )
-
-const (
-	bodyBits = 20            // positions in a batch; see bodyID
-	maxBatch = 1 << bodyBits // records a batch may hold
-)
-
-// headsPer are how many keys a SELECT of stored heads may have: a few sizes, so
-// that the texts stay prepared.
-var headsPer = []int{25, 50, 100, 200}
-
-// bodyID gives bodies ids that grow with time without asking the database: the
-// batch's id, then the position in the batch.
-func bodyID(batchID int64, position int) int64 { return batchID<<bodyBits | int64(position) }
 
 // preparedBatch is a batch with everything computed that needs no transaction.
 type preparedBatch struct {
@@ -44,6 +30,8 @@ type preparedRecord struct {
 	// Checksums of the packed item and of the fields, without the row.
 	payloadSum, fieldsSum uint32
 }
+
+func (r *preparedRecord) keyOf() *record.Key { return &r.key }
 
 type preparedReject struct {
 	record.Reject
@@ -89,53 +77,10 @@ func collision(item preparedRecord, head *record.Head) preparedReject {
 
 // heads reads the stored heads of a batch and locks them on the server.
 func (t *tx) heads(dataset int64, items []preparedRecord) (map[record.Key]*record.Head, error) {
-	return readHeads(dataset, items, func(query string, args ...any) (*sql.Rows, error) {
-		return t.query(query+t.store.dialect.ForUpdate, args...)
+	return readHeads(dataset, items, (*preparedRecord).keyOf, func(query string, args ...any) (*sql.Rows, error) {
+		return t.query(query+t.dialect().ForUpdate, args...)
 	})
 }
-
-func readHeads(dataset int64, items []preparedRecord, ask func(query string, args ...any) (*sql.Rows, error)) (map[record.Key]*record.Head, error) {
-	stored := make(map[record.Key]*record.Head, len(items))
-	for chunk := range slices.Chunk(items, headsPer[len(headsPer)-1]) {
-		fits, _ := slices.BinarySearch(headsPer, len(chunk))
-		args := make([]any, 0, headsPer[fits]+1)
-		args = append(args, dataset)
-		for i := range headsPer[fits] { // padded with the last key
-			args = append(args, chunk[min(i, len(chunk)-1)].key[:])
-		}
-		rows, err := ask(headsQuery[fits], args...)
-		if err != nil {
-			return nil, err
-		}
-		err = each(rows, func() error {
-			var h record.Head
-			var key, content []byte
-			var updated, fetch, missing sql.NullInt64
-			var state string
-			err := rows.Scan(&key, &h.ProviderID, &updated, &h.SourceVersion, &content, &fetch, &h.Version, &h.BodyID, &state, &h.MappingID, &missing)
-			if err != nil {
-				return err
-			}
-			h.UpdatedAt, h.FetchAt, h.MissingSince, h.State = instant(updated), instant(fetch), instant(missing), record.State(state)
-			copy(h.ContentHash[:], content)
-			stored[record.Key(key)] = &h
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return stored, nil
-}
-
-// headsQuery has a text for each of headsPer.
-var headsQuery = func() (out []string) {
-	for _, n := range headsPer {
-		out = append(out, `SELECT id_hash, provider_id, updated_at, source_version, content_hash, fetch_at, version, body_id, state_code, mapping_id, missing_since
-  FROM ing_record WHERE dataset_id = ? AND id_hash IN (`+strings.TrimSuffix(strings.Repeat("?,", n), ",")+") ORDER BY id_hash")
-	}
-	return out
-}()
 
 // change is a decided write.
 type change struct {
@@ -255,9 +200,6 @@ const (
 	bodyWidth  = 10
 	eventWidth = 10
 )
-
-// outboxChannel is where record changes are published.
-const outboxChannel = "records"
 
 // insertOutbox writes exactly one event row per change (I9). It refers to the
 // body and carries no payload.

@@ -74,13 +74,13 @@ func inOrder[K string | int64](values map[K]any) (out []any) {
 }
 
 func (t *tx) rejectsIn(query string, values, args []any, take func(storedReject)) error {
-	for chunk := range slices.Chunk(values, headsPer[len(headsPer)-1]) {
-		fits, _ := slices.BinarySearch(headsPer, len(chunk))
+	for chunk := range slices.Chunk(values, listSizes[len(listSizes)-1]) {
+		fits, _ := slices.BinarySearch(listSizes, len(chunk))
 		list := slices.Clone(args)
-		for i := range headsPer[fits] { // padded as in readHeads
+		for i := range listSizes[fits] { // padded as in readHeads
 			list = append(list, chunk[min(i, len(chunk)-1)])
 		}
-		rows, err := t.query(query+"(?"+strings.Repeat(",?", headsPer[fits]-1)+")"+t.store.dialect.ForUpdate, list...)
+		rows, err := t.query(query+"(?"+strings.Repeat(",?", listSizes[fits]-1)+")"+t.dialect().ForUpdate, list...)
 		if err != nil {
 			return err
 		}

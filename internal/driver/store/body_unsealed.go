@@ -16,9 +16,9 @@ import (
 // database; of others nothing is known, and they pass. Maintenance gives all of them
 // their checksums (SealBodies), so this is for a time.
 func (s *Store) checkUnsealed(ctx context.Context, body int64) error {
-	b, err := scanBody(s.read.QueryRowContext(ctx, "SELECT "+bodyColumns+" FROM ing_record_body WHERE body_id = ?", body))
+	b, err := scanBody(s.queryRow(ctx, "SELECT "+bodyColumns+" FROM ing_record_body WHERE body_id = ?", body))
 	if there, err := found(err); err != nil || !there {
-		return s.dialect.Translate(err)
+		return s.translate(err)
 	}
 	item, seal, err := b.open()
 	if err != nil || seal.sealed {
@@ -51,26 +51,15 @@ func (u unsealedBodies) check(ctx context.Context, s *Store) error {
 	return nil
 }
 
-// nest waits until a query may be begun whose rows cannot be kept, so that it asks more
-// while it reads them. Half of the connections are left for what it asks.
-func (s *Store) nest(ctx context.Context) (done func(), err error) {
-	select {
-	case s.nested <- struct{}{}:
-		return func() { <-s.nested }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // checkContent compares the item of a body with the content hash of its head.
 func (s *Store) checkContent(ctx context.Context, b *storedBody, item []byte) error {
 	var want []byte
 	var current, mapping int64
 	var state record.State
-	there, err := found(s.read.QueryRowContext(ctx, "SELECT content_hash, body_id, mapping_id, state_code FROM ing_record WHERE dataset_id = ? AND id_hash = ?", b.dataset, b.record[:]).
+	there, err := found(s.queryRow(ctx, "SELECT content_hash, body_id, mapping_id, state_code FROM ing_record WHERE dataset_id = ? AND id_hash = ?", b.dataset, b.record[:]).
 		Scan(&want, &current, &mapping, &state))
 	if err != nil || !there || current != b.id || state != record.Active || len(item) == 0 {
-		return s.dialect.Translate(err)
+		return s.translate(err)
 	}
 	of, known, err := s.contentOf(ctx, b.id>>bodyBits)
 	if err != nil || !known {
@@ -115,9 +104,9 @@ func (s *Store) contentOfMapping(ctx context.Context, mapping int64) (contentRul
 func (s *Store) ruleOf(ctx context.Context, query string, of int64) (contentRule, bool, error) {
 	var fingerprint string
 	var mapping sql.NullInt64
-	there, err := found(s.read.QueryRowContext(ctx, query, of).Scan(&fingerprint, &mapping))
+	there, err := found(s.queryRow(ctx, query, of).Scan(&fingerprint, &mapping))
 	if err != nil || !there {
-		return contentRule{}, false, s.dialect.Translate(err)
+		return contentRule{}, false, s.translate(err)
 	}
 	rule, err := s.contentRule(ctx, fingerprint)
 	rule.mapping = mapping.Int64
@@ -130,9 +119,9 @@ func (s *Store) contentRule(ctx context.Context, fingerprint string) (rule conte
 		return kept.(contentRule), nil
 	}
 	var text []byte
-	there, err := found(s.read.QueryRowContext(ctx, "SELECT snapshot FROM ing_spec_snapshot WHERE spec_fingerprint = ?", fingerprint).Scan(&text))
+	there, err := found(s.queryRow(ctx, "SELECT snapshot FROM ing_spec_snapshot WHERE spec_fingerprint = ?", fingerprint).Scan(&text))
 	if err != nil || !there {
-		return rule, s.dialect.Translate(err)
+		return rule, s.translate(err)
 	}
 	if snapshot, err := spec.Load(text); err == nil { // one that cannot be read tells nothing; db check reports it
 		reading := snapshot.Reading()

@@ -22,7 +22,7 @@ const sealBytes = 4 << 20
 // One that does not fit the content hash of its record is left as it is: a checksum
 // would make damage look good. It is told, and every way out refuses it.
 func (s *Store) SealBodies(ctx context.Context, limit int) (done retention.Checksummed, err error) {
-	row := func(query string, args ...any) scanner { return s.read.QueryRowContext(ctx, query, args...) }
+	row := func(query string, args ...any) scanner { return s.queryRow(ctx, query, args...) }
 	upto, err := s.sealRange(ctx)
 	if err != nil {
 		return done, err
@@ -30,11 +30,11 @@ func (s *Store) SealBodies(ctx context.Context, limit int) (done retention.Check
 	from, err := markAt(row, sealMark)
 	if err != nil || from >= upto {
 		done.End = err == nil
-		return done, wrap("seal bodies", s.dialect.Translate(err))
+		return done, wrap("seal bodies", s.translate(err))
 	}
 	page, next, err := s.unsealedPage(ctx, from, upto, limit, &done)
 	if err != nil {
-		return done, wrap("seal bodies", s.dialect.Translate(err))
+		return done, wrap("seal bodies", s.translate(err))
 	}
 	err = s.step(ctx, "seal bodies", bulk, func(t *tx) error {
 		for i := range page {
@@ -55,17 +55,17 @@ func (s *Store) UnsealedLeft(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	from, err := markAt(func(query string, args ...any) scanner { return s.read.QueryRowContext(ctx, query, args...) }, sealMark)
-	return from < upto, wrap("seal bodies", s.dialect.Translate(err))
+	from, err := markAt(func(query string, args ...any) scanner { return s.queryRow(ctx, query, args...) }, sealMark)
+	return from < upto, wrap("seal bodies", s.translate(err))
 }
 
 // sealRange is the last body that may lack a checksum. It is noted once, by the first
 // program that has them; an older program beside it may still write some, which
 // `patra db check` finds.
 func (s *Store) sealRange(ctx context.Context) (upto int64, err error) {
-	known, err := found(s.read.QueryRowContext(ctx, "SELECT position FROM ing_upkeep_mark WHERE name = ?", sealUpto).Scan(&upto))
+	known, err := found(s.queryRow(ctx, "SELECT position FROM ing_upkeep_mark WHERE name = ?", sealUpto).Scan(&upto))
 	if known || err != nil {
-		return upto, wrap("seal bodies", s.dialect.Translate(err))
+		return upto, wrap("seal bodies", s.translate(err))
 	}
 	return upto, s.step(ctx, "begin sealing", bulk, func(t *tx) error {
 		if known, err := found(t.row("SELECT position FROM ing_upkeep_mark WHERE name = ?", sealUpto).Scan(&upto)); known || err != nil {
@@ -88,7 +88,7 @@ type unsealedBody struct {
 // unsealedPage reads some bodies and prepares those without checksums. next is how far
 // it came.
 func (s *Store) unsealedPage(ctx context.Context, from, upto int64, limit int, done *retention.Checksummed) (page []unsealedBody, next int64, err error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT "+bodyColumns+" FROM ing_record_body WHERE body_id > ? AND body_id <= ? ORDER BY body_id LIMIT ?", from, upto, limit)
+	rows, err := s.query(ctx, "SELECT "+bodyColumns+" FROM ing_record_body WHERE body_id > ? AND body_id <= ? ORDER BY body_id LIMIT ?", from, upto, limit)
 	if err != nil {
 		return nil, from, err
 	}

@@ -22,7 +22,7 @@ func (t *tx) noteBreaker(in ingest.Finish, a attempt) (opened time.Time, err err
 	if !failed && !a.breaker {
 		return opened, nil
 	}
-	was, known, err := t.breaker(a.of, t.store.dialect.ForUpdate)
+	was, known, err := t.breaker(a.of, t.dialect().ForUpdate)
 	if err != nil || !known && !failed {
 		return opened, err
 	}
@@ -44,7 +44,7 @@ func (t *tx) claimable(partition int64, wanted int) (int, error) {
 	if seen := (fault.Breaker{OpenUntil: instant(until)}); !known || err != nil || seen.State(t.now) != fault.BreakerHalfOpen {
 		return wanted, err
 	}
-	if _, known, err := t.breaker(d, t.store.dialect.ForUpdate); !known || err != nil { // one after the other
+	if _, known, err := t.breaker(d, t.dialect().ForUpdate); !known || err != nil { // one after the other
 		return wanted, err
 	}
 	var running int
@@ -92,22 +92,4 @@ func (t *tx) breaker(d ingest.Dataset, lock string) (b fault.Breaker, known bool
 		d.Source, d.Endpoint).Scan(&b.Failures, &b.Opened, &until))
 	b.OpenUntil = instant(until)
 	return b, known, err
-}
-
-// Breakers lists the endpoints whose upstream was in trouble at the last look.
-func (s *Store) Breakers(ctx context.Context) (map[ingest.Dataset]fault.Breaker, error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT provenance_code, endpoint_name, failures, opened, open_until FROM ing_breaker")
-	if err != nil {
-		return nil, wrap("list breakers", s.dialect.Translate(err))
-	}
-	out := map[ingest.Dataset]fault.Breaker{}
-	return out, wrap("list breakers", s.dialect.Translate(each(rows, func() error {
-		var d ingest.Dataset
-		var b fault.Breaker
-		var until sql.NullInt64
-		err := rows.Scan(&d.Source, &d.Endpoint, &b.Failures, &b.Opened, &until)
-		b.OpenUntil = instant(until)
-		out[d] = b
-		return err
-	})))
 }

@@ -138,16 +138,16 @@ func scanCampaign(rows scanner) (c ingest.Campaign, err error) {
 // campaignBy locks the campaign: of those who change it at once each finds what
 // the other left.
 func (t *tx) campaignBy(where string, arg any) (c ingest.Campaign, known bool, err error) {
-	c, err = scanCampaign(t.row(campaignColumns+" WHERE "+where+t.store.dialect.ForUpdate, arg))
+	c, err = scanCampaign(t.row(campaignColumns+" WHERE "+where+t.dialect().ForUpdate, arg))
 	known, err = found(err)
 	return c, known, err
 }
 
 // Campaign is a campaign by its name.
 func (s *Store) Campaign(ctx context.Context, name string) (c ingest.Campaign, known bool, err error) {
-	c, err = scanCampaign(s.read.QueryRowContext(ctx, campaignColumns+" WHERE g.name = ?", name))
+	c, err = scanCampaign(s.queryRow(ctx, campaignColumns+" WHERE g.name = ?", name))
 	known, err = found(err)
-	return c, known, wrap("read campaign", s.dialect.Translate(err))
+	return c, known, wrap("read campaign", s.translate(err))
 }
 
 // Campaigns lists campaigns, those of one source or state if named, oldest first.
@@ -155,9 +155,9 @@ func (s *Store) Campaigns(ctx context.Context, source string, state ingest.Campa
 	w := &where{}
 	w.add(source != "", "g.provenance_code = ?", source)
 	w.add(state != "", "g.state_code = ?", string(state))
-	rows, err := s.read.QueryContext(ctx, campaignColumns+w.String()+" ORDER BY g.id", w.args...)
+	rows, err := s.query(ctx, campaignColumns+w.String()+" ORDER BY g.id", w.args...)
 	if err != nil {
-		return nil, wrap("list campaigns", s.dialect.Translate(err))
+		return nil, wrap("list campaigns", s.translate(err))
 	}
 	return out, wrap("list campaigns", each(rows, func() error {
 		c, err := scanCampaign(rows)
@@ -170,16 +170,16 @@ func (s *Store) Campaigns(ctx context.Context, source string, state ingest.Campa
 // ended. They are counted first: whoever plans the next part by that number meets
 // everybody else who found the same.
 func (s *Store) CampaignPlans(ctx context.Context, cursorID int64) (ever int, open []ingest.OpenPlan, err error) {
-	if err := s.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM ing_plan WHERE cursor_id = ?", cursorID).Scan(&ever); err != nil {
-		return 0, nil, wrap("list plans of a campaign", s.dialect.Translate(err))
+	if err := s.queryRow(ctx, "SELECT COUNT(*) FROM ing_plan WHERE cursor_id = ?", cursorID).Scan(&ever); err != nil {
+		return 0, nil, wrap("list plans of a campaign", s.translate(err))
 	}
 	open, _, err = s.openPlansWhere(ctx, "p.cursor_id = ?", cursorID)
 	if err != nil {
-		return 0, nil, wrap("list plans of a campaign", s.dialect.Translate(err))
+		return 0, nil, wrap("list plans of a campaign", s.translate(err))
 	}
 	for i, o := range open {
 		if open[i].Owed, _, err = s.owedBy(ctx, cursorID, o.Key); err != nil {
-			return 0, nil, wrap("list plans of a campaign", s.dialect.Translate(err))
+			return 0, nil, wrap("list plans of a campaign", s.translate(err))
 		}
 	}
 	return ever, open, nil

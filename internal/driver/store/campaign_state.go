@@ -127,7 +127,7 @@ func (t *tx) held() ([]int64, error) {
 // claimSQL leaves out the tasks of plans that are held. The list is filled up, so
 // that few statements are prepared.
 func (t *tx) claimSQL(held []int64) (query string, args []any) {
-	query = t.store.dialect.ClaimSQL
+	query = t.dialect().ClaimSQL
 	if len(held) == 0 {
 		return query, nil
 	}

@@ -86,9 +86,9 @@ type campaignPlan struct {
 
 // campaignPlanIDs are the plans of a campaign, newest first.
 func (s *Store) campaignPlanIDs(ctx context.Context, cursorID int64) (out []campaignPlan, err error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT id, status_code FROM ing_plan WHERE cursor_id = ? ORDER BY id DESC", cursorID)
+	rows, err := s.query(ctx, "SELECT id, status_code FROM ing_plan WHERE cursor_id = ? ORDER BY id DESC", cursorID)
 	if err != nil {
-		return nil, s.dialect.Translate(err)
+		return nil, s.translate(err)
 	}
 	return out, each(rows, func() error {
 		var p campaignPlan
@@ -102,11 +102,11 @@ func (s *Store) campaignPlanIDs(ctx context.Context, cursorID int64) (out []camp
 
 // CampaignTasks is how many tasks of a campaign are worked on, and how many wait.
 func (s *Store) CampaignTasks(ctx context.Context, cursorID int64) (running, waiting int, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT t.status_code, COUNT(*) FROM ing_plan p JOIN ing_task t ON t.plan_id = p.id
+	rows, err := s.query(ctx, `SELECT t.status_code, COUNT(*) FROM ing_plan p JOIN ing_task t ON t.plan_id = p.id
   WHERE p.cursor_id = ? AND p.status_code IN ('SLICING','PARTIAL','READY') AND t.status_code IN ('SCHEDULED','QUEUED','DISPATCHED','EXECUTING')
   GROUP BY t.status_code`, cursorID)
 	if err != nil {
-		return 0, 0, wrap("count tasks of a campaign", s.dialect.Translate(err))
+		return 0, 0, wrap("count tasks of a campaign", s.translate(err))
 	}
 	err = each(rows, func() error {
 		var status ingest.TaskStatus
@@ -131,10 +131,10 @@ const (
 
 func (s *Store) readLast(ctx context.Context, plans []campaignPlan) (out []ingest.ReadSpan, err error) {
 	for _, p := range plans[:min(len(plans), pacePlans)] {
-		rows, err := s.read.QueryContext(ctx, `SELECT window_from, window_to, started_at, finished_at FROM ing_task_run
+		rows, err := s.query(ctx, `SELECT window_from, window_to, started_at, finished_at FROM ing_task_run
   WHERE plan_id = ? AND status_code = 'SUCCEEDED' ORDER BY id DESC LIMIT ?`, p.id, paceRuns-len(out))
 		if err != nil {
-			return nil, s.dialect.Translate(err)
+			return nil, s.translate(err)
 		}
 		err = each(rows, func() error {
 			var from, to, began, ended sql.NullInt64
@@ -159,4 +159,14 @@ func (s *Store) CampaignRecords(ctx context.Context, plans []int64) (sum ingest.
 		sum = sum.Add(one)
 	}
 	return sum, nil
+}
+
+// waivedOf is what of a range counts as done only because somebody waived it.
+func waivedOf(segments []coverage.Segment, within window.Window) (out []window.Window) {
+	for _, s := range coverage.Fates(segments, nil) {
+		if part := s.Window.Intersect(within); s.Fate == coverage.Waiving && !part.Empty() {
+			out = append(out, part)
+		}
+	}
+	return window.Union(out)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -58,14 +57,4 @@ func (t *tx) waiveCampaign(c ingest.Campaign, within window.Window, by ingest.Ac
 		return done, nil
 	}
 	return done, t.auditCampaign("campaign.waive", c.Name, by, map[string]any{"waived": done.Waived.Waived})
-}
-
-// waivedOf is what of a range counts as done only because somebody waived it.
-func waivedOf(segments []coverage.Segment, within window.Window) (out []window.Window) {
-	for _, s := range coverage.Fates(segments, nil) {
-		if part := s.Window.Intersect(within); s.Fate == coverage.Waiving && !part.Empty() {
-			out = append(out, part)
-		}
-	}
-	return window.Union(out)
 }

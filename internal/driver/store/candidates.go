@@ -25,7 +25,7 @@ const (
 // order of a hash, so the first ones are a fair sample. Zero is always exact.
 func (s *Store) Candidates(ctx context.Context, q ingest.CandidateQuery) (out ingest.Candidates, err error) {
 	out, err = s.countCandidates(ctx, q, candidatePage, candidateHead)
-	return out, wrap("count candidates", s.dialect.Translate(err))
+	return out, wrap("count candidates", s.translate(err))
 }
 
 func (s *Store) countCandidates(ctx context.Context, q ingest.CandidateQuery, page, enough int64) (out ingest.Candidates, err error) {
@@ -61,7 +61,7 @@ func (s *Store) countCandidates(ctx context.Context, q ingest.CandidateQuery, pa
 }
 
 func (s *Store) datasetID(ctx context.Context, d ingest.Dataset) (id int64, known bool, err error) {
-	known, err = found(s.read.QueryRowContext(ctx, "SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?", d.Source, d.Endpoint).Scan(&id))
+	known, err = found(s.queryRow(ctx, "SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?", d.Source, d.Endpoint).Scan(&id))
 	return id, known, err
 }
 
@@ -91,7 +91,7 @@ func (s *Store) outdated(ctx context.Context, table string, q refresh.Spec) (due
 		marks := []string{"0"} // never an id: the list is not empty
 		for _, hash := range of.hashes {
 			var id int64
-			known, err := found(s.read.QueryRowContext(ctx, "SELECT id FROM ing_fingerprint WHERE kind_code = ? AND hash = ?", of.kind, hash).Scan(&id))
+			known, err := found(s.queryRow(ctx, "SELECT id FROM ing_fingerprint WHERE kind_code = ? AND hash = ?", of.kind, hash).Scan(&id))
 			if err != nil {
 				return "", nil, err
 			}
@@ -117,7 +117,7 @@ func (s *Store) countHeads(ctx context.Context, dataset int64, share refresh.Sha
 	for last := from; ; {
 		var n, some int64
 		var reached []byte
-		if err := s.read.QueryRowContext(ctx, query, append(append([]any{}, args...), dataset, last, to, page)...).Scan(&n, &some, &reached); err != nil {
+		if err := s.queryRow(ctx, query, append(append([]any{}, args...), dataset, last, to, page)...).Scan(&n, &some, &reached); err != nil {
 			return 0, false, err
 		}
 		seen, count, last = seen+n, count+some, reached
@@ -171,9 +171,9 @@ func place(hash []byte) uint64 {
 // batchesOfBodies are the batches that bodies may be of, by the ends of their key.
 func (s *Store) batchesOfBodies(ctx context.Context) (from, to int64, err error) {
 	var first, last int64
-	if err = s.read.QueryRowContext(ctx, "SELECT COALESCE(MIN(body_id), 0) FROM ing_record_body").Scan(&first); err != nil {
+	if err = s.queryRow(ctx, "SELECT COALESCE(MIN(body_id), 0) FROM ing_record_body").Scan(&first); err != nil {
 		return 0, 0, err
 	}
-	err = s.read.QueryRowContext(ctx, "SELECT COALESCE(MAX(body_id), 0) FROM ing_record_body").Scan(&last)
+	err = s.queryRow(ctx, "SELECT COALESCE(MAX(body_id), 0) FROM ing_record_body").Scan(&last)
 	return max(first>>bodyBits, 1), last>>bodyBits + 1, err
 }

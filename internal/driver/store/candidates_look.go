@@ -31,7 +31,7 @@ func (s *Store) LookAtCandidates(ctx context.Context, q ingest.CandidateLook) (p
 	default:
 		err = fmt.Errorf("%w: policy %q has no candidates", fault.ErrInvalid, q.Policy)
 	}
-	return page, wrap("look at candidates", s.dialect.Translate(err))
+	return page, wrap("look at candidates", s.translate(err))
 }
 
 // The queries of a look: how far it goes, and what it finds. Neither may cost more
@@ -56,13 +56,13 @@ func (s *Store) lookAtTurns(ctx context.Context, q ingest.CandidateLook) (page i
 	}
 	var n int
 	var reached []byte
-	if err := s.read.QueryRowContext(ctx, turnsBoundSQL,
+	if err := s.queryRow(ctx, turnsBoundSQL,
 		q.DatasetID, after, before, candidateLook).Scan(&n, &reached); err != nil || n == 0 {
 		page.Last = true
 		return page, err
 	}
 	page.Next, page.Last = hex.EncodeToString(reached), n < candidateLook
-	rows, err := s.read.QueryContext(ctx, turnsSQL, append([]any{q.DatasetID, after, reached}, unseenSince(q.Before)...)...)
+	rows, err := s.query(ctx, turnsSQL, append([]any{q.DatasetID, after, reached}, unseenSince(q.Before)...)...)
 	if err != nil {
 		return page, err
 	}
@@ -97,7 +97,7 @@ func (s *Store) lookAtBodies(ctx context.Context, q ingest.CandidateLook) (page 
 	}
 	var n int
 	var reached sql.NullInt64
-	if err := s.read.QueryRowContext(ctx, `SELECT COUNT(*), MAX(body_id) FROM (
+	if err := s.queryRow(ctx, `SELECT COUNT(*), MAX(body_id) FROM (
   SELECT body_id FROM ing_record_body WHERE body_id > ? AND body_id < ? ORDER BY body_id LIMIT ?) page`, after, end, candidateLook).Scan(&n, &reached); err != nil || n == 0 {
 		page.Last = true
 		return page, err
@@ -107,7 +107,7 @@ func (s *Store) lookAtBodies(ctx context.Context, q ingest.CandidateLook) (page 
 	if err != nil {
 		return page, err
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT r.provider_id, b.body_id, COALESCE(e.blob_ref, ''), r.fetch_at FROM ing_record_body b
+	rows, err := s.query(ctx, `SELECT r.provider_id, b.body_id, COALESCE(e.blob_ref, ''), r.fetch_at FROM ing_record_body b
   JOIN ing_record r ON r.dataset_id = b.dataset_id AND r.id_hash = b.id_hash AND r.body_id = b.body_id
   LEFT JOIN ing_batch_evidence e ON e.batch_id = b.body_id >> `+strconv.Itoa(bodyBits)+`
   WHERE b.body_id > ? AND b.body_id <= ? AND b.dataset_id = ? AND `+due+" ORDER BY b.body_id", append([]any{after, reached.Int64, q.DatasetID}, args...)...)
@@ -139,7 +139,7 @@ func (s *Store) lookAtSignals(ctx context.Context, q ingest.CandidateLook) (page
 	if err != nil {
 		return page, err
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT s.id, s.provider_id, COALESCE(r.state_code = 'GONE', FALSE) FROM ing_signal s
+	rows, err := s.query(ctx, `SELECT s.id, s.provider_id, COALESCE(r.state_code = 'GONE', FALSE) FROM ing_signal s
   LEFT JOIN ing_record r ON r.dataset_id = s.dataset_id AND r.id_hash = s.id_hash
   WHERE s.dataset_id = ? AND s.status_code = 'OPEN' AND s.id > ? AND s.id < ? AND s.not_before <= ? ORDER BY s.id LIMIT ?`, q.DatasetID, after, to, micros(now), candidateLook)
 	if err != nil {
@@ -167,9 +167,9 @@ func numbers(from, to string) (low, high int64, err error) {
 func (s *Store) Witnesses(ctx context.Context, datasetID int64, behind [16]byte, n int) (ids []string, err error) {
 	const query = "SELECT provider_id FROM ing_record WHERE dataset_id = ? AND id_hash > ? AND state_code = 'ACTIVE' AND missing_since IS NULL ORDER BY id_hash LIMIT ?"
 	for _, start := range [][]byte{behind[:], {}} {
-		rows, err := s.read.QueryContext(ctx, query, datasetID, start, n-len(ids))
+		rows, err := s.query(ctx, query, datasetID, start, n-len(ids))
 		if err != nil {
-			return nil, wrap("find witnesses", s.dialect.Translate(err))
+			return nil, wrap("find witnesses", s.translate(err))
 		}
 		err = each(rows, func() error {
 			var id string
@@ -178,7 +178,7 @@ func (s *Store) Witnesses(ctx context.Context, datasetID int64, behind [16]byte,
 			return err
 		})
 		if err != nil || len(ids) == n {
-			return ids, wrap("find witnesses", s.dialect.Translate(err))
+			return ids, wrap("find witnesses", s.translate(err))
 		}
 	}
 	return ids, nil

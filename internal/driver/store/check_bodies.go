@@ -27,11 +27,11 @@ func (s *Store) CheckBodies(ctx context.Context, after int64) (part integrity.Pa
 		return part, next, wrap("check versions", err)
 	}
 	defer done()
-	rows, err := s.read.QueryContext(ctx, `SELECT b.body_id, b.dataset_id, b.id_hash, b.version, b.prev_body_id, b.updated_at, b.fetch_at, b.fields, b.codec, b.payload,
+	rows, err := s.query(ctx, `SELECT b.body_id, b.dataset_id, b.id_hash, b.version, b.prev_body_id, b.updated_at, b.fetch_at, b.fields, b.codec, b.payload,
   r.body_id, r.provider_id FROM ing_record_body b LEFT JOIN ing_record r ON r.dataset_id = b.dataset_id AND r.id_hash = b.id_hash
   WHERE b.body_id > ? ORDER BY b.body_id LIMIT ?`, after, checkRows)
 	if err != nil {
-		return part, next, wrap("check versions", s.dialect.Translate(err))
+		return part, next, wrap("check versions", s.translate(err))
 	}
 	size := 0
 	err = each(rows, func() error {
@@ -70,7 +70,7 @@ func (s *Store) CheckBodies(ctx context.Context, after int64) (part integrity.Pa
 		return nil
 	})
 	part.End, err = endOfLook(part.Looked, err)
-	return part, next, wrap("check versions", s.dialect.Translate(err))
+	return part, next, wrap("check versions", s.translate(err))
 }
 
 // errDisorder ends a part of a check: where rows are not in their order, the place to
@@ -114,11 +114,11 @@ func (s *Store) CheckHeads(ctx context.Context, dataset int64, after []byte) (pa
 	if next == nil {
 		next = []byte{}
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT r.dataset_id, r.id_hash, r.provider_id, r.state_code, r.version, r.body_id, b.version, b.id_hash, b.dataset_id
+	rows, err := s.query(ctx, `SELECT r.dataset_id, r.id_hash, r.provider_id, r.state_code, r.version, r.body_id, b.version, b.id_hash, b.dataset_id
   FROM ing_record r LEFT JOIN ing_record_body b ON b.body_id = r.body_id
   WHERE r.dataset_id = ? AND r.id_hash > ? OR r.dataset_id > ? ORDER BY r.dataset_id, r.id_hash LIMIT ?`, dataset, next, dataset, checkRows)
 	if err != nil {
-		return part, dataset, next, wrap("check records", s.dialect.Translate(err))
+		return part, dataset, next, wrap("check records", s.translate(err))
 	}
 	err = each(rows, func() error {
 		var key, bodyKey []byte
@@ -151,15 +151,15 @@ func (s *Store) CheckHeads(ctx context.Context, dataset int64, after []byte) (pa
 		return nil
 	})
 	part.End, err = endOfLook(part.Looked, err)
-	return part, nextDataset, next, wrap("check records", s.dialect.Translate(err))
+	return part, nextDataset, next, wrap("check records", s.translate(err))
 }
 
 // CheckRejects holds some items of quarantine behind one against their hashes.
 func (s *Store) CheckRejects(ctx context.Context, after int64) (part integrity.Part, next int64, err error) {
 	next = after
-	rows, err := s.read.QueryContext(ctx, "SELECT id, COALESCE(provider_id, ''), raw_hash, raw, codec FROM ing_quarantine WHERE id > ? ORDER BY id LIMIT ?", after, checkRows)
+	rows, err := s.query(ctx, "SELECT id, COALESCE(provider_id, ''), raw_hash, raw, codec FROM ing_quarantine WHERE id > ? ORDER BY id LIMIT ?", after, checkRows)
 	if err != nil {
-		return part, next, wrap("check quarantine", s.dialect.Translate(err))
+		return part, next, wrap("check quarantine", s.translate(err))
 	}
 	size := 0
 	err = each(rows, func() error {
@@ -185,5 +185,5 @@ func (s *Store) CheckRejects(ctx context.Context, after int64) (part integrity.P
 		return nil
 	})
 	part.End, err = endOfLook(part.Looked, err)
-	return part, next, wrap("check quarantine", s.dialect.Translate(err))
+	return part, next, wrap("check quarantine", s.translate(err))
 }

@@ -14,11 +14,11 @@ import (
 
 // CheckPages lets the database look at its own structure, and lists what it says.
 func (s *Store) CheckPages(ctx context.Context) (found []integrity.Damage, err error) {
-	said, err := s.dialect.Check(ctx, s.read)
+	said, err := s.checkStructure(ctx)
 	for _, text := range said {
 		found = append(found, integrity.Damage{Kind: integrity.Pages, Where: s.dialect.Name, Text: text})
 	}
-	return found, wrap("check structure", s.dialect.Translate(err))
+	return found, wrap("check structure", s.translate(err))
 }
 
 // CheckCounts holds some batches behind one against what they say they stored (I4).
@@ -26,9 +26,9 @@ func (s *Store) CheckPages(ctx context.Context) (found []integrity.Damage, err e
 // sums of a batch are looked at.
 func (s *Store) CheckCounts(ctx context.Context, after int64, pruned bool) (part integrity.Part, next int64, err error) {
 	next = after
-	rows, err := s.read.QueryContext(ctx, "SELECT id, stats FROM ing_task_run_batch WHERE id > ? AND status_code = 'SUCCEEDED' ORDER BY id LIMIT ?", after, checkRows)
+	rows, err := s.query(ctx, "SELECT id, stats FROM ing_task_run_batch WHERE id > ? AND status_code = 'SUCCEEDED' ORDER BY id LIMIT ?", after, checkRows)
 	if err != nil {
-		return part, next, wrap("check counts", s.dialect.Translate(err))
+		return part, next, wrap("check counts", s.translate(err))
 	}
 	want := map[int64]int64{}
 	err = each(rows, func() error {
@@ -56,16 +56,16 @@ func (s *Store) CheckCounts(ctx context.Context, after int64, pruned bool) (part
 	})
 	part.End, err = endOfLook(part.Looked, err)
 	if err != nil || pruned || len(want) == 0 {
-		return part, next, wrap("check counts", s.dialect.Translate(err))
+		return part, next, wrap("check counts", s.translate(err))
 	}
 	err = s.countVersions(ctx, after, next, want, &part)
-	return part, next, wrap("check counts", s.dialect.Translate(err))
+	return part, next, wrap("check counts", s.translate(err))
 }
 
 // countVersions compares how many versions the batches of a stretch say they wrote with
 // those that are there.
 func (s *Store) countVersions(ctx context.Context, after, upto int64, want map[int64]int64, part *integrity.Part) error {
-	rows, err := s.read.QueryContext(ctx, "SELECT body_id >> "+strconv.Itoa(bodyBits)+" batch, COUNT(*) FROM ing_record_body WHERE body_id >= ? AND body_id < ? GROUP BY batch",
+	rows, err := s.query(ctx, "SELECT body_id >> "+strconv.Itoa(bodyBits)+" batch, COUNT(*) FROM ing_record_body WHERE body_id >= ? AND body_id < ? GROUP BY batch",
 		bodyID(after+1, 0), bodyID(upto+1, 0))
 	if err != nil {
 		return err
@@ -116,8 +116,8 @@ func (t *tx) notePruned() error {
 // Pruned tells whether versions of records were ever removed.
 func (s *Store) Pruned(ctx context.Context) (bool, error) {
 	var n int64
-	err := s.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM ing_upkeep_mark WHERE name = ? OR name LIKE 'versions/%'", prunedMark).Scan(&n)
-	return n > 0, wrap("look for pruned versions", s.dialect.Translate(err))
+	err := s.queryRow(ctx, "SELECT COUNT(*) FROM ing_upkeep_mark WHERE name = ? OR name LIKE 'versions/%'", prunedMark).Scan(&n)
+	return n > 0, wrap("look for pruned versions", s.translate(err))
 }
 
 // checkMark is where the last check is noted: when it ended, and how much it found.
@@ -138,12 +138,12 @@ func (s *Store) EndCheck(ctx context.Context, found int64) error {
 // LastCheck is what is known of the last check, and since when the database exists.
 func (s *Store) LastCheck(ctx context.Context) (last integrity.Last, err error) {
 	var created, at sql.NullInt64
-	err = s.read.QueryRowContext(ctx, "SELECT MIN(started_at) FROM "+versionTable).Scan(&created)
+	err = s.queryRow(ctx, "SELECT MIN(started_at) FROM "+versionTable).Scan(&created)
 	if err == nil {
-		_, err = found(s.read.QueryRowContext(ctx, "SELECT updated_at, position FROM ing_upkeep_mark WHERE name = ?", checkMark).Scan(&at, &last.Found))
+		_, err = found(s.queryRow(ctx, "SELECT updated_at, position FROM ing_upkeep_mark WHERE name = ?", checkMark).Scan(&at, &last.Found))
 	}
 	last.CreatedAt, last.At = instant(created), instant(at)
-	return last, wrap("look for the last check", s.dialect.Translate(err))
+	return last, wrap("look for the last check", s.translate(err))
 }
 
 // RecallSeal lets maintenance go through the bodies once more: a check found some

@@ -18,10 +18,10 @@ import (
 func (s *Store) CheckRuns(ctx context.Context, after int64) (part integrity.Part, next int64, err error) {
 	next = after
 	var upto sql.NullInt64
-	err = s.read.QueryRowContext(ctx, "SELECT COUNT(*), MAX(id) FROM (SELECT id FROM ing_task_run WHERE id > ? ORDER BY id LIMIT ?) some", after, checkRows).Scan(&part.Looked, &upto)
+	err = s.queryRow(ctx, "SELECT COUNT(*), MAX(id) FROM (SELECT id FROM ing_task_run WHERE id > ? ORDER BY id LIMIT ?) some", after, checkRows).Scan(&part.Looked, &upto)
 	if err != nil || part.Looked == 0 {
 		part.End = err == nil
-		return part, next, wrap("check runs", s.dialect.Translate(err))
+		return part, next, wrap("check runs", s.translate(err))
 	}
 	if upto.Int64 <= after {
 		part.Found, part.End = append(part.Found, runDamage(upto.Int64, "it is not in its place; what follows was not looked at")), true
@@ -34,7 +34,7 @@ func (s *Store) CheckRuns(ctx context.Context, after int64) (part integrity.Part
 			part.Found = append(part.Found, runDamage(sum.run, text))
 		}
 	}
-	return part, next, wrap("check runs", s.dialect.Translate(err))
+	return part, next, wrap("check runs", s.translate(err))
 }
 
 // runSum is a run, what it says of itself, and what its batches say.
@@ -56,7 +56,7 @@ func (r *runSum) problem() string {
 
 // sumRuns adds up the batches of the runs in (after, upto].
 func (s *Store) sumRuns(ctx context.Context, after, upto int64) (out []*runSum, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT r.id, r.stats, b.stats FROM ing_task_run r
+	rows, err := s.query(ctx, `SELECT r.id, r.stats, b.stats FROM ing_task_run r
   LEFT JOIN ing_task_run_batch b ON b.run_id = r.id AND b.status_code = 'SUCCEEDED'
   WHERE r.id > ? AND r.id <= ? AND NOT EXISTS (SELECT 1 FROM ing_archived_plan a WHERE a.plan_id = r.plan_id) ORDER BY r.id`, after, upto)
 	if err != nil {

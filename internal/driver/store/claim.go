@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/crash"
@@ -20,10 +19,10 @@ func (s *Store) Queues(ctx context.Context) ([]ingest.Queue, error) {
 	out := all[:0]
 	for _, q := range all {
 		var at sql.NullInt64
-		ok, err := found(s.read.QueryRowContext(ctx, `SELECT priority, scheduled_at FROM ing_task WHERE status_code = 'QUEUED' AND partition_id = ?
+		ok, err := found(s.queryRow(ctx, `SELECT priority, scheduled_at FROM ing_task WHERE status_code = 'QUEUED' AND partition_id = ?
   ORDER BY priority, scheduled_at, id LIMIT 1`, q.PartitionID).Scan(&q.Priority, &at))
 		if err != nil {
-			return nil, wrap("list queues", s.dialect.Translate(err))
+			return nil, wrap("list queues", s.translate(err))
 		}
 		if ok {
 			q.ScheduledAt = instant(at)
@@ -31,54 +30,6 @@ func (s *Store) Queues(ctx context.Context) ([]ingest.Queue, error) {
 		}
 	}
 	return out, nil
-}
-
-// partitions lists all partitions with what keeps dispatch from them. One whose
-// rate key cools down is left alone whoever was told to wait (§4.10.6).
-func (s *Store) partitions(ctx context.Context) (all []ingest.Queue, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, `+isPaused+`, p.cooling_until, p.cooling_code,
-  COALESCE(p.rate_key, p.provenance_code), k.until, p.max_concurrent,
-  (SELECT COUNT(*) FROM ing_task r WHERE r.partition_id = p.id AND r.status_code IN ('DISPATCHED','EXECUTING'))
-FROM ing_partition p LEFT JOIN ing_rate_pause k ON k.rate_key = COALESCE(p.rate_key, p.provenance_code) ORDER BY p.id`)
-	if err != nil {
-		return nil, s.dialect.Translate(err)
-	}
-	err = each(rows, func() error {
-		var q ingest.Queue
-		var cooling, paused sql.NullInt64
-		var operation string
-		var code sql.NullString
-		err := rows.Scan(&q.PartitionID, &q.Partition.Source, &q.Partition.Endpoint, &operation, &q.Paused, &cooling, &code, &q.RateKey, &paused, &q.MaxConcurrent, &q.Running)
-		q.Partition.Operation = ingest.Operation(operation)
-		if q.CoolingUntil, q.CoolingCode = instant(cooling), gate.Reason(code.String); code.String == "" && cooling.Valid {
-			q.CoolingCode = gate.Cooling
-		}
-		if until := instant(paused); until.After(q.CoolingUntil) {
-			q.CoolingUntil, q.CoolingCode = until, gate.Cooling
-		}
-		all = append(all, q)
-		return err
-	})
-	if err != nil {
-		return nil, s.dialect.Translate(err)
-	}
-	return all, s.judgeEndpoints(ctx, all)
-}
-
-// judgeEndpoints adds what is known of the endpoints, over all their operations.
-func (s *Store) judgeEndpoints(ctx context.Context, all []ingest.Queue) error {
-	breakers, err := s.Breakers(ctx)
-	if err != nil || len(breakers) == 0 {
-		return err
-	}
-	running := map[ingest.Dataset]int{}
-	for _, q := range all {
-		running[q.Partition.Dataset] += q.Running
-	}
-	for i, q := range all {
-		all[i].Breaker, all[i].Endpoint = breakers[q.Partition.Dataset], running[q.Partition.Dataset]
-	}
-	return nil
 }
 
 // Claim leases tasks. Each task goes to exactly one claimer, with a new epoch.
@@ -165,8 +116,8 @@ func (s *Store) Promote(ctx context.Context, n int) (promoted int, err error) {
 // NextDue is when the earliest scheduled task becomes due; zero if there is none.
 func (s *Store) NextDue(ctx context.Context) (time.Time, error) {
 	var at sql.NullInt64
-	err := s.read.QueryRowContext(ctx, "SELECT MIN(scheduled_at) FROM ing_task WHERE status_code = 'SCHEDULED'").Scan(&at)
-	return instant(at), wrap("next due task", s.dialect.Translate(err))
+	err := s.queryRow(ctx, "SELECT MIN(scheduled_at) FROM ing_task WHERE status_code = 'SCHEDULED'").Scan(&at)
+	return instant(at), wrap("next due task", s.translate(err))
 }
 
 // leaseExpired marks the run of a worker that disappeared.
@@ -180,7 +131,7 @@ func (s *Store) Reap(ctx context.Context, n int) (reaped int, err error) {
 	err = s.step(ctx, "reap expired leases", urgent, func(t *tx) error {
 		reaped = 0
 		rows, err := t.query(`SELECT id, lease_epoch FROM ing_task WHERE status_code IN ('DISPATCHED','EXECUTING') AND leased_until < ?
-  ORDER BY leased_until LIMIT ?`+t.store.dialect.SkipLocked, micros(t.now), n)
+  ORDER BY leased_until LIMIT ?`+t.dialect().SkipLocked, micros(t.now), n)
 		if err != nil {
 			return err
 		}
@@ -216,17 +167,4 @@ func (s *Store) Reap(ctx context.Context, n int) (reaped int, err error) {
 		return nil
 	})
 	return reaped, err
-}
-
-func (t *tx) ids(query string, args ...any) (out []int64, err error) {
-	rows, err := t.query(query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return out, each(rows, func() error {
-		var id int64
-		err := rows.Scan(&id)
-		out = append(out, id)
-		return err
-	})
 }

@@ -1,12 +1,10 @@
 package store
 
 import (
-	"database/sql"
 	"math"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
-	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // touched are the segments that an event changed, and their neighbours.
@@ -73,14 +71,6 @@ func (t *tx) segments(where string, args ...any) (out []coverage.Segment, err er
 		out = append(out, seg)
 		return err
 	})
-}
-
-func scanSegment(rows scanner) (s coverage.Segment, err error) {
-	var from, to, want, have, waived, retry sql.NullInt64
-	err = rows.Scan(&from, &to, &want, &have, &waived, &s.Fails, &retry)
-	s.Window = window.Window{From: instant(from), To: instant(to)}
-	s.Want, s.Have, s.Waived, s.RetryAfter = instant(want), instant(have), instant(waived), instant(retry)
-	return s, err
 }
 
 // replaceSegments writes what differs. A row that is no longer needed becomes one

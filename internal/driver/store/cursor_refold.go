@@ -36,7 +36,7 @@ func (s *Store) Verify(ctx context.Context, cursorID int64) (view.Verdict, error
 		v, folded, err = s.refoldOn(ctx, cursorID, folded)
 	}
 	err = s.once(ctx, urgent, (*tx).readClock, func(t *tx) error {
-		if _, err := t.lockCursor(cursorID); err != nil {
+		if _, err := lockCursor(t, cursorID); err != nil {
 			return err
 		}
 		v, folded, err = s.refoldOn(ctx, cursorID, folded)

@@ -24,7 +24,7 @@ func (s *Store) RepairCursor(ctx context.Context, id int64, by ingest.Act) (done
 		return done, nil
 	}
 	err = s.step(ctx, "repair cursor", urgent, func(t *tx) error {
-		c, err := t.lockCursor(id)
+		c, err := lockCursor(t, id)
 		if err != nil {
 			return err
 		}

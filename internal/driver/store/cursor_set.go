@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -14,16 +13,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
-
-// cursorRemarks is what a cursor keeps beside its book.
-type cursorRemarks struct {
-	Left []window.Window `json:"left,omitempty"`
-}
-
-func leftOf(remarks sql.NullString) ([]window.Window, error) {
-	var r cursorRemarks
-	return r.Left, decode(remarks, &r)
-}
 
 // SetCursor begins the book of a cursor anew at a value, or at none, by a MANUAL
 // event (D§5.8). What was read from there on is open again. What was owed below
@@ -44,7 +33,7 @@ func (s *Store) SetCursor(ctx context.Context, id int64, to time.Time, by ingest
 }
 
 func (t *tx) setCursor(id int64, to time.Time, by ingest.Act) (done view.CursorSet, err error) {
-	c, err := t.lockCursor(id)
+	c, err := lockCursor(t, id)
 	if err != nil {
 		return done, err
 	}
@@ -138,7 +127,7 @@ func (t *tx) waive(cursorID int64, within window.Window, by ingest.Act) (done vi
 
 // waiveBook writes the event; who logs the act knows what it was about.
 func (t *tx) waiveBook(cursorID int64, within window.Window, by ingest.Act) (done view.Waived, err error) {
-	c, err := t.lockCursor(cursorID)
+	c, err := lockCursor(t, cursorID)
 	if err != nil {
 		return done, err
 	}
@@ -161,7 +150,7 @@ func (t *tx) waiveBook(cursorID int64, within window.Window, by ingest.Act) (don
 	if err != nil {
 		return done, err
 	}
-	after, err := t.lockCursor(cursorID)
+	after, err := lockCursor(t, cursorID)
 	done.After = line.Text(after.value)
 	return done, err
 }

@@ -42,6 +42,9 @@ type Dialect struct {
 	Check func(ctx context.Context, q Querier) ([]string, error)
 	// Translate turns a vendor error into one of fault's kinds.
 	Translate func(error) error
+	// DoneAlready tells whether a statement of a migration failed because it had run
+	// before: a program died before it noted that. Nil: a migration is one transaction.
+	DoneAlready func(error) bool
 	// Lock keeps two programs from migrating at once; it returns the unlock.
 	Lock func(ctx context.Context, conn *sql.Conn) (unlock func(), err error)
 	// TableCount is how many tables the database has, whoever made them.

@@ -17,10 +17,10 @@ import (
 // items they switched off. Items the program no longer has are switched off,
 // never deleted, because rows may still hold their codes.
 func (s *Store) SeedDictionary(ctx context.Context, types []registry.DictType) (changed int, err error) {
-	read := func(query string) (*sql.Rows, error) { return s.read.QueryContext(ctx, query) }
+	read := func(query string) (*sql.Rows, error) { return s.query(ctx, query) }
 	stored, err := readDictionary(read)
 	if err != nil {
-		return 0, wrap("read dictionary", s.dialect.Translate(err))
+		return 0, wrap("read dictionary", s.translate(err))
 	}
 	current := true
 	for _, phase := range seedPhases() {
@@ -50,9 +50,9 @@ func (s *Store) SeedDictionary(ctx context.Context, types []registry.DictType) (
 // Dictionary reads the lists of codes: lists and aliases by code, items in their
 // display order.
 func (s *Store) Dictionary(ctx context.Context) ([]registry.DictType, error) {
-	stored, err := readDictionary(func(query string) (*sql.Rows, error) { return s.read.QueryContext(ctx, query) })
+	stored, err := readDictionary(func(query string) (*sql.Rows, error) { return s.query(ctx, query) })
 	if err != nil {
-		return nil, wrap("read dictionary", s.dialect.Translate(err))
+		return nil, wrap("read dictionary", s.translate(err))
 	}
 	var out []registry.DictType
 	for _, list := range stored.types {

@@ -60,9 +60,9 @@ func (s *Store) Living(ctx context.Context) ([]ExecutorInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.read.QueryContext(ctx, livingSQL, micros(now))
+	rows, err := s.query(ctx, livingSQL, micros(now))
 	if err != nil {
-		return nil, wrap("list living processes", s.dialect.Translate(err))
+		return nil, wrap("list living processes", s.translate(err))
 	}
 	out, err := scanExecutors(rows)
 	return out, wrap("list living processes", err)
@@ -84,9 +84,9 @@ func (s *Store) Farewell(ctx context.Context, id string) error {
 
 // Executors lists the processes that are or were at work.
 func (s *Store) Executors(ctx context.Context) ([]ExecutorInfo, error) {
-	rows, err := s.read.QueryContext(ctx, executorSQL+" ORDER BY executor_id")
+	rows, err := s.query(ctx, executorSQL+" ORDER BY executor_id")
 	if err != nil {
-		return nil, wrap("list executors", s.dialect.Translate(err))
+		return nil, wrap("list executors", s.translate(err))
 	}
 	out, err := scanExecutors(rows)
 	return out, wrap("list executors", err)

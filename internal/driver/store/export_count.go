@@ -22,17 +22,17 @@ func (s *Store) CountExported(ctx context.Context, in export.Range) (n int64, er
 	for {
 		var looked, within, newer int64
 		var reached []byte
-		err := s.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(body_id > ? AND body_id <= ?), 0), COALESCE(SUM(body_id > ?), 0), MAX(id_hash) FROM (
+		err := s.queryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(body_id > ? AND body_id <= ?), 0), COALESCE(SUM(body_id > ?), 0), MAX(id_hash) FROM (
   SELECT id_hash, body_id FROM ing_record WHERE dataset_id = ? AND id_hash > ? ORDER BY id_hash LIMIT ?) part`, low, last, last, in.DatasetID, after, countRows).
 			Scan(&looked, &within, &newer, &reached)
 		if err != nil {
-			return n, wrap("count records", s.dialect.Translate(err))
+			return n, wrap("count records", s.translate(err))
 		}
 		n += within
 		if newer > 0 {
 			were, err := s.countReplaced(ctx, in.DatasetID, after, reached, low, last)
 			if err != nil {
-				return n, wrap("count records", s.dialect.Translate(err))
+				return n, wrap("count records", s.translate(err))
 			}
 			n += were
 		}
@@ -53,7 +53,7 @@ func (s *Store) countReplaced(ctx context.Context, dataset int64, from, to []byt
 	for _, body := range bodies {
 		for body > last {
 			var before sql.NullInt64
-			there, err := found(s.read.QueryRowContext(ctx, "SELECT prev_body_id FROM ing_record_body WHERE body_id = ?", body).Scan(&before))
+			there, err := found(s.queryRow(ctx, "SELECT prev_body_id FROM ing_record_body WHERE body_id = ?", body).Scan(&before))
 			if err != nil {
 				return 0, err
 			}

@@ -34,11 +34,11 @@ func (s *Store) ExportMark(ctx context.Context, source, endpoint string, patienc
 		return m, err
 	}
 	if m.At, err = s.Now(ctx); err != nil {
-		return m, wrap("find export mark", s.dialect.Translate(err))
+		return m, wrap("find export mark", s.translate(err))
 	}
 	var seen sql.NullInt64
-	if err := s.read.QueryRowContext(ctx, "SELECT MAX(body_id) FROM ing_record_body").Scan(&seen); err != nil {
-		return m, wrap("find export mark", s.dialect.Translate(err))
+	if err := s.queryRow(ctx, "SELECT MAX(body_id) FROM ing_record_body").Scan(&seen); err != nil {
+		return m, wrap("find export mark", s.translate(err))
 	}
 	if !seen.Valid {
 		return m, nil
@@ -46,14 +46,14 @@ func (s *Store) ExportMark(ctx context.Context, source, endpoint string, patienc
 	m.Batch = seen.Int64 >> bodyBits
 	if !s.dialect.OneWriter { // one writer commits in the order of ids
 		if err := s.settle(ctx, patience); err != nil {
-			return m, wrap("find export mark", s.dialect.Translate(err))
+			return m, wrap("find export mark", s.translate(err))
 		}
 	}
-	err = s.read.QueryRowContext(ctx, "SELECT body_id, fetch_at FROM ing_record_body WHERE body_id <= ? ORDER BY body_id DESC LIMIT 1", bodyID(m.Batch+1, 0)-1).Scan(&m.Body, &m.FetchedAt)
+	err = s.queryRow(ctx, "SELECT body_id, fetch_at FROM ing_record_body WHERE body_id <= ? ORDER BY body_id DESC LIMIT 1", bodyID(m.Batch+1, 0)-1).Scan(&m.Body, &m.FetchedAt)
 	if err == nil {
 		m.SettledAt, err = s.Now(ctx)
 	}
-	return m, wrap("find export mark", s.dialect.Translate(err))
+	return m, wrap("find export mark", s.translate(err))
 }
 
 // settle waits until every transaction that wrote for a leased task when it was
@@ -113,9 +113,9 @@ func (s *Store) CheckCursor(ctx context.Context, c export.Cursor, m export.Mark)
 		return nil
 	}
 	var fetched int64
-	there, err := found(s.read.QueryRowContext(ctx, "SELECT fetch_at FROM ing_record_body WHERE body_id = ?", c.Body).Scan(&fetched))
+	there, err := found(s.queryRow(ctx, "SELECT fetch_at FROM ing_record_body WHERE body_id = ?", c.Body).Scan(&fetched))
 	if err != nil {
-		return wrap("check cursor", s.dialect.Translate(err))
+		return wrap("check cursor", s.translate(err))
 	}
 	if there && fetched != c.FetchedAt {
 		return export.Conflict(foreign, "not of this history")
@@ -124,16 +124,16 @@ func (s *Store) CheckCursor(ctx context.Context, c export.Cursor, m export.Mark)
 		return nil
 	}
 	var pruned int64 // a version may have been removed, if any ever was
-	if err := s.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM ing_upkeep_mark WHERE name LIKE 'versions/%'").Scan(&pruned); err != nil {
-		return wrap("check cursor", s.dialect.Translate(err))
+	if err := s.queryRow(ctx, "SELECT COUNT(*) FROM ing_upkeep_mark WHERE name LIKE 'versions/%'").Scan(&pruned); err != nil {
+		return wrap("check cursor", s.translate(err))
 	}
 	if pruned == 0 {
 		return export.Conflict(foreign, "about a version that this database never had")
 	}
 	var stored int64
-	there, err = found(s.read.QueryRowContext(ctx, "SELECT created_at FROM ing_task_run_batch WHERE id <= ? ORDER BY id DESC LIMIT 1", c.Batch).Scan(&stored))
+	there, err = found(s.queryRow(ctx, "SELECT created_at FROM ing_task_run_batch WHERE id <= ? ORDER BY id DESC LIMIT 1", c.Batch).Scan(&stored))
 	if err != nil {
-		return wrap("check cursor", s.dialect.Translate(err))
+		return wrap("check cursor", s.translate(err))
 	}
 	if there && c.At != 0 && stored > c.At {
 		return export.Conflict(foreign, "older than batches that it says it has seen")

@@ -15,7 +15,7 @@ var (
 	RejectsByIDSQL       = rejectsByID + shortestList
 	RejectsByProviderSQL = rejectsByProvider + shortestList
 
-	shortestList = "(?" + strings.Repeat(",?", headsPer[0]-1) + ")"
+	shortestList = "(?" + strings.Repeat(",?", listSizes[0]-1) + ")"
 )
 
 // WriteThrough lets tests see what is asked in a step.

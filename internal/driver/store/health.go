@@ -76,10 +76,10 @@ func (s *Store) HealthOf(ctx context.Context, p ingest.Partition) (out []ingest.
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT condition_code, level_no, since, detail FROM ing_health WHERE "+ofPartition+
+	rows, err := s.query(ctx, "SELECT condition_code, level_no, since, detail FROM ing_health WHERE "+ofPartition+
 		" AND valid_until >= ? ORDER BY condition_code, level_no DESC", append(keyOf(p), micros(now))...)
 	if err != nil {
-		return nil, wrap("read health", s.dialect.Translate(err))
+		return nil, wrap("read health", s.translate(err))
 	}
 	return out, wrap("read health", each(rows, func() error {
 		var c ingest.ConditionNote

@@ -1,13 +1,10 @@
 package store
 
 import (
-	"context"
-	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/view"
 )
 
 // cool keeps all processes from a partition until the wait of its task is over
@@ -34,7 +31,7 @@ func (t *tx) cool(in ingest.Finish, until time.Time) error {
 // a longer one.
 func (t *tx) coolKey(key string, until time.Time) error {
 	var was int64
-	known, err := found(t.row(coolingSQL+t.store.dialect.ForUpdate, key).Scan(&was))
+	known, err := found(t.row(coolingSQL+t.dialect().ForUpdate, key).Scan(&was))
 	switch {
 	case err != nil:
 		return err
@@ -44,41 +41,4 @@ func (t *tx) coolKey(key string, until time.Time) error {
 	}
 	_, err = t.exec("UPDATE ing_rate_pause SET until = ?, updated_at = ? WHERE rate_key = ? AND until < ?", micros(until), micros(t.now), key, micros(until))
 	return err
-}
-
-// explainWaits adds to tasks that nobody holds why dispatch leaves them alone.
-func (s *Store) explainWaits(ctx context.Context, tasks []view.Task) error {
-	free := func(t view.Task) bool {
-		return t.Status == string(ingest.TaskQueued) || t.Status == string(ingest.TaskScheduled)
-	}
-	if !slices.ContainsFunc(tasks, free) {
-		return nil
-	}
-	all, err := s.partitions(ctx)
-	if err != nil {
-		return wrap("explain waits", err)
-	}
-	now, err := s.Now(ctx)
-	if err != nil {
-		return err
-	}
-	held, keys := map[ingest.Partition]ingest.Holdup{}, map[ingest.Partition]string{}
-	for _, q := range all {
-		keys[q.Partition] = q.RateKey
-		if h, ok := q.Holdup(now); ok {
-			held[q.Partition] = h
-		}
-	}
-	for i, t := range tasks {
-		of := ingest.Partition{Dataset: ingest.Dataset{Source: t.Source, Endpoint: t.Endpoint}, Operation: ingest.Operation(t.Operation)}
-		if t.Waits != nil {
-			t.Waits.RateKey = keys[of]
-		}
-		h, ok := held[of]
-		if !ok || !free(t) || t.Status == string(ingest.TaskScheduled) && t.ScheduledAt.After(h.Until) {
-			continue
-		}
-		tasks[i].Waits = &view.Waiting{Reason: h.Reason, Until: h.Until, Detail: h.Detail, RateKey: keys[of]}
-	}
-	return nil
 }

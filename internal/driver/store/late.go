@@ -77,22 +77,22 @@ const (
 func (s *Store) Lateness(ctx context.Context, n ingest.Namespace, since time.Time) (window.Lateness, error) {
 	l, err := s.lateness(ctx, n, since)
 	if err != nil {
-		return window.Lateness{}, wrap("read late arrivals", s.dialect.Translate(err))
+		return window.Lateness{}, wrap("read late arrivals", s.translate(err))
 	}
 	return l, nil
 }
 
 func (s *Store) lateness(ctx context.Context, n ingest.Namespace, since time.Time) (l window.Lateness, err error) {
 	var cursor, raised int64
-	known, err := found(s.read.QueryRowContext(ctx, `SELECT id FROM ing_cursor WHERE provenance_code = ? AND operation_code = ? AND cursor_key = ?
+	known, err := found(s.queryRow(ctx, `SELECT id FROM ing_cursor WHERE provenance_code = ? AND operation_code = ? AND cursor_key = ?
   AND namespace_scope_code = ? AND namespace_key = ?`, n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key).Scan(&cursor))
 	if !known || err != nil {
 		return l, err
 	}
-	if err := s.read.QueryRowContext(ctx, lateSQL, cursor, since.UnixMicro()).Scan(&l.Late, &l.Changed); err != nil {
+	if err := s.queryRow(ctx, lateSQL, cursor, since.UnixMicro()).Scan(&l.Late, &l.Changed); err != nil {
 		return l, err
 	}
-	_, err = found(s.read.QueryRowContext(ctx, lagSQL, cursor).Scan(&raised))
+	_, err = found(s.queryRow(ctx, lagSQL, cursor).Scan(&raised))
 	l.Raised = time.Duration(raised) * time.Microsecond
 	return l, err
 }

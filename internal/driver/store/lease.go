@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -27,24 +26,13 @@ func (s *Store) leased(ctx context.Context, name string, in lane, l ingest.Lease
 func (t *tx) fence(l ingest.Lease, columns string, args []any, into ...any) (held ingest.Held, err error) {
 	var clock sql.NullInt64
 	query := "SELECT " + t.clockColumn() + ", p.cancel_requested, " + isPaused + " OR " + isHeld + columns +
-		" FROM ing_task p WHERE p.id = ? AND p.lease_epoch = ? AND p.status_code IN ('DISPATCHED','EXECUTING')" + t.store.dialect.ForUpdate
+		" FROM ing_task p WHERE p.id = ? AND p.lease_epoch = ? AND p.status_code IN ('DISPATCHED','EXECUTING')" + t.dialect().ForUpdate
 	err = t.row(query, append(args, l.TaskID, l.Epoch)...).Scan(append([]any{&clock, &held.Cancel, &held.Pause}, into...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return held, fault.ErrStale
 	}
 	t.setClock(clock)
 	return held, err
-}
-
-// clockColumn is the store's clock as a column, and setClock takes what it gave.
-func (t *tx) clockColumn() string { return cmp.Or(t.store.dialect.Clock, "NULL") }
-
-func (t *tx) setClock(column sql.NullInt64) {
-	if at, ok := t.store.ownClock(); ok {
-		t.now = at
-		return
-	}
-	t.now = instant(column)
 }
 
 // extend moves the end of a lease that the fence has locked.

@@ -17,7 +17,7 @@ func (s *Store) AcquireLease(ctx context.Context, name, owner string, ttl time.D
 		epoch, held = 0, false
 		var holder sql.NullString
 		var until sql.NullInt64
-		known, err := found(t.row("SELECT owner, epoch, leased_until FROM ing_named_lease WHERE name = ?"+t.store.dialect.ForUpdate, name).
+		known, err := found(t.row("SELECT owner, epoch, leased_until FROM ing_named_lease WHERE name = ?"+t.dialect().ForUpdate, name).
 			Scan(&holder, &epoch, &until))
 		switch ours := holder.String == owner; {
 		case err != nil:
@@ -61,9 +61,9 @@ func (s *Store) ReleaseLease(ctx context.Context, name, owner string, epoch int6
 // LeaseOwners lists who holds named leases, or held one last and did not give it
 // back. Those that were buried are left out: nothing of theirs is left to free.
 func (s *Store) LeaseOwners(ctx context.Context) (out []string, err error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT DISTINCT owner FROM ing_named_lease WHERE owner IS NOT NULL AND leased_until <> 0 ORDER BY owner")
+	rows, err := s.query(ctx, "SELECT DISTINCT owner FROM ing_named_lease WHERE owner IS NOT NULL AND leased_until <> 0 ORDER BY owner")
 	if err != nil {
-		return nil, wrap("list lease owners", s.dialect.Translate(err))
+		return nil, wrap("list lease owners", s.translate(err))
 	}
 	return out, wrap("list lease owners", each(rows, func() error {
 		var owner string

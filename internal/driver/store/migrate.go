@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,11 +14,8 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
-	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/driver/store/migrations"
 )
-
-//go:embed migrations/*.sql
-var migrationFiles embed.FS
 
 // Types expands the macros of a migration file. One file serves every dialect;
 // what differs is written here, so the two schemas cannot drift apart.
@@ -98,18 +94,18 @@ type Migration struct {
 
 // Migrations lists what this program knows, oldest first.
 func Migrations() ([]Migration, error) {
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	names, err := fs.Glob(migrations.Files, "*.sql")
 	if err != nil {
 		return nil, err
 	}
 	sort.Strings(names)
 	var out []Migration
 	for _, path := range names {
-		text, err := migrationFiles.ReadFile(path)
+		text, err := migrations.Files.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
-		name := strings.TrimSuffix(strings.TrimPrefix(path, "migrations/"), ".sql")
+		name := strings.TrimSuffix(path, ".sql")
 		number, title, _ := strings.Cut(name, "_")
 		version, err := strconv.Atoi(number)
 		if err != nil {
@@ -167,17 +163,17 @@ func (s *Store) schema(ctx context.Context, q Querier) (SchemaStatus, error) {
 	finished := map[int]string{}
 	tables, err := s.dialect.TableCount(ctx, q)
 	if err != nil {
-		return status, s.dialect.Translate(err)
+		return status, s.translate(err)
 	}
 	status.Empty = tables == 0
 	exists, err := s.dialect.TableExists(ctx, q, versionTable)
 	if err != nil {
-		return status, s.dialect.Translate(err)
+		return status, s.translate(err)
 	}
 	if exists {
 		rows, err := q.QueryContext(ctx, "SELECT version, checksum, statements_done, finished_at FROM "+versionTable)
 		if err != nil {
-			return status, s.dialect.Translate(err)
+			return status, s.translate(err)
 		}
 		err = each(rows, func() error {
 			var version, done int
@@ -214,26 +210,15 @@ func (s *Store) schema(ctx context.Context, q Querier) (SchemaStatus, error) {
 	return status, nil
 }
 
-// Migrate brings the schema up to date, and the dictionary with it. Where DDL
-// cannot be rolled back, each statement is noted when done, so that a killed
-// migration is continued (F18).
-func (s *Store) Migrate(ctx context.Context) (applied []Migration, err error) {
-	if applied, err = s.migrate(ctx); err != nil {
-		return applied, err
-	}
-	_, err = s.SeedDictionary(ctx, registry.Dictionary())
-	return applied, err
-}
-
 func (s *Store) migrate(ctx context.Context) (applied []Migration, err error) {
 	conn, err := s.write.Conn(ctx)
 	if err != nil {
-		return nil, wrap("migrate", s.dialect.Translate(err))
+		return nil, wrap("migrate", s.translate(err))
 	}
 	defer conn.Close()
 	unlock, err := s.dialect.Lock(ctx, conn)
 	if err != nil {
-		return nil, wrap("migrate: lock", s.dialect.Translate(err))
+		return nil, wrap("migrate: lock", s.translate(err))
 	}
 	defer unlock()
 	status, err := s.schema(ctx, conn)
@@ -259,7 +244,7 @@ func (s *Store) applyPatiently(ctx context.Context, conn *sql.Conn, m Migration,
 	const patience = 60 // waits for the lock, each about a second
 	for try := 1; ; try++ {
 		ours, err = s.apply(ctx, conn, m, done)
-		err = s.dialect.Translate(err)
+		err = s.translate(err)
 		if !errors.Is(err, fault.ErrBusy) || !s.dialect.TransactionalDDL || try == patience || ctx.Err() != nil {
 			return ours, err
 		}
@@ -329,13 +314,5 @@ func (s *Store) run(ctx context.Context, q Querier, m Migration, done int) error
 
 // existsAlready: the statement ran, and the program died before noting it.
 func (s *Store) existsAlready(err error) bool {
-	if s.dialect.TransactionalDDL {
-		return false
-	}
-	for _, code := range []string{"1050", "1060", "1061", "1091"} { // table, column and key exist; nothing left to drop
-		if strings.HasPrefix(err.Error(), "Error "+code+" ") {
-			return true
-		}
-	}
-	return false
+	return s.dialect.DoneAlready != nil && s.dialect.DoneAlready(err)
 }

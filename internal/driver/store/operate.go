@@ -10,10 +10,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
-// operateAtOnce is how many tasks one transaction changes for an operator
-// (D§5.20: writes are short).
-const operateAtOnce = 500
-
 // CancelTasks stops tasks for an operator: those that nobody works on are
 // CANCELLED at once, of the others the workers are told and stop after the page
 // they read. The windows stay owed (D§5.7).
@@ -157,11 +153,11 @@ func (t *tx) reopenPlan(id int64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.lockCursor(p.cursor); err != nil {
+	if _, err := lockCursor(t, p.cursor); err != nil {
 		return err
 	}
 	var status ingest.PlanStatus
-	if err := t.row("SELECT status_code FROM ing_plan WHERE id = ?"+t.store.dialect.ForUpdate, id).Scan(&status); err != nil {
+	if err := t.row("SELECT status_code FROM ing_plan WHERE id = ?"+t.dialect().ForUpdate, id).Scan(&status); err != nil {
 		return err
 	}
 	switch status {

@@ -12,35 +12,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
-// refusal is why an operator's wish is not granted. It is no conflict inside the
-// step: that would be redone.
-type refusal struct {
-	kind  error
-	texts []string
-}
-
-func (r refusal) Error() string { return strings.Join(r.texts, "; ") }
-
-// errRehearsed rolls a rehearsal back, before it takes a number of the audit log.
-var errRehearsed = errors.New("rehearsed")
-
-// performed is what the caller of an act is told.
-func performed(err error) error {
-	var r refusal
-	switch {
-	case errors.Is(err, errRehearsed):
-		return nil
-	case errors.As(err, &r):
-		return refused{r}
-	}
-	return err
-}
-
-// refused is a refusal outside of its step, where its kind may be known.
-type refused struct{ refusal }
-
-func (r refused) Is(target error) bool { return target == r.kind }
-
 func refuseAny(tasks []pickedTask, why func(pickedTask) string) error {
 	r := refusal{kind: fault.ErrConflict}
 	for _, p := range tasks {
@@ -196,12 +167,12 @@ func (s *Store) CountTasks(ctx context.Context, pick ingest.TaskPick, statuses .
 	owner, args := " AND t.plan_id = ?", []any{pick.PlanID}
 	if pick.PlanID != 0 {
 		var n int
-		known, err := found(s.read.QueryRowContext(ctx, "SELECT 1 FROM ing_plan WHERE id = ?", pick.PlanID).Scan(&n))
+		known, err := found(s.queryRow(ctx, "SELECT 1 FROM ing_plan WHERE id = ?", pick.PlanID).Scan(&n))
 		if err == nil && !known {
 			err = refused{noPlan(pick.PlanID)}
 		}
 		if err != nil {
-			return nil, s.dialect.Translate(err)
+			return nil, s.translate(err)
 		}
 	} else {
 		owner, args = " AND t.partition_id IN ("+scopePartitions+")", scopeArgs(pick.Scope)
@@ -209,8 +180,8 @@ func (s *Store) CountTasks(ctx context.Context, pick ingest.TaskPick, statuses .
 	out := map[ingest.TaskStatus]int{}
 	for _, status := range statuses {
 		var n int
-		if err := s.read.QueryRowContext(ctx, "SELECT COUNT(*)"+matchingTasks+owner, append([]any{string(status)}, args...)...).Scan(&n); err != nil {
-			return nil, wrap("count tasks", s.dialect.Translate(err))
+		if err := s.queryRow(ctx, "SELECT COUNT(*)"+matchingTasks+owner, append([]any{string(status)}, args...)...).Scan(&n); err != nil {
+			return nil, wrap("count tasks", s.translate(err))
 		}
 		out[status] = n
 	}
@@ -226,7 +197,7 @@ func (t *tx) lockTasks(ids []int64) (out []pickedTask, err error) {
 			list[i] = part[min(i, len(part)-1)]
 		}
 		rows, err := t.query(`SELECT t.id, t.plan_id, t.status_code, t.cancel_requested, COALESCE(t.last_error_code, ''), t.lease_epoch, s.id, s.window_from, s.window_to
-  FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id WHERE t.id IN (?`+strings.Repeat(",?", idsPerStatement-1)+`) ORDER BY t.id`+t.store.dialect.ForUpdate, list...)
+  FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id WHERE t.id IN (?`+strings.Repeat(",?", idsPerStatement-1)+`) ORDER BY t.id`+t.dialect().ForUpdate, list...)
 		if err != nil {
 			return nil, err
 		}

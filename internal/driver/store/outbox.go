@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/klauspost/compress/s2"
-
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/record"
@@ -22,14 +20,14 @@ import (
 func (s *Store) OutboxLanes(ctx context.Context) (out []event.Lane, err error) {
 	now, err := s.Now(ctx)
 	if err != nil {
-		return nil, wrap("list outbox lanes", s.dialect.Translate(err))
+		return nil, wrap("list outbox lanes", s.translate(err))
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT d.id, d.provenance_code, d.endpoint_name FROM ing_dataset d
+	rows, err := s.query(ctx, `SELECT d.id, d.provenance_code, d.endpoint_name FROM ing_dataset d
   WHERE EXISTS (SELECT 1 FROM ing_outbox_message o WHERE o.status_code = 'PENDING' AND o.aggregate_id = d.id)
      OR EXISTS (SELECT 1 FROM ing_outbox_message o WHERE o.status_code = 'FAILED' AND o.aggregate_id = d.id AND o.next_retry_at <= ?)
   ORDER BY d.id`, now.UnixMicro())
 	if err != nil {
-		return nil, wrap("list outbox lanes", s.dialect.Translate(err))
+		return nil, wrap("list outbox lanes", s.translate(err))
 	}
 	return out, wrap("list outbox lanes", each(rows, func() error {
 		var l event.Lane
@@ -43,12 +41,12 @@ func (s *Store) OutboxLanes(ctx context.Context) (out []event.Lane, err error) {
 // the store's clock.
 func (s *Store) HeldEvents(ctx context.Context, dataset int64, limit int) (out []event.Held, now time.Time, err error) {
 	if now, err = s.Now(ctx); err != nil {
-		return nil, now, wrap("list held events", s.dialect.Translate(err))
+		return nil, now, wrap("list held events", s.translate(err))
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT id, partition_key, status_code, next_retry_at FROM ing_outbox_message
+	rows, err := s.query(ctx, `SELECT id, partition_key, status_code, next_retry_at FROM ing_outbox_message
   WHERE status_code IN ('FAILED','DEAD') AND aggregate_id = ? ORDER BY id LIMIT ?`, dataset, limit)
 	if err != nil {
-		return nil, now, wrap("list held events", s.dialect.Translate(err))
+		return nil, now, wrap("list held events", s.translate(err))
 	}
 	return out, now, wrap("list held events", each(rows, func() error {
 		var h event.Held
@@ -63,12 +61,6 @@ func (s *Store) HeldEvents(ctx context.Context, dataset int64, limit int) (out [
 // changeColumns are what scanChange reads, of o (outbox), d (dataset), b (body) and r (record).
 const changeColumns = `o.id, o.aggregate_id, %s, o.op_type, o.partition_key, o.dedup_key, o.record_version, o.created_at,
   o.retry_count, COALESCE(o.body_id, 0), r.provider_id, b.version, b.prev_body_id, b.updated_at, b.fetch_at, b.fields, b.payload, b.codec`
-
-// changeJoins lead from an event to what it tells of.
-const changeJoins = ` LEFT JOIN ing_record_body b ON b.body_id = o.body_id
-  LEFT JOIN ing_record r ON r.dataset_id = b.dataset_id AND r.id_hash = b.id_hash`
-
-const datasetJoin = " JOIN ing_dataset d ON d.id = o.aggregate_id"
 
 var (
 	namedChange = "SELECT " + fmt.Sprintf(changeColumns, "d.provenance_code, d.endpoint_name")
@@ -100,12 +92,10 @@ func (s *Store) EventsOf(ctx context.Context, rows []int64, size int, room *even
   WHERE o.id IN (?`+strings.Repeat(",?", idsPerStatement-1)+`) ORDER BY o.id`, list...)
 }
 
-var errEnough = errors.New("enough")
-
 func (s *Store) readChanges(ctx context.Context, size int, room *event.Room, query string, args ...any) (out []event.Change, err error) {
-	rows, err := s.read.QueryContext(ctx, query, args...)
+	rows, err := s.query(ctx, query, args...)
 	if err != nil {
-		return nil, wrap("read events", s.dialect.Translate(err))
+		return nil, wrap("read events", s.translate(err))
 	}
 	var row changeRow
 	columns := row.columns()
@@ -137,7 +127,7 @@ func (s *Store) readChanges(ctx context.Context, size int, room *event.Room, que
 		}
 		c.NoBody = c.Damaged != nil
 	}
-	return out, wrap("read events", s.dialect.Translate(err))
+	return out, wrap("read events", s.translate(err))
 }
 
 // changeRow is a row of changeColumns, the same memory for all. Texts are valid
@@ -212,21 +202,6 @@ func opOf(text []byte) event.Op {
 		}
 	}
 	return event.Op(text)
-}
-
-// unpack is decompress into memory that is used again.
-func unpack(stored []byte, codec string, room *event.Room) ([]byte, error) {
-	switch codec {
-	case codecPlain:
-		return room.Copy(stored), nil
-	case codecS2:
-		n, err := s2.DecodedLen(stored)
-		if err != nil {
-			return nil, err
-		}
-		return s2.Decode(room.Take(n)[:n], stored)
-	}
-	return decompress(stored, codec)
 }
 
 // SettleEvents writes what became of some events of a dataset, if the lease is

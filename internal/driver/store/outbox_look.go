@@ -26,7 +26,7 @@ func (s *Store) EventsAfter(ctx context.Context, source string, after int64, lim
 	limit = min(limit, idsPerStatement)
 	rows, err := s.eventRows(ctx, source, LaterSQL, after, limit)
 	if err != nil {
-		return nil, wrap("look for events", s.dialect.Translate(err))
+		return nil, wrap("look for events", s.translate(err))
 	}
 	return s.EventsOf(ctx, rows[:min(len(rows), limit)], size, room)
 }
@@ -42,7 +42,7 @@ func (s *Store) NewestEvents(ctx context.Context, source string, n int) (after i
 		rows, err = s.eventRows(ctx, source, NewerSQL, math.MaxInt64, n+1)
 	}
 	if err != nil || len(rows) <= n {
-		return 0, wrap("look for newest events", s.dialect.Translate(err))
+		return 0, wrap("look for newest events", s.translate(err))
 	}
 	return rows[len(rows)-n-1], nil
 }
@@ -71,7 +71,7 @@ func (s *Store) eventRows(ctx context.Context, source, query string, row int64, 
 
 func (s *Store) rowsBy(ctx context.Context, query string, args ...any) (out []int64, err error) {
 	var rows *sql.Rows
-	if rows, err = s.read.QueryContext(ctx, query, args...); err != nil {
+	if rows, err = s.query(ctx, query, args...); err != nil {
 		return nil, err
 	}
 	return out, each(rows, func() error {

@@ -60,7 +60,7 @@ func (t *tx) takeUp(pick event.Pick, by ingest.Act, action string, do func(ids [
 func (t *tx) namedEvents(named []int64) (ids []int64, others int, err error) {
 	for _, id := range named {
 		var status event.Status
-		known, err := found(t.row("SELECT status_code FROM ing_outbox_message WHERE id = ?"+t.store.dialect.ForUpdate, id).Scan(&status))
+		known, err := found(t.row("SELECT status_code FROM ing_outbox_message WHERE id = ?"+t.dialect().ForUpdate, id).Scan(&status))
 		switch {
 		case err != nil:
 			return nil, 0, err
@@ -147,16 +147,16 @@ func unixMicro(at time.Time) int64 {
 func (s *Store) FirstEventSince(ctx context.Context, at time.Time) (row int64, err error) {
 	const disorder = 10 * time.Minute
 	var low, high int64
-	if err := s.read.QueryRowContext(ctx, "SELECT COALESCE(MIN(id), 0), COALESCE(MAX(id), 0) + 1 FROM ing_outbox_message").Scan(&low, &high); err != nil {
-		return 0, wrap("look for an event by time", s.dialect.Translate(err))
+	if err := s.queryRow(ctx, "SELECT COALESCE(MIN(id), 0), COALESCE(MAX(id), 0) + 1 FROM ing_outbox_message").Scan(&low, &high); err != nil {
+		return 0, wrap("look for an event by time", s.translate(err))
 	}
 	for low < high {
 		middle := low + (high-low)/2
 		var id, created int64
-		known, err := found(s.read.QueryRowContext(ctx, "SELECT id, created_at FROM ing_outbox_message WHERE id >= ? ORDER BY id LIMIT 1", middle).Scan(&id, &created))
+		known, err := found(s.queryRow(ctx, "SELECT id, created_at FROM ing_outbox_message WHERE id >= ? ORDER BY id LIMIT 1", middle).Scan(&id, &created))
 		switch {
 		case err != nil:
-			return 0, wrap("look for an event by time", s.dialect.Translate(err))
+			return 0, wrap("look for an event by time", s.translate(err))
 		case !known || created >= at.Add(-disorder).UnixMicro():
 			high = middle
 		default:

@@ -152,7 +152,7 @@ func (t *tx) planByKey(key string) (p ingest.Plan, ok bool, err error) {
 func (s *Store) AddSlices(ctx context.Context, planID int64, chunk []ingest.NewSlice, last bool) error {
 	if last {
 		if err := s.coversOwed(ctx, planID, chunk); err != nil {
-			return wrap("add slices", s.dialect.Translate(err))
+			return wrap("add slices", s.translate(err))
 		}
 	}
 	return s.step(ctx, "add slices", bulk, func(t *tx) error {
@@ -180,7 +180,7 @@ func (s *Store) AddSlices(ctx context.Context, planID int64, chunk []ingest.NewS
 // lockPlan keeps others from numbering slices of the plan.
 func (t *tx) lockPlan(id int64) (p planRow, err error) {
 	err = t.row(`SELECT schedule_instance_id, partition_id, provenance_code, endpoint_name, operation_code, spec_fingerprint, next_slice_no, status_code
-  FROM ing_plan WHERE id = ?`+t.store.dialect.ForUpdate, id).
+  FROM ing_plan WHERE id = ?`+t.dialect().ForUpdate, id).
 		Scan(&p.schedule, &p.partition, &p.source, &p.endpoint, &p.operation, &p.fingerprint, &p.next, &p.status)
 	return p, orNotFound(err)
 }
@@ -310,14 +310,14 @@ func (t *tx) sliceIDs(planID int64, chunk []ingest.NewSlice) ([]int64, error) {
 func (s *Store) OpenPlans(ctx context.Context, p ingest.Partition) ([]ingest.OpenPlan, error) {
 	open, cursors, err := s.openPlans(ctx, p)
 	if err != nil {
-		return nil, wrap("list open plans", s.dialect.Translate(err))
+		return nil, wrap("list open plans", s.translate(err))
 	}
 	out := open[:0]
 	for i, o := range open {
 		// By its key: a cursor has one event for every slice that ever ended.
 		owed, known, err := s.owedBy(ctx, cursors[i], o.Key)
 		if err != nil {
-			return nil, wrap("list open plans", s.dialect.Translate(err))
+			return nil, wrap("list open plans", s.translate(err))
 		}
 		if o.Owed = owed; known {
 			out = append(out, o)
@@ -332,7 +332,7 @@ func (s *Store) openPlans(ctx context.Context, p ingest.Partition) (out []ingest
 
 // openPlansWhere are those that match, without what they owe.
 func (s *Store) openPlansWhere(ctx context.Context, where string, args ...any) (out []ingest.OpenPlan, cursors []int64, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT p.id, p.plan_key, p.status_code, p.next_slice_no, d.snapshot, p.slice_params, p.as_of, p.cursor_id, COALESCE(g.order_code, ''), COALESCE(g.state_code, '')
+	rows, err := s.query(ctx, `SELECT p.id, p.plan_key, p.status_code, p.next_slice_no, d.snapshot, p.slice_params, p.as_of, p.cursor_id, COALESCE(g.order_code, ''), COALESCE(g.state_code, '')
   FROM ing_plan p JOIN ing_spec_snapshot d ON d.spec_fingerprint = p.spec_fingerprint LEFT JOIN ing_campaign g ON g.cursor_id = p.cursor_id
   WHERE `+where+` AND p.status_code IN ('SLICING','PARTIAL','READY') ORDER BY p.id`, args...)
 	if err != nil {
@@ -350,4 +350,15 @@ func (s *Store) openPlansWhere(ctx context.Context, where string, args ...any) (
 		out, cursors = append(out, o), append(cursors, cursor)
 		return err
 	})
+}
+
+// archivedKey refuses a plan that exists already, in a file (I8).
+func (t *tx) archivedKey(key string) error {
+	var plan int64
+	var name sql.NullString
+	known, err := found(t.row("SELECT p.plan_id, a.file_name FROM ing_archived_plan p JOIN ing_archive a ON a.id = p.archive_id WHERE p.plan_key = ?", key).Scan(&plan, &name))
+	if err == nil && known {
+		return ingest.PlanArchived{Plan: plan, File: name.String}
+	}
+	return err
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
@@ -138,7 +137,7 @@ type waitingSlice struct {
 
 func (t *tx) waitingSlices(planID int64) (out []waitingSlice, err error) {
 	read := func(query string, args ...any) error {
-		rows, err := t.query(query+t.store.dialect.ForUpdate, append(args, cancelAtOnce-len(out))...)
+		rows, err := t.query(query+t.dialect().ForUpdate, append(args, cancelAtOnce-len(out))...)
 		if err != nil {
 			return err
 		}
@@ -198,25 +197,6 @@ func (t *tx) cancelSlices(p cancelling, waiting []waitingSlice, why string) erro
 		key:   fingerprint.Key(identity...),
 		from:  ingest.Lineage{ScheduleID: p.schedule, PlanID: p.id}, exprHash: p.exprHash,
 	})
-}
-
-// idsPerStatement is how many rows execIn names at once. The last list is filled
-// up with its last id, so that one statement is prepared and no more.
-const idsPerStatement = 100
-
-func (t *tx) execIn(query string, ids []int64, args ...any) error {
-	query += "(?" + strings.Repeat(",?", idsPerStatement-1) + ")"
-	for len(ids) > 0 {
-		list := append([]any{}, args...)
-		for i := range idsPerStatement {
-			list = append(list, ids[min(i, len(ids)-1)])
-		}
-		if _, err := t.exec(query, list...); err != nil {
-			return err
-		}
-		ids = ids[min(idsPerStatement, len(ids)):]
-	}
-	return nil
 }
 
 // closeCancelled keeps a plan from taking further slices. If somebody else moved

@@ -17,11 +17,11 @@ const recentPlans = 20
 func (s *Store) LivePlans(ctx context.Context, p ingest.Partition, specFingerprint string) ([]ingest.LivePlan, error) {
 	list, keys, err := s.newestPlans(ctx, p, specFingerprint)
 	if err != nil {
-		return nil, wrap("list live plans", s.dialect.Translate(err))
+		return nil, wrap("list live plans", s.translate(err))
 	}
 	for i := range list {
 		if list[i].Owed, _, err = s.owedBy(ctx, keys[i].cursor, keys[i].plan); err != nil {
-			return nil, wrap("list live plans", s.dialect.Translate(err))
+			return nil, wrap("list live plans", s.translate(err))
 		}
 	}
 	return list, nil
@@ -33,7 +33,7 @@ type plannedBy struct {
 }
 
 func (s *Store) newestPlans(ctx context.Context, p ingest.Partition, specFingerprint string) (out []ingest.LivePlan, keys []plannedBy, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT id, plan_key, cursor_id, status_code, window_from, window_to, as_of, created_at, updated_at FROM ing_plan
+	rows, err := s.query(ctx, `SELECT id, plan_key, cursor_id, status_code, window_from, window_to, as_of, created_at, updated_at FROM ing_plan
   WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ? AND spec_fingerprint = ? ORDER BY id DESC LIMIT ?`,
 		p.Source, p.Endpoint, string(p.Operation), specFingerprint, recentPlans)
 	if err != nil {

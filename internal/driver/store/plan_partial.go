@@ -24,7 +24,7 @@ func (s *Store) SuspendPlan(ctx context.Context, planID int64, remarks []byte) e
 	return s.step(ctx, "suspend plan", bulk, func(t *tx) error {
 		var status ingest.PlanStatus
 		var known sql.NullString
-		err := t.row("SELECT status_code, record_remarks FROM ing_plan WHERE id = ?"+t.store.dialect.ForUpdate, planID).Scan(&status, &known)
+		err := t.row("SELECT status_code, record_remarks FROM ing_plan WHERE id = ?"+t.dialect().ForUpdate, planID).Scan(&status, &known)
 		switch {
 		case err != nil:
 			return orNotFound(err)
@@ -69,11 +69,11 @@ func withSuspension(known sql.NullString, remarks []byte) (any, error) {
 // the next slice before, not after: then a planner that was overtaken in
 // between is noticed by AddSlices.
 func (s *Store) PlannedWindows(ctx context.Context, planID int64) (out []window.Window, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT s.window_from, s.window_to, r.window_from, r.window_to,
+	rows, err := s.query(ctx, `SELECT s.window_from, s.window_to, r.window_from, r.window_to,
   CASE WHEN s.window_from IS NULL THEN s.slice_spec ELSE '' END FROM ing_plan_slice s
   LEFT JOIN ing_reslice_request r ON r.slice_id = s.id AND r.status_code = '`+string(ingest.ResliceDone)+`' WHERE s.plan_id = ?`, planID)
 	if err != nil {
-		return nil, wrap("read planned windows", s.dialect.Translate(err))
+		return nil, wrap("read planned windows", s.translate(err))
 	}
 	err = each(rows, func() error {
 		var from, to, restFrom, restTo sql.NullInt64
@@ -136,7 +136,7 @@ func (s *Store) coversOwed(ctx context.Context, planID int64, last []ingest.NewS
 	if err != nil || len(owed) == 0 {
 		return err
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT window_from, window_to FROM ing_plan_slice WHERE plan_id = ? AND window_from IS NOT NULL", planID)
+	rows, err := s.query(ctx, "SELECT window_from, window_to FROM ing_plan_slice WHERE plan_id = ? AND window_from IS NOT NULL", planID)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (s *Store) owedOverTime(ctx context.Context, planID int64) (owed []window.W
 	var cursor int64
 	var key, strategy string
 	var status ingest.PlanStatus
-	known, err := found(s.read.QueryRowContext(ctx, "SELECT cursor_id, plan_key, slice_strategy_code, status_code FROM ing_plan WHERE id = ?", planID).
+	known, err := found(s.queryRow(ctx, "SELECT cursor_id, plan_key, slice_strategy_code, status_code FROM ing_plan WHERE id = ?", planID).
 		Scan(&cursor, &key, &strategy, &status))
 	if err != nil || !known || strategy != string(slicing.TIME) || !status.TakesSlices() {
 		return nil, err
@@ -181,7 +181,7 @@ func (s *Store) owedOverTime(ctx context.Context, planID int64) (owed []window.W
 func (s *Store) owedBy(ctx context.Context, cursor int64, planKey string) (owed []window.Window, known bool, err error) {
 	var from, to sql.NullInt64
 	var spans sql.NullString
-	known, err = found(s.read.QueryRowContext(ctx, "SELECT window_from, window_to, spans FROM ing_cursor_event WHERE idempotent_key = ?",
+	known, err = found(s.queryRow(ctx, "SELECT window_from, window_to, spans FROM ing_cursor_event WHERE idempotent_key = ?",
 		plannedKey(cursor, planKey)).Scan(&from, &to, &spans))
 	switch {
 	case err != nil || !known:

@@ -16,7 +16,7 @@ import (
 // all of them.
 func (s *Store) OutlivedPlans(ctx context.Context, of ingest.Partition, cursor int64, specFingerprint string) ([]ingest.OutlivedPlan, error) {
 	out, err := s.outlivedPlans(ctx, of, cursor, specFingerprint)
-	return out, wrap("list plans of before", s.dialect.Translate(err))
+	return out, wrap("list plans of before", s.translate(err))
 }
 
 func (s *Store) outlivedPlans(ctx context.Context, of ingest.Partition, cursor int64, specFingerprint string) (out []ingest.OutlivedPlan, err error) {
@@ -24,7 +24,7 @@ func (s *Store) outlivedPlans(ctx context.Context, of ingest.Partition, cursor i
 	if err != nil || began.IsZero() {
 		return nil, err
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT id, created_at FROM ing_plan WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ?
+	rows, err := s.query(ctx, `SELECT id, created_at FROM ing_plan WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ?
   AND status_code IN ('SLICING','PARTIAL','READY') AND spec_fingerprint <> ? AND created_at < ? AND (? = 0 OR cursor_id = ?) ORDER BY id`,
 		of.Source, of.Endpoint, string(of.Operation), specFingerprint, micros(began), cursor, cursor)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Store) versionBegan(ctx context.Context, source string) (time.Time, err
 		return now, err
 	}
 	var at sql.NullInt64
-	err = s.read.QueryRowContext(ctx, `SELECT MAX(CASE WHEN v.applied_at > v.effective_from THEN v.applied_at ELSE v.effective_from END)
+	err = s.queryRow(ctx, `SELECT MAX(CASE WHEN v.applied_at > v.effective_from THEN v.applied_at ELSE v.effective_from END)
   FROM reg_provenance p JOIN reg_provenance_version v ON v.provenance_id = p.id
   WHERE p.provenance_code = ? AND v.active_1 = 'Y' AND v.effective_from <= ?`, source, micros(now)).Scan(&at)
 	return instant(at), err
@@ -63,12 +63,12 @@ const excused = "'" + string(fault.Interrupted) + "','" + string(fault.RateLimit
 
 // readPast reads how a plan went so far.
 func (s *Store) readPast(ctx context.Context, p *ingest.OutlivedPlan) error {
-	err := s.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN last_error_code IS NOT NULL AND last_error_code NOT IN (`+excused+`) THEN 1 ELSE 0 END), 0)
+	err := s.queryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN last_error_code IS NOT NULL AND last_error_code NOT IN (`+excused+`) THEN 1 ELSE 0 END), 0)
   FROM ing_task WHERE plan_id = ? AND status_code IN ('SCHEDULED','QUEUED','DISPATCHED','EXECUTING')`, p.ID).Scan(&p.Open, &p.Failing)
 	if err != nil {
 		return err
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT CASE WHEN status_code IN ('FAILED','CANCELLED') AND error_code IS NOT NULL AND error_code NOT IN (`+excused+`) THEN 1 ELSE 0 END, stats
+	rows, err := s.query(ctx, `SELECT CASE WHEN status_code IN ('FAILED','CANCELLED') AND error_code IS NOT NULL AND error_code NOT IN (`+excused+`) THEN 1 ELSE 0 END, stats
   FROM ing_task_run WHERE plan_id = ? AND finished_at IS NOT NULL ORDER BY id DESC LIMIT ?`, p.ID, ingest.RunsLookedAt)
 	if err != nil {
 		return err

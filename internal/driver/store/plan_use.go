@@ -13,6 +13,6 @@ func (s *Store) PlanUse(ctx context.Context, planID int64) (use slicing.PlanUse,
 		return use, wrap("plan use", err)
 	}
 	use.Requests, use.Records, use.Bytes = int64(stats.Requests), int64(stats.Seen), stats.BytesIn
-	err = s.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM ing_plan_slice WHERE plan_id = ? AND parent_slice_id IS NULL", planID).Scan(&use.Slices)
-	return use, wrap("plan use", s.dialect.Translate(err))
+	err = s.queryRow(ctx, "SELECT COUNT(*) FROM ing_plan_slice WHERE plan_id = ? AND parent_slice_id IS NULL", planID).Scan(&use.Slices)
+	return use, wrap("plan use", s.translate(err))
 }

@@ -58,22 +58,22 @@ func (s *Store) PruneVersions(ctx context.Context, before time.Time, keep int, a
 
 // OldVersions is PruneVersions without removing anything.
 func (s *Store) OldVersions(ctx context.Context, before time.Time, keep int, after int64, limit int) (would retention.Pruned, next int64, end bool, err error) {
-	row := func(query string, args ...any) scanner { return s.read.QueryRowContext(ctx, query, args...) }
+	row := func(query string, args ...any) scanner { return s.queryRow(ctx, query, args...) }
 	next = after
 	if after < 0 {
 		if next, err = markAt(row, fmt.Sprintf("versions/%d", keep)); err != nil {
 			return would, next, false, wrap("count old versions", err)
 		}
 	}
-	page, err := versionPage(func(query string, args ...any) (*sql.Rows, error) { return s.read.QueryContext(ctx, query, args...) }, before, next, limit)
+	page, err := versionPage(func(query string, args ...any) (*sql.Rows, error) { return s.query(ctx, query, args...) }, before, next, limit)
 	if err != nil {
-		return would, next, false, wrap("count old versions", s.dialect.Translate(err))
+		return would, next, false, wrap("count old versions", s.translate(err))
 	}
 	if len(page) > 0 {
 		next = page[len(page)-1].body
 	}
 	_, would, err = disposable(row, page, keep)
-	return would, next, len(page) < limit, wrap("count old versions", s.dialect.Translate(err))
+	return would, next, len(page) < limit, wrap("count old versions", s.translate(err))
 }
 
 // replacement is a body that replaced another one.
@@ -155,7 +155,7 @@ func (s *Store) PruneMessages(ctx context.Context, before time.Time, after int64
 			}
 		}
 		from := next
-		page, err := messagePage(t.query, t.store.dialect.ForUpdate, before, next, limit)
+		page, err := messagePage(t.query, t.dialect().ForUpdate, before, next, limit)
 		if err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func anyPublished(row func(string, ...any) scanner) (bool, error) {
 
 // OldMessages is PruneMessages without removing anything.
 func (s *Store) OldMessages(ctx context.Context, before time.Time, after int64, limit int) (would, next int64, end bool, err error) {
-	row := func(query string, args ...any) scanner { return s.read.QueryRowContext(ctx, query, args...) }
+	row := func(query string, args ...any) scanner { return s.queryRow(ctx, query, args...) }
 	next = after
 	if after < 0 {
 		any, err := anyPublished(row)
@@ -190,14 +190,14 @@ func (s *Store) OldMessages(ctx context.Context, before time.Time, after int64, 
 			next, err = markAt(row, "messages")
 		}
 		if err != nil || !any {
-			return 0, next, true, wrap("count old messages", s.dialect.Translate(err))
+			return 0, next, true, wrap("count old messages", s.translate(err))
 		}
 	}
-	page, err := messagePage(func(query string, args ...any) (*sql.Rows, error) { return s.read.QueryContext(ctx, query, args...) }, "", before, next, limit)
+	page, err := messagePage(func(query string, args ...any) (*sql.Rows, error) { return s.query(ctx, query, args...) }, "", before, next, limit)
 	if page.last > 0 {
 		next = page.last
 	}
-	return int64(len(page.gone)), next, page.looked < limit, wrap("count old messages", s.dialect.Translate(err))
+	return int64(len(page.gone)), next, page.looked < limit, wrap("count old messages", s.translate(err))
 }
 
 // messages is a part of the outbox in the order in which it was written.

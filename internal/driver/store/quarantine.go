@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -65,8 +64,8 @@ func (t *tx) fittingRejects(pick ingest.RejectPick, from []ingest.RejectStatus) 
 	}
 	for _, dataset := range datasets {
 		for _, status := range from {
-			query, args := fittingRejects(t.store.dialect.ByIndex, pick, dataset, status)
-			some, err := t.ids(query+t.store.dialect.ForUpdate, args...)
+			query, args := fittingRejects(t.dialect().ByIndex, pick, dataset, status)
+			some, err := t.ids(query+t.dialect().ForUpdate, args...)
 			if err != nil {
 				return nil, 0, err
 			}
@@ -98,7 +97,7 @@ func fittingRejects(byIndex string, pick ingest.RejectPick, dataset int64, statu
 func (t *tx) namedRejects(named []int64, from []ingest.RejectStatus) (ids []int64, others int, err error) {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(named))) {
 		var status ingest.RejectStatus
-		known, err := found(t.row("SELECT status_code FROM ing_quarantine WHERE id = ?"+t.store.dialect.ForUpdate, id).Scan(&status))
+		known, err := found(t.row("SELECT status_code FROM ing_quarantine WHERE id = ?"+t.dialect().ForUpdate, id).Scan(&status))
 		switch {
 		case err != nil:
 			return nil, 0, err
@@ -113,47 +112,20 @@ func (t *tx) namedRejects(named []int64, from []ingest.RejectStatus) (ids []int6
 	return ids, others, nil
 }
 
-func rejectsWhere(pick ingest.RejectPick, statuses []ingest.RejectStatus) *where {
-	w := &where{}
-	if d := pick.Dataset; d.Source != "" && d.Endpoint != "" {
-		w.terms = append(w.terms, "dataset_id = (SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?)") // one: its index is in the order of ids
-		w.args = append(w.args, d.Source, d.Endpoint)
-	} else {
-		w.add(d.Source != "", "dataset_id IN (SELECT id FROM ing_dataset WHERE provenance_code = ?)", d.Source)
-		w.add(d.Endpoint != "", "endpoint_name = ?", d.Endpoint)
-	}
-	if len(statuses) > 0 {
-		w.terms = append(w.terms, "status_code IN ("+statusList(statuses)+")")
-	}
-	w.add(pick.Reason != "", "reason_code = ?", string(pick.Reason))
-	w.add(pick.Path != "", "path = ?", pick.Path)
-	w.add(pick.BatchID != 0, "batch_id = ?", pick.BatchID)
-	return w
-}
-
-// statusList is a list of our own codes for a statement.
-func statusList(codes []ingest.RejectStatus) string {
-	texts := make([]string, len(codes))
-	for i, code := range codes {
-		texts[i] = "'" + string(code) + "'"
-	}
-	return strings.Join(texts, ",")
-}
-
 // CountRejects is how many items of a source fit in some states.
 func (s *Store) CountRejects(ctx context.Context, pick ingest.RejectPick, statuses ...ingest.RejectStatus) (n int, err error) {
 	w := rejectsWhere(pick, statuses)
-	err = s.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM ing_quarantine"+w.String(), w.args...).Scan(&n)
-	return n, wrap("count rejects", s.dialect.Translate(err))
+	err = s.queryRow(ctx, "SELECT COUNT(*) FROM ing_quarantine"+w.String(), w.args...).Scan(&n)
+	return n, wrap("count rejects", s.translate(err))
 }
 
 // RequeuedIn are the datasets with items that wait to be read again, of a source or
 // of all.
 func (s *Store) RequeuedIn(ctx context.Context, source string) (out []ingest.Dataset, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT provenance_code, endpoint_name FROM ing_dataset d WHERE (? = '' OR provenance_code = ?)
+	rows, err := s.query(ctx, `SELECT provenance_code, endpoint_name FROM ing_dataset d WHERE (? = '' OR provenance_code = ?)
   AND EXISTS (SELECT 1 FROM ing_quarantine q WHERE q.dataset_id = d.id AND q.status_code = 'REQUEUED') ORDER BY provenance_code, endpoint_name`, source, source)
 	if err != nil {
-		return nil, wrap("list datasets with requeued items", s.dialect.Translate(err))
+		return nil, wrap("list datasets with requeued items", s.translate(err))
 	}
 	return out, wrap("list datasets with requeued items", each(rows, func() error {
 		var d ingest.Dataset
@@ -164,7 +136,7 @@ func (s *Store) RequeuedIn(ctx context.Context, source string) (out []ingest.Dat
 }
 
 func (s *Store) countRequeued(ctx context.Context, dataset int64) (out ingest.Candidates, err error) {
-	err = s.read.QueryRowContext(ctx, "SELECT COUNT(*), COALESCE(MIN(id), 0), COALESCE(MAX(id) + 1, 0) FROM ing_quarantine WHERE dataset_id = ? AND status_code = 'REQUEUED'", dataset).
+	err = s.queryRow(ctx, "SELECT COUNT(*), COALESCE(MIN(id), 0), COALESCE(MAX(id) + 1, 0) FROM ing_quarantine WHERE dataset_id = ? AND status_code = 'REQUEUED'", dataset).
 		Scan(&out.Count, &out.From, &out.To)
 	out.Exact = true
 	return out, err
@@ -194,7 +166,7 @@ func (s *Store) lookAtRequeued(ctx context.Context, q ingest.CandidateLook) (pag
 			return page, err
 		}
 	}
-	rows, err := s.read.QueryContext(ctx, requeuedSQL, q.DatasetID, after, to, requeuedLook)
+	rows, err := s.query(ctx, requeuedSQL, q.DatasetID, after, to, requeuedLook)
 	if err != nil {
 		return page, err
 	}

@@ -71,7 +71,7 @@ func openWindow(row scanner, c gate.Claim, now time.Time) (q quotaRow, err error
 }
 
 func (t *tx) claimQuota(key, holder string, c gate.Claim) (gate.Block, error) {
-	q, err := openWindow(t.row(quotaSQL+t.store.dialect.ForUpdate, key, c.Quota), c, t.now)
+	q, err := openWindow(t.row(quotaSQL+t.dialect().ForUpdate, key, c.Quota), c, t.now)
 	if err != nil {
 		return gate.Block{}, err
 	}
@@ -123,14 +123,14 @@ func (s *Store) lookQuota(ctx context.Context, key string, claims []gate.Claim) 
 		return h, err
 	}
 	for _, c := range claims {
-		q, err := openWindow(s.read.QueryRowContext(ctx, quotaSQL, key, c.Quota), c, now)
+		q, err := openWindow(s.queryRow(ctx, quotaSQL, key, c.Quota), c, now)
 		if err != nil {
-			return h, wrap("look at quota", s.dialect.Translate(err))
+			return h, wrap("look at quota", s.translate(err))
 		}
 		h.Blocks = append(h.Blocks, gate.Block{Quota: c.Quota, Start: q.start, Left: q.end.Sub(now), All: q.taken})
 	}
-	h.Cool, err = cooling(s.read.QueryRowContext(ctx, coolingSQL, key), now)
-	return h, wrap("look at quota", s.dialect.Translate(err))
+	h.Cool, err = cooling(s.queryRow(ctx, coolingSQL, key), now)
+	return h, wrap("look at quota", s.translate(err))
 }
 
 const coolingSQL = "SELECT until FROM ing_rate_pause WHERE rate_key = ?"

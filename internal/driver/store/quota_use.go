@@ -26,11 +26,11 @@ func (s *Store) QuotaUse(ctx context.Context, key string) (u gate.Use, err error
 	if err == nil {
 		u.Held, u.HeldBy, err = s.heldBy(ctx, key, u.Now)
 	}
-	return u, wrap("read use of quotas", s.dialect.Translate(err))
+	return u, wrap("read use of quotas", s.translate(err))
 }
 
 func (s *Store) quotasTaken(ctx context.Context, key string, u *gate.Use) error {
-	rows, err := s.read.QueryContext(ctx, "SELECT quota_name, window_start, taken FROM ing_quota WHERE rate_key = ? AND window_end > ? ORDER BY quota_name", key, micros(u.Now))
+	rows, err := s.query(ctx, "SELECT quota_name, window_start, taken FROM ing_quota WHERE rate_key = ? AND window_end > ? ORDER BY quota_name", key, micros(u.Now))
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *Store) quotasTaken(ctx context.Context, key string, u *gate.Use) error 
 // quotasReserved reads open tasks only: a partition has a bounded stock of them
 // (D§5.4), and the index of the queue finds them.
 func (s *Store) quotasReserved(ctx context.Context, key string, u *gate.Use) error {
-	rows, err := s.read.QueryContext(ctx, `SELECT t.scheduled_at - t.scheduled_at % 3600000000 AS due_hour, SUM(t.reserved_requests) FROM ing_partition p
+	rows, err := s.query(ctx, `SELECT t.scheduled_at - t.scheduled_at % 3600000000 AS due_hour, SUM(t.reserved_requests) FROM ing_partition p
   JOIN ing_task t ON t.partition_id = p.id WHERE p.rate_key = ? AND t.status_code IN ('SCHEDULED','QUEUED','DISPATCHED','EXECUTING')
   AND t.reserved_requests > 0 GROUP BY t.scheduled_at - t.scheduled_at % 3600000000 ORDER BY due_hour`, key)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Store) quotasReserved(ctx context.Context, key string, u *gate.Use) err
 // task that was put back noted it. A quota of our own is no wish of the upstream.
 func (s *Store) coolingOf(ctx context.Context, key string, now time.Time) (time.Time, error) {
 	var noted, put sql.NullInt64
-	err := s.read.QueryRowContext(ctx, "SELECT (SELECT until FROM ing_rate_pause WHERE rate_key = ?), (SELECT MAX(cooling_until) FROM ing_partition WHERE rate_key = ? AND (cooling_code IS NULL OR cooling_code = 'COOLING'))",
+	err := s.queryRow(ctx, "SELECT (SELECT until FROM ing_rate_pause WHERE rate_key = ?), (SELECT MAX(cooling_until) FROM ing_partition WHERE rate_key = ? AND (cooling_code IS NULL OR cooling_code = 'COOLING'))",
 		key, key).Scan(&noted, &put)
 	at := instant(noted)
 	if instant(put).After(at) {
@@ -92,7 +92,7 @@ func (s *Store) coolingOf(ctx context.Context, key string, now time.Time) (time.
 // own, and which; the longest of them.
 func (s *Store) heldBy(ctx context.Context, key string, now time.Time) (until time.Time, why gate.Reason, err error) {
 	var at sql.NullInt64
-	known, err := found(s.read.QueryRowContext(ctx, `SELECT cooling_until, cooling_code FROM ing_partition WHERE rate_key = ? AND cooling_until > ? AND cooling_code IN (?,?,?)
+	known, err := found(s.queryRow(ctx, `SELECT cooling_until, cooling_code FROM ing_partition WHERE rate_key = ? AND cooling_until > ? AND cooling_code IN (?,?,?)
   ORDER BY cooling_until DESC, id LIMIT 1`, append([]any{key, micros(now)}, ownWaits()...)...).Scan(&at, &why))
 	if !known || err != nil {
 		return time.Time{}, "", err

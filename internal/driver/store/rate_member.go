@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/gate"
@@ -79,9 +80,9 @@ func (s *Store) RateMembers(ctx context.Context) ([]gate.Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.read.QueryContext(ctx, membersSQL, micros(now))
+	rows, err := s.query(ctx, membersSQL, micros(now))
 	if err != nil {
-		return nil, wrap("list senders", s.dialect.Translate(err))
+		return nil, wrap("list senders", s.translate(err))
 	}
 	out, err := scanMembers(rows)
 	return out, wrap("list senders", err)
@@ -121,7 +122,7 @@ func (s *Store) ReserveSends(ctx context.Context, key string, r gate.Reservation
 func (t *tx) bucketOf(key string) (b gate.Slots, known bool, err error) {
 	var clock, empty, rateUntil, burstUntil sql.NullInt64
 	known, err = found(t.row("SELECT "+t.clockColumn()+", empty_at, per_second, per_second_until, burst, burst_until FROM ing_rate_slot WHERE rate_key = ?"+
-		t.store.dialect.ForUpdate, key).Scan(&clock, &empty, &b.PerSecond, &rateUntil, &b.Burst, &burstUntil))
+		t.dialect().ForUpdate, key).Scan(&clock, &empty, &b.PerSecond, &rateUntil, &b.Burst, &burstUntil))
 	if err != nil {
 		return b, known, err
 	}
@@ -151,9 +152,9 @@ func (t *tx) saveBucket(key string, b gate.Slots, known bool) error {
 // while several processes send.
 func (s *Store) PauseOf(ctx context.Context, key string) (pause time.Duration, now time.Time, err error) {
 	var clock, until sql.NullInt64
-	err = s.read.QueryRowContext(ctx, "SELECT "+cmp.Or(s.dialect.Clock, "NULL")+", (SELECT until FROM ing_rate_pause WHERE rate_key = ?)", key).Scan(&clock, &until)
+	err = s.queryRow(ctx, "SELECT "+cmp.Or(s.dialect.Clock, "NULL")+", (SELECT until FROM ing_rate_pause WHERE rate_key = ?)", key).Scan(&clock, &until)
 	if err != nil {
-		return 0, now, wrap("read pause", s.dialect.Translate(err))
+		return 0, now, wrap("read pause", s.translate(err))
 	}
 	now, ok := s.ownClock()
 	if !ok {
@@ -163,4 +164,33 @@ func (s *Store) PauseOf(ctx context.Context, key string) (pause time.Duration, n
 		pause = max(instant(until).Sub(now), 0)
 	}
 	return pause, now, nil
+}
+
+// ReportRates keeps what the gate of a process says of its keys, so that a command
+// in another process can show it. It is what was last seen, nothing is decided
+// by it.
+func (s *Store) ReportRates(ctx context.Context, process string, all []gate.Snapshot) error {
+	return s.step(ctx, "report rates", urgent, func(t *tx) error {
+		var one int
+		if known, err := found(t.row("SELECT 1 FROM ing_executor WHERE executor_id = ?", process).Scan(&one)); !known || err != nil {
+			return err // it has said farewell meanwhile
+		}
+		for _, one := range all {
+			text, err := json.Marshal(one)
+			if err != nil {
+				return err
+			}
+			n, err := t.affected("UPDATE ing_rate_report SET snapshot = ?, reported_at = ? WHERE executor_id = ? AND rate_key = ?", string(text), micros(t.now), process, one.Key)
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				continue
+			}
+			if _, err := t.exec("INSERT INTO ing_rate_report (executor_id, rate_key, snapshot, reported_at) VALUES (?,?,?,?)", process, one.Key, string(text), micros(t.now)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

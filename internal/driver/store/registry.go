@@ -152,12 +152,12 @@ func (s *Store) AppliedSources(ctx context.Context) (map[string]time.Time, error
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT p.provenance_code, v.effective_from FROM reg_provenance p JOIN reg_provenance_version v ON v.provenance_id = p.id
+	rows, err := s.query(ctx, `SELECT p.provenance_code, v.effective_from FROM reg_provenance p JOIN reg_provenance_version v ON v.provenance_id = p.id
   WHERE p.is_active = 1 AND p.lifecycle_status_code = 'ACTIVE' AND v.active_1 = 'Y'
   AND v.effective_from <= CASE WHEN p.updated_at > ? THEN p.updated_at ELSE ? END
   AND (v.effective_to IS NULL OR v.effective_to > CASE WHEN p.updated_at > ? THEN p.updated_at ELSE ? END)`, micros(now), micros(now), micros(now), micros(now))
 	if err != nil {
-		return nil, wrap("list sources", s.dialect.Translate(err))
+		return nil, wrap("list sources", s.translate(err))
 	}
 	out := map[string]time.Time{}
 	return out, wrap("list sources", each(rows, func() error {

@@ -41,21 +41,6 @@ func (s *Store) loadSource(ctx context.Context, code string, at time.Time) (src 
 	return src, src != nil && err == nil, wrap("load source "+code, err)
 }
 
-// snapshot runs reads that see one state of the database: a source that is
-// applied meanwhile is seen as it was or as it is, never half of each.
-func (s *Store) snapshot(ctx context.Context, read func(Querier) error) error {
-	options := &sql.TxOptions{ReadOnly: true}
-	if !s.dialect.OneWriter {
-		options.Isolation = sql.LevelRepeatableRead // the session's own level sees each commit
-	}
-	view, err := s.read.BeginTx(ctx, options)
-	if err != nil {
-		return s.dialect.Translate(err)
-	}
-	defer view.Rollback()
-	return s.dialect.Translate(read(view))
-}
-
 func (s *Store) lookUp(ctx context.Context, q Querier, code string) (p provenance, ok bool, err error) {
 	var updated sql.NullInt64
 	ok, err = found(q.QueryRowContext(ctx, "SELECT id, version, updated_at FROM reg_provenance WHERE provenance_code = ? AND is_active = 1 AND lifecycle_status_code = 'ACTIVE'",
@@ -63,17 +48,17 @@ func (s *Store) lookUp(ctx context.Context, q Querier, code string) (p provenanc
 	if err != nil || !ok {
 		return p, false, err
 	}
-	p.now, err = s.sourceNow(ctx, q, updated)
+	now, err := s.now(ctx, q)
+	p.now = sourceNow(now, updated)
 	return p, true, err
 }
 
 // sourceNow is the store's clock, but never before the source was last applied.
-func (s *Store) sourceNow(ctx context.Context, q Querier, updated sql.NullInt64) (time.Time, error) {
-	now, err := s.now(ctx, q)
-	if last := instant(updated); err == nil && last.After(now) {
-		now = last
+func sourceNow(now time.Time, updated sql.NullInt64) time.Time {
+	if last := instant(updated); last.After(now) {
+		return last
 	}
-	return now, err
+	return now
 }
 
 // rowsAt reads all that is in force at an instant, one query a table.
@@ -104,20 +89,20 @@ func (s *Store) SourceStamp(ctx context.Context, code string) (stamp registry.St
 		return stamp, false, wrap("stamp of source", err)
 	}
 	var until sql.NullInt64
-	ok, err = found(s.read.QueryRowContext(ctx, `SELECT p.version,
+	ok, err = found(s.queryRow(ctx, `SELECT p.version,
   (SELECT MIN(v.effective_from) FROM reg_provenance_version v WHERE v.provenance_id = p.id AND v.active_1 = 'Y' AND v.effective_from > ?)
   FROM reg_provenance p WHERE p.provenance_code = ? AND p.is_active = 1 AND p.lifecycle_status_code = 'ACTIVE'`, micros(now), code).Scan(&stamp.Version, &until))
 	stamp.Until = instant(until)
-	return stamp, ok, wrap("stamp of source", s.dialect.Translate(err))
+	return stamp, ok, wrap("stamp of source", s.translate(err))
 }
 
 // SourceHistory lists the versions of a source, oldest first: those that were,
 // are and will be in force, and those that were superseded before they began.
 func (s *Store) SourceHistory(ctx context.Context, code string) (out []registry.SourceVersion, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT v.effective_from, v.effective_to, v.applied_at, v.actor, v.reason, v.source_fingerprint, v.rows_changed, v.changed_json,
+	rows, err := s.query(ctx, `SELECT v.effective_from, v.effective_to, v.applied_at, v.actor, v.reason, v.source_fingerprint, v.rows_changed, v.changed_json,
   v.active_1 FROM reg_provenance p JOIN reg_provenance_version v ON v.provenance_id = p.id WHERE p.provenance_code = ? ORDER BY v.effective_from, v.id`, code)
 	if err != nil {
-		return nil, wrap("history of source", s.dialect.Translate(err))
+		return nil, wrap("history of source", s.translate(err))
 	}
 	err = each(rows, func() error {
 		var v registry.SourceVersion

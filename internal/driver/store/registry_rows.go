@@ -20,14 +20,15 @@ type provenance struct {
 
 func (t *tx) provenance(code string) (p provenance, err error) {
 	var updated sql.NullInt64
-	ok, err := found(t.row("SELECT id, version, updated_at FROM reg_provenance WHERE provenance_code = ?"+t.store.dialect.ForUpdate, code).Scan(&p.id, &p.version, &updated))
+	ok, err := found(t.row("SELECT id, version, updated_at FROM reg_provenance WHERE provenance_code = ?"+t.dialect().ForUpdate, code).Scan(&p.id, &p.version, &updated))
 	if err != nil {
 		return p, err
 	}
 	p.isNew = !ok
 	// The transaction may have waited for the lock; its own instant is older
 	// than what the one before it wrote.
-	p.now, err = t.store.sourceNow(t.ctx, t.raw, updated)
+	now, err := t.clock()
+	p.now = sourceNow(now, updated)
 	return p, err
 }
 
@@ -217,12 +218,3 @@ func plain(v any) string {
 		return fmt.Sprint(value)
 	}
 }
-
-func boolInt(yes bool) int64 {
-	if yes {
-		return 1
-	}
-	return 0
-}
-
-func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }

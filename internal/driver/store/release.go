@@ -6,7 +6,6 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
@@ -42,7 +41,7 @@ func (s *Store) ReleaseRate(ctx context.Context, key string, by ingest.Act) (don
 // restartQuotas begins the open windows of a key anew, from now to where they end
 // anyhow. Who holds a part of one finds another beginning, and claims anew.
 func (t *tx) restartQuotas(key string, done *view.RateReleased) error {
-	rows, err := t.query("SELECT quota_name, taken FROM ing_quota WHERE rate_key = ? AND window_end > ? AND taken > 0 ORDER BY quota_name"+t.store.dialect.ForUpdate, key, micros(t.now))
+	rows, err := t.query("SELECT quota_name, taken FROM ing_quota WHERE rate_key = ? AND window_end > ? AND taken > 0 ORDER BY quota_name"+t.dialect().ForUpdate, key, micros(t.now))
 	if err != nil {
 		return err
 	}
@@ -65,7 +64,7 @@ func (t *tx) restartQuotas(key string, done *view.RateReleased) error {
 
 func (t *tx) findPause(key string, done *view.RateReleased) error {
 	var until int64
-	known, err := found(t.row(coolingSQL+t.store.dialect.ForUpdate, key).Scan(&until))
+	known, err := found(t.row(coolingSQL+t.dialect().ForUpdate, key).Scan(&until))
 	if at := time.UnixMicro(until).UTC(); known && at.After(t.now) {
 		done.PausedUntil = at
 	}
@@ -109,9 +108,9 @@ func (t *tx) dueNow(key string, done *view.RateReleased) error {
 
 // RateReleases tells when keys were released last, those after an instant.
 func (s *Store) RateReleases(ctx context.Context, after time.Time) (map[string]time.Time, error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT rate_key, released_at FROM ing_rate_pause WHERE released_at > ?", micros(after))
+	rows, err := s.query(ctx, "SELECT rate_key, released_at FROM ing_rate_pause WHERE released_at > ?", micros(after))
 	if err != nil {
-		return nil, wrap("list releases", s.dialect.Translate(err))
+		return nil, wrap("list releases", s.translate(err))
 	}
 	out := map[string]time.Time{}
 	return out, wrap("list releases", each(rows, func() error {
@@ -121,48 +120,4 @@ func (s *Store) RateReleases(ctx context.Context, after time.Time) (map[string]t
 		out[key] = time.UnixMicro(at).UTC()
 		return err
 	}))
-}
-
-// reckonWaits computes anew what waits for limits of our own after a source file
-// has changed (D§5.31): the file may have lifted a quota, or moved the source to
-// another rate key. What still has to wait is put back again by the gate. A pause
-// that the upstream asked for stays.
-func (t *tx) reckonWaits(src *registry.Source) error {
-	rows, err := t.query("SELECT id, endpoint_name, operation_code, rate_key FROM ing_partition WHERE provenance_code = ?", src.Code)
-	if err != nil {
-		return err
-	}
-	type partition struct {
-		id                       int64
-		endpoint, operation, key string
-	}
-	var all []partition
-	if err := each(rows, func() error {
-		var p partition
-		err := rows.Scan(&p.id, &p.endpoint, &p.operation, &p.key)
-		all = append(all, p)
-		return err
-	}); err != nil {
-		return err
-	}
-	for _, p := range all {
-		key := p.key
-		if r, err := registry.Resolve(src, p.endpoint, p.operation, nil); err == nil { // else the endpoint is gone, or does not do that any more
-			key = r.Rate.Key(src.Code)
-		}
-		if _, err := t.exec(`UPDATE ing_task SET scheduled_at = ?, wait_code = NULL, updated_at = ? WHERE status_code = 'SCHEDULED' AND partition_id = ?
-  AND scheduled_at > ? AND wait_code IN (?,?,?)`, append([]any{micros(t.now), micros(t.now), p.id, micros(t.now)}, ownWaits()...)...); err != nil {
-			return err
-		}
-		if _, err := t.exec(`UPDATE ing_partition SET rate_key = ?, cooling_until = CASE WHEN cooling_code IN (?,?,?) THEN NULL ELSE cooling_until END,
-  cooling_code = CASE WHEN cooling_code IN (?,?,?) THEN NULL ELSE cooling_code END WHERE id = ?`, append(append([]any{key}, append(ownWaits(), ownWaits()...)...), p.id)...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// ownWaits are the reasons that are of our making.
-func ownWaits() []any {
-	return []any{string(gate.Quota), string(gate.ClosedHours), string(gate.OverDeadline)}
 }

@@ -42,7 +42,7 @@ func (t *tx) saveReslice(slice, run int64, in ingest.ResliceRequest) error {
 	var id, by int64
 	var status ingest.ResliceStatus
 	var from, to sql.NullInt64
-	exists, err := found(t.row("SELECT id, run_id, status_code, window_from, window_to FROM ing_reslice_request WHERE slice_id = ?"+t.store.dialect.ForUpdate, slice).
+	exists, err := found(t.row("SELECT id, run_id, status_code, window_from, window_to FROM ing_reslice_request WHERE slice_id = ?"+t.dialect().ForUpdate, slice).
 		Scan(&id, &by, &status, &from, &to))
 	switch {
 	case err != nil:
@@ -64,14 +64,14 @@ func (t *tx) saveReslice(slice, run int64, in ingest.ResliceRequest) error {
 // PendingReslices lists the requests that can be served, oldest first: the
 // attempt has ended, nobody is slicing the plan and its source is not paused.
 func (s *Store) PendingReslices(ctx context.Context, limit int) (out []ingest.PendingReslice, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT r.id, t.schedule_instance_id, s.plan_id, s.id, t.id, r.run_id, p.provenance_code, p.endpoint_name,
+	rows, err := s.query(ctx, `SELECT r.id, t.schedule_instance_id, s.plan_id, s.id, t.id, r.run_id, p.provenance_code, p.endpoint_name,
   p.operation_code, p.plan_key, d.snapshot, s.slice_spec, t.params, t.priority, s.window_from, s.window_to, r.window_from, r.window_to, r.reason_code, r.detail
   FROM ing_reslice_request r JOIN ing_plan_slice s ON s.id = r.slice_id JOIN ing_task t ON t.id = r.task_id JOIN ing_plan p ON p.id = s.plan_id
   JOIN ing_spec_snapshot d ON d.spec_fingerprint = p.spec_fingerprint
   WHERE r.status_code = '`+string(ingest.ReslicePending)+`' AND s.status_code = 'PARTIAL' AND p.status_code IN ('READY','PARTIAL')
   AND NOT `+isPaused+` ORDER BY r.id LIMIT ?`, limit)
 	if err != nil {
-		return nil, wrap("list reslice requests", s.dialect.Translate(err))
+		return nil, wrap("list reslice requests", s.translate(err))
 	}
 	return out, wrap("list reslice requests", each(rows, func() error {
 		var r ingest.PendingReslice

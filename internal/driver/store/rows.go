@@ -2,11 +2,13 @@ package store
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // micros stores an instant; the zero time is NULL.
@@ -88,3 +90,35 @@ func cut(text string, n int) string {
 	}
 	return string(runes[:n-1]) + "…"
 }
+
+func decode(text sql.NullString, into any) error {
+	if !text.Valid || text.String == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(text.String), into)
+}
+
+// span is a stretch that may be absent.
+func span(from, to sql.NullInt64) *window.Window {
+	if !from.Valid {
+		return nil
+	}
+	return &window.Window{From: instant(from), To: instant(to)}
+}
+
+// raw is stored JSON, passed on as it is.
+func raw(text sql.NullString) json.RawMessage {
+	if !text.Valid {
+		return nil
+	}
+	return json.RawMessage(text.String)
+}
+
+func boolInt(yes bool) int64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+var errEnough = errors.New("enough")

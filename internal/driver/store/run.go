@@ -123,7 +123,7 @@ func (t *tx) lockAttempt(in ingest.Finish) (a attempt, err error) {
 	err = t.row("SELECT "+t.clockColumn()+`, r.status_code, COALESCE(r.error_code, ''), r.stats,
   p.lease_epoch = r.lease_epoch AND p.status_code IN ('DISPATCHED','EXECUTING'), p.provenance_code, p.endpoint_name, p.operation_code, p.spec_fingerprint, p.attempts, p.checkpoint,
   EXISTS (SELECT 1 FROM ing_breaker b WHERE b.provenance_code = p.provenance_code AND b.endpoint_name = p.endpoint_name)
-FROM ing_task p JOIN ing_task_run r ON r.task_id = p.id WHERE p.id = ? AND r.id = ? AND r.lease_epoch = ?`+t.store.dialect.ForUpdate,
+FROM ing_task p JOIN ing_task_run r ON r.task_id = p.id WHERE p.id = ? AND r.id = ? AND r.lease_epoch = ?`+t.dialect().ForUpdate,
 		in.Lease.TaskID, in.Lineage.RunID, in.Lease.Epoch).
 		Scan(&clock, &a.status, &a.code, &a.stats, &a.leased, &a.of.Source, &a.of.Endpoint, &a.by.Operation, &a.by.fingerprint, &a.no, &a.checkpoint, &a.breaker)
 	t.setClock(clock)

@@ -75,7 +75,7 @@ func (s *Store) countSignals(ctx context.Context, dataset int64) (out ingest.Can
 	if err != nil {
 		return out, err
 	}
-	err = s.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(MIN(id), 0), COALESCE(MAX(id) + 1, 0) FROM ing_signal
+	err = s.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(id), 0), COALESCE(MAX(id) + 1, 0) FROM ing_signal
   WHERE dataset_id = ? AND status_code = 'OPEN' AND not_before <= ?`, dataset, micros(now)).
 		Scan(&out.Count, &out.From, &out.To)
 	out.Exact = true
@@ -87,12 +87,12 @@ func (s *Store) countSignals(ctx context.Context, dataset int64) (out ingest.Can
 func (s *Store) QuarantinedIDs(ctx context.Context, d ingest.Dataset, after int64, limit int) (out []ingest.NewSignal, err error) {
 	dataset, known, err := s.datasetID(ctx, d)
 	if err != nil || !known {
-		return nil, wrap("read quarantined ids", s.dialect.Translate(err))
+		return nil, wrap("read quarantined ids", s.translate(err))
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT id, provider_id FROM ing_quarantine WHERE dataset_id = ? AND status_code = 'OPEN' AND provider_id IS NOT NULL
+	rows, err := s.query(ctx, `SELECT id, provider_id FROM ing_quarantine WHERE dataset_id = ? AND status_code = 'OPEN' AND provider_id IS NOT NULL
   AND id > ? ORDER BY id LIMIT ?`, dataset, after, limit)
 	if err != nil {
-		return nil, wrap("read quarantined ids", s.dialect.Translate(err))
+		return nil, wrap("read quarantined ids", s.translate(err))
 	}
 	return out, wrap("read quarantined ids", each(rows, func() error {
 		var n ingest.NewSignal
@@ -108,10 +108,10 @@ func (s *Store) Signals(ctx context.Context, f view.Filter) (out []view.Signal, 
 	w.add(f.Source != "", "dataset_id IN (SELECT id FROM ing_dataset WHERE provenance_code = ?)", f.Source)
 	w.add(f.Status != "", "status_code = ?", f.Status)
 	w.add(f.Before != 0, "id < ?", f.Before)
-	rows, err := s.read.QueryContext(ctx, `SELECT id, provenance_code, endpoint_name, provider_id, kind_code, status_code, actor, COALESCE(reason, ''), created_at, closed_at,
+	rows, err := s.query(ctx, `SELECT id, provenance_code, endpoint_name, provider_id, kind_code, status_code, actor, COALESCE(reason, ''), created_at, closed_at,
   COALESCE(batch_id, 0), not_before FROM ing_signal`+w.String()+" ORDER BY id DESC LIMIT ?", append(w.args, max(f.Limit, 1))...)
 	if err != nil {
-		return nil, wrap("list signals", s.dialect.Translate(err))
+		return nil, wrap("list signals", s.translate(err))
 	}
 	return out, wrap("list signals", each(rows, func() error {
 		var v view.Signal

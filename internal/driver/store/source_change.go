@@ -42,9 +42,9 @@ func (t *tx) noteChange(scope ingest.Scope, what ingest.Change, mark string) err
 // looked yet.
 func (s *Store) SecretMark(ctx context.Context, of ingest.Scope) (mark string, err error) {
 	var text sql.NullString
-	_, err = found(s.read.QueryRowContext(ctx, `SELECT mark FROM ing_source_change WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ? AND cause_code = ?`,
+	_, err = found(s.queryRow(ctx, `SELECT mark FROM ing_source_change WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ? AND cause_code = ?`,
 		of.Source, of.Endpoint, string(of.Operation), string(ingest.ChangeSecret)).Scan(&text))
-	return text.String, wrap("read secret mark", s.dialect.Translate(err))
+	return text.String, wrap("read secret mark", s.translate(err))
 }
 
 // Mended is when something was changed last that may have made a partition fail: a
@@ -55,14 +55,14 @@ func (s *Store) Mended(ctx context.Context, of ingest.Partition) (time.Time, err
 		return now, err
 	}
 	var at sql.NullInt64
-	err = s.read.QueryRowContext(ctx, `SELECT MAX(c.changed) FROM (
+	err = s.queryRow(ctx, `SELECT MAX(c.changed) FROM (
   SELECT changed_at AS changed FROM ing_source_change WHERE provenance_code = ? AND endpoint_name IN ('', ?) AND operation_code IN ('', ?)
   UNION ALL SELECT CASE WHEN v.applied_at > v.effective_from THEN v.applied_at ELSE v.effective_from END AS changed
   FROM reg_provenance p JOIN reg_provenance_version v ON v.provenance_id = p.id
   WHERE p.provenance_code = ? AND v.active_1 = 'Y' AND v.effective_from <= ?) c`,
 		of.Source, of.Endpoint, string(of.Operation), of.Source, micros(now)).Scan(&at)
 	if !at.Valid || at.Int64 <= 0 {
-		return time.Time{}, wrap("look for changes", s.dialect.Translate(err))
+		return time.Time{}, wrap("look for changes", s.translate(err))
 	}
 	return instant(at), nil
 }

@@ -8,12 +8,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
-// isPaused asks whether some pause fits the row called p, which has the columns
-// of a partition. Pauses are few, and found by the key of their table; a flag at
-// each partition would miss those that are made after the pause.
-const isPaused = `EXISTS (SELECT 1 FROM ing_source_state z WHERE z.provenance_code = p.provenance_code
-  AND z.endpoint_name IN ('', p.endpoint_name) AND z.operation_code IN ('', p.operation_code) AND z.state_code = '` + string(ingest.SourcePaused) + `')`
-
 // PauseSource stops the work on a scope. Planners plan nothing of it, nothing is
 // claimed, and workers hear of it with their next batch (§5.9). A scope that is
 // paused stays as it is, with the actor and the reason of the first.
@@ -80,7 +74,7 @@ func scanPause(rows scanner) (p ingest.Pause, err error) {
 // pauseOf is the pause of exactly this scope. The row is locked: of two who end
 // it, one finds it gone.
 func (t *tx) pauseOf(scope ingest.Scope) (p ingest.Pause, ok bool, err error) {
-	p, err = scanPause(t.row(pauseColumns+" WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ?"+t.store.dialect.ForUpdate,
+	p, err = scanPause(t.row(pauseColumns+" WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ?"+t.dialect().ForUpdate,
 		scope.Source, scope.Endpoint, string(scope.Operation)))
 	ok, err = found(err)
 	return p, ok, err
@@ -88,9 +82,9 @@ func (t *tx) pauseOf(scope ingest.Scope) (p ingest.Pause, ok bool, err error) {
 
 // Pauses lists what is paused of a source, or of all, wider scopes first.
 func (s *Store) Pauses(ctx context.Context, source string) (out []ingest.Pause, err error) {
-	rows, err := s.read.QueryContext(ctx, pauseColumns+" WHERE (? = '' OR provenance_code = ?) ORDER BY provenance_code, endpoint_name, operation_code", source, source)
+	rows, err := s.query(ctx, pauseColumns+" WHERE (? = '' OR provenance_code = ?) ORDER BY provenance_code, endpoint_name, operation_code", source, source)
 	if err != nil {
-		return nil, wrap("list pauses", s.dialect.Translate(err))
+		return nil, wrap("list pauses", s.translate(err))
 	}
 	return out, wrap("list pauses", each(rows, func() error {
 		p, err := scanPause(rows)

@@ -33,17 +33,17 @@ func (s *Store) StockAtLeast(ctx context.Context, p ingest.Partition, n int) (bo
 
 func (s *Store) stock(ctx context.Context, p ingest.Partition, most int) (total int, err error) {
 	var partition int64
-	known, err := found(s.read.QueryRowContext(ctx, "SELECT id FROM ing_partition WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ?",
+	known, err := found(s.queryRow(ctx, "SELECT id FROM ing_partition WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ?",
 		p.Source, p.Endpoint, string(p.Operation)).Scan(&partition))
 	if err != nil || !known {
-		return 0, s.dialect.Translate(err)
+		return 0, s.translate(err)
 	}
 	// A task that is promoted between the two counts must not be missed by both:
 	// it moves from SCHEDULED to QUEUED, so that is the order.
 	for _, status := range []ingest.TaskStatus{ingest.TaskScheduled, ingest.TaskQueued} {
 		var n int
-		if err := s.read.QueryRowContext(ctx, stockSQL, string(status), partition, most-total).Scan(&n); err != nil {
-			return 0, s.dialect.Translate(err)
+		if err := s.queryRow(ctx, stockSQL, string(status), partition, most-total).Scan(&n); err != nil {
+			return 0, s.translate(err)
 		}
 		if total += n; total >= most {
 			break

@@ -67,9 +67,6 @@ func (s *Store) Present() error {
 	return s.dialect.Present(false)
 }
 
-// Dialect tells the name of the database kind, for people.
-func (s *Store) Dialect() string { return s.dialect.Name }
-
 // Now is the store's clock: the one that judges leases (D§5.2).
 func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.now(ctx, s.read) }
 
@@ -79,7 +76,7 @@ func (s *Store) now(ctx context.Context, q Querier) (time.Time, error) {
 	}
 	var micros int64
 	err := q.QueryRowContext(ctx, "SELECT "+s.dialect.Clock).Scan(&micros)
-	return time.UnixMicro(micros).UTC(), s.dialect.Translate(err)
+	return time.UnixMicro(micros).UTC(), s.translate(err)
 }
 
 // ownClock is the time where nobody has to be asked.

@@ -12,9 +12,9 @@ import (
 func (s *Store) FollowSchedule(ctx context.Context, name string) (last time.Time, err error) {
 	const query = "SELECT last_tick FROM ing_schedule_state WHERE schedule_name = ?"
 	var tick sql.NullInt64
-	known, err := found(s.read.QueryRowContext(ctx, query, name).Scan(&tick))
+	known, err := found(s.queryRow(ctx, query, name).Scan(&tick))
 	if known || err != nil {
-		return instant(tick), wrap("read schedule", s.dialect.Translate(err))
+		return instant(tick), wrap("read schedule", s.translate(err))
 	}
 	err = s.step(ctx, "follow schedule", urgent, func(t *tx) error {
 		known, err := found(t.row(query, name).Scan(&tick))

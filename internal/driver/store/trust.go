@@ -20,9 +20,9 @@ const (
 
 // Consents lists what was agreed to in this database.
 func (s *Store) Consents(ctx context.Context) (out []trust.Consent, err error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT secret_ref, host, actor, reason, agreed_at FROM ing_trust ORDER BY host, secret_ref")
+	rows, err := s.query(ctx, "SELECT secret_ref, host, actor, reason, agreed_at FROM ing_trust ORDER BY host, secret_ref")
 	if err != nil {
-		return nil, wrap("list consents", s.dialect.Translate(err))
+		return nil, wrap("list consents", s.translate(err))
 	}
 	return out, wrap("list consents", each(rows, func() error {
 		var c trust.Consent

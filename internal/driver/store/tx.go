@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -8,20 +9,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
-)
-
-// lane is the queue a write waits in. On a database with one writer, short
-// steps that others depend on go before bulk ones, so that a lease never runs
-// out behind a row of commits.
-type lane int
-
-const (
-	urgent lane = iota // claims, renewals, finishes
-	bulk               // batches, plans
 )
 
 const maxTries = 10
@@ -74,7 +64,7 @@ func (s *Store) once(ctx context.Context, l lane, begin, do func(*tx) error) err
 	}
 	raw, err := s.write.BeginTx(ctx, nil) // at the level of the session, which is verified
 	if err != nil {
-		return s.dialect.Translate(err)
+		return s.translate(err)
 	}
 	s.waits.add(time.Since(asked))
 	t := &tx{ctx: ctx, store: s, raw: raw, stmts: map[string]*sql.Stmt{}}
@@ -87,9 +77,9 @@ func (s *Store) once(ctx context.Context, l lane, begin, do func(*tx) error) err
 	}
 	if err != nil {
 		_ = raw.Rollback()
-		return s.dialect.Translate(err)
+		return s.translate(err)
 	}
-	return s.dialect.Translate(raw.Commit())
+	return s.translate(raw.Commit())
 }
 
 // tx is a transaction with the instant the store's clock showed at its start.
@@ -102,10 +92,17 @@ type tx struct {
 	fresh []string // queries to keep on the pool once the connection is free
 }
 
+// dialect is that of the database the transaction is in.
+func (t *tx) dialect() *Dialect { return &t.store.dialect }
+
+// readClock takes the instant that the store's clock shows.
 func (t *tx) readClock() (err error) {
-	t.now, err = t.store.now(t.ctx, t.raw)
+	t.now, err = t.clock()
 	return err
 }
+
+// clock asks the store's clock once more: a transaction may have waited for a lock.
+func (t *tx) clock() (time.Time, error) { return t.store.now(t.ctx, t.raw) }
 
 func (t *tx) keepFresh() {
 	for _, query := range t.fresh {
@@ -193,7 +190,7 @@ func (t *tx) adopt(query string) (*sql.Stmt, error) {
 	if cached, ok := t.store.stmts.Load(query); ok {
 		return t.raw.StmtContext(t.ctx, cached.(*sql.Stmt)), nil
 	}
-	if t.store.dialect.OneWriter {
+	if t.dialect().OneWriter {
 		// The pool's only connection is ours until we commit: asking the pool
 		// now would wait for ever. The statement is added to the pool later.
 		t.fresh = append(t.fresh, query)
@@ -229,8 +226,8 @@ func (t *tx) insertMany(table, columns string, width int, rows [][]any) error {
 func (t *tx) insertFlat(table, columns string, width int, values []any) error {
 	row := "(" + strings.TrimSuffix(strings.Repeat("?,", width), ",") + ")"
 	for len(values) > 0 {
-		n := t.store.dialect.rowsAtOnce(width, values)
-		query := t.store.dialect.InsertMany + " " + table + " (" + columns + ") VALUES " + row + strings.Repeat(","+row, n-1)
+		n := t.dialect().rowsAtOnce(width, values)
+		query := t.dialect().InsertMany + " " + table + " (" + columns + ") VALUES " + row + strings.Repeat(","+row, n-1)
 		if _, err := t.exec(query, values[:n*width]...); err != nil {
 			return err
 		}
@@ -239,53 +236,13 @@ func (t *tx) insertFlat(table, columns string, width int, values []any) error {
 	return nil
 }
 
-// lanes is a mutex with two queues: whoever waits in the urgent one goes first.
-type lanes struct {
-	mu      sync.Mutex
-	held    bool
-	waiting [2][]chan struct{}
-}
+// clockColumn is the store's clock as a column, and setClock takes what it gave.
+func (t *tx) clockColumn() string { return cmp.Or(t.dialect().Clock, "NULL") }
 
-func (l *lanes) enter(ctx context.Context, in lane) error {
-	l.mu.Lock()
-	if !l.held {
-		l.held = true
-		l.mu.Unlock()
-		return nil
+func (t *tx) setClock(column sql.NullInt64) {
+	if at, ok := t.store.ownClock(); ok {
+		t.now = at
+		return
 	}
-	turn := make(chan struct{})
-	l.waiting[in] = append(l.waiting[in], turn)
-	l.mu.Unlock()
-	select {
-	case <-turn:
-		return nil
-	case <-ctx.Done():
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for i, waiting := range l.waiting[in] {
-			if waiting == turn {
-				l.waiting[in] = append(l.waiting[in][:i], l.waiting[in][i+1:]...)
-				return ctx.Err()
-			}
-		}
-		l.pass() // our turn came at the same moment: hand it on
-		return ctx.Err()
-	}
-}
-
-func (l *lanes) leave() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.pass()
-}
-
-func (l *lanes) pass() {
-	for in := range l.waiting {
-		if queue := l.waiting[in]; len(queue) > 0 {
-			l.waiting[in] = queue[1:]
-			close(queue[0])
-			return
-		}
-	}
-	l.held = false
+	t.now = instant(column)
 }

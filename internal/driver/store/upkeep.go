@@ -33,7 +33,7 @@ func (t *tx) markIfAt(name string, from, to int64) error {
 func (s *Store) EndUpkeep(ctx context.Context, duty, runKey string, by ingest.Act, did map[string]any) error {
 	return s.step(ctx, "end upkeep", bulk, func(t *tx) error {
 		var last sql.NullString
-		known, err := found(t.row("SELECT run_key FROM ing_upkeep_mark WHERE name = ?"+t.store.dialect.ForUpdate, duty).Scan(&last))
+		known, err := found(t.row("SELECT run_key FROM ing_upkeep_mark WHERE name = ?"+t.dialect().ForUpdate, duty).Scan(&last))
 		if err != nil || last.String == runKey {
 			return err
 		}
@@ -51,6 +51,6 @@ func (s *Store) EndUpkeep(ctx context.Context, duty, runKey string, by ingest.Ac
 // LastUpkeep is when a run of a duty ended last; zero if none did.
 func (s *Store) LastUpkeep(ctx context.Context, duty string) (time.Time, error) {
 	var at sql.NullInt64
-	_, err := found(s.read.QueryRowContext(ctx, "SELECT updated_at FROM ing_upkeep_mark WHERE name = ?", duty).Scan(&at))
-	return instant(at), wrap("look for the last upkeep", s.dialect.Translate(err))
+	_, err := found(s.queryRow(ctx, "SELECT updated_at FROM ing_upkeep_mark WHERE name = ?", duty).Scan(&at))
+	return instant(at), wrap("look for the last upkeep", s.translate(err))
 }

@@ -28,17 +28,17 @@ func (s *Store) AuditChain(ctx context.Context, after int64, limit int) ([]audit
 
 // AuditEntry reads one entry. fault.ErrNotFound means that it is not there.
 func (s *Store) AuditEntry(ctx context.Context, id int64) (audit.Entry, error) {
-	e, err := scanAudit(s.read.QueryRowContext(ctx, auditColumns+" WHERE id = ?", id))
+	e, err := scanAudit(s.queryRow(ctx, auditColumns+" WHERE id = ?", id))
 	if err = orNotFound(err); err != nil {
-		return e, fmt.Errorf("audit log %d: %w", id, s.dialect.Translate(err))
+		return e, fmt.Errorf("audit log %d: %w", id, s.translate(err))
 	}
 	return e, nil
 }
 
 func (s *Store) auditRows(ctx context.Context, where string, args ...any) (out []audit.Entry, err error) {
-	rows, err := s.read.QueryContext(ctx, auditColumns+where, args...)
+	rows, err := s.query(ctx, auditColumns+where, args...)
 	if err != nil {
-		return nil, wrap("read the audit log", s.dialect.Translate(err))
+		return nil, wrap("read the audit log", s.translate(err))
 	}
 	err = each(rows, func() error {
 		e, err := scanAudit(rows)

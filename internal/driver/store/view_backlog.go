@@ -39,11 +39,11 @@ func (s *Store) Backlogs(ctx context.Context, source string) (out []view.Backlog
 			out = append(out, b)
 		}
 	}
-	return out, wrap("look at the backlog of events", s.dialect.Translate(err))
+	return out, wrap("look at the backlog of events", s.translate(err))
 }
 
 func (s *Store) datasetLanes(ctx context.Context, source string) (out []event.Lane, err error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT id, provenance_code, endpoint_name FROM ing_dataset WHERE (? = '' OR provenance_code = ?) ORDER BY provenance_code, endpoint_name", source, source)
+	rows, err := s.query(ctx, "SELECT id, provenance_code, endpoint_name FROM ing_dataset WHERE (? = '' OR provenance_code = ?) ORDER BY provenance_code, endpoint_name", source, source)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *Store) backlog(ctx context.Context, dataset int64, b *view.Backlog) err
 		status event.Status
 		count  *int
 	}{{event.Pending, &b.Waiting}, {event.Failed, &b.Failed}, {event.Dead, &b.Dead}} {
-		if err := s.read.QueryRowContext(ctx, CountedSQL, string(of.status), dataset, mostCounted+1).Scan(of.count); err != nil {
+		if err := s.queryRow(ctx, CountedSQL, string(of.status), dataset, mostCounted+1).Scan(of.count); err != nil {
 			return err
 		}
 		if *of.count > mostCounted {
@@ -71,7 +71,7 @@ func (s *Store) backlog(ctx context.Context, dataset int64, b *view.Backlog) err
 		return nil
 	}
 	var since sql.NullInt64
-	if _, err := found(s.read.QueryRowContext(ctx, OldestSQL, dataset).Scan(&since)); err != nil {
+	if _, err := found(s.queryRow(ctx, OldestSQL, dataset).Scan(&since)); err != nil {
 		return err
 	}
 	b.Since = instant(since)
@@ -80,7 +80,7 @@ func (s *Store) backlog(ctx context.Context, dataset int64, b *view.Backlog) err
 
 // lastSaid looks up what each receiver of a dataset said last.
 func (s *Store) lastSaid(ctx context.Context, dataset int64, b *view.Backlog) error {
-	rows, err := s.read.QueryContext(ctx, LastSaidSQL, dataset, lastAttempts)
+	rows, err := s.query(ctx, LastSaidSQL, dataset, lastAttempts)
 	if err != nil {
 		return err
 	}

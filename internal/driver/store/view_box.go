@@ -17,8 +17,8 @@ import (
 
 // BatchOf finds a batch by its run and its number in it.
 func (s *Store) BatchOf(ctx context.Context, runID int64, no int) (id int64, err error) {
-	err = s.read.QueryRowContext(ctx, "SELECT id FROM ing_task_run_batch WHERE run_id = ? AND batch_no = ?", runID, no).Scan(&id)
-	return id, wrap("find batch", s.dialect.Translate(orNotFound(err)))
+	err = s.queryRow(ctx, "SELECT id FROM ing_task_run_batch WHERE run_id = ? AND batch_no = ?", runID, no).Scan(&id)
+	return id, wrap("find batch", s.translate(orNotFound(err)))
 }
 
 // Box is all that is stored of a batch, with the snapshot it ran under (§14.9).
@@ -30,9 +30,9 @@ func (s *Store) Box(ctx context.Context, batchID int64) (*blackbox.Box, error) {
 		return nil, err
 	}
 	if err := s.boxKeys(ctx, b); err != nil {
-		return nil, wrap("open black box", s.dialect.Translate(orNotFound(err)))
+		return nil, wrap("open black box", s.translate(orNotFound(err)))
 	}
-	return b, wrap("open black box", s.dialect.Translate(s.boxed(ctx, b)))
+	return b, wrap("open black box", s.translate(s.boxed(ctx, b)))
 }
 
 // ArchivedBox is the black box of a batch that left the database with its plan.
@@ -45,7 +45,7 @@ func (s *Store) ArchivedBox(ctx context.Context, in retention.BatchContext) (*bl
 	}
 	b.Keys.ScheduleID = in.ScheduleID
 	var snapshot string
-	err := s.read.QueryRowContext(ctx, "SELECT d.dataset_id, f.snapshot FROM ing_partition d, ing_spec_snapshot f WHERE d.id = ? AND f.spec_fingerprint = ?", in.PartitionID, in.SpecFingerprint).
+	err := s.queryRow(ctx, "SELECT d.dataset_id, f.snapshot FROM ing_partition d, ing_spec_snapshot f WHERE d.id = ? AND f.spec_fingerprint = ?", in.PartitionID, in.SpecFingerprint).
 		Scan(&b.DatasetID, &snapshot)
 	if err == nil {
 		err = named(b, snapshot)
@@ -53,7 +53,7 @@ func (s *Store) ArchivedBox(ctx context.Context, in retention.BatchContext) (*bl
 	if err == nil {
 		err = s.boxed(ctx, b)
 	}
-	return b, wrap("open archived black box", s.dialect.Translate(orNotFound(err)))
+	return b, wrap("open archived black box", s.translate(orNotFound(err)))
 }
 
 // boxed adds what a batch did.
@@ -71,7 +71,7 @@ func (s *Store) boxKeys(ctx context.Context, b *blackbox.Box) error {
 	var size, from, to sql.NullInt64
 	var slice, snapshot string
 	k := &b.Keys
-	err := s.read.QueryRowContext(ctx, `SELECT b.page_size, b.idempotent_key, s.slice_spec, s.window_from, s.window_to, s.slice_signature_hash, s.expr_hash,
+	err := s.queryRow(ctx, `SELECT b.page_size, b.idempotent_key, s.slice_spec, s.window_from, s.window_to, s.slice_signature_hash, s.expr_hash,
   p.schedule_instance_id, p.expr_proto_hash, p.mapping_id, p.endpoint_name, d.dataset_id, t.spec_fingerprint, f.snapshot
   FROM ing_task_run_batch b JOIN ing_plan_slice s ON s.id = b.slice_id JOIN ing_plan p ON p.id = b.plan_id JOIN ing_task t ON t.id = b.task_id
   JOIN ing_partition d ON d.id = p.partition_id JOIN ing_spec_snapshot f ON f.spec_fingerprint = t.spec_fingerprint WHERE b.id = ?`, b.Batch.ID).
@@ -99,7 +99,7 @@ func named(b *blackbox.Box, snapshot string) error {
 
 // written are the versions a batch wrote: their ids begin with the batch's.
 func (s *Store) written(ctx context.Context, b *blackbox.Box) (out []blackbox.Written, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT r.provider_id, y.body_id, y.dataset_id, y.id_hash, y.version, y.prev_body_id, y.updated_at, y.fetch_at, y.fields, y.codec,
+	rows, err := s.query(ctx, `SELECT r.provider_id, y.body_id, y.dataset_id, y.id_hash, y.version, y.prev_body_id, y.updated_at, y.fetch_at, y.fields, y.codec,
   r.body_id = y.body_id, r.state_code, COALESCE(o.op_type, '')
   FROM ing_record_body y JOIN ing_record r ON r.dataset_id = y.dataset_id AND r.id_hash = y.id_hash
   LEFT JOIN ing_outbox_message o ON o.channel = ? AND o.body_id = y.body_id
@@ -152,7 +152,7 @@ func (s *Store) written(ctx context.Context, b *blackbox.Box) (out []blackbox.Wr
 func (s *Store) rejectedBy(ctx context.Context, batchID int64) (out []blackbox.Rejected, err error) {
 	// What another batch read again says no longer what this one said of it.
 	const columns = "SELECT id, reject_key, COALESCE(provider_id, ''), reason_code, COALESCE(path, ''), item_index FROM ing_quarantine WHERE "
-	rows, err := s.read.QueryContext(ctx, columns+"batch_id = ? AND judged_batch_id IS NULL UNION ALL "+columns+"judged_batch_id = ? AND status_code <> 'RESOLVED' ORDER BY 1", batchID, batchID)
+	rows, err := s.query(ctx, columns+"batch_id = ? AND judged_batch_id IS NULL UNION ALL "+columns+"judged_batch_id = ? AND status_code <> 'RESOLVED' ORDER BY 1", batchID, batchID)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (s *Store) rejectedBy(ctx context.Context, batchID int64) (out []blackbox.R
 const boxEventsMost = 100
 
 func (s *Store) boxEvents(ctx context.Context, b *blackbox.Box) error {
-	rows, err := s.read.QueryContext(ctx, eventColumns+` WHERE schedule_instance_id = ? AND plan_id = ? AND slice_id = ? AND task_id = ? ORDER BY id LIMIT ?`,
+	rows, err := s.query(ctx, eventColumns+` WHERE schedule_instance_id = ? AND plan_id = ? AND slice_id = ? AND task_id = ? ORDER BY id LIMIT ?`,
 		b.Keys.ScheduleID, b.Keys.PlanID, b.Keys.SliceID, b.Keys.TaskID, boxEventsMost)
 	if err != nil {
 		return err
@@ -183,18 +183,22 @@ func (s *Store) boxEvents(ctx context.Context, b *blackbox.Box) error {
 
 // HeadsOf reads stored records by their ids, each with the batch that wrote it.
 func (s *Store) HeadsOf(ctx context.Context, datasetID int64, ids []string) (out []blackbox.Head, err error) {
-	items := make([]preparedRecord, len(ids))
-	for i, id := range ids {
-		items[i].ProviderID, items[i].key = id, record.KeyOf(id)
+	type named struct {
+		id  string
+		key record.Key
 	}
-	slices.SortFunc(items, func(a, b preparedRecord) int { return slices.Compare(a.key[:], b.key[:]) })
-	stored, err := readHeads(datasetID, items, func(query string, args ...any) (*sql.Rows, error) { return s.read.QueryContext(ctx, query, args...) })
+	items := make([]named, len(ids))
+	for i, id := range ids {
+		items[i] = named{id, record.KeyOf(id)}
+	}
+	slices.SortFunc(items, func(a, b named) int { return slices.Compare(a.key[:], b.key[:]) })
+	stored, err := readHeads(datasetID, items, func(n *named) *record.Key { return &n.key }, func(query string, args ...any) (*sql.Rows, error) { return s.query(ctx, query, args...) })
 	if err != nil {
-		return nil, wrap("read heads", s.dialect.Translate(err))
+		return nil, wrap("read heads", s.translate(err))
 	}
 	for _, item := range items {
 		h := stored[item.key]
-		if h == nil || h.ProviderID != item.ProviderID {
+		if h == nil || h.ProviderID != item.id {
 			continue
 		}
 		out = append(out, blackbox.Head{

@@ -22,9 +22,9 @@ const campaignSQL = `SELECT c.id FROM ing_cursor c JOIN ing_campaign g ON g.curs
 // CampaignBooks is what backfills have read and waived that asked the question of
 // a harvest (D§5.7), as one book. It moves no cursor of the harvest (I6).
 func (s *Store) CampaignBooks(ctx context.Context, d ingest.Dataset, field, exprHash string) ([]coverage.Segment, error) {
-	rows, err := s.read.QueryContext(ctx, campaignSQL, d.Source, d.Endpoint, exprHash, field, d.Source, d.Endpoint, exprHash, exprHash, field)
+	rows, err := s.query(ctx, campaignSQL, d.Source, d.Endpoint, exprHash, field, d.Source, d.Endpoint, exprHash, exprHash, field)
 	if err != nil {
-		return nil, wrap("find campaigns", s.dialect.Translate(err))
+		return nil, wrap("find campaigns", s.translate(err))
 	}
 	var ids []int64
 	if err := each(rows, func() error {
@@ -33,7 +33,7 @@ func (s *Store) CampaignBooks(ctx context.Context, d ingest.Dataset, field, expr
 		ids = append(ids, id)
 		return err
 	}); err != nil {
-		return nil, wrap("find campaigns", s.dialect.Translate(err))
+		return nil, wrap("find campaigns", s.translate(err))
 	}
 	var out []coverage.Segment
 	for _, id := range ids {
@@ -59,13 +59,13 @@ func (s *Store) OpenWindows(ctx context.Context, of ingest.Partition, cursorID i
 	for _, status := range statuses {
 		args = append(args, string(status))
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT s.window_from, s.window_to FROM ing_partition p
+	rows, err := s.query(ctx, `SELECT s.window_from, s.window_to FROM ing_partition p
   JOIN ing_task t ON t.partition_id = p.id AND t.status_code IN (?`+strings.Repeat(",?", len(statuses)-1)+`) JOIN ing_plan_slice s ON s.id = t.slice_id
   JOIN ing_plan g ON g.id = t.plan_id AND g.cursor_id = ?
   WHERE p.provenance_code = ? AND p.endpoint_name = ? AND p.operation_code = ? AND s.window_from IS NOT NULL LIMIT ?`,
 		append(args, cursorID, of.Source, of.Endpoint, string(of.Operation), mostMarks)...)
 	if err != nil {
-		return nil, wrap("list open windows", s.dialect.Translate(err))
+		return nil, wrap("list open windows", s.translate(err))
 	}
 	err = each(rows, func() error {
 		var from, to sql.NullInt64
@@ -95,9 +95,9 @@ func (s *Store) QuarantinedWindows(ctx context.Context, d ingest.Dataset) ([]vie
 }
 
 func (s *Store) marks(ctx context.Context, what, query string, args ...any) (out []view.Marked, err error) {
-	rows, err := s.read.QueryContext(ctx, query, args...)
+	rows, err := s.query(ctx, query, args...)
 	if err != nil {
-		return nil, wrap(what, s.dialect.Translate(err))
+		return nil, wrap(what, s.translate(err))
 	}
 	return out, wrap(what, each(rows, func() error {
 		var m view.Marked
@@ -116,12 +116,12 @@ func (s *Store) Workload(ctx context.Context, source string) (out []view.Workloa
 	for _, status := range statuses {
 		args = append(args, string(status))
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT p.provenance_code, p.endpoint_name, p.operation_code, p.cooling_until, t.status_code, COUNT(t.id)
+	rows, err := s.query(ctx, `SELECT p.provenance_code, p.endpoint_name, p.operation_code, p.cooling_until, t.status_code, COUNT(t.id)
   FROM ing_partition p LEFT JOIN ing_task t ON t.partition_id = p.id AND t.status_code IN (?`+strings.Repeat(",?", len(statuses)-1)+`)
   WHERE (? = '' OR p.provenance_code = ?) GROUP BY p.id, p.provenance_code, p.endpoint_name, p.operation_code, p.cooling_until, t.status_code
   ORDER BY p.provenance_code, p.endpoint_name, p.operation_code`, append(args, source, source)...)
 	if err != nil {
-		return nil, wrap("count work", s.dialect.Translate(err))
+		return nil, wrap("count work", s.translate(err))
 	}
 	return out, wrap("count work", each(rows, func() error {
 		var w view.Workload
@@ -148,11 +148,11 @@ func (s *Store) Workload(ctx context.Context, source string) (out []view.Workloa
 // Rejects counts the items in quarantine that nobody has decided about, of one
 // source or of all.
 func (s *Store) Rejects(ctx context.Context, source string) (map[ingest.Dataset]int64, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT d.provenance_code, d.endpoint_name, COUNT(*) FROM ing_dataset d
+	rows, err := s.query(ctx, `SELECT d.provenance_code, d.endpoint_name, COUNT(*) FROM ing_dataset d
   JOIN ing_quarantine q ON q.dataset_id = d.id AND q.status_code IN ('OPEN','REQUEUED') WHERE (? = '' OR d.provenance_code = ?) GROUP BY d.id, d.provenance_code, d.endpoint_name`,
 		source, source)
 	if err != nil {
-		return nil, wrap("count rejects", s.dialect.Translate(err))
+		return nil, wrap("count rejects", s.translate(err))
 	}
 	out := map[ingest.Dataset]int64{}
 	return out, wrap("count rejects", each(rows, func() error {

@@ -52,9 +52,9 @@ func noteAhead(c *view.Cursor, seen time.Time) {
 func (s *Store) Cursors(ctx context.Context, source string) (out []view.Cursor, err error) {
 	w := &where{}
 	w.add(source != "", "provenance_code = ?", source)
-	rows, err := s.read.QueryContext(ctx, cursorColumns+w.String()+" ORDER BY provenance_code, operation_code, id", w.args...)
+	rows, err := s.query(ctx, cursorColumns+w.String()+" ORDER BY provenance_code, operation_code, id", w.args...)
 	if err != nil {
-		return nil, wrap("list cursors", s.dialect.Translate(err))
+		return nil, wrap("list cursors", s.translate(err))
 	}
 	return out, wrap("list cursors", each(rows, func() error {
 		c, err := scanCursor(rows)
@@ -65,13 +65,13 @@ func (s *Store) Cursors(ctx context.Context, source string) (out []view.Cursor, 
 
 // Cursor is one watermark.
 func (s *Store) Cursor(ctx context.Context, id int64) (view.Cursor, error) {
-	c, err := scanCursor(s.read.QueryRowContext(ctx, cursorColumns+" WHERE id = ?", id))
+	c, err := scanCursor(s.queryRow(ctx, cursorColumns+" WHERE id = ?", id))
 	return c, wrap("show cursor", orNotFound(err))
 }
 
 // Book is the coverage a planner starts from; an unknown namespace has none.
 func (s *Store) Book(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error) {
-	c, err := scanCursor(s.read.QueryRowContext(ctx, cursorColumns+` WHERE provenance_code = ? AND operation_code = ? AND cursor_key = ?
+	c, err := scanCursor(s.queryRow(ctx, cursorColumns+` WHERE provenance_code = ? AND operation_code = ? AND cursor_key = ?
   AND namespace_scope_code = ? AND namespace_key = ?`, n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key))
 	if known, err = found(err); !known || err != nil {
 		return state, known, wrap("read coverage", err)
@@ -85,10 +85,10 @@ func lookbackOf(c view.Cursor) time.Duration { return c.Lookback().Round(time.Mi
 
 // Segments is the coverage of one cursor.
 func (s *Store) Segments(ctx context.Context, cursorID int64) (out []coverage.Segment, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT seg_from, seg_to, want_at, have_at, waived_at, fails, retry_after FROM ing_coverage
+	rows, err := s.query(ctx, `SELECT seg_from, seg_to, want_at, have_at, waived_at, fails, retry_after FROM ing_coverage
   WHERE cursor_id = ? ORDER BY seg_from`, cursorID)
 	if err != nil {
-		return nil, wrap("read coverage", s.dialect.Translate(err))
+		return nil, wrap("read coverage", s.translate(err))
 	}
 	return out, wrap("read coverage", each(rows, func() error {
 		seg, err := scanSegment(rows)
@@ -103,9 +103,9 @@ const eventColumns = `SELECT id, kind_code, COALESCE(prev_value, ''), COALESCE(n
 
 // CursorEvents reads a cursor's ledger, oldest first, from after an id on.
 func (s *Store) CursorEvents(ctx context.Context, cursorID, after int64, limit int) (out []view.CursorEvent, err error) {
-	rows, err := s.read.QueryContext(ctx, eventColumns+" WHERE cursor_id = ? AND id > ? ORDER BY id LIMIT ?", cursorID, after, limit)
+	rows, err := s.query(ctx, eventColumns+" WHERE cursor_id = ? AND id > ? ORDER BY id LIMIT ?", cursorID, after, limit)
 	if err != nil {
-		return nil, wrap("read cursor history", s.dialect.Translate(err))
+		return nil, wrap("read cursor history", s.translate(err))
 	}
 	return out, wrap("read cursor history", each(rows, func() error {
 		e, err := scanEvent(rows)
@@ -145,9 +145,36 @@ func (s *Store) Counts(ctx context.Context, source string) (c view.Counts, err e
 		{&c.Outbox, "SELECT COUNT(*) FROM ing_outbox_message o JOIN ing_dataset d ON d.id = o.aggregate_id WHERE d.provenance_code = ?"},
 		{&c.Quarantined, "SELECT COUNT(*) FROM ing_quarantine WHERE provenance_code = ? AND status_code IN ('OPEN','REQUEUED')"},
 	} {
-		if err := s.read.QueryRowContext(ctx, q.query, source).Scan(q.into); err != nil {
-			return c, wrap("count records", s.dialect.Translate(err))
+		if err := s.queryRow(ctx, q.query, source).Scan(q.into); err != nil {
+			return c, wrap("count records", s.translate(err))
 		}
 	}
 	return c, nil
+}
+
+// valueOf reads the normalised value: values are compared by it, never by their
+// text (C§2).
+func valueOf(line ingest.CursorType, moment sql.NullInt64, number sql.NullString) (time.Time, error) {
+	if line == ingest.CursorID {
+		return line.Parse(number.String)
+	}
+	return instant(moment), nil
+}
+
+func leftOf(remarks sql.NullString) ([]window.Window, error) {
+	var r cursorRemarks
+	return r.Left, decode(remarks, &r)
+}
+
+func scanSegment(rows scanner) (s coverage.Segment, err error) {
+	var from, to, want, have, waived, retry sql.NullInt64
+	err = rows.Scan(&from, &to, &want, &have, &waived, &s.Fails, &retry)
+	s.Window = window.Window{From: instant(from), To: instant(to)}
+	s.Want, s.Have, s.Waived, s.RetryAfter = instant(want), instant(have), instant(waived), instant(retry)
+	return s, err
+}
+
+// cursorRemarks is what a cursor keeps beside its book.
+type cursorRemarks struct {
+	Left []window.Window `json:"left,omitempty"`
 }

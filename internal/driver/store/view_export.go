@@ -50,9 +50,9 @@ func (s *Store) ExportPage(ctx context.Context, in export.Range, after int64, us
 		return after, false, wrap("export records", err)
 	}
 	defer done()
-	rows, err := s.read.QueryContext(ctx, query, append(args, in.DatasetID, in.DatasetID, after, last, limit)...)
+	rows, err := s.query(ctx, query, append(args, in.DatasetID, in.DatasetID, after, last, limit)...)
 	if err != nil {
-		return after, false, wrap("export records", s.dialect.Translate(err))
+		return after, false, wrap("export records", s.translate(err))
 	}
 	defer rows.Close()
 	p := exporting{dataset: in.DatasetID, last: last, payload: in.Payload}
@@ -72,7 +72,7 @@ func (s *Store) ExportPage(ctx context.Context, in export.Range, after int64, us
 				}
 			}
 			if err := s.asOf(ctx, row, last, p.head, p.state); err != nil {
-				return next, false, wrap("export records", s.dialect.Translate(err))
+				return next, false, wrap("export records", s.translate(err))
 			}
 			if row.Body != 0 {
 				if err := use(row); err != nil {
@@ -85,7 +85,7 @@ func (s *Store) ExportPage(ctx context.Context, in export.Range, after int64, us
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return next, false, wrap("export records", s.dialect.Translate(err))
+		return next, false, wrap("export records", s.translate(err))
 	}
 	return last, true, nil
 }
@@ -200,7 +200,7 @@ func (s *Store) asOf(ctx context.Context, r *export.Row, last, head int64, state
 	var successor int64
 	for newest > last {
 		var before sql.NullInt64
-		there, err := found(s.read.QueryRowContext(ctx, "SELECT prev_body_id FROM ing_record_body WHERE body_id = ?", newest).Scan(&before))
+		there, err := found(s.queryRow(ctx, "SELECT prev_body_id FROM ing_record_body WHERE body_id = ?", newest).Scan(&before))
 		if err != nil {
 			return err
 		}
@@ -226,11 +226,11 @@ func (s *Store) asOf(ctx context.Context, r *export.Row, last, head int64, state
 func (s *Store) wasGone(ctx context.Context, r *export.Row, successor int64) (bool, error) {
 	const query = "SELECT op_type FROM ing_outbox_message WHERE body_id = ? AND channel = ?"
 	var op string
-	known, err := found(s.read.QueryRowContext(ctx, query, r.Body, outboxChannel).Scan(&op))
+	known, err := found(s.queryRow(ctx, query, r.Body, outboxChannel).Scan(&op))
 	if known || err != nil {
 		return op == string(event.Removed), err
 	}
-	if known, err = found(s.read.QueryRowContext(ctx, query, successor, outboxChannel).Scan(&op)); err != nil || known && op == string(event.Removed) {
+	if known, err = found(s.queryRow(ctx, query, successor, outboxChannel).Scan(&op)); err != nil || known && op == string(event.Removed) {
 		return false, err
 	}
 	return len(r.Fields) == 0, nil
@@ -238,9 +238,9 @@ func (s *Store) wasGone(ctx context.Context, r *export.Row, successor int64) (bo
 
 // ExportDataset finds the dataset of an endpoint.
 func (s *Store) ExportDataset(ctx context.Context, source, endpoint string) (id int64, err error) {
-	err = s.read.QueryRowContext(ctx, "SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?", source, endpoint).Scan(&id)
+	err = s.queryRow(ctx, "SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?", source, endpoint).Scan(&id)
 	if err = orNotFound(err); err != nil {
-		return 0, fmt.Errorf("dataset %s/%s: %w", source, endpoint, s.dialect.Translate(err))
+		return 0, fmt.Errorf("dataset %s/%s: %w", source, endpoint, s.translate(err))
 	}
 	return id, nil
 }
@@ -249,9 +249,9 @@ func (s *Store) ExportDataset(ctx context.Context, source, endpoint string) (id 
 func (s *Store) MappingHashes(ctx context.Context, ids []int64) (out []string, err error) {
 	for _, id := range ids {
 		var hash string
-		known, err := found(s.read.QueryRowContext(ctx, "SELECT hash FROM ing_fingerprint WHERE id = ?", id).Scan(&hash))
+		known, err := found(s.queryRow(ctx, "SELECT hash FROM ing_fingerprint WHERE id = ?", id).Scan(&hash))
 		if err != nil {
-			return nil, wrap("read mappings", s.dialect.Translate(err))
+			return nil, wrap("read mappings", s.translate(err))
 		}
 		if known {
 			out = append(out, hash)

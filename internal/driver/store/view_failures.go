@@ -11,11 +11,11 @@ import (
 // Failures tells why slices of a plan are not covered: each reason with how many tasks
 // ended or wait for it, and what one of them met.
 func (s *Store) Failures(ctx context.Context, planID int64) (out []view.Failure, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT status_code, last_error_code, COUNT(*), MIN(id) FROM ing_task
+	rows, err := s.query(ctx, `SELECT status_code, last_error_code, COUNT(*), MIN(id) FROM ing_task
   WHERE plan_id = ? AND status_code IN (?,?,?,?) AND last_error_code IS NOT NULL GROUP BY status_code, last_error_code ORDER BY 3 DESC, 4`,
 		planID, string(ingest.TaskFailed), string(ingest.TaskScheduled), string(ingest.TaskQueued), string(ingest.TaskCancelled))
 	if err != nil {
-		return nil, wrap("list failures", s.dialect.Translate(err))
+		return nil, wrap("list failures", s.translate(err))
 	}
 	if err := each(rows, func() error {
 		var f view.Failure
@@ -23,12 +23,12 @@ func (s *Store) Failures(ctx context.Context, planID int64) (out []view.Failure,
 		out = append(out, f)
 		return err
 	}); err != nil {
-		return nil, wrap("list failures", s.dialect.Translate(err))
+		return nil, wrap("list failures", s.translate(err))
 	}
 	for i := range out {
 		var text sql.NullString
-		if err := s.read.QueryRowContext(ctx, "SELECT last_error_msg FROM ing_task WHERE id = ?", out[i].TaskID).Scan(&text); err != nil {
-			return nil, wrap("list failures", orNotFound(s.dialect.Translate(err)))
+		if err := s.queryRow(ctx, "SELECT last_error_msg FROM ing_task WHERE id = ?", out[i].TaskID).Scan(&text); err != nil {
+			return nil, wrap("list failures", orNotFound(s.translate(err)))
 		}
 		out[i].Error = text.String
 	}

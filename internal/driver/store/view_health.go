@@ -29,7 +29,7 @@ func (s *Store) Conditions(ctx context.Context) ([]view.Condition, error) {
 	} {
 		part, err := read(ctx, now)
 		if err != nil {
-			return nil, wrap("list conditions", s.dialect.Translate(err))
+			return nil, wrap("list conditions", s.translate(err))
 		}
 		out = append(out, part...)
 	}
@@ -42,7 +42,7 @@ func (s *Store) Conditions(ctx context.Context) ([]view.Condition, error) {
 // conditions reads rows whose first columns are the partition and whose last ones
 // are level, since, until and a text.
 func (s *Store) conditions(ctx context.Context, of func(code string) health.Condition, query string, args ...any) (out []view.Condition, err error) {
-	rows, err := s.read.QueryContext(ctx, query, args...)
+	rows, err := s.query(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (s *Store) waitingPlans(ctx context.Context, _ time.Time) (out []view.Condi
 }
 
 func (s *Store) raisedLags(ctx context.Context, _ time.Time) ([]view.Condition, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT p.provenance_code, p.endpoint_name, p.operation_code, p.created_at, g.safety_lag_us, g.declared_lag_us FROM ing_cursor c
+	rows, err := s.query(ctx, `SELECT p.provenance_code, p.endpoint_name, p.operation_code, p.created_at, g.safety_lag_us, g.declared_lag_us FROM ing_cursor c
   JOIN ing_plan_lag g ON g.cursor_id = c.id AND g.plan_id = (SELECT MAX(n.plan_id) FROM ing_plan_lag n WHERE n.cursor_id = c.id)
   JOIN ing_plan p ON p.id = g.plan_id WHERE g.safety_lag_us > g.declared_lag_us ORDER BY c.id`)
 	if err != nil {
@@ -161,10 +161,10 @@ func (s *Store) stoppedSources(ctx context.Context, _ time.Time) ([]view.Conditi
 
 // Healed lists how often each action was taken, by partition.
 func (s *Store) Healed(ctx context.Context) (out []view.Healed, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT provenance_code, endpoint_name, operation_code, action_code, times, last_at FROM ing_health_count
+	rows, err := s.query(ctx, `SELECT provenance_code, endpoint_name, operation_code, action_code, times, last_at FROM ing_health_count
   ORDER BY provenance_code, endpoint_name, operation_code, action_code`)
 	if err != nil {
-		return nil, wrap("list healings", s.dialect.Translate(err))
+		return nil, wrap("list healings", s.translate(err))
 	}
 	return out, wrap("list healings", each(rows, func() error {
 		var h view.Healed

@@ -12,9 +12,9 @@ import (
 func (s *Store) LastSpec(ctx context.Context, of ingest.Partition) (last view.LastSpec, known bool, err error) {
 	var created sql.NullInt64
 	var text string
-	known, err = found(s.read.QueryRowContext(ctx, `SELECT p.id, p.created_at, d.snapshot FROM ing_plan p JOIN ing_spec_snapshot d ON d.spec_fingerprint = p.spec_fingerprint
+	known, err = found(s.queryRow(ctx, `SELECT p.id, p.created_at, d.snapshot FROM ing_plan p JOIN ing_spec_snapshot d ON d.spec_fingerprint = p.spec_fingerprint
   WHERE p.provenance_code = ? AND p.endpoint_name = ? AND p.operation_code = ? ORDER BY p.id DESC LIMIT 1`, of.Source, of.Endpoint, string(of.Operation)).
 		Scan(&last.PlanID, &created, &text))
 	last.CreatedAt, last.Snapshot = instant(created), []byte(text)
-	return last, known, wrap("read the last settings", s.dialect.Translate(err))
+	return last, known, wrap("read the last settings", s.translate(err))
 }

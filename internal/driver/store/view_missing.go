@@ -15,10 +15,10 @@ func (s *Store) Missing(ctx context.Context, source string) (out []view.MissingR
 	w := &where{}
 	w.add(true, "s.status_code = 'OPEN' AND s.kind_code = ?", string(refresh.Missing))
 	w.add(source != "", "d.provenance_code = ?", source)
-	rows, err := s.read.QueryContext(ctx, `SELECT d.provenance_code, d.endpoint_name, COUNT(*), MIN(s.created_at), MIN(s.not_before)
+	rows, err := s.query(ctx, `SELECT d.provenance_code, d.endpoint_name, COUNT(*), MIN(s.created_at), MIN(s.not_before)
   FROM ing_dataset d JOIN ing_signal s ON s.dataset_id = d.id`+w.String()+" GROUP BY d.provenance_code, d.endpoint_name ORDER BY d.provenance_code, d.endpoint_name", w.args...)
 	if err != nil {
-		return nil, wrap("count missing records", s.dialect.Translate(err))
+		return nil, wrap("count missing records", s.translate(err))
 	}
 	return out, wrap("count missing records", each(rows, func() error {
 		var m view.MissingRecords

@@ -20,7 +20,7 @@ const outgoingColumns = `SELECT o.id, o.dedup_key, d.provenance_code, d.endpoint
 func (s *Store) Outgoing(ctx context.Context, f view.Filter, statuses ...event.Status) (out []view.Outgoing, err error) {
 	datasets, err := s.idList(ctx, "SELECT id FROM ing_dataset WHERE (? = '' OR provenance_code = ?) ORDER BY id", f.Source, f.Source)
 	if err != nil {
-		return nil, wrap("list events", s.dialect.Translate(err))
+		return nil, wrap("list events", s.translate(err))
 	}
 	before := f.Before
 	if before == 0 {
@@ -28,10 +28,10 @@ func (s *Store) Outgoing(ctx context.Context, f view.Filter, statuses ...event.S
 	}
 	for _, dataset := range datasets {
 		for _, status := range statuses {
-			rows, err := s.read.QueryContext(ctx, outgoingColumns+" WHERE o.status_code = ? AND o.aggregate_id = ? AND o.id < ? ORDER BY o.id DESC LIMIT ?",
+			rows, err := s.query(ctx, outgoingColumns+" WHERE o.status_code = ? AND o.aggregate_id = ? AND o.id < ? ORDER BY o.id DESC LIMIT ?",
 				string(status), dataset, before, f.Limit)
 			if err != nil {
-				return nil, wrap("list events", s.dialect.Translate(err))
+				return nil, wrap("list events", s.translate(err))
 			}
 			if err := each(rows, func() error {
 				v, err := scanOutgoing(rows)
@@ -48,9 +48,9 @@ func (s *Store) Outgoing(ctx context.Context, f view.Filter, statuses ...event.S
 
 // OutgoingEvent reads one event.
 func (s *Store) OutgoingEvent(ctx context.Context, id int64) (v view.Outgoing, err error) {
-	v, err = scanOutgoing(s.read.QueryRowContext(ctx, outgoingColumns+" WHERE o.id = ?", id))
+	v, err = scanOutgoing(s.queryRow(ctx, outgoingColumns+" WHERE o.id = ?", id))
 	if err = orNotFound(err); err != nil {
-		return v, fmt.Errorf("event %d: %w", id, s.dialect.Translate(err))
+		return v, fmt.Errorf("event %d: %w", id, s.translate(err))
 	}
 	return v, nil
 }
@@ -71,12 +71,12 @@ func (s *Store) Deliveries(ctx context.Context, f view.Filter) (out []view.Deliv
 	if before == 0 {
 		before = 1<<63 - 1
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT l.id, d.provenance_code, d.endpoint_name, l.destination, l.status_code, l.first_message_id, l.last_message_id, l.events, l.delivered,
+	rows, err := s.query(ctx, `SELECT l.id, d.provenance_code, d.endpoint_name, l.destination, l.status_code, l.first_message_id, l.last_message_id, l.events, l.delivered,
   COALESCE(l.error_code, ''), COALESCE(l.error_msg, ''), l.lease_owner, l.lease_epoch, l.started_at, l.completed_at
   FROM ing_outbox_relay_log l JOIN ing_dataset d ON d.id = l.dataset_id
   WHERE l.id < ? AND (? = '' OR d.provenance_code = ?) AND (? = '' OR l.status_code = ?) ORDER BY l.id DESC LIMIT ?`, before, f.Source, f.Source, f.Status, f.Status, f.Limit)
 	if err != nil {
-		return nil, wrap("list deliveries", s.dialect.Translate(err))
+		return nil, wrap("list deliveries", s.translate(err))
 	}
 	return out, wrap("list deliveries", each(rows, func() error {
 		var v view.Delivery
@@ -87,3 +87,12 @@ func (s *Store) Deliveries(ctx context.Context, f view.Filter) (out []view.Deliv
 		return err
 	}))
 }
+
+// outboxChannel is where record changes are published.
+const outboxChannel = "records"
+
+// changeJoins lead from an event to what it tells of.
+const changeJoins = ` LEFT JOIN ing_record_body b ON b.body_id = o.body_id
+  LEFT JOIN ing_record r ON r.dataset_id = b.dataset_id AND r.id_hash = b.id_hash`
+
+const datasetJoin = " JOIN ing_dataset d ON d.id = o.aggregate_id"

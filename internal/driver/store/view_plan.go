@@ -3,13 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
-	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // PlanRows lists plans with their slices by status, newest first. Remarks are
@@ -47,10 +45,10 @@ func (s *Store) countSlices(ctx context.Context, plans []view.PlanRow) error {
 	for i, p := range plans {
 		at[p.ID], ids[i] = p.Slices, p.ID
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT plan_id, status_code, COUNT(*) FROM ing_plan_slice WHERE plan_id IN (?"+strings.Repeat(",?", len(ids)-1)+
+	rows, err := s.query(ctx, "SELECT plan_id, status_code, COUNT(*) FROM ing_plan_slice WHERE plan_id IN (?"+strings.Repeat(",?", len(ids)-1)+
 		") GROUP BY plan_id, status_code", ids...)
 	if err != nil {
-		return s.dialect.Translate(err)
+		return s.translate(err)
 	}
 	return each(rows, func() error {
 		var id int64
@@ -64,34 +62,18 @@ func (s *Store) countSlices(ctx context.Context, plans []view.PlanRow) error {
 	})
 }
 
-// span is a stretch that may be absent.
-func span(from, to sql.NullInt64) *window.Window {
-	if !from.Valid {
-		return nil
-	}
-	return &window.Window{From: instant(from), To: instant(to)}
-}
-
-// raw is stored JSON, passed on as it is.
-func raw(text sql.NullString) json.RawMessage {
-	if !text.Valid {
-		return nil
-	}
-	return json.RawMessage(text.String)
-}
-
 // Plan is one plan with its trigger, its slices and what its runs did.
 func (s *Store) Plan(ctx context.Context, id int64) (v view.PlanDetail, err error) {
 	var from, to, asOf, created, updated, triggered sql.NullInt64
 	var remarks, params, proto, asked, noted sql.NullString
-	err = s.read.QueryRowContext(ctx, `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, p.status_code, p.window_from, p.window_to, p.as_of,
+	err = s.queryRow(ctx, `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, p.status_code, p.window_from, p.window_to, p.as_of,
   p.spec_fingerprint, p.record_remarks, p.created_at, p.updated_at, p.plan_key, p.slice_strategy_code, p.slice_params, p.expr_proto_hash, p.expr_proto_snapshot,
   p.cursor_id, i.id, i.trigger_type_code, i.scheduler_code, i.triggered_at, i.trigger_params, i.record_remarks
   FROM ing_plan p JOIN ing_schedule_instance i ON i.id = p.schedule_instance_id WHERE p.id = ?`, id).
 		Scan(&v.ID, &v.Source, &v.Endpoint, &v.Operation, &v.Status, &from, &to, &asOf, &v.SpecFingerprint, &remarks, &created, &updated, &v.Key, &v.Strategy,
 			&params, &v.ExprProtoHash, &proto, &v.CursorID, &v.Trigger.ID, &v.Trigger.Type, &v.Trigger.Scheduler, &triggered, &asked, &noted)
 	if err != nil {
-		return v, wrap("show plan", s.dialect.Translate(orNotFound(err)))
+		return v, wrap("show plan", s.translate(orNotFound(err)))
 	}
 	v.Window, v.AsOf, v.CreatedAt, v.UpdatedAt = span(from, to), instant(asOf), instant(created), instant(updated)
 	v.Remarks, v.SliceParams, v.ExprProto = raw(remarks), raw(params), raw(proto)
@@ -133,22 +115,22 @@ func (s *Store) Slices(ctx context.Context, f view.Filter) (out []view.Slice, er
 // Slice is one slice with what it asks for.
 func (s *Store) Slice(ctx context.Context, id int64) (v view.SliceDetail, err error) {
 	var spec, expr, remarks sql.NullString
-	row := s.read.QueryRowContext(ctx, sliceColumns+", s.slice_spec, s.expr_snapshot, s.record_remarks"+sliceTables+" WHERE s.id = ?", id)
+	row := s.queryRow(ctx, sliceColumns+", s.slice_spec, s.expr_snapshot, s.record_remarks"+sliceTables+" WHERE s.id = ?", id)
 	v.Slice, err = scanSlice(row, &spec, &expr, &remarks)
 	v.Spec, v.Expr, v.Remarks = raw(spec), raw(expr), raw(remarks)
-	return v, wrap("show slice", s.dialect.Translate(orNotFound(err)))
+	return v, wrap("show slice", s.translate(orNotFound(err)))
 }
 
 // PlanCancel is what cancelling a plan would come to, or came to.
 func (s *Store) PlanCancel(ctx context.Context, id int64) (v view.PlanCancel, err error) {
 	v.PlanID = id
-	if err := s.read.QueryRowContext(ctx, "SELECT status_code FROM ing_plan WHERE id = ?", id).Scan(&v.Status); err != nil {
-		return v, wrap("look at plan", s.dialect.Translate(orNotFound(err)))
+	if err := s.queryRow(ctx, "SELECT status_code FROM ing_plan WHERE id = ?", id).Scan(&v.Status); err != nil {
+		return v, wrap("look at plan", s.translate(orNotFound(err)))
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT s.status_code, COALESCE(t.status_code, ''), COUNT(*)`+sliceTables+`
+	rows, err := s.query(ctx, `SELECT s.status_code, COALESCE(t.status_code, ''), COUNT(*)`+sliceTables+`
   WHERE s.plan_id = ? GROUP BY s.status_code, t.status_code`, id)
 	if err != nil {
-		return v, wrap("look at plan", s.dialect.Translate(err))
+		return v, wrap("look at plan", s.translate(err))
 	}
 	return v, wrap("look at plan", each(rows, func() error {
 		var slice ingest.SliceStatus

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -18,7 +19,7 @@ import (
 func (s *Store) RejectGroups(ctx context.Context, source string, all bool) ([]view.RejectGroup, error) {
 	out, err := s.rejectGroups(ctx, source, all)
 	if err != nil {
-		return nil, wrap("group rejects", s.dialect.Translate(err))
+		return nil, wrap("group rejects", s.translate(err))
 	}
 	for i := range out {
 		g := &out[i]
@@ -42,7 +43,7 @@ func (s *Store) RejectGroupsIn(ctx context.Context, source string) (map[ingest.D
 			out[ingest.Dataset{Source: g.Source, Endpoint: g.Endpoint}]++
 		}
 	}
-	return out, wrap("count groups of rejects", s.dialect.Translate(err))
+	return out, wrap("count groups of rejects", s.translate(err))
 }
 
 func (s *Store) rejectGroups(ctx context.Context, source string, all bool) (out []view.RejectGroup, err error) {
@@ -50,7 +51,7 @@ func (s *Store) rejectGroups(ctx context.Context, source string, all bool) (out 
 	if all {
 		statuses += ",'RESOLVED','DISCARDED'"
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT d.provenance_code, d.endpoint_name, q.reason_code, COALESCE(q.path, ''), q.status_code, COUNT(*), MIN(q.id), MAX(q.last_seen_at)
+	rows, err := s.query(ctx, `SELECT d.provenance_code, d.endpoint_name, q.reason_code, COALESCE(q.path, ''), q.status_code, COUNT(*), MIN(q.id), MAX(q.last_seen_at)
   FROM ing_dataset d JOIN ing_quarantine q ON q.dataset_id = d.id AND q.status_code IN (`+statuses+`) WHERE (? = '' OR d.provenance_code = ?)
   GROUP BY d.provenance_code, d.endpoint_name, q.reason_code, COALESCE(q.path, ''), q.status_code ORDER BY 1, 2, 6 DESC, 3, 4, 5`, source, source)
 	if err != nil {
@@ -84,9 +85,9 @@ func (s *Store) RejectList(ctx context.Context, f view.RejectFilter) (out []view
 		raw = "raw"
 	}
 	ids := "SELECT id FROM ing_quarantine" + w.String() + " ORDER BY id LIMIT ?" // only these are put in order, not what they hold
-	rows, err := s.read.QueryContext(ctx, rejectColumns+raw+" FROM ing_quarantine WHERE id IN (SELECT id FROM ("+ids+") page) ORDER BY id", append(w.args, max(f.Limit, 1))...)
+	rows, err := s.query(ctx, rejectColumns+raw+" FROM ing_quarantine WHERE id IN (SELECT id FROM ("+ids+") page) ORDER BY id", append(w.args, max(f.Limit, 1))...)
 	if err != nil {
-		return nil, wrap("list rejects", s.dialect.Translate(err))
+		return nil, wrap("list rejects", s.translate(err))
 	}
 	size := 0
 	err = each(rows, func() error {
@@ -105,9 +106,9 @@ func (s *Store) RejectList(ctx context.Context, f view.RejectFilter) (out []view
 
 // RejectItem reads one item with its bytes.
 func (s *Store) RejectItem(ctx context.Context, id int64) (view.Reject, error) {
-	rows, err := s.read.QueryContext(ctx, rejectColumns+"raw FROM ing_quarantine WHERE id = ?", id)
+	rows, err := s.query(ctx, rejectColumns+"raw FROM ing_quarantine WHERE id = ?", id)
 	if err != nil {
-		return view.Reject{}, wrap("read reject", s.dialect.Translate(err))
+		return view.Reject{}, wrap("read reject", s.translate(err))
 	}
 	var out view.Reject
 	known := false
@@ -133,4 +134,31 @@ func scanReject(rows *sql.Rows) (r view.Reject, err error) {
 	r.FirstSeen, r.LastSeen, r.FetchAt = instant(created), instant(last), instant(fetch)
 	r.RawBytes, err = openReject(r.ID, raw, codec, r.RawHash)
 	return r, err
+}
+
+func rejectsWhere(pick ingest.RejectPick, statuses []ingest.RejectStatus) *where {
+	w := &where{}
+	if d := pick.Dataset; d.Source != "" && d.Endpoint != "" {
+		w.terms = append(w.terms, "dataset_id = (SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?)") // one: its index is in the order of ids
+		w.args = append(w.args, d.Source, d.Endpoint)
+	} else {
+		w.add(d.Source != "", "dataset_id IN (SELECT id FROM ing_dataset WHERE provenance_code = ?)", d.Source)
+		w.add(d.Endpoint != "", "endpoint_name = ?", d.Endpoint)
+	}
+	if len(statuses) > 0 {
+		w.terms = append(w.terms, "status_code IN ("+statusList(statuses)+")")
+	}
+	w.add(pick.Reason != "", "reason_code = ?", string(pick.Reason))
+	w.add(pick.Path != "", "path = ?", pick.Path)
+	w.add(pick.BatchID != 0, "batch_id = ?", pick.BatchID)
+	return w
+}
+
+// statusList is a list of our own codes for a statement.
+func statusList(codes []ingest.RejectStatus) string {
+	texts := make([]string, len(codes))
+	for i, code := range codes {
+		texts[i] = "'" + string(code) + "'"
+	}
+	return strings.Join(texts, ",")
 }

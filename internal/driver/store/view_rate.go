@@ -7,39 +7,9 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
-	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
-
-// ReportRates keeps what the gate of a process says of its keys, so that a command
-// in another process can show it. It is what was last seen, nothing is decided
-// by it.
-func (s *Store) ReportRates(ctx context.Context, process string, all []gate.Snapshot) error {
-	return s.step(ctx, "report rates", urgent, func(t *tx) error {
-		var one int
-		if known, err := found(t.row("SELECT 1 FROM ing_executor WHERE executor_id = ?", process).Scan(&one)); !known || err != nil {
-			return err // it has said farewell meanwhile
-		}
-		for _, one := range all {
-			text, err := json.Marshal(one)
-			if err != nil {
-				return err
-			}
-			n, err := t.affected("UPDATE ing_rate_report SET snapshot = ?, reported_at = ? WHERE executor_id = ? AND rate_key = ?", string(text), micros(t.now), process, one.Key)
-			if err != nil {
-				return err
-			}
-			if n > 0 {
-				continue
-			}
-			if _, err := t.exec("INSERT INTO ing_rate_report (executor_id, rate_key, snapshot, reported_at) VALUES (?,?,?,?)", process, one.Key, string(text), micros(t.now)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
 
 // RateReports lists what processes that are alive said of their keys.
 func (s *Store) RateReports(ctx context.Context) (map[string][]view.RateReport, error) {
@@ -47,10 +17,10 @@ func (s *Store) RateReports(ctx context.Context) (map[string][]view.RateReport, 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT r.rate_key, e.executor_id, e.host, e.pid, r.snapshot, r.reported_at FROM ing_executor e
+	rows, err := s.query(ctx, `SELECT r.rate_key, e.executor_id, e.host, e.pid, r.snapshot, r.reported_at FROM ing_executor e
   JOIN ing_rate_report r ON r.executor_id = e.executor_id WHERE e.alive_until >= ? ORDER BY r.rate_key, e.executor_id`, micros(now))
 	if err != nil {
-		return nil, wrap("list rates", s.dialect.Translate(err))
+		return nil, wrap("list rates", s.translate(err))
 	}
 	out := map[string][]view.RateReport{}
 	return out, wrap("list rates", each(rows, func() error {
@@ -69,9 +39,9 @@ func (s *Store) RateReports(ctx context.Context) (map[string][]view.RateReport, 
 
 // RatePauses tells until when nothing of a key may leave, by key.
 func (s *Store) RatePauses(ctx context.Context) (map[string]time.Time, error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT rate_key, until FROM ing_rate_pause")
+	rows, err := s.query(ctx, "SELECT rate_key, until FROM ing_rate_pause")
 	if err != nil {
-		return nil, wrap("list cool-downs", s.dialect.Translate(err))
+		return nil, wrap("list cool-downs", s.translate(err))
 	}
 	out := map[string]time.Time{}
 	return out, wrap("list cool-downs", each(rows, func() error {
@@ -90,9 +60,9 @@ func (s *Store) BreakerRows(ctx context.Context) (map[ingest.Dataset]view.RateBr
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT provenance_code, endpoint_name, failures, opened, open_until, last_error_code, updated_at FROM ing_breaker")
+	rows, err := s.query(ctx, "SELECT provenance_code, endpoint_name, failures, opened, open_until, last_error_code, updated_at FROM ing_breaker")
 	if err != nil {
-		return nil, wrap("list breakers", s.dialect.Translate(err))
+		return nil, wrap("list breakers", s.translate(err))
 	}
 	out := map[ingest.Dataset]view.RateBreaker{}
 	return out, wrap("list breakers", each(rows, func() error {

@@ -14,13 +14,13 @@ func (s *Store) Records(ctx context.Context, source, endpoint string, after []by
 	if after == nil {
 		after = []byte{}
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT r.id_hash, r.provider_id, r.version, r.state_code, r.updated_at, r.fetch_at, r.refresh_checked_at, r.missing_since,
+	rows, err := s.query(ctx, `SELECT r.id_hash, r.provider_id, r.version, r.state_code, r.updated_at, r.fetch_at, r.refresh_checked_at, r.missing_since,
   COALESCE(r.merged_into, ''), b.body_id, b.dataset_id, b.id_hash, b.version, b.prev_body_id, b.updated_at, b.fetch_at, b.fields, b.codec, b.payload
   FROM ing_record r JOIN ing_record_body b ON b.body_id = r.body_id
   WHERE r.dataset_id = (SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?) AND r.id_hash > ? ORDER BY r.id_hash LIMIT ?`,
 		source, endpoint, after, limit)
 	if err != nil {
-		return nil, wrap("read records", s.dialect.Translate(err))
+		return nil, wrap("read records", s.translate(err))
 	}
 	var unsealed unsealedBodies
 	err = each(rows, func() error {
@@ -55,10 +55,10 @@ func (s *Store) Records(ctx context.Context, source, endpoint string, after []by
 
 // Quarantine reads rejected items of a source, oldest first, after an id.
 func (s *Store) Quarantine(ctx context.Context, source string, after int64, limit int) (out []view.Rejected, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT id, COALESCE(provider_id, ''), reason_code, COALESCE(path, ''), COALESCE(detail, ''), raw_hash, raw, codec, created_at, batch_id
+	rows, err := s.query(ctx, `SELECT id, COALESCE(provider_id, ''), reason_code, COALESCE(path, ''), COALESCE(detail, ''), raw_hash, raw, codec, created_at, batch_id
   FROM ing_quarantine WHERE provenance_code = ? AND id > ? ORDER BY id LIMIT ?`, source, after, limit)
 	if err != nil {
-		return nil, wrap("read quarantine", s.dialect.Translate(err))
+		return nil, wrap("read quarantine", s.translate(err))
 	}
 	return out, wrap("read quarantine", each(rows, func() error {
 		var r view.Rejected

@@ -27,7 +27,7 @@ const (
 func (s *Store) StartedOver(ctx context.Context, source string) (out []view.StartedOver, err error) {
 	lanes, err := s.datasetLanes(ctx, source)
 	if err != nil {
-		return nil, wrap("look for slices that start over", s.dialect.Translate(err))
+		return nil, wrap("look for slices that start over", s.translate(err))
 	}
 	var codes []string
 	for _, lane := range lanes {
@@ -51,12 +51,12 @@ func (s *Store) StartedOverIn(ctx context.Context, planID int64) ([]view.Started
 
 // startedOver adds up the runs of each task.
 func (s *Store) startedOver(ctx context.Context, query string, arg any) (out []view.StartedOver, err error) {
-	rows, err := s.read.QueryContext(ctx, query, arg)
+	rows, err := s.query(ctx, query, arg)
 	if err != nil {
-		return nil, s.dialect.Translate(err)
+		return nil, s.translate(err)
 	}
 	at := map[int64]int{}
-	return out, s.dialect.Translate(each(rows, func() error {
+	return out, s.translate(each(rows, func() error {
 		var v view.StartedOver
 		var from, to sql.NullInt64
 		var text sql.NullString

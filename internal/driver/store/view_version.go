@@ -14,9 +14,9 @@ import (
 
 // Datasets lists the endpoints of a source that have records, or had some.
 func (s *Store) Datasets(ctx context.Context, source string) (out []view.Dataset, err error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT id, provenance_code, endpoint_name FROM ing_dataset WHERE provenance_code = ? ORDER BY endpoint_name", source)
+	rows, err := s.query(ctx, "SELECT id, provenance_code, endpoint_name FROM ing_dataset WHERE provenance_code = ? ORDER BY endpoint_name", source)
 	if err != nil {
-		return nil, wrap("list datasets", s.dialect.Translate(err))
+		return nil, wrap("list datasets", s.translate(err))
 	}
 	return out, wrap("list datasets", each(rows, func() error {
 		var d view.Dataset
@@ -30,7 +30,7 @@ func (s *Store) Datasets(ctx context.Context, source string) (out []view.Dataset
 func (s *Store) Head(ctx context.Context, d view.Dataset, id string) (r view.Record, body int64, err error) {
 	key := record.KeyOf(id)
 	var updated, fetch, checked, missing sql.NullInt64
-	err = s.read.QueryRowContext(ctx, `SELECT provider_id, version, state_code, updated_at, fetch_at, refresh_checked_at, missing_since, COALESCE(merged_into, ''), body_id
+	err = s.queryRow(ctx, `SELECT provider_id, version, state_code, updated_at, fetch_at, refresh_checked_at, missing_since, COALESCE(merged_into, ''), body_id
   FROM ing_record WHERE dataset_id = ? AND id_hash = ?`, d.ID, key[:]).Scan(&r.ID, &r.Version, &r.State, &updated, &fetch, &checked, &missing, &r.MergedInto, &body)
 	if err == nil && r.ID != id { // another one with the same hash, or a damaged one
 		if err = checkHead(key, r.ID, r.State); err == nil {
@@ -41,7 +41,7 @@ func (s *Store) Head(ctx context.Context, d view.Dataset, id string) (r view.Rec
 		err = checkHead(key, r.ID, r.State)
 	}
 	if err = orNotFound(err); err != nil {
-		return r, 0, fmt.Errorf("record %q: %w", id, s.dialect.Translate(err))
+		return r, 0, fmt.Errorf("record %q: %w", id, s.translate(err))
 	}
 	r.UpdatedAt, r.FetchAt, r.CheckedAt, r.MissingSince, r.Key = instant(updated), instant(fetch), instant(checked), instant(missing), key[:]
 	return r, body, nil
@@ -53,7 +53,7 @@ func (s *Store) VersionsOf(ctx context.Context, body int64, limit int) (out []vi
 	for body != 0 && len(out) < limit {
 		v, err := s.version(ctx, body)
 		if err != nil {
-			return nil, wrap("read versions", s.dialect.Translate(err))
+			return nil, wrap("read versions", s.translate(err))
 		}
 		if v == nil {
 			break
@@ -73,9 +73,9 @@ func (s *Store) OldestOf(ctx context.Context, body int64) (version int, err erro
 	for body != 0 {
 		var v int
 		var prev sql.NullInt64
-		there, err := found(s.read.QueryRowContext(ctx, "SELECT version, prev_body_id FROM ing_record_body WHERE body_id = ?", body).Scan(&v, &prev))
+		there, err := found(s.queryRow(ctx, "SELECT version, prev_body_id FROM ing_record_body WHERE body_id = ?", body).Scan(&v, &prev))
 		if err != nil {
-			return 0, wrap("read versions", s.dialect.Translate(err))
+			return 0, wrap("read versions", s.translate(err))
 		}
 		if !there {
 			break
@@ -87,7 +87,7 @@ func (s *Store) OldestOf(ctx context.Context, body int64) (version int, err erro
 
 func (s *Store) version(ctx context.Context, body int64) (*view.Version, error) {
 	v := view.Version{Body: body, Events: []view.Outgoing{}}
-	b, err := scanBody(s.read.QueryRowContext(ctx, "SELECT "+bodyColumns+" FROM ing_record_body WHERE body_id = ?", body))
+	b, err := scanBody(s.queryRow(ctx, "SELECT "+bodyColumns+" FROM ing_record_body WHERE body_id = ?", body))
 	if there, err := found(err); err != nil || !there {
 		return nil, err
 	}
@@ -106,9 +106,9 @@ func (s *Store) version(ctx context.Context, body int64) (*view.Version, error) 
 
 // OutgoingOf reads the event of a version; none may be left of it.
 func (s *Store) OutgoingOf(ctx context.Context, body int64) (out []view.Outgoing, err error) {
-	rows, err := s.read.QueryContext(ctx, outgoingColumns+" WHERE o.body_id = ? ORDER BY o.id", body)
+	rows, err := s.query(ctx, outgoingColumns+" WHERE o.body_id = ? ORDER BY o.id", body)
 	if err != nil {
-		return nil, wrap("read events of a version", s.dialect.Translate(err))
+		return nil, wrap("read events of a version", s.translate(err))
 	}
 	return out, wrap("read events of a version", each(rows, func() error {
 		v, err := scanOutgoing(rows)
@@ -121,13 +121,13 @@ func (s *Store) OutgoingOf(ctx context.Context, body int64) (out []view.Outgoing
 // database.
 func (s *Store) OriginOf(ctx context.Context, batchID int64) (o view.Origin, err error) {
 	var kept sql.NullString
-	err = s.read.QueryRowContext(ctx, `SELECT b.plan_id, b.slice_id, b.task_id, b.run_id, b.id, b.batch_no, b.operation_code, COALESCE(p.spec_fingerprint, ''),
+	err = s.queryRow(ctx, `SELECT b.plan_id, b.slice_id, b.task_id, b.run_id, b.id, b.batch_no, b.operation_code, COALESCE(p.spec_fingerprint, ''),
   COALESCE(f.hash, ''), e.blob_ref
   FROM ing_task_run_batch b LEFT JOIN ing_plan p ON p.id = b.plan_id LEFT JOIN ing_fingerprint f ON f.id = p.mapping_id
   LEFT JOIN ing_batch_evidence e ON e.batch_id = b.id WHERE b.id = ?`, batchID).
 		Scan(&o.PlanID, &o.SliceID, &o.TaskID, &o.RunID, &o.BatchID, &o.BatchNo, &o.Operation, &o.Spec, &o.Mapping, &kept)
 	if err = orNotFound(err); err != nil {
-		return view.Origin{}, fmt.Errorf("batch %d: %w", batchID, s.dialect.Translate(err))
+		return view.Origin{}, fmt.Errorf("batch %d: %w", batchID, s.translate(err))
 	}
 	o.Raw, o.Where = kept.String, view.Here
 	return o, nil
@@ -143,10 +143,10 @@ func (s *Store) CountRecords(ctx context.Context, d view.Dataset) (active, gone 
 	for {
 		var n, dead int64
 		var last []byte
-		err := s.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(state_code = 'GONE'), 0), MAX(id_hash) FROM (
+		err := s.queryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(state_code = 'GONE'), 0), MAX(id_hash) FROM (
   SELECT id_hash, state_code FROM ing_record WHERE dataset_id = ? AND id_hash > ? ORDER BY id_hash LIMIT ?) part`, d.ID, after, countRows).Scan(&n, &dead, &last)
 		if err != nil {
-			return 0, 0, wrap("count records", s.dialect.Translate(err))
+			return 0, 0, wrap("count records", s.translate(err))
 		}
 		if active, gone = active+n-dead, gone+dead; n < countRows {
 			return active, gone, nil
@@ -162,10 +162,10 @@ func (s *Store) Listed(ctx context.Context, d view.Dataset, after string, limit 
 		key := record.KeyOf(after)
 		from = key[:]
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT id_hash, provider_id, version, state_code, updated_at, fetch_at, COALESCE(merged_into, '') FROM ing_record
+	rows, err := s.query(ctx, `SELECT id_hash, provider_id, version, state_code, updated_at, fetch_at, COALESCE(merged_into, '') FROM ing_record
   WHERE dataset_id = ? AND id_hash > ? ORDER BY id_hash LIMIT ?`, d.ID, from, limit)
 	if err != nil {
-		return nil, wrap("list records", s.dialect.Translate(err))
+		return nil, wrap("list records", s.translate(err))
 	}
 	return out, wrap("list records", each(rows, func() error {
 		var r view.Record

@@ -12,25 +12,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// where collects the conditions of a list. Columns are ours, values are bound.
-type where struct {
-	terms []string
-	args  []any
-}
-
-func (w *where) add(set bool, term string, arg any) {
-	if set {
-		w.terms, w.args = append(w.terms, term), append(w.args, arg)
-	}
-}
-
-func (w *where) String() string {
-	if len(w.terms) == 0 {
-		return ""
-	}
-	return " WHERE " + strings.Join(w.terms, " AND ")
-}
-
 // defaultLimit keeps a forgotten limit from reading a whole table.
 const defaultLimit = 50
 
@@ -43,9 +24,9 @@ const page = "{page}"
 func (s *Store) list(ctx context.Context, step, query, table, name string, f view.Filter, extra func(*where), scan func(*sql.Rows) error) error {
 	ids, args := pageOf(table, name, f, extra)
 	query = strings.Replace(query, page, "("+ids+") page JOIN "+table+" "+name+" ON "+name+".id = page.id", 1)
-	rows, err := s.read.QueryContext(ctx, query+" ORDER BY "+name+".id DESC", args...)
+	rows, err := s.query(ctx, query+" ORDER BY "+name+".id DESC", args...)
 	if err != nil {
-		return wrap(step, s.dialect.Translate(err))
+		return wrap(step, s.translate(err))
 	}
 	return wrap(step, each(rows, func() error { return scan(rows) }))
 }
@@ -170,7 +151,7 @@ func scanBatch(rows scanner, more ...any) (v view.Batch, err error) {
 // Batch is one page with its evidence.
 func (s *Store) Batch(ctx context.Context, id int64) (view.Batch, error) {
 	var request, response, raw sql.NullString
-	row := s.read.QueryRowContext(ctx, `SELECT b.id, b.run_id, b.task_id, b.slice_id, b.plan_id, b.batch_no, b.pass, b.page_no, b.provenance_code, b.operation_code,
+	row := s.queryRow(ctx, `SELECT b.id, b.run_id, b.task_id, b.slice_id, b.plan_id, b.batch_no, b.pass, b.page_no, b.provenance_code, b.operation_code,
   b.status_code, b.before_token, b.after_token, b.stats, b.error, b.committed_at, e.request, e.response, e.blob_ref
   FROM ing_task_run_batch b LEFT JOIN ing_batch_evidence e ON e.batch_id = b.id WHERE b.id = ?`, id)
 	v, err := scanBatch(row, &request, &response, &raw)
@@ -209,12 +190,12 @@ func (s *Store) Plans(ctx context.Context, f view.Filter) (out []view.Plan, err 
 // Progress adds up a plan.
 func (s *Store) Progress(ctx context.Context, planID int64) (p view.Progress, err error) {
 	p = view.Progress{PlanID: planID, Slices: map[string]int{}}
-	if err = s.read.QueryRowContext(ctx, "SELECT status_code FROM ing_plan WHERE id = ?", planID).Scan(&p.Status); err != nil {
-		return p, wrap("plan progress", orNotFound(s.dialect.Translate(err)))
+	if err = s.queryRow(ctx, "SELECT status_code FROM ing_plan WHERE id = ?", planID).Scan(&p.Status); err != nil {
+		return p, wrap("plan progress", orNotFound(s.translate(err)))
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT status_code, COUNT(*) FROM ing_plan_slice WHERE plan_id = ? GROUP BY status_code", planID)
+	rows, err := s.query(ctx, "SELECT status_code, COUNT(*) FROM ing_plan_slice WHERE plan_id = ? GROUP BY status_code", planID)
 	if err != nil {
-		return p, wrap("plan progress", s.dialect.Translate(err))
+		return p, wrap("plan progress", s.translate(err))
 	}
 	err = each(rows, func() error {
 		var status string
@@ -228,22 +209,22 @@ func (s *Store) Progress(ctx context.Context, planID int64) (p view.Progress, er
 		return err
 	})
 	if err == nil && p.Slices[string(ingest.SlicePartial)] > 0 {
-		err = s.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM ing_plan_slice s JOIN ing_reslice_request r ON r.slice_id = s.id AND r.status_code = ? WHERE s.plan_id = ? AND s.status_code = ?",
+		err = s.queryRow(ctx, "SELECT COUNT(*) FROM ing_plan_slice s JOIN ing_reslice_request r ON r.slice_id = s.id AND r.status_code = ? WHERE s.plan_id = ? AND s.status_code = ?",
 			string(ingest.ResliceDone), planID, string(ingest.SlicePartial)).Scan(&p.Replaced)
 	}
 	if err != nil {
-		return p, wrap("plan progress", s.dialect.Translate(err))
+		return p, wrap("plan progress", s.translate(err))
 	}
 	p.Stats, err = s.planStats(ctx, planID)
 	return p, wrap("plan progress", err)
 }
 
 func (s *Store) planStats(ctx context.Context, planID int64) (sum ingest.RunStats, err error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT stats FROM ing_task_run WHERE plan_id = ? AND stats IS NOT NULL", planID)
+	rows, err := s.query(ctx, "SELECT stats FROM ing_task_run WHERE plan_id = ? AND stats IS NOT NULL", planID)
 	if err != nil {
-		return sum, s.dialect.Translate(err)
+		return sum, s.translate(err)
 	}
-	return sum, s.dialect.Translate(each(rows, func() error {
+	return sum, s.translate(each(rows, func() error {
 		var text sql.NullString
 		var one ingest.RunStats
 		if err := rows.Scan(&text); err != nil {
@@ -253,11 +234,4 @@ func (s *Store) planStats(ctx context.Context, planID int64) (sum ingest.RunStat
 		sum = sum.Add(one)
 		return err
 	}))
-}
-
-func decode(text sql.NullString, into any) error {
-	if !text.Valid || text.String == "" {
-		return nil
-	}
-	return json.Unmarshal([]byte(text.String), into)
 }

@@ -94,7 +94,7 @@ func (t *tx) saveWindow(dataset, expr int64, c ingest.WindowCount) error {
 	key := []any{dataset, expr, spanLog2(c.Window), micros(c.Window.From), micros(c.Window.To)}
 	values := []any{c.Estimated, orNull(cut(c.EstimateSource, 32)), c.Actual, c.Requests, c.Bytes, micros(c.AsOf), c.RunID}
 	var known int64
-	exists, err := found(t.row("SELECT as_of FROM ing_window_history WHERE "+windowKey+t.store.dialect.ForUpdate, key...).Scan(&known))
+	exists, err := found(t.row("SELECT as_of FROM ing_window_history WHERE "+windowKey+t.dialect().ForUpdate, key...).Scan(&known))
 	switch {
 	case err != nil:
 		return err
@@ -125,7 +125,7 @@ const (
 func (s *Store) WindowHistory(ctx context.Context, d ingest.Dataset, exprHash string, within window.Window, limit int) ([]ingest.WindowCount, error) {
 	out, err := s.windowHistory(ctx, d, exprHash, within, limit)
 	if err != nil {
-		return nil, wrap("read window history", s.dialect.Translate(err))
+		return nil, wrap("read window history", s.translate(err))
 	}
 	slices.SortFunc(out, func(a, b ingest.WindowCount) int {
 		return cmp.Or(a.Window.From.Compare(b.Window.From), a.Window.To.Compare(b.Window.To))
@@ -135,18 +135,18 @@ func (s *Store) WindowHistory(ctx context.Context, d ingest.Dataset, exprHash st
 
 func (s *Store) windowHistory(ctx context.Context, d ingest.Dataset, exprHash string, within window.Window, limit int) (out []ingest.WindowCount, err error) {
 	var dataset, expr int64
-	known, err := found(s.read.QueryRowContext(ctx, `SELECT d.id, f.id FROM ing_dataset d JOIN ing_fingerprint f ON f.kind_code = 'EXPR' AND f.hash = ?
+	known, err := found(s.queryRow(ctx, `SELECT d.id, f.id FROM ing_dataset d JOIN ing_fingerprint f ON f.kind_code = 'EXPR' AND f.hash = ?
   WHERE d.provenance_code = ? AND d.endpoint_name = ?`, exprHash, d.Source, d.Endpoint).Scan(&dataset, &expr))
 	if err != nil || !known || within.Empty() || limit <= 0 {
 		return nil, err
 	}
 	from, to := within.From.UnixMicro(), within.To.UnixMicro()
 	for span := (sql.NullInt64{Int64: 64}); ; {
-		err := s.read.QueryRowContext(ctx, spanSQL, dataset, expr, span.Int64).Scan(&span)
+		err := s.queryRow(ctx, spanSQL, dataset, expr, span.Int64).Scan(&span)
 		if err != nil || !span.Valid {
 			return out, err
 		}
-		rows, err := s.read.QueryContext(ctx, historySQL, dataset, expr, span.Int64, from-1<<span.Int64, to, from, limit)
+		rows, err := s.query(ctx, historySQL, dataset, expr, span.Int64, from-1<<span.Int64, to, from, limit)
 		if err != nil {
 			return nil, err
 		}

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,7 +100,7 @@ const idleTransaction = "20"
 
 func unknownVariable(err error) bool {
 	var e *mysql.MySQLError
-	return errors.As(err, &e) && e.Number == 1193
+	return errors.As(err, &e) && e.Number == noSuchVariable
 }
 
 // settle sets the isolation, whose variable has different names on different
@@ -195,6 +196,10 @@ WHERE status_code = 'QUEUED' AND partition_id = ? ORDER BY status_code, partitio
 		Clock:     "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
 		Translate: translate,
 		Check:     checkTables,
+		DoneAlready: func(err error) bool {
+			var e *mysql.MySQLError
+			return errors.As(err, &e) && slices.Contains(doneAlready, e.Number)
+		},
 		Lock: func(ctx context.Context, conn *sql.Conn) (func(), error) {
 			var got sql.NullInt64
 			if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(CONCAT('patra_migrate_', DATABASE()), 60)").Scan(&got); err != nil {
@@ -226,6 +231,7 @@ const (
 	databaseDenied  = 1044
 	accessDenied    = 1045
 	unknownDatabase = 1049
+	noSuchVariable  = 1193
 	dataTooLong     = 1406
 	outOfRange      = 1264
 	wrongValue      = 1366
@@ -246,6 +252,10 @@ const (
 	errorOnCreate   = 1005
 	noSpaceLeft     = "28" // ENOSPC, as the server writes the errors of its system
 )
+
+// doneAlready are what the second run of a statement hears: table, column and key
+// exist; nothing left to drop.
+var doneAlready = []uint16{1050, 1060, 1061, 1091}
 
 // isFull: the disk of the server has no room, in one of the many ways of saying so.
 func isFull(e *mysql.MySQLError) bool {
