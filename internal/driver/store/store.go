@@ -1,91 +1,86 @@
-// Package store is the SQL core: every business step of the program as one
-// transaction, written once for all dialects (D§5.20). The folders sqlite and
-// mysql open a database and hand over a Dialect.
+// Package store joins the rooms of the SQL store into one value: every business step
+// of the program as one transaction, written once for all dialects (D§5.20). The
+// folders sqlite and mysql open a database and hand over a Dialect.
 //
-// Before it on the path of a record stands engine/executor, after it the outbox
-// relay. It must never make a decision of its own about records or coverage:
-// record.Decide and coverage.Apply do, inside its transactions.
+// The rooms are ledger (the work), registry (the sources), outbox (what leaves for
+// others), archive (upkeep) and look (the read side); kernel and bodies are what they
+// stand on. It must never hold a statement of its own: a new one belongs to a room.
 package store
 
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"sync"
-	"sync/atomic"
 	"time"
+
+	core "github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/driver/store/archive"
+	"github.com/patra-ingest/patra/internal/driver/store/bodies"
+	"github.com/patra-ingest/patra/internal/driver/store/kernel"
+	"github.com/patra-ingest/patra/internal/driver/store/ledger"
+	"github.com/patra-ingest/patra/internal/driver/store/look"
+	"github.com/patra-ingest/patra/internal/driver/store/outbox"
+	"github.com/patra-ingest/patra/internal/driver/store/registry"
 )
 
-// Store is an open database. It is safe for concurrent use.
+// Store is an open database, all rooms of it. It is safe for concurrent use.
 type Store struct {
-	dialect Dialect
-	write   *sql.DB
-	read    *sql.DB
-	options Options
-	lanes   lanes
-	stmts   sync.Map    // query text → *sql.Stmt of the write pool
-	settled atomic.Bool // the last batch changed little; see packChanged
-	waits   waits
-	// contentRules are how content hashes are made, by the fingerprint of a snapshot.
-	contentRules sync.Map
-	nested       chan struct{} // see nest
+	db *kernel.DB
+	*ledger.Ledger
+	*registry.Registry
+	*outbox.Outbox
+	*archive.Archive
+	*look.Look
 }
 
-// Options are for tests and for the rare operator who knows better.
-type Options struct {
-	// Clock replaces the store's clock.
-	Clock func() time.Time
-	// AfterCommit is called when a transaction has been committed. An error it
-	// returns is reported to the caller as if the commit had failed: the
-	// "done, but told it failed" fault that idempotency keys exist for.
-	AfterCommit func(step string) error
-	// Schema is the last schema version this program is to know; 0 is all. It
-	// makes the database of an older program.
-	Schema int
-}
+// What whoever opens a store needs of the kernel.
+type (
+	// Options are for tests and for the rare operator who knows better.
+	Options = kernel.Options
+	// Migration is one file of the schema's history.
+	Migration = kernel.Migration
+	// SchemaStatus is where a database stands against this program.
+	SchemaStatus = kernel.SchemaStatus
+	// ExecutorInfo is what an executor says of itself.
+	ExecutorInfo = ledger.ExecutorInfo
+)
 
 // New joins a dialect with its pools. For a database with one writer, read and
 // write are different pools; otherwise they may be the same.
-func New(d Dialect, write, read *sql.DB, o Options) *Store {
-	return &Store{dialect: d, write: write, read: read, options: o, nested: make(chan struct{}, max(1, read.Stats().MaxOpenConnections/2))}
+func New(d kernel.Dialect, write, read *sql.DB, o Options) *Store {
+	db := kernel.New(d, write, read, o)
+	b := bodies.New(db)
+	l := look.New(db, b)
+	return &Store{
+		db: db, Ledger: ledger.New(db, b, l), Registry: registry.New(db), Outbox: outbox.New(db, b, l), Archive: archive.New(db, b, l), Look: l,
+	}
 }
 
 // Close closes both pools.
-func (s *Store) Close() error {
-	if s.read == s.write {
-		return s.write.Close()
-	}
-	return errors.Join(s.read.Close(), s.write.Close())
-}
+func (s *Store) Close() error { return s.db.Close() }
 
 // Present tells whether the database is still where it was opened. Every write asks
 // it; whoever wrote last asks once more before saying that all went well.
-func (s *Store) Present() error {
-	if s.dialect.Present == nil {
-		return nil
-	}
-	return s.dialect.Present(false)
-}
+func (s *Store) Present() error { return s.db.Present() }
+
+// Dialect tells the name of the database kind, for people.
+func (s *Store) Dialect() string { return s.db.Dialect.Name }
 
 // Now is the store's clock: the one that judges leases (D§5.2).
-func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.now(ctx, s.read) }
+func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.db.Now(ctx) }
 
-func (s *Store) now(ctx context.Context, q Querier) (time.Time, error) {
-	if at, ok := s.ownClock(); ok {
-		return at, nil
-	}
-	var micros int64
-	err := q.QueryRowContext(ctx, "SELECT "+s.dialect.Clock).Scan(&micros)
-	return time.UnixMicro(micros).UTC(), s.translate(err)
-}
+// Waits is how many transactions of this process began so far, and how long they
+// waited for it together.
+func (s *Store) Waits() (steps int64, waited time.Duration) { return s.db.Waits() }
 
-// ownClock is the time where nobody has to be asked.
-func (s *Store) ownClock() (time.Time, bool) {
-	switch {
-	case s.options.Clock != nil:
-		return s.options.Clock().UTC().Truncate(time.Microsecond), true
-	case s.dialect.Clock == "":
-		return time.Now().UTC().Truncate(time.Microsecond), true
+// Schema reads the status and changes nothing. A database of a newer program is
+// an error, and stays untouched.
+func (s *Store) Schema(ctx context.Context) (SchemaStatus, error) { return s.db.Schema(ctx) }
+
+// Migrate brings the schema up to date, and the dictionary with it.
+func (s *Store) Migrate(ctx context.Context) (applied []Migration, err error) {
+	if applied, err = s.db.Migrate(ctx); err != nil {
+		return applied, err
 	}
-	return time.Time{}, false
+	_, err = s.SeedDictionary(ctx, core.Dictionary())
+	return applied, err
 }

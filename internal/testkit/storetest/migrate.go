@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
-	"github.com/patra-ingest/patra/internal/driver/store"
+	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
 // bare runs a body in a world whose database has no schema yet.
@@ -18,7 +18,7 @@ func (s suite) bare(t *testing.T, name string, body func(w *world)) {
 }
 
 func (s suite) migrations(t *testing.T) {
-	known, err := store.Migrations()
+	known, err := kernel.Migrations()
 	if err != nil || len(known) == 0 {
 		t.Fatalf("%d migrations: %v", len(known), err)
 	}

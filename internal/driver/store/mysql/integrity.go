@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/patra-ingest/patra/internal/driver/store"
+	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
 // checkTables asks the server to check every table.
-func checkTables(ctx context.Context, q store.Querier) (found []string, err error) {
+func checkTables(ctx context.Context, q kernel.Querier) (found []string, err error) {
 	tables, err := ownTables(ctx, q)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func checkTables(ctx context.Context, q store.Querier) (found []string, err erro
 	return found, nil
 }
 
-func ownTables(ctx context.Context, q store.Querier) (names []string, err error) {
+func ownTables(ctx context.Context, q kernel.Querier) (names []string, err error) {
 	rows, err := q.QueryContext(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY table_name")
 	if err != nil {
 		return nil, err

@@ -22,31 +22,41 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/driver/store"
+	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
 // Open connects to mysql://user:password@host:port/database. The schema is not
 // touched. A connection that leaves this machine is encrypted.
 func Open(ctx context.Context, address string, o store.Options) (*store.Store, error) {
-	config, err := parse(address)
+	d, db, err := Connect(ctx, address)
 	if err != nil {
 		return nil, err
 	}
+	return store.New(d, db, db, o), nil
+}
+
+// Connect opens the pool of a server.
+func Connect(ctx context.Context, address string) (d kernel.Dialect, db *sql.DB, err error) {
+	config, err := parse(address)
+	if err != nil {
+		return d, nil, err
+	}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
+		return d, nil, fmt.Errorf("open database: %w", err)
 	}
-	db := sql.OpenDB(verified{connector})
+	db = sql.OpenDB(verified{connector})
 	db.SetMaxOpenConns(32)
 	db.SetMaxIdleConns(16)
 	db.SetConnMaxIdleTime(time.Minute)
 	if err := db.PingContext(ctx); err != nil {
 		_ = db.Close()
 		if why := mistrusted(err); why != "" {
-			return nil, fmt.Errorf("%w: open database at %s: %s", fault.ErrInvalid, config.Addr, why)
+			return d, nil, fmt.Errorf("%w: open database at %s: %s", fault.ErrInvalid, config.Addr, why)
 		}
-		return nil, fmt.Errorf("open database %s at %s: %w%s", config.DBName, config.Addr, translate(err), advice(err))
+		return d, nil, fmt.Errorf("open database %s at %s: %w%s", config.DBName, config.Addr, translate(err), advice(err))
 	}
-	return store.New(dialect(), db, db, o), nil
+	return dialect(), db, nil
 }
 
 // advice is what to do about a database that cannot be opened.
@@ -166,8 +176,8 @@ func text(v driver.Value) string {
 	return fmt.Sprint(v)
 }
 
-func dialect() store.Dialect {
-	return store.Dialect{
+func dialect() kernel.Dialect {
+	return kernel.Dialect{
 		Name:          "mysql",
 		ForUpdate:     " FOR UPDATE",
 		ByIndex:       " FORCE INDEX (%s)",
@@ -177,7 +187,7 @@ func dialect() store.Dialect {
 		// The driver and the server keep buffers up to about this size from one
 		// statement to the next.
 		BytesPerInsert: 192 << 10,
-		Types: store.Types{
+		Types: kernel.Types{
 			ID: "BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY", Int: "BIGINT", Bool: "TINYINT", Double: "DOUBLE",
 			JSON: "LONGTEXT", LongText: "LONGTEXT", Blob: "LONGBLOB",
 			Text:    func(_ string, n int) string { return fmt.Sprintf("VARCHAR(%d)", n) },
@@ -212,10 +222,10 @@ WHERE status_code = 'QUEUED' AND partition_id = ? ORDER BY status_code, partitio
 				_, _ = conn.ExecContext(context.WithoutCancel(ctx), "SELECT RELEASE_LOCK(CONCAT('patra_migrate_', DATABASE()))")
 			}, nil
 		},
-		TableCount: func(ctx context.Context, q store.Querier) (n int, err error) {
+		TableCount: func(ctx context.Context, q kernel.Querier) (n int, err error) {
 			return n, q.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()").Scan(&n)
 		},
-		TableExists: func(ctx context.Context, q store.Querier, name string) (bool, error) {
+		TableExists: func(ctx context.Context, q kernel.Querier, name string) (bool, error) {
 			var n int
 			err := q.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?", name).Scan(&n)
 			return n > 0, err

@@ -23,6 +23,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/driver/store"
+	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
 // Config says which file and how.
@@ -37,41 +38,50 @@ type Config struct {
 
 // Open opens or creates the file. The schema is not touched.
 func Open(ctx context.Context, c Config, o store.Options) (*store.Store, error) {
+	d, write, read, err := Connect(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return store.New(d, write, read, o), nil
+}
+
+// Connect opens the pools of the file: the one writer, and its readers.
+func Connect(ctx context.Context, c Config) (d kernel.Dialect, write, read *sql.DB, err error) {
 	path, err := filepath.Abs(c.Path)
 	if err != nil {
-		return nil, fmt.Errorf("database path %q: %w", c.Path, err)
+		return d, nil, nil, fmt.Errorf("database path %q: %w", c.Path, err)
 	}
 	switch _, err := os.Stat(path); {
 	case errors.Is(err, os.ErrNotExist) && c.MustExist:
-		return nil, fmt.Errorf("open database: %w: %s", fault.ErrNotFound, c.Path)
+		return d, nil, nil, fmt.Errorf("open database: %w: %s", fault.ErrNotFound, c.Path)
 	case errors.Is(err, os.ErrNotExist):
 		if folder := filepath.Dir(path); !isFolder(folder) {
-			return nil, fmt.Errorf("open database: %w: there is no folder %s: create it with `mkdir -p %s`, or name another place with --db or PATRA_DB", fault.ErrInvalid, folder, folder)
+			return d, nil, nil, fmt.Errorf("open database: %w: there is no folder %s: create it with `mkdir -p %s`, or name another place with --db or PATRA_DB", fault.ErrInvalid, folder, folder)
 		}
 		createPrivately(path)
 	case err != nil:
-		return nil, fmt.Errorf("open database: %w", err)
+		return d, nil, nil, fmt.Errorf("open database: %w", err)
 	}
 	synchronous := "FULL"
 	if c.Relaxed {
 		synchronous = "NORMAL"
 	}
 	// A wait for another process's lock cannot be interrupted: it is kept short,
-	// and steps are redone (store.step).
+	// and steps are redone (kernel.Step).
 	pragmas := []string{"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")", "foreign_keys(OFF)", "temp_store(MEMORY)"}
-	write, err := sql.Open("sqlite", dsn(path, append(slices.Clone(pragmas), "cache_size(-32768)", "wal_autocheckpoint(16000)"), "immediate"))
+	write, err = sql.Open("sqlite", dsn(path, append(slices.Clone(pragmas), "cache_size(-32768)", "wal_autocheckpoint(16000)"), "immediate"))
 	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
+		return d, nil, nil, fmt.Errorf("open database: %w", err)
 	}
-	write.SetMaxOpenConns(1) // one writer; see store.lanes
+	write.SetMaxOpenConns(1) // one writer; see kernel.lanes
 	write.SetConnMaxLifetime(0)
-	read, err := sql.Open("sqlite", dsn(path, append(slices.Clone(pragmas), "cache_size(-8192)", "query_only(ON)"), "deferred"))
+	read, err = sql.Open("sqlite", dsn(path, append(slices.Clone(pragmas), "cache_size(-8192)", "query_only(ON)"), "deferred"))
 	if err != nil {
 		_ = write.Close()
-		return nil, fmt.Errorf("open database: %w", err)
+		return d, nil, nil, fmt.Errorf("open database: %w", err)
 	}
 	read.SetMaxOpenConns(max(4, runtime.NumCPU()))
-	d := dialect()
+	d = dialect()
 	err = check(ctx, write)
 	if err == nil {
 		var file *presence
@@ -79,12 +89,11 @@ func Open(ctx context.Context, c Config, o store.Options) (*store.Store, error) 
 			d.Present = file.check
 		}
 	}
-	s := store.New(d, write, read, o)
 	if err != nil {
-		_ = s.Close()
-		return nil, fmt.Errorf("open database %s: %w%s", c.Path, err, rights(err))
+		_, _ = read.Close(), write.Close()
+		return d, nil, nil, fmt.Errorf("open database %s: %w%s", c.Path, err, rights(err))
 	}
-	return s, nil
+	return d, write, read, nil
 }
 
 // isFolder reports that a path leads to a folder. One that cannot be looked at may be
@@ -161,13 +170,13 @@ func check(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-func dialect() store.Dialect {
+func dialect() kernel.Dialect {
 	limit := func(measure string) func(string, int) string {
 		return func(column string, n int) string {
 			return fmt.Sprintf(measure, column, n)
 		}
 	}
-	return store.Dialect{
+	return kernel.Dialect{
 		Name:             "sqlite",
 		OneWriter:        true,
 		TransactionalDDL: true,
@@ -175,7 +184,7 @@ func dialect() store.Dialect {
 		// Without FAIL a statement of several rows keeps a copy of every page it changes.
 		InsertMany:    "INSERT OR FAIL INTO",
 		RowsPerInsert: []int{100, 10},
-		Types: store.Types{
+		Types: kernel.Types{
 			ID: "INTEGER PRIMARY KEY AUTOINCREMENT", Int: "INTEGER", Bool: "INTEGER", Double: "REAL",
 			JSON: "TEXT", LongText: "TEXT", Blob: "BLOB",
 			// SQLite takes any length; the checks make it as strict as the server (D§5.21).
@@ -193,10 +202,10 @@ WHERE id IN (SELECT id FROM ing_task WHERE status_code = 'QUEUED' AND partition_
 		Lock: func(context.Context, *sql.Conn) (func(), error) {
 			return func() {}, nil // each migration is one IMMEDIATE transaction
 		},
-		TableCount: func(ctx context.Context, q store.Querier) (n int, err error) {
+		TableCount: func(ctx context.Context, q kernel.Querier) (n int, err error) {
 			return n, q.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'").Scan(&n)
 		},
-		TableExists: func(ctx context.Context, q store.Querier, name string) (bool, error) {
+		TableExists: func(ctx context.Context, q kernel.Querier, name string) (bool, error) {
 			var n int
 			err := q.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?", name).Scan(&n)
 			return n > 0, err

@@ -1,0 +1,235 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/retention"
+	"github.com/patra-ingest/patra/internal/driver/store/bodies"
+	"github.com/patra-ingest/patra/internal/driver/store/kernel"
+)
+
+// PruneVersions removes older versions of records, some at a time (D§5.19). Bodies
+// are looked at in the order in which they came, each once: a body tells that the
+// version before it was replaced when it was stored. So a version goes when the one
+// that came keep versions later is old itself, and what was current at the instant
+// stays, like all that came after it. What the outbox refers to stays, and is
+// looked at again by the next run.
+//
+// after is where the last call stopped, -1 at the start of a run; the answer says
+// where this one did, and whether the run has come to its end.
+func (s *Archive) PruneVersions(ctx context.Context, before time.Time, keep int, after int64, limit int) (done retention.Pruned, next int64, end bool, err error) {
+	mark := fmt.Sprintf("versions/%d", keep)
+	err = s.step(ctx, "prune versions", kernel.Bulk, func(t *tx) error {
+		next = after
+		if after < 0 {
+			if next, err = markAt(t.Row, mark); err != nil {
+				return err
+			}
+		}
+		from := next
+		page, err := versionPage(t.Query, before, next, limit)
+		if err != nil {
+			return err
+		}
+		var gone []int64
+		if gone, done, err = disposable(t.Row, page, keep); err != nil {
+			return err
+		}
+		if len(gone) > 0 {
+			if err := t.notePruned(); err != nil {
+				return err
+			}
+		}
+		if err := t.ExecIn("DELETE FROM ing_record_body WHERE body_id IN ", gone); err != nil {
+			return err
+		}
+		if end = len(page) < limit; len(page) > 0 {
+			next = page[len(page)-1].body
+		}
+		if done.Held > 0 || next == from {
+			return nil // the mark waits for what is held
+		}
+		return t.markIfAt(mark, from, next)
+	})
+	return done, next, end, err
+}
+
+// OldVersions is PruneVersions without removing anything.
+func (s *Archive) OldVersions(ctx context.Context, before time.Time, keep int, after int64, limit int) (would retention.Pruned, next int64, end bool, err error) {
+	row := func(query string, args ...any) kernel.Scanner { return s.db.QueryRow(ctx, query, args...) }
+	next = after
+	if after < 0 {
+		if next, err = markAt(row, fmt.Sprintf("versions/%d", keep)); err != nil {
+			return would, next, false, kernel.Wrap("count old versions", err)
+		}
+	}
+	page, err := versionPage(func(query string, args ...any) (*sql.Rows, error) { return s.db.Query(ctx, query, args...) }, before, next, limit)
+	if err != nil {
+		return would, next, false, kernel.Wrap("count old versions", s.db.Translate(err))
+	}
+	if len(page) > 0 {
+		next = page[len(page)-1].body
+	}
+	_, would, err = disposable(row, page, keep)
+	return would, next, len(page) < limit, kernel.Wrap("count old versions", s.db.Translate(err))
+}
+
+// replacement is a body that replaced another one.
+type replacement struct{ body, before int64 }
+
+// versionPage reads bodies up to the first young one. An item that was read again
+// from a kept answer is stored long after it was fetched; what it replaced was
+// current until then, and an export that is under way may need it. A batch that has
+// left the database is older than anything may be asked for (retention.Least).
+func versionPage(query func(string, ...any) (*sql.Rows, error), before time.Time, after int64, limit int) (out []replacement, err error) {
+	rows, err := query(`SELECT v.body_id, COALESCE(v.prev_body_id, 0), v.fetch_at, COALESCE(b.created_at, 0) FROM ing_record_body v
+  LEFT JOIN ing_task_run_batch b ON b.id = v.body_id >> `+strconv.Itoa(bodies.Bits)+` WHERE v.body_id > ? ORDER BY v.body_id LIMIT ?`, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	young := false
+	return out, kernel.Each(rows, func() error {
+		var r replacement
+		var fetched, stored int64
+		err := rows.Scan(&r.body, &r.before, &fetched, &stored)
+		if young = young || max(fetched, stored) >= before.UnixMicro(); !young {
+			out = append(out, r)
+		}
+		return err
+	})
+}
+
+// disposable are the bodies that keep versions before a page of bodies.
+func disposable(row func(string, ...any) kernel.Scanner, page []replacement, keep int) (gone []int64, done retention.Pruned, err error) {
+	for _, r := range page {
+		body := r.before
+		for range keep - 1 {
+			if body == 0 {
+				break
+			}
+			var before sql.NullInt64
+			if _, err := kernel.Found(row("SELECT prev_body_id FROM ing_record_body WHERE body_id = ?", body).Scan(&before)); err != nil {
+				return nil, done, err
+			}
+			body = before.Int64
+		}
+		if body == 0 {
+			continue
+		}
+		var one int
+		there, err := kernel.Found(row("SELECT 1 FROM ing_record_body WHERE body_id = ?", body).Scan(&one))
+		if err != nil {
+			return nil, done, err
+		}
+		if !there {
+			continue // removed before
+		}
+		told, err := kernel.Found(row("SELECT 1 FROM ing_outbox_message WHERE body_id = ? LIMIT 1", body).Scan(&one))
+		if err != nil {
+			return nil, done, err
+		}
+		if told {
+			done.Held++
+			continue
+		}
+		gone = append(gone, body)
+	}
+	done.Versions = int64(len(gone))
+	return gone, done, nil
+}
+
+// PruneMessages removes outbox rows that were published before an instant, some
+// at a time, oldest first. after, next and end are as for PruneVersions.
+func (s *Archive) PruneMessages(ctx context.Context, before time.Time, after int64, limit int) (deleted, next int64, end bool, err error) {
+	err = s.step(ctx, "prune messages", kernel.Bulk, func(t *tx) error {
+		next = after
+		if after < 0 {
+			if next, err = markAt(t.Row, "messages"); err != nil {
+				return err
+			}
+			if any, err := anyPublished(t.Row); err != nil || !any {
+				end = true
+				return err
+			}
+		}
+		from := next
+		page, err := messagePage(t.Query, t.Dialect().ForUpdate, before, next, limit)
+		if err != nil {
+			return err
+		}
+		deleted = int64(len(page.gone))
+		if err := t.ExecIn("DELETE FROM ing_outbox_message WHERE id IN ", page.gone); err != nil {
+			return err
+		}
+		if end = page.looked < limit; page.last > 0 {
+			next = page.last
+		}
+		if int(deleted) < page.looked || next == from {
+			return nil // something stays there: it is looked at again
+		}
+		return t.markIfAt("messages", from, next)
+	})
+	return deleted, next, end, err
+}
+
+// anyPublished spares a look at every message where nobody publishes.
+func anyPublished(row func(string, ...any) kernel.Scanner) (bool, error) {
+	var one int
+	return kernel.Found(row("SELECT 1 FROM ing_outbox_message WHERE status_code IN ('PUBLISHED','SKIPPED') LIMIT 1").Scan(&one))
+}
+
+// OldMessages is PruneMessages without removing anything.
+func (s *Archive) OldMessages(ctx context.Context, before time.Time, after int64, limit int) (would, next int64, end bool, err error) {
+	row := func(query string, args ...any) kernel.Scanner { return s.db.QueryRow(ctx, query, args...) }
+	next = after
+	if after < 0 {
+		any, err := anyPublished(row)
+		if err == nil {
+			next, err = markAt(row, "messages")
+		}
+		if err != nil || !any {
+			return 0, next, true, kernel.Wrap("count old messages", s.db.Translate(err))
+		}
+	}
+	page, err := messagePage(func(query string, args ...any) (*sql.Rows, error) { return s.db.Query(ctx, query, args...) }, "", before, next, limit)
+	if page.last > 0 {
+		next = page.last
+	}
+	return int64(len(page.gone)), next, page.looked < limit, kernel.Wrap("count old messages", s.db.Translate(err))
+}
+
+// messages is a part of the outbox in the order in which it was written.
+type messages struct {
+	gone   []int64
+	looked int
+	last   int64
+}
+
+// messagePage reads some messages. Who removes them locks them: a replay may put one
+// back that was delivered a moment ago, and then it waits again.
+func messagePage(query func(string, ...any) (*sql.Rows, error), lock string, before time.Time, after int64, limit int) (page messages, err error) {
+	rows, err := query("SELECT id, status_code, published_at, created_at FROM ing_outbox_message WHERE id > ? ORDER BY id LIMIT ?"+lock, after, limit)
+	if err != nil {
+		return page, err
+	}
+	young := false
+	return page, kernel.Each(rows, func() error {
+		var id, created int64
+		var published sql.NullInt64
+		var status string
+		err := rows.Scan(&id, &status, &published, &created)
+		if young = young || created >= before.UnixMicro(); young || err != nil {
+			return err
+		}
+		page.looked++
+		page.last = id
+		if status == "PUBLISHED" && published.Valid && published.Int64 < before.UnixMicro() || status == "SKIPPED" {
+			page.gone = append(page.gone, id)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,99 @@
+// Package kernel is what all rooms of the SQL store stand on: the pools of a database
+// and its dialect, the migrator, transactions that are redone whole, the lanes of the
+// one writer, the audit log, refusals of an operator's wish, and the small codecs of
+// rows.
+//
+// The rooms meet like this, each knowing only what stands before it:
+//
+//	kernel ← bodies ← look ← {ledger, registry, outbox, archive} ← store ← {sqlite, mysql}
+//
+// A room is a type over a DB. One that writes has a transaction type of its own, which
+// embeds Tx: its statements are methods of that, and its step wraps DB.Step. Rooms that
+// write do not know one another; what two of them read alike stands in look, and how a
+// version is packed in bodies. store.Store embeds the rooms, so that a caller sees one
+// value with all port methods. What differs between databases stands in Dialect, and a
+// new database fills it in a folder of its own beside sqlite and mysql.
+//
+// It must never know a table of the work: only the schema's own, the audit log and
+// what is passed to it as text.
+package kernel
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"time"
+)
+
+// DB is an open database. It is safe for concurrent use.
+type DB struct {
+	Dialect Dialect
+	write   *sql.DB
+	read    *sql.DB
+	options Options
+	lanes   lanes
+	stmts   sync.Map // query text → *sql.Stmt of the write pool
+	waits   waits
+	nested  chan struct{} // see Nest
+}
+
+// Options are for tests and for the rare operator who knows better.
+type Options struct {
+	// Clock replaces the store's clock.
+	Clock func() time.Time
+	// AfterCommit is called when a transaction has been committed. An error it
+	// returns is reported to the caller as if the commit had failed: the
+	// "done, but told it failed" fault that idempotency keys exist for.
+	AfterCommit func(step string) error
+	// Schema is the last schema version this program is to know; 0 is all. It
+	// makes the database of an older program.
+	Schema int
+}
+
+// New joins a dialect with its pools. For a database with one writer, read and
+// write are different pools; otherwise they may be the same.
+func New(d Dialect, write, read *sql.DB, o Options) *DB {
+	return &DB{Dialect: d, write: write, read: read, options: o, nested: make(chan struct{}, max(1, read.Stats().MaxOpenConnections/2))}
+}
+
+// Close closes both pools.
+func (db *DB) Close() error {
+	if db.read == db.write {
+		return db.write.Close()
+	}
+	return errors.Join(db.read.Close(), db.write.Close())
+}
+
+// Present tells whether the database is still where it was opened. Every write asks
+// it; whoever wrote last asks once more before saying that all went well.
+func (db *DB) Present() error {
+	if db.Dialect.Present == nil {
+		return nil
+	}
+	return db.Dialect.Present(false)
+}
+
+// Now is the store's clock: the one that judges leases (D§5.2).
+func (db *DB) Now(ctx context.Context) (time.Time, error) { return db.ClockOf(ctx, db.read) }
+
+// ClockOf asks the store's clock through a connection or transaction.
+func (db *DB) ClockOf(ctx context.Context, q Querier) (time.Time, error) {
+	if at, ok := db.OwnClock(); ok {
+		return at, nil
+	}
+	var micros int64
+	err := q.QueryRowContext(ctx, "SELECT "+db.Dialect.Clock).Scan(&micros)
+	return time.UnixMicro(micros).UTC(), db.Translate(err)
+}
+
+// OwnClock is the time where nobody has to be asked.
+func (db *DB) OwnClock() (time.Time, bool) {
+	switch {
+	case db.options.Clock != nil:
+		return db.options.Clock().UTC().Truncate(time.Microsecond), true
+	case db.Dialect.Clock == "":
+		return time.Now().UTC().Truncate(time.Microsecond), true
+	}
+	return time.Time{}, false
+}

@@ -1,0 +1,84 @@
+package kernel
+
+import (
+	"context"
+	"database/sql"
+)
+
+// Dialect is all that differs between two databases. Everything else is
+// written once in this package.
+type Dialect struct {
+	Name  string
+	Types Types // macros of migration files
+	// OneWriter: the database takes one writer at a time, so writers queue in
+	// this process, in two lanes, instead of on the file's lock.
+	OneWriter bool
+	// TransactionalDDL: a migration that fails leaves nothing behind.
+	TransactionalDDL bool
+	// ForUpdate is appended to a SELECT that locks its rows.
+	ForUpdate string
+	// ByIndex stands behind a table that is to be read by an index; %s is its name.
+	ByIndex string
+	// SkipLocked is the same for a SELECT that leaves rows alone which others hold.
+	SkipLocked string
+	// ClaimSQL marks the first ? QUEUED tasks of a partition; see claim.go for its arguments.
+	ClaimSQL string
+	// InsertMany begins an INSERT of many rows. The transaction is rolled back if it
+	// fails, so what a failed statement leaves behind does not matter.
+	InsertMany string
+	// RowsPerInsert is how many rows one INSERT may carry, the most first; what is
+	// left over goes one by one.
+	RowsPerInsert []int
+	// BytesPerInsert is how much of foreign text such an INSERT had better carry;
+	// 0 is any.
+	BytesPerInsert int
+	// Clock is an expression for the store's clock in microseconds; empty if that is
+	// the clock of this process.
+	Clock string
+	// Present tells whether the database is still where it was opened; nil: it cannot
+	// get lost unnoticed.
+	Present func(inTransaction bool) error
+	// Check lets the database look at its own structure; it gives what is wrong with it.
+	Check func(ctx context.Context, q Querier) ([]string, error)
+	// Translate turns a vendor error into one of fault's kinds.
+	Translate func(error) error
+	// DoneAlready tells whether a statement of a migration failed because it had run
+	// before: a program died before it noted that. Nil: a migration is one transaction.
+	DoneAlready func(error) bool
+	// Lock keeps two programs from migrating at once; it returns the unlock.
+	Lock func(ctx context.Context, conn *sql.Conn) (unlock func(), err error)
+	// TableCount is how many tables the database has, whoever made them.
+	TableCount func(ctx context.Context, q Querier) (int, error)
+	// TableExists asks the catalogue.
+	TableExists func(ctx context.Context, q Querier, name string) (bool, error)
+}
+
+// rowsAtOnce is how many of the rows that stand one behind the other go into the
+// next INSERT.
+func (d *Dialect) rowsAtOnce(width int, values []any) int {
+	for _, n := range d.RowsPerInsert {
+		if n*width <= len(values) && (d.BytesPerInsert == 0 || textIn(values[:n*width]) <= d.BytesPerInsert) {
+			return n
+		}
+	}
+	return 1
+}
+
+func textIn(values []any) (n int) {
+	for _, v := range values {
+		switch v := v.(type) {
+		case string:
+			n += len(v)
+		case []byte:
+			n += len(v)
+		}
+	}
+	return n
+}
+
+// Querier is what *sql.DB, *sql.Conn and *sql.Tx have in common.
+type Querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}

@@ -1,0 +1,50 @@
+package kernel
+
+import (
+	"context"
+	"database/sql"
+)
+
+// Nest waits until a query may be begun whose rows cannot be kept, so that it asks more
+// while it reads them. Half of the connections are left for what it asks.
+func (db *DB) Nest(ctx context.Context) (done func(), err error) {
+	select {
+	case db.nested <- struct{}{}:
+		return func() { <-db.nested }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// ReadView runs reads that see one state of the database: a source that is
+// applied meanwhile is seen as it was or as it is, never half of each.
+func (db *DB) ReadView(ctx context.Context, read func(Querier) error) error {
+	options := &sql.TxOptions{ReadOnly: true}
+	if !db.Dialect.OneWriter {
+		options.Isolation = sql.LevelRepeatableRead // the session's own level sees each commit
+	}
+	view, err := db.read.BeginTx(ctx, options)
+	if err != nil {
+		return db.Translate(err)
+	}
+	defer view.Rollback()
+	return db.Translate(read(view))
+}
+
+// Query asks the pool of readers.
+func (db *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return db.read.QueryContext(ctx, query, args...)
+}
+
+// QueryRow asks the pool of readers for one row.
+func (db *DB) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
+	return db.read.QueryRowContext(ctx, query, args...)
+}
+
+// Translate turns an error of the database into one of fault's kinds.
+func (db *DB) Translate(err error) error { return db.Dialect.Translate(err) }
+
+// CheckStructure lets the database look at its own structure.
+func (db *DB) CheckStructure(ctx context.Context) (found []string, err error) {
+	return db.Dialect.Check(ctx, db.read)
+}

@@ -1,0 +1,21 @@
+package kernel
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// waits adds up how long writes waited before their transaction began: for the
+// one writer, or for a free connection.
+type waits struct{ steps, nanos atomic.Int64 }
+
+func (w *waits) add(d time.Duration) {
+	w.steps.Add(1)
+	w.nanos.Add(int64(d))
+}
+
+// Waits is how many transactions of this process began so far, and how long they
+// waited for it together.
+func (db *DB) Waits() (steps int64, waited time.Duration) {
+	return db.waits.steps.Load(), time.Duration(db.waits.nanos.Load())
+}

@@ -1,0 +1,23 @@
+package kernel
+
+import "strings"
+
+// Where collects the conditions of a list. Columns are ours, values are bound.
+type Where struct {
+	Terms []string
+	Args  []any
+}
+
+// Add adds a condition if it is set.
+func (w *Where) Add(set bool, term string, arg any) {
+	if set {
+		w.Terms, w.Args = append(w.Terms, term), append(w.Args, arg)
+	}
+}
+
+func (w *Where) String() string {
+	if len(w.Terms) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(w.Terms, " AND ")
+}

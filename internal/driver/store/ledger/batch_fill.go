@@ -1,0 +1,113 @@
+package ledger
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/driver/store/bodies"
+	"github.com/patra-ingest/patra/internal/driver/store/kernel"
+)
+
+// taking is what the stored record takes of an item.
+type taking int
+
+const (
+	whole   taking = iota
+	filled         // the fields that were empty; the item had a value for at least one
+	nothing        // it may only fill, and has nothing to fill with
+	mapping        // that it was mapped anew, with the same result
+)
+
+// fill merges the items that may only fill empty fields with what is stored
+// (§11.1). Bodies are never rewritten and their heads are locked, so what is read
+// holds until the commit. Others come back untouched, and cost nothing.
+func (t *tx) fill(items []preparedRecord, stored map[record.Key]*record.Head) ([]preparedRecord, error) {
+	at := filling(items, stored)
+	if len(at) == 0 {
+		return items, nil
+	}
+	items = slices.Clone(items) // the step may be redone, on other heads
+	return items, t.fieldsOf(items, at, func(i int, fields []byte) error { return items[i].fill(fields) })
+}
+
+// fieldsOf reads the fields of bodies, each for the item it belongs to. A damaged
+// one is an error: what is made of it would be stored as good.
+func (t *tx) fieldsOf(items []preparedRecord, at map[int64]int, use func(i int, fields []byte) error) error {
+	read := 0
+	var unsealed bodies.Unsealed
+	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(at)), keysPer) {
+		args := make([]any, keysPer)
+		for i := range args { // padded as in ReadHeads
+			args[i] = chunk[min(i, len(chunk)-1)]
+		}
+		rows, err := t.Query(fieldsQuery, args...)
+		if err != nil {
+			return err
+		}
+		err = kernel.Each(rows, func() error {
+			k, fields, codec, err := bodies.ScanFields(rows)
+			if err != nil {
+				return err
+			}
+			i := at[k.ID]
+			sealed, err := bodies.CheckFields(k, items[i].key, fields, codec)
+			if err != nil {
+				return fmt.Errorf("record %q: %w", items[i].ProviderID, err)
+			}
+			if !sealed {
+				unsealed.Add(items[i].ProviderID, k.ID)
+			}
+			read++
+			return use(i, fields)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if read != len(at) {
+		return fmt.Errorf("%w: %d of %d stored bodies are missing; %s", fault.ErrDamaged, len(at)-read, len(at), bodies.DamageNext)
+	}
+	return unsealed.Check(t.Ctx, t.store.bodies)
+}
+
+// keysPer is how many keys one padded list has.
+const keysPer = 200
+
+var fieldsQuery = "SELECT " + bodies.FieldsColumns + " FROM ing_record_body WHERE body_id IN (" + strings.TrimSuffix(strings.Repeat("?,", keysPer), ",") + ")"
+
+// filling finds the bodies to fill, and which item is to fill each.
+func filling(items []preparedRecord, stored map[record.Key]*record.Head) map[int64]int {
+	var at map[int64]int
+	for i := range items {
+		if !items[i].FillOnly {
+			continue
+		}
+		head := stored[items[i].key]
+		if !record.Fills(head, items[i].Incoming) || head.ProviderID != items[i].ProviderID {
+			continue // decide tells of two ids with one key
+		}
+		if at == nil {
+			at = map[int64]int{}
+		}
+		at[head.BodyID] = i
+	}
+	return at
+}
+
+func (r *preparedRecord) fill(stored []byte) error {
+	merged, changed, err := record.Fill(stored, r.Fields)
+	if err != nil {
+		return fmt.Errorf("fill record %q: %w", r.ProviderID, err)
+	}
+	r.takes = nothing
+	if changed {
+		r.takes = filled
+		r.pack() // first: it sets the fields of the item
+		r.setFields(merged)
+	}
+	return nil
+}

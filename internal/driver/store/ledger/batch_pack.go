@@ -1,0 +1,82 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/driver/store/bodies"
+	"github.com/patra-ingest/patra/internal/driver/store/kernel"
+	"github.com/patra-ingest/patra/internal/driver/store/look"
+)
+
+// packChanged prepares what a commit will write of the records; the function it
+// returns waits for that. Compressing costs more than all else that is done for an
+// unchanged record, and most of a daily harvest is unchanged: its lookback reads
+// the day before once more. So what is packed here is a guess from the last batch:
+// the transaction decides, and packs what is missing.
+//
+// Where there is one writer, it is not to wait for a compressor: all is packed
+// before the transaction begins, after a look at the heads if little is likely to
+// change. A server holds up only those who want the same rows: there the compressor
+// works while the transaction asks its first questions, or, if little is likely to
+// change, not before the answer.
+func (s *Ledger) packChanged(ctx context.Context, in ingest.BatchCommit, items []preparedRecord) (wait func()) {
+	settled := s.settled.Load()
+	if s.db.Dialect.OneWriter {
+		var stored map[record.Key]*record.Head
+		if settled {
+			// If this fails, all are packed and the transaction reports the error.
+			stored, _ = look.ReadHeads(in.DatasetID, items, (*preparedRecord).keyOf, func(query string, args ...any) (*sql.Rows, error) {
+				return s.db.Query(ctx, query, args...)
+			})
+		}
+		packAll(in.Partition, items, stored)
+		return func() {}
+	}
+	if settled {
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		packAll(in.Partition, items, nil)
+	}()
+	return func() { <-done }
+}
+
+// packAll packs the items that are not stored as they are.
+func packAll(p ingest.Partition, items []preparedRecord, stored map[record.Key]*record.Head) {
+	for i := range items {
+		if head := stored[items[i].key]; head == nil || record.Decide(head, items[i].Incoming).Publishes() && !record.Fills(head, items[i].Incoming) {
+			items[i].pack()
+			items[i].event = eventKey(p, items[i].ProviderID, 1)
+		}
+	}
+}
+
+// noteSettled remembers whether the next batch is likely to change little.
+func (s *Ledger) noteSettled(stats ingest.BatchStats) {
+	s.settled.Store(2*(stats.Inserted+stats.Updated+stats.Gone) < stats.Seen)
+}
+
+func (r *preparedRecord) pack() {
+	if r.kind == "" {
+		r.payload, r.kind = bodies.Pack(r.Payload)
+		r.payloadSum = bodies.SumOf(r.payload[:len(r.payload)-bodies.SumLength])
+		r.setFields(r.Fields)
+	}
+}
+
+// setFields takes fields as the column takes them, with their checksum.
+func (r *preparedRecord) setFields(fields []byte) {
+	r.fields, r.fieldsSum = kernel.JSONOrNull(fields), bodies.SumOf(fields)
+}
+
+// seal completes the checksums of a packed record for the row that it becomes, and
+// gives its codec.
+func (r *preparedRecord) seal(as bodies.Key) (codec string) {
+	as.SealPayload(r.payload, r.payloadSum)
+	return as.CodecOf(r.kind, r.fieldsSum)
+}

@@ -1,0 +1,229 @@
+package ledger
+
+import (
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/driver/store/bodies"
+	"github.com/patra-ingest/patra/internal/driver/store/kernel"
+	"github.com/patra-ingest/patra/internal/driver/store/look"
+)
+
+// preparedBatch is a batch with everything computed that needs no transaction.
+type preparedBatch struct {
+	records []preparedRecord // sorted by key: one lock order for all workers
+	rejects []preparedReject
+}
+
+type preparedRecord struct {
+	record.Incoming
+	key     record.Key
+	payload []byte // packed, with room for its checksum
+	kind    string // of packing; empty: not packed
+	fields  any    // mapped fields as the column takes them
+	event   []byte // identity of the event of version 1; nil: not computed
+	takes   taking
+	// Checksums of the packed item and of the fields, without the row.
+	payloadSum, fieldsSum uint32
+}
+
+func (r *preparedRecord) keyOf() *record.Key { return &r.key }
+
+type preparedReject struct {
+	record.Reject
+	key, rawHash string
+	raw          []byte
+	codec        string
+}
+
+func prepareBatch(in ingest.BatchCommit) (out preparedBatch, err error) {
+	out.records = make([]preparedRecord, len(in.Records))
+	for i, r := range in.Records {
+		if len(r.ProviderID) > record.MaxIDBytes || r.ProviderID == "" {
+			return out, fmt.Errorf("%w: provider id of %d bytes, need 1 to %d", fault.ErrInvalid, len(r.ProviderID), record.MaxIDBytes)
+		}
+		out.records[i] = preparedRecord{Incoming: r, key: record.KeyOf(r.ProviderID)}
+	}
+	slices.SortFunc(out.records, func(a, b preparedRecord) int { return slices.Compare(a.key[:], b.key[:]) })
+	for i := 1; i < len(out.records); i++ {
+		if id := out.records[i].ProviderID; id == out.records[i-1].ProviderID {
+			return out, fmt.Errorf("%w: id %q is twice in the batch", fault.ErrInvalid, id)
+		}
+	}
+	for _, r := range in.Rejects {
+		out.rejects = append(out.rejects, prepareReject(r))
+	}
+	return out, nil
+}
+
+func prepareReject(r record.Reject) preparedReject {
+	raw, codec := bodies.Compress(r.Raw)
+	if len(r.ProviderID) > record.MaxIDBytes {
+		r.ProviderID = "" // the whole item is kept; half an id would mislead
+	}
+	return preparedReject{r, r.Key(), fingerprint.Bytes(r.Raw), raw, codec}
+}
+
+func collision(item preparedRecord, head *record.Head) preparedReject {
+	return prepareReject(record.Reject{
+		ProviderID: item.ProviderID, Reason: record.IDCollision, Raw: item.Payload,
+		Detail: fmt.Sprintf("its hash is taken by %q", head.ProviderID),
+	})
+}
+
+// heads reads the stored heads of a batch and locks them on the server.
+func (t *tx) heads(dataset int64, items []preparedRecord) (map[record.Key]*record.Head, error) {
+	return look.ReadHeads(dataset, items, (*preparedRecord).keyOf, func(query string, args ...any) (*sql.Rows, error) {
+		return t.Query(query+t.Dialect().ForUpdate, args...)
+	})
+}
+
+// change is a decided write.
+type change struct {
+	preparedRecord
+	action  record.Action
+	version int
+	prev    *record.Head
+}
+
+func newChange(item preparedRecord, head *record.Head, action record.Action) change {
+	item.Incoming = record.Inherit(head, item.Incoming)
+	c := change{preparedRecord: item, action: action, version: 1, prev: head}
+	if head != nil {
+		c.version = head.Version
+		if action.Publishes() {
+			c.version++
+		}
+	}
+	if action.Publishes() {
+		c.pack() // in case the look before the transaction saw another head
+	}
+	return c
+}
+
+// awaySince is since when a record is away that is gone now; zero if it is not.
+func (c change) awaySince() time.Time {
+	switch {
+	case c.action != record.Remove:
+		return time.Time{}
+	case c.prev == nil || c.prev.MissingSince.IsZero():
+		return c.FetchAt
+	}
+	return c.prev.MissingSince
+}
+
+// writeRecords appends versions and writes heads with plain INSERT and UPDATE: a
+// row that appeared meanwhile is a conflict, and the step is redone.
+func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change) error {
+	versions, heads := make([]any, 0, bodyWidth*len(changes)), make([]any, 0, headWidth*len(changes))
+	var tombstones []any // of records that were never stored
+	for i, c := range changes {
+		if c.action == record.Touch {
+			if err := t.ExecOne("UPDATE ing_record SET updated_at = ?, source_version = ?, fetch_at = ? WHERE dataset_id = ? AND id_hash = ?",
+				kernel.Micros(c.UpdatedAt), c.SourceVersion, kernel.Micros(c.FetchAt), in.DatasetID, c.key[:]); err != nil {
+				return err
+			}
+			continue
+		}
+		if c.action == record.Remap {
+			if err := t.ExecOne("UPDATE ing_record SET updated_at = ?, source_version = ?, content_hash = ?, fetch_at = ?, mapping_id = ? WHERE dataset_id = ? AND id_hash = ?",
+				kernel.Micros(c.UpdatedAt), c.SourceVersion, c.ContentHash[:], kernel.Micros(c.FetchAt), c.MappingID, in.DatasetID, c.key[:]); err != nil {
+				return err
+			}
+			continue
+		}
+		id := bodies.ID(batchID, i)
+		row := c.row(id, in.DatasetID)
+		versions = append(versions, id, in.DatasetID, changes[i].key[:], c.version, kernel.IDOrNull(row.Prev), kernel.Micros(c.UpdatedAt), kernel.Micros(c.FetchAt), c.fields, c.payload, changes[i].seal(row))
+		state := record.Active
+		if c.action == record.Remove {
+			state = record.Gone
+		}
+		if c.action == record.Insert {
+			heads = append(heads, in.DatasetID, changes[i].key[:], c.ProviderID, kernel.Micros(c.UpdatedAt), c.SourceVersion, changes[i].ContentHash[:],
+				kernel.Micros(c.FetchAt), c.version, id, string(state), in.ExprID, c.MappingID)
+			continue
+		}
+		if c.prev == nil {
+			tombstones = append(tombstones, in.DatasetID, changes[i].key[:], c.ProviderID, kernel.Micros(c.UpdatedAt), c.SourceVersion, changes[i].ContentHash[:],
+				kernel.Micros(c.FetchAt), c.version, id, string(state), in.ExprID, c.MappingID, kernel.OrNull(c.MergedInto), kernel.Micros(c.awaySince()))
+			continue
+		}
+		if c.takes == filled { // the head stays that of the item that was taken whole
+			if err := t.ExecOne("UPDATE ing_record SET version = ?, body_id = ? WHERE dataset_id = ? AND id_hash = ?", c.version, id, in.DatasetID, c.key[:]); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := t.ExecOne(`UPDATE ing_record SET updated_at = ?, source_version = ?, content_hash = ?, fetch_at = ?, version = ?, body_id = ?, state_code = ?,
+  expr_id = ?, mapping_id = ?, merged_into = ?, missing_since = ? WHERE dataset_id = ? AND id_hash = ?`,
+			kernel.Micros(c.UpdatedAt), c.SourceVersion, c.ContentHash[:], kernel.Micros(c.FetchAt), c.version, id, string(state), in.ExprID, c.MappingID, kernel.OrNull(c.MergedInto),
+			kernel.Micros(c.awaySince()), in.DatasetID, c.key[:]); err != nil {
+			return err
+		}
+	}
+	if err := t.InsertFlat("ing_record", headColumns, headWidth, heads); err != nil {
+		return err
+	}
+	if err := t.InsertFlat("ing_record", headColumns+", merged_into, missing_since", headWidth+2, tombstones); err != nil {
+		return err
+	}
+	return t.InsertFlat("ing_record_body", "body_id, dataset_id, id_hash, version, prev_body_id, updated_at, fetch_at, fields, payload, codec", bodyWidth, versions)
+}
+
+// row is what the row of a change says beside its content.
+func (c *change) row(id, dataset int64) bodies.Key {
+	k := bodies.Key{ID: id, Dataset: dataset, Record: c.key, Version: int64(c.version), Updated: bodies.NoInstant, Fetched: bodies.NoInstant}
+	if c.prev != nil {
+		k.Prev = c.prev.BodyID
+	}
+	if !c.UpdatedAt.IsZero() {
+		k.Updated = c.UpdatedAt.UnixMicro()
+	}
+	if !c.FetchAt.IsZero() {
+		k.Fetched = c.FetchAt.UnixMicro()
+	}
+	return k
+}
+
+// headColumns are what is written of a record that is stored for the first time.
+const headColumns = `dataset_id, id_hash, provider_id, updated_at, source_version, content_hash, fetch_at, version, body_id, state_code,
+  expr_id, mapping_id`
+
+// Columns written per row.
+const (
+	headWidth  = 12
+	bodyWidth  = 10
+	eventWidth = 10
+)
+
+// insertOutbox writes exactly one event row per change (I9). It refers to the
+// body and carries no payload.
+func (t *tx) insertOutbox(in ingest.BatchCommit, batchID int64, changes []change) error {
+	op := map[record.Action]string{record.Insert: "INSERTED", record.Update: "UPDATED", record.Remove: "REMOVED"}
+	rows, now := make([]any, 0, eventWidth*len(changes)), kernel.Micros(t.Now)
+	for i, c := range changes {
+		if !c.action.Publishes() {
+			continue
+		}
+		dedup := c.event
+		if dedup == nil || c.version != 1 {
+			dedup = eventKey(in.Partition, c.ProviderID, c.version)
+		}
+		rows = append(rows, "Record", in.DatasetID, look.OutboxChannel, op[c.action], hex.EncodeToString(c.key[:]), dedup, bodies.ID(batchID, i), c.version, "PENDING", now)
+	}
+	return t.InsertFlat("ing_outbox_message", `aggregate_type, aggregate_id, channel, op_type, partition_key, dedup_key, body_id, record_version,
+  status_code, created_at`, eventWidth, rows)
+}
+
+func eventKey(p ingest.Partition, providerID string, version int) []byte {
+	key, _ := hex.DecodeString(record.EventKey(p.Source, p.Endpoint, providerID, version)) // it is hex
+	return key
+}

@@ -1,0 +1,170 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"math/bits"
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/driver/store/kernel"
+)
+
+// noteWindow keeps what a slice that was read to its end really had, for the
+// next estimate of its window (S§5.3). Only slices of time over the date that
+// harvests follow are comparable. An older reading does not replace a newer one.
+func (t *tx) noteWindow(in ingest.Finish, was attempt, s endedSlice) error {
+	if in.Outcome.Task != ingest.TaskSucceeded || s.strategy != string(slicing.TIME) || s.operation == ingest.Update || s.window.Empty() {
+		return nil
+	}
+	count := ingest.WindowCount{Window: s.window, AsOf: s.asOf, RunID: in.Lineage.RunID}
+	count.Estimated, count.EstimateSource = estimateOf(s.spec)
+	if err := t.measure(in, was, &count); err != nil {
+		return err
+	}
+	return t.saveWindow(s.dataset, s.expr, count)
+}
+
+// estimateOf reads what the planner expected. A specification without it, or
+// with something else in its place, has none: a slice must be able to end.
+func estimateOf(spec string) (*int64, string) {
+	var s struct {
+		Telemetry slicing.Telemetry `json:"telemetry"`
+	}
+	if err := json.Unmarshal([]byte(spec), &s); err != nil || s.Telemetry.Estimate == nil {
+		return nil, ""
+	}
+	return &s.Telemetry.Estimate.Count, string(s.Telemetry.Estimate.Source)
+}
+
+// measure adds up what the slice cost over all its runs, and what its last pass
+// found. The last run alone may have read only the end of the slice, and a pass
+// started over finds the same items again.
+func (t *tx) measure(in ingest.Finish, was attempt, c *ingest.WindowCount) error {
+	var last ingest.Checkpoint
+	if err := kernel.Decode(was.checkpoint, &last); err != nil {
+		return err
+	}
+	if was.no == 1 && last.Pass <= 1 { // nearly always: read at once, by one run
+		stats := in.Outcome.Stats
+		c.Requests, c.Bytes, c.Actual = int64(stats.Requests), stats.BytesIn, itemsWithin(stats.BatchStats)
+		return nil
+	}
+	rows, err := t.Query("SELECT stats FROM ing_task_run WHERE task_id = ?", in.Lease.TaskID)
+	if err != nil {
+		return err
+	}
+	err = kernel.Each(rows, func() error {
+		stats, err := scanStats(rows)
+		c.Requests, c.Bytes = c.Requests+int64(stats.Requests), c.Bytes+stats.BytesIn
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	rows, err = t.Query("SELECT stats FROM ing_task_run_batch WHERE task_id = ? AND pass = ? AND status_code = 'SUCCEEDED'", in.Lease.TaskID, last.Pass)
+	if err != nil {
+		return err
+	}
+	return kernel.Each(rows, func() error {
+		stats, err := scanStats(rows)
+		c.Actual += itemsWithin(stats.BatchStats)
+		return err
+	})
+}
+
+func scanStats(rows kernel.Scanner) (stats ingest.RunStats, err error) {
+	var text sql.NullString
+	if err := rows.Scan(&text); err != nil {
+		return stats, err
+	}
+	return stats, kernel.Decode(text, &stats)
+}
+
+// itemsWithin are the different items of the window itself.
+func itemsWithin(s ingest.BatchStats) int64 { return int64(s.Seen - s.Outside - s.Duplicate) }
+
+// spanLog2 is the class of windows of about the same length; see the migration.
+func spanLog2(w window.Window) int { return bits.Len64(uint64(w.To.UnixMicro() - w.From.UnixMicro())) }
+
+func (t *tx) saveWindow(dataset, expr int64, c ingest.WindowCount) error {
+	key := []any{dataset, expr, spanLog2(c.Window), kernel.Micros(c.Window.From), kernel.Micros(c.Window.To)}
+	values := []any{c.Estimated, kernel.OrNull(kernel.Cut(c.EstimateSource, 32)), c.Actual, c.Requests, c.Bytes, kernel.Micros(c.AsOf), c.RunID}
+	var known int64
+	exists, err := kernel.Found(t.Row("SELECT as_of FROM ing_window_history WHERE "+windowKey+t.Dialect().ForUpdate, key...).Scan(&known))
+	switch {
+	case err != nil:
+		return err
+	case !exists:
+		_, err = t.Exec(`INSERT INTO ing_window_history (estimated, estimate_code, actual, requests, bytes, as_of, run_id,
+  dataset_id, expr_id, span_log2, window_from, window_to) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`, append(values, key...)...)
+		return err
+	case known > c.AsOf.UnixMicro():
+		return nil
+	}
+	return t.ExecOne(`UPDATE ing_window_history SET estimated = ?, estimate_code = ?, actual = ?, requests = ?, bytes = ?, as_of = ?, run_id = ?
+  WHERE `+windowKey, append(values, key...)...)
+}
+
+const windowKey = "dataset_id = ? AND expr_id = ? AND span_log2 = ? AND window_from = ? AND window_to = ?"
+
+// The queries of WindowHistory. Each is a range of the primary key.
+const (
+	spanSQL    = "SELECT MAX(span_log2) FROM ing_window_history WHERE dataset_id = ? AND expr_id = ? AND span_log2 < ?"
+	historySQL = `SELECT window_from, window_to, estimated, estimate_code, actual, requests, bytes, as_of, run_id FROM ing_window_history
+  WHERE dataset_id = ? AND expr_id = ? AND span_log2 = ? AND window_from > ? AND window_from < ? AND window_to > ? ORDER BY window_from, window_to LIMIT ?`
+)
+
+// WindowHistory lists what finished slices had that reach into a window, sorted
+// by where they begin, at most limit of them. exprHash is that of the plans,
+// without a window in it. It reads one short range for each length class there
+// is, so its cost is that of its answer.
+func (s *Ledger) WindowHistory(ctx context.Context, d ingest.Dataset, exprHash string, within window.Window, limit int) ([]ingest.WindowCount, error) {
+	out, err := s.windowHistory(ctx, d, exprHash, within, limit)
+	if err != nil {
+		return nil, kernel.Wrap("read window history", s.db.Translate(err))
+	}
+	slices.SortFunc(out, func(a, b ingest.WindowCount) int {
+		return cmp.Or(a.Window.From.Compare(b.Window.From), a.Window.To.Compare(b.Window.To))
+	})
+	return out[:min(len(out), limit)], nil
+}
+
+func (s *Ledger) windowHistory(ctx context.Context, d ingest.Dataset, exprHash string, within window.Window, limit int) (out []ingest.WindowCount, err error) {
+	var dataset, expr int64
+	known, err := kernel.Found(s.db.QueryRow(ctx, `SELECT d.id, f.id FROM ing_dataset d JOIN ing_fingerprint f ON f.kind_code = 'EXPR' AND f.hash = ?
+  WHERE d.provenance_code = ? AND d.endpoint_name = ?`, exprHash, d.Source, d.Endpoint).Scan(&dataset, &expr))
+	if err != nil || !known || within.Empty() || limit <= 0 {
+		return nil, err
+	}
+	from, to := within.From.UnixMicro(), within.To.UnixMicro()
+	for span := (sql.NullInt64{Int64: 64}); ; {
+		err := s.db.QueryRow(ctx, spanSQL, dataset, expr, span.Int64).Scan(&span)
+		if err != nil || !span.Valid {
+			return out, err
+		}
+		rows, err := s.db.Query(ctx, historySQL, dataset, expr, span.Int64, from-1<<span.Int64, to, from, limit)
+		if err != nil {
+			return nil, err
+		}
+		if out, err = appendCounts(out, rows); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func appendCounts(out []ingest.WindowCount, rows *sql.Rows) ([]ingest.WindowCount, error) {
+	return out, kernel.Each(rows, func() error {
+		var c ingest.WindowCount
+		var from, to, asOf sql.NullInt64
+		var source sql.NullString
+		err := rows.Scan(&from, &to, &c.Estimated, &source, &c.Actual, &c.Requests, &c.Bytes, &asOf, &c.RunID)
+		c.Window, c.AsOf, c.EstimateSource = window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}, kernel.Instant(asOf), source.String
+		out = append(out, c)
+		return err
+	})
+}

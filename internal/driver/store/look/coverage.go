@@ -1,0 +1,166 @@
+package look
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/driver/store/kernel"
+)
+
+// campaignSQL finds the books of backfills that asked one question: those of
+// campaigns, and those of plans without one. A book that was filled under two
+// questions proves neither.
+const campaignSQL = `SELECT c.id FROM ing_cursor c JOIN ing_campaign g ON g.cursor_id = c.id
+  WHERE g.provenance_code = ? AND g.endpoint_name = ? AND g.expr_proto_hash = ? AND c.cursor_key = ?
+ UNION SELECT c.id FROM ing_cursor c JOIN (SELECT cursor_id FROM ing_plan WHERE provenance_code = ? AND operation_code = 'BACKFILL' AND endpoint_name = ?
+  GROUP BY cursor_id HAVING MIN(expr_proto_hash) = ? AND MAX(expr_proto_hash) = ?) p ON p.cursor_id = c.id WHERE c.cursor_key = ?`
+
+// CampaignBooks is what backfills have read and waived that asked the question of
+// a harvest (D§5.7), as one book. It moves no cursor of the harvest (I6).
+func (s *Look) CampaignBooks(ctx context.Context, d ingest.Dataset, field, exprHash string) ([]coverage.Segment, error) {
+	rows, err := s.db.Query(ctx, campaignSQL, d.Source, d.Endpoint, exprHash, field, d.Source, d.Endpoint, exprHash, exprHash, field)
+	if err != nil {
+		return nil, kernel.Wrap("find campaigns", s.db.Translate(err))
+	}
+	var ids []int64
+	if err := kernel.Each(rows, func() error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	}); err != nil {
+		return nil, kernel.Wrap("find campaigns", s.db.Translate(err))
+	}
+	var out []coverage.Segment
+	for _, id := range ids {
+		book, err := s.Segments(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		out = coverage.Overlay(out, book)
+	}
+	return out, nil
+}
+
+// mostMarks bounds what is read about single windows: a source in trouble for
+// years has more than anybody looks at.
+const mostMarks = 20_000
+
+// OpenWindows are the windows whose tasks wait or are worked on for a cursor: what
+// its book owes there is on its way. Tasks of the same partition that ask another
+// question bring nothing for it.
+func (s *Look) OpenWindows(ctx context.Context, of ingest.Partition, cursorID int64) (out []window.Window, err error) {
+	statuses := ingest.OpenTasks()
+	args := make([]any, 0, len(statuses)+5)
+	for _, status := range statuses {
+		args = append(args, string(status))
+	}
+	rows, err := s.db.Query(ctx, `SELECT s.window_from, s.window_to FROM ing_partition p
+  JOIN ing_task t ON t.partition_id = p.id AND t.status_code IN (?`+strings.Repeat(",?", len(statuses)-1)+`) JOIN ing_plan_slice s ON s.id = t.slice_id
+  JOIN ing_plan g ON g.id = t.plan_id AND g.cursor_id = ?
+  WHERE p.provenance_code = ? AND p.endpoint_name = ? AND p.operation_code = ? AND s.window_from IS NOT NULL LIMIT ?`,
+		append(args, cursorID, of.Source, of.Endpoint, string(of.Operation), mostMarks)...)
+	if err != nil {
+		return nil, kernel.Wrap("list open windows", s.db.Translate(err))
+	}
+	err = kernel.Each(rows, func() error {
+		var from, to sql.NullInt64
+		err := rows.Scan(&from, &to)
+		out = append(out, window.Window{From: kernel.Instant(from), To: kernel.Instant(to)})
+		return err
+	})
+	return window.Union(out), kernel.Wrap("list open windows", err)
+}
+
+// FailedWindows are the windows whose tasks were given up, with the reason. Some
+// were read since by a later plan: the book tells.
+func (s *Look) FailedWindows(ctx context.Context, of ingest.Partition) ([]view.Marked, error) {
+	return s.marks(ctx, "list failed windows", `SELECT s.window_from, s.window_to, 1, COALESCE(t.last_error_code, ''), t.id FROM ing_partition p
+  JOIN ing_task t ON t.partition_id = p.id AND t.status_code IN ('FAILED','PARTIAL') JOIN ing_plan_slice s ON s.id = t.slice_id
+  WHERE p.provenance_code = ? AND p.endpoint_name = ? AND p.operation_code = ? AND s.window_from IS NOT NULL LIMIT ?`,
+		of.Source, of.Endpoint, string(of.Operation), mostMarks)
+}
+
+// QuarantinedWindows are the windows in which items were rejected and nobody has
+// decided about them. Those of plans that were archived have none.
+func (s *Look) QuarantinedWindows(ctx context.Context, d ingest.Dataset) ([]view.Marked, error) {
+	return s.marks(ctx, "list windows with rejects", `SELECT s.window_from, s.window_to, COUNT(*), MIN(q.reason_code), MAX(q.task_id) FROM ing_dataset d
+  JOIN ing_quarantine q ON q.dataset_id = d.id AND q.status_code IN ('OPEN','REQUEUED') JOIN ing_plan_slice s ON s.id = q.slice_id
+  WHERE d.provenance_code = ? AND d.endpoint_name = ? AND s.window_from IS NOT NULL GROUP BY s.window_from, s.window_to ORDER BY s.window_from LIMIT ?`,
+		d.Source, d.Endpoint, mostMarks)
+}
+
+func (s *Look) marks(ctx context.Context, what, query string, args ...any) (out []view.Marked, err error) {
+	rows, err := s.db.Query(ctx, query, args...)
+	if err != nil {
+		return nil, kernel.Wrap(what, s.db.Translate(err))
+	}
+	return out, kernel.Wrap(what, kernel.Each(rows, func() error {
+		var m view.Marked
+		var from, to sql.NullInt64
+		err := rows.Scan(&from, &to, &m.Count, &m.Code, &m.TaskID)
+		m.Window = window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}
+		out = append(out, m)
+		return err
+	}))
+}
+
+// Workload is how much waits and is worked on, of one source or of all.
+func (s *Look) Workload(ctx context.Context, source string) (out []view.Workload, err error) {
+	statuses := ingest.OpenTasks()
+	args := make([]any, 0, len(statuses)+2)
+	for _, status := range statuses {
+		args = append(args, string(status))
+	}
+	rows, err := s.db.Query(ctx, `SELECT p.provenance_code, p.endpoint_name, p.operation_code, p.cooling_until, t.status_code, COUNT(t.id)
+  FROM ing_partition p LEFT JOIN ing_task t ON t.partition_id = p.id AND t.status_code IN (?`+strings.Repeat(",?", len(statuses)-1)+`)
+  WHERE (? = '' OR p.provenance_code = ?) GROUP BY p.id, p.provenance_code, p.endpoint_name, p.operation_code, p.cooling_until, t.status_code
+  ORDER BY p.provenance_code, p.endpoint_name, p.operation_code`, append(args, source, source)...)
+	if err != nil {
+		return nil, kernel.Wrap("count work", s.db.Translate(err))
+	}
+	return out, kernel.Wrap("count work", kernel.Each(rows, func() error {
+		var w view.Workload
+		var cooling sql.NullInt64
+		var status sql.NullString
+		var n int
+		if err := rows.Scan(&w.Source, &w.Endpoint, &w.Operation, &cooling, &status, &n); err != nil {
+			return err
+		}
+		w.CoolingUntil = kernel.Instant(cooling)
+		if last := len(out) - 1; last >= 0 && out[last].Source == w.Source && out[last].Endpoint == w.Endpoint && out[last].Operation == w.Operation {
+			w, out = out[last], out[:last]
+		}
+		if s := ingest.TaskStatus(status.String); s.Leased() {
+			w.Running += n
+		} else if status.Valid {
+			w.Waiting += n
+		}
+		out = append(out, w)
+		return nil
+	}))
+}
+
+// Rejects counts the items in quarantine that nobody has decided about, of one
+// source or of all.
+func (s *Look) Rejects(ctx context.Context, source string) (map[ingest.Dataset]int64, error) {
+	rows, err := s.db.Query(ctx, `SELECT d.provenance_code, d.endpoint_name, COUNT(*) FROM ing_dataset d
+  JOIN ing_quarantine q ON q.dataset_id = d.id AND q.status_code IN ('OPEN','REQUEUED') WHERE (? = '' OR d.provenance_code = ?) GROUP BY d.id, d.provenance_code, d.endpoint_name`,
+		source, source)
+	if err != nil {
+		return nil, kernel.Wrap("count rejects", s.db.Translate(err))
+	}
+	out := map[ingest.Dataset]int64{}
+	return out, kernel.Wrap("count rejects", kernel.Each(rows, func() error {
+		var d ingest.Dataset
+		var n int64
+		err := rows.Scan(&d.Source, &d.Endpoint, &n)
+		out[d] = n
+		return err
+	}))
+}

@@ -1,0 +1,47 @@
+package look_test
+
+import (
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/driver/store/look"
+	"github.com/patra-ingest/patra/internal/testkit/flat"
+)
+
+// flatQueries are questions of this room whose cost must not grow with the tables.
+func flatQueries(_ string) []flat.Query {
+	return []flat.Query{
+		flat.NewQuery(
+			"events that wait", look.CountedSQL, []any{"PENDING", 1, 100},
+			"SEARCH ing_outbox_message USING COVERING INDEX idx_outbox_lane (status_code=? AND aggregate_id=?)", "ing_outbox_message idx_outbox_lane",
+		),
+		flat.NewQuery(
+			"the oldest of them", look.OldestSQL, []any{1},
+			"SEARCH ing_outbox_message USING INDEX idx_outbox_lane (status_code=? AND aggregate_id=?)", "ing_outbox_message idx_outbox_lane",
+		),
+		flat.NewQuery(
+			"what receivers said last", look.LastSaidSQL, []any{1, 20},
+			"SEARCH ing_outbox_relay_log USING INDEX uk_relay_log (dataset_id=?)", "ing_outbox_relay_log uk_relay_log",
+		),
+		listQuery("batches of a source", "ing_task_run_batch", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_batch_source (provenance_code=?)", "x idx_batch_source"),
+		listQuery("runs of a source", "ing_task_run", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_run_source (provenance_code=?)", "x idx_run_source"),
+		listQuery("tasks of a source", "ing_task", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_task_source (provenance_code=?)", "x idx_task_source"),
+		listQuery("the next page", "ing_task_run_batch", view.Filter{Source: "source", Before: 5000},
+			"SEARCH x USING COVERING INDEX idx_batch_source (provenance_code=? AND rowid<?)", "x idx_batch_source"),
+		// The newest that went well are found by walking back from the newest.
+		listQuery("batches that went well", "ing_task_run_batch", view.Filter{Status: "SUCCEEDED"}, "SCAN x", "x PRIMARY"),
+		listQuery("tasks that went well", "ing_task", view.Filter{Status: "SUCCEEDED"}, "SCAN x", "x PRIMARY"),
+		listQuery("tasks of a source that went well", "ing_task", view.Filter{Source: "source", Status: "SUCCEEDED"},
+			"SEARCH x USING INDEX idx_task_source (provenance_code=?)", "x idx_task_source"),
+	}
+}
+
+// listQuery is a page of a list.
+func listQuery(name, table string, f view.Filter, sqlite, server string) flat.Query {
+	query, args := look.PageOf(table, "x", f, nil)
+	return flat.NewQuery(name, query, args, sqlite, server)
+}
+
+func TestFlatQueriesOfSQLite(t *testing.T) { flat.OnSQLite(t, flatQueries) }
+
+func TestFlatQueriesOfMariaDB(t *testing.T) { flat.OnMariaDB(t, flatQueries) }

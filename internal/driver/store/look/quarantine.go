@@ -1,0 +1,171 @@
+package look
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/driver/store/bodies"
+	"github.com/patra-ingest/patra/internal/driver/store/kernel"
+)
+
+// RejectBytes is how much one look at rejected items may bring: each comes with its
+// bytes.
+const RejectBytes = 16 << 20
+
+// RejectGroups counts items by endpoint, reason, place and state: those nobody has
+// decided about, or all. Of a source, or of all if it is empty. The index alone is
+// read, and then one item of each group.
+func (s *Look) RejectGroups(ctx context.Context, source string, all bool) ([]view.RejectGroup, error) {
+	out, err := s.rejectGroups(ctx, source, all)
+	if err != nil {
+		return nil, kernel.Wrap("group rejects", s.db.Translate(err))
+	}
+	for i := range out {
+		g := &out[i]
+		example, err := s.RejectItem(ctx, g.ExampleID)
+		if err != nil && !errors.Is(err, fault.ErrNotFound) {
+			return nil, err
+		}
+		g.FirstSeen, g.Detail, g.Example = example.FirstSeen, example.Detail, string(example.RawBytes)
+	}
+	return out, nil
+}
+
+// RejectGroupsIn is how many groups each dataset has that nobody has decided about.
+func (s *Look) RejectGroupsIn(ctx context.Context, source string) (map[ingest.Dataset]int, error) {
+	groups, err := s.rejectGroups(ctx, source, false)
+	out := map[ingest.Dataset]int{}
+	at := map[[4]string]bool{}
+	for _, g := range groups { // open and put back are one group
+		if place := [4]string{g.Source, g.Endpoint, g.Reason, g.Path}; !at[place] {
+			at[place] = true
+			out[ingest.Dataset{Source: g.Source, Endpoint: g.Endpoint}]++
+		}
+	}
+	return out, kernel.Wrap("count groups of rejects", s.db.Translate(err))
+}
+
+func (s *Look) rejectGroups(ctx context.Context, source string, all bool) (out []view.RejectGroup, err error) {
+	statuses := "'OPEN','REQUEUED'"
+	if all {
+		statuses += ",'RESOLVED','DISCARDED'"
+	}
+	rows, err := s.db.Query(ctx, `SELECT d.provenance_code, d.endpoint_name, q.reason_code, COALESCE(q.path, ''), q.status_code, COUNT(*), MIN(q.id), MAX(q.last_seen_at)
+  FROM ing_dataset d JOIN ing_quarantine q ON q.dataset_id = d.id AND q.status_code IN (`+statuses+`) WHERE (? = '' OR d.provenance_code = ?)
+  GROUP BY d.provenance_code, d.endpoint_name, q.reason_code, COALESCE(q.path, ''), q.status_code ORDER BY 1, 2, 6 DESC, 3, 4, 5`, source, source)
+	if err != nil {
+		return nil, err
+	}
+	return out, kernel.Each(rows, func() error {
+		var g view.RejectGroup
+		var last sql.NullInt64
+		err := rows.Scan(&g.Source, &g.Endpoint, &g.Reason, &g.Path, &g.Status, &g.Count, &g.ExampleID, &last)
+		g.LastSeen = kernel.Instant(last)
+		out = append(out, g)
+		return err
+	})
+}
+
+const rejectColumns = `SELECT id, provenance_code, endpoint_name, status_code, COALESCE(provider_id, ''), reason_code, COALESCE(path, ''), COALESCE(detail, ''), item_index,
+  created_at, COALESCE(last_seen_at, created_at), seen_count, attempts, COALESCE(note, ''), fetch_at, plan_id, slice_id, task_id, run_id, batch_id, COALESCE(judged_batch_id, 0),
+  raw_hash, codec, `
+
+// RejectList lists items in quarantine, oldest first, after one. With their bytes it
+// may stop before the limit; none means that there are no more.
+func (s *Look) RejectList(ctx context.Context, f view.RejectFilter) (out []view.Reject, err error) {
+	var statuses []ingest.RejectStatus
+	if f.Status != "" {
+		statuses = []ingest.RejectStatus{ingest.RejectStatus(f.Status)}
+	}
+	w := RejectsWhere(ingest.RejectPick{Dataset: ingest.Dataset{Source: f.Source, Endpoint: f.Endpoint}, Reason: record.Reason(f.Reason), Path: f.Path, BatchID: f.BatchID}, statuses)
+	w.Add(true, "id > ?", f.After)
+	raw := "NULL"
+	if f.WithItem {
+		raw = "raw"
+	}
+	ids := "SELECT id FROM ing_quarantine" + w.String() + " ORDER BY id LIMIT ?" // only these are put in order, not what they hold
+	rows, err := s.db.Query(ctx, rejectColumns+raw+" FROM ing_quarantine WHERE id IN (SELECT id FROM ("+ids+") page) ORDER BY id", append(w.Args, max(f.Limit, 1))...)
+	if err != nil {
+		return nil, kernel.Wrap("list rejects", s.db.Translate(err))
+	}
+	size := 0
+	err = kernel.Each(rows, func() error {
+		if size > RejectBytes {
+			return kernel.ErrEnough
+		}
+		r, err := scanReject(rows)
+		out, size = append(out, r), size+len(r.RawBytes)
+		return err
+	})
+	if errors.Is(err, kernel.ErrEnough) {
+		err = nil
+	}
+	return out, kernel.Wrap("list rejects", err)
+}
+
+// RejectItem reads one item with its bytes.
+func (s *Look) RejectItem(ctx context.Context, id int64) (view.Reject, error) {
+	rows, err := s.db.Query(ctx, rejectColumns+"raw FROM ing_quarantine WHERE id = ?", id)
+	if err != nil {
+		return view.Reject{}, kernel.Wrap("read reject", s.db.Translate(err))
+	}
+	var out view.Reject
+	known := false
+	err = kernel.Each(rows, func() (err error) {
+		known = true
+		out, err = scanReject(rows)
+		return err
+	})
+	if err == nil && !known {
+		err = fmt.Errorf("item %d of quarantine: %w", id, fault.ErrNotFound)
+	}
+	return out, kernel.Wrap("read reject", err)
+}
+
+func scanReject(rows *sql.Rows) (r view.Reject, err error) {
+	var created, last, fetch sql.NullInt64
+	var raw []byte
+	var codec string
+	if err := rows.Scan(&r.ID, &r.Source, &r.Endpoint, &r.Status, &r.ProviderID, &r.Reason, &r.Path, &r.Detail, &r.Index, &created, &last, &r.Seen, &r.Attempts, &r.Note,
+		&fetch, &r.PlanID, &r.SliceID, &r.TaskID, &r.RunID, &r.BatchID, &r.JudgedBy, &r.RawHash, &codec, &raw); err != nil {
+		return r, err
+	}
+	r.FirstSeen, r.LastSeen, r.FetchAt = kernel.Instant(created), kernel.Instant(last), kernel.Instant(fetch)
+	r.RawBytes, err = bodies.OpenReject(r.ID, raw, codec, r.RawHash)
+	return r, err
+}
+
+// RejectsWhere are the conditions of what an operator picks.
+func RejectsWhere(pick ingest.RejectPick, statuses []ingest.RejectStatus) *kernel.Where {
+	w := &kernel.Where{}
+	if d := pick.Dataset; d.Source != "" && d.Endpoint != "" {
+		w.Terms = append(w.Terms, "dataset_id = (SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?)") // one: its index is in the order of ids
+		w.Args = append(w.Args, d.Source, d.Endpoint)
+	} else {
+		w.Add(d.Source != "", "dataset_id IN (SELECT id FROM ing_dataset WHERE provenance_code = ?)", d.Source)
+		w.Add(d.Endpoint != "", "endpoint_name = ?", d.Endpoint)
+	}
+	if len(statuses) > 0 {
+		w.Terms = append(w.Terms, "status_code IN ("+StatusList(statuses)+")")
+	}
+	w.Add(pick.Reason != "", "reason_code = ?", string(pick.Reason))
+	w.Add(pick.Path != "", "path = ?", pick.Path)
+	w.Add(pick.BatchID != 0, "batch_id = ?", pick.BatchID)
+	return w
+}
+
+// StatusList is a list of our own codes for a statement.
+func StatusList(codes []ingest.RejectStatus) string {
+	texts := make([]string, len(codes))
+	for i, code := range codes {
+		texts[i] = "'" + string(code) + "'"
+	}
+	return strings.Join(texts, ",")
+}

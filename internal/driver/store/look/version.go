@@ -1,0 +1,184 @@
+package look
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/driver/store/bodies"
+	"github.com/patra-ingest/patra/internal/driver/store/kernel"
+)
+
+// Datasets lists the endpoints of a source that have records, or had some.
+func (s *Look) Datasets(ctx context.Context, source string) (out []view.Dataset, err error) {
+	rows, err := s.db.Query(ctx, "SELECT id, provenance_code, endpoint_name FROM ing_dataset WHERE provenance_code = ? ORDER BY endpoint_name", source)
+	if err != nil {
+		return nil, kernel.Wrap("list datasets", s.db.Translate(err))
+	}
+	return out, kernel.Wrap("list datasets", kernel.Each(rows, func() error {
+		var d view.Dataset
+		err := rows.Scan(&d.ID, &d.Source, &d.Endpoint)
+		out = append(out, d)
+		return err
+	}))
+}
+
+// Head reads what is current of a record, and the id of its newest version.
+func (s *Look) Head(ctx context.Context, d view.Dataset, id string) (r view.Record, body int64, err error) {
+	key := record.KeyOf(id)
+	var updated, fetch, checked, missing sql.NullInt64
+	err = s.db.QueryRow(ctx, `SELECT provider_id, version, state_code, updated_at, fetch_at, refresh_checked_at, missing_since, COALESCE(merged_into, ''), body_id
+  FROM ing_record WHERE dataset_id = ? AND id_hash = ?`, d.ID, key[:]).Scan(&r.ID, &r.Version, &r.State, &updated, &fetch, &checked, &missing, &r.MergedInto, &body)
+	if err == nil && r.ID != id { // another one with the same hash, or a damaged one
+		if err = bodies.CheckHead(key, r.ID, r.State); err == nil {
+			err = sql.ErrNoRows
+		}
+	}
+	if err == nil {
+		err = bodies.CheckHead(key, r.ID, r.State)
+	}
+	if err = kernel.OrNotFound(err); err != nil {
+		return r, 0, fmt.Errorf("record %q: %w", id, s.db.Translate(err))
+	}
+	r.UpdatedAt, r.FetchAt, r.CheckedAt, r.MissingSince, r.Key = kernel.Instant(updated), kernel.Instant(fetch), kernel.Instant(checked), kernel.Instant(missing), key[:]
+	return r, body, nil
+}
+
+// VersionsOf follows a record's versions from one of them back, newest first, up to
+// a number of them. It ends where one was removed.
+func (s *Look) VersionsOf(ctx context.Context, body int64, limit int) (out []view.Version, err error) {
+	for body != 0 && len(out) < limit {
+		v, err := s.version(ctx, body)
+		if err != nil {
+			return nil, kernel.Wrap("read versions", s.db.Translate(err))
+		}
+		if v == nil {
+			break
+		}
+		if n := len(out); n > 0 && (!bytes.Equal(v.Key, out[0].Key) || v.Version != out[n-1].Version-1) {
+			return nil, fmt.Errorf("%w: version %d (body %d) names body %d as the one before it, which is version %d of another record or in another place; %s",
+				fault.ErrDamaged, out[n-1].Version, out[n-1].Body, v.Body, v.Version, bodies.DamageNext)
+		}
+		out = append(out, *v)
+		body = v.Prev
+	}
+	return out, nil
+}
+
+// OldestOf is the oldest version that can still be reached from one.
+func (s *Look) OldestOf(ctx context.Context, body int64) (version int, err error) {
+	for body != 0 {
+		var v int
+		var prev sql.NullInt64
+		there, err := kernel.Found(s.db.QueryRow(ctx, "SELECT version, prev_body_id FROM ing_record_body WHERE body_id = ?", body).Scan(&v, &prev))
+		if err != nil {
+			return 0, kernel.Wrap("read versions", s.db.Translate(err))
+		}
+		if !there {
+			break
+		}
+		version, body = v, prev.Int64
+	}
+	return version, nil
+}
+
+func (s *Look) version(ctx context.Context, body int64) (*view.Version, error) {
+	v := view.Version{Body: body, Events: []view.Outgoing{}}
+	b, err := bodies.Scan(s.db.QueryRow(ctx, "SELECT "+bodies.Columns+" FROM ing_record_body WHERE body_id = ?", body))
+	if there, err := kernel.Found(err); err != nil || !there {
+		return nil, err
+	}
+	v.Version, v.Prev, v.UpdatedAt, v.FetchedAt, v.Fields = int(b.Version), b.Prev, b.UpdatedAt(), b.FetchedAt(), b.Fields
+	v.Origin, v.Key = view.Origin{BatchID: body >> bodies.Bits, Where: view.Missing}, b.Record[:]
+	var seal bodies.Seal
+	if v.Raw, seal, err = b.Open(); err == nil && !seal.Sealed {
+		err = s.bodies.CheckContent(ctx, &b, v.Raw)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("version %d: %w", v.Version, err)
+	}
+	v.Bytes = len(v.Raw)
+	return &v, nil
+}
+
+// OutgoingOf reads the event of a version; none may be left of it.
+func (s *Look) OutgoingOf(ctx context.Context, body int64) (out []view.Outgoing, err error) {
+	rows, err := s.db.Query(ctx, outgoingColumns+" WHERE o.body_id = ? ORDER BY o.id", body)
+	if err != nil {
+		return nil, kernel.Wrap("read events of a version", s.db.Translate(err))
+	}
+	return out, kernel.Wrap("read events of a version", kernel.Each(rows, func() error {
+		v, err := scanOutgoing(rows)
+		out = append(out, v)
+		return err
+	}))
+}
+
+// OriginOf tells what wrote a batch. fault.ErrNotFound means that it left the
+// database.
+func (s *Look) OriginOf(ctx context.Context, batchID int64) (o view.Origin, err error) {
+	var kept sql.NullString
+	err = s.db.QueryRow(ctx, `SELECT b.plan_id, b.slice_id, b.task_id, b.run_id, b.id, b.batch_no, b.operation_code, COALESCE(p.spec_fingerprint, ''),
+  COALESCE(f.hash, ''), e.blob_ref
+  FROM ing_task_run_batch b LEFT JOIN ing_plan p ON p.id = b.plan_id LEFT JOIN ing_fingerprint f ON f.id = p.mapping_id
+  LEFT JOIN ing_batch_evidence e ON e.batch_id = b.id WHERE b.id = ?`, batchID).
+		Scan(&o.PlanID, &o.SliceID, &o.TaskID, &o.RunID, &o.BatchID, &o.BatchNo, &o.Operation, &o.Spec, &o.Mapping, &kept)
+	if err = kernel.OrNotFound(err); err != nil {
+		return view.Origin{}, fmt.Errorf("batch %d: %w", batchID, s.db.Translate(err))
+	}
+	o.Raw, o.Where = kept.String, view.Here
+	return o, nil
+}
+
+// CountRows is how many records are counted in one query.
+const CountRows = 50_000
+
+// CountRecords counts the records of an endpoint by state, in parts, so that no read
+// snapshot lasts (D§5.20).
+func (s *Look) CountRecords(ctx context.Context, d view.Dataset) (active, gone int64, err error) {
+	after := []byte{}
+	for {
+		var n, dead int64
+		var last []byte
+		err := s.db.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(state_code = 'GONE'), 0), MAX(id_hash) FROM (
+  SELECT id_hash, state_code FROM ing_record WHERE dataset_id = ? AND id_hash > ? ORDER BY id_hash LIMIT ?) part`, d.ID, after, CountRows).Scan(&n, &dead, &last)
+		if err != nil {
+			return 0, 0, kernel.Wrap("count records", s.db.Translate(err))
+		}
+		if active, gone = active+n-dead, gone+dead; n < CountRows {
+			return active, gone, nil
+		}
+		after = slices.Clone(last)
+	}
+}
+
+// Listed reads some records without their content, in key order, behind an id.
+func (s *Look) Listed(ctx context.Context, d view.Dataset, after string, limit int) (out []view.Record, err error) {
+	from := []byte{}
+	if after != "" {
+		key := record.KeyOf(after)
+		from = key[:]
+	}
+	rows, err := s.db.Query(ctx, `SELECT id_hash, provider_id, version, state_code, updated_at, fetch_at, COALESCE(merged_into, '') FROM ing_record
+  WHERE dataset_id = ? AND id_hash > ? ORDER BY id_hash LIMIT ?`, d.ID, from, limit)
+	if err != nil {
+		return nil, kernel.Wrap("list records", s.db.Translate(err))
+	}
+	return out, kernel.Wrap("list records", kernel.Each(rows, func() error {
+		var r view.Record
+		var key []byte
+		var updated, fetch sql.NullInt64
+		err := rows.Scan(&key, &r.ID, &r.Version, &r.State, &updated, &fetch, &r.MergedInto)
+		if err == nil {
+			err = bodies.CheckHead(record.Key(key), r.ID, r.State)
+		}
+		r.UpdatedAt, r.FetchAt = kernel.Instant(updated), kernel.Instant(fetch)
+		out = append(out, r)
+		return err
+	}))
+}
