@@ -40,6 +40,12 @@ var rules = []rule{
 		"a bucket name says nothing about what belongs inside, so everything ends up there"},
 	{"no-sleep-in-tests", noSleepInTests,
 		"a sleeping test is slow when it passes and flaky on a busy machine; wait for the event or use a synctest bubble's timers"},
+	{"store-rooms", roomsOfTheStore,
+		"the rooms of the store meet in one direction, so that each can be read alone and a new database needs one folder"},
+	{"store-look", lookOnlyReads,
+		"the read side is called from everywhere, also to rehearse; whoever asks must not change what he asks about"},
+	{"store-dialect", errorNumbersInDialects,
+		"what differs between databases stands in their folders; a number elsewhere is right on one of them"},
 	{"no-init", noInit,
 		"wiring must be visible at the place that does it, and tests must not share hidden state"},
 }

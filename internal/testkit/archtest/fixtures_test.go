@@ -6,7 +6,7 @@ import (
 )
 
 func allFixtures() []fixture {
-	return slices.Concat(importFixtures(), purityFixtures(), docFixtures(), habitFixtures())
+	return slices.Concat(importFixtures(), purityFixtures(), docFixtures(), habitFixtures(), storeFixtures())
 }
 
 func importFixtures() []fixture {
