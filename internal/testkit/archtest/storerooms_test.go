@@ -9,7 +9,10 @@ import (
 	"strings"
 )
 
-const storeFolder = "internal/driver/store"
+const (
+	storeFolder = "internal/driver/store"
+	suiteFolder = testkit + "/storetest"
+)
 
 // storeRoom is a folder of the store and the others that its production code may
 // import.
@@ -32,39 +35,52 @@ var storeRooms = []storeRoom{
 	{"", []string{"kernel", "bodies", "look", "ledger", "registry", "outbox", "archive"}},
 }
 
+// suiteParts are the parts of the store's suite, cut where the store is cut.
+var suiteParts = []storeRoom{
+	{"fixture", nil},
+	{"", []string{"fixture", "kernel", "ledger", "registry", "outbox", "archive", "look"}},
+}
+
+// part is what a part of the suite may import of it.
+var part = storeRoom{"a part", []string{"fixture"}}
+
 // database is what the folder of a database may import of the store.
 var database = storeRoom{"a database", []string{"", "kernel"}}
 
-// storeRoomOf is the row of a folder of the store.
-func storeRoomOf(dir string) (room storeRoom, ok bool) {
-	if !within(dir, storeFolder) {
-		return room, false
-	}
-	name := strings.TrimPrefix(strings.TrimPrefix(dir, storeFolder), "/")
-	for _, room := range storeRooms {
+// roomIn is the row of a folder below another, or the row of those without one.
+func roomIn(folder, dir string, rows []storeRoom, others storeRoom) storeRoom {
+	name := strings.TrimPrefix(strings.TrimPrefix(dir, folder), "/")
+	for _, room := range rows {
 		if room.folder == name {
-			return room, true
+			return room
 		}
 	}
-	return database, true
+	return others
 }
 
-// roomsOfTheStore holds the seams of the store.
+// roomsOfTheStore holds the seams of the store and of its suite.
 func roomsOfTheStore(p pkg) (found []violation) {
-	room, ok := storeRoomOf(p.dir)
-	if !ok {
-		return nil
+	switch {
+	case within(p.dir, storeFolder):
+		return importsOtherRooms(p, storeFolder, roomIn(storeFolder, p.dir, storeRooms, database))
+	case within(p.dir, suiteFolder):
+		return importsOtherRooms(p, suiteFolder, roomIn(suiteFolder, p.dir, suiteParts, part))
 	}
+	return nil
+}
+
+// importsOtherRooms finds imports below a folder that a room's row does not list.
+func importsOtherRooms(p pkg, folder string, room storeRoom) (found []violation) {
 	for _, f := range p.files {
 		if f.test {
 			continue
 		}
 		for _, spec := range f.tree.Imports {
 			dir, our := ours(importPath(spec))
-			if !our || !within(dir, storeFolder) {
+			if !our || !within(dir, folder) {
 				continue
 			}
-			if name := strings.TrimPrefix(strings.TrimPrefix(dir, storeFolder), "/"); !slices.Contains(room.may, name) {
+			if name := strings.TrimPrefix(strings.TrimPrefix(dir, folder), "/"); !slices.Contains(room.may, name) {
 				found = append(found, violation{f.at(spec), fmt.Sprintf("%s imports %s", p.dir, dir)})
 			}
 		}
@@ -113,7 +129,7 @@ func errorNumbersInDialects(p pkg) (found []violation) {
 	if within(p.dir, testkit) {
 		return nil
 	}
-	room, ofStore := storeRoomOf(p.dir)
+	inRoom := within(p.dir, storeFolder) && roomIn(storeFolder, p.dir, storeRooms, database).folder != database.folder
 	for _, f := range p.files {
 		if f.test {
 			continue
@@ -125,7 +141,7 @@ func errorNumbersInDialects(p pkg) (found []violation) {
 				}
 			}
 		}
-		if !ofStore || room.folder == database.folder {
+		if !inRoom {
 			continue
 		}
 		ast.Inspect(f.tree, func(n ast.Node) bool {
@@ -153,6 +169,9 @@ func storeFixtures() []fixture {
 		{"store-rooms", "a third database knows a room", storeFolder + "/postgres", of(importing(room("ledger"))), []string{storeFolder + "/postgres/a.go:4"}},
 		{"store-rooms", "a third database", storeFolder + "/postgres", of(importing(our+storeFolder, room("kernel"))), nil},
 		{"store-rooms", "downward", storeFolder + "/ledger", of(importing(room("kernel"), room("bodies"), room("look"))), nil},
+		{"store-rooms", "a part of the suite knows its neighbour", suiteFolder + "/ledger", of(importing(our+suiteFolder+"/fixture", our+suiteFolder+"/outbox")), []string{suiteFolder + "/ledger/a.go:5"}},
+		{"store-rooms", "the fixture knows a part", suiteFolder + "/fixture", of(importing(our + suiteFolder + "/ledger")), []string{suiteFolder + "/fixture/a.go:4"}},
+		{"store-rooms", "the suite joins its parts", suiteFolder, of(importing(our+suiteFolder+"/fixture", our+suiteFolder+"/ledger")), nil},
 		{"store-rooms", "test file", storeFolder + "/ledger", inTest(importing(room("sqlite"))), nil},
 
 		{"store-look", "a step", storeFolder + "/look", of("package look\nfunc (s *Look) F() { s.db.Step(1) }"), []string{storeFolder + "/look/a.go:2"}},

@@ -1,0 +1,200 @@
+package ledger
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
+)
+
+func (s suite) batches(t *testing.T) {
+	h := fixture.Harvest{Days: 2}
+	s.test(t, "every item is accounted for", func(w *world) {
+		w.Plan(h)
+		a := w.Begin(h)
+		a.Commit(fixture.Item("same", "x", fixture.Noon), fixture.Item("changed", "x", fixture.Noon), fixture.Item("removed", "x", fixture.Noon), fixture.Item("touched", "x", fixture.Noon), fixture.Item("newer", "x", fixture.Noon.Add(fixture.Day)))
+		page := a.Page(fixture.Item("new", "x", fixture.Noon), fixture.Item("same", "x", fixture.Noon), fixture.Item("changed", "y", fixture.Noon.Add(fixture.Day)), fixture.Gone("removed", fixture.Noon.Add(fixture.Day)),
+			fixture.Item("touched", "x", fixture.Noon.Add(fixture.Day)), fixture.Item("newer", "old", fixture.Noon), fixture.Gone("never seen", fixture.Noon))
+		page.Rejects = []record.Reject{{Reason: record.BadItem, Raw: []byte("1")}, {Reason: record.BadItem, Raw: []byte("2")}}
+		page.Duplicate, page.Outside, page.Seen = 3, 4, 16
+		got := a.Store(page)
+		want := ingest.BatchStats{Seen: 16, Inserted: 1, Updated: 1, Unchanged: 2, Gone: 2, Stale: 1, Duplicate: 3, Outside: 4, Quarantined: 2}
+		if got.Stats != want {
+			w.Errorf("stats %+v, want %+v", got.Stats, want)
+		}
+		batch, err := w.Store.Batch(w.Ctx, got.BatchID)
+		w.Must(err)
+		if batch.Stats != want {
+			w.Errorf("stored stats %+v", batch.Stats)
+		}
+	})
+	s.test(t, "a page that does not add up is refused", func(w *world) {
+		w.Plan(h)
+		a := w.Begin(h)
+		for name, spoil := range map[string]func(*ingest.BatchCommit){
+			"one item vanished":  func(p *ingest.BatchCommit) { p.Seen++ },
+			"one item too many":  func(p *ingest.BatchCommit) { p.Seen-- },
+			"uncounted reject":   func(p *ingest.BatchCommit) { p.Rejects = []record.Reject{{Reason: record.BadID}} },
+			"invented duplicate": func(p *ingest.BatchCommit) { p.Duplicate = 1 },
+		} {
+			page := a.Page(fixture.Item("a", "x", fixture.Noon), fixture.Item("b", "x", fixture.Noon))
+			spoil(&page)
+			w.Unchanged(name, func() {
+				_, err := w.Store.CommitBatch(w.Ctx, page)
+				w.Refuses(err, fault.ErrInvalid, name)
+			})
+		}
+	})
+	s.test(t, "one id twice in a page is refused", func(w *world) {
+		w.Plan(h)
+		a := w.Begin(h)
+		for _, stored := range []bool{false, true} {
+			w.Unchanged("page", func() {
+				_, err := w.Store.CommitBatch(w.Ctx, a.Page(fixture.Item("a", "y", fixture.Noon.Add(fixture.Day)), fixture.Item("b", "y", fixture.Noon.Add(fixture.Day)), fixture.Item("a", "z", fixture.Noon.Add(fixture.Day))))
+				w.Refuses(err, fault.ErrInvalid, "page with one id twice")
+			})
+			if !stored {
+				a.Commit(fixture.Item("a", "x", fixture.Noon), fixture.Item("b", "x", fixture.Noon))
+			}
+		}
+	})
+	s.test(t, "one event per change and none without", func(w *world) {
+		w.Plan(h)
+		a := w.Begin(h)
+		grows := func(what string, want int, records ...record.Incoming) {
+			w.Helper()
+			grown := w.Grown(func() { a.Commit(records...) })
+			if grown["ing_outbox_message"] != want || grown["ing_record_body"] != want {
+				w.Errorf("%s: %d events and %d bodies, want %d each", what, grown["ing_outbox_message"], grown["ing_record_body"], want)
+			}
+		}
+		grows("inserts", 2, fixture.Item("a", "x", fixture.Noon), fixture.Item("b", "x", fixture.Noon))
+		grows("unchanged", 0, fixture.Item("a", "x", fixture.Noon), fixture.Item("b", "x", fixture.Noon))
+		grows("touch", 0, fixture.Item("a", "x", fixture.Noon.Add(time.Hour)))
+		grows("stale", 0, fixture.Item("a", "older", fixture.Noon.Add(-fixture.Day)))
+		grows("update", 1, fixture.Item("a", "y", fixture.Noon.Add(fixture.Day)), fixture.Item("b", "x", fixture.Noon))
+		grows("removal", 1, fixture.Gone("b", fixture.Noon.Add(fixture.Day)))
+		grows("removed again", 0, fixture.Gone("b", fixture.Noon.Add(2*fixture.Day)))
+		grows("back again", 1, fixture.Item("b", "x", fixture.Noon.Add(3*fixture.Day)))
+		grows("empty page", 0)
+		ops := fixture.Column(w.T, w.DB.SQL, "SELECT op_type FROM ing_outbox_message ORDER BY id")
+		if want := []string{"INSERTED", "INSERTED", "UPDATED", "REMOVED", "UPDATED"}; !reflect.DeepEqual(ops, want) {
+			w.Errorf("events %v, want %v", ops, want)
+		}
+		w.eventsMatchBodies()
+	})
+	s.test(t, "the same page in a new batch changes nothing", func(w *world) {
+		w.Plan(h)
+		a := w.Begin(h)
+		var records []record.Incoming
+		for i := range 250 {
+			records = append(records, fixture.Item(fmt.Sprintf("id-%d", i), "x", fixture.Noon))
+		}
+		first := a.Commit(records...)
+		grown := w.Grown(func() {
+			second := a.Commit(records...)
+			if second.BatchID == first.BatchID || second.Stats.Unchanged != 250 || second.Stats.Inserted+second.Stats.Updated != 0 {
+				w.Errorf("second batch %+v", second)
+			}
+		})
+		if want := map[string]int{"ing_task_run_batch": 1, "ing_batch_evidence": 1}; !reflect.DeepEqual(grown, want) {
+			w.Errorf("the second batch added %v, want %v", grown, want)
+		}
+	})
+	s.test(t, "a batch repeated gives its stored answer", func(w *world) {
+		w.Plan(h)
+		a := w.Begin(h)
+		page := a.Page(fixture.Item("a", "x", fixture.Noon))
+		first := a.Store(page)
+		w.Clock.Advance(time.Second)
+		second, err := w.Store.CommitBatch(w.Ctx, page)
+		w.Must(err)
+		if second.BatchID != first.BatchID || second.Stats != first.Stats || !second.Until.Equal(first.Until.Add(time.Second)) {
+			w.Errorf("second %+v, first %+v", second, first)
+		}
+	})
+	s.test(t, "checkpoint, totals and lease move with the batch", func(w *world) {
+		w.Plan(h)
+		a := w.Begin(h)
+		a.Commit(fixture.Item("a", "x", fixture.Noon))
+		w.Clock.Advance(10 * time.Second)
+		page := a.Page(fixture.Item("b", "x", fixture.Noon), fixture.Item("a", "x", fixture.Noon))
+		page.Checkpoint = ingest.Checkpoint{Pass: 1, Paging: paging.State{Pages: 2, Token: "t2", Seen: 3, Total: 9}}
+		page.RunStats = ingest.RunStats{BatchStats: ingest.BatchStats{Seen: 1, Inserted: 1}, Requests: 5, WaitMS: 70}
+		result := a.Store(page)
+		if want := fixture.Noon.Add(10*time.Second + fixture.Lease); !result.Until.Equal(want) || !w.task(a).LeasedUntil.Equal(want) {
+			w.Errorf("lease until %v, stored %v, want %v", result.Until, w.task(a).LeasedUntil, want)
+		}
+		want := ingest.RunStats{BatchStats: ingest.BatchStats{Seen: 3, Inserted: 2, Unchanged: 1}, Requests: 5, WaitMS: 70}
+		if got := w.lastRun(a).Stats; got != want {
+			w.Errorf("run totals %+v, want %+v", got, want)
+		}
+		a.Finish(fixture.Again)
+		w.Begin(h) // the second day, which was due before
+		if got := w.Begin(h).Run.Checkpoint; got != page.Checkpoint {
+			w.Errorf("checkpoint %+v, want %+v", got, page.Checkpoint)
+		}
+	})
+	s.test(t, "a batch keeps its place in the chain and its evidence", func(w *world) {
+		plan := w.Plan(h)
+		a := w.Begin(h)
+		bare := a.Commit().BatchID
+		page := a.Page(fixture.Item("a", "x", fixture.Noon))
+		page.Pass, page.PageNo, page.BeforeToken, page.AfterToken, page.Raw = 2, 17, "from", "to", fixture.Long("0f", 32)
+		id := a.Store(page).BatchID
+		got, err := w.Store.Batch(w.Ctx, id)
+		w.Must(err)
+		want := view.Batch{
+			ID: id, RunID: a.Run.ID, TaskID: a.Work.Lease.TaskID, SliceID: a.Work.Lineage.SliceID, PlanID: plan.ID, No: 2, Pass: 2, Page: 17,
+			Source: "crossref", Operation: "HARVEST", Status: "SUCCEEDED", BeforeToken: "from", AfterToken: "to",
+			Stats: ingest.BatchStats{Seen: 1, Inserted: 1}, CommittedAt: fixture.Noon, Request: page.Request, Response: page.Response, Raw: fixture.Long("0f", 32),
+		}
+		if !reflect.DeepEqual(got, want) {
+			w.Errorf("batch\n%+v, want\n%+v", got, want)
+		}
+		if first, err := w.Store.Batch(w.Ctx, bare); err != nil || first.Raw != "" {
+			w.Errorf("a batch whose body was not kept refers to %q, %v", first.Raw, err)
+		}
+	})
+	s.test(t, "a batch of an unknown run is refused", func(w *world) {
+		w.Plan(h)
+		work := w.Claim(h, 1)[0]
+		a := &fixture.Attempt{W: w.World, Work: work}
+		w.Unchanged("commit before start", func() {
+			_, err := w.Store.CommitBatch(w.Ctx, a.Page(fixture.Item("a", "x", fixture.Noon)))
+			w.Refuses(err, fault.ErrNotFound, "commit")
+		})
+	})
+}
+
+// eventsMatchBodies checks I9 over the whole database: changes and events are
+// the same set.
+func (w *world) eventsMatchBodies() {
+	w.Helper()
+	for what, query := range map[string]string{
+		"bodies without an event": `SELECT COUNT(*) FROM ing_record_body b LEFT JOIN ing_outbox_message o ON o.body_id = b.body_id AND o.record_version = b.version
+  AND o.aggregate_id = b.dataset_id WHERE o.id IS NULL`,
+		"events without a body": `SELECT COUNT(*) FROM ing_outbox_message o LEFT JOIN ing_record_body b ON o.body_id = b.body_id AND o.record_version = b.version
+  WHERE b.body_id IS NULL`,
+		"heads that are not their newest body": `SELECT COUNT(*) FROM ing_record r LEFT JOIN ing_record_body b ON b.body_id = r.body_id AND b.version = r.version
+  AND b.dataset_id = r.dataset_id AND b.id_hash = r.id_hash WHERE b.body_id IS NULL`,
+		"versions that were given twice": `SELECT COUNT(*) FROM (SELECT dataset_id, id_hash, version FROM ing_record_body
+  GROUP BY dataset_id, id_hash, version HAVING COUNT(*) > 1) twice`,
+		"chains with a break": `SELECT COUNT(*) FROM ing_record_body b LEFT JOIN ing_record_body p ON p.body_id = b.prev_body_id AND p.version = b.version - 1
+  AND p.dataset_id = b.dataset_id AND p.id_hash = b.id_hash WHERE b.version > 1 AND p.body_id IS NULL`,
+	} {
+		if n := w.Number(query); n != 0 {
+			w.Errorf("%d %s", n, what)
+		}
+	}
+	if events, bodies := w.Number("SELECT COUNT(*) FROM ing_outbox_message"), w.Number("SELECT COUNT(*) FROM ing_record_body"); events != bodies {
+		w.Errorf("%d events for %d bodies", events, bodies)
+	}
+}

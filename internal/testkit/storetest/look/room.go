@@ -1,0 +1,62 @@
+// Package look holds a store to what its read side promises: lists and detail views that agree with the tables.
+// It is a part of storetest, cut where the store is cut.
+//
+// It must never import another part: what two of them need stands in fixture.
+package look
+
+import (
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
+)
+
+// Topics are what this part of the suite tries.
+func Topics(of fixture.Suite) []fixture.Topic {
+	s := suite{of}
+	return []fixture.Topic{
+		{Name: "PlanViews", Run: s.planViews},
+		{Name: "Believe09StartedOver", Run: s.startedOver},
+		{Name: "RateReports", Run: s.rateReports},
+		{Name: "CoverageViews", Run: s.coverageViews},
+		{Name: "AuditLog", Run: s.auditLog},
+		{Name: "Views", Run: s.views},
+		{Name: "Exchanges", Run: s.exchanges},
+		{Name: "BlackBoxes", Run: s.blackBoxes},
+		{Name: "Scans", Run: s.scans},
+		{Name: "DataViews", Run: s.dataViews},
+	}
+}
+
+// Lossy are the steps of this room whose answers may get lost.
+func Lossy() []fixture.Lossy {
+	return lossySteps(lossyExport(), lossyRates())
+}
+
+// world is a world with what only this part does in it.
+type world struct{ *fixture.World }
+
+type suite struct{ fixture.Suite }
+
+// test runs a body in a world of its own.
+func (s suite) test(t *testing.T, name string, body func(w *world)) {
+	t.Helper()
+	s.Test(t, name, func(w *fixture.World) { body(&world{w}) })
+}
+
+type answer = fixture.Answer
+
+// lossy is a step of this room whose answer may get lost; see fixture.Lossy.
+type lossy struct {
+	step, name string
+	prepare    func(w *world) func() (answer, error)
+}
+
+// lossySteps hands the steps of this room out.
+func lossySteps(lists ...[]lossy) (out []fixture.Lossy) {
+	for _, list := range lists {
+		for _, l := range list {
+			out = append(out, fixture.Lossy{Step: l.step, Name: l.name, Prepare: func(w *fixture.World) func() (answer, error) { return l.prepare(&world{w}) }})
+		}
+	}
+	return out
+}
