@@ -9,7 +9,6 @@ import (
 	"github.com/patra-ingest/patra/internal/testkit/storetest/archive"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/ledger"
-	"github.com/patra-ingest/patra/internal/testkit/storetest/look"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/outbox"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/registry"
 )
@@ -24,7 +23,7 @@ func Steps() (names []string) {
 }
 
 func lossySteps() []fixture.Lossy {
-	return slices.Concat(ledger.Lossy(), registry.Lossy(), outbox.Lossy(), archive.Lossy(), look.Lossy())
+	return slices.Concat(ledger.Lossy(), registry.Lossy(), outbox.Lossy(), archive.Lossy())
 }
 
 // lostAnswers holds every step to "done, but told it failed" (I8): a caller that

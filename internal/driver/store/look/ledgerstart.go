@@ -10,9 +10,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
-// ledgerStart is where a refold begins: at the newest snapshot of a ledger, else
+// Beginning is where a refold begins: at the newest snapshot of a ledger, else
 // before its first event.
-type ledgerStart struct {
+type Beginning struct {
 	retention.Ledger
 	Event    int64
 	Problems []string // the snapshot cannot be trusted
@@ -20,7 +20,7 @@ type ledgerStart struct {
 
 // LedgerStart reads the newest snapshot of a cursor's ledger and holds it against
 // its signature and against what the archive's own row says of it.
-func (s *Look) LedgerStart(ctx context.Context, c view.Cursor) (start ledgerStart, err error) {
+func (s *Look) LedgerStart(ctx context.Context, c view.Cursor) (start Beginning, err error) {
 	archives, err := s.ArchivesOf(ctx, c.ID)
 	if err != nil || len(archives) == 0 {
 		return start, err

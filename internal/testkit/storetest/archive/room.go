@@ -14,7 +14,6 @@ import (
 func Topics(of fixture.Suite) []fixture.Topic {
 	s := suite{of}
 	return []fixture.Topic{
-		{Name: "Verify", Run: s.verify},
 		{Name: "EventArchives", Run: s.eventArchives},
 		{Name: "PlanArchives", Run: s.planArchives},
 		{Name: "Pruning", Run: s.pruning},

@@ -6,7 +6,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
-	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
@@ -150,36 +149,6 @@ func lossyProcess() []lossy {
 			w.Plan(fixture.Harvest{})
 			w.Begin(fixture.Harvest{})
 			return func() (answer, error) { return nil, w.Store.Bury(w.Ctx, "worker") }
-		}},
-		{"apply source", "apply new source", func(w *world) func() (answer, error) {
-			return func() (answer, error) {
-				_, err := w.Store.ApplySource(w.Ctx, w.Source(), registry.ApplyOptions{})
-				return nil, err
-			}
-		}},
-		{"apply source", "apply changed source", func(w *world) func() (answer, error) {
-			w.Apply(w.Source())
-			w.Clock.Advance(fixture.Day)
-			return func() (answer, error) {
-				_, err := w.Store.ApplySource(w.Ctx, w.Source("size: 500", "size: 200", "name: Tiny", "name: Small"), registry.ApplyOptions{})
-				return nil, err
-			}
-		}},
-		{"apply source", "apply scheduled source", func(w *world) func() (answer, error) {
-			w.Apply(w.Source())
-			w.ApplyFrom(w.Source("size: 500", "size: 300"), fixture.Noon.Add(2*fixture.Day))
-			return func() (answer, error) {
-				_, err := w.Store.ApplySource(w.Ctx, w.Source("size: 500", "size: 200"), registry.ApplyOptions{From: fixture.Noon.Add(fixture.Day)})
-				return nil, err
-			}
-		}},
-		{"apply source", "cancel scheduled sources", func(w *world) func() (answer, error) {
-			w.Apply(w.Source())
-			w.ApplyFrom(w.Source("size: 500", "size: 300"), fixture.Noon.Add(2*fixture.Day))
-			return func() (answer, error) {
-				_, err := w.Store.ApplySource(w.Ctx, w.Source(), registry.ApplyOptions{CancelScheduled: true})
-				return nil, err
-			}
 		}},
 		{"farewell", "farewell", func(w *world) func() (answer, error) {
 			_, err := w.Store.Heartbeat(w.Ctx, me, fixture.Lease)

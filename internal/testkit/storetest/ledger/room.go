@@ -50,6 +50,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "CampaignArchived", Run: s.campaignArchived},
 		{Name: "Breakers", Run: s.breakers},
 		{Name: "Holdups", Run: s.holdups},
+		{Name: "RateReports", Run: s.rateReports},
 		{Name: "Alarms", Run: s.alarms},
 		{Name: "Trust13Mended", Run: s.trust13Mended},
 		{Name: "Trust13Superseded", Run: s.trust13Superseded},
@@ -74,6 +75,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "Instants", Run: s.instants},
 		{Name: "Cursor", Run: s.cursor},
 		{Name: "CursorOrders", Run: s.cursorOrders},
+		{Name: "Verify", Run: s.verify},
 		{Name: "CursorSet", Run: s.cursorSet},
 		{Name: "Waive", Run: s.waive},
 		{Name: "Repair", Run: s.repair},
@@ -85,7 +87,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 
 // Lossy are the steps of this room whose answers may get lost.
 func Lossy() []fixture.Lossy {
-	return lossySteps(lossyPartial(), lossyCancel(), lossyNamedLease(), lossyTrust(), lossyHealth(), lossyCampaign(), lossyPlanning(), lossyQueue(), lossyRun(), lossyProcess(), lossyTasks(), lossyReslice(), lossyLate(), lossyCursor(), lossyQuota(), lossySchedule(), lossyPause(), lossyRefresh(), lossyQuarantine())
+	return lossySteps(lossyRates(), lossyPartial(), lossyCancel(), lossyNamedLease(), lossyTrust(), lossyHealth(), lossyCampaign(), lossyPlanning(), lossyQueue(), lossyRun(), lossyProcess(), lossyTasks(), lossyReslice(), lossyLate(), lossyCursor(), lossyQuota(), lossySchedule(), lossyPause(), lossyRefresh(), lossyQuarantine())
 }
 
 // world is a world with what only this part does in it.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -140,13 +139,13 @@ func (s suite) blackBoxes(t *testing.T) {
 		}
 	})
 	s.test(t, "an export is in the audit log once, with its seal", func(w *world) {
-		m := manifest("first")
+		m := fixture.Manifest("first")
 		w.Must(w.Store.NoteExport(w.Ctx, m, w.By))
 		w.Unchanged("noting the same bundle again", func() { w.Must(w.Store.NoteExport(w.Ctx, m, w.By)) })
 		w.Unchanged("a rehearsal", func() {
-			w.Must(w.Store.NoteExport(w.Ctx, manifest("second"), ingest.Act{Actor: "x", Reason: "y", Rehearsal: true}))
+			w.Must(w.Store.NoteExport(w.Ctx, fixture.Manifest("second"), ingest.Act{Actor: "x", Reason: "y", Rehearsal: true}))
 		})
-		w.Must(w.Store.NoteExport(w.Ctx, manifest("second"), w.By))
+		w.Must(w.Store.NoteExport(w.Ctx, fixture.Manifest("second"), w.By))
 		if n := w.Number("SELECT COUNT(*) FROM ing_audit_log WHERE action = 'batch.export' AND object = 'batch/7' AND actor = ? AND reason = ?", w.By.Actor, w.By.Reason); n != 2 {
 			w.Errorf("%d entries", n)
 		}
@@ -154,16 +153,4 @@ func (s suite) blackBoxes(t *testing.T) {
 			w.Errorf("%s", text)
 		}
 	})
-}
-
-func manifest(seal string) blackbox.Manifest {
-	m := blackbox.Manifest{Seal: seal, ExpiresAt: fixture.Noon.Add(time.Hour)}
-	m.Keys.BatchID, m.Keys.RunID, m.Keys.BatchNo = 7, 3, 2
-	return m
-}
-
-func lossyExport() []lossy {
-	return []lossy{{"note export", "note export", func(w *world) func() (answer, error) {
-		return func() (answer, error) { return nil, w.Store.NoteExport(w.Ctx, manifest("seal"), w.By) }
-	}}}
 }

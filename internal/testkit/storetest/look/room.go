@@ -16,7 +16,6 @@ func Topics(of fixture.Suite) []fixture.Topic {
 	return []fixture.Topic{
 		{Name: "PlanViews", Run: s.planViews},
 		{Name: "Believe09StartedOver", Run: s.startedOver},
-		{Name: "RateReports", Run: s.rateReports},
 		{Name: "CoverageViews", Run: s.coverageViews},
 		{Name: "AuditLog", Run: s.auditLog},
 		{Name: "Views", Run: s.views},
@@ -25,11 +24,6 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "Scans", Run: s.scans},
 		{Name: "DataViews", Run: s.dataViews},
 	}
-}
-
-// Lossy are the steps of this room whose answers may get lost.
-func Lossy() []fixture.Lossy {
-	return lossySteps(lossyExport(), lossyRates())
 }
 
 // world is a world with what only this part does in it.
@@ -41,22 +35,4 @@ type suite struct{ fixture.Suite }
 func (s suite) test(t *testing.T, name string, body func(w *world)) {
 	t.Helper()
 	s.Test(t, name, func(w *fixture.World) { body(&world{w}) })
-}
-
-type answer = fixture.Answer
-
-// lossy is a step of this room whose answer may get lost; see fixture.Lossy.
-type lossy struct {
-	step, name string
-	prepare    func(w *world) func() (answer, error)
-}
-
-// lossySteps hands the steps of this room out.
-func lossySteps(lists ...[]lossy) (out []fixture.Lossy) {
-	for _, list := range lists {
-		for _, l := range list {
-			out = append(out, fixture.Lossy{Step: l.step, Name: l.name, Prepare: func(w *fixture.World) func() (answer, error) { return l.prepare(&world{w}) }})
-		}
-	}
-	return out
 }

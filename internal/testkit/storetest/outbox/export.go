@@ -295,3 +295,9 @@ func (w *world) sameAsHeads(copied map[string]fixture.Taken) {
 		}
 	}
 }
+
+func lossyExport() []lossy {
+	return []lossy{{"note export", "note export", func(w *world) func() (answer, error) {
+		return func() (answer, error) { return nil, w.Store.NoteExport(w.Ctx, fixture.Manifest("seal"), w.By) }
+	}}}
+}

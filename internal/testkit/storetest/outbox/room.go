@@ -22,7 +22,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 
 // Lossy are the steps of this room whose answers may get lost.
 func Lossy() []fixture.Lossy {
-	return lossySteps(lossyOutbox())
+	return lossySteps(lossyExport(), lossyOutbox())
 }
 
 // world is a world with what only this part does in it.

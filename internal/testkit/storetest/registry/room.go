@@ -25,7 +25,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 
 // Lossy are the steps of this room whose answers may get lost.
 func Lossy() []fixture.Lossy {
-	return lossySteps(lossyDictionary())
+	return lossySteps(lossySources(), lossyDictionary())
 }
 
 // world is a world with what only this part does in it.

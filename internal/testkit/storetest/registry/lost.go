@@ -1,0 +1,41 @@
+package registry
+
+import (
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
+)
+
+func lossySources() []lossy {
+	return []lossy{
+		{"apply source", "apply new source", func(w *world) func() (answer, error) {
+			return func() (answer, error) {
+				_, err := w.Store.ApplySource(w.Ctx, w.Source(), registry.ApplyOptions{})
+				return nil, err
+			}
+		}},
+		{"apply source", "apply changed source", func(w *world) func() (answer, error) {
+			w.Apply(w.Source())
+			w.Clock.Advance(fixture.Day)
+			return func() (answer, error) {
+				_, err := w.Store.ApplySource(w.Ctx, w.Source("size: 500", "size: 200", "name: Tiny", "name: Small"), registry.ApplyOptions{})
+				return nil, err
+			}
+		}},
+		{"apply source", "apply scheduled source", func(w *world) func() (answer, error) {
+			w.Apply(w.Source())
+			w.ApplyFrom(w.Source("size: 500", "size: 300"), fixture.Noon.Add(2*fixture.Day))
+			return func() (answer, error) {
+				_, err := w.Store.ApplySource(w.Ctx, w.Source("size: 500", "size: 200"), registry.ApplyOptions{From: fixture.Noon.Add(fixture.Day)})
+				return nil, err
+			}
+		}},
+		{"apply source", "cancel scheduled sources", func(w *world) func() (answer, error) {
+			w.Apply(w.Source())
+			w.ApplyFrom(w.Source("size: 500", "size: 300"), fixture.Noon.Add(2*fixture.Day))
+			return func() (answer, error) {
+				_, err := w.Store.ApplySource(w.Ctx, w.Source(), registry.ApplyOptions{CancelScheduled: true})
+				return nil, err
+			}
+		}},
+	}
+}
