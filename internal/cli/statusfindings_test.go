@@ -2,6 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"strings"
 	"testing"
 	"time"
@@ -13,9 +16,32 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
+// findingCodes reads the kinds of findings from their source, so that a new one cannot
+// be forgotten.
+func findingCodes(t *testing.T) (out []view.FindingCode) {
+	tree, err := parser.ParseFile(token.NewFileSet(), "../core/view/finding.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if typ, ok := spec.Type.(*ast.Ident); ok && typ.Name == "FindingCode" {
+			out = append(out, view.FindingCode(strings.Trim(spec.Values[0].(*ast.BasicLit).Value, `"`)))
+		}
+		return true
+	})
+	if len(out) < 20 {
+		t.Fatalf("only %d kinds were found: the source was not really read", len(out))
+	}
+	return out
+}
+
 // Every finding is said in words and about something: a code alone helps nobody.
 func TestEveryFindingHasItsSentence(t *testing.T) {
-	for _, code := range view.FindingCodes() {
+	for _, code := range findingCodes(t) {
 		f := view.Finding{
 			Code: code, Subject: view.Subject{Source: "shelf", Endpoint: "works"}, Count: 1, Windows: []window.Window{{From: march(1), To: march(2)}}, Gap: &view.Gap{},
 			Task: &view.Task{}, Restarted: &view.StartedOver{}, Pause: &ingest.Pause{Scope: ingest.Scope{Source: "shelf"}}, Condition: &view.Condition{Source: "shelf", Condition: "SLOW"},

@@ -80,6 +80,10 @@ func codeLists() map[string]string {
 		"window.Mode":           "window_mode",
 		"window.Unit":           "calendar_align",
 		"zone.Zone":             "", // UTC names a zone, it is no code of ours
+
+		// Answers to questions of people are computed, never stored: nobody looks them up in a table.
+		"integrity.State": "", "view.CellState": "", "view.CountVerdict": "", "view.FindingCode": "", "view.GapReason": "", "view.GapState": "",
+		"view.Severity": "", "view.StandstillReason": "", "view.VerdictCode": "",
 	}
 }
 

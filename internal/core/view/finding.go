@@ -1,8 +1,6 @@
 package view
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
@@ -99,9 +97,6 @@ var severities = map[FindingCode]Severity{
 	FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
 	FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,
 }
-
-// FindingCodes lists all kinds of findings.
-func FindingCodes() []FindingCode { return slices.Sorted(maps.Keys(severities)) }
 
 // Severity returns how much findings of a kind matter.
 func (c FindingCode) Severity() Severity { return severities[c] }
