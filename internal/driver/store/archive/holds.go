@@ -90,8 +90,8 @@ func (s *Archive) hasRejects(ctx context.Context, p oldPlan) (bool, error) {
 // over all pages of a plan.
 const batchesAtOnce = 500
 
-// hasUnpublished: the id of a body begins with that of its batch (see ID), so
-// the messages about the records of a batch are a range of an index.
+// hasUnpublished: the id of a body begins with that of its batch (see
+// bodies.ID), so the messages about the records of a batch are a range of an index.
 func (s *Archive) hasUnpublished(ctx context.Context, p oldPlan) (bool, error) {
 	after := int64(0)
 	for {

@@ -17,7 +17,7 @@ const (
 )
 
 // Codecs of rejected items, and of bodies from before they had checksums; see
-// body_seal.go.
+// seal.go.
 const (
 	codecPlain = "plain"
 	codecS2    = "s2"   // a third of the time of zstd, a quarter more room: decision 33

@@ -6,7 +6,7 @@ import (
 )
 
 // Dialect is all that differs between two databases. Everything else is
-// written once in this package.
+// written once in the rooms.
 type Dialect struct {
 	Name  string
 	Types Types // macros of migration files
@@ -21,7 +21,7 @@ type Dialect struct {
 	ByIndex string
 	// SkipLocked is the same for a SELECT that leaves rows alone which others hold.
 	SkipLocked string
-	// ClaimSQL marks the first ? QUEUED tasks of a partition; see claim.go for its arguments.
+	// ClaimSQL marks the first ? QUEUED tasks of a partition; see ledger for its arguments.
 	ClaimSQL string
 	// InsertMany begins an INSERT of many rows. The transaction is rolled back if it
 	// fails, so what a failed statement leaves behind does not matter.

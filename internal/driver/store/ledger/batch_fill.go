@@ -41,7 +41,7 @@ func (t *tx) fieldsOf(items []preparedRecord, at map[int64]int, use func(i int, 
 	var unsealed bodies.Unsealed
 	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(at)), keysPer) {
 		args := make([]any, keysPer)
-		for i := range args { // padded as in ReadHeads
+		for i := range args { // padded as in look.ReadHeads
 			args[i] = chunk[min(i, len(chunk)-1)]
 		}
 		rows, err := t.Query(fieldsQuery, args...)

@@ -78,7 +78,7 @@ func (t *tx) rejectsIn(query string, values, args []any, take func(storedReject)
 	for chunk := range slices.Chunk(values, kernel.ListSizes[len(kernel.ListSizes)-1]) {
 		fits, _ := slices.BinarySearch(kernel.ListSizes, len(chunk))
 		list := slices.Clone(args)
-		for i := range kernel.ListSizes[fits] { // padded as in ReadHeads
+		for i := range kernel.ListSizes[fits] { // padded as in look.ReadHeads
 			list = append(list, chunk[min(i, len(chunk)-1)])
 		}
 		rows, err := t.Query(query+"(?"+strings.Repeat(",?", kernel.ListSizes[fits]-1)+")"+t.Dialect().ForUpdate, list...)

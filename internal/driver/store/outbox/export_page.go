@@ -178,7 +178,7 @@ func (p *exporting) number(v any) int64 {
 	return n
 }
 
-// stamp is an instant as a Key has it.
+// stamp is an instant as a bodies.Key has it.
 func (p *exporting) stamp(v any) int64 {
 	if v == nil {
 		return bodies.NoInstant

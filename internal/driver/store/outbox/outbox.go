@@ -120,7 +120,7 @@ func (s *Outbox) readChanges(ctx context.Context, size int, room *event.Room, qu
 	if errors.Is(err, kernel.ErrEnough) {
 		err = nil
 	}
-	for i, body := range unsealed { // see Unsealed
+	for i, body := range unsealed { // see bodies.Unsealed
 		if err != nil {
 			break
 		}
