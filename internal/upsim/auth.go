@@ -92,8 +92,8 @@ func (a Auth) withDefaults() Auth {
 	return a
 }
 
-// carries is true for the parameter that holds the credential.
-func (a Auth) carries(where, name string) bool {
+// carriesCredential is true for the parameter that holds the credential.
+func (a Auth) carriesCredential(where, name string) bool {
 	return name == a.Name && (a.Kind == AuthKeyQuery && where == tokenInQuery || a.Kind == AuthKeyBody && where == tokenInBody)
 }
 
@@ -109,40 +109,40 @@ type gatekeeper struct {
 	refresh map[string]bool // true while it can be used
 }
 
-// admit checks the credential of a request below /forms/.
-func (g *gatekeeper) admit(c call, now time.Time) (answer, bool) {
+// admitCall checks the credential of a request below /forms/.
+func (g *gatekeeper) admitCall(c call, now time.Time) (answer, bool) {
 	if g.Kind == AuthNone {
 		return answer{}, true
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch why := g.complaint(c, now); {
+	switch why := g.complaintAbout(c, now); {
 	case why != "":
-		return unauthorized(why), false
+		return answerUnauthorized(why), false
 	case g.RevokeAfter > 0 && g.good >= g.RevokeAfter:
-		return unauthorized("credential-revoked"), false
+		return answerUnauthorized("credential-revoked"), false
 	}
 	g.good++
 	return answer{}, true
 }
 
-// unauthorized never repeats what was sent.
-func unauthorized(code string) answer {
+// answerUnauthorized never repeats what was sent.
+func answerUnauthorized(code string) answer {
 	a := formError(http.StatusUnauthorized, code, "The request is not authorized.")
 	a.extra = http.Header{"Www-Authenticate": {`Bearer error="invalid_token"`}}
 	return a
 }
 
-// complaint is the code of what is wrong; empty for a good credential.
-func (g *gatekeeper) complaint(c call, now time.Time) string {
+// complaintAbout is the code of what is wrong; empty for a good credential.
+func (g *gatekeeper) complaintAbout(c call, now time.Time) string {
 	const none, bad = "credential-missing", "credential-not-valid"
 	switch g.Kind {
 	case AuthHMAC:
-		return g.signature(c, now)
+		return g.checkSignature(c, now)
 	case AuthOAuth:
-		return g.use(strings.TrimPrefix(c.header.Get("Authorization"), "Bearer "), now)
+		return g.useToken(strings.TrimPrefix(c.header.Get("Authorization"), "Bearer "), now)
 	case AuthSession:
-		return g.use(g.sessionOf(c), now)
+		return g.useToken(g.sessionOf(c), now)
 	}
 	sent := map[AuthKind]string{AuthKeyQuery: c.query.Get(g.Name), AuthKeyBody: c.inBody.Get(g.Name)}[g.Kind]
 	want := g.Secret
@@ -157,21 +157,21 @@ func (g *gatekeeper) complaint(c call, now time.Time) string {
 	switch {
 	case sent == "":
 		return none
-	case !equal(sent, want):
+	case !equalSecrets(sent, want):
 		return bad
 	}
 	return ""
 }
 
-func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+func equalSecrets(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-func (g *gatekeeper) signature(c call, now time.Time) string {
+func (g *gatekeeper) checkSignature(c call, now time.Time) string {
 	sg := g.Signing
 	stamp, sent := c.header.Get(sg.TimeHeader), c.header.Get(sg.SignatureHeader)
 	if stamp == "" || sent == "" {
 		return "signature-missing"
 	}
-	if g.User != "" && !equal(c.header.Get(sg.KeyHeader), g.User) {
+	if g.User != "" && !equalSecrets(c.header.Get(sg.KeyHeader), g.User) {
 		return "key-unknown"
 	}
 	at, err := readTimestamp(stamp)
@@ -182,7 +182,7 @@ func (g *gatekeeper) signature(c call, now time.Time) string {
 	mac := hmac.New(sha256.New, []byte(g.Secret))
 	mac.Write([]byte(sg.Text(SignedParts{c.method, c.path, c.sortedQuery(), stamp, hex.EncodeToString(content[:])})))
 	want := mac.Sum(nil)
-	if !equal(sent, hex.EncodeToString(want)) && !equal(sent, base64.StdEncoding.EncodeToString(want)) {
+	if !equalSecrets(sent, hex.EncodeToString(want)) && !equalSecrets(sent, base64.StdEncoding.EncodeToString(want)) {
 		return "signature-not-valid"
 	}
 	return ""

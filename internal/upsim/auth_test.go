@@ -164,9 +164,9 @@ func TestSession(t *testing.T) {
 func TestTokensAge(t *testing.T) {
 	state := newFormState(1, Options{Forms: FormOptions{Auth: Auth{Kind: AuthSession, TokenLife: time.Minute}.withDefaults()}})
 	now := day("2024-03-01")
-	token := state.gate.issue(now)
+	token := state.gate.issueToken(now)
 	for age, want := range map[time.Duration]string{59 * time.Second: "", time.Minute: "token-expired"} {
-		if why := state.gate.use(token, now.Add(age)); why != want {
+		if why := state.gate.useToken(token, now.Add(age)); why != want {
 			t.Errorf("after %v: %q", age, why)
 		}
 	}

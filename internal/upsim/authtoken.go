@@ -38,8 +38,8 @@ func (s *Server) RevokeTokens() {
 	s.forms.gate.tokens = map[string]*pass{}
 }
 
-// use spends one use of a token. The caller holds the lock.
-func (g *gatekeeper) use(token string, now time.Time) string {
+// useToken spends one use of a token. The caller holds the lock.
+func (g *gatekeeper) useToken(token string, now time.Time) string {
 	if token == "" {
 		return "credential-missing"
 	}
@@ -54,17 +54,17 @@ func (g *gatekeeper) use(token string, now time.Time) string {
 	return ""
 }
 
-// open answers POST /oauth/token and POST /login.
-func (g *gatekeeper) open(c call, now time.Time) answer {
+// openSession answers POST /oauth/token and POST /login.
+func (g *gatekeeper) openSession(c call, now time.Time) answer {
 	switch {
 	case c.method != http.MethodPost:
 		return formError(http.StatusMethodNotAllowed, "method-not-allowed", "Use POST.")
 	case c.path == oauthPath && g.Kind == AuthOAuth:
-		return g.grant(c, now)
+		return g.grantToken(c, now)
 	case c.path == loginPath && g.Kind == AuthSession:
-		return g.login(c, now)
+		return g.answerLogin(c, now)
 	}
-	return plain(http.StatusNotFound, "Resource not found.")
+	return answerText(http.StatusNotFound, "Resource not found.")
 }
 
 // tokenBody is an answer of RFC 6749, or of /login with its session.
@@ -76,8 +76,8 @@ type tokenBody struct {
 	Refresh string `json:"refresh_token,omitempty"`
 }
 
-func (g *gatekeeper) grant(c call, now time.Time) answer {
-	if !g.knows(c) {
+func (g *gatekeeper) grantToken(c call, now time.Time) answer {
+	if !g.knowsClient(c) {
 		a := grantError(http.StatusUnauthorized, "invalid_client")
 		a.extra = http.Header{"Www-Authenticate": {`Basic realm="tokens"`}}
 		return a
@@ -97,33 +97,33 @@ func (g *gatekeeper) grant(c call, now time.Time) answer {
 	default:
 		return grantError(http.StatusBadRequest, "unsupported_grant_type")
 	}
-	body := tokenBody{Access: g.issue(now), Type: "Bearer", Expires: g.seconds()}
+	body := tokenBody{Access: g.issueToken(now), Type: "Bearer", Expires: g.tokenSeconds()}
 	if g.Rotate {
-		body.Refresh = g.text('r', g.issued)
+		body.Refresh = g.tokenText('r', g.issued)
 		g.refresh[body.Refresh] = true
 	}
 	return tokenAnswer(body)
 }
 
-// knows checks the client, in the header or in the body (RFC 6749 §2.3.1).
-func (g *gatekeeper) knows(c call) bool {
+// knowsClient checks the client, in the header or in the body (RFC 6749 §2.3.1).
+func (g *gatekeeper) knowsClient(c call) bool {
 	id, secret := c.inBody.Get("client_id"), c.inBody.Get("client_secret")
 	if user, password, ok := (&http.Request{Header: c.header}).BasicAuth(); ok {
 		// Both are encoded as in a form before they become a header.
 		id, _ = url.QueryUnescape(user)
 		secret, _ = url.QueryUnescape(password)
 	}
-	return equal(id, g.User) && equal(secret, g.Secret)
+	return equalSecrets(id, g.User) && equalSecrets(secret, g.Secret)
 }
 
-func (g *gatekeeper) login(c call, now time.Time) answer {
-	if !equal(c.inBody.Get("username"), g.User) || !equal(c.inBody.Get("password"), g.Secret) {
-		return unauthorized("credential-not-valid")
+func (g *gatekeeper) answerLogin(c call, now time.Time) answer {
+	if !equalSecrets(c.inBody.Get("username"), g.User) || !equalSecrets(c.inBody.Get("password"), g.Secret) {
+		return answerUnauthorized("credential-not-valid")
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	session := g.issue(now)
-	a := tokenAnswer(tokenBody{Session: session, Expires: g.seconds()})
+	session := g.issueToken(now)
+	a := tokenAnswer(tokenBody{Session: session, Expires: g.tokenSeconds()})
 	a.extra.Set(sessionHeader, session)
 	a.extra.Set("Set-Cookie", sessionCookie+"="+session+"; Path=/; HttpOnly")
 	return a
@@ -137,20 +137,20 @@ func (g *gatekeeper) sessionOf(c call) string {
 	return strings.TrimPrefix(c.header.Get(g.Name), g.Prefix)
 }
 
-// issue makes a token. The caller holds the lock.
-func (g *gatekeeper) issue(now time.Time) string {
+// issueToken makes a token. The caller holds the lock.
+func (g *gatekeeper) issueToken(now time.Time) string {
 	g.issued++
-	token := g.text('a', g.issued)
+	token := g.tokenText('a', g.issued)
 	g.tokens[token] = &pass{until: now.Add(g.TokenLife)}
 	return token
 }
 
-func (g *gatekeeper) text(sort uint64, n int) string {
+func (g *gatekeeper) tokenText(sort uint64, n int) string {
 	noise := newStream(g.seed, 'g', sort, uint64(n))
-	return strconv.FormatUint(noise.next(), 36) + strconv.FormatUint(noise.next(), 36)
+	return strconv.FormatUint(noise.nextNumber(), 36) + strconv.FormatUint(noise.nextNumber(), 36)
 }
 
-func (g *gatekeeper) seconds() int { return int(g.TokenLife / time.Second) }
+func (g *gatekeeper) tokenSeconds() int { return int(g.TokenLife / time.Second) }
 
 func tokenAnswer(body tokenBody) answer {
 	text, _ := json.Marshal(body) // texts and a number

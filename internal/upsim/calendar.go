@@ -22,16 +22,16 @@ const (
 	hotDayFactor = 5
 )
 
-// spread shares the works of a configuration out over its days. It works in
+// spreadWorks shares the works of a configuration out over its days. It works in
 // integers, so that the result is the same on every processor, and its counts
 // add up to the total exactly.
-func spread(cfg Config) []dayLoad {
+func spreadWorks(cfg Config) []dayLoad {
 	from, to := cfg.From.Unix(), cfg.To.Unix()
 	if to <= from || cfg.PerDay <= 0 {
 		return nil
 	}
 	total := (int64(cfg.PerDay)*(to-from) + secondsPerDay/2) / secondsPerDay
-	loads, weights, sum := weigh(cfg, from, to)
+	loads, weights, sum := weighDays(cfg, from, to)
 	if sum == 0 {
 		return nil
 	}
@@ -45,15 +45,15 @@ func spread(cfg Config) []dayLoad {
 	return loads
 }
 
-func weigh(cfg Config, from, to int64) (loads []dayLoad, weights []int64, sum int64) {
+func weighDays(cfg Config, from, to int64) (loads []dayLoad, weights []int64, sum int64) {
 	chance := newStream(cfg.Seed, 'd')
 	for day := dayOf(from); day*secondsPerDay < to; day++ {
 		load := dayLoad{from: max(from, day*secondsPerDay), to: min(to, (day+1)*secondsPerDay)}
 		weight := int64(1000)
 		if !cfg.Flat {
 			weight = weekdayLoad(time.Unix(load.from, 0).UTC().Weekday())
-			weight = weight * int64(800+chance.below(400)) / 1000
-			if load.hot = chance.below(hotDayOdds) == 0; load.hot {
+			weight = weight * int64(800+chance.numberBelow(400)) / 1000
+			if load.hot = chance.numberBelow(hotDayOdds) == 0; load.hot {
 				weight *= hotDayFactor
 			}
 		}
@@ -65,15 +65,15 @@ func weigh(cfg Config, from, to int64) (loads []dayLoad, weights []int64, sum in
 	return loads, weights, sum
 }
 
-// stamp draws an instant of the day. Half the works of a hot day fall into one
+// drawStamp draws an instant of the day. Half the works of a hot day fall into one
 // hour, as after a bulk re-index.
-func (l dayLoad) stamp(chance *stream) int64 {
+func (l dayLoad) drawStamp(chance *stream) int64 {
 	length := int(l.to - l.from)
-	if l.hot && chance.below(2) == 0 && length > 3600 {
+	if l.hot && chance.numberBelow(2) == 0 && length > 3600 {
 		burst := int64(length / 3)
-		return l.from + burst + int64(chance.below(3600))%(int64(length)-burst)
+		return l.from + burst + int64(chance.numberBelow(3600))%(int64(length)-burst)
 	}
-	return l.from + int64(chance.below(length))
+	return l.from + int64(chance.numberBelow(length))
 }
 
 // dayOf is the number of the UTC day, also right before 1970.

@@ -66,14 +66,14 @@ func NewDataset(cfg Config) *Dataset {
 		named:  map[uint32]string{},
 		byName: map[string]uint32{},
 	}
-	for _, load := range spread(cfg) {
-		d.fill(load)
+	for _, load := range spreadWorks(cfg) {
+		d.fillDay(load)
 	}
 	d.generated = uint32(len(d.stamps) - 1)
 	return d
 }
 
-func (d *Dataset) fill(load dayLoad) {
+func (d *Dataset) fillDay(load dayLoad) {
 	if load.count == 0 {
 		return
 	}
@@ -81,8 +81,8 @@ func (d *Dataset) fill(load dayLoad) {
 	chance := newStream(d.cfg.Seed, 's', uint64(day))
 	works := make([]item, load.count)
 	for i := range works {
-		at := load.stamp(&chance)
-		works[i] = item{indexed: at, deposited: at - int64(chance.below(3*3600)), seq: uint32(len(d.stamps))}
+		at := load.drawStamp(&chance)
+		works[i] = item{indexed: at, deposited: at - int64(chance.numberBelow(3*3600)), seq: uint32(len(d.stamps))}
 		d.stamps = append(d.stamps, at)
 	}
 	slices.SortFunc(works, byStamp)
@@ -91,9 +91,9 @@ func (d *Dataset) fill(load dayLoad) {
 	d.size += len(works)
 }
 
-// defect says how the work is broken in every answer. Added works are sound, so
+// defectOf says how the work is broken in every answer. Added works are sound, so
 // that a test that adds one knows what it gets.
-func (d *Dataset) defect(seq uint32) string {
+func (d *Dataset) defectOf(seq uint32) string {
 	switch {
 	case seq > d.generated:
 		return Sound
@@ -105,8 +105,8 @@ func (d *Dataset) defect(seq uint32) string {
 	return Sound
 }
 
-// name is the DOI of the work, also of one that is served without it.
-func (d *Dataset) name(seq uint32) string {
+// doiOf is the DOI of the work, also of one that is served without it.
+func (d *Dataset) doiOf(seq uint32) string {
 	if seq > d.generated {
 		d.mu.RLock()
 		own, ok := d.named[seq]
@@ -115,5 +115,5 @@ func (d *Dataset) name(seq uint32) string {
 			return own
 		}
 	}
-	return d.doi.encode(seq)
+	return d.doi.encodeDOI(seq)
 }

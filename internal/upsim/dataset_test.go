@@ -204,14 +204,14 @@ func TestDOICodeGoesThereAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newDOICode(rapid.Uint64().Draw(t, "seed"))
 		seq := rapid.Uint32().Draw(t, "seq")
-		doi := c.encode(seq)
+		doi := c.encodeDOI(seq)
 		for _, spelled := range []string{doi, strings.ToLower(doi), strings.ToUpper(doi)} {
-			if got, ok := c.decode(spelled); !ok || got != seq {
+			if got, ok := c.decodeDOI(spelled); !ok || got != seq {
 				t.Fatalf("%d is %s, back it is %d %v", seq, spelled, got, ok)
 			}
 		}
 		for _, other := range []string{doi + "0", "10.4444" + doi[len(doiPrefix):]} {
-			if _, ok := c.decode(other); ok {
+			if _, ok := c.decodeDOI(other); ok {
 				t.Fatalf("%s is taken for a DOI of the set", other)
 			}
 		}

@@ -12,10 +12,10 @@ func byStamp(a, b item) int {
 	return cmp.Compare(a.seq, b.seq)
 }
 
-// put and cut replace the slice of a day instead of changing it: walks that
+// putItem and cutItem replace the slice of a day instead of changing it: walks that
 // began earlier keep reading the old one, which makes a snapshot free. The
 // caller holds the write lock.
-func (d *Dataset) put(it item) {
+func (d *Dataset) putItem(it item) {
 	day := dayOf(it.indexed)
 	old, known := d.days[day]
 	at, _ := slices.BinarySearchFunc(old, it, byStamp)
@@ -30,7 +30,7 @@ func (d *Dataset) put(it item) {
 	d.size++
 }
 
-func (d *Dataset) cut(it item) {
+func (d *Dataset) cutItem(it item) {
 	day := dayOf(it.indexed)
 	old := d.days[day]
 	at, _ := slices.BinarySearchFunc(old, it, byStamp)
@@ -40,8 +40,8 @@ func (d *Dataset) cut(it item) {
 	d.size--
 }
 
-// find looks a work up by its number. The caller holds a lock.
-func (d *Dataset) find(seq uint32) (item, bool) {
+// findItem looks a work up by its number. The caller holds a lock.
+func (d *Dataset) findItem(seq uint32) (item, bool) {
 	if int(seq) >= len(d.stamps) || d.stamps[seq] == gone {
 		return item{}, false
 	}
@@ -70,9 +70,9 @@ type view struct {
 	order  ordering
 }
 
-// snapshot freezes the works stamped in the seconds from first to last, both
+// freezeView freezes the works stamped in the seconds from first to last, both
 // included.
-func (d *Dataset) snapshot(first, last int64, order ordering) view {
+func (d *Dataset) freezeView(first, last int64, order ordering) view {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	v := view{order: order}
@@ -105,8 +105,8 @@ func stampedWithin(works []item, first, last int64) []item {
 	return works[from:to:to]
 }
 
-// at gives the i-th work of the view.
-func (v view) at(i int) item {
+// itemAt gives the i-th work of the view.
+func (v view) itemAt(i int) item {
 	if v.order == byIndexedDesc {
 		i = v.total - 1 - i
 	}
@@ -117,22 +117,22 @@ func (v view) at(i int) item {
 	works := v.days[day]
 	i -= v.starts[day]
 	if v.order == byScore {
-		i = (i*stride(len(works)) + len(works)/2) % len(works)
+		i = (i*strideOf(len(works)) + len(works)/2) % len(works)
 	}
 	return works[i]
 }
 
-// stride gives a step that visits every place of a day once: it has no common
+// strideOf gives a step that visits every place of a day once: it has no common
 // factor with n, and it is far from 1, so that neighbours in time are apart.
-func stride(n int) int {
+func strideOf(n int) int {
 	step := n*5/8 + 1
-	for gcd(step, n) != 1 {
+	for commonDivisor(step, n) != 1 {
 		step++
 	}
 	return step
 }
 
-func gcd(a, b int) int {
+func commonDivisor(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b
 	}

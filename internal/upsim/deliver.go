@@ -21,8 +21,8 @@ type visit struct {
 	gone  bool
 }
 
-func (s *Server) welcome(w http.ResponseWriter, r *http.Request) *visit {
-	n, inFlight := s.ledger.arrive()
+func (s *Server) beginVisit(w http.ResponseWriter, r *http.Request) *visit {
+	n, inFlight := s.ledger.noteArrival()
 	e := Entry{N: n, At: time.Now(), Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Header: http.Header{}, InFlight: inFlight}
 	for _, name := range loggedHeaders() {
 		if given := r.Header.Values(name); given != nil {
@@ -32,32 +32,32 @@ func (s *Server) welcome(w http.ResponseWriter, r *http.Request) *visit {
 	return &visit{s: s, w: w, r: r, entry: e}
 }
 
-// leave ends the visit in the books, once. It comes before the last byte of the
+// endVisit ends the visit in the books, once. It comes before the last byte of the
 // answer: when the client knows, the log knows.
-func (v *visit) leave(status, items int) {
+func (v *visit) endVisit(status, items int) {
 	if v.gone {
 		return
 	}
 	v.gone = true
 	v.entry.Status, v.entry.Items = status, items
-	v.s.ledger.leave(v.entry)
+	v.s.ledger.noteLeave(v.entry)
 }
 
-func (v *visit) deliver(a answer, kind FaultKind) {
+func (v *visit) deliverAnswer(a answer, kind FaultKind) {
 	if kind == FaultBrokenJSON {
 		a.body = a.body[:len(a.body)/2]
 	}
 	body, zipped := a.body, false
 	if a.kind == typeJSON && kind != FaultTruncateJSON && kind != FaultLostAnswer && v.wantsGzip() {
-		packed := v.s.compress(a.body)
+		packed := v.s.compressBody(a.body)
 		defer v.s.packed.Put(packed)
 		body, zipped = packed.Bytes(), true
 	}
-	header := v.header(a, zipped)
+	header := v.answerHeader(a, zipped)
 	switch kind {
 	case FaultLostAnswer:
-		v.leave(0, a.items)
-		v.hijack().Close()
+		v.endVisit(0, a.items)
+		v.hijackConnection().Close()
 	case FaultReset:
 		header.Set("Content-Length", strconv.Itoa(len(body)))
 		v.breakOff(a, header, body, true)
@@ -66,7 +66,7 @@ func (v *visit) deliver(a answer, kind FaultKind) {
 		v.breakOff(a, header, body, false)
 	default:
 		header.Set("Content-Length", strconv.Itoa(len(body)))
-		v.send(a, header, body)
+		v.sendAnswer(a, header, body)
 	}
 }
 
@@ -83,7 +83,7 @@ func (v *visit) wantsGzip() bool {
 	return false
 }
 
-func (s *Server) compress(body []byte) *bytes.Buffer {
+func (s *Server) compressBody(body []byte) *bytes.Buffer {
 	out := s.packed.Get().(*bytes.Buffer)
 	out.Reset()
 	z := s.zippers.Get().(*gzip.Writer)
@@ -94,7 +94,7 @@ func (s *Server) compress(body []byte) *bytes.Buffer {
 	return out
 }
 
-func (v *visit) header(a answer, zipped bool) http.Header {
+func (v *visit) answerHeader(a answer, zipped bool) http.Header {
 	h := http.Header{"Content-Type": {a.kind}}
 	maps.Copy(h, a.extra)
 	if zipped {
@@ -104,14 +104,14 @@ func (v *visit) header(a answer, zipped bool) http.Header {
 		h.Set("Retry-After", a.retryAfter)
 	}
 	if a.announced {
-		v.announce(h)
+		v.announceLimits(h)
 	}
 	return h
 }
 
-// announce tells the caller its limits. A contact address, in the query or in
+// announceLimits tells the caller its limits. A contact address, in the query or in
 // the User-Agent, makes it polite.
-func (v *visit) announce(h http.Header) {
+func (v *visit) announceLimits(h http.Header) {
 	name, pool := "public", v.s.opts.Public
 	if v.entry.Query.Get("mailto") != "" || strings.Contains(v.r.UserAgent(), "mailto:") {
 		name, pool = "polite", v.s.opts.Polite
@@ -122,26 +122,26 @@ func (v *visit) announce(h http.Header) {
 	h.Set("X-Concurrency-Limit", strconv.Itoa(pool.Concurrency))
 }
 
-// send writes a whole answer.
-func (v *visit) send(a answer, header http.Header, body []byte) {
+// sendAnswer writes a whole answer.
+func (v *visit) sendAnswer(a answer, header http.Header, body []byte) {
 	maps.Copy(v.w.Header(), header)
 	v.w.WriteHeader(a.status)
 	if len(body) == 0 {
-		v.leave(a.status, a.items)
+		v.endVisit(a.status, a.items)
 		return
 	}
 	last := len(body) - 1
 	if _, err := v.w.Write(body[:last]); err != nil {
-		v.leave(statusClientGone, a.items)
+		v.endVisit(statusClientGone, a.items)
 		return
 	}
-	v.leave(a.status, a.items)
+	v.endVisit(a.status, a.items)
 	_, _ = v.w.Write(body[last:])
 }
 
 // breakOff writes the head and half of the body, then ends the connection.
 func (v *visit) breakOff(a answer, header http.Header, body []byte, reset bool) {
-	conn := v.hijack()
+	conn := v.hijackConnection()
 	defer conn.Close()
 	var head bytes.Buffer
 	fmt.Fprintf(&head, "HTTP/1.1 %d %s\r\n", a.status, http.StatusText(a.status))
@@ -149,15 +149,15 @@ func (v *visit) breakOff(a answer, header http.Header, body []byte, reset bool) 
 	head.WriteString("\r\n")
 	head.Write(body[:len(body)/2])
 	_, _ = conn.Write(head.Bytes()) // a client that is gone already is broken off too
-	v.leave(a.status, a.items)
+	v.endVisit(a.status, a.items)
 	if tcp, ok := conn.(*net.TCPConn); ok && reset {
 		_ = tcp.SetLinger(0) // closing sends RST instead of FIN
 	}
 }
 
-// hijack takes the connection over. Where that cannot be done, the server is
+// hijackConnection takes the connection over. Where that cannot be done, the server is
 // told to drop it: the client sees a broken answer just the same.
-func (v *visit) hijack() net.Conn {
+func (v *visit) hijackConnection() net.Conn {
 	conn, _, err := http.NewResponseController(v.w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler)

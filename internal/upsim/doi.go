@@ -38,7 +38,7 @@ func doiStyles() [8]doiStyle {
 
 func newDOICode(seed uint64) doiCode {
 	chance := newStream(seed, 'n')
-	c := doiCode{key: uint32(chance.next()), factor: uint32(chance.next()) | 1}
+	c := doiCode{key: uint32(chance.nextNumber()), factor: uint32(chance.nextNumber()) | 1}
 	// Newton's step for the inverse modulo 2^32: each round doubles the bits.
 	c.undo = c.factor
 	for range 5 {
@@ -47,7 +47,7 @@ func newDOICode(seed uint64) doiCode {
 	return c
 }
 
-func (c doiCode) encode(seq uint32) string {
+func (c doiCode) encodeDOI(seq uint32) string {
 	style := doiStyles()[seq%8]
 	digits := strconv.FormatUint(uint64(seq*c.factor^c.key), 16)
 	digits = "00000000"[len(digits):] + digits
@@ -57,7 +57,7 @@ func (c doiCode) encode(seq uint32) string {
 	return style.before + digits + style.after
 }
 
-func (c doiCode) decode(doi string) (uint32, bool) {
+func (c doiCode) decodeDOI(doi string) (uint32, bool) {
 	for _, style := range doiStyles() {
 		if len(doi) != len(style.before)+8+len(style.after) {
 			continue
@@ -68,7 +68,7 @@ func (c doiCode) decode(doi string) (uint32, bool) {
 			continue
 		}
 		seq := (uint32(n) ^ c.key) * c.undo
-		if strings.EqualFold(c.encode(seq), doi) {
+		if strings.EqualFold(c.encodeDOI(seq), doi) {
 			return seq, true
 		}
 	}

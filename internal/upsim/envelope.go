@@ -25,8 +25,8 @@ func (d *Dataset) appendPage(dst []byte, q listQuery, p page, spoil victim) []by
 		if i > p.span.from {
 			dst = append(dst, ',')
 		}
-		it := p.view.at(i)
-		bad := d.defect(it.seq)
+		it := p.view.itemAt(i)
+		bad := d.defectOf(it.seq)
 		if i-p.span.from == spoil.at {
 			bad = spoil.bad
 		}
@@ -43,7 +43,7 @@ func (d *Dataset) appendPage(dst []byte, q listQuery, p page, spoil victim) []by
 	return append(dst, `}}}`...)
 }
 
-func refuse(status int, kind string, why refusal) answer {
+func refuseRequest(status int, kind string, why refusal) answer {
 	body := append([]byte(nil), `{"status":"failed","message-type":`...)
 	body = appendString(body, kind, true)
 	body = appendString(append(body, `,"message":[{"type":`...), why.kind, true)
@@ -52,13 +52,13 @@ func refuse(status int, kind string, why refusal) answer {
 	return answer{status: status, kind: typeJSON, announced: true, body: append(body, `}]}`...)}
 }
 
-func plain(status int, text string) answer {
+func answerText(status int, text string) answer {
 	return answer{status: status, kind: typeText, body: []byte(text)}
 }
 
-// fail is the answer of the faults that send no page. As upstream does, the
+// answerFault is the answer of the faults that send no page. As upstream does, the
 // HTML pages carry no rate headers.
-func fail(f Fault) answer {
+func answerFault(f Fault) answer {
 	switch f.Kind {
 	case FaultHTML200:
 		return answer{status: http.StatusOK, kind: typeHTML, body: htmlPage("Scheduled maintenance")}
@@ -70,7 +70,7 @@ func fail(f Fault) answer {
 		body := `{"status":"ok","message-type":"work-list","message-version":"1.0.0","message":{"facets":{},"next-cursor":"AAAA","total-results":0,"items":[],"items-per-page":20,"query":{"start-index":0,"search-terms":null}}}`
 		return answer{status: http.StatusOK, kind: typeJSON, announced: true, body: []byte(body)}
 	}
-	status := f.Kind.status()
+	status := f.Kind.httpStatus()
 	wait, _ := retryAfter(f.RetryAfter, time.Now()) // checked when the fault was set
 	return answer{status: status, kind: typeHTML, retryAfter: wait, body: htmlPage(string(f.Kind) + " " + http.StatusText(status))}
 }

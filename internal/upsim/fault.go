@@ -64,11 +64,11 @@ func (k FaultKind) answersAlone() bool {
 	case FaultHTML200, FaultError200, FaultEmpty200:
 		return true
 	}
-	return k.status() != 0
+	return k.httpStatus() != 0
 }
 
-// status is the HTTP status of the kinds that are named after one.
-func (k FaultKind) status() int {
+// httpStatus is the HTTP status of the kinds that are named after one.
+func (k FaultKind) httpStatus() int {
 	switch k {
 	case Fault429:
 		return 429
@@ -120,8 +120,8 @@ type Fault struct {
 	Total      int           // total-wrong: what is announced; total-falling: less with each page, default 1
 }
 
-// matches leaves out Times, which is counted where the fault is applied.
-func (f Fault) matches(h Hit, seed, index uint64) bool {
+// matchesHit leaves out Times, which is counted where the fault is applied.
+func (f Fault) matchesHit(h Hit, seed, index uint64) bool {
 	draw := newStream(seed, 'x', index, uint64(h.N))
 	switch {
 	case f.From > 0 && h.N < f.From,
@@ -130,15 +130,15 @@ func (f Fault) matches(h Hit, seed, index uint64) bool {
 		f.Page > 0 && h.Page != f.Page,
 		!strings.HasPrefix(h.Path, f.Path),
 		f.ID != "" && !slices.Contains(h.IDs, f.ID),
-		f.Chance > 0 && !draw.chance(f.Chance),
+		f.Chance > 0 && !draw.happens(f.Chance),
 		f.When != nil && !f.When(h):
 		return false
 	}
-	return f.Kind.applies(h)
+	return f.Kind.appliesTo(h)
 }
 
-// applies is false where a kind has nothing to work on.
-func (k FaultKind) applies(h Hit) bool {
+// appliesTo is false where a kind has nothing to work on.
+func (k FaultKind) appliesTo(h Hit) bool {
 	switch k {
 	case FaultDuplicatePage:
 		return h.Page > 1 && !h.form.past
@@ -150,7 +150,7 @@ func (k FaultKind) applies(h Hit) bool {
 	return k.appliesToForm(h)
 }
 
-func (f Fault) validate() error {
+func (f Fault) checkFault() error {
 	switch {
 	case !slices.Contains(FaultKinds(), f.Kind):
 		return fmt.Errorf("unknown kind %q; the kinds are %s", f.Kind, kindNames())
@@ -160,7 +160,7 @@ func (f Fault) validate() error {
 		return fmt.Errorf("the requests %d-%d run backwards", f.From, f.To)
 	case !(f.Chance >= 0 && f.Chance <= 1):
 		return fmt.Errorf("the chance %v is not between 0 and 1", f.Chance)
-	case f.RetryAfter != "" && f.Kind.status() == 0:
+	case f.RetryAfter != "" && f.Kind.httpStatus() == 0:
 		return fmt.Errorf("%s sends no Retry-After; 429 and the 5xx kinds do", f.Kind)
 	case f.Advance && !f.Kind.answersAlone():
 		return fmt.Errorf("advance means nothing for %s, which always or never moves the walk", f.Kind)

@@ -257,7 +257,7 @@ func TestAlteredItems(t *testing.T) {
 	for i, w := range d.Truth() {
 		want := w.JSON
 		if bad, ok := altered[w.DOI]; ok {
-			it, _ := d.lookup(w.DOI)
+			it, _ := d.lookUpDOI(w.DOI)
 			want = d.appendWork(nil, it, bad)
 			if bytes.Equal(want, w.JSON) {
 				t.Errorf("%s is not broken", w.DOI)

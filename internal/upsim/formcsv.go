@@ -8,9 +8,9 @@ import (
 
 const typeCSV = "text/csv"
 
-// rows is a list in CSV, by offset. Nothing tells its end but a short page; one
+// csvForm is a list in CSV, by offset. Nothing tells its end but a short page; one
 // without works is the header alone.
-func rows() form { return form{name: "csv", how: byOffset, csv: true} }
+func csvForm() form { return form{name: "csv", how: byOffset, csv: true} }
 
 // encodeRows writes works as CSV.
 func encodeRows(items []formItem) []byte {

@@ -50,18 +50,18 @@ func (s *Server) foreseeForm(req *request) foreseen {
 	req.hit.Params, req.hit.IDs = q.params, q.ids
 	if q.form.how == byRecords {
 		for _, id := range q.ids {
-			if _, ok := s.data.lookup(id); ok {
+			if _, ok := s.data.lookUpDOI(id); ok {
 				req.hit.items++
 			}
 		}
 		return foreseen{}
 	}
-	l, ok := s.locate(q, time.Now())
+	l, ok := s.locatePage(q, time.Now())
 	if !ok {
 		return foreseen{}
 	}
 	req.hit.Page = l.page
-	left := max(0, s.reach(q, len(l.items))-l.start)
+	left := max(0, s.reachableItems(q, len(l.items))-l.start)
 	f := foreseen{
 		is: true, places: min(left, q.size), left: max(0, left-q.size),
 		past:  left == 0 && len(l.items) > 0 && q.form.byPosition(),
@@ -79,9 +79,9 @@ func (s *Server) routeForm(req request, f Fault) answer {
 		return formError(http.StatusMethodNotAllowed, "method-not-allowed", "Use GET or POST.")
 	}
 	if r.door {
-		return s.forms.gate.open(r.call, time.Now())
+		return s.forms.gate.openSession(r.call, time.Now())
 	}
-	if refused, ok := s.forms.gate.admit(r.call, time.Now()); !ok {
+	if refused, ok := s.forms.gate.admitCall(r.call, time.Now()); !ok {
 		return refused
 	}
 	var bad *refusal
@@ -89,9 +89,9 @@ func (s *Server) routeForm(req request, f Fault) answer {
 		return formError(http.StatusBadRequest, bad.kind, bad.message)
 	}
 	if r.query.form.how == byRecords {
-		return s.records(req, f)
+		return s.answerRecords(req, f)
 	}
-	return s.list(req, f)
+	return s.answerList(req, f)
 }
 
 // failForm is what the faults that send no page say where forms do not speak as
@@ -107,5 +107,5 @@ func (s *Server) failForm(req request, f Fault) answer {
 		}
 		return s.writePage(out)
 	}
-	return fail(f)
+	return answerFault(f)
 }

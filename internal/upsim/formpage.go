@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// between gives the works with a stamp in [from, to), oldest first.
-func (d *Dataset) between(from, to int64) []item {
+// itemsBetween gives the works with a stamp in [from, to), oldest first.
+func (d *Dataset) itemsBetween(from, to int64) []item {
 	if to <= from {
 		return nil
 	}
 	var out []item
-	for _, day := range d.snapshot(from, to-1, byIndexedAsc).days {
+	for _, day := range d.freezeView(from, to-1, byIndexedAsc).days {
 		out = append(out, day...)
 	}
 	return out
 }
 
-// selected is what a query selects, in the order of its form.
-func (s *Server) selected(q formQuery) []item {
-	items := s.data.between(s.lies().asFiltered(q))
+// selectItems is what a query selects, in the order of its form.
+func (s *Server) selectItems(q formQuery) []item {
+	items := s.data.itemsBetween(s.currentLies().asFiltered(q))
 	if q.form.how != byKey && q.form.how != byStampKey {
 		return items
 	}
@@ -30,19 +30,19 @@ func (s *Server) selected(q formQuery) []item {
 	for _, it := range items {
 		keys[it.seq] = s.keyOf(q, it)
 	}
-	slices.SortFunc(items, func(a, b item) int { return keys[a.seq].compare(keys[b.seq]) })
+	slices.SortFunc(items, func(a, b item) int { return keys[a.seq].compareKeys(keys[b.seq]) })
 	return items
 }
 
 func (s *Server) keyOf(q formQuery, it item) key {
-	k := key{given: true, id: s.data.name(it.seq)}
+	k := key{given: true, id: s.data.doiOf(it.seq)}
 	if q.form.how == byStampKey {
 		k.stamp = it.indexed
 	}
 	return k
 }
 
-func (k key) compare(other key) int {
+func (k key) compareKeys(other key) int {
 	return cmp.Or(cmp.Compare(k.stamp, other.stamp), cmp.Compare(k.id, other.id))
 }
 
@@ -54,15 +54,15 @@ type leaf struct {
 	place stop
 }
 
-// locate finds the page without moving anything.
-func (s *Server) locate(q formQuery, now time.Time) (leaf, bool) {
+// locatePage finds the page without moving anything.
+func (s *Server) locatePage(q formQuery, now time.Time) (leaf, bool) {
 	if q.form.how == byToken && q.token != "" {
-		place, items, ok := s.forms.trails.find(q.token, q.form.same, now)
+		place, items, ok := s.forms.trails.findStop(q.token, q.form.same, now)
 		return leaf{items, min(place.at, len(items)), place.number + 1, place}, ok
 	}
-	l := leaf{items: s.selected(q), start: q.start}
+	l := leaf{items: s.selectItems(q), start: q.start}
 	if q.after.given {
-		l.start = sort.Search(len(l.items), func(i int) bool { return s.keyOf(q, l.items[i]).compare(q.after) > 0 })
+		l.start = sort.Search(len(l.items), func(i int) bool { return s.keyOf(q, l.items[i]).compareKeys(q.after) > 0 })
 	}
 	l.start = min(l.start, len(l.items))
 	// A key may stand anywhere between two pages: one that is behind the first
@@ -83,38 +83,38 @@ type sheet struct {
 	absent []string // ids without a record
 }
 
-// list answers a request for a page.
-func (s *Server) list(req request, f Fault) answer {
+// answerList answers a request for a page.
+func (s *Server) answerList(req request, f Fault) answer {
 	q, now := req.form.query, time.Now()
-	s.change(q)
-	s.shift(q, f.Kind)
+	s.changeWork(q)
+	s.shiftWork(q, f.Kind)
 	if f.Kind == FaultExpireCursor {
-		s.forms.trails.expire(q.token, cmp.Or(f.Status, http.StatusNotFound))
+		s.forms.trails.expireToken(q.token, cmp.Or(f.Status, http.StatusNotFound))
 	}
-	l, ok := s.locate(q, now)
+	l, ok := s.locatePage(q, now)
 	if !ok {
-		return formError(s.forms.trails.refusal(q.token), "token-not-valid", "The token is not valid or has expired.")
+		return formError(s.forms.trails.refusalStatus(q.token), "token-not-valid", "The token is not valid or has expired.")
 	}
-	reach := s.reach(q, len(l.items))
+	reach := s.reachableItems(q, len(l.items))
 	if l.start >= reach && reach < len(l.items) && s.opts.Forms.CapAnswer != CapSilent {
 		status := map[CapAnswer]int{CapError: http.StatusBadRequest, CapError200: http.StatusOK}[s.opts.Forms.CapAnswer]
 		return formError(status, "too-deep", "Only the first items of a query are served.")
 	}
-	out := s.turn(q, l, reach, f, now)
+	out := s.cutPage(q, l, reach, f, now)
 	out.spoil = s.chooseVictim(req, len(out.items), func(i int) item { return out.items[i] }, f.Kind)
 	return s.writePage(out)
 }
 
-// reach is how many of the selected items a query can get at.
-func (s *Server) reach(q formQuery, total int) int {
+// reachableItems is how many of the selected items a query can get at.
+func (s *Server) reachableItems(q formQuery, total int) int {
 	if limit := s.opts.Forms.Cap; limit > 0 && (q.form.byPosition() || q.form.how == byToken) {
 		return min(total, limit)
 	}
 	return total
 }
 
-// turn cuts the page out, bent by the fault, and says what follows.
-func (s *Server) turn(q formQuery, l leaf, reach int, f Fault, now time.Time) sheet {
+// cutPage cuts the page out, bent by the fault, and says what follows.
+func (s *Server) cutPage(q formQuery, l leaf, reach int, f Fault, now time.Time) sheet {
 	from := min(l.start, reach)
 	to := min(from+q.size, reach)
 	behind := to // where the next page begins
@@ -129,7 +129,7 @@ func (s *Server) turn(q formQuery, l leaf, reach int, f Fault, now time.Time) sh
 	case FaultRepeatLast:
 		from, to, behind = (reach-1)/q.size*q.size, reach, reach
 	}
-	out := sheet{items: s.pad(q, l.items, l.items[from:to], f.Kind), start: from, total: announced(q, len(l.items), l.page, f), query: q, more: behind < reach}
+	out := sheet{items: s.padPage(q, l.items, l.items[from:to], f.Kind), start: from, total: announcedTotal(q, len(l.items), l.page, f), query: q, more: behind < reach}
 	if f.Kind == FaultLostNext {
 		out.more = false
 	}
@@ -138,25 +138,25 @@ func (s *Server) turn(q formQuery, l leaf, reach int, f Fault, now time.Time) sh
 	}
 	place := l.place
 	if place.trail == 0 {
-		place = s.forms.trails.begin(l.items, now)
+		place = s.forms.trails.beginTrail(l.items, now)
 	}
 	next := stop{place.trail, behind, l.page}
 	if f.Kind == FaultTokenLoop {
 		back := max(f.Back, 1)
 		next.at, next.number, out.more = (back-1)*q.size, back-1, true
 	}
-	s.forms.trails.move(next, now)
+	s.forms.trails.moveTrail(next, now)
 	if q.form.same {
 		next = stop{trail: place.trail}
 	}
 	if out.more || q.form.same && f.Kind != FaultLostNext {
-		out.next = s.forms.trails.text(next)
+		out.next = s.forms.trails.tokenText(next)
 	}
 	return out
 }
 
-// announced is the total of a page.
-func announced(q formQuery, total, page int, f Fault) int {
+// announcedTotal is the total of a page.
+func announcedTotal(q formQuery, total, page int, f Fault) int {
 	switch {
 	case !q.form.total || f.Kind == FaultTotalMissing:
 		return -1

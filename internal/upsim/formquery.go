@@ -104,7 +104,7 @@ func parseForm(f form, c call, auth Auth, opts FormOptions) (formQuery, error) {
 	if c.method == http.MethodGet && f.tokenIn == tokenInBody {
 		return q, &refusal{"method-not-valid", c.method, "This list is asked by POST."}
 	}
-	if err := q.gather(c, auth); err != nil {
+	if err := q.gatherParameters(c, auth); err != nil {
 		return q, err
 	}
 	if f.how == byRecords {
@@ -119,15 +119,15 @@ func parseForm(f form, c call, auth Auth, opts FormOptions) (formQuery, error) {
 	return q, q.parsePosition()
 }
 
-// gather takes the parameters from the places where they may stand. One that
+// gatherParameters takes the parameters from the places where they may stand. One that
 // stands elsewhere is refused: a token in the wrong place must not look like
 // the beginning of the list.
-func (q *formQuery) gather(c call, auth Auth) error {
-	known := q.form.parameters()
+func (q *formQuery) gatherParameters(c call, auth Auth) error {
+	known := q.form.parameterNames()
 	for where, values := range map[string]url.Values{tokenInQuery: c.query, tokenInBody: c.inBody} {
 		for name, given := range values {
 			switch {
-			case auth.carries(where, name):
+			case auth.carriesCredential(where, name):
 			case !slices.Contains(known, name) || name == "token" && q.form.tokenIn != where:
 				return &refusal{"parameter-not-allowed", name, "This list does not take the parameter " + name + " in the " + where + "."}
 			case len(given) > 1 || q.params.Has(name):
@@ -146,7 +146,7 @@ func (q *formQuery) gather(c call, auth Auth) error {
 	return nil
 }
 
-func (f form) parameters() []string {
+func (f form) parameterNames() []string {
 	if f.how == byRecords {
 		return []string{"ids"}
 	}

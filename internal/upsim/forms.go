@@ -125,7 +125,7 @@ func FormNames() []string {
 
 func findForm(path string) (form, bool) {
 	name, below := strings.CutPrefix(path, "/forms/")
-	for _, f := range append(allForms(), daily(), rows()) {
+	for _, f := range append(allForms(), dailyForm(), csvForm()) {
 		if below && f.name == name {
 			return f, true
 		}
@@ -172,8 +172,8 @@ func newFormState(seed uint64, opts Options) formState {
 	}
 }
 
-// change moves one work of the asked window, where the options want it.
-func (s *Server) change(q formQuery) {
+// changeWork moves one work of the asked window, where the options want it.
+func (s *Server) changeWork(q formQuery) {
 	c := s.opts.Forms.Changing
 	s.forms.mu.Lock()
 	defer s.forms.mu.Unlock()
@@ -181,7 +181,7 @@ func (s *Server) change(q formQuery) {
 	if c.Every == 0 || s.forms.pages%c.Every != 0 || c.Times > 0 && s.forms.touched >= c.Times {
 		return
 	}
-	works := s.data.between(q.from, q.to)
+	works := s.data.itemsBetween(q.from, q.to)
 	if len(works) == 0 {
 		return
 	}
@@ -189,7 +189,7 @@ func (s *Server) change(q formQuery) {
 		c.At = s.data.cfg.To
 	}
 	draw := newStream(s.data.cfg.Seed, 'm', uint64(s.forms.touched))
-	victim := s.data.name(works[draw.below(len(works))].seq)
+	victim := s.data.doiOf(works[draw.numberBelow(len(works))].seq)
 	// It may have been removed in between; then nothing moves.
 	if s.data.Touch(victim, c.At.Add(time.Duration(s.forms.touched)*time.Second), c.Change) == nil {
 		s.forms.touched++

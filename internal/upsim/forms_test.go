@@ -23,7 +23,7 @@ func inWindow(d *Dataset, from, until time.Time) map[string]formItem {
 	out := map[string]formItem{}
 	for h := range d.Heads() {
 		if !h.Indexed.Before(from) && h.Indexed.Before(until) {
-			it, _ := d.lookup(h.DOI)
+			it, _ := d.lookUpDOI(h.DOI)
 			out[h.DOI] = formItem{h.DOI, h.Indexed.Format(time.RFC3339), d.formTitle(it), h.Version}
 		}
 	}

@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// shift puts a work in at the front of what a query selects, or takes the first
+// shiftWork puts a work in at the front of what a query selects, or takes the first
 // one out: everything behind it moves by one place. A walk by token goes on over
 // the shifted list.
-func (s *Server) shift(q formQuery, kind FaultKind) {
+func (s *Server) shiftWork(q formQuery, kind FaultKind) {
 	if kind != FaultShiftInsert && kind != FaultShiftRemove {
 		return
 	}
-	items := s.selected(q)
+	items := s.selectItems(q)
 	if q.form.how == byToken {
-		_, walked, _ := s.forms.trails.find(q.token, q.form.same, time.Now())
+		_, walked, _ := s.forms.trails.findStop(q.token, q.form.same, time.Now())
 		items = walked
 	}
 	if len(items) == 0 {
 		return
 	}
 	if kind == FaultShiftRemove {
-		_ = s.data.Remove(s.data.name(items[0].seq)) // gone already is gone
+		_ = s.data.Remove(s.data.doiOf(items[0].seq)) // gone already is gone
 	} else {
 		s.insertBefore(items[0], q)
 	}
 	if q.form.how == byToken {
-		s.forms.trails.refresh(q.token, s.walkedAgain(items, q))
+		s.forms.trails.refreshItems(q.token, s.walkedAgain(items, q))
 	}
 }
 
@@ -56,5 +56,5 @@ func (s *Server) walkedAgain(old []item, q formQuery) []item {
 	if to == math.MaxInt64 {
 		to = old[len(old)-1].indexed + 1
 	}
-	return s.data.between(from, to)
+	return s.data.itemsBetween(from, to)
 }

@@ -20,7 +20,7 @@ type formItem struct {
 }
 
 func (d *Dataset) formItem(it item, bad string, lies Lies) formItem {
-	out := formItem{ID: d.name(it.seq), Updated: stampText(lies.shown(it.indexed)), Title: d.formTitle(it), Version: int(it.rev) + 1}
+	out := formItem{ID: d.doiOf(it.seq), Updated: stampText(lies.shownInstant(it.indexed)), Title: d.formTitle(it), Version: int(it.rev) + 1}
 	if bad == MissingID {
 		out.ID = ""
 	}
@@ -33,7 +33,7 @@ func (d *Dataset) formItem(it item, bad string, lies Lies) formItem {
 // formTitle changes with the content.
 func (d *Dataset) formTitle(it item) string {
 	draw := newStream(d.cfg.Seed, 'f', uint64(it.seq), uint64(it.rev))
-	return pick(&draw, topics()) + ": " + pick(&draw, qualifiers())
+	return pickOne(&draw, topicWords()) + ": " + pickOne(&draw, qualifierWords())
 }
 
 func stampText(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
@@ -62,7 +62,7 @@ type formLinks struct {
 func (s *Server) writePage(p sheet) answer {
 	f := p.query.form
 	body := formBody{XMLName: xml.Name{Local: "answer"}, Missing: p.absent}
-	s.fill(&body, p)
+	s.fillBody(&body, p)
 	if p.total >= 0 {
 		body.Total = &p.total
 	}
@@ -90,29 +90,29 @@ func (s *Server) writePage(p sheet) answer {
 	case f.next == nextAbsolute, f.next == nextRelative:
 		body.Links = &formLinks{address}
 	}
-	switch lies := s.lies(); {
+	switch lies := s.currentLies(); {
 	case f.csv:
-		out.kind, out.body = typeCSV, lies.downed(encodeRows(*body.Items))
+		out.kind, out.body = typeCSV, lies.downBody(encodeRows(*body.Items))
 	case f.xml:
-		out.kind, out.body = typeXML, lies.rename(encode(body, true))
+		out.kind, out.body = typeXML, lies.renameItems(encodeBody(body, true))
 	default:
-		out.body = lies.mark(encode(body, false))
+		out.body = lies.markBody(encodeBody(body, false))
 	}
 	return out
 }
 
-func (s *Server) fill(body *formBody, p sheet) {
+func (s *Server) fillBody(body *formBody, p sheet) {
 	if p.query.form.ids {
 		ids := make([]string, len(p.items))
 		for i, it := range p.items {
-			ids[i] = s.data.name(it.seq)
+			ids[i] = s.data.doiOf(it.seq)
 		}
 		body.IDs = &ids
 		return
 	}
-	items, lies := make([]formItem, len(p.items)), s.lies()
+	items, lies := make([]formItem, len(p.items)), s.currentLies()
 	for i, it := range p.items {
-		bad := s.data.defect(it.seq)
+		bad := s.data.defectOf(it.seq)
 		if i == p.spoil.at {
 			bad = p.spoil.bad
 		}
@@ -127,10 +127,10 @@ func (p sheet) nextAddress() string {
 	if p.next == "" {
 		return ""
 	}
-	return p.address(p.next)
+	return p.addressOf(p.next)
 }
 
-func (p sheet) address(token string) string {
+func (p sheet) addressOf(token string) string {
 	params := url.Values{}
 	for name, given := range p.query.params {
 		params[name] = given
@@ -147,14 +147,14 @@ func (p sheet) address(token string) string {
 
 // linkHeader has other relations beside the one that matters (RFC 8288).
 func (p sheet) linkHeader(next string) string {
-	text := "<" + p.address("") + `>; rel="first"; title="page, the first"`
+	text := "<" + p.addressOf("") + `>; rel="first"; title="page, the first"`
 	if next != "" {
 		text += ", <" + next + `>; rel="next"`
 	}
 	return text
 }
 
-func encode(body formBody, asXML bool) []byte {
+func encodeBody(body formBody, asXML bool) []byte {
 	var out bytes.Buffer
 	var err error
 	if asXML {

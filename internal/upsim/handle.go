@@ -25,21 +25,21 @@ type request struct {
 // ServeHTTP answers one request. On a connection that cannot be hijacked the
 // faults that break it panic with http.ErrAbortHandler instead.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	v := s.welcome(w, r)
-	defer v.leave(0, 0)
-	req := s.read(r, v.entry)
-	t := s.plot.decide(req.hit)
+	v := s.beginVisit(w, r)
+	defer v.endVisit(0, 0)
+	req := s.readRequest(r, v.entry)
+	t := s.plot.decideFault(req.hit)
 	v.entry.Fault, v.entry.Params = t.label, req.hit.Params
-	if !pause(r.Context(), t.delay) {
-		v.leave(statusClientGone, 0)
+	if !pauseFor(r.Context(), t.delay) {
+		v.endVisit(statusClientGone, 0)
 		return
 	}
-	a := s.answer(req, t.fault)
-	defer s.release(a)
-	v.deliver(a, t.fault.Kind)
+	a := s.answerRequest(req, t.fault)
+	defer s.releaseAnswer(a)
+	v.deliverAnswer(a, t.fault.Kind)
 }
 
-func (s *Server) read(r *http.Request, e Entry) request {
+func (s *Server) readRequest(r *http.Request, e Entry) request {
 	req := request{get: r.Method == http.MethodGet, hit: Hit{N: e.N, Path: e.Path, Query: e.Query}}
 	if s.readForm(r, e, &req) {
 		return req
@@ -54,24 +54,24 @@ func (s *Server) read(r *http.Request, e Entry) request {
 	}
 	req.list = true
 	if req.query, req.err = parseList(e.Query); req.err == nil {
-		s.foresee(&req)
+		s.foreseeAnswer(&req)
 	}
 	return req
 }
 
-// foresee finds out what a sound answer would be, because faults depend on it.
-func (s *Server) foresee(req *request) {
+// foreseeAnswer finds out what a sound answer would be, because faults depend on it.
+func (s *Server) foreseeAnswer(req *request) {
 	q := req.query
 	left := 0
 	switch q.cursor {
 	case "", "*":
-		req.view = s.data.snapshot(q.first, q.last, q.order)
+		req.view = s.data.freezeView(q.first, q.last, q.order)
 		left = req.view.total - q.offset
 		if q.cursor == "*" {
 			req.hit.Page = 1
 		}
 	default:
-		req.hit.Page, left = s.walks.peek(q.cursor, time.Now())
+		req.hit.Page, left = s.walks.peekPage(q.cursor, time.Now())
 	}
 	req.hit.items = max(0, min(left, q.rows))
 }
@@ -88,37 +88,37 @@ type answer struct {
 	extra      http.Header // of this answer alone
 }
 
-func (s *Server) answer(req request, f Fault) answer {
+func (s *Server) answerRequest(req request, f Fault) answer {
 	if !f.Kind.answersAlone() {
-		return s.route(req, f)
+		return s.routeRequest(req, f)
 	}
 	if f.Advance {
-		s.release(s.route(req, f))
+		s.releaseAnswer(s.routeRequest(req, f))
 	}
 	if req.form != nil {
 		return s.failForm(req, f)
 	}
-	return fail(f)
+	return answerFault(f)
 }
 
-func (s *Server) route(req request, f Fault) answer {
+func (s *Server) routeRequest(req request, f Fault) answer {
 	switch {
 	case req.form != nil:
 		return s.routeForm(req, f)
 	case !req.get:
-		return plain(http.StatusMethodNotAllowed, "Method not allowed.")
+		return answerText(http.StatusMethodNotAllowed, "Method not allowed.")
 	case req.list:
-		return s.works(req, f.Kind)
+		return s.answerWorks(req, f.Kind)
 	case req.doi != "":
-		return s.work(req)
+		return s.answerWork(req)
 	}
-	return plain(http.StatusNotFound, "Resource not found.")
+	return answerText(http.StatusNotFound, "Resource not found.")
 }
 
-func (s *Server) works(req request, kind FaultKind) answer {
+func (s *Server) answerWorks(req request, kind FaultKind) answer {
 	var bad *refusal
 	if errors.As(req.err, &bad) {
-		return refuse(http.StatusBadRequest, "validation-failure", *bad)
+		return refuseRequest(http.StatusBadRequest, "validation-failure", *bad)
 	}
 	q, now := req.query, time.Now()
 	var p page
@@ -127,15 +127,15 @@ func (s *Server) works(req request, kind FaultKind) answer {
 		from := min(q.offset, req.view.total)
 		p = page{view: req.view, span: span{from, min(from+q.rows, req.view.total)}}
 	case "*":
-		p = s.walks.start(req.view, q.rows, now)
+		p = s.walks.startWalk(req.view, q.rows, now)
 	default:
 		if kind == FaultExpireCursor {
-			s.walks.forget(q.cursor, now)
+			s.walks.forgetWalk(q.cursor, now)
 		}
-		s.shrink(q.cursor, now)
+		s.shrinkWalk(q.cursor, now)
 		var ok bool
-		if p, ok = s.walks.resume(q.cursor, q.rows, kind == FaultDuplicatePage, now); !ok {
-			return refuse(http.StatusNotFound, "resource-failure",
+		if p, ok = s.walks.resumeWalk(q.cursor, q.rows, kind == FaultDuplicatePage, now); !ok {
+			return refuseRequest(http.StatusNotFound, "resource-failure",
 				refusal{"cursor-invalid", q.cursor, "The cursor is not valid or has expired."})
 		}
 	}
@@ -143,7 +143,7 @@ func (s *Server) works(req request, kind FaultKind) answer {
 }
 
 func (s *Server) pageAnswer(req request, p page, kind FaultKind) answer {
-	spoil := s.chooseVictim(req, p.span.len(), func(i int) item { return p.view.at(p.span.from + i) }, kind)
+	spoil := s.chooseVictim(req, p.span.len(), func(i int) item { return p.view.itemAt(p.span.from + i) }, kind)
 	buf := s.buffers.Get().(*[]byte)
 	*buf = s.data.appendPage((*buf)[:0], req.query, p, spoil)
 	return answer{status: http.StatusOK, kind: typeJSON, announced: true, body: *buf, items: p.span.len(), pooled: buf}
@@ -163,31 +163,31 @@ func (s *Server) chooseVictim(req request, n int, at func(int) item, kind FaultK
 		return none
 	}
 	draw := newStream(s.data.cfg.Seed, 'v', uint64(req.hit.N))
-	first := draw.below(n)
+	first := draw.numberBelow(n)
 	for i := range n {
 		place := (first + i) % n
 		it := at(place)
-		if s.data.defect(it.seq) != Sound {
+		if s.data.defectOf(it.seq) != Sound {
 			continue
 		}
-		h := s.data.head(it)
-		s.ledger.alter(Alteration{req.hit.N, h.DOI, h.Indexed, h.Version, string(kind)})
+		h := s.data.headTruth(it)
+		s.ledger.noteAlteration(Alteration{req.hit.N, h.DOI, h.Indexed, h.Version, string(kind)})
 		return victim{place, string(kind)}
 	}
 	return none
 }
 
-func (s *Server) work(req request) answer {
-	it, ok := s.data.lookup(req.doi)
+func (s *Server) answerWork(req request) answer {
+	it, ok := s.data.lookUpDOI(req.doi)
 	if !ok {
-		return plain(http.StatusNotFound, "Resource not found.")
+		return answerText(http.StatusNotFound, "Resource not found.")
 	}
 	body := append([]byte(nil), `{"status":"ok","message-type":"work","message-version":"1.0.0","message":`...)
-	body = s.data.appendWork(body, it, s.data.defect(it.seq))
+	body = s.data.appendWork(body, it, s.data.defectOf(it.seq))
 	return answer{status: http.StatusOK, kind: typeJSON, announced: true, body: append(body, '}'), items: 1}
 }
 
-func (s *Server) release(a answer) {
+func (s *Server) releaseAnswer(a answer) {
 	if a.pooled != nil {
 		*a.pooled = a.body
 		s.buffers.Put(a.pooled)

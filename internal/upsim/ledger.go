@@ -49,7 +49,7 @@ type ledger struct {
 	altered          []Alteration
 }
 
-func (l *ledger) arrive() (n, inFlight int) {
+func (l *ledger) noteArrival() (n, inFlight int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.requests++
@@ -58,14 +58,14 @@ func (l *ledger) arrive() (n, inFlight int) {
 	return l.requests, l.inFlight
 }
 
-func (l *ledger) leave(e Entry) {
-	l.keep(e)
+func (l *ledger) noteLeave(e Entry) {
+	l.keepEntry(e)
 	if l.onEntry != nil {
 		l.onEntry(e)
 	}
 }
 
-func (l *ledger) keep(e Entry) {
+func (l *ledger) keepEntry(e Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight--
@@ -79,7 +79,7 @@ func (l *ledger) keep(e Entry) {
 	}
 }
 
-func (l *ledger) alter(a Alteration) {
+func (l *ledger) noteAlteration(a Alteration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.altered = append(l.altered, a)

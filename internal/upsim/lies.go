@@ -33,31 +33,31 @@ func (s *Server) SetLies(l Lies) {
 	s.forms.lies = l
 }
 
-func (s *Server) lies() Lies {
+func (s *Server) currentLies() Lies {
 	s.forms.mu.Lock()
 	defer s.forms.mu.Unlock()
 	return s.forms.lies
 }
 
 // Shown is the date of a work as answers have it.
-func (l Lies) Shown(at time.Time) time.Time { return time.Unix(l.shown(at.Unix()), 0).UTC() }
+func (l Lies) Shown(at time.Time) time.Time { return time.Unix(l.shownInstant(at.Unix()), 0).UTC() }
 
 // asFiltered moves a window to the dates of the works it selects.
 func (l Lies) asFiltered(q formQuery) (from, to int64) {
 	off := int64(l.FilterOff / time.Second)
-	return shifted(q.from, -off), shifted(q.to, -off)
+	return shiftInstant(q.from, -off), shiftInstant(q.to, -off)
 }
 
-// shifted leaves a window open that has no bound.
-func shifted(at, by int64) int64 {
+// shiftInstant leaves a window open that has no bound.
+func shiftInstant(at, by int64) int64 {
 	if at == openStart || at == openEnd {
 		return at
 	}
 	return at + by
 }
 
-// shown is the date of a work as an answer has it.
-func (l Lies) shown(unix int64) int64 {
+// shownInstant is the date of a work as an answer has it.
+func (l Lies) shownInstant(unix int64) int64 {
 	step := int64(l.RoundUp / time.Second)
 	if step <= 1 {
 		return unix
@@ -65,13 +65,13 @@ func (l Lies) shown(unix int64) int64 {
 	return (unix + step - 1) / step * step
 }
 
-// others gives a work that was not asked for in the place of each one that was.
-func (d *Dataset) others(asked []item) (out []item) {
+// otherWorks gives a work that was not asked for in the place of each one that was.
+func (d *Dataset) otherWorks(asked []item) (out []item) {
 	named := map[uint32]bool{}
 	for _, it := range asked {
 		named[it.seq] = true
 	}
-	for it := range d.items() {
+	for it := range d.allItems() {
 		if len(out) == len(asked) {
 			break
 		}
@@ -82,8 +82,8 @@ func (d *Dataset) others(asked []item) (out []item) {
 	return out
 }
 
-// rename writes the items of an XML answer under another name.
-func (l Lies) rename(body []byte) []byte {
+// renameItems writes the items of an XML answer under another name.
+func (l Lies) renameItems(body []byte) []byte {
 	if !l.Renamed {
 		return body
 	}
@@ -94,16 +94,16 @@ func (l Lies) rename(body []byte) []byte {
 	return body
 }
 
-// downed is what a list in CSV sends while its database is down.
-func (l Lies) downed(body []byte) []byte {
+// downBody is what a list in CSV sends while its database is down.
+func (l Lies) downBody(body []byte) []byte {
 	if !l.Down {
 		return body
 	}
 	return []byte("error: database is down\n")
 }
 
-// mark writes the mark before a text.
-func (l Lies) mark(body []byte) []byte {
+// markBody writes the mark before a text.
+func (l Lies) markBody(body []byte) []byte {
 	if !l.Mark {
 		return body
 	}

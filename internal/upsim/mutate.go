@@ -16,13 +16,13 @@ func (d *Dataset) Touch(doi string, at time.Time, change bool) error {
 	if !ok {
 		return fmt.Errorf("touch %s: no such work", doi)
 	}
-	d.cut(it)
+	d.cutItem(it)
 	it.indexed = at.Unix()
 	if change {
 		it.rev++
 		it.deposited = it.indexed
 	}
-	d.put(it)
+	d.putItem(it)
 	return nil
 }
 
@@ -33,7 +33,7 @@ func (d *Dataset) Add(doi string, at time.Time) (string, error) {
 	defer d.mu.Unlock()
 	seq := uint32(len(d.stamps))
 	if doi == "" {
-		doi = d.doi.encode(seq)
+		doi = d.doi.encodeDOI(seq)
 	} else if _, taken := d.byDOI(doi); taken {
 		return "", fmt.Errorf("add %s: there is such a work already", doi)
 	} else {
@@ -41,7 +41,7 @@ func (d *Dataset) Add(doi string, at time.Time) (string, error) {
 		d.byName[strings.ToLower(doi)] = seq
 	}
 	d.stamps = append(d.stamps, gone)
-	d.put(item{indexed: at.Unix(), deposited: at.Unix(), seq: seq})
+	d.putItem(item{indexed: at.Unix(), deposited: at.Unix(), seq: seq})
 	return doi, nil
 }
 
@@ -53,21 +53,21 @@ func (d *Dataset) Remove(doi string) error {
 	if !ok {
 		return fmt.Errorf("remove %s: no such work", doi)
 	}
-	d.cut(it)
+	d.cutItem(it)
 	return nil
 }
 
 // byDOI finds a work whatever the case of its DOI. The caller holds a lock.
 func (d *Dataset) byDOI(doi string) (item, bool) {
 	if seq, ok := d.byName[strings.ToLower(doi)]; ok {
-		return d.find(seq)
+		return d.findItem(seq)
 	}
-	seq, ok := d.doi.decode(doi)
+	seq, ok := d.doi.decodeDOI(doi)
 	if !ok {
 		return item{}, false
 	}
 	if _, renamed := d.named[seq]; renamed {
 		return item{}, false
 	}
-	return d.find(seq)
+	return d.findItem(seq)
 }

@@ -100,7 +100,7 @@ func TestMutationsFollowAPlainMap(t *testing.T) {
 		for h := range d.Heads() {
 			model[h.DOI] = h
 		}
-		old := d.snapshot(anyTimeFrom, anyTimeTo, byIndexedAsc)
+		old := d.freezeView(anyTimeFrom, anyTimeTo, byIndexedAsc)
 		oldItems := slices.Concat(old.days...)
 		for range rapid.IntRange(0, 30).Draw(t, "steps") {
 			at := day("2024-02-28").Add(time.Duration(rapid.IntRange(0, 7*secondsPerDay).Draw(t, "at")) * time.Second)
@@ -157,14 +157,14 @@ func TestMutationsFollowAPlainMap(t *testing.T) {
 func TestEveryOrderHasEveryWorkOnce(t *testing.T) {
 	d := month(nil)
 	for _, order := range []ordering{byScore, byIndexedAsc, byIndexedDesc} {
-		v := d.snapshot(anyTimeFrom, anyTimeTo, order)
+		v := d.freezeView(anyTimeFrom, anyTimeTo, order)
 		seen := map[uint32]bool{}
 		rising, falling := 0, 0
 		for i := range v.total {
-			it := v.at(i)
+			it := v.itemAt(i)
 			seen[it.seq] = true
 			if i > 0 {
-				switch c := byStamp(v.at(i-1), it); {
+				switch c := byStamp(v.itemAt(i-1), it); {
 				case c < 0:
 					rising++
 				case c > 0:

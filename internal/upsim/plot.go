@@ -15,9 +15,9 @@ type plot struct {
 	applied []int
 }
 
-func (p *plot) set(faults []Fault) error {
+func (p *plot) setFaults(faults []Fault) error {
 	for i, f := range faults {
-		if err := f.validate(); err != nil {
+		if err := f.checkFault(); err != nil {
 			return fmt.Errorf("fault %d: %w", i+1, err)
 		}
 	}
@@ -35,14 +35,14 @@ type turn struct {
 	label string
 }
 
-// decide takes the first fault that applies; slow ones only add their delay and
+// decideFault takes the first fault that applies; slow ones only add their delay and
 // let the search go on.
-func (p *plot) decide(h Hit) turn {
+func (p *plot) decideFault(h Hit) turn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var t turn
 	for i, f := range p.faults {
-		if f.Times > 0 && p.applied[i] >= f.Times || !f.matches(h, p.seed, uint64(i)) {
+		if f.Times > 0 && p.applied[i] >= f.Times || !f.matchesHit(h, p.seed, uint64(i)) {
 			continue
 		}
 		p.applied[i]++

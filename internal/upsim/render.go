@@ -13,8 +13,8 @@ func (d *Dataset) appendWork(dst []byte, it item, bad string) []byte {
 	// Upstream escapes all of Unicode. One work in four is left as raw UTF-8,
 	// which is just as legal, to keep readers honest.
 	w := workText{chance: &chance, ascii: it.seq%4 != 3}
-	doi := d.name(it.seq)
-	references := chance.below(80)
+	doi := d.doiOf(it.seq)
+	references := chance.numberBelow(80)
 
 	dst = append(dst, `{"indexed":`...)
 	dst = appendInstant(dst, it.indexed, brokenStamp(it.seq, bad))
@@ -22,26 +22,26 @@ func (d *Dataset) appendWork(dst []byte, it item, bad string) []byte {
 	// re-indexing a work on the tenth of a month would change its content.
 	start := len(dst) - stampBytes
 	dst = appendInt(append(dst, `,"reference-count":`...), references)
-	dst = w.text(append(dst, `,"publisher":`...), pick(&chance, publishers()))
+	dst = w.appendText(append(dst, `,"publisher":`...), pickOne(&chance, publisherNames()))
 	dst = append(dst, `,"content-domain":{"domain":[],"crossmark-restriction":false}`...)
 	if bad != MissingID {
-		dst = w.text(append(dst, `,"DOI":`...), doi)
+		dst = w.appendText(append(dst, `,"DOI":`...), doi)
 	}
-	dst = w.text(append(dst, `,"type":`...), pick(&chance, workTypes()))
-	dst = appendInstant(append(dst, `,"created":`...), d.created(&chance), nil)
+	dst = w.appendText(append(dst, `,"type":`...), pickOne(&chance, workTypes()))
+	dst = appendInstant(append(dst, `,"created":`...), d.drawCreated(&chance), nil)
 	dst = append(dst, `,"source":"Simulation","is-referenced-by-count":`...)
-	dst = appendInt(dst, chance.below(300)+int(it.rev))
-	dst = w.title(dst, it.rev)
+	dst = appendInt(dst, chance.numberBelow(300)+int(it.rev))
+	dst = w.appendTitle(dst, it.rev)
 	dst = append(dst, `,"prefix":"`+doiPrefix+`","author":`...)
-	dst = w.authors(dst)
-	dst = appendInt(append(dst, `,"member":"`...), 100+chance.below(900))
-	dst = w.container(append(dst, `","container-title":`...))
+	dst = w.appendAuthors(dst)
+	dst = appendInt(append(dst, `,"member":"`...), 100+chance.numberBelow(900))
+	dst = w.appendContainer(append(dst, `","container-title":`...))
 	dst = append(dst, `,"language":"en","deposited":`...)
 	dst = appendInstant(dst, it.deposited, nil)
 	dst = append(dst, `,"score":1.0,"resource":{"primary":{"URL":"https:\/\/works.example\/`...)
 	dst = appendInt(dst, int(it.seq))
 	dst = append(dst, `"}},"issued":{"date-parts":[[`...)
-	dst = w.issued(dst, it.deposited)
+	dst = w.appendIssued(dst, it.deposited)
 	dst = appendInt(append(dst, `]]},"references-count":`...), references)
 	dst = append(dst, `,"URL":"https:\/\/doi.org\/`...)
 	dst = appendEscaped(dst, (&url.URL{Path: doi}).EscapedPath(), true)
@@ -57,10 +57,10 @@ func brokenStamp(seq uint32, bad string) *string {
 	return &stamps[int(seq)%len(stamps)]
 }
 
-// created lies in the twenty years before the data set begins: most of what
+// drawCreated lies in the twenty years before the data set begins: most of what
 // upstream re-indexes is old.
-func (d *Dataset) created(chance *stream) int64 {
-	return d.cfg.From.Unix() - int64(chance.below(20*365*secondsPerDay))
+func (d *Dataset) drawCreated(chance *stream) int64 {
+	return d.cfg.From.Unix() - int64(chance.numberBelow(20*365*secondsPerDay))
 }
 
 const (
@@ -73,12 +73,12 @@ const (
 // half of the works have a short abstract and half have none.
 func (d *Dataset) appendAbstract(dst []byte, start int, chance *stream) []byte {
 	need := d.cfg.PayloadBytes - (len(dst) - start) - len(abstractOpen) - len(abstractClose) - 1
-	if d.cfg.PayloadBytes == 0 && chance.below(2) == 0 {
-		need = 100 + chance.below(300)
+	if d.cfg.PayloadBytes == 0 && chance.numberBelow(2) == 0 {
+		need = 100 + chance.numberBelow(300)
 	}
 	if need > 0 {
 		dst = append(dst, abstractOpen...)
-		for at := chance.below(fillerSize); need > 0; at = 0 {
+		for at := chance.numberBelow(fillerSize); need > 0; at = 0 {
 			piece := d.filler[at:min(fillerSize, at+need)]
 			dst = append(dst, piece...)
 			need -= len(piece)
@@ -94,49 +94,49 @@ type workText struct {
 	ascii  bool
 }
 
-func (w workText) text(dst []byte, s string) []byte { return appendString(dst, s, w.ascii) }
+func (w workText) appendText(dst []byte, s string) []byte { return appendString(dst, s, w.ascii) }
 
-// title shows the version of the content, so that a changed work differs.
-func (w workText) title(dst []byte, rev uint32) []byte {
+// appendTitle shows the version of the content, so that a changed work differs.
+func (w workText) appendTitle(dst []byte, rev uint32) []byte {
 	dst = append(dst, `,"title":["`...)
-	dst = appendEscaped(dst, pick(w.chance, topics()), w.ascii)
+	dst = appendEscaped(dst, pickOne(w.chance, topicWords()), w.ascii)
 	dst = append(dst, ": "...)
-	dst = appendEscaped(dst, pick(w.chance, qualifiers()), w.ascii)
+	dst = appendEscaped(dst, pickOne(w.chance, qualifierWords()), w.ascii)
 	if rev > 0 {
 		dst = appendInt(append(dst, ", version "...), int(rev)+1)
 	}
 	return append(dst, `"]`...)
 }
 
-func (w workText) authors(dst []byte) []byte {
+func (w workText) appendAuthors(dst []byte) []byte {
 	dst = append(dst, '[')
 	sequence := "first"
-	for i := range w.chance.below(4) {
+	for i := range w.chance.numberBelow(4) {
 		if i > 0 {
 			dst = append(dst, ',')
 			sequence = "additional"
 		}
-		dst = w.text(append(dst, `{"given":`...), pick(w.chance, givenNames()))
-		dst = w.text(append(dst, `,"family":`...), pick(w.chance, familyNames()))
-		dst = w.text(append(dst, `,"sequence":`...), sequence)
+		dst = w.appendText(append(dst, `{"given":`...), pickOne(w.chance, givenNames()))
+		dst = w.appendText(append(dst, `,"family":`...), pickOne(w.chance, familyNames()))
+		dst = w.appendText(append(dst, `,"sequence":`...), sequence)
 		dst = append(dst, `,"affiliation":[]}`...)
 	}
 	return append(dst, ']')
 }
 
-func (w workText) container(dst []byte) []byte {
-	if w.chance.below(12) == 0 {
+func (w workText) appendContainer(dst []byte) []byte {
+	if w.chance.numberBelow(12) == 0 {
 		return append(dst, `[]`...)
 	}
-	dst = w.text(append(dst, '['), pick(w.chance, containers()))
+	dst = w.appendText(append(dst, '['), pickOne(w.chance, containerNames()))
 	return append(dst, ']')
 }
 
-// issued is what the publisher says: one to three parts, or nothing known.
-func (w workText) issued(dst []byte, deposited int64) []byte {
-	if w.chance.below(16) == 0 {
+// appendIssued is what the publisher says: one to three parts, or nothing known.
+func (w workText) appendIssued(dst []byte, deposited int64) []byte {
+	if w.chance.numberBelow(16) == 0 {
 		return append(dst, `null`...)
 	}
-	before := int64(w.chance.below(3*365)) * secondsPerDay
-	return appendDateParts(dst, time.Unix(deposited-before, 0).UTC(), 1+w.chance.below(3))
+	before := int64(w.chance.numberBelow(3*365)) * secondsPerDay
+	return appendDateParts(dst, time.Unix(deposited-before, 0).UTC(), 1+w.chance.numberBelow(3))
 }

@@ -19,7 +19,7 @@ func ParseFaults(script string) ([]Fault, error) {
 		}
 		f, err := parseFault(text)
 		if err == nil {
-			err = f.validate()
+			err = f.checkFault()
 		}
 		if err != nil {
 			return nil, fmt.Errorf("fault script, fault %d %q: %w", len(faults)+1, text, err)
@@ -87,9 +87,9 @@ func (f *Fault) setMatch(text string) (sort string, err error) {
 	case !named:
 		return "request", f.setRange(text)
 	case name == "every":
-		f.Every, err = positive(name, value)
+		f.Every, err = parsePositive(name, value)
 	case name == "page":
-		f.Page, err = positive(name, value)
+		f.Page, err = parsePositive(name, value)
 	case name == "path":
 		if f.Path = value; !strings.HasPrefix(value, "/") {
 			err = fmt.Errorf("the path %q does not begin with /", value)
@@ -107,14 +107,14 @@ func (f *Fault) setMatch(text string) (sort string, err error) {
 
 func (f *Fault) setRange(text string) (err error) {
 	from, to, isRange := strings.Cut(text, "-")
-	if f.From, err = positive("request number", from); err != nil {
+	if f.From, err = parsePositive("request number", from); err != nil {
 		return err
 	}
 	switch {
 	case !isRange:
 		f.To = f.From
 	case to != "":
-		f.To, err = positive("request number", to)
+		f.To, err = parsePositive("request number", to)
 	}
 	return err
 }
@@ -131,7 +131,7 @@ func (f *Fault) setParam(p param) (err error) {
 			return fmt.Errorf("the delay %q is not a duration above zero such as 200ms", p.value)
 		}
 	case "times":
-		f.Times, err = positive(p.name, p.value)
+		f.Times, err = parsePositive(p.name, p.value)
 	case "advance":
 		if f.Advance, err = strconv.ParseBool(p.value); err != nil {
 			return fmt.Errorf("advance is %q; use true or false", p.value)
@@ -141,18 +141,18 @@ func (f *Fault) setParam(p param) (err error) {
 			return fmt.Errorf("id is empty; leave it out for any")
 		}
 	case "status":
-		f.Status, err = positive(p.name, p.value)
+		f.Status, err = parsePositive(p.name, p.value)
 	case "back":
-		f.Back, err = positive(p.name, p.value)
+		f.Back, err = parsePositive(p.name, p.value)
 	case "total":
-		f.Total, err = positive(p.name, p.value)
+		f.Total, err = parsePositive(p.name, p.value)
 	default:
 		return fmt.Errorf("unknown parameter %q; use retry-after, delay, times, advance, id, status, back or total", p.name)
 	}
 	return err
 }
 
-func positive(name, text string) (int, error) {
+func parsePositive(name, text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
 		return 0, fmt.Errorf("%s %q is not a whole number from 1", name, text)

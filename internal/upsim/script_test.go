@@ -93,7 +93,7 @@ func TestFaultTextGoesThereAndBack(t *testing.T) {
 		if f.From > 0 {
 			f.To = rapid.SampledFrom([]int{0, f.From, f.From + 5}).Draw(t, "to")
 		}
-		if f.Kind.status() != 0 {
+		if f.Kind.httpStatus() != 0 {
 			f.RetryAfter = rapid.SampledFrom([]string{"", "3", "date+1s", "Wed, 21 Oct 2026 07:28:00 GMT", "a+b"}).Draw(t, "wait")
 			f.Advance = rapid.Bool().Draw(t, "advance")
 		}
@@ -117,7 +117,7 @@ func TestFaultTextGoesThereAndBack(t *testing.T) {
 func TestMatching(t *testing.T) {
 	numbers := func(f Fault, seed uint64) (hits []int) {
 		for n := 1; n <= 1000; n++ {
-			if f.matches(Hit{N: n, Page: n % 4}, seed, 0) {
+			if f.matchesHit(Hit{N: n, Page: n % 4}, seed, 0) {
 				hits = append(hits, n)
 			}
 		}

@@ -50,13 +50,13 @@ func (o Options) withDefaults() Options {
 	if o.LogLimit == 0 {
 		o.LogLimit = defaultLogLimit
 	}
-	o.Public = o.Public.or(Pool{Rate: 5, Interval: time.Second, Concurrency: 1})
+	o.Public = o.Public.orElse(Pool{Rate: 5, Interval: time.Second, Concurrency: 1})
 	o.Forms = o.Forms.withDefaults()
-	o.Polite = o.Polite.or(Pool{Rate: 10, Interval: time.Second, Concurrency: 3})
+	o.Polite = o.Polite.orElse(Pool{Rate: 10, Interval: time.Second, Concurrency: 3})
 	return o
 }
 
-func (p Pool) or(unset Pool) Pool {
+func (p Pool) orElse(unset Pool) Pool {
 	if p == (Pool{}) {
 		return unset
 	}
@@ -111,7 +111,7 @@ func NewServer(data *Dataset, opts Options) (*Server, error) {
 
 // SetFaults replaces the faults while the server runs; their counts start anew,
 // the numbering of requests goes on.
-func (s *Server) SetFaults(faults []Fault) error { return s.plot.set(faults) }
+func (s *Server) SetFaults(faults []Fault) error { return s.plot.setFaults(faults) }
 
 // Start serves on a free port of the loopback address.
 func (s *Server) Start() error {
@@ -154,8 +154,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// pause waits unless the client goes away first.
-func pause(ctx context.Context, d time.Duration) bool {
+// pauseFor waits unless the client goes away first.
+func pauseFor(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return true
 	}

@@ -21,8 +21,8 @@ func (s *Server) SetShrinking(c Shrinking) {
 	s.forms.shrinking = c
 }
 
-// shrink takes works out of the walk that a request goes on with.
-func (s *Server) shrink(cursor string, now time.Time) {
+// shrinkWalk takes works out of the walk that a request goes on with.
+func (s *Server) shrinkWalk(cursor string, now time.Time) {
 	s.forms.mu.Lock()
 	c := s.forms.shrinking
 	s.forms.mu.Unlock()
@@ -34,16 +34,16 @@ func (s *Server) shrink(cursor string, now time.Time) {
 	case c.At.IsZero():
 		c.At = s.data.cfg.To
 	}
-	for _, it := range s.walks.leave(cursor, c.Every, max(c.Pairs, 1), now) {
-		_ = s.data.Touch(s.data.name(it.seq), c.At, true) // a work that is gone has left too
+	for _, it := range s.walks.removeWorks(cursor, c.Every, max(c.Pairs, 1), now) {
+		_ = s.data.Touch(s.data.doiOf(it.seq), c.At, true) // a work that is gone has left too
 	}
 }
 
-// leave chooses who leaves and takes the unread ones out of the walk.
-func (ws *walks) leave(cursor string, every, pairs int, now time.Time) (out []item) {
+// removeWorks chooses who leaves and takes the unread ones out of the walk.
+func (ws *walks) removeWorks(cursor string, every, pairs int, now time.Time) (out []item) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	w, _, ok := ws.find(cursor, now)
+	w, _, ok := ws.findWalk(cursor, now)
 	if !ok || ws.mode != ScrollCursor || w.pages%every != 0 {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (ws *walks) leave(cursor string, every, pairs int, now time.Time) (out []it
 		if w.left >= w.next || last <= w.next {
 			break
 		}
-		out = append(out, w.view.at(w.left), w.view.at(last))
+		out = append(out, w.view.itemAt(w.left), w.view.itemAt(last))
 		w.left++
 		w.view = w.view.upTo(last)
 	}
@@ -63,7 +63,7 @@ func (ws *walks) leave(cursor string, every, pairs int, now time.Time) (out []it
 func (v view) upTo(n int) view {
 	works := make([]item, n)
 	for i := range works {
-		works[i] = v.at(i)
+		works[i] = v.itemAt(i)
 	}
 	return view{days: [][]item{works}, starts: []int{0}, total: n, order: byIndexedAsc}
 }

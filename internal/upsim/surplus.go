@@ -16,10 +16,10 @@ const (
 // surplusKinds lists the kinds of this file.
 func surplusKinds() []FaultKind { return []FaultKind{FaultPinnedItem, FaultForeignItem} }
 
-// pad puts the surplus item in front of a page: one of the list that has its place
+// padPage puts the surplus item in front of a page: one of the list that has its place
 // elsewhere, as lists do that show a few works on every page, or another new one
 // that the window does not select.
-func (s *Server) pad(q formQuery, list, page []item, kind FaultKind) []item {
+func (s *Server) padPage(q formQuery, list, page []item, kind FaultKind) []item {
 	var extra item
 	switch kind {
 	case FaultPinnedItem:
@@ -43,6 +43,6 @@ func (s *Server) addBehind(q formQuery) item {
 		at = s.data.cfg.To.Unix()
 	}
 	id, _ := s.data.Add(fmt.Sprintf("%s/!foreign-%06d", doiPrefix, n), time.Unix(at+int64(n), 0)) // the number makes the id free
-	it, _ := s.data.lookup(id)
+	it, _ := s.data.lookUpDOI(id)
 	return it
 }

@@ -37,28 +37,28 @@ type stop struct {
 
 const stopBytes = 8 + 4 + 4 + 8
 
-// text ends with a check sum, so that an altered token is refused.
-func (ts *trails) text(p stop) string {
+// tokenText ends with a check sum, so that an altered token is refused.
+func (ts *trails) tokenText(p stop) string {
 	raw := make([]byte, stopBytes)
 	binary.BigEndian.PutUint64(raw, p.trail)
 	binary.BigEndian.PutUint32(raw[8:], uint32(p.at))
 	binary.BigEndian.PutUint32(raw[12:], uint32(p.number))
 	check := newStream(ts.seed, 't', p.trail, uint64(p.at), uint64(p.number))
-	binary.BigEndian.PutUint64(raw[16:], check.next())
+	binary.BigEndian.PutUint64(raw[16:], check.nextNumber())
 	return base64.URLEncoding.EncodeToString(raw)
 }
 
-func (ts *trails) read(token string) (stop, bool) {
+func (ts *trails) readToken(token string) (stop, bool) {
 	raw, err := base64.URLEncoding.DecodeString(token)
 	if err != nil || len(raw) != stopBytes {
 		return stop{}, false
 	}
 	p := stop{binary.BigEndian.Uint64(raw), int(binary.BigEndian.Uint32(raw[8:])), int(binary.BigEndian.Uint32(raw[12:]))}
-	return p, ts.text(p) == token
+	return p, ts.tokenText(p) == token
 }
 
-// begin opens a trail.
-func (ts *trails) begin(items []item, now time.Time) stop {
+// beginTrail opens a trail.
+func (ts *trails) beginTrail(items []item, now time.Time) stop {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for id, t := range ts.open {
@@ -71,10 +71,10 @@ func (ts *trails) begin(items []item, now time.Time) stop {
 	return stop{trail: ts.opened}
 }
 
-// find gives the place a token stands for now and the items of its walk. With
+// findStop gives the place a token stands for now and the items of its walk. With
 // same the place is where the walk stands, whatever the token was made for.
-func (ts *trails) find(token string, same bool, now time.Time) (stop, []item, bool) {
-	p, ok := ts.read(token)
+func (ts *trails) findStop(token string, same bool, now time.Time) (stop, []item, bool) {
+	p, ok := ts.readToken(token)
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t, open := ts.open[p.trail]
@@ -87,8 +87,8 @@ func (ts *trails) find(token string, same bool, now time.Time) (stop, []item, bo
 	return p, t.items, true
 }
 
-// move notes the use of a trail and where it stands after this page.
-func (ts *trails) move(after stop, now time.Time) {
+// moveTrail notes the use of a trail and where it stands after this page.
+func (ts *trails) moveTrail(after stop, now time.Time) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if t, ok := ts.open[after.trail]; ok {
@@ -96,9 +96,9 @@ func (ts *trails) move(after stop, now time.Time) {
 	}
 }
 
-// refresh lets a walk go on over other items, as if its index had changed.
-func (ts *trails) refresh(token string, items []item) {
-	p, ok := ts.read(token)
+// refreshItems lets a walk go on over other items, as if its index had changed.
+func (ts *trails) refreshItems(token string, items []item) {
+	p, ok := ts.readToken(token)
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if t, open := ts.open[p.trail]; ok && open {
@@ -106,9 +106,9 @@ func (ts *trails) refresh(token string, items []item) {
 	}
 }
 
-// expire ends a walk; from now on its tokens are answered with the status.
-func (ts *trails) expire(token string, status int) {
-	p, ok := ts.read(token)
+// expireToken ends a walk; from now on its tokens are answered with the status.
+func (ts *trails) expireToken(token string, status int) {
+	p, ok := ts.readToken(token)
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if ok {
@@ -117,9 +117,9 @@ func (ts *trails) expire(token string, status int) {
 	}
 }
 
-// refusal is the status for a token that leads nowhere.
-func (ts *trails) refusal(token string) int {
-	p, _ := ts.read(token)
+// refusalStatus is the status for a token that leads nowhere.
+func (ts *trails) refusalStatus(token string) int {
+	p, _ := ts.readToken(token)
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if status := ts.expired[p.trail]; status != 0 {

@@ -41,8 +41,8 @@ func (d *Dataset) Truth() []Truth {
 // All walks a snapshot of the works, oldest stamp first, one at a time.
 func (d *Dataset) All() iter.Seq[Truth] {
 	return func(yield func(Truth) bool) {
-		for it := range d.items() {
-			if !yield(d.truth(it)) {
+		for it := range d.allItems() {
+			if !yield(d.truthOf(it)) {
 				return
 			}
 		}
@@ -52,8 +52,8 @@ func (d *Dataset) All() iter.Seq[Truth] {
 // Heads is All without the JSON, which makes it cheap.
 func (d *Dataset) Heads() iter.Seq[Truth] {
 	return func(yield func(Truth) bool) {
-		for it := range d.items() {
-			if !yield(d.head(it)) {
+		for it := range d.allItems() {
+			if !yield(d.headTruth(it)) {
 				return
 			}
 		}
@@ -62,22 +62,22 @@ func (d *Dataset) Heads() iter.Seq[Truth] {
 
 // Lookup finds one work by its DOI, whatever the case.
 func (d *Dataset) Lookup(doi string) (Truth, bool) {
-	it, ok := d.lookup(doi)
+	it, ok := d.lookUpDOI(doi)
 	if !ok {
 		return Truth{}, false
 	}
-	return d.truth(it), true
+	return d.truthOf(it), true
 }
 
-func (d *Dataset) lookup(doi string) (item, bool) {
+func (d *Dataset) lookUpDOI(doi string) (item, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.byDOI(doi)
 }
 
-func (d *Dataset) items() iter.Seq[item] {
+func (d *Dataset) allItems() iter.Seq[item] {
 	return func(yield func(item) bool) {
-		v := d.snapshot(anyTimeFrom, anyTimeTo, byIndexedAsc)
+		v := d.freezeView(anyTimeFrom, anyTimeTo, byIndexedAsc)
 		for _, day := range v.days {
 			for _, it := range day {
 				if !yield(it) {
@@ -88,17 +88,17 @@ func (d *Dataset) items() iter.Seq[item] {
 	}
 }
 
-func (d *Dataset) head(it item) Truth {
+func (d *Dataset) headTruth(it item) Truth {
 	return Truth{
-		DOI:     d.name(it.seq),
+		DOI:     d.doiOf(it.seq),
 		Indexed: time.Unix(it.indexed, 0).UTC(),
 		Version: int(it.rev) + 1,
-		Bad:     d.defect(it.seq),
+		Bad:     d.defectOf(it.seq),
 	}
 }
 
-func (d *Dataset) truth(it item) Truth {
-	t := d.head(it)
+func (d *Dataset) truthOf(it item) Truth {
+	t := d.headTruth(it)
 	t.JSON = d.appendWork(nil, it, t.Bad)
 	return t
 }

@@ -60,11 +60,11 @@ type page struct {
 	left   int    // of the works of the view, those that left it
 }
 
-// start opens a walk and gives its first page.
-func (ws *walks) start(v view, rows int, now time.Time) page {
+// startWalk opens a walk and gives its first page.
+func (ws *walks) startWalk(v view, rows int, now time.Time) page {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	ws.sweep(now)
+	ws.sweepExpired(now)
 	ws.opened++
 	w := &walk{id: ws.opened, view: v, used: now}
 	w.turn = ws.queue.PushBack(w)
@@ -72,12 +72,12 @@ func (ws *walks) start(v view, rows int, now time.Time) page {
 	return ws.turnPage(w, place{walk: w.id, before: -1}, rows, false)
 }
 
-// resume gives the next page of a known walk, or with again the page before
+// resumeWalk gives the next page of a known walk, or with again the page before
 // it. It reports false for a cursor that is unknown or expired.
-func (ws *walks) resume(cursor string, rows int, again bool, now time.Time) (page, bool) {
+func (ws *walks) resumeWalk(cursor string, rows int, again bool, now time.Time) (page, bool) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	w, at, ok := ws.find(cursor, now)
+	w, at, ok := ws.findWalk(cursor, now)
 	if !ok {
 		return page{}, false
 	}
@@ -86,12 +86,12 @@ func (ws *walks) resume(cursor string, rows int, again bool, now time.Time) (pag
 	return ws.turnPage(w, at, rows, again), true
 }
 
-// peek tells which page of its walk the next request with this cursor gets,
+// peekPage tells which page of its walk the next request with this cursor gets,
 // from 1, and how many works are left for it; 0 for an unknown cursor.
-func (ws *walks) peek(cursor string, now time.Time) (number, left int) {
+func (ws *walks) peekPage(cursor string, now time.Time) (number, left int) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	w, at, ok := ws.find(cursor, now)
+	w, at, ok := ws.findWalk(cursor, now)
 	switch {
 	case !ok:
 		return 0, 0
@@ -101,12 +101,12 @@ func (ws *walks) peek(cursor string, now time.Time) (number, left int) {
 	return at.number + 1, w.view.total - at.from
 }
 
-// forget ends a walk, as if it had expired.
-func (ws *walks) forget(cursor string, now time.Time) {
+// forgetWalk ends a walk, as if it had expired.
+func (ws *walks) forgetWalk(cursor string, now time.Time) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	if w, _, ok := ws.find(cursor, now); ok {
-		ws.drop(w)
+	if w, _, ok := ws.findWalk(cursor, now); ok {
+		ws.dropWalk(w)
 	}
 }
 
@@ -127,24 +127,24 @@ func (ws *walks) turnPage(w *walk, at place, rows int, again bool) page {
 	return page{view: w.view, span: now, cursor: ws.placeText(place{w.id, now.to, now.from, at.number + 1})}
 }
 
-func (ws *walks) sweep(now time.Time) {
+func (ws *walks) sweepExpired(now time.Time) {
 	for front := ws.queue.Front(); front != nil; front = ws.queue.Front() {
 		w := front.Value.(*walk)
 		if now.Sub(w.used) < ws.life {
 			return
 		}
-		ws.drop(w)
+		ws.dropWalk(w)
 	}
 }
 
-func (ws *walks) drop(w *walk) {
+func (ws *walks) dropWalk(w *walk) {
 	ws.queue.Remove(w.turn)
 	delete(ws.open, w.id)
 }
 
-// find reads a cursor text. It answers only to texts it would write itself.
-func (ws *walks) find(cursor string, now time.Time) (*walk, place, bool) {
-	ws.sweep(now)
+// findWalk reads a cursor text. It answers only to texts it would write itself.
+func (ws *walks) findWalk(cursor string, now time.Time) (*walk, place, bool) {
+	ws.sweepExpired(now)
 	raw, err := base64.URLEncoding.DecodeString(cursor)
 	if err != nil || len(raw) < placeBytes {
 		return nil, place{}, false
@@ -183,7 +183,7 @@ func (ws *walks) scrollText(id uint64) string {
 	raw := ws.writePlace(place{walk: id}, scrollBytes)
 	noise := newStream(ws.seed, 'c', id)
 	for i := placeBytes; i+8 <= len(raw); i += 8 {
-		binary.BigEndian.PutUint64(raw[i:], noise.next())
+		binary.BigEndian.PutUint64(raw[i:], noise.nextNumber())
 	}
 	return base64.URLEncoding.EncodeToString(raw)
 }
@@ -196,7 +196,7 @@ func (ws *walks) writePlace(p place, size int) []byte {
 	binary.BigEndian.PutUint32(raw[12:], uint32(int32(p.before)))
 	binary.BigEndian.PutUint32(raw[16:], uint32(p.number))
 	check := newStream(ws.seed, 'p', p.walk, uint64(p.from), uint64(p.before), uint64(p.number))
-	binary.BigEndian.PutUint64(raw[20:], check.next())
+	binary.BigEndian.PutUint64(raw[20:], check.nextNumber())
 	return raw
 }
 

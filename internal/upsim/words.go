@@ -2,7 +2,7 @@ package upsim
 
 // The vocabulary of the simulated works. All of it is invented.
 
-func topics() []string {
+func topicWords() []string {
 	return []string{
 		"Drift of tidal sediments under seasonal load",
 		"A lattice model for slow annealing",
@@ -23,7 +23,7 @@ func topics() []string {
 	}
 }
 
-func qualifiers() []string {
+func qualifierWords() []string {
 	return []string{"a field study", "a pilot trial", "ten years on", "a short review", "the northern sites", "a replication", "methods and limits", "an open question"}
 }
 
@@ -35,11 +35,11 @@ func givenNames() []string {
 	return []string{"Ada", "Björn", "Chidi", "Dana", "Elif", "Føroya", "Grace", "Hiro", "Inés", "J. K."}
 }
 
-func publishers() []string {
+func publisherNames() []string {
 	return []string{"Harbour Press", "Société des Essais", "Ninefold Publishing", "Lakeside University Press", "Verlag am Steg", "Open Quay"}
 }
 
-func containers() []string {
+func containerNames() []string {
 	return []string{"Journal of Small Currents", "Annals of Slow Chemistry", "Cahiers de la Côte", "Proceedings of the Hill Society", "Zeitschrift für Randgebiete", "Letters in Plain Methods"}
 }
 
@@ -62,8 +62,8 @@ func newFiller(seed uint64) []byte {
 	chance := newStream(seed, 'f')
 	text := make([]byte, 0, fillerSize+32)
 	for len(text) < fillerSize {
-		for range 2 + chance.below(3) {
-			text = append(text, pick(&chance, syllables)...)
+		for range 2 + chance.numberBelow(3) {
+			text = append(text, pickOne(&chance, syllables)...)
 		}
 		text = append(text, ' ')
 	}

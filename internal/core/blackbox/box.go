@@ -80,7 +80,7 @@ type Rejected struct {
 	Index      int           `json:"index"`
 }
 
-func (h Head) stored() *record.Head {
+func (h Head) recordHead() *record.Head {
 	out := &record.Head{
 		ProviderID: h.ID, UpdatedAt: h.UpdatedAt, SourceVersion: h.SourceVersion, FetchAt: h.FetchAt, Version: h.Version, State: h.State, MappingID: h.MappingID,
 	}

@@ -25,47 +25,47 @@ var (
 )
 
 // Declared compares two readings of the same answer under two snapshots.
-func (r *Report) Declared(then, now *Reading) { r.compare(then, now, byMapping, true) }
+func (r *Report) Declared(then, now *Reading) { r.compareReadings(then, now, byMapping, true) }
 
 // Answered compares two answers read under the same snapshot.
 func (r *Report) Answered(then, now *Reading) {
-	r.differs(onStatus, strconv.Itoa(then.Status), strconv.Itoa(now.Status), byUpstream)
+	r.noteDifference(onStatus, strconv.Itoa(then.Status), strconv.Itoa(now.Status), byUpstream)
 	before := len(r.Differences) + len(r.Records)
-	r.compare(then, now, byUpstream, false)
+	r.compareReadings(then, now, byUpstream, false)
 	if then.SHA256 != now.SHA256 && before == len(r.Differences)+len(r.Records) {
 		r.Note("the bytes of the answer differ, what was read from them does not")
 	}
 }
 
-// compare holds two readings against each other. Tokens are compared where they
+// compareReadings holds two readings against each other. Tokens are compared where they
 // must be the same; an upstream may name the same place anew each time.
-func (r *Report) compare(a, b *Reading, by blame, tokens bool) {
+func (r *Report) compareReadings(a, b *Reading, by blame, tokens bool) {
 	if a.Err != nil || b.Err != nil {
-		r.differs(onPage, verdict(a.Err), verdict(b.Err), by)
+		r.noteDifference(onPage, verdictText(a.Err), verdictText(b.Err), by)
 		return
 	}
-	r.differs(onItems, items(a), items(b), by)
+	r.noteDifference(onItems, itemsText(a), itemsText(b), by)
 	if tokens || a.counted {
-		r.differs(onNext, a.Next, b.Next, by)
+		r.noteDifference(onNext, a.Next, b.Next, by)
 	} else {
-		r.differs(onNext, named(a), named(b), by)
+		r.noteDifference(onNext, nextText(a), nextText(b), by)
 	}
-	r.rejects(a.Rejects, b.Rejects, by)
+	r.compareRejects(a.Rejects, b.Rejects, by)
 	if a.found && b.found {
-		r.found(a.IDs(), b.IDs(), by)
+		r.compareFound(a.IDs(), b.IDs(), by)
 		return
 	}
-	r.records(a.Records, b.Records, by)
+	r.compareRecords(a.Records, b.Records, by)
 }
 
-func verdict(err *fault.Error) string {
+func verdictText(err *fault.Error) string {
 	if err == nil {
 		return "a page"
 	}
 	return err.Error()
 }
 
-func items(r *Reading) string {
+func itemsText(r *Reading) string {
 	text := fmt.Sprint(r.Seen)
 	if r.Total != nil {
 		text += fmt.Sprintf(" of %d", *r.Total)
@@ -73,23 +73,23 @@ func items(r *Reading) string {
 	return text + fmt.Sprintf(", %d twice, %d outside, %d rejected", r.Twice, r.Outside, len(r.Rejects))
 }
 
-func named(r *Reading) string {
+func nextText(r *Reading) string {
 	if r.Named {
 		return "a next page is named"
 	}
 	return "no next page is named"
 }
 
-func (r *Report) rejects(then, now []record.Reject, by blame) {
+func (r *Report) compareRejects(then, now []record.Reject, by blame) {
 	one, other := rejectsByKey(then), rejectsByKey(now)
 	for _, key := range slices.Sorted(maps.Keys(one)) {
 		if _, still := other[key]; !still {
-			r.differs(onReject, one[key], "-", by)
+			r.noteDifference(onReject, one[key], "-", by)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(other)) {
 		if _, before := one[key]; !before {
-			r.differs(onReject, "-", other[key], by)
+			r.noteDifference(onReject, "-", other[key], by)
 		}
 	}
 }
@@ -102,14 +102,14 @@ func rejectsByKey(list []record.Reject) map[string]string {
 	return out
 }
 
-func (r *Report) found(then, now []string, by blame) {
-	known := set(now)
+func (r *Report) compareFound(then, now []string, by blame) {
+	known := setOf(now)
 	for _, id := range then {
 		if !known[id] {
 			r.Records = append(r.Records, RecordChange{id, Missing, nil, by.cause})
 		}
 	}
-	known = set(then)
+	known = setOf(then)
 	for _, id := range now {
 		if !known[id] {
 			r.Records = append(r.Records, RecordChange{id, Added, nil, by.cause})
@@ -117,7 +117,7 @@ func (r *Report) found(then, now []string, by blame) {
 	}
 }
 
-func set(ids []string) map[string]bool {
+func setOf(ids []string) map[string]bool {
 	out := make(map[string]bool, len(ids))
 	for _, id := range ids {
 		out[id] = true
@@ -125,7 +125,7 @@ func set(ids []string) map[string]bool {
 	return out
 }
 
-func (r *Report) records(then, now []record.Incoming, by blame) {
+func (r *Report) compareRecords(then, now []record.Incoming, by blame) {
 	left := make(map[string]*record.Incoming, len(now))
 	for i := range now {
 		left[now[i].ProviderID] = &now[i]
@@ -155,7 +155,7 @@ func incomingFields(was, is *record.Incoming) []FieldChange {
 	out := changedFields(was.Fields, is.Fields)
 	known := func(name string, one, other any) {
 		if one != other {
-			out = append(out, FieldChange{name, text(one), text(other)})
+			out = append(out, FieldChange{name, jsonText(one), jsonText(other)})
 		}
 	}
 	if !was.UpdatedAt.Equal(is.UpdatedAt) {
@@ -167,7 +167,7 @@ func incomingFields(was, is *record.Incoming) []FieldChange {
 	return out
 }
 
-func text(value any) json.RawMessage {
+func jsonText(value any) json.RawMessage {
 	if at, ok := value.(time.Time); ok && at.IsZero() {
 		return nil
 	}
@@ -193,7 +193,7 @@ func changedFields(was, is []byte) (out []FieldChange) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if one, other := compact(before[name]), compact(after[name]); !bytes.Equal(one, other) {
+		if one, other := compactJSON(before[name]), compactJSON(after[name]); !bytes.Equal(one, other) {
 			out = append(out, FieldChange{name, one, other})
 		}
 	}
@@ -208,8 +208,8 @@ func membersOf(object []byte) map[string]json.RawMessage {
 	return out
 }
 
-// compact: a database or a file may write JSON in its own way.
-func compact(value json.RawMessage) json.RawMessage {
+// compactJSON: a database or a file may write JSON in its own way.
+func compactJSON(value json.RawMessage) json.RawMessage {
 	if len(value) == 0 {
 		return value
 	}
@@ -240,10 +240,10 @@ func (r *Report) Asks(b *Box, p *spec.Program, role Role, now bool) {
 		return
 	}
 	sent.HidePeople() // one of a program that did not yet
-	r.differs(onRequest, sent.Method+" "+sent.URL, digest.Method+" "+digest.URL, by)
-	r.differs(onRequest, sent.Body, digest.Body, by)
+	r.noteDifference(onRequest, sent.Method+" "+sent.URL, digest.Method+" "+digest.URL, by)
+	r.noteDifference(onRequest, sent.Body, digest.Body, by)
 	for _, name := range headerNames(sent.Headers, digest.Headers) {
-		r.differs(onRequest, name+": "+sent.Headers[name], name+": "+digest.Headers[name], by)
+		r.noteDifference(onRequest, name+": "+sent.Headers[name], name+": "+digest.Headers[name], by)
 	}
 }
 

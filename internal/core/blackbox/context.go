@@ -54,8 +54,8 @@ type Remapped struct {
 	Raw   string `json:"raw"`
 }
 
-// kept is the context of a batch. One of an earlier program has none.
-func (b *Box) kept() (c Context, known bool, from *Remapped) {
+// keptContext is the context of a batch. One of an earlier program has none.
+func (b *Box) keptContext() (c Context, known bool, from *Remapped) {
 	var evidence struct {
 		Context  *Context  `json:"context"`
 		Remapped *Remapped `json:"remapped"`
@@ -68,7 +68,7 @@ func (b *Box) kept() (c Context, known bool, from *Remapped) {
 
 // At is the instant by which items of the batch are ordered.
 func (b *Box) At() time.Time {
-	if c, known, _ := b.kept(); known && !c.At.IsZero() {
+	if c, known, _ := b.keptContext(); known && !c.At.IsZero() {
 		return c.At
 	}
 	for _, w := range b.Written {

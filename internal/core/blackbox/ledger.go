@@ -12,24 +12,24 @@ import (
 // Reproduces compares the kept answer, read under the snapshot of then, with what
 // the ledger says the batch did: the program of today is held to that.
 func (r *Report) Reproduces(b *Box, role Role, read *Reading, heads []Head) {
-	r.reproduces(b, role, read, heads, byProgram)
+	r.checkReproduction(b, role, read, heads, byProgram)
 }
 
 // Upstreams compares an answer of today with the ledger alone, where the answer of
 // then is not kept any more.
 func (r *Report) Upstreams(b *Box, role Role, read *Reading, heads []Head) {
 	if kept := b.Response(); kept != nil && kept.SHA256 == read.SHA256 {
-		r.reproduces(b, role, read, heads, byProgram)
+		r.checkReproduction(b, role, read, heads, byProgram)
 		return
 	}
-	r.reproduces(b, role, read, heads, byUpstream)
+	r.checkReproduction(b, role, read, heads, byUpstream)
 }
 
-func (r *Report) reproduces(b *Box, role Role, read *Reading, heads []Head, by blame) {
+func (r *Report) checkReproduction(b *Box, role Role, read *Reading, heads []Head, by blame) {
 	if kept := b.Response(); kept != nil && by.cause == Ours {
-		r.differs(onStatus, strconv.Itoa(kept.Status), strconv.Itoa(read.Status), by)
+		r.noteDifference(onStatus, strconv.Itoa(kept.Status), strconv.Itoa(read.Status), by)
 		if !b.Scrubbed {
-			r.differs(onBody, kept.SHA256, read.SHA256, by)
+			r.noteDifference(onBody, kept.SHA256, read.SHA256, by)
 		}
 	}
 	if !r.samePage(b, read, by) {
@@ -44,7 +44,7 @@ func (r *Report) reproduces(b *Box, role Role, read *Reading, heads []Head, by b
 		r.sameNext(b, read, by)
 	}
 	if !read.found {
-		r.decide(b, role, read, heads, by)
+		r.decideAgain(b, role, read, heads, by)
 	}
 }
 
@@ -54,17 +54,17 @@ func (r *Report) samePage(b *Box, read *Reading, by blame) bool {
 	switch {
 	case b.Failed() && read.Err != nil:
 		if now := read.Err.Error(); !strings.Contains(b.Batch.Error, now) {
-			r.differs(onPage, b.Batch.Error, now, by)
+			r.noteDifference(onPage, b.Batch.Error, now, by)
 		}
 		return false
 	case b.Failed() && by.cause == Source:
-		r.differs(onPage, b.Batch.Error, "a page", by)
+		r.noteDifference(onPage, b.Batch.Error, "a page", by)
 		return false
 	case b.Failed():
 		r.Note("the answer is a page; what failed came after it: " + b.Batch.Error)
 		return false
 	case read.Err != nil:
-		r.differs(onPage, "a page", read.Err.Error(), by)
+		r.noteDifference(onPage, "a page", read.Err.Error(), by)
 		return false
 	}
 	return true
@@ -75,10 +75,10 @@ func (r *Report) sameNext(b *Box, read *Reading, by blame) {
 	if by.cause == Source && !read.counted {
 		was := *read
 		was.Named = b.Batch.AfterToken != ""
-		r.differs(onNext, named(&was), named(read), by)
+		r.noteDifference(onNext, nextText(&was), nextText(read), by)
 		return
 	}
-	r.differs(onNext, b.Batch.AfterToken, read.Next, by)
+	r.noteDifference(onNext, b.Batch.AfterToken, read.Next, by)
 }
 
 // sameAccount compares the numbers of items (I4). What the batch accounts for
@@ -91,7 +91,7 @@ func (r *Report) sameAccount(b *Box, role Role, read *Reading, by blame) {
 	}
 	was := fmt.Sprintf("%d, %d twice, %d outside", s.Seen-beside, s.Duplicate, s.Outside)
 	is := fmt.Sprintf("%d, %d twice, %d outside", read.Seen, read.Twice, read.Outside)
-	r.differs(onItems, was, is, by)
+	r.noteDifference(onItems, was, is, by)
 	now := map[string]bool{}
 	for _, bad := range read.Rejects {
 		now[bad.Key()] = true
@@ -103,17 +103,17 @@ func (r *Report) sameAccount(b *Box, role Role, read *Reading, by blame) {
 			others++
 		case bad.Reason == record.MissingDetail, bad.Reason == record.DetailFailed, bad.Reason == record.ItemFailed, now[bad.Key]:
 		default:
-			r.differs(onReject, fmt.Sprintf("item %d %s: %s %s", bad.Index, bad.ProviderID, bad.Reason, bad.Path), "-", by)
+			r.noteDifference(onReject, fmt.Sprintf("item %d %s: %s %s", bad.Index, bad.ProviderID, bad.Reason, bad.Path), "-", by)
 		}
 	}
 	if n := len(read.Rejects); n > s.Quarantined || s.Quarantined > n+beside+others {
-		r.differs(onReject, fmt.Sprintf("%d rejected", s.Quarantined-beside-others), fmt.Sprintf("%d rejected", n), by)
+		r.noteDifference(onReject, fmt.Sprintf("%d rejected", s.Quarantined-beside-others), fmt.Sprintf("%d rejected", n), by)
 	}
 }
 
-// decide asks record.Decide about every item again, without writing, and compares
+// decideAgain asks record.Decide about every item again, without writing, and compares
 // with what the batch wrote and left alone.
-func (r *Report) decide(b *Box, role Role, read *Reading, heads []Head, by blame) {
+func (r *Report) decideAgain(b *Box, role Role, read *Reading, heads []Head, by blame) {
 	written, left := map[string]*Written{}, map[string]Head{}
 	for i := range b.Written {
 		written[b.Written[i].ID] = &b.Written[i]
@@ -121,7 +121,7 @@ func (r *Report) decide(b *Box, role Role, read *Reading, heads []Head, by blame
 	for _, h := range heads {
 		left[h.ID] = h
 	}
-	pruned := b.pruned()
+	pruned := b.prunedVersions()
 	if pruned > 0 {
 		r.Note(fmt.Sprintf("%d of the %d versions it wrote are not kept any more", pruned, pruned+len(b.Written)))
 	}
@@ -131,37 +131,37 @@ func (r *Report) decide(b *Box, role Role, read *Reading, heads []Head, by blame
 		in := &read.Records[i]
 		if w := written[in.ProviderID]; w != nil {
 			delete(written, in.ProviderID)
-			r.Decisions[r.rewrites(w, in, by)]++
+			r.Decisions[r.decideStored(w, in, by)]++
 			continue
 		}
-		action, known := b.leaves(left, in, pruned > 0)
+		action, known := b.decideUntouched(left, in, pruned > 0)
 		if !known {
 			later++
 		}
 		r.Decisions[action]++
 		if action.Publishes() {
-			r.differs(onDecided, in.ProviderID+" was left as it was", in.ProviderID+" "+string(action), by)
+			r.noteDifference(onDecided, in.ProviderID+" was left as it was", in.ProviderID+" "+string(action), by)
 		}
 	}
 	if later > 0 {
 		r.Note(fmt.Sprintf("%d records it left alone were changed since; they count as left alone", later))
 	}
-	r.vanished(b, role, written, by)
+	r.noteVanished(b, role, written, by)
 	if pruned <= 0 && by.cause == Ours {
 		now := r.Decisions[record.Unchanged] + r.Decisions[record.Touch] + r.Decisions[record.Stale]
-		r.differs(onDecided, fmt.Sprintf("%d left as they were", b.Batch.Stats.Unchanged+b.Batch.Stats.Stale), fmt.Sprintf("%d left as they were", now), by)
+		r.noteDifference(onDecided, fmt.Sprintf("%d left as they were", b.Batch.Stats.Unchanged+b.Batch.Stats.Stale), fmt.Sprintf("%d left as they were", now), by)
 	}
 }
 
-// pruned is how many versions the batch wrote that are not kept any more.
-func (b *Box) pruned() int {
+// prunedVersions is how many versions the batch wrote that are not kept any more.
+func (b *Box) prunedVersions() int {
 	s := b.Batch.Stats
 	return s.Inserted + s.Updated + s.Gone - len(b.Written)
 }
 
-// vanished are versions that the batch wrote and the answer does not have. A
+// noteVanished are versions that the batch wrote and the answer does not have. A
 // removal that was concluded, not read, is none.
-func (r *Report) vanished(b *Box, role Role, unread map[string]*Written, by blame) {
+func (r *Report) noteVanished(b *Box, role Role, unread map[string]*Written, by blame) {
 	for _, w := range b.Written {
 		if unread[w.ID] == nil || (w.Action == record.Remove || w.Action == "") && role.context.Beside+role.context.Missed > 0 {
 			continue
@@ -170,23 +170,23 @@ func (r *Report) vanished(b *Box, role Role, unread map[string]*Written, by blam
 	}
 }
 
-// rewrites decides about an item that the batch stored. The head before it is gone;
+// decideStored decides about an item that the batch stored. The head before it is gone;
 // what is left of it is that it was another content.
-func (r *Report) rewrites(w *Written, in *record.Incoming, by blame) record.Action {
+func (r *Report) decideStored(w *Written, in *record.Incoming, by blame) record.Action {
 	var before *record.Head
 	if w.Version > 1 {
 		before = &record.Head{ProviderID: in.ProviderID, State: record.Active, Version: w.Version - 1}
 	}
 	action := record.Decide(before, *in)
 	if w.Action != "" && action != w.Action {
-		r.differs(onDecided, w.ID+" "+string(w.Action), w.ID+" "+string(action), by)
+		r.noteDifference(onDecided, w.ID+" "+string(w.Action), w.ID+" "+string(action), by)
 	}
 	fields := changedFields(w.Fields, in.Fields)
 	if in.FillOnly && w.Version > 1 {
-		fields = unfilled(w.Fields, in.Fields)
+		fields = unfilledFields(w.Fields, in.Fields)
 	}
-	if was, is := w.UpdatedAt, window.Instant(in.UpdatedAt); w.stamped(in) && !was.Equal(is) {
-		fields = append(fields, FieldChange{"(updatedAt)", text(was.UTC()), text(is.UTC())})
+	if was, is := w.UpdatedAt, window.Instant(in.UpdatedAt); w.hasOwnDate(in) && !was.Equal(is) {
+		fields = append(fields, FieldChange{"(updatedAt)", jsonText(was.UTC()), jsonText(is.UTC())})
 	}
 	if len(fields) > 0 {
 		r.Records = append(r.Records, RecordChange{w.ID, Changed, fields, by.cause})
@@ -194,14 +194,14 @@ func (r *Report) rewrites(w *Written, in *record.Incoming, by blame) record.Acti
 	return action
 }
 
-// stamped: the date of the version is what was read from the item, and not the one
+// hasOwnDate: the date of the version is what was read from the item, and not the one
 // of the version before it (record.Inherit).
-func (w *Written) stamped(in *record.Incoming) bool {
+func (w *Written) hasOwnDate(in *record.Incoming) bool {
 	return w.Version == 1 || !in.UpdatedAt.IsZero() && !in.Remap && !in.FillOnly
 }
 
-// unfilled are the fields an item would still fill after it has filled them (§11.1).
-func unfilled(stored, incoming []byte) []FieldChange {
+// unfilledFields are the fields an item would still fill after it has filled them (§11.1).
+func unfilledFields(stored, incoming []byte) []FieldChange {
 	merged, changed, err := record.Fill(stored, incoming)
 	if err != nil || !changed {
 		return nil
@@ -209,9 +209,9 @@ func unfilled(stored, incoming []byte) []FieldChange {
 	return changedFields(stored, merged)
 }
 
-// leaves decides about an item that the batch left alone, against the head as it
+// decideUntouched decides about an item that the batch left alone, against the head as it
 // is now. One that was written since tells nothing.
-func (b *Box) leaves(heads map[string]Head, in *record.Incoming, pruned bool) (action record.Action, known bool) {
+func (b *Box) decideUntouched(heads map[string]Head, in *record.Incoming, pruned bool) (action record.Action, known bool) {
 	head, stored := heads[in.ProviderID]
 	if !stored && !pruned {
 		return record.Decide(nil, *in), true
@@ -219,7 +219,7 @@ func (b *Box) leaves(heads map[string]Head, in *record.Incoming, pruned bool) (a
 	if !stored || head.BatchID >= b.Batch.ID {
 		return record.Unchanged, false
 	}
-	if h := head.stored(); !record.Fills(h, *in) && !record.Remaps(h, *in) {
+	if h := head.recordHead(); !record.Fills(h, *in) && !record.Remaps(h, *in) {
 		return record.Decide(h, *in), true
 	}
 	return record.Unchanged, false // what it would add is in the body, which is not here

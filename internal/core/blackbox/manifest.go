@@ -93,7 +93,7 @@ func Pack(b Box, body []byte, m Manifest, mask func([]byte) []byte) (Manifest, m
 	decided, events := decisions{b.Written, b.Heads, b.Rejects}, b.Events
 	b.Written, b.Heads, b.Rejects, b.Events = nil, nil, nil, nil
 	for name, value := range map[string]any{batchName: b, decidedName: decided, eventsName: events} {
-		text, err := written(value)
+		text, err := writePart(value)
 		if err != nil {
 			return m, nil, err
 		}
@@ -104,15 +104,15 @@ func Pack(b Box, body []byte, m Manifest, mask func([]byte) []byte) (Manifest, m
 		m.Parts = append(m.Parts, Part{name, len(parts[name]), fingerprint.Bytes(parts[name])})
 	}
 	var err error
-	if m.Seal, err = m.seal(); err != nil {
+	if m.Seal, err = m.sealText(); err != nil {
 		return m, nil, err
 	}
-	parts[ManifestName], err = written(m)
+	parts[ManifestName], err = writePart(m)
 	return m, parts, err
 }
 
-// written is a part for people to read: values stay as they were sent.
-func written(value any) ([]byte, error) {
+// writePart is a part for people to read: values stay as they were sent.
+func writePart(value any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetIndent("", "  ")
@@ -121,7 +121,7 @@ func written(value any) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func (m Manifest) seal() (string, error) {
+func (m Manifest) sealText() (string, error) {
 	m.Seal = ""
 	return fingerprint.Of(m)
 }
@@ -134,7 +134,7 @@ func Unpack(parts map[string][]byte, seal string, now time.Time) (*Box, []byte, 
 	if err != nil {
 		return nil, nil, m, err
 	}
-	if err := m.check(parts, seal, now); err != nil {
+	if err := m.checkParts(parts, seal, now); err != nil {
 		return nil, nil, m, err
 	}
 	b := &Box{Snapshot: parts[snapshotName]}
@@ -183,7 +183,7 @@ func readManifest(text []byte) (m Manifest, err error) {
 // checkSeal holds a manifest against its own seal, the one that was told, and the day
 // on which it ends.
 func (m Manifest) checkSeal(seal string, now time.Time) error {
-	own, err := m.seal()
+	own, err := m.sealText()
 	switch {
 	case err != nil:
 		return err
@@ -197,7 +197,7 @@ func (m Manifest) checkSeal(seal string, now time.Time) error {
 	return nil
 }
 
-func (m Manifest) check(parts map[string][]byte, seal string, now time.Time) error {
+func (m Manifest) checkParts(parts map[string][]byte, seal string, now time.Time) error {
 	if err := m.checkSeal(seal, now); err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ var anyTime = window.Window{From: time.Date(1000, 1, 1, 0, 0, 0, 0, time.UTC), T
 
 // RoleUnder finds out what the batch did.
 func (b *Box) RoleUnder(p *spec.Program) (Role, error) {
-	context, known, from := b.kept()
+	context, known, from := b.keptContext()
 	r := Role{context: context, known: known, window: b.Window}
 	var slice slicing.Spec
 	if err := json.Unmarshal(b.Slice, &slice); err != nil {
@@ -71,8 +71,8 @@ func (b *Box) askedAt(p *spec.Program) bool {
 	return kept == nil || strings.Contains(kept.URL, p.Request.Path)
 }
 
-// reader is the part of a program that reads the answer.
-func (r Role) reader(p *spec.Program) *spec.Program {
+// readerOf is the part of a program that reads the answer.
+func (r Role) readerOf(p *spec.Program) *spec.Program {
 	if p.Detail != nil && (r.role == detailPage || r.role == remapped) {
 		return p.Detail
 	}
@@ -95,14 +95,14 @@ func (b *Box) Ask(p *spec.Program, r Role) (*exchange.Request, error) {
 		if len(r.context.IDs) == 0 {
 			return nil, errNoIDs
 		}
-		request, err := r.reader(p).AskFor(r.context.IDs, r.context.At).Page(r.reader(p).Paging.First())
-		return b.named(request), err
+		request, err := r.readerOf(p).AskFor(r.context.IDs, r.context.At).Page(r.readerOf(p).Paging.First())
+		return b.withCorrelation(request), err
 	}
-	state, err := b.stood(p.Paging, r)
+	state, err := b.stateBefore(p.Paging, r)
 	if err != nil {
 		return nil, err
 	}
-	question, err := b.question(p, r)
+	question, err := b.questionOf(p, r)
 	if err != nil {
 		return nil, err
 	}
@@ -110,19 +110,19 @@ func (b *Box) Ask(p *spec.Program, r Role) (*exchange.Request, error) {
 	if err == nil {
 		request.Replayable = *p.Paging.Replayable || state.FirstPage()
 	}
-	return b.named(request), err
+	return b.withCorrelation(request), err
 }
 
-// named gives a request the id under which the upstream may have logged it (§14.2).
-func (b *Box) named(r *exchange.Request) *exchange.Request {
+// withCorrelation gives a request the id under which the upstream may have logged it (§14.2).
+func (b *Box) withCorrelation(r *exchange.Request) *exchange.Request {
 	if r != nil {
 		r.Header.Set("X-Ingest-Correlation-Id", b.Keys.Correlation)
 	}
 	return r
 }
 
-// question is what the slice of the batch asks.
-func (b *Box) question(p *spec.Program, r Role) (*spec.Question, error) {
+// questionOf is what the slice of the batch asks.
+func (b *Box) questionOf(p *spec.Program, r Role) (*spec.Question, error) {
 	asked := r.context.Asked
 	if asked.IsZero() {
 		asked = r.context.At
@@ -137,8 +137,8 @@ func (b *Box) question(p *spec.Program, r Role) (*spec.Question, error) {
 	return question, nil
 }
 
-// stood is where the walk stood before the page.
-func (b *Box) stood(c paging.Config, r Role) (paging.State, error) {
+// stateBefore is where the walk stood before the page.
+func (b *Box) stateBefore(c paging.Config, r Role) (paging.State, error) {
 	s := r.context.Paging
 	if !r.known {
 		s = c.First()
@@ -151,9 +151,9 @@ func (b *Box) stood(c paging.Config, r Role) (paging.State, error) {
 	case paging.URL:
 		s.URL = cmp.Or(s.URL, position)
 	case paging.Offset:
-		return s, number(position, "offset ", &s.Offset)
+		return s, parseNumber(position, "offset ", &s.Offset)
 	case paging.Page:
-		return s, number(position, "page ", &s.Number)
+		return s, parseNumber(position, "page ", &s.Number)
 	}
 	if c.Position(s) != position {
 		return s, errCutPosition
@@ -161,7 +161,7 @@ func (b *Box) stood(c paging.Config, r Role) (paging.State, error) {
 	return s, nil
 }
 
-func number(position, unit string, into *int) (err error) {
+func parseNumber(position, unit string, into *int) (err error) {
 	*into, err = strconv.Atoi(strings.TrimPrefix(position, unit))
 	if err != nil {
 		return fmt.Errorf("position %q is not of this kind of paging", position)
@@ -172,7 +172,7 @@ func number(position, unit string, into *int) (err error) {
 // Walk is how the place of a page is reached when its token is dead: from the
 // first page on.
 func (b *Box) Walk(p *spec.Program, r Role) (question *spec.Question, first paging.State, steps int, err error) {
-	question, err = b.question(p, r)
+	question, err = b.questionOf(p, r)
 	return question, p.Paging.First(), max(b.Batch.Page-1, 0), err
 }
 

@@ -40,7 +40,7 @@ func (b *Box) Read(p *spec.Program, r Role, answer *exchange.Response, sum strin
 	if out.Err = p.Retry.ClassifyStatus(answer.Status); out.Err != nil {
 		return out
 	}
-	page, err := r.reader(p).Page(answer, b.expects(p, r))
+	page, err := r.readerOf(p).Page(answer, b.expectedItems(p, r))
 	if err != nil {
 		out.Err = fault.As(err)
 		return out
@@ -58,18 +58,18 @@ func (b *Box) Read(p *spec.Program, r Role, answer *exchange.Response, sum strin
 	case searchPage:
 		out.found, out.Seen, out.Outside, out.Twice = true, len(page.Rejects), 0, 0
 	case remapped:
-		out.only(r.context.IDs)
+		out.keepOnly(r.context.IDs)
 		out.onlyItems(r.context.Items)
 	}
 	if r.role == listPage || r.role == searchPage {
-		out.Next = b.next(p, r, page)
+		out.Next = b.nextToken(p, r, page)
 	}
 	return out
 }
 
-// expects is what items were held against. Programs before this one dropped what
+// expectedItems is what items were held against. Programs before this one dropped what
 // lay outside of the slice: the account of a batch tells.
-func (b *Box) expects(p *spec.Program, r Role) extract.Asked {
+func (b *Box) expectedItems(p *spec.Program, r Role) extract.Asked {
 	asked := extract.Asked{Window: r.window, FetchAt: b.At(), MappingID: b.MappingID}
 	switch {
 	case r.window == anyTime:
@@ -81,8 +81,8 @@ func (b *Box) expects(p *spec.Program, r Role) extract.Asked {
 	return asked
 }
 
-// only keeps what a batch that was read from the answer to another one took of it.
-func (r *Reading) only(ids []string) {
+// keepOnly keeps what a batch that was read from the answer to another one took of it.
+func (r *Reading) keepOnly(ids []string) {
 	if len(ids) > 0 {
 		wanted := map[string]bool{}
 		for _, id := range ids {
@@ -107,9 +107,9 @@ func (r *Reading) onlyItems(hashes []string) {
 	}
 }
 
-// next is where the walk went on.
-func (b *Box) next(p *spec.Program, r Role, page *extract.Page) string {
-	state, err := b.stood(p.Paging, r)
+// nextToken is where the walk went on.
+func (b *Box) nextToken(p *spec.Program, r Role, page *extract.Page) string {
+	state, err := b.stateBefore(p.Paging, r)
 	if err != nil {
 		state = r.context.Paging // its next page does not depend on a token
 	}

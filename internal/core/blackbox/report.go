@@ -146,7 +146,7 @@ type blame struct {
 	why   string
 }
 
-func (r *Report) differs(what, was, is string, by blame) {
+func (r *Report) noteDifference(what, was, is string, by blame) {
 	if was != is {
 		r.Differences = append(r.Differences, Difference{what, was, is, by.cause, by.why})
 	}

@@ -83,8 +83,8 @@ func DiffRuns(a, b view.Run, as, bs []PageOf) *RunDiff {
 	if a.Window != b.Window {
 		out.Notes = append(out.Notes, fmt.Sprintf("the windows differ: %s and %s", a.Window, b.Window))
 	}
-	inA, inB := all(as), all(bs)
-	wholeA, wholeB := readable(as), readable(bs)
+	inA, inB := allVersions(as), allVersions(bs)
+	wholeA, wholeB := allReadable(as), allReadable(bs)
 	at := map[int]*BatchDiff{}
 	batch := func(no int) *BatchDiff {
 		if at[no] == nil {
@@ -96,7 +96,7 @@ func DiffRuns(a, b view.Run, as, bs []PageOf) *RunDiff {
 		d := batch(p.Batch.No)
 		d.A = &p.Batch.Stats
 		if wholeB {
-			d.Missing = absent(p, inB)
+			d.Missing = absentIDs(p, inB)
 		}
 		out.Missing += len(d.Missing)
 	}
@@ -105,7 +105,7 @@ func DiffRuns(a, b view.Run, as, bs []PageOf) *RunDiff {
 		d := batch(p.Batch.No)
 		d.B = &p.Batch.Stats
 		if wholeA {
-			d.Added = absent(p, inA)
+			d.Added = absentIDs(p, inA)
 		}
 		out.Added += len(d.Added)
 		for i, id := range p.IDs {
@@ -128,10 +128,10 @@ func DiffRuns(a, b view.Run, as, bs []PageOf) *RunDiff {
 			out.Notes = append(out.Notes, fmt.Sprintf("batch %d of run %d is compared by its numbers only: %s", p.Batch.No, p.Batch.RunID, p.Unread))
 		}
 	}
-	return out.close(at)
+	return out.closeDiff(at)
 }
 
-func (d *RunDiff) close(at map[int]*BatchDiff) *RunDiff {
+func (d *RunDiff) closeDiff(at map[int]*BatchDiff) *RunDiff {
 	for _, b := range at {
 		d.Batches = append(d.Batches, *b)
 	}
@@ -143,7 +143,7 @@ func (d *RunDiff) close(at map[int]*BatchDiff) *RunDiff {
 // Differs reports that something is known to differ.
 func (d *RunDiff) Differs() bool { return slices.ContainsFunc(d.Batches, BatchDiff.Differs) }
 
-func all(pages []PageOf) map[record.Key]Version {
+func allVersions(pages []PageOf) map[record.Key]Version {
 	out := map[record.Key]Version{}
 	for _, p := range pages {
 		for i, id := range p.IDs {
@@ -153,13 +153,13 @@ func all(pages []PageOf) map[record.Key]Version {
 	return out
 }
 
-// readable: what a run has nowhere is known only if all of it could be read.
-func readable(pages []PageOf) bool {
+// allReadable: what a run has nowhere is known only if all of it could be read.
+func allReadable(pages []PageOf) bool {
 	return !slices.ContainsFunc(pages, func(p PageOf) bool { return p.Unread != "" })
 }
 
-// absent are the ids of a page that another run has nowhere.
-func absent(p PageOf, other map[record.Key]Version) (ids []string) {
+// absentIDs are the ids of a page that another run has nowhere.
+func absentIDs(p PageOf, other map[record.Key]Version) (ids []string) {
 	for _, id := range p.IDs {
 		if _, there := other[record.KeyOf(id)]; !there {
 			ids = append(ids, id)

@@ -12,10 +12,10 @@ import (
 // segment that overlaps or abuts a window of the event; further segments come back as they are, so a store may read
 // one range around all windows. MANUAL and SNAPSHOT replace the whole book: for them touched is all of it.
 func Apply(touched []Segment, e Event, lookback time.Duration) []Segment {
-	return apply(touched, e.normal(), lookback)
+	return applyEvent(touched, e.normalForm(), lookback)
 }
 
-func apply(touched []Segment, e Event, lookback time.Duration) []Segment {
+func applyEvent(touched []Segment, e Event, lookback time.Duration) []Segment {
 	switch e.Kind {
 	case Manual:
 		return nil
@@ -28,26 +28,26 @@ func apply(touched []Segment, e Event, lookback time.Duration) []Segment {
 	if len(e.Windows) == 0 {
 		return slices.Clone(touched)
 	}
-	first, last := reach(touched, e.Windows)
-	return slices.Concat(touched[:first], e.replace(touched[first:last], lookback), touched[last:])
+	first, last := reachedSegments(touched, e.Windows)
+	return slices.Concat(touched[:first], e.replaceSegments(touched[first:last], lookback), touched[last:])
 }
 
-// replace is what stands in place of the segments an event reaches.
-func (e *Event) replace(segs []Segment, lookback time.Duration) []Segment {
+// replaceSegments is what stands in place of the segments an event reaches.
+func (e *Event) replaceSegments(segs []Segment, lookback time.Duration) []Segment {
 	if len(e.Windows) == 1 {
 		return e.replaceOne(segs, lookback)
 	}
-	cells := cut(segs, e.Windows)
+	cells := cutSegments(segs, e.Windows)
 	for i := range cells {
 		if c := &cells[i]; c.owned {
-			e.update(&c.Segment)
+			e.updateSegment(&c.Segment)
 		}
 	}
-	return join(cells, lookback)
+	return joinCells(cells, lookback)
 }
 
-// reach is the run of segments between the first and the last that may touch a window.
-func reach(segs []Segment, owned []window.Window) (first, last int) {
+// reachedSegments is the run of segments between the first and the last that may touch a window.
+func reachedSegments(segs []Segment, owned []window.Window) (first, last int) {
 	from, to := owned[0].From, owned[len(owned)-1].To
 	first = sort.Search(len(segs), func(i int) bool { return !segs[i].Window.To.Before(from) })
 	last = sort.Search(len(segs), func(i int) bool { return segs[i].Window.From.After(to) })
@@ -61,28 +61,28 @@ type cell struct {
 	owned, near bool
 }
 
-// cut splits the segments at the ends of the owned windows and fills owned stretches that no segment covers.
-func cut(segs []Segment, owned []window.Window) []cell {
+// cutSegments splits the segments at the ends of the owned windows and fills owned stretches that no segment covers.
+func cutSegments(segs []Segment, owned []window.Window) []cell {
 	cells := make([]cell, 0, len(segs)+2*len(owned))
 	covered := make([]window.Window, len(segs))
 	for i, s := range segs {
 		covered[i] = s.Window
-		under := touching(owned, s.Window)
+		under := touchingWindows(owned, s.Window)
 		if len(under) == 0 {
 			cells = append(cells, cell{Segment: s})
 			continue
 		}
 		for _, w := range under {
 			if part := w.Intersect(s.Window); !part.Empty() {
-				cells = append(cells, cell{Segment: s.over(part), owned: true, near: true})
+				cells = append(cells, cell{Segment: s.withWindow(part), owned: true, near: true})
 			}
 		}
 		for _, w := range window.Subtract(s.Window, under) {
-			cells = append(cells, cell{Segment: s.over(w), near: true})
+			cells = append(cells, cell{Segment: s.withWindow(w), near: true})
 		}
 	}
 	for _, o := range owned {
-		for _, w := range window.Subtract(o, touching(covered, o)) {
+		for _, w := range window.Subtract(o, touchingWindows(covered, o)) {
 			cells = append(cells, cell{Segment: Segment{Window: w}, owned: true, near: true})
 		}
 	}
@@ -100,9 +100,9 @@ func (e *Event) replaceOne(segs []Segment, lookback time.Duration) (out []Segmen
 		piece := &out[n]
 		piece.Window = window.Window{From: from, To: to}
 		if owned {
-			e.update(piece)
+			e.updateSegment(piece)
 		}
-		if n > 0 && out[n-1].merge(piece, lookback) {
+		if n > 0 && out[n-1].mergeNext(piece, lookback) {
 			out = out[:n]
 		}
 	}
@@ -129,18 +129,18 @@ func (e *Event) replaceOne(segs []Segment, lookback time.Duration) (out []Segmen
 	return out
 }
 
-// touching is the run of sorted, disjoint windows that overlap or abut w.
-func touching(sorted []window.Window, w window.Window) []window.Window {
+// touchingWindows is the run of sorted, disjoint windows that overlap or abut w.
+func touchingWindows(sorted []window.Window, w window.Window) []window.Window {
 	first := sort.Search(len(sorted), func(i int) bool { return !sorted[i].To.Before(w.From) })
 	n := sort.Search(len(sorted)-first, func(i int) bool { return sorted[first+i].From.After(w.To) })
 	return sorted[first : first+n]
 }
 
-func join(cells []cell, lookback time.Duration) (segs []Segment) {
+func joinCells(cells []cell, lookback time.Duration) (segs []Segment) {
 	lastNear := false
 	for i := range cells {
 		c := &cells[i]
-		if n := len(segs); n > 0 && lastNear && c.near && segs[n-1].merge(&c.Segment, lookback) {
+		if n := len(segs); n > 0 && lastNear && c.near && segs[n-1].mergeNext(&c.Segment, lookback) {
 			continue
 		}
 		segs = append(segs, c.Segment)

@@ -40,9 +40,9 @@ type Event struct {
 	State    *State          // SNAPSHOT
 }
 
-// normal gives an event the form the fold relies on: instants of the store, windows sorted and apart. Overlapping
+// normalForm gives an event the form the fold relies on: instants of the store, windows sorted and apart. Overlapping
 // windows of one event count once.
-func (e Event) normal() Event {
+func (e Event) normalForm() Event {
 	e.AsOf, e.At, e.Value = window.Instant(e.AsOf), window.Instant(e.At), window.Instant(e.Value)
 	e.Lookback = max(0, e.Lookback)
 	if len(e.Windows) == 1 && !e.Windows[0].Empty() && e.Windows[0].Validate() == nil {
@@ -56,9 +56,9 @@ func (e Event) normal() Event {
 	return e
 }
 
-// update is what the event does to a stretch it owns. Three kinds only raise one value by max, so their order, overlap
+// updateSegment is what the event does to a stretch it owns. Three kinds only raise one value by max, so their order, overlap
 // and repetition cannot matter. Failures describe what is owed: on a stretch that is done they neither count nor stay.
-func (e *Event) update(s *Segment) {
+func (e *Event) updateSegment(s *Segment) {
 	switch e.Kind {
 	case Planned:
 		s.Want = window.Later(s.Want, e.AsOf)
@@ -71,7 +71,7 @@ func (e *Event) update(s *Segment) {
 		s.Fails++
 		s.RetryAfter = window.Later(s.RetryAfter, e.At.Add(Backoff.After(s.Fails)))
 	}
-	if s.done() {
+	if s.isDone() {
 		s.Fails, s.RetryAfter = 0, time.Time{}
 	}
 }

@@ -76,8 +76,8 @@ func Fates(book, campaigns []Segment) []Stretch {
 	out := make([]Stretch, 0, len(edges))
 	for i := 0; i+1 < len(edges); i++ {
 		w := window.Window{From: edges[i], To: edges[i+1]}
-		own, other := under(&book, w), under(&campaigns, w)
-		s := Stretch{Window: w, Fate: fate(own, other)}
+		own, other := segmentUnder(&book, w), segmentUnder(&campaigns, w)
+		s := Stretch{Window: w, Fate: fateOf(own, other)}
 		if !s.Fate.Done() {
 			s.Fails = own.Fails
 		}
@@ -93,8 +93,8 @@ func Fates(book, campaigns []Segment) []Stretch {
 	return out
 }
 
-// under is the segment that holds w, a piece between two edges; the list loses what lies before it.
-func under(segs *[]Segment, w window.Window) Segment {
+// segmentUnder is the segment that holds w, a piece between two edges; the list loses what lies before it.
+func segmentUnder(segs *[]Segment, w window.Window) Segment {
 	for len(*segs) > 0 && !(*segs)[0].Window.To.After(w.From) {
 		*segs = (*segs)[1:]
 	}
@@ -104,7 +104,7 @@ func under(segs *[]Segment, w window.Window) Segment {
 	return Segment{}
 }
 
-func fate(own, other Segment) Fate {
+func fateOf(own, other Segment) Fate {
 	late := func(at time.Time) bool { return !at.IsZero() && !at.Before(own.Want) }
 	switch {
 	case late(own.Have):
@@ -126,13 +126,13 @@ type Amounts [Harvested + 1]int64
 
 // Measure adds up the stretches under a window. Its cost is that of the stretches there.
 func Measure(within window.Window, stretches []Stretch) (a Amounts) {
-	rest := micros(within)
+	rest := lengthMicros(within)
 	first := sort.Search(len(stretches), func(i int) bool { return stretches[i].Window.To.After(within.From) })
 	for _, s := range stretches[first:] {
 		if !s.Window.From.Before(within.To) {
 			break
 		}
-		part := micros(s.Window.Intersect(within))
+		part := lengthMicros(s.Window.Intersect(within))
 		a[s.Fate] += part
 		rest -= part
 	}
@@ -140,7 +140,7 @@ func Measure(within window.Window, stretches []Stretch) (a Amounts) {
 	return a
 }
 
-func micros(w window.Window) int64 { return w.To.UnixMicro() - w.From.UnixMicro() }
+func lengthMicros(w window.Window) int64 { return w.To.UnixMicro() - w.From.UnixMicro() }
 
 // Total is the length of the window.
 func (a Amounts) Total() (n int64) {

@@ -20,24 +20,24 @@ type State struct {
 
 // Fold is the state after one more event: Start, then Apply, then Advance. It leaves its argument untouched.
 func Fold(s State, e Event) State {
-	e = e.normal()
-	s = start(s, e)
-	s.Segments = apply(s.Segments, e, s.Lookback)
+	e = e.normalForm()
+	s = startFold(s, e)
+	s.Segments = applyEvent(s.Segments, e, s.Lookback)
 	return s.Advance()
 }
 
 // Start is what an event changes besides the segments it touches. A plan may reach below the first one, by its lookback
 // for instance; what it wants there is owed like the rest, or a failed lookback slice would be forgotten once the cursor
 // has passed it. So the origin moves down with it, while the cursor stays.
-func Start(s State, e Event) State { return start(s, e.normal()) }
+func Start(s State, e Event) State { return startFold(s, e.normalForm()) }
 
-func start(s State, e Event) State {
+func startFold(s State, e Event) State {
 	switch {
 	case e.Kind == Planned:
 		s.Lookback = e.Lookback
 		if len(e.Windows) > 0 {
-			s.Origin = lowered(s.Origin, e.Windows[0].From)
-			s.Cursor = started(s.Cursor, e.Windows[0].From)
+			s.Origin = lowerOrigin(s.Origin, e.Windows[0].From)
+			s.Cursor = startCursor(s.Cursor, e.Windows[0].From)
 		}
 	case e.Kind == Manual:
 		s = State{Origin: e.Value, Cursor: e.Value, Lookback: s.Lookback}
@@ -48,14 +48,14 @@ func start(s State, e Event) State {
 	return s
 }
 
-func lowered(origin, from time.Time) time.Time {
+func lowerOrigin(origin, from time.Time) time.Time {
 	if origin.IsZero() || from.Before(origin) {
 		return from
 	}
 	return origin
 }
 
-func started(cursor, from time.Time) time.Time {
+func startCursor(cursor, from time.Time) time.Time {
 	if cursor.IsZero() {
 		return from
 	}

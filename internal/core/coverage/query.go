@@ -11,7 +11,7 @@ import (
 // Frontier is the first instant from the origin on that is not done. An instant under no segment is not done.
 func Frontier(origin time.Time, segs []Segment) time.Time {
 	t, _ := firstOpen(origin, segs, func(s *Segment) time.Time {
-		if s.done() {
+		if s.isDone() {
 			return s.Window.To
 		}
 		return s.Window.From
@@ -65,7 +65,7 @@ func Settled(segs []Segment, within window.Window, lookback time.Duration) []win
 func Gaps(segs []Segment, within window.Window) []window.Window {
 	var done []window.Window
 	for _, s := range segs {
-		if s.done() {
+		if s.isDone() {
 			done = append(done, s.Window)
 		}
 	}
@@ -86,5 +86,5 @@ func Waiting(segs []Segment, now, mended time.Time) []Segment {
 
 // Waits reports whether the segment is owed and not to be asked for yet.
 func (s Segment) Waits(now, mended time.Time) bool {
-	return !s.done() && s.RetryAfter.After(now) && s.FailedAt().After(mended)
+	return !s.isDone() && s.RetryAfter.After(now) && s.FailedAt().After(mended)
 }

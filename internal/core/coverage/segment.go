@@ -29,32 +29,32 @@ func (s Segment) FailedAt() time.Time {
 }
 
 // Done reports whether the stretch was read or waived, and late enough for every plan that wants it.
-func (s Segment) Done() bool { return s.done() }
+func (s Segment) Done() bool { return s.isDone() }
 
-// done without a copy: a refold asks it for every event.
-func (s *Segment) done() bool {
-	seen := s.seen()
+// isDone without a copy: a refold asks it for every event.
+func (s *Segment) isDone() bool {
+	seen := s.seenAt()
 	return !seen.IsZero() && !seen.Before(s.Want)
 }
 
-// seen is the latest as-of at which the stretch was read or waived.
-func (s *Segment) seen() time.Time { return window.Later(s.Have, s.Waived) }
+// seenAt is the latest as-of at which the stretch was read or waived.
+func (s *Segment) seenAt() time.Time { return window.Later(s.Have, s.Waived) }
 
 // settledTo is the end of the settled prefix; the start of the segment if nothing of it is settled.
 func (s *Segment) settledTo(lookback time.Duration) time.Time {
-	if !s.done() {
+	if !s.isDone() {
 		return s.Window.From
 	}
-	_, open := s.Window.Split(s.seen().Add(-max(0, lookback)))
+	_, open := s.Window.Split(s.seenAt().Add(-max(0, lookback)))
 	return open.From
 }
 
-func (s *Segment) settled(lookback time.Duration) bool {
+func (s *Segment) isSettled(lookback time.Duration) bool {
 	return s.settledTo(lookback).Equal(s.Window.To)
 }
 
-// over is the same history on another stretch.
-func (s Segment) over(w window.Window) Segment {
+// withWindow is the same history on another stretch.
+func (s Segment) withWindow(w window.Window) Segment {
 	s.Window = w
 	return s
 }
@@ -69,11 +69,11 @@ func (s *Segment) sameEvidence(o *Segment) bool {
 	return s.Have.IsZero() == o.Have.IsZero() && s.Waived.IsZero() == o.Waived.IsZero()
 }
 
-// merge takes its neighbour in if their histories are equal, or if both are done and the one whose as-ofs rise is settled
+// mergeNext takes its neighbour in if their histories are equal, or if both are done and the one whose as-ofs rise is settled
 // as a whole. Why that is safe: both sides are done before and after, so no instant changes its answer; a plan later than
 // both reopens both, as it would have apart; and a settled stretch needs no reading whatever its as-of, so a newer one
 // hides nothing. An un-done or never seen stretch takes part in no merge but that of equal history.
-func (s *Segment) merge(next *Segment, lookback time.Duration) bool {
+func (s *Segment) mergeNext(next *Segment, lookback time.Duration) bool {
 	if !s.Window.To.Equal(next.Window.From) {
 		return false
 	}
@@ -81,7 +81,7 @@ func (s *Segment) merge(next *Segment, lookback time.Duration) bool {
 		s.Window.To = next.Window.To
 		return true
 	}
-	if !s.done() || !next.done() || !s.sameEvidence(next) {
+	if !s.isDone() || !next.isDone() || !s.sameEvidence(next) {
 		return false
 	}
 	newest := Segment{
@@ -89,7 +89,7 @@ func (s *Segment) merge(next *Segment, lookback time.Duration) bool {
 		Want:   window.Later(s.Want, next.Want), Have: window.Later(s.Have, next.Have), Waived: window.Later(s.Waived, next.Waived),
 	}
 	for _, one := range []*Segment{s, next} {
-		if !one.settled(lookback) && !one.sameHistory(&newest) {
+		if !one.isSettled(lookback) && !one.sameHistory(&newest) {
 			return false
 		}
 	}

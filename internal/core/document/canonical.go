@@ -36,7 +36,7 @@ func NewCanonicalizer(drop []Path) (*Canonicalizer, error) {
 		if c.drop == nil {
 			c.drop = &node{}
 		}
-		c.drop.add(path, i)
+		c.drop.addPath(path, i)
 	}
 	return c, nil
 }
@@ -46,7 +46,7 @@ func checkDrop(path Path) error {
 		return fmt.Errorf("drop path %q must name one member", path)
 	}
 	member := false
-	for _, segment := range path.segments() {
+	for _, segment := range path.listSegments() {
 		index, isIndex := segment.Selectors()[0].(spec.Index)
 		if isIndex && index < 0 {
 			return fmt.Errorf("drop path %q counts from the end of an array, which is not supported", path)
@@ -74,40 +74,40 @@ func Canonical(raw []byte, drop []Path) ([]byte, error) {
 // members.
 func (c *Canonicalizer) Append(dst, raw []byte) ([]byte, error) {
 	e := c.express.Get().(*express)
-	out, ok := e.append(dst, raw, c.drop)
+	out, ok := e.appendCanonical(dst, raw, c.drop)
 	c.express.Put(e)
 	if ok {
 		return out, nil
 	}
-	return c.general(dst, raw)
+	return c.canonicaliseAny(dst, raw)
 }
 
-// general is the way for every input. It also says what is wrong with one.
-func (c *Canonicalizer) general(dst, raw []byte) ([]byte, error) {
+// canonicaliseAny is the way for every input. It also says what is wrong with one.
+func (c *Canonicalizer) canonicaliseAny(dst, raw []byte) ([]byte, error) {
 	if c.drop == nil {
-		return c.format(dst, raw)
+		return c.formatCanonical(dst, raw)
 	}
 	buffer, _ := c.scratch.Get().(*[]byte)
 	if buffer == nil {
 		buffer = new([]byte)
 	}
 	defer c.scratch.Put(buffer)
-	pruned, err := c.prune((*buffer)[:0], raw)
+	pruned, err := c.pruneMembers((*buffer)[:0], raw)
 	*buffer = pruned
 	if err != nil {
 		return dst, syntaxError(err, 0, len(raw))
 	}
-	out, err := c.format(dst, pruned)
+	out, err := c.formatCanonical(dst, pruned)
 	if err != nil {
 		// Positions in the pruned copy mean nothing to the caller.
-		if _, exact := c.format(nil, raw); exact != nil {
+		if _, exact := c.formatCanonical(nil, raw); exact != nil {
 			err = exact
 		}
 	}
 	return out, err
 }
 
-func (c *Canonicalizer) format(dst, raw []byte) ([]byte, error) {
+func (c *Canonicalizer) formatCanonical(dst, raw []byte) ([]byte, error) {
 	out, err := jsontext.AppendFormat(dst, raw, c.options...)
 	if err != nil {
 		return dst, syntaxError(err, 0, len(raw))
@@ -115,14 +115,14 @@ func (c *Canonicalizer) format(dst, raw []byte) ([]byte, error) {
 	return out, nil
 }
 
-// prune copies raw without the dropped members. It reads leniently because the
+// pruneMembers copies raw without the dropped members. It reads leniently because the
 // formatter checks whatever is left.
-func (c *Canonicalizer) prune(dst, raw []byte) ([]byte, error) {
+func (c *Canonicalizer) pruneMembers(dst, raw []byte) ([]byte, error) {
 	p := pruner{
 		dec: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
 		out: dst,
 	}
-	err := p.value(c.drop)
+	err := p.pruneValue(c.drop)
 	if err == nil {
 		// What follows the value must reach the formatter, which refuses it.
 		p.out = append(p.out, p.dec.UnreadBuffer()...)

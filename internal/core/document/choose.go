@@ -19,7 +19,7 @@ type itemQuery struct {
 
 // chooseItems finds the items in raw, the value that was just read.
 func (c *cursor) chooseItems(n *node, raw []byte) error {
-	start := c.offset() - len(raw)
+	start := c.currentOffset() - len(raw)
 	isObject := raw[0] == '{'
 	if n.single {
 		// A plain element of XML has become a string.
@@ -51,12 +51,12 @@ func (c *cursor) chooseItems(n *node, raw []byte) error {
 
 func (c *cursor) addItem(raw []byte, offset int64) error {
 	if len(c.page.Items) == c.limits.MaxItems {
-		return c.refuse("more than %d items", c.limits.MaxItems)
+		return c.refuseSyntax("more than %d items", c.limits.MaxItems)
 	}
-	sub := c.cursor(raw, offset)
-	item, err := sub.item()
+	sub := c.newCursor(raw, offset)
+	item, err := sub.readItem()
 	if err != nil {
-		return sub.failure(err)
+		return sub.syntaxError(err)
 	}
 	c.page.Items = append(c.page.Items, item)
 	return nil
@@ -76,14 +76,14 @@ func (c *cursor) selectSpans(q *itemQuery, raw []byte, offset int64) ([]span, er
 	trie := &node{}
 	selected := 0
 	for _, located := range q.path.SelectLocated(tree) {
-		if end := trie.at(located.Path); !end.found {
+		if end := trie.nodeAt(located.Path); !end.found {
 			end.found = true
 			selected++
 		}
 	}
-	walk := c.cursor(raw, offset)
-	if _, err := walk.value(trie, target{}); err != nil {
-		return nil, walk.failure(err)
+	walk := c.newCursor(raw, offset)
+	if _, err := walk.readValue(trie, target{}); err != nil {
+		return nil, walk.syntaxError(err)
 	}
 	if len(walk.found) != selected {
 		return nil, &SyntaxError{offset, "the items cannot be told from the rest: a name on the way is not valid UTF-8"}
@@ -92,12 +92,12 @@ func (c *cursor) selectSpans(q *itemQuery, raw []byte, offset int64) ([]span, er
 	return walk.found, nil
 }
 
-// at returns the node of a normalized path.
-func (n *node) at(path spec.NormalizedPath) *node {
+// nodeAt returns the node of a normalized path.
+func (n *node) nodeAt(path spec.NormalizedPath) *node {
 	for _, selector := range path {
 		switch selector := selector.(type) {
 		case spec.Name:
-			n = n.named(string(selector))
+			n = n.childNamed(string(selector))
 		case spec.Index:
 			n = childAt(&n.indexes, int(selector))
 		}

@@ -190,7 +190,7 @@ func TestFilterQueries(t *testing.T) {
 		"$[?count(@.a[?@.b[0]]) > 1 && @ == 1]":      {`$["a"][?@["b"][0]]`, "$"},
 	} {
 		var got []string
-		for _, query := range filterQueries(mustPath(t, filter).segments()[0].Selectors()[0].(*spec.FilterSelector).String()) {
+		for _, query := range filterQueries(mustPath(t, filter).listSegments()[0].Selectors()[0].(*spec.FilterSelector).String()) {
 			got = append(got, pathOf(query).String())
 		}
 		if !slices.Equal(got, want) {

@@ -47,17 +47,17 @@ func Compile(shape Shape) (*Reader, error) {
 
 // compileRows refuses what can never select anything in a list of rows.
 func (r *Reader) compileRows(shape Shape) (err error) {
-	if shape.Items.IsZero() || len(shape.Items.segments()) > 0 || shape.Single {
+	if shape.Items.IsZero() || len(shape.Items.listSegments()) > 0 || shape.Single {
 		return fmt.Errorf("the items of %s are its rows: the items path must be $", shape.Format)
 	}
 	for _, path := range shape.Page {
-		if segments := path.segments(); len(segments) == 0 || !isIndex(segments[0]) {
+		if segments := path.listSegments(); len(segments) == 0 || !isIndex(segments[0]) {
 			return fmt.Errorf("page path %s: in %s it must start with the index of a row, such as $[-1]", path, shape.Format)
 		}
 	}
 	r.csv = shape.CSV
 	r.columns = columnsOf(shape.Item)
-	r.runes, err = shape.CSV.runes()
+	r.runes, err = shape.CSV.readRunes()
 	return err
 }
 
@@ -66,25 +66,25 @@ func (r *Reader) compileRows(shape Shape) (err error) {
 func (r *Reader) compileXML(shape Shape) (Path, error) {
 	r.forms = &form{}
 	for _, path := range shape.Page {
-		r.forms.add(path.segments(), false, nil)
+		r.forms.addPath(path.listSegments(), false, nil)
 	}
 	if shape.Items.IsZero() {
 		return shape.Items, nil
 	}
-	segments := shape.Items.segments()
+	segments := shape.Items.listSegments()
 	if !shape.Single {
-		segments = listed(segments)
+		segments = normaliseItemsPath(segments)
 	}
 	last := len(segments) - 1
 	if last < 0 || slices.ContainsFunc(segments, namesNoElement) || !shape.Single && isIndex(segments[last]) {
 		return Path{}, fmt.Errorf("items path %s must end in the name of an element", shape.Items)
 	}
-	r.forms.add(segments, false, func(item *form) {
+	r.forms.addPath(segments, false, func(item *form) {
 		item.item = true
 		item.list = item.list || !shape.Single && isName(segments[last])
 		for _, path := range append(shape.Item[:len(shape.Item):len(shape.Item)], shape.Drop...) {
 			if !path.IsZero() {
-				item.add(path.segments(), false, nil)
+				item.addPath(path.listSegments(), false, nil)
 			}
 		}
 	})
@@ -92,15 +92,15 @@ func (r *Reader) compileXML(shape Shape) (Path, error) {
 		r.itemNames = namesOf(shape.Items, len(parent))
 		r.parentSlot = r.pageValues
 		r.pageValues++
-		end := r.page.end(pathOf(parent))
+		end := r.page.endOf(pathOf(parent))
 		end.slots = append(end.slots, r.parentSlot)
 	}
 	return pathOf(segments), nil
 }
 
-// listed brings the items path of XML into one of two forms: "$.set.article",
+// normaliseItemsPath brings the items path of XML into one of two forms: "$.set.article",
 // read as an array, or a path whose nodes are elements and not lists of them.
-func listed(segments []*spec.Segment) []*spec.Segment {
+func normaliseItemsPath(segments []*spec.Segment) []*spec.Segment {
 	last := len(segments) - 1
 	if last < 0 {
 		return segments
@@ -128,9 +128,9 @@ func parentOf(segments []*spec.Segment) []*spec.Segment {
 
 // markItems says where the items start.
 func (n *node) markItems(items Path, single bool) {
-	segments := items.segments()
+	segments := items.listSegments()
 	prefix := singularPrefix(segments)
-	start := n.end(pathOf(segments[:prefix]))
+	start := n.endOf(pathOf(segments[:prefix]))
 	switch {
 	case single:
 		start.single = true
@@ -161,7 +161,7 @@ func singularPrefix(segments []*spec.Segment) int {
 	return len(segments)
 }
 
-func only[S spec.Selector](segment *spec.Segment) bool {
+func hasOnly[S spec.Selector](segment *spec.Segment) bool {
 	if segment.IsDescendant() || len(segment.Selectors()) != 1 {
 		return false
 	}
@@ -169,9 +169,9 @@ func only[S spec.Selector](segment *spec.Segment) bool {
 	return ok
 }
 
-func isName(segment *spec.Segment) bool     { return only[spec.Name](segment) }
-func isIndex(segment *spec.Segment) bool    { return only[spec.Index](segment) }
-func isWildcard(segment *spec.Segment) bool { return only[spec.WildcardSelector](segment) }
+func isName(segment *spec.Segment) bool     { return hasOnly[spec.Name](segment) }
+func isIndex(segment *spec.Segment) bool    { return hasOnly[spec.Index](segment) }
+func isWildcard(segment *spec.Segment) bool { return hasOnly[spec.WildcardSelector](segment) }
 
 // namesOnly reports whether the segment selects members by name, at any depth.
 func namesOnly(segment *spec.Segment) bool {

@@ -27,25 +27,25 @@ type place struct {
 // items. base is where body starts in what the caller has.
 func (r *Reader) readConverted(doc converted, body []byte, base int64, lim Limits) (*Page, *SyntaxError) {
 	inner := Limits{MaxDepth: maxConvertedDepth, MaxItems: lim.MaxItems, MaxItemBytes: math.MaxInt}
-	s := r.scan(inner, false)
-	c := s.cursor(doc.text, 0)
-	if _, err := c.value(r.page, target{values: s.page.Values}); err != nil {
-		bad := c.failure(err)
-		return nil, &SyntaxError{base + int64(doc.origin(bad.Offset)), bad.Reason}
+	s := r.newScan(inner, false)
+	c := s.newCursor(doc.text, 0)
+	if _, err := c.readValue(r.page, target{values: s.page.Values}); err != nil {
+		bad := c.syntaxError(err)
+		return nil, &SyntaxError{base + int64(doc.originOf(bad.Offset)), bad.Reason}
 	}
 	for i := range s.page.Items {
-		doc.restore(&s.page.Items[i], body, base, lim)
+		doc.restoreItem(&s.page.Items[i], body, base, lim)
 	}
 	return &s.page, nil
 }
 
-func (d converted) find(offset int64) (int, bool) {
+func (d converted) findPlace(offset int64) (int, bool) {
 	return slices.BinarySearchFunc(d.places, int(offset), func(p place, at int) int { return cmp.Compare(p.json, at) })
 }
 
-// origin returns the start of the last known place at or before offset in the text.
-func (d converted) origin(offset int64) int {
-	i, exact := d.find(offset)
+// originOf returns the start of the last known place at or before offset in the text.
+func (d converted) originOf(offset int64) int {
+	i, exact := d.findPlace(offset)
 	if !exact {
 		i--
 	}
@@ -55,10 +55,10 @@ func (d converted) origin(offset int64) int {
 	return d.places[i].start
 }
 
-func (d converted) restore(item *Item, body []byte, base int64, lim Limits) {
-	i, exact := d.find(item.Offset)
+func (d converted) restoreItem(item *Item, body []byte, base int64, lim Limits) {
+	i, exact := d.findPlace(item.Offset)
 	if !exact {
-		item.Offset = base + int64(d.origin(item.Offset))
+		item.Offset = base + int64(d.originOf(item.Offset))
 		item.Err = &ItemError{item.Offset, "the items path selects something that is not an element"}
 		return
 	}

@@ -36,7 +36,7 @@ func (r *Reader) readRows(body []byte, lim Limits) (*Page, error) {
 	rs.csv.Comma, rs.csv.Comment = r.runes.delimiter, r.runes.comment
 	rs.csv.FieldsPerRecord = -1 // counted here: a wrong row is one bad item
 	rs.csv.ReuseRecord = true
-	if err := rs.convert(); err != nil {
+	if err := rs.convertRows(); err != nil {
 		return nil, err
 	}
 	page, bad := r.readConverted(rs.doc, text, rs.base, lim)
@@ -49,26 +49,26 @@ func (r *Reader) readRows(body []byte, lim Limits) (*Page, error) {
 	return page, nil
 }
 
-func (rs *rows) convert() error {
-	first, ok := rs.next()
+func (rs *rows) convertRows() error {
+	first, ok := rs.nextRow()
 	if !ok {
 		return &SyntaxError{rs.base + int64(len(rs.body)), "no rows and no header"}
 	}
-	if err := rs.header(first); err != nil {
+	if err := rs.readHeader(first); err != nil {
 		return err
 	}
 	rs.doc.text = append(rs.doc.text, '[')
 	if rs.reader.csv.NoHeader {
-		if err := rs.add(first); err != nil {
+		if err := rs.addRow(first); err != nil {
 			return err
 		}
 	}
 	for {
-		next, ok := rs.next()
+		next, ok := rs.nextRow()
 		if !ok {
 			break
 		}
-		if err := rs.add(next); err != nil {
+		if err := rs.addRow(next); err != nil {
 			return err
 		}
 	}
@@ -82,12 +82,12 @@ func (rs *rows) checkEnd() error {
 	if rs.reader.csv.NoFinalNewline || rs.body[len(rs.body)-1] == '\n' {
 		return nil
 	}
-	return rs.refuse(len(rs.body), "the last row may be cut: there is no line break after it")
+	return rs.refuseRow(len(rs.body), "the last row may be cut: there is no line break after it")
 }
 
-// next reads a row; false at the end of the body.
-func (rs *rows) next() (row, bool) {
-	start := rs.skip(int(rs.csv.InputOffset()))
+// nextRow reads a row; false at the end of the body.
+func (rs *rows) nextRow() (row, bool) {
+	start := rs.skipLines(int(rs.csv.InputOffset()))
 	fields, err := rs.csv.Read()
 	if errors.Is(err, io.EOF) {
 		return row{}, false
@@ -97,8 +97,8 @@ func (rs *rows) next() (row, bool) {
 	return row{start: start, end: start + len(line), fields: fields, err: err}, true
 }
 
-// skip steps over the lines the reader of rows does not report.
-func (rs *rows) skip(at int) int {
+// skipLines steps over the lines the reader of rows does not report.
+func (rs *rows) skipLines(at int) int {
 	for at < len(rs.body) {
 		rest := rs.body[at:]
 		first, _ := utf8.DecodeRune(rest)
@@ -117,10 +117,10 @@ func (rs *rows) skip(at int) int {
 	return at
 }
 
-// header takes the names from the first row.
-func (rs *rows) header(first row) error {
+// readHeader takes the names from the first row.
+func (rs *rows) readHeader(first row) error {
 	if first.err != nil {
-		return rs.refuse(first.start, "header: "+cause(first.err))
+		return rs.refuseRow(first.start, "header: "+causeOf(first.err))
 	}
 	seen := map[string]bool{}
 	var header []string
@@ -130,10 +130,10 @@ func (rs *rows) header(first row) error {
 		}
 		header = append(header, name)
 		if seen[name] {
-			return rs.refuse(first.start, fmt.Sprintf("two columns are named %q", name))
+			return rs.refuseRow(first.start, fmt.Sprintf("two columns are named %q", name))
 		}
 		if !utf8.ValidString(name) {
-			return rs.refuse(first.start, "a column name is not valid UTF-8")
+			return rs.refuseRow(first.start, "a column name is not valid UTF-8")
 		}
 		seen[name] = true
 		rs.names = append(rs.names, string(appendQuoted(nil, name))+":")
@@ -142,8 +142,8 @@ func (rs *rows) header(first row) error {
 	return nil
 }
 
-// add appends a row, or null with a reason if it is bad.
-func (rs *rows) add(r row) error {
+// addRow appends a row, or null with a reason if it is bad.
+func (rs *rows) addRow(r row) error {
 	p := place{start: r.start, end: r.end}
 	if len(rs.doc.places) == rs.limits.MaxItems {
 		return tooManyItems(int(rs.base)+r.start, rs.limits)
@@ -153,30 +153,30 @@ func (rs *rows) add(r row) error {
 	reason := ""
 	switch {
 	case errors.Is(r.err, csv.ErrBareQuote):
-		reason = cause(r.err)
+		reason = causeOf(r.err)
 	case r.err != nil:
-		return rs.refuse(r.end, "the end of a row cannot be found: "+cause(r.err))
+		return rs.refuseRow(r.end, "the end of a row cannot be found: "+causeOf(r.err))
 	case len(r.fields) != len(rs.names):
 		reason = fmt.Sprintf("%d fields instead of %d", len(r.fields), len(rs.names))
 	}
 	if reason != "" && r.end == len(rs.body) {
-		return rs.refuse(r.end, "ends before the row does: "+reason)
+		return rs.refuseRow(r.end, "ends before the row does: "+reason)
 	}
 	if reason == "" {
-		reason = rs.object(r.fields)
+		reason = rs.writeObject(r.fields)
 	} else {
 		rs.doc.text = append(rs.doc.text, "null"...)
 	}
 	if reason != "" {
-		p.bad = &ItemError{rs.base + int64(r.start), shorten(reason)}
+		p.bad = &ItemError{rs.base + int64(r.start), shortenText(reason)}
 	}
 	rs.doc.places = append(rs.doc.places, p)
 	return nil
 }
 
-// object writes the fields. One that is not valid UTF-8 is left out, so that the
+// writeObject writes the fields. One that is not valid UTF-8 is left out, so that the
 // id of the bad item can still be read.
-func (rs *rows) object(fields []string) (reason string) {
+func (rs *rows) writeObject(fields []string) (reason string) {
 	rs.doc.text = append(rs.doc.text, '{')
 	written := 0
 	for i, field := range fields {
@@ -192,12 +192,12 @@ func (rs *rows) object(fields []string) (reason string) {
 	return reason
 }
 
-func (rs *rows) refuse(at int, reason string) *SyntaxError {
-	return &SyntaxError{rs.base + int64(at), shorten(reason)}
+func (rs *rows) refuseRow(at int, reason string) *SyntaxError {
+	return &SyntaxError{rs.base + int64(at), shortenText(reason)}
 }
 
-// cause is the reason alone: the rest of the message counts lines, we count bytes.
-func cause(err error) string {
+// causeOf is the reason alone: the rest of the message counts lines, we count bytes.
+func causeOf(err error) string {
 	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
 		err = parse.Err
 	}

@@ -36,7 +36,7 @@ type cursor struct {
 	found []span // of the nodes marked so, innermost first
 }
 
-func (s *scan) cursor(src []byte, base int64) *cursor {
+func (s *scan) newCursor(src []byte, base int64) *cursor {
 	if s.quick {
 		return &cursor{scan: s, dec: &quick{lexer: lexer{src: src}}, src: src, base: base}
 	}
@@ -46,26 +46,26 @@ func (s *scan) cursor(src []byte, base int64) *cursor {
 	return &cursor{scan: s, dec: dec, src: src, base: base}
 }
 
-// value reads the next value and everything the trie wants from it.
-func (c *cursor) value(n *node, t target) (raw []byte, err error) {
+// readValue reads the next value and everything the trie wants from it.
+func (c *cursor) readValue(n *node, t target) (raw []byte, err error) {
 	switch kind := c.dec.PeekKind(); {
 	case kind == '{' && n.names != nil:
-		raw, err = c.object(n, t)
+		raw, err = c.readObject(n, t)
 	case kind == '[' && n.items:
-		raw, err = c.items(n, t)
+		raw, err = c.readItems(n, t)
 	case kind == '[' && n.readsElements():
-		raw, err = c.array(n, t)
+		raw, err = c.readArray(n, t)
 	default:
-		raw, err = c.whole()
+		raw, err = c.readWhole()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return raw, c.capture(n, raw, t)
+	return raw, c.captureValue(n, raw, t)
 }
 
-// whole reads the next value without looking into it.
-func (c *cursor) whole() ([]byte, error) {
+// readWhole reads the next value without looking into it.
+func (c *cursor) readWhole() ([]byte, error) {
 	raw, err := c.dec.ReadValue()
 	if err != nil {
 		return nil, err
@@ -73,11 +73,11 @@ func (c *cursor) whole() ([]byte, error) {
 	if deeperThan(raw, c.limits.MaxDepth-c.dec.StackDepth()) {
 		return nil, c.tooDeep()
 	}
-	return c.since(c.offset() - len(raw)), nil
+	return c.bytesSince(c.currentOffset() - len(raw)), nil
 }
 
-func (c *cursor) object(n *node, t target) ([]byte, error) {
-	start, err := c.open()
+func (c *cursor) readObject(n *node, t target) ([]byte, error) {
+	start, err := c.openValue()
 	if err != nil {
 		return nil, err
 	}
@@ -90,14 +90,14 @@ func (c *cursor) object(n *node, t target) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		child := n.member(name)
+		child := n.childQuoted(name)
 		switch {
 		case child == nil:
-			_, err = c.whole()
+			_, err = c.readWhole()
 		case c.lenient && seen[child.order]:
-			err = c.duplicate(child, string(name), t)
+			err = c.refuseDuplicate(child, string(name), t)
 		default:
-			_, err = c.value(child, t)
+			_, err = c.readValue(child, t)
 		}
 		if err != nil {
 			return nil, err
@@ -106,21 +106,21 @@ func (c *cursor) object(n *node, t target) ([]byte, error) {
 			seen[child.order] = true
 		}
 	}
-	return c.close(start)
+	return c.closeValue(start)
 }
 
-// duplicate meets a second member of a name that lies on a path.
-func (c *cursor) duplicate(child *node, name string, t target) error {
+// refuseDuplicate meets a second member of a name that lies on a path.
+func (c *cursor) refuseDuplicate(child *node, name string, t target) error {
 	if !t.inItem {
-		return c.refuse("duplicate name %s makes the values read from it ambiguous", name)
+		return c.refuseSyntax("duplicate name %s makes the values read from it ambiguous", name)
 	}
-	child.forget(t.values)
-	_, err := c.whole()
+	child.forgetValues(t.values)
+	_, err := c.readWhole()
 	return err
 }
 
-func (c *cursor) array(n *node, t target) ([]byte, error) {
-	start, err := c.open()
+func (c *cursor) readArray(n *node, t target) ([]byte, error) {
+	start, err := c.openValue()
 	if err != nil {
 		return nil, err
 	}
@@ -128,65 +128,65 @@ func (c *cursor) array(n *node, t target) ([]byte, error) {
 	for i := 0; c.dec.PeekKind() != ']'; i++ {
 		var raw []byte
 		if child := n.indexes[i]; child != nil {
-			raw, err = c.value(child, t)
+			raw, err = c.readValue(child, t)
 		} else {
-			raw, err = c.whole()
+			raw, err = c.readWhole()
 		}
 		if err != nil {
 			return nil, err
 		}
-		last = keepLast(last, span{c.offset() - len(raw), c.offset()}, n.maxTail)
+		last = keepLast(last, span{c.currentOffset() - len(raw), c.currentOffset()}, n.maxTail)
 	}
 	for back, child := range n.tails {
 		if back > len(last) {
 			continue
 		}
 		element := last[len(last)-back]
-		if err := c.again(c.src[element.start:element.end], c.base+int64(element.start), child, t); err != nil {
+		if err := c.readAgain(c.src[element.start:element.end], c.base+int64(element.start), child, t); err != nil {
 			return nil, err
 		}
 	}
-	return c.close(start)
+	return c.closeValue(start)
 }
 
-// again reads from an element that was already checked, now that its place from
+// readAgain reads from an element that was already checked, now that its place from
 // the end is known.
-func (c *cursor) again(raw []byte, offset int64, n *node, t target) error {
-	sub := c.cursor(raw, offset)
-	if _, err := sub.value(n, t); err != nil {
-		return sub.failure(err)
+func (c *cursor) readAgain(raw []byte, offset int64, n *node, t target) error {
+	sub := c.newCursor(raw, offset)
+	if _, err := sub.readValue(n, t); err != nil {
+		return sub.syntaxError(err)
 	}
 	return nil
 }
 
-func (c *cursor) open() (start int, err error) {
+func (c *cursor) openValue() (start int, err error) {
 	if _, err := c.dec.ReadToken(); err != nil {
 		return 0, err
 	}
 	if c.dec.StackDepth() > c.limits.MaxDepth {
 		return 0, c.tooDeep()
 	}
-	return c.offset() - 1, nil
+	return c.currentOffset() - 1, nil
 }
 
-func (c *cursor) close(start int) ([]byte, error) {
+func (c *cursor) closeValue(start int) ([]byte, error) {
 	if _, err := c.dec.ReadToken(); err != nil {
 		return nil, err
 	}
-	return c.since(start), nil
+	return c.bytesSince(start), nil
 }
 
-func (c *cursor) offset() int { return int(c.dec.InputOffset()) }
+func (c *cursor) currentOffset() int { return int(c.dec.InputOffset()) }
 
-// since returns the bytes from start to here; a caller's append cannot reach
+// bytesSince returns the bytes from start to here; a caller's append cannot reach
 // the bytes behind them.
-func (c *cursor) since(start int) []byte {
-	end := c.offset()
+func (c *cursor) bytesSince(start int) []byte {
+	end := c.currentOffset()
 	return c.src[start:end:end]
 }
 
 func (c *cursor) atEnd() error {
-	offset := c.offset()
+	offset := c.currentOffset()
 	switch _, err := c.dec.ReadToken(); {
 	case errors.Is(err, io.EOF):
 		return nil
@@ -197,15 +197,15 @@ func (c *cursor) atEnd() error {
 
 func (c *cursor) tooDeep() error {
 	c.spent = true
-	return c.refuse("nested deeper than %d levels", c.limits.MaxDepth)
+	return c.refuseSyntax("nested deeper than %d levels", c.limits.MaxDepth)
 }
 
-func (c *cursor) refuse(format string, args ...any) error {
-	return &SyntaxError{c.base + c.dec.InputOffset(), shorten(fmt.Sprintf(format, args...))}
+func (c *cursor) refuseSyntax(format string, args ...any) error {
+	return &SyntaxError{c.base + c.dec.InputOffset(), shortenText(fmt.Sprintf(format, args...))}
 }
 
-// failure turns a decoder error into a *SyntaxError of the body.
-func (c *cursor) failure(err error) *SyntaxError {
+// syntaxError turns a decoder error into a *SyntaxError of the body.
+func (c *cursor) syntaxError(err error) *SyntaxError {
 	if own, ok := errors.AsType[*SyntaxError](err); ok {
 		return own
 	}

@@ -34,33 +34,33 @@ const (
 	expressBytes = 1 << 30
 )
 
-// append is false if src must go the general way; out is then to be ignored.
-func (e *express) append(dst, src []byte, drop *node) ([]byte, bool) {
+// appendCanonical is false if src must go the general way; out is then to be ignored.
+func (e *express) appendCanonical(dst, src []byte, drop *node) ([]byte, bool) {
 	if len(dst)+len(src) > expressBytes {
 		return dst, false
 	}
 	e.src, e.at, e.copied, e.out, e.members = src, 0, 0, dst, e.members[:0]
-	ok := e.value(drop, expressDepth)
+	ok := e.writeValue(drop, expressDepth)
 	if ok {
-		e.write()
-		ok = e.peek() == 0 && e.at == len(src)
+		e.writePending()
+		ok = e.peekByte() == 0 && e.at == len(src)
 	}
 	out := e.out
 	e.src, e.out = nil, nil // the pool must not hold what belongs to the caller
 	return out, ok
 }
 
-// write writes what is still to be written.
-func (e *express) write() {
+// writePending writes what is still to be written.
+func (e *express) writePending() {
 	e.out = append(e.out, e.src[e.copied:e.at]...)
 	e.copied = e.at
 }
 
-// position is where in out the next byte will stand.
-func (e *express) position() int { return len(e.out) + e.at - e.copied }
+// outPosition is where in out the next byte will stand.
+func (e *express) outPosition() int { return len(e.out) + e.at - e.copied }
 
-// peek skips white space and returns the next byte, 0 at the end.
-func (e *express) peek() byte {
+// peekByte skips white space and returns the next byte, 0 at the end.
+func (e *express) peekByte() byte {
 	if e.at < len(e.src) && e.src[e.at] > ' ' {
 		return e.src[e.at]
 	}
@@ -68,43 +68,43 @@ func (e *express) peek() byte {
 }
 
 func (e *express) peekFurther() byte {
-	e.write()
-	c := e.lexer.peek()
+	e.writePending()
+	c := e.lexer.peekByte()
 	e.copied = e.at
 	return c
 }
 
-func (e *express) value(drop *node, depth int) bool {
-	switch c := e.peek(); c {
+func (e *express) writeValue(drop *node, depth int) bool {
+	switch c := e.peekByte(); c {
 	case '{':
-		return depth > 0 && e.object(drop, depth-1)
+		return depth > 0 && e.writeObject(drop, depth-1)
 	case '[':
-		return depth > 0 && e.array(drop, depth-1)
+		return depth > 0 && e.writeArray(drop, depth-1)
 	case '"':
-		return e.text()
+		return e.writeText()
 	default:
-		return e.scalar(c)
+		return e.skipScalar(c)
 	}
 }
 
-func (e *express) object(drop *node, depth int) bool {
+func (e *express) writeObject(drop *node, depth int) bool {
 	first := len(e.members)
 	e.at++
-	body := e.position()
-	if e.peek() == '}' {
+	body := e.outPosition()
+	if e.peekByte() == '}' {
 		e.at++
 		return true
 	}
 	for n := 1; ; n++ {
-		if !e.member(drop, depth) {
+		if !e.writeMember(drop, depth) {
 			return false
 		}
-		c := e.peek()
+		c := e.peekByte()
 		e.at++
 		if c == '}' {
 			members := e.members[first:]
 			e.members = e.members[:first]
-			return e.arrange(members, body, len(members) < n)
+			return e.arrangeMembers(members, body, len(members) < n)
 		}
 		if c != ',' {
 			return false
@@ -112,17 +112,17 @@ func (e *express) object(drop *node, depth int) bool {
 	}
 }
 
-func (e *express) member(drop *node, depth int) bool {
-	if e.peek() != '"' {
+func (e *express) writeMember(drop *node, depth int) bool {
+	if e.peekByte() != '"' {
 		return false
 	}
-	from, name := e.position(), e.at+1
-	if e.plain(); !e.is('"') {
+	from, name := e.outPosition(), e.at+1
+	if e.skipPlain(); !e.isNext('"') {
 		return false // escaped or not ASCII: its place in the order is not that of its bytes
 	}
 	nameEnd := e.at
 	e.at++
-	if e.peek() != ':' {
+	if e.peekByte() != ':' {
 		return false
 	}
 	e.at++
@@ -130,18 +130,18 @@ func (e *express) member(drop *node, depth int) bool {
 	if drop != nil {
 		child = drop.names[string(e.src[name:nameEnd])]
 	}
-	if !e.value(child, depth) {
+	if !e.writeValue(child, depth) {
 		return false
 	}
 	if child == nil || len(child.slots) == 0 {
-		e.members = append(e.members, member{e.key(name, nameEnd), int32(name), int32(nameEnd), int32(from), int32(e.position())})
+		e.members = append(e.members, member{e.nameKey(name, nameEnd), int32(name), int32(nameEnd), int32(from), int32(e.outPosition())})
 	}
 	return true
 }
 
-// key is the start of a name. Names have no zero bytes, so a shorter one comes
+// nameKey is the start of a name. Names have no zero bytes, so a shorter one comes
 // before all that it begins.
-func (e *express) key(from, to int) uint64 {
+func (e *express) nameKey(from, to int) uint64 {
 	if from+8 > len(e.src) {
 		var padded [8]byte
 		copy(padded[:], e.src[from:to])
@@ -154,9 +154,9 @@ func (e *express) key(from, to int) uint64 {
 	return key
 }
 
-func (e *express) array(drop *node, depth int) bool {
+func (e *express) writeArray(drop *node, depth int) bool {
 	e.at++
-	if e.peek() == ']' {
+	if e.peekByte() == ']' {
 		e.at++
 		return true
 	}
@@ -165,10 +165,10 @@ func (e *express) array(drop *node, depth int) bool {
 		if drop != nil {
 			child = drop.indexes[i]
 		}
-		if !e.value(child, depth) {
+		if !e.writeValue(child, depth) {
 			return false
 		}
-		c := e.peek()
+		c := e.peekByte()
 		e.at++
 		if c == ']' {
 			return true

@@ -14,22 +14,22 @@ type order struct {
 	ranks []int32
 }
 
-// arrange puts the members of an object that was just read in order. Without
+// arrangeMembers puts the members of an object that was just read in order. Without
 // those that were dropped there are gaps to close even if they are in order. It
 // is false if a name is there twice.
-func (e *express) arrange(members []member, body int, gaps bool) bool {
+func (e *express) arrangeMembers(members []member, body int, gaps bool) bool {
 	inOrder := 1
-	for inOrder < len(members) && e.compare(&members[inOrder-1], &members[inOrder]) < 0 {
+	for inOrder < len(members) && e.compareNames(&members[inOrder-1], &members[inOrder]) < 0 {
 		inOrder++
 	}
 	if inOrder >= len(members) && !gaps {
 		return true
 	}
-	ranks, ok := e.ranks(members)
+	ranks, ok := e.rankMembers(members)
 	if !ok {
 		return false
 	}
-	e.write()
+	e.writePending()
 	sorted := e.sorted[:0]
 	for i, rank := range ranks {
 		if i > 0 {
@@ -42,35 +42,35 @@ func (e *express) arrange(members []member, body int, gaps bool) bool {
 	return true
 }
 
-// ranks finds the order of members among those that are kept, or works it out.
-func (e *express) ranks(members []member) ([]int32, bool) {
+// rankMembers finds the order of members among those that are kept, or works it out.
+func (e *express) rankMembers(members []member) ([]int32, bool) {
 	kind := uint64(len(members))
 	for i := range members {
 		kind = (kind ^ members[i].key) * 0x9e3779b97f4a7c15
 	}
 	kept := &e.orders[kind>>58]
-	if kept.kind == kind && len(kept.ranks) == len(members) && e.ascending(members, kept.ranks) {
+	if kept.kind == kind && len(kept.ranks) == len(members) && e.isAscending(members, kept.ranks) {
 		return kept.ranks, true
 	}
 	kept.kind, kept.ranks = kind, kept.ranks[:0]
 	for i := range members {
 		kept.ranks = append(kept.ranks, int32(i))
 	}
-	slices.SortFunc(kept.ranks, func(a, b int32) int { return e.compare(&members[a], &members[b]) })
-	return kept.ranks, e.ascending(members, kept.ranks)
+	slices.SortFunc(kept.ranks, func(a, b int32) int { return e.compareNames(&members[a], &members[b]) })
+	return kept.ranks, e.isAscending(members, kept.ranks)
 }
 
-// ascending is false for a wrong order and for a name that is there twice.
-func (e *express) ascending(members []member, ranks []int32) bool {
+// isAscending is false for a wrong order and for a name that is there twice.
+func (e *express) isAscending(members []member, ranks []int32) bool {
 	for i := 1; i < len(ranks); i++ {
-		if e.compare(&members[ranks[i-1]], &members[ranks[i]]) >= 0 {
+		if e.compareNames(&members[ranks[i-1]], &members[ranks[i]]) >= 0 {
 			return false
 		}
 	}
 	return true
 }
 
-func (e *express) compare(a, b *member) int {
+func (e *express) compareNames(a, b *member) int {
 	if a.key != b.key {
 		return cmp.Compare(a.key, b.key)
 	}

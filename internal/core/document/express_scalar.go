@@ -2,19 +2,19 @@ package document
 
 import "unicode/utf8"
 
-// text writes a string in its one spelling: shortest escapes, nothing escaped
+// writeText writes a string in its one spelling: shortest escapes, nothing escaped
 // that need not be.
-func (e *express) text() bool {
+func (e *express) writeText() bool {
 	start := e.at
 	ascii := true
-	for e.plain(); e.at < len(e.src); e.plain() {
+	for e.skipPlain(); e.at < len(e.src); e.skipPlain() {
 		switch c := e.src[e.at]; {
 		case c == '"':
 			e.at++
 			return ascii || utf8.Valid(e.src[start:e.at])
 		case c == '\\':
-			e.write()
-			if !e.unescape() {
+			e.writePending()
+			if !e.writeEscape() {
 				return false
 			}
 			e.copied = e.at
@@ -28,8 +28,8 @@ func (e *express) text() bool {
 	return false
 }
 
-// unescape writes what an escape sequence stands for.
-func (e *express) unescape() bool {
+// writeEscape writes what an escape sequence stands for.
+func (e *express) writeEscape() bool {
 	if e.at+1 >= len(e.src) {
 		return false
 	}

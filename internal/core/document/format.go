@@ -48,7 +48,7 @@ type CSV struct {
 // csvRunes are the options as the reader of rows wants them.
 type csvRunes struct{ delimiter, comment rune }
 
-func (o CSV) runes() (csvRunes, error) {
+func (o CSV) readRunes() (csvRunes, error) {
 	delimiter, err := oneRune(o.Delimiter, ',')
 	if err != nil {
 		return csvRunes{}, fmt.Errorf("csv delimiter: %w", err)

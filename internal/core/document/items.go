@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// items reads the items array and then the page values that lie inside it.
-func (c *cursor) items(n *node, t target) ([]byte, error) {
-	start, err := c.open()
+// readItems reads the items array and then the page values that lie inside it.
+func (c *cursor) readItems(n *node, t target) ([]byte, error) {
+	start, err := c.openValue()
 	if err != nil {
 		return nil, err
 	}
@@ -17,9 +17,9 @@ func (c *cursor) items(n *node, t target) ([]byte, error) {
 	for c.dec.PeekKind() != ']' {
 		if len(c.page.Items) == c.limits.MaxItems {
 			c.spent = true
-			return nil, c.refuse("more than %d items", c.limits.MaxItems)
+			return nil, c.refuseSyntax("more than %d items", c.limits.MaxItems)
 		}
-		item, err := c.item()
+		item, err := c.readItem()
 		if err != nil {
 			return nil, err
 		}
@@ -28,24 +28,24 @@ func (c *cursor) items(n *node, t target) ([]byte, error) {
 	if err := c.pageValuesInItems(n, t); err != nil {
 		return nil, err
 	}
-	return c.close(start)
+	return c.closeValue(start)
 }
 
-func (c *cursor) item() (Item, error) {
+func (c *cursor) readItem() (Item, error) {
 	item := Item{Values: c.newValues()}
-	raw, err := c.value(c.reader.item, target{values: item.Values, inItem: true})
+	raw, err := c.readValue(c.reader.item, target{values: item.Values, inItem: true})
 	if err != nil {
 		return Item{}, err
 	}
 	item.Raw, item.JSON = raw, raw
-	item.Offset = c.base + int64(c.offset()-len(raw))
-	item.Err = c.check(item)
+	item.Offset = c.base + int64(c.currentOffset()-len(raw))
+	item.Err = c.checkItem(item)
 	return item, nil
 }
 
-// check returns why the item is bad, or nil. Under the strict rules the decoder
+// checkItem returns why the item is bad, or nil. Under the strict rules the decoder
 // has already looked.
-func (c *cursor) check(item Item) error {
+func (c *cursor) checkItem(item Item) error {
 	if len(item.Raw) > c.limits.MaxItemBytes {
 		return tooLarge(item.Offset, len(item.Raw), c.limits)
 	}
@@ -69,7 +69,7 @@ func (c *cursor) pageValuesInItems(n *node, t target) error {
 		if item.JSON == nil {
 			return nil // a broken line has no values
 		}
-		return c.again(item.JSON, item.Offset, child, t)
+		return c.readAgain(item.JSON, item.Offset, child, t)
 	}
 	for index, child := range n.indexes {
 		if err := read(index, child); err != nil {
@@ -99,13 +99,13 @@ func (s *scan) newValues() []Value {
 	return values
 }
 
-// capture stores raw in the slots of n and runs the queries that start here.
-func (c *cursor) capture(n *node, raw []byte, t target) error {
+// captureValue stores raw in the slots of n and runs the queries that start here.
+func (c *cursor) captureValue(n *node, raw []byte, t target) error {
 	for _, slot := range n.slots {
 		t.values[slot] = Value{raw: raw}
 	}
 	if n.found {
-		c.found = append(c.found, span{c.offset() - len(raw), c.offset()})
+		c.found = append(c.found, span{c.currentOffset() - len(raw), c.currentOffset()})
 	}
 	if n.choosesItems() {
 		if err := c.chooseItems(n, raw); err != nil {
@@ -115,7 +115,7 @@ func (c *cursor) capture(n *node, raw []byte, t target) error {
 	if c.lenient && !t.inItem && len(n.slots) > 0 && raw[0] == '"' {
 		// A token with a replaced byte would fetch another page or none.
 		if _, ok := (Value{raw: raw}).Text(); !ok {
-			return c.refuse("a value that is read is not valid UTF-8")
+			return c.refuseSyntax("a value that is read is not valid UTF-8")
 		}
 	}
 	if len(n.queries) == 0 {
@@ -124,17 +124,17 @@ func (c *cursor) capture(n *node, raw []byte, t target) error {
 	tree, err := decodeTree(raw)
 	if errors.Is(err, errTooManyNodes) {
 		c.spent = true
-		return c.refuse("%v", err) // to skip it in one item would lose a value of a good one
+		return c.refuseSyntax("%v", err) // to skip it in one item would lose a value of a good one
 	}
 	if err != nil && t.inItem {
 		return nil // the item is bad and says so
 	}
 	if err != nil {
-		bad := syntaxError(err, c.base+int64(c.offset()-len(raw)), len(raw))
+		bad := syntaxError(err, c.base+int64(c.currentOffset()-len(raw)), len(raw))
 		return &SyntaxError{bad.Offset, "a value that is read is ambiguous: " + bad.Reason}
 	}
 	for _, query := range n.queries {
-		t.values[query.slot] = Value{picked: pick(query.path, tree)}
+		t.values[query.slot] = Value{picked: selectNodes(query.path, tree)}
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ const (
 
 // readLines reads a body of one JSON value per line.
 func (r *Reader) readLines(body []byte, lim Limits) (*Page, error) {
-	s := r.scan(lim, false)
+	s := r.newScan(lim, false)
 	dirty := false
 	for at := len(body) - len(bytes.TrimPrefix(body, []byte(utf8Mark))); at < len(body); {
 		line, _, ended := bytes.Cut(body[at:], []byte{'\n'})
@@ -24,7 +24,7 @@ func (r *Reader) readLines(body []byte, lim Limits) (*Page, error) {
 		if len(s.page.Items) == lim.MaxItems {
 			return nil, tooManyItems(offset, lim)
 		}
-		item, err := s.line(value[:len(value):len(value)], int64(offset))
+		item, err := s.readLine(value[:len(value):len(value)], int64(offset))
 		if err == nil && !ended && (Value{raw: value}).Kind() == Number {
 			err = &SyntaxError{int64(len(body)), "a number without a line break after it may be cut"}
 		}
@@ -41,16 +41,16 @@ func (r *Reader) readLines(body []byte, lim Limits) (*Page, error) {
 		s.page.Lacks = "no line"
 	}
 	s.lenient = dirty
-	c := s.cursor(nil, 0)
+	c := s.newCursor(nil, 0)
 	if err := c.pageValuesInItems(r.page, target{values: s.page.Values}); err != nil {
-		return nil, c.failure(err)
+		return nil, c.syntaxError(err)
 	}
 	return &s.page, nil
 }
 
-// line reads one value, first under the strict rules. The item has no JSON if
+// readLine reads one value, first under the strict rules. The item has no JSON if
 // the line is broken.
-func (s *scan) line(value []byte, offset int64) (Item, *SyntaxError) {
+func (s *scan) readLine(value []byte, offset int64) (Item, *SyntaxError) {
 	item, err := s.wholeItem(value, offset)
 	if err == nil {
 		return item, nil
@@ -64,13 +64,13 @@ func (s *scan) line(value []byte, offset int64) (Item, *SyntaxError) {
 }
 
 func (s *scan) wholeItem(value []byte, offset int64) (Item, *SyntaxError) {
-	c := s.cursor(value, offset)
-	item, err := c.item()
+	c := s.newCursor(value, offset)
+	item, err := c.readItem()
 	if err == nil {
 		err = c.atEnd()
 	}
 	if err != nil {
-		return Item{}, c.failure(err)
+		return Item{}, c.syntaxError(err)
 	}
 	return item, nil
 }

@@ -15,8 +15,8 @@ type lexer struct {
 	at  int
 }
 
-// peek skips white space and returns the next byte, 0 at the end.
-func (l *lexer) peek() byte {
+// peekByte skips white space and returns the next byte, 0 at the end.
+func (l *lexer) peekByte() byte {
 	if l.at < len(l.src) && l.src[l.at] > ' ' {
 		return l.src[l.at]
 	}
@@ -34,15 +34,15 @@ func (l *lexer) peekFurther() byte {
 	return 0
 }
 
-// text steps over a string.
-func (l *lexer) text() bool {
+// skipText steps over a string.
+func (l *lexer) skipText() bool {
 	start := l.at
 	ascii := true
 	for at := start + 1; at < len(l.src); {
 		if at+8 <= len(l.src) {
 			word := binary.LittleEndian.Uint64(l.src[at:])
 			ascii = ascii && word&highBits == 0
-			special := marks(word)
+			special := markSpecial(word)
 			if special == 0 {
 				at += 8
 				continue
@@ -55,7 +55,7 @@ func (l *lexer) text() bool {
 			return ascii || utf8.Valid(l.src[start:l.at])
 		case c == '\\':
 			l.at = at
-			if !l.escape() {
+			if !l.skipEscape() {
 				return false
 			}
 			at = l.at
@@ -69,8 +69,8 @@ func (l *lexer) text() bool {
 	return false
 }
 
-// escape steps over an escape sequence.
-func (l *lexer) escape() bool {
+// skipEscape steps over an escape sequence.
+func (l *lexer) skipEscape() bool {
 	if l.at+1 >= len(l.src) {
 		return false
 	}
@@ -85,13 +85,13 @@ func (l *lexer) escape() bool {
 	return false
 }
 
-// plain steps over the byte it stands on and all ASCII after it that stands for
+// skipPlain steps over the byte it stands on and all ASCII after it that stands for
 // itself, eight bytes at a time.
-func (l *lexer) plain() {
+func (l *lexer) skipPlain() {
 	at := l.at + 1
 	for at+8 <= len(l.src) {
 		word := binary.LittleEndian.Uint64(l.src[at:])
-		if special := marks(word) | word&highBits; special != 0 {
+		if special := markSpecial(word) | word&highBits; special != 0 {
 			l.at = at + bits.TrailingZeros64(special)/8
 			return
 		}
@@ -110,9 +110,9 @@ const (
 	highBits = 0x8080808080808080
 )
 
-// marks sets the high bit of bytes that are a quote, a backslash or below space.
+// markSpecial sets the high bit of bytes that are a quote, a backslash or below space.
 // Bits above the lowest marked one may be wrong: a borrow runs upward.
-func marks(word uint64) uint64 {
+func markSpecial(word uint64) uint64 {
 	quote, backslash := word^('"'*eachByte), word^('\\'*eachByte)
 	found := (word - ' '*eachByte) &^ word       // below space
 	found |= (quote - eachByte) &^ quote         // zero now if it was a quote
@@ -122,16 +122,16 @@ func marks(word uint64) uint64 {
 
 // codePoint reads \uXXXX, or two of them that are one character.
 func (l *lexer) codePoint() (r rune, ok bool) {
-	if r, ok = l.hex(); !ok || !utf16.IsSurrogate(r) {
+	if r, ok = l.readHex(); !ok || !utf16.IsSurrogate(r) {
 		return r, ok
 	}
-	low, ok := l.hex()
+	low, ok := l.readHex()
 	r = utf16.DecodeRune(r, low)
 	return r, ok && r != utf8.RuneError // otherwise half a pair
 }
 
-// hex reads one \uXXXX.
-func (l *lexer) hex() (r rune, ok bool) {
+// readHex reads one \uXXXX.
+func (l *lexer) readHex() (r rune, ok bool) {
 	if !bytes.HasPrefix(l.src[l.at:], []byte(`\u`)) || l.at+6 > len(l.src) {
 		return 0, false
 	}
@@ -152,21 +152,21 @@ func (l *lexer) hex() (r rune, ok bool) {
 	return r, true
 }
 
-// scalar steps over what is neither string, array nor object and starts with c.
-func (l *lexer) scalar(c byte) bool {
+// skipScalar steps over what is neither string, array nor object and starts with c.
+func (l *lexer) skipScalar(c byte) bool {
 	switch c {
 	case 't':
-		return l.word("true")
+		return l.skipWord("true")
 	case 'f':
-		return l.word("false")
+		return l.skipWord("false")
 	case 'n':
-		return l.word("null")
+		return l.skipWord("null")
 	default:
-		return l.number()
+		return l.skipNumber()
 	}
 }
 
-func (l *lexer) word(w string) bool {
+func (l *lexer) skipWord(w string) bool {
 	if !bytes.HasPrefix(l.src[l.at:], []byte(w)) {
 		return false
 	}
@@ -174,32 +174,32 @@ func (l *lexer) word(w string) bool {
 	return true
 }
 
-func (l *lexer) number() bool {
-	if l.is('-') {
+func (l *lexer) skipNumber() bool {
+	if l.isNext('-') {
 		l.at++
 	}
-	if l.is('0') {
+	if l.isNext('0') {
 		l.at++
-	} else if !l.digits() {
+	} else if !l.skipDigits() {
 		return false
 	}
-	if l.is('.') {
-		if l.at++; !l.digits() {
+	if l.isNext('.') {
+		if l.at++; !l.skipDigits() {
 			return false
 		}
 	}
-	if l.is('e') || l.is('E') {
-		if l.at++; l.is('+') || l.is('-') {
+	if l.isNext('e') || l.isNext('E') {
+		if l.at++; l.isNext('+') || l.isNext('-') {
 			l.at++
 		}
-		return l.digits()
+		return l.skipDigits()
 	}
 	return true
 }
 
-func (l *lexer) is(c byte) bool { return l.at < len(l.src) && l.src[l.at] == c }
+func (l *lexer) isNext(c byte) bool { return l.at < len(l.src) && l.src[l.at] == c }
 
-func (l *lexer) digits() bool {
+func (l *lexer) skipDigits() bool {
 	start := l.at
 	for l.at < len(l.src) && '0' <= l.src[l.at] && l.src[l.at] <= '9' {
 		l.at++

@@ -56,14 +56,14 @@ func (r *Reader) lacksXML(parent Value) string {
 		return ""
 	}
 	slices.Sort(others)
-	return fmt.Sprintf("no items, but other elements in their place (%s)", shorten(strings.Join(others, ", ")))
+	return fmt.Sprintf("no items, but other elements in their place (%s)", shortenText(strings.Join(others, ", ")))
 }
 
 // namesOf are the names of the elements that the items path looks for in a parent,
 // and of which none may be an item. Where it goes deeper and then asks for a name,
 // elements without that name are as good as others.
 func namesOf(items Path, parent int) (out []string) {
-	segments := items.segments()
+	segments := items.listSegments()
 	left := len(segments) - parent
 	if left < 1 || left > 1 && namesOnly(segments[len(segments)-1]) {
 		return nil
@@ -102,7 +102,7 @@ func (rs *rows) lacksColumn(header []string) string {
 // columnsOf are the columns that item paths name.
 func columnsOf(paths []Path) (out []string) {
 	for _, path := range paths {
-		segments := path.segments()
+		segments := path.listSegments()
 		if len(segments) == 0 || !isName(segments[0]) {
 			continue
 		}

@@ -19,8 +19,8 @@ type Item struct {
 	Err    error   // *ItemError if the item is bad; ambiguous values are then absent
 }
 
-// end is where the item ends in the body.
-func (i *Item) end() int64 { return i.Offset + int64(len(i.Raw)) }
+// endOffset is where the item ends in the body.
+func (i *Item) endOffset() int64 { return i.Offset + int64(len(i.Raw)) }
 
 // SyntaxError says why a body cannot be used as a page.
 type SyntaxError struct {

@@ -94,7 +94,7 @@ func (p *Path) UnmarshalText(text []byte) error {
 	return nil
 }
 
-func (p Path) segments() []*spec.Segment { return p.parsed.query.Segments() }
+func (p Path) listSegments() []*spec.Segment { return p.parsed.query.Segments() }
 
 // newPathError takes the position out of the parser's message, the only place
 // where the parser gives it.

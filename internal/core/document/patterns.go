@@ -30,7 +30,7 @@ func parseQuery(text string) (*spec.PathQuery, error) {
 	functions := registry.New()
 	for name, whole := range map[string]bool{"matches": true, "searches": false} {
 		patterns := &patternSet{whole: whole}
-		if err := functions.Register(name, spec.FuncLogical, patterns.check, patterns.fits); err != nil {
+		if err := functions.Register(name, spec.FuncLogical, patterns.checkPattern, patterns.matchPattern); err != nil {
 			return nil, err
 		}
 	}
@@ -58,7 +58,7 @@ type patternSet struct {
 	compiled sync.Map
 }
 
-func (p *patternSet) check(args []spec.FuncExprArg) error {
+func (p *patternSet) checkPattern(args []spec.FuncExprArg) error {
 	if len(args) != 2 {
 		return fmt.Errorf("expected 2 arguments but found %d", len(args))
 	}
@@ -78,8 +78,8 @@ func (p *patternSet) check(args []spec.FuncExprArg) error {
 	return nil
 }
 
-// fits is false for what is no text, as the standard has it.
-func (p *patternSet) fits(args []spec.PathValue) spec.PathValue {
+// matchPattern is false for what is no text, as the standard has it.
+func (p *patternSet) matchPattern(args []spec.PathValue) spec.PathValue {
 	text, ok := textArgument(args[0])
 	pattern, known := textArgument(args[1])
 	fitting, found := p.compiled.Load(pattern)

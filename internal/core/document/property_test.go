@@ -154,11 +154,11 @@ func TestReaderAgreesWithLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		strict, err := reader.read([]byte(body.String()), Limits{}.withDefaults(), false)
+		strict, err := reader.readBody([]byte(body.String()), Limits{}.withDefaults(), false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lenient, err := reader.read([]byte(body.String()), Limits{}.withDefaults(), true)
+		lenient, err := reader.readBody([]byte(body.String()), Limits{}.withDefaults(), true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,20 +8,20 @@ type pruner struct {
 	out []byte
 }
 
-func (p *pruner) value(n *node) error {
+func (p *pruner) pruneValue(n *node) error {
 	switch kind := p.dec.PeekKind(); {
 	case n != nil && kind == '{' && n.names != nil:
-		return p.object(n)
+		return p.pruneObject(n)
 	case n != nil && kind == '[' && n.indexes != nil:
-		return p.array(n)
+		return p.pruneArray(n)
 	}
 	raw, err := p.dec.ReadValue()
 	p.out = append(p.out, raw...)
 	return err
 }
 
-func (p *pruner) object(n *node) error {
-	if err := p.delimiter(); err != nil {
+func (p *pruner) pruneObject(n *node) error {
+	if err := p.copyDelimiter(); err != nil {
 		return err
 	}
 	kept := 0
@@ -30,7 +30,7 @@ func (p *pruner) object(n *node) error {
 		if err != nil {
 			return err
 		}
-		child := n.member(name)
+		child := n.childQuoted(name)
 		if child != nil && len(child.slots) > 0 {
 			if _, err := p.dec.ReadValue(); err != nil {
 				return err
@@ -39,27 +39,27 @@ func (p *pruner) object(n *node) error {
 		}
 		p.out = append(append(appendComma(p.out, kept), name...), ':')
 		kept++
-		if err := p.value(child); err != nil {
+		if err := p.pruneValue(child); err != nil {
 			return err
 		}
 	}
-	return p.delimiter()
+	return p.copyDelimiter()
 }
 
-func (p *pruner) array(n *node) error {
-	if err := p.delimiter(); err != nil {
+func (p *pruner) pruneArray(n *node) error {
+	if err := p.copyDelimiter(); err != nil {
 		return err
 	}
 	for i := 0; p.dec.PeekKind() != ']'; i++ {
 		p.out = appendComma(p.out, i)
-		if err := p.value(n.indexes[i]); err != nil {
+		if err := p.pruneValue(n.indexes[i]); err != nil {
 			return err
 		}
 	}
-	return p.delimiter()
+	return p.copyDelimiter()
 }
 
-func (p *pruner) delimiter() error {
+func (p *pruner) copyDelimiter() error {
 	token, err := p.dec.ReadToken()
 	if err == nil {
 		p.out = append(p.out, byte(token.Kind()))

@@ -48,14 +48,14 @@ func (q *quick) StackDepth() int    { return len(q.open) }
 // PeekKind is 0 for what can only be refused.
 func (q *quick) PeekKind() jsontext.Kind {
 	if !q.ready {
-		q.kind, q.ready = q.next(), true
+		q.kind, q.ready = q.nextKind(), true
 	}
 	return q.kind
 }
 
-// next steps over what stands between two values.
-func (q *quick) next() jsontext.Kind {
-	c := q.peek()
+// nextKind steps over what stands between two values.
+func (q *quick) nextKind() jsontext.Kind {
+	c := q.peekByte()
 	if len(q.open) == 0 {
 		if q.end > 0 {
 			return 0 // one value is all
@@ -77,7 +77,7 @@ func (q *quick) next() jsontext.Kind {
 		return 0
 	}
 	q.at++
-	if c = q.peek(); c == '}' || c == ']' {
+	if c = q.peekByte(); c == '}' || c == ']' {
 		return 0
 	}
 	return kindOf(c)
@@ -100,13 +100,13 @@ func (q *quick) ReadValue() (jsontext.Value, error) {
 	switch {
 	case len(q.open) > 0 && q.open[len(q.open)-1].awaitsName():
 		top := &q.open[len(q.open)-1]
-		if kind != '"' || !q.name(&top.names) {
+		if kind != '"' || !q.skipName(&top.names) {
 			return nil, errNotOrdinary
 		}
 		top.started, top.named = true, true
 		q.end, q.ready = q.at, false
 		return q.src[start:q.at], nil
-	case kind == 0 || kind == '}' || kind == ']' || !q.value(byte(kind), quickDepth):
+	case kind == 0 || kind == '}' || kind == ']' || !q.skipValue(byte(kind), quickDepth):
 		return nil, errNotOrdinary
 	}
 	q.valueDone()
@@ -134,11 +134,11 @@ func (q *quick) ReadToken() (jsontext.Token, error) {
 	switch {
 	case (kind == '{' || kind == '[') && !top.awaitsName():
 		q.at++
-		q.open = append(q.open, level{object: kind == '{', names: q.names.begin()})
+		q.open = append(q.open, level{object: kind == '{', names: q.names.beginObject()})
 		q.end, q.ready = q.at, false
 		return jsontext.Token{}, nil
 	case len(q.open) > 0 && (top.awaitsName() && kind == '}' || !top.object && kind == ']'):
-		if !q.names.finish(top.names, q.src) {
+		if !q.names.finishObject(top.names, q.src) {
 			break
 		}
 		q.at++
@@ -151,38 +151,38 @@ func (q *quick) ReadToken() (jsontext.Token, error) {
 	return jsontext.Token{}, errNotOrdinary
 }
 
-// value steps over a value of the given kind.
-func (q *quick) value(kind byte, depth int) bool {
+// skipValue steps over a value of the given kind.
+func (q *quick) skipValue(kind byte, depth int) bool {
 	switch kind {
 	case '{':
-		return depth > 0 && q.object(depth-1)
+		return depth > 0 && q.skipObject(depth-1)
 	case '[':
-		return depth > 0 && q.array(depth-1)
+		return depth > 0 && q.skipArray(depth-1)
 	case '"':
-		return q.text()
+		return q.skipText()
 	}
-	return q.scalar(kind)
+	return q.skipScalar(kind)
 }
 
-func (q *quick) object(depth int) bool {
-	names := q.names.begin()
+func (q *quick) skipObject(depth int) bool {
+	names := q.names.beginObject()
 	q.at++
-	if q.peek() == '}' {
+	if q.peekByte() == '}' {
 		q.at++
 		return true
 	}
 	for {
-		if q.peek() != '"' || !q.name(&names) || q.peek() != ':' {
+		if q.peekByte() != '"' || !q.skipName(&names) || q.peekByte() != ':' {
 			return false
 		}
 		q.at++
-		if !q.value(q.peek(), depth) {
+		if !q.skipValue(q.peekByte(), depth) {
 			return false
 		}
-		c := q.peek()
+		c := q.peekByte()
 		q.at++
 		if c == '}' {
-			return q.names.finish(names, q.src)
+			return q.names.finishObject(names, q.src)
 		}
 		if c != ',' {
 			return false
@@ -190,17 +190,17 @@ func (q *quick) object(depth int) bool {
 	}
 }
 
-func (q *quick) array(depth int) bool {
+func (q *quick) skipArray(depth int) bool {
 	q.at++
-	if q.peek() == ']' {
+	if q.peekByte() == ']' {
 		q.at++
 		return true
 	}
 	for {
-		if !q.value(q.peek(), depth) {
+		if !q.skipValue(q.peekByte(), depth) {
 			return false
 		}
-		c := q.peek()
+		c := q.peekByte()
 		q.at++
 		if c == ']' {
 			return true
@@ -211,12 +211,12 @@ func (q *quick) array(depth int) bool {
 	}
 }
 
-// name steps over a name that is plain ASCII and new in its object.
-func (q *quick) name(names *nameSet) bool {
+// skipName steps over a name that is plain ASCII and new in its object.
+func (q *quick) skipName(names *nameSet) bool {
 	start := q.at + 1
-	if q.plain(); !q.is('"') {
+	if q.skipPlain(); !q.isNext('"') {
 		return false
 	}
 	q.at++
-	return q.names.add(names, q.src, span{start, q.at - 1})
+	return q.names.addName(names, q.src, span{start, q.at - 1})
 }

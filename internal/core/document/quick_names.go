@@ -18,11 +18,11 @@ type nameSet struct {
 // so that it never ends. They are sorted when their object ends.
 const manyNames = 64
 
-func (s *nameStack) begin() nameSet { return nameSet{first: len(*s)} }
+func (s *nameStack) beginObject() nameSet { return nameSet{first: len(*s)} }
 
-// add is false if the name is there already. A second name among many is found
+// addName is false if the name is there already. A second name among many is found
 // by finish.
-func (s *nameStack) add(set *nameSet, src []byte, name span) bool {
+func (s *nameStack) addName(set *nameSet, src []byte, name span) bool {
 	bit := filterBit(src[name.start:name.end])
 	if others := (*s)[set.first:]; set.filter&bit != 0 && len(others) < manyNames {
 		for _, other := range others {
@@ -44,8 +44,8 @@ func filterBit(name []byte) uint64 {
 	return 1 << ((uint(name[0])*7 ^ uint(name[n/2])*13 ^ uint(name[n-1])*29 ^ uint(n)) & 63)
 }
 
-// finish forgets the names of an object; false if one was there twice.
-func (s *nameStack) finish(set nameSet, src []byte) bool {
+// finishObject forgets the names of an object; false if one was there twice.
+func (s *nameStack) finishObject(set nameSet, src []byte) bool {
 	names := (*s)[set.first:]
 	*s = (*s)[:set.first]
 	if len(names) <= manyNames {

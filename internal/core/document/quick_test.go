@@ -26,11 +26,11 @@ func FuzzQuick(f *testing.F) {
 
 func quickAgrees(t interface{ Fatalf(string, ...any) }, reader *Reader, body []byte) (taken bool) {
 	lim := Limits{MaxDepth: 20, MaxItems: 200}.withDefaults()
-	got, _, err := reader.quickly(body, lim)
+	got, _, err := reader.readQuickly(body, lim)
 	if err != nil {
 		return false
 	}
-	want, err := reader.read(body, lim, false)
+	want, err := reader.readBody(body, lim, false)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("%q: quick\n%+v\ndecoder\n%+v, %v", body, got, want, err)
 	}
@@ -94,11 +94,11 @@ func TestQuickFindsRepeatedNames(t *testing.T) {
 			twice := strings.Replace(once, fmt.Sprintf(`"%d":{`, pair[1]), fmt.Sprintf(`"%d":{`, pair[0]), 1)
 			skipped, walked := twice, strings.Replace(twice, `{"DOI":`, `{"indexed":`, 1)
 			for _, body := range []string{skipped, walked} {
-				if _, _, err := reader.quickly([]byte(body), Limits{}.withDefaults()); err == nil {
+				if _, _, err := reader.readQuickly([]byte(body), Limits{}.withDefaults()); err == nil {
 					t.Errorf("%d members, %v the same: read", n, pair)
 				}
 			}
-			if _, _, err := reader.quickly([]byte(once), Limits{}.withDefaults()); err != nil {
+			if _, _, err := reader.readQuickly([]byte(once), Limits{}.withDefaults()); err != nil {
 				t.Errorf("%d members: %v", n, err)
 			}
 		}
@@ -115,7 +115,7 @@ func TestQuickRefuses(t *testing.T) {
 		`"`, `"a`, `"\`, `"\x"`, `"\u12"`, `"\u12g4"`, `"\ud800"`, `"\ud800\u0041"`, "\"\xff\"", "\"01234567\xff\"", "\"\n\"", "\"01234567\n\"", `-`, `01`, `1.`, `.5`, `1e`, `1e+`, `tru`, `nul`, `fals`, `truex`,
 		"\x00", "{}\x00", deep,
 	} {
-		if page, _, err := reader.quickly([]byte(body), Limits{}.withDefaults()); err == nil {
+		if page, _, err := reader.readQuickly([]byte(body), Limits{}.withDefaults()); err == nil {
 			t.Errorf("%q read as %+v", body, page)
 		}
 	}

@@ -84,32 +84,32 @@ func (r *Reader) Read(body []byte, lim Limits) (*Page, error) {
 	// Ordinary pages are read once, good ones once under the strict rules. Only a
 	// page that breaks them pays for the last look, which tells bad items from a
 	// bad page.
-	page, spent, err := r.quickly(body, lim)
+	page, spent, err := r.readQuickly(body, lim)
 	if err == nil || spent {
 		return page, err
 	}
-	if page, err := r.read(body, lim, false); err == nil {
+	if page, err := r.readBody(body, lim, false); err == nil {
 		return page, nil
 	}
-	return r.read(body, lim, true)
+	return r.readBody(body, lim, true)
 }
 
-func (r *Reader) quickly(body []byte, lim Limits) (page *Page, spent bool, err error) {
-	s := r.scan(lim, false)
+func (r *Reader) readQuickly(body []byte, lim Limits) (page *Page, spent bool, err error) {
+	s := r.newScan(lim, false)
 	s.quick = true
-	page, err = s.body(body)
+	page, err = s.readBody(body)
 	return page, s.spent, err
 }
 
-func (r *Reader) read(body []byte, lim Limits, lenient bool) (*Page, error) {
-	return r.scan(lim, lenient).body(body)
+func (r *Reader) readBody(body []byte, lim Limits, lenient bool) (*Page, error) {
+	return r.newScan(lim, lenient).readBody(body)
 }
 
-func (s *scan) body(body []byte) (*Page, error) {
+func (s *scan) readBody(body []byte) (*Page, error) {
 	text := bytes.TrimPrefix(body, []byte(utf8Mark))
-	c := s.cursor(text, int64(len(body)-len(text)))
-	if _, err := c.value(s.reader.page, target{values: s.page.Values}); err != nil {
-		return nil, c.failure(err)
+	c := s.newCursor(text, int64(len(body)-len(text)))
+	if _, err := c.readValue(s.reader.page, target{values: s.page.Values}); err != nil {
+		return nil, c.syntaxError(err)
 	}
 	if err := c.atEnd(); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (s *scan) body(body []byte) (*Page, error) {
 	return &s.page, nil
 }
 
-func (r *Reader) scan(lim Limits, lenient bool) *scan {
+func (r *Reader) newScan(lim Limits, lenient bool) *scan {
 	s := &scan{reader: r, limits: lim, lenient: lenient}
 	s.page.Values = make([]Value, r.pageValues)
 	return s

@@ -22,17 +22,17 @@ func syntaxError(err error, base int64, size int) *SyntaxError {
 	}
 	cause, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if !ok {
-		return &SyntaxError{base, shorten(err.Error())}
+		return &SyntaxError{base, shortenText(err.Error())}
 	}
 	reason := cause.Err.Error()
 	if cause.JSONPointer != "" {
 		reason += " at " + string(cause.JSONPointer)
 	}
-	return &SyntaxError{base + cause.ByteOffset, shorten(reason)}
+	return &SyntaxError{base + cause.ByteOffset, shortenText(reason)}
 }
 
-// shorten makes text safe to print: bounded and valid UTF-8.
-func shorten(text string) string {
+// shortenText makes text safe to print: bounded and valid UTF-8.
+func shortenText(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= maxReasonBytes {
 		return text

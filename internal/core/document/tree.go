@@ -25,7 +25,7 @@ var errTooManyNodes = errors.New("too many values to search through")
 // Duplicate names and invalid UTF-8 are errors unless an option allows them.
 func decodeTree(raw []byte, options ...jsontext.Options) (any, error) {
 	d := treeDecoder{jsontext.NewDecoder(bytes.NewBuffer(raw), options...), maxTreeWork}
-	return d.next()
+	return d.decodeNext()
 }
 
 type treeDecoder struct {
@@ -33,7 +33,7 @@ type treeDecoder struct {
 	left int
 }
 
-func (d *treeDecoder) next() (any, error) {
+func (d *treeDecoder) decodeNext() (any, error) {
 	if d.left -= max(leastPerNode, d.StackDepth()); d.left < 0 {
 		return nil, errTooManyNodes
 	}
@@ -43,9 +43,9 @@ func (d *treeDecoder) next() (any, error) {
 	}
 	switch token.Kind() {
 	case '{':
-		return d.object()
+		return d.decodeObject()
 	case '[':
-		return d.array()
+		return d.decodeArray()
 	case '"':
 		return token.String(), nil
 	case '0':
@@ -57,7 +57,7 @@ func (d *treeDecoder) next() (any, error) {
 	}
 }
 
-func (d *treeDecoder) object() (any, error) {
+func (d *treeDecoder) decodeObject() (any, error) {
 	object := map[string]any{}
 	for d.PeekKind() != '}' {
 		name, err := d.ReadToken()
@@ -65,7 +65,7 @@ func (d *treeDecoder) object() (any, error) {
 			return nil, err
 		}
 		key := name.String()
-		if object[key], err = d.next(); err != nil {
+		if object[key], err = d.decodeNext(); err != nil {
 			return nil, err
 		}
 	}
@@ -73,10 +73,10 @@ func (d *treeDecoder) object() (any, error) {
 	return object, err
 }
 
-func (d *treeDecoder) array() (any, error) {
+func (d *treeDecoder) decodeArray() (any, error) {
 	array := []any{}
 	for d.PeekKind() != ']' {
-		element, err := d.next()
+		element, err := d.decodeNext()
 		if err != nil {
 			return nil, err
 		}
@@ -89,10 +89,10 @@ func (d *treeDecoder) array() (any, error) {
 // selection is the outcome of a non-singular path; never empty.
 type selection struct{ nodes []any }
 
-// pick selects in a fixed order: array elements by index, members by name. The
+// selectNodes selects in a fixed order: array elements by index, members by name. The
 // library walks objects in random order, and a value that changes between two
 // reads of the same body would look like an update.
-func pick(path *jsonpath.Path, tree any) *selection {
+func selectNodes(path *jsonpath.Path, tree any) *selection {
 	located := path.SelectLocated(tree)
 	if len(located) == 0 {
 		return nil
@@ -101,7 +101,7 @@ func pick(path *jsonpath.Path, tree any) *selection {
 	return &selection{slices.Collect(located.Nodes())}
 }
 
-func (s *selection) all() []Value {
+func (s *selection) allValues() []Value {
 	values := make([]Value, len(s.nodes))
 	for i, node := range s.nodes {
 		values[i] = Value{raw: appendTree(nil, node)}
@@ -109,7 +109,7 @@ func (s *selection) all() []Value {
 	return values
 }
 
-func (s *selection) text() []byte { return appendTree(nil, s.nodes) }
+func (s *selection) joinText() []byte { return appendTree(nil, s.nodes) }
 
 // appendTree writes a decoded tree back, members sorted.
 func appendTree(dst []byte, tree any) []byte {

@@ -33,14 +33,14 @@ type subQuery struct {
 	path *jsonpath.Path
 }
 
-// add puts a path into the trie so that its value lands in slot. A non-singular
+// addPath puts a path into the trie so that its value lands in slot. A non-singular
 // path is followed as far as it is singular; only what hangs below that point
 // is decoded into a tree.
-func (n *node) add(path Path, slot int) {
-	segments := path.segments()
+func (n *node) addPath(path Path, slot int) {
+	segments := path.listSegments()
 	at := n
 	for i, segment := range segments {
-		next, ok := at.step(segment)
+		next, ok := at.stepInto(segment)
 		if !ok {
 			rest := jsonpath.New(spec.Query(true, segments[i:]...))
 			at.queries = append(at.queries, subQuery{slot, rest})
@@ -51,21 +51,21 @@ func (n *node) add(path Path, slot int) {
 	at.slots = append(at.slots, slot)
 }
 
-// end returns the node of a singular path.
-func (n *node) end(path Path) *node {
-	for _, segment := range path.segments() {
-		n, _ = n.step(segment)
+// endOf returns the node of a singular path.
+func (n *node) endOf(path Path) *node {
+	for _, segment := range path.listSegments() {
+		n, _ = n.stepInto(segment)
 	}
 	return n
 }
 
-func (n *node) step(segment *spec.Segment) (*node, bool) {
+func (n *node) stepInto(segment *spec.Segment) (*node, bool) {
 	if segment.IsDescendant() || len(segment.Selectors()) != 1 {
 		return nil, false
 	}
 	switch selector := segment.Selectors()[0].(type) {
 	case spec.Name:
-		return n.named(string(selector)), true
+		return n.childNamed(string(selector)), true
 	case spec.Index:
 		if selector < 0 {
 			n.maxTail = max(n.maxTail, -int(selector))
@@ -76,7 +76,7 @@ func (n *node) step(segment *spec.Segment) (*node, bool) {
 	return nil, false
 }
 
-func (n *node) named(name string) *node {
+func (n *node) childNamed(name string) *node {
 	if n.names == nil {
 		n.names = map[string]*node{}
 	}
@@ -102,9 +102,9 @@ func childAt(children *map[int]*node, index int) *node {
 
 func (n *node) readsElements() bool { return n.indexes != nil || n.tails != nil }
 
-// member finds the child for a quoted name as it stands in the body. A name
+// childQuoted finds the child for a quoted name as it stands in the body. A name
 // that is not valid UTF-8 matches no path.
-func (n *node) member(quoted []byte) *node {
+func (n *node) childQuoted(quoted []byte) *node {
 	inner := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return n.names[string(inner)]
@@ -116,8 +116,8 @@ func (n *node) member(quoted []byte) *node {
 	return n.names[string(name)]
 }
 
-// forget clears every value that is read at or below n.
-func (n *node) forget(values []Value) {
+// forgetValues clears every value that is read at or below n.
+func (n *node) forgetValues(values []Value) {
 	for _, slot := range n.slots {
 		values[slot] = Value{}
 	}
@@ -125,13 +125,13 @@ func (n *node) forget(values []Value) {
 		values[query.slot] = Value{}
 	}
 	for _, child := range n.names {
-		child.forget(values)
+		child.forgetValues(values)
 	}
 	for _, child := range n.indexes {
-		child.forget(values)
+		child.forgetValues(values)
 	}
 	for _, child := range n.tails {
-		child.forget(values)
+		child.forgetValues(values)
 	}
 }
 
@@ -141,7 +141,7 @@ func newTrie(paths []Path, what string) (*node, error) {
 		if path.IsZero() {
 			return nil, fmt.Errorf("compile shape: %s path %d is empty", what, i)
 		}
-		root.add(path, i)
+		root.addPath(path, i)
 	}
 	return root, nil
 }

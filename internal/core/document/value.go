@@ -70,7 +70,7 @@ func (v Value) Kind() Kind {
 // nil for an absent value.
 func (v Value) Raw() []byte {
 	if v.picked != nil {
-		return v.picked.text()
+		return v.picked.joinText()
 	}
 	return v.raw
 }
@@ -80,7 +80,7 @@ func (v Value) Raw() []byte {
 func (v Value) All() []Value {
 	switch {
 	case v.picked != nil:
-		return v.picked.all()
+		return v.picked.allValues()
 	case v.raw != nil:
 		return []Value{v}
 	}
@@ -91,10 +91,10 @@ func (v Value) All() []Value {
 // ids above 2^53 stay exact, or true/false. It is not ok for null, arrays,
 // objects and strings that are not valid UTF-8.
 func (v Value) Text() (string, bool) {
-	v = v.single()
+	v = v.unwrapSingle()
 	switch v.Kind() {
 	case String:
-		return unquote(v.raw)
+		return unquoteName(v.raw)
 	case Number, Bool:
 		return string(v.raw), true
 	}
@@ -105,7 +105,7 @@ func (v Value) Text() (string, bool) {
 // string: providers write totals both ways. A fraction of zeros is allowed, an
 // exponent is not.
 func (v Value) Int() (int64, bool) {
-	v = v.single()
+	v = v.unwrapSingle()
 	text, ok := v.Text()
 	if !ok || v.Kind() == Bool {
 		return 0, false
@@ -119,12 +119,12 @@ func (v Value) Int() (int64, bool) {
 
 // Bool returns a JSON true or false.
 func (v Value) Bool() (value, ok bool) {
-	v = v.single()
+	v = v.unwrapSingle()
 	return string(v.raw) == "true", v.Kind() == Bool
 }
 
-// single replaces a list of one node by that node.
-func (v Value) single() Value {
+// unwrapSingle replaces a list of one node by that node.
+func (v Value) unwrapSingle() Value {
 	if v.picked == nil {
 		return v
 	}
@@ -134,7 +134,7 @@ func (v Value) single() Value {
 	return v
 }
 
-func unquote(quoted []byte) (string, bool) {
+func unquoteName(quoted []byte) (string, bool) {
 	inner := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
 		text := string(inner)

@@ -16,7 +16,7 @@ func (r *Reader) readXML(body []byte, lim Limits) (*Page, error) {
 	page, bad := r.readElements(doc, doc.text, nil, lim)
 	if bad == nil {
 		if !utf8.Valid(doc.text) { // the parser does not look into comments
-			blame(page, illegalBytes(doc.text), doc.base)
+			blameItems(page, illegalBytes(doc.text), doc.base)
 		}
 		return page, nil
 	}
@@ -27,11 +27,11 @@ func (r *Reader) readXML(body []byte, lim Limits) (*Page, error) {
 		return nil, bad
 	}
 	original := doc.text
-	doc.text = masked(original, illegal)
+	doc.text = maskIllegal(original, illegal)
 	if page, bad = r.readElements(doc, original, illegal, lim); bad != nil {
 		return nil, bad
 	}
-	if at, inside := blame(page, illegal, doc.base); !inside {
+	if at, inside := blameItems(page, illegal, doc.base); !inside {
 		return nil, &SyntaxError{at, illegalReason}
 	}
 	return page, nil
@@ -83,7 +83,7 @@ func illegalBytes(text []byte) (at []int) {
 	return at
 }
 
-func masked(text []byte, illegal []int) []byte {
+func maskIllegal(text []byte, illegal []int) []byte {
 	out := bytes.Clone(text)
 	for _, i := range illegal {
 		out[i] = mask
@@ -91,13 +91,13 @@ func masked(text []byte, illegal []int) []byte {
 	return out
 }
 
-// blame makes every item bad that has an illegal byte in it. It is not inside
+// blameItems makes every item bad that has an illegal byte in it. It is not inside
 // if one stands at a place that belongs to no item.
-func blame(page *Page, illegal []int, base int64) (at int64, inside bool) {
+func blameItems(page *Page, illegal []int, base int64) (at int64, inside bool) {
 	for k := range page.Items {
 		item := &page.Items[k]
 		i, _ := slices.BinarySearch(illegal, int(item.Offset-base))
-		if i < len(illegal) && base+int64(illegal[i]) < item.end() {
+		if i < len(illegal) && base+int64(illegal[i]) < item.endOffset() {
 			item.Err, item.JSON = &ItemError{base + int64(illegal[i]), illegalReason}, nil
 		}
 	}
@@ -105,7 +105,7 @@ func blame(page *Page, illegal []int, base int64) (at int64, inside bool) {
 	for _, i := range illegal {
 		at := base + int64(i)
 		for ; next < len(page.Items) && page.Items[next].Offset <= at; next++ {
-			reach = max(reach, page.Items[next].end())
+			reach = max(reach, page.Items[next].endOffset())
 		}
 		if at >= reach {
 			return at, false

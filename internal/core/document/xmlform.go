@@ -24,10 +24,10 @@ type form struct {
 	item   bool // may be one of the items
 }
 
-// add follows segments from f. named says that f was reached by its name, so
+// addPath follows segments from f. named says that f was reached by its name, so
 // that a selector of elements makes it a list. end is called for what the path
 // ends in, if it is not nil.
-func (f *form) add(segments []*spec.Segment, named bool, end func(*form)) {
+func (f *form) addPath(segments []*spec.Segment, named bool, end func(*form)) {
 	if len(segments) == 0 {
 		if end != nil {
 			end(f)
@@ -37,7 +37,7 @@ func (f *form) add(segments []*spec.Segment, named bool, end func(*form)) {
 	segment, rest := segments[0], segments[1:]
 	from := f
 	if segment.IsDescendant() {
-		from, named = f.descendants(), false
+		from, named = f.descendantForm(), false
 	}
 	for _, selector := range segment.Selectors() {
 		switch selector := selector.(type) {
@@ -45,7 +45,7 @@ func (f *form) add(segments []*spec.Segment, named bool, end func(*form)) {
 			from.addName(string(selector), rest, end)
 		case spec.Index, spec.SliceSelector:
 			from.list = from.list || named
-			from.add(rest, false, end)
+			from.addPath(rest, false, end)
 		default:
 			from.addAll(selector, named, rest, end)
 		}
@@ -66,7 +66,7 @@ func (f *form) addName(name string, rest []*spec.Segment, end func(*form)) {
 			child = &form{}
 			f.names[name] = child
 		}
-		child.add(rest, true, end)
+		child.addPath(rest, true, end)
 	}
 }
 
@@ -83,13 +83,13 @@ func (f *form) addAll(selector spec.Selector, named bool, rest []*spec.Segment, 
 	}
 	if filter, ok := selector.(*spec.FilterSelector); ok {
 		for _, query := range filterQueries(filter.String()) {
-			element.add(query, false, nil)
+			element.addPath(query, false, nil)
 		}
 	}
-	element.add(rest, false, end)
+	element.addPath(rest, false, end)
 }
 
-func (f *form) descendants() *form {
+func (f *form) descendantForm() *form {
 	if f.always {
 		return f
 	}
@@ -134,23 +134,23 @@ func queryEnd(bare string, from int) int {
 	return len(bare)
 }
 
-// enter appends to states those of a child of an element in states[from:to].
-func enter(states []*form, from, to int, name string) []*form {
+// enterStates appends to states those of a child of an element in states[from:to].
+func enterStates(states []*form, from, to int, name string) []*form {
 	start := len(states)
 	for i := from; i < to; i++ {
 		f := states[i]
-		states = include(states, start, f.names[name])
-		states = include(states, start, f.any)
+		states = includeState(states, start, f.names[name])
+		states = includeState(states, start, f.any)
 		if f.always {
-			states = include(states, start, f)
+			states = includeState(states, start, f)
 		}
 	}
 	return states
 }
 
-func include(states []*form, start int, f *form) []*form {
+func includeState(states []*form, start int, f *form) []*form {
 	if f == nil || slices.Contains(states[start:], f) {
 		return states
 	}
-	return include(append(states, f), start, f.deep)
+	return includeState(append(states, f), start, f.deep)
 }

@@ -39,12 +39,12 @@ func parseXML(doc xmlText, lim Limits) (*xmlTree, *SyntaxError) {
 		token, err := p.dec.RawToken()
 		switch {
 		case errors.Is(err, io.EOF):
-			return p.end()
+			return p.finishTree()
 		case err != nil:
-			return nil, p.failure(err)
+			return nil, p.syntaxError(err)
 		}
-		if problem := p.take(token, start); problem != "" {
-			return nil, p.refuse(problem)
+		if problem := p.takeToken(token, start); problem != "" {
+			return nil, p.refuseSyntax(problem)
 		}
 	}
 }
@@ -57,29 +57,29 @@ type xmlParser struct {
 	started bool // something other than white space was there
 }
 
-func (p *xmlParser) take(token xml.Token, start int) (problem string) {
+func (p *xmlParser) takeToken(token xml.Token, start int) (problem string) {
 	first := !p.started
 	p.started = true
 	switch token := token.(type) {
 	case xml.StartElement:
-		if p.depth() == p.limits.MaxDepth {
+		if p.currentDepth() == p.limits.MaxDepth {
 			return fmt.Sprintf("nested deeper than %d levels", p.limits.MaxDepth)
 		}
 		if len(p.elements)+len(p.attributes)+len(token.Attr) > p.limits.MaxNodes {
 			return fmt.Sprintf("more than %d elements and attributes in %d bytes", p.limits.MaxNodes, p.size)
 		}
-		return p.start(token, start)
+		return p.startElement(token, start)
 	case xml.EndElement:
-		return p.close(token, int(p.dec.InputOffset()))
+		return p.closeElement(token, int(p.dec.InputOffset()))
 	case xml.CharData:
 		p.started = !first || len(bytes.Trim(token, xmlSpace)) > 0
-		return p.characters(token)
+		return p.addCharacters(token)
 	case xml.ProcInst:
 		if token.Target == "xml" && !first {
 			return "an XML declaration inside the document"
 		}
 	case xml.Directive:
-		if p.begun() {
+		if p.hasRoot() {
 			return "a declaration inside the document"
 		}
 		if bytes.IndexByte(blankQuoted(token), '[') >= 0 {
@@ -106,18 +106,18 @@ func blankQuoted(directive []byte) []byte {
 	return out
 }
 
-func (p *xmlParser) end() (*xmlTree, *SyntaxError) {
+func (p *xmlParser) finishTree() (*xmlTree, *SyntaxError) {
 	switch {
-	case p.depth() > 0:
+	case p.currentDepth() > 0:
 		return nil, &SyntaxError{int64(p.size), "ends before the document does"}
-	case !p.begun():
+	case !p.hasRoot():
 		return nil, &SyntaxError{int64(p.size), "no root element"}
 	}
-	p.finish(p.size)
+	p.finishElement(p.size)
 	return &p.xmlTree, nil
 }
 
-func (p *xmlParser) failure(err error) *SyntaxError {
+func (p *xmlParser) syntaxError(err error) *SyntaxError {
 	reason := err.Error()
 	if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		reason = syntax.Msg
@@ -125,9 +125,9 @@ func (p *xmlParser) failure(err error) *SyntaxError {
 	if strings.HasPrefix(reason, "unexpected EOF") {
 		return &SyntaxError{int64(p.size), "ends before the document does"}
 	}
-	return p.refuse(reason)
+	return p.refuseSyntax(reason)
 }
 
-func (p *xmlParser) refuse(reason string) *SyntaxError {
-	return &SyntaxError{min(p.dec.InputOffset(), int64(p.size)), shorten(reason)}
+func (p *xmlParser) refuseSyntax(reason string) *SyntaxError {
+	return &SyntaxError{min(p.dec.InputOffset(), int64(p.size)), shortenText(reason)}
 }

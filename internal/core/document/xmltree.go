@@ -60,13 +60,13 @@ func newTreeBuilder(text []byte, most int) *treeBuilder {
 	return b
 }
 
-func (b *treeBuilder) depth() int { return len(b.open) - 1 }
+func (b *treeBuilder) currentDepth() int { return len(b.open) - 1 }
 
-// begun reports whether the root element has started.
-func (b *treeBuilder) begun() bool { return len(b.elements) > 1 }
+// hasRoot reports whether the root element has started.
+func (b *treeBuilder) hasRoot() bool { return len(b.elements) > 1 }
 
-func (b *treeBuilder) start(tag xml.StartElement, at int) (problem string) {
-	if b.depth() == 0 && b.begun() {
+func (b *treeBuilder) startElement(tag xml.StartElement, at int) (problem string) {
+	if b.currentDepth() == 0 && b.hasRoot() {
 		return "a second root element"
 	}
 	id := int32(len(b.elements))
@@ -90,16 +90,16 @@ func (b *treeBuilder) start(tag xml.StartElement, at int) (problem string) {
 	return ""
 }
 
-func (b *treeBuilder) close(tag xml.EndElement, at int) (problem string) {
-	if b.depth() == 0 || b.tags[len(b.tags)-1] != tag.Name {
+func (b *treeBuilder) closeElement(tag xml.EndElement, at int) (problem string) {
+	if b.currentDepth() == 0 || b.tags[len(b.tags)-1] != tag.Name {
 		return "the end tag does not fit: " + tag.Name.Local
 	}
-	b.finish(at)
+	b.finishElement(at)
 	return ""
 }
 
-// finish ends the innermost element.
-func (b *treeBuilder) finish(at int) {
+// finishElement ends the innermost element.
+func (b *treeBuilder) finishElement(at int) {
 	id := b.open[len(b.open)-1]
 	b.open, b.tags = b.open[:len(b.open)-1], b.tags[:len(b.tags)-1]
 	e := &b.elements[id]
@@ -117,9 +117,9 @@ func (b *treeBuilder) finish(at int) {
 	}
 }
 
-func (b *treeBuilder) characters(text []byte) (problem string) {
+func (b *treeBuilder) addCharacters(text []byte) (problem string) {
 	if len(bytes.Trim(text, xmlSpace)) > 0 {
-		if b.depth() == 0 {
+		if b.currentDepth() == 0 {
 			return "text outside the root element"
 		}
 		b.elements[b.open[len(b.open)-1]].hasText = true

@@ -31,59 +31,59 @@ type xmlWriter struct {
 
 // writeXML is false if the text grows too much.
 func writeXML(tree *xmlTree, forms *form, size int, masked bool) (converted, bool) {
-	w := xmlWriter{xmlTree: tree, states: include(nil, 0, forms), limit: growthLimit(size), masked: masked}
+	w := xmlWriter{xmlTree: tree, states: includeState(nil, 0, forms), limit: growthLimit(size), masked: masked}
 	for i, name := range w.names {
 		w.names[i] = string(appendQuoted(nil, name)) + ":"
 	}
 	w.doc.text = append(make([]byte, 0, size+size/4), '{')
-	w.children(&w.elements[0], 0, len(w.states))
+	w.writeChildren(&w.elements[0], 0, len(w.states))
 	w.doc.text = append(w.doc.text, '}')
 	return w.doc, len(w.doc.text) <= w.limit
 }
 
-// value writes an element that is in states[from:to].
-func (w *xmlWriter) value(e *element, from, to int) {
-	w.grow()
+// writeElement writes an element that is in states[from:to].
+func (w *xmlWriter) writeElement(e *element, from, to int) {
+	w.growBuffer()
 	wantsText := false
 	for _, f := range w.states[from:to] {
 		wantsText = wantsText || f.text
-		if f.item && !w.placed() {
+		if f.item && !w.hasPlace() {
 			w.doc.places = append(w.doc.places, place{json: len(w.doc.text), start: int(e.start), end: int(e.end)})
 		}
 	}
 	if e.attrs == e.attrsEnd && e.first == 0 && !wantsText {
-		w.text(e)
+		w.writeText(e)
 		return
 	}
 	w.doc.text = append(w.doc.text, '{')
 	for _, a := range w.attributes[e.attrs:e.attrsEnd] {
-		w.member(a.name)
-		w.string([]byte(a.value))
+		w.writeMember(a.name)
+		w.writeString([]byte(a.value))
 	}
 	if e.hasText || wantsText {
-		w.member(textMember)
-		w.text(e)
+		w.writeMember(textMember)
+		w.writeText(e)
 	}
-	w.children(e, from, to)
+	w.writeChildren(e, from, to)
 	w.doc.text = append(w.doc.text, '}')
 }
 
-// grow takes all the memory that the text may need once the usual is nearly used up:
+// growBuffer takes all the memory that the text may need once the usual is nearly used up:
 // growing little by little would take several times as much.
-func (w *xmlWriter) grow() {
+func (w *xmlWriter) growBuffer() {
 	if n := cap(w.doc.text); n >= largeDocument && n < w.limit && len(w.doc.text) > n/8*7 {
 		w.doc.text = append(make([]byte, 0, w.limit+w.limit/64), w.doc.text...)
 	}
 }
 
-// placed reports whether the value that begins here has its place already.
-func (w *xmlWriter) placed() bool {
+// hasPlace reports whether the value that begins here has its place already.
+func (w *xmlWriter) hasPlace() bool {
 	n := len(w.doc.places)
 	return n > 0 && w.doc.places[n-1].json == len(w.doc.text)
 }
 
-// children writes the child elements, those of one name together.
-func (w *xmlWriter) children(e *element, from, to int) {
+// writeChildren writes the child elements, those of one name together.
+func (w *xmlWriter) writeChildren(e *element, from, to int) {
 	for i := e.first; i != 0; i = w.elements[i].next {
 		child := &w.elements[i]
 		if child.count == 0 || len(w.doc.text) > w.limit {
@@ -91,23 +91,23 @@ func (w *xmlWriter) children(e *element, from, to int) {
 		}
 		start := len(w.states)
 		name := w.names[child.name]
-		w.states = enter(w.states, from, to, name[1:len(name)-2])
-		w.comma()
+		w.states = enterStates(w.states, from, to, name[1:len(name)-2])
+		w.writeComma()
 		w.doc.text = append(w.doc.text, name...)
 		if child.count > 1 || slices.ContainsFunc(w.states[start:], func(f *form) bool { return f.list }) {
-			w.list(child, start)
+			w.writeList(child, start)
 		} else {
-			w.value(child, start, len(w.states))
+			w.writeElement(child, start, len(w.states))
 		}
 		w.states = w.states[:start]
 	}
 }
 
-func (w *xmlWriter) list(head *element, states int) {
+func (w *xmlWriter) writeList(head *element, states int) {
 	w.doc.text = append(w.doc.text, '[')
 	to := len(w.states)
 	for e := head; len(w.doc.text) <= w.limit; e = &w.elements[e.same] {
-		w.value(e, states, to)
+		w.writeElement(e, states, to)
 		if e.same == 0 {
 			break
 		}
@@ -116,22 +116,22 @@ func (w *xmlWriter) list(head *element, states int) {
 	w.doc.text = append(w.doc.text, ']')
 }
 
-func (w *xmlWriter) member(name string) {
-	w.comma()
+func (w *xmlWriter) writeMember(name string) {
+	w.writeComma()
 	w.doc.text = append(appendQuoted(w.doc.text, name), ':')
 }
 
-func (w *xmlWriter) comma() {
+func (w *xmlWriter) writeComma() {
 	if w.doc.text[len(w.doc.text)-1] != '{' {
 		w.doc.text = append(w.doc.text, ',')
 	}
 }
 
-func (w *xmlWriter) text(e *element) {
-	w.string(bytes.Trim(w.texts[e.text:e.textEnd], xmlSpace))
+func (w *xmlWriter) writeText(e *element) {
+	w.writeString(bytes.Trim(w.texts[e.text:e.textEnd], xmlSpace))
 }
 
-func (w *xmlWriter) string(text []byte) {
+func (w *xmlWriter) writeString(text []byte) {
 	if w.masked && bytes.IndexByte(text, mask) >= 0 {
 		w.doc.text = append(w.doc.text, "null"...)
 		return

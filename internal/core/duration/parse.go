@@ -43,14 +43,14 @@ var ErrNegative = errors.New("cannot be negative")
 
 // Parse reads ISO-8601 (PT10M, P1D, P2W, PT1H30M, PT0.5S) or short text (10m, 1d, 2w, 1h30m, 500ms).
 func Parse(text string) (Duration, error) {
-	d, err := parse(text)
+	d, err := parseText(text)
 	if err != nil {
 		return 0, fmt.Errorf("duration %q: %w; expected ISO-8601 such as PT10M, P1D, PT1H30M or short such as 10m, 1d, 1h30m", text, err)
 	}
 	return d, nil
 }
 
-func parse(text string) (Duration, error) {
+func parseText(text string) (Duration, error) {
 	switch {
 	case text == "":
 		return 0, errors.New("is empty")
@@ -59,7 +59,7 @@ func parse(text string) (Duration, error) {
 	case text[0] == 'P':
 		return parseISO(text[1:])
 	default:
-		return shortForm().read(text)
+		return shortForm().readPairs(text)
 	}
 }
 
@@ -73,7 +73,7 @@ func parseISO(text string) (Duration, error) {
 		if strings.ContainsAny(date, "YM") {
 			return 0, errors.New("years and months have no fixed length, write days (minutes come after a T)")
 		}
-		days, err := isoDateForm().read(date)
+		days, err := isoDateForm().readPairs(date)
 		if err != nil {
 			return 0, err
 		}
@@ -85,34 +85,34 @@ func parseISO(text string) (Duration, error) {
 	if clock == "" {
 		return 0, errors.New("has no number after T")
 	}
-	hours, err := isoTimeForm().read(clock)
+	hours, err := isoTimeForm().readPairs(clock)
 	if err != nil {
 		return 0, err
 	}
-	return add(total, hours)
+	return addDurations(total, hours)
 }
 
-// read sums number-unit pairs. Units must shrink from left to right, so that one length cannot hide a repeated unit.
-func (f form) read(text string) (Duration, error) {
+// readPairs sums number-unit pairs. Units must shrink from left to right, so that one length cannot hide a repeated unit.
+func (f form) readPairs(text string) (Duration, error) {
 	var total Duration
 	for rest := text; rest != ""; {
-		number, after := span(rest, isNumeric)
-		name, next := span(after, isLetter)
+		number, after := splitSpan(rest, isNumeric)
+		name, next := splitSpan(after, isLetter)
 		if number == "" {
 			return 0, fmt.Errorf("has no number before %q", rest)
 		}
 		if name == "" {
 			return 0, fmt.Errorf("has no unit after %q", number)
 		}
-		at := f.index(name)
+		at := f.unitIndex(name)
 		if at < 0 {
 			return 0, fmt.Errorf("has an unknown, repeated or misplaced unit %q", name)
 		}
-		part, err := f[at].times(number)
+		part, err := f[at].multiplyUnit(number)
 		if err != nil {
 			return 0, err
 		}
-		if total, err = add(total, part); err != nil {
+		if total, err = addDurations(total, part); err != nil {
 			return 0, err
 		}
 		f, rest = f[at+1:], next
@@ -120,7 +120,7 @@ func (f form) read(text string) (Duration, error) {
 	return total, nil
 }
 
-func (f form) index(name string) int {
+func (f form) unitIndex(name string) int {
 	for i, u := range f {
 		if u.name == name {
 			return i
@@ -129,12 +129,12 @@ func (f form) index(name string) int {
 	return -1
 }
 
-func (u unit) times(number string) (Duration, error) {
+func (u unit) multiplyUnit(number string) (Duration, error) {
 	whole, fraction, hasPoint := strings.Cut(number, ".")
 	if hasPoint && !u.fraction {
 		return 0, fmt.Errorf("has a fraction in %q, which only ISO seconds may have", number+u.name)
 	}
-	n, err := digits(whole)
+	n, err := parseDigits(whole)
 	if err != nil {
 		return 0, err
 	}
@@ -148,14 +148,14 @@ func (u unit) times(number string) (Duration, error) {
 	if len(fraction) > 6 {
 		return 0, fmt.Errorf("is finer than a microsecond in %q", number+u.name)
 	}
-	micros, err := digits((fraction + "000000")[:6])
+	micros, err := parseDigits((fraction + "000000")[:6])
 	if err != nil || fraction == "" {
 		return 0, fmt.Errorf("has a bad fraction in %q", number+u.name)
 	}
-	return add(part, Duration(micros)*Duration(time.Microsecond))
+	return addDurations(part, Duration(micros)*Duration(time.Microsecond))
 }
 
-func digits(text string) (int64, error) {
+func parseDigits(text string) (int64, error) {
 	if text == "" {
 		return 0, errors.New("has a point without digits before it")
 	}
@@ -172,7 +172,7 @@ func digits(text string) (int64, error) {
 	return n, nil
 }
 
-func add(a, b Duration) (Duration, error) {
+func addDurations(a, b Duration) (Duration, error) {
 	if a > math.MaxInt64-b {
 		return 0, errTooLong()
 	}
@@ -181,7 +181,7 @@ func add(a, b Duration) (Duration, error) {
 
 func errTooLong() error { return errors.New("is longer than about 292 years") }
 
-func span(text string, in func(byte) bool) (head, tail string) {
+func splitSpan(text string, in func(byte) bool) (head, tail string) {
 	n := 0
 	for n < len(text) && in(text[n]) {
 		n++

@@ -56,7 +56,7 @@ func (c Credential) withGrant() Credential {
 	if c.In == "" || c.In == "HEADER" {
 		setEmpty(&c.Prefix, bearer)
 	}
-	return c.renewing()
+	return c.renewingCredential()
 }
 
 // withSession lets a session travel back the way it came.
@@ -71,10 +71,10 @@ func (c Credential) withSession() Credential {
 	if c.Name == "" && (c.In == "" || c.In == "HEADER") {
 		setEmpty(&c.Prefix, bearer)
 	}
-	return c.renewing()
+	return c.renewingCredential()
 }
 
-func (c Credential) renewing() Credential {
+func (c Credential) renewingCredential() Credential {
 	if len(c.RenewOn) == 0 {
 		c.RenewOn = []int{401}
 	}

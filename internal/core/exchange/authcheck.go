@@ -12,16 +12,16 @@ type Complaint struct{ Key, Message string }
 
 // Complaints lists what is wrong with a credential, after defaults.
 func (c Credential) Complaints() []Complaint {
-	out := c.missing()
+	out := c.missingParts()
 	out = append(out, c.badTexts()...)
 	switch c.Type {
 	case "SESSION":
-		out = append(out, c.Login.complaints()...)
+		out = append(out, c.Login.listComplaints()...)
 	case "CUSTOM":
-		out = append(out, c.Sign.complaints()...)
+		out = append(out, c.Sign.listComplaints()...)
 	}
-	if !slices.Contains(c.places(), c.In) {
-		out = append(out, Complaint{"in", fmt.Sprintf("a credential of type %s does not travel in %s (it may in %s)", c.Type, c.In, strings.Join(c.places(), ", "))})
+	if !slices.Contains(c.allowedPlaces(), c.In) {
+		out = append(out, Complaint{"in", fmt.Sprintf("a credential of type %s does not travel in %s (it may in %s)", c.Type, c.In, strings.Join(c.allowedPlaces(), ", "))})
 	}
 	for _, status := range c.RenewOn {
 		if status < 400 || status > 499 {
@@ -31,7 +31,7 @@ func (c Credential) Complaints() []Complaint {
 	return out
 }
 
-func (c Credential) missing() (out []Complaint) {
+func (c Credential) missingParts() (out []Complaint) {
 	need := func(key string, missing bool) {
 		if missing {
 			out = append(out, Complaint{key, fmt.Sprintf("a credential of type %s needs it", c.Type)})
@@ -67,8 +67,8 @@ func (c Credential) missing() (out []Complaint) {
 	return out
 }
 
-// places lists where a credential of this type may travel.
-func (c Credential) places() []string {
+// allowedPlaces lists where a credential of this type may travel.
+func (c Credential) allowedPlaces() []string {
 	switch c.Type {
 	case "API_KEY":
 		return []string{"HEADER", "QUERY", "BODY", "COOKIE"}

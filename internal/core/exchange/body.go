@@ -59,7 +59,7 @@ func compileBodyText(request RequestConfig, c tmpl.Config) (body, error) {
 	if !out.json {
 		return out, nil
 	}
-	sample, err := out.text.Sample("x", new(jsonPlaces).append)
+	sample, err := out.text.Sample("x", new(jsonPlaces).appendValue)
 	if err == nil && !jsontext.Value(sample).IsValid() {
 		err = errors.New("is not JSON with every ${…} standing for a value or a part of a text")
 	}
@@ -69,8 +69,8 @@ func compileBodyText(request RequestConfig, c tmpl.Config) (body, error) {
 	return out, nil
 }
 
-// render gives the body, nil if there is none.
-func (b *body) render(vars *tmpl.Vars, policy tmpl.NullPolicy) ([]byte, error) {
+// renderBody gives the body, nil if there is none.
+func (b *body) renderBody(vars *tmpl.Vars, policy tmpl.NullPolicy) ([]byte, error) {
 	switch {
 	case b.form != nil:
 		out, err := appendPairs(nil, b.form, vars, policy)
@@ -80,7 +80,7 @@ func (b *body) render(vars *tmpl.Vars, policy tmpl.NullPolicy) ([]byte, error) {
 	}
 	encode := tmpl.AppendText
 	if b.json {
-		encode = new(jsonPlaces).append
+		encode = new(jsonPlaces).appendValue
 	}
 	if policy == tmpl.Fail {
 		encode = refuseNothing(encode)

@@ -49,7 +49,7 @@ func Compile(p Parts) (*Renderer, error) {
 		return nil, err
 	}
 	r := &Renderer{http: p.HTTP, base: base, neutral: p.Request.Neutral, policy: p.Templates.NullPolicy}
-	if r.method, err = method(p.Request); err != nil {
+	if r.method, err = requestMethod(p.Request); err != nil {
 		return nil, err
 	}
 	if r.path, err = compilePath(p.Request.Path, p.Templates); err != nil {
@@ -61,7 +61,7 @@ func Compile(p Parts) (*Renderer, error) {
 	return r, r.checkNeutral()
 }
 
-func method(request RequestConfig) (string, error) {
+func requestMethod(request RequestConfig) (string, error) {
 	hasBody := len(request.Form) > 0 || request.Body != ""
 	switch {
 	case request.Method == "POST":
@@ -85,7 +85,7 @@ func (r *Renderer) compileFields(p Parts) error {
 	if err != nil {
 		return err
 	}
-	if r.query, err = once(query, params["QUERY"]); err != nil {
+	if r.query, err = mergeOnce(query, params["QUERY"]); err != nil {
 		return err
 	}
 	if r.headers, err = compileHeaders(p, params["HEADER"]); err != nil {
@@ -95,7 +95,7 @@ func (r *Renderer) compileFields(p Parts) error {
 	if err != nil {
 		return err
 	}
-	if form, err = once(form, params["BODY"]); err != nil {
+	if form, err = mergeOnce(form, params["BODY"]); err != nil {
 		return err
 	}
 	if len(form) > 0 && r.method == "GET" {
@@ -105,8 +105,8 @@ func (r *Renderer) compileFields(p Parts) error {
 	return err
 }
 
-// once puts fields in the order of their names and refuses a name given twice.
-func once(layers ...[]field) ([]field, error) {
+// mergeOnce puts fields in the order of their names and refuses a name given twice.
+func mergeOnce(layers ...[]field) ([]field, error) {
 	all := slices.Concat(layers...)
 	slices.SortStableFunc(all, byName)
 	for i := 1; i < len(all); i++ {

@@ -54,7 +54,7 @@ func DigestRequest(r *Request) RequestDigest { return DigestRequestShowing(r, ni
 // that it only pages with are shown, also if they are called token.
 func DigestRequestShowing(r *Request, harmless []string) RequestDigest {
 	d := RequestDigest{
-		Method: r.Method, URL: maskURLBut(r.URL, harmless), Headers: keep(r.Header, keptRequestHeaders),
+		Method: r.Method, URL: maskURLBut(r.URL, harmless), Headers: keepHeaders(r.Header, keptRequestHeaders),
 		Body: privacy.EmailsOf([]byte(maskBody(r.Body, r.Header.Get("Content-Type"), harmless)), sampleBytes),
 	}
 	d.HidePeople()
@@ -73,12 +73,12 @@ func (d *RequestDigest) HidePeople() {
 // by them.
 func DigestResponse(r *Response) ResponseDigest {
 	return ResponseDigest{
-		Status: r.Status, Headers: keep(r.Header, keptResponseHeaders), Bytes: len(r.Body),
+		Status: r.Status, Headers: keepHeaders(r.Header, keptResponseHeaders), Bytes: len(r.Body),
 		SHA256: fingerprint.Bytes(r.Body), Sample: privacy.MaskOf(r.Body, sampleBytes), TookMS: r.Took.Milliseconds(),
 	}
 }
 
-func keep(h Header, names []string) map[string]string {
+func keepHeaders(h Header, names []string) map[string]string {
 	kept := map[string]string{}
 	for _, name := range names {
 		if value := h.Get(name); value != "" {

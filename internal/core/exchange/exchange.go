@@ -124,7 +124,7 @@ type Limits struct {
 	AllowPrivate   bool
 }
 
-func (c Config) limits() Limits {
+func (c Config) readLimits() Limits {
 	return Limits{
 		MaxBodyBytes: c.MaxBodyBytes, Timeout: c.Timeout.Std(), ConnectTimeout: c.ConnectTimeout.Std(), ReadTimeout: c.ReadTimeout.Std(),
 		MinRate: c.MinRate, Proxy: c.Proxy, AllowRedirects: c.AllowRedirects, AllowHTTP: c.AllowHTTP || c.AllowPrivate, AllowPrivate: c.AllowPrivate,

@@ -39,7 +39,7 @@ func compileTexts(where string, texts map[string]string, c tmpl.Config) ([]field
 		f := field{name: name, where: where + "." + name}
 		var err error
 		if f.template, err = tmpl.CompileWith(texts[name], c); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.where, f.quiet(err))
+			return nil, fmt.Errorf("%s: %w", f.where, f.hideValue(err))
 		}
 		out = append(out, f)
 	}
@@ -63,7 +63,7 @@ func compileParams(p Parts) (map[string][]field, error) {
 		if given.Default != "" {
 			var err error
 			if f.template, err = tmpl.CompileWith(given.Default, p.Templates); err != nil {
-				return nil, fmt.Errorf("%s.default: %w", where, f.quiet(err))
+				return nil, fmt.Errorf("%s.default: %w", where, f.hideValue(err))
 			}
 		}
 		if given.Transform != "" {
@@ -77,13 +77,13 @@ func compileParams(p Parts) (map[string][]field, error) {
 	return out, nil
 }
 
-// value renders a field. The null policy speaks of templates: a parameter that
+// renderValue renders a field. The null policy speaks of templates: a parameter that
 // nobody emitted and that has no default is simply not there.
-func (f *field) value(vars *tmpl.Vars, policy tmpl.NullPolicy) (text string, present bool, err error) {
+func (f *field) renderValue(vars *tmpl.Vars, policy tmpl.NullPolicy) (text string, present bool, err error) {
 	if f.param == nil {
-		text, present, err = f.render(vars)
+		text, present, err = f.renderText(vars)
 	} else {
-		text, present, err = f.given(vars)
+		text, present, err = f.givenValue(vars)
 	}
 	switch {
 	case err != nil:
@@ -91,15 +91,15 @@ func (f *field) value(vars *tmpl.Vars, policy tmpl.NullPolicy) (text string, pre
 	case present || f.template == nil || policy == tmpl.Omit:
 		return text, present, nil
 	case policy == tmpl.Fail:
-		return "", false, fmt.Errorf("%s: %s yields nothing, and templates.nullPolicy is FAIL", f.where, f.shown())
+		return "", false, fmt.Errorf("%s: %s yields nothing, and templates.nullPolicy is FAIL", f.where, f.shownName())
 	}
 	return "", true, nil
 }
 
-func (f *field) render(vars *tmpl.Vars) (string, bool, error) {
+func (f *field) renderText(vars *tmpl.Vars) (string, bool, error) {
 	out, present, err := f.template.Append(nil, vars, tmpl.AppendText)
 	if err != nil {
-		return "", false, fmt.Errorf("%s: %w", f.where, f.quiet(err))
+		return "", false, fmt.Errorf("%s: %w", f.where, f.hideValue(err))
 	}
 	return string(out), present, nil
 }
@@ -107,25 +107,25 @@ func (f *field) render(vars *tmpl.Vars) (string, bool, error) {
 // errUnshown replaces errors that repeat the text of a template.
 var errUnshown = errors.New("the template cannot be used; its text is not repeated here, for the name is that of a secret")
 
-func (f *field) quiet(err error) error {
+func (f *field) hideValue(err error) error {
 	if SecretName(f.name) {
 		return errUnshown
 	}
 	return err
 }
 
-func (f *field) shown() string {
+func (f *field) shownName() string {
 	if SecretName(f.name) {
 		return "the template"
 	}
 	return strconv.Quote(f.template.String())
 }
 
-// given is the value of a standard key, or its default.
-func (f *field) given(vars *tmpl.Vars) (value string, present bool, err error) {
-	value = f.emitted(vars)
+// givenValue is the value of a standard key, or its default.
+func (f *field) givenValue(vars *tmpl.Vars) (value string, present bool, err error) {
+	value = f.emittedValue(vars)
 	if value == "" && f.template != nil {
-		if value, _, err = f.render(vars); err != nil {
+		if value, _, err = f.renderText(vars); err != nil {
 			return "", false, err
 		}
 	}
@@ -143,7 +143,7 @@ func (f *field) given(vars *tmpl.Vars) (value string, present bool, err error) {
 	return value, value != "", nil
 }
 
-func (f *field) emitted(vars *tmpl.Vars) string {
+func (f *field) emittedValue(vars *tmpl.Vars) string {
 	if f.param.key == queryKey {
 		return vars.Query
 	}
@@ -153,7 +153,7 @@ func (f *field) emitted(vars *tmpl.Vars) string {
 // aboutPaging reports that a field says where we are or who we are, not what is
 // selected: its template reads the page or the contact and nothing else.
 func (f *field) aboutPaging(vars *tmpl.Vars) bool {
-	if f.template == nil || f.param != nil && f.emitted(vars) != "" {
+	if f.template == nil || f.param != nil && f.emittedValue(vars) != "" {
 		return false
 	}
 	names := f.template.Names()

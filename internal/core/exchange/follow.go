@@ -15,15 +15,15 @@ import (
 // elsewhere (D§5.22): scheme, host and port are those of http.baseUrl, and the
 // path lies below it. Refusals repeat nothing of the address: it may hold a key.
 func (r *Renderer) Follow(sent *url.URL, next string) (*url.URL, error) {
-	to, err := resolve(sent, next)
+	to, err := resolveAddress(sent, next)
 	if err != nil {
-		return nil, refused("the address of the next page", err)
+		return nil, refuseAddress("the address of the next page", err)
 	}
 	if err := sameOrigin(r.base, to); err != nil {
-		return nil, refused("the address of the next page", err)
+		return nil, refuseAddress("the address of the next page", err)
 	}
 	if err := checkBelow(r.base.Path, to); err != nil {
-		return nil, refused("the address of the next page", err)
+		return nil, refuseAddress("the address of the next page", err)
 	}
 	return to, nil
 }
@@ -51,9 +51,9 @@ func Redirected(r *Request, answer *Response, hop int) (*Request, error) {
 		return nil, nil
 	}
 	if hop >= maxRedirects {
-		return nil, refused("a redirect", fmt.Errorf("follows %d others", maxRedirects))
+		return nil, refuseAddress("a redirect", fmt.Errorf("follows %d others", maxRedirects))
 	}
-	to, err := resolve(r.URL, location)
+	to, err := resolveAddress(r.URL, location)
 	if err == nil {
 		err = sameOrigin(r.URL, to)
 	}
@@ -61,15 +61,15 @@ func Redirected(r *Request, answer *Response, hop int) (*Request, error) {
 		err = checkBelow(r.BasePath, to)
 	}
 	if err != nil {
-		return nil, refused("a redirect", err)
+		return nil, refuseAddress("a redirect", err)
 	}
 	next := *r
 	next.URL = to
 	return &next, nil
 }
 
-// refused is a matter for a person: asking again leads to the same place.
-func refused(what string, err error) error {
+// refuseAddress is a matter for a person: asking again leads to the same place.
+func refuseAddress(what string, err error) error {
 	f := fault.New(fault.Refused, fmt.Errorf("%s %w", what, err))
 	f.Level = fault.Fatal
 	return f
@@ -78,10 +78,10 @@ func refused(what string, err error) error {
 // longestAddress is far above what servers take.
 const longestAddress = 16 << 10
 
-// resolve reads an address a server wrote. Readers of addresses disagree about
+// resolveAddress reads an address a server wrote. Readers of addresses disagree about
 // backslashes, control characters and climbing paths, so none of them may be
 // there.
-func resolve(from *url.URL, text string) (*url.URL, error) {
+func resolveAddress(from *url.URL, text string) (*url.URL, error) {
 	text = strings.ReplaceAll(strings.Trim(text, " "), " ", "%20") // some servers forget to
 	if len(text) > longestAddress {
 		return nil, fmt.Errorf("is longer than %d bytes", longestAddress)

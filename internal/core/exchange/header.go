@@ -77,12 +77,12 @@ func isToken(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, bad)
 }
 
-// header renders all headers; a later field replaces an earlier one of its name.
-func (r *Renderer) header(vars *tmpl.Vars) (Header, error) {
+// renderHeader renders all headers; a later field replaces an earlier one of its name.
+func (r *Renderer) renderHeader(vars *tmpl.Vars) (Header, error) {
 	out := make(Header, len(r.headers)+1)
 	for i := range r.headers {
 		f := &r.headers[i]
-		text, present, err := f.value(vars, r.policy)
+		text, present, err := f.renderValue(vars, r.policy)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (r *Renderer) header(vars *tmpl.Vars) (Header, error) {
 			out[f.name] = []string{strings.TrimSpace(text)}
 		}
 	}
-	out.identify(vars.Contact.Email)
+	out.addContact(vars.Contact.Email)
 	return out, nil
 }
 
@@ -102,9 +102,9 @@ func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
 // UserAgent tells an upstream who is asking, unless the source says so itself.
 const UserAgent = "patra-ingest"
 
-// identify adds whom to write to, as polite pools ask for. An address that
+// addContact adds whom to write to, as polite pools ask for. An address that
 // could be read as another part of the header stays out of it.
-func (h Header) identify(email string) {
+func (h Header) addContact(email string) {
 	bad := func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune(`()<>\"`, c) }
 	if email == "" || h.Get("User-Agent") != "" || strings.ContainsFunc(email, bad) {
 		return

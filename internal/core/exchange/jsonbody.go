@@ -17,14 +17,14 @@ type jsonPlaces struct {
 	scanned int // bytes of the output whose quotes have been counted
 }
 
-func (p *jsonPlaces) append(dst []byte, value any) ([]byte, error) {
-	p.scan(dst)
-	out, err := p.encode(dst, value)
+func (p *jsonPlaces) appendValue(dst []byte, value any) ([]byte, error) {
+	p.scanText(dst)
+	out, err := p.encodeValue(dst, value)
 	p.scanned = len(out) // an encoded value leaves us in the same place
 	return out, err
 }
 
-func (p *jsonPlaces) scan(dst []byte) {
+func (p *jsonPlaces) scanText(dst []byte) {
 	for ; p.scanned < len(dst); p.scanned++ {
 		switch dst[p.scanned] {
 		case '"':
@@ -35,7 +35,7 @@ func (p *jsonPlaces) scan(dst []byte) {
 	}
 }
 
-func (p *jsonPlaces) encode(dst []byte, value any) ([]byte, error) {
+func (p *jsonPlaces) encodeValue(dst []byte, value any) ([]byte, error) {
 	if p.inText {
 		text, err := tmpl.Text(value)
 		if err != nil {

@@ -12,7 +12,7 @@ func NextLink(h Header) string {
 			if target, params, field, ok = cutLink(field); !ok {
 				break
 			}
-			if relates(params, "next") {
+			if hasRelation(params, "next") {
 				return target
 			}
 		}
@@ -48,9 +48,9 @@ func cutUnquoted(text string, separator byte) (before, after string) {
 	return text, ""
 }
 
-// relates reports whether the parameters of a link name a relation. The value of
+// hasRelation reports whether the parameters of a link name a relation. The value of
 // rel is a list of words; only its first appearance counts.
-func relates(params, relation string) bool {
+func hasRelation(params, relation string) bool {
 	for params != "" {
 		var param string
 		param, params = cutUnquoted(params, ';')

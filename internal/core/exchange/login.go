@@ -60,7 +60,7 @@ func (l Login) Render(values map[string]string) (body []byte, contentType string
 	places, at := new(jsonPlaces), 0
 	for _, span := range loginCode.FindAllStringIndex(l.Body, -1) {
 		body = append(body, l.Body[at:span[0]]...)
-		body = places.text(body, values[loginName(l.Body[span[0]:span[1]])])
+		body = places.appendText(body, values[loginName(l.Body[span[0]:span[1]])])
 		at = span[1]
 	}
 	return append(body, l.Body[at:]...), typeJSON
@@ -68,9 +68,9 @@ func (l Login) Render(values map[string]string) (body []byte, contentType string
 
 func loginName(code string) string { return loginCode.FindStringSubmatch(code)[1] }
 
-// text is append for what surely can be encoded.
-func (p *jsonPlaces) text(dst []byte, value string) []byte {
-	out, _ := p.append(dst, strings.ToValidUTF8(value, "\uFFFD"))
+// appendText is append for what surely can be encoded.
+func (p *jsonPlaces) appendText(dst []byte, value string) []byte {
+	out, _ := p.appendValue(dst, strings.ToValidUTF8(value, "\uFFFD"))
 	return out
 }
 
@@ -81,7 +81,7 @@ func severalValues(path fmt.Stringer) string {
 		".., *, [0:2] and [?…] may select several", path)
 }
 
-func (l Login) complaints() (out []Complaint) {
+func (l Login) listComplaints() (out []Complaint) {
 	say := func(when bool, key, message string) {
 		if when {
 			out = append(out, Complaint{key, message})
@@ -90,7 +90,7 @@ func (l Login) complaints() (out []Complaint) {
 	say(l.URL == "", "login.url", "a credential of type SESSION needs it")
 	say(len(l.Form) == 0 && l.Body == "", "login.form", "a login sends a form, or a JSON text as body")
 	say(len(l.Form) > 0 && l.Body != "", "login.body", "a login sends a form or a body, not both")
-	say(l.sources() != 1, "login.token", "the token is taken from one place: token, header or cookie")
+	say(l.countSources() != 1, "login.token", "the token is taken from one place: token, header or cookie")
 	say(!l.Token.IsZero() && !l.Token.Singular(), "login.token", severalValues(l.Token))
 	say(!l.ExpiresIn.IsZero() && !l.ExpiresIn.Singular(), "login.expiresIn", severalValues(l.ExpiresIn))
 	say(l.Header != "" && !isToken(l.Header), "login.header", "E-NAME: is not the name of a header")
@@ -108,7 +108,7 @@ func (l Login) complaints() (out []Complaint) {
 
 const literalInLogin = "E-SECRET-LITERAL: holds a secret: declare a reference as username, password or value, and write ${…} here"
 
-func (l Login) sources() (n int) {
+func (l Login) countSources() (n int) {
 	for _, given := range []bool{!l.Token.IsZero(), l.Header != "", l.Cookie != ""} {
 		if given {
 			n++

@@ -62,8 +62,8 @@ func refuseClimbing(escaped string) error {
 	return nil
 }
 
-// target is the URL of a request without its query.
-func (r *Renderer) target(vars *tmpl.Vars) (*url.URL, error) {
+// renderTarget is the URL of a request without its query.
+func (r *Renderer) renderTarget(vars *tmpl.Vars) (*url.URL, error) {
 	path, err := r.renderPath(vars)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ const usualQuery = 256 // bytes; a guess that saves growing
 // Render builds the request for one page. Values are encoded for their place:
 // whatever they hold, the request has the same segments, parameters and headers.
 func (r *Renderer) Render(vars tmpl.Vars) (*Request, error) {
-	target, err := r.target(&vars)
+	target, err := r.renderTarget(&vars)
 	if err != nil {
 		return nil, err
 	}
@@ -20,25 +20,25 @@ func (r *Renderer) Render(vars tmpl.Vars) (*Request, error) {
 		return nil, err
 	}
 	target.RawQuery = string(query)
-	header, err := r.header(&vars)
+	header, err := r.renderHeader(&vars)
 	if err != nil {
 		return nil, err
 	}
-	content, err := r.body.render(&vars, r.policy)
+	content, err := r.body.renderBody(&vars, r.policy)
 	if err != nil {
 		return nil, err
 	}
 	if r.body.contentType != "" {
 		header["Content-Type"] = []string{r.body.contentType}
 	}
-	return &Request{Method: r.method, URL: target, Header: header, Body: content, Replayable: true, BasePath: r.base.Path, Limits: r.http.limits()}, nil
+	return &Request{Method: r.method, URL: target, Header: header, Body: content, Replayable: true, BasePath: r.base.Path, Limits: r.http.readLimits()}, nil
 }
 
 // appendPairs writes name=value pairs, encoded and in the order of the fields.
 func appendPairs(dst []byte, fields []field, vars *tmpl.Vars, policy tmpl.NullPolicy) ([]byte, error) {
 	start := len(dst)
 	for i := range fields {
-		text, present, err := fields[i].value(vars, policy)
+		text, present, err := fields[i].renderValue(vars, policy)
 		if err != nil {
 			return nil, err
 		}

@@ -134,7 +134,7 @@ func sampleBody(body string) []byte {
 		if holdsConstant(body[span[0]:span[1]]) {
 			mark = constantMark
 		}
-		out, _ = places.append(out, mark) // a text always encodes
+		out, _ = places.appendValue(out, mark) // a text always encodes
 		at = span[1]
 	}
 	return append(out, body[at:]...)

@@ -33,14 +33,14 @@ func (r *Renderer) Selection(vars tmpl.Vars) (string, error) {
 	if s.Path, err = r.renderPath(&vars); err != nil {
 		return "", err
 	}
-	if s.Query, err = r.selecting(r.query, &vars); err != nil {
+	if s.Query, err = r.renderSelecting(r.query, &vars); err != nil {
 		return "", err
 	}
-	if s.Form, err = r.selecting(r.body.form, &vars); err != nil {
+	if s.Form, err = r.renderSelecting(r.body.form, &vars); err != nil {
 		return "", err
 	}
 	if r.body.text != nil {
-		content, err := r.body.render(&vars, r.policy)
+		content, err := r.body.renderBody(&vars, r.policy)
 		if err != nil {
 			return "", err
 		}
@@ -49,14 +49,14 @@ func (r *Renderer) Selection(vars tmpl.Vars) (string, error) {
 	return fingerprint.Of(s)
 }
 
-func (r *Renderer) selecting(fields []field, vars *tmpl.Vars) (map[string]string, error) {
+func (r *Renderer) renderSelecting(fields []field, vars *tmpl.Vars) (map[string]string, error) {
 	out := map[string]string{}
 	for i := range fields {
 		f := &fields[i]
 		if slices.Contains(r.neutral, f.name) || f.aboutPaging(vars) {
 			continue
 		}
-		text, present, err := f.value(vars, r.policy)
+		text, present, err := f.renderValue(vars, r.policy)
 		if err != nil {
 			return nil, err
 		}

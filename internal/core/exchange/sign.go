@@ -86,7 +86,7 @@ func (s Sign) Text(r *Request, timestamp, keyID string) string {
 	return strings.Join(lines, "\n")
 }
 
-func (s Sign) complaints() (out []Complaint) {
+func (s Sign) listComplaints() (out []Complaint) {
 	say := func(when bool, key, message string) {
 		if when {
 			out = append(out, Complaint{key, message})

@@ -24,9 +24,9 @@ const (
 	payloadColumn = "payload"
 )
 
-// columns are the fields with a column of their own. Whoever names fields gets
+// ownColumns are the fields with a column of their own. Whoever names fields gets
 // these and no others.
-func (f Form) columns() []string {
+func (f Form) ownColumns() []string {
 	if f.Fields != nil {
 		return f.Fields
 	}
@@ -36,7 +36,7 @@ func (f Form) columns() []string {
 // Header is the first line of a CSV.
 func (f Form) Header() []string {
 	out := slices.Clone(ownColumns)
-	for _, name := range f.columns() {
+	for _, name := range f.ownColumns() {
 		if slices.Contains(ownColumns, name) || name == otherFields || name == payloadColumn {
 			name = "fields." + name // no two columns of one name
 		}
@@ -64,12 +64,12 @@ func (l *Lines) csvHead(b []byte) []byte {
 func (l *Lines) csvRow(b []byte, r *Row) (_ []byte, err error) {
 	b = l.appendCell(b, bytes.ToValidUTF8(r.ID, []byte("\uFFFD")))
 	b = strconv.AppendInt(append(b, ','), int64(r.Version), 10)
-	b = append(append(b, ','), state(r)...)
+	b = append(append(b, ','), stateText(r)...)
 	b = l.appendCell(append(b, ','), bytes.ToValidUTF8(r.MergedInto, []byte("\uFFFD")))
 	b = appendStamp(append(b, ','), r.UpdatedAt)
 	b = appendStamp(append(b, ','), r.FetchedAt)
 	b = strconv.AppendInt(append(b, ','), r.Batch, 10)
-	if err := l.sort(r.Fields); err != nil {
+	if err := l.sortFields(r.Fields); err != nil {
 		return b, fmt.Errorf("fields of %q: %w", r.ID, err)
 	}
 	for _, value := range l.found {
@@ -86,15 +86,15 @@ func (l *Lines) csvRow(b []byte, r *Row) (_ []byte, err error) {
 	return append(b, '\r', '\n'), nil
 }
 
-// sort finds the value of every column, and writes what has none as an object.
-func (l *Lines) sort(fields []byte) error {
+// sortFields finds the value of every column, and writes what has none as an object.
+func (l *Lines) sortFields(fields []byte) error {
 	clear(l.found)
 	l.rest = l.rest[:0]
 	if len(fields) == 0 {
 		return nil
 	}
-	columns := l.form.columns()
-	err := members(fields, func(name string, value []byte) {
+	columns := l.form.ownColumns()
+	err := visitMembers(fields, func(name string, value []byte) {
 		if i := slices.Index(columns, name); i >= 0 {
 			l.found[i] = append([]byte(nil), value...)
 			return

@@ -161,7 +161,7 @@ func (o Order) Check() error {
 	if o.File != "" && o.Cut != Whole {
 		return fmt.Errorf("%w: parts by %s need a folder, not the file %s", fault.ErrInvalid, o.Cut, o.File)
 	}
-	return o.Form.check()
+	return o.Form.checkForm()
 }
 
 // FileOf is the name of the file of a part.

@@ -28,7 +28,7 @@ type Form struct {
 	RawCells bool
 }
 
-func (f Form) check() error {
+func (f Form) checkForm() error {
 	for _, names := range [][]string{f.Fields, f.Columns} {
 		for i, name := range names {
 			if name == "" || slices.Contains(names[:i], name) {
@@ -49,7 +49,7 @@ type Lines struct {
 }
 
 // NewLines makes a writer of lines.
-func NewLines(f Form) *Lines { return &Lines{form: f, found: make([][]byte, len(f.columns()))} }
+func NewLines(f Form) *Lines { return &Lines{form: f, found: make([][]byte, len(f.ownColumns()))} }
 
 // Head is what a file begins with.
 func (l *Lines) Head(b []byte) []byte {
@@ -78,7 +78,7 @@ func (l *Lines) jsonRow(b []byte, r *Row) (_ []byte, err error) {
 	b = append(b, `,"version":`...)
 	b = strconv.AppendInt(b, int64(r.Version), 10)
 	b = append(b, `,"state":"`...)
-	b = append(append(b, state(r)...), '"')
+	b = append(append(b, stateText(r)...), '"')
 	if r.Gone {
 		b = append(b, `,"gone":true`...)
 	}
@@ -103,7 +103,7 @@ func (l *Lines) jsonRow(b []byte, r *Row) (_ []byte, err error) {
 	return append(b, '}', '\n'), nil
 }
 
-func state(r *Row) string {
+func stateText(r *Row) string {
 	if r.Gone {
 		return "GONE"
 	}
@@ -124,7 +124,7 @@ func appendMember(b []byte, name string, at time.Time) []byte {
 func appendChosen(b, object []byte, names []string) ([]byte, error) {
 	b = append(b, '{')
 	first := true
-	err := members(object, func(name string, value []byte) {
+	err := visitMembers(object, func(name string, value []byte) {
 		if !slices.Contains(names, name) {
 			return
 		}
@@ -138,9 +138,9 @@ func appendChosen(b, object []byte, names []string) ([]byte, error) {
 	return append(b, '}'), err
 }
 
-// members visits the members of an object. What it hands over is valid during the
+// visitMembers visits the members of an object. What it hands over is valid during the
 // call.
-func members(object []byte, visit func(name string, value []byte)) error {
+func visitMembers(object []byte, visit func(name string, value []byte)) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true))
 	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
 		return fmt.Errorf("%w: mapped fields are no object: %v", fault.ErrInvalid, err)

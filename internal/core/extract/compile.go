@@ -64,7 +64,7 @@ func Compile(c Config) (*Reader, error) {
 	if r.dates, err = NewDates(c.Zone, c.DateFormats); err != nil {
 		return nil, err
 	}
-	if r.document, err = document.Compile(shape(c, page, item)); err != nil {
+	if r.document, err = document.Compile(shapeOf(c, page, item)); err != nil {
 		return nil, fmt.Errorf("response: %w", err)
 	}
 	if r.canonical, err = document.NewCanonicalizer(c.Volatile); err != nil {
@@ -83,17 +83,17 @@ func (r *Reader) InsistOnTotal() *Reader {
 }
 
 func placesOfPage(c Config, s *slots) pagePlaces {
-	p := pagePlaces{total: s.add(c.Total), token: s.add(c.NextToken), url: s.add(c.NextURL), hasMore: s.add(c.HasMore)}
+	p := pagePlaces{total: s.addSelector(c.Total), token: s.addSelector(c.NextToken), url: s.addSelector(c.NextURL), hasMore: s.addSelector(c.HasMore)}
 	p.emptyWhen, p.errorWhen = s.addAll(c.EmptyWhen), s.addAll(c.ErrorWhen)
 	p.retryWhen, p.giveUpWhen = s.addAll(c.RetryWhen), s.addAll(c.GiveUpWhen)
 	for _, path := range c.MustHave {
-		p.mustHave = append(p.mustHave, s.add(PathSelector(path)))
+		p.mustHave = append(p.mustHave, s.addSelector(PathSelector(path)))
 	}
 	return p
 }
 
 func placesOfItem(c Config, s *slots) (itemPlaces, error) {
-	p := itemPlaces{id: identityOf(s.add(c.ID)), updated: s.add(c.UpdatedAt), filtered: s.add(c.Filtered), version: s.add(c.Version), gone: s.add(c.Gone.Selector), merged: s.add(c.MergedInto)}
+	p := itemPlaces{id: identityOf(s.addSelector(c.ID)), updated: s.addSelector(c.UpdatedAt), filtered: s.addSelector(c.Filtered), version: s.addSelector(c.Version), gone: s.addSelector(c.Gone.Selector), merged: s.addSelector(c.MergedInto)}
 	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
 		key, err := json.Marshal(name)
 		if err != nil {
@@ -102,12 +102,12 @@ func placesOfItem(c Config, s *slots) (itemPlaces, error) {
 		if c.Fields[name].IsZero() {
 			return p, fmt.Errorf("response.fields: %q is empty", name)
 		}
-		p.fields = append(p.fields, field{place: s.add(c.Fields[name]), name: name, key: key, required: slices.Contains(c.Required, name)})
+		p.fields = append(p.fields, field{place: s.addSelector(c.Fields[name]), name: name, key: key, required: slices.Contains(c.Required, name)})
 	}
 	return p, nil
 }
 
-func shape(c Config, page, item slots) document.Shape {
+func shapeOf(c Config, page, item slots) document.Shape {
 	return document.Shape{
 		Format: c.Format, Single: c.Single, Items: c.Items, Page: page, Item: item, Drop: c.Volatile,
 		CSV: document.CSV{Delimiter: c.Delimiter, Comment: c.Comment, NoHeader: c.NoHeader, NoFinalNewline: c.NoFinalNewline},

@@ -34,9 +34,9 @@ type Asked struct {
 	Secrets *secret.Masker
 }
 
-// away is how far a date lies outside of what was asked for; 0 if it may lie
+// distanceOutside is how far a date lies outside of what was asked for; 0 if it may lie
 // inside. A date such as 2025-03-04 must be moved by its whole day.
-func (a Asked) away(date window.Window) time.Duration {
+func (a Asked) distanceOutside(date window.Window) time.Duration {
 	switch {
 	case a.Window.Empty() || date.Overlaps(a.Window):
 		return 0
@@ -91,28 +91,28 @@ func (p *Page) CheckAnswers(ids []string) *fault.Error {
 func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 	doc, err := r.document.Read(body, document.Limits{})
 	if err != nil {
-		return nil, fault.New(fault.BadBody, fmt.Errorf("%w; it starts with %q", err, start(body)))
+		return nil, fault.New(fault.BadBody, fmt.Errorf("%w; it starts with %q", err, bodyStart(body)))
 	}
-	if f := r.verdict(doc); f != nil {
+	if f := r.verdictOf(doc); f != nil {
 		return nil, f
 	}
-	emptyBy, err := r.judge(doc, body)
+	emptyBy, err := r.judgeDocument(doc, body)
 	if err != nil {
 		return nil, badBody(err)
 	}
 	page := &Page{EmptyBy: emptyBy, Keys: make([]record.Key, 0, len(doc.Items))}
-	if page.Says, err = r.says(doc); err != nil {
+	if page.Says, err = r.readPaging(doc); err != nil {
 		return nil, fault.New(fault.BadBody, err)
 	}
 	page.Says.Token, page.Says.URL = asked.Secrets.String(page.Says.Token), asked.Secrets.String(page.Says.URL)
 	switch total := page.Says.Total; {
 	case total == nil:
-		page.BadTotal = r.page.total.unreadable(doc.Values)
+		page.BadTotal = r.page.total.showUnreadable(doc.Values)
 	case *total < 0: // no total at all, and never a count of -1
-		page.BadTotal, page.Says.Total = r.page.total.uncounted(*total), nil
+		page.BadTotal, page.Says.Total = r.page.total.showUncounted(*total), nil
 	}
 	if page.BadTotal != "" && r.needsTotal {
-		return nil, badBody(at(r.config.Total.String(), "total: %s: without it nobody knows when the list is complete (paging.expectTotal)", page.BadTotal))
+		return nil, badBody(pathError(r.config.Total.String(), "total: %s: without it nobody knows when the list is complete (paging.expectTotal)", page.BadTotal))
 	}
 	incoming := make([]record.Incoming, 0, len(doc.Items))
 	var scratch []byte
@@ -140,15 +140,15 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 		incoming = append(incoming, in)
 	}
 	if r.leadsOn(page) {
-		return nil, badBody(at(r.config.Items.String(), "no items at %s, but a next page (if the source sends such pages, declare them as response.emptyWhen); the body starts with %q", r.config.Items, start(body)))
+		return nil, badBody(pathError(r.config.Items.String(), "no items at %s, but a next page (if the source sends such pages, declare them as response.emptyWhen); the body starts with %q", r.config.Items, bodyStart(body)))
 	}
 	page.Records, page.Duplicate = record.Dedupe(incoming)
 	return page, nil
 }
 
-// passes notes a date the filter selects by: sorted pages show by it how far a
+// noteDate notes a date the filter selects by: sorted pages show by it how far a
 // walk has come.
-func (p *Page) passes(at time.Time) {
+func (p *Page) noteDate(at time.Time) {
 	p.Falls = p.Falls || at.Before(p.Reached)
 	if p.Lowest.IsZero() || at.Before(p.Lowest) {
 		p.Lowest = at
@@ -158,8 +158,8 @@ func (p *Page) passes(at time.Time) {
 	}
 }
 
-// dated notes an item that is kept, with how far its date lies outside of the request.
-func (p *Page) dated(away time.Duration) {
+// noteKept notes an item that is kept, with how far its date lies outside of the request.
+func (p *Page) noteKept(away time.Duration) {
 	p.Dated++
 	if away > 0 {
 		p.Kept++
@@ -167,12 +167,12 @@ func (p *Page) dated(away time.Duration) {
 	}
 }
 
-// judge decides whether a document is a page (D§5.15). emptyWhen excuses missing
+// judgeDocument decides whether a document is a page (D§5.15). emptyWhen excuses missing
 // items and nothing else: where there are items, they are read.
-func (r *Reader) judge(doc *document.Page, body []byte) (emptyBy string, err error) {
+func (r *Reader) judgeDocument(doc *document.Page, body []byte) (emptyBy string, err error) {
 	if len(doc.Items) == 0 {
 		if which, _, err := firstTrue(r.page.emptyWhen, "emptyWhen", doc.Values); err != nil || which != nil {
-			return which.name(), err
+			return which.pathName(), err
 		}
 	}
 	which, saw, err := firstTrue(r.page.errorWhen, "errorWhen", doc.Values)
@@ -182,11 +182,11 @@ func (r *Reader) judge(doc *document.Page, body []byte) (emptyBy string, err err
 	case which != nil:
 		return "", fmt.Errorf("the answer reports an error: errorWhen %s saw %s", which, saw)
 	case !doc.HasItems:
-		return "", at(r.config.Items.String(), "%s at %s (if the source says so that it found nothing, declare that as response.emptyWhen); the body starts with %q", r.lacks(doc), r.config.Items, start(body))
+		return "", pathError(r.config.Items.String(), "%s at %s (if the source says so that it found nothing, declare that as response.emptyWhen); the body starts with %q", r.describeMissing(doc), r.config.Items, bodyStart(body))
 	}
 	for _, p := range r.page.mustHave {
-		if !p.value(doc.Values).Present() {
-			return "", at(p.String(), "nothing at %s (mustHave); the body starts with %q", p, start(body))
+		if !p.valueIn(doc.Values).Present() {
+			return "", pathError(p.String(), "nothing at %s (mustHave); the body starts with %q", p, bodyStart(body))
 		}
 	}
 	return "", nil
@@ -198,8 +198,10 @@ type missing struct {
 	error
 }
 
-// at makes an error about a path.
-func at(path, format string, args ...any) error { return missing{path, fmt.Errorf(format, args...)} }
+// pathError makes an error about a path.
+func pathError(path, format string, args ...any) error {
+	return missing{path, fmt.Errorf(format, args...)}
+}
 
 // badBody is the fault of an answer that is not the promised document. Where a path
 // selects nothing it names that: the same one on every page is a changed format, not
@@ -213,8 +215,8 @@ func badBody(err error) *fault.Error {
 	return f
 }
 
-// lacks is what is not there.
-func (r *Reader) lacks(doc *document.Page) string {
+// describeMissing is what is not there.
+func (r *Reader) describeMissing(doc *document.Page) string {
 	switch {
 	case doc.Lacks != "":
 		return doc.Lacks
@@ -232,7 +234,7 @@ func (r *Reader) leadsOn(page *Page) bool {
 		(page.Says.Token+page.Says.URL != "" || page.Says.HasMore != nil && *page.Says.HasMore)
 }
 
-func (p *place) name() string {
+func (p *place) pathName() string {
 	if p == nil {
 		return ""
 	}
@@ -243,7 +245,7 @@ func (p *place) name() string {
 // page: an error must not pass for a good answer.
 func firstTrue(list []place, key string, values []document.Value) (which *place, saw string, err error) {
 	for i := range list {
-		yes, saw, err := list[i].holds(values)
+		yes, saw, err := list[i].holdsIn(values)
 		if err != nil {
 			return nil, "", fmt.Errorf("%s: %w", key, err)
 		}
@@ -263,7 +265,7 @@ func rejectKey(r record.Reject, item document.Item) record.Key {
 	return record.KeyOf(string(item.Raw))
 }
 
-func start(body []byte) string { return shown(body, 60) }
+func bodyStart(body []byte) string { return showPart(body, 60) }
 
 // nextAt is the path that should name the next page and selects nothing: one with a
 // slip in it looks like the end of every list.
@@ -277,22 +279,22 @@ func (r *Reader) nextAt(o paging.Observation) string {
 	return ""
 }
 
-// says is what the page told about paging. A template that fails here fails the
+// readPaging is what the page told about paging. A template that fails here fails the
 // page: without its answer a walk could end too early.
-func (r *Reader) says(doc *document.Page) (paging.Observation, error) {
+func (r *Reader) readPaging(doc *document.Page) (paging.Observation, error) {
 	// A null is a place the upstream filled: without it a page would look short.
 	o := paging.Observation{Items: len(doc.Items), TotalAt: r.config.Total.String()}
 	var err error
-	if o.Token, err = r.page.token.next(doc.Values); err != nil {
+	if o.Token, err = r.page.token.nextIn(doc.Values); err != nil {
 		return o, fmt.Errorf("nextToken: %w", err)
 	}
-	if o.URL, err = r.page.url.next(doc.Values); err != nil {
+	if o.URL, err = r.page.url.nextIn(doc.Values); err != nil {
 		return o, fmt.Errorf("nextUrl: %w", err)
 	}
 	o.NextAt = r.nextAt(o)
-	more, said, err := r.page.hasMore.boolean(doc.Values)
+	more, said, err := r.page.hasMore.booleanIn(doc.Values)
 	if err == nil && !said {
-		err = r.page.hasMore.unsaid(doc.Values)
+		err = r.page.hasMore.checkUnsaid(doc.Values)
 	}
 	if err != nil {
 		return o, fmt.Errorf("hasMore: %w", err)
@@ -300,7 +302,7 @@ func (r *Reader) says(doc *document.Page) (paging.Observation, error) {
 	if said {
 		o.HasMore = &more
 	}
-	total, said, err := r.page.total.integer(doc.Values)
+	total, said, err := r.page.total.integerIn(doc.Values)
 	if err != nil {
 		return o, fmt.Errorf("total: %w", err)
 	}

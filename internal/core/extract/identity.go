@@ -32,8 +32,8 @@ func identityOf(p place) identity {
 	return id
 }
 
-func (i identity) find(values []document.Value) (id, why string, err error) {
-	id, isText, err := i.text(values)
+func (i identity) findID(values []document.Value) (id, why string, err error) {
+	id, isText, err := i.textIn(values)
 	if err != nil {
 		return "", "", err
 	}
@@ -57,27 +57,27 @@ func (i identity) find(values []document.Value) (id, why string, err error) {
 	return id, "", nil
 }
 
-// identify gives the item its id.
-func (r *Reader) identify(in *record.Incoming, item document.Item) *refusal {
+// setID gives the item its id.
+func (r *Reader) setID(in *record.Incoming, item document.Item) *refusal {
 	switch {
 	case item.Err != nil:
-		return refuse(record.BadItem, nil, "%v", item.Err)
+		return refuseItem(record.BadItem, nil, "%v", item.Err)
 	case isNullItem(item):
-		return refuse(record.BadItem, nil, "the item is null; response.skipNull passes over it")
+		return refuseItem(record.BadItem, nil, "the item is null; response.skipNull passes over it")
 	}
-	id, why, err := r.item.id.find(item.Values)
+	id, why, err := r.item.id.findID(item.Values)
 	if r.config.IDCase == "LOWER" {
 		id = strings.ToLower(id)
 	}
 	switch {
 	case err != nil:
-		return refuse(record.MappingFailed, r.config.ID, "id: %v", err)
+		return refuseItem(record.MappingFailed, r.config.ID, "id: %v", err)
 	case why != "":
-		return refuse(record.MissingID, r.config.ID, "%s", why)
+		return refuseItem(record.MissingID, r.config.ID, "%s", why)
 	case len(id) > record.MaxIDBytes:
-		return refuse(record.LongID, r.config.ID, "id has %d bytes, at most %d are stored", len(id), record.MaxIDBytes)
+		return refuseItem(record.LongID, r.config.ID, "id has %d bytes, at most %d are stored", len(id), record.MaxIDBytes)
 	case !utf8.ValidString(id):
-		return refuse(record.BadID, r.config.ID, "id is not valid UTF-8")
+		return refuseItem(record.BadID, r.config.ID, "id is not valid UTF-8")
 	}
 	in.ProviderID = id
 	return nil

@@ -44,7 +44,7 @@ func NewDates(in zone.Zone, formats []string) (*Dates, error) {
 
 // Instant reads a date as the instant it stands for, cut to microseconds.
 func (d *Dates) Instant(v document.Value) (time.Time, error) {
-	r, err := d.of(v)
+	r, err := d.readValue(v)
 	return r.at, err
 }
 
@@ -60,7 +60,7 @@ var errNoDate = errors.New("no date")
 // maxDateBytes is more than any date has; what is longer is not looked at.
 const maxDateBytes = 80
 
-func (d *Dates) of(v document.Value) (reading, error) {
+func (d *Dates) readValue(v document.Value) (reading, error) {
 	switch v.Kind() {
 	case document.Absent, document.Null:
 		return reading{}, errNoDate
@@ -70,9 +70,9 @@ func (d *Dates) of(v document.Value) (reading, error) {
 			return reading{}, errors.New("a date that is not valid UTF-8")
 		}
 		if v.Kind() == document.Number {
-			return d.number(text)
+			return d.readNumber(text)
 		}
-		return d.text(text)
+		return d.readText(text)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(v.Raw()))
 	decoder.UseNumber() // 20250301.0 and 1e9 must stay what was written
@@ -80,32 +80,32 @@ func (d *Dates) of(v document.Value) (reading, error) {
 	if err := decoder.Decode(&tree); err != nil {
 		return reading{}, notADate(string(v.Raw()))
 	}
-	return d.any(tree)
+	return d.readAny(tree)
 }
 
-// any reads a decoded value or the outcome of a template.
-func (d *Dates) any(value any) (reading, error) {
+// readAny reads a decoded value or the outcome of a template.
+func (d *Dates) readAny(value any) (reading, error) {
 	switch value := value.(type) {
 	case nil:
 		return reading{}, errNoDate
 	case time.Time:
-		return exactly(value)
+		return exactReading(value)
 	case string:
-		return d.text(value)
+		return d.readText(value)
 	case json.Number:
-		return d.number(value.String())
+		return d.readNumber(value.String())
 	case int:
-		return d.number(strconv.Itoa(value))
+		return d.readNumber(strconv.Itoa(value))
 	case int64:
-		return d.number(strconv.FormatInt(value, 10))
+		return d.readNumber(strconv.FormatInt(value, 10))
 	case float64:
 		if value == math.Trunc(value) && math.Abs(value) < 1<<53 {
-			return d.number(strconv.FormatInt(int64(value), 10))
+			return d.readNumber(strconv.FormatInt(int64(value), 10))
 		}
 	case []any:
-		return d.array(value)
+		return d.readArray(value)
 	case map[string]any:
-		return d.object(value)
+		return d.readObject(value)
 	}
 	return reading{}, notADate(fmt.Sprint(value))
 }
@@ -119,10 +119,10 @@ const (
 	microsTo    = 1e17
 )
 
-// number reads epoch seconds, milliseconds and microseconds, a year (2020) and a
+// readNumber reads epoch seconds, milliseconds and microseconds, a year (2020) and a
 // day (20250301). Other small numbers are refused: 0 is how some sources say
 // that there is no date, and 1970 would then drop the item as not asked for.
-func (d *Dates) number(text string) (reading, error) {
+func (d *Dates) readNumber(text string) (reading, error) {
 	whole, fraction, found := strings.Cut(text, ".")
 	if found && strings.Trim(fraction, "0") != "" {
 		return reading{}, notADate(text)
@@ -137,19 +137,19 @@ func (d *Dates) number(text string) (reading, error) {
 	}
 	switch {
 	case n > 0 && (len(whole) == 4 || len(whole) == 8):
-		return d.digits(whole)
+		return d.readDigits(whole)
 	case size < secondsFrom || size >= microsTo || size < 0:
 		return reading{}, notADate(text)
 	case size < millisFrom:
-		return exactly(time.Unix(n, 0))
+		return exactReading(time.Unix(n, 0))
 	case size < microsFrom:
-		return exactly(time.UnixMilli(n))
+		return exactReading(time.UnixMilli(n))
 	default:
-		return exactly(time.UnixMicro(n))
+		return exactReading(time.UnixMicro(n))
 	}
 }
 
-func exactly(at time.Time) (reading, error) {
+func exactReading(at time.Time) (reading, error) {
 	at = window.Instant(at)
 	if err := window.CheckInstant(at); err != nil {
 		return reading{}, err

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// array reads date-parts: [2020,1,5], also inside another array, as Crossref and
+// readArray reads date-parts: [2020,1,5], also inside another array, as Crossref and
 // CSL write them. Of several dates the first counts. An array of one other
 // value is that value, which is how a path with a filter gives it.
-func (d *Dates) array(list []any) (reading, error) {
+func (d *Dates) readArray(list []any) (reading, error) {
 	for len(list) > 0 && list[len(list)-1] == nil {
 		list = list[:len(list)-1] // [[null]] is Crossref for no date
 	}
@@ -18,10 +18,10 @@ func (d *Dates) array(list []any) (reading, error) {
 		return reading{}, errNoDate
 	}
 	if inner, nested := list[0].([]any); nested {
-		return d.array(inner)
+		return d.readArray(inner)
 	}
 	if len(list) == 1 {
-		return d.any(list[0])
+		return d.readAny(list[0])
 	}
 	if len(list) > 3 {
 		return reading{}, fmt.Errorf("an array of %d values is not a date", len(list))
@@ -35,13 +35,13 @@ func (d *Dates) array(list []any) (reading, error) {
 		}
 		*place, c.unit = value, unit
 	}
-	return d.on(c)
+	return d.readCalendar(c)
 }
 
-// object reads {"Year":…,"Month":…,"Day":…} with names in any case, as PubMed
+// readObject reads {"Year":…,"Month":…,"Day":…} with names in any case, as PubMed
 // writes dates, also with Season or with MedlineDate alone. Other members do
 // not matter.
-func (d *Dates) object(members map[string]any) (reading, error) {
+func (d *Dates) readObject(members map[string]any) (reading, error) {
 	parts := map[string]any{}
 	for name, value := range members {
 		name = strings.ToLower(name)
@@ -55,7 +55,7 @@ func (d *Dates) object(members map[string]any) (reading, error) {
 	if parts["year"] == nil {
 		for _, whole := range []string{"medlinedate", textMember} {
 			if text, ok := parts[whole].(string); ok {
-				return d.text(text)
+				return d.readText(text)
 			}
 		}
 		return reading{}, fmt.Errorf("an object without a year is not a date")
@@ -97,7 +97,7 @@ func (d *Dates) ofParts(parts map[string]any) (reading, error) {
 		}
 		*part.place, c.unit = n, part.unit
 	}
-	return d.on(c)
+	return d.readCalendar(c)
 }
 
 // partOf reads a number, digits or the name of a month.
@@ -129,5 +129,5 @@ func smallNumber(text string) (int, error) {
 	if !onlyDigits(text) || len(text) > 4 {
 		return 0, fmt.Errorf("not a number of at most four digits")
 	}
-	return number(text), nil
+	return parseDigits(text), nil
 }

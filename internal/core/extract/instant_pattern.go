@@ -32,7 +32,7 @@ func parseFormat(pattern string) (format, error) {
 			rest = rest[digits:]
 			continue
 		}
-		taken, err := element(rest, &layout, &f, given)
+		taken, err := parseElement(rest, &layout, &f, given)
 		if err != nil {
 			return format{}, fmt.Errorf("pattern %q: %w", pattern, err)
 		}
@@ -49,7 +49,7 @@ func parseFormat(pattern string) (format, error) {
 	return f, nil
 }
 
-func element(rest string, layout *strings.Builder, f *format, given map[unit]bool) (taken int, err error) {
+func parseElement(rest string, layout *strings.Builder, f *format, given map[unit]bool) (taken int, err error) {
 	for _, e := range elements {
 		if strings.HasPrefix(rest, e.pattern) {
 			if e.pattern == "yyyy" || e.unit != year {

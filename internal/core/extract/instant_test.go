@@ -276,7 +276,7 @@ func TestShapesReadBack(t *testing.T) {
 			t.Fatalf("%s: %s was read as %v, %v; want %v", shape.name, text, got, err, want)
 		}
 		// What is exact to the second is taken at its word; what is coarser covers its time.
-		if r, err := d.of(valueOf(t, text)); at.Sub(want) >= time.Second && (err != nil || !r.within.Contains(micro(at))) {
+		if r, err := d.readValue(valueOf(t, text)); at.Sub(want) >= time.Second && (err != nil || !r.within.Contains(micro(at))) {
 			t.Fatalf("%s: %s may lie in %v, but was printed for %v", shape.name, text, r.within, at)
 		}
 	})
@@ -317,7 +317,7 @@ func FuzzInstant(f *testing.F) {
 			if window.CheckInstant(at) != nil || !at.Equal(window.Instant(at)) {
 				t.Fatalf("%s: %v is not an instant we store", text, at)
 			}
-			if r, _ := d.of(page.Values[0]); !r.within.Contains(at) {
+			if r, _ := d.readValue(page.Values[0]); !r.within.Contains(at) {
 				t.Fatalf("%s: %v is not within %v", text, at, r.within)
 			}
 		}

@@ -33,7 +33,7 @@ var (
 	}
 )
 
-func (d *Dates) text(text string) (reading, error) {
+func (d *Dates) readText(text string) (reading, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return reading{}, errNoDate
@@ -42,13 +42,13 @@ func (d *Dates) text(text string) (reading, error) {
 		return reading{}, notADate(text)
 	}
 	for _, f := range d.formats {
-		if r, err := d.parse(f, text); err == nil {
+		if r, err := d.parseFormat(f, text); err == nil {
 			return r, nil
 		}
 	}
 	switch {
 	case onlyDigits(text):
-		return d.digits(text)
+		return d.readDigits(text)
 	case len(text) > 4 && text[4] == '-' && onlyDigits(text[:4]):
 		if r, err := d.anyOf(dashed, text); err == nil {
 			return r, nil
@@ -58,12 +58,12 @@ func (d *Dates) text(text string) (reading, error) {
 	case strings.Count(text, ":") == 2:
 		return d.anyOf(mailed, text)
 	}
-	return d.words(text)
+	return d.readWords(text)
 }
 
 func (d *Dates) anyOf(shapes []format, text string) (reading, error) {
 	for _, f := range shapes {
-		r, err := d.parse(f, text)
+		r, err := d.parseFormat(f, text)
 		if _, other := errors.AsType[*time.ParseError](err); !other {
 			return r, err
 		}
@@ -71,7 +71,7 @@ func (d *Dates) anyOf(shapes []format, text string) (reading, error) {
 	return reading{}, notADate(text)
 }
 
-func (d *Dates) parse(f format, text string) (reading, error) {
+func (d *Dates) parseFormat(f format, text string) (reading, error) {
 	zone := d.zone
 	if f.unit >= day || strings.HasSuffix(f.layout, "UTC") || strings.HasSuffix(f.layout, "GMT") {
 		zone = time.UTC
@@ -81,13 +81,13 @@ func (d *Dates) parse(f format, text string) (reading, error) {
 		return reading{}, err
 	}
 	if f.unit >= day {
-		return d.on(calendar{year: at.Year(), month: int(at.Month()), day: at.Day(), unit: f.unit})
+		return d.readCalendar(calendar{year: at.Year(), month: int(at.Month()), day: at.Day(), unit: f.unit})
 	}
-	return d.within(at, f.unit, 0)
+	return d.readSpan(at, f.unit, 0)
 }
 
-// digits reads a year, a day and epoch numbers written as text.
-func (d *Dates) digits(text string) (reading, error) {
+// readDigits reads a year, a day and epoch numbers written as text.
+func (d *Dates) readDigits(text string) (reading, error) {
 	switch len(text) {
 	case 4:
 		return d.anyOf([]format{{"2006", year}}, text)
@@ -103,7 +103,7 @@ func (d *Dates) digits(text string) (reading, error) {
 	if len(text) < 9 {
 		return reading{}, notADate(text)
 	}
-	return d.number(text)
+	return d.readNumber(text)
 }
 
 func onlyDigits(text string) bool {

@@ -13,10 +13,10 @@ var (
 	seasons = map[string]int{"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
 )
 
-// words reads what people write: 2020 Jan 5, Jan 2020, Summer 2020, and the
+// readWords reads what people write: 2020 Jan 5, Jan 2020, Summer 2020, and the
 // spans of PubMed's MedlineDate (2020 Jan-Feb, 1998 Dec-1999 Jan), of which the
 // first date counts.
-func (d *Dates) words(text string) (reading, error) {
+func (d *Dates) readWords(text string) (reading, error) {
 	first, last, span := strings.Cut(strings.ReplaceAll(text, "–", "-"), "-")
 	c, ok := namedParts(first)
 	if !ok {
@@ -36,7 +36,7 @@ func (d *Dates) words(text string) (reading, error) {
 	if c.year == 0 || c.day > 0 && c.month == 0 {
 		return reading{}, notADate(text)
 	}
-	return d.on(c)
+	return d.readCalendar(c)
 }
 
 // namedParts takes one date apart: one year of four digits, at most one month or
@@ -48,9 +48,9 @@ func namedParts(text string) (c calendar, ok bool) {
 		place, value := &c.year, 0
 		switch {
 		case onlyDigits(field) && len(field) == 4:
-			value = number(field)
+			value = parseDigits(field)
 		case onlyDigits(field) && len(field) <= 2:
-			place, value = &c.day, number(field)
+			place, value = &c.day, parseDigits(field)
 		default:
 			var rough bool
 			place = &c.month
@@ -82,8 +82,8 @@ func monthNamed(name string) (value int, rough bool) {
 	return seasons[name], true
 }
 
-// number reads a few digits.
-func number(digits string) (n int) {
+// parseDigits reads a few digits.
+func parseDigits(digits string) (n int) {
 	for _, digit := range digits {
 		n = 10*n + int(digit-'0')
 	}

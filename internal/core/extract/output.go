@@ -68,7 +68,7 @@ func (f *field) appendValue(out []byte, values []document.Value) (written []byte
 		}
 		return append(out, value.Raw()...), true, nil
 	}
-	computed, err := f.compute(values)
+	computed, err := f.computeIn(values)
 	if err != nil || computed == nil {
 		return out, false, err
 	}

@@ -22,7 +22,7 @@ type place struct {
 // slots collects the paths of a page or of an item.
 type slots []document.Path
 
-func (s *slots) add(selector Selector) place {
+func (s *slots) addSelector(selector Selector) place {
 	from := len(*s)
 	if selector.IsTemplate() {
 		*s = append(*s, selector.parsed.template.Paths()...)
@@ -35,31 +35,31 @@ func (s *slots) add(selector Selector) place {
 func (s *slots) addAll(predicates []Predicate) []place {
 	var out []place
 	for _, p := range predicates {
-		out = append(out, s.add(p.Selector))
+		out = append(out, s.addSelector(p.Selector))
 	}
 	return out
 }
 
-// value is what a path found. Only for places that are not templates.
-func (p place) value(values []document.Value) document.Value {
+// valueIn is what a path found. Only for places that are not templates.
+func (p place) valueIn(values []document.Value) document.Value {
 	if p.IsZero() {
 		return document.Value{}
 	}
 	return values[p.from]
 }
 
-// compute evaluates a template.
-func (p place) compute(values []document.Value) (any, error) {
+// computeIn evaluates a template.
+func (p place) computeIn(values []document.Value) (any, error) {
 	return p.parsed.template.Eval(values[p.from:p.to])
 }
 
-// text is not ok for what is absent and for what is not a scalar.
-func (p place) text(values []document.Value) (text string, ok bool, err error) {
+// textIn is not ok for what is absent and for what is not a scalar.
+func (p place) textIn(values []document.Value) (text string, ok bool, err error) {
 	if !p.IsTemplate() {
-		text, ok = p.value(values).Text()
+		text, ok = p.valueIn(values).Text()
 		return text, ok, nil
 	}
-	computed, err := p.compute(values)
+	computed, err := p.computeIn(values)
 	if err != nil {
 		return "", false, err
 	}
@@ -67,24 +67,24 @@ func (p place) text(values []document.Value) (text string, ok bool, err error) {
 	return text, ok, nil
 }
 
-// next is what leads to the next page, empty if nothing does. Something that is
+// nextIn is what leads to the next page, empty if nothing does. Something that is
 // there and cannot be read must not look like the end of the list.
-func (p place) next(values []document.Value) (string, error) {
-	text, said, err := p.text(values)
+func (p place) nextIn(values []document.Value) (string, error) {
+	text, said, err := p.textIn(values)
 	if err == nil && !said {
-		err = p.unsaid(values)
+		err = p.checkUnsaid(values)
 	}
 	return text, err
 }
 
-// unsaid is nil if nothing stands where a value was looked for. A template that
+// checkUnsaid is nil if nothing stands where a value was looked for. A template that
 // comes out empty has decided so itself.
-func (p place) unsaid(values []document.Value) error {
+func (p place) checkUnsaid(values []document.Value) error {
 	if p.IsZero() || p.IsTemplate() {
 		return nil
 	}
-	if v := p.value(values); v.Present() && !v.IsNull() && string(v.Raw()) != "[]" {
-		return fmt.Errorf("%s cannot be read at %s%s", shown(v.Raw(), maxShown), p, p.textHint(v))
+	if v := p.valueIn(values); v.Present() && !v.IsNull() && string(v.Raw()) != "[]" {
+		return fmt.Errorf("%s cannot be read at %s%s", showPart(v.Raw(), maxShown), p, p.textHint(v))
 	}
 	return nil
 }
@@ -104,12 +104,12 @@ func (p place) textHint(v document.Value) string {
 	return ""
 }
 
-func (p place) integer(values []document.Value) (n int64, ok bool, err error) {
+func (p place) integerIn(values []document.Value) (n int64, ok bool, err error) {
 	if !p.IsTemplate() {
-		n, ok = p.value(values).Int()
+		n, ok = p.valueIn(values).Int()
 		return n, ok, nil
 	}
-	computed, err := p.compute(values)
+	computed, err := p.computeIn(values)
 	if err != nil {
 		return 0, false, err
 	}
@@ -126,41 +126,41 @@ func (p place) integer(values []document.Value) (n int64, ok bool, err error) {
 	return 0, false, nil
 }
 
-// uncounted shows a total below zero: upstreams write -1 where they do not count.
-func (p place) uncounted(total int64) string {
+// showUncounted shows a total below zero: upstreams write -1 where they do not count.
+func (p place) showUncounted(total int64) string {
 	return fmt.Sprintf("not counted by the upstream: %d stands at %s", total, p)
 }
 
-// unreadable shows what stands where a number was looked for and is none; empty
+// showUnreadable shows what stands where a number was looked for and is none; empty
 // if nothing does. An empty text of a template says that there is nothing.
-func (p place) unreadable(values []document.Value) string {
+func (p place) showUnreadable(values []document.Value) string {
 	if p.IsZero() {
 		return ""
 	}
 	if !p.IsTemplate() {
-		if v := p.value(values); p.unsaid(values) != nil {
-			return fmt.Sprintf("unreadable at %s (%s)", p, shown(v.Raw(), maxShown))
+		if v := p.valueIn(values); p.checkUnsaid(values) != nil {
+			return fmt.Sprintf("unreadable at %s (%s)", p, showPart(v.Raw(), maxShown))
 		}
 		return ""
 	}
-	computed, err := p.compute(values)
+	computed, err := p.computeIn(values)
 	if text, _ := textOf(computed); err == nil && text != "" {
-		return fmt.Sprintf("unreadable at %s (%s)", p, shown([]byte(strconv.Quote(text)), maxShown))
+		return fmt.Sprintf("unreadable at %s (%s)", p, showPart([]byte(strconv.Quote(text)), maxShown))
 	}
 	return ""
 }
 
-// boolean takes the texts true and false too: XML and CSV have no others.
-func (p place) boolean(values []document.Value) (yes, ok bool, err error) {
+// booleanIn takes the texts true and false too: XML and CSV have no others.
+func (p place) booleanIn(values []document.Value) (yes, ok bool, err error) {
 	var text string
 	if p.IsTemplate() {
-		computed, err := p.compute(values)
+		computed, err := p.computeIn(values)
 		if err != nil {
 			return false, false, err
 		}
 		text, _ = textOf(computed)
 	} else {
-		text, _ = p.value(values).Text()
+		text, _ = p.valueIn(values).Text()
 	}
 	switch strings.ToLower(text) {
 	case "true":
@@ -171,15 +171,15 @@ func (p place) boolean(values []document.Value) (yes, ok bool, err error) {
 	return false, false, nil
 }
 
-func (p place) date(values []document.Value, dates *Dates) (reading, error) {
+func (p place) dateIn(values []document.Value, dates *Dates) (reading, error) {
 	if !p.IsTemplate() {
-		return dates.of(p.value(values))
+		return dates.readValue(p.valueIn(values))
 	}
-	computed, err := p.compute(values)
+	computed, err := p.computeIn(values)
 	if err != nil {
 		return reading{}, err
 	}
-	return dates.any(computed)
+	return dates.readAny(computed)
 }
 
 func textOf(computed any) (string, bool) {
@@ -198,10 +198,10 @@ func textOf(computed any) (string, bool) {
 	return "", false
 }
 
-// holds answers a predicate and shows what it saw.
-func (p place) holds(values []document.Value) (yes bool, saw string, err error) {
+// holdsIn answers a predicate and shows what it saw.
+func (p place) holdsIn(values []document.Value) (yes bool, saw string, err error) {
 	if p.IsTemplate() {
-		computed, err := p.compute(values)
+		computed, err := p.computeIn(values)
 		if err != nil {
 			return false, "", err
 		}
@@ -209,23 +209,23 @@ func (p place) holds(values []document.Value) (yes bool, saw string, err error) 
 		if !isBool {
 			return false, "", fmt.Errorf("%s gave %T, not true or false", p, computed)
 		}
-		return yes, p.inputs(values), nil
+		return yes, p.showInputs(values), nil
 	}
-	for _, node := range p.value(values).All() {
+	for _, node := range p.valueIn(values).All() {
 		if isTrue(node) {
-			return true, shown(node.Raw(), maxShown), nil
+			return true, showPart(node.Raw(), maxShown), nil
 		}
 	}
 	return false, "", nil
 }
 
-// inputs shows what a template was given.
-func (p place) inputs(values []document.Value) string {
+// showInputs shows what a template was given.
+func (p place) showInputs(values []document.Value) string {
 	var out []string
 	for i, path := range p.parsed.template.Paths() {
 		text := "nothing"
 		if v := values[p.from+i]; v.Present() {
-			text = shown(v.Raw(), maxShown/2)
+			text = showPart(v.Raw(), maxShown/2)
 		}
 		out = append(out, fmt.Sprintf("%s: %s", path, text))
 	}

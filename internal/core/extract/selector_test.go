@@ -248,16 +248,16 @@ func TestErrorsShowNoCredentials(t *testing.T) {
 		`{"error":"limit","api-key":"canary","count":4}`, `{"msg":"bad api_key=canary&x=1"}`, `{"Authorization":"Bearer canary"}`, `<e>token: canary</e>`,
 		`{"x":"mailto=canary@example.org"}`, `{"access_key" : "canary"}`,
 	} {
-		if text := shown([]byte(body), maxShown); strings.Contains(text, "canary") {
+		if text := showPart([]byte(body), maxShown); strings.Contains(text, "canary") {
 			t.Errorf("%s is shown as %s", body, text)
 		}
 	}
 	for _, body := range []string{`{"error":"badResumptionToken"}`, `the token expired`, `{"count":4}`} {
-		if text := shown([]byte(body), maxShown); text != body {
+		if text := showPart([]byte(body), maxShown); text != body {
 			t.Errorf("%s is shown as %s", body, text)
 		}
 	}
-	if text := shown([]byte(strings.Repeat("ü", 500)), 7); text != "üüü…" {
+	if text := showPart([]byte(strings.Repeat("ü", 500)), 7); text != "üüü…" {
 		t.Errorf("%q", text)
 	}
 }

@@ -14,9 +14,9 @@ const maxShown = 120
 // the address of the caller (I12).
 var credentials = regexp.MustCompile(`(?i)((?:api|access)[-_ ]?key|token|secret|password|passwd|authorization|signature|e-?mail|mailto)(["']?\s*[:=]\s*["']?)(?:bearer\s+|basic\s+)?[^\s"'&,;<>{}\[\]]+`)
 
-// shown makes a part of a body fit to be printed: short, valid text, without
+// showPart makes a part of a body fit to be printed: short, valid text, without
 // what looks like a credential or a person (§14.10).
-func shown(raw []byte, limit int) string {
+func showPart(raw []byte, limit int) string {
 	text := strings.ToValidUTF8(string(raw[:min(len(raw), 4*limit)]), "?")
 	text = privacy.Mask(credentials.ReplaceAllString(text, "$1$2***"))
 	if len(text) <= limit {

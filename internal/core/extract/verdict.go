@@ -7,9 +7,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
-// verdict is what retryWhen and giveUpWhen say of an answer; nil if nothing. A
+// verdictOf is what retryWhen and giveUpWhen say of an answer; nil if nothing. A
 // predicate that cannot be answered is an error, as for errorWhen.
-func (r *Reader) verdict(doc *document.Page) *fault.Error {
+func (r *Reader) verdictOf(doc *document.Page) *fault.Error {
 	for _, list := range []struct {
 		key    string
 		places []place

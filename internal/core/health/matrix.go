@@ -94,7 +94,7 @@ func Matrix() []Rule {
 			Slow, "the slowest twentieth of the pages of five minutes takes more than 3 s (20 pages or more)",
 			[]Action{ShrinkPage, LowerConcurrency}, "20 pages in a row below 1.2 s; at once where a step does not help, and then not tried for an hour",
 			"internal/engine/heal, internal/engine/executor", &judged{
-				of: page, value: latency, enter: 3, leave: 1.2, least: 20, calm: 20, most: 2, hold: settle, mustHelp: true,
+				of: page, value: meanLatency, enter: 3, leave: 1.2, least: 20, calm: 20, most: 2, hold: settle, mustHelp: true,
 			},
 		},
 		{
@@ -117,7 +117,7 @@ func Matrix() []Rule {
 			HeavyPages, "the largest twentieth of the pages of five minutes has more than 5 MB (5 pages or more)",
 			[]Action{ShrinkPage}, "20 pages in a row below 2 MB; at once where a step does not help, and then not tried for an hour",
 			"internal/engine/heal, internal/engine/executor", &judged{
-				of: page, value: heaviness, enter: 5 * mega, leave: 2 * mega, least: 5, calm: 20, most: 4, hold: settle, mustHelp: true,
+				of: page, value: meanHeaviness, enter: 5 * mega, leave: 2 * mega, least: 5, calm: 20, most: 4, hold: settle, mustHelp: true,
 			},
 		},
 		{
@@ -145,7 +145,7 @@ func Matrix() []Rule {
 		{
 			StoreBusy, "the slowest twentieth of the writes of five minutes waits more than 0.2 s for the database, or takes 2 s to commit (20 pages or more)",
 			[]Action{PausePlanning, LowerConcurrency}, "20 pages in a row below 0.05 s and 0.5 s", "internal/engine/heal, internal/engine/planner", &judged{
-				of: page, value: queueing, enter: 0.2, leave: 0.05, least: 20, calm: 20, most: 2, hold: settle,
+				of: page, value: meanQueueing, enter: 0.2, leave: 0.05, least: 20, calm: 20, most: 2, hold: settle,
 			},
 		},
 		{

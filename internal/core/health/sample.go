@@ -45,17 +45,17 @@ type recent struct {
 	came int64
 }
 
-func (r *recent) add(s Sample, now time.Time) {
+func (r *recent) addSample(s Sample, now time.Time) {
 	r.came++
 	s.at, s.no = now, r.came
 	r.list = append(r.list, s)
 	if extra := len(r.list) - r.most; extra > 0 {
 		r.list = slices.Delete(r.list, 0, extra)
 	}
-	r.forget(now)
+	r.forgetOld(now)
 }
 
-func (r *recent) forget(now time.Time) {
+func (r *recent) forgetOld(now time.Time) {
 	if !r.aged {
 		return
 	}
@@ -66,8 +66,8 @@ func (r *recent) forget(now time.Time) {
 	r.list = slices.Delete(r.list, 0, old)
 }
 
-// after are the samples that came after another one, and are not forgotten.
-func (r *recent) after(no int64) []Sample {
+// samplesAfter are the samples that came after another one, and are not forgotten.
+func (r *recent) samplesAfter(no int64) []Sample {
 	first := len(r.list)
 	for first > 0 && r.list[first-1].no > no {
 		first--
@@ -109,17 +109,17 @@ func runsFailed(list []Sample) float64 {
 	return float64(bad) / float64(max(len(list), 1))
 }
 
-func latency(list []Sample) float64 {
+func meanLatency(list []Sample) float64 {
 	return p95(list, func(s Sample) float64 { return s.Took.Seconds() })
 }
 
-func heaviness(list []Sample) float64 {
+func meanHeaviness(list []Sample) float64 {
 	return p95(list, func(s Sample) float64 { return float64(s.Bytes) })
 }
 
-// queueing is how long writes wait. A server lets a transaction begin at once and
+// meanQueueing is how long writes wait. A server lets a transaction begin at once and
 // then wait for locks: a commit that takes ten times as long counts as much.
-func queueing(list []Sample) float64 {
+func meanQueueing(list []Sample) float64 {
 	return p95(list, func(s Sample) float64 { return max(s.Queued, s.Commit/10).Seconds() })
 }
 

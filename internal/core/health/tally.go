@@ -12,8 +12,8 @@ type Tally struct {
 	StopSource       int `json:"STOP_SOURCE,omitempty"`
 }
 
-// of is where an action is counted, or nil.
-func (t *Tally) of(a Action) *int {
+// counterOf is where an action is counted, or nil.
+func (t *Tally) counterOf(a Action) *int {
 	return map[Action]*int{
 		LowerRate: &t.LowerRate, LowerConcurrency: &t.LowerConcurrency, ShrinkPage: &t.ShrinkPage, Reslice: &t.Reslice,
 		PausePlanning: &t.PausePlanning, SetAside: &t.SetAside, StopSource: &t.StopSource,
@@ -22,14 +22,14 @@ func (t *Tally) of(a Action) *int {
 
 // Count adds to an action.
 func (t *Tally) Count(a Action, n int) {
-	if counter := t.of(a); counter != nil {
+	if counter := t.counterOf(a); counter != nil {
 		*counter += n
 	}
 }
 
 // Times is how often an action was taken.
 func (t Tally) Times(a Action) int {
-	if counter := t.of(a); counter != nil {
+	if counter := t.counterOf(a); counter != nil {
 		return *counter
 	}
 	return 0

@@ -51,11 +51,11 @@ func (c Change) String() string {
 	case c.Quiet:
 		return text + ": nothing was heard"
 	}
-	return fmt.Sprintf("%s (%s)", text, measured(c.Condition, c.Value))
+	return fmt.Sprintf("%s (%s)", text, measuredText(c.Condition, c.Value))
 }
 
-// measured is a value with its unit.
-func measured(c Condition, value float64) string {
+// measuredText is a value with its unit.
+func measuredText(c Condition, value float64) string {
 	switch c {
 	case Slow, StoreBusy:
 		return fmt.Sprintf("%.2f s", value)
@@ -78,16 +78,20 @@ func NewWatch() *Watch {
 }
 
 // Page notes a page that came, and tells what that changes.
-func (w *Watch) Page(s Sample, now time.Time) []Change { return w.note(page, s, now) }
+func (w *Watch) Page(s Sample, now time.Time) []Change { return w.noteSample(page, s, now) }
 
 // Run notes how a run ended.
-func (w *Watch) Run(well bool, now time.Time) []Change { return w.note(run, Sample{Bad: !well}, now) }
+func (w *Watch) Run(well bool, now time.Time) []Change {
+	return w.noteSample(run, Sample{Bad: !well}, now)
+}
 
 // Task notes how a task ended for good.
-func (w *Watch) Task(well bool, now time.Time) []Change { return w.note(task, Sample{Bad: !well}, now) }
+func (w *Watch) Task(well bool, now time.Time) []Change {
+	return w.noteSample(task, Sample{Bad: !well}, now)
+}
 
-func (w *Watch) note(k kind, s Sample, now time.Time) []Change {
-	w.samples[k].add(s, now)
+func (w *Watch) noteSample(k kind, s Sample, now time.Time) []Change {
+	w.samples[k].addSample(s, now)
 	for i, r := range w.rules {
 		if r.judged.of == k {
 			w.states[i].news = now
@@ -109,8 +113,8 @@ const (
 func (w *Watch) Judge(now time.Time) (out []Change) {
 	for i, r := range w.rules {
 		s, list := &w.states[i], &w.samples[r.judged.of]
-		list.forget(now)
-		if c, changed := s.step(r, list.after(s.judged), now); changed {
+		list.forgetOld(now)
+		if c, changed := s.stepLevel(r, list.samplesAfter(s.judged), now); changed {
 			s.judged = list.came
 			out = append(out, c)
 		}
@@ -118,16 +122,16 @@ func (w *Watch) Judge(now time.Time) (out []Change) {
 	return out
 }
 
-// step takes at most one level. Samples are judged once: what led to a level is
+// stepLevel takes at most one level. Samples are judged once: what led to a level is
 // not held against it, so two changes always have fresh samples between them.
-func (s *state) step(r Rule, fresh []Sample, now time.Time) (Change, bool) {
+func (s *state) stepLevel(r Rule, fresh []Sample, now time.Time) (Change, bool) {
 	j, c := r.judged, Change{Condition: r.Condition, From: s.level, To: s.level}
 	calm := fresh[max(len(fresh)-j.calm, 0):]
 	if len(fresh) >= j.least {
 		c.Value = j.value(fresh)
 	}
 	switch {
-	case s.level > 0 && now.Sub(s.last()) >= quiet:
+	case s.level > 0 && now.Sub(s.lastSample()) >= quiet:
 		c.To, c.Quiet = s.level-1, true
 	case s.level > 0 && len(fresh) < j.calm && now.Sub(s.changed) >= quiet && j.value(fresh) <= j.leave:
 		c.To, c.Value = s.level-1, j.value(fresh) // too little work to ever have enough samples
@@ -156,7 +160,7 @@ func (s *state) step(r Rule, fresh []Sample, now time.Time) (Change, bool) {
 	return c, true
 }
 
-func (s *state) last() time.Time {
+func (s *state) lastSample() time.Time {
 	if s.news.After(s.changed) {
 		return s.news
 	}
@@ -192,8 +196,8 @@ func (w *Watch) Adopt(known []InForce, now time.Time) {
 	}
 }
 
-// level is the strongest level that calls for an action, and of what.
-func (w *Watch) level(a Action) (level int, of Condition) {
+// strongestLevel is the strongest level that calls for an action, and of what.
+func (w *Watch) strongestLevel(a Action) (level int, of Condition) {
 	for i, r := range w.rules {
 		if at := w.states[i].level; at > level && r.Does(a, at) {
 			level, of = at, r.Condition
@@ -204,13 +208,13 @@ func (w *Watch) level(a Action) (level int, of Condition) {
 
 // Concurrency is how many tasks may run at once where so many are declared.
 func (w *Watch) Concurrency(declared int) int {
-	level, _ := w.level(LowerConcurrency)
+	level, _ := w.strongestLevel(LowerConcurrency)
 	return min(declared, max(declared>>level, 1))
 }
 
 // PageSize is how many items to ask for where so many are declared, and which
 // condition makes it fewer.
 func (w *Watch) PageSize(declared int) (int, Condition) {
-	level, of := w.level(ShrinkPage)
+	level, of := w.strongestLevel(ShrinkPage)
 	return max(declared>>level, 1), of
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// follows is the address of the next page, as the page at current names it. A
+// followAddress is the address of the next page, as the page at current names it. A
 // relative one is meant from there; a state holds addresses as they are from the
 // first page, which has none ("").
-func follows(current, named string) string {
+func followAddress(current, named string) string {
 	ref, err := url.Parse(strings.ReplaceAll(named, " ", "%20"))
 	if current == "" || err != nil || ref.Scheme != "" || ref.Host != "" || ref.Opaque != "" || strings.HasPrefix(named, "/") {
 		return named // says by itself where it is, or cannot be read and is refused later

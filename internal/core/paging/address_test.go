@@ -19,7 +19,7 @@ func TestAddressesAreMeantFromThePageThatNamesThem(t *testing.T) {
 		}), 1, 8).Draw(t, "named")
 		at, state := first, ""
 		for _, name := range named {
-			at, state = parse(t, at, name), follows(state, name)
+			at, state = parse(t, at, name), followAddress(state, name)
 			if got := parse(t, first, state); got.String() != at.String() {
 				t.Fatalf("after %q the walk is at %s (kept as %q), want %s", name, got, state, at)
 			}
@@ -38,7 +38,7 @@ func parse(t *rapid.T, from *url.URL, name string) *url.URL {
 func TestAddressesThatSayWhereTheyAreStay(t *testing.T) {
 	for _, named := range []string{"", "/v1/x", "//elsewhere.example.org/x", "https://elsewhere.example.org/x", "%zz", "mailto:x@example.org"} {
 		for _, current := range []string{"", "page/2", "?cursor=a", "https://api.example.org/v1/items/2"} {
-			if got := follows(current, named); got != named {
+			if got := followAddress(current, named); got != named {
 				t.Errorf("from %q, %q became %q", current, named, got)
 			}
 		}

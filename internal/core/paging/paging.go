@@ -140,9 +140,9 @@ func (s State) FirstPage() bool { return s.Pages == 0 }
 func (c Config) Position(s State) string {
 	switch c.Type {
 	case Token:
-		return ledgered(s.Token)
+		return shortenToken(s.Token)
 	case URL:
-		return ledgered(s.URL)
+		return shortenToken(s.URL)
 	case Offset:
 		return fmt.Sprintf("offset %d", s.Offset)
 	case Page:
@@ -154,9 +154,9 @@ func (c Config) Position(s State) string {
 // maxPosition is how many bytes of a position the ledger takes.
 const maxPosition = 4096
 
-// ledgered is a token or an address as the ledger takes it. The state has all of
+// shortenToken is a token or an address as the ledger takes it. The state has all of
 // it; here the hash tells long ones apart that begin alike.
-func ledgered(text string) string {
+func shortenToken(text string) string {
 	if len(text) <= maxPosition {
 		return text
 	}
@@ -191,8 +191,8 @@ type Decision struct {
 // a short page is believed only when the total has been delivered: upstreams do
 // send short pages in the middle of a walk.
 func (c Config) Advance(s State, o Observation) Decision {
-	o.URL = follows(s.URL, o.URL)
-	next := State{Pages: s.Pages + 1, Seen: s.Seen + c.delivered(o), Total: s.Total, First: s.First, Idle: c.idle(s, o), Short: o.Items < c.Size}
+	o.URL = followAddress(s.URL, o.URL)
+	next := State{Pages: s.Pages + 1, Seen: s.Seen + c.countDelivered(o), Total: s.Total, First: s.First, Idle: c.countIdle(s, o), Short: o.Items < c.Size}
 	if o.Items == 0 {
 		next.Empty = s.Empty + 1
 	}
@@ -207,7 +207,7 @@ func (c Config) Advance(s State, o Observation) Decision {
 	case Page:
 		next.Number = s.Number + 1
 	case Offset:
-		next.Offset = s.Offset + c.places(o)
+		next.Offset = s.Offset + c.countPlaces(o)
 	}
 	next.Fell = s.Fell || o.Total != nil && *o.Total < s.Total
 	if o.Total != nil {
@@ -221,8 +221,8 @@ func (c Config) Advance(s State, o Observation) Decision {
 		return Decision{Next: next, Why: "total", Err: fault.Newf(fault.Capped,
 			"the window holds %d items, and the upstream serves only the first %d of a query (paging.maxResults)", next.Total, c.MaxResults)}
 	}
-	done, why := c.ended(s, next, o)
-	if done && c.probes(s, o) {
+	done, why := c.hasEnded(s, next, o)
+	if done && c.probesEnd(s, o) {
 		next.Token, next.URL, next.Probe = s.Token, s.URL, true
 		return Decision{Next: next, Why: "no next page named: asked once more"}
 	}
@@ -231,7 +231,7 @@ func (c Config) Advance(s State, o Observation) Decision {
 			"the list ends where the upstream stops serving a query, after %d items (paging.maxResults)", c.MaxResults)}
 	}
 	if done {
-		if (c.Expects() || next.Total >= 0 && c.doubtful(s, next, o)) && next.missing() {
+		if (c.Expects() || next.Total >= 0 && c.isDoubtful(s, next, o)) && next.isShort() {
 			if c.onlyFirst(next, o) {
 				return Decision{Next: next, Why: why, Err: firstAgain(next)}
 			}
@@ -239,37 +239,37 @@ func (c Config) Advance(s State, o Observation) Decision {
 		}
 		return Decision{Next: next, Done: true, Why: why}
 	}
-	return Decision{Next: next, Why: why, Err: c.obstacle(s, next, o)}
+	return Decision{Next: next, Why: why, Err: c.findObstacle(s, next, o)}
 }
 
-// probes reports whether the end is to be looked at twice: some upstreams now
+// probesEnd reports whether the end is to be looked at twice: some upstreams now
 // and then forget to name the next page (§4.3.3).
-func (c Config) probes(s State, o Observation) bool {
+func (c Config) probesEnd(s State, o Observation) bool {
 	return c.TailProbe && !s.Probe && o.HasMore == nil && (c.Type == Token && o.Token == "" || c.Type == URL && o.URL == "")
 }
 
-// places is how many places of the list a page was for. What was delivered counts,
+// countPlaces is how many places of the list a page was for. What was delivered counts,
 // not what was asked for: an upstream that quietly sends smaller pages would
 // otherwise leave holes between them. But never more than was asked for: an item
 // that is shown beside the list would push a real one out (I2).
-func (c Config) places(o Observation) int { return min(o.Items, c.Size) }
+func (c Config) countPlaces(o Observation) int { return min(o.Items, c.Size) }
 
-// delivered is how many items of a page count against the announced total. Where
+// countDelivered is how many items of a page count against the announced total. Where
 // the client counts, the surplus of a page that is larger than asked for does not;
 // a page behind a token is as large as the upstream likes.
-func (c Config) delivered(o Observation) int {
+func (c Config) countDelivered(o Observation) int {
 	if c.Type == Offset || c.Type == Page {
 		return min(o.New+o.Known, c.Size)
 	}
 	return o.New
 }
 
-// idle counts pages in a row that brought nothing new. An empty page is not
+// countIdle counts pages in a row that brought nothing new. An empty page is not
 // counted: upstreams send several of them where much is filtered out. Nor is a
 // page whose items all came before as the surplus of another.
-func (c Config) idle(s State, o Observation) int {
+func (c Config) countIdle(s State, o Observation) int {
 	switch {
-	case o.New > 0 || s.Probe || o.Known > 0 && o.Known == c.places(o):
+	case o.New > 0 || s.Probe || o.Known > 0 && o.Known == c.countPlaces(o):
 		return 0
 	case o.Items > 0:
 		return s.Idle + 1
@@ -286,8 +286,8 @@ const circle = 3
 // and its parts would do the same.
 const desert = 1000
 
-// obstacle is why a walk that should go on cannot.
-func (c Config) obstacle(s, next State, o Observation) *fault.Error {
+// findObstacle is why a walk that should go on cannot.
+func (c Config) findObstacle(s, next State, o Observation) *fault.Error {
 	named := c.Type == Token || c.Type == URL
 	switch {
 	case named && c.UniqueTokens && o.Again:
@@ -300,7 +300,7 @@ func (c Config) obstacle(s, next State, o Observation) *fault.Error {
 		return fault.Newf(fault.TokenLoop, "the last %d pages held nothing new, and more are announced", next.Idle)
 	case next.Empty >= desert, c.Type == Offset && next.Empty >= circle: // behind an empty page an offset is where it was
 		return fault.Newf(fault.TokenLoop, "the last %d pages held nothing, and more are announced", next.Empty)
-	case c.counts() && s.Idle > 0 && o.New > 0:
+	case c.countsItself() && s.Idle > 0 && o.New > 0:
 		// Behind the end some upstreams serve the last page for ever; in the
 		// middle a page that is served again has taken the place of another.
 		return fault.Newf(fault.TokenLoop, "page %d held only items of earlier pages, and more followed: what belonged there was not served", s.Pages)
@@ -311,7 +311,7 @@ func (c Config) obstacle(s, next State, o Observation) *fault.Error {
 	case c.Type == Token && next.Token == "", c.Type == URL && next.URL == "":
 		// Without a name the first page would be asked for again, for ever.
 		return fault.Newf(fault.BadBody, "more pages are announced, but nothing names the next one")
-	case c.MaxResults > 0 && c.passed(next) >= c.MaxResults:
+	case c.MaxResults > 0 && c.countPassed(next) >= c.MaxResults:
 		return fault.Newf(fault.Capped, "the upstream serves only the first %d items of a query (paging.maxResults)", c.MaxResults)
 	case next.Pages >= c.MaxPages:
 		return fault.Newf(fault.Budget, "paging.maxPages of %d reached", c.MaxPages)
@@ -319,24 +319,24 @@ func (c Config) obstacle(s, next State, o Observation) *fault.Error {
 	return nil
 }
 
-// doubtful: an end that is held against the total, whoever expects it or not: nothing
+// isDoubtful: an end that is held against the total, whoever expects it or not: nothing
 // came, or only what was known. But a short page that ends with the total and holds
 // known items is the rest of a list that has an item twice, or whose items moved back
 // while it was read. And where the total is an estimate, a short page with nothing
 // behind it is an end that showed twice.
-func (c Config) doubtful(s, next State, o Observation) bool {
-	if c.estimates() && s.Short && o.Items == 0 {
+func (c Config) isDoubtful(s, next State, o Observation) bool {
+	if c.totalIsEstimate() && s.Short && o.Items == 0 {
 		return false
 	}
 	rest := c.Type == Offset && next.Idle == 1 && o.Items < c.Size && int64(next.Offset) == next.Total
-	return c.counts() && (o.Items == 0 || next.Idle > 0 && !rest)
+	return c.countsItself() && (o.Items == 0 || next.Idle > 0 && !rest)
 }
 
 // onlyFirst: where the client counts, one full page came again and no other was
 // ever seen. An upstream that serves its last page for ever does so, and so does
 // one that does not know the parameter, of whose list most would be missed.
 func (c Config) onlyFirst(next State, o Observation) bool {
-	return c.counts() && next.Idle > 0 && next.Pages == next.Idle+1 && o.Items >= c.Size
+	return c.countsItself() && next.Idle > 0 && next.Pages == next.Idle+1 && o.Items >= c.Size
 }
 
 // firstAgain: as with TIME, what one page holds can be had by narrower windows.
@@ -354,31 +354,31 @@ func (c Config) cutOff(next State, o Observation) bool {
 	case Offset:
 		served = next.Offset
 	case Page:
-		served = c.before(next) - c.Size + c.places(o)
+		served = c.itemsBefore(next) - c.Size + c.countPlaces(o)
 	}
 	counted := next.Total >= 0 && next.Total < int64(c.MaxResults)
 	return c.MaxResults > 0 && served >= c.MaxResults && !counted
 }
 
-// passed is how many items of the query lie before the next page.
-func (c Config) passed(next State) int {
+// countPassed is how many items of the query lie before the next page.
+func (c Config) countPassed(next State) int {
 	switch c.Type {
 	case Offset:
 		return next.Offset
 	case Page:
-		return c.before(next)
+		return c.itemsBefore(next)
 	}
 	return next.Seen
 }
 
-// counts reports whether nothing on a page names the next one.
-func (c Config) counts() bool { return c.Type == Offset || c.Type == Page || c.Type == Time }
+// countsItself reports whether nothing on a page names the next one.
+func (c Config) countsItself() bool { return c.Type == Offset || c.Type == Page || c.Type == Time }
 
-func (c Config) ended(s, next State, o Observation) (bool, string) {
+func (c Config) hasEnded(s, next State, o Observation) (bool, string) {
 	switch {
 	case o.HasMore != nil:
 		return !*o.HasMore, "hasMore"
-	case c.counts():
+	case c.countsItself():
 		return c.endedByCount(next, o)
 	case c.Type == Token && o.Token == "":
 		return true, "no next token"
@@ -386,7 +386,7 @@ func (c Config) ended(s, next State, o Observation) (bool, string) {
 		return true, "no next URL"
 	case c.EndOnShortPage && o.Items == 0:
 		return true, "empty page"
-	case c.EndOnShortPage && o.Items < c.Size && (c.Expects() || next.Total >= 0) && next.missing():
+	case c.EndOnShortPage && o.Items < c.Size && (c.Expects() || next.Total >= 0) && next.isShort():
 		return false, "short page before the total"
 	case c.EndOnShortPage && o.Items < c.Size:
 		return true, "short page"
@@ -410,7 +410,7 @@ func (c Config) endedByCount(next State, o Observation) (bool, string) {
 	switch {
 	case o.Items == 0:
 		return true, "empty page"
-	case c.Type == Time && !c.estimates() && next.Total > int64(o.Items):
+	case c.Type == Time && !c.totalIsEstimate() && next.Total > int64(o.Items):
 		return false, "the only page holds less than the total"
 	case c.Type == Time:
 		return !full, "size of the only page"
@@ -422,7 +422,7 @@ func (c Config) endedByCount(next State, o Observation) (bool, string) {
 		return false, "full page, and the total fell"
 	case next.Total >= 0 && full && next.Total < int64(next.Seen):
 		return false, "full page, and more came than the total"
-	case next.Total >= 0 && full && c.estimates() && next.Idle < circle:
+	case next.Total >= 0 && full && c.totalIsEstimate() && next.Idle < circle:
 		return false, "full page, and the total is an estimate"
 	case next.Total >= 0:
 		return reached, "total"

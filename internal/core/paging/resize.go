@@ -17,7 +17,7 @@ func (c Config) Resize(s State, size int) (Config, State, bool) {
 	switch {
 	case s.FirstPage(), c.Type == Offset:
 	case c.Type == Page:
-		before := c.before(s)
+		before := c.itemsBefore(s)
 		if before%size != 0 {
 			return c, s, false
 		}
@@ -34,8 +34,8 @@ func (c Config) Resize(s State, size int) (Config, State, bool) {
 // more than it is asked for would put every later page elsewhere.
 func (c Config) Grows() bool { return c.Type == Offset && !c.FixedSize }
 
-// before is how many items of the query lie before the next page of PAGE.
-func (c Config) before(s State) int {
+// itemsBefore is how many items of the query lie before the next page of PAGE.
+func (c Config) itemsBefore(s State) int {
 	if c.Base == nil {
 		return s.Pages * c.Size
 	}
@@ -49,7 +49,7 @@ func (c Config) Before(s State) int {
 	case Offset:
 		return s.Offset
 	case Page:
-		return c.before(s)
+		return c.itemsBefore(s)
 	}
 	return 0
 }

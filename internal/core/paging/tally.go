@@ -26,7 +26,7 @@ func (t *Tally) Page(ids []uint64, asked int) (fresh []int, known int) {
 	fresh = make([]int, 0, len(ids))
 	again := map[uint64]struct{}{}
 	for i, id := range ids {
-		if add(t.seen, id) {
+		if addID(t.seen, id) {
 			fresh = append(fresh, i)
 		} else if _, spare := t.spare[id]; spare {
 			again[id] = struct{}{}
@@ -42,8 +42,8 @@ func (t *Tally) Page(ids []uint64, asked int) (fresh []int, known int) {
 	return fresh, known
 }
 
-// add puts an id into a set and reports whether it was not in there.
-func add(set map[uint64]struct{}, id uint64) bool {
+// addID puts an id into a set and reports whether it was not in there.
+func addID(set map[uint64]struct{}, id uint64) bool {
 	before := len(set)
 	set[id] = struct{}{}
 	return len(set) > before

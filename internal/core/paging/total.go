@@ -11,15 +11,15 @@ import (
 // and means what it meant then (I10).
 func (c Config) Expects() bool { return c.ExpectTotal != nil && *c.ExpectTotal }
 
-// estimates reports that the source calls its total an estimate: it neither ends
+// totalIsEstimate reports that the source calls its total an estimate: it neither ends
 // a walk nor fails one.
-func (c Config) estimates() bool { return c.ExpectTotal != nil && !*c.ExpectTotal }
+func (c Config) totalIsEstimate() bool { return c.ExpectTotal != nil && !*c.ExpectTotal }
 
-// missing reports that a pass delivered less than was announced. Items leave a
+// isShort reports that a pass delivered less than was announced. Items leave a
 // window while it is read, before or after they were delivered, so the total may
 // fall a little, also below what came. An upstream that suddenly announces far less,
 // or nothing, is not believed and the first total stands.
-func (s State) missing() bool {
+func (s State) isShort() bool {
 	expected := s.Total
 	if fallen := s.First - s.Total; fallen > s.First/shrinkShare {
 		expected = s.First

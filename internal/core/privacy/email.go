@@ -29,7 +29,7 @@ func Emails(text string) string {
 			continue
 		}
 		out.WriteString(text[done:begin])
-		out.WriteString(mark(kindEmail, strings.ToLower(text[begin:at]+"@"+text[at+len(sign):end])))
+		out.WriteString(markFor(kindEmail, strings.ToLower(text[begin:at]+"@"+text[at+len(sign):end])))
 		done, at = end, end
 	}
 	if done == 0 {

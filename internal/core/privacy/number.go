@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// numbers hides telephone and identity numbers. Literature is full of numbers
+// hideNumbers hides telephone and identity numbers. Literature is full of numbers
 // that are neither (DOI, PMID, ISSN, ORCID, dates, hashes), so a number counts
 // only if its shape or the word before it says what it is.
 //
 // What stands before a number is looked at as it is shown: behind a mark another
 // number may begin.
-func numbers(text string) string {
+func hideNumbers(text string) string {
 	if !strings.ContainsAny(text, "0123456789") {
 		return text
 	}
@@ -20,13 +20,13 @@ func numbers(text string) string {
 	for at := 0; at < len(text); {
 		n := 1
 		if startsNumber(text[at]) {
-			found := find(string(out[max(0, len(out)-farthestLabel):]), text, at)
+			found := findNumber(string(out[max(0, len(out)-farthestLabel):]), text, at)
 			if found.end > 0 {
-				out = append(out, mark(found.kind, digitsOf(text[at:found.end]))...)
+				out = append(out, markFor(found.kind, digitsOf(text[at:found.end]))...)
 				at = found.end
 				continue
 			}
-			n = run(text[at:])
+			n = digitRun(text[at:])
 		}
 		out = append(out, text[at:at+n]...)
 		at += n
@@ -38,9 +38,9 @@ func startsNumber(c byte) bool { return c == '+' || c == '(' || c == '%' || c ==
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// run is how many bytes are passed over where no number was found: the digits
+// digitRun is how many bytes are passed over where no number was found: the digits
 // that belong together, so that no part of an id is taken for a number.
-func run(text string) int {
+func digitRun(text string) int {
 	n := 1
 	for isDigit(text[0]) && n < len(text) && isDigit(text[n]) {
 		n++
@@ -53,10 +53,10 @@ type match struct {
 	end  int // 0: none
 }
 
-// find looks for a number that begins at a place.
-func find(before, text string, at int) match {
+// findNumber looks for a number that begins at a place.
+func findNumber(before, text string, at int) match {
 	if plus := plusSign(text[at:]); plus > 0 {
-		if end := international(text, at+plus); end > 0 && !joined(before) {
+		if end := internationalEnd(text, at+plus); end > 0 && !isJoined(before) {
 			return match{kindPhone, end}
 		}
 		return match{}
@@ -64,16 +64,16 @@ func find(before, text string, at int) match {
 	switch c := text[at]; {
 	case c == '%' || c == '\\':
 		return match{}
-	case labelled(before):
-		if g := grouped(text, at); g.digits >= 6 {
+	case hasLabel(before):
+		if g := readGroups(text, at); g.digits >= 6 {
 			return match{kindPhone, g.end}
 		}
 	}
-	if joined(before) || strings.HasSuffix(before, "/") || strings.HasSuffix(before, "=") || strings.HasSuffix(before, ":") {
+	if isJoined(before) || strings.HasSuffix(before, "/") || strings.HasSuffix(before, "=") || strings.HasSuffix(before, ":") {
 		return match{}
 	}
-	for _, shape := range []func(string, int) match{resident, mobile, area} {
-		if m := shape(text, at); m.end > 0 && !continues(text[m.end:]) && (m.kind != kindPhone || text[at] == '(' || loose(before, text[m.end:]) || shapeIsEnough(text[at:m.end])) {
+	for _, shape := range []func(string, int) match{matchResident, matchMobile, matchArea} {
+		if m := shape(text, at); m.end > 0 && !isContinued(text[m.end:]) && (m.kind != kindPhone || text[at] == '(' || standsLoose(before, text[m.end:]) || shapeIsEnough(text[at:m.end])) {
 			return m
 		}
 	}
@@ -90,13 +90,13 @@ func plusSign(text string) int {
 	return 0
 }
 
-// international is the end of the digits behind a plus sign (E.164); 0 if they
+// internationalEnd is the end of the digits behind a plus sign (E.164); 0 if they
 // are too few or too many, or a decimal number.
-func international(text string, at int) int {
+func internationalEnd(text string, at int) int {
 	if at >= len(text) || text[at] < '1' || text[at] > '9' {
 		return 0
 	}
-	g := grouped(text, at)
+	g := readGroups(text, at)
 	if g.digits < 8 || g.points == 1 && g.groups == 2 {
 		return 0
 	}
@@ -109,10 +109,10 @@ type group struct{ end, digits, groups, points int }
 // mostDigits is what E.164 lets a number have.
 const mostDigits = 15
 
-// grouped reads digits up to what belongs to them no more: a sign counts only if
+// readGroups reads digits up to what belongs to them no more: a sign counts only if
 // digits follow, the number is no longer than one can be, and no id goes on where
 // it ends.
-func grouped(text string, at int) (whole group) {
+func readGroups(text string, at int) (whole group) {
 	var g group
 	for i := at; ; {
 		begin := i
@@ -123,7 +123,7 @@ func grouped(text string, at int) (whole group) {
 			return whole
 		}
 		g.digits, g.groups, g.end = g.digits+i-begin, g.groups+1, i
-		if !continues(text[i:]) {
+		if !isContinued(text[i:]) {
 			whole = g
 		}
 		signs := i
@@ -145,8 +145,8 @@ var labels = []string{"phone", "tel", "mobile", "cell", "fax", "telefon", "ç”µè¯
 // farthestLabel is how far before a number its label may begin.
 const farthestLabel = 24
 
-// labelled looks for a label that only signs separate from the number: "phone":".
-func labelled(before string) bool {
+// hasLabel looks for a label that only signs separate from the number: "phone":".
+func hasLabel(before string) bool {
 	if last, _ := utf8.DecodeLastRuneInString(before); last <= unicode.MaxLatin1 && unicode.IsLetter(last) {
 		return false // one word, as in cell12345678
 	}
@@ -160,8 +160,8 @@ func labelled(before string) bool {
 	return false
 }
 
-// joined: the number goes on to the left, as that of 10.1000/182 or W2741809807.
-func joined(before string) bool {
+// isJoined: the number goes on to the left, as that of 10.1000/182 or W2741809807.
+func isJoined(before string) bool {
 	r, size := utf8.DecodeLastRuneInString(before)
 	if size == 0 {
 		return false
@@ -178,8 +178,8 @@ func escapeEnds(before string) bool {
 	return n > 1 && before[n-2] == '\\' && strings.IndexByte("nrt", before[n-1]) >= 0
 }
 
-// continues: the number goes on to the right, as an id does.
-func continues(after string) bool {
+// isContinued: the number goes on to the right, as an id does.
+func isContinued(after string) bool {
 	r, size := utf8.DecodeRuneInString(after)
 	switch {
 	case size == 0:

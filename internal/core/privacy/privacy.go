@@ -15,7 +15,7 @@ import (
 
 // Mask hides every kind. Masking twice changes nothing, and a text grows to less
 // than three times its length.
-func Mask(text string) string { return numbers(Emails(text)) }
+func Mask(text string) string { return hideNumbers(Emails(text)) }
 
 // Kinds, as they stand in a mark.
 const (
@@ -28,9 +28,9 @@ const (
 // the values of a sample apart.
 const hashLetters = 8
 
-// mark stands in the place of a value. It has no digit and no sign of an address,
+// markFor stands in the place of a value. It has no digit and no sign of an address,
 // so that it is never masked itself.
-func mark(kind, normal string) string {
+func markFor(kind, normal string) string {
 	sum := sha256.Sum256([]byte(kind + ":" + normal))
 	var hash [hashLetters]byte
 	for i := range hash {

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// resident is an identity number of GB 11643: place, birthday, order, check sign.
+// matchResident is an identity number of GB 11643: place, birthday, order, check sign.
 // The check sign and a birthday that exists keep other long numbers out.
-func resident(text string, at int) match {
+func matchResident(text string, at int) match {
 	const length = 18
 	if len(text) < at+length {
 		return match{}
@@ -28,30 +28,30 @@ func resident(text string, at int) match {
 		sum += value * weight
 		weight = weight * 2 % 11
 	}
-	if sum%11 != 1 || number[0] == '0' || !birthday(number[6:14]) {
+	if sum%11 != 1 || number[0] == '0' || !isBirthday(number[6:14]) {
 		return match{}
 	}
 	return match{kindPerson, at + length}
 }
 
-func birthday(text string) bool {
+func isBirthday(text string) bool {
 	year, month, day := text[:4], text[4:6], text[6:]
 	return (strings.HasPrefix(year, "19") || strings.HasPrefix(year, "20")) && month >= "01" && month <= "12" && day >= "01" && day <= "31"
 }
 
-// mobile is a Chinese mobile number: eleven digits that begin with 13 to 19. So do
+// matchMobile is a Chinese mobile number: eleven digits that begin with 13 to 19. So do
 // many ids; loose says where one stands in running text.
-func mobile(text string, at int) match {
-	n := run(text[at:])
+func matchMobile(text string, at int) match {
+	n := digitRun(text[at:])
 	if n != 11 || text[at] != '1' || text[at+1] < '3' {
 		return match{}
 	}
 	return match{kindPhone, at + n}
 }
 
-// area is a number with an area code of three digits: (555) 123-4567, or with
+// matchArea is a number with an area code of three digits: (555) 123-4567, or with
 // the same sign twice, 555-123-4567 and 555.123.4567.
-func area(text string, at int) match {
+func matchArea(text string, at int) match {
 	rest := text[at:]
 	if rest[0] == '(' {
 		if len(rest) < 5 || rest[4] != ')' || !allDigits(rest[1:4]) {
@@ -61,7 +61,7 @@ func area(text string, at int) match {
 		for begin < len(text) && begin < at+6 && text[begin] == ' ' {
 			begin++
 		}
-		g := grouped(text, begin)
+		g := readGroups(text, begin)
 		if g.digits != 7 || g.groups != 2 || !strings.ContainsAny(text[begin:g.end], "-. ") {
 			return match{}
 		}
@@ -90,9 +90,9 @@ func allDigits(text string) bool {
 // idWords before a number say that it is an id.
 var idWords = []string{"id", "ids", "no", "nr", "number", "doi", "issn", "isbn", "grant", "code", "offset", "total"}
 
-// loose: the number stands in running text. One that is a whole value, between
+// standsLoose: the number stands in running text. One that is a whole value, between
 // quotes or separators, is more likely an id.
-func loose(before, after string) bool {
+func standsLoose(before, after string) bool {
 	text := strings.TrimRight(before, " \t\r\n")
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ":=#,\"'") {
 		return false

@@ -89,7 +89,7 @@ type Interval struct {
 // Token is an identifier of a kind, such as an ORCID iD.
 type Token struct{ Type, Value string }
 
-func (a Atom) equal(o Atom) bool {
+func (a Atom) equalAtom(o Atom) bool {
 	return a.Field == o.Field && a.Op == o.Op && a.Term == o.Term && a.Range == o.Range && a.Exists == o.Exists && a.Token == o.Token &&
 		a.In.Case == o.In.Case && slices.Equal(a.In.Values, o.In.Values)
 }

@@ -28,4 +28,4 @@ func Hash(e Expr) (string, error) {
 }
 
 // Preview renders as much as can be rendered. What was left out is among the findings.
-func (p *Program) Preview(e Expr) (Rendered, []Finding) { return p.render(e, Lenient) }
+func (p *Program) Preview(e Expr) (Rendered, []Finding) { return p.renderExpr(e, Lenient) }

@@ -25,12 +25,12 @@ const (
 
 // Bounds gives the labels to send for a window; see DateFilter.Bounds.
 func (c Calendar) Bounds(w window.Window) (from, to time.Time) {
-	from, to = c.floor(c.lowest(w)), c.floor(c.highest(w))
+	from, to = c.floorLabel(c.lowestLocal(w)), c.floorLabel(c.highestLocal(w))
 	if c.filter.From == Exclusive {
-		from = c.floor(from.Add(-tick))
+		from = c.floorLabel(from.Add(-tick))
 	}
 	if c.filter.To == Exclusive {
-		to = c.next(to)
+		to = c.nextLabel(to)
 	}
 	return from, to
 }
@@ -39,31 +39,31 @@ func (c Calendar) Bounds(w window.Window) (from, to time.Time) {
 func (c Calendar) Selected(w window.Window) window.Window {
 	from, to := c.Bounds(w)
 	if c.filter.From == Exclusive {
-		from = c.next(from)
+		from = c.nextLabel(from)
 	}
 	if c.filter.To == Inclusive {
-		to = c.next(to)
+		to = c.nextLabel(to)
 	}
-	start, ok := c.first(from, to)
+	start, ok := c.firstInstant(from, to)
 	if !ok {
 		return w // an empty window
 	}
-	return window.Window{From: start, To: c.last(from, to)}
+	return window.Window{From: start, To: c.lastInstant(from, to)}
 }
 
 // Cut moves an instant down to one that parts the labels as well as the time:
 // everything before it has a smaller label than everything from it on. Within
 // hours that the clock shows twice there is none, so the cut moves to their start.
 func (c Calendar) Cut(t time.Time) time.Time {
-	label := c.floor(c.local(t))
+	label := c.floorLabel(c.wallClock(t))
 	for {
-		start, repeated := c.repeated(label)
+		start, repeated := c.isRepeated(label)
 		if !repeated {
 			break
 		}
-		label = c.floor(start)
+		label = c.floorLabel(start)
 	}
-	cut, ok := c.first(label, label.Add(4*reach))
+	cut, ok := c.firstInstant(label, label.Add(4*reach))
 	if !ok {
 		return t
 	}
@@ -73,50 +73,50 @@ func (c Calendar) Cut(t time.Time) time.Time {
 // Text writes a bound in the filter's format.
 func (c Calendar) Text(bound time.Time) string { return c.filter.Text(bound) }
 
-// local is the clock on the wall at t.
-func (c Calendar) local(t time.Time) time.Time {
+// wallClock is the clock on the wall at t.
+func (c Calendar) wallClock(t time.Time) time.Time {
 	_, offset := t.In(c.zone).Zone()
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// lowest is the smallest local time of the window: at its start, or right after
+// lowestLocal is the smallest local time of the window: at its start, or right after
 // the clock was put back.
-func (c Calendar) lowest(w window.Window) time.Time {
-	low := c.local(w.From)
+func (c Calendar) lowestLocal(w window.Window) time.Time {
+	low := c.wallClock(w.From)
 	for t := w.From; ; {
 		_, change := t.In(c.zone).ZoneBounds()
 		if change.IsZero() || !change.Before(w.To) || change.Sub(w.From) > 2*reach {
 			return low
 		}
-		if at := c.local(change); at.Before(low) {
+		if at := c.wallClock(change); at.Before(low) {
 			low = at
 		}
 		t = change
 	}
 }
 
-// highest is the largest local time of the window: at its end, or right before
+// highestLocal is the largest local time of the window: at its end, or right before
 // the clock was put back.
-func (c Calendar) highest(w window.Window) time.Time {
+func (c Calendar) highestLocal(w window.Window) time.Time {
 	end := w.To.Add(-tick) // the last instant that belongs to [from,to)
-	high := c.local(end)
+	high := c.wallClock(end)
 	for t := end; ; {
 		change, _ := t.In(c.zone).ZoneBounds()
 		if change.IsZero() || !change.After(w.From) || end.Sub(change) > 2*reach {
 			return high
 		}
 		t = change.Add(-tick)
-		if at := c.local(t); at.After(high) {
+		if at := c.wallClock(t); at.After(high) {
 			high = at
 		}
 	}
 }
 
-// first is the earliest instant whose local time lies in [from,to).
-func (c Calendar) first(from, to time.Time) (time.Time, bool) {
+// firstInstant is the earliest instant whose local time lies in [from,to).
+func (c Calendar) firstInstant(from, to time.Time) (time.Time, bool) {
 	for t := from.Add(-reach); t.Before(to.Add(reach)); {
 		_, change := t.In(c.zone).ZoneBounds()
-		shift := c.local(t).Sub(t)
+		shift := c.wallClock(t).Sub(t)
 		at := from.Add(-shift)
 		if at.Before(t) {
 			at = t
@@ -132,13 +132,13 @@ func (c Calendar) first(from, to time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// last is the end of the latest stretch whose local time lies in [from,to).
-func (c Calendar) last(from, to time.Time) time.Time {
+// lastInstant is the end of the latest stretch whose local time lies in [from,to).
+func (c Calendar) lastInstant(from, to time.Time) time.Time {
 	end := to.Add(reach)
 	for {
 		t := end.Add(-tick)
 		change, _ := t.In(c.zone).ZoneBounds()
-		shift := c.local(t).Sub(t)
+		shift := c.wallClock(t).Sub(t)
 		at := to.Add(-shift)
 		if at.After(end) {
 			at = end
@@ -150,15 +150,15 @@ func (c Calendar) last(from, to time.Time) time.Time {
 	}
 }
 
-// repeated reports whether the clock showed label, was put back to before it,
+// isRepeated reports whether the clock showed label, was put back to before it,
 // and showed it again; start is what the clock was put back to.
-func (c Calendar) repeated(label time.Time) (start time.Time, ok bool) {
+func (c Calendar) isRepeated(label time.Time) (start time.Time, ok bool) {
 	for t := label.Add(-2 * reach); ; {
 		_, change := t.In(c.zone).ZoneBounds()
 		if change.IsZero() || change.Sub(label) > 2*reach {
 			return time.Time{}, false
 		}
-		before, after := c.local(change.Add(-tick)).Add(tick), c.local(change)
+		before, after := c.wallClock(change.Add(-tick)).Add(tick), c.wallClock(change)
 		if after.Before(label) && label.Before(before) {
 			return after, true
 		}
@@ -166,7 +166,7 @@ func (c Calendar) repeated(label time.Time) (start time.Time, ok bool) {
 	}
 }
 
-func (c Calendar) floor(local time.Time) time.Time {
+func (c Calendar) floorLabel(local time.Time) time.Time {
 	switch c.filter.Precision {
 	case Second:
 		return local.Truncate(time.Second)
@@ -178,7 +178,7 @@ func (c Calendar) floor(local time.Time) time.Time {
 	return time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-func (c Calendar) next(label time.Time) time.Time {
+func (c Calendar) nextLabel(label time.Time) time.Time {
 	switch c.filter.Precision {
 	case Second:
 		return label.Add(time.Second)

@@ -18,7 +18,7 @@ func Canonical(e Expr) ([]byte, error) {
 			return nil, fmt.Errorf("canonical expression: %w", err)
 		}
 	}
-	return canonicalJSON(sorted(Normalise(e)))
+	return canonicalJSON(sortTree(Normalise(e)))
 }
 
 // Prototype is what a plan asks for apart from the window: the conditions, and
@@ -50,7 +50,7 @@ func (p Prototype) Hash() (string, error) {
 }
 
 func canonicalJSON(e Expr) ([]byte, error) {
-	raw, err := e.encode()
+	raw, err := e.encodeJSON()
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +61,8 @@ func canonicalJSON(e Expr) ([]byte, error) {
 	return value, nil
 }
 
-// sorted puts a normal tree into the one order.
-func sorted(e Expr) Expr {
+// sortTree puts a normal tree into the one order.
+func sortTree(e Expr) Expr {
 	switch e.Kind {
 	case KindAtom:
 		if e.Atom.Op == OpIn {
@@ -71,7 +71,7 @@ func sorted(e Expr) Expr {
 			return Is(a)
 		}
 	case KindNot:
-		return Not(sorted(e.Children[0]))
+		return Not(sortTree(e.Children[0]))
 	case KindAnd, KindOr:
 		return Expr{Kind: e.Kind, Children: sortedChildren(e.Children)}
 	}
@@ -85,7 +85,7 @@ func sortedChildren(children []Expr) []Expr {
 	}
 	list := make([]keyed, len(children))
 	for i, child := range children {
-		child = sorted(child)
+		child = sortTree(child)
 		key, _ := canonicalJSON(child) // Canonical has refused what cannot be encoded
 		list[i] = keyed{string(key), child}
 	}

@@ -7,77 +7,77 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// shape checks what is wrong with a range at any upstream.
-func (c *checking) shape(a Atom, path string) bool {
-	r, value := a.Range, join(path, "value")
+// checkShape checks what is wrong with a range at any upstream.
+func (c *checking) checkShape(a Atom, path string) bool {
+	r, value := a.Range, joinPath(path, "value")
 	if r.From == "" && r.To == "" {
-		c.add("E-RANGE-OPEN", value, a.Field, "the range on field %s has no bound at all", a.Field)
+		c.addFinding("E-RANGE-OPEN", value, a.Field, "the range on field %s has no bound at all", a.Field)
 		return false
 	}
 	if r.From != "" && r.To != "" {
-		order := compare(r.Type, r.From, r.To)
+		order := compareValues(r.Type, r.From, r.To)
 		if order > 0 || order == 0 && (r.FromBoundary == Open || r.ToBoundary == Open) {
-			c.add("E-RANGE-EMPTY", value, a.Field, "the range on field %s from %s to %s holds nothing", a.Field, r.From, r.To)
+			c.addFinding("E-RANGE-EMPTY", value, a.Field, "the range on field %s from %s to %s holds nothing", a.Field, r.From, r.To)
 			return false
 		}
 	}
 	return true
 }
 
-func (c *checking) interval(f limits, a Atom, path string) {
-	r, value := a.Range, join(path, "value")
-	if !c.shape(a, path) {
+func (c *checking) checkInterval(f limits, a Atom, path string) {
+	r, value := a.Range, joinPath(path, "value")
+	if !c.checkShape(a, path) {
 		return
 	}
 	if r.From == "" && !*f.OpenStart {
-		c.add("E-RANGE-OPEN-START", join(value, "from"), a.Field, "a range on field %s needs its lower bound", a.Field)
+		c.addFinding("E-RANGE-OPEN-START", joinPath(value, "from"), a.Field, "a range on field %s needs its lower bound", a.Field)
 	}
 	if r.To == "" && !*f.OpenEnd {
-		c.add("E-RANGE-OPEN-END", join(value, "to"), a.Field, "a range on field %s needs its upper bound", a.Field)
+		c.addFinding("E-RANGE-OPEN-END", joinPath(value, "to"), a.Field, "a range on field %s needs its upper bound", a.Field)
 	}
 	if closedAtInfinity(r) && !f.ClosedAtInfinity {
-		c.add("E-RANGE-CLOSED-INFINITY", value, a.Field, "the range on field %s is closed where it has no bound: write OPEN there", a.Field)
+		c.addFinding("E-RANGE-CLOSED-INFINITY", value, a.Field, "the range on field %s is closed where it has no bound: write OPEN there", a.Field)
 	}
 	if c.isWindow(a) && f.Range == RangeDate && r.Type == RangeDateTime {
-		r = c.window.dates(r) // the date filter turns instants into dates
+		r = c.window.localDays(r) // the date filter turns instants into dates
 	}
 	if r.Type != f.Range {
-		c.add("E-RANGE-KIND", join(value, "rangeType"), a.Field, "field %s takes ranges of kind %s, not %s", a.Field, f.Range, r.Type)
+		c.addFinding("E-RANGE-KIND", joinPath(value, "rangeType"), a.Field, "field %s takes ranges of kind %s, not %s", a.Field, f.Range, r.Type)
 		return
 	}
-	c.extremes(f, a.Field, r, value)
+	c.checkExtremes(f, a.Field, r, value)
 }
 
 func closedAtInfinity(r Interval) bool {
 	return r.From == "" && r.FromBoundary == Closed || r.To == "" && r.ToBoundary == Closed
 }
 
-// extremes compares the lowest and the highest value that belongs to the range.
-func (c *checking) extremes(f limits, field string, r Interval, value string) {
-	lowest, highest := r.ends()
-	if f.Min != "" && lowest != "" && compare(r.Type, lowest, f.Min) < 0 {
-		c.add("E-"+string(r.Type)+"-MIN", join(value, "from"), field, "%s on field %s lies below %s", lowest, field, f.Min)
+// checkExtremes compares the lowest and the highest value that belongs to the range.
+func (c *checking) checkExtremes(f limits, field string, r Interval, value string) {
+	lowest, highest := r.outermostValues()
+	if f.Min != "" && lowest != "" && compareValues(r.Type, lowest, f.Min) < 0 {
+		c.addFinding("E-"+string(r.Type)+"-MIN", joinPath(value, "from"), field, "%s on field %s lies below %s", lowest, field, f.Min)
 	}
-	if f.Max != "" && highest != "" && compare(r.Type, highest, f.Max) > 0 {
-		c.add("E-"+string(r.Type)+"-MAX", join(value, "to"), field, "%s on field %s lies above %s", highest, field, f.Max)
+	if f.Max != "" && highest != "" && compareValues(r.Type, highest, f.Max) > 0 {
+		c.addFinding("E-"+string(r.Type)+"-MAX", joinPath(value, "to"), field, "%s on field %s lies above %s", highest, field, f.Max)
 	}
 }
 
-// ends are the outermost values of a range. A number next to an open end has no
+// outermostValues are the outermost values of a range. A number next to an open end has no
 // neighbour, so the end itself stands for it.
-func (r Interval) ends() (lowest, highest string) {
+func (r Interval) outermostValues() (lowest, highest string) {
 	lowest, highest = r.From, r.To
 	if r.FromBoundary == Open {
-		lowest = step(r.Type, lowest, 1)
+		lowest = stepValue(r.Type, lowest, 1)
 	}
 	if r.ToBoundary == Open {
-		highest = step(r.Type, highest, -1)
+		highest = stepValue(r.Type, highest, -1)
 	}
 	return lowest, highest
 }
 
-// step is the next or previous date or instant.
-func step(t RangeType, text string, by int) string {
+// stepValue is the next or previous date or instant.
+func stepValue(t RangeType, text string, by int) string {
 	switch t {
 	case RangeDate:
 		if d, ok := parseDate(text); ok {
@@ -91,8 +91,8 @@ func step(t RangeType, text string, by int) string {
 	return text
 }
 
-// compare orders two values of one type. Both were found valid.
-func compare(t RangeType, a, b string) int {
+// compareValues orders two values of one type. Both were found valid.
+func compareValues(t RangeType, a, b string) int {
 	switch t {
 	case RangeDateTime:
 		x, _ := parseInstant(a)
@@ -114,9 +114,9 @@ func compare(t RangeType, a, b string) int {
 	return 0
 }
 
-// dates are the local days that a range of instants touches.
-func (c Calendar) dates(r Interval) Interval {
-	w, _ := r.instants()
+// localDays are the local days that a range of instants touches.
+func (c Calendar) localDays(r Interval) Interval {
+	w, _ := r.instantWindow()
 	days := Calendar{DateFilter{Precision: Day, From: Inclusive, To: Inclusive}, c.zone}
 	from, to := days.Bounds(w)
 	out := Interval{Type: RangeDate, FromBoundary: Open, ToBoundary: Open}
@@ -135,9 +135,9 @@ var (
 	dusk = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 )
 
-// instants is a range of dates or instants as a half-open window. Dates are
+// instantWindow is a range of dates or instants as a half-open window. Dates are
 // taken as days of the calendar, without a zone.
-func (r Interval) instants() (w window.Window, dated bool) {
+func (r Interval) instantWindow() (w window.Window, dated bool) {
 	read, unit := parseInstant, func(t time.Time) time.Time { return t.Add(tick) }
 	if dated = r.Type == RangeDate; dated {
 		read, unit = parseDate, func(t time.Time) time.Time { return t.AddDate(0, 0, 1) }

@@ -140,7 +140,7 @@ func (f Field) withDefaults() Field {
 	}
 	if f.Range == "" {
 		f.Range = RangeNone
-		if takes(f.Ops, OpRange) && f.Type != "" {
+		if acceptsOp(f.Ops, OpRange) && f.Type != "" {
 			f.Range = defaultRange(f.Type)
 		}
 	}

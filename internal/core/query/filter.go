@@ -249,11 +249,11 @@ func (f DateFilter) Resolve() (Calendar, error) {
 
 // Bounds gives the two values to send for a window, as local times on the grid
 // of the filter's precision. Text writes them; they are not instants.
-func (f DateFilter) Bounds(w window.Window) (from, to time.Time) { return f.calendar().Bounds(w) }
+func (f DateFilter) Bounds(w window.Window) (from, to time.Time) { return f.mustCalendar().Bounds(w) }
 
 // Selected is the smallest window that holds every instant the upstream selects
 // for w: never less than w.
-func (f DateFilter) Selected(w window.Window) window.Window { return f.calendar().Selected(w) }
+func (f DateFilter) Selected(w window.Window) window.Window { return f.mustCalendar().Selected(w) }
 
 // Text writes a bound in the filter's format.
 func (f DateFilter) Text(bound time.Time) string {
@@ -268,11 +268,11 @@ func (f DateFilter) Text(bound time.Time) string {
 
 // Cut moves an instant down to the filter's grid, so that slices do not make
 // the upstream serve the same day twice (S§5.4).
-func (f DateFilter) Cut(t time.Time) time.Time { return f.calendar().Cut(t) }
+func (f DateFilter) Cut(t time.Time) time.Time { return f.mustCalendar().Cut(t) }
 
-// calendar panics on a zone that Validate refuses: another zone in its place
+// mustCalendar panics on a zone that Validate refuses: another zone in its place
 // would leave a hole that nobody sees.
-func (f DateFilter) calendar() Calendar {
+func (f DateFilter) mustCalendar() Calendar {
 	c, err := f.Resolve()
 	if err != nil {
 		panic("query: a filter was used that was never validated: " + err.Error())

@@ -36,7 +36,7 @@ const (
 // report collects findings.
 type report struct{ findings []Finding }
 
-func (r *report) add(code, path, field, format string, args ...any) {
+func (r *report) addFinding(code, path, field, format string, args ...any) {
 	r.findings = append(r.findings, Finding{code, path, field, fmt.Sprintf(format, args...)})
 }
 
@@ -46,10 +46,10 @@ func (r *report) byMode(mode Mode, code, path, field, format string, args ...any
 	if mode == Strict {
 		prefix = "E-"
 	}
-	r.add(prefix+code, path, field, format, args...)
+	r.addFinding(prefix+code, path, field, format, args...)
 }
 
-func (r *report) failed() bool {
+func (r *report) hasErrors() bool {
 	for _, f := range r.findings {
 		if f.IsError() {
 			return true

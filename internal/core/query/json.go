@@ -12,13 +12,13 @@ func (e Expr) JSON() ([]byte, error) {
 	if err := e.Valid(); err != nil {
 		return nil, fmt.Errorf("write expression: %w", err)
 	}
-	return e.encode()
+	return e.encodeJSON()
 }
 
-func (e Expr) encode() ([]byte, error) {
+func (e Expr) encodeJSON() ([]byte, error) {
 	var out bytes.Buffer
 	w := jsonWriter{enc: jsontext.NewEncoder(&out)}
-	w.expr(e)
+	w.writeExpr(e)
 	if w.err != nil {
 		return nil, fmt.Errorf("write expression: %w", w.err)
 	}
@@ -31,84 +31,84 @@ type jsonWriter struct {
 	err error
 }
 
-func (w *jsonWriter) token(t jsontext.Token) {
+func (w *jsonWriter) writeToken(t jsontext.Token) {
 	if w.err == nil {
 		w.err = w.enc.WriteToken(t)
 	}
 }
 
-func (w *jsonWriter) name(name string) { w.token(jsontext.String(name)) }
+func (w *jsonWriter) writeName(name string) { w.writeToken(jsontext.String(name)) }
 
-func (w *jsonWriter) member(name, text string) {
-	w.name(name)
-	w.token(jsontext.String(text))
+func (w *jsonWriter) writeMember(name, text string) {
+	w.writeName(name)
+	w.writeToken(jsontext.String(text))
 }
 
-func (w *jsonWriter) flag(name string, truth bool) {
-	w.name(name)
-	w.token(jsontext.Bool(truth))
+func (w *jsonWriter) writeFlag(name string, truth bool) {
+	w.writeName(name)
+	w.writeToken(jsontext.Bool(truth))
 }
 
-func (w *jsonWriter) expr(e Expr) {
-	w.token(jsontext.BeginObject)
-	w.member("type", string(e.Kind))
+func (w *jsonWriter) writeExpr(e Expr) {
+	w.writeToken(jsontext.BeginObject)
+	w.writeMember("type", string(e.Kind))
 	switch e.Kind {
 	case KindAnd, KindOr:
-		w.name("children")
-		w.token(jsontext.BeginArray)
+		w.writeName("children")
+		w.writeToken(jsontext.BeginArray)
 		for _, child := range e.Children {
-			w.expr(child)
+			w.writeExpr(child)
 		}
-		w.token(jsontext.EndArray)
+		w.writeToken(jsontext.EndArray)
 	case KindNot:
-		w.name("child")
-		w.expr(e.Children[0])
+		w.writeName("child")
+		w.writeExpr(e.Children[0])
 	case KindConst:
-		w.flag("value", e.Truth)
+		w.writeFlag("value", e.Truth)
 	case KindAtom:
-		w.member("field", e.Atom.Field)
-		w.member("op", string(e.Atom.Op))
-		w.name("value")
-		w.value(*e.Atom)
+		w.writeMember("field", e.Atom.Field)
+		w.writeMember("op", string(e.Atom.Op))
+		w.writeName("value")
+		w.writeValue(*e.Atom)
 	}
-	w.token(jsontext.EndObject)
+	w.writeToken(jsontext.EndObject)
 }
 
-func (w *jsonWriter) value(a Atom) {
-	w.token(jsontext.BeginObject)
-	w.member("kind", string(a.Op))
+func (w *jsonWriter) writeValue(a Atom) {
+	w.writeToken(jsontext.BeginObject)
+	w.writeMember("kind", string(a.Op))
 	switch a.Op {
 	case OpTerm:
-		w.member("text", a.Term.Text)
-		w.member("match", string(a.Term.Match))
-		w.member("case", string(a.Term.Case))
+		w.writeMember("text", a.Term.Text)
+		w.writeMember("match", string(a.Term.Match))
+		w.writeMember("case", string(a.Term.Case))
 	case OpIn:
-		w.name("values")
-		w.token(jsontext.BeginArray)
+		w.writeName("values")
+		w.writeToken(jsontext.BeginArray)
 		for _, v := range a.In.Values {
-			w.token(jsontext.String(v))
+			w.writeToken(jsontext.String(v))
 		}
-		w.token(jsontext.EndArray)
-		w.member("case", string(a.In.Case))
+		w.writeToken(jsontext.EndArray)
+		w.writeMember("case", string(a.In.Case))
 	case OpRange:
-		w.interval(a.Range)
+		w.writeInterval(a.Range)
 	case OpExists:
-		w.flag("shouldExist", a.Exists)
+		w.writeFlag("shouldExist", a.Exists)
 	case OpToken:
-		w.member("tokenType", a.Token.Type)
-		w.member("tokenValue", a.Token.Value)
+		w.writeMember("tokenType", a.Token.Type)
+		w.writeMember("tokenValue", a.Token.Value)
 	}
-	w.token(jsontext.EndObject)
+	w.writeToken(jsontext.EndObject)
 }
 
-func (w *jsonWriter) interval(r Interval) {
-	w.member("rangeType", string(r.Type))
+func (w *jsonWriter) writeInterval(r Interval) {
+	w.writeMember("rangeType", string(r.Type))
 	if r.From != "" {
-		w.member("from", r.From)
+		w.writeMember("from", r.From)
 	}
 	if r.To != "" {
-		w.member("to", r.To)
+		w.writeMember("to", r.To)
 	}
-	w.member("fromBoundary", string(r.FromBoundary))
-	w.member("toBoundary", string(r.ToBoundary))
+	w.writeMember("fromBoundary", string(r.FromBoundary))
+	w.writeMember("toBoundary", string(r.ToBoundary))
 }

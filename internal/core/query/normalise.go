@@ -12,7 +12,7 @@ import (
 // flattened and without repetition, constants and double negation resolved,
 // values trimmed and in one spelling. De Morgan's laws are not applied: what a
 // person wrote stays recognisable.
-func Normalise(e Expr) Expr { return normal(e).expr }
+func Normalise(e Expr) Expr { return normaliseExpr(e).expr }
 
 // normalNode is a normal tree with the identity of what it selects, made from
 // the identities of its parts: comparing whole trees at every level would cost
@@ -23,24 +23,24 @@ type normalNode struct {
 	parts []normalNode // of AND, OR and NOT
 }
 
-func normal(e Expr) normalNode {
+func normaliseExpr(e Expr) normalNode {
 	switch e.Kind {
 	case KindAnd, KindOr:
 		return normalBranch(e)
 	case KindNot:
-		return normalNot(normal(e.Children[0]))
+		return normalNot(normaliseExpr(e.Children[0]))
 	case KindAtom:
-		return leaf(normalAtom(*e.Atom))
+		return normaliseLeaf(normalAtom(*e.Atom))
 	case KindConst:
-		return constant(e.Truth)
+		return constantNode(e.Truth)
 	}
-	return constant(true)
+	return constantNode(true)
 }
 
-// leaf takes the text form for the identity: no two conditions share one.
-func leaf(e Expr) normalNode { return normalNode{expr: e, id: sorted(e).String()} }
+// normaliseLeaf takes the text form for the identity: no two conditions share one.
+func normaliseLeaf(e Expr) normalNode { return normalNode{expr: e, id: sortTree(e).String()} }
 
-func constant(truth bool) normalNode { return leaf(Expr{Kind: KindConst, Truth: truth}) }
+func constantNode(truth bool) normalNode { return normaliseLeaf(Expr{Kind: KindConst, Truth: truth}) }
 
 // normalBranch treats AND and OR alike: the constant that decides a list is
 // FALSE for AND and TRUE for OR; the other one says nothing.
@@ -48,7 +48,7 @@ func normalBranch(e Expr) normalNode {
 	decides := e.Kind == KindOr
 	var parts []normalNode
 	for _, child := range e.Children {
-		node := normal(child)
+		node := normaliseExpr(child)
 		switch {
 		case node.expr.Kind == e.Kind:
 			parts = append(parts, node.parts...)
@@ -58,10 +58,10 @@ func normalBranch(e Expr) normalNode {
 			return node
 		}
 	}
-	parts = distinct(parts)
+	parts = dropRepeated(parts)
 	switch len(parts) {
 	case 0:
-		return constant(!decides)
+		return constantNode(!decides)
 	case 1:
 		return parts[0]
 	}
@@ -76,8 +76,8 @@ func normalBranch(e Expr) normalNode {
 	return out
 }
 
-// distinct keeps the first of parts that mean the same.
-func distinct(parts []normalNode) []normalNode {
+// dropRepeated keeps the first of parts that mean the same.
+func dropRepeated(parts []normalNode) []normalNode {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(parts, func(n normalNode) bool {
 		known := seen[n.id]
@@ -89,7 +89,7 @@ func distinct(parts []normalNode) []normalNode {
 func normalNot(child normalNode) normalNode {
 	switch child.expr.Kind {
 	case KindConst:
-		return constant(!child.expr.Truth)
+		return constantNode(!child.expr.Truth)
 	case KindNot:
 		return child.parts[0]
 	}
@@ -118,7 +118,7 @@ func normalTerm(t Term) Term {
 	if t.Match == MatchExact {
 		t.Text = strings.TrimSpace(t.Text)
 	} else {
-		t.Text = squeeze(t.Text)
+		t.Text = squeezeBlanks(t.Text)
 	}
 	return t
 }
@@ -141,7 +141,7 @@ func listValues(l List) []string {
 	var out []string
 	place := map[string]int{}
 	for _, v := range l.Values {
-		v = squeeze(v)
+		v = squeezeBlanks(v)
 		if v == "" {
 			continue
 		}
@@ -179,11 +179,11 @@ func normalInterval(r Interval) Interval {
 	if r.To == "" {
 		r.ToBoundary = Open
 	}
-	r.From, r.To = r.Type.spelling(r.From), r.Type.spelling(r.To)
+	r.From, r.To = r.Type.normalSpelling(r.From), r.Type.normalSpelling(r.To)
 	return r
 }
 
-func (t RangeType) spelling(text string) string {
+func (t RangeType) normalSpelling(text string) string {
 	switch t {
 	case RangeDateTime:
 		if at, ok := parseInstant(text); ok {

@@ -35,19 +35,19 @@ func (e Expr) String() string {
 		if len(e.Children) != 1 {
 			return "not ?"
 		}
-		return "not " + operand(e.Children[0])
+		return "not " + printOperand(e.Children[0])
 	case KindAnd:
-		return branch(e, "allOf", " and ")
+		return printBranch(e, "allOf", " and ")
 	case KindOr:
-		return branch(e, "anyOf", " or ")
+		return printBranch(e, "anyOf", " or ")
 	}
 	return ""
 }
 
-// branch prefers words between the operands. A list of none or one, and a list
+// printBranch prefers words between the operands. A list of none or one, and a list
 // within a list of its own kind, cannot be told apart that way: they are written
 // as calls, so that every tree has its own text.
-func branch(e Expr, function, word string) string {
+func printBranch(e Expr, function, word string) string {
 	parts := make([]string, len(e.Children))
 	if len(e.Children) < 2 {
 		for i, child := range e.Children {
@@ -56,22 +56,22 @@ func branch(e Expr, function, word string) string {
 		return function + "(" + strings.Join(parts, ", ") + ")"
 	}
 	for i, child := range e.Children {
-		if parts[i] = operand(child); child.Kind == e.Kind && len(child.Children) > 1 {
-			parts[i] = function + "(" + strings.Join(texts(child.Children), ", ") + ")"
+		if parts[i] = printOperand(child); child.Kind == e.Kind && len(child.Children) > 1 {
+			parts[i] = function + "(" + strings.Join(printAll(child.Children), ", ") + ")"
 		}
 	}
 	return strings.Join(parts, word)
 }
 
-// operand is a child in parentheses where its own words would be torn apart.
-func operand(e Expr) string {
+// printOperand is a child in parentheses where its own words would be torn apart.
+func printOperand(e Expr) string {
 	if (e.Kind == KindAnd || e.Kind == KindOr) && len(e.Children) > 1 {
 		return "(" + e.String() + ")"
 	}
 	return e.String()
 }
 
-func texts(list []Expr) []string {
+func printAll(list []Expr) []string {
 	out := make([]string, len(list))
 	for i, e := range list {
 		out[i] = e.String()
@@ -99,7 +99,7 @@ func (a Atom) String() string {
 		}
 		return fmt.Sprintf("oneOf(%s, %s)", field, strings.Join(values, ", "))
 	case OpRange:
-		return a.Range.text(field)
+		return a.Range.printInterval(field)
 	case OpExists:
 		if a.Exists {
 			return "exists(" + field + ")"
@@ -119,7 +119,7 @@ func functionOf(m Match) string {
 	return "phrase"
 }
 
-func (r Interval) text(field string) string {
+func (r Interval) printInterval(field string) string {
 	from, to := valueText(r.Type, r.From), valueText(r.Type, r.To)
 	switch {
 	case r.From != "" && r.To != "" && r.FromBoundary == Closed && r.ToBoundary == Closed:

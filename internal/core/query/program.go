@@ -53,20 +53,20 @@ func Compile(cfg Config, filter DateFilter) (*Program, error) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Rules)) {
 		p.rules = append(p.rules, compileRule(name, cfg.Rules[name], func(string, error) {})) // Validate has compiled them
 	}
-	return p, p.trial()
+	return p, p.tryRules()
 }
 
-func (p *Program) trial() error {
+func (p *Program) tryRules() error {
 	asked := p.config.Where
 	if p.window != nil {
 		day := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 		asked = Localise(asked, p.window.filter.Field, window.Window{From: day, To: day.AddDate(0, 1, 0)})
 	}
-	_, findings := p.write(asked, Strict)
+	_, findings := p.writeExpr(asked, Strict)
 	var bad problems
 	for _, f := range findings {
 		if f.IsError() {
-			bad.add("where", "%s", f)
+			bad.addProblem("where", "%s", f)
 		}
 	}
 	return errors.Join(bad.list...)
@@ -74,18 +74,18 @@ func (p *Program) trial() error {
 
 // Check holds an expression against the fields, and a range on the filter's
 // field against the filter.
-func (p *Program) Check(e Expr, mode Mode) []Finding { return p.checker.check(e, mode) }
+func (p *Program) Check(e Expr, mode Mode) []Finding { return p.checker.checkExpr(e, mode) }
 
 // Render checks and renders an expression for a run: with an error among the
 // findings there is nothing to send.
-func (p *Program) Render(e Expr) (Rendered, []Finding) { return p.render(e, Strict) }
+func (p *Program) Render(e Expr) (Rendered, []Finding) { return p.renderExpr(e, Strict) }
 
-func (p *Program) render(e Expr, mode Mode) (Rendered, []Finding) {
+func (p *Program) renderExpr(e Expr, mode Mode) (Rendered, []Finding) {
 	checked := report{p.Check(e, mode)}
-	if checked.failed() {
+	if checked.hasErrors() {
 		return Rendered{}, checked.findings
 	}
-	out, findings := p.write(e, mode)
+	out, findings := p.writeExpr(e, mode)
 	return out, append(checked.findings, findings...)
 }
 
@@ -95,17 +95,17 @@ func (p *Program) WritesWindow() bool {
 	if p.window == nil {
 		return false
 	}
-	kind := atomKind{field: p.window.filter.Field, op: OpRange, value: p.window.writes()}
-	return p.choose(kind, EmitQuery) != nil || p.choose(kind, EmitParams) != nil
+	kind := atomKind{field: p.window.filter.Field, op: OpRange, value: p.window.valueType()}
+	return p.chooseRule(kind, EmitQuery) != nil || p.chooseRule(kind, EmitParams) != nil
 }
 
-// choose takes the most specific rule that fits. Validate made sure that there
+// chooseRule takes the most specific rule that fits. Validate made sure that there
 // is one at most.
-func (p *Program) choose(k atomKind, emit Emit) *compiledRule {
+func (p *Program) chooseRule(k atomKind, emit Emit) *compiledRule {
 	var best *compiledRule
 	for i := range p.rules {
 		r := &p.rules[i]
-		if r.Emit == emit && r.fits(k) && (best == nil || r.specificity() > best.specificity()) {
+		if r.Emit == emit && r.fitsAtom(k) && (best == nil || r.countDemands() > best.countDemands()) {
 			best = r
 		}
 	}

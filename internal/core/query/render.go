@@ -22,7 +22,7 @@ const (
 	loose                // several conditions side by side
 )
 
-func (f fragment) grouped() string {
+func (f fragment) inParentheses() string {
 	if f.shape == loose {
 		return "(" + f.text + ")"
 	}
@@ -48,7 +48,7 @@ type writer struct {
 // written is one value for a standard key.
 type written struct{ field, value, path string }
 
-func (p *Program) write(e Expr, mode Mode) (Rendered, []Finding) {
+func (p *Program) writeExpr(e Expr, mode Mode) (Rendered, []Finding) {
 	w := &writer{program: p, mode: mode, params: map[string][]written{}}
 	e = Normalise(e)
 	if e.Kind == KindConst {
@@ -57,32 +57,32 @@ func (p *Program) write(e Expr, mode Mode) (Rendered, []Finding) {
 		}
 		return Rendered{}, w.findings
 	}
-	text := w.expr(e, place{conjunct: true}).text
+	text := w.writeExpr(e, place{conjunct: true}).text
 	out := Rendered{Query: text, Params: w.standardKeys(), Window: w.window}
-	w.limits(out)
-	if w.failed() {
+	w.checkLimits(out)
+	if w.hasErrors() {
 		return Rendered{}, w.findings
 	}
 	return out, w.findings
 }
 
-func (w *writer) expr(e Expr, at place) fragment {
+func (w *writer) writeExpr(e Expr, at place) fragment {
 	switch e.Kind {
 	case KindAnd:
-		return w.branch(e, at, " AND ")
+		return w.writeBranch(e, at, " AND ")
 	case KindOr:
 		at.conjunct = false
-		return w.branch(e, at, " OR ")
+		return w.writeBranch(e, at, " OR ")
 	case KindNot:
-		return w.not(e.Children[0], place{join(at.path, "child"), at.conjunct, !at.odd})
+		return w.writeNot(e.Children[0], place{joinPath(at.path, "child"), at.conjunct, !at.odd})
 	}
-	return w.atom(*e.Atom, at, false)
+	return w.writeAtom(*e.Atom, at, false)
 }
 
-func (w *writer) branch(e Expr, at place, word string) fragment {
+func (w *writer) writeBranch(e Expr, at place, word string) fragment {
 	var parts []fragment
 	for i, child := range e.Children {
-		part := w.expr(child, place{element(at.path, i), at.conjunct, at.odd})
+		part := w.writeExpr(child, place{elementPath(at.path, i), at.conjunct, at.odd})
 		if part.shape != nothing {
 			parts = append(parts, part)
 		}
@@ -95,22 +95,22 @@ func (w *writer) branch(e Expr, at place, word string) fragment {
 	}
 	texts := make([]string, len(parts))
 	for i, part := range parts {
-		texts[i] = part.grouped()
+		texts[i] = part.inParentheses()
 	}
 	return fragment{strings.Join(texts, word), loose}
 }
 
-// not always writes parentheses: how tightly an upstream binds NOT to the text
+// writeNot always writes parentheses: how tightly an upstream binds NOT to the text
 // of a rule is unknown here.
-func (w *writer) not(child Expr, at place) fragment {
+func (w *writer) writeNot(child Expr, at place) fragment {
 	if child.Kind == KindAtom {
-		return w.atom(*child.Atom, at, true)
+		return w.writeAtom(*child.Atom, at, true)
 	}
 	at.conjunct = false
-	return negate(w.expr(child, at))
+	return negateFragment(w.writeExpr(child, at))
 }
 
-func negate(f fragment) fragment {
+func negateFragment(f fragment) fragment {
 	if f.shape == nothing {
 		return f
 	}
@@ -124,15 +124,15 @@ func (w *writer) standardKeys() map[string]string {
 	out := make(map[string]string, len(w.params))
 	for _, key := range slices.Sorted(maps.Keys(w.params)) {
 		values := w.params[key]
-		if len(values) > 1 && !w.multi(key, values) {
-			w.add("E-PARAM-CONFLICT", values[1].path, values[1].field, "standard key %s is written by a condition on %s and one on %s, but takes one value: declare a field %s with cardinality MULTI if it takes several",
+		if len(values) > 1 && !w.joinValues(key, values) {
+			w.addFinding("E-PARAM-CONFLICT", values[1].path, values[1].field, "standard key %s is written by a condition on %s and one on %s, but takes one value: declare a field %s with cardinality MULTI if it takes several",
 				key, values[0].field, values[1].field, key)
 			continue
 		}
 		texts := make([]string, len(values))
 		for i, v := range values {
 			if texts[i] = v.value; len(values) > 1 && strings.Contains(v.value, ListSeparator) {
-				w.add("E-PARAM-SEPARATOR", v.path, v.field, "%q for standard key %s contains %s, which separates values", shorten(v.value), key, ListSeparator)
+				w.addFinding("E-PARAM-SEPARATOR", v.path, v.field, "%q for standard key %s contains %s, which separates values", shortenText(v.value), key, ListSeparator)
 			}
 		}
 		out[key] = strings.Join(texts, ListSeparator)
@@ -140,7 +140,7 @@ func (w *writer) standardKeys() map[string]string {
 	return out
 }
 
-func (w *writer) multi(key string, values []written) bool {
+func (w *writer) joinValues(key string, values []written) bool {
 	fields := w.program.config.Fields
 	if fields[key].Cardinality == Multi {
 		return true
@@ -153,10 +153,10 @@ func (w *writer) multi(key string, values []written) bool {
 	return true
 }
 
-func (w *writer) limits(out Rendered) {
+func (w *writer) checkLimits(out Rendered) {
 	cfg := w.program.config
 	if length := utf8.RuneCountInString(out.Query); cfg.MaxLength > 0 && length > cfg.MaxLength {
-		w.add("E-QUERY-LEN-MAX", "", "", "the query text has %d characters, the upstream takes %d", length, cfg.MaxLength)
+		w.addFinding("E-QUERY-LEN-MAX", "", "", "the query text has %d characters, the upstream takes %d", length, cfg.MaxLength)
 	}
 	count := len(out.Params)
 	if out.Query != "" {

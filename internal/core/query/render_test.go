@@ -185,7 +185,7 @@ func TestRender(t *testing.T) {
 			out, findings := p.Render(mustParse(t, text))
 			got := rendered(out)
 			switch {
-			case (&report{findings}).failed():
+			case (&report{findings}).hasErrors():
 				got = codes(findings) + "!"
 			case len(findings) > 0:
 				got += " " + codes(findings)

@@ -8,8 +8,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/tmpl"
 )
 
-// atom writes one condition by its rules. negated: it stands directly under a NOT.
-func (w *writer) atom(a Atom, at place, negated bool) fragment {
+// writeAtom writes one condition by its rules. negated: it stands directly under a NOT.
+func (w *writer) writeAtom(a Atom, at place, negated bool) fragment {
 	f, declared := w.program.checker.fields[a.Field]
 	if declared {
 		a = f.asAllowed(a)
@@ -20,25 +20,25 @@ func (w *writer) atom(a Atom, at place, negated bool) fragment {
 	if a.Op == OpExists { // missing(x) and not exists(x) are one condition
 		negated = negated == a.Exists
 	}
-	kind := w.kind(a, negated)
-	query, params := w.program.choose(kind, EmitQuery), w.program.choose(kind, EmitParams)
+	kind := w.atomKindOf(a, negated)
+	query, params := w.program.chooseRule(kind, EmitQuery), w.program.chooseRule(kind, EmitParams)
 	if query == nil && params == nil {
-		w.unwritten(a, at, negated)
+		w.noteUnwritten(a, at, negated)
 		return fragment{}
 	}
 	if w.program.checker.isWindow(a) && at.conjunct && !negated {
 		w.window = true // a rule for the negation says nothing about the window
 	}
 	if params != nil {
-		w.emit(a, at, negated, params)
+		w.emitParams(a, at, negated, params)
 	}
 	if query == nil {
 		return fragment{}
 	}
-	return w.text(a, at, negated, query)
+	return w.writeText(a, at, negated, query)
 }
 
-func (w *writer) kind(a Atom, negated bool) atomKind {
+func (w *writer) atomKindOf(a Atom, negated bool) atomKind {
 	k := atomKind{field: a.Field, op: a.Op, negated: negated, value: ValueString}
 	switch a.Op {
 	case OpTerm:
@@ -46,23 +46,23 @@ func (w *writer) kind(a Atom, negated bool) atomKind {
 	case OpRange:
 		k.value = ValueType(a.Range.Type)
 		if w.program.checker.isWindow(a) {
-			k.value = w.program.window.writes()
+			k.value = w.program.window.valueType()
 		}
 	}
 	return k
 }
 
-// writes is the type of a date filter's texts, whatever was asked.
-func (c Calendar) writes() ValueType {
+// valueType is the type of a date filter's texts, whatever was asked.
+func (c Calendar) valueType() ValueType {
 	if c.filter.Precision == Second || c.filter.Precision == Minute {
 		return ValueDateTime
 	}
 	return ValueDate
 }
 
-// unwritten is a condition without a rule. The window of a slice may be written
+// noteUnwritten is a condition without a rule. The window of a slice may be written
 // by the request's own templates instead, but they know only one.
-func (w *writer) unwritten(a Atom, at place, negated bool) {
+func (w *writer) noteUnwritten(a Atom, at place, negated bool) {
 	if w.program.checker.isWindow(a) && at.conjunct && !negated {
 		if w.windows++; w.windows == 1 {
 			return
@@ -80,15 +80,15 @@ func notWord(negated bool) string {
 	return ""
 }
 
-// text renders a QUERY rule.
-func (w *writer) text(a Atom, at place, negated bool, r *compiledRule) fragment {
-	vars, ok := w.vars(a, at, negated, r)
+// writeText renders a QUERY rule.
+func (w *writer) writeText(a Atom, at place, negated bool, r *compiledRule) fragment {
+	vars, ok := w.atomVars(a, at, negated, r)
 	if !ok {
 		return fragment{}
 	}
 	text, err := r.template.Render(vars)
 	if err != nil || strings.TrimSpace(text) == "" {
-		w.unrendered(a, at, "rules."+r.name+".template", err)
+		w.noteUnrendered(a, at, "rules."+r.name+".template", err)
 		return fragment{}
 	}
 	out := fragment{text, closed}
@@ -100,28 +100,28 @@ func (w *writer) text(a Atom, at place, negated bool, r *compiledRule) fragment 
 	}
 	if negated && !r.saysNot() {
 		if code := w.program.checker.fields[a.Field].refusesNot(a.Op); code != "" {
-			w.add(code, at.path, a.Field, "rules.%s does not use ${exists}, and NOT is not supported on field %s", r.name, a.Field)
+			w.addFinding(code, at.path, a.Field, "rules.%s does not use ${exists}, and NOT is not supported on field %s", r.name, a.Field)
 			return fragment{}
 		}
 		if out.shape == closed && r.Group {
 			return fragment{"NOT " + out.text, closed}
 		}
-		return negate(out)
+		return negateFragment(out)
 	}
 	return out
 }
 
-// emit renders a PARAMS rule.
-func (w *writer) emit(a Atom, at place, negated bool, r *compiledRule) {
+// emitParams renders a PARAMS rule.
+func (w *writer) emitParams(a Atom, at place, negated bool, r *compiledRule) {
 	switch {
 	case !at.conjunct:
-		w.add("E-PARAMS-UNDER-OR", at.path, a.Field, "%s becomes parameters, which cannot stand under OR or NOT", a)
+		w.addFinding("E-PARAMS-UNDER-OR", at.path, a.Field, "%s becomes parameters, which cannot stand under OR or NOT", a)
 		return
 	case negated && !r.saysNot():
-		w.add("E-PARAMS-NEGATED", at.path, a.Field, "%s becomes parameters, which cannot be negated: add a rule with negated: true", a)
+		w.addFinding("E-PARAMS-NEGATED", at.path, a.Field, "%s becomes parameters, which cannot be negated: add a rule with negated: true", a)
 		return
 	}
-	vars, ok := w.vars(a, at, negated, r)
+	vars, ok := w.atomVars(a, at, negated, r)
 	if !ok {
 		return
 	}
@@ -129,7 +129,7 @@ func (w *writer) emit(a Atom, at place, negated bool, r *compiledRule) {
 	for _, key := range slices.Sorted(maps.Keys(r.params)) {
 		text, err := r.params[key].Render(vars)
 		if err != nil {
-			w.unrendered(a, at, "rules."+r.name+".params."+key, err)
+			w.noteUnrendered(a, at, "rules."+r.name+".params."+key, err)
 			return
 		}
 		if text != "" { // such as the bound that an open range lacks
@@ -138,46 +138,46 @@ func (w *writer) emit(a Atom, at place, negated bool, r *compiledRule) {
 		}
 	}
 	if !said {
-		w.unrendered(a, at, "rules."+r.name+".params", nil)
+		w.noteUnrendered(a, at, "rules."+r.name+".params", nil)
 	}
 }
 
-func (w *writer) unrendered(a Atom, at place, key string, err error) {
+func (w *writer) noteUnrendered(a Atom, at place, key string, err error) {
 	if err != nil {
-		w.add("E-RENDER-FAILED", at.path, a.Field, "%s: %s", key, err)
+		w.addFinding("E-RENDER-FAILED", at.path, a.Field, "%s: %s", key, err)
 		return
 	}
-	w.add("E-RENDER-EMPTY", at.path, a.Field, "%s writes nothing for %s", key, a)
+	w.addFinding("E-RENDER-EMPTY", at.path, a.Field, "%s writes nothing for %s", key, a)
 }
 
-// vars are the values of a condition as its templates see them.
-func (w *writer) vars(a Atom, at place, negated bool, r *compiledRule) (tmpl.AtomVars, bool) {
+// atomVars are the values of a condition as its templates see them.
+func (w *writer) atomVars(a Atom, at place, negated bool, r *compiledRule) (tmpl.AtomVars, bool) {
 	vars := tmpl.AtomVars{Field: a.Field, Negated: negated, Exists: !negated}
 	switch a.Op {
 	case OpTerm:
-		vars.V, vars.Quoted = a.Term.Text, quote(a.Term.Text)
+		vars.V, vars.Quoted = a.Term.Text, quoteText(a.Term.Text)
 		vars.Match, vars.Case = string(a.Term.Match), string(a.Term.Case)
 	case OpIn:
-		items, ok := w.items(a, at, r)
+		items, ok := w.renderItems(a, at, r)
 		vars.Items, vars.Case = items, string(a.In.Case)
 		return vars, ok
 	case OpRange:
-		from, to, ok := w.bounds(a, at, r)
+		from, to, ok := w.rangeBounds(a, at, r)
 		vars.From, vars.To = from, to
 		return vars, ok
 	case OpToken:
 		vars.Type, vars.Token = a.Token.Type, a.Token.Value
-		vars.V, vars.Quoted = a.Token.Value, quote(a.Token.Value)
+		vars.V, vars.Quoted = a.Token.Value, quoteText(a.Token.Value)
 	}
 	return vars, true
 }
 
-func (w *writer) items(a Atom, at place, r *compiledRule) (string, bool) {
+func (w *writer) renderItems(a Atom, at place, r *compiledRule) (string, bool) {
 	texts := make([]string, len(a.In.Values))
 	for i, v := range a.In.Values {
-		text, err := r.item.Render(tmpl.AtomVars{Field: a.Field, V: v, Quoted: quote(v), Match: string(MatchPhrase), Case: string(a.In.Case)})
+		text, err := r.item.Render(tmpl.AtomVars{Field: a.Field, V: v, Quoted: quoteText(v), Match: string(MatchPhrase), Case: string(a.In.Case)})
 		if err != nil || strings.TrimSpace(text) == "" {
-			w.unrendered(a, at, "rules."+r.name+".itemTemplate", err)
+			w.noteUnrendered(a, at, "rules."+r.name+".itemTemplate", err)
 			return "", false
 		}
 		texts[i] = text
@@ -187,6 +187,6 @@ func (w *writer) items(a Atom, at place, r *compiledRule) (string, bool) {
 
 var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// quote also escapes the backslash: a text that ends in one would otherwise
+// quoteText also escapes the backslash: a text that ends in one would otherwise
 // swallow the closing quote.
-func quote(text string) string { return `"` + quoting.Replace(text) + `"` }
+func quoteText(text string) string { return `"` + quoting.Replace(text) + `"` }

@@ -14,18 +14,18 @@ const (
 	narrower
 )
 
-// bounds are the texts of a range for a rule. What stands for a missing bound
+// rangeBounds are the texts of a range for a rule. What stands for a missing bound
 // only the rule can say: empty text makes another query of most templates.
-func (w *writer) bounds(a Atom, at place, r *compiledRule) (from, to string, ok bool) {
+func (w *writer) rangeBounds(a Atom, at place, r *compiledRule) (from, to string, ok bool) {
 	var told fit
 	if a.Range.Type == RangeNumber {
-		from, to, told = a.Range.numbers(r.Bounds, w.program.config.Fields[a.Field].Whole)
+		from, to, told = a.Range.numberBounds(r.Bounds, w.program.config.Fields[a.Field].Whole)
 	} else {
-		from, to, told = w.calendar(a, r).texts(a.Range)
+		from, to, told = w.rangeCalendar(a, r).boundTexts(a.Range)
 	}
 	for _, end := range []struct{ name, text string }{{"from", from}, {"to", to}} {
-		if end.text != "" && !r.reads(end.name) {
-			w.add("E-RANGE-BOUND-UNUSED", at.path, a.Field, "rules.%s does not use ${%s}, so this bound of %s would be lost", r.name, end.name, a)
+		if end.text != "" && !r.readsAny(end.name) {
+			w.addFinding("E-RANGE-BOUND-UNUSED", at.path, a.Field, "rules.%s does not use ${%s}, so this bound of %s would be lost", r.name, end.name, a)
 			return "", "", false
 		}
 	}
@@ -38,17 +38,17 @@ func (w *writer) bounds(a Atom, at place, r *compiledRule) (from, to string, ok 
 	switch {
 	case told == exact:
 	case told == narrower || at.odd:
-		w.add("E-RANGE-INEXACT", at.path, a.Field, "the upstream cannot name the bounds of %s exactly, and items would be lost", a)
+		w.addFinding("E-RANGE-INEXACT", at.path, a.Field, "the upstream cannot name the bounds of %s exactly, and items would be lost", a)
 		return "", "", false
 	case !w.program.checker.isWindow(a): // what comes beyond the window belongs to its neighbours, what comes beyond another range does not
-		w.add("W-RANGE-WIDENED", at.path, a.Field, "the upstream cannot name the bounds of %s exactly and selects from %q to %q", a, from, to)
+		w.addFinding("W-RANGE-WIDENED", at.path, a.Field, "the upstream cannot name the bounds of %s exactly and selects from %q to %q", a, from, to)
 	}
 	return from, to, true
 }
 
 // openEnd puts the rule's own text where a range has no bound.
 func (w *writer) openEnd(a Atom, at place, r *compiledRule, text, name string, open *string) (string, bool) {
-	if text != "" || !r.reads(name) {
+	if text != "" || !r.readsAny(name) {
 		return text, true
 	}
 	if open != nil {
@@ -58,27 +58,27 @@ func (w *writer) openEnd(a Atom, at place, r *compiledRule, text, name string, o
 	if name == "to" {
 		code, end, key = "E-RANGE-OPEN-END", "upper", "openTo"
 	}
-	w.add(code, join(at.path, "value."+name), a.Field, "rules.%s does not say how a range without %s bound is written, as in %s: give the bound, or set rules.%s.%s to what stands for it, such as *", r.name, end, a, r.name, key)
+	w.addFinding(code, joinPath(at.path, "value."+name), a.Field, "rules.%s does not say how a range without %s bound is written, as in %s: give the bound, or set rules.%s.%s to what stands for it, such as *", r.name, end, a, r.name, key)
 	return "", false
 }
 
-// calendar is how the upstream reads the bounds: the date filter knows for its
+// rangeCalendar is how the upstream reads the bounds: the date filter knows for its
 // own field, the rule for others.
-func (w *writer) calendar(a Atom, r *compiledRule) Calendar {
+func (w *writer) rangeCalendar(a Atom, r *compiledRule) Calendar {
 	if w.program.checker.isWindow(a) {
 		return *w.program.window
 	}
-	f := DateFilter{Precision: r.precision(a.Range.Type), Format: r.Format}
+	f := DateFilter{Precision: r.precisionOf(a.Range.Type), Format: r.Format}
 	if r.Bounds == HalfOpenBounds {
 		f.To = Exclusive
 	}
 	return Calendar{f.WithDefaults(), time.UTC}
 }
 
-// texts are the bounds to send for a range, and how they fit. Dates are compared
+// boundTexts are the bounds to send for a range, and how they fit. Dates are compared
 // with local dates, whatever the zone.
-func (c Calendar) texts(r Interval) (from, to string, told fit) {
-	w, dated := r.instants()
+func (c Calendar) boundTexts(r Interval) (from, to string, told fit) {
+	w, dated := r.instantWindow()
 	if dated {
 		c.zone = time.UTC
 	}
@@ -99,9 +99,9 @@ func (c Calendar) texts(r Interval) (from, to string, told fit) {
 	return from, to, told
 }
 
-// numbers writes an open bound as a closed one, and the other way round, where
+// numberBounds writes an open bound as a closed one, and the other way round, where
 // only whole numbers occur. Elsewhere a bound has no neighbour.
-func (r Interval) numbers(b Bounds, whole bool) (from, to string, told fit) {
+func (r Interval) numberBounds(b Bounds, whole bool) (from, to string, told fit) {
 	from, to = plainDecimal(r.From), plainDecimal(r.To)
 	if from != "" && r.FromBoundary == Open {
 		if told = wider; whole {

@@ -49,7 +49,7 @@ func parseText(text string) (Expr, error) {
 	if !utf8.ValidString(text) {
 		return Expr{}, errors.New("text must be valid UTF-8")
 	}
-	if err := shallow(text); err != nil {
+	if err := checkNesting(text); err != nil {
 		return Expr{}, err
 	}
 	config := conf.CreateNew()
@@ -59,12 +59,12 @@ func parseText(text string) (Expr, error) {
 	if err != nil {
 		return Expr{}, syntaxError(err)
 	}
-	return textReader{[]rune(text)}.expr(tree.Node)
+	return textReader{[]rune(text)}.readExpr(tree.Node)
 }
 
-// shallow stops nesting before the parser, which recurses without a limit. It
+// checkNesting stops nesting before the parser, which recurses without a limit. It
 // lets trees pass that Valid refuses, for the better message.
-func shallow(text string) error {
+func checkNesting(text string) error {
 	tokens, err := lexer.Lex(file.NewSource(text))
 	if err != nil {
 		return syntaxError(err)
@@ -102,36 +102,36 @@ func syntaxError(err error) error {
 // textReader turns the parser's tree into ours.
 type textReader struct{ source []rune }
 
-func (r textReader) expr(n ast.Node) (Expr, error) {
+func (r textReader) readExpr(n ast.Node) (Expr, error) {
 	switch node := n.(type) {
 	case *ast.BoolNode:
 		return Expr{Kind: KindConst, Truth: node.Value}, nil
 	case *ast.UnaryNode:
 		if node.Operator == "not" || node.Operator == "!" {
-			child, err := r.expr(node.Node)
+			child, err := r.readExpr(node.Node)
 			return Not(child), err
 		}
 	case *ast.BinaryNode:
 		switch node.Operator {
 		case "and", "&&":
-			return r.branch(KindAnd, operands(node, "and", "&&"))
+			return r.readBranch(KindAnd, listOperands(node, "and", "&&"))
 		case "or", "||":
-			return r.branch(KindOr, operands(node, "or", "||"))
+			return r.readBranch(KindOr, listOperands(node, "or", "||"))
 		}
 	case *ast.CallNode:
 		if callee, ok := node.Callee.(*ast.IdentifierNode); ok {
-			return r.call(node, callee.Value)
+			return r.readCall(node, callee.Value)
 		}
 	case *ast.BuiltinNode:
 		return Expr{}, r.unknownFunction(n, node.Name)
 	}
-	return Expr{}, r.fail(n, `expected a condition such as phrase(title, "heart failure"), found %s`, shorten(n.String()))
+	return Expr{}, r.errorAt(n, `expected a condition such as phrase(title, "heart failure"), found %s`, shortenText(n.String()))
 }
 
-func (r textReader) branch(kind Kind, nodes []ast.Node) (Expr, error) {
+func (r textReader) readBranch(kind Kind, nodes []ast.Node) (Expr, error) {
 	out := Expr{Kind: kind}
 	for _, n := range nodes {
-		child, err := r.expr(n)
+		child, err := r.readExpr(n)
 		if err != nil {
 			return Expr{}, err
 		}
@@ -140,9 +140,9 @@ func (r textReader) branch(kind Kind, nodes []ast.Node) (Expr, error) {
 	return out, nil
 }
 
-// operands lists a chain of one operator from left to right. The chain leans to
+// listOperands lists a chain of one operator from left to right. The chain leans to
 // the left; it is walked, not recursed into, because it may be long.
-func operands(n ast.Node, names ...string) []ast.Node {
+func listOperands(n ast.Node, names ...string) []ast.Node {
 	var out []ast.Node
 	pending := []ast.Node{n}
 	for len(pending) > 0 {
@@ -157,8 +157,8 @@ func operands(n ast.Node, names ...string) []ast.Node {
 	return out
 }
 
-// fail names the place of a node as line:column.
-func (r textReader) fail(n ast.Node, format string, args ...any) error {
+// errorAt names the place of a node as line:column.
+func (r textReader) errorAt(n ast.Node, format string, args ...any) error {
 	line, column := 1, 1
 	for i := 0; i < n.Location().From && i < len(r.source); i++ {
 		if column++; r.source[i] == '\n' {

@@ -13,48 +13,48 @@ var functionNames = []string{"phrase", "exact", "anyWord", "oneOf", "between", "
 // unknownFunction says which function was meant, or which there are.
 func (r textReader) unknownFunction(n ast.Node, name string) error {
 	if near := spelling.Nearest(name, functionNames); near != "" {
-		return r.fail(n, "function %s is unknown: did you mean %s?", shorten(name), near)
+		return r.errorAt(n, "function %s is unknown: did you mean %s?", shortenText(name), near)
 	}
 	last := len(functionNames) - 1
-	return r.fail(n, "function %s is unknown: use %s or %s", shorten(name), strings.Join(functionNames[:last], ", "), functionNames[last])
+	return r.errorAt(n, "function %s is unknown: use %s or %s", shortenText(name), strings.Join(functionNames[:last], ", "), functionNames[last])
 }
 
-// call reads one function of the language.
-func (r textReader) call(n *ast.CallNode, name string) (Expr, error) {
+// readCall reads one function of the language.
+func (r textReader) readCall(n *ast.CallNode, name string) (Expr, error) {
 	switch name {
 	case "allOf":
-		return r.branch(KindAnd, n.Arguments)
+		return r.readBranch(KindAnd, n.Arguments)
 	case "anyOf":
-		return r.branch(KindOr, n.Arguments)
+		return r.readBranch(KindOr, n.Arguments)
 	case "phrase":
-		return r.term(n, MatchPhrase)
+		return r.readTerm(n, MatchPhrase)
 	case "exact":
-		return r.term(n, MatchExact)
+		return r.readTerm(n, MatchExact)
 	case "anyWord":
-		return r.term(n, MatchAny)
+		return r.readTerm(n, MatchAny)
 	case "oneOf":
 		return r.oneOf(n)
 	case "between":
-		return r.interval(n, 3, func(values []value) Interval {
+		return r.readInterval(n, 3, func(values []value) Interval {
 			return Interval{values[0].kind, values[0].text, values[1].text, Closed, Closed}
 		})
 	case "since":
-		return r.interval(n, 2, func(values []value) Interval { return Interval{values[0].kind, values[0].text, "", Closed, Open} })
+		return r.readInterval(n, 2, func(values []value) Interval { return Interval{values[0].kind, values[0].text, "", Closed, Open} })
 	case "before":
-		return r.interval(n, 2, func(values []value) Interval { return Interval{values[0].kind, "", values[0].text, Open, Open} })
+		return r.readInterval(n, 2, func(values []value) Interval { return Interval{values[0].kind, "", values[0].text, Open, Open} })
 	case "range":
 		return r.anyRange(n)
 	case "exists", "missing":
-		args, err := r.arguments(n, 1, 1)
+		args, err := r.readArguments(n, 1, 1)
 		return Is(Atom{Field: args.field, Op: OpExists, Exists: name == "exists"}), err
 	case "token":
-		args, err := r.arguments(n, 3, 3)
+		args, err := r.readArguments(n, 3, 3)
 		if err != nil {
 			return Expr{}, err
 		}
-		kind, err1 := r.text(args.rest[0])
-		id, err2 := r.text(args.rest[1])
-		return Is(Atom{Field: args.field, Op: OpToken, Token: Token{kind, id}}), first(err1, err2)
+		kind, err1 := r.readText(args.rest[0])
+		id, err2 := r.readText(args.rest[1])
+		return Is(Atom{Field: args.field, Op: OpToken, Token: Token{kind, id}}), firstError(err1, err2)
 	}
 	return Expr{}, r.unknownFunction(n, name)
 }
@@ -64,10 +64,10 @@ type arguments struct {
 	rest  []ast.Node
 }
 
-// arguments checks their number; the first one names the field.
-func (r textReader) arguments(n *ast.CallNode, least, most int) (arguments, error) {
+// readArguments checks their number; the first one names the field.
+func (r textReader) readArguments(n *ast.CallNode, least, most int) (arguments, error) {
 	if count := len(n.Arguments); count < least || count > most {
-		return arguments{}, r.fail(n, "%s has %d arguments, expected a field and %s", n.Callee, count, counts(least-1, most-1))
+		return arguments{}, r.errorAt(n, "%s has %d arguments, expected a field and %s", n.Callee, count, describeCount(least-1, most-1))
 	}
 	switch field := n.Arguments[0].(type) {
 	case *ast.IdentifierNode:
@@ -75,10 +75,10 @@ func (r textReader) arguments(n *ast.CallNode, least, most int) (arguments, erro
 	case *ast.StringNode:
 		return arguments{field.Value, n.Arguments[1:]}, nil
 	}
-	return arguments{}, r.fail(n.Arguments[0], "expected the name of a field, found %s", shorten(n.Arguments[0].String()))
+	return arguments{}, r.errorAt(n.Arguments[0], "expected the name of a field, found %s", shortenText(n.Arguments[0].String()))
 }
 
-func counts(least, most int) string {
+func describeCount(least, most int) string {
 	words := []string{"nothing else", "one value", "two values", "three values"}
 	switch {
 	case most >= len(words):
@@ -89,12 +89,12 @@ func counts(least, most int) string {
 	return words[least] + " or " + words[most]
 }
 
-func (r textReader) term(n *ast.CallNode, match Match) (Expr, error) {
-	args, err := r.arguments(n, 2, 3)
+func (r textReader) readTerm(n *ast.CallNode, match Match) (Expr, error) {
+	args, err := r.readArguments(n, 2, 3)
 	if err != nil {
 		return Expr{}, err
 	}
-	text, err := r.text(args.rest[0])
+	text, err := r.readText(args.rest[0])
 	if err != nil {
 		return Expr{}, err
 	}
@@ -104,7 +104,7 @@ func (r textReader) term(n *ast.CallNode, match Match) (Expr, error) {
 
 // oneOf takes its values one by one, or as one list with the case behind it.
 func (r textReader) oneOf(n *ast.CallNode) (Expr, error) {
-	args, err := r.arguments(n, 2, 2*maxNodes)
+	args, err := r.readArguments(n, 2, 2*maxNodes)
 	if err != nil {
 		return Expr{}, err
 	}
@@ -117,7 +117,7 @@ func (r textReader) oneOf(n *ast.CallNode) (Expr, error) {
 	}
 	a := Atom{Field: args.field, Op: OpIn, In: List{Case: mode}}
 	for _, node := range nodes {
-		text, err := r.text(node)
+		text, err := r.readText(node)
 		if err != nil {
 			return Expr{}, err
 		}
@@ -130,9 +130,9 @@ func (r textReader) letterCase(rest []ast.Node) (Case, error) {
 	if len(rest) == 0 {
 		return Insensitive, nil
 	}
-	text, err := r.text(rest[0])
+	text, err := r.readText(rest[0])
 	if err != nil || len(rest) > 1 || Case(text) != Sensitive && Case(text) != Insensitive {
-		return "", r.fail(rest[0], "expected %q or %q", Sensitive, Insensitive)
+		return "", r.errorAt(rest[0], "expected %q or %q", Sensitive, Insensitive)
 	}
 	return Case(text), nil
 }
@@ -143,19 +143,19 @@ type value struct {
 	text string
 }
 
-func (r textReader) interval(n *ast.CallNode, count int, build func([]value) Interval) (Expr, error) {
-	args, err := r.arguments(n, count, count)
+func (r textReader) readInterval(n *ast.CallNode, count int, build func([]value) Interval) (Expr, error) {
+	args, err := r.readArguments(n, count, count)
 	if err != nil {
 		return Expr{}, err
 	}
 	var values []value
 	for _, node := range args.rest {
-		v, err := r.value(node)
+		v, err := r.readValue(node)
 		if err != nil {
 			return Expr{}, err
 		}
 		if values = append(values, v); v.kind != values[0].kind {
-			return Expr{}, r.fail(node, "a range from a %s to a %s: both ends must be of one type", values[0].kind, v.kind)
+			return Expr{}, r.errorAt(node, "a range from a %s to a %s: both ends must be of one type", values[0].kind, v.kind)
 		}
 	}
 	return Is(Atom{Field: args.field, Op: OpRange, Range: build(values)}), nil
@@ -165,26 +165,26 @@ func (r textReader) interval(n *ast.CallNode, count int, build func([]value) Int
 // brackets belong to the range, round ones do not, and a bracket alone is an end
 // without a bound.
 func (r textReader) anyRange(n *ast.CallNode) (Expr, error) {
-	args, err := r.arguments(n, 4, 4)
+	args, err := r.readArguments(n, 4, 4)
 	if err != nil {
 		return Expr{}, err
 	}
 	var texts [3]string
 	for i, node := range args.rest {
-		if texts[i], err = r.text(node); err != nil {
+		if texts[i], err = r.readText(node); err != nil {
 			return Expr{}, err
 		}
 	}
 	out := Interval{Type: RangeType(texts[0])}
-	out.FromBoundary, out.From = boundary(texts[1], "[", "(", strings.CutPrefix)
-	out.ToBoundary, out.To = boundary(texts[2], "]", ")", strings.CutSuffix)
+	out.FromBoundary, out.From = cutBoundary(texts[1], "[", "(", strings.CutPrefix)
+	out.ToBoundary, out.To = cutBoundary(texts[2], "]", ")", strings.CutSuffix)
 	if out.FromBoundary == "" || out.ToBoundary == "" {
-		return Expr{}, r.fail(n, `range is written range(field, "DATE", "[2020-01-01", "2021-01-01)") with [ ] for a bound that belongs to it and ( ) for one that does not`)
+		return Expr{}, r.errorAt(n, `range is written range(field, "DATE", "[2020-01-01", "2021-01-01)") with [ ] for a bound that belongs to it and ( ) for one that does not`)
 	}
 	return Is(Atom{Field: args.field, Op: OpRange, Range: out}), nil
 }
 
-func boundary(text, closed, open string, cut func(s, fix string) (string, bool)) (Boundary, string) {
+func cutBoundary(text, closed, open string, cut func(s, fix string) (string, bool)) (Boundary, string) {
 	if rest, ok := cut(text, closed); ok {
 		return Closed, rest
 	}
@@ -194,16 +194,16 @@ func boundary(text, closed, open string, cut func(s, fix string) (string, bool))
 	return "", ""
 }
 
-func (r textReader) text(n ast.Node) (string, error) {
+func (r textReader) readText(n ast.Node) (string, error) {
 	if s, ok := n.(*ast.StringNode); ok {
 		return s.Value, nil
 	}
-	return "", r.fail(n, "expected text in quotes, found %s", shorten(n.String()))
+	return "", r.errorAt(n, "expected text in quotes, found %s", shortenText(n.String()))
 }
 
-// value reads a number as it was typed: through the parser's own number type
+// readValue reads a number as it was typed: through the parser's own number type
 // long decimals would be rounded.
-func (r textReader) value(n ast.Node) (value, error) {
+func (r textReader) readValue(n ast.Node) (value, error) {
 	sign, number := "", n
 	if minus, ok := n.(*ast.UnaryNode); ok && minus.Operator == "-" {
 		sign, number = "-", minus.Node
@@ -211,16 +211,16 @@ func (r textReader) value(n ast.Node) (value, error) {
 	switch node := number.(type) {
 	case *ast.IntegerNode, *ast.FloatNode:
 		typed := sign + string(r.source[node.Location().From:node.Location().To])
-		if RangeNumber.fits(typed) == nil {
+		if RangeNumber.checkValue(typed) == nil {
 			return value{RangeNumber, typed}, nil
 		}
-		return value{}, r.fail(n, "%s is not a plain decimal number", shorten(typed))
+		return value{}, r.errorAt(n, "%s is not a plain decimal number", shortenText(typed))
 	case *ast.StringNode:
 		for _, kind := range []RangeType{RangeDate, RangeDateTime, RangeNumber} {
-			if sign == "" && kind.fits(node.Value) == nil {
+			if sign == "" && kind.checkValue(node.Value) == nil {
 				return value{kind, node.Value}, nil
 			}
 		}
 	}
-	return value{}, r.fail(n, `expected a number, a date "2025-03-01" or an instant "2025-03-01T00:00:00Z", found %s`, shorten(n.String()))
+	return value{}, r.errorAt(n, `expected a number, a date "2025-03-01" or an instant "2025-03-01T00:00:00Z", found %s`, shortenText(n.String()))
 }

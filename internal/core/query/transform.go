@@ -10,8 +10,8 @@ import (
 // standard key, until a join transform replaces it.
 const ListSeparator = "||"
 
-// transforms is the list of codes: one line each.
-func transforms() map[string]func(string) (string, error) {
+// listTransforms is the list of codes: one line each.
+func listTransforms() map[string]func(string) (string, error) {
 	return map[string]func(string) (string, error){
 		"IDENTITY":    func(v string) (string, error) { return v, nil },
 		"LOWER":       func(v string) (string, error) { return strings.ToLower(v), nil },
@@ -29,7 +29,7 @@ const minusOneDay = "TO_EXCLUSIVE_MINUS_1D"
 // Transforms are the codes a source may use to change the values of parameters.
 func Transforms() []string {
 	var out []string
-	for code := range transforms() {
+	for code := range listTransforms() {
 		out = append(out, code)
 	}
 	slices.Sort(out)
@@ -39,13 +39,13 @@ func Transforms() []string {
 // CheckTransform says why a source may not use a code, and what to write
 // instead. No code is IDENTITY.
 func CheckTransform(code string) error {
-	switch _, known := transforms()[code]; {
+	switch _, known := listTransforms()[code]; {
 	case known || code == "":
 		return nil
 	case code == minusOneDay:
 		return fmt.Errorf("transform %s would take a day off a bound that is inclusive already: say which bound the upstream wants with filter.to: INCLUSIVE or EXCLUSIVE, or with bounds: INCLUSIVE or HALF_OPEN of the rule", code)
 	}
-	return fmt.Errorf("transform %q is unknown: use %s", shorten(code), strings.Join(Transforms(), ", "))
+	return fmt.Errorf("transform %q is unknown: use %s", shortenText(code), strings.Join(Transforms(), ", "))
 }
 
 // Transform applies a transform.
@@ -56,7 +56,7 @@ func Transform(code, value string) (string, error) {
 	if code == "" {
 		return value, nil
 	}
-	out, err := transforms()[code](value)
+	out, err := listTransforms()[code](value)
 	if err != nil {
 		return "", fmt.Errorf("transform %s: %w", code, err)
 	}

@@ -74,7 +74,7 @@ func (e Expr) Equal(o Expr) bool {
 	if e.Kind != o.Kind || e.Truth != o.Truth || (e.Atom == nil) != (o.Atom == nil) {
 		return false
 	}
-	if e.Atom != nil && !e.Atom.equal(*o.Atom) {
+	if e.Atom != nil && !e.Atom.equalAtom(*o.Atom) {
 		return false
 	}
 	return slices.EqualFunc(e.Children, o.Children, Expr.Equal)
@@ -83,5 +83,5 @@ func (e Expr) Equal(o Expr) bool {
 // instantText is the one spelling of an instant: UTC and always six digits.
 func instantText(t time.Time) string { return window.Instant(t).Format("2006-01-02T15:04:05.000000Z") }
 
-// squeeze trims text and writes every run of blanks as one space.
-func squeeze(text string) string { return strings.Join(strings.Fields(text), " ") }
+// squeezeBlanks trims text and writes every run of blanks as one space.
+func squeezeBlanks(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -33,10 +33,10 @@ var (
 // is another question: see Config.Check.
 func (e Expr) Valid() error {
 	nodes := 0
-	return e.valid("", 1, &nodes)
+	return e.checkTree("", 1, &nodes)
 }
 
-func (e Expr) valid(path string, depth int, nodes *int) error {
+func (e Expr) checkTree(path string, depth int, nodes *int) error {
 	*nodes++
 	if err := withinLimits(path, depth, *nodes); err != nil {
 		return err
@@ -46,99 +46,99 @@ func (e Expr) valid(path string, depth int, nodes *int) error {
 		return nil
 	case KindAtom:
 		if e.Atom == nil {
-			return at(path, "an ATOM needs its condition")
+			return errorAt(path, "an ATOM needs its condition")
 		}
 		*nodes += len(e.Atom.In.Values)
-		return first(withinLimits(path, depth, *nodes), e.Atom.valid(path))
+		return firstError(withinLimits(path, depth, *nodes), e.Atom.checkAtom(path))
 	case KindNot:
 		if len(e.Children) != 1 {
-			return at(path, "NOT has exactly one child, found %d", len(e.Children))
+			return errorAt(path, "NOT has exactly one child, found %d", len(e.Children))
 		}
-		return e.Children[0].valid(join(path, "child"), depth+1, nodes)
+		return e.Children[0].checkTree(joinPath(path, "child"), depth+1, nodes)
 	case KindAnd, KindOr:
 		for i, child := range e.Children {
-			if err := child.valid(element(path, i), depth+1, nodes); err != nil {
+			if err := child.checkTree(elementPath(path, i), depth+1, nodes); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return at(join(path, "type"), "%q is unknown: use AND, OR, NOT, CONST or ATOM", e.Kind)
+	return errorAt(joinPath(path, "type"), "%q is unknown: use AND, OR, NOT, CONST or ATOM", e.Kind)
 }
 
 func withinLimits(path string, depth, nodes int) error {
 	if depth > maxDepth {
-		return at(path, "the expression is nested deeper than %d", maxDepth)
+		return errorAt(path, "the expression is nested deeper than %d", maxDepth)
 	}
 	if nodes > maxNodes {
-		return at(path, "the expression has more than %d conditions and values", maxNodes)
+		return errorAt(path, "the expression has more than %d conditions and values", maxNodes)
 	}
 	return nil
 }
 
-func (a Atom) valid(path string) error {
+func (a Atom) checkAtom(path string) error {
 	if !fieldKey.MatchString(a.Field) {
-		return at(join(path, "field"), "%q is not a field key: use lower case letters, digits and _, at most 64", shorten(a.Field))
+		return errorAt(joinPath(path, "field"), "%q is not a field key: use lower case letters, digits and _, at most 64", shortenText(a.Field))
 	}
-	value := join(path, "value")
+	value := joinPath(path, "value")
 	switch a.Op {
 	case OpTerm:
-		return first(plain(join(value, "text"), a.Term.Text), known(join(value, "match"), a.Term.Match, MatchPhrase, MatchExact, MatchAny),
-			known(join(value, "case"), a.Term.Case, Insensitive, Sensitive))
+		return firstError(checkPlain(joinPath(value, "text"), a.Term.Text), checkKnown(joinPath(value, "match"), a.Term.Match, MatchPhrase, MatchExact, MatchAny),
+			checkKnown(joinPath(value, "case"), a.Term.Case, Insensitive, Sensitive))
 	case OpIn:
-		return a.In.valid(value)
+		return a.In.checkList(value)
 	case OpRange:
-		return a.Range.valid(value)
+		return a.Range.checkInterval(value)
 	case OpExists:
 		return nil
 	case OpToken:
-		return first(plain(join(value, "tokenType"), a.Token.Type), plain(join(value, "tokenValue"), a.Token.Value))
+		return firstError(checkPlain(joinPath(value, "tokenType"), a.Token.Type), checkPlain(joinPath(value, "tokenValue"), a.Token.Value))
 	}
-	return known(join(path, "op"), a.Op, OpTerm, OpIn, OpRange, OpExists, OpToken)
+	return checkKnown(joinPath(path, "op"), a.Op, OpTerm, OpIn, OpRange, OpExists, OpToken)
 }
 
-func (l List) valid(path string) error {
+func (l List) checkList(path string) error {
 	if len(l.Values) == 0 {
-		return at(join(path, "values"), "the list needs at least one value")
+		return errorAt(joinPath(path, "values"), "the list needs at least one value")
 	}
 	for i, v := range l.Values {
-		if err := plain(fmt.Sprintf("%s[%d]", join(path, "values"), i), v); err != nil {
+		if err := checkPlain(fmt.Sprintf("%s[%d]", joinPath(path, "values"), i), v); err != nil {
 			return err
 		}
 	}
-	return known(join(path, "case"), l.Case, Insensitive, Sensitive)
+	return checkKnown(joinPath(path, "case"), l.Case, Insensitive, Sensitive)
 }
 
-func (r Interval) valid(path string) error {
-	if err := first(known(join(path, "rangeType"), r.Type, RangeDate, RangeDateTime, RangeNumber),
-		known(join(path, "fromBoundary"), r.FromBoundary, Open, Closed), known(join(path, "toBoundary"), r.ToBoundary, Open, Closed)); err != nil {
+func (r Interval) checkInterval(path string) error {
+	if err := firstError(checkKnown(joinPath(path, "rangeType"), r.Type, RangeDate, RangeDateTime, RangeNumber),
+		checkKnown(joinPath(path, "fromBoundary"), r.FromBoundary, Open, Closed), checkKnown(joinPath(path, "toBoundary"), r.ToBoundary, Open, Closed)); err != nil {
 		return err
 	}
 	for _, end := range []struct{ name, text string }{{"from", r.From}, {"to", r.To}} {
 		if end.text == "" {
 			continue
 		}
-		if err := r.Type.fits(end.text); err != nil {
-			return at(join(path, end.name), "%s", err)
+		if err := r.Type.checkValue(end.text); err != nil {
+			return errorAt(joinPath(path, end.name), "%s", err)
 		}
 	}
 	return nil
 }
 
-// fits reports whether text is a value of the type.
-func (t RangeType) fits(text string) error {
+// checkValue reports whether text is a value of the type.
+func (t RangeType) checkValue(text string) error {
 	switch t {
 	case RangeDate:
 		if _, ok := parseDate(text); !ok {
-			return fmt.Errorf("%q is not a date such as 2025-03-01", shorten(text))
+			return fmt.Errorf("%q is not a date such as 2025-03-01", shortenText(text))
 		}
 	case RangeDateTime:
 		if _, ok := parseInstant(text); !ok {
-			return fmt.Errorf("%q is not an instant such as 2025-03-01T00:00:00Z, with at most 6 digits of a second", shorten(text))
+			return fmt.Errorf("%q is not an instant such as 2025-03-01T00:00:00Z, with at most 6 digits of a second", shortenText(text))
 		}
 	default:
 		if !decimalText.MatchString(text) || len(text) > maxNumber {
-			return fmt.Errorf("%q is not a plain decimal number", shorten(text))
+			return fmt.Errorf("%q is not a plain decimal number", shortenText(text))
 		}
 	}
 	return nil
@@ -160,29 +160,29 @@ func parseInstant(text string) (time.Time, bool) {
 	return t.UTC(), err == nil && window.CheckInstant(t) == nil
 }
 
-func plain(path, text string) error {
+func checkPlain(path, text string) error {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return at(path, "text must be valid UTF-8 without NUL")
+		return errorAt(path, "text must be valid UTF-8 without NUL")
 	}
 	return nil
 }
 
-func known[T ~string](path string, value T, valid ...T) error {
+func checkKnown[T ~string](path string, value T, valid ...T) error {
 	if slices.Contains(valid, value) {
 		return nil
 	}
-	return at(path, "%q is unknown: use %s", shorten(string(value)), choice(valid))
+	return errorAt(path, "%q is unknown: use %s", shortenText(string(value)), listChoices(valid))
 }
 
-// optional is known for a value that may be left out.
-func optional[T ~string](value T, valid ...T) error {
+// checkOptional is known for a value that may be left out.
+func checkOptional[T ~string](value T, valid ...T) error {
 	if value == "" {
 		return nil
 	}
-	return known("", value, valid...)
+	return checkKnown("", value, valid...)
 }
 
-func choice[T ~string](valid []T) string {
+func listChoices[T ~string](valid []T) string {
 	texts := make([]string, len(valid))
 	for i, v := range valid {
 		texts[i] = string(v)
@@ -193,7 +193,7 @@ func choice[T ~string](valid []T) string {
 	return strings.Join(texts[:len(texts)-1], ", ") + " or " + texts[len(texts)-1]
 }
 
-func first(errs ...error) error {
+func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err
@@ -202,8 +202,8 @@ func first(errs ...error) error {
 	return nil
 }
 
-// at puts the place in front of a message. The root has no name.
-func at(path, format string, args ...any) error {
+// errorAt puts the place in front of a message. The root has no name.
+func errorAt(path, format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
 	if path == "" {
 		return errors.New(message)
@@ -211,17 +211,19 @@ func at(path, format string, args ...any) error {
 	return errors.New(path + ": " + message)
 }
 
-func join(path, name string) string {
+func joinPath(path, name string) string {
 	if path == "" {
 		return name
 	}
 	return path + "." + name
 }
 
-func element(path string, i int) string { return fmt.Sprintf("%s[%d]", join(path, "children"), i) }
+func elementPath(path string, i int) string {
+	return fmt.Sprintf("%s[%d]", joinPath(path, "children"), i)
+}
 
-// shorten keeps a message readable when the input is not.
-func shorten(text string) string {
+// shortenText keeps a message readable when the input is not.
+func shortenText(text string) string {
 	const most = 60
 	if len(text) <= most {
 		return text

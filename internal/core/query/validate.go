@@ -14,96 +14,96 @@ import (
 func (c Config) Validate() error {
 	var p problems
 	for _, key := range slices.Sorted(maps.Keys(c.Fields)) {
-		p.field(key, c.Fields[key])
+		p.checkField(key, c.Fields[key])
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Rules)) {
-		p.rule(key, c.Rules[key], c.Fields)
+		p.checkRule(key, c.Rules[key], c.Fields)
 	}
-	p.ambiguous(c.Rules)
+	p.checkAmbiguity(c.Rules)
 	if c.MaxLength < 0 || c.MaxParams < 0 {
-		p.add("maxLength", "limits must not be negative")
+		p.addProblem("maxLength", "limits must not be negative")
 	}
-	p.where(c)
+	p.checkWhere(c)
 	return errors.Join(p.list...)
 }
 
 type problems struct{ list []error }
 
-func (p *problems) add(key, format string, args ...any) {
+func (p *problems) addProblem(key, format string, args ...any) {
 	p.list = append(p.list, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
 }
 
-func (p *problems) check(key string, err error) {
+func (p *problems) addError(key string, err error) {
 	if err != nil {
-		p.add(key, "%s", err)
+		p.addProblem(key, "%s", err)
 	}
 }
 
-func (p *problems) where(c Config) {
-	if depth(c.Where) > maxDepth-2 {
-		p.add("where", "nested deeper than %d: the window of a slice needs the rest", maxDepth-2)
+func (p *problems) checkWhere(c Config) {
+	if treeDepth(c.Where) > maxDepth-2 {
+		p.addProblem("where", "nested deeper than %d: the window of a slice needs the rest", maxDepth-2)
 	}
 	for _, f := range c.Check(c.Where, Strict) {
 		if f.IsError() {
-			p.add("where", "%s", f)
+			p.addProblem("where", "%s", f)
 		}
 	}
 }
 
-func depth(e Expr) int {
+func treeDepth(e Expr) int {
 	deepest := 0
 	for _, child := range e.Children {
-		deepest = max(deepest, depth(child))
+		deepest = max(deepest, treeDepth(child))
 	}
 	return deepest + 1
 }
 
 var allOps = []Op{OpTerm, OpIn, OpRange, OpExists, OpToken}
 
-func (p *problems) field(key string, f Field) {
+func (p *problems) checkField(key string, f Field) {
 	path := "fields." + key
 	if !fieldKey.MatchString(key) {
-		p.add(path, "a field key has lower case letters, digits and _, at most 64")
+		p.addProblem(path, "a field key has lower case letters, digits and _, at most 64")
 	}
 	if f.Type == "" {
-		p.add(path+".type", "is missing: use DATE, DATETIME, NUMBER, TEXT, KEYWORD, BOOLEAN or TOKEN")
+		p.addProblem(path+".type", "is missing: use DATE, DATETIME, NUMBER, TEXT, KEYWORD, BOOLEAN or TOKEN")
 	} else {
-		p.check(path+".type", known("", f.Type, TypeDate, TypeDateTime, TypeNumber, TypeText, TypeKeyword, TypeBoolean, TypeToken))
+		p.addError(path+".type", checkKnown("", f.Type, TypeDate, TypeDateTime, TypeNumber, TypeText, TypeKeyword, TypeBoolean, TypeToken))
 	}
-	p.check(path+".cardinality", optional(f.Cardinality, Single, Multi))
+	p.addError(path+".cardinality", checkOptional(f.Cardinality, Single, Multi))
 	for _, op := range f.Ops {
-		p.check(path+".ops", known("", Op(op), allOps...))
+		p.addError(path+".ops", checkKnown("", Op(op), allOps...))
 	}
 	for _, op := range f.NegatableOps {
-		if !takes(f.Ops, Op(op)) {
-			p.add(path+".negatableOps", "%s is not in ops", op)
+		if !acceptsOp(f.Ops, Op(op)) {
+			p.addProblem(path+".negatableOps", "%s is not in ops", op)
 		}
 	}
 	for _, m := range f.Matches {
-		p.check(path+".matches", known("", Match(m), MatchPhrase, MatchExact, MatchAny))
+		p.addError(path+".matches", checkKnown("", Match(m), MatchPhrase, MatchExact, MatchAny))
 	}
 	p.fieldText(path, f)
 	p.fieldRange(path, f)
-	if takes(f.Ops, OpExists) != f.Exists {
-		p.add(path+".exists", "ops and exists must agree: write EXISTS in ops and exists: true, or neither")
+	if acceptsOp(f.Ops, OpExists) != f.Exists {
+		p.addProblem(path+".exists", "ops and exists must agree: write EXISTS in ops and exists: true, or neither")
 	}
 }
 
 func (p *problems) fieldText(path string, f Field) {
 	if f.MinLen < 0 || f.MaxLen < 0 || f.InMax < 0 {
-		p.add(path, "minLen, maxLen and inMax must not be negative")
+		p.addProblem(path, "minLen, maxLen and inMax must not be negative")
 	}
 	if f.MaxLen > 0 && f.MinLen > f.MaxLen {
-		p.add(path+".minLen", "%d is more than maxLen %d", f.MinLen, f.MaxLen)
+		p.addProblem(path+".minLen", "%d is more than maxLen %d", f.MinLen, f.MaxLen)
 	}
 	for _, pattern := range []struct{ key, text string }{{"pattern", f.Pattern}, {"tokenPattern", f.TokenPattern}} {
 		if _, err := regexp.Compile(pattern.text); err != nil {
-			p.add(path+"."+pattern.key, "%s", err)
+			p.addProblem(path+"."+pattern.key, "%s", err)
 		}
 	}
 	for _, kind := range f.TokenKinds {
 		if kind != strings.ToLower(strings.TrimSpace(kind)) || kind == "" {
-			p.add(path+".tokenKinds", "%q: token types are lower case", kind)
+			p.addProblem(path+".tokenKinds", "%q: token types are lower case", kind)
 		}
 	}
 }
@@ -113,27 +113,27 @@ func (p *problems) fieldRange(path string, f Field) {
 	ranged := f.Range != "" && f.Range != RangeNone
 	switch {
 	case ranged && !slices.Contains(fits, f.Range):
-		p.add(path+".range", "%s does not fit type %s", f.Range, f.Type)
-	case ranged != takes(f.Ops, OpRange):
-		p.add(path+".range", "ops and range must agree: a field that takes RANGE says of which kind")
+		p.addProblem(path+".range", "%s does not fit type %s", f.Range, f.Type)
+	case ranged != acceptsOp(f.Ops, OpRange):
+		p.addProblem(path+".range", "ops and range must agree: a field that takes RANGE says of which kind")
 	}
 	if !ranged && (f.Min != "" || f.Max != "") {
-		p.add(path+".min", "min and max need a range")
+		p.addProblem(path+".min", "min and max need a range")
 		return
 	}
 	if f.Whole && f.Range != RangeNumber {
-		p.add(path+".whole", "only ranges of numbers can be whole")
+		p.addProblem(path+".whole", "only ranges of numbers can be whole")
 	}
 	sound := true
 	for _, end := range []struct{ key, text string }{{"min", f.Min}, {"max", f.Max}} {
 		if end.text != "" {
-			if err := f.Range.fits(end.text); err != nil {
-				p.add(path+"."+end.key, "%s", err)
+			if err := f.Range.checkValue(end.text); err != nil {
+				p.addProblem(path+"."+end.key, "%s", err)
 				sound = false
 			}
 		}
 	}
-	if sound && f.Min != "" && f.Max != "" && compare(f.Range, f.Min, f.Max) > 0 {
-		p.add(path+".min", "%s is more than max %s", f.Min, f.Max)
+	if sound && f.Min != "" && f.Max != "" && compareValues(f.Range, f.Min, f.Max) > 0 {
+		p.addProblem(path+".min", "%s is more than max %s", f.Min, f.Max)
 	}
 }

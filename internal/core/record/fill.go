@@ -22,11 +22,11 @@ func Fills(stored *Head, in Incoming) bool {
 // objects, nothing counts as one without members; the result is one in
 // canonical form.
 func Fill(stored, incoming []byte) (merged []byte, changed bool, err error) {
-	have, canonical, err := members(stored)
+	have, canonical, err := splitMembers(stored)
 	if err != nil {
 		return nil, false, fmt.Errorf("stored fields: %w", err)
 	}
-	offered, _, err := members(incoming)
+	offered, _, err := splitMembers(incoming)
 	if err != nil {
 		return nil, false, fmt.Errorf("incoming fields: %w", err)
 	}
@@ -38,12 +38,12 @@ func Fill(stored, incoming []byte) (merged []byte, changed bool, err error) {
 	if !changed {
 		return canonical, false, nil
 	}
-	merged, err = object(have)
+	merged, err = joinMembers(have)
 	return merged, true, err
 }
 
-// members takes an object apart, and writes it in canonical form.
-func members(raw []byte) (all map[string]jsontext.Value, canonical []byte, err error) {
+// splitMembers takes an object apart, and writes it in canonical form.
+func splitMembers(raw []byte) (all map[string]jsontext.Value, canonical []byte, err error) {
 	all = map[string]jsontext.Value{}
 	if len(raw) == 0 {
 		return all, []byte("{}"), nil
@@ -54,7 +54,7 @@ func members(raw []byte) (all map[string]jsontext.Value, canonical []byte, err e
 	if canonical[0] != '{' {
 		return nil, nil, fmt.Errorf("not a JSON object but %.20q", canonical)
 	}
-	in := jsontext.NewDecoder(bytes.NewBuffer(canonical), lenient()...)
+	in := jsontext.NewDecoder(bytes.NewBuffer(canonical), lenientOptions()...)
 	if _, err = in.ReadToken(); err != nil {
 		return nil, nil, err
 	}
@@ -73,7 +73,7 @@ func members(raw []byte) (all map[string]jsontext.Value, canonical []byte, err e
 	return all, canonical, nil
 }
 
-func object(all map[string]jsontext.Value) (out []byte, err error) {
+func joinMembers(all map[string]jsontext.Value) (out []byte, err error) {
 	out = append(out, '{')
 	for i, name := range slices.Sorted(maps.Keys(all)) {
 		if i > 0 {
@@ -90,12 +90,12 @@ func object(all map[string]jsontext.Value) (out []byte, err error) {
 // canonicalForm is that of the content hash: one order of members, numbers as
 // they were written.
 func canonicalForm() []jsontext.Options {
-	return append(lenient(), jsontext.ReorderRawObjects(true), jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
+	return append(lenientOptions(), jsontext.ReorderRawObjects(true), jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
 }
 
-// lenient: what stands inside a value is the source's affair, and was looked at
+// lenientOptions: what stands inside a value is the source's affair, and was looked at
 // when the item was read.
-func lenient() []jsontext.Options {
+func lenientOptions() []jsontext.Options {
 	return []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 }
 

@@ -84,7 +84,7 @@ func fill(t *rapid.T, stored, incoming []byte) ([]byte, bool) {
 
 func parts(t *rapid.T, raw []byte) map[string]jsontext.Value {
 	t.Helper()
-	all, _, err := members(raw)
+	all, _, err := splitMembers(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,10 +112,10 @@ func TestFillObeysItsLaws(t *testing.T) {
 				t.Fatalf("%s is still empty", name)
 			}
 		}
-		if _, canonical, _ := members(stored); changed == bytes.Equal(merged, canonical) {
+		if _, canonical, _ := splitMembers(stored); changed == bytes.Equal(merged, canonical) {
 			t.Fatalf("%s became %s, said to have changed: %t", canonical, merged, changed)
 		}
-		if _, canonical, _ := members(merged); !bytes.Equal(merged, canonical) {
+		if _, canonical, _ := splitMembers(merged); !bytes.Equal(merged, canonical) {
 			t.Fatalf("not canonical: %s", merged)
 		}
 		if again, changed := fill(t, merged, one); changed || !bytes.Equal(again, merged) {

@@ -111,12 +111,12 @@ func Decide(stored *Head, in Incoming) Action {
 	}
 	sameState := in.Gone == (stored.State == Gone)
 	if sameState && (in.Gone || in.ContentHash == stored.ContentHash) {
-		if restamps(stored, in) {
+		if movesStamp(stored, in) {
 			return Touch
 		}
 		return Unchanged
 	}
-	if !newer(stored, in) {
+	if !isNewer(stored, in) {
 		return Stale // I3
 	}
 	if in.Gone {
@@ -134,12 +134,12 @@ func Remaps(stored *Head, in Incoming) bool {
 		(in.ContentHash == stored.ContentHash || in.FetchAt.Equal(stored.FetchAt))
 }
 
-// restamps reports whether an equal item moves the head's stamp. Where the source
+// movesStamp reports whether an equal item moves the head's stamp. Where the source
 // gives no date the time we asked is the stamp: without moving it, an answer
 // that was asked for in between and arrives late would win (I3).
-func restamps(stored *Head, in Incoming) bool {
+func movesStamp(stored *Head, in Incoming) bool {
 	if stored.UpdatedAt.IsZero() && in.UpdatedAt.IsZero() {
-		return !in.FetchAt.Equal(stored.FetchAt) && newer(stored, in)
+		return !in.FetchAt.Equal(stored.FetchAt) && isNewer(stored, in)
 	}
 	return in.UpdatedAt.After(stored.UpdatedAt)
 }
@@ -163,9 +163,9 @@ func Inherit(stored *Head, in Incoming) Incoming {
 	return in
 }
 
-// newer orders two different contents: updatedAt, then the source's version,
+// isNewer orders two different contents: updatedAt, then the source's version,
 // then when we asked, then the mapping. A criterion one side lacks is skipped.
-func newer(stored *Head, in Incoming) bool {
+func isNewer(stored *Head, in Incoming) bool {
 	if !stored.UpdatedAt.IsZero() && !in.UpdatedAt.IsZero() && !in.UpdatedAt.Equal(stored.UpdatedAt) {
 		return in.UpdatedAt.After(stored.UpdatedAt)
 	}
@@ -191,7 +191,7 @@ func Dedupe(items []Incoming) (kept []Incoming, duplicates int) {
 			continue
 		}
 		duplicates++
-		if newer(headOf(kept[i]), in) {
+		if isNewer(headOf(kept[i]), in) {
 			kept[i] = in
 		}
 	}

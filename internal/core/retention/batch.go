@@ -57,7 +57,7 @@ func readBatchRow(r Row, b *view.Batch) error {
 	}
 	b.ID, b.RunID, b.TaskID, b.SliceID, b.PlanID = r.ID, r.RunID, r.TaskID, r.SliceID, r.PlanID
 	b.No, b.Pass, b.Page, b.Source, b.Operation, b.Status = c.No, c.Pass, c.Page, string(c.Source), string(c.Operation), string(c.Status)
-	b.BeforeToken, b.AfterToken, b.Error, b.CommittedAt = string(c.Before), string(c.After), string(c.Error), moment(c.Committed)
+	b.BeforeToken, b.AfterToken, b.Error, b.CommittedAt = string(c.Before), string(c.After), string(c.Error), momentOf(c.Committed)
 	if c.Stats == "" {
 		return nil
 	}

@@ -60,7 +60,7 @@ func ReadContext(rows []Row) (out BatchContext, err error) {
 			out.ScheduleID, out.PartitionID, out.MappingID, out.Endpoint, out.ExprProtoHash = c.ScheduleID, c.PartitionID, c.MappingID, string(c.Endpoint), string(c.ExprProtoHash)
 		case SliceTable:
 			out.Slice, out.SliceSignature, out.ExprHash = json.RawMessage(c.Slice), string(c.SliceSignature), string(c.ExprHash)
-			out.Window = window.Window{From: moment(c.From), To: moment(c.To)}
+			out.Window = window.Window{From: momentOf(c.From), To: momentOf(c.To)}
 		case TaskTable:
 			out.SpecFingerprint = string(c.SpecFingerprint)
 		case BatchTable:

@@ -52,7 +52,7 @@ type Ranges map[Level]Range
 
 // Add widens the ranges by one row.
 func (r Ranges) Add(row Row) {
-	for level, id := range row.ids() {
+	for level, id := range row.lineageIDs() {
 		if id == 0 {
 			continue
 		}
@@ -81,9 +81,9 @@ type Row struct {
 }
 
 // Is reports whether the row belongs to a thing.
-func (r Row) Is(l Link) bool { return l.ID != 0 && r.ids()[l.Level] == l.ID }
+func (r Row) Is(l Link) bool { return l.ID != 0 && r.lineageIDs()[l.Level] == l.ID }
 
-func (r Row) ids() map[Level]int64 {
+func (r Row) lineageIDs() map[Level]int64 {
 	return map[Level]int64{AtPlan: r.PlanID, AtSlice: r.SliceID, AtTask: r.TaskID, AtRun: r.RunID, AtBatch: r.BatchID, AtCursor: r.CursorID}
 }
 

@@ -32,36 +32,36 @@ type Replay struct {
 func (r *Replay) Add(e Entry) {
 	r.Events++
 	if e.Kind == coverage.Snapshot {
-		r.snapshot(e)
+		r.takeSnapshot(e)
 		return
 	}
 	if was := r.Line.Text(r.State.Cursor); e.Prev != was {
-		r.note("event %d says the cursor was %q, the ledger says %q", e.ID, e.Prev, was)
+		r.noteProblem("event %d says the cursor was %q, the ledger says %q", e.ID, e.Prev, was)
 	}
 	r.State = coverage.Fold(r.State, e.Event)
 	if e.Kind == coverage.Manual {
 		r.Left = e.Windows
 	}
 	if is := r.Line.Text(r.State.Cursor); e.New != is {
-		r.note("event %d moved the cursor to %q, the ledger says %q", e.ID, e.New, is)
+		r.noteProblem("event %d moved the cursor to %q, the ledger says %q", e.ID, e.New, is)
 	}
 }
 
-func (r *Replay) snapshot(e Entry) {
+func (r *Replay) takeSnapshot(e Entry) {
 	if e.Signed == nil {
-		r.note("event %d is a snapshot without a state", e.ID)
+		r.noteProblem("event %d is a snapshot without a state", e.ID)
 		return
 	}
 	if err := e.Signed.Check(); err != nil {
-		r.note("%v", err)
+		r.noteProblem("%v", err)
 	}
 	if e.Signed.To != e.ID {
-		r.note("event %d holds the snapshot of event %d", e.ID, e.Signed.To)
+		r.noteProblem("event %d holds the snapshot of event %d", e.ID, e.Signed.To)
 	}
 	r.Ledger = e.Signed.Ledger
 }
 
-func (r *Replay) note(format string, args ...any) {
+func (r *Replay) noteProblem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
@@ -86,12 +86,12 @@ func ReadEntry(r Row, line ingest.CursorType) (e Entry, err error) {
 	if err := json.Unmarshal(r.Columns, &c); err != nil {
 		return e, fmt.Errorf("read event: %w", err)
 	}
-	e = Entry{ID: c.ID, Prev: text(c.Prev), New: text(c.New)}
+	e = Entry{ID: c.ID, Prev: textOf(c.Prev), New: textOf(c.New)}
 	kind, err := coverage.ParseKind(c.Kind)
 	if err != nil {
 		return e, fmt.Errorf("event %d: %w", c.ID, err)
 	}
-	e.Event = coverage.Event{Kind: kind, AsOf: moment(c.AsOf), At: moment(c.At), Lookback: time.Duration(c.Lookback) * time.Microsecond}
+	e.Event = coverage.Event{Kind: kind, AsOf: momentOf(c.AsOf), At: momentOf(c.At), Lookback: time.Duration(c.Lookback) * time.Microsecond}
 	if e.Value, err = line.Parse(e.New); err != nil {
 		return e, fmt.Errorf("event %d: %w", c.ID, err)
 	}
@@ -99,11 +99,11 @@ func ReadEntry(r Row, line ingest.CursorType) (e Entry, err error) {
 	case c.Spans != nil:
 		err = json.Unmarshal([]byte(*c.Spans), &e.Windows)
 	case c.From != nil:
-		e.Windows = []window.Window{{From: moment(c.From), To: moment(c.To)}}
+		e.Windows = []window.Window{{From: momentOf(c.From), To: momentOf(c.To)}}
 	}
 	if err == nil && e.Kind == coverage.Snapshot {
 		var signed Signed
-		signed, err = ReadSigned([]byte(text(c.Remarks)))
+		signed, err = ReadSigned([]byte(textOf(c.Remarks)))
 		e.Signed = &signed
 	}
 	if err != nil {
@@ -112,14 +112,14 @@ func ReadEntry(r Row, line ingest.CursorType) (e Entry, err error) {
 	return e, nil
 }
 
-func text(s *string) string {
+func textOf(s *string) string {
 	if s == nil {
 		return ""
 	}
 	return *s
 }
 
-func moment(micros *int64) time.Time {
+func momentOf(micros *int64) time.Time {
 	if micros == nil {
 		return time.Time{}
 	}

@@ -32,28 +32,28 @@ type adapter struct {
 	over    bool // there are more slices than a plan may have
 }
 
-func (a *adapter) adapt(steps []window.Window) []piece {
+func (a *adapter) adaptSteps(steps []window.Window) []piece {
 	a.stats.Linear = len(steps)
 	a.out = make([]piece, 0, len(steps))
 	for len(steps) > 0 {
 		n := 1
-		for n < len(steps) && !a.OneUnit && !a.tooWide(span(steps[:n+1])) {
+		for n < len(steps) && !a.OneUnit && !a.tooWide(spanOf(steps[:n+1])) {
 			n++
 		}
-		b, quiet := a.ask(steps[:n], belief{}, a.Estimates == nil)
-		a.node(steps[:n], b, quiet)
+		b, quiet := a.askEstimate(steps[:n], belief{}, a.Estimates == nil)
+		a.adaptNode(steps[:n], b, quiet)
 		steps = steps[n:]
 	}
-	return a.merge(a.out)
+	return a.mergeTiny(a.out)
 }
 
-func span(steps []window.Window) window.Window {
+func spanOf(steps []window.Window) window.Window {
 	return window.Window{From: steps[0].From, To: steps[len(steps)-1].To}
 }
 
-// asked is what the upstream is asked for: the owned window with the overlap,
+// askedWindow is what the upstream is asked for: the owned window with the overlap,
 // but never more than what the plan owes (S§5.4).
-func (a *adapter) asked(owned window.Window) window.Window {
+func (a *adapter) askedWindow(owned window.Window) window.Window {
 	delta := a.Config.Overlap.Std()
 	if delta == 0 {
 		return owned
@@ -61,38 +61,38 @@ func (a *adapter) asked(owned window.Window) window.Window {
 	return window.Window{From: owned.From.Add(-delta), To: owned.To.Add(delta)}.Intersect(a.stretch)
 }
 
-// node works on several steps at once until it pays to look at each.
-func (a *adapter) node(steps []window.Window, b belief, quiet bool) {
+// adaptNode works on several steps at once until it pays to look at each.
+func (a *adapter) adaptNode(steps []window.Window, b belief, quiet bool) {
 	if len(steps) == 1 {
-		a.leaf(steps[0], b, quiet)
+		a.adaptLeaf(steps[0], b, quiet)
 		return
 	}
-	tiny := a.tiny(b.Count / int64(len(steps)))
+	tiny := a.isTiny(b.Count / int64(len(steps)))
 	switch {
-	case b.unknown() || b.Count > a.most:
+	case b.isUnknown() || b.Count > a.most:
 	case !tiny:
 		quiet = true // no part of it can be over a limit, and few would be merged
-	case a.within(b.Count) && (b.told || b.Source == FromConstant):
+	case a.withinTarget(b.Count) && (b.told || b.Source == FromConstant):
 		a.stats.Merged += len(steps) - 1
-		a.out = append(a.out, piece{owned: span(steps), belief: b})
+		a.out = append(a.out, piece{owned: spanOf(steps), belief: b})
 		return
 	}
 	left, right := steps[:len(steps)/2], steps[len(steps)/2:]
-	lb, rb, lq, rq := a.halves(left, right, b, quiet)
-	a.node(left, lb, lq)
-	a.node(right, rb, rq)
+	lb, rb, lq, rq := a.estimateHalves(left, right, b, quiet)
+	a.adaptNode(left, lb, lq)
+	a.adaptNode(right, rb, rq)
 }
 
-// leaf bisects one step while it is expected to hold too much (S§5.3, D§5.12).
-func (a *adapter) leaf(w window.Window, b belief, quiet bool) {
+// adaptLeaf bisects one step while it is expected to hold too much (S§5.3, D§5.12).
+func (a *adapter) adaptLeaf(w window.Window, b belief, quiet bool) {
 	if a.over = a.over || len(a.out) >= MaxSlices; a.over {
 		return // the plan is refused
 	}
-	if b.unknown() || b.Count <= a.most {
+	if b.isUnknown() || b.Count <= a.most {
 		a.out = append(a.out, piece{owned: w, belief: b})
 		return
 	}
-	before, after, ok := a.bisect(w)
+	before, after, ok := a.bisectWindow(w)
 	if !ok {
 		// Only a counted excess condemns a slice; a guess is left to the run.
 		p := piece{owned: w, belief: b, capped: a.Cap > 0 && b.Count > a.Cap && b.told && b.Exact}
@@ -103,62 +103,62 @@ func (a *adapter) leaf(w window.Window, b belief, quiet bool) {
 		return
 	}
 	a.stats.Bisected++
-	lb, rb, lq, rq := a.halves([]window.Window{before}, []window.Window{after}, b, quiet)
-	a.leaf(before, lb, lq)
-	a.leaf(after, rb, rq)
+	lb, rb, lq, rq := a.estimateHalves([]window.Window{before}, []window.Window{after}, b, quiet)
+	a.adaptLeaf(before, lb, lq)
+	a.adaptLeaf(after, rb, rq)
 }
 
-// halves finds out about both halves of a window. If the whole was counted,
+// estimateHalves finds out about both halves of a window. If the whole was counted,
 // one half is enough: the other holds the difference. With an overlap it does
 // not, the halves share items.
-func (a *adapter) halves(left, right []window.Window, b belief, quiet bool) (lb, rb belief, lq, rq bool) {
+func (a *adapter) estimateHalves(left, right []window.Window, b belief, quiet bool) (lb, rb belief, lq, rq bool) {
 	whole := window.Window{From: left[0].From, To: right[len(right)-1].To}
-	lb, lq = a.ask(left, belief{Estimate: b.Share(span(left), whole)}, quiet)
+	lb, lq = a.askEstimate(left, belief{Estimate: b.Share(spanOf(left), whole)}, quiet)
 	counted := b.told && b.Exact && a.Config.Overlap == 0
-	rest := belief{Estimate: b.Share(span(right), whole)}
+	rest := belief{Estimate: b.Share(spanOf(right), whole)}
 	switch {
 	case counted && !lb.told:
-		rb, rq = a.ask(right, rest, true) // the answer for the left half will do
+		rb, rq = a.askEstimate(right, rest, true) // the answer for the left half will do
 	case counted && lb.Exact && lb.Count <= b.Count:
-		if rb, rq = a.look(right); !rb.told {
+		if rb, rq = a.lookUp(right); !rb.told {
 			rb = belief{Estimate{b.Count - lb.Count, b.Source, true}, true}
 		}
 		rq = rq || quiet
 	default:
-		rb, rq = a.ask(right, rest, quiet)
+		rb, rq = a.askEstimate(right, rest, quiet)
 	}
 	return lb, rb, lq, rq
 }
 
-// ask looks a window up. If nobody knows it is wanted, and goes on by what is
+// askEstimate looks a window up. If nobody knows it is wanted, and goes on by what is
 // assumed; nothing within it is wanted before it is answered.
-func (a *adapter) ask(steps []window.Window, assumed belief, quiet bool) (belief, bool) {
-	if b, assumption := a.look(steps); b.told {
+func (a *adapter) askEstimate(steps []window.Window, assumed belief, quiet bool) (belief, bool) {
+	if b, assumption := a.lookUp(steps); b.told {
 		return b, quiet || assumption
 	}
-	w := a.asked(span(steps))
-	if !quiet && !a.wants(w) {
+	w := a.askedWindow(spanOf(steps))
+	if !quiet && !a.alreadyWanted(w) {
 		a.wanted = append(a.wanted, w)
 	}
-	if assumed.unknown() {
+	if assumed.isUnknown() {
 		assumed.Estimate, _ = a.Config.Assume(w)
 	}
 	return assumed, true
 }
 
-// wants: within a long overlap neighbours ask for the same window, all that is
+// alreadyWanted: within a long overlap neighbours ask for the same window, all that is
 // owed. They follow each other, so the last wish is enough to look at.
-func (a *adapter) wants(w window.Window) bool {
+func (a *adapter) alreadyWanted(w window.Window) bool {
 	return len(a.wanted) > 0 && a.wanted[len(a.wanted)-1] == w
 }
 
-// look is what the caller knows of a window, or of all its steps. A constant
+// lookUp is what the caller knows of a window, or of all its steps. A constant
 // says no more about the parts than about the whole: there is no use in asking on.
-func (a *adapter) look(steps []window.Window) (b belief, assumption bool) {
+func (a *adapter) lookUp(steps []window.Window) (b belief, assumption bool) {
 	if a.Estimates == nil {
 		return belief{}, true
 	}
-	if e, ok := a.Estimates(a.asked(span(steps))); ok {
+	if e, ok := a.Estimates(a.askedWindow(spanOf(steps))); ok {
 		return belief{e, true}, e.Source == FromConstant
 	}
 	if len(steps) == 1 {
@@ -166,14 +166,14 @@ func (a *adapter) look(steps []window.Window) (b belief, assumption bool) {
 	}
 	sum := belief{told: true}
 	for i, step := range steps {
-		e, ok := a.Estimates(a.asked(step))
+		e, ok := a.Estimates(a.askedWindow(step))
 		if !ok {
 			return belief{}, false
 		}
 		if i == 0 {
 			sum.Estimate = Estimate{Source: e.Source, Exact: a.Config.Overlap == 0}
 		}
-		sum.Estimate = sum.plus(e)
+		sum.Estimate = sum.addEstimate(e)
 	}
 	return sum, sum.Source == FromConstant
 }

@@ -23,7 +23,7 @@ type upstream struct {
 // count is what the upstream says for a window: it can only select whole units.
 func (u *upstream) count(w window.Window) int64 {
 	u.probes++
-	selected := Request{Grid: u.grid}.reach(w)
+	selected := Request{Grid: u.grid}.wholeUnits(w)
 	first := func(at time.Time) int {
 		return sort.Search(len(u.stamps), func(i int) bool { return !u.stamps[i].Before(at) })
 	}
@@ -139,8 +139,8 @@ func drawCase(t *rapid.T) (Request, *upstream) {
 
 // atMinimum looks at every grid point, not only at those near the middle.
 func atMinimum(r Request, w window.Window) bool {
-	whole := r.reach(w)
-	for at := r.next(whole.From, finest); at.Before(whole.To); at = r.next(at, finest) {
+	whole := r.wholeUnits(w)
+	for at := r.nextGridPoint(whole.From, finest); at.Before(whole.To); at = r.nextGridPoint(at, finest) {
 		if at.Sub(whole.From) >= r.minStep() && whole.To.Sub(at) >= r.minStep() {
 			return false
 		}
@@ -155,15 +155,15 @@ func TestSlicesFitTheirContents(t *testing.T) {
 		out, r := settle(t, r, u)
 		steps := map[time.Time]bool{}
 		for _, owed := range r.Owed {
-			for _, w := range r.linear(owed) {
+			for _, w := range r.cutLinear(owed) {
 				steps[w.From] = true
 			}
 		}
 		capped := 0
 		for _, s := range out.Slices {
 			count := u.count(s.Window)
-			if count > r.most() && !atMinimum(r, s.Window) {
-				t.Fatalf("%v holds %d, more than %d, and could be cut", s.Window, count, r.most())
+			if count > r.mostItems() && !atMinimum(r, s.Window) {
+				t.Fatalf("%v holds %d, more than %d, and could be cut", s.Window, count, r.mostItems())
 			}
 			if over := r.Cap > 0 && count > r.Cap; over != s.Spec.Telemetry.Capped {
 				t.Fatalf("%v holds %d of at most %d: capped %v", s.Window, count, r.Cap, s.Spec.Telemetry.Capped)
@@ -196,8 +196,8 @@ func TestSameCutAsAskingForEverySlice(t *testing.T) {
 		var want []window.Window
 		var cut func(w window.Window)
 		cut = func(w window.Window) {
-			before, after, ok := r.bisect(w)
-			if !ok || u.count(w) <= r.most() {
+			before, after, ok := r.bisectWindow(w)
+			if !ok || u.count(w) <= r.mostItems() {
 				want = append(want, w)
 				return
 			}
@@ -205,7 +205,7 @@ func TestSameCutAsAskingForEverySlice(t *testing.T) {
 			cut(after)
 		}
 		for _, owed := range r.Owed {
-			for _, w := range r.linear(owed) {
+			for _, w := range r.cutLinear(owed) {
 				cut(w)
 			}
 		}
@@ -275,8 +275,8 @@ func TestOverlapIsNotOwned(t *testing.T) {
 			if s.Asked != want || s.Spec.Asked() != want || s.Spec.Owned() != s.Window {
 				t.Fatalf("%v asks for %v (stored %v), want %v", s.Window, s.Asked, s.Spec.Asked(), want)
 			}
-			if count := u.count(s.Asked); count > r.most() && !atMinimum(r, s.Window) {
-				t.Fatalf("%v asks for %d items, more than %d", s.Window, count, r.most())
+			if count := u.count(s.Asked); count > r.mostItems() && !atMinimum(r, s.Window) {
+				t.Fatalf("%v asks for %d items, more than %d", s.Window, count, r.mostItems())
 			}
 			sign := func(s Spec) string { return s.Signature("s", "e", "HARVEST", "h") }
 			bare := s.Spec

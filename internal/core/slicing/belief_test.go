@@ -105,7 +105,7 @@ func TestMost(t *testing.T) {
 		"defaults":              {Request{}, 1_000_000},
 	} {
 		c.r.Config = c.r.Config.WithDefaults()
-		if got := c.r.most(); got != c.want {
+		if got := c.r.mostItems(); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}

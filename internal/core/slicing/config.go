@@ -59,7 +59,7 @@ func (c Config) WithDefaults() Config {
 
 // Validate names the field that is wrong.
 func (c Config) Validate() error {
-	if _, err := find(c.Strategy); err != nil {
+	if _, err := findStrategy(c.Strategy); err != nil {
 		return err
 	}
 	if c.Step < 0 || c.MaxRequests < 0 || c.MaxRecords < 0 || c.MaxDurationSec < 0 {

@@ -17,34 +17,34 @@ func (r Request) cutOwed(perSlice int64) (out Result, err error) {
 		whole += w.Duration()
 	}
 	for _, w := range r.Owed {
-		for _, piece := range r.lines(w) {
-			count := share(r.Candidates.Count, piece.Duration(), whole)
-			for _, part := range evenly(piece, (max(count, 1)-1)/max(perSlice, 1)+1) {
-				out.addStretch(r, part, Estimate{share(r.Candidates.Count, part.Duration(), whole), FromCount, false})
+		for _, piece := range r.cutAtCycles(w) {
+			count := shareOf(r.Candidates.Count, piece.Duration(), whole)
+			for _, part := range cutEvenly(piece, (max(count, 1)-1)/max(perSlice, 1)+1) {
+				out.addStretch(r, part, Estimate{shareOf(r.Candidates.Count, part.Duration(), whole), FromCount, false})
 			}
 		}
 	}
 	return out, nil
 }
 
-// lines cuts turns where a cycle begins: behind it the hashes start over.
-func (r Request) lines(w window.Window) []window.Window {
+// cutAtCycles cuts turns where a cycle begins: behind it the hashes start over.
+func (r Request) cutAtCycles(w window.Window) []window.Window {
 	if r.Candidates.Kind == Hash {
 		return refresh.Cycles(w, r.Candidates.Refresh.Cycle.Std())
 	}
 	return []window.Window{w}
 }
 
-// share is a count by length, rounded up: a part of few is not a part of none.
-func share(count int64, part, whole time.Duration) int64 {
+// shareOf is a count by length, rounded up: a part of few is not a part of none.
+func shareOf(count int64, part, whole time.Duration) int64 {
 	if whole <= 0 || count <= 0 {
 		return 0
 	}
 	return int64(float64(count)*(float64(part)/float64(whole))) + 1
 }
 
-// evenly cuts a stretch into n parts, fewer where it is too short.
-func evenly(w window.Window, n int64) (out []window.Window) {
+// cutEvenly cuts a stretch into n parts, fewer where it is too short.
+func cutEvenly(w window.Window, n int64) (out []window.Window) {
 	length := w.Duration().Microseconds()
 	n = min(n, length, maxBuckets)
 	for i := range n {
@@ -62,7 +62,7 @@ func evenly(w window.Window, n int64) (out []window.Window) {
 
 func (out *Result) addStretch(r Request, w window.Window, estimate Estimate) {
 	c := r.Candidates
-	s := r.baseSpec(estimate, r.initial())
+	s := r.baseSpec(estimate, r.initialPaging())
 	s.Refresh = c.Refresh
 	cut := Slice{}
 	if c.Kind == Hash {
@@ -71,12 +71,12 @@ func (out *Result) addStretch(r Request, w window.Window, estimate Estimate) {
 		s.Window = WindowSpec{From: w.From, To: w.To, Boundary: Boundary{"CLOSED", "OPEN"}, Timezone: "UTC"}
 		cut.Window = w
 	} else {
-		s.Range = &Range{Key: c.Key, Kind: Number, From: number(w.From), To: number(w.To), AsOf: c.AsOf}
+		s.Range = &Range{Key: c.Key, Kind: Number, From: idPoint(w.From), To: idPoint(w.To), AsOf: c.AsOf}
 	}
 	cut.Spec = s
 	out.Slices = append(out.Slices, cut)
 	out.Stats.Linear++
 }
 
-// number is the point of a line of numbers (ingest.IDPoint).
-func number(at time.Time) string { return strconv.FormatInt(at.UnixMicro(), 10) }
+// idPoint is the point of a line of numbers (ingest.IDPoint).
+func idPoint(at time.Time) string { return strconv.FormatInt(at.UnixMicro(), 10) }

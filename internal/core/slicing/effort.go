@@ -13,8 +13,8 @@ type Step struct {
 	PricePerRequest float64
 }
 
-// requests is what so many items take.
-func (s Step) requests(items int64) int64 {
+// requestsFor is what so many items take.
+func (s Step) requestsFor(items int64) int64 {
 	if s.ByID && items <= 0 {
 		return 0
 	}
@@ -29,8 +29,8 @@ func Pages(items int64, size int) int64 {
 	return (items-1)/int64(size) + 1
 }
 
-// expected is what is known about a slice; nothing if nobody knows.
-func (s Slice) expected() Estimate {
+// expectedItems is what is known about a slice; nothing if nobody knows.
+func (s Slice) expectedItems() Estimate {
 	if s.Spec.Telemetry.Estimate == nil {
 		return Estimate{}
 	}
@@ -40,7 +40,7 @@ func (s Slice) expected() Estimate {
 // requestsFor adds up the steps of a slice.
 func requestsFor(steps []Step, items int64) (total int64) {
 	for _, s := range steps {
-		total += s.requests(items)
+		total += s.requestsFor(items)
 	}
 	return total
 }

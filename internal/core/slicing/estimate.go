@@ -25,13 +25,13 @@ type Estimate struct {
 	Exact  bool   `json:"exact"` // the upstream's own number, not an extrapolation
 }
 
-func (e Estimate) unknown() bool { return e.Source == "" }
+func (e Estimate) isUnknown() bool { return e.Source == "" }
 
 // Share is the part of an estimate that falls to a part of its window if items
 // were spread evenly. Whole numbers only: a float would not be the same on
 // every platform.
 func (e Estimate) Share(part, whole window.Window) Estimate {
-	if e.unknown() || whole.Duration() == 0 {
+	if e.isUnknown() || whole.Duration() == 0 {
 		return Estimate{}
 	}
 	high, low := bits.Mul64(uint64(max(e.Count, 0)), uint64(min(part.Duration(), whole.Duration())))

@@ -67,32 +67,32 @@ func Forecast(plan Result, in ForecastInputs) Outlook {
 	var items int64
 	requests := make([]int64, len(in.Steps))
 	for _, s := range plan.Slices {
-		e := s.expected()
+		e := s.expectedItems()
 		if in.Sizes != nil {
 			e = in.Sizes(s)
 		}
-		f.Basis.add(e.Source)
-		source = weaker(source, e.Source)
+		f.Basis.addSource(e.Source)
+		source = weakerSource(source, e.Source)
 		items += e.Count
 		for i, step := range in.Steps {
-			requests[i] += step.requests(e.Count)
+			requests[i] += step.requestsFor(e.Count)
 		}
 	}
 	f.Items = Figure{float64(items), source, f.Basis.Unknown > 0}
 	f.Requests = Figure{Source: source}
 	for i, step := range in.Steps {
-		f.add(step.outlook(in, Figure{float64(requests[i]), source, f.Items.AtLeast || step.PerRequest <= 0 && items > 0}))
+		f.addEndpoint(step.endpointOutlook(in, Figure{float64(requests[i]), source, f.Items.AtLeast || step.PerRequest <= 0 && items > 0}))
 	}
 	if in.AvgBytes > 0 && f.Basis.Unknown < f.Slices {
-		f.Bytes = &Figure{f.Items.Value * float64(in.AvgBytes), weaker(source, in.AvgBytesFrom), f.Items.AtLeast}
+		f.Bytes = &Figure{f.Items.Value * float64(in.AvgBytes), weakerSource(source, in.AvgBytesFrom), f.Items.AtLeast}
 		f.ItemBytes = &Figure{Value: float64(in.AvgBytes), Source: in.AvgBytesFrom}
 	}
 	return f
 }
 
-// add joins the part of an endpoint. Seconds add up: the details of a slice are
+// addEndpoint joins the part of an endpoint. Seconds add up: the details of a slice are
 // asked for after its search.
-func (f *Outlook) add(e EndpointOutlook) {
+func (f *Outlook) addEndpoint(e EndpointOutlook) {
 	first := len(f.Endpoints) == 0
 	f.Endpoints = append(f.Endpoints, e)
 	f.Requests.Value += e.Requests.Value
@@ -103,31 +103,31 @@ func (f *Outlook) add(e EndpointOutlook) {
 	case f.Seconds == nil || e.Seconds == nil:
 		f.Seconds = nil // the sum of a figure and of nothing known is not known
 	default:
-		f.Seconds = sum(f.Seconds, e.Seconds)
+		f.Seconds = addFigures(f.Seconds, e.Seconds)
 	}
 	if e.Money != nil {
-		f.Money = sum(f.Money, e.Money)
+		f.Money = addFigures(f.Money, e.Money)
 	}
 }
 
-func sum(a, b *Figure) *Figure {
+func addFigures(a, b *Figure) *Figure {
 	if a == nil {
 		return b
 	}
-	return &Figure{a.Value + b.Value, weaker(a.Source, b.Source), a.AtLeast || b.AtLeast}
+	return &Figure{a.Value + b.Value, weakerSource(a.Source, b.Source), a.AtLeast || b.AtLeast}
 }
 
-func (s Step) outlook(in ForecastInputs, requests Figure) EndpointOutlook {
-	out := EndpointOutlook{Endpoint: s.Endpoint, Role: s.Role, Requests: requests, Seconds: s.seconds(in, requests)}
+func (s Step) endpointOutlook(in ForecastInputs, requests Figure) EndpointOutlook {
+	out := EndpointOutlook{Endpoint: s.Endpoint, Role: s.Role, Requests: requests, Seconds: s.secondsFor(in, requests)}
 	if s.PricePerRequest > 0 {
 		out.Money = &Figure{requests.Value * s.PricePerRequest, requests.Source, requests.AtLeast}
 	}
 	return out
 }
 
-// seconds at the declared rate, or at what the connections can carry if that
+// secondsFor at the declared rate, or at what the connections can carry if that
 // is less.
-func (s Step) seconds(in ForecastInputs, requests Figure) *Figure {
+func (s Step) secondsFor(in ForecastInputs, requests Figure) *Figure {
 	if s.PerSecond <= 0 {
 		return nil
 	}
@@ -135,14 +135,14 @@ func (s Step) seconds(in ForecastInputs, requests Figure) *Figure {
 	out.Value = requests.Value / s.PerSecond
 	if in.Latency > 0 && s.Concurrency > 0 {
 		if carried := requests.Value * in.Latency.Seconds() / float64(s.Concurrency); carried > out.Value {
-			out.Value, out.Source = carried, weaker(out.Source, in.LatencyFrom)
+			out.Value, out.Source = carried, weakerSource(out.Source, in.LatencyFrom)
 		}
 	}
 	out.Value = math.Ceil(out.Value)
 	return &out
 }
 
-func (b *Basis) add(s Source) {
+func (b *Basis) addSource(s Source) {
 	switch s {
 	case FromCount:
 		b.Counted++

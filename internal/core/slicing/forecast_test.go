@@ -8,7 +8,7 @@ import (
 func planned(estimates ...Estimate) (out Result) {
 	for _, e := range estimates {
 		s := Slice{}
-		if !e.unknown() {
+		if !e.isUnknown() {
 			s.Spec.Telemetry.Estimate = &e
 		}
 		out.Slices = append(out.Slices, s)

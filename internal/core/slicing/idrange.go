@@ -116,7 +116,7 @@ func cutIDs(r Request) (Result, error) {
 	if c == nil {
 		return Result{}, fmt.Errorf("slicing.strategy ID_RANGE cuts candidate ids, and this operation has none: use TIME")
 	}
-	perSlice := r.most()
+	perSlice := r.mostItems()
 	if r.Config.TargetRecords > 0 {
 		perSlice = min(perSlice, int64(r.Config.TargetRecords))
 	}
@@ -182,7 +182,7 @@ func (r Request) cutBuckets(perSlice int64) Result {
 func bucketBound(i int) string { return fmt.Sprintf("%0*x", bucketDigits, i) }
 
 func (out *Result) addRange(r Request, kind RangeKind, bounds [2]string, estimate Estimate) {
-	s := r.baseSpec(estimate, r.initial())
+	s := r.baseSpec(estimate, r.initialPaging())
 	s.Range = &Range{Key: r.Candidates.Key, Kind: kind, From: bounds[0], To: bounds[1], AsOf: r.Candidates.AsOf}
 	out.Slices = append(out.Slices, Slice{Spec: s})
 	out.Stats.Linear++

@@ -8,7 +8,7 @@ func (r Request) MostPages(sized bool) int64 {
 	if !sized {
 		r.Config.TargetRecords, r.Config.MaxPages, r.MaxPages, r.Cap = 0, 0, 0, 0
 	}
-	return min(Pages(r.most(), r.PageSize), int64(r.Config.MaxRequests))
+	return min(Pages(r.mostItems(), r.PageSize), int64(r.Config.MaxRequests))
 }
 
 // ShareOfWalksThatEnd is how many walks over so many pages come to their end if

@@ -13,7 +13,7 @@ import (
 // between them lies on the grid.
 func (r Request) Part(n int) (now, rest []window.Window) {
 	room := time.Duration(math.MaxInt64)
-	if step := max(r.step(), tick); int64(n) < math.MaxInt64/int64(step) {
+	if step := max(r.stepLength(), tick); int64(n) < math.MaxInt64/int64(step) {
 		room = time.Duration(n) * step
 	}
 	return r.Stretch(room)
@@ -27,7 +27,7 @@ func (r Request) Stretch(room time.Duration) (now, rest []window.Window) {
 		if r.NewestFirst {
 			first = len(rest) - 1
 		}
-		taken, left := r.take(rest[first], room)
+		taken, left := r.takeRoom(rest[first], room)
 		now, room = append(now, taken), room-taken.Duration()
 		if rest[first] = left; left.Empty() {
 			rest = slices.Delete(rest, first, first+1)
@@ -39,8 +39,8 @@ func (r Request) Stretch(room time.Duration) (now, rest []window.Window) {
 	return now, rest
 }
 
-// take cuts a window where its room ends.
-func (r Request) take(w window.Window, room time.Duration) (taken, left window.Window) {
+// takeRoom cuts a window where its room ends.
+func (r Request) takeRoom(w window.Window, room time.Duration) (taken, left window.Window) {
 	if w.Duration() <= room {
 		return w, window.Window{}
 	}
@@ -50,7 +50,7 @@ func (r Request) take(w window.Window, room time.Duration) (taken, left window.W
 	}
 	at := r.Grid(w.From.Add(room))
 	if !at.After(w.From) {
-		at = r.next(w.From, room)
+		at = r.nextGridPoint(w.From, room)
 	}
 	return w.Split(at)
 }

@@ -19,7 +19,7 @@ func TestPartsTile(t *testing.T) {
 		r.NewestFirst = rapid.Bool().Draw(t, "newest first")
 		n := rapid.IntRange(1, 50).Draw(t, "steps")
 		for _, w := range r.Owed { // so that few rounds do
-			n += int(w.Duration() / max(r.step(), tick) / 20)
+			n += int(w.Duration() / max(r.stepLength(), tick) / 20)
 		}
 		whole, all := r.Owed, []window.Window(nil)
 		for rounds := 0; len(r.Owed) > 0; rounds++ {

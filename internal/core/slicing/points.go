@@ -12,12 +12,12 @@ import (
 func (g Range) Points(end int64) (from, to int64, err error) {
 	from, to = 0, end
 	if g.From != "" {
-		if from, err = g.point(g.From, end); err != nil {
+		if from, err = g.parsePoint(g.From, end); err != nil {
 			return 0, 0, err
 		}
 	}
 	if g.To != "" {
-		if to, err = g.point(g.To, end); err != nil {
+		if to, err = g.parsePoint(g.To, end); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -27,7 +27,7 @@ func (g Range) Points(end int64) (from, to int64, err error) {
 	return from, to, nil
 }
 
-func (g Range) point(bound string, end int64) (int64, error) {
+func (g Range) parsePoint(bound string, end int64) (int64, error) {
 	if g.Kind == HashBucket {
 		n, err := strconv.ParseUint(bound, 16, 4*bucketDigits)
 		return int64(n) * (end / maxBuckets), err

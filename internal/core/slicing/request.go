@@ -38,9 +38,9 @@ type Request struct {
 	Priority             string        // HIGH, MEDIUM or LOW (S§10); HIGH where it is not said
 }
 
-// most is how many items a slice may be expected to hold without being
+// mostItems is how many items a slice may be expected to hold without being
 // bisected: target, pages, cap, and the budget it would not get through with.
-func (r Request) most() int64 {
+func (r Request) mostItems() int64 {
 	c := r.Config
 	pages := c.MaxPages
 	if pages == 0 {
@@ -72,8 +72,8 @@ func (r Request) minStep() time.Duration {
 	return max(r.Config.MinStep.Std(), r.MinWindow, r.Config.Overlap.Std())
 }
 
-// step is the length of a slice before estimates are looked at.
-func (r Request) step() time.Duration {
+// stepLength is the length of a slice before estimates are looked at.
+func (r Request) stepLength() time.Duration {
 	step := max(r.Config.Step.Std(), r.MinWindow)
 	if r.MaxWindow > 0 {
 		step = min(step, r.MaxWindow)
@@ -81,8 +81,8 @@ func (r Request) step() time.Duration {
 	return step
 }
 
-// around is how far the overlap of slices of an owed window may reach.
-func (r Request) around(owed window.Window) window.Window {
+// overlapReach is how far the overlap of slices of an owed window may reach.
+func (r Request) overlapReach(owed window.Window) window.Window {
 	for _, whole := range r.Within {
 		if whole.Intersect(owed) == owed {
 			return whole

@@ -22,9 +22,9 @@ func Reslice(r Request, parent, done window.Window, reason string) ([]window.Win
 	}
 	var out []window.Window
 	for _, rest := range window.Subtract(parent, []window.Window{done}) {
-		before, after, ok := r.bisect(rest)
-		if !ok && r.reach(rest) == r.reach(parent) {
-			return nil, fmt.Errorf("re-slice %v (%s): it cannot be cut below %s", parent, reason, r.least(rest))
+		before, after, ok := r.bisectWindow(rest)
+		if !ok && r.wholeUnits(rest) == r.wholeUnits(parent) {
+			return nil, fmt.Errorf("re-slice %v (%s): it cannot be cut below %s", parent, reason, r.describeLeast(rest))
 		}
 		out = append(out, before)
 		if ok {
@@ -34,9 +34,9 @@ func Reslice(r Request, parent, done window.Window, reason string) ([]window.Win
 	return out, nil
 }
 
-// least says in words what stopped a bisection.
-func (r Request) least(w window.Window) string {
-	if !r.next(w.From, finest).Before(w.To) {
+// describeLeast says in words what stopped a bisection.
+func (r Request) describeLeast(w window.Window) string {
+	if !r.nextGridPoint(w.From, finest).Before(w.To) {
 		return "one unit of what the upstream can express"
 	}
 	return fmt.Sprintf("the minimum of %s", r.minStep())

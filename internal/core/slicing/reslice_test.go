@@ -95,16 +95,16 @@ func TestHalvesKeepToTheMinimum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, _ := drawCase(t)
 		w := rapid.SampledFrom(r.Owed).Draw(t, "window")
-		before, after, ok := r.bisect(w)
+		before, after, ok := r.bisectWindow(w)
 		if !ok {
 			return
 		}
 		cuts++
 		least := r.minStep()
-		if r.reach(before).Duration() < least || r.reach(after).Duration() < least {
+		if r.wholeUnits(before).Duration() < least || r.wholeUnits(after).Duration() < least {
 			t.Fatalf("%v is cut into %v and %v, the minimum is %v", w, before, after, least)
 		}
-		if before.Empty() || after.Empty() || r.reach(before).To != r.reach(after).From || before.To != after.From {
+		if before.Empty() || after.Empty() || r.wholeUnits(before).To != r.wholeUnits(after).From || before.To != after.From {
 			t.Fatalf("%v is cut into %v and %v", w, before, after)
 		}
 	})
@@ -116,17 +116,17 @@ func TestHalvesKeepToTheMinimum(t *testing.T) {
 func TestUnevenHalves(t *testing.T) {
 	r := request(nil, time.Hour, query.Day)
 	r.Config.MinStep = duration.Duration(36 * time.Hour)
-	if before, after, ok := r.bisect(marchDays(1, 4)); ok { // one day and two
+	if before, after, ok := r.bisectWindow(marchDays(1, 4)); ok { // one day and two
 		t.Errorf("cut into %v and %v", before, after)
 	}
 	if _, err := Reslice(r, marchDays(1, 4), window.Window{}, "PAGES"); err == nil || !strings.Contains(err.Error(), "36h") {
 		t.Errorf("the refusal does not name the minimum: %v", err)
 	}
-	if before, _, ok := r.bisect(marchDays(1, 5)); !ok || before != marchDays(1, 3) {
+	if before, _, ok := r.bisectWindow(marchDays(1, 5)); !ok || before != marchDays(1, 3) {
 		t.Errorf("four days: %v", before)
 	}
 	r.Config.MinStep = duration.Day
-	if before, _, ok := r.bisect(marchDays(1, 4)); !ok || before != marchDays(1, 2) {
+	if before, _, ok := r.bisectWindow(marchDays(1, 4)); !ok || before != marchDays(1, 2) {
 		t.Errorf("three days: %v", before)
 	}
 }

@@ -30,7 +30,7 @@ const (
 type cutter func(Request) (Result, error)
 
 // The list of strategies: one line each.
-func find(s Strategy) (cutter, error) {
+func findStrategy(s Strategy) (cutter, error) {
 	switch s {
 	case TIME:
 		return cutTime, nil
@@ -69,7 +69,7 @@ type Result struct {
 // Plan applies the configured strategy and validates every slice (S§12): an
 // invalid slice is never stored.
 func Plan(r Request) (Result, error) {
-	cut, err := find(r.Config.Strategy)
+	cut, err := findStrategy(r.Config.Strategy)
 	if err != nil {
 		return Result{}, err
 	}

@@ -126,9 +126,9 @@ func (s Spec) Asked() window.Window {
 	return s.Owned()
 }
 
-// initial is one map for all slices of a request: nobody writes to it, and a
+// initialPaging is one map for all slices of a request: nobody writes to it, and a
 // hundred thousand of them would be most of a plan's memory (I14).
-func (r Request) initial() map[string]string { return map[string]string{"token": r.Initial} }
+func (r Request) initialPaging() map[string]string { return map[string]string{"token": r.Initial} }
 
 func (r Request) baseSpec(estimate Estimate, initial map[string]string) Spec {
 	s := Spec{
@@ -141,7 +141,7 @@ func (r Request) baseSpec(estimate Estimate, initial map[string]string) Spec {
 		Hints: Hints{ExpectedPageSize: r.PageSize, Order: r.Order, SafetyLagSec: int(r.SafetyLag.Seconds())},
 		Phase: Phase{TwoPhase: len(r.Steps) > 1},
 	}
-	if !estimate.unknown() {
+	if !estimate.isUnknown() {
 		s.Telemetry.Estimate = &estimate
 		if len(r.Steps) > 0 {
 			s.Budget.Reservation = &Reservation{requestsFor(r.Steps, estimate.Count)}
@@ -155,7 +155,7 @@ func (a *adapter) specOf(p piece, initial map[string]string) Spec {
 	s.Window = WindowSpec{
 		From: p.owned.From, To: p.owned.To, Boundary: Boundary{"CLOSED", "OPEN"}, Timezone: "UTC", Precision: a.Precision,
 	}
-	if asked := a.asked(p.owned); asked != p.owned {
+	if asked := a.askedWindow(p.owned); asked != p.owned {
 		s.Window.Asked = &asked
 	}
 	s.Telemetry.Capped = p.capped

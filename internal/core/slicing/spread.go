@@ -36,14 +36,14 @@ func Spread(cut []Slice, steps []Step) []time.Duration {
 	spent := make([]int64, len(steps)) // requests of the slices before
 	for i, s := range cut {
 		out[i] = dueAfter(spent, steps)
-		e := s.expected()
-		if e.unknown() || e.Source == FromConstant {
+		e := s.expectedItems()
+		if e.isUnknown() || e.Source == FromConstant {
 			e.Count = 0
 		} else {
 			known = true
 		}
 		for n, step := range steps {
-			spent[n] += step.requests(e.Count)
+			spent[n] += step.requestsFor(e.Count)
 		}
 	}
 	if !known || len(out) == 0 || out[len(out)-1] == 0 {

@@ -62,7 +62,7 @@ func TestSpreadLeavesNobodyIdle(t *testing.T) {
 			if free := time.Duration(ahead / step.PerSecond * float64(time.Second)); due[i] > free {
 				t.Fatalf("slice %d is due after %s, workers are free after %s", i, due[i], free)
 			}
-			if size.unknown() || size.Source == FromConstant {
+			if size.isUnknown() || size.Source == FromConstant {
 				ahead++
 				continue
 			}

@@ -25,18 +25,18 @@ func cutTime(r Request) (Result, error) {
 			return Result{}, fmt.Errorf("cut by time: the owed window %v overlaps the one before", owed)
 		}
 		end = owed.To
-		if len(out.Slices)+r.steps(owed) > MaxSlices {
+		if len(out.Slices)+r.countSteps(owed) > MaxSlices {
 			return Result{}, r.tooMany()
 		}
-		a := adapter{Request: r, most: r.most(), stretch: r.around(owed)}
-		pieces := a.adapt(r.linear(owed))
+		a := adapter{Request: r, most: r.mostItems(), stretch: r.overlapReach(owed)}
+		pieces := a.adaptSteps(r.cutLinear(owed))
 		if a.over {
 			return Result{}, r.tooMany()
 		}
-		if err := tiled(owed, pieces); err != nil {
+		if err := checkTiled(owed, pieces); err != nil {
 			return Result{}, err
 		}
-		out.add(a, pieces)
+		out.addPieces(a, pieces)
 	}
 	return out, nil
 }
@@ -51,28 +51,28 @@ func (r Request) tooMany() error {
 		fault.ErrInvalid, MaxSlices, r.Config.Step)
 }
 
-// steps is about how many slices a linear cut makes: one for each step, or for
+// countSteps is about how many slices a linear cut makes: one for each step, or for
 // each unit of the grid if that is longer. The window may be longer than a
 // duration can be.
-func (r Request) steps(owed window.Window) int {
-	unit := r.next(owed.From, finest).Sub(r.Grid(owed.From))
-	return int(float64(owed.To.Unix()-owed.From.Unix()) / max(r.step(), unit).Seconds())
+func (r Request) countSteps(owed window.Window) int {
+	unit := r.nextGridPoint(owed.From, finest).Sub(r.Grid(owed.From))
+	return int(float64(owed.To.Unix()-owed.From.Unix()) / max(r.stepLength(), unit).Seconds())
 }
 
-// linear cuts an owed window by step (S§5.2). The first cut is the first grid
+// cutLinear cuts an owed window by step (S§5.2). The first cut is the first grid
 // point after its start plus a whole step, so that all later slices start and
 // end on the upstream's grid. A rest too short for a slice of its own stays
 // with the last one, unless a request cannot ask for both (I2).
-func (r Request) linear(owed window.Window) []window.Window {
-	step := r.step()
+func (r Request) cutLinear(owed window.Window) []window.Window {
+	step := r.stepLength()
 	out := make([]window.Window, 0, min(owed.Duration()/max(step, tick), 1<<20)+2)
 	for from := owed.From; from.Before(owed.To); {
 		to := r.Grid(from.Add(step))
 		if !to.After(from) {
-			to = r.next(from, max(step, tick)) // a step finer than the grid: one slice per grid unit
+			to = r.nextGridPoint(from, max(step, tick)) // a step finer than the grid: one slice per grid unit
 		}
 		if r.OneUnit {
-			if unit := r.next(from, finest); unit.Before(to) { // days are not all as long as a step
+			if unit := r.nextGridPoint(from, finest); unit.Before(to) { // days are not all as long as a step
 				to = unit
 			}
 		}
@@ -86,9 +86,9 @@ func (r Request) linear(owed window.Window) []window.Window {
 	return out
 }
 
-// tiled is I1, checked in production: whatever was bisected and merged, the
+// checkTiled is I1, checked in production: whatever was bisected and merged, the
 // pieces follow each other from one end of the owed window to the other.
-func tiled(owed window.Window, pieces []piece) error {
+func checkTiled(owed window.Window, pieces []piece) error {
 	at := owed.From
 	for _, p := range pieces {
 		if !p.owned.From.Equal(at) || p.owned.Empty() {
@@ -102,11 +102,11 @@ func tiled(owed window.Window, pieces []piece) error {
 	return nil
 }
 
-func (out *Result) add(a adapter, pieces []piece) {
+func (out *Result) addPieces(a adapter, pieces []piece) {
 	out.Slices = slices.Grow(out.Slices, len(pieces))
-	initial := a.initial()
+	initial := a.initialPaging()
 	for _, p := range pieces {
-		out.Slices = append(out.Slices, Slice{Window: p.owned, Asked: a.asked(p.owned), Spec: a.specOf(p, initial)})
+		out.Slices = append(out.Slices, Slice{Window: p.owned, Asked: a.askedWindow(p.owned), Spec: a.specOf(p, initial)})
 	}
 	out.Wanted = append(out.Wanted, a.wanted...)
 	out.Stats.Linear += a.stats.Linear

@@ -66,16 +66,16 @@ func leavesOf(s Snapshot) map[string]string {
 	reader := json.NewDecoder(bytes.NewReader(text))
 	reader.UseNumber()
 	if reader.Decode(&tree) == nil {
-		collect(tree, "", out)
+		collectLeaves(tree, "", out)
 	}
 	delete(out, "format")
 	return out
 }
 
-func collect(value any, path string, out map[string]string) {
+func collectLeaves(value any, path string, out map[string]string) {
 	if object, is := value.(map[string]any); is {
 		for key, below := range object {
-			collect(below, strings.TrimPrefix(path+"."+key, "."), out)
+			collectLeaves(below, strings.TrimPrefix(path+"."+key, "."), out)
 		}
 		return
 	}

@@ -43,7 +43,7 @@ func (p *Program) sendsWindow() bool {
 		if err != nil {
 			return true // what cannot be rendered is never asked
 		}
-		selection, err := p.Render.Selection(question.at(p.Paging.First()))
+		selection, err := p.Render.Selection(question.varsAt(p.Paging.First()))
 		if err != nil {
 			return true
 		}

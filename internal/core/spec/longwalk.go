@@ -40,7 +40,7 @@ func (s Snapshot) warnOfLongWalks() (Warning, bool) {
 	}
 	return Warning{"W-LONG-WALK", fmt.Sprintf(
 		"a lost answer starts a slice over (paging.replayable: false), and a slice may have up to %d pages: if one answer in 1,000 is lost, %s of its walks come to their end, of %d pages %s would; %s",
-		pages, percent(slicing.ShareOfWalksThatEnd(pages, lostAnswer)), shortWalk, percent(slicing.ShareOfWalksThatEnd(shortWalk, lostAnswer)), s.shorterWalks())}, true
+		pages, percentText(slicing.ShareOfWalksThatEnd(pages, lostAnswer)), shortWalk, percentText(slicing.ShareOfWalksThatEnd(shortWalk, lostAnswer)), s.shorterWalks())}, true
 }
 
 // shorterWalks is what to do about it.
@@ -62,7 +62,7 @@ func (s Snapshot) orLargerPages() string {
 	return " or a larger paging.size"
 }
 
-// percent writes a share with two digits that mean something.
-func percent(share float64) string {
+// percentText writes a share with two digits that mean something.
+func percentText(share float64) string {
 	return strconv.FormatFloat(share*100, 'g', 2, 64) + " %"
 }

@@ -73,10 +73,10 @@ func (p *Program) Ask(w window.Window, now time.Time) (*Question, error) {
 	if err := p.checkUnit(w); err != nil {
 		return nil, err
 	}
-	return p.ask(p.Expression(w), w, now)
+	return p.askWindow(p.Expression(w), w, now)
 }
 
-func (p *Program) ask(expr query.Expr, w window.Window, now time.Time) (*Question, error) {
+func (p *Program) askWindow(expr query.Expr, w window.Window, now time.Time) (*Question, error) {
 	rendered, findings := p.Select.Render(expr)
 	for _, f := range findings {
 		if f.IsError() {
@@ -124,7 +124,7 @@ func (q *Question) Now() time.Time { return q.vars.Now }
 
 // Page is the request for the page a state stands before.
 func (q *Question) Page(state paging.State) (*exchange.Request, error) {
-	request, err := q.program.Render.Render(q.at(state))
+	request, err := q.program.Render.Render(q.varsAt(state))
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (q *Question) Sized(size int) *Question {
 	return &Question{&sized, q.vars}
 }
 
-func (q *Question) at(state paging.State) tmpl.Vars {
+func (q *Question) varsAt(state paging.State) tmpl.Vars {
 	vars := q.vars
 	vars.Page = tmpl.PageVars{Size: q.program.Paging.Size, Number: state.Number, Offset: state.Offset, Token: state.Token, URL: state.URL}
 	return vars
@@ -190,10 +190,10 @@ func (p *Program) Prototype() (query.Prototype, error) {
 	if err != nil {
 		return query.Prototype{}, err
 	}
-	q, err := p.ask(expr, referenceWindow, referenceWindow.To)
+	q, err := p.askWindow(expr, referenceWindow, referenceWindow.To)
 	if err != nil {
 		return query.Prototype{}, err
 	}
-	selection, err := p.Render.Selection(q.at(p.Paging.First()))
+	selection, err := p.Render.Selection(q.varsAt(p.Paging.First()))
 	return query.Prototype{Where: p.Query.Where, Selection: selection}, err
 }

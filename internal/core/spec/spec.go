@@ -52,7 +52,7 @@ type Compiled struct {
 
 // Compile checks the merged configuration and freezes it.
 func Compile(r *registry.Resolved) (*Compiled, error) {
-	s, err := freeze(r)
+	s, err := freezeResolved(r)
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +79,11 @@ func (s Snapshot) Compiled() (*Compiled, error) {
 	}
 	return &Compiled{
 		Snapshot: s, Canonical: canonical, Fingerprint: fingerprint.Bytes(canonical),
-		MappingHash: mapping, Prototype: prototype, Warnings: s.degradations(),
+		MappingHash: mapping, Prototype: prototype, Warnings: s.listDegradations(),
 	}, nil
 }
 
-func freeze(r *registry.Resolved) (Snapshot, error) {
+func freezeResolved(r *registry.Resolved) (Snapshot, error) {
 	if err := r.Validate().Err(); err != nil {
 		return Snapshot{}, err
 	}
@@ -99,7 +99,7 @@ func freeze(r *registry.Resolved) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	detail, err := freeze(second)
+	detail, err := freezeResolved(second)
 	s.Detail = &detail
 	return s, err
 }

@@ -16,7 +16,7 @@ type Warning struct {
 
 func (w Warning) String() string { return w.Code + ": " + w.Message }
 
-func (s Snapshot) degradations() []Warning {
+func (s Snapshot) listDegradations() []Warning {
 	var out []Warning
 	warn := func(when bool, code, message string) {
 		if when {

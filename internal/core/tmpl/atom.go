@@ -22,7 +22,7 @@ var atomVariables = map[string]any{
 	"items": "", "type": "", "token": "", "exists": false, "negated": false,
 }
 
-func (v *AtomVars) value(name string) (any, error) {
+func (v *AtomVars) variableValue(name string) (any, error) {
 	switch name {
 	case "field":
 		return v.Field, nil
@@ -67,11 +67,11 @@ func CompileAtomWith(text string, c Config) (*AtomTemplate, error) {
 
 // Render writes one atom.
 func (t *AtomTemplate) Render(vars AtomVars) (string, error) {
-	out, _, err := t.append(nil, &vars, AppendText)
+	out, _, err := t.appendTo(nil, &vars, AppendText)
 	return string(out), err
 }
 
 // Names are the variables the template reads.
-func (t *AtomTemplate) Names() []string { return t.names() }
+func (t *AtomTemplate) Names() []string { return t.variableNames() }
 
 func (t *AtomTemplate) String() string { return t.text }

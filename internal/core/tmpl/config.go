@@ -34,7 +34,7 @@ func (c Config) Validate() error {
 	names := functionNames()
 	for _, name := range c.Functions {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("templates.functions: %w", unknown("function", name, names, closedList))
+			return fmt.Errorf("templates.functions: %w", unknownName("function", name, names, closedList))
 		}
 	}
 	if c.NullPolicy != "" && !slices.Contains([]NullPolicy{Omit, Empty, Fail}, c.NullPolicy) {

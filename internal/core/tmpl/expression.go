@@ -28,34 +28,34 @@ type machine struct {
 	env map[string]any
 }
 
-// compile parses, keeps the tree to the part of the language that is allowed,
+// compileExpression parses, keeps the tree to the part of the language that is allowed,
 // and only then lets the library check types and make a program.
-func (s *scope) compile(source string) (*expression, error) {
+func (s *scope) compileExpression(source string) (*expression, error) {
 	config := &conf.Config{MaxNodes: maxNodes, Functions: library(), DisableIfOperator: true, Optimize: true, ShortCircuit: true}
 	config.WithEnv(types.Map{})
 	tree, err := parser.ParseWithConfig(source, config)
 	if err != nil {
-		return nil, explain(err)
+		return nil, explainError(err)
 	}
 	r := rewriter{scope: s, types: types.Map{}}
-	if tree.Node, err = r.rewrite(tree.Node); err != nil {
+	if tree.Node, err = r.rewriteNode(tree.Node); err != nil {
 		return nil, err
 	}
 	config.WithEnv(r.types)
 	if _, err := checker.Check(tree, config); err != nil {
-		return nil, explain(err)
+		return nil, explainError(err)
 	}
 	program, err := compiler.Compile(tree, config)
 	if err != nil {
-		return nil, explain(err)
+		return nil, explainError(err)
 	}
 	_, alone := tree.Node.(*ast.IdentifierNode)
 	return &expression{names: r.names, alone: alone, program: program}, nil
 }
 
-func (e *expression) eval(vars variables) (any, error) {
+func (e *expression) evaluateWith(vars variables) (any, error) {
 	if e.alone {
-		return vars.value(e.names[0])
+		return vars.variableValue(e.names[0])
 	}
 	m, _ := e.machines.Get().(*machine)
 	if m == nil {
@@ -63,7 +63,7 @@ func (e *expression) eval(vars variables) (any, error) {
 	}
 	defer e.machines.Put(m)
 	for _, name := range e.names {
-		value, err := vars.value(name)
+		value, err := vars.variableValue(name)
 		if err != nil {
 			return nil, err
 		}
@@ -72,14 +72,14 @@ func (e *expression) eval(vars variables) (any, error) {
 	value, err := m.vm.Run(e.program, m.env)
 	clear(m.env)
 	if err != nil {
-		return nil, explain(err)
+		return nil, explainError(err)
 	}
 	return value, nil
 }
 
-// explain shortens an error of the library to its first line and puts the
+// explainError shortens an error of the library to its first line and puts the
 // commonest ones into the words of this language.
-func explain(err error) error {
+func explainError(err error) error {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	for _, word := range []string{"contains", "startsWith", "endsWith"} {
 		if strings.Contains(text, `Operator("`+word+`")`) {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func length(args []any) (any, error) {
+func lengthOf(args []any) (any, error) {
 	switch v := args[0].(type) {
 	case []any:
 		return len(v), nil
@@ -18,19 +18,19 @@ func length(args []any) (any, error) {
 	return utf8.RuneCountInString(written), err
 }
 
-func first(args []any) (any, error) { return pick(args[0].([]any), 0) }
+func firstElement(args []any) (any, error) { return pickElement(args[0].([]any), 0) }
 
-func last(args []any) (any, error) { return pick(args[0].([]any), -1) }
+func lastElement(args []any) (any, error) { return pickElement(args[0].([]any), -1) }
 
-func element(args []any) (any, error) {
-	index, err := whole(args[1])
+func elementAt(args []any) (any, error) {
+	index, err := wholeNumber(args[1])
 	if err != nil {
 		return nil, err
 	}
-	return pick(args[0].([]any), index)
+	return pickElement(args[0].([]any), index)
 }
 
-func pick(elements []any, index int64) (any, error) {
+func pickElement(elements []any, index int64) (any, error) {
 	if index < 0 {
 		index += int64(len(elements))
 	}
@@ -59,7 +59,7 @@ func asNumber(args []any) (any, error) {
 	return toNumber(args[0])
 }
 
-func whole(value any) (int64, error) {
+func wholeNumber(value any) (int64, error) {
 	n, ok := value.(int64)
 	if !ok {
 		return 0, fmt.Errorf("%v is not a whole number", value)
@@ -69,37 +69,37 @@ func whole(value any) (int64, error) {
 
 var errOverflow = errors.New("the result is too large")
 
-func plus(args []any) (any, error) {
+func addNumbers(args []any) (any, error) {
 	_, leftText := args[0].(string)
 	_, rightText := args[1].(string)
 	if leftText && rightText {
-		return concat(args)
+		return concatTexts(args)
 	}
 	if leftText || rightText {
 		return nil, errors.New("a text and another value: use concat")
 	}
-	return arithmetic(args, func(a, b int64) (int64, bool) {
+	return calculate(args, func(a, b int64) (int64, bool) {
 		sum := a + b
 		return sum, (sum > a) == (b > 0)
 	}, func(a, b float64) float64 { return a + b })
 }
 
-func minus(args []any) (any, error) {
-	return arithmetic(args, func(a, b int64) (int64, bool) {
+func subtractNumbers(args []any) (any, error) {
+	return calculate(args, func(a, b int64) (int64, bool) {
 		difference := a - b
 		return difference, (difference < a) == (b > 0)
 	}, func(a, b float64) float64 { return a - b })
 }
 
-func times(args []any) (any, error) {
-	return arithmetic(args, func(a, b int64) (int64, bool) {
+func multiplyNumbers(args []any) (any, error) {
+	return calculate(args, func(a, b int64) (int64, bool) {
 		product := a * b
 		return product, a == 0 || product/a == b && !(a == -1 && b == math.MinInt64)
 	}, func(a, b float64) float64 { return a * b })
 }
 
-// arithmetic is exact on whole numbers, or fails.
-func arithmetic(args []any, exact func(a, b int64) (int64, bool), rounded func(a, b float64) float64) (any, error) {
+// calculate is exact on whole numbers, or fails.
+func calculate(args []any, exact func(a, b int64) (int64, bool), rounded func(a, b float64) float64) (any, error) {
 	left, err := toNumber(args[0])
 	if err != nil {
 		return nil, err
@@ -124,8 +124,8 @@ func arithmetic(args []any, exact func(a, b int64) (int64, bool), rounded func(a
 	return result, nil
 }
 
-// over gives a whole number where the division leaves no rest.
-func over(args []any) (any, error) {
+// divideNumbers gives a whole number where the division leaves no rest.
+func divideNumbers(args []any) (any, error) {
 	if toFloat(args[1]) == 0 {
 		return nil, errors.New("division by zero")
 	}
@@ -137,12 +137,12 @@ func over(args []any) (any, error) {
 	return toFloat(args[0]) / toFloat(args[1]), nil
 }
 
-func modulo(args []any) (any, error) {
-	a, err := whole(args[0])
+func remainderOf(args []any) (any, error) {
+	a, err := wholeNumber(args[0])
 	if err != nil {
 		return nil, err
 	}
-	b, err := whole(args[1])
+	b, err := wholeNumber(args[1])
 	switch {
 	case err != nil:
 		return nil, err

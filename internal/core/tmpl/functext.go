@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-func coalesce(args []any) (any, error) {
+func firstPresent(args []any) (any, error) {
 	for _, value := range args {
 		if value != nil && value != "" {
 			return value, nil
@@ -21,7 +21,7 @@ func coalesce(args []any) (any, error) {
 	return nil, nil
 }
 
-func concat(args []any) (any, error) {
+func concatTexts(args []any) (any, error) {
 	size := 0
 	for _, value := range args {
 		size += len(value.(string))
@@ -37,20 +37,20 @@ func concat(args []any) (any, error) {
 	return out.String(), nil
 }
 
-func lower(args []any) (any, error) { return strings.ToLower(args[0].(string)), nil }
+func lowerText(args []any) (any, error) { return strings.ToLower(args[0].(string)), nil }
 
-func upper(args []any) (any, error) { return strings.ToUpper(args[0].(string)), nil }
+func upperText(args []any) (any, error) { return strings.ToUpper(args[0].(string)), nil }
 
-func trim(args []any) (any, error) { return strings.TrimSpace(args[0].(string)), nil }
+func trimText(args []any) (any, error) { return strings.TrimSpace(args[0].(string)), nil }
 
-func identity(args []any) (any, error) { return args[0], nil }
+func sameValue(args []any) (any, error) { return args[0], nil }
 
-// substring counts characters, not bytes, and stays within the text.
-func substring(args []any) (any, error) {
+// substringOf counts characters, not bytes, and stays within the text.
+func substringOf(args []any) (any, error) {
 	runes := []rune(args[0].(string))
 	bounds := []int{0, len(runes)}
 	for i, arg := range args[1:] {
-		n, err := whole(arg)
+		n, err := wholeNumber(arg)
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func substring(args []any) (any, error) {
 	return string(runes[bounds[0]:max(bounds[0], bounds[1])]), nil
 }
 
-func replace(args []any) (any, error) {
+func replaceText(args []any) (any, error) {
 	from, old, replacement := args[0].(string), args[1].(string), args[2].(string)
 	if old == "" {
 		return from, nil
@@ -90,7 +90,7 @@ func splitText(args []any) (any, error) {
 	return out, nil
 }
 
-func join(args []any) (any, error) {
+func joinTexts(args []any) (any, error) {
 	elements, separator := args[0].([]any), args[1].(string)
 	var out strings.Builder
 	first := true
@@ -122,7 +122,7 @@ func regexFind(args []any) (any, error) {
 	group := int64(0)
 	if len(args) == 3 {
 		var err error
-		if group, err = whole(args[2]); err != nil {
+		if group, err = wholeNumber(args[2]); err != nil {
 			return nil, err
 		}
 	}

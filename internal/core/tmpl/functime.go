@@ -27,7 +27,7 @@ func parseDate(args []any) (any, error) {
 	return nil, fmt.Errorf("%.60q fits none of the patterns", from)
 }
 
-func epoch(args []any) (any, error) { return int(args[0].(time.Time).Unix()), nil }
+func epochOf(args []any) (any, error) { return int(args[0].(time.Time).Unix()), nil }
 
 func epochMillis(args []any) (any, error) { return int(args[0].(time.Time).UnixMilli()), nil }
 

@@ -38,11 +38,11 @@ func functionNames() []string {
 	return out
 }
 
-func findFunction(name string) *function { return find(Functions, name) }
+func findFunction(name string) *function { return findByName(Functions, name) }
 
-func findOperator(name string) *function { return find(operators, name) }
+func findOperator(name string) *function { return findByName(operators, name) }
 
-func find(list []function, name string) *function {
+func findByName(list []function, name string) *function {
 	i := slices.IndexFunc(list, func(f function) bool { return f.Name == name })
 	if i < 0 {
 		return nil
@@ -50,21 +50,21 @@ func find(list []function, name string) *function {
 	return &list[i]
 }
 
-func (f *function) in(p place) bool { return f.only == "" || f.only == p }
+func (f *function) allowedIn(p place) bool { return f.only == "" || f.only == p }
 
-func (f *function) kind(i int) kind { return f.kinds[min(i, len(f.kinds)-1)] }
+func (f *function) argumentKind(i int) kind { return f.kinds[min(i, len(f.kinds)-1)] }
 
-func (f *function) count(n int) error {
+func (f *function) checkCount(n int) error {
 	if n < len(f.kinds)-f.optional || n > len(f.kinds) && !f.repeats {
 		return fmt.Errorf("wrong number of arguments: %s", f.Signature)
 	}
 	return nil
 }
 
-// check tells the type of a call from the types of its arguments. Where one of
+// checkCall tells the type of a call from the types of its arguments. Where one of
 // them is only known at run time, so is the result: it may be absent.
-func (f *function) check(arguments []reflect.Type) (reflect.Type, error) {
-	if err := f.count(len(arguments)); err != nil {
+func (f *function) checkCall(arguments []reflect.Type) (reflect.Type, error) {
+	if err := f.checkCount(len(arguments)); err != nil {
 		return anyType, err
 	}
 	result := f.result
@@ -74,7 +74,7 @@ func (f *function) check(arguments []reflect.Type) (reflect.Type, error) {
 			result = anyType
 			continue
 		}
-		if k := f.kind(i); !k.accepts(t) {
+		if k := f.argumentKind(i); !k.acceptsType(t) {
 			return anyType, fmt.Errorf("%s wants %s as argument %d, got %s: %s", f.Name, k, i+1, kindName(t), f.Signature)
 		}
 		kinds = append(kinds, kindName(t))
@@ -88,15 +88,15 @@ func (f *function) check(arguments []reflect.Type) (reflect.Type, error) {
 	return result, nil
 }
 
-// run converts the arguments, calls, and holds the result to its limit.
-func (f *function) run(given ...any) (any, error) {
+// callWith converts the arguments, calls, and holds the result to its limit.
+func (f *function) callWith(given ...any) (any, error) {
 	if len(given) > 0 && given[0] == nil && !f.absent {
 		return nil, nil
 	}
 	var fixed [4]any
 	args := append(fixed[:0], given...)
 	for i := range args {
-		converted, err := f.kind(i).convert(args[i])
+		converted, err := f.argumentKind(i).convertValue(args[i])
 		if err != nil {
 			return nil, fmt.Errorf("%s: argument %d: %w", f.Name, i+1, err)
 		}
@@ -118,7 +118,7 @@ var library = sync.OnceValue(func() conf.FunctionsTable {
 	for _, list := range [][]function{Functions, operators} {
 		for i := range list {
 			f := &list[i]
-			table[f.Name] = &builtin.Function{Name: f.Name, Func: f.run, Validate: f.check}
+			table[f.Name] = &builtin.Function{Name: f.Name, Func: f.callWith, Validate: f.checkCall}
 		}
 	}
 	return table

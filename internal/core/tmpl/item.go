@@ -40,13 +40,13 @@ func (t *ItemTemplate) Eval(values []document.Value) (any, error) {
 		return nil, fmt.Errorf("template %q reads %d paths, got %d values", t.text, len(t.paths), len(values))
 	}
 	if len(t.list) == 1 && t.list[0].expression != nil {
-		value, err := t.list[0].expression.eval(itemValues(values))
+		value, err := t.list[0].expression.evaluateWith(itemValues(values))
 		if err != nil {
-			return nil, t.failed(err)
+			return nil, t.wrapError(err)
 		}
-		return plain(value), nil
+		return plainValue(value), nil
 	}
-	out, _, err := t.append(nil, itemValues(values), AppendText)
+	out, _, err := t.appendTo(nil, itemValues(values), AppendText)
 	if err != nil {
 		return nil, err
 	}
@@ -58,23 +58,23 @@ func (t *ItemTemplate) String() string { return t.text }
 // itemValues are named by their index: slot(0), slot(1) …
 type itemValues []document.Value
 
-func (v itemValues) value(name string) (any, error) {
+func (v itemValues) variableValue(name string) (any, error) {
 	index, err := strconv.Atoi(name[len(slotPrefix):])
 	if err != nil {
 		return nil, err
 	}
-	return decode(v[index])
+	return decodeValue(v[index])
 }
 
 const slotPrefix = "$item."
 
-func slot(index int) string { return slotPrefix + strconv.Itoa(index) }
+func slotName(index int) string { return slotPrefix + strconv.Itoa(index) }
 
 // addPath gives the slot of a path, the same one for the same text.
 func (s *scope) addPath(text string) (string, error) {
 	for i, known := range s.paths {
 		if known.String() == text {
-			return slot(i), nil
+			return slotName(i), nil
 		}
 	}
 	path, err := document.ParsePath(text)
@@ -82,5 +82,5 @@ func (s *scope) addPath(text string) (string, error) {
 		return "", err
 	}
 	s.paths = append(s.paths, path)
-	return slot(len(s.paths) - 1), nil
+	return slotName(len(s.paths) - 1), nil
 }

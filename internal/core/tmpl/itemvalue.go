@@ -12,9 +12,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/document"
 )
 
-// decode turns what a path selected into a value of the language. Whole numbers
+// decodeValue turns what a path selected into a value of the language. Whole numbers
 // stay exact: int64, or their digits where int64 is too small.
-func decode(v document.Value) (any, error) {
+func decodeValue(v document.Value) (any, error) {
 	switch v.Kind() {
 	case document.Absent, document.Null:
 		return nil, nil
@@ -98,8 +98,8 @@ func decodeMap(d *jsontext.Decoder) (any, error) {
 	return members, err
 }
 
-// plain gives a result one of the types Eval promises.
-func plain(value any) any {
+// plainValue gives a result one of the types Eval promises.
+func plainValue(value any) any {
 	switch v := value.(type) {
 	case int:
 		return int64(v)
@@ -107,7 +107,7 @@ func plain(value any) any {
 		return v.UTC()
 	case []any:
 		for i := range v {
-			v[i] = plain(v[i])
+			v[i] = plainValue(v[i])
 		}
 	case []string:
 		list := make([]any, len(v))

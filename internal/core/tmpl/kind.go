@@ -66,8 +66,8 @@ func isNumber(t reflect.Type) bool {
 	return t.Kind() == reflect.Int || t.Kind() == reflect.Int64 || t.Kind() == reflect.Float64
 }
 
-// accepts is the check at compile time, where a type is known.
-func (k kind) accepts(t reflect.Type) bool {
+// acceptsType is the check at compile time, where a type is known.
+func (k kind) acceptsType(t reflect.Type) bool {
 	switch k {
 	case text:
 		return t.Kind() == reflect.String || t.Kind() == reflect.Bool || isNumber(t)
@@ -83,9 +83,9 @@ func (k kind) accepts(t reflect.Type) bool {
 	return true
 }
 
-// convert is the check at run time. After it a text is a string, a number an
+// convertValue is the check at run time. After it a text is a string, a number an
 // int64 or float64, a list an []any.
-func (k kind) convert(value any) (any, error) {
+func (k kind) convertValue(value any) (any, error) {
 	switch k {
 	case text:
 		out, err := Text(value)
@@ -97,7 +97,7 @@ func (k kind) convert(value any) (any, error) {
 		return toNumber(value)
 	case instant:
 		if _, ok := value.(time.Time); !ok {
-			return nil, fmt.Errorf("wants an instant, got %s: use parseDate or fromEpoch", describe(value))
+			return nil, fmt.Errorf("wants an instant, got %s: use parseDate or fromEpoch", describeValue(value))
 		}
 	case list:
 		return toList(value)
@@ -156,7 +156,7 @@ func toNumber(value any) (any, error) {
 		}
 		return nil, fmt.Errorf("%.40q is not a number", v)
 	}
-	return nil, fmt.Errorf("wants a number, got %s", describe(value))
+	return nil, fmt.Errorf("wants a number, got %s", describeValue(value))
 }
 
 func toList(value any) ([]any, error) {
@@ -166,12 +166,12 @@ func toList(value any) ([]any, error) {
 	case []any:
 		return v, nil
 	case []string:
-		return plain(v).([]any), nil
+		return plainValue(v).([]any), nil
 	}
-	return nil, fmt.Errorf("wants a list, got %s", describe(value))
+	return nil, fmt.Errorf("wants a list, got %s", describeValue(value))
 }
 
-func describe(value any) string {
+func describeValue(value any) string {
 	if value == nil {
 		return "nothing"
 	}

@@ -28,14 +28,14 @@ const usualValue = 32 // bytes; a guess that saves growing
 
 // variables are the values of one scope.
 type variables interface {
-	value(name string) (any, error)
+	variableValue(name string) (any, error)
 }
 
 func compileText(text string, s *scope) (parts, error) {
 	if len(text) > maxTextSize {
 		return parts{}, fmt.Errorf("template %q… is longer than %d bytes", text[:40], maxTextSize)
 	}
-	pieces, err := split(text)
+	pieces, err := splitPlaceholders(text)
 	if err != nil {
 		return parts{}, fmt.Errorf("template %q: %w", text, err)
 	}
@@ -45,7 +45,7 @@ func compileText(text string, s *scope) (parts, error) {
 			out.list = append(out.list, part{literal: p.text})
 			continue
 		}
-		compiled, err := s.compile(p.text)
+		compiled, err := s.compileExpression(p.text)
 		if err != nil {
 			return parts{}, fmt.Errorf("template %q: in ${%s}: %w", text, p.text, err)
 		}
@@ -54,7 +54,7 @@ func compileText(text string, s *scope) (parts, error) {
 	return out, nil
 }
 
-func (t *parts) append(dst []byte, vars variables, encode Encoder) (out []byte, present bool, err error) {
+func (t *parts) appendTo(dst []byte, vars variables, encode Encoder) (out []byte, present bool, err error) {
 	start := len(dst)
 	dst = slices.Grow(dst, len(t.text)+usualValue)
 	for i := range t.list {
@@ -63,23 +63,23 @@ func (t *parts) append(dst []byte, vars variables, encode Encoder) (out []byte, 
 			dst = append(dst, p.literal...)
 			continue
 		}
-		value, err := p.expression.eval(vars)
+		value, err := p.expression.evaluateWith(vars)
 		if err != nil {
-			return nil, false, t.failed(err)
+			return nil, false, t.wrapError(err)
 		}
 		if dst, err = encode(dst, value); err != nil {
-			return nil, false, t.failed(err)
+			return nil, false, t.wrapError(err)
 		}
 		if len(dst)-start > maxRendered {
-			return nil, false, t.failed(errTooLong)
+			return nil, false, t.wrapError(errTooLong)
 		}
 	}
 	return dst, len(dst) > start || len(t.list) != 1 || t.list[0].expression == nil, nil
 }
 
-func (t *parts) failed(err error) error { return fmt.Errorf("template %q: %w", t.text, err) }
+func (t *parts) wrapError(err error) error { return fmt.Errorf("template %q: %w", t.text, err) }
 
-func (t *parts) names() []string {
+func (t *parts) variableNames() []string {
 	var out []string
 	for _, p := range t.list {
 		if p.expression == nil {

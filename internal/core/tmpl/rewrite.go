@@ -25,24 +25,24 @@ const nowName = "now"
 // operators the library evaluates itself; those in operatorFunctions are ours.
 var plainOperators = []string{"==", "!=", "<", ">", "<=", ">=", "and", "or", "&&", "||", "??", "in"}
 
-func (r *rewriter) rewrite(node ast.Node) (ast.Node, error) {
+func (r *rewriter) rewriteNode(node ast.Node) (ast.Node, error) {
 	switch n := node.(type) {
 	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NilNode:
 		return n, nil
 	case *ast.IdentifierNode, *ast.MemberNode:
-		return r.variable(n)
+		return r.rewriteVariable(n)
 	case *ast.UnaryNode:
-		return r.children(n, &n.Node)
+		return r.rewriteChildren(n, &n.Node)
 	case *ast.ConditionalNode:
-		return r.children(n, &n.Cond, &n.Exp1, &n.Exp2)
+		return r.rewriteChildren(n, &n.Cond, &n.Exp1, &n.Exp2)
 	case *ast.ArrayNode:
-		return r.list(n)
+		return r.rewriteList(n)
 	case *ast.BinaryNode:
-		return r.binary(n)
+		return r.rewriteBinary(n)
 	case *ast.CallNode:
-		return r.call(n)
+		return r.rewriteCall(n)
 	case *ast.BuiltinNode:
-		_, err := r.scope.function(n.Name)
+		_, err := r.scope.functionNamed(n.Name)
 		if err == nil {
 			err = fmt.Errorf("write function %s without :: before it", n.Name)
 		}
@@ -55,9 +55,9 @@ func (r *rewriter) rewrite(node ast.Node) (ast.Node, error) {
 	return nil, fmt.Errorf("%T is not allowed here: use variables, texts, numbers, operators and functions", node)
 }
 
-func (r *rewriter) children(parent ast.Node, children ...*ast.Node) (ast.Node, error) {
+func (r *rewriter) rewriteChildren(parent ast.Node, children ...*ast.Node) (ast.Node, error) {
 	for _, child := range children {
-		rewritten, err := r.rewrite(*child)
+		rewritten, err := r.rewriteNode(*child)
 		if err != nil {
 			return nil, err
 		}
@@ -66,16 +66,16 @@ func (r *rewriter) children(parent ast.Node, children ...*ast.Node) (ast.Node, e
 	return parent, nil
 }
 
-func (r *rewriter) list(n *ast.ArrayNode) (ast.Node, error) {
+func (r *rewriter) rewriteList(n *ast.ArrayNode) (ast.Node, error) {
 	for i := range n.Nodes {
-		if _, err := r.children(n, &n.Nodes[i]); err != nil {
+		if _, err := r.rewriteChildren(n, &n.Nodes[i]); err != nil {
 			return nil, err
 		}
 	}
 	return n, nil
 }
 
-func (r *rewriter) binary(n *ast.BinaryNode) (ast.Node, error) {
+func (r *rewriter) rewriteBinary(n *ast.BinaryNode) (ast.Node, error) {
 	if n.Operator == ".." {
 		return nil, errors.New("ranges (..) are not allowed")
 	}
@@ -83,26 +83,26 @@ func (r *rewriter) binary(n *ast.BinaryNode) (ast.Node, error) {
 	if f == nil && !slices.Contains(plainOperators, n.Operator) {
 		return nil, fmt.Errorf("operator %s is not allowed%s", n.Operator, map[string]string{"matches": ": use regexFind(text, 'pattern') != nil"}[n.Operator])
 	}
-	if _, err := r.children(n, &n.Left, &n.Right); err != nil || f == nil {
+	if _, err := r.rewriteChildren(n, &n.Left, &n.Right); err != nil || f == nil {
 		return n, err
 	}
-	return at(n, &ast.CallNode{Callee: at(n, &ast.IdentifierNode{Value: f.Name}), Arguments: []ast.Node{n.Left, n.Right}}), nil
+	return placeAt(n, &ast.CallNode{Callee: placeAt(n, &ast.IdentifierNode{Value: f.Name}), Arguments: []ast.Node{n.Left, n.Right}}), nil
 }
 
-// variable replaces page.size by the one name "page.size".
-func (r *rewriter) variable(node ast.Node) (ast.Node, error) {
-	name, err := dotted(node)
+// rewriteVariable replaces page.size by the one name "page.size".
+func (r *rewriter) rewriteVariable(node ast.Node) (ast.Node, error) {
+	name, err := dottedName(node)
 	if err != nil {
 		return nil, err
 	}
-	sample, err := r.scope.variable(name)
+	sample, err := r.scope.sampleOf(name)
 	if err != nil {
 		return nil, err
 	}
-	return r.read(node, name, sample), nil
+	return r.readVariable(node, name, sample), nil
 }
 
-func dotted(node ast.Node) (string, error) {
+func dottedName(node ast.Node) (string, error) {
 	switch n := node.(type) {
 	case *ast.IdentifierNode:
 		return n.Value, nil
@@ -111,55 +111,55 @@ func dotted(node ast.Node) (string, error) {
 		if !ok {
 			return "", errors.New("[…] is not allowed: use element(list, index), first(list) or last(list)")
 		}
-		base, err := dotted(n.Node)
+		base, err := dottedName(n.Node)
 		return base + "." + key.Value, err
 	}
 	return "", errors.New("only variables have parts; a value has no fields and no methods")
 }
 
-func (r *rewriter) read(node ast.Node, name string, sample any) ast.Node {
+func (r *rewriter) readVariable(node ast.Node, name string, sample any) ast.Node {
 	if !slices.Contains(r.names, name) {
 		r.names = append(r.names, name)
 	}
 	r.types[name] = typeOf(sample)
-	return at(node, &ast.IdentifierNode{Value: name})
+	return placeAt(node, &ast.IdentifierNode{Value: name})
 }
 
-func (r *rewriter) call(n *ast.CallNode) (ast.Node, error) {
+func (r *rewriter) rewriteCall(n *ast.CallNode) (ast.Node, error) {
 	callee, ok := n.Callee.(*ast.IdentifierNode)
 	if !ok {
 		return nil, errors.New("methods cannot be called: a value has no methods, only the listed functions exist")
 	}
-	f, err := r.scope.function(callee.Value)
+	f, err := r.scope.functionNamed(callee.Value)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.count(len(n.Arguments)); err != nil {
+	if err := f.checkCount(len(n.Arguments)); err != nil {
 		return nil, err
 	}
 	switch f.Name {
 	case nowName:
-		return r.read(n, nowName, r.scope.variables[nowName]), nil
+		return r.readVariable(n, nowName, r.scope.variables[nowName]), nil
 	case "jsonPath":
-		return r.path(n)
+		return r.rewritePath(n)
 	}
 	for i := range n.Arguments {
-		if err := r.argument(f, n, i); err != nil {
+		if err := r.rewriteArgument(f, n, i); err != nil {
 			return nil, err
 		}
 	}
 	if f.Name == "if" {
-		return at(n, &ast.ConditionalNode{Cond: n.Arguments[0], Exp1: n.Arguments[1], Exp2: n.Arguments[2]}), nil
+		return placeAt(n, &ast.ConditionalNode{Cond: n.Arguments[0], Exp1: n.Arguments[1], Exp2: n.Arguments[2]}), nil
 	}
 	return n, nil
 }
 
-// argument rewrites one argument. Patterns and the like are read now, so that a
+// rewriteArgument rewrites one argument. Patterns and the like are read now, so that a
 // wrong one fails here and costs nothing later.
-func (r *rewriter) argument(f *function, n *ast.CallNode, i int) error {
-	read := constants[f.kind(i)]
+func (r *rewriter) rewriteArgument(f *function, n *ast.CallNode, i int) error {
+	read := constants[f.argumentKind(i)]
 	if read == nil {
-		_, err := r.children(n, &n.Arguments[i])
+		_, err := r.rewriteChildren(n, &n.Arguments[i])
 		return err
 	}
 	text, ok := n.Arguments[i].(*ast.StringNode)
@@ -170,11 +170,11 @@ func (r *rewriter) argument(f *function, n *ast.CallNode, i int) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}
-	n.Arguments[i] = at(text, &ast.ConstantNode{Value: value})
+	n.Arguments[i] = placeAt(text, &ast.ConstantNode{Value: value})
 	return nil
 }
 
-func (r *rewriter) path(n *ast.CallNode) (ast.Node, error) {
+func (r *rewriter) rewritePath(n *ast.CallNode) (ast.Node, error) {
 	text, ok := n.Arguments[0].(*ast.StringNode)
 	if !ok {
 		return nil, errors.New("jsonPath wants its path as a text in quotes: it is checked before anything is read")
@@ -183,11 +183,11 @@ func (r *rewriter) path(n *ast.CallNode) (ast.Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jsonPath: %w", err)
 	}
-	return r.read(n, name, nil), nil
+	return r.readVariable(n, name, nil), nil
 }
 
-// at gives a new node the place of the one it replaces, for messages.
-func at(old, replacement ast.Node) ast.Node {
+// placeAt gives a new node the place of the one it replaces, for messages.
+func placeAt(old, replacement ast.Node) ast.Node {
 	replacement.SetLocation(old.Location())
 	return replacement
 }

@@ -13,8 +13,8 @@ type piece struct {
 
 var errUnclosed = errors.New("${ without a closing }")
 
-// split finds the ${…} of a text; $${ stands for a literal ${.
-func split(text string) ([]piece, error) {
+// splitPlaceholders finds the ${…} of a text; $${ stands for a literal ${.
+func splitPlaceholders(text string) ([]piece, error) {
 	var out []piece
 	var literal strings.Builder
 	flush := func() {

@@ -31,8 +31,8 @@ func newScope(p place, c Config) *scope {
 	return &scope{place: p, config: c, variables: variables[p]}
 }
 
-// variable gives a value of the variable's type.
-func (s *scope) variable(name string) (any, error) {
+// sampleOf gives a value of the variable's type.
+func (s *scope) sampleOf(name string) (any, error) {
 	if name == nowName {
 		return nil, fmt.Errorf("unknown name now: write now()")
 	}
@@ -50,17 +50,17 @@ func (s *scope) variable(name string) (any, error) {
 	if s.place == requestScope {
 		known = append(known, paramPrefix+"…")
 	}
-	return nil, unknown("name", name, known, "names of "+string(s.place))
+	return nil, unknownName("name", name, known, "names of "+string(s.place))
 }
 
-// function finds a function the template may call.
-func (s *scope) function(name string) (*function, error) {
+// functionNamed finds a function the template may call.
+func (s *scope) functionNamed(name string) (*function, error) {
 	f := findFunction(name)
 	var err error
 	switch {
 	case f == nil:
-		err = unknown("function", name, s.callable(), closedList)
-	case !f.in(s.place):
+		err = unknownName("function", name, s.callableNames(), closedList)
+	case !f.allowedIn(s.place):
 		err = fmt.Errorf("function %s is not available in %s", name, s.place)
 	case len(s.config.Functions) > 0 && !slices.Contains(s.config.Functions, name):
 		err = fmt.Errorf("function %s is not among templates.functions of this source: %s", name, strings.Join(s.config.Functions, ", "))
@@ -71,7 +71,7 @@ func (s *scope) function(name string) (*function, error) {
 	return f, nil
 }
 
-func (s *scope) callable() []string {
+func (s *scope) callableNames() []string {
 	if len(s.config.Functions) > 0 {
 		return s.config.Functions
 	}

@@ -36,7 +36,7 @@ func (t *Template) Render(vars Vars) (text string, present bool, err error) {
 // Append is Render into a buffer, with every value of a ${…} passed through
 // encode. Literal text is appended as it stands.
 func (t *Template) Append(dst []byte, vars *Vars, encode Encoder) (out []byte, present bool, err error) {
-	return t.append(dst, vars, encode)
+	return t.appendTo(dst, vars, encode)
 }
 
 // MapLiterals is the template with its literal text replaced, for callers that
@@ -58,13 +58,13 @@ func (t *Template) Sample(value any, encode Encoder) (out []byte, err error) {
 		if p.expression == nil {
 			out = append(out, p.literal...)
 		} else if out, err = encode(out, value); err != nil {
-			return nil, t.failed(err)
+			return nil, t.wrapError(err)
 		}
 	}
 	return out, nil
 }
 
 // Names are the variables the template reads, such as page.token; now() reads now.
-func (t *Template) Names() []string { return t.names() }
+func (t *Template) Names() []string { return t.variableNames() }
 
 func (t *Template) String() string { return t.text }

@@ -112,7 +112,7 @@ func TestEveryVariableHasItsName(t *testing.T) {
 		fields := map[string]any{}
 		leaves("", reflect.ValueOf(c.declared), fields)
 		for name, want := range fields {
-			got, err := c.vars.value(name)
+			got, err := c.vars.variableValue(name)
 			if sample, ok := c.known[name]; err != nil || !ok || reflect.TypeOf(sample) != reflect.TypeOf(want) || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s is %v, %v, want %v", name, got, err, want)
 			}

@@ -19,8 +19,8 @@ func (e *FunctionError) Unwrap() error { return e.Err }
 
 const closedList = "the list is closed"
 
-// unknown says that a name does not exist, with what may have been meant.
-func unknown(what, name string, valid []string, note string) error {
+// unknownName says that a name does not exist, with what may have been meant.
+func unknownName(what, name string, valid []string, note string) error {
 	if near := spelling.Nearest(name, valid); near != "" {
 		return fmt.Errorf("unknown %s %s: did you mean %s? (%s)", what, name, near, note)
 	}

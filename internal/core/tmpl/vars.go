@@ -59,8 +59,8 @@ var requestVariables = map[string]any{
 	"contact.email": "", "query": "", "ids": []string(nil), nowName: time.Time{},
 }
 
-// value is a plain switch so that rendering needs no reflection.
-func (v *Vars) value(name string) (any, error) {
+// variableValue is a plain switch so that rendering needs no reflection.
+func (v *Vars) variableValue(name string) (any, error) {
 	switch name {
 	case "page.size":
 		return v.Page.Size, nil

@@ -25,8 +25,8 @@ func ParseUnit(code string) (Unit, error) {
 	return "", fmt.Errorf("unit %q: expected MINUTE, HOUR, DAY, WEEK or MONTH", code)
 }
 
-// shortest is the least length of one unit: the bound for a window that must hold a whole one.
-func (u Unit) shortest() time.Duration {
+// shortestLength is the least length of one unit: the bound for a window that must hold a whole one.
+func (u Unit) shortestLength() time.Duration {
 	const day = 24 * time.Hour
 	switch u {
 	case Month:
@@ -72,7 +72,7 @@ func NextAlign(t time.Time, u Unit) time.Time {
 	case Month:
 		return floor.AddDate(0, 1, 0)
 	case Minute, Hour, Day:
-		return floor.Add(u.shortest())
+		return floor.Add(u.shortestLength())
 	default:
 		return floor
 	}

@@ -28,16 +28,16 @@ func Backfill(cfg Config, in BackfillInputs) (Total, error) {
 		return Total{}, fmt.Errorf("backfill window: %w", err)
 	}
 	b := &backfill{f, in}
-	to := b.anchor()
-	from := Earlier(b.floor(b.fromCandidate(to)), to)
-	t, err := b.total(from, to, in.Done, in.Waiting)
+	to := b.anchorInstant()
+	from := Earlier(b.floorStart(b.fromCandidate(to)), to)
+	t, err := b.totalWindow(from, to, in.Done, in.Waiting)
 	if err != nil {
 		return Total{}, fmt.Errorf("backfill window: %w", err)
 	}
 	if t.Empty && in.Forward != nil && to.Equal(*in.Forward) {
 		t.Reason = fmt.Sprintf("the start is not before %s, where the forward watermark stands: HARVEST has what lies after it", Text(to))
 	}
-	return t.without(in.Taken), nil
+	return t.leaveOut(in.Taken), nil
 }
 
 type backfill struct {
@@ -45,21 +45,21 @@ type backfill struct {
 	in BackfillInputs
 }
 
-// anchor is step 1 of W§4.2.
-func (b *backfill) anchor() time.Time {
-	to := b.upper()
-	b.trail.maybe("forwardWM", b.in.Forward, "watermark of HARVEST: a backfill does not go past it")
+// anchorInstant is step 1 of W§4.2.
+func (b *backfill) anchorInstant() time.Time {
+	to := b.upperBound()
+	b.trail.noteOptional("forwardWM", b.in.Forward, "watermark of HARVEST: a backfill does not go past it")
 	if b.in.Forward != nil {
 		to = Earlier(to, *b.in.Forward)
 	}
-	b.trail.at("upperAnchor", to, "the earliest of userTo, forwardWM and nowSafe")
+	b.trail.noteInstant("upperAnchor", to, "the earliest of userTo, forwardWM and nowSafe")
 	return to
 }
 
 // fromCandidate is step 2 of W§4.2.
 func (b *backfill) fromCandidate(anchor time.Time) time.Time {
-	b.trail.maybe("backfillWM", b.in.Cursor, "what the campaign has done without a hole")
-	b.trail.maybe("userFrom", b.userFrom, "requested start")
+	b.trail.noteOptional("backfillWM", b.in.Cursor, "what the campaign has done without a hole")
+	b.trail.noteOptional("userFrom", b.userFrom, "requested start")
 	var byDefault *time.Time
 	var from time.Time
 	var why string
@@ -69,10 +69,10 @@ func (b *backfill) fromCandidate(anchor time.Time) time.Time {
 	case b.in.Cursor != nil:
 		from, why = *b.in.Cursor, "backfillWM: the campaign goes on from there"
 	default:
-		byDefault = b.back(anchor, b.cfg.Size.Std())
+		byDefault = b.stepBack(anchor, b.cfg.Size.Std())
 		from, why = *byDefault, "defaultFrom: there is neither a campaign nor a requested start"
 	}
-	b.trail.maybe("defaultFrom", byDefault, "upperAnchor minus one window of "+b.cfg.Size.String())
-	b.trail.at("fromCandidate", from, why)
+	b.trail.noteOptional("defaultFrom", byDefault, "upperAnchor minus one window of "+b.cfg.Size.String())
+	b.trail.noteInstant("fromCandidate", from, why)
 	return from
 }

@@ -78,7 +78,7 @@ func (c Config) WithDefaults() Config {
 func (c Config) Validate() error {
 	c = c.WithDefaults()
 	faults := []error{c.checkCodes(), c.checkLengths(), c.checkAlign()}
-	if _, err := c.earliest(); err != nil {
+	if _, err := c.parseEarliest(); err != nil {
 		faults = append(faults, err)
 	}
 	return errors.Join(faults...)
@@ -121,17 +121,17 @@ func (c Config) checkAlign() error {
 	if c.Mode != Calendar {
 		return nil
 	}
-	if c.Size.Std() < c.Align.shortest() {
+	if c.Size.Std() < c.Align.shortestLength() {
 		return fmt.Errorf("size %s: E-WINDOW-ALIGN: is shorter than the %s it is aligned to", c.Size, c.Align)
 	}
-	if c.MaxWindow.Std() < c.Align.shortest() {
+	if c.MaxWindow.Std() < c.Align.shortestLength() {
 		return fmt.Errorf("maxWindow %s: E-WINDOW-ALIGN: is shorter than the %s it is aligned to", c.MaxWindow, c.Align)
 	}
 	return nil
 }
 
-// earliest is nil when none is declared.
-func (c Config) earliest() (*time.Time, error) {
+// parseEarliest is nil when none is declared.
+func (c Config) parseEarliest() (*time.Time, error) {
 	if c.Earliest == "" {
 		return nil, nil
 	}

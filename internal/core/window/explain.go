@@ -13,17 +13,19 @@ const none = "none"
 
 type trail []Step
 
-func (t *trail) note(name, value, why string) {
+func (t *trail) noteStep(name, value, why string) {
 	*t = append(*t, Step{Name: name, Value: value, Why: why})
 }
 
-func (t *trail) at(name string, value time.Time, why string) { t.note(name, Text(value), why) }
+func (t *trail) noteInstant(name string, value time.Time, why string) {
+	t.noteStep(name, Text(value), why)
+}
 
-// maybe keeps the line of a quantity that was not given: a reader should see that it was asked for.
-func (t *trail) maybe(name string, value *time.Time, why string) {
+// noteOptional keeps the line of a quantity that was not given: a reader should see that it was asked for.
+func (t *trail) noteOptional(name string, value *time.Time, why string) {
 	if value == nil {
-		t.note(name, none, "not given or not needed")
+		t.noteStep(name, none, "not given or not needed")
 		return
 	}
-	t.at(name, *value, why)
+	t.noteInstant(name, *value, why)
 }

@@ -21,7 +21,7 @@ func newFrame(cfg Config, now time.Time, userFrom, userTo *time.Time) (*frame, e
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	earliest, err := cfg.earliest()
+	earliest, err := cfg.parseEarliest()
 	if err != nil {
 		return nil, err
 	}
@@ -60,54 +60,54 @@ func (f *frame) checkUser() error {
 	return nil
 }
 
-// upper is step 1 of W§3.2.
-func (f *frame) upper() time.Time {
-	f.trail.at("nowSafe", f.nowSafe, "now minus safetyLag "+f.cfg.SafetyLag.String())
-	f.trail.maybe("userTo", f.userTo, "requested end")
+// upperBound is step 1 of W§3.2.
+func (f *frame) upperBound() time.Time {
+	f.trail.noteInstant("nowSafe", f.nowSafe, "now minus safetyLag "+f.cfg.SafetyLag.String())
+	f.trail.noteOptional("userTo", f.userTo, "requested end")
 	to := f.nowSafe
 	if f.userTo != nil {
 		to = Earlier(to, *f.userTo)
 	}
-	f.trail.at("toCandidate", to, "the earlier of nowSafe and userTo")
+	f.trail.noteInstant("toCandidate", to, "the earlier of nowSafe and userTo")
 	return to
 }
 
-// floor keeps a start within what the source has (D§5.6).
-func (f *frame) floor(from time.Time) time.Time {
-	f.trail.maybe("earliest", f.earliest, "the source has nothing before it")
+// floorStart keeps a start within what the source has (D§5.6).
+func (f *frame) floorStart(from time.Time) time.Time {
+	f.trail.noteOptional("earliest", f.earliest, "the source has nothing before it")
 	if f.earliest != nil {
 		from = Later(from, *f.earliest)
 	}
 	return from
 }
 
-// back stops at the first instant the store can hold (D§5.21).
-func (f *frame) back(t time.Time, by time.Duration) *time.Time {
+// stepBack stops at the first instant the store can hold (D§5.21).
+func (f *frame) stepBack(t time.Time, by time.Duration) *time.Time {
 	floor := time.Date(minYear, 1, 1, 0, 0, 0, 0, time.UTC)
 	from := Later(floor, Instant(t.Add(-by)))
 	return &from
 }
 
-// align is step 3 of W§3.2.
-func (f *frame) align(from, to time.Time) (time.Time, time.Time) {
+// alignBounds is step 3 of W§3.2.
+func (f *frame) alignBounds(from, to time.Time) (time.Time, time.Time) {
 	if f.cfg.Mode != Calendar {
-		f.trail.note("align", none, "SLIDING windows are not aligned")
+		f.trail.noteStep("align", none, "SLIDING windows are not aligned")
 		return from, to
 	}
-	f.trail.note("align", string(f.cfg.Align), "both ends rounded down in UTC")
+	f.trail.noteStep("align", string(f.cfg.Align), "both ends rounded down in UTC")
 	return FloorAlign(from, f.cfg.Align), FloorAlign(to, f.cfg.Align)
 }
 
-// total is steps 3 and 4 of W§3.2 and the skips of D§5.7.
-func (f *frame) total(from, to time.Time, skip, waiting []Window) (Total, error) {
-	from, to = f.align(from, to)
-	f.trail.at("from", from, "start of the window, included")
-	f.trail.at("to", to, "end of the window, not included")
+// totalWindow is steps 3 and 4 of W§3.2 and the skips of D§5.7.
+func (f *frame) totalWindow(from, to time.Time, skip, waiting []Window) (Total, error) {
+	from, to = f.alignBounds(from, to)
+	f.trail.noteInstant("from", from, "start of the window, included")
+	f.trail.noteInstant("to", to, "end of the window, not included")
 	t := Total{NowSafe: f.nowSafe}
 	if !from.Before(to) {
 		t.Empty, t.Reason = true, f.whyEmpty(from, to)
 		t.Window = Window{From: to, To: to}
-		f.trail.note("result", "empty", t.Reason)
+		f.trail.noteStep("result", "empty", t.Reason)
 		t.Explain = f.trail
 		return t, nil
 	}
@@ -116,15 +116,15 @@ func (f *frame) total(from, to time.Time, skip, waiting []Window) (Total, error)
 		return Total{}, err
 	}
 	t.Window = w
-	t.Skipped = f.skippable(w, skip)
-	for _, part := range f.skippable(w, waiting) {
+	t.Skipped = f.skippableUnits(w, skip)
+	for _, part := range f.skippableUnits(w, waiting) {
 		t.Waiting = append(t.Waiting, Subtract(part, t.Skipped)...)
 	}
 	t.Owed = Subtract(w, slices.Concat(t.Skipped, t.Waiting))
 	if len(t.Owed) == 0 {
 		t.Reason = fmt.Sprintf("all of %s is settled or waits for a retry", w)
 	}
-	f.trail.note("result", w.String(), fmt.Sprintf("%s to read, %d settled, %d waiting for a retry",
+	f.trail.noteStep("result", w.String(), fmt.Sprintf("%s to read, %d settled, %d waiting for a retry",
 		countedStretches(len(t.Owed)), len(t.Skipped), len(t.Waiting)))
 	t.Explain = f.trail
 	return t, nil
@@ -137,9 +137,9 @@ func countedStretches(n int) string {
 	return fmt.Sprintf("%d stretches", n)
 }
 
-// skippable keeps whole calendar units only: a source with day stamps puts every item of a day at its first instant, so
+// skippableUnits keeps whole calendar units only: a source with day stamps puts every item of a day at its first instant, so
 // a day is either read completely or not at all.
-func (f *frame) skippable(w Window, stretches []Window) []Window {
+func (f *frame) skippableUnits(w Window, stretches []Window) []Window {
 	inside := Within(w, stretches)
 	if f.cfg.Mode == Calendar {
 		return wholeUnits(inside, f.cfg.Align)

@@ -45,8 +45,8 @@ func Harvest(cfg Config, in Inputs) (Total, error) {
 		return Total{}, fmt.Errorf("harvest window: %w", err)
 	}
 	h := &harvest{frame: f, in: in}
-	to := h.upper()
-	t, err := h.total(h.lower(), to, in.Settled, in.Waiting)
+	to := h.upperBound()
+	t, err := h.totalWindow(h.lowerBound(), to, in.Settled, in.Waiting)
 	if err != nil {
 		return Total{}, fmt.Errorf("harvest window: %w", err)
 	}
@@ -59,10 +59,10 @@ type harvest struct {
 	in Inputs
 }
 
-// lower is step 2 of W§3.2, then the floor of D§5.6 and the debt of D§5.7. An owed instant below a newly declared
+// lowerBound is step 2 of W§3.2, then the floor of D§5.6 and the debt of D§5.7. An owed instant below a newly declared
 // earliest is still asked for: nothing else would ever close it.
-func (h *harvest) lower() time.Time {
-	from := h.floor(h.fromCandidate())
+func (h *harvest) lowerBound() time.Time {
+	from := h.floorStart(h.fromCandidate())
 	why := "nothing older is owed"
 	if owed := h.in.FirstUnsettled; owed != nil && owed.Before(from) {
 		from, why = *owed, "owed or still open to late arrivals, so the window starts here"
@@ -70,19 +70,19 @@ func (h *harvest) lower() time.Time {
 			from, why = *h.userFrom, "the requested from cuts it off; it stays owed"
 		}
 	}
-	h.trail.maybe("firstUnsettled", h.in.FirstUnsettled, why)
+	h.trail.noteOptional("firstUnsettled", h.in.FirstUnsettled, why)
 	return from
 }
 
 func (h *harvest) fromCandidate() time.Time {
-	h.trail.maybe("cursor", h.in.Cursor, "forward watermark")
-	h.trail.note("lookback", h.cfg.Lookback.String(), "how late an item may appear behind its stamp")
+	h.trail.noteOptional("cursor", h.in.Cursor, "forward watermark")
+	h.trail.noteStep("lookback", h.cfg.Lookback.String(), "how late an item may appear behind its stamp")
 	var byCursor, byDefault *time.Time
 	var from time.Time
 	var why string
 	switch {
 	case h.in.Cursor != nil:
-		byCursor = h.back(*h.in.Cursor, h.cfg.Lookback.Std())
+		byCursor = h.stepBack(*h.in.Cursor, h.cfg.Lookback.Std())
 		from, why = *byCursor, "lowerByCursor"
 		if h.userFrom != nil {
 			from, why = Later(from, *h.userFrom), "the later of lowerByCursor and userFrom"
@@ -90,12 +90,12 @@ func (h *harvest) fromCandidate() time.Time {
 	case h.userFrom != nil:
 		from, why = *h.userFrom, "userFrom: there is no cursor yet"
 	default:
-		byDefault = h.back(h.nowSafe, h.cfg.Size.Std())
+		byDefault = h.stepBack(h.nowSafe, h.cfg.Size.Std())
 		from, why = *byDefault, "defaultFrom: there is neither a cursor nor a requested start"
 	}
-	h.trail.maybe("lowerByCursor", byCursor, "cursor minus lookback")
-	h.trail.maybe("userFrom", h.userFrom, "requested start")
-	h.trail.maybe("defaultFrom", byDefault, "nowSafe minus one window of "+h.cfg.Size.String())
-	h.trail.at("fromCandidate", from, why)
+	h.trail.noteOptional("lowerByCursor", byCursor, "cursor minus lookback")
+	h.trail.noteOptional("userFrom", h.userFrom, "requested start")
+	h.trail.noteOptional("defaultFrom", byDefault, "nowSafe minus one window of "+h.cfg.Size.String())
+	h.trail.noteInstant("fromCandidate", from, why)
 	return from
 }

@@ -47,7 +47,7 @@ func (c Config) Lag(seen Lateness) Lag {
 	declared := c.SafetyLag.Std()
 	most := max(declared, c.MaxSafetyLag.Std())
 	before := min(declared+max(0, seen.Raised), most)
-	step, _ := seen.step()
+	step, _ := seen.lagStep()
 	lag := Lag{
 		Value: duration.Duration(min(max(declared, before+step), most)), Declared: *c.SafetyLag, Late: fmt.Sprintf("%d of %d", seen.Late, seen.Changed),
 	}
@@ -68,9 +68,9 @@ func (c Config) Lag(seen Lateness) Lag {
 	return lag
 }
 
-// step is where the share of late items pushes the lag. Where nothing came late, it needs no sample to go back: the
+// lagStep is where the share of late items pushes the lag. Where nothing came late, it needs no sample to go back: the
 // declared lag is what the operator wants.
-func (l Lateness) step() (by time.Duration, why string) {
+func (l Lateness) lagStep() (by time.Duration, why string) {
 	const of = "of what changed in seven days came late"
 	share := 100 * float64(l.Late) / float64(max(1, l.Changed))
 	switch {
@@ -91,10 +91,10 @@ func (f *frame) adaptLag(now time.Time, seen *Lateness) (Lag, error) {
 	lag, why := Lag{Value: *f.cfg.SafetyLag, Declared: *f.cfg.SafetyLag, Late: none, Why: "as declared"}, "not measured"
 	if seen != nil {
 		lag = f.cfg.Lag(*seen)
-		_, why = seen.step()
+		_, why = seen.lagStep()
 	}
-	f.trail.note("lateArrivals", lag.Late, why)
-	f.trail.note("safetyLag", lag.Value.String(), lag.Why)
+	f.trail.noteStep("lateArrivals", lag.Late, why)
+	f.trail.noteStep("safetyLag", lag.Value.String(), lag.Why)
 	f.cfg.SafetyLag = &lag.Value
 	f.nowSafe = Instant(now.Add(-lag.Value.Std()))
 	return lag, CheckInstant(f.nowSafe)

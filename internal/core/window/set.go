@@ -4,7 +4,7 @@ import "slices"
 
 // Union is the same set of instants as sorted windows that neither overlap nor abut. Empty windows vanish.
 func Union(ws []Window) []Window {
-	if apart(ws) {
+	if areApart(ws) {
 		return slices.Clone(ws)
 	}
 	sorted := slices.DeleteFunc(slices.Clone(ws), Window.Empty)
@@ -20,7 +20,7 @@ func Union(ws []Window) []Window {
 	return merged
 }
 
-func apart(ws []Window) bool {
+func areApart(ws []Window) bool {
 	for i, w := range ws {
 		if w.Empty() || i > 0 && !ws[i-1].To.Before(w.From) {
 			return false

@@ -25,11 +25,11 @@ func Update(cfg Config, in UpdateInputs) (Total, error) {
 		return Total{}, fmt.Errorf("update window: %w", err)
 	}
 	u := &update{f, in}
-	to, from := u.upper(), u.fromCandidate()
+	to, from := u.upperBound(), u.fromCandidate()
 	if in.ByTime { // ids select nothing by time, so there is nothing to keep within
-		from = u.floor(from)
+		from = u.floorStart(from)
 	}
-	t, err := u.total(from, to, in.Skip, nil)
+	t, err := u.totalWindow(from, to, in.Skip, nil)
 	if err != nil {
 		return Total{}, fmt.Errorf("update window: %w", err)
 	}
@@ -43,32 +43,32 @@ type update struct {
 
 func (u *update) fromCandidate() time.Time {
 	if !u.in.ByTime {
-		u.trail.note("mode", "ID", "stored ids select; the window paces and accounts")
+		u.trail.noteStep("mode", "ID", "stored ids select; the window paces and accounts")
 		return u.requestedOr("one window to look over")
 	}
-	u.trail.note("mode", "TIME", "records are chosen by when they were last checked")
-	u.trail.maybe("updateWM", u.in.Cursor, "everything before it has been checked")
+	u.trail.noteStep("mode", "TIME", "records are chosen by when they were last checked")
+	u.trail.noteOptional("updateWM", u.in.Cursor, "everything before it has been checked")
 	if u.in.Cursor == nil {
 		return u.requestedOr("defaultFrom: no watermark and no requested start")
 	}
 	from, why := *u.in.Cursor, "updateWM"
-	u.trail.maybe("userFrom", u.userFrom, "requested start")
+	u.trail.noteOptional("userFrom", u.userFrom, "requested start")
 	if u.userFrom != nil {
 		from, why = Later(from, *u.userFrom), "the later of updateWM and userFrom"
 	}
-	u.trail.at("fromCandidate", from, why)
+	u.trail.noteInstant("fromCandidate", from, why)
 	return from
 }
 
 // requestedOr is the requested start, else one window before what is safe to read.
 func (u *update) requestedOr(why string) time.Time {
-	u.trail.maybe("userFrom", u.userFrom, "requested start")
+	u.trail.noteOptional("userFrom", u.userFrom, "requested start")
 	if u.userFrom != nil {
-		u.trail.at("fromCandidate", *u.userFrom, "userFrom")
+		u.trail.noteInstant("fromCandidate", *u.userFrom, "userFrom")
 		return *u.userFrom
 	}
-	from := u.back(u.nowSafe, u.cfg.Size.Std())
-	u.trail.at("defaultFrom", *from, "nowSafe minus one window of "+u.cfg.Size.String())
-	u.trail.at("fromCandidate", *from, why)
+	from := u.stepBack(u.nowSafe, u.cfg.Size.Std())
+	u.trail.noteInstant("defaultFrom", *from, "nowSafe minus one window of "+u.cfg.Size.String())
+	u.trail.noteInstant("fromCandidate", *from, why)
 	return *from
 }

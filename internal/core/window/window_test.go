@@ -168,7 +168,7 @@ func minutes(ws ...window.Window) (in [ticks + 8]bool) {
 	return in
 }
 
-func apart(ws []window.Window) bool {
+func areApart(ws []window.Window) bool {
 	for i, w := range ws {
 		if w.Empty() || i > 0 && !ws[i-1].To.Before(w.From) {
 			return false
@@ -190,7 +190,7 @@ func TestSetOperationsEqualSetsOfMinutes(t *testing.T) {
 				t.Fatalf("minute %d: w %v, others %v, union %v, rest %v, within %v", n, w, others, union, rest, within)
 			}
 		}
-		if !apart(union) || !apart(rest) || !apart(within) {
+		if !areApart(union) || !areApart(rest) || !areApart(within) {
 			t.Fatalf("not sorted and apart: union %v, rest %v, within %v", union, rest, within)
 		}
 		if !slices.Equal(given, others) {

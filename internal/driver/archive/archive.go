@@ -48,9 +48,9 @@ func (s *Store) Dir() string { return s.dir }
 // log's end off would have to change a sealed file too (A37).
 func (s *Store) NoteHead(head func(ctx context.Context) (string, error)) { s.note = head }
 
-// path keeps names inside the folder: they come from the database, and a database
+// filePath keeps names inside the folder: they come from the database, and a database
 // can be written to by others.
-func (s *Store) path(name string) (string, error) {
+func (s *Store) filePath(name string) (string, error) {
 	if name == "" || name != filepath.Base(name) || !strings.HasSuffix(name, retention.Suffix) {
 		return "", fmt.Errorf("archive: %w: %q is no name of an archive", fault.ErrInvalid, name)
 	}
@@ -59,16 +59,16 @@ func (s *Store) path(name string) (string, error) {
 
 // Digest is the SHA-256 of a file, as it is now.
 func (s *Store) Digest(ctx context.Context, name string) (string, error) {
-	file, err := s.open(name)
+	file, err := s.openFile(name)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	return digest(ctx, file)
+	return digestFile(ctx, file)
 }
 
-func (s *Store) open(name string) (*os.File, error) {
-	path, err := s.path(name)
+func (s *Store) openFile(name string) (*os.File, error) {
+	path, err := s.filePath(name)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (s *Store) open(name string) (*os.File, error) {
 // Remove takes away what an attempt that was given up has left, under its name or
 // on the way to it. What is not there is no error.
 func (s *Store) Remove(name string) error {
-	path, err := s.path(name)
+	path, err := s.filePath(name)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (s *Store) Heads(ctx context.Context, known []retention.Archive, quick bool
 		if quick {
 			a.SHA256 = ""
 		}
-		w, err := s.head(ctx, a.File)
+		w, err := s.readHead(ctx, a.File)
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +42,7 @@ func (s *Store) Heads(ctx context.Context, known []retention.Archive, quick bool
 	}
 	for _, path := range paths { // sorted by name
 		if name := filepath.Base(path); strangers[name] {
-			w, err := s.head(ctx, retention.File{Name: name})
+			w, err := s.readHead(ctx, retention.File{Name: name})
 			if err != nil {
 				return nil, err
 			}
@@ -52,13 +52,13 @@ func (s *Store) Heads(ctx context.Context, known []retention.Archive, quick bool
 	return slices.Clip(out), nil
 }
 
-// head reads the head that one file holds. Its error is the context's.
-func (s *Store) head(ctx context.Context, sealed retention.File) (audit.Witness, error) {
+// readHead reads the head that one file holds. Its error is the context's.
+func (s *Store) readHead(ctx context.Context, sealed retention.File) (audit.Witness, error) {
 	w := audit.Witness{File: sealed.Name}
 	if err := ctx.Err(); err != nil {
 		return w, err
 	}
-	file, err := s.open(sealed.Name)
+	file, err := s.openFile(sealed.Name)
 	if err == nil {
 		defer file.Close()
 		var size int64

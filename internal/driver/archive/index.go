@@ -33,9 +33,9 @@ const (
 	tail      = 4 + len(endMark) // the length of the index, and the mark
 )
 
-// encode makes a skippable frame: magic, length, the index, its length again and
+// encodeFrame makes a skippable frame: magic, length, the index, its length again and
 // the mark, so that it can be found from the end.
-func (i index) encode() []byte {
+func (i index) encodeFrame() []byte {
 	text, err := json.Marshal(i)
 	if err != nil {
 		panic(err) // numbers only
@@ -78,16 +78,16 @@ func readIndex(file io.ReaderAt, size int64) (i index, err error) {
 	if _, err := file.ReadAt(text, size-int64(tail)-length); err != nil {
 		return i, err
 	}
-	if err := i.decode(text, size-int64(tail)-length); err != nil {
+	if err := i.decodeText(text, size-int64(tail)-length); err != nil {
 		return index{}, fmt.Errorf("its index cannot be read: %w", err)
 	}
 	return i, nil
 }
 
-// decode reads the text of an index whose parts end before an offset. Parts are
+// decodeText reads the text of an index whose parts end before an offset. Parts are
 // held against it one by one: a list of a million that claim nothing would cost
 // more memory than its text.
-func (i *index) decode(text []byte, before int64) error {
+func (i *index) decodeText(text []byte, before int64) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := expectToken(d, json.Delim('{')); err != nil {
 		return err

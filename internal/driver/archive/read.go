@@ -32,7 +32,7 @@ var ErrDamaged = errors.New("is damaged")
 // (D§5.30). Without a hash, which only a file that nobody sealed lacks, its bounds
 // alone are checked.
 func (s *Store) Rows(ctx context.Context, sealed retention.File, of *retention.Link, visit func(retention.Row) error) error {
-	file, err := s.open(sealed.Name)
+	file, err := s.openFile(sealed.Name)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *Store) Rows(ctx context.Context, sealed retention.File, of *retention.L
 func visitRows(ctx context.Context, name string, file io.ReaderAt, size int64, of *retention.Link, visit func(retention.Row) error) error {
 	known, err := readIndex(file, size)
 	if err != nil {
-		return damaged(name, err)
+		return damagedFile(name, err)
 	}
 	decoder, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxPart), zstd.WithDecoderConcurrency(1))
 	if err != nil {
@@ -63,11 +63,11 @@ func visitRows(ctx context.Context, name string, file io.ReaderAt, size int64, o
 		}
 		packed := make([]byte, p.Size)
 		if _, err := file.ReadAt(packed, p.Offset); err != nil {
-			return damaged(name, err)
+			return damagedFile(name, err)
 		}
 		text, err := decoder.DecodeAll(packed, nil)
 		if err != nil {
-			return damaged(name, err)
+			return damagedFile(name, err)
 		}
 		if err := visitLines(text, of, visit); err != nil {
 			return fmt.Errorf("archive %s: %w", name, err)
@@ -88,11 +88,11 @@ func checkSeal(ctx context.Context, file *os.File, sealed retention.File) (size 
 	case sealed.SHA256 == "":
 		return size, nil
 	case sealed.Bytes > 0 && size != sealed.Bytes:
-		return 0, damaged(sealed.Name, fmt.Errorf("it has %d bytes, sealed were %d: %s", size, sealed.Bytes, restore))
+		return 0, damagedFile(sealed.Name, fmt.Errorf("it has %d bytes, sealed were %d: %s", size, sealed.Bytes, restore))
 	}
-	sum, err := digest(ctx, file)
+	sum, err := digestFile(ctx, file)
 	if err == nil && sum != sealed.SHA256 {
-		err = damaged(sealed.Name, fmt.Errorf("its hash is %.12s…, sealed was %.12s…: %s", sum, sealed.SHA256, restore))
+		err = damagedFile(sealed.Name, fmt.Errorf("its hash is %.12s…, sealed was %.12s…: %s", sum, sealed.SHA256, restore))
 	}
 	return size, err
 }
@@ -100,7 +100,7 @@ func checkSeal(ctx context.Context, file *os.File, sealed retention.File) (size 
 // restore is what to do about a file that is not the one that was sealed.
 const restore = "put the file back from a backup; `patra db archive check` looks at all of them"
 
-func digest(ctx context.Context, file *os.File) (string, error) {
+func digestFile(ctx context.Context, file *os.File) (string, error) {
 	sum := sha256.New()
 	if _, err := io.Copy(sum, until.Done(ctx, io.NewSectionReader(file, 0, 1<<62))); err != nil {
 		return "", fmt.Errorf("archive %s: %w", filepath.Base(file.Name()), err)
@@ -124,6 +124,6 @@ func visitLines(text []byte, of *retention.Link, visit func(retention.Row) error
 	return nil
 }
 
-func damaged(name string, err error) error {
+func damagedFile(name string, err error) error {
 	return fmt.Errorf("archive %s %w: %w", name, ErrDamaged, err)
 }

@@ -30,20 +30,20 @@ const (
 // Write makes a file of rows and says what is known of it. When it returns, the
 // file survives a power cut.
 func (s *Store) Write(ctx context.Context, name string, rows iter.Seq2[retention.Row, error]) (retention.File, error) {
-	path, err := s.path(name)
+	path, err := s.filePath(name)
 	if err != nil {
 		return retention.File{}, err
 	}
-	f, err := s.write(ctx, path, rows)
+	f, err := s.writeFile(ctx, path, rows)
 	f.Name = name
 	if err != nil {
-		return f, s.explain(err)
+		return f, s.explainError(err)
 	}
 	return f, nil
 }
 
-func (s *Store) write(ctx context.Context, path string, rows iter.Seq2[retention.Row, error]) (f retention.File, err error) {
-	if err := s.ready(); err != nil {
+func (s *Store) writeFile(ctx context.Context, path string, rows iter.Seq2[retention.Row, error]) (f retention.File, err error) {
+	if err := s.makeReady(); err != nil {
 		return f, err
 	}
 	file, err := os.CreateTemp(s.dir, "."+filepath.Base(path)+".*")
@@ -89,7 +89,7 @@ type errCrash struct{ error }
 
 func (e errCrash) Unwrap() error { return e.error }
 
-func (s *Store) ready() error {
+func (s *Store) makeReady() error {
 	if _, err := os.Stat(s.dir); err == nil {
 		return nil
 	}
@@ -126,23 +126,23 @@ func writeRows(ctx context.Context, file *os.File, head string, rows iter.Seq2[r
 			err = ctx.Err()
 		}
 		if err == nil {
-			err = w.add(row)
+			err = w.addRow(row)
 		}
 		if err != nil {
 			return w.done, err
 		}
 	}
-	if err := w.flush(); err != nil {
+	if err := w.flushPart(); err != nil {
 		return w.done, err
 	}
-	if err := w.put(w.index.encode()); err != nil {
+	if err := w.putBytes(w.index.encodeFrame()); err != nil {
 		return w.done, err
 	}
 	w.done.SHA256 = hex.EncodeToString(w.sum.Sum(nil))
 	return w.done, nil
 }
 
-func (w *writer) add(row retention.Row) error {
+func (w *writer) addRow(row retention.Row) error {
 	line, err := encodeLine(row)
 	if err != nil {
 		return err
@@ -156,14 +156,14 @@ func (w *writer) add(row retention.Row) error {
 	w.done.Lineage.Add(row)
 	w.done.Rows++
 	if len(w.text) >= frameBytes {
-		return w.flush()
+		return w.flushPart()
 	}
 	return nil
 }
 
-// flush writes a part. Each is a frame of its own, so `zstd -dc` reads the whole
+// flushPart writes a part. Each is a frame of its own, so `zstd -dc` reads the whole
 // file and we read one part.
-func (w *writer) flush() error {
+func (w *writer) flushPart() error {
 	if len(w.text) == 0 {
 		return nil
 	}
@@ -171,18 +171,18 @@ func (w *writer) flush() error {
 	w.part.Offset, w.part.Size = w.done.Bytes, int64(len(w.packed))
 	w.index.Parts = append(w.index.Parts, w.part)
 	w.part, w.text = part{}, w.text[:0]
-	return w.put(w.packed)
+	return w.putBytes(w.packed)
 }
 
-func (w *writer) put(bytes []byte) error {
+func (w *writer) putBytes(bytes []byte) error {
 	w.sum.Write(bytes)
 	n, err := w.file.Write(bytes)
 	w.done.Bytes += int64(n)
 	return err
 }
 
-// explain says what to do.
-func (s *Store) explain(err error) error {
+// explainError says what to do.
+func (s *Store) explainError(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("write archive: no room left in %s: make room there or name another folder (--archive-dir); nothing was removed from the database: %w", s.dir, err)

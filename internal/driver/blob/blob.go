@@ -99,7 +99,7 @@ func (s *Store) Get(ctx context.Context, ref string) ([]byte, error) {
 		err = errors.New("its content has another hash than its name")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("raw body: %s is damaged: %w; remove the file and look after the disk", s.path(ref), err)
+		return nil, fmt.Errorf("raw body: %s is damaged: %w; remove the file and look after the disk", s.filePath(ref), err)
 	}
 	return body, nil
 }
@@ -122,7 +122,7 @@ func onFile[T any](s *Store, ref string, do func(path string) (T, error)) (out T
 	if !isRef(ref) {
 		return out, fmt.Errorf("raw body: %w: %q is no hash", fault.ErrInvalid, ref)
 	}
-	path := s.path(ref)
+	path := s.filePath(ref)
 	for _, name := range []string{path, path + aside, path} {
 		if out, err = do(name); !errors.Is(err, fs.ErrNotExist) {
 			break
@@ -142,9 +142,9 @@ const (
 	aside  = ".gone" // behind the name of a file that a sweeper looks at
 )
 
-// path is made of the hash and nothing else, so no text of an upstream can lead
+// filePath is made of the hash and nothing else, so no text of an upstream can lead
 // out of the folder.
-func (s *Store) path(ref string) string { return filepath.Join(s.dir, ref[:2], ref+suffix) }
+func (s *Store) filePath(ref string) string { return filepath.Join(s.dir, ref[:2], ref+suffix) }
 
 func refOf(body []byte) string {
 	sum := sha256.Sum256(body)

@@ -124,7 +124,7 @@ func TestOnlyHashesAreRefs(t *testing.T) {
 
 func TestOnlyTheOwnerReads(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "raw"))
-	path := s.path(put(t, s, "a body"))
+	path := s.filePath(put(t, s, "a body"))
 	for name, want := range map[string]os.FileMode{s.Dir(): 0o700, filepath.Dir(path): 0o700, filepath.Join(s.Dir(), tempDir): 0o700, path: 0o600} {
 		info, err := os.Stat(name)
 		if err != nil {
@@ -140,11 +140,11 @@ func TestOnlyTheOwnerReads(t *testing.T) {
 func TestDamage(t *testing.T) {
 	s := open(t, t.TempDir())
 	ref := put(t, s, strings.Repeat("a body that is compressed ", 100))
-	other, err := os.ReadFile(s.path(put(t, s, "another body")))
+	other, err := os.ReadFile(s.filePath(put(t, s, "another body")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	sound, err := os.ReadFile(s.path(ref))
+	sound, err := os.ReadFile(s.filePath(ref))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestDamage(t *testing.T) {
 
 func damaged(t *testing.T, s *Store, ref string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(s.path(ref), content, 0o600); err != nil {
+	if err := os.WriteFile(s.filePath(ref), content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	body, err := s.Get(t.Context(), ref)
@@ -175,7 +175,7 @@ func damaged(t *testing.T, s *Store, ref string, content []byte) {
 // A body that is there is not written again, but counts as new.
 func TestSameBodyIsKeptOnce(t *testing.T) {
 	s := open(t, t.TempDir())
-	path := s.path(put(t, s, "twice"))
+	path := s.filePath(put(t, s, "twice"))
 	before, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)

@@ -40,7 +40,7 @@ func TestTinyDisk(t *testing.T) {
 		t.Errorf("%d of %d are whole", n, len(refs))
 	}
 	for _, ref := range refs[:3] {
-		age(t, s.path(ref), 90*day)
+		age(t, s.filePath(ref), 90*day)
 	}
 	swept, err := s.Sweep(t.Context(), time.Now(), 30*day, 0)
 	if err != nil || swept.Files != 3 {

@@ -88,7 +88,7 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 	if rest := files(t, s.Dir()); len(rest) != 0 {
 		t.Errorf("looking left %v", rest)
 	}
-	if err := s.explain(&os.PathError{Op: "open", Path: s.Dir(), Err: syscall.EACCES}); !strings.Contains(err.Error(), "--raw-dir") {
+	if err := s.explainError(&os.PathError{Op: "open", Path: s.Dir(), Err: syscall.EACCES}); !strings.Contains(err.Error(), "--raw-dir") {
 		t.Error(err)
 	}
 }

@@ -26,27 +26,27 @@ func (s *Store) Put(ctx context.Context, body []byte) (ref string, stored int64,
 		return "", 0, fmt.Errorf("keep raw body: %w: it has %d bytes, at most %d are kept", fault.ErrInvalid, len(body), maxBody)
 	}
 	ref = refOf(body)
-	path := s.path(ref)
-	if stored, there := s.refresh(path); there {
+	path := s.filePath(ref)
+	if stored, there := s.refreshFile(path); there {
 		if err := durable.SyncFolder(filepath.Dir(path)); err != nil { // its writer may not have come that far
-			return "", 0, s.explain(err)
+			return "", 0, s.explainError(err)
 		}
 		return ref, stored, nil
 	}
 	buffer := s.buffers.Get().(*[]byte)
 	defer s.buffers.Put(buffer)
 	*buffer = s.encoder.EncodeAll(body, (*buffer)[:0])
-	if err := s.write(path, *buffer); err != nil {
-		return "", 0, s.explain(err)
+	if err := s.writeFile(path, *buffer); err != nil {
+		return "", 0, s.explainError(err)
 	}
 	stored = int64(len(*buffer))
 	s.grown.Add(stored)
 	return ref, stored, nil
 }
 
-// refresh makes a file young and looks whether it is still there: a sweeper may
+// refreshFile makes a file young and looks whether it is still there: a sweeper may
 // have taken the old one away in between.
-func (s *Store) refresh(path string) (size int64, there bool) {
+func (s *Store) refreshFile(path string) (size int64, there bool) {
 	now := time.Now()
 	if os.Chtimes(path, now, now) != nil {
 		return 0, false
@@ -58,8 +58,8 @@ func (s *Store) refresh(path string) (size int64, there bool) {
 	return info.Size(), true
 }
 
-// write makes a file that is whole under its name, or not there at all.
-func (s *Store) write(path string, packed []byte) error {
+// writeFile makes a file that is whole under its name, or not there at all.
+func (s *Store) writeFile(path string, packed []byte) error {
 	file, err := s.newTemp()
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *Store) write(path string, packed []byte) error {
 	}
 	err = errors.Join(err, file.Close())
 	if err == nil {
-		err = s.rename(file.Name(), path)
+		err = s.renameFile(file.Name(), path)
 	}
 	if err != nil {
 		_ = os.Remove(file.Name()) // or the next sweep does
@@ -98,7 +98,7 @@ func (s *Store) newTemp() (*os.File, error) {
 	return s.temp(dir)
 }
 
-func (s *Store) rename(from, to string) error {
+func (s *Store) renameFile(from, to string) error {
 	err := os.Rename(from, to)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -117,13 +117,13 @@ func (s *Store) rename(from, to string) error {
 func (s *Store) Ready() error {
 	file, err := s.newTemp()
 	if err != nil {
-		return s.explain(err)
+		return s.explainError(err)
 	}
-	return s.explain(errors.Join(file.Close(), os.Remove(file.Name())))
+	return s.explainError(errors.Join(file.Close(), os.Remove(file.Name())))
 }
 
-// explain says what to do.
-func (s *Store) explain(err error) error {
+// explainError says what to do.
+func (s *Store) explainError(err error) error {
 	switch {
 	case err == nil:
 		return nil

@@ -32,7 +32,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time, keepFor time.Duration,
 	}
 	grown := s.grown.Load()
 	w := sweep{store: s, now: now, young: now.Add(-s.options.Grace), byAge: map[int64]int64{}}
-	if err := w.all(ctx, keepFor, budget); err != nil {
+	if err := w.sweepAll(ctx, keepFor, budget); err != nil {
 		return w.done, fmt.Errorf("sweep raw bodies: %w", err)
 	}
 	s.grown.Add(-grown)
@@ -49,14 +49,14 @@ type sweep struct {
 	done  Swept
 }
 
-func (w *sweep) all(ctx context.Context, keepFor time.Duration, budget int64) error {
+func (w *sweep) sweepAll(ctx context.Context, keepFor time.Duration, budget int64) error {
 	if err := w.store.sweepTemp(w.young); err != nil {
 		return err
 	}
-	if err := w.expired(ctx, keepFor); err != nil {
+	if err := w.removeExpired(ctx, keepFor); err != nil {
 		return err
 	}
-	if err := w.excess(ctx, budget); err != nil {
+	if err := w.removeExcess(ctx, budget); err != nil {
 		return err
 	}
 	return w.store.noteSwept(w.now)
@@ -66,32 +66,32 @@ func (w *sweep) all(ctx context.Context, keepFor time.Duration, budget int64) er
 // at the border go in no order.
 const ageStep = 10 * time.Minute
 
-func step(at time.Time) int64 { return at.UnixNano() / int64(ageStep) }
+func stepOf(at time.Time) int64 { return at.UnixNano() / int64(ageStep) }
 
-// expired removes what is too old and adds up the rest.
-func (w *sweep) expired(ctx context.Context, keepFor time.Duration) error {
+// removeExpired removes what is too old and adds up the rest.
+func (w *sweep) removeExpired(ctx context.Context, keepFor time.Duration) error {
 	limit := w.young
 	if kept := w.now.Add(-keepFor); kept.Before(limit) {
 		limit = kept
 	}
-	return w.store.walk(ctx, func(f found) error {
+	return w.store.walkBodies(ctx, func(f found) error {
 		if f.at.After(w.now.Add(24 * time.Hour)) {
 			f.at = w.now // stamped by a clock that was wrong: it ages from now on
 			if err := os.Chtimes(f.path, f.at, f.at); err != nil {
-				return missing(err)
+				return ignoreMissing(err)
 			}
 		}
 		if keepFor > 0 && f.at.Before(limit) {
-			return w.remove(f)
+			return w.removeFile(f)
 		}
 		w.done.Left += f.size
-		w.byAge[step(f.at)] += f.size
+		w.byAge[stepOf(f.at)] += f.size
 		return nil
 	})
 }
 
-// excess removes the oldest until the rest fits.
-func (w *sweep) excess(ctx context.Context, budget int64) error {
+// removeExcess removes the oldest until the rest fits.
+func (w *sweep) removeExcess(ctx context.Context, budget int64) error {
 	if budget <= 0 || w.done.Left <= budget {
 		return nil
 	}
@@ -102,8 +102,8 @@ func (w *sweep) excess(ctx context.Context, budget int64) error {
 		}
 	}
 	spare := -over // of the step at the border, what may stay
-	return w.store.walk(ctx, func(f found) error {
-		at := step(f.at)
+	return w.store.walkBodies(ctx, func(f found) error {
+		at := stepOf(f.at)
 		if at > border || !f.at.Before(w.young) {
 			return nil
 		}
@@ -112,39 +112,39 @@ func (w *sweep) excess(ctx context.Context, budget int64) error {
 			return nil
 		}
 		w.done.Left -= f.size
-		return w.remove(f)
+		return w.removeFile(f)
 	})
 }
 
-// remove takes a file away unless somebody has put its body again since it was
+// removeFile takes a file away unless somebody has put its body again since it was
 // looked at. It is set aside first: from then on Put writes a new file, and
 // whatever Put did before shows in the time of this one.
-func (w *sweep) remove(f found) error {
+func (w *sweep) removeFile(f found) error {
 	away := f.path
 	if !strings.HasSuffix(f.path, aside) {
 		away += aside
 		if err := os.Rename(f.path, away); err != nil {
-			return missing(err)
+			return ignoreMissing(err)
 		}
 	}
 	info, err := os.Stat(away)
 	if err != nil {
-		return missing(err)
+		return ignoreMissing(err)
 	}
 	if !info.ModTime().Equal(f.at) {
 		w.done.Left += f.size
-		return missing(os.Rename(away, strings.TrimSuffix(away, aside)))
+		return ignoreMissing(os.Rename(away, strings.TrimSuffix(away, aside)))
 	}
 	if err := os.Remove(away); err != nil {
-		return missing(err)
+		return ignoreMissing(err)
 	}
 	w.done.Files++
 	w.done.Bytes += f.size
 	return nil
 }
 
-// missing forgives that another sweeper was faster.
-func missing(err error) error {
+// ignoreMissing forgives that another sweeper was faster.
+func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -163,9 +163,9 @@ const (
 	atOnce = 512 // names read at once
 )
 
-// walk visits all bodies. It begins anywhere: a walk that is always cut short
+// walkBodies visits all bodies. It begins anywhere: a walk that is always cut short
 // must not always see the same ones.
-func (s *Store) walk(ctx context.Context, visit func(found) error) error {
+func (s *Store) walkBodies(ctx context.Context, visit func(found) error) error {
 	first := rand.IntN(shards)
 	for i := range shards {
 		if err := s.walkShard(ctx, filepath.Join(s.dir, fmt.Sprintf("%02x", (first+i)%shards)), visit); err != nil {
@@ -178,7 +178,7 @@ func (s *Store) walk(ctx context.Context, visit func(found) error) error {
 func (s *Store) walkShard(ctx context.Context, path string, visit func(found) error) error {
 	dir, err := os.Open(path)
 	if err != nil {
-		return missing(err)
+		return ignoreMissing(err)
 	}
 	defer dir.Close()
 	for {
@@ -194,7 +194,7 @@ func (s *Store) walkShard(ctx context.Context, path string, visit func(found) er
 			if err == nil {
 				err = visit(found{filepath.Join(path, entry.Name()), info.Size(), info.ModTime()})
 			}
-			if missing(err) != nil {
+			if ignoreMissing(err) != nil {
 				return err
 			}
 		}
@@ -212,14 +212,14 @@ func (s *Store) walkShard(ctx context.Context, path string, visit func(found) er
 func (s *Store) sweepTemp(young time.Time) error {
 	entries, err := os.ReadDir(filepath.Join(s.dir, tempDir))
 	if err != nil {
-		return missing(err)
+		return ignoreMissing(err)
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err == nil && info.ModTime().Before(young) {
 			err = os.Remove(filepath.Join(s.dir, tempDir, entry.Name()))
 		}
-		if missing(err) != nil {
+		if ignoreMissing(err) != nil {
 			return err
 		}
 	}
@@ -228,7 +228,7 @@ func (s *Store) sweepTemp(young time.Time) error {
 
 // Size counts what is there.
 func (s *Store) Size(ctx context.Context) (files int, bytes int64, err error) {
-	err = s.walk(ctx, func(f found) error {
+	err = s.walkBodies(ctx, func(f found) error {
 		files++
 		bytes += f.size
 		return nil

@@ -24,7 +24,7 @@ func aged(t *testing.T, s *Store, ages ...time.Duration) (refs []string, each in
 		if err != nil {
 			t.Fatal(err)
 		}
-		age(t, s.path(ref), by)
+		age(t, s.filePath(ref), by)
 		refs, each = append(refs, ref), stored
 	}
 	return refs, each
@@ -127,33 +127,33 @@ func TestSweepCleansUpAfterTheDead(t *testing.T) {
 func TestPutBesideRemoval(t *testing.T) {
 	s := open(t, t.TempDir())
 	ref := put(t, s, "contested")
-	age(t, s.path(ref), 90*day)
-	old, err := os.Stat(s.path(ref))
+	age(t, s.filePath(ref), 90*day)
+	old, err := os.Stat(s.filePath(ref))
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := found{s.path(ref), old.Size(), old.ModTime()}
+	seen := found{s.filePath(ref), old.Size(), old.ModTime()}
 	put(t, s, "contested")
 	w := sweep{store: s, now: time.Now()}
-	if err := w.remove(seen); err != nil {
+	if err := w.removeFile(seen); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Get(t.Context(), ref); err != nil || w.done.Files != 0 {
 		t.Errorf("%+v %v", w.done, err)
 	}
 	// The sweeper died after it had set the file aside.
-	if err := os.Rename(s.path(ref), s.path(ref)+aside); err != nil {
+	if err := os.Rename(s.filePath(ref), s.filePath(ref)+aside); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Get(t.Context(), ref); err != nil {
 		t.Error(err)
 	}
-	age(t, s.path(ref)+aside, 90*day)
+	age(t, s.filePath(ref)+aside, 90*day)
 	put(t, s, "contested")
 	if _, err := s.Sweep(t.Context(), time.Now(), 30*day, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(s.path(ref) + aside); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(s.filePath(ref) + aside); !errors.Is(err, os.ErrNotExist) {
 		t.Error("what was set aside stays for ever")
 	}
 	if _, err := s.Get(t.Context(), ref); err != nil {
@@ -191,7 +191,7 @@ func TestSweepersBesideWriters(t *testing.T) {
 					t.Errorf("writer %d, round %d: %v", n, i, err)
 				}
 				old := time.Now().Add(-90 * day)
-				_ = os.Chtimes(s.path(ref), old, old) // unless it is gone already
+				_ = os.Chtimes(s.filePath(ref), old, old) // unless it is gone already
 			}
 		})
 	}

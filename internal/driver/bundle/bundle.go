@@ -29,7 +29,7 @@ func Encode(parts map[string][]byte, at time.Time) ([]byte, error) {
 	w := zip.NewWriter(&out)
 	names := slices.Sorted(maps.Keys(parts))
 	slices.SortStableFunc(names, func(a, b string) int { // the manifest first: it is what people look for
-		return rank(a) - rank(b)
+		return partRank(a) - partRank(b)
 	})
 	for _, name := range names {
 		method := zip.Deflate
@@ -73,7 +73,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func rank(name string) int {
+func partRank(name string) int {
 	if name == blackbox.ManifestName {
 		return 0
 	}
@@ -85,7 +85,7 @@ func rank(name string) int {
 func Write(path string, content []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return taken(path)
+		return checkTaken(path)
 	}
 	if err != nil {
 		return fmt.Errorf("write bundle: %w", err)
@@ -100,14 +100,14 @@ func Write(path string, content []byte) error {
 	return nil
 }
 
-func taken(path string) error {
+func checkTaken(path string) error {
 	return fmt.Errorf("write bundle: %w: %s exists: name another file with --out", fault.ErrConflict, path)
 }
 
 // Free reports whether a bundle can be written under a name.
 func Free(path string) error {
 	if _, err := os.Lstat(path); err == nil {
-		return taken(path)
+		return checkTaken(path)
 	}
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		return fmt.Errorf("write bundle: %w: there is no folder %s", fault.ErrInvalid, filepath.Dir(path))

@@ -134,10 +134,10 @@ func TestPartsAreCapped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := unpack(r.File[0], 9_999); err == nil {
+	if _, err := unpackPart(r.File[0], 9_999); err == nil {
 		t.Error("a part that is too large was read")
 	}
-	if part, err := unpack(r.File[0], 10_000); err != nil || len(part) != 10_000 {
+	if part, err := unpackPart(r.File[0], 10_000); err != nil || len(part) != 10_000 {
 		t.Errorf("%d bytes, %v", len(part), err)
 	}
 }

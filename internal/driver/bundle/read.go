@@ -57,11 +57,11 @@ func Read(path, seal string, now time.Time) (map[string][]byte, error) {
 // Decode takes a bundle apart. Names it does not know, and names that come twice,
 // are refused: somebody else made the file.
 func Decode(in io.ReaderAt, size int64, seal string, now time.Time) (map[string][]byte, error) {
-	files, err := list(in, size)
+	files, err := listParts(in, size)
 	if err != nil {
 		return nil, fmt.Errorf("read bundle: %w: %v", blackbox.ErrTampered, err)
 	}
-	text, err := unpack(files[blackbox.ManifestName], maxManifest)
+	text, err := unpackPart(files[blackbox.ManifestName], maxManifest)
 	if err != nil {
 		return nil, fmt.Errorf("read bundle: %w: %s: %v", blackbox.ErrTampered, blackbox.ManifestName, err)
 	}
@@ -74,7 +74,7 @@ func Decode(in io.ReaderAt, size int64, seal string, now time.Time) (map[string]
 	}
 	parts := map[string][]byte{blackbox.ManifestName: text}
 	for _, claimed := range m.Parts {
-		part, err := unpack(files[claimed.Name], int64(claimed.Bytes))
+		part, err := unpackPart(files[claimed.Name], int64(claimed.Bytes))
 		if err == nil && blackbox.IsText(claimed.Name) {
 			err = checkText(part)
 		}
@@ -86,8 +86,8 @@ func Decode(in io.ReaderAt, size int64, seal string, now time.Time) (map[string]
 	return parts, nil
 }
 
-// list reads the directory of a zip: at most one file of each known name.
-func list(in io.ReaderAt, size int64) (map[string]*zip.File, error) {
+// listParts reads the directory of a zip: at most one file of each known name.
+func listParts(in io.ReaderAt, size int64) (map[string]*zip.File, error) {
 	if err := checkDirectory(in, size); err != nil {
 		return nil, err
 	}
@@ -162,9 +162,9 @@ func checkClaims(m blackbox.Manifest, files map[string]*zip.File) error {
 	return nil
 }
 
-// unpack reads a part of at most so many bytes. It is taken by the size it claims,
+// unpackPart reads a part of at most so many bytes. It is taken by the size it claims,
 // which was held against its packed size before, so that it is never copied.
-func unpack(f *zip.File, most int64) ([]byte, error) {
+func unpackPart(f *zip.File, most int64) ([]byte, error) {
 	if f.UncompressedSize64 > uint64(most) {
 		return nil, fmt.Errorf("it has %d bytes, %d are allowed", f.UncompressedSize64, most)
 	}

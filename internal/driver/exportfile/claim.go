@@ -28,30 +28,30 @@ func (t Target) lockName() string {
 	return "." + t.Single + ".lock"
 }
 
-func (t Target) path() string { return filepath.Join(t.Dir, t.Single) }
+func (t Target) fullPath() string { return filepath.Join(t.Dir, t.Single) }
 
-// claim takes a target for one export.
-func (t Target) claim(root *os.Root) (*hold, error) {
-	held, err := lock(root, t.Dir, t.lockName())
+// claimTarget takes a target for one export.
+func (t Target) claimTarget(root *os.Root) (*hold, error) {
+	held, err := lockFile(root, t.Dir, t.lockName())
 	if errors.Is(err, errHeld) {
 		return nil, export.Conflict("another export writes to %s now (it holds %s): wait until it has ended, or name another target",
-			t.path(), filepath.Join(t.Dir, t.lockName()))
+			t.fullPath(), filepath.Join(t.Dir, t.lockName()))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("export: lock %s: %w", t.path(), err)
+		return nil, fmt.Errorf("export: lock %s: %w", t.fullPath(), err)
 	}
 	return held, nil
 }
 
-// temporary is the name of a file on its way.
-func temporary(name, attempt string) string { return "." + name + "." + attempt + partial }
+// nameInProgress is the name of a file on its way.
+func nameInProgress(name, attempt string) string { return "." + name + "." + attempt + partial }
 
 // temporaryName takes such a name apart again.
 var temporaryName = regexp.MustCompile(`^\.(.+)\.[A-Z2-7]{8}\.partial$`)
 
-// leftover: an export to this target leaves this name when it is killed. Names of
+// isLeftover: an export to this target leaves this name when it is killed. Names of
 // exports to other targets in the same folder are none of it.
-func (t Target) leftover(name string) bool {
+func (t Target) isLeftover(name string) bool {
 	parts := temporaryName.FindStringSubmatch(name)
 	switch {
 	case parts == nil:
@@ -62,15 +62,15 @@ func (t Target) leftover(name string) bool {
 	return parts[1] == export.ManifestName || export.IsName(parts[1])
 }
 
-// sweep removes what exports that were killed have left. Only who holds the target
+// sweepLeftovers removes what exports that were killed have left. Only who holds the target
 // may: then nobody else is writing there.
-func (t Target) sweep(root *os.Root) (swept []string, err error) {
-	names, err := list(root)
+func (t Target) sweepLeftovers(root *os.Root) (swept []string, err error) {
+	names, err := listNames(root)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		if name == t.lockName() || !t.leftover(name) {
+		if name == t.lockName() || !t.isLeftover(name) {
 			continue
 		}
 		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {

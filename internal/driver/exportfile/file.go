@@ -28,8 +28,8 @@ type file struct {
 
 func newFile(name, temp string) *file { return &file{name: name, temp: temp, digest: sha256.New()} }
 
-// wake opens the file.
-func (f *file) wake(root *os.Root, p export.Packing) (err error) {
+// openAgain opens the file.
+func (f *file) openAgain(root *os.Root, p export.Packing) (err error) {
 	flags := os.O_WRONLY | os.O_APPEND
 	if !f.begun {
 		flags |= os.O_CREATE | os.O_EXCL
@@ -38,7 +38,7 @@ func (f *file) wake(root *os.Root, p export.Packing) (err error) {
 		return err
 	}
 	f.begun = true
-	f.out, f.packer, err = pack(counted{f, f.disk}, p)
+	f.out, f.packer, err = packWriter(counted{f, f.disk}, p)
 	return err
 }
 
@@ -59,8 +59,8 @@ type nothing struct{}
 
 func (nothing) Close() error { return nil }
 
-// pack puts a compressor before a file. One core is enough: the reading is slower.
-func pack(to io.Writer, p export.Packing) (io.Writer, io.Closer, error) {
+// packWriter puts a compressor before a file. One core is enough: the reading is slower.
+func packWriter(to io.Writer, p export.Packing) (io.Writer, io.Closer, error) {
 	switch p {
 	case export.Gzip:
 		w, err := gzip.NewWriterLevel(to, gzip.BestSpeed)
@@ -72,16 +72,16 @@ func pack(to io.Writer, p export.Packing) (io.Writer, io.Closer, error) {
 	return to, nothing{}, nil
 }
 
-// rest closes the file for a while.
-func (f *file) rest() error {
+// closeForNow closes the file for a while.
+func (f *file) closeForNow() error {
 	err := errors.Join(f.packer.Close(), f.disk.Close())
 	f.disk = nil
 	return err
 }
 
-// seal makes the file durable. One that was closed is opened only to be synced: no
+// makeDurable makes the file durable. One that was closed is opened only to be synced: no
 // empty frame is added.
-func (f *file) seal(root *os.Root) (err error) {
+func (f *file) makeDurable(root *os.Root) (err error) {
 	if f.disk == nil {
 		if f.disk, err = root.OpenFile(f.temp, os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
 			return err
@@ -93,7 +93,7 @@ func (f *file) seal(root *os.Root) (err error) {
 	return err
 }
 
-func (f *file) sum() export.Sealed {
+func (f *file) sealedSum() export.Sealed {
 	return export.Sealed{Bytes: f.bytes, SHA256: hex.EncodeToString(f.digest.Sum(nil))}
 }
 
@@ -116,7 +116,7 @@ func (s *Stream) Append(name string, lines []byte) (err error) {
 	if f == nil {
 		f = newFile(name, "")
 		s.files[name] = f
-		if f.out, f.packer, err = pack(counted{f, s.to}, s.packing); err != nil {
+		if f.out, f.packer, err = packWriter(counted{f, s.to}, s.packing); err != nil {
 			return err
 		}
 	}
@@ -131,7 +131,7 @@ func (s *Stream) Seal() (map[string]export.Sealed, error) {
 		if err := f.packer.Close(); err != nil {
 			return nil, err
 		}
-		out[name] = f.sum()
+		out[name] = f.sealedSum()
 	}
 	return out, nil
 }

@@ -69,7 +69,7 @@ func Free(t Target, force bool) error {
 		return fmt.Errorf("export: %w", err)
 	}
 	for _, entry := range entries {
-		if !t.leftover(entry.Name()) {
+		if !t.isLeftover(entry.Name()) {
 			return export.Conflict("%s is not empty, it has %q: name another folder, or add --force to replace an export in it", t.Dir, entry.Name())
 		}
 	}
@@ -113,7 +113,7 @@ func Create(t Target, p export.Packing, force bool) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
-	held, err := t.claim(root)
+	held, err := t.claimTarget(root)
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
@@ -121,31 +121,31 @@ func Create(t Target, p export.Packing, force bool) (*Folder, error) {
 	if t.Single != "" {
 		f.manifest = t.Single + manifestEnding
 	}
-	if err := f.prepare(t, force); err != nil {
+	if err := f.prepareTarget(t, force); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// prepare makes room, once nobody else can begin there.
-func (f *Folder) prepare(t Target, force bool) (err error) {
+// prepareTarget makes room, once nobody else can begin there.
+func (f *Folder) prepareTarget(t Target, force bool) (err error) {
 	if err := Free(t, force); err != nil {
 		return err
 	}
-	if f.swept, err = t.sweep(f.root); err != nil || !force {
+	if f.swept, err = t.sweepLeftovers(f.root); err != nil || !force {
 		return err
 	}
-	return f.clear(t.Single)
+	return f.clearOld(t.Single)
 }
 
-func (f *Folder) clear(single string) error {
+func (f *Folder) clearOld(single string) error {
 	if err := f.root.Remove(f.manifest); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("export: %w", err)
 	}
 	if single != "" {
 		return nil // it is replaced by a rename
 	}
-	names, err := list(f.root)
+	names, err := listNames(f.root)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (f *Folder) clear(single string) error {
 	return nil
 }
 
-func list(root *os.Root) ([]string, error) {
+func listNames(root *os.Root) ([]string, error) {
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
@@ -175,10 +175,10 @@ func list(root *os.Root) ([]string, error) {
 func (f *Folder) Append(name string, lines []byte) error {
 	one := f.files[name]
 	if one == nil {
-		one = newFile(name, temporary(name, f.attempt))
+		one = newFile(name, nameInProgress(name, f.attempt))
 		f.files[name] = one
 	}
-	if err := f.use(one); err != nil {
+	if err := f.openForUse(one); err != nil {
 		return fmt.Errorf("export %s: %w", name, err)
 	}
 	if _, err := one.out.Write(lines); err != nil {
@@ -187,9 +187,9 @@ func (f *Folder) Append(name string, lines []byte) error {
 	return nil
 }
 
-// use opens a file, and closes the one that was not used for longest if too many
+// openForUse opens a file, and closes the one that was not used for longest if too many
 // are open.
-func (f *Folder) use(one *file) error {
+func (f *Folder) openForUse(one *file) error {
 	if one.disk != nil {
 		if i := slices.Index(f.open, one); i != len(f.open)-1 {
 			f.open = append(slices.Delete(f.open, i, i+1), one)
@@ -197,12 +197,12 @@ func (f *Folder) use(one *file) error {
 		return nil
 	}
 	if len(f.open) == mostOpen {
-		if err := f.open[0].rest(); err != nil {
+		if err := f.open[0].closeForNow(); err != nil {
 			return err
 		}
 		f.open = slices.Delete(f.open, 0, 1)
 	}
-	if err := one.wake(f.root, f.packing); err != nil {
+	if err := one.openAgain(f.root, f.packing); err != nil {
 		return err
 	}
 	f.open = append(f.open, one)
@@ -213,10 +213,10 @@ func (f *Folder) use(one *file) error {
 func (f *Folder) Seal() (map[string]export.Sealed, error) {
 	out := map[string]export.Sealed{}
 	for _, one := range f.files {
-		if err := one.seal(f.root); err != nil {
+		if err := one.makeDurable(f.root); err != nil {
 			return nil, fmt.Errorf("export %s: %w", one.name, err)
 		}
-		out[one.name] = one.sum()
+		out[one.name] = one.sealedSum()
 	}
 	f.open = nil
 	for _, one := range f.files {
@@ -225,12 +225,12 @@ func (f *Folder) Seal() (map[string]export.Sealed, error) {
 		}
 	}
 	f.sealed = true
-	return out, f.sync()
+	return out, f.syncFolder()
 }
 
 // Finish writes the manifest: from now on the export is whole.
 func (f *Folder) Finish(manifest []byte) error {
-	temp := temporary(f.manifest, f.attempt)
+	temp := nameInProgress(f.manifest, f.attempt)
 	disk, err := f.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
@@ -245,10 +245,10 @@ func (f *Folder) Finish(manifest []byte) error {
 	if err != nil {
 		return fmt.Errorf("export: %w", errors.Join(err, f.root.Remove(temp)))
 	}
-	return f.sync()
+	return f.syncFolder()
 }
 
-func (f *Folder) sync() error {
+func (f *Folder) syncFolder() error {
 	if err := durable.SyncRoot(f.root); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
@@ -259,7 +259,7 @@ func (f *Folder) sync() error {
 func (f *Folder) Close() error {
 	var errs []error
 	if !f.sealed {
-		errs = append(errs, f.discard())
+		errs = append(errs, f.discardFiles())
 	}
 	if err := f.held.release(); err != nil {
 		errs = append(errs, fmt.Errorf("export: unlock: %w", err))
@@ -267,7 +267,7 @@ func (f *Folder) Close() error {
 	return errors.Join(append(errs, f.root.Close())...)
 }
 
-func (f *Folder) discard() error {
+func (f *Folder) discardFiles() error {
 	for _, one := range f.files {
 		if one.disk != nil {
 			_ = one.disk.Close() // it is thrown away

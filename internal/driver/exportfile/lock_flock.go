@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// lock takes a file for this process alone, without waiting. The system lets go of
+// lockFile takes a file for this process alone, without waiting. The system lets go of
 // it when the process ends, however it ends.
-func lock(root *os.Root, _, name string) (*hold, error) {
+func lockFile(root *os.Root, _, name string) (*hold, error) {
 	for {
 		file, err := openLock(root, name)
 		if err != nil {
@@ -24,10 +24,10 @@ func lock(root *os.Root, _, name string) (*hold, error) {
 			}
 			return nil, err
 		}
-		if stands(root, name, file) {
+		if stillStands(root, name, file) {
 			return &hold{release: func() error {
 				var err error
-				if stands(root, name, file) {
+				if stillStands(root, name, file) {
 					err = root.Remove(name) // while it is held: whoever opened it meanwhile finds out
 				}
 				if errors.Is(err, fs.ErrPermission) {
@@ -52,7 +52,7 @@ func openLock(root *os.Root, name string) (*os.File, error) {
 	return file, err
 }
 
-func stands(root *os.Root, name string, file *os.File) bool {
+func stillStands(root *os.Root, name string, file *os.File) bool {
 	mine, err := file.Stat()
 	if err != nil {
 		return false

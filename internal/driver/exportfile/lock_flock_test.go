@@ -73,7 +73,7 @@ func TestALockThatCannotBeWrittenToIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	held, err := lock(root, dir, folderLock)
+	held, err := lockFile(root, dir, folderLock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestALockThatCannotBeWrittenToIsTaken(t *testing.T) {
 	if err := held.release(); err != nil {
 		t.Error(err)
 	}
-	if again, err := lock(root, dir, folderLock); err != nil {
+	if again, err := lockFile(root, dir, folderLock); err != nil {
 		t.Error(err)
 	} else if err := again.release(); err != nil {
 		t.Error(err)

@@ -24,8 +24,8 @@ import (
 // maxManifest is the largest manifest that is read.
 const maxManifest = 64 << 20
 
-// place finds the folder and the name of a manifest: of a folder, or beside a file.
-func place(path string) (dir, name string) {
+// splitManifest finds the folder and the name of a manifest: of a folder, or beside a file.
+func splitManifest(path string) (dir, name string) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return path, export.ManifestName
 	}
@@ -37,7 +37,7 @@ func place(path string) (dir, name string) {
 
 // ReadManifest reads the manifest of a folder, of a file, or by its own name.
 func ReadManifest(path string) (export.Manifest, error) {
-	dir, name := place(path)
+	dir, name := splitManifest(path)
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return export.Manifest{}, fmt.Errorf("export: %w: %s", fault.ErrNotFound, dir)
@@ -73,7 +73,7 @@ func readManifest(root *os.Root, dir, name string) (m export.Manifest, err error
 
 // Verify holds an export against its manifest, and says what differs.
 func Verify(ctx context.Context, path string) (m export.Manifest, problems []string, err error) {
-	dir, name := place(path)
+	dir, name := splitManifest(path)
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil, fmt.Errorf("export: %w: %s", fault.ErrNotFound, dir)
@@ -91,7 +91,7 @@ func Verify(ctx context.Context, path string) (m export.Manifest, problems []str
 			problems = append(problems, fmt.Sprintf("%.80q is no name of a file of an export", f.Name))
 			continue
 		}
-		problem, err := check(ctx, root, f, m)
+		problem, err := checkFile(ctx, root, f, m)
 		if err != nil {
 			return m, problems, fmt.Errorf("export %s: %w", f.Name, err)
 		}
@@ -102,13 +102,13 @@ func Verify(ctx context.Context, path string) (m export.Manifest, problems []str
 	if name != export.ManifestName {
 		return m, problems, nil
 	}
-	extra, err := unnamed(root, m)
+	extra, err := findUnnamed(root, m)
 	return m, append(problems, extra...), err
 }
 
-// unnamed are files that look like part of the export and are not.
-func unnamed(root *os.Root, m export.Manifest) (out []string, err error) {
-	names, err := list(root)
+// findUnnamed are files that look like part of the export and are not.
+func findUnnamed(root *os.Root, m export.Manifest) (out []string, err error) {
+	names, err := listNames(root)
 	for _, name := range names {
 		if export.IsName(name) && !slices.ContainsFunc(m.Files, func(f export.File) bool { return f.Name == name }) {
 			out = append(out, name+" is not in the manifest")
@@ -117,7 +117,7 @@ func unnamed(root *os.Root, m export.Manifest) (out []string, err error) {
 	return out, err
 }
 
-func check(ctx context.Context, root *os.Root, f export.File, m export.Manifest) (problem string, err error) {
+func checkFile(ctx context.Context, root *os.Root, f export.File, m export.Manifest) (problem string, err error) {
 	disk, err := root.Open(f.Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "is missing", nil
@@ -128,7 +128,7 @@ func check(ctx context.Context, root *os.Root, f export.File, m export.Manifest)
 	defer disk.Close()
 	digest, bytes := sha256.New(), &tally{}
 	from := io.TeeReader(until.Done(ctx, disk), io.MultiWriter(digest, bytes))
-	records, broken := count(from, m)
+	records, broken := countRecords(from, m)
 	if _, err := io.Copy(io.Discard, from); err != nil {
 		return "", err
 	}
@@ -152,8 +152,8 @@ type tally struct{ n int64 }
 
 func (t *tally) Write(b []byte) (int, error) { t.n += int64(len(b)); return len(b), nil }
 
-// count counts the records of a file. A line end inside quotes is part of a cell.
-func count(from io.Reader, m export.Manifest) (records int64, err error) {
+// countRecords counts the records of a file. A line end inside quotes is part of a cell.
+func countRecords(from io.Reader, m export.Manifest) (records int64, err error) {
 	switch m.Compression {
 	case export.Gzip:
 		if from, err = gzip.NewReader(from); err != nil {

@@ -12,9 +12,9 @@ import (
 // maxHeaderFields bounds what every answer costs beyond its bytes.
 const maxHeaderFields = 256
 
-// read takes the whole answer. The status of a refusal counts even if its page
+// readAnswer takes the whole answer. The status of a refusal counts even if its page
 // cannot be read: a broken 429 still asks us to wait (I11).
-func (w *watch) read(ctx context.Context, answer *http.Response, room exchange.Room) (*exchange.Response, error) {
+func (w *watch) readAnswer(ctx context.Context, answer *http.Response, room exchange.Room) (*exchange.Response, error) {
 	header, err := headerOf(answer.Header)
 	if err != nil {
 		return nil, err
@@ -27,8 +27,8 @@ func (w *watch) read(ctx context.Context, answer *http.Response, room exchange.R
 	var body []byte
 	if answer.ContentLength > in.limit {
 		err = tooLarge(limit)
-	} else if body, err = decode(in, answer.Header["Content-Encoding"], &intake{limit: limit, hint: announced(answer), claim: w.claimOf(ctx, room)}); err != nil {
-		err = w.classify(ctx, err)
+	} else if body, err = decodeBody(in, answer.Header["Content-Encoding"], &intake{limit: limit, hint: announcedLength(answer), claim: w.claimOf(ctx, room)}); err != nil {
+		err = w.classifyError(ctx, err)
 	}
 	if err != nil && answer.StatusCode < 300 {
 		return nil, err
@@ -36,9 +36,9 @@ func (w *watch) read(ctx context.Context, answer *http.Response, room exchange.R
 	return &exchange.Response{Status: answer.StatusCode, Header: header, Body: body, OpenEnded: openEnded(answer), WireBytes: in.n}, nil
 }
 
-// announced is how many bytes a body says that it has once it is decoded; -1 where that
+// announcedLength is how many bytes a body says that it has once it is decoded; -1 where that
 // cannot be known.
-func announced(answer *http.Response) int64 {
+func announcedLength(answer *http.Response) int64 {
 	if len(answer.Header["Content-Encoding"]) > 0 {
 		return -1
 	}
@@ -48,19 +48,19 @@ func announced(answer *http.Response) int64 {
 // openEnded: HTTP/1 may end a body by closing the connection, and then a cut
 // looks like the end (F26).
 func openEnded(answer *http.Response) bool {
-	return !framed(answer) && answer.ContentLength < 0 && len(answer.TransferEncoding) == 0
+	return !isFramed(answer) && answer.ContentLength < 0 && len(answer.TransferEncoding) == 0
 }
 
-// framed reports HTTP/2, which the connection agreed on. An answer may claim any
+// isFramed reports HTTP/2, which the connection agreed on. An answer may claim any
 // version.
-func framed(answer *http.Response) bool {
+func isFramed(answer *http.Response) bool {
 	return answer.TLS != nil && answer.TLS.NegotiatedProtocol == "h2"
 }
 
 // refuseOddStatus refuses answers that are not whole by their own words (F27).
 func refuseOddStatus(answer *http.Response) error {
 	switch status := answer.StatusCode; {
-	case answer.ProtoMajor != 1 && !framed(answer):
+	case answer.ProtoMajor != 1 && !isFramed(answer):
 		return fault.Newf(fault.Network, "the answer claims to be HTTP/%d.%d", answer.ProtoMajor, answer.ProtoMinor)
 	case status < 200:
 		return fault.Newf(fault.Network, "the answer has the status %d, which announces another that did not come", status)

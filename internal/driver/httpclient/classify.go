@@ -14,22 +14,22 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
-// classify names what ended a request. What reached nobody may be sent again
+// classifyError names what ended a request. What reached nobody may be sent again
 // whatever its token.
-func (w *watch) classify(ctx context.Context, err error) error {
+func (w *watch) classifyError(ctx context.Context, err error) error {
 	var f *fault.Error
 	switch cause := context.Cause(ctx); {
 	case errors.As(cause, &f): // one of our limits
 	case errors.As(err, &f): // a rule of ours
 	default:
-		f = fault.New(fault.Network, bare(err))
+		f = fault.New(fault.Network, bareError(err))
 	}
 	out := *f
 	out.Unsent = !w.wasSent()
 	if name := ignoredProxy(); out.Code == fault.Network && out.Unsent && w.limits.Proxy.IsZero() && name != "" {
 		out.Err = fmt.Errorf("%w; %s of the environment is ignored: a proxy is named by http.proxy of the source", out.Err, name)
 	}
-	out.Lasting = out.Code == fault.Network && lasts(err)
+	out.Lasting = out.Code == fault.Network && isLasting(err)
 	return &out
 }
 
@@ -45,20 +45,20 @@ func ignoredProxy() string {
 	return ""
 }
 
-// lasts reports an error that the next try will most likely meet again: nobody knows
+// isLasting reports an error that the next try will most likely meet again: nobody knows
 // the name, nobody listens at the address, or the certificate is not one we accept.
 // A time limit or a connection that broke may be over a second later.
-func lasts(err error) bool {
+func isLasting(err error) bool {
 	var noName *net.DNSError
 	var noTLS tls.RecordHeaderError
 	var badCertificate *tls.CertificateVerificationError
 	return errors.As(err, &noName) || errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &noTLS) || errors.As(err, &badCertificate)
 }
 
-// bare is an error without what others wrote into it: the URL that *url.Error
+// bareError is an error without what others wrote into it: the URL that *url.Error
 // prints, whose query may hold a key, and the words of an upstream that net/http
 // quotes, which may repeat one (I12).
-func bare(err error) error {
+func bareError(err error) error {
 	var u *url.Error
 	for errors.As(err, &u) {
 		err = u.Err

@@ -40,27 +40,27 @@ func New(o Options) *Client {
 // is an error; nothing partial is ever returned.
 func (c *Client) Send(ctx context.Context, r *exchange.Request) (*exchange.Response, error) {
 	if r.URL.Scheme != "https" && !(r.URL.Scheme == "http" && r.AllowHTTP) {
-		return nil, unsent(fault.Newf(fault.Refused, "%.20q to %s is not allowed for this source", r.URL.Scheme+"://", r.URL.Host))
+		return nil, markUnsent(fault.Newf(fault.Refused, "%.20q to %s is not allowed for this source", r.URL.Scheme+"://", r.URL.Host))
 	}
-	client, ctx, err := c.route(ctx, r)
+	client, ctx, err := c.routeRequest(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	ctx, w := watching(ctx, r.Limits)
-	defer w.stop()
-	request, err := build(ctx, r)
+	ctx, w := watchLimits(ctx, r.Limits)
+	defer w.stopWatching()
+	request, err := buildRequest(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	began := time.Now()
 	answer, err := client.Do(request)
 	if err != nil {
-		return nil, exchange.HideSecrets(w.classify(ctx, err), secretsOfProxy(ctx))
+		return nil, exchange.HideSecrets(w.classifyError(ctx, err), secretsOfProxy(ctx))
 	}
 	defer answer.Body.Close()
 	crash.At(crash.Sent)
-	w.answered()
-	response, err := w.read(ctx, answer, r.Room)
+	w.noteAnswered()
+	response, err := w.readAnswer(ctx, answer, r.Room)
 	if err != nil {
 		return nil, err
 	}
@@ -71,10 +71,10 @@ func (c *Client) Send(ctx context.Context, r *exchange.Request) (*exchange.Respo
 	return response, nil
 }
 
-func build(ctx context.Context, r *exchange.Request) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, r.Method, r.URL.String(), body(r))
+func buildRequest(ctx context.Context, r *exchange.Request) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, r.Method, r.URL.String(), bodyReader(r))
 	if err != nil {
-		return nil, fault.New(fault.Render, bare(err))
+		return nil, fault.New(fault.Render, bareError(err))
 	}
 	if len(r.Body) > 0 {
 		request.ContentLength = int64(len(r.Body)) // known, though a body may hide it
@@ -89,11 +89,11 @@ func build(ctx context.Context, r *exchange.Request) (*http.Request, error) {
 	return request, nil
 }
 
-// body is what is sent. net/http repeats a request by itself when a kept
+// bodyReader is what is sent. net/http repeats a request by itself when a kept
 // connection dies under it and the body can be rewound. For a token that moves
 // on with every request that would skip a page without a trace, so such requests
 // carry a body, if only an empty one, that cannot be rewound.
-func body(r *exchange.Request) io.Reader {
+func bodyReader(r *exchange.Request) io.Reader {
 	switch {
 	case !r.Replayable:
 		return once{bytes.NewReader(r.Body)}

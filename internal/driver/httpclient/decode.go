@@ -48,16 +48,16 @@ func codingOf(values []string) (string, error) {
 	return codings[0], nil
 }
 
-// decode reads a whole body. It gives nothing partial.
-func decode(in *wire, values []string, to *intake) ([]byte, error) {
+// decodeBody reads a whole body. It gives nothing partial.
+func decodeBody(in *wire, values []string, to *intake) ([]byte, error) {
 	coding, err := codingOf(values)
 	if err != nil {
 		return nil, err
 	}
 	buffered := bufio.NewReader(in)
-	reader, err := decoder(buffered, coding)
+	reader, err := newDecoder(buffered, coding)
 	if err != nil {
-		return nil, unreadable(coding, err)
+		return nil, unreadableBody(coding, err)
 	}
 	defer reader.Close()
 	err = to.readAll(&expanding{reader, in, 0})
@@ -65,28 +65,28 @@ func decode(in *wire, values []string, to *intake) ([]byte, error) {
 	case in.n > in.limit: // decoders hide what ended the wire
 		return nil, tooLarge(to.limit)
 	case err != nil:
-		return nil, unreadable(coding, err)
+		return nil, unreadableBody(coding, err)
 	}
 	// A decoder stops where its data ends; a body ends where the wire does.
 	switch _, err := buffered.ReadByte(); {
 	case err == nil:
-		return nil, unreadable(coding, errors.New("there is more after its end"))
+		return nil, unreadableBody(coding, errors.New("there is more after its end"))
 	case !errors.Is(err, io.EOF):
-		return nil, unreadable(coding, err)
+		return nil, unreadableBody(coding, err)
 	case coding != "" && in.n == 0:
-		return nil, unreadable(coding, io.ErrUnexpectedEOF)
+		return nil, unreadableBody(coding, io.ErrUnexpectedEOF)
 	}
-	return to.whole(), nil
+	return to.joinParts(), nil
 }
 
-func decoder(in *bufio.Reader, coding string) (io.ReadCloser, error) {
+func newDecoder(in *bufio.Reader, coding string) (io.ReadCloser, error) {
 	switch coding {
 	case "":
 		return io.NopCloser(in), nil
 	case "gzip":
 		return gzip.NewReader(in)
 	case "deflate":
-		return inflater(in)
+		return newInflater(in)
 	case "zstd":
 		reader, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindow))
 		if err != nil {
@@ -107,9 +107,9 @@ func codingName(coding string) string {
 	return "that the answer names"
 }
 
-// inflater reads deflate as the standard means it, in a zlib frame, and as some
+// newInflater reads deflate as the standard means it, in a zlib frame, and as some
 // servers send it, without one.
-func inflater(in *bufio.Reader) (io.ReadCloser, error) {
+func newInflater(in *bufio.Reader) (io.ReadCloser, error) {
 	const deflated, checked = 8, 31
 	first, err := in.Peek(2)
 	if err != nil {
@@ -141,8 +141,8 @@ func tooLarge(limit int64) *fault.Error {
 	return fault.Newf(fault.TooLarge, "the body is larger than http.maxBodyBytes of %d", limit)
 }
 
-// unreadable keeps a fault that says more than that reading failed.
-func unreadable(coding string, err error) error {
+// unreadableBody keeps a fault that says more than that reading failed.
+func unreadableBody(coding string, err error) error {
 	var known *fault.Error
 	if errors.As(err, &known) {
 		return known
@@ -150,5 +150,5 @@ func unreadable(coding string, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF // before the body began
 	}
-	return fault.New(fault.Network, fmt.Errorf("read %s body: %w", cmp.Or(coding, "plain"), bare(err)))
+	return fault.New(fault.Network, fmt.Errorf("read %s body: %w", cmp.Or(coding, "plain"), bareError(err)))
 }

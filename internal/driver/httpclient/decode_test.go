@@ -35,7 +35,7 @@ func TestCodings(t *testing.T) {
 			"zstd": func() string { return squeezed(body) }, "zstd,": func() string { return squeezed(first) + squeezed(second) },
 		}
 		coding := rapid.SampledFrom(slices.Sorted(maps.Keys(packers))).Draw(rt, "coding")
-		got, err := decode(arriving(packers[coding]()), []string{coding}, &intake{limit: 1 << 20, hint: -1})
+		got, err := decodeBody(arriving(packers[coding]()), []string{coding}, &intake{limit: 1 << 20, hint: -1})
 		if err != nil || string(got) != body {
 			rt.Fatalf("%q: %d bytes of %d, %v", coding, len(got), len(body), err)
 		}
@@ -49,7 +49,7 @@ func TestPackedBodiesShowTheirEnd(t *testing.T) {
 		"gzip": {"gzip", zipped(page)}, "framed deflate": {"deflate", inflated(page, true)}, "bare deflate": {"deflate", inflated(page, false)}, "zstd": {"zstd", squeezed(page)},
 	} {
 		for cut := range packed[1] {
-			if got, err := decode(arriving(packed[1][:cut]), packed[:1], &intake{limit: 1 << 20, hint: -1}); fault.As(err).Code != fault.Network || got != nil {
+			if got, err := decodeBody(arriving(packed[1][:cut]), packed[:1], &intake{limit: 1 << 20, hint: -1}); fault.As(err).Code != fault.Network || got != nil {
 				t.Errorf("%s cut at %d of %d: %d bytes, %v", name, cut, len(packed[1]), len(got), err)
 			}
 		}

@@ -35,7 +35,7 @@ func PublicOnly(allow string) func(network, address string, c syscall.RawConn) e
 // special-purpose registries of IANA. A tunnel into IPv4 is refused whatever it
 // leads to.
 var (
-	special4 = prefixes(
+	special4 = parsePrefixes(
 		"0.0.0.0/8",        // this host
 		"100.64.0.0/10",    // carrier-grade NAT, private in all but name
 		"168.63.129.16/32", // metadata of one cloud; the others use ranges named here
@@ -47,7 +47,7 @@ var (
 		"203.0.113.0/24",   // documentation
 		"240.0.0.0/4",      // reserved, broadcast included
 	)
-	special6 = prefixes(
+	special6 = parsePrefixes(
 		"2001::/32",     // Teredo
 		"2001:10::/28",  // ORCHID
 		"2001:20::/28",  // ORCHIDv2
@@ -59,7 +59,7 @@ var (
 	nat64   = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-func prefixes(texts ...string) []netip.Prefix {
+func parsePrefixes(texts ...string) []netip.Prefix {
 	out := make([]netip.Prefix, len(texts))
 	for i, text := range texts {
 		out[i] = netip.MustParsePrefix(text)
@@ -78,12 +78,12 @@ func isPublic(ip netip.Addr) bool {
 		return false
 	}
 	if ip.Is4() {
-		return !within(special4, ip)
+		return !isWithin(special4, ip)
 	}
-	return public6.Contains(ip) && !within(special6, ip) // with a zone it is in no range
+	return public6.Contains(ip) && !isWithin(special6, ip) // with a zone it is in no range
 }
 
-func within(ranges []netip.Prefix, ip netip.Addr) bool {
+func isWithin(ranges []netip.Prefix, ip netip.Addr) bool {
 	for _, r := range ranges {
 		if r.Contains(ip) {
 			return true

@@ -94,7 +94,7 @@ func TestUnsentIsKnown(t *testing.T) {
 func TestWrappedErrorsHoldNoAddress(t *testing.T) {
 	err := error(&url.Error{Op: "Get", URL: "https://api.example/?key=" + canary, Err: context.DeadlineExceeded})
 	for range 3 {
-		if got := bare(err); strings.Contains(got.Error(), canary) || !errors.Is(got, context.DeadlineExceeded) {
+		if got := bareError(err); strings.Contains(got.Error(), canary) || !errors.Is(got, context.DeadlineExceeded) {
 			t.Error(got)
 		}
 		err = fmt.Errorf("once more: %w", &url.Error{Op: "Get", URL: "https://api.example/?key=" + canary, Err: err})

@@ -75,8 +75,8 @@ func (t *intake) lastPart() *[]byte {
 	return &t.parts[len(t.parts)-1]
 }
 
-// whole puts the parts together.
-func (t *intake) whole() []byte {
+// joinParts puts the parts together.
+func (t *intake) joinParts() []byte {
 	if len(t.parts) == 1 {
 		return t.parts[0]
 	}
@@ -94,6 +94,6 @@ func (w *watch) claimOf(ctx context.Context, room exchange.Room) func(int64) err
 		return nil
 	}
 	return func(bytes int64) error {
-		return w.rest(func() error { return room.Claim(ctx, bytes) })
+		return w.pauseLimits(func() error { return room.Claim(ctx, bytes) })
 	}
 }

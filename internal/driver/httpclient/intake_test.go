@@ -126,9 +126,9 @@ func TestTrust07LargeBodiesAskForRoom(t *testing.T) {
 // with its caller.
 func TestTrust07WaitingForRoomIsNotTheUpstreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, w := watching(t.Context(), exchange.Limits{MaxBodyBytes: 1 << 30, Timeout: 20 * time.Second, ReadTimeout: 5 * time.Second, MinRate: 1000})
-		defer w.stop()
-		w.answered()
+		ctx, w := watchLimits(t.Context(), exchange.Limits{MaxBodyBytes: 1 << 30, Timeout: 20 * time.Second, ReadTimeout: 5 * time.Second, MinRate: 1000})
+		defer w.stopWatching()
+		w.noteAnswered()
 		shared := &room{open: make(chan struct{})}
 		time.AfterFunc(time.Hour, func() { close(shared.open) }) // of the bubble
 		if err := w.claimOf(ctx, shared)(1); err != nil || ctx.Err() != nil {
@@ -159,7 +159,7 @@ func TestIntakeTakesBodiesAsTheyAre(t *testing.T) {
 			from = iotest.HalfReader(from)
 		}
 		err := in.readAll(from)
-		if tooMuch := int64(len(body)) > in.limit; tooMuch != (err != nil) || !tooMuch && !bytes.Equal(in.whole(), body) {
+		if tooMuch := int64(len(body)) > in.limit; tooMuch != (err != nil) || !tooMuch && !bytes.Equal(in.joinParts(), body) {
 			t.Fatalf("%d bytes of %d: %v", in.n, len(body), err)
 		}
 	})

@@ -27,9 +27,9 @@ func proxyOf(r *http.Request) (*url.URL, error) {
 	return proxy, nil
 }
 
-// route picks the connections a request may use. A source with a proxy is never
+// routeRequest picks the connections a request may use. A source with a proxy is never
 // asked without it.
-func (c *Client) route(ctx context.Context, r *exchange.Request) (*http.Client, context.Context, error) {
+func (c *Client) routeRequest(ctx context.Context, r *exchange.Request) (*http.Client, context.Context, error) {
 	switch {
 	case r.Proxy.IsZero() && r.AllowPrivate:
 		return c.private, ctx, nil
@@ -37,25 +37,25 @@ func (c *Client) route(ctx context.Context, r *exchange.Request) (*http.Client, 
 		return c.public, ctx, nil
 	}
 	if !r.AllowPrivate && !namesPublic(r.URL.Hostname()) {
-		return nil, nil, unsent(fault.Newf(fault.Refused, "%s is a private or local name; set http.allowPrivate for this source if that is intended", r.URL.Hostname()))
+		return nil, nil, markUnsent(fault.Newf(fault.Refused, "%s is a private or local name; set http.allowPrivate for this source if that is intended", r.URL.Hostname()))
 	}
-	proxy, err := c.proxy(ctx, r)
+	proxy, err := c.proxyAddress(ctx, r)
 	switch {
 	case errors.Is(err, secret.ErrTrouble):
 		// Next time it may be read. It is no trouble of the upstream: behind a breaker
 		// it would be waited for without end, and nobody be called.
 		f := fault.New(fault.Unauthorized, fmt.Errorf("http.proxy: %w", err))
 		f.Level = fault.Transient
-		return nil, nil, unsent(f)
+		return nil, nil, markUnsent(f)
 	case err != nil:
-		return nil, nil, unsent(fault.New(fault.Refused, fmt.Errorf("http.proxy: %w", err)))
+		return nil, nil, markUnsent(fault.New(fault.Refused, fmt.Errorf("http.proxy: %w", err)))
 	}
 	return c.proxied, context.WithValue(ctx, proxyKey{}, proxy), nil
 }
 
-// proxy is the address behind the reference. Its errors repeat nothing of it: it
+// proxyAddress is the address behind the reference. Its errors repeat nothing of it: it
 // may hold a password (I12).
-func (c *Client) proxy(ctx context.Context, r *exchange.Request) (*url.URL, error) {
+func (c *Client) proxyAddress(ctx context.Context, r *exchange.Request) (*url.URL, error) {
 	if c.reveal == nil {
 		return nil, errors.New("this client cannot read references")
 	}
@@ -97,7 +97,7 @@ func refusedByProxy(_ context.Context, _ *url.URL, _ *http.Request, answer *http
 	return fault.Newf(fault.Network, "the proxy of http.proxy did not reach the upstream (HTTP %d)", answer.StatusCode)
 }
 
-func unsent(f *fault.Error) *fault.Error {
+func markUnsent(f *fault.Error) *fault.Error {
 	f.Unsent = true
 	return f
 }

@@ -34,25 +34,25 @@ type watch struct {
 	stopped  bool
 }
 
-// watching is a context that ends when a limit is broken. stop must be called.
-func watching(ctx context.Context, limits exchange.Limits) (context.Context, *watch) {
+// watchLimits is a context that ends when a limit is broken. stop must be called.
+func watchLimits(ctx context.Context, limits exchange.Limits) (context.Context, *watch) {
 	w := &watch{limits: limits}
 	ctx, w.end = context.WithCancelCause(ctx)
-	w.allow(limits.Timeout)
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: w.connecting, GotConn: w.connected}), w
+	w.allowTime(limits.Timeout)
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: w.noteConnecting, GotConn: w.noteConnected}), w
 }
 
-// allow gives the whole request so much time from now on. Zero is no limit.
-func (w *watch) allow(left time.Duration) {
+// allowTime gives the whole request so much time from now on. Zero is no limit.
+func (w *watch) allowTime(left time.Duration) {
 	if w.limits.Timeout > 0 && !w.stopped {
 		w.until = time.Now().Add(left)
 		w.whole = time.AfterFunc(left, func() { w.end(tooLong("the whole request", "http.timeout", w.limits.Timeout)) })
 	}
 }
 
-// rest does something of ours while the upstream waits: no limit of its time runs on
+// pauseLimits does something of ours while the upstream waits: no limit of its time runs on
 // meanwhile.
-func (w *watch) rest(do func() error) error {
+func (w *watch) pauseLimits(do func() error) error {
 	w.mu.Lock()
 	left := time.Until(w.until)
 	w.stopTimers()
@@ -61,9 +61,9 @@ func (w *watch) rest(do func() error) error {
 	err := do()
 	w.mu.Lock()
 	w.resting = false
-	w.allow(max(left, 0))
+	w.allowTime(max(left, 0))
 	w.mu.Unlock()
-	w.answered()
+	w.noteAnswered()
 	return err
 }
 
@@ -71,21 +71,21 @@ func tooLong(what, key string, limit time.Duration) *fault.Error {
 	return fault.Newf(fault.Network, "%s took longer than %s of %s", what, key, duration.Duration(limit))
 }
 
-// connecting may come more than once: net/http asks for another connection when
+// noteConnecting may come more than once: net/http asks for another connection when
 // a kept one is dead.
-func (w *watch) connecting(string) {
-	w.expect(w.limits.ConnectTimeout, tooLong("connecting", "http.connectTimeout", w.limits.ConnectTimeout))
+func (w *watch) noteConnecting(string) {
+	w.expectWithin(w.limits.ConnectTimeout, tooLong("connecting", "http.connectTimeout", w.limits.ConnectTimeout))
 }
 
-func (w *watch) connected(httptrace.GotConnInfo) {
-	w.expect(w.limits.ReadTimeout, tooLong("waiting for the answer", "http.readTimeout", w.limits.ReadTimeout))
+func (w *watch) noteConnected(httptrace.GotConnInfo) {
+	w.expectWithin(w.limits.ReadTimeout, tooLong("waiting for the answer", "http.readTimeout", w.limits.ReadTimeout))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sent = true
 }
 
-// expect gives the next step a limit of its own. Zero is none.
-func (w *watch) expect(limit time.Duration, broken *fault.Error) {
+// expectWithin gives the next step a limit of its own. Zero is none.
+func (w *watch) expectWithin(limit time.Duration, broken *fault.Error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.patience != nil {
@@ -97,20 +97,20 @@ func (w *watch) expect(limit time.Duration, broken *fault.Error) {
 	}
 }
 
-// answered starts the watch over the body.
-func (w *watch) answered() {
-	w.expect(w.limits.ReadTimeout, tooLong("a silence within the answer", "http.readTimeout", w.limits.ReadTimeout))
+// noteAnswered starts the watch over the body.
+func (w *watch) noteAnswered() {
+	w.expectWithin(w.limits.ReadTimeout, tooLong("a silence within the answer", "http.readTimeout", w.limits.ReadTimeout))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fresh = 0
 	if w.limits.MinRate > 0 && !w.stopped {
-		w.rate = time.AfterFunc(rateWindow, w.judge)
+		w.rate = time.AfterFunc(rateWindow, w.judgeRate)
 	}
 }
 
-// judge ends a body that trickles (F25). It looks at whole windows only, so a
+// judgeRate ends a body that trickles (F25). It looks at whole windows only, so a
 // short body is never judged.
-func (w *watch) judge() {
+func (w *watch) judgeRate() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.resting {
@@ -124,7 +124,7 @@ func (w *watch) judge() {
 	w.rate.Reset(rateWindow)
 }
 
-func (w *watch) heard(n int) {
+func (w *watch) noteBytes(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fresh += int64(n)
@@ -139,7 +139,7 @@ func (w *watch) wasSent() bool {
 	return w.sent
 }
 
-func (w *watch) stop() {
+func (w *watch) stopWatching() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stopped = true
@@ -166,7 +166,7 @@ type wire struct {
 func (r *wire) Read(p []byte) (int, error) {
 	n, err := r.body.Read(p)
 	r.n += int64(n)
-	r.watch.heard(n)
+	r.watch.noteBytes(n)
 	if r.n > r.limit {
 		return 0, tooLarge(r.watch.limits.MaxBodyBytes)
 	}

@@ -27,7 +27,7 @@ func (l Limited) Refuses(u trust.Use) *trust.Refusal {
 			return &trust.Refusal{Use: u, Why: trust.NotListed}
 		}
 	case "file":
-		if _, _, err := l.locate(name); errors.Is(err, errOutside) {
+		if _, _, err := l.locateFile(name); errors.Is(err, errOutside) {
 			return &trust.Refusal{Use: u, Why: trust.NotInside}
 		}
 	}
@@ -41,7 +41,7 @@ func (l Limited) Absent(ref secret.Ref) bool {
 	case "env":
 		return os.Getenv(name) == ""
 	case "file":
-		_, _, err := l.locate(name)
+		_, _, err := l.locateFile(name)
 		return errors.Is(err, secret.ErrAbsent)
 	}
 	return false
@@ -56,7 +56,7 @@ func (l Limited) Lengths(ref secret.Ref) (least, most int64) {
 		n := int64(len(strings.TrimRight(os.Getenv(name), "\r\n")))
 		return n, n
 	case "file":
-		folder, below, err := l.locate(name)
+		folder, below, err := l.locateFile(name)
 		if err != nil {
 			return 0, 0
 		}
@@ -83,22 +83,22 @@ func (l Limited) Reveal(ctx context.Context, ref secret.Ref, to secret.Purpose) 
 	case "env":
 		text = os.Getenv(name)
 	case "file":
-		text, err = until(ctx, func() (string, error) { return l.fromFile(u, name) })
+		text, err = readUntil(ctx, func() (string, error) { return l.fromFile(u, name) })
 	case "exec":
-		text, err = fromCommand(ctx, name, l.environment())
+		text, err = fromCommand(ctx, name, l.childEnvironment())
 	default:
 		err = errors.New("unknown kind of reference")
 	}
-	value, err := made(ref, text, err)
+	value, err := makeText(ref, text, err)
 	if err == nil && !to.Signs && strings.ContainsAny(value.Reveal(), "\r\n") {
 		return secret.Text{}, fmt.Errorf("%s: %w", ref, errLines)
 	}
 	return value, err
 }
 
-// environment is what a command gets: a small part of ours. The rest may hold
+// childEnvironment is what a command gets: a small part of ours. The rest may hold
 // secrets that are none of its business.
-func (l Limited) environment() []string {
+func (l Limited) childEnvironment() []string {
 	out := []string{} // not nil, which would mean all of it
 	for _, name := range append(trust.UsualEnvironment(), l.Policy.Environment...) {
 		if value, set := os.LookupEnv(name); set {
@@ -108,8 +108,8 @@ func (l Limited) environment() []string {
 	return out
 }
 
-// folders are those below which files may be read.
-func (l Limited) folders() []string {
+// allowedFolders are those below which files may be read.
+func (l Limited) allowedFolders() []string {
 	out := append([]string{trust.UsualFolder}, l.Policy.Folders...)
 	if credentials := os.Getenv("CREDENTIALS_DIRECTORY"); filepath.IsAbs(credentials) { // of a systemd service
 		out = append(out, credentials)
@@ -120,10 +120,10 @@ func (l Limited) folders() []string {
 // errOutside: the file is not below an allowed folder.
 var errOutside = errors.New(string(trust.NotInside))
 
-// locate finds the allowed folder a file lies below, and its name from there, with
+// locateFile finds the allowed folder a file lies below, and its name from there, with
 // all links followed: a link inside that leads outside is outside. A file that is
 // not there is secret.ErrAbsent, where it would be allowed.
-func (l Limited) locate(name string) (folder, below string, err error) {
+func (l Limited) locateFile(name string) (folder, below string, err error) {
 	path, err := filepath.Abs(name)
 	if err != nil {
 		return "", "", err
@@ -132,7 +132,7 @@ func (l Limited) locate(name string) (folder, below string, err error) {
 	if missing != nil {
 		whole = path
 	}
-	for _, folder := range l.folders() {
+	for _, folder := range l.allowedFolders() {
 		if missing == nil {
 			if folder, err = filepath.EvalSymlinks(folder); err != nil {
 				continue
@@ -154,7 +154,7 @@ func (l Limited) locate(name string) (folder, below string, err error) {
 // is exchanged meanwhile leads nowhere else, and without waiting for whoever writes
 // into a pipe.
 func (l Limited) fromFile(u trust.Use, name string) (string, error) {
-	folder, below, err := l.locate(name)
+	folder, below, err := l.locateFile(name)
 	if err != nil {
 		return "", err
 	}
@@ -175,5 +175,5 @@ func (l Limited) fromFile(u trust.Use, name string) (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", &trust.Refusal{Use: u, Why: trust.NotRegular}
 	}
-	return all(file)
+	return readAll(file)
 }

@@ -72,11 +72,11 @@ func TestLimitedRunsAndReadsNothingElse(t *testing.T) {
 func TestSmallEnvironment(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", canary)
 	t.Setenv("PATRA_TEST_GIVEN", "given")
-	got := Limited{trust.Policy{Environment: []string{"PATRA_TEST_GIVEN"}}}.environment()
+	got := Limited{trust.Policy{Environment: []string{"PATRA_TEST_GIVEN"}}}.childEnvironment()
 	if !slices.Contains(got, "PATRA_TEST_GIVEN=given") || strings.Contains(strings.Join(got, " "), canary) || len(got) > 14 {
 		t.Errorf("%q", got)
 	}
-	if (Limited{}).environment() == nil {
+	if (Limited{}).childEnvironment() == nil {
 		t.Error("nil would be all of it")
 	}
 }

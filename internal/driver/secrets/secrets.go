@@ -47,17 +47,17 @@ func (System) Reveal(ctx context.Context, ref secret.Ref) (secret.Text, error) {
 	case "env":
 		text = os.Getenv(name)
 	case "file":
-		text, err = until(ctx, func() (string, error) { return fromFile(name) })
+		text, err = readUntil(ctx, func() (string, error) { return fromFile(name) })
 	case "exec":
 		text, err = fromCommand(ctx, name, os.Environ())
 	default:
 		err = errors.New("unknown kind of reference")
 	}
-	return made(ref, text, err)
+	return makeText(ref, text, err)
 }
 
-// made is the value behind a reference, without the line breaks at its end.
-func made(ref secret.Ref, text string, err error) (secret.Text, error) {
+// makeText is the value behind a reference, without the line breaks at its end.
+func makeText(ref secret.Ref, text string, err error) (secret.Text, error) {
 	text = strings.TrimRight(text, "\r\n")
 	if err == nil && text == "" {
 		err = secret.ErrAbsent
@@ -68,10 +68,10 @@ func made(ref secret.Ref, text string, err error) (secret.Text, error) {
 	return secret.New(text), nil
 }
 
-// until reads a file under the context: a pipe that nobody writes to, or a network
+// readUntil reads a file under the context: a pipe that nobody writes to, or a network
 // drive that is away, must not hold a worker. The reading itself cannot be ended and
 // stays behind.
-func until(ctx context.Context, read func() (string, error)) (string, error) {
+func readUntil(ctx context.Context, read func() (string, error)) (string, error) {
 	type result struct {
 		text string
 		err  error
@@ -98,11 +98,11 @@ func fromFile(name string) (string, error) {
 		return "", err
 	}
 	defer file.Close()
-	return all(file)
+	return readAll(file)
 }
 
-// all reads as much as a secret may have.
-func all(file io.Reader) (string, error) {
+// readAll reads as much as a secret may have.
+func readAll(file io.Reader) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && len(text) > most {
 		err = errTooLong

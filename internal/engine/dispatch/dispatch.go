@@ -125,42 +125,42 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		if wait := d.still.left(); wait > 0 {
+		if wait := d.still.timeLeft(); wait > 0 {
 			_ = pause.For(ctx, wait) // the end is looked for where the loop begins
 			continue
 		}
 		d.health.Judge(ctx)
-		worked, err := d.fill(ctx, func(w ingest.Work) {
+		worked, err := d.fillWorkers(ctx, func(w ingest.Work) {
 			workers.Add(1)
 			go func() {
 				defer workers.Done()
-				defer d.places.leave()
-				d.execute(ctx, w, stop)
+				defer d.places.leavePlace()
+				d.executeTask(ctx, w, stop)
 			}()
 		})
 		if ctx.Err() != nil {
 			return context.Cause(ctx) // a worker had a reason to end the work; what failed for that is none
 		}
-		if d.still.note(err) {
+		if d.still.noteError(err) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if !worked && d.places.empty() && finished != nil {
+		if !worked && d.places.isEmpty() && finished != nil {
 			done, err := finished(ctx)
 			if err != nil && ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			if d.still.note(err) {
+			if d.still.noteError(err) {
 				continue
 			}
 			if done || err != nil {
 				return err
 			}
 		}
-		d.still.answered() // only now: that the queue is there does not end a wait for something else
-		pause := time.NewTimer(d.pause(ctx, worked))
+		d.still.noteAnswered() // only now: that the queue is there does not end a wait for something else
+		pause := time.NewTimer(d.pauseLength(ctx, worked))
 		select {
 		case <-ctx.Done():
 		case <-d.places.news:
@@ -170,13 +170,13 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 	}
 }
 
-func (d *Dispatcher) execute(ctx context.Context, w ingest.Work, stop context.CancelCauseFunc) {
-	resting := transport.WithRest(ctx, func(change int) { d.places.rest(w.Partition.Source, change) })
+func (d *Dispatcher) executeTask(ctx context.Context, w ingest.Work, stop context.CancelCauseFunc) {
+	resting := transport.WithRest(ctx, func(change int) { d.places.noteResting(w.Partition.Source, change) })
 	outcome, err := d.worker.Execute(resting, w)
-	d.ours.ended(w.Partition)
+	d.ours.noteEnded(w.Partition)
 	if err == nil {
-		d.judge(ctx, w.Partition, outcome)
-		d.still.stored()
+		d.judgeOutcome(ctx, w.Partition, outcome)
+		d.still.noteStored()
 		if d.config.Ended != nil {
 			if enough := d.config.Ended(w, outcome); enough != nil {
 				stop(enough)
@@ -184,7 +184,7 @@ func (d *Dispatcher) execute(ctx context.Context, w ingest.Work, stop context.Ca
 		}
 	}
 	switch {
-	case err == nil, ctx.Err() != nil, d.still.note(err):
+	case err == nil, ctx.Err() != nil, d.still.noteError(err):
 	case errors.Is(err, fault.ErrStale):
 		d.log.Warn("lease lost", "task", w.Lease.TaskID, "epoch", w.Lease.Epoch)
 	default: // the store does not take our writes: sending more requests would be rude and useless
@@ -195,8 +195,8 @@ func (d *Dispatcher) execute(ctx context.Context, w ingest.Work, stop context.Ca
 // choreSize bounds what one look at the queue reaps and promotes.
 const choreSize = 500
 
-// fill claims tasks for every free worker.
-func (d *Dispatcher) fill(ctx context.Context, start func(ingest.Work)) (worked bool, err error) {
+// fillWorkers claims tasks for every free worker.
+func (d *Dispatcher) fillWorkers(ctx context.Context, start func(ingest.Work)) (worked bool, err error) {
 	if d.config.MayClaim != nil {
 		may, err := d.config.MayClaim(ctx)
 		if d.barred = !may; err != nil || d.barred {
@@ -210,23 +210,23 @@ func (d *Dispatcher) fill(ctx context.Context, start func(ingest.Work)) (worked 
 		return false, err
 	}
 	for {
-		without, room := d.places.room()
-		if !room || d.still.left() > 0 { // in this order: who leaves a place has said before why
+		without, room := d.places.hasRoom()
+		if !room || d.still.timeLeft() > 0 { // in this order: who leaves a place has said before why
 			return worked, nil
 		}
-		w, err := d.next(ctx, without)
+		w, err := d.claimNext(ctx, without)
 		if err != nil || w == nil {
 			return worked, err
 		}
 		worked = true
-		d.places.take()
+		d.places.takePlace()
 		start(*w)
 	}
 }
 
-// next picks a partition and claims its first task. Sources whose tasks only wait
+// claimNext picks a partition and claims its first task. Sources whose tasks only wait
 // are left out where the place is one that those gave up.
-func (d *Dispatcher) next(ctx context.Context, without map[string]bool) (*ingest.Work, error) {
+func (d *Dispatcher) claimNext(ctx context.Context, without map[string]bool) (*ingest.Work, error) {
 	now, err := d.store.Now(ctx)
 	if err != nil {
 		return nil, err
@@ -239,14 +239,14 @@ func (d *Dispatcher) next(ctx context.Context, without map[string]bool) (*ingest
 		queues = slices.DeleteFunc(queues, func(q ingest.Queue) bool { return d.config.Rests(ctx, q.Partition) })
 	}
 	for i, q := range queues {
-		if wait := d.cooling(q.RateKey); wait > 0 && now.Add(wait).After(q.CoolingUntil) {
+		if wait := d.coolingFor(q.RateKey); wait > 0 && now.Add(wait).After(q.CoolingUntil) {
 			queues[i].CoolingUntil, queues[i].CoolingCode = now.Add(wait), gate.Cooling
 		}
 	}
-	d.held.note(queues, now)
-	for _, q := range Order(d.admit(ctx, queues, without), d.turns, now) {
+	d.held.noteHeld(queues, now)
+	for _, q := range Order(d.admitQueues(ctx, queues, without), d.turns, now) {
 		work, err := d.store.Claim(ctx, ingest.ClaimRequest{
-			PartitionID: q.PartitionID, Owner: d.config.Owner, Token: token(), Lease: d.config.Lease, Max: 1,
+			PartitionID: q.PartitionID, Owner: d.config.Owner, Token: newToken(), Lease: d.config.Lease, Max: 1,
 		})
 		if err != nil {
 			return nil, err
@@ -254,16 +254,16 @@ func (d *Dispatcher) next(ctx context.Context, without map[string]bool) (*ingest
 		if len(work) > 0 {
 			crash.At(crash.Claimed)
 			d.turns[q.Priority] = q.PartitionID
-			d.ours.began(q.Partition)
+			d.ours.noteBegun(q.Partition)
 			return &work[0], nil
 		}
 	}
 	return nil, nil
 }
 
-// pause is how long to wait when there was nothing to do: until the next task
+// pauseLength is how long to wait when there was nothing to do: until the next task
 // is due, but not longer than Poll.
-func (d *Dispatcher) pause(ctx context.Context, worked bool) time.Duration {
+func (d *Dispatcher) pauseLength(ctx context.Context, worked bool) time.Duration {
 	wait := d.config.Poll
 	if worked || d.barred {
 		return wait // a worker that becomes free ends the pause; what is due is seen to by whoever may
@@ -276,15 +276,15 @@ func (d *Dispatcher) pause(ctx context.Context, worked bool) time.Duration {
 	return wait
 }
 
-func (d *Dispatcher) cooling(rateKey string) time.Duration {
+func (d *Dispatcher) coolingFor(rateKey string) time.Duration {
 	if d.config.Cooling == nil {
 		return 0
 	}
 	return d.config.Cooling(rateKey)
 }
 
-// share is what this process may have under way of what all may have.
-func (d *Dispatcher) share(concurrency int) int {
+// ownShare is what this process may have under way of what all may have.
+func (d *Dispatcher) ownShare(concurrency int) int {
 	if d.config.Share == nil {
 		return concurrency
 	}
@@ -292,8 +292,8 @@ func (d *Dispatcher) share(concurrency int) int {
 	return gate.Limits{Concurrency: concurrency}.Share(rank, n).Concurrency
 }
 
-// token identifies one claim.
-func token() string {
+// newToken identifies one claim.
+func newToken() string {
 	var raw [16]byte
 	_, _ = rand.Read(raw[:]) // never fails
 	return hex.EncodeToString(raw[:])

@@ -16,11 +16,11 @@ type ours struct {
 
 func newOurs() ours { return ours{&sync.Mutex{}, map[ingest.Partition]int{}} }
 
-func (o ours) began(p ingest.Partition) { o.add(p, 1) }
+func (o ours) noteBegun(p ingest.Partition) { o.addRunning(p, 1) }
 
-func (o ours) ended(p ingest.Partition) { o.add(p, -1) }
+func (o ours) noteEnded(p ingest.Partition) { o.addRunning(p, -1) }
 
-func (o ours) add(p ingest.Partition, n int) {
+func (o ours) addRunning(p ingest.Partition, n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.tasks[p] += n; o.tasks[p] == 0 {
@@ -28,17 +28,17 @@ func (o ours) add(p ingest.Partition, n int) {
 	}
 }
 
-func (o ours) of(p ingest.Partition) int {
+func (o ours) countRunning(p ingest.Partition) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.tasks[p]
 }
 
-// admit lowers C_max to what the health of each partition allows, and leaves out
+// admitQueues lowers C_max to what the health of each partition allows, and leaves out
 // those of which this process has its share.
-func (d *Dispatcher) admit(ctx context.Context, queues []ingest.Queue, without map[string]bool) (out []ingest.Queue) {
+func (d *Dispatcher) admitQueues(ctx context.Context, queues []ingest.Queue, without map[string]bool) (out []ingest.Queue) {
 	for _, q := range queues {
-		if without[q.Partition.Source] || d.ours.of(q.Partition) >= d.share(q.MaxConcurrent) {
+		if without[q.Partition.Source] || d.ours.countRunning(q.Partition) >= d.ownShare(q.MaxConcurrent) {
 			continue
 		}
 		q.MaxConcurrent = d.health.Concurrency(ctx, q.Partition, q.MaxConcurrent)
@@ -47,9 +47,9 @@ func (d *Dispatcher) admit(ctx context.Context, queues []ingest.Queue, without m
 	return out
 }
 
-// judge takes in what became of a task.
-func (d *Dispatcher) judge(ctx context.Context, p ingest.Partition, o ingest.Outcome) {
-	if well, telling := verdict(o); telling {
+// judgeOutcome takes in what became of a task.
+func (d *Dispatcher) judgeOutcome(ctx context.Context, p ingest.Partition, o ingest.Outcome) {
+	if well, telling := verdictOf(o); telling {
 		d.health.Run(ctx, p, well)
 	}
 	if o.Task == ingest.TaskSucceeded || o.Task == ingest.TaskFailed {
@@ -57,9 +57,9 @@ func (d *Dispatcher) judge(ctx context.Context, p ingest.Partition, o ingest.Out
 	}
 }
 
-// verdict is what an outcome says of the health of its upstream. A stop says
+// verdictOf is what an outcome says of the health of its upstream. A stop says
 // nothing, and neither does a request that will never work.
-func verdict(o ingest.Outcome) (well, telling bool) {
+func verdictOf(o ingest.Outcome) (well, telling bool) {
 	switch {
 	case o.Run == ingest.RunSucceeded, o.Run == ingest.RunPartial:
 		return true, true

@@ -32,7 +32,7 @@ func TestVerdict(t *testing.T) {
 		{"refused", ingest.Outcome{Run: ingest.RunFailed, Code: string(fault.Unauthorized)}, false, false},
 		{"stopped", ingest.Outcome{Task: ingest.TaskQueued, Run: ingest.RunCancelled, Code: string(fault.Interrupted)}, false, false},
 	} {
-		if well, telling := verdict(c.outcome); telling != c.telling || telling && well != c.well {
+		if well, telling := verdictOf(c.outcome); telling != c.telling || telling && well != c.well {
 			t.Errorf("%s: well %v, telling %v", c.name, well, telling)
 		}
 	}
@@ -104,7 +104,7 @@ func TestShareOfAPartition(t *testing.T) {
 	}
 	l := (&line{limits: map[int64]int{1: 1}}).add(waiting{id: 1, partition: 1})
 	d := New(l, &crew{line: l}, Config{Share: func() (int, int) { return 1, 2 }}, silent)
-	if work, err := d.next(t.Context(), nil); work != nil || err != nil || len(l.claims) != 0 {
+	if work, err := d.claimNext(t.Context(), nil); work != nil || err != nil || len(l.claims) != 0 {
 		t.Errorf("a process without a share took %+v, %v", work, err)
 	}
 }

@@ -18,8 +18,8 @@ func newHoldups(log *slog.Logger) holdups {
 	return holdups{log, map[ingest.Partition]ingest.Holdup{}}
 }
 
-// note compares what is held up now with what was told before.
-func (h holdups) note(queues []ingest.Queue, now time.Time) {
+// noteHeld compares what is held up now with what was told before.
+func (h holdups) noteHeld(queues []ingest.Queue, now time.Time) {
 	for _, q := range queues {
 		was, told := h.known[q.Partition]
 		is, held := q.Holdup(now)

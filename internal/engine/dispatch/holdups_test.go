@@ -60,7 +60,7 @@ func TestHoldupsAreToldOnce(t *testing.T) {
 	q := ingest.Queue{Partition: source(1), RateKey: "key-1"}
 	look := func(at time.Time) string {
 		log.Reset()
-		h.note([]ingest.Queue{q}, at)
+		h.noteHeld([]ingest.Queue{q}, at)
 		return log.String()
 	}
 	if said := look(noon); said != "" {

@@ -20,8 +20,8 @@ func newPlaces(workers int) *places {
 	return &places{news: make(chan struct{}, 1), workers: workers, resting: map[string]int{}}
 }
 
-// room reports whether a task may be started, and which sources' may not.
-func (p *places) room() (without map[string]bool, ok bool) {
+// hasRoom reports whether a task may be started, and which sources' may not.
+func (p *places) hasRoom() (without map[string]bool, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.busy < p.workers {
@@ -38,38 +38,38 @@ func (p *places) room() (without map[string]bool, ok bool) {
 	return without, p.busy-min(rest, p.workers) < p.workers
 }
 
-func (p *places) take() {
+func (p *places) takePlace() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.busy++
 }
 
-func (p *places) leave() {
+func (p *places) leavePlace() {
 	p.mu.Lock()
 	p.busy--
 	p.mu.Unlock()
-	p.tell()
+	p.tellChange()
 }
 
-func (p *places) empty() bool {
+func (p *places) isEmpty() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.busy == 0
 }
 
-// rest notes that a task of a source begins (+1) or ends (-1) to only wait.
-func (p *places) rest(source string, change int) {
+// noteResting notes that a task of a source begins (+1) or ends (-1) to only wait.
+func (p *places) noteResting(source string, change int) {
 	p.mu.Lock()
 	if p.resting[source] += change; p.resting[source] == 0 {
 		delete(p.resting, source)
 	}
 	p.mu.Unlock()
 	if change > 0 {
-		p.tell()
+		p.tellChange()
 	}
 }
 
-func (p *places) tell() {
+func (p *places) tellChange() {
 	select {
 	case p.news <- struct{}{}:
 	default:

@@ -123,7 +123,7 @@ func TestACoolingSourceDoesNotHoldAllWorkers(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	p := newPlaces(2)
 	room := func() string {
-		without, ok := p.room()
+		without, ok := p.hasRoom()
 		return fmt.Sprint(ok, len(without))
 	}
 	for _, c := range []struct {
@@ -132,18 +132,18 @@ func TestPlaces(t *testing.T) {
 		want string
 	}{
 		{"nobody", func() {}, "true 0"},
-		{"one", p.take, "true 0"},
-		{"all", p.take, "false 0"},
-		{"one rests", func() { p.rest("a", +1) }, "true 1"},
-		{"its place is taken", p.take, "false 1"},
-		{"all rest", func() { p.rest("b", +1) }, "true 2"},
-		{"that one too", p.take, "false 2"},
-		{"never more than twice as many", func() { p.rest("c", +1); p.rest("c", +1) }, "false 3"},
-		{"awake again", func() { p.rest("a", -1); p.rest("b", -1); p.rest("c", -1); p.rest("c", -1) }, "false 0"},
-		{"one leaves: still more than there are places", p.leave, "false 0"},
-		{"two leave", p.leave, "false 0"},
-		{"three leave", p.leave, "true 0"},
-		{"told the wrong way round", func() { p.rest("a", -1); p.rest("a", +1) }, "true 0"},
+		{"one", p.takePlace, "true 0"},
+		{"all", p.takePlace, "false 0"},
+		{"one rests", func() { p.noteResting("a", +1) }, "true 1"},
+		{"its place is taken", p.takePlace, "false 1"},
+		{"all rest", func() { p.noteResting("b", +1) }, "true 2"},
+		{"that one too", p.takePlace, "false 2"},
+		{"never more than twice as many", func() { p.noteResting("c", +1); p.noteResting("c", +1) }, "false 3"},
+		{"awake again", func() { p.noteResting("a", -1); p.noteResting("b", -1); p.noteResting("c", -1); p.noteResting("c", -1) }, "false 0"},
+		{"one leaves: still more than there are places", p.leavePlace, "false 0"},
+		{"two leave", p.leavePlace, "false 0"},
+		{"three leave", p.leavePlace, "true 0"},
+		{"told the wrong way round", func() { p.noteResting("a", -1); p.noteResting("a", +1) }, "true 0"},
 	} {
 		if c.do(); room() != c.want {
 			t.Errorf("%s: %s, want %s", c.name, room(), c.want)

@@ -57,8 +57,8 @@ func troubleOf(err error) fault.Code {
 	return ""
 }
 
-// note takes an error of the store, and reports whether it is one to wait for.
-func (s *standstill) note(err error) bool {
+// noteError takes an error of the store, and reports whether it is one to wait for.
+func (s *standstill) noteError(err error) bool {
 	trouble := troubleOf(err)
 	if trouble == "" || trouble == fault.StoreFull && !s.patient {
 		return false
@@ -75,14 +75,14 @@ func (s *standstill) note(err error) bool {
 	if now.Before(s.until) {
 		return true // another worker found it too
 	}
-	first, long := s.waits()
-	s.tell(err, s.wait >= long)
+	first, long := s.waitLengths()
+	s.tellOnce(err, s.wait >= long)
 	s.wait = min(max(2*s.wait, first), long)
 	s.until = now.Add(s.wait)
 	return true
 }
 
-func (s *standstill) waits() (first, long time.Duration) {
+func (s *standstill) waitLengths() (first, long time.Duration) {
 	switch {
 	case s.trouble == fault.StoreFull:
 		return firstFullWait, longFullWait
@@ -92,9 +92,9 @@ func (s *standstill) waits() (first, long time.Duration) {
 	return firstAwayWait, longAwayWait
 }
 
-// tell says it once, and calls somebody: at once where only a person can help, and
+// tellOnce says it once, and calls somebody: at once where only a person can help, and
 // when it lasts where it may pass by itself.
-func (s *standstill) tell(err error, lasts bool) {
+func (s *standstill) tellOnce(err error, lasts bool) {
 	switch {
 	case s.alarmed:
 	case s.trouble == fault.StoreFull:
@@ -110,14 +110,14 @@ func (s *standstill) tell(err error, lasts bool) {
 	}
 }
 
-// answered: the queue could be read and written, and whoever was asked could tell
+// noteAnswered: the queue could be read and written, and whoever was asked could tell
 // whether all is done, so the database is there. It may be full all the same.
-func (s *standstill) answered() { s.over(fault.StoreBusy) }
+func (s *standstill) noteAnswered() { s.endTroubles(fault.StoreBusy) }
 
-// stored: a task was ended, so the store takes what it is given.
-func (s *standstill) stored() { s.over(fault.StoreBusy, fault.StoreFull) }
+// noteStored: a task was ended, so the store takes what it is given.
+func (s *standstill) noteStored() { s.endTroubles(fault.StoreBusy, fault.StoreFull) }
 
-func (s *standstill) over(troubles ...fault.Code) {
+func (s *standstill) endTroubles(troubles ...fault.Code) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Now().Before(s.until) {
@@ -132,8 +132,8 @@ func (s *standstill) over(troubles ...fault.Code) {
 	}
 }
 
-// left is how long no task is taken.
-func (s *standstill) left() time.Duration {
+// timeLeft is how long no task is taken.
+func (s *standstill) timeLeft() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return max(time.Until(s.until), 0)

@@ -48,7 +48,7 @@ func (e *Estimator) Estimate(ctx context.Context, c *spec.Compiled, windows []wi
 	}
 	out := planner.Estimates{}
 	for _, w := range windows {
-		found, ok, err := e.one(ctx, program, hash, w, &offline)
+		found, ok, err := e.estimateOne(ctx, program, hash, w, &offline)
 		if err != nil {
 			return nil, err
 		}
@@ -59,11 +59,11 @@ func (e *Estimator) Estimate(ctx context.Context, c *spec.Compiled, windows []wi
 	return out, nil
 }
 
-func (e *Estimator) one(ctx context.Context, p *spec.Program, hash string, w window.Window, offline *bool) (slicing.Estimate, bool, error) {
+func (e *Estimator) estimateOne(ctx context.Context, p *spec.Program, hash string, w window.Window, offline *bool) (slicing.Estimate, bool, error) {
 	var sample slicing.Estimate
 	sampled := false
 	if !*offline {
-		found, ok, down, err := e.ask(ctx, p, w)
+		found, ok, down, err := e.askUpstream(ctx, p, w)
 		*offline = down
 		if ok && found.Exact || err != nil {
 			return found, ok, err
@@ -91,10 +91,10 @@ const (
 	enoughHistory = 0.5 // share of a window that history must cover to speak for it
 )
 
-// ask has the upstream count: by the total it announces, or by a first page that
+// askUpstream has the upstream count: by the total it announces, or by a first page that
 // is also the last. A source that does not answer now is not counted; the plan
 // goes on with what else is known; down says that no other window would be answered.
-func (e *Estimator) ask(ctx context.Context, p *spec.Program, w window.Window) (found slicing.Estimate, ok, down bool, err error) {
+func (e *Estimator) askUpstream(ctx context.Context, p *spec.Program, w window.Window) (found slicing.Estimate, ok, down bool, err error) {
 	question, err := p.Ask(w, e.Now())
 	if err != nil {
 		return found, false, false, fault.New(fault.Render, err)
@@ -127,13 +127,13 @@ func (e *Estimator) ask(ctx context.Context, p *spec.Program, w window.Window) (
 	if d := p.Paging.Advance(p.Paging.First(), page.Says); whole && d.Done {
 		return slicing.Estimate{Count: int64(page.Seen), Source: slicing.FromFirstPage, Exact: true}, true, false, nil
 	}
-	count, ok := extrapolate(page, p, w)
+	count, ok := extrapolatePage(page, p, w)
 	return slicing.Estimate{Count: count, Source: slicing.FromFirstPage}, ok, false, nil
 }
 
-// extrapolate takes the first page of a sorted source for a sample: as dense as
+// extrapolatePage takes the first page of a sorted source for a sample: as dense as
 // it is, so is the rest of the window (S§5.3).
-func extrapolate(page *extract.Page, p *spec.Program, w window.Window) (int64, bool) {
+func extrapolatePage(page *extract.Page, p *spec.Program, w window.Window) (int64, bool) {
 	read := page.Reached.Sub(w.From)
 	if !p.Window.Ordered || page.Seen == 0 || read <= 0 || page.Reached.After(w.To) {
 		return 0, false

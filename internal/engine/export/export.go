@@ -85,20 +85,20 @@ func (s *Service) Run(ctx context.Context, o export.Order, to Files, tell func(P
 	}
 	r.manifest.StartedAt, r.manifest.Program = mark.At, s.program
 	r.manifest.Cursor = mark.Cursor(o.Source, o.Endpoint).String()
-	if err := r.pages(ctx, s.records); err != nil {
+	if err := r.readPages(ctx, s.records); err != nil {
 		return m, err
 	}
 	if err := r.checkCount(ctx, s.records); err != nil {
 		return m, err
 	}
-	if err := s.close(ctx, r); err != nil {
+	if err := s.closeExport(ctx, r); err != nil {
 		return m, err
 	}
 	return r.manifest, nil
 }
 
-// close writes the manifest.
-func (s *Service) close(ctx context.Context, r *run) (err error) {
+// closeExport writes the manifest.
+func (s *Service) closeExport(ctx context.Context, r *run) (err error) {
 	m := &r.manifest
 	if m.FinishedAt, err = s.records.Now(ctx); err != nil {
 		return err

@@ -30,27 +30,27 @@ type run struct {
 	done     int64
 }
 
-// pages reads to the end. Lines are written when the page is closed: whoever reads
+// readPages reads to the end. Lines are written when the page is closed: whoever reads
 // them slowly must not hold a read snapshot (D§5.20).
-func (r *run) pages(ctx context.Context, records Records) error {
+func (r *run) readPages(ctx context.Context, records Records) error {
 	if r.order.Cut == export.Whole {
-		if _, err := r.part(""); err != nil { // an export without records has a file too
+		if _, err := r.partNamed(""); err != nil { // an export without records has a file too
 			return err
 		}
-		if err := r.flush(); err != nil {
+		if err := r.flushLines(); err != nil {
 			return err
 		}
 	}
 	after, end := int64(0), false
 	for !end {
 		var err error
-		if after, end, err = records.ExportPage(ctx, r.read, after, r.add); err != nil {
+		if after, end, err = records.ExportPage(ctx, r.read, after, r.addRow); err != nil {
 			return err
 		}
-		if err := r.flush(); err != nil {
+		if err := r.flushLines(); err != nil {
 			return err
 		}
-		r.report(after, end)
+		r.reportProgress(after, end)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -72,12 +72,12 @@ func (r *run) checkCount(ctx context.Context, records Records) error {
 	return nil
 }
 
-func (r *run) add(row *export.Row) error {
+func (r *run) addRow(row *export.Row) error {
 	r.seen++
 	if !r.order.States.Take(row.Gone) {
 		return nil
 	}
-	p, err := r.part(r.order.Cut.Part(row.UpdatedAt))
+	p, err := r.partNamed(r.order.Cut.Part(row.UpdatedAt))
 	if err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func (r *run) add(row *export.Row) error {
 	return nil
 }
 
-// part finds the file of a part, or begins it.
-func (r *run) part(name string) (*part, error) {
+// partNamed finds the file of a part, or begins it.
+func (r *run) partNamed(name string) (*part, error) {
 	if p := r.parts[name]; p != nil {
 		return p, nil
 	}
@@ -114,7 +114,7 @@ func (r *run) part(name string) (*part, error) {
 	return p, nil
 }
 
-func (r *run) flush() error {
+func (r *run) flushLines() error {
 	for _, p := range r.page {
 		if err := r.to.Append(p.Name, p.lines); err != nil {
 			return err
@@ -127,7 +127,7 @@ func (r *run) flush() error {
 	return nil
 }
 
-func (r *run) report(after int64, end bool) {
+func (r *run) reportProgress(after int64, end bool) {
 	if r.tell == nil {
 		return
 	}

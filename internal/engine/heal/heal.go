@@ -62,26 +62,26 @@ const (
 
 // Page notes a page that came, or did not, and tells what that changed.
 func (b *Book) Page(ctx context.Context, p ingest.Partition, s health.Sample) []health.Change {
-	return b.note(ctx, p, func(w *health.Watch, now time.Time) []health.Change {
-		s.Queued = b.wait()
+	return b.noteChange(ctx, p, func(w *health.Watch, now time.Time) []health.Change {
+		s.Queued = b.storeWait()
 		return w.Page(s, now)
 	})
 }
 
 // Run notes how a run ended.
 func (b *Book) Run(ctx context.Context, p ingest.Partition, well bool) []health.Change {
-	return b.note(ctx, p, func(w *health.Watch, now time.Time) []health.Change { return w.Run(well, now) })
+	return b.noteChange(ctx, p, func(w *health.Watch, now time.Time) []health.Change { return w.Run(well, now) })
 }
 
 // Task notes how a task ended for good.
 func (b *Book) Task(ctx context.Context, p ingest.Partition, well bool) []health.Change {
-	return b.note(ctx, p, func(w *health.Watch, now time.Time) []health.Change { return w.Task(well, now) })
+	return b.noteChange(ctx, p, func(w *health.Watch, now time.Time) []health.Change { return w.Task(well, now) })
 }
 
 // Concurrency is how many tasks of a partition may run at once where so many are
 // declared.
 func (b *Book) Concurrency(ctx context.Context, p ingest.Partition, declared int) int {
-	e := b.of(ctx, p)
+	e := b.entryOf(ctx, p)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return e.watch.Concurrency(declared)
@@ -90,7 +90,7 @@ func (b *Book) Concurrency(ctx context.Context, p ingest.Partition, declared int
 // PageSize is how many items to ask for where so many are declared, and which
 // condition makes it fewer.
 func (b *Book) PageSize(ctx context.Context, p ingest.Partition, declared int) (int, health.Condition) {
-	e := b.of(ctx, p)
+	e := b.entryOf(ctx, p)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return e.watch.PageSize(declared)
@@ -112,7 +112,7 @@ func (b *Book) Judge(ctx context.Context) {
 	}
 	b.mu.Unlock()
 	for _, p := range all {
-		b.note(ctx, p, func(w *health.Watch, now time.Time) []health.Change { return w.Judge(now) })
+		b.noteChange(ctx, p, func(w *health.Watch, now time.Time) []health.Change { return w.Judge(now) })
 	}
 }
 
@@ -141,9 +141,9 @@ func (b *Book) Close(ctx context.Context) {
 	}
 }
 
-// of is what is known of a partition. What others found is taken over once, so
+// entryOf is what is known of a partition. What others found is taken over once, so
 // that a restarted process does not begin with what was too much for the last.
-func (b *Book) of(ctx context.Context, p ingest.Partition) *entry {
+func (b *Book) entryOf(ctx context.Context, p ingest.Partition) *entry {
 	b.mu.Lock()
 	e := b.known[p]
 	b.mu.Unlock()
@@ -154,7 +154,7 @@ func (b *Book) of(ctx context.Context, p ingest.Partition) *entry {
 	if b.store != nil {
 		found, err := b.store.HealthOf(ctx, p)
 		if err != nil && ctx.Err() == nil {
-			b.log.Warn("could not read what is known of a partition's health", append(about(p), "error", err)...)
+			b.log.Warn("could not read what is known of a partition's health", append(logAttributes(p), "error", err)...)
 		}
 		for _, c := range found {
 			e.watch.Adopt([]health.InForce{c.InForce}, b.now())
@@ -170,15 +170,15 @@ func (b *Book) of(ctx context.Context, p ingest.Partition) *entry {
 	return e
 }
 
-// note takes in something and stores what is in force if that changed, or is old.
-func (b *Book) note(ctx context.Context, p ingest.Partition, take func(*health.Watch, time.Time) []health.Change) []health.Change {
-	e := b.of(ctx, p)
+// noteChange takes in something and stores what is in force if that changed, or is old.
+func (b *Book) noteChange(ctx context.Context, p ingest.Partition, take func(*health.Watch, time.Time) []health.Change) []health.Change {
+	e := b.entryOf(ctx, p)
 	b.mu.Lock()
 	now := b.now()
 	changes := take(e.watch, now)
 	for _, c := range changes {
 		e.details[c.Condition] = c.String()
-		b.tell(p, c)
+		b.tellChange(p, c)
 	}
 	inForce := e.watch.InForce()
 	due := len(changes) > 0 || len(inForce) > 0 && now.Sub(e.stored) >= renewed
@@ -192,15 +192,15 @@ func (b *Book) note(ctx context.Context, p ingest.Partition, take func(*health.W
 	b.mu.Unlock()
 	if due && b.store != nil {
 		if err := b.store.NoteHealth(ctx, n); err != nil && ctx.Err() == nil {
-			b.log.Warn("the health of a partition was not stored", append(about(p), "error", err)...)
+			b.log.Warn("the health of a partition was not stored", append(logAttributes(p), "error", err)...)
 		}
 	}
 	return changes
 }
 
-func (b *Book) tell(p ingest.Partition, c health.Change) {
+func (b *Book) tellChange(p ingest.Partition, c health.Change) {
 	rule, _ := health.RuleOf(c.Condition)
-	fields := append(about(p), "condition", c.Condition, "level", c.To, "measured", c.String(), "actions", fmt.Sprint(rule.Actions))
+	fields := append(logAttributes(p), "condition", c.Condition, "level", c.To, "measured", c.String(), "actions", fmt.Sprint(rule.Actions))
 	if c.Worse() {
 		b.log.Warn("condition", fields...)
 	} else {
@@ -208,12 +208,12 @@ func (b *Book) tell(p ingest.Partition, c health.Change) {
 	}
 }
 
-func about(p ingest.Partition) []any {
+func logAttributes(p ingest.Partition) []any {
 	return []any{"source", p.Source, "endpoint", p.Endpoint, "operation", p.Operation}
 }
 
-// wait is how long a write of this process waited for the database lately.
-func (b *Book) wait() time.Duration {
+// storeWait is how long a write of this process waited for the database lately.
+func (b *Book) storeWait() time.Duration {
 	if b.store == nil {
 		return 0
 	}

@@ -43,21 +43,21 @@ func (s *Service) Archive(ctx context.Context, p retention.Policy, by ingest.Act
 		err := errors.Join(run.countEvents(ctx), run.countPlans(ctx))
 		return run.done, err
 	}
-	err = s.alone(ctx, func(ctx context.Context, epoch int64) error {
+	err = s.holdAlone(ctx, func(ctx context.Context, epoch int64) error {
 		run.attempt = fmt.Sprintf("e%d", epoch)
-		err := errors.Join(run.resume(ctx), run.events(ctx), run.plans(ctx))
+		err := errors.Join(run.resumeArchives(ctx), run.archiveEvents(ctx), run.archivePlans(ctx))
 		if !run.done.Changed() {
-			return errors.Join(err, s.end(ctx, ArchiveDuty, epoch, now, by, nil))
+			return errors.Join(err, s.endDuty(ctx, ArchiveDuty, epoch, now, by, nil))
 		}
 		s.log.Info("history was archived", "events", run.done.Events, "plans", run.done.Plans, "rows", run.done.Rows, "files", len(run.done.Files))
-		return errors.Join(err, s.end(ctx, ArchiveDuty, epoch, now, by, map[string]any{
+		return errors.Join(err, s.endDuty(ctx, ArchiveDuty, epoch, now, by, map[string]any{
 			"events": run.done.Events, "cursors": run.done.Cursors, "plans": run.done.Plans, "rows": run.done.Rows, "files": run.done.Files,
 		}))
 	})
 	return run.done, err
 }
 
-func (s *Service) end(ctx context.Context, duty string, epoch int64, now time.Time, by ingest.Act, did map[string]any) error {
+func (s *Service) endDuty(ctx context.Context, duty string, epoch int64, now time.Time, by ingest.Act, did map[string]any) error {
 	key := fingerprint.Key(s.config.Owner, fmt.Sprint(epoch), duty, fmt.Sprint(now.UnixMicro()))
 	return s.store.EndUpkeep(ctx, duty, key, by, did)
 }
@@ -71,24 +71,24 @@ type archiving struct {
 	done    retention.Archived
 }
 
-// resume brings to its end what was begun: first what is sealed, so that rows are
+// resumeArchives brings to its end what was begun: first what is sealed, so that rows are
 // not longer than needed in two places.
-func (r *archiving) resume(ctx context.Context) error {
+func (r *archiving) resumeArchives(ctx context.Context) error {
 	unfinished, err := r.service.store.UnfinishedArchives(ctx)
 	if err != nil {
 		return err
 	}
 	var failures error
 	for _, a := range unfinished {
-		if err := r.complete(ctx, a); err != nil {
+		if err := r.completeArchive(ctx, a); err != nil {
 			failures = errors.Join(failures, err)
 		}
 	}
 	return failures
 }
 
-// complete does for an archive what is left to do.
-func (r *archiving) complete(ctx context.Context, a retention.Archive) (err error) {
+// completeArchive does for an archive what is left to do.
+func (r *archiving) completeArchive(ctx context.Context, a retention.Archive) (err error) {
 	if a.Status == retention.Writing {
 		write := r.writePlans
 		if a.Kind == retention.Events {
@@ -98,7 +98,7 @@ func (r *archiving) complete(ctx context.Context, a retention.Archive) (err erro
 			return r.giveUp(ctx, a, err)
 		}
 	}
-	if err := r.empty(ctx, a); err != nil {
+	if err := r.emptyRows(ctx, a); err != nil {
 		return err
 	}
 	r.done.Files = append(r.done.Files, a.Name)
@@ -112,9 +112,9 @@ func (r *archiving) complete(ctx context.Context, a retention.Archive) (err erro
 	return nil
 }
 
-// name registers under which name this attempt writes, and takes away what the
+// nameFile registers under which name this attempt writes, and takes away what the
 // one before has left.
-func (r *archiving) name(ctx context.Context, a retention.Archive) (string, error) {
+func (r *archiving) nameFile(ctx context.Context, a retention.Archive) (string, error) {
 	name := a.FileName(r.attempt)
 	before, err := r.service.store.NameArchive(ctx, a.ID, name)
 	if err == nil && before != "" {
@@ -123,8 +123,8 @@ func (r *archiving) name(ctx context.Context, a retention.Archive) (string, erro
 	return name, err
 }
 
-// empty deletes what is in a sealed file, a few rows at a time.
-func (r *archiving) empty(ctx context.Context, a retention.Archive) error {
+// emptyRows deletes what is in a sealed file, a few rows at a time.
+func (r *archiving) emptyRows(ctx context.Context, a retention.Archive) error {
 	for {
 		n, err := r.service.store.DeleteArchived(ctx, a.ID, deleteAtOnce)
 		if err != nil {

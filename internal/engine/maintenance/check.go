@@ -43,8 +43,8 @@ func (s *Service) CheckDatabase(ctx context.Context, tell func(CheckProgress)) (
 		step integrity.Step
 		do   func(context.Context) error
 	}{
-		{integrity.StepPages, c.pages}, {integrity.StepBodies, c.bodies}, {integrity.StepHeads, c.heads}, {integrity.StepCounts, c.counts}, {integrity.StepRuns, c.runs},
-		{integrity.StepRejects, c.rejects}, {integrity.StepCursors, c.cursors},
+		{integrity.StepPages, c.checkPages}, {integrity.StepBodies, c.checkBodies}, {integrity.StepHeads, c.checkHeads}, {integrity.StepCounts, c.checkCounts}, {integrity.StepRuns, c.runs},
+		{integrity.StepRejects, c.checkRejects}, {integrity.StepCursors, c.checkCursors},
 	} {
 		c.step, c.looked = part.step, 0
 		if err := part.do(ctx); ctx.Err() != nil {
@@ -82,8 +82,8 @@ type checking struct {
 	looked int64
 }
 
-// add takes one look.
-func (c *checking) add(ctx context.Context, part integrity.Part) error {
+// addPart takes one look.
+func (c *checking) addPart(ctx context.Context, part integrity.Part) error {
 	c.report.Add(part.Found...)
 	c.looked += part.Looked
 	if c.tell != nil {
@@ -92,15 +92,15 @@ func (c *checking) add(ctx context.Context, part integrity.Part) error {
 	return ctx.Err()
 }
 
-func (c *checking) pages(ctx context.Context) error {
+func (c *checking) checkPages(ctx context.Context) error {
 	found, err := c.store.CheckPages(ctx)
 	if err != nil {
 		return err
 	}
-	return c.add(ctx, integrity.Part{Found: found})
+	return c.addPart(ctx, integrity.Part{Found: found})
 }
 
-func (c *checking) bodies(ctx context.Context) error {
+func (c *checking) checkBodies(ctx context.Context) error {
 	for next, end := int64(-1), false; !end; {
 		var part integrity.Part
 		var err error
@@ -108,14 +108,14 @@ func (c *checking) bodies(ctx context.Context) error {
 			return err
 		}
 		c.report.Versions, c.report.Unsealed, end = c.report.Versions+part.Looked, c.report.Unsealed+part.Unsealed, part.End
-		if err := c.add(ctx, part); err != nil {
+		if err := c.addPart(ctx, part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *checking) heads(ctx context.Context) error {
+func (c *checking) checkHeads(ctx context.Context) error {
 	var dataset int64
 	var next []byte
 	for end := false; !end; {
@@ -125,14 +125,14 @@ func (c *checking) heads(ctx context.Context) error {
 			return err
 		}
 		c.report.Records, end = c.report.Records+part.Looked, part.End
-		if err := c.add(ctx, part); err != nil {
+		if err := c.addPart(ctx, part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *checking) counts(ctx context.Context) error {
+func (c *checking) checkCounts(ctx context.Context) error {
 	pruned, err := c.store.Pruned(ctx)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (c *checking) counts(ctx context.Context) error {
 			return err
 		}
 		c.report.Batches, end = c.report.Batches+part.Looked, part.End
-		if err := c.add(ctx, part); err != nil {
+		if err := c.addPart(ctx, part); err != nil {
 			return err
 		}
 	}
@@ -159,14 +159,14 @@ func (c *checking) runs(ctx context.Context) error {
 			return err
 		}
 		c.report.Runs, end = c.report.Runs+part.Looked, part.End
-		if err := c.add(ctx, part); err != nil {
+		if err := c.addPart(ctx, part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *checking) rejects(ctx context.Context) error {
+func (c *checking) checkRejects(ctx context.Context) error {
 	for next, end := int64(0), false; !end; {
 		var part integrity.Part
 		var err error
@@ -174,14 +174,14 @@ func (c *checking) rejects(ctx context.Context) error {
 			return err
 		}
 		c.report.Rejects, end = c.report.Rejects+part.Looked, part.End
-		if err := c.add(ctx, part); err != nil {
+		if err := c.addPart(ctx, part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *checking) cursors(ctx context.Context) error {
+func (c *checking) checkCursors(ctx context.Context) error {
 	all, err := c.store.Cursors(ctx, "")
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (c *checking) cursors(ctx context.Context) error {
 			part.Found = append(part.Found, integrity.Damage{Kind: integrity.Cursor, Where: fmt.Sprintf("watermark %d (%s %s)", cursor.ID, cursor.Source, cursor.Operation), Text: p})
 		}
 		c.report.Cursors++
-		if err := c.add(ctx, part); err != nil {
+		if err := c.addPart(ctx, part); err != nil {
 			return err
 		}
 	}

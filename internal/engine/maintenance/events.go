@@ -12,8 +12,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
-// events shortens the ledgers of all cursors.
-func (r *archiving) events(ctx context.Context) error {
+// archiveEvents shortens the ledgers of all cursors.
+func (r *archiving) archiveEvents(ctx context.Context) error {
 	cursors, err := r.service.store.Cursors(ctx, "")
 	if err != nil {
 		return err
@@ -22,7 +22,7 @@ func (r *archiving) events(ctx context.Context) error {
 	for _, c := range cursors {
 		a, begun, err := r.service.store.BeginEventArchive(ctx, c.ID, r.before, r.policy.MinEvents)
 		if err == nil && begun {
-			err = r.complete(ctx, a)
+			err = r.completeArchive(ctx, a)
 		}
 		if err != nil {
 			failures = errors.Join(failures, fmt.Errorf("cursor %d: %w", c.ID, err))
@@ -60,19 +60,19 @@ func (r *archiving) writeEvents(ctx context.Context, a retention.Archive) (f ret
 	if err != nil {
 		return f, err
 	}
-	name, err := r.name(ctx, a)
+	name, err := r.nameFile(ctx, a)
 	if err != nil {
 		return f, err
 	}
 	replay := retention.Replay{Line: ingest.CursorType(c.Type)}
-	if f, err = r.service.files.Write(ctx, name, r.ledger(ctx, a, &replay)); err != nil {
+	if f, err = r.service.files.Write(ctx, name, r.ledgerRows(ctx, a, &replay)); err != nil {
 		return f, err
 	}
 	if len(replay.Problems) > 0 {
 		return f, fmt.Errorf("%w: the ledger of cursor %d contradicts itself, see `patra cursor verify %d`: %s", fault.ErrInvalid, c.ID, c.ID, replay.Problems[0])
 	}
 	signed, err := retention.Snapshot{
-		Cursor: namespace(c), To: a.To, Events: f.Rows, Ledger: replay.Ledger, File: f.Name, SHA256: f.SHA256, Previous: a.Previous,
+		Cursor: namespaceOf(c), To: a.To, Events: f.Rows, Ledger: replay.Ledger, File: f.Name, SHA256: f.SHA256, Previous: a.Previous,
 	}.Sign()
 	if err != nil {
 		return f, err
@@ -80,13 +80,13 @@ func (r *archiving) writeEvents(ctx context.Context, a retention.Archive) (f ret
 	return f, r.service.store.SealEvents(ctx, a.ID, f, signed)
 }
 
-func namespace(c view.Cursor) string {
+func namespaceOf(c view.Cursor) string {
 	return retention.Namespace(c.Source, c.Operation, c.Key, c.Scope, c.NamespaceKey)
 }
 
-// ledger gives the events of an archive page by page and folds them.
-func (r *archiving) ledger(ctx context.Context, a retention.Archive, replay *retention.Replay) iter.Seq2[retention.Row, error] {
-	return pages(func(after int64) ([]retention.Row, error) {
+// ledgerRows gives the events of an archive page by page and folds them.
+func (r *archiving) ledgerRows(ctx context.Context, a retention.Archive, replay *retention.Replay) iter.Seq2[retention.Row, error] {
+	return readPages(func(after int64) ([]retention.Row, error) {
 		rows, err := r.service.store.EventRows(ctx, a, after, readAtOnce)
 		for _, row := range rows {
 			e, err := retention.ReadEntry(row, replay.Line)
@@ -99,8 +99,8 @@ func (r *archiving) ledger(ctx context.Context, a retention.Archive, replay *ret
 	})
 }
 
-// pages reads rows in keyset pages until there are none.
-func pages(read func(after int64) ([]retention.Row, error)) iter.Seq2[retention.Row, error] {
+// readPages reads rows in keyset pages until there are none.
+func readPages(read func(after int64) ([]retention.Row, error)) iter.Seq2[retention.Row, error] {
 	return func(yield func(retention.Row, error) bool) {
 		after := int64(0)
 		for {

@@ -35,7 +35,7 @@ const mostRows = 10_000
 
 // Find looks for a thing in all archives that may have it, newest first.
 func (s *Service) Find(ctx context.Context, of retention.Link) (out []Found, err error) {
-	archives, err := s.sealed(ctx)
+	archives, err := s.sealedArchives(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +124,8 @@ func (s *Service) BatchOf(ctx context.Context, run int64, no int) (id int64, err
 	return 0, err
 }
 
-// sealed are all archives whose file is whole.
-func (s *Service) sealed(ctx context.Context) (out []retention.Archive, err error) {
+// sealedArchives are all archives whose file is whole.
+func (s *Service) sealedArchives(ctx context.Context) (out []retention.Archive, err error) {
 	after := int64(0)
 	for {
 		page, err := s.store.Archives(ctx, after, readAtOnce)
@@ -149,12 +149,12 @@ func (s *Service) Check(ctx context.Context) (archives []retention.Archive, prob
 	if s.files == nil {
 		return nil, nil, errNoFiles
 	}
-	if archives, err = s.sealed(ctx); err != nil {
+	if archives, err = s.sealedArchives(ctx); err != nil {
 		return nil, nil, err
 	}
 	problems = map[int64]string{}
 	for _, a := range archives {
-		problem, err := s.wrong(ctx, a)
+		problem, err := s.findWrong(ctx, a)
 		if err != nil {
 			return archives, problems, err
 		}
@@ -165,7 +165,7 @@ func (s *Service) Check(ctx context.Context) (archives []retention.Archive, prob
 	return archives, problems, nil
 }
 
-func (s *Service) wrong(ctx context.Context, a retention.Archive) (string, error) {
+func (s *Service) findWrong(ctx context.Context, a retention.Archive) (string, error) {
 	sum, err := s.files.Digest(ctx, a.Name)
 	switch {
 	case errors.Is(err, fault.ErrNotFound), errors.Is(err, fault.ErrInvalid):
@@ -192,32 +192,32 @@ func (s *Service) VerifyLedger(ctx context.Context, c view.Cursor) (events int, 
 	last := archives[len(archives)-1]
 	v := verifying{replay: retention.Replay{Line: ingest.CursorType(c.Type)}, kept: s.keptEvents(ctx, c.ID, last.To)}
 	for i, a := range archives {
-		problem, err := s.wrong(ctx, a)
+		problem, err := s.findWrong(ctx, a)
 		if err != nil {
 			return 0, nil, err
 		}
 		if problem != "" {
-			v.note("%s", problem)
+			v.noteProblem("%s", problem)
 			v.broken = true
 			continue
 		}
 		if i > 0 {
 			v.before = &archives[i-1]
 		}
-		if err := s.files.Rows(ctx, a.File, nil, v.add); err != nil {
+		if err := s.files.Rows(ctx, a.File, nil, v.addRow); err != nil {
 			return 0, nil, err
 		}
 	}
 	signed, err := s.store.Snapshot(ctx, c.ID, last.To)
 	switch {
 	case errors.Is(err, fault.ErrNotFound), errors.Is(err, fault.ErrInvalid):
-		v.note("the snapshot at event %d is missing or damaged", last.To)
+		v.noteProblem("the snapshot at event %d is missing or damaged", last.To)
 	case err != nil:
 		return 0, nil, err
-	case !v.broken && !same(v.replay.Ledger, signed.Ledger):
-		v.note("the files fold to %s, the snapshot at event %d says %s", text(v.replay.Ledger), last.To, text(signed.Ledger))
+	case !v.broken && !sameLedger(v.replay.Ledger, signed.Ledger):
+		v.noteProblem("the files fold to %s, the snapshot at event %d says %s", ledgerText(v.replay.Ledger), last.To, ledgerText(signed.Ledger))
 	}
-	strange, err := v.kept.rest()
+	strange, err := v.kept.restUnmatched()
 	if err != nil {
 		return 0, nil, err
 	}
@@ -233,22 +233,22 @@ type verifying struct {
 	problems []string
 }
 
-func (v *verifying) note(format string, args ...any) {
+func (v *verifying) noteProblem(format string, args ...any) {
 	v.problems = append(v.problems, fmt.Sprintf(format, args...))
 }
 
-func (v *verifying) add(row retention.Row) error {
+func (v *verifying) addRow(row retention.Row) error {
 	e, err := retention.ReadEntry(row, v.replay.Line)
 	if err != nil {
-		v.note("%v", err)
-		return v.kept.meet(row)
+		v.noteProblem("%v", err)
+		return v.kept.meetRow(row)
 	}
 	if e.Kind == coverage.Snapshot && e.Signed != nil {
-		if !v.broken && !same(v.replay.Ledger, e.Signed.Ledger) {
-			v.note("the files fold to %s, the snapshot at event %d says %s", text(v.replay.Ledger), e.ID, text(e.Signed.Ledger))
+		if !v.broken && !sameLedger(v.replay.Ledger, e.Signed.Ledger) {
+			v.noteProblem("the files fold to %s, the snapshot at event %d says %s", ledgerText(v.replay.Ledger), e.ID, ledgerText(e.Signed.Ledger))
 		}
 		if v.before != nil && e.Signed.Signature != v.before.Signature {
-			v.note("the snapshot at event %d is not the one that archive %d was sealed with", e.ID, v.before.ID)
+			v.noteProblem("the snapshot at event %d is not the one that archive %d was sealed with", e.ID, v.before.ID)
 		}
 	}
 	v.replay.Add(e)
@@ -256,14 +256,14 @@ func (v *verifying) add(row retention.Row) error {
 		v.replay.Events-- // it stands for events that were counted
 		v.broken = false
 	}
-	return v.kept.meet(row)
+	return v.kept.meetRow(row)
 }
 
-// same compares by what is written: a fold and a snapshot that was read may hold
+// sameLedger compares by what is written: a fold and a snapshot that was read may hold
 // the same instants in different forms.
-func same(a, b retention.Ledger) bool { return text(a) == text(b) }
+func sameLedger(a, b retention.Ledger) bool { return ledgerText(a) == ledgerText(b) }
 
-func text(l retention.Ledger) string {
+func ledgerText(l retention.Ledger) string {
 	if len(l.State.Segments) == 0 {
 		l.State.Segments = []coverage.Segment{}
 	}

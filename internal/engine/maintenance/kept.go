@@ -31,8 +31,8 @@ func (s *Service) keptEvents(ctx context.Context, cursorID, before int64) *keptE
 	}}
 }
 
-// head is the next event that no file has got past.
-func (k *keptEvents) head() (row retention.Row, ok bool, err error) {
+// nextKept is the next event that no file has got past.
+func (k *keptEvents) nextKept() (row retention.Row, ok bool, err error) {
 	if len(k.page) == 0 && !k.ended {
 		if k.page, err = k.read(k.after); err != nil {
 			return row, false, err
@@ -45,16 +45,16 @@ func (k *keptEvents) head() (row retention.Row, ok bool, err error) {
 	return k.page[0], true, nil
 }
 
-func (k *keptEvents) next() {
+func (k *keptEvents) moveOn() {
 	k.after, k.page, k.found, k.equal = k.page[0].ID, k.page[1:], false, false
 }
 
-// meet holds a row of a file against the event of that id. A snapshot stands last
+// meetRow holds a row of a file against the event of that id. A snapshot stands last
 // in one file, as the event it replaced, and first in the next, as itself: one of
 // them has to fit.
-func (k *keptEvents) meet(row retention.Row) error {
+func (k *keptEvents) meetRow(row retention.Row) error {
 	for {
-		kept, ok, err := k.head()
+		kept, ok, err := k.nextKept()
 		if err != nil || !ok || kept.ID > row.ID {
 			return err
 		}
@@ -63,32 +63,32 @@ func (k *keptEvents) meet(row retention.Row) error {
 			k.equal = k.equal || sameColumns(row.Columns, kept.Columns)
 			return nil
 		}
-		k.pass(kept)
+		k.passEvent(kept)
 	}
 }
 
-// pass leaves an event behind that no further file can have.
-func (k *keptEvents) pass(kept retention.Row) {
+// passEvent leaves an event behind that no further file can have.
+func (k *keptEvents) passEvent(kept retention.Row) {
 	switch {
 	case !k.found:
-		k.say("event %d stands before the snapshot and is in no file", kept.ID)
+		k.sayProblem("event %d stands before the snapshot and is in no file", kept.ID)
 	case !k.equal:
-		k.say("event %d in the database is not the one that was archived", kept.ID)
+		k.sayProblem("event %d in the database is not the one that was archived", kept.ID)
 	}
-	k.next()
+	k.moveOn()
 }
 
-// rest is called behind the last file, and tells what did not fit.
-func (k *keptEvents) rest() ([]string, error) {
+// restUnmatched is called behind the last file, and tells what did not fit.
+func (k *keptEvents) restUnmatched() ([]string, error) {
 	for {
-		kept, ok, err := k.head()
+		kept, ok, err := k.nextKept()
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
 			break
 		}
-		k.pass(kept)
+		k.passEvent(kept)
 	}
 	if more := k.strange - len(k.said); more > 0 {
 		k.said = append(k.said, fmt.Sprintf("and %d more events do not fit", more))
@@ -96,7 +96,7 @@ func (k *keptEvents) rest() ([]string, error) {
 	return k.said, nil
 }
 
-func (k *keptEvents) say(format string, id int64) {
+func (k *keptEvents) sayProblem(format string, id int64) {
 	if k.strange++; k.strange <= mostStrange {
 		k.said = append(k.said, fmt.Sprintf(format, id))
 	}

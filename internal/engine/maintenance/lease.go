@@ -22,9 +22,9 @@ const (
 	lastWords = 5 * time.Second
 )
 
-// alone does something while no other process does. Steps bear it if two do: the
+// holdAlone does something while no other process does. Steps bear it if two do: the
 // lease only spares work. Should it be lost, what is done is stopped.
-func (s *Service) alone(ctx context.Context, do func(ctx context.Context, epoch int64) error) error {
+func (s *Service) holdAlone(ctx context.Context, do func(ctx context.Context, epoch int64) error) error {
 	epoch, held, err := s.store.AcquireLease(ctx, leaseName, s.config.Owner, s.config.Lease)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (s *Service) alone(ctx context.Context, do func(ctx context.Context, epoch 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.keep(working, epoch, stop)
+		s.keepLease(working, epoch, stop)
 	}()
 	err = do(working, epoch)
 	if lost := context.Cause(working); lost != nil && ctx.Err() == nil {
@@ -52,7 +52,7 @@ func (s *Service) alone(ctx context.Context, do func(ctx context.Context, epoch 
 	return err
 }
 
-func (s *Service) keep(ctx context.Context, epoch int64, stop context.CancelCauseFunc) {
+func (s *Service) keepLease(ctx context.Context, epoch int64, stop context.CancelCauseFunc) {
 	ticker := time.NewTicker(s.config.Lease / beats)
 	defer ticker.Stop()
 	for {

@@ -14,13 +14,13 @@ const (
 	rowsPerFile  = 200_000
 )
 
-// plans moves the plans that ended long ago and that nothing holds.
-func (r *archiving) plans(ctx context.Context) error {
+// archivePlans moves the plans that ended long ago and that nothing holds.
+func (r *archiving) archivePlans(ctx context.Context) error {
 	var failures error
 	err := r.eachFile(ctx, func(plans []int64, _ int64) error {
 		a, err := r.service.store.BeginPlanArchive(ctx, plans)
 		if err == nil {
-			err = r.complete(ctx, a)
+			err = r.completeArchive(ctx, a)
 		}
 		failures = errors.Join(failures, err)
 		return ctx.Err()
@@ -77,22 +77,22 @@ func (r *archiving) eachFile(ctx context.Context, do func(plans []int64, rows in
 // writePlans writes the file of some plans and takes their roots out of the
 // database.
 func (r *archiving) writePlans(ctx context.Context, a retention.Archive) (f retention.File, err error) {
-	name, err := r.name(ctx, a)
+	name, err := r.nameFile(ctx, a)
 	if err != nil {
 		return f, err
 	}
-	if f, err = r.service.files.Write(ctx, name, r.trees(ctx, a.PlanIDs)); err != nil {
+	if f, err = r.service.files.Write(ctx, name, r.planTrees(ctx, a.PlanIDs)); err != nil {
 		return f, err
 	}
 	return f, r.service.store.SealPlans(ctx, a.ID, f)
 }
 
-// trees gives the rows of plans, plan by plan, each from its root on.
-func (r *archiving) trees(ctx context.Context, plans []int64) iter.Seq2[retention.Row, error] {
+// planTrees gives the rows of plans, plan by plan, each from its root on.
+func (r *archiving) planTrees(ctx context.Context, plans []int64) iter.Seq2[retention.Row, error] {
 	return func(yield func(retention.Row, error) bool) {
 		for _, plan := range plans {
 			for _, table := range retention.PlanTables() {
-				rows := pages(func(after int64) ([]retention.Row, error) {
+				rows := readPages(func(after int64) ([]retention.Row, error) {
 					return r.service.store.PlanTree(ctx, plan, table, after, readAtOnce)
 				})
 				for row, err := range rows {

@@ -26,18 +26,18 @@ func (s *Service) Prune(ctx context.Context, p retention.Policy, by ingest.Act) 
 	}
 	run := pruning{service: s, policy: p, now: now, done: retention.Pruned{DryRun: by.Rehearsal}}
 	if by.Rehearsal {
-		err := run.all(ctx, s.store.OldMessages, s.store.OldVersions)
+		err := run.pruneAll(ctx, s.store.OldMessages, s.store.OldVersions)
 		return run.done, err
 	}
-	err = s.alone(ctx, func(ctx context.Context, epoch int64) error {
-		if err := run.all(ctx, s.store.PruneMessages, s.store.PruneVersions); err != nil {
+	err = s.holdAlone(ctx, func(ctx context.Context, epoch int64) error {
+		if err := run.pruneAll(ctx, s.store.PruneMessages, s.store.PruneVersions); err != nil {
 			return err
 		}
 		if !run.done.Changed() {
-			return s.end(ctx, PruneDuty, epoch, now, by, nil)
+			return s.endDuty(ctx, PruneDuty, epoch, now, by, nil)
 		}
 		s.log.Info("old data was removed", "versions", run.done.Versions, "messages", run.done.Messages, "held", run.done.Held)
-		return s.end(ctx, PruneDuty, epoch, now, by, map[string]any{"versions": run.done.Versions, "messages": run.done.Messages, "held": run.done.Held})
+		return s.endDuty(ctx, PruneDuty, epoch, now, by, map[string]any{"versions": run.done.Versions, "messages": run.done.Messages, "held": run.done.Held})
 	})
 	return run.done, err
 }
@@ -55,7 +55,7 @@ type (
 	versionStep func(ctx context.Context, before time.Time, keep int, after int64, limit int) (done retention.Pruned, next int64, end bool, err error)
 )
 
-func (r *pruning) all(ctx context.Context, messages messageStep, versions versionStep) error {
+func (r *pruning) pruneAll(ctx context.Context, messages messageStep, versions versionStep) error {
 	if r.policy.Outbox > 0 {
 		for next, end := int64(-1), false; !end; {
 			var n int64

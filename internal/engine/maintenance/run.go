@@ -45,7 +45,7 @@ func (s *Service) runDue(ctx context.Context, p retention.Policy) {
 		if !duty.wanted {
 			continue
 		}
-		due, err := s.due(ctx, duty.name)
+		due, err := s.isDue(ctx, duty.name)
 		if err == nil && due {
 			err = duty.do()
 		}
@@ -55,7 +55,7 @@ func (s *Service) runDue(ctx context.Context, p retention.Policy) {
 	}
 }
 
-func (s *Service) due(ctx context.Context, duty string) (bool, error) {
+func (s *Service) isDue(ctx context.Context, duty string) (bool, error) {
 	last, err := s.store.LastUpkeep(ctx, duty)
 	if err != nil {
 		return false, err

@@ -15,7 +15,7 @@ const sealAtOnce = 100
 // from where the last run stopped to the end. Between two steps it rests as long as
 // the step took: others write too. What is damaged stays as it is and is told.
 func (s *Service) Seal(ctx context.Context) (sum retention.Checksummed, err error) {
-	err = s.alone(ctx, func(ctx context.Context, _ int64) error {
+	err = s.holdAlone(ctx, func(ctx context.Context, _ int64) error {
 		for !sum.End {
 			began := time.Now()
 			part, err := s.store.SealBodies(ctx, sealAtOnce)

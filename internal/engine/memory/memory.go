@@ -75,7 +75,7 @@ func (h *Hold) Claim(ctx context.Context, bytes int64) error {
 	if need <= h.bytes {
 		return nil
 	}
-	if err := h.budget.take(ctx, h, need-h.bytes); err != nil {
+	if err := h.budget.takeBytes(ctx, h, need-h.bytes); err != nil {
 		return err
 	}
 	h.bytes = need
@@ -85,16 +85,16 @@ func (h *Hold) Claim(ctx context.Context, bytes int64) error {
 // Release gives back what is held. It may be called at any time.
 func (h *Hold) Release() {
 	if h.bytes > 0 {
-		h.budget.give(h)
+		h.budget.giveBack(h)
 		h.bytes = 0
 	}
 }
 
-func (b *Budget) take(ctx context.Context, h *Hold, bytes int64) error {
+func (b *Budget) takeBytes(ctx context.Context, h *Hold, bytes int64) error {
 	w := &waiter{h, bytes, h.bytes > 0, make(chan struct{})}
 	b.mu.Lock()
 	b.waiting = append(b.waiting, w)
-	b.serve()
+	b.serveWaiting()
 	b.mu.Unlock()
 	select {
 	case <-w.ready:
@@ -105,13 +105,13 @@ func (b *Budget) take(ctx context.Context, h *Hold, bytes int64) error {
 	case <-w.ready:
 		return nil
 	case <-ctx.Done():
-		b.leave(w)
+		b.leaveLine(w)
 		return context.Cause(ctx)
 	}
 }
 
-// leave takes a waiter out of the line, or gives back what it got at the last moment.
-func (b *Budget) leave(w *waiter) {
+// leaveLine takes a waiter out of the line, or gives back what it got at the last moment.
+func (b *Budget) leaveLine(w *waiter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if i := slices.Index(b.waiting, w); i >= 0 {
@@ -122,11 +122,11 @@ func (b *Budget) leave(w *waiter) {
 			b.holders--
 		}
 	}
-	b.serve()
+	b.serveWaiting()
 }
 
-// give takes back all that one worker has.
-func (b *Budget) give(h *Hold) {
+// giveBack takes back all that one worker has.
+func (b *Budget) giveBack(h *Hold) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= h.bytes
@@ -134,14 +134,14 @@ func (b *Budget) give(h *Hold) {
 	if b.ahead == h {
 		b.ahead = nil
 	}
-	b.serve()
+	b.serveWaiting()
 }
 
-// serve lets those in who fit, in their order. Who holds nothing waits behind those who
+// serveWaiting lets those in who fit, in their order. Who holds nothing waits behind those who
 // do: they can end, and then there is room.
-func (b *Budget) serve() {
+func (b *Budget) serveWaiting() {
 	for len(b.waiting) > 0 {
-		i := b.next()
+		i := b.nextWaiter()
 		w := b.waiting[i]
 		if b.ahead == nil && w.holds && b.used+w.bytes > b.total && b.isStuck() {
 			b.ahead = w.of
@@ -159,8 +159,8 @@ func (b *Budget) serve() {
 	}
 }
 
-// next is who is served first: who is ahead of all, who holds something, who came first.
-func (b *Budget) next() int {
+// nextWaiter is who is served first: who is ahead of all, who holds something, who came first.
+func (b *Budget) nextWaiter() int {
 	for _, first := range []func(*waiter) bool{
 		func(w *waiter) bool { return w.of == b.ahead },
 		func(w *waiter) bool { return w.holds },

@@ -29,13 +29,13 @@ func NewCampaigns(s CampaignStore) *Campaigns { return &Campaigns{s} }
 // Pause stops a campaign: nothing of it is planned or claimed, and workers stop
 // after the page they read. Other campaigns of the source go on.
 func (k *Campaigns) Pause(ctx context.Context, name string, by ingest.Act) (view.CampaignDone, error) {
-	_, done, err := k.move(ctx, name, ingest.CampaignPaused, by)
+	_, done, err := k.moveTo(ctx, name, ingest.CampaignPaused, by)
 	return done, err
 }
 
 // Resume goes on with a campaign that was paused or cancelled.
 func (k *Campaigns) Resume(ctx context.Context, name string, by ingest.Act) (view.CampaignDone, error) {
-	_, done, err := k.move(ctx, name, ingest.CampaignActive, by)
+	_, done, err := k.moveTo(ctx, name, ingest.CampaignActive, by)
 	return done, err
 }
 
@@ -43,7 +43,7 @@ func (k *Campaigns) Resume(ctx context.Context, name string, by ingest.Act) (vie
 // cancelled. What was not read stays owed (D§5.7). A call that died half-way is
 // finished by repeating it.
 func (k *Campaigns) Cancel(ctx context.Context, name string, by ingest.Act) (view.CampaignDone, error) {
-	c, done, err := k.move(ctx, name, ingest.CampaignCancelled, by)
+	c, done, err := k.moveTo(ctx, name, ingest.CampaignCancelled, by)
 	if err != nil {
 		return done, err
 	}
@@ -71,15 +71,15 @@ func (k *Campaigns) Cancel(ctx context.Context, name string, by ingest.Act) (vie
 
 // Waive accepts that what a campaign has not read of a window stays unread (D§5.7).
 func (k *Campaigns) Waive(ctx context.Context, name string, within window.Window, by ingest.Act) (view.CampaignWaived, error) {
-	by, err := signed(by, true)
+	by, err := checkSigned(by, true)
 	if err != nil {
 		return view.CampaignWaived{}, err
 	}
 	return k.store.WaiveCampaign(ctx, name, within, by)
 }
 
-func (k *Campaigns) move(ctx context.Context, name string, to ingest.CampaignState, by ingest.Act) (c ingest.Campaign, done view.CampaignDone, err error) {
-	if by, err = signed(by, true); err != nil {
+func (k *Campaigns) moveTo(ctx context.Context, name string, to ingest.CampaignState, by ingest.Act) (c ingest.Campaign, done view.CampaignDone, err error) {
+	if by, err = checkSigned(by, true); err != nil {
 		return c, done, err
 	}
 	c, changed, err := k.store.MoveCampaign(ctx, name, to, by)

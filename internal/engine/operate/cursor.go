@@ -25,7 +25,7 @@ func NewCursors(s CursorStore) *Cursors { return &Cursors{s} }
 
 // Set begins the book of a watermark anew at a value, or at none (D§5.8).
 func (c *Cursors) Set(ctx context.Context, id int64, to time.Time, by ingest.Act) (view.CursorSet, error) {
-	by, err := signed(by, true)
+	by, err := checkSigned(by, true)
 	if err != nil {
 		return view.CursorSet{}, err
 	}
@@ -34,7 +34,7 @@ func (c *Cursors) Set(ctx context.Context, id int64, to time.Time, by ingest.Act
 
 // Repair makes a watermark and its coverage what the ledger gives (C§4).
 func (c *Cursors) Repair(ctx context.Context, id int64, by ingest.Act) (view.Repair, error) {
-	by, err := signed(by, true)
+	by, err := checkSigned(by, true)
 	if err != nil {
 		return view.Repair{}, err
 	}
@@ -43,7 +43,7 @@ func (c *Cursors) Repair(ctx context.Context, id int64, by ingest.Act) (view.Rep
 
 // Waive accepts that what is not read of a window stays unread (D§5.7).
 func (c *Cursors) Waive(ctx context.Context, id int64, within window.Window, by ingest.Act) (view.Waived, error) {
-	by, err := signed(by, true)
+	by, err := checkSigned(by, true)
 	if err != nil {
 		return view.Waived{}, err
 	}

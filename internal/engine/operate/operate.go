@@ -35,8 +35,8 @@ type Operator struct{ store Store }
 // New makes an operator.
 func New(s Store) *Operator { return &Operator{s} }
 
-// signed refuses an act that nobody could explain later. To look needs no reason.
-func signed(by ingest.Act, needsReason bool) (ingest.Act, error) {
+// checkSigned refuses an act that nobody could explain later. To look needs no reason.
+func checkSigned(by ingest.Act, needsReason bool) (ingest.Act, error) {
 	if by.Actor == "" {
 		by.Actor = "unknown"
 	}
@@ -49,18 +49,18 @@ func signed(by ingest.Act, needsReason bool) (ingest.Act, error) {
 // Pause stops the work on a scope: nothing is planned or claimed, and workers stop
 // after the page they read. Their tasks go back to the queue as they are.
 func (o *Operator) Pause(ctx context.Context, scope ingest.Scope, by ingest.Act) (done view.PauseDone, err error) {
-	if by, err = signed(by, true); err != nil {
+	if by, err = checkSigned(by, true); err != nil {
 		return done, err
 	}
 	done.DryRun = by.Rehearsal
 	if done.Pause, done.Changed, err = o.store.PauseSource(ctx, scope, by); err != nil {
 		return done, err
 	}
-	done.Running, done.Waiting, err = o.stock(ctx, scope)
+	done.Running, done.Waiting, err = o.countStock(ctx, scope)
 	return done, err
 }
 
-func (o *Operator) stock(ctx context.Context, scope ingest.Scope) (running, waiting int, err error) {
+func (o *Operator) countStock(ctx context.Context, scope ingest.Scope) (running, waiting int, err error) {
 	n, err := o.store.CountTasks(ctx, ingest.TaskPick{Scope: scope}, ingest.OpenTasks()...)
 	return n[ingest.TaskDispatched] + n[ingest.TaskExecuting], n[ingest.TaskScheduled] + n[ingest.TaskQueued], err
 }
@@ -68,7 +68,7 @@ func (o *Operator) stock(ctx context.Context, scope ingest.Scope) (running, wait
 // Resume ends the pause of exactly this scope. If a wider one is paused, the
 // scope stays paused with it: then nothing is done and that is said.
 func (o *Operator) Resume(ctx context.Context, scope ingest.Scope, by ingest.Act) (done view.ResumeDone, err error) {
-	if by, err = signed(by, true); err != nil {
+	if by, err = checkSigned(by, true); err != nil {
 		return done, err
 	}
 	done.Scope, done.DryRun = scope, by.Rehearsal
@@ -87,14 +87,14 @@ func (o *Operator) Resume(ctx context.Context, scope ingest.Scope, by ingest.Act
 	}
 	if done.Changed = changed; changed {
 		done.Was = &was
-	} else if wider, is := wider(done.Still, scope); is {
+	} else if wider, is := widerPause(done.Still, scope); is {
 		return done, ingest.PausedError{Pause: wider}
 	}
-	_, done.Waiting, err = o.stock(ctx, scope)
+	_, done.Waiting, err = o.countStock(ctx, scope)
 	return done, err
 }
 
-func wider(all []ingest.Pause, scope ingest.Scope) (ingest.Pause, bool) {
+func widerPause(all []ingest.Pause, scope ingest.Scope) (ingest.Pause, bool) {
 	for _, p := range all {
 		if scope.Within(p.Scope) {
 			return p, true
@@ -105,7 +105,7 @@ func wider(all []ingest.Pause, scope ingest.Scope) (ingest.Pause, bool) {
 
 // Cancel stops tasks. Their windows stay owed (D§5.7).
 func (o *Operator) Cancel(ctx context.Context, pick ingest.TaskPick, by ingest.Act) (view.TasksDone, error) {
-	return o.act(ctx, pick, by, o.store.CancelTasks, func() (done ingest.TasksDone, err error) {
+	return o.actOnTasks(ctx, pick, by, o.store.CancelTasks, func() (done ingest.TasksDone, err error) {
 		n, err := o.store.CountTasks(ctx, pick, ingest.OpenTasks()...)
 		done.Cancelled = n[ingest.TaskScheduled] + n[ingest.TaskQueued]
 		done.Stopping = n[ingest.TaskDispatched] + n[ingest.TaskExecuting]
@@ -118,7 +118,7 @@ func (o *Operator) Retry(ctx context.Context, pick ingest.TaskPick, by ingest.Ac
 	if !pick.Named() && pick.Status != ingest.TaskFailed && pick.Status != ingest.TaskCancelled {
 		return view.TasksDone{}, fmt.Errorf("%w: tasks that are %s cannot be tried again: choose FAILED or CANCELLED", fault.ErrInvalid, pick.Status)
 	}
-	return o.act(ctx, pick, by, o.store.RetryTasks, func() (done ingest.TasksDone, err error) {
+	return o.actOnTasks(ctx, pick, by, o.store.RetryTasks, func() (done ingest.TasksDone, err error) {
 		n, err := o.store.CountTasks(ctx, pick, pick.Status)
 		done.Queued = n[pick.Status]
 		return done, err
@@ -130,10 +130,10 @@ const mostNamed = 500
 
 type step func(context.Context, ingest.TaskPick, ingest.Act) (ingest.TasksDone, bool, error)
 
-// act does it chunk by chunk. A rehearsal of tasks that are not named is their
+// actOnTasks does it chunk by chunk. A rehearsal of tasks that are not named is their
 // number: a chunk that is taken back would be found again and again.
-func (o *Operator) act(ctx context.Context, pick ingest.TaskPick, by ingest.Act, do step, count func() (ingest.TasksDone, error)) (done view.TasksDone, err error) {
-	if by, err = signed(by, false); err != nil {
+func (o *Operator) actOnTasks(ctx context.Context, pick ingest.TaskPick, by ingest.Act, do step, count func() (ingest.TasksDone, error)) (done view.TasksDone, err error) {
+	if by, err = checkSigned(by, false); err != nil {
 		return done, err
 	}
 	switch {

@@ -26,18 +26,18 @@ func NewOutbox(s OutboxStore) *Outbox { return &Outbox{s} }
 
 // Retry lets events be tried again that failed or are dead.
 func (o *Outbox) Retry(ctx context.Context, pick event.Pick, by ingest.Act) (event.Done, error) {
-	return o.act(ctx, pick, by, false, o.store.RetryEvents)
+	return o.actOnEvents(ctx, pick, by, false, o.store.RetryEvents)
 }
 
 // Discard gives events up: nobody gets them. That is lost for good, so a reason is
 // needed.
 func (o *Outbox) Discard(ctx context.Context, pick event.Pick, by ingest.Act) (event.Done, error) {
-	return o.act(ctx, pick, by, true, o.store.DiscardEvents)
+	return o.actOnEvents(ctx, pick, by, true, o.store.DiscardEvents)
 }
 
-func (o *Outbox) act(ctx context.Context, pick event.Pick, by ingest.Act, needsReason bool,
+func (o *Outbox) actOnEvents(ctx context.Context, pick event.Pick, by ingest.Act, needsReason bool,
 	do func(context.Context, event.Pick, ingest.Act) (event.Done, bool, error)) (sum event.Done, err error) {
-	if by, err = signed(by, needsReason); err != nil {
+	if by, err = checkSigned(by, needsReason); err != nil {
 		return sum, err
 	}
 	if !pick.Named() && pick.Source == "" {
@@ -60,7 +60,7 @@ func (o *Outbox) act(ctx context.Context, pick event.Pick, by ingest.Act, needsR
 // Replay puts events back so that they are published once more. Records are not
 // touched. It tells how many, and the first of them.
 func (o *Outbox) Replay(ctx context.Context, in event.Replay, by ingest.Act) (out event.ReplayDone, err error) {
-	if by, err = signed(by, true); err != nil {
+	if by, err = checkSigned(by, true); err != nil {
 		return out, err
 	}
 	if in.FromRow == 0 && in.Since.IsZero() {

@@ -23,20 +23,20 @@ func NewQuarantine(s QuarantineStore) *Quarantine { return &Quarantine{s} }
 
 // Requeue puts open items back, to be read again.
 func (q *Quarantine) Requeue(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (ingest.RejectsDone, error) {
-	return q.act(ctx, pick, by, false, q.store.RequeueRejects, ingest.RejectOpen)
+	return q.actOnRejects(ctx, pick, by, false, q.store.RequeueRejects, ingest.RejectOpen)
 }
 
 // Discard says of items that they are junk. Nobody takes that back, so a reason is
 // needed.
 func (q *Quarantine) Discard(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (ingest.RejectsDone, error) {
-	return q.act(ctx, pick, by, true, q.store.DiscardRejects, ingest.RejectOpen, ingest.RejectRequeued)
+	return q.actOnRejects(ctx, pick, by, true, q.store.DiscardRejects, ingest.RejectOpen, ingest.RejectRequeued)
 }
 
-// act does it chunk by chunk. Each chunk is whole and in the audit log, so whoever is
+// actOnRejects does it chunk by chunk. Each chunk is whole and in the audit log, so whoever is
 // interrupted just says it again.
-func (q *Quarantine) act(ctx context.Context, pick ingest.RejectPick, by ingest.Act, needsReason bool,
+func (q *Quarantine) actOnRejects(ctx context.Context, pick ingest.RejectPick, by ingest.Act, needsReason bool,
 	do func(context.Context, ingest.RejectPick, ingest.Act) (ingest.RejectsDone, int64, error), from ...ingest.RejectStatus) (done ingest.RejectsDone, err error) {
-	if by, err = signed(by, needsReason); err != nil {
+	if by, err = checkSigned(by, needsReason); err != nil {
 		return done, err
 	}
 	switch {

@@ -20,7 +20,7 @@ func NewRates(s RateStore) *Rates { return &Rates{s} }
 
 // Release lets go on what waits for a rate key (D§5.31).
 func (r *Rates) Release(ctx context.Context, key string, by ingest.Act) (done view.RateReleased, err error) {
-	if by, err = signed(by, true); err != nil {
+	if by, err = checkSigned(by, true); err != nil {
 		return done, err
 	}
 	done, err = r.store.ReleaseRate(ctx, key, by)

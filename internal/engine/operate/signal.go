@@ -16,7 +16,7 @@ const signalsAtOnce = 500
 // Signal names records that the next update has to look at. Whoever says so has to
 // say why: a retraction that nobody can trace is worth nothing.
 func (o *Operator) Signal(ctx context.Context, d ingest.Dataset, kind refresh.Kind, ids []string, by ingest.Act) (done ingest.SignalsAdded, err error) {
-	if by, err = signed(by, true); err != nil {
+	if by, err = checkSigned(by, true); err != nil {
 		return done, err
 	}
 	if len(ids) == 0 {
@@ -39,7 +39,7 @@ func (o *Operator) Signal(ctx context.Context, d ingest.Dataset, kind refresh.Ki
 // SignalQuarantined names every record an item of which is in quarantine and whose
 // id is known.
 func (o *Operator) SignalQuarantined(ctx context.Context, d ingest.Dataset, by ingest.Act) (done ingest.SignalsAdded, err error) {
-	if by, err = signed(by, true); err != nil {
+	if by, err = checkSigned(by, true); err != nil {
 		return done, err
 	}
 	for after := int64(0); ; {

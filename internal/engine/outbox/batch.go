@@ -40,19 +40,19 @@ type part struct {
 	trouble   error
 }
 
-// settle publishes the batch and writes down what became of it.
-func (b *batch) settle(ctx context.Context) (settled int, err error) {
+// settleBatch publishes the batch and writes down what became of it.
+func (b *batch) settleBatch(ctx context.Context) (settled int, err error) {
 	if len(b.changes) == 0 {
 		return 0, nil
 	}
 	b.out = event.Settlement{Claim: b.claim, DatasetID: b.lane.DatasetID}
 	b.parts = map[string]*part{}
 	for _, wave := range event.Waves(b.changes) {
-		if b.wave(ctx, wave); b.trouble != nil || ctx.Err() != nil {
+		if b.publishWave(ctx, wave); b.trouble != nil || ctx.Err() != nil {
 			break
 		}
 	}
-	b.sum()
+	b.sumAttempts()
 	settled = len(b.out.Published) + len(b.out.Skipped) + len(b.out.Behind) + len(b.out.Failed)
 	if settled > 0 || len(b.out.Attempts) > 0 {
 		crash.At(crash.Published)
@@ -63,7 +63,7 @@ func (b *batch) settle(ctx context.Context) (settled int, err error) {
 		if err := b.relay.store.SettleEvents(last, b.out); err != nil {
 			return 0, err
 		}
-		b.relay.add(b.out)
+		b.relay.addSettled(b.out)
 	}
 	if b.trouble != nil && ctx.Err() == nil {
 		return settled, errTrouble{b.trouble}
@@ -71,8 +71,8 @@ func (b *batch) settle(ctx context.Context) (settled int, err error) {
 	return settled, nil
 }
 
-// wave publishes events with different keys.
-func (b *batch) wave(ctx context.Context, wave []event.Change) {
+// publishWave publishes events with different keys.
+func (b *batch) publishWave(ctx context.Context, wave []event.Change) {
 	sending := map[string]*part{}
 	for _, c := range wave {
 		if b.behind[c.Key] {
@@ -80,7 +80,7 @@ func (b *batch) wave(ctx context.Context, wave []event.Change) {
 			continue
 		}
 		if c.NoBody {
-			b.refuse(c, event.BodyGone, bodyError(c))
+			b.refuseChange(c, event.BodyGone, bodyError(c))
 			continue
 		}
 		name, ok := b.relay.route(c.Source, c.Endpoint, c.Op)
@@ -91,7 +91,7 @@ func (b *batch) wave(ctx context.Context, wave []event.Change) {
 		}
 		sealed, err := b.rooms.events.Seal(c, to.Form)
 		if err != nil {
-			b.refuse(c, event.TooLarge, err)
+			b.refuseChange(c, event.TooLarge, err)
 			continue
 		}
 		p := sending[name]
@@ -107,7 +107,7 @@ func (b *batch) wave(ctx context.Context, wave []event.Change) {
 	}
 	publishing.Wait()
 	for _, name := range slices.Sorted(maps.Keys(sending)) {
-		b.judge(name, sending[name])
+		b.judgeAnswers(name, sending[name])
 	}
 }
 
@@ -119,13 +119,13 @@ func bodyError(c event.Change) error {
 	return errors.New("the version of the record that the event tells of is not there")
 }
 
-func (b *batch) refuse(c event.Change, f event.Fault, err error) {
+func (b *batch) refuseChange(c event.Change, f event.Fault, err error) {
 	b.behind[c.Key] = true
 	b.out.Failed = append(b.out.Failed, event.Refusal(c, f, err, b.now))
 }
 
-// judge adds the answers of a receiver to what it said before.
-func (b *batch) judge(name string, sent *part) {
+// judgeAnswers adds the answers of a receiver to what it said before.
+func (b *batch) judgeAnswers(name string, sent *part) {
 	p := b.parts[name]
 	if p == nil {
 		p = &part{first: sent.changes[0].Row}
@@ -157,8 +157,8 @@ func (b *batch) judge(name string, sent *part) {
 // refusesAll: a receiver that wants none of as many events is not right itself.
 const refusesAll = 10
 
-// sum ends the attempt of each destination.
-func (b *batch) sum() {
+// sumAttempts ends the attempt of each destination.
+func (b *batch) sumAttempts() {
 	for _, name := range slices.Sorted(maps.Keys(b.parts)) {
 		p := b.parts[name]
 		b.attempts++

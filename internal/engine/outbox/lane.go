@@ -27,9 +27,9 @@ func (e errTrouble) Unwrap() error { return e.error }
 // LeaseName is the lease of a dataset's events.
 func LeaseName(dataset int64) string { return fmt.Sprintf("relay/%d", dataset) }
 
-// work publishes events of a dataset while this process holds its lease. Another
+// workLane publishes events of a dataset while this process holds its lease. Another
 // process may have it: then there is nothing to do here.
-func (r *Relay) work(ctx context.Context, lane event.Lane) (settled int, err error) {
+func (r *Relay) workLane(ctx context.Context, lane event.Lane) (settled int, err error) {
 	name := LeaseName(lane.DatasetID)
 	epoch, held, err := r.store.AcquireLease(ctx, name, r.config.Owner, r.config.Lease)
 	if err != nil || !held {
@@ -39,19 +39,19 @@ func (r *Relay) work(ctx context.Context, lane event.Lane) (settled int, err err
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.keep(working, name, epoch, stop)
+		r.keepLease(working, name, epoch, stop)
 	}()
 	rooms := r.takeRooms()
 	defer r.returnRooms(rooms)
 	b := &bench{relay: r, lane: lane, rooms: rooms, claim: event.Claim{Name: name, Owner: r.config.Owner, Epoch: epoch, Lease: r.config.Lease}}
-	settled, err = b.drain(working)
+	settled, err = b.drainLane(working)
 	if cause := context.Cause(working); errors.Is(cause, errLeaseLost) || errors.Is(err, fault.ErrStale) {
 		r.log.Warn("the lease of a dataset's events was lost: what was published is published again by another", "source", lane.Source, "endpoint", lane.Endpoint)
 		err = nil
 	}
 	stop(nil)
 	<-done
-	r.release(ctx, name, epoch)
+	r.releaseLane(ctx, name, epoch)
 	var trouble errTrouble
 	if errors.As(err, &trouble) {
 		r.hadTrouble(lane, trouble.error)
@@ -63,8 +63,8 @@ func (r *Relay) work(ctx context.Context, lane event.Lane) (settled int, err err
 	return settled, err
 }
 
-// release lets others have the dataset at once.
-func (r *Relay) release(ctx context.Context, name string, epoch int64) {
+// releaseLane lets others have the dataset at once.
+func (r *Relay) releaseLane(ctx context.Context, name string, epoch int64) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
 	if err := r.store.ReleaseLease(last, name, r.config.Owner, epoch); err != nil {
@@ -72,9 +72,9 @@ func (r *Relay) release(ctx context.Context, name string, epoch int64) {
 	}
 }
 
-// keep extends the lease while its holder works. Whoever could not do so for two
+// keepLease extends the lease while its holder works. Whoever could not do so for two
 // thirds of it stops, so that it has stopped before another one starts.
-func (r *Relay) keep(ctx context.Context, name string, epoch int64, stop context.CancelCauseFunc) {
+func (r *Relay) keepLease(ctx context.Context, name string, epoch int64, stop context.CancelCauseFunc) {
 	ticker := time.NewTicker(r.config.Lease / beats)
 	defer ticker.Stop()
 	for renewed := time.Now(); ; {
@@ -126,11 +126,11 @@ func (r *Relay) returnRooms(back *rooms) {
 	r.rooms = append(r.rooms, back)
 }
 
-// drain publishes chunk by chunk until nothing is left, a receiver is in trouble,
+// drainLane publishes chunk by chunk until nothing is left, a receiver is in trouble,
 // or others are to have their turn.
-func (b *bench) drain(ctx context.Context) (settled int, err error) {
+func (b *bench) drainLane(ctx context.Context) (settled int, err error) {
 	for range turn {
-		n, err := b.chunk(ctx)
+		n, err := b.publishChunk(ctx)
 		settled += n
 		if err != nil || n == 0 || ctx.Err() != nil {
 			return settled, err
@@ -139,9 +139,9 @@ func (b *bench) drain(ctx context.Context) (settled int, err error) {
 	return settled, nil
 }
 
-// chunk publishes some events: those that failed before and whose time has come
+// publishChunk publishes some events: those that failed before and whose time has come
 // go first, else what waits.
-func (b *bench) chunk(ctx context.Context) (settled int, err error) {
+func (b *bench) publishChunk(ctx context.Context) (settled int, err error) {
 	r := b.relay
 	held, now, err := r.store.HeldEvents(ctx, b.lane.DatasetID, mostHeld+1)
 	if err != nil {
@@ -167,7 +167,7 @@ func (b *bench) chunk(ctx context.Context) (settled int, err error) {
 			return 0, err
 		}
 	}
-	return batch.settle(ctx)
+	return batch.settleBatch(ctx)
 }
 
 // retriesAtOnce is how many events that failed are tried again at once.

@@ -118,7 +118,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		if err != nil {
 			r.log.Warn("events could not be relayed; it is tried again", "error", err)
 		}
-		r.prune(ctx)
+		r.pruneSent(ctx)
 		if n > 0 && err == nil {
 			continue
 		}
@@ -148,7 +148,7 @@ func (r *Relay) Once(ctx context.Context) (settled int, err error) {
 		slots <- struct{}{}
 		working.Go(func() {
 			defer func() { <-slots }()
-			n, e := r.work(ctx, lane)
+			n, e := r.workLane(ctx, lane)
 			mu.Lock()
 			defer mu.Unlock()
 			if settled += n; e != nil && err == nil {
@@ -196,7 +196,7 @@ func (r *Relay) Count() Count {
 	return r.count
 }
 
-func (r *Relay) add(s event.Settlement) {
+func (r *Relay) addSettled(s event.Settlement) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count.Published += len(s.Published)
@@ -209,7 +209,7 @@ const (
 	pruneAtOnce = 500
 )
 
-func (r *Relay) prune(ctx context.Context) {
+func (r *Relay) pruneSent(ctx context.Context) {
 	if time.Since(r.pruned) < pruneEvery {
 		return
 	}

@@ -61,7 +61,7 @@ func Again(ctx context.Context, c Case, chain transport.Doer, o Options) (*black
 	a := &again{Case: c, chain: chain, options: o, then: then, program: then}
 	a.report = blackbox.NewReport(c.Box, o.From, SpecThen, o.At)
 	if o.Now != nil {
-		if a.program, err = a.declared(); err != nil {
+		if a.program, err = a.declaredProgram(); err != nil {
 			return nil, err
 		}
 	}
@@ -69,7 +69,7 @@ func Again(ctx context.Context, c Case, chain transport.Doer, o Options) (*black
 		return nil, err
 	}
 	a.report.Asks(c.Box, a.program, a.role, o.Now != nil)
-	if err := a.compare(ctx); err != nil {
+	if err := a.compareAll(ctx); err != nil {
 		return nil, err
 	}
 	return a.report.Close(), nil
@@ -98,8 +98,8 @@ type again struct {
 	report        *blackbox.Report
 }
 
-// declared is the program of the source as it is declared now.
-func (a *again) declared() (*spec.Program, error) {
+// declaredProgram is the program of the source as it is declared now.
+func (a *again) declaredProgram() (*spec.Program, error) {
 	compiled, err := a.options.Now.Compiled()
 	if err != nil {
 		return nil, err
@@ -108,14 +108,14 @@ func (a *again) declared() (*spec.Program, error) {
 	return compiled.Snapshot.Program()
 }
 
-// compare goes from what the ledger says over what the kept answer says to what
+// compareAll goes from what the ledger says over what the kept answer says to what
 // was asked for, so that each difference has one cause.
-func (a *again) compare(ctx context.Context) error {
-	kept, err := a.kept(ctx)
+func (a *again) compareAll(ctx context.Context) error {
+	kept, err := a.readKept(ctx)
 	if err != nil || a.options.From == FromRaw {
 		return err
 	}
-	answer, err := a.ask(ctx)
+	answer, err := a.askUpstream(ctx)
 	if err != nil {
 		return err
 	}
@@ -126,16 +126,16 @@ func (a *again) compare(ctx context.Context) error {
 		return nil
 	}
 	a.report.Note("compared with the ledger only: " + a.Gone.Error())
-	heads, err := a.heads(ctx, fresh)
+	heads, err := a.readHeads(ctx, fresh)
 	if err == nil {
 		a.report.Upstreams(a.Box, a.role, fresh, heads)
 	}
 	return err
 }
 
-// kept reads the kept answer: under the snapshot of then it must say what the
+// readKept reads the kept answer: under the snapshot of then it must say what the
 // ledger says, under that of now it shows what was declared otherwise.
-func (a *again) kept(ctx context.Context) (*blackbox.Reading, error) {
+func (a *again) readKept(ctx context.Context) (*blackbox.Reading, error) {
 	if a.Body == nil {
 		return nil, nil
 	}
@@ -145,7 +145,7 @@ func (a *again) kept(ctx context.Context) (*blackbox.Reading, error) {
 	}
 	read := a.Box.Read(a.then, role, a.Box.Answer(a.Body), a.Sum)
 	a.report.Show(read)
-	heads, err := a.heads(ctx, read)
+	heads, err := a.readHeads(ctx, read)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (a *again) kept(ctx context.Context) (*blackbox.Reading, error) {
 	return now, nil
 }
 
-func (a *again) heads(ctx context.Context, of *blackbox.Reading) ([]blackbox.Head, error) {
+func (a *again) readHeads(ctx context.Context, of *blackbox.Reading) ([]blackbox.Head, error) {
 	ids := a.Box.Asked(of)
 	if len(ids) == 0 || a.Heads == nil {
 		return a.Box.Heads, nil

@@ -65,7 +65,7 @@ func (s *Service) Find(ctx context.Context, ref Ref) (c Case, err error) {
 			return c, fmt.Errorf("run %d has no batch %d: %w", ref.RunID, ref.No, err)
 		}
 	}
-	kept := s.fetch(ctx, ref.BatchID)
+	kept := s.fetchBody(ctx, ref.BatchID)
 	c.Box, err = s.store.Box(ctx, ref.BatchID)
 	body := <-kept
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Service) Find(ctx context.Context, ref Ref) (c Case, err error) {
 	c.Heads = func(ctx context.Context, ids []string) ([]blackbox.Head, error) {
 		return s.store.HeadsOf(ctx, dataset, ids)
 	}
-	c.Body, c.Gone, err = s.body(c.Box, body)
+	c.Body, c.Gone, err = s.bodyOf(c.Box, body)
 	if c.Body != nil {
 		c.Sum = c.Box.Batch.Raw
 	}
@@ -88,8 +88,8 @@ type fetched struct {
 	err  error
 }
 
-// fetch reads the body of a batch while its box is opened: both take their time.
-func (s *Service) fetch(ctx context.Context, batchID int64) <-chan fetched {
+// fetchBody reads the body of a batch while its box is opened: both take their time.
+func (s *Service) fetchBody(ctx context.Context, batchID int64) <-chan fetched {
 	out := make(chan fetched, 1)
 	go func() {
 		var got fetched
@@ -102,14 +102,14 @@ func (s *Service) fetch(ctx context.Context, batchID int64) <-chan fetched {
 	return out
 }
 
-// body gives the body of a batch, or says why it is not there.
-func (s *Service) body(b *blackbox.Box, kept fetched) (body []byte, gone, err error) {
+// bodyOf gives the body of a batch, or says why it is not there.
+func (s *Service) bodyOf(b *blackbox.Box, kept fetched) (body []byte, gone, err error) {
 	switch answer := b.Response(); {
 	case b.Batch.Raw != "" && s.bodies != nil:
 		if !errors.Is(kept.err, fault.ErrNotFound) {
 			return kept.body, nil, kept.err
 		}
-		return nil, s.swept(b), nil
+		return nil, s.explainSwept(b), nil
 	case b.Batch.Raw != "":
 		return nil, fmt.Errorf("%w: batch %d: its body was kept, but no folder of raw bodies is known: name it with --raw-dir or PATRA_RAW_DIR", fault.ErrNotFound, b.Batch.ID), nil
 	case answer == nil:
@@ -120,8 +120,8 @@ func (s *Service) body(b *blackbox.Box, kept fetched) (body []byte, gone, err er
 	return nil, fmt.Errorf("%w: batch %d has no body: the process that read it kept none (--no-raw, or no folder for them)", fault.ErrNotFound, b.Batch.ID), nil
 }
 
-// swept says since when a body is gone, as far as that can be known, and why.
-func (s *Service) swept(b *blackbox.Box) error {
+// explainSwept says since when a body is gone, as far as that can be known, and why.
+func (s *Service) explainSwept(b *blackbox.Box) error {
 	at := b.At()
 	end := at.Add(s.keeps.For)
 	return fmt.Errorf("%w: batch %d: its body of %s (sha256 %s) is not in %s any more: bodies are kept %s, that is until %s, and less long where all of them exceed %d bytes",
@@ -203,7 +203,7 @@ func (s *Service) Diff(ctx context.Context, a, b int64) (*blackbox.RunDiff, erro
 			return nil, fmt.Errorf("run %d: %w", id, fault.ErrNotFound)
 		}
 		runs[i] = found[0]
-		if pages[i], err = s.pages(ctx, id); err != nil {
+		if pages[i], err = s.readPages(ctx, id); err != nil {
 			return nil, err
 		}
 	}
@@ -213,16 +213,16 @@ func (s *Service) Diff(ctx context.Context, a, b int64) (*blackbox.RunDiff, erro
 // batchesAtOnce is how many batches of a run are listed by one query.
 const batchesAtOnce = 200
 
-// pages reads the kept answers of a run. One that is gone is compared by its
+// readPages reads the kept answers of a run. One that is gone is compared by its
 // numbers.
-func (s *Service) pages(ctx context.Context, run int64) (out []blackbox.PageOf, err error) {
+func (s *Service) readPages(ctx context.Context, run int64) (out []blackbox.PageOf, err error) {
 	for before := int64(0); ; {
 		list, err := s.store.Batches(ctx, view.Filter{RunID: run, Before: before, Limit: batchesAtOnce})
 		if err != nil {
 			return nil, err
 		}
 		for _, b := range list {
-			page, err := s.page(ctx, b)
+			page, err := s.readPage(ctx, b)
 			if err != nil {
 				return nil, err
 			}
@@ -236,7 +236,7 @@ func (s *Service) pages(ctx context.Context, run int64) (out []blackbox.PageOf, 
 	return out, nil
 }
 
-func (s *Service) page(ctx context.Context, b view.Batch) (blackbox.PageOf, error) {
+func (s *Service) readPage(ctx context.Context, b view.Batch) (blackbox.PageOf, error) {
 	if b.Status == string(ingest.BatchFailed) {
 		return blackbox.PageOf{Batch: b}, nil // nothing was taken of it, with a body or without
 	}

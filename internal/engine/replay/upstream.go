@@ -13,9 +13,9 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
-// ask asks the upstream for the page again, through the gate like any request
+// askUpstream asks the upstream for the page again, through the gate like any request
 // (I11). An answer that is no success is an answer too: it differs.
-func (a *again) ask(ctx context.Context) (*exchange.Response, error) {
+func (a *again) askUpstream(ctx context.Context) (*exchange.Response, error) {
 	if a.chain == nil {
 		return nil, errOffline
 	}
@@ -24,17 +24,17 @@ func (a *again) ask(ctx context.Context) (*exchange.Response, error) {
 			return nil, fmt.Errorf("%w: page %d cannot be asked for again: %s; --refresh-expired walks there from the first page, with %d requests",
 				fault.ErrInvalid, a.Box.Batch.Page, dead, a.Box.Batch.Page)
 		}
-		return a.walk(ctx)
+		return a.walkToPage(ctx)
 	}
 	request, err := a.Box.Ask(a.program, a.role)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the upstream cannot be asked again: %w", fault.ErrInvalid, err)
 	}
-	return a.send(ctx, request, nil)
+	return a.sendRequest(ctx, request, nil)
 }
 
-// walk reaches the page from the first one.
-func (a *again) walk(ctx context.Context) (*exchange.Response, error) {
+// walkToPage reaches the page from the first one.
+func (a *again) walkToPage(ctx context.Context) (*exchange.Response, error) {
 	question, state, steps, err := a.Box.Walk(a.program, a.role)
 	if err != nil {
 		return nil, err
@@ -46,10 +46,10 @@ func (a *again) walk(ctx context.Context) (*exchange.Response, error) {
 		}
 		request.Replayable = state.FirstPage()
 		if page > steps {
-			return a.send(ctx, request, nil)
+			return a.sendRequest(ctx, request, nil)
 		}
 		var read *extract.Page
-		answer, err := a.send(ctx, request, func(r *exchange.Response) (err error) {
+		answer, err := a.sendRequest(ctx, request, func(r *exchange.Response) (err error) {
 			read, err = a.program.Page(r, a.program.Expect(a.Box.Window, a.options.At, 0))
 			return err
 		})
@@ -70,9 +70,9 @@ func (a *again) walk(ctx context.Context) (*exchange.Response, error) {
 	}
 }
 
-// send makes one request. Only an upstream that gives no answer at all is an error.
-func (a *again) send(ctx context.Context, request *exchange.Request, accept func(*exchange.Response) error) (*exchange.Response, error) {
-	p := reading(a.program, a.role)
+// sendRequest makes one request. Only an upstream that gives no answer at all is an error.
+func (a *again) sendRequest(ctx context.Context, request *exchange.Request, accept func(*exchange.Response) error) (*exchange.Response, error) {
+	p := readingProgram(a.program, a.role)
 	limits := a.program.Rate // of the first step for both, as a run has it (I11)
 	if p.Rate.Group != limits.Group {
 		limits = p.Rate
@@ -104,8 +104,8 @@ func (a *again) send(ctx context.Context, request *exchange.Request, accept func
 	return got, nil
 }
 
-// reading is the part of a program whose endpoint is asked.
-func reading(p *spec.Program, r blackbox.Role) *spec.Program {
+// readingProgram is the part of a program whose endpoint is asked.
+func readingProgram(p *spec.Program, r blackbox.Role) *spec.Program {
 	if r.AsksDetail() && p.Detail != nil {
 		return p.Detail
 	}

@@ -59,7 +59,7 @@ func TestSignals(t *testing.T) {
 		"not allowed":   {t.Context(), fault.New(fault.Refused, nil), gate.Refused},
 		"no credential": {t.Context(), fault.New(fault.Unauthorized, nil), gate.Refused},
 	} {
-		if got := signal(c.ctx, fault.RetryPolicy{}, nil, c.err, time.Now()); got.Outcome != c.want {
+		if got := signalOf(c.ctx, fault.RetryPolicy{}, nil, c.err, time.Now()); got.Outcome != c.want {
 			t.Errorf("%s: %+v, want %s", name, got, c.want)
 		}
 	}

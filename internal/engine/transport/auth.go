@@ -37,7 +37,7 @@ func (a authenticated) Do(ctx context.Context, c *Call) (*exchange.Response, err
 	if c.Request.Credential.Type == "" {
 		return a.client.Send(ctx, c.Request)
 	}
-	signed, mask, err := a.signed(ctx, c)
+	signed, mask, err := a.signRequest(ctx, c)
 	switch {
 	case errors.Is(err, secret.ErrAbsent) && !c.Request.CredentialRequired:
 		return a.client.Send(ctx, c.Request)
@@ -64,26 +64,26 @@ func noCredential(err error) *fault.Error {
 	return f
 }
 
-// signed is a copy of the request with its credential, and what hides the
+// signRequest is a copy of the request with its credential, and what hides the
 // credential in an answer.
-func (a authenticated) signed(ctx context.Context, c *Call) (exchange.Request, *secret.Masker, error) {
+func (a authenticated) signRequest(ctx context.Context, c *Call) (exchange.Request, *secret.Masker, error) {
 	if c.Request.Credential.Type == "CUSTOM" {
-		sign, known := hooks()[c.Request.Credential.Signing]
+		sign, known := signingHooks()[c.Request.Credential.Signing]
 		if !known {
 			return exchange.Request{}, nil, fmt.Errorf("there is no signing hook %q", c.Request.Credential.Signing)
 		}
 		return sign(ctx, a.secrets, *c.Request, a.now())
 	}
-	value, mask, err := a.value(ctx, c)
+	value, mask, err := a.credentialValue(ctx, c)
 	if err != nil {
 		return exchange.Request{}, nil, err
 	}
-	return place(*c.Request, value), mask, nil
+	return placeValue(*c.Request, value), mask, nil
 }
 
-// value is what goes behind the name of the header or parameter, with what hides
+// credentialValue is what goes behind the name of the header or parameter, with what hides
 // it in an answer.
-func (a authenticated) value(ctx context.Context, c *Call) (secret.Text, *secret.Masker, error) {
+func (a authenticated) credentialValue(ctx context.Context, c *Call) (secret.Text, *secret.Masker, error) {
 	credential := c.Request.Credential
 	switch credential.Type {
 	case "API_KEY", "BEARER":

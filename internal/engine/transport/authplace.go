@@ -12,8 +12,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
-// place works on a copy: the caller's request stays free of the value.
-func place(r exchange.Request, value secret.Text) exchange.Request {
+// placeValue works on a copy: the caller's request stays free of the value.
+func placeValue(r exchange.Request, value secret.Text) exchange.Request {
 	c := r.Credential
 	switch c.In {
 	case "QUERY":
@@ -58,8 +58,8 @@ const typeForm = "application/x-www-form-urlencoded"
 func placeInBody(r exchange.Request, value secret.Text) exchange.Request {
 	name := r.Credential.Name
 	if object, ok := bytes.CutPrefix(bytes.TrimSpace(r.Body), []byte("{")); ok && strings.Contains(r.Header.Get("Content-Type"), "json") {
-		member := append(quoted([]byte("{"), name), ':')
-		member = quoted(member, value.Reveal())
+		member := append(appendQuoted([]byte("{"), name), ':')
+		member = appendQuoted(member, value.Reveal())
 		if rest := bytes.TrimSpace(object); len(rest) > 0 && rest[0] != '}' {
 			member = append(member, ',')
 		}
@@ -74,7 +74,7 @@ func placeInBody(r exchange.Request, value secret.Text) exchange.Request {
 	return r
 }
 
-func quoted(dst []byte, text string) []byte {
+func appendQuoted(dst []byte, text string) []byte {
 	out, _ := jsontext.AppendQuote(dst, strings.ToValidUTF8(text, "\uFFFD")) // valid text can be quoted
 	return out
 }

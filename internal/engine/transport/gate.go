@@ -33,8 +33,8 @@ type gated struct {
 
 func (g gated) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	began := time.Now()
-	woken := resting(ctx)
-	permit, err := g.permits.Acquire(ctx, c.ask())
+	woken := beginRest(ctx)
+	permit, err := g.permits.Acquire(ctx, c.gateAsk())
 	woken()
 	c.Notes.Waited += time.Since(began)
 	if err != nil {
@@ -48,19 +48,19 @@ func (g gated) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	}
 	crash.At(crash.Permitted)
 	c.Notes.Attempts++
-	return g.send(ctx, c, permit)
+	return g.sendWithPermit(ctx, c, permit)
 }
 
-// send gives the permit back whatever happens: a panic below costs its task, and
+// sendWithPermit gives the permit back whatever happens: a panic below costs its task, and
 // must not cost the source one of its places for as long as the process lives.
-func (g gated) send(ctx context.Context, c *Call, permit Permit) (response *exchange.Response, err error) {
+func (g gated) sendWithPermit(ctx context.Context, c *Call, permit Permit) (response *exchange.Response, err error) {
 	said := gate.Signal{Outcome: gate.Refused} // should it panic: our doing
 	defer func() { permit.Done(said) }()
 	response, err = g.next.Do(ctx, c)
 	if response == nil && neverLeft(err) {
 		c.Notes.Unsent++
 	}
-	said = signal(ctx, c.Retry, response, err, time.Now())
+	said = signalOf(ctx, c.Retry, response, err, time.Now())
 	return response, err
 }
 
@@ -74,15 +74,15 @@ func neverLeft(err error) bool {
 // no Retry-After to be waited for: pacing is not being refused.
 const shortestPatience = 10 * time.Second
 
-func (c *Call) ask() gate.Ask {
+func (c *Call) gateAsk() gate.Ask {
 	return gate.Ask{
 		Key: c.Key, Limits: c.Limits, Priority: c.Priority, Task: c.Task,
 		Deadline: max(c.Retry.RetryAfterCap.Std(), shortestPatience),
 	}
 }
 
-// signal is what an answer, or its absence, says about the load.
-func signal(ctx context.Context, policy fault.RetryPolicy, r *exchange.Response, err error, now time.Time) gate.Signal {
+// signalOf is what an answer, or its absence, says about the load.
+func signalOf(ctx context.Context, policy fault.RetryPolicy, r *exchange.Response, err error, now time.Time) gate.Signal {
 	if r == nil {
 		if ctx.Err() != nil || fault.As(err).Code != fault.Network {
 			return gate.Signal{Outcome: gate.Refused} // our doing, not the upstream's

@@ -31,24 +31,24 @@ func (g granted) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	keep := g.held.keeper(c.Request.Credential, endpoint)
-	fetch := func(ctx context.Context) (*token, error) { return g.fetch(ctx, c, endpoint, keep) }
-	response, err := g.with(ctx, c, keep, nil, fetch)
+	keep := g.held.keeperFor(c.Request.Credential, endpoint)
+	fetch := func(ctx context.Context) (*token, error) { return g.fetchToken(ctx, c, endpoint, keep) }
+	response, err := g.sendWithToken(ctx, c, keep, nil, fetch)
 	if err != nil || c.token == nil || !c.Request.Credential.Renews(response.Status) {
 		return response, err
 	}
-	if c.renewed || !keep.exchanges(c.token, time.Now()) {
+	if c.renewed || !keep.worthAnother(c.token, time.Now()) {
 		return response, nil // a second token fared no better
 	}
 	// Refused before it was acted on, so it may be sent again whatever it is.
 	c.renewed = true
-	return g.with(ctx, c, keep, c.token, fetch)
+	return g.sendWithToken(ctx, c, keep, c.token, fetch)
 }
 
-// with sends the call with a token other than the spent one.
-func (g granted) with(ctx context.Context, c *Call, keep *keeper, spent *token, fetch func(context.Context) (*token, error)) (*exchange.Response, error) {
+// sendWithToken sends the call with a token other than the spent one.
+func (g granted) sendWithToken(ctx context.Context, c *Call, keep *keeper, spent *token, fetch func(context.Context) (*token, error)) (*exchange.Response, error) {
 	var err error
-	c.token, err = keep.take(ctx, spent, fetch)
+	c.token, err = keep.takeToken(ctx, spent, fetch)
 	switch {
 	case errors.Is(err, secret.ErrAbsent) && !c.Request.CredentialRequired:
 		c.token = nil // anonymous, as the source allows (§3.6)
@@ -58,7 +58,7 @@ func (g granted) with(ctx context.Context, c *Call, keep *keeper, spent *token, 
 	}
 	response, err := g.next.Do(ctx, c)
 	if err == nil && c.token != nil && response.Status < 300 {
-		keep.accepted(c.token)
+		keep.noteAccepted(c.token)
 	}
 	return response, err
 }
@@ -77,16 +77,16 @@ func endpointOf(r *exchange.Request) (*url.URL, error) {
 // grant is a way to be given tokens.
 type grant interface {
 	// ask fills in headers and body of the call that asks for one.
-	ask(ctx context.Context, r *exchange.Request) error
+	fillRequest(ctx context.Context, r *exchange.Request) error
 	// read takes the token out of an answer with status 2xx.
-	read(r *exchange.Response, asked time.Time) (*token, error)
+	readToken(r *exchange.Response, asked time.Time) (*token, error)
 	// why explains an answer that refuses, in words that are not the upstream's.
-	why(r *exchange.Response) *fault.Error
+	explainRefusal(r *exchange.Response) *fault.Error
 	// spent are the secrets that ask has put into the call.
-	spent() []secret.Text
+	spentSecrets() []secret.Text
 }
 
-func (g granted) grant(c exchange.Credential, keep *keeper) grant {
+func (g granted) grantFor(c exchange.Credential, keep *keeper) grant {
 	if c.Type == "SESSION" {
 		return &session{credential: c, secrets: g.secrets}
 	}
@@ -100,8 +100,8 @@ const largestGrant = 1 << 20
 // who is asking.
 var passedOn = []string{"User-Agent", "X-Ingest-Correlation-Id"}
 
-// fetch makes one token call. Retries are those of the request it is made for.
-func (g granted) fetch(ctx context.Context, c *Call, endpoint *url.URL, keep *keeper) (*token, error) {
+// fetchToken makes one token call. Retries are those of the request it is made for.
+func (g granted) fetchToken(ctx context.Context, c *Call, endpoint *url.URL, keep *keeper) (*token, error) {
 	of := c.Request
 	r := &exchange.Request{Method: "POST", URL: endpoint, Header: exchange.Header{"Accept": {"application/json"}}, Limits: of.Limits}
 	r.MaxBodyBytes = largestGrant
@@ -110,8 +110,8 @@ func (g granted) fetch(ctx context.Context, c *Call, endpoint *url.URL, keep *ke
 			r.Header.Set(name, value)
 		}
 	}
-	way := g.grant(of.Credential, keep)
-	if err := way.ask(ctx, r); err != nil {
+	way := g.grantFor(of.Credential, keep)
+	if err := way.fillRequest(ctx, r); err != nil {
 		return nil, noCredential(err)
 	}
 	// A refresh token may be spent by the call: whoever is stopped meanwhile
@@ -119,19 +119,19 @@ func (g granted) fetch(ctx context.Context, c *Call, endpoint *url.URL, keep *ke
 	call := &Call{Request: r, Key: c.Key, Limits: c.Limits, Retry: c.Retry, Priority: c.Priority, Task: c.Task, finish: of.Credential.Grant == "REFRESH_TOKEN"}
 	asked := time.Now()
 	response, err := g.calls.Do(ctx, call)
-	c.Notes.note(call, response)
+	c.Notes.noteCall(call, response)
 	if err != nil {
-		err = exchange.HideSecrets(err, secret.NewMasker(way.spent()...))
+		err = exchange.HideSecrets(err, secret.NewMasker(way.spentSecrets()...))
 	} else {
 		var got *token
-		if got, err = judged(way, response, asked); err == nil {
+		if got, err = judgeGrant(way, response, asked); err == nil {
 			return got, nil
 		}
 	}
 	return nil, atEndpoint(err, endpoint)
 }
 
-func (n *Notes) note(call *Call, response *exchange.Response) {
+func (n *Notes) noteCall(call *Call, response *exchange.Response) {
 	n.TokenCalls += call.Notes.Sent() // none, if the gate held it back
 	n.Waited += call.Notes.Waited
 	if response != nil {
@@ -142,13 +142,13 @@ func (n *Notes) note(call *Call, response *exchange.Response) {
 	}
 }
 
-// judged reads an answer, or says what it means for the request that waits for
+// judgeGrant reads an answer, or says what it means for the request that waits for
 // the token.
-func judged(way grant, r *exchange.Response, asked time.Time) (*token, error) {
+func judgeGrant(way grant, r *exchange.Response, asked time.Time) (*token, error) {
 	var f *fault.Error
 	switch {
 	case r.Status >= 200 && r.Status < 300:
-		got, err := way.read(r, asked)
+		got, err := way.readToken(r, asked)
 		if err == nil {
 			return got, nil
 		}
@@ -158,7 +158,7 @@ func judged(way grant, r *exchange.Response, asked time.Time) (*token, error) {
 	case r.Status >= 500 || r.Status == 408:
 		f = fault.Newf(fault.ServerError, "is in trouble")
 	default:
-		f = way.why(r)
+		f = way.explainRefusal(r)
 	}
 	f.Status, f.Wait = r.Status, gate.RetryAfter(r.Header.Get("Retry-After"), time.Now())
 	return nil, f
@@ -196,15 +196,15 @@ func newToken(c exchange.Credential, text string, used []secret.Text, asked time
 // unlimited is the life of a token that nothing was said about.
 const unlimited time.Duration = -1
 
-// lifetime reads seconds; more than a century is a mistake and less than none is
+// tokenLifetime reads seconds; more than a century is a mistake and less than none is
 // none.
-func lifetime(seconds int64) time.Duration {
+func tokenLifetime(seconds int64) time.Duration {
 	const century = 100 * 365 * 24 * 3600
 	return time.Duration(max(0, min(seconds, century))) * time.Second
 }
 
-// named lists the references an operator should look behind.
-func named(c exchange.Credential) string {
+// nameReferences lists the references an operator should look behind.
+func nameReferences(c exchange.Credential) string {
 	var out []string
 	for _, ref := range c.References() {
 		out = append(out, ref.String())

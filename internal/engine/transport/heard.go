@@ -10,8 +10,8 @@ func WithFailures(ctx context.Context, hear func(FailedTry)) context.Context {
 	return context.WithValue(ctx, heardKey{}, hear)
 }
 
-// tell reports a failed try to whoever listens.
-func (c *Call) tell(ctx context.Context, t FailedTry) {
+// tellFailure reports a failed try to whoever listens.
+func (c *Call) tellFailure(ctx context.Context, t FailedTry) {
 	t.Most = c.Retry.MaxAttempts
 	if c.Failed != nil {
 		c.Failed(t)

@@ -17,9 +17,9 @@ import (
 // The same request, secrets and instant give the same signature.
 type hook func(ctx context.Context, secrets Secrets, r exchange.Request, now time.Time) (exchange.Request, *secret.Masker, error)
 
-// hooks are the ways to sign of CUSTOM credentials, by name. A new one stands
+// signingHooks are the ways to sign of CUSTOM credentials, by name. A new one stands
 // here and in exchange.SigningHooks, which the registry checks names against.
-func hooks() map[string]hook {
+func signingHooks() map[string]hook {
 	return map[string]hook{exchange.SigningHMAC: signHMAC}
 }
 

@@ -37,7 +37,7 @@ func mustURL(t *testing.T, text string) *url.URL {
 
 // What a source may name is what there is.
 func TestEveryNamedHookExists(t *testing.T) {
-	if named := slices.Sorted(slices.Values(exchange.SigningHooks())); !slices.Equal(named, slices.Sorted(maps.Keys(hooks()))) {
+	if named := slices.Sorted(slices.Values(exchange.SigningHooks())); !slices.Equal(named, slices.Sorted(maps.Keys(signingHooks()))) {
 		t.Errorf("files may name %v", named)
 	}
 }

@@ -28,7 +28,7 @@ type oauth2 struct {
 	pair       secret.Text // both, as they are sent
 }
 
-func (o *oauth2) spent() []secret.Text {
+func (o *oauth2) spentSecrets() []secret.Text {
 	key := o.client
 	if key.IsZero() {
 		key = o.sent // a public client
@@ -36,7 +36,7 @@ func (o *oauth2) spent() []secret.Text {
 	return secret.WithName([]secret.Text{o.client, o.seed, o.sent, o.pair}, o.id, key)
 }
 
-func (o *oauth2) ask(ctx context.Context, r *exchange.Request) error {
+func (o *oauth2) fillRequest(ctx context.Context, r *exchange.Request) error {
 	c, form := o.credential, url.Values{}
 	form.Set("grant_type", "client_credentials")
 	if c.Grant == "REFRESH_TOKEN" {
@@ -53,7 +53,7 @@ func (o *oauth2) ask(ctx context.Context, r *exchange.Request) error {
 			form.Set(name, value)
 		}
 	}
-	if err := o.identify(ctx, r, form); err != nil {
+	if err := o.identifyClient(ctx, r, form); err != nil {
 		return err
 	}
 	r.Header.Set("Content-Type", typeForm)
@@ -61,9 +61,9 @@ func (o *oauth2) ask(ctx context.Context, r *exchange.Request) error {
 	return nil
 }
 
-// identify says which client asks (RFC 6749 §2.3.1). A public client has no
+// identifyClient says which client asks (RFC 6749 §2.3.1). A public client has no
 // secret and gives its name in the form.
-func (o *oauth2) identify(ctx context.Context, r *exchange.Request, form url.Values) error {
+func (o *oauth2) identifyClient(ctx context.Context, r *exchange.Request, form url.Values) error {
 	c := o.credential
 	id, err := o.secrets.Reveal(ctx, c.ClientID, sentTo(r))
 	if err != nil {
@@ -98,21 +98,21 @@ type grantAnswer struct {
 	Error        string         `json:"error"`
 }
 
-func (o *oauth2) read(r *exchange.Response, asked time.Time) (*token, error) {
+func (o *oauth2) readToken(r *exchange.Response, asked time.Time) (*token, error) {
 	var answer grantAnswer
 	if json.Unmarshal(r.Body, &answer) != nil {
 		return nil, fault.Newf(fault.BadBody, "did not answer with the JSON object of RFC 6749")
 	}
 	switch {
 	case answer.Error != "" || answer.AccessToken == "":
-		return nil, o.refusal(answer.Error)
+		return nil, o.refusalFault(answer.Error)
 	case !strings.EqualFold(answer.TokenType, "bearer") && answer.TokenType != "" && o.credential.Prefix == "Bearer ":
 		return nil, fault.Newf(fault.Unauthorized, "gave a token of a type other than Bearer; if the upstream takes it all the same, declare its scheme as prefix")
 	}
-	used := append(o.spent(), secret.New(answer.RefreshToken))
+	used := append(o.spentSecrets(), secret.New(answer.RefreshToken))
 	got, err := newToken(o.credential, answer.AccessToken, used, asked, expiresIn(answer.ExpiresIn))
 	if err == nil && answer.RefreshToken != "" && o.credential.Grant == "REFRESH_TOKEN" && answer.RefreshToken != o.sent.Reveal() {
-		o.keep.rotate(o.seed, secret.New(answer.RefreshToken))
+		o.keep.rotateSeed(o.seed, secret.New(answer.RefreshToken))
 	}
 	return got, err
 }
@@ -123,13 +123,13 @@ func expiresIn(value jsontext.Value) time.Duration {
 	if err != nil {
 		return unlimited
 	}
-	return lifetime(int64(max(0, min(seconds, 1e12))))
+	return tokenLifetime(int64(max(0, min(seconds, 1e12))))
 }
 
-func (o *oauth2) why(r *exchange.Response) *fault.Error {
+func (o *oauth2) explainRefusal(r *exchange.Response) *fault.Error {
 	var answer grantAnswer
 	_ = json.Unmarshal(r.Body, &answer) // what cannot be read names no reason
-	return o.refusal(answer.Error)
+	return o.refusalFault(answer.Error)
 }
 
 // Errors of RFC 6749 §5.2 and its extensions that may be repeated. Any other
@@ -141,14 +141,14 @@ var (
 	lostToken = "refused the refresh token (invalid_grant): get a new one and put it where %s leads; one that replaced it while a process ran is not kept when the process ends"
 )
 
-func (o *oauth2) refusal(reason string) *fault.Error {
+func (o *oauth2) refusalFault(reason string) *fault.Error {
 	switch {
 	case reason == "invalid_grant" && o.credential.Grant == "REFRESH_TOKEN":
 		return fault.Newf(fault.Unauthorized, lostToken, o.credential.RefreshToken)
 	case slices.Contains(troubles, reason):
 		return fault.Newf(fault.ServerError, "is in trouble (%s)", reason)
 	case slices.Contains(refusals, reason):
-		return fault.New(fault.Unauthorized, fmt.Errorf("refused to give a token (%s): check %s", reason, named(o.credential)))
+		return fault.New(fault.Unauthorized, fmt.Errorf("refused to give a token (%s): check %s", reason, nameReferences(o.credential)))
 	}
-	return fault.Newf(fault.Unauthorized, "%s: check %s", unnamed, named(o.credential))
+	return fault.Newf(fault.Unauthorized, "%s: check %s", unnamed, nameReferences(o.credential))
 }

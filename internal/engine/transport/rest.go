@@ -19,8 +19,8 @@ func WithRest(ctx context.Context, told func(change int)) context.Context {
 // some requests a second is work.
 const restAfter = 2 * time.Second
 
-// resting begins a wait; what it returns ends it.
-func resting(ctx context.Context) (over func()) {
+// beginRest begins a wait; what it returns ends it.
+func beginRest(ctx context.Context) (over func()) {
 	told, _ := ctx.Value(restKey{}).(func(int))
 	if told == nil {
 		return func() {}

@@ -49,7 +49,7 @@ func (a *answered) by(host string) bool {
 func (r retry) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	policy := c.Retry
 	for try := 1; ; try++ {
-		response, problem := r.once(ctx, c)
+		response, problem := r.tryOnce(ctx, c)
 		if problem == nil {
 			return response, nil
 		}
@@ -60,7 +60,7 @@ func (r retry) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 			return nil, problem.Err // retries never cross the lease
 		}
 		if problem.Level != fault.Transient {
-			c.tell(ctx, FailedTry{No: try, Fault: problem})
+			c.tellFailure(ctx, FailedTry{No: try, Fault: problem})
 			return nil, problem
 		}
 		if !c.Request.Replayable && !problem.Unsent {
@@ -68,24 +68,24 @@ func (r retry) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 			// same token now means the next page (D§5.14).
 			lost := fault.New(fault.TokenLost, fmt.Errorf("the answer to a token that cannot be replayed was lost: %w", problem))
 			lost.Status = problem.Status
-			c.tell(ctx, FailedTry{No: try, Fault: lost})
+			c.tellFailure(ctx, FailedTry{No: try, Fault: lost})
 			return nil, lost
 		}
 		unreached := problem.Lasting && try >= triesUnreached && !r.answered.by(c.Request.URL.Host)
 		if unreached || try >= policy.MaxAttempts || problem.Wait > policy.RetryAfterCap.Std() {
-			c.tell(ctx, FailedTry{No: try, Fault: problem})
+			c.tellFailure(ctx, FailedTry{No: try, Fault: problem})
 			return nil, problem
 		}
 		wait := max(problem.Wait, policy.Backoff(try, rand.Float64()))
-		c.tell(ctx, FailedTry{No: try, Fault: problem, Wait: wait})
-		if err := sleep(ctx, wait); err != nil {
+		c.tellFailure(ctx, FailedTry{No: try, Fault: problem, Wait: wait})
+		if err := waitFor(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// once makes one attempt and names what went wrong with it.
-func (r retry) once(ctx context.Context, c *Call) (*exchange.Response, *fault.Error) {
+// tryOnce makes one attempt and names what went wrong with it.
+func (r retry) tryOnce(ctx context.Context, c *Call) (*exchange.Response, *fault.Error) {
 	response, err := r.next.Do(ctx, c)
 	if err != nil {
 		var known *fault.Error
@@ -97,7 +97,7 @@ func (r retry) once(ctx context.Context, c *Call) (*exchange.Response, *fault.Er
 	r.answered.note(c.Request.URL.Host)
 	if problem := c.Retry.ClassifyStatus(response.Status); problem != nil {
 		problem.Wait = gate.WaitOf(response.Header, response.Status, c.Retry, time.Now())
-		problem.Err = errors.New(told(c.Request, response))
+		problem.Err = errors.New(describeAnswer(c.Request, response))
 		if c.Weigh != nil {
 			problem = c.Weigh(response, problem)
 		}
@@ -113,9 +113,9 @@ func (r retry) once(ctx context.Context, c *Call) (*exchange.Response, *fault.Er
 	return response, nil
 }
 
-// told is what was asked, and what a person can do about an answer that is no
+// describeAnswer is what was asked, and what a person can do about an answer that is no
 // use to repeat.
-func told(r *exchange.Request, answer *exchange.Response) string {
+func describeAnswer(r *exchange.Request, answer *exchange.Response) string {
 	asked := r.Method + " " + r.URL.Path
 	switch status := answer.Status; {
 	case status >= 300 && status < 400 && answer.Header.Get("Location") != "":
@@ -124,12 +124,12 @@ func told(r *exchange.Request, answer *exchange.Response) string {
 	case r.Credential.Type == "":
 		return asked + " carries no credential (auth.credential)"
 	default:
-		return asked + ": check " + named(r.Credential)
+		return asked + ": check " + nameReferences(r.Credential)
 	}
 	return asked
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	defer resting(ctx)()
+func waitFor(ctx context.Context, d time.Duration) error {
+	defer beginRest(ctx)()
 	return pause.For(ctx, d)
 }

@@ -18,9 +18,9 @@ type session struct {
 	used       []secret.Text // what the login was made with
 }
 
-func (s *session) spent() []secret.Text { return s.used }
+func (s *session) spentSecrets() []secret.Text { return s.used }
 
-func (s *session) ask(ctx context.Context, r *exchange.Request) error {
+func (s *session) fillRequest(ctx context.Context, r *exchange.Request) error {
 	refs := map[string]secret.Ref{"username": s.credential.Username, "password": s.credential.Password, "value": s.credential.Value}
 	values := map[string]string{}
 	var user, longest secret.Text
@@ -46,7 +46,7 @@ func (s *session) ask(ctx context.Context, r *exchange.Request) error {
 	return nil
 }
 
-func (s *session) read(r *exchange.Response, asked time.Time) (*token, error) {
+func (s *session) readToken(r *exchange.Response, asked time.Time) (*token, error) {
 	login := s.credential.Login
 	life := unlimited
 	if login.Lifetime > 0 {
@@ -54,7 +54,7 @@ func (s *session) read(r *exchange.Response, asked time.Time) (*token, error) {
 	}
 	text := r.Header.Get(login.Header)
 	if login.Cookie != "" {
-		text = cookie(r.Header, login.Cookie)
+		text = cookieValue(r.Header, login.Cookie)
 	}
 	if !login.Token.IsZero() || !login.ExpiresIn.IsZero() {
 		found, seconds, err := s.readBody(r.Body)
@@ -65,13 +65,13 @@ func (s *session) read(r *exchange.Response, asked time.Time) (*token, error) {
 			text = found
 		}
 		if seconds != nil {
-			life = lifetime(*seconds)
+			life = tokenLifetime(*seconds)
 		}
 	}
 	if text == "" {
 		// The answer is what was promised, but for the token: a login that was
 		// refused politely. Trying again would only close the account.
-		return nil, fault.Newf(fault.Unauthorized, "accepted the login and gave no token: check %s, and where login looks for the token", named(s.credential))
+		return nil, fault.Newf(fault.Unauthorized, "accepted the login and gave no token: check %s, and where login looks for the token", nameReferences(s.credential))
 	}
 	return newToken(s.credential, text, s.used, asked, life)
 }
@@ -104,8 +104,8 @@ func (s *session) readBody(body []byte) (text string, seconds *int64, err error)
 	return text, seconds, nil
 }
 
-// cookie finds the value of a cookie that an answer sets.
-func cookie(h exchange.Header, name string) string {
+// cookieValue finds the value of a cookie that an answer sets.
+func cookieValue(h exchange.Header, name string) string {
 	for _, line := range h["Set-Cookie"] {
 		pair, _, _ := strings.Cut(line, ";")
 		if found, value, ok := strings.Cut(strings.TrimSpace(pair), "="); ok && found == name {
@@ -115,6 +115,6 @@ func cookie(h exchange.Header, name string) string {
 	return ""
 }
 
-func (s *session) why(*exchange.Response) *fault.Error {
-	return fault.Newf(fault.Unauthorized, "refused the login: check %s", named(s.credential))
+func (s *session) explainRefusal(*exchange.Response) *fault.Error {
+	return fault.Newf(fault.Unauthorized, "refused the login: check %s", nameReferences(s.credential))
 }

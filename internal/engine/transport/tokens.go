@@ -26,8 +26,8 @@ type token struct {
 // until the request arrives. Of a short life it is a tenth.
 const margin = 30 * time.Second
 
-// usable reports that a token may still be sent.
-func (t *token) usable(now time.Time) bool {
+// isUsable reports that a token may still be sent.
+func (t *token) isUsable(now time.Time) bool {
 	if t == nil {
 		return false
 	}
@@ -40,8 +40,8 @@ func (t *token) usable(now time.Time) bool {
 // login.
 const suspect = 30 * time.Second
 
-// spent reports that a refusal surely means the token, and not the account.
-func (t *token) spent(now time.Time) bool {
+// isSpent reports that a refusal surely means the token, and not the account.
+func (t *token) isSpent(now time.Time) bool {
 	return t.proved.Load() || now.Sub(t.issued) >= suspect
 }
 
@@ -56,7 +56,7 @@ type tokens struct {
 	keepers map[string]*keeper
 }
 
-func (t *tokens) keeper(c exchange.Credential, endpoint *url.URL) *keeper {
+func (t *tokens) keeperFor(c exchange.Credential, endpoint *url.URL) *keeper {
 	key := c.Identity() + " " + endpoint.String()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,18 +90,18 @@ type flight struct {
 	abandoned bool // whoever made the call was stopped; somebody else may try
 }
 
-// take gives a token other than the spent one. However many ask at once, one of
+// takeToken gives a token other than the spent one. However many ask at once, one of
 // them makes the call; the others share what comes of it, failure included.
-func (k *keeper) take(ctx context.Context, spent *token, fetch func(context.Context) (*token, error)) (*token, error) {
+func (k *keeper) takeToken(ctx context.Context, spent *token, fetch func(context.Context) (*token, error)) (*token, error) {
 	for {
-		found, f, leads, err := k.join(spent, time.Now())
+		found, f, leads, err := k.joinFlight(spent, time.Now())
 		switch {
 		case err != nil:
 			return nil, err
 		case found != nil:
 			return found, nil
 		case leads:
-			return k.lead(ctx, f, fetch)
+			return k.leadFlight(ctx, f, fetch)
 		}
 		select {
 		case <-f.done:
@@ -114,17 +114,17 @@ func (k *keeper) take(ctx context.Context, spent *token, fetch func(context.Cont
 	}
 }
 
-// join finds a token, or the call that will bring one, or makes the caller the
+// joinFlight finds a token, or the call that will bring one, or makes the caller the
 // one to call. Exactly the spent token is thrown away: by now there may be
 // another.
-func (k *keeper) join(spent *token, now time.Time) (found *token, f *flight, leads bool, err error) {
+func (k *keeper) joinFlight(spent *token, now time.Time) (found *token, f *flight, leads bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if spent != nil && k.current == spent {
 		k.current = nil
 	}
 	switch {
-	case k.current.usable(now):
+	case k.current.isUsable(now):
 		return k.current, nil, false, nil
 	case k.flight != nil:
 		return nil, k.flight, false, nil
@@ -135,7 +135,7 @@ func (k *keeper) join(spent *token, now time.Time) (found *token, f *flight, lea
 	return nil, k.flight, true, nil
 }
 
-func (k *keeper) lead(ctx context.Context, f *flight, fetch func(context.Context) (*token, error)) (*token, error) {
+func (k *keeper) leadFlight(ctx context.Context, f *flight, fetch func(context.Context) (*token, error)) (*token, error) {
 	defer func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -154,21 +154,21 @@ func (k *keeper) lead(ctx context.Context, f *flight, fetch func(context.Context
 	return f.token, f.err
 }
 
-// exchanges reports whether a refused token is worth another one. So is the first
+// worthAnother reports whether a refused token is worth another one. So is the first
 // of an account: the upstream may have forgotten it before it was ever accepted,
 // or not have heard of it yet. If the next one fares no better, it is the account.
-func (k *keeper) exchanges(t *token, now time.Time) bool {
+func (k *keeper) worthAnother(t *token, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.refusedToken != nil && k.refusedToken != t && !t.spent(now) {
+	if k.refusedToken != nil && k.refusedToken != t && !t.isSpent(now) {
 		return false
 	}
 	k.refusedToken = t
 	return true
 }
 
-// accepted notes that the upstream took a token.
-func (k *keeper) accepted(t *token) {
+// noteAccepted notes that the upstream took a token.
+func (k *keeper) noteAccepted(t *token) {
 	if t.proved.Swap(true) {
 		return
 	}
@@ -188,7 +188,7 @@ func (k *keeper) refreshToken(given secret.Text) secret.Text {
 	return given
 }
 
-func (k *keeper) rotate(seed, to secret.Text) {
+func (k *keeper) rotateSeed(seed, to secret.Text) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.seed, k.rotated = seed, to

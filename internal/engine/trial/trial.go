@@ -97,7 +97,7 @@ const shown = 3
 // Run walks to the asked page and explains it. A result comes with every error
 // that happened after a request was rendered: it shows what was tried.
 func Run(ctx context.Context, chain transport.Doer, p *spec.Program, r Request) (*Result, error) {
-	question, err := ask(p, r)
+	question, err := askQuestion(p, r)
 	if err != nil {
 		return nil, err
 	}
@@ -107,15 +107,15 @@ func Run(ctx context.Context, chain transport.Doer, p *spec.Program, r Request) 
 		if len(r.IDs) == 0 {
 			result.Window, result.Expression = &r.Window, p.Expression(r.Window).String()
 		}
-		read, err := fetch(ctx, chain, p, question, state, r, result)
+		read, err := fetchPage(ctx, chain, p, question, state, r, result)
 		if err != nil {
 			return result, err
 		}
 		walked += result.Seen
 		result.Walked = walked
-		decision := p.Paging.Advance(state, observed(read))
-		result.explain(p, read.Says, decision, question)
-		if others := r.others(read); others != nil {
+		decision := p.Paging.Advance(state, observePage(read))
+		result.explainPaging(p, read.Says, decision, question)
+		if others := r.checkOthers(read); others != nil {
 			return result, others
 		}
 		if page >= r.Page {
@@ -123,7 +123,7 @@ func Run(ctx context.Context, chain transport.Doer, p *spec.Program, r Request) 
 		}
 		if decision.Err == nil && result.Decision.Failed != "" {
 			_, err := question.Page(decision.Next)
-			return result, unasked(err)
+			return result, renderFault(err)
 		}
 		if decision.Err != nil || decision.Done {
 			return result, fmt.Errorf("%w: the walk ends with page %d (%s); there is no page %d", fault.ErrNotFound, page, decision.Why, r.Page)
@@ -132,25 +132,25 @@ func Run(ctx context.Context, chain transport.Doer, p *spec.Program, r Request) 
 	}
 }
 
-func ask(p *spec.Program, r Request) (*spec.Question, error) {
+func askQuestion(p *spec.Program, r Request) (*spec.Question, error) {
 	if len(r.IDs) > 0 {
 		return p.AskFor(r.IDs, r.Now), nil
 	}
 	return p.Ask(r.Window, r.Now)
 }
 
-// observed counts every item of the page as new: one page says nothing about
+// observePage counts every item of the page as new: one page says nothing about
 // repetition.
-func observed(page *extract.Page) paging.Observation {
+func observePage(page *extract.Page) paging.Observation {
 	o := page.Says
 	o.New = o.Items
 	return o
 }
 
-func fetch(ctx context.Context, chain transport.Doer, p *spec.Program, q *spec.Question, state paging.State, r Request, into *Result) (page *extract.Page, err error) {
+func fetchPage(ctx context.Context, chain transport.Doer, p *spec.Program, q *spec.Question, state paging.State, r Request, into *Result) (page *extract.Page, err error) {
 	request, err := q.Page(state)
 	if err != nil {
-		return nil, unasked(err)
+		return nil, renderFault(err)
 	}
 	request.Replayable = *p.Paging.Replayable || state.FirstPage()
 	into.Request = exchange.DigestRequestShowing(request, p.Request.PagingParameters())
@@ -161,7 +161,7 @@ func fetch(ctx context.Context, chain transport.Doer, p *spec.Program, q *spec.Q
 	call := &transport.Call{
 		Request: request, Key: p.Rate.Key(p.Source), Limits: p.Rate, Retry: retry,
 		Accept: func(response *exchange.Response) (err error) {
-			page, err = p.Page(response, r.expects(p))
+			page, err = p.Page(response, r.expectedItems(p))
 			return err
 		},
 	}
@@ -170,13 +170,13 @@ func fetch(ctx context.Context, chain transport.Doer, p *spec.Program, q *spec.Q
 	if err != nil {
 		return nil, err
 	}
-	into.count(page)
+	into.countPage(page)
 	return page, nil
 }
 
-// expects is what items are held against: what a run would hold them against.
+// expectedItems is what items are held against: what a run would hold them against.
 // Records of a second step are held against the request of the first.
-func (r Request) expects(p *spec.Program) extract.Asked {
+func (r Request) expectedItems(p *spec.Program) extract.Asked {
 	if r.searched != nil {
 		return *r.searched
 	}
@@ -186,8 +186,8 @@ func (r Request) expects(p *spec.Program) extract.Asked {
 	return p.Expect(r.Window, r.Now, 0)
 }
 
-// others is why a run would not believe an answer to a request by ids.
-func (r Request) others(page *extract.Page) error {
+// checkOthers is why a run would not believe an answer to a request by ids.
+func (r Request) checkOthers(page *extract.Page) error {
 	if r.searched == nil || len(r.IDs) == 1 && r.redirects {
 		return nil // ids that somebody typed may be written otherwise than those of a search
 	}
@@ -197,7 +197,7 @@ func (r Request) others(page *extract.Page) error {
 	return nil
 }
 
-func (r *Result) count(page *extract.Page) {
+func (r *Result) countPage(page *extract.Page) {
 	r.Seen, r.Mapped, r.Outside, r.Duplicate, r.Rejected = page.Seen, len(page.Records), page.Outside, page.Duplicate, len(page.Rejects)
 	r.Kept = page.Kept
 	r.Total, r.BadTotal = page.Says.Total, page.BadTotal
@@ -209,9 +209,9 @@ func (r *Result) count(page *extract.Page) {
 	}
 }
 
-// explain tells what paging made of the page. A next page that could not be asked for,
+// explainPaging tells what paging made of the page. A next page that could not be asked for,
 // because its address leads to another host, is told here: a run would stop there.
-func (r *Result) explain(p *spec.Program, says paging.Observation, d paging.Decision, q *spec.Question) {
+func (r *Result) explainPaging(p *spec.Program, says paging.Observation, d paging.Decision, q *spec.Question) {
 	r.Decision = &Decision{Done: d.Done, Why: d.Why, NothingAt: nothingAt(p, says)}
 	if d.Err != nil {
 		r.Decision.Failed = d.Err.Error()
@@ -221,15 +221,15 @@ func (r *Result) explain(p *spec.Program, says paging.Observation, d paging.Deci
 		return
 	}
 	if _, err := q.Page(d.Next); err != nil {
-		r.Decision.Failed = unasked(err).Error()
+		r.Decision.Failed = renderFault(err).Error()
 		return
 	}
-	r.Decision.Next = next(p.Paging, d.Next)
+	r.Decision.Next = nextText(p.Paging, d.Next)
 }
 
-// unasked is why a request could not be made: by its own name, such as an address
+// renderFault is why a request could not be made: by its own name, such as an address
 // that leads away, or as one that does not render.
-func unasked(err error) error {
+func renderFault(err error) error {
 	if errors.As(err, new(*fault.Error)) {
 		return err
 	}
@@ -248,7 +248,7 @@ func nothingAt(p *spec.Program, says paging.Observation) string {
 	return ""
 }
 
-func next(c paging.Config, s paging.State) string {
+func nextText(c paging.Config, s paging.State) string {
 	switch c.Type {
 	case paging.Offset:
 		return fmt.Sprintf("offset %d", s.Offset)
@@ -273,7 +273,7 @@ func (r *Result) withDetail(ctx context.Context, chain transport.Doer, p *spec.P
 		ids = append(ids, in.ProviderID)
 	}
 	var err error
-	searched := asked.expects(p)
+	searched := asked.expectedItems(p)
 	r.Detail, err = Run(ctx, chain, p.Detail, Request{Window: asked.Window, IDs: ids, Page: 1, Now: asked.Now, Attempts: asked.Attempts, searched: &searched, redirects: p.Details.Redirects})
 	return r, err
 }

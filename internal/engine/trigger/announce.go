@@ -6,8 +6,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/schedule"
 )
 
-// announce says which schedules are followed, whenever that changed.
-func (s *Service) announce(ctx context.Context, jobs []Job) {
+// announceJobs says which schedules are followed, whenever that changed.
+func (s *Service) announceJobs(ctx context.Context, jobs []Job) {
 	now, err := s.ledger.Now(ctx)
 	if err != nil {
 		return // the next step finds out

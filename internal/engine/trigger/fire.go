@@ -10,8 +10,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/schedule"
 )
 
-// attend fires what is due of a job, and says how long nothing else will be.
-func (s *Service) attend(ctx context.Context, j Job) (time.Duration, error) {
+// attendJob fires what is due of a job, and says how long nothing else will be.
+func (s *Service) attendJob(ctx context.Context, j Job) (time.Duration, error) {
 	last, err := s.ledger.FollowSchedule(ctx, j.Schedule.Name)
 	if err != nil {
 		return 0, err
@@ -21,11 +21,11 @@ func (s *Service) attend(ctx context.Context, j Job) (time.Duration, error) {
 		return 0, err
 	}
 	if at, missed, due := j.Schedule.Due(last, now); due {
-		busy, err := s.waits(ctx, j)
+		busy, err := s.waitsForPlan(ctx, j)
 		if busy || err != nil {
 			return s.config.Poll, err
 		}
-		if err := s.fire(ctx, j, Tick{Key: j.Schedule.Key(at), At: at, Now: now, Missed: missed}); err != nil {
+		if err := s.fireTick(ctx, j, Tick{Key: j.Schedule.Key(at), At: at, Now: now, Missed: missed}); err != nil {
 			return 0, err
 		}
 		last = at
@@ -37,10 +37,10 @@ func (s *Service) attend(ctx context.Context, j Job) (time.Duration, error) {
 	return max(next.Sub(now), time.Millisecond), nil
 }
 
-// waits reports that the last plan of a job is still being worked on. Another one
+// waitsForPlan reports that the last plan of a job is still being worked on. Another one
 // would read the same windows again, so the tick waits and takes in those that
 // come meanwhile.
-func (s *Service) waits(ctx context.Context, j Job) (bool, error) {
+func (s *Service) waitsForPlan(ctx context.Context, j Job) (bool, error) {
 	name := j.Schedule.Name
 	plan, err := s.planner.Unfinished(ctx, j)
 	if err != nil {
@@ -57,11 +57,11 @@ func (s *Service) waits(ctx context.Context, j Job) (bool, error) {
 	return true, nil
 }
 
-// fire makes one trigger of a tick: its row first, so that whatever happens next
+// fireTick makes one trigger of a tick: its row first, so that whatever happens next
 // has a place to be told (§5.3.1), then the plan. The tick is over when it has a
 // plan or a reason; until then it stays due.
-func (s *Service) fire(ctx context.Context, j Job, t Tick) error {
-	id, err := s.ledger.RecordTrigger(ctx, record(j, t))
+func (s *Service) fireTick(ctx context.Context, j Job, t Tick) error {
+	id, err := s.ledger.RecordTrigger(ctx, triggerOf(j, t))
 	if err != nil {
 		return err
 	}
@@ -101,9 +101,9 @@ func (s *Service) tellRefused(name string, o Outcome, about []any) {
 	s.log.Log(context.Background(), level, "a tick led to no plan", about...)
 }
 
-// record is the root of a lineage. Its key is made as the planner makes it, so
+// triggerOf is the root of a lineage. Its key is made as the planner makes it, so
 // that both mean one row.
-func record(j Job, t Tick) ingest.Trigger {
+func triggerOf(j Job, t Tick) ingest.Trigger {
 	params, _ := fingerprint.Canonical(map[string]any{ // texts, numbers and nulls always encode
 		"endpoint": j.Partition.Endpoint, "operation": j.Partition.Operation, "from": nil, "to": nil,
 		"schedule": j.Schedule.Name, "tick": schedule.Text(t.At), "missed": t.Missed,

@@ -14,11 +14,11 @@ const leaseName = "planner"
 // beats per lease: two may be lost before another takes over.
 const beats = 3
 
-func (s *Service) renewal() time.Duration { return s.config.Lease / beats }
+func (s *Service) renewalLength() time.Duration { return s.config.Lease / beats }
 
-// hold keeps the lease, or takes it if it is free.
-func (s *Service) hold(ctx context.Context) (bool, error) {
-	if s.epoch != 0 && time.Since(s.renewed) < s.renewal()/2 {
+// holdLease keeps the lease, or takes it if it is free.
+func (s *Service) holdLease(ctx context.Context) (bool, error) {
+	if s.epoch != 0 && time.Since(s.renewed) < s.renewalLength()/2 {
 		return true, nil
 	}
 	asked := time.Now()
@@ -58,7 +58,7 @@ func (s *Service) whileHeld(ctx context.Context, do func(context.Context)) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ticker := time.NewTicker(s.renewal())
+		ticker := time.NewTicker(s.renewalLength())
 		defer ticker.Stop()
 		for {
 			select {
@@ -87,7 +87,7 @@ func (s *Service) whileHeld(ctx context.Context, do func(context.Context)) {
 	}
 }
 
-func (s *Service) release(ctx context.Context) {
+func (s *Service) releaseLease(ctx context.Context) {
 	if s.epoch == 0 {
 		return
 	}

@@ -123,9 +123,9 @@ const lastWords = 3 * time.Second
 
 // Run follows schedules until ctx ends, and gives the lease back.
 func (s *Service) Run(ctx context.Context) error {
-	defer s.release(ctx)
+	defer s.releaseLease(ctx)
 	for {
-		pause := time.NewTimer(s.round(ctx))
+		pause := time.NewTimer(s.lookOnce(ctx))
 		select {
 		case <-ctx.Done():
 			pause.Stop()
@@ -135,56 +135,56 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// round is one look at everything, and how long nothing will happen after it.
-func (s *Service) round(ctx context.Context) time.Duration {
-	held, err := s.hold(ctx)
+// lookOnce is one look at everything, and how long nothing will happen after it.
+func (s *Service) lookOnce(ctx context.Context) time.Duration {
+	held, err := s.holdLease(ctx)
 	if err != nil {
-		s.trouble(ctx, "the planner lease could not be asked for", err)
+		s.logTrouble(ctx, "the planner lease could not be asked for", err)
 	}
 	if !held {
-		return s.renewal()
+		return s.renewalLength()
 	}
-	wait := s.renewal()
-	s.whileHeld(ctx, func(ctx context.Context) { wait = s.work(ctx) })
+	wait := s.renewalLength()
+	s.whileHeld(ctx, func(ctx context.Context) { wait = s.followDue(ctx) })
 	return wait
 }
 
-// work follows what is due, then looks after earlier plans. Ticks come first: a
+// followDue follows what is due, then looks after earlier plans. Ticks come first: a
 // large plan that goes on must not keep them waiting.
-func (s *Service) work(ctx context.Context) time.Duration {
+func (s *Service) followDue(ctx context.Context) time.Duration {
 	jobs, err := s.jobs(ctx)
 	if err != nil {
-		s.trouble(ctx, "the schedules could not be read", err)
-		return s.renewal()
+		s.logTrouble(ctx, "the schedules could not be read", err)
+		return s.renewalLength()
 	}
-	s.announce(ctx, jobs)
-	wait := min(s.config.Poll, s.renewal())
+	s.announceJobs(ctx, jobs)
+	wait := min(s.config.Poll, s.renewalLength())
 	for _, j := range jobs {
 		if errors.Is(context.Cause(ctx), errLeaseLost) {
-			return s.renewal()
+			return s.renewalLength()
 		}
-		until, err := s.attend(ctx, j)
+		until, err := s.attendJob(ctx, j)
 		if err != nil {
-			s.trouble(ctx, "a schedule could not be followed; it is tried again", err, "schedule", j.Schedule.Name)
+			s.logTrouble(ctx, "a schedule could not be followed; it is tried again", err, "schedule", j.Schedule.Name)
 			continue
 		}
 		wait = min(wait, until)
 	}
-	s.upkeep(ctx)
+	s.continuePlans(ctx)
 	return wait
 }
 
-// upkeep goes on with earlier plans for a while; what it stored stays stored, and
+// continuePlans goes on with earlier plans for a while; what it stored stays stored, and
 // the next round goes on from there.
-func (s *Service) upkeep(ctx context.Context) {
+func (s *Service) continuePlans(ctx context.Context) {
 	short, cancel := context.WithTimeout(ctx, s.config.Poll)
 	defer cancel()
 	if err := s.planner.Upkeep(short); err != nil && short.Err() == nil {
-		s.trouble(ctx, "what earlier plans left could not be finished", err)
+		s.logTrouble(ctx, "what earlier plans left could not be finished", err)
 	}
 }
 
-func (s *Service) trouble(ctx context.Context, message string, err error, more ...any) {
+func (s *Service) logTrouble(ctx context.Context, message string, err error, more ...any) {
 	if ctx.Err() == nil {
 		s.log.Warn(message, append(more, "error", err)...)
 	}

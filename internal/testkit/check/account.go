@@ -12,23 +12,23 @@ type account struct {
 	Seen, Inserted, Updated, Unchanged, Gone, Stale, Duplicate, Outside, Quarantined int
 }
 
-func (a account) balanced() bool {
+func (a account) isBalanced() bool {
 	return a.Seen == a.Inserted+a.Updated+a.Unchanged+a.Gone+a.Stale+a.Duplicate+a.Outside+a.Quarantined
 }
 
-func (a account) plus(b account) account {
+func (a account) addAccount(b account) account {
 	return account{
 		a.Seen + b.Seen, a.Inserted + b.Inserted, a.Updated + b.Updated, a.Unchanged + b.Unchanged, a.Gone + b.Gone,
 		a.Stale + b.Stale, a.Duplicate + b.Duplicate, a.Outside + b.Outside, a.Quarantined + b.Quarantined,
 	}
 }
 
-// accounting is I4: each batch adds up, each run is the sum of its batches, and
+// checkAccounting is I4: each batch adds up, each run is the sum of its batches, and
 // the bodies are the inserts, updates and removals.
-func accounting(ctx context.Context, db *sql.DB) (problems []string, err error) {
+func checkAccounting(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	sums := map[int64]account{}
 	var total account
-	err = each(ctx, db, "SELECT run_id, id, stats FROM ing_task_run_batch WHERE status_code = 'SUCCEEDED'", func(scan func(...any) error) error {
+	err = eachRow(ctx, db, "SELECT run_id, id, stats FROM ing_task_run_batch WHERE status_code = 'SUCCEEDED'", func(scan func(...any) error) error {
 		var run, id int64
 		var text string
 		var a account
@@ -38,16 +38,16 @@ func accounting(ctx context.Context, db *sql.DB) (problems []string, err error) 
 		if err := json.Unmarshal([]byte(text), &a); err != nil {
 			return err
 		}
-		if !a.balanced() {
+		if !a.isBalanced() {
 			problems = append(problems, fmt.Sprintf("I4: batch %d does not add up: %+v", id, a))
 		}
-		sums[run], total = sums[run].plus(a), total.plus(a)
+		sums[run], total = sums[run].addAccount(a), total.addAccount(a)
 		return nil
 	})
 	if err != nil {
 		return problems, err
 	}
-	err = each(ctx, db, "SELECT id, COALESCE(stats, '{}') FROM ing_task_run", func(scan func(...any) error) error {
+	err = eachRow(ctx, db, "SELECT id, COALESCE(stats, '{}') FROM ing_task_run", func(scan func(...any) error) error {
 		var id int64
 		var text string
 		var a account

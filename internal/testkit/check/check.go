@@ -56,7 +56,7 @@ func All(ctx context.Context, db *sql.DB) (problems []string, err error) {
 			problems = append(problems, fmt.Sprintf("%s: %d rows", c.rule, n))
 		}
 	}
-	for _, f := range []func(context.Context, *sql.DB) ([]string, error){accounting, outbox, Tiling, Cursors} {
+	for _, f := range []func(context.Context, *sql.DB) ([]string, error){checkAccounting, checkOutbox, Tiling, Cursors} {
 		found, err := f(ctx, db)
 		if err != nil {
 			return problems, err
@@ -66,7 +66,7 @@ func All(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	return problems, nil
 }
 
-func each(ctx context.Context, db *sql.DB, query string, row func(scan func(...any) error) error, args ...any) error {
+func eachRow(ctx context.Context, db *sql.DB, query string, row func(scan func(...any) error) error, args ...any) error {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ type entry struct {
 // whole ledger is folded, and must give the cursor and the coverage that are stored.
 func Cursors(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	ledgers := map[int64][]entry{}
-	err = each(ctx, db, `SELECT cursor_id, id, kind_code, COALESCE(prev_instant, CAST(prev_numeric AS SIGNED), -1), COALESCE(new_instant, CAST(new_numeric AS SIGNED), -1), COALESCE(window_from, 0), COALESCE(window_to, 0),
+	err = eachRow(ctx, db, `SELECT cursor_id, id, kind_code, COALESCE(prev_instant, CAST(prev_numeric AS SIGNED), -1), COALESCE(new_instant, CAST(new_numeric AS SIGNED), -1), COALESCE(window_from, 0), COALESCE(window_to, 0),
   COALESCE(spans, ''), COALESCE(as_of, 0), event_at, lookback_us FROM ing_cursor_event ORDER BY cursor_id, id`, func(scan func(...any) error) error {
 		var cursor int64
 		var e entry
@@ -37,7 +37,7 @@ func Cursors(ctx context.Context, db *sql.DB) (problems []string, err error) {
 			return err
 		}
 		e.kind = coverage.Kind(kind)
-		if e.windows, err = wanted(whole, spans); err != nil {
+		if e.windows, err = wantedSpans(whole, spans); err != nil {
 			return err
 		}
 		ledgers[cursor] = append(ledgers[cursor], e)
@@ -47,10 +47,10 @@ func Cursors(ctx context.Context, db *sql.DB) (problems []string, err error) {
 		return problems, err
 	}
 	for cursor, ledger := range ledgers {
-		for _, p := range overrun(ledger) {
+		for _, p := range findOverruns(ledger) {
 			problems = append(problems, fmt.Sprintf("I5: cursor %d: %s", cursor, p))
 		}
-		found, err := refolded(ctx, db, cursor, ledger)
+		found, err := checkRefold(ctx, db, cursor, ledger)
 		if err != nil {
 			return problems, err
 		}
@@ -59,10 +59,10 @@ func Cursors(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	return problems, nil
 }
 
-// overrun finds events that moved the cursor past something that was wanted and
+// findOverruns finds events that moved the cursor past something that was wanted and
 // not read: between any two boundaries of the ledger the newest wish must not be
 // newer than the newest reading.
-func overrun(ledger []entry) (problems []string) {
+func findOverruns(ledger []entry) (problems []string) {
 	var edges []int64
 	for _, e := range ledger {
 		for _, w := range e.windows {
@@ -93,7 +93,7 @@ func overrun(ledger []entry) (problems []string) {
 		first, _ := slices.BinarySearch(edges, origin)
 		for i := first; i < len(edges) && edges[i] < e.next; i++ {
 			if have[i] == 0 || have[i] < want[i] {
-				problems = append(problems, fmt.Sprintf("event %d moved it to %s, past %s, which is wanted and not read", e.id, clock(e.next), clock(edges[i])))
+				problems = append(problems, fmt.Sprintf("event %d moved it to %s, past %s, which is wanted and not read", e.id, clockText(e.next), clockText(edges[i])))
 				break
 			}
 		}
@@ -101,19 +101,19 @@ func overrun(ledger []entry) (problems []string) {
 	return problems
 }
 
-func clock(micros int64) string { return window.Text(time.UnixMicro(micros).UTC()) }
+func clockText(micros int64) string { return window.Text(time.UnixMicro(micros).UTC()) }
 
-// refolded compares what is stored with the fold of the ledger.
-func refolded(ctx context.Context, db *sql.DB, cursor int64, ledger []entry) (problems []string, err error) {
+// checkRefold compares what is stored with the fold of the ledger.
+func checkRefold(ctx context.Context, db *sql.DB, cursor int64, ledger []entry) (problems []string, err error) {
 	var state coverage.State
 	for _, e := range ledger {
 		if e.kind == coverage.Snapshot {
 			return nil, nil // its state is not read here
 		}
-		event := coverage.Event{Kind: e.kind, AsOf: instant(e.asOf), At: instant(e.at), Lookback: time.Duration(e.lookback) * time.Microsecond, Value: instant(e.next)}
+		event := coverage.Event{Kind: e.kind, AsOf: instantOf(e.asOf), At: instantOf(e.at), Lookback: time.Duration(e.lookback) * time.Microsecond, Value: instantOf(e.next)}
 		for _, w := range e.windows {
 			if w.from < w.to {
-				event.Windows = append(event.Windows, window.Window{From: instant(w.from), To: instant(w.to)})
+				event.Windows = append(event.Windows, window.Window{From: instantOf(w.from), To: instantOf(w.to)})
 			}
 		}
 		state = coverage.Fold(state, event)
@@ -123,29 +123,29 @@ func refolded(ctx context.Context, db *sql.DB, cursor int64, ledger []entry) (pr
 		return nil, err
 	}
 	if stored.Valid != !state.Cursor.IsZero() || stored.Valid && stored.Int64 != state.Cursor.UnixMicro() {
-		problems = append(problems, fmt.Sprintf("I5: cursor %d is at %s, its ledger gives %s", cursor, clock(stored.Int64), window.Text(state.Cursor)))
+		problems = append(problems, fmt.Sprintf("I5: cursor %d is at %s, its ledger gives %s", cursor, clockText(stored.Int64), window.Text(state.Cursor)))
 	}
 	var segments []coverage.Segment
-	err = each(ctx, db, fmt.Sprintf(`SELECT seg_from, seg_to, COALESCE(want_at, 0), COALESCE(have_at, 0), COALESCE(waived_at, 0), fails, COALESCE(retry_after, 0)
+	err = eachRow(ctx, db, fmt.Sprintf(`SELECT seg_from, seg_to, COALESCE(want_at, 0), COALESCE(have_at, 0), COALESCE(waived_at, 0), fails, COALESCE(retry_after, 0)
   FROM ing_coverage WHERE cursor_id = %d ORDER BY seg_from`, cursor), func(scan func(...any) error) error {
 		var from, to, want, have, waived, retry int64
 		var s coverage.Segment
 		err := scan(&from, &to, &want, &have, &waived, &s.Fails, &retry)
-		s.Window = window.Window{From: instant(from), To: instant(to)}
-		s.Want, s.Have, s.Waived, s.RetryAfter = instant(want), instant(have), instant(waived), instant(retry)
+		s.Window = window.Window{From: instantOf(from), To: instantOf(to)}
+		s.Want, s.Have, s.Waived, s.RetryAfter = instantOf(want), instantOf(have), instantOf(waived), instantOf(retry)
 		segments = append(segments, s)
 		return err
 	})
 	if err == nil && !sameSegments(segments, state.Segments) {
-		problems = append(problems, fmt.Sprintf("I5: cursor %d has coverage %s, its ledger gives %s", cursor, text(segments), text(state.Segments)))
+		problems = append(problems, fmt.Sprintf("I5: cursor %d has coverage %s, its ledger gives %s", cursor, segmentsText(segments), segmentsText(state.Segments)))
 	}
 	return problems, err
 }
 
 // sameSegments compares by value: instants of two sources may differ in form.
-func sameSegments(a, b []coverage.Segment) bool { return text(a) == text(b) }
+func sameSegments(a, b []coverage.Segment) bool { return segmentsText(a) == segmentsText(b) }
 
-func text(segments []coverage.Segment) string {
+func segmentsText(segments []coverage.Segment) string {
 	if len(segments) == 0 {
 		return "[]"
 	}
@@ -156,7 +156,7 @@ func text(segments []coverage.Segment) string {
 	return string(out)
 }
 
-func instant(micros int64) time.Time {
+func instantOf(micros int64) time.Time {
 	if micros <= 0 {
 		return time.Time{}
 	}

@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// outbox is I9: bodies and events belong together one to one, and the events of a
+// checkOutbox is I9: bodies and events belong together one to one, and the events of a
 // record stand in the order of its versions. The rows are joined here: a server
 // without an index on body_id would compare each with each.
-func outbox(ctx context.Context, db *sql.DB) (problems []string, err error) {
+func checkOutbox(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	type event struct{ id, version int64 }
 	events := map[int64]event{} // by body
 	keys := map[string]bool{}
 	twice, sameKey := 0, 0
-	err = each(ctx, db, "SELECT id, COALESCE(body_id, 0), COALESCE(record_version, 0), dedup_key FROM ing_outbox_message ORDER BY id", func(scan func(...any) error) error {
+	err = eachRow(ctx, db, "SELECT id, COALESCE(body_id, 0), COALESCE(record_version, 0), dedup_key FROM ing_outbox_message ORDER BY id", func(scan func(...any) error) error {
 		var e event
 		var body int64
 		var key []byte
@@ -34,7 +34,7 @@ func outbox(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	}
 	bodies := map[int64]bool{}
 	silent, disorder := 0, 0
-	err = each(ctx, db, "SELECT body_id, COALESCE(prev_body_id, 0) FROM ing_record_body", func(scan func(...any) error) error {
+	err = eachRow(ctx, db, "SELECT body_id, COALESCE(prev_body_id, 0) FROM ing_record_body", func(scan func(...any) error) error {
 		var body, before int64
 		err := scan(&body, &before)
 		bodies[body] = true

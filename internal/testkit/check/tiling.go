@@ -18,7 +18,7 @@ type span struct{ from, to int64 }
 // counts with what it read, its children with the rest.
 func Tiling(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	leaves := map[int64][]span{}
-	err = each(ctx, db, `SELECT s.plan_id, s.window_from, s.window_to, COALESCE(r.window_from, s.window_to), COALESCE(r.window_to, s.window_to)
+	err = eachRow(ctx, db, `SELECT s.plan_id, s.window_from, s.window_to, COALESCE(r.window_from, s.window_to), COALESCE(r.window_to, s.window_to)
   FROM ing_plan_slice s JOIN ing_plan p ON p.id = s.plan_id LEFT JOIN ing_reslice_request r ON r.slice_id = s.id AND r.status_code = 'DONE'
   WHERE p.slice_strategy_code = 'TIME'`, func(scan func(...any) error) error {
 		var plan int64
@@ -42,12 +42,12 @@ func Tiling(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	joined := map[int64][]span{}
 	for plan, list := range leaves {
 		var overlaps []int64
-		joined[plan], overlaps = join(list)
+		joined[plan], overlaps = joinSpans(list)
 		for _, at := range overlaps {
 			problems = append(problems, fmt.Sprintf("I1: plan %d has overlapping slices at %d", plan, at))
 		}
 	}
-	err = each(ctx, db, `SELECT e.plan_id, e.window_from, e.window_to, COALESCE(e.spans, '') FROM ing_cursor_event e JOIN ing_plan p ON p.id = e.plan_id
+	err = eachRow(ctx, db, `SELECT e.plan_id, e.window_from, e.window_to, COALESCE(e.spans, '') FROM ing_cursor_event e JOIN ing_plan p ON p.id = e.plan_id
   WHERE e.kind_code = 'PLANNED' AND p.status_code IN ('READY','COMPLETED') AND p.slice_strategy_code = 'TIME'`, func(scan func(...any) error) error {
 		var plan int64
 		var whole span
@@ -55,7 +55,7 @@ func Tiling(ctx context.Context, db *sql.DB) (problems []string, err error) {
 		if err := scan(&plan, &whole.from, &whole.to, &spans); err != nil {
 			return err
 		}
-		want, err := wanted(whole, spans)
+		want, err := wantedSpans(whole, spans)
 		if err == nil && !slices.Equal(joined[plan], want) {
 			problems = append(problems, fmt.Sprintf("I1: plan %d: slices cover %v, planned is %v", plan, joined[plan], want))
 		}
@@ -64,8 +64,8 @@ func Tiling(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	return problems, err
 }
 
-// join sorts stretches, makes one of those that abut, and tells where some overlap.
-func join(list []span) (out []span, overlaps []int64) {
+// joinSpans sorts stretches, makes one of those that abut, and tells where some overlap.
+func joinSpans(list []span) (out []span, overlaps []int64) {
 	slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	for _, s := range list {
 		n := len(out)
@@ -81,8 +81,8 @@ func join(list []span) (out []span, overlaps []int64) {
 	return out, overlaps
 }
 
-// wanted is what a PLANNED event asks for: its whole window, or the stretches it lists.
-func wanted(whole span, spans string) (out []span, err error) {
+// wantedSpans is what a PLANNED event asks for: its whole window, or the stretches it lists.
+func wantedSpans(whole span, spans string) (out []span, err error) {
 	if spans == "" {
 		return []span{whole}, nil
 	}

@@ -28,7 +28,7 @@ func Lost(ctx context.Context, db *sql.DB, source, endpoint string, have []Item,
 	}
 	stored := map[string]head{}
 	const of = "dataset_id = (SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?)"
-	err = each(ctx, db, "SELECT provider_id, COALESCE(updated_at, 0), source_version, state_code FROM ing_record WHERE "+of, func(scan func(...any) error) error {
+	err = eachRow(ctx, db, "SELECT provider_id, COALESCE(updated_at, 0), source_version, state_code FROM ing_record WHERE "+of, func(scan func(...any) error) error {
 		var id []byte
 		var h head
 		err := scan(&id, &h.at, &h.version, &h.state)
@@ -39,7 +39,7 @@ func Lost(ctx context.Context, db *sql.DB, source, endpoint string, have []Item,
 		return nil, err
 	}
 	rejected := map[string]bool{}
-	err = each(ctx, db, "SELECT DISTINCT provider_id FROM ing_quarantine WHERE provider_id IS NOT NULL AND status_code <> 'RESOLVED' AND "+of, func(scan func(...any) error) error {
+	err = eachRow(ctx, db, "SELECT DISTINCT provider_id FROM ing_quarantine WHERE provider_id IS NOT NULL AND status_code <> 'RESOLVED' AND "+of, func(scan func(...any) error) error {
 		var id []byte
 		err := scan(&id)
 		rejected[string(id)] = true
@@ -56,12 +56,12 @@ func Lost(ctx context.Context, db *sql.DB, source, endpoint string, have []Item,
 		case ok && got.at == item.Stamp.UnixMicro() && got.version == item.Version:
 		case rejected[item.ID], aside != nil && aside(item):
 		case !ok:
-			problems = append(problems, fmt.Sprintf("I2: %s lost %s of %s, version %d", source, item.ID, clock(item.Stamp.UnixMicro()), item.Version))
+			problems = append(problems, fmt.Sprintf("I2: %s lost %s of %s, version %d", source, item.ID, clockText(item.Stamp.UnixMicro()), item.Version))
 		case got.at > item.Stamp.UnixMicro():
-			problems = append(problems, fmt.Sprintf("I2: %s has %s of %s, the upstream never went past %s", source, item.ID, clock(got.at), clock(item.Stamp.UnixMicro())))
+			problems = append(problems, fmt.Sprintf("I2: %s has %s of %s, the upstream never went past %s", source, item.ID, clockText(got.at), clockText(item.Stamp.UnixMicro())))
 		default:
 			problems = append(problems, fmt.Sprintf("I2: %s has %s of %s, version %d; the upstream has %s, version %d",
-				source, item.ID, clock(got.at), got.version, clock(item.Stamp.UnixMicro()), item.Version))
+				source, item.ID, clockText(got.at), got.version, clockText(item.Stamp.UnixMicro()), item.Version))
 		}
 	}
 	for id := range stored {
@@ -82,7 +82,7 @@ func Digest(ctx context.Context, db *sql.DB) (string, error) {
 		"SELECT CONCAT(id, ' ', HEX(dedup_key), ' ', body_id, ' ', op_type) FROM ing_outbox_message ORDER BY id",
 		"SELECT CONCAT(dataset_id, ' ', reject_key) FROM ing_quarantine ORDER BY dataset_id, reject_key",
 	} {
-		err := each(ctx, db, query, func(scan func(...any) error) error {
+		err := eachRow(ctx, db, query, func(scan func(...any) error) error {
 			var row string
 			err := scan(&row)
 			fmt.Fprintln(sum, row)

@@ -20,7 +20,7 @@ type Book struct {
 	Asked   int // so far
 }
 
-func (b *Book) travel() error {
+func (b *Book) makeTrip() error {
 	if b.Takes > 0 {
 		<-time.After(b.Takes)
 	}
@@ -35,7 +35,7 @@ func (b *Book) travel() error {
 
 // ReserveSends gives instants as the store does.
 func (b *Book) ReserveSends(_ context.Context, key string, r gate.Reservation) (gate.Instants, error) {
-	if err := b.travel(); err != nil {
+	if err := b.makeTrip(); err != nil {
 		return gate.Instants{}, err
 	}
 	b.mu.Lock()
@@ -51,7 +51,7 @@ func (b *Book) ReserveSends(_ context.Context, key string, r gate.Reservation) (
 
 // PauseOf is the pause that is stored.
 func (b *Book) PauseOf(_ context.Context, key string) (time.Duration, time.Time, error) {
-	if err := b.travel(); err != nil {
+	if err := b.makeTrip(); err != nil {
 		return 0, time.Time{}, err
 	}
 	b.mu.Lock()
@@ -62,7 +62,7 @@ func (b *Book) PauseOf(_ context.Context, key string) (time.Duration, time.Time,
 
 // NoteCooling stores a pause; a shorter one does not end it.
 func (b *Book) NoteCooling(_ context.Context, key string, wait time.Duration) error {
-	if err := b.travel(); err != nil {
+	if err := b.makeTrip(); err != nil {
 		return err
 	}
 	b.mu.Lock()

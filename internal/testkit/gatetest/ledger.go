@@ -31,18 +31,18 @@ var errLedger = errors.New("the ledger cannot be reached")
 
 // ClaimQuota counts as the store does.
 func (l *Ledger) ClaimQuota(_ context.Context, key, holder string, claims []gate.Claim) (gate.Holding, error) {
-	l.travel()
-	defer l.travel()
-	return l.claim(key, holder, claims)
+	l.makeTrip()
+	defer l.makeTrip()
+	return l.claimAll(key, holder, claims)
 }
 
-func (l *Ledger) travel() {
+func (l *Ledger) makeTrip() {
 	if l.Takes > 0 {
 		<-time.After(l.Takes)
 	}
 }
 
-func (l *Ledger) claim(key, holder string, claims []gate.Claim) (h gate.Holding, err error) {
+func (l *Ledger) claimAll(key, holder string, claims []gate.Claim) (h gate.Holding, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before, after := false, false
@@ -55,7 +55,7 @@ func (l *Ledger) claim(key, holder string, claims []gate.Claim) (h gate.Holding,
 	l.Claims++
 	now := time.Now()
 	for _, c := range claims {
-		h.Blocks = append(h.Blocks, l.window(key, c, now).claim(holder, c, now))
+		h.Blocks = append(h.Blocks, l.windowOf(key, c, now).claimBlock(holder, c, now))
 	}
 	h.Cool = max(l.cool[key].Sub(now), 0)
 	if after {
@@ -64,7 +64,7 @@ func (l *Ledger) claim(key, holder string, claims []gate.Claim) (h gate.Holding,
 	return h, nil
 }
 
-func (l *Ledger) window(key string, c gate.Claim, now time.Time) *window {
+func (l *Ledger) windowOf(key string, c gate.Claim, now time.Time) *window {
 	if l.taken == nil {
 		l.taken = map[[2]string]*window{}
 	}
@@ -75,7 +75,7 @@ func (l *Ledger) window(key string, c gate.Claim, now time.Time) *window {
 	return l.taken[name]
 }
 
-func (w *window) claim(holder string, c gate.Claim, now time.Time) gate.Block {
+func (w *window) claimBlock(holder string, c gate.Claim, now time.Time) gate.Block {
 	others := 0.0
 	for name, n := range w.holders {
 		if name != holder {

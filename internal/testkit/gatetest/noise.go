@@ -38,7 +38,7 @@ func Listen(t testing.TB) *Noise {
 				return
 			case <-time.After(tick):
 			}
-			n.note(time.Since(began) - tick)
+			n.noteLate(time.Since(began) - tick)
 		}
 	}()
 	return n
@@ -50,7 +50,7 @@ const (
 	resolution = 20 * time.Millisecond
 )
 
-func (n *Noise) note(late time.Duration) {
+func (n *Noise) noteLate(late time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.worst = max(n.worst, late)

@@ -16,29 +16,29 @@ func (w *world) untilHour() time.Duration {
 	return left()
 }
 
-// fast are limits that nothing but a quota bounds.
-func fast(l gate.Limits) gate.Limits {
+// fastLimits are limits that nothing but a quota bounds.
+func fastLimits(l gate.Limits) gate.Limits {
 	l.PerSecond, l.Burst, l.Concurrency = 1000, 1000, 100
 	return l
 }
 
-// quota: charged before sending, the margin kept, and the end of the window told.
-func (w *world) quota() {
+// testQuota: charged before sending, the margin kept, and the end of the window told.
+func (w *world) testQuota() {
 	left := w.untilHour()
 	clients := w.Open(w.T, 2)
-	a := w.ask(fast(gate.Limits{QuotaPerHour: 20, QuotaMargin: 0.1}))
+	a := w.askFor(fastLimits(gate.Limits{QuotaPerHour: 20, QuotaMargin: 0.1}))
 	a.Deadline = time.Second
 	for i := range 18 {
-		w.must(clients[i%2], a, gate.Signal{Outcome: gate.Refused}) // charged, whatever came of it
+		w.mustPass(clients[i%2], a, gate.Signal{Outcome: gate.Refused}) // charged, whatever came of it
 	}
-	f := w.refusal(clients[0], a)
+	f := w.refusalOf(clients[0], a)
 	if f.Wait > left+10*time.Minute || f.Wait < left-time.Since(w.began)-time.Minute {
 		w.Errorf("told to wait %v, the hour ends in %v", f.Wait, left)
 	}
 	if clients[0].Snapshot == nil {
 		return
 	}
-	if q := w.state(clients[0]).Quotas; len(q) != 1 || q[0].Used != 18 || q[0].Limit != 20 || q[0].Name != "hour" {
+	if q := w.gateState(clients[0]).Quotas; len(q) != 1 || q[0].Used != 18 || q[0].Limit != 20 || q[0].Name != "hour" {
 		w.Errorf("shown as %+v", q)
 	}
 }
@@ -60,21 +60,21 @@ func (w *world) rollOver() {
 // log in real time is a little late, so the last request of an hour may be seen in
 // the next one.
 func (w *world) rollsOver(gates []Gate, hour time.Duration) {
-	limits := fast(gate.Limits{QuotaPerHour: 10, QuotaPerDay: 25}.WithDefaults())
+	limits := fastLimits(gate.Limits{QuotaPerHour: 10, QuotaPerDay: 25}.WithDefaults())
 	limits.QuotaMargin = 0
-	for i := range pick(w, 27, 25) {
-		w.must(gates[i%len(gates)], w.ask(limits), gate.Signal{})
+	for i := range pickByTime(w, 27, 25) {
+		w.mustPass(gates[i%len(gates)], w.askFor(limits), gate.Signal{})
 	}
 	perHour, perDay := map[time.Time]int{}, map[time.Time]int{}
-	for _, s := range w.log() {
+	for _, s := range w.sentLog() {
 		perHour[s.at.Truncate(hour)]++
 		perDay[s.at.Truncate(24*hour)]++
 	}
 	if n := len(perHour); n < 3 || w.Virtual && n != 4 {
-		w.Errorf("%d requests in %d hours", len(w.log()), n)
+		w.Errorf("%d requests in %d hours", len(w.sentLog()), n)
 	}
 	for at, n := range perHour {
-		if n > pick(w, 10, 11) {
+		if n > pickByTime(w, 10, 11) {
 			w.Errorf("%d requests in the hour of %v", n, at)
 		}
 	}
@@ -85,70 +85,70 @@ func (w *world) rollsOver(gates []Gate, hour time.Duration) {
 	}
 }
 
-// restarted: the process that comes after does not begin from nothing. One that
+// testRestarted: the process that comes after does not begin from nothing. One that
 // ended in an orderly way loses nothing of the quota, one that did not may lose
 // what it had fetched in advance.
-func (w *world) restarted(orderly bool) {
-	g := w.one()
+func (w *world) testRestarted(orderly bool) {
+	g := w.newGate()
 	if g.Restart == nil {
 		return
 	}
 	w.untilHour()
-	a := w.ask(fast(gate.Limits{QuotaPerHour: 20, QuotaMargin: 0.1}))
+	a := w.askFor(fastLimits(gate.Limits{QuotaPerHour: 20, QuotaMargin: 0.1}))
 	a.Deadline = 2 * time.Second
 	for range 3 {
 		for range 5 {
-			w.must(g, a, gate.Signal{})
+			w.mustPass(g, a, gate.Signal{})
 		}
 		g = g.Restart(orderly)
 	}
-	for w.request(w.Context(), g, a, 0, gate.Signal{}) == nil {
+	for w.makeRequest(w.Context(), g, a, 0, gate.Signal{}) == nil {
 	}
-	if n := len(w.log()); n > 18 || orderly && n < 18 {
+	if n := len(w.sentLog()); n > 18 || orderly && n < 18 {
 		w.Errorf("%d requests over four lives, 18 are allowed", n)
 	}
 }
 
-func (w *world) money() {
+func (w *world) testMoney() {
 	w.untilHour()
-	g := w.one()
-	a := w.ask(fast(gate.Limits{BudgetPerDay: 1, PricePerRequest: 0.25}))
+	g := w.newGate()
+	a := w.askFor(fastLimits(gate.Limits{BudgetPerDay: 1, PricePerRequest: 0.25}))
 	a.Deadline = time.Second
 	for range 4 {
-		w.must(g, a, gate.Signal{})
+		w.mustPass(g, a, gate.Signal{})
 	}
-	if f := w.refusal(g, a); f.Wait <= 0 || f.Wait > 25*time.Hour {
+	if f := w.refusalOf(g, a); f.Wait <= 0 || f.Wait > 25*time.Hour {
 		w.Errorf("told to wait %v", f.Wait)
 	}
-	b := w.ask(fast(gate.Limits{BudgetPerDay: 1})) // costs nothing
+	b := w.askFor(fastLimits(gate.Limits{BudgetPerDay: 1})) // costs nothing
 	b.Deadline = time.Second
-	w.must(g, b, gate.Signal{})
+	w.mustPass(g, b, gate.Signal{})
 }
 
 // closedHours: refused until they open; who has none leaves at once.
 func (w *world) closedHours() {
 	w.untilHour()
-	g, now := w.one(), time.Now().UTC()
+	g, now := w.newGate(), time.Now().UTC()
 	opens := now.Truncate(time.Hour).Add(3 * time.Hour)
-	a := w.ask(fast(gate.Limits{Hours: opens.Format("15:04") + "-" + opens.Add(time.Hour).Format("15:04") + " UTC"}))
+	a := w.askFor(fastLimits(gate.Limits{Hours: opens.Format("15:04") + "-" + opens.Add(time.Hour).Format("15:04") + " UTC"}))
 	a.Deadline = time.Minute
-	if f := w.refusal(g, a); f.Wait < opens.Sub(now)-time.Minute || f.Wait > opens.Sub(now)+10*time.Minute {
+	if f := w.refusalOf(g, a); f.Wait < opens.Sub(now)-time.Minute || f.Wait > opens.Sub(now)+10*time.Minute {
 		w.Errorf("told to wait %v, they open in %v", f.Wait, opens.Sub(now))
 	}
-	w.must(g, w.ask(fast(gate.Limits{})), gate.Signal{})
+	w.mustPass(g, w.askFor(fastLimits(gate.Limits{})), gate.Signal{})
 	if !w.Virtual {
 		return
 	}
 	a.Deadline = 0
-	w.must(g, a, gate.Signal{})
-	if sent := w.log(); sent[1].at.Before(opens) {
+	w.mustPass(g, a, gate.Signal{})
+	if sent := w.sentLog(); sent[1].at.Before(opens) {
 		w.Errorf("left at %v, they open at %v", sent[1].at, opens)
 	}
 }
 
-// estimate is never more than what the limits allow.
-func (w *world) estimate() {
-	g := w.one()
+// testEstimate is never more than what the limits allow.
+func (w *world) testEstimate() {
+	g := w.newGate()
 	if g.Estimate == nil {
 		return
 	}
@@ -161,10 +161,10 @@ func (w *world) estimate() {
 	}{
 		{"rate", gate.Limits{PerSecond: 10, Burst: 1, Concurrency: 4}, time.Minute, 590, 601},
 		{"cost", gate.Limits{PerSecond: 10, Burst: 1, Concurrency: 4, Cost: 2}, time.Minute, 295, 301},
-		{"quota", fast(gate.Limits{QuotaPerHour: 100, QuotaMargin: 0.1}), 30 * time.Second, 80, 90},
-		{"money", fast(gate.Limits{BudgetPerDay: 1, PricePerRequest: 0.1}), time.Second, 9, 10},
+		{"quota", fastLimits(gate.Limits{QuotaPerHour: 100, QuotaMargin: 0.1}), 30 * time.Second, 80, 90},
+		{"money", fastLimits(gate.Limits{BudgetPerDay: 1, PricePerRequest: 0.1}), time.Second, 9, 10},
 	} {
-		a := w.ask(c.limits)
+		a := w.askFor(c.limits)
 		a.Key = "estimate of " + c.name
 		got, err := g.Estimate(w.Context(), a, c.horizon)
 		if err != nil || got.Requests < c.min || got.Requests > c.max || got.Concurrency < 1 {

@@ -31,22 +31,22 @@ type arrival struct {
 	priority int
 }
 
-// pick is a value for virtual and one for real time.
-func pick[T any](w *world, virtual, real T) T {
+// pickByTime is a value for virtual and one for real time.
+func pickByTime[T any](w *world, virtual, real T) T {
 	if w.Virtual {
 		return virtual
 	}
 	return real
 }
 
-func (w *world) one() Gate { return w.Open(w.T, 1)[0] }
+func (w *world) newGate() Gate { return w.Open(w.T, 1)[0] }
 
-// ask is a request of a key that every test has for itself.
-func (w *world) ask(l gate.Limits) gate.Ask { return gate.Ask{Key: "source", Limits: l} }
+// askFor is a request of a key that every test has for itself.
+func (w *world) askFor(l gate.Limits) gate.Ask { return gate.Ask{Key: "source", Limits: l} }
 
-// request passes the gate, takes some time at the upstream and hands in what the
+// makeRequest passes the gate, takes some time at the upstream and hands in what the
 // answer said.
-func (w *world) request(ctx context.Context, g Gate, a gate.Ask, takes time.Duration, says gate.Signal) error {
+func (w *world) makeRequest(ctx context.Context, g Gate, a gate.Ask, takes time.Duration, says gate.Signal) error {
 	done, err := g.Acquire(ctx, a)
 	if err != nil {
 		return err
@@ -66,27 +66,27 @@ func (w *world) request(ctx context.Context, g Gate, a gate.Ask, takes time.Dura
 	return nil
 }
 
-// must is a request that has to pass.
-func (w *world) must(g Gate, a gate.Ask, says gate.Signal) {
+// mustPass is a request that has to pass.
+func (w *world) mustPass(g Gate, a gate.Ask, says gate.Signal) {
 	w.Helper()
-	if err := w.request(w.Context(), g, a, 0, says); err != nil {
+	if err := w.makeRequest(w.Context(), g, a, 0, says); err != nil {
 		w.Fatal(err)
 	}
 }
 
-// log is what the upstream wrote down, in order.
-func (w *world) log() []arrival {
+// sentLog is what the upstream wrote down, in order.
+func (w *world) sentLog() []arrival {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.SortedStableFunc(slices.Values(w.sent), func(a, b arrival) int { return a.at.Compare(b.at) })
 }
 
-// exact reports whether the test may ask how soon something happens.
-func (w *world) exact() bool { return w.Virtual || Proves() }
+// isExact reports whether the test may ask how soon something happens.
+func (w *world) isExact() bool { return w.Virtual || Proves() }
 
-// within holds the log against I11: over any stretch of time no more than
+// checkWithin holds the log against I11: over any stretch of time no more than
 // burst + rate × time.
-func (w *world) within(sent []arrival, perSecond float64, burst int) {
+func (w *world) checkWithin(sent []arrival, perSecond float64, burst int) {
 	w.Helper()
 	var came []time.Time
 	for _, s := range sent {
@@ -101,24 +101,24 @@ func (w *world) within(sent []arrival, perSecond float64, burst int) {
 	}
 }
 
-// queue waits until so many ask for the key. A gate that does not show them gets a
+// awaitQueue waits until so many ask for the key. A gate that does not show them gets a
 // moment of virtual time.
-func (w *world) queue(g Gate, waiting int) {
+func (w *world) awaitQueue(g Gate, waiting int) {
 	w.Helper()
 	for {
 		<-time.After(time.Millisecond)
-		if g.Snapshot == nil || w.state(g).Waiting >= waiting {
+		if g.Snapshot == nil || w.gateState(g).Waiting >= waiting {
 			return
 		}
 	}
 }
 
-// busy keeps workers of a client asking until ctx ends.
-func (w *world) busy(ctx context.Context, all *sync.WaitGroup, g Gate, workers int, a gate.Ask, takes time.Duration, says gate.Signal) {
+// keepBusy keeps workers of a client asking until ctx ends.
+func (w *world) keepBusy(ctx context.Context, all *sync.WaitGroup, g Gate, workers int, a gate.Ask, takes time.Duration, says gate.Signal) {
 	for range workers {
 		all.Go(func() {
 			for {
-				err := w.request(ctx, g, a, takes, says)
+				err := w.makeRequest(ctx, g, a, takes, says)
 				if ctx.Err() != nil {
 					return
 				}
@@ -131,8 +131,8 @@ func (w *world) busy(ctx context.Context, all *sync.WaitGroup, g Gate, workers i
 	}
 }
 
-// refusal is the fault of a request that is refused at once.
-func (w *world) refusal(g Gate, a gate.Ask) *fault.Error {
+// refusalOf is the fault of a request that is refused at once.
+func (w *world) refusalOf(g Gate, a gate.Ask) *fault.Error {
 	w.Helper()
 	began := time.Now()
 	done, err := g.Acquire(w.Context(), a)
@@ -144,14 +144,14 @@ func (w *world) refusal(g Gate, a gate.Ask) *fault.Error {
 	if !errors.As(err, &f) || f.Code != fault.RateLimited || !f.Unsent || f.Level != fault.Transient {
 		w.Fatalf("refused with %#v", err)
 	}
-	if took := time.Since(began); took > a.Deadline+time.Second && w.exact() {
+	if took := time.Since(began); took > a.Deadline+time.Second && w.isExact() {
 		w.Errorf("the refusal took %v", took)
 	}
 	return f
 }
 
-// state is what the gate shows of the key.
-func (w *world) state(g Gate) gate.Snapshot {
+// gateState is what the gate shows of the key.
+func (w *world) gateState(g Gate) gate.Snapshot {
 	w.Helper()
 	all, err := g.Snapshot(w.Context())
 	if err != nil {

@@ -32,7 +32,7 @@ func NewFixture(t testing.TB, s *store.Store, source string) *Fixture {
 	f := &Fixture{t: t, store: s, version: map[string]int{}}
 	ctx := t.Context()
 	id, err := s.RecordTrigger(ctx, ingest.Trigger{Key: fingerprint.Key(source), Scheduler: "test", Type: ingest.TriggerManual, At: begin, Source: source})
-	f.must(err)
+	f.mustNil(err)
 	partition := ingest.Partition{Dataset: ingest.Dataset{Source: source, Endpoint: "works"}, Operation: ingest.Harvest}
 	w := window.Window{From: begin, To: begin.AddDate(0, 0, 1)}
 	plan, _, err := s.OpenPlan(ctx, ingest.NewPlan{
@@ -41,26 +41,26 @@ func NewFixture(t testing.TB, s *store.Store, source string) *Fixture {
 		ExprProtoHash: fingerprint.Key("all"), ExprProto: []byte("{}"), MappingHash: fingerprint.Key("mapping"),
 		SpecFingerprint: fingerprint.Key("spec", source), Spec: []byte("{}"), ConfigHash: fingerprint.Key("config"), Strategy: "TIME",
 	})
-	f.must(err)
-	f.must(s.AddSlices(ctx, plan.ID, []ingest.NewSlice{{
+	f.mustNil(err)
+	f.mustNil(s.AddSlices(ctx, plan.ID, []ingest.NewSlice{{
 		No: 1, Signature: fingerprint.Key(source, "slice"), Window: w, Spec: []byte("{}"), ExprHash: fingerprint.Key("all"), Expr: []byte("{}"),
 		TaskKey: fingerprint.Key(source, "task"), TaskParams: []byte("{}"), Priority: 50,
 	}}, true))
 	queues, err := s.Queues(ctx)
-	f.must(err)
+	f.mustNil(err)
 	for _, q := range queues {
 		work, err := s.Claim(ctx, ingest.ClaimRequest{PartitionID: q.PartitionID, Owner: "test", Token: "token-" + source, Lease: time.Hour, Max: 1})
-		f.must(err)
+		f.mustNil(err)
 		for _, f.work = range work {
 			run, err := s.StartRun(ctx, f.work, time.Hour)
-			f.must(err)
+			f.mustNil(err)
 			f.work.Lineage.RunID = run.ID
 		}
 	}
 	return f
 }
 
-func (f *Fixture) must(err error) {
+func (f *Fixture) mustNil(err error) {
 	f.t.Helper()
 	if err != nil {
 		f.t.Fatal(err)
@@ -94,7 +94,7 @@ func (f *Fixture) Commit(n int) {
 		Records: records, Seen: len(records), Request: []byte("{}"), Response: []byte("{}"),
 		Checkpoint: ingest.Checkpoint{Pass: 1, Paging: paging.State{Pages: f.no}},
 	})
-	f.must(err)
+	f.mustNil(err)
 }
 
 // Events are the ids of all events that were written.

@@ -29,12 +29,12 @@ func NewLine(t *testing.T, target string) *Line {
 	}
 	l := &Line{Addr: listen.Addr().String(), target: target, listen: listen, held: make(chan struct{})}
 	close(l.held)
-	go l.accept()
+	go l.acceptConnections()
 	t.Cleanup(func() { _ = listen.Close(); l.Free(); l.Cut() })
 	return l
 }
 
-func (l *Line) accept() {
+func (l *Line) acceptConnections() {
 	for {
 		near, err := l.listen.Accept()
 		if err != nil {
@@ -49,14 +49,14 @@ func (l *Line) accept() {
 			}
 		} else {
 			l.conns = append(l.conns, near, far)
-			go l.carry(far, near, false)
-			go l.carry(near, far, true)
+			go l.carryBytes(far, near, false)
+			go l.carryBytes(near, far, true)
 		}
 		l.mu.Unlock()
 	}
 }
 
-func (l *Line) carry(to, from net.Conn, answers bool) {
+func (l *Line) carryBytes(to, from net.Conn, answers bool) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)

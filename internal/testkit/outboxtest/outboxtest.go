@@ -62,21 +62,21 @@ func Run(t *testing.T, broker func(t *testing.T) Broker) {
 		name string
 		run  func(*world)
 	}{
-		{"delivers", delivers},
-		{"nothing to deliver", nothing},
-		{"twice", twice},
-		{"down", down},
+		{"delivers", testDelivers},
+		{"nothing to deliver", testNothing},
+		{"twice", testTwice},
+		{"down", testDown},
 		{"down from the start", downFromTheStart},
-		{"slow", slow},
+		{"slow", testSlow},
 		{"told to stop", toldToStop},
 		{"answers lost", answersLost},
 		{"answers twice", answersTwice},
-		{"killed again and again", killed},
+		{"killed again and again", testKilled},
 		{"too large", tooLarge},
-		{"refused", refused},
+		{"refused", testRefused},
 		{"foreign text", foreignText},
 		{"many at once", manyAtOnce},
-		{"relay", relayed},
+		{"relay", testRelayed},
 	} {
 		t.Run(topic.name, func(t *testing.T) { topic.run(newWorld(t, broker(t))) })
 	}
@@ -91,8 +91,8 @@ type world struct {
 
 func newWorld(t *testing.T, b Broker) *world { return &world{T: t, Broker: b} }
 
-// open gives the publisher of the test.
-func (w *world) open() Publisher {
+// openPublisher gives the publisher of the test.
+func (w *world) openPublisher() Publisher {
 	w.Helper()
 	if w.publisher == nil {
 		w.publisher = w.Open(w.T)
@@ -101,17 +101,17 @@ func (w *world) open() Publisher {
 	return w.publisher
 }
 
-// events makes n events of different records.
-func (w *world) events(n int) (out []event.Sealed) {
+// makeEvents makes n events of different records.
+func (w *world) makeEvents(n int) (out []event.Sealed) {
 	w.Helper()
 	for range n {
 		w.serial++
-		out = append(out, w.event(fmt.Sprintf("10.1000/%d", w.serial), fmt.Sprintf(`{"title":"no %d"}`, w.serial)))
+		out = append(out, w.makeEvent(fmt.Sprintf("10.1000/%d", w.serial), fmt.Sprintf(`{"title":"no %d"}`, w.serial)))
 	}
 	return out
 }
 
-func (w *world) event(id, fields string) event.Sealed {
+func (w *world) makeEvent(id, fields string) event.Sealed {
 	w.Helper()
 	w.serial++
 	identity := make([]byte, 32)
@@ -126,10 +126,10 @@ func (w *world) event(id, fields string) event.Sealed {
 	return sealed
 }
 
-// publish gives those that were not delivered.
-func (w *world) publish(events []event.Sealed) (left []event.Sealed, last error) {
+// publishOnce gives those that were not delivered.
+func (w *world) publishOnce(events []event.Sealed) (left []event.Sealed, last error) {
 	w.Helper()
-	answers := w.open().Publish(w.Context(), events)
+	answers := w.openPublisher().Publish(w.Context(), events)
 	if len(answers) != len(events) {
 		w.Fatalf("%d answers for %d events", len(answers), len(events))
 	}
@@ -141,14 +141,14 @@ func (w *world) publish(events []event.Sealed) (left []event.Sealed, last error)
 	return left, last
 }
 
-// all publishes until everything is delivered, as a relay does.
-func (w *world) all(events []event.Sealed) {
+// publishAll publishes until everything is delivered, as a relay does.
+func (w *world) publishAll(events []event.Sealed) {
 	w.Helper()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for left := events; ; <-again.C {
 		var err error
-		if left, err = w.publish(left); len(left) == 0 {
+		if left, err = w.publishOnce(left); len(left) == 0 {
 			return
 		}
 		if IsRefusal(err) {
@@ -162,8 +162,8 @@ func IsRefusal(err error) bool {
 	return errors.Is(err, event.ErrRefused) || errors.Is(err, event.ErrTooLarge)
 }
 
-// arrived: the receiver has the events, each with its bytes, and nothing else.
-func (w *world) arrived(events []event.Sealed) {
+// checkArrived: the receiver has the events, each with its bytes, and nothing else.
+func (w *world) checkArrived(events []event.Sealed) {
 	w.Helper()
 	want := map[string][]byte{}
 	for _, e := range events {
@@ -183,57 +183,57 @@ func (w *world) arrived(events []event.Sealed) {
 	}
 }
 
-func delivers(w *world) {
-	events := w.events(250)
-	if left, err := w.publish(events); len(left) > 0 {
+func testDelivers(w *world) {
+	events := w.makeEvents(250)
+	if left, err := w.publishOnce(events); len(left) > 0 {
 		w.Fatalf("%d are left: %v", len(left), err)
 	}
-	w.arrived(events)
+	w.checkArrived(events)
 	if n := len(w.Received(w.T)); n != len(events) {
 		w.Errorf("%d messages for %d events", n, len(events))
 	}
 }
 
-func nothing(w *world) {
-	if left, err := w.publish(nil); len(left) > 0 || err != nil {
+func testNothing(w *world) {
+	if left, err := w.publishOnce(nil); len(left) > 0 || err != nil {
 		w.Error(left, err)
 	}
 }
 
-func twice(w *world) {
-	events := w.events(5)
-	w.all(events)
-	w.all(events)
-	w.arrived(events)
+func testTwice(w *world) {
+	events := w.makeEvents(5)
+	w.publishAll(events)
+	w.publishAll(events)
+	w.checkArrived(events)
 }
 
-func down(w *world) {
-	before, after := w.events(3), w.events(3)
-	w.all(before)
+func testDown(w *world) {
+	before, after := w.makeEvents(3), w.makeEvents(3)
+	w.publishAll(before)
 	w.Down(w.T)
-	left, err := w.publish(after)
+	left, err := w.publishOnce(after)
 	if len(left) != len(after) || IsRefusal(err) {
 		w.Fatalf("%d of %d were not delivered to a receiver that is not there: %v", len(left), len(after), err)
 	}
 	w.Up(w.T)
-	w.all(after)
-	w.arrived(append(before, after...))
+	w.publishAll(after)
+	w.checkArrived(append(before, after...))
 }
 
 func downFromTheStart(w *world) {
-	events := w.events(2)
+	events := w.makeEvents(2)
 	w.Down(w.T)
-	if left, _ := w.publish(events); len(left) != 2 {
+	if left, _ := w.publishOnce(events); len(left) != 2 {
 		w.Fatal("delivered to nobody")
 	}
 	w.Up(w.T)
-	w.all(events)
-	w.arrived(events)
+	w.publishAll(events)
+	w.checkArrived(events)
 }
 
-func slow(w *world) {
-	events := w.events(20)
-	w.open()
+func testSlow(w *world) {
+	events := w.makeEvents(20)
+	w.openPublisher()
 	w.Hold(w.T)
 	done := make(chan []error, 1)
 	go func() { done <- w.publisher.Publish(w.Context(), events) }()
@@ -249,15 +249,15 @@ func slow(w *world) {
 			w.Errorf("event %d: %v", i, err)
 		}
 	}
-	w.arrived(events)
+	w.checkArrived(events)
 }
 
 func toldToStop(w *world) {
 	if w.Uninterruptible {
 		w.Skip("its receiver always answers")
 	}
-	events := w.events(20)
-	w.open()
+	events := w.makeEvents(20)
+	w.openPublisher()
 	w.Hold(w.T)
 	ctx, stop := context.WithCancel(w.Context())
 	done := make(chan []error, 1)
@@ -270,8 +270,8 @@ func toldToStop(w *world) {
 		}
 	}
 	w.Free(w.T)
-	w.all(events)
-	w.arrived(events)
+	w.publishAll(events)
+	w.checkArrived(events)
 }
 
 // answersLost: it was done, but the caller was told that it failed.
@@ -279,8 +279,8 @@ func answersLost(w *world) {
 	if w.Uninterruptible {
 		w.Skip("its receiver always answers")
 	}
-	events := w.events(20)
-	w.open()
+	events := w.makeEvents(20)
+	w.openPublisher()
 	w.Hold(w.T)
 	done := make(chan []error, 1)
 	go func() { done <- w.publisher.Publish(w.Context(), events) }()
@@ -293,8 +293,8 @@ func answersLost(w *world) {
 	}
 	w.Free(w.T)
 	w.Up(w.T)
-	w.all(events)
-	w.arrived(events)
+	w.publishAll(events)
+	w.checkArrived(events)
 }
 
 // answersTwice: an answer that comes again is not taken for one about another event.
@@ -302,11 +302,11 @@ func answersTwice(w *world) {
 	if w.Double == nil {
 		w.Skip("nobody could tell an answer that comes twice")
 	}
-	w.open()
+	w.openPublisher()
 	w.Double(w.T)
 	var all []event.Sealed
 	for range 5 {
-		events := w.events(20)
+		events := w.makeEvents(20)
 		all = append(all, events...)
 		answers := w.publisher.Publish(w.Context(), events)
 		got := map[string]bool{}
@@ -320,18 +320,18 @@ func answersTwice(w *world) {
 		}
 	}
 	w.Single(w.T)
-	w.all(all)
-	w.arrived(all)
+	w.publishAll(all)
+	w.checkArrived(all)
 }
 
-// killed: whatever was acknowledged is there, however often the receiver dies.
-func killed(w *world) {
+// testKilled: whatever was acknowledged is there, however often the receiver dies.
+func testKilled(w *world) {
 	all := []event.Sealed{}
 	for range 3 {
-		events := w.events(400)
+		events := w.makeEvents(400)
 		all = append(all, events...)
 		done := make(chan []error, 1)
-		w.open()
+		w.openPublisher()
 		go func() { done <- w.publisher.Publish(w.Context(), events) }()
 		w.Down(w.T)
 		answers := <-done
@@ -345,54 +345,54 @@ func killed(w *world) {
 				w.Errorf("%s was acknowledged and is not there", events[i].ID)
 			}
 		}
-		w.all(events)
+		w.publishAll(events)
 	}
-	w.arrived(all)
+	w.checkArrived(all)
 }
 
 func tooLarge(w *world) {
 	if w.TooLarge == 0 {
 		w.Skip("its receiver takes all sizes")
 	}
-	events := w.events(3)
-	events[1] = w.event("10.1000/large", `{"title":"`+strings.Repeat("x", w.TooLarge)+`"}`)
-	answers := w.open().Publish(w.Context(), events)
+	events := w.makeEvents(3)
+	events[1] = w.makeEvent("10.1000/large", `{"title":"`+strings.Repeat("x", w.TooLarge)+`"}`)
+	answers := w.openPublisher().Publish(w.Context(), events)
 	if answers[0] != nil || answers[2] != nil || !errors.Is(answers[1], event.ErrTooLarge) {
 		w.Errorf("%v", answers)
 	}
-	w.arrived([]event.Sealed{events[0], events[2]})
+	w.checkArrived([]event.Sealed{events[0], events[2]})
 }
 
-func refused(w *world) {
+func testRefused(w *world) {
 	if w.Refuse == nil {
 		w.Skip("its receiver refuses nothing")
 	}
-	events := w.events(3)
+	events := w.makeEvents(3)
 	w.Refuse(w.T, events[1].ID)
-	answers := w.open().Publish(w.Context(), events)
+	answers := w.openPublisher().Publish(w.Context(), events)
 	if answers[0] != nil || answers[2] != nil || !errors.Is(answers[1], event.ErrRefused) {
 		w.Errorf("%v", answers)
 	}
-	w.arrived([]event.Sealed{events[0], events[2]})
+	w.checkArrived([]event.Sealed{events[0], events[2]})
 }
 
 func foreignText(w *world) {
 	var events []event.Sealed
 	for _, text := range []string{"a\nb", "a\r\nb", "../../etc/passwd", "a.*.>", "日本", "\u2028", `'";--\`, "\x00", "\xff\xfe", strings.Repeat("k", 1024)} {
-		e := w.event(text, `{"x":1}`)
+		e := w.makeEvent(text, `{"x":1}`)
 		e.Source, e.Endpoint = text, text // what a subject or a file could be named after
 		events = append(events, e)
 	}
-	w.all(events)
-	w.arrived(events)
+	w.publishAll(events)
+	w.checkArrived(events)
 }
 
 func manyAtOnce(w *world) {
-	w.open()
+	w.openPublisher()
 	done := make(chan error, 8)
 	var all []event.Sealed
 	for range 8 {
-		events := w.events(50)
+		events := w.makeEvents(50)
 		all = append(all, events...)
 		go func() { done <- errors.Join(w.publisher.Publish(w.Context(), events)...) }()
 	}
@@ -401,5 +401,5 @@ func manyAtOnce(w *world) {
 			w.Error(err)
 		}
 	}
-	w.arrived(all)
+	w.checkArrived(all)
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/outbox"
 )
 
-// relayed runs the real relay over a real database into the publisher, with a
+// testRelayed runs the real relay over a real database into the publisher, with a
 // receiver that is away in between.
-func relayed(w *world) {
+func testRelayed(w *world) {
 	s, err := sqlite.Open(w.Context(), sqlite.Config{Path: filepath.Join(w.TempDir(), "patra.db"), Relaxed: true}, store.Options{})
 	if err != nil {
 		w.Fatal(err)
@@ -29,7 +29,7 @@ func relayed(w *world) {
 	f := NewFixture(w.T, s, "crossref")
 	relay := func() *outbox.Relay { // a new one each time: it forgets how long it was to wait
 		return outbox.New(s, func(string, string, event.Op) (string, bool) { return "to", true },
-			map[string]outbox.Destination{"to": {Form: event.Form{}, Publisher: w.open()}}, outbox.Config{Owner: "relay", Chunk: 7}, slog.New(slog.DiscardHandler))
+			map[string]outbox.Destination{"to": {Form: event.Form{}, Publisher: w.openPublisher()}}, outbox.Config{Owner: "relay", Chunk: 7}, slog.New(slog.DiscardHandler))
 	}
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()

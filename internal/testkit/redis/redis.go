@@ -55,7 +55,7 @@ func Start(t testing.TB, more ...string) *Server {
 		if s.port, err = freePort(); err != nil {
 			continue
 		}
-		if err = s.launch(); err == nil {
+		if err = s.launchServer(); err == nil {
 			return s
 		}
 	}
@@ -86,33 +86,33 @@ func (s *Server) Kill() {
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
-	if err := s.launch(); err != nil {
+	if err := s.launchServer(); err != nil {
 		s.t.Fatalf("restart redis-server: %v", err)
 	}
 }
 
 // Pause makes the server stop answering without closing a connection.
-func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+func (s *Server) Pause() { s.sendSignal(syscall.SIGSTOP) }
 
 // Resume lets it go on, with all that was sent to it meanwhile.
-func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
+func (s *Server) Resume() { s.sendSignal(syscall.SIGCONT) }
 
 // Empty throws all keys away and keeps the server.
 func (s *Server) Empty() {
 	s.t.Helper()
-	if answer, err := s.command("FLUSHALL"); err != nil || answer != "+OK" {
+	if answer, err := s.sendCommand("FLUSHALL"); err != nil || answer != "+OK" {
 		s.t.Fatalf("empty redis: %q, %v", answer, err)
 	}
 }
 
-func (s *Server) signal(what os.Signal) {
+func (s *Server) sendSignal(what os.Signal) {
 	s.t.Helper()
 	if err := s.process.Signal(what); err != nil {
 		s.t.Fatalf("signal redis-server: %v", err)
 	}
 }
 
-func (s *Server) launch() error {
+func (s *Server) launchServer() error {
 	args := []string{"--bind", "127.0.0.1", "--port", fmt.Sprint(s.port), "--dir", s.folder,
 		"--save", "", "--appendonly", "no", "--daemonize", "no"}
 	c := exec.Command(s.program, append(args, s.more...)...)
@@ -126,7 +126,7 @@ func (s *Server) launch() error {
 		close(ended)
 	}()
 	for deadline := time.After(patience); ; {
-		if answer, err := s.command("PING"); err == nil && answer == "+PONG" {
+		if answer, err := s.sendCommand("PING"); err == nil && answer == "+PONG" {
 			return nil
 		}
 		select {
@@ -141,8 +141,8 @@ func (s *Server) launch() error {
 	}
 }
 
-// command sends one word and reads one line.
-func (s *Server) command(word string) (string, error) {
+// sendCommand sends one word and reads one line.
+func (s *Server) sendCommand(word string) (string, error) {
 	conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", s.port), time.Second)
 	if err != nil {
 		return "", err

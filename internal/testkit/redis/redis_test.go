@@ -7,25 +7,25 @@ import (
 func TestServerLivesDiesAndComesBackEmpty(t *testing.T) {
 	s := Start(t)
 	address := s.URL()
-	if answer, err := s.command("SET name value"); err != nil || answer != "+OK" {
+	if answer, err := s.sendCommand("SET name value"); err != nil || answer != "+OK" {
 		t.Fatalf("set: %q, %v", answer, err)
 	}
 	s.Kill()
-	if _, err := s.command("PING"); err == nil {
+	if _, err := s.sendCommand("PING"); err == nil {
 		t.Fatal("it answers after it was killed")
 	}
 	s.Restart()
 	if s.URL() != address {
 		t.Errorf("address %s after a restart, before %s", s.URL(), address)
 	}
-	if answer, err := s.command("EXISTS name"); err != nil || answer != ":0" {
+	if answer, err := s.sendCommand("EXISTS name"); err != nil || answer != ":0" {
 		t.Errorf("after a restart: %q, %v", answer, err)
 	}
-	if answer, err := s.command("SET name value"); err != nil || answer != "+OK" {
+	if answer, err := s.sendCommand("SET name value"); err != nil || answer != "+OK" {
 		t.Fatalf("set: %q, %v", answer, err)
 	}
 	s.Empty()
-	if answer, err := s.command("EXISTS name"); err != nil || answer != ":0" {
+	if answer, err := s.sendCommand("EXISTS name"); err != nil || answer != ":0" {
 		t.Errorf("after emptying: %q, %v", answer, err)
 	}
 }
@@ -35,7 +35,7 @@ func TestPausedServerAnswersLater(t *testing.T) {
 	s.Pause()
 	answered := make(chan error, 1)
 	go func() {
-		_, err := s.command("PING")
+		_, err := s.sendCommand("PING")
 		answered <- err
 	}()
 	select {

@@ -16,21 +16,21 @@ const (
 // token, so that a walk has many requests.
 func AuthForms() []Form {
 	return []Form{
-		signed("key-header", upsim.Auth{Kind: upsim.AuthKeyHeader}, "type: API_KEY\nin: HEADER\nname: X-Api-Key\nvalue: env:FORM_SECRET"),
-		signed("key-prefix", upsim.Auth{Kind: upsim.AuthKeyHeader, Name: "Authorization", Prefix: "Token "}, "type: API_KEY\nprefix: \"Token \"\nvalue: env:FORM_SECRET"),
-		signed("key-query", upsim.Auth{Kind: upsim.AuthKeyQuery}, "type: API_KEY\nin: QUERY\nname: api_key\nvalue: env:FORM_SECRET"),
-		posted(signed("key-json", upsim.Auth{Kind: upsim.AuthKeyBody}, keyInBody), inBody),
-		posted(signed("key-form", upsim.Auth{Kind: upsim.AuthKeyBody}, keyInBody), inForm),
-		signed("basic", upsim.Auth{Kind: upsim.AuthBasic}, "type: BASIC\nusername: env:FORM_USER\npassword: env:FORM_SECRET"),
-		signed("bearer", upsim.Auth{Kind: upsim.AuthBearer}, "type: BEARER\nvalue: env:FORM_SECRET"),
-		signed("oauth", upsim.Auth{Kind: upsim.AuthOAuth, TokenLife: time.Minute}, client),
-		signed("oauth-body", upsim.Auth{Kind: upsim.AuthOAuth, TokenLife: time.Minute}, client+"\nclientAuth: BODY"),
-		refreshed(),
-		signed("session", upsim.Auth{Kind: upsim.AuthSession}, login+"\n  token: $.session\n  expiresIn: $.expires_in\nname: X-Session-Token"),
-		signed("session-header", upsim.Auth{Kind: upsim.AuthSession}, login+"\n  header: X-Session-Token"),
-		signed("session-cookie", upsim.Auth{Kind: upsim.AuthSession}, login+"\n  cookie: session"),
-		signed("hmac", upsim.Auth{Kind: upsim.AuthHMAC}, hmac),
-		posted(signed("hmac-body", upsim.Auth{Kind: upsim.AuthHMAC}, hmac), inBody),
+		signedForm("key-header", upsim.Auth{Kind: upsim.AuthKeyHeader}, "type: API_KEY\nin: HEADER\nname: X-Api-Key\nvalue: env:FORM_SECRET"),
+		signedForm("key-prefix", upsim.Auth{Kind: upsim.AuthKeyHeader, Name: "Authorization", Prefix: "Token "}, "type: API_KEY\nprefix: \"Token \"\nvalue: env:FORM_SECRET"),
+		signedForm("key-query", upsim.Auth{Kind: upsim.AuthKeyQuery}, "type: API_KEY\nin: QUERY\nname: api_key\nvalue: env:FORM_SECRET"),
+		postedForm(signedForm("key-json", upsim.Auth{Kind: upsim.AuthKeyBody}, keyInBody), inBody),
+		postedForm(signedForm("key-form", upsim.Auth{Kind: upsim.AuthKeyBody}, keyInBody), inForm),
+		signedForm("basic", upsim.Auth{Kind: upsim.AuthBasic}, "type: BASIC\nusername: env:FORM_USER\npassword: env:FORM_SECRET"),
+		signedForm("bearer", upsim.Auth{Kind: upsim.AuthBearer}, "type: BEARER\nvalue: env:FORM_SECRET"),
+		signedForm("oauth", upsim.Auth{Kind: upsim.AuthOAuth, TokenLife: time.Minute}, client),
+		signedForm("oauth-body", upsim.Auth{Kind: upsim.AuthOAuth, TokenLife: time.Minute}, client+"\nclientAuth: BODY"),
+		refreshedForm(),
+		signedForm("session", upsim.Auth{Kind: upsim.AuthSession}, login+"\n  token: $.session\n  expiresIn: $.expires_in\nname: X-Session-Token"),
+		signedForm("session-header", upsim.Auth{Kind: upsim.AuthSession}, login+"\n  header: X-Session-Token"),
+		signedForm("session-cookie", upsim.Auth{Kind: upsim.AuthSession}, login+"\n  cookie: session"),
+		signedForm("hmac", upsim.Auth{Kind: upsim.AuthHMAC}, hmac),
+		postedForm(signedForm("hmac-body", upsim.Auth{Kind: upsim.AuthHMAC}, hmac), inBody),
 	}
 }
 
@@ -61,24 +61,24 @@ sign:
   keyId: env:FORM_USER
   keyIdHeader: X-Key-Id`
 
-func signed(name string, auth upsim.Auth, credential string) Form {
+func signedForm(name string, auth upsim.Auth, credential string) Form {
 	auth.User, auth.Secret = User, Secret
-	f := named()[0]
+	f := namedForms()[0]
 	f.Name, f.credential = name, credential
 	f.Options = upsim.Options{Forms: upsim.FormOptions{Auth: auth}}
 	f.Env = map[string]string{"FORM_USER": User, "FORM_SECRET": Secret}
 	return f
 }
 
-// posted asks by POST, with the parameters in the body.
-func posted(f Form, window string) Form {
+// postedForm asks by POST, with the parameters in the body.
+func postedForm(f Form, window string) Form {
 	f.method, f.path, f.window = "POST", "token-body", window
 	return f
 }
 
-func refreshed() Form {
+func refreshedForm() Form {
 	const seed = "form-refresh"
-	f := signed("oauth-refresh", upsim.Auth{Kind: upsim.AuthOAuth, TokenLife: time.Minute, RefreshToken: seed, Rotate: true},
+	f := signedForm("oauth-refresh", upsim.Auth{Kind: upsim.AuthOAuth, TokenLife: time.Minute, RefreshToken: seed, Rotate: true},
 		client+"\ngrant: REFRESH_TOKEN\nrefreshToken: env:FORM_REFRESH")
 	f.Env["FORM_REFRESH"] = seed
 	return f

@@ -41,7 +41,7 @@ func Forms() []Form { return append(PagingForms(), AuthForms()...) }
 // of the form are put into the environment. More settings are overrides.
 func (f Form) Start(t *testing.T, data *upsim.Dataset, faults string, settings ...string) (*upsim.Server, *spec.Compiled) {
 	t.Helper()
-	server := start(t, data, f.Options, faults)
+	server := startServer(t, data, f.Options, faults)
 	for name, value := range f.Env {
 		t.Setenv(name, value)
 	}
@@ -49,7 +49,7 @@ func (f Form) Start(t *testing.T, data *upsim.Dataset, faults string, settings .
 	if err != nil {
 		t.Fatal(err)
 	}
-	return server, compile(t, src, Endpoint, settings)
+	return server, compileSource(t, src, Endpoint, settings)
 }
 
 // YAML is the whole source file for a simulator at this address.
@@ -57,16 +57,16 @@ func (f Form) YAML(baseURL string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, head, f.sourceCode(), f.Name, baseURL)
 	if f.credential != "" {
-		fmt.Fprintf(&out, "credentials:\n  mine:\n%s\nauth: {credential: mine}\n", indent(4, f.credential))
+		fmt.Fprintf(&out, "credentials:\n  mine:\n%s\nauth: {credential: mine}\n", indentLines(4, f.credential))
 	}
-	fmt.Fprintf(&out, "endpoints:\n  %s:\n    role: SEARCH\n    request:\n      method: %s\n      path: /forms/%s\n", Endpoint, or(f.method, "GET"), f.path)
-	out.WriteString(indent(6, or(f.window, inQuery)))
-	out.WriteString(indent(6, f.ask))
-	fmt.Fprintf(&out, "    paging:\n      size: %d\n%s", PageSize, indent(6, f.paging))
+	fmt.Fprintf(&out, "endpoints:\n  %s:\n    role: SEARCH\n    request:\n      method: %s\n      path: /forms/%s\n", Endpoint, orElse(f.method, "GET"), f.path)
+	out.WriteString(indentLines(6, orElse(f.window, inQuery)))
+	out.WriteString(indentLines(6, f.ask))
+	fmt.Fprintf(&out, "    paging:\n      size: %d\n%s", PageSize, indentLines(6, f.paging))
 	out.WriteString("    response:\n")
-	out.WriteString(indent(6, or(f.answer, wholeItems)))
+	out.WriteString(indentLines(6, orElse(f.answer, wholeItems)))
 	if f.Records != "" {
-		fmt.Fprintf(&out, "    details: {endpoint: %s, batchSize: 8, maxIds: 50}\n  %s:\n    role: DETAIL\n%s", f.Records, f.Records, indent(4, f.detail))
+		fmt.Fprintf(&out, "    details: {endpoint: %s, batchSize: 8, maxIds: 50}\n  %s:\n    role: DETAIL\n%s", f.Records, f.Records, indentLines(4, f.detail))
 	}
 	return out.String()
 }
@@ -114,15 +114,15 @@ errorWhen: [$.error]
 fields: {title: $.title}
 required: [title]`
 
-func or(text, unset string) string {
+func orElse(text, unset string) string {
 	if text == "" {
 		return unset
 	}
 	return text
 }
 
-// indent writes each line that is not empty this far in.
-func indent(by int, text string) string {
+// indentLines writes each line that is not empty this far in.
+func indentLines(by int, text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(strings.Trim(text, "\n")) {
 		out.WriteString(strings.Repeat(" ", by) + strings.TrimRight(line, "\n") + "\n")

@@ -2,11 +2,11 @@ package simulated
 
 // PagingForms gives a source file for each way to page.
 func PagingForms() []Form {
-	return append(append(counted(), named()...), append(keyed(), twoSteps()...)...)
+	return append(append(countedForms(), namedForms()...), append(keyedForms(), twoSteps()...)...)
 }
 
-// counted are lists where the client says how far it is.
-func counted() []Form {
+// countedForms are lists where the client says how far it is.
+func countedForms() []Form {
 	offset := "\n  offset: ${page.offset}"
 	page := "\n  page: ${page.number}"
 	return []Form{
@@ -19,8 +19,8 @@ func counted() []Form {
 	}
 }
 
-// named are lists where a page names the next one.
-func named() []Form {
+// namedForms are lists where a page names the next one.
+func namedForms() []Form {
 	token := wholeItems + "\nnextToken: $.next"
 	link := wholeItems + "\nnextUrl: $.links.next"
 	unique := "type: TOKEN\nuniqueTokens: true\nexpectTotal: true"
@@ -47,9 +47,9 @@ form:
   size: ${page.size}
   token: ${page.token}`
 
-// keyed are lists that go on behind the last item of a page, which is read as
+// keyedForms are lists that go on behind the last item of a page, which is read as
 // its token. The page without items has none, and is the end.
-func keyed() []Form {
+func keyedForms() []Form {
 	return []Form{
 		{Name: "keyset", path: "keyset", window: inQuery + "\n  after_id: ${page.token}",
 			paging: "type: TOKEN\nexpectTotal: true", answer: wholeItems + "\nnextToken: $.items[-1].id"},
@@ -70,15 +70,15 @@ func twoSteps() []Form {
 	offset := "\n  offset: ${page.offset}"
 	ids := "items: $.ids\nid: $\ntotal: $.total\nerrorWhen: [$.error]"
 	paging := "type: OFFSET\nexpectTotal: true"
-	answer := "response:\n" + indent(2, onlyItems)
+	answer := "response:\n" + indentLines(2, onlyItems)
 	records := func(name, request string) Form {
 		return Form{Name: name, path: "search", window: inQuery + offset, paging: paging, answer: ids, Records: "records",
-			detail: "request:\n" + indent(2, request) + answer}
+			detail: "request:\n" + indentLines(2, request) + answer}
 	}
 	inXML := records("search-xml", "path: /forms/records-xml\nquery: {ids: \"${join(ids, ',')}\"}")
 	inXML.path = "search-xml"
 	inXML.answer = "format: XML\nitems: $.answer.ids.id\nid: $\ntotal: $.answer.total"
-	inXML.detail = "request:\n  path: /forms/records-xml\n  query: {ids: \"${join(ids, ',')}\"}\nresponse:\n" + indent(2, xmlRecords)
+	inXML.detail = "request:\n  path: /forms/records-xml\n  query: {ids: \"${join(ids, ',')}\"}\nresponse:\n" + indentLines(2, xmlRecords)
 	return []Form{
 		records("search", "path: /forms/records\nquery: {ids: \"${join(ids, ',')}\"}"),
 		records("search-form", "method: POST\npath: /forms/records\nform: {ids: \"${join(ids, ',')}\"}"),

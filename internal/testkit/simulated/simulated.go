@@ -19,7 +19,7 @@ import (
 // simulator, empty for none.
 func Crossref(t *testing.T, data *upsim.Dataset, faults string, settings ...string) (*upsim.Server, *spec.Compiled) {
 	t.Helper()
-	server := start(t, data, upsim.Options{}, faults)
+	server := startServer(t, data, upsim.Options{}, faults)
 	text, err := catalog.Read("crossref")
 	if err != nil {
 		t.Fatal(err)
@@ -28,14 +28,14 @@ func Crossref(t *testing.T, data *upsim.Dataset, faults string, settings ...stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	return server, compile(t, src, "works", append([]string{
+	return server, compileSource(t, src, "works", append([]string{
 		"http.baseUrl=" + server.URL(), "http.allowPrivate=true", "rate.perSecond=5000", "rate.burst=50", "rate.concurrency=8", "rate.obeyHeaders=false",
 		"retry.initialDelay=PT0.001S", "retry.maxDelay=PT0.002S",
 	}, settings...))
 }
 
-// start serves the data until the test ends. Faults are a script, empty for none.
-func start(t *testing.T, data *upsim.Dataset, options upsim.Options, faults string) *upsim.Server {
+// startServer serves the data until the test ends. Faults are a script, empty for none.
+func startServer(t *testing.T, data *upsim.Dataset, options upsim.Options, faults string) *upsim.Server {
 	t.Helper()
 	list, err := upsim.ParseFaults(faults)
 	if err != nil {
@@ -53,7 +53,7 @@ func start(t *testing.T, data *upsim.Dataset, options upsim.Options, faults stri
 	return server
 }
 
-func compile(t *testing.T, src *registry.Source, endpoint string, settings []string) *spec.Compiled {
+func compileSource(t *testing.T, src *registry.Source, endpoint string, settings []string) *spec.Compiled {
 	t.Helper()
 	var set []registry.Override
 	for _, setting := range settings {

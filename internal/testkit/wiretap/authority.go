@@ -33,12 +33,12 @@ func NewAuthority(t testing.TB) *Authority {
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority of a test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
-	raw := a.sign(of, of, a.key)
+	raw := a.signCertificate(of, of, a.key)
 	var err error
 	if a.cert, err = x509.ParseCertificate(raw); err != nil {
 		t.Fatal(err)
 	}
-	a.File = a.write("ca.pem", "CERTIFICATE", raw)
+	a.File = a.writePEM("ca.pem", "CERTIFICATE", raw)
 	return a
 }
 
@@ -59,7 +59,7 @@ func (a *Authority) Issue(name, host string) (certFile, keyFile string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	return a.write(name+".pem", "CERTIFICATE", a.sign(of, a.cert, key)), a.write(name+".key", "PRIVATE KEY", raw)
+	return a.writePEM(name+".pem", "CERTIFICATE", a.signCertificate(of, a.cert, key)), a.writePEM(name+".key", "PRIVATE KEY", raw)
 }
 
 func (a *Authority) newKey() *ecdsa.PrivateKey {
@@ -70,7 +70,7 @@ func (a *Authority) newKey() *ecdsa.PrivateKey {
 	return key
 }
 
-func (a *Authority) sign(of, by *x509.Certificate, key *ecdsa.PrivateKey) []byte {
+func (a *Authority) signCertificate(of, by *x509.Certificate, key *ecdsa.PrivateKey) []byte {
 	raw, err := x509.CreateCertificate(rand.Reader, of, by, &key.PublicKey, a.key)
 	if err != nil {
 		a.t.Fatal(err)
@@ -78,7 +78,7 @@ func (a *Authority) sign(of, by *x509.Certificate, key *ecdsa.PrivateKey) []byte
 	return raw
 }
 
-func (a *Authority) write(name, kind string, raw []byte) string {
+func (a *Authority) writePEM(name, kind string, raw []byte) string {
 	path := filepath.Join(a.dir, name)
 	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600); err != nil {
 		a.t.Fatal(err)

@@ -24,7 +24,7 @@ func MySQL(config *tls.Config) func(net.Conn) {
 		if config != nil {
 			able |= overTLS
 		}
-		if writePacket(conn, 0, greeting(able)) != nil {
+		if writePacket(conn, 0, greetingPacket(able)) != nil {
 			return
 		}
 		if readPacket(conn) != nil {
@@ -42,8 +42,8 @@ func MySQL(config *tls.Config) func(net.Conn) {
 	}
 }
 
-// greeting is the first packet of protocol version 10.
-func greeting(able uint32) []byte {
+// greetingPacket is the first packet of protocol version 10.
+func greetingPacket(able uint32) []byte {
 	p := append([]byte{10}, "10.11.0-tap\x00"...)
 	p = binary.LittleEndian.AppendUint32(p, 7)
 	p = append(p, "12345678\x00"...)

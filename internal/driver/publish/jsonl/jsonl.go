@@ -103,7 +103,7 @@ func (p *Publisher) Publish(ctx context.Context, events []event.Sealed) []error 
 	defer p.mu.Unlock()
 	err := ctx.Err()
 	if err == nil {
-		err = p.append(events)
+		err = p.appendLines(events)
 	}
 	for i := range answers {
 		answers[i] = err
@@ -111,13 +111,13 @@ func (p *Publisher) Publish(ctx context.Context, events []event.Sealed) []error 
 	return answers
 }
 
-func (p *Publisher) append(events []event.Sealed) error {
+func (p *Publisher) appendLines(events []event.Sealed) error {
 	p.buffer.Reset()
 	for _, e := range events {
 		p.buffer.Write(e.Bytes)
 		p.buffer.WriteByte('\n')
 	}
-	if err := p.begin(); err != nil {
+	if err := p.beginFile(); err != nil {
 		return err
 	}
 	_, err := p.file.Write(p.buffer.Bytes())
@@ -127,33 +127,33 @@ func (p *Publisher) append(events []event.Sealed) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("write events: %w", err), p.takeBack())
 	}
-	if !p.stands() {
-		return errors.Join(errTakenAway, p.end())
+	if !p.fileStands() {
+		return errors.Join(errTakenAway, p.endFile())
 	}
 	p.size, p.events = p.size+int64(p.buffer.Len()), p.events+len(events)
 	if p.size >= p.options.FileBytes || p.options.FileEvents > 0 && p.events >= p.options.FileEvents {
-		return p.end()
+		return p.endFile()
 	}
 	return nil
 }
 
 var errTakenAway = errors.New("the file of events was taken away while it was written")
 
-// stands: the file is still where its readers look for it. A disk also takes what
+// fileStands: the file is still where its readers look for it. A disk also takes what
 // is written to a file that somebody has removed, and nobody would ever read that.
-func (p *Publisher) stands() bool {
+func (p *Publisher) fileStands() bool {
 	now, err := os.Lstat(filepath.Join(p.dir, p.name))
 	return err == nil && os.SameFile(p.begun, now)
 }
 
-// begin opens the next file unless one is open that still stands. The folder is
+// beginFile opens the next file unless one is open that still stands. The folder is
 // synced, so that a file with events cannot vanish from it.
-func (p *Publisher) begin() error {
+func (p *Publisher) beginFile() error {
 	if p.file != nil {
-		if p.stands() {
+		if p.fileStands() {
 			return nil
 		}
-		_ = p.end() // its readers have it, with all that was answered for
+		_ = p.endFile() // its readers have it, with all that was answered for
 	}
 	if err := p.findFolder(); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (p *Publisher) begin() error {
 	}
 	p.file, p.name, p.size, p.events = f, name, 0, 0
 	if p.begun, err = p.root.Lstat(name); err != nil {
-		return errors.Join(fmt.Errorf("begin a file of events: %w", err), p.end())
+		return errors.Join(fmt.Errorf("begin a file of events: %w", err), p.endFile())
 	}
 	return durable.SyncRoot(p.root)
 }
@@ -199,12 +199,12 @@ func (p *Publisher) takeBack() error {
 		_, err = p.file.Seek(p.size, 0)
 	}
 	if err != nil || p.size == 0 {
-		return errors.Join(err, p.end())
+		return errors.Join(err, p.endFile())
 	}
 	return nil
 }
 
-func (p *Publisher) end() error {
+func (p *Publisher) endFile() error {
 	f := p.file
 	p.file = nil
 	if err := f.Close(); err != nil {
@@ -219,7 +219,7 @@ func (p *Publisher) Close() error {
 	defer p.mu.Unlock()
 	var err error
 	if p.file != nil {
-		err = p.end()
+		err = p.endFile()
 	}
 	return errors.Join(err, p.root.Close())
 }

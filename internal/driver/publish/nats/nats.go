@@ -72,13 +72,13 @@ func Open(o Options) (*Publisher, error) {
 	if o.Credentials != "" {
 		options = append(options, nats.UserCredentials(o.Credentials))
 	}
-	safe, err := secure(o)
+	safe, err := secureOptions(o)
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS: %w", err)
 	}
 	options = append(options, safe...)
 	refused := &refusal{}
-	conn, err := refused.connect(o.URL, options)
+	conn, err := refused.connectOnce(o.URL, options)
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS: %w", err)
 	}
@@ -94,7 +94,7 @@ func Open(o Options) (*Publisher, error) {
 func (p *Publisher) Publish(ctx context.Context, events []event.Sealed) []error {
 	answers := make([]error, len(events))
 	if !p.conn.IsConnected() {
-		err := fmt.Errorf("not connected to NATS: %w", explain(p.refused.or(p.conn.LastError())))
+		err := fmt.Errorf("not connected to NATS: %w", explainError(p.refused.orElse(p.conn.LastError())))
 		for i := range answers {
 			answers[i] = err
 		}
@@ -103,23 +103,23 @@ func (p *Publisher) Publish(ctx context.Context, events []event.Sealed) []error 
 	waiting := make([]jetstream.PubAckFuture, len(events))
 	for i, e := range events {
 		// The client may send a message again on its own, after this call has ended.
-		message := &nats.Msg{Subject: p.subject(e), Data: bytes.Clone(e.Bytes), Header: nats.Header{"Content-Type": {event.ContentType}}}
+		message := &nats.Msg{Subject: p.subjectOf(e), Data: bytes.Clone(e.Bytes), Header: nats.Header{"Content-Type": {event.ContentType}}}
 		waiting[i], answers[i] = p.stream.PublishMsgAsync(message, jetstream.WithMsgID(e.ID), jetstream.WithExpectStream(p.options.Stream))
-		answers[i] = judge(answers[i])
+		answers[i] = judgeError(answers[i])
 	}
-	p.await(ctx, waiting, answers)
+	p.awaitAcks(ctx, waiting, answers)
 	return answers
 }
 
 var errConnectionLost = errors.New("the connection to NATS was lost before the answer")
 
-// await waits for each acknowledgement. When the connection is lost, those that are
+// awaitAcks waits for each acknowledgement. When the connection is lost, those that are
 // not here yet will never come.
-func (p *Publisher) await(ctx context.Context, waiting []jetstream.PubAckFuture, answers []error) {
+func (p *Publisher) awaitAcks(ctx context.Context, waiting []jetstream.PubAckFuture, answers []error) {
 	lost := p.conn.StatusChanged(nats.RECONNECTING, nats.CLOSED)
 	defer p.conn.RemoveStatusListener(lost)
 	if !p.conn.IsConnected() {
-		ctx = ended(errConnectionLost)
+		ctx = endedContext(errConnectionLost)
 	}
 	for i, w := range waiting {
 		if w == nil {
@@ -128,17 +128,17 @@ func (p *Publisher) await(ctx context.Context, waiting []jetstream.PubAckFuture,
 		select {
 		case <-w.Ok():
 		case err := <-w.Err():
-			answers[i] = judge(err)
+			answers[i] = judgeError(err)
 		case <-ctx.Done():
 			answers[i] = settledOr(w, context.Cause(ctx))
 		case <-lost:
-			ctx = ended(errConnectionLost)
+			ctx = endedContext(errConnectionLost)
 			answers[i] = settledOr(w, errConnectionLost)
 		}
 	}
 }
 
-func ended(why error) context.Context {
+func endedContext(why error) context.Context {
 	ctx, stop := context.WithCancelCause(context.Background())
 	stop(why)
 	return ctx
@@ -156,8 +156,8 @@ func settledOr(w jetstream.PubAckFuture, otherwise error) error {
 
 var errNoServer = errors.New("no server answers at the address")
 
-// judge tells what is wrong with the event from what is wrong with the server.
-func judge(err error) error {
+// judgeError tells what is wrong with the event from what is wrong with the server.
+func judgeError(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -174,17 +174,17 @@ func judge(err error) error {
 // tooLargeForStream is the server's code for a message over the limit of a stream.
 const tooLargeForStream jetstream.ErrorCode = 10054
 
-// subject has words of sources and ops only.
-func (p *Publisher) subject(e event.Sealed) string {
-	words := []string{p.options.Subject, word(e.Source), word(e.Endpoint)}
+// subjectOf has words of sources and ops only.
+func (p *Publisher) subjectOf(e event.Sealed) string {
+	words := []string{p.options.Subject, subjectWord(e.Source), subjectWord(e.Endpoint)}
 	if e.Op != "" {
-		words = append(words, word(strings.ToLower(string(e.Op))))
+		words = append(words, subjectWord(strings.ToLower(string(e.Op))))
 	}
 	return strings.Join(words, ".")
 }
 
-// word makes a text one word of a subject.
-func word(text string) string {
+// subjectWord makes a text one word of a subject.
+func subjectWord(text string) string {
 	if text == "" {
 		return "_"
 	}

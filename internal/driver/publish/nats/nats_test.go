@@ -183,7 +183,7 @@ func TestSubjectsHaveWordsOfOursOnly(t *testing.T) {
 		"crossref": "patra.records.crossref.works.inserted", "a.b": "patra.records.a_b.works.inserted", "*": "patra.records._.works.inserted",
 		">": "patra.records._.works.inserted", "a b\n": "patra.records.a_b_.works.inserted", "": "patra.records._.works.inserted",
 	} {
-		if got := p.subject(event.Sealed{Source: source, Endpoint: "works", Op: event.Inserted}); got != want {
+		if got := p.subjectOf(event.Sealed{Source: source, Endpoint: "works", Op: event.Inserted}); got != want {
 			t.Errorf("%q: %s, want %s", source, got, want)
 		}
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/tlsfile"
 )
 
-// secure says how the way to the servers is encrypted (D§5.30). The client would
+// secureOptions says how the way to the servers is encrypted (D§5.30). The client would
 // otherwise send the token to whoever says that it has no TLS, and follow a server
 // of this machine to any other that it names.
-func secure(o Options) ([]nats.Option, error) {
+func secureOptions(o Options) ([]nats.Option, error) {
 	of := event.NATS{URL: o.URL, Security: o.Security}
 	if !of.Encrypts() {
 		if of.Exposed() != "" {
@@ -43,8 +43,8 @@ func (l localOnly) Dial(network, address string) (net.Conn, error) {
 	return tlsfile.DialLocal(ctx, network, address)
 }
 
-// explain adds what to do where a server is not believed.
-func explain(err error) error {
+// explainError adds what to do where a server is not believed.
+func explainError(err error) error {
 	if errors.Is(err, nats.ErrSecureConnWanted) {
 		return fmt.Errorf("%w: the server does not offer TLS, so no token and no event was sent: turn TLS on there; only where the way to it is safe by itself, say tls: off", err)
 	}
@@ -61,26 +61,26 @@ type refusal struct {
 	last error
 }
 
-// connect tries once, to hear why it fails, and then for ever.
-func (r *refusal) connect(address string, options []nats.Option) (*nats.Conn, error) {
-	heard := nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { r.note(err) })
+// connectOnce tries once, to hear why it fails, and then for ever.
+func (r *refusal) connectOnce(address string, options []nats.Option) (*nats.Conn, error) {
+	heard := nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { r.noteError(err) })
 	options = append(slices.Clip(options), heard)
 	conn, err := nats.Connect(address, append(slices.Clip(options), nats.RetryOnFailedConnect(false))...)
 	if err == nil {
 		return conn, nil
 	}
-	r.note(err)
+	r.noteError(err)
 	return nats.Connect(address, options...)
 }
 
-func (r *refusal) note(err error) {
+func (r *refusal) noteError(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last = err
 }
 
-// or is what the client says, else what was heard, else that nobody answers.
-func (r *refusal) or(said error) error {
+// orElse is what the client says, else what was heard, else that nobody answers.
+func (r *refusal) orElse(said error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {

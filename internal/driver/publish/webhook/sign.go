@@ -20,14 +20,14 @@ const secretPrefix = "whsec_"
 // one signature, by trying.
 const leastKey = 24
 
-// keys are those that sign: the secret, and the one before it while receivers
+// signingKeys are those that sign: the secret, and the one before it while receivers
 // change over.
-func (p *Publisher) keys(ctx context.Context) (keys [][]byte, err error) {
+func (p *Publisher) signingKeys(ctx context.Context) (keys [][]byte, err error) {
 	for _, ref := range []secret.Ref{p.options.Secret, p.options.OldSecret} {
 		if ref.IsZero() && ref == p.options.OldSecret {
 			continue
 		}
-		key, err := p.key(ctx, ref)
+		key, err := p.readKey(ctx, ref)
 		if err != nil {
 			return nil, fmt.Errorf("secret of the signature: %w", err)
 		}
@@ -36,7 +36,7 @@ func (p *Publisher) keys(ctx context.Context) (keys [][]byte, err error) {
 	return keys, nil
 }
 
-func (p *Publisher) key(ctx context.Context, ref secret.Ref) ([]byte, error) {
+func (p *Publisher) readKey(ctx context.Context, ref secret.Ref) ([]byte, error) {
 	text, err := p.options.Reveal(ctx, ref)
 	if err != nil {
 		return nil, err

@@ -67,7 +67,7 @@ var errNotTried = errors.New("not tried: the receiver is in trouble")
 // rest is not tried.
 func (p *Publisher) Publish(ctx context.Context, events []event.Sealed) []error {
 	answers := make([]error, len(events))
-	keys, err := p.keys(ctx)
+	keys, err := p.signingKeys(ctx)
 	if err != nil {
 		for i := range answers {
 			answers[i] = err
@@ -96,7 +96,7 @@ func (p *Publisher) Publish(ctx context.Context, events []event.Sealed) []error 
 		}
 		sending.Go(func() {
 			defer func() { <-slots }()
-			answers[i] = p.send(ctx, keys, e)
+			answers[i] = p.sendEvent(ctx, keys, e)
 			if err := answers[i]; err != nil && !errors.Is(err, event.ErrRefused) && !errors.Is(err, event.ErrTooLarge) {
 				trouble.Do(func() { close(halted) })
 			}
@@ -124,7 +124,7 @@ func tellWhy(answers []error) []error {
 	return answers
 }
 
-func (p *Publisher) send(ctx context.Context, keys [][]byte, e event.Sealed) error {
+func (p *Publisher) sendEvent(ctx context.Context, keys [][]byte, e event.Sealed) error {
 	ctx, cancel := context.WithTimeout(ctx, p.options.Timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.options.URL, bytes.NewReader(bytes.Clone(e.Bytes))) // it may be read after an early answer
@@ -143,12 +143,12 @@ func (p *Publisher) send(ctx context.Context, keys [][]byte, e event.Sealed) err
 	}
 	defer answer.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection is used again
-	return judge(answer.StatusCode)
+	return judgeStatus(answer.StatusCode)
 }
 
-// judge tells what is wrong with the event from what is wrong with the receiver. A
+// judgeStatus tells what is wrong with the event from what is wrong with the receiver. A
 // status that speaks of who asks, or of the address, is about all events.
-func judge(status int) error {
+func judgeStatus(status int) error {
 	switch {
 	case status >= 200 && status < 300:
 		return nil
