@@ -65,8 +65,9 @@ func stoppedAt(t *testing.T, p crash.Point) {
 	}
 }
 
-// taken expects a task with two runs: the first ended by the reaper, the second
-// of another process.
+// taken expects a task with two runs: the first ended by the reaper, the second of
+// another process. On a busy machine a worker that nobody stopped may lose a lease of
+// a second too; its task then has two runs as well, perhaps both of one process.
 func (s *subject) taken() {
 	s.t.Helper()
 	runs, err := s.open().Store.Runs(s.t.Context(), view.Filter{Limit: 1000})
@@ -77,19 +78,21 @@ func (s *subject) taken() {
 	for _, r := range runs {
 		byTask[r.TaskID] = append(byTask[r.TaskID], r)
 	}
-	found := 0
-	for task, list := range byTask {
-		if len(list) == 1 {
-			continue
+	found := false
+	for task, list := range byTask { // newest first
+		last := list[0]
+		if last.Status != "SUCCEEDED" {
+			s.t.Errorf("task %d ended with %+v", task, last)
 		}
-		found++
-		last, lost := list[0], list[1]
-		if lost.Status != "FAILED" || lost.ErrorCode != "LEASE_EXPIRED" || last.Status != "SUCCEEDED" || last.Worker == lost.Worker || last.Epoch <= lost.Epoch {
-			s.t.Errorf("task %d: %+v then %+v", task, lost, last)
+		for _, lost := range list[1:] {
+			if lost.Status != "FAILED" || lost.ErrorCode != "LEASE_EXPIRED" || last.Epoch <= lost.Epoch {
+				s.t.Errorf("task %d: %+v then %+v", task, lost, last)
+			}
+			found = found || last.Worker != lost.Worker
 		}
 	}
-	if found != 1 {
-		s.t.Errorf("%d tasks were taken over, want one", found)
+	if !found {
+		s.t.Error("no task was taken over by another process")
 	}
 }
 
