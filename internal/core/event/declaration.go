@@ -149,13 +149,13 @@ func (d Declaration) Validate() error {
 			bad(where, "a second destination is called %s", to.Name)
 		}
 		names = append(names, to.Name)
-		to.check(func(format string, args ...any) { bad(where, format, args...) })
+		to.checkDestination(func(format string, args ...any) { bad(where, format, args...) })
 	}
 	for i, r := range d.Routes {
-		r.check(names, func(format string, args ...any) { bad(fmt.Sprintf("routes[%d]", i), format, args...) })
+		r.checkRoute(names, func(format string, args ...any) { bad(fmt.Sprintf("routes[%d]", i), format, args...) })
 	}
 	if len(problems) == 0 { // what is misspelled fits nothing, and is told first
-		problems = d.unreachable()
+		problems = d.unreachableRoutes()
 	}
 	if len(problems) > 0 {
 		return fmt.Errorf("%w: %s", fault.ErrInvalid, strings.Join(problems, "\n  "))
@@ -168,7 +168,7 @@ var (
 	subject = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 )
 
-func (to Destination) check(bad func(string, ...any)) {
+func (to Destination) checkDestination(bad func(string, ...any)) {
 	kinds := 0
 	for _, is := range []bool{to.JSONL != nil, to.Webhook != nil, to.NATS != nil} {
 		if is {
@@ -188,14 +188,14 @@ func (to Destination) check(bad func(string, ...any)) {
 		bad("jsonl: dir is needed, fileBytes and fileEvents cannot be negative")
 	}
 	if w := to.Webhook; w != nil {
-		w.check(bad)
+		w.checkWebhook(bad)
 	}
 	if n := to.NATS; n != nil {
-		n.check(bad)
+		n.checkNATS(bad)
 	}
 }
 
-func (w Webhook) check(bad func(string, ...any)) {
+func (w Webhook) checkWebhook(bad func(string, ...any)) {
 	u, err := url.Parse(w.URL)
 	switch {
 	case err != nil || u.Host == "":
@@ -230,7 +230,7 @@ func isPrivate(host string) bool {
 	return !ip.IsGlobalUnicast() || ip.Unmap().IsPrivate()
 }
 
-func (n NATS) check(bad func(string, ...any)) {
+func (n NATS) checkNATS(bad func(string, ...any)) {
 	for server := range strings.SplitSeq(n.URL, ",") {
 		if u, err := url.Parse(strings.TrimSpace(server)); err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" || u.User != nil {
 			bad("nats: url: expected nats://host:4222 or tls://host:4222, without a password: use token or credentials")
@@ -249,7 +249,7 @@ func (n NATS) check(bad func(string, ...any)) {
 	}
 }
 
-func (r Route) check(names []string, bad func(string, ...any)) {
+func (r Route) checkRoute(names []string, bad func(string, ...any)) {
 	if r.To != "" && !slices.Contains(names, r.To) {
 		hint := ""
 		if near := spelling.Nearest(r.To, names); near != "" {
@@ -267,7 +267,7 @@ func (r Route) check(names []string, bad func(string, ...any)) {
 // Destination finds where an event goes; false is nowhere.
 func (d Declaration) Destination(source, endpoint string, op Op) (string, bool) {
 	for _, r := range d.Routes {
-		if r.fits(source, endpoint, op) {
+		if r.fitsChange(source, endpoint, op) {
 			return r.To, r.To != ""
 		}
 	}

@@ -21,17 +21,17 @@ type cell struct {
 	op               Op
 }
 
-// unreachable says of each route that no event can come to which routes take its
+// unreachableRoutes says of each route that no event can come to which routes take its
 // events before it; nil where all are of use. Whoever wrote such a route expects
 // events that would never come.
 //
 // A route without a list of sources is judged by a source that no route names: only
 // routes without such a list take that one, and these take all others too. The same
 // holds for endpoints. So it is enough to look at what a route itself names.
-func (d Declaration) unreachable() (problems []string) {
+func (d Declaration) unreachableRoutes() (problems []string) {
 	first, cells := map[cell]int{}, 0 // the first route that names a cell
 	for i, r := range d.Routes {
-		own := r.cells()
+		own := r.routeCells()
 		if cells += len(own); cells > mostCells {
 			return []string{fmt.Sprintf("routes[%d]: the routes up to here name more than %d combinations of source, endpoint and event: leave out lists that name everything", i, mostCells)}
 		}
@@ -55,9 +55,9 @@ func (d Declaration) unreachable() (problems []string) {
 	return problems
 }
 
-// cells are the combinations that a route names, at most so many that a list of them
+// routeCells are the combinations that a route names, at most so many that a list of them
 // is too long.
-func (r Route) cells() (out []cell) {
+func (r Route) routeCells() (out []cell) {
 	orAll := func(list []string) []string {
 		if len(list) == 0 {
 			return []string{""}
@@ -115,7 +115,7 @@ func (d Declaration) Strangers(known []string) (out []string) {
 	return out
 }
 
-func (r Route) fits(source, endpoint string, op Op) bool {
+func (r Route) fitsChange(source, endpoint string, op Op) bool {
 	fits := func(list []string, value string) bool { return len(list) == 0 || slices.Contains(list, value) }
 	return fits(r.Sources, source) && fits(r.Endpoints, endpoint) && fits(r.Events, strings.ToLower(string(op)))
 }

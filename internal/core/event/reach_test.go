@@ -75,13 +75,13 @@ func TestReachIsWhatTryingTells(t *testing.T) {
 		for _, source := range []string{"a", "b", "other"} {
 			for _, endpoint := range []string{"x", "y", "other"} {
 				for _, op := range []Op{Inserted, Updated, Removed} {
-					if i := slices.IndexFunc(d.Routes, func(r Route) bool { return r.fits(source, endpoint, op) }); i >= 0 {
+					if i := slices.IndexFunc(d.Routes, func(r Route) bool { return r.fitsChange(source, endpoint, op) }); i >= 0 {
 						reached[i] = true
 					}
 				}
 			}
 		}
-		told := strings.Join(d.unreachable(), "\n")
+		told := strings.Join(d.unreachableRoutes(), "\n")
 		for i := range d.Routes {
 			if strings.Contains(told, fmt.Sprintf("routes[%d]: gets nothing", i)) == reached[i] {
 				t.Fatalf("routes[%d] of %+v: reached is %v, told\n%s", i, d.Routes, reached[i], told)

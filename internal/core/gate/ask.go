@@ -73,7 +73,7 @@ func (v Verdict) Fault(key string, now time.Time) *fault.Error {
 	if v.Until.IsZero() {
 		wait = 0
 	}
-	f := fault.New(fault.RateLimited, fmt.Errorf("rate gate of %s: %s%s, free in %s", key, v.Reason, v.Reason.words(), wait.Round(time.Millisecond)))
+	f := fault.New(fault.RateLimited, fmt.Errorf("rate gate of %s: %s%s, free in %s", key, v.Reason, v.Reason.reasonWords(), wait.Round(time.Millisecond)))
 	f.Wait, f.Unsent, f.Held = wait, true, string(v.Reason)
 	return f
 }

@@ -26,7 +26,7 @@ func NewBucket(perSecond float64, burst int, now time.Time) Bucket {
 // takes tokens before. A request that costs more than the bucket holds leaves
 // when it is full, and the next ones wait for the rest.
 func (b *Bucket) Ready(cost float64, now time.Time) time.Time {
-	b.refill(now)
+	b.refillTo(now)
 	missing := min(cost, b.capacity) - b.tokens
 	if b.at.After(now) {
 		now = b.at
@@ -34,12 +34,12 @@ func (b *Bucket) Ready(cost float64, now time.Time) time.Time {
 	if missing <= dust {
 		return now
 	}
-	return now.Add(seconds(missing / b.perSec))
+	return now.Add(secondsUp(missing / b.perSec))
 }
 
 // Take removes the tokens of a request that is ready.
 func (b *Bucket) Take(cost float64, now time.Time) {
-	b.refill(now)
+	b.refillTo(now)
 	b.tokens -= cost
 }
 
@@ -48,7 +48,7 @@ func (b *Bucket) Return(cost float64) { b.tokens = min(b.tokens+cost, b.capacity
 
 // SetRate changes the refill rate and capacity from now on.
 func (b *Bucket) SetRate(perSecond float64, burst int, now time.Time) {
-	b.refill(now)
+	b.refillTo(now)
 	b.perSec = perSecond
 	b.capacity = max(float64(burst), 1)
 	b.tokens = min(b.tokens, b.capacity)
@@ -57,7 +57,7 @@ func (b *Bucket) SetRate(perSecond float64, burst int, now time.Time) {
 // Hold keeps at most so many tokens, as of an instant that may be still to come:
 // before it, nothing is refilled.
 func (b *Bucket) Hold(most float64, at time.Time) {
-	b.refill(at)
+	b.refillTo(at)
 	b.tokens = min(b.tokens, most)
 }
 
@@ -67,19 +67,19 @@ func (b *Bucket) Restart(now time.Time) { b.tokens, b.at = 0, now }
 
 // Left is how many requests could leave at once.
 func (b *Bucket) Left(now time.Time) float64 {
-	b.refill(now)
+	b.refillTo(now)
 	return max(b.tokens, 0)
 }
 
-func (b *Bucket) refill(now time.Time) {
+func (b *Bucket) refillTo(now time.Time) {
 	if elapsed := now.Sub(b.at); elapsed > 0 {
 		b.tokens = min(b.tokens+elapsed.Seconds()*b.perSec, b.capacity)
 		b.at = now
 	}
 }
 
-// seconds is rounded up: an instant too early would find a token missing.
-func seconds(s float64) time.Duration {
+// secondsUp is rounded up: an instant too early would find a token missing.
+func secondsUp(s float64) time.Duration {
 	if s > maxWait.Seconds() {
 		return maxWait
 	}

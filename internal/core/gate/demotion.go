@@ -12,8 +12,8 @@ type demotion struct {
 	why     Outcome // of that complaint
 }
 
-// share is what may be used of the declared rate.
-func (d demotion) share(l Limits, now time.Time) float64 {
+// usableShare is what may be used of the declared rate.
+func (d demotion) usableShare(l Limits, now time.Time) float64 {
 	if d.lowered == 0 {
 		return 1
 	}
@@ -24,25 +24,25 @@ func (d demotion) share(l Limits, now time.Time) float64 {
 	return min(d.lowered+steps*l.Recover/l.PerSecond, 1)
 }
 
-// lower divides the rate. One burst that is refused as a whole is one complaint:
+// lowerRate divides the rate. One burst that is refused as a whole is one complaint:
 // answers to what was sent before the last one counted say nothing new. And one
 // request that always fails, tried again and again, must not stop all others:
 // failures count once in the time of one step back up.
-func (d *demotion) lower(l Limits, why Outcome, sent, now time.Time) bool {
+func (d *demotion) lowerRate(l Limits, why Outcome, sent, now time.Time) bool {
 	if d.times > 0 && (!sent.After(d.at) || why == Failed && now.Sub(d.at) < l.RecoverEvery.Std()) {
 		return false
 	}
 	floor := l.MinPerSecond / l.PerSecond
-	d.lowered = max(d.share(l, now)/l.Demote, floor)
+	d.lowered = max(d.usableShare(l, now)/l.Demote, floor)
 	d.since, d.at = now, now
 	d.times++
 	d.why = why
 	return true
 }
 
-// next is when the share rises again; zero if it does not.
-func (d demotion) next(l Limits, now time.Time) time.Time {
-	if d.lowered == 0 || d.share(l, now) >= 1 {
+// nextRise is when the share rises again; zero if it does not.
+func (d demotion) nextRise(l Limits, now time.Time) time.Time {
+	if d.lowered == 0 || d.usableShare(l, now) >= 1 {
 		return time.Time{}
 	}
 	every := l.RecoverEvery.Std()

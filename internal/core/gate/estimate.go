@@ -18,7 +18,7 @@ type Estimate struct {
 func (s *State) Estimate(a *Ask, horizon time.Duration, now time.Time) Estimate {
 	horizon = min(max(horizon, 0), maxHorizon)
 	v := s.Judge(a, now)
-	out := Estimate{PerSecond: s.Rate(now), Concurrency: s.suggested(now), From: now}
+	out := Estimate{PerSecond: s.Rate(now), Concurrency: s.suggestedConcurrency(now), From: now}
 	if v.Decision != Allow && !v.Until.IsZero() {
 		out.From = v.Until
 	}
@@ -28,14 +28,14 @@ func (s *State) Estimate(a *Ask, horizon time.Duration, now time.Time) Estimate 
 	}
 	requests := 0.0
 	if from.Before(end) {
-		open := s.open(a.Limits.Hours, now).during(from, end)
-		requests = math.Floor((s.bucket.Left(now)+s.brings(from, open))/a.Weight() + dust)
+		open := s.hoursOf(a.Limits.Hours, now).openDuring(from, end)
+		requests = math.Floor((s.bucket.Left(now)+s.tokensIn(from, open))/a.Weight() + dust)
 	}
 	for i := range s.quotas {
 		q := s.quotas[i]
-		q.cost = price(q, a, a.Weight())
-		c := s.seen(q, now)
-		requests = min(requests, c.within(q, now, horizon))
+		q.cost = priceOf(q, a, a.Weight())
+		c := s.seenCounter(q, now)
+		requests = min(requests, c.roomWithin(q, now, horizon))
 	}
 	if left := s.announced.Remaining; left != nil && !s.announced.Reset.Before(end) {
 		requests = min(requests, math.Floor(float64(*left)/a.Weight()))
@@ -47,12 +47,12 @@ func (s *State) Estimate(a *Ask, horizon time.Duration, now time.Time) Estimate 
 // maxHorizon bounds how far is looked ahead.
 const maxHorizon = 31 * 24 * time.Hour
 
-// brings is how many tokens a span brings while the rate recovers.
-func (s *State) brings(from time.Time, span time.Duration) float64 {
+// tokensIn is how many tokens a span brings while the rate recovers.
+func (s *State) tokensIn(from time.Time, span time.Duration) float64 {
 	var sum float64
 	at, end := from, from.Add(span)
 	for at.Before(end) {
-		next := s.demotion.next(s.limits, at)
+		next := s.demotion.nextRise(s.limits, at)
 		if next.IsZero() || next.After(end) {
 			next = end
 		}
@@ -62,9 +62,9 @@ func (s *State) brings(from time.Time, span time.Duration) float64 {
 	return sum
 }
 
-// suggested is how many requests under way use the rate up, with a little room
+// suggestedConcurrency is how many requests under way use the rate up, with a little room
 // for slow ones.
-func (s *State) suggested(now time.Time) int {
+func (s *State) suggestedConcurrency(now time.Time) int {
 	if s.took == 0 || s.effective.Concurrency == 0 {
 		return s.effective.Concurrency
 	}
@@ -102,7 +102,7 @@ type Usage struct {
 
 // Snapshot shows the state; who waits and is under way is known to the owner.
 func (s *State) Snapshot(key string, now time.Time) Snapshot {
-	s.pace(now)
+	s.paceBucket(now)
 	out := Snapshot{
 		Key: key, PerSecond: s.Rate(now), Declared: s.limits.PerSecond, Burst: s.effective.Burst, BurstLeft: s.bucket.Left(now),
 		Concurrency: s.effective.Concurrency, Demotions: s.demotion.times, Announced: s.announced,
@@ -110,12 +110,12 @@ func (s *State) Snapshot(key string, now time.Time) Snapshot {
 	if s.cooling.After(now) {
 		out.CoolingUntil, out.BurstLeft = s.cooling, 0
 	}
-	if d := s.demotion; d.lowered > 0 && d.share(s.limits, now) < 1 {
+	if d := s.demotion; d.lowered > 0 && d.usableShare(s.limits, now) < 1 {
 		out.LoweredBy, out.LoweredAt = d.why, d.at
 	}
 	for _, q := range s.quotas {
-		c := s.seen(q, now)
-		out.Quotas = append(out.Quotas, Usage{Name: q.name, Used: c.total(), Usable: q.usable, Limit: q.limit, Reset: c.end(q.length, now)})
+		c := s.seenCounter(q, now)
+		out.Quotas = append(out.Quotas, Usage{Name: q.name, Used: c.totalUsed(), Usable: q.usable, Limit: q.limit, Reset: c.windowEnd(q.length, now)})
 	}
 	return out
 }

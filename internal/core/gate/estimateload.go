@@ -44,11 +44,11 @@ func (p Part) Share() float64 { return p.Needed / p.Limit }
 // Foretell asks Estimate how long the load takes. The state of the key is what the
 // store knows of it; processes may know of a lower rate.
 func Foretell(load Load, u Use, now time.Time) Prospect {
-	out := Prospect{Key: load.Key, Reserved: u.reserved()}
+	out := Prospect{Key: load.Key, Reserved: u.reservedSum()}
 	limits := load.Limits.Filled()
 	s := NewState(limits, 0, 1, now)
 	s.Counted(now)
-	s.Credit(u.holding(s.quotas, now), now, now)
+	s.Credit(u.holdingOf(s.quotas, now), now, now)
 	if u.Cooling.After(now) {
 		out.CoolingUntil = u.Cooling
 		s.Cool(u.Cooling, now)
@@ -56,29 +56,29 @@ func Foretell(load Load, u Use, now time.Time) Prospect {
 	if u.Held.After(now) {
 		out.HeldUntil, out.HeldBy = u.Held, u.HeldBy
 	}
-	if opens := s.opens(limits.Hours, now); opens.After(now) {
+	if opens := s.opensAt(limits.Hours, now); opens.After(now) {
 		out.Opens = opens
 	}
 	for _, q := range s.quotas {
-		c, needed := s.seen(q, now), load.Requests
+		c, needed := s.seenCounter(q, now), load.Requests
 		if q.name == "money" {
 			needed = load.Money
 		}
 		out.Shares = append(out.Shares, Part{
-			Quota: q.name, Needed: needed, Left: max(q.usable-c.total(), 0), Usable: q.usable, Limit: q.limit, Reset: c.end(q.length, now).UTC(),
+			Quota: q.name, Needed: needed, Left: max(q.usable-c.totalUsed(), 0), Usable: q.usable, Limit: q.limit, Reset: c.windowEnd(q.length, now).UTC(),
 		})
 	}
 	a := Ask{Key: load.Key, Limits: limits, Cost: 1}
 	if a.Limits.PricePerRequest = 0; load.Requests > 0 {
 		a.Limits.PricePerRequest = load.Money / load.Requests
 	}
-	out.Finish = s.finish(&a, load.Requests, now)
+	out.Finish = s.finishTime(&a, load.Requests, now)
 	return out
 }
 
-// finish is the shortest horizon, to the second, within which Estimate has room
+// finishTime is the shortest horizon, to the second, within which Estimate has room
 // for so many requests.
-func (s *State) finish(a *Ask, requests float64, now time.Time) time.Time {
+func (s *State) finishTime(a *Ask, requests float64, now time.Time) time.Time {
 	seconds := sort.Search(int(maxHorizon/time.Second)+1, func(n int) bool {
 		return float64(s.Estimate(a, time.Duration(n)*time.Second, now).Requests) >= math.Floor(requests)
 	})
@@ -88,15 +88,15 @@ func (s *State) finish(a *Ask, requests float64, now time.Time) time.Time {
 	return time.Time{}
 }
 
-func (u Use) reserved() (sum float64) {
+func (u Use) reservedSum() (sum float64) {
 	for _, r := range u.Reserved {
 		sum += r.Requests
 	}
 	return sum
 }
 
-// holding is the use of quotas as a ledger tells it to somebody who has nothing.
-func (u Use) holding(quotas []allowance, now time.Time) (h Holding) {
+// holdingOf is the use of quotas as a ledger tells it to somebody who has nothing.
+func (u Use) holdingOf(quotas []allowance, now time.Time) (h Holding) {
 	for _, q := range quotas {
 		b := Block{Quota: q.name, Start: now.UTC().Truncate(q.length)}
 		b.Left = b.Start.Add(q.length).Sub(now)

@@ -16,8 +16,8 @@ const shortWindow = time.Minute
 // RateLimit-Policy (10;w=1 or "burst";q=10;w=1).
 func readFields(a *Announced, h Header, now time.Time) {
 	for _, item := range strings.Split(h.Get("RateLimit-Policy"), ",") {
-		p := parameters(item)
-		limit, window := first(p, "q", ""), first(p, "w")
+		p := parseParameters(item)
+		limit, window := firstParameter(p, "q", ""), firstParameter(p, "w")
 		if limit > 0 && window > 0 && window <= shortWindow.Seconds() {
 			if rate := limit / window; a.PerSecond == 0 || rate < a.PerSecond {
 				a.PerSecond = rate
@@ -33,25 +33,25 @@ func readFields(a *Announced, h Header, now time.Time) {
 		items = []string{strings.ReplaceAll(text, ",", ";")}
 	}
 	for _, item := range items {
-		p := parameters(item)
-		left := first(p, "r", "remaining")
+		p := parseParameters(item)
+		left := firstParameter(p, "r", "remaining")
 		if left < 0 || a.Remaining != nil && int64(left) >= *a.Remaining {
 			continue
 		}
 		remaining := int64(left)
 		a.Remaining, a.Limit, a.Reset = &remaining, nil, time.Time{}
-		if limit := first(p, "limit", "q"); limit >= 0 {
+		if limit := firstParameter(p, "limit", "q"); limit >= 0 {
 			n := int64(limit)
 			a.Limit = &n
 		}
-		if wait := first(p, "t", "reset"); wait >= 0 {
-			a.Reset = now.Add(span(wait, maxWait))
+		if wait := firstParameter(p, "t", "reset"); wait >= 0 {
+			a.Reset = now.Add(boundedSpan(wait, maxWait))
 		}
 	}
 }
 
-// parameters reads 10;w=1 as {"": 10, "w": 1}. What is no number is left out.
-func parameters(item string) map[string]float64 {
+// parseParameters reads 10;w=1 as {"": 10, "w": 1}. What is no number is left out.
+func parseParameters(item string) map[string]float64 {
 	out := map[string]float64{}
 	for _, part := range strings.Split(item, ";") {
 		name, value, named := strings.Cut(strings.TrimSpace(part), "=")
@@ -65,8 +65,8 @@ func parameters(item string) map[string]float64 {
 	return out
 }
 
-// first is the first parameter that is there, or -1.
-func first(p map[string]float64, names ...string) float64 {
+// firstParameter is the first parameter that is there, or -1.
+func firstParameter(p map[string]float64, names ...string) float64 {
 	for _, name := range names {
 		if n, ok := p[name]; ok {
 			return n

@@ -29,16 +29,16 @@ func OutcomeOf(status int) Outcome {
 func RetryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if s, err := strconv.ParseFloat(value, 64); err == nil {
-		return span(s, MaxRetryAfter)
+		return boundedSpan(s, MaxRetryAfter)
 	}
-	if at, ok := date(value); ok {
+	if at, ok := parseDate(value); ok {
 		return min(max(at.Sub(now), 0), MaxRetryAfter)
 	}
 	return 0
 }
 
-// span is a number of seconds, not negative and not longer than most.
-func span(s float64, most time.Duration) time.Duration {
+// boundedSpan is a number of seconds, not negative and not longer than most.
+func boundedSpan(s float64, most time.Duration) time.Duration {
 	switch {
 	case math.IsNaN(s) || s <= 0:
 		return 0
@@ -48,7 +48,7 @@ func span(s float64, most time.Duration) time.Duration {
 	return time.Duration(s * float64(time.Second))
 }
 
-func date(value string) (time.Time, bool) {
+func parseDate(value string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC1123, time.RFC850, time.ANSIC, time.RFC3339} {
 		if at, err := time.Parse(layout, value); err == nil {
 			return at, true
@@ -68,12 +68,12 @@ func ReadHeaders(h Header, now time.Time) Announced {
 		a.Concurrency = n
 	}
 	for _, family := range []string{"X-RateLimit", "X-Rate-Limit", "RateLimit"} {
-		remaining := whole(h.Get(family + "-Remaining"))
+		remaining := parseCount(h.Get(family + "-Remaining"))
 		if remaining == nil {
 			continue
 		}
 		if a.Remaining == nil || *remaining < *a.Remaining {
-			a.Remaining, a.Limit, a.Reset = remaining, whole(h.Get(family+"-Limit")), reset(h.Get(family+"-Reset"), now)
+			a.Remaining, a.Limit, a.Reset = remaining, parseCount(h.Get(family+"-Limit")), parseReset(h.Get(family+"-Reset"), now)
 		}
 	}
 	readFields(&a, h, now)
@@ -87,25 +87,25 @@ func intervalRate(h Header) float64 {
 		if err != nil || !(limit > 0) || math.IsInf(limit, 0) {
 			continue
 		}
-		if interval := length(h.Get(family + "-Interval")); interval > 0 {
+		if interval := parseLength(h.Get(family + "-Interval")); interval > 0 {
 			return limit / interval.Seconds()
 		}
 	}
 	return 0
 }
 
-// length reads 1s, or a plain number of seconds.
-func length(text string) time.Duration {
+// parseLength reads 1s, or a plain number of seconds.
+func parseLength(text string) time.Duration {
 	text = strings.TrimSpace(text)
 	if d, err := time.ParseDuration(text); err == nil {
 		return d
 	}
 	s, _ := strconv.ParseFloat(text, 64)
-	return span(s, maxWait)
+	return boundedSpan(s, maxWait)
 }
 
-// whole reads a count; a list of several policies counts by its first.
-func whole(text string) *int64 {
+// parseCount reads a count; a list of several policies counts by its first.
+func parseCount(text string) *int64 {
 	first, _, _ := strings.Cut(text, ",")
 	first, _, _ = strings.Cut(first, ";")
 	n, err := strconv.ParseFloat(strings.TrimSpace(first), 64)
@@ -123,14 +123,14 @@ const (
 	epochMillis  = 1e12
 )
 
-// reset reads the end of a window: seconds from now, seconds or milliseconds
+// parseReset reads the end of a window: seconds from now, seconds or milliseconds
 // since 1970, or a date.
-func reset(text string, now time.Time) time.Time {
+func parseReset(text string, now time.Time) time.Time {
 	text = strings.TrimSpace(text)
 	s, err := strconv.ParseFloat(text, 64)
 	switch {
 	case err != nil:
-		at, _ := date(text)
+		at, _ := parseDate(text)
 		return at
 	case !(s >= 0) || s > 1e15:
 		return time.Time{}
@@ -139,5 +139,5 @@ func reset(text string, now time.Time) time.Time {
 	case s >= epochSeconds:
 		return time.Unix(int64(s), 0).UTC()
 	}
-	return now.Add(span(s, maxWait))
+	return now.Add(boundedSpan(s, maxWait))
 }

@@ -31,10 +31,10 @@ func (h Hours) Open(now time.Time) bool {
 	local := now.In(h.zone)
 	since := time.Duration(local.Hour())*time.Hour + time.Duration(local.Minute())*time.Minute + time.Duration(local.Second())*time.Second
 	today := local.Weekday()
-	return slices.ContainsFunc(h.spans, func(s span24) bool { return s.open(today, since) })
+	return slices.ContainsFunc(h.spans, func(s span24) bool { return s.isOpen(today, since) })
 }
 
-func (s span24) open(today time.Weekday, since time.Duration) bool {
+func (s span24) isOpen(today time.Weekday, since time.Duration) bool {
 	if s.from < s.to {
 		return s.days[today] && since >= s.from && since < s.to
 	}
@@ -61,8 +61,8 @@ func (h Hours) NextOpen(now time.Time) time.Time {
 // the hour that is left out when clocks are changed.
 const longestClosed = 2 * 7 * 24 * 60
 
-// during is how much of a span of time is open.
-func (h Hours) during(from, to time.Time) time.Duration {
+// openDuring is how much of a span of time is open.
+func (h Hours) openDuring(from, to time.Time) time.Duration {
 	if h.zone == nil {
 		return max(to.Sub(from), 0)
 	}
@@ -90,7 +90,7 @@ func ParseHours(text string) (Hours, error) {
 	for i, part := range parts {
 		words := strings.Fields(part)
 		if last := len(words) - 1; i == len(parts)-1 && last > 0 && !isDays(words[last]) && !isClock(words[last]) {
-			place, err := location(words[last])
+			place, err := parseLocation(words[last])
 			if err != nil {
 				return Hours{}, err
 			}
@@ -105,7 +105,7 @@ func ParseHours(text string) (Hours, error) {
 	return h, nil
 }
 
-func location(place string) (*time.Location, error) {
+func parseLocation(place string) (*time.Location, error) {
 	parsed, err := zone.Parse(place)
 	if err != nil {
 		return nil, err
@@ -127,8 +127,8 @@ func parseSpan(words []string, part string) (s span24, err error) {
 	}
 	first, last, two := strings.Cut(words[0], "-")
 	var wrong error
-	s.from, err = clock(first)
-	s.to, wrong = clock(last)
+	s.from, err = parseClock(first)
+	s.to, wrong = parseClock(last)
 	switch {
 	case !two || err != nil || wrong != nil:
 		return s, fmt.Errorf("%q is no span of hours such as 21:00-05:00, Sat-Sun or Mon-Fri 21:00-05:00", part)
@@ -138,8 +138,8 @@ func parseSpan(words []string, part string) (s span24, err error) {
 	return s, nil
 }
 
-// clock reads 00:00 to 24:00.
-func clock(text string) (time.Duration, error) {
+// parseClock reads 00:00 to 24:00.
+func parseClock(text string) (time.Duration, error) {
 	if text == "24:00" {
 		return 24 * time.Hour, nil
 	}
@@ -150,7 +150,7 @@ func clock(text string) (time.Duration, error) {
 // isClock tells hours from a zone; an offset such as +09:00 is none.
 func isClock(word string) bool {
 	first, _, _ := strings.Cut(word, "-")
-	_, err := clock(first)
+	_, err := parseClock(first)
 	return err == nil
 }
 

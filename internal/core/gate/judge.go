@@ -25,10 +25,10 @@ func (s *State) Barred(a *Ask, now time.Time) Verdict {
 	if s.cooling.After(now) {
 		later(s.cooling, Cooling)
 	}
-	until, short := s.scarce(a, now)
+	until, short := s.scarceUntil(a, now)
 	later(until, Quota)
 	if a.Limits.Hours != "" {
-		later(s.opens(a.Limits.Hours, now), ClosedHours)
+		later(s.opensAt(a.Limits.Hours, now), ClosedHours)
 	}
 	if short && v.Decision == Allow {
 		return Verdict{Decision: Wait, Reason: Quota} // until the ledger has answered
@@ -36,20 +36,20 @@ func (s *State) Barred(a *Ask, now time.Time) Verdict {
 	return v
 }
 
-// scarce is when the quotas let a request leave, and whether the ledger has to be
+// scarceUntil is when the quotas let a request leave, and whether the ledger has to be
 // asked first.
-func (s *State) scarce(a *Ask, now time.Time) (until time.Time, short bool) {
+func (s *State) scarceUntil(a *Ask, now time.Time) (until time.Time, short bool) {
 	short = s.counted && !s.known
 	for i := range s.quotas {
 		q := s.quotas[i]
-		q.cost = price(q, a, a.Weight())
-		c := s.counter(q, now)
+		q.cost = priceOf(q, a, a.Weight())
+		c := s.counterOf(q, now)
 		if s.counted && c.until.IsZero() {
 			short = short || q.cost > 0
 			continue
 		}
-		at := c.from(q, a.Priority, now)
-		if s.counted && c.short(q.cost) && !at.After(now) {
+		at := c.fitsFrom(q, a.Priority, now)
+		if s.counted && c.isShort(q.cost) && !at.After(now) {
 			if short = true; c.full {
 				at = c.until
 			}
@@ -63,7 +63,7 @@ func (s *State) scarce(a *Ask, now time.Time) (until time.Time, short bool) {
 
 // Affords is Barred for the quotas alone.
 func (s *State) Affords(a *Ask, now time.Time) Verdict {
-	until, short := s.scarce(a, now)
+	until, short := s.scarceUntil(a, now)
 	switch {
 	case until.After(now):
 		return Verdict{Decision: Wait, Until: until, Reason: Quota}
@@ -80,7 +80,7 @@ type opening struct {
 	asked, opens time.Time
 }
 
-func (s *State) opens(text string, now time.Time) time.Time {
+func (s *State) opensAt(text string, now time.Time) time.Time {
 	o, ok := s.hours[text]
 	if !ok {
 		o.Hours, _ = ParseHours(text) // what cannot be read was refused when the source was checked
@@ -92,26 +92,26 @@ func (s *State) opens(text string, now time.Time) time.Time {
 	return o.opens
 }
 
-// open are the hours of a request.
-func (s *State) open(text string, now time.Time) Hours {
-	s.opens(text, now)
+// hoursOf are the hours of a request.
+func (s *State) hoursOf(text string, now time.Time) Hours {
+	s.opensAt(text, now)
 	return s.hours[text].Hours
 }
 
 // Ready is when the rate lets a request of this cost leave, or when the rate
 // changes, if that is sooner.
 func (s *State) Ready(cost float64, now time.Time) time.Time {
-	if s.demotion.lowered > 0 && s.demotion.share(s.limits, now) >= 1 {
-		s.pace(now)
+	if s.demotion.lowered > 0 && s.demotion.usableShare(s.limits, now) >= 1 {
+		s.paceBucket(now)
 		s.demotion.lowered = 0
 	}
-	if s.steady() {
+	if s.isSteady() {
 		return s.bucket.Ready(cost, now)
 	}
-	s.rewarm(now)
-	s.pace(now)
+	s.restartWarmup(now)
+	s.paceBucket(now)
 	at := s.bucket.Ready(cost, now)
-	if next := s.demotion.next(s.limits, now); next.After(now) && next.Before(at) {
+	if next := s.demotion.nextRise(s.limits, now); next.After(now) && next.Before(at) {
 		at = next
 	}
 	if at.After(now) && s.effective.Warmup > 0 && at.Sub(now) > warmStep && now.Sub(s.warm) < s.effective.Warmup.Std() {
@@ -123,8 +123,8 @@ func (s *State) Ready(cost float64, now time.Time) time.Time {
 // warmStep is how often a waiting request looks at a rate that rises.
 const warmStep = 100 * time.Millisecond
 
-// rewarm starts the warm-up again after a pause that was longer than it.
-func (s *State) rewarm(now time.Time) {
+// restartWarmup starts the warm-up again after a pause that was longer than it.
+func (s *State) restartWarmup(now time.Time) {
 	warmup := s.effective.Warmup.Std()
 	if warmup > 0 && !s.last.IsZero() && now.Sub(s.last) > warmup && now.Sub(s.warm) > warmup {
 		s.warm = now

@@ -27,9 +27,9 @@ func (s *State) Learn(in Signal, sent, now time.Time, random float64) bool {
 	}
 	changed := false
 	if in.Outcome == Throttled || in.Outcome == Failed {
-		s.pace(now)
-		if changed = s.demotion.lower(s.limits, in.Outcome, sent, now); changed {
-			s.pace(now)
+		s.paceBucket(now)
+		if changed = s.demotion.lowerRate(s.limits, in.Outcome, sent, now); changed {
+			s.paceBucket(now)
 			s.bucket.Hold(0, now)
 		}
 	}
@@ -37,7 +37,7 @@ func (s *State) Learn(in Signal, sent, now time.Time, random float64) bool {
 		changed = s.Cool(now.Add(Jittered(min(in.RetryAfter, MaxRetryAfter), random)), now) || changed
 	}
 	if !in.Announced.IsZero() {
-		changed = s.hear(in.Announced, now, random) || changed
+		changed = s.obeyAnnounced(in.Announced, now, random) || changed
 	}
 	return changed
 }
@@ -59,12 +59,12 @@ func (s *State) Cool(until, now time.Time) bool {
 // Cooling is how long nothing may leave.
 func (s *State) Cooling(now time.Time) time.Duration { return max(s.cooling.Sub(now), 0) }
 
-// hear obeys what an answer announces.
-func (s *State) hear(a Announced, now time.Time, random float64) bool {
+// obeyAnnounced obeys what an answer announces.
+func (s *State) obeyAnnounced(a Announced, now time.Time, random float64) bool {
 	changed := false
 	if (a.PerSecond > 0 || a.Concurrency > 0) && (a.PerSecond != s.announced.PerSecond || a.Concurrency != s.announced.Concurrency) {
 		s.announced.PerSecond, s.announced.Concurrency = a.PerSecond, a.Concurrency
-		s.adjust(now)
+		s.adjustInForce(now)
 		changed = true
 	}
 	if a.Remaining == nil {

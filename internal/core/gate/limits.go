@@ -90,10 +90,10 @@ func (l Limits) Lowest(o Limits) Limits {
 	l.Demote = max(l.Demote, o.Demote)
 	l.Recover = min(l.Recover, o.Recover)
 	l.RecoverEvery = max(l.RecoverEvery, o.RecoverEvery)
-	l.QuotaPerHour = lower(l.QuotaPerHour, o.QuotaPerHour)
-	l.QuotaPerDay = lower(l.QuotaPerDay, o.QuotaPerDay)
+	l.QuotaPerHour = lowerLimit(l.QuotaPerHour, o.QuotaPerHour)
+	l.QuotaPerDay = lowerLimit(l.QuotaPerDay, o.QuotaPerDay)
 	l.QuotaMargin = max(l.QuotaMargin, o.QuotaMargin)
-	l.BudgetPerDay = lower(l.BudgetPerDay, o.BudgetPerDay)
+	l.BudgetPerDay = lowerLimit(l.BudgetPerDay, o.BudgetPerDay)
 	l.Quantum = min(l.Quantum, o.Quantum)
 	if *o.ObeyHeaders {
 		l.ObeyHeaders = o.ObeyHeaders
@@ -101,8 +101,8 @@ func (l Limits) Lowest(o Limits) Limits {
 	return l
 }
 
-// lower is the smaller of two limits, where zero is none.
-func lower[T int64 | float64](a, b T) T {
+// lowerLimit is the smaller of two limits, where zero is none.
+func lowerLimit[T int64 | float64](a, b T) T {
 	if a == 0 || b != 0 && b < a {
 		return b
 	}
@@ -118,12 +118,12 @@ func (l Limits) Share(rank, n int) Limits {
 	}
 	l.PerSecond /= float64(n)
 	l.MinPerSecond /= float64(n)
-	l.Burst = share(l.Burst, rank, n)
-	l.Concurrency = share(l.Concurrency, rank, n)
+	l.Burst = shareOf(l.Burst, rank, n)
+	l.Concurrency = shareOf(l.Concurrency, rank, n)
 	return l
 }
 
-func share(total, rank, n int) int {
+func shareOf(total, rank, n int) int {
 	part := total / n
 	if rank < total%n {
 		part++

@@ -14,9 +14,9 @@ type counter struct {
 	block           // where a ledger counts for all processes
 }
 
-// roll begins a new window where the old one has passed. A clock that goes back
+// rollWindow begins a new window where the old one has passed. A clock that goes back
 // stays in the window that was begun.
-func (c *counter) roll(length time.Duration, now time.Time) {
+func (c *counter) rollWindow(length time.Duration, now time.Time) {
 	if passed := now.Sub(c.start); passed >= 0 && passed < length {
 		return // asked for with every request, and finding the window costs more
 	}
@@ -25,11 +25,11 @@ func (c *counter) roll(length time.Duration, now time.Time) {
 	}
 }
 
-// total is what all processes have used, or may have.
-func (c *counter) total() float64 { return c.others + c.used }
+// totalUsed is what all processes have used, or may have.
+func (c *counter) totalUsed() float64 { return c.others + c.used }
 
-// end is when the window ends.
-func (c *counter) end(length time.Duration, now time.Time) time.Time {
+// windowEnd is when the window ends.
+func (c *counter) windowEnd(length time.Duration, now time.Time) time.Time {
 	switch {
 	case !c.until.IsZero():
 		return c.until
@@ -59,18 +59,18 @@ const (
 	maxSteps     = 4
 )
 
-// from is the instant from which a request of a priority fits into the window.
-func (c *counter) from(a allowance, priority int, now time.Time) time.Time {
-	left := a.usable - c.total() - a.cost
-	kept := a.usable * reservedPerStep * steps(priority)
+// fitsFrom is the instant from which a request of a priority fits into the window.
+func (c *counter) fitsFrom(a allowance, priority int, now time.Time) time.Time {
+	left := a.usable - c.totalUsed() - a.cost
+	kept := a.usable * reservedPerStep * prioritySteps(priority)
 	if left >= kept {
 		return now // with every request, so nothing else is reckoned before
 	}
-	end := c.end(a.length, now)
+	end := c.windowEnd(a.length, now)
 	if left < -dust {
 		return end
 	}
-	if c.total() == 0 {
+	if c.totalUsed() == 0 {
 		return now // however small the quota: nobody waits for ever
 	}
 	if share := end.Sub(now).Seconds() / a.length.Seconds(); kept*share <= left+dust {
@@ -79,16 +79,18 @@ func (c *counter) from(a allowance, priority int, now time.Time) time.Time {
 	return end.Add(-time.Duration(math.Floor(left / kept * float64(a.length))))
 }
 
-// steps is how many priorities come before one.
-func steps(priority int) float64 { return float64(min(max(priority, 0)/priorityStep, maxSteps)) }
+// prioritySteps is how many priorities come before one.
+func prioritySteps(priority int) float64 {
+	return float64(min(max(priority, 0)/priorityStep, maxSteps))
+}
 
-// allowances lists what bounds requests of these limits, for one of n processes.
-func allowances(l Limits, rank, n int) []allowance {
+// listAllowances lists what bounds requests of these limits, for one of n processes.
+func listAllowances(l Limits, rank, n int) []allowance {
 	var out []allowance
 	add := func(name string, length time.Duration, limit float64, margin float64) {
 		usable := limit * (1 - margin)
 		if name != "money" { // requests cannot be halved
-			usable = float64(share(int(usable), rank, n))
+			usable = float64(shareOf(int(usable), rank, n))
 		} else {
 			usable /= float64(n)
 		}
@@ -106,14 +108,14 @@ func allowances(l Limits, rank, n int) []allowance {
 	return out
 }
 
-// within is how many requests fit into the horizon: what is left of this window
+// roomWithin is how many requests fit into the horizon: what is left of this window
 // and what the windows after it bring.
-func (c *counter) within(a allowance, now time.Time, horizon time.Duration) float64 {
+func (c *counter) roomWithin(a allowance, now time.Time, horizon time.Duration) float64 {
 	if a.cost <= 0 {
 		return math.Inf(1)
 	}
-	left := max(a.usable-c.total(), 0)
-	if after := now.Add(horizon).Sub(c.end(a.length, now)); after > 0 {
+	left := max(a.usable-c.totalUsed(), 0)
+	if after := now.Add(horizon).Sub(c.windowEnd(a.length, now)); after > 0 {
 		left += a.usable * math.Ceil(float64(after)/float64(a.length))
 	}
 	return math.Floor(left/a.cost + dust)

@@ -55,19 +55,19 @@ type block struct {
 // leaves until Credit brought a block.
 func (s *State) Counted(now time.Time) {
 	s.counted = true
-	s.adjust(now)
+	s.adjustInForce(now)
 }
 
-// expire gives up a block whose window has passed. What was used stays known: by
+// expireBlock gives up a block whose window has passed. What was used stays known: by
 // the ledger's clock the window may not be over yet.
-func (c *counter) expire(now time.Time) {
+func (c *counter) expireBlock(now time.Time) {
 	if !c.until.IsZero() && !now.Before(c.until) {
 		c.block = block{granted: c.used, low: c.used}
 	}
 }
 
-// short reports that the block does not hold a request of this cost.
-func (c *counter) short(cost float64) bool { return cost > 0 && c.used+cost > c.granted+dust }
+// isShort reports that the block does not hold a request of this cost.
+func (c *counter) isShort(cost float64) bool { return cost > 0 && c.used+cost > c.granted+dust }
 
 // Low reports that it is worth taking more before somebody has to wait for it.
 func (s *State) Low() bool {
@@ -75,15 +75,17 @@ func (s *State) Low() bool {
 		return false
 	}
 	for i := range s.quotas {
-		if c := s.used[s.quotas[i].name]; c != nil && c.used > c.low && c.granted > 0 && c.left(s.quotas[i]) > 0 {
+		if c := s.used[s.quotas[i].name]; c != nil && c.used > c.low && c.granted > 0 && c.leftOver(s.quotas[i]) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// left is what nobody has taken.
-func (c *counter) left(q allowance) float64 { return max(q.usable-c.others-max(c.granted, c.used), 0) }
+// leftOver is what nobody has taken.
+func (c *counter) leftOver(q allowance) float64 {
+	return max(q.usable-c.others-max(c.granted, c.used), 0)
+}
 
 // Claims is what to ask the ledger for, for requests that wait and some after
 // them: all that leave in ten seconds, but not much of what is left. A block that
@@ -91,15 +93,15 @@ func (c *counter) left(q allowance) float64 { return max(q.usable-c.others-max(c
 func (s *State) Claims(waiting []Ask, now time.Time) []Claim {
 	var out []Claim
 	for _, q := range s.quotas {
-		c := s.counter(q, now)
+		c := s.counterOf(q, now)
 		need, each := 0.0, c.last
 		for i := range waiting {
-			cost := price(q, &waiting[i], waiting[i].Weight())
+			cost := priceOf(q, &waiting[i], waiting[i].Weight())
 			each, need = max(each, cost), need+cost
 		}
 		some := min(each*s.Rate(now)*ahead.Seconds(), q.usable/20)
 		if !c.until.IsZero() {
-			some = min(some, (q.usable-c.total())/8)
+			some = min(some, (q.usable-c.totalUsed())/8)
 		}
 		if q.name != "money" {
 			some = math.Ceil(some)
@@ -129,7 +131,7 @@ const ahead = 10 * time.Second
 func (s *State) Returns(now time.Time) []Claim {
 	var out []Claim
 	for _, q := range s.quotas {
-		c := s.counter(q, now)
+		c := s.counterOf(q, now)
 		if c.start.IsZero() {
 			continue
 		}
@@ -143,7 +145,7 @@ func (s *State) Returns(now time.Time) []Claim {
 func (s *State) Holds(now time.Time) []Claim {
 	var out []Claim
 	for _, q := range s.quotas {
-		c := s.counter(q, now)
+		c := s.counterOf(q, now)
 		out = append(out, Claim{Quota: q.name, Length: q.length, Usable: q.usable, Start: c.start, Used: c.used, More: c.granted - c.used})
 	}
 	return out
@@ -163,8 +165,8 @@ func (s *State) Unused() bool {
 // are open still.
 func (s *State) Spent(a *Ask, charged, now time.Time) bool {
 	for i := range s.quotas {
-		c := s.counter(s.quotas[i], now)
-		if cost := price(s.quotas[i], a, a.Weight()); cost > 0 && (c.until.IsZero() || charged.Before(c.since)) {
+		c := s.counterOf(s.quotas[i], now)
+		if cost := priceOf(s.quotas[i], a, a.Weight()); cost > 0 && (c.until.IsZero() || charged.Before(c.since)) {
 			return false
 		}
 	}
@@ -190,14 +192,14 @@ func (s *State) Credit(h Holding, asked, now time.Time) (news bool) {
 			if q.name != b.Quota {
 				continue
 			}
-			c := s.counter(q, now)
+			c := s.counterOf(q, now)
 			news = news || !b.Start.Equal(c.start) || b.Mine > c.granted || b.Full && !c.full
 			if !b.Start.Equal(c.start) {
 				*c = counter{start: b.Start, since: now, last: c.last}
 			}
 			// What was used meanwhile is part of the block that was claimed.
 			c.block = block{granted: b.Mine, low: (c.used + b.Mine) / 2, others: max(b.All-b.Mine, 0), until: asked.Add(b.Left), full: b.Full}
-			c.expire(now)
+			c.expireBlock(now)
 		}
 	}
 	s.heard = now

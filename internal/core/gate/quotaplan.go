@@ -23,32 +23,32 @@ type placed struct {
 // nor hours bound anything.
 func NewBudget(l Limits, priority int, u Use) *Budget {
 	l = l.Filled()
-	quotas := allowances(l, 0, 1)
+	quotas := listAllowances(l, 0, 1)
 	if len(quotas) == 0 && l.Hours == "" {
 		return nil
 	}
 	b := &Budget{now: u.Now, money: l.PricePerRequest / l.Cost}
 	b.hours.Hours, _ = ParseHours(l.Hours) // refused when the source was checked
 	for _, q := range quotas {
-		q.usable *= 1 - reservedPerStep*steps(priority)
+		q.usable *= 1 - reservedPerStep*prioritySteps(priority)
 		p := placed{q, map[time.Time]float64{}}
 		for _, t := range u.Taken {
 			if t.Quota == q.name { // a window that a person began anew is part of that of the clock
-				p.committed[p.window(t.Start)] += t.Amount
+				p.committed[p.windowAt(t.Start)] += t.Amount
 			}
 		}
 		for _, r := range u.Reserved {
-			p.committed[p.window(r.Hour)] += b.cost(p, r.Requests)
+			p.committed[p.windowAt(r.Hour)] += b.costOf(p, r.Requests)
 		}
 		b.quotas = append(b.quotas, p)
 	}
 	return b
 }
 
-func (p placed) window(at time.Time) time.Time { return at.UTC().Truncate(p.length) }
+func (p placed) windowAt(at time.Time) time.Time { return at.UTC().Truncate(p.length) }
 
-// cost is what so many requests, each counted by its weight, take of a quota.
-func (b *Budget) cost(p placed, requests float64) float64 {
+// costOf is what so many requests, each counted by its weight, take of a quota.
+func (b *Budget) costOf(p placed, requests float64) float64 {
 	if p.name == "money" {
 		return requests * b.money
 	}
@@ -64,15 +64,15 @@ func (b *Budget) Place(requests float64, from time.Time) time.Time {
 		at = b.now
 	}
 	for far := at.Add(farthest); at.Before(far); {
-		at = b.open(at)
-		next := b.crowded(requests, at)
+		at = b.opensAt(at)
+		next := b.crowdedUntil(requests, at)
 		if next.IsZero() {
 			break
 		}
 		at = next
 	}
 	for _, p := range b.quotas {
-		p.commit(b.cost(p, requests), at)
+		p.commitCost(b.costOf(p, requests), at)
 	}
 	return at
 }
@@ -80,12 +80,12 @@ func (b *Budget) Place(requests float64, from time.Time) time.Time {
 // farthest is how far ahead a place is looked for. Beyond it the gate decides.
 const farthest = 72 * time.Hour
 
-// crowded is when the next window begins of a quota without room at an instant;
+// crowdedUntil is when the next window begins of a quota without room at an instant;
 // zero if all have it.
-func (b *Budget) crowded(requests float64, at time.Time) (next time.Time) {
+func (b *Budget) crowdedUntil(requests float64, at time.Time) (next time.Time) {
 	for _, p := range b.quotas {
-		w := p.window(at)
-		if used, cost := p.committed[w], b.cost(p, requests); used > 0 && cost > 0 && used+cost > p.usable+dust {
+		w := p.windowAt(at)
+		if used, cost := p.committed[w], b.costOf(p, requests); used > 0 && cost > 0 && used+cost > p.usable+dust {
 			if end := w.Add(p.length); end.After(next) {
 				next = end
 			}
@@ -94,8 +94,8 @@ func (b *Budget) crowded(requests float64, at time.Time) (next time.Time) {
 	return next
 }
 
-func (p placed) commit(cost float64, at time.Time) {
-	for w := p.window(at); cost > 0; w = w.Add(p.length) {
+func (p placed) commitCost(cost float64, at time.Time) {
+	for w := p.windowAt(at); cost > 0; w = w.Add(p.length) {
 		part := min(cost, max(p.usable-p.committed[w], 0))
 		if p.usable <= 0 || w.Sub(at) > farthest {
 			part = cost
@@ -105,7 +105,7 @@ func (p placed) commit(cost float64, at time.Time) {
 	}
 }
 
-func (b *Budget) open(at time.Time) time.Time {
+func (b *Budget) opensAt(at time.Time) time.Time {
 	if at.Before(b.hours.asked) || !at.Before(b.hours.opens) {
 		b.hours.asked, b.hours.opens = at, b.hours.NextOpen(at)
 	}

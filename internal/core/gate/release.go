@@ -11,9 +11,9 @@ import (
 // not a wish of the upstream (D§5.31). Such a wait is over when the file changes.
 func (r Reason) Own() bool { return r == Quota || r == ClosedHours || r == OverDeadline }
 
-// words say a reason to people, where its name alone could be taken for a
+// reasonWords say a reason to people, where its name alone could be taken for a
 // complaint of the upstream.
-func (r Reason) words() string {
+func (r Reason) reasonWords() string {
 	switch r {
 	case Quota:
 		return " (a quota of our own, from the rate section, is used up)"
@@ -30,7 +30,7 @@ func (r Reason) words() string {
 func (s *State) Redeclare(l Limits, now time.Time) {
 	l = l.ofKey()
 	s.declared = []declaration{{l, l.Filled(), now}}
-	s.adjust(now)
+	s.adjustInForce(now)
 }
 
 // Release ends a pause the upstream asked for, and forgets what a ledger said of

@@ -39,39 +39,39 @@ type Instants struct {
 // the rate.
 func (s *Slots) Reserve(r Reservation, pause, now time.Time) Instants {
 	out := Instants{Now: now, Pause: max(pause.Sub(now), 0)}
-	s.PerSecond, s.PerSecondUntil = politest(s.PerSecond, r.PerSecond, s.PerSecondUntil, now)
-	s.Burst, s.BurstUntil = politest(s.Burst, max(r.Burst, 1), s.BurstUntil, now)
+	s.PerSecond, s.PerSecondUntil = politestLimit(s.PerSecond, r.PerSecond, s.PerSecondUntil, now)
+	s.Burst, s.BurstUntil = politestLimit(s.Burst, max(r.Burst, 1), s.BurstUntil, now)
 	if r.Drain && s.Empty.Before(now) {
 		s.Empty = now
 	}
 	for _, w := range r.Weights {
-		empty := latest(s.Empty, pause.Add(-s.span(1)))
-		at := latest(now, pause, empty.Add(s.span(min(w, s.Burst))))
+		empty := latestOf(s.Empty, pause.Add(-s.spanFor(1)))
+		at := latestOf(now, pause, empty.Add(s.spanFor(min(w, s.Burst))))
 		if at.Sub(now) > r.Within {
 			out.Next = at.Sub(now)
 			break
 		}
-		s.Empty = latest(empty, at.Add(-s.span(s.Burst))).Add(s.span(w))
+		s.Empty = latestOf(empty, at.Add(-s.spanFor(s.Burst))).Add(s.spanFor(w))
 		out.After = append(out.After, at.Sub(now))
 	}
 	return out
 }
 
-// span is the time in which so much comes in, rounded up to what stores keep.
-func (s *Slots) span(weight float64) time.Duration {
+// spanFor is the time in which so much comes in, rounded up to what stores keep.
+func (s *Slots) spanFor(weight float64) time.Duration {
 	return time.Duration(math.Ceil(min(weight/s.PerSecond, maxWait.Seconds())*1e6)) * time.Microsecond
 }
 
-// politest is the lower of two limits; one counts for a minute after the last
+// politestLimit is the lower of two limits; one counts for a minute after the last
 // request that declared it.
-func politest(known, asked float64, until, now time.Time) (float64, time.Time) {
+func politestLimit(known, asked float64, until, now time.Time) (float64, time.Time) {
 	if until.Before(now) || asked <= known {
 		return asked, now.Add(remembered)
 	}
 	return known, until
 }
 
-func latest(at time.Time, others ...time.Time) time.Time {
+func latestOf(at time.Time, others ...time.Time) time.Time {
 	for _, o := range others {
 		if o.After(at) {
 			at = o

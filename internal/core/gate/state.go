@@ -49,7 +49,7 @@ func NewState(l Limits, rank, n int, now time.Time) *State {
 	if full.Warmup > 0 {
 		s.bucket.Hold(1, now)
 	}
-	s.adjust(now)
+	s.adjustInForce(now)
 	return s
 }
 
@@ -60,10 +60,10 @@ func (s *State) Declare(l Limits, now time.Time) bool {
 		s.declared[0].at = now
 		return false
 	}
-	return s.declare(l, now)
+	return s.declareLimits(l, now)
 }
 
-func (s *State) declare(l Limits, now time.Time) bool {
+func (s *State) declareLimits(l Limits, now time.Time) bool {
 	full, before := l.Filled(), len(s.declared)
 	known := slices.IndexFunc(s.declared, func(d declaration) bool { return sameLimits(d.full, full) })
 	if known >= 0 {
@@ -75,7 +75,7 @@ func (s *State) declare(l Limits, now time.Time) bool {
 	if known >= 0 && len(s.declared) == before {
 		return false
 	}
-	s.adjust(now)
+	s.adjustInForce(now)
 	return true
 }
 
@@ -88,7 +88,7 @@ func sameLimits(a, b Limits) bool {
 // SetShare says which of how many processes this one is.
 func (s *State) SetShare(rank, n int, now time.Time) {
 	s.rank, s.n = rank, max(n, 1)
-	s.adjust(now)
+	s.adjustInForce(now)
 }
 
 // SetTogether says that the rate is counted for all processes elsewhere, or no
@@ -98,11 +98,11 @@ func (s *State) SetTogether(yes bool, now time.Time) {
 		s.bucket.Hold(0, now)
 	}
 	s.together = yes
-	s.adjust(now)
+	s.adjustInForce(now)
 }
 
-// adjust derives what is in force.
-func (s *State) adjust(now time.Time) {
+// adjustInForce derives what is in force.
+func (s *State) adjustInForce(now time.Time) {
 	s.limits = s.declared[0].full
 	for _, d := range s.declared[1:] {
 		s.limits = s.limits.Lowest(d.full)
@@ -122,26 +122,26 @@ func (s *State) adjust(now time.Time) {
 		s.effective = lowered
 		s.effective.Concurrency = places
 	}
-	if s.quotas = allowances(s.limits, s.rank, s.n); s.counted {
-		s.quotas = allowances(s.limits, 0, 1) // the ledger divides them by what is used
+	if s.quotas = listAllowances(s.limits, s.rank, s.n); s.counted {
+		s.quotas = listAllowances(s.limits, 0, 1) // the ledger divides them by what is used
 	}
-	s.pace(now)
+	s.paceBucket(now)
 }
 
-// pace brings the bucket to the rate of now.
-func (s *State) pace(now time.Time) {
+// paceBucket brings the bucket to the rate of now.
+func (s *State) paceBucket(now time.Time) {
 	s.bucket.SetRate(s.Rate(now), s.effective.Burst, now)
 }
 
-// steady reports that the rate does not move by itself.
-func (s *State) steady() bool { return s.demotion.lowered == 0 && s.effective.Warmup == 0 }
+// isSteady reports that the rate does not move by itself.
+func (s *State) isSteady() bool { return s.demotion.lowered == 0 && s.effective.Warmup == 0 }
 
 // coldest is the share of the rate a warm-up starts with.
 const coldest = 1.0 / 3
 
 // Rate is how many requests a second may leave now.
 func (s *State) Rate(now time.Time) float64 {
-	rate := max(s.effective.PerSecond*s.demotion.share(s.limits, now), s.effective.MinPerSecond)
+	rate := max(s.effective.PerSecond*s.demotion.usableShare(s.limits, now), s.effective.MinPerSecond)
 	if warmup := s.effective.Warmup.Std(); warmup > 0 {
 		rate *= min(1, coldest+(1-coldest)*float64(now.Sub(s.warm))/float64(warmup))
 	}
@@ -174,7 +174,7 @@ func (s *State) Spend(a *Ask, now time.Time) {
 	weight := a.Weight()
 	s.last = now
 	for i := range s.quotas {
-		c, cost := s.counter(s.quotas[i], now), price(s.quotas[i], a, weight)
+		c, cost := s.counterOf(s.quotas[i], now), priceOf(s.quotas[i], a, weight)
 		c.used, c.last = c.used+cost, cost
 	}
 }
@@ -184,38 +184,38 @@ func (s *State) Spend(a *Ask, now time.Time) {
 func (s *State) Unspend(a *Ask, charged, now time.Time) {
 	weight := a.Weight()
 	for i := range s.quotas {
-		if c := s.counter(s.quotas[i], now); !charged.Before(c.since) {
-			c.used = max(c.used-price(s.quotas[i], a, weight), 0)
+		if c := s.counterOf(s.quotas[i], now); !charged.Before(c.since) {
+			c.used = max(c.used-priceOf(s.quotas[i], a, weight), 0)
 		}
 	}
 }
 
-// seen is a counter for people: what is not known is not shown.
-func (s *State) seen(q allowance, now time.Time) counter {
-	c := *s.counter(q, now)
+// seenCounter is a counter for people: what is not known is not shown.
+func (s *State) seenCounter(q allowance, now time.Time) counter {
+	c := *s.counterOf(q, now)
 	if s.counted && c.until.IsZero() {
 		return counter{}
 	}
 	return c
 }
 
-func price(q allowance, a *Ask, weight float64) float64 {
+func priceOf(q allowance, a *Ask, weight float64) float64 {
 	if q.name == "money" {
 		return a.Limits.PricePerRequest
 	}
 	return weight
 }
 
-func (s *State) counter(q allowance, now time.Time) *counter {
+func (s *State) counterOf(q allowance, now time.Time) *counter {
 	c := s.used[q.name]
 	if c == nil {
 		c = &counter{}
 		s.used[q.name] = c
 	}
 	if s.counted {
-		c.expire(now)
+		c.expireBlock(now)
 	} else {
-		c.roll(q.length, now)
+		c.rollWindow(q.length, now)
 	}
 	return c
 }

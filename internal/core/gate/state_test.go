@@ -125,7 +125,7 @@ func TestQuotaShares(t *testing.T) {
 	for n := 1; n < 8; n++ {
 		var sum float64
 		for rank := range n {
-			sum += allowances(Limits{QuotaPerDay: 100, QuotaMargin: 0.1}, rank, n)[0].usable
+			sum += listAllowances(Limits{QuotaPerDay: 100, QuotaMargin: 0.1}, rank, n)[0].usable
 		}
 		if sum != 90 {
 			t.Errorf("%d processes may use %v of 90", n, sum)

@@ -27,7 +27,7 @@ type Turn struct {
 func (t *Turns) Of(task int64, quantum float64) *Turn {
 	turn := t.accounts[task]
 	if turn == nil {
-		t.forget()
+		t.forgetIdle()
 		turn = &Turn{had: t.stage}
 		t.accounts[task] = turn
 	}
@@ -38,11 +38,11 @@ func (t *Turns) Of(task int64, quantum float64) *Turn {
 // manyTurns is when accounts of tasks that may be over are thrown away.
 const manyTurns = 256
 
-// forget throws away accounts that nobody waits with: first those that are level or
+// forgetIdle throws away accounts that nobody waits with: first those that are level or
 // behind, who lose what they could catch up by, then the others. No account is more
 // than one request ahead of the stage, so nobody gains more than that by being
 // forgotten.
-func (t *Turns) forget() {
+func (t *Turns) forgetIdle() {
 	if t.accounts == nil {
 		t.accounts, t.forgetAt = map[int64]*Turn{}, manyTurns
 	}
@@ -88,9 +88,9 @@ type Place struct {
 
 // Before reports whether a request comes before another: by priority, then whose
 // task had less, then by arrival.
-func (p Place) Before(o Place) bool { return p.compare(p.Turn.had, o, o.Turn.had) < 0 }
+func (p Place) Before(o Place) bool { return p.compareTo(p.Turn.had, o, o.Turn.had) < 0 }
 
-func (p Place) compare(had float64, o Place, others float64) int {
+func (p Place) compareTo(had float64, o Place, others float64) int {
 	return cmp.Or(cmp.Compare(p.Priority, o.Priority), cmp.Compare(had, others), cmp.Compare(p.No, o.No))
 }
 
@@ -106,7 +106,7 @@ func Line[W any](waiting []W, placeOf func(W) Place) []W {
 	for i, who := range waiting {
 		line[i] = stand{who: who, place: placeOf(who)}
 	}
-	slices.SortFunc(line, func(a, b stand) int { return a.place.compare(0, b.place, 0) })
+	slices.SortFunc(line, func(a, b stand) int { return a.place.compareTo(0, b.place, 0) })
 	next := map[*Turn]float64{}
 	for i := range line {
 		turn := line[i].place.Turn
@@ -117,7 +117,7 @@ func Line[W any](waiting []W, placeOf func(W) Place) []W {
 		line[i].had = had
 		next[turn] = had + line[i].place.Weight
 	}
-	slices.SortFunc(line, func(a, b stand) int { return a.place.compare(a.had, b.place, b.had) })
+	slices.SortFunc(line, func(a, b stand) int { return a.place.compareTo(a.had, b.place, b.had) })
 	out := make([]W, len(line))
 	for i := range line {
 		out[i] = line[i].who

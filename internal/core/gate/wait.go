@@ -22,7 +22,7 @@ func WaitOf(h Header, status int, p fault.RetryPolicy, now time.Time) time.Durat
 
 func waitIn(text string, form fault.WaitForm, now time.Time) time.Duration {
 	if form == fault.WaitDate {
-		at, ok := date(text)
+		at, ok := parseDate(text)
 		if !ok {
 			return 0
 		}
@@ -40,7 +40,7 @@ func waitIn(text string, form fault.WaitForm, now time.Time) time.Duration {
 	case fault.WaitEpochMillis:
 		number = number/1e3 - sinceEpoch(now)
 	}
-	return span(number, MaxRetryAfter)
+	return boundedSpan(number, MaxRetryAfter)
 }
 
 func sinceEpoch(at time.Time) float64 { return float64(at.UnixMilli()) / 1e3 }

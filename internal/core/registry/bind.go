@@ -21,7 +21,7 @@ type binder struct {
 
 func newBinder() *binder { return &binder{leaves: leafSet{}, places: Origins{}} }
 
-func (b *binder) report(at Position, path, message, hint string) {
+func (b *binder) reportProblem(at Position, path, message, hint string) {
 	switch {
 	case len(b.problems) < maxProblems:
 		b.problems = append(b.problems, problemAt(at, path, message, hint))
@@ -30,7 +30,7 @@ func (b *binder) report(at Position, path, message, hint string) {
 	}
 }
 
-func (b *binder) bind(n *node, s *shape, path Path) {
+func (b *binder) bindNode(n *node, s *shape, path Path) {
 	switch s.kind {
 	case object, mapping:
 		b.bindKeys(n, s, path)
@@ -39,7 +39,7 @@ func (b *binder) bind(n *node, s *shape, path Path) {
 	default:
 		value := reflect.New(s.typ).Elem()
 		if b.bindScalar(n, s, value, path.String()) {
-			b.leaves.add(Leaf{Path: path, Value: value.Interface(), At: n.at})
+			b.leaves.addLeaf(Leaf{Path: path, Value: value.Interface(), At: n.at})
 			b.places[path.String()] = n.at
 		}
 	}
@@ -52,44 +52,44 @@ func (b *binder) bindKeys(n *node, s *shape, path Path) {
 	}
 	first := map[string]Position{}
 	for _, e := range n.entries {
-		below := path.with(e.key)
+		below := path.withKey(e.key)
 		if seen, twice := first[e.key]; twice {
-			b.report(e.at, below.String(), "E-DUPLICATE-KEY: key is given twice", fmt.Sprintf("first at line %d, column %d", seen.Line, seen.Col))
+			b.reportProblem(e.at, below.String(), "E-DUPLICATE-KEY: key is given twice", fmt.Sprintf("first at line %d, column %d", seen.Line, seen.Col))
 			continue
 		}
 		first[e.key] = e.at
-		child, ok := s.child(e.key)
+		child, ok := s.childShape(e.key)
 		if !ok {
-			b.report(e.at, below.String(), "E-UNKNOWN-KEY: unknown key", unknownKeyHint(e.key, s))
+			b.reportProblem(e.at, below.String(), "E-UNKNOWN-KEY: unknown key", unknownKeyHint(e.key, s))
 			continue
 		}
 		if child.kind != scalar {
 			b.places[below.String()] = e.at
 		}
-		b.bind(e.value, child, below)
+		b.bindNode(e.value, child, below)
 	}
-	b.missing(n, s, path, first)
+	b.checkMissing(n, s, path, first)
 }
 
-// missing checks the keys no other level can supply. What a section needs is
+// checkMissing checks the keys no other level can supply. What a section needs is
 // checked on the merged result (Resolved.Validate).
-func (b *binder) missing(n *node, s *shape, path Path, given map[string]Position) {
+func (b *binder) checkMissing(n *node, s *shape, path Path, given map[string]Position) {
 	if s.typ != reflect.TypeFor[Source]() && s.typ != reflect.TypeFor[Endpoint]() {
 		return
 	}
 	for _, f := range s.fields {
 		if _, ok := given[f.name]; f.required && !ok {
-			b.report(n.at, path.with(f.name).String(), "E-REQUIRED: required key is missing", f.doc)
+			b.reportProblem(n.at, path.withKey(f.name).String(), "E-REQUIRED: required key is missing", f.doc)
 		}
 	}
 }
 
 // unknownKeyHint also knows keys that stand one level too high.
 func unknownKeyHint(key string, s *shape) string {
-	valid := s.keys()
+	valid := s.listKeys()
 	if near := spelling.Nearest(key, valid); near == "" {
 		for _, f := range s.fields {
-			if _, ok := f.shape.field(key); ok {
+			if _, ok := f.shape.fieldNamed(key); ok {
 				return "it belongs under " + strconv.Quote(f.name)
 			}
 		}
@@ -113,7 +113,7 @@ func (b *binder) bindList(n *node, s *shape, path Path) {
 		out = reflect.Append(out, value)
 	}
 	if good {
-		b.leaves.add(Leaf{Path: path, Value: out.Interface(), At: n.at})
+		b.leaves.addLeaf(Leaf{Path: path, Value: out.Interface(), At: n.at})
 	}
 }
 
@@ -122,16 +122,16 @@ func (b *binder) wrongType(n *node, s *shape, path string) {
 	switch {
 	case n.what == nothing:
 		hint = "give a value or remove the key"
-	case s.kind == list && n.what != keys && !private(path):
+	case s.kind == list && n.what != keys && !isPrivate(path):
 		hint = "write [" + n.text + "]"
 	}
-	b.report(n.at, path, "E-TYPE: expected "+s.expects()+", found "+foundAt(n, path), hint)
+	b.reportProblem(n.at, path, "E-TYPE: expected "+s.describeExpected()+", found "+foundAt(n, path), hint)
 }
 
 // foundAt says what was found, without its text where that may be a secret.
 func foundAt(n *node, path string) string {
-	if n.what != nothing && n.what != keys && n.what != items && private(path) {
+	if n.what != nothing && n.what != keys && n.what != items && isPrivate(path) {
 		return "a value"
 	}
-	return n.found()
+	return n.describeFound()
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/paging"
 )
 
-// checklist is §4.17 and the consistency rules of §3.3.3, one function a rule.
+// listChecks is §4.17 and the consistency rules of §3.3.3, one function a rule.
 // Each names the field that is wrong and speaks under its own code (Codes).
-func checklist() []func(*Resolved) Problems {
+func listChecks() []func(*Resolved) Problems {
 	return []func(*Resolved) Problems{
 		(*Resolved).checkAuth,
 		(*Resolved).checkPagingPaths,
@@ -41,9 +41,9 @@ func checklist() []func(*Resolved) Problems {
 func (r *Resolved) checkPagingPaths() Problems {
 	switch {
 	case r.Paging.Type == paging.Token && r.Response.NextToken.IsZero():
-		return Problems{r.at(Path{"response", "nextToken"}, "E-PAGING-NEXT: paging by TOKEN needs the path of the next token", "without it every walk would end after its first page")}
+		return Problems{r.problemAt(Path{"response", "nextToken"}, "E-PAGING-NEXT: paging by TOKEN needs the path of the next token", "without it every walk would end after its first page")}
 	case r.Paging.Type == paging.URL && r.Response.NextURL.IsZero() && !r.Paging.LinkHeader:
-		return Problems{r.at(Path{"response", "nextUrl"}, "E-PAGING-NEXT: paging by URL needs the path of the next address, or paging.linkHeader", "without it every walk would end after its first page")}
+		return Problems{r.problemAt(Path{"response", "nextUrl"}, "E-PAGING-NEXT: paging by URL needs the path of the next address, or paging.linkHeader", "without it every walk would end after its first page")}
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func (r *Resolved) checkPagingPaths() Problems {
 func (r *Resolved) checkPagingKinds() Problems {
 	var out Problems
 	mixed := func(path Path, what string) {
-		out = append(out, r.at(path, fmt.Sprintf("E-PAGING-MIXED: %s, but paging.type is %s", what, r.Paging.Type), "an endpoint pages in one way"))
+		out = append(out, r.problemAt(path, fmt.Sprintf("E-PAGING-MIXED: %s, but paging.type is %s", what, r.Paging.Type), "an endpoint pages in one way"))
 	}
 	if r.Paging.Type == "" {
 		return nil
@@ -64,7 +64,7 @@ func (r *Resolved) checkPagingKinds() Problems {
 		mixed(Path{"response", "nextUrl"}, "a next address belongs to URL")
 	}
 	allowed := map[paging.Type]string{paging.Offset: "page.offset", paging.Page: "page.number", paging.Token: "page.token"}[r.Paging.Type]
-	for _, t := range r.templates() {
+	for _, t := range r.listTemplates() {
 		for _, name := range []string{"page.offset", "page.number", "page.token"} {
 			if name != allowed && slices.Contains(t.names, name) {
 				mixed(t.path, "the request sends ${"+name+"}")
@@ -83,12 +83,12 @@ func (r *Resolved) checkWindowSupport() Problems {
 	var out Problems
 	since := r.Window.UpdatedSince == nil || *r.Window.UpdatedSince
 	if !since && (!r.Window.Ordered || r.Response.Filtered.IsZero()) {
-		out = append(out, r.at(Path{"window", "updatedSince"},
+		out = append(out, r.problemAt(Path{"window", "updatedSince"},
 			"E-WINDOW-SUPPORT: the upstream cannot select by date of change, so items must be sorted by it (window.ordered: true) and carry it (response.filtered)",
 			"or let the endpoint serve UPDATE only: supports: [UPDATE]"))
 	}
 	if r.Paging.Type == paging.Time && !since && !r.Window.Ordered {
-		out = append(out, r.at(Path{"paging", "type"}, "E-PAGING-TIME: paging by TIME needs an upstream that selects or sorts by date", "declare window.updatedSince or window.ordered"))
+		out = append(out, r.problemAt(Path{"paging", "type"}, "E-PAGING-TIME: paging by TIME needs an upstream that selects or sorts by date", "declare window.updatedSince or window.ordered"))
 	}
 	return out
 }
@@ -102,22 +102,22 @@ func (r *Resolved) checkTwoPhase() Problems {
 	detail, ok := r.origin.Endpoints[name]
 	switch {
 	case !ok:
-		return Problems{r.at(Path{"details", "endpoint"}, fmt.Sprintf("E-TWO-PHASE-PAIR: there is no endpoint %q to ask for details", name), hintFor(name, sortedKeys(r.origin.Endpoints), "endpoints"))}
+		return Problems{r.problemAt(Path{"details", "endpoint"}, fmt.Sprintf("E-TWO-PHASE-PAIR: there is no endpoint %q to ask for details", name), hintFor(name, sortedKeys(r.origin.Endpoints), "endpoints"))}
 	case detail.Role != roleDetail:
-		return Problems{r.at(Path{"details", "endpoint"}, fmt.Sprintf("E-TWO-PHASE-PAIR: endpoint %q has role %s", name, detail.Role), "details come from an endpoint with role DETAIL")}
+		return Problems{r.problemAt(Path{"details", "endpoint"}, fmt.Sprintf("E-TWO-PHASE-PAIR: endpoint %q has role %s", name, detail.Role), "details come from an endpoint with role DETAIL")}
 	case r.Role == roleDetail:
-		return Problems{r.at(Path{"details", "endpoint"}, "E-TWO-PHASE-PAIR: a DETAIL endpoint has no second step of its own", "")}
+		return Problems{r.problemAt(Path{"details", "endpoint"}, "E-TWO-PHASE-PAIR: a DETAIL endpoint has no second step of its own", "")}
 	}
 	second, err := r.Second()
 	if err != nil {
-		return Problems{r.at(Path{"details", "endpoint"}, "E-TWO-PHASE-PAIR: "+err.Error(), "")}
+		return Problems{r.problemAt(Path{"details", "endpoint"}, "E-TWO-PHASE-PAIR: "+err.Error(), "")}
 	}
-	for _, t := range second.templates() {
+	for _, t := range second.listTemplates() {
 		if slices.Contains(t.names, "ids") {
 			return nil
 		}
 	}
-	return Problems{r.at(Path{"details", "endpoint"}, fmt.Sprintf("E-TWO-PHASE-PAIR: the request of endpoint %q never sends ${ids}", name), "every batch would ask for the same records")}
+	return Problems{r.problemAt(Path{"details", "endpoint"}, fmt.Sprintf("E-TWO-PHASE-PAIR: the request of endpoint %q never sends ${ids}", name), "every batch would ask for the same records")}
 }
 
 // checkUpdatedAt is rule 5: what follows changes must be told when an item
@@ -135,7 +135,7 @@ func (r *Resolved) checkUpdatedAt() Problems {
 		response, place = second.Response, second
 	}
 	if response.UpdatedAt.IsZero() {
-		return Problems{place.at(Path{"response", "updatedAt"}, fmt.Sprintf("E-UPDATED-AT: %s needs the date of an item's last change", r.Operation),
+		return Problems{place.problemAt(Path{"response", "updatedAt"}, fmt.Sprintf("E-UPDATED-AT: %s needs the date of an item's last change", r.Operation),
 			"if the source has none, let the endpoint serve UPDATE only: supports: [UPDATE]")}
 	}
 	return nil
@@ -145,7 +145,7 @@ func (r *Resolved) checkUpdatedAt() Problems {
 func (r *Resolved) checkLimits() Problems {
 	const longest = duration.Duration(2 * time.Minute)
 	var out Problems
-	refuse := func(path, message string) { out = append(out, r.at(strings.Split(path, "."), message, "")) }
+	refuse := func(path, message string) { out = append(out, r.problemAt(strings.Split(path, "."), message, "")) }
 	out = append(out, r.checkRate()...)
 	if r.Response.MaxRejectRate > 1 {
 		refuse("response.maxRejectRate", "E-SHARE: must be between 0 and 1")
@@ -153,7 +153,7 @@ func (r *Resolved) checkLimits() Problems {
 	if r.HTTP.Timeout > longest {
 		refuse("http.timeout", "E-TIMEOUT: must be at most "+longest.String())
 	}
-	if r.HTTP.ConnectTimeout > r.HTTP.Timeout && r.given(Path{"http", "connectTimeout"}) {
+	if r.HTTP.ConnectTimeout > r.HTTP.Timeout && r.isGiven(Path{"http", "connectTimeout"}) {
 		refuse("http.connectTimeout", fmt.Sprintf("E-TIMEOUT: connecting may take %s, longer than the whole request (http.timeout %s)", r.HTTP.ConnectTimeout, r.HTTP.Timeout))
 	}
 	if r.HTTP.ReadTimeout > r.HTTP.Timeout {
@@ -175,9 +175,9 @@ func (r *Resolved) Raised(declared *Resolved) Problems {
 	}
 	var out Problems
 	if *declared.Rate.ObeyHeaders && !*r.Rate.ObeyHeaders {
-		out = append(out, r.at(Path{"rate", "obeyHeaders"}, "E-RATE-RAISED: the source obeys the limits its upstream announces", "a run may not stop doing so"))
+		out = append(out, r.problemAt(Path{"rate", "obeyHeaders"}, "E-RATE-RAISED: the source obeys the limits its upstream announces", "a run may not stop doing so"))
 	}
-	return append(out, r.raisedRates(declared)...).sorted()
+	return append(out, r.raisedRates(declared)...).sortProblems()
 }
 
 func hostOf(address string) string {
@@ -195,6 +195,6 @@ func (r *Resolved) checkNamespace() Problems {
 	if namespace == "" || slices.Contains(own, namespace) {
 		return nil
 	}
-	return Problems{r.at(Path{"window", "namespace"}, fmt.Sprintf("E-NAMESPACE: %s cannot be the namespace of %s", namespace, r.Operation),
+	return Problems{r.problemAt(Path{"window", "namespace"}, fmt.Sprintf("E-NAMESPACE: %s cannot be the namespace of %s", namespace, r.Operation),
 		"use "+strings.Join(own, " or ")+", below operations."+r.Operation)}
 }

@@ -13,20 +13,20 @@ func (r *Resolved) checkAuth() Problems {
 	name, required := r.Auth.Credential, r.Auth.Required != nil && *r.Auth.Required
 	if name == "" {
 		if required {
-			return Problems{r.at(Path{"auth", "required"}, "E-AUTH-ANONYMOUS: the endpoint must not be asked without a credential, and auth.credential names none", "name an entry of credentials")}
+			return Problems{r.problemAt(Path{"auth", "required"}, "E-AUTH-ANONYMOUS: the endpoint must not be asked without a credential, and auth.credential names none", "name an entry of credentials")}
 		}
 		return nil
 	}
 	if _, ok := r.origin.Credentials[name]; !ok {
-		return Problems{r.at(Path{"auth", "credential"}, "E-AUTH-CREDENTIAL: names no entry of credentials",
+		return Problems{r.problemAt(Path{"auth", "credential"}, "E-AUTH-CREDENTIAL: names no entry of credentials",
 			hintFor(name, sortedKeys(r.origin.Credentials), "credentials"))}
 	}
 	c := r.origin.Credentials[name].WithDefaults()
 	if c.In == "BODY" && r.Request.Method == "GET" {
-		return Problems{r.at(Path{"auth", "credential"}, fmt.Sprintf("E-AUTH-PLACE: credential %q travels in the body, and a GET request has none", name), "use HEADER or QUERY, or method: POST")}
+		return Problems{r.problemAt(Path{"auth", "credential"}, fmt.Sprintf("E-AUTH-PLACE: credential %q travels in the body, and a GET request has none", name), "use HEADER or QUERY, or method: POST")}
 	}
 	if c.In == "BODY" && r.Request.Body != "" && !strings.HasPrefix(strings.TrimSpace(r.Request.Body), "{") {
-		return Problems{r.at(Path{"auth", "credential"}, fmt.Sprintf("E-AUTH-PLACE: credential %q travels in the body, and request.body is no JSON object it could be a member of", name), "use HEADER or QUERY, or request.form")}
+		return Problems{r.problemAt(Path{"auth", "credential"}, fmt.Sprintf("E-AUTH-PLACE: credential %q travels in the body, and request.body is no JSON object it could be a member of", name), "use HEADER or QUERY, or request.form")}
 	}
 	return r.checkTokenAddress(name, c)
 }

@@ -16,7 +16,7 @@ func (s *Source) GroupsLikeSources(codes []string) Problems {
 				"give the group a name of its own, and name it in the file of each source that shares it"))
 		}
 	}
-	return out.sorted()
+	return out.sortProblems()
 }
 
 // RateGroups are the names of the groups that the file names, each once.
@@ -32,7 +32,7 @@ func (s *Source) RateGroups() []string {
 }
 
 func (s *Source) groupLeaves() (out []Leaf) {
-	for _, l := range s.leaves() {
+	for _, l := range s.allLeaves() {
 		if path := l.Path.String(); path == "rate.group" || strings.HasSuffix(path, ".rate.group") {
 			out = append(out, l)
 		}

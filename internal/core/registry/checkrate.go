@@ -15,7 +15,7 @@ var groupName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 func (r *Resolved) checkRate() Problems {
 	var out Problems
 	l := r.Rate
-	refuse := func(key, message, hint string) { out = append(out, r.at(Path{"rate", key}, message, hint)) }
+	refuse := func(key, message, hint string) { out = append(out, r.problemAt(Path{"rate", key}, message, hint)) }
 	if l.QuotaMargin >= 1 {
 		refuse("quotaMargin", "E-SHARE: must be at least 0 and less than 1", "")
 	}
@@ -42,7 +42,7 @@ func (r *Resolved) checkRate() Problems {
 	if l.Group != "" && !groupName.MatchString(l.Group) {
 		refuse("group", fmt.Sprintf("E-RATE-GROUP: %.80q cannot be the name of a group", l.Group), "use up to 63 small letters, digits, dots, dashes and underscores")
 	}
-	return out.sorted()
+	return out.sortProblems()
 }
 
 // raisedRates is the part of Raised that is about numbers and who they are
@@ -63,7 +63,7 @@ func (r *Resolved) raisedRates(declared *Resolved) Problems {
 			asked = "0, which is no limit,"
 		}
 		if values[1] > 0 && (values[0] > values[1] || values[0] == 0) {
-			out = append(out, r.at(Path{"rate", key}, fmt.Sprintf("E-RATE-RAISED: %s is more than the %v the source declares", asked, values[1]),
+			out = append(out, r.problemAt(Path{"rate", key}, fmt.Sprintf("E-RATE-RAISED: %s is more than the %v the source declares", asked, values[1]),
 				"a run may only lower it; to raise it, change and apply the source file"))
 		}
 	}
@@ -73,13 +73,13 @@ func (r *Resolved) raisedRates(declared *Resolved) Problems {
 		"quotaMargin":     {now.QuotaMargin, was.QuotaMargin},
 	} {
 		if values[0] < values[1] {
-			out = append(out, r.at(Path{"rate", key}, fmt.Sprintf("E-RATE-RAISED: %v is less than the %v the source declares", values[0], values[1]),
+			out = append(out, r.problemAt(Path{"rate", key}, fmt.Sprintf("E-RATE-RAISED: %v is less than the %v the source declares", values[0], values[1]),
 				"more requests would leave; to do so, change and apply the source file"))
 		}
 	}
 	for key, values := range map[string][2]string{"hours": {now.Hours, was.Hours}, "group": {now.Key(r.Source), was.Key(declared.Source)}} {
 		if values[0] != values[1] && values[1] != "" {
-			out = append(out, r.at(Path{"rate", key}, fmt.Sprintf("E-RATE-RAISED: the source declares %q", values[1]),
+			out = append(out, r.problemAt(Path{"rate", key}, fmt.Sprintf("E-RATE-RAISED: the source declares %q", values[1]),
 				"a run may not leave it; to do so, change and apply the source file"))
 		}
 	}

@@ -21,15 +21,15 @@ type template struct {
 	err   error
 }
 
-// templates lists what becomes a request, value by value, so that every bad one
+// listTemplates lists what becomes a request, value by value, so that every bad one
 // is reported and not only the first. Half of the checks ask; they are compiled
 // for the first.
-func (r *Resolved) templates() []template {
+func (r *Resolved) listTemplates() []template {
 	if r.texts != nil {
 		return r.texts
 	}
 	for _, l := range r.merged.list {
-		if !rendered(l.Path) {
+		if !isRendered(l.Path) {
 			continue
 		}
 		compiled, err := tmpl.CompileWith(l.Value.(string), r.Templates)
@@ -42,7 +42,7 @@ func (r *Resolved) templates() []template {
 	return r.texts
 }
 
-func rendered(path Path) bool {
+func isRendered(path Path) bool {
 	text := path[0]
 	switch {
 	case path[0] == "params":
@@ -53,12 +53,12 @@ func rendered(path Path) bool {
 	return slices.Contains([]string{"request.path", "request.query", "request.headers", "request.form", "request.body", "http.headers"}, text)
 }
 
-// reads are all variables that surely reach the request. The default of a
+// readVariables are all variables that surely reach the request. The default of a
 // parameter does not, where a rule may write the parameter instead.
-func (r *Resolved) reads() map[string]bool {
+func (r *Resolved) readVariables() map[string]bool {
 	out := map[string]bool{}
-	for _, t := range r.templates() {
-		if t.path[0] == "params" && r.emitted(t.path[1]) {
+	for _, t := range r.listTemplates() {
+		if t.path[0] == "params" && r.mayEmit(t.path[1]) {
 			continue
 		}
 		for _, name := range t.names {
@@ -68,8 +68,8 @@ func (r *Resolved) reads() map[string]bool {
 	return out
 }
 
-// emitted reports whether some rule may write a standard key.
-func (r *Resolved) emitted(key string) bool {
+// mayEmit reports whether some rule may write a standard key.
+func (r *Resolved) mayEmit(key string) bool {
 	for _, rule := range r.Query.Rules {
 		if _, emits := rule.Params[key]; emits || key == "query" && rule.Emit != query.EmitParams {
 			return true
@@ -87,37 +87,37 @@ func (r *Resolved) checkRequest() Problems {
 			if strings.HasPrefix(r.HTTP.BaseURL, "http://") {
 				code = "E-HTTPS: "
 			}
-			out = append(out, r.at(Path{"http", "baseUrl"}, code+strings.TrimPrefix(err.Error(), "http.baseUrl: "), ""))
+			out = append(out, r.problemAt(Path{"http", "baseUrl"}, code+strings.TrimPrefix(err.Error(), "http.baseUrl: "), ""))
 		}
 	}
 	out = append(out, r.headersOnce()...)
-	for _, t := range r.templates() {
+	for _, t := range r.listTemplates() {
 		if t.err != nil {
-			out = append(out, r.at(t.path, coded("E-TEMPLATE", t.err), ""))
+			out = append(out, r.problemAt(t.path, codedError("E-TEMPLATE", t.err), ""))
 		}
 	}
 	if len(out) > 0 || r.HTTP.BaseURL == "" || r.Request.Path == "" {
 		return out
 	}
 	if _, err := exchange.Compile(r.Parts()); err != nil {
-		out = append(out, r.located(Path{"request"}, "E-REQUEST", err))
+		out = append(out, r.locateError(Path{"request"}, "E-REQUEST", err))
 	}
 	return out
 }
 
-// located reports an error at the key its message starts with, as in
+// locateError reports an error at the key its message starts with, as in
 // "request.neutral: …", or at a section.
-func (r *Resolved) located(section Path, code string, err error) Problem {
+func (r *Resolved) locateError(section Path, code string, err error) Problem {
 	if key, message, ok := strings.Cut(err.Error(), ": "); ok {
-		if path := strings.Split(key, "."); len(path) > 1 && sectionsShape().reaches(path) {
-			return r.at(path, coded(code, errors.New(message)), "")
+		if path := strings.Split(key, "."); len(path) > 1 && sectionsShape().reachesKeys(path) {
+			return r.problemAt(path, codedError(code, errors.New(message)), "")
 		}
 	}
-	return r.at(section, coded(code, err), "")
+	return r.problemAt(section, codedError(code, err), "")
 }
 
-// coded puts a code before an error that has none of its own.
-func coded(code string, err error) string {
+// codedError puts a code before an error that has none of its own.
+func codedError(code string, err error) string {
 	if errors.As(err, new(*tmpl.FunctionError)) {
 		code = "E-FUNCTION"
 	}
@@ -147,7 +147,7 @@ func (r *Resolved) headersOnce() Problems {
 		name := l.Path[2]
 		other, seen := spelling[strings.ToLower(name)]
 		if seen && other != name {
-			out = append(out, r.at(l.Path, "E-HEADER-TWICE: the same header is also given as "+other, "write it one way"))
+			out = append(out, r.problemAt(l.Path, "E-HEADER-TWICE: the same header is also given as "+other, "write it one way"))
 		}
 		spelling[strings.ToLower(name)] = name
 	}
@@ -163,10 +163,10 @@ func (r *Resolved) checkWindowSent() Problems {
 	if r.Filter.Field == "" || r.Filter.Validate() != nil || r.Query.Validate() != nil {
 		return nil // said elsewhere
 	}
-	if reads := r.reads(); reads["filter.from"] && reads["filter.to"] || r.windowWritten() {
+	if reads := r.readVariables(); reads["filter.from"] && reads["filter.to"] || r.windowWritten() {
 		return nil
 	}
-	return Problems{r.at(Path{"request"}, "E-WINDOW-UNSENT: the window never reaches the request",
+	return Problems{r.problemAt(Path{"request"}, "E-WINDOW-UNSENT: the window never reaches the request",
 		fmt.Sprintf("send ${filter.from} and ${filter.to}, which know what the filter can express, or write a RANGE rule for the field %q that fits its values", r.Filter.Field))}
 }
 
@@ -179,10 +179,10 @@ func (r *Resolved) windowWritten() bool {
 
 // checkConditions tries to render what every request will say.
 func (r *Resolved) checkConditions() Problems {
-	if !r.given(Path{"query"}) || r.Filter.Validate() != nil && r.Filter.Field != "" || r.Query.Validate() != nil {
+	if !r.isGiven(Path{"query"}) || r.Filter.Validate() != nil && r.Filter.Field != "" || r.Query.Validate() != nil {
 		return nil // said by the sections
 	}
-	section, _ := resolvedShape().field("query")
+	section, _ := resolvedShape().fieldNamed("query")
 	_, err := query.Compile(r.Query, r.Filter)
 	return r.fromError(section, err)
 }
@@ -190,17 +190,17 @@ func (r *Resolved) checkConditions() Problems {
 // checkPageSent: a request that does not say which page it wants gets the first
 // one for ever; one that does not say how large is judged by the wrong size.
 func (r *Resolved) checkPageSent() Problems {
-	if r.Role == roleDetail || !r.needs("paging") {
+	if r.Role == roleDetail || !r.needsSection("paging") {
 		return nil
 	}
-	reads := r.reads()
+	reads := r.readVariables()
 	var out Problems
 	need := map[paging.Type]string{paging.Offset: "page.offset", paging.Page: "page.number", paging.Token: "page.token"}[r.Paging.Type]
 	if need != "" && !reads[need] {
-		out = append(out, r.at(Path{"request"}, fmt.Sprintf("E-PAGE-UNSENT: paging by %s needs ${%s} in the request", r.Paging.Type, need), "every request would get the same page"))
+		out = append(out, r.problemAt(Path{"request"}, fmt.Sprintf("E-PAGE-UNSENT: paging by %s needs ${%s} in the request", r.Paging.Type, need), "every request would get the same page"))
 	}
 	if r.endsByCount() && !reads["page.size"] && !r.Paging.FixedSize && r.Response.Total.IsZero() {
-		out = append(out, r.at(Path{"paging", "size"}, "E-PAGE-SIZE-UNSENT: the end is found by the size of a page, and the request does not ask for ${page.size}",
+		out = append(out, r.problemAt(Path{"paging", "size"}, "E-PAGE-SIZE-UNSENT: the end is found by the size of a page, and the request does not ask for ${page.size}",
 			"send it, declare response.total, or say paging.fixedSize: true"))
 	}
 	return out
@@ -216,33 +216,33 @@ func (r *Resolved) endsByCount() bool {
 // without a word.
 func (r *Resolved) checkParams() Problems {
 	var out Problems
-	reads := r.reads()
+	reads := r.readVariables()
 	for _, name := range slices.Sorted(maps.Keys(r.Query.Rules)) {
 		rule := r.Query.Rules[name]
 		if rule.Emit != "PARAMS" {
 			if _, mapped := r.Params["query"]; !mapped && !reads["query"] {
-				out = append(out, r.at(Path{"query", "rules", name, "field"}, "E-PARAM-UNMAPPED: the rule writes query text, which no parameter carries", "add params.query, or ${query} to the request"))
+				out = append(out, r.problemAt(Path{"query", "rules", name, "field"}, "E-PARAM-UNMAPPED: the rule writes query text, which no parameter carries", "add params.query, or ${query} to the request"))
 			}
 			continue
 		}
 		for _, key := range slices.Sorted(maps.Keys(rule.Params)) {
 			if _, mapped := r.Params[key]; !mapped && !reads["params."+key] {
-				out = append(out, r.at(Path{"query", "rules", name, "params", key}, fmt.Sprintf("E-PARAM-UNMAPPED: the rule emits %q, which no parameter carries", key), "add params."+key+", or ${params."+key+"} to the request"))
+				out = append(out, r.problemAt(Path{"query", "rules", name, "params", key}, fmt.Sprintf("E-PARAM-UNMAPPED: the rule emits %q, which no parameter carries", key), "add params."+key+", or ${params."+key+"} to the request"))
 			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.Params)) {
 		p := r.Params[key]
 		if p.Name == "" {
-			out = append(out, r.at(Path{"params", key, "name"}, "E-REQUIRED: required key is missing", "the upstream's own name of the parameter"))
+			out = append(out, r.problemAt(Path{"params", key, "name"}, "E-REQUIRED: required key is missing", "the upstream's own name of the parameter"))
 		}
 		if p.Transform != "" {
 			if err := query.CheckTransform(p.Transform); err != nil {
-				out = append(out, r.at(Path{"params", key, "transform"}, "E-TRANSFORM: "+err.Error(), ""))
+				out = append(out, r.problemAt(Path{"params", key, "transform"}, "E-TRANSFORM: "+err.Error(), ""))
 			}
 		}
 		if p.In == "BODY" && r.Request.Method == "GET" {
-			out = append(out, r.at(Path{"params", key, "in"}, "E-REQUEST: a GET request has no body", "use QUERY, or request.method: POST"))
+			out = append(out, r.problemAt(Path{"params", key, "in"}, "E-REQUEST: a GET request has no body", "use QUERY, or request.method: POST"))
 		}
 	}
 	return out

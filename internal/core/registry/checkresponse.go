@@ -24,24 +24,24 @@ func (r *Resolved) checkResponse() Problems {
 		{"total", c.Total}, {"nextToken", c.NextToken}, {"nextUrl", c.NextURL}, {"hasMore", c.HasMore},
 	} {
 		if !p.selector.IsZero() && !p.selector.Singular() {
-			out = append(out, r.at(Path{"response", p.key}, fmt.Sprintf("E-PATH-SEVERAL: %s may select several values", p.selector), severalHint(p.key)))
+			out = append(out, r.problemAt(Path{"response", p.key}, fmt.Sprintf("E-PATH-SEVERAL: %s may select several values", p.selector), severalHint(p.key)))
 		}
 	}
 	if filtered := strings.Contains(c.Items.String(), "[?"); filtered && r.endsByCount() {
-		out = append(out, r.at(Path{"response", "items"}, fmt.Sprintf("E-ITEMS-FILTER: %s leaves items out, and the end is found by counting them", c.Items),
+		out = append(out, r.problemAt(Path{"response", "items"}, fmt.Sprintf("E-ITEMS-FILTER: %s leaves items out, and the end is found by counting them", c.Items),
 			"take all items here and reject or map them apart, or page by TOKEN or URL without endOnShortPage"))
 	}
 	if r.Paging.Expects() && c.Total.IsZero() {
-		out = append(out, r.at(Path{"paging", "expectTotal"}, "E-TOTAL: needs response.total, the path of the announced number", "declare response.total, or drop expectTotal"))
+		out = append(out, r.problemAt(Path{"paging", "expectTotal"}, "E-TOTAL: needs response.total, the path of the announced number", "declare response.total, or drop expectTotal"))
 	}
 	for _, path := range c.Volatile {
 		if _, err := document.NewCanonicalizer([]document.Path{path}); err != nil {
-			out = append(out, r.at(Path{"response", "volatile"}, coded("E-PATH", err), ""))
+			out = append(out, r.problemAt(Path{"response", "volatile"}, codedError("E-PATH", err), ""))
 		}
 	}
 	for _, name := range c.Required {
 		if _, ok := c.Fields[name]; !ok {
-			out = append(out, r.at(Path{"response", "required"}, fmt.Sprintf("E-FIELD: %q is not one of response.fields", name), hintFor(name, sortedKeys(c.Fields), "fields")))
+			out = append(out, r.problemAt(Path{"response", "required"}, fmt.Sprintf("E-FIELD: %q is not one of response.fields", name), hintFor(name, sortedKeys(c.Fields), "fields")))
 		}
 	}
 	out = append(out, r.checkMapping()...)
@@ -49,7 +49,7 @@ func (r *Resolved) checkResponse() Problems {
 		return out
 	}
 	if _, err := extract.Compile(c); err != nil {
-		out = append(out, r.located(Path{"response"}, "E-RESPONSE", err))
+		out = append(out, r.locateError(Path{"response"}, "E-RESPONSE", err))
 	}
 	return out
 }
@@ -73,7 +73,7 @@ func (r *Resolved) checkMapping() Problems {
 		}
 		for _, text := range templatesOf(l.Value) {
 			if _, err := tmpl.CompileItemWith(text, r.Templates); err != nil {
-				out = append(out, r.at(l.Path, coded("E-TEMPLATE", err), ""))
+				out = append(out, r.problemAt(l.Path, codedError("E-TEMPLATE", err), ""))
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 func (r *Resolved) checkRetry() Problems {
 	var out Problems
 	p := r.Retry
-	refuse := func(key, message, hint string) { out = append(out, r.at(Path{"retry", key}, message, hint)) }
+	refuse := func(key, message, hint string) { out = append(out, r.problemAt(Path{"retry", key}, message, hint)) }
 	if p.Jitter > 1 {
 		refuse("jitter", "E-SHARE: must be between 0 and 1", "")
 	}
@@ -45,11 +45,11 @@ func (r *Resolved) checkStatuses() Problems {
 	for i, list := range lists {
 		for _, status := range list.statuses {
 			if status < 300 || status > 599 {
-				out = append(out, r.at(Path{"retry", list.key}, fmt.Sprintf("E-RETRY-STATUS: %d is no status of a request that failed", status), "use 300 to 599; response.retryWhen looks into bodies"))
+				out = append(out, r.problemAt(Path{"retry", list.key}, fmt.Sprintf("E-RETRY-STATUS: %d is no status of a request that failed", status), "use 300 to 599; response.retryWhen looks into bodies"))
 			}
 			for _, other := range lists[i+1:] {
 				if slices.Contains(other.statuses, status) {
-					out = append(out, r.at(Path{"retry", list.key}, fmt.Sprintf("E-RETRY-STATUS: %d is also in retry.%s", status, other.key), ""))
+					out = append(out, r.problemAt(Path{"retry", list.key}, fmt.Sprintf("E-RETRY-STATUS: %d is also in retry.%s", status, other.key), ""))
 				}
 			}
 		}
@@ -65,7 +65,7 @@ func (r *Resolved) checkIgnored() Problems {
 	var out Problems
 	path := Path{"retry", "ignoreStatus"}
 	if len(r.Retry.IgnoreStatus) > 0 && r.Role != roleDetail {
-		return Problems{r.at(path, fmt.Sprintf("E-RETRY-IGNORE: endpoint %s is searched: a page that is ignored would be a window without records, and count as read", r.Endpoint),
+		return Problems{r.problemAt(path, fmt.Sprintf("E-RETRY-IGNORE: endpoint %s is searched: a page that is ignored would be a window without records, and count as read", r.Endpoint),
 			"write it below the DETAIL endpoint; a search that says in its body that it found nothing is response.emptyWhen")}
 	}
 	for _, status := range r.Retry.IgnoreStatus {
@@ -80,7 +80,7 @@ func (r *Resolved) checkIgnored() Problems {
 			why = "says that the upstream cannot answer now: every id would be missing while it cannot"
 		}
 		if why != "" {
-			out = append(out, r.at(path, fmt.Sprintf("E-RETRY-IGNORE: %d %s", status, why), "retry it, or give it up"))
+			out = append(out, r.problemAt(path, fmt.Sprintf("E-RETRY-IGNORE: %d %s", status, why), "retry it, or give it up"))
 		}
 	}
 	return out

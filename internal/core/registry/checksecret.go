@@ -25,7 +25,7 @@ func (r *Resolved) checkSecrets() Problems {
 			continue // said by checkRequest
 		}
 		if holdsSecret(l, r.paramName) {
-			out = append(out, r.at(l.Path, literalMessage, literalHint))
+			out = append(out, r.problemAt(l.Path, literalMessage, literalHint))
 		}
 	}
 	return out
@@ -43,7 +43,7 @@ func holdsSecret(l Leaf, paramName func(key string) string) bool {
 	p := l.Path
 	last := p[len(p)-1]
 	named := func(name string) bool { return exchange.SecretName(name) && exchange.SecretLiteral(text) }
-	switch place := p.place(); place {
+	switch place := p.placeName(); place {
 	case "docs", "http.baseUrl":
 		return exchange.SecretInAddress(text)
 	case "request.path":
@@ -62,8 +62,8 @@ func holdsSecret(l Leaf, paramName func(key string) string) bool {
 	return false
 }
 
-// place is the part of a path that says what its values are.
-func (p Path) place() string {
+// placeName is the part of a path that says what its values are.
+func (p Path) placeName() string {
 	if len(p) == 1 || slices.Contains([]string{"params", "credentials", "credential"}, p[0]) {
 		return p[0]
 	}
@@ -101,11 +101,11 @@ func (s *Source) placeOf(path string) Position {
 func (r *Resolved) checkHeaderNames() Problems {
 	var out Problems
 	for _, l := range r.merged.list {
-		if place := l.Path.place(); place != "http.headers" && place != "request.headers" {
+		if place := l.Path.placeName(); place != "http.headers" && place != "request.headers" {
 			continue
 		}
 		if err := exchange.CheckHeaderName(l.Path[len(l.Path)-1]); err != nil {
-			out = append(out, r.at(l.Path, coded("E-REQUEST", err), ""))
+			out = append(out, r.problemAt(l.Path, codedError("E-REQUEST", err), ""))
 		}
 	}
 	return out

@@ -17,14 +17,14 @@ func (r *Resolved) checkWindowUnit() Problems {
 	if since || r.Operation == opUpdate || r.Role == roleDetail || r.Filter.Field == "" || r.Filter.Validate() != nil {
 		return nil
 	}
-	sent := slices.IndexFunc(r.templates(), func(t template) bool { return slices.ContainsFunc(t.names, tmpl.NamesWindow) })
+	sent := slices.IndexFunc(r.listTemplates(), func(t template) bool { return slices.ContainsFunc(t.names, tmpl.NamesWindow) })
 	if sent < 0 {
 		return nil // whole lists are read and filtered here
 	}
 	unit := r.Filter.Precision.Unit()
-	names := fmt.Sprintf("%s names one %s of the filter, and nothing else selects by date (window.updatedSince: false)", r.templates()[sent].path, r.Filter.Precision)
+	names := fmt.Sprintf("%s names one %s of the filter, and nothing else selects by date (window.updatedSince: false)", r.listTemplates()[sent].path, r.Filter.Precision)
 	refuse := func(path Path, value duration.Duration, what string) Problem {
-		return r.at(path, fmt.Sprintf("E-WINDOW-UNIT: %s, but %s %s", names, what, value),
+		return r.problemAt(path, fmt.Sprintf("E-WINDOW-UNIT: %s, but %s %s", names, what, value),
 			fmt.Sprintf("the rest of such a slice would count as read: use at most %s, or send the whole window with ${filter.from} and ${filter.to} and drop window.updatedSince", duration.Duration(unit)))
 	}
 	var out Problems
@@ -35,7 +35,7 @@ func (r *Resolved) checkWindowUnit() Problems {
 		out = append(out, refuse(Path{"window", "minWindow"}, r.Window.MinWindow, "a slice is at least"))
 	}
 	if r.Slicing.Overlap > 0 {
-		out = append(out, r.at(Path{"slicing", "overlap"}, fmt.Sprintf("E-WINDOW-UNIT: %s, and an overlap of %s reaches into the one before", names, r.Slicing.Overlap),
+		out = append(out, r.problemAt(Path{"slicing", "overlap"}, fmt.Sprintf("E-WINDOW-UNIT: %s, and an overlap of %s reaches into the one before", names, r.Slicing.Overlap),
 			"the request would name the wrong one: drop slicing.overlap"))
 	}
 	return out

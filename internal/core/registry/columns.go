@@ -21,7 +21,7 @@ const (
 	tableRule       = "reg_prov_expr_render_rule"
 )
 
-func tables() []string {
+func listTables() []string {
 	return []string{
 		tableSource, tableEndpoint, tableHTTP, tablePaging, tableWindow, tableRetry, tableRate, tableResponse, tableBatching,
 		tableQuery, tableCredential, tableParam, tableField, tableCapability, tableRule,
@@ -53,10 +53,10 @@ type column struct {
 	width int // of text, in characters; 0 is any
 }
 
-func (c column) keys() Path { return strings.Split(c.path, ".") }
+func (c column) keyPath() Path { return strings.Split(c.path, ".") }
 
-// unit is the second column of a span.
-func (c column) unit() string { return strings.TrimSuffix(c.name, "value") + "unit_code" }
+// unitColumn is the second column of a span.
+func (c column) unitColumn() string { return strings.TrimSuffix(c.name, "value") + "unit_code" }
 
 // sourceColumns hold what a file says about the source as a whole.
 func sourceColumns() []column {

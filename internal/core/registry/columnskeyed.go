@@ -41,9 +41,9 @@ func KeyColumn(table string) string {
 // end of a key matter, so an entry with an odd key is kept in extra_json.
 var rowKey = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
-// pick sorts the leaves of entries by their key, with paths below the entry,
+// pickLeaves sorts the leaves of entries by their key, with paths below the entry,
 // and returns what is left over.
-func (e entries) pick(leaves []Leaf) (picked map[string][]Leaf, rest []Leaf) {
+func (e entries) pickLeaves(leaves []Leaf) (picked map[string][]Leaf, rest []Leaf) {
 	picked = map[string][]Leaf{}
 	depth := len(e.path)
 	for _, l := range leaves {
@@ -58,12 +58,12 @@ func (e entries) pick(leaves []Leaf) (picked map[string][]Leaf, rest []Leaf) {
 	return picked, rest
 }
 
-func (e entries) columns() []column {
+func (e entries) entryColumns() []column {
 	return layout().entries[e.key]
 }
 
-// extra is where a value of an entry without a column is kept.
-func (e entries) extra() string { return e.tables[len(e.tables)-1] }
+// extraColumn is where a value of an entry without a column is kept.
+func (e entries) extraColumn() string { return e.tables[len(e.tables)-1] }
 
 // entryColumns are those of tables with a key.
 func entryColumns() []column {

@@ -12,6 +12,6 @@ func (r *Resolved) FillContact(email, from string) {
 		return
 	}
 	r.Contact.Email = email
-	r.merged.leaves.add(Leaf{Path: Path{"contact", "email"}, Value: email, Level: LevelPlatform, At: Position{File: from}, home: "contact.email"})
-	r.merged.list = r.merged.leaves.sorted()
+	r.merged.leaves.addLeaf(Leaf{Path: Path{"contact", "email"}, Value: email, Level: LevelPlatform, At: Position{File: from}, home: "contact.email"})
+	r.merged.list = r.merged.leaves.sortLeaves()
 }

@@ -30,10 +30,10 @@ func Decode(file string, text []byte) (*Source, Origins, error) {
 func decodeNode(root *node) (*Source, Origins, error) {
 	b := newBinder()
 	b.places[""] = root.at
-	b.bind(root, sourceShape(), nil)
+	b.bindNode(root, sourceShape(), nil)
 	checkNames(b)
 	if len(b.problems) > 0 {
-		return nil, nil, b.problems.sorted()
+		return nil, nil, b.problems.sortProblems()
 	}
 	return sourceOf(b.leaves, b.places), b.places, nil
 }
@@ -43,7 +43,7 @@ var sourceShape = sync.OnceValue(func() *shape { return shapeOf(reflect.TypeFor[
 
 func sourceOf(leaves leafSet, places Origins) *Source {
 	src := &Source{given: leaves, places: places}
-	assemble(sourceShape(), reflect.ValueOf(src).Elem(), leaves.sorted(), 0)
+	assembleValue(sourceShape(), reflect.ValueOf(src).Elem(), leaves.sortLeaves(), 0)
 	return src
 }
 
@@ -60,46 +60,46 @@ var reservedCodes = []string{"list", "show", "cancel", "help"}
 
 func checkNames(b *binder) {
 	if code, ok := b.leaves["source"]; ok && !sourceCode.MatchString(code.Value.(string)) {
-		b.report(code.At, "source", fmt.Sprintf("E-NAME: %q is not a source code", shorten(code.Value.(string))),
+		b.reportProblem(code.At, "source", fmt.Sprintf("E-NAME: %q is not a source code", shortenText(code.Value.(string))),
 			"a lower-case letter, then up to 63 of a-z 0-9 _ -")
 	}
 	if code, ok := b.leaves["source"]; ok && slices.Contains(reservedCodes, code.Value.(string)) {
-		b.report(code.At, "source", fmt.Sprintf("E-NAME: %q is a word of the command line", code.Value), "choose another code")
+		b.reportProblem(code.At, "source", fmt.Sprintf("E-NAME: %q is a word of the command line", code.Value), "choose another code")
 	}
 	if name, ok := b.leaves["name"]; ok {
 		if n := utf8.RuneCountInString(name.Value.(string)); n == 0 || n > maxNameRunes {
-			b.report(name.At, "name", fmt.Sprintf("E-NAME: has %d characters", n), fmt.Sprintf("1 to %d", maxNameRunes))
+			b.reportProblem(name.At, "name", fmt.Sprintf("E-NAME: has %d characters", n), fmt.Sprintf("1 to %d", maxNameRunes))
 		}
 	}
 	endpoints := map[string]bool{}
-	for _, l := range b.leaves.sorted() {
+	for _, l := range b.leaves.sortLeaves() {
 		if l.Path[0] == "endpoints" && !endpoints[l.Path[1]] {
 			endpoints[l.Path[1]] = true
 			if path := l.Path[:2]; !endpointName.MatchString(path[1]) {
-				b.report(b.places[path.String()], path.String(), fmt.Sprintf("E-NAME: %q is not an endpoint name", shorten(path[1])),
+				b.reportProblem(b.places[path.String()], path.String(), fmt.Sprintf("E-NAME: %q is not an endpoint name", shortenText(path[1])),
 					"a letter, then up to 63 of A-Z a-z 0-9 _ -")
 			}
 		}
 	}
 	if at, ok := b.places["endpoints"]; ok && len(endpoints) == 0 && len(b.problems) == 0 {
-		b.report(at, "endpoints", "E-REQUIRED: there is no endpoint", "a source needs at least one")
+		b.reportProblem(at, "endpoints", "E-REQUIRED: there is no endpoint", "a source needs at least one")
 	}
 }
 
-// leaves is what src says now. Its typed fields rule, so that code may change
+// allLeaves is what src says now. Its typed fields rule, so that code may change
 // them; what was decoded adds what they cannot hold: origins, and zero values
 // that were written out (allowHttp: false below a level that says true).
-func (s *Source) leaves() leafSet {
+func (s *Source) allLeaves() leafSet {
 	root := sourceShape()
 	v := reflect.ValueOf(s).Elem()
 	out := make(leafSet, len(s.given))
-	flatten(root, v, nil, out)
+	flattenValue(root, v, nil, out)
 	for key, given := range s.given {
 		now, ok := out[key]
 		switch {
 		case ok && reflect.DeepEqual(now.Value, given.Value):
 			out[key] = given
-		case !ok && isZero(given.Value) && holds(root, v, given.Path):
+		case !ok && isZero(given.Value) && holdsPath(root, v, given.Path):
 			out[key] = given
 		}
 	}

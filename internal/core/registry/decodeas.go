@@ -7,7 +7,7 @@ import "reflect"
 // line. The error, if any, is Problems. A file without values gives a zero T.
 func DecodeAs[T any](file string, text []byte) (*T, Origins, error) {
 	out, b := new(T), newBinder()
-	if blank(text) {
+	if isBlank(text) {
 		return out, b.places, nil
 	}
 	root, problems := parseYAML(file, text)
@@ -19,16 +19,16 @@ func DecodeAs[T any](file string, text []byte) (*T, Origins, error) {
 	}
 	b.places[""] = root.at
 	is := shapeOf(reflect.TypeFor[T](), nil)
-	b.bind(root, is, nil)
+	b.bindNode(root, is, nil)
 	if len(b.problems) > 0 {
-		return nil, nil, b.problems.sorted()
+		return nil, nil, b.problems.sortProblems()
 	}
-	assemble(is, reflect.ValueOf(out).Elem(), b.leaves.sorted(), 0)
+	assembleValue(is, reflect.ValueOf(out).Elem(), b.leaves.sortLeaves(), 0)
 	return out, b.places, nil
 }
 
-// blank reports that a text holds nothing but comments.
-func blank(text []byte) bool {
+// isBlank reports that a text holds nothing but comments.
+func isBlank(text []byte) bool {
 	comment := false
 	for i, c := range string(text) {
 		switch {

@@ -78,14 +78,14 @@ func listOf(enum []string) (DictType, bool) {
 
 func (t *DictType) hasAll(codes []string) bool {
 	for _, code := range codes {
-		if !t.has(code) {
+		if !t.hasCode(code) {
 			return false
 		}
 	}
 	return true
 }
 
-func (t *DictType) has(code string) bool {
+func (t *DictType) hasCode(code string) bool {
 	for i := range t.Items {
 		if t.Items[i].Code == code {
 			return true
@@ -94,9 +94,9 @@ func (t *DictType) has(code string) bool {
 	return false
 }
 
-// canonical is the code of an enum that an older code stands for. Files may use
+// canonicalCode is the code of an enum that an older code stands for. Files may use
 // older codes; what is stored and compiled is always the canonical one (D§5.17).
-func canonical(code string, enum []string) (string, bool) {
+func canonicalCode(code string, enum []string) (string, bool) {
 	list, _ := listOf(enum)
 	item, ok := list.Find(code)
 	return item.Code, ok && slices.Contains(enum, item.Code)
@@ -107,7 +107,7 @@ func olderCodes(enum []string) (out []string) {
 	list, _ := listOf(enum)
 	for _, item := range list.Items {
 		for _, alias := range item.Aliases {
-			if _, ok := canonical(alias.Code, enum); ok && !slices.Contains(out, alias.Code) {
+			if _, ok := canonicalCode(alias.Code, enum); ok && !slices.Contains(out, alias.Code) {
 				out = append(out, alias.Code)
 			}
 		}
@@ -120,9 +120,9 @@ const (
 	legacy2 = "legacy_v2" // the one after it
 )
 
-func closed(code, name, items string) DictType { return dictType(code, name, items, false) }
+func closedType(code, name, items string) DictType { return dictType(code, name, items, false) }
 
-func custom(code, name, items string) DictType { return dictType(code, name, items, true) }
+func customType(code, name, items string) DictType { return dictType(code, name, items, true) }
 
 // dictType reads items separated by blanks; a star marks the default.
 func dictType(code, name, items string, custom bool) DictType {
@@ -134,8 +134,8 @@ func dictType(code, name, items string, custom bool) DictType {
 	return t
 }
 
-// alias adds older codes, written OLD=ITEM.
-func (t DictType) alias(system, pairs string) DictType {
+// addAliases adds older codes, written OLD=ITEM.
+func (t DictType) addAliases(system, pairs string) DictType {
 	for _, pair := range strings.Fields(pairs) {
 		old, target, _ := strings.Cut(pair, "=")
 		for i := range t.Items {

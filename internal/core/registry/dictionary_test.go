@@ -28,10 +28,10 @@ func enums() map[string][]string {
 			out[path.String()] = s.enum
 		}
 		for _, f := range s.fields {
-			walk(f.shape, path.with(f.name))
+			walk(f.shape, path.withKey(f.name))
 		}
 		if s.elem != nil {
-			walk(s.elem, path.with("*"))
+			walk(s.elem, path.withKey("*"))
 		}
 	}
 	walk(sourceShape(), nil)
@@ -123,7 +123,7 @@ func TestAliases(t *testing.T) {
 
 // An alias that two systems used for different things names nothing.
 func TestAmbiguousAlias(t *testing.T) {
-	list := closed("x", "X", "A* B").alias(legacy1, "OLD=A ONE=A").alias(legacy2, "OLD=B ONE=A")
+	list := closedType("x", "X", "A* B").addAliases(legacy1, "OLD=A ONE=A").addAliases(legacy2, "OLD=B ONE=A")
 	if item, ok := list.Find("OLD"); ok {
 		t.Errorf("OLD is taken for %s", item.Code)
 	}

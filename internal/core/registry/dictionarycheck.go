@@ -12,7 +12,7 @@ import (
 // one is the operator's and may say less.
 func (s *Source) UnknownCodes(dict []DictType) Problems {
 	var out Problems
-	for _, l := range s.leaves() {
+	for _, l := range s.allLeaves() {
 		enum := enumAt(sourceShape(), l.Path)
 		if enum == nil {
 			continue
@@ -21,31 +21,31 @@ func (s *Source) UnknownCodes(dict []DictType) Problems {
 			out = append(out, problemAt(l.At, l.Path.String(), gap.message, gap.hint))
 		}
 	}
-	return out.sorted()
+	return out.sortProblems()
 }
 
 // UnknownCodes is the same for what holds for one operation, the platform's
 // defaults and the overrides of a run included.
 func (r *Resolved) UnknownCodes(dict []DictType) Problems {
 	var out Problems
-	for _, l := range r.values() {
+	for _, l := range r.allValues() {
 		enum := enumAt(sectionsShape(), l.Path)
 		if enum == nil {
 			continue
 		}
 		for _, gap := range unknownCodes(dict, codesOf(l), enum) {
-			out = append(out, r.at(l.Path, gap.message, gap.hint))
+			out = append(out, r.problemAt(l.Path, gap.message, gap.hint))
 		}
 	}
 	endpoint := Path{"endpoints", r.Endpoint}
-	role := endpoint.with("role")
+	role := endpoint.withKey("role")
 	for _, gap := range unknownCodes(dict, []string{r.Role}, enumAt(sourceShape(), role)) {
 		out = append(out, problemAt(r.places[role.String()], role.String(), gap.message, gap.hint))
 	}
 	for _, gap := range unknownCodes(dict, []string{r.Operation}, Operations()) {
 		out = append(out, problemAt(r.places[endpoint.String()], endpoint.String(), gap.message, gap.hint))
 	}
-	return out.sorted()
+	return out.sortProblems()
 }
 
 type codeGap struct{ message, hint string }
@@ -86,7 +86,7 @@ func enabledCodes(dict []DictType, list string) (out []string) {
 // enumAt is the closed list of a value, nil where any value goes.
 func enumAt(s *shape, path Path) []string {
 	for _, key := range path {
-		below, ok := s.child(key)
+		below, ok := s.childShape(key)
 		if !ok {
 			return nil
 		}

@@ -3,46 +3,46 @@ package registry
 // Lists of the configuration tables.
 func registryTypes() []DictType {
 	return []DictType{
-		closed("scope", "Scope of a setting", "SOURCE* TASK"),
-		closed("http_method", "HTTP method", "GET* POST PUT PATCH DELETE HEAD OPTIONS"),
-		custom("endpoint_usage", "What an endpoint is for", "SEARCH* DETAIL METRICS BATCH AUTH HEALTH").
-			alias(legacy1, "FETCH=DETAIL"),
-		custom("pagination_mode", "How an upstream pages", "OFFSET PAGE TOKEN* URL TIME").
-			alias(legacy1, "PAGE_NUMBER=PAGE CURSOR=TOKEN SCROLL=TOKEN"),
-		custom("window_mode", "Window mode", "SLIDING* CALENDAR"),
-		custom("time_unit", "Unit of time", "SECOND MINUTE HOUR DAY*"),
-		custom("offset_type", "What an increment follows", "DATE* ID COMPOSITE"),
-		custom("bucket_granularity_scope", "What a rate limit counts", "GLOBAL* PER_KEY PER_ENDPOINT PER_IP PER_TASK").
-			alias(legacy1, "CREDENTIAL=PER_KEY ENDPOINT=PER_ENDPOINT IP=PER_IP TASK=PER_TASK"),
-		custom("retry_after_policy", "Treatment of Retry-After", "IGNORE RESPECT* CLAMP").
-			alias(legacy1, "NONE=IGNORE RESPECT_HEADER=RESPECT FIXED=CLAMP EXP_BACKOFF=CLAMP"),
-		custom("backoff_policy_type", "Back-off", "FIXED* EXP EXP_JITTER DECOR_JITTER"),
-		custom("backpressure_strategy", "Back-pressure", "BLOCK* DROP YIELD"),
-		custom("payload_compress_strategy", "Compression of payloads", "NONE* GZIP"),
-		custom("inbound_location", "Where a credential travels", "HEADER* QUERY BODY COOKIE"),
-		closed("lifecycle_status", "Life cycle of a setting", "DRAFT ACTIVE* DEPRECATED RETIRED").
-			alias(legacy1, "PUBLISHED=ACTIVE"),
-		custom("param_merge_strategy", "Merging of parameters", "OVERRIDE* UNION REMOVE_NULLS"),
-		closed("oauth_grant_type", "OAuth grant", "CLIENT_CREDENTIALS* PASSWORD AUTHORIZATION_CODE REFRESH_TOKEN JWT_BEARER"),
+		closedType("scope", "Scope of a setting", "SOURCE* TASK"),
+		closedType("http_method", "HTTP method", "GET* POST PUT PATCH DELETE HEAD OPTIONS"),
+		customType("endpoint_usage", "What an endpoint is for", "SEARCH* DETAIL METRICS BATCH AUTH HEALTH").
+			addAliases(legacy1, "FETCH=DETAIL"),
+		customType("pagination_mode", "How an upstream pages", "OFFSET PAGE TOKEN* URL TIME").
+			addAliases(legacy1, "PAGE_NUMBER=PAGE CURSOR=TOKEN SCROLL=TOKEN"),
+		customType("window_mode", "Window mode", "SLIDING* CALENDAR"),
+		customType("time_unit", "Unit of time", "SECOND MINUTE HOUR DAY*"),
+		customType("offset_type", "What an increment follows", "DATE* ID COMPOSITE"),
+		customType("bucket_granularity_scope", "What a rate limit counts", "GLOBAL* PER_KEY PER_ENDPOINT PER_IP PER_TASK").
+			addAliases(legacy1, "CREDENTIAL=PER_KEY ENDPOINT=PER_ENDPOINT IP=PER_IP TASK=PER_TASK"),
+		customType("retry_after_policy", "Treatment of Retry-After", "IGNORE RESPECT* CLAMP").
+			addAliases(legacy1, "NONE=IGNORE RESPECT_HEADER=RESPECT FIXED=CLAMP EXP_BACKOFF=CLAMP"),
+		customType("backoff_policy_type", "Back-off", "FIXED* EXP EXP_JITTER DECOR_JITTER"),
+		customType("backpressure_strategy", "Back-pressure", "BLOCK* DROP YIELD"),
+		customType("payload_compress_strategy", "Compression of payloads", "NONE* GZIP"),
+		customType("inbound_location", "Where a credential travels", "HEADER* QUERY BODY COOKIE"),
+		closedType("lifecycle_status", "Life cycle of a setting", "DRAFT ACTIVE* DEPRECATED RETIRED").
+			addAliases(legacy1, "PUBLISHED=ACTIVE"),
+		customType("param_merge_strategy", "Merging of parameters", "OVERRIDE* UNION REMOVE_NULLS"),
+		closedType("oauth_grant_type", "OAuth grant", "CLIENT_CREDENTIALS* PASSWORD AUTHORIZATION_CODE REFRESH_TOKEN JWT_BEARER"),
 	}
 }
 
 // Lists of the expression tables.
 func expressionTypes() []DictType {
 	return []DictType{
-		closed("reg_data_type", "Type of a query field", "DATE DATETIME NUMBER TEXT KEYWORD BOOLEAN TOKEN*"),
-		closed("reg_cardinality", "Values of a query field", "SINGLE* MULTI"),
-		closed("reg_operation", "Kind of request", "SEARCH* DETAIL LOOKUP"),
-		closed("reg_expr_op", "Operator of a condition", "TERM* IN RANGE EXISTS TOKEN"),
-		closed("reg_range_kind", "Kind of a range", "NONE* DATE DATETIME NUMBER"),
-		closed("reg_match_type", "Matching of a term", "PHRASE* EXACT ANY"),
-		closed("reg_emit_type", "What a rule yields", "QUERY* PARAMS"),
-		closed("reg_value_type", "Type of the values a rule is for", "STRING* DATE DATETIME NUMBER"),
-		closed("reg_rule_bounds", "What the bounds of a rendered range mean to the upstream", "INCLUSIVE* HALF_OPEN"),
-		closed("expr_node", "Node of a query", "AND OR NOT CONST ATOM*"),
-		closed("expr_boundary", "Does a range of a query include its end", "CLOSED* OPEN"),
-		closed("expr_case", "Does a term of a query heed case", "INSENSITIVE* SENSITIVE"),
-		custom("reg_transform", "Transform of a parameter value",
+		closedType("reg_data_type", "Type of a query field", "DATE DATETIME NUMBER TEXT KEYWORD BOOLEAN TOKEN*"),
+		closedType("reg_cardinality", "Values of a query field", "SINGLE* MULTI"),
+		closedType("reg_operation", "Kind of request", "SEARCH* DETAIL LOOKUP"),
+		closedType("reg_expr_op", "Operator of a condition", "TERM* IN RANGE EXISTS TOKEN"),
+		closedType("reg_range_kind", "Kind of a range", "NONE* DATE DATETIME NUMBER"),
+		closedType("reg_match_type", "Matching of a term", "PHRASE* EXACT ANY"),
+		closedType("reg_emit_type", "What a rule yields", "QUERY* PARAMS"),
+		closedType("reg_value_type", "Type of the values a rule is for", "STRING* DATE DATETIME NUMBER"),
+		closedType("reg_rule_bounds", "What the bounds of a rendered range mean to the upstream", "INCLUSIVE* HALF_OPEN"),
+		closedType("expr_node", "Node of a query", "AND OR NOT CONST ATOM*"),
+		closedType("expr_boundary", "Does a range of a query include its end", "CLOSED* OPEN"),
+		closedType("expr_case", "Does a term of a query heed case", "INSENSITIVE* SENSITIVE"),
+		customType("reg_transform", "Transform of a parameter value",
 			"IDENTITY* TO_EXCLUSIVE_MINUS_1D PUBMED_DATETYPE LIST_JOIN FILTER_JOIN LOWER UPPER"),
 	}
 }
@@ -50,21 +50,21 @@ func expressionTypes() []DictType {
 // Lists the earlier schemas had no type for, but source files need.
 func sectionTypes() []DictType {
 	return []DictType{
-		closed("calendar_align", "Boundaries of a calendar window", "MINUTE HOUR* DAY WEEK MONTH"),
-		closed("date_precision", "Finest instant of a date filter", "SECOND MINUTE DAY* MONTH"),
-		closed("bound", "Is the end of a range part of it", "INCLUSIVE* EXCLUSIVE"),
-		closed("id_case", "Case of identifiers", "KEEP* LOWER"),
-		closed("credential_type", "Kind of a credential", "API_KEY* BEARER BASIC OAUTH2 SESSION CUSTOM"),
-		closed("oauth_grant", "What tokens are asked for with", "CLIENT_CREDENTIALS* REFRESH_TOKEN"),
-		closed("oauth_client_auth", "Where a client proves who it is", "BASIC* BODY"),
-		closed("sign_part", "Line of a text that is signed", "METHOD* HOST PATH QUERY TIMESTAMP KEY_ID BODY_SHA256"),
-		closed("sign_timestamp", "How the time of a signature is written", "UNIX* UNIX_MILLIS RFC3339 HTTP_DATE"),
-		closed("sign_encoding", "How a signature is written", "HEX* BASE64"),
-		closed("missing_detail", "What becomes of a found id without a detail", "RECHECK* QUARANTINE GONE"),
-		closed("missing_record", "What becomes of a stored record the upstream no longer has", "GONE* QUARANTINE"),
-		closed("null_policy", "What becomes of a parameter without a value", "OMIT* EMPTY FAIL"),
-		closed("retry_wait_form", "What a header that asks to wait holds", "SECONDS* MILLIS DATE EPOCH EPOCH_MILLIS"),
-		closed("body_format", "Format of an answer", "JSON* XML JSONL CSV"),
+		closedType("calendar_align", "Boundaries of a calendar window", "MINUTE HOUR* DAY WEEK MONTH"),
+		closedType("date_precision", "Finest instant of a date filter", "SECOND MINUTE DAY* MONTH"),
+		closedType("bound", "Is the end of a range part of it", "INCLUSIVE* EXCLUSIVE"),
+		closedType("id_case", "Case of identifiers", "KEEP* LOWER"),
+		closedType("credential_type", "Kind of a credential", "API_KEY* BEARER BASIC OAUTH2 SESSION CUSTOM"),
+		closedType("oauth_grant", "What tokens are asked for with", "CLIENT_CREDENTIALS* REFRESH_TOKEN"),
+		closedType("oauth_client_auth", "Where a client proves who it is", "BASIC* BODY"),
+		closedType("sign_part", "Line of a text that is signed", "METHOD* HOST PATH QUERY TIMESTAMP KEY_ID BODY_SHA256"),
+		closedType("sign_timestamp", "How the time of a signature is written", "UNIX* UNIX_MILLIS RFC3339 HTTP_DATE"),
+		closedType("sign_encoding", "How a signature is written", "HEX* BASE64"),
+		closedType("missing_detail", "What becomes of a found id without a detail", "RECHECK* QUARANTINE GONE"),
+		closedType("missing_record", "What becomes of a stored record the upstream no longer has", "GONE* QUARANTINE"),
+		closedType("null_policy", "What becomes of a parameter without a value", "OMIT* EMPTY FAIL"),
+		closedType("retry_wait_form", "What a header that asks to wait holds", "SECONDS* MILLIS DATE EPOCH EPOCH_MILLIS"),
+		closedType("body_format", "Format of an answer", "JSON* XML JSONL CSV"),
 	}
 }
 
@@ -72,65 +72,65 @@ func sectionTypes() []DictType {
 // same meaning are aliases of the state a task would be in today.
 func ingestTypes() []DictType {
 	return []DictType{
-		closed("ing_scheduler", "Who schedules", "INTERNAL* CLI XXL QUARTZ SPRING"),
-		closed("ing_trigger_type", "Who asked for a plan", "SCHEDULE* MANUAL API RETRY"),
-		closed("ing_operation", "What a plan is for", "HARVEST* BACKFILL UPDATE METRICS"),
-		closed("ing_slice_strategy", "How a window is cut", "TIME* ID_RANGE CURSOR_LANDMARK VOLUME_BUDGET HYBRID").
-			alias(legacy2, "DATE=TIME SINGLE=TIME"),
-		closed("ing_estimate_source", "Where an estimate comes from", "COUNT HISTORY FIRST_PAGE CONSTANT*"),
-		closed("ing_id_range_kind", "What the bounds of an id range are", "HASH_BUCKET* ID HASH NUMBER"),
-		closed("ing_plan_status", "State of a plan", "DRAFT* SLICING READY PARTIAL FAILED CANCELLED COMPLETED").
-			alias(legacy1, "ABORTED=CANCELLED").alias(legacy2, "ARCHIVED=COMPLETED"),
-		closed("ing_slice_status", "State of a slice", "PENDING* READY SUCCEEDED FAILED PARTIAL CANCELLED").
-			alias(legacy1, "DISPATCHED=READY EXECUTING=READY").alias(legacy2, "ASSIGNED=READY FINISHED=SUCCEEDED"),
-		closed("ing_task_status", "State of a task",
+		closedType("ing_scheduler", "Who schedules", "INTERNAL* CLI XXL QUARTZ SPRING"),
+		closedType("ing_trigger_type", "Who asked for a plan", "SCHEDULE* MANUAL API RETRY"),
+		closedType("ing_operation", "What a plan is for", "HARVEST* BACKFILL UPDATE METRICS"),
+		closedType("ing_slice_strategy", "How a window is cut", "TIME* ID_RANGE CURSOR_LANDMARK VOLUME_BUDGET HYBRID").
+			addAliases(legacy2, "DATE=TIME SINGLE=TIME"),
+		closedType("ing_estimate_source", "Where an estimate comes from", "COUNT HISTORY FIRST_PAGE CONSTANT*"),
+		closedType("ing_id_range_kind", "What the bounds of an id range are", "HASH_BUCKET* ID HASH NUMBER"),
+		closedType("ing_plan_status", "State of a plan", "DRAFT* SLICING READY PARTIAL FAILED CANCELLED COMPLETED").
+			addAliases(legacy1, "ABORTED=CANCELLED").addAliases(legacy2, "ARCHIVED=COMPLETED"),
+		closedType("ing_slice_status", "State of a slice", "PENDING* READY SUCCEEDED FAILED PARTIAL CANCELLED").
+			addAliases(legacy1, "DISPATCHED=READY EXECUTING=READY").addAliases(legacy2, "ASSIGNED=READY FINISHED=SUCCEEDED"),
+		closedType("ing_task_status", "State of a task",
 			"SCHEDULED QUEUED* DISPATCHED EXECUTING SUCCEEDED FAILED PARTIAL CANCELLED").
-			alias(legacy1, "RUNNING=EXECUTING").alias(legacy2, "PENDING=SCHEDULED RUNNING=EXECUTING"),
-		closed("ing_task_run_status", "State of a run", "PLANNED* RUNNING SUCCEEDED FAILED PARTIAL CANCELLED").
-			alias(legacy2, "PENDING=PLANNED"),
-		closed("ing_reslice_status", "State of a request to cut a slice smaller", "PENDING* DONE DECLINED"),
-		closed("ing_batch_status", "State of a batch", "RUNNING* SUCCEEDED FAILED SKIPPED"),
-		closed("ing_namespace_scope", "Namespace of a cursor", "GLOBAL EXPR* CUSTOM"),
-		closed("ing_cursor_type", "What a cursor holds", "TIME* ID TOKEN"),
-		closed("ing_source_state", "State of a source or a part of it", "PAUSED*"),
-		closed("ing_source_change", "What was changed after a source failed", "RESUMED* SECRET SUPERSEDED"),
-		closed("ing_campaign_state", "State of a backfill campaign", "ACTIVE* PAUSED CANCELLED COMPLETED"),
-		closed("ing_campaign_order", "Which end of its range a campaign begins at", "NEWEST* OLDEST"),
-		closed("ing_update_policy", "How an update chooses what it looks at", "TIME STALE* EXPR SIGNAL QUARANTINE"),
-		closed("ing_signal_kind", "Why a record was named", "RETRACTION MERGE MISSING_FIELD REQUESTED* QUARANTINED MISSING"),
-		closed("ing_signal_status", "What became of a signal", "OPEN* DONE FAILED NOT_FOUND"),
-		closed("ing_archive_kind", "What a file of history holds", "EVENTS* PLANS"),
-		closed("ing_damage_kind", "What patra db check finds damaged", "PAGES* BODY HEAD COUNT CURSOR REJECT MISSING"),
-		closed("ing_archive_status", "State of a file of history", "WRITING* SEALED DONE"),
-		closed("ing_cursor_direction", "Direction of a cursor event", "FORWARD* BACKFILL"),
+			addAliases(legacy1, "RUNNING=EXECUTING").addAliases(legacy2, "PENDING=SCHEDULED RUNNING=EXECUTING"),
+		closedType("ing_task_run_status", "State of a run", "PLANNED* RUNNING SUCCEEDED FAILED PARTIAL CANCELLED").
+			addAliases(legacy2, "PENDING=PLANNED"),
+		closedType("ing_reslice_status", "State of a request to cut a slice smaller", "PENDING* DONE DECLINED"),
+		closedType("ing_batch_status", "State of a batch", "RUNNING* SUCCEEDED FAILED SKIPPED"),
+		closedType("ing_namespace_scope", "Namespace of a cursor", "GLOBAL EXPR* CUSTOM"),
+		closedType("ing_cursor_type", "What a cursor holds", "TIME* ID TOKEN"),
+		closedType("ing_source_state", "State of a source or a part of it", "PAUSED*"),
+		closedType("ing_source_change", "What was changed after a source failed", "RESUMED* SECRET SUPERSEDED"),
+		closedType("ing_campaign_state", "State of a backfill campaign", "ACTIVE* PAUSED CANCELLED COMPLETED"),
+		closedType("ing_campaign_order", "Which end of its range a campaign begins at", "NEWEST* OLDEST"),
+		closedType("ing_update_policy", "How an update chooses what it looks at", "TIME STALE* EXPR SIGNAL QUARANTINE"),
+		closedType("ing_signal_kind", "Why a record was named", "RETRACTION MERGE MISSING_FIELD REQUESTED* QUARANTINED MISSING"),
+		closedType("ing_signal_status", "What became of a signal", "OPEN* DONE FAILED NOT_FOUND"),
+		closedType("ing_archive_kind", "What a file of history holds", "EVENTS* PLANS"),
+		closedType("ing_damage_kind", "What patra db check finds damaged", "PAGES* BODY HEAD COUNT CURSOR REJECT MISSING"),
+		closedType("ing_archive_status", "State of a file of history", "WRITING* SEALED DONE"),
+		closedType("ing_cursor_direction", "Direction of a cursor event", "FORWARD* BACKFILL"),
 	}
 }
 
 // Lists of what happened and why.
 func eventTypes() []DictType {
 	return []DictType{
-		closed("ing_audit_problem", "What is wrong with the audit log", "EDITED* MISSING LOST NO_HEAD UNREADABLE"),
-		closed("ing_cursor_event_kind", "What a cursor event says", "PLANNED SUCCEEDED* FAILED WAIVED MANUAL SNAPSHOT"),
-		closed("ing_fingerprint_kind", "What a fingerprint identifies", "EXPR* MAPPING"),
-		closed("ing_record_state", "State of a record", "ACTIVE* GONE"),
-		closed("ing_record_action", "What became of an item", "INSERT UPDATE REMOVE UNCHANGED* TOUCH STALE REMAP MISS"),
-		closed("ing_reject_reason", "Why an item was quarantined",
+		closedType("ing_audit_problem", "What is wrong with the audit log", "EDITED* MISSING LOST NO_HEAD UNREADABLE"),
+		closedType("ing_cursor_event_kind", "What a cursor event says", "PLANNED SUCCEEDED* FAILED WAIVED MANUAL SNAPSHOT"),
+		closedType("ing_fingerprint_kind", "What a fingerprint identifies", "EXPR* MAPPING"),
+		closedType("ing_record_state", "State of a record", "ACTIVE* GONE"),
+		closedType("ing_record_action", "What became of an item", "INSERT UPDATE REMOVE UNCHANGED* TOUCH STALE REMAP MISS"),
+		closedType("ing_reject_reason", "Why an item was quarantined",
 			"MISSING_ID ID_TOO_LONG BAD_ID BAD_UPDATED_AT MISSING_FIELD BAD_ITEM* MAPPING_FAILED ID_COLLISION MISSING_DETAIL DETAIL_FAILED ITEM_FAILED"),
-		closed("ing_quarantine_status", "State of a quarantined item", "OPEN* REQUEUED RESOLVED DISCARDED"),
-		closed("ing_outbox_status", "State of an outgoing message", "PENDING* PUBLISHING PUBLISHED FAILED DEAD SKIPPED"),
-		closed("ing_outbox_fault", "Why a message was not delivered", "UNREACHABLE* REFUSED TOO_LARGE BODY_GONE BEHIND"),
-		closed("ing_relay_status", "How an attempt to deliver messages ended", "PUBLISHED* DEFERRED FAILED"),
-		closed("ing_outbox_op", "What a message tells of a record", "INSERTED* UPDATED REMOVED"),
-		closed("ing_gate_decision", "What the rate gate answers", "ALLOW* WAIT REJECT"),
-		closed("ing_gate_reason", "Why a request may not leave", "OVER_DEADLINE* QUOTA COOLING CLOSED_HOURS BREAKER"),
-		closed("ing_gate_outcome", "What the rate gate hears of a request", "OK* THROTTLED FAILED REFUSED"),
-		closed("ing_health_condition", "What is wrong with a partition", `THROTTLED HELD SLOW* FAILING RUNS_FAILING UPSTREAM_DOWN HEAVY_PAGES PAGE_TOO_LARGE
+		closedType("ing_quarantine_status", "State of a quarantined item", "OPEN* REQUEUED RESOLVED DISCARDED"),
+		closedType("ing_outbox_status", "State of an outgoing message", "PENDING* PUBLISHING PUBLISHED FAILED DEAD SKIPPED"),
+		closedType("ing_outbox_fault", "Why a message was not delivered", "UNREACHABLE* REFUSED TOO_LARGE BODY_GONE BEHIND"),
+		closedType("ing_relay_status", "How an attempt to deliver messages ended", "PUBLISHED* DEFERRED FAILED"),
+		closedType("ing_outbox_op", "What a message tells of a record", "INSERTED* UPDATED REMOVED"),
+		closedType("ing_gate_decision", "What the rate gate answers", "ALLOW* WAIT REJECT"),
+		closedType("ing_gate_reason", "Why a request may not leave", "OVER_DEADLINE* QUOTA COOLING CLOSED_HOURS BREAKER"),
+		closedType("ing_gate_outcome", "What the rate gate hears of a request", "OK* THROTTLED FAILED REFUSED"),
+		closedType("ing_health_condition", "What is wrong with a partition", `THROTTLED HELD SLOW* FAILING RUNS_FAILING UPSTREAM_DOWN HEAVY_PAGES PAGE_TOO_LARGE
 			POISON_PAGE TOO_DEEP ESTIMATE_OFF OVER_BUDGET LATE_ARRIVALS STORE_BUSY OVERSTOCKED DEAD_TASKS BAD_ITEM FATAL`),
-		closed("ing_health_action", "What is done about it by itself", `LOWER_RATE* LOWER_CONCURRENCY SHRINK_PAGE RAISE_LAG RESLICE OPEN_CIRCUIT
+		closedType("ing_health_action", "What is done about it by itself", `LOWER_RATE* LOWER_CONCURRENCY SHRINK_PAGE RAISE_LAG RESLICE OPEN_CIRCUIT
 			PAUSE_PLANNING SET_ASIDE STOP_SOURCE`),
-		closed("ing_breaker_state", "What an endpoint in trouble is allowed", "CLOSED* OPEN HALF_OPEN"),
-		closed("ing_fault_level", "How far a fault reaches", "L1* L2 L3 L4"),
-		closed("ing_fault_code", "What went wrong", `NETWORK RATE_LIMITED SERVER_ERROR BAD_REQUEST UNAUTHORIZED BAD_BODY TOO_LARGE
+		closedType("ing_breaker_state", "What an endpoint in trouble is allowed", "CLOSED* OPEN HALF_OPEN"),
+		closedType("ing_fault_level", "How far a fault reaches", "L1* L2 L3 L4"),
+		closedType("ing_fault_code", "What went wrong", `NETWORK RATE_LIMITED SERVER_ERROR BAD_REQUEST UNAUTHORIZED BAD_BODY TOO_LARGE
 			RENDER TOKEN_LOST TOKEN_LOOP UNSTABLE SCHEMA_CHANGE SHORT_COUNT REJECT_RATE CAPPED BUDGET NO_END POISON_PAGE MASS_GONE REFUSED INTERNAL* ATTEMPTS LEASES_SPENT INTERRUPTED LEASE_EXPIRED STORE_BUSY STORE_FULL`),
 	}
 }

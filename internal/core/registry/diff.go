@@ -60,25 +60,25 @@ func saidBy(src *Source) leafSet {
 	if src == nil {
 		return nil
 	}
-	return src.leaves()
+	return src.allLeaves()
 }
 
 // shownBy writes the values of one version.
 func shownBy(leaves leafSet) func(Leaf) string {
-	hides := hiding(leaves)
+	hides := hidingRule(leaves)
 	return func(l Leaf) string {
 		if hides(l) {
 			return hidden
 		}
-		return written(l.Value)
+		return quoteValue(l.Value)
 	}
 }
 
 func sameValue(a, b Leaf) bool {
-	if reflect.DeepEqual(plain(a.Value), plain(b.Value)) {
+	if reflect.DeepEqual(plainValue(a.Value), plainValue(b.Value)) {
 		return true
 	}
-	switch a.Path.section().String() {
+	switch a.Path.sectionPath().String() {
 	case "window.earliest":
 		return window.CanonicalText(textOf(a.Value)) == window.CanonicalText(textOf(b.Value))
 	case "http.baseUrl":
@@ -87,8 +87,8 @@ func sameValue(a, b Leaf) bool {
 	return false
 }
 
-// written quotes text that would not be seen, or not as one line.
-func written(value any) string {
+// quoteValue quotes text that would not be seen, or not as one line.
+func quoteValue(value any) string {
 	text := textOf(value)
 	if text == "" || text != strings.TrimSpace(text) || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(text)

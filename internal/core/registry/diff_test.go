@@ -39,8 +39,8 @@ func TestDiff(t *testing.T) {
 func TestDiffAgainstNothing(t *testing.T) {
 	src := decode(t, string(read(t, "testdata/good/levels.yaml")))
 	added, removed := Diff(nil, src), Diff(src, nil)
-	if len(added) != len(src.leaves()) || len(removed) != len(added) {
-		t.Fatalf("%d added and %d removed, want %d", len(added), len(removed), len(src.leaves()))
+	if len(added) != len(src.allLeaves()) || len(removed) != len(added) {
+		t.Fatalf("%d added and %d removed, want %d", len(added), len(removed), len(src.allLeaves()))
 	}
 	for i, c := range added {
 		if c.Kind != Added || removed[i] != (Change{c.Path, Removed, c.New, ""}) {

@@ -15,7 +15,7 @@ import (
 // other YAML versions take for text.
 func Export(src *Source) []byte {
 	out := &yamlWriter{}
-	out.keys(sourceShape(), treeOf(src.leaves()), 0)
+	out.writeKeys(sourceShape(), treeOf(src.allLeaves()), 0)
 	return []byte(out.text.String())
 }
 
@@ -35,17 +35,17 @@ func treeOf(leaves leafSet) *tree {
 			}
 			at = at.below[key]
 		}
-		at.leaf = plain(l.Value)
+		at.leaf = plainValue(l.Value)
 	}
 	return root
 }
 
 type yamlWriter struct{ text strings.Builder }
 
-// keys writes what stands below a mapping, in the order of its type, or of the
+// writeKeys writes what stands below a mapping, in the order of its type, or of the
 // alphabet where a user chose the keys.
-func (w *yamlWriter) keys(s *shape, t *tree, depth int) {
-	names := s.keys()
+func (w *yamlWriter) writeKeys(s *shape, t *tree, depth int) {
+	names := s.listKeys()
 	if s.kind == mapping && s.enum == nil {
 		names = slices.Sorted(maps.Keys(t.below))
 	}
@@ -58,13 +58,13 @@ func (w *yamlWriter) keys(s *shape, t *tree, depth int) {
 			w.text.WriteString("\n") // sections of the file stand apart
 		}
 		w.text.WriteString(strings.Repeat("  ", depth) + keyText(name) + ":")
-		child, _ := s.child(name)
+		child, _ := s.childShape(name)
 		switch {
 		case len(value.below) > 0:
 			w.text.WriteString("\n")
-			w.keys(child, value, depth+1)
+			w.writeKeys(child, value, depth+1)
 		case child.kind == list:
-			w.list(value.leaf.([]any), depth+1)
+			w.writeList(value.leaf.([]any), depth+1)
 		default:
 			w.text.WriteString(" " + valueText(value.leaf, false) + "\n")
 		}
@@ -73,7 +73,7 @@ func (w *yamlWriter) keys(s *shape, t *tree, depth int) {
 
 const widestList = 80 // of a list on one line
 
-func (w *yamlWriter) list(values []any, depth int) {
+func (w *yamlWriter) writeList(values []any, depth int) {
 	parts := make([]string, len(values))
 	for i, value := range values {
 		parts[i] = valueText(value, true)
@@ -144,16 +144,16 @@ func quotedText(text string) string {
 		case unicode.IsPrint(r):
 			out.WriteRune(r)
 		case r <= 0xffff:
-			out.WriteString(`\u` + hex(r, 4))
+			out.WriteString(`\u` + hexEscape(r, 4))
 		default:
-			out.WriteString(`\U` + hex(r, 8))
+			out.WriteString(`\U` + hexEscape(r, 8))
 		}
 	}
 	out.WriteByte('"')
 	return out.String()
 }
 
-func hex(r rune, digits int) string {
+func hexEscape(r rune, digits int) string {
 	text := strconv.FormatInt(int64(r), 16)
 	return strings.Repeat("0", digits-len(text)) + text
 }

@@ -29,8 +29,8 @@ func through(t failer, src *Source) *Source {
 func TestExportIsLossless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		leaves := leafSet{}
-		leaves.add(Leaf{Path: Path{"source"}, Value: "src"})
-		leaves.add(Leaf{Path: Path{"name"}, Value: "Näme"})
+		leaves.addLeaf(Leaf{Path: Path{"source"}, Value: "src"})
+		leaves.addLeaf(Leaf{Path: Path{"name"}, Value: "Näme"})
 		draw(t, sourceShape(), nil, leaves)
 		through(t, sourceOf(leaves, nil))
 	})
@@ -62,7 +62,7 @@ func TestExportedText(t *testing.T) {
 				value = root.items[0]
 			}
 			if value.what != words || value.text != text {
-				t.Fatalf("%q is read as %s", written, value.found())
+				t.Fatalf("%q is read as %s", written, value.describeFound())
 			}
 		}
 	})

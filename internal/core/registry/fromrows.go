@@ -14,7 +14,7 @@ func FromRows(rows []Row) (*Source, error) {
 		problems = append(problems, readRow(root, row)...)
 	}
 	if len(problems) > 0 {
-		return nil, problems.sorted()
+		return nil, problems.sortProblems()
 	}
 	src, _, err := decodeNode(root)
 	return src, err
@@ -22,52 +22,52 @@ func FromRows(rows []Row) (*Source, error) {
 
 func readRow(root *node, row Row) Problems {
 	at := Position{File: row.Table}
-	level, columns := place(root, row, at)
-	problems := strangers(row, columns)
+	level, columns := placeRow(root, row, at)
+	problems := refuseStrangers(row, columns)
 	for _, c := range columns {
 		if c.table != row.Table || row.Columns[c.name] == nil {
 			continue
 		}
 		at := Position{File: row.Table + "." + c.name}
-		value, err := c.take(row.Columns, at)
+		value, err := c.takeValue(row.Columns, at)
 		if err != nil {
 			problems = append(problems, problemAt(at, c.path, err.Error(), ""))
 			continue
 		}
-		level.set(c.keys(), value)
+		level.setValue(c.keyPath(), value)
 	}
 	at.File += "." + extraColumn
 	return append(problems, readExtra(level, row.Columns[extraColumn], at)...)
 }
 
-// place finds what a row is about, and the columns that mean something there.
-func place(root *node, row Row, at Position) (*node, []column) {
+// placeRow finds what a row is about, and the columns that mean something there.
+func placeRow(root *node, row Row, at Position) (*node, []column) {
 	sc := scope{row.Endpoint, row.Operation}
 	level := root
 	if sc.endpoint != "" {
-		level = level.below("endpoints", at).below(sc.endpoint, at)
+		level = level.childNode("endpoints", at).childNode(sc.endpoint, at)
 	}
 	if sc.operation != AllOperations {
-		level = level.below("operations", at).below(sc.operation, at)
+		level = level.childNode("operations", at).childNode(sc.operation, at)
 	}
 	e, keyed := entriesOf(row.Table)
 	if !keyed {
-		return level, sc.columns()
+		return level, sc.plainColumns()
 	}
-	for _, key := range e.path.with(row.Key) {
-		level = level.below(key, at)
+	for _, key := range e.path.withKey(row.Key) {
+		level = level.childNode(key, at)
 	}
-	return level, e.columns()
+	return level, e.entryColumns()
 }
 
-// strangers refuses values nobody would read: a setting in a column that has no
+// refuseStrangers refuses values nobody would read: a setting in a column that has no
 // meaning at this level must not look as if it held.
-func strangers(row Row, columns []column) Problems {
+func refuseStrangers(row Row, columns []column) Problems {
 	known := map[string]bool{extraColumn: true}
 	for _, c := range columns {
 		if c.table == row.Table {
 			known[c.name] = true
-			known[c.unit()] = c.as == asSpan
+			known[c.unitColumn()] = c.as == asSpan
 		}
 	}
 	var out Problems
@@ -92,14 +92,14 @@ func readExtra(level *node, extra any, at Position) Problems {
 		return Problems{problemAt(at, "", err.Error(), "")}
 	}
 	if n.what != keys {
-		return Problems{problemAt(at, "", "expected a JSON object, found "+n.found(), "")}
+		return Problems{problemAt(at, "", "expected a JSON object, found "+n.describeFound(), "")}
 	}
-	level.merge(n)
+	level.mergeNode(n)
 	return nil
 }
 
-// below is the mapping under a key, made if it is missing.
-func (n *node) below(key string, at Position) *node {
+// childNode is the mapping under a key, made if it is missing.
+func (n *node) childNode(key string, at Position) *node {
 	for _, e := range n.entries {
 		if e.key == key {
 			return e.value
@@ -110,20 +110,20 @@ func (n *node) below(key string, at Position) *node {
 	return child
 }
 
-func (n *node) set(path Path, value *node) {
+func (n *node) setValue(path Path, value *node) {
 	for _, key := range path[:len(path)-1] {
-		n = n.below(key, value.at)
+		n = n.childNode(key, value.at)
 	}
 	n.entries = append(n.entries, entry{path[len(path)-1], value.at, value})
 }
 
-// merge adds the keys of other; where both are mappings it goes down. A value
+// mergeNode adds the keys of other; where both are mappings it goes down. A value
 // that stands twice stays twice and is reported by the binder.
-func (n *node) merge(other *node) {
+func (n *node) mergeNode(other *node) {
 	for _, e := range other.entries {
 		mine := slices.IndexFunc(n.entries, func(m entry) bool { return m.key == e.key })
 		if mine >= 0 && n.entries[mine].value.what == keys && e.value.what == keys {
-			n.entries[mine].value.merge(e.value)
+			n.entries[mine].value.mergeNode(e.value)
 			continue
 		}
 		n.entries = append(n.entries, e)

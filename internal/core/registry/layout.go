@@ -22,13 +22,13 @@ var layout = sync.OnceValue(func() tableLayout {
 		out.entries[e.key] = slices.DeleteFunc(entryColumns(), func(c column) bool { return !slices.Contains(e.tables, c.table) })
 	}
 	found := map[string]map[string]bool{}
-	for _, table := range tables() {
+	for _, table := range listTables() {
 		found[table] = map[string]bool{extraColumn: true}
 	}
 	for _, c := range slices.Concat(sourceColumns(), narrowColumns(), sectionColumns(), entryColumns()) {
 		found[c.table][c.name] = true
 		if c.as == asSpan {
-			found[c.table][c.unit()] = true
+			found[c.table][c.unitColumn()] = true
 		}
 	}
 	for table, names := range found {

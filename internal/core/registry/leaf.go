@@ -18,9 +18,9 @@ type Leaf struct {
 // leafSet holds leaves by the text of their path.
 type leafSet map[string]Leaf
 
-func (s leafSet) add(l Leaf) { s[l.Path.String()] = l }
+func (s leafSet) addLeaf(l Leaf) { s[l.Path.String()] = l }
 
-func (s leafSet) sorted() []Leaf {
+func (s leafSet) sortLeaves() []Leaf {
 	out := make([]Leaf, 0, len(s))
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		out = append(out, s[key])
@@ -28,9 +28,9 @@ func (s leafSet) sorted() []Leaf {
 	return out
 }
 
-// flatten lists what is set in v. A zero scalar counts as unset, except where
+// flattenValue lists what is set in v. A zero scalar counts as unset, except where
 // its presence shows: behind a pointer or as the value of a map key.
-func flatten(s *shape, v reflect.Value, path Path, out leafSet) {
+func flattenValue(s *shape, v reflect.Value, path Path, out leafSet) {
 	present := false
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -43,32 +43,32 @@ func flatten(s *shape, v reflect.Value, path Path, out leafSet) {
 		for _, f := range s.fields {
 			// Most fields are not set, and a path costs more than a look.
 			if value := v.FieldByIndex(f.index); f.shape.kind == object && value.Kind() != reflect.Pointer || !value.IsZero() {
-				flatten(f.shape, value, path.with(f.name), out)
+				flattenValue(f.shape, value, path.withKey(f.name), out)
 			}
 		}
 	case mapping:
 		for _, key := range v.MapKeys() {
-			below := path.with(key.String())
+			below := path.withKey(key.String())
 			if value := v.MapIndex(key); s.elem.kind == scalar {
-				out.add(Leaf{Path: below, Value: value.Interface()})
+				out.addLeaf(Leaf{Path: below, Value: value.Interface()})
 			} else {
-				flatten(s.elem, value, below, out)
+				flattenValue(s.elem, value, below, out)
 			}
 		}
 	case list:
 		if !v.IsNil() {
-			out.add(Leaf{Path: path, Value: v.Interface()})
+			out.addLeaf(Leaf{Path: path, Value: v.Interface()})
 		}
 	default:
 		if present || !v.IsZero() {
-			out.add(Leaf{Path: path, Value: v.Interface()})
+			out.addLeaf(Leaf{Path: path, Value: v.Interface()})
 		}
 	}
 }
 
-// assemble is the inverse of flatten: it writes leaves into v, which is zero or
+// assembleValue is the inverse of flatten: it writes leaves into v, which is zero or
 // holds what was written before. Containers without leaves stay nil.
-func assemble(s *shape, v reflect.Value, leaves []Leaf, depth int) {
+func assembleValue(s *shape, v reflect.Value, leaves []Leaf, depth int) {
 	if len(leaves) == 0 {
 		return
 	}
@@ -99,8 +99,8 @@ func assemble(s *shape, v reflect.Value, leaves []Leaf, depth int) {
 
 func assembleKey(s *shape, v reflect.Value, key string, leaves []Leaf, depth int) {
 	if s.kind != mapping {
-		if f, ok := s.field(key); ok {
-			assemble(f.shape, v.FieldByIndex(f.index), leaves, depth+1)
+		if f, ok := s.fieldNamed(key); ok {
+			assembleValue(f.shape, v.FieldByIndex(f.index), leaves, depth+1)
 		}
 		return
 	}
@@ -108,12 +108,12 @@ func assembleKey(s *shape, v reflect.Value, key string, leaves []Leaf, depth int
 	if before := v.MapIndex(reflect.ValueOf(key)); before.IsValid() {
 		value.Set(before)
 	}
-	assemble(s.elem, value, leaves, depth+1)
+	assembleValue(s.elem, value, leaves, depth+1)
 	v.SetMapIndex(reflect.ValueOf(key), value)
 }
 
-// holds reports whether every container on the way to path exists in v.
-func holds(s *shape, v reflect.Value, path Path) bool {
+// holdsPath reports whether every container on the way to path exists in v.
+func holdsPath(s *shape, v reflect.Value, path Path) bool {
 	if len(path) <= 1 {
 		return true
 	}
@@ -125,8 +125,8 @@ func holds(s *shape, v reflect.Value, path Path) bool {
 	}
 	if s.kind == mapping {
 		value := v.MapIndex(reflect.ValueOf(path[0]))
-		return value.IsValid() && holds(s.elem, value, path[1:])
+		return value.IsValid() && holdsPath(s.elem, value, path[1:])
 	}
-	f, ok := s.field(path[0])
-	return ok && holds(f.shape, v.FieldByIndex(f.index), path[1:])
+	f, ok := s.fieldNamed(path[0])
+	return ok && holdsPath(f.shape, v.FieldByIndex(f.index), path[1:])
 }

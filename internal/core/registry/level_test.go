@@ -29,9 +29,9 @@ func TestTheStrongestPlaceDecides(t *testing.T) {
 		}
 		said := leafSet{}
 		for path, value := range map[string]string{"source": "src", "name": "Name"} {
-			said.add(Leaf{Path: Path{path}, Value: value})
+			said.addLeaf(Leaf{Path: Path{path}, Value: value})
 		}
-		said.add(Leaf{Path: Path{"endpoints", "works", "role"}, Value: "SEARCH"})
+		said.addLeaf(Leaf{Path: Path{"endpoints", "works", "role"}, Value: "SEARCH"})
 		var want Leaf
 		for i, place := range places {
 			if !rapid.Bool().Draw(t, place.prefix.String()) {
@@ -43,12 +43,12 @@ func TestTheStrongestPlaceDecides(t *testing.T) {
 			}
 			path := append(append(Path{}, place.prefix...), leaf.path...)
 			want = Leaf{Path: path, Value: value, Level: place.level, At: Position{"f.yaml", i + 1, 1}}
-			said.add(want)
+			said.addLeaf(want)
 		}
 		for _, prefix := range []Path{{"operations", "HARVEST"}, {"endpoints", "other"}} { // must not matter
-			said.add(Leaf{Path: append(prefix, leaf.path...), Value: drawScalar(t, leaf.shape)})
+			said.addLeaf(Leaf{Path: append(prefix, leaf.path...), Value: drawScalar(t, leaf.shape)})
 		}
-		said.add(Leaf{Path: Path{"endpoints", "other", "role"}, Value: "DETAIL"})
+		said.addLeaf(Leaf{Path: Path{"endpoints", "other", "role"}, Value: "DETAIL"})
 		src := sourceOf(said, Origins{})
 		var overrides []Override
 		if rapid.Bool().Draw(t, "override") {
@@ -60,7 +60,7 @@ func TestTheStrongestPlaceDecides(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 		got, set := r.merged.leaves[leaf.path.String()]
-		if set != (want.Value != nil) || set && (got.Level != want.Level || !reflect.DeepEqual(plain(got.Value), plain(want.Value))) {
+		if set != (want.Value != nil) || set && (got.Level != want.Level || !reflect.DeepEqual(plainValue(got.Value), plainValue(want.Value))) {
 			t.Fatalf("%s: %s %v, want %s %v", leaf.path, got.Level, got.Value, want.Level, want.Value)
 		}
 		if set && want.Level != LevelOverride && got.home != want.Path.String() {
@@ -82,10 +82,10 @@ func sectionPaths() (out []sectionPath) {
 		switch s.kind {
 		case object:
 			for _, f := range s.fields {
-				walk(f.shape, path.with(f.name))
+				walk(f.shape, path.withKey(f.name))
 			}
 		case mapping:
-			walk(s.elem, path.with("key"))
+			walk(s.elem, path.withKey("key"))
 		case scalar:
 			out = append(out, sectionPath{path, s})
 		}

@@ -77,7 +77,7 @@ func TestFilesAsEditorsSaveThem(t *testing.T) {
 		"document marks":  "---\n" + text + "...\n",
 	} {
 		src := decode(t, variant)
-		if src.Code != plain.Code || len(src.leaves()) != len(plain.leaves()) {
+		if src.Code != plain.Code || len(src.allLeaves()) != len(plain.allLeaves()) {
 			t.Errorf("%s: %+v", name, src)
 		}
 	}

@@ -51,10 +51,10 @@ func Merge(layers ...Layer) Merged {
 	for _, layer := range layers {
 		for _, l := range layer.Leaves {
 			l.Level = layer.Level
-			out.leaves.add(l)
+			out.leaves.addLeaf(l)
 		}
 	}
-	out.list = out.leaves.sorted()
+	out.list = out.leaves.sortLeaves()
 	return out
 }
 
@@ -64,7 +64,7 @@ func (m Merged) Leaves() []Leaf { return slices.Clone(m.list) }
 // Sections gives the merged values their types. Sections nobody mentions are nil.
 func (m Merged) Sections() Sections {
 	var out Sections
-	assemble(sectionsShape(), reflect.ValueOf(&out).Elem(), m.list, 0)
+	assembleValue(sectionsShape(), reflect.ValueOf(&out).Elem(), m.list, 0)
 	return out
 }
 
@@ -72,12 +72,12 @@ func (m Merged) Sections() Sections {
 // "section (crossref.yaml:14:9)", or "" if no layer holds the path.
 func (m Merged) Origin(path string) string {
 	if l, ok := m.leaves[path]; ok {
-		return l.origin()
+		return l.originText()
 	}
 	return ""
 }
 
-func (l Leaf) origin() string {
+func (l Leaf) originText() string {
 	if l.At.File == "" || l.Level == LevelOverride {
 		return l.Level.String()
 	}

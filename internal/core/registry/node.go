@@ -31,15 +31,15 @@ const (
 	items // a list
 )
 
-// found says in words what was found.
-func (n *node) found() string {
+// describeFound says in words what was found.
+func (n *node) describeFound() string {
 	switch n.what {
 	case nothing:
 		return "nothing"
 	case boolean, number:
 		return n.text
 	case words:
-		return "text " + strconv.Quote(shorten(n.text))
+		return "text " + strconv.Quote(shortenText(n.text))
 	case keys:
 		return "a mapping"
 	default:
@@ -47,7 +47,7 @@ func (n *node) found() string {
 	}
 }
 
-func shorten(text string) string {
+func shortenText(text string) string {
 	const most = 60
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most]) + "…"
@@ -55,9 +55,9 @@ func shorten(text string) string {
 	return text
 }
 
-// measure is called once the children are in place. Sizes are capped, so that
+// measureSize is called once the children are in place. Sizes are capped, so that
 // an alias bomb cannot overflow the counter.
-func (n *node) measure() *node {
+func (n *node) measureSize() *node {
 	n.size = 1
 	add := func(child *node) {
 		n.deep = max(n.deep, child.deep+1)

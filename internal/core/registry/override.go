@@ -22,27 +22,27 @@ func ParseOverride(text string) (Override, error) {
 	if err != nil {
 		return Override{}, Problems{problemAt(Position{File: "override"}, "", pathFault(err), "write section.key=value")}
 	}
-	at := overridden(path)
+	at := overridePosition(path)
 	if value == "" {
 		return Override{}, Problems{problemAt(at, "", "there is no =", "write "+path.String()+"=value")}
 	}
 	s := sectionsShape()
 	for i, key := range path {
-		child, ok := s.child(key)
+		child, ok := s.childShape(key)
 		if !ok {
 			return Override{}, Problems{unknownOverride(at, path[:i+1], s)}
 		}
 		s = child
 	}
 	if s.kind == object || s.kind == mapping {
-		return Override{}, Problems{problemAt(at, path.String(), "is not a single value", hintFor("", s.keys(), "name a key below it"))}
+		return Override{}, Problems{problemAt(at, path.String(), "is not a single value", hintFor("", s.listKeys(), "name a key below it"))}
 	}
 	n, problems := overrideNode(at, strings.TrimPrefix(value, "="), s)
 	if problems != nil {
 		return Override{}, problems
 	}
 	b := newBinder()
-	b.bind(n, s, path)
+	b.bindNode(n, s, path)
 	if len(b.problems) > 0 {
 		return Override{}, b.problems
 	}
@@ -58,8 +58,8 @@ func pathFault(err error) string {
 	return why
 }
 
-// overridden is the home of a value that was set for a run.
-func overridden(path Path) Position { return Position{File: "override " + path.String()} }
+// overridePosition is the home of a value that was set for a run.
+func overridePosition(path Path) Position { return Position{File: "override " + path.String()} }
 
 func unknownOverride(at Position, path Path, s *shape) Problem {
 	key := path[len(path)-1]
@@ -87,7 +87,7 @@ func overrideNode(at Position, text string, s *shape) (*node, Problems) {
 	switch {
 	case s.typ.Kind() == reflect.Bool && slices.Contains([]string{"true", "false"}, text):
 		n.what = boolean
-	case s.typ.Kind() == reflect.Float64, s.expects() == "a whole number":
+	case s.typ.Kind() == reflect.Float64, s.describeExpected() == "a whole number":
 		n.what = number
 	}
 	return n, nil
@@ -95,7 +95,7 @@ func overrideNode(at Position, text string, s *shape) (*node, Problems) {
 
 // String is path=value for people; a value that can be a secret is not shown.
 func (o Override) String() string {
-	if private(o.Path.String()) {
+	if isPrivate(o.Path.String()) {
 		return o.Path.String() + "=" + hidden
 	}
 	return o.Path.String() + "=" + textOf(o.Value)
@@ -104,7 +104,7 @@ func (o Override) String() string {
 func overrideLayer(overrides []Override) Layer {
 	layer := Layer{Level: LevelOverride}
 	for _, o := range overrides {
-		layer.Leaves = append(layer.Leaves, Leaf{Path: o.Path, Value: o.Value, At: overridden(o.Path), home: o.Path.String()})
+		layer.Leaves = append(layer.Leaves, Leaf{Path: o.Path, Value: o.Value, At: overridePosition(o.Path), home: o.Path.String()})
 	}
 	return layer
 }
@@ -113,11 +113,11 @@ func overrideLayer(overrides []Override) Layer {
 func textOf(value any) string {
 	v := reflect.ValueOf(value)
 	if v.Kind() != reflect.Slice {
-		return fmt.Sprint(plain(value))
+		return fmt.Sprint(plainValue(value))
 	}
 	parts := make([]string, v.Len())
 	for i := range parts {
-		parts[i] = fmt.Sprint(plain(v.Index(i).Interface()))
+		parts[i] = fmt.Sprint(plainValue(v.Index(i).Interface()))
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
 }

@@ -44,8 +44,8 @@ func (p Path) String() string {
 	return string(out)
 }
 
-// with is p and one more key, never sharing memory with p.
-func (p Path) with(key string) Path {
+// withKey is p and one more key, never sharing memory with p.
+func (p Path) withKey(key string) Path {
 	return append(append(make(Path, 0, len(p)+1), p...), key)
 }
 

@@ -5,9 +5,9 @@ import (
 	"reflect"
 )
 
-// plain turns a leaf's value into what JSON and SQL know: string, int64,
+// plainValue turns a leaf's value into what JSON and SQL know: string, int64,
 // float64, bool, or a list of these.
-func plain(value any) any {
+func plainValue(value any) any {
 	if writer, ok := value.(encoding.TextMarshaler); ok {
 		text, err := writer.MarshalText()
 		if err != nil {
@@ -28,7 +28,7 @@ func plain(value any) any {
 	case reflect.Slice:
 		out := make([]any, v.Len())
 		for i := range out {
-			out[i] = plain(v.Index(i).Interface())
+			out[i] = plainValue(v.Index(i).Interface())
 		}
 		return out
 	}

@@ -63,9 +63,9 @@ func (p Problems) Err() error {
 	return p
 }
 
-// sorted puts problems in reading order and drops repetitions, which come from
+// sortProblems puts problems in reading order and drops repetitions, which come from
 // checking the same value for several operations.
-func (p Problems) sorted() Problems {
+func (p Problems) sortProblems() Problems {
 	out := slices.Clone(p)
 	slices.SortStableFunc(out, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),

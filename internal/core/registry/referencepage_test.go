@@ -19,8 +19,8 @@ var referenceText string
 // the types, so it cannot promise what the decoder does not read.
 func writeReference() []byte {
 	source, sections := sourceShape(), sectionsShape()
-	credentials, _ := source.field("credentials")
-	endpoints, _ := source.field("endpoints")
+	credentials, _ := source.fieldNamed("credentials")
+	endpoints, _ := source.fieldNamed("endpoints")
 	var parts []string
 	for _, f := range sections.fields {
 		parts = append(parts, "### "+f.name+"\n\n"+sentence(f.doc)+"\n\n"+keyTable(sectionKeys(f)))
@@ -69,7 +69,7 @@ func keyTable(keys []keyRow) string {
 // has a table of its own.
 func ownKeys(s, sections *shape) (out []keyRow) {
 	for _, f := range s.fields {
-		if _, isSection := sections.field(f.name); !isSection {
+		if _, isSection := sections.fieldNamed(f.name); !isSection {
 			out = append(out, rowOf(s, f, ""))
 		}
 	}
@@ -141,7 +141,7 @@ func kindOf(s *shape) string {
 	if len(s.enum) > 0 {
 		return "code"
 	}
-	words, _, _ := strings.Cut(s.expects(), " such as ")
+	words, _, _ := strings.Cut(s.describeExpected(), " such as ")
 	return strings.Replace(strings.TrimPrefix(words, "a "), "JSONPath", "path", 1)
 }
 

@@ -73,12 +73,12 @@ func Resolve(src *Source, endpoint, operation string, overrides []Override) (*Re
 	if known := Operations(); !slices.Contains(known, operation) {
 		return nil, fmt.Errorf("unknown operation %q (%s)", operation, hintFor(operation, known, "operations"))
 	}
-	layers := append(src.layers(endpoint, operation), overrideLayer(overrides))
+	layers := append(src.pickLayers(endpoint, operation), overrideLayer(overrides))
 	r := &Resolved{
 		Source: src.Code, Endpoint: endpoint, Role: found.Role, Operation: operation,
 		origin: src, merged: Merge(layers...), places: src.places,
 	}
-	r.fill(r.merged.Sections())
+	r.fillSections(r.merged.Sections())
 	r.layZeros()
 	if chosen, ok := src.Credentials[r.Auth.Credential]; ok {
 		r.Credential = chosen.WithDefaults()
@@ -88,23 +88,23 @@ func Resolve(src *Source, endpoint, operation string, overrides []Override) (*Re
 
 // Operations lists what a source can be planned for.
 func Operations() []string {
-	f, _ := sourceShape().field("operations")
+	f, _ := sourceShape().fieldNamed("operations")
 	return f.shape.enum
 }
 
-// layers picks the leaves that apply, weakest first, with paths cut to their
+// pickLayers picks the leaves that apply, weakest first, with paths cut to their
 // section. Within the level of operations those of the endpoint are stronger.
-func (s *Source) layers(endpoint, operation string) []Layer {
+func (s *Source) pickLayers(endpoint, operation string) []Layer {
 	layers := []Layer{{Level: LevelProvenance}, {Level: LevelEndpoint}, {Level: LevelSection}, {Level: LevelOperation}, {Level: LevelOperation}}
-	sections, leaves := sectionsShape(), s.leaves()
+	sections, leaves := sectionsShape(), s.allLeaves()
 	layers[LevelSection-LevelProvenance].Leaves = make([]Leaf, 0, len(leaves)) // nearly all are there
 	for home, leaf := range leaves {
-		prefix := leaf.Path.applies(endpoint, operation)
+		prefix := leaf.Path.appliesTo(endpoint, operation)
 		if prefix < 0 {
 			continue
 		}
 		rest := leaf.Path[prefix:]
-		if _, isSection := sections.field(rest[0]); !isSection {
+		if _, isSection := sections.fieldNamed(rest[0]); !isSection {
 			continue
 		}
 		into := int(levelAt(leaf.Path[:prefix], rest[0]) - LevelProvenance)
@@ -123,9 +123,9 @@ const (
 	ofEndpointAtOperation = 4 // endpoints.NAME.operations.OPERATION
 )
 
-// applies says how many keys lead to the section, or -1 if the value is not for
+// appliesTo says how many keys lead to the section, or -1 if the value is not for
 // this endpoint and operation.
-func (p Path) applies(endpoint, operation string) int {
+func (p Path) appliesTo(endpoint, operation string) int {
 	switch {
 	case p[0] == "operations" && len(p) > ofOperation && p[1] == operation:
 		return ofOperation
@@ -156,26 +156,26 @@ func levelAt(prefix Path, section string) Level {
 	return LevelSection
 }
 
-func (r *Resolved) fill(s Sections) {
-	r.HTTP = deref(s.HTTP).WithDefaults()
+func (r *Resolved) fillSections(s Sections) {
+	r.HTTP = valueOf(s.HTTP).WithDefaults()
 	r.HTTP.BaseURL = exchange.CanonicalBaseURL(r.HTTP.BaseURL)
-	r.Request = deref(s.Request)
+	r.Request = valueOf(s.Request)
 	if r.Request.Method == "" {
 		r.Request.Method = "GET"
 	}
-	r.Filter = deref(s.Filter).WithDefaults()
-	r.Auth = deref(s.Auth).WithDefaults()
+	r.Filter = valueOf(s.Filter).WithDefaults()
+	r.Auth = valueOf(s.Auth).WithDefaults()
 	r.Params = s.Params
-	r.Query = deref(s.Query).WithDefaults()
-	r.Templates = deref(s.Templates).WithDefaults()
-	r.Details = deref(s.Details).WithDefaults()
-	r.Paging = deref(s.Paging).WithDefaults()
-	r.Window = deref(s.Window).WithDefaults()
+	r.Query = valueOf(s.Query).WithDefaults()
+	r.Templates = valueOf(s.Templates).WithDefaults()
+	r.Details = valueOf(s.Details).WithDefaults()
+	r.Paging = valueOf(s.Paging).WithDefaults()
+	r.Window = valueOf(s.Window).WithDefaults()
 	r.Window.Earliest = window.CanonicalText(r.Window.Earliest)
-	r.Slicing = deref(s.Slicing).WithDefaults()
-	r.Rate = deref(s.Rate).WithDefaults()
-	r.Retry = deref(s.Retry).WithDefaults()
-	r.Response = deref(s.Response)
+	r.Slicing = valueOf(s.Slicing).WithDefaults()
+	r.Rate = valueOf(s.Rate).WithDefaults()
+	r.Retry = valueOf(s.Retry).WithDefaults()
+	r.Response = valueOf(s.Response)
 	if r.Response.Zone == "" {
 		// Dates of the answer and of the filter are of one clock, or items near
 		// midnight would seem to lie outside the window they were asked for.
@@ -188,11 +188,11 @@ func (r *Resolved) fill(s Sections) {
 		expected := true
 		r.Paging.ExpectTotal = &expected
 	}
-	r.Schedule = deref(s.Schedule).WithDefaults()
-	r.Contact = deref(s.Contact)
+	r.Schedule = valueOf(s.Schedule).WithDefaults()
+	r.Contact = valueOf(s.Contact)
 }
 
-func deref[T any](p *T) T {
+func valueOf[T any](p *T) T {
 	if p == nil {
 		var zero T
 		return zero
@@ -211,12 +211,12 @@ type Explained struct {
 // Explain lists every value that is set, by path.
 func (r *Resolved) Explain() []Explained {
 	var out []Explained
-	for _, l := range r.values().sorted() {
+	for _, l := range r.allValues().sortLeaves() {
 		text := textOf(l.Value)
 		if holdsSecret(l, r.paramName) {
 			text = hidden
 		}
-		out = append(out, Explained{l.Path.String(), text, l.origin(), l.Level.String()})
+		out = append(out, Explained{l.Path.String(), text, l.originText(), l.Level.String()})
 	}
 	return out
 }
@@ -224,27 +224,27 @@ func (r *Resolved) Explain() []Explained {
 // Origin says where the value of a path came from, for example "section
 // (crossref.yaml:14:9)", "override", "platform" or "not set".
 func (r *Resolved) Origin(path string) string {
-	if l, set := r.values()[path]; set {
-		return l.origin()
+	if l, set := r.allValues()[path]; set {
+		return l.originText()
 	}
 	return "not set"
 }
 
-// values is every leaf of the sections after defaults, and the zeros that were
+// allValues is every leaf of the sections after defaults, and the zeros that were
 // written out. What was declared is shown as it holds, in its one spelling; what
 // was not, and a default laid over a zero, came from the platform.
-func (r *Resolved) values() leafSet {
+func (r *Resolved) allValues() leafSet {
 	declared := r.merged.leaves
-	if chosen := r.chosen(); len(chosen) > 0 {
+	if chosen := r.chosenCredential(); len(chosen) > 0 {
 		declared = maps.Clone(declared)
 		maps.Copy(declared, chosen)
 	}
 	known := sectionsShape()
 	all := make(leafSet, 2*len(declared))
-	flatten(resolvedShape(), reflect.ValueOf(r).Elem(), nil, all)
+	flattenValue(resolvedShape(), reflect.ValueOf(r).Elem(), nil, all)
 	for path, l := range all {
 		said, ok := declared[path]
-		_, isSection := known.field(l.Path[0])
+		_, isSection := known.fieldNamed(l.Path[0])
 		switch {
 		case !isSection && l.Path[0] != "credential":
 			delete(all, path)
@@ -261,19 +261,19 @@ func (r *Resolved) values() leafSet {
 	return all
 }
 
-// chosen is the credential in use, as if it were a section. Credentials stand at
+// chosenCredential is the credential in use, as if it were a section. Credentials stand at
 // the top of a file only.
-func (r *Resolved) chosen() leafSet {
+func (r *Resolved) chosenCredential() leafSet {
 	out := leafSet{}
 	if r.Auth.Credential == "" {
 		return out
 	}
 	prefix := Path{"credentials", r.Auth.Credential}
-	for _, l := range r.origin.leaves() {
+	for _, l := range r.origin.allLeaves() {
 		if len(l.Path) > len(prefix) && slices.Equal(l.Path[:len(prefix)], prefix) {
 			l.Level, l.home = LevelProvenance, l.Path.String()
 			l.Path = append(Path{"credential"}, l.Path[len(prefix):]...)
-			out.add(l)
+			out.addLeaf(l)
 		}
 	}
 	return out

@@ -33,8 +33,8 @@ type scope struct{ endpoint, operation string }
 
 func (sc scope) isSource() bool { return sc == scope{"", AllOperations} }
 
-// columns lists those of the tables without a key.
-func (sc scope) columns() []column {
+// plainColumns lists those of the tables without a key.
+func (sc scope) plainColumns() []column {
 	if sc.isSource() {
 		return layout().source
 	}
@@ -44,7 +44,7 @@ func (sc scope) columns() []column {
 // Rows lists what src says, sorted by endpoint, operation, table and key. Values
 // are string, int64, float64, bool or nil; JSON is canonical text.
 func Rows(src *Source) []Row {
-	scopes, leaves := scopesOf(src.leaves())
+	scopes, leaves := scopesOf(src.allLeaves())
 	var out []Row
 	for _, sc := range scopes {
 		out = append(out, rowsAt(sc, leaves[sc])...)
@@ -55,7 +55,7 @@ func Rows(src *Source) []Row {
 // scopesOf sorts leaves by level and cuts their paths.
 func scopesOf(all leafSet) ([]scope, map[scope][]Leaf) {
 	leaves := map[scope][]Leaf{}
-	for _, l := range all.sorted() {
+	for _, l := range all.sortLeaves() {
 		sc := scope{operation: AllOperations}
 		if l.Path[0] == "endpoints" {
 			sc.endpoint, l.Path = l.Path[1], l.Path[2:]
@@ -80,14 +80,14 @@ func rowsAt(sc scope, leaves []Leaf) []Row {
 	}
 	for _, e := range keyedParts() {
 		var picked map[string][]Leaf
-		picked, leaves = e.pick(leaves)
+		picked, leaves = e.pickLeaves(leaves)
 		for _, key := range slices.Sorted(maps.Keys(picked)) {
-			keep(write(e.columns(), picked[key], func(Leaf) string { return e.extra() }), key)
+			keep(writeLeaves(e.entryColumns(), picked[key], func(Leaf) string { return e.extraColumn() }), key)
 		}
 	}
-	keep(write(sc.columns(), leaves, func(l Leaf) string { return extraTable(l.Path[0], sc) }), "")
+	keep(writeLeaves(sc.plainColumns(), leaves, func(l Leaf) string { return extraTable(l.Path[0], sc) }), "")
 	var out []Row
-	for _, table := range tables() {
+	for _, table := range listTables() {
 		out = append(out, found[table]...)
 	}
 	return out
@@ -99,14 +99,14 @@ type writer struct {
 	extras map[string]map[string]any // nested by key
 }
 
-// write puts each leaf into its column, else into the extra_json of its home.
-func write(columns []column, leaves []Leaf, home func(Leaf) string) writer {
+// writeLeaves puts each leaf into its column, else into the extra_json of its home.
+func writeLeaves(columns []column, leaves []Leaf, home func(Leaf) string) writer {
 	w := writer{rows: map[string]map[string]any{}, extras: map[string]map[string]any{}}
 	for _, c := range columns {
-		leaves = w.take(c, leaves)
+		leaves = w.takeLeaves(c, leaves)
 	}
 	for _, l := range leaves {
-		w.extra(home(l), l)
+		w.addExtra(home(l), l)
 	}
 	for table, extra := range w.extras {
 		w.rows[table][extraColumn] = canonicalJSON(extra)
@@ -114,9 +114,9 @@ func write(columns []column, leaves []Leaf, home func(Leaf) string) writer {
 	return w
 }
 
-// row starts a row with every column it may have, so that a value that was
+// startRow starts a row with every column it may have, so that a value that was
 // removed is written as null.
-func (w writer) row(table string) map[string]any {
+func (w writer) startRow(table string) map[string]any {
 	if w.rows[table] == nil {
 		row := map[string]any{}
 		for _, name := range layout().names[table] {
@@ -127,31 +127,31 @@ func (w writer) row(table string) map[string]any {
 	return w.rows[table]
 }
 
-// take stores the leaves a column holds and returns the others.
-func (w writer) take(c column, leaves []Leaf) []Leaf {
-	path := c.keys()
+// takeLeaves stores the leaves a column holds and returns the others.
+func (w writer) takeLeaves(c column, leaves []Leaf) []Leaf {
+	path := c.keyPath()
 	below := map[string]any{}
 	var rest []Leaf
 	for _, l := range leaves {
 		switch {
 		case slices.Equal(l.Path, path):
-			if !c.put(l.Value, w.row(c.table)) {
-				w.extra(c.table, l)
+			if !c.putValue(l.Value, w.startRow(c.table)) {
+				w.addExtra(c.table, l)
 			}
 		case len(l.Path) == len(path)+1 && slices.Equal(l.Path[:len(path)], path):
-			below[l.Path[len(path)]] = plain(l.Value) // one key of a map
+			below[l.Path[len(path)]] = plainValue(l.Value) // one key of a map
 		default:
 			rest = append(rest, l)
 		}
 	}
 	if len(below) > 0 {
-		w.row(c.table)[c.name] = canonicalJSON(below)
+		w.startRow(c.table)[c.name] = canonicalJSON(below)
 	}
 	return rest
 }
 
-func (w writer) extra(table string, l Leaf) {
-	w.row(table)
+func (w writer) addExtra(table string, l Leaf) {
+	w.startRow(table)
 	if w.extras[table] == nil {
 		w.extras[table] = map[string]any{}
 	}
@@ -164,7 +164,7 @@ func (w writer) extra(table string, l Leaf) {
 		}
 		at = next
 	}
-	at[l.Path[len(l.Path)-1]] = plain(l.Value)
+	at[l.Path[len(l.Path)-1]] = plainValue(l.Value)
 }
 
 // RowColumns lists the columns Rows fills in a table, sorted. The key is not
@@ -174,4 +174,4 @@ func RowColumns(table string) []string {
 }
 
 // RowTables lists the tables Rows fills.
-func RowTables() []string { return tables() }
+func RowTables() []string { return listTables() }

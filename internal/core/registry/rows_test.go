@@ -38,7 +38,7 @@ func sameLeaves(t failer, a, b *Source) {
 	t.Helper()
 	texts := func(s *Source) []string {
 		var out []string
-		for _, l := range s.leaves().sorted() {
+		for _, l := range s.allLeaves().sortLeaves() {
 			out = append(out, fmt.Sprintf("%s = %T %s", l.Path, l.Value, strconv.Quote(textOf(l.Value))))
 		}
 		return out
@@ -53,7 +53,7 @@ func TestRowsAreLossless(t *testing.T) {
 		leaves := leafSet{}
 		for key, value := range map[string]string{"source": "src", "name": "Näme", "role": ""} {
 			if value != "" {
-				leaves.add(Leaf{Path: Path{key}, Value: value})
+				leaves.addLeaf(Leaf{Path: Path{key}, Value: value})
 			}
 		}
 		draw(t, sourceShape(), nil, leaves)
@@ -75,7 +75,7 @@ func draw(t *rapid.T, s *shape, path Path, out leafSet) {
 	switch s.kind {
 	case object:
 		for _, f := range s.fields {
-			below := path.with(f.name)
+			below := path.withKey(f.name)
 			if _, fixed := out[below.String()]; fixed {
 				continue
 			}
@@ -86,16 +86,16 @@ func draw(t *rapid.T, s *shape, path Path, out leafSet) {
 	case mapping:
 		keys := rapid.SliceOfNDistinct(drawKey(s, path), 1, 3, rapid.ID).Draw(t, "keys")
 		for _, key := range keys {
-			draw(t, s.elem, path.with(key), out)
+			draw(t, s.elem, path.withKey(key), out)
 		}
 	case list:
 		values := reflect.MakeSlice(s.typ, 0, 0)
 		for range rapid.IntRange(0, 3).Draw(t, "length") {
 			values = reflect.Append(values, reflect.ValueOf(drawScalar(t, s.elem)))
 		}
-		out.add(Leaf{Path: path, Value: values.Interface()})
+		out.addLeaf(Leaf{Path: path, Value: values.Interface()})
 	default:
-		out.add(Leaf{Path: path, Value: drawScalar(t, s)})
+		out.addLeaf(Leaf{Path: path, Value: drawScalar(t, s)})
 	}
 }
 

@@ -18,17 +18,17 @@ func (b *binder) bindScalar(n *node, s *shape, dst reflect.Value, path string) b
 		return false
 	}
 	if !utf8.ValidString(n.text) || strings.ContainsRune(n.text, 0) {
-		b.report(n.at, path, "E-TYPE: text must be valid UTF-8 without NUL", "")
+		b.reportProblem(n.at, path, "E-TYPE: text must be valid UTF-8 without NUL", "")
 		return false
 	}
 	if len(s.enum) > 0 && !slices.Contains(s.enum, n.text) {
-		code, ok := canonical(n.text, s.enum)
+		code, ok := canonicalCode(n.text, s.enum)
 		if !ok {
-			shown := strconv.Quote(shorten(n.text))
-			if private(path) {
+			shown := strconv.Quote(shortenText(n.text))
+			if isPrivate(path) {
 				shown = "this"
 			}
-			b.report(n.at, path, "E-DICT-CODE: "+shown+" is not a known value", valueHint(n.text, s.enum))
+			b.reportProblem(n.at, path, "E-DICT-CODE: "+shown+" is not a known value", valueHint(n.text, s.enum))
 			return false
 		}
 		renamed := *n // YAML aliases share nodes
@@ -37,7 +37,7 @@ func (b *binder) bindScalar(n *node, s *shape, dst reflect.Value, path string) b
 	}
 	if reader, ok := dst.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		if err := reader.UnmarshalText([]byte(n.text)); err != nil {
-			b.report(n.at, path, coded("E-VALUE", err), "")
+			b.reportProblem(n.at, path, codedError("E-VALUE", err), "")
 			return false
 		}
 		return true
@@ -67,7 +67,7 @@ func (b *binder) bindNumber(n *node, s *shape, dst reflect.Value, path string) b
 		if _, err := strconv.ParseFloat(n.text, 64); err == nil {
 			hint = "remove the quotes"
 		}
-		b.report(n.at, path, "E-TYPE: expected "+s.expects()+", found "+foundAt(n, path), hint)
+		b.reportProblem(n.at, path, "E-TYPE: expected "+s.describeExpected()+", found "+foundAt(n, path), hint)
 		return false
 	}
 	var err error
@@ -88,11 +88,11 @@ func (b *binder) bindNumber(n *node, s *shape, dst reflect.Value, path string) b
 	}
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		b.report(n.at, path, "E-TYPE: "+n.text+" is out of range for "+s.expects(), "")
+		b.reportProblem(n.at, path, "E-TYPE: "+n.text+" is out of range for "+s.describeExpected(), "")
 	case err != nil || n.what != number:
-		b.report(n.at, path, "E-TYPE: expected "+s.expects()+", found "+foundAt(n, path), "")
+		b.reportProblem(n.at, path, "E-TYPE: expected "+s.describeExpected()+", found "+foundAt(n, path), "")
 	case negative:
-		b.report(n.at, path, "E-NEGATIVE: "+n.text+" must not be negative", "")
+		b.reportProblem(n.at, path, "E-NEGATIVE: "+n.text+" must not be negative", "")
 	default:
 		return true
 	}
@@ -108,7 +108,7 @@ func isHuge(text string) bool {
 
 // valueHint also knows older codes in the wrong case.
 func valueHint(value string, valid []string) string {
-	if code, ok := canonical(strings.ToUpper(value), valid); ok {
+	if code, ok := canonicalCode(strings.ToUpper(value), valid); ok {
 		return "did you mean " + strconv.Quote(code) + "?"
 	}
 	return hintFor(value, valid, "valid values")

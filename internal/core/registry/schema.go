@@ -16,13 +16,13 @@ import (
 // required by it.
 func Schema() []byte {
 	m := schemaMaker{names: map[reflect.Type]string{}}
-	root := m.object(sourceShape())
+	root := m.objectSchema(sourceShape())
 	root.Dialect, root.ID = "https://json-schema.org/draft/2020-12/schema", "urn:patra:source-file"
 	root.Title = "Patra source file"
 	root.Description = "Everything the program needs to know about one source."
-	root.Properties.edit("source", func(s *jsonSchema) { s.Pattern = sourceCode.String() })
-	root.Properties.edit("name", func(s *jsonSchema) { s.MinLength, s.MaxLength = 1, maxNameRunes })
-	root.Properties.edit("endpoints", func(s *jsonSchema) {
+	root.Properties.editProperty("source", func(s *jsonSchema) { s.Pattern = sourceCode.String() })
+	root.Properties.editProperty("name", func(s *jsonSchema) { s.MinLength, s.MaxLength = 1, maxNameRunes })
+	root.Properties.editProperty("endpoints", func(s *jsonSchema) {
 		s.MinProperties, s.PropertyNames = 1, &jsonSchema{Pattern: endpointName.String()}
 	})
 	root.Defs = m.defs
@@ -83,7 +83,7 @@ func (p *schemaProperties) MarshalJSONTo(out *jsontext.Encoder) error {
 	return out.WriteToken(jsontext.EndObject)
 }
 
-func (p *schemaProperties) edit(key string, change func(*jsonSchema)) {
+func (p *schemaProperties) editProperty(key string, change func(*jsonSchema)) {
 	for _, one := range *p {
 		if one.key == key {
 			change(one.value)
@@ -97,22 +97,22 @@ type schemaMaker struct {
 	defs  *schemaProperties
 }
 
-func (m *schemaMaker) of(s *shape, key string) *jsonSchema {
+func (m *schemaMaker) schemaOf(s *shape, key string) *jsonSchema {
 	switch s.kind {
 	case object:
-		return &jsonSchema{Ref: "#/$defs/" + m.define(s, key)}
+		return &jsonSchema{Ref: "#/$defs/" + m.defineObject(s, key)}
 	case mapping:
-		return m.mapping(s, key)
+		return m.mappingSchema(s, key)
 	case list:
-		return &jsonSchema{Type: "array", Items: m.of(s.elem, key)}
+		return &jsonSchema{Type: "array", Items: m.schemaOf(s.elem, key)}
 	}
 	return scalarSchema(s)
 }
 
-func (m *schemaMaker) object(s *shape) *jsonSchema {
+func (m *schemaMaker) objectSchema(s *shape) *jsonSchema {
 	out := &jsonSchema{Type: "object", Properties: &schemaProperties{}, Additional: false}
 	for _, f := range s.fields {
-		value := m.of(f.shape, f.name)
+		value := m.schemaOf(f.shape, f.name)
 		value.Description = f.doc
 		value.Default = defaultOf(s, f).value
 		*out.Properties = append(*out.Properties, schemaProperty{f.name, value})
@@ -128,24 +128,24 @@ func neededInFile(s *shape) bool {
 	return s.typ == reflect.TypeFor[Source]() || s.typ == reflect.TypeFor[Endpoint]()
 }
 
-// mapping writes a closed list of keys out, so that editors can offer them.
-func (m *schemaMaker) mapping(s *shape, key string) *jsonSchema {
+// mappingSchema writes a closed list of keys out, so that editors can offer them.
+func (m *schemaMaker) mappingSchema(s *shape, key string) *jsonSchema {
 	out := &jsonSchema{Type: "object"}
 	singular := strings.TrimSuffix(key, "s")
 	if s.enum == nil {
-		out.Additional = m.of(s.elem, singular)
+		out.Additional = m.schemaOf(s.elem, singular)
 		return out
 	}
 	out.Additional, out.Properties = false, &schemaProperties{}
 	for _, valid := range s.enum {
-		*out.Properties = append(*out.Properties, schemaProperty{valid, m.of(s.elem, singular)})
+		*out.Properties = append(*out.Properties, schemaProperty{valid, m.schemaOf(s.elem, singular)})
 	}
 	return out
 }
 
-// define names an object after the key it stands under, with the name of its
+// defineObject names an object after the key it stands under, with the name of its
 // package before it where another type has the name.
-func (m *schemaMaker) define(s *shape, key string) string {
+func (m *schemaMaker) defineObject(s *shape, key string) string {
 	if name, done := m.names[s.typ]; done {
 		return name
 	}
@@ -161,6 +161,6 @@ func (m *schemaMaker) define(s *shape, key string) string {
 	}
 	at := len(*m.defs)
 	*m.defs = append(*m.defs, schemaProperty{key: name})
-	(*m.defs)[at].value = m.object(s)
+	(*m.defs)[at].value = m.objectSchema(s)
 	return name
 }

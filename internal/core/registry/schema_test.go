@@ -73,12 +73,12 @@ func (c *checker) violations(schema map[string]any, n *node, path Path) (out []s
 		case "required":
 			for _, name := range want.([]any) {
 				if n.what == keys && !slices.ContainsFunc(n.entries, func(e entry) bool { return e.key == name }) {
-					out = append(out, path.with(name.(string)).String())
+					out = append(out, path.withKey(name.(string)).String())
 				}
 			}
 		case "propertyNames":
 			for _, e := range n.entries {
-				out = append(out, c.violations(want.(map[string]any), &node{what: words, text: e.key}, path.with(e.key))...)
+				out = append(out, c.violations(want.(map[string]any), &node{what: words, text: e.key}, path.withKey(e.key))...)
 			}
 		case "items":
 			for i, item := range n.items {
@@ -106,10 +106,10 @@ func (c *checker) below(schema map[string]any, keyword string, n *node, path Pat
 			one = schema["additionalProperties"]
 		}
 		if one == false {
-			out = append(out, path.with(e.key).String())
+			out = append(out, path.withKey(e.key).String())
 			continue
 		}
-		out = append(out, c.violations(one.(map[string]any), e.value, path.with(e.key))...)
+		out = append(out, c.violations(one.(map[string]any), e.value, path.withKey(e.key))...)
 	}
 	return out
 }
@@ -187,8 +187,8 @@ func TestAnySourceFitsTheSchema(t *testing.T) {
 	c := newChecker(t)
 	rapid.Check(t, func(t *rapid.T) {
 		leaves := leafSet{}
-		leaves.add(Leaf{Path: Path{"source"}, Value: "src"})
-		leaves.add(Leaf{Path: Path{"name"}, Value: "Name"})
+		leaves.addLeaf(Leaf{Path: Path{"source"}, Value: "src"})
+		leaves.addLeaf(Leaf{Path: Path{"name"}, Value: "Name"})
 		draw(t, sourceShape(), nil, leaves)
 		text := Export(sourceOf(leaves, nil))
 		if refused := c.check(t, nodeOf(t, text)); len(refused) > 0 {
@@ -299,8 +299,8 @@ func TestDocumentedDefaultsHold(t *testing.T) {
 				continue
 			}
 			compared++
-			if !reflect.DeepEqual(said.value, plain(done)) {
-				t.Errorf("%s.%s is documented as %v and filled with %v", s.typ, f.name, said.value, plain(done))
+			if !reflect.DeepEqual(said.value, plainValue(done)) {
+				t.Errorf("%s.%s is documented as %v and filled with %v", s.typ, f.name, said.value, plainValue(done))
 			}
 		}
 		if s.elem != nil {

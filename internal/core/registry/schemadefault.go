@@ -21,7 +21,7 @@ func defaultOf(owner *shape, f field) preset {
 		return readDefault(f.shape, m[1])
 	}
 	if value, ok := filledDefault(owner, f); ok {
-		return preset{plain(value), textOf(value)}
+		return preset{plainValue(value), textOf(value)}
 	}
 	if owner.typ.FieldByIndex(f.index).Type.Kind() == reflect.Bool {
 		return preset{false, "false"}
@@ -42,11 +42,11 @@ func readDefault(s *shape, phrase string) preset {
 	}
 	n, _ := overrideNode(Position{}, first, s)
 	b := newBinder()
-	b.bind(n, s, Path{"default"})
+	b.bindNode(n, s, Path{"default"})
 	if len(b.problems) > 0 {
 		return preset{text: phrase}
 	}
-	return preset{plain(b.leaves["default"].Value), first}
+	return preset{plainValue(b.leaves["default"].Value), first}
 }
 
 // filledDefault is what a section nobody wrote anything into has there.

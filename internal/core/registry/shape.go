@@ -75,8 +75,8 @@ func fieldsOf(typ reflect.Type) []field {
 	return out
 }
 
-// expects says in words what a value must be.
-func (s *shape) expects() string {
+// describeExpected says in words what a value must be.
+func (s *shape) describeExpected() string {
 	switch s.kind {
 	case object, mapping:
 		return "a mapping"
@@ -100,7 +100,7 @@ func (s *shape) expects() string {
 	return "text"
 }
 
-func (s *shape) field(name string) (field, bool) {
+func (s *shape) fieldNamed(name string) (field, bool) {
 	for _, f := range s.fields {
 		if f.name == name {
 			return f, true
@@ -109,7 +109,7 @@ func (s *shape) field(name string) (field, bool) {
 	return field{}, false
 }
 
-func (s *shape) keys() []string {
+func (s *shape) listKeys() []string {
 	if s.kind == mapping {
 		return s.enum
 	}
@@ -120,11 +120,11 @@ func (s *shape) keys() []string {
 	return out
 }
 
-// child is the shape below a key. An open mapping has one for every key.
-func (s *shape) child(key string) (*shape, bool) {
+// childShape is the shape below a key. An open mapping has one for every key.
+func (s *shape) childShape(key string) (*shape, bool) {
 	switch s.kind {
 	case object:
-		f, ok := s.field(key)
+		f, ok := s.fieldNamed(key)
 		return f.shape, ok
 	case mapping:
 		if s.enum == nil {

@@ -12,8 +12,8 @@ import (
 // Shown is the source as it may be shown: the same, but for secrets that stand
 // in it, which only a source applied before they were refused can have.
 func (s *Source) Shown() *Source {
-	leaves := s.leaves()
-	hides := hiding(leaves)
+	leaves := s.allLeaves()
+	hides := hidingRule(leaves)
 	found := false
 	for key, l := range leaves {
 		if hides(l) {
@@ -27,17 +27,17 @@ func (s *Source) Shown() *Source {
 	return sourceOf(leaves, s.places)
 }
 
-// hiding tells which leaves of a whole source hold a secret. The name of a
+// hidingRule tells which leaves of a whole source hold a secret. The name of a
 // parameter may stand at another level than its default.
-func hiding(leaves leafSet) func(Leaf) bool {
+func hidingRule(leaves leafSet) func(Leaf) bool {
 	names := map[string][]string{}
 	for _, l := range leaves {
-		if p := l.Path.section(); len(p) == 3 && p[0] == "params" && p[2] == "name" {
+		if p := l.Path.sectionPath(); len(p) == 3 && p[0] == "params" && p[2] == "name" {
 			names[p[1]] = append(names[p[1]], textOf(l.Value))
 		}
 	}
 	return func(l Leaf) bool {
-		l.Path = l.Path.section()
+		l.Path = l.Path.sectionPath()
 		if len(l.Path) == 0 {
 			return false
 		}
@@ -45,22 +45,22 @@ func hiding(leaves leafSet) func(Leaf) bool {
 			return holdsSecret(l, func(string) string { return name })
 		}
 		if l.Path[0] == "params" || l.Path[0] == "query" {
-			return slices.ContainsFunc(names[l.parameter()], holds)
+			return slices.ContainsFunc(names[l.parameterKey()], holds)
 		}
 		return holds("")
 	}
 }
 
-// parameter is the standard key a leaf of params or of a rule is about.
-func (l Leaf) parameter() string {
+// parameterKey is the standard key a leaf of params or of a rule is about.
+func (l Leaf) parameterKey() string {
 	if l.Path[0] == "params" {
 		return l.Path[1]
 	}
 	return l.Path[len(l.Path)-1]
 }
 
-// section is a path without the endpoint and operation before its section.
-func (p Path) section() Path {
+// sectionPath is a path without the endpoint and operation before its section.
+func (p Path) sectionPath() Path {
 	if len(p) > ofEndpoint && p[0] == "endpoints" {
 		p = p[ofEndpoint:]
 	}
@@ -73,18 +73,18 @@ func (p Path) section() Path {
 // listIndex is what the binder puts behind the path of a list.
 var listIndex = regexp.MustCompile(`\[\d+\]$`)
 
-// private reports that a value at this place, wrong as it may be, can be a
+// isPrivate reports that a value at this place, wrong as it may be, can be a
 // secret: messages do not repeat it.
-func private(path string) bool {
+func isPrivate(path string) bool {
 	keys, _, err := parsePath(listIndex.ReplaceAllString(path, ""), "")
 	if err != nil {
 		return path != "" // the path of the whole file
 	}
-	p := keys.section()
+	p := keys.sectionPath()
 	if p[0] == "credentials" || p[0] == "auth" {
 		return true
 	}
-	switch p.place() {
+	switch p.placeName() {
 	case "http.headers", "request.headers", "request.query", "request.form":
 		return len(p) > 2 && exchange.SecretName(p[2])
 	case "params":
@@ -103,7 +103,7 @@ func withoutTemplate(path, code, message string) string {
 		return message
 	}
 	keys, _, err := parsePath(path, "")
-	if err != nil || private(path) {
+	if err != nil || isPrivate(path) {
 		return unshownTemplate
 	}
 	quoted, err := strconv.QuotedPrefix(strings.TrimPrefix(message, "template "))
@@ -111,7 +111,7 @@ func withoutTemplate(path, code, message string) string {
 		return message
 	}
 	text, _ := strconv.Unquote(quoted)
-	switch place := keys.section().place(); {
+	switch place := keys.sectionPath().placeName(); {
 	case place == "request.path" && exchange.SecretInPath(text), place == "request.body" && exchange.SecretInBody(text):
 		return unshownTemplate
 	case place == "request.body", place == "params":

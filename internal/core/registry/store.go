@@ -12,10 +12,10 @@ import (
 	"github.com/patra-ingest/patra/internal/core/duration"
 )
 
-// put writes a value into its column or columns; false if it does not fit.
-func (c column) put(value any, columns map[string]any) bool {
+// putValue writes a value into its column or columns; false if it does not fit.
+func (c column) putValue(value any, columns map[string]any) bool {
 	length, _ := value.(duration.Duration)
-	value = plain(value)
+	value = plainValue(value)
 	switch c.as {
 	case asText:
 		if c.width > 0 && utf8.RuneCountInString(value.(string)) > c.width {
@@ -30,11 +30,11 @@ func (c column) put(value any, columns map[string]any) bool {
 		}
 		value = int64(length.Std() / unit)
 	case asSpan:
-		number, unit, ok := span(length)
+		number, unit, ok := spanOf(length)
 		if !ok {
 			return false
 		}
-		columns[c.unit()] = unit
+		columns[c.unitColumn()] = unit
 		value = number
 	case asRetries:
 		if value.(int64) < 1 {
@@ -55,7 +55,7 @@ func timeUnits() []timeUnit {
 	return []timeUnit{{"DAY", 24 * time.Hour}, {"HOUR", time.Hour}, {"MINUTE", time.Minute}, {"SECOND", time.Second}}
 }
 
-func span(d duration.Duration) (number int64, unit string, ok bool) {
+func spanOf(d duration.Duration) (number int64, unit string, ok bool) {
 	for _, u := range timeUnits() {
 		if d.Std()%u.length == 0 {
 			return int64(d.Std() / u.length), u.code, true
@@ -64,9 +64,9 @@ func span(d duration.Duration) (number int64, unit string, ok bool) {
 	return 0, "", false
 }
 
-// take reads what put wrote, as a node. Drivers differ in the Go types they
+// takeValue reads what put wrote, as a node. Drivers differ in the Go types they
 // hand out for one column type.
-func (c column) take(columns map[string]any, at Position) (*node, error) {
+func (c column) takeValue(columns map[string]any, at Position) (*node, error) {
 	value := columns[c.name]
 	if bytes, ok := value.([]byte); ok {
 		value = string(bytes)
@@ -110,7 +110,7 @@ func (c column) take(columns map[string]any, at Position) (*node, error) {
 func (c column) takeLength(number int64, columns map[string]any, at Position) (*node, error) {
 	unit := map[storage]time.Duration{asMillis: time.Millisecond, asSeconds: time.Second}[c.as]
 	if c.as == asSpan {
-		code := columns[c.unit()]
+		code := columns[c.unitColumn()]
 		if bytes, ok := code.([]byte); ok {
 			code = string(bytes)
 		}
@@ -120,7 +120,7 @@ func (c column) takeLength(number int64, columns map[string]any, at Position) (*
 			}
 		}
 		if unit == 0 {
-			return nil, fmt.Errorf("%s %v: expected DAY, HOUR, MINUTE or SECOND", c.unit(), code)
+			return nil, fmt.Errorf("%s %v: expected DAY, HOUR, MINUTE or SECOND", c.unitColumn(), code)
 		}
 	}
 	if number < 0 || number > math.MaxInt64/int64(unit) {

@@ -79,11 +79,11 @@ func TestColumnsFitTheirValues(t *testing.T) {
 			if e.path[0] == "credentials" {
 				root = sourceShape()
 			}
-			path = append(e.path.with("any"), path...)
+			path = append(e.path.withKey("any"), path...)
 		}
 		s := root
 		for _, key := range path {
-			child, ok := s.child(key)
+			child, ok := s.childShape(key)
 			if !ok {
 				t.Fatalf("%s.%s: there is no %s", c.table, c.name, Path(path))
 			}

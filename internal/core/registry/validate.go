@@ -20,7 +20,7 @@ func (s *Source) Validate() Problems {
 			found = append(found, r.Validate()...)
 		}
 	}
-	return found.sorted()
+	return found.sortProblems()
 }
 
 // Operates lists the operations an endpoint can serve.
@@ -46,25 +46,25 @@ func (r *Resolved) Validate() Problems {
 	var found Problems
 	v := reflect.ValueOf(r).Elem()
 	for _, f := range resolvedShape().fields {
-		if f.shape.kind != object || f.name == "credential" || !r.needs(f.name) {
+		if f.shape.kind != object || f.name == "credential" || !r.needsSection(f.name) {
 			continue
 		}
-		missing := r.missing(f)
+		missing := r.checkMissing(f)
 		found = append(found, missing...)
 		section, checks := v.FieldByIndex(f.index).Interface().(interface{ Validate() error })
 		if checks && len(missing) == 0 {
 			found = append(found, r.fromError(f, section.Validate())...)
 		}
 	}
-	for _, check := range checklist() {
+	for _, check := range listChecks() {
 		found = append(found, check(r)...)
 	}
-	return found.sorted()
+	return found.sortProblems()
 }
 
-// needs reports whether a section matters for this endpoint and operation. What
+// needsSection reports whether a section matters for this endpoint and operation. What
 // is asked for by id has no window and need not page.
-func (r *Resolved) needs(section string) bool {
+func (r *Resolved) needsSection(section string) bool {
 	if slices.Contains([]string{"http", "request", "response"}, section) {
 		return true
 	}
@@ -79,12 +79,12 @@ func (r *Resolved) needs(section string) bool {
 	return false
 }
 
-func (r *Resolved) missing(section field) Problems {
+func (r *Resolved) checkMissing(section field) Problems {
 	var out Problems
 	for _, f := range section.shape.fields {
 		path := Path{section.name, f.name}
 		if _, ok := r.merged.leaves[path.String()]; f.required && !ok {
-			out = append(out, problemAt(r.placeOf(path), r.full(path), "E-REQUIRED: required key is missing", f.doc))
+			out = append(out, problemAt(r.placeOf(path), r.fullPath(path), "E-REQUIRED: required key is missing", f.doc))
 		}
 	}
 	return out
@@ -94,7 +94,7 @@ func (r *Resolved) missing(section field) Problems {
 // level, else where the endpoint stands: the place to write what is missing.
 func (r *Resolved) placeOf(path Path) Position {
 	endpoint := Path{"endpoints", r.Endpoint}
-	levels := []Path{endpoint.with("operations").with(r.Operation), {"operations", r.Operation}, endpoint, nil}
+	levels := []Path{endpoint.withKey("operations").withKey(r.Operation), {"operations", r.Operation}, endpoint, nil}
 	for depth := len(path); depth > 0; depth-- {
 		for _, level := range levels {
 			if at, ok := r.places[append(slices.Clone(level), path[:depth]...).String()]; ok {
@@ -108,20 +108,20 @@ func (r *Resolved) placeOf(path Path) Position {
 	return Position{File: "source " + r.Source}
 }
 
-func (r *Resolved) full(path Path) string {
+func (r *Resolved) fullPath(path Path) string {
 	return append(Path{"endpoints", r.Endpoint}, path...).String()
 }
 
-// at reports a problem where the value was written, or at its section.
-func (r *Resolved) at(path Path, message, hint string) Problem {
+// problemAt reports a problem where the value was written, or at its section.
+func (r *Resolved) problemAt(path Path, message, hint string) Problem {
 	if l, ok := r.merged.leaves[path.String()]; ok {
 		return problemAt(l.At, l.home, message, hint)
 	}
-	return problemAt(r.placeOf(path), r.full(path), message, hint)
+	return problemAt(r.placeOf(path), r.fullPath(path), message, hint)
 }
 
-// given reports whether any level says something about a path or below it.
-func (r *Resolved) given(path Path) bool {
+// isGiven reports whether any level says something about a path or below it.
+func (r *Resolved) isGiven(path Path) bool {
 	for _, l := range r.merged.leaves {
 		if len(l.Path) >= len(path) && slices.Equal(l.Path[:len(path)], path) {
 			return true
@@ -142,10 +142,10 @@ func (r *Resolved) fromError(section field, err error) Problems {
 		first, rest, _ := strings.Cut(line, " ")
 		key := strings.TrimSuffix(strings.TrimPrefix(first, section.name+"."), ":")
 		path, message := Path{section.name}, line
-		if keys := strings.Split(key, "."); section.shape.reaches(keys) {
+		if keys := strings.Split(key, "."); section.shape.reachesKeys(keys) {
 			path, message = append(path, keys...), rest
 		}
-		out = append(out, r.at(path, withCode(section.name, message), ""))
+		out = append(out, r.problemAt(path, withCode(section.name, message), ""))
 	}
 	return out
 }
@@ -170,10 +170,10 @@ func withCode(section, message string) string {
 	return "E-VALUE: " + message
 }
 
-// reaches reports whether keys name something below the shape.
-func (s *shape) reaches(keys []string) bool {
+// reachesKeys reports whether keys name something below the shape.
+func (s *shape) reachesKeys(keys []string) bool {
 	for _, key := range keys {
-		child, ok := s.child(key)
+		child, ok := s.childShape(key)
 		if !ok {
 			return false
 		}

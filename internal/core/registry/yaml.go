@@ -27,24 +27,24 @@ const (
 // expansion would cost is counted, not spent.
 func parseYAML(file string, text []byte) (*node, Problems) {
 	if len(text) > maxBytes {
-		return nil, whole(file, fmt.Sprintf("the file has %d bytes, more than %d", len(text), maxBytes), "")
+		return nil, wholeFile(file, fmt.Sprintf("the file has %d bytes, more than %d", len(text), maxBytes), "")
 	}
 	if !utf8.Valid(text) {
-		return nil, whole(file, "the file is not UTF-8", "save it as UTF-8")
+		return nil, wholeFile(file, "the file is not UTF-8", "save it as UTF-8")
 	}
 	parsed, problems := parseText(file, string(text))
 	if problems != nil {
 		return nil, problems
 	}
 	reader := yamlReader{file: file, anchors: map[string]*node{}}
-	root, problem := reader.document(parsed)
+	root, problem := reader.readDocument(parsed)
 	if problem != nil {
 		return nil, Problems{*problem}
 	}
 	return root, nil
 }
 
-func whole(file, message, hint string) Problems {
+func wholeFile(file, message, hint string) Problems {
 	return Problems{problemAt(Position{File: file, Line: 1, Col: 1}, "", message, hint)}
 }
 
@@ -81,7 +81,7 @@ func checkTokens(file string, tokens token.Tokens) Problems {
 func parseText(file, text string) (parsed *ast.File, problems Problems) {
 	defer func() {
 		if crash := recover(); crash != nil {
-			parsed, problems = nil, whole(file, fmt.Sprintf("the text cannot be parsed: %v", crash), "")
+			parsed, problems = nil, wholeFile(file, fmt.Sprintf("the text cannot be parsed: %v", crash), "")
 		}
 	}()
 	text = strings.TrimPrefix(text, "\ufeff") // the lexer would make the mark part of the first key
@@ -99,7 +99,7 @@ func parseText(file, text string) (parsed *ast.File, problems Problems) {
 func syntaxProblem(file string, err error) Problem {
 	var located yaml.Error
 	if !errors.As(err, &located) || located.GetToken() == nil {
-		return whole(file, "not valid YAML: "+err.Error(), "")[0]
+		return wholeFile(file, "not valid YAML: "+err.Error(), "")[0]
 	}
 	at := located.GetToken().Position
 	hint := ""
@@ -119,16 +119,16 @@ type yamlReader struct {
 	anchors map[string]*node
 }
 
-func (r *yamlReader) document(parsed *ast.File) (*node, *Problem) {
+func (r *yamlReader) readDocument(parsed *ast.File) (*node, *Problem) {
 	start := Position{r.file, 1, 1}
 	var body ast.Node
 	for _, doc := range parsed.Docs {
 		switch {
 		case doc.Body == nil:
 		case doc.Body.Type() == ast.DirectiveType:
-			return nil, r.refuse(doc.Body, "directives (%) are not used in a source file", "")
+			return nil, r.refuseNode(doc.Body, "directives (%) are not used in a source file", "")
 		case body != nil:
-			return nil, r.refuse(doc.Body, "a second document starts here", "write one file per source")
+			return nil, r.refuseNode(doc.Body, "a second document starts here", "write one file per source")
 		default:
 			body = doc.Body
 		}
@@ -137,33 +137,33 @@ func (r *yamlReader) document(parsed *ast.File) (*node, *Problem) {
 		p := problemAt(start, "", "the file is empty", "a source file starts with source: and name:")
 		return nil, &p
 	}
-	root, problem := r.node(body, 0)
+	root, problem := r.readNode(body, 0)
 	switch {
 	case problem != nil:
 		return nil, problem
 	case root.deep > maxDepth:
-		return nil, r.refuse(body, fmt.Sprintf("nested deeper than %d", maxDepth), "")
+		return nil, r.refuseNode(body, fmt.Sprintf("nested deeper than %d", maxDepth), "")
 	case root.size > maxNodes:
-		return nil, r.refuse(body, fmt.Sprintf("aliases expand to more than %d values", maxNodes), "write the values out")
+		return nil, r.refuseNode(body, fmt.Sprintf("aliases expand to more than %d values", maxNodes), "write the values out")
 	}
 	return root, nil
 }
 
-func (r *yamlReader) refuse(n ast.Node, message, hint string) *Problem {
-	p := problemAt(r.at(n), "", message, hint)
+func (r *yamlReader) refuseNode(n ast.Node, message, hint string) *Problem {
+	p := problemAt(r.positionOf(n), "", message, hint)
 	return &p
 }
 
-// at is where a node starts. The token of a block mapping is its first colon,
+// positionOf is where a node starts. The token of a block mapping is its first colon,
 // so its first key is asked instead.
-func (r *yamlReader) at(n ast.Node) Position {
+func (r *yamlReader) positionOf(n ast.Node) Position {
 	switch v := n.(type) {
 	case *ast.MappingNode:
 		if !v.IsFlowStyle && len(v.Values) > 0 {
-			return r.at(v.Values[0].Key)
+			return r.positionOf(v.Values[0].Key)
 		}
 	case *ast.MappingValueNode:
-		return r.at(v.Key)
+		return r.positionOf(v.Key)
 	}
 	t := n.GetToken()
 	if t == nil || t.Position == nil {

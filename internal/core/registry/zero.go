@@ -11,12 +11,12 @@ func (r *Resolved) layZeros() {
 		if !isZero(l.Value) || len(l.Path) != 2 {
 			continue
 		}
-		section, ok := resolvedShape().field(l.Path[0])
+		section, ok := resolvedShape().fieldNamed(l.Path[0])
 		if !ok {
 			continue
 		}
-		key, ok := section.shape.field(l.Path[1])
-		if !ok || !countable(key.shape.typ.Kind()) {
+		key, ok := section.shape.fieldNamed(l.Path[1])
+		if !ok || !isCountable(key.shape.typ.Kind()) {
 			continue
 		}
 		place := all.FieldByIndex(section.index).FieldByIndex(key.index)
@@ -30,7 +30,7 @@ func (r *Resolved) layZeros() {
 	}
 }
 
-func countable(k reflect.Kind) bool {
+func isCountable(k reflect.Kind) bool {
 	return k == reflect.Int || k == reflect.Int64 || k == reflect.Float64
 }
 
@@ -38,7 +38,7 @@ func countable(k reflect.Kind) bool {
 func (r *Resolved) checkZeros() Problems {
 	var out Problems
 	for _, path := range r.zeros {
-		out = append(out, r.at(path, "E-ZERO: 0 has no meaning here", "leave the key out for the default"))
+		out = append(out, r.problemAt(path, "E-ZERO: 0 has no meaning here", "leave the key out for the default"))
 	}
 	return out
 }

@@ -22,7 +22,7 @@ type Config struct {
 // WithDefaults writes the cron fields in one spelling. A Config that says nothing
 // stays zero: what has no schedule has no trace of one in its snapshot.
 func (c Config) WithDefaults() Config {
-	c.Cron = spelled(c.Cron)
+	c.Cron = normalSpelling(c.Cron)
 	if c.Enabled == nil && (c.Cron != "" || c.Every != 0) {
 		yes := true
 		c.Enabled = &yes
@@ -89,5 +89,7 @@ func (c Config) String() string {
 	return text
 }
 
-// spelled is a cron text with single blanks and upper-case names.
-func spelled(cron string) string { return strings.ToUpper(strings.Join(strings.Fields(cron), " ")) }
+// normalSpelling is a cron text with single blanks and upper-case names.
+func normalSpelling(cron string) string {
+	return strings.ToUpper(strings.Join(strings.Fields(cron), " "))
+}

@@ -41,13 +41,13 @@ func parseCron(cron string) (cronTimes, error) {
 	var sets [len(cronFields)]uint64
 	for i, field := range cronFields {
 		var err error
-		if sets[i], err = field.parse(fields[i]); err != nil {
+		if sets[i], err = field.parseField(fields[i]); err != nil {
 			return cronTimes{}, err
 		}
 	}
 	c := cronTimes{minutes: sets[0], hours: sets[1], days: sets[2], months: sets[3], weekdays: sets[4] | sets[4]>>7&1}
 	c.eitherDay = !strings.HasPrefix(fields[2], "*") && !strings.HasPrefix(fields[4], "*")
-	if _, ok := c.after(anyDay); !ok {
+	if _, ok := c.timeAfter(anyDay); !ok {
 		return cronTimes{}, errors.New("there is no such day")
 	}
 	return c, nil
@@ -56,8 +56,8 @@ func parseCron(cron string) (cronTimes, error) {
 // anyDay is where the search for a first time begins.
 var anyDay = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// parse returns the values that a field names.
-func (f cronField) parse(text string) (set uint64, err error) {
+// parseField returns the values that a field names.
+func (f cronField) parseField(text string) (set uint64, err error) {
 	parts := strings.Split(text, ",")
 	for _, part := range parts {
 		values, ok := f.parsePart(part)
@@ -120,9 +120,9 @@ func parseNumber(text string) (int, bool) {
 // certain day of the week may be 40 years away.
 const longestPause = 50
 
-// after is the first time on the clock after one, as if the clock never jumped:
+// timeAfter is the first time on the clock after one, as if the clock never jumped:
 // both are written as UTC. There is none if the day never comes.
-func (c *cronTimes) after(clock time.Time) (next time.Time, ok bool) {
+func (c *cronTimes) timeAfter(clock time.Time) (next time.Time, ok bool) {
 	day := clock.Truncate(24 * time.Hour)
 	from := int(clock.Sub(day)/time.Minute) + 1
 	for last := day.AddDate(longestPause, 0, 0); day.Before(last); from = 0 {

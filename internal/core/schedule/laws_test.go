@@ -213,7 +213,7 @@ func TestDueTakesEveryTickOnce(t *testing.T) {
 		}
 		all := 0
 		if s.Config.Every > 0 {
-			all = int(s.number(last) - s.number(from))
+			all = int(s.periodNumber(last) - s.periodNumber(from))
 		} else {
 			for tick := s.Next(from); !tick.IsZero() && !tick.After(last); tick = s.Next(tick) {
 				all++

@@ -36,14 +36,14 @@ func New(name string, c Config) (Schedule, error) {
 // Next is the first tick after an instant; the zero time if there is none.
 func (s Schedule) Next(after time.Time) time.Time {
 	if s.Config.Every > 0 {
-		return s.tick(s.number(after) + 1)
+		return s.tickAt(s.periodNumber(after) + 1)
 	}
 	if s.Config.Cron == "" {
 		return time.Time{}
 	}
 	clock := onClock(after, s.in)
 	for {
-		next, ok := s.cron.after(clock)
+		next, ok := s.cron.timeAfter(clock)
 		if !ok {
 			return time.Time{}
 		}
@@ -56,8 +56,8 @@ func (s Schedule) Next(after time.Time) time.Time {
 	}
 }
 
-// number is how many whole periods lie between 1970 and an instant.
-func (s Schedule) number(at time.Time) int64 {
+// periodNumber is how many whole periods lie between 1970 and an instant.
+func (s Schedule) periodNumber(at time.Time) int64 {
 	period := int64(s.Config.Every.Std() / time.Second)
 	n := at.Unix() / period
 	if at.Unix()%period < 0 {
@@ -66,7 +66,7 @@ func (s Schedule) number(at time.Time) int64 {
 	return n
 }
 
-func (s Schedule) tick(number int64) time.Time {
+func (s Schedule) tickAt(number int64) time.Time {
 	return time.Unix(number*int64(s.Config.Every.Std()/time.Second), 0).UTC()
 }
 
@@ -100,15 +100,15 @@ func (s Schedule) Due(last, now time.Time) (tick time.Time, missed int, ok bool)
 
 // dueEvery reckons: a year of seconds is too long to walk.
 func (s Schedule) dueEvery(last, now time.Time) (tick time.Time, missed int, ok bool) {
-	n := s.number(now)
-	if s.Fires(s.tick(n)).After(now) {
+	n := s.periodNumber(now)
+	if s.Fires(s.tickAt(n)).After(now) {
 		n-- // jitter is shorter than the period, so this one has fired
 	}
-	behind := n - s.number(last)
+	behind := n - s.periodNumber(last)
 	if behind <= 0 {
 		return time.Time{}, 0, false
 	}
-	return s.tick(n), int(behind - 1), true
+	return s.tickAt(n), int(behind - 1), true
 }
 
 // Wakes is the first instant after now at which a tick after last fires; the zero

@@ -37,7 +37,7 @@ func (r *reader) readEntity(at, depth int) {
 func (r *reader) readNumber(at, depth int, base rune) {
 	var space [8]reading
 	ends, bottom := space[:0], len(r.stack)
-	r.push(0, at)
+	r.pushReading(0, at)
 	for len(r.stack) > bottom { // what is on the stack are numbers that may go on
 		top := len(r.stack) - 1
 		number := r.stack[top]
@@ -50,9 +50,9 @@ func (r *reader) readNumber(at, depth int, base rune) {
 		r.goOn(number, top, base)
 	}
 	for _, end := range ends {
-		r.push(end.char, end.end)
+		r.pushReading(end.char, end.end)
 		if char := inWindows1252(end.char); char != end.char {
-			r.push(char, end.end)
+			r.pushReading(char, end.end)
 		}
 	}
 }
@@ -117,7 +117,7 @@ const longestName = 32
 // names need no semicolon.
 func (r *reader) readNamed(name []byte, at, depth int) {
 	if char, known := namedOpen(name); known {
-		r.push(char, at)
+		r.pushReading(char, at)
 	}
 	if len(name) == longestName {
 		return
@@ -128,22 +128,22 @@ func (r *reader) readNamed(name []byte, at, depth int) {
 	for i := bottom; i < top; i++ {
 		switch found := r.stack[i]; {
 		case found.char == ';':
-			if char, known := named(name); known {
-				r.push(char, found.end)
+			if char, known := characterNamed(name); known {
+				r.pushReading(char, found.end)
 			}
 		case isNameLetter(found.char):
 			r.readNamed(append(name, byte(found.char)), found.end, depth)
 		}
 	}
-	r.keep(bottom, top)
+	r.keepReadings(bottom, top)
 }
 
 func isNameLetter(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-// named gives the character of a name.
-func named(name []byte) (char rune, known bool) {
+// characterNamed gives the character of a name.
+func characterNamed(name []byte) (char rune, known bool) {
 	if char, known = asciiNames[string(name)]; known {
 		return char, true
 	}

@@ -40,8 +40,8 @@ type reader struct {
 	steps   int // what was read and not known, of which a text may cost no more than its length
 }
 
-// begin makes ready for a text.
-func (r *reader) begin(text []byte) { r.text, r.turn, r.row, r.steps = text, r.turn+1, span{}, 0 }
+// beginText makes ready for a text.
+func (r *reader) beginText(text []byte) { r.text, r.turn, r.row, r.steps = text, r.turn+1, span{}, 0 }
 
 // memo is what was read at a place. Escapes of escapes are read many times, as part
 // of others, and would cost their number to the power of their depth: with this a
@@ -57,7 +57,7 @@ const (
 	mostKnown = 12  // readings of one place: only rows of backslashes have more
 )
 
-func (r *reader) push(char rune, end int) { r.stack = append(r.stack, reading{char, end}) }
+func (r *reader) pushReading(char rune, end int) { r.stack = append(r.stack, reading{char, end}) }
 
 // readAny leaves all ways to read the character at a place.
 func (r *reader) readAny(at, depth int) {
@@ -65,7 +65,7 @@ func (r *reader) readAny(at, depth int) {
 		return
 	}
 	char, size := characterAt(r.text, at)
-	r.push(char, at+size)
+	r.pushReading(char, at+size)
 	if depth > 0 && isIntroducer(r.text[at]) {
 		r.readEscapes(at, depth)
 	}
@@ -92,17 +92,17 @@ func (r *reader) readEscapes(at, depth int) {
 		}
 	}
 	r.readRow(at)
-	r.keep(bottom, top)
+	r.keepReadings(bottom, top)
 	if found := r.stack[bottom:]; len(found) <= mostKnown {
 		m.turn, m.at, m.count = r.turn, at, copy(m.found[:], found)
 	}
 }
 
-// keep moves the readings from top on down to bottom, each once.
-func (r *reader) keep(bottom, top int) {
+// keepReadings moves the readings from top on down to bottom, each once.
+func (r *reader) keepReadings(bottom, top int) {
 	kept := bottom
 	for _, found := range r.stack[top:] {
-		if !contains(r.stack[bottom:kept], found) {
+		if !containsReading(r.stack[bottom:kept], found) {
 			r.stack[kept] = found
 			kept++
 		}
@@ -110,7 +110,7 @@ func (r *reader) keep(bottom, top int) {
 	r.stack = r.stack[:kept]
 }
 
-func contains(all []reading, one reading) bool {
+func containsReading(all []reading, one reading) bool {
 	for _, r := range all {
 		if r == one {
 			return true
@@ -136,11 +136,11 @@ func (r *reader) readBackslash(at, depth int) {
 			r.readHex(next.end, depth, 2)
 		default:
 			if char, known := afterBackslash(next.char); known {
-				r.push(char, next.end)
+				r.pushReading(char, next.end)
 			}
 		}
 	}
-	r.keep(bottom, top)
+	r.keepReadings(bottom, top)
 }
 
 // afterBackslash is what a letter means behind a backslash.
@@ -187,7 +187,7 @@ func (r *reader) goOnward(bottom int, read func(from reading)) {
 	for i := bottom; i < top; i++ {
 		read(r.stack[i])
 	}
-	r.keep(bottom, top)
+	r.keepReadings(bottom, top)
 }
 
 // readOnly leaves the ways to read one wanted character at a place. There may be several:
@@ -230,7 +230,7 @@ func (r *reader) readPercentOnce(at, depth int) {
 func (r *reader) readBytes(coded [utf8.UTFMax]byte, n, at, depth int) {
 	if utf8.FullRune(coded[:n]) {
 		if char, size := characterAt(coded[:n], 0); size == n {
-			r.push(char, at)
+			r.pushReading(char, at)
 		}
 		return
 	}
@@ -247,11 +247,11 @@ func (r *reader) readBytes(coded [utf8.UTFMax]byte, n, at, depth int) {
 // readHex leaves the ways to read so many hexadecimal digits: their value as a character.
 func (r *reader) readHex(at, depth, digits int) {
 	if end := at + digits; end <= len(r.text) && allHex(r.text[at:end]) { // nearly always, and then in no other way
-		r.push(hexRune(r.text[at:end]), end)
+		r.pushReading(hexRune(r.text[at:end]), end)
 		return
 	}
 	bottom := len(r.stack)
-	r.push(0, at)
+	r.pushReading(0, at)
 	for range digits {
 		r.goOnward(bottom, func(number reading) {
 			top := len(r.stack)

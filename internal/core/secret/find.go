@@ -57,12 +57,12 @@ func newFinder(values []string) *finder {
 	f.step = len(slices.MinFunc(f.patterns, func(a, b pattern) int { return len(a.text) - len(b.text) }).text) - gram + 1
 	for i, p := range f.patterns {
 		for at := range len(p.text) - gram + 1 {
-			for _, g := range grams(p.text[at : at+gram]) {
+			for _, g := range patternGrams(p.text[at : at+gram]) {
 				f.grams[g] = append(f.grams[g], place{i, at})
 			}
 		}
 		for at, r := range p.runes {
-			f.note(r, place{i, at})
+			f.noteCharacter(r, place{i, at})
 		}
 	}
 	for _, c := range introducers {
@@ -74,8 +74,8 @@ func newFinder(values []string) *finder {
 	return f
 }
 
-// note remembers where a character stands, in both cases if they count as one.
-func (f *finder) note(r rune, at place) {
+// noteCharacter remembers where a character stands, in both cases if they count as one.
+func (f *finder) noteCharacter(r rune, at place) {
 	if r < 0 || r >= utf8.RuneSelf {
 		f.other[r] = append(f.other[r], at)
 		return
@@ -87,7 +87,7 @@ func (f *finder) note(r rune, at place) {
 	}
 }
 
-func (f *finder) places(r rune) []place {
+func (f *finder) placesOf(r rune) []place {
 	if r >= 0 && r < utf8.RuneSelf {
 		return f.narrow[r]
 	}
@@ -97,8 +97,8 @@ func (f *finder) places(r rune) []place {
 // caseBit is set in small letters: with it four bytes compare in either case.
 const caseBit = 0x20202020
 
-// grams are four bytes of a pattern as they may stand in a text.
-func grams(four string) []uint32 {
+// patternGrams are four bytes of a pattern as they may stand in a text.
+func patternGrams(four string) []uint32 {
 	out := []uint32{0}
 	for i := range gram {
 		c := four[i]
@@ -125,11 +125,11 @@ func (f *finder) hashGrams() {
 
 const multiplier = 0x9E3779B1
 
-// find gives the spans of all spellings. They may overlap.
-func (f *finder) find(text []byte) []span {
+// findSpans gives the spans of all spellings. They may overlap.
+func (f *finder) findSpans(text []byte) []span {
 	s := f.searches.Get().(*search)
 	defer f.searches.Put(s)
-	s.begin(text)
+	s.beginText(text)
 	s.spans, s.several = nil, len(f.narrow['\\']) > 0
 	f.findPlain(s)
 	for _, c := range introducers {
@@ -151,7 +151,7 @@ func (f *finder) findFrom(s *search, introducer byte) {
 				break
 			}
 		}
-		char, end, clear := f.glance(s, at)
+		char, end, clear := f.readQuickly(s, at)
 		if !clear {
 			f.findEscaped(s, at)
 		} else if end > 0 {
@@ -188,17 +188,17 @@ func (f *finder) findPlain(s *search) {
 		}
 		for _, p := range f.grams[g] {
 			from, whole := at-p.index, &f.patterns[p.pattern]
-			if to := from + len(whole.text); from >= 0 && to <= len(text) && whole.equals(text[from:to]) {
+			if to := from + len(whole.text); from >= 0 && to <= len(text) && whole.equalsStart(text[from:to]) {
 				s.spans = append(s.spans, span{from, to})
 			}
 		}
 	}
 }
 
-// equals compares bytes with the beginning of a pattern.
-func (p *pattern) equals(text []byte) bool {
+// equalsStart compares bytes with the beginning of a pattern.
+func (p *pattern) equalsStart(text []byte) bool {
 	for i, c := range text {
-		if p.fold(c) != p.text[i] {
+		if p.foldByte(c) != p.text[i] {
 			return false
 		}
 	}
@@ -217,10 +217,10 @@ func (f *finder) findEscaped(s *search, at int) {
 
 // findAround finds the patterns of which a character was read.
 func (f *finder) findAround(s *search, char rune, begins, ends int) {
-	for _, p := range f.places(char) {
+	for _, p := range f.placesOf(char) {
 		whole := &f.patterns[p.pattern]
 		if from, ok := whole.standsBefore(s.text, begins, p.index); ok {
-			if to, ok := s.follow(whole, ends, p.index+1); ok {
+			if to, ok := s.followPattern(whole, ends, p.index+1); ok {
 				s.spans = append(s.spans, span{from, to})
 			}
 		}
@@ -235,18 +235,18 @@ func (p *pattern) standsBefore(text []byte, at, n int) (from int, ok bool) {
 	}
 	size := p.ends[n-1]
 	from = at - size
-	return from, from >= 0 && p.fold(text[at-1]) == p.text[size-1] && p.equals(text[from:at])
+	return from, from >= 0 && p.foldByte(text[at-1]) == p.text[size-1] && p.equalsStart(text[from:at])
 }
 
-// follow finds the characters of a pattern from n on behind a place, in whatever
+// followPattern finds the characters of a pattern from n on behind a place, in whatever
 // spelling. It follows all ways to read them at once, so that their number stays
 // small.
-func (s *search) follow(p *pattern, at, n int) (to int, ok bool) {
+func (s *search) followPattern(p *pattern, at, n int) (to int, ok bool) {
 	s.ways = append(s.ways[:0], at)
 	for _, want := range p.runes[n:] {
 		s.next = s.next[:0]
 		for _, from := range s.ways {
-			s.step(p, from, want)
+			s.stepBehind(p, from, want)
 		}
 		if len(s.next) == 0 {
 			return 0, false
@@ -256,9 +256,9 @@ func (s *search) follow(p *pattern, at, n int) (to int, ok bool) {
 	return slices.Max(s.ways), true
 }
 
-// step notes the places behind a character that is wanted at a place, or behind the
+// stepBehind notes the places behind a character that is wanted at a place, or behind the
 // marks of sections that stand there.
-func (s *search) step(p *pattern, at int, want rune) {
+func (s *search) stepBehind(p *pattern, at int, want rune) {
 	bottom := len(s.stack)
 	for {
 		s.readAny(at, deepest)

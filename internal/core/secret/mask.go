@@ -69,7 +69,7 @@ func (m *Masker) Bytes(text []byte) []byte {
 	if units, order := utf16Text(text); order != nil {
 		return m.inUTF16(text, units)
 	}
-	spans := m.finder().find(text)
+	spans := m.finder().findSpans(text)
 	if len(spans) == 0 {
 		return text
 	}

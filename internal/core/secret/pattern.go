@@ -23,7 +23,7 @@ func newPattern(text string, exact bool) pattern {
 	p := pattern{exact: exact}
 	folded := []byte(text)
 	for i, c := range folded {
-		folded[i] = p.fold(c)
+		folded[i] = p.foldByte(c)
 	}
 	p.text = string(folded)
 	for at := 0; at < len(folded); {
@@ -34,9 +34,9 @@ func newPattern(text string, exact bool) pattern {
 	return p
 }
 
-// fold makes bytes equal that count as the same: a blank and a plus, which stands
+// foldByte makes bytes equal that count as the same: a blank and a plus, which stands
 // for one in a form, and the cases of a letter.
-func (p *pattern) fold(c byte) byte {
+func (p *pattern) foldByte(c byte) byte {
 	if p.exact {
 		return foldBlank(c)
 	}
@@ -45,7 +45,7 @@ func (p *pattern) fold(c byte) byte {
 
 func (p *pattern) foldRune(r rune) rune {
 	if r >= 0 && r < utf8.RuneSelf {
-		return rune(p.fold(byte(r)))
+		return rune(p.foldByte(byte(r)))
 	}
 	return r
 }
@@ -90,7 +90,7 @@ func patternsOf(value string) (out []pattern) {
 	if exact {
 		return out
 	}
-	for _, text := range slices.Concat(plainer(value), []string{hex.EncodeToString([]byte(value)), wide(value)}, inBase64(value)) {
+	for _, text := range slices.Concat(plainerForms(value), []string{hex.EncodeToString([]byte(value)), wideForm(value)}, inBase64(value)) {
 		if len(text) >= shortestCoded {
 			out = append(out, newPattern(text, false))
 		}
@@ -98,8 +98,8 @@ func patternsOf(value string) (out []pattern) {
 	return out
 }
 
-// plainer is a value that was given to us escaped, as whoever gets it may write it.
-func plainer(value string) (out []string) {
+// plainerForms is a value that was given to us escaped, as whoever gets it may write it.
+func plainerForms(value string) (out []string) {
 	for _, decode := range []func(string) (string, error){
 		url.PathUnescape, url.QueryUnescape, func(s string) (string, error) { return html.UnescapeString(s), nil },
 	} {
@@ -110,9 +110,9 @@ func plainer(value string) (out []string) {
 	return out
 }
 
-// wide is a value in units of two bytes, without what stands before the first and
+// wideForm is a value in units of two bytes, without what stands before the first and
 // behind the last: so it fits both orders.
-func wide(value string) string { return strings.Join(strings.Split(value, ""), "\x00") }
+func wideForm(value string) string { return strings.Join(strings.Split(value, ""), "\x00") }
 
 // inBase64 gives what a value looks like inside base64, wherever it begins there:
 // three bytes become four letters, so there are three ways. Letters that also

@@ -23,7 +23,7 @@ func (r *reader) readPile(sign rune, at int, again []string) (last int) {
 			return at
 		}
 		if height < told || r.behindAny(r.behindAny(next, again), again) == r.behindAny(next, again) {
-			r.push(sign, next)
+			r.pushReading(sign, next)
 		}
 		at = next
 	}
@@ -58,7 +58,7 @@ func (r *reader) readRow(at int) {
 	for height := deepest + 1; height <= highestRow && 1<<height-1 <= left; height++ {
 		whole, over := 1<<height, left&(1<<height-1)
 		if left == whole || left == 2*whole-1 || r.several && (over == 0 || over == whole-1) && left >= whole {
-			r.push('\\', at+whole)
+			r.pushReading('\\', at+whole)
 		}
 		if left == whole-1 {
 			r.readBackslash(at+left, 0)

@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// glance reads an escape that can be read in one way only, which nearly all of them
+// readQuickly reads an escape that can be read in one way only, which nearly all of them
 // can: \n, \/, \", a page of \u4e2d. Most are of characters that no secret has, and
 // must cost next to nothing.
 //
 // An escape that is not clear has to be read in all ways. One that is clear and
 // ends nowhere is none, or of no use.
-func (f *finder) glance(s *search, at int) (char rune, end int, clear bool) {
+func (f *finder) readQuickly(s *search, at int) (char rune, end int, clear bool) {
 	text := s.text
 	rest := text[at+1:]
 	if len(rest) == 0 {
@@ -74,9 +74,9 @@ func (f *finder) passDull(text []byte, at int) int {
 	return at
 }
 
-// none of the glances below sees an escape in what begins with these bytes, unless
+// seesNone of the glances below sees an escape in what begins with these bytes, unless
 // one of them is escaped itself.
-func none(rest []byte) (rune, int, bool) {
+func seesNone(rest []byte) (rune, int, bool) {
 	for _, c := range rest {
 		if isIntroducer(c) {
 			return 0, 0, false
@@ -89,13 +89,13 @@ func (f *finder) glanceBackslash(rest []byte) (char rune, size int, clear bool) 
 	switch c := rest[0]; c {
 	case 'u':
 		if len(rest) < 5 || !allHex(rest[1:5]) {
-			return none(rest[1:min(len(rest), 5)])
+			return seesNone(rest[1:min(len(rest), 5)])
 		}
 		char = hexRune(rest[1:5])
 		return char, 5, !utf16.IsSurrogate(char) || len(f.other) == 0
 	case 'x':
 		if len(rest) < 3 || !allHex(rest[1:3]) {
-			return none(rest[1:min(len(rest), 3)])
+			return seesNone(rest[1:min(len(rest), 3)])
 		}
 		return hexRune(rest[1:3]), 3, true
 	case '\\':
@@ -147,11 +147,11 @@ func (f *finder) glancePercent(rest []byte) (char rune, size int, clear bool) {
 	case len(rest) >= 2 && allHex(rest[:2]):
 		return hexRune(rest[:2]), 2, true
 	case rest[0] != 'u':
-		return none(rest[:min(len(rest), 2)])
+		return seesNone(rest[:min(len(rest), 2)])
 	case len(rest) >= 5 && allHex(rest[1:5]):
 		return hexRune(rest[1:5]), 5, true
 	}
-	return none(rest[1:min(len(rest), 5)])
+	return seesNone(rest[1:min(len(rest), 5)])
 }
 
 func (f *finder) glanceAmpersand(rest []byte) (char rune, size int, clear bool) {

@@ -30,7 +30,7 @@ func (m *Masker) inUTF16(text, units []byte) []byte {
 		wide[i] = order.Uint16(units[2*i:])
 	}
 	plain := []byte(string(utf16.Decode(wide)))
-	spans := m.finder().find(plain)
+	spans := m.finder().findSpans(plain)
 	if len(spans) == 0 {
 		return text
 	}

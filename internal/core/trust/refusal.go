@@ -33,7 +33,7 @@ func (r *Refusal) Error() string {
 
 // Command agrees to exactly this use.
 func (u Use) Command() string {
-	return fmt.Sprintf("patra source trust %s %s", quoted(u.Ref.String()), quoted(u.Host))
+	return fmt.Sprintf("patra source trust %s %s", quoteForShell(u.Ref.String()), quoteForShell(u.Host))
 }
 
 // Remedy is what the person who runs this machine can write into patra.yaml.
@@ -41,7 +41,7 @@ func (r *Refusal) Remedy() string {
 	_, name := r.Ref.Split()
 	switch r.Why {
 	case NotListed:
-		return fmt.Sprintf("if you wrote that command yourself, add it to patra.yaml: trust: {commands: [%s]}", quoted(name))
+		return fmt.Sprintf("if you wrote that command yourself, add it to patra.yaml: trust: {commands: [%s]}", quoteForShell(name))
 	case NotInside:
 		return "put the secret below " + UsualFolder + ", or list the folder that holds your secrets in patra.yaml under trust.folders"
 	case NotRegular:
@@ -50,8 +50,8 @@ func (r *Refusal) Remedy() string {
 	return r.Command()
 }
 
-// quoted protects what a shell would take apart.
-func quoted(text string) string {
+// quoteForShell protects what a shell would take apart.
+func quoteForShell(text string) string {
 	plain := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_-./:@,+=", c)
 	}
@@ -78,12 +78,12 @@ func (s *Stopped) Error() string {
 		}
 		lines = append(lines, line)
 	}
-	return strings.Join(append(lines, s.next()...), "\n")
+	return strings.Join(append(lines, s.nextCommands()...), "\n")
 }
 
-// next is what to type. What only patra.yaml can allow stands first: agreeing
+// nextCommands is what to type. What only patra.yaml can allow stands first: agreeing
 // alone would not help.
-func (s *Stopped) next() (out []string) {
+func (s *Stopped) nextCommands() (out []string) {
 	for i := range s.Refused {
 		if r := &s.Refused[i]; r.Why != NotAgreed {
 			out = append(out, "next: "+r.Remedy())

@@ -18,13 +18,13 @@ func Warnings(s spec.Snapshot, known func(Use) bool) (out []spec.Warning) {
 	}
 	for _, u := range Of(s) {
 		if !known(u) {
-			out = append(out, u.warnings(own[u.Host])...)
+			out = append(out, u.listWarnings(own[u.Host])...)
 		}
 	}
 	return out
 }
 
-func (u Use) warnings(own bool) (out []spec.Warning) {
+func (u Use) listWarnings(own bool) (out []spec.Warning) {
 	switch scheme, name := u.Ref.Split(); scheme {
 	case "exec":
 		out = append(out, spec.Warning{Code: "W-EXEC", Message: "runs the command `" + name + "` on this machine"})

@@ -28,8 +28,8 @@ const (
 	money
 )
 
-// cost is what a request takes from an account.
-func (a account) cost(weight, price float64) float64 {
+// costOf is what a request takes from an account.
+func (a account) costOf(weight, price float64) float64 {
 	if a.kind == money {
 		return price
 	}
@@ -60,7 +60,7 @@ func (k *key) keepAccounts() {
 	add(money, 24*length, l.BudgetPerDay, l.BudgetPerDay)
 }
 
-func (k *key) shown() []tripAccount {
+func (k *key) shownAccounts() []tripAccount {
 	out := []tripAccount{}
 	for _, a := range k.accounts {
 		out = append(out, tripAccount{
@@ -71,8 +71,8 @@ func (k *key) shown() []tripAccount {
 	return out
 }
 
-// settle takes over what the server counted.
-func (k *key) settle(reply tripReply) {
+// settleCounts takes over what the server counted.
+func (k *key) settleCounts(reply tripReply) {
 	if len(reply.Accounts) != len(k.accounts) {
 		return // the limits changed meanwhile
 	}
@@ -82,10 +82,10 @@ func (k *key) settle(reply tripReply) {
 	}
 }
 
-// spend charges a request that leaves without the server. It may use an equal
+// spendLocally charges a request that leaves without the server. It may use an equal
 // part of what was left when the server spoke last. Otherwise it says when the
 // window ends.
-func (k *key) spend(a gate.Ask, n int, now time.Time) gate.Verdict {
+func (k *key) spendLocally(a gate.Ask, n int, now time.Time) gate.Verdict {
 	server := now.UnixMicro()
 	if k.gate.wire.clock.Known() {
 		server = k.gate.wire.clock.AtLeast(now)
@@ -97,13 +97,13 @@ func (k *key) spend(a gate.Ask, n int, now time.Time) gate.Verdict {
 			c.window, c.mine, c.sum, c.then = window, 0, 0, 0
 		}
 		ours := (c.usable - c.sum) / float64(n)
-		if c.mine-c.then+c.cost(a.Weight(), a.Limits.PricePerRequest) > ours+dust {
+		if c.mine-c.then+c.costOf(a.Weight(), a.Limits.PricePerRequest) > ours+dust {
 			ends := time.Duration((c.window+1)*length-server) * time.Microsecond
 			return gate.Verdict{Decision: gate.Wait, Until: now.Add(ends), Reason: gate.Quota}
 		}
 	}
 	for i := range k.accounts {
-		k.accounts[i].mine += k.accounts[i].cost(a.Weight(), a.Limits.PricePerRequest)
+		k.accounts[i].mine += k.accounts[i].costOf(a.Weight(), a.Limits.PricePerRequest)
 	}
 	return gate.Verdict{Decision: gate.Allow}
 }
@@ -111,17 +111,17 @@ func (k *key) spend(a gate.Ask, n int, now time.Time) gate.Verdict {
 // dust is what sums of fractions may be off by.
 const dust = 1e-9
 
-// returns notes a permit that will not be used.
-func (k *key) returns(g grant) {
+// noteUnused notes a permit that will not be used.
+func (k *key) noteUnused(g grant) {
 	k.back += g.weight
 	for i := range k.accounts {
-		k.accounts[i].back += k.accounts[i].cost(g.weight, g.price)
+		k.accounts[i].back += k.accounts[i].costOf(g.weight, g.price)
 	}
 	k.dirty = true
 }
 
-// returned forgets what the server was told.
-func (k *key) returned() {
+// clearReturned forgets what the server was told.
+func (k *key) clearReturned() {
 	k.back = 0
 	for i := range k.accounts {
 		k.accounts[i].back = 0

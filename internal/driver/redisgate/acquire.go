@@ -23,9 +23,9 @@ func (g *Gate) Acquire(ctx context.Context, a gate.Ask) (*Permit, error) {
 		return nil, context.Cause(ctx)
 	}
 	now := time.Now()
-	k := g.key(a.Key)
+	k := g.keyNamed(a.Key)
 	k.mu.Lock()
-	k.declare(a.Limits, now)
+	k.declareLimits(a.Limits, now)
 	k.mu.Unlock()
 	if a.Cost == 0 {
 		a.Cost = a.Limits.Filled().Cost
@@ -35,19 +35,19 @@ func (g *Gate) Acquire(ctx context.Context, a gate.Ask) (*Permit, error) {
 		w.over = now.Add(a.Deadline)
 	}
 	for {
-		if err := k.open(ctx, w); err != nil {
+		if err := k.awaitHours(ctx, w); err != nil {
 			return nil, err
 		}
-		m, changed := g.look()
+		m, changed := g.currentMode()
 		var p *Permit
 		var err error
 		switch m {
 		case shared:
-			p, err = k.counted(ctx, w, changed)
+			p, err = k.acquireCounted(ctx, w, changed)
 		case alone:
 			p, err = k.byOurselves(ctx, w, changed)
 		default:
-			err = w.pause(ctx, k, changed)
+			err = w.awaitMode(ctx, k, changed)
 		}
 		if p != nil || err != nil {
 			return p, err
@@ -55,11 +55,11 @@ func (g *Gate) Acquire(ctx context.Context, a gate.Ask) (*Permit, error) {
 	}
 }
 
-// counted is together for a request that was charged to its quotas before. One
+// acquireCounted is together for a request that was charged to its quotas before. One
 // whose window ends while it waits is charged to the next one.
-func (k *key) counted(ctx context.Context, w *waiter, changed <-chan struct{}) (*Permit, error) {
+func (k *key) acquireCounted(ctx context.Context, w *waiter, changed <-chan struct{}) (*Permit, error) {
 	if k.gate.config.Quotas == nil {
-		return k.together(ctx, w, changed)
+		return k.acquireTogether(ctx, w, changed)
 	}
 	a := w.ask
 	if !w.over.IsZero() {
@@ -69,7 +69,7 @@ func (k *key) counted(ctx context.Context, w *waiter, changed <-chan struct{}) (
 	if err != nil {
 		return nil, err
 	}
-	p, err := k.together(ctx, w, changed)
+	p, err := k.acquireTogether(ctx, w, changed)
 	if p != nil && valid() {
 		return p, nil
 	}
@@ -80,9 +80,9 @@ func (k *key) counted(ctx context.Context, w *waiter, changed <-chan struct{}) (
 	return nil, err
 }
 
-// open waits for the hours in which requests may leave. They are no part of the
+// awaitHours waits for the hours in which requests may leave. They are no part of the
 // shared state: every process reads the same clock.
-func (k *key) open(ctx context.Context, w *waiter) error {
+func (k *key) awaitHours(ctx context.Context, w *waiter) error {
 	if w.ask.Limits.Hours == "" {
 		return nil
 	}
@@ -102,9 +102,9 @@ func (k *key) open(ctx context.Context, w *waiter) error {
 	return nil
 }
 
-// pause lasts until the mode changes, or fails.
-func (w *waiter) pause(ctx context.Context, k *key, changed <-chan struct{}) error {
-	over, stop := w.deadline(k.gate.config.Timeout)
+// awaitMode lasts until the mode changes, or fails.
+func (w *waiter) awaitMode(ctx context.Context, k *key, changed <-chan struct{}) error {
+	over, stop := w.deadlineTimer(k.gate.config.Timeout)
 	defer stop()
 	select {
 	case <-changed:
@@ -118,7 +118,7 @@ func (w *waiter) pause(ctx context.Context, k *key, changed <-chan struct{}) err
 	}
 }
 
-func (w *waiter) deadline(grace time.Duration) (<-chan time.Time, func()) {
+func (w *waiter) deadlineTimer(grace time.Duration) (<-chan time.Time, func()) {
 	if w.over.IsZero() {
 		return nil, func() {}
 	}
@@ -126,60 +126,60 @@ func (w *waiter) deadline(grace time.Duration) (<-chan time.Time, func()) {
 	return timer.C, func() { timer.Stop() }
 }
 
-// together asks the server. Nothing and no error means: look again where permits
+// acquireTogether asks the server. Nothing and no error means: look again where permits
 // come from.
-func (k *key) together(ctx context.Context, w *waiter, changed <-chan struct{}) (*Permit, error) {
+func (k *key) acquireTogether(ctx context.Context, w *waiter, changed <-chan struct{}) (*Permit, error) {
 	k.mu.Lock()
 	now := time.Now()
-	if k.ready(w, now) {
+	if k.isReady(w, now) {
 		k.under++
-		k.serve(k.turn(w.ask.Task), &w.ask)
-		if ahead := k.ahead(); ahead > 0 && len(k.hand) < ahead/2 {
-			k.poke()
+		k.serveTask(k.turnOf(w.ask.Task), &w.ask)
+		if ahead := k.permitsAhead(); ahead > 0 && len(k.hand) < ahead/2 {
+			k.wakePump()
 		}
 		k.mu.Unlock()
 		return &Permit{key: k, sent: now}, nil
 	}
-	k.enqueue(w)
-	k.deal(now)
-	k.poke()
+	k.enqueueWaiter(w)
+	k.dealPermits(now)
+	k.wakePump()
 	k.mu.Unlock()
-	over, stop := w.deadline(k.gate.config.Timeout) // the way to the server is not the wait that was meant
+	over, stop := w.deadlineTimer(k.gate.config.Timeout) // the way to the server is not the wait that was meant
 	defer stop()
 	select {
 	case <-w.done:
 	case <-changed:
-		return k.withdraw(ctx, w, nil)
+		return k.withdrawWaiter(ctx, w, nil)
 	case <-ctx.Done():
-		return k.withdraw(ctx, w, context.Cause(ctx))
+		return k.withdrawWaiter(ctx, w, context.Cause(ctx))
 	case <-over:
-		return k.withdraw(ctx, w, gate.Verdict{Decision: gate.Reject, Reason: gate.OverDeadline}.Fault(k.name, time.Now()))
+		return k.withdrawWaiter(ctx, w, gate.Verdict{Decision: gate.Reject, Reason: gate.OverDeadline}.Fault(k.name, time.Now()))
 	}
 	if w.err != nil {
 		return nil, w.err
 	}
-	return k.leave(ctx, w)
+	return k.awaitInstant(ctx, w)
 }
 
-// ready is a permit in hand that can be used now by somebody before whom nobody
+// isReady is a permit in hand that can be used now by somebody before whom nobody
 // waits.
-func (k *key) ready(w *waiter, now time.Time) bool {
+func (k *key) isReady(w *waiter, now time.Time) bool {
 	if len(k.waiting) > 0 || len(k.hand) == 0 || k.cool.After(now) {
 		return false
 	}
-	if g := k.hand[0]; !g.fits(&w.ask) || g.slot.After(now) || !now.Before(g.void) {
+	if g := k.hand[0]; !g.fitsAsk(&w.ask) || g.slot.After(now) || !now.Before(g.void) {
 		return false
 	}
 	k.hand = k.hand[1:]
 	return true
 }
 
-func (k *key) enqueue(w *waiter) {
+func (k *key) enqueueWaiter(w *waiter) {
 	if w.place.No == 0 { // one that queues again stands where it stood
 		k.arrivals++
 		w.place = gate.Place{Priority: w.ask.Priority, No: k.arrivals, Weight: w.ask.Weight()}
 	}
-	w.place.Turn = k.turn(w.ask.Task)
+	w.place.Turn = k.turnOf(w.ask.Task)
 	w.place.Turn.Join()
 	w.done, w.grant = make(chan struct{}), grant{}
 	for _, o := range k.waiting {
@@ -192,9 +192,9 @@ func (k *key) enqueue(w *waiter) {
 	k.waiting = append(k.waiting, w)
 }
 
-// withdraw stops waiting. Who was served at that moment goes on, unless there is
+// withdrawWaiter stops waiting. Who was served at that moment goes on, unless there is
 // a reason to stop.
-func (k *key) withdraw(ctx context.Context, w *waiter, reason error) (*Permit, error) {
+func (k *key) withdrawWaiter(ctx context.Context, w *waiter, reason error) (*Permit, error) {
 	k.mu.Lock()
 	select {
 	case <-w.done:
@@ -204,20 +204,20 @@ func (k *key) withdraw(ctx context.Context, w *waiter, reason error) (*Permit, e
 		}
 		if reason == nil {
 			k.mu.Unlock()
-			return k.leave(ctx, w)
+			return k.awaitInstant(ctx, w)
 		}
-		k.restore(w)
+		k.restorePermit(w)
 	default:
-		k.drop(w)
+		k.dropWaiter(w)
 	}
 	k.mu.Unlock()
 	return nil, reason
 }
 
-// leave waits for the instant of the permit. One that is void by then, or that a
+// awaitInstant waits for the instant of the permit. One that is void by then, or that a
 // cool-down has overtaken, is given back, and the request queues again where it
 // stood.
-func (k *key) leave(ctx context.Context, w *waiter) (*Permit, error) {
+func (k *key) awaitInstant(ctx context.Context, w *waiter) (*Permit, error) {
 	err := pause.Until(ctx, w.grant.slot)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -225,29 +225,29 @@ func (k *key) leave(ctx context.Context, w *waiter) (*Permit, error) {
 	if err == nil && now.Before(w.grant.void) && !k.cool.After(now) {
 		return &Permit{key: k, sent: now}, nil
 	}
-	k.restore(w)
+	k.restorePermit(w)
 	return nil, err
 }
 
-// restore takes back a permit that was not used.
-func (k *key) restore(w *waiter) {
+// restorePermit takes back a permit that was not used.
+func (k *key) restorePermit(w *waiter) {
 	k.under--
 	k.turns.Refund(w.ask.Task, w.grant.weight)
 	k.hand = append([]grant{w.grant}, k.hand...)
-	k.deal(time.Now())
+	k.dealPermits(time.Now())
 	k.freed, k.dirty = true, true
-	k.poke()
+	k.wakePump()
 }
 
 // Done gives the place back and passes on what the answer said. When the
 // upstream asked for a pause it returns only after the server knows, so that
 // whoever asks from then on is held back, in any process.
 func (p *Permit) Done(s gate.Signal) {
-	told := p.end(s)
+	told := p.endPermit(s)
 	if told == nil {
 		return
 	}
-	m, changed := p.key.gate.look()
+	m, changed := p.key.gate.currentMode()
 	if m != shared {
 		return
 	}
@@ -258,7 +258,7 @@ func (p *Permit) Done(s gate.Signal) {
 	}
 }
 
-func (p *Permit) end(s gate.Signal) (told <-chan struct{}) {
+func (p *Permit) endPermit(s gate.Signal) (told <-chan struct{}) {
 	k, now := p.key, time.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -268,12 +268,12 @@ func (p *Permit) end(s gate.Signal) (told <-chan struct{}) {
 	} else {
 		k.under--
 	}
-	told = k.learn(s, p.sent, now)
+	told = k.keepSignal(s, p.sent, now)
 	k.freed, k.dirty = true, true
 	close(k.freedLocal)
 	k.freedLocal = make(chan struct{})
 	if k.urgent || len(k.waiting) > 0 || !k.running {
-		k.poke()
+		k.wakePump()
 	}
 	return told
 }
@@ -281,9 +281,9 @@ func (p *Permit) end(s gate.Signal) (told <-chan struct{}) {
 // mostSignals bounds what is kept for a server that cannot be reached.
 const mostSignals = 64
 
-// learn keeps a signal for the server, and says what to wait for if others must
+// keepSignal keeps a signal for the server, and says what to wait for if others must
 // hear of it before we go on.
-func (k *key) learn(s gate.Signal, sent, now time.Time) (told <-chan struct{}) {
+func (k *key) keepSignal(s gate.Signal, sent, now time.Time) (told <-chan struct{}) {
 	h := heard{signal: s, sent: sent, told: make(chan struct{})}
 	wait := min(s.RetryAfter, gate.MaxRetryAfter)
 	a := s.Announced

@@ -14,10 +14,10 @@ import (
 
 var errAddress = fmt.Errorf("%w: the address of the shared gate must be rediss://user:password@host:port/database, redis:// on this machine, or unix:///socket", fault.ErrInvalid)
 
-// route says where the server is and whether the way to it is encrypted (D§5.30).
+// parseRoute says where the server is and whether the way to it is encrypted (D§5.30).
 // The scheme redis:// is the promise of a plain port, so it is not taken for one
 // with TLS: the server would answer with something nobody understands.
-func route(address string) (*redis.Options, error) {
+func parseRoute(address string) (*redis.Options, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, errAddress

@@ -11,7 +11,7 @@ import (
 // It is used only while we are alone: when the server comes back meanwhile, the
 // request asks there.
 func (k *key) byOurselves(ctx context.Context, w *waiter, changed <-chan struct{}) (*Permit, error) {
-	n, err := k.room(ctx, w, changed)
+	n, err := k.awaitRoom(ctx, w, changed)
 	if err != nil || n == 0 {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (k *key) byOurselves(ctx context.Context, w *waiter, changed <-chan struct{
 	}()
 	done, err := k.gate.config.Alone.Acquire(waiting, ask)
 	if err != nil {
-		k.unspend(ask)
+		k.refundLocally(ask)
 		if waiting.Err() != nil && ctx.Err() == nil {
 			return nil, nil // not given up: the mode changed
 		}
@@ -41,25 +41,25 @@ func (k *key) byOurselves(ctx context.Context, w *waiter, changed <-chan struct{
 	still := k.gate.mode == alone
 	k.gate.mu.Unlock()
 	if !still {
-		k.unspend(ask)
+		k.refundLocally(ask)
 		done(gate.Signal{Outcome: gate.Refused})
 		return nil, nil
 	}
 	return &Permit{key: k, sent: time.Now(), own: done}, nil
 }
 
-// room waits until what the server allowed earlier leaves a place of our share,
+// awaitRoom waits until what the server allowed earlier leaves a place of our share,
 // charges the quotas, and empties our own gate once for each time alone. It
 // returns zero when the mode changed.
-func (k *key) room(ctx context.Context, w *waiter, changed <-chan struct{}) (n int, err error) {
+func (k *key) awaitRoom(ctx context.Context, w *waiter, changed <-chan struct{}) (n int, err error) {
 	for {
 		k.mu.Lock()
-		part, n := k.gate.share(k.limits)
-		k.empty(part)
+		part, n := k.gate.shareLimits(k.limits)
+		k.emptyBurst(part)
 		freed := k.freedLocal
 		v := gate.Verdict{Decision: gate.Wait}
 		if k.under+k.local < part.Concurrency {
-			v = k.spend(w.ask, n, time.Now())
+			v = k.spendLocally(w.ask, n, time.Now())
 		}
 		if v.Decision == gate.Allow {
 			k.local++
@@ -87,10 +87,10 @@ func (k *key) room(ctx context.Context, w *waiter, changed <-chan struct{}) (n i
 
 const roomEvery = 100 * time.Millisecond
 
-// empty makes our own gate start without a burst: what left before, through the
+// emptyBurst makes our own gate start without a burst: what left before, through the
 // server, still counts. Its first request leaves when our share of the rate has
 // brought one.
-func (k *key) empty(part gate.Limits) {
+func (k *key) emptyBurst(part gate.Limits) {
 	k.gate.mu.Lock()
 	since := k.gate.since
 	k.gate.mu.Unlock()
@@ -105,14 +105,14 @@ func (k *key) empty(part gate.Limits) {
 	k.gate.config.Alone.Empty(k.name, k.limits, until)
 }
 
-// unspend takes back what room charged.
-func (k *key) unspend(a gate.Ask) {
+// refundLocally takes back what room charged.
+func (k *key) refundLocally(a gate.Ask) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.local--
 	for i := range k.accounts {
 		c := &k.accounts[i]
-		c.mine = max(c.mine-c.cost(a.Weight(), a.Limits.PricePerRequest), 0)
+		c.mine = max(c.mine-c.costOf(a.Weight(), a.Limits.PricePerRequest), 0)
 	}
 	close(k.freedLocal)
 	k.freedLocal = make(chan struct{})

@@ -66,8 +66,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// present is how long a process counts as there after a sign of life.
-func (c Config) present() time.Duration { return 3 * c.Beat }
+// presentFor is how long a process counts as there after a sign of life.
+func (c Config) presentFor() time.Duration { return 3 * c.Beat }
 
 // Masked is the address without its password.
 func Masked(address string) string {
@@ -79,8 +79,8 @@ func Masked(address string) string {
 	return u.Redacted()
 }
 
-func options(c Config) (*redis.Options, error) {
-	o, err := route(c.URL)
+func redisOptions(c Config) (*redis.Options, error) {
+	o, err := parseRoute(c.URL)
 	if err != nil {
 		return nil, err
 	}

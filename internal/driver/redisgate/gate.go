@@ -50,12 +50,12 @@ func New(c Config) (*Gate, error) {
 	}
 	g := &Gate{config: c, wire: w, keys: map[string]*key{}, n: 1, changed: make(chan struct{}), prod: make(chan struct{}, 1), since: time.Now()}
 	g.ctx, g.stop = context.WithCancel(context.Background())
-	g.work.Go(g.beats)
+	g.work.Go(g.beatLoop)
 	return g, nil
 }
 
 // Reachable asks the server once, for a word to the operator at the start.
-func (g *Gate) Reachable(ctx context.Context) error { return g.wire.ask(ctx) }
+func (g *Gate) Reachable(ctx context.Context) error { return g.wire.askClock(ctx) }
 
 // SetShare says which of how many live processes this one is. The server divides
 // by those of them it does not see.
@@ -63,12 +63,12 @@ func (g *Gate) SetShare(rank, n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.rank, g.n = rank, max(n, 1)
-	g.config.Alone.SetShare(g.part())
+	g.config.Alone.SetShare(g.ownPart())
 }
 
-// part is our share while we are alone. The server may have seen more processes
+// ownPart is our share while we are alone. The server may have seen more processes
 // than the database told us of yet; then we take the smallest part. g.mu is held.
-func (g *Gate) part() (rank, n int) {
+func (g *Gate) ownPart() (rank, n int) {
 	if g.here > g.n {
 		return g.here - 1, g.here
 	}
@@ -78,7 +78,7 @@ func (g *Gate) part() (rank, n int) {
 // Close gives back what was not used and says goodbye.
 func (g *Gate) Close() error {
 	g.mu.Lock()
-	was, keys := g.mode, g.listed()
+	was, keys := g.mode, g.listKeys()
 	g.closed = true
 	g.switchTo(silent)
 	g.mu.Unlock()
@@ -88,22 +88,22 @@ func (g *Gate) Close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), g.config.Timeout)
 		defer cancel()
 		for _, k := range keys {
-			k.clear(ctx)
+			k.giveBackAll(ctx)
 		}
 		_, _ = g.wire.sendBeat(ctx, presence{ID: g.config.ID, Leave: true}) // it expires by itself
 	}
 	return g.wire.client.Close()
 }
 
-func (g *Gate) listed() (all []*key) {
+func (g *Gate) listKeys() (all []*key) {
 	for _, k := range g.keys {
 		all = append(all, k)
 	}
 	return all
 }
 
-// look is the mode of now and what is closed when it ends.
-func (g *Gate) look() (mode, <-chan struct{}) {
+// currentMode is the mode of now and what is closed when it ends.
+func (g *Gate) currentMode() (mode, <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.mode, g.changed
@@ -120,7 +120,7 @@ func (g *Gate) switchTo(m mode) {
 	g.changed = make(chan struct{})
 }
 
-func (g *Gate) key(name string) *key {
+func (g *Gate) keyNamed(name string) *key {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	k := g.keys[name]
@@ -131,10 +131,10 @@ func (g *Gate) key(name string) *key {
 	return k
 }
 
-// share is our part of limits, as of now.
-func (g *Gate) share(l gate.Limits) (part gate.Limits, n int) {
+// shareLimits is our part of limits, as of now.
+func (g *Gate) shareLimits(l gate.Limits) (part gate.Limits, n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	rank, n := g.part()
+	rank, n := g.ownPart()
 	return l.Share(rank, n), n
 }

@@ -61,9 +61,9 @@ func newKey(g *Gate, name string) *key {
 	return &key{gate: g, name: name, kick: make(chan struct{}, 1), freedLocal: make(chan struct{})}
 }
 
-// declare notes what a request declares. Where requests of one key declare
+// declareLimits notes what a request declares. Where requests of one key declare
 // different limits, the more polite ones hold.
-func (k *key) declare(l gate.Limits, now time.Time) {
+func (k *key) declareLimits(l gate.Limits, now time.Time) {
 	if len(k.declared) == 1 && k.declared[0].limits == l {
 		k.declared[0].at = now
 		return
@@ -88,9 +88,9 @@ func (k *key) declare(l gate.Limits, now time.Time) {
 	k.keepAccounts()
 }
 
-// late is how long after its instant a permit can be used. Half of it is for
+// usableAfter is how long after its instant a permit can be used. Half of it is for
 // this process, half for the way to the upstream.
-func late(l gate.Limits) time.Duration { return gate.LateOf(l.PerSecond, float64(l.Burst)) }
+func usableAfter(l gate.Limits) time.Duration { return gate.LateOf(l.PerSecond, float64(l.Burst)) }
 
 // grant is a permit that has not been used.
 type grant struct {
@@ -100,22 +100,22 @@ type grant struct {
 	void   time.Time // not after
 }
 
-func (g grant) fits(a *gate.Ask) bool {
+func (g grant) fitsAsk(a *gate.Ask) bool {
 	return g.weight == a.Weight() && g.price == a.Limits.PricePerRequest
 }
 
-// renew speaks up if there is anything to say.
-func (k *key) renew() {
+// renewHeld speaks up if there is anything to say.
+func (k *key) renewHeld() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.under+k.local+len(k.hand)+len(k.waiting)+len(k.signals) > 0 {
 		k.urgent = true
-		k.poke()
+		k.wakePump()
 	}
 }
 
-// poke wakes the pump, or starts it; k.mu is held.
-func (k *key) poke() {
+// wakePump wakes the pump, or starts it; k.mu is held.
+func (k *key) wakePump() {
 	if !k.running {
 		k.gate.mu.Lock()
 		defer k.gate.mu.Unlock()
@@ -123,7 +123,7 @@ func (k *key) poke() {
 			return
 		}
 		k.running = true
-		k.gate.work.Go(k.pump)
+		k.gate.work.Go(k.runPump)
 		return
 	}
 	select {

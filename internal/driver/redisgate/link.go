@@ -11,12 +11,12 @@ import (
 // way to the server, too little for a cool-down to be missed by much.
 const horizon = 50 * time.Millisecond
 
-// beats shows that we are there, and finds the server again after it was lost.
-func (g *Gate) beats() {
+// beatLoop shows that we are there, and finds the server again after it was lost.
+func (g *Gate) beatLoop() {
 	ticker := time.NewTicker(g.config.Beat)
 	defer ticker.Stop()
 	for {
-		g.beat()
+		g.beatOnce()
 		select {
 		case <-g.ctx.Done():
 			return
@@ -26,48 +26,48 @@ func (g *Gate) beats() {
 	}
 }
 
-func (g *Gate) beat() {
-	if m, _ := g.look(); m == shared {
-		here, err := g.wire.sendBeat(g.ctx, g.presence())
+func (g *Gate) beatOnce() {
+	if m, _ := g.currentMode(); m == shared {
+		here, err := g.wire.sendBeat(g.ctx, g.signOfLife())
 		if err != nil {
-			g.lost(err)
+			g.loseServer(err)
 			return
 		}
-		g.become(shared, here)
-		g.stir()
+		g.setMode(shared, here)
+		g.stirKeys()
 		return
 	}
-	if err := g.shunned(time.Now()); err != nil {
-		g.endure(err)
+	if err := g.shunnedBy(time.Now()); err != nil {
+		g.goAlone(err)
 		return
 	}
-	if err := g.wire.ask(g.ctx); err != nil {
-		g.endure(err)
+	if err := g.wire.askClock(g.ctx); err != nil {
+		g.goAlone(err)
 		return
 	}
 	// Nothing may leave by our share any more when the server begins to count us.
-	g.become(silent, 0)
-	here, err := g.wire.sendBeat(g.ctx, g.presence())
+	g.setMode(silent, 0)
+	here, err := g.wire.sendBeat(g.ctx, g.signOfLife())
 	if err != nil {
-		g.endure(err)
+		g.goAlone(err)
 		return
 	}
-	g.become(shared, here)
+	g.setMode(shared, here)
 	g.config.Log.Info("the shared rate gate is there", "server", Masked(g.config.URL))
-	g.stir()
+	g.stirKeys()
 }
 
-// presence is our sign of life. It says an instant, not a span: should it reach
+// signOfLife is our sign of life. It says an instant, not a span: should it reach
 // the server late, it must not count for longer.
-func (g *Gate) presence() presence {
+func (g *Gate) signOfLife() presence {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	until := g.wire.clock.AtLeast(time.Now()) + g.config.present().Microseconds()
+	until := g.wire.clock.AtLeast(time.Now()) + g.config.presentFor().Microseconds()
 	g.live = max(g.live, until)
 	return presence{ID: g.config.ID, Rank: g.rank, N: g.n, Live: until, Back: g.strayed}
 }
 
-func (g *Gate) become(m mode, here int) {
+func (g *Gate) setMode(m mode, here int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -76,13 +76,13 @@ func (g *Gate) become(m mode, here int) {
 	g.switchTo(m)
 	if here > 0 && here != g.here {
 		g.here = here
-		g.config.Alone.SetShare(g.part())
+		g.config.Alone.SetShare(g.ownPart())
 	}
 }
 
-// lost stops all permits at once. Our share is used only when the server no
+// loseServer stops all permits at once. Our share is used only when the server no
 // longer counts us as there.
-func (g *Gate) lost(err error) {
+func (g *Gate) loseServer(err error) {
 	g.mu.Lock()
 	was := g.mode
 	if was == shared {
@@ -99,10 +99,10 @@ func (g *Gate) lost(err error) {
 	}
 }
 
-// made notes how a trip went. A server that answers signs of life and fails every
+// noteTrip notes how a trip went. A server that answers signs of life and fails every
 // trip is as good as lost: without a pause we would come back to it for ever and
 // never send anything.
-func (g *Gate) made(err error) {
+func (g *Gate) noteTrip(err error) {
 	if err == nil {
 		g.mu.Lock()
 		g.failed = 0
@@ -114,7 +114,7 @@ func (g *Gate) made(err error) {
 		g.avoid = time.Now().Add(avoidFor)
 	}
 	g.mu.Unlock()
-	g.lost(err)
+	g.loseServer(err)
 }
 
 const (
@@ -122,8 +122,8 @@ const (
 	avoidFor = 10 * time.Second
 )
 
-// shunned is why the server is not asked now.
-func (g *Gate) shunned(now time.Time) error {
+// shunnedBy is why the server is not asked now.
+func (g *Gate) shunnedBy(now time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if now.Before(g.avoid) {
@@ -132,33 +132,33 @@ func (g *Gate) shunned(now time.Time) error {
 	return nil
 }
 
-// endure goes on alone when that is safe.
-func (g *Gate) endure(err error) {
+// goAlone goes on alone when that is safe.
+func (g *Gate) goAlone(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.mode != silent || g.closed || !g.unseen(time.Now()) {
+	if g.mode != silent || g.closed || !g.isUnseen(time.Now()) {
 		return
 	}
 	g.switchTo(alone)
 	g.config.Log.Warn("working without the shared rate gate, with our share of the limits", "server", Masked(g.config.URL), "share", g.n, "error", err)
 }
 
-// unseen reports that nobody counts us as there any more, and that permits given
+// isUnseen reports that nobody counts us as there any more, and that permits given
 // while somebody did are used or void. g.mu is held.
-func (g *Gate) unseen(now time.Time) bool {
+func (g *Gate) isUnseen(now time.Time) bool {
 	if g.live == 0 {
 		return true
 	}
 	return now.After(g.wire.clock.Never(g.live).Add(horizon + gate.MaxLate))
 }
 
-// stir lets every key that holds something speak up: places are renewed, and a
+// stirKeys lets every key that holds something speak up: places are renewed, and a
 // server that lost them learns of them.
-func (g *Gate) stir() {
+func (g *Gate) stirKeys() {
 	g.mu.Lock()
-	keys := g.listed()
+	keys := g.listKeys()
 	g.mu.Unlock()
 	for _, k := range keys {
-		k.renew()
+		k.renewHeld()
 	}
 }

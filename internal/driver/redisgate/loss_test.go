@@ -115,7 +115,7 @@ func TestUsesTheRate(t *testing.T) {
 
 // awaitMode returns when the gate is in a mode.
 func (g *Gate) awaitMode(want mode) {
-	for m, changed := g.look(); m != want; m, changed = g.look() {
+	for m, changed := g.currentMode(); m != want; m, changed = g.currentMode() {
 		<-changed
 	}
 }
@@ -149,7 +149,7 @@ func TestOneClientCutOff(t *testing.T) {
 		wire.Cut(true)
 		gates[0].awaitMode(alone)
 		pass(2 * time.Second)
-		if m, _ := gates[1].look(); m != shared && gatetest.Proves() { // a slow machine loses it too
+		if m, _ := gates[1].currentMode(); m != shared && gatetest.Proves() { // a slow machine loses it too
 			t.Errorf("a client with a server is in mode %d", m)
 		}
 		wire.Cut(false)
@@ -210,7 +210,7 @@ func TestPermitsBecomeVoid(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Done(gate.Signal{})
-	k, past := g.key("source"), time.Now().Add(-time.Millisecond)
+	k, past := g.keyNamed("source"), time.Now().Add(-time.Millisecond)
 	server.Pause() // so that a permit can only come from hand
 	defer server.Resume()
 	k.mu.Lock()
@@ -219,7 +219,7 @@ func TestPermitsBecomeVoid(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if _, err := g.Acquire(ctx, a); err == nil {
-		if m, _ := g.look(); m == shared { // else a slow machine lost its server, and works without
+		if m, _ := g.currentMode(); m == shared { // else a slow machine lost its server, and works without
 			t.Error("a void permit was used")
 		}
 	}
@@ -227,7 +227,7 @@ func TestPermitsBecomeVoid(t *testing.T) {
 	k.mu.Lock()
 	k.under++
 	k.mu.Unlock()
-	if p, _ := k.leave(t.Context(), w); p != nil {
+	if p, _ := k.awaitInstant(t.Context(), w); p != nil {
 		t.Error("a permit that became void while waiting was used")
 	}
 }
@@ -296,7 +296,7 @@ func TestServerThatFailsEveryTrip(t *testing.T) {
 		}
 		p.Done(gate.Signal{})
 	}
-	if m, _ := g.look(); m != alone {
+	if m, _ := g.currentMode(); m != alone {
 		t.Errorf("mode %d", m)
 	}
 	if err := client.Del(t.Context(), "{broken:gate}:source:state").Err(); err != nil {
@@ -329,7 +329,7 @@ func TestAddresses(t *testing.T) {
 		"redis://127.0.0.1:6379/0": true, "rediss://user:secret@cache.example.org:6380/2": true, "unix:///run/redis.sock": true,
 		"http://secret@host": false, "redis://:secret@host:port/0": false, "": false,
 	} {
-		_, err := options(Config{URL: address}.withDefaults())
+		_, err := redisOptions(Config{URL: address}.withDefaults())
 		if (err == nil) != good {
 			t.Errorf("%q: %v", address, err)
 		}

@@ -135,7 +135,7 @@ type wire struct {
 }
 
 func newWire(c Config) (*wire, error) {
-	o, err := options(c)
+	o, err := redisOptions(c)
 	if err != nil {
 		return nil, err
 	}
@@ -149,8 +149,8 @@ func newWire(c Config) (*wire, error) {
 	}, nil
 }
 
-// ask looks at the server's clock; it changes nothing there.
-func (w *wire) ask(ctx context.Context) error {
+// askClock looks at the server's clock; it changes nothing there.
+func (w *wire) askClock(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, w.limit)
 	defer cancel()
 	sent := time.Now()
@@ -165,7 +165,7 @@ func (w *wire) ask(ctx context.Context) error {
 // sendBeat shows that we are there and hears how many are.
 func (w *wire) sendBeat(ctx context.Context, p presence) (here int, err error) {
 	var reply tripReply
-	err = w.send(ctx, w.beat, w.shared, p, &reply)
+	err = w.sendScript(ctx, w.beat, w.shared, p, &reply)
 	return reply.Here, err
 }
 
@@ -174,14 +174,14 @@ func (w *wire) sendTrip(ctx context.Context, key string, q tripRequest) (tripRep
 	keys := append(w.shared[:len(w.shared):len(w.shared)],
 		base+":state", base+":places", base+":holders", base+":hour", base+":day", base+":money")
 	var reply tripReply
-	if err := w.send(ctx, w.trip, keys, q, &reply); err != nil {
+	if err := w.sendScript(ctx, w.trip, keys, q, &reply); err != nil {
 		return reply, 0, err
 	}
 	now, err := strconv.ParseInt(reply.Now, 10, 64)
 	return reply, now, err
 }
 
-func (w *wire) send(ctx context.Context, script *redis.Script, keys []string, message any, reply *tripReply) error {
+func (w *wire) sendScript(ctx context.Context, script *redis.Script, keys []string, message any, reply *tripReply) error {
 	text, err := json.Marshal(message)
 	if err != nil {
 		return fmt.Errorf("write message to the shared gate: %w", err)

@@ -14,14 +14,14 @@ const (
 	mostWanted   = 4096
 )
 
-// pump makes the trips to the server for one key, one at a time, and ends when
+// runPump makes the trips to the server for one key, one at a time, and ends when
 // there is nothing to do.
-func (k *key) pump() {
+func (k *key) runPump() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
 		k.mu.Lock()
-		at, any := k.due(time.Now())
+		at, any := k.nextTrip(time.Now())
 		if !any {
 			k.running = false
 			k.mu.Unlock()
@@ -37,16 +37,16 @@ func (k *key) pump() {
 			}
 			continue
 		}
-		k.round()
+		k.makeTrip()
 	}
 }
 
-// due is when the next trip is to be made; k.mu is held.
-func (k *key) due(now time.Time) (at time.Time, any bool) {
-	if m, _ := k.gate.look(); m != shared {
+// nextTrip is when the next trip is to be made; k.mu is held.
+func (k *key) nextTrip(now time.Time) (at time.Time, any bool) {
+	if m, _ := k.gate.currentMode(); m != shared {
 		return now, false
 	}
-	k.sift(now)
+	k.siftVoid(now)
 	sooner := func(t time.Time) {
 		if !any || t.Before(at) {
 			at, any = t, true
@@ -61,7 +61,7 @@ func (k *key) due(now time.Time) (at time.Time, any bool) {
 		}
 		sooner(k.notBefore)
 	}
-	if ahead := k.ahead(); ahead > 0 && len(k.hand) < ahead/2 {
+	if ahead := k.permitsAhead(); ahead > 0 && len(k.hand) < ahead/2 {
 		sooner(k.last.Add(time.Millisecond / 10))
 	}
 	if k.dirty {
@@ -73,11 +73,11 @@ func (k *key) due(now time.Time) (at time.Time, any bool) {
 	return at, any
 }
 
-// ahead is how many permits are worth taking before somebody waits for them.
-func (k *key) ahead() int {
-	most := min(k.pace*late(k.limits).Seconds()/4, float64(k.limits.Burst)/2, mostWanted)
+// permitsAhead is how many permits are worth taking before somebody waits for them.
+func (k *key) permitsAhead() int {
+	most := min(k.pace*usableAfter(k.limits).Seconds()/4, float64(k.limits.Burst)/2, mostWanted)
 	for _, a := range k.accounts { // what is left of a quota is not locked away
-		most = min(most, (a.usable-a.sum)/100/max(a.cost(k.limits.Cost, k.limits.PricePerRequest), dust))
+		most = min(most, (a.usable-a.sum)/100/max(a.costOf(k.limits.Cost, k.limits.PricePerRequest), dust))
 	}
 	n := int(most)
 	if n < 4 || k.blocked != "" {
@@ -86,14 +86,14 @@ func (k *key) ahead() int {
 	return n
 }
 
-// round is one trip.
-func (k *key) round() {
+// makeTrip is one trip.
+func (k *key) makeTrip() {
 	k.mu.Lock()
 	now := time.Now()
-	q, order := k.request(now)
+	q, order := k.tripMessage(now)
 	signals := len(k.signals)
 	k.urgent, k.dirty, k.freed = false, false, false
-	k.returned() // told twice it would count twice; a lost message only loses them
+	k.clearReturned() // told twice it would count twice; a lost message only loses them
 	k.last, k.used = now, 0
 	k.mu.Unlock()
 
@@ -101,10 +101,10 @@ func (k *key) round() {
 	k.mu.Lock()
 	if err == nil {
 		k.heardOf(signals)
-		k.accept(q, order, reply, server)
+		k.acceptReply(q, order, reply, server)
 	}
 	k.mu.Unlock()
-	k.gate.made(err)
+	k.gate.noteTrip(err)
 }
 
 // heardOf forgets signals that the server knows.
@@ -115,35 +115,35 @@ func (k *key) heardOf(n int) {
 	k.signals = k.signals[n:]
 }
 
-// request writes down what is to be said; k.mu is held.
-func (k *key) request(now time.Time) (tripRequest, []*waiter) {
+// tripMessage writes down what is to be said; k.mu is held.
+func (k *key) tripMessage(now time.Time) (tripRequest, []*waiter) {
 	if elapsed := now.Sub(k.last).Seconds(); elapsed > 0 {
 		weight := min(elapsed/0.02, 1)
 		k.pace += (k.used/elapsed - k.pace) * weight
 	}
 	l := k.limits
 	q := tripRequest{
-		presence: k.gate.presence(), Rate: l.PerSecond, Burst: l.Burst, Places: l.Concurrency, Cost: l.Cost, Warmup: l.Warmup.Std().Microseconds(),
+		presence: k.gate.signOfLife(), Rate: l.PerSecond, Burst: l.Burst, Places: l.Concurrency, Cost: l.Cost, Warmup: l.Warmup.Std().Microseconds(),
 		Min: l.MinPerSecond, Demote: l.Demote, Recover: l.Recover, Every: max(l.RecoverEvery.Std().Microseconds(), 1), Obey: *l.ObeyHeaders,
-		Late: late(l).Microseconds(), Horizon: horizon.Microseconds(), Quiet: (2*k.gate.config.Beat + horizon + late(l)).Microseconds(),
+		Late: usableAfter(l).Microseconds(), Horizon: horizon.Microseconds(), Quiet: (2*k.gate.config.Beat + horizon + usableAfter(l)).Microseconds(),
 		Patience: (5 * pollEvery).Microseconds(), Held: k.under + k.local + len(k.hand), Back: k.back,
-		Signals: k.told(now), Accounts: k.shown(), Wants: []tripWant{},
+		Signals: k.signalsToTell(now), Accounts: k.shownAccounts(), Wants: []tripWant{},
 	}
 	q.Lease = k.gate.wire.clock.AtLeast(now) + k.gate.config.Lease.Microseconds()
-	order := k.line()
+	order := k.orderWaiters()
 	for i, w := range order {
 		if i == mostWanted {
 			break
 		}
-		q.Wants = want(q.Wants, tripWant{N: 1, Weight: w.ask.Weight(), Price: w.ask.Limits.PricePerRequest, Priority: w.ask.Priority})
+		q.Wants = addWant(q.Wants, tripWant{N: 1, Weight: w.ask.Weight(), Price: w.ask.Limits.PricePerRequest, Priority: w.ask.Priority})
 	}
-	if more := k.ahead() - len(k.hand); more > 0 && len(order) < mostWanted {
+	if more := k.permitsAhead() - len(k.hand); more > 0 && len(order) < mostWanted {
 		q.Wants = append(q.Wants, tripWant{N: more, Weight: l.Cost, Price: l.PricePerRequest, Ahead: true})
 	}
 	return q, order
 }
 
-func want(all []tripWant, w tripWant) []tripWant {
+func addWant(all []tripWant, w tripWant) []tripWant {
 	if n := len(all); n > 0 {
 		same := all[n-1]
 		if same.N = w.N; same == w {
@@ -154,7 +154,7 @@ func want(all []tripWant, w tripWant) []tripWant {
 	return append(all, w)
 }
 
-func (k *key) told(now time.Time) []tripSignal {
+func (k *key) signalsToTell(now time.Time) []tripSignal {
 	out := []tripSignal{}
 	if k.cool.After(now) { // a server that lost its state learns it again
 		out = append(out, tripSignal{Cool: k.gate.wire.clock.AtLeast(k.cool)})
@@ -173,12 +173,12 @@ func (k *key) told(now time.Time) []tripSignal {
 	return out
 }
 
-// accept takes what was granted; k.mu is held.
-func (k *key) accept(q tripRequest, order []*waiter, reply tripReply, server int64) {
+// acceptReply takes what was granted; k.mu is held.
+func (k *key) acceptReply(q tripRequest, order []*waiter, reply tripReply, server int64) {
 	now := time.Now()
 	k.rate, k.blocked, k.notBefore = reply.Rate, reply.Reason, now
-	k.settle(reply)
-	usable := late(k.limits) / 2
+	k.settleCounts(reply)
+	usable := usableAfter(k.limits) / 2
 	granted := 0
 	take := func(w tripWant) {
 		at := server
@@ -198,41 +198,41 @@ func (k *key) accept(q tripRequest, order []*waiter, reply tripReply, server int
 			k.cool = until
 		}
 	}
-	k.deal(now)
+	k.dealPermits(now)
 	if reply.Reason == "" {
 		return
 	}
 	until := k.gate.wire.clock.Never(server + int64(reply.Until))
 	switch reply.Reason {
 	case byRate:
-		k.notBefore = until.Add(k.spread(reply.Here) - horizon*9/10)
+		k.notBefore = until.Add(k.spreadTrips(reply.Here) - horizon*9/10)
 	case byCooling, byQuota:
 		k.notBefore = now.Add(min(max(until.Sub(now)-horizon/2, pollEvery), time.Second))
 	default:
 		k.notBefore = now.Add(pollEvery)
 	}
-	k.refuse(order, reply.Reason, until, now)
+	k.refuseWaiters(order, reply.Reason, until, now)
 }
 
-// spread keeps the processes that wait for the same instant from asking all at
+// spreadTrips keeps the processes that wait for the same instant from asking all at
 // once. Most of the horizon is left for the way: what comes back too late is lost.
-func (k *key) spread(here int) time.Duration {
+func (k *key) spreadTrips(here int) time.Duration {
 	between := float64(here-1) / max(k.rate, 1) / 2 * float64(time.Second)
 	return time.Duration(rand.Float64() * min(between, float64(horizon)*0.3))
 }
 
-// clear gives back everything at the end.
-func (k *key) clear(ctx context.Context) {
+// giveBackAll gives back everything at the end.
+func (k *key) giveBackAll(ctx context.Context) {
 	k.mu.Lock()
 	if k.last.IsZero() {
 		k.mu.Unlock()
 		return
 	}
 	for _, g := range k.hand {
-		k.returns(g)
+		k.noteUnused(g)
 	}
 	k.hand, k.waiting = nil, nil
-	q, _ := k.request(time.Now())
+	q, _ := k.tripMessage(time.Now())
 	q.Wants = []tripWant{}
 	k.mu.Unlock()
 	_, _, _ = k.gate.wire.sendTrip(ctx, k.name, q) // it expires by itself

@@ -17,59 +17,59 @@ type waiter struct {
 	err   error
 }
 
-// line orders those who wait as they will leave.
-func (k *key) line() []*waiter {
+// orderWaiters orders those who wait as they will leave.
+func (k *key) orderWaiters() []*waiter {
 	return gate.Line(k.waiting, func(w *waiter) gate.Place { return w.place })
 }
 
-// turn finds the account of a task whose request comes now.
-func (k *key) turn(task int64) *gate.Turn { return k.turns.Of(task, float64(k.limits.Quantum)) }
+// turnOf finds the account of a task whose request comes now.
+func (k *key) turnOf(task int64) *gate.Turn { return k.turns.Of(task, float64(k.limits.Quantum)) }
 
-// serve notes that a task got a permit.
-func (k *key) serve(turn *gate.Turn, a *gate.Ask) {
+// serveTask notes that a task got a permit.
+func (k *key) serveTask(turn *gate.Turn, a *gate.Ask) {
 	k.turns.Serve(turn, a.Weight(), len(k.waiting) > 0)
 	k.used++
 }
 
-// deal gives the permits in hand to those who wait.
-func (k *key) deal(now time.Time) {
-	k.sift(now)
+// dealPermits gives the permits in hand to those who wait.
+func (k *key) dealPermits(now time.Time) {
+	k.siftVoid(now)
 	if len(k.hand) == 0 || len(k.waiting) == 0 || k.cool.After(now) {
 		return
 	}
-	for _, w := range k.line() {
-		i := slices.IndexFunc(k.hand, func(g grant) bool { return g.fits(&w.ask) })
+	for _, w := range k.orderWaiters() {
+		i := slices.IndexFunc(k.hand, func(g grant) bool { return g.fitsAsk(&w.ask) })
 		if i < 0 {
 			continue
 		}
 		w.grant = k.hand[i]
 		k.hand = slices.Delete(k.hand, i, i+1)
-		k.drop(w)
+		k.dropWaiter(w)
 		k.under++
-		k.serve(w.place.Turn, &w.ask)
+		k.serveTask(w.place.Turn, &w.ask)
 		close(w.done)
 	}
 }
 
-// sift puts aside what became void in hand.
-func (k *key) sift(now time.Time) {
+// siftVoid puts aside what became void in hand.
+func (k *key) siftVoid(now time.Time) {
 	k.hand = slices.DeleteFunc(k.hand, func(g grant) bool {
 		if now.Before(g.void) {
 			return false
 		}
-		k.returns(g)
+		k.noteUnused(g)
 		return true
 	})
 }
 
-func (k *key) drop(w *waiter) {
+func (k *key) dropWaiter(w *waiter) {
 	w.place.Turn.Leave()
 	k.waiting = slices.DeleteFunc(k.waiting, func(o *waiter) bool { return o == w })
 }
 
-// refuse tells who would have to wait too long. ahead is how much the requests
+// refuseWaiters tells who would have to wait too long. ahead is how much the requests
 // before it take.
-func (k *key) refuse(order []*waiter, reason string, until time.Time, now time.Time) {
+func (k *key) refuseWaiters(order []*waiter, reason string, until time.Time, now time.Time) {
 	var ahead float64
 	for _, w := range order {
 		if w.grant.weight > 0 || !slices.Contains(k.waiting, w) {
@@ -91,7 +91,7 @@ func (k *key) refuse(order []*waiter, reason string, until time.Time, now time.T
 		ahead += w.ask.Weight()
 		if !w.over.IsZero() && v.Until.After(w.over) {
 			w.err = v.Fault(k.name, now)
-			k.drop(w)
+			k.dropWaiter(w)
 			close(w.done)
 		}
 	}

@@ -15,12 +15,12 @@ func (g *Gate) Release(ctx context.Context, name string) error {
 	k := g.keys[name]
 	g.mu.Unlock()
 	if k != nil {
-		k.release()
+		k.releaseKey()
 	}
-	return g.wire.release(ctx, name)
+	return g.wire.releaseOnServer(ctx, name)
 }
 
-func (k *key) release() {
+func (k *key) releaseKey() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.cool, k.notBefore = time.Time{}, time.Time{}
@@ -30,7 +30,7 @@ func (k *key) release() {
 	}
 	if len(k.waiting) > 0 {
 		k.urgent = true
-		k.poke()
+		k.wakePump()
 	}
 }
 
@@ -46,17 +46,17 @@ func (g *Gate) Redeclare(name string, l gate.Limits) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.declared = nil
-	k.declare(l, time.Now())
+	k.declareLimits(l, time.Now())
 	k.notBefore = time.Time{}
 	if len(k.waiting) > 0 {
 		k.urgent = true
-		k.poke()
+		k.wakePump()
 	}
 }
 
-// release throws away what the server keeps of quotas and of a pause. The bucket
+// releaseOnServer throws away what the server keeps of quotas and of a pause. The bucket
 // of the key begins empty.
-func (w *wire) release(ctx context.Context, key string) error {
+func (w *wire) releaseOnServer(ctx context.Context, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, w.limit)
 	defer cancel()
 	base := w.prefix + key

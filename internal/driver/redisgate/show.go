@@ -10,10 +10,10 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 )
 
-// peek asks the server how a key stands and takes nothing.
-func (k *key) peek(ctx context.Context) (tripReply, int64, error) {
+// peekServer asks the server how a key stands and takes nothing.
+func (k *key) peekServer(ctx context.Context) (tripReply, int64, error) {
 	k.mu.Lock()
-	q, _ := k.request(time.Now())
+	q, _ := k.tripMessage(time.Now())
 	k.mu.Unlock()
 	q.Wants, q.Back = []tripWant{}, 0
 	for i := range q.Accounts {
@@ -36,16 +36,16 @@ func (g *Gate) Snapshot(ctx context.Context) ([]gate.Snapshot, error) {
 		var server int64
 		if m == shared {
 			var err error
-			if reply, server, err = k.peek(ctx); err != nil {
-				g.lost(err)
+			if reply, server, err = k.peekServer(ctx); err != nil {
+				g.loseServer(err)
 			}
 		}
-		out = append(out, k.snapshot(reply, server))
+		out = append(out, k.snapshotOf(reply, server))
 	}
 	return out, nil
 }
 
-func (k *key) snapshot(reply tripReply, server int64) gate.Snapshot {
+func (k *key) snapshotOf(reply tripReply, server int64) gate.Snapshot {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now, l := time.Now(), k.limits
@@ -77,24 +77,24 @@ func (k *key) snapshot(reply tripReply, server int64) gate.Snapshot {
 // Places is how many requests of a key this process may have under way at most.
 func (g *Gate) Places(name string, limits gate.Limits) int {
 	limits = limits.Filled()
-	if m, _ := g.look(); m == shared {
+	if m, _ := g.currentMode(); m == shared {
 		return limits.Concurrency
 	}
-	part, _ := g.share(limits)
+	part, _ := g.shareLimits(limits)
 	return part.Concurrency
 }
 
 // Estimate is how many requests like this one all processes together can still
 // do in a span of time (§4.10.6).
 func (g *Gate) Estimate(ctx context.Context, a gate.Ask, span time.Duration) (gate.Estimate, error) {
-	k, now := g.key(a.Key), time.Now()
+	k, now := g.keyNamed(a.Key), time.Now()
 	k.mu.Lock()
-	k.declare(a.Limits, now)
+	k.declareLimits(a.Limits, now)
 	k.mu.Unlock()
-	reply, _, err := k.peek(ctx)
+	reply, _, err := k.peekServer(ctx)
 	if err != nil {
-		g.lost(err)
-		part, _ := g.share(a.Limits.Filled())
+		g.loseServer(err)
+		part, _ := g.shareLimits(a.Limits.Filled())
 		state := gate.NewState(part, 0, 1, now)
 		return state.Estimate(&a, span, now), nil
 	}
@@ -104,7 +104,7 @@ func (g *Gate) Estimate(ctx context.Context, a gate.Ask, span time.Duration) (ga
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i, c := range k.accounts {
-		cost := c.cost(a.Weight(), a.Limits.PricePerRequest)
+		cost := c.costOf(a.Weight(), a.Limits.PricePerRequest)
 		if i >= len(reply.Accounts) || cost <= 0 {
 			continue
 		}

@@ -9,13 +9,13 @@ import (
 	"github.com/patra-ingest/patra/internal/pause"
 )
 
-// confirm looks whether the upstream has asked for a pause, right before a
+// confirmPause looks whether the upstream has asked for a pause, right before a
 // request leaves that other processes may have been told to hold back (I11). A
 // request that may not leave, or comes too late for its instant, gives back what
 // it was charged and queues again.
-func (l *Local) confirm(ctx context.Context, p *permit, a *gate.Ask) (leaves bool, err error) {
+func (l *Local) confirmPause(ctx context.Context, p *permit, a *gate.Ask) (leaves bool, err error) {
 	k, asked := p.key, time.Now()
-	pause, err := l.look(ctx, k.name)
+	pause, err := l.lookForPause(ctx, k.name)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -31,24 +31,24 @@ func (l *Local) confirm(ctx context.Context, p *permit, a *gate.Ask) (leaves boo
 	if pause > 0 {
 		k.state.Cool(now.Add(pause), now)
 	}
-	k.release(p, a, now)
+	k.releasePermit(p, a, now)
 	return false, err
 }
 
-// release takes back a permit of a request that did not leave. l.mu is held.
-func (k *key) release(p *permit, a *gate.Ask, now time.Time) {
+// releasePermit takes back a permit of a request that did not leave. l.mu is held.
+func (k *key) releasePermit(p *permit, a *gate.Ask, now time.Time) {
 	k.state.Refund(a, p.sent, now)
 	k.turns.Refund(a.Task, a.Weight())
 	k.inFlight--
 	k.free = append(k.free, p)
-	k.serve(now)
+	k.serveWaiters(now)
 }
 
 // acquireTogether is Acquire while several processes send.
 func (l *Local) acquireTogether(ctx context.Context, a gate.Ask, p *permit) (*permit, error) {
 	came, patience := time.Now(), a.Deadline
 	for {
-		leaves, err := l.confirm(ctx, p, &a)
+		leaves, err := l.confirmPause(ctx, p, &a)
 		if leaves {
 			return p, nil
 		}
@@ -64,7 +64,7 @@ func (l *Local) acquireTogether(ctx context.Context, a gate.Ask, p *permit) (*pe
 				return nil, errors.Join(v.Fault(a.Key, now), err)
 			}
 		}
-		if p, err = l.queue(ctx, a); err != nil || !p.together() {
+		if p, err = l.queueAsk(ctx, a); err != nil || !p.sharesInstants() {
 			return p, err
 		}
 	}
@@ -99,7 +99,7 @@ func (l *Local) MakeRoom(ctx context.Context) (bool, error) {
 	if l.book == nil {
 		return true, nil
 	}
-	for _, k := range l.unhanded() {
+	for _, k := range l.unhandedKeys() {
 		if err := l.handOver(ctx, k); err != nil {
 			return false, err
 		}
@@ -114,7 +114,7 @@ func (l *Local) MakeRoom(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-func (l *Local) unhanded() (out []*key) {
+func (l *Local) unhandedKeys() (out []*key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, k := range l.keys {
@@ -128,7 +128,7 @@ func (l *Local) unhanded() (out []*key) {
 func (l *Local) handOver(ctx context.Context, k *key) error {
 	l.mu.Lock()
 	now := time.Now()
-	r := k.reservation(nil, now)
+	r := k.reservationFor(nil, now)
 	r.Drain = true
 	pause := k.state.Cooling(now)
 	l.mu.Unlock()
@@ -143,6 +143,6 @@ func (l *Local) handOver(ctx context.Context, k *key) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k.handed = true
-	k.serve(time.Now())
+	k.serveWaiters(time.Now())
 	return nil
 }

@@ -47,8 +47,8 @@ func (d *Door) openAt(now time.Time) bool {
 	return d.open && now.Before(d.until) && now.Round(0).Before(d.until.Round(0))
 }
 
-// wait lasts until the door is open, or until an instant; zero is never.
-func (d *Door) wait(ctx context.Context, over time.Time) (open bool, err error) {
+// awaitOpen lasts until the door is open, or until an instant; zero is never.
+func (d *Door) awaitOpen(ctx context.Context, over time.Time) (open bool, err error) {
 	for {
 		d.mu.Lock()
 		open, changed := d.openAt(time.Now()), d.changed
@@ -59,7 +59,7 @@ func (d *Door) wait(ctx context.Context, over time.Time) (open bool, err error) 
 		if !over.IsZero() && !time.Now().Before(over) {
 			return false, nil
 		}
-		if err := await(ctx, changed, time.Until(sooner(over, time.Time{}))); err != nil {
+		if err := awaitNews(ctx, changed, time.Until(soonerOf(over, time.Time{}))); err != nil {
 			return false, err
 		}
 	}
@@ -87,7 +87,7 @@ func (g Guarded) Acquire(ctx context.Context, a gate.Ask) (transport.Permit, err
 				return nil, err
 			}
 		}
-		open, err := g.Door.wait(ctx, over)
+		open, err := g.Door.awaitOpen(ctx, over)
 		if err != nil {
 			return nil, err
 		}

@@ -37,15 +37,15 @@ type key struct {
 	idle     *time.Timer // gives back what lies unused
 }
 
-// turn finds the account of a task whose request comes now.
-func (k *key) turn(task int64) *gate.Turn { return k.turns.Of(task, k.state.Quantum()) }
+// turnOf finds the account of a task whose request comes now.
+func (k *key) turnOf(task int64) *gate.Turn { return k.turns.Of(task, k.state.Quantum()) }
 
-// grant lets a request leave. at is the instant it is charged for, which lies a
+// grantPermit lets a request leave. at is the instant it is charged for, which lies a
 // little before now where the timer was late.
-func (k *key) grant(a *gate.Ask, t *gate.Turn, at, now time.Time) *permit {
+func (k *key) grantPermit(a *gate.Ask, t *gate.Turn, at, now time.Time) *permit {
 	k.state.Charge(a, at)
 	if k.state.Low() {
-		k.ask(now)
+		k.askForMore(now)
 	}
 	k.turns.Serve(t, a.Weight(), len(k.waiting) > 0)
 	k.inFlight++
@@ -59,9 +59,9 @@ func (k *key) grant(a *gate.Ask, t *gate.Turn, at, now time.Time) *permit {
 	return p
 }
 
-// foresee is when a request that comes now will leave, as far as can be known:
+// foreseeWait is when a request that comes now will leave, as far as can be known:
 // those before it take their tokens first.
-func (k *key) foresee(a *gate.Ask, now time.Time) gate.Verdict {
+func (k *key) foreseeWait(a *gate.Ask, now time.Time) gate.Verdict {
 	v := k.state.Judge(a, now)
 	var ahead float64
 	for _, w := range k.waiting {
@@ -76,57 +76,57 @@ func (k *key) foresee(a *gate.Ask, now time.Time) gate.Verdict {
 	return gate.Verdict{Decision: gate.Wait, Until: at, Reason: gate.OverDeadline}
 }
 
-func (k *key) enqueue(a gate.Ask, now time.Time) *waiter {
+func (k *key) enqueueAsk(a gate.Ask, now time.Time) *waiter {
 	k.arrivals++
-	t := k.turn(a.Task)
+	t := k.turnOf(a.Task)
 	t.Join()
 	w := &waiter{key: k, ask: a, place: gate.Place{Priority: a.Priority, Turn: t, No: k.arrivals, Weight: a.Weight()}, came: now, done: make(chan struct{})}
 	k.waiting = append(k.waiting, w)
 	return w
 }
 
-func (k *key) dequeue(w *waiter) {
+func (k *key) dequeueWaiter(w *waiter) {
 	w.place.Turn.Leave()
 	k.waiting = slices.DeleteFunc(k.waiting, func(o *waiter) bool { return o == w })
 }
 
-// serve lets leave who may leave, refuses who would wait too long, and sets the
+// serveWaiters lets leave who may leave, refuses who would wait too long, and sets the
 // timer for the next of the others.
-func (k *key) serve(now time.Time) {
-	at := k.instant(now)
+func (k *key) serveWaiters(now time.Time) {
+	at := k.chargedInstant(now)
 	for k.inFlight < k.state.Places() {
-		best, opens := k.best(now)
+		best, opens := k.bestWaiter(now)
 		if best == nil {
-			k.arm(opens, now)
+			k.armTimer(opens, now)
 			return
 		}
-		ready := k.ready(best.ask.Weight(), at, now)
+		ready := k.readyAt(best.ask.Weight(), at, now)
 		if ready.IsZero() { // the book is being asked
-			k.arm(time.Time{}, now)
+			k.armTimer(time.Time{}, now)
 			return
 		}
 		if ready.After(now) {
-			k.arm(ready, now)
+			k.armTimer(ready, now)
 			return
 		}
 		if ready.After(at) {
 			at = ready
 		}
-		k.dequeue(best)
+		k.dequeueWaiter(best)
 		var void time.Time
 		if k.agreed {
 			void = k.takeSlot(best.ask.Weight(), now)
 		}
-		best.permit = k.grant(&best.ask, best.place.Turn, at, now)
+		best.permit = k.grantPermit(&best.ask, best.place.Turn, at, now)
 		best.permit.void = void
 		close(best.done)
 	}
-	k.best(now) // refuses
-	k.arm(time.Time{}, now)
+	k.bestWaiter(now) // refuses
+	k.armTimer(time.Time{}, now)
 }
 
-// ready is when the rate lets a request leave; zero: when the book has answered.
-func (k *key) ready(weight float64, at, now time.Time) time.Time {
+// readyAt is when the rate lets a request leave; zero: when the book has answered.
+func (k *key) readyAt(weight float64, at, now time.Time) time.Time {
 	if k.agreed {
 		return k.readyByBook(weight, now)
 	}
@@ -137,8 +137,8 @@ func (k *key) ready(weight float64, at, now time.Time) time.Time {
 // wake-up that comes a millisecond late would be a millisecond of rate lost.
 const late = 5 * time.Millisecond
 
-// instant is what requests that leave now are charged for.
-func (k *key) instant(now time.Time) time.Time {
+// chargedInstant is what requests that leave now are charged for.
+func (k *key) chargedInstant(now time.Time) time.Time {
 	if k.due.IsZero() || !k.due.Before(now) {
 		return now
 	}
@@ -149,9 +149,9 @@ func (k *key) instant(now time.Time) time.Time {
 	return k.due
 }
 
-// best is who comes next of those nothing but the rate holds back, or the
+// bestWaiter is who comes next of those nothing but the rate holds back, or the
 // instant at which the first of the others may be.
-func (k *key) best(now time.Time) (best *waiter, opens time.Time) {
+func (k *key) bestWaiter(now time.Time) (best *waiter, opens time.Time) {
 	for i := 0; i < len(k.waiting); i++ {
 		w := k.waiting[i]
 		v := k.state.Barred(&w.ask, now)
@@ -162,13 +162,13 @@ func (k *key) best(now time.Time) (best *waiter, opens time.Time) {
 			continue
 		}
 		if left := w.ask.Deadline - now.Sub(w.came); w.ask.Deadline > 0 && v.Within(max(left, 1), now).Decision == gate.Reject {
-			w.refuse(v, now)
+			w.refuseWith(v, now)
 			i--
 			continue
 		}
 		switch {
 		case v.Until.IsZero(): // until the ledger has answered
-			k.ask(now)
+			k.askForMore(now)
 		case opens.IsZero() || v.Until.Before(opens):
 			opens = v.Until
 		}
@@ -176,8 +176,8 @@ func (k *key) best(now time.Time) (best *waiter, opens time.Time) {
 	return best, opens
 }
 
-// arm sets the timer; the zero instant puts it away.
-func (k *key) arm(at, now time.Time) {
+// armTimer sets the timer; the zero instant puts it away.
+func (k *key) armTimer(at, now time.Time) {
 	if at.Equal(k.due) && !at.IsZero() && at.After(now) {
 		return
 	}
@@ -188,16 +188,16 @@ func (k *key) arm(at, now time.Time) {
 			k.timer.Stop()
 		}
 	case k.timer == nil:
-		k.timer = time.AfterFunc(at.Sub(now), k.wake)
+		k.timer = time.AfterFunc(at.Sub(now), k.wakeUp)
 	default:
 		k.timer.Reset(at.Sub(now))
 	}
 }
 
-func (k *key) wake() {
+func (k *key) wakeUp() {
 	k.gate.mu.Lock()
 	defer k.gate.mu.Unlock()
-	k.serve(time.Now())
+	k.serveWaiters(time.Now())
 }
 
-func random() float64 { return rand.Float64() }
+func randomShare() float64 { return rand.Float64() }

@@ -40,14 +40,14 @@ func (l *Local) Close(ctx context.Context) error {
 	l.stop()
 	l.work.Wait()
 	var errs []error
-	for name, claims := range l.leftovers() {
+	for name, claims := range l.leftoverClaims() {
 		_, err := l.ledger.ClaimQuota(ctx, name, l.holder, claims)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-func (l *Local) leftovers() map[string][]gate.Claim {
+func (l *Local) leftoverClaims() map[string][]gate.Claim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := map[string][]gate.Claim{}
@@ -69,11 +69,11 @@ func (l *Local) Look(ctx context.Context, name string, limits gate.Limits) error
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	k := l.key(name, limits, time.Now())
+	k := l.keyFor(name, limits, time.Now())
 	for k.asking { // two claims at once could overtake each other
 		news := k.news
 		l.mu.Unlock()
-		err := await(ctx, news, askAgain)
+		err := awaitNews(ctx, news, askAgain)
 		l.mu.Lock()
 		if err != nil {
 			return err
@@ -88,15 +88,15 @@ func (l *Local) Look(ctx context.Context, name string, limits gate.Limits) error
 	if k.asking = false; err == nil {
 		k.state.Credit(h, asked, time.Now())
 	}
-	k.answered()
+	k.noteAnswered()
 	return err
 }
 
-// ask takes more of the quotas in the background, one claim at a time. l.mu is
+// askForMore takes more of the quotas in the background, one claim at a time. l.mu is
 // held.
-func (k *key) ask(now time.Time) { k.claim(k.state.Claims(k.wishes(), now), now) }
+func (k *key) askForMore(now time.Time) { k.claimQuotas(k.state.Claims(k.wishedRequests(), now), now) }
 
-func (k *key) claim(claims []gate.Claim, now time.Time) {
+func (k *key) claimQuotas(claims []gate.Claim, now time.Time) {
 	l := k.gate
 	if l.ledger == nil || k.asking || l.closed {
 		return
@@ -109,37 +109,37 @@ func (k *key) claim(claims []gate.Claim, now time.Time) {
 		defer l.mu.Unlock()
 		if err != nil || !k.state.Credit(h, now, time.Now()) && more {
 			// Asked again for whoever waits then; those who cannot wait are refused meanwhile.
-			time.AfterFunc(askAgain, k.forgive)
+			time.AfterFunc(askAgain, k.forgiveRefusal)
 			return
 		}
 		k.asking = false
-		k.watch()
-		k.answered()
+		k.watchIdle()
+		k.noteAnswered()
 	})
 }
 
 // askAgain is the pause after a ledger could not be asked, or had nothing new.
 const askAgain = time.Second
 
-func (k *key) forgive() {
+func (k *key) forgiveRefusal() {
 	k.gate.mu.Lock()
 	defer k.gate.mu.Unlock()
 	k.asking = false
-	k.answered()
+	k.noteAnswered()
 }
 
-// answered lets those look again who waited for the ledger.
-func (k *key) answered() {
+// noteAnswered lets those look again who waited for the ledger.
+func (k *key) noteAnswered() {
 	close(k.news)
 	k.news = make(chan struct{})
-	k.serve(time.Now())
+	k.serveWaiters(time.Now())
 }
 
 // mostWished bounds what is claimed for those who wait.
 const mostWished = 1000
 
-// wishes are the requests that need something of the quotas soon.
-func (k *key) wishes() (out []gate.Ask) {
+// wishedRequests are the requests that need something of the quotas soon.
+func (k *key) wishedRequests() (out []gate.Ask) {
 	for _, w := range k.waiting[:min(len(k.waiting), mostWished)] {
 		out = append(out, w.ask)
 	}
@@ -152,30 +152,30 @@ func (k *key) wishes() (out []gate.Ask) {
 // idleAfter is how long a block may lie unused before it goes back.
 const idleAfter = 30 * time.Second
 
-// watch gives back a block that nobody uses.
-func (k *key) watch() {
+// watchIdle gives back a block that nobody uses.
+func (k *key) watchIdle() {
 	if k.idle == nil && k.state.Unused() {
-		k.idle = time.AfterFunc(idleAfter, k.settle)
+		k.idle = time.AfterFunc(idleAfter, k.settleBlock)
 	}
 }
 
-func (k *key) settle() {
+func (k *key) settleBlock() {
 	k.gate.mu.Lock()
 	defer k.gate.mu.Unlock()
 	k.idle = nil
 	if now := time.Now(); k.state.Idle(idleAfter, now) && !k.asking && k.state.Unused() && !k.gate.closed {
-		k.claim(k.state.Returns(now), now)
+		k.claimQuotas(k.state.Returns(now), now)
 		return
 	}
-	k.watch()
+	k.watchIdle()
 }
 
 // notedWait is how long a pause must be to be worth keeping for other processes.
 const notedWait = 5 * time.Second
 
-// note keeps a cool-down for who comes after us. While others send too it is
+// notePause keeps a cool-down for who comes after us. While others send too it is
 // returned instead, to be stored before we go on.
-func (k *key) note(s gate.Signal, now time.Time) (pause time.Duration) {
+func (k *key) notePause(s gate.Signal, now time.Time) (pause time.Duration) {
 	l := k.gate
 	wait := k.state.Cooling(now)
 	if s.RetryAfter <= 0 && s.Announced.Remaining == nil || l.closed || wait <= 0 {

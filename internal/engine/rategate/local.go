@@ -52,7 +52,7 @@ func (l *Local) SetShare(rank, n int) {
 	for _, k := range l.keys {
 		k.switchBook(now)
 		k.state.SetShare(l.rank, l.n, now)
-		k.serve(now)
+		k.serveWaiters(now)
 	}
 }
 
@@ -67,7 +67,7 @@ func (l *Local) Share() (rank, n int) {
 func (l *Local) Places(name string, limits gate.Limits) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.key(name, limits, time.Now()).state.Places()
+	return l.keyFor(name, limits, time.Now()).state.Places()
 }
 
 // Estimate is how many requests like this one the key can still do in a span of
@@ -76,7 +76,7 @@ func (l *Local) Estimate(_ context.Context, a gate.Ask, horizon time.Duration) (
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	return l.key(a.Key, a.Limits, now).state.Estimate(&a, horizon, now), nil
+	return l.keyFor(a.Key, a.Limits, now).state.Estimate(&a, horizon, now), nil
 }
 
 // Snapshot is the state of all keys, by name.
@@ -100,13 +100,13 @@ func (l *Local) Empty(name string, limits gate.Limits, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	if k := l.key(name, limits, now); k.state.Cool(until, now) {
-		k.serve(now)
+	if k := l.keyFor(name, limits, now); k.state.Cool(until, now) {
+		k.serveWaiters(now)
 	}
 }
 
-// key finds the state of a key and notes what a newer snapshot declares.
-func (l *Local) key(name string, limits gate.Limits, now time.Time) *key {
+// keyFor finds the state of a key and notes what a newer snapshot declares.
+func (l *Local) keyFor(name string, limits gate.Limits, now time.Time) *key {
 	k := l.keys[name]
 	if k == nil {
 		k = &key{gate: l, name: name, state: gate.NewState(limits, l.rank, l.n, now), news: make(chan struct{}), spending: map[*gate.Ask]struct{}{}}
@@ -119,7 +119,7 @@ func (l *Local) key(name string, limits gate.Limits, now time.Time) *key {
 		return k
 	}
 	if k.state.Declare(limits, now) {
-		k.serve(now)
+		k.serveWaiters(now)
 	}
 	return k
 }
@@ -127,11 +127,11 @@ func (l *Local) key(name string, limits gate.Limits, now time.Time) *key {
 // Acquire waits for a place and for what rate, quotas, hours and cool-downs
 // allow. A wait that would be longer than the deadline is refused at once.
 func (l *Local) Acquire(ctx context.Context, a gate.Ask) (transport.Permit, error) {
-	p, err := l.queue(ctx, a)
+	p, err := l.queueAsk(ctx, a)
 	if err != nil && l.mayBeLifted(ctx, a, err) {
-		p, err = l.queue(ctx, a)
+		p, err = l.queueAsk(ctx, a)
 	}
-	if err == nil && p.together() {
+	if err == nil && p.sharesInstants() {
 		p, err = l.acquireTogether(ctx, a, p)
 	}
 	if err != nil {
@@ -140,29 +140,29 @@ func (l *Local) Acquire(ctx context.Context, a gate.Ask) (transport.Permit, erro
 	return p, nil
 }
 
-func (l *Local) queue(ctx context.Context, a gate.Ask) (*permit, error) {
+func (l *Local) queueAsk(ctx context.Context, a gate.Ask) (*permit, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	l.mu.Lock()
 	now := time.Now()
-	k := l.key(a.Key, a.Limits, now)
+	k := l.keyFor(a.Key, a.Limits, now)
 	if !k.agreed && len(k.waiting) == 0 && k.inFlight < k.state.Places() && k.state.Judge(&a, now).Decision == gate.Allow {
-		p := k.grant(&a, k.turn(a.Task), now, now)
+		p := k.grantPermit(&a, k.turnOf(a.Task), now, now)
 		l.mu.Unlock()
 		return p, nil
 	}
-	if v := k.foresee(&a, now).Within(a.Deadline, now); v.Decision == gate.Reject {
+	if v := k.foreseeWait(&a, now).Within(a.Deadline, now); v.Decision == gate.Reject {
 		if v.Reason == gate.Quota && k.state.Stale(now) {
-			k.ask(now)
+			k.askForMore(now)
 		}
 		l.mu.Unlock()
 		return nil, v.Fault(a.Key, now)
 	}
-	w := k.enqueue(a, now)
-	k.serve(now)
+	w := k.enqueueAsk(a, now)
+	k.serveWaiters(now)
 	l.mu.Unlock()
-	return w.wait(ctx)
+	return w.awaitPermit(ctx)
 }
 
 // permit is the right to send one request. It is used again after Done.
@@ -172,32 +172,32 @@ type permit struct {
 	void time.Time // of its instant in the book; zero: it has none
 }
 
-func (p *permit) together() bool { return !p.void.IsZero() }
+func (p *permit) sharesInstants() bool { return !p.void.IsZero() }
 
 // Done gives the place back and learns from the answer. A Retry-After holds
 // back every request of the key, not only the one that was refused. While several
 // processes send, it returns when the others can find it.
 func (p *permit) Done(s gate.Signal) {
 	l, name := p.key.gate, p.key.name
-	if pause := p.end(s); pause > 0 {
+	if pause := p.endPermit(s); pause > 0 {
 		l.keepPause(name, pause)
 	}
 }
 
-// end is Done; it returns the pause that others must find before we go on.
-func (p *permit) end(s gate.Signal) (pause time.Duration) {
+// endPermit is Done; it returns the pause that others must find before we go on.
+func (p *permit) endPermit(s gate.Signal) (pause time.Duration) {
 	k := p.key
 	l := k.gate
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	if k.state.Learn(s, p.sent, now, random()) {
-		pause = k.note(s, now)
+	if k.state.Learn(s, p.sent, now, randomShare()) {
+		pause = k.notePause(s, now)
 	}
 	k.inFlight--
 	k.free = append(k.free, p)
 	if len(k.waiting) > 0 {
-		k.serve(now)
+		k.serveWaiters(now)
 	}
 	return pause
 }

@@ -20,7 +20,7 @@ func (l *Local) Release(name string) {
 	}
 	now := time.Now()
 	k.state.Release(now)
-	k.answered()
+	k.noteAnswered()
 }
 
 // Redeclare takes over limits of a key after its source file has changed: what
@@ -34,7 +34,7 @@ func (l *Local) Redeclare(name string, limits gate.Limits) {
 	}
 	now := time.Now()
 	k.state.Redeclare(limits, now)
-	k.answered()
+	k.noteAnswered()
 }
 
 // mayBeLifted asks the ledger once more before a request is refused for a quota:
@@ -47,7 +47,7 @@ func (l *Local) mayBeLifted(ctx context.Context, a gate.Ask, refused error) bool
 		return false
 	}
 	l.mu.Lock()
-	fresh := l.closed || l.key(a.Key, a.Limits, time.Now()).state.Fresh(askAgain, time.Now())
+	fresh := l.closed || l.keyFor(a.Key, a.Limits, time.Now()).state.Fresh(askAgain, time.Now())
 	l.mu.Unlock()
 	return !fresh && l.Look(ctx, a.Key, a.Limits) == nil
 }

@@ -22,7 +22,7 @@ func (l *Local) Spend(ctx context.Context, a gate.Ask) (valid func() bool, undo 
 	for asked := false; ; {
 		charged, v, news := l.trySpend(&a)
 		if v.Decision == gate.Allow {
-			valid, undo = l.charge(&a, charged)
+			valid, undo = l.chargeAsk(&a, charged)
 			return valid, undo, nil
 		}
 		now := time.Now()
@@ -35,14 +35,14 @@ func (l *Local) Spend(ctx context.Context, a gate.Ask) (valid func() bool, undo 
 			l.dropWish(&a)
 			return nil, nil, refused
 		}
-		if err := await(ctx, news, sooner(v.Until, over).Sub(now)); err != nil {
+		if err := awaitNews(ctx, news, soonerOf(v.Until, over).Sub(now)); err != nil {
 			l.dropWish(&a)
 			return nil, nil, err
 		}
 	}
 }
 
-func (l *Local) charge(a *gate.Ask, at time.Time) (valid func() bool, undo func()) {
+func (l *Local) chargeAsk(a *gate.Ask, at time.Time) (valid func() bool, undo func()) {
 	l.mu.Lock()
 	k := l.keys[a.Key]
 	l.mu.Unlock()
@@ -63,23 +63,23 @@ func (l *Local) trySpend(a *gate.Ask) (now time.Time, v gate.Verdict, news <-cha
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now = time.Now()
-	k := l.key(a.Key, a.Limits, now)
+	k := l.keyFor(a.Key, a.Limits, now)
 	v = k.state.Affords(a, now)
 	if v.Decision == gate.Allow {
 		delete(k.spending, a)
 		k.state.Spend(a, now)
 		if k.state.Low() {
-			k.ask(now)
+			k.askForMore(now)
 		}
-		k.watch()
+		k.watchIdle()
 		return now, v, nil
 	}
 	switch {
 	case v.Until.IsZero():
 		k.spending[a] = struct{}{}
-		k.ask(now)
+		k.askForMore(now)
 	case k.state.Stale(now):
-		k.ask(now)
+		k.askForMore(now)
 	}
 	return now, v, k.news
 }
@@ -92,9 +92,9 @@ func (l *Local) dropWish(a *gate.Ask) {
 	}
 }
 
-// sooner is the earlier of two instants of which zero is none; a day from now if
+// soonerOf is the earlier of two instants of which zero is none; a day from now if
 // there is neither.
-func sooner(a, b time.Time) time.Time {
+func soonerOf(a, b time.Time) time.Time {
 	switch {
 	case a.IsZero() && b.IsZero():
 		return time.Now().Add(24 * time.Hour)
@@ -104,7 +104,7 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-func await(ctx context.Context, news <-chan struct{}, most time.Duration) error {
+func awaitNews(ctx context.Context, news <-chan struct{}, most time.Duration) error {
 	timer := time.NewTimer(max(most, time.Millisecond))
 	defer timer.Stop()
 	select {

@@ -31,8 +31,8 @@ func (l *Local) Agree(book Book, divided bool) {
 	}
 }
 
-// together reports that requests leave at instants of the book. l.mu is held.
-func (l *Local) together() bool { return l.book != nil && l.n > 1 }
+// sharesInstants reports that requests leave at instants of the book. l.mu is held.
+func (l *Local) sharesInstants() bool { return l.book != nil && l.n > 1 }
 
 // slot is the right of one request to leave at an instant.
 type slot struct {
@@ -52,7 +52,7 @@ const (
 // switchBook begins or ends to use the book, now that the number of processes has
 // changed. l.mu is held.
 func (k *key) switchBook(now time.Time) {
-	if yes := k.gate.together(); yes != k.agreed {
+	if yes := k.gate.sharesInstants(); yes != k.agreed {
 		k.agreed, k.stock, k.handed = yes, nil, false
 		k.state.SetTogether(yes && !k.gate.divided, now)
 	}
@@ -83,7 +83,7 @@ func (k *key) readyByBook(weight float64, now time.Time) time.Time {
 		return time.Time{}
 	}
 	i := k.firstSlot(weight, now)
-	k.fetch(weight, now)
+	k.fetchInstants(weight, now)
 	if i < 0 {
 		if k.fetching {
 			return time.Time{}
@@ -107,39 +107,39 @@ func (k *key) takeSlot(weight float64, now time.Time) (void time.Time) {
 	return s.void
 }
 
-// fetch asks the book for more instants in the background, one question at a time.
+// fetchInstants asks the book for more instants in the background, one question at a time.
 // l.mu is held.
-func (k *key) fetch(weight float64, now time.Time) {
+func (k *key) fetchInstants(weight float64, now time.Time) {
 	l := k.gate
-	weights := k.missing(weight, now)
+	weights := k.missingWeights(weight, now)
 	if k.fetching || l.closed || len(weights) == 0 || now.Before(k.fetchFrom) {
 		return
 	}
-	r := k.reservation(weights, now)
+	r := k.reservationFor(weights, now)
 	k.fetching = true
 	l.work.Go(func() {
-		got, err := l.reserve(k.name, r)
+		got, err := l.reserveInstants(k.name, r)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		k.fetching = false
-		k.accept(weights, got, err, time.Now())
-		k.serve(time.Now())
+		k.acceptInstants(weights, got, err, time.Now())
+		k.serveWaiters(time.Now())
 	})
 }
 
-// reserve asks the book. How its clock relates to ours is learned from looks: a
+// reserveInstants asks the book. How its clock relates to ours is learned from looks: a
 // reservation takes too long for that.
-func (l *Local) reserve(name string, r gate.Reservation) (gate.Instants, error) {
+func (l *Local) reserveInstants(name string, r gate.Reservation) (gate.Instants, error) {
 	if !l.clock.Known() {
-		if _, err := l.look(l.ctx, name); err != nil {
+		if _, err := l.lookForPause(l.ctx, name); err != nil {
 			return gate.Instants{}, err
 		}
 	}
 	return l.book.ReserveSends(l.ctx, name, r)
 }
 
-// look asks the book for the pause of a key, and for the time.
-func (l *Local) look(ctx context.Context, name string) (pause time.Duration, err error) {
+// lookForPause asks the book for the pause of a key, and for the time.
+func (l *Local) lookForPause(ctx context.Context, name string) (pause time.Duration, err error) {
 	asked := time.Now()
 	pause, at, err := l.book.PauseOf(ctx, name)
 	if err == nil {
@@ -148,9 +148,9 @@ func (l *Local) look(ctx context.Context, name string) (pause time.Duration, err
 	return pause, err
 }
 
-// missing are the weights of requests that wait and have no instant in sight. The
+// missingWeights are the weights of requests that wait and have no instant in sight. The
 // next one to leave comes first.
-func (k *key) missing(next float64, now time.Time) (out []float64) {
+func (k *key) missingWeights(next float64, now time.Time) (out []float64) {
 	if k.firstSlot(next, now) < 0 {
 		out = append(out, next)
 	}
@@ -161,9 +161,9 @@ func (k *key) missing(next float64, now time.Time) (out []float64) {
 	return out
 }
 
-// reservation asks at the declared rate. Where this process has slowed down, its
+// reservationFor asks at the declared rate. Where this process has slowed down, its
 // requests count for more.
-func (k *key) reservation(weights []float64, now time.Time) gate.Reservation {
+func (k *key) reservationFor(weights []float64, now time.Time) gate.Reservation {
 	limits := k.state.Limits()
 	dearer := 1.0
 	if rate := k.state.Rate(now); !k.gate.divided && rate < limits.PerSecond {
@@ -176,8 +176,8 @@ func (k *key) reservation(weights []float64, now time.Time) gate.Reservation {
 	return r
 }
 
-// accept takes in what the book said. l.mu is held.
-func (k *key) accept(weights []float64, got gate.Instants, err error, now time.Time) {
+// acceptInstants takes in what the book said. l.mu is held.
+func (k *key) acceptInstants(weights []float64, got gate.Instants, err error, now time.Time) {
 	if err != nil {
 		k.fetchFrom = now.Add(askAgain) // those who cannot wait are refused meanwhile
 		return
@@ -203,7 +203,7 @@ func (k *key) refuseUntil(at, now time.Time) {
 	v := gate.Verdict{Decision: gate.Wait, Until: at, Reason: gate.OverDeadline}
 	for _, w := range slices.Clone(k.waiting) {
 		if left := w.ask.Deadline - now.Sub(w.came); w.ask.Deadline > 0 && v.Within(max(left, 1), now).Decision == gate.Reject {
-			w.refuse(v, now)
+			w.refuseWith(v, now)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func TestStoppedWhenServed(t *testing.T) {
 		}
 		k := l.keys["k"]
 		l.mu.Lock()
-		w := k.enqueue(gate.Ask{Key: "k", Limits: declared}, time.Now())
+		w := k.enqueueAsk(gate.Ask{Key: "k", Limits: declared}, time.Now())
 		l.mu.Unlock()
 		<-time.After(5 * time.Second)
 		first.Done(gate.Signal{})
@@ -76,7 +76,7 @@ func TestStoppedWhenServed(t *testing.T) {
 		if w.permit == nil {
 			t.Fatal("not served")
 		}
-		w.leave(context.Canceled)
+		w.leaveQueue(context.Canceled)
 		s := k.state.Snapshot("k", time.Now())
 		if !errors.Is(w.err, context.Canceled) || w.permit != nil || k.inFlight != 0 || s.Quotas[0].Used != 1 || s.BurstLeft != 1 {
 			t.Errorf("%v: %d under way, %+v", w.err, k.inFlight, s)

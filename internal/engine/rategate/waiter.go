@@ -19,14 +19,14 @@ type waiter struct {
 	err    error
 }
 
-func (w *waiter) refuse(v gate.Verdict, now time.Time) {
-	w.key.dequeue(w)
+func (w *waiter) refuseWith(v gate.Verdict, now time.Time) {
+	w.key.dequeueWaiter(w)
 	w.err = v.Fault(w.ask.Key, now)
 	close(w.done)
 }
 
-// wait lasts until the request may leave, is refused, or is given up.
-func (w *waiter) wait(ctx context.Context) (*permit, error) {
+// awaitPermit lasts until the request may leave, is refused, or is given up.
+func (w *waiter) awaitPermit(ctx context.Context) (*permit, error) {
 	var over <-chan time.Time
 	if w.ask.Deadline > 0 {
 		timer := time.NewTimer(w.ask.Deadline)
@@ -36,9 +36,9 @@ func (w *waiter) wait(ctx context.Context) (*permit, error) {
 	select {
 	case <-w.done:
 	case <-ctx.Done():
-		w.leave(context.Cause(ctx))
+		w.leaveQueue(context.Cause(ctx))
 	case <-over:
-		w.leave(nil)
+		w.leaveQueue(nil)
 	}
 	if w.err != nil {
 		return nil, w.err
@@ -46,10 +46,10 @@ func (w *waiter) wait(ctx context.Context) (*permit, error) {
 	return w.permit, nil
 }
 
-// leave gives up: for a cause, or because the deadline has passed. Whoever was
+// leaveQueue gives up: for a cause, or because the deadline has passed. Whoever was
 // served at the same moment keeps the permit unless there is a cause; then its
 // charge is taken back.
-func (w *waiter) leave(cause error) {
+func (w *waiter) leaveQueue(cause error) {
 	k := w.key
 	k.gate.mu.Lock()
 	defer k.gate.mu.Unlock()
@@ -64,12 +64,12 @@ func (w *waiter) leave(cause error) {
 		k.free = append(k.free, w.permit)
 		w.permit = nil
 	default:
-		k.dequeue(w)
+		k.dequeueWaiter(w)
 	}
 	if w.err = cause; cause == nil {
-		v := k.foresee(&w.ask, now)
+		v := k.foreseeWait(&w.ask, now)
 		v.Reason = gate.OverDeadline
 		w.err = v.Fault(w.ask.Key, now)
 	}
-	k.serve(now)
+	k.serveWaiters(now)
 }

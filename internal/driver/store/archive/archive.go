@@ -38,8 +38,8 @@ func (s *Archive) NameArchive(ctx context.Context, id int64, name string) (befor
 	return before, err
 }
 
-// seal writes what is known of the file. From here on the rows in it may go.
-func (t *tx) seal(a retention.Archive, f retention.File, signature string) error {
+// sealArchive writes what is known of the file. From here on the rows in it may go.
+func (t *tx) sealArchive(a retention.Archive, f retention.File, signature string) error {
 	lineage, err := json.Marshal(f.Lineage)
 	if err != nil {
 		return err
@@ -48,8 +48,8 @@ func (t *tx) seal(a retention.Archive, f retention.File, signature string) error
   sealed_at = ? WHERE id = ?`, string(retention.Sealed), f.SHA256, f.Bytes, f.Rows, string(lineage), kernel.OrNull(signature), kernel.OrNull(a.Previous), kernel.Micros(t.Now), a.ID)
 }
 
-// sealable reports whether an archive waits for this file; false if it has it.
-func sealable(a retention.Archive, f retention.File) (bool, error) {
+// canSeal reports whether an archive waits for this file; false if it has it.
+func canSeal(a retention.Archive, f retention.File) (bool, error) {
 	switch {
 	case a.Status != retention.Writing && a.SHA256 == f.SHA256:
 		return false, nil // sealed before, and the answer was lost

@@ -31,7 +31,7 @@ func (s *Archive) CheckRuns(ctx context.Context, after int64) (part integrity.Pa
 	next, part.End = upto.Int64, part.Looked < checkRows
 	sums, err := s.sumRuns(ctx, after, next)
 	for _, sum := range sums {
-		if text := sum.problem(); text != "" {
+		if text := sum.describeProblem(); text != "" {
 			part.Found = append(part.Found, runDamage(sum.run, text))
 		}
 	}
@@ -45,7 +45,7 @@ type runSum struct {
 	unreadable bool
 }
 
-func (r *runSum) problem() string {
+func (r *runSum) describeProblem() string {
 	switch {
 	case r.unreadable:
 		return "its totals, or those of one of its batches, cannot be read"

@@ -40,7 +40,7 @@ func (s *Archive) countPlans(ctx context.Context, plans []int64) (map[int64]arch
 	return out, nil
 }
 
-func (c archivedCount) text() (string, error) {
+func (c archivedCount) countText() (string, error) {
 	out, err := json.Marshal(c.stats)
 	return string(out), err
 }

@@ -118,10 +118,10 @@ func (s *Archive) SealEvents(ctx context.Context, archiveID int64, f retention.F
 		if err != nil {
 			return err
 		}
-		if due, err := sealable(a, f); err != nil || !due {
+		if due, err := canSeal(a, f); err != nil || !due {
 			return err
 		}
-		if err := t.fits(a, f, snapshot); err != nil {
+		if err := t.checkFits(a, f, snapshot); err != nil {
 			return err
 		}
 		if err := t.placeSnapshot(a, c, snapshot, remarks); err != nil {
@@ -131,12 +131,12 @@ func (s *Archive) SealEvents(ctx context.Context, archiveID int64, f retention.F
 		if err := t.ExecOne("UPDATE ing_cursor SET version = version + 1 WHERE id = ?", cursorID); err != nil {
 			return err
 		}
-		return t.seal(a, f, snapshot.Signature)
+		return t.sealArchive(a, f, snapshot.Signature)
 	})
 }
 
-// fits refuses a file that does not hold exactly the events that are to go.
-func (t *tx) fits(a retention.Archive, f retention.File, s retention.Signed) error {
+// checkFits refuses a file that does not hold exactly the events that are to go.
+func (t *tx) checkFits(a retention.Archive, f retention.File, s retention.Signed) error {
 	var n int64
 	if err := t.Row("SELECT COUNT(*) FROM ing_cursor_event WHERE cursor_id = ? AND id >= ? AND id <= ?", a.CursorID, a.From, a.To).Scan(&n); err != nil {
 		return err
@@ -161,5 +161,5 @@ func (t *tx) placeSnapshot(a retention.Archive, c look.CursorState, s retention.
 // stayed, a page of them after an id: its first one, what people decided, and
 // while a file is sealed all that it has and that is not deleted yet.
 func (s *Archive) KeptEvents(ctx context.Context, cursorID, after, before int64, limit int) ([]retention.Row, error) {
-	return s.dump(ctx, retention.EventTable, "SELECT * FROM ing_cursor_event WHERE cursor_id = ? AND id > ? AND id < ? ORDER BY id LIMIT ?", cursorID, after, before, limit)
+	return s.dumpTable(ctx, retention.EventTable, "SELECT * FROM ing_cursor_event WHERE cursor_id = ? AND id > ? AND id < ? ORDER BY id LIMIT ?", cursorID, after, before, limit)
 }

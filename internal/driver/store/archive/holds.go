@@ -18,8 +18,8 @@ type oldPlan struct {
 	window     *window.Window
 }
 
-// holds tells why a plan must stay.
-func (s *Archive) holds(ctx context.Context, p oldPlan) (retention.Hold, error) {
+// holdOf tells why a plan must stay.
+func (s *Archive) holdOf(ctx context.Context, p oldPlan) (retention.Hold, error) {
 	for _, look := range []struct {
 		hold retention.Hold
 		held func(context.Context, oldPlan) (bool, error)

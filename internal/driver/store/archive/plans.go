@@ -75,7 +75,7 @@ func (t *tx) notePlans(a retention.Archive, counts map[int64]archivedCount) erro
 		if counts[id].version != version {
 			return errWentOn
 		}
-		stats, err := counts[id].text()
+		stats, err := counts[id].countText()
 		if err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (s *Archive) SealPlans(ctx context.Context, archiveID int64, f retention.Fi
 		if err != nil {
 			return err
 		}
-		if due, err := sealable(a, f); err != nil || !due {
+		if due, err := canSeal(a, f); err != nil || !due {
 			return err
 		}
 		plans, err := t.IDs("SELECT plan_id FROM ing_archived_plan WHERE archive_id = ? ORDER BY plan_id", archiveID)
@@ -118,7 +118,7 @@ func (s *Archive) SealPlans(ctx context.Context, archiveID int64, f retention.Fi
 		if err := t.ExecIn("DELETE FROM ing_plan WHERE id IN ", plans); err != nil {
 			return err
 		}
-		return t.seal(a, f, "")
+		return t.sealArchive(a, f, "")
 	})
 }
 
@@ -194,7 +194,7 @@ func (s *Archive) OldPlans(ctx context.Context, before time.Time, after int64, l
 			return nil, kernel.Wrap("list old plans", err)
 		}
 		for _, p := range found {
-			held, err := s.holds(ctx, p)
+			held, err := s.holdOf(ctx, p)
 			if err != nil {
 				return nil, kernel.Wrap("list old plans", s.db.Translate(err))
 			}

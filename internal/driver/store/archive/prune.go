@@ -36,7 +36,7 @@ func (s *Archive) PruneVersions(ctx context.Context, before time.Time, keep int,
 			return err
 		}
 		var gone []int64
-		if gone, done, err = disposable(t.Row, page, keep); err != nil {
+		if gone, done, err = pickDisposable(t.Row, page, keep); err != nil {
 			return err
 		}
 		if len(gone) > 0 {
@@ -74,7 +74,7 @@ func (s *Archive) OldVersions(ctx context.Context, before time.Time, keep int, a
 	if len(page) > 0 {
 		next = page[len(page)-1].body
 	}
-	_, would, err = disposable(row, page, keep)
+	_, would, err = pickDisposable(row, page, keep)
 	return would, next, len(page) < limit, kernel.Wrap("count old versions", s.db.Translate(err))
 }
 
@@ -103,8 +103,8 @@ func versionPage(query func(string, ...any) (*sql.Rows, error), before time.Time
 	})
 }
 
-// disposable are the bodies that keep versions before a page of bodies.
-func disposable(row func(string, ...any) kernel.Scanner, page []replacement, keep int) (gone []int64, done retention.Pruned, err error) {
+// pickDisposable are the bodies that keep versions before a page of bodies.
+func pickDisposable(row func(string, ...any) kernel.Scanner, page []replacement, keep int) (gone []int64, done retention.Pruned, err error) {
 	for _, r := range page {
 		body := r.before
 		for range keep - 1 {

@@ -14,7 +14,7 @@ import (
 
 // EventRows reads the events of an archive in order, after an id.
 func (s *Archive) EventRows(ctx context.Context, a retention.Archive, after int64, limit int) ([]retention.Row, error) {
-	return s.dump(ctx, retention.EventTable, "SELECT * FROM ing_cursor_event WHERE cursor_id = ? AND id >= ? AND id <= ? AND id > ? ORDER BY id LIMIT ?",
+	return s.dumpTable(ctx, retention.EventTable, "SELECT * FROM ing_cursor_event WHERE cursor_id = ? AND id >= ? AND id <= ? AND id > ? ORDER BY id LIMIT ?",
 		a.CursorID, a.From, a.To, after, limit)
 }
 
@@ -37,12 +37,12 @@ func (s *Archive) PlanTree(ctx context.Context, planID int64, from retention.Tab
 	if !known {
 		return nil, fmt.Errorf("read rows to archive: %s is no table of a plan", from)
 	}
-	return s.dump(ctx, from, query, planID, after, limit)
+	return s.dumpTable(ctx, from, query, planID, after, limit)
 }
 
-// dump reads whole rows, whatever columns they have: a column that is added
+// dumpTable reads whole rows, whatever columns they have: a column that is added
 // later must not be forgotten here.
-func (s *Archive) dump(ctx context.Context, from retention.Table, query string, args ...any) (out []retention.Row, err error) {
+func (s *Archive) dumpTable(ctx context.Context, from retention.Table, query string, args ...any) (out []retention.Row, err error) {
 	rows, err := s.db.Query(ctx, query, args...)
 	if err != nil {
 		return nil, kernel.Wrap("read rows to archive", s.db.Translate(err))

@@ -64,7 +64,7 @@ func Nullable(v sql.NullInt64) int64 {
 // identity is whose content it is: the row, the dataset and the record.
 const identityLength = 8 + 8 + 16
 
-func (k *Key) bytes() (out [identityLength + 4*8]byte) {
+func (k *Key) keyBytes() (out [identityLength + 4*8]byte) {
 	binary.BigEndian.PutUint64(out[0:], uint64(k.ID))
 	binary.BigEndian.PutUint64(out[8:], uint64(k.Dataset))
 	copy(out[16:], k.Record[:])
@@ -76,13 +76,13 @@ func (k *Key) bytes() (out [identityLength + 4*8]byte) {
 
 // sumRow completes the checksum of the fields.
 func (k *Key) sumRow(fields uint32, kind string) uint32 {
-	all := k.bytes()
+	all := k.keyBytes()
 	return crc32.Update(crc32.Update(fields, castagnoli, all[:]), castagnoli, []byte(kind))
 }
 
 // sumPayload completes the checksum of the packed item.
 func (k *Key) sumPayload(packed uint32) uint32 {
-	all := k.bytes()
+	all := k.keyBytes()
 	return crc32.Update(packed, castagnoli, all[:identityLength])
 }
 

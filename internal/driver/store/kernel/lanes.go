@@ -22,7 +22,7 @@ type lanes struct {
 	waiting [2][]chan struct{}
 }
 
-func (l *lanes) enter(ctx context.Context, in Lane) error {
+func (l *lanes) enterLane(ctx context.Context, in Lane) error {
 	l.mu.Lock()
 	if !l.held {
 		l.held = true
@@ -44,18 +44,18 @@ func (l *lanes) enter(ctx context.Context, in Lane) error {
 				return ctx.Err()
 			}
 		}
-		l.pass() // our turn came at the same moment: hand it on
+		l.passOn() // our turn came at the same moment: hand it on
 		return ctx.Err()
 	}
 }
 
-func (l *lanes) leave() {
+func (l *lanes) leaveLane() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.pass()
+	l.passOn()
 }
 
-func (l *lanes) pass() {
+func (l *lanes) passOn() {
 	for in := range l.waiting {
 		if queue := l.waiting[in]; len(queue) > 0 {
 			l.waiting[in] = queue[1:]

@@ -13,12 +13,12 @@ import (
 func queued(t *testing.T, l *lanes, in Lane, turn func()) {
 	t.Helper()
 	go func() {
-		if err := l.enter(t.Context(), in); err != nil {
+		if err := l.enterLane(t.Context(), in); err != nil {
 			t.Errorf("enter: %v", err)
 			return
 		}
 		turn()
-		l.leave()
+		l.leaveLane()
 	}()
 	synctest.Wait()
 }
@@ -26,7 +26,7 @@ func queued(t *testing.T, l *lanes, in Lane, turn func()) {
 func TestUrgentStepsOvertakeBulkOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l lanes
-		if err := l.enter(t.Context(), Bulk); err != nil {
+		if err := l.enterLane(t.Context(), Bulk); err != nil {
 			t.Fatal(err)
 		}
 		var order []string
@@ -38,7 +38,7 @@ func TestUrgentStepsOvertakeBulkOnes(t *testing.T) {
 		if order != nil {
 			t.Fatalf("%v went while the lane was held", order)
 		}
-		l.leave()
+		l.leaveLane()
 		synctest.Wait()
 		want := []string{"urgent 1", "urgent 2", "bulk 1", "bulk 2"}
 		if !reflect.DeepEqual(order, want) {
@@ -53,7 +53,7 @@ func TestUrgentStepsOvertakeBulkOnes(t *testing.T) {
 func TestAnUrgentStepThatComesLateStillOvertakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l lanes
-		_ = l.enter(t.Context(), Bulk)
+		_ = l.enterLane(t.Context(), Bulk)
 		var order []string
 		arrive := make(chan struct{})
 		queued(t, &l, Bulk, func() {
@@ -61,7 +61,7 @@ func TestAnUrgentStepThatComesLateStillOvertakes(t *testing.T) {
 			<-arrive
 		})
 		queued(t, &l, Bulk, func() { order = append(order, "bulk 2") })
-		l.leave()
+		l.leaveLane()
 		synctest.Wait() // bulk 1 is at work
 		queued(t, &l, Urgent, func() { order = append(order, "urgent") })
 		close(arrive)
@@ -80,14 +80,14 @@ func TestOneAtATime(t *testing.T) {
 		go func() {
 			defer func() { done <- struct{}{} }()
 			for range 20 {
-				if err := l.enter(t.Context(), Lane(i%2)); err != nil {
+				if err := l.enterLane(t.Context(), Lane(i%2)); err != nil {
 					t.Error(err)
 					return
 				}
 				inside++ // the race detector watches too
 				most = max(most, inside)
 				inside--
-				l.leave()
+				l.leaveLane()
 			}
 		}()
 	}
@@ -102,10 +102,10 @@ func TestOneAtATime(t *testing.T) {
 func TestWhoGivesUpWaitingLeavesTheLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l lanes
-		_ = l.enter(t.Context(), Bulk)
+		_ = l.enterLane(t.Context(), Bulk)
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error, 1)
-		go func() { left <- l.enter(ctx, Bulk) }()
+		go func() { left <- l.enterLane(ctx, Bulk) }()
 		synctest.Wait()
 		var order []string
 		queued(t, &l, Bulk, func() { order = append(order, "next") })
@@ -116,7 +116,7 @@ func TestWhoGivesUpWaitingLeavesTheLane(t *testing.T) {
 		if n := len(l.waiting[Bulk]); n != 1 {
 			t.Errorf("%d are waiting, want 1", n)
 		}
-		l.leave()
+		l.leaveLane()
 		synctest.Wait()
 		if len(order) != 1 || l.held {
 			t.Errorf("order %v, held=%v", order, l.held)
@@ -130,18 +130,18 @@ func TestATurnThatComesTooLateIsHandedOn(t *testing.T) {
 	for _, othersWait := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			var l lanes
-			_ = l.enter(t.Context(), Bulk)
+			_ = l.enterLane(t.Context(), Bulk)
 			ctx, cancel := context.WithCancel(t.Context())
 			left := make(chan error, 1)
-			go func() { left <- l.enter(ctx, Bulk) }()
+			go func() { left <- l.enterLane(ctx, Bulk) }()
 			synctest.Wait()
 			var order []string
 			if othersWait {
 				queued(t, &l, Bulk, func() { order = append(order, "next") })
 			}
 			l.mu.Lock()
-			cancel() // wakes the waiter, who then waits for the mutex …
-			l.pass() // … while its turn comes
+			cancel()   // wakes the waiter, who then waits for the mutex …
+			l.passOn() // … while its turn comes
 			l.mu.Unlock()
 			if err := <-left; !errors.Is(err, context.Canceled) {
 				t.Errorf("error %v", err)
@@ -150,7 +150,7 @@ func TestATurnThatComesTooLateIsHandedOn(t *testing.T) {
 			if othersWait != (len(order) == 1) || l.held {
 				t.Errorf("order %v, held=%v: the turn was lost", order, l.held)
 			}
-			if err := l.enter(t.Context(), Urgent); err != nil {
+			if err := l.enterLane(t.Context(), Urgent); err != nil {
 				t.Error(err)
 			}
 		})

@@ -38,7 +38,7 @@ var (
 	setOnly = regexp.MustCompile(`\{set (\w+)\}`)
 )
 
-func (t Types) expand(statement string) string {
+func (t Types) expandTypes(statement string) string {
 	named, partial := "", ""
 	if t.OfTable {
 		named = "ON $1"
@@ -52,11 +52,11 @@ func (t Types) expand(statement string) string {
 	return macro.ReplaceAllStringFunc(statement, func(m string) string {
 		part := macro.FindStringSubmatch(m)
 		n, _ := strconv.Atoi(part[5])
-		return part[1] + part[2] + part[3] + t.column(part[2], part[4], n)
+		return part[1] + part[2] + part[3] + t.columnType(part[2], part[4], n)
 	})
 }
 
-func (t Types) column(name, kind string, n int) string {
+func (t Types) columnType(name, kind string, n int) string {
 	switch kind {
 	case "id":
 		return t.ID
@@ -111,13 +111,13 @@ func Migrations() ([]Migration, error) {
 		if err != nil {
 			return nil, fmt.Errorf("migration %s: the name must start with a number", path)
 		}
-		out = append(out, Migration{version, title, fingerprint.Bytes(text), split(string(text))})
+		out = append(out, Migration{version, title, fingerprint.Bytes(text), splitStatements(string(text))})
 	}
 	return out, nil
 }
 
-// split cuts a file into statements: each ends with a semicolon at the end of a line.
-func split(text string) []string {
+// splitStatements cuts a file into statements: each ends with a semicolon at the end of a line.
+func splitStatements(text string) []string {
 	var out []string
 	var statement strings.Builder
 	for line := range strings.Lines(text) {
@@ -148,11 +148,11 @@ type SchemaStatus struct {
 // Schema reads the status and changes nothing. A database of a newer program is
 // an error, and stays untouched.
 func (db *DB) Schema(ctx context.Context) (SchemaStatus, error) {
-	status, err := db.schema(ctx, db.read)
+	status, err := db.readSchema(ctx, db.read)
 	return status, Wrap("read schema version", err)
 }
 
-func (db *DB) schema(ctx context.Context, q Querier) (SchemaStatus, error) {
+func (db *DB) readSchema(ctx context.Context, q Querier) (SchemaStatus, error) {
 	known, err := Migrations()
 	if err != nil {
 		return SchemaStatus{}, err
@@ -222,7 +222,7 @@ func (db *DB) Migrate(ctx context.Context) (applied []Migration, err error) {
 		return nil, Wrap("migrate: lock", db.Translate(err))
 	}
 	defer unlock()
-	status, err := db.schema(ctx, conn)
+	status, err := db.readSchema(ctx, conn)
 	if err != nil {
 		return nil, Wrap("migrate", err)
 	}
@@ -244,7 +244,7 @@ func (db *DB) Migrate(ctx context.Context) (applied []Migration, err error) {
 func (db *DB) applyPatiently(ctx context.Context, conn *sql.Conn, m Migration, done int) (ours bool, err error) {
 	const patience = 60 // waits for the lock, each about a second
 	for try := 1; ; try++ {
-		ours, err = db.apply(ctx, conn, m, done)
+		ours, err = db.applyMigration(ctx, conn, m, done)
 		err = db.Translate(err)
 		if !errors.Is(err, fault.ErrBusy) || !db.Dialect.TransactionalDDL || try == patience || ctx.Err() != nil {
 			return ours, err
@@ -252,9 +252,9 @@ func (db *DB) applyPatiently(ctx context.Context, conn *sql.Conn, m Migration, d
 	}
 }
 
-// apply reports whether the version was still to be done.
-func (db *DB) apply(ctx context.Context, conn *sql.Conn, m Migration, done int) (ours bool, err error) {
-	create := db.Dialect.Types.expand("CREATE TABLE IF NOT EXISTS " + VersionTable + ` (
+// applyMigration reports whether the version was still to be done.
+func (db *DB) applyMigration(ctx context.Context, conn *sql.Conn, m Migration, done int) (ours bool, err error) {
+	create := db.Dialect.Types.expandTypes("CREATE TABLE IF NOT EXISTS " + VersionTable + ` (
   version         {int} NOT NULL,
   name            {text 128} NOT NULL,
   checksum        {hash} NOT NULL,
@@ -283,13 +283,13 @@ func (db *DB) apply(ctx context.Context, conn *sql.Conn, m Migration, done int) 
 	if err != nil || n > 0 {
 		return false, err
 	}
-	if err := db.run(ctx, q, m, done); err != nil {
+	if err := db.runStatements(ctx, q, m, done); err != nil {
 		return false, err
 	}
 	return true, commit()
 }
 
-func (db *DB) run(ctx context.Context, q Querier, m Migration, done int) error {
+func (db *DB) runStatements(ctx context.Context, q Querier, m Migration, done int) error {
 	now := time.Now().UnixMicro()
 	if done == 0 {
 		if _, err := q.ExecContext(ctx, "DELETE FROM "+VersionTable+" WHERE version = ? AND finished_at IS NULL", m.Version); err != nil {
@@ -301,7 +301,7 @@ func (db *DB) run(ctx context.Context, q Querier, m Migration, done int) error {
 		}
 	}
 	for i, statement := range m.statements[done:] {
-		if _, err := q.ExecContext(ctx, db.Dialect.Types.expand(statement)); err != nil && !db.existsAlready(err) {
+		if _, err := q.ExecContext(ctx, db.Dialect.Types.expandTypes(statement)); err != nil && !db.existsAlready(err) {
 			line, _, _ := strings.Cut(statement, "\n")
 			return fmt.Errorf("%s …: %w", line, err)
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestStatementsAreSplitAtLineEnds(t *testing.T) {
-	got := split("-- a comment; with a semicolon\nCREATE TABLE a (\n  x {text 4} DEFAULT ';',\n\n  -- inner; comment\n  y {int}\n) {table};\nCREATE INDEX i ON a (x);  \n\n")
+	got := splitStatements("-- a comment; with a semicolon\nCREATE TABLE a (\n  x {text 4} DEFAULT ';',\n\n  -- inner; comment\n  y {int}\n) {table};\nCREATE INDEX i ON a (x);  \n\n")
 	want := []string{"CREATE TABLE a (\n  x {text 4} DEFAULT ';',\n  y {int}\n) {table}", "CREATE INDEX i ON a (x)"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("split into %q, want %q", got, want)
@@ -28,7 +28,7 @@ func TestMacrosBecomeTypes(t *testing.T) {
 		"a {json}": "a JSON", "a {longtext}": "a LONG", "a {blob}": "a BLOB", "a {hash}": "a TEXT(a,64)", "a {text 7}": "a TEXT(a,7)",
 		"a {bytes 8}": "a BYTES(a,8)", "a {binary 9}": "a BINARY(a,9)", ") {table}": ") T", ") {clustered}": ") C", "DROP INDEX i {of a}": "DROP INDEX i", "(x) {set y}": "(x)", "a {nonsense}": "a {unknown macro nonsense}",
 	} {
-		if got := types.expand(in); got != want {
+		if got := types.expandTypes(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
 	}
@@ -50,7 +50,7 @@ func TestEveryMacroOfTheFilesIsKnown(t *testing.T) {
 			t.Errorf("migration %s: %d statements, checksum %q", m.Name, len(m.statements), m.Checksum)
 		}
 		for _, statement := range m.statements {
-			if expanded := types.expand(statement); strings.ContainsAny(expanded, "{}") {
+			if expanded := types.expandTypes(statement); strings.ContainsAny(expanded, "{}") {
 				t.Errorf("migration %s keeps a macro: %s", m.Name, expanded)
 			}
 		}

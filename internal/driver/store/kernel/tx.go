@@ -59,16 +59,16 @@ func Wrap(name string, err error) error {
 func (db *DB) Once(ctx context.Context, l Lane, begin, do func(*Tx) error) error {
 	asked := time.Now()
 	if db.Dialect.OneWriter {
-		if err := db.lanes.enter(ctx, l); err != nil {
+		if err := db.lanes.enterLane(ctx, l); err != nil {
 			return err
 		}
-		defer db.lanes.leave()
+		defer db.lanes.leaveLane()
 	}
 	raw, err := db.write.BeginTx(ctx, nil) // at the level of the session, which is verified
 	if err != nil {
 		return db.Translate(err)
 	}
-	db.waits.add(time.Since(asked))
+	db.waits.addWait(time.Since(asked))
 	t := &Tx{Ctx: ctx, db: db, raw: raw, stmts: map[string]*sql.Stmt{}}
 	defer t.keepFresh()
 	if err = begin(t); err == nil {
@@ -108,7 +108,7 @@ func (t *Tx) Clock() (time.Time, error) { return t.db.ClockOf(t.Ctx, t.raw) }
 
 func (t *Tx) keepFresh() {
 	for _, query := range t.fresh {
-		if _, err := t.db.keep(t.Ctx, query); err != nil {
+		if _, err := t.db.keepStatement(t.Ctx, query); err != nil {
 			return // only speed is lost
 		}
 	}
@@ -116,7 +116,7 @@ func (t *Tx) keepFresh() {
 
 // Exec runs a statement that is prepared once per connection.
 func (t *Tx) Exec(query string, args ...any) (sql.Result, error) {
-	stmt, err := t.prepared(query)
+	stmt, err := t.preparedStatement(query)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (t *Tx) Insert(query string, args ...any) (int64, error) {
 
 // Query asks inside the transaction.
 func (t *Tx) Query(query string, args ...any) (*sql.Rows, error) {
-	stmt, err := t.prepared(query)
+	stmt, err := t.preparedStatement(query)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (t *Tx) Query(query string, args ...any) (*sql.Rows, error) {
 
 // Row asks for one row inside the transaction.
 func (t *Tx) Row(query string, args ...any) Scanner {
-	stmt, err := t.prepared(query)
+	stmt, err := t.preparedStatement(query)
 	if err != nil {
 		return failed{err}
 	}
@@ -178,13 +178,13 @@ type failed struct{ err error }
 
 func (f failed) Scan(...any) error { return f.err }
 
-// prepared gives the statement of this transaction for a query. Statements live
+// preparedStatement gives the statement of this transaction for a query. Statements live
 // on the pool and are prepared once per connection.
-func (t *Tx) prepared(query string) (*sql.Stmt, error) {
+func (t *Tx) preparedStatement(query string) (*sql.Stmt, error) {
 	if stmt, ok := t.stmts[query]; ok {
 		return stmt, nil
 	}
-	stmt, err := t.adopt(query)
+	stmt, err := t.adoptStatement(query)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (t *Tx) prepared(query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-func (t *Tx) adopt(query string) (*sql.Stmt, error) {
+func (t *Tx) adoptStatement(query string) (*sql.Stmt, error) {
 	if cached, ok := t.db.stmts.Load(query); ok {
 		return t.raw.StmtContext(t.Ctx, cached.(*sql.Stmt)), nil
 	}
@@ -202,15 +202,15 @@ func (t *Tx) adopt(query string) (*sql.Stmt, error) {
 		t.fresh = append(t.fresh, query)
 		return t.raw.PrepareContext(t.Ctx, query)
 	}
-	stmt, err := t.db.keep(t.Ctx, query)
+	stmt, err := t.db.keepStatement(t.Ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	return t.raw.StmtContext(t.Ctx, stmt), nil
 }
 
-// keep prepares a query on the pool.
-func (db *DB) keep(ctx context.Context, query string) (*sql.Stmt, error) {
+// keepStatement prepares a query on the pool.
+func (db *DB) keepStatement(ctx context.Context, query string) (*sql.Stmt, error) {
 	stmt, err := db.write.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 // one writer, or for a free connection.
 type waits struct{ steps, nanos atomic.Int64 }
 
-func (w *waits) add(d time.Duration) {
+func (w *waits) addWait(d time.Duration) {
 	w.steps.Add(1)
 	w.nanos.Add(int64(d))
 }

@@ -93,14 +93,14 @@ func (s *Ledger) Doubts(ctx context.Context, source string) ([]view.Doubt, error
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.doubts(ctx, source, dayNo(now)-view.DoubtDays+1)
+	out, err := s.listDoubts(ctx, source, dayNo(now)-view.DoubtDays+1)
 	if err != nil {
 		return nil, kernel.Wrap("read doubts", s.db.Translate(err))
 	}
 	return out, nil
 }
 
-func (s *Ledger) doubts(ctx context.Context, source string, since int64) (out []view.Doubt, err error) {
+func (s *Ledger) listDoubts(ctx context.Context, source string, since int64) (out []view.Doubt, err error) {
 	rows, err := s.db.Query(ctx, `SELECT provenance_code, endpoint_name, operation_code, spec_fingerprint, dated_items, apart, lists, short_lists,
   announced_items, delivered_items, measured_at FROM ing_answer_check WHERE day_no >= ? AND (? = '' OR provenance_code = ?)
   ORDER BY provenance_code, endpoint_name, operation_code, measured_at DESC`, since, source, source)
@@ -118,7 +118,7 @@ func (s *Ledger) doubts(ctx context.Context, source string, since int64) (out []
 		case last < 0 || out[last].About() != d.About():
 			out, under = append(out, d), append(under, fingerprint)
 		case under[last] == fingerprint:
-			out[last] = merged(out[last], d)
+			out[last] = mergeDoubts(out[last], d)
 		}
 		return nil
 	})
@@ -145,8 +145,8 @@ func scanDoubt(rows *sql.Rows) (d view.Doubt, fingerprint string, err error) {
 	return d, fingerprint, err
 }
 
-// merged adds an earlier day.
-func merged(d, earlier view.Doubt) view.Doubt {
+// mergeDoubts adds an earlier day.
+func mergeDoubts(d, earlier view.Doubt) view.Doubt {
 	d.Dated, d.Apart = d.Dated+earlier.Dated, d.Apart.Add(earlier.Apart)
 	d.Lists, d.ShortLists = d.Lists+earlier.Lists, d.ShortLists+earlier.ShortLists
 	d.Announced, d.Delivered = d.Announced+earlier.Announced, d.Delivered+earlier.Delivered

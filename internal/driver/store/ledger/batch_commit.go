@@ -37,11 +37,11 @@ func (s *Ledger) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result
 		return err
 	}, func(t *tx) (err error) {
 		if was.done {
-			result.Until, err = t.extend(in.Lease, in.Extend)
+			result.Until, err = t.extendLease(in.Lease, in.Extend)
 			return err
 		}
 		if in.Answers {
-			if err := t.answered(in.Partition.Dataset); err != nil {
+			if err := t.noteAnswered(in.Partition.Dataset); err != nil {
 				return err
 			}
 		}
@@ -69,7 +69,7 @@ const batchColumns = `, (SELECT b.id FROM ing_task_run_batch b WHERE b.idempoten
 func (t *tx) openBatch(in ingest.BatchCommit, result *ingest.BatchResult) (was openedBatch, err error) {
 	var id sql.NullInt64
 	var stats sql.NullString
-	held, err := t.fence(in.Lease, batchColumns, []any{in.Key(), in.Key(), in.DatasetID}, &id, &stats, &was.rejected)
+	held, err := t.fenceLease(in.Lease, batchColumns, []any{in.Key(), in.Key(), in.DatasetID}, &id, &stats, &was.rejected)
 	*result = ingest.BatchResult{Until: t.Now.Add(in.Extend), Cancel: held.Cancel, Pause: held.Pause, BatchID: id.Int64}
 	if err != nil || !id.Valid {
 		return was, err
@@ -79,23 +79,23 @@ func (t *tx) openBatch(in ingest.BatchCommit, result *ingest.BatchResult) (was o
 }
 
 func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, packed func(), was openedBatch, result *ingest.BatchResult) error {
-	stored, err := t.heads(in.DatasetID, ready.records)
+	stored, err := t.readHeads(in.DatasetID, ready.records)
 	if err != nil {
 		return err
 	}
 	packed()
-	records, err := t.fill(ready.records, stored)
+	records, err := t.fillItems(ready.records, stored)
 	if err != nil {
 		return err
 	}
-	if records, err = t.remap(records, stored); err != nil {
+	if records, err = t.remapItems(records, stored); err != nil {
 		return err
 	}
 	stats := ingest.BatchStats{Seen: in.Seen, Duplicate: in.Duplicate, Outside: in.Outside}
-	changes, collisions := decide(records, stored, in.Passed, &stats)
+	changes, collisions := decideRecords(records, stored, in.Passed, &stats)
 	rejects := append(ready.rejects[:len(ready.rejects):len(ready.rejects)], collisions...)
 	missed := findMissed(records, stored)
-	rejects = append(rejects, missed.count(in, &stats)...)
+	rejects = append(rejects, missed.countFates(in, &stats)...)
 	stats.Quarantined = len(rejects)
 	stats.OutsideKept = min(in.OutsideKept, stats.Seen-stats.Outside-stats.Quarantined) // one of them may have collided
 	if !stats.Balanced() {
@@ -139,15 +139,15 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, packed func
 			return err
 		}
 	}
-	return t.checkpoint(in, result.Until, stats)
+	return t.writeCheckpoint(in, result.Until, stats)
 }
 
-// decide asks record.Decide about every item and counts the answers.
-func decide(items []preparedRecord, stored map[record.Key]*record.Head, passed window.Window, stats *ingest.BatchStats) (changes []change, collisions []preparedReject) {
+// decideRecords asks record.Decide about every item and counts the answers.
+func decideRecords(items []preparedRecord, stored map[record.Key]*record.Head, passed window.Window, stats *ingest.BatchStats) (changes []change, collisions []preparedReject) {
 	for _, item := range items {
 		head := stored[item.key]
 		if head != nil && head.ProviderID != item.ProviderID {
-			collisions = append(collisions, collision(item, head))
+			collisions = append(collisions, collisionReject(item, head))
 			if item.Missed {
 				stats.Seen++ // it stands in the account after all
 			}
@@ -236,8 +236,8 @@ func (t *tx) insertEvidence(batchID int64, request, response []byte, raw string)
 	return err
 }
 
-// checkpoint writes where the attempt stands, and extends its lease.
-func (t *tx) checkpoint(in ingest.BatchCommit, until time.Time, stats ingest.BatchStats) error {
+// writeCheckpoint writes where the attempt stands, and extends its lease.
+func (t *tx) writeCheckpoint(in ingest.BatchCommit, until time.Time, stats ingest.BatchStats) error {
 	text, err := json.Marshal(in.Checkpoint)
 	if err != nil {
 		return err

@@ -22,16 +22,16 @@ const (
 	mapping        // that it was mapped anew, with the same result
 )
 
-// fill merges the items that may only fill empty fields with what is stored
+// fillItems merges the items that may only fill empty fields with what is stored
 // (§11.1). Bodies are never rewritten and their heads are locked, so what is read
 // holds until the commit. Others come back untouched, and cost nothing.
-func (t *tx) fill(items []preparedRecord, stored map[record.Key]*record.Head) ([]preparedRecord, error) {
-	at := filling(items, stored)
+func (t *tx) fillItems(items []preparedRecord, stored map[record.Key]*record.Head) ([]preparedRecord, error) {
+	at := bodiesToFill(items, stored)
 	if len(at) == 0 {
 		return items, nil
 	}
 	items = slices.Clone(items) // the step may be redone, on other heads
-	return items, t.fieldsOf(items, at, func(i int, fields []byte) error { return items[i].fill(fields) })
+	return items, t.fieldsOf(items, at, func(i int, fields []byte) error { return items[i].fillFrom(fields) })
 }
 
 // fieldsOf reads the fields of bodies, each for the item it belongs to. A damaged
@@ -79,8 +79,8 @@ const keysPer = 200
 
 var fieldsQuery = "SELECT " + bodies.FieldsColumns + " FROM ing_record_body WHERE body_id IN (" + strings.TrimSuffix(strings.Repeat("?,", keysPer), ",") + ")"
 
-// filling finds the bodies to fill, and which item is to fill each.
-func filling(items []preparedRecord, stored map[record.Key]*record.Head) map[int64]int {
+// bodiesToFill finds the bodies to fill, and which item is to fill each.
+func bodiesToFill(items []preparedRecord, stored map[record.Key]*record.Head) map[int64]int {
 	var at map[int64]int
 	for i := range items {
 		if !items[i].FillOnly {
@@ -98,7 +98,7 @@ func filling(items []preparedRecord, stored map[record.Key]*record.Head) map[int
 	return at
 }
 
-func (r *preparedRecord) fill(stored []byte) error {
+func (r *preparedRecord) fillFrom(stored []byte) error {
 	merged, changed, err := record.Fill(stored, r.Fields)
 	if err != nil {
 		return fmt.Errorf("fill record %q: %w", r.ProviderID, err)
@@ -106,7 +106,7 @@ func (r *preparedRecord) fill(stored []byte) error {
 	r.takes = nothing
 	if changed {
 		r.takes = filled
-		r.pack() // first: it sets the fields of the item
+		r.packBody() // first: it sets the fields of the item
 		r.setFields(merged)
 	}
 	return nil

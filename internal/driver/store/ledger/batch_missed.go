@@ -37,10 +37,10 @@ func findMissed(items []preparedRecord, stored map[record.Key]*record.Head) (out
 	return out
 }
 
-// count puts them into the account (I4). What did not come was not seen, with two
+// countFates puts them into the account (I4). What did not come was not seen, with two
 // exceptions: a record that is gone for it, and an id that a search named and nobody
 // ever stored, which would be lost without a trace and is rejected (I2).
-func (m missedRecords) count(in ingest.BatchCommit, stats *ingest.BatchStats) (rejects []preparedReject) {
+func (m missedRecords) countFates(in ingest.BatchCommit, stats *ingest.BatchStats) (rejects []preparedReject) {
 	for _, one := range m {
 		switch {
 		case one.fate == record.Vanished:
@@ -62,8 +62,8 @@ func (m missedRecords) count(in ingest.BatchCommit, stats *ingest.BatchStats) (r
 	return rejects
 }
 
-// keys are those whose fate is one of some.
-func (m missedRecords) keys(of ...record.Fate) (out []record.Key) {
+// keysOf are those whose fate is one of some.
+func (m missedRecords) keysOf(of ...record.Fate) (out []record.Key) {
 	for _, one := range m {
 		if slices.Contains(of, one.fate) {
 			out = append(out, one.key)
@@ -88,8 +88,8 @@ func (t *tx) noteMissed(in ingest.BatchCommit, batchID int64, missed missedRecor
 		return nil
 	}
 	asked := missed[0].FetchAt // one request
-	for chunk := range slices.Chunk(missed.keys(record.FirstMiss, record.MissedSoon, record.StillGone, record.Vanished), keysPer) {
-		if _, err := t.Exec(missedUpdate, append([]any{kernel.Micros(asked), in.DatasetID}, padded(chunk)...)...); err != nil {
+	for chunk := range slices.Chunk(missed.keysOf(record.FirstMiss, record.MissedSoon, record.StillGone, record.Vanished), keysPer) {
+		if _, err := t.Exec(missedUpdate, append([]any{kernel.Micros(asked), in.DatasetID}, padKeys(chunk)...)...); err != nil {
 			return err
 		}
 	}
@@ -100,10 +100,10 @@ func (t *tx) noteMissed(in ingest.BatchCommit, batchID int64, missed missedRecor
 			}
 		}
 	}
-	if err := t.closeSignals(in, batchID, missed.keys(record.Vanished, record.StillGone), asked, refresh.Done); err != nil {
+	if err := t.closeSignals(in, batchID, missed.keysOf(record.Vanished, record.StillGone), asked, refresh.Done); err != nil {
 		return err
 	}
-	return t.closeSignals(in, batchID, missed.keys(record.NotFound), asked, refresh.NotFound)
+	return t.closeSignals(in, batchID, missed.keysOf(record.NotFound), asked, refresh.NotFound)
 }
 
 func (t *tx) holdMissing(in ingest.BatchCommit, one missedRecord) error {
@@ -131,13 +131,13 @@ func (t *tx) noteSightings(in ingest.BatchCommit, batchID int64, items []prepare
 		}
 	}
 	for chunk := range slices.Chunk(seen, keysPer) {
-		if _, err := t.Exec(sightedUpdate, append([]any{in.DatasetID}, padded(chunk)...)...); err != nil {
+		if _, err := t.Exec(sightedUpdate, append([]any{in.DatasetID}, padKeys(chunk)...)...); err != nil {
 			return err
 		}
-		if _, err := t.Exec(sightedSignals, append([]any{kernel.Micros(t.Now), batchID, in.DatasetID}, padded(chunk)...)...); err != nil {
+		if _, err := t.Exec(sightedSignals, append([]any{kernel.Micros(t.Now), batchID, in.DatasetID}, padKeys(chunk)...)...); err != nil {
 			return err
 		}
-		if _, err := t.Exec(releaseSignals, append([]any{in.DatasetID}, padded(chunk)...)...); err != nil {
+		if _, err := t.Exec(releaseSignals, append([]any{in.DatasetID}, padKeys(chunk)...)...); err != nil {
 			return err
 		}
 	}

@@ -50,7 +50,7 @@ func (s *Ledger) packChanged(ctx context.Context, in ingest.BatchCommit, items [
 func packAll(p ingest.Partition, items []preparedRecord, stored map[record.Key]*record.Head) {
 	for i := range items {
 		if head := stored[items[i].key]; head == nil || record.Decide(head, items[i].Incoming).Publishes() && !record.Fills(head, items[i].Incoming) {
-			items[i].pack()
+			items[i].packBody()
 			items[i].event = eventKey(p, items[i].ProviderID, 1)
 		}
 	}
@@ -61,7 +61,7 @@ func (s *Ledger) noteSettled(stats ingest.BatchStats) {
 	s.settled.Store(2*(stats.Inserted+stats.Updated+stats.Gone) < stats.Seen)
 }
 
-func (r *preparedRecord) pack() {
+func (r *preparedRecord) packBody() {
 	if r.kind == "" {
 		r.payload, r.kind = bodies.Pack(r.Payload)
 		r.payloadSum = bodies.SumOf(r.payload[:len(r.payload)-bodies.SumLength])
@@ -74,9 +74,9 @@ func (r *preparedRecord) setFields(fields []byte) {
 	r.fields, r.fieldsSum = kernel.JSONOrNull(fields), bodies.SumOf(fields)
 }
 
-// seal completes the checksums of a packed record for the row that it becomes, and
+// sealBody completes the checksums of a packed record for the row that it becomes, and
 // gives its codec.
-func (r *preparedRecord) seal(as bodies.Key) (codec string) {
+func (r *preparedRecord) sealBody(as bodies.Key) (codec string) {
 	as.SealPayload(r.payload, r.payloadSum)
 	return as.CodecOf(r.kind, r.fieldsSum)
 }

@@ -20,7 +20,7 @@ func TestAChangeIsPackedWhateverWasGuessed(t *testing.T) {
 			}
 			continue
 		}
-		body := bodies.Stored{Key: c.row(1, 1), Payload: c.payload, Codec: c.seal(c.row(1, 1))}
+		body := bodies.Stored{Key: c.rowKey(1, 1), Payload: c.payload, Codec: c.sealBody(c.rowKey(1, 1))}
 		if got, _, err := body.Open(); err != nil || !bytes.Equal(got, payload) {
 			t.Errorf("%s: %d bytes with codec %q, %v", action, len(got), body.Codec, err)
 		}

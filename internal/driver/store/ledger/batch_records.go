@@ -71,15 +71,15 @@ func prepareReject(r record.Reject) preparedReject {
 	return preparedReject{r, r.Key(), fingerprint.Bytes(r.Raw), raw, codec}
 }
 
-func collision(item preparedRecord, head *record.Head) preparedReject {
+func collisionReject(item preparedRecord, head *record.Head) preparedReject {
 	return prepareReject(record.Reject{
 		ProviderID: item.ProviderID, Reason: record.IDCollision, Raw: item.Payload,
 		Detail: fmt.Sprintf("its hash is taken by %q", head.ProviderID),
 	})
 }
 
-// heads reads the stored heads of a batch and locks them on the server.
-func (t *tx) heads(dataset int64, items []preparedRecord) (map[record.Key]*record.Head, error) {
+// readHeads reads the stored heads of a batch and locks them on the server.
+func (t *tx) readHeads(dataset int64, items []preparedRecord) (map[record.Key]*record.Head, error) {
 	return look.ReadHeads(dataset, items, (*preparedRecord).keyOf, func(query string, args ...any) (*sql.Rows, error) {
 		return t.Query(query+t.Dialect().ForUpdate, args...)
 	})
@@ -103,7 +103,7 @@ func newChange(item preparedRecord, head *record.Head, action record.Action) cha
 		}
 	}
 	if action.Publishes() {
-		c.pack() // in case the look before the transaction saw another head
+		c.packBody() // in case the look before the transaction saw another head
 	}
 	return c
 }
@@ -140,8 +140,8 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 			continue
 		}
 		id := bodies.ID(batchID, i)
-		row := c.row(id, in.DatasetID)
-		versions = append(versions, id, in.DatasetID, changes[i].key[:], c.version, kernel.IDOrNull(row.Prev), kernel.Micros(c.UpdatedAt), kernel.Micros(c.FetchAt), c.fields, c.payload, changes[i].seal(row))
+		row := c.rowKey(id, in.DatasetID)
+		versions = append(versions, id, in.DatasetID, changes[i].key[:], c.version, kernel.IDOrNull(row.Prev), kernel.Micros(c.UpdatedAt), kernel.Micros(c.FetchAt), c.fields, c.payload, changes[i].sealBody(row))
 		state := record.Active
 		if c.action == record.Remove {
 			state = record.Gone
@@ -178,8 +178,8 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 	return t.InsertFlat("ing_record_body", "body_id, dataset_id, id_hash, version, prev_body_id, updated_at, fetch_at, fields, payload, codec", bodyWidth, versions)
 }
 
-// row is what the row of a change says beside its content.
-func (c *change) row(id, dataset int64) bodies.Key {
+// rowKey is what the row of a change says beside its content.
+func (c *change) rowKey(id, dataset int64) bodies.Key {
 	k := bodies.Key{ID: id, Dataset: dataset, Record: c.key, Version: int64(c.version), Updated: bodies.NoInstant, Fetched: bodies.NoInstant}
 	if c.prev != nil {
 		k.Prev = c.prev.BodyID

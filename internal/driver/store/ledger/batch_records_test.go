@@ -20,7 +20,7 @@ func TestACollidingIDIsQuarantinedNotMerged(t *testing.T) {
 	}
 	heads := map[record.Key]*record.Head{record.KeyOf("mine"): {ProviderID: "theirs", Version: 3, State: record.Active}}
 	var stats ingest.BatchStats
-	changes, rejects := decide(ready.records, heads, window.Window{}, &stats)
+	changes, rejects := decideRecords(ready.records, heads, window.Window{}, &stats)
 	if len(changes) != 0 || stats != (ingest.BatchStats{}) {
 		t.Errorf("changes %v, stats %+v", changes, stats)
 	}
@@ -57,7 +57,7 @@ func TestEveryActionIsCounted(t *testing.T) {
 			heads[item.key] = c.head
 		}
 		var stats ingest.BatchStats
-		changes, _ := decide([]preparedRecord{item}, heads, window.Window{}, &stats)
+		changes, _ := decideRecords([]preparedRecord{item}, heads, window.Window{}, &stats)
 		if stats != c.want {
 			t.Errorf("%s: %+v, want %+v", name, stats, c.want)
 		}

@@ -21,7 +21,7 @@ func (t *tx) noteRefreshed(in ingest.BatchCommit, batchID int64) error {
 		return nil
 	}
 	for chunk := range slices.Chunk(keysOf(r.IDs), keysPer) {
-		args := append([]any{in.ExprID, kernel.Micros(r.At), in.DatasetID}, padded(chunk)...)
+		args := append([]any{in.ExprID, kernel.Micros(r.At), in.DatasetID}, padKeys(chunk)...)
 		if _, err := t.Exec(refreshedUpdate, args...); err != nil {
 			return err
 		}
@@ -54,8 +54,8 @@ func keysOf(ids []string) []record.Key {
 	return keys
 }
 
-// padded repeats the last key: one statement text for all sizes.
-func padded(keys []record.Key) []any {
+// padKeys repeats the last key: one statement text for all sizes.
+func padKeys(keys []record.Key) []any {
 	out := make([]any, keysPer)
 	for i := range out {
 		out[i] = keys[min(i, len(keys)-1)][:]
@@ -68,7 +68,7 @@ func padded(keys []record.Key) []any {
 func (t *tx) closeSignals(in ingest.BatchCommit, batchID int64, keys []record.Key, asked time.Time, status refresh.SignalStatus) error {
 	var signals, rejects []int64
 	for chunk := range slices.Chunk(keys, keysPer) {
-		rows, err := t.Query(signalsQuery, append([]any{in.DatasetID, kernel.Micros(asked)}, padded(chunk)...)...)
+		rows, err := t.Query(signalsQuery, append([]any{in.DatasetID, kernel.Micros(asked)}, padKeys(chunk)...)...)
 		if err != nil {
 			return err
 		}
@@ -96,10 +96,10 @@ func (t *tx) closeSignals(in ingest.BatchCommit, batchID int64, keys []record.Ke
 	return t.resolveRejects(rejects, batchID, asked)
 }
 
-// remap finds the items that are stored and were mapped otherwise (record.Remaps),
+// remapItems finds the items that are stored and were mapped otherwise (record.Remaps),
 // and of those the ones whose fields come out as they are: only their heads are
 // written then, and nobody downstream hears of it.
-func (t *tx) remap(items []preparedRecord, stored map[record.Key]*record.Head) ([]preparedRecord, error) {
+func (t *tx) remapItems(items []preparedRecord, stored map[record.Key]*record.Head) ([]preparedRecord, error) {
 	at := map[int64]int{}
 	for i := range items {
 		if head := stored[items[i].key]; record.Remaps(head, items[i].Incoming) && head.ProviderID == items[i].ProviderID {

@@ -25,7 +25,7 @@ func (t *tx) insertRejects(in ingest.BatchCommit, batchID int64, rejects []prepa
 	if err != nil {
 		return 0, err
 	}
-	known = stored.known(rejects)
+	known = stored.countKnown(rejects)
 	var rows [][]any
 	seen, fresh := map[string]bool{}, map[string]bool{}
 	for _, r := range rejects {
@@ -50,7 +50,7 @@ func (t *tx) insertRejects(in ingest.BatchCommit, batchID int64, rejects []prepa
 			kernel.Micros(t.Now), kernel.Micros(t.Now), kernel.Micros(r.FetchAt), kernel.Micros(t.Now),
 		})
 	}
-	if err := stored.writes.flush(t); err != nil {
+	if err := stored.writes.flushWrites(t); err != nil {
 		return 0, err
 	}
 	// The same item behind it may have been read from a row, which stands for both then.
@@ -65,12 +65,12 @@ func (t *tx) rejectAgain(in ingest.BatchCommit, batchID int64, r preparedReject,
 	about, known := stored.putBack(in, r), stored.byKey[r.key]
 	switch {
 	case r.Reason.WithoutItem() && len(about) > 0: // nothing came: what was rejected then stays as it is
-		return true, stored.become(t, ingest.RejectOpen, about, rejectOpened, kernel.Cut(fmt.Sprintf("read again: %s: %s", r.Reason, r.Detail), 512), kernel.Micros(t.Now))
+		return true, stored.setStatus(t, ingest.RejectOpen, about, rejectOpened, kernel.Cut(fmt.Sprintf("read again: %s: %s", r.Reason, r.Detail), 512), kernel.Micros(t.Now))
 	case known != nil:
 		if err := t.seenAgain(r, known, about, stored); err != nil {
 			return false, err
 		}
-		return true, t.carriedOn(known, without(about, known), batchID, stored)
+		return true, t.carriedOn(known, withoutRow(about, known), batchID, stored)
 	case len(about) == 0:
 		return false, nil
 	}
@@ -84,7 +84,7 @@ const rejectOpened = "UPDATE ing_quarantine SET status_code = 'OPEN', attempts =
 
 // rewriteReject makes a row that was read again say what is wrong with its item today.
 func (t *tx) rewriteReject(row *storedReject, r preparedReject, batchID int64, stored *storedRejects) error {
-	if err := stored.writes.before(t, row.id); err != nil {
+	if err := stored.writes.flushBefore(t, row.id); err != nil {
 		return err
 	}
 	_, err := t.Exec(`UPDATE ing_quarantine SET status_code = 'OPEN', attempts = attempts + 1, note = NULL, reject_key = ?, item_index = ?, provider_id = ?, reason_code = ?,
@@ -102,7 +102,7 @@ func (t *tx) rewriteReject(row *storedReject, r preparedReject, batchID int64, s
 func (t *tx) seenAgain(r preparedReject, known *storedReject, about []*storedReject, stored *storedRejects) error {
 	row := []*storedReject{known}
 	if slices.Contains(about, known) {
-		return stored.become(t, ingest.RejectOpen, row,
+		return stored.setStatus(t, ingest.RejectOpen, row,
 			"UPDATE ing_quarantine SET status_code = 'OPEN', attempts = attempts + 1, note = NULL, detail = ?, updated_at = ? WHERE id IN ", kernel.OrNull(kernel.Cut(r.Detail, 2000)), kernel.Micros(t.Now))
 	}
 	status := known.status
@@ -112,18 +112,18 @@ func (t *tx) seenAgain(r preparedReject, known *storedReject, about []*storedRej
 	if r.FetchAt.After(known.fetchAt) {
 		known.fetchAt = r.FetchAt
 	}
-	return stored.become(t, status, row, "UPDATE ing_quarantine SET status_code = ?, seen_count = seen_count + 1, last_seen_at = ?, fetch_at = ?, updated_at = ? WHERE id IN ",
+	return stored.setStatus(t, status, row, "UPDATE ing_quarantine SET status_code = ?, seen_count = seen_count + 1, last_seen_at = ?, fetch_at = ?, updated_at = ? WHERE id IN ",
 		string(status), kernel.Micros(t.Now), kernel.Micros(known.fetchAt), kernel.Micros(t.Now))
 }
 
 // carriedOn settles rows whose item another row stands for now.
 func (t *tx) carriedOn(by *storedReject, rows []*storedReject, batchID int64, stored *storedRejects) error {
-	return stored.become(t, ingest.RejectResolved, rows,
+	return stored.setStatus(t, ingest.RejectResolved, rows,
 		"UPDATE ing_quarantine SET status_code = 'RESOLVED', attempts = attempts + 1, judged_batch_id = ?, note = ?, updated_at = ? WHERE status_code = 'REQUEUED' AND id IN ",
 		batchID, fmt.Sprintf("the same item stands in quarantine as %d", by.id), kernel.Micros(t.Now))
 }
 
-func without(rows []*storedReject, row *storedReject) []*storedReject {
+func withoutRow(rows []*storedReject, row *storedReject) []*storedReject {
 	return slices.DeleteFunc(slices.Clone(rows), func(other *storedReject) bool { return other == row })
 }
 
@@ -151,9 +151,9 @@ const providersPer = 100
 var rejectsOfQuery = "SELECT id, provider_id, fetch_at FROM ing_quarantine WHERE dataset_id = ? AND status_code IN ('OPEN','REQUEUED') AND provider_id IN (" +
 	strings.TrimSuffix(strings.Repeat("?,", providersPer), ",") + ")"
 
-// settles reports whether what became of an item says that an older reject of its
+// settlesReject reports whether what became of an item says that an older reject of its
 // record is of no use any more. That it did not come says nothing.
-func settles(head *record.Head, in record.Incoming) bool {
+func settlesReject(head *record.Head, in record.Incoming) bool {
 	action := record.Decide(head, in)
 	return action != record.Stale && action != record.Miss
 }
@@ -180,7 +180,7 @@ func (t *tx) settleRejects(in ingest.BatchCommit, batchID int64, items []prepare
 			var fetch sql.NullInt64
 			err := rows.Scan(&id, &provider, &fetch)
 			item := came[provider]
-			if err == nil && item != nil && item.FetchAt.After(kernel.Instant(fetch)) && settles(stored[item.key], item.Incoming) {
+			if err == nil && item != nil && item.FetchAt.After(kernel.Instant(fetch)) && settlesReject(stored[item.key], item.Incoming) {
 				settled[item.FetchAt.UnixMicro()] = append(settled[item.FetchAt.UnixMicro()], id)
 			}
 			return err

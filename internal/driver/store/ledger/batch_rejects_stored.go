@@ -51,14 +51,14 @@ func (t *tx) storedRejects(in ingest.BatchCommit, rejects []preparedReject) (*st
 		}
 	}
 	out := &storedRejects{byID: map[int64]*storedReject{}, byKey: map[string]*storedReject{}, byProvider: map[string][]*storedReject{}}
-	if err := t.rejectsIn(rejectsByKey, inOrder(keys), []any{in.DatasetID}, out.add); err != nil {
+	if err := t.rejectsIn(rejectsByKey, inOrder(keys), []any{in.DatasetID}, out.addRow); err != nil {
 		return nil, err
 	}
-	if err := t.rejectsIn(rejectsByID, inOrder(rows), nil, out.add); err != nil {
+	if err := t.rejectsIn(rejectsByID, inOrder(rows), nil, out.addRow); err != nil {
 		return nil, err
 	}
 	err := t.rejectsIn(rejectsByProvider, inOrder(providers), []any{in.DatasetID}, func(r storedReject) {
-		out.byProvider[r.provider] = append(out.byProvider[r.provider], out.row(r))
+		out.byProvider[r.provider] = append(out.byProvider[r.provider], out.rowOf(r))
 	})
 	for _, found := range out.byProvider {
 		slices.SortFunc(found, func(a, b *storedReject) int { return cmp.Compare(a.id, b.id) })
@@ -103,10 +103,10 @@ func (t *tx) rejectsIn(query string, values, args []any, take func(storedReject)
 	return nil
 }
 
-func (s *storedRejects) add(r storedReject) { s.row(r) }
+func (s *storedRejects) addRow(r storedReject) { s.rowOf(r) }
 
-// row is the one of that id: what is decided about it must be seen from all sides.
-func (s *storedRejects) row(r storedReject) *storedReject {
+// rowOf is the one of that id: what is decided about it must be seen from all sides.
+func (s *storedRejects) rowOf(r storedReject) *storedReject {
 	if known := s.byID[r.id]; known != nil {
 		return known
 	}
@@ -114,10 +114,10 @@ func (s *storedRejects) row(r storedReject) *storedReject {
 	return &r
 }
 
-// known counts the rejects that stand in quarantine as they are: of the same item,
+// countKnown counts the rejects that stand in quarantine as they are: of the same item,
 // for the same reason, neither settled by a record that was stored since nor put back
 // to be read again.
-func (s *storedRejects) known(rejects []preparedReject) (n int) {
+func (s *storedRejects) countKnown(rejects []preparedReject) (n int) {
 	for _, r := range rejects {
 		if row := s.byKey[r.key]; row != nil && (row.status == ingest.RejectOpen || row.status == ingest.RejectDiscarded) {
 			n++
@@ -146,16 +146,16 @@ func (s *storedRejects) putBack(in ingest.BatchCommit, r preparedReject) (out []
 	return out
 }
 
-// become changes the state of rows by a statement that ends with their ids.
-func (s *storedRejects) become(t *tx, status ingest.RejectStatus, rows []*storedReject, query string, args ...any) error {
+// setStatus changes the state of rows by a statement that ends with their ids.
+func (s *storedRejects) setStatus(t *tx, status ingest.RejectStatus, rows []*storedReject, query string, args ...any) error {
 	write := rejectWrite{query: query, n: len(args)}
 	copy(write.args[:], args)
 	for _, row := range rows {
-		if err := s.writes.before(t, row.id); err != nil {
+		if err := s.writes.flushBefore(t, row.id); err != nil {
 			return err
 		}
 		row.status = status
-		s.writes.add(write, row.id)
+		s.writes.addWrite(write, row.id)
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ type rejectWrites struct {
 	rows  map[int64]bool
 }
 
-func (w *rejectWrites) add(write rejectWrite, id int64) {
+func (w *rejectWrites) addWrite(write rejectWrite, id int64) {
 	if w.ids == nil {
 		w.ids, w.rows = map[rejectWrite][]int64{}, map[int64]bool{}
 	}
@@ -185,15 +185,15 @@ func (w *rejectWrites) add(write rejectWrite, id int64) {
 	w.ids[write], w.rows[id] = append(w.ids[write], id), true
 }
 
-// before makes sure that what happens to a row happens in order.
-func (w *rejectWrites) before(t *tx, id int64) error {
+// flushBefore makes sure that what happens to a row happens in order.
+func (w *rejectWrites) flushBefore(t *tx, id int64) error {
 	if !w.rows[id] {
 		return nil
 	}
-	return w.flush(t)
+	return w.flushWrites(t)
 }
 
-func (w *rejectWrites) flush(t *tx) error {
+func (w *rejectWrites) flushWrites(t *tx) error {
 	for _, write := range w.order {
 		if err := t.ExecIn(write.query, w.ids[write], write.args[:write.n]...); err != nil {
 			return err

@@ -23,7 +23,7 @@ func (t *tx) noteBreaker(in ingest.Finish, a attempt) (opened time.Time, err err
 	if !failed && !a.breaker {
 		return opened, nil
 	}
-	was, known, err := t.breaker(a.of, t.Dialect().ForUpdate)
+	was, known, err := t.readBreaker(a.of, t.Dialect().ForUpdate)
 	if err != nil || !known && !failed {
 		return opened, err
 	}
@@ -34,10 +34,10 @@ func (t *tx) noteBreaker(in ingest.Finish, a attempt) (opened time.Time, err err
 	return opened, t.saveBreaker(a.of, known, was, now, o.Code)
 }
 
-// claimable is how many of the wanted tasks of a partition may be claimed. While
+// countClaimable is how many of the wanted tasks of a partition may be claimed. While
 // its breaker is half open that is one for the whole endpoint, which looks. Queues
 // says so too, but several processes may have read it before one of them claimed.
-func (t *tx) claimable(partition int64, wanted int) (int, error) {
+func (t *tx) countClaimable(partition int64, wanted int) (int, error) {
 	var d ingest.Dataset
 	var until sql.NullInt64
 	known, err := kernel.Found(t.Row(`SELECT b.provenance_code, b.endpoint_name, b.open_until FROM ing_partition p
@@ -45,7 +45,7 @@ func (t *tx) claimable(partition int64, wanted int) (int, error) {
 	if seen := (fault.Breaker{OpenUntil: kernel.Instant(until)}); !known || err != nil || seen.State(t.Now) != fault.BreakerHalfOpen {
 		return wanted, err
 	}
-	if _, known, err := t.breaker(d, t.Dialect().ForUpdate); !known || err != nil { // one after the other
+	if _, known, err := t.readBreaker(d, t.Dialect().ForUpdate); !known || err != nil { // one after the other
 		return wanted, err
 	}
 	var running int
@@ -54,9 +54,9 @@ func (t *tx) claimable(partition int64, wanted int) (int, error) {
 	return max(min(wanted, 1-running), 0), err
 }
 
-// answered closes the breaker of an endpoint whose first page came: what is left
+// noteAnswered closes the breaker of an endpoint whose first page came: what is left
 // of a long run must not keep all others waiting.
-func (t *tx) answered(d ingest.Dataset) error {
+func (t *tx) noteAnswered(d ingest.Dataset) error {
 	_, err := t.Exec("DELETE FROM ing_breaker WHERE provenance_code = ? AND endpoint_name = ?", d.Source, d.Endpoint)
 	return err
 }
@@ -86,8 +86,8 @@ func (t *tx) saveBreaker(d ingest.Dataset, known bool, was, now fault.Breaker, c
 		now.Failures, now.Opened, kernel.Micros(now.OpenUntil), kernel.OrNull(code), kernel.Micros(t.Now), d.Source, d.Endpoint)
 }
 
-// breaker reads the breaker of an endpoint; one without a row is closed.
-func (t *tx) breaker(d ingest.Dataset, lock string) (b fault.Breaker, known bool, err error) {
+// readBreaker reads the breaker of an endpoint; one without a row is closed.
+func (t *tx) readBreaker(d ingest.Dataset, lock string) (b fault.Breaker, known bool, err error) {
 	var until sql.NullInt64
 	known, err = kernel.Found(t.Row("SELECT failures, opened, open_until FROM ing_breaker WHERE provenance_code = ? AND endpoint_name = ?"+lock,
 		d.Source, d.Endpoint).Scan(&b.Failures, &b.Opened, &until))

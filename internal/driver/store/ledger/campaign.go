@@ -69,7 +69,7 @@ func (t *tx) insertCampaign(in ingest.NewCampaign, by ingest.Act) (c ingest.Camp
 // wantRange notes that the range is wanted, apart from what plans in the same
 // namespace have read before.
 func (t *tx) wantRange(cursor int64, in ingest.NewCampaign) error {
-	read, err := t.segments("cursor_id = ? AND seg_to >= ? AND seg_from <= ?", cursor, in.Range.From.UnixMicro(), in.Range.To.UnixMicro())
+	read, err := t.readSegments("cursor_id = ? AND seg_to >= ? AND seg_from <= ?", cursor, in.Range.From.UnixMicro(), in.Range.To.UnixMicro())
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (t *tx) wantRange(cursor int64, in ingest.NewCampaign) error {
 	if len(owed) == 0 {
 		return nil
 	}
-	return t.advance(cursor, ledgerEntry{
+	return t.advanceCursor(cursor, ledgerEntry{
 		Event: coverage.Event{Kind: coverage.Planned, Windows: owed, AsOf: in.AsOf, At: t.Now, Lookback: in.Lookback},
 		key:   fingerprint.Key(fmt.Sprint(cursor), "campaign", in.Name, string(coverage.Planned)), exprHash: in.ExprProtoHash,
 	})
@@ -112,7 +112,7 @@ func (t *tx) reopenCampaign(c ingest.Campaign, in ingest.NewCampaign, by ingest.
 
 // owedOf is what of its range is neither read nor waived.
 func (t *tx) owedOf(c ingest.Campaign) ([]window.Window, error) {
-	read, err := t.segments("cursor_id = ? AND seg_to >= ? AND seg_from <= ?", c.CursorID, c.Range.From.UnixMicro(), c.Range.To.UnixMicro())
+	read, err := t.readSegments("cursor_id = ? AND seg_to >= ? AND seg_from <= ?", c.CursorID, c.Range.From.UnixMicro(), c.Range.To.UnixMicro())
 	return coverage.Gaps(read, c.Range), err
 }
 

@@ -42,7 +42,7 @@ func (s *Ledger) countCandidates(ctx context.Context, q ingest.CandidateQuery, p
 	case refresh.ByQuarantine:
 		return s.countRequeued(ctx, dataset)
 	case refresh.ByChange:
-		due, args, err := s.outdated(ctx, "", q.Spec)
+		due, args, err := s.outdatedCondition(ctx, "", q.Spec)
 		if err != nil {
 			return out, err
 		}
@@ -82,9 +82,9 @@ func unseenSince(before time.Time) []any {
 	return []any{at, at, at, refresh.ShortestRest.Microseconds(), at, refresh.LongestRest.Microseconds(), at}
 }
 
-// outdated is a living record that was made under another expression or mapping
+// outdatedCondition is a living record that was made under another expression or mapping
 // than those of today. One that no plan ever used has no id yet, and no record.
-func (s *Ledger) outdated(ctx context.Context, table string, q refresh.Spec) (due string, args []any, err error) {
+func (s *Ledger) outdatedCondition(ctx context.Context, table string, q refresh.Spec) (due string, args []any, err error) {
 	var tests []string
 	for _, of := range []struct {
 		kind, column string
@@ -127,7 +127,7 @@ func (s *Ledger) countHeads(ctx context.Context, dataset int64, share refresh.Sh
 		case n < page:
 			return count, true, nil
 		case seen >= enough && count > 0:
-			return extrapolated(count, from, last, to), false, nil
+			return extrapolateCount(count, from, last, to), false, nil
 		}
 	}
 }
@@ -148,10 +148,10 @@ func hashBounds(from, to string) (after, before []byte, err error) {
 // keyBytes is the length of a key.
 const keyBytes = 16
 
-// extrapolated is how many there are up to an end if so many lie below a hash.
-func extrapolated(count int64, from, reached, end []byte) int64 {
-	begin := place(from)
-	part, whole := place(reached)-begin, place(end)-begin
+// extrapolateCount is how many there are up to an end if so many lie below a hash.
+func extrapolateCount(count int64, from, reached, end []byte) int64 {
+	begin := hashPosition(from)
+	part, whole := hashPosition(reached)-begin, hashPosition(end)-begin
 	if uint64(count) >= part || whole <= part {
 		return count // no hash is that small
 	}
@@ -163,8 +163,8 @@ func extrapolated(count int64, from, reached, end []byte) int64 {
 	return int64(min(all, math.MaxInt64))
 }
 
-// place is where a hash stands on the line of all hashes.
-func place(hash []byte) uint64 {
+// hashPosition is where a hash stands on the line of all hashes.
+func hashPosition(hash []byte) uint64 {
 	var first [8]byte
 	copy(first[:], hash)
 	return binary.BigEndian.Uint64(first[:])

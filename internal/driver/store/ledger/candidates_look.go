@@ -87,7 +87,7 @@ func (s *Ledger) lookAtTurns(ctx context.Context, q ingest.CandidateLook) (page 
 // records of one answer come together, and keeps those that are still the current
 // ones of an outdated record.
 func (s *Ledger) lookAtBodies(ctx context.Context, q ingest.CandidateLook) (page ingest.CandidatePage, err error) {
-	from, to, err := numbers(q.From, q.To)
+	from, to, err := parseNumbers(q.From, q.To)
 	if err != nil {
 		return page, err
 	}
@@ -105,7 +105,7 @@ func (s *Ledger) lookAtBodies(ctx context.Context, q ingest.CandidateLook) (page
 		return page, err
 	}
 	page.Next, page.Last = strconv.FormatInt(reached.Int64, 10), n < candidateLook
-	due, args, err := s.outdated(ctx, "r.", q.Spec)
+	due, args, err := s.outdatedCondition(ctx, "r.", q.Spec)
 	if err != nil {
 		return page, err
 	}
@@ -127,7 +127,7 @@ func (s *Ledger) lookAtBodies(ctx context.Context, q ingest.CandidateLook) (page
 }
 
 func (s *Ledger) lookAtSignals(ctx context.Context, q ingest.CandidateLook) (page ingest.CandidatePage, err error) {
-	from, to, err := numbers(q.From, q.To)
+	from, to, err := parseNumbers(q.From, q.To)
 	if err != nil {
 		return page, err
 	}
@@ -157,7 +157,7 @@ func (s *Ledger) lookAtSignals(ctx context.Context, q ingest.CandidateLook) (pag
 	return page, err
 }
 
-func numbers(from, to string) (low, high int64, err error) {
+func parseNumbers(from, to string) (low, high int64, err error) {
 	if low, err = strconv.ParseInt(from, 10, 64); err == nil {
 		high, err = strconv.ParseInt(to, 10, 64)
 	}

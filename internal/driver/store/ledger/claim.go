@@ -37,14 +37,14 @@ func (s *Ledger) Queues(ctx context.Context) ([]ingest.Queue, error) {
 func (s *Ledger) Claim(ctx context.Context, in ingest.ClaimRequest) (work []ingest.Work, err error) {
 	err = s.step(ctx, "claim", kernel.Urgent, func(t *tx) error {
 		var err error
-		if work, err = t.claimed(in.Token); err != nil || len(work) > 0 {
+		if work, err = t.claimedWork(in.Token); err != nil || len(work) > 0 {
 			return err
 		}
-		most, err := t.claimable(in.PartitionID, in.Max)
+		most, err := t.countClaimable(in.PartitionID, in.Max)
 		if err != nil || most == 0 {
 			return err
 		}
-		held, err := t.held()
+		held, err := t.heldPlans()
 		if err != nil {
 			return err
 		}
@@ -54,13 +54,13 @@ func (s *Ledger) Claim(ctx context.Context, in ingest.ClaimRequest) (work []inge
 		if err != nil || n == 0 {
 			return err
 		}
-		work, err = t.claimed(in.Token)
+		work, err = t.claimedWork(in.Token)
 		return err
 	})
 	return work, err
 }
 
-func (t *tx) claimed(token string) (out []ingest.Work, err error) {
+func (t *tx) claimedWork(token string) (out []ingest.Work, err error) {
 	rows, err := t.Query(`SELECT t.id, t.lease_epoch, t.lease_owner, t.leased_until, t.schedule_instance_id, t.plan_id, t.slice_id, t.provenance_code,
   t.endpoint_name, t.operation_code, q.dataset_id, t.idempotent_key, t.params, t.expr_hash, s.expr_snapshot, s.slice_spec, s.window_from, s.window_to,
   p.as_of, t.spec_fingerprint, d.snapshot, p.expr_id, p.mapping_id, t.attempts, g.passed_from, g.passed_to

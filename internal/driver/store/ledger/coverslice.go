@@ -100,7 +100,7 @@ type sliceEnd struct {
 // coverWindow writes one event. Its identity is (namespace, slice, epoch, kind),
 // never the value, which depends on other workers (D§5.8).
 func (t *tx) coverWindow(e sliceEnd, kind coverage.Kind, windows ...window.Window) error {
-	return t.advance(e.cursorID, ledgerEntry{
+	return t.advanceCursor(e.cursorID, ledgerEntry{
 		Event: coverage.Event{Kind: kind, Windows: windows, AsOf: e.asOf, At: t.Now},
 		key:   fingerprint.Key(fmt.Sprint(e.cursorID), fmt.Sprint(e.in.Lineage.SliceID), fmt.Sprint(e.in.Lease.Epoch), string(kind)),
 		from:  e.in.Lineage, epoch: e.in.Lease.Epoch, exprHash: e.exprHash, observed: e.in.Outcome.Observed,

@@ -23,26 +23,26 @@ type ledgerEntry struct {
 	by       ingest.Act // of a person
 }
 
-// advance writes an event, folds it into the coverage and moves the cursor, all
+// advanceCursor writes an event, folds it into the coverage and moves the cursor, all
 // under the cursor row's lock: in every committed state the cursor equals the
 // refold of its events (I5). An event that exists already changes nothing (I8).
-func (t *tx) advance(cursorID int64, e ledgerEntry) error {
+func (t *tx) advanceCursor(cursorID int64, e ledgerEntry) error {
 	e.Windows = window.Union(e.Windows) // sorted: the first and the last tell which segments are touched
 	c, err := look.LockCursorFor(t.Tx, cursorID, e.key)
 	if err != nil || c.Has {
 		return err
 	}
 	if c.Namespace.Line() == ingest.CursorID {
-		e.observed = furthest(e.Event) // a stamp is no id
+		e.observed = furthestRead(e.Event) // a stamp is no id
 	}
 	state := coverage.Start(coverage.State{Origin: c.Origin, Cursor: c.Value, Lookback: c.Lookback}, e.Event)
 	touched, err := t.foldCoverage(cursorID, e.Event, state.Lookback)
 	if err != nil {
 		return err
 	}
-	frontier, known := touched.frontier(state)
+	frontier, known := touched.frontierOf(state)
 	if !known {
-		if frontier, err = t.frontier(cursorID, state.Origin); err != nil {
+		if frontier, err = t.readFrontier(cursorID, state.Origin); err != nil {
 			return err
 		}
 	}
@@ -60,8 +60,8 @@ func (t *tx) advance(cursorID int64, e ledgerEntry) error {
 	return nil
 }
 
-// furthest is the end of what was read: the largest id that was looked at.
-func furthest(e coverage.Event) time.Time {
+// furthestRead is the end of what was read: the largest id that was looked at.
+func furthestRead(e coverage.Event) time.Time {
 	if n := len(e.Windows); n > 0 && e.Kind == coverage.Succeeded {
 		return e.Windows[n-1].To
 	}

@@ -20,7 +20,7 @@ type touched struct {
 // neighbours, so that finishing a slice does not cost more with history.
 func (t *tx) foldCoverage(cursorID int64, e coverage.Event, lookback time.Duration) (touched, error) {
 	if e.Kind == coverage.Manual {
-		before, err := t.segments("cursor_id = ?", cursorID)
+		before, err := t.readSegments("cursor_id = ?", cursorID)
 		if err != nil {
 			return touched{}, err
 		}
@@ -33,7 +33,7 @@ func (t *tx) foldCoverage(cursorID int64, e coverage.Event, lookback time.Durati
 	low, high := e.Windows[0].From.UnixMicro(), e.Windows[len(e.Windows)-1].To
 	// Segments are disjoint, so of those that begin before the windows only the last
 	// one can reach them: it is found by the key, however many there are.
-	before, err := t.segments("cursor_id = ? AND seg_from >= COALESCE((SELECT MAX(seg_from) FROM ing_coverage WHERE cursor_id = ? AND seg_from < ?), ?) AND seg_from <= ?",
+	before, err := t.readSegments("cursor_id = ? AND seg_from >= COALESCE((SELECT MAX(seg_from) FROM ing_coverage WHERE cursor_id = ? AND seg_from < ?), ?) AND seg_from <= ?",
 		cursorID, cursorID, low, low, high.UnixMicro())
 	if err != nil {
 		return touched{}, err
@@ -42,10 +42,10 @@ func (t *tx) foldCoverage(cursorID int64, e coverage.Event, lookback time.Durati
 	return touched{after: after, to: high}, t.replaceSegments(cursorID, before, after)
 }
 
-// frontier is the first instant that is not done, if the segments at hand tell;
+// frontierOf is the first instant that is not done, if the segments at hand tell;
 // or any that is not behind the cursor, if they tell that the cursor stays.
 // Slices that end in order end right behind what is settled, so they mostly do.
-func (b touched) frontier(s coverage.State) (at time.Time, known bool) {
+func (b touched) frontierOf(s coverage.State) (at time.Time, known bool) {
 	if b.whole {
 		return coverage.Frontier(s.Origin, b.after), true
 	}
@@ -63,7 +63,7 @@ func (b touched) frontier(s coverage.State) (at time.Time, known bool) {
 
 const segmentColumns = "seg_from, seg_to, want_at, have_at, waived_at, fails, retry_after"
 
-func (t *tx) segments(where string, args ...any) (out []coverage.Segment, err error) {
+func (t *tx) readSegments(where string, args ...any) (out []coverage.Segment, err error) {
 	rows, err := t.Query("SELECT "+segmentColumns+" FROM ing_coverage WHERE "+where+" ORDER BY seg_from", args...)
 	if err != nil {
 		return nil, err
@@ -133,8 +133,8 @@ func segmentValues(s coverage.Segment) []any {
 // settled merges, so it is mostly found among the first.
 const atOnce = 64
 
-// frontier reads segments from the origin on until one is not done.
-func (t *tx) frontier(cursorID int64, origin time.Time) (time.Time, error) {
+// readFrontier reads segments from the origin on until one is not done.
+func (t *tx) readFrontier(cursorID int64, origin time.Time) (time.Time, error) {
 	at, last := origin, int64(math.MinInt64)
 	for {
 		page, err := t.Query("SELECT "+segmentColumns+" FROM ing_coverage WHERE cursor_id = ? AND seg_from > ? AND seg_to > ? ORDER BY seg_from LIMIT ?",

@@ -31,7 +31,7 @@ func TestFrontierFromTheSegmentsAtHand(t *testing.T) {
 			}
 			next := coverage.Fold(state, e)
 			begun := coverage.Start(coverage.State{Origin: state.Origin, Cursor: state.Cursor, Lookback: state.Lookback}, e)
-			frontier, known := under(state.Segments, e, begun.Lookback).frontier(begun)
+			frontier, known := under(state.Segments, e, begun.Lookback).frontierOf(begun)
 			if known {
 				told++
 				if frontier.After(begun.Cursor) {

@@ -26,7 +26,7 @@ const verdictTries = 5
 // none, and the comparison is made again. On a cursor that never rests it is made
 // under its lock at last.
 func (s *Ledger) Verify(ctx context.Context, cursorID int64) (view.Verdict, error) {
-	v, folded, err := s.refold(ctx, cursorID)
+	v, folded, err := s.refoldCursor(ctx, cursorID)
 	for range verdictTries {
 		if err != nil || len(v.Problems) == 0 {
 			return v, err
@@ -81,7 +81,7 @@ func (r *refolding) goOn(ctx context.Context, s *Ledger, c view.Cursor) error {
 			return err
 		}
 		for _, e := range events {
-			r.add(e, line)
+			r.addEvent(e, line)
 		}
 		if r.events += len(events); len(events) < eventPage {
 			return nil
@@ -89,11 +89,11 @@ func (r *refolding) goOn(ctx context.Context, s *Ledger, c view.Cursor) error {
 	}
 }
 
-func (r *refolding) add(e view.CursorEvent, line ingest.CursorType) {
+func (r *refolding) addEvent(e view.CursorEvent, line ingest.CursorType) {
 	if was := line.Text(r.Cursor); e.Prev != was {
 		r.problems = append(r.problems, fmt.Sprintf("event %d says the cursor was %q, the ledger says %q", e.ID, e.Prev, was))
 	}
-	r.State = coverage.Fold(r.State, foldable(e, line))
+	r.State = coverage.Fold(r.State, foldableEvent(e, line))
 	if is := line.Text(r.Cursor); e.New != is {
 		r.problems = append(r.problems, fmt.Sprintf("event %d moved the cursor to %q, the ledger says %q", e.ID, e.New, is))
 	}
@@ -103,8 +103,8 @@ func (r *refolding) add(e view.CursorEvent, line ingest.CursorType) {
 	r.last = e.ID
 }
 
-// refold folds a cursor's ledger and tells where it differs from what is stored.
-func (s *Ledger) refold(ctx context.Context, cursorID int64) (v view.Verdict, r refolding, err error) {
+// refoldCursor folds a cursor's ledger and tells where it differs from what is stored.
+func (s *Ledger) refoldCursor(ctx context.Context, cursorID int64) (v view.Verdict, r refolding, err error) {
 	if v.Cursor, err = s.look.Cursor(ctx, cursorID); err != nil {
 		return v, r, err
 	}
@@ -114,7 +114,7 @@ func (s *Ledger) refold(ctx context.Context, cursorID int64) (v view.Verdict, r 
 	if err != nil {
 		return v, r, err
 	}
-	return v, r, s.judge(ctx, &v, r)
+	return v, r, s.judgeRefold(ctx, &v, r)
 }
 
 // refoldOn is refold from where an earlier one stopped, unless the ledger begins
@@ -133,12 +133,12 @@ func (s *Ledger) refoldOn(ctx context.Context, cursorID int64, r refolding) (v v
 	if err := r.goOn(ctx, s, v.Cursor); err != nil {
 		return v, r, err
 	}
-	return v, r, s.judge(ctx, &v, r)
+	return v, r, s.judgeRefold(ctx, &v, r)
 }
 
-func (s *Ledger) judge(ctx context.Context, v *view.Verdict, r refolding) error {
+func (s *Ledger) judgeRefold(ctx context.Context, v *view.Verdict, r refolding) error {
 	v.Events, v.Problems = r.events, slices.Clip(r.problems)
-	return s.compare(ctx, v, r.ledgerState)
+	return s.compareState(ctx, v, r.ledgerState)
 }
 
 // ledgerState is what a ledger says of its cursor.
@@ -148,8 +148,8 @@ type ledgerState struct {
 	broken bool // it begins with a snapshot that cannot be trusted
 }
 
-// foldable is an entry of the ledger as the fold takes it.
-func foldable(e view.CursorEvent, line ingest.CursorType) coverage.Event {
+// foldableEvent is an entry of the ledger as the fold takes it.
+func foldableEvent(e view.CursorEvent, line ingest.CursorType) coverage.Event {
 	value, err := line.Parse(e.New)
 	if err != nil {
 		value = time.Time{} // compared with what it says, this is a finding
@@ -157,7 +157,7 @@ func foldable(e view.CursorEvent, line ingest.CursorType) coverage.Event {
 	return coverage.Event{Kind: e.Kind, Windows: e.Windows, AsOf: e.AsOf, At: e.At, Lookback: e.Lookback, Value: value}
 }
 
-func (s *Ledger) compare(ctx context.Context, v *view.Verdict, state ledgerState) error {
+func (s *Ledger) compareState(ctx context.Context, v *view.Verdict, state ledgerState) error {
 	v.Refolded = state.Cursor
 	if is := v.Cursor.Line().Text(state.Cursor); !v.Cursor.Instant.Equal(state.Cursor) || v.Cursor.Value != is {
 		v.Problems = append(v.Problems, fmt.Sprintf("the cursor is %q, its ledger gives %q", v.Cursor.Value, is))

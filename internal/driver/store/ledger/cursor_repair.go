@@ -17,7 +17,7 @@ import (
 // many write. Events that contradict themselves are not touched: they stay
 // findings, because a ledger is never rewritten.
 func (s *Ledger) RepairCursor(ctx context.Context, id int64, by ingest.Act) (done view.Repair, err error) {
-	v, folded, err := s.refold(ctx, id)
+	v, folded, err := s.refoldCursor(ctx, id)
 	if err != nil {
 		return view.Repair{}, err
 	}
@@ -40,12 +40,12 @@ func (s *Ledger) RepairCursor(ctx context.Context, id int64, by ingest.Act) (don
 			return kernel.Refuse(fault.ErrConflict, v.Problems[0])
 		}
 		done.After, done.Changed = v.Cursor.Line().Text(folded.Cursor), true
-		return t.repair(c, v, folded.ledgerState, by)
+		return t.repairCursor(c, v, folded.ledgerState, by)
 	})
 	return done, kernel.Performed(err)
 }
 
-func (t *tx) repair(c look.CursorState, v view.Verdict, folded ledgerState, by ingest.Act) error {
+func (t *tx) repairCursor(c look.CursorState, v view.Verdict, folded ledgerState, by ingest.Act) error {
 	id := v.Cursor.ID
 	if err := t.ExecOne(`UPDATE ing_cursor SET cursor_value = ?, normalized_instant = ?, normalized_numeric = ?, origin_instant = ?, lookback_us = ?, updated_at = ?,
   version = version + 1 WHERE id = ?`, c.Text(folded.Cursor), c.Moment(folded.Cursor), c.Number(folded.Cursor), kernel.Micros(folded.Origin),

@@ -49,13 +49,13 @@ func (t *tx) setCursor(id int64, to time.Time, by ingest.Act) (done view.CursorS
 		done.Before = last.before
 		return done, err
 	}
-	segments, err := t.segments("cursor_id = ?", id)
+	segments, err := t.readSegments("cursor_id = ?", id)
 	if err != nil {
 		return done, err
 	}
 	done.Changed = true
 	done.Reopened, done.Left = coverage.Restart(coverage.State{Origin: c.Origin, Cursor: c.Value, Segments: segments}, to, c.Left)
-	err = t.advance(id, ledgerEntry{
+	err = t.advanceCursor(id, ledgerEntry{
 		Event: coverage.Event{Kind: coverage.Manual, Windows: done.Left, Value: to, At: t.Now},
 		key:   fingerprint.Key(fmt.Sprint(id), "after", fmt.Sprint(last.event), string(coverage.Manual)), by: by,
 	})
@@ -109,7 +109,7 @@ func (t *tx) keepLeft(id int64, left []window.Window) error {
 func (s *Ledger) WaiveCoverage(ctx context.Context, cursorID int64, within window.Window, by ingest.Act) (done view.Waived, err error) {
 	err = s.step(ctx, "waive coverage", kernel.Urgent, func(t *tx) error {
 		var err error
-		done, err = t.waive(cursorID, within, by)
+		done, err = t.waiveWithin(cursorID, within, by)
 		if err == nil && by.Rehearsal {
 			return kernel.ErrRehearsed
 		}
@@ -119,7 +119,7 @@ func (s *Ledger) WaiveCoverage(ctx context.Context, cursorID int64, within windo
 	return done, kernel.Performed(err)
 }
 
-func (t *tx) waive(cursorID int64, within window.Window, by ingest.Act) (done view.Waived, err error) {
+func (t *tx) waiveWithin(cursorID int64, within window.Window, by ingest.Act) (done view.Waived, err error) {
 	if done, err = t.waiveBook(cursorID, within, by); err != nil || by.Rehearsal || len(done.Waived) == 0 {
 		return done, err
 	}
@@ -138,14 +138,14 @@ func (t *tx) waiveBook(cursorID int64, within window.Window, by ingest.Act) (don
 	}
 	line := c.Namespace.Line()
 	done = view.Waived{CursorID: cursorID, Window: within, Before: line.Text(c.Value), After: line.Text(c.Value)}
-	segments, err := t.segments("cursor_id = ? AND seg_to >= ? AND seg_from <= ?", cursorID, within.From.UnixMicro(), within.To.UnixMicro())
+	segments, err := t.readSegments("cursor_id = ? AND seg_to >= ? AND seg_from <= ?", cursorID, within.From.UnixMicro(), within.To.UnixMicro())
 	if err != nil {
 		return done, err
 	}
 	if done.Waived = coverage.Gaps(segments, within); len(done.Waived) == 0 {
 		return done, nil
 	}
-	err = t.advance(cursorID, ledgerEntry{
+	err = t.advanceCursor(cursorID, ledgerEntry{
 		Event: coverage.Event{Kind: coverage.Waived, Windows: done.Waived, AsOf: t.Now, At: t.Now}, by: by,
 		key: fingerprint.Key(fmt.Sprint(cursorID), string(coverage.Waived), fmt.Sprint(t.Now.UnixMicro()), fmt.Sprint(done.Waived)),
 	})

@@ -114,7 +114,7 @@ func (t *tx) forgetProcess(id string) error {
 	if _, err := t.Exec("DELETE FROM ing_rate_report WHERE executor_id = ?", id); err != nil {
 		return err
 	}
-	if err := t.depart(id); err != nil {
+	if err := t.departMember(id); err != nil {
 		return err
 	}
 	_, err := t.Exec("DELETE FROM ing_executor WHERE executor_id = ?", id)

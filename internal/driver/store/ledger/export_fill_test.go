@@ -18,7 +18,7 @@ func (s *Ledger) FillTwice(ctx context.Context, in record.Incoming, fields strin
 			return err
 		}
 		for i, head := range []record.Head{first, second} {
-			items, err := t.fill(ready, map[record.Key]*record.Head{key: &head})
+			items, err := t.fillItems(ready, map[record.Key]*record.Head{key: &head})
 			if err != nil {
 				return err
 			}

@@ -32,5 +32,5 @@ func (s *Ledger) CandidatesIn(ctx context.Context, d ingest.Dataset, before time
 
 // Extrapolated is the arithmetic of a sample.
 func Extrapolated(count int64, from, hash, end []byte) int64 {
-	return extrapolated(count, from, hash, end)
+	return extrapolateCount(count, from, hash, end)
 }

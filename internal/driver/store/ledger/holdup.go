@@ -8,11 +8,11 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
-// cool keeps all processes from a partition until the wait of its task is over
+// coolDown keeps all processes from a partition until the wait of its task is over
 // (I11), and where the upstream itself asked for it, from everything that is
 // counted under its rate key. A quota or the hours of one operation say nothing
 // of the others.
-func (t *tx) cool(in ingest.Finish, until time.Time) error {
+func (t *tx) coolDown(in ingest.Finish, until time.Time) error {
 	why := in.Outcome.Waits
 	if why == "" {
 		why = gate.Cooling

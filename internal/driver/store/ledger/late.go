@@ -76,14 +76,14 @@ const (
 // an instant, and the lag of the newest of all of them. An unknown namespace
 // has nothing to tell.
 func (s *Ledger) Lateness(ctx context.Context, n ingest.Namespace, since time.Time) (window.Lateness, error) {
-	l, err := s.lateness(ctx, n, since)
+	l, err := s.readLateness(ctx, n, since)
 	if err != nil {
 		return window.Lateness{}, kernel.Wrap("read late arrivals", s.db.Translate(err))
 	}
 	return l, nil
 }
 
-func (s *Ledger) lateness(ctx context.Context, n ingest.Namespace, since time.Time) (l window.Lateness, err error) {
+func (s *Ledger) readLateness(ctx context.Context, n ingest.Namespace, since time.Time) (l window.Lateness, err error) {
 	var cursor, raised int64
 	known, err := kernel.Found(s.db.QueryRow(ctx, `SELECT id FROM ing_cursor WHERE provenance_code = ? AND operation_code = ? AND cursor_key = ?
   AND namespace_scope_code = ? AND namespace_key = ?`, n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key).Scan(&cursor))

@@ -36,22 +36,22 @@ type tx struct {
 	store *Ledger
 }
 
-// within makes a step of this room one of the kernel.
-func (s *Ledger) within(do func(*tx) error) func(*kernel.Tx) error {
+// kernelStep makes a step of this room one of the kernel.
+func (s *Ledger) kernelStep(do func(*tx) error) func(*kernel.Tx) error {
 	return func(t *kernel.Tx) error { return do(&tx{t, s}) }
 }
 
 // step runs one business step as one transaction.
 func (s *Ledger) step(ctx context.Context, name string, in kernel.Lane, do func(*tx) error) error {
-	return s.db.Step(ctx, name, in, s.within(do))
+	return s.db.Step(ctx, name, in, s.kernelStep(do))
 }
 
 // stepFrom is a step that learns the time together with something else.
 func (s *Ledger) stepFrom(ctx context.Context, name string, in kernel.Lane, begin, do func(*tx) error) error {
-	return s.db.StepFrom(ctx, name, in, s.within(begin), s.within(do))
+	return s.db.StepFrom(ctx, name, in, s.kernelStep(begin), s.kernelStep(do))
 }
 
 // once runs a transaction that is not redone.
 func (s *Ledger) once(ctx context.Context, in kernel.Lane, begin, do func(*tx) error) error {
-	return s.db.Once(ctx, in, s.within(begin), s.within(do))
+	return s.db.Once(ctx, in, s.kernelStep(begin), s.kernelStep(do))
 }

@@ -21,13 +21,13 @@ import (
 // be another. Repeating a call changes nothing (I8).
 func (s *Ledger) CancelTasks(ctx context.Context, pick ingest.TaskPick, by ingest.Act) (done ingest.TasksDone, more bool, err error) {
 	err = s.step(ctx, "cancel tasks", kernel.Bulk, func(t *tx) error {
-		tasks, err := t.picked(pick, ingest.OpenTasks()...)
+		tasks, err := t.pickTasks(pick, ingest.OpenTasks()...)
 		if err != nil {
 			return err
 		}
 		more = !pick.Named() && len(tasks) == kernel.OperateAtOnce
 		if pick.Named() {
-			if err := refuseAny(tasks, pickedTask.cancellable); err != nil {
+			if err := refuseAny(tasks, pickedTask.whyNotCancel); err != nil {
 				return err
 			}
 		}
@@ -51,13 +51,13 @@ func (s *Ledger) CancelTasks(ctx context.Context, pick ingest.TaskPick, by inges
 // read belongs to smaller slices or to a later plan.
 func (s *Ledger) RetryTasks(ctx context.Context, pick ingest.TaskPick, by ingest.Act) (done ingest.TasksDone, more bool, err error) {
 	err = s.step(ctx, "retry tasks", kernel.Bulk, func(t *tx) error {
-		tasks, err := t.picked(pick, pick.Status)
+		tasks, err := t.pickTasks(pick, pick.Status)
 		if err != nil {
 			return err
 		}
 		more = !pick.Named() && len(tasks) == kernel.OperateAtOnce
 		if pick.Named() {
-			if err := refuseAny(tasks, pickedTask.retryable); err != nil {
+			if err := refuseAny(tasks, pickedTask.whyNotRetry); err != nil {
 				return err
 			}
 		}
@@ -67,7 +67,7 @@ func (s *Ledger) RetryTasks(ctx context.Context, pick ingest.TaskPick, by ingest
 		if by.Rehearsal {
 			return kernel.ErrRehearsed
 		}
-		return t.auditTasks("task.retry", pick, by, tasks, pickedTask.ended)
+		return t.auditTasks("task.retry", pick, by, tasks, pickedTask.hasEnded)
 	})
 	return done, more, kernel.Performed(err)
 }
@@ -76,10 +76,10 @@ func (t *tx) cancelTasks(tasks []pickedTask) (done ingest.TasksDone, err error) 
 	waiting, told := map[int64][]waitingSlice{}, []int64{}
 	for _, p := range tasks {
 		switch {
-		case p.waits():
+		case p.isWaiting():
 			waiting[p.plan] = append(waiting[p.plan], p.slice)
 			done.Cancelled++
-		case p.worked() && !p.stopping:
+		case p.isWorked() && !p.stopping:
 			told = append(told, p.id)
 			done.Stopping++
 		default:
@@ -112,10 +112,10 @@ func (t *tx) retryTasks(tasks []pickedTask) (done ingest.TasksDone, err error) {
 	plans := map[int64]bool{}
 	for _, p := range tasks {
 		switch {
-		case !p.ended():
+		case !p.hasEnded():
 			done.Unchanged++
 			continue
-		case p.continues():
+		case p.canContinue():
 			onward = append(onward, p.id)
 		default:
 			anew = append(anew, p.id)

@@ -36,45 +36,45 @@ type pickedTask struct {
 	planStatus ingest.PlanStatus
 }
 
-func (p pickedTask) waits() bool {
+func (p pickedTask) isWaiting() bool {
 	return p.status == ingest.TaskScheduled || p.status == ingest.TaskQueued
 }
-func (p pickedTask) worked() bool { return p.status.Leased() }
-func (p pickedTask) ended() bool {
+func (p pickedTask) isWorked() bool { return p.status.Leased() }
+func (p pickedTask) hasEnded() bool {
 	return p.status == ingest.TaskFailed || p.status == ingest.TaskCancelled
 }
 
 // isCancelled reports whether cancelling changes anything.
-func (p pickedTask) isCancelled() bool { return p.waits() || p.worked() && !p.stopping }
+func (p pickedTask) isCancelled() bool { return p.isWaiting() || p.isWorked() && !p.stopping }
 
-func (p pickedTask) cancellable() string {
+func (p pickedTask) whyNotCancel() string {
 	if p.status.Terminal() && p.status != ingest.TaskCancelled {
 		return fmt.Sprintf("is %s: nothing is left to cancel", p.status)
 	}
 	return ""
 }
 
-func (p pickedTask) retryable() string {
+func (p pickedTask) whyNotRetry() string {
 	switch {
-	case p.stopping && p.worked():
+	case p.stopping && p.isWorked():
 		return "is being stopped: try again when it is CANCELLED"
 	case p.status == ingest.TaskSucceeded:
 		return "SUCCEEDED: there is nothing to try again"
 	case p.status == ingest.TaskPartial:
 		return "is PARTIAL: what it did not read is cut smaller, or planned again by the next harvest"
-	case p.ended() && p.planStatus == ingest.PlanCancelled:
+	case p.hasEnded() && p.planStatus == ingest.PlanCancelled:
 		return fmt.Sprintf("belongs to plan %d, which was cancelled: the next harvest plans its window again", p.plan)
 	}
 	return ""
 }
 
-// continues reports whether a task may go on after its last committed page. After
+// canContinue reports whether a task may go on after its last committed page. After
 // a fault that lay in what was read, the slice is read from its start.
-func (p pickedTask) continues() bool { return fault.New(p.code, nil).Level == fault.Transient }
+func (p pickedTask) canContinue() bool { return fault.New(p.code, nil).Level == fault.Transient }
 
-// picked finds and locks tasks, sorted by id. Statuses narrow those that are not
+// pickTasks finds and locks tasks, sorted by id. Statuses narrow those that are not
 // named.
-func (t *tx) picked(pick ingest.TaskPick, statuses ...ingest.TaskStatus) ([]pickedTask, error) {
+func (t *tx) pickTasks(pick ingest.TaskPick, statuses ...ingest.TaskStatus) ([]pickedTask, error) {
 	if pick.Named() {
 		ids := slices.Compact(slices.Sorted(slices.Values(pick.IDs)))
 		tasks, err := t.lockTasks(ids)
@@ -83,7 +83,7 @@ func (t *tx) picked(pick ingest.TaskPick, statuses ...ingest.TaskStatus) ([]pick
 		}
 		return tasks, err
 	}
-	ids, err := t.matching(pick, statuses)
+	ids, err := t.matchingTasks(pick, statuses)
 	if err != nil {
 		return nil, err
 	}
@@ -111,9 +111,9 @@ const matchingTasks = ` FROM ing_task t JOIN ing_plan p ON p.id = t.plan_id WHER
   AND (t.cancel_requested = 0 OR t.status_code NOT IN ('DISPATCHED','EXECUTING'))
   AND (p.status_code <> 'CANCELLED' OR t.status_code NOT IN ('FAILED','CANCELLED'))`
 
-// matching are tasks of a plan or a scope in some states, at most a chunk.
-func (t *tx) matching(pick ingest.TaskPick, statuses []ingest.TaskStatus) (out []int64, err error) {
-	err = t.owners(pick, func(owner string, id int64) error {
+// matchingTasks are tasks of a plan or a scope in some states, at most a chunk.
+func (t *tx) matchingTasks(pick ingest.TaskPick, statuses []ingest.TaskStatus) (out []int64, err error) {
+	err = t.visitOwners(pick, func(owner string, id int64) error {
 		for _, status := range statuses {
 			more, err := t.IDs("SELECT t.id"+matchingTasks+owner+" LIMIT ?", string(status), id, kernel.OperateAtOnce-len(out))
 			if err != nil {
@@ -130,8 +130,8 @@ func noPlan(id int64) kernel.Refusal {
 	return kernel.Refuse(fault.ErrNotFound, fmt.Sprintf("there is no plan %d", id))
 }
 
-// owners visits the plan of a pick, or its partitions: each is a range of an index.
-func (t *tx) owners(pick ingest.TaskPick, visit func(owner string, id int64) error) error {
+// visitOwners visits the plan of a pick, or its partitions: each is a range of an index.
+func (t *tx) visitOwners(pick ingest.TaskPick, visit func(owner string, id int64) error) error {
 	if pick.PlanID != 0 {
 		if _, err := t.readPlan(pick.PlanID); errors.Is(err, fault.ErrNotFound) {
 			return noPlan(pick.PlanID)

@@ -68,7 +68,7 @@ func (s *Ledger) OpenPlan(ctx context.Context, in ingest.NewPlan) (plan ingest.P
 		if err != nil || in.Empty {
 			return err
 		}
-		return t.advance(refs.cursor, ledgerEntry{
+		return t.advanceCursor(refs.cursor, ledgerEntry{
 			Event: coverage.Event{Kind: coverage.Planned, Windows: in.Owed, AsOf: in.AsOf, At: t.Now, Lookback: in.Lookback},
 			key:   plannedKey(refs.cursor, in.Key),
 			from:  ingest.Lineage{ScheduleID: in.ScheduleID, PlanID: plan.ID}, exprHash: in.ExprProtoHash,
@@ -96,11 +96,11 @@ func (t *tx) auditPlan(plan ingest.Plan, in ingest.NewPlan) error {
 type planRefs struct{ partition, cursor, expr, mapping int64 }
 
 func (t *tx) planReferences(in ingest.NewPlan) (r planRefs, err error) {
-	dataset, err := t.dataset(in.Partition.Dataset)
+	dataset, err := t.findDataset(in.Partition.Dataset)
 	if err != nil {
 		return r, err
 	}
-	if r.partition, err = t.partition(in.Partition, dataset, in.MaxConcurrent, in.RateKey); err != nil {
+	if r.partition, err = t.findPartition(in.Partition, dataset, in.MaxConcurrent, in.RateKey); err != nil {
 		return r, err
 	}
 	if r.cursor, err = t.cursorRow(in.Namespace, in.Partition.Endpoint); err != nil {
@@ -112,7 +112,7 @@ func (t *tx) planReferences(in ingest.NewPlan) (r planRefs, err error) {
 	if r.mapping, err = t.fingerprintID("MAPPING", in.MappingHash); err != nil {
 		return r, err
 	}
-	return r, t.snapshot(in.SpecFingerprint, in.Spec)
+	return r, t.storeSnapshot(in.SpecFingerprint, in.Spec)
 }
 
 func (t *tx) insertPlan(in ingest.NewPlan, r planRefs) (ingest.Plan, error) {
@@ -161,14 +161,14 @@ func (s *Ledger) AddSlices(ctx context.Context, planID int64, chunk []ingest.New
 		if err != nil {
 			return err
 		}
-		known, added := p.part(chunk)
+		known, added := p.splitChunk(chunk)
 		if err := t.sameAsStored(planID, known); err != nil {
 			return err
 		}
-		if err := p.takes(added); err != nil {
+		if err := p.checkFollows(added); err != nil {
 			return err
 		}
-		if len(added) == 0 && !(last && p.open()) {
+		if len(added) == 0 && !(last && p.isOpen()) {
 			return nil // a chunk the plan has; it may have been closed since
 		}
 		if err := t.insertSlices(planID, p, added); err != nil {
@@ -208,11 +208,11 @@ type planRow struct {
 	parent                                           int64 // of the slices to be inserted; zero: none
 }
 
-// open reports whether the plan still takes slices.
-func (p planRow) open() bool { return ingest.PlanStatus(p.status).TakesSlices() }
+// isOpen reports whether the plan still takes slices.
+func (p planRow) isOpen() bool { return ingest.PlanStatus(p.status).TakesSlices() }
 
-// part divides a chunk into slices whose numbers the plan has and those beyond.
-func (p planRow) part(chunk []ingest.NewSlice) (known, added []ingest.NewSlice) {
+// splitChunk divides a chunk into slices whose numbers the plan has and those beyond.
+func (p planRow) splitChunk(chunk []ingest.NewSlice) (known, added []ingest.NewSlice) {
 	n := 0
 	for n < len(chunk) && chunk[n].No < p.next {
 		n++
@@ -220,15 +220,15 @@ func (p planRow) part(chunk []ingest.NewSlice) (known, added []ingest.NewSlice) 
 	return chunk[:n], chunk[n:]
 }
 
-// takes refuses slices that do not go on where the plan ends. A hole in their
+// checkFollows refuses slices that do not go on where the plan ends. A hole in their
 // numbers would be a hole in the plan's window (I1).
-func (p planRow) takes(added []ingest.NewSlice) error {
+func (p planRow) checkFollows(added []ingest.NewSlice) error {
 	for i, c := range added {
 		if c.No != p.next+i {
 			return fmt.Errorf("%w: slice %d does not follow %d", fault.ErrInvalid, c.No, p.next+i-1)
 		}
 	}
-	if len(added) > 0 && !p.open() {
+	if len(added) > 0 && !p.isOpen() {
 		return fmt.Errorf("%w: the plan is %s and takes no further slice", fault.ErrInvalid, p.status)
 	}
 	return nil

@@ -193,7 +193,7 @@ func (t *tx) cancelSlices(p cancelling, waiting []waitingSlice, why string) erro
 	if len(windows) == 0 {
 		return nil
 	}
-	return t.advance(p.cursor, ledgerEntry{
+	return t.advanceCursor(p.cursor, ledgerEntry{
 		Event: coverage.Event{Kind: coverage.Failed, Windows: windows, AsOf: p.asOf, At: t.Now},
 		key:   fingerprint.Key(identity...),
 		from:  ingest.Lineage{ScheduleID: p.schedule, PlanID: p.id}, exprHash: p.exprHash,

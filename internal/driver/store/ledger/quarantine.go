@@ -156,7 +156,7 @@ const requeuedSQL = `SELECT q.id, COALESCE(q.provider_id, ''), COALESCE(q.judged
 // lookAtRequeued reads items that were put back, in the order of the batches that
 // rejected them: items of one answer come together.
 func (s *Ledger) lookAtRequeued(ctx context.Context, q ingest.CandidateLook) (page ingest.CandidatePage, err error) {
-	from, to, err := numbers(q.From, q.To)
+	from, to, err := parseNumbers(q.From, q.To)
 	if err != nil {
 		return page, err
 	}

@@ -14,7 +14,7 @@ import (
 // with it loses permits and never sends one too many (D§5.23, I11). Claims speak
 // of totals: repeated, they change nothing (I8).
 func (s *Ledger) ClaimQuota(ctx context.Context, key, holder string, claims []gate.Claim) (h gate.Holding, err error) {
-	if looks(claims) {
+	if onlyLooks(claims) {
 		return s.lookQuota(ctx, key, claims)
 	}
 	err = s.step(ctx, "claim quota", kernel.Urgent, func(t *tx) error {
@@ -26,15 +26,15 @@ func (s *Ledger) ClaimQuota(ctx context.Context, key, holder string, claims []ga
 			}
 			h.Blocks = append(h.Blocks, b)
 		}
-		h.Cool, err = cooling(t.Row(coolingSQL, key), t.Now)
+		h.Cool, err = coolingLeft(t.Row(coolingSQL, key), t.Now)
 		return err
 	})
 	return h, err
 }
 
-// looks reports that nothing is claimed, now or before. Who names a window and
+// onlyLooks reports that nothing is claimed, now or before. Who names a window and
 // claims nothing of it gives back a block of which nothing was used.
-func looks(claims []gate.Claim) bool {
+func onlyLooks(claims []gate.Claim) bool {
 	for _, c := range claims {
 		if c.Used != 0 || c.More != 0 || !c.Start.IsZero() {
 			return false
@@ -130,13 +130,13 @@ func (s *Ledger) lookQuota(ctx context.Context, key string, claims []gate.Claim)
 		}
 		h.Blocks = append(h.Blocks, gate.Block{Quota: c.Quota, Start: q.start, Left: q.end.Sub(now), All: q.taken})
 	}
-	h.Cool, err = cooling(s.db.QueryRow(ctx, coolingSQL, key), now)
+	h.Cool, err = coolingLeft(s.db.QueryRow(ctx, coolingSQL, key), now)
 	return h, kernel.Wrap("look at quota", s.db.Translate(err))
 }
 
 const coolingSQL = "SELECT until FROM ing_rate_pause WHERE rate_key = ?"
 
-func cooling(row kernel.Scanner, now time.Time) (time.Duration, error) {
+func coolingLeft(row kernel.Scanner, now time.Time) (time.Duration, error) {
 	var until int64
 	known, err := kernel.Found(row.Scan(&until))
 	if !known || err != nil {

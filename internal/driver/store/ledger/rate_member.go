@@ -26,7 +26,7 @@ func (s *Ledger) Attend(ctx context.Context, me gate.Member, hold time.Duration)
 		if err != nil {
 			return err
 		}
-		members, err = t.members()
+		members, err = t.readMembers()
 		return err
 	})
 	return members, err
@@ -58,7 +58,7 @@ func (t *tx) joinMembers(me gate.Member, until time.Time) error {
 
 const membersSQL = "SELECT executor_id, executes, joined_no, seen_no FROM ing_rate_member WHERE executor_id <> '' AND void_at >= ? ORDER BY executor_id"
 
-func (t *tx) members() ([]gate.Member, error) {
+func (t *tx) readMembers() ([]gate.Member, error) {
 	rows, err := t.Query(membersSQL, kernel.Micros(t.Now))
 	if err != nil {
 		return nil, err
@@ -92,10 +92,10 @@ func (s *Ledger) RateMembers(ctx context.Context) ([]gate.Member, error) {
 // Depart removes a process that sends nothing more. The others need not wait
 // until it is void.
 func (s *Ledger) Depart(ctx context.Context, id string) error {
-	return s.step(ctx, "depart", kernel.Urgent, func(t *tx) error { return t.depart(id) })
+	return s.step(ctx, "depart", kernel.Urgent, func(t *tx) error { return t.departMember(id) })
 }
 
-func (t *tx) depart(id string) error {
+func (t *tx) departMember(id string) error {
 	_, err := t.Exec("DELETE FROM ing_rate_member WHERE executor_id = ? AND executor_id <> ''", id)
 	return err
 }

@@ -13,7 +13,7 @@ const defaultConcurrency = 4
 // The rows below are created when first needed. Two creators meet at the unique
 // key; the loser's step is redone and finds the winner's row.
 
-func (t *tx) dataset(d ingest.Dataset) (id int64, err error) {
+func (t *tx) findDataset(d ingest.Dataset) (id int64, err error) {
 	ok, err := kernel.Found(t.Row("SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?", d.Source, d.Endpoint).Scan(&id))
 	if ok || err != nil {
 		return id, err
@@ -21,9 +21,9 @@ func (t *tx) dataset(d ingest.Dataset) (id int64, err error) {
 	return t.Insert("INSERT INTO ing_dataset (provenance_code, endpoint_name, created_at) VALUES (?,?,?)", d.Source, d.Endpoint, kernel.Micros(t.Now))
 }
 
-// partition finds or makes a partition and sets its C_max and its rate key, which
+// findPartition finds or makes a partition and sets its C_max and its rate key, which
 // a newer snapshot may have changed. What is zero leaves what is there.
-func (t *tx) partition(p ingest.Partition, dataset int64, limit int, key string) (id int64, err error) {
+func (t *tx) findPartition(p ingest.Partition, dataset int64, limit int, key string) (id int64, err error) {
 	ok, err := kernel.Found(t.Row("SELECT id FROM ing_partition WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ?",
 		p.Source, p.Endpoint, string(p.Operation)).Scan(&id))
 	switch {
@@ -52,8 +52,8 @@ func (t *tx) fingerprintID(kind, hash string) (id int64, err error) {
 	return t.Insert("INSERT INTO ing_fingerprint (kind_code, hash, created_at) VALUES (?,?,?)", kind, hash, kernel.Micros(t.Now))
 }
 
-// snapshot stores a compiled specification once per content (I10).
-func (t *tx) snapshot(fingerprint string, spec []byte) error {
+// storeSnapshot stores a compiled specification once per content (I10).
+func (t *tx) storeSnapshot(fingerprint string, spec []byte) error {
 	var n int
 	ok, err := kernel.Found(t.Row("SELECT 1 FROM ing_spec_snapshot WHERE spec_fingerprint = ?", fingerprint).Scan(&n))
 	if ok || err != nil {

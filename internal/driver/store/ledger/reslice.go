@@ -21,8 +21,8 @@ import (
 // replaces that of an earlier one.
 func (s *Ledger) RequestReslice(ctx context.Context, in ingest.ResliceRequest) error {
 	var held ingest.Held
-	return s.leased(ctx, "request reslice", kernel.Urgent, in.Lease, &held, func(t *tx) error {
-		if _, err := t.extend(in.Lease, in.Extend); err != nil {
+	return s.leasedStep(ctx, "request reslice", kernel.Urgent, in.Lease, &held, func(t *tx) error {
+		if _, err := t.extendLease(in.Lease, in.Extend); err != nil {
 			return err
 		}
 		var slice, run int64
@@ -146,7 +146,7 @@ func (s *Ledger) ReplaceSlice(ctx context.Context, requestID int64, children []i
 		if err != nil || parent.request == ingest.ResliceDone {
 			return err
 		}
-		if err := parent.replaceable(p, children); err != nil {
+		if err := parent.checkReplaceable(p, children); err != nil {
 			return err
 		}
 		numbered := slices.Clone(children)
@@ -211,7 +211,7 @@ func (s parentSlice) notEnded() error {
 	return fmt.Errorf("%w: slice %d is %s; only one whose attempt ended as PARTIAL can be replaced", fault.ErrInvalid, s.id, s.status)
 }
 
-func (s parentSlice) replaceable(p planRow, children []ingest.NewSlice) error {
+func (s parentSlice) checkReplaceable(p planRow, children []ingest.NewSlice) error {
 	if s.status != ingest.SlicePartial {
 		return s.notEnded()
 	}
@@ -228,15 +228,15 @@ func (s parentSlice) replaceable(p planRow, children []ingest.NewSlice) error {
 		}
 		windows[i] = c.Window
 	}
-	if !tiles(windows, s.remaining) {
+	if !fillWhole(windows, s.remaining) {
 		return fmt.Errorf("%w: %d children do not tile %s, which slice %d did not read", fault.ErrInvalid, len(children), s.remaining, s.id)
 	}
 	return nil
 }
 
-// tiles reports whether the windows, in any order, fill the whole without a gap
+// fillWhole reports whether the windows, in any order, fill the whole without a gap
 // or an overlap.
-func tiles(ws []window.Window, whole window.Window) bool {
+func fillWhole(ws []window.Window, whole window.Window) bool {
 	sorted := slices.Clone(ws)
 	slices.SortFunc(sorted, func(a, b window.Window) int { return a.From.Compare(b.From) })
 	at := whole.From

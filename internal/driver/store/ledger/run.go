@@ -22,11 +22,11 @@ func (s *Ledger) StartRun(ctx context.Context, w ingest.Work, lease time.Duratio
 	var forgiven int64
 	err = s.stepFrom(ctx, "start run", kernel.Urgent, func(t *tx) error {
 		run = ingest.Run{}
-		held, err := t.fence(w.Lease, ", p.checkpoint, p.idle_leases, p.forgiven_epoch", nil, &checkpoint, &run.IdleLeases, &forgiven)
+		held, err := t.fenceLease(w.Lease, ", p.checkpoint, p.idle_leases, p.forgiven_epoch", nil, &checkpoint, &run.IdleLeases, &forgiven)
 		run.Cancel, run.Pause = held.Cancel, held.Pause
 		return err
 	}, func(t *tx) error {
-		if _, err := t.extend(w.Lease, lease); err != nil {
+		if _, err := t.extendLease(w.Lease, lease); err != nil {
 			return err
 		}
 		if checkpoint.Valid {
@@ -40,7 +40,7 @@ func (s *Ledger) StartRun(ctx context.Context, w ingest.Work, lease time.Duratio
 			w.Lease.TaskID, forgiven).Scan(&run.Failures); err != nil {
 			return err
 		}
-		breaker, _, err := t.breaker(w.Partition.Dataset, "")
+		breaker, _, err := t.readBreaker(w.Partition.Dataset, "")
 		if err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func (t *tx) closeRun(in ingest.Finish, was attempt) error {
 	if o.Code != string(fault.RateLimited) {
 		return nil
 	}
-	return t.cool(in, due)
+	return t.coolDown(in, due)
 }
 
 func (t *tx) closeSlice(in ingest.Finish, was attempt) error {

@@ -27,7 +27,7 @@ func (s *Ledger) AddSignals(ctx context.Context, d ingest.Dataset, kind refresh.
 	}
 	err = s.step(ctx, "add signals", kernel.Bulk, func(t *tx) error {
 		done = ingest.SignalsAdded{}
-		dataset, err := t.dataset(d)
+		dataset, err := t.findDataset(d)
 		if err != nil {
 			return err
 		}

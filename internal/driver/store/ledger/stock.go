@@ -18,7 +18,7 @@ const everyTask = 1 << 40
 // those of the future (D§5.3). Its cost grows with the answer; StockAtLeast is
 // for thresholds.
 func (s *Ledger) Stock(ctx context.Context, p ingest.Partition) (int, error) {
-	n, err := s.stock(ctx, p, everyTask)
+	n, err := s.countStock(ctx, p, everyTask)
 	return n, kernel.Wrap("count stock", err)
 }
 
@@ -28,11 +28,11 @@ func (s *Ledger) StockAtLeast(ctx context.Context, p ingest.Partition, n int) (b
 	if n <= 0 {
 		return true, nil
 	}
-	counted, err := s.stock(ctx, p, n)
+	counted, err := s.countStock(ctx, p, n)
 	return counted >= n, kernel.Wrap("count stock", err)
 }
 
-func (s *Ledger) stock(ctx context.Context, p ingest.Partition, most int) (total int, err error) {
+func (s *Ledger) countStock(ctx context.Context, p ingest.Partition, most int) (total int, err error) {
 	var partition int64
 	known, err := kernel.Found(s.db.QueryRow(ctx, "SELECT id FROM ing_partition WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ?",
 		p.Source, p.Endpoint, string(p.Operation)).Scan(&partition))

@@ -23,7 +23,7 @@ func (t *tx) noteWindow(in ingest.Finish, was attempt, s endedSlice) error {
 	}
 	count := ingest.WindowCount{Window: s.window, AsOf: s.asOf, RunID: in.Lineage.RunID}
 	count.Estimated, count.EstimateSource = estimateOf(s.spec)
-	if err := t.measure(in, was, &count); err != nil {
+	if err := t.measureSlice(in, was, &count); err != nil {
 		return err
 	}
 	return t.saveWindow(s.dataset, s.expr, count)
@@ -41,10 +41,10 @@ func estimateOf(spec string) (*int64, string) {
 	return &s.Telemetry.Estimate.Count, string(s.Telemetry.Estimate.Source)
 }
 
-// measure adds up what the slice cost over all its runs, and what its last pass
+// measureSlice adds up what the slice cost over all its runs, and what its last pass
 // found. The last run alone may have read only the end of the slice, and a pass
 // started over finds the same items again.
-func (t *tx) measure(in ingest.Finish, was attempt, c *ingest.WindowCount) error {
+func (t *tx) measureSlice(in ingest.Finish, was attempt, c *ingest.WindowCount) error {
 	var last ingest.Checkpoint
 	if err := kernel.Decode(was.checkpoint, &last); err != nil {
 		return err

@@ -35,19 +35,19 @@ func ScanArchive(row kernel.Scanner) (a retention.Archive, err error) {
 // Archives lists files of history, oldest first, after an id. Those that are not
 // sealed yet are among them.
 func (s *Look) Archives(ctx context.Context, after int64, limit int) ([]retention.Archive, error) {
-	return s.archives(ctx, " WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+	return s.listArchives(ctx, " WHERE id > ? ORDER BY id LIMIT ?", after, limit)
 }
 
 // ArchivesOf lists the files of a cursor's ledger, oldest first: those that are
 // sealed, so that a snapshot stands for them.
 func (s *Look) ArchivesOf(ctx context.Context, cursorID int64) ([]retention.Archive, error) {
-	return s.archives(ctx, " WHERE cursor_id = ? AND status_code <> '"+string(retention.Writing)+"' ORDER BY id", cursorID)
+	return s.listArchives(ctx, " WHERE cursor_id = ? AND status_code <> '"+string(retention.Writing)+"' ORDER BY id", cursorID)
 }
 
 // UnfinishedArchives lists what was begun and not brought to its end.
 func (s *Look) UnfinishedArchives(ctx context.Context) (out []retention.Archive, err error) {
 	for _, status := range []retention.Status{retention.Sealed, retention.Writing} {
-		found, err := s.archives(ctx, " WHERE status_code = ? ORDER BY id", string(status))
+		found, err := s.listArchives(ctx, " WHERE status_code = ? ORDER BY id", string(status))
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +61,7 @@ func (s *Look) UnfinishedArchives(ctx context.Context) (out []retention.Archive,
 	return out, nil
 }
 
-func (s *Look) archives(ctx context.Context, where string, args ...any) (out []retention.Archive, err error) {
+func (s *Look) listArchives(ctx context.Context, where string, args ...any) (out []retention.Archive, err error) {
 	rows, err := s.db.Query(ctx, ArchiveColumns+where, args...)
 	if err != nil {
 		return nil, kernel.Wrap("list archives", s.db.Translate(err))

@@ -36,7 +36,7 @@ func (s *Look) Backlogs(ctx context.Context, source string) (out []view.Backlog,
 			break
 		}
 		b := view.Backlog{Source: lane.Source, Endpoint: lane.Endpoint}
-		if err = s.backlog(ctx, lane.DatasetID, &b); err == nil && !b.IsEmpty() {
+		if err = s.readBacklog(ctx, lane.DatasetID, &b); err == nil && !b.IsEmpty() {
 			out = append(out, b)
 		}
 	}
@@ -57,7 +57,7 @@ func (s *Look) DatasetLanes(ctx context.Context, source string) (out []event.Lan
 	})
 }
 
-func (s *Look) backlog(ctx context.Context, dataset int64, b *view.Backlog) error {
+func (s *Look) readBacklog(ctx context.Context, dataset int64, b *view.Backlog) error {
 	for _, of := range []struct {
 		status event.Status
 		count  *int

@@ -14,7 +14,7 @@ func (s *Look) Exchanges(ctx context.Context, f view.Filter) (out []view.Batch, 
 	const query = `SELECT b.id, b.run_id, b.task_id, b.slice_id, b.plan_id, b.batch_no, b.pass, b.page_no, b.provenance_code, b.operation_code, b.status_code,
   b.before_token, b.after_token, b.stats, b.error, b.committed_at, e.request, e.response, e.blob_ref
   FROM ` + page + ` LEFT JOIN ing_batch_evidence e ON e.batch_id = b.id`
-	err = s.list(ctx, "list exchanges", query, "ing_task_run_batch", "b", f, func(w *kernel.Where) {
+	err = s.listRows(ctx, "list exchanges", query, "ing_task_run_batch", "b", f, func(w *kernel.Where) {
 		w.Add(f.PlanID != 0, "b.plan_id = ?", f.PlanID)
 		w.Add(f.TaskID != 0, "b.task_id = ?", f.TaskID)
 		w.Add(f.RunID != 0, "b.run_id = ?", f.RunID)

@@ -34,7 +34,7 @@ func (s *Look) Box(ctx context.Context, batchID int64) (*blackbox.Box, error) {
 	if err := s.boxKeys(ctx, b); err != nil {
 		return nil, kernel.Wrap("open black box", s.db.Translate(kernel.OrNotFound(err)))
 	}
-	return b, kernel.Wrap("open black box", s.db.Translate(s.boxed(ctx, b)))
+	return b, kernel.Wrap("open black box", s.db.Translate(s.fillBox(ctx, b)))
 }
 
 // ArchivedBox is the black box of a batch that left the database with its plan.
@@ -50,17 +50,17 @@ func (s *Look) ArchivedBox(ctx context.Context, in retention.BatchContext) (*bla
 	err := s.db.QueryRow(ctx, "SELECT d.dataset_id, f.snapshot FROM ing_partition d, ing_spec_snapshot f WHERE d.id = ? AND f.spec_fingerprint = ?", in.PartitionID, in.SpecFingerprint).
 		Scan(&b.DatasetID, &snapshot)
 	if err == nil {
-		err = named(b, snapshot)
+		err = addKeys(b, snapshot)
 	}
 	if err == nil {
-		err = s.boxed(ctx, b)
+		err = s.fillBox(ctx, b)
 	}
 	return b, kernel.Wrap("open archived black box", s.db.Translate(kernel.OrNotFound(err)))
 }
 
-// boxed adds what a batch did.
-func (s *Look) boxed(ctx context.Context, b *blackbox.Box) (err error) {
-	if b.Written, err = s.written(ctx, b); err != nil {
+// fillBox adds what a batch did.
+func (s *Look) fillBox(ctx context.Context, b *blackbox.Box) (err error) {
+	if b.Written, err = s.writtenBy(ctx, b); err != nil {
 		return err
 	}
 	if b.Rejects, err = s.rejectedBy(ctx, b.Batch.ID); err != nil {
@@ -83,11 +83,11 @@ func (s *Look) boxKeys(ctx context.Context, b *blackbox.Box) error {
 		return err
 	}
 	b.PageSize, b.Slice, b.Window = int(size.Int64), json.RawMessage(slice), window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}
-	return named(b, snapshot)
+	return addKeys(b, snapshot)
 }
 
-// named adds the keys that follow from the batch, and the snapshot.
-func named(b *blackbox.Box, snapshot string) error {
+// addKeys adds the keys that follow from the batch, and the snapshot.
+func addKeys(b *blackbox.Box, snapshot string) error {
 	k := &b.Keys
 	k.PlanID, k.SliceID, k.TaskID, k.RunID, k.BatchID, k.BatchNo = b.Batch.PlanID, b.Batch.SliceID, b.Batch.TaskID, b.Batch.RunID, b.Batch.ID, b.Batch.No
 	k.Correlation = fmt.Sprintf("ing-%d-%d", k.RunID, k.BatchNo)
@@ -99,8 +99,8 @@ func named(b *blackbox.Box, snapshot string) error {
 	return nil
 }
 
-// written are the versions a batch wrote: their ids begin with the batch's.
-func (s *Look) written(ctx context.Context, b *blackbox.Box) (out []blackbox.Written, err error) {
+// writtenBy are the versions a batch wrote: their ids begin with the batch's.
+func (s *Look) writtenBy(ctx context.Context, b *blackbox.Box) (out []blackbox.Written, err error) {
 	rows, err := s.db.Query(ctx, `SELECT r.provider_id, y.body_id, y.dataset_id, y.id_hash, y.version, y.prev_body_id, y.updated_at, y.fetch_at, y.fields, y.codec,
   r.body_id = y.body_id, r.state_code, COALESCE(o.op_type, '')
   FROM ing_record_body y JOIN ing_record r ON r.dataset_id = y.dataset_id AND r.id_hash = y.id_hash

@@ -80,7 +80,7 @@ func (s *Look) OpenWindows(ctx context.Context, of ingest.Partition, cursorID in
 // FailedWindows are the windows whose tasks were given up, with the reason. Some
 // were read since by a later plan: the book tells.
 func (s *Look) FailedWindows(ctx context.Context, of ingest.Partition) ([]view.Marked, error) {
-	return s.marks(ctx, "list failed windows", `SELECT s.window_from, s.window_to, 1, COALESCE(t.last_error_code, ''), t.id FROM ing_partition p
+	return s.listMarks(ctx, "list failed windows", `SELECT s.window_from, s.window_to, 1, COALESCE(t.last_error_code, ''), t.id FROM ing_partition p
   JOIN ing_task t ON t.partition_id = p.id AND t.status_code IN ('FAILED','PARTIAL') JOIN ing_plan_slice s ON s.id = t.slice_id
   WHERE p.provenance_code = ? AND p.endpoint_name = ? AND p.operation_code = ? AND s.window_from IS NOT NULL LIMIT ?`,
 		of.Source, of.Endpoint, string(of.Operation), mostMarks)
@@ -89,13 +89,13 @@ func (s *Look) FailedWindows(ctx context.Context, of ingest.Partition) ([]view.M
 // QuarantinedWindows are the windows in which items were rejected and nobody has
 // decided about them. Those of plans that were archived have none.
 func (s *Look) QuarantinedWindows(ctx context.Context, d ingest.Dataset) ([]view.Marked, error) {
-	return s.marks(ctx, "list windows with rejects", `SELECT s.window_from, s.window_to, COUNT(*), MIN(q.reason_code), MAX(q.task_id) FROM ing_dataset d
+	return s.listMarks(ctx, "list windows with rejects", `SELECT s.window_from, s.window_to, COUNT(*), MIN(q.reason_code), MAX(q.task_id) FROM ing_dataset d
   JOIN ing_quarantine q ON q.dataset_id = d.id AND q.status_code IN ('OPEN','REQUEUED') JOIN ing_plan_slice s ON s.id = q.slice_id
   WHERE d.provenance_code = ? AND d.endpoint_name = ? AND s.window_from IS NOT NULL GROUP BY s.window_from, s.window_to ORDER BY s.window_from LIMIT ?`,
 		d.Source, d.Endpoint, mostMarks)
 }
 
-func (s *Look) marks(ctx context.Context, what, query string, args ...any) (out []view.Marked, err error) {
+func (s *Look) listMarks(ctx context.Context, what, query string, args ...any) (out []view.Marked, err error) {
 	rows, err := s.db.Query(ctx, query, args...)
 	if err != nil {
 		return nil, kernel.Wrap(what, s.db.Translate(err))

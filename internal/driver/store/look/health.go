@@ -40,9 +40,9 @@ func (s *Look) Conditions(ctx context.Context) ([]view.Condition, error) {
 	return slices.CompactFunc(out, samePlace), nil // a plan that waits for a condition which is measured too
 }
 
-// conditions reads rows whose first columns are the partition and whose last ones
+// listConditions reads rows whose first columns are the partition and whose last ones
 // are level, since, until and a text.
-func (s *Look) conditions(ctx context.Context, of func(code string) health.Condition, query string, args ...any) (out []view.Condition, err error) {
+func (s *Look) listConditions(ctx context.Context, of func(code string) health.Condition, query string, args ...any) (out []view.Condition, err error) {
 	rows, err := s.db.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (s *Look) conditions(ctx context.Context, of func(code string) health.Condi
 		var detail sql.NullString
 		err := rows.Scan(&c.Source, &c.Endpoint, &c.Operation, &code, &c.Level, &since, &until, &detail)
 		c.Condition, c.Since, c.Until, c.Detail = of(code), kernel.Instant(since), kernel.Instant(until), detail.String
-		c.Actions = taken(c.Condition, c.Level)
+		c.Actions = takenActions(c.Condition, c.Level)
 		if n := len(out); n > 0 && samePlace(out[n-1], c) {
 			return err // of several the worst comes first
 		}
@@ -67,8 +67,8 @@ func samePlace(a, b view.Condition) bool {
 	return a.Source == b.Source && a.Endpoint == b.Endpoint && a.Operation == b.Operation && a.Condition == b.Condition
 }
 
-// taken are the actions of a condition at a level.
-func taken(c health.Condition, level int) []health.Action {
+// takenActions are the actions of a condition at a level.
+func takenActions(c health.Condition, level int) []health.Action {
 	out := []health.Action{}
 	rule, _ := health.RuleOf(c)
 	for _, a := range rule.Actions {
@@ -79,18 +79,18 @@ func taken(c health.Condition, level int) []health.Action {
 	return out
 }
 
-func always(c health.Condition) func(string) health.Condition {
+func sameCondition(c health.Condition) func(string) health.Condition {
 	return func(string) health.Condition { return c }
 }
 
 func (s *Look) measuredConditions(ctx context.Context, now time.Time) ([]view.Condition, error) {
-	return s.conditions(ctx, func(code string) health.Condition { return health.Condition(code) },
+	return s.listConditions(ctx, func(code string) health.Condition { return health.Condition(code) },
 		`SELECT provenance_code, endpoint_name, operation_code, condition_code, level_no, since, NULL, detail FROM ing_health WHERE valid_until >= ?
   ORDER BY provenance_code, endpoint_name, operation_code, condition_code, level_no DESC`, kernel.Micros(now))
 }
 
 func (s *Look) openCircuits(ctx context.Context, _ time.Time) ([]view.Condition, error) {
-	return s.conditions(ctx, always(health.Down),
+	return s.listConditions(ctx, sameCondition(health.Down),
 		"SELECT provenance_code, endpoint_name, '', '', 1, updated_at, open_until, last_error_code FROM ing_breaker WHERE open_until IS NOT NULL")
 }
 
@@ -115,7 +115,7 @@ func (s *Look) coolingPartitions(ctx context.Context, now time.Time) (out []view
 // waitingPlans are the plans that were suspended, oldest first: one condition for
 // a partition.
 func (s *Look) waitingPlans(ctx context.Context, _ time.Time) (out []view.Condition, err error) {
-	list, err := s.conditions(ctx, always(health.Overstocked), `SELECT provenance_code, endpoint_name, operation_code, '', 1, updated_at, NULL, record_remarks
+	list, err := s.listConditions(ctx, sameCondition(health.Overstocked), `SELECT provenance_code, endpoint_name, operation_code, '', 1, updated_at, NULL, record_remarks
   FROM ing_plan WHERE status_code = 'PARTIAL' ORDER BY id LIMIT 1000`)
 	for _, c := range list {
 		var remarks struct{ Suspended ingest.Suspension }
@@ -156,7 +156,7 @@ func (s *Look) raisedLags(ctx context.Context, _ time.Time) ([]view.Condition, e
 
 // stoppedSources are those that the program stopped by itself.
 func (s *Look) stoppedSources(ctx context.Context, _ time.Time) ([]view.Condition, error) {
-	return s.conditions(ctx, always(health.Fatal), `SELECT provenance_code, endpoint_name, operation_code, '', 1, since, NULL, reason FROM ing_source_state
+	return s.listConditions(ctx, sameCondition(health.Fatal), `SELECT provenance_code, endpoint_name, operation_code, '', 1, since, NULL, reason FROM ing_source_state
   WHERE actor = ? ORDER BY provenance_code, endpoint_name, operation_code`, ingest.ByItself)
 }
 

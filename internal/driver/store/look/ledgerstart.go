@@ -45,12 +45,12 @@ func (s *Look) LedgerStart(ctx context.Context, c view.Cursor) (start Beginning,
 	if signed.Signature != a.Signature || signed.SHA256 != a.SHA256 || signed.File != a.Name {
 		start.Problems = append(start.Problems, fmt.Sprintf("the snapshot at event %d and archive %d tell of different files", a.To, a.ID))
 	}
-	start.Problems = append(start.Problems, chain(archives)...)
+	start.Problems = append(start.Problems, checkChain(archives)...)
 	return start, nil
 }
 
-// chain holds the signatures of a ledger's archives against each other.
-func chain(archives []retention.Archive) (problems []string) {
+// checkChain holds the signatures of a ledger's archives against each other.
+func checkChain(archives []retention.Archive) (problems []string) {
 	before := ""
 	for _, a := range archives {
 		if a.Previous != before {

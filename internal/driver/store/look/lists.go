@@ -19,10 +19,10 @@ const defaultLimit = 50
 // page stands for the table of a list in its query: its rows of one page.
 const page = "{page}"
 
-// list runs a query newest first, with the filter's common conditions applied
+// listRows runs a query newest first, with the filter's common conditions applied
 // to the columns of the table, which is called name. The ids of the page are
 // found first, mostly in an index alone: only its rows are read and joined.
-func (s *Look) list(ctx context.Context, step, query, table, name string, f view.Filter, extra func(*kernel.Where), scan func(*sql.Rows) error) error {
+func (s *Look) listRows(ctx context.Context, step, query, table, name string, f view.Filter, extra func(*kernel.Where), scan func(*sql.Rows) error) error {
 	ids, args := pageOf(table, name, f, extra)
 	query = strings.Replace(query, page, "("+ids+") page JOIN "+table+" "+name+" ON "+name+".id = page.id", 1)
 	rows, err := s.db.Query(ctx, query+" ORDER BY "+name+".id DESC", args...)
@@ -37,9 +37,9 @@ func pageOf(table, name string, f view.Filter, extra func(*kernel.Where)) (query
 	w, source, status := &kernel.Where{}, name+".provenance_code", name+".status_code"
 	switch {
 	case usual[f.Status]:
-		status = unindexed(status)
+		status = hideFromIndex(status)
 	case f.Status != "":
-		source = unindexed(source)
+		source = hideFromIndex(source)
 	}
 	w.Add(f.Source != "", source+" = ?", f.Source)
 	w.Add(f.Status != "", status+" = ?", f.Status)
@@ -60,16 +60,16 @@ func pageOf(table, name string, f view.Filter, extra func(*kernel.Where)) (query
 // are rare, and lead to few rows at once.
 var usual = map[string]bool{string(ingest.TaskSucceeded): true, string(ingest.PlanCompleted): true}
 
-// unindexed is a column that no index serves: without it, a database that keeps no
+// hideFromIndex is a column that no index serves: without it, a database that keeps no
 // statistics takes whichever index it meets first.
-func unindexed(column string) string { return "COALESCE(" + column + ", '')" }
+func hideFromIndex(column string) string { return "COALESCE(" + column + ", '')" }
 
 // Tasks lists tasks, newest first.
 func (s *Look) Tasks(ctx context.Context, f view.Filter) (out []view.Task, err error) {
 	const query = `SELECT t.id, t.plan_id, t.slice_id, t.provenance_code, t.endpoint_name, t.operation_code, t.status_code, s.window_from, s.window_to,
   t.priority, t.scheduled_at, t.attempts, t.lease_owner, t.lease_epoch, t.leased_until, t.last_error_code, t.last_error_msg, t.started_at, t.finished_at,
   t.spec_fingerprint, t.idempotent_key, t.cancel_requested, t.wait_code FROM ` + page + ` JOIN ing_plan_slice s ON s.id = t.slice_id`
-	err = s.list(ctx, "list tasks", query, "ing_task", "t", f, func(w *kernel.Where) {
+	err = s.listRows(ctx, "list tasks", query, "ing_task", "t", f, func(w *kernel.Where) {
 		w.Add(f.PlanID != 0, "t.plan_id = ?", f.PlanID)
 		w.Add(f.TaskID != 0, "t.id = ?", f.TaskID)
 	}, func(rows *sql.Rows) error {
@@ -96,7 +96,7 @@ func (s *Look) Tasks(ctx context.Context, f view.Filter) (out []view.Task, err e
 func (s *Look) Runs(ctx context.Context, f view.Filter) (out []view.Run, err error) {
 	const query = `SELECT r.id, r.task_id, r.plan_id, r.attempt_no, r.lease_epoch, r.provenance_code, r.operation_code, r.status_code, r.window_from, r.window_to, r.stats,
   r.worker, r.error_code, r.error, r.started_at, r.finished_at, r.record_remarks FROM ` + page
-	err = s.list(ctx, "list runs", query, "ing_task_run", "r", f, func(w *kernel.Where) {
+	err = s.listRows(ctx, "list runs", query, "ing_task_run", "r", f, func(w *kernel.Where) {
 		w.Add(f.PlanID != 0, "r.plan_id = ?", f.PlanID)
 		w.Add(f.TaskID != 0, "r.task_id = ?", f.TaskID)
 		w.Add(f.RunID != 0, "r.id = ?", f.RunID)
@@ -124,7 +124,7 @@ func (s *Look) Runs(ctx context.Context, f view.Filter) (out []view.Run, err err
 func (s *Look) Batches(ctx context.Context, f view.Filter) (out []view.Batch, err error) {
 	const query = `SELECT b.id, b.run_id, b.task_id, b.slice_id, b.plan_id, b.batch_no, b.pass, b.page_no, b.provenance_code, b.operation_code, b.status_code,
   b.before_token, b.after_token, b.stats, b.error, b.committed_at FROM ` + page
-	err = s.list(ctx, "list batches", query, "ing_task_run_batch", "b", f, func(w *kernel.Where) {
+	err = s.listRows(ctx, "list batches", query, "ing_task_run_batch", "b", f, func(w *kernel.Where) {
 		w.Add(f.PlanID != 0, "b.plan_id = ?", f.PlanID)
 		w.Add(f.TaskID != 0, "b.task_id = ?", f.TaskID)
 		w.Add(f.RunID != 0, "b.run_id = ?", f.RunID)
@@ -170,7 +170,7 @@ func (s *Look) Batch(ctx context.Context, id int64) (view.Batch, error) {
 func (s *Look) Plans(ctx context.Context, f view.Filter) (out []view.Plan, err error) {
 	const query = `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, p.status_code, p.window_from, p.window_to, p.as_of, p.spec_fingerprint,
   p.record_remarks, p.created_at FROM ` + page
-	err = s.list(ctx, "list plans", query, "ing_plan", "p", f, func(w *kernel.Where) { w.Add(f.PlanID != 0, "p.id = ?", f.PlanID) }, func(rows *sql.Rows) error {
+	err = s.listRows(ctx, "list plans", query, "ing_plan", "p", f, func(w *kernel.Where) { w.Add(f.PlanID != 0, "p.id = ?", f.PlanID) }, func(rows *sql.Rows) error {
 		var v view.Plan
 		var from, to, asOf, created sql.NullInt64
 		var remarks sql.NullString

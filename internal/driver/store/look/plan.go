@@ -16,7 +16,7 @@ import (
 func (s *Look) PlanRows(ctx context.Context, f view.PlanFilter) (out []view.PlanRow, err error) {
 	const query = `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, p.status_code, p.window_from, p.window_to, p.as_of, p.spec_fingerprint,
   p.created_at FROM ` + page
-	err = s.list(ctx, "list plans", query, "ing_plan", "p", f.Filter, func(w *kernel.Where) {
+	err = s.listRows(ctx, "list plans", query, "ing_plan", "p", f.Filter, func(w *kernel.Where) {
 		w.Add(f.PlanID != 0, "p.id = ?", f.PlanID)
 		w.Add(f.Operation != "", "p.operation_code = ?", f.Operation)
 	}, func(rows *sql.Rows) error {
@@ -103,7 +103,7 @@ func scanSlice(rows kernel.Scanner, more ...any) (v view.Slice, err error) {
 
 // Slices lists the parts of plans, newest first.
 func (s *Look) Slices(ctx context.Context, f view.Filter) (out []view.Slice, err error) {
-	err = s.list(ctx, "list slices", sliceColumns+" FROM "+page+sliceTask, "ing_plan_slice", "s", f, func(w *kernel.Where) {
+	err = s.listRows(ctx, "list slices", sliceColumns+" FROM "+page+sliceTask, "ing_plan_slice", "s", f, func(w *kernel.Where) {
 		w.Add(f.PlanID != 0, "s.plan_id = ?", f.PlanID)
 	}, func(rows *sql.Rows) error {
 		v, err := scanSlice(rows)

@@ -53,7 +53,7 @@ func (s *Look) Head(ctx context.Context, d view.Dataset, id string) (r view.Reco
 // a number of them. It ends where one was removed.
 func (s *Look) VersionsOf(ctx context.Context, body int64, limit int) (out []view.Version, err error) {
 	for body != 0 && len(out) < limit {
-		v, err := s.version(ctx, body)
+		v, err := s.readVersion(ctx, body)
 		if err != nil {
 			return nil, kernel.Wrap("read versions", s.db.Translate(err))
 		}
@@ -87,7 +87,7 @@ func (s *Look) OldestOf(ctx context.Context, body int64) (version int, err error
 	return version, nil
 }
 
-func (s *Look) version(ctx context.Context, body int64) (*view.Version, error) {
+func (s *Look) readVersion(ctx context.Context, body int64) (*view.Version, error) {
 	v := view.Version{Body: body, Events: []view.Outgoing{}}
 	b, err := bodies.Scan(s.db.QueryRow(ctx, "SELECT "+bodies.Columns+" FROM ing_record_body WHERE body_id = ?", body))
 	if there, err := kernel.Found(err); err != nil || !there {

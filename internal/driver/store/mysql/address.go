@@ -19,8 +19,8 @@ import (
 
 var errAddress = fmt.Errorf("%w: database address must be mysql://user:password@host:port/database", fault.ErrInvalid)
 
-// parse reads an address. Its errors never repeat it: it may hold a password.
-func parse(address string) (*mysql.Config, error) {
+// parseAddress reads an address. Its errors never repeat it: it may hold a password.
+func parseAddress(address string) (*mysql.Config, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "mysql" || strings.Trim(u.Path, "/") == "" {
 		return nil, errAddress
@@ -45,11 +45,11 @@ func parse(address string) (*mysql.Config, error) {
 		}
 	}
 	config.Logger = &mysql.NopLogger{} // errors are returned; the driver's own lines would go to stderr
-	return config, route(config, u)
+	return config, setRoute(config, u)
 }
 
-// route says where the server is and whether the way to it is encrypted (D§5.30).
-func route(config *mysql.Config, u *url.URL) error {
+// setRoute says where the server is and whether the way to it is encrypted (D§5.30).
+func setRoute(config *mysql.Config, u *url.URL) error {
 	secure, others, err := link.ReadOptions(u.RawQuery, "socket")
 	if err != nil {
 		return fmt.Errorf("database: %w", err)
@@ -77,9 +77,9 @@ func route(config *mysql.Config, u *url.URL) error {
 	return nil
 }
 
-// mistrusted is why a server is not given our password, with what to do about it;
+// explainMistrust is why a server is not given our password, with what to do about it;
 // "" for any other error. Nothing has been sent to it then.
-func mistrusted(err error) string {
+func explainMistrust(err error) string {
 	if errors.Is(err, mysql.ErrNoTLS) {
 		return "the server does not offer TLS, so nothing was sent to it: turn TLS on there (ssl_cert, ssl_key); " +
 			"only where the way to it is safe by itself, add tls=off to the address"

@@ -17,11 +17,11 @@ func TestAdviceForADatabaseThatCannotBeOpened(t *testing.T) {
 		"the rights":            &mysql.MySQLError{Number: 1044, Message: "Access denied for user to database"},
 		"is the server running": &net.OpError{Op: "dial", Err: errors.New("connection refused")},
 	} {
-		if got := advice(err); !strings.Contains(got, want) {
+		if got := adviseOpening(err); !strings.Contains(got, want) {
 			t.Errorf("%v: %q, want %q", err, got, want)
 		}
 	}
-	if got := advice(&mysql.MySQLError{Number: 1064, Message: "syntax"}); got != "" {
+	if got := adviseOpening(&mysql.MySQLError{Number: 1064, Message: "syntax"}); got != "" {
 		t.Errorf("advice about anything: %q", got)
 	}
 }

@@ -26,7 +26,7 @@ func TestAServerThatIsAwayIsBusy(t *testing.T) {
 		1290: "The MariaDB server is running with the --read-only option so it cannot execute this statement",
 		1836: "Running in read-only mode",
 	} {
-		if err := translate(&mysql.MySQLError{Number: number, Message: text}); !errors.Is(err, fault.ErrBusy) {
+		if err := translateError(&mysql.MySQLError{Number: number, Message: text}); !errors.Is(err, fault.ErrBusy) {
 			t.Errorf("%d %s: %v", number, text, err)
 		}
 	}
@@ -58,7 +58,7 @@ func TestWhatAServerSaysWhenItEndsALine(t *testing.T) {
 	if _, err := other.Exec("KILL CONNECTION ?", id); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-heard; !errors.Is(translate(err), fault.ErrBusy) {
+	if err := <-heard; !errors.Is(translateError(err), fault.ErrBusy) {
 		t.Errorf("killed: %v", err)
 	}
 }

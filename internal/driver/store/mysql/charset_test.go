@@ -29,8 +29,8 @@ func TestArgumentsAreTextToTheColumns(t *testing.T) {
 		var id, kind, table, access, possible, key, length, ref, rows, extra any
 		err := db.QueryRow("EXPLAIN SELECT epoch FROM ing_named_lease WHERE name = ?", "lease 500").
 			Scan(&id, &kind, &table, &access, &possible, &key, &length, &ref, &rows, &extra)
-		if err != nil || text(access) != "const" || text(key) != "PRIMARY" {
-			t.Errorf("access %s by key %s (%v), want const by PRIMARY", text(access), text(key), err)
+		if err != nil || valueText(access) != "const" || valueText(key) != "PRIMARY" {
+			t.Errorf("access %s by key %s (%v), want const by PRIMARY", valueText(access), valueText(key), err)
 		}
 	})
 	t.Run("compared by the column's rule", func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestArgumentsAreTextToTheColumns(t *testing.T) {
 	})
 	t.Run("refused if not UTF-8", func(t *testing.T) {
 		_, err := db.Exec("INSERT INTO ing_named_lease (name, epoch) VALUES (?, 1)", "half a letter \xc3")
-		if !errors.Is(translate(err), fault.ErrInvalid) {
+		if !errors.Is(translateError(err), fault.ErrInvalid) {
 			t.Errorf("got %v, want it refused as invalid", err)
 		}
 	})
@@ -63,7 +63,7 @@ func migrated(t *testing.T) *sql.DB {
 	if _, err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	config, err := parse(address)
+	config, err := parseAddress(address)
 	if err != nil {
 		t.Fatal(err)
 	}

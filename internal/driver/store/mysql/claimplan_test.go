@@ -21,10 +21,10 @@ SELECT 1, 1, seq, 1 + seq % 2, 'source', 'works', 'HARVEST', REPEAT('0', 64), LP
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := text(key); got != "idx_task_queue" {
+	if got := valueText(key); got != "idx_task_queue" {
 		t.Errorf("a claim uses index %q", got)
 	}
-	if got := text(extra); strings.Contains(got, "filesort") {
+	if got := valueText(extra); strings.Contains(got, "filesort") {
 		t.Errorf("a claim sorts the queue: %s", got)
 	}
 }

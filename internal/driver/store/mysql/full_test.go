@@ -25,7 +25,7 @@ func TestAFullServerIsFull(t *testing.T) {
 		{1026, `Error writing file '/data/binlog.000001' (Errcode: 5 "Input/output error")`, false},
 		{1205, "Lock wait timeout exceeded", false},
 	} {
-		err := translate(&mysql.MySQLError{Number: c.number, Message: c.text})
+		err := translateError(&mysql.MySQLError{Number: c.number, Message: c.text})
 		if errors.Is(err, fault.ErrFull) != c.full {
 			t.Errorf("%d %s: %v", c.number, c.text, err)
 		}

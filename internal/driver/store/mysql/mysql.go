@@ -37,7 +37,7 @@ func Open(ctx context.Context, address string, o store.Options) (*store.Store, e
 
 // Connect opens the pool of a server.
 func Connect(ctx context.Context, address string) (d kernel.Dialect, db *sql.DB, err error) {
-	config, err := parse(address)
+	config, err := parseAddress(address)
 	if err != nil {
 		return d, nil, err
 	}
@@ -51,16 +51,16 @@ func Connect(ctx context.Context, address string) (d kernel.Dialect, db *sql.DB,
 	db.SetConnMaxIdleTime(time.Minute)
 	if err := db.PingContext(ctx); err != nil {
 		_ = db.Close()
-		if why := mistrusted(err); why != "" {
+		if why := explainMistrust(err); why != "" {
 			return d, nil, fmt.Errorf("%w: open database at %s: %s", fault.ErrInvalid, config.Addr, why)
 		}
-		return d, nil, fmt.Errorf("open database %s at %s: %w%s", config.DBName, config.Addr, translate(err), advice(err))
+		return d, nil, fmt.Errorf("open database %s at %s: %w%s", config.DBName, config.Addr, translateError(err), adviseOpening(err))
 	}
 	return dialect(), db, nil
 }
 
-// advice is what to do about a database that cannot be opened.
-func advice(err error) string {
+// adviseOpening is what to do about a database that cannot be opened.
+func adviseOpening(err error) string {
 	var e *mysql.MySQLError
 	switch {
 	case errors.As(err, &e) && e.Number == unknownDatabase:
@@ -96,7 +96,7 @@ func (v verified) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := settle(ctx, conn); err != nil {
+	if err := setIsolation(ctx, conn); err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
@@ -113,9 +113,9 @@ func unknownVariable(err error) bool {
 	return errors.As(err, &e) && e.Number == noSuchVariable
 }
 
-// settle sets the isolation, whose variable has different names on different
+// setIsolation sets the isolation, whose variable has different names on different
 // servers, and reads back all that the store relies on.
-func settle(ctx context.Context, conn driver.Conn) error {
+func setIsolation(ctx context.Context, conn driver.Conn) error {
 	execer, canExec := conn.(driver.ExecerContext)
 	queryer, canQuery := conn.(driver.QueryerContext)
 	if !canExec || !canQuery {
@@ -141,17 +141,17 @@ func settle(ctx context.Context, conn driver.Conn) error {
 	for {
 		switch err := rows.Next(row); err {
 		case nil:
-			found[text(row[0])] = text(row[1])
+			found[valueText(row[0])] = valueText(row[1])
 			continue
 		case io.EOF:
-			return check(found)
+			return checkSettings(found)
 		default:
 			return err
 		}
 	}
 }
 
-func check(found map[string]string) error {
+func checkSettings(found map[string]string) error {
 	isolation := found["transaction_isolation"]
 	if isolation == "" {
 		isolation = found["tx_isolation"] // MariaDB before 11.1
@@ -169,7 +169,7 @@ func check(found map[string]string) error {
 	return nil
 }
 
-func text(v driver.Value) string {
+func valueText(v driver.Value) string {
 	if raw, ok := v.([]byte); ok {
 		return string(raw)
 	}
@@ -204,7 +204,7 @@ func dialect() kernel.Dialect {
   lease_epoch = lease_epoch + 1, lease_count = lease_count + 1, idle_leases = idle_leases + 1, last_heartbeat_at = ?, updated_at = ?
 WHERE status_code = 'QUEUED' AND partition_id = ? ORDER BY status_code, partition_id, priority, scheduled_at, id LIMIT ?`,
 		Clock:     "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
-		Translate: translate,
+		Translate: translateError,
 		Check:     checkTables,
 		DoneAlready: func(err error) bool {
 			var e *mysql.MySQLError
@@ -283,7 +283,7 @@ func isOfLine(err error) bool {
 	return errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-func translate(err error) error {
+func translateError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -305,8 +305,8 @@ func translate(err error) error {
 	// The connection broke: whether the step was committed is unknown. Steps
 	// look for their own result first, so they may be redone (D§5.20).
 	switch {
-	case mistrusted(err) != "": // a certificate may be renewed while we wait
-		return fmt.Errorf("%w: no safe connection: %s", fault.ErrBusy, mistrusted(err))
+	case explainMistrust(err) != "": // a certificate may be renewed while we wait
+		return fmt.Errorf("%w: no safe connection: %s", fault.ErrBusy, explainMistrust(err))
 	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn):
 		return fmt.Errorf("%w: connection lost: %s", fault.ErrBusy, err)
 	case isOfLine(err):

@@ -47,7 +47,7 @@ func (s *Outbox) ExportMark(ctx context.Context, source, endpoint string, patien
 	}
 	m.Batch = seen.Int64 >> bodies.Bits
 	if !s.db.Dialect.OneWriter { // one writer commits in the order of ids
-		if err := s.settle(ctx, patience); err != nil {
+		if err := s.awaitWriters(ctx, patience); err != nil {
 			return m, kernel.Wrap("find export mark", s.db.Translate(err))
 		}
 	}
@@ -58,9 +58,9 @@ func (s *Outbox) ExportMark(ctx context.Context, source, endpoint string, patien
 	return m, kernel.Wrap("find export mark", s.db.Translate(err))
 }
 
-// settle waits until every transaction that wrote for a leased task when it was
+// awaitWriters waits until every transaction that wrote for a leased task when it was
 // called has ended.
-func (s *Outbox) settle(ctx context.Context, patience time.Duration) error {
+func (s *Outbox) awaitWriters(ctx context.Context, patience time.Duration) error {
 	open, err := s.db.IDs(ctx, "SELECT id FROM ing_task WHERE status_code IN ('DISPATCHED','EXECUTING') ORDER BY id")
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ const exportAction = "batch.export"
 func (s *Outbox) NoteExport(ctx context.Context, m blackbox.Manifest, by ingest.Act) error {
 	object := fmt.Sprintf("batch/%d", m.Keys.BatchID)
 	return kernel.Performed(s.step(ctx, "note export", kernel.Bulk, func(t *tx) error {
-		known, err := t.exported(object, m.Seal)
+		known, err := t.wasExported(object, m.Seal)
 		if known || err != nil {
 			return err
 		}
@@ -33,8 +33,8 @@ func (s *Outbox) NoteExport(ctx context.Context, m blackbox.Manifest, by ingest.
 	}))
 }
 
-// exported reports whether a bundle of this seal is in the log.
-func (t *tx) exported(object, seal string) (known bool, err error) {
+// wasExported reports whether a bundle of this seal is in the log.
+func (t *tx) wasExported(object, seal string) (known bool, err error) {
 	rows, err := t.Query("SELECT detail FROM ing_audit_log WHERE object = ? AND action = ? ORDER BY id", object, exportAction)
 	if err != nil {
 		return false, err

@@ -61,7 +61,7 @@ func (s *Outbox) ExportPage(ctx context.Context, in export.Range, after int64, u
 	p := exporting{dataset: in.DatasetID, last: last, payload: in.Payload}
 	next = after
 	for n, bytes := 0, 0; rows.Next(); {
-		row, current, err := p.scan(rows)
+		row, current, err := p.scanRow(rows)
 		if err != nil {
 			return next, false, kernel.Wrap("export records", err)
 		}
@@ -106,9 +106,9 @@ type exporting struct {
 	room          event.Room
 }
 
-// scan reads a row, and reports whether it is of interest: those of other datasets are
+// scanRow reads a row, and reports whether it is of interest: those of other datasets are
 // not, nor those that were replaced within the range.
-func (p *exporting) scan(rows *sql.Rows) (*export.Row, bool, error) {
+func (p *exporting) scanRow(rows *sql.Rows) (*export.Row, bool, error) {
 	p.row = export.Row{}
 	var id, merged, fields, payload, codec sql.RawBytes
 	var body, dataset, head, version, prev, mapping, updated, fetched any // the driver's own numbers: converting six of them costs as much as reading two rows
@@ -117,10 +117,10 @@ func (p *exporting) scan(rows *sql.Rows) (*export.Row, bool, error) {
 	}
 	r := &p.row
 	p.odd = nil
-	r.Body, p.head = p.number(body), p.number(head)
-	r.Version, r.Batch, r.ID, r.MergedInto, r.MappingID, r.Fields = int(p.number(version)), r.Body>>bodies.Bits, id, merged, p.number(mapping), fields
-	r.UpdatedAt, r.FetchedAt = p.moment(updated), p.moment(fetched)
-	p.key = bodies.Key{ID: r.Body, Dataset: p.number(dataset), Version: int64(r.Version), Prev: p.number(prev), Updated: p.stamp(updated), Fetched: p.stamp(fetched)}
+	r.Body, p.head = p.readNumber(body), p.readNumber(head)
+	r.Version, r.Batch, r.ID, r.MergedInto, r.MappingID, r.Fields = int(p.readNumber(version)), r.Body>>bodies.Bits, id, merged, p.readNumber(mapping), fields
+	r.UpdatedAt, r.FetchedAt = p.readMoment(updated), p.readMoment(fetched)
+	p.key = bodies.Key{ID: r.Body, Dataset: p.readNumber(dataset), Version: int64(r.Version), Prev: p.readNumber(prev), Updated: p.readStamp(updated), Fetched: p.readStamp(fetched)}
 	if p.odd != nil {
 		return r, false, fmt.Errorf("%w: the driver gave %T for a number", fault.ErrInvalid, p.odd)
 	}
@@ -133,15 +133,15 @@ func (p *exporting) scan(rows *sql.Rows) (*export.Row, bool, error) {
 	if p.head != r.Body && p.head <= p.last {
 		return r, false, nil
 	}
-	if err := p.check(payload, codec); err != nil {
+	if err := p.checkRow(payload, codec); err != nil {
 		return r, false, fmt.Errorf("record %q: %w", r.ID, err)
 	}
 	return r, true, nil
 }
 
-// check holds a row against its checksums and unpacks its item. The key of the record
+// checkRow holds a row against its checksums and unpacks its item. The key of the record
 // is made of its id, so a changed id does not fit either.
-func (p *exporting) check(payload, codec []byte) error {
+func (p *exporting) checkRow(payload, codec []byte) error {
 	p.key.Record = record.KeyOf(string(p.row.ID))
 	s, err := bodies.ReadSeal(codec)
 	if err != nil {
@@ -168,9 +168,9 @@ func (p *exporting) check(payload, codec []byte) error {
 	return nil
 }
 
-// number is an integer as a driver hands it over; NULL is 0. Anything else is noted:
+// readNumber is an integer as a driver hands it over; NULL is 0. Anything else is noted:
 // to take it for 0 would leave a record out.
-func (p *exporting) number(v any) int64 {
+func (p *exporting) readNumber(v any) int64 {
 	n, is := v.(int64)
 	if !is && v != nil {
 		p.odd = v
@@ -178,17 +178,17 @@ func (p *exporting) number(v any) int64 {
 	return n
 }
 
-// stamp is an instant as a bodies.Key has it.
-func (p *exporting) stamp(v any) int64 {
+// readStamp is an instant as a bodies.Key has it.
+func (p *exporting) readStamp(v any) int64 {
 	if v == nil {
 		return bodies.NoInstant
 	}
-	return p.number(v)
+	return p.readNumber(v)
 }
 
-// moment reads what micros wrote.
-func (p *exporting) moment(v any) time.Time {
-	return kernel.Instant(sql.NullInt64{Int64: p.number(v), Valid: v != nil})
+// readMoment reads what micros wrote.
+func (p *exporting) readMoment(v any) time.Time {
+	return kernel.Instant(sql.NullInt64{Int64: p.readNumber(v), Valid: v != nil})
 }
 
 // asOf makes of a version what it was when the range ended. Most are the newest of

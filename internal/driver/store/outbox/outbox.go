@@ -101,13 +101,13 @@ func (s *Outbox) readChanges(ctx context.Context, size int, room *event.Room, qu
 		return nil, kernel.Wrap("read events", s.db.Translate(err))
 	}
 	var row changeRow
-	columns := row.columns()
+	columns := row.scanColumns()
 	unsealed := map[int]int64{} // bodies without checksums, by their place in out
 	err = kernel.Each(rows, func() error {
 		if err := rows.Scan(columns...); err != nil {
 			return err
 		}
-		c := row.change(room)
+		c := row.makeChange(room)
 		if row.unsealed {
 			unsealed[len(out)] = row.body
 		}
@@ -145,27 +145,27 @@ type changeRow struct {
 	unsealed                           bool // the body can be read, and has no checksums
 }
 
-func (r *changeRow) columns() []any {
+func (r *changeRow) scanColumns() []any {
 	return []any{&r.row, &r.dataset, &r.source, &r.endpoint, &r.op, &r.key, &r.identity, &r.version, &r.created, &r.attempts, &r.body, &r.id, &r.stored,
 		&r.prev, &r.updated, &r.fetched, &r.fields, &r.payload, &r.codec}
 }
 
-func (r *changeRow) change(room *event.Room) event.Change {
+func (r *changeRow) makeChange(room *event.Room) event.Change {
 	c := event.Change{
 		Row: r.row, DatasetID: r.dataset, Source: string(r.source), Endpoint: string(r.endpoint), Op: opOf(r.op), Key: string(r.key), Identity: room.Copy(r.identity),
 		RecordID: string(r.id), Version: int(r.version.Int64), BatchID: r.body >> bodies.Bits, StoredAt: kernel.Instant(r.created), UpdatedAt: kernel.Instant(r.updated),
 		FetchedAt: kernel.Instant(r.fetched), Fields: room.Copy(r.fields), Attempts: int(r.attempts), NoBody: r.codec == nil || r.id == nil,
 	}
 	if r.unsealed = false; !c.NoBody {
-		c.Payload, c.Damaged = r.open(room) // it must not hold up the others
+		c.Payload, c.Damaged = r.openBody(room) // it must not hold up the others
 		c.NoBody = c.Damaged != nil
 	}
 	return c
 }
 
-// open checks the body of an event and unpacks its item. The event says whose it is,
+// openBody checks the body of an event and unpacks its item. The event says whose it is,
 // and which version.
-func (r *changeRow) open(room *event.Room) ([]byte, error) {
+func (r *changeRow) openBody(room *event.Room) ([]byte, error) {
 	s, err := bodies.ReadSeal(r.codec)
 	if err != nil {
 		return nil, err

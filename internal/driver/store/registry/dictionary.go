@@ -25,7 +25,7 @@ func (s *Registry) SeedDictionary(ctx context.Context, types []registry.DictType
 	}
 	current := true
 	for _, phase := range seedPhases() {
-		current = current && phase(stored, types).rows() == 0
+		current = current && phase(stored, types).countRows() == 0
 	}
 	if current {
 		return 0, nil
@@ -38,7 +38,7 @@ func (s *Registry) SeedDictionary(ctx context.Context, types []registry.DictType
 				return err
 			}
 			writes := phase(stored, types)
-			changed += writes.rows()
+			changed += writes.countRows()
 			if err := t.writeDictionary(writes); err != nil {
 				return err
 			}

@@ -22,7 +22,7 @@ type dictionaryUpdate struct {
 	id   int64
 }
 
-func (w dictionaryWrites) rows() int { return len(w.inserts) + len(w.updates) }
+func (w dictionaryWrites) countRows() int { return len(w.inserts) + len(w.updates) }
 
 // writeDictionary changes rows before it adds new ones: a list gives up its old
 // default before another item may have it.
@@ -74,7 +74,7 @@ const (
 	markRetired = `{"seeded":true,"retired":true}`
 )
 
-func (r dictItemRow) seeded() bool { return r.mark == markSeeded || r.mark == markRetired }
+func (r dictItemRow) isSeeded() bool { return r.mark == markSeeded || r.mark == markRetired }
 
 const itemColumns = "type_id, item_code, item_name, display_order, is_default, enabled, default_key, record_remarks"
 
@@ -95,22 +95,22 @@ func seedItems(stored dictionaryRows, wanted []registry.DictType) dictionaryWrit
 			if row.typeID != list.id || slices.ContainsFunc(known, func(i registry.DictItem) bool { return i.Code == row.code }) {
 				continue
 			}
-			if list.custom && !row.seeded() {
+			if list.custom && !row.isSeeded() {
 				foreignDefault = foreignDefault || row.defaultKey.Valid
 				continue
 			}
-			w.updates = append(w.updates, row.become(row.retired())...)
+			w.updates = append(w.updates, row.updatesTo(row.retireItem())...)
 		}
 		for i, item := range known {
 			row, exists := stored.itemOf(list.id, item.Code)
 			next := seededItem(row, exists, list.id, i, item, foreignDefault)
 			switch {
 			case !exists:
-				w.inserts = append(w.inserts, next.values())
+				w.inserts = append(w.inserts, next.columnValues())
 			case next.defaultKey.Valid && !row.defaultKey.Valid:
-				rising = append(rising, row.become(next)...)
+				rising = append(rising, row.updatesTo(next)...)
 			default:
-				w.updates = append(w.updates, row.become(next)...)
+				w.updates = append(w.updates, row.updatesTo(next)...)
 			}
 		}
 	}
@@ -131,22 +131,22 @@ func seededItem(row dictItemRow, exists bool, list int64, position int, item reg
 	return next
 }
 
-func (r dictItemRow) retired() dictItemRow {
+func (r dictItemRow) retireItem() dictItemRow {
 	r.isDefault, r.enabled, r.defaultKey, r.mark = false, false, sql.NullInt64{}, markRetired
 	return r
 }
 
-// become is the update from one state to another, none if they are the same.
-func (r dictItemRow) become(next dictItemRow) []dictionaryUpdate {
+// updatesTo is the update from one state to another, none if they are the same.
+func (r dictItemRow) updatesTo(next dictItemRow) []dictionaryUpdate {
 	if r == next {
 		return nil
 	}
 	return []dictionaryUpdate{{
-		"item_name = ?, display_order = ?, is_default = ?, enabled = ?, default_key = ?, record_remarks = ?", next.values()[2:], r.id}}
+		"item_name = ?, display_order = ?, is_default = ?, enabled = ?, default_key = ?, record_remarks = ?", next.columnValues()[2:], r.id}}
 }
 
-// values are those of itemColumns.
-func (r dictItemRow) values() []any {
+// columnValues are those of itemColumns.
+func (r dictItemRow) columnValues() []any {
 	return []any{r.typeID, r.code, r.name, r.order, kernel.BoolInt(r.isDefault), kernel.BoolInt(r.enabled), r.defaultKey, r.mark}
 }
 

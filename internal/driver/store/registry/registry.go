@@ -40,7 +40,7 @@ func (s *Registry) ApplySource(ctx context.Context, src *registry.Source, o regi
 }
 
 func (t *tx) applySource(src *registry.Source, wanted []registry.Row, o registry.ApplyOptions) (registry.Applied, error) {
-	p, err := t.provenance(src.Code)
+	p, err := t.readProvenance(src.Code)
 	if err != nil {
 		return registry.Applied{}, err
 	}
@@ -56,7 +56,7 @@ func (t *tx) applySource(src *registry.Source, wanted []registry.Row, o registry
 	if !o.CancelScheduled {
 		line.until = line.nextVersion()
 	}
-	if line.holds(src) {
+	if line.holdsSource(src) {
 		return done, nil
 	}
 	if done.From.Before(p.now) {
@@ -66,35 +66,35 @@ func (t *tx) applySource(src *registry.Source, wanted []registry.Row, o registry
 	if err := t.writeProvenance(&p, wanted, done.From); err != nil {
 		return done, err
 	}
-	change := line.turn(wanted)
-	done.Rows, done.Superseded = change.size(), change.superseded()
-	if err := t.rewrite(p, change, line); err != nil {
+	change := line.planTurn(wanted)
+	done.Rows, done.Superseded = change.countChanges(), change.countSuperseded()
+	if err := t.rewriteRows(p, change, line); err != nil {
 		return done, err
 	}
 	if err := t.renoteNext(p, line, src, wanted); err != nil {
 		return done, err
 	}
-	if !done.From.After(p.now) && change.touches(registry.RateTable) {
+	if !done.From.After(p.now) && change.touchesTable(registry.RateTable) {
 		if err := t.reckonWaits(src); err != nil {
 			return done, err
 		}
 	}
-	note := versionNote{src: src, before: line.before(), wanted: wanted, change: change, rows: done.Rows, options: o}
+	note := versionNote{src: src, before: line.rowsBefore(), wanted: wanted, change: change, rows: done.Rows, options: o}
 	if change.newVersion {
 		if err := t.insertVersion(p, note, line); err != nil {
 			return done, err
 		}
 	}
 	return done, t.Audit(kernel.AuditEntry{
-		At: p.now, Actor: actor(o), Action: "source.apply", Object: "source/" + src.Code, Reason: o.Reason,
+		At: p.now, Actor: actorOf(o), Action: "source.apply", Object: "source/" + src.Code, Reason: o.Reason,
 		Detail: map[string]any{
 			"effectiveFrom": done.From.Format(time.RFC3339Nano), "rows": done.Rows, "superseded": done.Superseded, "cancelScheduled": o.CancelScheduled,
-			"fingerprint": note.fingerprint(), "version": p.version,
+			"fingerprint": note.settingsFingerprint(), "version": p.version,
 		},
 	})
 }
 
-func actor(o registry.ApplyOptions) string {
+func actorOf(o registry.ApplyOptions) string {
 	if o.Actor == "" {
 		return "unknown"
 	}
@@ -111,24 +111,24 @@ type versionNote struct {
 	options registry.ApplyOptions
 }
 
-// fingerprint is over what is stored: equal settings, equal fingerprint.
-func (n versionNote) fingerprint() string {
+// settingsFingerprint is over what is stored: equal settings, equal fingerprint.
+func (n versionNote) settingsFingerprint() string {
 	parts := []string{}
 	for _, row := range n.wanted {
 		parts = append(parts, row.Table, row.Endpoint, row.Operation, row.Key)
 		for _, name := range registry.RowColumns(row.Table) {
-			parts = append(parts, name, plain(row.Columns[name]))
+			parts = append(parts, name, plainText(row.Columns[name]))
 		}
 	}
 	return fingerprint.Key(parts...)
 }
 
-func (n versionNote) changes() (string, error) {
+func (n versionNote) changesText() (string, error) {
 	old, err := sourceOf(n.before)
 	if err != nil {
 		old = nil // what cannot be read any more counts as absent
 	}
-	return changesText(n.change.tables(), old, n.src)
+	return changesText(n.change.changedTables(), old, n.src)
 }
 
 // changesText lists tables and paths. Values are not repeated: they are in the rows.

@@ -19,7 +19,7 @@ type provenance struct {
 	now     time.Time // of the source: never before it was last applied
 }
 
-func (t *tx) provenance(code string) (p provenance, err error) {
+func (t *tx) readProvenance(code string) (p provenance, err error) {
 	var updated sql.NullInt64
 	ok, err := kernel.Found(t.Row("SELECT id, version, updated_at FROM reg_provenance WHERE provenance_code = ?"+t.Dialect().ForUpdate, code).Scan(&p.id, &p.version, &updated))
 	if err != nil {
@@ -72,8 +72,8 @@ func (t *tx) openRows(p provenance) (all []storedRow, err error) {
 	return all, nil
 }
 
-// rewrite writes everything but the new version itself.
-func (t *tx) rewrite(p provenance, c turn, l timeline) error {
+// rewriteRows writes everything but the new version itself.
+func (t *tx) rewriteRows(p provenance, c turn, l timeline) error {
 	now := kernel.Micros(p.now)
 	for _, r := range c.retire {
 		if err := t.ExecOne("UPDATE "+r.row.Table+" SET lifecycle_status_code = 'RETIRED', active_1 = NULL, updated_at = ?, version = version + 1 WHERE id = ?", now, r.id); err != nil {
@@ -115,12 +115,12 @@ func (t *tx) openRow(p provenance, row registry.Row, from, to time.Time) error {
 }
 
 func (t *tx) insertVersion(p provenance, n versionNote, l timeline) error {
-	changed, err := n.changes()
+	changed, err := n.changesText()
 	if err != nil {
 		return err
 	}
 	columns := registry.RowColumns(registry.SourceTable)
-	values := append(valuesOf(ownRow(n.wanted), columns), p.id, n.fingerprint(), kernel.Micros(p.now), kernel.Cut(actor(n.options), 128), kernel.OrNull(kernel.Cut(n.options.Reason, 512)),
+	values := append(valuesOf(ownRow(n.wanted), columns), p.id, n.settingsFingerprint(), kernel.Micros(p.now), kernel.Cut(actorOf(n.options), 128), kernel.OrNull(kernel.Cut(n.options.Reason, 512)),
 		n.rows, changed, kernel.Micros(l.at), kernel.Micros(l.until), kernel.Micros(p.now), kernel.Micros(p.now))
 	columns = append(columns, "provenance_id", "source_fingerprint", "applied_at", "actor", "reason", "rows_changed", "changed_json", "effective_from", "effective_to", "created_at", "updated_at")
 	_, err = t.Exec("INSERT INTO "+registry.SourceTable+" ("+strings.Join(columns, ", ")+") VALUES ("+kernel.Marks(len(values))+")", values...)
@@ -130,7 +130,7 @@ func (t *tx) insertVersion(p provenance, n versionNote, l timeline) error {
 // renoteNext says of a scheduled version what it changes: the one before it is
 // another one now.
 func (t *tx) renoteNext(p provenance, l timeline, src *registry.Source, wanted []registry.Row) error {
-	next := timeline{rows: l.rows, at: l.until}.current()
+	next := timeline{rows: l.rows, at: l.until}.currentRows()
 	version := ownStored(next)
 	if l.until.IsZero() || version == nil {
 		return nil
@@ -199,17 +199,17 @@ func valuesOf(row registry.Row, columns []string) []any {
 	return out
 }
 
-func same(a, b registry.Row) bool {
+func sameRow(a, b registry.Row) bool {
 	for _, name := range registry.RowColumns(a.Table) {
-		if plain(a.Columns[name]) != plain(b.Columns[name]) {
+		if plainText(a.Columns[name]) != plainText(b.Columns[name]) {
 			return false
 		}
 	}
 	return true
 }
 
-// plain is a value in a form that does not depend on the driver.
-func plain(v any) string {
+// plainText is a value in a form that does not depend on the driver.
+func plainText(v any) string {
 	switch value := v.(type) {
 	case nil:
 		return "\x00"

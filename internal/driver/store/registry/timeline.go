@@ -53,22 +53,22 @@ func (l timeline) fallsShort(r storedRow) bool {
 	return !r.isOpen() && (l.until.IsZero() || r.to.Before(l.until))
 }
 
-// outlasts reports whether a row is also part of the version that comes next.
-func (l timeline) outlasts(r storedRow) bool {
+// outlastsVersion reports whether a row is also part of the version that comes next.
+func (l timeline) outlastsVersion(r storedRow) bool {
 	return !l.until.IsZero() && (r.isOpen() || r.to.After(l.until))
 }
 
-func (l timeline) before() []storedRow {
+func (l timeline) rowsBefore() []storedRow {
 	return slices.DeleteFunc(slices.Clone(l.rows), func(r storedRow) bool { return !r.justBefore(l.at) })
 }
 
-func (l timeline) current() []storedRow {
+func (l timeline) currentRows() []storedRow {
 	return slices.DeleteFunc(slices.Clone(l.rows), func(r storedRow) bool { return !r.inForce(l.at) })
 }
 
-// holds reports whether the source is as src says for the whole stretch. It asks
+// holdsSource reports whether the source is as src says for the whole stretch. It asks
 // for the meaning, not for the rows: another way to write a setting is no change.
-func (l timeline) holds(src *registry.Source) bool {
+func (l timeline) holdsSource(src *registry.Source) bool {
 	if !l.until.IsZero() && !l.until.After(l.now) {
 		return false // it was once, and is something else by now
 	}
@@ -77,7 +77,7 @@ func (l timeline) holds(src *registry.Source) bool {
 			return false
 		}
 	}
-	stored, err := sourceOf(l.current())
+	stored, err := sourceOf(l.currentRows())
 	return err == nil && stored != nil && len(registry.Diff(stored, src)) == 0
 }
 
@@ -104,15 +104,15 @@ type turn struct {
 	ownChanged int // rows that say something new about the source itself; they are written with the version
 }
 
-// touches reports whether rows of a table begin or end.
-func (c turn) touches(table string) bool {
+// touchesTable reports whether rows of a table begin or end.
+func (c turn) touchesTable(table string) bool {
 	of := func(r storedRow) bool { return r.row.Table == table }
 	return slices.ContainsFunc(c.end, of) || slices.ContainsFunc(c.retire, of) || slices.ContainsFunc(c.stretch, of) ||
 		slices.ContainsFunc(c.open, func(r registry.Row) bool { return r.Table == table })
 }
 
-// turn works out the rule of ApplySource.
-func (l timeline) turn(wanted []registry.Row) turn {
+// planTurn works out the rule of ApplySource.
+func (l timeline) planTurn(wanted []registry.Row) turn {
 	var change turn
 	stored := map[slot][]storedRow{}
 	for _, r := range l.rows {
@@ -123,12 +123,12 @@ func (l timeline) turn(wanted []registry.Row) turn {
 		delete(stored, slotOf(row))
 		if row.Table == registry.SourceTable {
 			change.placeVersions(rows, l, wanted)
-		} else if !change.place(rows, l, func(r storedRow) bool { return same(r.row, row) }) {
+		} else if !change.placeSlot(rows, l, func(r storedRow) bool { return sameRow(r.row, row) }) {
 			change.open = append(change.open, row)
 		}
 	}
 	for _, gone := range stored {
-		change.place(gone, l, func(storedRow) bool { return false })
+		change.placeSlot(gone, l, func(storedRow) bool { return false })
 	}
 	return change
 }
@@ -138,9 +138,9 @@ type slot struct{ table, endpoint, operation, key string }
 
 func slotOf(r registry.Row) slot { return slot{r.Table, r.Endpoint, r.Operation, r.Key} }
 
-// place decides on the rows of one slot. What held before stays if it says what
+// placeSlot decides on the rows of one slot. What held before stays if it says what
 // is wanted; else what was to begin at the instant stays if it does.
-func (c *turn) place(rows []storedRow, l timeline, says func(storedRow) bool) (kept bool) {
+func (c *turn) placeSlot(rows []storedRow, l timeline, says func(storedRow) bool) (kept bool) {
 	keep := slices.IndexFunc(rows, func(r storedRow) bool { return r.justBefore(l.at) && says(r) })
 	if keep < 0 {
 		keep = slices.IndexFunc(rows, func(r storedRow) bool { return r.from.Equal(l.at) && says(r) })
@@ -164,7 +164,7 @@ func (c *turn) place(rows []storedRow, l timeline, says func(storedRow) bool) (k
 
 // resumeAfter gives the next version its own copy of a row that it shared.
 func (c *turn) resumeAfter(l timeline, r storedRow) {
-	if l.outlasts(r) {
+	if l.outlastsVersion(r) {
 		c.resume = append(c.resume, storedRow{row: r.row, from: l.until, to: r.to})
 	}
 }
@@ -172,15 +172,15 @@ func (c *turn) resumeAfter(l timeline, r storedRow) {
 // placeVersions does so for the source as a whole: a version begins where
 // anything changes, whether or not its own row says something new.
 func (c *turn) placeVersions(versions []storedRow, l timeline, wanted []registry.Row) {
-	before, current := l.before(), l.current()
+	before, current := l.rowsBefore(), l.currentRows()
 	asBefore, asHere := sameRows(before, wanted), sameRows(current, wanted)
-	c.newVersion = !c.place(versions, l, func(r storedRow) bool {
+	c.newVersion = !c.placeSlot(versions, l, func(r storedRow) bool {
 		return r.justBefore(l.at) && asBefore || r.from.Equal(l.at) && asHere
 	})
 	switch old := ownStored(before); {
 	case old == nil:
 		c.ownChanged = 1
-	case !same(old.row, ownRow(wanted)):
+	case !sameRow(old.row, ownRow(wanted)):
 		c.ownChanged = 2 // one ends, one begins
 	}
 }
@@ -198,7 +198,7 @@ func differingTables(stored []storedRow, wanted []registry.Row) []string {
 		held[slotOf(r.row)] = r.row
 	}
 	for _, row := range wanted {
-		if other, ok := held[slotOf(row)]; !ok || !same(other, row) {
+		if other, ok := held[slotOf(row)]; !ok || !sameRow(other, row) {
 			names = append(names, row.Table)
 		}
 		delete(held, slotOf(row))
@@ -223,9 +223,9 @@ func ownStored(rows []storedRow) *storedRow {
 	return nil
 }
 
-// size counts rows of settings. The row of a version counts if it says
+// countChanges counts rows of settings. The row of a version counts if it says
 // something new about the source itself.
-func (c turn) size() int {
+func (c turn) countChanges() int {
 	n := len(c.open) + c.ownChanged
 	for _, r := range slices.Concat(c.end, c.stretch, c.retire) {
 		if r.row.Table != registry.SourceTable {
@@ -235,7 +235,7 @@ func (c turn) size() int {
 	return n
 }
 
-func (c turn) superseded() (n int) {
+func (c turn) countSuperseded() (n int) {
 	for _, r := range c.retire {
 		if r.row.Table == registry.SourceTable {
 			n++
@@ -244,8 +244,8 @@ func (c turn) superseded() (n int) {
 	return n
 }
 
-// tables lists where settings change.
-func (c turn) tables() []string {
+// changedTables lists where settings change.
+func (c turn) changedTables() []string {
 	names := []string{}
 	for _, r := range slices.Concat(c.end, c.stretch, c.retire) {
 		if r.row.Table != registry.SourceTable {

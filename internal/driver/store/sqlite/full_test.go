@@ -24,7 +24,7 @@ func TestAFullDiskIsFull(t *testing.T) {
 		}
 	}
 	_, err = db.ExecContext(t.Context(), "INSERT INTO t VALUES (?)", strings.Repeat("x", 100_000))
-	if err = translate(err); !errors.Is(err, fault.ErrFull) || !strings.Contains(err.Error(), "make room") {
+	if err = translateError(err); !errors.Is(err, fault.ErrFull) || !strings.Contains(err.Error(), "make room") {
 		t.Errorf("%v", err)
 	}
 }

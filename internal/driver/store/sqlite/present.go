@@ -31,18 +31,18 @@ func newPresence(path string) (*presence, error) {
 	return &presence{path, target + "-wal", opened}, nil
 }
 
-// check compares the file at the path with the one that was opened. Inside a
+// checkFile compares the file at the path with the one that was opened. Inside a
 // transaction the write-ahead log has to be there too: what is committed goes there
 // first.
-func (p *presence) check(inTransaction bool) error {
+func (p *presence) checkFile(inTransaction bool) error {
 	now, err := os.Stat(p.path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return p.lost("was removed")
+		return p.lostFile("was removed")
 	case err != nil:
 		return fmt.Errorf("look for the database file: %w", err)
 	case !os.SameFile(p.opened, now):
-		return p.lost("was replaced by another file")
+		return p.lostFile("was replaced by another file")
 	}
 	if !inTransaction {
 		return nil
@@ -54,7 +54,7 @@ func (p *presence) check(inTransaction bool) error {
 	return nil
 }
 
-func (p *presence) lost(how string) error {
+func (p *presence) lostFile(how string) error {
 	return fmt.Errorf("%w: %s %s while this process used it: what it wrote since then is not there; put the file back (or a copy of it) and run the command again, it continues with what is missing",
 		fault.ErrLost, p.path, how)
 }

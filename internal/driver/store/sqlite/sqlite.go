@@ -69,29 +69,29 @@ func Connect(ctx context.Context, c Config) (d kernel.Dialect, write, read *sql.
 	// A wait for another process's lock cannot be interrupted: it is kept short,
 	// and steps are redone (kernel.Step).
 	pragmas := []string{"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")", "foreign_keys(OFF)", "temp_store(MEMORY)"}
-	write, err = sql.Open("sqlite", dsn(path, append(slices.Clone(pragmas), "cache_size(-32768)", "wal_autocheckpoint(16000)"), "immediate"))
+	write, err = sql.Open("sqlite", dataSource(path, append(slices.Clone(pragmas), "cache_size(-32768)", "wal_autocheckpoint(16000)"), "immediate"))
 	if err != nil {
 		return d, nil, nil, fmt.Errorf("open database: %w", err)
 	}
 	write.SetMaxOpenConns(1) // one writer; see kernel.lanes
 	write.SetConnMaxLifetime(0)
-	read, err = sql.Open("sqlite", dsn(path, append(slices.Clone(pragmas), "cache_size(-8192)", "query_only(ON)"), "deferred"))
+	read, err = sql.Open("sqlite", dataSource(path, append(slices.Clone(pragmas), "cache_size(-8192)", "query_only(ON)"), "deferred"))
 	if err != nil {
 		_ = write.Close()
 		return d, nil, nil, fmt.Errorf("open database: %w", err)
 	}
 	read.SetMaxOpenConns(max(4, runtime.NumCPU()))
 	d = dialect()
-	err = check(ctx, write)
+	err = checkVersion(ctx, write)
 	if err == nil {
 		var file *presence
 		if file, err = newPresence(path); err == nil {
-			d.Present = file.check
+			d.Present = file.checkFile
 		}
 	}
 	if err != nil {
 		_, _ = read.Close(), write.Close()
-		return d, nil, nil, fmt.Errorf("open database %s: %w%s", c.Path, err, rights(err))
+		return d, nil, nil, fmt.Errorf("open database %s: %w%s", c.Path, err, explainRights(err))
 	}
 	return d, write, read, nil
 }
@@ -120,9 +120,9 @@ func createPrivately(path string) {
 	}
 }
 
-// rights says what the library's two words for it mean here: also those who only
+// explainRights says what the library's two words for it mean here: also those who only
 // read need the files beside the database.
-func rights(err error) string {
+func explainRights(err error) string {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return ""
@@ -136,7 +136,7 @@ func rights(err error) string {
 	return ""
 }
 
-func dsn(path string, pragmas []string, lock string) string {
+func dataSource(path string, pragmas []string, lock string) string {
 	values := url.Values{"_pragma": pragmas, "_txlock": {lock}}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: values.Encode()}).String()
 }
@@ -144,10 +144,10 @@ func dsn(path string, pragmas []string, lock string) string {
 // minVersion: older ones have a race that can corrupt the write-ahead log.
 var minVersion = [3]int{3, 51, 3}
 
-func check(ctx context.Context, db *sql.DB) error {
+func checkVersion(ctx context.Context, db *sql.DB) error {
 	var text, mode string
 	if err := db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&text); err != nil {
-		return translate(err)
+		return translateError(err)
 	}
 	var version [3]int
 	for i, part := range strings.SplitN(text, ".", 3) {
@@ -162,7 +162,7 @@ func check(ctx context.Context, db *sql.DB) error {
 		}
 	}
 	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
-		return translate(err)
+		return translateError(err)
 	}
 	if mode != "wal" {
 		return fmt.Errorf("journal mode is %s, need WAL: is the file on a network drive?", mode)
@@ -197,7 +197,7 @@ func dialect() kernel.Dialect {
 		ClaimSQL: `UPDATE ing_task SET status_code = 'DISPATCHED', claim_token = ?, lease_owner = ?, leased_until = ?,
   lease_epoch = lease_epoch + 1, lease_count = lease_count + 1, idle_leases = idle_leases + 1, last_heartbeat_at = ?, updated_at = ?
 WHERE id IN (SELECT id FROM ing_task WHERE status_code = 'QUEUED' AND partition_id = ? ORDER BY priority, scheduled_at, id LIMIT ?)`,
-		Translate: translate,
+		Translate: translateError,
 		Check:     checkIntegrity,
 		Lock: func(context.Context, *sql.Conn) (func(), error) {
 			return func() {}, nil // each migration is one IMMEDIATE transaction
@@ -213,7 +213,7 @@ WHERE id IN (SELECT id FROM ing_task WHERE status_code = 'QUEUED' AND partition_
 	}
 }
 
-func translate(err error) error {
+func translateError(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return err
