@@ -113,8 +113,8 @@ type App struct {
 	gate      *rategate.Local
 	shared    *redisgate.Gate // nil without a server
 	executor  *executor.Executor
-	health    *heal.Book  // of what the executor works on
-	raw       *blob.Store // nil where no bodies are kept
+	health    *heal.Conditions // of what the executor works on
+	raw       *blob.Store      // nil where no bodies are kept
 	registry  *registryCache
 	rests     *rests // what waits for consent
 	guard     *Guard // of what source files want of this machine

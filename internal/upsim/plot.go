@@ -28,8 +28,8 @@ func (p *plot) setFaults(faults []Fault) error {
 	return nil
 }
 
-// turn is what the plot decides for one request.
-type turn struct {
+// faultChoice is what the plot decides for one request.
+type faultChoice struct {
 	fault Fault // the zero Fault when nothing but a delay applies
 	delay time.Duration
 	label string
@@ -37,10 +37,10 @@ type turn struct {
 
 // decideFault takes the first fault that applies; slow ones only add their delay and
 // let the search go on.
-func (p *plot) decideFault(h Hit) turn {
+func (p *plot) decideFault(h Hit) faultChoice {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var t turn
+	var t faultChoice
 	for i, f := range p.faults {
 		if f.Times > 0 && p.applied[i] >= f.Times || !f.matchesHit(h, p.seed, uint64(i)) {
 			continue

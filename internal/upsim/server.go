@@ -74,7 +74,7 @@ type Server struct {
 	walks  walks
 	forms  formState
 	plot   plot
-	ledger ledger
+	ledger requestLog
 
 	buffers sync.Pool // *[]byte
 	packed  sync.Pool // *bytes.Buffer
@@ -95,7 +95,7 @@ func NewServer(data *Dataset, opts Options) (*Server, error) {
 		walks:  walks{mode: opts.Cursor, life: opts.CursorLife, seed: data.cfg.Seed, open: map[uint64]*walk{}},
 		forms:  newFormState(data.cfg.Seed, opts),
 		plot:   plot{seed: opts.FaultSeed},
-		ledger: ledger{limit: opts.LogLimit, onEntry: opts.OnEntry},
+		ledger: requestLog{limit: opts.LogLimit, onEntry: opts.OnEntry},
 	}
 	s.buffers.New = func() any { return new([]byte) }
 	s.packed.New = func() any { return new(bytes.Buffer) }

@@ -69,7 +69,7 @@ func (ws *walks) startWalk(v view, rows int, now time.Time) page {
 	w := &walk{id: ws.opened, view: v, used: now}
 	w.turn = ws.queue.PushBack(w)
 	ws.open[w.id] = w
-	return ws.turnPage(w, place{walk: w.id, before: -1}, rows, false)
+	return ws.turnPage(w, walkPosition{walk: w.id, before: -1}, rows, false)
 }
 
 // resumeWalk gives the next page of a known walk, or with again the page before
@@ -110,7 +110,7 @@ func (ws *walks) forgetWalk(cursor string, now time.Time) {
 	}
 }
 
-func (ws *walks) turnPage(w *walk, at place, rows int, again bool) page {
+func (ws *walks) turnPage(w *walk, at walkPosition, rows int, again bool) page {
 	if ws.mode == ScrollCursor {
 		if again {
 			return page{w.view, w.before, ws.scrollText(w.id), w.left}
@@ -124,7 +124,7 @@ func (ws *walks) turnPage(w *walk, at place, rows int, again bool) page {
 		// The page before, exactly as it was: its cursor leads here again.
 		return page{view: w.view, span: span{at.before, at.from}, cursor: ws.placeText(at)}
 	}
-	return page{view: w.view, span: now, cursor: ws.placeText(place{w.id, now.to, now.from, at.number + 1})}
+	return page{view: w.view, span: now, cursor: ws.placeText(walkPosition{w.id, now.to, now.from, at.number + 1})}
 }
 
 func (ws *walks) sweepExpired(now time.Time) {
@@ -143,11 +143,11 @@ func (ws *walks) dropWalk(w *walk) {
 }
 
 // findWalk reads a cursor text. It answers only to texts it would write itself.
-func (ws *walks) findWalk(cursor string, now time.Time) (*walk, place, bool) {
+func (ws *walks) findWalk(cursor string, now time.Time) (*walk, walkPosition, bool) {
 	ws.sweepExpired(now)
 	raw, err := base64.URLEncoding.DecodeString(cursor)
 	if err != nil || len(raw) < placeBytes {
-		return nil, place{}, false
+		return nil, walkPosition{}, false
 	}
 	at := readPlace(raw)
 	want := ""
@@ -160,8 +160,8 @@ func (ws *walks) findWalk(cursor string, now time.Time) (*walk, place, bool) {
 	return w, at, ok && cursor == want
 }
 
-// place is what a replayable cursor holds.
-type place struct {
+// walkPosition is what a replayable cursor holds.
+type walkPosition struct {
 	walk         uint64
 	from, before int // before is -1 on the first page
 	number       int // pages before this one
@@ -172,7 +172,7 @@ const (
 	scrollBytes = 1100 // real scroll ids are about 1,500 characters long
 )
 
-func (ws *walks) placeText(p place) string {
+func (ws *walks) placeText(p walkPosition) string {
 	return base64.URLEncoding.EncodeToString(ws.writePlace(p, placeBytes))
 }
 
@@ -180,7 +180,7 @@ func (ws *walks) placeText(p place) string {
 // anew each time, because a hundred thousand stored ones would weigh more than
 // the data.
 func (ws *walks) scrollText(id uint64) string {
-	raw := ws.writePlace(place{walk: id}, scrollBytes)
+	raw := ws.writePlace(walkPosition{walk: id}, scrollBytes)
 	noise := newStream(ws.seed, 'c', id)
 	for i := placeBytes; i+8 <= len(raw); i += 8 {
 		binary.BigEndian.PutUint64(raw[i:], noise.nextNumber())
@@ -189,7 +189,7 @@ func (ws *walks) scrollText(id uint64) string {
 }
 
 // writePlace ends with a check sum, so that an altered cursor is refused.
-func (ws *walks) writePlace(p place, size int) []byte {
+func (ws *walks) writePlace(p walkPosition, size int) []byte {
 	raw := make([]byte, size)
 	binary.BigEndian.PutUint64(raw, p.walk)
 	binary.BigEndian.PutUint32(raw[8:], uint32(p.from))
@@ -200,8 +200,8 @@ func (ws *walks) writePlace(p place, size int) []byte {
 	return raw
 }
 
-func readPlace(raw []byte) place {
-	return place{
+func readPlace(raw []byte) walkPosition {
+	return walkPosition{
 		walk:   binary.BigEndian.Uint64(raw),
 		from:   int(binary.BigEndian.Uint32(raw[8:])),
 		before: int(int32(binary.BigEndian.Uint32(raw[12:]))),

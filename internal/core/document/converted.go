@@ -13,11 +13,11 @@ const maxConvertedDepth = 10_000
 // converted is a body rewritten as JSON.
 type converted struct {
 	text   []byte
-	places []place // of the values that may be items, in order of json
+	places []position // of the values that may be items, in order of json
 }
 
-// place says where a value of the converted text comes from.
-type place struct {
+// position says where a value of the converted text comes from.
+type position struct {
 	json       int // where it starts in the text
 	start, end int // in the body
 	bad        *ItemError
@@ -40,7 +40,7 @@ func (r *Reader) readConverted(doc converted, body []byte, base int64, lim Limit
 }
 
 func (d converted) findPlace(offset int64) (int, bool) {
-	return slices.BinarySearchFunc(d.places, int(offset), func(p place, at int) int { return cmp.Compare(p.json, at) })
+	return slices.BinarySearchFunc(d.places, int(offset), func(p position, at int) int { return cmp.Compare(p.json, at) })
 }
 
 // originOf returns the start of the last known place at or before offset in the text.

@@ -144,7 +144,7 @@ func (rs *rows) readHeader(first row) error {
 
 // addRow appends a row, or null with a reason if it is bad.
 func (rs *rows) addRow(r row) error {
-	p := place{start: r.start, end: r.end}
+	p := position{start: r.start, end: r.end}
 	if len(rs.doc.places) == rs.limits.MaxItems {
 		return tooManyItems(int(rs.base)+r.start, rs.limits)
 	}

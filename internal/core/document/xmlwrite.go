@@ -48,7 +48,7 @@ func (w *xmlWriter) writeElement(e *element, from, to int) {
 	for _, f := range w.states[from:to] {
 		wantsText = wantsText || f.text
 		if f.item && !w.hasPlace() {
-			w.doc.places = append(w.doc.places, place{json: len(w.doc.text), start: int(e.start), end: int(e.end)})
+			w.doc.places = append(w.doc.places, position{json: len(w.doc.text), start: int(e.start), end: int(e.end)})
 		}
 	}
 	if e.attrs == e.attrsEnd && e.first == 0 && !wantsText {

@@ -78,9 +78,9 @@ type Change struct {
 	Damaged   error  // why it cannot
 }
 
-// Lane is the events of one dataset. One relay at a time works on it, under a
+// DatasetQueue is the events of one dataset. One relay at a time works on it, under a
 // lease with an epoch, so that it alone sees to the order of a record's events.
-type Lane struct {
+type DatasetQueue struct {
 	DatasetID int64
 	Source    string
 	Endpoint  string

@@ -25,15 +25,15 @@ type Reader struct {
 
 type (
 	pagePlaces struct {
-		total, token, url, hasMore place
-		emptyWhen, errorWhen       []place
-		retryWhen, giveUpWhen      []place
-		mustHave                   []place
+		total, token, url, hasMore valueSlot
+		emptyWhen, errorWhen       []valueSlot
+		retryWhen, giveUpWhen      []valueSlot
+		mustHave                   []valueSlot
 	}
 	itemPlaces struct {
 		id                               identity
-		updated, filtered, version, gone place
-		merged                           place
+		updated, filtered, version, gone valueSlot
+		merged                           valueSlot
 		fields                           []field
 	}
 )
@@ -102,7 +102,7 @@ func placesOfItem(c Config, s *slots) (itemPlaces, error) {
 		if c.Fields[name].IsZero() {
 			return p, fmt.Errorf("response.fields: %q is empty", name)
 		}
-		p.fields = append(p.fields, field{place: s.addSelector(c.Fields[name]), name: name, key: key, required: slices.Contains(c.Required, name)})
+		p.fields = append(p.fields, field{valueSlot: s.addSelector(c.Fields[name]), name: name, key: key, required: slices.Contains(c.Required, name)})
 	}
 	return p, nil
 }

@@ -234,7 +234,7 @@ func (r *Reader) leadsOn(page *Page) bool {
 		(page.Says.Token+page.Says.URL != "" || page.Says.HasMore != nil && *page.Says.HasMore)
 }
 
-func (p *place) pathName() string {
+func (p *valueSlot) pathName() string {
 	if p == nil {
 		return ""
 	}
@@ -243,7 +243,7 @@ func (p *place) pathName() string {
 
 // firstTrue finds a predicate that holds. One that cannot be answered fails the
 // page: an error must not pass for a good answer.
-func firstTrue(list []place, key string, values []document.Value) (which *place, saw string, err error) {
+func firstTrue(list []valueSlot, key string, values []document.Value) (which *valueSlot, saw string, err error) {
 	for i := range list {
 		yes, saw, err := list[i].holdsIn(values)
 		if err != nil {

@@ -14,15 +14,15 @@ import (
 // missing joins as nothing: items without it would then share an id such as
 // "MED:", become one record, and nobody would notice. So such an id is none.
 type identity struct {
-	place
+	valueSlot
 	choice bool   // the template itself says what to do without a value
 	hollow string // what the template gives when nothing is there
 }
 
 var choices = regexp.MustCompile(`\b(?:coalesce|default|if)\s*\(|\?`)
 
-func identityOf(p place) identity {
-	id := identity{place: p}
+func identityOf(p valueSlot) identity {
+	id := identity{valueSlot: p}
 	if p.IsTemplate() {
 		id.choice = choices.MatchString(p.String())
 		if computed, err := p.parsed.template.Eval(make([]document.Value, p.to-p.from)); err == nil {

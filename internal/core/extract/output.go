@@ -15,7 +15,7 @@ import (
 
 // field is an output field of the mapped record.
 type field struct {
-	place
+	valueSlot
 	name     string
 	key      []byte // the name as JSON text
 	required bool

@@ -12,9 +12,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/document"
 )
 
-// place is a selector bound to the values a page or item is read into: those of
+// valueSlot is a selector bound to the values a page or item is read into: those of
 // its paths lie side by side.
-type place struct {
+type valueSlot struct {
 	Selector
 	from, to int
 }
@@ -22,18 +22,18 @@ type place struct {
 // slots collects the paths of a page or of an item.
 type slots []document.Path
 
-func (s *slots) addSelector(selector Selector) place {
+func (s *slots) addSelector(selector Selector) valueSlot {
 	from := len(*s)
 	if selector.IsTemplate() {
 		*s = append(*s, selector.parsed.template.Paths()...)
 	} else if !selector.IsZero() {
 		*s = append(*s, selector.Path())
 	}
-	return place{selector, from, len(*s)}
+	return valueSlot{selector, from, len(*s)}
 }
 
-func (s *slots) addAll(predicates []Predicate) []place {
-	var out []place
+func (s *slots) addAll(predicates []Predicate) []valueSlot {
+	var out []valueSlot
 	for _, p := range predicates {
 		out = append(out, s.addSelector(p.Selector))
 	}
@@ -41,7 +41,7 @@ func (s *slots) addAll(predicates []Predicate) []place {
 }
 
 // valueIn is what a path found. Only for places that are not templates.
-func (p place) valueIn(values []document.Value) document.Value {
+func (p valueSlot) valueIn(values []document.Value) document.Value {
 	if p.IsZero() {
 		return document.Value{}
 	}
@@ -49,12 +49,12 @@ func (p place) valueIn(values []document.Value) document.Value {
 }
 
 // computeIn evaluates a template.
-func (p place) computeIn(values []document.Value) (any, error) {
+func (p valueSlot) computeIn(values []document.Value) (any, error) {
 	return p.parsed.template.Eval(values[p.from:p.to])
 }
 
 // textIn is not ok for what is absent and for what is not a scalar.
-func (p place) textIn(values []document.Value) (text string, ok bool, err error) {
+func (p valueSlot) textIn(values []document.Value) (text string, ok bool, err error) {
 	if !p.IsTemplate() {
 		text, ok = p.valueIn(values).Text()
 		return text, ok, nil
@@ -69,7 +69,7 @@ func (p place) textIn(values []document.Value) (text string, ok bool, err error)
 
 // nextIn is what leads to the next page, empty if nothing does. Something that is
 // there and cannot be read must not look like the end of the list.
-func (p place) nextIn(values []document.Value) (string, error) {
+func (p valueSlot) nextIn(values []document.Value) (string, error) {
 	text, said, err := p.textIn(values)
 	if err == nil && !said {
 		err = p.checkUnsaid(values)
@@ -79,7 +79,7 @@ func (p place) nextIn(values []document.Value) (string, error) {
 
 // checkUnsaid is nil if nothing stands where a value was looked for. A template that
 // comes out empty has decided so itself.
-func (p place) checkUnsaid(values []document.Value) error {
+func (p valueSlot) checkUnsaid(values []document.Value) error {
 	if p.IsZero() || p.IsTemplate() {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (p place) checkUnsaid(values []document.Value) error {
 
 // textHint says where the text of an element of XML stands that has attributes: it
 // is an object then, such as most resumption tokens.
-func (p place) textHint(v document.Value) string {
+func (p valueSlot) textHint(v document.Value) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(v.Raw(), &members) != nil {
 		return ""
@@ -104,7 +104,7 @@ func (p place) textHint(v document.Value) string {
 	return ""
 }
 
-func (p place) integerIn(values []document.Value) (n int64, ok bool, err error) {
+func (p valueSlot) integerIn(values []document.Value) (n int64, ok bool, err error) {
 	if !p.IsTemplate() {
 		n, ok = p.valueIn(values).Int()
 		return n, ok, nil
@@ -127,13 +127,13 @@ func (p place) integerIn(values []document.Value) (n int64, ok bool, err error) 
 }
 
 // showUncounted shows a total below zero: upstreams write -1 where they do not count.
-func (p place) showUncounted(total int64) string {
+func (p valueSlot) showUncounted(total int64) string {
 	return fmt.Sprintf("not counted by the upstream: %d stands at %s", total, p)
 }
 
 // showUnreadable shows what stands where a number was looked for and is none; empty
 // if nothing does. An empty text of a template says that there is nothing.
-func (p place) showUnreadable(values []document.Value) string {
+func (p valueSlot) showUnreadable(values []document.Value) string {
 	if p.IsZero() {
 		return ""
 	}
@@ -151,7 +151,7 @@ func (p place) showUnreadable(values []document.Value) string {
 }
 
 // booleanIn takes the texts true and false too: XML and CSV have no others.
-func (p place) booleanIn(values []document.Value) (yes, ok bool, err error) {
+func (p valueSlot) booleanIn(values []document.Value) (yes, ok bool, err error) {
 	var text string
 	if p.IsTemplate() {
 		computed, err := p.computeIn(values)
@@ -171,7 +171,7 @@ func (p place) booleanIn(values []document.Value) (yes, ok bool, err error) {
 	return false, false, nil
 }
 
-func (p place) dateIn(values []document.Value, dates *Dates) (reading, error) {
+func (p valueSlot) dateIn(values []document.Value, dates *Dates) (reading, error) {
 	if !p.IsTemplate() {
 		return dates.readValue(p.valueIn(values))
 	}
@@ -199,7 +199,7 @@ func textOf(computed any) (string, bool) {
 }
 
 // holdsIn answers a predicate and shows what it saw.
-func (p place) holdsIn(values []document.Value) (yes bool, saw string, err error) {
+func (p valueSlot) holdsIn(values []document.Value) (yes bool, saw string, err error) {
 	if p.IsTemplate() {
 		computed, err := p.computeIn(values)
 		if err != nil {
@@ -220,7 +220,7 @@ func (p place) holdsIn(values []document.Value) (yes bool, saw string, err error
 }
 
 // showInputs shows what a template was given.
-func (p place) showInputs(values []document.Value) string {
+func (p valueSlot) showInputs(values []document.Value) string {
 	var out []string
 	for i, path := range p.parsed.template.Paths() {
 		text := "nothing"

@@ -12,7 +12,7 @@ import (
 func (r *Reader) verdictOf(doc *document.Page) *fault.Error {
 	for _, list := range []struct {
 		key    string
-		places []place
+		places []valueSlot
 		code   fault.Code
 	}{
 		{"giveUpWhen", r.page.giveUpWhen, fault.BadRequest},
@@ -42,7 +42,7 @@ func (r *Reader) Weigh(body []byte, f *fault.Error) *fault.Error {
 	}
 	for _, list := range []struct {
 		key    string
-		places []place
+		places []valueSlot
 		level  fault.Level
 	}{
 		{"giveUpWhen", r.page.giveUpWhen, fault.Request},

@@ -78,8 +78,8 @@ func (t *Turns) Refund(task int64, weight float64) {
 	}
 }
 
-// Place is where a request stands among those who wait for one key.
-type Place struct {
+// Position is where a request stands among those who wait for one key.
+type Position struct {
 	Priority int // smaller first
 	Turn     *Turn
 	No       uint64 // in order of arrival
@@ -88,18 +88,18 @@ type Place struct {
 
 // Before reports whether a request comes before another: by priority, then whose
 // task had less, then by arrival.
-func (p Place) Before(o Place) bool { return p.compareTo(p.Turn.had, o, o.Turn.had) < 0 }
+func (p Position) Before(o Position) bool { return p.compareTo(p.Turn.had, o, o.Turn.had) < 0 }
 
-func (p Place) compareTo(had float64, o Place, others float64) int {
+func (p Position) compareTo(had float64, o Position, others float64) int {
 	return cmp.Or(cmp.Compare(p.Priority, o.Priority), cmp.Compare(had, others), cmp.Compare(p.No, o.No))
 }
 
 // Line orders all who wait as they would be served one after the other: each request
 // is weighed with what its task will have had by then.
-func Line[W any](waiting []W, placeOf func(W) Place) []W {
+func Line[W any](waiting []W, placeOf func(W) Position) []W {
 	type stand struct {
 		who   W
-		place Place
+		place Position
 		had   float64
 	}
 	line := make([]stand, len(waiting))

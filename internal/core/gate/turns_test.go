@@ -10,7 +10,7 @@ import (
 // waits is a request of a test that waits.
 type waits struct {
 	task  int64
-	place Place
+	place Position
 }
 
 // room is a key with those who wait for it, served one at a time by the rule.
@@ -25,7 +25,7 @@ func (r *room) join(task int64, priority int, weight float64) {
 	r.no++
 	turn := r.turns.Of(task, r.quantum)
 	turn.Join()
-	r.waiting = append(r.waiting, waits{task, Place{Priority: priority, Turn: turn, No: r.no, Weight: weight}})
+	r.waiting = append(r.waiting, waits{task, Position{Priority: priority, Turn: turn, No: r.no, Weight: weight}})
 }
 
 // serve lets the next request leave.
@@ -116,7 +116,7 @@ func TestTheLineIsTheOrderOfServing(t *testing.T) {
 		for range rapid.IntRange(1, 30).Draw(t, "waiting") {
 			r.join(int64(rapid.IntRange(0, 4).Draw(t, "task")), rapid.IntRange(1, 3).Draw(t, "priority"), float64(rapid.IntRange(1, 5).Draw(t, "weight")))
 		}
-		line := Line(rapid.Permutation(r.waiting).Draw(t, "in any order"), func(w waits) Place { return w.place })
+		line := Line(rapid.Permutation(r.waiting).Draw(t, "in any order"), func(w waits) Position { return w.place })
 		for i, want := range line {
 			if got := r.serve(); got.place.No != want.place.No {
 				t.Fatalf("number %d is request %d, the line says %d", i, got.place.No, want.place.No)

@@ -29,8 +29,8 @@ func (f fragment) inParentheses() string {
 	return f.text
 }
 
-// place is where a node stands.
-type place struct {
+// position is where a node stands.
+type position struct {
 	path     string
 	conjunct bool // the whole expression is this node and others
 	odd      bool // under an odd number of NOTs: selecting too widely loses items
@@ -57,7 +57,7 @@ func (p *Program) writeExpr(e Expr, mode Mode) (Rendered, []Finding) {
 		}
 		return Rendered{}, w.findings
 	}
-	text := w.writeExpr(e, place{conjunct: true}).text
+	text := w.writeExpr(e, position{conjunct: true}).text
 	out := Rendered{Query: text, Params: w.standardKeys(), Window: w.window}
 	w.checkLimits(out)
 	if w.hasErrors() {
@@ -66,7 +66,7 @@ func (p *Program) writeExpr(e Expr, mode Mode) (Rendered, []Finding) {
 	return out, w.findings
 }
 
-func (w *writer) writeExpr(e Expr, at place) fragment {
+func (w *writer) writeExpr(e Expr, at position) fragment {
 	switch e.Kind {
 	case KindAnd:
 		return w.writeBranch(e, at, " AND ")
@@ -74,15 +74,15 @@ func (w *writer) writeExpr(e Expr, at place) fragment {
 		at.conjunct = false
 		return w.writeBranch(e, at, " OR ")
 	case KindNot:
-		return w.writeNot(e.Children[0], place{joinPath(at.path, "child"), at.conjunct, !at.odd})
+		return w.writeNot(e.Children[0], position{joinPath(at.path, "child"), at.conjunct, !at.odd})
 	}
 	return w.writeAtom(*e.Atom, at, false)
 }
 
-func (w *writer) writeBranch(e Expr, at place, word string) fragment {
+func (w *writer) writeBranch(e Expr, at position, word string) fragment {
 	var parts []fragment
 	for i, child := range e.Children {
-		part := w.writeExpr(child, place{elementPath(at.path, i), at.conjunct, at.odd})
+		part := w.writeExpr(child, position{elementPath(at.path, i), at.conjunct, at.odd})
 		if part.shape != nothing {
 			parts = append(parts, part)
 		}
@@ -102,7 +102,7 @@ func (w *writer) writeBranch(e Expr, at place, word string) fragment {
 
 // writeNot always writes parentheses: how tightly an upstream binds NOT to the text
 // of a rule is unknown here.
-func (w *writer) writeNot(child Expr, at place) fragment {
+func (w *writer) writeNot(child Expr, at position) fragment {
 	if child.Kind == KindAtom {
 		return w.writeAtom(*child.Atom, at, true)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // writeAtom writes one condition by its rules. negated: it stands directly under a NOT.
-func (w *writer) writeAtom(a Atom, at place, negated bool) fragment {
+func (w *writer) writeAtom(a Atom, at position, negated bool) fragment {
 	f, declared := w.program.checker.fields[a.Field]
 	if declared {
 		a = f.asAllowed(a)
@@ -62,7 +62,7 @@ func (c Calendar) valueType() ValueType {
 
 // noteUnwritten is a condition without a rule. The window of a slice may be written
 // by the request's own templates instead, but they know only one.
-func (w *writer) noteUnwritten(a Atom, at place, negated bool) {
+func (w *writer) noteUnwritten(a Atom, at position, negated bool) {
 	if w.program.checker.isWindow(a) && at.conjunct && !negated {
 		if w.windows++; w.windows == 1 {
 			return
@@ -81,7 +81,7 @@ func notWord(negated bool) string {
 }
 
 // writeText renders a QUERY rule.
-func (w *writer) writeText(a Atom, at place, negated bool, r *compiledRule) fragment {
+func (w *writer) writeText(a Atom, at position, negated bool, r *compiledRule) fragment {
 	vars, ok := w.atomVars(a, at, negated, r)
 	if !ok {
 		return fragment{}
@@ -112,7 +112,7 @@ func (w *writer) writeText(a Atom, at place, negated bool, r *compiledRule) frag
 }
 
 // emitParams renders a PARAMS rule.
-func (w *writer) emitParams(a Atom, at place, negated bool, r *compiledRule) {
+func (w *writer) emitParams(a Atom, at position, negated bool, r *compiledRule) {
 	switch {
 	case !at.conjunct:
 		w.addFinding("E-PARAMS-UNDER-OR", at.path, a.Field, "%s becomes parameters, which cannot stand under OR or NOT", a)
@@ -142,7 +142,7 @@ func (w *writer) emitParams(a Atom, at place, negated bool, r *compiledRule) {
 	}
 }
 
-func (w *writer) noteUnrendered(a Atom, at place, key string, err error) {
+func (w *writer) noteUnrendered(a Atom, at position, key string, err error) {
 	if err != nil {
 		w.addFinding("E-RENDER-FAILED", at.path, a.Field, "%s: %s", key, err)
 		return
@@ -151,7 +151,7 @@ func (w *writer) noteUnrendered(a Atom, at place, key string, err error) {
 }
 
 // atomVars are the values of a condition as its templates see them.
-func (w *writer) atomVars(a Atom, at place, negated bool, r *compiledRule) (tmpl.AtomVars, bool) {
+func (w *writer) atomVars(a Atom, at position, negated bool, r *compiledRule) (tmpl.AtomVars, bool) {
 	vars := tmpl.AtomVars{Field: a.Field, Negated: negated, Exists: !negated}
 	switch a.Op {
 	case OpTerm:
@@ -172,7 +172,7 @@ func (w *writer) atomVars(a Atom, at place, negated bool, r *compiledRule) (tmpl
 	return vars, true
 }
 
-func (w *writer) renderItems(a Atom, at place, r *compiledRule) (string, bool) {
+func (w *writer) renderItems(a Atom, at position, r *compiledRule) (string, bool) {
 	texts := make([]string, len(a.In.Values))
 	for i, v := range a.In.Values {
 		text, err := r.item.Render(tmpl.AtomVars{Field: a.Field, V: v, Quoted: quoteText(v), Match: string(MatchPhrase), Case: string(a.In.Case)})

@@ -16,7 +16,7 @@ const (
 
 // rangeBounds are the texts of a range for a rule. What stands for a missing bound
 // only the rule can say: empty text makes another query of most templates.
-func (w *writer) rangeBounds(a Atom, at place, r *compiledRule) (from, to string, ok bool) {
+func (w *writer) rangeBounds(a Atom, at position, r *compiledRule) (from, to string, ok bool) {
 	var told fit
 	if a.Range.Type == RangeNumber {
 		from, to, told = a.Range.numberBounds(r.Bounds, w.program.config.Fields[a.Field].Whole)
@@ -47,7 +47,7 @@ func (w *writer) rangeBounds(a Atom, at place, r *compiledRule) (from, to string
 }
 
 // openEnd puts the rule's own text where a range has no bound.
-func (w *writer) openEnd(a Atom, at place, r *compiledRule, text, name string, open *string) (string, bool) {
+func (w *writer) openEnd(a Atom, at position, r *compiledRule, text, name string, open *string) (string, bool) {
 	if text != "" || !r.readsAny(name) {
 		return text, true
 	}

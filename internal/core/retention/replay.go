@@ -22,7 +22,7 @@ type Entry struct {
 // something else than the events before it.
 type Replay struct {
 	Line ingest.CursorType
-	Ledger
+	CursorState
 	Events   int
 	Problems []string
 }
@@ -58,7 +58,7 @@ func (r *Replay) takeSnapshot(e Entry) {
 	if e.Signed.To != e.ID {
 		r.noteProblem("event %d holds the snapshot of event %d", e.ID, e.Signed.To)
 	}
-	r.Ledger = e.Signed.Ledger
+	r.CursorState = e.Signed.CursorState
 }
 
 func (r *Replay) noteProblem(format string, args ...any) {

@@ -60,7 +60,7 @@ func TestASnapshotStandsForWhatIsBeforeIt(t *testing.T) {
 		want, rest := replayed(all), all
 		for range rapid.IntRange(1, 4).Draw(t, "cuts") {
 			cut := rapid.IntRange(1, len(rest)).Draw(t, "cut")
-			signed, err := Snapshot{Cursor: "x", To: rest[cut-1].ID, Ledger: replayed(rest[:cut]).Ledger, SHA256: "f"}.Sign()
+			signed, err := Snapshot{Cursor: "x", To: rest[cut-1].ID, CursorState: replayed(rest[:cut]).CursorState, SHA256: "f"}.Sign()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,14 +79,14 @@ func TestASnapshotStandsForWhatIsBeforeIt(t *testing.T) {
 			if len(got.Problems) > 0 {
 				t.Fatalf("problems %v", got.Problems)
 			}
-			if a, b := encode(t, got.Ledger), encode(t, want.Ledger); a != b {
+			if a, b := encode(t, got.CursorState), encode(t, want.CursorState); a != b {
 				t.Fatalf("the snapshot and the rest give\n%s, all events\n%s", a, b)
 			}
 		}
 	})
 }
 
-func encode(t *rapid.T, l Ledger) string {
+func encode(t *rapid.T, l CursorState) string {
 	if len(l.State.Segments) == 0 {
 		l.State.Segments = nil
 	}
@@ -100,7 +100,7 @@ func encode(t *rapid.T, l Ledger) string {
 // Nothing of a snapshot can change without its signature noticing.
 func TestASignatureCoversEverything(t *testing.T) {
 	state := coverage.State{Origin: at(1), Cursor: at(5), Lookback: time.Hour, Segments: []coverage.Segment{{Window: window.Window{From: at(1), To: at(5)}, Want: at(9), Have: at(9)}}}
-	signed, err := Snapshot{Cursor: "a b", To: 7, Events: 6, Ledger: Ledger{State: state, Left: []window.Window{{From: at(1), To: at(2)}}}, File: "f", SHA256: "hash", Previous: "before"}.Sign()
+	signed, err := Snapshot{Cursor: "a b", To: 7, Events: 6, CursorState: CursorState{State: state, Left: []window.Window{{From: at(1), To: at(2)}}}, File: "f", SHA256: "hash", Previous: "before"}.Sign()
 	if err != nil || signed.Check() != nil {
 		t.Fatal(err, signed.Check())
 	}

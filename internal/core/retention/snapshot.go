@@ -16,14 +16,14 @@ type Snapshot struct {
 	Cursor string `json:"cursor"` // its namespace, so that a snapshot fits no other ledger
 	To     int64  `json:"toEvent"`
 	Events int64  `json:"events"` // in the file, the snapshot before them counted
-	Ledger
+	CursorState
 	File     string `json:"file"`
 	SHA256   string `json:"sha256"`
 	Previous string `json:"previous,omitempty"` // signature of the snapshot before it
 }
 
-// Ledger is what a ledger says of its cursor.
-type Ledger struct {
+// CursorState is what a ledger says of its cursor.
+type CursorState struct {
 	State coverage.State  `json:"state"`
 	Left  []window.Window `json:"left,omitempty"` // stretches an operator left behind
 }

@@ -23,9 +23,9 @@ type finder struct {
 	step     int
 	seen     []uint64 // a bit for each hash of four bytes of a pattern
 	shift    int      // of a hash, to the number of bits in seen
-	grams    map[uint32][]place
-	narrow   [utf8.RuneSelf][]place
-	other    map[rune][]place
+	grams    map[uint32][]patternIndex
+	narrow   [utf8.RuneSelf][]patternIndex
+	other    map[rune][]patternIndex
 	needs    [utf8.RuneSelf]bool // a pattern has this character, or an escape begins with it
 	dull     [256]bool           // behind a backslash it makes no character that is needed
 	searches sync.Pool           // *search
@@ -38,13 +38,13 @@ type search struct {
 	spans      []span
 }
 
-// place is a character of a pattern, or where four of its bytes begin.
-type place struct{ pattern, index int }
+// patternIndex is a character of a pattern, or where four of its bytes begin.
+type patternIndex struct{ pattern, index int }
 
 const gram = 4 // bytes that are looked at together
 
 func newFinder(values []string) *finder {
-	f := &finder{grams: map[uint32][]place{}, other: map[rune][]place{}}
+	f := &finder{grams: map[uint32][]patternIndex{}, other: map[rune][]patternIndex{}}
 	have := map[string]bool{}
 	for _, value := range values {
 		for _, p := range patternsOf(value) {
@@ -58,11 +58,11 @@ func newFinder(values []string) *finder {
 	for i, p := range f.patterns {
 		for at := range len(p.text) - gram + 1 {
 			for _, g := range patternGrams(p.text[at : at+gram]) {
-				f.grams[g] = append(f.grams[g], place{i, at})
+				f.grams[g] = append(f.grams[g], patternIndex{i, at})
 			}
 		}
 		for at, r := range p.runes {
-			f.noteCharacter(r, place{i, at})
+			f.noteCharacter(r, patternIndex{i, at})
 		}
 	}
 	for _, c := range introducers {
@@ -75,7 +75,7 @@ func newFinder(values []string) *finder {
 }
 
 // noteCharacter remembers where a character stands, in both cases if they count as one.
-func (f *finder) noteCharacter(r rune, at place) {
+func (f *finder) noteCharacter(r rune, at patternIndex) {
 	if r < 0 || r >= utf8.RuneSelf {
 		f.other[r] = append(f.other[r], at)
 		return
@@ -87,7 +87,7 @@ func (f *finder) noteCharacter(r rune, at place) {
 	}
 }
 
-func (f *finder) placesOf(r rune) []place {
+func (f *finder) placesOf(r rune) []patternIndex {
 	if r >= 0 && r < utf8.RuneSelf {
 		return f.narrow[r]
 	}

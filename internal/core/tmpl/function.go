@@ -21,11 +21,11 @@ type Function struct {
 type function struct {
 	Function
 	kinds    []kind
-	optional int   // how many of the last kinds may be missing
-	repeats  bool  // the last kind may be given again and again
-	absent   bool  // it sees absent values; any other function of an absent value is absent
-	alike    bool  // its arguments must be of one kind
-	only     place // the one place where it exists; everywhere if empty
+	optional int  // how many of the last kinds may be missing
+	repeats  bool // the last kind may be given again and again
+	absent   bool // it sees absent values; any other function of an absent value is absent
+	alike    bool // its arguments must be of one kind
+	only     site // the one place where it exists; everywhere if empty
 	result   reflect.Type
 	call     func(args []any) (any, error)
 }
@@ -50,7 +50,7 @@ func findByName(list []function, name string) *function {
 	return &list[i]
 }
 
-func (f *function) allowedIn(p place) bool { return f.only == "" || f.only == p }
+func (f *function) allowedIn(p site) bool { return f.only == "" || f.only == p }
 
 func (f *function) argumentKind(i int) kind { return f.kinds[min(i, len(f.kinds)-1)] }
 

@@ -9,25 +9,25 @@ import (
 	"github.com/patra-ingest/patra/internal/core/document"
 )
 
-// place is where a template stands; it decides what the template may name.
-type place string
+// site is where a template stands; it decides what the template may name.
+type site string
 
 const (
-	requestScope place = "a request"
-	atomScope    place = "a query rule"
-	itemScope    place = "an output field"
+	requestScope site = "a request"
+	atomScope    site = "a query rule"
+	itemScope    site = "an output field"
 )
 
 // scope is what one template may name while it is compiled.
 type scope struct {
-	place     place
+	place     site
 	config    Config
 	variables map[string]any
 	paths     []document.Path // item templates only: what jsonPath reads
 }
 
-func newScope(p place, c Config) *scope {
-	variables := map[place]map[string]any{requestScope: requestVariables, atomScope: atomVariables}
+func newScope(p site, c Config) *scope {
+	variables := map[site]map[string]any{requestScope: requestVariables, atomScope: atomVariables}
 	return &scope{place: p, config: c, variables: variables[p]}
 }
 

@@ -177,7 +177,7 @@ func (k *key) isReady(w *waiter, now time.Time) bool {
 func (k *key) enqueueWaiter(w *waiter) {
 	if w.place.No == 0 { // one that queues again stands where it stood
 		k.arrivals++
-		w.place = gate.Place{Priority: w.ask.Priority, No: k.arrivals, Weight: w.ask.Weight()}
+		w.place = gate.Position{Priority: w.ask.Priority, No: k.arrivals, Weight: w.ask.Weight()}
 	}
 	w.place.Turn = k.turnOf(w.ask.Task)
 	w.place.Turn.Join()

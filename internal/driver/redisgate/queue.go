@@ -10,7 +10,7 @@ import (
 // waiter is a request that has no permit yet.
 type waiter struct {
 	ask   gate.Ask
-	place gate.Place
+	place gate.Position
 	over  time.Time // its deadline; zero: none
 	done  chan struct{}
 	grant grant
@@ -19,7 +19,7 @@ type waiter struct {
 
 // orderWaiters orders those who wait as they will leave.
 func (k *key) orderWaiters() []*waiter {
-	return gate.Line(k.waiting, func(w *waiter) gate.Place { return w.place })
+	return gate.Line(k.waiting, func(w *waiter) gate.Position { return w.place })
 }
 
 // turnOf finds the account of a task whose request comes now.

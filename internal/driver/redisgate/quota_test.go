@@ -14,7 +14,7 @@ import (
 // The store's count holds when every process is new and the server forgot all:
 // another prefix is an emptied server that nobody tells anything.
 func TestQuotaOutlivesAnEmptiedServer(t *testing.T) {
-	address, ledger := redis.URL(t), &gatetest.Ledger{}
+	address, ledger := redis.URL(t), &gatetest.Quotas{}
 	a := gate.Ask{Key: "source", Limits: gate.Limits{PerSecond: 1000, Burst: 1000, Concurrency: 100, QuotaPerDay: 20, QuotaMargin: 0.1}, Deadline: 3 * time.Second}
 	sent := 0
 	for life := range 3 { // 10 of 10, then 8 of 10, then none
@@ -42,7 +42,7 @@ func TestQuotaOutlivesAnEmptiedServer(t *testing.T) {
 
 // Who gives up at the server is not charged to the store either.
 func TestGivingUpIsNotCharged(t *testing.T) {
-	address, ledger := redis.URL(t), &gatetest.Ledger{}
+	address, ledger := redis.URL(t), &gatetest.Quotas{}
 	local := rategate.NewCounted(ledger, "one")
 	prefix := newPrefix()
 	settled(t, address, prefix)

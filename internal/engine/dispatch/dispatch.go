@@ -59,8 +59,8 @@ type Config struct {
 	// requests need is not agreed to. Nil means that none rests.
 	Rests func(ctx context.Context, of ingest.Partition) bool
 	// Health says how many tasks of a partition may run at once by how its pages
-	// and runs went (§9.7). Nil: a book of its own.
-	Health *heal.Book
+	// and runs went (§9.7). Nil: conditions of its own.
+	Health *heal.Conditions
 	// MayClaim is asked before every look at the queue: false while another
 	// process works on a store that takes one (D§5.20). Nil means yes.
 	MayClaim func(ctx context.Context) (bool, error)
@@ -93,11 +93,11 @@ type Dispatcher struct {
 	worker Worker
 	config Config
 	log    *slog.Logger
-	turns  Turns
+	turns  Rotation
 	held   holdups
-	health *heal.Book
+	health *heal.Conditions
 	ours   ours
-	places *places
+	places *workerSlots
 	still  *standstill
 	barred bool // another process works on the queue
 }
@@ -109,7 +109,7 @@ func New(s Store, w Worker, c Config, log *slog.Logger) *Dispatcher {
 		c.Health = heal.New(nil, c.Owner, log)
 	}
 	return &Dispatcher{
-		store: s, worker: w, config: c, log: log, turns: Turns{}, held: newHoldups(log), health: c.Health, ours: newOurs(), places: newPlaces(c.Workers),
+		store: s, worker: w, config: c, log: log, turns: Rotation{}, held: newHoldups(log), health: c.Health, ours: newOurs(), places: newWorkerSlots(c.Workers),
 		still: &standstill{patient: c.Patient, log: log},
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
-// Turns is the partition that was served last, for each priority. One turn for
+// Rotation is the partition that was served last, for each priority. One turn for
 // all would start over among the others whenever an urgent one comes between, and
 // some would never be reached.
-type Turns map[int]int64
+type Rotation map[int]int64
 
 // Order lists the partitions worth asking: best priority first, rotation among
 // equals, without those paused, held up or at their limit (D§5.2).
-func Order(queues []ingest.Queue, last Turns, now time.Time) []ingest.Queue {
+func Order(queues []ingest.Queue, last Rotation, now time.Time) []ingest.Queue {
 	var open []ingest.Queue
 	for _, q := range queues {
 		if _, held := q.Holdup(now); !q.Paused && !held && q.Running < q.MaxConcurrent {

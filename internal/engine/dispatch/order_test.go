@@ -60,7 +60,7 @@ func TestOrder(t *testing.T) {
 		{"below its limit", []ingest.Queue{partition(1, 10, running(1)), partition(2, 90)}, 0, "1 2"},
 		{"all closed", []ingest.Queue{partition(1, 10, paused), partition(2, 10, running(2)), partition(3, 10, cooling(noon.Add(time.Hour)))}, 0, ""},
 	} {
-		if got := ids(Order(c.queues, Turns{10: c.last, 50: c.last, 90: c.last}, noon)); got != c.want {
+		if got := ids(Order(c.queues, Rotation{10: c.last, 50: c.last, 90: c.last}, noon)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -76,7 +76,7 @@ func TestRotationIsFair(t *testing.T) {
 		last := rapid.Int64Range(0, 41).Draw(t, "last")
 		served := map[int64]int{}
 		for range 3 * len(queues) {
-			last = Order(queues, Turns{10: last}, noon)[0].PartitionID
+			last = Order(queues, Rotation{10: last}, noon)[0].PartitionID
 			served[last]++
 		}
 		for _, q := range queues {
@@ -96,7 +96,7 @@ func TestUrgentWorkDoesNotStarveOthers(t *testing.T) {
 			queues = append(queues, partition(id, 90))
 		}
 	}
-	turns, served := Turns{}, map[int64]int{}
+	turns, served := Rotation{}, map[int64]int{}
 	for range 16 {
 		for _, rest := range [][]ingest.Queue{queues, queues[1:]} { // with and without urgent work
 			q := Order(rest, turns, noon)[0]

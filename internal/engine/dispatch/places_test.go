@@ -121,7 +121,7 @@ func TestACoolingSourceDoesNotHoldAllWorkers(t *testing.T) {
 }
 
 func TestPlaces(t *testing.T) {
-	p := newPlaces(2)
+	p := newWorkerSlots(2)
 	room := func() string {
 		without, ok := p.hasRoom()
 		return fmt.Sprint(ok, len(without))

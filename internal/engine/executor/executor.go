@@ -41,10 +41,10 @@ type Store interface {
 
 // Config are the executor's limits.
 type Config struct {
-	Lease         time.Duration // how long a task is ours without a sign of life (default 60 s)
-	MaxRestarts   int           // how often a run may start its slice over (default 20)
-	MaxIdleLeases int           // leases in a row without a batch before the task is given up (default 10)
-	Health        *heal.Book    // of the partitions of this process; nil: one of its own
+	Lease         time.Duration    // how long a task is ours without a sign of life (default 60 s)
+	MaxRestarts   int              // how often a run may start its slice over (default 20)
+	MaxIdleLeases int              // leases in a row without a batch before the task is given up (default 10)
+	Health        *heal.Conditions // of the partitions of this process; nil: one of its own
 	// Memory is what large answers of all tasks of the process share; nil: no limit but
 	// http.maxBodyBytes of each.
 	Memory *memory.Budget
@@ -73,7 +73,7 @@ type Executor struct {
 	store    Store
 	chain    transport.Doer
 	keeper   keeper
-	health   *heal.Book
+	health   *heal.Conditions
 	config   Config
 	log      *slog.Logger
 	programs programs // by spec fingerprint

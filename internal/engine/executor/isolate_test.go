@@ -236,7 +236,7 @@ func (f found) HealthOf(context.Context, ingest.Partition) ([]ingest.ConditionNo
 
 func (f found) Waits() (int64, time.Duration) { return 0, 0 }
 
-func bookWith(c health.Condition, level int) *heal.Book {
+func bookWith(c health.Condition, level int) *heal.Conditions {
 	return heal.New(found{c, level}, "test", slog.New(slog.DiscardHandler))
 }
 

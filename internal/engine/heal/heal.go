@@ -18,7 +18,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
-// Store is what the book needs of the store.
+// Store is what they need of the store.
 type Store interface {
 	NoteHealth(ctx context.Context, n ingest.HealthNote) error
 	HealthOf(ctx context.Context, p ingest.Partition) ([]ingest.ConditionNote, error)
@@ -26,8 +26,8 @@ type Store interface {
 	Waits() (steps int64, waited time.Duration)
 }
 
-// Book is the health of partitions. It is safe for concurrent use.
-type Book struct {
+// Conditions is the health of partitions. It is safe for concurrent use.
+type Conditions struct {
 	store Store
 	owner string
 	log   *slog.Logger
@@ -47,9 +47,9 @@ type entry struct {
 	stored  time.Time // when what is in force was last stored
 }
 
-// New makes a book. Without a store it keeps what it knows to itself.
-func New(s Store, owner string, log *slog.Logger) *Book {
-	return &Book{store: s, owner: owner, log: log, now: time.Now, known: map[ingest.Partition]*entry{}}
+// New makes empty conditions. Without a store it keeps what it knows to itself.
+func New(s Store, owner string, log *slog.Logger) *Conditions {
+	return &Conditions{store: s, owner: owner, log: log, now: time.Now, known: map[ingest.Partition]*entry{}}
 }
 
 // valid is how long a stored condition counts, and renewed how often it is stored
@@ -61,7 +61,7 @@ const (
 )
 
 // Page notes a page that came, or did not, and tells what that changed.
-func (b *Book) Page(ctx context.Context, p ingest.Partition, s health.Sample) []health.Change {
+func (b *Conditions) Page(ctx context.Context, p ingest.Partition, s health.Sample) []health.Change {
 	return b.noteChange(ctx, p, func(w *health.Watch, now time.Time) []health.Change {
 		s.Queued = b.storeWait()
 		return w.Page(s, now)
@@ -69,18 +69,18 @@ func (b *Book) Page(ctx context.Context, p ingest.Partition, s health.Sample) []
 }
 
 // Run notes how a run ended.
-func (b *Book) Run(ctx context.Context, p ingest.Partition, well bool) []health.Change {
+func (b *Conditions) Run(ctx context.Context, p ingest.Partition, well bool) []health.Change {
 	return b.noteChange(ctx, p, func(w *health.Watch, now time.Time) []health.Change { return w.Run(well, now) })
 }
 
 // Task notes how a task ended for good.
-func (b *Book) Task(ctx context.Context, p ingest.Partition, well bool) []health.Change {
+func (b *Conditions) Task(ctx context.Context, p ingest.Partition, well bool) []health.Change {
 	return b.noteChange(ctx, p, func(w *health.Watch, now time.Time) []health.Change { return w.Task(well, now) })
 }
 
 // Concurrency is how many tasks of a partition may run at once where so many are
 // declared.
-func (b *Book) Concurrency(ctx context.Context, p ingest.Partition, declared int) int {
+func (b *Conditions) Concurrency(ctx context.Context, p ingest.Partition, declared int) int {
 	e := b.entryOf(ctx, p)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,7 +89,7 @@ func (b *Book) Concurrency(ctx context.Context, p ingest.Partition, declared int
 
 // PageSize is how many items to ask for where so many are declared, and which
 // condition makes it fewer.
-func (b *Book) PageSize(ctx context.Context, p ingest.Partition, declared int) (int, health.Condition) {
+func (b *Conditions) PageSize(ctx context.Context, p ingest.Partition, declared int) (int, health.Condition) {
 	e := b.entryOf(ctx, p)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +98,7 @@ func (b *Book) PageSize(ctx context.Context, p ingest.Partition, declared int) (
 
 // Judge looks at everything now and then: a condition of which nothing is heard
 // ends too, and one that goes on is stored again before it runs out.
-func (b *Book) Judge(ctx context.Context) {
+func (b *Conditions) Judge(ctx context.Context) {
 	b.mu.Lock()
 	now := b.now()
 	if now.Sub(b.judged) < between {
@@ -118,7 +118,7 @@ func (b *Book) Judge(ctx context.Context) {
 
 // Close takes back what keeps planners waiting: it was about the work of this
 // process. The rest is worth knowing for who comes next, until it runs out.
-func (b *Book) Close(ctx context.Context) {
+func (b *Conditions) Close(ctx context.Context) {
 	b.mu.Lock()
 	var notes []ingest.HealthNote
 	for p, e := range b.known {
@@ -143,7 +143,7 @@ func (b *Book) Close(ctx context.Context) {
 
 // entryOf is what is known of a partition. What others found is taken over once, so
 // that a restarted process does not begin with what was too much for the last.
-func (b *Book) entryOf(ctx context.Context, p ingest.Partition) *entry {
+func (b *Conditions) entryOf(ctx context.Context, p ingest.Partition) *entry {
 	b.mu.Lock()
 	e := b.known[p]
 	b.mu.Unlock()
@@ -171,7 +171,7 @@ func (b *Book) entryOf(ctx context.Context, p ingest.Partition) *entry {
 }
 
 // noteChange takes in something and stores what is in force if that changed, or is old.
-func (b *Book) noteChange(ctx context.Context, p ingest.Partition, take func(*health.Watch, time.Time) []health.Change) []health.Change {
+func (b *Conditions) noteChange(ctx context.Context, p ingest.Partition, take func(*health.Watch, time.Time) []health.Change) []health.Change {
 	e := b.entryOf(ctx, p)
 	b.mu.Lock()
 	now := b.now()
@@ -198,7 +198,7 @@ func (b *Book) noteChange(ctx context.Context, p ingest.Partition, take func(*he
 	return changes
 }
 
-func (b *Book) tellChange(p ingest.Partition, c health.Change) {
+func (b *Conditions) tellChange(p ingest.Partition, c health.Change) {
 	rule, _ := health.RuleOf(c.Condition)
 	fields := append(logAttributes(p), "condition", c.Condition, "level", c.To, "measured", c.String(), "actions", fmt.Sprint(rule.Actions))
 	if c.Worse() {
@@ -213,7 +213,7 @@ func logAttributes(p ingest.Partition) []any {
 }
 
 // storeWait is how long a write of this process waited for the database lately.
-func (b *Book) storeWait() time.Duration {
+func (b *Conditions) storeWait() time.Duration {
 	if b.store == nil {
 		return 0
 	}

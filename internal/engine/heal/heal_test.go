@@ -36,19 +36,19 @@ func (s *shelf) HealthOf(context.Context, ingest.Partition) ([]ingest.ConditionN
 
 func (s *shelf) Waits() (int64, time.Duration) { return s.steps, s.waited }
 
-func inBubble(t *testing.T, test func(b *Book, s *shelf, log *bytes.Buffer)) {
+func inBubble(t *testing.T, test func(b *Conditions, s *shelf, log *bytes.Buffer)) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := &shelf{}, &bytes.Buffer{}
 		test(New(s, "me", slog.New(slog.NewTextHandler(log, nil))), s, log)
 	})
 }
 
-func size(ctx context.Context, b *Book) int {
+func size(ctx context.Context, b *Conditions) int {
 	n, _ := b.PageSize(ctx, works, 100)
 	return n
 }
 
-func pages(b *Book, n int, s health.Sample) (out []health.Change) {
+func pages(b *Conditions, n int, s health.Sample) (out []health.Change) {
 	for range n {
 		<-time.After(time.Second)
 		out = append(out, b.Page(context.Background(), works, s)...)
@@ -58,7 +58,7 @@ func pages(b *Book, n int, s health.Sample) (out []health.Change) {
 
 // Measured, named, acted on, stored, and taken back.
 func TestFromMeasureToActAndBack(t *testing.T) {
-	inBubble(t, func(b *Book, s *shelf, log *bytes.Buffer) {
+	inBubble(t, func(b *Conditions, s *shelf, log *bytes.Buffer) {
 		ctx := t.Context()
 		if b.Concurrency(ctx, works, 8) != 8 || size(ctx, b) != 100 || len(s.notes) != 0 {
 			t.Fatal("nothing is known, and yet something is lowered")
@@ -90,7 +90,7 @@ func TestFromMeasureToActAndBack(t *testing.T) {
 // What is in force is stored again before it runs out, and ends by itself when
 // nothing more is heard.
 func TestRenewalAndSilence(t *testing.T) {
-	inBubble(t, func(b *Book, s *shelf, _ *bytes.Buffer) {
+	inBubble(t, func(b *Conditions, s *shelf, _ *bytes.Buffer) {
 		pages(b, 20, health.Sample{Requests: 2, Throttled: 1})
 		for range 9 * 60 {
 			<-time.After(time.Second)
@@ -112,7 +112,7 @@ func TestRenewalAndSilence(t *testing.T) {
 
 // The time writes wait for the database is that between two samples.
 func TestQueueTime(t *testing.T) {
-	inBubble(t, func(b *Book, s *shelf, _ *bytes.Buffer) {
+	inBubble(t, func(b *Conditions, s *shelf, _ *bytes.Buffer) {
 		s.steps, s.waited = 1000, 0
 		for range 25 {
 			s.steps, s.waited = s.steps+10, s.waited+10*300*time.Millisecond
@@ -126,7 +126,7 @@ func TestQueueTime(t *testing.T) {
 
 // What a process before us found is where we begin.
 func TestWhatIsKnownIsTakenOver(t *testing.T) {
-	inBubble(t, func(b *Book, s *shelf, _ *bytes.Buffer) {
+	inBubble(t, func(b *Conditions, s *shelf, _ *bytes.Buffer) {
 		s.known = []ingest.ConditionNote{{InForce: health.InForce{Condition: health.HeavyPages, Level: 2}, Detail: "9 MB"}}
 		if got := size(t.Context(), b); got != 25 {
 			t.Errorf("pages of %d", got)
@@ -136,7 +136,7 @@ func TestWhatIsKnownIsTakenOver(t *testing.T) {
 
 // Advice must not fail a task.
 func TestAStoreThatRefuses(t *testing.T) {
-	inBubble(t, func(b *Book, s *shelf, log *bytes.Buffer) {
+	inBubble(t, func(b *Conditions, s *shelf, log *bytes.Buffer) {
 		s.broken = errors.New("disk full")
 		pages(b, 20, health.Sample{Requests: 1, Took: 4 * time.Second})
 		if size(t.Context(), b) != 50 || !strings.Contains(log.String(), "disk full") {
@@ -147,7 +147,7 @@ func TestAStoreThatRefuses(t *testing.T) {
 
 // Who leaves keeps nobody waiting, and leaves what the next should know.
 func TestClose(t *testing.T) {
-	inBubble(t, func(b *Book, s *shelf, _ *bytes.Buffer) {
+	inBubble(t, func(b *Conditions, s *shelf, _ *bytes.Buffer) {
 		for range 10 {
 			b.Task(t.Context(), works, false)
 		}

@@ -72,7 +72,7 @@ func (r *archiving) writeEvents(ctx context.Context, a retention.Archive) (f ret
 		return f, fmt.Errorf("%w: the ledger of cursor %d contradicts itself, see `patra cursor verify %d`: %s", fault.ErrInvalid, c.ID, c.ID, replay.Problems[0])
 	}
 	signed, err := retention.Snapshot{
-		Cursor: namespaceOf(c), To: a.To, Events: f.Rows, Ledger: replay.Ledger, File: f.Name, SHA256: f.SHA256, Previous: a.Previous,
+		Cursor: namespaceOf(c), To: a.To, Events: f.Rows, CursorState: replay.CursorState, File: f.Name, SHA256: f.SHA256, Previous: a.Previous,
 	}.Sign()
 	if err != nil {
 		return f, err

@@ -214,8 +214,8 @@ func (s *Service) VerifyLedger(ctx context.Context, c view.Cursor) (events int, 
 		v.noteProblem("the snapshot at event %d is missing or damaged", last.To)
 	case err != nil:
 		return 0, nil, err
-	case !v.broken && !sameLedger(v.replay.Ledger, signed.Ledger):
-		v.noteProblem("the files fold to %s, the snapshot at event %d says %s", ledgerText(v.replay.Ledger), last.To, ledgerText(signed.Ledger))
+	case !v.broken && !sameLedger(v.replay.CursorState, signed.CursorState):
+		v.noteProblem("the files fold to %s, the snapshot at event %d says %s", ledgerText(v.replay.CursorState), last.To, ledgerText(signed.CursorState))
 	}
 	strange, err := v.kept.restUnmatched()
 	if err != nil {
@@ -244,8 +244,8 @@ func (v *verifying) addRow(row retention.Row) error {
 		return v.kept.meetRow(row)
 	}
 	if e.Kind == coverage.Snapshot && e.Signed != nil {
-		if !v.broken && !sameLedger(v.replay.Ledger, e.Signed.Ledger) {
-			v.noteProblem("the files fold to %s, the snapshot at event %d says %s", ledgerText(v.replay.Ledger), e.ID, ledgerText(e.Signed.Ledger))
+		if !v.broken && !sameLedger(v.replay.CursorState, e.Signed.CursorState) {
+			v.noteProblem("the files fold to %s, the snapshot at event %d says %s", ledgerText(v.replay.CursorState), e.ID, ledgerText(e.Signed.CursorState))
 		}
 		if v.before != nil && e.Signed.Signature != v.before.Signature {
 			v.noteProblem("the snapshot at event %d is not the one that archive %d was sealed with", e.ID, v.before.ID)
@@ -261,9 +261,9 @@ func (v *verifying) addRow(row retention.Row) error {
 
 // sameLedger compares by what is written: a fold and a snapshot that was read may hold
 // the same instants in different forms.
-func sameLedger(a, b retention.Ledger) bool { return ledgerText(a) == ledgerText(b) }
+func sameLedger(a, b retention.CursorState) bool { return ledgerText(a) == ledgerText(b) }
 
-func ledgerText(l retention.Ledger) string {
+func ledgerText(l retention.CursorState) string {
 	if len(l.State.Segments) == 0 {
 		l.State.Segments = []coverage.Segment{}
 	}

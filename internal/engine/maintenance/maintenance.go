@@ -18,8 +18,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
-// Ledgers is what shortening ledgers needs of the store.
-type Ledgers interface {
+// CursorEvents is what shortening ledgers needs of the store.
+type CursorEvents interface {
 	Cursors(ctx context.Context, source string) ([]view.Cursor, error)
 	Cursor(ctx context.Context, id int64) (view.Cursor, error)
 	OldEvents(ctx context.Context, cursorID int64, before time.Time) (int64, error)
@@ -71,7 +71,7 @@ type Upkeep interface {
 
 // Store is all of it.
 type Store interface {
-	Ledgers
+	CursorEvents
 	Plans
 	Archives
 	Pruning

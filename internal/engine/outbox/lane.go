@@ -29,7 +29,7 @@ func LeaseName(dataset int64) string { return fmt.Sprintf("relay/%d", dataset) }
 
 // workLane publishes events of a dataset while this process holds its lease. Another
 // process may have it: then there is nothing to do here.
-func (r *Relay) workLane(ctx context.Context, lane event.Lane) (settled int, err error) {
+func (r *Relay) workLane(ctx context.Context, lane event.DatasetQueue) (settled int, err error) {
 	name := LeaseName(lane.DatasetID)
 	epoch, held, err := r.store.AcquireLease(ctx, name, r.config.Owner, r.config.Lease)
 	if err != nil || !held {
@@ -97,7 +97,7 @@ func (r *Relay) keepLease(ctx context.Context, name string, epoch int64, stop co
 // bench is the work on a dataset under one lease.
 type bench struct {
 	relay    *Relay
-	lane     event.Lane
+	lane     event.DatasetQueue
 	claim    event.Claim
 	attempts int64
 	rooms    *rooms

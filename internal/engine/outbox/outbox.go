@@ -21,9 +21,9 @@ import (
 
 // Store is what relaying needs of the store.
 type Store interface {
-	OutboxLanes(ctx context.Context) ([]event.Lane, error)
+	OutboxLanes(ctx context.Context) ([]event.DatasetQueue, error)
 	HeldEvents(ctx context.Context, dataset int64, limit int) ([]event.Held, time.Time, error)
-	PendingEvents(ctx context.Context, of event.Lane, limit, size int, room *event.Room) ([]event.Change, error)
+	PendingEvents(ctx context.Context, of event.DatasetQueue, limit, size int, room *event.Room) ([]event.Change, error)
 	EventsOf(ctx context.Context, rows []int64, size int, room *event.Room) ([]event.Change, error)
 	SettleEvents(ctx context.Context, s event.Settlement) error
 	PruneDeliveries(ctx context.Context, before time.Time, limit int) error
@@ -160,20 +160,20 @@ func (r *Relay) Once(ctx context.Context) (settled int, err error) {
 	return settled, err
 }
 
-func (r *Relay) isWaiting(lane event.Lane) bool {
+func (r *Relay) isWaiting(lane event.DatasetQueue) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return time.Now().Before(r.waits[lane.DatasetID].until)
 }
 
 // wentWell ends the waiting of a lane; hadTrouble makes it longer.
-func (r *Relay) wentWell(lane event.Lane) {
+func (r *Relay) wentWell(lane event.DatasetQueue) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.waits, lane.DatasetID)
 }
 
-func (r *Relay) hadTrouble(lane event.Lane, why error) {
+func (r *Relay) hadTrouble(lane event.DatasetQueue, why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fails := r.waits[lane.DatasetID].fails + 1

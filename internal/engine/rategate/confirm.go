@@ -71,32 +71,32 @@ func (l *Local) acquireTogether(ctx context.Context, a gate.Ask, p *permit) (*pe
 }
 
 // keepPause stores a pause the upstream asked for, before whoever was told goes
-// on: from then on every process finds it. Where the book cannot be asked it is
+// on: from then on every process finds it. Where the shared rate cannot be asked it is
 // stored later, as long as it matters; nobody else gets a permit meanwhile.
 func (l *Local) keepPause(name string, wait time.Duration) {
 	until := time.Now().Add(wait)
 	ctx, cancel := context.WithTimeout(l.ctx, keepPatience)
 	defer cancel()
-	if l.book.NoteCooling(ctx, name, wait) == nil {
+	if l.shared.NoteCooling(ctx, name, wait) == nil {
 		return
 	}
 	l.work.Go(func() {
 		for left := time.Until(until); left > 0; left = time.Until(until) {
-			if pause.For(l.ctx, min(askAgain, left)) != nil || l.book.NoteCooling(l.ctx, name, time.Until(until)) == nil {
+			if pause.For(l.ctx, min(askAgain, left)) != nil || l.shared.NoteCooling(l.ctx, name, time.Until(until)) == nil {
 				return
 			}
 		}
 	})
 }
 
-// keepPatience is how long an answer is held up by a book that does not answer.
+// keepPatience is how long an answer is held up by a shared rate that does not answer.
 const keepPatience = 2 * time.Second
 
 // MakeRoom brings all keys to where others can join: what left before is taken
-// out of the book, pauses are stored, and no more requests are under way than our
+// out of the shared rate, pauses are stored, and no more requests are under way than our
 // part allows. It reports whether that is so.
 func (l *Local) MakeRoom(ctx context.Context) (bool, error) {
-	if l.book == nil {
+	if l.shared == nil {
 		return true, nil
 	}
 	for _, k := range l.unhandedKeys() {
@@ -132,11 +132,11 @@ func (l *Local) handOver(ctx context.Context, k *key) error {
 	r.Drain = true
 	pause := k.state.Cooling(now)
 	l.mu.Unlock()
-	if _, err := l.book.ReserveSends(ctx, k.name, r); err != nil {
+	if _, err := l.shared.ReserveSends(ctx, k.name, r); err != nil {
 		return err
 	}
 	if pause > 0 {
-		if err := l.book.NoteCooling(ctx, k.name, pause); err != nil {
+		if err := l.shared.NoteCooling(ctx, k.name, pause); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ func client(l *Local, restart func(*Local, bool) *Local) gatetest.Gate {
 // A gate whose quotas are counted elsewhere is a gate like any other.
 func TestCounted(t *testing.T) {
 	gatetest.Run(t, gatetest.Subject{Virtual: true, Open: func(t *testing.T, clients int) []gatetest.Gate {
-		ledger, lives := &gatetest.Ledger{}, 0
+		ledger, lives := &gatetest.Quotas{}, 0
 		born := func() *Local {
 			lives++
 			l := NewCounted(ledger, fmt.Sprint("life ", lives))
@@ -58,7 +58,7 @@ func TestCounted(t *testing.T) {
 }
 
 // One order after another of processes that begin, send, pause, end and crash,
-// with a ledger that fails at times, before or after it has counted: no window
+// with stored quotas that fails at times, before or after it has counted: no window
 // holds more than its quota, by the upstream's own log.
 func TestNoOrderExceedsTheQuota(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -87,7 +87,7 @@ func TestNoOrderExceedsTheQuota(t *testing.T) {
 type town struct {
 	*testing.T
 	limits gate.Limits
-	ledger *gatetest.Ledger
+	ledger *gatetest.Quotas
 	gates  []*Local // those that live
 	born   []*Local
 	all    sync.WaitGroup
@@ -96,7 +96,7 @@ type town struct {
 }
 
 func newTown(t *testing.T, l gate.Limits, unreliable int) *town {
-	w := &town{T: t, limits: l, ledger: &gatetest.Ledger{}}
+	w := &town{T: t, limits: l, ledger: &gatetest.Quotas{}}
 	claims := 0
 	if unreliable > 0 {
 		w.ledger.Fails = func() (bool, bool) {
@@ -178,7 +178,7 @@ func (w *town) over(perHour, perDay int64) string {
 // Requests of a busy process cost a claim now and then, not one each.
 func TestBlocksSaveRoundTrips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := &gatetest.Ledger{}
+		ledger := &gatetest.Quotas{}
 		l := NewCounted(ledger, "one")
 		a := gate.Ask{Key: "source", Limits: gate.Limits{PerSecond: 10, Burst: 1, Concurrency: 1, QuotaPerHour: 100_000}}
 		for range 1000 {
@@ -205,7 +205,7 @@ func TestBlocksSaveRoundTrips(t *testing.T) {
 // What one process gives back, another that was refused finds after a while.
 func TestRefusedLooksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := &gatetest.Ledger{}
+		ledger := &gatetest.Quotas{}
 		hoards, waits := NewCounted(ledger, "hoards"), NewCounted(ledger, "waits")
 		a := gate.Ask{Key: "source", Limits: gate.Limits{PerSecond: 100, Burst: 10, Concurrency: 9, QuotaPerHour: 10, QuotaMargin: 0.001}, Deadline: time.Second}
 		if _, err := ledger.ClaimQuota(t.Context(), "source", "hoards", []gate.Claim{{Quota: "hour", Length: time.Hour, Usable: 9, More: 9}}); err != nil {
@@ -231,7 +231,7 @@ func TestRefusedLooksAgain(t *testing.T) {
 // A pause the upstream asked for holds for who comes after us, too.
 func TestCoolDownOutlivesTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := &gatetest.Ledger{}
+		ledger := &gatetest.Quotas{}
 		a := gate.Ask{Key: "source", Limits: gate.Limits{PerSecond: 10}, Deadline: time.Second}
 		p, err := NewCounted(ledger, "one").Acquire(t.Context(), a)
 		if err != nil {
@@ -253,7 +253,7 @@ func TestCoolDownOutlivesTheProcess(t *testing.T) {
 func TestNothingLeavesUncounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := true
-		ledger := &gatetest.Ledger{Fails: func() (bool, bool) { return down, false }}
+		ledger := &gatetest.Quotas{Fails: func() (bool, bool) { return down, false }}
 		l := NewCounted(ledger, "one")
 		a := gate.Ask{Key: "source", Limits: gate.Limits{PerSecond: 10, QuotaPerDay: 100}, Deadline: 5 * time.Second}
 		if _, err := l.Acquire(t.Context(), a); err == nil {

@@ -24,15 +24,15 @@ type key struct {
 	timer *time.Timer // serves those who wait at due
 	due   time.Time   // zero: not armed
 
-	agreed    bool // requests leave at instants of the book
-	handed    bool // the book knows of what left before
+	agreed    bool // requests leave at instants of the shared rate
+	handed    bool // the shared rate knows of what left before
 	stock     []slot
 	fetching  bool
-	fetchFrom time.Time     // the book is not asked before
+	fetchFrom time.Time     // the shared rate is not asked before
 	lookTook  time.Duration // smoothed
 
 	asking   bool          // a claim is under way
-	news     chan struct{} // closed when the ledger has answered
+	news     chan struct{} // closed when the quotas have been answered
 	spending map[*gate.Ask]struct{}
 	idle     *time.Timer // gives back what lies unused
 }
@@ -80,7 +80,7 @@ func (k *key) enqueueAsk(a gate.Ask, now time.Time) *waiter {
 	k.arrivals++
 	t := k.turnOf(a.Task)
 	t.Join()
-	w := &waiter{key: k, ask: a, place: gate.Place{Priority: a.Priority, Turn: t, No: k.arrivals, Weight: a.Weight()}, came: now, done: make(chan struct{})}
+	w := &waiter{key: k, ask: a, place: gate.Position{Priority: a.Priority, Turn: t, No: k.arrivals, Weight: a.Weight()}, came: now, done: make(chan struct{})}
 	k.waiting = append(k.waiting, w)
 	return w
 }
@@ -101,7 +101,7 @@ func (k *key) serveWaiters(now time.Time) {
 			return
 		}
 		ready := k.readyAt(best.ask.Weight(), at, now)
-		if ready.IsZero() { // the book is being asked
+		if ready.IsZero() { // the shared rate is being asked
 			k.armTimer(time.Time{}, now)
 			return
 		}
@@ -125,10 +125,10 @@ func (k *key) serveWaiters(now time.Time) {
 	k.armTimer(time.Time{}, now)
 }
 
-// readyAt is when the rate lets a request leave; zero: when the book has answered.
+// readyAt is when the rate lets a request leave; zero: when the shared rate has answered.
 func (k *key) readyAt(weight float64, at, now time.Time) time.Time {
 	if k.agreed {
-		return k.readyByBook(weight, now)
+		return k.readyByShared(weight, now)
 	}
 	return k.state.Ready(weight, at)
 }
@@ -167,7 +167,7 @@ func (k *key) bestWaiter(now time.Time) (best *waiter, opens time.Time) {
 			continue
 		}
 		switch {
-		case v.Until.IsZero(): // until the ledger has answered
+		case v.Until.IsZero(): // until the quotas have been answered
 			k.askForMore(now)
 		case opens.IsZero() || v.Until.Before(opens):
 			opens = v.Until

@@ -1,7 +1,7 @@
 // Package rategate hands out permits: rate, concurrency, quotas, allowed hours
 // and cool-downs per key, in turns between tasks (§4.10). This is the gate inside
 // one process. While several processes send, each request also takes its instant
-// from a book they share, and places are divided between them (D§5.23).
+// from a rate they share, and places are divided between them (D§5.23).
 //
 // It must never let a request leave above what the source declares, what the
 // upstream announces, or before a Retry-After has passed (I11).
@@ -25,13 +25,13 @@ type Local struct {
 	rank int
 	n    int
 
-	book    Book // nil: limits are divided by the processes
-	divided bool // they are divided beside the book
+	shared  SharedRate // nil: limits are divided by the processes
+	divided bool       // they are divided beside the shared rate
 	clock   *gate.Offset
 
-	ledger Ledger // nil: quotas are counted here, and divided by the processes
+	quotas Quotas // nil: quotas are counted here, and divided by the processes
 	holder string
-	ctx    context.Context // of what is asked of the ledger
+	ctx    context.Context // of what is asked of the quotas
 	stop   context.CancelFunc
 	work   sync.WaitGroup
 	closed bool
@@ -50,7 +50,7 @@ func (l *Local) SetShare(rank, n int) {
 	l.rank, l.n = rank, max(n, 1)
 	now := time.Now()
 	for _, k := range l.keys {
-		k.switchBook(now)
+		k.switchSharing(now)
 		k.state.SetShare(l.rank, l.n, now)
 		k.serveWaiters(now)
 	}
@@ -110,10 +110,10 @@ func (l *Local) keyFor(name string, limits gate.Limits, now time.Time) *key {
 	k := l.keys[name]
 	if k == nil {
 		k = &key{gate: l, name: name, state: gate.NewState(limits, l.rank, l.n, now), news: make(chan struct{}), spending: map[*gate.Ask]struct{}{}}
-		if l.ledger != nil {
+		if l.quotas != nil {
 			k.state.Counted(now)
 		}
-		k.switchBook(now)
+		k.switchSharing(now)
 		k.handed = true // nothing has left that others do not know of
 		l.keys[name] = k
 		return k
@@ -169,7 +169,7 @@ func (l *Local) queueAsk(ctx context.Context, a gate.Ask) (*permit, error) {
 type permit struct {
 	key  *key
 	sent time.Time
-	void time.Time // of its instant in the book; zero: it has none
+	void time.Time // of its instant in the shared rate; zero: it has none
 }
 
 func (p *permit) sharesInstants() bool { return !p.void.IsZero() }

@@ -37,13 +37,13 @@ func (l *Local) Redeclare(name string, limits gate.Limits) {
 	k.noteAnswered()
 }
 
-// mayBeLifted asks the ledger once more before a request is refused for a quota:
+// mayBeLifted asks the quotas once more before a request is refused for a quota:
 // its task would wait until the window ends, and meanwhile somebody may have
 // lifted the quota, or given back a part of it. It reports whether it is worth
 // asking the gate again.
 func (l *Local) mayBeLifted(ctx context.Context, a gate.Ask, refused error) bool {
 	var f *fault.Error
-	if l.ledger == nil || !errors.As(refused, &f) || gate.Reason(f.Held) != gate.Quota {
+	if l.quotas == nil || !errors.As(refused, &f) || gate.Reason(f.Held) != gate.Quota {
 		return false
 	}
 	l.mu.Lock()

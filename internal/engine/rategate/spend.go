@@ -8,11 +8,11 @@ import (
 )
 
 // Spend charges the quotas for a request whose rate and place another gate knows:
-// what the ledger counts holds whatever that gate forgets. Valid tells whether the
+// what the quotas counts holds whatever that gate forgets. Valid tells whether the
 // window it was charged to is still open, and undo takes the charge back if the
-// request does not leave. Without a ledger it charges nothing.
+// request does not leave. Without stored quotas it charges nothing.
 func (l *Local) Spend(ctx context.Context, a gate.Ask) (valid func() bool, undo func(), err error) {
-	if l.ledger == nil {
+	if l.quotas == nil {
 		return func() bool { return true }, func() {}, nil
 	}
 	var over time.Time

@@ -8,9 +8,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 )
 
-// Book is where processes that share no gate agree on when requests leave
+// SharedRate is where processes that share no gate agree on when requests leave
 // (D§5.23).
-type Book interface {
+type SharedRate interface {
 	// ReserveSends takes instants at which requests of a key may leave.
 	ReserveSends(ctx context.Context, key string, r gate.Reservation) (gate.Instants, error)
 	// PauseOf is for how long nothing of a key may leave, and the time by its clock.
@@ -19,20 +19,20 @@ type Book interface {
 	NoteCooling(ctx context.Context, key string, wait time.Duration) error
 }
 
-// Agree makes the gate ask the book for the instant of every request while
+// Agree makes the gate ask the shared rate for the instant of every request while
 // several processes send. Where divided, each also holds to its part of the rate:
 // the others may be counted by another gate.
-func (l *Local) Agree(book Book, divided bool) {
+func (l *Local) Agree(shared SharedRate, divided bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.book, l.divided, l.clock = book, divided, gate.NewOffset(time.Now())
+	l.shared, l.divided, l.clock = shared, divided, gate.NewOffset(time.Now())
 	if l.ctx == nil {
 		l.ctx, l.stop = context.WithCancel(context.Background())
 	}
 }
 
-// sharesInstants reports that requests leave at instants of the book. l.mu is held.
-func (l *Local) sharesInstants() bool { return l.book != nil && l.n > 1 }
+// sharesInstants reports that requests leave at instants of the shared rate. l.mu is held.
+func (l *Local) sharesInstants() bool { return l.shared != nil && l.n > 1 }
 
 // slot is the right of one request to leave at an instant.
 type slot struct {
@@ -43,15 +43,15 @@ type slot struct {
 
 const (
 	// inStock is how far ahead instants are fetched: enough to hide the way to the
-	// book, also while it is slow.
+	// shared rate, also while it is slow.
 	inStock = 200 * time.Millisecond
 	// farthest is how far ahead an instant may be.
 	farthest = 10 * time.Second
 )
 
-// switchBook begins or ends to use the book, now that the number of processes has
+// switchSharing begins or ends to use the shared rate, now that the number of processes has
 // changed. l.mu is held.
-func (k *key) switchBook(now time.Time) {
+func (k *key) switchSharing(now time.Time) {
 	if yes := k.gate.sharesInstants(); yes != k.agreed {
 		k.agreed, k.stock, k.handed = yes, nil, false
 		k.state.SetTogether(yes && !k.gate.divided, now)
@@ -76,9 +76,9 @@ func (k *key) firstSlot(weight float64, now time.Time) int {
 	return -1
 }
 
-// readyByBook is when a request of this weight can leave; zero: when the book has
+// readyByShared is when a request of this weight can leave; zero: when the shared rate has
 // answered.
-func (k *key) readyByBook(weight float64, now time.Time) time.Time {
+func (k *key) readyByShared(weight float64, now time.Time) time.Time {
 	if !k.handed { // others do not know yet what left before
 		return time.Time{}
 	}
@@ -107,7 +107,7 @@ func (k *key) takeSlot(weight float64, now time.Time) (void time.Time) {
 	return s.void
 }
 
-// fetchInstants asks the book for more instants in the background, one question at a time.
+// fetchInstants asks the shared rate for more instants in the background, one question at a time.
 // l.mu is held.
 func (k *key) fetchInstants(weight float64, now time.Time) {
 	l := k.gate
@@ -127,7 +127,7 @@ func (k *key) fetchInstants(weight float64, now time.Time) {
 	})
 }
 
-// reserveInstants asks the book. How its clock relates to ours is learned from looks: a
+// reserveInstants asks the shared rate. How its clock relates to ours is learned from looks: a
 // reservation takes too long for that.
 func (l *Local) reserveInstants(name string, r gate.Reservation) (gate.Instants, error) {
 	if !l.clock.Known() {
@@ -135,13 +135,13 @@ func (l *Local) reserveInstants(name string, r gate.Reservation) (gate.Instants,
 			return gate.Instants{}, err
 		}
 	}
-	return l.book.ReserveSends(l.ctx, name, r)
+	return l.shared.ReserveSends(l.ctx, name, r)
 }
 
-// lookForPause asks the book for the pause of a key, and for the time.
+// lookForPause asks the shared rate for the pause of a key, and for the time.
 func (l *Local) lookForPause(ctx context.Context, name string) (pause time.Duration, err error) {
 	asked := time.Now()
-	pause, at, err := l.book.PauseOf(ctx, name)
+	pause, at, err := l.shared.PauseOf(ctx, name)
 	if err == nil {
 		l.clock.Observe(asked, time.Now(), at.UnixMicro())
 	}
@@ -176,7 +176,7 @@ func (k *key) reservationFor(weights []float64, now time.Time) gate.Reservation 
 	return r
 }
 
-// acceptInstants takes in what the book said. l.mu is held.
+// acceptInstants takes in what the shared rate said. l.mu is held.
 func (k *key) acceptInstants(weights []float64, got gate.Instants, err error, now time.Time) {
 	if err != nil {
 		k.fetchFrom = now.Add(askAgain) // those who cannot wait are refused meanwhile
@@ -197,7 +197,7 @@ func (k *key) acceptInstants(weights []float64, got gate.Instants, err error, no
 	}
 }
 
-// refuseUntil tells those who cannot wait for the instant at which the book has
+// refuseUntil tells those who cannot wait for the instant at which the shared rate has
 // room again.
 func (k *key) refuseUntil(at, now time.Time) {
 	v := gate.Verdict{Decision: gate.Wait, Until: at, Reason: gate.OverDeadline}

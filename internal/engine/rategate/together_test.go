@@ -16,16 +16,16 @@ import (
 // team is processes that share nothing but a book, and their upstream's log.
 type team struct {
 	*testing.T
-	book  *gatetest.Book
+	book  *gatetest.SharedRate
 	gates []*Local
 	mu    sync.Mutex
 	at    []time.Time
 }
 
 func newTeam(t *testing.T, n int) *team {
-	m := &team{T: t, book: &gatetest.Book{Takes: time.Millisecond}}
+	m := &team{T: t, book: &gatetest.SharedRate{Takes: time.Millisecond}}
 	for i := range n {
-		l := NewCounted(&gatetest.Ledger{}, fmt.Sprint(i))
+		l := NewCounted(&gatetest.Quotas{}, fmt.Sprint(i))
 		l.Agree(m.book, false)
 		l.SetShare(i, n)
 		m.gates = append(m.gates, l)
@@ -131,7 +131,7 @@ func TestBelieve13PauseOfOneHoldsAll(t *testing.T) {
 	})
 }
 
-// While the book cannot be asked nothing leaves; then it goes on.
+// While the shared rate cannot be asked nothing leaves; then it goes on.
 func TestTogetherWithoutTheBook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newTeam(t, 2)
@@ -149,7 +149,7 @@ func TestTogetherWithoutTheBook(t *testing.T) {
 			}
 		}
 		if during > 0 || after < 50 {
-			t.Errorf("%d requests without the book, %d after it came back", during, after)
+			t.Errorf("%d requests without the shared rate, %d after it came back", during, after)
 		}
 	})
 }

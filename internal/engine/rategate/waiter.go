@@ -11,7 +11,7 @@ import (
 type waiter struct {
 	key   *key
 	ask   gate.Ask
-	place gate.Place
+	place gate.Position
 	came  time.Time
 
 	done   chan struct{} // closed when one of the two below is set

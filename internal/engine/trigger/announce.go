@@ -8,7 +8,7 @@ import (
 
 // announceJobs says which schedules are followed, whenever that changed.
 func (s *Service) announceJobs(ctx context.Context, jobs []Job) {
-	now, err := s.ledger.Now(ctx)
+	now, err := s.ticks.Now(ctx)
 	if err != nil {
 		return // the next step finds out
 	}

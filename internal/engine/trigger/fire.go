@@ -12,11 +12,11 @@ import (
 
 // attendJob fires what is due of a job, and says how long nothing else will be.
 func (s *Service) attendJob(ctx context.Context, j Job) (time.Duration, error) {
-	last, err := s.ledger.FollowSchedule(ctx, j.Schedule.Name)
+	last, err := s.ticks.FollowSchedule(ctx, j.Schedule.Name)
 	if err != nil {
 		return 0, err
 	}
-	now, err := s.ledger.Now(ctx)
+	now, err := s.ticks.Now(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -61,7 +61,7 @@ func (s *Service) waitsForPlan(ctx context.Context, j Job) (bool, error) {
 // has a place to be told (§5.3.1), then the plan. The tick is over when it has a
 // plan or a reason; until then it stays due.
 func (s *Service) fireTick(ctx context.Context, j Job, t Tick) error {
-	id, err := s.ledger.RecordTrigger(ctx, triggerOf(j, t))
+	id, err := s.ticks.RecordTrigger(ctx, triggerOf(j, t))
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *Service) fireTick(ctx context.Context, j Job, t Tick) error {
 		return err
 	case outcome.Refused != "":
 		remarks, _ := fingerprint.Canonical(map[string]string{"refused": outcome.Refused}) // a text always encodes
-		if err := s.ledger.NoteTrigger(ctx, id, remarks); err != nil {
+		if err := s.ticks.NoteTrigger(ctx, id, remarks); err != nil {
 			return err
 		}
 		s.tellRefused(j.Schedule.Name, outcome, about)
@@ -83,12 +83,12 @@ func (s *Service) fireTick(ctx context.Context, j Job, t Tick) error {
 		delete(s.refused, j.Schedule.Name)
 		s.log.Info("planned", append(about, "plan", outcome.PlanID, "summary", outcome.Summary)...)
 	}
-	return s.ledger.TickFired(ctx, j.Schedule.Name, t.At, t.Missed, id)
+	return s.ticks.TickFired(ctx, j.Schedule.Name, t.At, t.Missed, id)
 }
 
 // tellRefused says once why ticks of a schedule lead to no plan: what is stopped
 // for days must not raise an alarm with every tick. Each tick has its reason in the
-// ledger.
+// rows of ticks.
 func (s *Service) tellRefused(name string, o Outcome, about []any) {
 	level, about := slog.LevelError, append(about, "reason", o.Refused)
 	switch {

@@ -26,9 +26,9 @@ type Leases interface {
 	ReleaseLease(ctx context.Context, name, owner string, epoch int64) error
 }
 
-// Ledger keeps which ticks have fired. Its clock says which are due, so that all
+// Ticks keeps which ticks have fired. Its clock says which are due, so that all
 // processes agree.
-type Ledger interface {
+type Ticks interface {
 	Now(ctx context.Context) (time.Time, error)
 	FollowSchedule(ctx context.Context, name string) (last time.Time, err error)
 	RecordTrigger(ctx context.Context, t ingest.Trigger) (int64, error)
@@ -62,7 +62,7 @@ func Name(p ingest.Partition) string {
 type Tick struct {
 	Key    string // identity of the trigger
 	At     time.Time
-	Now    time.Time // by the ledger's clock; what the plan is drawn for
+	Now    time.Time // by the store's clock; what the plan is drawn for
 	Missed int       // older ticks that this one stands for
 }
 
@@ -95,7 +95,7 @@ func (c Config) WithDefaults() Config {
 // Service follows schedules.
 type Service struct {
 	leases  Leases
-	ledger  Ledger
+	ticks   Ticks
 	planner Planner
 	jobs    func(context.Context) ([]Job, error)
 	config  Config
@@ -111,9 +111,9 @@ type Service struct {
 }
 
 // New makes a service. Jobs lists what the registry schedules now.
-func New(leases Leases, ledger Ledger, p Planner, jobs func(context.Context) ([]Job, error), c Config, log *slog.Logger) *Service {
+func New(leases Leases, ticks Ticks, p Planner, jobs func(context.Context) ([]Job, error), c Config, log *slog.Logger) *Service {
 	return &Service{
-		leases: leases, ledger: ledger, planner: p, jobs: jobs, config: c.WithDefaults(), log: log,
+		leases: leases, ticks: ticks, planner: p, jobs: jobs, config: c.WithDefaults(), log: log,
 		known: map[string]string{}, waiting: map[string]int64{}, refused: map[string]string{},
 	}
 }

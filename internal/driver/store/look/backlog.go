@@ -44,13 +44,13 @@ func (s *Look) Backlogs(ctx context.Context, source string) (out []view.Backlog,
 }
 
 // DatasetLanes are the lanes of events, one a dataset, of one source if named.
-func (s *Look) DatasetLanes(ctx context.Context, source string) (out []event.Lane, err error) {
+func (s *Look) DatasetLanes(ctx context.Context, source string) (out []event.DatasetQueue, err error) {
 	rows, err := s.db.Query(ctx, "SELECT id, provenance_code, endpoint_name FROM ing_dataset WHERE (? = '' OR provenance_code = ?) ORDER BY provenance_code, endpoint_name", source, source)
 	if err != nil {
 		return nil, err
 	}
 	return out, kernel.Each(rows, func() error {
-		var l event.Lane
+		var l event.DatasetQueue
 		err := rows.Scan(&l.DatasetID, &l.Source, &l.Endpoint)
 		out = append(out, l)
 		return err

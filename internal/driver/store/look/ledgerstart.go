@@ -13,7 +13,7 @@ import (
 // Beginning is where a refold begins: at the newest snapshot of a ledger, else
 // before its first event.
 type Beginning struct {
-	retention.Ledger
+	retention.CursorState
 	Event    int64
 	Problems []string // the snapshot cannot be trusted
 }
@@ -35,7 +35,7 @@ func (s *Look) LedgerStart(ctx context.Context, c view.Cursor) (start Beginning,
 	case err != nil:
 		return start, err
 	}
-	start.Ledger = signed.Ledger
+	start.CursorState = signed.CursorState
 	if err := signed.Check(); err != nil {
 		start.Problems = append(start.Problems, err.Error())
 	}

@@ -20,7 +20,7 @@ import (
 
 // OutboxLanes lists the datasets with events that may be published now. Whether
 // some wait is one look at an index for each dataset; the events are not counted.
-func (s *Outbox) OutboxLanes(ctx context.Context) (out []event.Lane, err error) {
+func (s *Outbox) OutboxLanes(ctx context.Context) (out []event.DatasetQueue, err error) {
 	now, err := s.db.Now(ctx)
 	if err != nil {
 		return nil, kernel.Wrap("list outbox lanes", s.db.Translate(err))
@@ -33,7 +33,7 @@ func (s *Outbox) OutboxLanes(ctx context.Context) (out []event.Lane, err error) 
 		return nil, kernel.Wrap("list outbox lanes", s.db.Translate(err))
 	}
 	return out, kernel.Wrap("list outbox lanes", kernel.Each(rows, func() error {
-		var l event.Lane
+		var l event.DatasetQueue
 		err := rows.Scan(&l.DatasetID, &l.Source, &l.Endpoint)
 		out = append(out, l)
 		return err
@@ -72,7 +72,7 @@ var (
 
 // PendingEvents reads what waits of a dataset, oldest first, up to a number of
 // events and, roughly, of bytes: a chunk of large records must not fill the memory.
-func (s *Outbox) PendingEvents(ctx context.Context, of event.Lane, limit, size int, room *event.Room) ([]event.Change, error) {
+func (s *Outbox) PendingEvents(ctx context.Context, of event.DatasetQueue, limit, size int, room *event.Room) ([]event.Change, error) {
 	changes, err := s.readChanges(ctx, size, room, plainChange+` FROM ing_outbox_message o`+look.ChangeJoins+`
   WHERE o.status_code = 'PENDING' AND o.aggregate_id = ? ORDER BY o.id LIMIT ?`, of.DatasetID, limit)
 	for i := range changes {

@@ -106,7 +106,7 @@ type versionNote struct {
 	src     *registry.Source
 	before  []storedRow // in force just before it
 	wanted  []registry.Row
-	change  turn
+	change  versionChange
 	rows    int
 	options registry.ApplyOptions
 }

@@ -73,7 +73,7 @@ func (t *tx) openRows(p provenance) (all []storedRow, err error) {
 }
 
 // rewriteRows writes everything but the new version itself.
-func (t *tx) rewriteRows(p provenance, c turn, l timeline) error {
+func (t *tx) rewriteRows(p provenance, c versionChange, l timeline) error {
 	now := kernel.Micros(p.now)
 	for _, r := range c.retire {
 		if err := t.ExecOne("UPDATE "+r.row.Table+" SET lifecycle_status_code = 'RETIRED', active_1 = NULL, updated_at = ?, version = version + 1 WHERE id = ?", now, r.id); err != nil {

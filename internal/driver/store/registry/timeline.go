@@ -93,8 +93,8 @@ func sourceOf(stored []storedRow) (*registry.Source, error) {
 	return registry.FromRows(rows)
 }
 
-// turn is what has to be written so that a source is another one for a stretch.
-type turn struct {
+// versionChange is what has to be written so that a source is another one for a stretch.
+type versionChange struct {
 	end        []storedRow // end at the instant
 	stretch    []storedRow // were to end too early, and now last
 	resume     []storedRow // begin anew with the version that comes next
@@ -105,15 +105,15 @@ type turn struct {
 }
 
 // touchesTable reports whether rows of a table begin or end.
-func (c turn) touchesTable(table string) bool {
+func (c versionChange) touchesTable(table string) bool {
 	of := func(r storedRow) bool { return r.row.Table == table }
 	return slices.ContainsFunc(c.end, of) || slices.ContainsFunc(c.retire, of) || slices.ContainsFunc(c.stretch, of) ||
 		slices.ContainsFunc(c.open, func(r registry.Row) bool { return r.Table == table })
 }
 
 // planTurn works out the rule of ApplySource.
-func (l timeline) planTurn(wanted []registry.Row) turn {
-	var change turn
+func (l timeline) planTurn(wanted []registry.Row) versionChange {
+	var change versionChange
 	stored := map[slot][]storedRow{}
 	for _, r := range l.rows {
 		stored[slotOf(r.row)] = append(stored[slotOf(r.row)], r)
@@ -140,7 +140,7 @@ func slotOf(r registry.Row) slot { return slot{r.Table, r.Endpoint, r.Operation,
 
 // placeSlot decides on the rows of one slot. What held before stays if it says what
 // is wanted; else what was to begin at the instant stays if it does.
-func (c *turn) placeSlot(rows []storedRow, l timeline, says func(storedRow) bool) (kept bool) {
+func (c *versionChange) placeSlot(rows []storedRow, l timeline, says func(storedRow) bool) (kept bool) {
 	keep := slices.IndexFunc(rows, func(r storedRow) bool { return r.justBefore(l.at) && says(r) })
 	if keep < 0 {
 		keep = slices.IndexFunc(rows, func(r storedRow) bool { return r.from.Equal(l.at) && says(r) })
@@ -163,7 +163,7 @@ func (c *turn) placeSlot(rows []storedRow, l timeline, says func(storedRow) bool
 }
 
 // resumeAfter gives the next version its own copy of a row that it shared.
-func (c *turn) resumeAfter(l timeline, r storedRow) {
+func (c *versionChange) resumeAfter(l timeline, r storedRow) {
 	if l.outlastsVersion(r) {
 		c.resume = append(c.resume, storedRow{row: r.row, from: l.until, to: r.to})
 	}
@@ -171,7 +171,7 @@ func (c *turn) resumeAfter(l timeline, r storedRow) {
 
 // placeVersions does so for the source as a whole: a version begins where
 // anything changes, whether or not its own row says something new.
-func (c *turn) placeVersions(versions []storedRow, l timeline, wanted []registry.Row) {
+func (c *versionChange) placeVersions(versions []storedRow, l timeline, wanted []registry.Row) {
 	before, current := l.rowsBefore(), l.currentRows()
 	asBefore, asHere := sameRows(before, wanted), sameRows(current, wanted)
 	c.newVersion = !c.placeSlot(versions, l, func(r storedRow) bool {
@@ -225,7 +225,7 @@ func ownStored(rows []storedRow) *storedRow {
 
 // countChanges counts rows of settings. The row of a version counts if it says
 // something new about the source itself.
-func (c turn) countChanges() int {
+func (c versionChange) countChanges() int {
 	n := len(c.open) + c.ownChanged
 	for _, r := range slices.Concat(c.end, c.stretch, c.retire) {
 		if r.row.Table != registry.SourceTable {
@@ -235,7 +235,7 @@ func (c turn) countChanges() int {
 	return n
 }
 
-func (c turn) countSuperseded() (n int) {
+func (c versionChange) countSuperseded() (n int) {
 	for _, r := range c.retire {
 		if r.row.Table == registry.SourceTable {
 			n++
@@ -245,7 +245,7 @@ func (c turn) countSuperseded() (n int) {
 }
 
 // changedTables lists where settings change.
-func (c turn) changedTables() []string {
+func (c versionChange) changedTables() []string {
 	names := []string{}
 	for _, r := range slices.Concat(c.end, c.stretch, c.retire) {
 		if r.row.Table != registry.SourceTable {

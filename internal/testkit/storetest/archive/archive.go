@@ -52,7 +52,7 @@ func (w *world) writeEvents(s *fixture.Shelf, a retention.Archive) (retention.Fi
 	}
 	f := s.Put(name, rows)
 	signed, err := retention.Snapshot{
-		Cursor: retention.Namespace(c.Source, c.Operation, c.Key, c.Scope, c.NamespaceKey), To: a.To, Events: f.Rows, Ledger: replay.Ledger,
+		Cursor: retention.Namespace(c.Source, c.Operation, c.Key, c.Scope, c.NamespaceKey), To: a.To, Events: f.Rows, CursorState: replay.CursorState,
 		File: name, SHA256: f.SHA256, Previous: a.Previous,
 	}.Sign()
 	w.Must(err)

@@ -127,7 +127,7 @@ func (w *world) waysOut(what, damaged string, itemOnly bool) {
 			w.Errorf("%s: the export does not name the record: %v", what, err)
 		}
 	}
-	events, err := w.Store.PendingEvents(w.Ctx, event.Lane{DatasetID: 1, Source: "crossref", Endpoint: "works"}, 10, 1<<20, &event.Room{})
+	events, err := w.Store.PendingEvents(w.Ctx, event.DatasetQueue{DatasetID: 1, Source: "crossref", Endpoint: "works"}, 10, 1<<20, &event.Room{})
 	w.Must(err)
 	for _, e := range events {
 		bad := ""
@@ -227,7 +227,7 @@ func (s suite) unsealedAtOnce(t *testing.T) {
 		var readers sync.WaitGroup
 		for range 64 {
 			readers.Go(func() {
-				events, err := w.Store.PendingEvents(w.Ctx, event.Lane{DatasetID: 1, Source: "crossref", Endpoint: "works"}, 10, 1<<20, &event.Room{})
+				events, err := w.Store.PendingEvents(w.Ctx, event.DatasetQueue{DatasetID: 1, Source: "crossref", Endpoint: "works"}, 10, 1<<20, &event.Room{})
 				if err != nil || len(events) != 3 {
 					w.Errorf("%d events, %v", len(events), err)
 				}

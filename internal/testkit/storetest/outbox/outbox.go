@@ -40,7 +40,7 @@ func (w *world) claimed(dataset int64, owner string) event.Claim {
 }
 
 // lane is the only dataset with something to publish.
-func (w *world) lane() event.Lane {
+func (w *world) lane() event.DatasetQueue {
 	w.Helper()
 	lanes, err := w.Store.OutboxLanes(w.Ctx)
 	w.Must(err)

@@ -8,9 +8,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 )
 
-// Ledger counts quotas for all processes, and keeps them when a process ends
+// Quotas counts quotas for all processes, and keeps them when a process ends
 // (D§5.23).
-type Ledger interface {
+type Quotas interface {
 	// ClaimQuota sets how much of each quota this process has taken and tells how
 	// much it may use. Repeating a claim changes nothing.
 	ClaimQuota(ctx context.Context, key, holder string, claims []gate.Claim) (gate.Holding, error)
@@ -19,19 +19,19 @@ type Ledger interface {
 }
 
 // NewCounted is a gate whose quotas are those of all processes that use the
-// ledger. It asks for them in blocks, so that a request costs no round trip. The
+// quotas. It asks for them in blocks, so that a request costs no round trip. The
 // holder is the name of this gate, unlike any other that ever was. Close gives
 // back what is left.
-func NewCounted(ledger Ledger, holder string) *Local {
+func NewCounted(quotas Quotas, holder string) *Local {
 	l := New()
-	l.ledger, l.holder = ledger, holder
+	l.quotas, l.holder = quotas, holder
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	return l
 }
 
 // Close gives back what was taken of quotas and not used. Nothing leaves after it.
 func (l *Local) Close(ctx context.Context) error {
-	if l.ledger == nil {
+	if l.quotas == nil {
 		return nil
 	}
 	l.mu.Lock()
@@ -41,7 +41,7 @@ func (l *Local) Close(ctx context.Context) error {
 	l.work.Wait()
 	var errs []error
 	for name, claims := range l.leftoverClaims() {
-		_, err := l.ledger.ClaimQuota(ctx, name, l.holder, claims)
+		_, err := l.quotas.ClaimQuota(ctx, name, l.holder, claims)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
@@ -62,9 +62,9 @@ func (l *Local) leftoverClaims() map[string][]gate.Claim {
 	return out
 }
 
-// Look asks the ledger how a key stands and takes nothing.
+// Look asks the quotas how a key stands and takes nothing.
 func (l *Local) Look(ctx context.Context, name string, limits gate.Limits) error {
-	if l.ledger == nil {
+	if l.quotas == nil {
 		return nil
 	}
 	l.mu.Lock()
@@ -83,7 +83,7 @@ func (l *Local) Look(ctx context.Context, name string, limits gate.Limits) error
 	claims := k.state.Holds(asked)
 	k.asking = true
 	l.mu.Unlock()
-	h, err := l.ledger.ClaimQuota(ctx, name, l.holder, claims)
+	h, err := l.quotas.ClaimQuota(ctx, name, l.holder, claims)
 	l.mu.Lock()
 	if k.asking = false; err == nil {
 		k.state.Credit(h, asked, time.Now())
@@ -98,13 +98,13 @@ func (k *key) askForMore(now time.Time) { k.claimQuotas(k.state.Claims(k.wishedR
 
 func (k *key) claimQuotas(claims []gate.Claim, now time.Time) {
 	l := k.gate
-	if l.ledger == nil || k.asking || l.closed {
+	if l.quotas == nil || k.asking || l.closed {
 		return
 	}
 	k.asking = true
 	more := k.state.Wants(claims)
 	l.work.Go(func() {
-		h, err := l.ledger.ClaimQuota(l.ctx, k.name, l.holder, claims)
+		h, err := l.quotas.ClaimQuota(l.ctx, k.name, l.holder, claims)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if err != nil || !k.state.Credit(h, now, time.Now()) && more {
@@ -118,7 +118,7 @@ func (k *key) claimQuotas(claims []gate.Claim, now time.Time) {
 	})
 }
 
-// askAgain is the pause after a ledger could not be asked, or had nothing new.
+// askAgain is the pause after stored quotas could not be asked, or had nothing new.
 const askAgain = time.Second
 
 func (k *key) forgiveRefusal() {
@@ -128,7 +128,7 @@ func (k *key) forgiveRefusal() {
 	k.noteAnswered()
 }
 
-// noteAnswered lets those look again who waited for the ledger.
+// noteAnswered lets those look again who waited for the quotas.
 func (k *key) noteAnswered() {
 	close(k.news)
 	k.news = make(chan struct{})
@@ -184,8 +184,8 @@ func (k *key) notePause(s gate.Signal, now time.Time) (pause time.Duration) {
 	if k.agreed {
 		return wait
 	}
-	if l.ledger != nil && wait >= notedWait {
-		l.work.Go(func() { _ = l.ledger.NoteCooling(l.ctx, k.name, wait) }) // we keep it ourselves; the next one is noted again
+	if l.quotas != nil && wait >= notedWait {
+		l.work.Go(func() { _ = l.quotas.NoteCooling(l.ctx, k.name, wait) }) // we keep it ourselves; the next one is noted again
 	}
 	return 0
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 )
 
-// Ledger is a model of the store's count of quotas, on the clock of the test.
+// Quotas is a model of the store's count of quotas, on the clock of the test.
 // Fails lets claims fail, before or after they were counted, and Takes is how long
 // they are on their way to it, and back.
-type Ledger struct {
+type Quotas struct {
 	Fails func() (before, after bool)
 	Takes time.Duration
 
@@ -27,22 +27,22 @@ type window struct {
 	holders map[string]float64
 }
 
-var errLedger = errors.New("the ledger cannot be reached")
+var errQuotas = errors.New("the quotas cannot be reached")
 
 // ClaimQuota counts as the store does.
-func (l *Ledger) ClaimQuota(_ context.Context, key, holder string, claims []gate.Claim) (gate.Holding, error) {
+func (l *Quotas) ClaimQuota(_ context.Context, key, holder string, claims []gate.Claim) (gate.Holding, error) {
 	l.makeTrip()
 	defer l.makeTrip()
 	return l.claimAll(key, holder, claims)
 }
 
-func (l *Ledger) makeTrip() {
+func (l *Quotas) makeTrip() {
 	if l.Takes > 0 {
 		<-time.After(l.Takes)
 	}
 }
 
-func (l *Ledger) claimAll(key, holder string, claims []gate.Claim) (h gate.Holding, err error) {
+func (l *Quotas) claimAll(key, holder string, claims []gate.Claim) (h gate.Holding, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before, after := false, false
@@ -50,7 +50,7 @@ func (l *Ledger) claimAll(key, holder string, claims []gate.Claim) (h gate.Holdi
 		before, after = l.Fails()
 	}
 	if before {
-		return h, errLedger
+		return h, errQuotas
 	}
 	l.Claims++
 	now := time.Now()
@@ -59,12 +59,12 @@ func (l *Ledger) claimAll(key, holder string, claims []gate.Claim) (h gate.Holdi
 	}
 	h.Cool = max(l.cool[key].Sub(now), 0)
 	if after {
-		return gate.Holding{}, errLedger
+		return gate.Holding{}, errQuotas
 	}
 	return h, nil
 }
 
-func (l *Ledger) windowOf(key string, c gate.Claim, now time.Time) *window {
+func (l *Quotas) windowOf(key string, c gate.Claim, now time.Time) *window {
 	if l.taken == nil {
 		l.taken = map[[2]string]*window{}
 	}
@@ -89,7 +89,7 @@ func (w *window) claimBlock(holder string, c gate.Claim, now time.Time) gate.Blo
 }
 
 // NoteCooling keeps a pause.
-func (l *Ledger) NoteCooling(_ context.Context, key string, wait time.Duration) error {
+func (l *Quotas) NoteCooling(_ context.Context, key string, wait time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.cool == nil {
@@ -102,7 +102,7 @@ func (l *Ledger) NoteCooling(_ context.Context, key string, wait time.Duration) 
 }
 
 // Taken is what all holders took of a quota in the window that is open.
-func (l *Ledger) Taken(key, quota string) (sum float64) {
+func (l *Quotas) Taken(key, quota string) (sum float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if w := l.taken[[2]string{key, quota}]; w != nil {

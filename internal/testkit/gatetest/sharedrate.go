@@ -8,9 +8,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 )
 
-// Book is a model of the store's buckets and pauses, on the clock of the test.
+// SharedRate is a model of the store's buckets and pauses, on the clock of the test.
 // Takes is how long a question is on its way, and Fails lets questions fail.
-type Book struct {
+type SharedRate struct {
 	Takes time.Duration
 	Fails func() bool
 
@@ -20,7 +20,7 @@ type Book struct {
 	Asked   int // so far
 }
 
-func (b *Book) makeTrip() error {
+func (b *SharedRate) makeTrip() error {
 	if b.Takes > 0 {
 		<-time.After(b.Takes)
 	}
@@ -28,13 +28,13 @@ func (b *Book) makeTrip() error {
 	defer b.mu.Unlock()
 	b.Asked++
 	if b.Fails != nil && b.Fails() {
-		return errLedger
+		return errQuotas
 	}
 	return nil
 }
 
 // ReserveSends gives instants as the store does.
-func (b *Book) ReserveSends(_ context.Context, key string, r gate.Reservation) (gate.Instants, error) {
+func (b *SharedRate) ReserveSends(_ context.Context, key string, r gate.Reservation) (gate.Instants, error) {
 	if err := b.makeTrip(); err != nil {
 		return gate.Instants{}, err
 	}
@@ -50,7 +50,7 @@ func (b *Book) ReserveSends(_ context.Context, key string, r gate.Reservation) (
 }
 
 // PauseOf is the pause that is stored.
-func (b *Book) PauseOf(_ context.Context, key string) (time.Duration, time.Time, error) {
+func (b *SharedRate) PauseOf(_ context.Context, key string) (time.Duration, time.Time, error) {
 	if err := b.makeTrip(); err != nil {
 		return 0, time.Time{}, err
 	}
@@ -61,7 +61,7 @@ func (b *Book) PauseOf(_ context.Context, key string) (time.Duration, time.Time,
 }
 
 // NoteCooling stores a pause; a shorter one does not end it.
-func (b *Book) NoteCooling(_ context.Context, key string, wait time.Duration) error {
+func (b *SharedRate) NoteCooling(_ context.Context, key string, wait time.Duration) error {
 	if err := b.makeTrip(); err != nil {
 		return err
 	}

@@ -2,12 +2,12 @@ package dispatch
 
 import "sync"
 
-// places are the workers of this process. A task that only waits, at the gate or
+// workerSlots are the workers of this process. A task that only waits, at the gate or
 // for a Retry-After, uses nothing but its place: it gives the place to a task of
 // another source meanwhile, so that one source that cools down cannot hold all
 // workers. When it wakes up it goes on beside that task, so there are never more
 // than twice as many under way.
-type places struct {
+type workerSlots struct {
 	news chan struct{} // somebody left or began to rest
 
 	mu      sync.Mutex
@@ -16,12 +16,12 @@ type places struct {
 	resting map[string]int // tasks that only wait, by source
 }
 
-func newPlaces(workers int) *places {
-	return &places{news: make(chan struct{}, 1), workers: workers, resting: map[string]int{}}
+func newWorkerSlots(workers int) *workerSlots {
+	return &workerSlots{news: make(chan struct{}, 1), workers: workers, resting: map[string]int{}}
 }
 
 // hasRoom reports whether a task may be started, and which sources' may not.
-func (p *places) hasRoom() (without map[string]bool, ok bool) {
+func (p *workerSlots) hasRoom() (without map[string]bool, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.busy < p.workers {
@@ -38,27 +38,27 @@ func (p *places) hasRoom() (without map[string]bool, ok bool) {
 	return without, p.busy-min(rest, p.workers) < p.workers
 }
 
-func (p *places) takePlace() {
+func (p *workerSlots) takePlace() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.busy++
 }
 
-func (p *places) leavePlace() {
+func (p *workerSlots) leavePlace() {
 	p.mu.Lock()
 	p.busy--
 	p.mu.Unlock()
 	p.tellChange()
 }
 
-func (p *places) isEmpty() bool {
+func (p *workerSlots) isEmpty() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.busy == 0
 }
 
 // noteResting notes that a task of a source begins (+1) or ends (-1) to only wait.
-func (p *places) noteResting(source string, change int) {
+func (p *workerSlots) noteResting(source string, change int) {
 	p.mu.Lock()
 	if p.resting[source] += change; p.resting[source] == 0 {
 		delete(p.resting, source)
@@ -69,7 +69,7 @@ func (p *places) noteResting(source string, change int) {
 	}
 }
 
-func (p *places) tellChange() {
+func (p *workerSlots) tellChange() {
 	select {
 	case p.news <- struct{}{}:
 	default:

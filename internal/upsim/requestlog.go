@@ -36,8 +36,8 @@ type Alteration struct {
 
 const defaultLogLimit = 4096
 
-// ledger counts and remembers requests; the memory for entries is bounded.
-type ledger struct {
+// requestLog counts and remembers requests; the memory for entries is bounded.
+type requestLog struct {
 	limit   int
 	onEntry func(Entry)
 
@@ -49,7 +49,7 @@ type ledger struct {
 	altered          []Alteration
 }
 
-func (l *ledger) noteArrival() (n, inFlight int) {
+func (l *requestLog) noteArrival() (n, inFlight int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.requests++
@@ -58,14 +58,14 @@ func (l *ledger) noteArrival() (n, inFlight int) {
 	return l.requests, l.inFlight
 }
 
-func (l *ledger) noteLeave(e Entry) {
+func (l *requestLog) noteLeave(e Entry) {
 	l.keepEntry(e)
 	if l.onEntry != nil {
 		l.onEntry(e)
 	}
 }
 
-func (l *ledger) keepEntry(e Entry) {
+func (l *requestLog) keepEntry(e Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight--
@@ -79,7 +79,7 @@ func (l *ledger) keepEntry(e Entry) {
 	}
 }
 
-func (l *ledger) noteAlteration(a Alteration) {
+func (l *requestLog) noteAlteration(a Alteration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.altered = append(l.altered, a)
