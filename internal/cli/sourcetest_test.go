@@ -157,7 +157,7 @@ func TestTrialOfAnUnreadableTotal(t *testing.T) {
 	r := d.expect(exitOK, "source", "test", d.write("total.yaml", text), "--window", firstOfMarch)
 	d.holds(r.out, `total       unreadable at $.total ("1,234")`)
 	d.holds(r.err, `the announced total is unreadable at $.total ("1,234")`)
-	strict := d.expect(exitUpstream, "source", "test", d.write("strict.yaml", text), "--window", firstOfMarch, "--set", "paging.expectTotal=true")
+	strict := d.expect(exitUsage, "source", "test", d.write("strict.yaml", text), "--window", firstOfMarch, "--set", "paging.expectTotal=true")
 	d.holds(strict.err, "BAD_BODY", `total: unreadable at $.total ("1,234")`, "paging.expectTotal")
 }
 

@@ -96,7 +96,7 @@ func (m *machine) has() (names []string) {
 // no database, and replayed there with the shipped program: identical, and nothing is
 // left behind.
 func TestABatchIsReplayedOnASecondMachine(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, database string) {
+	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		w := newWorld(t, database, upsim.Config{Seed: 8, PerDay: 60, BadIDEvery: 61, BadDateEvery: 97}, upsim.Options{})
 		t.Setenv("PATRA_RAW_DIR", t.TempDir())
 		w.faults("429@every:13;truncate-gzip@every:17;duplicate-page@every:9")

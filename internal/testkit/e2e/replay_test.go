@@ -45,7 +45,7 @@ func (w *world) again(want int, args ...string) (r blackbox.Report) {
 // changed upstream is the source's doing, what was declared otherwise is ours; a
 // bundle replays where there is neither database nor network. None of it writes.
 func TestReplay(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, database string) {
+	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		w := newWorld(t, database, upsim.Config{Seed: 7, PerDay: 120, BadIDEvery: 61, BadDateEvery: 97}, upsim.Options{})
 		t.Setenv("PATRA_RAW_DIR", t.TempDir())
 		w.faults("429@every:13;truncate-gzip@every:17;reset@every:23;html-200@every:29;503@every:31;error-200@every:37;lost-answer@every:41;duplicate-page@every:9;expire-cursor@every:43")

@@ -91,7 +91,7 @@ func (w *world) told(lines []string) (out []told) {
 // what is published again has the ids of the first time. A receiver that follows
 // the documented rule ends with what the upstream has.
 func TestF51YesterdaysDatabaseIsRestored(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, database string) {
+	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		w := newWorld(t, database, upsim.Config{Seed: 51, PerDay: 20, Flat: true}, upsim.Options{})
 		t.Setenv("PATRA_RAW_DIR", t.TempDir())
 		today := func(dir string, change ...string) {

@@ -76,7 +76,7 @@ func (x *terminal) ask(t *testing.T, question, answer string, args ...string) (c
 
 // On a terminal the question is put at once, and the answer counts.
 func TestTrust01ATerminalIsAsked(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, database string) {
+	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		k := newKeyed(t, database)
 		const auth = 4
 		args := append([]string{"source", "test", keyedSource}, "--db", database)

@@ -56,7 +56,7 @@ func (k *keyed) of(args []string) []string {
 // A source that wants a variable of this machine is stopped on every database until
 // somebody agrees; then it is harvested, and the log of the database says who agreed.
 func TestTrust01HarvestNeedsConsent(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, database string) {
+	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		k := newKeyed(t, database)
 		const auth, findings = 4, 9
 		for _, args := range [][]string{k.of(k.args()), k.of(k.planArgs()), {"source", "test", keyedSource}, {"backfill", keyedSource, "--from", "2025-03-03", "--to", "2025-03-04"}} {
@@ -108,7 +108,7 @@ func TestTrust01HarvestNeedsConsent(t *testing.T) {
 // A process that serves says what waits for consent, works on everything else, and
 // goes on by itself when somebody agrees.
 func TestTrust01OtherSourcesGoOn(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, database string) {
+	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		k := newKeyed(t, database)
 		k.must("source", "trust", keyedSource, "--yes")
 		k.must(k.of(k.planArgs())...) // tasks of before wait in the queue
@@ -154,7 +154,7 @@ func TestTrust01OtherSourcesGoOn(t *testing.T) {
 // A task whose consent is taken back while it waits is put back, not failed: no source
 // is stopped for it.
 func TestTrust01ATaskIsPutBack(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, database string) {
+	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		k := newKeyed(t, database)
 		elsewhere, err := upsim.NewServer(k.data, authForm(t, "key-header").Options)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 // A window that no harvest reads is refused with the command that does, before
 // anything is sent or stored; that command works as it is printed.
 func TestTrust14HarvestSaysWhoReadsAWindow(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, database string) {
+	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		w := newWorld(t, database, upsim.Config{Seed: 14, PerDay: 20, Flat: true}, upsim.Options{})
 		if code, _, errText := w.loud("harvest", "--from", "2025-03-04"); code != 0 || strings.Contains(errText, "--from 2025") {
 			t.Fatalf("the first harvest: exit %d\n%s", code, errText)

@@ -117,7 +117,7 @@ func TestTrust13MendedDataComes(t *testing.T) {
 		"apply": {func(b *brokenShelf) { b.apply("A mended shelf") }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEveryDatabase(t, func(t *testing.T, database string) {
+			onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 				b := newBrokenShelf(t, database)
 				b.waits() // nobody said that it is mended
 				c.mend(b)
@@ -129,7 +129,7 @@ func TestTrust13MendedDataComes(t *testing.T) {
 
 // What is still broken waits again: a resume brings one try, not one with every harvest.
 func TestTrust13AResumeIsOneTry(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, database string) {
+	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		b := newBrokenShelf(t, database)
 		b.broken.Store(true)
 		b.must("source", "pause", "shelf", "--reason", "they are down")
@@ -151,7 +151,7 @@ func TestTrust13GapsShowWhatIsPlanned(t *testing.T) {
 		"fill":           {"coverage", "fill", "shelf", "--reason", "they are back"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEveryDatabase(t, func(t *testing.T, database string) {
+			onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 				b := newBrokenShelf(t, database)
 				if out := b.must(plan...); !strings.Contains(out, "[2025-03-03, 2025-03-04)") {
 					t.Errorf("patra %s:\n%s", strings.Join(plan, " "), out)
@@ -175,7 +175,7 @@ func unfold(text string) string { return strings.Join(strings.Fields(text), " ")
 // A source whose key was refused stops. With another key the next harvest goes on by
 // itself and reads what failed; without one it is refused and asks nobody.
 func TestTrust13AnotherSecretIsTriedAtOnce(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, database string) {
+	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		f := authForm(t, "key-header")
 		s := &subject{world: newWorld(t, database, upsim.Config{Seed: 61, PerDay: 30, Flat: true}, upsim.Options{}), source: "form-key-header", lag: 10 * time.Minute}
 		front := &door{}
@@ -213,7 +213,7 @@ func (w *world) loud(command string, more ...string) (code int, stdout, stderr s
 
 // No message promises a retry that cannot mend anything.
 func TestTrust13CappedIsNotPromised(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, database string) {
+	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		w := newWorld(t, database, upsim.Config{Seed: 13, PerDay: 30, Flat: true}, upsim.Options{})
 		w.settings = append(w.settings, "paging.maxResults=20", "paging.size=10", "slicing.minStep=P1D", "slicing.step=P1D")
 		const way = "holds more than the upstream serves (CAPPED) and no retry mends that"

@@ -20,7 +20,7 @@ import (
 // A record, an export, an event, a kept answer, a bundle, evidence: whatever
 // spelling the upstream chose for the key it repeats, none of them holds it.
 func TestTrust02NoSpellingOfAKeyIsStored(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, database string) {
+	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		c := newCanary(t, database)
 		c.harvest(1, authForm(t, "key-query"))
 		source := c.sources[0]
@@ -50,7 +50,7 @@ func TestTrust02NoSpellingOfAKeyIsStored(t *testing.T) {
 // An upstream puts the key into a header that the error about it would repeat. The
 // error goes to the terminal, the log and the database.
 func TestTrust04ErrorsOfASignedRequestHoldNoKey(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, database string) {
+	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		c := newCanary(t, database)
 		for i, name := range []string{"key-query", "basic", "oauth", "session", "hmac"} {
 			c.failSome(i, authForm(t, name))

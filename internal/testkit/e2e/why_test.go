@@ -99,7 +99,7 @@ func TestTrust12AHarvestSaysWhyItFailed(t *testing.T) {
 			says: []string{"$.message.items", "patra source resume crossref/works"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			onEveryDatabase(t, func(t *testing.T, database string) {
+			onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 				w := newWorld(t, database, upsim.Config{Seed: 7, PerDay: 3, Flat: true}, upsim.Options{})
 				up := newBadUpstream(t, tc.status, tc.body)
 				address := tc.address
@@ -176,7 +176,7 @@ func TestTrust12OneSliceHasTheCodeOfItsCause(t *testing.T) {
 
 // A wrong key stops the source, and the run ends with the code of credentials.
 func TestTrust12AWrongKeyEndsWithTheCodeOfCredentials(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, database string) {
+	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		f := authForm(t, "key-header")
 		s := &subject{world: newWorld(t, database, daily(), upsim.Options{}), source: "form-key-header", lag: 10 * time.Minute}
 		front := &door{}

@@ -58,8 +58,25 @@ func withScratch(m *testing.M) int {
 
 // onEveryDatabase runs a test on SQLite and on MariaDB.
 func onEveryDatabase(t *testing.T, test func(t *testing.T, database string)) {
-	t.Run("sqlite", func(t *testing.T) { test(t, "sqlite:"+filepath.Join(t.TempDir(), "patra.db")) })
-	t.Run("mariadb", func(t *testing.T) { test(t, mariadb.DSN(t)) })
+	for name, database := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			test(t, database(t))
+		})
+	}
+}
+
+// onEachDatabaseInTurn is for tests that change what all of the process share, such as
+// its environment.
+func onEachDatabaseInTurn(t *testing.T, test func(t *testing.T, database string)) {
+	for name, database := range databases {
+		t.Run(name, func(t *testing.T) { test(t, database(t)) })
+	}
+}
+
+var databases = map[string]func(t *testing.T) string{
+	"sqlite":  func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "patra.db") },
+	"mariadb": func(t *testing.T) string { return mariadb.DSN(t) },
 }
 
 // The simulated week ends at a fixed instant: every run of a test is the same.
