@@ -156,7 +156,7 @@ func TestOpenOfSomethingElse(t *testing.T) {
 		_ = s.Close()
 		t.Error("a letter was opened as a database")
 	}
-	if _, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "no", "such", "folder", "x.db")}, store.Options{}); err == nil || !strings.Contains(err.Error(), "the folder has to exist") {
+	if _, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "no", "such", "folder", "x.db")}, store.Options{}); err == nil || !strings.Contains(err.Error(), "there is no folder") {
 		t.Errorf("a folder that does not exist: %v", err)
 	}
 }
