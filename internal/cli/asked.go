@@ -24,7 +24,7 @@ func (e *env) checkAsked(ctx context.Context, app *daemon.App, c *spec.Compiled,
 		if err != nil {
 			return err
 		}
-		if book, _, err = app.Store.Book(ctx, at); err != nil {
+		if book, _, err = app.Cursors.FindBook(ctx, at); err != nil {
 			return err
 		}
 	}

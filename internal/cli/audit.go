@@ -30,7 +30,7 @@ entry has its detail, its hash and the hash of the entry before it.`,
 				return err
 			}
 			return e.ledger(cmd.Context(), func(app *daemon.App) error {
-				rows, err := app.Store.AuditLog(cmd.Context(), f.ahead())
+				rows, err := app.History.ListActs(cmd.Context(), f.ahead())
 				if err != nil {
 					return err
 				}

@@ -115,7 +115,7 @@ func (e *env) meant(ctx context.Context, app *daemon.App, code string, b *backfi
 	if err != nil {
 		return w, nil, err
 	}
-	known, is, err := app.Store.Campaign(ctx, name)
+	known, is, err := app.Campaigns.Find(ctx, name)
 	if err != nil || !is || known.Dataset != c.Snapshot.Dataset() {
 		return w, c, err
 	}
@@ -277,7 +277,7 @@ func (e *env) hintCeiling(c ingest.Campaign, w daemon.CampaignWish) {
 }
 
 func (e *env) runCampaign(ctx context.Context, app *daemon.App, compiled *spec.Compiled, campaign ingest.Campaign, b *backfilling) error {
-	before, err := app.Store.ShowCampaign(ctx, campaign)
+	before, err := app.Campaigns.Show(ctx, campaign)
 	if err != nil {
 		return err
 	}
@@ -297,7 +297,7 @@ func (e *env) runCampaign(ctx context.Context, app *daemon.App, compiled *spec.C
 		still.look(time.Now(), fmt.Sprint(p.Done, p.Read))
 	}, GiveUp: func(g daemon.GivenUp) { bar.note("%s", givingUp(g)) }}
 	if b.retry {
-		if run.RetryBefore, err = app.Store.Now(ctx); err != nil {
+		if run.RetryBefore, err = app.Now(ctx); err != nil {
 			return err
 		}
 	}
@@ -316,7 +316,7 @@ func (e *env) runCampaign(ctx context.Context, app *daemon.App, compiled *spec.C
 	if err := e.showCampaign(ctx, app, campaign.Name); err != nil {
 		return err
 	}
-	after, err := app.Store.ShowCampaign(ctx, campaign)
+	after, err := app.Campaigns.Show(ctx, campaign)
 	if err != nil {
 		return err
 	}
@@ -334,7 +334,7 @@ func (e *env) hintGoOn(ctx context.Context, app *daemon.App, c ingest.Campaign, 
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 	defer cancel()
 	at := ""
-	if p, err := app.Store.CampaignProgress(last, c); err == nil {
+	if p, err := app.Campaigns.MeasureProgress(last, c); err == nil {
 		at = fmt.Sprintf(" stands at %.1f %% and", p.Percent)
 	}
 	e.hint("campaign %s%s goes on with: patra backfill %s --name %s", c.Name, at, c.Dataset.Source, c.Name)

@@ -76,7 +76,7 @@ func (h *history) applied() {
 		h.Fatal(err)
 	}
 	defer app.Close()
-	if _, err := app.Store.ApplySource(h.Context(), src, registry.ApplyOptions{}); err != nil {
+	if _, err := app.Definitions.Apply(h.Context(), src, registry.ApplyOptions{}); err != nil {
 		h.Fatal(err)
 	}
 }

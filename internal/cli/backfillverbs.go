@@ -39,13 +39,13 @@ func newBackfillList(e *env) *cobra.Command {
 }
 
 func (e *env) listCampaigns(ctx context.Context, app *daemon.App, source string, state ingest.CampaignState) error {
-	campaigns, err := app.Store.Campaigns(ctx, source, state)
+	campaigns, err := app.Campaigns.List(ctx, source, state)
 	if err != nil {
 		return err
 	}
 	var out []view.Campaign
 	for _, c := range campaigns {
-		v, err := app.Store.ShowCampaign(ctx, c)
+		v, err := app.Campaigns.Show(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (e *env) hintStopped(ctx context.Context, app *daemon.App, campaigns []view
 		if c.Note != "" {
 			e.hint("campaign %s cannot go on: %s", c.Name, c.Note)
 		}
-		pause, paused, err := app.Store.Paused(ctx, ingest.Partition{Dataset: ingest.Dataset{Source: c.Source, Endpoint: c.Endpoint}, Operation: ingest.Backfill})
+		pause, paused, err := app.Conditions.FindPause(ctx, ingest.Partition{Dataset: ingest.Dataset{Source: c.Source, Endpoint: c.Endpoint}, Operation: ingest.Backfill})
 		if err != nil {
 			return err
 		}
@@ -115,14 +115,14 @@ func newBackfillShow(e *env) *cobra.Command {
 }
 
 func (e *env) showCampaign(ctx context.Context, app *daemon.App, name string) error {
-	c, known, err := app.Store.Campaign(ctx, name)
+	c, known, err := app.Campaigns.Find(ctx, name)
 	switch {
 	case err != nil:
 		return err
 	case !known:
 		return notFound("there is no campaign %q: `patra backfill list` names all", name)
 	}
-	v, err := app.Store.ShowCampaign(ctx, c)
+	v, err := app.Campaigns.Show(ctx, c)
 	if err != nil {
 		return err
 	}

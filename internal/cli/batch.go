@@ -36,7 +36,7 @@ dropped, REJ are in quarantine. NEXT is the start of the token of the following 
 				return err
 			}
 			return e.listing(cmd.Context(), f, func(app *daemon.App) error {
-				batches, err := app.Store.Batches(cmd.Context(), f.ahead())
+				batches, err := app.Tasks.ListBatches(cmd.Context(), f.ahead())
 				if err != nil {
 					return err
 				}
@@ -87,7 +87,7 @@ func (e *env) oneBatch(ctx context.Context, arg string, use func(context.Context
 		return err
 	}
 	return e.ledger(ctx, func(app *daemon.App) error {
-		b, err := app.Store.Batch(ctx, id)
+		b, err := app.Tasks.ShowBatch(ctx, id)
 		if daemon.IsMissing(err) {
 			var file string
 			if b, file, err = app.ArchivedBatch(ctx, id); err == nil {

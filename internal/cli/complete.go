@@ -92,7 +92,7 @@ func sourceWords(ctx context.Context, app *daemon.App) (out []string, err error)
 }
 
 func campaignWords(ctx context.Context, app *daemon.App) (out []string, err error) {
-	campaigns, err := app.Store.Campaigns(ctx, "", "")
+	campaigns, err := app.Campaigns.List(ctx, "", "")
 	for _, c := range campaigns {
 		out = append(out, fmt.Sprintf("%s\t%s, %s", c.Name, c.Dataset.Source, c.State))
 	}
@@ -112,30 +112,30 @@ func idWords(ctx context.Context, app *daemon.App, noun string) ([]string, error
 	f := view.Filter{Limit: offered}
 	switch noun {
 	case "task":
-		rows, err := app.Store.Tasks(ctx, f)
+		rows, err := app.Tasks.List(ctx, f)
 		return idsOf(rows, func(t view.Task) (int64, string) { return t.ID, t.Source + " " + t.Status + " " + span(t.Window) }), err
 	case "run":
-		rows, err := app.Store.Runs(ctx, f)
+		rows, err := app.Tasks.ListRuns(ctx, f)
 		return idsOf(rows, func(r view.Run) (int64, string) { return r.ID, r.Source + " " + r.Status + " " + span(r.Window) }), err
 	case "batch":
-		rows, err := app.Store.Batches(ctx, f)
+		rows, err := app.Tasks.ListBatches(ctx, f)
 		return idsOf(rows, func(b view.Batch) (int64, string) {
 			return b.ID, fmt.Sprintf("%s run %d page %d %s", b.Source, b.RunID, b.Page, b.Status)
 		}), err
 	case "slice":
-		rows, err := app.Store.Slices(ctx, f)
+		rows, err := app.Plans.ListSlices(ctx, f)
 		return idsOf(rows, func(s view.Slice) (int64, string) { return s.ID, s.Source + " " + s.Status + " " + maybeSpan(s.Window) }), err
 	case "plan":
-		rows, err := app.Store.Plans(ctx, f)
+		rows, err := app.Plans.List(ctx, f)
 		return idsOf(rows, func(p view.Plan) (int64, string) { return p.ID, p.Source + " " + p.Operation + " " + p.Status }), err
 	case "cursor":
-		rows, err := app.Store.Cursors(ctx, "")
+		rows, err := app.Cursors.List(ctx, "")
 		return idsOf(rows, func(c view.Cursor) (int64, string) { return c.ID, c.Source + "/" + c.Endpoint + " " + c.Operation }), err
 	case "quarantine":
-		rows, err := app.Store.RejectList(ctx, view.RejectFilter{Limit: offered})
+		rows, err := app.Quarantine.List(ctx, view.RejectFilter{Limit: offered})
 		return idsOf(rows, func(r view.Reject) (int64, string) { return r.ID, r.Source + " " + r.Reason + " " + r.Status }), err
 	case "outbox":
-		rows, err := app.Store.Outgoing(ctx, f)
+		rows, err := app.Events.List(ctx, f)
 		return idsOf(rows, func(o view.Outgoing) (int64, string) { return o.ID, o.Source + " " + o.Op + " " + o.Status }), err
 	}
 	return nil, nil

@@ -123,7 +123,7 @@ type drawing struct {
 
 // add draws one watermark.
 func (d *drawing) add(ctx context.Context, e *env, app *daemon.App, c view.Cursor, s stretch, z zoom) error {
-	segments, err := app.Store.Segments(ctx, c.ID)
+	segments, err := app.Cursors.ListSegments(ctx, c.ID)
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func (e *env) fillOwed(ctx context.Context, app *daemon.App, b inspect.Book, owe
 	if len(owed) == 0 {
 		return nil, nil
 	}
-	now, err := app.Store.Now(ctx)
+	now, err := app.Now(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (e *env) fillHistory(ctx context.Context, app *daemon.App, b inspect.Book, 
 	if err != nil {
 		return nil, fmt.Errorf("time before %s needs a backfill: %w", moment(b.Cursor.Origin), err)
 	}
-	now, err := app.Store.Now(ctx)
+	now, err := app.Now(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -66,14 +66,14 @@ The change is shown first. On a terminal you are asked; elsewhere add --yes.`,
 
 // waivable finds a watermark whose windows can be waived one by one.
 func waivable(ctx context.Context, app *daemon.App, id int64) (view.Cursor, error) {
-	c, err := app.Store.Cursor(ctx, id)
+	c, err := app.Cursors.Show(ctx, id)
 	if err != nil {
 		return c, fmt.Errorf("cursor %d: %w", id, err)
 	}
 	if c.Line() != ingest.CursorTime {
 		return c, usagef("cursor %d counts %s and not time: nothing stays owed in it, the next update finds by itself what is still open", id, c.Key)
 	}
-	campaigns, err := app.Store.Campaigns(ctx, c.Source, "")
+	campaigns, err := app.Campaigns.List(ctx, c.Source, "")
 	for _, campaign := range campaigns {
 		if campaign.CursorID == id {
 			return c, usagef("cursor %d is of the campaign %s: use `patra backfill waive %s`, which can also complete it", id, campaign.Name, campaign.Name)

@@ -49,7 +49,7 @@ func newCursorList(e *env) *cobra.Command {
 // nobody knows is an error; one that was never harvested is just empty.
 func (e *env) cursors(ctx context.Context, app *daemon.App, args []string) ([]view.Cursor, error) {
 	source := strings.Join(args, "")
-	cursors, err := app.Store.Cursors(ctx, source)
+	cursors, err := app.Cursors.List(ctx, source)
 	if err != nil || len(cursors) > 0 {
 		return cursors, err
 	}
@@ -103,7 +103,7 @@ func newCursorShow(e *env) *cobra.Command {
 				return err
 			}
 			return e.ledger(cmd.Context(), func(app *daemon.App) error {
-				c, err := app.Store.Cursor(cmd.Context(), id)
+				c, err := app.Cursors.Show(cmd.Context(), id)
 				if err != nil {
 					return fmt.Errorf("cursor %d: %w", id, err)
 				}
@@ -163,11 +163,11 @@ everything below it is read: an event that moved nothing says "stays".`,
 }
 
 func (e *env) history(ctx context.Context, app *daemon.App, id, after int64, limit int) error {
-	c, err := app.Store.Cursor(ctx, id)
+	c, err := app.Cursors.Show(ctx, id)
 	if err != nil {
 		return fmt.Errorf("cursor %d: %w", id, err)
 	}
-	events, err := app.Store.CursorEvents(ctx, id, after, limit+1)
+	events, err := app.Cursors.ListEvents(ctx, id, after, limit+1)
 	if err != nil {
 		return err
 	}
@@ -318,7 +318,7 @@ func (e *env) verify(ctx context.Context, app *daemon.App, only int64) error {
 	var verdicts []view.Verdict
 	var problems []string
 	for _, id := range ids {
-		v, err := app.Store.Verify(ctx, id)
+		v, err := app.Cursors.Verify(ctx, id)
 		if err != nil {
 			return fmt.Errorf("cursor %d: %w", id, err)
 		}

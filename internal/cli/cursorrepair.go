@@ -56,7 +56,7 @@ func (e *env) repairCursors(ctx context.Context, app *daemon.App, only int64, a 
 func (e *env) stillWrong(ctx context.Context, app *daemon.App, ids []int64) error {
 	var problems []string
 	for _, id := range ids {
-		v, err := app.Store.Verify(ctx, id)
+		v, err := app.Cursors.Verify(ctx, id)
 		if err != nil {
 			return fmt.Errorf("cursor %d: %w", id, err)
 		}

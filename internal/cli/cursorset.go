@@ -73,7 +73,7 @@ func (e *env) setCursor(ctx context.Context, text string, a agreeing, to string)
 		return err
 	}
 	return e.ledger(ctx, func(app *daemon.App) error {
-		c, err := app.Store.Cursor(ctx, id)
+		c, err := app.Cursors.Show(ctx, id)
 		if err != nil {
 			return fmt.Errorf("cursor %d: %w", id, err)
 		}
@@ -103,7 +103,7 @@ func cursorValue(ctx context.Context, app *daemon.App, c view.Cursor, text strin
 		}
 		return at, nil
 	}
-	now, err := app.Store.Now(ctx)
+	now, err := app.Now(ctx)
 	if err != nil {
 		return now, err
 	}

@@ -44,7 +44,7 @@ behind a record.`,
 				return usagef("--limit %d: expected 1 to %d", limit, pageSizeMax)
 			}
 			return e.dataset(cmd.Context(), args[0], func(app *daemon.App, d view.Dataset) error {
-				rows, err := app.Store.Listed(cmd.Context(), d, after, limit+1)
+				rows, err := app.Records.List(cmd.Context(), d, after, limit+1)
 				if err != nil {
 					return err
 				}
@@ -78,7 +78,7 @@ work: a million takes about a second.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.dataset(cmd.Context(), args[0], func(app *daemon.App, d view.Dataset) error {
-				active, gone, err := app.Store.CountRecords(cmd.Context(), d)
+				active, gone, err := app.Records.Count(cmd.Context(), d)
 				if err != nil {
 					return err
 				}

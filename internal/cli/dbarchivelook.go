@@ -25,7 +25,7 @@ func newArchiveList(e *env) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return e.ledger(cmd.Context(), func(app *daemon.App) error {
-				archives, err := app.Store.Archives(cmd.Context(), 0, pageSizeMax)
+				archives, err := app.History.ListArchives(cmd.Context(), 0, pageSizeMax)
 				if err != nil {
 					return err
 				}

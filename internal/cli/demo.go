@@ -220,7 +220,7 @@ type demoResult struct {
 func (d *demo) summarise(ctx context.Context, first, second summary) error {
 	r := demoResult{Database: "sqlite:" + d.file, First: first, Second: second}
 	var err error
-	if r.Counts, err = d.app.Store.Counts(ctx, demoSource); err != nil {
+	if r.Counts, err = d.app.Records.CountTotals(ctx, demoSource); err != nil {
 		return err
 	}
 	if r.Gaps, r.Verified, err = d.findings(ctx); err != nil {
@@ -255,13 +255,13 @@ func (d *demo) summarise(ctx context.Context, first, second summary) error {
 
 // findings counts gaps up to the watermark and refolds the cursor.
 func (d *demo) findings(ctx context.Context) (gaps int, verified bool, err error) {
-	cursors, err := d.app.Store.Cursors(ctx, demoSource)
+	cursors, err := d.app.Cursors.List(ctx, demoSource)
 	if err != nil {
 		return 0, false, err
 	}
 	verified = true
 	for _, c := range cursors {
-		segments, err := d.app.Store.Segments(ctx, c.ID)
+		segments, err := d.app.Cursors.ListSegments(ctx, c.ID)
 		if err != nil {
 			return 0, false, err
 		}
@@ -270,7 +270,7 @@ func (d *demo) findings(ctx context.Context) (gaps int, verified bool, err error
 			end = segments[n-1].Window.To
 		}
 		gaps += len(coverage.Gaps(segments, window.Window{From: c.Origin, To: end}))
-		v, err := d.app.Store.Verify(ctx, c.ID)
+		v, err := d.app.Cursors.Verify(ctx, c.ID)
 		if err != nil {
 			return 0, false, err
 		}

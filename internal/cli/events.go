@@ -41,7 +41,7 @@ is publishing. Exit code 3 means that some stayed, or are dead.`,
 			if err != nil {
 				return err
 			}
-			waiting, err := app.Store.Outgoing(cmd.Context(), view.Filter{Limit: 1}, event.Pending, event.Failed, event.Dead)
+			waiting, err := app.Events.List(cmd.Context(), view.Filter{Limit: 1}, event.Pending, event.Failed, event.Dead)
 			if err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ which ` + "`patra outbox list`" + ` shows. Lines are kept for 30 days.`,
 				return err
 			}
 			return e.listing(cmd.Context(), f, func(app *daemon.App) error {
-				rows, err := app.Store.Deliveries(cmd.Context(), f.ahead())
+				rows, err := app.Events.ListDeliveries(cmd.Context(), f.ahead())
 				if err != nil {
 					return err
 				}

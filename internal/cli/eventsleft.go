@@ -12,11 +12,11 @@ import (
 // and how they get out; nil if none did. Whoever runs this from a timer sees the exit
 // code only.
 func (e *env) undelivered(ctx context.Context, app *daemon.App, told eventsFile) error {
-	backlogs, err := app.Store.Backlogs(ctx, "")
+	backlogs, err := app.Events.ListBacklogs(ctx, "")
 	if err != nil || len(backlogs) == 0 {
 		return err
 	}
-	now, err := app.Store.Now(ctx)
+	now, err := app.Now(ctx)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ Events that were removed after their delivery (--outbox-keep) cannot be replayed
 			f := &filter{}
 			f.Source = source
 			return e.listing(cmd.Context(), f, func(app *daemon.App) error {
-				done, err := app.Outbox().Replay(cmd.Context(), in, a.act())
+				done, err := app.Events.Replay(cmd.Context(), in, a.act())
 				if err != nil {
 					return err
 				}

@@ -50,14 +50,14 @@ JSON format of CloudEvents 1.0; its sequence is what events replay --from takes.
 }
 
 func (e *env) tail(ctx context.Context, app *daemon.App, source string, n int, follow bool) error {
-	after, err := app.Store.NewestEvents(ctx, source, n)
+	after, err := app.Events.FindNewest(ctx, source, n)
 	if err != nil {
 		return err
 	}
 	shown := 0
 	for {
 		var room event.Room
-		events, err := app.Store.EventsAfter(ctx, source, after, tailAtOnce, tailBytes, &room)
+		events, err := app.Events.ReadAfter(ctx, source, after, tailAtOnce, tailBytes, &room)
 		if err != nil {
 			return err
 		}

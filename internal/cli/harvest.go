@@ -311,7 +311,7 @@ func joining(j daemon.Joined) string {
 func windowsOf(ctx context.Context, app *daemon.App, plans []int64) (string, error) {
 	var out []string
 	for _, id := range plans {
-		found, err := app.Store.Plans(ctx, view.Filter{PlanID: id, Limit: 1})
+		found, err := app.Plans.List(ctx, view.Filter{PlanID: id, Limit: 1})
 		if err != nil {
 			return "", err
 		}
@@ -338,7 +338,7 @@ func cursorOf(ctx context.Context, app *daemon.App, compiled *spec.Compiled) str
 	if err != nil {
 		return ""
 	}
-	cursors, err := app.Store.Cursors(ctx, at.Source)
+	cursors, err := app.Cursors.List(ctx, at.Source)
 	if err != nil {
 		return ""
 	}

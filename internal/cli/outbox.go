@@ -44,7 +44,7 @@ func newOutboxList(e *env) *cobra.Command {
 				statuses = []event.Status{event.Status(f.Status)}
 			}
 			return e.listing(cmd.Context(), f, func(app *daemon.App) error {
-				rows, err := app.Store.Outgoing(cmd.Context(), f.ahead(), statuses...)
+				rows, err := app.Events.List(cmd.Context(), f.ahead(), statuses...)
 				if err != nil {
 					return err
 				}
@@ -86,12 +86,12 @@ func newOutboxShow(e *env) *cobra.Command {
 }
 
 func (e *env) showOutgoing(ctx context.Context, app *daemon.App, id int64) error {
-	v, err := app.Store.OutgoingEvent(ctx, id)
+	v, err := app.Events.Show(ctx, id)
 	if err != nil {
 		return err
 	}
 	detail := outgoingDetail{Outgoing: v}
-	changes, err := app.Store.EventsOf(ctx, []int64{id}, 0, &event.Room{})
+	changes, err := app.Events.ReadRows(ctx, []int64{id}, 0, &event.Room{})
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ code 5 and nothing is changed.`,
   patra outbox retry --source crossref --yes --reason receiver-fixed`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.actOn(cmd.Context(), p, args, "tried again", func(app *daemon.App, pick event.Pick, by ingest.Act) (event.Done, error) {
-				return app.Outbox().Retry(cmd.Context(), pick, by)
+				return app.Events.Retry(cmd.Context(), pick, by)
 			})
 		},
 	}
@@ -217,7 +217,7 @@ back: patra events replay --from ID.`,
 				return usagef("--reason is needed: whoever finds this later will ask for it")
 			}
 			return e.actOn(cmd.Context(), p, args, "given up", func(app *daemon.App, pick event.Pick, by ingest.Act) (event.Done, error) {
-				return app.Outbox().Discard(cmd.Context(), pick, by)
+				return app.Events.Discard(cmd.Context(), pick, by)
 			})
 		},
 	}

@@ -206,7 +206,7 @@ func (r *request) request(p parsed) daemon.PlanRequest {
 
 // parseAt takes now from the store's clock, so that processes whose clocks differ agree.
 func (r *request) parseAt(ctx context.Context, app *daemon.App) (parsed, error) {
-	now, err := app.Store.Now(ctx)
+	now, err := app.Now(ctx)
 	if err != nil {
 		return parsed{}, err
 	}

@@ -42,7 +42,7 @@ func newPlanList(e *env) *cobra.Command {
 				}
 			}
 			return e.listing(cmd.Context(), f, func(app *daemon.App) error {
-				plans, err := app.Store.PlanRows(cmd.Context(), wanted)
+				plans, err := app.Plans.ListRows(cmd.Context(), wanted)
 				if err != nil {
 					return err
 				}
@@ -126,7 +126,7 @@ type cancelled struct {
 }
 
 func (e *env) cancelPlan(ctx context.Context, app *daemon.App, id int64, actor, reason string, dry bool) error {
-	did, err := app.Store.PlanCancel(ctx, id)
+	did, err := app.Plans.PreviewCancel(ctx, id)
 	if err != nil {
 		return fmt.Errorf("plan %d: %w", id, err)
 	}
@@ -138,7 +138,7 @@ func (e *env) cancelPlan(ctx context.Context, app *daemon.App, id int64, actor, 
 		return &coded{exitConflict, fmt.Errorf("plan %d is %s: nothing is left to cancel", id, before)}
 	}
 	if !dry {
-		if did, err = app.Store.CancelPlan(ctx, id, actor, reason); err != nil {
+		if did, err = app.Plans.Cancel(ctx, id, actor, reason); err != nil {
 			return fmt.Errorf("plan %d: %w", id, err)
 		}
 	}

@@ -38,7 +38,7 @@ skipped, what the source cannot do, and what its runs have read so far.`,
 }
 
 func (e *env) showPlan(ctx context.Context, app *daemon.App, id int64) error {
-	p, err := app.Store.Plan(ctx, id)
+	p, err := app.Plans.Show(ctx, id)
 	if err != nil {
 		return fmt.Errorf("plan %d: %w", id, err)
 	}
@@ -53,7 +53,7 @@ func (e *env) showPlan(ctx context.Context, app *daemon.App, id int64) error {
 
 // showConditions prints what is wrong with the partition of a plan right now.
 func (e *env) showConditions(ctx context.Context, app *daemon.App, p view.PlanDetail) error {
-	all, err := app.Store.Conditions(ctx)
+	all, err := app.Conditions.List(ctx)
 	if err != nil {
 		return err
 	}

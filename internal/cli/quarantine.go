@@ -41,7 +41,7 @@ or were discarded are left out, unless --all asks for them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			source := strings.Join(args, "")
 			return e.listing(cmd.Context(), sourceFilter(source), func(app *daemon.App) error {
-				groups, err := app.Store.RejectGroups(cmd.Context(), source, all)
+				groups, err := app.Quarantine.ListGroups(cmd.Context(), source, all)
 				if err != nil {
 					return err
 				}
@@ -154,7 +154,7 @@ func newQuarantineList(e *env) *cobra.Command {
 			}
 			source := strings.Join(args, "")
 			return e.listing(cmd.Context(), sourceFilter(source), func(app *daemon.App) error {
-				rows, err := app.Store.RejectList(cmd.Context(), view.RejectFilter{
+				rows, err := app.Quarantine.List(cmd.Context(), view.RejectFilter{
 					Source: source, Endpoint: n.endpoint, Reason: n.code, Path: n.path, BatchID: n.batch, Status: status, After: after, Limit: limit + 1,
 				})
 				if err != nil {
@@ -193,7 +193,7 @@ what became of it, and the item as the upstream sent it. The item is not masked.
 }
 
 func (e *env) showReject(ctx context.Context, app *daemon.App, id int64) error {
-	r, err := app.Store.RejectItem(ctx, id)
+	r, err := app.Quarantine.Show(ctx, id)
 	if err != nil {
 		return err
 	}

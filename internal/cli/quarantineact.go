@@ -58,7 +58,7 @@ func (p *choosing) pick(args []string) (pick ingest.RejectPick, err error) {
 // byDataset cuts a pick into picks of one dataset each: each is read by a plan of its own.
 func byDataset(ctx context.Context, app *daemon.App, pick ingest.RejectPick) (out []ingest.RejectPick, err error) {
 	if !pick.Named() {
-		groups, err := app.Store.RejectGroups(ctx, pick.Dataset.Source, false)
+		groups, err := app.Quarantine.ListGroups(ctx, pick.Dataset.Source, false)
 		for _, g := range groups {
 			of := pick
 			of.Dataset.Endpoint = g.Endpoint
@@ -70,7 +70,7 @@ func byDataset(ctx context.Context, app *daemon.App, pick ingest.RejectPick) (ou
 	}
 	at := map[ingest.Dataset]int{}
 	for _, id := range pick.IDs {
-		r, err := app.Store.RejectItem(ctx, id)
+		r, err := app.Quarantine.Show(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +135,7 @@ func (e *env) discardRejects(ctx context.Context, app *daemon.App, p choosing, p
 	act := p.act()
 	unsure := !pick.Named() && !yes && !p.dry
 	act.Rehearsal = p.dry || unsure
-	done, err := app.Quarantine().Discard(ctx, pick, act)
+	done, err := app.Quarantine.Discard(ctx, pick, act)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func writeRejects(ctx context.Context, app *daemon.App, f view.RejectFilter, fil
 	lines := json.NewEncoder(out)
 	lines.SetEscapeHTML(false)
 	for {
-		rows, err := app.Store.RejectList(ctx, f)
+		rows, err := app.Quarantine.List(ctx, f)
 		if err != nil {
 			return items, err
 		}

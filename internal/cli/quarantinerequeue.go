@@ -69,7 +69,7 @@ func (e *env) rehearseRequeue(ctx context.Context, app *daemon.App, p choosing, 
 			return err
 		}
 	}
-	done, err := app.Quarantine().Requeue(ctx, pick, p.act())
+	done, err := app.Quarantine.Requeue(ctx, pick, p.act())
 	if err != nil {
 		return err
 	}

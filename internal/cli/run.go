@@ -29,7 +29,7 @@ func newRunList(e *env) *cobra.Command {
 				return err
 			}
 			return e.listing(cmd.Context(), f, func(app *daemon.App) error {
-				runs, err := app.Store.Runs(cmd.Context(), f.ahead())
+				runs, err := app.Tasks.ListRuns(cmd.Context(), f.ahead())
 				if err != nil {
 					return err
 				}

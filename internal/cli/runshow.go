@@ -88,7 +88,7 @@ func (e *env) showRun(ctx context.Context, app *daemon.App, id int64, limit int)
 // explainRun reads a run. Older is the first batch that is shown, if there are
 // others before it.
 func explainRun(ctx context.Context, app *daemon.App, id int64, limit int) (d runDetail, older int64, err error) {
-	runs, err := app.Store.Runs(ctx, view.Filter{RunID: id, Limit: 1})
+	runs, err := app.Tasks.ListRuns(ctx, view.Filter{RunID: id, Limit: 1})
 	if err != nil {
 		return d, 0, err
 	}
@@ -102,7 +102,7 @@ func explainRun(ctx context.Context, app *daemon.App, id int64, limit int) (d ru
 	if d.Next, err = runNext(ctx, app, d.Run); err != nil {
 		return d, 0, err
 	}
-	batches, err := app.Store.Exchanges(ctx, view.Filter{RunID: id, Limit: limit + 1})
+	batches, err := app.Tasks.ListExchanges(ctx, view.Filter{RunID: id, Limit: limit + 1})
 	if len(batches) > limit {
 		batches = batches[:limit]
 		older = batches[limit-1].ID
@@ -118,7 +118,7 @@ func runNext(ctx context.Context, app *daemon.App, r view.Run) (string, error) {
 	if r.Status == string(ingest.RunRunning) {
 		return "it is at work", nil
 	}
-	tasks, err := app.Store.Tasks(ctx, view.Filter{TaskID: r.TaskID, Limit: 1})
+	tasks, err := app.Tasks.List(ctx, view.Filter{TaskID: r.TaskID, Limit: 1})
 	if err != nil || len(tasks) == 0 {
 		return "", err
 	}

@@ -94,7 +94,7 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer app.Close()
-	plans, err := app.Store.Plans(t.Context(), view.Filter{Limit: 100})
+	plans, err := app.Plans.List(t.Context(), view.Filter{Limit: 100})
 	if err != nil || len(plans) < 2 {
 		t.Fatalf("%d plans, %v", len(plans), err)
 	}

@@ -19,7 +19,7 @@ func (e *env) hintSettings(ctx context.Context, app *daemon.App, c *spec.Compile
 	if w, missing := c.Snapshot.NoContact(); missing {
 		e.warn([]spec.Warning{w})
 	}
-	last, known, err := app.Store.LastSpec(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation})
+	last, known, err := app.Plans.FindLastSpec(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation})
 	if err != nil || !known {
 		return // the run itself says what is wrong with the database
 	}

@@ -114,7 +114,7 @@ func newSignalList(e *env) *cobra.Command {
 				return err
 			}
 			return e.listing(cmd.Context(), f, func(app *daemon.App) error {
-				found, err := app.Store.Signals(cmd.Context(), f.ahead())
+				found, err := app.Records.ListSignals(cmd.Context(), f.ahead())
 				if err != nil {
 					return err
 				}

@@ -29,7 +29,7 @@ func newSliceList(e *env) *cobra.Command {
 				return err
 			}
 			return e.listing(cmd.Context(), f, func(app *daemon.App) error {
-				parts, err := app.Store.Slices(cmd.Context(), f.ahead())
+				parts, err := app.Plans.ListSlices(cmd.Context(), f.ahead())
 				if err != nil {
 					return err
 				}
@@ -83,17 +83,17 @@ and what the planner expected of it, its task and all runs.`,
 }
 
 func (e *env) showSlice(ctx context.Context, app *daemon.App, id int64) error {
-	stored, err := app.Store.Slice(ctx, id)
+	stored, err := app.Plans.ShowSlice(ctx, id)
 	if err != nil {
 		return fmt.Errorf("slice %d: %w", id, err)
 	}
 	s := sliceDetail{SliceDetail: stored, Text: exprText(stored.Expr), Runs: []view.Run{}}
 	if s.TaskID != 0 {
-		tasks, err := app.Store.Tasks(ctx, view.Filter{TaskID: s.TaskID, Limit: 1})
+		tasks, err := app.Tasks.List(ctx, view.Filter{TaskID: s.TaskID, Limit: 1})
 		if err != nil {
 			return err
 		}
-		runs, err := app.Store.Runs(ctx, view.Filter{TaskID: s.TaskID, Limit: taskRuns})
+		runs, err := app.Tasks.ListRuns(ctx, view.Filter{TaskID: s.TaskID, Limit: taskRuns})
 		if err != nil {
 			return err
 		}

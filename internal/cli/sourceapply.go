@@ -173,7 +173,7 @@ func applyEach(files []checked, apply func(*registry.Source) (applied, error)) (
 }
 
 func applyOne(ctx context.Context, app *daemon.App, src *registry.Source, o registry.ApplyOptions) (applied, error) {
-	did, err := app.Store.ApplySource(ctx, src, o)
+	did, err := app.Definitions.Apply(ctx, src, o)
 	if err != nil {
 		return applied{}, err
 	}
@@ -190,7 +190,7 @@ func knownCodes(ctx context.Context, app *daemon.App, src *registry.Source) erro
 	if app == nil {
 		return nil
 	}
-	codes, err := app.Store.Dictionary(ctx)
+	codes, err := app.Definitions.ListCodes(ctx)
 	if err != nil || len(codes) == 0 {
 		return err
 	}

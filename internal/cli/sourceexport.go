@@ -59,7 +59,7 @@ func versionAt(ctx context.Context, app *daemon.App, code string, at *time.Time)
 	if app == nil {
 		return subject{}, never
 	}
-	src, found, err := app.Store.LoadSourceAt(ctx, code, *at)
+	src, found, err := app.Definitions.LoadAt(ctx, code, *at)
 	if err == nil && !found {
 		err = never
 	}

@@ -86,11 +86,11 @@ func versionsOf(ctx context.Context, app *daemon.App, code string) ([]registry.S
 	if app == nil {
 		return nil, time.Time{}, nil
 	}
-	versions, err := app.Store.SourceHistory(ctx, code)
+	versions, err := app.Definitions.ListVersions(ctx, code)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	now, err := app.Store.Now(ctx)
+	now, err := app.Now(ctx)
 	return versions, now, err
 }
 

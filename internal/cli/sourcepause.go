@@ -247,7 +247,7 @@ func (e *env) hintPause(p ingest.Pause) { e.hint("%s. To go on: %s", p, p.Resumi
 func (e *env) pauses(ctx context.Context, source string) (out []ingest.Pause, err error) {
 	err = e.registry(ctx, func(app *daemon.App) error {
 		if app != nil {
-			out, err = app.Store.Pauses(ctx, source)
+			out, err = app.Conditions.ListPauses(ctx, source)
 		}
 		return err
 	})

@@ -30,7 +30,7 @@ func (r *restarts) look(ctx context.Context, app *daemon.App, p view.Progress) {
 	if p.Stats.Restarts <= r.seen[p.PlanID] {
 		return
 	}
-	found, err := app.Store.StartedOverIn(ctx, p.PlanID)
+	found, err := app.Conditions.ListStartedOverIn(ctx, p.PlanID)
 	if err != nil {
 		return // it is asked again with the next page
 	}
@@ -45,7 +45,7 @@ func (r *restarts) lookOpen(ctx context.Context, app *daemon.App, source string,
 		return
 	}
 	r.asked = now
-	if found, err := app.Store.StartedOver(ctx, source); err == nil {
+	if found, err := app.Conditions.ListStartedOver(ctx, source); err == nil {
 		r.tell(found)
 	}
 }

@@ -33,7 +33,7 @@ func newTaskList(e *env) *cobra.Command {
 				return err
 			}
 			return e.listing(cmd.Context(), f, func(app *daemon.App) error {
-				tasks, err := app.Store.Tasks(cmd.Context(), f.ahead())
+				tasks, err := app.Tasks.List(cmd.Context(), f.ahead())
 				if err != nil {
 					return err
 				}
@@ -85,7 +85,7 @@ func newTaskShow(e *env) *cobra.Command {
 const taskRuns = 200
 
 func (e *env) showTask(ctx context.Context, app *daemon.App, id int64) error {
-	tasks, err := app.Store.Tasks(ctx, view.Filter{TaskID: id, Limit: 1})
+	tasks, err := app.Tasks.List(ctx, view.Filter{TaskID: id, Limit: 1})
 	if err != nil {
 		return err
 	}
@@ -93,11 +93,11 @@ func (e *env) showTask(ctx context.Context, app *daemon.App, id int64) error {
 		return fmt.Errorf("task %d: %w", id, fault.ErrNotFound)
 	}
 	t := tasks[0]
-	runs, err := app.Store.Runs(ctx, view.Filter{TaskID: id, Limit: taskRuns})
+	runs, err := app.Tasks.ListRuns(ctx, view.Filter{TaskID: id, Limit: taskRuns})
 	if err != nil {
 		return err
 	}
-	pause, paused, err := app.Store.Paused(ctx, partitionOf(t))
+	pause, paused, err := app.Conditions.FindPause(ctx, partitionOf(t))
 	if err != nil {
 		return err
 	}

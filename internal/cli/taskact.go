@@ -187,13 +187,13 @@ func (e *env) hintPausedOf(ctx context.Context, app *daemon.App, pick ingest.Tas
 		if pick.Named() {
 			f.TaskID = pick.IDs[0]
 		}
-		tasks, err := app.Store.Tasks(ctx, f)
+		tasks, err := app.Tasks.List(ctx, f)
 		if err != nil || len(tasks) == 0 {
 			return err
 		}
 		source = tasks[0].Source
 	}
-	pauses, err := app.Store.Pauses(ctx, source)
+	pauses, err := app.Conditions.ListPauses(ctx, source)
 	for _, p := range pauses {
 		e.hintPause(p)
 	}

@@ -154,7 +154,7 @@ func (e *env) tellMissing(ctx context.Context, app *daemon.App, s summary, endpo
 	if s.Stats.Missed.Missing == 0 {
 		return nil
 	}
-	all, err := app.Store.Missing(ctx, s.Source)
+	all, err := app.Records.CountMissing(ctx, s.Source)
 	for _, m := range all {
 		if m.Endpoint == endpoint {
 			e.hint("the upstream did not have %s; nothing is deleted for that. One that is still missing a day later is gone: after %s run `patra update %s --signals`, or leave it to a scheduled update",
@@ -174,7 +174,7 @@ func (e *env) unknownIDs(ctx context.Context, app *daemon.App, s summary, of dae
 	if n == 0 {
 		return nil
 	}
-	signals, err := app.Store.Signals(ctx, view.Filter{Source: s.Source, Status: string(refresh.NotFound), Limit: 1000})
+	signals, err := app.Records.ListSignals(ctx, view.Filter{Source: s.Source, Status: string(refresh.NotFound), Limit: 1000})
 	if err != nil {
 		return err
 	}

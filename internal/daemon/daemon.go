@@ -104,28 +104,37 @@ func (c Config) WithDefaults() Config {
 type App struct {
 	Store    *store.Store
 	Planner  *planner.Planner
-	Operator *operate.Operator
-	Cursors  *operate.Cursors
+	Operator *operate.Operator  // what operators do to sources, tasks and records
 	Inspect  *inspect.Inspector // answers what people ask about the state of the work
-	// Campaigns are what operators do to backfill campaigns.
-	Campaigns *operate.Campaigns
-	config    Config
-	gate      *rategate.Local
-	shared    *redisgate.Gate // nil without a server
-	executor  *executor.Executor
-	health    *heal.Conditions // of what the executor works on
-	raw       *blob.Store      // nil where no bodies are kept
-	registry  *registryCache
-	rests     *rests // what waits for consent
-	guard     *Guard // of what source files want of this machine
-	parts     *planner.Campaigns
-	stops     *stops       // what ended the work on partitions early
-	counted   atomic.Int64 // requests that only counted
-	identity  store.ExecutorInfo
-	planning  sync.Mutex // one call plans at a time; other processes are kept out by a lease
-	single    bool       // the store takes one executor process
-	patient   bool       // serves: waits where others end
-	created   bool       // the database was empty before we came
+	// What people list, show and change, by topic.
+	Plans       *Plans
+	Tasks       *Tasks
+	Conditions  *Conditions
+	Cursors     *Cursors
+	Campaigns   *Campaigns
+	Quarantine  *Quarantine
+	Events      *Events
+	Records     *Records
+	Definitions *Definitions
+	History     *History
+
+	config   Config
+	gate     *rategate.Local
+	shared   *redisgate.Gate // nil without a server
+	executor *executor.Executor
+	health   *heal.Conditions // of what the executor works on
+	raw      *blob.Store      // nil where no bodies are kept
+	registry *registryCache
+	rests    *rests // what waits for consent
+	guard    *Guard // of what source files want of this machine
+	parts    *planner.Campaigns
+	stops    *stops       // what ended the work on partitions early
+	counted  atomic.Int64 // requests that only counted
+	identity store.ExecutorInfo
+	planning sync.Mutex // one call plans at a time; other processes are kept out by a lease
+	single   bool       // the store takes one executor process
+	patient  bool       // serves: waits where others end
+	created  bool       // the database was empty before we came
 	// attendance is whether we are one of those who share the limits.
 	attendance *attendance
 }
@@ -161,14 +170,25 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	}
 	chain := a.guard.chain(a.permits())
 	a.Planner, a.Operator = planner.New(db), operate.New(db)
-	a.Cursors = operate.NewCursors(db)
 	a.Planner.Estimator, a.Planner.MaxStock = probing{newEstimator(countedCalls{chain, &a.counted}, db), a}, c.MaxStock
-	a.Campaigns, a.parts = operate.NewCampaigns(db), planner.NewCampaigns(a.Planner, db)
+	a.parts = planner.NewCampaigns(a.Planner, db)
 	a.Inspect = newInspector(a)
+	a.offerTopics(db)
 	a.health = heal.New(db, a.identity.ID, c.Log)
 	a.executor = executor.New(db, chain, a.bodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), Rates: newRateBook(a).of}, c.Log)
 	return a, nil
 }
+
+// offerTopics gives people what they list, show and change in the store, by topic.
+func (a *App) offerTopics(db *store.Store) {
+	a.Plans, a.Tasks, a.Conditions = &Plans{db}, &Tasks{db}, &Conditions{db}
+	a.Cursors, a.Campaigns = &Cursors{operate.NewCursors(db), db}, &Campaigns{operate.NewCampaigns(db), db}
+	a.Quarantine, a.Events = &Quarantine{operate.NewQuarantine(db), db}, &Events{operate.NewOutbox(db), db}
+	a.Records, a.Definitions, a.History = &Records{db}, &Definitions{db}, &History{db}
+}
+
+// Now reads the store's clock: the one that judges leases (D§5.2).
+func (a *App) Now(ctx context.Context) (time.Time, error) { return a.Store.Now(ctx) }
 
 // Close closes the database and the bodies.
 func (a *App) Close() error {

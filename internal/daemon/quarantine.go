@@ -6,12 +6,34 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/engine/operate"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 )
 
-// Quarantine is what operators do to rejected items.
-func (a *App) Quarantine() *operate.Quarantine { return operate.NewQuarantine(a.Store) }
+// Quarantine tells which items were rejected, beside what operators do to them.
+type Quarantine struct {
+	*operate.Quarantine
+	db *store.Store
+}
+
+// ListGroups counts items by endpoint, reason, place and state: those nobody has
+// decided about, or all. Of a source, or of all if it is empty.
+func (q *Quarantine) ListGroups(ctx context.Context, source string, all bool) ([]view.RejectGroup, error) {
+	return q.db.RejectGroups(ctx, source, all)
+}
+
+// List lists items, oldest first, after one. With their bytes it may stop before the
+// limit; none means that there are no more.
+func (q *Quarantine) List(ctx context.Context, f view.RejectFilter) ([]view.Reject, error) {
+	return q.db.RejectList(ctx, f)
+}
+
+// Show reads one item with its bytes.
+func (q *Quarantine) Show(ctx context.Context, id int64) (view.Reject, error) {
+	return q.db.RejectItem(ctx, id)
+}
 
 // Requeue puts rejected items of a dataset back and reads them again under a
 // snapshot of today, to the end. Plans of earlier runs are finished first: they read
@@ -24,7 +46,7 @@ func (a *App) Requeue(ctx context.Context, c *spec.Compiled, pick ingest.RejectP
 	if err := a.continueOpen(ctx, c, w, &earlier); err != nil {
 		return done, earlier, err
 	}
-	if done, err = a.Quarantine().Requeue(ctx, pick, by); err != nil {
+	if done, err = a.Quarantine.Requeue(ctx, pick, by); err != nil {
 		return done, h, err
 	}
 	r.Refresh = planner.Refresh{Spec: refresh.Spec{Policy: refresh.ByQuarantine, Ask: ask}}

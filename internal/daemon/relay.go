@@ -14,7 +14,6 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/publish/jsonl"
 	"github.com/patra-ingest/patra/internal/driver/publish/nats"
 	"github.com/patra-ingest/patra/internal/driver/publish/webhook"
-	"github.com/patra-ingest/patra/internal/engine/operate"
 	"github.com/patra-ingest/patra/internal/engine/outbox"
 )
 
@@ -136,6 +135,3 @@ func (g *Guard) TestDestination(ctx context.Context, declared event.Declaration,
 	}
 	return "", fmt.Errorf("destination %q: %w", name, fault.ErrNotFound)
 }
-
-// Outbox is what operators do to events.
-func (a *App) Outbox() *operate.Outbox { return operate.NewOutbox(a.Store) }

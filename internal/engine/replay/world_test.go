@@ -67,7 +67,7 @@ func (w *world) harvest(c *spec.Compiled) {
 
 func (w *world) batches() []view.Batch {
 	w.Helper()
-	list, err := w.app.Store.Batches(w.Context(), view.Filter{Limit: 10_000})
+	list, err := w.app.Tasks.ListBatches(w.Context(), view.Filter{Limit: 10_000})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func newCompiler(tb testing.TB, k kind) *compiler {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := app.Store.ApplySource(tb.Context(), src, registry.ApplyOptions{}); err != nil {
+	if _, err := app.Definitions.Apply(tb.Context(), src, registry.ApplyOptions{}); err != nil {
 		tb.Fatal(err)
 	}
 	set, err := registry.ParseOverride("paging.size=50")
@@ -72,7 +72,7 @@ func (c *compiler) compile(ctx context.Context, overrides []registry.Override) (
 
 // cold does what the first plan after a start does: everything is read.
 func (c *compiler) cold(ctx context.Context) (*spec.Compiled, error) {
-	codes, err := c.app.Store.Dictionary(ctx)
+	codes, err := c.app.Definitions.ListCodes(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func benchReplay(b *testing.B, k kind, out *table) {
 			b.Fatal(err)
 		}
 	}
-	batches, err := app.Store.Exchanges(b.Context(), view.Filter{Limit: 100})
+	batches, err := app.Tasks.ListExchanges(b.Context(), view.Filter{Limit: 100})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func (w *world) cursorsOf(op ingest.Operation) (out []view.Cursor) {
 	w.t.Helper()
 	app := w.open()
 	defer app.Close()
-	all, err := app.Store.Cursors(w.t.Context(), "crossref")
+	all, err := app.Cursors.List(w.t.Context(), "crossref")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func (w *world) pagesOf(op ingest.Operation) (n int) {
 	w.t.Helper()
 	app := w.open()
 	defer app.Close()
-	batches, err := app.Store.Batches(w.t.Context(), view.Filter{Limit: 100_000})
+	batches, err := app.Tasks.ListBatches(w.t.Context(), view.Filter{Limit: 100_000})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -144,7 +144,7 @@ func finish(t *testing.T, w *world) {
 	w.now = w.now.Add(time.Second)
 	w.harvest(3) // the rejects
 	app := w.open()
-	plans, err := app.Store.Plans(t.Context(), view.Filter{Limit: 100})
+	plans, err := app.Plans.List(t.Context(), view.Filter{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func finish(t *testing.T, w *world) {
 func (w *world) batches() []view.Batch {
 	w.t.Helper()
 	app := w.open()
-	batches, err := app.Store.Batches(w.t.Context(), view.Filter{Limit: 100_000})
+	batches, err := app.Tasks.ListBatches(w.t.Context(), view.Filter{Limit: 100_000})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestInterruptedHarvestContinues(t *testing.T) {
 			t.Fatalf("exit %d (%v), want 130: %s", code, err, output)
 		}
 		app := w.open()
-		tasks, err := app.Store.Tasks(t.Context(), view.Filter{Limit: 100})
+		tasks, err := app.Tasks.List(t.Context(), view.Filter{Limit: 100})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ func TestPlannersRaceForOneTrigger(t *testing.T) {
 			}
 		}
 		app := w.open()
-		plans, err := app.Store.Plans(t.Context(), view.Filter{})
+		plans, err := app.Plans.List(t.Context(), view.Filter{})
 		if err != nil || len(plans) != 1 || plans[0].Status != "READY" {
 			t.Fatalf("%+v, %v", plans, err)
 		}
@@ -50,7 +50,7 @@ func TestPlannersRaceForOneTrigger(t *testing.T) {
 		if rest := window.Subtract(window.Window{From: from, To: to}, planned); len(rest) != 0 {
 			t.Errorf("nobody reads %v", rest)
 		}
-		tasks, err := app.Store.Tasks(t.Context(), view.Filter{PlanID: plans[0].ID, Limit: 100_000})
+		tasks, err := app.Tasks.List(t.Context(), view.Filter{PlanID: plans[0].ID, Limit: 100_000})
 		if err != nil || len(tasks) != len(planned) || len(planned) < 2000 {
 			t.Errorf("%d tasks for %d slices, %v", len(tasks), len(planned), err)
 		}

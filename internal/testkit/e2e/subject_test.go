@@ -145,14 +145,14 @@ func (s *subject) whole() {
 			s.t.Errorf("lost or altered: %s, stored as version %d of %v", truth.DOI, got.Version, got.UpdatedAt)
 		}
 	}
-	counts, err := app.Store.Counts(ctx, s.source)
+	counts, err := app.Records.CountTotals(ctx, s.source)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	if n := int64(s.data.Len()); counts.Records != n || counts.Outbox != n || counts.Quarantined != 0 {
 		s.t.Errorf("%+v for %d works: not one event each", counts, n)
 	}
-	cursors, err := app.Store.Cursors(ctx, s.source)
+	cursors, err := app.Cursors.List(ctx, s.source)
 	if err != nil || len(cursors) != 1 {
 		s.t.Fatalf("%d cursors, %v", len(cursors), err)
 	}
@@ -167,7 +167,7 @@ func (s *subject) whole() {
 			s.t.Errorf("batch %d refers to a body that is not there: %v", b.ID, err)
 		}
 	}
-	s.ended(app.Store.Tasks(ctx, view.Filter{Limit: 1000}))
+	s.ended(app.Tasks.List(ctx, view.Filter{Limit: 1000}))
 }
 
 func (s *subject) ended(tasks []view.Task, err error) {

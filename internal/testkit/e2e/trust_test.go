@@ -193,10 +193,10 @@ func TestTrust01ATaskIsPutBack(t *testing.T) {
 			t.Errorf("%d requests without consent", elsewhere.Requests())
 		}
 		app := k.open()
-		if pauses, err := app.Store.Pauses(t.Context(), keyedSource); err != nil || len(pauses) != 0 {
+		if pauses, err := app.Conditions.ListPauses(t.Context(), keyedSource); err != nil || len(pauses) != 0 {
 			t.Errorf("the source was stopped: %v, %v", pauses, err)
 		}
-		if failed, err := app.Store.Tasks(t.Context(), view.Filter{Status: string(ingest.TaskFailed), Limit: 10}); err != nil || len(failed) != 0 {
+		if failed, err := app.Tasks.List(t.Context(), view.Filter{Status: string(ingest.TaskFailed), Limit: 10}); err != nil || len(failed) != 0 {
 			t.Errorf("%d tasks failed, %v", len(failed), err)
 		}
 	})

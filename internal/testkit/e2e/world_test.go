@@ -197,7 +197,7 @@ func (w *world) verify() view.Counts {
 			w.t.Errorf("invented: %s", id)
 		}
 	}
-	counts, err := app.Store.Counts(ctx, "crossref")
+	counts, err := app.Records.CountTotals(ctx, "crossref")
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,0 +1,47 @@
+package daemon
+
+import (
+	"context"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/driver/store"
+	"github.com/patra-ingest/patra/internal/engine/operate"
+)
+
+// Cursors tells how watermarks stand, beside what operators do to them.
+type Cursors struct {
+	*operate.Cursors
+	db *store.Store
+}
+
+// List lists watermarks, of one source if named.
+func (c *Cursors) List(ctx context.Context, source string) ([]view.Cursor, error) {
+	return c.db.Cursors(ctx, source)
+}
+
+// Show reads one watermark.
+func (c *Cursors) Show(ctx context.Context, id int64) (view.Cursor, error) {
+	return c.db.Cursor(ctx, id)
+}
+
+// ListEvents reads a watermark's ledger, oldest first, from after an id on.
+func (c *Cursors) ListEvents(ctx context.Context, id, after int64, limit int) ([]view.CursorEvent, error) {
+	return c.db.CursorEvents(ctx, id, after, limit)
+}
+
+// ListSegments lists what one watermark has covered.
+func (c *Cursors) ListSegments(ctx context.Context, id int64) ([]coverage.Segment, error) {
+	return c.db.Segments(ctx, id)
+}
+
+// FindBook finds the coverage that a planner starts from; an unknown namespace has none.
+func (c *Cursors) FindBook(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error) {
+	return c.db.Book(ctx, n)
+}
+
+// Verify holds a watermark and its coverage against its ledger (C§4).
+func (c *Cursors) Verify(ctx context.Context, id int64) (view.Verdict, error) {
+	return c.db.Verify(ctx, id)
+}
