@@ -31,18 +31,11 @@ A database that a newer program has migrated is refused and not touched.`,
 				return err
 			}
 			defer app.Close()
-			status, err := app.Store.Schema(cmd.Context())
+			done, err := app.Migrate(cmd.Context(), dry)
 			if err != nil {
 				return err
 			}
-			pending := status.Pending
-			if !dry {
-				if pending, err = app.Store.Migrate(cmd.Context()); err != nil {
-					return err
-				}
-			}
-			if status.Empty && !dry {
-				app.MarkCreated()
+			if done.Empty && !dry {
 				e.hintNew(app)
 			}
 			type row struct {
@@ -51,14 +44,14 @@ A database that a newer program has migrated is refused and not touched.`,
 				Applied bool   `json:"applied"`
 			}
 			rows := []row{}
-			for _, m := range pending {
+			for _, m := range done.Steps {
 				rows = append(rows, row{m.Version, m.Name, !dry})
 			}
 			if !dry {
 				defer e.hintUntrusted(cmd.Context(), app)
 			}
 			if len(rows) == 0 && e.output == "table" {
-				fmt.Fprintf(e.out, "up to date at version %d\n", status.Latest)
+				fmt.Fprintf(e.out, "up to date at version %d\n", done.Latest)
 				return nil
 			}
 			return list(e, rows, columns[row]{[]string{"version", "name", "applied"}, func(r row) []any { return []any{r.Version, r.Name, r.Applied} }})

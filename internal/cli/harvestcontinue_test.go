@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/daemon"
-	"github.com/patra-ingest/patra/internal/driver/store"
 )
 
 // Nobody left what somebody else works on.
@@ -19,7 +19,7 @@ func TestAPlanThatAnotherProcessWorksOnWasNotLeft(t *testing.T) {
 	if got, want := continuing(t.Context(), app, 2), "continuing plan 2, which an earlier run left unfinished"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if _, err := app.Store.Heartbeat(t.Context(), store.ExecutorInfo{ID: "other", Roles: "executor", Host: "night", PID: 77}, time.Hour); err != nil {
+	if _, err := app.Store.Heartbeat(t.Context(), ingest.Process{ID: "other", Roles: "executor", Host: "night", PID: 77}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := continuing(t.Context(), app, 2), "plan 2 comes first: another process (77 on night) works on it"; got != want {

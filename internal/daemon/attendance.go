@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/gate"
-	"github.com/patra-ingest/patra/internal/driver/store"
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/engine/rategate"
 )
 
@@ -324,6 +324,6 @@ func (t *attendance) close() {
 }
 
 // plays reports whether a process has a role.
-func plays(e store.ExecutorInfo, r Role) bool {
+func plays(e ingest.Process, r Role) bool {
 	return slices.Contains(strings.Split(e.Roles, ","), string(r))
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/driver/blob"
 	"github.com/patra-ingest/patra/internal/driver/redisgate"
@@ -130,7 +131,7 @@ type App struct {
 	parts    *planner.Campaigns
 	stops    *stops       // what ended the work on partitions early
 	counted  atomic.Int64 // requests that only counted
-	identity store.ExecutorInfo
+	identity ingest.Process
 	planning sync.Mutex // one call plans at a time; other processes are kept out by a lease
 	single   bool       // the store takes one executor process
 	patient  bool       // serves: waits where others end
@@ -241,9 +242,6 @@ func (a *App) Created() string {
 	return file
 }
 
-// MarkCreated notes that whoever opened the database without its schema has made it.
-func (a *App) MarkCreated() { a.created = a.single }
-
 // ErrBehind means that the schema must be migrated first.
 var ErrBehind = errors.New("database schema is behind this program")
 
@@ -275,9 +273,9 @@ func (a *App) checkSchema(ctx context.Context) error {
 
 // identity names this process in leases. The start time comes first, so that the
 // oldest process of a store sorts first.
-func identity(start time.Time) store.ExecutorInfo {
+func identity(start time.Time) ingest.Process {
 	host := hostHere()
-	return store.ExecutorInfo{
+	return ingest.Process{
 		ID: fmt.Sprintf("%x-%s-%d", start.UnixMicro(), host, os.Getpid()), Roles: "executor", Host: host, PID: os.Getpid(),
 	}
 }

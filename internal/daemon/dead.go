@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/driver/store"
 )
 
 // traces lists the processes that are or were at work. A planner that waits for
 // its next tick is known by its lease alone: in the list of the store it would
 // take a share of the limits.
-func (a *App) traces(ctx context.Context) ([]store.ExecutorInfo, error) {
+func (a *App) traces(ctx context.Context) ([]ingest.Process, error) {
 	list, err := a.Store.Executors(ctx)
 	if err != nil {
 		return nil, err
@@ -32,7 +33,7 @@ func (a *App) traces(ctx context.Context) ([]store.ExecutorInfo, error) {
 	}
 	for _, owner := range owners {
 		e, ok := processOf(owner)
-		if ok && !slices.ContainsFunc(list, func(l store.ExecutorInfo) bool { return l.ID == owner }) {
+		if ok && !slices.ContainsFunc(list, func(l ingest.Process) bool { return l.ID == owner }) {
 			list = append(list, e)
 		}
 	}
@@ -40,31 +41,31 @@ func (a *App) traces(ctx context.Context) ([]store.ExecutorInfo, error) {
 }
 
 // processOf reads a name that identity gave.
-func processOf(id string) (e store.ExecutorInfo, ok bool) {
+func processOf(id string) (e ingest.Process, ok bool) {
 	_, rest, _ := strings.Cut(id, "-")
 	i := strings.LastIndexByte(rest, '-')
 	if i < 0 {
 		return e, false
 	}
 	pid, err := strconv.Atoi(rest[i+1:])
-	return store.ExecutorInfo{ID: id, Host: rest[:i], PID: pid}, err == nil && pid > 0
+	return ingest.Process{ID: id, Host: rest[:i], PID: pid}, err == nil && pid > 0
 }
 
 // Others lists the processes beside this one that take tasks.
-func (a *App) Others(ctx context.Context) ([]store.ExecutorInfo, error) {
+func (a *App) Others(ctx context.Context) ([]ingest.Process, error) {
 	living, err := a.AtWork(ctx)
-	return slices.DeleteFunc(living, func(e store.ExecutorInfo) bool { return e.ID == a.identity.ID || !plays(e, RoleExecutor) }), err
+	return slices.DeleteFunc(living, func(e ingest.Process) bool { return e.ID == a.identity.ID || !plays(e, RoleExecutor) }), err
 }
 
 // AtWork lists the processes that live. One of this machine that is gone is left out
 // at once: people who look after a crash must not read that somebody works.
-func (a *App) AtWork(ctx context.Context) ([]store.ExecutorInfo, error) {
+func (a *App) AtWork(ctx context.Context) ([]ingest.Process, error) {
 	living, err := a.Store.Living(ctx)
 	return slices.DeleteFunc(living, a.isGone), err
 }
 
 // isGone reports whether a process of this machine no longer runs.
-func (a *App) isGone(e store.ExecutorInfo) bool {
+func (a *App) isGone(e ingest.Process) bool {
 	return e.Host == a.identity.Host && e.PID != a.identity.PID && !alive(e.PID)
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/driver/store"
+	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
 func TestProcessesAreKnownByTheirNames(t *testing.T) {
@@ -80,7 +80,7 @@ func TestTheDeadAreNotAtWork(t *testing.T) {
 	}
 	defer app.Close()
 	host := app.identity.Host
-	for _, e := range []store.ExecutorInfo{
+	for _, e := range []ingest.Process{
 		{ID: "dead", Host: host, PID: gone.Process.Pid}, {ID: "elsewhere", Host: host + "x", PID: gone.Process.Pid},
 		{ID: "mine", Host: host, PID: os.Getpid()}, {ID: "parent", Host: host, PID: os.Getppid()},
 	} {
@@ -105,7 +105,7 @@ func TestOthersTakeTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer app.Close()
-	for _, e := range []store.ExecutorInfo{
+	for _, e := range []ingest.Process{
 		app.identity, {ID: "plans", Roles: "planner,relay", Host: "x", PID: 1}, {ID: "works", Roles: "planner,executor", Host: "x", PID: 2},
 	} {
 		if _, err := app.Store.Heartbeat(t.Context(), e, time.Hour); err != nil {

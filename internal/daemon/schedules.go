@@ -11,7 +11,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/schedule"
 	"github.com/patra-ingest/patra/internal/core/view"
-	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/engine/trigger"
 )
@@ -72,7 +71,7 @@ func (m machine) Schedules(ctx context.Context) (out view.Schedules, err error) 
 		}
 	}
 	living, err := a.AtWork(ctx)
-	out.Followed = slices.ContainsFunc(living, func(e store.ExecutorInfo) bool { return plays(e, RolePlanner) })
+	out.Followed = slices.ContainsFunc(living, func(e ingest.Process) bool { return plays(e, RolePlanner) })
 	return out, err
 }
 

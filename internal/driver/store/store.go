@@ -40,8 +40,6 @@ type (
 	Migration = kernel.Migration
 	// SchemaStatus is where a database stands against this program.
 	SchemaStatus = kernel.SchemaStatus
-	// ExecutorInfo is what an executor says of itself.
-	ExecutorInfo = ledger.ExecutorInfo
 )
 
 // New joins a dialect with its pools. For a database with one writer, read and

@@ -185,8 +185,8 @@ func (l *line) Now(ctx context.Context) (time.Time, error) {
 	return through(l, func() (time.Time, error) { return l.store.Now(ctx) })
 }
 
-func (l *line) Heartbeat(ctx context.Context, e store.ExecutorInfo, alive time.Duration) ([]store.ExecutorInfo, error) {
-	return through(l, func() ([]store.ExecutorInfo, error) { return l.store.Heartbeat(ctx, e, alive) })
+func (l *line) Heartbeat(ctx context.Context, e ingest.Process, alive time.Duration) ([]ingest.Process, error) {
+	return through(l, func() ([]ingest.Process, error) { return l.store.Heartbeat(ctx, e, alive) })
 }
 
 // What the executor asks.

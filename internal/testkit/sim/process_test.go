@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/driver/httpclient"
 	"github.com/patra-ingest/patra/internal/driver/secrets"
-	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/engine/dispatch"
 	"github.com/patra-ingest/patra/internal/engine/executor"
 	"github.com/patra-ingest/patra/internal/engine/rategate"
@@ -52,9 +52,9 @@ func (w *world) start(name string) *process {
 // beat takes a share of the rates, as the daemon does.
 func (p *process) beat(ctx context.Context, gate *rategate.Local) {
 	for {
-		living, err := p.Heartbeat(ctx, store.ExecutorInfo{ID: p.name, Roles: "executor", Host: "sim", PID: 1}, lease)
+		living, err := p.Heartbeat(ctx, ingest.Process{ID: p.name, Roles: "executor", Host: "sim", PID: 1}, lease)
 		if err == nil {
-			me := slices.IndexFunc(living, func(e store.ExecutorInfo) bool { return e.ID == p.name })
+			me := slices.IndexFunc(living, func(e ingest.Process) bool { return e.ID == p.name })
 			gate.SetShare(me, len(living))
 		}
 		if !pass(ctx, lease/3) {

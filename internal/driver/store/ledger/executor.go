@@ -5,20 +5,14 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
-
-// ExecutorInfo describes a process that works on the queue, or asks upstreams for
-// another reason.
-type ExecutorInfo struct {
-	ID, Roles, Host string
-	PID             int
-}
 
 // Heartbeat says that a process is alive for the next stretch and what it does
 // now, and lists all that are alive, sorted: a process derives its share of the
 // rate limits from its rank (D§5.23).
-func (s *Ledger) Heartbeat(ctx context.Context, e ExecutorInfo, alive time.Duration) (living []ExecutorInfo, err error) {
+func (s *Ledger) Heartbeat(ctx context.Context, e ingest.Process, alive time.Duration) (living []ingest.Process, err error) {
 	err = s.step(ctx, "heartbeat", kernel.Urgent, func(t *tx) error {
 		until := kernel.Micros(t.Now.Add(alive))
 		n, err := t.Affected("UPDATE ing_executor SET roles = ?, heartbeat_at = ?, alive_until = ? WHERE executor_id = ?", e.Roles, kernel.Micros(t.Now), until, e.ID)
@@ -46,9 +40,9 @@ const (
 	livingSQL   = executorSQL + " WHERE alive_until >= ? ORDER BY executor_id"
 )
 
-func scanExecutors(rows *sql.Rows) (out []ExecutorInfo, err error) {
+func scanExecutors(rows *sql.Rows) (out []ingest.Process, err error) {
 	return out, kernel.Each(rows, func() error {
-		var e ExecutorInfo
+		var e ingest.Process
 		err := rows.Scan(&e.ID, &e.Roles, &e.Host, &e.PID)
 		out = append(out, e)
 		return err
@@ -57,7 +51,7 @@ func scanExecutors(rows *sql.Rows) (out []ExecutorInfo, err error) {
 
 // Living lists the processes that are alive, as Heartbeat does, for one that
 // must not write.
-func (s *Ledger) Living(ctx context.Context) ([]ExecutorInfo, error) {
+func (s *Ledger) Living(ctx context.Context) ([]ingest.Process, error) {
 	now, err := s.db.Now(ctx)
 	if err != nil {
 		return nil, err
@@ -85,7 +79,7 @@ func (s *Ledger) Farewell(ctx context.Context, id string) error {
 }
 
 // Executors lists the processes that are or were at work.
-func (s *Ledger) Executors(ctx context.Context) ([]ExecutorInfo, error) {
+func (s *Ledger) Executors(ctx context.Context) ([]ingest.Process, error) {
 	rows, err := s.db.Query(ctx, executorSQL+" ORDER BY executor_id")
 	if err != nil {
 		return nil, kernel.Wrap("list executors", s.db.Translate(err))

@@ -14,7 +14,7 @@ import (
 func (s suite) executors(t *testing.T) {
 	beat := func(w *world, id string) []string {
 		w.Helper()
-		alive, err := w.Store.Heartbeat(w.Ctx, store.ExecutorInfo{ID: id, Roles: "executor", Host: "host", PID: 1}, fixture.Lease)
+		alive, err := w.Store.Heartbeat(w.Ctx, ingest.Process{ID: id, Roles: "executor", Host: "host", PID: 1}, fixture.Lease)
 		w.Must(err)
 		seen, err := w.Store.Living(w.Ctx)
 		w.Must(err)
@@ -43,12 +43,12 @@ func (s suite) executors(t *testing.T) {
 		}
 	})
 	s.test(t, "a heartbeat tells what a process does now", func(w *world) {
-		me := store.ExecutorInfo{ID: "a", Roles: "planner", Host: "host", PID: 1}
+		me := ingest.Process{ID: "a", Roles: "planner", Host: "host", PID: 1}
 		for _, roles := range []string{"planner", "executor", "executor", "executor,planner"} {
 			me.Roles = roles
 			living, err := w.Store.Heartbeat(w.Ctx, me, fixture.Lease)
 			w.Must(err)
-			if !reflect.DeepEqual(living, []store.ExecutorInfo{me}) {
+			if !reflect.DeepEqual(living, []ingest.Process{me}) {
 				w.Errorf("as %s: %+v", roles, living)
 			}
 		}
@@ -97,14 +97,14 @@ func (s suite) executors(t *testing.T) {
 		w.Refuses(err, fault.ErrStale, "a worker that outlived its process's farewell")
 	})
 	s.test(t, "processes are listed until they leave", func(w *world) {
-		for _, e := range []store.ExecutorInfo{{ID: "b", Roles: "executor", Host: "two", PID: 2}, {ID: "a", Roles: "planner", Host: "one", PID: 1}} {
+		for _, e := range []ingest.Process{{ID: "b", Roles: "executor", Host: "two", PID: 2}, {ID: "a", Roles: "planner", Host: "one", PID: 1}} {
 			_, err := w.Store.Heartbeat(w.Ctx, e, fixture.Lease)
 			w.Must(err)
 		}
 		w.Clock.Advance(2 * fixture.Lease)
 		all, err := w.Store.Executors(w.Ctx)
 		w.Must(err)
-		want := []store.ExecutorInfo{{ID: "a", Roles: "planner", Host: "one", PID: 1}, {ID: "b", Roles: "executor", Host: "two", PID: 2}}
+		want := []ingest.Process{{ID: "a", Roles: "planner", Host: "one", PID: 1}, {ID: "b", Roles: "executor", Host: "two", PID: 2}}
 		if !reflect.DeepEqual(all, want) {
 			w.Errorf("listed %+v, want %+v", all, want)
 		}
@@ -142,7 +142,7 @@ func (s suite) executors(t *testing.T) {
 	s.test(t, "processes that start together all get in", func(w *world) {
 		handles := w.Handles(3)
 		w.Together(8, func(i int) error {
-			_, err := handles[i%3].Heartbeat(w.Ctx, store.ExecutorInfo{ID: string(rune('a' + i/2))}, fixture.Lease) // each id twice
+			_, err := handles[i%3].Heartbeat(w.Ctx, ingest.Process{ID: string(rune('a' + i/2))}, fixture.Lease) // each id twice
 			return err
 		})
 		if got := beat(w, "a"); !reflect.DeepEqual(got, []string{"a", "b", "c", "d"}) {

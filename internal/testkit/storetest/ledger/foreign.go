@@ -10,7 +10,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/view"
-	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
 
@@ -121,7 +120,7 @@ func (s suite) foreignText(t *testing.T) {
 			})
 		}
 		w.Unchanged("long names", func() {
-			_, err := w.Store.Heartbeat(w.Ctx, store.ExecutorInfo{ID: fixture.Long("x", 129)}, fixture.Lease)
+			_, err := w.Store.Heartbeat(w.Ctx, ingest.Process{ID: fixture.Long("x", 129)}, fixture.Lease)
 			w.Refuses(err, fault.ErrInvalid, "executor id of 129 characters")
 			request := w.Request(fits, 1)
 			request.Owner = fixture.Long("x", 129)

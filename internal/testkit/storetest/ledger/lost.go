@@ -6,7 +6,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
-	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
 
@@ -118,7 +117,7 @@ func lossyRun() []lossy {
 }
 
 func lossyProcess() []lossy {
-	me := store.ExecutorInfo{ID: "me", Roles: "executor", Host: "here", PID: 7}
+	me := ingest.Process{ID: "me", Roles: "executor", Host: "here", PID: 7}
 	return []lossy{
 		{"heartbeat", "first heartbeat", func(w *world) func() (answer, error) {
 			return func() (answer, error) { return w.Store.Heartbeat(w.Ctx, me, fixture.Lease) }
@@ -144,7 +143,7 @@ func lossyProcess() []lossy {
 			}
 		}},
 		{"bury executor", "bury", func(w *world) func() (answer, error) {
-			_, err := w.Store.Heartbeat(w.Ctx, store.ExecutorInfo{ID: "worker"}, fixture.Lease)
+			_, err := w.Store.Heartbeat(w.Ctx, ingest.Process{ID: "worker"}, fixture.Lease)
 			w.Must(err)
 			w.Plan(fixture.Harvest{})
 			w.Begin(fixture.Harvest{})

@@ -9,7 +9,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
-	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
 
@@ -29,7 +28,7 @@ func (s suite) rateReports(t *testing.T) {
 	}
 	s.test(t, "what a process reports is seen by others, the newest of it", func(w *world) {
 		for _, id := range []string{"a", "b"} {
-			_, err := w.Store.Heartbeat(w.Ctx, store.ExecutorInfo{ID: id, Roles: "executor", Host: "host", PID: 7}, fixture.Lease)
+			_, err := w.Store.Heartbeat(w.Ctx, ingest.Process{ID: id, Roles: "executor", Host: "host", PID: 7}, fixture.Lease)
 			w.Must(err)
 		}
 		report(w, "a", snapshot("crossref", 50), snapshot("pubmed", 3))
@@ -46,7 +45,7 @@ func (s suite) rateReports(t *testing.T) {
 	})
 	s.test(t, "who is gone reports nothing", func(w *world) {
 		for _, id := range []string{"bye", "dead", "late", "buried"} {
-			_, err := w.Store.Heartbeat(w.Ctx, store.ExecutorInfo{ID: id}, fixture.Lease)
+			_, err := w.Store.Heartbeat(w.Ctx, ingest.Process{ID: id}, fixture.Lease)
 			w.Must(err)
 			report(w, id, snapshot("crossref", 1))
 		}
@@ -96,7 +95,7 @@ func (s suite) rateReports(t *testing.T) {
 func lossyRates() []lossy {
 	return []lossy{
 		{"report rates", "report rates", func(w *world) func() (answer, error) {
-			_, err := w.Store.Heartbeat(w.Ctx, store.ExecutorInfo{ID: "me"}, fixture.Lease)
+			_, err := w.Store.Heartbeat(w.Ctx, ingest.Process{ID: "me"}, fixture.Lease)
 			w.Must(err)
 			return func() (answer, error) {
 				return nil, w.Store.ReportRates(w.Ctx, "me", []gate.Snapshot{{Key: "crossref", PerSecond: 2}})
