@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/core/view"
-	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 // planned is a desk with the harvested plan 1, which has ended, and plan 2 of
@@ -186,12 +186,7 @@ func TestHarvestAfterACancelledPlan(t *testing.T) {
 	if len(s.Continued) != 0 || s.Empty || s.Stats.Inserted != 24 {
 		t.Errorf("%+v", s)
 	}
-	if app, err := daemon.Open(t.Context(), daemon.Config{Database: "sqlite:" + d.file}); err != nil {
-		t.Error(err)
-	} else {
-		defer app.Close()
-		if p, err := app.Store.Progress(t.Context(), 1); err != nil || p.Status != "CANCELLED" || p.Slices["CANCELLED"] != 2 {
-			t.Errorf("%+v %v", p, err)
-		}
+	if p, err := localstore.Beside(t, "sqlite:"+d.file).Progress(t.Context(), 1); err != nil || p.Status != "CANCELLED" || p.Slices["CANCELLED"] != 2 {
+		t.Errorf("%+v %v", p, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 // listener is a log that somebody waits for.
@@ -101,10 +102,11 @@ func TestServe(t *testing.T) {
 	if first := plans[len(plans)-1]; first.Status != "COMPLETED" || first.Window == nil {
 		t.Errorf("%+v", first)
 	}
-	if _, held, err := app.Store.AcquireLease(t.Context(), "planner", "test", 1); err != nil || !held {
+	db := localstore.Beside(t, "sqlite:"+d.file)
+	if _, held, err := db.AcquireLease(t.Context(), "planner", "test", 1); err != nil || !held {
 		t.Errorf("the lease was not given back: %v", err)
 	}
-	if left, err := app.Store.Executors(t.Context()); err != nil || len(left) != 0 {
+	if left, err := db.Executors(t.Context()); err != nil || len(left) != 0 {
 		t.Errorf("%+v, %v", left, err)
 	}
 }

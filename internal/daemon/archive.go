@@ -41,7 +41,7 @@ type CheckProgress = maintenance.CheckProgress
 func (a *App) Maintenance() (*Upkeep, error) {
 	config := maintenance.Config{Owner: a.identity.ID, Lease: a.config.Lease}
 	if a.config.Archive.Dir == "" {
-		return maintenance.New(a.Store, nil, config, a.config.Log), nil
+		return maintenance.New(a.store, nil, config, a.config.Log), nil
 	}
 	files, err := archive.Open(a.config.Archive.Dir)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *App) Maintenance() (*Upkeep, error) {
 		head, err := a.auditHead(ctx)
 		return head.Hash, err
 	})
-	return maintenance.New(a.Store, files, config, a.config.Log), nil
+	return maintenance.New(a.store, files, config, a.config.Log), nil
 }
 
 var errNoArchiveDir = fmt.Errorf("%w: history is to be archived, but no folder is known: name it with --archive-dir or PATRA_ARCHIVE_DIR, on a disk that all machines see", fault.ErrInvalid)

@@ -224,7 +224,7 @@ func (t *attendance) attend(ctx context.Context) ([]gate.Member, gate.Stake, err
 		return nil, gate.Stake{}, context.Canceled
 	}
 	if visits {
-		others, err := t.app.Store.RateMembers(ctx)
+		others, err := t.app.store.RateMembers(ctx)
 		if err != nil {
 			return nil, gate.Stake{}, err
 		}
@@ -233,7 +233,7 @@ func (t *attendance) attend(ctx context.Context) ([]gate.Member, gate.Stake, err
 			return nil, gate.Stake{N: 1, Takes: true}, nil
 		}
 	}
-	members, err := t.app.Store.Attend(ctx, me, gate.VoidAfter)
+	members, err := t.app.store.Attend(ctx, me, gate.VoidAfter)
 	if err != nil {
 		return nil, gate.Stake{}, err
 	}
@@ -312,7 +312,7 @@ func (t *attendance) endSession(session chan<- struct{}) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
-	_ = t.app.Store.Depart(ctx, t.app.identity.ID) // what is left is void by itself
+	_ = t.app.store.Depart(ctx, t.app.identity.ID) // what is left is void by itself
 }
 
 // close ends it for good.

@@ -30,7 +30,7 @@ func (a *App) verifyAudit(ctx context.Context, quick bool, noted ...audit.Noted)
 		return audit.Report{}, err
 	}
 	for after := int64(0); ; {
-		entries, err := a.Store.AuditChain(ctx, after, auditAtOnce)
+		entries, err := a.store.AuditChain(ctx, after, auditAtOnce)
 		if err != nil {
 			return audit.Report{}, err
 		}
@@ -51,7 +51,7 @@ func (a *App) verifyAudit(ctx context.Context, quick bool, noted ...audit.Noted)
 func (a *App) callArchives(ctx context.Context, chain *audit.Chain, quick bool) (unasked int, err error) {
 	var known []retention.Archive
 	for after := int64(0); ; {
-		page, err := a.Store.Archives(ctx, after, auditAtOnce)
+		page, err := a.store.Archives(ctx, after, auditAtOnce)
 		if err != nil {
 			return 0, err
 		}
@@ -78,7 +78,7 @@ func (a *App) callArchives(ctx context.Context, chain *audit.Chain, quick bool) 
 
 // auditHead is the newest entry; the root where there is none.
 func (a *App) auditHead(ctx context.Context) (audit.Entry, error) {
-	newest, err := a.Store.AuditLog(ctx, view.Filter{Limit: 1})
+	newest, err := a.store.AuditLog(ctx, view.Filter{Limit: 1})
 	if err != nil || len(newest) == 0 {
 		return audit.Entry{Hash: audit.Root()}, err
 	}
@@ -117,7 +117,7 @@ func (a *App) watchAudit(ctx context.Context) {
 // noteHead tells a head that is new, and an alarm if the one before it is gone.
 func (a *App) noteHead(ctx context.Context, last audit.Entry) (audit.Entry, error) {
 	if last.ID > 0 {
-		now, err := a.Store.AuditEntry(ctx, last.ID)
+		now, err := a.store.AuditEntry(ctx, last.ID)
 		switch {
 		case err != nil && !errors.Is(err, fault.ErrNotFound):
 			return last, err

@@ -31,7 +31,7 @@ func TestHeadOfTheAuditLogIsTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer app.Close()
-			if _, err := app.Store.Migrate(t.Context()); err != nil {
+			if _, err := app.store.Migrate(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			around, err := check.Open(address)
@@ -66,11 +66,11 @@ func TestHeadOfTheAuditLogIsTold(t *testing.T) {
 			}
 			step(audit.Root())
 			step()
-			act(app.Store.PauseSource)
+			act(app.store.PauseSource)
 			step("level=INFO", "head=")
 			first := last
 			step()
-			act(app.Store.ResumeSource)
+			act(app.store.ResumeSource)
 			step("head=")
 			if !strings.Contains(log.String(), last.Hash) || last.Previous != first.Hash {
 				t.Errorf("%+v in %s", last, &log)
@@ -95,7 +95,7 @@ func TestServeTellsTheHead(t *testing.T) {
 		s := openStation(t, file)
 		s.serve()
 		s.pass(auditLook)
-		if _, _, err := s.app.Store.PauseSource(t.Context(), ingest.Scope{Source: "crossref"}, ingest.Act{Actor: "jane", Reason: "why"}); err != nil {
+		if _, _, err := s.app.store.PauseSource(t.Context(), ingest.Scope{Source: "crossref"}, ingest.Act{Actor: "jane", Reason: "why"}); err != nil {
 			t.Fatal(err)
 		}
 		s.pass(auditLook)

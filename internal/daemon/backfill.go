@@ -92,7 +92,7 @@ type CampaignRun struct {
 // or somebody stops it. Parts are planned while earlier ones are read.
 func (a *App) Backfill(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, r CampaignRun) (CampaignStand, error) {
 	if r.Now == nil {
-		r.Now = a.Store.Now
+		r.Now = a.store.Now
 	}
 	if err := a.begin(ctx, campaign.Partition()); err != nil {
 		return CampaignStand{}, err
@@ -198,7 +198,7 @@ func (d *campaignDesk) advance(ctx context.Context) (stand CampaignStand, err er
 	if stand.State == ingest.CampaignActive || stand.State == ingest.CampaignCompleted {
 		return stand, nil
 	}
-	stopped, _, err := d.app.Store.Campaign(ctx, d.campaign.Name)
+	stopped, _, err := d.app.store.Campaign(ctx, d.campaign.Name)
 	if err == nil {
 		err = stopped.Stopped()
 	}
@@ -207,7 +207,7 @@ func (d *campaignDesk) advance(ctx context.Context) (stand CampaignStand, err er
 
 // tell reports how far the campaign has come.
 func (d *campaignDesk) tell(ctx context.Context) {
-	p, err := d.app.Store.CampaignProgress(ctx, d.campaign)
+	p, err := d.app.store.CampaignProgress(ctx, d.campaign)
 	if err != nil {
 		return
 	}
@@ -219,7 +219,7 @@ func (d *campaignDesk) tell(ctx context.Context) {
 	d.mu.Unlock()
 	pulse := CampaignPulse{CampaignProgress: p}
 	for _, id := range plans {
-		stats, err := d.app.Store.CampaignRecords(ctx, []int64{id})
+		stats, err := d.app.store.CampaignRecords(ctx, []int64{id})
 		if err != nil {
 			return
 		}
@@ -233,12 +233,12 @@ func (d *campaignDesk) tell(ctx context.Context) {
 // noteBefore notes what plans of the campaign have read already, so that only what
 // this run reads is counted, and all of it.
 func (d *campaignDesk) noteBefore(ctx context.Context) error {
-	shown, err := d.app.Store.ShowCampaign(ctx, d.campaign)
+	shown, err := d.app.store.ShowCampaign(ctx, d.campaign)
 	if err != nil {
 		return err
 	}
 	for _, id := range shown.Open {
-		if d.before[id], err = d.app.Store.CampaignRecords(ctx, []int64{id}); err != nil {
+		if d.before[id], err = d.app.store.CampaignRecords(ctx, []int64{id}); err != nil {
 			return err
 		}
 	}

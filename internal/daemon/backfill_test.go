@@ -80,7 +80,7 @@ func TestBackfillRunsToItsEnd(t *testing.T) {
 			sound++
 		}
 	}
-	counts, err := app.Store.Counts(t.Context(), "crossref")
+	counts, err := app.store.Counts(t.Context(), "crossref")
 	if err != nil || counts.Records != int64(sound) {
 		t.Errorf("%d records of %d are stored, %v", counts.Records, sound, err)
 	}
@@ -103,7 +103,7 @@ func TestBackfillRunsToItsEnd(t *testing.T) {
 
 func cursorsOf(t *testing.T, app *App, op ingest.Operation) (out []view.Cursor) {
 	t.Helper()
-	all, err := app.Store.Cursors(t.Context(), "crossref")
+	all, err := app.store.Cursors(t.Context(), "crossref")
 	if err != nil {
 		t.Fatal(err)
 	}

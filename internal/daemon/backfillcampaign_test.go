@@ -157,7 +157,7 @@ func (p *past) whole(app *App, until time.Time) {
 	for _, problem := range append(problems, lost...) {
 		p.Error(problem)
 	}
-	counts, err := app.Store.Counts(p.Context(), "crossref")
+	counts, err := app.store.Counts(p.Context(), "crossref")
 	if err != nil || counts.Quarantined < int64(rejected) || len(have) == 0 {
 		p.Errorf("%d in quarantine of %d, %d works, %v", counts.Quarantined, rejected, len(have), err)
 	}
@@ -200,7 +200,7 @@ func TestTenYearsInterruptedFiftyTimes(t *testing.T) {
 		}
 		stop()
 		if n%10 == 0 {
-			if v, err := app.Store.ShowCampaign(t.Context(), campaign); err != nil || v.Percent >= 100 || len(v.Open) > 3 || v.Waiting > 40 {
+			if v, err := app.store.ShowCampaign(t.Context(), campaign); err != nil || v.Percent >= 100 || len(v.Open) > 3 || v.Waiting > 40 {
 				t.Errorf("after %d: %.1f %%, plans %v, %d tasks wait, %v", n, v.Percent, v.Open, v.Waiting, err)
 			}
 		}
@@ -289,18 +289,18 @@ func TestCampaignsAndAHarvestBesideEachOther(t *testing.T) {
 // readInOrder checks which end a campaign was read from.
 func (p *past) readInOrder(app *App, name string) {
 	p.Helper()
-	c, _, err := app.Store.Campaign(p.Context(), name)
+	c, _, err := app.store.Campaign(p.Context(), name)
 	if err != nil {
 		p.Fatal(err)
 	}
-	plans, err := app.Store.Plans(p.Context(), view.Filter{Limit: 1000})
+	plans, err := app.store.Plans(p.Context(), view.Filter{Limit: 1000})
 	if err != nil {
 		p.Fatal(err)
 	}
 	var at []time.Time // newest plan first
 	for _, plan := range plans {
 		if plan.Operation == string(ingest.Backfill) && c.Range.From.Compare(plan.Window.From) <= 0 && plan.Window.To.Compare(c.Range.To) <= 0 {
-			if detail, err := app.Store.Plan(p.Context(), plan.ID); err != nil {
+			if detail, err := app.store.Plan(p.Context(), plan.ID); err != nil {
 				p.Fatal(err)
 			} else if detail.CursorID == c.CursorID {
 				at = append(at, plan.Window.From)
@@ -343,7 +343,7 @@ func TestPauseStopsWithinOneBatch(t *testing.T) {
 	if _, _, err := app.OpenCampaign(t.Context(), c, func() CampaignWish { w.Typed = ""; return w }()); !errors.As(err, &stopped) {
 		t.Errorf("a paused campaign is taken up: %v", err)
 	}
-	v, err := app.Store.ShowCampaign(t.Context(), stopped.Campaign)
+	v, err := app.store.ShowCampaign(t.Context(), stopped.Campaign)
 	if err != nil || v.Running != 0 || v.Waiting == 0 || len(v.Failed) != 0 {
 		t.Errorf("%+v, %v", v, err)
 	}
@@ -352,7 +352,7 @@ func TestPauseStopsWithinOneBatch(t *testing.T) {
 	if stand, err := app.Backfill(t.Context(), c, p.campaign(app, c, other), CampaignRun{Now: fixed(now)}); err != nil || stand.State != ingest.CampaignCompleted {
 		t.Errorf("the other campaign: %+v, %v", stand, err)
 	}
-	if again, err := app.Store.ShowCampaign(t.Context(), stopped.Campaign); err != nil || again.Percent != v.Percent || again.Waiting != v.Waiting {
+	if again, err := app.store.ShowCampaign(t.Context(), stopped.Campaign); err != nil || again.Percent != v.Percent || again.Waiting != v.Waiting {
 		t.Errorf("the paused one was worked on: %.1f %% and %d, was %.1f %% and %d, %v", again.Percent, again.Waiting, v.Percent, v.Waiting, err)
 	}
 	if _, err := app.Campaigns.Resume(t.Context(), "stopped", tester); err != nil {
@@ -385,11 +385,11 @@ func TestCancelledCampaignLeavesTheRestOwed(t *testing.T) {
 		t.Fatalf("%d requests, %v", requests, err)
 	}
 	p.during = nil
-	v, err := app.Store.ShowCampaign(t.Context(), campaign)
+	v, err := app.store.ShowCampaign(t.Context(), campaign)
 	if err != nil || v.Percent <= 0 || v.Percent >= 100 || len(v.Open) != 0 || v.Waiting+v.Running != 0 {
 		t.Fatalf("%+v, %v", v, err)
 	}
-	segments, err := app.Store.Segments(t.Context(), campaign.CursorID)
+	segments, err := app.store.Segments(t.Context(), campaign.CursorID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -443,7 +443,7 @@ func TestFailedWindowStaysOwed(t *testing.T) {
 		t.Errorf("a campaign without a name is called %s", campaign.Name)
 	}
 	stand, err := app.Backfill(t.Context(), c, campaign, CampaignRun{Now: fixed(now)})
-	v, err2 := app.Store.ShowCampaign(t.Context(), campaign)
+	v, err2 := app.store.ShowCampaign(t.Context(), campaign)
 	if err != nil || err2 != nil || stand.State != ingest.CampaignActive || len(stand.Waiting) == 0 || len(v.Failed) == 0 || v.Percent < 80 || v.Percent >= 100 || v.Pace <= 0 || v.Left == nil {
 		t.Errorf("%+v\n%+v\n%v %v", stand, v, err, err2)
 	}

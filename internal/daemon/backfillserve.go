@@ -12,7 +12,7 @@ import (
 // campaigns goes on with every campaign, for whoever is the active planner. One that
 // cannot go on does not keep the others waiting, and says why where people look.
 func (s schedules) campaigns(ctx context.Context) (failures error) {
-	active, err := s.app.Store.Campaigns(ctx, "", ingest.CampaignActive)
+	active, err := s.app.store.Campaigns(ctx, "", ingest.CampaignActive)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (s schedules) campaigns(ctx context.Context) (failures error) {
 }
 
 func (s schedules) advance(ctx context.Context, c ingest.Campaign) error {
-	now, err := s.app.Store.Now(ctx)
+	now, err := s.app.store.Now(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (s schedules) advance(ctx context.Context, c ingest.Campaign) error {
 	if why == c.Note {
 		return nil
 	}
-	return s.app.Store.NoteCampaign(ctx, c.ID, why)
+	return s.app.store.NoteCampaign(ctx, c.ID, why)
 }
 
 func isConfig(err error) bool {

@@ -30,7 +30,7 @@ func (p *past) apply(app *App, change func(*registry.Source)) {
 	if change != nil {
 		change(src)
 	}
-	if _, err := app.Store.ApplySource(p.Context(), src, registry.ApplyOptions{}); err != nil {
+	if _, err := app.store.ApplySource(p.Context(), src, registry.ApplyOptions{}); err != nil {
 		p.Fatal(err)
 	}
 }
@@ -43,7 +43,7 @@ func (p *past) served(app *App) (most int) {
 		if err := (schedules{app: app, told: map[string]string{}}).Upkeep(p.Context()); err != nil {
 			p.Fatal(err)
 		}
-		stock, err := app.Store.Stock(p.Context(), ingest.Partition{Dataset: ingest.Dataset{Source: "crossref", Endpoint: "works"}, Operation: ingest.Backfill})
+		stock, err := app.store.Stock(p.Context(), ingest.Partition{Dataset: ingest.Dataset{Source: "crossref", Endpoint: "works"}, Operation: ingest.Backfill})
 		if err != nil {
 			p.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestServeWorksOnCampaigns(t *testing.T) {
 	}
 	most := p.served(app)
 	for name, want := range map[string]ingest.CampaignState{"first": ingest.CampaignCompleted, "second": ingest.CampaignCompleted, "held": ingest.CampaignPaused} {
-		if c, _, err := app.Store.Campaign(t.Context(), name); err != nil || c.State != want {
+		if c, _, err := app.store.Campaign(t.Context(), name); err != nil || c.State != want {
 			t.Errorf("%s is %s, %v", name, c.State, err)
 		}
 	}
@@ -117,10 +117,10 @@ func TestServeNotesWhatCannotGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.served(app)
-	if c, _, err := app.Store.Campaign(t.Context(), "stranded"); err != nil || c.State != ingest.CampaignActive || !strings.Contains(c.Note, "asks for something else") {
+	if c, _, err := app.store.Campaign(t.Context(), "stranded"); err != nil || c.State != ingest.CampaignActive || !strings.Contains(c.Note, "asks for something else") {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if c, _, err := app.Store.Campaign(t.Context(), "other"); err != nil || c.State != ingest.CampaignCompleted || c.Note != "" {
+	if c, _, err := app.store.Campaign(t.Context(), "other"); err != nil || c.State != ingest.CampaignCompleted || c.Note != "" {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

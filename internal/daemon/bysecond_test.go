@@ -39,7 +39,7 @@ func migrate(t *testing.T, database string) {
 		t.Fatal(err)
 	}
 	defer app.Close()
-	if _, err := app.Store.Migrate(t.Context()); err != nil {
+	if _, err := app.store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -101,7 +101,7 @@ func (l *library) stored() map[string]time.Time {
 	out := map[string]time.Time{}
 	var after []byte
 	for {
-		page, err := l.app.Store.Records(l.Context(), "crossref", "works", after, 500)
+		page, err := l.app.store.Records(l.Context(), "crossref", "works", after, 500)
 		l.must(err)
 		for _, r := range page {
 			out[r.ID], after = r.UpdatedAt, r.Key
@@ -178,7 +178,7 @@ func TestBelieve10LostAnswerCostsAShortWalk(t *testing.T) {
 		l := newLibrary(t, database, upsim.Config{Seed: 7, From: day, To: day.AddDate(0, 0, 1), PerDay: works, Flat: true}, "lost-answer@p:0.01")
 		l.now = day.AddDate(0, 0, 2)
 		h := l.harvest(l.compile(fmt.Sprint("paging.size=", pageSize)), &day)
-		slices, err := l.app.Store.Slices(t.Context(), view.Filter{PlanID: h.Plan.PlanID, Limit: 1000})
+		slices, err := l.app.store.Slices(t.Context(), view.Filter{PlanID: h.Plan.PlanID, Limit: 1000})
 		l.must(err)
 		if len(slices) < works/pageSize/most {
 			t.Errorf("%d slices for %d pages", len(slices), works/pageSize)

@@ -103,7 +103,6 @@ func (c Config) WithDefaults() Config {
 
 // App is the running program.
 type App struct {
-	Store    *store.Store
 	Planner  *planner.Planner
 	Operator *operate.Operator  // what operators do to sources, tasks and records
 	Inspect  *inspect.Inspector // answers what people ask about the state of the work
@@ -119,6 +118,7 @@ type App struct {
 	Definitions *Definitions
 	History     *History
 
+	store    *store.Store
 	config   Config
 	gate     *rategate.Local
 	shared   *redisgate.Gate // nil without a server
@@ -153,7 +153,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{Store: db, config: c, registry: newRegistryCache(c.RegistryTTL, c.Installed), guard: newGuard(c.Installed, db), single: db.Dialect() == "sqlite", identity: identity(time.Now()), stops: newStops()}
+	a := &App{store: db, config: c, registry: newRegistryCache(c.RegistryTTL, c.Installed), guard: newGuard(c.Installed, db), single: db.Dialect() == "sqlite", identity: identity(time.Now()), stops: newStops()}
 	a.rests = newRests(a)
 	a.gate = rategate.NewCounted(db, holder(a.identity.ID))
 	a.gate.Agree(db, c.Gate != "")
@@ -189,7 +189,7 @@ func (a *App) offerTopics(db *store.Store) {
 }
 
 // Now reads the store's clock: the one that judges leases (D§5.2).
-func (a *App) Now(ctx context.Context) (time.Time, error) { return a.Store.Now(ctx) }
+func (a *App) Now(ctx context.Context) (time.Time, error) { return a.store.Now(ctx) }
 
 // Close closes the database and the bodies.
 func (a *App) Close() error {
@@ -202,7 +202,7 @@ func (a *App) Close() error {
 	if a.raw != nil {
 		a.raw.Close()
 	}
-	return a.Store.Close()
+	return a.store.Close()
 }
 
 // letPlan takes back what this process kept planners waiting for.
@@ -251,17 +251,17 @@ func (a *App) prepare(ctx context.Context) error {
 	if err := a.checkSchema(ctx); err != nil || a.config.MustExist {
 		return err
 	}
-	_, err := a.Store.SeedDictionary(ctx, registry.Dictionary())
+	_, err := a.store.SeedDictionary(ctx, registry.Dictionary())
 	return err
 }
 
 func (a *App) checkSchema(ctx context.Context) error {
-	status, err := a.Store.Schema(ctx)
+	status, err := a.store.Schema(ctx)
 	if err != nil || len(status.Pending) == 0 {
 		return err
 	}
 	if status.Empty && a.single && !a.config.MustExist {
-		_, err := a.Store.Migrate(ctx)
+		_, err := a.store.Migrate(ctx)
 		a.created = err == nil
 		return err
 	}

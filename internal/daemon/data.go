@@ -60,7 +60,7 @@ func (a *App) ExportData(ctx context.Context, x DataExport, tell func(ExportProg
 	if err != nil {
 		return out, err
 	}
-	m, err := streaming.New(a.Store, x.Program).Run(ctx, x.Order, files, tell)
+	m, err := streaming.New(a.store, x.Program).Run(ctx, x.Order, files, tell)
 	if closed := files.Close(); err == nil {
 		err = closed
 	}
@@ -138,7 +138,7 @@ func VerifyExport(ctx context.Context, path string) (export.Manifest, []string, 
 // Dataset finds the records of SOURCE or SOURCE/ENDPOINT.
 func (a *App) Dataset(ctx context.Context, name string) (view.Dataset, error) {
 	source, endpoint, _ := strings.Cut(name, "/")
-	all, err := a.Store.Datasets(ctx, source)
+	all, err := a.store.Datasets(ctx, source)
 	if err != nil {
 		return view.Dataset{}, err
 	}

@@ -16,15 +16,15 @@ import (
 // its next tick is known by its lease alone: in the list of the store it would
 // take a share of the limits.
 func (a *App) traces(ctx context.Context) ([]ingest.Process, error) {
-	list, err := a.Store.Executors(ctx)
+	list, err := a.store.Executors(ctx)
 	if err != nil {
 		return nil, err
 	}
-	owners, err := a.Store.LeaseOwners(ctx)
+	owners, err := a.store.LeaseOwners(ctx)
 	if err != nil {
 		return nil, err
 	}
-	members, err := a.Store.RateMembers(ctx)
+	members, err := a.store.RateMembers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (a *App) Others(ctx context.Context) ([]ingest.Process, error) {
 // AtWork lists the processes that live. One of this machine that is gone is left out
 // at once: people who look after a crash must not read that somebody works.
 func (a *App) AtWork(ctx context.Context) ([]ingest.Process, error) {
-	living, err := a.Store.Living(ctx)
+	living, err := a.store.Living(ctx)
 	return slices.DeleteFunc(living, a.isGone), err
 }
 
@@ -81,7 +81,7 @@ func (a *App) buryDead(ctx context.Context) error {
 			continue
 		}
 		a.config.Log.Info("taking over from a process that is gone", "executor", e.ID)
-		if err := a.Store.Bury(ctx, e.ID); err != nil {
+		if err := a.store.Bury(ctx, e.ID); err != nil {
 			return err
 		}
 	}

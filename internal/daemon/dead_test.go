@@ -49,7 +49,7 @@ func TestLeaseOfADeadPlannerIsTakenAtOnce(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "patra.db")
 			synctest.Test(t, func(t *testing.T) {
 				s := openStation(t, file)
-				if _, _, err := s.app.Store.AcquireLease(t.Context(), "planner", c.holder, time.Hour); err != nil {
+				if _, _, err := s.app.store.AcquireLease(t.Context(), "planner", c.holder, time.Hour); err != nil {
 					t.Fatal(err)
 				}
 				s.serve()
@@ -58,7 +58,7 @@ func TestLeaseOfADeadPlannerIsTakenAtOnce(t *testing.T) {
 				if c.taken {
 					want = s.app.identity.ID
 				}
-				if got, err := s.app.Store.LeaseOwners(t.Context()); err != nil || !slices.Equal(got, []string{want}) {
+				if got, err := s.app.store.LeaseOwners(t.Context()); err != nil || !slices.Equal(got, []string{want}) {
 					t.Errorf("the lease is held by %v, want %s (%v)", got, want, err)
 				}
 				s.close()
@@ -84,7 +84,7 @@ func TestTheDeadAreNotAtWork(t *testing.T) {
 		{ID: "dead", Host: host, PID: gone.Process.Pid}, {ID: "elsewhere", Host: host + "x", PID: gone.Process.Pid},
 		{ID: "mine", Host: host, PID: os.Getpid()}, {ID: "parent", Host: host, PID: os.Getppid()},
 	} {
-		if _, err := app.Store.Heartbeat(t.Context(), e, time.Hour); err != nil {
+		if _, err := app.store.Heartbeat(t.Context(), e, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -108,7 +108,7 @@ func TestOthersTakeTasks(t *testing.T) {
 	for _, e := range []ingest.Process{
 		app.identity, {ID: "plans", Roles: "planner,relay", Host: "x", PID: 1}, {ID: "works", Roles: "planner,executor", Host: "x", PID: 2},
 	} {
-		if _, err := app.Store.Heartbeat(t.Context(), e, time.Hour); err != nil {
+		if _, err := app.store.Heartbeat(t.Context(), e, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -75,7 +75,7 @@ func (a *App) finish(ctx context.Context, of ingest.Partition, planID int64, wat
 
 // sliceOn goes on slicing a plan and reports whether it needs no more of it.
 func (a *App) sliceOn(ctx context.Context, of ingest.Partition, planID int64, watch func(view.Progress)) (whole bool, err error) {
-	open, err := a.Store.OpenPlans(ctx, of)
+	open, err := a.store.OpenPlans(ctx, of)
 	if err != nil {
 		return false, err
 	}
@@ -111,12 +111,12 @@ func (h *Harvested) continues(p, before view.Progress) {
 // continueOpen finishes what earlier runs left.
 func (a *App) continueOpen(ctx context.Context, c *spec.Compiled, w Watch, h *Harvested) error {
 	of := ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}
-	open, err := a.Store.OpenPlans(ctx, of)
+	open, err := a.store.OpenPlans(ctx, of)
 	if err != nil {
 		return err
 	}
 	for _, o := range open {
-		before, err := a.Store.Progress(ctx, o.ID)
+		before, err := a.store.Progress(ctx, o.ID)
 		if err != nil {
 			return err
 		}
@@ -149,13 +149,13 @@ func (a *App) Work(ctx context.Context, planID int64, watch func(view.Progress))
 		return view.Progress{PlanID: planID}, err
 	}
 	err = a.workUntil(ctx, of, planID, watch, a.orPaused(of, func(ctx context.Context) (bool, error) {
-		p, err := a.Store.Progress(ctx, planID)
+		p, err := a.store.Progress(ctx, planID)
 		return p.Done == p.Total, err
 	}))
 	if err != nil {
 		return a.lastProgress(ctx, planID), err
 	}
-	return a.Store.Progress(ctx, planID)
+	return a.store.Progress(ctx, planID)
 }
 
 // lastProgress is how far a plan came whose work ended early: who is told that it was
@@ -164,7 +164,7 @@ func (a *App) lastProgress(ctx context.Context, planID int64) view.Progress {
 	if ctx.Err() != nil {
 		return view.Progress{PlanID: planID}
 	}
-	p, err := a.Store.Progress(ctx, planID)
+	p, err := a.store.Progress(ctx, planID)
 	if err != nil {
 		return view.Progress{PlanID: planID}
 	}
@@ -210,7 +210,7 @@ func (a *App) workWhile(ctx context.Context, of ingest.Partition, planID int64, 
 		turn.end()
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
-		_ = a.Store.Farewell(last, a.identity.ID) // a leftover row expires by itself
+		_ = a.store.Farewell(last, a.identity.ID) // a leftover row expires by itself
 	}()
 	if watch != nil {
 		background.Add(1)
@@ -219,7 +219,7 @@ func (a *App) workWhile(ctx context.Context, of ingest.Partition, planID int64, 
 			a.report(ctx, planID, watch)
 		}()
 	}
-	d := dispatch.New(a.Store, a.executor, dispatch.Config{
+	d := dispatch.New(a.store, a.executor, dispatch.Config{
 		Workers: a.config.Workers, Owner: a.identity.ID, Lease: a.config.Lease, Share: a.gate.Share, Cooling: a.cooling, Rests: a.rests.rest, Health: a.health, Patient: a.patient,
 		Ended: func(w ingest.Work, o ingest.Outcome) error { return a.stops.note(w, o, of) },
 		MayClaim: func(ctx context.Context) (bool, error) {
@@ -232,7 +232,7 @@ func (a *App) workWhile(ctx context.Context, of ingest.Partition, planID int64, 
 	if err := d.Run(ctx, done); err != nil {
 		return err
 	}
-	return a.Store.Present()
+	return a.store.Present()
 }
 
 // lastWords is how long a process that was told to stop may still talk to its database.
@@ -242,7 +242,7 @@ func (a *App) report(ctx context.Context, planID int64, watch func(view.Progress
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
 	for {
-		if p, err := a.Store.Progress(ctx, planID); err == nil {
+		if p, err := a.store.Progress(ctx, planID); err == nil {
 			watch(p)
 		}
 		select {

@@ -11,7 +11,7 @@ import (
 
 // newInspector joins the questions of people with what answers them.
 func newInspector(a *App) *inspect.Inspector {
-	db := a.Store
+	db := a.store
 	return inspect.New(inspect.Readers{
 		Clock: db, Sources: definitions{a}, Coverage: db, Failed: db, Work: db, Beside: db, Checks: db, Machine: machine{a}, Versions: db,
 		Readings: db, Upstream: a, Rates: db, Records: db, Archive: a,

@@ -110,7 +110,7 @@ func TestTrust13SecretsAreComparedWithinTheLimits(t *testing.T) {
 		if err := h.app.noteSecrets(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
-		mark, err := h.app.Store.SecretMark(t.Context(), ingest.Scope{Source: s.Source, Endpoint: s.Endpoint, Operation: s.Operation})
+		mark, err := h.app.store.SecretMark(t.Context(), ingest.Scope{Source: s.Source, Endpoint: s.Endpoint, Operation: s.Operation})
 		if err != nil {
 			t.Fatal(err)
 		}

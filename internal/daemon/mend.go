@@ -26,7 +26,7 @@ func (a *App) noteSecrets(ctx context.Context, s spec.Snapshot) error {
 		return err
 	}
 	scope := ingest.Scope{Source: s.Source, Endpoint: s.Endpoint, Operation: s.Operation} // each may have its own
-	mark, err := a.Store.SecretMark(ctx, scope)
+	mark, err := a.store.SecretMark(ctx, scope)
 	if err != nil || secret.Marks(mark, values...) {
 		return err
 	}
@@ -35,7 +35,7 @@ func (a *App) noteSecrets(ctx context.Context, s spec.Snapshot) error {
 	if mark, err = secret.Mark(salt, values...); err != nil {
 		return err
 	}
-	return a.Store.NoteChange(ctx, scope, ingest.ChangeSecret, mark)
+	return a.store.NoteChange(ctx, scope, ingest.ChangeSecret, mark)
 }
 
 // secretsOf reads the values of variables and files that requests of a source are
@@ -65,11 +65,11 @@ func (a *App) liftStop(ctx context.Context, p ingest.Pause, of ingest.Partition)
 	if p.Actor != ingest.ByItself || fault.CodeIn(p.Reason) == fault.MassGone {
 		return false, nil
 	}
-	mended, err := a.Store.Mended(ctx, of)
+	mended, err := a.store.Mended(ctx, of)
 	if err != nil || !mended.After(p.Since) {
 		return false, err
 	}
-	_, news, err := a.Store.ResumeSource(ctx, p.Scope, ingest.Act{Actor: ingest.ByItself, Reason: "its secret or its source file was changed since it was stopped"})
+	_, news, err := a.store.ResumeSource(ctx, p.Scope, ingest.Act{Actor: ingest.ByItself, Reason: "its secret or its source file was changed since it was stopped"})
 	if err == nil && news {
 		a.config.Log.Info("a source that was stopped is tried again: its secret or its file was changed", "source", p.Scope.String(), "stopped", p.Since, "reason", p.Reason)
 	}

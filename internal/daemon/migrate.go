@@ -10,13 +10,13 @@ import (
 // Migrate brings the schema up to date; a rehearsal only tells what would be done.
 // The app must have been opened with SkipSchema.
 func (a *App) Migrate(ctx context.Context, dry bool) (done view.Migrated, err error) {
-	status, err := a.Store.Schema(ctx)
+	status, err := a.store.Schema(ctx)
 	if err != nil {
 		return done, err
 	}
 	steps := status.Pending
 	if !dry {
-		if steps, err = a.Store.Migrate(ctx); err != nil {
+		if steps, err = a.store.Migrate(ctx); err != nil {
 			return done, err
 		}
 		a.created = status.Empty && a.single

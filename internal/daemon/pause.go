@@ -17,7 +17,7 @@ func (a *App) NotPaused(ctx context.Context, s spec.Snapshot) error {
 	}
 	of := ingest.Partition{Dataset: s.Dataset(), Operation: s.Operation}
 	for {
-		pause, paused, err := a.Store.Paused(ctx, of)
+		pause, paused, err := a.store.Paused(ctx, of)
 		if err != nil || !paused {
 			return err
 		}
@@ -32,7 +32,7 @@ func (a *App) NotPaused(ctx context.Context, s spec.Snapshot) error {
 }
 
 func (a *App) notPaused(ctx context.Context, of ingest.Partition) error {
-	pause, paused, err := a.Store.Paused(ctx, of)
+	pause, paused, err := a.store.Paused(ctx, of)
 	if err == nil && paused {
 		err = ingest.PausedError{Pause: pause}
 	}
@@ -52,7 +52,7 @@ func (a *App) orPaused(of ingest.Partition, done func(context.Context) (bool, er
 
 // partitionOf is what a stored plan works on.
 func (a *App) partitionOf(ctx context.Context, planID int64) (ingest.Partition, error) {
-	plans, err := a.Store.Plans(ctx, view.Filter{PlanID: planID, Limit: 1})
+	plans, err := a.store.Plans(ctx, view.Filter{PlanID: planID, Limit: 1})
 	if err != nil {
 		return ingest.Partition{}, err
 	}

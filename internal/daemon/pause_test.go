@@ -68,7 +68,7 @@ func TestPausedPlanIsNotSlicedOn(t *testing.T) {
 		if err := (schedules{app: w.app}).Upkeep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		p, err := w.app.Store.Progress(t.Context(), plan.ID)
+		p, err := w.app.store.Progress(t.Context(), plan.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func (w *walk) pause() {
 // tasks counts them by status.
 func (w *walk) tasks() map[string]int {
 	w.Helper()
-	tasks, err := w.app.Store.Tasks(w.Context(), view.Filter{Limit: 100})
+	tasks, err := w.app.store.Tasks(w.Context(), view.Filter{Limit: 100})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestPauseStopsAHarvestWithinOneBatch(t *testing.T) {
 	if got := w.tasks(); got["QUEUED"] != 3 {
 		t.Errorf("tasks %v, want all of them to wait", got)
 	}
-	runs, err := w.app.Store.Runs(t.Context(), view.Filter{Limit: 100})
+	runs, err := w.app.store.Runs(t.Context(), view.Filter{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestPauseStopsAHarvestWithinOneBatch(t *testing.T) {
 	if err != nil || h.Joined == nil || h.Plan.Slices["SUCCEEDED"] != 3 {
 		t.Fatalf("%+v, %v", h, err)
 	}
-	if n, err := w.app.Store.Counts(t.Context(), "crossref"); err != nil || n.Records != 180 {
+	if n, err := w.app.store.Counts(t.Context(), "crossref"); err != nil || n.Records != 180 {
 		t.Errorf("%+v, %v", n, err)
 	}
 }
@@ -227,7 +227,7 @@ func TestCancelStopsATaskWithinOneBatch(t *testing.T) {
 	if err != nil || h.Plan.Slices["CANCELLED"] != 1 || h.Plan.Slices["SUCCEEDED"] != 2 {
 		t.Fatalf("%+v, %v", h.Plan, err)
 	}
-	batches, err := w.app.Store.Batches(t.Context(), view.Filter{TaskID: 2, Limit: 100})
+	batches, err := w.app.store.Batches(t.Context(), view.Filter{TaskID: 2, Limit: 100})
 	if err != nil || len(batches) >= 12 {
 		t.Errorf("the cancelled task has %d of 12 pages, %v", len(batches), err)
 	}
@@ -258,7 +258,7 @@ func TestStopPutsTasksBack(t *testing.T) {
 	if got := w.tasks(); got["QUEUED"] != 3 {
 		t.Errorf("tasks %v, want all of them to wait", got)
 	}
-	runs, err := w.app.Store.Runs(t.Context(), view.Filter{Limit: 100})
+	runs, err := w.app.store.Runs(t.Context(), view.Filter{Limit: 100})
 	for _, r := range runs {
 		if r.Status != "CANCELLED" || r.ErrorCode != string(fault.Interrupted) {
 			t.Errorf("run %+v", r)

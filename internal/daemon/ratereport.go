@@ -28,7 +28,7 @@ func (a *App) reportRates(ctx context.Context) {
 		releases.look(ctx)
 		now, err := a.rates(ctx)
 		if err == nil && len(now) > 0 && !reflect.DeepEqual(now, told) {
-			if err = a.Store.ReportRates(ctx, a.identity.ID, now); err == nil {
+			if err = a.store.ReportRates(ctx, a.identity.ID, now); err == nil {
 				told = now
 			}
 		}

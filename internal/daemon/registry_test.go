@@ -63,7 +63,7 @@ func applySize(t *testing.T, app *App, size int, from time.Time) {
 		t.Fatal(err)
 	}
 	src.Endpoints["works"].Paging.Size = size
-	if _, err := app.Store.ApplySource(context.Background(), src, registry.ApplyOptions{From: from}); err != nil {
+	if _, err := app.store.ApplySource(context.Background(), src, registry.ApplyOptions{From: from}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -180,7 +180,7 @@ func TestDisabledCodeIsRefused(t *testing.T) {
 			types[i].Items = slices.DeleteFunc(slices.Clone(types[i].Items), func(item registry.DictItem) bool { return item.Code == "TOKEN" })
 		}
 	}
-	if _, err := app.Store.SeedDictionary(t.Context(), types); err != nil {
+	if _, err := app.store.SeedDictionary(t.Context(), types); err != nil {
 		t.Fatal(err)
 	}
 	_, err := app.Compile(t.Context(), "crossref", "", ingest.Harvest, nil)

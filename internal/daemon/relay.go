@@ -57,7 +57,7 @@ func (a *App) relaying(ctx context.Context, do func(*outbox.Relay) error) (err e
 		to[d.Name] = outbox.Destination{Form: d.Form(), Publisher: p}
 	}
 	config := outbox.Config{Owner: a.identity.ID, Lease: min(a.config.Lease, longestPlannerLease)}
-	return do(outbox.New(watchedLeases{a.Store, a}, a.config.Events.Destination, to, config, a.config.Log))
+	return do(outbox.New(watchedLeases{a.store, a}, a.config.Events.Destination, to, config, a.config.Log))
 }
 
 // relay publishes events until ctx ends.

@@ -49,8 +49,8 @@ func TestServeRelaysUntilItIsStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	f := outboxtest.NewFixture(t, a.Store, "crossref")
-	outboxtest.NewFixture(t, a.Store, "other").Commit(3) // nobody gets these
+	f := outboxtest.NewFixture(t, a.store, "crossref")
+	outboxtest.NewFixture(t, a.store, "other").Commit(3) // nobody gets these
 	f.Commit(20)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -60,7 +60,7 @@ func TestServeRelaysUntilItIsStopped(t *testing.T) {
 	drained := func() {
 		t.Helper()
 		for {
-			lanes, err := a.Store.OutboxLanes(t.Context())
+			lanes, err := a.store.OutboxLanes(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 // ReleaseRate lets go on what waits for a rate key, and tells the gate of this
 // process.
 func (a *App) ReleaseRate(ctx context.Context, key string, by ingest.Act) (view.RateReleased, error) {
-	done, err := operate.NewRates(a.Store).Release(ctx, key, by)
+	done, err := operate.NewRates(a.store).Release(ctx, key, by)
 	if err == nil && !by.Rehearsal {
 		a.release(ctx, key)
 	}
@@ -43,7 +43,7 @@ func (w *releaseWatch) look(ctx context.Context) {
 	if first {
 		w.last = time.UnixMicro(1)
 	}
-	releases, err := w.app.Store.RateReleases(ctx, w.last)
+	releases, err := w.app.store.RateReleases(ctx, w.last)
 	if err != nil {
 		if first {
 			w.last = time.Time{}

@@ -35,7 +35,7 @@ func (a *App) Replayer() *replay.Service {
 		bodies = a.raw
 	}
 	raw := a.config.Raw
-	return replay.New(&ledger{Store: a.Store, app: a}, bodies, a.guard.chain(a.permits()), replay.Keeping{For: raw.KeepFor, MaxBytes: raw.MaxBytes, Where: raw.Dir})
+	return replay.New(&ledger{Store: a.store, app: a}, bodies, a.guard.chain(a.permits()), replay.Keeping{For: raw.KeepFor, MaxBytes: raw.MaxBytes, Where: raw.Dir})
 }
 
 // Replay does a batch again and writes nothing. Only where others send, it is one of

@@ -25,13 +25,13 @@ type schedules struct {
 // applied start nothing by themselves. One source that cannot be read does not
 // keep the others from running.
 func (s schedules) list(ctx context.Context) ([]trigger.Job, error) {
-	applied, err := s.app.Store.AppliedSources(ctx)
+	applied, err := s.app.store.AppliedSources(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []trigger.Job
 	for _, code := range slices.Sorted(maps.Keys(applied)) {
-		known, err := s.app.registry.find(ctx, s.app.Store, code)
+		known, err := s.app.registry.find(ctx, s.app.store, code)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -49,16 +49,16 @@ func (s schedules) list(ctx context.Context) ([]trigger.Job, error) {
 // and whether a living process follows them. A source that cannot be read counts for none.
 func (m machine) Schedules(ctx context.Context) (out view.Schedules, err error) {
 	a := m.App
-	now, err := a.Store.Now(ctx)
+	now, err := a.store.Now(ctx)
 	if err != nil {
 		return out, err
 	}
-	applied, err := a.Store.AppliedSources(ctx)
+	applied, err := a.store.AppliedSources(ctx)
 	if err != nil {
 		return out, err
 	}
 	for code := range applied {
-		known, err := a.registry.find(ctx, a.Store, code)
+		known, err := a.registry.find(ctx, a.store, code)
 		if err != nil {
 			continue
 		}
@@ -128,7 +128,7 @@ const upkeepSize = 100
 func (s schedules) Upkeep(ctx context.Context) error {
 	left := map[ingest.Partition]bool{}
 	for _, status := range []ingest.PlanStatus{ingest.PlanPartial, ingest.PlanSlicing} {
-		plans, err := s.app.Store.Plans(ctx, view.Filter{Status: string(status), Limit: upkeepSize})
+		plans, err := s.app.store.Plans(ctx, view.Filter{Status: string(status), Limit: upkeepSize})
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (s schedules) Upkeep(ctx context.Context) error {
 	}
 	var failures error
 	for of := range left {
-		_, paused, err := s.app.Store.Paused(ctx, of)
+		_, paused, err := s.app.store.Paused(ctx, of)
 		if err == nil && !paused { // slicing may ask the upstream for counts
 			err = s.resume(ctx, of)
 		}
@@ -149,7 +149,7 @@ func (s schedules) Upkeep(ctx context.Context) error {
 }
 
 func (s schedules) resume(ctx context.Context, of ingest.Partition) error {
-	open, err := s.app.Store.OpenPlans(ctx, of)
+	open, err := s.app.store.OpenPlans(ctx, of)
 	if err != nil {
 		return err
 	}
@@ -170,14 +170,14 @@ func (s schedules) Unfinished(ctx context.Context, j trigger.Job) (int64, error)
 	if paused, err := s.paused(ctx, j.Partition); paused || err != nil {
 		return 0, err
 	}
-	open, err := s.app.Store.OpenPlans(ctx, j.Partition)
+	open, err := s.app.store.OpenPlans(ctx, j.Partition)
 	if err != nil || len(open) == 0 {
 		return 0, err
 	}
 	if some, err := s.giveUpScheduled(ctx, j.Partition); err != nil {
 		return 0, err
 	} else if some {
-		if open, err = s.app.Store.OpenPlans(ctx, j.Partition); err != nil || len(open) == 0 {
+		if open, err = s.app.store.OpenPlans(ctx, j.Partition); err != nil || len(open) == 0 {
 			return 0, err
 		}
 	}
@@ -187,7 +187,7 @@ func (s schedules) Unfinished(ctx context.Context, j trigger.Job) (int64, error)
 // paused reports whether a job is paused. A stop whose cause was changed is ended
 // first, so that the tasks it left go on before anything new is planned.
 func (s schedules) paused(ctx context.Context, of ingest.Partition) (bool, error) {
-	_, paused, err := s.app.Store.Paused(ctx, of)
+	_, paused, err := s.app.store.Paused(ctx, of)
 	if err != nil || !paused {
 		return paused, err
 	}
@@ -205,7 +205,7 @@ func (s schedules) paused(ctx context.Context, of ingest.Partition) (bool, error
 // Plan compiles and plans. What is wrong with the source or the request is a
 // reason; what is wrong with the database is an error.
 func (s schedules) Plan(ctx context.Context, j trigger.Job, t trigger.Tick) (trigger.Outcome, error) {
-	known, err := s.app.registry.find(ctx, s.app.Store, j.Partition.Source)
+	known, err := s.app.registry.find(ctx, s.app.store, j.Partition.Source)
 	if err != nil {
 		return refused(err)
 	}

@@ -11,7 +11,7 @@ import (
 // works. It is stopped with the work, and the next process goes on. Where nothing is
 // left to do, it costs two small questions.
 func (a *App) sealBodies(ctx context.Context) {
-	left, err := a.Store.UnsealedLeft(ctx)
+	left, err := a.store.UnsealedLeft(ctx)
 	if err == nil && left {
 		var s *maintenance.Service
 		if s, err = a.Maintenance(); err == nil {

@@ -101,7 +101,7 @@ func (a *App) planBySchedule(ctx context.Context) error {
 		a.config.Log.Warn("could not look for processes that are gone; their leases run out by themselves", "error", err)
 	}
 	s := schedules{app: a, told: map[string]string{}}
-	return trigger.New(watchedLeases{a.Store, a}, a.Store, s, s.list, trigger.Config{
+	return trigger.New(watchedLeases{a.store, a}, a.store, s, s.list, trigger.Config{
 		Owner: a.identity.ID, Lease: min(a.config.Lease, longestPlannerLease),
 	}, a.config.Log).Run(ctx)
 }

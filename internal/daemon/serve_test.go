@@ -98,7 +98,7 @@ func (s *station) apply(change func(*registry.Source)) {
 		s.Fatal(err)
 	}
 	change(src)
-	if _, err := s.app.Store.ApplySource(s.Context(), src, registry.ApplyOptions{}); err != nil {
+	if _, err := s.app.store.ApplySource(s.Context(), src, registry.ApplyOptions{}); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -159,7 +159,7 @@ func TestServePlansBySchedule(t *testing.T) {
 		})
 		first.pass(24 * time.Minute)
 		first.has("HARVEST 01:10 plan 1", "UPDATE 01:20 plan 2")
-		plans, err := first.app.Store.Plans(t.Context(), view.Filter{Limit: 9})
+		plans, err := first.app.store.Plans(t.Context(), view.Filter{Limit: 9})
 		if err != nil || len(plans) != 2 || plans[0].Status != "READY" || plans[1].Status != "READY" {
 			t.Fatalf("%+v, %v", plans, err)
 		}

@@ -25,7 +25,7 @@ func openUpdates(t *testing.T) *updates {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.app.Store.ApplySource(t.Context(), src, registry.ApplyOptions{}); err != nil {
+	if _, err := s.app.store.ApplySource(t.Context(), src, registry.ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	of := ingest.Partition{Dataset: ingest.Dataset{Source: "pubmed", Endpoint: serves(src, ingest.Update)[0]}, Operation: ingest.Update}
@@ -38,7 +38,7 @@ func (u *updates) signal(ids ...string) {
 	for _, id := range ids {
 		named = append(named, ingest.NewSignal{ID: id})
 	}
-	if _, err := u.app.Store.AddSignals(u.Context(), u.job.Partition.Dataset, refresh.Retraction, named, ingest.Act{Actor: "test"}); err != nil {
+	if _, err := u.app.store.AddSignals(u.Context(), u.job.Partition.Dataset, refresh.Retraction, named, ingest.Act{Actor: "test"}); err != nil {
 		u.Fatal(err)
 	}
 }
@@ -46,7 +46,7 @@ func (u *updates) signal(ids ...string) {
 // tick plans one and tells which watermarks have plans since, and how it is summed up.
 func (u *updates) tick(key string) (fields, summary string) {
 	u.Helper()
-	now, err := u.app.Store.Now(u.Context())
+	now, err := u.app.store.Now(u.Context())
 	if err != nil {
 		u.Fatal(err)
 	}
@@ -54,17 +54,17 @@ func (u *updates) tick(key string) (fields, summary string) {
 	if err != nil || out.Refused != "" {
 		u.Fatalf("%+v, %v", out, err)
 	}
-	plans, err := u.app.Store.Plans(u.Context(), view.Filter{Limit: 20})
+	plans, err := u.app.store.Plans(u.Context(), view.Filter{Limit: 20})
 	if err != nil {
 		u.Fatal(err)
 	}
 	var names []string
 	for _, p := range plans {
-		one, err := u.app.Store.Plan(u.Context(), p.ID)
+		one, err := u.app.store.Plan(u.Context(), p.ID)
 		if err != nil {
 			u.Fatal(err)
 		}
-		c, err := u.app.Store.Cursor(u.Context(), one.CursorID)
+		c, err := u.app.store.Cursor(u.Context(), one.CursorID)
 		if err != nil {
 			u.Fatal(err)
 		}

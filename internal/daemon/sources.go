@@ -40,13 +40,13 @@ func unknownSource(code string, applied []string) error {
 
 // Source finds a source: as applied, else as bundled (D§5.18).
 func (a *App) Source(ctx context.Context, code string) (src *registry.Source, applied bool, err error) {
-	known, err := a.registry.find(ctx, a.Store, code)
+	known, err := a.registry.find(ctx, a.store, code)
 	return known.src, known.applied, err
 }
 
 // Compile freezes one operation of a source as it is now.
 func (a *App) Compile(ctx context.Context, code, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
-	known, err := a.registry.find(ctx, a.Store, code)
+	known, err := a.registry.find(ctx, a.store, code)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (a *App) Compile(ctx context.Context, code, endpoint string, op ingest.Oper
 
 // Sources lists all sources, applied and bundled.
 func (a *App) Sources(ctx context.Context) ([]view.Source, error) {
-	applied, err := a.Store.AppliedSources(ctx)
+	applied, err := a.store.AppliedSources(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +79,11 @@ func (a *App) Sources(ctx context.Context) ([]view.Source, error) {
 // SourceCodes lists the sources that are applied or bundled, and those there are
 // records of.
 func (a *App) SourceCodes(ctx context.Context) ([]string, error) {
-	applied, err := a.Store.AppliedSources(ctx)
+	applied, err := a.store.AppliedSources(ctx)
 	if err != nil {
 		return nil, err
 	}
-	harvested, err := a.Store.HarvestedSources(ctx)
+	harvested, err := a.store.HarvestedSources(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func nextAfter(p ingest.Partition, planID int64, code fault.Code) string {
 // wait for the end of a breaker to hear that it is still away.
 func (a *App) begin(ctx context.Context, of ingest.Partition) error {
 	a.stops.forget(of)
-	return a.Store.LookAgain(ctx, of.Dataset)
+	return a.store.LookAgain(ctx, of.Dataset)
 }
 
 // orStopped names what ended the work on a partition: the pause that the program made

@@ -25,7 +25,7 @@ type GivenUp struct {
 // source as it is now. Plans that read on are left alone, and so are those that nobody
 // tried yet. A cursor narrows it to one campaign; zero is the whole partition.
 func (a *App) giveUpOld(ctx context.Context, c *spec.Compiled, cursor int64) (given []GivenUp, err error) {
-	old, err := a.Store.OutlivedPlans(ctx, compiledPartition(c), cursor, c.Fingerprint)
+	old, err := a.store.OutlivedPlans(ctx, compiledPartition(c), cursor, c.Fingerprint)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (a *App) giveUpOld(ctx context.Context, c *spec.Compiled, cursor int64) (gi
 		if !p.IsStuck() {
 			continue
 		}
-		did, err := a.Store.SupersedePlan(ctx, p.ID, fmt.Sprintf("given up: %s was changed at %s, and this plan got nowhere with the settings before",
+		did, err := a.store.SupersedePlan(ctx, p.ID, fmt.Sprintf("given up: %s was changed at %s, and this plan got nowhere with the settings before",
 			c.Snapshot.Source, window.Text(p.Changed)))
 		if errors.Is(err, fault.ErrConflict) { // it has ended meanwhile, or somebody else did the same
 			continue

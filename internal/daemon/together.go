@@ -31,7 +31,7 @@ type Joined struct {
 // counts and plans, and the others join. Plans that are not the same are finished
 // first, as ever.
 func (a *App) planShared(ctx context.Context, c *spec.Compiled, r planner.Request, w Watch, h *Harvested) (plan ingest.Plan, err error) {
-	began, err := a.Store.Now(ctx)
+	began, err := a.store.Now(ctx)
 	if err != nil {
 		return plan, err
 	}
@@ -110,7 +110,7 @@ func (s *sharing) decide(ctx context.Context, continued bool, h *Harvested) (tod
 		if err := s.giveUpOld(ctx, h); err != nil {
 			return planned, plan, err
 		}
-		open, err := s.app.Store.OpenPlans(ctx, s.of)
+		open, err := s.app.store.OpenPlans(ctx, s.of)
 		if err != nil || len(open) > 0 {
 			return continueFirst, plan, err
 		}
@@ -140,7 +140,7 @@ func (s *sharing) find(ctx context.Context, alone bool) (*ingest.LivePlan, error
 	if s.compiled.Snapshot.Operation != ingest.Harvest || s.request.Only != nil || s.request.By.Actor != "" {
 		return nil, nil
 	}
-	live, err := s.app.Store.LivePlans(ctx, s.of, s.compiled.Fingerprint)
+	live, err := s.app.store.LivePlans(ctx, s.of, s.compiled.Fingerprint)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (s *sharing) find(ctx context.Context, alone bool) (*ingest.LivePlan, error
 // gaveUp reports whether a plan has failed at something that this harvest is to try
 // again: who joined it would never read that.
 func (s *sharing) gaveUp(ctx context.Context, plan int64) (bool, error) {
-	failed, err := s.app.Store.Slices(ctx, view.Filter{PlanID: plan, Status: string(ingest.SliceFailed), Limit: mostFailed})
+	failed, err := s.app.store.Slices(ctx, view.Filter{PlanID: plan, Status: string(ingest.SliceFailed), Limit: mostFailed})
 	return slices.ContainsFunc(failed, func(f view.Slice) bool {
 		return f.Window != nil && slices.ContainsFunc(s.draft.Owed(), f.Window.Overlaps)
 	}), err
@@ -197,7 +197,7 @@ func (s *sharing) join(ctx context.Context, p *ingest.LivePlan, w Watch, h *Harv
 // startedBy says in words who asked for a plan, and when. What cannot be read is left
 // out: a harvest must not fail for it.
 func (a *App) startedBy(ctx context.Context, planID int64) (by string, at time.Time) {
-	plan, err := a.Store.Plan(ctx, planID)
+	plan, err := a.store.Plan(ctx, planID)
 	if err != nil {
 		return "", at
 	}
@@ -219,7 +219,7 @@ func (a *App) startedBy(ctx context.Context, planID int64) (by string, at time.T
 
 // sliceToTheEnd goes on with a plan whose planner is gone.
 func (a *App) sliceToTheEnd(ctx context.Context, of ingest.Partition, planID int64) error {
-	open, err := a.Store.OpenPlans(ctx, of)
+	open, err := a.store.OpenPlans(ctx, of)
 	if err != nil {
 		return err
 	}
@@ -238,21 +238,21 @@ func (a *App) sliceToTheEnd(ctx context.Context, of ingest.Partition, planID int
 func (a *App) planAlone(ctx context.Context, name string, do func(context.Context) error) (held bool, err error) {
 	a.planning.Lock() // the lease is the process's, not the caller's
 	defer a.planning.Unlock()
-	epoch, held, err := watchedLeases{a.Store, a}.AcquireLease(ctx, name, a.identity.ID, a.config.Lease)
+	epoch, held, err := watchedLeases{a.store, a}.AcquireLease(ctx, name, a.identity.ID, a.config.Lease)
 	if err != nil || !held {
 		return false, err
 	}
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
-		_ = a.Store.ReleaseLease(last, name, a.identity.ID, epoch) // else it runs out by itself
+		_ = a.store.ReleaseLease(last, name, a.identity.ID, epoch) // else it runs out by itself
 	}()
 	working, stop := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for pause.For(working, a.config.Lease/beats) == nil {
-			if err := a.Store.RenewLease(working, name, a.identity.ID, epoch, a.config.Lease); errors.Is(err, fault.ErrStale) {
+			if err := a.store.RenewLease(working, name, a.identity.ID, epoch, a.config.Lease); errors.Is(err, fault.ErrStale) {
 				stop(errTurnLost)
 			}
 		}

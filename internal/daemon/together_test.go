@@ -50,7 +50,7 @@ func (l *library) together(database string, n int, request func(i int) (now time
 
 func (l *library) plans() []view.Plan {
 	l.Helper()
-	plans, err := l.app.Store.Plans(l.Context(), view.Filter{Limit: 1000})
+	plans, err := l.app.store.Plans(l.Context(), view.Filter{Limit: 1000})
 	l.must(err)
 	return plans
 }
@@ -58,15 +58,15 @@ func (l *library) plans() []view.Plan {
 // noGaps: everything up to the watermark is covered.
 func (l *library) noGaps() {
 	l.Helper()
-	cursors, err := l.app.Store.Cursors(l.Context(), "crossref")
+	cursors, err := l.app.store.Cursors(l.Context(), "crossref")
 	l.must(err)
 	for _, c := range cursors {
-		segments, err := l.app.Store.Segments(l.Context(), c.ID)
+		segments, err := l.app.store.Segments(l.Context(), c.ID)
 		l.must(err)
 		if gaps := coverage.Gaps(segments, window.Window{From: c.Origin, To: segments[len(segments)-1].Window.To}); len(gaps) > 0 {
 			l.Errorf("gaps %v", gaps)
 		}
-		if v, err := l.app.Store.Verify(l.Context(), c.ID); err != nil || len(v.Problems) > 0 {
+		if v, err := l.app.store.Verify(l.Context(), c.ID); err != nil || len(v.Problems) > 0 {
 			l.Errorf("%+v, %v", v, err)
 		}
 	}

@@ -37,7 +37,7 @@ func TestTrust15AStoppedSourceIsNoAlarmPerTick(t *testing.T) {
 		s := openStation(t, file)
 		s.pass(time.Hour)
 		s.apply(func(src *registry.Source) { src.Schedule = every(10 * time.Minute) })
-		if _, _, err := s.app.Store.PauseSource(t.Context(), ingest.Scope{Source: "crossref"}, ingest.Act{Actor: ingest.ByItself, Reason: "UNAUTHORIZED (HTTP 401)"}); err != nil {
+		if _, _, err := s.app.store.PauseSource(t.Context(), ingest.Scope{Source: "crossref"}, ingest.Act{Actor: ingest.ByItself, Reason: "UNAUTHORIZED (HTTP 401)"}); err != nil {
 			t.Fatal(err)
 		}
 		s.serve()

@@ -43,7 +43,7 @@ func (a *App) Trusted(ctx context.Context, s spec.Snapshot) error {
 // Variables that are not set here may be where the sources run, so they count, unless
 // a source does without.
 func (a *App) Untrusted(ctx context.Context, source string) (out []trust.Stopped, err error) {
-	applied, err := a.Store.AppliedSources(ctx)
+	applied, err := a.store.AppliedSources(ctx)
 	if err != nil {
 		return nil, err
 	}

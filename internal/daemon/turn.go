@@ -18,7 +18,7 @@ func newLife(a *App) *life { return &life{app: a} }
 const beats = 3
 
 func (l *life) beat(ctx context.Context) error {
-	_, err := l.app.Store.Heartbeat(ctx, l.app.identity, l.app.config.Lease)
+	_, err := l.app.store.Heartbeat(ctx, l.app.identity, l.app.config.Lease)
 	return err
 }
 
@@ -84,7 +84,7 @@ func (t *turn) taken(ctx context.Context) (bool, error) {
 	if err := t.app.buryDead(ctx); err != nil {
 		return false, err
 	}
-	members, err := t.app.Store.RateMembers(ctx)
+	members, err := t.app.store.RateMembers(ctx)
 	return slices.ContainsFunc(members, func(m gate.Member) bool { return m.Executes && m.ID != t.app.identity.ID }), err
 }
 

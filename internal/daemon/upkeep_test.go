@@ -34,7 +34,7 @@ func (s *station) compile(settings ...string) *spec.Compiled {
 // queue stores a plan of the days before now.
 func (s *station) queue(days int, settings ...string) ingest.Plan {
 	s.Helper()
-	now, err := s.app.Store.Now(s.Context())
+	now, err := s.app.store.Now(s.Context())
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -51,18 +51,18 @@ func (s *station) queue(days int, settings ...string) ingest.Plan {
 func (s *station) work(outcome ingest.Outcome, before func(ingest.Work)) {
 	s.Helper()
 	ctx := s.Context()
-	queues, err := s.app.Store.Queues(ctx)
+	queues, err := s.app.store.Queues(ctx)
 	if err != nil || len(queues) != 1 {
 		s.Fatalf("%d queues, %v", len(queues), err)
 	}
-	list, err := s.app.Store.Claim(ctx, ingest.ClaimRequest{
+	list, err := s.app.store.Claim(ctx, ingest.ClaimRequest{
 		PartitionID: queues[0].PartitionID, Owner: "test", Token: fmt.Sprint("claim-", time.Now().UnixNano()), Lease: time.Minute, Max: 1,
 	})
 	if err != nil || len(list) != 1 {
 		s.Fatalf("%d tasks, %v", len(list), err)
 	}
 	w := list[0]
-	run, err := s.app.Store.StartRun(ctx, w, time.Minute)
+	run, err := s.app.store.StartRun(ctx, w, time.Minute)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -70,18 +70,18 @@ func (s *station) work(outcome ingest.Outcome, before func(ingest.Work)) {
 	if before != nil {
 		before(w)
 	}
-	if err := s.app.Store.FinishRun(ctx, ingest.Finish{Lease: w.Lease, Lineage: w.Lineage, Outcome: outcome}); err != nil {
+	if err := s.app.store.FinishRun(ctx, ingest.Finish{Lease: w.Lease, Lineage: w.Lineage, Outcome: outcome}); err != nil {
 		s.Fatal(err)
 	}
 }
 
 func (s *station) planIs(id int64, status ingest.PlanStatus, slices int) {
 	s.Helper()
-	p, err := s.app.Store.Plan(s.Context(), id)
+	p, err := s.app.store.Plan(s.Context(), id)
 	if err != nil {
 		s.Fatal(err)
 	}
-	planned, err := s.app.Store.PlannedWindows(s.Context(), id)
+	planned, err := s.app.store.PlannedWindows(s.Context(), id)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -133,13 +133,13 @@ func TestServeCutsAgain(t *testing.T) {
 		var parent ingest.Work
 		s.work(ingest.Outcome{Task: ingest.TaskPartial, Run: ingest.RunPartial}, func(w ingest.Work) {
 			parent = w
-			if err := s.app.Store.RequestReslice(t.Context(), ingest.ResliceRequest{Lease: w.Lease, Extend: time.Minute, Reason: "PAGES", Remaining: w.Window}); err != nil {
+			if err := s.app.store.RequestReslice(t.Context(), ingest.ResliceRequest{Lease: w.Lease, Extend: time.Minute, Reason: "PAGES", Remaining: w.Window}); err != nil {
 				t.Fatal(err)
 			}
 		})
 		s.pass(time.Minute)
 		s.planIs(plan.ID, ingest.PlanReady, 3)
-		slices, err := s.app.Store.Slices(t.Context(), view.Filter{PlanID: plan.ID, Limit: 10})
+		slices, err := s.app.store.Slices(t.Context(), view.Filter{PlanID: plan.ID, Limit: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,13 +152,13 @@ func TestServeCutsAgain(t *testing.T) {
 		if len(slices) != 4 || children != 2 {
 			t.Errorf("%d children in %+v", children, slices)
 		}
-		if pending, err := s.app.Store.PendingReslices(t.Context(), 10); err != nil || len(pending) != 0 {
+		if pending, err := s.app.store.PendingReslices(t.Context(), 10); err != nil || len(pending) != 0 {
 			t.Errorf("%d requests are left, %v", len(pending), err)
 		}
 		for range 3 {
 			s.work(ingest.Outcome{Task: ingest.TaskSucceeded, Run: ingest.RunSucceeded}, nil)
 		}
-		if p, err := s.app.Store.Plan(t.Context(), plan.ID); err != nil || p.Status != string(ingest.PlanCompleted) {
+		if p, err := s.app.store.Plan(t.Context(), plan.ID); err != nil || p.Status != string(ingest.PlanCompleted) {
 			t.Errorf("%+v, %v", p.Status, err)
 		}
 		s.close()

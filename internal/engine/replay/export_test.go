@@ -68,7 +68,7 @@ func TestNoSecretInABundle(t *testing.T) {
 		}
 		holdsNoSecret(t, form.Name, file)
 
-		box, err := w.app.Store.Box(t.Context(), id)
+		box, err := w.store().Box(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func TestDetailsThatDidNotCome(t *testing.T) {
 	}
 	_, compiled := formNamed(t, "search").Start(t, data, "500@path:/forms/records:id="+ids[17]+";withhold@path:/forms/records:id="+ids[40])
 	w := harvested(t, compiled)
-	aside, err := w.app.Store.Quarantine(t.Context(), compiled.Snapshot.Source, 0, 10)
+	aside, err := w.store().Quarantine(t.Context(), compiled.Snapshot.Source, 0, 10)
 	if err != nil || len(aside) == 0 {
 		t.Fatalf("nothing was set aside (%v): nothing is proved", err)
 	}
@@ -90,7 +90,7 @@ func TestUpstreamChanges(t *testing.T) {
 	first := w.batches()[0]
 	w.pure(func() { w.same(w.replay(first.ID, daemon.ReplayOptions{From: daemon.ReplayUpstream})) })
 
-	box, err := w.app.Store.Box(t.Context(), first.ID)
+	box, err := w.store().Box(t.Context(), first.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

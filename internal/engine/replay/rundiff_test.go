@@ -32,7 +32,7 @@ func TestRunDiff(t *testing.T) {
 	if d := diff(1, 2); !d.Identical || d.Same != 100 || len(d.Batches) < 5 {
 		t.Errorf("%+v", d)
 	}
-	box, err := w.app.Store.Box(t.Context(), 1)
+	box, err := w.store().Box(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/trust"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/driver/store"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/testkit/storetest"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -64,6 +66,9 @@ func (w *world) harvest(c *spec.Compiled) {
 		w.Fatal(err)
 	}
 }
+
+// store opens the database beside the app.
+func (w *world) store() *store.Store { return localstore.Beside(w.T, "sqlite:"+w.file) }
 
 func (w *world) batches() []view.Batch {
 	w.Helper()

@@ -10,11 +10,13 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/driver/store"
 )
 
 // compiler freezes the bundled source from a database it was applied to.
 type compiler struct {
 	app       *daemon.App
+	store     *store.Store // the same database, beside the app
 	overrides []registry.Override
 	canonical []byte // the snapshot, as the plan keeps it
 
@@ -25,7 +27,7 @@ type compiler struct {
 func newCompiler(tb testing.TB, k kind) *compiler {
 	tb.Helper()
 	base := k.fresh(tb)
-	_ = base.open(tb, false).Close()
+	db := base.open(tb, false)
 	app, err := daemon.Open(tb.Context(), daemon.Config{Database: base.address})
 	if err != nil {
 		tb.Fatal(err)
@@ -42,7 +44,7 @@ func newCompiler(tb testing.TB, k kind) *compiler {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c := &compiler{app: app, overrides: []registry.Override{set}, db: base.bare(tb, 1, "FULL")}
+	c := &compiler{app: app, store: db, overrides: []registry.Override{set}, db: base.bare(tb, 1, "FULL")}
 	compiled, err := c.compile(tb.Context(), nil)
 	if err != nil {
 		tb.Fatal(err)
@@ -72,11 +74,11 @@ func (c *compiler) compile(ctx context.Context, overrides []registry.Override) (
 
 // cold does what the first plan after a start does: everything is read.
 func (c *compiler) cold(ctx context.Context) (*spec.Compiled, error) {
-	codes, err := c.app.Definitions.ListCodes(ctx)
+	codes, err := c.store.Dictionary(ctx)
 	if err != nil {
 		return nil, err
 	}
-	src, applied, err := c.app.Store.LoadSource(ctx, "crossref")
+	src, applied, err := c.store.LoadSource(ctx, "crossref")
 	if err != nil || !applied {
 		return nil, fmt.Errorf("load source: applied %v, %w", applied, err)
 	}

@@ -133,7 +133,7 @@ func TestServeWaitsForRoom(t *testing.T) {
 	dir := smallDisk(t)
 	s := ofKind(t, "token").start(t, "sqlite:"+filepath.Join(dir, "patra.db"), upsim.Options{})
 	s.must(s.planArgs("--set", "retry.taskAttempts=1")...)
-	tasks, err := s.open().Store.Tasks(t.Context(), view.Filter{Limit: 1000})
+	tasks, err := s.open().Tasks.List(t.Context(), view.Filter{Limit: 1000})
 	if err != nil || len(tasks) == 0 {
 		t.Fatalf("%d tasks, %v", len(tasks), err)
 	}

@@ -70,7 +70,7 @@ func (w *world) slips(text string) {
 	w.t.Helper()
 	src, _, err := registry.Decode("stranger.yaml", []byte(text))
 	if err == nil {
-		_, err = w.open().Store.ApplySource(w.t.Context(), src, registry.ApplyOptions{})
+		_, err = w.open().Definitions.Apply(w.t.Context(), src, registry.ApplyOptions{})
 	}
 	if err != nil {
 		w.t.Fatal(err)

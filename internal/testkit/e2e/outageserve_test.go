@@ -21,7 +21,7 @@ func TestServeOutlivesItsServer(t *testing.T) {
 	direct, came := mariadb.DSN(t), newArrivals()
 	s := ofKind(t, "token").start(t, direct, upsim.Options{OnEntry: came.entry})
 	s.must(s.planArgs("--set", "retry.taskAttempts=1")...)
-	tasks, err := s.open().Store.Tasks(t.Context(), view.Filter{Limit: 1000})
+	tasks, err := s.open().Tasks.List(t.Context(), view.Filter{Limit: 1000})
 	if err != nil || len(tasks) == 0 {
 		t.Fatalf("%d tasks, %v", len(tasks), err)
 	}

@@ -20,7 +20,7 @@ func TestHarvestOfEveryPagingForm(t *testing.T) {
 			s.finish()
 			if f.Name == "time" { // windows that did not fit on a page were cut
 				s.sane()
-				if counts, err := s.open().Store.Counts(t.Context(), s.source); err != nil || counts.Records != int64(s.data.Len()) || counts.Outbox != counts.Records {
+				if counts, err := s.open().Records.CountTotals(t.Context(), s.source); err != nil || counts.Records != int64(s.data.Len()) || counts.Outbox != counts.Records {
 					t.Errorf("%+v for %d works, %v", counts, s.data.Len(), err)
 				}
 			} else {
@@ -35,7 +35,7 @@ func TestHarvestOfEveryPagingForm(t *testing.T) {
 // and, of a list, why there is a next page or none.
 func (s *subject) explained() {
 	s.t.Helper()
-	runs, err := s.open().Store.Runs(s.t.Context(), view.Filter{Limit: 1000})
+	runs, err := s.open().Tasks.ListRuns(s.t.Context(), view.Filter{Limit: 1000})
 	if err != nil || len(runs) == 0 {
 		s.t.Fatalf("%d runs, %v", len(runs), err)
 	}

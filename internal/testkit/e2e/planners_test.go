@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -43,7 +44,7 @@ func TestPlannersRaceForOneTrigger(t *testing.T) {
 		if err != nil || len(plans) != 1 || plans[0].Status != "READY" {
 			t.Fatalf("%+v, %v", plans, err)
 		}
-		planned, err := app.Store.PlannedWindows(t.Context(), plans[0].ID)
+		planned, err := localstore.Beside(t, database).PlannedWindows(t.Context(), plans[0].ID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli"
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/testkit/check"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/testkit/storetest"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -95,7 +96,7 @@ func (w *world) replayUpstream(id string) {
 	if r := w.again(0, id, "--from", "upstream"); r.Requests != 1 {
 		w.t.Errorf("%+v", r)
 	}
-	box, err := w.open().Store.Box(w.t.Context(), mustID(w.t, id))
+	box, err := localstore.Beside(w.t, w.database).Box(w.t.Context(), mustID(w.t, id))
 	if err != nil || len(box.Written) == 0 {
 		w.t.Fatalf("batch %s wrote nothing, %v", id, err)
 	}

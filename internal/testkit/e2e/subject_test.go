@@ -9,6 +9,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/testkit/check"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -132,7 +133,7 @@ func (s *subject) whole() {
 	s.sane()
 	app := s.open()
 	ctx := s.t.Context()
-	records, err := app.Store.Records(ctx, s.source, "works", nil, 100_000)
+	records, err := localstore.Beside(s.t, s.database).Records(ctx, s.source, "works", nil, 100_000)
 	if err != nil {
 		s.t.Fatal(err)
 	}

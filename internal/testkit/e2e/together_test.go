@@ -43,7 +43,7 @@ func TestSecondProcessTakesOver(t *testing.T) {
 		w.faultsOff()
 		w.verify()
 		workers := map[string]int{}
-		runs, err := w.open().Store.Runs(t.Context(), view.Filter{Limit: 1000})
+		runs, err := w.open().Tasks.ListRuns(t.Context(), view.Filter{Limit: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -115,7 +115,7 @@ func TestTrust01OtherSourcesGoOn(t *testing.T) {
 		k.must("source", "trust", keyedSource, "--revoke", "--yes")
 		k.must(k.planArgs()...)
 		count := func(source string) int {
-			tasks, err := k.open().Store.Tasks(t.Context(), view.Filter{Source: source, Limit: 1000})
+			tasks, err := k.open().Tasks.List(t.Context(), view.Filter{Source: source, Limit: 1000})
 			if err != nil || len(tasks) == 0 {
 				t.Fatalf("%d tasks of %s, %v", len(tasks), source, err)
 			}
@@ -144,7 +144,7 @@ func TestTrust01OtherSourcesGoOn(t *testing.T) {
 		if text := said.text.String(); strings.Contains(text, "alarm=") {
 			t.Errorf("somebody was called:\n%s", text)
 		}
-		failed, err := k.open().Store.Tasks(t.Context(), view.Filter{Status: string(ingest.TaskFailed), Limit: 10})
+		failed, err := k.open().Tasks.List(t.Context(), view.Filter{Status: string(ingest.TaskFailed), Limit: 10})
 		if err != nil || len(failed) != 0 {
 			t.Errorf("%d tasks failed, %v", len(failed), err)
 		}

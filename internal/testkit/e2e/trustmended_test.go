@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -195,7 +196,7 @@ func TestTrust13AnotherSecretIsTriedAtOnce(t *testing.T) {
 		if code, out, errText := s.patra("coverage", "gaps", s.source); code != 0 {
 			t.Errorf("gaps: exit %d\n%s%s", code, out, errText)
 		}
-		if records, err := s.open().Store.Records(t.Context(), s.source, "works", nil, 100_000); err != nil || len(records) != s.data.Len() {
+		if records, err := localstore.Beside(t, s.database).Records(t.Context(), s.source, "works", nil, 100_000); err != nil || len(records) != s.data.Len() {
 			t.Errorf("%d of %d records, %v", len(records), s.data.Len(), err)
 		}
 	})

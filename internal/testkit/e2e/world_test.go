@@ -19,6 +19,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/testkit/check"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/testkit/mariadb"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -182,7 +183,7 @@ func (w *world) verify() view.Counts {
 	}
 	w.must("cursor", "verify")
 	app := w.open()
-	stored, rejected := w.stored(app)
+	stored, rejected := w.stored()
 	for truth := range w.data.All() {
 		if truth.Bad == upsim.Sound {
 			w.matches(truth, stored)
@@ -233,12 +234,13 @@ func (w *world) content(raw []byte) string {
 	return string(text)
 }
 
-func (w *world) stored(app *daemon.App) (records map[string]view.Record, rejected []string) {
+func (w *world) stored() (records map[string]view.Record, rejected []string) {
 	w.t.Helper()
 	records = map[string]view.Record{}
+	db := localstore.Beside(w.t, w.database)
 	var after []byte
 	for {
-		page, err := app.Store.Records(w.t.Context(), "crossref", "works", after, 500)
+		page, err := db.Records(w.t.Context(), "crossref", "works", after, 500)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -255,7 +257,7 @@ func (w *world) stored(app *daemon.App) (records map[string]view.Record, rejecte
 			break
 		}
 	}
-	list, err := app.Store.Quarantine(w.t.Context(), "crossref", 0, 100_000)
+	list, err := db.Quarantine(w.t.Context(), "crossref", 0, 100_000)
 	if err != nil {
 		w.t.Fatal(err)
 	}

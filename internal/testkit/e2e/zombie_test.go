@@ -70,7 +70,7 @@ func stoppedAt(t *testing.T, p crash.Point) {
 // a second too; its task then has two runs as well, perhaps both of one process.
 func (s *subject) taken() {
 	s.t.Helper()
-	runs, err := s.open().Store.Runs(s.t.Context(), view.Filter{Limit: 1000})
+	runs, err := s.open().Tasks.ListRuns(s.t.Context(), view.Filter{Limit: 1000})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
-// Package localstore opens a store in a file of its own for one test, with its pools
-// in sight: a room of the store is tested through the whole of it, and looked at
-// behind its back.
+// Package localstore opens a store for one test: in a file of its own, with its pools
+// in sight, so that a room of the store is tested through the whole of it and looked at
+// behind its back; or beside a program that works on the same database.
 //
 // It must never be used by storetest: the suite knows a database only through what
 // opens it.
