@@ -32,6 +32,8 @@ var rules = []rule{
 		"the same input must give the same plan and the same key; randomness is an argument"},
 	{"inspect-values", inspectMakesValues,
 		"answers for people are values: metrics, the API and the dashboard read them too, and only whoever shows them says them in words"},
+	{"daemon-wall", daemonShowsNoDriver,
+		"whoever holds a driver's value works around every rule above it, and no import tells; daemon gives small types and values of the core"},
 	{"package-doc", onePackageDoc,
 		"each room says at its door what it provides and what it must never do"},
 	{"file-length", shortFiles,

@@ -15,8 +15,8 @@ type layer struct {
 var layers = []layer{
 	{"cmd", []string{"internal/cli"},
 		"a main only passes signals and arguments on; all else must be testable without a process"},
-	{"internal/cli", []string{"internal/cli", "internal/daemon", "internal/engine/inspect", "internal/surface", "internal/core", "internal/upsim", "catalog"},
-		"commands reach engine and driver only through daemon, the one place where they are joined; of inspect they need the types of its answers"},
+	{"internal/cli", []string{"internal/cli", "internal/daemon", "internal/engine/inspect", "internal/core", "internal/upsim", "catalog"},
+		"commands reach engine and driver only through daemon, the one place where they are joined; of inspect they need the types of its answers, and the demo needs its upstream"},
 	{"internal/daemon", []string{"internal/daemon", "internal/surface", "internal/engine", "internal/driver", "internal/core", "internal/pause", "catalog"},
 		"daemon joins the rooms below it and must run without a command line"},
 	{"internal/engine/inspect", []string{"internal/core"},

@@ -90,7 +90,7 @@ func ruleNamed(name string) (rule, bool) {
 func TestEveryLayerRefusesWhatIsAboveIt(t *testing.T) {
 	forbidden := map[string][]string{
 		"cmd":                     {"internal/daemon", "internal/core/window", "catalog"},
-		"internal/cli":            {"cmd/patra", "internal/engine/planner", "internal/driver/store"},
+		"internal/cli":            {"cmd/patra", "internal/engine/planner", "internal/engine/operate", "internal/driver/store", "internal/surface/httpapi", "internal/crash"},
 		"internal/daemon":         {"internal/cli", "internal/upsim"},
 		"internal/engine/inspect": {"internal/engine/planner", "internal/driver/store", "internal/daemon", "internal/crash"},
 		"internal/engine":         {"internal/driver/store", "internal/surface/httpapi", "internal/daemon", "catalog"},
