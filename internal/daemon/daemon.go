@@ -2,7 +2,9 @@
 // transport chain, the planner and the executor, and runs them. The command
 // line and the tests start the same type.
 //
-// It holds no rule of its own; whoever looks for one finds it below.
+// It holds no rule of its own; whoever looks for one finds it below. It gives nobody
+// the store or another driver: what people list, show and change stands in small types
+// by topic, and comes as values of the core.
 package daemon
 
 import (
