@@ -138,10 +138,10 @@ func rawFact(ctx context.Context, app *daemon.App, b view.Batch) (stored int64, 
 	if b.Raw == "" {
 		return 0, "was not kept"
 	}
-	stored, err := app.RawStored(ctx, b.Raw)
+	stored, err := app.Bodies.Measure(ctx, b.Raw)
 	switch {
 	case daemon.IsMissing(err):
-		return 0, b.Raw + "\nis not in " + app.RawDir() + " any more"
+		return 0, b.Raw + "\nis not in " + app.Bodies.Dir() + " any more"
 	case err != nil:
 		return 0, b.Raw + "\n" + err.Error()
 	}

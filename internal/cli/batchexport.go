@@ -66,7 +66,7 @@ another way than the file: with it the receiver can tell that nobody changed it.
 				return usagef("--expires %q: expected how long it may be used, such as 7d", x.expires)
 			}
 			return e.ledger(cmd.Context(), func(app *daemon.App) error {
-				done, err := app.ExportBatch(cmd.Context(), ref, daemon.Export{By: x.act(), Path: x.path, Expires: expires, At: time.Now()})
+				done, err := app.Replays.Export(cmd.Context(), ref, daemon.Export{By: x.act(), Path: x.path, Expires: expires, At: time.Now()})
 				if err != nil {
 					return err
 				}

@@ -40,11 +40,11 @@ func (e *env) rawBatch(ctx context.Context, app *daemon.App, b view.Batch) error
 	if b.Raw == "" {
 		return notFound("batch %d has no body: no answer came that could be kept, or the process that read it kept none", b.ID)
 	}
-	body, err := app.RawBody(ctx, b.Raw)
+	body, err := app.Bodies.Read(ctx, b.Raw)
 	switch {
 	case daemon.IsMissing(err):
 		return notFound("batch %d: its body is not in %s any more: bodies are kept %d days and up to %s, unless --raw-keep and --raw-max said otherwise",
-			b.ID, app.RawDir(), rawDays, size(daemon.RawMaxBytes))
+			b.ID, app.Bodies.Dir(), rawDays, size(daemon.RawMaxBytes))
 	case err != nil:
 		return fmt.Errorf("batch %d: %w", b.ID, err)
 	}

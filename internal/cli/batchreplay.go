@@ -108,7 +108,7 @@ func (r replaying) replay(ctx context.Context, e *env, arg string) (report *blac
 	err = e.ledger(ctx, func(app *daemon.App) error {
 		o := daemon.ReplayOptions{From: r.from, Refresh: r.refresh, At: time.Now()}
 		if r.spec != "then" {
-			of, err := app.BatchAim(ctx, ref)
+			of, err := app.Replays.FindAim(ctx, ref)
 			if err != nil {
 				return err
 			}
@@ -116,7 +116,7 @@ func (r replaying) replay(ctx context.Context, e *env, arg string) (report *blac
 				return err
 			}
 		}
-		report, err = app.Replay(ctx, ref, o)
+		report, err = app.Replays.Replay(ctx, ref, o)
 		return err
 	})
 	return report, err

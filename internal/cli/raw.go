@@ -40,7 +40,7 @@ func rawDir(flag string) string {
 // notice says once that the database is new, and that bodies are not kept.
 func (e *env) notice(app *daemon.App) {
 	e.hintNew(app)
-	if text := app.RawNotice(); text != "" {
+	if text := app.Bodies.Notice(); text != "" {
 		e.hint("%s", text)
 	}
 }

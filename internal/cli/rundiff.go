@@ -36,7 +36,7 @@ Exit code 0: the same records. 9: they differ, or nobody can tell.`,
 				ids[i] = id
 			}
 			return e.ledger(cmd.Context(), func(app *daemon.App) error {
-				d, err := app.DiffRuns(cmd.Context(), ids[0], ids[1])
+				d, err := app.Replays.DiffRuns(cmd.Context(), ids[0], ids[1])
 				if err != nil {
 					return err
 				}

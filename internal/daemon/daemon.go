@@ -119,6 +119,8 @@ type App struct {
 	Records     *Records
 	Definitions *Definitions
 	History     *History
+	Replays     *Replays
+	Bodies      *Bodies
 
 	store    *store.Store
 	config   Config
@@ -182,12 +184,13 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	return a, nil
 }
 
-// offerTopics gives people what they list, show and change in the store, by topic.
+// offerTopics gives people what they list, show and change, by topic.
 func (a *App) offerTopics(db *store.Store) {
 	a.Plans, a.Tasks, a.Conditions = &Plans{db}, &Tasks{db}, &Conditions{db}
 	a.Cursors, a.Campaigns = &Cursors{operate.NewCursors(db), db}, &Campaigns{operate.NewCampaigns(db), db}
 	a.Quarantine, a.Events = &Quarantine{operate.NewQuarantine(db), db}, &Events{operate.NewOutbox(db), db}
 	a.Records, a.Definitions, a.History = &Records{db}, &Definitions{db}, &History{db}
+	a.Replays, a.Bodies = &Replays{a}, &Bodies{a.raw, a.config.Raw}
 }
 
 // Now reads the store's clock: the one that judges leases (D§5.2).

@@ -57,32 +57,38 @@ func (a *App) bodies() executor.Bodies {
 	return a.raw
 }
 
-// RawNotice says that bodies are not kept although nobody switched that off.
-func (a *App) RawNotice() string {
-	if a.raw != nil || a.config.Raw.Off {
+// Bodies gives the bodies of answers that were kept.
+type Bodies struct {
+	kept   *blob.Store // nil where none are kept
+	config RawConfig
+}
+
+// Notice says that bodies are not kept although nobody switched that off.
+func (b *Bodies) Notice() string {
+	if b.kept != nil || b.config.Off {
 		return ""
 	}
 	return "bodies of answers are not kept: name a folder for them with --raw-dir or PATRA_RAW_DIR, on a disk that all machines see, or say --no-raw"
 }
 
-// RawBody is the body of an answer. fault.ErrNotFound means that it was swept.
-func (a *App) RawBody(ctx context.Context, ref string) ([]byte, error) {
-	if a.raw == nil {
+// Read reads the body of an answer. fault.ErrNotFound means that it was swept.
+func (b *Bodies) Read(ctx context.Context, ref string) ([]byte, error) {
+	if b.kept == nil {
 		return nil, errNoRawDir
 	}
-	return a.raw.Get(ctx, ref)
+	return b.kept.Get(ctx, ref)
 }
 
-// RawStored is the room that a body takes.
-func (a *App) RawStored(ctx context.Context, ref string) (int64, error) {
-	if a.raw == nil {
+// Measure tells the room that a body takes.
+func (b *Bodies) Measure(ctx context.Context, ref string) (int64, error) {
+	if b.kept == nil {
 		return 0, errNoRawDir
 	}
-	return a.raw.Stored(ctx, ref)
+	return b.kept.Stored(ctx, ref)
 }
 
-// RawDir is where bodies are kept.
-func (a *App) RawDir() string { return a.config.Raw.Dir }
+// Dir is where bodies are kept.
+func (b *Bodies) Dir() string { return b.config.Dir }
 
 var errNoRawDir = fmt.Errorf("%w: no folder of raw bodies is known: name it with --raw-dir or PATRA_RAW_DIR", fault.ErrInvalid)
 

@@ -38,14 +38,14 @@ func TestRawNotice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &App{config: config, raw: bodies}
-		if text := a.RawNotice(); (text != "") != c.noticed || c.noticed && !strings.Contains(text, "PATRA_RAW_DIR") {
+		a := &App{config: config, raw: bodies, Bodies: &Bodies{bodies, config.Raw}}
+		if text := a.Bodies.Notice(); (text != "") != c.noticed || c.noticed && !strings.Contains(text, "PATRA_RAW_DIR") {
 			t.Errorf("%s: %q", name, text)
 		}
 		if kept := c.raw.Dir != ""; (a.bodies() != nil) != kept {
 			t.Errorf("%s: bodies are kept: %v", name, !kept)
 		}
-		if _, err := a.RawBody(t.Context(), strings.Repeat("0", 64)); bodies == nil && !errors.Is(err, fault.ErrInvalid) || bodies != nil && !IsMissing(err) {
+		if _, err := a.Bodies.Read(t.Context(), strings.Repeat("0", 64)); bodies == nil && !errors.Is(err, fault.ErrInvalid) || bodies != nil && !IsMissing(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -91,13 +91,13 @@ func TestTidyRaw(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := time.Now().Add(-age)
-		if err := os.Chtimes(filepath.Join(app.RawDir(), ref[:2], ref+".zst"), at, at); err != nil {
+		if err := os.Chtimes(filepath.Join(app.Bodies.Dir(), ref[:2], ref+".zst"), at, at); err != nil {
 			t.Fatal(err)
 		}
 		return ref
 	}
 	kept := func(ref string) bool {
-		_, err := app.RawStored(t.Context(), ref)
+		_, err := app.Bodies.Measure(t.Context(), ref)
 		if err != nil && !IsMissing(err) {
 			t.Fatal(err)
 		}

@@ -21,8 +21,8 @@ func TestAddressesMayBeReferences(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		if app.RawDir() != file+".raw" {
-			t.Errorf("%s: bodies in %s", text, app.RawDir())
+		if app.Bodies.Dir() != file+".raw" {
+			t.Errorf("%s: bodies in %s", text, app.Bodies.Dir())
 		}
 		if err := app.Close(); err != nil {
 			t.Error(err)

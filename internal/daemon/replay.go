@@ -28,8 +28,12 @@ const (
 	ReplayUpstream = replay.FromUpstream
 )
 
-// Replayer does batches of this database again.
-func (a *App) Replayer() *replay.Service {
+// Replays does batches of a database again, and packs them for others who do.
+type Replays struct{ app *App }
+
+// newService makes what does batches of this database again.
+func (r *Replays) newService() *replay.Service {
+	a := r.app
 	var bodies replay.Bodies
 	if a.raw != nil {
 		bodies = a.raw
@@ -40,20 +44,20 @@ func (a *App) Replayer() *replay.Service {
 
 // Replay does a batch again and writes nothing. Only where others send, it is one of
 // those who share the limits of the upstream it asks, until it has ended (I11, I13).
-func (a *App) Replay(ctx context.Context, ref BatchRef, o ReplayOptions) (*blackbox.Report, error) {
+func (r *Replays) Replay(ctx context.Context, ref BatchRef, o ReplayOptions) (*blackbox.Report, error) {
 	if o.From == ReplayUpstream {
-		leave, err := a.attendance.visit(ctx)
+		leave, err := r.app.attendance.visit(ctx)
 		if err != nil {
 			return nil, err
 		}
 		defer leave()
 	}
-	return a.Replayer().Replay(ctx, ref, o)
+	return r.newService().Replay(ctx, ref, o)
 }
 
-// BatchAim is the endpoint and the operation of a batch.
-func (a *App) BatchAim(ctx context.Context, ref BatchRef) (ingest.Partition, error) {
-	c, err := a.Replayer().Find(ctx, ref)
+// FindAim finds the endpoint and the operation of a batch.
+func (r *Replays) FindAim(ctx context.Context, ref BatchRef) (ingest.Partition, error) {
+	c, err := r.newService().Find(ctx, ref)
 	if err != nil {
 		return ingest.Partition{}, err
 	}
@@ -111,10 +115,10 @@ type Exported struct {
 	DryRun   bool              `json:"dryRun,omitempty"`
 }
 
-// ExportBatch writes the black box of a batch into a file. It is in the audit log
+// Export writes the black box of a batch into a file. It is in the audit log
 // before it is in the file: no bundle exists that nobody answers for.
-func (a *App) ExportBatch(ctx context.Context, ref BatchRef, e Export) (out Exported, err error) {
-	service := a.Replayer()
+func (r *Replays) Export(ctx context.Context, ref BatchRef, e Export) (out Exported, err error) {
+	service := r.newService()
 	c, err := service.Find(ctx, ref)
 	if err != nil {
 		return out, err
@@ -123,7 +127,7 @@ func (a *App) ExportBatch(ctx context.Context, ref BatchRef, e Export) (out Expo
 	if err != nil {
 		return out, err
 	}
-	order := replay.Order{By: e.By, At: e.At, Expires: e.Expires, Mask: a.liveSecrets(ctx, &snapshot).Bytes}
+	order := replay.Order{By: e.By, At: e.At, Expires: e.Expires, Mask: r.app.liveSecrets(ctx, &snapshot).Bytes}
 	m, parts, err := replay.Pack(ctx, c, order)
 	if err != nil {
 		return out, err
@@ -188,10 +192,10 @@ func credentialValues(c exchange.Credential, read func(secret.Ref) secret.Text) 
 }
 
 // DiffRuns compares two runs batch by batch. Both must be in the database.
-func (a *App) DiffRuns(ctx context.Context, one, other int64) (*blackbox.RunDiff, error) {
-	diff, err := a.Replayer().Diff(ctx, one, other)
+func (r *Replays) DiffRuns(ctx context.Context, one, other int64) (*blackbox.RunDiff, error) {
+	diff, err := r.newService().Diff(ctx, one, other)
 	if IsMissing(err) {
-		if archived := a.archivedRun(ctx, one, other); archived != nil {
+		if archived := r.app.archivedRun(ctx, one, other); archived != nil {
 			return nil, archived
 		}
 	}

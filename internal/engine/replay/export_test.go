@@ -23,7 +23,7 @@ import (
 func (w *world) export(id int64) (file string, m blackbox.Manifest) {
 	w.Helper()
 	file = filepath.Join(w.TempDir(), "bundle.zip")
-	done, err := w.app.ExportBatch(w.Context(), daemon.BatchRef{BatchID: id}, daemon.Export{
+	done, err := w.app.Replays.Export(w.Context(), daemon.BatchRef{BatchID: id}, daemon.Export{
 		By: ingest.Act{Actor: "ann", Reason: "a look"}, Path: func(blackbox.Manifest) string { return file }, Expires: time.Hour, At: time.Now(),
 	})
 	if err != nil {
@@ -84,7 +84,7 @@ func TestNoSecretInABundle(t *testing.T) {
 // plant makes a batch refer to another body.
 func (w *world) plant(b view.Batch, body string) {
 	w.Helper()
-	bodies, err := blob.Open(w.app.RawDir(), blob.Options{})
+	bodies, err := blob.Open(w.app.Bodies.Dir(), blob.Options{})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestExportIsAudited(t *testing.T) {
 	_, compiled := simulated.Crossref(t, dataset(10), "")
 	w := harvested(t, compiled)
 	order := func(path string, by ingest.Act, expires time.Duration) error {
-		_, err := w.app.ExportBatch(t.Context(), daemon.BatchRef{RunID: 1, No: 1}, daemon.Export{
+		_, err := w.app.Replays.Export(t.Context(), daemon.BatchRef{RunID: 1, No: 1}, daemon.Export{
 			By: by, Path: func(blackbox.Manifest) string { return path }, Expires: expires, At: time.Now(),
 		})
 		return err

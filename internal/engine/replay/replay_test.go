@@ -63,7 +63,7 @@ func TestFailedBatches(t *testing.T) {
 				continue
 			}
 			failed++
-			report, err := w.app.Replay(t.Context(), daemon.BatchRef{BatchID: b.ID}, daemon.ReplayOptions{From: daemon.ReplayRaw, At: time.Now()})
+			report, err := w.app.Replays.Replay(t.Context(), daemon.BatchRef{BatchID: b.ID}, daemon.ReplayOptions{From: daemon.ReplayRaw, At: time.Now()})
 			switch {
 			case want != "":
 				if !errors.Is(err, fault.ErrNotFound) || !strings.Contains(err.Error(), want) {
@@ -123,7 +123,7 @@ func TestUpstreamChanges(t *testing.T) {
 	w.same(w.replay(first.ID, daemon.ReplayOptions{}))
 
 	// Without the kept body the ledger itself is compared.
-	if err := os.RemoveAll(w.app.RawDir()); err != nil {
+	if err := os.RemoveAll(w.app.Bodies.Dir()); err != nil {
 		t.Fatal(err)
 	}
 	again := w.replay(first.ID, daemon.ReplayOptions{From: daemon.ReplayUpstream})
@@ -139,7 +139,7 @@ func TestDeadTokenIsWalkedTo(t *testing.T) {
 	list := w.batches()
 	second := list[slices.IndexFunc(list, func(b view.Batch) bool { return b.Page == 2 })]
 	asked := server.Requests()
-	_, err := w.app.Replay(t.Context(), daemon.BatchRef{BatchID: second.ID}, daemon.ReplayOptions{From: daemon.ReplayUpstream, At: time.Now()})
+	_, err := w.app.Replays.Replay(t.Context(), daemon.BatchRef{BatchID: second.ID}, daemon.ReplayOptions{From: daemon.ReplayUpstream, At: time.Now()})
 	if !errors.Is(err, fault.ErrInvalid) || !strings.Contains(err.Error(), "--refresh-expired") || server.Requests() != asked {
 		t.Errorf("%v, %d requests", err, server.Requests()-asked)
 	}
@@ -168,7 +168,7 @@ func TestUpstreamInTrouble(t *testing.T) {
 		t.Errorf("%+v", report.Differences)
 	}
 	server.Close()
-	_, err = w.app.Replay(t.Context(), daemon.BatchRef{BatchID: first.ID}, daemon.ReplayOptions{From: daemon.ReplayUpstream, At: time.Now()})
+	_, err = w.app.Replays.Replay(t.Context(), daemon.BatchRef{BatchID: first.ID}, daemon.ReplayOptions{From: daemon.ReplayUpstream, At: time.Now()})
 	if fault.As(err).Code != fault.Network {
 		t.Errorf("%v", err)
 	}
@@ -204,10 +204,10 @@ func TestMappingChanges(t *testing.T) {
 func TestBodyGone(t *testing.T) {
 	_, compiled := simulated.Crossref(t, dataset(20), "")
 	w := harvested(t, compiled)
-	if err := os.RemoveAll(w.app.RawDir()); err != nil {
+	if err := os.RemoveAll(w.app.Bodies.Dir()); err != nil {
 		t.Fatal(err)
 	}
-	_, err := w.app.Replay(t.Context(), daemon.BatchRef{RunID: 1, No: 1}, daemon.ReplayOptions{From: daemon.ReplayRaw, At: time.Now()})
+	_, err := w.app.Replays.Replay(t.Context(), daemon.BatchRef{RunID: 1, No: 1}, daemon.ReplayOptions{From: daemon.ReplayRaw, At: time.Now()})
 	if !errors.Is(err, fault.ErrNotFound) || !strings.Contains(err.Error(), "until") || !strings.Contains(err.Error(), "720h") {
 		t.Errorf("%v", err)
 	}

@@ -23,7 +23,7 @@ func TestRunDiff(t *testing.T) {
 	diff := func(a, b int64) (d *blackbox.RunDiff) {
 		w.pure(func() {
 			var err error
-			if d, err = w.app.DiffRuns(t.Context(), a, b); err != nil {
+			if d, err = w.app.Replays.DiffRuns(t.Context(), a, b); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -62,7 +62,7 @@ func TestRunDiff(t *testing.T) {
 			t.Errorf("%s is not named: %v", id, all)
 		}
 	}
-	if err := os.RemoveAll(w.app.RawDir()); err != nil {
+	if err := os.RemoveAll(w.app.Bodies.Dir()); err != nil {
 		t.Fatal(err)
 	}
 	if d := diff(1, 2); d.Identical || d.Added+d.Missing+d.Changed != 0 || d.Unread == 0 || len(d.Notes) == 0 {

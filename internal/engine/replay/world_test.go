@@ -86,7 +86,7 @@ func (w *world) replay(id int64, o daemon.ReplayOptions) *blackbox.Report {
 		o.From = daemon.ReplayRaw
 	}
 	o.At = time.Now()
-	report, err := w.app.Replay(w.Context(), daemon.BatchRef{BatchID: id}, o)
+	report, err := w.app.Replays.Replay(w.Context(), daemon.BatchRef{BatchID: id}, o)
 	if err != nil {
 		w.Fatalf("batch %d: %v", id, err)
 	}

@@ -63,7 +63,7 @@ func benchReplay(b *testing.B, k kind, out *table) {
 }
 
 func replayed(tb testing.TB, app *daemon.App, id int64) error {
-	report, err := app.Replay(tb.Context(), daemon.BatchRef{BatchID: id}, daemon.ReplayOptions{From: daemon.ReplayRaw, At: time.Now()})
+	report, err := app.Replays.Replay(tb.Context(), daemon.BatchRef{BatchID: id}, daemon.ReplayOptions{From: daemon.ReplayRaw, At: time.Now()})
 	if err == nil && (!report.Identical || report.Seen != pageSize) {
 		err = fmt.Errorf("batch %d is not as it was: %+v", id, report.Differences)
 	}
@@ -71,7 +71,7 @@ func replayed(tb testing.TB, app *daemon.App, id int64) error {
 }
 
 func bareReplay(tb testing.TB, app *daemon.App, ref string) error {
-	body, err := app.RawBody(tb.Context(), ref)
+	body, err := app.Bodies.Read(tb.Context(), ref)
 	if err != nil {
 		return err
 	}

@@ -164,7 +164,7 @@ func (s *subject) whole() {
 		if b.Raw == "" {
 			continue
 		}
-		if _, err := app.RawBody(ctx, b.Raw); err != nil {
+		if _, err := app.Bodies.Read(ctx, b.Raw); err != nil {
 			s.t.Errorf("batch %d refers to a body that is not there: %v", b.ID, err)
 		}
 	}
