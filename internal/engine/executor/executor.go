@@ -27,14 +27,30 @@ import (
 
 // Store is what the executor needs of the store.
 type Store interface {
+	RunStore
+	CandidateReader
+	Stopper
 	Now(ctx context.Context) (time.Time, error)
+}
+
+// RunStore writes the runs of tasks and what they read.
+type RunStore interface {
 	StartRun(ctx context.Context, w ingest.Work, lease time.Duration) (ingest.Run, error)
 	CommitBatch(ctx context.Context, b ingest.BatchCommit) (ingest.BatchResult, error)
 	FinishRun(ctx context.Context, f ingest.Finish) error
 	Renew(ctx context.Context, l ingest.Lease, extend time.Duration) (ingest.Held, error)
 	RequestReslice(ctx context.Context, r ingest.ResliceRequest) error
+}
+
+// CandidateReader names stored records: those an UPDATE looks at again, and those that
+// are asked for too when an answer is doubted.
+type CandidateReader interface {
 	LookAtCandidates(ctx context.Context, q ingest.CandidateLook) (ingest.CandidatePage, error)
 	Witnesses(ctx context.Context, datasetID int64, behind [16]byte, n int) ([]string, error)
+}
+
+// Stopper ends work that would do harm if it went on.
+type Stopper interface {
 	PauseSource(ctx context.Context, scope ingest.Scope, by ingest.Act) (ingest.Pause, bool, error)
 	CancelPlan(ctx context.Context, id int64, actor, reason string) (view.PlanCancel, error)
 }

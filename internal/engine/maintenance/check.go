@@ -8,19 +8,31 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
-// Checking is what a check needs of the store. Each look is short and reads a bounded
-// number of rows.
+// Checking is what a check needs of the store.
 type Checking interface {
+	RowChecker
+	CheckRecorder
 	CheckPages(ctx context.Context) ([]integrity.Damage, error)
+	Verify(ctx context.Context, cursorID int64) (view.Verdict, error)
+}
+
+// RowChecker goes through the rows of the database. Each look is short and reads a
+// bounded number of them. Pruned tells whether versions of records were ever removed,
+// so that counts of them may differ.
+type RowChecker interface {
 	CheckBodies(ctx context.Context, after int64) (integrity.Part, int64, error)
 	CheckHeads(ctx context.Context, dataset int64, after []byte) (integrity.Part, int64, []byte, error)
 	CheckCounts(ctx context.Context, after int64, pruned bool) (integrity.Part, int64, error)
 	CheckRuns(ctx context.Context, after int64) (integrity.Part, int64, error)
 	CheckRejects(ctx context.Context, after int64) (integrity.Part, int64, error)
 	Pruned(ctx context.Context) (bool, error)
-	Verify(ctx context.Context, cursorID int64) (view.Verdict, error)
-	RecallSeal(ctx context.Context) error
+}
+
+// CheckRecorder notes that a check came to its end, and that maintenance has to seal
+// bodies again.
+type CheckRecorder interface {
 	EndCheck(ctx context.Context, found int64) error
+	RecallSeal(ctx context.Context) error
 }
 
 // CheckProgress is how far a check has come.

@@ -19,12 +19,27 @@ import (
 
 // Store is what operating needs of the store.
 type Store interface {
+	PauseStore
+	TaskStore
+	SignalStore
+}
+
+// PauseStore stops the work on a scope and lets it go on.
+type PauseStore interface {
 	PauseSource(ctx context.Context, scope ingest.Scope, by ingest.Act) (pause ingest.Pause, changed bool, err error)
 	ResumeSource(ctx context.Context, scope ingest.Scope, by ingest.Act) (was ingest.Pause, changed bool, err error)
 	Pauses(ctx context.Context, source string) ([]ingest.Pause, error)
+}
+
+// TaskStore counts, cancels and retries tasks that an operator picks.
+type TaskStore interface {
 	CountTasks(ctx context.Context, pick ingest.TaskPick, statuses ...ingest.TaskStatus) (map[ingest.TaskStatus]int, error)
 	CancelTasks(ctx context.Context, pick ingest.TaskPick, by ingest.Act) (done ingest.TasksDone, more bool, err error)
 	RetryTasks(ctx context.Context, pick ingest.TaskPick, by ingest.Act) (done ingest.TasksDone, more bool, err error)
+}
+
+// SignalStore takes down which records should be looked at again.
+type SignalStore interface {
 	AddSignals(ctx context.Context, d ingest.Dataset, kind refresh.Kind, named []ingest.NewSignal, by ingest.Act) (ingest.SignalsAdded, error)
 	QuarantinedIDs(ctx context.Context, d ingest.Dataset, after int64, limit int) ([]ingest.NewSignal, error)
 }

@@ -21,12 +21,27 @@ import (
 
 // Store is what relaying needs of the store.
 type Store interface {
+	EventReader
+	DeliveryStore
+	LeaseStore
+}
+
+// EventReader reads the events that are to be delivered.
+type EventReader interface {
 	OutboxLanes(ctx context.Context) ([]event.DatasetQueue, error)
 	HeldEvents(ctx context.Context, dataset int64, limit int) ([]event.Held, time.Time, error)
 	PendingEvents(ctx context.Context, of event.DatasetQueue, limit, size int, room *event.Room) ([]event.Change, error)
 	EventsOf(ctx context.Context, rows []int64, size int, room *event.Room) ([]event.Change, error)
+}
+
+// DeliveryStore writes down what became of events.
+type DeliveryStore interface {
 	SettleEvents(ctx context.Context, s event.Settlement) error
 	PruneDeliveries(ctx context.Context, before time.Time, limit int) error
+}
+
+// LeaseStore makes sure that one process at a time delivers the events of a dataset.
+type LeaseStore interface {
 	AcquireLease(ctx context.Context, name, owner string, ttl time.Duration) (epoch int64, held bool, err error)
 	RenewLease(ctx context.Context, name, owner string, epoch int64, ttl time.Duration) error
 	ReleaseLease(ctx context.Context, name, owner string, epoch int64) error

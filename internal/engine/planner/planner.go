@@ -12,39 +12,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
-	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
-
-// Store is what the planner needs of the store.
-type Store interface {
-	Now(ctx context.Context) (time.Time, error)
-	RecordTrigger(ctx context.Context, t ingest.Trigger) (int64, error)
-	Book(ctx context.Context, n ingest.Namespace) (coverage.State, bool, error)
-	Mended(ctx context.Context, of ingest.Partition) (time.Time, error)
-	Lateness(ctx context.Context, n ingest.Namespace, since time.Time) (window.Lateness, error)
-	OpenPlan(ctx context.Context, p ingest.NewPlan) (plan ingest.Plan, existed bool, err error)
-	AddSlices(ctx context.Context, planID int64, chunk []ingest.NewSlice, last bool) error
-	OpenPlans(ctx context.Context, p ingest.Partition) ([]ingest.OpenPlan, error)
-	PlannedWindows(ctx context.Context, planID int64) ([]window.Window, error)
-	StockAtLeast(ctx context.Context, p ingest.Partition, n int) (bool, error)
-	HealthOf(ctx context.Context, p ingest.Partition) ([]ingest.ConditionNote, error)
-	SuspendPlan(ctx context.Context, planID int64, remarks []byte) error
-	PendingReslices(ctx context.Context, limit int) ([]ingest.PendingReslice, error)
-	ReplaceSlice(ctx context.Context, requestID int64, children []ingest.NewSlice) error
-	PlanUse(ctx context.Context, planID int64) (slicing.PlanUse, error)
-	DeclineReslice(ctx context.Context, requestID int64, reason string) error
-	Candidates(ctx context.Context, q ingest.CandidateQuery) (ingest.Candidates, error)
-	BytesPerItem(ctx context.Context, d ingest.Dataset) (int64, error)
-	LastDue(ctx context.Context, p ingest.Partition) (time.Time, error)
-	QuotaUse(ctx context.Context, key string) (gate.Use, error)
-}
 
 // Planner stores plans.
 type Planner struct {

@@ -16,12 +16,22 @@ import (
 
 // Store is what replaying needs of the store.
 type Store interface {
-	Batch(ctx context.Context, id int64) (view.Batch, error)
-	Box(ctx context.Context, batchID int64) (*blackbox.Box, error)
-	BatchOf(ctx context.Context, runID int64, no int) (int64, error)
-	HeadsOf(ctx context.Context, datasetID int64, ids []string) ([]blackbox.Head, error)
+	BatchReader
+	EvidenceStore
+}
+
+// BatchReader finds the runs and batches that are replayed.
+type BatchReader interface {
 	Runs(ctx context.Context, f view.Filter) ([]view.Run, error)
 	Batches(ctx context.Context, f view.Filter) ([]view.Batch, error)
+	Batch(ctx context.Context, id int64) (view.Batch, error)
+	BatchOf(ctx context.Context, runID int64, no int) (int64, error)
+}
+
+// EvidenceStore reads what a batch was made of, and notes that it was exported.
+type EvidenceStore interface {
+	Box(ctx context.Context, batchID int64) (*blackbox.Box, error)
+	HeadsOf(ctx context.Context, datasetID int64, ids []string) ([]blackbox.Head, error)
 	NoteExport(ctx context.Context, m blackbox.Manifest, by ingest.Act) error
 }
 

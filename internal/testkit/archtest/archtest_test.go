@@ -48,6 +48,8 @@ var rules = []rule{
 		"the read side is called from everywhere, also to rehearse; whoever asks must not change what he asks about"},
 	{"store-dialect", errorNumbersInDialects,
 		"what differs between databases stands in their folders; a number elsewhere is right on one of them"},
+	{"interface-size", smallInterfaces,
+		"whoever takes an interface should see at a glance what it asks for; a longer list is made of named small ones"},
 	{"no-init", noInit,
 		"wiring must be visible at the place that does it, and tests must not share hidden state"},
 }

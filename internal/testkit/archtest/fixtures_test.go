@@ -87,7 +87,14 @@ func docFixtures() []fixture {
 
 func habitFixtures() []fixture {
 	full := "package x" + strings.Repeat("\n", maxLines)
+	six := "A(); B(); C(); D(); E(); F()"
 	return []fixture{
+		{"interface-size", "seven methods", "internal/engine/x", of("package x\ntype s interface { " + six + "; G() }"), []string{"internal/engine/x/a.go:2"}},
+		{"interface-size", "seven methods, some without a name", "internal/engine/x", of("package x\ntype s interface { " + six + "; interface { G() } }"), []string{"internal/engine/x/a.go:2"}},
+		{"interface-size", "parameter", "internal/core/x", of("package x\nfunc f(interface { " + six + "; G() }) {}"), []string{"internal/core/x/a.go:2"}},
+		{"interface-size", "composed of named ones", "internal/engine/x", of("package x\ntype s interface { a; b; " + six + " }\ntype a interface { G() }\ntype b interface { H() }"), nil},
+		{"interface-size", "test file", "internal/engine/x", inTest("package x\ntype s interface { " + six + "; G() }"), nil},
+
 		{"file-length", "one line too many", "internal/core/x", of(full + "\n"), []string{"internal/core/x/a.go"}},
 		{"file-length", "long test", "internal/core/x", inTest(full + "\n"), []string{"internal/core/x/a_test.go"}},
 		{"file-length", "just full", "internal/core/x", of(full), nil},

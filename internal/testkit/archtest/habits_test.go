@@ -8,7 +8,10 @@ import (
 	"strings"
 )
 
-const maxLines = 800
+const (
+	maxLines   = 800
+	maxMethods = 6
+)
 
 var bucketNames = []string{"util", "utils", "common", "helpers", "impl", "base", "misc"}
 
@@ -84,4 +87,36 @@ func noInit(p pkg) (found []violation) {
 		}
 	}
 	return found
+}
+
+// smallInterfaces counts the methods an interface declares itself. Those of named
+// interfaces it is composed of count where they are declared.
+func smallInterfaces(p pkg) (found []violation) {
+	for _, f := range p.files {
+		if f.test {
+			continue
+		}
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			declared, ok := n.(*ast.InterfaceType)
+			if !ok {
+				return true
+			}
+			if count := countMethods(declared); count > maxMethods {
+				found = append(found, violation{f.at(declared), fmt.Sprintf("interface declares %d methods, more than %d", count, maxMethods)})
+			}
+			return false
+		})
+	}
+	return found
+}
+
+// countMethods includes the methods of interfaces that are embedded without a name.
+func countMethods(declared *ast.InterfaceType) (count int) {
+	for _, field := range declared.Methods.List {
+		count += len(field.Names)
+		if inner, ok := field.Type.(*ast.InterfaceType); ok {
+			count += countMethods(inner)
+		}
+	}
+	return count
 }
