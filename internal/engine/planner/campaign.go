@@ -160,13 +160,14 @@ func questionOf(c *spec.Compiled) (string, error) {
 // watermark as it stands now (W§4.2).
 func (k *Campaigns) begin(ctx context.Context, c *spec.Compiled, w Wish, name string) (in ingest.NewCampaign, empty string, err error) {
 	s := c.Snapshot
-	own, err := namespaceOf(c, w.request())
+	op := newBackfill(c, w.request())
+	own, err := op.namespace()
 	if err != nil {
 		return in, "", err
 	}
 	var books Books
 	if k.store != nil {
-		if books, err = k.planner.books(ctx, c, own); err != nil {
+		if books, err = k.planner.readOwn(ctx, c, op); err != nil {
 			return in, "", err
 		}
 	}
@@ -279,11 +280,12 @@ func (k *Campaigns) plan(ctx context.Context, c *spec.Compiled, campaign ingest.
 	}
 	r := partRequest(campaign, open, now)
 	r.RetryBefore = retryBefore
-	books, err := k.planner.books(ctx, c, campaign.Namespace)
+	op := newBackfill(c, r)
+	books, err := k.planner.readOwn(ctx, c, op)
 	if err != nil {
 		return 0, err
 	}
-	total, err := totalWindow(c.Snapshot, books, r)
+	total, err := op.leftWindow(books)
 	if err != nil {
 		return 0, err
 	}
@@ -342,36 +344,3 @@ func partRequest(c ingest.Campaign, open []ingest.OpenPlan, now time.Time) Reque
 
 // scheduler is our own (ing_scheduler): whoever plans next takes the part.
 const scheduler = "INTERNAL"
-
-// Part is which part of a stored campaign a plan is for.
-type Part struct {
-	Namespace ingest.Namespace
-	Chunk     time.Duration
-	Order     ingest.CampaignOrder
-	Taken     []window.Window // what its open plans are at
-}
-
-func (p *Part) oldest() bool { return p != nil && p.Order == ingest.OldestFirst }
-
-func (p *Part) taken() []window.Window {
-	if p == nil {
-		return nil
-	}
-	return p.Taken
-}
-
-// narrow takes a chunk of what is owed, from the end the campaign begins at. Cuts
-// lie on the grid of the upstream's filter and on the calendar of the source, so
-// that no day is asked for twice.
-func (p *Part) narrow(s spec.Snapshot, total window.Total) window.Total {
-	if p == nil || p.Chunk <= 0 || total.Empty {
-		return total
-	}
-	cut := slicingRequest(s, total.Owed)
-	cut.NewestFirst = !p.oldest()
-	if grid := cut.Grid; s.Window.Mode == window.Calendar {
-		cut.Grid = func(at time.Time) time.Time { return grid(window.FloorAlign(at, s.Window.Align)) }
-	}
-	now, _ := cut.Stretch(p.Chunk)
-	return total.Narrowed(now)
-}

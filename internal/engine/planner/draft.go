@@ -53,9 +53,10 @@ type Draft struct {
 	within      []window.Window // what the owed windows are parts of; nil: they are all
 	exprProto   []byte
 	namespace   ingest.Namespace
-	passed      window.Window    // what had been read before; see ingest.PlanLag
-	strategy    slicing.Strategy // empty: as the source says
-	refresh     *refresh.Spec    // of an UPDATE by ids
+	lag         *ingest.PlanLag
+	lookback    time.Duration // what later plans read again below the watermark
+	strategy    slicing.Strategy
+	refresh     *refresh.Spec // of an UPDATE by ids
 }
 
 // DraftSlice is one slice of a draft.
@@ -132,90 +133,31 @@ func Draw(c *spec.Compiled, b Books, r Request) (*Draft, error) {
 		return nil, err
 	}
 	protoHash := fingerprint.Bytes(protoJSON)
-	own, err := namespaceOf(c, r)
+	op, err := operationOf(c, r)
 	if err != nil {
 		return nil, err
 	}
-	total, err := totalWindow(s, b, r)
+	own, err := op.namespace()
+	if err != nil {
+		return nil, err
+	}
+	total, err := op.totalWindow(b)
 	if err != nil {
 		return nil, err
 	}
 	total.Empty = total.Empty || len(total.Owed) == 0
-	total = r.Of.narrow(s, total)
 	d := &Draft{
 		Source: s.Source, Endpoint: s.Endpoint, Operation: s.Operation, Now: window.Instant(r.Now), NowSafe: total.NowSafe, Lag: total.Lag,
 		Empty: total.Empty, Reason: total.Reason, Explain: total.Explain, Skipped: orEmpty(total.Skipped), Waiting: orEmpty(total.Waiting), Slices: []DraftSlice{},
 		Fingerprint: c.Fingerprint, ExprHash: protoHash, Warnings: orEmpty(c.Warnings),
-		owed: total.Owed, exprProto: protoJSON, namespace: own, itemBytes: b.ItemBytes, forecast: r.Forecast, oldest: r.Of.oldest(),
+		owed: total.Owed, exprProto: protoJSON, namespace: own, itemBytes: b.ItemBytes, forecast: r.Forecast,
+		lag: op.planLag(total.Lag, b), lookback: s.Window.Lookback.Std(), strategy: s.Slicing.Strategy,
 	}
-	s = d.adapted(s, b)
 	if d.Empty {
 		return d, nil
 	}
 	d.Window = &total.Window
-	if byID(s, r) {
-		return d, d.cutRefresh(s, c.Prototype.Selection, b, r)
-	}
-	return d, d.cut(s, c.Prototype.Selection, r.Estimates)
-}
-
-// namespaceOf is where the coverage of a plan is kept (D§5.8).
-func namespaceOf(c *spec.Compiled, r Request) (ingest.Namespace, error) {
-	forward, err := c.Namespace()
-	if err != nil {
-		return forward, err
-	}
-	if r.Of != nil {
-		return r.Of.Namespace, nil
-	}
-	s := c.Snapshot
-	switch s.Operation {
-	case ingest.Backfill:
-		name := r.Campaign
-		switch {
-		case name != "":
-		case r.Typed != "":
-			name = fingerprint.Key(forward.Key, "typed", r.Typed)
-		default:
-			name = fingerprint.Key(forward.Key, asked(r.From), asked(r.To))
-		}
-		return ingest.CampaignNamespace(s.Dataset(), s.Filter.Field, name), nil
-	case ingest.Update:
-		return refreshNamespace(s, refreshes(s, r)), nil
-	}
-	return forward, nil
-}
-
-// totalWindow is the window of the plan and what of it is not asked for now:
-// stretches that need no reading, and failed ones whose time has not come (D§5.7).
-func totalWindow(s spec.Snapshot, b Books, r Request) (window.Total, error) {
-	switch s.Operation {
-	case ingest.Backfill:
-		in := window.BackfillInputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Forward: b.Forward, Cursor: b.cursor(), Waiting: b.waiting(r), Taken: r.Of.taken()}
-		for _, seg := range b.Own.Segments {
-			if seg.Done() {
-				in.Done = append(in.Done, seg.Window)
-			}
-		}
-		return window.Backfill(s.Window, in)
-	case ingest.Update:
-		return refreshWindow(s, b, r)
-	}
-	in := window.Inputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Cursor: b.cursor(), Waiting: b.waiting(r), Lateness: b.Lateness}
-	if in.Cursor != nil {
-		lookback := s.Window.Lookback.Std()
-		if at, open := coverage.FirstUnsettled(b.Own.Origin, b.Own.Segments, lookback); open {
-			in.FirstUnsettled = &at
-		}
-		if everything := (window.Window{From: b.Own.Origin, To: r.Now}); !everything.Empty() {
-			in.Settled = coverage.Settled(b.Own.Segments, everything, lookback)
-		}
-	}
-	if r.Only != nil && r.From != nil && r.To != nil {
-		in.Waiting = nil
-		in.Settled = append(in.Settled, window.Subtract(window.Window{From: *r.From, To: *r.To}, r.Only)...)
-	}
-	return window.Harvest(s.Window, in)
+	return d, op.cut(d, b)
 }
 
 func (b Books) cursor() *time.Time {
@@ -239,8 +181,32 @@ func (b Books) waiting(r Request) (out []window.Window) {
 	return out
 }
 
-// cut makes the slices with what is known about their sizes (S§5.3).
-func (d *Draft) cut(s spec.Snapshot, selection string, known Estimates) error {
+// done are the stretches of the book that need no reading.
+func (b Books) done() (out []window.Window) {
+	for _, seg := range b.Own.Segments {
+		if seg.Done() {
+			out = append(out, seg.Window)
+		}
+	}
+	return out
+}
+
+// waitingOf is what of a stretch failed and is not to be tried yet. Whoever asks in
+// person does not wait: what is owed stands in the tables, not in the ledger.
+func (b Books) waitingOf(w window.Window, r Request) (out []window.Window) {
+	if r.Type == ingest.TriggerManual {
+		return nil
+	}
+	for _, part := range b.waiting(r) {
+		if part = part.Intersect(w); !part.Empty() {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// cutTime makes slices of time with what is known about their sizes (S§5.3).
+func (d *Draft) cutTime(s spec.Snapshot, selection string, known Estimates) error {
 	request := slicingRequest(s, d.owed)
 	request.Within = d.within
 	request.NewestFirst = request.NewestFirst && !d.oldest
@@ -283,12 +249,13 @@ func slicingRequest(s spec.Snapshot, owed []window.Window) slicing.Request {
 	if s.Window.SafetyLag != nil {
 		lag = s.Window.SafetyLag.Std()
 	}
+	traits := traitsOf(s.Operation)
 	return slicing.Request{
 		Owed: owed, Grid: s.Filter.Cut, Config: s.Slicing, PageSize: s.Paging.Size, SafetyLag: lag,
 		Order: s.Filter.Field + ":asc", Precision: string(s.Filter.Precision), Paging: string(s.Paging.Type), Initial: s.Paging.Initial,
 		MinWindow: s.Window.MinWindow.Std(), MaxWindow: s.Window.MaxWindow.Std(),
-		Cap: int64(s.Paging.MaxResults), MaxPages: s.Paging.MaxPages, NewestFirst: s.Operation == ingest.Backfill,
-		Steps: stepsOf(s), Priority: budgetPriority(s.Operation), OneUnit: s.NamesUnit(),
+		Cap: int64(s.Paging.MaxResults), MaxPages: s.Paging.MaxPages, NewestFirst: traits.newestFirst,
+		Steps: stepsOf(s), Priority: traits.priority, OneUnit: s.NamesUnit(),
 	}
 }
 

@@ -49,26 +49,15 @@ func passes(s spec.Snapshot) int {
 	return 1
 }
 
-// budgetPriority is the priority of a slice in words (S§10).
-func budgetPriority(o ingest.Operation) string {
-	switch o {
-	case ingest.Harvest:
-		return "HIGH"
-	case ingest.Update:
-		return "MEDIUM"
-	}
-	return "LOW"
-}
-
 // foresee tells what the slices will take, and when each of them should begin.
-// A HARVEST is due at once; see slicing.Spread.
+// What follows the present is due at once; see slicing.Spread.
 func (d *Draft) foresee(o ingest.Operation, result slicing.Result, steps []slicing.Step, sizes func(slicing.Slice) slicing.Estimate) {
 	in := slicing.ForecastInputs{Steps: steps, Sizes: sizes, AvgBytes: d.itemBytes, AvgBytesFrom: slicing.FromHistory}
 	if in.AvgBytes <= 0 {
 		in.AvgBytes, in.AvgBytesFrom = slicing.AssumedItemBytes, slicing.FromConstant
 	}
 	d.Forecast = slicing.Forecast(result, in)
-	if o != ingest.Harvest {
+	if !traitsOf(o).followsPresent {
 		d.due = slicing.Spread(result.Slices, steps)
 	}
 }

@@ -1,12 +1,9 @@
 package planner
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
-	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
@@ -18,17 +15,7 @@ import (
 // one place.
 func measuresLate(s spec.Snapshot) bool {
 	r := s.Response
-	return s.Operation == ingest.Harvest && !r.Filtered.IsZero() && r.Filtered.String() == r.UpdatedAt.String()
-}
-
-// lateness is what the safety lag of the next plan adapts to; nil where it is
-// not measured.
-func (p *Planner) lateness(ctx context.Context, s spec.Snapshot, own ingest.Namespace, now time.Time) (*window.Lateness, error) {
-	if !measuresLate(s) {
-		return nil, nil
-	}
-	seen, err := p.store.Lateness(ctx, own, now.Add(-window.LatenessSpan))
-	return &seen, err
+	return traitsOf(s.Operation).followsPresent && !r.Filtered.IsZero() && r.Filtered.String() == r.UpdatedAt.String()
 }
 
 // passed is the stretch up to the watermark that was read without a hole. What
@@ -54,30 +41,11 @@ func (b Books) passed() window.Window {
 	return window.Window{From: from, To: *at}
 }
 
-// adapted is the snapshot as it is cut: slices tell the lag they were planned with.
-func (d *Draft) adapted(s spec.Snapshot, b Books) spec.Snapshot {
-	if s.Operation == ingest.Harvest {
-		s.Window.SafetyLag = &d.Lag.Value
-	}
-	if measuresLate(s) {
-		d.passed = b.passed()
-	}
-	return s
-}
-
-// planLag is what is stored for the plans that follow.
-func (d *Draft) planLag() *ingest.PlanLag {
-	if d.Operation != ingest.Harvest {
-		return nil
-	}
-	return &ingest.PlanLag{Declared: d.Lag.Declared.Std(), SafetyLag: d.Lag.Value.Std(), Passed: d.passed}
-}
-
 // sliceParams are the settings a plan is cut by, its lag among them (S appendix C).
 func (d *Draft) sliceParams(c *spec.Compiled) ([]byte, error) {
 	var lag *int64
-	if d.Operation == ingest.Harvest {
-		seconds := int64(d.Lag.Value.Std().Seconds())
+	if d.lag != nil {
+		seconds := int64(d.lag.SafetyLag.Seconds())
 		lag = &seconds
 	}
 	return json.Marshal(struct {

@@ -1,11 +1,14 @@
 package planner
 
 import (
+	"errors"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -128,4 +131,17 @@ func planDraft(t *testing.T, s Store, c *spec.Compiled, r Request) *Draft {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// An operation without a value of its own must not be planned as another one: it would
+// move that one's watermark.
+func TestAnUnknownOperationIsNotPlanned(t *testing.T) {
+	c := *crossref(t)
+	c.Snapshot.Operation = "METRICS"
+	if _, err := Draw(&c, Books{}, ask("a")); !errors.Is(err, fault.ErrInvalid) || !strings.Contains(err.Error(), `the operation "METRICS" cannot be planned`) {
+		t.Errorf("%v", err)
+	}
+	if _, err := namespaceOf(&c, ask("a")); !errors.Is(err, fault.ErrInvalid) {
+		t.Errorf("%v", err)
+	}
 }

@@ -6,7 +6,6 @@
 package planner
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,20 +55,14 @@ func (p *Planner) Unsized(ctx context.Context, c *spec.Compiled, r Request) (*Dr
 
 // read gathers what a draft is drawn against.
 func (p *Planner) read(ctx context.Context, c *spec.Compiled, r Request) (b Books, err error) {
-	if _, err := totalWindow(c.Snapshot, Books{}, r); err != nil {
-		return b, err // bad input is refused before anything is read
-	}
-	own, err := namespaceOf(c, r)
+	op, err := operationOf(c, r)
 	if err != nil {
 		return b, err
 	}
-	if b, err = p.books(ctx, c, own); err != nil {
-		return b, err
+	if _, err := op.totalWindow(Books{}); err != nil {
+		return b, err // bad input is refused before anything is read
 	}
-	if b.Lateness, err = p.lateness(ctx, c.Snapshot, own, r.Now); err != nil {
-		return b, err
-	}
-	if b.Candidates, err = p.candidates(ctx, c.Snapshot, b, r); err != nil {
+	if b, err = p.readOwn(ctx, c, op); err != nil {
 		return b, err
 	}
 	if b.ItemBytes, err = p.store.BytesPerItem(ctx, c.Snapshot.Dataset()); err != nil {
@@ -81,21 +74,19 @@ func (p *Planner) read(ctx context.Context, c *spec.Compiled, r Request) (b Book
 	return b, nil
 }
 
-func (p *Planner) books(ctx context.Context, c *spec.Compiled, own ingest.Namespace) (b Books, err error) {
-	if b.Own, b.Known, err = p.store.Book(ctx, own); err != nil {
-		return b, err
-	}
-	if b.Mended, err = p.store.Mended(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}); err != nil || c.Snapshot.Operation != ingest.Backfill {
-		return b, err
-	}
-	forward, err := c.Namespace()
+// readOwn reads what the window of an operation depends on.
+func (p *Planner) readOwn(ctx context.Context, c *spec.Compiled, op operation) (b Books, err error) {
+	own, err := op.namespace()
 	if err != nil {
 		return b, err
 	}
-	book, known, err := p.store.Book(ctx, forward)
-	if known && !book.Cursor.IsZero() {
-		b.Forward = &book.Cursor
+	if b.Own, b.Known, err = p.store.Book(ctx, own); err != nil {
+		return b, err
 	}
+	if b.Mended, err = p.store.Mended(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}); err != nil {
+		return b, err
+	}
+	err = op.readBooks(ctx, p.store, own, &b)
 	return b, err
 }
 
@@ -199,12 +190,12 @@ func (d *Draft) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.New
 	}
 	in := ingest.NewPlan{
 		ScheduleID: schedule, Partition: ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation},
-		AsOf: d.NowSafe, Lookback: d.lookback(c.Snapshot), Owed: d.owed, Namespace: d.namespace,
+		AsOf: d.NowSafe, Lookback: d.lookback, Owed: d.owed, Namespace: d.namespace,
 		ExprProtoHash: d.ExprHash, ExprProto: d.exprProto, MappingHash: c.MappingHash, SpecFingerprint: c.Fingerprint, Spec: c.Canonical,
-		ConfigHash: c.Fingerprint, Strategy: string(cmp.Or(d.strategy, c.Snapshot.Slicing.Strategy)), SliceParams: params, Remarks: remarks, Empty: d.Empty, Lag: d.planLag(),
+		ConfigHash: c.Fingerprint, Strategy: string(d.strategy), SliceParams: params, Remarks: remarks, Empty: d.Empty, Lag: d.lag,
 		RateKey:       c.Snapshot.Rate.Key(c.Snapshot.Source),
 		MaxConcurrent: c.Snapshot.Rate.Concurrency, // more tasks than requests would only wait for the gate
-		Own:           c.Snapshot.Operation == ingest.Harvest && !c.Foreign, By: r.By,
+		Own:           traitsOf(c.Snapshot.Operation).followsPresent && !c.Foreign, By: r.By,
 	}
 	if d.Window != nil {
 		in.Window = *d.Window

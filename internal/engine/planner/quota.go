@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/gate"
-	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 )
@@ -37,7 +36,7 @@ func (d *Draft) setAside(s spec.Snapshot, cuts []slicing.Slice) {
 		return
 	}
 	steps := stepsFor(s, cuts)
-	q := quota{key: s.Rate.Key(s.Source), limits: s.Rate.Filled(), priority: s.Operation.Priority(), waits: s.Operation != ingest.Harvest}
+	q := quota{key: s.Rate.Key(s.Source), limits: s.Rate.Filled(), priority: s.Operation.Priority(), waits: !traitsOf(s.Operation).followsPresent}
 	q.needs = make([]float64, len(cuts))
 	for _, step := range steps {
 		key, limits := limitsOf(s, step)

@@ -94,7 +94,7 @@ const partSteps = 100
 // part is what of a plan is cut next. Where sizes are asked for that is little:
 // what is not stored now would be asked for again every time the stock falls.
 func (p *Planner) part(s spec.Snapshot, left []window.Window, oldest bool) (now, later []window.Window) {
-	if p.Estimator == nil || !s.CutsBySize() || s.Operation == ingest.Update {
+	if p.Estimator == nil || !s.CutsBySize() || traitsOf(s.Operation).resumesWhole {
 		return left, nil
 	}
 	cut := slicingRequest(s, left)
@@ -108,17 +108,13 @@ func (p *Planner) recut(ctx context.Context, s spec.Snapshot, windows []window.W
 	if err != nil {
 		return nil, err
 	}
-	ids, err := refreshOf(of)
+	cut, err := cutOfStored(c, of)
 	if err != nil {
 		return nil, err
 	}
-	if ids != nil { // nobody counts again; the parts are only longer or shorter
-		d := &Draft{owed: windows, NowSafe: of.AsOf, strategy: slicing.IDRange, refresh: ids, Slices: []DraftSlice{}}
-		return d, d.cutOwed(s, c.Prototype.Selection, Candidates{})
-	}
 	return p.settle(ctx, c, Request{}, func(r Request) (*Draft, error) {
-		d := &Draft{owed: windows, within: of.Owed, oldest: of.OldestFirst, Slices: []DraftSlice{}}
-		return d, d.cut(s, c.Prototype.Selection, r.Estimates)
+		d := &Draft{owed: windows, within: of.Owed, oldest: of.OldestFirst, NowSafe: of.AsOf, Slices: []DraftSlice{}}
+		return d, cut(d, r.Estimates)
 	})
 }
 

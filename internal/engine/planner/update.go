@@ -23,14 +23,26 @@ type Refresh struct {
 	From, To int64
 }
 
-// refreshes is the choice of W§5.1: a window that was asked for is read again by
+// update looks at stored records again (W§5): by their ids, or by reading a stretch of
+// time once more.
+type update struct {
+	compiled *spec.Compiled
+	request  Request
+	chosen   refresh.Spec
+}
+
+var updateTraits = traits{priority: "MEDIUM", resumesWhole: true}
+
+func newUpdate(c *spec.Compiled, r Request) update {
+	return update{c, r, chooseRefresh(c.Snapshot, r)}
+}
+
+// chooseRefresh is the choice of W§5.1: a window that was asked for is read again by
 // time, and so is a source that cannot be asked for ids. In every other case every
 // record has its turn.
-func refreshes(s spec.Snapshot, r Request) refresh.Spec {
+func chooseRefresh(s spec.Snapshot, r Request) refresh.Spec {
 	chosen := r.Refresh.Spec
 	switch {
-	case s.Operation != ingest.Update:
-		return refresh.Spec{}
 	case chosen.Policy != "":
 	case r.From != nil || r.To != nil || s.Detail == nil:
 		chosen.Policy = refresh.ByTime
@@ -43,14 +55,12 @@ func refreshes(s spec.Snapshot, r Request) refresh.Spec {
 	return chosen
 }
 
-// byID reports whether an UPDATE works on stored ids.
-func byID(s spec.Snapshot, r Request) bool {
-	policy := refreshes(s, r).Policy
-	return policy != "" && policy != refresh.ByTime
-}
+// byID reports whether it works on stored ids.
+func (u update) byID() bool { return u.chosen.Policy != refresh.ByTime }
 
-// refreshable refuses what a source cannot do, with what it can.
-func refreshable(s spec.Snapshot, chosen refresh.Spec, r Request) error {
+// checkSource refuses what a source cannot do, with what it can.
+func (u update) checkSource() error {
+	s, chosen, r := u.compiled.Snapshot, u.chosen, u.request
 	of := s.Source + "/" + s.Endpoint
 	again := fmt.Sprintf("read a stretch of time again: patra update %s --from … --to …", s.Source)
 	switch {
@@ -71,29 +81,31 @@ func refreshable(s spec.Snapshot, chosen refresh.Spec, r Request) error {
 	return fmt.Errorf("%w: %s has no endpoint that is asked by id (details.endpoint), so its records cannot be looked at one by one; %s", fault.ErrInvalid, of, again)
 }
 
-// refreshNamespace is where the progress of an UPDATE is kept: by its policy, and
-// by what else makes it another update (D§5.8).
-func refreshNamespace(s spec.Snapshot, chosen refresh.Spec) ingest.Namespace {
+// namespace is known by the policy, and by what else makes it another update (D§5.8).
+func (u update) namespace() (ingest.Namespace, error) {
+	if _, err := u.compiled.Namespace(); err != nil {
+		return ingest.Namespace{}, err
+	}
+	s, chosen := u.compiled.Snapshot, u.chosen
 	switch chosen.Policy {
 	case refresh.ByTime:
-		return ingest.RefreshNamespace(s.Dataset(), chosen.Policy, s.Filter.Field)
+		return ingest.RefreshNamespace(s.Dataset(), chosen.Policy, s.Filter.Field), nil
 	case refresh.ByAge:
-		return ingest.RefreshNamespace(s.Dataset(), chosen.Policy, chosen.Cycle.String())
+		return ingest.RefreshNamespace(s.Dataset(), chosen.Policy, chosen.Cycle.String()), nil
 	case refresh.ByChange:
-		return ingest.RefreshNamespace(s.Dataset(), chosen.Policy, strings.Join(chosen.Exprs, " "), strings.Join(chosen.Mappings, " "))
+		return ingest.RefreshNamespace(s.Dataset(), chosen.Policy, strings.Join(chosen.Exprs, " "), strings.Join(chosen.Mappings, " ")), nil
 	}
-	return ingest.RefreshNamespace(s.Dataset(), chosen.Policy)
+	return ingest.RefreshNamespace(s.Dataset(), chosen.Policy), nil
 }
 
-// refreshWindow is the window of an UPDATE (W§5): turns that have come, time to be
-// read again, or for other ids a window that only paces and accounts. A window
-// that is named is read again however far the watermark has come: that is what
-// looking again is.
-func refreshWindow(s spec.Snapshot, b Books, r Request) (window.Total, error) {
-	chosen := refreshes(s, r)
-	if err := refreshable(s, chosen, r); err != nil {
+// totalWindow is turns that have come, time to be read again, or for other ids a
+// window that only paces and accounts. A window that is named is read again however
+// far the watermark has come: that is what looking again is.
+func (u update) totalWindow(b Books) (window.Total, error) {
+	if err := u.checkSource(); err != nil {
 		return window.Total{}, err
 	}
+	r, chosen := u.request, u.chosen
 	if chosen.Policy == refresh.ByAge {
 		return refresh.Rota(refresh.RotaInputs{Now: r.Now, Cycle: chosen.Cycle.Std(), Cursor: b.cursor(), Waiting: b.waiting(r), Done: b.done()})
 	}
@@ -105,7 +117,16 @@ func refreshWindow(s spec.Snapshot, b Books, r Request) (window.Total, error) {
 			in.Cursor, in.Skip = &owed[0].From, window.Subtract(all, owed)
 		}
 	}
-	return window.Update(s.Window, in)
+	return window.Update(u.compiled.Snapshot.Window, in)
+}
+
+func (u update) planLag(window.Lag, Books) *ingest.PlanLag { return nil }
+
+func (u update) cut(d *Draft, b Books) error {
+	if u.byID() {
+		return u.cutIDs(d, b)
+	}
+	return d.cutTime(u.compiled.Snapshot, u.compiled.Prototype.Selection, u.request.Estimates)
 }
 
 // behind is what is owed below the watermark: windows that somebody named there and
@@ -124,34 +145,26 @@ func (b Books) behind() (owed []window.Window) {
 	return owed
 }
 
-func (b Books) done() (out []window.Window) {
-	for _, seg := range b.Own.Segments {
-		if seg.Done() {
-			out = append(out, seg.Window)
-		}
+// readBooks counts what an update by ids would look at.
+func (u update) readBooks(ctx context.Context, from BookReader, _ ingest.Namespace, b *Books) error {
+	if !u.byID() {
+		return nil
 	}
-	return out
-}
-
-// candidates counts what an UPDATE by ids would look at.
-func (p *Planner) candidates(ctx context.Context, s spec.Snapshot, b Books, r Request) (out Candidates, err error) {
-	if !byID(s, r) {
-		return out, nil
-	}
-	total, err := refreshWindow(s, b, r)
+	total, err := u.totalWindow(*b)
 	if err != nil || total.Empty {
-		return out, err
+		return err
 	}
-	q := ingest.CandidateQuery{Dataset: s.Dataset(), Spec: refreshes(s, r)}
+	q := ingest.CandidateQuery{Dataset: u.compiled.Snapshot.Dataset(), Spec: u.chosen}
 	if q.Policy == refresh.ByAge {
 		for _, w := range total.Owed {
 			q.Shares = append(q.Shares, refresh.Shares(w, q.Cycle.Std())...)
 		}
 	}
-	if out, err = p.store.Candidates(ctx, q); err != nil || r.Refresh.To == 0 {
-		return out, err
+	if b.Candidates, err = from.Candidates(ctx, q); err != nil || u.request.Refresh.To == 0 {
+		return err
 	}
-	return narrowed(out, r.Refresh.From, r.Refresh.To), nil
+	b.Candidates = narrowed(b.Candidates, u.request.Refresh.From, u.request.Refresh.To)
+	return nil
 }
 
 // narrowed keeps the signals an update was told of. How many others lie between
@@ -163,18 +176,4 @@ func narrowed(c Candidates, from, to int64) Candidates {
 	}
 	c.Count = min(c.Count, c.To-c.From)
 	return c
-}
-
-// waitingOf is what of a stretch failed and is not to be tried yet. Whoever asks in
-// person does not wait: what is owed stands in the tables, not in the ledger.
-func (b Books) waitingOf(w window.Window, r Request) (out []window.Window) {
-	if r.Type == ingest.TriggerManual {
-		return nil
-	}
-	for _, part := range b.waiting(r) {
-		if part = part.Intersect(w); !part.Empty() {
-			out = append(out, part)
-		}
-	}
-	return out
 }

@@ -3,7 +3,6 @@ package planner
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/refresh"
@@ -20,30 +19,29 @@ const (
 	rejectNumber = "quarantine_id"
 )
 
-// cutRefresh makes the slices of an UPDATE by ids (W§5.3): turns and their hashes,
-// or numbers of batches or signals.
-func (d *Draft) cutRefresh(s spec.Snapshot, selection string, b Books, r Request) error {
-	chosen := refreshes(s, r)
-	c := b.Candidates
+// cutIDs makes the slices of an update by ids (W§5.3): turns and their hashes, or
+// numbers of batches or signals. Later plans read nothing of these again.
+func (u update) cutIDs(d *Draft, b Books) error {
+	s, chosen, c := u.compiled.Snapshot, u.chosen, b.Candidates
 	counted := "counted"
 	if !c.Exact && c.Count > 0 {
 		counted = "extrapolated"
 	}
 	d.explain("candidates", fmt.Sprint(c.Count), counted+": "+whose(chosen.Policy))
-	d.strategy, d.refresh = slicing.IDRange, &chosen
+	d.strategy, d.refresh, d.lookback = slicing.IDRange, &chosen, 0
 	if c.Count == 0 && chosen.Policy != refresh.ByAge {
 		d.owed, d.Empty, d.Reason = nil, true, fmt.Sprintf("no record of %s/%s is %s", s.Source, s.Endpoint, whose(chosen.Policy))
 		return nil
 	}
 	if chosen.Policy != refresh.ByAge {
 		span := ingest.IDSpan(c.From, c.To)
-		waits := b.waitingOf(span, r)
+		waits := b.waitingOf(span, u.request)
 		if d.owed = window.Subtract(span, waits); len(d.owed) == 0 {
 			d.Empty, d.Reason = true, "all of them failed before and wait for their retry time"
 			return nil
 		}
 	}
-	return d.cutOwed(s, selection, c)
+	return d.cutRange(s, u.compiled.Prototype.Selection, c)
 }
 
 // whose says what the candidates of a policy are.
@@ -59,9 +57,9 @@ func whose(p refresh.Policy) string {
 	return "due: its turn has come, and it was last fetched or looked at before that"
 }
 
-// cutOwed cuts what is owed. Turns are sliced even where no record is due: that
+// cutRange cuts what is owed into ranges of ids. Turns are sliced even where no record is due: that
 // they came and went is what the watermark is about.
-func (d *Draft) cutOwed(s spec.Snapshot, selection string, c Candidates) error {
+func (d *Draft) cutRange(s spec.Snapshot, selection string, c Candidates) error {
 	steps := stepsByID(s)
 	request := slicingRequest(s, d.owed)
 	request.Config.Strategy, request.Order = slicing.IDRange, ""
@@ -96,6 +94,21 @@ func (d *Draft) explain(name, value, why string) {
 	d.Explain = append(d.Explain, window.Step{Name: name, Value: value, Why: why})
 }
 
+// cutOfStored returns how a stored plan that goes on is cut: by ids or by time, as its
+// operation was. Nobody counts candidates again; the parts are only longer or shorter.
+func cutOfStored(c *spec.Compiled, o ingest.OpenPlan) (func(*Draft, Estimates) error, error) {
+	ids, err := refreshOf(o)
+	if err != nil {
+		return nil, err
+	}
+	return func(d *Draft, known Estimates) error {
+		if d.refresh = ids; ids != nil {
+			return d.cutRange(c.Snapshot, c.Prototype.Selection, Candidates{})
+		}
+		return d.cutTime(c.Snapshot, c.Prototype.Selection, known)
+	}, nil
+}
+
 // refreshOf is what a stored plan looks at; nil if it is not one of ids.
 func refreshOf(o ingest.OpenPlan) (*refresh.Spec, error) {
 	var params struct {
@@ -106,13 +119,4 @@ func refreshOf(o ingest.OpenPlan) (*refresh.Spec, error) {
 	}
 	err := json.Unmarshal(o.Params, &params)
 	return params.Refresh, err
-}
-
-// lookback is what later plans read again below the watermark; of turns and
-// numbers nothing is.
-func (d *Draft) lookback(s spec.Snapshot) time.Duration {
-	if d.refresh != nil {
-		return 0
-	}
-	return s.Window.Lookback.Std()
 }

@@ -48,6 +48,8 @@ var rules = []rule{
 		"the read side is called from everywhere, also to rehearse; whoever asks must not change what he asks about"},
 	{"store-dialect", errorNumbersInDialects,
 		"what differs between databases stands in their folders; a number elsewhere is right on one of them"},
+	{"planner-operations", operationsAskedOnce,
+		"operations differ in their own files; a question elsewhere is forgotten when a fourth one comes"},
 	{"interface-size", smallInterfaces,
 		"whoever takes an interface should see at a glance what it asks for; a longer list is made of named small ones"},
 	{"no-init", noInit,

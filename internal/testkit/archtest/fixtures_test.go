@@ -87,8 +87,14 @@ func docFixtures() []fixture {
 
 func habitFixtures() []fixture {
 	full := "package x" + strings.Repeat("\n", maxLines)
+	asksOperation := "package x\nimport \"" + our + "internal/core/ingest\"\nvar o = ingest.Update"
 	six := "A(); B(); C(); D(); E(); F()"
 	return []fixture{
+		{"planner-operations", "question elsewhere", planner, of(asksOperation), []string{planner + "/a.go:3"}},
+		{"planner-operations", "where the value is chosen", planner, map[string]string{"operation.go": asksOperation}, nil},
+		{"planner-operations", "test file", planner, inTest(asksOperation), nil},
+		{"planner-operations", "other package", "internal/engine/trigger", of(asksOperation), nil},
+
 		{"interface-size", "seven methods", "internal/engine/x", of("package x\ntype s interface { " + six + "; G() }"), []string{"internal/engine/x/a.go:2"}},
 		{"interface-size", "seven methods, some without a name", "internal/engine/x", of("package x\ntype s interface { " + six + "; interface { G() } }"), []string{"internal/engine/x/a.go:2"}},
 		{"interface-size", "parameter", "internal/core/x", of("package x\nfunc f(interface { " + six + "; G() }) {}"), []string{"internal/core/x/a.go:2"}},

@@ -120,3 +120,24 @@ func countMethods(declared *ast.InterfaceType) (count int) {
 	}
 	return count
 }
+
+const (
+	planner        = "internal/engine/planner"
+	operationsFile = planner + "/operation.go"
+)
+
+var operations = []string{"Harvest", "Backfill", "Update"}
+
+// operationsAskedOnce finds files of the planner that ask which operation they plan,
+// besides the one that chooses its value.
+func operationsAskedOnce(p pkg) (found []violation) {
+	if p.dir != planner {
+		return nil
+	}
+	for _, f := range p.files {
+		if !f.test && f.path != operationsFile {
+			found = append(found, uses(f, modulePath+"/internal/core/ingest", func(name string) bool { return slices.Contains(operations, name) })...)
+		}
+	}
+	return found
+}

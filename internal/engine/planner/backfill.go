@@ -1,0 +1,115 @@
+package planner
+
+import (
+	"context"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// backfill reads a range of the past below the watermark of HARVEST (W§4): all that is
+// left of it, or the next part of a stored campaign.
+type backfill struct {
+	compiled *spec.Compiled
+	request  Request
+	part     Part // the zero value is all of the range
+}
+
+var backfillTraits = traits{priority: "LOW", newestFirst: true}
+
+func newBackfill(c *spec.Compiled, r Request) backfill {
+	b := backfill{compiled: c, request: r}
+	if r.Of != nil {
+		b.part = *r.Of
+	}
+	return b
+}
+
+// Part is which part of a stored campaign a plan is for.
+type Part struct {
+	Namespace ingest.Namespace
+	Chunk     time.Duration
+	Order     ingest.CampaignOrder
+	Taken     []window.Window // what its open plans are at
+}
+
+// namespace is that of the campaign. One that is not stored yet is known by its name,
+// or else by its question and its range as it was asked for.
+func (f backfill) namespace() (ingest.Namespace, error) {
+	forward, err := f.compiled.Namespace()
+	if err != nil {
+		return forward, err
+	}
+	s, r := f.compiled.Snapshot, f.request
+	if r.Of != nil {
+		return f.part.Namespace, nil
+	}
+	name := r.Campaign
+	switch {
+	case name != "":
+	case r.Typed != "":
+		name = fingerprint.Key(forward.Key, "typed", r.Typed)
+	default:
+		name = fingerprint.Key(forward.Key, asked(r.From), asked(r.To))
+	}
+	return ingest.CampaignNamespace(s.Dataset(), s.Filter.Field, name), nil
+}
+
+// readBooks reads the watermark of HARVEST on the same question.
+func (f backfill) readBooks(ctx context.Context, from BookReader, _ ingest.Namespace, b *Books) error {
+	forward, err := f.compiled.Namespace()
+	if err != nil {
+		return err
+	}
+	book, known, err := from.Book(ctx, forward)
+	if known && !book.Cursor.IsZero() {
+		b.Forward = &book.Cursor
+	}
+	return err
+}
+
+// totalWindow is the chunk of what is left that is planned now.
+func (f backfill) totalWindow(b Books) (window.Total, error) {
+	total, err := f.leftWindow(b)
+	if err != nil {
+		return total, err
+	}
+	return f.takeChunk(total), nil
+}
+
+// leftWindow is all that is left of the range.
+func (f backfill) leftWindow(b Books) (window.Total, error) {
+	r := f.request
+	return window.Backfill(f.compiled.Snapshot.Window, window.BackfillInputs{
+		Now: r.Now, UserFrom: r.From, UserTo: r.To, Forward: b.Forward, Cursor: b.cursor(), Waiting: b.waiting(r), Taken: f.part.Taken, Done: b.done(),
+	})
+}
+
+// takeChunk narrows what is owed to a chunk, from the end the campaign begins at. Cuts
+// lie on the grid of the upstream's filter and on the calendar of the source, so
+// that no day is asked for twice.
+func (f backfill) takeChunk(total window.Total) window.Total {
+	if f.part.Chunk <= 0 || total.Empty || len(total.Owed) == 0 {
+		return total
+	}
+	s := f.compiled.Snapshot
+	cut := slicingRequest(s, total.Owed)
+	cut.NewestFirst = !f.oldestFirst()
+	if grid := cut.Grid; s.Window.Mode == window.Calendar {
+		cut.Grid = func(at time.Time) time.Time { return grid(window.FloorAlign(at, s.Window.Align)) }
+	}
+	now, _ := cut.Stretch(f.part.Chunk)
+	return total.Narrowed(now)
+}
+
+func (f backfill) oldestFirst() bool { return f.part.Order == ingest.OldestFirst }
+
+func (f backfill) planLag(window.Lag, Books) *ingest.PlanLag { return nil }
+
+func (f backfill) cut(d *Draft, _ Books) error {
+	d.oldest = f.oldestFirst()
+	return d.cutTime(f.compiled.Snapshot, f.compiled.Prototype.Selection, f.request.Estimates)
+}

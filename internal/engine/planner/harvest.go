@@ -1,0 +1,66 @@
+package planner
+
+import (
+	"context"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// harvest reads what has changed since the watermark, up to the present (W§3.2).
+type harvest struct {
+	compiled *spec.Compiled
+	request  Request
+}
+
+var harvestTraits = traits{priority: "HIGH", followsPresent: true}
+
+func (h harvest) namespace() (ingest.Namespace, error) { return h.compiled.Namespace() }
+
+// readBooks reads what the safety lag of the plan adapts to, where it is measured.
+func (h harvest) readBooks(ctx context.Context, from BookReader, own ingest.Namespace, b *Books) error {
+	if !measuresLate(h.compiled.Snapshot) {
+		return nil
+	}
+	seen, err := from.Lateness(ctx, own, h.request.Now.Add(-window.LatenessSpan))
+	b.Lateness = &seen
+	return err
+}
+
+// totalWindow goes from the watermark, or the first stretch below it that is not
+// settled, up to the safety lag.
+func (h harvest) totalWindow(b Books) (window.Total, error) {
+	s, r := h.compiled.Snapshot, h.request
+	in := window.Inputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Cursor: b.cursor(), Waiting: b.waiting(r), Lateness: b.Lateness}
+	if in.Cursor != nil {
+		lookback := s.Window.Lookback.Std()
+		if at, open := coverage.FirstUnsettled(b.Own.Origin, b.Own.Segments, lookback); open {
+			in.FirstUnsettled = &at
+		}
+		if everything := (window.Window{From: b.Own.Origin, To: r.Now}); !everything.Empty() {
+			in.Settled = coverage.Settled(b.Own.Segments, everything, lookback)
+		}
+	}
+	if r.Only != nil && r.From != nil && r.To != nil {
+		in.Waiting = nil
+		in.Settled = append(in.Settled, window.Subtract(window.Window{From: *r.From, To: *r.To}, r.Only)...)
+	}
+	return window.Harvest(s.Window, in)
+}
+
+func (h harvest) planLag(drawn window.Lag, b Books) *ingest.PlanLag {
+	lag := &ingest.PlanLag{Declared: drawn.Declared.Std(), SafetyLag: drawn.Value.Std()}
+	if measuresLate(h.compiled.Snapshot) {
+		lag.Passed = b.passed()
+	}
+	return lag
+}
+
+// cut tells the slices the lag they were planned with.
+func (h harvest) cut(d *Draft, _ Books) error {
+	s := h.compiled.Snapshot
+	s.Window.SafetyLag = &d.Lag.Value
+	return d.cutTime(s, h.compiled.Prototype.Selection, h.request.Estimates)
+}

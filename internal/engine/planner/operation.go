@@ -1,0 +1,70 @@
+package planner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// operation is what a plan does: one value for HARVEST, BACKFILL and UPDATE each, made
+// for one request. Everything in which they differ is a method of it or one of their
+// traits, so that the rest of the package need not ask which one it plans.
+type operation interface {
+	// namespace is where the coverage of the plan is kept (D§5.8).
+	namespace() (ingest.Namespace, error)
+	// readBooks adds to the books what only this operation is drawn against.
+	readBooks(ctx context.Context, from BookReader, own ingest.Namespace, b *Books) error
+	// totalWindow is the window of the plan and what of it is not asked for now:
+	// stretches that need no reading, and failed ones whose time has not come (D§5.7).
+	totalWindow(b Books) (window.Total, error)
+	// planLag is what is stored of the safety lag for the plans that follow; nil: the
+	// operation keeps none.
+	planLag(drawn window.Lag, b Books) *ingest.PlanLag
+	// cut makes the slices of what a draft owes.
+	cut(d *Draft, b Books) error
+}
+
+// traits are what is known of an operation without a request.
+type traits struct {
+	priority       string // of its slices, in words (S§10)
+	followsPresent bool   // reads what has just changed: due at once, behind a safety lag that adapts
+	newestFirst    bool   // slices begin at the new end
+	resumesWhole   bool   // a plan that goes on is cut at once, also where sizes are asked for
+}
+
+// operationOf returns the operation that a request asks a source for.
+func operationOf(c *spec.Compiled, r Request) (operation, error) {
+	switch c.Snapshot.Operation {
+	case ingest.Harvest:
+		return harvest{c, r}, nil
+	case ingest.Backfill:
+		return newBackfill(c, r), nil
+	case ingest.Update:
+		return newUpdate(c, r), nil
+	}
+	return nil, fmt.Errorf("%w: %s/%s: the operation %q cannot be planned: use HARVEST, BACKFILL or UPDATE", fault.ErrInvalid, c.Snapshot.Source, c.Snapshot.Endpoint, c.Snapshot.Operation)
+}
+
+// traitsOf returns the traits of an operation.
+func traitsOf(o ingest.Operation) traits {
+	switch o {
+	case ingest.Harvest:
+		return harvestTraits
+	case ingest.Update:
+		return updateTraits
+	}
+	return backfillTraits
+}
+
+// namespaceOf returns where the coverage of a plan is kept.
+func namespaceOf(c *spec.Compiled, r Request) (ingest.Namespace, error) {
+	op, err := operationOf(c, r)
+	if err != nil {
+		return ingest.Namespace{}, err
+	}
+	return op.namespace()
+}
