@@ -109,7 +109,7 @@ func (f backfill) oldestFirst() bool { return f.part.Order == ingest.OldestFirst
 
 func (f backfill) planLag(window.Lag, Books) *ingest.PlanLag { return nil }
 
-func (f backfill) cut(d *Draft, _ Books) error {
+func (f backfill) cut(d *drawing, _ Books) error {
 	d.oldest = f.oldestFirst()
 	return d.cutTime(f.compiled.Snapshot, f.compiled.Prototype.Selection, f.request.Estimates)
 }

@@ -32,7 +32,7 @@ func TestPartsTileTheRange(t *testing.T) {
 		var read time.Duration
 		for n := 0; ; n++ {
 			part.Taken = open
-			d, err := Draw(c, Books{Own: book, Known: true}, r)
+			d, err := drawPlan(c, Books{Own: book, Known: true}, r)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -110,14 +110,14 @@ func tiles(t failer, d *Draft) {
 }
 
 func TestFirstHarvest(t *testing.T) {
-	d, err := Draw(crossref(t), Books{}, ask("a"))
+	d, err := drawPlan(crossref(t), Books{}, ask("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if *d.Window != between("2025-03-19T11:30:00Z", "2025-03-20T11:30:00Z") || !d.NowSafe.Equal(at("2025-03-20T11:30:00Z")) || d.Empty {
 		t.Errorf("window %v, safe %v", d.Window, d.NowSafe)
 	}
-	tiles(t, d)
+	tiles(t, d.Draft)
 	// The filter knows days only: the cut is at midnight.
 	if len(d.Slices) != 2 || !d.Slices[0].To.Equal(at("2025-03-20")) {
 		t.Errorf("slices %+v", d.Slices)
@@ -131,7 +131,7 @@ func TestFirstHarvest(t *testing.T) {
 func TestDraftAsJSON(t *testing.T) {
 	r := ask("a")
 	r.From, r.To = ptr("2025-03-01"), ptr("2025-03-04")
-	d, err := Draw(crossref(t), Books{}, r)
+	d, err := drawPlan(crossref(t), Books{}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,14 +198,14 @@ func TestRequestedBounds(t *testing.T) {
 	} {
 		r := ask("a")
 		r.From, r.To = x.from, x.to
-		d, err := Draw(c, Books{}, r)
+		d, err := drawPlan(c, Books{}, r)
 		got := "error"
 		switch {
 		case err == nil && d.Empty:
 			got = "empty"
 		case err == nil:
 			got = d.Window.String()
-			tiles(t, d)
+			tiles(t, d.Draft)
 		}
 		if got != x.want {
 			t.Errorf("%s: %s, want %s (%v)", x.name, got, x.want, err)
@@ -217,7 +217,7 @@ func TestRequestedBounds(t *testing.T) {
 func TestEmptyWindow(t *testing.T) {
 	r := ask("a")
 	r.From = ptr("2025-03-20T11:30:00Z")
-	d, err := Draw(crossref(t), Books{}, r)
+	d, err := drawPlan(crossref(t), Books{}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestNextHarvestSkipsWhatIsSettled(t *testing.T) {
 	book := after(coverage.State{}, c, first, first.To, ended(coverage.Succeeded, first, noon))
 	r := ask("b")
 	r.Now = noon.Add(24 * time.Hour)
-	d, err := Draw(c, Books{Own: book, Known: true}, r)
+	d, err := drawPlan(c, Books{Own: book, Known: true}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestNextHarvestSkipsWhatIsSettled(t *testing.T) {
 	// W§3.2: the later of cursor and request counts, so asking for all of March
 	// does not read what is settled again.
 	r.From = ptr("2025-03-01")
-	if d, err = Draw(c, Books{Own: book, Known: true}, r); err != nil || d.Window.From != at("2025-03-19T11:30:00Z") {
+	if d, err = drawPlan(c, Books{Own: book, Known: true}, r); err != nil || d.Window.From != at("2025-03-19T11:30:00Z") {
 		t.Errorf("window %v, %v", d.Window, err)
 	}
 }
@@ -286,11 +286,11 @@ func TestFailedStretchWaitsAndComesBack(t *testing.T) {
 	}
 	r := ask("b")
 	r.Now = noon.Add(30 * time.Second) // the first retry is due after a minute
-	d, err := Draw(c, Books{Own: book, Known: true}, r)
+	d, err := drawPlan(c, Books{Own: book, Known: true}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tiles(t, d)
+	tiles(t, d.Draft)
 	if len(d.Waiting) != 1 || d.Waiting[0] != hole {
 		t.Errorf("waiting %v", d.Waiting)
 	}
@@ -300,10 +300,10 @@ func TestFailedStretchWaitsAndComesBack(t *testing.T) {
 		}
 	}
 	r.Now = noon.Add(2 * time.Minute)
-	if d, err = Draw(c, Books{Own: book, Known: true}, r); err != nil {
+	if d, err = drawPlan(c, Books{Own: book, Known: true}, r); err != nil {
 		t.Fatal(err)
 	}
-	tiles(t, d)
+	tiles(t, d.Draft)
 	if len(d.Waiting) != 0 || !slices.ContainsFunc(d.Slices, func(s DraftSlice) bool { return s.From.Equal(hole.From) && s.To.Equal(hole.To) }) {
 		t.Errorf("the hole is not asked for again: waiting %v, slices %v", d.Waiting, d.Slices)
 	}
@@ -319,7 +319,7 @@ func TestOnlyWaiting(t *testing.T) {
 	book := after(coverage.State{}, c, hole, at("2025-03-20T11:30:00Z"), ended(coverage.Failed, hole, noon))
 	r := ask("b")
 	r.From, r.To = ptr("2025-03-05"), ptr("2025-03-06")
-	d, err := Draw(c, Books{Own: book, Known: true}, r)
+	d, err := drawPlan(c, Books{Own: book, Known: true}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,11 +352,11 @@ func TestDrawIsAPureFunction(t *testing.T) {
 			from := instant("asked from")
 			r.From = &from
 		}
-		d, err := Draw(c, Books{Own: book, Known: true}, r)
+		d, err := drawPlan(c, Books{Own: book, Known: true}, r)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		again, err := Draw(c, Books{Own: book, Known: true}, r)
+		again, err := drawPlan(c, Books{Own: book, Known: true}, r)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -371,7 +371,7 @@ func TestDrawIsAPureFunction(t *testing.T) {
 			}
 			return
 		}
-		tiles(t, d)
+		tiles(t, d.Draft)
 		signatures := map[string]bool{}
 		for _, s := range d.Slices {
 			if signatures[s.Signature] {

@@ -51,7 +51,7 @@ func passes(s spec.Snapshot) int {
 
 // foresee tells what the slices will take, and when each of them should begin.
 // What follows the present is due at once; see slicing.Spread.
-func (d *Draft) foresee(o ingest.Operation, result slicing.Result, steps []slicing.Step, sizes func(slicing.Slice) slicing.Estimate) {
+func (d *drawing) foresee(o ingest.Operation, result slicing.Result, steps []slicing.Step, sizes func(slicing.Slice) slicing.Estimate) {
 	in := slicing.ForecastInputs{Steps: steps, Sizes: sizes, AvgBytes: d.itemBytes, AvgBytesFrom: slicing.FromHistory}
 	if in.AvgBytes <= 0 {
 		in.AvgBytes, in.AvgBytesFrom = slicing.AssumedItemBytes, slicing.FromConstant
@@ -68,13 +68,13 @@ const maxStretches = 20
 // sizesOnly is for a source that does not say what a slice should hold. Its
 // slices do not depend on sizes, but somebody wants to know what they will take:
 // then whole stretches are sized, and slices get their share.
-func (d *Draft) sizesOnly(s spec.Snapshot, known Estimates) func(slicing.Slice) slicing.Estimate {
+func (d *drawing) sizesOnly(s spec.Snapshot, known Estimates) func(slicing.Slice) slicing.Estimate {
 	if !d.forecast || known == nil || s.CutsBySize() {
 		return nil
 	}
 	stretches := d.owed[:min(len(d.owed), maxStretches)]
 	if len(known) == 0 { // what nobody could tell is not asked for twice
-		d.Wanted, d.idle = stretches, true
+		d.wanted, d.idle = stretches, true
 		return nil
 	}
 	return func(one slicing.Slice) slicing.Estimate {
@@ -90,7 +90,7 @@ func (d *Draft) sizesOnly(s spec.Snapshot, known Estimates) func(slicing.Slice) 
 // begin fixes the instants from which the slices of a draft are due. A plan that
 // goes on queues behind what it has scheduled so far; a new one does not, so that
 // two plans of a partition take turns.
-func (p *Planner) begin(ctx context.Context, d *Draft, of ingest.Partition, goesOn bool) (err error) {
+func (p *Planner) begin(ctx context.Context, d *drawing, of ingest.Partition, goesOn bool) (err error) {
 	if d.due == nil {
 		return p.place(ctx, d)
 	}
@@ -111,7 +111,7 @@ func (p *Planner) begin(ctx context.Context, d *Draft, of ingest.Partition, goes
 }
 
 // dueAt is when the task of a slice may run; zero is at once.
-func (d *Draft) dueAt(i int) time.Time {
+func (d *drawing) dueAt(i int) time.Time {
 	if d.due == nil && d.quota.at == nil || d.began.IsZero() {
 		return time.Time{}
 	}

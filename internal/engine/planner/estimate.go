@@ -16,7 +16,8 @@ type Estimator interface {
 
 // Rehearse draws a plan as for an empty database.
 func Rehearse(ctx context.Context, c *spec.Compiled, r Request, e Estimator) (*Draft, error) {
-	return (&Planner{Estimator: e}).sized(ctx, c, Books{}, r)
+	d, err := (&Planner{Estimator: e}).sized(ctx, c, Books{}, r)
+	return d.answer(), err
 }
 
 // Estimates are sizes of windows as they are asked for.
@@ -34,8 +35,8 @@ const (
 	maxEstimates = 5_000
 )
 
-func (p *Planner) sized(ctx context.Context, c *spec.Compiled, b Books, r Request) (*Draft, error) {
-	d, err := p.settle(ctx, c, r, func(r Request) (*Draft, error) { return Draw(c, b, r) })
+func (p *Planner) sized(ctx context.Context, c *spec.Compiled, b Books, r Request) (*drawing, error) {
+	d, err := p.settle(ctx, c, r, func(r Request) (*drawing, error) { return drawPlan(c, b, r) })
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func (p *Planner) sized(ctx context.Context, c *spec.Compiled, b Books, r Reques
 
 // settle draws until no size is wanted that somebody can tell. Every round is the
 // same pure function of what is known by then.
-func (p *Planner) settle(ctx context.Context, c *spec.Compiled, r Request, draw func(Request) (*Draft, error)) (*Draft, error) {
+func (p *Planner) settle(ctx context.Context, c *spec.Compiled, r Request, draw func(Request) (*drawing, error)) (*drawing, error) {
 	if p.Estimator == nil {
 		return draw(r)
 	}
@@ -57,10 +58,10 @@ func (p *Planner) settle(ctx context.Context, c *spec.Compiled, r Request, draw 
 		if err == nil {
 			d.Untold = untold
 		}
-		if err != nil || len(d.Wanted) == 0 || len(known) >= maxEstimates {
+		if err != nil || len(d.wanted) == 0 || len(known) >= maxEstimates {
 			return d, err
 		}
-		wanted := d.Wanted[:min(len(d.Wanted), maxEstimates-len(known))]
+		wanted := d.wanted[:min(len(d.wanted), maxEstimates-len(known))]
 		offline := r.Offline || d.idle && !r.Count
 		found, err := p.Estimator.Estimate(ctx, c, wanted, offline)
 		if err != nil {

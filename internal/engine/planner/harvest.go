@@ -59,7 +59,7 @@ func (h harvest) planLag(drawn window.Lag, b Books) *ingest.PlanLag {
 }
 
 // cut tells the slices the lag they were planned with.
-func (h harvest) cut(d *Draft, _ Books) error {
+func (h harvest) cut(d *drawing, _ Books) error {
 	s := h.compiled.Snapshot
 	s.Window.SafetyLag = &d.Lag.Value
 	return d.cutTime(s, h.compiled.Prototype.Selection, h.request.Estimates)

@@ -108,7 +108,7 @@ func TestDraftFollowsLateArrivals(t *testing.T) {
 		}}},
 		Lateness: &window.Lateness{Late: 9, Changed: 900, Raised: 5 * time.Minute},
 	}
-	d, err := Draw(c, b, ask("a"))
+	d, err := drawPlan(c, b, ask("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestOtherOperationsKeepTheDeclaredLag(t *testing.T) {
 	for _, op := range []ingest.Operation{ingest.Backfill, ingest.Update} {
 		c, r := crossrefFor(t, op), ask("a")
 		r.From, r.To = ptr("2025-03-01"), ptr("2025-03-04")
-		d, err := Draw(c, Books{Lateness: &window.Lateness{Late: 9, Changed: 900}}, r)
+		d, err := drawPlan(c, Books{Lateness: &window.Lateness{Late: 9, Changed: 900}}, r)
 		if err != nil {
 			t.Fatal(err)
 		}

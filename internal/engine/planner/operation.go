@@ -25,7 +25,7 @@ type operation interface {
 	// operation keeps none.
 	planLag(drawn window.Lag, b Books) *ingest.PlanLag
 	// cut makes the slices of what a draft owes.
-	cut(d *Draft, b Books) error
+	cut(d *drawing, b Books) error
 }
 
 // traits are what is known of an operation without a request.

@@ -14,9 +14,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-func drawn(t *testing.T, c *spec.Compiled, b Books, r Request) *Draft {
+func drawn(t *testing.T, c *spec.Compiled, b Books, r Request) *drawing {
 	t.Helper()
-	d, err := Draw(c, b, r)
+	d, err := drawPlan(c, b, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,9 +84,9 @@ func TestBackfillFindsTheForwardWatermark(t *testing.T) {
 func TestBackfillIsStored(t *testing.T) {
 	s, h := database(t), ask("h")
 	h.From, h.To = ptr("2025-03-10T00:00:00Z"), ptr("2025-03-12T00:00:00Z")
-	_, harvest := plan(t, s, crossref(t), h)
+	plan(t, s, crossref(t), h)
 	finish(t, s, 10)
-	before, _, err := s.Book(t.Context(), harvest.namespace)
+	before, _, err := s.Book(t.Context(), namespaceIn(t, crossref(t), h))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,14 +114,24 @@ func TestBackfillIsStored(t *testing.T) {
 	if _, d := plan(t, s, c, again); !d.Empty || d.Reason == "" || len(d.Slices) != 0 {
 		t.Errorf("asked again: %+v", d)
 	}
-	after, _, err := s.Book(t.Context(), harvest.namespace)
+	after, _, err := s.Book(t.Context(), namespaceIn(t, crossref(t), h))
 	if err != nil || !reflect.DeepEqual(before, after) {
 		t.Errorf("the book of the harvest was %+v and is %+v, %v", before, after, err)
 	}
-	own, known, err := s.Book(t.Context(), d.namespace)
+	own, known, err := s.Book(t.Context(), namespaceIn(t, c, r))
 	if err != nil || !known || !own.Cursor.Equal(d.Window.To) {
 		t.Errorf("the book of the backfill: %+v, %v", own, err)
 	}
+}
+
+// namespaceIn is where the coverage of what was asked for is kept.
+func namespaceIn(t *testing.T, c *spec.Compiled, r Request) ingest.Namespace {
+	t.Helper()
+	own, err := namespaceOf(c, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return own
 }
 
 func planDraft(t *testing.T, s Store, c *spec.Compiled, r Request) *Draft {
@@ -138,7 +148,7 @@ func planDraft(t *testing.T, s Store, c *spec.Compiled, r Request) *Draft {
 func TestAnUnknownOperationIsNotPlanned(t *testing.T) {
 	c := *crossref(t)
 	c.Snapshot.Operation = "METRICS"
-	if _, err := Draw(&c, Books{}, ask("a")); !errors.Is(err, fault.ErrInvalid) || !strings.Contains(err.Error(), `the operation "METRICS" cannot be planned`) {
+	if _, err := drawPlan(&c, Books{}, ask("a")); !errors.Is(err, fault.ErrInvalid) || !strings.Contains(err.Error(), `the operation "METRICS" cannot be planned`) {
 		t.Errorf("%v", err)
 	}
 	if _, err := namespaceOf(&c, ask("a")); !errors.Is(err, fault.ErrInvalid) {

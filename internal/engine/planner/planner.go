@@ -36,11 +36,8 @@ const chunk = 1000
 
 // Draft draws a plan against what is stored and writes nothing.
 func (p *Planner) Draft(ctx context.Context, c *spec.Compiled, r Request) (*Draft, error) {
-	b, err := p.read(ctx, c, r)
-	if err != nil {
-		return nil, err
-	}
-	return p.sized(ctx, c, b, r)
+	d, err := p.draw(ctx, c, r)
+	return d.answer(), err
 }
 
 // Unsized draws a plan as Draft does but asks nobody for sizes: its window and what
@@ -50,7 +47,17 @@ func (p *Planner) Unsized(ctx context.Context, c *spec.Compiled, r Request) (*Dr
 	if err != nil {
 		return nil, err
 	}
-	return Draw(c, b, r)
+	d, err := drawPlan(c, b, r)
+	return d.answer(), err
+}
+
+// draw draws a plan against what is stored.
+func (p *Planner) draw(ctx context.Context, c *spec.Compiled, r Request) (*drawing, error) {
+	b, err := p.read(ctx, c, r)
+	if err != nil {
+		return nil, err
+	}
+	return p.sized(ctx, c, b, r)
 }
 
 // read gathers what a draft is drawn against.
@@ -96,7 +103,7 @@ func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest
 	if err := p.notAhead(ctx, r.Now); err != nil {
 		return ingest.Plan{}, nil, err
 	}
-	d, err := p.Draft(ctx, c, r)
+	d, err := p.draw(ctx, c, r)
 	if err != nil {
 		return ingest.Plan{}, nil, err
 	}
@@ -111,21 +118,21 @@ func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest
 	plan, existed, err := p.store.OpenPlan(ctx, in)
 	switch {
 	case err != nil:
-		return plan, d, err
+		return plan, d.Draft, err
 	case existed:
-		return plan, d, p.complete(ctx, plan)
+		return plan, d.Draft, p.complete(ctx, plan)
 	case d.Empty:
-		return plan, d, nil
+		return plan, d.Draft, nil
 	}
 	if err := p.begin(ctx, d, plan.Partition, false); err != nil {
-		return plan, d, err
+		return plan, d.Draft, err
 	}
 	whole, err := p.addSlices(ctx, plan.Partition, plan.ID, rows{d, in.Key, plan.NextSliceNo, c.Snapshot.Operation.Priority()})
 	if plan.Status = ingest.PlanReady; !whole {
 		plan.Status = ingest.PlanPartial
-		return plan, d, err
+		return plan, d.Draft, err
 	}
-	return plan, d, p.store.AddSlices(ctx, plan.ID, nil, true)
+	return plan, d.Draft, p.store.AddSlices(ctx, plan.ID, nil, true)
 }
 
 // notAhead refuses to plan for a time that has not come: it would count as read
@@ -172,7 +179,7 @@ func trigger(c *spec.Compiled, r Request) ingest.Trigger {
 	}
 }
 
-func (d *Draft) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.NewPlan, error) {
+func (d *drawing) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.NewPlan, error) {
 	remarks, err := json.Marshal(struct {
 		Explain  []window.Step   `json:"explain"`
 		Reason   string          `json:"reason,omitempty"`
@@ -211,22 +218,4 @@ func asked(at *time.Time) string {
 		return "open"
 	}
 	return window.Text(*at)
-}
-
-// Summary says in one line what a draft amounts to.
-func (d *Draft) Summary() string {
-	if d.Empty {
-		return "nothing to do: " + d.Reason
-	}
-	if d.Slices[0].Range != nil {
-		return fmt.Sprintf("%s of ids over %s", countedSlices(len(d.Slices)), d.Window)
-	}
-	return fmt.Sprintf("%s over %s", countedSlices(len(d.Slices)), d.Window)
-}
-
-func countedSlices(n int) string {
-	if n == 1 {
-		return "1 slice"
-	}
-	return fmt.Sprintf("%d slices", n)
 }

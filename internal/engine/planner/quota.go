@@ -31,7 +31,7 @@ func limitsOf(s spec.Snapshot, step slicing.Step) (string, gate.Limits) {
 // setAside works out what each slice is expected to take of the quota (S§10). Only
 // what is counted under the key of the source itself is set aside: an endpoint
 // with a key of its own is bounded by the gate alone.
-func (d *Draft) setAside(s spec.Snapshot, cuts []slicing.Slice) {
+func (d *drawing) setAside(s spec.Snapshot, cuts []slicing.Slice) {
 	if len(cuts) == 0 {
 		return
 	}
@@ -60,7 +60,7 @@ func stepsFor(s spec.Snapshot, cuts []slicing.Slice) []slicing.Step {
 // roll gives every slice the first instant at which its requests fit into the
 // quotas (§4.10.5). What follows the present never waits: the gate and the part
 // that is left free make room for it.
-func (d *Draft) roll(u gate.Use, from func(i int) time.Time) {
+func (d *drawing) roll(u gate.Use, from func(i int) time.Time) {
 	budget := gate.NewBudget(d.quota.limits, d.quota.priority, u)
 	if d.quota.at, d.quota.free = nil, nil; !d.quota.waits || budget == nil {
 		return
@@ -74,7 +74,7 @@ func (d *Draft) roll(u gate.Use, from func(i int) time.Time) {
 
 // waitsFor is why a slice is put off: the quota, or the hours where they alone
 // would do the same. Empty: it is not.
-func (d *Draft) waitsFor(i int) gate.Reason {
+func (d *drawing) waitsFor(i int) gate.Reason {
 	if d.quota.at == nil || !d.quota.at[i].After(d.quota.free[i]) {
 		return ""
 	}
@@ -86,7 +86,7 @@ func (d *Draft) waitsFor(i int) gate.Reason {
 
 // rolled shows in the draft which slices wait for a later window. Nothing is
 // stored yet: they are placed again when it is.
-func (d *Draft) rolled(uses map[string]gate.Use) {
+func (d *drawing) rolled(uses map[string]gate.Use) {
 	u := uses[d.quota.key]
 	if u.Now.IsZero() || u.Now.Before(d.Now) {
 		u.Now = d.Now
@@ -107,7 +107,7 @@ func (d *Draft) rolled(uses map[string]gate.Use) {
 }
 
 // foretell says what the whole draft takes of each key it uses.
-func (d *Draft) foretell(s spec.Snapshot, uses map[string]gate.Use) {
+func (d *drawing) foretell(s spec.Snapshot, uses map[string]gate.Use) {
 	if len(d.cuts) == 0 {
 		return
 	}
@@ -155,7 +155,7 @@ func (p *Planner) uses(ctx context.Context, s spec.Snapshot) (map[string]gate.Us
 
 // place fixes when the slices of a plan that is stored now may begin, by what is
 // known of the quota now.
-func (p *Planner) place(ctx context.Context, d *Draft) error {
+func (p *Planner) place(ctx context.Context, d *drawing) error {
 	q := d.quota
 	if gate.NewBudget(q.limits, q.priority, gate.Use{}) == nil || !q.waits {
 		return nil
@@ -178,7 +178,7 @@ func (p *Planner) place(ctx context.Context, d *Draft) error {
 }
 
 // reserved is what the task of a slice sets aside.
-func (d *Draft) reserved(i int) float64 {
+func (d *drawing) reserved(i int) float64 {
 	if i >= len(d.quota.needs) {
 		return 0
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // hours is a plan of hours that hold 100 pages each, with 250 requests an hour.
-func hours(t *testing.T, op ingest.Operation, overrides ...string) (*Draft, error) {
+func hours(t *testing.T, op ingest.Operation, overrides ...string) (*drawing, error) {
 	t.Helper()
 	c := crossrefFor(t, op, append([]string{"slicing.step=PT1H", "filter.precision=SECOND", "slicing.targetRecords=10000", "paging.size=100",
 		"rate.perSecond=100", "rate.quotaPerHour=250", "rate.quotaMargin=0.001"}, overrides...)...)

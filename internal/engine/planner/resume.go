@@ -103,7 +103,7 @@ func (p *Planner) part(s spec.Snapshot, left []window.Window, oldest bool) (now,
 }
 
 // recut cuts windows of a stored plan that owes more.
-func (p *Planner) recut(ctx context.Context, s spec.Snapshot, windows []window.Window, of ingest.OpenPlan) (*Draft, error) {
+func (p *Planner) recut(ctx context.Context, s spec.Snapshot, windows []window.Window, of ingest.OpenPlan) (*drawing, error) {
 	c, err := s.Compiled()
 	if err != nil {
 		return nil, err
@@ -112,8 +112,8 @@ func (p *Planner) recut(ctx context.Context, s spec.Snapshot, windows []window.W
 	if err != nil {
 		return nil, err
 	}
-	return p.settle(ctx, c, Request{}, func(r Request) (*Draft, error) {
-		d := &Draft{owed: windows, within: of.Owed, oldest: of.OldestFirst, NowSafe: of.AsOf, Slices: []DraftSlice{}}
+	return p.settle(ctx, c, Request{}, func(r Request) (*drawing, error) {
+		d := &drawing{Draft: &Draft{NowSafe: of.AsOf, Slices: []DraftSlice{}, owed: windows}, within: of.Owed, oldest: of.OldestFirst}
 		return d, cut(d, r.Estimates)
 	})
 }
@@ -174,7 +174,7 @@ func (p *Planner) children(request ingest.PendingReslice) ([]ingest.NewSlice, er
 			parts[i].Spec.Telemetry.Cut = cutOf(request)
 		}
 	}
-	d := &Draft{}
+	d := &drawing{Draft: &Draft{}}
 	if err := d.add(s, c.Prototype.Selection, parts); err != nil {
 		return nil, err
 	}

@@ -12,20 +12,20 @@ import (
 // rows are the slices of a draft as they are stored. Their texts are written when
 // they are needed: all of them at once would be hundreds of megabytes.
 type rows struct {
-	draft           *Draft
+	drawn           *drawing
 	planKey         string
 	first, priority int
 }
 
-func (r rows) len() int { return len(r.draft.cuts) }
+func (r rows) len() int { return len(r.drawn.cuts) }
 
 // part writes the slices [from, to).
 func (r rows) part(from, to int) ([]ingest.NewSlice, error) {
 	out := make([]ingest.NewSlice, 0, to-from)
 	var specs specTexts
 	for i := from; i < to; i++ {
-		cut, signature := r.draft.cuts[i], r.draft.Slices[i].Signature
-		expr, err := r.draft.expressions.of(cut.Asked)
+		cut, signature := r.drawn.cuts[i], r.drawn.Slices[i].Signature
+		expr, err := r.drawn.expressions.of(cut.Asked)
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +37,7 @@ func (r rows) part(from, to int) ([]ingest.NewSlice, error) {
 		out = append(out, ingest.NewSlice{
 			No: r.first + i, Signature: signature, Window: cut.Window, Spec: spec, ExprHash: fingerprint.Bytes(expr), Expr: expr,
 			TaskKey: slicing.TaskKey(r.planKey, signature, params), TaskParams: params, Priority: r.priority,
-			ScheduledAt: r.draft.dueAt(i), Waits: r.draft.waitsFor(i), Reserved: r.draft.reserved(i),
+			ScheduledAt: r.drawn.dueAt(i), Waits: r.drawn.waitsFor(i), Reserved: r.drawn.reserved(i),
 		})
 	}
 	return out, nil

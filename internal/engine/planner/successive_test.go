@@ -46,17 +46,17 @@ func someSource(t *rapid.T, outer *testing.T) *spec.Compiled {
 }
 
 // harvest plans, and lets each slice end as told.
-func (h *harvester) harvest(t *rapid.T, end func(DraftSlice) coverage.Kind) *Draft {
+func (h *harvester) harvest(t *rapid.T, end func(DraftSlice) coverage.Kind) *drawing {
 	r := ask("a")
 	r.Now = h.now
-	d, err := Draw(h.c, Books{Own: h.book, Known: !h.book.Origin.IsZero()}, r)
+	d, err := drawPlan(h.c, Books{Own: h.book, Known: !h.book.Origin.IsZero()}, r)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
 	if d.Empty {
 		return d
 	}
-	tiles(t, d)
+	tiles(t, d.Draft)
 	if h.from.IsZero() {
 		h.from = d.Window.From
 	}
@@ -110,7 +110,7 @@ func TestSuccessiveHarvestsLeaveNoGap(t *testing.T) {
 				parts = append(parts, window.Window{From: s.From, To: s.To})
 			}
 			before.from = h.from
-			for _, gap := range before.owes(window.Window{From: before.from, To: at(step(d, "to").Value)}) {
+			for _, gap := range before.owes(window.Window{From: before.from, To: at(step(d.Draft, "to").Value)}) {
 				if left := window.Subtract(gap, parts); len(left) > 0 {
 					rt.Fatalf("harvest of %s: %v was never read for good and is not planned\nslices %v\nskipped %v\nwaiting %v", d.Window, left, d.Slices, d.Skipped, d.Waiting)
 				}

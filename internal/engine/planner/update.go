@@ -122,27 +122,11 @@ func (u update) totalWindow(b Books) (window.Total, error) {
 
 func (u update) planLag(window.Lag, Books) *ingest.PlanLag { return nil }
 
-func (u update) cut(d *Draft, b Books) error {
+func (u update) cut(d *drawing, b Books) error {
 	if u.byID() {
 		return u.cutIDs(d, b)
 	}
 	return d.cutTime(u.compiled.Snapshot, u.compiled.Prototype.Selection, u.request.Estimates)
-}
-
-// behind is what is owed below the watermark: windows that somebody named there and
-// that failed. A watermark does not go back, so nobody else would come to them again.
-func (b Books) behind() (owed []window.Window) {
-	cursor := b.cursor()
-	for _, seg := range b.Own.Segments {
-		if cursor == nil || !seg.Window.From.Before(*cursor) {
-			break
-		}
-		if !seg.Done() && !seg.Want.IsZero() {
-			below, _ := seg.Window.Split(*cursor)
-			owed = append(owed, below)
-		}
-	}
-	return owed
 }
 
 // readBooks counts what an update by ids would look at.

@@ -52,7 +52,7 @@ func TestUpdateByAge(t *testing.T) {
 	if d.Empty || *d.Window != between("2025-03-19T12:00:00Z", "2025-03-20T12:00:00Z") || !d.NowSafe.Equal(noon) || len(d.Slices) != 4 {
 		t.Fatalf("%s, %d slices", d.Window, len(d.Slices))
 	}
-	tiles(t, d)
+	tiles(t, d.Draft)
 	for _, s := range d.Slices {
 		shares := refresh.Shares(window.Window{From: s.From, To: s.To}, month.Std())
 		if g := s.Range; g == nil || g.Kind != slicing.Hash || len(shares) != 1 || g.From != shares[0].From || g.To != shares[0].To || !g.AsOf.Equal(noon) {
@@ -65,7 +65,7 @@ func TestUpdateByAge(t *testing.T) {
 	if own := d.namespace; own.Operation != ingest.Update || own.Scope != ingest.ScopeCustom || own.Line() != ingest.CursorTime || own.CursorKey != "refresh_checked_at" {
 		t.Errorf("%+v", own)
 	}
-	if d.strategy != slicing.IDRange || step(d, "candidates").Value != "3500" {
+	if d.strategy != slicing.IDRange || step(d.Draft, "candidates").Value != "3500" {
 		t.Errorf("%s, %v", d.strategy, d.Explain)
 	}
 	text, err := json.Marshal(d.cuts[0].Spec)
@@ -94,7 +94,7 @@ func TestUpdateByAgeGoesOn(t *testing.T) {
 	b := counted(10)
 	b.Own, b.Known = book, true
 	d := drawn(t, c, b, stale(ask("a")))
-	tiles(t, d)
+	tiles(t, d.Draft)
 	if *d.Window != between("2025-03-12", "2025-03-20T12:00:00Z") || len(d.Skipped) != 1 || d.Skipped[0] != between("2025-03-13", "2025-03-15") {
 		t.Errorf("%s, skipped %v", d.Window, d.Skipped)
 	}
@@ -163,8 +163,8 @@ func TestUpdateByTime(t *testing.T) {
 	r.From, r.To = ptr("2025-03-01"), ptr("2025-03-04")
 	b := Books{Known: true, Own: coverage.State{Origin: at("2025-03-01"), Cursor: at("2025-03-19")}}
 	d := drawn(t, c, b, r)
-	tiles(t, d)
-	if d.Empty || *d.Window != between("2025-03-01", "2025-03-04") || len(d.Slices) != 3 || d.Slices[0].Range != nil || step(d, "mode").Value != "TIME" {
+	tiles(t, d.Draft)
+	if d.Empty || *d.Window != between("2025-03-01", "2025-03-04") || len(d.Slices) != 3 || d.Slices[0].Range != nil || step(d.Draft, "mode").Value != "TIME" {
 		t.Errorf("%s, %+v", d.Window, d.Slices)
 	}
 	d = drawn(t, c, b, ask("a"))
@@ -186,7 +186,7 @@ func TestUpdateByTimeMakesUpForWhatFailed(t *testing.T) {
 		book = coverage.Fold(book, e)
 	}
 	d := drawn(t, crossrefFor(t, ingest.Update), Books{Known: true, Own: book}, ask("a"))
-	tiles(t, d)
+	tiles(t, d.Draft)
 	want := []window.Window{between("2025-03-01", "2025-03-02"), between("2025-03-19", "2025-03-20T11:30:00Z")}
 	if !slices.Equal(d.owed, want) {
 		t.Errorf("owed %v, want %v", d.owed, want)
@@ -217,12 +217,12 @@ func TestUpdateIsRefused(t *testing.T) {
 		"short cycle":         {pubmed(t), short, "between an hour and ten years"},
 		"fill only":           {crossrefFor(t, ingest.Update, "response.fillOnly=true"), changed(ask("a")), "fillOnly"},
 	} {
-		_, err := Draw(tc.c, Books{}, tc.r)
+		_, err := drawPlan(tc.c, Books{}, tc.r)
 		if !errors.Is(err, fault.ErrInvalid) && name != "short cycle" || err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if d, err := Draw(crossrefFor(t, ingest.Update), counted(0), changed(ask("a"))); err != nil || !d.Empty {
+	if d, err := drawPlan(crossrefFor(t, ingest.Update), counted(0), changed(ask("a"))); err != nil || !d.Empty {
 		t.Errorf("a new mapping needs no endpoint for ids: %v", err)
 	}
 }
@@ -312,7 +312,7 @@ func TestUpdateIsAPureFunction(t *testing.T) {
 		r.Now = noon.Add(time.Duration(rapid.Int64Range(0, int64(1000*time.Hour)).Draw(t, "now")))
 		var drafts [2]string
 		for i := range drafts {
-			d, err := Draw(c, b, r)
+			d, err := drawPlan(c, b, r)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,7 +21,7 @@ const (
 
 // cutIDs makes the slices of an update by ids (W§5.3): turns and their hashes, or
 // numbers of batches or signals. Later plans read nothing of these again.
-func (u update) cutIDs(d *Draft, b Books) error {
+func (u update) cutIDs(d *drawing, b Books) error {
 	s, chosen, c := u.compiled.Snapshot, u.chosen, b.Candidates
 	counted := "counted"
 	if !c.Exact && c.Count > 0 {
@@ -59,7 +59,7 @@ func whose(p refresh.Policy) string {
 
 // cutRange cuts what is owed into ranges of ids. Turns are sliced even where no record is due: that
 // they came and went is what the watermark is about.
-func (d *Draft) cutRange(s spec.Snapshot, selection string, c Candidates) error {
+func (d *drawing) cutRange(s spec.Snapshot, selection string, c Candidates) error {
 	steps := stepsByID(s)
 	request := slicingRequest(s, d.owed)
 	request.Config.Strategy, request.Order = slicing.IDRange, ""
@@ -90,18 +90,18 @@ func (d *Draft) cutRange(s spec.Snapshot, selection string, c Candidates) error 
 	return d.add(s, selection, result.Slices)
 }
 
-func (d *Draft) explain(name, value, why string) {
+func (d *drawing) explain(name, value, why string) {
 	d.Explain = append(d.Explain, window.Step{Name: name, Value: value, Why: why})
 }
 
 // cutOfStored returns how a stored plan that goes on is cut: by ids or by time, as its
 // operation was. Nobody counts candidates again; the parts are only longer or shorter.
-func cutOfStored(c *spec.Compiled, o ingest.OpenPlan) (func(*Draft, Estimates) error, error) {
+func cutOfStored(c *spec.Compiled, o ingest.OpenPlan) (func(*drawing, Estimates) error, error) {
 	ids, err := refreshOf(o)
 	if err != nil {
 		return nil, err
 	}
-	return func(d *Draft, known Estimates) error {
+	return func(d *drawing, known Estimates) error {
 		if d.refresh = ids; ids != nil {
 			return d.cutRange(c.Snapshot, c.Prototype.Selection, Candidates{})
 		}

@@ -1,0 +1,109 @@
+package planner
+
+import (
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Books are what a draft is drawn against.
+type Books struct {
+	Own     coverage.State // of the plan's own namespace
+	Known   bool           // there is one
+	Mended  time.Time      // when what may have made it fail was changed last
+	Forward *time.Time     // the watermark of HARVEST on the same question; a BACKFILL does not pass it
+	// Candidates are what an UPDATE by ids works on.
+	Candidates Candidates
+	ItemBytes  int64               // of one item so far; zero: nothing was read yet
+	Uses       map[string]gate.Use // how the rate keys stand; what is missing was never used
+	// Lateness is what the safety lag adapts to; nil: it is the declared one.
+	Lateness *window.Lateness
+}
+
+func (b Books) cursor() *time.Time {
+	if !b.Known || b.Own.Cursor.IsZero() {
+		return nil
+	}
+	return &b.Own.Cursor
+}
+
+func (b Books) waiting(r Request) (out []window.Window) {
+	if b.cursor() == nil {
+		return nil
+	}
+	mended := b.Mended
+	if r.RetryBefore.After(mended) {
+		mended = r.RetryBefore
+	}
+	for _, seg := range coverage.Waiting(b.Own.Segments, r.Now, mended) {
+		out = append(out, seg.Window)
+	}
+	return out
+}
+
+// done are the stretches of the book that need no reading.
+func (b Books) done() (out []window.Window) {
+	for _, seg := range b.Own.Segments {
+		if seg.Done() {
+			out = append(out, seg.Window)
+		}
+	}
+	return out
+}
+
+// waitingOf is what of a stretch failed and is not to be tried yet. Whoever asks in
+// person does not wait: what is owed stands in the tables, not in the ledger.
+func (b Books) waitingOf(w window.Window, r Request) (out []window.Window) {
+	if r.Type == ingest.TriggerManual {
+		return nil
+	}
+	for _, part := range b.waiting(r) {
+		if part = part.Intersect(w); !part.Empty() {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// behind is what is owed below the watermark: windows that somebody named there and
+// that failed. A watermark does not go back, so nobody else would come to them again.
+func (b Books) behind() (owed []window.Window) {
+	cursor := b.cursor()
+	for _, seg := range b.Own.Segments {
+		if cursor == nil || !seg.Window.From.Before(*cursor) {
+			break
+		}
+		if !seg.Done() && !seg.Want.IsZero() {
+			below, _ := seg.Window.Split(*cursor)
+			owed = append(owed, below)
+		}
+	}
+	return owed
+}
+
+// passed is the stretch up to the watermark that was read without a hole. What
+// lies before it may be read for the first time, by a lookback longer than all
+// harvests so far or after an operator moved the watermark: new items there did
+// not come late. Nor do those of a window that is still owed: the watermark
+// stands before it.
+func (b Books) passed() window.Window {
+	at := b.cursor()
+	if at == nil {
+		return window.Window{}
+	}
+	from := *at
+	for _, seg := range slices.Backward(b.Own.Segments) {
+		if !seg.Window.From.Before(from) {
+			continue // beyond the watermark
+		}
+		if seg.Have.IsZero() || seg.Window.To.Before(from) {
+			break
+		}
+		from = seg.Window.From
+	}
+	return window.Window{From: from, To: *at}
+}

@@ -1,0 +1,148 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/refresh"
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// drawing is a plan while it is drawn and stored: the draft, which is the answer, and
+// what is needed on the way. Nobody outside the package sees it.
+type drawing struct {
+	*Draft
+
+	// What is stored with the plan and not shown.
+	exprProto []byte
+	namespace ingest.Namespace
+	lag       *ingest.PlanLag // of a HARVEST
+	lookback  time.Duration   // what later plans read again below the watermark
+	strategy  slicing.Strategy
+	refresh   *refresh.Spec // of an UPDATE by ids
+
+	// What the cut goes by.
+	within    []window.Window // what the owed windows are parts of; nil: they are all
+	oldest    bool            // slices of a backfill begin at the old end
+	forecast  bool            // sizes are wanted that change no slice
+	itemBytes int64           // of one item so far
+	wanted    []window.Window // sizes that could change the slices or the forecast
+	idle      bool            // they change the forecast alone
+
+	// The slices as they were cut, and when their tasks may begin.
+	cuts        []slicing.Slice
+	expressions *expressions
+	quota       quota
+	due         []time.Duration // delays of the slices; nil: all are due at once
+	began       time.Time       // when slicing began; zero: due times are not fixed
+	first       time.Time       // what the delays are counted from
+}
+
+// answer is what comes out of a drawing; nil if there is none.
+func (d *drawing) answer() *Draft {
+	if d == nil {
+		return nil
+	}
+	return d.Draft
+}
+
+// drawPlan draws the plan that a request asks for against the books.
+func drawPlan(c *spec.Compiled, b Books, r Request) (*drawing, error) {
+	s := c.Snapshot
+	protoJSON, err := c.Prototype.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	op, err := operationOf(c, r)
+	if err != nil {
+		return nil, err
+	}
+	own, err := op.namespace()
+	if err != nil {
+		return nil, err
+	}
+	total, err := op.totalWindow(b)
+	if err != nil {
+		return nil, err
+	}
+	total.Empty = total.Empty || len(total.Owed) == 0
+	d := &drawing{
+		Draft: &Draft{
+			Source: s.Source, Endpoint: s.Endpoint, Operation: s.Operation, Now: window.Instant(r.Now), NowSafe: total.NowSafe, Lag: total.Lag,
+			Empty: total.Empty, Reason: total.Reason, Explain: total.Explain, Skipped: orEmpty(total.Skipped), Waiting: orEmpty(total.Waiting), Slices: []DraftSlice{},
+			Fingerprint: c.Fingerprint, ExprHash: fingerprint.Bytes(protoJSON), Warnings: orEmpty(c.Warnings), owed: total.Owed,
+		},
+		exprProto: protoJSON, namespace: own, lag: op.planLag(total.Lag, b), lookback: s.Window.Lookback.Std(), strategy: s.Slicing.Strategy,
+		itemBytes: b.ItemBytes, forecast: r.Forecast,
+	}
+	if d.Empty {
+		return d, nil
+	}
+	d.Window = &total.Window
+	return d, op.cut(d, b)
+}
+
+// cutTime makes slices of time with what is known about their sizes (S§5.3).
+func (d *drawing) cutTime(s spec.Snapshot, selection string, known Estimates) error {
+	request := slicingRequest(s, d.owed)
+	request.Within = d.within
+	request.NewestFirst = request.NewestFirst && !d.oldest
+	if known != nil && s.CutsBySize() {
+		request.Estimates = known.lookup
+	}
+	result, err := slicing.Plan(request)
+	if err != nil {
+		return err
+	}
+	d.wanted, d.Stats = orEmpty(result.Wanted), result.Stats
+	d.foresee(s.Operation, result, request.Steps, d.sizesOnly(s, known))
+	return d.add(s, selection, result.Slices)
+}
+
+// add writes the expression of each slice and gives it its identity.
+func (d *drawing) add(s spec.Snapshot, selection string, cuts []slicing.Slice) error {
+	expressions, err := newExpressions(s, selection)
+	if err != nil {
+		return err
+	}
+	d.cuts, d.expressions = cuts, expressions
+	d.setAside(s, cuts)
+	d.Slices = make([]DraftSlice, len(cuts))
+	for i, cut := range cuts {
+		expr, err := expressions.of(cut.Asked)
+		if err != nil {
+			return err
+		}
+		d.Slices[i] = DraftSlice{
+			From: cut.Window.From, To: cut.Window.To, Range: cut.Spec.Range, Capped: cut.Spec.Telemetry.Capped, Estimate: cut.Spec.Telemetry.Estimate,
+			Signature: cut.Spec.Signature(s.Source, s.Endpoint, string(s.Operation), fingerprint.Bytes(expr)),
+		}
+	}
+	return nil
+}
+
+func slicingRequest(s spec.Snapshot, owed []window.Window) slicing.Request {
+	lag := time.Duration(0)
+	if s.Window.SafetyLag != nil {
+		lag = s.Window.SafetyLag.Std()
+	}
+	traits := traitsOf(s.Operation)
+	return slicing.Request{
+		Owed: owed, Grid: s.Filter.Cut, Config: s.Slicing, PageSize: s.Paging.Size, SafetyLag: lag,
+		Order: s.Filter.Field + ":asc", Precision: string(s.Filter.Precision), Paging: string(s.Paging.Type), Initial: s.Paging.Initial,
+		MinWindow: s.Window.MinWindow.Std(), MaxWindow: s.Window.MaxWindow.Std(),
+		Cap: int64(s.Paging.MaxResults), MaxPages: s.Paging.MaxPages, NewestFirst: traits.newestFirst,
+		Steps: stepsOf(s), Priority: traits.priority, OneUnit: s.NamesUnit(),
+	}
+}
+
+// orEmpty keeps a list a list in JSON.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
