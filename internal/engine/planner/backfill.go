@@ -36,9 +36,9 @@ type Part struct {
 	Taken     []window.Window // what its open plans are at
 }
 
-// namespace is that of the campaign. One that is not stored yet is known by its name,
+// ownNamespace returns that of the campaign. One that is not stored yet is known by its name,
 // or else by its question and its range as it was asked for.
-func (f backfill) namespace() (ingest.Namespace, error) {
+func (f backfill) ownNamespace() (ingest.Namespace, error) {
 	forward, err := f.compiled.Namespace()
 	if err != nil {
 		return forward, err
@@ -53,7 +53,7 @@ func (f backfill) namespace() (ingest.Namespace, error) {
 	case r.Typed != "":
 		name = fingerprint.Key(forward.Key, "typed", r.Typed)
 	default:
-		name = fingerprint.Key(forward.Key, asked(r.From), asked(r.To))
+		name = fingerprint.Key(forward.Key, boundText(r.From), boundText(r.To))
 	}
 	return ingest.CampaignNamespace(s.Dataset(), s.Filter.Field, name), nil
 }
@@ -71,7 +71,7 @@ func (f backfill) readBooks(ctx context.Context, from BookReader, _ ingest.Names
 	return err
 }
 
-// totalWindow is the chunk of what is left that is planned now.
+// totalWindow returns the chunk of what is left that is planned now.
 func (f backfill) totalWindow(b Books) (window.Total, error) {
 	total, err := f.leftWindow(b)
 	if err != nil {
@@ -80,11 +80,11 @@ func (f backfill) totalWindow(b Books) (window.Total, error) {
 	return f.takeChunk(total), nil
 }
 
-// leftWindow is all that is left of the range.
+// leftWindow returns all that is left of the range.
 func (f backfill) leftWindow(b Books) (window.Total, error) {
 	r := f.request
 	return window.Backfill(f.compiled.Snapshot.Window, window.BackfillInputs{
-		Now: r.Now, UserFrom: r.From, UserTo: r.To, Forward: b.Forward, Cursor: b.cursor(), Waiting: b.waiting(r), Taken: f.part.Taken, Done: b.done(),
+		Now: r.Now, UserFrom: r.From, UserTo: r.To, Forward: b.Forward, Cursor: b.watermarkOrNil(), Waiting: b.waitingWindows(r), Taken: f.part.Taken, Done: b.doneWindows(),
 	})
 }
 
@@ -105,11 +105,14 @@ func (f backfill) takeChunk(total window.Total) window.Total {
 	return total.Narrowed(now)
 }
 
+// oldestFirst reports whether the campaign begins at the old end of its range.
 func (f backfill) oldestFirst() bool { return f.part.Order == ingest.OldestFirst }
 
+// planLag returns none: a backfill stays below the watermark of HARVEST.
 func (f backfill) planLag(window.Lag, Books) *ingest.PlanLag { return nil }
 
-func (f backfill) cut(d *drawing, _ Books) error {
+// cutSlices cuts by time, from the end the campaign begins at.
+func (f backfill) cutSlices(d *drawing, _ Books) error {
 	d.oldest = f.oldestFirst()
 	return d.cutTime(f.compiled.Snapshot, f.compiled.Prototype.Selection, f.request.Estimates)
 }

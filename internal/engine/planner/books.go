@@ -24,15 +24,18 @@ type Books struct {
 	Lateness *window.Lateness
 }
 
-func (b Books) cursor() *time.Time {
+// watermarkOrNil returns the watermark of the plan's own namespace, or nil before the
+// first reading.
+func (b Books) watermarkOrNil() *time.Time {
 	if !b.Known || b.Own.Cursor.IsZero() {
 		return nil
 	}
 	return &b.Own.Cursor
 }
 
-func (b Books) waiting(r Request) (out []window.Window) {
-	if b.cursor() == nil {
+// waitingWindows returns the stretches that failed and whose retry is not due yet.
+func (b Books) waitingWindows(r Request) (out []window.Window) {
+	if b.watermarkOrNil() == nil {
 		return nil
 	}
 	mended := b.Mended
@@ -45,8 +48,8 @@ func (b Books) waiting(r Request) (out []window.Window) {
 	return out
 }
 
-// done are the stretches of the book that need no reading.
-func (b Books) done() (out []window.Window) {
+// doneWindows returns the stretches of the book that need no reading.
+func (b Books) doneWindows() (out []window.Window) {
 	for _, seg := range b.Own.Segments {
 		if seg.Done() {
 			out = append(out, seg.Window)
@@ -55,13 +58,13 @@ func (b Books) done() (out []window.Window) {
 	return out
 }
 
-// waitingOf is what of a stretch failed and is not to be tried yet. Whoever asks in
-// person does not wait: what is owed stands in the tables, not in the ledger.
-func (b Books) waitingOf(w window.Window, r Request) (out []window.Window) {
+// waitingWithin returns what of a stretch failed and is not to be tried yet. A manual
+// request does not wait: somebody wants it now.
+func (b Books) waitingWithin(w window.Window, r Request) (out []window.Window) {
 	if r.Type == ingest.TriggerManual {
 		return nil
 	}
-	for _, part := range b.waiting(r) {
+	for _, part := range b.waitingWindows(r) {
 		if part = part.Intersect(w); !part.Empty() {
 			out = append(out, part)
 		}
@@ -69,10 +72,11 @@ func (b Books) waitingOf(w window.Window, r Request) (out []window.Window) {
 	return out
 }
 
-// behind is what is owed below the watermark: windows that somebody named there and
-// that failed. A watermark does not go back, so nobody else would come to them again.
-func (b Books) behind() (owed []window.Window) {
-	cursor := b.cursor()
+// owedBehindWatermark returns what is owed below the watermark: windows that somebody
+// named there and that failed. A watermark does not go back, so nobody else would come
+// to them again.
+func (b Books) owedBehindWatermark() (owed []window.Window) {
+	cursor := b.watermarkOrNil()
 	for _, seg := range b.Own.Segments {
 		if cursor == nil || !seg.Window.From.Before(*cursor) {
 			break
@@ -85,13 +89,13 @@ func (b Books) behind() (owed []window.Window) {
 	return owed
 }
 
-// passed is the stretch up to the watermark that was read without a hole. What
+// passedWindow returns the stretch up to the watermark that was read without a hole. What
 // lies before it may be read for the first time, by a lookback longer than all
 // harvests so far or after an operator moved the watermark: new items there did
 // not come late. Nor do those of a window that is still owed: the watermark
 // stands before it.
-func (b Books) passed() window.Window {
-	at := b.cursor()
+func (b Books) passedWindow() window.Window {
+	at := b.watermarkOrNil()
 	if at == nil {
 		return window.Window{}
 	}

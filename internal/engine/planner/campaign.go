@@ -63,25 +63,26 @@ func (w Wish) NameOf(c *spec.Compiled) (string, error) {
 		}
 		return w.Name, nil
 	}
-	n, err := namespaceOf(c, w.request())
+	n, err := namespaceOf(c, w.toRequest())
 	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%.50s-%.8s", c.Snapshot.Source, n.Key), nil
 }
 
-func (w Wish) request() Request {
+// toRequest returns the wish as a request for one plan.
+func (w Wish) toRequest() Request {
 	return Request{Now: w.Now, From: w.From, To: w.To, RetryBefore: w.RetryBefore, Campaign: w.Name, Typed: w.Typed}
 }
 
 // Open finds the campaign that is meant, or begins it. A range with nothing in it
 // begins none and says why.
 func (k *Campaigns) Open(ctx context.Context, c *spec.Compiled, w Wish) (campaign ingest.Campaign, empty string, err error) {
-	in, empty, err := k.draft(ctx, c, w)
+	in, empty, err := k.findOrDraw(ctx, c, w)
 	if err != nil || empty != "" {
 		return campaign, empty, err
 	}
-	if err := k.planner.notAhead(ctx, w.Now); err != nil {
+	if err := k.planner.checkNotAhead(ctx, w.Now); err != nil {
 		return campaign, "", err
 	}
 	campaign, _, err = k.store.OpenCampaign(ctx, in, w.By)
@@ -91,13 +92,14 @@ func (k *Campaigns) Open(ctx context.Context, c *spec.Compiled, w Wish) (campaig
 // Look is Open for those who write nothing, and what is left of the range in one
 // plan. Campaigns of the zero value look as for an empty database.
 func (k *Campaigns) Look(ctx context.Context, c *spec.Compiled, w Wish) (in ingest.NewCampaign, whole Request, empty string, err error) {
-	in, empty, err = k.draft(ctx, c, w)
-	r := w.request()
+	in, empty, err = k.findOrDraw(ctx, c, w)
+	r := w.toRequest()
 	r.From, r.To, r.Of = &in.Range.From, &in.Range.To, &Part{Namespace: in.Namespace, Order: in.Order}
 	return in, r, empty, err
 }
 
-func (k *Campaigns) draft(ctx context.Context, c *spec.Compiled, w Wish) (in ingest.NewCampaign, empty string, err error) {
+// findOrDraw returns the campaign that is meant, as it is stored or as it would begin.
+func (k *Campaigns) findOrDraw(ctx context.Context, c *spec.Compiled, w Wish) (in ingest.NewCampaign, empty string, err error) {
 	name, err := w.NameOf(c)
 	if err != nil {
 		return in, "", err
@@ -108,18 +110,19 @@ func (k *Campaigns) draft(ctx context.Context, c *spec.Compiled, w Wish) (in ing
 			return in, "", err
 		}
 		if isKnown {
-			in, err = w.again(known, c)
+			in, err = w.mergeInto(known, c)
 			return in, "", err
 		}
 	}
 	if w.From == nil {
 		return in, "", fmt.Errorf("%w: there is no campaign %s yet: say where it begins with --from", fault.ErrInvalid, name)
 	}
-	return k.begin(ctx, c, w, name)
+	return k.drawCampaign(ctx, c, w, name)
 }
 
-// again is the wish for a campaign that is known: its range stays what it is.
-func (w Wish) again(known ingest.Campaign, c *spec.Compiled) (ingest.NewCampaign, error) {
+// mergeInto returns a known campaign with the order and chunk that are wished for. It
+// refuses another source, question or range: those stay what they are.
+func (w Wish) mergeInto(known ingest.Campaign, c *spec.Compiled) (ingest.NewCampaign, error) {
 	in := known.NewCampaign
 	if w.Order != "" {
 		in.Order = w.Order
@@ -130,7 +133,7 @@ func (w Wish) again(known ingest.Campaign, c *spec.Compiled) (ingest.NewCampaign
 	if known.Dataset != c.Snapshot.Dataset() {
 		return in, fmt.Errorf("%w: campaign %s is of %s/%s: choose another name", fault.ErrConflict, known.Name, known.Dataset.Source, known.Dataset.Endpoint)
 	}
-	if err := sameQuestion(known, c); err != nil {
+	if err := checkSameQuestion(known, c); err != nil {
 		return in, err
 	}
 	same := func(asked *time.Time, has time.Time) bool { return asked == nil || asked.Equal(has) }
@@ -141,33 +144,34 @@ func (w Wish) again(known ingest.Campaign, c *spec.Compiled) (ingest.NewCampaign
 	return in, known.Stopped()
 }
 
-// sameQuestion refuses to go on under another question: what was read under the
+// checkSameQuestion refuses to go on under another question: what was read under the
 // old one would pass for an answer to the new one.
-func sameQuestion(known ingest.Campaign, c *spec.Compiled) error {
-	hash, err := questionOf(c)
+func checkSameQuestion(known ingest.Campaign, c *spec.Compiled) error {
+	hash, err := questionHash(c)
 	if err == nil && hash != known.ExprProtoHash {
 		err = fmt.Errorf("%w: the source asks for something else than when campaign %s began: begin another one, and cancel this one", fault.ErrConflict, known.Name)
 	}
 	return err
 }
 
-func questionOf(c *spec.Compiled) (string, error) {
+// questionHash returns the hash of what the source asks for.
+func questionHash(c *spec.Compiled) (string, error) {
 	text, err := c.Prototype.Canonical()
 	return fingerprint.Bytes(text), err
 }
 
-// begin fixes the range: aligned as the source wants it, and below the forward
-// watermark as it stands now (W§4.2).
-func (k *Campaigns) begin(ctx context.Context, c *spec.Compiled, w Wish, name string) (in ingest.NewCampaign, empty string, err error) {
+// drawCampaign fixes the range of a new campaign: aligned as the source wants it, and
+// below the forward watermark as it stands now (W§4.2).
+func (k *Campaigns) drawCampaign(ctx context.Context, c *spec.Compiled, w Wish, name string) (in ingest.NewCampaign, empty string, err error) {
 	s := c.Snapshot
-	op := newBackfill(c, w.request())
-	own, err := op.namespace()
+	op := newBackfill(c, w.toRequest())
+	own, err := op.ownNamespace()
 	if err != nil {
 		return in, "", err
 	}
 	var books Books
 	if k.store != nil {
-		if books, err = k.planner.readOwn(ctx, c, op); err != nil {
+		if books, err = k.planner.readOwnBooks(ctx, c, op); err != nil {
 			return in, "", err
 		}
 	}
@@ -188,7 +192,7 @@ func (k *Campaigns) begin(ctx context.Context, c *spec.Compiled, w Wish, name st
 	if in.Chunk == 0 {
 		in.Chunk = DefaultChunk
 	}
-	in.ExprProtoHash, err = questionOf(c)
+	in.ExprProtoHash, err = questionHash(c)
 	return in, "", err
 }
 
@@ -224,12 +228,12 @@ func (k *Campaigns) Advance(ctx context.Context, c *spec.Compiled, campaign inge
 // AdvanceRetrying is Advance that also tries again what failed before an instant and
 // whose retry is not due yet.
 func (k *Campaigns) AdvanceRetrying(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, now, retryBefore time.Time) (stand Stand, err error) {
-	if err := sameQuestion(campaign, c); err != nil {
+	if err := checkSameQuestion(campaign, c); err != nil {
 		return stand, err
 	}
 	for {
 		var ever int
-		if stand.State, ever, err = k.look(ctx, campaign, &stand); err != nil || stand.State != ingest.CampaignActive || len(stand.Open) >= ahead {
+		if stand.State, ever, err = k.resumeOpenPlans(ctx, campaign, &stand); err != nil || stand.State != ingest.CampaignActive || len(stand.Open) >= ahead {
 			return stand, err
 		}
 		if why, err := k.planner.Holds(ctx, campaign.Partition()); why != nil || err != nil {
@@ -238,7 +242,7 @@ func (k *Campaigns) AdvanceRetrying(ctx context.Context, c *spec.Compiled, campa
 			}
 			return stand, err
 		}
-		planned, err := k.plan(ctx, c, campaign, now, retryBefore, ever, &stand)
+		planned, err := k.planNextPart(ctx, c, campaign, now, retryBefore, ever, &stand)
 		if err != nil || planned == 0 {
 			return stand, err
 		}
@@ -246,8 +250,9 @@ func (k *Campaigns) AdvanceRetrying(ctx context.Context, c *spec.Compiled, campa
 	}
 }
 
-// look reads the campaign as it is now, and slices its open plans on.
-func (k *Campaigns) look(ctx context.Context, campaign ingest.Campaign, stand *Stand) (ingest.CampaignState, int, error) {
+// resumeOpenPlans reads the campaign as it is now, slices its open plans on, and returns
+// its state and how many plans it has had.
+func (k *Campaigns) resumeOpenPlans(ctx context.Context, campaign ingest.Campaign, stand *Stand) (ingest.CampaignState, int, error) {
 	now, known, err := k.store.Campaign(ctx, campaign.Name)
 	if err == nil && !known {
 		err = fmt.Errorf("%w: campaign %s", fault.ErrNotFound, campaign.Name)
@@ -272,8 +277,8 @@ func (k *Campaigns) look(ctx context.Context, campaign ingest.Campaign, stand *S
 	return now.State, ever, nil
 }
 
-// plan stores the next part, if there is one.
-func (k *Campaigns) plan(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, now, retryBefore time.Time, ever int, stand *Stand) (int64, error) {
+// planNextPart stores the next part and returns its plan; zero: there is none.
+func (k *Campaigns) planNextPart(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, now, retryBefore time.Time, ever int, stand *Stand) (int64, error) {
 	_, open, err := k.store.CampaignPlans(ctx, campaign.CursorID)
 	if err != nil {
 		return 0, err
@@ -281,7 +286,7 @@ func (k *Campaigns) plan(ctx context.Context, c *spec.Compiled, campaign ingest.
 	r := partRequest(campaign, open, now)
 	r.RetryBefore = retryBefore
 	op := newBackfill(c, r)
-	books, err := k.planner.readOwn(ctx, c, op)
+	books, err := k.planner.readOwnBooks(ctx, c, op)
 	if err != nil {
 		return 0, err
 	}
@@ -293,21 +298,21 @@ func (k *Campaigns) plan(ctx context.Context, c *spec.Compiled, campaign ingest.
 	if stand.Reason = ""; total.Empty || len(total.Owed) == 0 {
 		stand.Reason = total.Reason
 		if len(stand.Left) == 0 && len(open) == 0 {
-			return 0, k.complete(ctx, campaign, stand)
+			return 0, k.completeCampaign(ctx, campaign, stand)
 		}
 		return 0, nil
 	}
-	stored, err := k.next(ctx, c, campaign, r, ever)
+	stored, err := k.storePart(ctx, c, campaign, r, ever)
 	if err == nil && slices.Contains(stand.Open, stored.ID) {
 		return 0, nil
 	}
 	return stored.ID, err
 }
 
-// next stores a part under the first number from the count on that is free. Plans
+// storePart stores a part under the first number that is free, from the count on. Plans
 // leave the database for files, and the count falls with them; a number that an
 // ended plan has is used up, and whoever plans at the same moment passes it too.
-func (k *Campaigns) next(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, r Request, number int) (ingest.Plan, error) {
+func (k *Campaigns) storePart(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, r Request, number int) (ingest.Plan, error) {
 	for ; ; number++ {
 		r.TriggerKey = partKey(campaign, number)
 		stored, d, err := k.planner.Plan(ctx, c, r)
@@ -319,11 +324,13 @@ func (k *Campaigns) next(ctx context.Context, c *spec.Compiled, campaign ingest.
 	}
 }
 
+// partKey returns the trigger key of a part.
 func partKey(c ingest.Campaign, number int) string {
 	return fmt.Sprintf("campaign/%s/%d", c.Name, number)
 }
 
-func (k *Campaigns) complete(ctx context.Context, campaign ingest.Campaign, stand *Stand) error {
+// completeCampaign ends a campaign of which nothing is left.
+func (k *Campaigns) completeCampaign(ctx context.Context, campaign ingest.Campaign, stand *Stand) error {
 	completed, err := k.store.CompleteCampaign(ctx, campaign.ID)
 	if completed {
 		stand.State = ingest.CampaignCompleted
@@ -331,6 +338,7 @@ func (k *Campaigns) complete(ctx context.Context, campaign ingest.Campaign, stan
 	return err
 }
 
+// partRequest returns the request for the next part, without what open plans read.
 func partRequest(c ingest.Campaign, open []ingest.OpenPlan, now time.Time) Request {
 	part := &Part{Namespace: c.Namespace, Chunk: c.Chunk, Order: c.Order}
 	for _, o := range open {
@@ -342,5 +350,5 @@ func partRequest(c ingest.Campaign, open []ingest.OpenPlan, now time.Time) Reque
 	}
 }
 
-// scheduler is our own (ing_scheduler): whoever plans next takes the part.
+// scheduler is our own (ing_scheduler): parts are planned by whichever process comes first.
 const scheduler = "INTERNAL"

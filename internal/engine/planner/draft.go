@@ -66,6 +66,7 @@ func (d *Draft) Summary() string {
 	return fmt.Sprintf("%s over %s", countedSlices(len(d.Slices)), d.Window)
 }
 
+// countedSlices returns a number of slices in words.
 func countedSlices(n int) string {
 	if n == 1 {
 		return "1 slice"

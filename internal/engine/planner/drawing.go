@@ -41,8 +41,8 @@ type drawing struct {
 	first       time.Time       // what the delays are counted from
 }
 
-// answer is what comes out of a drawing; nil if there is none.
-func (d *drawing) answer() *Draft {
+// answerOrNil returns the draft, or nil if nothing was drawn.
+func (d *drawing) answerOrNil() *Draft {
 	if d == nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func drawPlan(c *spec.Compiled, b Books, r Request) (*drawing, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := op.namespace()
+	own, err := op.ownNamespace()
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func drawPlan(c *spec.Compiled, b Books, r Request) (*drawing, error) {
 		return d, nil
 	}
 	d.Window = &total.Window
-	return d, op.cut(d, b)
+	return d, op.cutSlices(d, b)
 }
 
 // cutTime makes slices of time with what is known about their sizes (S§5.3).
@@ -91,28 +91,29 @@ func (d *drawing) cutTime(s spec.Snapshot, selection string, known Estimates) er
 	request.Within = d.within
 	request.NewestFirst = request.NewestFirst && !d.oldest
 	if known != nil && s.CutsBySize() {
-		request.Estimates = known.lookup
+		request.Estimates = known.sizeOf
 	}
 	result, err := slicing.Plan(request)
 	if err != nil {
 		return err
 	}
 	d.wanted, d.Stats = orEmpty(result.Wanted), result.Stats
-	d.foresee(s.Operation, result, request.Steps, d.sizesOnly(s, known))
-	return d.add(s, selection, result.Slices)
+	d.forecastEffort(s.Operation, result, request.Steps, d.sizeStretches(s, known))
+	return d.addCuts(s, selection, result.Slices)
 }
 
-// add writes the expression of each slice and gives it its identity.
-func (d *drawing) add(s spec.Snapshot, selection string, cuts []slicing.Slice) error {
+// addCuts takes over the slices as they were cut, and gives each its expression and its
+// signature.
+func (d *drawing) addCuts(s spec.Snapshot, selection string, cuts []slicing.Slice) error {
 	expressions, err := newExpressions(s, selection)
 	if err != nil {
 		return err
 	}
 	d.cuts, d.expressions = cuts, expressions
-	d.setAside(s, cuts)
+	d.setAsideQuota(s, cuts)
 	d.Slices = make([]DraftSlice, len(cuts))
 	for i, cut := range cuts {
-		expr, err := expressions.of(cut.Asked)
+		expr, err := expressions.expressionOf(cut.Asked)
 		if err != nil {
 			return err
 		}
@@ -124,22 +125,23 @@ func (d *drawing) add(s spec.Snapshot, selection string, cuts []slicing.Slice) e
 	return nil
 }
 
+// slicingRequest returns how the source wants windows to be cut.
 func slicingRequest(s spec.Snapshot, owed []window.Window) slicing.Request {
 	lag := time.Duration(0)
 	if s.Window.SafetyLag != nil {
 		lag = s.Window.SafetyLag.Std()
 	}
-	traits := traitsOf(s.Operation)
+	known := traitsOf(s.Operation)
 	return slicing.Request{
 		Owed: owed, Grid: s.Filter.Cut, Config: s.Slicing, PageSize: s.Paging.Size, SafetyLag: lag,
 		Order: s.Filter.Field + ":asc", Precision: string(s.Filter.Precision), Paging: string(s.Paging.Type), Initial: s.Paging.Initial,
 		MinWindow: s.Window.MinWindow.Std(), MaxWindow: s.Window.MaxWindow.Std(),
-		Cap: int64(s.Paging.MaxResults), MaxPages: s.Paging.MaxPages, NewestFirst: traits.newestFirst,
-		Steps: stepsOf(s), Priority: traits.priority, OneUnit: s.NamesUnit(),
+		Cap: int64(s.Paging.MaxResults), MaxPages: s.Paging.MaxPages, NewestFirst: known.newestFirst,
+		Steps: stepsOf(s), Priority: known.priority, OneUnit: s.NamesUnit(),
 	}
 }
 
-// orEmpty keeps a list a list in JSON.
+// orEmpty returns a list that is written as [] in JSON and not as null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

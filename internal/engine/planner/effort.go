@@ -15,6 +15,7 @@ const (
 	details  = "DETAIL"
 )
 
+// stepOf returns what an endpoint does in a role for each slice.
 func stepOf(s spec.Snapshot, role string, perRequest int) slicing.Step {
 	return slicing.Step{
 		Endpoint: s.Endpoint, Role: role, PerRequest: perRequest, ByID: role == details,
@@ -22,17 +23,17 @@ func stepOf(s spec.Snapshot, role string, perRequest int) slicing.Step {
 	}
 }
 
-// stepsOf is what a slice of time makes endpoints do.
+// stepsOf returns what endpoints do for a slice of time.
 func stepsOf(s spec.Snapshot) []slicing.Step {
 	search := stepOf(s, searches, s.Paging.Size)
-	search.Passes = passes(s)
+	search.Passes = countPasses(s)
 	if s.Detail == nil {
 		return []slicing.Step{search}
 	}
 	return append([]slicing.Step{search}, stepsByID(s)...)
 }
 
-// stepsByID is what a slice of ids does. A source that declares no way to ask for
+// stepsByID returns what endpoints do for a slice of ids. A source that declares no way to ask for
 // several ids is asked for one at a time.
 func stepsByID(s spec.Snapshot) []slicing.Step {
 	if s.Detail != nil {
@@ -41,17 +42,18 @@ func stepsByID(s spec.Snapshot) []slicing.Step {
 	return []slicing.Step{stepOf(s, details, 1)}
 }
 
-// passes: pages that move are read until two readings agree (D§5.14).
-func passes(s spec.Snapshot) int {
+// countPasses returns how often pages are read: those that move, until two readings
+// agree (D§5.14).
+func countPasses(s spec.Snapshot) int {
 	if s.Paging.Stable != nil && !*s.Paging.Stable {
 		return 2
 	}
 	return 1
 }
 
-// foresee tells what the slices will take, and when each of them should begin.
+// forecastEffort works out what the slices will take, and when each of them should begin.
 // What follows the present is due at once; see slicing.Spread.
-func (d *drawing) foresee(o ingest.Operation, result slicing.Result, steps []slicing.Step, sizes func(slicing.Slice) slicing.Estimate) {
+func (d *drawing) forecastEffort(o ingest.Operation, result slicing.Result, steps []slicing.Step, sizes func(slicing.Slice) slicing.Estimate) {
 	in := slicing.ForecastInputs{Steps: steps, Sizes: sizes, AvgBytes: d.itemBytes, AvgBytesFrom: slicing.FromHistory}
 	if in.AvgBytes <= 0 {
 		in.AvgBytes, in.AvgBytesFrom = slicing.AssumedItemBytes, slicing.FromConstant
@@ -65,10 +67,10 @@ func (d *drawing) foresee(o ingest.Operation, result slicing.Result, steps []sli
 // maxStretches bounds how many stretches are counted for a forecast alone.
 const maxStretches = 20
 
-// sizesOnly is for a source that does not say what a slice should hold. Its
-// slices do not depend on sizes, but somebody wants to know what they will take:
-// then whole stretches are sized, and slices get their share.
-func (d *drawing) sizesOnly(s spec.Snapshot, known Estimates) func(slicing.Slice) slicing.Estimate {
+// sizeStretches returns the sizes of slices where they matter for the forecast alone:
+// the source does not say what a slice should hold, and somebody wants to know what
+// the plan will take. Whole stretches are sized then, and slices get their share.
+func (d *drawing) sizeStretches(s spec.Snapshot, known Estimates) func(slicing.Slice) slicing.Estimate {
 	if !d.forecast || known == nil || s.CutsBySize() {
 		return nil
 	}
@@ -87,12 +89,12 @@ func (d *drawing) sizesOnly(s spec.Snapshot, known Estimates) func(slicing.Slice
 	}
 }
 
-// begin fixes the instants from which the slices of a draft are due. A plan that
-// goes on queues behind what it has scheduled so far; a new one does not, so that
-// two plans of a partition take turns.
-func (p *Planner) begin(ctx context.Context, d *drawing, of ingest.Partition, goesOn bool) (err error) {
+// scheduleSlices fixes from when on the slices of a drawing are due. A plan that goes on
+// queues behind what it has scheduled so far; a new one does not, so that two plans of
+// a partition take turns.
+func (p *Planner) scheduleSlices(ctx context.Context, d *drawing, of ingest.Partition, goesOn bool) (err error) {
 	if d.due == nil {
-		return p.place(ctx, d)
+		return p.placeInQuota(ctx, d)
 	}
 	if d.began, err = p.store.Now(ctx); err != nil {
 		return err
@@ -107,10 +109,10 @@ func (p *Planner) begin(ctx context.Context, d *drawing, of ingest.Partition, go
 			d.first = last
 		}
 	}
-	return p.place(ctx, d)
+	return p.placeInQuota(ctx, d)
 }
 
-// dueAt is when the task of a slice may run; zero is at once.
+// dueAt returns when the task of a slice may run; zero is at once.
 func (d *drawing) dueAt(i int) time.Time {
 	if d.due == nil && d.quota.at == nil || d.began.IsZero() {
 		return time.Time{}

@@ -16,14 +16,15 @@ type Estimator interface {
 
 // Rehearse draws a plan as for an empty database.
 func Rehearse(ctx context.Context, c *spec.Compiled, r Request, e Estimator) (*Draft, error) {
-	d, err := (&Planner{Estimator: e}).sized(ctx, c, Books{}, r)
-	return d.answer(), err
+	d, err := (&Planner{Estimator: e}).drawSized(ctx, c, Books{}, r)
+	return d.answerOrNil(), err
 }
 
 // Estimates are sizes of windows as they are asked for.
 type Estimates map[window.Window]slicing.Estimate
 
-func (e Estimates) lookup(w window.Window) (slicing.Estimate, bool) {
+// sizeOf returns the size of a window, if it is known.
+func (e Estimates) sizeOf(w window.Window) (slicing.Estimate, bool) {
 	found, ok := e[w]
 	return found, ok
 }
@@ -35,19 +36,21 @@ const (
 	maxEstimates = 5_000
 )
 
-func (p *Planner) sized(ctx context.Context, c *spec.Compiled, b Books, r Request) (*drawing, error) {
-	d, err := p.settle(ctx, c, r, func(r Request) (*drawing, error) { return drawPlan(c, b, r) })
+// drawSized draws a plan with the sizes that can be found out, and what it takes of the
+// quotas.
+func (p *Planner) drawSized(ctx context.Context, c *spec.Compiled, b Books, r Request) (*drawing, error) {
+	d, err := p.drawUntilSized(ctx, c, r, func(r Request) (*drawing, error) { return drawPlan(c, b, r) })
 	if err != nil {
 		return nil, err
 	}
-	d.rolled(b.Uses)
-	d.foretell(c.Snapshot, b.Uses)
+	d.showRolled(b.Uses)
+	d.forecastQuota(c.Snapshot, b.Uses)
 	return d, nil
 }
 
-// settle draws until no size is wanted that somebody can tell. Every round is the
-// same pure function of what is known by then.
-func (p *Planner) settle(ctx context.Context, c *spec.Compiled, r Request, draw func(Request) (*drawing, error)) (*drawing, error) {
+// drawUntilSized draws again and again until no size is wanted that somebody can tell.
+// Every round is the same pure function of what is known by then.
+func (p *Planner) drawUntilSized(ctx context.Context, c *spec.Compiled, r Request, draw func(Request) (*drawing, error)) (*drawing, error) {
 	if p.Estimator == nil {
 		return draw(r)
 	}

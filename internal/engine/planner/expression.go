@@ -24,10 +24,11 @@ var sample = window.Window{From: time.Date(1111, 11, 11, 11, 11, 11, 111111000, 
 // written is how an expression names an instant.
 const written = "2006-01-02T15:04:05.000000Z"
 
+// newExpressions prepares the text that the expressions of all slices share.
 func newExpressions(s spec.Snapshot, selection string) (*expressions, error) {
 	e := &expressions{snapshot: s, selection: selection}
-	whole, err := e.alone(sample)
-	if err != nil || mentions(s.Query.Where, s.Filter.Field) {
+	whole, err := e.writeAlone(sample)
+	if err != nil || mentionsField(s.Query.Where, s.Filter.Field) {
 		return e, err // another range on the same field: their order depends on the instants
 	}
 	head, rest, one := strings.Cut(string(whole), sample.From.Format(written))
@@ -38,29 +39,30 @@ func newExpressions(s spec.Snapshot, selection string) (*expressions, error) {
 	return e, nil
 }
 
-// of is the expression of a window; without one, as for slices of ids, it is
-// what the plan asks for.
-func (e *expressions) of(w window.Window) ([]byte, error) {
+// expressionOf returns the expression of a window. Slices of ids have no window: theirs
+// is what the plan asks for.
+func (e *expressions) expressionOf(w window.Window) ([]byte, error) {
 	if w == (window.Window{}) {
 		return query.Prototype{Where: e.snapshot.Query.Where, Selection: e.selection}.Canonical()
 	}
 	if e.head == "" || w.Empty() {
-		return e.alone(w)
+		return e.writeAlone(w)
 	}
 	return []byte(e.head + w.From.Format(written) + e.mid + w.To.Format(written) + e.tail), nil
 }
 
-func (e *expressions) alone(w window.Window) ([]byte, error) {
+// writeAlone writes the expression of a window without the shared text.
+func (e *expressions) writeAlone(w window.Window) ([]byte, error) {
 	return query.Prototype{Where: e.snapshot.Expression(w), Selection: e.selection}.Canonical()
 }
 
-// mentions reports whether a condition is about a field.
-func mentions(x query.Expr, field string) bool {
+// mentionsField reports whether a condition is about a field.
+func mentionsField(x query.Expr, field string) bool {
 	if x.Atom != nil && x.Atom.Field == field {
 		return true
 	}
 	for _, child := range x.Children {
-		if mentions(child, field) {
+		if mentionsField(child, field) {
 			return true
 		}
 	}

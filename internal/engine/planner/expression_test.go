@@ -23,11 +23,11 @@ func TestExpressionsAreCanonical(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			from := time.UnixMicro(rapid.Int64Range(-30_000_000_000_000_000, 200_000_000_000_000_000).Draw(t, "from")).UTC()
 			w := window.Window{From: from, To: from.Add(time.Duration(rapid.Int64Range(1, 1<<50).Draw(t, "length")) * time.Microsecond)}
-			slow, err := e.alone(w)
+			slow, err := e.writeAlone(w)
 			if err != nil {
 				return // beyond what the store can hold
 			}
-			if quick, err := e.of(w); err != nil || string(quick) != string(slow) {
+			if quick, err := e.expressionOf(w); err != nil || string(quick) != string(slow) {
 				t.Fatalf("%s: %s, canonical %s (%v)", w, quick, slow, err)
 			}
 		})

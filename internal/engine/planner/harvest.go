@@ -17,7 +17,8 @@ type harvest struct {
 
 var harvestTraits = traits{priority: "HIGH", followsPresent: true}
 
-func (h harvest) namespace() (ingest.Namespace, error) { return h.compiled.Namespace() }
+// ownNamespace returns that of the question the source asks.
+func (h harvest) ownNamespace() (ingest.Namespace, error) { return h.compiled.Namespace() }
 
 // readBooks reads what the safety lag of the plan adapts to, where it is measured.
 func (h harvest) readBooks(ctx context.Context, from BookReader, own ingest.Namespace, b *Books) error {
@@ -29,11 +30,11 @@ func (h harvest) readBooks(ctx context.Context, from BookReader, own ingest.Name
 	return err
 }
 
-// totalWindow goes from the watermark, or the first stretch below it that is not
+// totalWindow returns the window from the watermark, or the first stretch below it that is not
 // settled, up to the safety lag.
 func (h harvest) totalWindow(b Books) (window.Total, error) {
 	s, r := h.compiled.Snapshot, h.request
-	in := window.Inputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Cursor: b.cursor(), Waiting: b.waiting(r), Lateness: b.Lateness}
+	in := window.Inputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Cursor: b.watermarkOrNil(), Waiting: b.waitingWindows(r), Lateness: b.Lateness}
 	if in.Cursor != nil {
 		lookback := s.Window.Lookback.Std()
 		if at, open := coverage.FirstUnsettled(b.Own.Origin, b.Own.Segments, lookback); open {
@@ -50,16 +51,17 @@ func (h harvest) totalWindow(b Books) (window.Total, error) {
 	return window.Harvest(s.Window, in)
 }
 
+// planLag returns the lag, and what had been read before: only items there can come late.
 func (h harvest) planLag(drawn window.Lag, b Books) *ingest.PlanLag {
 	lag := &ingest.PlanLag{Declared: drawn.Declared.Std(), SafetyLag: drawn.Value.Std()}
 	if measuresLate(h.compiled.Snapshot) {
-		lag.Passed = b.passed()
+		lag.Passed = b.passedWindow()
 	}
 	return lag
 }
 
-// cut tells the slices the lag they were planned with.
-func (h harvest) cut(d *drawing, _ Books) error {
+// cutSlices cuts by time. Slices keep the lag they were planned with.
+func (h harvest) cutSlices(d *drawing, _ Books) error {
 	s := h.compiled.Snapshot
 	s.Window.SafetyLag = &d.Lag.Value
 	return d.cutTime(s, h.compiled.Prototype.Selection, h.request.Estimates)

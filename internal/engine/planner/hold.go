@@ -10,7 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
-// Holds is why no more tasks of a partition are made for now, or nil: enough of
+// Holds returns why no more tasks of a partition are made for now, or nil: enough of
 // them wait, or a condition asks for a pause (§5.7). What is planned stays owed,
 // and goes on by itself when the reason is gone.
 func (p *Planner) Holds(ctx context.Context, of ingest.Partition) (*ingest.Suspension, error) {
@@ -27,7 +27,7 @@ func (p *Planner) Holds(ctx context.Context, of ingest.Partition) (*ingest.Suspe
 	if err != nil {
 		return nil, err
 	}
-	if found, err = p.unmended(ctx, of, found); err != nil {
+	if found, err = p.withoutMended(ctx, of, found); err != nil {
 		return nil, err
 	}
 	c, holds := ingest.Holding(found)
@@ -44,9 +44,9 @@ func (p *Planner) Holds(ctx context.Context, of ingest.Partition) (*ingest.Suspe
 	return nil, nil
 }
 
-// unmended leaves out that tasks were given up before something of the source was
-// changed: that may have been the cause, and only new tasks can tell (D§5.31).
-func (p *Planner) unmended(ctx context.Context, of ingest.Partition, found []ingest.ConditionNote) ([]ingest.ConditionNote, error) {
+// withoutMended returns the conditions without DEAD_TASKS if the source was changed since
+// then: that may have removed the cause, and only new tasks can tell (D§5.31).
+func (p *Planner) withoutMended(ctx context.Context, of ingest.Partition, found []ingest.ConditionNote) ([]ingest.ConditionNote, error) {
 	if !slices.ContainsFunc(found, func(c ingest.ConditionNote) bool { return c.Condition == health.DeadTasks }) {
 		return found, nil
 	}
@@ -56,13 +56,14 @@ func (p *Planner) unmended(ctx context.Context, of ingest.Partition, found []ing
 	}), err
 }
 
-// measuredByPages: a busy store is noticed by those who write to it, an upstream that
-// has enough by those who ask it.
+// measuredByPages reports whether only running tasks can measure a condition. Without
+// any, nobody would lift the pause.
 func measuredByPages(c health.Condition) bool {
 	return c == health.StoreBusy || c == health.Throttled
 }
 
-func (p *Planner) suspend(ctx context.Context, planID int64, next int, why ingest.Suspension) error {
+// suspendPlan marks a plan as waiting, with the reason and the slice it goes on at.
+func (p *Planner) suspendPlan(ctx context.Context, planID int64, next int, why ingest.Suspension) error {
 	why.NextSlice = next
 	remarks, err := json.Marshal(why)
 	if err != nil {

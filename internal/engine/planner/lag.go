@@ -8,15 +8,14 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spec"
 )
 
-// measuresLate: whether an item came late is told by its stamp, so the stamp has
-// to be the date that the harvest follows. A source says so by reading both from
-// one place.
+// measuresLate reports whether late items can be told by their stamps: the stamp has to
+// be the date that the harvest follows. A source says so by reading both from one place.
 func measuresLate(s spec.Snapshot) bool {
 	r := s.Response
 	return traitsOf(s.Operation).followsPresent && !r.Filtered.IsZero() && r.Filtered.String() == r.UpdatedAt.String()
 }
 
-// sliceParams are the settings a plan is cut by, its lag among them (S appendix C).
+// sliceParams returns the settings a plan is cut by, its lag among them (S appendix C).
 func (d *drawing) sliceParams(c *spec.Compiled) ([]byte, error) {
 	var lag *int64
 	if d.lag != nil {

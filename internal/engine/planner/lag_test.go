@@ -45,7 +45,7 @@ func TestPassed(t *testing.T) {
 		"the watermark was set by somebody": {[]coverage.Event{event(planned, 1, 4), event(read, 1, 4), {Kind: coverage.Manual, Value: at("2025-03-09")}}, march(9, 9)},
 	} {
 		state := refold(c.events)
-		if got := (Books{Own: state, Known: len(c.events) > 0}).passed(); got != c.want {
+		if got := (Books{Own: state, Known: len(c.events) > 0}).passedWindow(); got != c.want {
 			t.Errorf("%s: %v, want %v; %+v", name, got, c.want, state)
 		}
 	}
@@ -71,7 +71,7 @@ func TestPassedWasRead(t *testing.T) {
 			}
 			state = coverage.Fold(state, e)
 		}
-		passed := Books{Own: state, Known: true}.passed()
+		passed := Books{Own: state, Known: true}.passedWindow()
 		if !passed.To.Equal(state.Cursor) || len(window.Subtract(passed, read)) != 0 {
 			t.Fatalf("%v counts as read before; read was %v, the watermark is %v", passed, window.Union(read), state.Cursor)
 		}

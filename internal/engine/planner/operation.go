@@ -14,8 +14,8 @@ import (
 // for one request. Everything in which they differ is a method of it or one of their
 // traits, so that the rest of the package need not ask which one it plans.
 type operation interface {
-	// namespace is where the coverage of the plan is kept (D§5.8).
-	namespace() (ingest.Namespace, error)
+	// ownNamespace is where the coverage of the plan is kept (D§5.8).
+	ownNamespace() (ingest.Namespace, error)
 	// readBooks adds to the books what only this operation is drawn against.
 	readBooks(ctx context.Context, from BookReader, own ingest.Namespace, b *Books) error
 	// totalWindow is the window of the plan and what of it is not asked for now:
@@ -24,8 +24,8 @@ type operation interface {
 	// planLag is what is stored of the safety lag for the plans that follow; nil: the
 	// operation keeps none.
 	planLag(drawn window.Lag, b Books) *ingest.PlanLag
-	// cut makes the slices of what a draft owes.
-	cut(d *drawing, b Books) error
+	// cutSlices makes the slices of what a draft owes.
+	cutSlices(d *drawing, b Books) error
 }
 
 // traits are what is known of an operation without a request.
@@ -66,5 +66,5 @@ func namespaceOf(c *spec.Compiled, r Request) (ingest.Namespace, error) {
 	if err != nil {
 		return ingest.Namespace{}, err
 	}
-	return op.namespace()
+	return op.ownNamespace()
 }

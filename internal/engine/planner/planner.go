@@ -36,32 +36,32 @@ const chunk = 1000
 
 // Draft draws a plan against what is stored and writes nothing.
 func (p *Planner) Draft(ctx context.Context, c *spec.Compiled, r Request) (*Draft, error) {
-	d, err := p.draw(ctx, c, r)
-	return d.answer(), err
+	d, err := p.drawRequest(ctx, c, r)
+	return d.answerOrNil(), err
 }
 
 // Unsized draws a plan as Draft does but asks nobody for sizes: its window and what
 // it owes are the same, only its slices may differ.
 func (p *Planner) Unsized(ctx context.Context, c *spec.Compiled, r Request) (*Draft, error) {
-	b, err := p.read(ctx, c, r)
+	b, err := p.readAllBooks(ctx, c, r)
 	if err != nil {
 		return nil, err
 	}
 	d, err := drawPlan(c, b, r)
-	return d.answer(), err
+	return d.answerOrNil(), err
 }
 
-// draw draws a plan against what is stored.
-func (p *Planner) draw(ctx context.Context, c *spec.Compiled, r Request) (*drawing, error) {
-	b, err := p.read(ctx, c, r)
+// drawRequest draws a plan against what is stored.
+func (p *Planner) drawRequest(ctx context.Context, c *spec.Compiled, r Request) (*drawing, error) {
+	b, err := p.readAllBooks(ctx, c, r)
 	if err != nil {
 		return nil, err
 	}
-	return p.sized(ctx, c, b, r)
+	return p.drawSized(ctx, c, b, r)
 }
 
-// read gathers what a draft is drawn against.
-func (p *Planner) read(ctx context.Context, c *spec.Compiled, r Request) (b Books, err error) {
+// readAllBooks reads what a draft is drawn against.
+func (p *Planner) readAllBooks(ctx context.Context, c *spec.Compiled, r Request) (b Books, err error) {
 	op, err := operationOf(c, r)
 	if err != nil {
 		return b, err
@@ -69,21 +69,21 @@ func (p *Planner) read(ctx context.Context, c *spec.Compiled, r Request) (b Book
 	if _, err := op.totalWindow(Books{}); err != nil {
 		return b, err // bad input is refused before anything is read
 	}
-	if b, err = p.readOwn(ctx, c, op); err != nil {
+	if b, err = p.readOwnBooks(ctx, c, op); err != nil {
 		return b, err
 	}
 	if b.ItemBytes, err = p.store.BytesPerItem(ctx, c.Snapshot.Dataset()); err != nil {
 		return b, err
 	}
-	if b.Uses, err = p.uses(ctx, c.Snapshot); err != nil {
+	if b.Uses, err = p.readQuotaUses(ctx, c.Snapshot); err != nil {
 		return b, err
 	}
 	return b, nil
 }
 
-// readOwn reads what the window of an operation depends on.
-func (p *Planner) readOwn(ctx context.Context, c *spec.Compiled, op operation) (b Books, err error) {
-	own, err := op.namespace()
+// readOwnBooks reads what the window of an operation depends on.
+func (p *Planner) readOwnBooks(ctx context.Context, c *spec.Compiled, op operation) (b Books, err error) {
+	own, err := op.ownNamespace()
 	if err != nil {
 		return b, err
 	}
@@ -100,14 +100,14 @@ func (p *Planner) readOwn(ctx context.Context, c *spec.Compiled, op operation) (
 // Plan draws a plan and stores it with its slices and tasks. A trigger that has
 // its plan already gets that one, completed if its planner died (I8).
 func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest.Plan, *Draft, error) {
-	if err := p.notAhead(ctx, r.Now); err != nil {
+	if err := p.checkNotAhead(ctx, r.Now); err != nil {
 		return ingest.Plan{}, nil, err
 	}
-	d, err := p.draw(ctx, c, r)
+	d, err := p.drawRequest(ctx, c, r)
 	if err != nil {
 		return ingest.Plan{}, nil, err
 	}
-	schedule, err := p.store.RecordTrigger(ctx, trigger(c, r))
+	schedule, err := p.store.RecordTrigger(ctx, newTrigger(c, r))
 	if err != nil {
 		return ingest.Plan{}, nil, err
 	}
@@ -120,11 +120,11 @@ func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest
 	case err != nil:
 		return plan, d.Draft, err
 	case existed:
-		return plan, d.Draft, p.complete(ctx, plan)
+		return plan, d.Draft, p.finishSlicing(ctx, plan)
 	case d.Empty:
 		return plan, d.Draft, nil
 	}
-	if err := p.begin(ctx, d, plan.Partition, false); err != nil {
+	if err := p.scheduleSlices(ctx, d, plan.Partition, false); err != nil {
 		return plan, d.Draft, err
 	}
 	whole, err := p.addSlices(ctx, plan.Partition, plan.ID, rows{d, in.Key, plan.NextSliceNo, c.Snapshot.Operation.Priority()})
@@ -135,9 +135,9 @@ func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest
 	return plan, d.Draft, p.store.AddSlices(ctx, plan.ID, nil, true)
 }
 
-// notAhead refuses to plan for a time that has not come: it would count as read
+// checkNotAhead refuses to plan for a time that has not come: it would count as read
 // for ever, and nobody would look there again.
-func (p *Planner) notAhead(ctx context.Context, now time.Time) error {
+func (p *Planner) checkNotAhead(ctx context.Context, now time.Time) error {
 	clock, err := p.store.Now(ctx)
 	if err == nil && window.Instant(now).After(clock) {
 		err = fmt.Errorf("%w: cannot store a plan for %s, the database's clock says %s; --dry-run may look ahead",
@@ -146,9 +146,9 @@ func (p *Planner) notAhead(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// complete finishes the slicing of a stored plan from what was stored: drawn
+// finishSlicing finishes the slicing of a stored plan from what was stored: drawn
 // anew it could have other windows, because its own event is in the book now.
-func (p *Planner) complete(ctx context.Context, plan ingest.Plan) error {
+func (p *Planner) finishSlicing(ctx context.Context, plan ingest.Plan) error {
 	if plan.Status != ingest.PlanSlicing {
 		return nil
 	}
@@ -165,7 +165,8 @@ func (p *Planner) complete(ctx context.Context, plan ingest.Plan) error {
 	return nil
 }
 
-func trigger(c *spec.Compiled, r Request) ingest.Trigger {
+// newTrigger returns what is stored of who asked for a plan, and how.
+func newTrigger(c *spec.Compiled, r Request) ingest.Trigger {
 	asked := map[string]any{"endpoint": c.Snapshot.Endpoint, "operation": c.Snapshot.Operation, "from": r.From, "to": r.To}
 	if r.By.Actor != "" {
 		asked["actor"], asked["reason"] = r.By.Actor, r.By.Reason
@@ -179,6 +180,7 @@ func trigger(c *spec.Compiled, r Request) ingest.Trigger {
 	}
 }
 
+// newPlan returns the plan as it is stored.
 func (d *drawing) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.NewPlan, error) {
 	remarks, err := json.Marshal(struct {
 		Explain  []window.Step   `json:"explain"`
@@ -207,13 +209,13 @@ func (d *drawing) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.N
 	if d.Window != nil {
 		in.Window = *d.Window
 	}
-	in.Key = fingerprint.Key(d.Source, d.Endpoint, string(d.Operation), d.ExprHash, asked(r.From), asked(r.To), r.TriggerKey) // D§5.5
+	in.Key = fingerprint.Key(d.Source, d.Endpoint, string(d.Operation), d.ExprHash, boundText(r.From), boundText(r.To), r.TriggerKey) // D§5.5
 	return in, nil
 }
 
-// asked is a bound of the window as it was asked for. The window as drawn is no
-// identity: the same trigger draws another one once its plan is in the book.
-func asked(at *time.Time) string {
+// boundText returns a bound of the window as it was asked for. It is part of the key of a
+// plan, and the window as drawn is not: the same trigger draws another one once its plan is in the book.
+func boundText(at *time.Time) string {
 	if at == nil {
 		return "open"
 	}

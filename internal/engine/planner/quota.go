@@ -20,7 +20,7 @@ type quota struct {
 	free     []time.Time // when each slice would begin if nothing bounded it
 }
 
-// limitsOf are the limits a step is bound by, and the key they are counted under.
+// limitsOf returns the key a step is counted under, and the limits it is bound by.
 func limitsOf(s spec.Snapshot, step slicing.Step) (string, gate.Limits) {
 	if step.Role == details && s.Detail != nil {
 		s = *s.Detail
@@ -28,10 +28,10 @@ func limitsOf(s spec.Snapshot, step slicing.Step) (string, gate.Limits) {
 	return s.Rate.Key(s.Source), s.Rate.Filled()
 }
 
-// setAside works out what each slice is expected to take of the quota (S§10). Only
+// setAsideQuota works out what each slice is expected to take of the quota (S§10). Only
 // what is counted under the key of the source itself is set aside: an endpoint
 // with a key of its own is bounded by the gate alone.
-func (d *drawing) setAside(s spec.Snapshot, cuts []slicing.Slice) {
+func (d *drawing) setAsideQuota(s spec.Snapshot, cuts []slicing.Slice) {
 	if len(cuts) == 0 {
 		return
 	}
@@ -50,6 +50,7 @@ func (d *drawing) setAside(s spec.Snapshot, cuts []slicing.Slice) {
 	d.quota = q
 }
 
+// stepsFor returns what endpoints do for slices of one kind.
 func stepsFor(s spec.Snapshot, cuts []slicing.Slice) []slicing.Step {
 	if cuts[0].Spec.Range != nil {
 		return stepsByID(s)
@@ -57,10 +58,10 @@ func stepsFor(s spec.Snapshot, cuts []slicing.Slice) []slicing.Step {
 	return stepsOf(s)
 }
 
-// roll gives every slice the first instant at which its requests fit into the
+// rollOver gives every slice the first instant at which its requests fit into the
 // quotas (§4.10.5). What follows the present never waits: the gate and the part
 // that is left free make room for it.
-func (d *drawing) roll(u gate.Use, from func(i int) time.Time) {
+func (d *drawing) rollOver(u gate.Use, from func(i int) time.Time) {
 	budget := gate.NewBudget(d.quota.limits, d.quota.priority, u)
 	if d.quota.at, d.quota.free = nil, nil; !d.quota.waits || budget == nil {
 		return
@@ -72,8 +73,8 @@ func (d *drawing) roll(u gate.Use, from func(i int) time.Time) {
 	}
 }
 
-// waitsFor is why a slice is put off: the quota, or the hours where they alone
-// would do the same. Empty: it is not.
+// waitsFor returns why a slice is put off: the quota, or the hours where they alone
+// would do the same. Empty: it is not put off.
 func (d *drawing) waitsFor(i int) gate.Reason {
 	if d.quota.at == nil || !d.quota.at[i].After(d.quota.free[i]) {
 		return ""
@@ -84,9 +85,9 @@ func (d *drawing) waitsFor(i int) gate.Reason {
 	return gate.Quota
 }
 
-// rolled shows in the draft which slices wait for a later window. Nothing is
+// showRolled shows in the draft which slices wait for a later window. Nothing is
 // stored yet: they are placed again when it is.
-func (d *drawing) rolled(uses map[string]gate.Use) {
+func (d *drawing) showRolled(uses map[string]gate.Use) {
 	u := uses[d.quota.key]
 	if u.Now.IsZero() || u.Now.Before(d.Now) {
 		u.Now = d.Now
@@ -97,7 +98,7 @@ func (d *drawing) rolled(uses map[string]gate.Use) {
 		}
 		return u.Now.Add(d.due[i])
 	}
-	d.roll(u, spread)
+	d.rollOver(u, spread)
 	for i, at := range d.quota.at {
 		if at.After(spread(i)) {
 			d.Slices[i].Due = at
@@ -106,8 +107,8 @@ func (d *drawing) rolled(uses map[string]gate.Use) {
 	}
 }
 
-// foretell says what the whole draft takes of each key it uses.
-func (d *drawing) foretell(s spec.Snapshot, uses map[string]gate.Use) {
+// forecastQuota works out what the whole draft takes of each rate key it uses.
+func (d *drawing) forecastQuota(s spec.Snapshot, uses map[string]gate.Use) {
 	if len(d.cuts) == 0 {
 		return
 	}
@@ -126,6 +127,7 @@ func (d *drawing) foretell(s spec.Snapshot, uses map[string]gate.Use) {
 	}
 }
 
+// addLoad adds what is asked under a key to what is known of that key.
 func addLoad(all []gate.Load, l gate.Load) []gate.Load {
 	for i := range all {
 		if o := &all[i]; o.Key == l.Key {
@@ -136,8 +138,8 @@ func addLoad(all []gate.Load, l gate.Load) []gate.Load {
 	return append(all, l)
 }
 
-// uses reads how the keys of a source stand.
-func (p *Planner) uses(ctx context.Context, s spec.Snapshot) (map[string]gate.Use, error) {
+// readQuotaUses reads how much of the quotas of a source is used.
+func (p *Planner) readQuotaUses(ctx context.Context, s spec.Snapshot) (map[string]gate.Use, error) {
 	out := map[string]gate.Use{}
 	for _, step := range append(stepsOf(s), stepsByID(s)...) {
 		key, _ := limitsOf(s, step)
@@ -153,9 +155,9 @@ func (p *Planner) uses(ctx context.Context, s spec.Snapshot) (map[string]gate.Us
 	return out, nil
 }
 
-// place fixes when the slices of a plan that is stored now may begin, by what is
+// placeInQuota fixes when the slices of a plan that is stored now may begin, by what is
 // known of the quota now.
-func (p *Planner) place(ctx context.Context, d *drawing) error {
+func (p *Planner) placeInQuota(ctx context.Context, d *drawing) error {
 	q := d.quota
 	if gate.NewBudget(q.limits, q.priority, gate.Use{}) == nil || !q.waits {
 		return nil
@@ -168,7 +170,7 @@ func (p *Planner) place(ctx context.Context, d *drawing) error {
 	if d.first.IsZero() {
 		d.first = d.began
 	}
-	d.roll(u, func(i int) time.Time {
+	d.rollOver(u, func(i int) time.Time {
 		if d.due == nil {
 			return d.first
 		}
@@ -177,8 +179,8 @@ func (p *Planner) place(ctx context.Context, d *drawing) error {
 	return nil
 }
 
-// reserved is what the task of a slice sets aside.
-func (d *drawing) reserved(i int) float64 {
+// reservedFor returns how many requests the task of a slice sets aside.
+func (d *drawing) reservedFor(i int) float64 {
 	if i >= len(d.quota.needs) {
 		return 0
 	}

@@ -19,21 +19,21 @@ import (
 // and goes on when the stock has fallen (D§5.4). Who has added the last slices
 // closes the plan.
 func (p *Planner) addSlices(ctx context.Context, of ingest.Partition, planID int64, all rows) (whole bool, err error) {
-	next := all.write(0)
+	next := all.startChunk(0)
 	defer func() { <-next }() // nobody reads the draft once we are gone
-	for from := 0; from < all.len(); from += chunk {
+	for from := 0; from < all.countSlices(); from += chunk {
 		why, err := p.Holds(ctx, of)
 		if err != nil {
 			return false, err
 		}
 		if why != nil {
-			return false, p.suspend(ctx, planID, all.first+from, *why)
+			return false, p.suspendPlan(ctx, planID, all.first+from, *why)
 		}
 		part := <-next
 		if part.err != nil {
 			return false, part.err
 		}
-		next = all.write(from + chunk)
+		next = all.startChunk(from + chunk)
 		switch err := p.store.AddSlices(ctx, planID, part.slices, false); {
 		case errors.Is(err, ingest.ErrSlicedOtherwise):
 			return false, nil // another planner is at it
@@ -65,12 +65,12 @@ func (p *Planner) Resume(ctx context.Context, of ingest.Partition, o ingest.Open
 	}
 	for next := o.NextSliceNo; len(left) > 0; {
 		var part []window.Window
-		part, left = p.part(s, left, o.OldestFirst)
-		d, err := p.recut(ctx, s, part, o)
+		part, left = p.nextPart(s, left, o.OldestFirst)
+		d, err := p.cutStored(ctx, s, part, o)
 		if err != nil {
 			return false, err
 		}
-		if err := p.begin(ctx, d, of, true); err != nil {
+		if err := p.scheduleSlices(ctx, d, of, true); err != nil {
 			return false, err
 		}
 		if whole, err := p.addSlices(ctx, of, o.ID, rows{d, o.Key, next, s.Operation.Priority()}); err != nil || !whole {
@@ -82,7 +82,7 @@ func (p *Planner) Resume(ctx context.Context, of ingest.Partition, o ingest.Open
 		case err != nil:
 			return false, err
 		case why != nil && len(left) > 0:
-			return false, p.suspend(ctx, o.ID, next, *why)
+			return false, p.suspendPlan(ctx, o.ID, next, *why)
 		}
 	}
 	return true, p.store.AddSlices(ctx, o.ID, nil, true)
@@ -91,9 +91,10 @@ func (p *Planner) Resume(ctx context.Context, of ingest.Partition, o ingest.Open
 // partSteps is how much of a plan is sized at once when it goes on.
 const partSteps = 100
 
-// part is what of a plan is cut next. Where sizes are asked for that is little:
+// nextPart splits what is left into what is cut next and the rest. Where sizes are asked
+// for, little is cut at once:
 // what is not stored now would be asked for again every time the stock falls.
-func (p *Planner) part(s spec.Snapshot, left []window.Window, oldest bool) (now, later []window.Window) {
+func (p *Planner) nextPart(s spec.Snapshot, left []window.Window, oldest bool) (now, later []window.Window) {
 	if p.Estimator == nil || !s.CutsBySize() || traitsOf(s.Operation).resumesWhole {
 		return left, nil
 	}
@@ -102,8 +103,8 @@ func (p *Planner) part(s spec.Snapshot, left []window.Window, oldest bool) (now,
 	return cut.Part(partSteps)
 }
 
-// recut cuts windows of a stored plan that owes more.
-func (p *Planner) recut(ctx context.Context, s spec.Snapshot, windows []window.Window, of ingest.OpenPlan) (*drawing, error) {
+// cutStored cuts windows of a stored plan that owes more.
+func (p *Planner) cutStored(ctx context.Context, s spec.Snapshot, windows []window.Window, of ingest.OpenPlan) (*drawing, error) {
 	c, err := s.Compiled()
 	if err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ func (p *Planner) recut(ctx context.Context, s spec.Snapshot, windows []window.W
 	if err != nil {
 		return nil, err
 	}
-	return p.settle(ctx, c, Request{}, func(r Request) (*drawing, error) {
+	return p.drawUntilSized(ctx, c, Request{}, func(r Request) (*drawing, error) {
 		d := &drawing{Draft: &Draft{NowSafe: of.AsOf, Slices: []DraftSlice{}, owed: windows}, within: of.Owed, oldest: of.OldestFirst}
 		return d, cut(d, r.Estimates)
 	})
@@ -127,7 +128,7 @@ func (p *Planner) Reslice(ctx context.Context) (replaced int, err error) {
 		return 0, err
 	}
 	for _, request := range pending {
-		children, refused := p.children(request)
+		children, refused := p.cutSmaller(request)
 		if refused == nil {
 			use, failed := p.store.PlanUse(ctx, request.Lineage.PlanID)
 			if failed != nil {
@@ -148,7 +149,8 @@ func (p *Planner) Reslice(ctx context.Context) (replaced int, err error) {
 	return replaced, err
 }
 
-func (p *Planner) children(request ingest.PendingReslice) ([]ingest.NewSlice, error) {
+// cutSmaller returns the smaller slices that replace one an executor could not get through.
+func (p *Planner) cutSmaller(request ingest.PendingReslice) ([]ingest.NewSlice, error) {
 	s, err := spec.Load(request.Spec)
 	if err != nil {
 		return nil, err
@@ -175,10 +177,10 @@ func (p *Planner) children(request ingest.PendingReslice) ([]ingest.NewSlice, er
 		}
 	}
 	d := &drawing{Draft: &Draft{}}
-	if err := d.add(s, c.Prototype.Selection, parts); err != nil {
+	if err := d.addCuts(s, c.Prototype.Selection, parts); err != nil {
 		return nil, err
 	}
-	return rows{d, request.PlanKey, 1, request.Priority}.part(0, len(parts))
+	return rows{d, request.PlanKey, 1, request.Priority}.writeRows(0, len(parts))
 }
 
 // checkPlanBudget refuses a cut of a plan that has used up its budget: the parts may turn
@@ -195,7 +197,7 @@ func checkPlanBudget(request ingest.PendingReslice, use slicing.PlanUse) error {
 	return nil
 }
 
-// cutOf is what the parts of a slice with a page that fails should know of it.
+// cutOf returns what the parts of a slice should know of the page in it that fails.
 func cutOf(request ingest.PendingReslice) *slicing.CutOut {
 	var stored slicing.Spec
 	var told struct{ Silent bool }
@@ -204,7 +206,7 @@ func cutOf(request ingest.PendingReslice) *slicing.CutOut {
 	return stored.Telemetry.Cut.Within(request.Slice, told.Silent)
 }
 
-// reachOf is what the slice asked for, its overlap included: its parts may ask for
+// reachOf returns what the slice asked for, its overlap included: its parts may ask for
 // as much.
 func reachOf(request ingest.PendingReslice) window.Window {
 	var stored slicing.Spec

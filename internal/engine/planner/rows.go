@@ -17,19 +17,20 @@ type rows struct {
 	first, priority int
 }
 
-func (r rows) len() int { return len(r.drawn.cuts) }
+// countSlices returns how many slices there are.
+func (r rows) countSlices() int { return len(r.drawn.cuts) }
 
-// part writes the slices [from, to).
-func (r rows) part(from, to int) ([]ingest.NewSlice, error) {
+// writeRows writes the slices from ≤ i < to.
+func (r rows) writeRows(from, to int) ([]ingest.NewSlice, error) {
 	out := make([]ingest.NewSlice, 0, to-from)
 	var specs specTexts
 	for i := from; i < to; i++ {
 		cut, signature := r.drawn.cuts[i], r.drawn.Slices[i].Signature
-		expr, err := r.drawn.expressions.of(cut.Asked)
+		expr, err := r.drawn.expressions.expressionOf(cut.Asked)
 		if err != nil {
 			return nil, err
 		}
-		spec, err := specs.of(cut.Spec)
+		spec, err := specs.textOf(cut.Spec)
 		if err != nil {
 			return nil, err
 		}
@@ -37,13 +38,13 @@ func (r rows) part(from, to int) ([]ingest.NewSlice, error) {
 		out = append(out, ingest.NewSlice{
 			No: r.first + i, Signature: signature, Window: cut.Window, Spec: spec, ExprHash: fingerprint.Bytes(expr), Expr: expr,
 			TaskKey: slicing.TaskKey(r.planKey, signature, params), TaskParams: params, Priority: r.priority,
-			ScheduledAt: r.drawn.dueAt(i), Waits: r.drawn.waitsFor(i), Reserved: r.drawn.reserved(i),
+			ScheduledAt: r.drawn.dueAt(i), Waits: r.drawn.waitsFor(i), Reserved: r.drawn.reservedFor(i),
 		})
 	}
 	return out, nil
 }
 
-// taskParams are the canonical JSON of a task's window: its members are in order,
+// taskParams returns the canonical JSON of a task's window: its members are in order,
 // and an instant has no character that JSON escapes.
 func taskParams(w window.Window) []byte {
 	out := make([]byte, 0, 96)
@@ -60,13 +61,13 @@ type writtenChunk struct {
 	err    error
 }
 
-// write starts to write the chunk that begins at a slice. The store is busy with
-// the one before it meanwhile: that is where a large plan spends its time.
-func (r rows) write(from int) <-chan writtenChunk {
+// startChunk begins to write the chunk that starts at a slice, while the store is still
+// busy with the one before it: that is where a large plan spends its time.
+func (r rows) startChunk(from int) <-chan writtenChunk {
 	out := make(chan writtenChunk, 1)
 	go func() {
 		defer close(out)
-		slices, err := r.part(min(from, r.len()), min(from+chunk, r.len()))
+		slices, err := r.writeRows(min(from, r.countSlices()), min(from+chunk, r.countSlices()))
 		out <- writtenChunk{slices, err}
 	}()
 	return out

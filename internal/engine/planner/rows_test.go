@@ -37,7 +37,7 @@ func TestTextsOfSlicesAreThoseOfTheEncoders(t *testing.T) {
 				s.Hints.Order = rapid.SampledFrom([]string{"", "<b>", "1111-11-11T11:11:11.111111Z", "1222-12-22T22:22:22.222222Z"}).Draw(t, "order")
 			}
 			want, slow := json.Marshal(s)
-			if got, err := texts.of(s); string(got) != string(want) || (err == nil) != (slow == nil) {
+			if got, err := texts.textOf(s); string(got) != string(want) || (err == nil) != (slow == nil) {
 				t.Fatalf("%s (%v)\nwant %s (%v)", got, err, want, slow)
 			}
 			params, err := fingerprint.Canonical(map[string]string{"from": w.From.Format(time.RFC3339Nano), "to": w.To.Format(time.RFC3339Nano)})
@@ -56,7 +56,7 @@ func TestAlikeLooksAtEveryField(t *testing.T) {
 		s.Pagination.Initial = map[string]string{}
 		return s
 	}
-	if !alike(filled(), filled()) {
+	if !differInWindowOnly(filled(), filled()) {
 		t.Fatal("a specification is not like itself")
 	}
 	var change func(at reflect.Value, name string, s *slicing.Spec)
@@ -86,7 +86,7 @@ func TestAlikeLooksAtEveryField(t *testing.T) {
 			t.Fatalf("%s is a %s: say here how to change it", name, at.Kind())
 		}
 		bound := name == ".Window.From" || name == ".Window.To"
-		if alike(filled(), *s) != bound || alike(*s, filled()) != bound {
+		if differInWindowOnly(filled(), *s) != bound || differInWindowOnly(*s, filled()) != bound {
 			t.Errorf("%s is not told apart as it should", name)
 		}
 		at.Set(before)

@@ -15,14 +15,14 @@ type specTexts struct {
 	head, mid, tail []byte        // no head: every text is made by itself
 }
 
-// of is the JSON of a specification.
-func (t *specTexts) of(s slicing.Spec) ([]byte, error) {
+// textOf returns the JSON of a specification.
+func (t *specTexts) textOf(s slicing.Spec) ([]byte, error) {
 	if t.like == nil {
-		if err := t.learn(s); err != nil {
+		if err := t.learnText(s); err != nil {
 			return nil, err
 		}
 	}
-	if t.head == nil || !alike(*t.like, s) {
+	if t.head == nil || !differInWindowOnly(*t.like, s) {
 		return json.Marshal(s)
 	}
 	out := make([]byte, 0, len(t.head)+len(t.mid)+len(t.tail)+64)
@@ -36,8 +36,8 @@ func (t *specTexts) of(s slicing.Spec) ([]byte, error) {
 	return append(out, t.tail...), nil
 }
 
-// learn keeps the text round the instants, unless it has other bounds too.
-func (t *specTexts) learn(s slicing.Spec) error {
+// learnText keeps the text round the instants, unless it has other bounds too.
+func (t *specTexts) learnText(s slicing.Spec) error {
 	t.like = &s
 	if s.Range != nil || s.Window.Asked != nil {
 		return nil
@@ -64,16 +64,17 @@ func (t *specTexts) learn(s slicing.Spec) error {
 	return nil
 }
 
-// alike reports whether two specifications have the same text but for the bounds
-// of their windows.
-func alike(a, b slicing.Spec) bool {
+// differInWindowOnly reports whether two specifications have the same text but for the
+// bounds of their windows.
+func differInWindowOnly(a, b slicing.Spec) bool {
 	a.Window.From, a.Window.To = b.Window.From, b.Window.To
 	budgetA, budgetB, telemetryA, telemetryB := a.Budget, b.Budget, a.Telemetry, b.Telemetry
 	budgetA.Reservation, telemetryA.Estimate = budgetB.Reservation, telemetryB.Estimate // compared by what they say
 	return a.Strategy == b.Strategy && a.Window == b.Window && a.Range == b.Range && a.Refresh == b.Refresh && a.Pagination.Type == b.Pagination.Type &&
 		maps.Equal(a.Pagination.Initial, b.Pagination.Initial) && (a.Pagination.Initial == nil) == (b.Pagination.Initial == nil) &&
-		budgetA == budgetB && same(a.Budget.Reservation, b.Budget.Reservation) && a.Hints == b.Hints && a.Phase == b.Phase &&
-		telemetryA == telemetryB && same(a.Telemetry.Estimate, b.Telemetry.Estimate)
+		budgetA == budgetB && sameValue(a.Budget.Reservation, b.Budget.Reservation) && a.Hints == b.Hints && a.Phase == b.Phase &&
+		telemetryA == telemetryB && sameValue(a.Telemetry.Estimate, b.Telemetry.Estimate)
 }
 
-func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
+// sameValue reports whether two pointers are both nil or point to equal values.
+func sameValue[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }

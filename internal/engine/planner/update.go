@@ -37,7 +37,7 @@ func newUpdate(c *spec.Compiled, r Request) update {
 	return update{c, r, chooseRefresh(c.Snapshot, r)}
 }
 
-// chooseRefresh is the choice of W§5.1: a window that was asked for is read again by
+// chooseRefresh returns how records are chosen (W§5.1): a window that was asked for is read again by
 // time, and so is a source that cannot be asked for ids. In every other case every
 // record has its turn.
 func chooseRefresh(s spec.Snapshot, r Request) refresh.Spec {
@@ -81,8 +81,9 @@ func (u update) checkSource() error {
 	return fmt.Errorf("%w: %s has no endpoint that is asked by id (details.endpoint), so its records cannot be looked at one by one; %s", fault.ErrInvalid, of, again)
 }
 
-// namespace is known by the policy, and by what else makes it another update (D§5.8).
-func (u update) namespace() (ingest.Namespace, error) {
+// ownNamespace returns one for each policy, and for whatever else makes it another update
+// (D§5.8).
+func (u update) ownNamespace() (ingest.Namespace, error) {
 	if _, err := u.compiled.Namespace(); err != nil {
 		return ingest.Namespace{}, err
 	}
@@ -98,21 +99,21 @@ func (u update) namespace() (ingest.Namespace, error) {
 	return ingest.RefreshNamespace(s.Dataset(), chosen.Policy), nil
 }
 
-// totalWindow is turns that have come, time to be read again, or for other ids a
-// window that only paces and accounts. A window that is named is read again however
-// far the watermark has come: that is what looking again is.
+// totalWindow returns the turns that have come, the time to be read again, or for other
+// ids a window that only paces and accounts. A window that was asked for is read again
+// however far the watermark has come.
 func (u update) totalWindow(b Books) (window.Total, error) {
 	if err := u.checkSource(); err != nil {
 		return window.Total{}, err
 	}
 	r, chosen := u.request, u.chosen
 	if chosen.Policy == refresh.ByAge {
-		return refresh.Rota(refresh.RotaInputs{Now: r.Now, Cycle: chosen.Cycle.Std(), Cursor: b.cursor(), Waiting: b.waiting(r), Done: b.done()})
+		return refresh.Rota(refresh.RotaInputs{Now: r.Now, Cycle: chosen.Cycle.Std(), Cursor: b.watermarkOrNil(), Waiting: b.waitingWindows(r), Done: b.doneWindows()})
 	}
 	in := window.UpdateInputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, ByTime: chosen.Policy == refresh.ByTime}
 	if r.From == nil && in.ByTime {
-		in.Cursor = b.cursor()
-		if owed := b.behind(); len(owed) > 0 {
+		in.Cursor = b.watermarkOrNil()
+		if owed := b.owedBehindWatermark(); len(owed) > 0 {
 			all := window.Window{From: owed[0].From, To: *in.Cursor}
 			in.Cursor, in.Skip = &owed[0].From, window.Subtract(all, owed)
 		}
@@ -120,9 +121,11 @@ func (u update) totalWindow(b Books) (window.Total, error) {
 	return window.Update(u.compiled.Snapshot.Window, in)
 }
 
+// planLag returns none: an update does not follow the present.
 func (u update) planLag(window.Lag, Books) *ingest.PlanLag { return nil }
 
-func (u update) cut(d *drawing, b Books) error {
+// cutSlices cuts by ids or by time, as was chosen.
+func (u update) cutSlices(d *drawing, b Books) error {
 	if u.byID() {
 		return u.cutIDs(d, b)
 	}
@@ -147,13 +150,13 @@ func (u update) readBooks(ctx context.Context, from BookReader, _ ingest.Namespa
 	if b.Candidates, err = from.Candidates(ctx, q); err != nil || u.request.Refresh.To == 0 {
 		return err
 	}
-	b.Candidates = narrowed(b.Candidates, u.request.Refresh.From, u.request.Refresh.To)
+	b.Candidates = narrowCandidates(b.Candidates, u.request.Refresh.From, u.request.Refresh.To)
 	return nil
 }
 
-// narrowed keeps the signals an update was told of. How many others lie between
-// them does not matter: they are open too.
-func narrowed(c Candidates, from, to int64) Candidates {
+// narrowCandidates returns the candidates from ≤ number < to: the signals that an update
+// was told of. Others that lie between them are open too and are looked at as well.
+func narrowCandidates(c Candidates, from, to int64) Candidates {
 	c.From, c.To = max(c.From, from), min(c.To, to)
 	if c.From >= c.To {
 		return Candidates{Exact: true}

@@ -27,15 +27,15 @@ func (u update) cutIDs(d *drawing, b Books) error {
 	if !c.Exact && c.Count > 0 {
 		counted = "extrapolated"
 	}
-	d.explain("candidates", fmt.Sprint(c.Count), counted+": "+whose(chosen.Policy))
+	d.addStep("candidates", fmt.Sprint(c.Count), counted+": "+describeCandidates(chosen.Policy))
 	d.strategy, d.refresh, d.lookback = slicing.IDRange, &chosen, 0
 	if c.Count == 0 && chosen.Policy != refresh.ByAge {
-		d.owed, d.Empty, d.Reason = nil, true, fmt.Sprintf("no record of %s/%s is %s", s.Source, s.Endpoint, whose(chosen.Policy))
+		d.owed, d.Empty, d.Reason = nil, true, fmt.Sprintf("no record of %s/%s is %s", s.Source, s.Endpoint, describeCandidates(chosen.Policy))
 		return nil
 	}
 	if chosen.Policy != refresh.ByAge {
 		span := ingest.IDSpan(c.From, c.To)
-		waits := b.waitingOf(span, u.request)
+		waits := b.waitingWithin(span, u.request)
 		if d.owed = window.Subtract(span, waits); len(d.owed) == 0 {
 			d.Empty, d.Reason = true, "all of them failed before and wait for their retry time"
 			return nil
@@ -44,8 +44,8 @@ func (u update) cutIDs(d *drawing, b Books) error {
 	return d.cutRange(s, u.compiled.Prototype.Selection, c)
 }
 
-// whose says what the candidates of a policy are.
-func whose(p refresh.Policy) string {
+// describeCandidates returns in words what the candidates of a policy are.
+func describeCandidates(p refresh.Policy) string {
 	switch p {
 	case refresh.ByChange:
 		return "stored under another expression or mapping than today's"
@@ -57,8 +57,8 @@ func whose(p refresh.Policy) string {
 	return "due: its turn has come, and it was last fetched or looked at before that"
 }
 
-// cutRange cuts what is owed into ranges of ids. Turns are sliced even where no record is due: that
-// they came and went is what the watermark is about.
+// cutRange cuts what is owed into ranges of ids. Turns are sliced even where no record is
+// due: the watermark says which turns have come and gone.
 func (d *drawing) cutRange(s spec.Snapshot, selection string, c Candidates) error {
 	steps := stepsByID(s)
 	request := slicingRequest(s, d.owed)
@@ -79,18 +79,19 @@ func (d *drawing) cutRange(s spec.Snapshot, selection string, c Candidates) erro
 		return err
 	}
 	if d.refresh.Policy == refresh.ByChange && !d.refresh.Ask {
-		d.explain("answers", "kept", "records are mapped anew from kept answers; only the others take a request")
+		d.addStep("answers", "kept", "records are mapped anew from kept answers; only the others take a request")
 	}
-	d.explain("slices", fmt.Sprint(len(result.Slices)), "every candidate is in one of them")
+	d.addStep("slices", fmt.Sprint(len(result.Slices)), "every candidate is in one of them")
 	d.Stats = result.Stats
-	d.foresee(s.Operation, result, steps, nil)
+	d.forecastEffort(s.Operation, result, steps, nil)
 	if d.refresh.Policy == refresh.ByQuarantine || d.refresh.Policy == refresh.ByChange && !d.refresh.Ask {
 		d.due = nil // answers that are kept take no request: nothing is to be spread
 	}
-	return d.add(s, selection, result.Slices)
+	return d.addCuts(s, selection, result.Slices)
 }
 
-func (d *drawing) explain(name, value, why string) {
+// addStep adds a step to the explanation of the draft.
+func (d *drawing) addStep(name, value, why string) {
 	d.Explain = append(d.Explain, window.Step{Name: name, Value: value, Why: why})
 }
 
@@ -109,7 +110,7 @@ func cutOfStored(c *spec.Compiled, o ingest.OpenPlan) (func(*drawing, Estimates)
 	}, nil
 }
 
-// refreshOf is what a stored plan looks at; nil if it is not one of ids.
+// refreshOf returns what a stored plan looks at; nil: it is not one of ids.
 func refreshOf(o ingest.OpenPlan) (*refresh.Spec, error) {
 	var params struct {
 		Refresh *refresh.Spec `json:"refresh"`
