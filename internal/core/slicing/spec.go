@@ -115,6 +115,22 @@ func (c *CutOut) Hopeless() bool { return c != nil && c.Silent >= silentCuts }
 
 const silentCuts = 1
 
+// Beside returns what of the window that was cut last lies beside one of its parts.
+func (c *CutOut) Beside(part window.Window) []window.Window {
+	return window.Subtract(c.Parent, []window.Window{part})
+}
+
+// WindowBefore returns a window of the same length that lies before an asked one, to learn
+// whether the upstream answers anything. It lies before all that was cut: what lies right
+// before a part may be as broken.
+func (c *CutOut) WindowBefore(asked window.Window) window.Window {
+	from := asked.From
+	if c != nil {
+		from = c.Of.From
+	}
+	return window.Window{From: from.Add(-asked.Duration()), To: from}
+}
+
 // Owned is the window of the slice; the zero window for ID_RANGE.
 func (s Spec) Owned() window.Window { return window.Window{From: s.Window.From, To: s.Window.To} }
 

@@ -12,29 +12,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/twophase"
 )
 
-// suspects is the search for ids that make a whole detail request fail. A batch
-// that fails is asked for in halves until the id is alone. An id that failed
-// alone is asked for again once the upstream answered another request, and
-// condemned if it fails then and the upstream answers once more: while the
-// upstream itself is in trouble, every id fails (§4.6).
-type suspects struct {
-	asked map[record.Key]struct{} // ids this run asked for or will
-	most  int                     // ids per request while searching; 0: as many as declared
-	list  []suspect
-	heard map[string]bool // suspects that get another try
-	good  string          // an id that was delivered
-}
-
-type suspect struct {
-	id    string
-	err   error
-	again bool // it failed twice, and the upstream answered in between
-}
-
-// maxSuspects is how many ids in a row may fail alone before the upstream is to
-// blame.
-const maxSuspects = 8
-
 // halfway: while searching, an id is given fewer tries than a batch.
 const halfway = 2
 
@@ -61,7 +38,7 @@ func (r *running) detail(ctx context.Context) (done bool, err error) {
 	case ctx.Err() != nil || !blamesIDs(err):
 		return false, err
 	case len(all) > 1: // also one id and a witness: only alone it tells
-		r.suspects.most = (len(ids) + 1) / 2
+		r.suspects.Halve(len(ids))
 		return false, nil
 	case r.unknown(err), r.details.IsBuried(ids[0]) && fault.As(err).Code != fault.ServerError && fault.As(err).Code != fault.Network:
 		nothing := a.empty()
@@ -72,11 +49,7 @@ func (r *running) detail(ctx context.Context) (done bool, err error) {
 }
 
 func (r *running) detailBatch() int {
-	size := r.program.Details.BatchSize
-	if r.suspects.most > 0 {
-		size = min(size, r.suspects.most)
-	}
-	return size
+	return r.suspects.Limit(r.program.Details.BatchSize)
 }
 
 func (r *running) fetchDetails(ctx context.Context, ids []string) (*answer, error) {
@@ -86,7 +59,7 @@ func (r *running) fetchDetails(ctx context.Context, ids []string) (*answer, erro
 	}
 	request.Replayable = true // it names what it asks for
 	retry := r.ahead(r.program.Detail.Retry)
-	if r.suspects.most > 0 {
+	if r.suspects.Searching() {
 		retry.MaxAttempts = min(retry.MaxAttempts, halfway)
 	}
 	a, err := r.fetch(ctx, r.program.Detail, request, retry)
@@ -94,7 +67,7 @@ func (r *running) fetchDetails(ctx context.Context, ids []string) (*answer, erro
 	if err != nil {
 		return a, err
 	}
-	if changed := schemaChange(a.page, r.program.Detail.Response.MaxRejectRate); changed != nil && !r.named() {
+	if changed := schemaChange(a.page, r.program.Detail.Response.MaxRejectRate); changed != nil && !r.namedByPeople() {
 		r.forget(a, changed)
 		return a, changed
 	}
@@ -110,17 +83,10 @@ func (a *answer) empty() *answer {
 	return &answer{page: &extract.Page{}, call: a.call, kept: a.kept, ids: a.ids, detail: a.detail, ignored: true}
 }
 
-// blamesIDs: an error that a single id of the request may have caused.
+// blamesIDs reports whether a single id of the request may have caused an error.
 func blamesIDs(err error) bool {
 	var f *fault.Error
-	if !errors.As(err, &f) {
-		return false
-	}
-	switch f.Code {
-	case fault.ServerError, fault.BadBody, fault.BadRequest, fault.TooLarge, fault.Network:
-		return true
-	}
-	return false
+	return errors.As(err, &f) && twophase.BlamesIDs(f.Code)
 }
 
 // unknown: asked for one id, the upstream says that it has none. The id is not
@@ -132,19 +98,14 @@ func (r *running) unknown(err error) bool {
 // suspect sets an id aside that failed alone, and looks whether the upstream
 // answers anything else.
 func (r *running) suspect(ctx context.Context, id string, err error) (bool, error) {
-	s := &r.suspects
-	s.list = append(s.list, suspect{id, err, s.heard[id]})
 	r.details.Pending = r.details.Pending[1:]
-	if len(s.list) >= maxSuspects {
+	switch r.suspects.Add(id, err, len(r.details.Pending)) {
+	case twophase.AskNext:
+		return false, nil
+	case twophase.BlameUpstream:
 		return false, err
 	}
-	if len(r.details.Pending) > 0 && s.good == "" {
-		return false, nil // the next id tells
-	}
-	if s.good == "" {
-		return false, err
-	}
-	a, probe := r.fetchDetails(ctx, []string{s.good})
+	a, probe := r.fetchDetails(ctx, []string{r.suspects.Good()})
 	if probe != nil || firstAsked(a.ids, a.page) == "" {
 		return false, err // it did not answer either
 	}
@@ -167,7 +128,7 @@ func (r *running) keepDetails(ctx context.Context, ids []string, a *answer) (boo
 	if merged != "" {
 		delivered[record.KeyOf(ids[0])] = true
 	}
-	condemned, spared := r.suspects.judge()
+	condemned, spared := r.suspects.Judge()
 	asked := r.details
 	asked.Pending = slices.Concat(ids, spared, asked.Pending[len(ids):])
 	next, lost := asked.Asked(ids, func(id string) bool { return delivered[record.KeyOf(id)] }, r.missing())
@@ -202,7 +163,7 @@ func (r *running) keepDetails(ctx context.Context, ids []string, a *answer) (boo
 		return false, err
 	}
 	r.details = next
-	r.calm(a.ids, page, spared)
+	r.suspects.NoteAnswer(firstAsked(a.ids, page), spared, r.program.Details.BatchSize)
 	return endOfDetails(next, tooMany, stop)
 }
 
@@ -232,21 +193,9 @@ func endOfDetails(next twophase.Progress, tooMany *fault.Error, stop error) (don
 	return false, stop
 }
 
-// judge tells, after an answer, who is condemned and who gets another try.
-func (s *suspects) judge() (condemned []suspect, spared []string) {
-	for _, one := range s.list {
-		if one.again {
-			condemned = append(condemned, one)
-		} else {
-			spared = append(spared, one.id)
-		}
-	}
-	return condemned, spared
-}
-
 // account adds ids the upstream did not deliver and ids it cannot deliver: each
 // of them leaves a trace that people and UPDATE can find (§11.6).
-func (r *running) account(b *bundle, lost []string, condemned []suspect) {
+func (r *running) account(b *bundle, lost []string, condemned []twophase.Suspect) {
 	for _, id := range lost {
 		switch {
 		case r.details.IsBuried(id):
@@ -260,16 +209,16 @@ func (r *running) account(b *bundle, lost []string, condemned []suspect) {
 		}
 	}
 	for _, s := range condemned {
-		if r.details.IsBuried(s.id) {
-			r.miss(b, s.id)
+		if r.details.IsBuried(s.ID) {
+			r.miss(b, s.ID)
 			continue
 		}
-		r.reject(b, record.Reject{ProviderID: s.id, Reason: record.DetailFailed, Detail: s.err.Error()})
+		r.reject(b, record.Reject{ProviderID: s.ID, Reason: record.DetailFailed, Detail: s.Err.Error()})
 	}
 }
 
 // buriedAmong counts the tombstones among ids that did not come.
-func (r *running) buriedAmong(lost []string, condemned []suspect) (n int) {
+func (r *running) buriedAmong(lost []string, condemned []twophase.Suspect) (n int) {
 	for _, id := range slices.Concat(lost, idsOf(condemned)) {
 		if r.details.IsBuried(id) {
 			n++
@@ -291,31 +240,9 @@ func (r *running) miss(b *bundle, id string) {
 	b.missed++
 }
 
-func idsOf(list []suspect) (ids []string) {
+func idsOf(list []twophase.Suspect) (ids []string) {
 	for _, s := range list {
-		ids = append(ids, s.id)
+		ids = append(ids, s.ID)
 	}
 	return ids
-}
-
-// calm forgets the suspects after an answer and asks for more ids again; those
-// that get another try are alone in it.
-func (r *running) calm(asked []string, page *extract.Page, spared []string) {
-	s := &r.suspects
-	s.list = nil
-	if came := firstAsked(asked, page); came != "" {
-		s.good = came
-	}
-	if len(spared) > 0 {
-		s.most, s.heard = 1, map[string]bool{}
-		for _, id := range spared {
-			s.heard[id] = true
-		}
-		return
-	}
-	if s.most > 0 {
-		if s.most *= 2; s.most >= r.program.Details.BatchSize {
-			s.most = 0
-		}
-	}
 }

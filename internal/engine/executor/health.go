@@ -44,33 +44,20 @@ func (r *running) sample(ctx context.Context, c *transport.Call, failed bool, to
 	}
 }
 
-// fit chooses the size of the next page (§12.2). An OFFSET may change at any page,
-// every form with the first one. A PAGE changes in between only while a page that
-// fails is taken apart, and back: see paging.Resize.
+// fit chooses the size of the next page (§12.2): see paging.Isolation.Fit.
 func (r *running) fit(ctx context.Context) {
 	w := &r.walk
-	size, why := r.executor.health.PageSize(ctx, r.work.Partition, r.program.Paging.Size)
-	if r.largest > 0 && r.largest < size {
-		size, why = r.largest, health.PageTooLarge
-	}
-	switch {
-	case w.state.FirstPage(), w.config.Grows():
-	case w.config.Type == paging.Page && (r.hunt.most > 0 || w.config.Size != w.begun):
-		size = w.begun
-	default:
-		return
-	}
-	if r.hunt.most > 0 && r.hunt.most < size {
-		size, why = r.hunt.most, health.PoisonPage
-	}
+	usual, why := r.executor.health.PageSize(ctx, r.work.Partition, r.program.Paging.Size)
 	was := w.config.Size
-	for n := size; n >= 1; n-- {
-		if config, state, ok := w.config.Resize(w.state, n); ok {
-			w.config, w.state = config, state
-			break
-		}
+	var by paging.Bound
+	w.config, w.state, by = r.isolation.Fit(w.config, w.state, w.begun, usual)
+	switch by {
+	case paging.ByLargest:
+		why = health.PageTooLarge
+	case paging.BySearch:
+		why = health.PoisonPage
 	}
-	if w.state.FirstPage() && r.hunt.most == 0 {
+	if w.state.FirstPage() && !r.isolation.Searching() {
 		w.begun = w.config.Size
 	}
 	if w.config.Size < was {

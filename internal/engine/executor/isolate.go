@@ -14,78 +14,46 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// hunt is the search for an item that makes a whole page fail: smaller and
-// smaller pages until it is alone. Like ids of details, an item is condemned only
-// if it failed alone twice and the upstream answered something else in between:
-// while the upstream itself is in trouble, every page fails.
-type hunt struct {
-	most int // items per page while searching; 0: nobody is searched for
-}
-
-// patience is in how many runs a page may fail before the page is suspected.
-const patience = 3
-
-// suspicious: earlier runs of the task failed too, or there are no more left. One
-// run alone tells nothing, unless the slice was cut out of one whose page failed.
+// suspicious reports whether the page may be the reason of a failure: the slice was cut
+// out of one whose page failed, or earlier runs failed too.
 func (r *running) suspicious() bool {
-	return r.cut != nil || r.run.Failures > 0 && r.run.Failures+1 >= min(patience, r.policy().TaskAttempts)
+	return r.cut != nil || paging.SuspectsPage(r.run.Failures, r.policy().TaskAttempts)
 }
 
-// mend looks what can be done about a page that could not be had. Without an
-// error the walk goes on, with smaller pages or behind the page.
-func (r *running) mend(ctx context.Context, a *answer, cause error) (done bool, err error) {
+// mend handles a page that could not be had, as paging decides. Without an error the walk
+// goes on, with smaller pages or behind the page.
+func (r *running) mend(ctx context.Context, cause error) (done bool, err error) {
 	var f *fault.Error
 	if ctx.Err() != nil || !errors.As(cause, &f) {
 		return false, cause
 	}
-	if r.looksAhead() && blamesPage(f.Code) {
+	if r.looksAhead() && paging.BlamesPage(f.Code) {
 		if found := r.lookElsewhere(ctx); found != silence {
 			return false, found.or(cause)
 		}
 	}
-	switch {
-	case f.Code == fault.TooLarge && r.walk.config.Size > 1 && !r.program.Paging.FixedSize && r.program.Paging.Type != paging.Time:
-		return false, r.smaller()
-	case f.Code == fault.TooLarge, r.suspicious() && blamesPage(f.Code):
-		return r.isolate(ctx, a, cause)
+	switch w := &r.walk; w.config.Treat(f.Code, r.suspicious()) {
+	case paging.ShrinkPages:
+		if lost := r.isolation.Shrink(w.config, w.state); lost != nil {
+			return false, lost
+		}
+		return false, nil
+	case paging.HalvePage:
+		r.isolation.Halve(w.config)
+		return false, nil
+	case paging.VerifyItem:
+		return r.isolate(ctx, cause)
+	case paging.BlamePage:
+		return false, r.poisoned(ctx, cause)
 	}
 	return false, cause
 }
 
-// blamesPage: a fault that what stands on a page may have caused.
-func blamesPage(c fault.Code) bool {
-	return c == fault.ServerError || c == fault.BadBody || c == fault.Network
-}
-
-// smaller asks for half as much from now on. A walk that cannot change its pages
-// begins again.
-func (r *running) smaller() error {
-	r.largest = max(r.walk.config.Size/2, 1)
-	if r.walk.state.FirstPage() || r.walk.config.Grows() {
-		return nil
-	}
-	return fault.Newf(fault.TokenLost, "a page is too large: the slice is read again with pages of %d", r.largest)
-}
-
-// takesApart: the items of a page can be asked for one by one.
-func (r *running) takesApart() bool {
-	kind := r.program.Paging.Type
-	return (kind == paging.Offset || kind == paging.Page) && !r.program.Paging.FixedSize
-}
-
-// isolate finds the item that makes a page fail, sets it aside and goes on behind
-// it. A page that cannot be taken apart fails loudly, and its window is cut.
-func (r *running) isolate(ctx context.Context, a *answer, cause error) (bool, error) {
-	w := &r.walk
-	if !r.takesApart() {
-		return false, r.poisoned(ctx, cause)
-	}
-	if w.config.Size > 1 {
-		r.hunt.most = w.config.Size / 2
-		return false, nil
-	}
+// isolate asks once more for an item that is alone on its page, if the upstream answers
+// other items. If it fails again it is set aside, and the walk goes on behind it.
+func (r *running) isolate(ctx context.Context, cause error) (bool, error) {
 	if !r.answers(ctx) {
-		r.hunt = hunt{}
+		r.isolation.Stop()
 		return false, cause
 	}
 	again, err := r.fetchPage(ctx)
@@ -102,8 +70,8 @@ func (r *running) isolate(ctx context.Context, a *answer, cause error) (bool, er
 // and not this one.
 func (r *running) poisoned(ctx context.Context, cause error) error {
 	w := &r.walk
-	if !*r.program.Paging.Replayable && !w.state.FirstPage() {
-		return cause // nothing to ask again
+	if !w.config.MayAskAgain(w.state) {
+		return cause
 	}
 	other, err := r.elsewhere()
 	if err != nil || !r.probe(ctx, other) {
@@ -117,13 +85,13 @@ func (r *running) poisoned(ctx context.Context, cause error) error {
 	if r.deaf = r.cut != nil && !r.answersBeside(ctx); r.deaf && r.cut.Hopeless() {
 		cause = fmt.Errorf("nothing between %s and %s is answered: %w", window.Text(r.cut.Parent.From), window.Text(r.cut.Parent.To), cause)
 	}
-	return r.blame(w.state, cause)
+	return w.config.Blame(w.state, cause)
 }
 
 // answersBeside reports whether the other part of what the slice was cut from is
 // answered. Where it is not, the trouble is no single page.
 func (r *running) answersBeside(ctx context.Context) bool {
-	for _, other := range window.Subtract(r.cut.Parent, []window.Window{r.work.Window}) {
+	for _, other := range r.cut.Beside(r.work.Window) {
 		question, err := r.program.Ask(other, r.lastSeen)
 		if err != nil {
 			continue
@@ -151,32 +119,17 @@ func (r *running) elsewhere() (*exchange.Request, error) {
 	if r.asked.Empty() {
 		return nil, errors.New("a slice of ids has no window before it")
 	}
-	from := r.asked.From
-	if r.cut != nil { // what lies right before it may be as broken
-		from = r.cut.Of.From
-	}
-	before := window.Window{From: from.Add(-r.asked.Duration()), To: from}
-	question, err := r.program.Ask(before, r.lastSeen)
+	question, err := r.program.Ask(r.cut.WindowBefore(r.asked), r.lastSeen)
 	if err != nil {
 		return nil, err
 	}
 	return question.Page(r.program.Paging.First())
 }
 
-func (r *running) blame(at paging.State, cause error) error {
-	return fault.New(fault.Poisoned, fmt.Errorf("page %d (%s) fails again and again while the upstream answers other pages; it cannot be taken apart: %w",
-		at.Pages+1, r.walk.config.Position(at), cause))
-}
-
-// answers asks for other items of the list: the next one, the one before, the
-// first. An answer says that it is not the upstream.
+// answers asks for other items of the list. An answer says that it is not the upstream.
 func (r *running) answers(ctx context.Context) bool {
-	for _, step := range []int{1, -1, -r.walk.config.Before(r.walk.state)} { // in pages of one item
-		state, ok := r.walk.config.Shift(r.walk.state, step)
-		if !ok {
-			continue
-		}
-		request, err := r.question.Sized(1).Page(state)
+	for _, other := range r.walk.config.Neighbours(r.walk.state) {
+		request, err := r.question.Sized(1).Page(other)
 		if err != nil {
 			return false
 		}
@@ -207,44 +160,32 @@ func (r *running) hunting() fault.RetryPolicy {
 	return p
 }
 
-// mostAside is how many items in a row may be set aside. An upstream that refuses
-// everything behind some place is no list of bad items: the window has to be cut.
-const mostAside = 10
-
-// condemn puts the one item of a page into quarantine, with where it stands and
-// what happened, and goes on behind it.
+// condemn puts the one item of a page into quarantine, with where it stands and what
+// happened, and goes on behind it.
 func (r *running) condemn(ctx context.Context, a *answer, cause error) (bool, error) {
-	place := r.walk.config.Position(r.walk.state)
-	if r.aside++; r.aside > mostAside {
-		return false, r.blame(r.walk.state, fmt.Errorf("%d items in a row fail alone, which is a place that is not served: %w", r.aside, cause))
+	w := &r.walk
+	place := w.config.Position(w.state)
+	if blamed := r.isolation.SetAside(w.config, w.state, cause); blamed != nil {
+		return false, blamed
 	}
 	r.did(health.PoisonPage, health.SetAside, "the item at %s: %s", place, cause)
 	reject := record.Reject{
 		Reason: record.ItemFailed, Detail: cause.Error(), FetchAt: r.lastSeen,
 		Raw: fmt.Appendf(nil, "the item at %s of %s: nothing of it was ever answered", place, r.asked),
 	}
-	next := r.walk // the items around it tell whether the walk goes in a circle; this one tells nothing
-	seen := paging.Observation{Items: 1, New: 1}
-	if total := r.walk.state.Total; total >= 0 {
-		seen.Total = &total
-	}
-	decision := next.config.Advance(next.state, seen)
+	decision := w.config.PassItem(w.state)
 	if decision.Err != nil && !keepsPage(decision.Err.Code) {
 		return false, decision.Err
 	}
-	return r.take(ctx, next, &answer{page: &extract.Page{Seen: 1, Rejects: []record.Reject{reject}}, call: a.call, kept: a.kept, ignored: true}, decision)
+	return r.take(ctx, *w, &answer{page: &extract.Page{Seen: 1, Rejects: []record.Reject{reject}}, call: a.call, kept: a.kept, ignored: true}, decision)
 }
 
-// numbered: while pages with numbers are smaller than the walk began with, one that
-// holds more than was asked for says that numbers mean other places than we think,
-// and what lies between them would be left out. So does an end that comes only
-// because the number is too high, where no total tells.
+// numbered returns the fault of page numbers that no longer mean the places we think:
+// see paging.CheckNumbering. Where an end proves nothing it asks for the first page.
 func (r *running) numbered(ctx context.Context, said paging.Observation) error {
 	w := &r.walk
-	if w.config.Type != paging.Page || w.config.Size >= w.begun {
-		return nil
-	}
-	if said.Items == 0 && said.Total == nil {
+	askFirst, wrong := w.config.CheckNumbering(w.state, w.begun, said)
+	if askFirst {
 		request, err := r.question.Sized(w.config.Size).Page(r.program.Paging.First())
 		if err != nil {
 			return err
@@ -254,33 +195,20 @@ func (r *running) numbered(ctx context.Context, said paging.Observation) error {
 		if _, _ = first.kept(); err != nil {
 			return err
 		}
-		r.failed, said = failed, first.page.Says
+		r.failed = failed
+		_, wrong = w.config.CheckNumbering(w.state, w.begun, first.page.Says)
 	}
-	if said.Items > w.config.Size {
-		return r.blame(w.state, fault.Newf(fault.BadBody, "asked for %d items, the upstream sends %d", w.config.Size, said.Items))
+	if wrong != nil {
+		return wrong
 	}
 	return nil
 }
 
-// calmer asks for more again after a page that came.
-func (r *running) calmer() {
-	if r.hunt.most > 0 {
-		if r.hunt.most *= 2; r.hunt.most >= r.walk.begun {
-			r.hunt = hunt{}
-		}
-	}
-}
-
-// always: a walk that was lost again and again at one page was lost because of
-// the page. Every pass read the pages before it, so it is not the upstream.
+// always blames the page, and not its token, if every restart broke there.
 func (r *running) always(err error) error {
 	var f *fault.Error
-	at := r.walk.state
-	if !errors.As(err, &f) || f.Code != fault.TokenLost || at.FirstPage() || r.brokenAt[at.Pages] < r.stats.Restarts {
-		return err
+	if errors.As(err, &f) && r.isolation.BlamesRestarts(r.walk.state, f, r.stats.Restarts, r.executor.config.MaxRestarts) {
+		return r.walk.config.Blame(r.walk.state, err)
 	}
-	if r.stats.Restarts < r.executor.config.MaxRestarts {
-		return err
-	}
-	return r.blame(at, err)
+	return err
 }

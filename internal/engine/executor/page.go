@@ -22,7 +22,7 @@ func (r *running) page(ctx context.Context) (done bool, err error) {
 	r.fit(ctx)
 	a, err := r.fetchPage(ctx)
 	if err != nil {
-		return r.mend(ctx, a, err)
+		return r.mend(ctx, err)
 	}
 	return r.advance(ctx, a)
 }
@@ -34,7 +34,7 @@ func (r *running) advance(ctx context.Context, a *answer) (done bool, err error)
 		r.forget(a, changed)
 		return false, changed
 	}
-	r.aside = 0
+	r.isolation.NotePage()
 	if err := r.numbered(ctx, page.Says); err != nil {
 		r.forget(a, err)
 		return false, err
@@ -101,7 +101,7 @@ func (r *running) keepPage(ctx context.Context, next walk, a *answer, d paging.D
 	case stop != nil:
 		return false, stop
 	}
-	r.calmer()
+	r.isolation.Grow(r.walk.begun)
 	r.load.Page(a.call.Notes.Attempts-1, a.call.Notes.Throttled, r.walk.state.Seen, r.lastSeen)
 	return false, r.overloaded()
 }
@@ -144,9 +144,9 @@ func (r *running) fetchPage(ctx context.Context) (*answer, error) {
 	if err != nil {
 		return nil, unasked(err)
 	}
-	request.Replayable = *r.program.Paging.Replayable || r.walk.state.FirstPage()
+	request.Replayable = r.walk.config.MayAskAgain(r.walk.state)
 	retry := r.policy()
-	if r.hunt.most > 0 {
+	if r.isolation.Searching() {
 		retry = r.hunting()
 	}
 	return r.fetch(ctx, r.program, request, retry)
@@ -181,12 +181,12 @@ func (r *running) newIDs(items []record.Incoming) (ids []string) {
 
 // isNew takes note of an id that is asked for, and reports whether it was not before.
 func (r *running) isNew(id string) bool {
-	if r.suspects.asked == nil {
-		r.suspects.asked = map[record.Key]struct{}{}
+	if r.named == nil {
+		r.named = map[record.Key]struct{}{}
 	}
 	key := record.KeyOf(id)
-	_, known := r.suspects.asked[key]
-	r.suspects.asked[key] = struct{}{}
+	_, known := r.named[key]
+	r.named[key] = struct{}{}
 	return !known
 }
 

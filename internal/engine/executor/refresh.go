@@ -154,8 +154,8 @@ func (r *running) ask(ctx context.Context) (ids, all []string, err error) {
 
 // findWitnesses are stored records that are not doubted themselves.
 func (r *running) findWitnesses(ctx context.Context, doubted []string) ([]string, error) {
-	if r.suspects.good != "" && !slices.Contains(doubted, r.suspects.good) {
-		return []string{r.suspects.good}, nil // it came a moment ago
+	if good := r.suspects.Good(); good != "" && !slices.Contains(doubted, good) {
+		return []string{good}, nil // it came a moment ago
 	}
 	found, err := r.executor.store.Witnesses(ctx, r.work.DatasetID, record.KeyOf(doubted[0]), len(doubted)+mostWitnesses)
 	found = slices.DeleteFunc(found, func(id string) bool { return slices.Contains(doubted, id) || slices.Contains(r.details.Missing, id) })
@@ -214,9 +214,9 @@ func (r *running) tombstone(id, mergedInto string) record.Incoming {
 	return in
 }
 
-// named: the ids of the slice were named by somebody, the unreadable ones among
-// them. That none can be understood is no news then.
-func (r *running) named() bool {
+// namedByPeople reports whether the ids of the slice were named by somebody, the unreadable
+// ones among them. That none can be understood is no news then.
+func (r *running) namedByPeople() bool {
 	return r.looking != nil && (r.looking.Policy == refresh.BySignal || r.looking.Policy == refresh.ByQuarantine)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/twophase"
@@ -41,21 +42,19 @@ type running struct {
 	hold        *memory.Hold              // room for the answer in hand, if that is a large one
 	rates       Rates                     // in force since the run began
 
-	walk     walk
-	details  twophase.Progress // of a two-phase slice
-	looking  *looking          // of an UPDATE by ids
-	suspects suspects
-	brokenAt map[int]int // how often a pass broke at a page
-	load     health.Load
-	hunt     hunt
-	alive    bool             // a run that looks ahead was answered, though not what it asked for
-	aside    int              // items that were set aside since the last page that came
-	largest  int              // items a page may have at most; 0: no page was too large
-	overload health.Condition // why the slice is cut smaller, if a condition is
-	remarks  []health.Remark
-	part     bool            // the slice is a part of one that was cut again
-	cut      *slicing.CutOut // the slice is a part of one that had a page which fails; nil: it is not
-	deaf     bool            // nor was the other part of that answered
+	walk      walk
+	details   twophase.Progress // of a two-phase slice
+	looking   *looking          // of an UPDATE by ids
+	suspects  twophase.Suspects
+	named     map[record.Key]struct{} // ids this run asked for or will
+	load      health.Load
+	isolation paging.Isolation
+	alive     bool             // a run that looks ahead was answered, though not what it asked for
+	overload  health.Condition // why the slice is cut smaller, if a condition is
+	remarks   []health.Remark
+	part      bool            // the slice is a part of one that was cut again
+	cut       *slicing.CutOut // the slice is a part of one that had a page which fails; nil: it is not
+	deaf      bool            // nor was the other part of that answered
 
 	failingSince time.Time // when the first try failed since the last page
 	stops        bool      // runs of this partition fail one like the other: see fault.Streak
@@ -165,7 +164,6 @@ func (r *running) prepare(ctx context.Context) (err error) {
 	case r.run.IdleLeases > r.executor.config.MaxIdleLeases:
 		return fault.Newf(fault.LeasesSpent, "leased %d times without one committed batch", r.run.IdleLeases)
 	}
-	r.brokenAt = map[int]int{}
 	return r.resume(ctx)
 }
 
@@ -178,7 +176,7 @@ func (r *running) resume(ctx context.Context) error {
 		return nil
 	}
 	searched := last.Details != nil && last.Details.Searched // no token is needed any more
-	usable := *r.program.Paging.Replayable || last.Paging.FirstPage() || searched
+	usable := r.program.Paging.MayAskAgain(last.Paging) || searched
 	if life := r.program.Paging.TokenLife.Std(); usable && life > 0 && !last.Paging.FirstPage() && !searched {
 		now, err := r.executor.store.Now(ctx)
 		if err != nil {
@@ -217,7 +215,7 @@ const longestReason = 500
 func (r *running) startOver(reason string) {
 	r.noteRestart(reason)
 	r.walk = newWalk(r.program.Paging, r.walk.pass+1)
-	r.details, r.suspects = r.details.Restart(), suspects{asked: r.suspects.asked}
+	r.details, r.suspects = r.details.Restart(), twophase.Suspects{}
 	r.failed = nil
 }
 
@@ -227,41 +225,17 @@ func (r *running) breathe(ctx context.Context) error {
 	return pause.For(ctx, r.program.Retry.Backoff(r.stats.Restarts+1, rand.Float64()))
 }
 
-// samePlace is how often a walk may break at one page: the third time it is the
-// page, not the walk.
-const samePlace = 3
-
 // mayStartOver: the walk through the pages is broken, the slice is not.
 func (r *running) mayStartOver(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || r.looking != nil || errors.Is(err, fault.ErrStale) || len(r.details.Pending)+len(r.suspects.list) > 0 {
+	if ctx.Err() != nil || r.looking != nil || errors.Is(err, fault.ErrStale) || len(r.details.Pending) > 0 || r.suspects.Waiting() {
 		return false
 	}
 	var f *fault.Error
 	if !errors.As(err, &f) || r.stats.Restarts >= r.executor.config.MaxRestarts {
 		return false
 	}
-	switch {
-	case f.Code == fault.TokenLost, f.Code == fault.ShortCount:
-		r.brokenAt[r.walk.state.Pages]++
-		return !r.lacksLead(f) || r.brokenAt[r.walk.state.Pages] < samePlace && !r.leadsNowhere()
-	case r.walk.state.FirstPage():
-		return false
-	case f.Code == fault.TokenLoop, r.forgotten(f):
-		page := r.walk.state.Pages
-		r.brokenAt[page]++
-		return r.brokenAt[page] < samePlace
-	}
-	return false
-}
-
-// forgotten: an upstream that no longer knows our token says so in many ways,
-// with status 200 among them.
-func (r *running) forgotten(f *fault.Error) bool {
-	kind := r.program.Paging.Type
-	if kind != paging.Token && kind != paging.URL {
-		return false
-	}
-	return f.Status == 400 || f.Status == 404 || f.Status == 410 || f.Code == fault.BadBody
+	again, few := r.isolation.NoteBreak(r.walk.config, r.walk.state, f)
+	return again && (!r.lacksLead(f) || few && !r.leadsNowhere())
 }
 
 func (r *running) withinBudget() error {

@@ -8,6 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/twophase"
 )
 
 // setUnaskableAside quarantines those of some pending ids that no request can name,
@@ -44,13 +45,13 @@ const harmlessID = "1"
 
 // findUnaskable tells which ids cannot be put into a request, each alone. If not even
 // a harmless one can, the templates are to blame and no id is.
-func (r *running) findUnaskable(ids []string) (bad []suspect) {
+func (r *running) findUnaskable(ids []string) (bad []twophase.Suspect) {
 	if r.renderDetail(harmlessID) != nil {
 		return nil
 	}
 	for _, id := range ids {
 		if err := r.renderDetail(id); err != nil {
-			bad = append(bad, suspect{id: id, err: fault.New(fault.Render, err)})
+			bad = append(bad, twophase.Suspect{ID: id, Err: fault.New(fault.Render, err)})
 		}
 	}
 	return bad
