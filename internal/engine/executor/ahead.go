@@ -7,10 +7,10 @@ import (
 )
 
 // looksAhead: all others wait until this run knows whether the upstream is back.
-func (r *running) looksAhead() bool { return r.run.Probe && r.stats.Pages == 0 && !r.alive }
+func (r *taskRun) looksAhead() bool { return r.run.Probe && r.stats.Pages == 0 && !r.alive }
 
 // ahead is the policy of such a run: one request, not one for every try.
-func (r *running) ahead(p fault.RetryPolicy) fault.RetryPolicy {
+func (r *taskRun) ahead(p fault.RetryPolicy) fault.RetryPolicy {
 	if r.looksAhead() {
 		p.MaxAttempts = 1
 	}
@@ -31,8 +31,8 @@ const (
 // enough to know. With one it is the page: the run goes on like any other, and
 // its failure is its own. Otherwise a task with such a page, alone at its
 // endpoint, would be sent ahead again and again and never be given up.
-func (r *running) lookElsewhere(ctx context.Context) sign {
-	other, err := r.elsewhere()
+func (r *taskRun) lookElsewhere(ctx context.Context) sign {
+	other, err := r.first.elsewhere()
 	if err != nil {
 		return silence
 	}

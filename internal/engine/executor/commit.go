@@ -41,7 +41,7 @@ func (a *answer) tells() *extract.Page {
 }
 
 // fetch sends a request through the chain and reads the answer as a page of p.
-func (r *running) fetch(ctx context.Context, p *spec.Program, request *exchange.Request, retry fault.RetryPolicy) (*answer, error) {
+func (r *taskRun) fetch(ctx context.Context, p *spec.Program, request *exchange.Request, retry fault.RetryPolicy) (*answer, error) {
 	request.Header.Set("X-Ingest-Correlation-Id", fmt.Sprintf("%s-%d", r.correlation, r.batchNo+1))
 	a := &answer{kept: nothingKept, detail: p != r.program}
 	r.hold.Release() // the answer before it is committed, or given up
@@ -76,7 +76,7 @@ func (r *running) fetch(ctx context.Context, p *spec.Program, request *exchange.
 // limits are those of the first step for both steps of a two-phase source, which
 // is one upstream (I11), unless the second declares a group of its own. What one
 // request costs is the step's own (§4.10.9).
-func (r *running) limits(p *spec.Program) gate.Limits {
+func (r *taskRun) limits(p *spec.Program) gate.Limits {
 	limits, step := r.rates.First, r.rates.First
 	if p != r.program {
 		step = r.rates.Detail
@@ -88,7 +88,7 @@ func (r *running) limits(p *spec.Program) gate.Limits {
 	return limits
 }
 
-func (r *running) note(c *transport.Call) {
+func (r *taskRun) note(c *transport.Call) {
 	r.stats.Requests += c.Notes.Requests()
 	r.stats.Retries += max(c.Notes.Sent()-1, 0)
 	r.stats.Unsent += c.Notes.Unsent
@@ -102,8 +102,8 @@ func (r *running) note(c *transport.Call) {
 }
 
 // forget keeps what explains a page that could not be had, in case the run ends here.
-func (r *running) forget(a *answer, err error) {
-	request, response := evidence(a.call, r.context(a, r.walk.state, 0))
+func (r *taskRun) forget(a *answer, err error) {
+	request, response := evidence(a.call, r.context(a, r.pass.state, 0))
 	raw, failed := a.kept() // the page is lost anyway; its body is worth keeping, not worth another error
 	if failed != nil {
 		r.executor.log.Warn("body not kept", "task", r.work.Lease.TaskID, "run", r.run.ID, "error", failed)
@@ -112,18 +112,18 @@ func (r *running) forget(a *answer, err error) {
 		raw = "" // of an attempt before the last
 	}
 	r.failed = &ingest.FailedBatch{
-		No: r.batchNo + 1, Pass: r.walk.pass, PageNo: r.walk.state.Pages + 1, BeforeToken: r.walk.config.Position(r.walk.state),
+		No: r.batchNo + 1, Pass: r.pass.no, PageNo: r.pass.state.Pages + 1, BeforeToken: r.pass.config.Position(r.pass.state),
 		Error: err.Error(), Request: request, Response: response, Raw: raw,
 	}
 }
 
 // context is what the ledger does not say and a replay needs.
-func (r *running) context(a *answer, before paging.State, beside int) *blackbox.Context {
+func (r *taskRun) context(a *answer, before paging.State, beside int) *blackbox.Context {
 	c := &blackbox.Context{At: r.lastSeen, Detail: a.detail, IDs: a.ids, Beside: beside, Ignored: a.ignored}
 	if a.detail {
 		return c
 	}
-	c.Size, c.Paging = r.walk.config.Size, blackbox.Standing(r.walk.config, before)
+	c.Size, c.Paging = r.pass.config.Size, blackbox.Standing(r.pass.config, before)
 	if r.question != nil && !r.question.Now().Equal(r.lastSeen) {
 		c.Asked = r.question.Now()
 	}
@@ -159,7 +159,7 @@ type bundle struct {
 // commit stores a bundle. An answer that got lost is asked for again once: the
 // batch's identity makes the second call return the first one's result. Stop is
 // the operator's wish, if there is one.
-func (r *running) commit(ctx context.Context, b bundle) (stop, err error) {
+func (r *taskRun) commit(ctx context.Context, b bundle) (stop, err error) {
 	raw, err := b.kept()
 	if err != nil {
 		return nil, err // no batch may refer to a body that is not there
@@ -184,8 +184,8 @@ func (r *running) commit(ctx context.Context, b bundle) (stop, err error) {
 	refreshed := r.refreshed(&b)
 	batch := ingest.BatchCommit{
 		Lease: r.work.Lease, Extend: r.executor.config.Lease, Lineage: r.work.Lineage, Partition: r.work.Partition,
-		DatasetID: r.work.DatasetID, ExprID: r.work.ExprID, No: r.batchNo, Pass: r.walk.pass, PageNo: b.before.Pages + 1, PageSize: r.walk.config.Size,
-		BeforeToken: r.walk.config.Position(b.before), AfterToken: r.walk.config.Position(b.after), Records: b.records, Rejects: b.rejects,
+		DatasetID: r.work.DatasetID, ExprID: r.work.ExprID, No: r.batchNo, Pass: r.pass.no, PageNo: b.before.Pages + 1, PageSize: r.pass.config.Size,
+		BeforeToken: r.pass.config.Position(b.before), AfterToken: r.pass.config.Position(b.after), Records: b.records, Rejects: b.rejects,
 		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, OutsideKept: b.strays, Passed: r.work.Passed.Intersect(r.expects().Window), Request: request, Response: response, Raw: raw,
 		Refreshed: refreshed, Checkpoint: b.checkpoint, RunStats: r.stats, Answers: r.run.Probe && r.stats.Pages == 1 && b.call != nil,
 	}
@@ -219,7 +219,7 @@ func (r *running) commit(ctx context.Context, b bundle) (stop, err error) {
 
 // settle asks once more for a commit whose answer never came, before the run
 // ends: its account must hold every batch that is stored (I4).
-func (r *running) settle(ctx context.Context) {
+func (r *taskRun) settle(ctx context.Context) {
 	if r.unsure == nil {
 		return
 	}

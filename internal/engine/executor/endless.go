@@ -23,27 +23,27 @@ import (
 // there is honoured here. That both parts come to their limit would prove nothing, so it
 // is not waited for; a list that shows something else with every request is ended by the
 // budget of its plan.
-func (r *running) checkEndless(ctx context.Context, cause error) error {
+func (l *listWalk) checkEndless(ctx context.Context, cause error) error {
 	var f *fault.Error
-	if ctx.Err() != nil || r.looking != nil || r.part || !errors.As(cause, &f) || f.Code != fault.Budget && f.Code != fault.Capped || r.stats.Pages == 0 {
+	if ctx.Err() != nil || l.part || !errors.As(cause, &f) || f.Code != fault.Budget && f.Code != fault.Capped || l.stats.Pages == 0 {
 		return cause
 	}
-	first, last, ok := r.parts()
+	first, last, ok := l.parts()
 	if !ok {
 		return cause
 	}
-	one, two := r.glance(ctx, first), r.glance(ctx, last)
+	one, two := l.glance(ctx, first), l.glance(ctx, last)
 	if one == nil || two == nil {
 		return cause
 	}
 	same := sameContent(one, two)
-	if same == "" && sameTotal(one, two, r.walk.state) {
-		same = r.narrowTotal(ctx, first, last)
+	if same == "" && sameTotal(one, two, l.pass.state) {
+		same = l.narrowTotal(ctx, first, last)
 	}
 	if same == "" {
 		return cause
 	}
-	if r.expects().Drop {
+	if l.expects().Drop {
 		return fault.Newf(fault.NoEnd, "the upstream does not filter (window.updatedSince: false), so each part of the window has the whole list again: "+
 			"let one slice read all of it (slicing.maxRequests, maxRecords, paging.maxPages): %v", cause)
 	}
@@ -51,11 +51,11 @@ func (r *running) checkEndless(ctx context.Context, cause error) error {
 }
 
 // parts are the first and the last window that the slice would be cut into.
-func (r *running) parts() (first, last window.Window, ok bool) {
-	left := r.left()
-	done := window.Window{From: r.work.Window.From, To: left.From}
-	grid := slicing.Request{Grid: r.program.Filter.Cut, Config: r.program.Slicing, MinWindow: r.program.Window.MinWindow.Std()}
-	parts, err := slicing.Reslice(grid, r.work.Window, done, "")
+func (l *listWalk) parts() (first, last window.Window, ok bool) {
+	left := l.left()
+	done := window.Window{From: l.work.Window.From, To: left.From}
+	grid := slicing.Request{Grid: l.program.Filter.Cut, Config: l.program.Slicing, MinWindow: l.program.Window.MinWindow.Std()}
+	parts, err := slicing.Reslice(grid, l.work.Window, done, "")
 	if err != nil || len(parts) < 2 {
 		return first, last, false
 	}
@@ -64,19 +64,19 @@ func (r *running) parts() (first, last window.Window, ok bool) {
 
 // glance asks for the first page of a window. What it says is not kept: whether the
 // window is read is another question. Nil: it did not come.
-func (r *running) glance(ctx context.Context, of window.Window) *extract.Page {
-	failed := r.failed
-	defer func() { r.failed = failed }()
-	question, err := r.program.Ask(of, r.lastSeen)
+func (l *listWalk) glance(ctx context.Context, of window.Window) *extract.Page {
+	failed := l.failed
+	defer func() { l.failed = failed }()
+	question, err := l.program.Ask(of, l.lastSeen)
 	if err != nil {
 		return nil
 	}
-	request, err := question.Sized(r.walk.config.Size).Page(r.walk.config.First())
+	request, err := question.Sized(l.pass.config.Size).Page(l.pass.config.First())
 	if err != nil {
 		return nil
 	}
 	request.Replayable = true
-	a, err := r.fetch(ctx, r.program, request, r.hunting())
+	a, err := l.fetch(ctx, l.program, request, l.hunting())
 	if err != nil {
 		return nil
 	}
@@ -109,18 +109,18 @@ func sameTotal(one, two *extract.Page, whole paging.State) bool {
 // narrowTotal asks for the total of as little as can be asked for at either end. Many
 // upstreams stop counting at some number, and say that for every window that holds more;
 // for two of the shortest ones they hardly do.
-func (r *running) narrowTotal(ctx context.Context, first, last window.Window) string {
-	least := r.program.Slicing.MinStep.Std()
-	start := window.Window{From: first.From, To: r.program.Filter.Cut(first.From.Add(least))}
-	end := window.Window{From: r.program.Filter.Cut(last.To.Add(-least)), To: last.To}
-	if start.Empty() || end.Empty() || start.Overlaps(end) || r.walk.state.Total == int64(r.program.Paging.MaxResults) {
+func (l *listWalk) narrowTotal(ctx context.Context, first, last window.Window) string {
+	least := l.program.Slicing.MinStep.Std()
+	start := window.Window{From: first.From, To: l.program.Filter.Cut(first.From.Add(least))}
+	end := window.Window{From: l.program.Filter.Cut(last.To.Add(-least)), To: last.To}
+	if start.Empty() || end.Empty() || start.Overlaps(end) || l.pass.state.Total == int64(l.program.Paging.MaxResults) {
 		return ""
 	}
-	one, two := r.glance(ctx, start), r.glance(ctx, end)
-	if one == nil || two == nil || !sameTotal(one, two, r.walk.state) {
+	one, two := l.glance(ctx, start), l.glance(ctx, end)
+	if one == nil || two == nil || !sameTotal(one, two, l.pass.state) {
 		return ""
 	}
-	return fmt.Sprintf("the total of the whole, %d, and so have the shortest windows at either end", r.walk.state.Total)
+	return fmt.Sprintf("the total of the whole, %d, and so have the shortest windows at either end", l.pass.state.Total)
 }
 
 // fewestStamps is how many different dates two lists must have in common. They need not

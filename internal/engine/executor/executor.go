@@ -132,7 +132,8 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	}
 	crash.At(crash.RunRow)
 	w.Lineage.RunID = run.ID
-	r := &running{executor: e, work: w, run: run, correlation: fmt.Sprintf("ing-%d", run.ID), hold: e.config.Memory.Hold()}
+	r := newTaskRun(e, w, run)
+	r.hold = e.config.Memory.Hold()
 	defer r.hold.Release()
 	r.leased(asked)
 	outcome, err := r.supervise(ctx)
@@ -186,7 +187,7 @@ func (e *Executor) program(w ingest.Work) (*spec.Program, error) {
 // supervise runs the task while keeping its lease alive. The lease is judged by
 // the store's clock; we count on our own monotonic one and stop at two thirds
 // of it, so that a paused or cut-off worker stops before another one starts.
-func (r *running) supervise(parent context.Context) (ingest.Outcome, error) {
+func (r *taskRun) supervise(parent context.Context) (ingest.Outcome, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	var done sync.WaitGroup
 	done.Add(1)
@@ -205,7 +206,7 @@ func (r *running) supervise(parent context.Context) (ingest.Outcome, error) {
 
 // readSafely: a defect of ours that panics on a strange answer costs its task,
 // not the process with all the others.
-func (r *running) readSafely(ctx context.Context) (out ingest.Outcome, err error) {
+func (r *taskRun) readSafely(ctx context.Context) (out ingest.Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.executor.log.Error("panic", "task", r.work.Lease.TaskID, "run", r.run.ID, "panic", p, "stack", string(debug.Stack()))
@@ -215,7 +216,7 @@ func (r *running) readSafely(ctx context.Context) (out ingest.Outcome, err error
 	return r.read(ctx)
 }
 
-func (r *running) keepLease(ctx context.Context, stop context.CancelCauseFunc) {
+func (r *taskRun) keepLease(ctx context.Context, stop context.CancelCauseFunc) {
 	lease := r.executor.config.Lease
 	ticker := time.NewTicker(lease / 6)
 	defer ticker.Stop()
@@ -244,7 +245,7 @@ func (r *running) keepLease(ctx context.Context, stop context.CancelCauseFunc) {
 }
 
 // leased notes that the store extended the lease when it was asked at an instant.
-func (r *running) leased(asked time.Time) {
+func (r *taskRun) leased(asked time.Time) {
 	until := asked.Add(2 * r.executor.config.Lease / 3)
 	r.ours.Store(&until)
 }
@@ -252,7 +253,7 @@ func (r *running) leased(asked time.Time) {
 // held is an error once the task may be somebody else's. The loop above stops a
 // run by then; whoever woke up late, after the whole process stood still, is
 // stopped here, right before its request leaves.
-func (r *running) held() error {
+func (r *taskRun) held() error {
 	if time.Now().Before(*r.ours.Load()) {
 		return nil
 	}

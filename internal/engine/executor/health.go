@@ -14,7 +14,7 @@ import (
 const maxRemarks = 50
 
 // did notes an action against a condition: in the run's counters, and in words.
-func (r *running) did(c health.Condition, a health.Action, format string, args ...any) {
+func (r *taskRun) did(c health.Condition, a health.Action, format string, args ...any) {
 	r.stats.Actions.Count(a, 1)
 	if len(r.remarks) < maxRemarks {
 		r.remarks = append(r.remarks, health.Remark{Condition: c, Action: a, Page: r.stats.Pages, Text: fmt.Sprintf(format, args...)})
@@ -23,7 +23,7 @@ func (r *running) did(c health.Condition, a health.Action, format string, args .
 
 // sample tells the partition's book how a page came, or did not, and notes what
 // follows from it. What the gate does about a 429 it does by itself.
-func (r *running) sample(ctx context.Context, c *transport.Call, failed bool, took, commit time.Duration) {
+func (r *taskRun) sample(ctx context.Context, c *transport.Call, failed bool, took, commit time.Duration) {
 	s := health.Sample{Requests: c.Notes.Attempts, Throttled: c.Notes.Throttled, Took: took, Commit: commit}
 	if s.Failed = c.Notes.Attempts - c.Notes.Throttled; !failed {
 		s.Failed--
@@ -45,22 +45,22 @@ func (r *running) sample(ctx context.Context, c *transport.Call, failed bool, to
 }
 
 // fit chooses the size of the next page (§12.2): see paging.Isolation.Fit.
-func (r *running) fit(ctx context.Context) {
-	w := &r.walk
-	usual, why := r.executor.health.PageSize(ctx, r.work.Partition, r.program.Paging.Size)
-	was := w.config.Size
+func (l *listWalk) fit(ctx context.Context) {
+	p := &l.pass
+	usual, why := l.executor.health.PageSize(ctx, l.work.Partition, l.program.Paging.Size)
+	was := p.config.Size
 	var by paging.Bound
-	w.config, w.state, by = r.isolation.Fit(w.config, w.state, w.begun, usual)
+	p.config, p.state, by = l.isolation.Fit(p.config, p.state, p.begun, usual)
 	switch by {
 	case paging.ByLargest:
 		why = health.PageTooLarge
 	case paging.BySearch:
 		why = health.PoisonPage
 	}
-	if w.state.FirstPage() && !r.isolation.Searching() {
-		w.begun = w.config.Size
+	if p.state.FirstPage() && !l.isolation.Searching() {
+		p.begun = p.config.Size
 	}
-	if w.config.Size < was {
-		r.did(why, health.ShrinkPage, "pages of %d instead of %d", w.config.Size, was)
+	if p.config.Size < was {
+		l.did(why, health.ShrinkPage, "pages of %d instead of %d", p.config.Size, was)
 	}
 }

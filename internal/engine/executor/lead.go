@@ -72,9 +72,9 @@ func (l *leads) noteNowhere(w ingest.Work) bool {
 
 // lacksLead: the first page was full and more were announced, nothing named the next
 // page, and no page ever did.
-func (r *running) lacksLead(f *fault.Error) bool {
+func (r *taskRun) lacksLead(f *fault.Error) bool {
 	return f.Code == fault.ShortCount && f.At != "" && !r.executor.leads.everLed(r.work)
 }
 
 // leadsNowhere: so did several slices. No slice would fare better.
-func (r *running) leadsNowhere() bool { return r.executor.leads.noteNowhere(r.work) }
+func (r *taskRun) leadsNowhere() bool { return r.executor.leads.noteNowhere(r.work) }

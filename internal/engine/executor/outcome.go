@@ -22,7 +22,7 @@ var (
 )
 
 // outcome decides what becomes of a task whose run ended with an error (§12.1).
-func (r *running) outcome(ctx context.Context, err error) ingest.Outcome {
+func (r *taskRun) outcome(ctx context.Context, err error) ingest.Outcome {
 	switch {
 	case errors.Is(err, errCancelled):
 		return ingest.Outcome{Task: ingest.TaskCancelled, Run: ingest.RunCancelled, Code: string(fault.Interrupted), Error: errCancelled.Error()}
@@ -57,16 +57,10 @@ func (r *running) outcome(ctx context.Context, err error) ingest.Outcome {
 	if out.Advanced = r.advanced(); out.Advanced {
 		failures = 0
 	}
+	task, run, early := r.first.endsEarly(f.Code)
 	switch {
-	case f.Code == fault.Budget && r.looking != nil:
-		// Nothing is lost by stopping: the next run goes on behind the last candidate.
-		out.Task, out.Run = ingest.TaskQueued, ingest.RunCancelled
-	case f.Code == fault.Budget, f.Code == fault.Capped && r.stats.Pages > 0:
-		// The slice is too large: what is left of it is cut smaller (S§5.6, D§5.12).
-		out.Task, out.Run = ingest.TaskPartial, ingest.RunPartial
-	case f.Code == fault.Poisoned && !(r.deaf && r.cut.Hopeless()) && r.cuttable(r.left()):
-		// So that no more than the smallest window round the page is missing.
-		out.Task, out.Run = ingest.TaskPartial, ingest.RunPartial
+	case early:
+		out.Task, out.Run = task, run
 	case f.Code == fault.RateLimited && again: // being told to wait is no failure: put back, as often as it takes
 		out.Task, out.Run = ingest.TaskScheduled, ingest.RunCancelled
 		out.NotBefore = r.lastSeen.Add(max(f.Wait, waitAfter(0)))
@@ -90,9 +84,9 @@ const consentWait = 5 * time.Minute
 // next one goes on from there. What failed before is forgiven then: a long slice
 // on an upstream that is up and down would use up its attempts although every
 // run reads a part of it. A walk that has to start over gets nowhere.
-func (r *running) advanced() bool {
+func (r *taskRun) advanced() bool {
 	last := r.run.Checkpoint
-	return r.program != nil && *r.program.Paging.Replayable && r.walk.pass == max(last.Pass, 1) && r.walk.state.Pages > last.Paging.Pages
+	return r.program != nil && *r.program.Paging.Replayable && r.pass.no == max(last.Pass, 1) && r.pass.state.Pages > last.Paging.Pages
 }
 
 // heldBy is why a request that was told to wait did: our own gate, or the
@@ -109,10 +103,10 @@ func heldBy(f *fault.Error) gate.Reason {
 
 // escalate hands on what this run cannot mend. It does so before the run ends: a
 // run that ended, and a process that died then, would have told nobody.
-func (r *running) escalate(ctx context.Context, cause error, o ingest.Outcome) error {
+func (r *taskRun) escalate(ctx context.Context, cause error, o ingest.Outcome) error {
 	switch {
 	case o.Task == ingest.TaskPartial:
-		return r.cutSmaller(ctx, o)
+		return r.list.cutSmaller(ctx, o)
 	case o.Task == ingest.TaskFailed && (needsPerson(cause) || r.refusedAlways(cause)):
 		return r.stopSource(ctx, fault.As(cause))
 	}
@@ -126,24 +120,24 @@ func needsPerson(cause error) bool {
 }
 
 // cutSmaller asks the planner to cut what is left of the slice.
-func (r *running) cutSmaller(ctx context.Context, o ingest.Outcome) error {
-	why := r.condition(fault.Code(o.Code))
-	r.did(why, health.Reslice, "%s", o.Error)
+func (l *listWalk) cutSmaller(ctx context.Context, o ingest.Outcome) error {
+	why := l.condition(fault.Code(o.Code))
+	l.did(why, health.Reslice, "%s", o.Error)
 	detail, err := json.Marshal(map[string]any{
-		"why": o.Error, "condition": why, "pass": r.walk.pass, "pages": r.walk.state.Pages, "requests": r.stats.Requests, "bytesIn": r.stats.BytesIn, "silent": r.deaf,
+		"why": o.Error, "condition": why, "pass": l.pass.no, "pages": l.pass.state.Pages, "requests": l.stats.Requests, "bytesIn": l.stats.BytesIn, "silent": l.deaf,
 	})
 	if err != nil {
 		return err
 	}
-	return r.executor.store.RequestReslice(ctx, ingest.ResliceRequest{
-		Lease: r.work.Lease, Extend: r.executor.config.Lease, Reason: fault.Code(o.Code), Remaining: r.provenLeft(ctx), Detail: detail,
+	return l.executor.store.RequestReslice(ctx, ingest.ResliceRequest{
+		Lease: l.work.Lease, Extend: l.executor.config.Lease, Reason: fault.Code(o.Code), Remaining: l.provenLeft(ctx), Detail: detail,
 	})
 }
 
 // stopSource is L4: nobody asks again before a person has acted (§4.13). A
 // refused credential is one of the whole source, a changed format one of the
 // endpoint.
-func (r *running) stopSource(ctx context.Context, f *fault.Error) error {
+func (r *taskRun) stopSource(ctx context.Context, f *fault.Error) error {
 	scope := ingest.Scope{Source: r.work.Partition.Source}
 	if f.Code != fault.Unauthorized {
 		scope.Endpoint = r.work.Partition.Endpoint

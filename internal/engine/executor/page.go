@@ -7,53 +7,62 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/record"
-	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/twophase"
 )
 
-// page fetches, reads and commits one page of the list.
-func (r *running) page(ctx context.Context) (done bool, err error) {
-	if err := r.rested(); err != nil {
+// listWalk goes through the pages of a list.
+type listWalk struct {
+	*taskRun
+	isolation paging.Isolation
+	load      health.Load
+	overload  health.Condition // why the slice is cut smaller, if a condition is
+	deaf      bool             // the slice was cut out of one with a page that fails, and its other part is not answered either
+}
+
+// next fetches, reads and commits one page of the list.
+func (l *listWalk) next(ctx context.Context) (done bool, err error) {
+	if err := l.rested(); err != nil {
 		return false, err
 	}
-	r.fit(ctx)
-	a, err := r.fetchPage(ctx)
+	l.fit(ctx)
+	a, err := l.fetchPage(ctx)
 	if err != nil {
-		return r.mend(ctx, err)
+		return l.mend(ctx, err)
 	}
-	return r.advance(ctx, a)
+	return l.advance(ctx, a)
 }
 
 // advance decides where the walk goes after a page, and commits it.
-func (r *running) advance(ctx context.Context, a *answer) (done bool, err error) {
+func (l *listWalk) advance(ctx context.Context, a *answer) (done bool, err error) {
 	page := a.page
-	if changed := schemaChange(page, r.program.Response.MaxRejectRate); changed != nil {
-		r.forget(a, changed)
+	if changed := schemaChange(page, l.program.Response.MaxRejectRate); changed != nil {
+		l.forget(a, changed)
 		return false, changed
 	}
-	r.isolation.NotePage()
-	if err := r.numbered(ctx, page.Says); err != nil {
-		r.forget(a, err)
+	l.isolation.NotePage()
+	if err := l.numbered(ctx, page.Says); err != nil {
+		l.forget(a, err)
 		return false, err
 	}
-	next := r.walk // a copy: where the walk stands changes once the page is committed
-	decision := r.walk.config.Advance(r.walk.state, next.observe(page))
+	next := l.pass // a copy: where the walk stands changes once the page is committed
+	decision := l.pass.config.Advance(l.pass.state, next.observe(page))
 	if page.Says.Token+page.Says.URL != "" {
-		r.executor.leads.noteLead(r.work)
+		l.executor.leads.noteLead(l.work)
 	}
 	if decision.Err != nil && !keepsPage(decision.Err.Code) {
-		r.forget(a, decision.Err)
+		l.forget(a, decision.Err)
 		return false, decision.Err
 	}
-	return r.take(ctx, next, a, decision)
+	return l.take(ctx, next, a, decision)
 }
 
 // take commits a page and moves the walk behind it.
-func (r *running) take(ctx context.Context, next walk, a *answer, decision paging.Decision) (done bool, err error) {
-	next.state, next.at = decision.Next, r.lastSeen
+func (l *listWalk) take(ctx context.Context, next listPass, a *answer, decision paging.Decision) (done bool, err error) {
+	next.state, next.at = decision.Next, l.lastSeen
 	next.read += a.page.Seen
 	next.rejected += len(a.page.Rejects)
 	if decision.Done {
@@ -62,37 +71,29 @@ func (r *running) take(ctx context.Context, next walk, a *answer, decision pagin
 			decision.Why += "; read once more, for pages that may have moved"
 		}
 	}
-	return r.keepPage(ctx, next, a, decision)
+	return l.keepPage(ctx, next, a, decision)
 }
 
 // keepPage commits a page and what follows from it.
-func (r *running) keepPage(ctx context.Context, next walk, a *answer, d paging.Decision) (bool, error) {
-	found, page := r.details, a.page
+func (l *listWalk) keepPage(ctx context.Context, next listPass, a *answer, d paging.Decision) (bool, error) {
+	page := a.page
 	if d.Done && d.Err == nil {
-		r.noteEstimate(next.state)
+		l.noteEstimate(next.state)
 	}
-	b := bundle{answer: a, before: r.walk.state, after: d.Next, rejects: page.Rejects, newest: page.Newest, why: d.Why}
-	if r.program.Detail == nil {
-		b.records, b.seen, b.duplicate, b.outside, b.strays = page.Records, page.Seen, page.Duplicate, page.Outside, page.Kept
-	} else {
-		ids := r.newIDs(page.Records)
-		found = found.Found(ids, d.Done)
-		b.seen, b.found = len(page.Rejects), len(ids)
-		d.Done = d.Done && found.Done()
-	}
+	b := bundle{answer: a, before: l.pass.state, after: d.Next, rejects: page.Rejects, newest: page.Newest, why: d.Why}
+	var found twophase.Progress
+	found, d.Done = l.delivery.addPage(&b, page, d.Done)
 	if d.Done && d.Err == nil {
-		d.Err = r.judge(next, found)
+		d.Err = l.judge(next, found)
 	}
 	b.checkpoint = next.checkpoint()
 	b.checkpoint.Done = d.Done && d.Err == nil // with too many rejects the page is kept, the slice is not covered
-	if r.program.Detail != nil {
-		b.checkpoint.Details = &found
-	}
-	stop, err := r.commit(ctx, b)
+	b.checkpoint.Details = l.delivery.keptIDs(found)
+	stop, err := l.commit(ctx, b)
 	if err != nil {
 		return false, err
 	}
-	r.walk, r.details = next, found
+	l.pass, l.ids = next, found
 	switch {
 	case d.Err != nil:
 		return false, d.Err
@@ -101,22 +102,22 @@ func (r *running) keepPage(ctx context.Context, next walk, a *answer, d paging.D
 	case stop != nil:
 		return false, stop
 	}
-	r.isolation.Grow(r.walk.begun)
-	r.load.Page(a.call.Notes.Attempts-1, a.call.Notes.Throttled, r.walk.state.Seen, r.lastSeen)
-	return false, r.overloaded()
+	l.isolation.Grow(l.pass.begun)
+	l.load.Page(a.call.Notes.Attempts-1, a.call.Notes.Throttled, l.pass.state.Seen, l.lastSeen)
+	return false, l.overloaded()
 }
 
 // noteEstimate counts a list that is read to its end and whose total is no more
 // than an estimate: a shortfall does not fail it, but somebody should know.
-func (r *running) noteEstimate(end paging.State) {
-	if r.program.Paging.Expects() || end.Total < 0 {
+func (l *listWalk) noteEstimate(end paging.State) {
+	if l.program.Paging.Expects() || end.Total < 0 {
 		return
 	}
-	r.stats.Lists++
+	l.stats.Lists++
 	if short := int64(end.Seen) < end.Total; short {
-		r.stats.ShortLists++
-		r.stats.Announced += end.Total
-		r.stats.Delivered += int64(end.Seen)
+		l.stats.ShortLists++
+		l.stats.Announced += end.Total
+		l.stats.Delivered += int64(end.Seen)
 	}
 }
 
@@ -127,37 +128,37 @@ func keepsPage(code fault.Code) bool {
 
 // rested: a token that waited for longer than it lives, while details were asked
 // for or the gate was closed, is not sent.
-func (r *running) rested() error {
-	life := r.program.Paging.TokenLife.Std()
-	if age := r.lastSeen.Sub(r.walk.at); life > 0 && !r.walk.state.FirstPage() && age >= life {
+func (l *listWalk) rested() error {
+	life := l.program.Paging.TokenLife.Std()
+	if age := l.lastSeen.Sub(l.pass.at); life > 0 && !l.pass.state.FirstPage() && age >= life {
 		return fault.Newf(fault.TokenLost, "the token is %s old (paging.tokenLife)", age.Round(time.Second))
 	}
 	return nil
 }
 
-func (r *running) fetchPage(ctx context.Context) (*answer, error) {
-	question, err := r.questioned()
+func (l *listWalk) fetchPage(ctx context.Context) (*answer, error) {
+	question, err := l.questioned()
 	if err != nil {
 		return nil, unasked(err)
 	}
-	request, err := question.Sized(r.walk.config.Size).Page(r.walk.state)
+	request, err := question.Sized(l.pass.config.Size).Page(l.pass.state)
 	if err != nil {
 		return nil, unasked(err)
 	}
-	request.Replayable = r.walk.config.MayAskAgain(r.walk.state)
-	retry := r.policy()
-	if r.isolation.Searching() {
-		retry = r.hunting()
+	request.Replayable = l.pass.config.MayAskAgain(l.pass.state)
+	retry := l.policy()
+	if l.isolation.Searching() {
+		retry = l.hunting()
 	}
-	return r.fetch(ctx, r.program, request, retry)
+	return l.fetch(ctx, l.program, request, retry)
 }
 
 // questioned is what the slice asks: all its pages must ask the same.
-func (r *running) questioned() (_ *spec.Question, err error) {
-	if r.question == nil {
-		r.question, err = r.program.Ask(r.asked, r.lastSeen)
+func (l *listWalk) questioned() (_ *spec.Question, err error) {
+	if l.question == nil {
+		l.question, err = l.program.Ask(l.asked, l.lastSeen)
 	}
-	return r.question, err
+	return l.question, err
 }
 
 // unasked is why a request could not be made: by its own name, such as an address
@@ -170,9 +171,9 @@ func unasked(err error) error {
 }
 
 // newIDs are the ids of a search page that this run has not asked details for.
-func (r *running) newIDs(items []record.Incoming) (ids []string) {
+func (d *detailWalk) newIDs(items []record.Incoming) (ids []string) {
 	for _, in := range items {
-		if r.isNew(in.ProviderID) {
+		if d.isNew(in.ProviderID) {
 			ids = append(ids, in.ProviderID)
 		}
 	}
@@ -180,13 +181,13 @@ func (r *running) newIDs(items []record.Incoming) (ids []string) {
 }
 
 // isNew takes note of an id that is asked for, and reports whether it was not before.
-func (r *running) isNew(id string) bool {
-	if r.named == nil {
-		r.named = map[record.Key]struct{}{}
+func (d *detailWalk) isNew(id string) bool {
+	if d.known == nil {
+		d.known = map[record.Key]struct{}{}
 	}
 	key := record.KeyOf(id)
-	_, known := r.named[key]
-	r.named[key] = struct{}{}
+	_, known := d.known[key]
+	d.known[key] = struct{}{}
 	return !known
 }
 
@@ -206,14 +207,11 @@ func schemaChange(page *extract.Page, tolerated float64) *fault.Error {
 
 // judge looks at the rejects of a slice that is read to its end. Ids and details
 // are counted apart: the good ids must not outweigh details nobody can use.
-func (r *running) judge(w walk, found twophase.Progress) *fault.Error {
-	if tooMany := tooManyRejects(w.rejected, w.read, r.program.Response.MaxRejectRate); tooMany != nil || r.program.Detail == nil {
+func (r *taskRun) judge(p listPass, found twophase.Progress) *fault.Error {
+	if tooMany := tooManyRejects(p.rejected, p.read, r.program.Response.MaxRejectRate); tooMany != nil || found.Answered < r.detail.rules.sample {
 		return tooMany
 	}
-	if r.looking != nil && (found.Answered < sampleOfLook || r.looking.Policy == refresh.ByQuarantine) { // of rejected items many are rejected again
-		return nil
-	}
-	return tooManyRejects(found.Bad, found.Answered, r.program.Detail.Response.MaxRejectRate)
+	return tooManyRejects(found.Bad, found.Answered, r.delivery.readerOf(true).Response.MaxRejectRate)
 }
 
 // tooManyRejects fails a slice most of whose items were unusable: that is a

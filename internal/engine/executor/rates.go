@@ -41,7 +41,7 @@ func (e *Executor) rates(ctx context.Context, p *spec.Program, fresh bool) Rates
 // file has changed since the task began, the reason may be gone: the task is tried
 // again soon, by the new limits. A limit that was set for one run is no reason
 // for the tasks of others.
-func (r *running) putBack(ctx context.Context, out *ingest.Outcome) {
+func (r *taskRun) putBack(ctx context.Context, out *ingest.Outcome) {
 	if !out.Waits.Own() || r.program == nil {
 		return
 	}

@@ -20,13 +20,13 @@ const unreadable = "read again: its answer is not kept, the item cannot be read 
 // readRejects reads items again that were put back from quarantine, with the mapping
 // of today: from the answer they came in if that is kept, else from the item alone.
 // What can be had from neither is asked for (§12.5).
-func (r *running) readRejects(ctx context.Context, found []ingest.Candidate) (ask []string, err error) {
+func (w *candidateWalk) readRejects(ctx context.Context, found []ingest.Candidate) (ask []string, err error) {
 	for len(found) > 0 {
 		n := 1
 		for n < len(found) && found[n].Batch == found[0].Batch {
 			n++
 		}
-		wanted, err := r.readRejectsOf(ctx, found[:n])
+		wanted, err := w.readRejectsOf(ctx, found[:n])
 		if err != nil {
 			return nil, err
 		}
@@ -46,28 +46,25 @@ type rereading struct {
 }
 
 // readRejectsOf does so for items of one answer, which become one batch.
-func (r *running) readRejectsOf(ctx context.Context, of []ingest.Candidate) (ask []string, err error) {
-	reader := r.lastReader()
-	if r.program.Detail != nil && !of[0].Reject.Detail {
-		reader = r.program
-	}
+func (w *candidateWalk) readRejectsOf(ctx context.Context, of []ingest.Candidate) (ask []string, err error) {
+	reader := w.delivery.readerOf(of[0].Reject.Detail)
 	var out rereading
 	page := &extract.Page{}
-	if !r.looking.Ask {
-		page = r.readAgain(ctx, of[0], reader)
+	if !w.Ask {
+		page = w.readAgain(ctx, of[0], reader)
 	}
 	items := itemsOf(page)
 	for _, c := range of {
 		in, reject := items.find(c)
-		if in == nil && reject == nil && !(r.looking.Ask && c.ID != "") {
-			in, reject = r.readAlone(reader, c)
+		if in == nil && reject == nil && !(w.Ask && c.ID != "") {
+			in, reject = w.readAlone(reader, c)
 		}
-		r.sort(&out, c, in, reject)
+		w.sort(&out, c, in, reject)
 	}
 	if len(out.rows)+len(out.rejects)+len(out.unread) == 0 {
 		return out.ask, nil
 	}
-	return out.ask, r.keepRejects(ctx, of[0], page, out)
+	return out.ask, w.keepRejects(ctx, of[0], page, out)
 }
 
 // items are those of a page by the hash of their bytes: where one stood is no matter,
@@ -105,27 +102,24 @@ func (f items) find(c ingest.Candidate) (*record.Incoming, *record.Reject) {
 }
 
 // readAlone reads an item without its page, where its format lets it.
-func (r *running) readAlone(reader *spec.Program, c ingest.Candidate) (*record.Incoming, *record.Reject) {
+func (w *candidateWalk) readAlone(reader *spec.Program, c ingest.Candidate) (*record.Incoming, *record.Reject) {
 	if c.Reject.Reason.WithoutItem() || !reader.Read.StandsAlone() {
 		return nil, nil
 	}
-	in, reject, err := reader.Read.Item(c.Reject.Item, extract.Asked{Window: anyTime, FetchAt: c.FetchAt, MappingID: r.work.MappingID})
+	in, reject, err := reader.Read.Item(c.Reject.Item, extract.Asked{Window: anyTime, FetchAt: c.FetchAt, MappingID: w.work.MappingID})
 	if err != nil {
-		r.executor.log.Warn("an item in quarantine cannot be read alone", "row", c.Reject.Row, "error", err)
+		w.executor.log.Warn("an item in quarantine cannot be read alone", "row", c.Reject.Row, "error", err)
 		return nil, nil
 	}
 	return in, reject
 }
 
 // sort tells what becomes of an item that was read again, or could not be.
-func (r *running) sort(out *rereading, c ingest.Candidate, in *record.Incoming, reject *record.Reject) {
+func (w *candidateWalk) sort(out *rereading, c ingest.Candidate, in *record.Incoming, reject *record.Reject) {
 	switch {
-	case in != nil && r.program.Detail != nil && !c.Reject.Detail: // only its id was looked for; the record comes with the details
-		if r.looking.rows == nil {
-			r.looking.rows = map[string][]int64{}
-		}
-		r.looking.rows[in.ProviderID] = append(r.looking.rows[in.ProviderID], c.Reject.Row)
-		if r.isNew(in.ProviderID) {
+	case in != nil && w.delivery.asksByID() && !c.Reject.Detail: // only its id was looked for; the record comes with the details
+		w.detail.noteRow(in.ProviderID, c.Reject.Row)
+		if w.detail.isNew(in.ProviderID) {
 			out.ask = append(out.ask, in.ProviderID)
 		}
 	case in != nil:
@@ -134,8 +128,8 @@ func (r *running) sort(out *rereading, c ingest.Candidate, in *record.Incoming, 
 	case reject != nil:
 		reject.Row, reject.Index, reject.FetchAt = c.Reject.Row, c.Reject.Index, c.FetchAt
 		out.rejects, out.items = append(out.rejects, *reject), append(out.items, c.Reject.Hash)
-	case c.ID != "" && r.program.Detail != nil:
-		if r.isNew(c.ID) {
+	case c.ID != "" && w.delivery.asksByID():
+		if w.detail.isNew(c.ID) {
 			out.ask = append(out.ask, c.ID)
 		}
 	default:
@@ -144,8 +138,8 @@ func (r *running) sort(out *rereading, c ingest.Candidate, in *record.Incoming, 
 }
 
 // keepRejects commits them like any other page.
-func (r *running) keepRejects(ctx context.Context, from ingest.Candidate, page *extract.Page, out rereading) (err error) {
-	b := bundle{before: r.walk.state, after: r.walk.state, rejects: out.rejects, rows: out.rows, unread: out.unread}
+func (w *candidateWalk) keepRejects(ctx context.Context, from ingest.Candidate, page *extract.Page, out rereading) (err error) {
+	b := bundle{before: w.pass.state, after: w.pass.state, rejects: out.rejects, rows: out.rows, unread: out.unread}
 	b.seen = len(out.records) + len(out.rejects)
 	b.records, b.duplicate = record.Dedupe(out.records)
 	b.answer = &answer{page: page, kept: func() (string, error) { return from.Raw, nil }}
@@ -155,10 +149,10 @@ func (r *running) keepRejects(ctx context.Context, from ingest.Candidate, page *
 	}); err != nil {
 		return err
 	}
-	b.checkpoint = r.walk.checkpoint()
-	b.checkpoint.Details, b.checkpoint.Position = &r.details, r.looking.position // the rest of the look is still to be done
-	r.stats.Refresh.Remapped += len(b.records)
-	r.stats.Refresh.Left += len(out.unread)
-	stop, err := r.commit(ctx, b)
+	b.checkpoint = w.pass.checkpoint()
+	b.checkpoint.Details, b.checkpoint.Position = &w.ids, w.position // the rest of the look is still to be done
+	w.stats.Refresh.Remapped += len(b.records)
+	w.stats.Refresh.Left += len(out.unread)
+	stop, err := w.commit(ctx, b)
 	return errors.Join(err, stop)
 }

@@ -19,19 +19,19 @@ import (
 // remap maps candidates anew from the answers they came in, where those are kept
 // (D§5.24), and tells which have to be asked for. Each answer is one batch, and
 // refers to the body it was read from: so it can be done again.
-func (r *running) remap(ctx context.Context, found []ingest.Candidate) (ask []string, err error) {
+func (w *candidateWalk) remap(ctx context.Context, found []ingest.Candidate) (ask []string, err error) {
 	switch {
-	case r.looking.Policy == refresh.ByQuarantine:
-		return r.readRejects(ctx, found)
-	case r.looking.Policy != refresh.ByChange || r.looking.Ask:
-		return r.idsOnce(found), nil
+	case w.Policy == refresh.ByQuarantine:
+		return w.readRejects(ctx, found)
+	case w.Policy != refresh.ByChange || w.Ask:
+		return w.idsOnce(found), nil
 	}
 	for len(found) > 0 {
 		n := 1
 		for n < len(found) && found[n].Batch == found[0].Batch {
 			n++
 		}
-		left, err := r.remapBatch(ctx, found[:n])
+		left, err := w.remapBatch(ctx, found[:n])
 		if err != nil {
 			return nil, err
 		}
@@ -41,13 +41,13 @@ func (r *running) remap(ctx context.Context, found []ingest.Candidate) (ask []st
 }
 
 // remapBatch does so for records of one answer.
-func (r *running) remapBatch(ctx context.Context, of []ingest.Candidate) (left []string, err error) {
-	page := r.readAgain(ctx, of[0], r.lastReader())
+func (w *candidateWalk) remapBatch(ctx context.Context, of []ingest.Candidate) (left []string, err error) {
+	page := w.readAgain(ctx, of[0], w.delivery.readerOf(true))
 	wanted := make(map[string]ingest.Candidate, len(of))
 	for _, c := range of {
 		wanted[c.ID] = c
 	}
-	b := bundle{before: r.walk.state, after: r.walk.state}
+	b := bundle{before: w.pass.state, after: w.pass.state}
 	for _, in := range page.Records {
 		if c, ok := wanted[in.ProviderID]; ok {
 			in.FetchAt = c.FetchAt // of the item that is stored: it is the same one
@@ -79,51 +79,43 @@ func (r *running) remapBatch(ctx context.Context, of []ingest.Candidate) (left [
 	}); err != nil {
 		return nil, err
 	}
-	b.checkpoint = r.walk.checkpoint()
-	b.checkpoint.Details, b.checkpoint.Position = &r.details, r.looking.position // the rest of the look is still to be done
-	r.stats.Refresh.Remapped += len(b.records)
-	stop, err := r.commit(ctx, b)
+	b.checkpoint = w.pass.checkpoint()
+	b.checkpoint.Details, b.checkpoint.Position = &w.ids, w.position // the rest of the look is still to be done
+	w.stats.Refresh.Remapped += len(b.records)
+	stop, err := w.commit(ctx, b)
 	return left, errors.Join(err, stop)
-}
-
-// lastReader reads what has records: details, where there are two steps.
-func (r *running) lastReader() *spec.Program {
-	if r.program.Detail != nil {
-		return r.program.Detail
-	}
-	return r.program
 }
 
 // readAgain reads a kept answer with the mapping of today. What cannot be had or
 // read is no error: its records are asked for.
-func (r *running) readAgain(ctx context.Context, c ingest.Candidate, reader *spec.Program) *extract.Page {
-	if c.Raw == "" || r.executor.keeper.bodies == nil {
+func (w *candidateWalk) readAgain(ctx context.Context, c ingest.Candidate, reader *spec.Program) *extract.Page {
+	if c.Raw == "" || w.executor.keeper.bodies == nil {
 		return &extract.Page{}
 	}
-	body, err := r.executor.keeper.bodies.Get(ctx, c.Raw)
+	body, err := w.executor.keeper.bodies.Get(ctx, c.Raw)
 	if err == nil {
 		var page *extract.Page
-		page, err = reader.Page(&exchange.Response{Body: body}, extract.Asked{Window: anyTime, FetchAt: c.FetchAt, MappingID: r.work.MappingID})
+		page, err = reader.Page(&exchange.Response{Body: body}, extract.Asked{Window: anyTime, FetchAt: c.FetchAt, MappingID: w.work.MappingID})
 		if err == nil {
 			return page
 		}
 	}
 	if !errors.Is(err, fault.ErrNotFound) {
-		r.executor.log.Warn("a kept answer cannot be read again", "batch", c.Batch, "raw", c.Raw, "error", err)
+		w.executor.log.Warn("a kept answer cannot be read again", "batch", c.Batch, "raw", c.Raw, "error", err)
 	}
 	return &extract.Page{}
 }
 
 // refreshed is what the store is told of an UPDATE's batch. Its records are mapped
 // anew although their content may be the same.
-func (r *running) refreshed(b *bundle) *ingest.Refreshed {
+func (r *taskRun) refreshed(b *bundle) *ingest.Refreshed {
 	if r.work.Partition.Operation != ingest.Update {
 		return nil
 	}
 	out := &ingest.Refreshed{Rows: b.rows, Unread: b.unread, Why: unreadable}
 	records := make([]record.Incoming, len(b.records))
 	for i, in := range b.records {
-		in.Remap = !in.Missed && !(b.origin != nil && r.looking != nil && r.looking.Policy == refresh.ByQuarantine) // what was rejected is not what is stored
+		in.Remap = !in.Missed && !(b.origin != nil && r.detail.rules.rejected) // what was rejected is not what is stored
 		records[i] = in
 		if in.Remap {
 			out.IDs = append(out.IDs, in.ProviderID)
@@ -135,9 +127,7 @@ func (r *running) refreshed(b *bundle) *ingest.Refreshed {
 		if in.MergedInto != "" {
 			r.stats.Refresh.Merged++
 		}
-		if r.looking != nil {
-			out.Rows = append(slices.Clip(out.Rows), r.looking.rows[in.ProviderID]...)
-		}
+		out.Rows = append(slices.Clip(out.Rows), r.detail.rows[in.ProviderID]...)
 	}
 	b.records = records
 	for _, reject := range b.rejects {

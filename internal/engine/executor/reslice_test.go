@@ -53,18 +53,18 @@ func TestLeft(t *testing.T) {
 	rose := func(at time.Time) ingest.Reached { return ingest.Reached{At: at, Rose: true} }
 	cut := func(t time.Time) time.Time { return t.Truncate(time.Minute) }
 	for name, tc := range map[string]struct {
-		walk    walk
+		walk    listPass
 		ordered bool
 		want    window.Window
 	}{
-		"in the middle":             {walk{reached: rose(minute(14).Add(30 * time.Second))}, true, window.Window{From: minute(14), To: minute(20)}},
-		"no order declared":         {walk{reached: rose(minute(14))}, false, whole},
-		"out of order":              {walk{reached: ingest.Reached{At: minute(14), Rose: true, Fell: true}}, true, whole},
-		"no order seen":             {walk{reached: ingest.Reached{At: minute(14)}}, true, whole},
-		"no date seen":              {walk{}, true, whole},
-		"still in the first minute": {walk{reached: rose(minute(10).Add(time.Second))}, true, whole},
-		"before the slice":          {walk{reached: rose(minute(5))}, true, whole},
-		"behind the slice":          {walk{reached: rose(minute(25))}, true, whole},
+		"in the middle":             {listPass{reached: rose(minute(14).Add(30 * time.Second))}, true, window.Window{From: minute(14), To: minute(20)}},
+		"no order declared":         {listPass{reached: rose(minute(14))}, false, whole},
+		"out of order":              {listPass{reached: ingest.Reached{At: minute(14), Rose: true, Fell: true}}, true, whole},
+		"no order seen":             {listPass{reached: ingest.Reached{At: minute(14)}}, true, whole},
+		"no date seen":              {listPass{}, true, whole},
+		"still in the first minute": {listPass{reached: rose(minute(10).Add(time.Second))}, true, whole},
+		"before the slice":          {listPass{reached: rose(minute(5))}, true, whole},
+		"behind the slice":          {listPass{reached: rose(minute(25))}, true, whole},
 	} {
 		if got := tc.walk.left(whole, tc.ordered, cut); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)

@@ -17,8 +17,8 @@ func keysOf(ids []string) map[record.Key]bool {
 
 // checkAnswered refuses an answer that is about others than those asked for. A source
 // may declare that such an answer to one id means a merge.
-func (r *running) checkAnswered(ids []string, page *extract.Page) *fault.Error {
-	if len(ids) == 1 && r.program.Details.Redirects {
+func (d *detailWalk) checkAnswered(ids []string, page *extract.Page) *fault.Error {
+	if len(ids) == 1 && d.program.Details.Redirects {
 		return nil
 	}
 	return page.CheckAnswers(ids)

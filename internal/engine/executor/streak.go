@@ -14,7 +14,7 @@ import (
 // all failed alike and for a reason that lasts, the work on the source is stopped
 // instead of sending what will fail again (§9.5, D§5.29). The same hole in every answer
 // is a changed format then, and no longer one answer that went wrong (§4.13).
-func (r *running) judgeStreak(ctx context.Context, err error) error {
+func (r *taskRun) judgeStreak(ctx context.Context, err error) error {
 	var f *fault.Error
 	if ctx.Err() != nil || errors.Is(err, fault.ErrFull) || errors.Is(err, fault.ErrBusy) || !errors.As(err, &f) || r.stats.Pages > 0 {
 		return err
@@ -44,12 +44,12 @@ func explainRefusal(request *exchange.Request, answer *exchange.Response, f *fau
 
 // refusedAlways: the upstream refuses whatever this endpoint asks for. Nobody asks it
 // again before a person has looked at the request.
-func (r *running) refusedAlways(cause error) bool {
+func (r *taskRun) refusedAlways(cause error) bool {
 	return r.stops && fault.As(cause).Code == fault.BadRequest
 }
 
 // stopReason is why a source is stopped, for the person who has to act.
-func (r *running) stopReason(f *fault.Error) string {
+func (r *taskRun) stopReason(f *fault.Error) string {
 	if !r.stops || r.again == 0 {
 		return f.Error()
 	}
@@ -60,7 +60,7 @@ func (r *running) stopReason(f *fault.Error) string {
 // slices keep the source as it was when they were planned (I10), so a mended file would
 // never reach them; their windows stay owed, and the next plan asks for them with the
 // file of its day.
-func (r *running) giveUpPlan(ctx context.Context, o ingest.Outcome) error {
+func (r *taskRun) giveUpPlan(ctx context.Context, o ingest.Outcome) error {
 	if o.Task != ingest.TaskFailed || !o.Stops || fault.Code(o.Code).Remedy() != fault.MendFile {
 		return nil
 	}

@@ -15,7 +15,8 @@ import (
 // F28: no task fails because an upstream asked us to slow down, however often.
 func TestBeingThrottledIsNoFailure(t *testing.T) {
 	at := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
-	r := &running{run: ingest.Run{Failures: 1000}, lastSeen: at}
+	r := newTaskRun(&Executor{}, ingest.Work{}, ingest.Run{Failures: 1000})
+	r.lastSeen = at
 	throttled := fault.New(fault.RateLimited, nil)
 	throttled.Wait = time.Hour
 	got := r.outcome(t.Context(), throttled)

@@ -81,7 +81,7 @@ func (e *Executor) FailedTries(p ingest.Partition) FailedTries {
 }
 
 // noteTry hears of every try that failed, and says so in the log.
-func (r *running) noteTry(t transport.FailedTry) {
+func (r *taskRun) noteTry(t transport.FailedTry) {
 	if r.failingSince.IsZero() {
 		r.failingSince = time.Now()
 	}

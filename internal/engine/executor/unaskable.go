@@ -15,28 +15,28 @@ import (
 // such as "..", which would climb up the path. An upstream that once sent such an id
 // must not cost the slice it came in. Nothing was sent, so the commit has no request.
 // why is the error of the request for all of them: it stays if no id is to blame.
-func (r *running) setUnaskableAside(ctx context.Context, ids []string, why error) (done bool, err error) {
-	bad := r.findUnaskable(ids)
+func (d *detailWalk) setUnaskableAside(ctx context.Context, ids []string, why error) (done bool, err error) {
+	bad := d.findUnaskable(ids)
 	if len(bad) == 0 {
 		return false, why
 	}
 	a := &answer{page: &extract.Page{}, kept: nothingKept, ids: idsOf(bad), detail: true}
-	b := bundle{answer: a, before: r.walk.state, after: r.walk.state}
-	r.account(&b, nil, bad)
-	asked := r.details
+	b := bundle{answer: a, before: d.pass.state, after: d.pass.state}
+	d.account(&b, nil, bad)
+	asked := d.ids
 	asked.Pending = slices.Concat(a.ids, slices.DeleteFunc(slices.Clone(asked.Pending), func(id string) bool { return slices.Contains(a.ids, id) }))
-	next, _ := asked.Asked(a.ids, func(string) bool { return true }, r.missing())
+	next, _ := asked.Asked(a.ids, func(string) bool { return true }, d.rules.missing)
 	next.Answered += b.seen
 	next.Bad += len(b.rejects)
-	if b.origin, err = json.Marshal(blackbox.Evidence{Context: r.context(a, b.before, b.beside)}); err != nil {
+	if b.origin, err = json.Marshal(blackbox.Evidence{Context: d.context(a, b.before, b.beside)}); err != nil {
 		return false, err
 	}
-	tooMany := r.closeDetails(&b, next)
-	stop, err := r.commit(ctx, b)
+	tooMany := d.closeDetails(&b, next)
+	stop, err := d.commit(ctx, b)
 	if err != nil {
 		return false, err
 	}
-	r.details = next
+	d.ids = next
 	return endOfDetails(next, tooMany, stop)
 }
 
@@ -45,19 +45,19 @@ const harmlessID = "1"
 
 // findUnaskable tells which ids cannot be put into a request, each alone. If not even
 // a harmless one can, the templates are to blame and no id is.
-func (r *running) findUnaskable(ids []string) (bad []twophase.Suspect) {
-	if r.renderDetail(harmlessID) != nil {
+func (d *detailWalk) findUnaskable(ids []string) (bad []twophase.Suspect) {
+	if d.renderDetail(harmlessID) != nil {
 		return nil
 	}
 	for _, id := range ids {
-		if err := r.renderDetail(id); err != nil {
+		if err := d.renderDetail(id); err != nil {
 			bad = append(bad, twophase.Suspect{ID: id, Err: fault.New(fault.Render, err)})
 		}
 	}
 	return bad
 }
 
-func (r *running) renderDetail(id string) error {
-	_, err := r.program.Detail.AskFor([]string{id}, r.lastSeen).Page(r.program.Detail.Paging.First())
+func (d *detailWalk) renderDetail(id string) error {
+	_, err := d.program.Detail.AskFor([]string{id}, d.lastSeen).Page(d.program.Detail.Paging.First())
 	return err
 }

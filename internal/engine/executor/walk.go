@@ -1,181 +1,42 @@
 package executor
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"time"
+	"context"
 
-	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/paging"
-	"github.com/patra-ingest/patra/internal/core/record"
-	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// walk is one pass through the pages of a slice: where it stands and what it saw.
-type walk struct {
-	config   paging.Config
-	begun    int // size of its pages when it began
-	pass     int
-	state    paging.State
-	read     int // items of this pass, and those of them that were unusable
-	rejected int
-
-	tally    paging.Tally        // tells a repeated page from progress
-	versions map[uint64]struct{} // versions of items, where two passes are compared
-	led      map[uint64]struct{} // tokens and addresses pages led to
-	sum      paging.Digest
-	prior    *paging.Digest // of the pass before, if that one was whole
-	whole    int            // passes this run read to their end
-
-	at      time.Time     // when the last page was asked for
-	last    paging.Digest // of that page
-	reached ingest.Reached
+// walk is a way through a part of a slice. There are three: the pages of a list, the
+// details of found ids, the candidates of an update.
+type walk interface {
+	// next makes one request, or one look at what is stored, and commits what it brought.
+	// done says that the slice is read to its end. Without an error the run goes on.
+	next(ctx context.Context) (done bool, err error)
 }
 
-func newWalk(c paging.Config, pass int) walk {
-	return walk{
-		config: c, begun: c.Size, pass: pass, state: c.First(),
-		versions: map[uint64]struct{}{}, led: map[uint64]struct{}{},
-	}
+// firstWalk is the walk that a slice begins with: it finds items or ids until none are
+// left. It also knows how a slice that cannot be read to its end is ended.
+type firstWalk interface {
+	walk
+	// elsewhere returns a request for something else than what failed, to learn whether
+	// the upstream answers at all. The error says that there is nothing else to ask for.
+	elsewhere() (*exchange.Request, error)
+	// startsOver notes that the walk broke, and reports whether it may begin again.
+	startsOver(f *fault.Error) bool
+	// explainEnd finds out more about the error that ends the run.
+	explainEnd(ctx context.Context, cause error) error
+	// endsEarly returns what becomes of the task if a fault ends the slice before its end
+	// and the rest is not lost; ok is false for every other fault.
+	endsEarly(code fault.Code) (task ingest.TaskStatus, run ingest.RunStatus, ok bool)
 }
 
-func (w *walk) resume(last ingest.Checkpoint) {
-	w.state, w.read, w.rejected, w.sum, w.prior = last.Paging, last.Read, last.Rejected, last.Sum, last.Prior
-	w.at, w.last, w.reached = last.At, last.Last, last.Reached
-	if last.Size > 0 { // where the walk stands is counted in pages of this size
-		w.config.Size, w.begun = last.Size, max(last.Begun, last.Size)
+// nextWalk returns the walk whose turn it is. Found ids are asked for before the search
+// goes on, so that few of them wait at any time (I14).
+func (r *taskRun) nextWalk() walk {
+	if len(r.ids.Pending) > 0 {
+		return r.detail
 	}
-}
-
-func (w *walk) moving() bool { return !*w.config.Stable }
-
-// observe takes note of a page and says what paging should know about it.
-func (w *walk) observe(page *extract.Page) paging.Observation {
-	o := page.Says
-	var whole paging.Digest
-	ids := make([]uint64, 0, len(page.Keys))
-	for _, key := range page.Keys {
-		high, low := halves(key)
-		whole = whole.With(high, low)
-		ids = append(ids, high)
-	}
-	fresh, known := w.tally.Page(ids, w.config.Size)
-	o.New, o.Known = len(fresh), known
-	if w.moving() {
-		for _, i := range fresh {
-			w.sum = w.sum.With(halves(page.Keys[i]))
-		}
-	}
-	if whole == w.last { // also where the ids are forgotten with the run that saw them
-		o.New, o.Known = 0, 0
-	}
-	w.last = whole
-	if w.moving() {
-		w.compare(page)
-	}
-	if next := o.Token + o.URL; next != "" {
-		high, _ := short([]byte(next))
-		o.Again = !first(w.led, high)
-	}
-	w.climb(page)
-	return o
-}
-
-// halves are the two numbers a digest is made of.
-func halves(key record.Key) (high, low uint64) {
-	return binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:])
-}
-
-// climb takes note of the dates the filter selects by.
-func (w *walk) climb(page *extract.Page) {
-	if page.Reached.IsZero() {
-		return
-	}
-	r := &w.reached
-	// What lies outside of the request shows that the dates are not those the
-	// upstream sorts and filters by: then they say nothing about what was read.
-	r.Fell = r.Fell || page.Falls || page.Lowest.Before(r.At) || page.Kept > 0
-	r.Rose = r.Rose || page.Lowest.Before(page.Reached) || !r.At.IsZero() && page.Lowest.After(r.At)
-	if page.Reached.After(r.At) {
-		r.At = page.Reached
-	}
-}
-
-// compare adds the versions of items, so that one that changed between two
-// passes makes them differ (D§5.14).
-func (w *walk) compare(page *extract.Page) {
-	for _, in := range page.Records {
-		text := append([]byte(in.ProviderID), in.ContentHash[:]...)
-		text = binary.BigEndian.AppendUint64(text, uint64(in.UpdatedAt.UnixMicro()))
-		high, low := short(binary.BigEndian.AppendUint64(text, uint64(in.SourceVersion)))
-		if first(w.versions, high) {
-			w.sum = w.sum.With(high, low)
-		}
-	}
-}
-
-// short is the beginning of a text's hash.
-func short(text []byte) (high, low uint64) {
-	sum := sha256.Sum256(text)
-	return binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16])
-}
-
-// first adds to a set and reports whether it was not in there.
-func first(set map[uint64]struct{}, x uint64) bool {
-	if _, known := set[x]; known {
-		return false
-	}
-	set[x] = struct{}{}
-	return true
-}
-
-// maxPasses bounds how often moving pages are read in one run.
-const maxPasses = 10
-
-// settled decides whether the end of a pass is the end of the slice. Pages that
-// move are read until two passes in a row saw the same (D§5.14); one page alone
-// is read at one instant and cannot move. A list in a stable order that lost an item
-// on the way is read until a pass sees none leave.
-func (w *walk) settled(end paging.State) (bool, *fault.Error) {
-	still := !w.moving() && !w.config.Shifted(end)
-	if still || end.Pages == 1 || w.moving() && w.prior != nil && *w.prior == w.sum {
-		return true, nil
-	}
-	if w.whole+1 >= maxPasses {
-		return false, fault.Newf(fault.Unstable, "%d readings, and no two in a row agree: the pages move faster than they are read; use smaller slices", w.whole+1)
-	}
-	return false, nil
-}
-
-// again is the pass after a whole one.
-func (w *walk) again() walk {
-	config := w.config
-	config.Size = w.begun
-	next := newWalk(config, w.pass+1)
-	sum := w.sum
-	next.prior, next.whole = &sum, w.whole+1
-	return next
-}
-
-// checkpoint is how a later run goes on.
-func (w *walk) checkpoint() ingest.Checkpoint {
-	return ingest.Checkpoint{
-		Pass: w.pass, Paging: w.state, Size: w.config.Size, Begun: w.begun, Read: w.read, Rejected: w.rejected, At: w.at, Sum: w.sum, Prior: w.prior, Last: w.last, Reached: w.reached,
-	}
-}
-
-// left is what of a window this walk has not read: where the upstream sorts by
-// the followed date, and was seen to, the dates it has passed are read. A list
-// that starts with the newest is sorted too; so that it rises must be seen.
-func (w *walk) left(of window.Window, ordered bool, cut func(time.Time) time.Time) window.Window {
-	if !ordered || w.reached.Fell || !w.reached.Rose {
-		return of
-	}
-	rest := window.Window{From: cut(w.reached.At), To: of.To}
-	if !rest.From.After(of.From) || rest.Empty() {
-		return of
-	}
-	return rest
+	return r.first
 }

@@ -1,0 +1,73 @@
+package executor
+
+import (
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/twophase"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// delivery is how the records of a slice come: with the items of its list, or from a
+// second endpoint that is asked for the ids which the list names.
+type delivery interface {
+	// addPage adds to a bundle what a page of the list brought, and returns the ids that
+	// wait then. last says that the list is at its end; done, that the slice is.
+	addPage(b *bundle, page *extract.Page, last bool) (found twophase.Progress, done bool)
+	// keptIDs returns the waiting ids as the checkpoint of a page keeps them.
+	keptIDs(found twophase.Progress) *twophase.Progress
+	// owed returns what of the slice has to be read again if it ends now, where the list
+	// was read up to the beginning of left.
+	owed(left window.Window) window.Window
+	// readerOf returns what reads an answer of the detail endpoint, or of the list.
+	readerOf(detail bool) *spec.Program
+	// asksByID reports whether records can be asked for by their ids.
+	asksByID() bool
+}
+
+// newDelivery returns the delivery of a program.
+func newDelivery(r *taskRun) delivery {
+	if r.program.Detail == nil {
+		return listDelivery{r}
+	}
+	return detailDelivery{r}
+}
+
+// listDelivery: the items of the list are the records.
+type listDelivery struct{ *taskRun }
+
+func (l listDelivery) addPage(b *bundle, page *extract.Page, last bool) (twophase.Progress, bool) {
+	b.records, b.seen, b.duplicate, b.outside, b.strays = page.Records, page.Seen, page.Duplicate, page.Outside, page.Kept
+	return l.ids, last
+}
+
+func (listDelivery) keptIDs(twophase.Progress) *twophase.Progress { return nil }
+
+func (listDelivery) owed(left window.Window) window.Window { return left }
+
+func (l listDelivery) readerOf(bool) *spec.Program { return l.program }
+
+func (listDelivery) asksByID() bool { return false }
+
+// detailDelivery: the items of the list name ids, and a detail endpoint has the records.
+type detailDelivery struct{ *taskRun }
+
+func (d detailDelivery) addPage(b *bundle, page *extract.Page, last bool) (twophase.Progress, bool) {
+	ids := d.detail.newIDs(page.Records)
+	found := d.ids.Found(ids, last)
+	b.seen, b.found = len(page.Rejects), len(ids)
+	return found, last && found.Done()
+}
+
+func (detailDelivery) keptIDs(found twophase.Progress) *twophase.Progress { return &found }
+
+// owed returns the whole slice: ids that wait for their details are not read.
+func (d detailDelivery) owed(window.Window) window.Window { return d.work.Window }
+
+func (d detailDelivery) readerOf(detail bool) *spec.Program {
+	if detail {
+		return d.program.Detail
+	}
+	return d.program
+}
+
+func (detailDelivery) asksByID() bool { return true }

@@ -1,0 +1,181 @@
+package executor
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// listPass is one pass through the pages of a slice: where it stands and what it sap.
+type listPass struct {
+	config   paging.Config
+	begun    int // size of its pages when it began
+	no       int
+	state    paging.State
+	read     int // items of this pass, and those of them that were unusable
+	rejected int
+
+	tally    paging.Tally        // tells a repeated page from progress
+	versions map[uint64]struct{} // versions of items, where two passes are compared
+	led      map[uint64]struct{} // tokens and addresses pages led to
+	sum      paging.Digest
+	prior    *paging.Digest // of the pass before, if that one was whole
+	whole    int            // passes this run read to their end
+
+	at      time.Time     // when the last page was asked for
+	last    paging.Digest // of that page
+	reached ingest.Reached
+}
+
+func newPass(c paging.Config, no int) listPass {
+	return listPass{
+		config: c, begun: c.Size, no: no, state: c.First(),
+		versions: map[uint64]struct{}{}, led: map[uint64]struct{}{},
+	}
+}
+
+func (p *listPass) resume(last ingest.Checkpoint) {
+	p.state, p.read, p.rejected, p.sum, p.prior = last.Paging, last.Read, last.Rejected, last.Sum, last.Prior
+	p.at, p.last, p.reached = last.At, last.Last, last.Reached
+	if last.Size > 0 { // where the walk stands is counted in pages of this size
+		p.config.Size, p.begun = last.Size, max(last.Begun, last.Size)
+	}
+}
+
+func (p *listPass) moving() bool { return !*p.config.Stable }
+
+// observe takes note of a page and says what paging should know about it.
+func (p *listPass) observe(page *extract.Page) paging.Observation {
+	o := page.Says
+	var whole paging.Digest
+	ids := make([]uint64, 0, len(page.Keys))
+	for _, key := range page.Keys {
+		high, low := halves(key)
+		whole = whole.With(high, low)
+		ids = append(ids, high)
+	}
+	fresh, known := p.tally.Page(ids, p.config.Size)
+	o.New, o.Known = len(fresh), known
+	if p.moving() {
+		for _, i := range fresh {
+			p.sum = p.sum.With(halves(page.Keys[i]))
+		}
+	}
+	if whole == p.last { // also where the ids are forgotten with the run that saw them
+		o.New, o.Known = 0, 0
+	}
+	p.last = whole
+	if p.moving() {
+		p.compare(page)
+	}
+	if next := o.Token + o.URL; next != "" {
+		high, _ := short([]byte(next))
+		o.Again = !first(p.led, high)
+	}
+	p.climb(page)
+	return o
+}
+
+// halves are the two numbers a digest is made of.
+func halves(key record.Key) (high, low uint64) {
+	return binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:])
+}
+
+// climb takes note of the dates the filter selects by.
+func (p *listPass) climb(page *extract.Page) {
+	if page.Reached.IsZero() {
+		return
+	}
+	r := &p.reached
+	// What lies outside of the request shows that the dates are not those the
+	// upstream sorts and filters by: then they say nothing about what was read.
+	r.Fell = r.Fell || page.Falls || page.Lowest.Before(r.At) || page.Kept > 0
+	r.Rose = r.Rose || page.Lowest.Before(page.Reached) || !r.At.IsZero() && page.Lowest.After(r.At)
+	if page.Reached.After(r.At) {
+		r.At = page.Reached
+	}
+}
+
+// compare adds the versions of items, so that one that changed between two
+// passes makes them differ (D§5.14).
+func (p *listPass) compare(page *extract.Page) {
+	for _, in := range page.Records {
+		text := append([]byte(in.ProviderID), in.ContentHash[:]...)
+		text = binary.BigEndian.AppendUint64(text, uint64(in.UpdatedAt.UnixMicro()))
+		high, low := short(binary.BigEndian.AppendUint64(text, uint64(in.SourceVersion)))
+		if first(p.versions, high) {
+			p.sum = p.sum.With(high, low)
+		}
+	}
+}
+
+// short is the beginning of a text's hash.
+func short(text []byte) (high, low uint64) {
+	sum := sha256.Sum256(text)
+	return binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16])
+}
+
+// first adds to a set and reports whether it was not in there.
+func first(set map[uint64]struct{}, x uint64) bool {
+	if _, known := set[x]; known {
+		return false
+	}
+	set[x] = struct{}{}
+	return true
+}
+
+// maxPasses bounds how often moving pages are read in one run.
+const maxPasses = 10
+
+// settled decides whether the end of a pass is the end of the slice. Pages that
+// move are read until two passes in a row saw the same (D§5.14); one page alone
+// is read at one instant and cannot move. A list in a stable order that lost an item
+// on the way is read until a pass sees none leave.
+func (p *listPass) settled(end paging.State) (bool, *fault.Error) {
+	still := !p.moving() && !p.config.Shifted(end)
+	if still || end.Pages == 1 || p.moving() && p.prior != nil && *p.prior == p.sum {
+		return true, nil
+	}
+	if p.whole+1 >= maxPasses {
+		return false, fault.Newf(fault.Unstable, "%d readings, and no two in a row agree: the pages move faster than they are read; use smaller slices", p.whole+1)
+	}
+	return false, nil
+}
+
+// again is the pass after a whole one.
+func (p *listPass) again() listPass {
+	config := p.config
+	config.Size = p.begun
+	next := newPass(config, p.no+1)
+	sum := p.sum
+	next.prior, next.whole = &sum, p.whole+1
+	return next
+}
+
+// checkpoint is how a later run goes on.
+func (p *listPass) checkpoint() ingest.Checkpoint {
+	return ingest.Checkpoint{
+		Pass: p.no, Paging: p.state, Size: p.config.Size, Begun: p.begun, Read: p.read, Rejected: p.rejected, At: p.at, Sum: p.sum, Prior: p.prior, Last: p.last, Reached: p.reached,
+	}
+}
+
+// left is what of a window this walk has not read: where the upstream sorts by
+// the followed date, and was seen to, the dates it has passed are read. A list
+// that starts with the newest is sorted too; so that it rises must be seen.
+func (p *listPass) left(of window.Window, ordered bool, cut func(time.Time) time.Time) window.Window {
+	if !ordered || p.reached.Fell || !p.reached.Rose {
+		return of
+	}
+	rest := window.Window{From: cut(p.reached.At), To: of.To}
+	if !rest.From.After(of.From) || rest.Empty() {
+		return of
+	}
+	return rest
+}

@@ -1,0 +1,94 @@
+package executor
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/health"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/twophase"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/engine/memory"
+)
+
+// taskRun is one run of one task.
+type taskRun struct {
+	executor *Executor
+	claim
+	terms
+	standing
+	exchanges
+	results
+	signs
+
+	first    firstWalk // what the slice begins with: list, or candidates
+	list     *listWalk
+	detail   *detailWalk
+	delivery delivery
+}
+
+// claim is whose the task is.
+type claim struct {
+	work        ingest.Work
+	run         ingest.Run
+	correlation string
+	ours        atomic.Pointer[time.Time] // until when we count the task as ours
+}
+
+// terms are what the slice asks for, and how. They do not change while it is read.
+type terms struct {
+	program  *spec.Program
+	rates    Rates          // in force since the run began
+	question *spec.Question // what the slice asks; nil before its first request
+	budget   slicing.Budget
+	asked    window.Window // what the upstream is asked for: the slice and its overlap
+	against  extract.Asked // what items are held against
+	began    time.Time
+	part     bool            // the slice is a part of one that was cut again
+	cut      *slicing.CutOut // the slice is a part of one that had a page which fails; nil: it is not
+}
+
+// standing is how far the slice is read: what a checkpoint keeps.
+type standing struct {
+	pass     listPass
+	ids      twophase.Progress // found, and still to be asked for
+	position string            // of the last candidate that was taken in hand
+}
+
+// exchanges are the requests of the run.
+type exchanges struct {
+	hold     *memory.Hold // room for the answer in hand, if that is a large one
+	asking   string       // rate key of the last request
+	lastSeen time.Time    // store clock before the last request
+}
+
+// results are what the run did, for its row in the ledger.
+type results struct {
+	batchNo int
+	stats   ingest.RunStats
+	newest  time.Time
+	remarks []health.Remark
+	failed  *ingest.FailedBatch
+	unsure  *ingest.BatchCommit // a page whose commit may or may not have happened
+}
+
+// signs are what the run noticed about the health of the upstream.
+type signs struct {
+	alive        bool      // a run that looks ahead was answered, though not what it asked for
+	failingSince time.Time // when the first try failed since the last page
+	stops        bool      // runs of this partition fail one like the other: see fault.Streak
+	again        int       // how many runs in a row did
+}
+
+// newTaskRun makes a run that begins with a list, until prepare knows better.
+func newTaskRun(e *Executor, w ingest.Work, run ingest.Run) *taskRun {
+	r := &taskRun{executor: e}
+	r.work, r.run, r.correlation = w, run, fmt.Sprintf("ing-%d", run.ID)
+	r.list, r.detail = &listWalk{taskRun: r}, &detailWalk{taskRun: r}
+	r.first, r.delivery = r.list, listDelivery{r}
+	return r
+}
