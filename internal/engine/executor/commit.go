@@ -141,19 +141,24 @@ func evidence(c *transport.Call, with *blackbox.Context) (request, response []by
 // bundle is what one request brought.
 type bundle struct {
 	*answer
-	before, after            paging.State
-	records                  []record.Incoming
-	rejects                  []record.Reject
+	before, after paging.State
+	records       []record.Incoming
+	rejects       []record.Reject
+	counts
+	why          string // there is a next page, or none
+	newest       time.Time
+	checkpoint   ingest.Checkpoint
+	origin       []byte  // where it was read from, if nobody was asked
+	rows, unread []int64 // items in quarantine that are among the records, and that nobody can read
+}
+
+// counts are the items of a bundle.
+type counts struct {
 	seen, duplicate, outside int
-	strays                   int    // of those seen, what lies outside of the request and is stored
-	found                    int    // ids of a search page
-	beside                   int    // of those seen, what was not in the answer
-	missed                   int    // ids among the records that did not come; they are not seen
-	why                      string // there is a next page, or none
-	newest                   time.Time
-	checkpoint               ingest.Checkpoint
-	origin                   []byte  // where it was read from, if nobody was asked
-	rows, unread             []int64 // items in quarantine that are among the records, and that nobody can read
+	strays                   int // of those seen, what lies outside of the request and is stored
+	found                    int // ids of a search page
+	beside                   int // of those seen, what was not in the answer
+	missed                   int // ids among the records that did not come; they are not seen
 }
 
 // commit stores a bundle. An answer that got lost is asked for again once: the

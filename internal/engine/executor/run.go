@@ -39,7 +39,7 @@ type claim struct {
 	ours        atomic.Pointer[time.Time] // until when we count the task as ours
 }
 
-// terms are what the slice asks for, and how. They do not change while it is read.
+// terms are what the slice asks for, and how. All its pages ask the same.
 type terms struct {
 	program  *spec.Program
 	rates    Rates          // in force since the run began

@@ -52,6 +52,8 @@ var rules = []rule{
 		"operations differ in their own files; a question elsewhere is forgotten when a fourth one comes"},
 	{"interface-size", smallInterfaces,
 		"whoever takes an interface should see at a glance what it asks for; a longer list is made of named small ones"},
+	{"narrow-structs", narrowStructs,
+		"a struct that holds the state of everything lets every function change everything; fields that belong together are a value with a name"},
 	{"no-init", noInit,
 		"wiring must be visible at the place that does it, and tests must not share hidden state"},
 }

@@ -111,6 +111,10 @@ func habitFixtures() []fixture {
 		{"package-name", "external test", "internal/core/x", inTest("package misc_test"), []string{"internal/core/x/a_test.go:1"}},
 		{"package-name", "name that only contains one", "internal/core/database", of("package database"), nil},
 
+		{"narrow-structs", "one field too many", "internal/engine/executor", of("package executor\ntype wide struct {\n" + strings.Repeat("\t_, _ int\n", 8) + "}"), []string{"internal/engine/executor/a.go:2"}},
+		{"narrow-structs", "as many as there may be", "internal/engine/executor", of("package executor\ntype part struct { a, b int }\ntype just struct {\n\tpart\n" + strings.Repeat("\t_, _ int\n", 7) + "}"), nil},
+		{"narrow-structs", "test file", "internal/engine/executor", inTest("package executor\ntype wide struct {\n" + strings.Repeat("\t_, _ int\n", 8) + "}"), nil},
+		{"narrow-structs", "other folder", "internal/engine/x", of("package x\ntype wide struct {\n" + strings.Repeat("\t_, _ int\n", 8) + "}"), nil},
 		{"no-init", "production", "internal/engine/x", of("package x\nfunc init() {}"), []string{"internal/engine/x/a.go:2"}},
 		{"no-init", "test", "internal/engine/x", inTest("package x\nfunc init() {}"), []string{"internal/engine/x/a_test.go:2"}},
 		{"no-init", "method", "internal/engine/x", of("package x\ntype t int\nfunc (t) init() {}"), nil},

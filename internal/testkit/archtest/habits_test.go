@@ -141,3 +141,32 @@ func operationsAskedOnce(p pkg) (found []violation) {
 	}
 	return found
 }
+
+// narrowFolders are where structs are kept small.
+var narrowFolders = []string{"internal/engine/executor"}
+
+const maxFields = 15
+
+// narrowStructs counts the fields of each struct of these folders. An embedded one is one
+// field: it is a value with a meaning of its own.
+func narrowStructs(p pkg) (found []violation) {
+	if !slices.Contains(narrowFolders, p.dir) {
+		return nil
+	}
+	for _, f := range p.files {
+		if f.test {
+			continue
+		}
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			declared, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			if fields, ok := declared.Type.(*ast.StructType); ok && fields.Fields.NumFields() > maxFields {
+				found = append(found, violation{f.at(declared), fmt.Sprintf("struct %s has %d fields, more than %d", declared.Name.Name, fields.Fields.NumFields(), maxFields)})
+			}
+			return true
+		})
+	}
+	return found
+}
