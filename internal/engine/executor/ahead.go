@@ -9,8 +9,8 @@ import (
 // looksAhead: all others wait until this run knows whether the upstream is back.
 func (r *taskRun) looksAhead() bool { return r.run.Probe && r.stats.Pages == 0 && !r.alive }
 
-// ahead is the policy of such a run: one request, not one for every try.
-func (r *taskRun) ahead(p fault.RetryPolicy) fault.RetryPolicy {
+// tryOnceAhead is the policy of such a run: one request, not one for every try.
+func (r *taskRun) tryOnceAhead(p fault.RetryPolicy) fault.RetryPolicy {
 	if r.looksAhead() {
 		p.MaxAttempts = 1
 	}
@@ -32,18 +32,18 @@ const (
 // its failure is its own. Otherwise a task with such a page, alone at its
 // endpoint, would be sent ahead again and again and never be given up.
 func (r *taskRun) lookElsewhere(ctx context.Context) sign {
-	other, err := r.first.elsewhere()
+	other, err := r.first.requestElsewhere()
 	if err != nil {
 		return silence
 	}
-	if r.alive = r.probe(ctx, other); r.alive {
+	if r.alive = r.probeUpstream(ctx, other); r.alive {
 		return isBack
 	}
 	return stillDown
 }
 
-// or is the error that stands.
-func (s sign) or(cause error) error {
+// errorUnlessBack is the error that stands.
+func (s sign) errorUnlessBack(cause error) error {
 	if s == isBack {
 		return nil
 	}

@@ -32,51 +32,51 @@ type answer struct {
 	deleted bool // the upstream says of the one id that was asked for that it is deleted
 }
 
-// tells is the page that came; nil if nobody was asked.
-func (a *answer) tells() *extract.Page {
+// pageThatCame is the page that came; nil if nobody was asked.
+func (a *answer) pageThatCame() *extract.Page {
 	if a == nil {
 		return nil
 	}
 	return a.page
 }
 
-// fetch sends a request through the chain and reads the answer as a page of p.
-func (r *taskRun) fetch(ctx context.Context, p *spec.Program, request *exchange.Request, retry fault.RetryPolicy) (*answer, error) {
+// fetchAnswer sends a request through the chain and reads the answer as a page of p.
+func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exchange.Request, retry fault.RetryPolicy) (*answer, error) {
 	request.Header.Set("X-Ingest-Correlation-Id", fmt.Sprintf("%s-%d", r.correlation, r.batchNo+1))
 	a := &answer{kept: nothingKept, detail: p != r.program}
 	r.hold.Release() // the answer before it is committed, or given up
 	r.hold.Weigh(p.Response.Format.MemoryPerByte())
 	request.Room = r.hold
-	limits := r.limits(p)
+	limits := r.limitsOf(p)
 	r.asking = limits.Key(r.work.Partition.Source)
 	a.call = &transport.Call{
 		Request: request, Key: r.asking, Limits: limits, Retry: retry,
-		Priority: r.work.Partition.Operation.Priority(), Task: r.work.Lease.TaskID, Held: r.held, Failed: r.noteTry,
+		Priority: r.work.Partition.Operation.Priority(), Task: r.work.Lease.TaskID, Held: r.checkLease, Failed: r.noteTry,
 		Weigh: func(response *exchange.Response, f *fault.Error) *fault.Error {
 			return explainRefusal(request, response, p.Weigh(response, f))
 		},
 		Accept: func(response *exchange.Response) (err error) {
 			_, _ = a.kept() // of an attempt before: nobody may be left working
 			crash.At(crash.BodyRead)
-			a.kept = r.executor.keeper.start(ctx, response.Body)
-			a.page, err = p.Page(response, r.expects())
+			a.kept = r.executor.keeper.startKeeping(ctx, response.Body)
+			a.page, err = p.Page(response, r.expectedItems())
 			return err
 		},
 	}
 	began := time.Now()
 	_, err := r.executor.chain.Do(ctx, a.call)
-	r.note(a.call)
+	r.countCall(a.call)
 	if err != nil {
-		r.forget(a, err)
-		r.sample(ctx, a.call, true, time.Since(began)-a.call.Notes.Waited, 0)
+		r.recordFailedPage(a, err)
+		r.sampleHealth(ctx, a.call, true, time.Since(began)-a.call.Notes.Waited, 0)
 	}
 	return a, err
 }
 
-// limits are those of the first step for both steps of a two-phase source, which
+// limitsOf are those of the first step for both steps of a two-phase source, which
 // is one upstream (I11), unless the second declares a group of its own. What one
 // request costs is the step's own (§4.10.9).
-func (r *taskRun) limits(p *spec.Program) gate.Limits {
+func (r *taskRun) limitsOf(p *spec.Program) gate.Limits {
 	limits, step := r.rates.First, r.rates.First
 	if p != r.program {
 		step = r.rates.Detail
@@ -88,7 +88,7 @@ func (r *taskRun) limits(p *spec.Program) gate.Limits {
 	return limits
 }
 
-func (r *taskRun) note(c *transport.Call) {
+func (r *taskRun) countCall(c *transport.Call) {
 	r.stats.Requests += c.Notes.Requests()
 	r.stats.Retries += max(c.Notes.Sent()-1, 0)
 	r.stats.Unsent += c.Notes.Unsent
@@ -101,9 +101,9 @@ func (r *taskRun) note(c *transport.Call) {
 	}
 }
 
-// forget keeps what explains a page that could not be had, in case the run ends here.
-func (r *taskRun) forget(a *answer, err error) {
-	request, response := evidence(a.call, r.context(a, r.pass.state, 0))
+// recordFailedPage keeps what explains a page that could not be had, in case the run ends here.
+func (r *taskRun) recordFailedPage(a *answer, err error) {
+	request, response := encodeEvidence(a.call, r.replayContext(a, r.pass.state, 0))
 	raw, failed := a.kept() // the page is lost anyway; its body is worth keeping, not worth another error
 	if failed != nil {
 		r.executor.log.Warn("body not kept", "task", r.work.Lease.TaskID, "run", r.run.ID, "error", failed)
@@ -117,8 +117,8 @@ func (r *taskRun) forget(a *answer, err error) {
 	}
 }
 
-// context is what the ledger does not say and a replay needs.
-func (r *taskRun) context(a *answer, before paging.State, beside int) *blackbox.Context {
+// replayContext is what the ledger does not say and a replay needs.
+func (r *taskRun) replayContext(a *answer, before paging.State, beside int) *blackbox.Context {
 	c := &blackbox.Context{At: r.lastSeen, Detail: a.detail, IDs: a.ids, Beside: beside, Ignored: a.ignored}
 	if a.detail {
 		return c
@@ -130,7 +130,7 @@ func (r *taskRun) context(a *answer, before paging.State, beside int) *blackbox.
 	return c
 }
 
-func evidence(c *transport.Call, with *blackbox.Context) (request, response []byte) {
+func encodeEvidence(c *transport.Call, with *blackbox.Context) (request, response []byte) {
 	request, _ = json.Marshal(blackbox.Evidence{RequestDigest: c.Notes.Request, Context: with}) // texts and numbers
 	if c.Notes.Response != nil {
 		response, _ = json.Marshal(c.Notes.Response)
@@ -161,10 +161,10 @@ type counts struct {
 	missed                   int // ids among the records that did not come; they are not seen
 }
 
-// commit stores a bundle. An answer that got lost is asked for again once: the
+// commitBundle stores a bundle. An answer that got lost is asked for again once: the
 // batch's identity makes the second call return the first one's result. Stop is
 // the operator's wish, if there is one.
-func (r *taskRun) commit(ctx context.Context, b bundle) (stop, err error) {
+func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) {
 	raw, err := b.kept()
 	if err != nil {
 		return nil, err // no batch may refer to a body that is not there
@@ -173,7 +173,7 @@ func (r *taskRun) commit(ctx context.Context, b bundle) (stop, err error) {
 	r.batchNo++
 	r.stats.Pages++
 	r.stats.Found += b.found
-	if page := b.answer.tells(); page != nil {
+	if page := b.answer.pageThatCame(); page != nil {
 		r.stats.Dated += page.Dated
 		r.stats.Apart = r.stats.Apart.Add(page.Apart)
 	}
@@ -182,16 +182,16 @@ func (r *taskRun) commit(ctx context.Context, b bundle) (stop, err error) {
 	}
 	request, response := b.origin, []byte(nil)
 	if b.origin == nil {
-		with := r.context(b.answer, b.before, b.beside)
+		with := r.replayContext(b.answer, b.before, b.beside)
 		with.Why, with.Missed = b.why, b.missed
-		request, response = evidence(b.call, with)
+		request, response = encodeEvidence(b.call, with)
 	}
-	refreshed := r.refreshed(&b)
+	refreshed := r.buildRefreshed(&b)
 	batch := ingest.BatchCommit{
 		Lease: r.work.Lease, Extend: r.executor.config.Lease, Lineage: r.work.Lineage, Partition: r.work.Partition,
 		DatasetID: r.work.DatasetID, ExprID: r.work.ExprID, No: r.batchNo, Pass: r.pass.no, PageNo: b.before.Pages + 1, PageSize: r.pass.config.Size,
 		BeforeToken: r.pass.config.Position(b.before), AfterToken: r.pass.config.Position(b.after), Records: b.records, Rejects: b.rejects,
-		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, OutsideKept: b.strays, Passed: r.work.Passed.Intersect(r.expects().Window), Request: request, Response: response, Raw: raw,
+		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, OutsideKept: b.strays, Passed: r.work.Passed.Intersect(r.expectedItems().Window), Request: request, Response: response, Raw: raw,
 		Refreshed: refreshed, Checkpoint: b.checkpoint, RunStats: r.stats, Answers: r.run.Probe && r.stats.Pages == 1 && b.call != nil,
 	}
 	began := time.Now()
@@ -210,7 +210,7 @@ func (r *taskRun) commit(ctx context.Context, b bundle) (stop, err error) {
 		r.failingSince = time.Time{}
 	}
 	if b.call != nil { // nil: nobody was asked
-		r.sample(ctx, b.call, false, 0, time.Since(began))
+		r.sampleHealth(ctx, b.call, false, 0, time.Since(began))
 	}
 	r.stats.BatchStats = r.stats.BatchStats.Add(result.Stats)
 	switch {
@@ -222,9 +222,9 @@ func (r *taskRun) commit(ctx context.Context, b bundle) (stop, err error) {
 	return nil, nil
 }
 
-// settle asks once more for a commit whose answer never came, before the run
+// retryUnsureCommit asks once more for a commit whose answer never came, before the run
 // ends: its account must hold every batch that is stored (I4).
-func (r *taskRun) settle(ctx context.Context) {
+func (r *taskRun) retryUnsureCommit(ctx context.Context) {
 	if r.unsure == nil {
 		return
 	}

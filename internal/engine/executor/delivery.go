@@ -15,9 +15,9 @@ type delivery interface {
 	addPage(b *bundle, page *extract.Page, last bool) (found twophase.Progress, done bool)
 	// keptIDs returns the waiting ids as the checkpoint of a page keeps them.
 	keptIDs(found twophase.Progress) *twophase.Progress
-	// owed returns what of the slice has to be read again if it ends now, where the list
+	// owedWindow returns what of the slice has to be read again if it ends now, where the list
 	// was read up to the beginning of left.
-	owed(left window.Window) window.Window
+	owedWindow(left window.Window) window.Window
 	// readerOf returns what reads an answer of the detail endpoint, or of the list.
 	readerOf(detail bool) *spec.Program
 	// asksByID reports whether records can be asked for by their ids.
@@ -42,7 +42,7 @@ func (l listDelivery) addPage(b *bundle, page *extract.Page, last bool) (twophas
 
 func (listDelivery) keptIDs(twophase.Progress) *twophase.Progress { return nil }
 
-func (listDelivery) owed(left window.Window) window.Window { return left }
+func (listDelivery) owedWindow(left window.Window) window.Window { return left }
 
 func (l listDelivery) readerOf(bool) *spec.Program { return l.program }
 
@@ -60,8 +60,8 @@ func (d detailDelivery) addPage(b *bundle, page *extract.Page, last bool) (twoph
 
 func (detailDelivery) keptIDs(found twophase.Progress) *twophase.Progress { return &found }
 
-// owed returns the whole slice: ids that wait for their details are not read.
-func (d detailDelivery) owed(window.Window) window.Window { return d.work.Window }
+// owedWindow returns the whole slice: ids that wait for their details are not read.
+func (d detailDelivery) owedWindow(window.Window) window.Window { return d.work.Window }
 
 func (d detailDelivery) readerOf(detail bool) *spec.Program {
 	if detail {

@@ -30,14 +30,14 @@ func (d *detailWalk) next(ctx context.Context) (done bool, err error) {
 	if gone := d.tooManyGone(); gone != nil {
 		return false, gone
 	}
-	ids, all, err := d.ask(ctx)
+	ids, all, err := d.chooseIDs(ctx)
 	if err != nil {
 		return false, err
 	}
 	a, err := d.fetchDetails(ctx, all)
 	if err != nil && ctx.Err() == nil && d.looksAhead() && fault.As(err).Code.Breaks() {
 		if found := d.lookElsewhere(ctx); found != silence {
-			return false, found.or(err)
+			return false, found.errorUnlessBack(err)
 		}
 	}
 	switch {
@@ -50,12 +50,12 @@ func (d *detailWalk) next(ctx context.Context) (done bool, err error) {
 	case len(all) > 1: // also one id and a witness: only alone it tells
 		d.suspects.Halve(len(ids))
 		return false, nil
-	case d.unknown(err), d.ids.IsBuried(ids[0]) && fault.As(err).Code != fault.ServerError && fault.As(err).Code != fault.Network:
-		nothing := a.empty()
+	case d.saysUnknown(err), d.ids.IsBuried(ids[0]) && fault.As(err).Code != fault.ServerError && fault.As(err).Code != fault.Network:
+		nothing := a.withoutContent()
 		nothing.deleted = fault.As(err).Status == http.StatusGone
 		return d.keepDetails(ctx, ids, nothing)
 	}
-	return d.suspect(ctx, ids[0], err)
+	return d.suspectID(ctx, ids[0], err)
 }
 
 func (d *detailWalk) detailBatch() int {
@@ -65,31 +65,31 @@ func (d *detailWalk) detailBatch() int {
 func (d *detailWalk) fetchDetails(ctx context.Context, ids []string) (*answer, error) {
 	request, err := d.program.Detail.AskFor(ids, d.lastSeen).Page(d.program.Detail.Paging.First())
 	if err != nil {
-		return nil, unasked(err)
+		return nil, renderFault(err)
 	}
 	request.Replayable = true // it names what it asks for
-	retry := d.ahead(d.program.Detail.Retry)
+	retry := d.tryOnceAhead(d.program.Detail.Retry)
 	if d.suspects.Searching() {
 		retry.MaxAttempts = min(retry.MaxAttempts, halfway)
 	}
-	a, err := d.fetch(ctx, d.program.Detail, request, retry)
+	a, err := d.fetchAnswer(ctx, d.program.Detail, request, retry)
 	a.ids = ids
 	if err != nil {
 		return a, err
 	}
 	if changed := schemaChange(a.page, d.program.Detail.Response.MaxRejectRate); changed != nil && !d.rules.named {
-		d.forget(a, changed)
+		d.recordFailedPage(a, changed)
 		return a, changed
 	}
 	if others := d.checkAnswered(ids, a.page); others != nil {
-		d.forget(a, others)
+		d.recordFailedPage(a, others)
 		return a, others
 	}
 	return a, nil
 }
 
-// empty is an answer that brought nothing, or nothing that was asked for.
-func (a *answer) empty() *answer {
+// withoutContent is an answer that brought nothing, or nothing that was asked for.
+func (a *answer) withoutContent() *answer {
 	return &answer{page: &extract.Page{}, call: a.call, kept: a.kept, ids: a.ids, detail: a.detail, ignored: true}
 }
 
@@ -99,15 +99,15 @@ func blamesIDs(err error) bool {
 	return errors.As(err, &f) && twophase.BlamesIDs(f.Code)
 }
 
-// unknown: asked for one id, the upstream says that it has none. The id is not
+// saysUnknown: asked for one id, the upstream says that it has none. The id is not
 // forgotten: details.missing says what becomes of it.
-func (d *detailWalk) unknown(err error) bool {
+func (d *detailWalk) saysUnknown(err error) bool {
 	return d.program.Detail.Retry.Ignores(fault.As(err).Status)
 }
 
-// suspect sets an id aside that failed alone, and looks whether the upstream
+// suspectID sets an id aside that failed alone, and looks whether the upstream
 // answers anything else.
-func (d *detailWalk) suspect(ctx context.Context, id string, err error) (bool, error) {
+func (d *detailWalk) suspectID(ctx context.Context, id string, err error) (bool, error) {
 	d.ids.Pending = d.ids.Pending[1:]
 	switch d.suspects.Add(id, err, len(d.ids.Pending)) {
 	case twophase.AskNext:
@@ -119,7 +119,7 @@ func (d *detailWalk) suspect(ctx context.Context, id string, err error) (bool, e
 	if probe != nil || firstAsked(a.ids, a.page) == "" {
 		return false, err // it did not answer either
 	}
-	return d.keepDetails(ctx, nil, a.empty())
+	return d.keepDetails(ctx, nil, a.withoutContent())
 }
 
 // keepDetails commits what an answer brought, what it lacks, and the suspects
@@ -130,8 +130,8 @@ func (d *detailWalk) keepDetails(ctx context.Context, ids []string, a *answer) (
 	for _, key := range page.Keys {
 		delivered[key] = true
 	}
-	if err := d.silent(delivered); err != nil {
-		d.forget(a, err)
+	if err := d.checkWitnesses(delivered); err != nil {
+		d.recordFailedPage(a, err)
 		return false, err
 	}
 	merged := d.mergedInto(ids, a)
@@ -147,14 +147,14 @@ func (d *detailWalk) keepDetails(ctx context.Context, ids []string, a *answer) (
 		counts: counts{seen: page.Seen, duplicate: page.Duplicate, outside: page.Outside, strays: page.Kept},
 	}
 	if merged != "" {
-		b.records, b.seen, b.beside = append(slices.Clip(b.records), d.tombstone(ids[0], merged)), b.seen+1, b.beside+1
+		b.records, b.seen, b.beside = append(slices.Clip(b.records), d.newTombstone(ids[0], merged)), b.seen+1, b.beside+1
 	}
-	d.account(&b, lost, condemned)
+	d.accountForIDs(&b, lost, condemned)
 	next = next.Exhume(idsOf(condemned))
 	living := slices.DeleteFunc(slices.Clone(lost), d.ids.IsBuried) // tombstones prove nothing about the upstream
 	next.Answered += b.seen + b.missed - d.buriedAmong(lost, condemned)
 	if merged == "" { // the other id is the answer then
-		next.Answered -= strangers(a.ids, page)
+		next.Answered -= countStrangers(a.ids, page)
 	}
 	switch next.Bad += len(b.rejects); {
 	case d.rules.tombstones && d.rules.stored:
@@ -164,11 +164,11 @@ func (d *detailWalk) keepDetails(ctx context.Context, ids []string, a *answer) (
 	}
 	if d.rules.missing == twophase.Gone && next.Bad == next.Answered && next.Bad >= schemaSample {
 		err := fault.Newf(fault.BadBody, "none of the first %d ids has a detail: that many are not deleted at once", next.Bad)
-		d.forget(a, err)
+		d.recordFailedPage(a, err)
 		return false, err
 	}
 	tooMany := d.closeDetails(&b, next)
-	stop, err := d.commit(ctx, b)
+	stop, err := d.commitBundle(ctx, b)
 	if err != nil {
 		return false, err
 	}
@@ -180,10 +180,10 @@ func (d *detailWalk) keepDetails(ctx context.Context, ids []string, a *answer) (
 // closeDetails writes the checkpoint of a commit after which these details are left.
 // The fault is that of a slice of which too many items are bad.
 func (d *detailWalk) closeDetails(b *bundle, next twophase.Progress) (tooMany *fault.Error) {
-	b.checkpoint = d.pass.checkpoint()
+	b.checkpoint = d.pass.toCheckpoint()
 	b.checkpoint.Details, b.checkpoint.Position = &next, d.position
 	if next.Done() {
-		tooMany = d.judge(d.pass, next)
+		tooMany = d.judgeRejects(d.pass, next)
 		b.checkpoint.Done = tooMany == nil
 	}
 	return tooMany
@@ -200,27 +200,27 @@ func endOfDetails(next twophase.Progress, tooMany *fault.Error, stop error) (don
 	return false, stop
 }
 
-// account adds ids the upstream did not deliver and ids it cannot deliver: each
+// accountForIDs adds ids the upstream did not deliver and ids it cannot deliver: each
 // of them leaves a trace that people and UPDATE can find (§11.6).
-func (d *detailWalk) account(b *bundle, lost []string, condemned []twophase.Suspect) {
+func (d *detailWalk) accountForIDs(b *bundle, lost []string, condemned []twophase.Suspect) {
 	for _, id := range lost {
 		switch {
 		case d.ids.IsBuried(id):
-			d.miss(b, id)
+			d.addMissed(b, id)
 		case !d.rules.tombstones:
-			d.reject(b, record.Reject{ProviderID: id, Reason: record.MissingDetail, Detail: d.rules.whyMissing})
+			d.addReject(b, record.Reject{ProviderID: id, Reason: record.MissingDetail, Detail: d.rules.whyMissing})
 		case b.deleted:
-			b.records, b.seen, b.beside = append(slices.Clip(b.records), d.tombstone(id, "")), b.seen+1, b.beside+1
+			b.records, b.seen, b.beside = append(slices.Clip(b.records), d.newTombstone(id, "")), b.seen+1, b.beside+1
 		default:
-			d.miss(b, id)
+			d.addMissed(b, id)
 		}
 	}
 	for _, s := range condemned {
 		if d.ids.IsBuried(s.ID) {
-			d.miss(b, s.ID)
+			d.addMissed(b, s.ID)
 			continue
 		}
-		d.reject(b, record.Reject{ProviderID: s.ID, Reason: record.DetailFailed, Detail: s.Err.Error()})
+		d.addReject(b, record.Reject{ProviderID: s.ID, Reason: record.DetailFailed, Detail: s.Err.Error()})
 	}
 }
 
@@ -234,15 +234,15 @@ func (d *detailWalk) buriedAmong(lost []string, condemned []twophase.Suspect) (n
 	return n
 }
 
-// reject adds an id without an item.
-func (d *detailWalk) reject(b *bundle, why record.Reject) {
+// addReject adds an id without an item.
+func (d *detailWalk) addReject(b *bundle, why record.Reject) {
 	why.Raw, why.FetchAt = []byte(why.ProviderID), d.lastSeen
 	b.rejects, b.seen, b.beside = append(slices.Clip(b.rejects), why), b.seen+1, b.beside+1
 }
 
-// miss adds an id that did not come. Whether its record is gone for it is decided by
+// addMissed adds an id that did not come. Whether its record is gone for it is decided by
 // what is stored (record.FateOf).
-func (d *detailWalk) miss(b *bundle, id string) {
+func (d *detailWalk) addMissed(b *bundle, id string) {
 	b.records = append(slices.Clip(b.records), record.Incoming{ProviderID: id, Missed: true, FetchAt: d.lastSeen, MappingID: d.work.MappingID})
 	b.missed++
 }

@@ -28,11 +28,11 @@ func (l *listWalk) checkEndless(ctx context.Context, cause error) error {
 	if ctx.Err() != nil || l.part || !errors.As(cause, &f) || f.Code != fault.Budget && f.Code != fault.Capped || l.stats.Pages == 0 {
 		return cause
 	}
-	first, last, ok := l.parts()
+	first, last, ok := l.firstAndLastPart()
 	if !ok {
 		return cause
 	}
-	one, two := l.glance(ctx, first), l.glance(ctx, last)
+	one, two := l.fetchFirstPage(ctx, first), l.fetchFirstPage(ctx, last)
 	if one == nil || two == nil {
 		return cause
 	}
@@ -43,16 +43,16 @@ func (l *listWalk) checkEndless(ctx context.Context, cause error) error {
 	if same == "" {
 		return cause
 	}
-	if l.expects().Drop {
+	if l.expectedItems().Drop {
 		return fault.Newf(fault.NoEnd, "the upstream does not filter (window.updatedSince: false), so each part of the window has the whole list again: "+
 			"let one slice read all of it (slicing.maxRequests, maxRecords, paging.maxPages): %v", cause)
 	}
 	return fault.Newf(fault.NoEnd, "the window of the request is ignored: the first pages of %s and of %s, which share no instant, have %s (%v); see filter and query of the source file", first, last, same, cause)
 }
 
-// parts are the first and the last window that the slice would be cut into.
-func (l *listWalk) parts() (first, last window.Window, ok bool) {
-	left := l.left()
+// firstAndLastPart are the first and the last window that the slice would be cut into.
+func (l *listWalk) firstAndLastPart() (first, last window.Window, ok bool) {
+	left := l.leftWindow()
 	done := window.Window{From: l.work.Window.From, To: left.From}
 	grid := slicing.Request{Grid: l.program.Filter.Cut, Config: l.program.Slicing, MinWindow: l.program.Window.MinWindow.Std()}
 	parts, err := slicing.Reslice(grid, l.work.Window, done, "")
@@ -62,9 +62,9 @@ func (l *listWalk) parts() (first, last window.Window, ok bool) {
 	return parts[0], parts[len(parts)-1], true
 }
 
-// glance asks for the first page of a window. What it says is not kept: whether the
+// fetchFirstPage asks for the first page of a window. What it says is not kept: whether the
 // window is read is another question. Nil: it did not come.
-func (l *listWalk) glance(ctx context.Context, of window.Window) *extract.Page {
+func (l *listWalk) fetchFirstPage(ctx context.Context, of window.Window) *extract.Page {
 	failed := l.failed
 	defer func() { l.failed = failed }()
 	question, err := l.program.Ask(of, l.lastSeen)
@@ -76,7 +76,7 @@ func (l *listWalk) glance(ctx context.Context, of window.Window) *extract.Page {
 		return nil
 	}
 	request.Replayable = true
-	a, err := l.fetch(ctx, l.program, request, l.hunting())
+	a, err := l.fetchAnswer(ctx, l.program, request, l.searchPolicy())
 	if err != nil {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (l *listWalk) narrowTotal(ctx context.Context, first, last window.Window) s
 	if start.Empty() || end.Empty() || start.Overlaps(end) || l.pass.state.Total == int64(l.program.Paging.MaxResults) {
 		return ""
 	}
-	one, two := l.glance(ctx, start), l.glance(ctx, end)
+	one, two := l.fetchFirstPage(ctx, start), l.fetchFirstPage(ctx, end)
 	if one == nil || two == nil || !sameTotal(one, two, l.pass.state) {
 		return ""
 	}
@@ -150,7 +150,7 @@ func sameItems(one, two *extract.Page) bool {
 	}
 	var a, b paging.Digest
 	for i := range one.Keys {
-		a, b = a.With(halves(one.Keys[i])), b.With(halves(two.Keys[i]))
+		a, b = a.With(keyHalves(one.Keys[i])), b.With(keyHalves(two.Keys[i]))
 	}
 	return a == b
 }

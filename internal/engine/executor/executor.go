@@ -109,9 +109,9 @@ func New(s Store, chain transport.Doer, bodies Bodies, c Config, log *slog.Logge
 // farewell is how long ending a run may take after we were told to stop.
 const farewell = 5 * time.Second
 
-// outlive is ctx, and a farewell longer: starting and ending a run must not be
+// withGrace is ctx, and a farewell longer: starting and ending a run must not be
 // cut off half-way, or its task would be leased by nobody until that expires.
-func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
+func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(farewell, cancel) })
 	return longer, func() {
@@ -123,7 +123,7 @@ func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 // Execute runs a claimed task to an end: success, failure, or back into the
 // queue. The error is about us (the store, the lease), not about the upstream.
 func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, error) {
-	start, started := outlive(ctx)
+	start, started := withGrace(ctx)
 	asked := time.Now()
 	run, err := e.store.StartRun(start, w, e.config.Lease)
 	started()
@@ -135,24 +135,24 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	r := newTaskRun(e, w, run)
 	r.hold = e.config.Memory.Hold()
 	defer r.hold.Release()
-	r.leased(asked)
-	outcome, err := r.supervise(ctx)
+	r.noteLease(asked)
+	outcome, err := r.readUnderLease(ctx)
 	if errors.Is(err, fault.ErrStale) {
 		return outcome, err // somebody else owns the task: write nothing (I7)
 	}
 	if err != nil {
 		err = r.judgeStreak(ctx, err)
-		outcome = r.outcome(ctx, err)
+		outcome = r.decideOutcome(ctx, err)
 		outcome.Stops = r.stops || outcome.Task == ingest.TaskFailed && needsPerson(err) && fault.Code(outcome.Code).Remedy() != fault.Unknown
 	}
-	end, ended := outlive(ctx)
+	end, ended := withGrace(ctx)
 	defer ended()
-	r.settle(end)
+	r.retryUnsureCommit(end)
 	full := err
 	if !errors.Is(err, fault.ErrFull) {
 		full = nil
 	}
-	if err := r.escalate(end, err, outcome); err != nil {
+	if err := r.escalateFailure(end, err, outcome); err != nil {
 		return outcome, err
 	}
 	outcome.Stats, outcome.Observed = r.stats, r.newest
@@ -168,8 +168,8 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	return outcome, full // nobody should fetch what cannot be stored
 }
 
-func (e *Executor) program(w ingest.Work) (*spec.Program, error) {
-	if cached, ok := e.programs.get(w.SpecFingerprint); ok {
+func (e *Executor) compiledProgram(w ingest.Work) (*spec.Program, error) {
+	if cached, ok := e.programs.getProgram(w.SpecFingerprint); ok {
 		return cached, nil
 	}
 	snapshot, err := spec.Load(w.Spec)
@@ -180,14 +180,14 @@ func (e *Executor) program(w ingest.Work) (*spec.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.programs.keep(w.SpecFingerprint, program)
+	e.programs.keepProgram(w.SpecFingerprint, program)
 	return program, nil
 }
 
-// supervise runs the task while keeping its lease alive. The lease is judged by
+// readUnderLease runs the task while keeping its lease alive. The lease is judged by
 // the store's clock; we count on our own monotonic one and stop at two thirds
 // of it, so that a paused or cut-off worker stops before another one starts.
-func (r *taskRun) supervise(parent context.Context) (ingest.Outcome, error) {
+func (r *taskRun) readUnderLease(parent context.Context) (ingest.Outcome, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	var done sync.WaitGroup
 	done.Add(1)
@@ -213,7 +213,7 @@ func (r *taskRun) readSafely(ctx context.Context) (out ingest.Outcome, err error
 			err = fault.Newf(fault.Internal, "panic: %v", p)
 		}
 	}()
-	return r.read(ctx)
+	return r.readSlice(ctx)
 }
 
 func (r *taskRun) keepLease(ctx context.Context, stop context.CancelCauseFunc) {
@@ -232,28 +232,28 @@ func (r *taskRun) keepLease(ctx context.Context, stop context.CancelCauseFunc) {
 		cancel()
 		switch {
 		case err == nil:
-			r.leased(asked)
+			r.noteLease(asked)
 			if held.Cancel { // a pause waits until the page in hand is committed
 				stop(errCancelled)
 				return
 			}
-		case errors.Is(err, fault.ErrStale), r.held() != nil:
+		case errors.Is(err, fault.ErrStale), r.checkLease() != nil:
 			stop(fmt.Errorf("%w: %v", fault.ErrStale, err))
 			return
 		}
 	}
 }
 
-// leased notes that the store extended the lease when it was asked at an instant.
-func (r *taskRun) leased(asked time.Time) {
+// noteLease notes that the store extended the lease when it was asked at an instant.
+func (r *taskRun) noteLease(asked time.Time) {
 	until := asked.Add(2 * r.executor.config.Lease / 3)
 	r.ours.Store(&until)
 }
 
-// held is an error once the task may be somebody else's. The loop above stops a
+// checkLease is an error once the task may be somebody else's. The loop above stops a
 // run by then; whoever woke up late, after the whole process stood still, is
 // stopped here, right before its request leaves.
-func (r *taskRun) held() error {
+func (r *taskRun) checkLease() error {
 	if time.Now().Before(*r.ours.Load()) {
 		return nil
 	}

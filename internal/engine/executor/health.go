@@ -13,17 +13,17 @@ import (
 // maxRemarks bounds what a run says about its conditions; its counters go on.
 const maxRemarks = 50
 
-// did notes an action against a condition: in the run's counters, and in words.
-func (r *taskRun) did(c health.Condition, a health.Action, format string, args ...any) {
+// remark notes an action against a condition: in the run's counters, and in words.
+func (r *taskRun) remark(c health.Condition, a health.Action, format string, args ...any) {
 	r.stats.Actions.Count(a, 1)
 	if len(r.remarks) < maxRemarks {
 		r.remarks = append(r.remarks, health.Remark{Condition: c, Action: a, Page: r.stats.Pages, Text: fmt.Sprintf(format, args...)})
 	}
 }
 
-// sample tells the partition's book how a page came, or did not, and notes what
+// sampleHealth tells the partition's book how a page came, or did not, and notes what
 // follows from it. What the gate does about a 429 it does by itself.
-func (r *taskRun) sample(ctx context.Context, c *transport.Call, failed bool, took, commit time.Duration) {
+func (r *taskRun) sampleHealth(ctx context.Context, c *transport.Call, failed bool, took, commit time.Duration) {
 	s := health.Sample{Requests: c.Notes.Attempts, Throttled: c.Notes.Throttled, Took: took, Commit: commit}
 	if s.Failed = c.Notes.Attempts - c.Notes.Throttled; !failed {
 		s.Failed--
@@ -32,20 +32,20 @@ func (r *taskRun) sample(ctx context.Context, c *transport.Call, failed bool, to
 		s.Took, s.Bytes = time.Duration(answer.TookMS)*time.Millisecond, int64(answer.Bytes)
 	}
 	if s.Throttled > 0 {
-		r.did(health.Throttled, health.LowerRate, "told to slow down %d times", s.Throttled)
+		r.remark(health.Throttled, health.LowerRate, "told to slow down %d times", s.Throttled)
 	}
 	for _, change := range r.executor.health.Page(ctx, r.work.Partition, s) {
 		rule, _ := health.RuleOf(change.Condition)
 		for _, a := range []health.Action{health.LowerConcurrency, health.PausePlanning} {
 			if change.Worse() && rule.Does(a, change.To) {
-				r.did(change.Condition, a, "%s", change)
+				r.remark(change.Condition, a, "%s", change)
 			}
 		}
 	}
 }
 
-// fit chooses the size of the next page (§12.2): see paging.Isolation.Fit.
-func (l *listWalk) fit(ctx context.Context) {
+// fitPageSize chooses the size of the next page (§12.2): see paging.Isolation.Fit.
+func (l *listWalk) fitPageSize(ctx context.Context) {
 	p := &l.pass
 	usual, why := l.executor.health.PageSize(ctx, l.work.Partition, l.program.Paging.Size)
 	was := p.config.Size
@@ -61,6 +61,6 @@ func (l *listWalk) fit(ctx context.Context) {
 		p.begun = p.config.Size
 	}
 	if p.config.Size < was {
-		l.did(why, health.ShrinkPage, "pages of %d instead of %d", p.config.Size, was)
+		l.remark(why, health.ShrinkPage, "pages of %d instead of %d", p.config.Size, was)
 	}
 }

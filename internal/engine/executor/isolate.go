@@ -14,25 +14,25 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// suspicious reports whether the page may be the reason of a failure: the slice was cut
+// suspectsPage reports whether the page may be the reason of a failure: the slice was cut
 // out of one whose page failed, or earlier runs failed too.
-func (l *listWalk) suspicious() bool {
-	return l.cut != nil || paging.SuspectsPage(l.run.Failures, l.policy().TaskAttempts)
+func (l *listWalk) suspectsPage() bool {
+	return l.cut != nil || paging.SuspectsPage(l.run.Failures, l.retryPolicy().TaskAttempts)
 }
 
-// mend handles a page that could not be had, as paging decides. Without an error the walk
+// recoverPage handles a page that could not be had, as paging decides. Without an error the walk
 // goes on, with smaller pages or behind the page.
-func (l *listWalk) mend(ctx context.Context, cause error) (done bool, err error) {
+func (l *listWalk) recoverPage(ctx context.Context, cause error) (done bool, err error) {
 	var f *fault.Error
 	if ctx.Err() != nil || !errors.As(cause, &f) {
 		return false, cause
 	}
 	if l.looksAhead() && paging.BlamesPage(f.Code) {
 		if found := l.lookElsewhere(ctx); found != silence {
-			return false, found.or(cause)
+			return false, found.errorUnlessBack(cause)
 		}
 	}
-	switch p := &l.pass; p.config.Treat(f.Code, l.suspicious()) {
+	switch p := &l.pass; p.config.Treat(f.Code, l.suspectsPage()) {
 	case paging.ShrinkPages:
 		if lost := l.isolation.Shrink(p.config, p.state); lost != nil {
 			return false, lost
@@ -42,39 +42,39 @@ func (l *listWalk) mend(ctx context.Context, cause error) (done bool, err error)
 		l.isolation.Halve(p.config)
 		return false, nil
 	case paging.VerifyItem:
-		return l.isolate(ctx, cause)
+		return l.verifyItem(ctx, cause)
 	case paging.BlamePage:
-		return false, l.poisoned(ctx, cause)
+		return false, l.verifyPage(ctx, cause)
 	}
 	return false, cause
 }
 
-// isolate asks once more for an item that is alone on its page, if the upstream answers
+// verifyItem asks once more for an item that is alone on its page, if the upstream answers
 // other items. If it fails again it is set aside, and the walk goes on behind it.
-func (l *listWalk) isolate(ctx context.Context, cause error) (bool, error) {
-	if !l.answers(ctx) {
+func (l *listWalk) verifyItem(ctx context.Context, cause error) (bool, error) {
+	if !l.answersNeighbours(ctx) {
 		l.isolation.Stop()
 		return false, cause
 	}
 	again, err := l.fetchPage(ctx)
 	if err == nil {
-		return l.advance(ctx, again)
+		return l.advancePass(ctx, again)
 	}
 	if ctx.Err() != nil {
 		return false, err
 	}
-	return l.condemn(ctx, again, err)
+	return l.setItemAside(ctx, again, err)
 }
 
-// poisoned says that a page is to blame, if the upstream answers something else
+// verifyPage says that a page is to blame, if the upstream answers something else
 // and not this one.
-func (l *listWalk) poisoned(ctx context.Context, cause error) error {
+func (l *listWalk) verifyPage(ctx context.Context, cause error) error {
 	p := &l.pass
 	if !p.config.MayAskAgain(p.state) {
 		return cause
 	}
-	other, err := l.elsewhere()
-	if err != nil || !l.probe(ctx, other) {
+	other, err := l.requestElsewhere()
+	if err != nil || !l.probeUpstream(ctx, other) {
 		return cause
 	}
 	again, err := l.fetchPage(ctx)
@@ -96,18 +96,18 @@ func (l *listWalk) answersBeside(ctx context.Context) bool {
 		if err != nil {
 			continue
 		}
-		if request, err := question.Page(l.program.Paging.First()); err == nil && l.probe(ctx, request) {
+		if request, err := question.Page(l.program.Paging.First()); err == nil && l.probeUpstream(ctx, request) {
 			return true
 		}
 	}
 	return false
 }
 
-// elsewhere is a request for another page: the first one, or one of the window
+// requestElsewhere returns a request for another page: the first one, or one of the window
 // before where that is the page in question.
-func (l *listWalk) elsewhere() (*exchange.Request, error) {
+func (l *listWalk) requestElsewhere() (*exchange.Request, error) {
 	if !l.pass.state.FirstPage() {
-		question, err := l.questioned()
+		question, err := l.sliceQuestion()
 		if err != nil {
 			return nil, err
 		}
@@ -123,14 +123,14 @@ func (l *listWalk) elsewhere() (*exchange.Request, error) {
 	return question.Page(l.program.Paging.First())
 }
 
-// answers asks for other items of the list. An answer says that it is not the upstream.
-func (l *listWalk) answers(ctx context.Context) bool {
+// answersNeighbours asks for other items of the list. An answer says that it is not the upstream.
+func (l *listWalk) answersNeighbours(ctx context.Context) bool {
 	for _, other := range l.pass.config.Neighbours(l.pass.state) {
 		request, err := l.question.Sized(1).Page(other)
 		if err != nil {
 			return false
 		}
-		if l.probe(ctx, request) {
+		if l.probeUpstream(ctx, request) {
 			return true
 		}
 		if ctx.Err() != nil {
@@ -140,32 +140,32 @@ func (l *listWalk) answers(ctx context.Context) bool {
 	return false
 }
 
-// probe reports whether the upstream answers a request. What it says is not kept:
+// probeUpstream reports whether the upstream answers a request. What it says is not kept:
 // the walk is elsewhere.
-func (r *taskRun) probe(ctx context.Context, request *exchange.Request) bool {
+func (r *taskRun) probeUpstream(ctx context.Context, request *exchange.Request) bool {
 	failed := r.failed
-	a, err := r.fetch(ctx, r.program, request, r.hunting())
+	a, err := r.fetchAnswer(ctx, r.program, request, r.searchPolicy())
 	_, _ = a.kept()
 	r.failed = failed
 	return err == nil
 }
 
-// hunting is the retry policy while searching: fewer tries than a page gets.
-func (r *taskRun) hunting() fault.RetryPolicy {
-	p := r.policy()
+// searchPolicy is the retry policy while searching: fewer tries than a page gets.
+func (r *taskRun) searchPolicy() fault.RetryPolicy {
+	p := r.retryPolicy()
 	p.MaxAttempts = min(p.MaxAttempts, halfway)
 	return p
 }
 
-// condemn puts the one item of a page into quarantine, with where it stands and what
+// setItemAside puts the one item of a page into quarantine, with where it stands and what
 // happened, and goes on behind it.
-func (l *listWalk) condemn(ctx context.Context, a *answer, cause error) (bool, error) {
+func (l *listWalk) setItemAside(ctx context.Context, a *answer, cause error) (bool, error) {
 	p := &l.pass
 	place := p.config.Position(p.state)
 	if blamed := l.isolation.SetAside(p.config, p.state, cause); blamed != nil {
 		return false, blamed
 	}
-	l.did(health.PoisonPage, health.SetAside, "the item at %s: %s", place, cause)
+	l.remark(health.PoisonPage, health.SetAside, "the item at %s: %s", place, cause)
 	reject := record.Reject{
 		Reason: record.ItemFailed, Detail: cause.Error(), FetchAt: l.lastSeen,
 		Raw: fmt.Appendf(nil, "the item at %s of %s: nothing of it was ever answered", place, l.asked),
@@ -174,12 +174,12 @@ func (l *listWalk) condemn(ctx context.Context, a *answer, cause error) (bool, e
 	if decision.Err != nil && !keepsPage(decision.Err.Code) {
 		return false, decision.Err
 	}
-	return l.take(ctx, *p, &answer{page: &extract.Page{Seen: 1, Rejects: []record.Reject{reject}}, call: a.call, kept: a.kept, ignored: true}, decision)
+	return l.takePage(ctx, *p, &answer{page: &extract.Page{Seen: 1, Rejects: []record.Reject{reject}}, call: a.call, kept: a.kept, ignored: true}, decision)
 }
 
-// numbered returns the fault of page numbers that no longer mean the places we think:
+// checkPageNumbering returns the fault of page numbers that no longer mean the places we think:
 // see paging.CheckNumbering. Where an end proves nothing it asks for the first page.
-func (l *listWalk) numbered(ctx context.Context, said paging.Observation) error {
+func (l *listWalk) checkPageNumbering(ctx context.Context, said paging.Observation) error {
 	p := &l.pass
 	askFirst, wrong := p.config.CheckNumbering(p.state, p.begun, said)
 	if askFirst {
@@ -188,7 +188,7 @@ func (l *listWalk) numbered(ctx context.Context, said paging.Observation) error 
 			return err
 		}
 		failed := l.failed
-		first, err := l.fetch(ctx, l.program, request, l.hunting())
+		first, err := l.fetchAnswer(ctx, l.program, request, l.searchPolicy())
 		if _, _ = first.kept(); err != nil {
 			return err
 		}
@@ -201,8 +201,8 @@ func (l *listWalk) numbered(ctx context.Context, said paging.Observation) error 
 	return nil
 }
 
-// always blames the page, and not its token, if every restart broke there.
-func (l *listWalk) always(err error) error {
+// blamePageAfterRestarts blames the page, and not its token, if every restart broke there.
+func (l *listWalk) blamePageAfterRestarts(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) && l.isolation.BlamesRestarts(l.pass.state, f, l.stats.Restarts, l.executor.config.MaxRestarts) {
 		return l.pass.config.Blame(l.pass.state, err)
@@ -219,5 +219,5 @@ func (l *listWalk) startsOver(f *fault.Error) bool {
 
 // explainEnd finds the page or the window to blame for the error that ends the run.
 func (l *listWalk) explainEnd(ctx context.Context, cause error) error {
-	return l.checkEndless(ctx, l.always(cause))
+	return l.checkEndless(ctx, l.blamePageAfterRestarts(cause))
 }

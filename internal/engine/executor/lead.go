@@ -32,7 +32,7 @@ const enoughWithout = 3
 
 func newLeads() *leads { return &leads{of: map[ledBy]*led{}} }
 
-func (l *leads) at(w ingest.Work) *led {
+func (l *leads) leadOf(w ingest.Work) *led {
 	key := ledBy{w.Partition, w.SpecFingerprint}
 	if l.of[key] == nil {
 		l.of[key] = &led{without: map[int64]bool{}}
@@ -44,7 +44,7 @@ func (l *leads) at(w ingest.Work) *led {
 func (l *leads) noteLead(w ingest.Work) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	of := l.at(w)
+	of := l.leadOf(w)
 	of.once, of.without = true, nil
 }
 
@@ -52,7 +52,7 @@ func (l *leads) noteLead(w ingest.Work) {
 func (l *leads) everLed(w ingest.Work) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.at(w).once
+	return l.leadOf(w).once
 }
 
 // noteNowhere takes note of a slice whose first page leads nowhere, and reports whether
@@ -60,7 +60,7 @@ func (l *leads) everLed(w ingest.Work) bool {
 func (l *leads) noteNowhere(w ingest.Work) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	of := l.at(w)
+	of := l.leadOf(w)
 	if of.once {
 		return false
 	}

@@ -21,8 +21,8 @@ var (
 	errPaused    = errors.New("the source is paused; the task goes on when it is resumed")
 )
 
-// outcome decides what becomes of a task whose run ended with an error (§12.1).
-func (r *taskRun) outcome(ctx context.Context, err error) ingest.Outcome {
+// decideOutcome decides what becomes of a task whose run ended with an error (§12.1).
+func (r *taskRun) decideOutcome(ctx context.Context, err error) ingest.Outcome {
 	switch {
 	case errors.Is(err, errCancelled):
 		return ingest.Outcome{Task: ingest.TaskCancelled, Run: ingest.RunCancelled, Code: string(fault.Interrupted), Error: errCancelled.Error()}
@@ -31,10 +31,10 @@ func (r *taskRun) outcome(ctx context.Context, err error) ingest.Outcome {
 	case ctx.Err() != nil:
 		return ingest.Outcome{Task: ingest.TaskQueued, Run: ingest.RunCancelled, Code: string(fault.Interrupted), Error: "stopped; the next run continues"}
 	case errors.Is(err, fault.ErrFull): // the trouble of this process, not of the slice: as it was, for whoever has room
-		return ingest.Outcome{Task: ingest.TaskQueued, Run: ingest.RunCancelled, Code: string(fault.StoreFull), Error: err.Error(), Advanced: r.advanced()}
+		return ingest.Outcome{Task: ingest.TaskQueued, Run: ingest.RunCancelled, Code: string(fault.StoreFull), Error: err.Error(), Advanced: r.cameFurther()}
 	case errors.Is(err, fault.ErrBusy): // and so is a database that is away or overrun
 		return ingest.Outcome{
-			Task: ingest.TaskScheduled, Run: ingest.RunCancelled, Code: string(fault.StoreBusy), Error: err.Error(), Advanced: r.advanced(),
+			Task: ingest.TaskScheduled, Run: ingest.RunCancelled, Code: string(fault.StoreBusy), Error: err.Error(), Advanced: r.cameFurther(),
 			NotBefore: r.lastSeen.Add(waitAfter(r.run.AttemptNo - 1)),
 		}
 	}
@@ -42,7 +42,7 @@ func (r *taskRun) outcome(ctx context.Context, err error) ingest.Outcome {
 		// Nobody agreed to it yet: no failure, and no reason to stop what does not need it.
 		// The dispatcher takes no more of them; what it could not foresee comes back here.
 		return ingest.Outcome{
-			Task: ingest.TaskScheduled, Run: ingest.RunCancelled, Code: string(fault.Refused), Error: err.Error(), Advanced: r.advanced(),
+			Task: ingest.TaskScheduled, Run: ingest.RunCancelled, Code: string(fault.Refused), Error: err.Error(), Advanced: r.cameFurther(),
 			NotBefore: r.lastSeen.Add(consentWait),
 		}
 	}
@@ -54,7 +54,7 @@ func (r *taskRun) outcome(ctx context.Context, err error) ingest.Outcome {
 	failures := r.run.Failures
 	// A page that came elsewhere while this run failed shows that the upstream is there.
 	out.Answered = r.alive || !r.failingSince.IsZero() && r.executor.troubles.answeredSince(r.work.Partition, r.failingSince)
-	if out.Advanced = r.advanced(); out.Advanced {
+	if out.Advanced = r.cameFurther(); out.Advanced {
 		failures = 0
 	}
 	task, run, early := r.first.endsEarly(f.Code)
@@ -70,7 +70,7 @@ func (r *taskRun) outcome(ctx context.Context, err error) ingest.Outcome {
 		out.Task, out.Run = ingest.TaskScheduled, ingest.RunCancelled
 		out.NotBefore = r.lastSeen.Add(max(f.Wait, waitAfter(0)))
 		out.Waits, out.RateKey = gate.Breaker, r.asking
-	case again && failures+1 < r.policy().TaskAttempts:
+	case again && failures+1 < r.retryPolicy().TaskAttempts:
 		out.Task = ingest.TaskScheduled
 		out.NotBefore = r.lastSeen.Add(max(f.Wait, waitAfter(failures)))
 	}
@@ -80,11 +80,11 @@ func (r *taskRun) outcome(ctx context.Context, err error) ingest.Outcome {
 // consentWait is how long a task rests that needs consent.
 const consentWait = 5 * time.Minute
 
-// advanced: this run went on where the last one stopped, came further, and the
+// cameFurther: this run went on where the last one stopped, came further, and the
 // next one goes on from there. What failed before is forgiven then: a long slice
 // on an upstream that is up and down would use up its attempts although every
 // run reads a part of it. A walk that has to start over gets nowhere.
-func (r *taskRun) advanced() bool {
+func (r *taskRun) cameFurther() bool {
 	last := r.run.Checkpoint
 	return r.program != nil && *r.program.Paging.Replayable && r.pass.no == max(last.Pass, 1) && r.pass.state.Pages > last.Paging.Pages
 }
@@ -101,9 +101,9 @@ func heldBy(f *fault.Error) gate.Reason {
 	return gate.OverDeadline
 }
 
-// escalate hands on what this run cannot mend. It does so before the run ends: a
+// escalateFailure hands on what this run cannot mend. It does so before the run ends: a
 // run that ended, and a process that died then, would have told nobody.
-func (r *taskRun) escalate(ctx context.Context, cause error, o ingest.Outcome) error {
+func (r *taskRun) escalateFailure(ctx context.Context, cause error, o ingest.Outcome) error {
 	switch {
 	case o.Task == ingest.TaskPartial:
 		return r.list.cutSmaller(ctx, o)
@@ -121,8 +121,8 @@ func needsPerson(cause error) bool {
 
 // cutSmaller asks the planner to cut what is left of the slice.
 func (l *listWalk) cutSmaller(ctx context.Context, o ingest.Outcome) error {
-	why := l.condition(fault.Code(o.Code))
-	l.did(why, health.Reslice, "%s", o.Error)
+	why := l.cutReason(fault.Code(o.Code))
+	l.remark(why, health.Reslice, "%s", o.Error)
 	detail, err := json.Marshal(map[string]any{
 		"why": o.Error, "condition": why, "pass": l.pass.no, "pages": l.pass.state.Pages, "requests": l.stats.Requests, "bytesIn": l.stats.BytesIn, "silent": l.deaf,
 	})
@@ -147,7 +147,7 @@ func (r *taskRun) stopSource(ctx context.Context, f *fault.Error) error {
 	}
 	pause, news, err := r.executor.store.PauseSource(ctx, scope, ingest.Act{Actor: ingest.ByItself, Reason: r.stopReason(f)})
 	if err == nil && news {
-		r.did(health.Fatal, health.StopSource, "%s", pause.Reason)
+		r.remark(health.Fatal, health.StopSource, "%s", pause.Reason)
 		// The one alarm of a stop: all who fail meanwhile find it stopped (§12.6).
 		r.executor.log.Error("source stopped", "alarm", fault.Fatal, "code", f.Code, "source", scope.String(), "task", r.work.Lease.TaskID, "run", r.run.ID,
 			"reason", pause.Reason, "next", pause.Resuming())

@@ -10,46 +10,46 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// left is what of the slice is not read. Pages that move are not after one pass (D§5.14),
+// leftWindow is what of the slice is not read. Pages that move are not after one pass (D§5.14),
 // nor is a list most of which could not be understood.
-func (l *listWalk) left() window.Window {
-	if l.pass.moving() || l.judge(l.pass, l.ids) != nil {
+func (l *listWalk) leftWindow() window.Window {
+	if l.pass.isMoving() || l.judgeRejects(l.pass, l.ids) != nil {
 		return l.work.Window
 	}
-	return l.delivery.owed(l.pass.left(l.work.Window, l.program.Window.Ordered, l.program.Filter.Cut))
+	return l.delivery.owedWindow(l.pass.leftOf(l.work.Window, l.program.Window.Ordered, l.program.Filter.Cut))
 }
 
-// overloaded ends a slice that turns out too heavy, so that what is left of it is
+// checkLoad ends a slice that turns out too heavy, so that what is left of it is
 // cut smaller (S§5.6, S appendix B). One that cannot be cut goes on. Without an
 // order everything would be read again: then only a list without an end in sight
 // is worth that.
-func (l *listWalk) overloaded() error {
+func (l *listWalk) checkLoad() error {
 	named, why := l.load.TooMuch()
 	if named == "" {
 		return nil
 	}
-	left := l.left()
+	left := l.leftWindow()
 	state := l.pass.state
 	if left == l.work.Window && (!l.load.Endless() || state.Total >= 0 && int64(state.Seen) > state.Total/2) {
 		return nil
 	}
-	if !l.cuttable(left) {
+	if !l.canCut(left) {
 		return nil
 	}
 	l.overload = named
 	return fault.Newf(fault.Budget, "%s: the rest is cut smaller", why)
 }
 
-// cuttable: what is left of the slice can be asked for in parts.
-func (l *listWalk) cuttable(left window.Window) bool {
+// canCut: what is left of the slice can be asked for in parts.
+func (l *listWalk) canCut(left window.Window) bool {
 	done := window.Window{From: l.work.Window.From, To: left.From}
 	grid := slicing.Request{Grid: l.program.Filter.Cut, Config: l.program.Slicing, MinWindow: l.program.Window.MinWindow.Std()}
 	_, err := slicing.Reslice(grid, l.work.Window, done, "")
 	return err == nil
 }
 
-// condition is why the slice is cut smaller.
-func (l *listWalk) condition(code fault.Code) health.Condition {
+// cutReason is why the slice is cut smaller.
+func (l *listWalk) cutReason(code fault.Code) health.Condition {
 	if code == fault.Poisoned {
 		return health.PoisonPage
 	}
@@ -62,7 +62,7 @@ func (l *listWalk) condition(code fault.Code) health.Condition {
 func (l *listWalk) endsEarly(code fault.Code) (ingest.TaskStatus, ingest.RunStatus, bool) {
 	switch {
 	case code == fault.Budget, code == fault.Capped && l.stats.Pages > 0:
-	case code == fault.Poisoned && !(l.deaf && l.cut.Hopeless()) && l.cuttable(l.left()):
+	case code == fault.Poisoned && !(l.deaf && l.cut.Hopeless()) && l.canCut(l.leftWindow()):
 	default:
 		return "", "", false
 	}

@@ -25,49 +25,49 @@ type listWalk struct {
 
 // next fetches, reads and commits one page of the list.
 func (l *listWalk) next(ctx context.Context) (done bool, err error) {
-	if err := l.rested(); err != nil {
+	if err := l.checkTokenAge(); err != nil {
 		return false, err
 	}
-	l.fit(ctx)
+	l.fitPageSize(ctx)
 	a, err := l.fetchPage(ctx)
 	if err != nil {
-		return l.mend(ctx, err)
+		return l.recoverPage(ctx, err)
 	}
-	return l.advance(ctx, a)
+	return l.advancePass(ctx, a)
 }
 
-// advance decides where the walk goes after a page, and commits it.
-func (l *listWalk) advance(ctx context.Context, a *answer) (done bool, err error) {
+// advancePass decides where the walk goes after a page, and commits it.
+func (l *listWalk) advancePass(ctx context.Context, a *answer) (done bool, err error) {
 	page := a.page
 	if changed := schemaChange(page, l.program.Response.MaxRejectRate); changed != nil {
-		l.forget(a, changed)
+		l.recordFailedPage(a, changed)
 		return false, changed
 	}
 	l.isolation.NotePage()
-	if err := l.numbered(ctx, page.Says); err != nil {
-		l.forget(a, err)
+	if err := l.checkPageNumbering(ctx, page.Says); err != nil {
+		l.recordFailedPage(a, err)
 		return false, err
 	}
 	next := l.pass // a copy: where the walk stands changes once the page is committed
-	decision := l.pass.config.Advance(l.pass.state, next.observe(page))
+	decision := l.pass.config.Advance(l.pass.state, next.observePage(page))
 	if page.Says.Token+page.Says.URL != "" {
 		l.executor.leads.noteLead(l.work)
 	}
 	if decision.Err != nil && !keepsPage(decision.Err.Code) {
-		l.forget(a, decision.Err)
+		l.recordFailedPage(a, decision.Err)
 		return false, decision.Err
 	}
-	return l.take(ctx, next, a, decision)
+	return l.takePage(ctx, next, a, decision)
 }
 
-// take commits a page and moves the walk behind it.
-func (l *listWalk) take(ctx context.Context, next listPass, a *answer, decision paging.Decision) (done bool, err error) {
+// takePage commits a page and moves the walk behind it.
+func (l *listWalk) takePage(ctx context.Context, next listPass, a *answer, decision paging.Decision) (done bool, err error) {
 	next.state, next.at = decision.Next, l.lastSeen
 	next.read += a.page.Seen
 	next.rejected += len(a.page.Rejects)
 	if decision.Done {
-		if decision.Done, decision.Err = next.settled(decision.Next); !decision.Done {
-			next = next.again()
+		if decision.Done, decision.Err = next.isSettled(decision.Next); !decision.Done {
+			next = next.nextPass()
 			decision.Why += "; read once more, for pages that may have moved"
 		}
 	}
@@ -84,12 +84,12 @@ func (l *listWalk) keepPage(ctx context.Context, next listPass, a *answer, d pag
 	var found twophase.Progress
 	found, d.Done = l.delivery.addPage(&b, page, d.Done)
 	if d.Done && d.Err == nil {
-		d.Err = l.judge(next, found)
+		d.Err = l.judgeRejects(next, found)
 	}
-	b.checkpoint = next.checkpoint()
+	b.checkpoint = next.toCheckpoint()
 	b.checkpoint.Done = d.Done && d.Err == nil // with too many rejects the page is kept, the slice is not covered
 	b.checkpoint.Details = l.delivery.keptIDs(found)
-	stop, err := l.commit(ctx, b)
+	stop, err := l.commitBundle(ctx, b)
 	if err != nil {
 		return false, err
 	}
@@ -104,7 +104,7 @@ func (l *listWalk) keepPage(ctx context.Context, next listPass, a *answer, d pag
 	}
 	l.isolation.Grow(l.pass.begun)
 	l.load.Page(a.call.Notes.Attempts-1, a.call.Notes.Throttled, l.pass.state.Seen, l.lastSeen)
-	return false, l.overloaded()
+	return false, l.checkLoad()
 }
 
 // noteEstimate counts a list that is read to its end and whose total is no more
@@ -126,9 +126,9 @@ func keepsPage(code fault.Code) bool {
 	return code == fault.Budget || code == fault.Capped
 }
 
-// rested: a token that waited for longer than it lives, while details were asked
+// checkTokenAge: a token that waited for longer than it lives, while details were asked
 // for or the gate was closed, is not sent.
-func (l *listWalk) rested() error {
+func (l *listWalk) checkTokenAge() error {
 	life := l.program.Paging.TokenLife.Std()
 	if age := l.lastSeen.Sub(l.pass.at); life > 0 && !l.pass.state.FirstPage() && age >= life {
 		return fault.Newf(fault.TokenLost, "the token is %s old (paging.tokenLife)", age.Round(time.Second))
@@ -137,33 +137,33 @@ func (l *listWalk) rested() error {
 }
 
 func (l *listWalk) fetchPage(ctx context.Context) (*answer, error) {
-	question, err := l.questioned()
+	question, err := l.sliceQuestion()
 	if err != nil {
-		return nil, unasked(err)
+		return nil, renderFault(err)
 	}
 	request, err := question.Sized(l.pass.config.Size).Page(l.pass.state)
 	if err != nil {
-		return nil, unasked(err)
+		return nil, renderFault(err)
 	}
 	request.Replayable = l.pass.config.MayAskAgain(l.pass.state)
-	retry := l.policy()
+	retry := l.retryPolicy()
 	if l.isolation.Searching() {
-		retry = l.hunting()
+		retry = l.searchPolicy()
 	}
-	return l.fetch(ctx, l.program, request, retry)
+	return l.fetchAnswer(ctx, l.program, request, retry)
 }
 
-// questioned is what the slice asks: all its pages must ask the same.
-func (l *listWalk) questioned() (_ *spec.Question, err error) {
+// sliceQuestion is what the slice asks: all its pages must ask the same.
+func (l *listWalk) sliceQuestion() (_ *spec.Question, err error) {
 	if l.question == nil {
 		l.question, err = l.program.Ask(l.asked, l.lastSeen)
 	}
 	return l.question, err
 }
 
-// unasked is why a request could not be made: by its own name, such as an address
+// renderFault is why a request could not be made: by its own name, such as an address
 // that leads away, or as one that does not render.
-func unasked(err error) error {
+func renderFault(err error) error {
 	if errors.As(err, new(*fault.Error)) {
 		return err
 	}
@@ -205,9 +205,9 @@ func schemaChange(page *extract.Page, tolerated float64) *fault.Error {
 	return fault.Newf(fault.SchemaChange, "none of the %d items could be understood; the first: %s %s %s", page.Seen, example.Reason, example.Path, example.Detail)
 }
 
-// judge looks at the rejects of a slice that is read to its end. Ids and details
+// judgeRejects looks at the rejects of a slice that is read to its end. Ids and details
 // are counted apart: the good ids must not outweigh details nobody can use.
-func (r *taskRun) judge(p listPass, found twophase.Progress) *fault.Error {
+func (r *taskRun) judgeRejects(p listPass, found twophase.Progress) *fault.Error {
 	if tooMany := tooManyRejects(p.rejected, p.read, r.program.Response.MaxRejectRate); tooMany != nil || found.Answered < r.detail.rules.sample {
 		return tooMany
 	}

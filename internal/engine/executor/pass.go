@@ -41,7 +41,7 @@ func newPass(c paging.Config, no int) listPass {
 	}
 }
 
-func (p *listPass) resume(last ingest.Checkpoint) {
+func (p *listPass) resumeAt(last ingest.Checkpoint) {
 	p.state, p.read, p.rejected, p.sum, p.prior = last.Paging, last.Read, last.Rejected, last.Sum, last.Prior
 	p.at, p.last, p.reached = last.At, last.Last, last.Reached
 	if last.Size > 0 { // where the walk stands is counted in pages of this size
@@ -49,47 +49,47 @@ func (p *listPass) resume(last ingest.Checkpoint) {
 	}
 }
 
-func (p *listPass) moving() bool { return !*p.config.Stable }
+func (p *listPass) isMoving() bool { return !*p.config.Stable }
 
-// observe takes note of a page and says what paging should know about it.
-func (p *listPass) observe(page *extract.Page) paging.Observation {
+// observePage takes note of a page and says what paging should know about it.
+func (p *listPass) observePage(page *extract.Page) paging.Observation {
 	o := page.Says
 	var whole paging.Digest
 	ids := make([]uint64, 0, len(page.Keys))
 	for _, key := range page.Keys {
-		high, low := halves(key)
+		high, low := keyHalves(key)
 		whole = whole.With(high, low)
 		ids = append(ids, high)
 	}
 	fresh, known := p.tally.Page(ids, p.config.Size)
 	o.New, o.Known = len(fresh), known
-	if p.moving() {
+	if p.isMoving() {
 		for _, i := range fresh {
-			p.sum = p.sum.With(halves(page.Keys[i]))
+			p.sum = p.sum.With(keyHalves(page.Keys[i]))
 		}
 	}
 	if whole == p.last { // also where the ids are forgotten with the run that saw them
 		o.New, o.Known = 0, 0
 	}
 	p.last = whole
-	if p.moving() {
-		p.compare(page)
+	if p.isMoving() {
+		p.addVersions(page)
 	}
 	if next := o.Token + o.URL; next != "" {
-		high, _ := short([]byte(next))
-		o.Again = !first(p.led, high)
+		high, _ := shortHash([]byte(next))
+		o.Again = !addNew(p.led, high)
 	}
-	p.climb(page)
+	p.noteDates(page)
 	return o
 }
 
-// halves are the two numbers a digest is made of.
-func halves(key record.Key) (high, low uint64) {
+// keyHalves are the two numbers a digest is made of.
+func keyHalves(key record.Key) (high, low uint64) {
 	return binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:])
 }
 
-// climb takes note of the dates the filter selects by.
-func (p *listPass) climb(page *extract.Page) {
+// noteDates takes note of the dates the filter selects by.
+func (p *listPass) noteDates(page *extract.Page) {
 	if page.Reached.IsZero() {
 		return
 	}
@@ -103,27 +103,27 @@ func (p *listPass) climb(page *extract.Page) {
 	}
 }
 
-// compare adds the versions of items, so that one that changed between two
+// addVersions adds the versions of items, so that one that changed between two
 // passes makes them differ (D§5.14).
-func (p *listPass) compare(page *extract.Page) {
+func (p *listPass) addVersions(page *extract.Page) {
 	for _, in := range page.Records {
 		text := append([]byte(in.ProviderID), in.ContentHash[:]...)
 		text = binary.BigEndian.AppendUint64(text, uint64(in.UpdatedAt.UnixMicro()))
-		high, low := short(binary.BigEndian.AppendUint64(text, uint64(in.SourceVersion)))
-		if first(p.versions, high) {
+		high, low := shortHash(binary.BigEndian.AppendUint64(text, uint64(in.SourceVersion)))
+		if addNew(p.versions, high) {
 			p.sum = p.sum.With(high, low)
 		}
 	}
 }
 
-// short is the beginning of a text's hash.
-func short(text []byte) (high, low uint64) {
+// shortHash is the beginning of a text's hash.
+func shortHash(text []byte) (high, low uint64) {
 	sum := sha256.Sum256(text)
 	return binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16])
 }
 
-// first adds to a set and reports whether it was not in there.
-func first(set map[uint64]struct{}, x uint64) bool {
+// addNew adds to a set and reports whether it was not in there.
+func addNew(set map[uint64]struct{}, x uint64) bool {
 	if _, known := set[x]; known {
 		return false
 	}
@@ -134,13 +134,13 @@ func first(set map[uint64]struct{}, x uint64) bool {
 // maxPasses bounds how often moving pages are read in one run.
 const maxPasses = 10
 
-// settled decides whether the end of a pass is the end of the slice. Pages that
+// isSettled decides whether the end of a pass is the end of the slice. Pages that
 // move are read until two passes in a row saw the same (D§5.14); one page alone
 // is read at one instant and cannot move. A list in a stable order that lost an item
 // on the way is read until a pass sees none leave.
-func (p *listPass) settled(end paging.State) (bool, *fault.Error) {
-	still := !p.moving() && !p.config.Shifted(end)
-	if still || end.Pages == 1 || p.moving() && p.prior != nil && *p.prior == p.sum {
+func (p *listPass) isSettled(end paging.State) (bool, *fault.Error) {
+	still := !p.isMoving() && !p.config.Shifted(end)
+	if still || end.Pages == 1 || p.isMoving() && p.prior != nil && *p.prior == p.sum {
 		return true, nil
 	}
 	if p.whole+1 >= maxPasses {
@@ -149,8 +149,8 @@ func (p *listPass) settled(end paging.State) (bool, *fault.Error) {
 	return false, nil
 }
 
-// again is the pass after a whole one.
-func (p *listPass) again() listPass {
+// nextPass is the pass after a whole one.
+func (p *listPass) nextPass() listPass {
 	config := p.config
 	config.Size = p.begun
 	next := newPass(config, p.no+1)
@@ -159,17 +159,17 @@ func (p *listPass) again() listPass {
 	return next
 }
 
-// checkpoint is how a later run goes on.
-func (p *listPass) checkpoint() ingest.Checkpoint {
+// toCheckpoint is how a later run goes on.
+func (p *listPass) toCheckpoint() ingest.Checkpoint {
 	return ingest.Checkpoint{
 		Pass: p.no, Paging: p.state, Size: p.config.Size, Begun: p.begun, Read: p.read, Rejected: p.rejected, At: p.at, Sum: p.sum, Prior: p.prior, Last: p.last, Reached: p.reached,
 	}
 }
 
-// left is what of a window this walk has not read: where the upstream sorts by
+// leftOf is what of a window this walk has not read: where the upstream sorts by
 // the followed date, and was seen to, the dates it has passed are read. A list
 // that starts with the newest is sorted too; so that it rises must be seen.
-func (p *listPass) left(of window.Window, ordered bool, cut func(time.Time) time.Time) window.Window {
+func (p *listPass) leftOf(of window.Window, ordered bool, cut func(time.Time) time.Time) window.Window {
 	if !ordered || p.reached.Fell || !p.reached.Rose {
 		return of
 	}

@@ -12,15 +12,15 @@ import (
 // was read, everything before it in the order was read too. If not, items may lie
 // between the two, and all of the slice stays owed (I2, D§5.26).
 func (l *listWalk) provenLeft(ctx context.Context) window.Window {
-	whole, left := l.work.Window, l.left()
-	if left == whole || l.meets(ctx, left) {
+	whole, left := l.work.Window, l.leftWindow()
+	if left == whole || l.beginsWithRead(ctx, left) {
 		return left
 	}
 	return whole
 }
 
-// meets reports whether the first page of a window has an item that this run read.
-func (l *listWalk) meets(ctx context.Context, rest window.Window) bool {
+// beginsWithRead reports whether the first page of a window has an item that this run read.
+func (l *listWalk) beginsWithRead(ctx context.Context, rest window.Window) bool {
 	failed := l.failed
 	defer func() { l.failed = failed }() // whether this was answered is no part of the story
 	question, err := l.program.Ask(rest, l.lastSeen)
@@ -32,13 +32,13 @@ func (l *listWalk) meets(ctx context.Context, rest window.Window) bool {
 		return false
 	}
 	request.Replayable = true
-	a, err := l.fetch(ctx, l.program, request, l.policy())
+	a, err := l.fetchAnswer(ctx, l.program, request, l.retryPolicy())
 	if err != nil {
 		return false
 	}
 	_, _ = a.kept()
 	for _, key := range a.page.Keys {
-		if high, _ := halves(key); l.pass.tally.Has(high) {
+		if high, _ := keyHalves(key); l.pass.tally.Has(high) {
 			return true
 		}
 	}

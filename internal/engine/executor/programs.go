@@ -22,7 +22,7 @@ type compiled struct {
 // mostPrograms is more than one process works with at a time.
 const mostPrograms = 64
 
-func (p *programs) get(fingerprint string) (*spec.Program, bool) {
+func (p *programs) getProgram(fingerprint string) (*spec.Program, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := slices.IndexFunc(p.known, func(c compiled) bool { return c.fingerprint == fingerprint })
@@ -35,10 +35,10 @@ func (p *programs) get(fingerprint string) (*spec.Program, bool) {
 	return found.program, true
 }
 
-// keep forgets the one that was not used for longest. Whoever works with it has it
+// keepProgram forgets the one that was not used for longest. Whoever works with it has it
 // until the end of its slice. Of two who compiled the same at once, both keep the
 // second: programs do not change.
-func (p *programs) keep(fingerprint string, program *spec.Program) {
+func (p *programs) keepProgram(fingerprint string, program *spec.Program) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.known = slices.DeleteFunc(p.known, func(c compiled) bool { return c.fingerprint == fingerprint })

@@ -30,7 +30,7 @@ func isQuota(key string) bool {
 	return slices.Contains([]string{"quotaPerHour", "quotaPerDay", "quotaMargin", "budgetPerDay", "pricePerRequest", "cost"}, key)
 }
 
-func (e *Executor) rates(ctx context.Context, p *spec.Program, fresh bool) Rates {
+func (e *Executor) currentRates(ctx context.Context, p *spec.Program, fresh bool) Rates {
 	if e.config.Rates == nil {
 		return PlannedRates(p)
 	}
@@ -45,7 +45,7 @@ func (r *taskRun) putBack(ctx context.Context, out *ingest.Outcome) {
 	if !out.Waits.Own() || r.program == nil {
 		return
 	}
-	if now := r.executor.rates(ctx, r.program, true); !reflect.DeepEqual(now, r.rates) {
+	if now := r.executor.currentRates(ctx, r.program, true); !reflect.DeepEqual(now, r.rates) {
 		out.Waits, out.NotBefore = gate.OverDeadline, r.lastSeen.Add(waitAfter(0))
 		return
 	}

@@ -17,10 +17,10 @@ type Bodies interface {
 // body before it is committed, so that no batch refers to one that is not there.
 type keeper struct{ bodies Bodies } // nil keeps none
 
-// start begins to put a body away. wait may be called any number of times; it
+// startKeeping begins to put a body away. wait may be called any number of times; it
 // gives no reference where nothing is kept. Its error is about us, not about the
 // upstream, so it is no fault: the run fails and the task is tried again.
-func (k keeper) start(ctx context.Context, body []byte) (wait func() (ref string, err error)) {
+func (k keeper) startKeeping(ctx context.Context, body []byte) (wait func() (ref string, err error)) {
 	if k.bodies == nil || len(body) == 0 {
 		return nothingKept
 	}

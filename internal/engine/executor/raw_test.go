@@ -36,7 +36,7 @@ func (b *slowBodies) Put(_ context.Context, body []byte) (string, int64, error) 
 func TestKeeperWorksInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bodies := &slowBodies{let: make(chan error)}
-		wait := keeper{bodies}.start(t.Context(), []byte("body"))
+		wait := keeper{bodies}.startKeeping(t.Context(), []byte("body"))
 		answers := make(chan string, 2)
 		for range 2 {
 			go func() {
@@ -65,7 +65,7 @@ func TestKeeperFailsAsOurFault(t *testing.T) {
 	full := errors.New("no room left")
 	bodies := &slowBodies{let: make(chan error, 1)}
 	bodies.let <- full
-	ref, err := keeper{bodies}.start(t.Context(), []byte("body"))()
+	ref, err := keeper{bodies}.startKeeping(t.Context(), []byte("body"))()
 	var f *fault.Error
 	if ref != "" || !errors.Is(err, full) || errors.As(err, &f) {
 		t.Errorf("%q %v", ref, err)
@@ -81,15 +81,15 @@ func (brokenBodies) Get(context.Context, string) ([]byte, error) { panic("defect
 func (brokenBodies) Put(context.Context, []byte) (string, int64, error) { panic("defect") }
 
 func TestKeeperSurvivesADefect(t *testing.T) {
-	if ref, err := (keeper{brokenBodies{}}).start(t.Context(), []byte("body"))(); ref != "" || err == nil || !strings.Contains(err.Error(), "panic: defect") {
+	if ref, err := (keeper{brokenBodies{}}).startKeeping(t.Context(), []byte("body"))(); ref != "" || err == nil || !strings.Contains(err.Error(), "panic: defect") {
 		t.Errorf("%q %v", ref, err)
 	}
 }
 
 func TestKeeperOfNothing(t *testing.T) {
 	for name, wait := range map[string]func() (string, error){
-		"switched off": keeper{}.start(t.Context(), []byte("body")),
-		"no body":      keeper{brokenBodies{}}.start(t.Context(), nil),
+		"switched off": keeper{}.startKeeping(t.Context(), []byte("body")),
+		"no body":      keeper{brokenBodies{}}.startKeeping(t.Context(), nil),
 	} {
 		if ref, err := wait(); ref != "" || err != nil {
 			t.Errorf("%s: %q %v", name, ref, err)

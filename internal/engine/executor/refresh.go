@@ -44,7 +44,7 @@ func (w *candidateWalk) next(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	ask, err := w.remap(ctx, page.Found)
+	ask, err := w.remapCandidates(ctx, page.Found)
 	if err != nil {
 		return false, err
 	}
@@ -59,9 +59,9 @@ func (w *candidateWalk) next(ctx context.Context) (done bool, err error) {
 	return w.ids.Done(), nil
 }
 
-// elsewhere returns an error: what is stored is no list of which another page could be
+// requestElsewhere returns an error: what is stored is no list of which another page could be
 // asked for.
-func (w *candidateWalk) elsewhere() (*exchange.Request, error) {
+func (w *candidateWalk) requestElsewhere() (*exchange.Request, error) {
 	return nil, errors.New("an update by ids has no list")
 }
 
@@ -98,9 +98,9 @@ func (w *candidateWalk) idsOnce(found []ingest.Candidate) (ids []string) {
 	return ids
 }
 
-// doubts: what is asked for now was missing before. This is where records count as
+// doubtsIDs: what is asked for now was missing before. This is where records count as
 // missing, so the answer has to prove itself.
-func (d *detailWalk) doubts() bool { return d.rules.stored && d.ids.Again }
+func (d *detailWalk) doubtsIDs() bool { return d.rules.stored && d.ids.Again }
 
 // tooManyGone stops before anything of a slice is taken for deleted if more of it
 // is missing than anybody would delete.
@@ -108,7 +108,7 @@ func (d *detailWalk) tooManyGone() *fault.Error {
 	p := d.ids
 	missing, asked := len(p.Pending)+p.Lost, p.Answered+len(p.Pending)+len(p.Missing)
 	share := d.program.Details.GoneShare()
-	if !d.doubts() || !d.rules.tombstones || refresh.Believable(missing, asked, share) {
+	if !d.doubtsIDs() || !d.rules.tombstones || refresh.Believable(missing, asked, share) {
 		return nil
 	}
 	return fault.Newf(fault.MassGone, "%d of %d stored records are missing upstream, more than details.maxGone of %g: nothing is taken for deleted. "+
@@ -118,12 +118,12 @@ func (d *detailWalk) tooManyGone() *fault.Error {
 // mostWitnesses are asked for beside doubted ids.
 const mostWitnesses = 2
 
-// ask is what the next detail request asks for: ids, and behind them records that
+// chooseIDs is what the next detail request asks for: ids, and behind them records that
 // must come if the upstream is sane. They stand last, so that an answer that was
 // cut short lacks them too.
-func (d *detailWalk) ask(ctx context.Context) (ids, all []string, err error) {
+func (d *detailWalk) chooseIDs(ctx context.Context) (ids, all []string, err error) {
 	size := d.detailBatch()
-	if !d.doubts() {
+	if !d.doubtsIDs() {
 		ids = d.ids.Batch(size)
 		return ids, ids, nil
 	}
@@ -135,7 +135,7 @@ func (d *detailWalk) ask(ctx context.Context) (ids, all []string, err error) {
 	}
 	if size == 1 {
 		ids = d.ids.Batch(1)
-		return ids, ids, d.hear(ctx)
+		return ids, ids, d.probeWitnesses(ctx)
 	}
 	d.witnesses = d.witnesses[:min(len(d.witnesses), size-1)]
 	ids = d.ids.Batch(size - len(d.witnesses))
@@ -152,8 +152,8 @@ func (d *detailWalk) findWitnesses(ctx context.Context, doubted []string) ([]str
 	return found[:min(len(found), mostWitnesses)], err
 }
 
-// hear asks for the witnesses alone, where a request takes one id.
-func (d *detailWalk) hear(ctx context.Context) error {
+// probeWitnesses asks for the witnesses alone, where a request takes one id.
+func (d *detailWalk) probeWitnesses(ctx context.Context) error {
 	for _, id := range d.witnesses {
 		a, err := d.fetchDetails(ctx, []string{id})
 		if ctx.Err() != nil {
@@ -164,13 +164,13 @@ func (d *detailWalk) hear(ctx context.Context) error {
 			return nil
 		}
 	}
-	return d.silent(nil)
+	return d.checkWitnesses(nil)
 }
 
-// silent: none of the witnesses came, so the answer says nothing about the others
+// checkWitnesses: none of the witnesses came, so the answer says nothing about the others
 // either. That is a fault of the upstream, and worth another run.
-func (d *detailWalk) silent(delivered map[record.Key]bool) error {
-	if !d.doubts() || len(d.witnesses) == 0 {
+func (d *detailWalk) checkWitnesses(delivered map[record.Key]bool) error {
+	if !d.doubtsIDs() || len(d.witnesses) == 0 {
 		return nil
 	}
 	for _, id := range d.witnesses {
@@ -193,8 +193,8 @@ func (d *detailWalk) mergedInto(ids []string, a *answer) string {
 	return ""
 }
 
-// tombstone is the record of an id that the upstream says is deleted or merged.
-func (d *detailWalk) tombstone(id, mergedInto string) record.Incoming {
+// newTombstone is the record of an id that the upstream says is deleted or merged.
+func (d *detailWalk) newTombstone(id, mergedInto string) record.Incoming {
 	in := record.Incoming{ProviderID: id, Gone: true, MergedInto: mergedInto, FetchAt: d.lastSeen, MappingID: d.work.MappingID}
 	if mergedInto != "" {
 		in.Fields = mergedFields(mergedInto)

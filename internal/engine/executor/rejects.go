@@ -55,11 +55,11 @@ func (w *candidateWalk) readRejectsOf(ctx context.Context, of []ingest.Candidate
 	}
 	items := itemsOf(page)
 	for _, c := range of {
-		in, reject := items.find(c)
+		in, reject := items.findItem(c)
 		if in == nil && reject == nil && !(w.Ask && c.ID != "") {
 			in, reject = w.readAlone(reader, c)
 		}
-		w.sort(&out, c, in, reject)
+		w.sortItem(&out, c, in, reject)
 	}
 	if len(out.rows)+len(out.rejects)+len(out.unread) == 0 {
 		return out.ask, nil
@@ -85,8 +85,8 @@ func itemsOf(page *extract.Page) items {
 	return out
 }
 
-// find gives copies: two rows may be about one item.
-func (f items) find(c ingest.Candidate) (*record.Incoming, *record.Reject) {
+// findItem gives copies: two rows may be about one item.
+func (f items) findItem(c ingest.Candidate) (*record.Incoming, *record.Reject) {
 	if c.Reject.Reason.WithoutItem() {
 		return nil, nil
 	}
@@ -114,8 +114,8 @@ func (w *candidateWalk) readAlone(reader *spec.Program, c ingest.Candidate) (*re
 	return in, reject
 }
 
-// sort tells what becomes of an item that was read again, or could not be.
-func (w *candidateWalk) sort(out *rereading, c ingest.Candidate, in *record.Incoming, reject *record.Reject) {
+// sortItem tells what becomes of an item that was read again, or could not be.
+func (w *candidateWalk) sortItem(out *rereading, c ingest.Candidate, in *record.Incoming, reject *record.Reject) {
 	switch {
 	case in != nil && w.delivery.asksByID() && !c.Reject.Detail: // only its id was looked for; the record comes with the details
 		w.detail.noteRow(in.ProviderID, c.Reject.Row)
@@ -149,10 +149,10 @@ func (w *candidateWalk) keepRejects(ctx context.Context, from ingest.Candidate, 
 	}); err != nil {
 		return err
 	}
-	b.checkpoint = w.pass.checkpoint()
+	b.checkpoint = w.pass.toCheckpoint()
 	b.checkpoint.Details, b.checkpoint.Position = &w.ids, w.position // the rest of the look is still to be done
 	w.stats.Refresh.Remapped += len(b.records)
 	w.stats.Refresh.Left += len(out.unread)
-	stop, err := w.commit(ctx, b)
+	stop, err := w.commitBundle(ctx, b)
 	return errors.Join(err, stop)
 }

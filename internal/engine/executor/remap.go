@@ -16,10 +16,10 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spec"
 )
 
-// remap maps candidates anew from the answers they came in, where those are kept
+// remapCandidates maps candidates anew from the answers they came in, where those are kept
 // (D§5.24), and tells which have to be asked for. Each answer is one batch, and
 // refers to the body it was read from: so it can be done again.
-func (w *candidateWalk) remap(ctx context.Context, found []ingest.Candidate) (ask []string, err error) {
+func (w *candidateWalk) remapCandidates(ctx context.Context, found []ingest.Candidate) (ask []string, err error) {
 	switch {
 	case w.Policy == refresh.ByQuarantine:
 		return w.readRejects(ctx, found)
@@ -79,10 +79,10 @@ func (w *candidateWalk) remapBatch(ctx context.Context, of []ingest.Candidate) (
 	}); err != nil {
 		return nil, err
 	}
-	b.checkpoint = w.pass.checkpoint()
+	b.checkpoint = w.pass.toCheckpoint()
 	b.checkpoint.Details, b.checkpoint.Position = &w.ids, w.position // the rest of the look is still to be done
 	w.stats.Refresh.Remapped += len(b.records)
-	stop, err := w.commit(ctx, b)
+	stop, err := w.commitBundle(ctx, b)
 	return left, errors.Join(err, stop)
 }
 
@@ -106,9 +106,9 @@ func (w *candidateWalk) readAgain(ctx context.Context, c ingest.Candidate, reade
 	return &extract.Page{}
 }
 
-// refreshed is what the store is told of an UPDATE's batch. Its records are mapped
+// buildRefreshed is what the store is told of an UPDATE's batch. Its records are mapped
 // anew although their content may be the same.
-func (r *taskRun) refreshed(b *bundle) *ingest.Refreshed {
+func (r *taskRun) buildRefreshed(b *bundle) *ingest.Refreshed {
 	if r.work.Partition.Operation != ingest.Update {
 		return nil
 	}

@@ -66,7 +66,7 @@ func TestLeft(t *testing.T) {
 		"before the slice":          {listPass{reached: rose(minute(5))}, true, whole},
 		"behind the slice":          {listPass{reached: rose(minute(25))}, true, whole},
 	} {
-		if got := tc.walk.left(whole, tc.ordered, cut); got != tc.want {
+		if got := tc.walk.leftOf(whole, tc.ordered, cut); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}

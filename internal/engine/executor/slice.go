@@ -18,52 +18,52 @@ import (
 	"github.com/patra-ingest/patra/internal/pause"
 )
 
-// expects is what items are held against. A request by ids has no window.
-func (r *taskRun) expects() extract.Asked {
+// expectedItems is what items are held against. A request by ids has no window.
+func (r *taskRun) expectedItems() extract.Asked {
 	asked := r.against
 	asked.FetchAt, asked.MappingID = r.lastSeen, r.work.MappingID
 	return asked
 }
 
-func (r *taskRun) policy() fault.RetryPolicy {
+func (r *taskRun) retryPolicy() fault.RetryPolicy {
 	if r.program == nil {
 		return fault.RetryPolicy{}.WithDefaults()
 	}
-	return r.ahead(r.program.Retry)
+	return r.tryOnceAhead(r.program.Retry)
 }
 
-// read works through the slice to its end.
-func (r *taskRun) read(ctx context.Context) (ingest.Outcome, error) {
-	if err := r.prepare(ctx); err != nil {
+// readSlice works through the slice to its end.
+func (r *taskRun) readSlice(ctx context.Context) (ingest.Outcome, error) {
+	if err := r.prepareSlice(ctx); err != nil {
 		return ingest.Outcome{}, err
 	}
 	if r.run.Checkpoint.Done {
-		return succeeded(), nil // the last run read everything and died before saying so
+		return successOutcome(), nil // the last run read everything and died before saying so
 	}
 	for {
-		done, err := r.step(ctx)
+		done, err := r.makeStep(ctx)
 		switch {
 		case err == nil && done:
-			return succeeded(), nil
+			return successOutcome(), nil
 		case err == nil:
 			continue
 		case !r.mayStartOver(ctx, err):
 			return ingest.Outcome{}, r.first.explainEnd(ctx, err)
 		}
 		r.executor.log.Warn("slice starts over", "task", r.work.Lease.TaskID, "run", r.run.ID, "pass", r.pass.no+1, "reason", err)
-		if err := r.breathe(ctx); err != nil {
+		if err := r.waitBeforeRestart(ctx); err != nil {
 			return ingest.Outcome{}, err
 		}
 		r.startOver(err.Error())
 	}
 }
 
-func succeeded() ingest.Outcome {
+func successOutcome() ingest.Outcome {
 	return ingest.Outcome{Task: ingest.TaskSucceeded, Run: ingest.RunSucceeded}
 }
 
-// step makes one request and commits what it brought.
-func (r *taskRun) step(ctx context.Context) (done bool, err error) {
+// makeStep makes one request and commits what it brought.
+func (r *taskRun) makeStep(ctx context.Context) (done bool, err error) {
 	if err := r.withinBudget(); err != nil {
 		return false, err
 	}
@@ -73,11 +73,11 @@ func (r *taskRun) step(ctx context.Context) (done bool, err error) {
 	return r.nextWalk().next(ctx)
 }
 
-func (r *taskRun) prepare(ctx context.Context) (err error) {
-	if r.program, err = r.executor.program(r.work); err != nil {
+func (r *taskRun) prepareSlice(ctx context.Context) (err error) {
+	if r.program, err = r.executor.compiledProgram(r.work); err != nil {
 		return fault.New(fault.Internal, err)
 	}
-	r.rates = r.executor.rates(ctx, r.program, false)
+	r.rates = r.executor.currentRates(ctx, r.program, false)
 	var s slicing.Spec
 	if err := json.Unmarshal(r.work.SliceSpec, &s); err != nil {
 		return fault.New(fault.Internal, fmt.Errorf("read slice spec: %w", err))
@@ -101,7 +101,7 @@ func (r *taskRun) prepare(ctx context.Context) (err error) {
 	case r.run.IdleLeases > r.executor.config.MaxIdleLeases:
 		return fault.Newf(fault.LeasesSpent, "leased %d times without one committed batch", r.run.IdleLeases)
 	}
-	return r.resume(ctx)
+	return r.resumeSlice(ctx)
 }
 
 // chooseWalks sets what the slice begins with, how its records come, and what both are
@@ -116,9 +116,9 @@ func (r *taskRun) chooseWalks(s slicing.Spec) {
 	r.first, r.detail.rules = newCandidateWalk(r, s), candidateRules(r.program, s.Refresh.Policy)
 }
 
-// resume goes on where the last committed batch left off, or starts over where
+// resumeSlice goes on where the last committed batch left off, or starts over where
 // the token died with the worker that held it (D§5.14).
-func (r *taskRun) resume(ctx context.Context) error {
+func (r *taskRun) resumeSlice(ctx context.Context) error {
 	last := r.run.Checkpoint
 	r.pass = newPass(r.program.Paging, max(last.Pass, 1))
 	if last.Pass == 0 || last.Done {
@@ -138,7 +138,7 @@ func (r *taskRun) resume(ctx context.Context) error {
 		r.noteRestart("the run before ended in the middle, and its token cannot be used again (paging.replayable, paging.tokenLife)")
 		return nil
 	}
-	r.pass.resume(last)
+	r.pass.resumeAt(last)
 	r.position = last.Position
 	if last.Details != nil {
 		r.ids = *last.Details
@@ -166,9 +166,9 @@ func (r *taskRun) startOver(reason string) {
 	r.failed = nil
 }
 
-// breathe waits before the slice is started over: an upstream that just lost an
+// waitBeforeRestart waits before the slice is started over: an upstream that just lost an
 // answer is not helped by the same walk at once.
-func (r *taskRun) breathe(ctx context.Context) error {
+func (r *taskRun) waitBeforeRestart(ctx context.Context) error {
 	return pause.For(ctx, r.program.Retry.Backoff(r.stats.Restarts+1, rand.Float64()))
 }
 

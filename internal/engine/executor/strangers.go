@@ -24,10 +24,10 @@ func (d *detailWalk) checkAnswered(ids []string, page *extract.Page) *fault.Erro
 	return page.CheckAnswers(ids)
 }
 
-// strangers counts the records of an answer that nobody asked for. They are kept,
+// countStrangers counts the records of an answer that nobody asked for. They are kept,
 // since the store decides which version of a record wins, but they say nothing
 // about the ids that were asked for.
-func strangers(ids []string, page *extract.Page) (n int) {
+func countStrangers(ids []string, page *extract.Page) (n int) {
 	asked := keysOf(ids)
 	for _, in := range page.Records {
 		if !asked[record.KeyOf(in.ProviderID)] {

@@ -19,11 +19,11 @@ func TestBeingThrottledIsNoFailure(t *testing.T) {
 	r.lastSeen = at
 	throttled := fault.New(fault.RateLimited, nil)
 	throttled.Wait = time.Hour
-	got := r.outcome(t.Context(), throttled)
+	got := r.decideOutcome(t.Context(), throttled)
 	if got.Task != ingest.TaskScheduled || got.Run != ingest.RunCancelled || got.NotBefore.Before(at.Add(time.Hour)) {
 		t.Errorf("throttled: %+v, want the task put back until the wait is over", got)
 	}
-	if got := r.outcome(t.Context(), fault.New(fault.ServerError, nil)); got.Task != ingest.TaskFailed {
+	if got := r.decideOutcome(t.Context(), fault.New(fault.ServerError, nil)); got.Task != ingest.TaskFailed {
 		t.Errorf("server error after %d failures: %+v, want FAILED", r.run.Failures, got)
 	}
 }

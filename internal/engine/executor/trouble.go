@@ -31,7 +31,7 @@ type trouble struct {
 
 func newTroubles() *troubles { return &troubles{of: map[ingest.Partition]*trouble{}} }
 
-func (t *troubles) at(p ingest.Partition) *trouble {
+func (t *troubles) troubleAt(p ingest.Partition) *trouble {
 	if t.of[p] == nil {
 		t.of[p] = &trouble{}
 	}
@@ -42,7 +42,7 @@ func (t *troubles) at(p ingest.Partition) *trouble {
 func (t *troubles) noteTry(p ingest.Partition, f *fault.Error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	of := t.at(p)
+	of := t.troubleAt(p)
 	of.failed.Tries++
 	of.failed.Last = f.Error()
 }
@@ -60,7 +60,7 @@ func (t *troubles) notePage(p ingest.Partition) {
 func (t *troubles) noteRun(p ingest.Partition, f *fault.Error, ahead bool) (s fault.Streak, stops bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	of := t.at(p)
+	of := t.troubleAt(p)
 	of.streak = of.streak.Note(f)
 	answered := !of.answered.IsZero()
 	return of.streak, of.streak.Stops(answered) || ahead && of.streak.Runs > 0 && !answered
@@ -70,14 +70,14 @@ func (t *troubles) noteRun(p ingest.Partition, f *fault.Error, ahead bool) (s fa
 func (t *troubles) answeredSince(p ingest.Partition, at time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.at(p).answered.After(at)
+	return t.troubleAt(p).answered.After(at)
 }
 
 // FailedTries tells what went wrong at a partition since its last page.
 func (e *Executor) FailedTries(p ingest.Partition) FailedTries {
 	e.troubles.mu.Lock()
 	defer e.troubles.mu.Unlock()
-	return e.troubles.at(p).failed
+	return e.troubles.troubleAt(p).failed
 }
 
 // noteTry hears of every try that failed, and says so in the log.
@@ -94,5 +94,5 @@ func (r *taskRun) noteTry(t transport.FailedTry) {
 func (t *troubles) everAnswered(p ingest.Partition) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return !t.at(p).answered.IsZero()
+	return !t.troubleAt(p).answered.IsZero()
 }

@@ -22,17 +22,17 @@ func (d *detailWalk) setUnaskableAside(ctx context.Context, ids []string, why er
 	}
 	a := &answer{page: &extract.Page{}, kept: nothingKept, ids: idsOf(bad), detail: true}
 	b := bundle{answer: a, before: d.pass.state, after: d.pass.state}
-	d.account(&b, nil, bad)
+	d.accountForIDs(&b, nil, bad)
 	asked := d.ids
 	asked.Pending = slices.Concat(a.ids, slices.DeleteFunc(slices.Clone(asked.Pending), func(id string) bool { return slices.Contains(a.ids, id) }))
 	next, _ := asked.Asked(a.ids, func(string) bool { return true }, d.rules.missing)
 	next.Answered += b.seen
 	next.Bad += len(b.rejects)
-	if b.origin, err = json.Marshal(blackbox.Evidence{Context: d.context(a, b.before, b.beside)}); err != nil {
+	if b.origin, err = json.Marshal(blackbox.Evidence{Context: d.replayContext(a, b.before, b.beside)}); err != nil {
 		return false, err
 	}
 	tooMany := d.closeDetails(&b, next)
-	stop, err := d.commit(ctx, b)
+	stop, err := d.commitBundle(ctx, b)
 	if err != nil {
 		return false, err
 	}

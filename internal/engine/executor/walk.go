@@ -20,9 +20,9 @@ type walk interface {
 // left. It also knows how a slice that cannot be read to its end is ended.
 type firstWalk interface {
 	walk
-	// elsewhere returns a request for something else than what failed, to learn whether
+	// requestElsewhere returns a request for something else than what failed, to learn whether
 	// the upstream answers at all. The error says that there is nothing else to ask for.
-	elsewhere() (*exchange.Request, error)
+	requestElsewhere() (*exchange.Request, error)
 	// startsOver notes that the walk broke, and reports whether it may begin again.
 	startsOver(f *fault.Error) bool
 	// explainEnd finds out more about the error that ends the run.
