@@ -100,3 +100,50 @@ func TestAnUpstreamThatIsDownCondemnsNobody(t *testing.T) {
 		}
 	})
 }
+
+// An id that failed alone once, and comes when it is asked for again, is not condemned.
+func TestOneFailureCondemnsNobody(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var ids []string
+		for n := range rapid.IntRange(2, 80).Draw(t, "ids") {
+			ids = append(ids, fmt.Sprint(n))
+		}
+		failing := map[string]bool{}
+		for _, n := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(ids)-1), 0, min(maxSuspects-1, len(ids)-1), rapid.ID[int]).Draw(t, "failing once") {
+			failing[ids[n]] = true
+		}
+		condemned, blamed := search(t, ids, rapid.IntRange(1, 30).Draw(t, "batch"), func(asked []string) bool {
+			if !slices.ContainsFunc(asked, func(id string) bool { return failing[id] }) {
+				return false
+			}
+			if len(asked) == 1 {
+				failing[asked[0]] = false
+			}
+			return true
+		})
+		if len(condemned) > 0 || blamed {
+			t.Fatalf("condemned %v, upstream blamed: %v", condemned, blamed)
+		}
+	})
+}
+
+func TestWhoTellsWhetherTheUpstreamAnswers(t *testing.T) {
+	fails := errors.New("it fails")
+	var fresh, answered Suspects
+	answered.NoteAnswer("good", nil, 10)
+	if got := fresh.Add("a", fails, 1); got != AskNext {
+		t.Error("nothing came so far, another id is pending:", got)
+	}
+	if got := fresh.Add("b", fails, 0); got != BlameUpstream {
+		t.Error("nothing came so far, and nobody is left:", got)
+	}
+	if got := answered.Add("a", fails, 5); got != AskGood {
+		t.Error("an id came before:", got)
+	}
+	for n := range maxSuspects - 2 {
+		answered.Add(fmt.Sprint(n), fails, 5)
+	}
+	if got := answered.Add("last", fails, 5); got != BlameUpstream {
+		t.Error("that many in a row:", got)
+	}
+}
