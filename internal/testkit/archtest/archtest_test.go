@@ -54,6 +54,8 @@ var rules = []rule{
 		"whoever takes an interface should see at a glance what it asks for; a longer list is made of named small ones"},
 	{"narrow-structs", narrowStructs,
 		"a struct that holds the state of everything lets every function change everything; fields that belong together are a value with a name"},
+	{"walks-chosen-once", walksChosenOnce,
+		"how the records of a slice come is chosen in one place; a function that asks again forgets one of the cases"},
 	{"no-init", noInit,
 		"wiring must be visible at the place that does it, and tests must not share hidden state"},
 }

@@ -170,3 +170,36 @@ func narrowStructs(p pkg) (found []violation) {
 	}
 	return found
 }
+
+// deliveryChoosers are the functions of the executor that may look whether a source has a
+// second step.
+var deliveryChoosers = []string{"newDelivery", "PlannedRates"}
+
+// walksChosenOnce finds other functions that ask how the records of a slice come.
+func walksChosenOnce(p pkg) (found []violation) {
+	if p.dir != "internal/engine/executor" {
+		return nil
+	}
+	for _, f := range p.files {
+		for _, decl := range f.tree.Decls {
+			function, ok := decl.(*ast.FuncDecl)
+			if !ok || f.test || slices.Contains(deliveryChoosers, function.Name.Name) {
+				continue
+			}
+			ast.Inspect(function, func(n ast.Node) bool {
+				if question, ok := n.(*ast.BinaryExpr); ok && isNilQuestion(question, "Detail") {
+					found = append(found, violation{f.at(question), function.Name.Name + " asks whether there is a second step"})
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
+
+// isNilQuestion reports whether an expression compares a field with nil.
+func isNilQuestion(e *ast.BinaryExpr, field string) bool {
+	of, isField := e.X.(*ast.SelectorExpr)
+	null, isName := e.Y.(*ast.Ident)
+	return isField && isName && of.Sel.Name == field && null.Name == "nil"
+}
