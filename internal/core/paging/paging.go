@@ -2,6 +2,8 @@
 // ask for it (§4.3). One state machine serves every kind of paging; the state
 // is a plain value, so a batch can store it and a later run can continue.
 //
+// Where a page fails it decides what to ask for instead and whom to blame (Isolation).
+//
 // It never sends a request and never looks into a body: what the page said is
 // handed in as an Observation.
 package paging

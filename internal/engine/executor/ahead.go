@@ -6,10 +6,12 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
-// looksAhead: all others wait until this run knows whether the upstream is back.
+// looksAhead reports whether all others wait until this run knows that the upstream is
+// back.
 func (r *taskRun) looksAhead() bool { return r.run.Probe && r.stats.Pages == 0 && !r.alive }
 
-// tryOnceAhead is the policy of such a run: one request, not one for every try.
+// tryOnceAhead limits the retry policy of a run that looks ahead to one try: one request
+// is enough to know.
 func (r *taskRun) tryOnceAhead(p fault.RetryPolicy) fault.RetryPolicy {
 	if r.looksAhead() {
 		p.MaxAttempts = 1
@@ -42,7 +44,7 @@ func (r *taskRun) lookElsewhere(ctx context.Context) sign {
 	return stillDown
 }
 
-// errorUnlessBack is the error that stands.
+// errorUnlessBack returns the cause, or nil if the upstream was found to be back.
 func (s sign) errorUnlessBack(cause error) error {
 	if s == isBack {
 		return nil

@@ -32,7 +32,7 @@ type answer struct {
 	deleted bool // the upstream says of the one id that was asked for that it is deleted
 }
 
-// pageThatCame is the page that came; nil if nobody was asked.
+// pageThatCame returns the page of the answer; nil if nobody was asked.
 func (a *answer) pageThatCame() *extract.Page {
 	if a == nil {
 		return nil
@@ -73,9 +73,9 @@ func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exc
 	return a, err
 }
 
-// limitsOf are those of the first step for both steps of a two-phase source, which
-// is one upstream (I11), unless the second declares a group of its own. What one
-// request costs is the step's own (§4.10.9).
+// limitsOf returns the limits of a step. Both steps of a two-phase source are one
+// upstream (I11), so those of the first count, unless the second declares a group of its
+// own. What one request costs is the step's own (§4.10.9).
 func (r *taskRun) limitsOf(p *spec.Program) gate.Limits {
 	limits, step := r.rates.First, r.rates.First
 	if p != r.program {
@@ -88,6 +88,7 @@ func (r *taskRun) limitsOf(p *spec.Program) gate.Limits {
 	return limits
 }
 
+// countCall adds the requests, bytes and waits of a call to the counters of the run.
 func (r *taskRun) countCall(c *transport.Call) {
 	r.stats.Requests += c.Notes.Requests()
 	r.stats.Retries += max(c.Notes.Sent()-1, 0)
@@ -117,7 +118,7 @@ func (r *taskRun) recordFailedPage(a *answer, err error) {
 	}
 }
 
-// replayContext is what the ledger does not say and a replay needs.
+// replayContext returns what a replay needs and the ledger does not say.
 func (r *taskRun) replayContext(a *answer, before paging.State, beside int) *blackbox.Context {
 	c := &blackbox.Context{At: r.lastSeen, Detail: a.detail, IDs: a.ids, Beside: beside, Ignored: a.ignored}
 	if a.detail {
@@ -130,6 +131,7 @@ func (r *taskRun) replayContext(a *answer, before paging.State, beside int) *bla
 	return c
 }
 
+// encodeEvidence returns what is kept of a request and of its answer.
 func encodeEvidence(c *transport.Call, with *blackbox.Context) (request, response []byte) {
 	request, _ = json.Marshal(blackbox.Evidence{RequestDigest: c.Notes.Request, Context: with}) // texts and numbers
 	if c.Notes.Response != nil {

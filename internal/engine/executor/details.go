@@ -58,10 +58,13 @@ func (d *detailWalk) next(ctx context.Context) (done bool, err error) {
 	return d.suspectID(ctx, ids[0], err)
 }
 
+// detailBatch returns how many ids the next request asks for.
 func (d *detailWalk) detailBatch() int {
 	return d.suspects.Limit(d.program.Details.BatchSize)
 }
 
+// fetchDetails asks for ids and refuses an answer that is about others, or in a changed
+// format.
 func (d *detailWalk) fetchDetails(ctx context.Context, ids []string) (*answer, error) {
 	request, err := d.program.Detail.AskFor(ids, d.lastSeen).Page(d.program.Detail.Paging.First())
 	if err != nil {
@@ -88,7 +91,8 @@ func (d *detailWalk) fetchDetails(ctx context.Context, ids []string) (*answer, e
 	return a, nil
 }
 
-// withoutContent is an answer that brought nothing, or nothing that was asked for.
+// withoutContent returns the answer as one that brought nothing, or nothing that was
+// asked for.
 func (a *answer) withoutContent() *answer {
 	return &answer{page: &extract.Page{}, call: a.call, kept: a.kept, ids: a.ids, detail: a.detail, ignored: true}
 }
@@ -99,8 +103,8 @@ func blamesIDs(err error) bool {
 	return errors.As(err, &f) && twophase.BlamesIDs(f.Code)
 }
 
-// saysUnknown: asked for one id, the upstream says that it has none. The id is not
-// forgotten: details.missing says what becomes of it.
+// saysUnknown reports whether the upstream, asked for one id, says that it has none. The
+// id is not forgotten: details.missing says what becomes of it.
 func (d *detailWalk) saysUnknown(err error) bool {
 	return d.program.Detail.Retry.Ignores(fault.As(err).Status)
 }
@@ -247,9 +251,39 @@ func (d *detailWalk) addMissed(b *bundle, id string) {
 	b.missed++
 }
 
+// idsOf returns the ids of suspects.
 func idsOf(list []twophase.Suspect) (ids []string) {
 	for _, s := range list {
 		ids = append(ids, s.ID)
 	}
 	return ids
+}
+
+// newIDs returns the ids of a search page that this run has not asked details for.
+func (d *detailWalk) newIDs(items []record.Incoming) (ids []string) {
+	for _, in := range items {
+		if d.isNew(in.ProviderID) {
+			ids = append(ids, in.ProviderID)
+		}
+	}
+	return ids
+}
+
+// isNew takes note of an id that is asked for, and reports whether it was not before.
+func (d *detailWalk) isNew(id string) bool {
+	if d.known == nil {
+		d.known = map[record.Key]struct{}{}
+	}
+	key := record.KeyOf(id)
+	_, known := d.known[key]
+	d.known[key] = struct{}{}
+	return !known
+}
+
+// noteRow keeps which row of the quarantine an id was found in.
+func (d *detailWalk) noteRow(id string, row int64) {
+	if d.rows == nil {
+		d.rows = map[string][]int64{}
+	}
+	d.rows[id] = append(d.rows[id], row)
 }

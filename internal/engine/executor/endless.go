@@ -50,7 +50,8 @@ func (l *listWalk) checkEndless(ctx context.Context, cause error) error {
 	return fault.Newf(fault.NoEnd, "the window of the request is ignored: the first pages of %s and of %s, which share no instant, have %s (%v); see filter and query of the source file", first, last, same, cause)
 }
 
-// firstAndLastPart are the first and the last window that the slice would be cut into.
+// firstAndLastPart returns the first and the last window that the slice would be cut
+// into.
 func (l *listWalk) firstAndLastPart() (first, last window.Window, ok bool) {
 	left := l.leftWindow()
 	done := window.Window{From: l.work.Window.From, To: left.From}
@@ -62,8 +63,8 @@ func (l *listWalk) firstAndLastPart() (first, last window.Window, ok bool) {
 	return parts[0], parts[len(parts)-1], true
 }
 
-// fetchFirstPage asks for the first page of a window. What it says is not kept: whether the
-// window is read is another question. Nil: it did not come.
+// fetchFirstPage asks for the first page of a window and returns it; nil if it did not
+// come. It is not stored: whether the window is read is another question.
 func (l *listWalk) fetchFirstPage(ctx context.Context, of window.Window) *extract.Page {
 	failed := l.failed
 	defer func() { l.failed = failed }()

@@ -109,8 +109,9 @@ func New(s Store, chain transport.Doer, bodies Bodies, c Config, log *slog.Logge
 // farewell is how long ending a run may take after we were told to stop.
 const farewell = 5 * time.Second
 
-// withGrace is ctx, and a farewell longer: starting and ending a run must not be
-// cut off half-way, or its task would be leased by nobody until that expires.
+// withGrace returns a context that lasts a farewell longer than ctx. Starting and ending
+// a run must not be cut off half-way, or nobody would work on its task until the lease
+// expires.
 func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(farewell, cancel) })
@@ -168,6 +169,7 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	return outcome, full // nobody should fetch what cannot be stored
 }
 
+// compiledProgram returns the program of the snapshot that a task was planned with.
 func (e *Executor) compiledProgram(w ingest.Work) (*spec.Program, error) {
 	if cached, ok := e.programs.getProgram(w.SpecFingerprint); ok {
 		return cached, nil
@@ -204,8 +206,8 @@ func (r *taskRun) readUnderLease(parent context.Context) (ingest.Outcome, error)
 	return outcome, err
 }
 
-// readSafely: a defect of ours that panics on a strange answer costs its task,
-// not the process with all the others.
+// readSafely reads the slice and turns a panic into an error: a defect of ours that a
+// strange answer brings to light costs its task, not the process with all the others.
 func (r *taskRun) readSafely(ctx context.Context) (out ingest.Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -216,6 +218,8 @@ func (r *taskRun) readSafely(ctx context.Context) (out ingest.Outcome, err error
 	return r.readSlice(ctx)
 }
 
+// keepLease renews the lease until the run ends, and stops the run if the lease is lost
+// or the operator cancelled.
 func (r *taskRun) keepLease(ctx context.Context, stop context.CancelCauseFunc) {
 	lease := r.executor.config.Lease
 	ticker := time.NewTicker(lease / 6)
@@ -250,9 +254,9 @@ func (r *taskRun) noteLease(asked time.Time) {
 	r.ours.Store(&until)
 }
 
-// checkLease is an error once the task may be somebody else's. The loop above stops a
-// run by then; whoever woke up late, after the whole process stood still, is
-// stopped here, right before its request leaves.
+// checkLease returns an error if the task may be somebody else's by now. keepLease stops
+// a run by then; a run that woke up late, after the whole process stood still, is stopped
+// here, right before its request leaves.
 func (r *taskRun) checkLease() error {
 	if time.Now().Before(*r.ours.Load()) {
 		return nil

@@ -24,7 +24,7 @@ type idRules struct {
 // unreadable ones says something about the source.
 const sampleOfLook = 20
 
-// searchRules are those of ids that a search found.
+// searchRules returns the rules for ids that a search found.
 func searchRules(p *spec.Program) idRules {
 	return idRules{
 		missing: p.Details.Missing, tombstones: p.Details.Missing == twophase.Gone,
@@ -32,8 +32,8 @@ func searchRules(p *spec.Program) idRules {
 	}
 }
 
-// candidateRules are those of the candidates of an update. A stored record is always asked
-// for twice: an answer that lacks it may be a hiccup.
+// candidateRules returns the rules for the candidates of an update. A stored record is
+// always asked for twice: an answer that lacks it may be a hiccup.
 func candidateRules(p *spec.Program, policy refresh.Policy) idRules {
 	rules := idRules{
 		missing: twophase.Recheck, tombstones: p.Details.Gone(), stored: true, redirects: p.Details.Redirects,

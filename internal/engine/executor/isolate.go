@@ -66,8 +66,8 @@ func (l *listWalk) verifyItem(ctx context.Context, cause error) (bool, error) {
 	return l.setItemAside(ctx, again, err)
 }
 
-// verifyPage says that a page is to blame, if the upstream answers something else
-// and not this one.
+// verifyPage asks for another page and then once more for the one that failed. It blames
+// the page if only that fails; else the cause stands.
 func (l *listWalk) verifyPage(ctx context.Context, cause error) error {
 	p := &l.pass
 	if !p.config.MayAskAgain(p.state) {
@@ -123,7 +123,8 @@ func (l *listWalk) requestElsewhere() (*exchange.Request, error) {
 	return question.Page(l.program.Paging.First())
 }
 
-// answersNeighbours asks for other items of the list. An answer says that it is not the upstream.
+// answersNeighbours asks for other items of the list, and reports whether one was
+// answered: then it is not the upstream.
 func (l *listWalk) answersNeighbours(ctx context.Context) bool {
 	for _, other := range l.pass.config.Neighbours(l.pass.state) {
 		request, err := l.question.Sized(1).Page(other)
@@ -140,8 +141,8 @@ func (l *listWalk) answersNeighbours(ctx context.Context) bool {
 	return false
 }
 
-// probeUpstream reports whether the upstream answers a request. What it says is not kept:
-// the walk is elsewhere.
+// probeUpstream reports whether the upstream answers a request. The answer is not stored:
+// it is not the next page of the walk.
 func (r *taskRun) probeUpstream(ctx context.Context, request *exchange.Request) bool {
 	failed := r.failed
 	a, err := r.fetchAnswer(ctx, r.program, request, r.searchPolicy())
@@ -150,7 +151,8 @@ func (r *taskRun) probeUpstream(ctx context.Context, request *exchange.Request) 
 	return err == nil
 }
 
-// searchPolicy is the retry policy while searching: fewer tries than a page gets.
+// searchPolicy returns the retry policy while an item is searched for: fewer tries than a
+// page gets.
 func (r *taskRun) searchPolicy() fault.RetryPolicy {
 	p := r.retryPolicy()
 	p.MaxAttempts = min(p.MaxAttempts, halfway)

@@ -32,6 +32,7 @@ const enoughWithout = 3
 
 func newLeads() *leads { return &leads{of: map[ledBy]*led{}} }
 
+// leadOf returns what is known of the source of a task.
 func (l *leads) leadOf(w ingest.Work) *led {
 	key := ledBy{w.Partition, w.SpecFingerprint}
 	if l.of[key] == nil {
@@ -70,11 +71,12 @@ func (l *leads) noteNowhere(w ingest.Work) bool {
 	return len(of.without) >= enoughWithout
 }
 
-// lacksLead: the first page was full and more were announced, nothing named the next
-// page, and no page ever did.
+// lacksLead reports whether the first page was full and announced more, nothing named the
+// next page, and no page ever did.
 func (r *taskRun) lacksLead(f *fault.Error) bool {
 	return f.Code == fault.ShortCount && f.At != "" && !r.executor.leads.everLed(r.work)
 }
 
-// leadsNowhere: so did several slices. No slice would fare better.
+// leadsNowhere notes such a first page, and reports whether several slices began so: then
+// no slice would fare better.
 func (r *taskRun) leadsNowhere() bool { return r.executor.leads.noteNowhere(r.work) }

@@ -80,17 +80,17 @@ func (r *taskRun) decideOutcome(ctx context.Context, err error) ingest.Outcome {
 // consentWait is how long a task rests that needs consent.
 const consentWait = 5 * time.Minute
 
-// cameFurther: this run went on where the last one stopped, came further, and the
-// next one goes on from there. What failed before is forgiven then: a long slice
-// on an upstream that is up and down would use up its attempts although every
-// run reads a part of it. A walk that has to start over gets nowhere.
+// cameFurther reports whether this run went on where the last one stopped, came further,
+// and the next one goes on from there. Failures before are forgiven then: a long slice on
+// an upstream that is up and down would use up its attempts although every run reads a
+// part of it. A walk that has to start over does not come further.
 func (r *taskRun) cameFurther() bool {
 	last := r.run.Checkpoint
 	return r.program != nil && *r.program.Paging.Replayable && r.pass.no == max(last.Pass, 1) && r.pass.state.Pages > last.Paging.Pages
 }
 
-// heldBy is why a request that was told to wait did: our own gate, or the
-// upstream. One that does not say for how long asks for no cool-down of the key.
+// heldBy returns why a request was told to wait: by our own gate, or by the upstream. An
+// upstream that does not say for how long asks for no cool-down of the key.
 func heldBy(f *fault.Error) gate.Reason {
 	switch {
 	case f.Held != "":
@@ -113,8 +113,8 @@ func (r *taskRun) escalateFailure(ctx context.Context, cause error, o ingest.Out
 	return nil
 }
 
-// needsPerson: nobody else can mend it. A secret that no run of the task could
-// read is like one that is not there.
+// needsPerson reports whether nobody but a person can mend the cause. A secret that no
+// run of the task could read is like one that is not there.
 func needsPerson(cause error) bool {
 	return fault.As(cause).Level == fault.Fatal || errors.Is(cause, secret.ErrTrouble)
 }
@@ -134,9 +134,8 @@ func (l *listWalk) cutSmaller(ctx context.Context, o ingest.Outcome) error {
 	})
 }
 
-// stopSource is L4: nobody asks again before a person has acted (§4.13). A
-// refused credential is one of the whole source, a changed format one of the
-// endpoint.
+// stopSource stops the source until a person has acted (L4, §4.13). A refused credential
+// stops the whole source, a changed format the endpoint.
 func (r *taskRun) stopSource(ctx context.Context, f *fault.Error) error {
 	scope := ingest.Scope{Source: r.work.Partition.Source}
 	if f.Code != fault.Unauthorized {
@@ -160,6 +159,6 @@ func (r *taskRun) stopSource(ctx context.Context, f *fault.Error) error {
 // which nobody else notices does not cost the task.
 var betweenRuns = fault.Backoff{First: 2 * time.Second, Growth: 4, Longest: 10 * time.Minute, Jitter: 0.5}
 
-// waitAfter is how long a task waits after runs that failed; after none it is the
-// shortest wait.
+// waitAfter returns how long a task waits after so many runs that failed; after none it
+// is the shortest wait.
 func waitAfter(failures int) time.Duration { return betweenRuns.Spread(failures+1, rand.Float64()) }

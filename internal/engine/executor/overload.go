@@ -10,8 +10,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// leftWindow is what of the slice is not read. Pages that move are not after one pass (D§5.14),
-// nor is a list most of which could not be understood.
+// leftWindow returns what of the slice is not read. Pages that move are not read after
+// one pass (D§5.14), nor is a list most of which could not be understood.
 func (l *listWalk) leftWindow() window.Window {
 	if l.pass.isMoving() || l.judgeRejects(l.pass, l.ids) != nil {
 		return l.work.Window
@@ -40,7 +40,7 @@ func (l *listWalk) checkLoad() error {
 	return fault.Newf(fault.Budget, "%s: the rest is cut smaller", why)
 }
 
-// canCut: what is left of the slice can be asked for in parts.
+// canCut reports whether what is left of the slice can be asked for in parts.
 func (l *listWalk) canCut(left window.Window) bool {
 	done := window.Window{From: l.work.Window.From, To: left.From}
 	grid := slicing.Request{Grid: l.program.Filter.Cut, Config: l.program.Slicing, MinWindow: l.program.Window.MinWindow.Std()}
@@ -48,7 +48,7 @@ func (l *listWalk) canCut(left window.Window) bool {
 	return err == nil
 }
 
-// cutReason is why the slice is cut smaller.
+// cutReason returns the condition for which the slice is cut smaller.
 func (l *listWalk) cutReason(code fault.Code) health.Condition {
 	if code == fault.Poisoned {
 		return health.PoisonPage

@@ -9,7 +9,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/paging"
-	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/twophase"
 )
@@ -121,13 +120,14 @@ func (l *listWalk) noteEstimate(end paging.State) {
 	}
 }
 
-// keepsPage: what these say is about the rest of the slice, not about this page.
+// keepsPage reports whether a fault is about the rest of the slice and not about the
+// page, which is kept then.
 func keepsPage(code fault.Code) bool {
 	return code == fault.Budget || code == fault.Capped
 }
 
-// checkTokenAge: a token that waited for longer than it lives, while details were asked
-// for or the gate was closed, is not sent.
+// checkTokenAge returns TokenLost if the paging token is older than paging.tokenLife: for
+// example after a long wait at the gate, or while details were asked for.
 func (l *listWalk) checkTokenAge() error {
 	life := l.program.Paging.TokenLife.Std()
 	if age := l.lastSeen.Sub(l.pass.at); life > 0 && !l.pass.state.FirstPage() && age >= life {
@@ -136,6 +136,7 @@ func (l *listWalk) checkTokenAge() error {
 	return nil
 }
 
+// fetchPage asks for the next page of the list.
 func (l *listWalk) fetchPage(ctx context.Context) (*answer, error) {
 	question, err := l.sliceQuestion()
 	if err != nil {
@@ -153,7 +154,8 @@ func (l *listWalk) fetchPage(ctx context.Context) (*answer, error) {
 	return l.fetchAnswer(ctx, l.program, request, retry)
 }
 
-// sliceQuestion is what the slice asks: all its pages must ask the same.
+// sliceQuestion returns what the slice asks. It is made once: all pages must ask the
+// same.
 func (l *listWalk) sliceQuestion() (_ *spec.Question, err error) {
 	if l.question == nil {
 		l.question, err = l.program.Ask(l.asked, l.lastSeen)
@@ -161,8 +163,8 @@ func (l *listWalk) sliceQuestion() (_ *spec.Question, err error) {
 	return l.question, err
 }
 
-// renderFault is why a request could not be made: by its own name, such as an address
-// that leads away, or as one that does not render.
+// renderFault returns why a request could not be made: a fault as it is, such as an
+// address that leads away, and every other error as a request that does not render.
 func renderFault(err error) error {
 	if errors.As(err, new(*fault.Error)) {
 		return err
@@ -170,33 +172,13 @@ func renderFault(err error) error {
 	return fault.New(fault.Render, err)
 }
 
-// newIDs are the ids of a search page that this run has not asked details for.
-func (d *detailWalk) newIDs(items []record.Incoming) (ids []string) {
-	for _, in := range items {
-		if d.isNew(in.ProviderID) {
-			ids = append(ids, in.ProviderID)
-		}
-	}
-	return ids
-}
-
-// isNew takes note of an id that is asked for, and reports whether it was not before.
-func (d *detailWalk) isNew(id string) bool {
-	if d.known == nil {
-		d.known = map[record.Key]struct{}{}
-	}
-	key := record.KeyOf(id)
-	_, known := d.known[key]
-	d.known[key] = struct{}{}
-	return !known
-}
-
 // schemaSample is the least number of items from which a page without a single
 // usable one tells something.
 const schemaSample = 5
 
-// schemaChange: a page where nothing can be understood is a changed format, not
-// a page of bad items; setting each of them aside would bury the news (§4.13).
+// schemaChange returns a fault if nothing of a page can be understood. That is a changed
+// format, not a page of bad items; setting each of them aside would bury the news
+// (§4.13).
 func schemaChange(page *extract.Page, tolerated float64) *fault.Error {
 	if page.Seen < schemaSample || len(page.Rejects) < page.Seen || tolerated >= 1 {
 		return nil

@@ -34,6 +34,7 @@ type listPass struct {
 	reached ingest.Reached
 }
 
+// newPass returns a pass that begins with the first page.
 func newPass(c paging.Config, no int) listPass {
 	return listPass{
 		config: c, begun: c.Size, no: no, state: c.First(),
@@ -41,6 +42,7 @@ func newPass(c paging.Config, no int) listPass {
 	}
 }
 
+// resumeAt goes on where a checkpoint was written.
 func (p *listPass) resumeAt(last ingest.Checkpoint) {
 	p.state, p.read, p.rejected, p.sum, p.prior = last.Paging, last.Read, last.Rejected, last.Sum, last.Prior
 	p.at, p.last, p.reached = last.At, last.Last, last.Reached
@@ -49,6 +51,7 @@ func (p *listPass) resumeAt(last ingest.Checkpoint) {
 	}
 }
 
+// isMoving reports whether items may change their places while the pages are read.
 func (p *listPass) isMoving() bool { return !*p.config.Stable }
 
 // observePage takes note of a page and says what paging should know about it.
@@ -83,7 +86,7 @@ func (p *listPass) observePage(page *extract.Page) paging.Observation {
 	return o
 }
 
-// keyHalves are the two numbers a digest is made of.
+// keyHalves returns the two numbers that a digest is made of.
 func keyHalves(key record.Key) (high, low uint64) {
 	return binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:])
 }
@@ -116,7 +119,7 @@ func (p *listPass) addVersions(page *extract.Page) {
 	}
 }
 
-// shortHash is the beginning of a text's hash.
+// shortHash returns the beginning of a text's hash.
 func shortHash(text []byte) (high, low uint64) {
 	sum := sha256.Sum256(text)
 	return binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16])
@@ -149,7 +152,7 @@ func (p *listPass) isSettled(end paging.State) (bool, *fault.Error) {
 	return false, nil
 }
 
-// nextPass is the pass after a whole one.
+// nextPass returns the pass that follows a whole one.
 func (p *listPass) nextPass() listPass {
 	config := p.config
 	config.Size = p.begun
@@ -159,16 +162,16 @@ func (p *listPass) nextPass() listPass {
 	return next
 }
 
-// toCheckpoint is how a later run goes on.
+// toCheckpoint returns what a later run needs to go on here.
 func (p *listPass) toCheckpoint() ingest.Checkpoint {
 	return ingest.Checkpoint{
 		Pass: p.no, Paging: p.state, Size: p.config.Size, Begun: p.begun, Read: p.read, Rejected: p.rejected, At: p.at, Sum: p.sum, Prior: p.prior, Last: p.last, Reached: p.reached,
 	}
 }
 
-// leftOf is what of a window this walk has not read: where the upstream sorts by
-// the followed date, and was seen to, the dates it has passed are read. A list
-// that starts with the newest is sorted too; so that it rises must be seen.
+// leftOf returns what of a window this pass has not read. Where the upstream sorts by the
+// followed date, and was seen to, the dates that were passed are read. A list that starts
+// with the newest is sorted too, so it must be seen that the dates rise.
 func (p *listPass) leftOf(of window.Window, ordered bool, cut func(time.Time) time.Time) window.Window {
 	if !ordered || p.reached.Fell || !p.reached.Rose {
 		return of

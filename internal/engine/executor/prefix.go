@@ -6,11 +6,11 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// provenLeft is what is left of a slice that ends early. The dates of items say how
-// far a sorted walk has come, but the upstream filters by its own ones, and the two
-// may differ (D§5.11). So the rest is asked for once: if it begins with an item that
-// was read, everything before it in the order was read too. If not, items may lie
-// between the two, and all of the slice stays owed (I2, D§5.26).
+// provenLeft returns what is left of a slice that ends early. The dates of items say how
+// far a sorted walk has come, but the upstream filters by its own ones, and the two may
+// differ (D§5.11). So the rest is asked for once: if it begins with an item that was
+// read, everything before it in the order was read too. If not, items may lie between the
+// two, and all of the slice stays owed (I2, D§5.26).
 func (l *listWalk) provenLeft(ctx context.Context) window.Window {
 	whole, left := l.work.Window, l.leftWindow()
 	if left == whole || l.beginsWithRead(ctx, left) {

@@ -22,6 +22,7 @@ type compiled struct {
 // mostPrograms is more than one process works with at a time.
 const mostPrograms = 64
 
+// getProgram returns a compiled snapshot, which counts as the last used one then.
 func (p *programs) getProgram(fingerprint string) (*spec.Program, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -35,9 +36,9 @@ func (p *programs) getProgram(fingerprint string) (*spec.Program, bool) {
 	return found.program, true
 }
 
-// keepProgram forgets the one that was not used for longest. Whoever works with it has it
-// until the end of its slice. Of two who compiled the same at once, both keep the
-// second: programs do not change.
+// keepProgram adds a compiled snapshot and forgets the one that was not used for longest.
+// Whoever works with that has it until the end of its slice. Of two who compiled the same
+// at once, both keep the second: programs do not change.
 func (p *programs) keepProgram(fingerprint string, program *spec.Program) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

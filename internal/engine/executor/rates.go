@@ -16,7 +16,7 @@ type Rates struct {
 	Own           bool // a quota was set for this run alone
 }
 
-// PlannedRates are those of a snapshot.
+// PlannedRates returns the limits of a snapshot.
 func PlannedRates(p *spec.Program) Rates {
 	out := Rates{First: p.Rate, Own: slices.ContainsFunc(p.RateSet, isQuota)}
 	if p.Detail != nil {
@@ -25,11 +25,12 @@ func PlannedRates(p *spec.Program) Rates {
 	return out
 }
 
-// isQuota: a key of the rate section that decides how much is left of a quota.
+// isQuota reports whether a key of the rate section decides how much is left of a quota.
 func isQuota(key string) bool {
 	return slices.Contains([]string{"quotaPerHour", "quotaPerDay", "quotaMargin", "budgetPerDay", "pricePerRequest", "cost"}, key)
 }
 
+// currentRates returns the limits in force now; fresh asks for them anew.
 func (e *Executor) currentRates(ctx context.Context, p *spec.Program, fresh bool) Rates {
 	if e.config.Rates == nil {
 		return PlannedRates(p)

@@ -42,4 +42,5 @@ func (k keeper) startKeeping(ctx context.Context, body []byte) (wait func() (ref
 	}
 }
 
+// nothingKept is the wait for a body that is not kept.
 func nothingKept() (string, error) { return "", nil }

@@ -45,7 +45,7 @@ type rereading struct {
 	items   []string // hashes of those that were read
 }
 
-// readRejectsOf does so for items of one answer, which become one batch.
+// readRejectsOf reads rejected items of one answer again; they become one batch.
 func (w *candidateWalk) readRejectsOf(ctx context.Context, of []ingest.Candidate) (ask []string, err error) {
 	reader := w.delivery.readerOf(of[0].Reject.Detail)
 	var out rereading
@@ -74,6 +74,7 @@ type items struct {
 	rejects map[string]*record.Reject
 }
 
+// itemsOf returns the items of a page by their hashes.
 func itemsOf(page *extract.Page) items {
 	out := items{make(map[string]*record.Incoming, len(page.Records)), make(map[string]*record.Reject, len(page.Rejects))}
 	for i := range page.Records {
@@ -85,7 +86,7 @@ func itemsOf(page *extract.Page) items {
 	return out
 }
 
-// findItem gives copies: two rows may be about one item.
+// findItem returns copies of what an item became: two rows may be about one item.
 func (f items) findItem(c ingest.Candidate) (*record.Incoming, *record.Reject) {
 	if c.Reject.Reason.WithoutItem() {
 		return nil, nil
@@ -137,7 +138,7 @@ func (w *candidateWalk) sortItem(out *rereading, c ingest.Candidate, in *record.
 	}
 }
 
-// keepRejects commits them like any other page.
+// keepRejects commits items that were read again like any other page.
 func (w *candidateWalk) keepRejects(ctx context.Context, from ingest.Candidate, page *extract.Page, out rereading) (err error) {
 	b := bundle{before: w.pass.state, after: w.pass.state, rejects: out.rejects, rows: out.rows, unread: out.unread}
 	b.seen = len(out.records) + len(out.rejects)

@@ -40,7 +40,7 @@ func (w *candidateWalk) remapCandidates(ctx context.Context, found []ingest.Cand
 	return ask, nil
 }
 
-// remapBatch does so for records of one answer.
+// remapBatch maps records of one answer anew, and returns the ids that were not in it.
 func (w *candidateWalk) remapBatch(ctx context.Context, of []ingest.Candidate) (left []string, err error) {
 	page := w.readAgain(ctx, of[0], w.delivery.readerOf(true))
 	wanted := make(map[string]ingest.Candidate, len(of))
@@ -106,8 +106,8 @@ func (w *candidateWalk) readAgain(ctx context.Context, c ingest.Candidate, reade
 	return &extract.Page{}
 }
 
-// buildRefreshed is what the store is told of an UPDATE's batch. Its records are mapped
-// anew although their content may be the same.
+// buildRefreshed returns what the store is told of an UPDATE's batch. Its records are
+// mapped anew although their content may be the same.
 func (r *taskRun) buildRefreshed(b *bundle) *ingest.Refreshed {
 	if r.work.Partition.Operation != ingest.Update {
 		return nil
@@ -142,6 +142,7 @@ func (r *taskRun) buildRefreshed(b *bundle) *ingest.Refreshed {
 	return out
 }
 
+// mergedFields returns the fields of a record that was merged.
 func mergedFields(into string) []byte {
 	text, _ := json.Marshal(map[string]string{"mergedInto": into}) // a text always encodes
 	return text

@@ -18,13 +18,14 @@ import (
 	"github.com/patra-ingest/patra/internal/pause"
 )
 
-// expectedItems is what items are held against. A request by ids has no window.
+// expectedItems returns what items are held against. A request by ids has no window.
 func (r *taskRun) expectedItems() extract.Asked {
 	asked := r.against
 	asked.FetchAt, asked.MappingID = r.lastSeen, r.work.MappingID
 	return asked
 }
 
+// retryPolicy returns how often a request of the list is tried.
 func (r *taskRun) retryPolicy() fault.RetryPolicy {
 	if r.program == nil {
 		return fault.RetryPolicy{}.WithDefaults()
@@ -58,6 +59,7 @@ func (r *taskRun) readSlice(ctx context.Context) (ingest.Outcome, error) {
 	}
 }
 
+// successOutcome returns the outcome of a slice that is read to its end.
 func successOutcome() ingest.Outcome {
 	return ingest.Outcome{Task: ingest.TaskSucceeded, Run: ingest.RunSucceeded}
 }
@@ -73,6 +75,7 @@ func (r *taskRun) makeStep(ctx context.Context) (done bool, err error) {
 	return r.nextWalk().next(ctx)
 }
 
+// prepareSlice reads what the slice asks for, and goes on where the last run stopped.
 func (r *taskRun) prepareSlice(ctx context.Context) (err error) {
 	if r.program, err = r.executor.compiledProgram(r.work); err != nil {
 		return fault.New(fault.Internal, err)
@@ -159,6 +162,8 @@ func (r *taskRun) noteRestart(reason string) {
 // longestReason is how many bytes of a reason are kept: it is written with every page.
 const longestReason = 500
 
+// startOver begins the slice again with its first page. Ids that wait for another try are
+// kept.
 func (r *taskRun) startOver(reason string) {
 	r.noteRestart(reason)
 	r.pass = newPass(r.program.Paging, r.pass.no+1)
@@ -172,7 +177,8 @@ func (r *taskRun) waitBeforeRestart(ctx context.Context) error {
 	return pause.For(ctx, r.program.Retry.Backoff(r.stats.Restarts+1, rand.Float64()))
 }
 
-// mayStartOver: the walk through the pages is broken, the slice is not.
+// mayStartOver reports whether the slice may begin again after an error: the walk is
+// broken, the slice is not.
 func (r *taskRun) mayStartOver(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, fault.ErrStale) || len(r.ids.Pending) > 0 || r.detail.suspects.Waiting() {
 		return false
@@ -184,6 +190,7 @@ func (r *taskRun) mayStartOver(ctx context.Context, err error) bool {
 	return r.first.startsOver(f)
 }
 
+// withinBudget returns a fault if the budget of the slice is used up.
 func (r *taskRun) withinBudget() error {
 	switch {
 	case r.stats.Requests >= r.budget.MaxRequests:

@@ -6,7 +6,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/record"
 )
 
-// keysOf are the ids of a request.
+// keysOf returns the keys of ids.
 func keysOf(ids []string) map[record.Key]bool {
 	out := make(map[record.Key]bool, len(ids))
 	for _, id := range ids {
@@ -24,9 +24,9 @@ func (d *detailWalk) checkAnswered(ids []string, page *extract.Page) *fault.Erro
 	return page.CheckAnswers(ids)
 }
 
-// countStrangers counts the records of an answer that nobody asked for. They are kept,
-// since the store decides which version of a record wins, but they say nothing
-// about the ids that were asked for.
+// countStrangers returns how many records of an answer nobody asked for. They are kept,
+// since the store decides which version of a record wins, but they say nothing about the
+// ids that were asked for.
 func countStrangers(ids []string, page *extract.Page) (n int) {
 	asked := keysOf(ids)
 	for _, in := range page.Records {
@@ -37,7 +37,7 @@ func countStrangers(ids []string, page *extract.Page) (n int) {
 	return n
 }
 
-// firstAsked is an id that was asked for and came; empty if none did.
+// firstAsked returns an id that was asked for and came; empty if none did.
 func firstAsked(ids []string, page *extract.Page) string {
 	asked := keysOf(ids)
 	for _, in := range page.Records {

@@ -42,13 +42,13 @@ func explainRefusal(request *exchange.Request, answer *exchange.Response, f *fau
 	return &explained
 }
 
-// refusedAlways: the upstream refuses whatever this endpoint asks for. Nobody asks it
-// again before a person has looked at the request.
+// refusedAlways reports whether the upstream refuses whatever this endpoint asks for.
+// Nobody asks it again before a person has looked at the request.
 func (r *taskRun) refusedAlways(cause error) bool {
 	return r.stops && fault.As(cause).Code == fault.BadRequest
 }
 
-// stopReason is why a source is stopped, for the person who has to act.
+// stopReason returns why a source is stopped, for the person who has to act.
 func (r *taskRun) stopReason(f *fault.Error) string {
 	if !r.stops || r.again == 0 {
 		return f.Error()

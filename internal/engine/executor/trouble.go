@@ -31,6 +31,7 @@ type trouble struct {
 
 func newTroubles() *troubles { return &troubles{of: map[ingest.Partition]*trouble{}} }
 
+// troubleAt returns what goes wrong at a partition.
 func (t *troubles) troubleAt(p ingest.Partition) *trouble {
 	if t.of[p] == nil {
 		t.of[p] = &trouble{}

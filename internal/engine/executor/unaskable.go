@@ -57,6 +57,7 @@ func (d *detailWalk) findUnaskable(ids []string) (bad []twophase.Suspect) {
 	return bad
 }
 
+// renderDetail returns why an id cannot be put into a request; nil if it can.
 func (d *detailWalk) renderDetail(id string) error {
 	_, err := d.program.Detail.AskFor([]string{id}, d.lastSeen).Page(d.program.Detail.Paging.First())
 	return err
