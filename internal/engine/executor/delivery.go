@@ -32,7 +32,7 @@ func newDelivery(r *taskRun) delivery {
 	return detailDelivery{r}
 }
 
-// listDelivery: the items of the list are the records.
+// listDelivery takes the items of the list for the records.
 type listDelivery struct{ *taskRun }
 
 func (l listDelivery) addPage(b *bundle, page *extract.Page, last bool) (twophase.Progress, bool) {
@@ -48,7 +48,7 @@ func (l listDelivery) readerOf(bool) *spec.Program { return l.program }
 
 func (listDelivery) asksByID() bool { return false }
 
-// detailDelivery: the items of the list name ids, and a detail endpoint has the records.
+// detailDelivery takes ids from the items of the list, and records from a detail endpoint.
 type detailDelivery struct{ *taskRun }
 
 func (d detailDelivery) addPage(b *bundle, page *extract.Page, last bool) (twophase.Progress, bool) {
