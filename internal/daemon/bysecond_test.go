@@ -204,3 +204,25 @@ func TestBelieve10LostAnswerCostsAShortWalk(t *testing.T) {
 func requestsUntilTheEnd(pages int64, lost float64) float64 {
 	return (1/slicing.ShareOfWalksThatEnd(pages, lost) - 1) / lost
 }
+
+// A day of Crossref whose size nobody could count, because no count was asked for, is
+// read whole all the same: a longer walk, not a hole.
+func TestBelieve10ADayThatWasNotCountedIsReadWhole(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, database string) {
+		const works, pageSize = 300, 5
+		day := time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
+		l := newLibrary(t, database, upsim.Config{Seed: 7, From: day, To: day.AddDate(0, 0, 1), PerDay: works, Flat: true}, "")
+		l.now = day.AddDate(0, 0, 2)
+		request := NewRequest(l.now, &day, nil)
+		request.Offline = true
+		h, err := l.app.Harvest(t.Context(), l.compile(fmt.Sprint("paging.size=", pageSize)), request, Watch{})
+		l.must(err)
+		if h.Counted > 0 {
+			t.Errorf("%d requests only counted", h.Counted)
+		}
+		if n := h.Plan.Slices[string(ingest.SliceSucceeded)]; n == 0 || n != h.Plan.Total-h.Plan.Replaced {
+			t.Errorf("%d of %d slices are covered: %v", n, h.Plan.Total, h.Plan.Slices)
+		}
+		l.hasAll(day, day.AddDate(0, 0, 1))
+	})
+}
