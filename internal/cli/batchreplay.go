@@ -190,11 +190,11 @@ func (e *env) showReplay(r *blackbox.Report) error {
 func blamed(r *blackbox.Report) string {
 	switch {
 	case r.Blames(blackbox.Source) && r.Blames(blackbox.Ours):
-		return "the source's doing and ours"
+		return "the upstream and our side changed"
 	case r.Blames(blackbox.Source):
-		return "the source's doing"
+		return "the upstream changed"
 	}
-	return "our doing"
+	return "our side changed"
 }
 
 func replayFacts(r *blackbox.Report) []fact {

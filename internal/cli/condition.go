@@ -20,7 +20,7 @@ func conditionText(c view.Condition) string {
 		text += " (" + strings.NewReplacer(" (", ", ", ")", "").Replace(detail) + ")"
 	}
 	if acts := actionWords(c); acts != "" {
-		text += "; by itself: " + acts
+		text += "; automatic: " + acts
 	}
 	if !c.Until.IsZero() {
 		text += ", until " + minuteText(c.Until)
@@ -37,7 +37,7 @@ func conditionText(c view.Condition) string {
 func conditionWords(c health.Condition) string {
 	switch c {
 	case health.Throttled:
-		return "the upstream says that it is asked too much"
+		return "the upstream asks for fewer requests"
 	case health.Held:
 		return "a limit of our own lets nothing leave"
 	case health.Slow:
@@ -47,7 +47,7 @@ func conditionWords(c health.Condition) string {
 	case health.RunsFailing:
 		return "runs fail for reasons that pass"
 	case health.Down:
-		return "run after run had no usable answer"
+		return "several runs in a row failed"
 	case health.HeavyPages:
 		return "pages are large"
 	case health.Late:

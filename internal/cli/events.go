@@ -18,9 +18,10 @@ func newEventsPublish(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "publish",
 		Short: "Publish the events that wait now, then stop",
-		Long: `Publish the events that wait now to whom --events says, then stop. For those who
-harvest from a timer; a process that serves with the role relay does it all the
-time. Both may run at once: one at a time works on the events of a dataset.
+		Long: `Publish the events that wait now to the destinations in the --events file,
+then stop. For those who harvest from a timer; a process that serves with the
+role relay does it all the time. Both may run at once: one at a time works on
+the events of a dataset.
 
 An event whose receiver cannot be reached stays. So does one that another process
 is publishing. Exit code 3 means that some stayed, or are dead.`,

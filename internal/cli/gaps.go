@@ -220,7 +220,7 @@ func (e *env) hintEmpty(b inspect.Book, w window.Window) {
 func gapReason(g view.Gap) string {
 	switch g.Reason {
 	case view.GapCapped:
-		return fmt.Sprintf("failed %s: more than the upstream serves (CAPPED), no retry mends that", times(g.Fails))
+		return fmt.Sprintf("failed %s: more than the upstream serves (CAPPED), no retry helps", times(g.Fails))
 	case view.GapPaused:
 		return fmt.Sprintf("failed %s, nothing is tried while the source is paused", times(g.Fails))
 	case view.GapFailed:

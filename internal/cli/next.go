@@ -64,6 +64,6 @@ func class(code string) string {
 	case level == fault.Fatal:
 		return string(level) + ": the source cannot be used until a person acts"
 	default:
-		return string(level) + ": repeating will not mend it"
+		return string(level) + ": repeating will not help"
 	}
 }

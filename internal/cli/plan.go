@@ -31,7 +31,7 @@ func (r *request) flags(c *cobra.Command) {
 	f.StringVar(&r.now, "now", "", "plan as if it were this instant")
 	f.StringArrayVar(&r.set, "set", nil, "override a setting for this run, such as rate.perSecond=1")
 	f.BoolVar(&r.dry, "dry-run", false, "show the plan and write nothing")
-	f.BoolVar(&r.retry, "retry", false, "also take windows that failed and whose retry time has not come: the cause is mended")
+	f.BoolVar(&r.retry, "retry", false, "also take windows that failed and whose retry time has not come: the cause is fixed")
 }
 
 // parsed is a request with its texts understood.

@@ -68,7 +68,7 @@ func (e *env) showGroups(groups []view.RejectGroup) error {
 		return err
 	}
 	if len(groups) > 0 {
-		e.hint("one of them with all that is known: patra quarantine show %d", groups[0].ExampleID)
+		e.hint("details of one item: patra quarantine show %d", groups[0].ExampleID)
 	}
 	for _, g := range groups {
 		fmt.Fprintln(e.out, short(printable(fmt.Sprintf("%d: %s: %s", g.ExampleID, g.Detail, g.Example)), 120))
@@ -236,7 +236,7 @@ func itemText(r view.Reject) string {
 func (e *env) hintReject(r view.Reject) {
 	switch ingest.RejectStatus(r.Status) {
 	case ingest.RejectOpen:
-		e.hint("mend the source file and apply it, then: patra quarantine requeue %d\njunk: patra quarantine discard %d --reason …", r.ID, r.ID)
+		e.hint("correct the source file and apply it, then: patra quarantine requeue %d\njunk: patra quarantine discard %d --reason …", r.ID, r.ID)
 	case ingest.RejectRequeued:
 		e.hint("it waits to be read again: patra quarantine requeue %s --all", r.Source)
 	}

@@ -49,7 +49,7 @@ Exit code 3: some items are still in quarantine.`,
 	}
 	p.flags(c)
 	settings.flags(c)
-	c.Flags().BoolVar(&ask, "ask", false, "ask the upstream also for items that are kept, because it was mended there")
+	c.Flags().BoolVar(&ask, "ask", false, "ask the upstream also for items that are kept, because it was fixed there")
 	c.Flags().StringArrayVar(&r.set, "set", nil, "override a setting for this run, such as rate.perSecond=1")
 	return c
 }
@@ -158,9 +158,9 @@ func (e *env) showRequeued(d requeued, pick ingest.RejectPick, p choosing) error
 	}
 	if err := show(e, d, []fact{
 		{"put back", counted(d.Changed, "item")},
-		{"mended", fmt.Sprintf("%d read again without a request, %d asked for", t.Refresh.Remapped, t.Refresh.Checked)},
+		{"fixed", fmt.Sprintf("%d read again without a request, %d asked for", t.Refresh.Remapped, t.Refresh.Checked)},
 		{"records", fmt.Sprintf("%d new, %d updated, %d unchanged, %d older than what is stored", t.Inserted, t.Updated, t.Unchanged, t.Stale)},
-		{"still open", fmt.Sprintf("%d rejected again, %d that nobody can read", t.Quarantined, left)},
+		{"still quarantined", fmt.Sprintf("%d rejected again, %d unreadable", t.Quarantined, left)},
 	}); err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (e *env) showRequeued(d requeued, pick ingest.RejectPick, p choosing) error
 		if source == "" {
 			return partial("%s still in quarantine: `patra quarantine groups` shows why", counted(t.Quarantined+left, "item"))
 		}
-		return partial("%s still in quarantine: `patra quarantine groups %s` shows why; mend the source file and say again: patra quarantine requeue %s",
+		return partial("%s still in quarantine: `patra quarantine groups %s` shows why; correct the source file and say again: patra quarantine requeue %s",
 			counted(t.Quarantined+left, "item"), source, chosenBy(source, p))
 	}
 	return nil

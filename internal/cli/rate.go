@@ -45,7 +45,7 @@ why nothing leaves, with the reason that tasks show too.`,
 // hintIdle says what cannot be seen.
 func (e *env) hintIdle(keys []view.RateKey) {
 	if !slices.ContainsFunc(keys, func(k view.RateKey) bool { return len(k.Processes) > 0 }) {
-		e.hint("no process at work has reported its rates: cool-downs, quotas and breakers are stored, the rate of this moment is not")
+		e.hint("no patra process is running: stored limits are shown, current rates are unknown")
 	}
 }
 

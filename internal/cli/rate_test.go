@@ -80,7 +80,7 @@ func TestRateList(t *testing.T) {
 	}
 	idle := newDesk(t)
 	idle.empty()
-	d.holds(idle.expect(exitOK, "rate", "list").err, "no process at work has reported")
+	d.holds(idle.expect(exitOK, "rate", "list").err, "no patra process is running")
 }
 
 func TestRateShow(t *testing.T) {

@@ -40,7 +40,7 @@ func (o owedAgain) next(source string) string {
 
 // cappedNext is the way out of a window that no try can read.
 func cappedNext(w window.Window, source string) string {
-	return fmt.Sprintf("%s holds more than the upstream serves (CAPPED) and no retry mends that: let the source file cut finer (slicing.minStep, filter.precision), "+
+	return fmt.Sprintf("%s holds more than the upstream serves (CAPPED) and no retry helps: let the source file cut finer (slicing.minStep, filter.precision), "+
 		"or accept it with `patra coverage waive %s --from %s --to %s --reason …`", brief(w), source, moment(w.From), moment(w.To))
 }
 

@@ -33,9 +33,9 @@ Roles:
   planner   plans by schedule. Any number of processes may have the role; one at
             a time plans, the others take over when it stops or dies
   executor  works on the tasks of all plans
-  relay     publishes the events of changed records to whom --events says. Any
-            number of processes may have the role; one at a time works on the
-            events of a dataset
+  relay     publishes the events of changed records to the destinations in the
+            --events file. Any number of processes may have the role; one at a
+            time works on the events of a dataset
 One planner a day also archives and removes history, if it was told how long to
 keep it (--archive-keep, --versions-keep, --outbox-keep).
 The role api is known and comes with a later version.

@@ -68,7 +68,7 @@ func standstillOf(ctx context.Context, app *daemon.App, of ingest.Partition) str
 	failed := lastTrouble(s)
 	switch s.Reason {
 	case view.StandsAtGate:
-		text := fmt.Sprintf("%sno task is taken: %s; it goes on by itself, and Ctrl-C is safe", failed, waiting(*s.Task.Waits))
+		text := fmt.Sprintf("%sno task is taken: %s; it continues automatically; Ctrl-C is safe", failed, waiting(*s.Task.Waits))
 		if w := s.Task.Waits; w.Reason == gate.Quota && w.RateKey != "" {
 			text += "; sooner: " + quotaWayOut(w.RateKey)
 		}
@@ -76,13 +76,13 @@ func standstillOf(ctx context.Context, app *daemon.App, of ingest.Partition) str
 	case view.StandsForRetry:
 		return fmt.Sprintf("%stask %d is tried again from %s on; Ctrl-C is safe", failed, s.Task.ID, when(s.Task.ScheduledAt))
 	case view.StandsHeld:
-		return fmt.Sprintf("%s%s; it goes on by itself, and Ctrl-C is safe: patra status %s", failed, noPlanText(*s.Condition), of.Source)
+		return fmt.Sprintf("%s%s; it continues automatically; Ctrl-C is safe: patra status %s", failed, noPlanText(*s.Condition), of.Source)
 	case view.StandsRepeating:
 		return failed + "it is tried again; Ctrl-C is safe"
 	case view.StandsNotDue:
-		return fmt.Sprintf("no task is due before %s; it goes on by itself, and Ctrl-C is safe", when(s.Due))
+		return fmt.Sprintf("no task is due before %s; it continues automatically; Ctrl-C is safe", when(s.Due))
 	}
-	return fmt.Sprintf("no page for %s: answers take long, the rate makes requests wait, or they are repeated; `patra source test %s` sends one and tells what comes back", stallAfter, of.Source)
+	return fmt.Sprintf("no page for %s: the upstream answers slowly, or requests wait for the rate limit or are being retried; `patra source test %s` sends one request and shows the answer", stallAfter, of.Source)
 }
 
 // lastTrouble says what went wrong last.

@@ -55,17 +55,17 @@ func TestWhyAHarvestStandsStill(t *testing.T) {
 	d.exec("UPDATE ing_task SET status_code = 'SUCCEEDED' WHERE id = 5")
 	d.exec("UPDATE ing_task SET status_code = 'SUCCEEDED' WHERE id = 6")
 	for _, c := range []struct{ change, want string }{
-		{"UPDATE ing_task SET status_code = 'SUCCEEDED' WHERE id = 7", "no page for 10s: answers take long, the rate makes requests wait, or they are repeated; `patra source test crossref` sends one and tells what comes back"},
+		{"UPDATE ing_task SET status_code = 'SUCCEEDED' WHERE id = 7", "no page for 10s: the upstream answers slowly, or requests wait for the rate limit or are being retried; `patra source test crossref` sends one request and shows the answer"},
 		{`UPDATE ing_plan SET status_code = 'PARTIAL', record_remarks = '{"suspended":{"reason":"enough tasks wait"}}' WHERE id = 2`,
-			"nothing is planned: OVERSTOCKED, enough tasks wait; it goes on by itself, and Ctrl-C is safe: patra status crossref"},
-		{"UPDATE ing_plan SET status_code = 'READY', record_remarks = NULL WHERE id = 2", "no page for 10s: answers take long, the rate makes requests wait, or they are repeated; `patra source test crossref` sends one and tells what comes back"},
+			"nothing is planned: OVERSTOCKED, enough tasks wait; it continues automatically; Ctrl-C is safe: patra status crossref"},
+		{"UPDATE ing_plan SET status_code = 'READY', record_remarks = NULL WHERE id = 2", "no page for 10s: the upstream answers slowly, or requests wait for the rate limit or are being retried; `patra source test crossref` sends one request and shows the answer"},
 		{"UPDATE ing_task_run SET error_code = 'NETWORK', error = 'no such host' WHERE id = 4", "run 4 ended with NETWORK: no such host; it is tried again; Ctrl-C is safe"},
 		{`INSERT INTO ing_health (provenance_code, endpoint_name, operation_code, condition_code, owner, level_no, since, valid_until)
 VALUES ('crossref', 'works', 'HARVEST', 'DEAD_TASKS', 'me', 1, 0, 4102444800000000)`,
-			"run 4 ended with NETWORK: no such host; nothing is planned: DEAD_TASKS, most tasks are given up; it goes on by itself, and Ctrl-C is safe: patra status crossref"},
+			"run 4 ended with NETWORK: no such host; nothing is planned: DEAD_TASKS, most tasks are given up; it continues automatically; Ctrl-C is safe: patra status crossref"},
 		{"UPDATE ing_task SET status_code = 'SCHEDULED', scheduled_at = 1741000000000000, attempts = 1 WHERE id = 6", "run 4 ended with NETWORK: no such host; task 6 is tried again from 2025-03-03T11:06:40Z on; Ctrl-C is safe"},
 		{"UPDATE ing_task SET wait_code = 'COOLDOWN' WHERE id = 6",
-			"run 4 ended with NETWORK: no such host; no task is taken: COOLDOWN until 2025-03-03T11:06:40Z; it goes on by itself, and Ctrl-C is safe"},
+			"run 4 ended with NETWORK: no such host; no task is taken: COOLDOWN until 2025-03-03T11:06:40Z; it continues automatically; Ctrl-C is safe"},
 	} {
 		d.exec(c.change)
 		if got := standstillOf(d.Context(), app, ingest.Partition{Dataset: ingest.Dataset{Source: "crossref"}, Operation: ingest.Harvest}); got != c.want {
@@ -93,7 +93,7 @@ func TestTasksThatAreNotDueYetAreNotTriedAgain(t *testing.T) {
 		t.Error(got)
 	}
 	d.exec("UPDATE ing_task SET status_code = 'SUCCEEDED' WHERE id = 5")
-	if got, want := standstillOf(d.Context(), app, ingest.Partition{Dataset: ingest.Dataset{Source: "crossref"}, Operation: ingest.Harvest}), "no task is due before 2025-03-03T11:06:40Z; it goes on by itself, and Ctrl-C is safe"; got != want {
+	if got, want := standstillOf(d.Context(), app, ingest.Partition{Dataset: ingest.Dataset{Source: "crossref"}, Operation: ingest.Harvest}), "no task is due before 2025-03-03T11:06:40Z; it continues automatically; Ctrl-C is safe"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

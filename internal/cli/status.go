@@ -25,15 +25,15 @@ func newStatus(e *env) *cobra.Command {
 		Long: `Show for every source that is harvested how fresh it is, what is missing, what
 waits and what is wrong. What is owed and worked on is no finding. Findings are:
 gaps that nobody works on, stretches that a backfill or an update gave up,
-campaigns that nobody goes on with, items in quarantine, sources that are paused
+stalled campaigns, items in quarantine, sources that are paused
 or cannot be read, endpoints in trouble, slices that started over more than twice
 and are not read yet, answers whose dates do not fit what was asked for or that
-brought less than a source estimated, tasks that wait while no process works,
-events that are dead, receivers of events that are away, events that wait for
-longer than --events-age, sources that want something of this machine that nobody
-agreed to (patra source trust), and a database whose last patra db check is older
-than --check-age or found damage. Events that wait are no finding where nobody
-publishes: no relay works, and none has tried for a week.
+brought less than a source estimated, tasks that wait while no patra process is
+running, events that are dead, receivers of events that are away, events that
+wait for longer than --events-age, sources that want something of this machine
+that nobody agreed to (patra source trust), and a database whose last patra db
+check is older than --check-age or found damage. Events that wait are no
+finding where nobody publishes: no relay works, and none has tried for a week.
 
 LAG is the time from the watermark to now. QUEUE is running + waiting.
 

@@ -54,7 +54,7 @@ func TestStatusOfWork(t *testing.T) {
 	d := harvested(t)
 	d.exec("UPDATE ing_task SET status_code = 'QUEUED' WHERE id = 3")
 	idle := d.expect(exitFindings, "status")
-	d.holds(idle.out, "waiting: 1 task, and no process works")
+	d.holds(idle.out, "waiting: 1 task, but no patra process is running")
 	if strings.Contains(idle.out, "! crossref/works: gap") {
 		t.Errorf("what is on its way is a finding:\n%s", idle.out)
 	}

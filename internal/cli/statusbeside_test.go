@@ -33,7 +33,7 @@ func TestStatusOfAnIdleCampaign(t *testing.T) {
 	d := harvested(t)
 	d.exec("UPDATE ing_coverage SET have_at = want_at, fails = 0, retry_after = NULL WHERE fails > 0")
 	d.expect(exitOK, "backfill", "crossref", "--from", "2025-02-01", "--to", "2025-02-03", "--name", "early", "--detach")
-	d.holds(d.expect(exitFindings, "status").out, "! campaign early: is not complete, and no process works")
+	d.holds(d.expect(exitFindings, "status").out, "! campaign early: is not complete, and no patra process is running")
 	d.expect(exitOK, "backfill", "cancel", "early", "--reason", "not needed")
 	d.holds(d.expect(exitOK, "status").out, "no findings")
 }

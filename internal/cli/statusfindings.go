@@ -86,13 +86,13 @@ func findingText(f view.Finding, now time.Time) string {
 	case view.FoundStretches:
 		return fmt.Sprintf("%s failed and still owed by cursor %d, such as %s; %s", stretchesText(f.Count), f.Subject.CursorID, brief(f.Windows[0]), stretchesNext(f.Subject))
 	case view.FoundNoWorker:
-		return fmt.Sprintf("waiting: %s, and no process works: `patra serve` does", tasksText(f.Count))
+		return fmt.Sprintf("waiting: %s, but no patra process is running: start `patra serve`", tasksText(f.Count))
 	case view.FoundStartedOver:
 		return startedOverText(*f.Restarted)
 	case view.FoundCampaignStuck:
 		return "does not go on: " + f.Note
 	case view.FoundCampaignIdle:
-		return fmt.Sprintf("is not complete, and no process works: `patra backfill %s --name %s` goes on", source, f.Subject.Campaign)
+		return fmt.Sprintf("is not complete, and no patra process is running: continue with `patra backfill %s --name %s`", source, f.Subject.Campaign)
 	case view.FoundQuarantined:
 		return fmt.Sprintf("%s in quarantine, in %s: patra quarantine groups %s", counted(f.Count, "item"), counted(f.Groups, "group"), source)
 	case view.FoundPaused:

@@ -41,7 +41,7 @@ Say which, with one of:
                    are mapped anew from kept answers, without a request; the rest
                    is asked for (all of them with --ask)
   --ids FILE       the ids in a file, one a line ("-" reads stdin)
-  --quarantined    records an item of which is in quarantine
+  --quarantined    records with a quarantined item
   --signals        records that ` + "`patra signal add`" + ` named
   --from --to      a stretch of time is read again; for sources that cannot be
                    asked for ids
@@ -69,7 +69,7 @@ not have is not found (exit code 5). The watermark of the harvest is never touch
 	f.BoolVar(&u.exprChanged, "expr-changed", false, "look at records made under another query or mapping than today's")
 	f.BoolVar(&u.ask, "ask", false, "with --expr-changed: ask also for records whose answer is kept, because the request asks for more now")
 	f.StringVar(&u.ids, "ids", "", "look at the ids in this file, one a line; - is stdin")
-	f.BoolVar(&u.quarantined, "quarantined", false, "look at records an item of which is in quarantine")
+	f.BoolVar(&u.quarantined, "quarantined", false, "look at records with a quarantined item")
 	f.BoolVar(&u.signals, "signals", false, "look at records that open signals name")
 	f.StringVar(&u.signing.reason, "reason", "", "why; kept in the audit log with --ids and --quarantined")
 	f.StringVar(&u.signing.actor, "actor", "", "who; kept in the audit log (default: the user of this system)")

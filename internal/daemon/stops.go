@@ -72,7 +72,7 @@ func (s *stops) find(p ingest.Partition) *StoppedError {
 func nextAfter(p ingest.Partition, planID int64, code fault.Code) string {
 	tryOut := "`patra source test " + p.Source + "` sends one request and tells what comes back"
 	if code.Remedy() == fault.MendFile {
-		return "Mend the source file: " + tryOut
+		return "Correct the source file: " + tryOut
 	}
 	return fmt.Sprintf("Nothing is lost, the same command goes on later: %s. If the source file is wrong, correct it and apply it: "+
 		"the next harvest then gives plan %d up and plans its windows anew", tryOut, planID)
@@ -110,7 +110,7 @@ func (a *App) orStopped(ctx context.Context, of ingest.Partition, err error) err
 	default:
 		return stop
 	}
-	return &StoppedError{Source: p.Scope.String(), Code: code, Cause: p.Reason, Next: "Mend the cause, then: " + p.Resuming()}
+	return &StoppedError{Source: p.Scope.String(), Code: code, Cause: p.Reason, Next: "Fix the cause, then: " + p.Resuming()}
 }
 
 // HearFailures counts the tries that fail under the context it returns, with what the

@@ -38,7 +38,7 @@ type Config struct {
 	// RetryWhen and GiveUpWhen are asked before emptyWhen: an answer that is an
 	// error by them and empty as well must not pass for an empty page.
 	RetryWhen  []Predicate     `json:"retryWhen,omitempty" doc:"true for an answer, of whatever status, that is worth another try; wins over the lists of statuses in retry"`
-	GiveUpWhen []Predicate     `json:"giveUpWhen,omitempty" doc:"true for an answer, of whatever status, that no further try will mend; wins over retryWhen"`
+	GiveUpWhen []Predicate     `json:"giveUpWhen,omitempty" doc:"true for an answer, of whatever status, that no further try will fix; wins over retryWhen"`
 	MustHave   []document.Path `json:"mustHave,omitempty" doc:"paths every good answer has; without them a 200 is an error"`
 
 	Volatile []document.Path     `json:"volatile,omitempty" doc:"parts of an item that change without the record changing; left out of the content hash"`

@@ -10,7 +10,7 @@ type Condition string
 
 // Conditions.
 const (
-	Throttled    Condition = "THROTTLED"      // the upstream says that it is asked too much
+	Throttled    Condition = "THROTTLED"      // the upstream asks for fewer requests
 	Held         Condition = "HELD"           // a limit of our own lets nothing leave; shown, and no row of the matrix: the gate acts
 	Slow         Condition = "SLOW"           // pages take long
 	Failing      Condition = "FAILING"        // pages do not come at the first try

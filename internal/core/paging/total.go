@@ -46,7 +46,7 @@ func (c Config) shortCount(next State, o Observation) *fault.Error {
 			where = o.TotalAt + " (response.total)"
 		}
 		return fault.Newf(fault.ShortCount, "the list ended after %d items, and nothing stood at %s on any of its %d pages: nobody knows whether these were all; "+
-			"mend the path, or drop response.total if the upstream does not count, or say paging.expectTotal: false if the total is an estimate and may be missing", next.Seen, where, next.Pages)
+			"correct the path, or drop response.total if the upstream does not count, or say paging.expectTotal: false if the total is an estimate and may be missing", next.Seen, where, next.Pages)
 	}
 	hint := ""
 	if next.Most > c.Size {

@@ -73,7 +73,7 @@ const (
 	FoundNoWorker      FindingCode = "NO_WORKER"      // tasks wait, and no process works
 	FoundStartedOver   FindingCode = "STARTED_OVER"   // a slice begins again and again
 	FoundCampaignStuck FindingCode = "CAMPAIGN_STUCK" // nothing is planned of it
-	FoundCampaignIdle  FindingCode = "CAMPAIGN_IDLE"  // it is not complete, and no process works
+	FoundCampaignIdle  FindingCode = "CAMPAIGN_IDLE"  // it is not complete, and no patra process is running
 
 	FoundQuarantined FindingCode = "QUARANTINED"
 	FoundPaused      FindingCode = "PAUSED"

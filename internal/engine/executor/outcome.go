@@ -113,7 +113,7 @@ func (r *taskRun) escalateFailure(ctx context.Context, cause error, o ingest.Out
 	return nil
 }
 
-// needsPerson reports whether nobody but a person can mend the cause. A secret that no
+// needsPerson reports whether nobody but a person can fix the cause. A secret that no
 // run of the task could read is like one that is not there.
 func needsPerson(cause error) bool {
 	return fault.As(cause).Level == fault.Fatal || errors.Is(cause, secret.ErrTrouble)

@@ -36,7 +36,7 @@ func (o *Operator) Signal(ctx context.Context, d ingest.Dataset, kind refresh.Ki
 	return done, nil
 }
 
-// SignalQuarantined names every record an item of which is in quarantine and whose
+// SignalQuarantined names every record with a quarantined item and whose
 // id is known.
 func (o *Operator) SignalQuarantined(ctx context.Context, d ingest.Dataset, by ingest.Act) (done ingest.SignalsAdded, err error) {
 	if by, err = checkSigned(by, true); err != nil {

@@ -103,7 +103,7 @@ func (b *brokenShelf) comes(more ...string) {
 	b.must("cursor", "verify")
 }
 
-// After the cause is mended the data comes: whoever waits is told for how long, and
+// After the cause is fixed the data comes: whoever waits is told for how long, and
 // each way to say "it is mended" reads the day at once.
 func TestTrust13MendedDataComes(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -217,13 +217,13 @@ func TestTrust13CappedIsNotPromised(t *testing.T) {
 	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		w := newWorld(t, database, upsim.Config{Seed: 13, PerDay: 30, Flat: true}, upsim.Options{})
 		w.settings = append(w.settings, "paging.maxResults=20", "paging.size=10", "slicing.minStep=P1D", "slicing.step=P1D")
-		const way = "holds more than the upstream serves (CAPPED) and no retry mends that"
+		const way = "holds more than the upstream serves (CAPPED) and no retry helps"
 		code, _, errText := w.loud("harvest", "--from", "2025-03-03")
 		if code != 3 || !strings.Contains(errText, way) || !strings.Contains(errText, "patra coverage waive crossref --from 2025-03-0") || strings.Contains(errText, "tries them again") {
 			t.Errorf("harvest: exit %d\n%s", code, errText)
 		}
 		code, out, errText := w.patra("coverage", "gaps", "crossref")
-		if code != 9 || !strings.Contains(unfold(out), "(CAPPED), no retry mends that") || !strings.Contains(errText, way) {
+		if code != 9 || !strings.Contains(unfold(out), "(CAPPED), no retry helps") || !strings.Contains(errText, way) {
 			t.Errorf("gaps: exit %d\n%s%s", code, out, errText)
 		}
 	})
