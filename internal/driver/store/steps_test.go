@@ -54,7 +54,7 @@ func stepsInSource(t *testing.T) (names []string) {
 				return true
 			}
 			selector, ok := call.Fun.(*ast.SelectorExpr)
-			if !ok || !slices.Contains([]string{"step", "stepFrom", "leased"}, selector.Sel.Name) || len(call.Args) < 2 {
+			if !ok || !slices.Contains([]string{"step", "stepFrom", "leasedStep"}, selector.Sel.Name) || len(call.Args) < 2 {
 				return true
 			}
 			if handed, ok := call.Args[1].(*ast.Ident); ok && handed.Name == "name" {

@@ -72,9 +72,9 @@ func TestVersionsAreWrittenUnderTheLockOfATask(t *testing.T) {
 	}
 	before("CommitBatch", "openBatch", "commitBatch")
 	only("openBatch", "CommitBatch")
-	if !slices.Contains(calls["openBatch"], "fence") {
+	if !slices.Contains(calls["openBatch"], "fenceLease") {
 		t.Error("openBatch must pass the fence, which locks the task")
 	}
-	before("commitBatch", "heads", "insertBatch")
+	before("commitBatch", "readHeads", "insertBatch")
 	before("commitBatch", "insertBatch", "writeRecords")
 }
