@@ -292,11 +292,23 @@ The database is %[1]s. Try next:
 `, d.file, patra)
 }
 
-// program is how this program was started: `go run` leaves no name behind.
+// program returns the name under which this program was started.
 func program() string {
 	path, err := os.Executable()
-	if err != nil || strings.Contains(path, "go-build") {
+	if err != nil {
+		path = ""
+	}
+	return typedName(path, os.Args[0])
+}
+
+// typedName returns what a person types to start the program again. `go run` leaves no
+// file behind, and a program that was started by a path is not found by its name alone.
+func typedName(executable, started string) string {
+	switch {
+	case executable == "" || strings.Contains(executable, "go-build"):
 		return "go run ./cmd/patra"
+	case strings.ContainsRune(started, filepath.Separator):
+		return started
 	}
 	return "patra"
 }
