@@ -34,11 +34,11 @@ entry has its detail, its hash and the hash of the entry before it.`,
 				if err != nil {
 					return err
 				}
-				return listPage(e, page(e, "entries", readableDetail(rows), f.Limit, func(v audit.Entry) int64 { return v.ID }), columns[audit.Entry]{
+				return listPage(e, page(e, "entries", readableDetail(rows), f.Limit, func(v audit.Entry) int64 { return v.ID }), newColumns(
 					[]string{"id", "at", "actor", "action", "object", "reason"},
 					func(v audit.Entry) []any {
 						return []any{v.ID, v.At, short(v.Actor, 20), v.Action, short(v.Object, 40), dash(short(v.Reason, 50))}
-					}})
+					}))
 			})
 		},
 	}
@@ -110,13 +110,13 @@ func (e *env) verifyAudit(cmd *cobra.Command, app *daemon.App, noted []audit.Not
 		return nil
 	}
 	if e.output == "table" {
-		if err := list(e, r.Findings, columns[audit.Finding]{[]string{"problem", "entry", "what"}, func(f audit.Finding) []any {
+		if err := list(e, r.Findings, newColumns([]string{"problem", "entry", "what"}, func(f audit.Finding) []any {
 			entry := any("-")
 			if f.ID > 0 {
 				entry = f.ID
 			}
 			return []any{f.Problem, entry, f.Text}
-		}}); err != nil {
+		})); err != nil {
 			return err
 		}
 	}

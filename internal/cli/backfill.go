@@ -345,18 +345,11 @@ func campaignVerdict(c ingest.Campaign, stand daemon.CampaignStand, before, afte
 	switch v := inspect.CampaignVerdict(stand.State, stand.Reason, before, after); v.Code {
 	case view.NotCovered:
 		return partial("%s failed and stay owed; from %s on they are tried again by `patra backfill %s --name %s` or `patra serve`, now with --retry",
-			windowsText(v.Count), when(v.Retry), c.Dataset.Source, c.Name)
+			counted(v.Count, "window"), when(v.Retry), c.Dataset.Source, c.Name)
 	case view.Incomplete:
 		return partial("campaign %s is not complete: %s", c.Name, v.Reason)
 	case view.ItemsRejected:
 		return setAside(v.Count, c.Dataset.Source)
 	}
 	return nil
-}
-
-func windowsText(n int) string {
-	if n == 1 {
-		return "1 window"
-	}
-	return fmt.Sprintf("%d windows", n)
 }

@@ -65,7 +65,7 @@ func campaignLine(name string, first, p daemon.CampaignPulse, elapsed time.Durat
 	}
 	line := fmt.Sprintf("%s [%s%s] %.1f %%  %d read, %d stored  %.0f/s  %s", name, strings.Repeat("#", full), strings.Repeat("-", barCells-full), p.Percent, p.Read, p.Stored, rate, left)
 	if n := len(p.Failed); n > 0 {
-		line += fmt.Sprintf("  %s failed", windowsText(n))
+		line += fmt.Sprintf("  %s failed", counted(n, "window"))
 	}
 	return line
 }

@@ -81,11 +81,11 @@ func (e *env) hintStopped(ctx context.Context, app *daemon.App, campaigns []view
 }
 
 func campaignColumns() columns[view.Campaign] {
-	return columns[view.Campaign]{[]string{"name", "source/endpoint", "state", "range", "done", "records", "failed", "eta"}, func(c view.Campaign) []any {
+	return newColumns([]string{"name", "source/endpoint", "state", "range", "done", "records", "failed", "eta"}, func(c view.Campaign) []any {
 		return []any{
 			short(c.Name, 24), short(c.Source+"/"+c.Endpoint, 18), string(c.State), brief(c.Range), fmt.Sprintf("%.1f %%", c.Percent), c.Stats.Seen, len(c.Failed), eta(c),
 		}
-	}}
+	})
 }
 
 // eta is how long the rest takes at the pace of the last runs.
@@ -160,7 +160,7 @@ func plansText(v view.Campaign) string {
 	if v.Archived > 0 {
 		of += fmt.Sprintf(" and %d archived", v.Archived)
 	}
-	return fmt.Sprintf("%d, of these %s; %s waiting, %d running", v.Plans, of, tasksText(v.Waiting), v.Running)
+	return fmt.Sprintf("%d, of these %s; %s waiting, %d running", v.Plans, of, counted(v.Waiting, "task"), v.Running)
 }
 
 func stateText(c view.Campaign) string {
@@ -178,7 +178,7 @@ func failedText(c view.Campaign) string {
 	if len(c.Failed) == 0 {
 		return "none"
 	}
-	text := windowsText(len(c.Failed)) + ", tried again from " + when(c.NextRetry)
+	text := counted(len(c.Failed), "window") + ", tried again from " + when(c.NextRetry)
 	for i, w := range c.Failed {
 		if i == mostWindows {
 			text += fmt.Sprintf("\n… and %d more (all of them with -o json)", len(c.Failed)-mostWindows)
@@ -261,16 +261,16 @@ func (e *env) showCampaignDone(d view.CampaignDone) error {
 	next := fmt.Sprintf("to go on: patra backfill resume %s --reason …", d.Name)
 	switch d.State {
 	case ingest.CampaignPaused:
-		facts = append(facts, fact{"stopping", tasksText(d.Running) + ", after the page that is read"}, fact{"waiting", tasksText(d.Waiting)})
+		facts = append(facts, fact{"stopping", counted(d.Running, "task") + ", after the page that is read"}, fact{"waiting", counted(d.Waiting, "task")})
 	case ingest.CampaignActive:
-		facts = append(facts, fact{"waiting", tasksText(d.Waiting)})
+		facts = append(facts, fact{"waiting", counted(d.Waiting, "task")})
 		next = fmt.Sprintf("`patra serve` works on it, or: patra backfill SRC --name %s", d.Name)
 	case ingest.CampaignCancelled:
 		var cancelled, stopping int
 		for _, p := range d.Plans {
 			cancelled, stopping = cancelled+p.Cancelled, stopping+p.Stopping
 		}
-		facts = append(facts, fact{"plans", len(d.Plans)}, fact{"cancelled", slicesText(cancelled)}, fact{"stopping", slicesText(stopping)})
+		facts = append(facts, fact{"plans", len(d.Plans)}, fact{"cancelled", counted(cancelled, "slice")}, fact{"stopping", counted(stopping, "slice")})
 		next = "what was not read stays owed. To take it back: patra backfill resume " + d.Name + " --reason …"
 	}
 	err := show(e, d, facts)

@@ -77,7 +77,7 @@ func (e *env) waiveCampaign(ctx context.Context, app *daemon.App, name string, w
 
 // waivedText are the windows of a campaign that somebody waived.
 func waivedText(waived []window.Window) string {
-	text := windowsText(len(waived))
+	text := counted(len(waived), "window")
 	for i, w := range waived {
 		if i == mostWindows {
 			return text + fmt.Sprintf("\n… and %d more (all of them with -o json)", len(waived)-mostWindows)

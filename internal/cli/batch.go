@@ -54,14 +54,14 @@ dropped, REJ are in quarantine. NEXT is the start of the token of the following 
 
 func batchColumns() columns[view.Batch] {
 	heads := []string{"id", "run", "no", "pass", "page", "status", "seen", "new", "upd", "same", "gone", "stale", "dup", "out", "rej", "next"}
-	return columns[view.Batch]{heads, func(b view.Batch) []any {
+	return newColumns(heads, func(b view.Batch) []any {
 		s := b.Stats
 		next := short(dash(b.AfterToken), 12)
 		if b.Error != "" {
 			next = short("error: "+b.Error, 20)
 		}
 		return []any{b.ID, b.RunID, b.No, b.Pass, b.Page, b.Status, s.Seen, s.Inserted, s.Updated, s.Unchanged, s.Gone, s.Stale, s.Duplicate, s.Outside, s.Quarantined, next}
-	}}
+	})
 }
 
 func newBatchShow(e *env) *cobra.Command {

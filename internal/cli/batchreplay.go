@@ -209,7 +209,7 @@ func replayFacts(r *blackbox.Report) []fact {
 		{"read under", r.Spec + " " + r.Keys.SpecFingerprint},
 	}
 	if r.SpecNow != "" {
-		facts[3].value = r.Spec + " " + r.SpecNow
+		facts[3][1] = r.Spec + " " + r.SpecNow
 	}
 	if r.Bundle != nil {
 		facts = append(facts, fact{"bundle", fmt.Sprintf("of %s by %s: %s; until %s", when(r.Bundle.CreatedAt), r.Bundle.Actor, r.Bundle.Reason, when(r.Bundle.ExpiresAt))})

@@ -193,7 +193,7 @@ func (e *env) fillHistory(ctx context.Context, app *daemon.App, b inspect.Book, 
 }
 
 func filledColumns() columns[filled] {
-	return columns[filled]{[]string{"endpoint", "operation", "window", "planned as"}, func(f filled) []any {
+	return newColumns([]string{"endpoint", "operation", "window", "planned as"}, func(f filled) []any {
 		as := f.Note
 		switch {
 		case as != "":
@@ -205,5 +205,5 @@ func filledColumns() columns[filled] {
 			as = counted(f.Slices, "slice")
 		}
 		return []any{short(f.Endpoint, 14), string(f.Operation), brief(f.Window), as}
-	}}
+	})
 }

@@ -115,8 +115,8 @@ func (e *env) reconcile(ctx context.Context, app *daemon.App, code string, r rec
 		return findings("%s: %s short of what the upstream has; `patra cursor set` below them reads them again", code, counted(short, "window"))
 	}
 	if silent > 0 { // not compared is not the same as equal
-		return &coded{exitUpstream, fmt.Errorf("%s: the upstream told no total for %s: try again later; `patra source test %s` shows whether it tells one at all",
-			code, counted(silent, "window"), code)}
+		return withCode(exitUpstream, fmt.Errorf("%s: the upstream told no total for %s: try again later; `patra source test %s` shows whether it tells one at all",
+			code, counted(silent, "window"), code))
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func reconciledColumns() columns[reconciled] {
 		}
 		return fmt.Sprint(*n)
 	}
-	return columns[reconciled]{[]string{"endpoint", "window", "upstream", "read", "missing", "verdict"}, func(r reconciled) []any {
+	return newColumns([]string{"endpoint", "window", "upstream", "read", "missing", "verdict"}, func(r reconciled) []any {
 		missing := "-"
 		if r.Upstream != nil && r.Read != nil {
 			missing = fmt.Sprint(max(0, *r.Upstream-*r.Read))
@@ -160,5 +160,5 @@ func reconciledColumns() columns[reconciled] {
 			verdict += ": " + r.Note
 		}
 		return []any{short(r.Endpoint, 14), brief(r.Window), number(r.Upstream), number(r.Read), missing, verdict}
-	}}
+	})
 }

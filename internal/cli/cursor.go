@@ -34,12 +34,12 @@ func newCursorList(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return list(e, cursors, columns[view.Cursor]{
+				return list(e, cursors, newColumns(
 					[]string{"id", "source", "endpoint", "operation", "field", "value", "origin", "lookback", "seen ahead"},
 					func(c view.Cursor) []any {
 						return []any{c.ID, short(c.Source, 14), short(c.Endpoint, 14), c.Operation, short(c.Key, 14), point(c, c.Instant), point(c, c.Origin), lookback(c), ahead(c)}
 					},
-				})
+				))
 			})
 		},
 	}
@@ -171,12 +171,12 @@ func (e *env) history(ctx context.Context, app *daemon.App, id, after int64, lim
 	if err != nil {
 		return err
 	}
-	return listPage(e, pageAfter(e, "events", events, limit, func(v view.CursorEvent) string { return strconv.FormatInt(v.ID, 10) }), columns[view.CursorEvent]{
+	return listPage(e, pageAfter(e, "events", events, limit, func(v view.CursorEvent) string { return strconv.FormatInt(v.ID, 10) }), newColumns(
 		[]string{"id", "kind", "windows", "as of", "cursor", "plan/slice/task/run"},
 		func(v view.CursorEvent) []any {
 			return []any{v.ID, string(v.Kind), spansOf(c, v.Windows), moment(v.AsOf), move(v), lineage(v)}
 		},
-	})
+	))
 }
 
 // spansOf writes stretches as the cursor counts them.
@@ -340,11 +340,11 @@ func (e *env) verify(ctx context.Context, app *daemon.App, only int64) error {
 }
 
 func verdictColumns() columns[view.Verdict] {
-	return columns[view.Verdict]{[]string{"cursor", "source", "operation", "events", "value", "verdict"}, func(v view.Verdict) []any {
+	return newColumns([]string{"cursor", "source", "operation", "events", "value", "verdict"}, func(v view.Verdict) []any {
 		verdict := "ok"
 		if n := len(v.Problems); n > 0 {
 			verdict = fmt.Sprintf("%d findings", n)
 		}
 		return []any{v.Cursor.ID, short(v.Cursor.Source, 14), v.Cursor.Operation, v.Events, dash(v.Cursor.Value), verdict}
-	}}
+	})
 }

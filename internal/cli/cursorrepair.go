@@ -71,11 +71,11 @@ func (e *env) stillWrong(ctx context.Context, app *daemon.App, ids []int64) erro
 }
 
 func repairColumns() columns[view.Repair] {
-	return columns[view.Repair]{[]string{"cursor", "source", "operation", "stored", "by its ledger", "findings"}, func(r view.Repair) []any {
+	return newColumns([]string{"cursor", "source", "operation", "stored", "by its ledger", "findings"}, func(r view.Repair) []any {
 		after := r.After
 		if !r.Changed {
 			after = r.Cursor.Value
 		}
 		return []any{r.Cursor.ID, short(r.Cursor.Source, 14), r.Cursor.Operation, dash(r.Cursor.Value), dash(after), len(r.Problems)}
-	}}
+	})
 }

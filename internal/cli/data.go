@@ -48,9 +48,9 @@ behind a record.`,
 				if err != nil {
 					return err
 				}
-				return listPage(e, pageAfter(e, "records", rows, limit, func(r view.Record) string { return r.ID }), columns[view.Record]{[]string{"id", "version", "state", "updated", "fetched"}, func(r view.Record) []any {
+				return listPage(e, pageAfter(e, "records", rows, limit, func(r view.Record) string { return r.ID }), newColumns([]string{"id", "version", "state", "updated", "fetched"}, func(r view.Record) []any {
 					return []any{short(printable(r.ID), 50), r.Version, r.State, r.UpdatedAt, r.FetchAt}
-				}})
+				}))
 			})
 		},
 	}

@@ -54,7 +54,7 @@ A database that a newer program has migrated is refused and not touched.`,
 				fmt.Fprintf(e.out, "up to date at version %d\n", done.Latest)
 				return nil
 			}
-			return list(e, rows, columns[row]{[]string{"version", "name", "applied"}, func(r row) []any { return []any{r.Version, r.Name, r.Applied} }})
+			return list(e, rows, newColumns([]string{"version", "name", "applied"}, func(r row) []any { return []any{r.Version, r.Name, r.Applied} }))
 		},
 	}
 	c.Flags().BoolVar(&dry, "dry-run", false, "show what would be done and change nothing")

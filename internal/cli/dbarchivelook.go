@@ -32,12 +32,12 @@ func newArchiveList(e *env) *cobra.Command {
 				if len(archives) == 0 {
 					e.hint("nothing was archived yet: `patra db archive --dry-run` tells what could be")
 				}
-				return list(e, archives, columns[retention.Archive]{
+				return list(e, archives, newColumns(
 					[]string{"id", "kind", "status", "cursor", "rows", "size", "sealed", "file"},
 					func(a retention.Archive) []any {
 						return []any{a.ID, string(a.Kind), string(a.Status), idOrDash(a.CursorID), a.Rows, size(a.Bytes), a.SealedAt, dash(a.Name)}
 					},
-				})
+				))
 			})
 		},
 	}
@@ -56,7 +56,7 @@ func newArchiveFind(e *env) *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.inArchives(cmd.Context(), args[0], func(_ retention.Link, hits []hit) error {
-				return list(e, hits, columns[hit]{[]string{"archive", "table", "rows", "file"}, func(h hit) []any { return []any{h.Archive, h.Table, h.Rows, h.File} }})
+				return list(e, hits, newColumns([]string{"archive", "table", "rows", "file"}, func(h hit) []any { return []any{h.Archive, h.Table, h.Rows, h.File} }))
 			})
 		},
 	}
@@ -193,13 +193,13 @@ func (e *env) checkArchives(ctx context.Context) error {
 				texts = append(texts, fmt.Sprintf("archive %d: %s", a.ID, p))
 			}
 		}
-		if err := list(e, rows, columns[checkedArchive]{[]string{"id", "kind", "file", "verdict"}, func(c checkedArchive) []any {
+		if err := list(e, rows, newColumns([]string{"id", "kind", "file", "verdict"}, func(c checkedArchive) []any {
 			verdict := "ok"
 			if c.Problem != "" {
 				verdict = "damaged or missing"
 			}
 			return []any{c.ID, c.Kind, c.File, verdict}
-		}}); err != nil {
+		})); err != nil {
 			return err
 		}
 		if len(texts) > 0 {

@@ -242,7 +242,7 @@ func (d *demo) summarise(ctx context.Context, first, second summary) error {
 		row("retries", func(s summary) any { return s.Stats.Retries }),
 		row("slices started over", func(s summary) any { return s.Stats.Restarts }),
 	}
-	if err := list(d.env, rows, columns[[]any]{[]string{"", "first harvest", "second harvest"}, func(r []any) []any { return r }}); err != nil {
+	if err := list(d.env, rows, newColumns([]string{"", "first harvest", "second harvest"}, func(r []any) []any { return r })); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\n%d records stored, %d different rejected items kept with their reason, watermark %s\ngaps = %d\n", r.Counts.Records, r.Counts.Quarantined, second.CursorTo, r.Gaps)

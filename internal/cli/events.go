@@ -66,7 +66,7 @@ func (e *env) hintSkipped(done daemon.Relayed) {
 		e.hint("%s", warning)
 	}
 	if done.Skipped > 0 {
-		e.hint("%s skipped: no route of the file leads them to a destination; `patra outbox list --status SKIPPED` shows them, `patra events replay` puts them back", eventsText(done.Skipped))
+		e.hint("%s skipped: no route of the file leads them to a destination; `patra outbox list --status SKIPPED` shows them, `patra events replay` puts them back", counted(done.Skipped, "event"))
 	}
 }
 
@@ -133,7 +133,7 @@ which ` + "`patra outbox list`" + ` shows. Lines are kept for 30 days.`,
 }
 
 func deliveryColumns() columns[view.Delivery] {
-	return columns[view.Delivery]{[]string{"id", "at", "source", "to", "status", "events", "delivered", "error"}, func(d view.Delivery) []any {
+	return newColumns([]string{"id", "at", "source", "to", "status", "events", "delivered", "error"}, func(d view.Delivery) []any {
 		return []any{d.ID, d.EndedAt, short(d.Source, 14), d.Destination, d.Status, d.Events, d.Delivered, short(dash(d.Error), 34)}
-	}}
+	})
 }

@@ -33,14 +33,14 @@ func (e *env) undelivered(ctx context.Context, app *daemon.App, told eventsFile)
 		e.hint("events of %s/%s: %s%s", b.Source, b.Endpoint, text, awayText(b))
 	}
 	if left == 0 {
-		return partial("%s dead: `patra outbox list --status DEAD` shows them, then retry or discard them", eventsText(dead))
+		return partial("%s dead: `patra outbox list --status DEAD` shows them, then retry or discard them", counted(dead, "event"))
 	}
 	also := ""
 	if dead > 0 {
 		also = fmt.Sprintf(", and %d dead", dead)
 	}
 	return partial("%s%s not delivered yet%s; they stay in the outbox: `%s` publishes those that wait, `patra events deliveries` says why they do, `patra outbox list` shows them",
-		eventsText(left), more, also, told.publishing())
+		counted(left, "event"), more, also, told.publishing())
 }
 
 func awayText(b view.Backlog) (out string) {

@@ -41,7 +41,7 @@ Events that were removed after their delivery (--outbox-keep) cannot be replayed
 				if err != nil {
 					return err
 				}
-				if err := show(e, done, []fact{{"put back", eventsText(done.Events)}, {"from", in.String()}, {"first", done.First}}); err != nil {
+				if err := show(e, done, []fact{{"put back", counted(done.Events, "event")}, {"from", in.String()}, {"first", done.First}}); err != nil {
 					return err
 				}
 				e.afterDry(a.dry)
@@ -72,11 +72,4 @@ func replayFrom(text string, now time.Time) (in event.Replay, err error) {
 		in.Since = *at
 	}
 	return in, err
-}
-
-func eventsText(n int) string {
-	if n == 1 {
-		return "1 event"
-	}
-	return strconv.Itoa(n) + " events"
 }

@@ -41,19 +41,22 @@ type coded struct {
 func (c *coded) Error() string { return c.err.Error() }
 func (c *coded) Unwrap() error { return c.err }
 
-func usage(err error) error                   { return &coded{exitUsage, err} }
+// withCode returns an error that ends the program with this exit code.
+func withCode(code int, err error) error { return &coded{code, err} }
+
+func usage(err error) error                   { return withCode(exitUsage, err) }
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 func findings(format string, args ...any) error {
-	return &coded{exitFindings, fmt.Errorf(format, args...)}
+	return withCode(exitFindings, fmt.Errorf(format, args...))
 }
 func changes(format string, args ...any) error {
-	return &coded{exitChanges, fmt.Errorf(format, args...)}
+	return withCode(exitChanges, fmt.Errorf(format, args...))
 }
 func notFound(format string, args ...any) error {
-	return &coded{exitNotFound, fmt.Errorf(format, args...)}
+	return withCode(exitNotFound, fmt.Errorf(format, args...))
 }
 func partial(format string, args ...any) error {
-	return &coded{exitPartial, fmt.Errorf(format, args...)}
+	return withCode(exitPartial, fmt.Errorf(format, args...))
 }
 
 // exitCode is the only place that turns an error into a code.

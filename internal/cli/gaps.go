@@ -179,13 +179,13 @@ func remedy(code string, gaps []view.Gap) string {
 }
 
 func gapColumns() columns[gap] {
-	return columns[gap]{[]string{"endpoint", "window", "reason"}, func(g gap) []any {
+	return newColumns([]string{"endpoint", "window", "reason"}, func(g gap) []any {
 		reason := g.Reason
 		if g.Planned != "" {
 			reason += "; " + g.Planned
 		}
 		return []any{short(g.Endpoint, 14), brief(g.Window), reason}
-	}}
+	})
 }
 
 // hintRange says what a range leaves out, so that "no gaps" is not taken for more

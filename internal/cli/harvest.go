@@ -214,7 +214,7 @@ func (e *env) publishAfter(ctx context.Context, app *daemon.App, told eventsFile
 		return fmt.Errorf("the harvest is stored, but its events could not be published (later: `%s`): %w", told.publishing(), err)
 	}
 	e.hintSkipped(done)
-	e.hint("%s published", eventsText(done.Published))
+	e.hint("%s published", counted(done.Published, "event"))
 	return e.undelivered(ctx, app, told)
 }
 

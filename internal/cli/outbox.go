@@ -57,9 +57,9 @@ func newOutboxList(e *env) *cobra.Command {
 }
 
 func outgoingColumns() columns[view.Outgoing] {
-	return columns[view.Outgoing]{[]string{"id", "stored", "source", "what", "record", "version", "status", "tries", "error"}, func(v view.Outgoing) []any {
+	return newColumns([]string{"id", "stored", "source", "what", "record", "version", "status", "tries", "error"}, func(v view.Outgoing) []any {
 		return []any{v.ID, v.StoredAt, short(v.Source, 14), v.Op, short(printable(v.RecordID), 30), v.Version, v.Status, v.Attempts, dash(v.ErrorCode)}
-	}}
+	})
 }
 
 // outgoingDetail is an event with what a receiver gets.
@@ -169,11 +169,11 @@ func (e *env) actOn(ctx context.Context, p picked, args []string, verb string, d
 		if err != nil {
 			return err
 		}
-		if err := show(e, done, []fact{{verb, eventsText(done.Changed)}, {"left as they are", eventsText(done.Unchanged)}}); err != nil {
+		if err := show(e, done, []fact{{verb, counted(done.Changed, "event")}, {"left as they are", counted(done.Unchanged, "event")}}); err != nil {
 			return err
 		}
 		if unsure && done.Changed > 0 {
-			return usagef("%s or more would be changed: add --yes to do it, or --dry-run to only look", eventsText(done.Changed))
+			return usagef("%s or more would be changed: add --yes to do it, or --dry-run to only look", counted(done.Changed, "event"))
 		}
 		e.afterDry(p.dry)
 		return nil

@@ -21,6 +21,11 @@ type columns[T any] struct {
 	row   func(T) []any
 }
 
+// newColumns returns a table with these headings and this way to make a row.
+func newColumns[T any](heads []string, row func(T) []any) columns[T] {
+	return columns[T]{heads, row}
+}
+
 // list prints values as a table, or for programs as a list without other pages.
 func list[T any](e *env, values []T, c columns[T]) error {
 	return listPage(e, view.Whole(values), c)
@@ -39,11 +44,9 @@ func listPage[T any](e *env, page view.List[T], c columns[T]) error {
 	return nil
 }
 
-// fact is one line of a detail view.
-type fact struct {
-	name  string
-	value any
-}
+// fact is one line of a detail view: its name and its value. It is an array, so that
+// lists of facts need no field names.
+type fact [2]any
 
 // show prints one value as lines or as JSON.
 func show(e *env, value any, facts []fact) error {
@@ -52,7 +55,7 @@ func show(e *env, value any, facts []fact) error {
 	}
 	rows := make([][]any, 0, len(facts))
 	for _, f := range facts {
-		rows = append(rows, []any{f.name, f.value})
+		rows = append(rows, f[:])
 	}
 	e.printTable([]string{"", ""}, rows)
 	return nil

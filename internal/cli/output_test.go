@@ -15,7 +15,7 @@ type pair struct {
 	At   time.Time `json:"at,omitzero"`
 }
 
-var pairs = columns[pair]{[]string{"name", "at"}, func(p pair) []any { return []any{p.Name, p.At} }}
+var pairs = newColumns([]string{"name", "at"}, func(p pair) []any { return []any{p.Name, p.At} })
 
 func printed(t *testing.T, output string, print func(*env) error) string {
 	t.Helper()

@@ -250,7 +250,7 @@ func stored(p ingest.Plan) string {
 
 func (e *env) printDraft(d *daemon.PlanDraft) error {
 	if e.verbose {
-		steps := columns[window.Step]{[]string{"step", "value", "why"}, func(s window.Step) []any { return []any{s.Name, s.Value, s.Why} }}
+		steps := newColumns([]string{"step", "value", "why"}, func(s window.Step) []any { return []any{s.Name, s.Value, s.Why} })
 		if err := list(e, d.Explain, steps); err != nil {
 			return err
 		}

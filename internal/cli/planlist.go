@@ -56,12 +56,12 @@ func newPlanList(e *env) *cobra.Command {
 }
 
 func planColumns() columns[view.PlanRow] {
-	return columns[view.PlanRow]{[]string{"id", "source/endpoint", "operation", "status", "window", "slices", "as of, created"}, func(p view.PlanRow) []any {
+	return newColumns([]string{"id", "source/endpoint", "operation", "status", "window", "slices", "as of, created"}, func(p view.PlanRow) []any {
 		return []any{
 			p.ID, short(p.Source+"/"+p.Endpoint, 20), p.Operation, p.Status, fold(maybeSpan(p.Window), ", ", ",\n "),
 			dash(strings.Join(byStatus(p.Slices), "\n")), when(p.AsOf) + "\n" + when(p.CreatedAt),
 		}
-	}}
+	})
 }
 
 // maybeSpan writes a window that may be absent.
@@ -135,7 +135,7 @@ func (e *env) cancelPlan(ctx context.Context, app *daemon.App, id int64, actor, 
 	case before == ingest.PlanCancelled:
 		e.hint("plan %d was cancelled before", id)
 	case !before.CanBecome(ingest.PlanCancelled):
-		return &coded{exitConflict, fmt.Errorf("plan %d is %s: nothing is left to cancel", id, before)}
+		return withCode(exitConflict, fmt.Errorf("plan %d is %s: nothing is left to cancel", id, before))
 	}
 	if !dry {
 		if did, err = app.Plans.Cancel(ctx, id, actor, reason); err != nil {
@@ -145,9 +145,9 @@ func (e *env) cancelPlan(ctx context.Context, app *daemon.App, id int64, actor, 
 	err = show(e, cancelled{did, dry}, []fact{
 		{"plan", did.PlanID},
 		{"status", did.Status},
-		{"cancelled", slicesText(did.Cancelled) + " that nobody works on"},
-		{"stopping", slicesText(did.Stopping) + " whose worker stops after the page it reads"},
-		{"ended before", slicesText(did.Ended)},
+		{"cancelled", counted(did.Cancelled, "slice") + " that nobody works on"},
+		{"stopping", counted(did.Stopping, "slice") + " whose worker stops after the page it reads"},
+		{"ended before", counted(did.Ended, "slice")},
 	})
 	switch {
 	case err != nil:
@@ -157,11 +157,4 @@ func (e *env) cancelPlan(ctx context.Context, app *daemon.App, id int64, actor, 
 		e.hint("what was not read stays owed: a later plan asks for it again")
 	}
 	return err
-}
-
-func slicesText(n int) string {
-	if n == 1 {
-		return "1 slice"
-	}
-	return fmt.Sprintf("%d slices", n)
 }

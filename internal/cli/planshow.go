@@ -64,13 +64,13 @@ func (e *env) showConditions(ctx context.Context, app *daemon.App, p view.PlanDe
 		return nil
 	}
 	fmt.Fprintln(e.out, "\nin force now")
-	return list(e, of, columns[view.Condition]{[]string{"condition", "level", "since", "actions", "detail"}, func(c view.Condition) []any {
+	return list(e, of, newColumns([]string{"condition", "level", "since", "actions", "detail"}, func(c view.Condition) []any {
 		var actions []string
 		for _, a := range c.Actions {
 			actions = append(actions, string(a))
 		}
 		return []any{c.Condition, c.Level, c.Since, strings.Join(actions, " "), dash(c.Detail)}
-	}})
+	}))
 }
 
 func planFacts(p view.PlanDetail) []fact {
@@ -179,7 +179,7 @@ func (e *env) showRemarks(stored json.RawMessage) error {
 	}
 	if len(r.Explain) > 0 {
 		fmt.Fprintln(e.out, "\nhow the window came about")
-		steps := columns[window.Step]{[]string{"step", "value", "why"}, func(s window.Step) []any { return []any{s.Name, s.Value, s.Why} }}
+		steps := newColumns([]string{"step", "value", "why"}, func(s window.Step) []any { return []any{s.Name, s.Value, s.Why} })
 		if err := list(e, r.Explain, steps); err != nil {
 			return err
 		}

@@ -61,9 +61,9 @@ or were discarded are left out, unless --all asks for them.`,
 
 // showGroups prints the groups, and below them an example of each.
 func (e *env) showGroups(groups []view.RejectGroup) error {
-	err := list(e, groups, columns[view.RejectGroup]{[]string{"source", "reason", "path", "status", "items", "last seen", "e.g."}, func(g view.RejectGroup) []any {
+	err := list(e, groups, newColumns([]string{"source", "reason", "path", "status", "items", "last seen", "e.g."}, func(g view.RejectGroup) []any {
 		return []any{short(g.Source+"/"+g.Endpoint, 22), g.Reason, dash(short(g.Path, 24)), g.Status, g.Count, minuteText(g.LastSeen), g.ExampleID}
-	}})
+	}))
 	if err != nil || e.output == "json" {
 		return err
 	}
@@ -160,9 +160,9 @@ func newQuarantineList(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return listPage(e, pageAfter(e, "items", rows, limit, func(r view.Reject) string { return strconv.FormatInt(r.ID, 10) }), columns[view.Reject]{[]string{"id", "source", "record", "reason", "path", "status", "seen", "tries"}, func(r view.Reject) []any {
+				return listPage(e, pageAfter(e, "items", rows, limit, func(r view.Reject) string { return strconv.FormatInt(r.ID, 10) }), newColumns([]string{"id", "source", "record", "reason", "path", "status", "seen", "tries"}, func(r view.Reject) []any {
 					return []any{r.ID, short(r.Source+"/"+r.Endpoint, 22), dash(short(printable(r.ProviderID), 24)), r.Reason, dash(short(r.Path, 20)), r.Status, r.Seen, r.Attempts}
-				}})
+				}))
 			})
 		},
 	}

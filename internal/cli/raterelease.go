@@ -62,7 +62,7 @@ func (e *env) showRelease(done view.RateReleased) error {
 	if done.Breakers > 0 {
 		facts = append(facts, fact{"breakers", fmt.Sprintf("%d closed", done.Breakers)})
 	}
-	facts = append(facts, fact{"due at once", tasksText(done.Tasks)})
+	facts = append(facts, fact{"due at once", counted(done.Tasks, "task")})
 	err := show(e, done, facts)
 	if !done.Changed() {
 		e.hint("nothing waited for %s", done.Key)

@@ -13,12 +13,12 @@ import (
 )
 
 func rateColumns() columns[view.RateKey] {
-	return columns[view.RateKey]{[]string{"key", "group of", "allowed", "now", "quota left", "used by", "state"}, func(k view.RateKey) []any {
+	return newColumns([]string{"key", "group of", "allowed", "now", "quota left", "used by", "state"}, func(k view.RateKey) []any {
 		return []any{
 			k.Key, rateGroup(k), allowed(k.Limits), rateNow(k), folded(quotaLeft(k), ", "), len(k.Processes),
 			folded(strings.Join(rateState(k), "\n"), ": "),
 		}
-	}}
+	})
 }
 
 // folded breaks a text of a table at every mark.
@@ -185,7 +185,7 @@ func processesText(k view.RateKey) string {
 }
 
 func rateUseColumns() columns[view.RateUse] {
-	return columns[view.RateUse]{[]string{"source/endpoint", "operations", "allowed", "costs", "hours", "breaker"}, func(u view.RateUse) []any {
+	return newColumns([]string{"source/endpoint", "operations", "allowed", "costs", "hours", "breaker"}, func(u view.RateUse) []any {
 		cost := number(u.Limits.Cost)
 		if u.Limits.PricePerRequest > 0 {
 			cost += ", price " + number(u.Limits.PricePerRequest)
@@ -195,11 +195,11 @@ func rateUseColumns() columns[view.RateUse] {
 			hours += "\nopen again " + when(u.Opens)
 		}
 		return []any{u.Source + "/" + u.Endpoint, strings.Join(u.Operations, "\n"), folded(allowed(&u.Limits), ", "), folded(cost, ", "), hours, folded(breakerText(u.Breaker), ": ")}
-	}}
+	})
 }
 
 func rateReportColumns() columns[view.RateReport] {
-	return columns[view.RateReport]{[]string{"process", "rate", "under way", "waiting", "burst left", "gate", "reported"}, func(r view.RateReport) []any {
+	return newColumns([]string{"process", "rate", "under way", "waiting", "burst left", "gate", "reported"}, func(r view.RateReport) []any {
 		s := r.State
 		gate := "its own part"
 		if s.Shared {
@@ -209,7 +209,7 @@ func rateReportColumns() columns[view.RateReport] {
 			fmt.Sprintf("%s %d", daemon.HostName(r.Host), r.PID), number(s.PerSecond) + "/s", fmt.Sprintf("%d of %d", s.InFlight, s.Concurrency), s.Waiting,
 			number(s.BurstLeft), gate, r.At,
 		}
-	}}
+	})
 }
 
 // number writes a number without digits nobody wants.

@@ -45,9 +45,9 @@ func newRunList(e *env) *cobra.Command {
 
 // runColumns show rejects beside the status, so that a success with rejects is seen as one (D§5.16).
 func runColumns() columns[view.Run] {
-	return columns[view.Run]{[]string{"id", "task", "try", "source", "status", "window", "seen", "stored", "rej", "error"}, func(r view.Run) []any {
+	return newColumns([]string{"id", "task", "try", "source", "status", "window", "seen", "stored", "rej", "error"}, func(r view.Run) []any {
 		return []any{r.ID, r.TaskID, r.Attempt, short(r.Source, 10), r.Status, span(r.Window), r.Stats.Seen, r.Stats.Inserted + r.Stats.Updated, r.Stats.Quarantined, dash(r.ErrorCode)}
-	}}
+	})
 }
 
 // outsideText tells what lay outside: dropped where the list is filtered here, kept

@@ -71,9 +71,9 @@ func (e *env) showRunDiff(d *blackbox.RunDiff) error {
 }
 
 func runDiffColumns() columns[blackbox.BatchDiff] {
-	return columns[blackbox.BatchDiff]{[]string{"no", "seen a", "seen b", "added", "missing", "changed", "such as"}, func(b blackbox.BatchDiff) []any {
+	return newColumns([]string{"no", "seen a", "seen b", "added", "missing", "changed", "such as"}, func(b blackbox.BatchDiff) []any {
 		return []any{b.No, seenIn(b.A), seenIn(b.B), len(b.Added), len(b.Missing), len(b.Changed), dash(short(strings.Join(firstIDs(b), " "), 60))}
-	}}
+	})
 }
 
 func seenIn(s *ingest.BatchStats) string {

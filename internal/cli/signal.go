@@ -118,11 +118,11 @@ func newSignalList(e *env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return listPage(e, page(e, "signals", found, f.Limit, func(s view.Signal) int64 { return s.ID }), columns[view.Signal]{
+				return listPage(e, page(e, "signals", found, f.Limit, func(s view.Signal) int64 { return s.ID }), newColumns(
 					[]string{"id", "source", "record", "kind", "status", "since", "by", "reason"}, func(s view.Signal) []any {
 						return []any{s.ID, short(s.Source, 14), short(s.ProviderID, 30), s.Kind, s.Status, moment(s.CreatedAt), short(s.Actor, 14), short(s.Reason, 40)}
 					},
-				})
+				))
 			})
 		},
 	}

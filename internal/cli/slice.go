@@ -43,9 +43,9 @@ func newSliceList(e *env) *cobra.Command {
 }
 
 func sliceColumns() columns[view.Slice] {
-	return columns[view.Slice]{[]string{"id", "plan", "no", "source", "status", "window", "parent", "task", "signature"}, func(s view.Slice) []any {
+	return newColumns([]string{"id", "plan", "no", "source", "status", "window", "parent", "task", "signature"}, func(s view.Slice) []any {
 		return []any{s.ID, s.PlanID, s.No, short(s.Source, 14), s.Status, maybeSpan(s.Window), idOrDash(s.ParentID), idOrDash(s.TaskID), short(s.Signature, 13)}
-	}}
+	})
 }
 
 func idOrDash(id int64) any {

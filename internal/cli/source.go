@@ -36,9 +36,9 @@ bundled source needs not be applied; an applied one wins over a bundled one.`,
 				if err != nil {
 					return err
 				}
-				return list(e, sources, columns[view.Source]{[]string{"source", "name", "origin", "endpoints"}, func(s view.Source) []any {
+				return list(e, sources, newColumns([]string{"source", "name", "origin", "endpoints"}, func(s view.Source) []any {
 					return []any{s.Code, short(s.Name, 40), s.Origin, strings.Join(s.Endpoints, ", ")}
-				}})
+				}))
 			})
 		},
 	}

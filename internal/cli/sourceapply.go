@@ -123,9 +123,9 @@ func systemUser() string {
 }
 
 func appliedColumns() columns[applied] {
-	return columns[applied]{[]string{"source", "rows", "outcome", "since", "superseded", "file"}, func(a applied) []any {
+	return newColumns([]string{"source", "rows", "outcome", "since", "superseded", "file"}, func(a applied) []any {
 		return []any{a.Source, a.Rows, a.Outcome, a.From, a.Superseded, a.File}
-	}}
+	})
 }
 
 func (e *env) apply(ctx context.Context, files []checked, o registry.ApplyOptions, dry bool) (done []applied, err error) {

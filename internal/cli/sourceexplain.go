@@ -89,9 +89,9 @@ func (e *env) explain(a aimed, below string) error {
 		return e.json(c)
 	}
 	width := valueWidth(c.Settings)
-	err = list(e, c.Settings, columns[setting]{[]string{"path", "value", "from"}, func(s setting) []any {
+	err = list(e, c.Settings, newColumns([]string{"path", "value", "from"}, func(s setting) []any {
 		return []any{short(s.Path, pathWidth), short(s.Value, width), s.origin}
-	}})
+	}))
 	e.hint("%s, fingerprint %s", a, c.Fingerprint)
 	e.hint("asks for %s, prototype %s", everythingOr(c.Expression), c.Prototype)
 	e.warn(c.Warnings)

@@ -49,12 +49,12 @@ are listed too. -o json names the values that changed.`,
 				if err != nil {
 					return err
 				}
-				return list(e, versions, columns[sourceVersion]{
+				return list(e, versions, newColumns(
 					[]string{"state", "from", "to", "by", "values", "reason"},
 					func(v sourceVersion) []any {
 						return []any{v.State, v.From, v.To, short(dash(v.Actor), 16), len(v.Paths), short(dash(v.Reason), 34)}
 					},
-				})
+				))
 			})
 		},
 	}

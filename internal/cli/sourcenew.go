@@ -110,7 +110,7 @@ func variable(name string) string { return strings.ToUpper(strings.ReplaceAll(na
 func writeNew(name, text string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return &coded{exitConflict, fmt.Errorf("%s exists already and was not touched: name another file with --file", name)}
+		return withCode(exitConflict, fmt.Errorf("%s exists already and was not touched: name another file with --file", name))
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %s", name, cause(err))

@@ -105,8 +105,8 @@ func (e *env) showPause(done view.PauseDone) error {
 		{"since", done.Since},
 		{"by", done.Actor},
 		{"reason", wrapped(done.Reason)},
-		{"stopping", tasksText(done.Running) + ", after the page that is read"},
-		{"waiting", tasksText(done.Waiting)},
+		{"stopping", counted(done.Running, "task") + ", after the page that is read"},
+		{"waiting", counted(done.Waiting, "task")},
 	})
 	e.afterDry(done.DryRun)
 	e.hint("to go on: %s", done.Resuming())
@@ -202,7 +202,7 @@ func (e *env) showResume(done view.ResumeDone, planned []filled, retry bool) err
 	} else {
 		facts = append(facts, fact{"was paused", fmt.Sprintf("since %s by %s", when(done.Was.Since), done.Was.Actor)}, fact{"because", wrapped(done.Was.Reason)})
 	}
-	facts = append(facts, fact{"waiting", tasksText(done.Waiting)})
+	facts = append(facts, fact{"waiting", counted(done.Waiting, "task")})
 	if retry {
 		facts = append(facts, fact{"tried again", retriedText(planned)})
 	}
@@ -231,13 +231,6 @@ func retriedText(planned []filled) string {
 		text += fmt.Sprintf("\nas plan %d", plan)
 	}
 	return text
-}
-
-func tasksText(n int) string {
-	if n == 1 {
-		return "1 task"
-	}
-	return fmt.Sprintf("%d tasks", n)
 }
 
 // hintPause says that nothing is done of a part of a source.

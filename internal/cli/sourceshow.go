@@ -153,7 +153,7 @@ func (e *env) showOverview(v overview) error {
 func (p endpointView) facts() []fact {
 	facts := []fact{{"  serves", strings.Join(p.Operations, ", ") + " (" + p.Role + ")"}, {"  asks", p.Address}}
 	for _, f := range []fact{{"  follows", p.Follows}, {"  paging", p.Paging}, {"  window", p.Window}, {"  rate", p.Rate}, {"  details", p.Details}} {
-		if f.value != "" {
+		if f[1] != "" {
 			facts = append(facts, f)
 		}
 	}

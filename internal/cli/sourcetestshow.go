@@ -126,7 +126,7 @@ func (e *env) showItems(r *daemon.TrialResult) error {
 	}
 	if len(records) > 0 {
 		fmt.Fprintln(e.out)
-		if err := list(e, records, columns[record]{[]string{"id", "updated at", "fields"}, func(r record) []any { return []any{short(r.id, 36), r.at, short(r.fields, 56)} }}); err != nil {
+		if err := list(e, records, newColumns([]string{"id", "updated at", "fields"}, func(r record) []any { return []any{short(r.id, 36), r.at, short(r.fields, 56)} })); err != nil {
 			return err
 		}
 	}

@@ -126,9 +126,9 @@ const (
 )
 
 func wantedColumns() columns[wanted] {
-	return columns[wanted]{[]string{"reference", "host", "state", "by", "at"}, func(w wanted) []any {
+	return newColumns([]string{"reference", "host", "state", "by", "at"}, func(w wanted) []any {
 		return []any{w.Reference, w.Host, w.State, dash(w.By), w.At}
-	}}
+	})
 }
 
 func (e *env) listConsents(ctx context.Context, g *daemon.Guard) error {
@@ -180,7 +180,7 @@ func (e *env) trust(ctx context.Context, t trusting, uses []trust.Use) error {
 		if t.revoke || len(unlisted) == 0 {
 			return nil
 		}
-		return &coded{exitAuth, trust.Unlisted(unlisted, e.installed.ConfigFile())}
+		return withCode(exitAuth, trust.Unlisted(unlisted, e.installed.ConfigFile()))
 	})
 }
 

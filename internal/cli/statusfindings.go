@@ -86,7 +86,7 @@ func findingText(f view.Finding, now time.Time) string {
 	case view.FoundStretches:
 		return fmt.Sprintf("%s failed and still owed by cursor %d, such as %s; %s", stretchesText(f.Count), f.Subject.CursorID, brief(f.Windows[0]), stretchesNext(f.Subject))
 	case view.FoundNoWorker:
-		return fmt.Sprintf("waiting: %s, but no patra process is running: start `patra serve`", tasksText(f.Count))
+		return fmt.Sprintf("waiting: %s, but no patra process is running: start `patra serve`", counted(f.Count, "task"))
 	case view.FoundStartedOver:
 		return startedOverText(*f.Restarted)
 	case view.FoundCampaignStuck:

@@ -47,9 +47,9 @@ func newTaskList(e *env) *cobra.Command {
 }
 
 func taskColumns() columns[view.Task] {
-	return columns[view.Task]{[]string{"id", "plan", "source", "operation", "status", "window", "tries", "waits", "error"}, func(t view.Task) []any {
+	return newColumns([]string{"id", "plan", "source", "operation", "status", "window", "tries", "waits", "error"}, func(t view.Task) []any {
 		return []any{t.ID, t.PlanID, short(t.Source, 14), t.Operation, t.Status, span(t.Window), t.Attempts, waitsFor(t.Waits), dash(t.ErrorCode)}
-	}}
+	})
 }
 
 // taskDetail is a task with everything that was tried.

@@ -72,7 +72,7 @@ func (e *env) perform(pick ingest.TaskPick, p picking, do func(ingest.Act) (view
 	}
 	switch {
 	case unsure && done.Changed() > 0:
-		return usagef("%s would be changed: add --yes to do it, or --dry-run to only look", tasksText(done.Changed()))
+		return usagef("%s would be changed: add --yes to do it, or --dry-run to only look", counted(done.Changed(), "task"))
 	case done.Changed() == 0 && !pick.Named():
 		e.hint("no tasks match: nothing was changed")
 	default:
@@ -106,9 +106,9 @@ ended with 6. Cancelling a cancelled task changes nothing.`,
 				do := func(by ingest.Act) (view.TasksDone, error) { return app.Operator.Cancel(cmd.Context(), pick, by) }
 				err = e.perform(pick, p, do, func(d view.TasksDone) []fact {
 					return []fact{
-						{"cancelled", tasksText(d.Cancelled) + " that nobody works on"},
-						{"stopping", tasksText(d.Stopping) + " whose worker stops after the page it reads"},
-						{"cancelled before", tasksText(d.Unchanged)},
+						{"cancelled", counted(d.Cancelled, "task") + " that nobody works on"},
+						{"stopping", counted(d.Stopping, "task") + " whose worker stops after the page it reads"},
+						{"cancelled before", counted(d.Unchanged, "task")},
 					}
 				})
 				if err == nil && !p.dry {
@@ -164,7 +164,7 @@ or is worked on is left as it is.`,
 				}
 				do := func(by ingest.Act) (view.TasksDone, error) { return app.Operator.Retry(cmd.Context(), pick, by) }
 				err = e.perform(pick, p, do, func(d view.TasksDone) []fact {
-					return []fact{{"queued", tasksText(d.Queued)}, {"left as they are", tasksText(d.Unchanged)}}
+					return []fact{{"queued", counted(d.Queued, "task")}, {"left as they are", counted(d.Unchanged, "task")}}
 				})
 				if err != nil || p.dry {
 					return err

@@ -39,7 +39,7 @@ func (s summary) why() (out []fact) {
 // onlyCause is the verdict on a run that covered nothing, for one reason: the code of
 // that, and not the one of a harvest that went half well.
 func (s summary) onlyCause(f view.Failure) error {
-	return &coded{exitOf(fault.Code(f.Code)), &sameCause{s.Source, failure(f.Code, f.Error)}}
+	return withCode(exitOf(fault.Code(f.Code)), &sameCause{s.Source, failure(f.Code, f.Error)})
 }
 
 // sameCause says that all slices of a run failed for one reason.
