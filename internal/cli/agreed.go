@@ -9,8 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"golang.org/x/term"
-
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
@@ -73,7 +71,7 @@ func (e *env) withConfigFile(err error) error {
 
 // canAsk: somebody sees the question and can answer it.
 func (e *env) canAsk() bool {
-	return !e.quiet && isTerminal(e.err) && term.IsTerminal(int(os.Stdin.Fd()))
+	return !e.quiet && isTerminal(e.err) && canRead()
 }
 
 // asked puts a question. Anything but yes is no.

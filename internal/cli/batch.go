@@ -72,7 +72,7 @@ func newBatchShow(e *env) *cobra.Command {
   patra batch show 1 -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.oneBatch(cmd.Context(), args[0], e.showBatch)
+			return e.oneBatch(cmd.Context(), args[0], func(ctx context.Context, app *daemon.App, b view.Batch) error { return e.showBatch(ctx, app, b) })
 		},
 	}
 	rawDirFlag(c, &e.rawDir)

@@ -3,15 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"slices"
-
-	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/spf13/cobra"
 )
 
 func newBatchRaw(e *env) *cobra.Command {
@@ -28,7 +24,7 @@ that would steer it are replaced.`, rawDays, size(daemon.RawMaxBytes)),
   patra batch raw 1 --raw-dir /srv/patra/raw`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.oneBatch(cmd.Context(), args[0], e.rawBatch)
+			return e.oneBatch(cmd.Context(), args[0], func(ctx context.Context, app *daemon.App, b view.Batch) error { return e.rawBatch(ctx, app, b) })
 		},
 	}
 	rawDirFlag(c, &e.rawDir)
@@ -52,9 +48,4 @@ func (e *env) rawBatch(ctx context.Context, app *daemon.App, b view.Batch) error
 		body = append(slices.Clip(body), '\n')
 	}
 	return e.write(body)
-}
-
-func isTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
 }

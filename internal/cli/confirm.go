@@ -62,12 +62,15 @@ func agree[T any](e *env, a agreeing, do func(dry bool) (T, error), changes func
 	return show(done)
 }
 
+// canRead reports whether a person can answer: stdin is a terminal.
+func canRead() bool { return term.IsTerminal(int(os.Stdin.Fd())) }
+
 // confirmed asks on a terminal. Anything but yes leaves all as it is.
 func (e *env) confirmed(yes bool) error {
 	if yes {
 		return nil
 	}
-	if !term.IsTerminal(int(os.Stdin.Fd())) {
+	if !canRead() {
 		return usagef("nothing was changed: add --yes to do it, or --dry-run to only look")
 	}
 	fmt.Fprint(e.err, "Do it? [y/N] ")

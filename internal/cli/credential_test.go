@@ -19,9 +19,9 @@ func reference(t *testing.T, text string) secret.Ref {
 }
 
 func TestCredentialUse(t *testing.T) {
-	d := newDesk(t)
 	t.Setenv("PATRA_TEST_KEY", "4711-canary")
 	t.Setenv("PATRA_TEST_WORD", "demo")
+	e := &env{}
 	yes, no := true, false
 	for _, c := range []struct {
 		ref      string
@@ -32,16 +32,16 @@ func TestCredentialUse(t *testing.T) {
 		{"env:PATRA_TEST_WORD", &yes, "from env:PATRA_TEST_WORD, present, but so short that words which contain it are garbled in what is stored: get a longer one)"},
 		{"env:PATRA_TEST_NONE", &yes, "key (API_KEY in HEADER X-Key, from env:PATRA_TEST_NONE, absent)"},
 		{"env:PATRA_TEST_NONE", &no, "key (API_KEY in HEADER X-Key, from env:PATRA_TEST_NONE, absent): optional, so requests are anonymous"},
-		{"file:" + filepath.Join(d.dir, "none"), &yes, "not looked at: the file is not below a folder listed under trust.folders)"},
+		{"file:" + filepath.Join(t.TempDir(), "none"), &yes, "not looked at: the file is not below a folder listed under trust.folders)"},
 		{"file:/run/secrets/none-of-these", &yes, "absent)"},
 		{"exec:pass show key", &yes, "from exec:pass show key, printed by a command)"},
 	} {
-		use := (&env{}).useOf(exchange.Auth{Credential: "key", Required: c.required}, exchange.Credential{Type: "API_KEY", Name: "X-Key", Value: reference(t, c.ref)}.WithDefaults())
+		use := e.useOf(exchange.Auth{Credential: "key", Required: c.required}, exchange.Credential{Type: "API_KEY", Name: "X-Key", Value: reference(t, c.ref)}.WithDefaults())
 		if got := use.String(); !strings.HasSuffix(got, c.want) {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
-	if got := (&env{}).useOf(exchange.Auth{}, exchange.Credential{}).String(); !strings.HasPrefix(got, "none") {
+	if got := e.useOf(exchange.Auth{}, exchange.Credential{}).String(); !strings.HasPrefix(got, "none") {
 		t.Error(got)
 	}
 }

@@ -159,7 +159,8 @@ func (d *demo) harvest(ctx context.Context, label string) (summary, error) {
 	now := time.Now().UTC()
 	from := now.AddDate(0, 0, -demoDays).Truncate(24 * time.Hour)
 	before := len(d.server.Log())
-	s, err := d.env.harvestWith(ctx, d.app, compiled, func(watch daemon.Watch) (daemon.Harvested, error) {
+	e := d.env
+	s, err := e.harvestWith(ctx, d.app, compiled, func(watch daemon.Watch) (daemon.Harvested, error) {
 		return d.app.Harvest(ctx, compiled, daemon.NewRequest(now, &from, nil), watch)
 	})
 	d.tell(label, d.server.Log()[before:])

@@ -77,7 +77,8 @@ func (r *request) parse(base time.Time) (p parsed, err error) {
 
 // compile finds the source and freezes it for the operation.
 func (r *request) compile(ctx context.Context, app *daemon.App, code string, p parsed) (*spec.Compiled, error) {
-	return r.env.compileFor(ctx, app, code, r.endpoint, p.operation, p.overrides)
+	e := r.env
+	return e.compileFor(ctx, app, code, r.endpoint, p.operation, p.overrides)
 }
 
 func (e *env) compileFor(ctx context.Context, app *daemon.App, code, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {

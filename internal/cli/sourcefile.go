@@ -20,7 +20,7 @@ type checked struct {
 	Problems  []problem `json:"problems"`
 	Warnings  []warned  `json:"warnings"`
 
-	src *registry.Source
+	src *registry.Source `json:"-"`
 }
 
 type problem struct {

@@ -228,3 +228,8 @@ func (e *env) colouredFindings(report string) string {
 func paint(word string, colour text.Color) string {
 	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", int(colour), word)
 }
+
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}

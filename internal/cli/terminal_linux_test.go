@@ -12,8 +12,8 @@ import (
 // onTerminal runs a command whose output goes to a terminal, and gives what is seen.
 func (h *hostile) onTerminal(args ...string) string {
 	h.Helper()
-	term := openTerminal(h.T, 4000)
-	screen, shell := term.screen, term.keyboard
+	opened := openTerminal(h.T, 4000)
+	screen, shell := opened.screen, opened.keyboard
 	seen := make(chan string)
 	go func() {
 		text, _ := io.ReadAll(screen) // ends with an error once the other end is closed

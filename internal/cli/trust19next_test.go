@@ -50,12 +50,17 @@ func TestTrust19StatusTellsOfSchedules(t *testing.T) {
 
 // One slice is one slice.
 func TestTrust19OneIsNotSeveral(t *testing.T) {
-	d := harvested(t)
 	s := summary{Source: "crossref", Slices: map[string]int{string(ingest.SliceFailed): 1, string(ingest.SliceSucceeded): 1}}
-	d.holds(s.verdict().Error(), "1 slice is not covered")
+	if got := s.verdict().Error(); !strings.Contains(got, "1 slice is not covered") {
+		t.Error(got)
+	}
 	s.Slices[string(ingest.SliceFailed)] = 2
-	d.holds(s.verdict().Error(), "2 slices are not covered")
-	d.holds(s.updateVerdict(0).Error(), "2 slices are not done")
+	if got := s.verdict().Error(); !strings.Contains(got, "2 slices are not covered") {
+		t.Error(got)
+	}
+	if got := s.updateVerdict(0).Error(); !strings.Contains(got, "2 slices are not done") {
+		t.Error(got)
+	}
 }
 
 // A source that was misspelt is guessed, bundled or applied, with and without a database.
