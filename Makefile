@@ -36,7 +36,7 @@ help: ## Show this list
 build: ## Build the static binary bin/patra
 	@[[ -x bin/patra ]] || echo 'building bin/patra: the first time Go fetches and compiles the modules, which can take some minutes'
 	go build -buildvcs=false \
-		-ldflags "-s -w -X $(MODULE)/internal/cli.version=$(VERSION)" -o bin/patra ./cmd/patra
+		-ldflags "-s -w -X $(MODULE)/internal/cli/term.Version=$(VERSION)" -o bin/patra ./cmd/patra
 
 .PHONY: test
 test: ## Run all tests beside a private MariaDB and Redis (installs them if missing)

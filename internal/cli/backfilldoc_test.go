@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
@@ -55,7 +56,7 @@ func TestBackfillPageIsTrue(t *testing.T) {
 		t.Fatalf("only %d examples were found", len(all))
 	}
 	for _, e := range all {
-		got := h.expect(exitOK, append(e.args, "-q")...).out
+		got := h.expect(term.ExitOK, append(e.args, "-q")...).out
 		if want := tell(e.out); !strings.HasPrefix(tell(got), want) || want == "" {
 			t.Errorf("patra %s prints\n%s\nthe page says\n%s", strings.Join(e.args, " "), tell(got), want)
 		}

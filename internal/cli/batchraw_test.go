@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/ledger"
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/driver/blob"
 )
 
@@ -32,12 +34,12 @@ func TestBatchRaw(t *testing.T) {
 	if got := d.writesNothing("batch", "raw", "2"); got.out != body {
 		t.Errorf("%q", got.out)
 	}
-	shown := d.expect(exitOK, "batch", "show", "2").out
+	shown := d.expect(term.ExitOK, "batch", "show", "2").out
 	d.holds(shown, ref, "stored in 3")
 	facts, _, _ := strings.Cut(shown, "\nrequest\n")
 	d.fits(facts)
-	var detail batchDetail
-	d.decode(d.expect(exitOK, "batch", "show", "2", "-o", "json").out, &detail)
+	var detail ledger.BatchDetail
+	d.decode(d.expect(term.ExitOK, "batch", "show", "2", "-o", "json").out, &detail)
 	if detail.Raw != ref || detail.RawStored < 20 || detail.RawStored > 60 || detail.ID != 2 {
 		t.Errorf("%+v", detail)
 	}
@@ -49,67 +51,47 @@ func TestBatchRawElsewhere(t *testing.T) {
 	elsewhere := filepath.Join(d.dir, "elsewhere")
 	d.keep(elsewhere, 2, "body")
 	t.Setenv("PATRA_RAW_DIR", "")
-	d.expect(exitNotFound, "batch", "raw", "2")
-	if got := d.expect(exitOK, "batch", "raw", "2", "--raw-dir", elsewhere).out; got != "body" {
+	d.expect(term.ExitNotFound, "batch", "raw", "2")
+	if got := d.expect(term.ExitOK, "batch", "raw", "2", "--raw-dir", elsewhere).out; got != "body" {
 		t.Errorf("%q", got)
 	}
 	t.Setenv("PATRA_RAW_DIR", elsewhere)
-	if got := d.expect(exitOK, "batch", "raw", "2").out; got != "body" {
+	if got := d.expect(term.ExitOK, "batch", "raw", "2").out; got != "body" {
 		t.Errorf("%q", got)
 	}
-	d.holds(d.expect(exitOK, "batch", "show", "2").out, "stored in 13B")
+	d.holds(d.expect(term.ExitOK, "batch", "show", "2").out, "stored in 13B")
 }
 
 func TestBatchRawIsRefusedPlainly(t *testing.T) {
 	d := harvested(t)
 	t.Setenv("PATRA_RAW_DIR", "")
 	d.exec("UPDATE ing_batch_evidence SET blob_ref = NULL WHERE batch_id = 2")
-	d.holds(d.expect(exitNotFound, "batch", "raw", "2").err, "batch 2 has no body")
-	d.holds(d.expect(exitOK, "batch", "show", "2").out, "was not kept")
-	d.holds(d.expect(exitNotFound, "batch", "raw", "4711").err, "batch 4711", "not found")
-	d.expect(exitUsage, "batch", "raw", "two")
+	d.holds(d.expect(term.ExitNotFound, "batch", "raw", "2").err, "batch 2 has no body")
+	d.holds(d.expect(term.ExitOK, "batch", "show", "2").out, "was not kept")
+	d.holds(d.expect(term.ExitNotFound, "batch", "raw", "4711").err, "batch 4711", "not found")
+	d.expect(term.ExitUsage, "batch", "raw", "two")
 
 	ref := d.keep(d.file+".raw", 2, "body")
 	path := filepath.Join(d.file+".raw", ref[:2], ref+".zst")
 	if err := os.WriteFile(path, []byte("rust"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.expect(exitFailure, "batch", "raw", "2"); got.out != "" || !strings.Contains(got.err, "is damaged") {
+	if got := d.expect(term.ExitFailure, "batch", "raw", "2"); got.out != "" || !strings.Contains(got.err, "is damaged") {
 		t.Errorf("%q %q", got.out, got.err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	d.holds(d.expect(exitNotFound, "batch", "raw", "2").err, "not in "+d.file+".raw any more", "kept 30 days", "10GB")
-	d.holds(d.expect(exitOK, "batch", "show", "2").out, ref, "any more")
+	d.holds(d.expect(term.ExitNotFound, "batch", "raw", "2").err, "not in "+d.file+".raw any more", "kept 30 days", "10GB")
+	d.holds(d.expect(term.ExitOK, "batch", "show", "2").out, ref, "any more")
 }
 
 func TestRawFlags(t *testing.T) {
 	d := newDesk(t)
 	for _, flags := range [][]string{{"--raw-max", "many"}, {"--raw-max", "0"}, {"--raw-keep", "0d"}, {"--raw-keep", "-1d"}, {"--raw-keep", "month"}} {
 		for _, command := range [][]string{{"harvest", "crossref"}, {"serve"}} {
-			d.holds(d.expect(exitUsage, append(command, flags...)...).err, flags[0])
+			d.holds(d.expect(term.ExitUsage, append(command, flags...)...).err, flags[0])
 		}
 	}
 	d.noFile()
-}
-
-func TestSize(t *testing.T) {
-	for text, want := range map[string]int64{
-		"0": 0, "17": 17, "17B": 17, "1.5KB": 1500, "500 MB": 500_000_000, "10gb": 10_000_000_000, "2TB": 2_000_000_000_000,
-	} {
-		if got, err := parseSize(text); got != want || err != nil {
-			t.Errorf("%q: %d, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "GB", "-1GB", "1XB", "NaN", "Inf", "9999999999TB"} {
-		if got, err := parseSize(text); err == nil {
-			t.Errorf("%q: %d", text, got)
-		}
-	}
-	for n, want := range map[int64]string{0: "0B", 17: "17B", 1000: "1KB", 1540: "1.5KB", 7981: "8KB", 102_964: "103KB", 10_000_000_000: "10GB"} {
-		if got := size(n); got != want {
-			t.Errorf("%d: %s, want %s", n, got, want)
-		}
-	}
 }

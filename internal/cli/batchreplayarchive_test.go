@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
@@ -15,7 +16,7 @@ func TestArchivedBatchesAreReplayed(t *testing.T) {
 	d := oldHarvest(t)
 	t.Setenv("PATRA_RAW_DIR", "")
 	var batches []view.Batch
-	d.decode(d.expect(exitOK, "batch", "list", "--limit", "100", "-o", "json").out, &batches)
+	d.decode(d.expect(term.ExitOK, "batch", "list", "--limit", "100", "-o", "json").out, &batches)
 	replay := func(ref string) (r blackbox.Report) {
 		t.Helper()
 		d.decode(d.writesNothing("batch", "replay", ref, "-o", "json").out, &r)
@@ -28,10 +29,10 @@ func TestArchivedBatchesAreReplayed(t *testing.T) {
 	for _, b := range batches {
 		before[b.ID] = replay(fmt.Sprint(b.ID))
 	}
-	d.expect(exitOK, "db", "archive", "--reason", "yearly")
-	d.expect(exitOK, "batch", "show", "1")
+	d.expect(term.ExitOK, "db", "archive", "--reason", "yearly")
+	d.expect(term.ExitOK, "batch", "show", "1")
 	var left []view.Batch
-	d.decode(d.expect(exitOK, "batch", "list", "--limit", "100", "-o", "json").out, &left)
+	d.decode(d.expect(term.ExitOK, "batch", "list", "--limit", "100", "-o", "json").out, &left)
 	if len(before) < 3 || len(left) != 0 {
 		t.Fatalf("%d batches, %d were not archived", len(before), len(left))
 	}
@@ -44,15 +45,15 @@ func TestArchivedBatchesAreReplayed(t *testing.T) {
 		}
 	}
 	bundle := filepath.Join(d.dir, "evidence.zip")
-	d.expect(exitOK, "batch", "export", "1", "--out", bundle, "--reason", "a look")
-	d.holds(d.expect(exitOK, "batch", "replay", bundle).out, "identical")
-	d.holds(d.expect(exitNotFound, "run", "diff", "1", "2").err, "run 1", "it is archived, in ", "patra db archive show run/1")
-	d.holds(d.expect(exitNotFound, "batch", "replay", "4711").err, "batch 4711")
-	d.expect(exitNotFound, "batch", "replay", "1/4711")
+	d.expect(term.ExitOK, "batch", "export", "1", "--out", bundle, "--reason", "a look")
+	d.holds(d.expect(term.ExitOK, "batch", "replay", bundle).out, "identical")
+	d.holds(d.expect(term.ExitNotFound, "run", "diff", "1", "2").err, "run 1", "it is archived, in ", "patra db archive show run/1")
+	d.holds(d.expect(term.ExitNotFound, "batch", "replay", "4711").err, "batch 4711")
+	d.expect(term.ExitNotFound, "batch", "replay", "1/4711")
 
 	if err := os.Rename(d.file+".archive", d.file+".elsewhere"); err != nil {
 		t.Fatal(err)
 	}
 	d.holds(d.run("batch", "replay", "1").err, "archive")
-	d.holds(d.expect(exitOK, "batch", "replay", "1", "--archive-dir", d.file+".elsewhere").out, "identical")
+	d.holds(d.expect(term.ExitOK, "batch", "replay", "1", "--archive-dir", d.file+".elsewhere").out, "identical")
 }

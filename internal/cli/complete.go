@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/patra-ingest/patra/internal/cli/source"
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
@@ -22,19 +24,19 @@ const offered = 30
 
 // completeArguments gives every command below root its completion, by what its usage
 // line calls its arguments.
-func completeArguments(root *cobra.Command, e *env) {
+func completeArguments(root *cobra.Command, e *term.Env) {
 	for _, c := range root.Commands() {
 		completeArguments(c, e)
 		if _, args, _ := strings.Cut(c.Use, " "); args != "" && c.ValidArgsFunction == nil {
-			c.ValidArgsFunction = e.completer(c, strings.Fields(args))
+			c.ValidArgsFunction = completeNoun(e, c, strings.Fields(args))
 		}
 		completeFlags(c, e)
 	}
 }
 
-// completer offers words for the argument that is being typed. The last one may be
+// completeNoun offers words for the argument that is being typed. The last one may be
 // repeated.
-func (e *env) completer(c *cobra.Command, args []string) cobra.CompletionFunc {
+func completeNoun(e *term.Env, c *cobra.Command, args []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, typed []string, _ string) ([]string, cobra.ShellCompDirective) {
 		at := len(typed)
 		if last := len(args) - 1; at > last {
@@ -44,7 +46,7 @@ func (e *env) completer(c *cobra.Command, args []string) cobra.CompletionFunc {
 			at = last
 		}
 		kind := strings.Trim(args[at], "[]…")
-		words := e.words(cmd.Context(), nounOf(c), kind)
+		words := wordsFor(cmd.Context(), e, nounOf(c), kind)
 		if strings.Contains(kind, "FILE") || strings.Contains(kind, "DIR") || strings.Contains(kind, "BUNDLE") {
 			return words, cobra.ShellCompDirectiveDefault
 		}
@@ -60,13 +62,13 @@ func nounOf(c *cobra.Command) string {
 	return c.Name()
 }
 
-// words are what can stand for an argument of a kind.
-func (e *env) words(ctx context.Context, noun, kind string) (out []string) {
-	if e.check() != nil {
+// wordsFor are what can stand for an argument of a kind.
+func wordsFor(ctx context.Context, e *term.Env, noun, kind string) (out []string) {
+	if e.CheckFlags() != nil {
 		return nil
 	}
-	e.quiet = true // hints would stand among the words
-	_ = e.registry(ctx, func(app *daemon.App) (err error) {
+	e.Quiet = true // hints would stand among the words
+	_ = e.ReadRegistry(ctx, func(app *daemon.App) (err error) {
 		switch {
 		case strings.HasPrefix(kind, "SRC"):
 			out, err = sourceWords(ctx, app)
@@ -84,7 +86,7 @@ func (e *env) words(ctx context.Context, noun, kind string) (out []string) {
 }
 
 func sourceWords(ctx context.Context, app *daemon.App) (out []string, err error) {
-	sources, err := sourcesOf(ctx, app)
+	sources, err := source.List(ctx, app)
 	for _, s := range sources {
 		out = append(out, s.Code+"\t"+s.Name)
 	}
@@ -113,10 +115,14 @@ func idWords(ctx context.Context, app *daemon.App, noun string) ([]string, error
 	switch noun {
 	case "task":
 		rows, err := app.Tasks.List(ctx, f)
-		return idsOf(rows, func(t view.Task) (int64, string) { return t.ID, t.Source + " " + t.Status + " " + span(t.Window) }), err
+		return idsOf(rows, func(t view.Task) (int64, string) {
+			return t.ID, t.Source + " " + t.Status + " " + term.MinuteWindow(t.Window)
+		}), err
 	case "run":
 		rows, err := app.Tasks.ListRuns(ctx, f)
-		return idsOf(rows, func(r view.Run) (int64, string) { return r.ID, r.Source + " " + r.Status + " " + span(r.Window) }), err
+		return idsOf(rows, func(r view.Run) (int64, string) {
+			return r.ID, r.Source + " " + r.Status + " " + term.MinuteWindow(r.Window)
+		}), err
 	case "batch":
 		rows, err := app.Tasks.ListBatches(ctx, f)
 		return idsOf(rows, func(b view.Batch) (int64, string) {
@@ -124,7 +130,9 @@ func idWords(ctx context.Context, app *daemon.App, noun string) ([]string, error
 		}), err
 	case "slice":
 		rows, err := app.Plans.ListSlices(ctx, f)
-		return idsOf(rows, func(s view.Slice) (int64, string) { return s.ID, s.Source + " " + s.Status + " " + maybeSpan(s.Window) }), err
+		return idsOf(rows, func(s view.Slice) (int64, string) {
+			return s.ID, s.Source + " " + s.Status + " " + term.MinuteWindowOrDash(s.Window)
+		}), err
 	case "plan":
 		rows, err := app.Plans.List(ctx, f)
 		return idsOf(rows, func(p view.Plan) (int64, string) { return p.ID, p.Source + " " + p.Operation + " " + p.Status }), err
@@ -144,14 +152,14 @@ func idWords(ctx context.Context, app *daemon.App, noun string) ([]string, error
 func idsOf[T any](rows []T, of func(T) (int64, string)) (out []string) {
 	for _, row := range rows {
 		id, about := of(row)
-		out = append(out, strconv.FormatInt(id, 10)+"\t"+printable(about))
+		out = append(out, strconv.FormatInt(id, 10)+"\t"+term.Printable(about))
 	}
 	return out
 }
 
 // completeFlags offers sources for --source, and the words that the help of a flag
 // lists for those that take one of a list.
-func completeFlags(c *cobra.Command, e *env) {
+func completeFlags(c *cobra.Command, e *term.Env) {
 	offer := func(name string, words func(context.Context) []string) {
 		if c.Flags().Lookup(name) != nil {
 			_ = c.RegisterFlagCompletionFunc(name, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -159,7 +167,7 @@ func completeFlags(c *cobra.Command, e *env) {
 			})
 		}
 	}
-	offer("source", func(ctx context.Context) []string { return e.words(ctx, "", "SRC") })
+	offer("source", func(ctx context.Context) []string { return wordsFor(ctx, e, "", "SRC") })
 	offer("op", func(context.Context) []string { return []string{"HARVEST", "BACKFILL", "UPDATE"} })
 	if flag := c.Flags().Lookup("status"); flag != nil {
 		_, list, _ := strings.Cut(flag.Usage, ": ")

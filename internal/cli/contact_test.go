@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
 )
 
 const aMarchDay = "2025-03-02"
@@ -23,7 +25,7 @@ func (d *desk) harvestTo(day string, set ...string) result {
 func TestTrust16Contact(t *testing.T) {
 	d := newDesk(t)
 	file, server := d.simulated("")
-	d.expect(exitOK, "source", "apply", file)
+	d.expect(term.ExitOK, "source", "apply", file)
 	sent := func() string {
 		log := server.Log()
 		return log[len(log)-1].Query.Get("mailto")
@@ -47,26 +49,26 @@ func TestTrust16Contact(t *testing.T) {
 		if c.set != "" {
 			args, explain = append(args, "--set", c.set), append(explain, "--set", c.set)
 		}
-		if r := d.expect(exitOK, args...); sent() != c.want || strings.Contains(r.err, "W-NO-CONTACT") {
+		if r := d.expect(term.ExitOK, args...); sent() != c.want || strings.Contains(r.err, "W-NO-CONTACT") {
 			t.Errorf("sent %q, want %q\n%s", sent(), c.want, r.err)
 		}
-		d.holds(d.expect(exitOK, explain...).out, c.want, c.origin)
+		d.holds(d.expect(term.ExitOK, explain...).out, c.want, c.origin)
 	}
 	if r := d.run("harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-04"); sent() != "env@example.org" {
 		t.Errorf("a harvest sent %q\n%s", sent(), r.err)
 	}
 	t.Setenv("PATRA_CONTACT", "nobody")
-	d.holds(d.expect(exitUsage, "source", "list").err, "PATRA_CONTACT")
+	d.holds(d.expect(term.ExitUsage, "source", "list").err, "PATRA_CONTACT")
 	t.Setenv("PATRA_CONTACT", "")
 	path := d.installs("contact:\n  mail: you@example.org\n")
-	d.holds(d.expect(exitUsage, "source", "list").err, path+":2:3: contact.mail: E-UNKNOWN-KEY", "email")
+	d.holds(d.expect(term.ExitUsage, "source", "list").err, path+":2:3: contact.mail: E-UNKNOWN-KEY", "email")
 }
 
 // What was set by hand once and is forgotten in a timer is told.
 func TestTrust16SettingsThatDiffer(t *testing.T) {
 	d := newDesk(t)
 	file, _ := d.simulated("")
-	d.expect(exitOK, "source", "apply", file)
+	d.expect(term.ExitOK, "source", "apply", file)
 	if r := d.harvestTo("2025-03-02", "contact.email=ann@example.org"); strings.Contains(r.err, "settings differ") {
 		t.Errorf("there was no harvest before: %s", r.err)
 	}
@@ -98,9 +100,9 @@ func TestTrust16NewDatabase(t *testing.T) {
 			run := func() result {
 				switch name {
 				case "apply":
-					return d.expect(exitOK, "source", "apply", file)
+					return d.expect(term.ExitOK, "source", "apply", file)
 				case "migrate":
-					return d.expect(exitOK, args...)
+					return d.expect(term.ExitOK, args...)
 				}
 				return d.harvestTo(aMarchDay, "http.baseUrl="+server.URL(), "http.allowPrivate=true")
 			}

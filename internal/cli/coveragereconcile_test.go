@@ -3,6 +3,8 @@ package cli
 import (
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/coverage"
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
@@ -20,27 +22,27 @@ func TestReconcile(t *testing.T) {
 		}
 		return args
 	}
-	good := d.expect(exitOK, args()...)
+	good := d.expect(term.ExitOK, args()...)
 	d.holds(good.out, "[2025-03-01, 2025-03-02)  12        12    0        OK")
 	d.holds(good.err, "compared: what the upstream counts now", "1 window of works are not covered")
 	// A reading that had less than the upstream has is a finding.
 	d.exec("UPDATE ing_window_history SET actual = 9 WHERE window_from = ?", march(2).UnixMicro())
-	short := d.expect(exitFindings, args()...)
+	short := d.expect(term.ExitFindings, args()...)
 	d.holds(short.out, "12        9     3        SHORT")
-	d.expect(exitOK, args("--tolerance", "30")...)
-	d.expect(exitOK, args("--to", "2025-03-02")...)
-	var out []reconciled
-	d.decode(d.expect(exitFindings, args("-o", "json")...).out, &out)
+	d.expect(term.ExitOK, args("--tolerance", "30")...)
+	d.expect(term.ExitOK, args("--to", "2025-03-02")...)
+	var out []coverage.Reconciled
+	d.decode(d.expect(term.ExitFindings, args("-o", "json")...).out, &out)
 	if len(out) != 3 || out[1].Verdict != view.CountsShort || *out[1].Upstream != 12 || *out[1].Read != 9 || out[0].Verdict != view.CountsAgree {
 		t.Errorf("%+v", out)
 	}
 	// Half a day is not what a slice had.
-	d.holds(d.expect(exitOK, args("--from", "2025-03-01T12:00:00Z", "--to", "2025-03-02")...).out, "UNKNOWN: it was not read in slices that add up to it")
-	d.expect(exitUsage, args("--by", "hour")...)
-	d.expect(exitUsage, args("--tolerance", "-1")...)
-	d.expect(exitUsage, args("--set", "query=title:x")...)
+	d.holds(d.expect(term.ExitOK, args("--from", "2025-03-01T12:00:00Z", "--to", "2025-03-02")...).out, "UNKNOWN: it was not read in slices that add up to it")
+	d.expect(term.ExitUsage, args("--by", "hour")...)
+	d.expect(term.ExitUsage, args("--tolerance", "-1")...)
+	d.expect(term.ExitUsage, args("--set", "query=title:x")...)
 	// Nobody who answers is not the same as equal counts.
 	asked := args("--to", "2025-03-02")
 	server.Close()
-	d.holds(d.expect(exitUpstream, asked...).out, "UNKNOWN: the upstream did not tell a total")
+	d.holds(d.expect(term.ExitUpstream, asked...).out, "UNKNOWN: the upstream did not tell a total")
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
 )
 
 // doorman stands before an upstream and lets a token in a few times.
@@ -76,11 +78,11 @@ credentials:
 auth: {credential: client}
 `)
 	d.trusts(file)
-	r := d.expect(exitOK, "source", "test", file, "--window", firstOfMarch)
+	r := d.expect(term.ExitOK, "source", "test", file, "--window", firstOfMarch)
 	d.holds(r.out, "client (OAUTH2 in HEADER Authorization, from env:PATRA_TEST_ID and env:PATRA_TEST_SECRET, present)", "HTTP 200")
 
-	d.expect(exitOK, "source", "apply", file)
-	d.expect(exitOK, "harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-04")
+	d.expect(term.ExitOK, "source", "apply", file)
+	d.expect(term.ExitOK, "harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-04")
 	if guard.issued < 3 || guard.denied == 0 {
 		t.Errorf("%d tokens, %d refusals: the tokens did not end on the way", guard.issued, guard.denied)
 	}
@@ -88,7 +90,7 @@ auth: {credential: client}
 
 	d.Setenv("PATRA_TEST_SECRET", "wrong-kanari")
 	r = d.run("source", "test", file, "--window", firstOfMarch)
-	if r.code != exitAuth {
+	if r.code != term.ExitAuth {
 		t.Errorf("exit code %d", r.code)
 	}
 	d.holds(r.err, "invalid_client", "env:PATRA_TEST_SECRET")

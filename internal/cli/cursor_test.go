@@ -4,16 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
-	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 func TestCursorShow(t *testing.T) {
 	d := harvested(t)
-	d.holds(d.expect(exitOK, "cursor", "show", "1").out, "crossref works HARVEST", "indexed", "2025-03-03T00:00:00Z", "PT2H")
+	d.holds(d.expect(term.ExitOK, "cursor", "show", "1").out, "crossref works HARVEST", "indexed", "2025-03-03T00:00:00Z", "PT2H")
 	var c view.Cursor
-	d.decode(d.expect(exitOK, "cursor", "show", "1", "-o", "json").out, &c)
+	d.decode(d.expect(term.ExitOK, "cursor", "show", "1", "-o", "json").out, &c)
 	if c.ID != 1 || c.Value != "2025-03-03T00:00:00Z" || !c.Origin.Equal(march(1)) || c.Lookback() != 2*time.Hour {
 		t.Errorf("%+v", c)
 	}
@@ -22,7 +21,7 @@ func TestCursorShow(t *testing.T) {
 func TestCursorHistory(t *testing.T) {
 	d := harvested(t)
 	var events []view.CursorEvent
-	d.decode(d.expect(exitOK, "cursor", "history", "1", "-o", "json").out, &events)
+	d.decode(d.expect(term.ExitOK, "cursor", "history", "1", "-o", "json").out, &events)
 	kinds, moved := "", ""
 	for i, e := range events {
 		kinds += string(e.Kind) + " "
@@ -34,42 +33,8 @@ func TestCursorHistory(t *testing.T) {
 	if kinds != "PLANNED SUCCEEDED SUCCEEDED FAILED SUCCEEDED " || moved != "11100" {
 		t.Errorf("%s, moved %s", kinds, moved)
 	}
-	d.expect(exitUsage, "cursor", "history", "1", "--limit", "0")
-	d.expect(exitUsage, "cursor", "history", "1", "--after", "-1")
-}
-
-func TestHistoryCells(t *testing.T) {
-	odd := window.Window{From: time.Date(2025, 3, 1, 11, 30, 15, 0, time.UTC), To: march(2)}
-	for _, c := range []struct {
-		windows []window.Window
-		want    string
-	}{
-		{nil, "-"},
-		{[]window.Window{{From: march(1), To: march(2)}}, "[2025-03-01, 2025-03-02)"},
-		{[]window.Window{odd, odd, odd}, "[2025-03-01T11:30Z,\n 2025-03-02)\nand 2 more"},
-	} {
-		if got := spans(c.windows); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
-	}
-	for _, c := range []struct {
-		event view.CursorEvent
-		want  string
-	}{
-		{view.CursorEvent{}, "stays -"},
-		{view.CursorEvent{New: "2025-03-01T00:00:00Z", Moved: true}, "- → 2025-03-01"},
-		{view.CursorEvent{Prev: "2025-03-01T11:30:15.5Z", New: "2025-03-02T11:30:15.5Z", Moved: true}, "2025-03-01T11:30:15Z\n→ 2025-03-02T11:30:15Z"},
-	} {
-		if got := move(c.event); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
-	}
-	if got := lineage(view.CursorEvent{Lineage: ingest.Lineage{PlanID: 1, SliceID: 22, TaskID: 333}}); got != "1/22/333/-" {
-		t.Error(got)
-	}
-	if got := lineage(view.CursorEvent{Actor: "ann", Reason: "moved"}); got != "ann: moved" {
-		t.Error(got)
-	}
+	d.expect(term.ExitUsage, "cursor", "history", "1", "--limit", "0")
+	d.expect(term.ExitUsage, "cursor", "history", "1", "--after", "-1")
 }
 
 func TestVerifyFindsTampering(t *testing.T) {
@@ -83,12 +48,12 @@ func TestVerifyFindsTampering(t *testing.T) {
 			d := harvested(t)
 			d.exec(query)
 			for _, args := range [][]string{{"cursor", "verify"}, {"cursor", "verify", "1"}} {
-				r := d.expect(exitFindings, args...)
+				r := d.expect(term.ExitFindings, args...)
 				d.holds(r.err, "findings:\ncursor 1: ")
 				d.holds(r.out, "findings")
 			}
 			var verdicts []view.Verdict
-			d.decode(d.expect(exitFindings, "cursor", "verify", "-o", "json").out, &verdicts)
+			d.decode(d.expect(term.ExitFindings, "cursor", "verify", "-o", "json").out, &verdicts)
 			if len(verdicts) != 1 || len(verdicts[0].Problems) == 0 || verdicts[0].Events != 5 {
 				t.Errorf("%+v", verdicts)
 			}
@@ -100,13 +65,13 @@ func TestNothingPlannedYet(t *testing.T) {
 	d := newDesk(t)
 	d.empty()
 	for _, args := range [][]string{{"cursor", "list"}, {"cursor", "list", "crossref"}, {"cursor", "verify"}, {"coverage", "show"}, {"coverage", "show", "crossref"}} {
-		d.holds(d.expect(exitOK, args...).err, "patra harvest")
-		if r := d.expect(exitOK, append(args, "-o", "json")...); r.out != emptyList {
+		d.holds(d.expect(term.ExitOK, args...).err, "patra harvest")
+		if r := d.expect(term.ExitOK, append(args, "-o", "json")...); r.out != emptyList {
 			t.Errorf("%v: %s", args, r.out)
 		}
 	}
 	for _, args := range [][]string{{"cursor", "list", "nobody"}, {"coverage", "show", "nobody"}, {"coverage", "gaps", "nobody"}} {
-		d.holds(d.expect(exitNotFound, args...).err, "nobody")
+		d.holds(d.expect(term.ExitNotFound, args...).err, "nobody")
 	}
-	d.holds(d.expect(exitNotFound, "coverage", "gaps", "crossref").err, "never harvested", "patra harvest crossref")
+	d.holds(d.expect(term.ExitNotFound, "coverage", "gaps", "crossref").err, "never harvested", "patra harvest crossref")
 }

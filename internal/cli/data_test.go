@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/export"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -23,13 +24,13 @@ func revised(t *testing.T) *desk {
 	t.Helper()
 	d, up, _ := library(t)
 	t.Chdir(d.dir)
-	d.expect(exitOK, "data", "export", "lib", "--out", "whole")
+	d.expect(term.ExitOK, "data", "export", "lib", "--out", "whole")
 	up.change(func(all []letter) []letter {
 		all[4].Title = `=HYPERLINK("http://x"),` + strings.Repeat(" and so on", 2000)
 		return slices.DeleteFunc(all, func(l letter) bool { return l.ID == "r003" })
 	})
 	d.exec("UPDATE ing_record SET missing_since = ? WHERE provider_id = ?", march(7).UnixMicro(), "r003") // it was missed on another day too
-	d.expect(exitOK, "update", "lib", "--ids", d.write("ids.txt", "r003\nr004\n"), "--reason", "notice")
+	d.expect(term.ExitOK, "update", "lib", "--ids", d.write("ids.txt", "r003\nr004\n"), "--reason", "notice")
 	return d
 }
 
@@ -64,10 +65,10 @@ func TestDataExportWholeAndSince(t *testing.T) {
 	if len(whole) != 60 || whole[0].Version != 1 || whole[0].Batch == 0 || whole[0].Fields["title"] == "" || whole[0].Payload != nil {
 		t.Fatalf("%d records, %+v", len(whole), whole[0])
 	}
-	r := d.expect(exitOK, "data", "export", "lib/letters", "--out", "changed", "--since", "whole", "--with-payload", "-o", "json")
+	r := d.expect(term.ExitOK, "data", "export", "lib/letters", "--out", "changed", "--since", "whole", "--with-payload", "-o", "json")
 	var m daemon.DataExported
 	d.decode(r.out, &m)
-	if m.Records != 2 || m.Gone != 1 || m.Since == "" || m.States != export.All || m.Program != version {
+	if m.Records != 2 || m.Gone != 1 || m.Since == "" || m.States != export.All || m.Program != term.Version {
 		t.Errorf("%+v", m)
 	}
 	changed := d.exportedLines("changed/records.jsonl")
@@ -76,22 +77,22 @@ func TestDataExportWholeAndSince(t *testing.T) {
 		t.Errorf("%+v", changed)
 	}
 	for _, since := range []string{"changed", filepath.Join("changed", "manifest.json"), m.Cursor} {
-		piped := d.expect(exitOK, "data", "export", "lib", "--out", "-", "--since", since)
+		piped := d.expect(term.ExitOK, "data", "export", "lib", "--out", "-", "--since", since)
 		if piped.out != "" {
 			t.Errorf("nothing changed since, and %s came", piped.out)
 		}
 		d.holds(piped.err, "0 records", "--since px1-")
 	}
-	if n := strings.Count(d.expect(exitOK, "data", "export", "lib", "--out", "-").out, "\n"); n != 59 {
+	if n := strings.Count(d.expect(term.ExitOK, "data", "export", "lib", "--out", "-").out, "\n"); n != 59 {
 		t.Errorf("%d records are active", n)
 	}
-	if n := strings.Count(d.expect(exitOK, "data", "export", "lib", "--out", "-", "--state", "all").out, "\n"); n != 60 {
+	if n := strings.Count(d.expect(term.ExitOK, "data", "export", "lib", "--out", "-", "--state", "all").out, "\n"); n != 60 {
 		t.Errorf("%d records in all", n)
 	}
-	d.holds(d.expect(exitOK, "data", "count", "lib").out, "active      59", "gone        1")
+	d.holds(d.expect(term.ExitOK, "data", "count", "lib").out, "active      59", "gone        1")
 	var some []view.Record
-	d.decode(d.expect(exitOK, "data", "list", "lib", "--limit", "40", "-o", "json").out, &some)
-	rest := d.expect(exitOK, "data", "list", "lib", "--limit", "40", "--after", some[39].ID, "-o", "json").out
+	d.decode(d.expect(term.ExitOK, "data", "list", "lib", "--limit", "40", "-o", "json").out, &some)
+	rest := d.expect(term.ExitOK, "data", "list", "lib", "--limit", "40", "--after", some[39].ID, "-o", "json").out
 	var more []view.Record
 	d.decode(rest, &more)
 	if len(some) != 40 || len(more) != 20 {
@@ -101,8 +102,8 @@ func TestDataExportWholeAndSince(t *testing.T) {
 
 func TestDataExportCSV(t *testing.T) {
 	d := revised(t)
-	d.expect(exitOK, "data", "export", "lib", "--format", "csv", "--out", "all.csv", "--since", "whole")
-	d.expect(exitOK, "data", "verify", "all.csv")
+	d.expect(term.ExitOK, "data", "export", "lib", "--format", "csv", "--out", "all.csv", "--since", "whole")
+	d.expect(term.ExitOK, "data", "verify", "all.csv")
 	file, err := os.Open("all.csv")
 	if err != nil {
 		t.Fatal(err)
@@ -120,9 +121,9 @@ func TestDataExportCSV(t *testing.T) {
 			t.Errorf("a formula: %.40s", row[7])
 		}
 	}
-	d.holds(d.expect(exitOK, "data", "export", "lib", "--format", "csv", "--out", "-", "--since", "whole", "--fields", "title", "--raw-cells").out, `,"=HYPERLINK(""http://x""),`)
-	d.expect(exitOK, "data", "export", "lib", "--format", "csv", "--out", "days", "--partition-by", "day", "--compress", "zstd")
-	d.holds(d.expect(exitOK, "data", "verify", "days").out, "files       5", "records     59", "problems    -")
+	d.holds(d.expect(term.ExitOK, "data", "export", "lib", "--format", "csv", "--out", "-", "--since", "whole", "--fields", "title", "--raw-cells").out, `,"=HYPERLINK(""http://x""),`)
+	d.expect(term.ExitOK, "data", "export", "lib", "--format", "csv", "--out", "days", "--partition-by", "day", "--compress", "zstd")
+	d.holds(d.expect(term.ExitOK, "data", "verify", "days").out, "files       5", "records     59", "problems    -")
 	if _, err := os.Stat("days/records-2025-03-01.csv.zst"); err != nil {
 		t.Error(err)
 	}
@@ -130,34 +131,34 @@ func TestDataExportCSV(t *testing.T) {
 
 func TestDataExportRefuses(t *testing.T) {
 	d := revised(t)
-	d.expect(exitUsage, "data", "export", "lib")
-	d.expect(exitUsage, "data", "export", "lib", "--out", "x", "--format", "parquet")
-	d.expect(exitUsage, "data", "export", "lib", "--out", "x.csv")
-	d.expect(exitUsage, "data", "export", "lib", "--out", "-", "--partition-by", "day")
-	d.expect(exitUsage, "data", "export", "lib", "--out", "x", "--since", "px1-half")
-	d.holds(d.expect(exitUsage, "data", "export", "lib", "--out", "x", "--fields", "titel").err, "declares no such field", "title")
-	d.expect(exitNotFound, "data", "export", "lib", "--out", "x", "--since", "nowhere")
-	d.expect(exitNotFound, "data", "export", "lib/other", "--out", "x")
-	d.expect(exitNotFound, "data", "export", "libb", "--out", "x")
-	d.expect(exitNotFound, "data", "export", "crossref", "--out", "x")
-	d.holds(d.expect(exitConflict, "data", "export", "lib", "--out", "whole").err, "--force")
+	d.expect(term.ExitUsage, "data", "export", "lib")
+	d.expect(term.ExitUsage, "data", "export", "lib", "--out", "x", "--format", "parquet")
+	d.expect(term.ExitUsage, "data", "export", "lib", "--out", "x.csv")
+	d.expect(term.ExitUsage, "data", "export", "lib", "--out", "-", "--partition-by", "day")
+	d.expect(term.ExitUsage, "data", "export", "lib", "--out", "x", "--since", "px1-half")
+	d.holds(d.expect(term.ExitUsage, "data", "export", "lib", "--out", "x", "--fields", "titel").err, "declares no such field", "title")
+	d.expect(term.ExitNotFound, "data", "export", "lib", "--out", "x", "--since", "nowhere")
+	d.expect(term.ExitNotFound, "data", "export", "lib/other", "--out", "x")
+	d.expect(term.ExitNotFound, "data", "export", "libb", "--out", "x")
+	d.expect(term.ExitNotFound, "data", "export", "crossref", "--out", "x")
+	d.holds(d.expect(term.ExitConflict, "data", "export", "lib", "--out", "whole").err, "--force")
 	dry := d.writesNothing("data", "export", "lib", "--out", "dry", "--partition-by", "day", "--dry-run")
 	d.holds(dry.out, "records        59", "files          5")
 	d.holds(dry.err, "nothing was written")
 	for _, name := range []string{"x", "dry", "x.csv"} {
 		d.noFolder(name)
 	}
-	d.expect(exitOK, "data", "export", "lib", "--out", "whole", "--force")
-	d.holds(d.expect(exitOK, "data", "verify", "whole").out, "records     59")
+	d.expect(term.ExitOK, "data", "export", "lib", "--out", "whole", "--force")
+	d.holds(d.expect(term.ExitOK, "data", "verify", "whole").out, "records     59")
 	if err := os.WriteFile("whole/records.jsonl", []byte("{}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d.holds(d.expect(exitFindings, "data", "verify", "whole").out, "records.jsonl has 3 bytes")
-	d.expect(exitNotFound, "data", "verify", "nowhere")
+	d.holds(d.expect(term.ExitFindings, "data", "verify", "whole").out, "records.jsonl has 3 bytes")
+	d.expect(term.ExitNotFound, "data", "verify", "nowhere")
 	if err := os.Remove("whole/manifest.json"); err != nil {
 		t.Fatal(err)
 	}
-	d.holds(d.expect(exitNotFound, "data", "verify", "whole").err, "did not come to its end")
+	d.holds(d.expect(term.ExitNotFound, "data", "verify", "whole").err, "did not come to its end")
 }
 
 func TestDataGet(t *testing.T) {
@@ -168,10 +169,10 @@ func TestDataGet(t *testing.T) {
 	d := revised(t)
 	t.Chdir(here)
 	hash := regexp.MustCompile(`[0-9a-f]{64}`)
-	d.golden("data_get", hash.ReplaceAllString(d.expect(exitOK, "data", "get", "lib", "r003", "--diff").out, "<hash>"))
-	d.golden("data_get_version", hash.ReplaceAllString(d.expect(exitOK, "data", "get", "lib/letters", "r004", "--version", "1", "--payload").out, "<hash>"))
+	d.golden("data_get", hash.ReplaceAllString(d.expect(term.ExitOK, "data", "get", "lib", "r003", "--diff").out, "<hash>"))
+	d.golden("data_get_version", hash.ReplaceAllString(d.expect(term.ExitOK, "data", "get", "lib/letters", "r004", "--version", "1", "--payload").out, "<hash>"))
 	var h view.History
-	d.decode(d.expect(exitOK, "data", "get", "lib", "r004", "--diff", "--payload", "-o", "json").out, &h)
+	d.decode(d.expect(term.ExitOK, "data", "get", "lib", "r004", "--diff", "--payload", "-o", "json").out, &h)
 	if h.Version != 2 || len(h.Versions) != 2 || len(h.Payload) == 0 || h.Removed != 0 {
 		t.Fatalf("%+v", h)
 	}
@@ -182,15 +183,15 @@ func TestDataGet(t *testing.T) {
 	if o := newest.Origin; o.Where != view.Here || o.Operation != "UPDATE" || o.RunID == 0 || len(o.Spec) != 64 || len(o.Mapping) != 64 || len(newest.Events) != 1 {
 		t.Errorf("%+v", o)
 	}
-	d.holds(d.expect(exitOK, "data", "get", "lib", "r004", "--limit", "1").err, "1 older versions are not shown")
-	d.holds(d.expect(exitNotFound, "data", "get", "lib", "R004").err, "data list lib")
-	d.expect(exitNotFound, "data", "get", "lib", `r'";--\`)
-	d.expect(exitNotFound, "data", "get", "lib", "r004", "--version", "3")
-	d.expect(exitUsage, "data", "get", "lib", "r004", "--version", "-1")
-	d.expect(exitUsage, "data", "get", "lib")
+	d.holds(d.expect(term.ExitOK, "data", "get", "lib", "r004", "--limit", "1").err, "1 older versions are not shown")
+	d.holds(d.expect(term.ExitNotFound, "data", "get", "lib", "R004").err, "data list lib")
+	d.expect(term.ExitNotFound, "data", "get", "lib", `r'";--\`)
+	d.expect(term.ExitNotFound, "data", "get", "lib", "r004", "--version", "3")
+	d.expect(term.ExitUsage, "data", "get", "lib", "r004", "--version", "-1")
+	d.expect(term.ExitUsage, "data", "get", "lib")
 	d.many("DELETE FROM ing_record_body WHERE version = 1")
-	d.holds(d.expect(exitOK, "data", "get", "lib", "r004").err, "versions 1 to 1 were removed by retention")
-	d.holds(d.expect(exitNotFound, "data", "get", "lib", "r004", "--version", "1").err, "removed by retention", "the oldest that is kept is 2")
+	d.holds(d.expect(term.ExitOK, "data", "get", "lib", "r004").err, "versions 1 to 1 were removed by retention")
+	d.holds(d.expect(term.ExitNotFound, "data", "get", "lib", "r004", "--version", "1").err, "removed by retention", "the oldest that is kept is 2")
 }
 
 // An event that is too large goes with a reference, and the reference leads to the
@@ -199,7 +200,7 @@ func TestDataGetOfADataref(t *testing.T) {
 	d := revised(t)
 	dir := filepath.Join(d.dir, "events")
 	declaration := d.write("events.yaml", "destinations:\n  - name: files\n    maxBytes: 16384\n    jsonl: {dir: "+dir+"}\nroutes:\n  - to: files\n")
-	d.expect(exitOK, "events", "publish", "--events", declaration)
+	d.expect(term.ExitOK, "events", "publish", "--events", declaration)
 	found := 0
 	for _, line := range d.lines(dir) {
 		var e struct{ Dataref, Patradatasha256 string }
@@ -208,7 +209,7 @@ func TestDataGetOfADataref(t *testing.T) {
 			continue
 		}
 		found++
-		data := strings.TrimSuffix(d.expect(exitOK, "data", "get", "--ref", e.Dataref).out, "\n")
+		data := strings.TrimSuffix(d.expect(term.ExitOK, "data", "get", "--ref", e.Dataref).out, "\n")
 		if sum := sha256.Sum256([]byte(data)); hex.EncodeToString(sum[:]) != e.Patradatasha256 {
 			t.Errorf("%s leads to other bytes: %.80s", e.Dataref, data)
 		}
@@ -216,20 +217,20 @@ func TestDataGetOfADataref(t *testing.T) {
 	if found != 1 {
 		t.Fatalf("%d events went without their data", found)
 	}
-	d.expect(exitNotFound, "data", "get", "--ref", "patra://lib/letters/none?version=1")
-	d.expect(exitNotFound, "data", "get", "--ref", "patra://lib/letters/r004?version=9")
-	d.expect(exitUsage, "data", "get", "--ref", "https://lib/letters/r004?version=1")
-	d.expect(exitUsage, "data", "get", "lib", "--ref", "patra://lib/letters/r004?version=1")
-	d.expect(exitUsage, "data", "get", "--ref", "patra://lib/letters/r004?version=1", "--content", "all")
+	d.expect(term.ExitNotFound, "data", "get", "--ref", "patra://lib/letters/none?version=1")
+	d.expect(term.ExitNotFound, "data", "get", "--ref", "patra://lib/letters/r004?version=9")
+	d.expect(term.ExitUsage, "data", "get", "--ref", "https://lib/letters/r004?version=1")
+	d.expect(term.ExitUsage, "data", "get", "lib", "--ref", "patra://lib/letters/r004?version=1")
+	d.expect(term.ExitUsage, "data", "get", "--ref", "patra://lib/letters/r004?version=1", "--content", "all")
 }
 
 func TestDataGetOfAnArchivedBatch(t *testing.T) {
 	d := oldHarvest(t)
 	var some []view.Record
-	d.decode(d.expect(exitOK, "data", "list", "crossref", "--limit", "1", "-o", "json").out, &some)
-	before := d.expect(exitOK, "data", "get", "crossref", some[0].ID).out
-	d.expect(exitOK, "db", "archive", "--reason", "yearly")
-	after := d.expect(exitOK, "data", "get", "crossref", some[0].ID).out
+	d.decode(d.expect(term.ExitOK, "data", "list", "crossref", "--limit", "1", "-o", "json").out, &some)
+	before := d.expect(term.ExitOK, "data", "get", "crossref", some[0].ID).out
+	d.expect(term.ExitOK, "db", "archive", "--reason", "yearly")
+	after := d.expect(term.ExitOK, "data", "get", "crossref", some[0].ID).out
 	d.holds(after, "archived in 0")
 	if work := regexp.MustCompile(`(?m)^work.*`); work.FindString(after) != work.FindString(before) {
 		t.Errorf("the work of an archived batch is\n%s\nwas\n%s", after, before)
@@ -237,7 +238,7 @@ func TestDataGetOfAnArchivedBatch(t *testing.T) {
 	if err := os.RemoveAll(d.file + ".archive"); err != nil {
 		t.Fatal(err)
 	}
-	d.holds(d.expect(exitOK, "data", "get", "crossref", some[0].ID).out, "neither in the database nor in an archive")
+	d.holds(d.expect(term.ExitOK, "data", "get", "crossref", some[0].ID).out, "neither in the database nor in an archive")
 }
 
 // The address of a database may hold a password: it has no place in an export (I12).
@@ -250,7 +251,7 @@ func TestDataExportHoldsNoAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.file = moved
-	d.expect(exitOK, "data", "export", "lib", "--out", "out", "--with-payload")
+	d.expect(term.ExitOK, "data", "export", "lib", "--out", "out", "--with-payload")
 	for _, name := range []string{"manifest.json", "records.jsonl"} {
 		text, err := os.ReadFile(filepath.Join("out", name))
 		if err != nil || strings.Contains(string(text), canary) {

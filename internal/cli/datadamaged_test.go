@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
@@ -26,13 +27,13 @@ func TestDamagedVersionsAreNamed(t *testing.T) {
 			if strings.Contains(name, "too much") {
 				asked = "patra://lib/letters/r004?version=3"
 			}
-			r := d.expect(exitFailure, "data", "get", "--ref", asked)
+			r := d.expect(term.ExitFailure, "data", "get", "--ref", asked)
 			d.holds(r.err, "event "+asked, c.want)
 			if r.out != "" {
 				t.Errorf("printed %q", r.out)
 			}
 			version := asked[len(asked)-1:]
-			d.holds(d.expect(exitFailure, "data", "get", "lib", "r004", "--version", version).err, "r004")
+			d.holds(d.expect(term.ExitFailure, "data", "get", "lib", "r004", "--version", version).err, "r004")
 		})
 	}
 }
@@ -44,14 +45,14 @@ func TestADamagedEventHoldsUpNoOther(t *testing.T) {
 	d.many("DELETE FROM ing_record_body WHERE body_id = (SELECT body_id FROM ing_record WHERE provider_id = 'r005')")
 	dir := filepath.Join(d.dir, "events")
 	declaration := d.write("events.yaml", "destinations:\n  - name: files\n    jsonl: {dir: "+dir+"}\nroutes:\n  - to: files\n")
-	d.expect(exitPartial, "events", "publish", "--events", declaration)
+	d.expect(term.ExitPartial, "events", "publish", "--events", declaration)
 	var dead []view.Outgoing
-	d.decode(d.expect(exitOK, "outbox", "list", "--status", "DEAD", "-o", "json").out, &dead)
+	d.decode(d.expect(term.ExitOK, "outbox", "list", "--status", "DEAD", "-o", "json").out, &dead)
 	if len(dead) != 2 || dead[0].ErrorCode != "BODY_GONE" || dead[1].ErrorCode != "BODY_GONE" {
 		t.Fatalf("%+v", dead)
 	}
 	if n := len(d.lines(dir)); n != 60 { // 60 letters, of which one changed and one went, without the two
 		t.Errorf("%d events came", n)
 	}
-	d.holds(d.expect(exitOK, "outbox", "show", fmt.Sprint(dead[0].ID)).out, "BODY_GONE", "cannot be read")
+	d.holds(d.expect(term.ExitOK, "outbox", "show", fmt.Sprint(dead[0].ID)).out, "BODY_GONE", "cannot be read")
 }

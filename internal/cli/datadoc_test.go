@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
 )
 
 // The page shows what the program prints, in this order, on a desk with a harvest of
@@ -18,7 +20,7 @@ func TestDataPageIsTrue(t *testing.T) {
 	d := harvested(t)
 	t.Chdir(d.dir)
 	for _, e := range all {
-		got := d.expect(exitOK, append(e.args, "-q")...).out
+		got := d.expect(term.ExitOK, append(e.args, "-q")...).out
 		if want := tell(e.out); !strings.HasPrefix(tell(got), want) || want == "" {
 			t.Errorf("patra %s prints\n%s\nthe page says\n%s", strings.Join(e.args, " "), got, e.out)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/retention"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
@@ -37,47 +38,47 @@ func (d *desk) many(query string) {
 
 func (d *desk) archives() (out []retention.Archive) {
 	d.Helper()
-	d.decode(d.expect(exitOK, "db", "archive", "list", "-o", "json").out, &out)
+	d.decode(d.expect(term.ExitOK, "db", "archive", "list", "-o", "json").out, &out)
 	return out
 }
 
 func TestArchive(t *testing.T) {
 	d := oldHarvest(t)
-	before := d.expect(exitOK, "cursor", "list").out
-	shown := d.expect(exitOK, "batch", "show", "2").out
+	before := d.expect(term.ExitOK, "cursor", "list").out
+	shown := d.expect(term.ExitOK, "batch", "show", "2").out
 	dry := d.writesNothing("db", "archive", "--dry-run")
 	d.holds(dry.out, "events moved          4", "ledgers shortened     1", "plans moved           1", "rows of plans moved  37")
 	d.holds(dry.err, "nothing was written")
 	d.noFolder(d.file + ".archive")
 
-	done := d.expect(exitOK, "db", "archive", "--reason", "yearly")
+	done := d.expect(term.ExitOK, "db", "archive", "--reason", "yearly")
 	d.holds(done.err, d.file+".archive")
 	if got, want := strings.ReplaceAll(done.out, "files                 2", "files                 0"), dry.out; got != want {
 		t.Errorf("done\n%s, told\n%s", got, want)
 	}
-	if got := d.expect(exitOK, "cursor", "list").out; got != before {
+	if got := d.expect(term.ExitOK, "cursor", "list").out; got != before {
 		t.Errorf("the watermark was\n%s, is\n%s", before, got)
 	}
 	archives := d.archives()
 	if len(archives) != 2 || archives[0].Kind != retention.Events || archives[1].Kind != retention.Plans || archives[0].Status != retention.Done {
 		t.Fatalf("%+v", archives)
 	}
-	d.holds(d.expect(exitOK, "db", "archive", "list").out, archives[0].Name, archives[1].Name)
-	d.expect(exitOK, "cursor", "verify")
-	d.holds(d.expect(exitOK, "cursor", "verify", "--archive", d.file+".archive").out, "ok")
-	d.holds(d.expect(exitOK, "db", "archive", "check").out, "ok")
+	d.holds(d.expect(term.ExitOK, "db", "archive", "list").out, archives[0].Name, archives[1].Name)
+	d.expect(term.ExitOK, "cursor", "verify")
+	d.holds(d.expect(term.ExitOK, "cursor", "verify", "--archive", d.file+".archive").out, "ok")
+	d.holds(d.expect(term.ExitOK, "db", "archive", "check").out, "ok")
 
-	if got := d.expect(exitOK, "batch", "show", "2"); got.out != shown || !strings.Contains(got.err, "batch 2 is archived, in "+archives[1].Name) {
+	if got := d.expect(term.ExitOK, "batch", "show", "2"); got.out != shown || !strings.Contains(got.err, "batch 2 is archived, in "+archives[1].Name) {
 		t.Errorf("an archived batch is shown as\n%s%s", got.out, got.err)
 	}
-	d.expect(exitNotFound, "batch", "show", "4711")
-	d.holds(d.expect(exitOK, "db", "archive", "find", "batch/2").out, "ing_task_run_batch", "ing_batch_evidence", archives[1].Name)
-	d.holds(d.expect(exitOK, "db", "archive", "find", "cursor/1").out, "ing_cursor_event", archives[0].Name)
-	d.holds(d.expect(exitOK, "db", "archive", "show", "plan/1").out, `"plan_key":"`, `"slice_spec":`)
-	d.holds(d.expect(exitNotFound, "db", "archive", "find", "batch/4711").err, "batch/4711 is in no archive")
-	d.holds(d.expect(exitUsage, "db", "archive", "find", "record/1").err, "expected plan/N")
-	d.holds(d.expect(exitUsage, "db", "archive", "lst").err, "lst")
-	d.holds(d.expect(exitOK, "db", "archive").out, "events moved         0")
+	d.expect(term.ExitNotFound, "batch", "show", "4711")
+	d.holds(d.expect(term.ExitOK, "db", "archive", "find", "batch/2").out, "ing_task_run_batch", "ing_batch_evidence", archives[1].Name)
+	d.holds(d.expect(term.ExitOK, "db", "archive", "find", "cursor/1").out, "ing_cursor_event", archives[0].Name)
+	d.holds(d.expect(term.ExitOK, "db", "archive", "show", "plan/1").out, `"plan_key":"`, `"slice_spec":`)
+	d.holds(d.expect(term.ExitNotFound, "db", "archive", "find", "batch/4711").err, "batch/4711 is in no archive")
+	d.holds(d.expect(term.ExitUsage, "db", "archive", "find", "record/1").err, "expected plan/N")
+	d.holds(d.expect(term.ExitUsage, "db", "archive", "lst").err, "lst")
+	d.holds(d.expect(term.ExitOK, "db", "archive").out, "events moved         0")
 }
 
 // noFolder proves that a folder was not made.
@@ -90,7 +91,7 @@ func (d *desk) noFolder(dir string) {
 
 func TestArchiveDamageIsAFinding(t *testing.T) {
 	d := oldHarvest(t)
-	d.expect(exitOK, "db", "archive")
+	d.expect(term.ExitOK, "db", "archive")
 	archives := d.archives()
 	path := filepath.Join(d.file+".archive", archives[0].Name)
 	text, err := os.ReadFile(path)
@@ -99,18 +100,18 @@ func TestArchiveDamageIsAFinding(t *testing.T) {
 	}
 	text[len(text)/2] ^= 1
 	d.write(filepath.Join("patra.db.archive", archives[0].Name), string(text))
-	d.holds(d.expect(exitFindings, "db", "archive", "check").err, "1 findings", "was changed")
-	d.holds(d.expect(exitFindings, "cursor", "verify", "--archive", d.file+".archive").err, "was changed")
-	d.expect(exitOK, "cursor", "verify") // the snapshot is whole
+	d.holds(d.expect(term.ExitFindings, "db", "archive", "check").err, "1 findings", "was changed")
+	d.holds(d.expect(term.ExitFindings, "cursor", "verify", "--archive", d.file+".archive").err, "was changed")
+	d.expect(term.ExitOK, "cursor", "verify") // the snapshot is whole
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	d.holds(d.expect(exitFindings, "db", "archive", "check").err, "is missing")
+	d.holds(d.expect(term.ExitFindings, "db", "archive", "check").err, "is missing")
 
 	d.many("UPDATE ing_cursor_event SET record_remarks = REPLACE(record_remarks, '2025-03-05', '2025-03-06') WHERE kind_code = 'SNAPSHOT'")
-	d.holds(d.expect(exitFindings, "cursor", "verify").err, "signature", "was changed")
+	d.holds(d.expect(term.ExitFindings, "cursor", "verify").err, "signature", "was changed")
 	var verdicts []view.Verdict
-	d.decode(d.expect(exitFindings, "cursor", "verify", "-o", "json").out, &verdicts)
+	d.decode(d.expect(term.ExitFindings, "cursor", "verify", "-o", "json").out, &verdicts)
 	if len(verdicts) != 1 || len(verdicts[0].Problems) == 0 {
 		t.Errorf("%+v", verdicts)
 	}
@@ -121,12 +122,12 @@ func TestPrune(t *testing.T) {
 	d.many("UPDATE ing_outbox_message SET status_code = 'PENDING', published_at = NULL WHERE id <= 2")
 	d.holds(d.writesNothing("db", "prune", "--outbox-keep", "7d", "--versions-keep", "90d", "--dry-run").out, "messages removed")
 	var done retention.Pruned
-	d.decode(d.expect(exitOK, "db", "prune", "--outbox-keep", "7d", "--versions-keep", "90d", "-o", "json").out, &done)
+	d.decode(d.expect(term.ExitOK, "db", "prune", "--outbox-keep", "7d", "--versions-keep", "90d", "-o", "json").out, &done)
 	if done.Messages == 0 || done.DryRun {
 		t.Errorf("%+v", done)
 	}
 	d.many("UPDATE ing_upkeep_mark SET position = 0")
-	d.holds(d.expect(exitOK, "db", "prune", "--outbox-keep", "7d").out, "messages removed  0")
+	d.holds(d.expect(term.ExitOK, "db", "prune", "--outbox-keep", "7d").out, "messages removed  0")
 }
 
 func TestKeepingIsChecked(t *testing.T) {
@@ -136,13 +137,13 @@ func TestKeepingIsChecked(t *testing.T) {
 		{"db", "prune", "--outbox-keep", "x"}, {"db", "prune", "--versions-keep", "9d", "--versions-min", "0"},
 		{"serve", "--archive-keep", "1h"}, {"serve", "--versions-keep", "x"},
 	} {
-		if got := d.expect(exitUsage, args...); !strings.Contains(got.err, "--") {
+		if got := d.expect(term.ExitUsage, args...); !strings.Contains(got.err, "--") {
 			t.Errorf("%v: %s", args, got.err)
 		}
 	}
 	t.Setenv("PATRA_ARCHIVE_KEEP", "1h")
-	d.holds(d.expect(exitUsage, "serve").err, "PATRA_ARCHIVE_KEEP")
+	d.holds(d.expect(term.ExitUsage, "serve").err, "PATRA_ARCHIVE_KEEP")
 	missing := newDesk(t)
-	missing.holds(missing.expect(exitNotFound, "db", "archive").err, "patra harvest")
+	missing.holds(missing.expect(term.ExitNotFound, "db", "archive").err, "patra harvest")
 	missing.noFile()
 }

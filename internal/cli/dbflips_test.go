@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/upsim"
@@ -30,7 +31,7 @@ func filledFile(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	overrides, err := parseOverrides(append(settings(server.URL()), "paging.size=50", "rate.perSecond=1000", "rate.concurrency=4"))
+	overrides, err := term.ParseOverrides(append(settings(server.URL()), "paging.size=50", "rate.perSecond=1000", "rate.concurrency=4"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestBelieve08ChangedBytesOfTheFile(t *testing.T) {
 	}
 	var truth []string
 	for _, args := range asked {
-		truth = append(truth, d.expect(exitOK, args...).out)
+		truth = append(truth, d.expect(term.ExitOK, args...).out)
 	}
 	lines := strings.Count(truth[0], "\n")
 	if lines < 400 {
@@ -99,7 +100,7 @@ func TestBelieve08ChangedBytesOfTheFile(t *testing.T) {
 	for i := range 3 { // records from all over the file
 		id := idOf(t, strings.Split(truth[0], "\n")[i*lines/3])
 		args := []string{"data", "get", "crossref", id, "--version", "1", "--payload", "-o", "json"}
-		asked, truth = append(asked, args), append(truth, d.expect(exitOK, args...).out)
+		asked, truth = append(asked, args), append(truth, d.expect(term.ExitOK, args...).out)
 	}
 	loud, quiet := 0, 0
 	for name, damage := range flips {
@@ -111,16 +112,16 @@ func TestBelieve08ChangedBytesOfTheFile(t *testing.T) {
 			failed := loud
 			for i, args := range asked {
 				r := d.run(args...)
-				if r.code == exitOK && r.out != truth[i] {
+				if r.code == term.ExitOK && r.out != truth[i] {
 					t.Errorf("%s, seed %d: patra %s gave %d bytes as good, true are %d", name, seed, strings.Join(args, " "), len(r.out), len(truth[i]))
 				}
-				if r.code != exitOK {
+				if r.code != term.ExitOK {
 					loud++
 				} else {
 					quiet++
 				}
 			}
-			if r := d.run("db", "check", "-q"); loud > failed && r.code == exitOK {
+			if r := d.run("db", "check", "-q"); loud > failed && r.code == term.ExitOK {
 				t.Errorf("%s, seed %d: commands fail, and patra db check finds nothing\n%s", name, seed, r.out)
 			}
 		}

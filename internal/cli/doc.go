@@ -1,7 +1,8 @@
-// Package cli is the command line: one file per command, with output and exit
-// codes made in one place each. Data goes to stdout, progress and hints to
-// stderr.
+// Package cli is the command line. It joins the rooms below it to one program,
+// completes arguments, and turns errors into messages and exit codes.
 //
-// It translates between people and daemon; it must never hold a rule about
-// records, windows or leases.
+// Each room holds the commands of one topic and translates between people and
+// daemon. No room holds a rule about records, windows or leases: engine/inspect
+// answers questions, and the rooms put the answers into words. Data goes to stdout,
+// progress and hints go to stderr.
 package cli

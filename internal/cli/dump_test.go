@@ -4,8 +4,6 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
-
-	_ "modernc.org/sqlite"
 )
 
 // db goes round the store.

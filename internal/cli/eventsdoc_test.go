@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/event"
 )
 
@@ -63,18 +64,18 @@ func TestEventsPageIsTrue(t *testing.T) {
 	defer server.Close()
 	t.Setenv("HOOK_SECRET", "canary-4711-secret-of-24-bytes")
 	d.write("events.yaml", "destinations:\n  - name: files\n    jsonl: {dir: "+filepath.Join(d.dir, "events")+"}\n  - name: hook\n    webhook: {url: "+server.URL+", secret: 'env:HOOK_SECRET', allowPrivate: true}\nroutes:\n  - to: files\n")
-	d.expect(exitOK, "events", "trust", "--events", filepath.Join(d.dir, "events.yaml"), "--yes")
+	d.expect(term.ExitOK, "events", "trust", "--events", filepath.Join(d.dir, "events.yaml"), "--yes")
 
 	var page, real map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(shown[0]), &page); err != nil {
 		t.Fatal(err)
 	}
-	d.decode(d.expect(exitOK, "events", "tail", "-n", "1", "-o", "json").out, &real)
+	d.decode(d.expect(term.ExitOK, "events", "tail", "-n", "1", "-o", "json").out, &real)
 	if is, want := slices.Sorted(maps.Keys(page)), slices.Sorted(maps.Keys(real)); !slices.Equal(is, want) {
 		t.Errorf("the event of the page has %v, a real one %v", is, want)
 	}
 	for _, e := range all {
-		if got := d.expect(exitOK, append(e.args, "-q")...).out; !shows(e.out, got) {
+		if got := d.expect(term.ExitOK, append(e.args, "-q")...).out; !shows(e.out, got) {
 			t.Errorf("patra %s prints\n%s\nthe page says\n%s", strings.Join(e.args, " "), got, e.out)
 		}
 	}
@@ -91,7 +92,7 @@ func TestEventsPageIsTrue(t *testing.T) {
 		for _, word := range argument.FindAllString(strings.TrimPrefix(line, "patra "), -1) {
 			args = append(args, strings.Trim(word, `"`))
 		}
-		d.expect(exitOK, slices.DeleteFunc(args, func(arg string) bool { return arg == "--follow" })...)
+		d.expect(term.ExitOK, slices.DeleteFunc(args, func(arg string) bool { return arg == "--follow" })...)
 		n++
 	}
 	if n < 10 || h.tests != 1 {

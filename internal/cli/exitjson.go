@@ -8,14 +8,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/patra-ingest/patra/internal/cli/subject"
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/registry"
 )
 
 // kinds names the exit codes for programs that read JSON.
 var kinds = map[int]string{
-	exitFailure: "FAILURE", exitUsage: "USAGE", exitPartial: "PARTIAL", exitAuth: "CREDENTIALS", exitNotFound: "NOT_FOUND", exitConflict: "CONFLICT",
-	exitUpstream: "UPSTREAM", exitChanges: "CHANGES", exitFindings: "FINDINGS", exitInterrupted: "INTERRUPTED",
+	term.ExitFailure: "FAILURE", term.ExitUsage: "USAGE", term.ExitPartial: "PARTIAL", term.ExitAuth: "CREDENTIALS", term.ExitNotFound: "NOT_FOUND", term.ExitConflict: "CONFLICT",
+	term.ExitUpstream: "UPSTREAM", term.ExitChanges: "CHANGES", term.ExitFindings: "FINDINGS", term.ExitInterrupted: "INTERRUPTED",
 }
 
 // failed is an error as programs get it: the last line of stderr with -o json.
@@ -31,13 +33,13 @@ type failed struct {
 
 type fileProblem struct {
 	File string `json:"file,omitempty"`
-	problem
+	subject.Problem
 }
 
 // writeFailure writes an error on one line, so that whatever stood on stderr before
 // it (hints, the log) is told apart by lines.
 func writeFailure(stderr io.Writer, code int, err error, message, hint string) {
-	out := failed{ExitCode: code, Kind: kinds[code], Message: printable(message), Hint: hint}
+	out := failed{ExitCode: code, Kind: kinds[code], Message: term.Printable(message), Hint: hint}
 	var f *fault.Error
 	if errors.As(err, &f) {
 		out.Code = string(f.Code)
@@ -45,7 +47,9 @@ func writeFailure(stderr io.Writer, code int, err error, message, hint string) {
 	var problems registry.Problems
 	if errors.As(err, &problems) {
 		for _, p := range problems {
-			out.Problems = append(out.Problems, fileProblem{p.File, problem{p.Line, p.Col, p.Path, p.Code, printable(p.Message), printable(p.Hint)}})
+			shown := subject.NewProblem(p)
+			shown.Message, shown.Hint = term.Printable(p.Message), term.Printable(p.Hint)
+			out.Problems = append(out.Problems, fileProblem{p.File, shown})
 		}
 	}
 	encoder := json.NewEncoder(stderr)
@@ -53,7 +57,7 @@ func writeFailure(stderr io.Writer, code int, err error, message, hint string) {
 	if encoder.Encode(struct {
 		Error failed `json:"error"`
 	}{out}) != nil {
-		fmt.Fprintln(stderr, "patra: "+printable(message)) // a writer that refuses JSON may take a text
+		fmt.Fprintln(stderr, "patra: "+term.Printable(message)) // a writer that refuses JSON may take a text
 	}
 }
 

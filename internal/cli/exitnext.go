@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
@@ -20,9 +21,9 @@ func adviceIn(err error, message string) string {
 	var paused ingest.PausedError
 	switch {
 	case errors.As(err, &stopped):
-		return printable(stopped.Next)
+		return term.Printable(stopped.Next)
 	case errors.As(err, &paused):
-		return printable(paused.Pause.Resuming())
+		return term.Printable(paused.Pause.Resuming())
 	}
 	var next []string
 	for line := range strings.SplitSeq(message, "\n") {
@@ -35,5 +36,5 @@ func adviceIn(err error, message string) string {
 			next = append(next, found[1]+found[2])
 		}
 	}
-	return printable(strings.Join(next, "; then "))
+	return term.Printable(strings.Join(next, "; then "))
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/upsim"
@@ -164,7 +165,7 @@ func harvest(ctx context.Context, file, broken string, from, to, now time.Time) 
 		return err
 	}
 	defer app.Close()
-	overrides, err := parseOverrides(append(settings(server.URL()), "rate.perSecond=1000", "rate.concurrency=4"))
+	overrides, err := term.ParseOverrides(append(settings(server.URL()), "rate.perSecond=1000", "rate.concurrency=4"))
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/audit"
 )
 
@@ -17,9 +18,9 @@ import (
 func archived(t *testing.T) *desk {
 	t.Helper()
 	d := oldHarvest(t)
-	d.expect(exitOK, "source", "pause", "crossref", "--reason", "they asked us to")
-	d.expect(exitOK, "source", "resume", "crossref", "--reason", "they thanked")
-	d.expect(exitOK, "db", "archive", "--reason", "yearly")
+	d.expect(term.ExitOK, "source", "pause", "crossref", "--reason", "they asked us to")
+	d.expect(term.ExitOK, "source", "resume", "crossref", "--reason", "they thanked")
+	d.expect(term.ExitOK, "db", "archive", "--reason", "yearly")
 	return d
 }
 
@@ -61,11 +62,11 @@ func TestTrust07ForgedArchive(t *testing.T) {
 	})
 	for _, args := range [][]string{{"db", "archive", "show", "batch/1"}, {"db", "archive", "find", "plan/1"}, {"batch", "show", "1"}, {"batch", "replay", "1"}} {
 		got := d.run(args...)
-		if got.code == exitOK || !strings.Contains(got.err, plan+" is damaged") || !strings.Contains(got.err, "patra db archive check") {
+		if got.code == term.ExitOK || !strings.Contains(got.err, plan+" is damaged") || !strings.Contains(got.err, "patra db archive check") {
 			t.Errorf("%v: exit code %d\n%s%s", args, got.code, got.out, got.err)
 		}
 	}
-	got := d.expect(exitFindings, "audit", "verify")
+	got := d.expect(term.ExitFindings, "audit", "verify")
 	d.holds(got.out, "UNREADABLE", plan)
 }
 
@@ -73,7 +74,7 @@ func TestTrust07ForgedArchive(t *testing.T) {
 // was changed, or that holds no head.
 func TestTrust08AuditVerifyTellsOfArchives(t *testing.T) {
 	d := archived(t)
-	d.expect(exitOK, "audit", "verify")
+	d.expect(term.ExitOK, "audit", "verify")
 	name := d.archives()[0].Name
 	path := filepath.Join(d.file+".archive", name)
 	whole, err := os.ReadFile(path)
@@ -83,7 +84,7 @@ func TestTrust08AuditVerifyTellsOfArchives(t *testing.T) {
 	report := func(want audit.Problem) {
 		t.Helper()
 		var r audit.Report
-		got := d.expect(exitFindings, "audit", "verify", "-o", "json")
+		got := d.expect(term.ExitFindings, "audit", "verify", "-o", "json")
 		d.decode(got.out, &r)
 		if len(r.Findings) != 1 || r.Findings[0].Problem != want || !strings.Contains(r.Findings[0].Text, name) {
 			t.Errorf("%+v, want %s", r.Findings, want)
@@ -133,7 +134,7 @@ func TestTrust08AuditVerifyTellsOfArchives(t *testing.T) {
 func TestTrust08NumberOfTheNewestAuditEntry(t *testing.T) {
 	d := archived(t)
 	d.many("UPDATE ing_audit_log SET id = id + 7 WHERE id = (SELECT MAX(id) FROM ing_audit_log)")
-	got := d.expect(exitFindings, "audit", "verify")
+	got := d.expect(term.ExitFindings, "audit", "verify")
 	d.holds(got.out, "EDITED", "10")
 	d.holds(got.err, "tampered with")
 }

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/cli/work"
 )
 
 // A harvest that only finishes an earlier plan still says what it read, and a
@@ -13,9 +16,9 @@ func TestHarvestOfAStoredPlan(t *testing.T) {
 	const planned = "[2025-03-01T00:00:00Z, 2025-03-03T00:00:00Z)"
 	poor := []string{"--set", "window.namespace=GLOBAL"}
 	args := append([]string{"crossref", "--from", "2025-03-01", "--to", "2025-03-03"}, poor...)
-	d.expect(exitOK, append([]string{"plan"}, args...)...)
-	var s summary
-	r := d.expect(exitOK, append([]string{"harvest", "-o", "json"}, args...)...)
+	d.expect(term.ExitOK, append([]string{"plan"}, args...)...)
+	var s work.Summary
+	r := d.expect(term.ExitOK, append([]string{"harvest", "-o", "json"}, args...)...)
 	d.decode(r.out, &s)
 	if s.Window != planned || !s.Joined || s.Empty || len(s.Warnings) != 1 || s.Warnings[0].Code != "W-GLOBAL-WATERMARK" {
 		t.Errorf("%+v", s)
@@ -27,6 +30,6 @@ func TestHarvestOfAStoredPlanForPeople(t *testing.T) {
 	d := newDesk(t)
 	file, _ := d.simulated("")
 	d.rows(file)
-	d.expect(exitOK, "plan", "crossref", "--from", "2025-03-01", "--to", "2025-03-03")
-	d.holds(d.expect(exitOK, "harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-03").out, "window     [2025-03-01T00:00:00Z, 2025-03-03T00:00:00Z)")
+	d.expect(term.ExitOK, "plan", "crossref", "--from", "2025-03-01", "--to", "2025-03-03")
+	d.holds(d.expect(term.ExitOK, "harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-03").out, "window     [2025-03-01T00:00:00Z, 2025-03-03T00:00:00Z)")
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
 )
 
 // walk visits every command of the program.
@@ -83,7 +85,7 @@ func TestHelpWorksEverywhere(t *testing.T) {
 	everyCommand(func(c *cobra.Command) { paths = append(paths, strings.Fields(c.CommandPath())[1:]) })
 	for _, path := range paths {
 		var out, err bytes.Buffer
-		if code := Main(context.Background(), append(path, "--help"), &out, &err); code != exitOK || !strings.Contains(out.String(), "Usage:") {
+		if code := Main(context.Background(), append(path, "--help"), &out, &err); code != term.ExitOK || !strings.Contains(out.String(), "Usage:") {
 			t.Errorf("%v --help: exit code %d\n%s%s", path, code, out.String(), err.String())
 		}
 	}
@@ -92,11 +94,11 @@ func TestHelpWorksEverywhere(t *testing.T) {
 func TestMistypedVerbFails(t *testing.T) {
 	for _, noun := range []string{"source", "task", "run", "batch", "cursor", "coverage"} {
 		var out, err bytes.Buffer
-		if code := Main(context.Background(), []string{noun, "lst"}, &out, &err); code != exitUsage || !strings.Contains(err.String(), `unknown command "lst"`) {
+		if code := Main(context.Background(), []string{noun, "lst"}, &out, &err); code != term.ExitUsage || !strings.Contains(err.String(), `unknown command "lst"`) {
 			t.Errorf("%s lst: exit code %d: %s", noun, code, err.String())
 		}
 		out.Reset()
-		if code := Main(context.Background(), []string{noun}, &out, &err); code != exitOK || !strings.Contains(out.String(), "show") {
+		if code := Main(context.Background(), []string{noun}, &out, &err); code != term.ExitOK || !strings.Contains(out.String(), "show") {
 			t.Errorf("%s: exit code %d: %s", noun, code, out.String())
 		}
 	}

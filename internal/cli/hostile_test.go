@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/visible"
 	"github.com/patra-ingest/patra/internal/testkit/mariadb"
@@ -96,9 +97,9 @@ func onHostile(t *testing.T, database string, test func(h *hostile)) {
 	h := &hostile{T: t, database: database}
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	h.expect(exitOK, "db", "migrate")
+	h.expect(term.ExitOK, "db", "migrate")
 	d := desk{T: t, dir: t.TempDir()}
-	h.expect(exitOK, "source", "apply", d.write("odd.yaml", fmt.Sprintf(hostileFile, server.URL)), "--reason", "test")
+	h.expect(term.ExitOK, "source", "apply", d.write("odd.yaml", fmt.Sprintf(hostileFile, server.URL)), "--reason", "test")
 	test(h)
 }
 
@@ -137,15 +138,15 @@ func TestTrust08AnIDThatClimbs(t *testing.T) {
 func anIDThatClimbs(t *testing.T, database string) {
 	onHostile(t, database, func(h *hostile) {
 		h.ids = []string{"a", "..", "b", "../b", "", ".", "c"}
-		got := h.expect(exitPartial, h.harvest("found")...)
+		got := h.expect(term.ExitPartial, h.harvest("found")...)
 		if !strings.Contains(got.out, "1 covered, 0 failed") {
 			h.Errorf("%s%s", got.out, got.err)
 		}
 		for _, id := range []string{"a", "b", "c"} {
-			h.expect(exitOK, "data", "get", "odd/found", id)
+			h.expect(term.ExitOK, "data", "get", "odd/found", id)
 		}
 		var rejects []view.Reject
-		if err := decodeJSON(h.expect(exitOK, "quarantine", "list", "odd", "-o", "json").out, &rejects); err != nil {
+		if err := decodeJSON(h.expect(term.ExitOK, "quarantine", "list", "odd", "-o", "json").out, &rejects); err != nil {
 			h.Fatal(err)
 		}
 		var aside []string
@@ -168,11 +169,11 @@ func anIDThatClimbs(t *testing.T, database string) {
 			h.Errorf("%s%s", got.out, got.err)
 		}
 		h.ids = []string{".."} // and nothing else: nobody is asked for a detail; it is known by now
-		got = h.expect(exitOK, "harvest", "odd", "--endpoint", "found", "--from", "2025-03-02", "--to", "2025-03-03", "--workers", "1")
+		got = h.expect(term.ExitOK, "harvest", "odd", "--endpoint", "found", "--from", "2025-03-02", "--to", "2025-03-03", "--workers", "1")
 		if !strings.Contains(got.out, "1 covered, 0 failed") {
 			h.Errorf("%s%s", got.out, got.err)
 		}
-		h.expect(exitOK, "db", "check")
+		h.expect(term.ExitOK, "db", "check")
 	})
 }
 
@@ -182,7 +183,7 @@ func TestTrust08ForeignNextAddressIsTold(t *testing.T) {
 		for next, good := range map[string]bool{"https://evil.example/v1/list?page=2": false, "/elsewhere": false, "/v1/list?page=2": true} {
 			h.next = next
 			got := h.run("source", "test", "odd", "--endpoint", "list", "--window", "2025-03-01..2025-03-02")
-			if refused := got.code == exitPartial && strings.Contains(got.out, "cannot go on: REFUSED: the address of the next page leads"); refused == good || good && got.code != exitOK {
+			if refused := got.code == term.ExitPartial && strings.Contains(got.out, "cannot go on: REFUSED: the address of the next page leads"); refused == good || good && got.code != term.ExitOK {
 				h.Errorf("%s: exit code %d\n%s%s", next, got.code, got.out, got.err)
 			}
 			if strings.Contains(got.out+got.err, "evil.example") && !strings.Contains(got.out, `"next"`) {
@@ -197,7 +198,7 @@ func TestTrust08RedirectOutOfTheBasePath(t *testing.T) {
 	onHostile(t, onSQLite(t), func(h *hostile) {
 		h.ids, h.moved = []string{"a"}, "/admin/export"
 		got := h.run(h.harvest("found")...)
-		if got.code == exitOK || slices.Contains(h.asked, "/admin/export") {
+		if got.code == term.ExitOK || slices.Contains(h.asked, "/admin/export") {
 			h.Errorf("exit code %d, asked %v\n%s%s", got.code, h.asked, got.out, got.err)
 		}
 	})
@@ -206,12 +207,12 @@ func TestTrust08RedirectOutOfTheBasePath(t *testing.T) {
 // What programs read holds escapes for what steers or hides, and means the same.
 func TestTrust08JSONHidesNothing(t *testing.T) {
 	onHostile(t, onSQLite(t), func(h *hostile) {
-		h.expect(exitOK, h.harvest("list")...)
+		h.expect(term.ExitOK, h.harvest("list")...)
 		for _, args := range [][]string{
 			{"data", "list", "odd/list", "-o", "json"}, {"data", "get", "odd/list", "one\u202e\u200b", "-o", "json"}, {"outbox", "list", "-o", "json"}, {"data", "list", "odd/list"},
 			{"source", "test", "odd", "--endpoint", "list", "--window", "2025-03-01..2025-03-02", "-o", "json"}, {"batch", "show", "1"}, {"batch", "show", "1", "-o", "json"},
 		} {
-			got := h.expect(exitOK, args...)
+			got := h.expect(term.ExitOK, args...)
 			if strings.ContainsFunc(got.out, func(r rune) bool { return r != '\n' && r != '\t' && visible.IsHidden(r) }) {
 				h.Errorf("%v: %q", args, got.out)
 			}

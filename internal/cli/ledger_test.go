@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/ledger"
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
@@ -28,37 +30,37 @@ func TestTables(t *testing.T) {
 
 func TestTaskShow(t *testing.T) {
 	d := harvested(t)
-	failed := d.expect(exitOK, "task", "show", "3")
+	failed := d.expect(term.ExitOK, "task", "show", "3")
 	d.holds(failed.out, "FAILED", "[2025-03-03, 2025-03-04)", "nobody (epoch 1)", "SERVER_ERROR (HTTP 500)", "\nruns\n")
-	var task taskDetail
-	d.decode(d.expect(exitOK, "task", "show", "3", "-o", "json").out, &task)
+	var task ledger.TaskDetail
+	d.decode(d.expect(term.ExitOK, "task", "show", "3", "-o", "json").out, &task)
 	if task.ID != 3 || task.ErrorCode != "SERVER_ERROR" || len(task.Runs) != 1 || task.Runs[0].ID != 3 || len(task.Spec) != 64 {
 		t.Errorf("%+v", task)
 	}
 	d.exec("UPDATE ing_task SET status_code = 'EXECUTING', lease_owner = 'worker-7', leased_until = ? WHERE id = 3", march(9).UnixMicro())
-	d.holds(d.expect(exitOK, "task", "show", "3").out, "worker-7 until 2025-03-09T00:00:00Z (epoch 1)")
+	d.holds(d.expect(term.ExitOK, "task", "show", "3").out, "worker-7 until 2025-03-09T00:00:00Z (epoch 1)")
 }
 
 func TestTaskWithoutRuns(t *testing.T) {
 	d := harvested(t)
 	d.exec("DELETE FROM ing_task_run WHERE task_id = 3")
-	d.holds(d.expect(exitOK, "task", "show", "3").out, "no runs yet")
-	d.holds(d.expect(exitOK, "task", "show", "3", "-o", "json").out, `"runs": []`)
+	d.holds(d.expect(term.ExitOK, "task", "show", "3").out, "no runs yet")
+	d.holds(d.expect(term.ExitOK, "task", "show", "3", "-o", "json").out, `"runs": []`)
 }
 
 func TestRunShow(t *testing.T) {
 	d := harvested(t)
-	good := d.expect(exitOK, "run", "show", "1")
+	good := d.expect(term.ExitOK, "run", "show", "1")
 	d.holds(good.out, "SUCCEEDED", "12 seen = 12 new", "3 for 3 pages", "\nbatch 1\n")
 	if strings.Index(good.out, "\nbatch 1\n") > strings.Index(good.out, "\nbatch 2\n") {
 		t.Errorf("batches are not in reading order:\n%s", good.out)
 	}
 	d.holds(good.out, "1 of pass 1: SUCCEEDED", "GET http://127.0.0.1:", "/works?cursor=%2A", "rows=5", "HTTP 200, application/json", " bytes in ", "5 seen = 5 new",
 		"next page  at ", "because of: next token", "next page  none: this was the last one, because of: ", "nothing: its window is read")
-	d.holds(d.expect(exitOK, "run", "show", "3").out, "SERVER_ERROR (HTTP 500)", "0 seen", "1 of pass 1: FAILED", "HTTP 500", "L1: it passes, worth another try",
+	d.holds(d.expect(term.ExitOK, "run", "show", "3").out, "SERVER_ERROR (HTTP 500)", "0 seen", "1 of pass 1: FAILED", "HTTP 500", "L1: it passes, worth another try",
 		"task 3: given up", "patra task retry 3")
-	var run runDetail
-	d.decode(d.expect(exitOK, "run", "show", "2", "-o", "json").out, &run)
+	var run ledger.RunDetail
+	d.decode(d.expect(term.ExitOK, "run", "show", "2", "-o", "json").out, &run)
 	if run.ID != 2 || run.Stats.Seen != 12 || run.Next == "" || run.Class != "" || len(run.Batches) != 3 || len(run.Batches[0].Request) == 0 || len(run.Batches[0].Response) == 0 || run.Batches[0].No != 1 || run.Batches[2].No != 3 {
 		t.Errorf("%+v", run)
 	}
@@ -69,57 +71,21 @@ func TestRunShow(t *testing.T) {
 	if sum != run.Stats.BatchStats {
 		t.Errorf("batches say %+v, the run %+v", sum, run.Stats.BatchStats)
 	}
-	d.expect(exitUsage, "run", "show", "1", "--limit", "0")
+	d.expect(term.ExitUsage, "run", "show", "1", "--limit", "0")
 }
 
 func TestBatchShow(t *testing.T) {
 	d := harvested(t)
-	page := d.expect(exitOK, "batch", "show", "2")
+	page := d.expect(term.ExitOK, "batch", "show", "2")
 	d.holds(page.out, "SUCCEEDED", "1 (batch 2, pass 1, page 2)", "5 seen = 5 new", "\nrequest\n", "\nresponse\n", `"method": "GET"`, "&filter=from-index-date%3A2025-03-01", `"status": 200`)
 	facts, _, _ := strings.Cut(page.out, "\nrequest\n")
 	d.fits(facts) // real tokens have a thousand characters
-	d.holds(d.expect(exitOK, "batch", "show", "7").out, "FAILED", "SERVER_ERROR", `"status": 500`)
+	d.holds(d.expect(term.ExitOK, "batch", "show", "7").out, "FAILED", "SERVER_ERROR", `"status": 500`)
 	var b view.Batch
-	d.decode(d.expect(exitOK, "batch", "show", "2", "-o", "json").out, &b)
+	d.decode(d.expect(term.ExitOK, "batch", "show", "2", "-o", "json").out, &b)
 	if b.ID != 2 || len(b.AfterToken) < 500 || len(b.Request) == 0 || len(b.Response) == 0 {
 		t.Errorf("%+v", b)
 	}
 	d.exec("DELETE FROM ing_batch_evidence WHERE batch_id = 2")
-	d.holds(d.expect(exitOK, "batch", "show", "2").out, "request\n  nothing was kept", "response\n  nothing was kept")
-}
-
-func TestPretty(t *testing.T) {
-	if got := pretty([]byte(`{"url":"a\u0026b","n":1.0}`)); got != "  {\n    \"url\": \"a&b\",\n    \"n\": 1.0\n  }" {
-		t.Errorf("%s", got)
-	}
-	if got := pretty([]byte("no \x1b[31mJSON")); strings.Contains(got, "\x1b") {
-		t.Errorf("%q steers the terminal", got)
-	}
-}
-
-func TestAccount(t *testing.T) {
-	for _, c := range []struct {
-		stats ingest.BatchStats
-		want  string
-	}{
-		{ingest.BatchStats{}, "0 seen"},
-		{ingest.BatchStats{Seen: 36, Inserted: 1, Updated: 2, Unchanged: 3, Gone: 4, Stale: 5, Duplicate: 6, Outside: 7, Quarantined: 8},
-			"36 seen = 1 new + 2 updated + 3 unchanged + 4 gone + 5 stale + 6 duplicate + 7 outside the window + 8 rejected"},
-		{ingest.BatchStats{Seen: 5, Inserted: 4, Updated: 1, Late: 2}, "5 seen = 4 new + 1 updated; 2 came late"},
-		{ingest.BatchStats{Seen: 5, Inserted: 3}, "5 seen = 3 new; DOES NOT ADD UP: 2 are not accounted for"},
-	} {
-		if got := account(c.stats); got != c.want {
-			t.Errorf("%s, want %s", got, c.want)
-		}
-	}
-}
-
-func TestFailure(t *testing.T) {
-	for _, c := range []struct{ code, text, want string }{
-		{"", "", "-"}, {"", "odd", "odd"}, {"NETWORK", "NETWORK: no answer", "NETWORK: no answer"}, {"LEASE_EXPIRED", "the worker vanished", "LEASE_EXPIRED: the worker vanished"}, {"X", "", "X"},
-	} {
-		if got := failure(c.code, c.text); got != c.want {
-			t.Errorf("%+v: %q", c, got)
-		}
-	}
+	d.holds(d.expect(term.ExitOK, "batch", "show", "2").out, "request\n  nothing was kept", "response\n  nothing was kept")
 }

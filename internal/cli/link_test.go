@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/testkit/wiretap"
 )
 
@@ -52,7 +53,7 @@ func TestTrust03NoPasswordWithoutTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tap := wiretap.Listen(t, host, wiretap.MySQL(c.server))
 			got := patra("status", "--db", "mysql://somebody:"+wirePassword+"@"+tap.Addr+"/patra"+c.options)
-			if got.code != exitUsage || !strings.Contains(got.err, c.want) || strings.Contains(got.err, wirePassword) {
+			if got.code != term.ExitUsage || !strings.Contains(got.err, c.want) || strings.Contains(got.err, wirePassword) {
 				t.Errorf("exit %d: %s", got.code, got.err)
 			}
 			if heard := tap.Heard(); strings.Contains(heard, "somebody") || c.server == nil && heard != "" {
@@ -68,7 +69,7 @@ func TestTrust03TLSIsUsed(t *testing.T) {
 	ours := wiretap.NewAuthority(t)
 	tap := wiretap.Listen(t, host, wiretap.MySQL(serverConfig(t, ours, host)))
 	got := patra("status", "--db", "mysql://somebody:"+wirePassword+"@"+tap.Addr+"/patra?ca="+ours.File)
-	if got.code == exitOK || !strings.Contains(got.err, "Access denied") || strings.Contains(tap.Heard(), "somebody") {
+	if got.code == term.ExitOK || !strings.Contains(got.err, "Access denied") || strings.Contains(tap.Heard(), "somebody") {
 		t.Errorf("exit %d: %s; in plain text: %q", got.code, got.err, tap.Heard())
 	}
 }
@@ -78,7 +79,7 @@ func TestTrust03PlainTextIsWrittenOut(t *testing.T) {
 	host := wiretap.Elsewhere(t)
 	tap := wiretap.Listen(t, host, wiretap.MySQL(nil))
 	got := patra("status", "--db", "mysql://somebody:"+wirePassword+"@"+tap.Addr+"/patra?tls=off")
-	if got.code == exitOK || !strings.Contains(got.err, "Access denied") || !strings.Contains(tap.Heard(), "somebody") {
+	if got.code == term.ExitOK || !strings.Contains(got.err, "Access denied") || !strings.Contains(tap.Heard(), "somebody") {
 		t.Errorf("exit %d: %s; heard %q", got.code, got.err, tap.Heard())
 	}
 	if n := strings.Count(got.err, "is not encrypted"); n != 1 {
@@ -115,7 +116,7 @@ func TestTrust03UnknownOptions(t *testing.T) {
 		"keep one of them":                                                                                         gate("rediss://:" + wirePassword + "@cache.example:6380/0?tls=off"),
 	} {
 		got := patra(args...)
-		if got.code != exitUsage || !strings.Contains(got.err, want) || strings.Contains(got.err, wirePassword) {
+		if got.code != term.ExitUsage || !strings.Contains(got.err, want) || strings.Contains(got.err, wirePassword) {
 			t.Errorf("%v: exit %d, want %q: %s", args[len(args)-1:], got.code, want, got.err)
 		}
 	}
@@ -138,13 +139,13 @@ func TestTrust03NoTokenWithoutTLS(t *testing.T) {
 		return path
 	}
 	trusted := func(path string) string {
-		if got := patra("events", "trust", "--events", path, "--yes"); got.code != exitOK {
+		if got := patra("events", "trust", "--events", path, "--yes"); got.code != term.ExitOK {
 			t.Fatal(got.err)
 		}
 		return path
 	}
 	got := patra("events", "test", "bus", "--events", trusted(declare("")))
-	if got.code == exitOK || !strings.Contains(got.err, "does not offer TLS") || strings.Contains(got.err, "not encrypted") {
+	if got.code == term.ExitOK || !strings.Contains(got.err, "does not offer TLS") || strings.Contains(got.err, "not encrypted") {
 		t.Errorf("exit %d: %s", got.code, got.err)
 	}
 	if strings.Contains(tap.Heard(), "CONNECT") {
@@ -155,7 +156,7 @@ func TestTrust03NoTokenWithoutTLS(t *testing.T) {
 		t.Errorf("exit %d: %s; heard %q", got.code, got.err, tap.Heard())
 	}
 	got = patra("events", "test", "bus", "--events", declare(", tls: maybe"))
-	if got.code != exitUsage || !strings.Contains(got.err, "expected on or off") {
+	if got.code != term.ExitUsage || !strings.Contains(got.err, "expected on or off") {
 		t.Errorf("exit %d: %s", got.code, got.err)
 	}
 }

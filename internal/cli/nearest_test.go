@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
 )
 
 func TestTrust19DidYouMeanACommand(t *testing.T) {
@@ -14,10 +16,10 @@ func TestTrust19DidYouMeanACommand(t *testing.T) {
 		"gaps":           "did you mean `patra coverage gaps`?",
 		"source validat": "did you mean `patra source validate`?",
 	} {
-		r := d.expect(exitUsage, strings.Fields(typed)...)
+		r := d.expect(term.ExitUsage, strings.Fields(typed)...)
 		d.holds(r.err, "unknown command", want, "--help`.")
 	}
-	if r := d.expect(exitUsage, "zzzzzz"); strings.Contains(r.err, "did you mean") {
+	if r := d.expect(term.ExitUsage, "zzzzzz"); strings.Contains(r.err, "did you mean") {
 		t.Errorf("a guess about nothing: %s", r.err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/audit"
 	"github.com/patra-ingest/patra/internal/core/privacy"
 )
@@ -32,10 +33,10 @@ func TestPrivacyPageIsTrue(t *testing.T) {
 	t.Chdir(d.dir)
 	t.Setenv("PATRA_ADDRESS", "sqlite:"+d.file)
 	d.write("address.txt", "sqlite:"+d.file+"\n")
-	d.expect(exitOK, "source", "pause", "crossref", "--actor", "root", "--reason", "they asked us to")
-	d.expect(exitOK, "source", "resume", "crossref", "--actor", "root", "--reason", "they thanked")
+	d.expect(term.ExitOK, "source", "pause", "crossref", "--actor", "root", "--reason", "they asked us to")
+	d.expect(term.ExitOK, "source", "resume", "crossref", "--actor", "root", "--reason", "they thanked")
 	for _, e := range all {
-		if got := d.expect(exitOK, append(e.args, "-q")...).out; !shows(e.out, got) {
+		if got := d.expect(term.ExitOK, append(e.args, "-q")...).out; !shows(e.out, got) {
 			t.Errorf("patra %s prints\n%s\nthe page says\n%s", strings.Join(e.args, " "), got, e.out)
 		}
 	}
@@ -46,7 +47,7 @@ func TestPrivacyPageIsTrue(t *testing.T) {
 			continue
 		}
 		commands++
-		if got := d.run(append(args[1:], "-q")...); got.code != exitOK && got.code != exitFindings {
+		if got := d.run(append(args[1:], "-q")...); got.code != term.ExitOK && got.code != term.ExitFindings {
 			t.Errorf("%s: exit %d: %s", line, got.code, got.err)
 		}
 	}

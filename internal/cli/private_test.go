@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
 )
 
 // What is exported holds records of people: only its owner reads it, whatever the
@@ -18,7 +20,7 @@ func TestTrust08ExportsAreTheOwners(t *testing.T) {
 		{"quarantine", "export", "crossref", "--out", filepath.Join(d.dir, "out", "rejects.jsonl")},
 		{"batch", "export", "1", "--reason", "to look at it", "--out", filepath.Join(d.dir, "out", "box.zip")},
 	} {
-		d.expect(exitOK, args...)
+		d.expect(term.ExitOK, args...)
 	}
 	files := 0
 	err := filepath.WalkDir(filepath.Join(d.dir, "out"), func(path string, entry fs.DirEntry, err error) error {

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/quarantine"
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/testkit/check"
 	"github.com/patra-ingest/patra/internal/testkit/mariadb"
@@ -95,9 +97,9 @@ func newShelf(t *testing.T, database string) *shelf {
 	server := httptest.NewServer(s.up)
 	t.Cleanup(server.Close)
 	s.address = server.URL
-	s.expect(exitOK, "db", "migrate")
+	s.expect(term.ExitOK, "db", "migrate")
 	s.apply(brokenTitle)
-	s.expect(exitPartial, s.harvest()...)
+	s.expect(term.ExitPartial, s.harvest()...)
 	return s
 }
 
@@ -113,7 +115,7 @@ func (s *shelf) apply(title string, changes ...string) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		s.Fatal(err)
 	}
-	s.expect(exitOK, "source", "apply", path, "--reason", "test")
+	s.expect(term.ExitOK, "source", "apply", path, "--reason", "test")
 }
 
 func (s *shelf) expect(code int, args ...string) result {
@@ -128,7 +130,7 @@ func (s *shelf) expect(code int, args ...string) result {
 
 func (s *shelf) decode(into any, args ...string) {
 	s.Helper()
-	if err := decodeJSON(s.expect(exitOK, append(args, "-o", "json")...).out, into); err != nil {
+	if err := decodeJSON(s.expect(term.ExitOK, append(args, "-o", "json")...).out, into); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -199,10 +201,10 @@ func walkQuarantine(t *testing.T, database string) {
 	}
 	s.apply(mendedTitle)
 	before := s.up.asked()
-	if r := s.expect(exitOK, "quarantine", "requeue", "shelf", "--all", "--dry-run"); !strings.Contains(r.out, "20 items") || len(s.groups()) != 1 {
+	if r := s.expect(term.ExitOK, "quarantine", "requeue", "shelf", "--all", "--dry-run"); !strings.Contains(r.out, "20 items") || len(s.groups()) != 1 {
 		t.Error(r.out)
 	}
-	var done requeued
+	var done quarantine.Requeued
 	s.decode(&done, "quarantine", "requeue", "shelf", "--all", "--reason", "mended")
 	if done.Changed != 20 || done.Stats.Inserted != 20 || done.Stats.Requests != 0 || s.up.asked() != before || !done.Stats.Balanced() {
 		t.Errorf("%+v, %d requests", done, s.up.asked()-before)
@@ -215,10 +217,10 @@ func walkQuarantine(t *testing.T, database string) {
 	}
 	s.sound()
 	sum := s.digest()
-	if r := s.expect(exitOK, "quarantine", "requeue", "shelf", "--all"); !strings.Contains(r.out, "nothing to do") {
+	if r := s.expect(term.ExitOK, "quarantine", "requeue", "shelf", "--all"); !strings.Contains(r.out, "nothing to do") {
 		t.Error(r.out)
 	}
-	s.expect(exitOK, "update", "shelf", "--from", "2025-03-01", "--to", "2025-03-06") // reads everything again
+	s.expect(term.ExitOK, "update", "shelf", "--from", "2025-03-01", "--to", "2025-03-06") // reads everything again
 	if s.digest() != sum {
 		t.Error("doing it again changed something")
 	}
@@ -227,7 +229,7 @@ func walkQuarantine(t *testing.T, database string) {
 	if err := os.WriteFile(declaration, []byte("destinations:\n  - name: files\n    jsonl: {dir: "+events+"}\nroutes:\n  - to: files\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.expect(exitOK, "events", "publish", "--events", declaration)
+	s.expect(term.ExitOK, "events", "publish", "--events", declaration)
 	seen := map[string]int{}
 	for _, line := range (&desk{T: t}).lines(events) {
 		seen[regexp.MustCompile(`"subject":"[^"]*"`).FindString(line)]++

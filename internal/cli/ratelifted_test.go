@@ -1,6 +1,10 @@
 package cli
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+)
 
 // A declared quota cannot be lifted by a setting, nor by none.
 func TestTrust11NoSettingLiftsAQuota(t *testing.T) {
@@ -9,10 +13,10 @@ func TestTrust11NoSettingLiftsAQuota(t *testing.T) {
 	for _, key := range []string{"quotaPerDay", "quotaPerHour", "budgetPerDay"} {
 		for _, value := range []string{"0", "0.0", "1000"} {
 			if key == "budgetPerDay" || value != "0.0" {
-				d.holds(d.expect(exitUsage, "source", "render", file, "--set", "rate."+key+"="+value).err, "E-")
+				d.holds(d.expect(term.ExitUsage, "source", "render", file, "--set", "rate."+key+"="+value).err, "E-")
 			}
 		}
-		d.holds(d.expect(exitUsage, "source", "render", file, "--set", "rate."+key+"=1000").err, "E-RATE-RAISED")
+		d.holds(d.expect(term.ExitUsage, "source", "render", file, "--set", "rate."+key+"=1000").err, "E-RATE-RAISED")
 	}
-	d.expect(exitOK, "source", "render", file, "--set", "rate.quotaPerDay=90")
+	d.expect(term.ExitOK, "source", "render", file, "--set", "rate.quotaPerDay=90")
 }

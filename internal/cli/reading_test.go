@@ -6,10 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
-	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // ledgerCommands are all commands that need a database and only read it.
@@ -27,7 +26,7 @@ func TestMissingDatabase(t *testing.T) {
 	for _, args := range ledgerCommands() {
 		for _, more := range []string{"--output=table", "--output=json"} {
 			d := newDesk(t)
-			r := d.expect(exitNotFound, append(args, more)...)
+			r := d.expect(term.ExitNotFound, append(args, more)...)
 			if r.out != "" {
 				t.Errorf("%v: output %q", args, r.out)
 			}
@@ -43,9 +42,9 @@ func TestReadingWritesNothing(t *testing.T) {
 	for _, args := range append(ledgerCommands(), []string{"source", "list"}, []string{"source", "show", "crossref"}) {
 		for _, output := range []string{"table", "json"} {
 			r := d.run(append(args, "-o", output)...)
-			want := exitOK
+			want := term.ExitOK
 			if args[1] == "gaps" {
-				want = exitFindings
+				want = term.ExitFindings
 			}
 			if r.code != want || r.out == "" {
 				t.Errorf("%v -o %s: exit code %d\n%s%s", args, output, r.code, r.out, r.err)
@@ -66,7 +65,7 @@ func TestReadingWritesNothing(t *testing.T) {
 func TestIDs(t *testing.T) {
 	d := harvested(t)
 	for _, args := range [][]string{{"task", "show"}, {"run", "show"}, {"batch", "show"}, {"cursor", "show"}, {"cursor", "history"}, {"cursor", "verify"}} {
-		for id, code := range map[string]int{"0": exitUsage, "x": exitUsage, "1.5": exitUsage, "99999999999999999999": exitUsage, "4711": exitNotFound} {
+		for id, code := range map[string]int{"0": term.ExitUsage, "x": term.ExitUsage, "1.5": term.ExitUsage, "99999999999999999999": term.ExitUsage, "4711": term.ExitNotFound} {
 			r := d.expect(code, append(args, id)...)
 			if !strings.Contains(r.err, args[0]) || !strings.Contains(r.err, id) {
 				t.Errorf("%v %s: %s", args, id, r.err)
@@ -76,9 +75,9 @@ func TestIDs(t *testing.T) {
 			}
 		}
 		if args[1] != "verify" {
-			d.expect(exitUsage, args...)
+			d.expect(term.ExitUsage, args...)
 		}
-		d.expect(exitUsage, append(args, "1", "2")...)
+		d.expect(term.ExitUsage, append(args, "1", "2")...)
 	}
 }
 
@@ -87,7 +86,7 @@ func TestFilters(t *testing.T) {
 	ids := func(noun string, flags ...string) []int64 {
 		t.Helper()
 		var rows []struct{ ID int64 }
-		d.decode(d.expect(exitOK, append([]string{noun, "list", "-o", "json"}, flags...)...).out, &rows)
+		d.decode(d.expect(term.ExitOK, append([]string{noun, "list", "-o", "json"}, flags...)...).out, &rows)
 		var out []int64
 		for _, r := range rows {
 			out = append(out, r.ID)
@@ -121,7 +120,7 @@ func TestFilters(t *testing.T) {
 		"task --plan 0", "task --plan -1", "run --task 0", "batch --run x", "task --before 0", "task --run 1", "task extra",
 	} {
 		words := strings.Fields(bad)
-		r := d.expect(exitUsage, append([]string{words[0], "list"}, words[1:]...)...)
+		r := d.expect(term.ExitUsage, append([]string{words[0], "list"}, words[1:]...)...)
 		if len(words) > 1 && !strings.Contains(r.err, strings.TrimPrefix(words[1], "--")) {
 			t.Errorf("%s: %s", bad, r.err)
 		}
@@ -156,45 +155,18 @@ const emptyList = "{\n  \"items\": [],\n  \"more\": false,\n  \"next\": null\n}\
 
 func TestNextPage(t *testing.T) {
 	d := harvested(t)
-	first := d.expect(exitOK, "task", "list", "--limit", "2")
+	first := d.expect(term.ExitOK, "task", "list", "--limit", "2")
 	d.holds(first.err, "--before 3")
-	if quiet := d.expect(exitOK, "task", "list", "--limit", "2", "-q"); quiet.err != "" {
+	if quiet := d.expect(term.ExitOK, "task", "list", "--limit", "2", "-q"); quiet.err != "" {
 		t.Errorf("quiet: %q", quiet.err)
 	}
-	if last := d.expect(exitOK, "task", "list", "--limit", "2", "--before", "3"); last.err != "" {
+	if last := d.expect(term.ExitOK, "task", "list", "--limit", "2", "--before", "3"); last.err != "" {
 		t.Errorf("the last page hints at another one: %q", last.err)
 	}
-	d.holds(d.expect(exitOK, "run", "show", "1", "--limit", "2").err, "patra batch list --run 1 --before 2")
-	d.holds(d.expect(exitOK, "cursor", "history", "1", "--limit", "2").err, "--after 2")
-	if rest := d.expect(exitOK, "cursor", "history", "1", "--after", "2", "--limit", "3"); rest.err != "" {
+	d.holds(d.expect(term.ExitOK, "run", "show", "1", "--limit", "2").err, "patra batch list --run 1 --before 2")
+	d.holds(d.expect(term.ExitOK, "cursor", "history", "1", "--limit", "2").err, "--after 2")
+	if rest := d.expect(term.ExitOK, "cursor", "history", "1", "--after", "2", "--limit", "3"); rest.err != "" {
 		t.Errorf("the last page hints at another one: %q", rest.err)
 	}
-	d.holds(d.expect(exitOK, "task", "list", "--plan", "9").err, "no tasks")
-}
-
-func TestSpan(t *testing.T) {
-	at := time.Date(2025, 3, 1, 11, 30, 15, 123456000, time.UTC)
-	for _, c := range []struct {
-		w    window.Window
-		want string
-	}{
-		{window.Window{}, "-"},
-		{window.Window{From: march(1), To: march(2)}, "[2025-03-01, 2025-03-02)"},
-		{window.Window{From: at, To: march(2)}, "[2025-03-01T11:30Z, 2025-03-02)"},
-	} {
-		if got := span(c.w); got != c.want {
-			t.Errorf("%s, want %s", got, c.want)
-		}
-	}
-	if moment(at) != "2025-03-01T11:30:15Z" || moment(march(1)) != "2025-03-01" || moment(time.Time{}) != "-" {
-		t.Errorf("%s, %s, %s", moment(at), moment(march(1)), moment(time.Time{}))
-	}
-}
-
-func TestShort(t *testing.T) {
-	for _, c := range []struct{ text, want string }{{"", ""}, {"12345", "12345"}, {"123456", "1234…"}, {"äöüßé", "äöüßé"}, {"äöüßéx", "äöüß…"}, {"a\nb", "a b"}} {
-		if got := short(c.text, 5); got != c.want {
-			t.Errorf("%q: %q, want %q", c.text, got, c.want)
-		}
-	}
+	d.holds(d.expect(term.ExitOK, "task", "list", "--plan", "9").err, "no tasks")
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -29,8 +30,8 @@ func TestReplayPageIsTrue(t *testing.T) {
 	h.applied()
 	harvest := []string{"harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-03", "--now", "2025-03-07", "--workers", "1", "-q",
 		"--set", "paging.size=5", "--set", "contact.email=demo@example.org"}
-	h.expect(exitOK, harvest...)
-	h.write("crossref.yaml", strings.Replace(h.expect(exitOK, "source", "export", "crossref").out, "publisher: $.publisher", "publisher: $.type", 1))
+	h.expect(term.ExitOK, harvest...)
+	h.write("crossref.yaml", strings.Replace(h.expect(term.ExitOK, "source", "export", "crossref").out, "publisher: $.publisher", "publisher: $.type", 1))
 	before := h.dump()
 	seal := ""
 	for _, e := range all {
@@ -42,7 +43,7 @@ func TestReplayPageIsTrue(t *testing.T) {
 				t.Error("a replay wrote something")
 			}
 		case strings.HasPrefix(command, "run diff"):
-			h.expect(exitOK, append(harvest, "--set", "request.query.query=other")...)
+			h.expect(term.ExitOK, append(harvest, "--set", "request.query.query=other")...)
 		}
 		for n := range e.args {
 			if n > 0 && e.args[n-1] == "--seal" {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/testkit/localstore"
@@ -86,7 +86,7 @@ func TestServe(t *testing.T) {
 	}
 	stop()
 	<-ended
-	if code != exitInterrupted {
+	if code != term.ExitInterrupted {
 		t.Errorf("exit code %d\n%s", code, log.all())
 	}
 	d.holds(log.all(), "msg=serving roles=executor,planner", `msg=following schedule=crossref/works/HARVEST when="every PT1S" next=`, "msg=stopped")
@@ -121,7 +121,7 @@ func TestServeStopsOnSignals(t *testing.T) {
 		defer stop()
 		os.Exit(Main(ctx, []string{"serve", "--db", os.Getenv(childEnv)}, os.Stdout, os.Stderr))
 	}
-	for sent, want := range map[os.Signal]int{syscall.SIGTERM: exitOK, os.Interrupt: exitInterrupted} {
+	for sent, want := range map[os.Signal]int{syscall.SIGTERM: term.ExitOK, os.Interrupt: term.ExitInterrupted} {
 		t.Run(sent.String(), func(t *testing.T) {
 			d := newDesk(t)
 			d.empty()
@@ -160,17 +160,7 @@ func TestServeRefuses(t *testing.T) {
 		"--workers must be":   {"--workers", "0"},
 		"unknown command":     {"now"},
 	} {
-		d.holds(d.expect(exitUsage, append([]string{"serve"}, args...)...).err, text)
+		d.holds(d.expect(term.ExitUsage, append([]string{"serve"}, args...)...).err, text)
 	}
 	d.noFile()
-}
-
-func TestServeLog(t *testing.T) {
-	var out bytes.Buffer
-	e := &env{err: &out, quiet: true}
-	e.serveLog().Info("busy")
-	e.serveLog().Warn("trouble")
-	if text := out.String(); strings.Contains(text, "busy") || !strings.Contains(text, "trouble") {
-		t.Error(text)
-	}
 }

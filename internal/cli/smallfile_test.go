@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/testkit/need"
 )
 
@@ -25,7 +26,7 @@ func TestTrust07FilesAreLimitedBeforeTheyAreRead(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		got := d.run(args...)
 		runtime.ReadMemStats(&after)
-		if got.code != exitUsage || !strings.Contains(got.err, "is it the right file?") {
+		if got.code != term.ExitUsage || !strings.Contains(got.err, "is it the right file?") {
 			t.Errorf("%v: exit code %d\n%s%s", args, got.code, got.out, got.err)
 		}
 		if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 100 {

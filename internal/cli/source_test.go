@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/patra-ingest/patra/catalog"
+	"github.com/patra-ingest/patra/internal/cli/source"
+	"github.com/patra-ingest/patra/internal/cli/subject"
+	"github.com/patra-ingest/patra/internal/cli/term"
 )
 
 // crossrefFile is the bundled source as a user's file, with changes.
@@ -31,14 +34,14 @@ func (d *desk) changed(text string, changes ...string) string {
 
 func TestBundledSourcesNeedNoDatabase(t *testing.T) {
 	d := newDesk(t)
-	d.holds(d.expect(exitOK, "source", "list").out, "crossref", "bundled", "works")
-	d.holds(d.expect(exitNotFound, "source", "show", "nobody").err, "nobody", "crossref")
-	d.holds(d.expect(exitOK, "source", "apply", "--dry-run", d.crossrefFile("c.yaml")).out, "pending")
+	d.holds(d.expect(term.ExitOK, "source", "list").out, "crossref", "bundled", "works")
+	d.holds(d.expect(term.ExitNotFound, "source", "show", "nobody").err, "nobody", "crossref")
+	d.holds(d.expect(term.ExitOK, "source", "apply", "--dry-run", d.crossrefFile("c.yaml")).out, "pending")
 	for _, args := range [][]string{
 		{"show", "crossref"}, {"explain", "crossref"}, {"export", "crossref"}, {"history", "crossref"}, {"schema"}, {"render", "crossref"},
 		{"diff", d.crossrefFile("same.yaml")}, {"new", "mine", "--file", "-"},
 	} {
-		if r := d.expect(exitOK, append([]string{"source"}, args...)...); r.out == "" {
+		if r := d.expect(term.ExitOK, append([]string{"source"}, args...)...); r.out == "" {
 			t.Errorf("%v says nothing", args)
 		}
 	}
@@ -47,30 +50,30 @@ func TestBundledSourcesNeedNoDatabase(t *testing.T) {
 
 func TestSourceShow(t *testing.T) {
 	d := newDesk(t)
-	d.golden("source_show", d.expect(exitOK, "source", "show", "crossref").out)
+	d.golden("source_show", d.expect(term.ExitOK, "source", "show", "crossref").out)
 	file := d.crossrefFile("mine.yaml", "name: Crossref", "name: Mine")
-	d.holds(d.expect(exitOK, "source", "show", file).out, "origin       file", "Mine")
+	d.holds(d.expect(term.ExitOK, "source", "show", file).out, "origin       file", "Mine")
 	for _, code := range catalog.List() {
-		d.fits(d.expect(exitOK, "source", "show", code).out)
+		d.fits(d.expect(term.ExitOK, "source", "show", code).out)
 	}
-	var v overview
-	d.decode(d.expect(exitOK, "source", "show", "crossref", "-o", "json").out, &v)
+	var v source.Overview
+	d.decode(d.expect(term.ExitOK, "source", "show", "crossref", "-o", "json").out, &v)
 	if v.Source != "crossref" || v.Origin != "bundled" || len(v.Endpoints) != 1 || v.Endpoints[0].Role != "SEARCH" || v.Credentials == nil || v.Next != nil {
 		t.Errorf("%+v", v)
 	}
-	d.expect(exitUsage, "source", "show", d.crossrefFile("bad.yaml", "perSecond: 3", "perSecnd: 3"))
+	d.expect(term.ExitUsage, "source", "show", d.crossrefFile("bad.yaml", "perSecond: 3", "perSecnd: 3"))
 }
 
 func TestValidate(t *testing.T) {
 	d := newDesk(t)
 	good := d.crossrefFile("good.yaml")
-	if r := d.expect(exitOK, "source", "validate", good); r.out != good+": ok (source crossref, 1 endpoint)\n" || r.err != "" {
+	if r := d.expect(term.ExitOK, "source", "validate", good); r.out != good+": ok (source crossref, 1 endpoint)\n" || r.err != "" {
 		t.Errorf("%s%s", r.out, r.err)
 	}
 	typo := d.crossrefFile("typo.yaml", "source: crossref", "source: other", "perSecond: 3", "perSecnd: 3", "role: SEARCH", "role: SEEK")
 	rule := d.crossrefFile("rule.yaml", "source: crossref", "source: third", "jitter: 0.3", "jitter: 3", "path: /works", "path: ${nothing}")
 	missing := d.dir + "/missing.yaml"
-	r := d.expect(exitUsage, "source", "validate", typo, good, rule, missing)
+	r := d.expect(term.ExitUsage, "source", "validate", typo, good, rule, missing)
 	if r.out != good+": ok (source crossref, 1 endpoint)\n" {
 		t.Errorf("%s", r.out)
 	}
@@ -83,14 +86,14 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s\nwant %s", lines[i+1], want)
 		}
 	}
-	d.expect(exitUsage, "source", "validate")
+	d.expect(term.ExitUsage, "source", "validate")
 	d.noFile()
 }
 
 func TestValidateJSON(t *testing.T) {
 	d := newDesk(t)
-	var files []checked
-	d.decode(d.expect(exitUsage, "source", "validate", "-o", "json", d.crossrefFile("good.yaml"), d.write("bad.yaml", "source: x\nname: X\n")).out, &files)
+	var files []subject.CheckedFile
+	d.decode(d.expect(term.ExitUsage, "source", "validate", "-o", "json", d.crossrefFile("good.yaml"), d.write("bad.yaml", "source: x\nname: X\n")).out, &files)
 	if len(files) != 2 || files[0].Source != "crossref" || files[0].Endpoints != 1 || len(files[0].Problems) != 0 {
 		t.Fatalf("%+v", files)
 	}
@@ -108,7 +111,7 @@ func TestWarningsOfAFile(t *testing.T) {
 	for _, c := range []struct {
 		verb string
 		code int
-	}{{"validate", exitOK}, {"diff", exitChanges}, {"apply", exitOK}} {
+	}{{"validate", term.ExitOK}, {"diff", term.ExitChanges}, {"apply", term.ExitOK}} {
 		r := d.expect(c.code, "source", c.verb, file)
 		d.holds(r.err, everywhere, here)
 		if n := strings.Count(r.err, "W-"); n != 2 {
@@ -116,15 +119,15 @@ func TestWarningsOfAFile(t *testing.T) {
 		}
 	}
 	for _, verb := range []string{"validate", "diff", "apply"} {
-		var all []struct{ Warnings []warned }
-		d.decode(d.expect(exitOK, "source", verb, file, "-o", "json").out, &all)
+		var all []struct{ Warnings []subject.Warning }
+		d.decode(d.expect(term.ExitOK, "source", verb, file, "-o", "json").out, &all)
 		if len(all) != 1 || len(all[0].Warnings) != 2 {
 			t.Fatalf("%s: %+v", verb, all)
 		}
 		if w := all[0].Warnings[1]; w.Code != "W-GLOBAL-WATERMARK" || w.Message == "" || w.Endpoint != "works" || strings.Join(w.Operations, " ") != "HARVEST" {
 			t.Errorf("%s: %+v", verb, w)
 		}
-		if r := d.expect(exitOK, "source", verb, file, "-q"); r.err != "" {
+		if r := d.expect(term.ExitOK, "source", verb, file, "-q"); r.err != "" {
 			t.Errorf("%s -q: %s", verb, r.err)
 		}
 	}
@@ -134,7 +137,7 @@ func TestOneSourceInTwoFiles(t *testing.T) {
 	d := newDesk(t)
 	first, second := d.crossrefFile("a.yaml"), d.crossrefFile("b.yaml", "perSecond: 3", "perSecond: 2")
 	for _, verb := range []string{"validate", "apply"} {
-		d.holds(d.expect(exitUsage, "source", verb, first, second).err, second+": source: E-SOURCE-TWICE: source crossref is also given by "+first)
+		d.holds(d.expect(term.ExitUsage, "source", verb, first, second).err, second+": source: E-SOURCE-TWICE: source crossref is also given by "+first)
 	}
 	d.noFile()
 }
@@ -147,7 +150,7 @@ func TestSetIsNotRepeated(t *testing.T) {
 		"auth.required=" + canary, "auth.nix=" + canary, "request.headers.Authorization=" + canary, "request.headers.Authorization=" + canary + "${",
 		"http.baseUrl=https://u:" + canary + "@h", "http.baseUrl=u:" + canary + "@h", "=" + canary,
 	} {
-		r := d.expect(exitUsage, "source", "explain", "crossref", "--set", set)
+		r := d.expect(term.ExitUsage, "source", "explain", "crossref", "--set", set)
 		path, _, _ := strings.Cut(set, "=")
 		if strings.Contains(r.out+r.err, canary) || !strings.Contains(r.err, path) {
 			t.Errorf("%s: %s%s", path, r.out, r.err)

@@ -4,22 +4,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/source"
+	"github.com/patra-ingest/patra/internal/cli/term"
 )
 
 // explained reads a configuration.
-func (d *desk) explained(args ...string) (c configuration) {
+func (d *desk) explained(args ...string) (c source.Configuration) {
 	d.Helper()
-	d.decode(d.expect(exitOK, append([]string{"source", "explain", "-o", "json"}, args...)...).out, &c)
+	d.decode(d.expect(term.ExitOK, append([]string{"source", "explain", "-o", "json"}, args...)...).out, &c)
 	return c
-}
-
-func (c configuration) at(path string) setting {
-	for _, s := range c.Settings {
-		if s.Path == path {
-			return s
-		}
-	}
-	return setting{Value: "missing"}
 }
 
 // Every level of D§5.18 can be the one that decided, and says so.
@@ -31,7 +25,7 @@ func TestExplainNamesEveryLevel(t *testing.T) {
 		"window.maxWindow": {"platform", "P30D"}, "http.baseUrl": {"provenance", "https://api.crossref.org"}, "request.path": {"endpoint", "/works"},
 		"paging.size": {"section", "500"}, "slicing.step": {"operation", "P2D"}, "rate.perSecond": {"override", "1.5"},
 	} {
-		got := c.at(path)
+		got := c.At(path)
 		if got.From != want[0] || got.Value != want[1] {
 			t.Errorf("%s: %+v, want %v", path, got, want)
 		}
@@ -39,10 +33,10 @@ func TestExplainNamesEveryLevel(t *testing.T) {
 			t.Errorf("%s stands at %q", path, got.At)
 		}
 	}
-	if back := d.explained(file, "--op", "BACKFILL"); back.at("slicing.step").Value != "P1D" || back.Operation != "BACKFILL" {
-		t.Errorf("%+v", back.at("slicing.step"))
+	if back := d.explained(file, "--op", "BACKFILL"); back.At("slicing.step").Value != "P1D" || back.Operation != "BACKFILL" {
+		t.Errorf("%+v", back.At("slicing.step"))
 	}
-	text := d.expect(exitOK, "source", "explain", "crossref", "--set", "rate.perSecond=1.5").out
+	text := d.expect(term.ExitOK, "source", "explain", "crossref", "--set", "rate.perSecond=1.5").out
 	d.holds(text, "PATH", "override", "platform", "section (crossref.yaml:", "provenance (crossref.yaml:")
 	d.fits(text)
 }
@@ -60,9 +54,9 @@ func TestExplainTellsIdentities(t *testing.T) {
 	if narrow.Prototype == plain.Prototype || narrow.Selection == plain.Selection || narrow.Expression == "" || plain.Expression != "" {
 		t.Errorf("%+v", narrow)
 	}
-	d.holds(d.expect(exitOK, "source", "explain", "crossref").err, "crossref works HARVEST (bundled), fingerprint "+plain.Fingerprint, "asks for everything, prototype "+plain.Prototype)
-	d.holds(d.expect(exitOK, "source", "explain", "pubmed").err, "warning: W-ANONYMOUS: ")
-	if d.expect(exitOK, "source", "explain", "pubmed", "-q").err != "" {
+	d.holds(d.expect(term.ExitOK, "source", "explain", "crossref").err, "crossref works HARVEST (bundled), fingerprint "+plain.Fingerprint, "asks for everything, prototype "+plain.Prototype)
+	d.holds(d.expect(term.ExitOK, "source", "explain", "pubmed").err, "warning: W-ANONYMOUS: ")
+	if d.expect(term.ExitOK, "source", "explain", "pubmed", "-q").err != "" {
 		t.Error("-q is not silent")
 	}
 }
@@ -70,13 +64,13 @@ func TestExplainTellsIdentities(t *testing.T) {
 func TestExplainBelow(t *testing.T) {
 	d := newDesk(t)
 	all, part := d.explained("crossref"), d.explained("crossref", "window")
-	if len(part.Settings) == 0 || len(part.Settings) >= len(all.Settings) || slices.ContainsFunc(part.Settings, func(s setting) bool { return !strings.HasPrefix(s.Path, "window.") }) {
+	if len(part.Settings) == 0 || len(part.Settings) >= len(all.Settings) || slices.ContainsFunc(part.Settings, func(s source.Setting) bool { return !strings.HasPrefix(s.Path, "window.") }) {
 		t.Errorf("%+v", part.Settings)
 	}
 	if one := d.explained("crossref", "window.size"); len(one.Settings) != 1 || one.Settings[0].Value != "P1D" {
 		t.Errorf("%+v", one.Settings)
 	}
-	d.holds(d.expect(exitNotFound, "source", "explain", "crossref", "wind").err, `nothing is set at "wind"`)
+	d.holds(d.expect(term.ExitNotFound, "source", "explain", "crossref", "wind").err, `nothing is set at "wind"`)
 }
 
 func TestExplainRefuses(t *testing.T) {
@@ -93,7 +87,7 @@ func TestExplainRefuses(t *testing.T) {
 		"E-SHARE":        {"crossref", "--set", "response.maxRejectRate=7"},
 		"accepts betwee": {"crossref", "window", "size"},
 	} {
-		d.holds(d.expect(exitUsage, append([]string{"source", "explain"}, args...)...).err, text)
+		d.holds(d.expect(term.ExitUsage, append([]string{"source", "explain"}, args...)...).err, text)
 	}
-	d.holds(d.expect(exitUsage, "source", "explain", "biorxiv").err, "medrxiv", "--endpoint")
+	d.holds(d.expect(term.ExitUsage, "source", "explain", "biorxiv").err, "medrxiv", "--endpoint")
 }

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/source"
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/cli/work"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -14,7 +17,7 @@ import (
 // What people start from must be right as it stands, whatever its name.
 func TestSkeletonIsASource(t *testing.T) {
 	for _, name := range []string{"mine", "my-source_2", "yes", "null", "x"} {
-		text := skeletonFor(name, name+".yaml")
+		text := source.SkeletonFor(name, name+".yaml")
 		src, _, err := registry.Decode(name+".yaml", []byte(text))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -36,7 +39,7 @@ func TestSkeletonIsASource(t *testing.T) {
 // The commented parts must be right too.
 func TestSkeletonCommentsAreRight(t *testing.T) {
 	var lines []string
-	for line := range strings.Lines(skeleton) {
+	for line := range strings.Lines(source.Skeleton) {
 		for _, start := range []string{"# credentials:", "#   key: ", "# auth:", "#   credential: "} {
 			if strings.HasPrefix(line, start) {
 				line = line[2:]
@@ -59,10 +62,10 @@ func TestSkeletonCommentsAreRight(t *testing.T) {
 func TestSourceNew(t *testing.T) {
 	d := newDesk(t)
 	file := filepath.Join(d.dir, "mine.yaml")
-	r := d.expect(exitOK, "source", "new", "mine", "--file", file)
+	r := d.expect(term.ExitOK, "source", "new", "mine", "--file", file)
 	d.holds(r.out, "wrote "+file)
 	d.holds(r.err, "patra source validate "+file, "patra source test "+file, "patra source apply "+file)
-	d.expect(exitOK, "source", "validate", file)
+	d.expect(term.ExitOK, "source", "validate", file)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -71,19 +74,19 @@ func TestSourceNew(t *testing.T) {
 	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d.holds(d.expect(exitConflict, "source", "new", "mine", "--file", file).err, "was not touched")
+	d.holds(d.expect(term.ExitConflict, "source", "new", "mine", "--file", file).err, "was not touched")
 	if kept, _ := os.ReadFile(file); string(kept) != "mine" {
 		t.Error("a file was overwritten")
 	}
-	if out := d.expect(exitOK, "source", "new", "mine", "--file", "-").out; out != skeletonFor("mine", "mine.yaml") {
+	if out := d.expect(term.ExitOK, "source", "new", "mine", "--file", "-").out; out != source.SkeletonFor("mine", "mine.yaml") {
 		t.Error(out)
 	}
-	d.holds(d.expect(exitOK, "source", "new", "crossref", "--file", "-").err, "patra source export crossref")
-	d.expect(exitFailure, "source", "new", "mine", "--file", d.dir+"/none/mine.yaml")
+	d.holds(d.expect(term.ExitOK, "source", "new", "crossref", "--file", "-").err, "patra source export crossref")
+	d.expect(term.ExitFailure, "source", "new", "mine", "--file", d.dir+"/none/mine.yaml")
 	t.Chdir(d.dir)
-	var done created
-	d.decode(d.expect(exitOK, "source", "new", "other", "-o", "json").out, &done)
-	if done != (created{"other", "other.yaml"}) {
+	var done source.Created
+	d.decode(d.expect(term.ExitOK, "source", "new", "other", "-o", "json").out, &done)
+	if done != (source.Created{Source: "other", File: "other.yaml"}) {
 		t.Errorf("%+v", done)
 	}
 	d.noFile()
@@ -92,7 +95,7 @@ func TestSourceNew(t *testing.T) {
 func TestSourceNewRefusesNames(t *testing.T) {
 	d := newDesk(t)
 	for _, name := range []string{"", "Mine", "9x", "a b", "a: b", "../x", "a\nb", "ä", strings.Repeat("x", 65), "a\"b", "{}"} {
-		r := d.expect(exitUsage, "source", "new", name, "--file", "-")
+		r := d.expect(term.ExitUsage, "source", "new", name, "--file", "-")
 		d.holds(r.err, "is not a source code", "a lower-case letter")
 		if r.out != "" {
 			t.Errorf("%q: %s", name, r.out)
@@ -104,7 +107,7 @@ func TestSourceNewRefusesNames(t *testing.T) {
 func TestFromSkeletonToRecords(t *testing.T) {
 	d := newDesk(t)
 	_, server := d.simulated("")
-	file := d.write("mine.yaml", d.changed(skeletonFor("mine", "mine.yaml"),
+	file := d.write("mine.yaml", d.changed(source.SkeletonFor("mine", "mine.yaml"),
 		"baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL()+"\n  allowPrivate: true",
 		"path: /items", "path: /works",
 		"        updated_from: ${filter.from}\n        updated_to: ${filter.to}\n        limit:", "        filter: from-index-date:${filter.from},until-index-date:${filter.to}\n        rows:",
@@ -112,15 +115,15 @@ func TestFromSkeletonToRecords(t *testing.T) {
 		"items: $.items", "items: $.message.items", "$.nextCursor", "$.message['next-cursor']", "total: $.total ", "total: $.message['total-results'] ",
 		"id: $.id", "id: $.DOI", "updatedAt: $.updated_at", "updatedAt: $.indexed['date-time']", "filtered: $.updated_at", "filtered: $.indexed['date-time']",
 		"- $.items", "- $.message.items", "title: $.title", "title: $.title[0]", "url: $.url", "url: $.URL"))
-	d.expect(exitOK, "source", "validate", file)
+	d.expect(term.ExitOK, "source", "validate", file)
 	var page trialPage
-	d.decode(d.expect(exitOK, "source", "test", file, "--window", firstOfMarch, "-o", "json").out, &page)
+	d.decode(d.expect(term.ExitOK, "source", "test", file, "--window", firstOfMarch, "-o", "json").out, &page)
 	if page.Mapped != 12 || page.Total != 12 || !page.Decision.Done || len(page.Records) != 3 || page.Records[0].Fields["title"] == nil {
 		t.Errorf("%+v", page)
 	}
-	d.expect(exitOK, "source", "apply", file)
-	done := d.expect(exitOK, "harvest", "mine", "--from", "2025-03-01", "--to", "2025-03-02", "-o", "json")
-	var s summary
+	d.expect(term.ExitOK, "source", "apply", file)
+	done := d.expect(term.ExitOK, "harvest", "mine", "--from", "2025-03-01", "--to", "2025-03-02", "-o", "json")
+	var s work.Summary
 	d.decode(done.out, &s)
 	if s.Stats.Inserted != 12 || s.CursorTo == "" {
 		t.Errorf("%+v", s)

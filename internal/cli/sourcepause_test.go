@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/cli/work"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
@@ -13,7 +15,7 @@ func TestPauseAndResume(t *testing.T) {
 	pause := []string{"source", "pause", "crossref", "--reason", "they asked", "--actor", "me", "-o", "json"}
 	var dry, done, again view.PauseDone
 	d.decode(d.writesNothing(append(pause, "--dry-run")...).out, &dry)
-	d.decode(d.expect(exitOK, pause...).out, &done)
+	d.decode(d.expect(term.ExitOK, pause...).out, &done)
 	if !dry.DryRun || !dry.Changed || dry.Waiting != 3 || done.DryRun || !done.Changed || done.Waiting != 3 || done.Running != 0 || done.Actor != "me" || done.Reason != "they asked" {
 		t.Errorf("dry %+v, done %+v", dry, done)
 	}
@@ -23,9 +25,9 @@ func TestPauseAndResume(t *testing.T) {
 		t.Errorf("%+v, want %+v", again, done)
 	}
 	d.holds(r.err, "was paused before", "patra source resume crossref --reason")
-	d.holds(d.expect(exitOK, "task", "show", "5").out, "crossref is paused since", "they asked", "patra source resume crossref")
+	d.holds(d.expect(term.ExitOK, "task", "show", "5").out, "crossref is paused since", "they asked", "patra source resume crossref")
 
-	d.holds(d.expect(exitOK, "source", "show", "crossref").err, "crossref is paused since", "patra source resume crossref")
+	d.holds(d.expect(term.ExitOK, "source", "show", "crossref").err, "crossref is paused since", "patra source resume crossref")
 
 	resume := []string{"source", "resume", "crossref", "--reason", "they are back", "--actor", "me", "-o", "json"}
 	var ended view.ResumeDone
@@ -33,7 +35,7 @@ func TestPauseAndResume(t *testing.T) {
 	if !ended.DryRun || !ended.Changed {
 		t.Errorf("%+v", ended)
 	}
-	d.decode(d.expect(exitOK, resume...).out, &ended)
+	d.decode(d.expect(term.ExitOK, resume...).out, &ended)
 	if ended.DryRun || !ended.Changed || ended.Was == nil || ended.Was.Reason != "they asked" || ended.Waiting != 3 {
 		t.Errorf("%+v", ended)
 	}
@@ -51,17 +53,17 @@ func TestPauseAndResume(t *testing.T) {
 
 func TestPauseOfAPart(t *testing.T) {
 	d := planned(t)
-	d.expect(exitOK, "source", "pause", "crossref", "--reason", "all")
+	d.expect(term.ExitOK, "source", "pause", "crossref", "--reason", "all")
 	r := d.writesNothing("source", "resume", "crossref/works", "--reason", "why")
-	if r.code != exitConflict {
+	if r.code != term.ExitConflict {
 		t.Errorf("exit code %d", r.code)
 	}
 	d.holds(r.err, "crossref is paused since", "patra source resume crossref --reason")
-	d.expect(exitOK, "source", "pause", "crossref/works", "--op", "backfill", "--reason", "part")
-	r = d.expect(exitOK, "source", "resume", "crossref", "--reason", "why")
+	d.expect(term.ExitOK, "source", "pause", "crossref/works", "--op", "backfill", "--reason", "part")
+	r = d.expect(term.ExitOK, "source", "resume", "crossref", "--reason", "why")
 	d.holds(r.out, "resumed", "was paused", "3 tasks")
 	d.holds(r.err, "crossref/works --op BACKFILL is paused", "patra source resume crossref/works --op BACKFILL --reason")
-	d.holds(d.expect(exitOK, "source", "resume", "crossref/works", "--reason", "why").out, "not paused")
+	d.holds(d.expect(term.ExitOK, "source", "resume", "crossref/works", "--reason", "why").out, "not paused")
 }
 
 func TestPauseIsRefused(t *testing.T) {
@@ -71,13 +73,13 @@ func TestPauseIsRefused(t *testing.T) {
 		args string
 		says string
 	}{
-		{exitUsage, "pause crossref", "--reason"},
-		{exitUsage, "resume crossref", "--reason"},
-		{exitUsage, "pause crossref --reason x --op METRICS", "METRICS"},
-		{exitUsage, "pause --reason x", "arg"},
-		{exitNotFound, "pause nobody --reason x", "nobody"},
-		{exitNotFound, "pause crossref/papers --reason x", "works"},
-		{exitNotFound, "resume crossref/ --reason x", "works"},
+		{term.ExitUsage, "pause crossref", "--reason"},
+		{term.ExitUsage, "resume crossref", "--reason"},
+		{term.ExitUsage, "pause crossref --reason x --op METRICS", "METRICS"},
+		{term.ExitUsage, "pause --reason x", "arg"},
+		{term.ExitNotFound, "pause nobody --reason x", "nobody"},
+		{term.ExitNotFound, "pause crossref/papers --reason x", "works"},
+		{term.ExitNotFound, "resume crossref/ --reason x", "works"},
 	} {
 		r := d.writesNothing(append([]string{"source"}, strings.Fields(c.args)...)...)
 		if r.code != c.code || r.out != "" {
@@ -86,7 +88,7 @@ func TestPauseIsRefused(t *testing.T) {
 		d.holds(r.err, c.says)
 	}
 	none := newDesk(t)
-	none.expect(exitNotFound, "source", "pause", "crossref", "--reason", "x")
+	none.expect(term.ExitNotFound, "source", "pause", "crossref", "--reason", "x")
 	none.noFile()
 }
 
@@ -96,19 +98,19 @@ func TestPausedSourceIsNotHarvested(t *testing.T) {
 	file, _ := d.simulated("")
 	d.rows(file)
 	window := []string{"crossref", "--from", "2025-03-01", "--to", "2025-03-03"}
-	d.expect(exitOK, append([]string{"plan"}, window...)...)
-	d.expect(exitOK, "source", "pause", "crossref", "--op", "HARVEST", "--reason", "quota")
+	d.expect(term.ExitOK, append([]string{"plan"}, window...)...)
+	d.expect(term.ExitOK, "source", "pause", "crossref", "--op", "HARVEST", "--reason", "quota")
 	for _, verb := range []string{"harvest", "plan"} {
 		r := d.writesNothing(append([]string{verb}, window...)...)
-		if r.code != exitConflict || r.out != "" {
+		if r.code != term.ExitConflict || r.out != "" {
 			t.Errorf("%s: exit code %d, output %q", verb, r.code, r.out)
 		}
 		d.holds(r.err, "crossref --op HARVEST is paused since", "quota", "patra source resume crossref --op HARVEST")
 	}
-	d.expect(exitOK, append([]string{"plan", "--dry-run"}, window...)...)
-	d.expect(exitOK, "source", "resume", "crossref", "--op", "HARVEST", "--reason", "enough")
-	var s summary
-	d.decode(d.expect(exitOK, append([]string{"harvest", "-o", "json"}, window...)...).out, &s)
+	d.expect(term.ExitOK, append([]string{"plan", "--dry-run"}, window...)...)
+	d.expect(term.ExitOK, "source", "resume", "crossref", "--op", "HARVEST", "--reason", "enough")
+	var s work.Summary
+	d.decode(d.expect(term.ExitOK, append([]string{"harvest", "-o", "json"}, window...)...).out, &s)
 	if !s.Joined || s.PlanID != 1 || s.Stats.Inserted != 24 {
 		t.Errorf("%+v", s)
 	}

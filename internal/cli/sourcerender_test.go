@@ -7,19 +7,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/cli/source"
+	"github.com/patra-ingest/patra/internal/cli/term"
 )
 
-func (d *desk) renders(args ...string) (r rendered) {
+func (d *desk) renders(args ...string) (r source.Rendered) {
 	d.Helper()
-	d.decode(d.expect(exitOK, append([]string{"source", "render", "-o", "json"}, args...)...).out, &r)
+	d.decode(d.expect(term.ExitOK, append([]string{"source", "render", "-o", "json"}, args...)...).out, &r)
 	return r
 }
 
 func TestRender(t *testing.T) {
 	d := newDesk(t)
 	expr := d.write("books.txt", `oneOf(type, "book", "monograph")`)
-	d.golden("source_render", d.expect(exitOK, "source", "render", "crossref", "--window", firstOfMarch, "--expr", expr).out)
+	d.golden("source_render", d.expect(term.ExitOK, "source", "render", "crossref", "--window", firstOfMarch, "--expr", expr).out)
 	plain, narrow := d.renders("crossref", "--window", firstOfMarch), d.renders("crossref", "--window", firstOfMarch, "--expr", expr)
 	if plain.Prototype == narrow.Prototype || plain.Method != "GET" || plain.Headers["Accept"] != "application/json" || plain.Credential != nil {
 		t.Errorf("%+v", plain)
@@ -46,13 +47,13 @@ func TestRenderPagesAndIDs(t *testing.T) {
 		t.Error(r.URL)
 	}
 	t.Setenv("NCBI_API_KEY", canary)
-	r := d.expect(exitOK, "source", "render", "pubmed", "--ids", "31452104,31452105")
+	r := d.expect(term.ExitOK, "source", "render", "pubmed", "--ids", "31452104,31452105")
 	d.holds(r.out, "POST https://", "id=31452104%2C31452105", "ids 31452104, 31452105", "ncbi (API_KEY in QUERY api_key, from env:NCBI_API_KEY, present)")
 	d.holds(r.err, "nothing was sent")
 	if strings.Contains(r.out+r.err, "s3cr3t") {
 		t.Error("the secret is shown")
 	}
-	if r := d.renders("pubmed", "--ids", "7"); r.Endpoint != "efetch" || !strings.Contains(r.Body, "id=7&") || r.Credential.State != secretPresent || !r.Window.From.IsZero() {
+	if r := d.renders("pubmed", "--ids", "7"); r.Endpoint != "efetch" || !strings.Contains(r.Body, "id=7&") || r.Credential.State != source.SecretPresent || !r.Window.From.IsZero() {
 		t.Errorf("%+v", r)
 	}
 }
@@ -60,7 +61,7 @@ func TestRenderPagesAndIDs(t *testing.T) {
 func TestRenderRefuses(t *testing.T) {
 	d := newDesk(t)
 	bad := d.write("bad.txt", `phrase(title, "x") and not phrase(issn, "1234-5678") and oneOf(type, "Book 1")`)
-	r := d.expect(exitUsage, "source", "render", "crossref", "--expr", bad)
+	r := d.expect(term.ExitUsage, "source", "render", "crossref", "--expr", bad)
 	d.holds(r.err, bad+": the source cannot express this:\nE-FIELD-NOT-FOUND at children[0]: ", "\nE-NOT-UNSUPPORTED at children[1].child: ", "\nE-TERM-PATTERN at children[2]")
 	for text, args := range map[string][]string{
 		"holds no expression":  {"--expr", d.write("blank.txt", " \n")},
@@ -69,12 +70,12 @@ func TestRenderRefuses(t *testing.T) {
 		"E-CONST-FALSE":        {"--expr", d.write("false.txt", "false")},
 		"not for --ids":        {"pubmed", "--ids", "1", "--expr", bad},
 		"needs a whole number": {"pubmed", "--page-token", "x"},
-		"leads away":           {d.write("url.yaml", d.changed(skeleton, "type: TOKEN", "type: URL", "        cursor: ${page.token}\n", "", "nextToken: $.nextCursor", "nextUrl: $.next")), "--page-token", "https://elsewhere.example.org/"},
+		"leads away":           {d.write("url.yaml", d.changed(source.Skeleton, "type: TOKEN", "type: URL", "        cursor: ${page.token}\n", "", "nextToken: $.nextCursor", "nextUrl: $.next")), "--page-token", "https://elsewhere.example.org/"},
 	} {
 		if strings.HasPrefix(args[0], "-") {
 			args = append([]string{"crossref"}, args...)
 		}
-		d.holds(d.expect(exitUsage, append([]string{"source", "render"}, args...)...).err, text)
+		d.holds(d.expect(term.ExitUsage, append([]string{"source", "render"}, args...)...).err, text)
 	}
 }
 
@@ -85,29 +86,5 @@ func TestRenderReadsStdin(t *testing.T) {
 	root.SetArgs([]string{"source", "render", "crossref", "--expr", "-", "--db", "sqlite:" + t.TempDir() + "/none.db"})
 	if err := root.ExecuteContext(context.Background()); err != nil || !strings.Contains(out.String(), "type%3Abook") {
 		t.Errorf("%v %s", err, out.String())
-	}
-}
-
-func TestPosition(t *testing.T) {
-	base := 1
-	for _, c := range []struct {
-		config paging.Config
-		text   string
-		want   paging.State
-	}{
-		{paging.Config{Type: paging.Token, Initial: "*"}, "", paging.State{Token: "*", Total: -1, First: -1}},
-		{paging.Config{Type: paging.Token, Initial: "*"}, "abc", paging.State{Pages: 1, Token: "abc", Total: -1, First: -1}},
-		{paging.Config{Type: paging.URL}, "/x", paging.State{Pages: 1, URL: "/x", Total: -1, First: -1}},
-		{paging.Config{Type: paging.Offset}, "30", paging.State{Pages: 1, Offset: 30, Total: -1, First: -1}},
-		{paging.Config{Type: paging.Page, Base: &base}, "4", paging.State{Pages: 1, Number: 4, Total: -1, First: -1}},
-	} {
-		if got, err := position(c.config, c.text); err != nil || got != c.want {
-			t.Errorf("%s %q: %+v, %v", c.config.Type, c.text, got, err)
-		}
-	}
-	for _, bad := range []paging.Config{{Type: paging.Offset}, {Type: paging.Time}, {}} {
-		if _, err := position(bad, "-3"); err == nil {
-			t.Errorf("%q takes -3", bad.Type)
-		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/source"
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -24,7 +26,7 @@ func TestApplyDuringAHarvest(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("cursor") != "*" {
 			change.Do(func() {
-				if r := d.run("source", "apply", changed); r.code != exitOK || !strings.Contains(r.out, outcomeApplied) {
+				if r := d.run("source", "apply", changed); r.code != term.ExitOK || !strings.Contains(r.out, source.OutcomeApplied) {
 					t.Errorf("apply while a harvest runs: %+v", r)
 				}
 			})
@@ -46,11 +48,11 @@ func TestApplyDuringAHarvest(t *testing.T) {
 		})
 		return out
 	}
-	d.expect(exitOK, "harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-04")
+	d.expect(term.ExitOK, "harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-04")
 	if got := strings.Join(sizes(), ", "); got != "5 " {
 		t.Errorf("the harvest that ran asked with %q", got)
 	}
-	d.expect(exitOK, "harvest", "crossref", "--to", "2025-03-05")
+	d.expect(term.ExitOK, "harvest", "crossref", "--to", "2025-03-05")
 	if got := strings.Join(sizes(), ", "); got != "7 new@example.org" {
 		t.Errorf("the next harvest asked with %q", got)
 	}

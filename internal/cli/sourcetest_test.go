@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/source"
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -18,7 +20,7 @@ type trialPage struct {
 	Origin     string                   `json:"origin"`
 	Page       int                      `json:"page"`
 	Error      string                   `json:"error"`
-	Credential *credentialUse           `json:"credential"`
+	Credential *source.CredentialUse    `json:"credential"`
 	Request    exchange.RequestDigest   `json:"request"`
 	Response   *exchange.ResponseDigest `json:"response"`
 	Items      int                      `json:"items"`
@@ -66,7 +68,7 @@ const firstOfMarch = "2025-03-01..2025-03-02"
 func TestTrial(t *testing.T) {
 	d := newDesk(t)
 	file, server := d.simulated("")
-	r := d.expect(exitOK, "source", "test", file, "--window", firstOfMarch)
+	r := d.expect(term.ExitOK, "source", "test", file, "--window", firstOfMarch)
 	d.holds(r.out, "GET "+server.URL()+"/works?cursor=%2A&filter=from-index-date%3A2025-03-01T00%3A00%3A00%2Cuntil-index-date%3A2025-03-01T23%3A59%3A59&",
 		"Accept: application/json", "credential  none", "page 1 of [2025-03-01T00:00:00Z, 2025-03-02T00:00:00Z)", "HTTP 200, application/json",
 		"X-Rate-Limit-Limit: ", "5: 5 mapped, 0 outside the window, 0 duplicate, 0 rejected", "total       12",
@@ -79,14 +81,14 @@ func TestTrial(t *testing.T) {
 		t.Errorf("%d requests for one page", n)
 	}
 	var page trialPage
-	d.decode(d.expect(exitOK, "source", "test", file, "--window", firstOfMarch, "--page", "3", "-o", "json").out, &page)
+	d.decode(d.expect(term.ExitOK, "source", "test", file, "--window", firstOfMarch, "--page", "3", "-o", "json").out, &page)
 	if page.Page != 3 || page.Items != 2 || page.Mapped != 2 || page.Total != 12 || !page.Decision.Done || page.Decision.Why == "" || page.Origin != "file" {
 		t.Errorf("%+v", page)
 	}
 	if len(page.Records) != 2 || page.Records[0].ID == "" || page.Records[0].Fields["doi"] == nil {
 		t.Errorf("%+v", page.Records)
 	}
-	missing := d.expect(exitNotFound, "source", "test", file, "--window", firstOfMarch, "--page", "4")
+	missing := d.expect(term.ExitNotFound, "source", "test", file, "--window", firstOfMarch, "--page", "4")
 	d.holds(missing.err, "there is no page 4")
 	d.holds(missing.out, "page 3 of ")
 	d.noFile()
@@ -99,20 +101,20 @@ func TestTrialFindsAWalkThatEndsTooEarly(t *testing.T) {
 		fmt.Fprint(w, `{"items":[{"id":"a","updated_at":"2025-03-01T01:00:00Z"}],"total":3,"next":"2"}`)
 	}))
 	defer server.Close()
-	text := d.changed(skeletonFor("mine", "mine.yaml"), "baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL+"\n  allowHttp: true\n  allowPrivate: true")
-	d.holds(d.expect(exitPartial, "source", "test", d.write("mine.yaml", text), "--window", firstOfMarch).err, "SHORT_COUNT")
+	text := d.changed(source.SkeletonFor("mine", "mine.yaml"), "baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL+"\n  allowHttp: true\n  allowPrivate: true")
+	d.holds(d.expect(term.ExitPartial, "source", "test", d.write("mine.yaml", text), "--window", firstOfMarch).err, "SHORT_COUNT")
 	text = d.changed(text, "expectTotal: true", "expectTotal: false")
-	r := d.expect(exitPartial, "source", "test", d.write("mine.yaml", text), "--window", firstOfMarch)
+	r := d.expect(term.ExitPartial, "source", "test", d.write("mine.yaml", text), "--window", firstOfMarch)
 	d.holds(r.err, "announces 3 items, sent 1 and names no next page", "response.nextToken", "paging.expectTotal")
-	d.expect(exitOK, "source", "test", d.write("mine.yaml", d.changed(text, "$.nextCursor", "$.next")), "--window", firstOfMarch)
-	d.expect(exitOK, "source", "test", d.write("mine.yaml", d.changed(text, "$.total ", "$.nothing ")), "--window", firstOfMarch)
+	d.expect(term.ExitOK, "source", "test", d.write("mine.yaml", d.changed(text, "$.nextCursor", "$.next")), "--window", firstOfMarch)
+	d.expect(term.ExitOK, "source", "test", d.write("mine.yaml", d.changed(text, "$.total ", "$.nothing ")), "--window", firstOfMarch)
 }
 
 // Without flags the newest window that is safe to read is asked for.
 func TestTrialNeedsNoFlags(t *testing.T) {
 	d := newDesk(t)
 	file, _ := d.simulated("")
-	r := d.expect(exitOK, "source", "test", file)
+	r := d.expect(term.ExitOK, "source", "test", file)
 	d.holds(r.err, "there are no items: try another --window")
 	d.holds(r.out, "page 1 of [", "0: 0 mapped")
 }
@@ -122,7 +124,7 @@ func TestTrialUsesWhatIsApplied(t *testing.T) {
 	file, _ := d.simulated("")
 	d.rows(file)
 	before := d.dump()
-	r := d.expect(exitOK, "source", "test", "crossref", "--window", firstOfMarch, "--set", "paging.size=2")
+	r := d.expect(term.ExitOK, "source", "test", "crossref", "--window", firstOfMarch, "--set", "paging.size=2")
 	d.holds(r.out, "2: 2 mapped")
 	d.holds(r.err, "(applied)")
 	if d.dump() != before {
@@ -137,7 +139,7 @@ func TestTrialFingerprint(t *testing.T) {
 	for _, set := range [][]string{nil, {"--set", "retry.maxAttempts=3", "--set", "retry.initialDelay=PT0.001S"}} {
 		explained := d.explained(append([]string{file}, set...)...)
 		before := len(server.Log())
-		r := d.expect(exitUpstream, append([]string{"source", "test", file, "--window", firstOfMarch}, set...)...)
+		r := d.expect(term.ExitUpstream, append([]string{"source", "test", file, "--window", firstOfMarch}, set...)...)
 		d.holds(r.err, "fingerprint "+explained.Fingerprint)
 		if n := len(server.Log()) - before; n != 1+len(set)/2 {
 			t.Errorf("%d requests with %v", n, set)
@@ -153,11 +155,11 @@ func TestTrialOfAnUnreadableTotal(t *testing.T) {
 		fmt.Fprint(w, `{"items":[{"id":"a","updated_at":"2025-03-01"}],"total":"1,234"}`)
 	}))
 	t.Cleanup(server.Close)
-	text := d.changed(skeleton, "baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL+"\n  allowPrivate: true", "expectTotal: true", "expectTotal: false")
-	r := d.expect(exitOK, "source", "test", d.write("total.yaml", text), "--window", firstOfMarch)
+	text := d.changed(source.Skeleton, "baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL+"\n  allowPrivate: true", "expectTotal: true", "expectTotal: false")
+	r := d.expect(term.ExitOK, "source", "test", d.write("total.yaml", text), "--window", firstOfMarch)
 	d.holds(r.out, `total       unreadable at $.total ("1,234")`)
 	d.holds(r.err, `the announced total is unreadable at $.total ("1,234")`)
-	strict := d.expect(exitUsage, "source", "test", d.write("strict.yaml", text), "--window", firstOfMarch, "--set", "paging.expectTotal=true")
+	strict := d.expect(term.ExitUsage, "source", "test", d.write("strict.yaml", text), "--window", firstOfMarch, "--set", "paging.expectTotal=true")
 	d.holds(strict.err, "BAD_BODY", `total: unreadable at $.total ("1,234")`, "paging.expectTotal")
 }
 
@@ -168,14 +170,14 @@ func TestTrialOfAMisbehavingUpstream(t *testing.T) {
 		out    []string
 		err    []string
 	}{
-		{"429@1:retry-after=7", exitUpstream, []string{"HTTP 429", "Retry-After: 7"}, []string{"RATE_LIMITED (HTTP 429)", "next: try again in 7s"}},
-		{"503@1", exitUpstream, []string{"HTTP 503"}, []string{"next: the upstream has trouble of its own"}},
-		{"empty-200@1", exitOK, []string{"HTTP 200", "items       0: 0 mapped", "last page, because of: empty page"}, []string{"there are no items: try another --window"}},
-		{"error-200@1", exitUsage, []string{"HTTP 200"}, []string{"BAD_BODY", "is $.message.items the right path?", "an error in disguise"}},
-		{"html-200@1", exitUpstream, []string{"begins with  <"}, []string{"BAD_BODY", "next: compare"}},
-		{"reset@1", exitUpstream, []string{"response    none"}, []string{"NETWORK", "next: check http.baseUrl"}},
-		{"missing-id@1", exitPartial, []string{"1 rejected", "rejected item "}, []string{"1 item rejected"}},
-		{"bad-date@1", exitPartial, []string{"rejected item ", "indexed"}, []string{"rejected: a run would quarantine"}},
+		{"429@1:retry-after=7", term.ExitUpstream, []string{"HTTP 429", "Retry-After: 7"}, []string{"RATE_LIMITED (HTTP 429)", "next: try again in 7s"}},
+		{"503@1", term.ExitUpstream, []string{"HTTP 503"}, []string{"next: the upstream has trouble of its own"}},
+		{"empty-200@1", term.ExitOK, []string{"HTTP 200", "items       0: 0 mapped", "last page, because of: empty page"}, []string{"there are no items: try another --window"}},
+		{"error-200@1", term.ExitUsage, []string{"HTTP 200"}, []string{"BAD_BODY", "is $.message.items the right path?", "an error in disguise"}},
+		{"html-200@1", term.ExitUpstream, []string{"begins with  <"}, []string{"BAD_BODY", "next: compare"}},
+		{"reset@1", term.ExitUpstream, []string{"response    none"}, []string{"NETWORK", "next: check http.baseUrl"}},
+		{"missing-id@1", term.ExitPartial, []string{"1 rejected", "rejected item "}, []string{"1 item rejected"}},
+		{"bad-date@1", term.ExitPartial, []string{"rejected item ", "indexed"}, []string{"rejected: a run would quarantine"}},
 	} {
 		t.Run(c.faults, func(t *testing.T) {
 			d := newDesk(t)
@@ -194,11 +196,11 @@ func TestTrialJSONOfAFailure(t *testing.T) {
 	d := newDesk(t)
 	file, _ := d.simulated("429@1;missing-id@2")
 	var page trialPage
-	d.decode(d.expect(exitUpstream, "source", "test", file, "--window", firstOfMarch, "-o", "json").out, &page)
+	d.decode(d.expect(term.ExitUpstream, "source", "test", file, "--window", firstOfMarch, "-o", "json").out, &page)
 	if page.Response == nil || page.Response.Status != 429 || !strings.Contains(page.Error, "RATE_LIMITED") || page.Request.Method != "GET" {
 		t.Errorf("%+v", page)
 	}
-	d.decode(d.expect(exitPartial, "source", "test", file, "--window", firstOfMarch, "-o", "json").out, &page)
+	d.decode(d.expect(term.ExitPartial, "source", "test", file, "--window", firstOfMarch, "-o", "json").out, &page)
 	if page.Rejected != 1 || len(page.Rejects) != 1 || page.Rejects[0].Reason == "" || page.Rejects[0].Detail == "" {
 		t.Errorf("%+v", page)
 	}
@@ -221,9 +223,9 @@ func TestTrialRefuses(t *testing.T) {
 		"E-HTTPS":            {"crossref", "--set", "http.baseUrl=http://127.0.0.1:1"},
 		"METRICS":            {file, "--op", "METRICS"},
 	} {
-		d.holds(d.expect(exitUsage, append([]string{"source", "test"}, args...)...).err, text)
+		d.holds(d.expect(term.ExitUsage, append([]string{"source", "test"}, args...)...).err, text)
 	}
-	d.expect(exitNotFound, "source", "test", "nobody")
+	d.expect(term.ExitNotFound, "source", "test", "nobody")
 	if n := len(server.Log()); n != 0 {
 		t.Errorf("%d requests were sent", n)
 	}
@@ -235,10 +237,10 @@ func TestTrialRefuses(t *testing.T) {
 func TestTrust12PlainHTTPToThisMachineNamesAllowPrivate(t *testing.T) {
 	d := newDesk(t)
 	for _, address := range []string{"http://127.0.0.1:1", "http://localhost:1", "http://[::1]:1", "http://10.0.0.7"} {
-		r := d.expect(exitUsage, "harvest", "crossref", "--set", "http.baseUrl="+address)
+		r := d.expect(term.ExitUsage, "harvest", "crossref", "--set", "http.baseUrl="+address)
 		d.holds(r.err, "E-HTTPS", "http.allowPrivate: true")
 	}
-	r := d.expect(exitUsage, "harvest", "crossref", "--set", "http.baseUrl=http://api.example.org")
+	r := d.expect(term.ExitUsage, "harvest", "crossref", "--set", "http.baseUrl=http://api.example.org")
 	d.holds(r.err, "E-HTTPS", "http.allowHttp: true")
 	if strings.Contains(r.err, "allowPrivate") {
 		t.Error(r.err)
@@ -272,7 +274,7 @@ func TestTrialNeverShowsASecret(t *testing.T) {
 	for name, place := range map[string]string{"query": "in: QUERY, name: api_key", "header": "name: X-Api-Key"} {
 		for _, status := range []int{200, 400, 401, 500} {
 			d := newDesk(t)
-			text := d.changed(skeleton, "baseUrl: https://api.example.org/v1", "baseUrl: "+parrot(t, status).URL+"\n  allowPrivate: true",
+			text := d.changed(source.Skeleton, "baseUrl: https://api.example.org/v1", "baseUrl: "+parrot(t, status).URL+"\n  allowPrivate: true",
 				"endpoints:", "credentials:\n  key: {type: API_KEY, "+place+", value: env:PATRA_TEST_CANARY}\nauth: {credential: key}\nendpoints:")
 			file := d.write("parrot.yaml", text)
 			d.trusts(file)
@@ -281,8 +283,8 @@ func TestTrialNeverShowsASecret(t *testing.T) {
 				if strings.Contains(r.out+r.err, "s3cr3t") { // its start is the same in every spelling
 					t.Fatalf("%s %d %s: the secret is in\n%s%s", name, status, output, r.out, r.err)
 				}
-				d.holds(r.out, "env:PATRA_TEST_CANARY", secretPresent)
-				if want := map[int]int{200: exitPartial, 400: exitUsage, 401: exitAuth, 500: exitUpstream}[status]; r.code != want {
+				d.holds(r.out, "env:PATRA_TEST_CANARY", source.SecretPresent)
+				if want := map[int]int{200: term.ExitPartial, 400: term.ExitUsage, 401: term.ExitAuth, 500: term.ExitUpstream}[status]; r.code != want {
 					t.Errorf("%s %d: exit code %d, want %d\n%s%s", name, status, r.code, want, r.out, r.err)
 				}
 			}
@@ -293,7 +295,7 @@ func TestTrialNeverShowsASecret(t *testing.T) {
 func TestTrialWithoutItsSecret(t *testing.T) {
 	d := newDesk(t)
 	t.Setenv("OPENALEX_API_KEY", "")
-	r := d.expect(exitAuth, "source", "test", "openalex", "--set", "http.baseUrl=http://127.0.0.1:1", "--set", "http.allowPrivate=true")
+	r := d.expect(term.ExitAuth, "source", "test", "openalex", "--set", "http.baseUrl=http://127.0.0.1:1", "--set", "http.allowPrivate=true")
 	d.holds(r.out, "credential  openalex (API_KEY in QUERY api_key, from env:OPENALEX_API_KEY, absent)")
 	d.holds(r.err, "UNAUTHORIZED", "next: check the credential")
 }
@@ -327,14 +329,14 @@ endpoints:
     request: {path: /get, query: {ids: "${join(ids, ',')}"}}
     response: {items: $.items, id: $.id, updatedAt: $.updated_at, fields: {title: $.title}}
 `)
-	r := d.expect(exitPartial, "source", "test", file, "--window", firstOfMarch)
+	r := d.expect(term.ExitPartial, "source", "test", file, "--window", firstOfMarch)
 	d.holds(r.out, "/search?", "second step: get", "/get?ids=a%2Cb", `{"title":"first"}`, "rejected item 1 (b)", "updated_at")
 	var page trialPage
-	d.decode(d.expect(exitPartial, "source", "test", file, "--window", firstOfMarch, "-o", "json").out, &page)
+	d.decode(d.expect(term.ExitPartial, "source", "test", file, "--window", firstOfMarch, "-o", "json").out, &page)
 	if page.Mapped != 2 || page.Detail == nil || page.Detail.Mapped != 1 || page.Detail.Rejected != 1 {
 		t.Errorf("%+v %+v", page, page.Detail)
 	}
-	byID := d.expect(exitPartial, "source", "test", file, "--ids", "a,b")
+	byID := d.expect(term.ExitPartial, "source", "test", file, "--ids", "a,b")
 	d.holds(byID.out, "/get?ids=a%2Cb", "page 1 of ids a, b")
 	d.holds(byID.err, "steps get HARVEST (file)")
 }

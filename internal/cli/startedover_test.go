@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/cli/term"
 )
 
 // Whoever harvests is told why a slice starts over, without -v.
@@ -15,10 +15,10 @@ func TestBelieve09ReasonIsTold(t *testing.T) {
 	d.rows(file)
 	args := []string{"harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-02", "--set", "paging.size=3",
 		"--set", "retry.initialDelay=PT0.001S", "--set", "retry.maxDelay=PT0.002S"}
-	r := d.expect(exitOK, args...)
+	r := d.expect(term.ExitOK, args...)
 	d.holds(r.err, "the slice [2025-03-01, 2025-03-02) started over", "HTTP 404", "patra task show 1")
-	d.holds(d.expect(exitOK, "run", "show", "1").out, "started over", "3 passes started over")
-	if r := d.expect(exitOK, "status"); strings.Contains(r.out, "started over") {
+	d.holds(d.expect(term.ExitOK, "run", "show", "1").out, "started over", "3 passes started over")
+	if r := d.expect(term.ExitOK, "status"); strings.Contains(r.out, "started over") {
 		t.Errorf("it was read in the end:\n%s", r.out)
 	}
 }
@@ -32,25 +32,13 @@ func TestBelieve09StartingOverIsAFinding(t *testing.T) {
 		d.exec(`UPDATE ing_task_run SET stats = '{"restarts": ` + n + `, "restartedBy": "SHORT_COUNT: the upstream delivered 836 items"}' WHERE task_id = 3`)
 	}
 	stats("2")
-	d.expect(exitOK, "status")
+	d.expect(term.ExitOK, "status")
 	stats("13")
-	r := d.expect(exitFindings, "status")
+	r := d.expect(term.ExitFindings, "status")
 	flat := strings.Join(strings.Fields(r.out), " ")
 	d.holds(flat, "! crossref/works: the slice [2025-03-03, 2025-03-04) started over 13 times: SHORT_COUNT: the upstream delivered 836 items", "`patra task show 3`")
 	d.exec("UPDATE ing_task SET status_code = 'SUCCEEDED' WHERE id = 3")
 	if r := d.run("status"); strings.Contains(r.out, "started over") {
 		t.Errorf("it is healed:\n%s", r.out)
-	}
-}
-
-// Not every pass is worth a line.
-func TestBelieve09ReasonIsToldNowAndThen(t *testing.T) {
-	var said []string
-	r := newRestarts(func(_ string, args ...any) { said = append(said, args[0].(string)) })
-	for n := range 12 {
-		r.tell([]view.StartedOver{{TaskID: 7, Restarts: n, Reason: "an answer was lost"}})
-	}
-	if len(said) != 3 || !strings.Contains(said[0], "1 time: an answer was lost") || !strings.Contains(said[1], "3 times") || !strings.Contains(said[2], "8 times") {
-		t.Errorf("%q", said)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
 )
 
 // secretKeys are all keys of a source file that lead to a secret, by the part of
@@ -19,7 +21,7 @@ func (d *desk) secretKeys() (out [][2]string) {
 			} `json:"properties"`
 		} `json:"$defs"`
 	}
-	d.decode(d.expect(exitOK, "source", "schema").out, &schema)
+	d.decode(d.expect(term.ExitOK, "source", "schema").out, &schema)
 	for part, def := range schema.Defs {
 		for key, property := range def.Properties {
 			if strings.HasPrefix(property.Pattern, "^(env|file|exec):") {
@@ -44,7 +46,7 @@ func TestNoSecretCanBeStored(t *testing.T) {
 	refused := func(name string, args ...string) {
 		t.Helper()
 		r := d.run(args...)
-		if r.code != exitUsage || strings.Contains(r.out+r.err, canary) {
+		if r.code != term.ExitUsage || strings.Contains(r.out+r.err, canary) {
 			t.Errorf("%s: exit %d: %s%s", name, r.code, r.out, r.err)
 		}
 	}
@@ -80,7 +82,7 @@ func TestNoSecretCanBeStored(t *testing.T) {
 		refused("--set "+secret, "harvest", "crossref", "--set", secret)
 	}
 	d.clean(canary)
-	if !json.Valid([]byte(d.expect(exitOK, "source", "list", "-o", "json").out)) {
+	if !json.Valid([]byte(d.expect(term.ExitOK, "source", "list", "-o", "json").out)) {
 		t.Error("no list of sources")
 	}
 }

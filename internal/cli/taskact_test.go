@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/cli/work"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
@@ -18,7 +20,7 @@ func (d *desk) statuses() string {
 
 func (d *desk) did(args ...string) (done view.TasksDone) {
 	d.Helper()
-	d.decode(d.expect(exitOK, append(args, "-o", "json")...).out, &done)
+	d.decode(d.expect(term.ExitOK, append(args, "-o", "json")...).out, &done)
 	return done
 }
 
@@ -40,10 +42,10 @@ func TestTaskCancel(t *testing.T) {
 	if got := d.statuses(); got != "SUCCEEDED SUCCEEDED FAILED SUCCEEDED EXECUTING CANCELLED QUEUED" {
 		t.Errorf("tasks %s", got)
 	}
-	d.holds(d.expect(exitOK, "task", "show", "5").out, "it is being stopped")
-	d.holds(unfolded(d.expect(exitOK, "task", "show", "6").out), "now: patra harvest crossref --retry", "patra task retry 6")
+	d.holds(d.expect(term.ExitOK, "task", "show", "5").out, "it is being stopped")
+	d.holds(unfolded(d.expect(term.ExitOK, "task", "show", "6").out), "now: patra harvest crossref --retry", "patra task retry 6")
 	again := d.writesNothing("task", "cancel", "5", "6")
-	if again.code != exitOK {
+	if again.code != term.ExitOK {
 		t.Errorf("exit code %d: %s", again.code, again.err)
 	}
 	d.holds(again.out, "cancelled before  2 tasks")
@@ -52,7 +54,7 @@ func TestTaskCancel(t *testing.T) {
 	if got := d.column(db, "SELECT actor || ' ' || action || ' ' || object || ' ' || reason FROM ing_audit_log ORDER BY id"); !slices.Equal(got, []string{"me task.cancel task/5 wrong", "me task.cancel task/6 wrong"}) {
 		t.Errorf("audit log %q", got)
 	}
-	d.expect(exitOK, "cursor", "verify")
+	d.expect(term.ExitOK, "cursor", "verify")
 }
 
 func TestTaskRetry(t *testing.T) {
@@ -64,28 +66,28 @@ func TestTaskRetry(t *testing.T) {
 		t.Errorf("tasks %s", got)
 	}
 	var rows []view.PlanRow
-	d.decode(d.expect(exitOK, "plan", "list", "-o", "json").out, &rows)
+	d.decode(d.expect(term.ExitOK, "plan", "list", "-o", "json").out, &rows)
 	if rows[1].Status != "READY" || rows[1].Slices["READY"] != 1 {
 		t.Errorf("%+v", rows[1])
 	}
-	d.holds(d.expect(exitOK, "task", "show", "3").out, "it waits for a free worker", "SERVER_ERROR")
-	d.holds(d.expect(exitOK, "run", "show", "3").out, "task 3: it waits for a free worker")
+	d.holds(d.expect(term.ExitOK, "task", "show", "3").out, "it waits for a free worker", "SERVER_ERROR")
+	d.holds(d.expect(term.ExitOK, "run", "show", "3").out, "task 3: it waits for a free worker")
 }
 
 func TestTasksByFilter(t *testing.T) {
 	d := planned(t)
 	for _, args := range [][]string{{"task", "cancel", "--plan", "2"}, {"task", "cancel", "--source", "crossref"}, {"task", "cancel", "--source", "crossref/works", "--op", "harvest"}} {
 		r := d.writesNothing(args...)
-		if r.code != exitUsage {
+		if r.code != term.ExitUsage {
 			t.Errorf("%v: exit code %d", args, r.code)
 		}
 		d.holds(r.out, "3 tasks that nobody works on")
 		d.holds(r.err, "3 tasks would be changed: add --yes")
-		if r := d.writesNothing(append(args, "--dry-run")...); r.code != exitOK {
+		if r := d.writesNothing(append(args, "--dry-run")...); r.code != term.ExitOK {
 			t.Errorf("%v --dry-run: exit code %d", args, r.code)
 		}
 	}
-	r := d.expect(exitOK, "task", "cancel", "--plan", "2", "--yes")
+	r := d.expect(term.ExitOK, "task", "cancel", "--plan", "2", "--yes")
 	d.holds(r.err, "stays owed", "patra task retry --plan 2 --status CANCELLED --yes")
 	if got := d.statuses(); got != "SUCCEEDED SUCCEEDED FAILED SUCCEEDED CANCELLED CANCELLED CANCELLED" {
 		t.Errorf("tasks %s", got)
@@ -109,22 +111,22 @@ func TestTaskActsAreRefused(t *testing.T) {
 		args string
 		says string
 	}{
-		{exitUsage, "cancel", "name tasks"},
-		{exitUsage, "retry", "name tasks"},
-		{exitUsage, "cancel 5 --plan 2", "name tasks"},
-		{exitUsage, "cancel --plan 2 --source crossref", "name tasks"},
-		{exitUsage, "cancel x", "whole number"},
-		{exitUsage, "cancel --plan -2", "--plan"},
-		{exitUsage, "cancel 5 --op HARVEST", "--op"},
-		{exitUsage, "retry --plan 1 --status SUCCEEDED", "--status"},
-		{exitNotFound, "cancel 5 4711", "there is no task 4711"},
-		{exitNotFound, "retry 3 4711", "there is no task 4711"},
-		{exitNotFound, "cancel --plan 4711 --yes", "there is no plan 4711"},
-		{exitNotFound, "cancel --plan 4711 --dry-run", "there is no plan 4711"},
-		{exitNotFound, "retry --source nobody --yes", "nobody"},
-		{exitConflict, "cancel 5 1", "task 1 is SUCCEEDED: nothing is left to cancel"},
-		{exitConflict, "cancel 3", "task 3 is FAILED: nothing is left to cancel"},
-		{exitConflict, "retry 3 1", "task 1 SUCCEEDED: there is nothing to try again"},
+		{term.ExitUsage, "cancel", "name tasks"},
+		{term.ExitUsage, "retry", "name tasks"},
+		{term.ExitUsage, "cancel 5 --plan 2", "name tasks"},
+		{term.ExitUsage, "cancel --plan 2 --source crossref", "name tasks"},
+		{term.ExitUsage, "cancel x", "whole number"},
+		{term.ExitUsage, "cancel --plan -2", "--plan"},
+		{term.ExitUsage, "cancel 5 --op HARVEST", "--op"},
+		{term.ExitUsage, "retry --plan 1 --status SUCCEEDED", "--status"},
+		{term.ExitNotFound, "cancel 5 4711", "there is no task 4711"},
+		{term.ExitNotFound, "retry 3 4711", "there is no task 4711"},
+		{term.ExitNotFound, "cancel --plan 4711 --yes", "there is no plan 4711"},
+		{term.ExitNotFound, "cancel --plan 4711 --dry-run", "there is no plan 4711"},
+		{term.ExitNotFound, "retry --source nobody --yes", "nobody"},
+		{term.ExitConflict, "cancel 5 1", "task 1 is SUCCEEDED: nothing is left to cancel"},
+		{term.ExitConflict, "cancel 3", "task 3 is FAILED: nothing is left to cancel"},
+		{term.ExitConflict, "retry 3 1", "task 1 SUCCEEDED: there is nothing to try again"},
 	} {
 		r := d.writesNothing(append([]string{"task"}, strings.Fields(c.args)...)...)
 		if r.code != c.code || r.out != "" {
@@ -132,9 +134,9 @@ func TestTaskActsAreRefused(t *testing.T) {
 		}
 		d.holds(r.err, c.says)
 	}
-	d.expect(exitOK, "plan", "cancel", "2")
+	d.expect(term.ExitOK, "plan", "cancel", "2")
 	r := d.writesNothing("task", "retry", "5")
-	if r.code != exitConflict {
+	if r.code != term.ExitConflict {
 		t.Errorf("exit code %d", r.code)
 	}
 	d.holds(r.err, "plan 2, which was cancelled")
@@ -146,14 +148,14 @@ func TestHarvestAfterARetry(t *testing.T) {
 	file, _ := d.simulated("")
 	d.rows(file)
 	args := []string{"crossref", "--from", "2025-03-01", "--to", "2025-03-04"}
-	d.expect(exitOK, append([]string{"plan"}, args...)...)
-	d.expect(exitOK, "task", "cancel", "2")
-	d.expect(exitPartial, append([]string{"harvest"}, args...)...)
-	d.expect(exitOK, "task", "retry", "2")
-	var s summary
-	d.decode(d.expect(exitOK, append([]string{"harvest", "-o", "json"}, args...)...).out, &s)
+	d.expect(term.ExitOK, append([]string{"plan"}, args...)...)
+	d.expect(term.ExitOK, "task", "cancel", "2")
+	d.expect(term.ExitPartial, append([]string{"harvest"}, args...)...)
+	d.expect(term.ExitOK, "task", "retry", "2")
+	var s work.Summary
+	d.decode(d.expect(term.ExitOK, append([]string{"harvest", "-o", "json"}, args...)...).out, &s)
 	if !slices.Equal(s.Continued, []int64{1}) || s.Slices["SUCCEEDED"] != 1 || s.Slices["CANCELLED"] != 0 { // the others were read by the harvest before
 		t.Errorf("%+v", s)
 	}
-	d.expect(exitOK, "cursor", "verify")
+	d.expect(term.ExitOK, "cursor", "verify")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/visible"
 )
 
@@ -21,7 +22,7 @@ func (h *hostile) onTerminal(args ...string) string {
 	}()
 	code := Main(context.Background(), append(args, "--db", h.database), shell, io.Discard)
 	shell.Close()
-	if text := <-seen; code == exitOK {
+	if text := <-seen; code == term.ExitOK {
 		return strings.NewReplacer("\r\r\n", "\n", "\r\n", "\n").Replace(text) // a terminal adds one to every line end
 	} else {
 		h.Fatalf("patra %s: exit code %d\n%q", strings.Join(args, " "), code, text)
@@ -34,7 +35,7 @@ func (h *hostile) onTerminal(args ...string) string {
 func TestTrust08TerminalIsNotSteered(t *testing.T) {
 	t.Setenv("NO_COLOR", "1") // colours are ours, and steer the terminal
 	onHostile(t, onSQLite(t), func(h *hostile) {
-		h.expect(exitOK, h.harvest("list")...)
+		h.expect(term.ExitOK, h.harvest("list")...)
 		for _, args := range [][]string{
 			{"events", "tail", "-o", "json"}, {"events", "tail"}, {"data", "export", "odd/list", "--out", "-", "--with-payload"}, {"data", "export", "odd/list", "--out", "-", "--format", "csv"},
 			{"batch", "raw", "1"}, {"data", "list", "odd/list"}, {"data", "get", "odd/list", "one\u202e\u200b"}, {"source", "export", "odd"}, {"data", "list", "odd/list", "-o", "json"},
@@ -48,7 +49,7 @@ func TestTrust08TerminalIsNotSteered(t *testing.T) {
 		if !strings.Contains(seen, `\u202etitle\u200bd`) || !strings.Contains(seen, `b\u009b31mc`) {
 			t.Errorf("%s", seen)
 		}
-		if piped := h.expect(exitOK, "data", "export", "odd/list", "--out", "-").out; !strings.Contains(piped, "\u202etitle\u200bd") {
+		if piped := h.expect(term.ExitOK, "data", "export", "odd/list", "--out", "-").out; !strings.Contains(piped, "\u202etitle\u200bd") {
 			t.Errorf("a pipe gets other bytes than what is kept: %q", piped)
 		}
 	})

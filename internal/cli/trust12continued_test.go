@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/cli/work"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -31,7 +33,7 @@ func TestTrust12AContinuedPlanCountsOnce(t *testing.T) {
 	t.Cleanup(server.Close)
 	file := d.crossrefFile("local.yaml", "baseUrl: https://api.crossref.org", "baseUrl: "+server.URL+"\n  allowPrivate: true", "perSecond: 3", "perSecond: 1000")
 	d.rows(file)
-	harvest := func(code int) (s summary, r result) {
+	harvest := func(code int) (s work.Summary, r result) {
 		t.Helper()
 		r = d.expect(code, "harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-08", "--workers", "1", "--set", "slicing.step=P1D", "--set", "slicing.maxPages=0", "-o", "json")
 		if err := json.Unmarshal([]byte(r.out), &s); err != nil {
@@ -39,10 +41,10 @@ func TestTrust12AContinuedPlanCountsOnce(t *testing.T) {
 		}
 		return s, r
 	}
-	first, _ := harvest(exitAuth)
+	first, _ := harvest(term.ExitAuth)
 	left.Store(1 << 40)
-	d.expect(exitOK, "source", "resume", "crossref", "--reason", "mended")
-	second, r := harvest(exitOK)
+	d.expect(term.ExitOK, "source", "resume", "crossref", "--reason", "mended")
+	second, r := harvest(term.ExitOK)
 	if first.Stats.Inserted == 0 || len(second.Continued) != 1 || first.Stats.Inserted+second.Stats.Inserted != 7*12 {
 		t.Errorf("%d new, then %d new, of %d (continued %v)", first.Stats.Inserted, second.Stats.Inserted, 7*12, second.Continued)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/testkit/mariadb"
 )
 
@@ -21,11 +22,11 @@ func TestTrust12AMissingDatabaseIsNamed(t *testing.T) {
 		code             int
 		says             []string
 	}{
-		{"sqlite:" + filepath.Join(d.dir, "none.db"), "mine", exitNotFound, []string{filepath.Join(d.dir, "none.db") + " does not exist", "--db"}},
-		{"sqlite:" + filepath.Join(d.dir, "no", "such", "patra.db"), "crossref", exitUsage, []string{"there is no folder " + filepath.Join(d.dir, "no", "such"), "mkdir -p", "--db"}},
-		{"mysql://patra@127.0.0.1:1/patra", "crossref", exitFailure, []string{"database patra at 127.0.0.1:1", "cannot be reached", "connection refused", "is the server running", "--db"}},
-		{"mysql://patra@nowhere.patra.invalid/patra?tls=off", "crossref", exitFailure, []string{"cannot be reached", "nowhere.patra.invalid", "--db"}},
-		{other, "crossref", exitFailure, []string{"patra_nowhere", "there is no such database", "patra db migrate", "--db"}},
+		{"sqlite:" + filepath.Join(d.dir, "none.db"), "mine", term.ExitNotFound, []string{filepath.Join(d.dir, "none.db") + " does not exist", "--db"}},
+		{"sqlite:" + filepath.Join(d.dir, "no", "such", "patra.db"), "crossref", term.ExitUsage, []string{"there is no folder " + filepath.Join(d.dir, "no", "such"), "mkdir -p", "--db"}},
+		{"mysql://patra@127.0.0.1:1/patra", "crossref", term.ExitFailure, []string{"database patra at 127.0.0.1:1", "cannot be reached", "connection refused", "is the server running", "--db"}},
+		{"mysql://patra@nowhere.patra.invalid/patra?tls=off", "crossref", term.ExitFailure, []string{"cannot be reached", "nowhere.patra.invalid", "--db"}},
+		{other, "crossref", term.ExitFailure, []string{"patra_nowhere", "there is no such database", "patra db migrate", "--db"}},
 	} {
 		var out, err bytes.Buffer
 		code := Main(t.Context(), []string{"harvest", c.source, "--db", c.database}, &out, &err)

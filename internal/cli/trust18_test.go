@@ -5,6 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/source"
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/cli/work"
 )
 
 func readDoc(t *testing.T, path ...string) string {
@@ -27,10 +31,10 @@ func TestTrust18ReadmeShowsWhatValidateSays(t *testing.T) {
 	if !found || !ended {
 		t.Fatal("the README shows no validate")
 	}
-	text := d.changed(skeletonFor("mine", "mine.yaml"), "precision: DAY", "precision: HOUR")
+	text := d.changed(source.SkeletonFor("mine", "mine.yaml"), "precision: DAY", "precision: HOUR")
 	text = d.changed(d.changed(text, "type: TOKEN\n", "type: TOKE\n"), "nextToken: ", "nextTokn: ")
 	d.write("mine.yaml", text)
-	if got := d.expect(exitUsage, "source", "validate", "mine.yaml").err; got != box {
+	if got := d.expect(term.ExitUsage, "source", "validate", "mine.yaml").err; got != box {
 		t.Errorf("validate says\n%sthe README\n%s", got, box)
 	}
 }
@@ -54,7 +58,7 @@ func TestTrust18TheListForTheNight(t *testing.T) {
 // What the pages say of stopping is what the help of serve says, which its own test
 // holds.
 func TestTrust18StoppingServe(t *testing.T) {
-	help := newServe(&env{}).Long
+	help := work.NewServe(&term.Env{}).Long
 	page := readDoc(t, "docs", "operations.md")
 	if !strings.Contains(help, "SIGTERM stops it in an orderly way with exit code 0, Ctrl-C with 130") {
 		t.Errorf("the help of serve: %s", help)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
@@ -27,7 +28,7 @@ func listCommands(file string) [][]string {
 
 func TestTrust19ListsAreItemsMoreNext(t *testing.T) {
 	d := harvested(t)
-	file := d.write("crossref.yaml", d.expect(exitOK, "source", "export", "crossref").out)
+	file := d.write("crossref.yaml", d.expect(term.ExitOK, "source", "export", "crossref").out)
 	for _, args := range listCommands(file) {
 		r := d.run(append(args, "-o", "json")...)
 		var got map[string]json.RawMessage
@@ -52,10 +53,10 @@ func TestTrust19NextLeadsThroughAList(t *testing.T) {
 		{"--after", []string{"cursor", "history", "1"}}, {"--after", []string{"data", "list", "crossref"}},
 	} {
 		var whole, walked []json.RawMessage
-		d.decode(d.expect(exitOK, append(c.args, "-o", "json")...).out, &whole)
+		d.decode(d.expect(term.ExitOK, append(c.args, "-o", "json")...).out, &whole)
 		for args := c.args; ; {
 			var page view.List[json.RawMessage]
-			d.decode(d.expect(exitOK, append(args, "--limit", "1", "-o", "json")...).out, &page)
+			d.decode(d.expect(term.ExitOK, append(args, "--limit", "1", "-o", "json")...).out, &page)
 			walked = append(walked, page.Items...)
 			if !page.More {
 				if page.Next != nil {
@@ -89,13 +90,13 @@ func TestTrust19ErrorsAreJSON(t *testing.T) {
 		kind string
 		says string
 	}{
-		{[]string{"task", "show", "4711", "-o", "json"}, exitNotFound, "NOT_FOUND", "4711"},
-		{[]string{"tsk", "-o", "json"}, exitUsage, "USAGE", "tsk"},
-		{[]string{"task", "list", "--nonsense", "--output=json"}, exitUsage, "USAGE", "nonsense"},
-		{[]string{"task", "show", "-ojson"}, exitUsage, "USAGE", "accepts 1 arg"},
-		{[]string{"coverage", "gaps", "crossref", "-o", "json"}, exitFindings, "FINDINGS", "gap"},
-		{[]string{"source", "validate", bad, "-o", "json"}, exitUsage, "USAGE", "problem"},
-		{[]string{"harvest", "nowhere", "-o", "json"}, exitNotFound, "NOT_FOUND", "nowhere"},
+		{[]string{"task", "show", "4711", "-o", "json"}, term.ExitNotFound, "NOT_FOUND", "4711"},
+		{[]string{"tsk", "-o", "json"}, term.ExitUsage, "USAGE", "tsk"},
+		{[]string{"task", "list", "--nonsense", "--output=json"}, term.ExitUsage, "USAGE", "nonsense"},
+		{[]string{"task", "show", "-ojson"}, term.ExitUsage, "USAGE", "accepts 1 arg"},
+		{[]string{"coverage", "gaps", "crossref", "-o", "json"}, term.ExitFindings, "FINDINGS", "gap"},
+		{[]string{"source", "validate", bad, "-o", "json"}, term.ExitUsage, "USAGE", "problem"},
+		{[]string{"harvest", "nowhere", "-o", "json"}, term.ExitNotFound, "NOT_FOUND", "nowhere"},
 	} {
 		r := d.expect(c.code, c.args...)
 		lines := strings.Split(strings.TrimSpace(r.err), "\n")
@@ -112,12 +113,12 @@ func TestTrust19ErrorsAreJSON(t *testing.T) {
 		}
 	}
 	var got struct{ Error failed }
-	r := d.expect(exitUsage, "source", "validate", bad, "-o", "json", "-q")
+	r := d.expect(term.ExitUsage, "source", "validate", bad, "-o", "json", "-q")
 	d.decode(r.err, &got)
 	if p := got.Error.Problems; len(p) == 0 || p[0].File != bad || p[0].Line == 0 || p[0].Code == "" {
 		t.Errorf("problems %+v", p)
 	}
-	if text := d.expect(exitNotFound, "task", "show", "4711").err; !strings.HasPrefix(text, "patra: ") {
+	if text := d.expect(term.ExitNotFound, "task", "show", "4711").err; !strings.HasPrefix(text, "patra: ") {
 		t.Errorf("for people: %s", text)
 	}
 }
@@ -125,7 +126,7 @@ func TestTrust19ErrorsAreJSON(t *testing.T) {
 func TestTrust19FaultsKeepTheirCodeInJSON(t *testing.T) {
 	var out bytes.Buffer
 	err := fmt.Errorf("asked: %w", fault.New(fault.Network, errors.New("said \x1b[31mred\u202e")))
-	if code := report(context.Background(), nil, err, &out, true); code != exitUpstream {
+	if code := reportError(context.Background(), nil, err, &out, true); code != term.ExitUpstream {
 		t.Errorf("exit code %d", code)
 	}
 	if text := out.String(); !strings.Contains(text, `"code":"NETWORK"`) || strings.ContainsAny(text, "\x1b\u202e") || strings.Contains(text, `\u001b`) {
@@ -168,7 +169,7 @@ func unsteadyNames(value any, at string) (out []string) {
 
 func TestTrust19NamesAreSteady(t *testing.T) {
 	d := harvested(t)
-	file := d.write("crossref.yaml", d.expect(exitOK, "source", "export", "crossref").out)
+	file := d.write("crossref.yaml", d.expect(term.ExitOK, "source", "export", "crossref").out)
 	commands := append(listCommands(file), []string{"task", "show", "1"}, []string{"run", "show", "1"}, []string{"batch", "show", "1"}, []string{"slice", "show", "1"},
 		[]string{"plan", "show", "1"}, []string{"cursor", "show", "1"}, []string{"status"}, []string{"rate", "show", "crossref"}, []string{"data", "count", "crossref"},
 		[]string{"run", "diff", "1", "2"}, []string{"source", "show", "crossref"}, []string{"db", "check"}, []string{"plan", "crossref", "--offline", "--dry-run"})
@@ -183,11 +184,11 @@ func TestTrust19NamesAreSteady(t *testing.T) {
 			t.Errorf("patra %s: %v", strings.Join(args, " "), names)
 		}
 	}
-	batch := d.expect(exitOK, "batch", "show", "1", "-o", "json").out
+	batch := d.expect(term.ExitOK, "batch", "show", "1", "-o", "json").out
 	d.holds(batch, `"tookSeconds"`)
-	d.holds(d.expect(exitOK, "run", "show", "1", "-o", "json").out, `"waitSeconds"`)
-	d.holds(d.expect(exitFindings, "status", "-o", "json").out, `"lagSeconds"`)
-	d.holds(d.expect(exitOK, "cursor", "list", "-o", "json").out, `"lookbackSeconds"`, `"seenAheadSeconds"`)
+	d.holds(d.expect(term.ExitOK, "run", "show", "1", "-o", "json").out, `"waitSeconds"`)
+	d.holds(d.expect(term.ExitFindings, "status", "-o", "json").out, `"lagSeconds"`)
+	d.holds(d.expect(term.ExitOK, "cursor", "list", "-o", "json").out, `"lookbackSeconds"`, `"seenAheadSeconds"`)
 	d.exec(`UPDATE ing_batch_evidence SET response = '{"status":200,"bytes":5,"tookMs":1500}' WHERE batch_id = 1`)
-	d.holds(d.expect(exitOK, "batch", "show", "1", "-o", "json").out, `"tookSeconds": 1.5`) // of rows that were written before
+	d.holds(d.expect(term.ExitOK, "batch", "show", "1", "-o", "json").out, `"tookSeconds": 1.5`) // of rows that were written before
 }

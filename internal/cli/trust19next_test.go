@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/cli/reason"
+	"github.com/patra-ingest/patra/internal/cli/source"
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
@@ -20,15 +23,15 @@ func TestTrust11ABarNamesTheWayOutOfAQuota(t *testing.T) {
 	for _, id := range []int{5, 6, 7} {
 		d.exec("UPDATE ing_task SET status_code = 'SCHEDULED', scheduled_at = 4102444800000000, wait_code = 'QUOTA' WHERE id = ?", id)
 	}
-	d.holds(standstillOf(d.Context(), app, ingest.Partition{Dataset: ingest.Dataset{Source: "crossref"}, Operation: ingest.Harvest}), "QUOTA until 2100-01-01T00:00:00Z", "patra rate release crossref --reason")
+	d.holds(reason.StandstillOf(d.Context(), app, ingest.Partition{Dataset: ingest.Dataset{Source: "crossref"}, Operation: ingest.Harvest}), "QUOTA until 2100-01-01T00:00:00Z", "patra rate release crossref --reason")
 }
 
 // A paused source promises no retries, and says how it goes on.
 func TestTrust13APausedSourceSaysHowItGoesOn(t *testing.T) {
 	d := harvested(t)
-	d.holds(d.expect(exitFindings, "status").out, "retry from")
-	d.expect(exitOK, "source", "pause", "crossref", "--reason", "they asked.", "--actor", "me")
-	r := d.expect(exitFindings, "status")
+	d.holds(d.expect(term.ExitFindings, "status").out, "retry from")
+	d.expect(term.ExitOK, "source", "pause", "crossref", "--reason", "they asked.", "--actor", "me")
+	r := d.expect(term.ExitFindings, "status")
 	said := strings.Join(strings.Fields(r.out), " ")
 	d.holds(said, "by me: they asked. To go on: `patra source resume crossref --reason …`", "nothing is tried while the source is paused")
 	if strings.Contains(said, "retry from") {
@@ -41,36 +44,21 @@ func TestTrust13APausedSourceSaysHowItGoesOn(t *testing.T) {
 func TestTrust19StatusTellsOfSchedules(t *testing.T) {
 	d := newDesk(t)
 	d.empty()
-	d.holds(d.expect(exitOK, "status").err, "nothing was planned yet: `patra harvest SRC` starts")
+	d.holds(d.expect(term.ExitOK, "status").err, "nothing was planned yet: `patra harvest SRC` starts")
 	d.rows(d.crossrefFile("scheduled.yaml", "endpoints:\n", "schedule: {every: PT1H}\n\nendpoints:\n"))
-	d.holds(d.expect(exitOK, "status").err, "1 schedule is declared, and no process follows schedules: `patra serve` does")
+	d.holds(d.expect(term.ExitOK, "status").err, "1 schedule is declared, and no process follows schedules: `patra serve` does")
 	d.exec("INSERT INTO ing_executor (executor_id, roles, host, pid, started_at, heartbeat_at, alive_until) VALUES ('x', 'executor,planner', 'elsewhere', 1, 1, 1, 4102444800000000)")
-	d.holds(d.expect(exitOK, "status").err, "1 schedule is followed, the first is due at 2")
-}
-
-// One slice is one slice.
-func TestTrust19OneIsNotSeveral(t *testing.T) {
-	s := summary{Source: "crossref", Slices: map[string]int{string(ingest.SliceFailed): 1, string(ingest.SliceSucceeded): 1}}
-	if got := s.verdict().Error(); !strings.Contains(got, "1 slice is not covered") {
-		t.Error(got)
-	}
-	s.Slices[string(ingest.SliceFailed)] = 2
-	if got := s.verdict().Error(); !strings.Contains(got, "2 slices are not covered") {
-		t.Error(got)
-	}
-	if got := s.updateVerdict(0).Error(); !strings.Contains(got, "2 slices are not done") {
-		t.Error(got)
-	}
+	d.holds(d.expect(term.ExitOK, "status").err, "1 schedule is followed, the first is due at 2")
 }
 
 // A source that was misspelt is guessed, bundled or applied, with and without a database.
 func TestTrust19MisspeltSourcesAreGuessed(t *testing.T) {
 	d := newDesk(t)
-	d.holds(d.expect(exitNotFound, "source", "show", "crosref").err, "did you mean crossref?")
-	d.rows(d.write("library.yaml", d.changed(skeleton, "source: example", "source: ourlibrary")))
-	d.holds(d.expect(exitNotFound, "harvest", "crosref").err, "did you mean crossref?")
-	d.holds(d.expect(exitNotFound, "harvest", "ourlibary").err, "did you mean ourlibrary?")
-	if said := d.expect(exitNotFound, "harvest", "nothing-like-it").err; strings.Contains(said, "did you mean") {
+	d.holds(d.expect(term.ExitNotFound, "source", "show", "crosref").err, "did you mean crossref?")
+	d.rows(d.write("library.yaml", d.changed(source.Skeleton, "source: example", "source: ourlibrary")))
+	d.holds(d.expect(term.ExitNotFound, "harvest", "crosref").err, "did you mean crossref?")
+	d.holds(d.expect(term.ExitNotFound, "harvest", "ourlibary").err, "did you mean ourlibrary?")
+	if said := d.expect(term.ExitNotFound, "harvest", "nothing-like-it").err; strings.Contains(said, "did you mean") {
 		t.Error(said)
 	}
 }
@@ -78,8 +66,8 @@ func TestTrust19MisspeltSourcesAreGuessed(t *testing.T) {
 // The keys that an address may need stand where they are written.
 func TestTrust19SkeletonShowsWhereAddressesAreAllowed(t *testing.T) {
 	d := newDesk(t)
-	file := d.write("mine.yaml", d.changed(skeleton, "baseUrl: https://api.example.org/v1", "baseUrl: http://127.0.0.1:1/v1", "# allowHttp: true", "allowHttp: true", "# allowPrivate: true", "allowPrivate: true"))
-	d.expect(exitOK, "source", "validate", file)
+	file := d.write("mine.yaml", d.changed(source.Skeleton, "baseUrl: https://api.example.org/v1", "baseUrl: http://127.0.0.1:1/v1", "# allowHttp: true", "allowHttp: true", "# allowPrivate: true", "allowPrivate: true"))
+	d.expect(term.ExitOK, "source", "validate", file)
 }
 
 // Programs get the next step as a field of its own, wherever a message has one.
@@ -88,18 +76,18 @@ func TestTrust19ErrorsHaveTheNextStep(t *testing.T) {
 	t.Setenv("PATRA_TEST_CANARY", "kanari-4711-0815")
 	up := newUpstream(t)
 	file := d.shared(up.URL, strings.Replace(keyFrom, "%q", "env:PATRA_TEST_CANARY", 1), "allowHttp: true")
-	d.expect(exitOK, "source", "pause", "crossref", "--reason", "they asked")
+	d.expect(term.ExitOK, "source", "pause", "crossref", "--reason", "they asked")
 	for _, c := range []struct {
 		code int
 		hint string
 		args []string
 	}{
-		{exitConflict, "patra source resume crossref --reason …", []string{"harvest", "crossref"}},
-		{exitAuth, "patra source trust " + file, []string{"source", "test", file, "--window", firstOfMarch}},
-		{exitFindings, "patra harvest crossref", []string{"coverage", "gaps", "crossref"}},
-		{exitNotFound, "patra source list", []string{"harvest", "nowhere"}},
-		{exitUsage, "See `patra task show --help`", []string{"task", "show"}},
-		{exitNotFound, "", []string{"task", "show", "4711"}},
+		{term.ExitConflict, "patra source resume crossref --reason …", []string{"harvest", "crossref"}},
+		{term.ExitAuth, "patra source trust " + file, []string{"source", "test", file, "--window", firstOfMarch}},
+		{term.ExitFindings, "patra harvest crossref", []string{"coverage", "gaps", "crossref"}},
+		{term.ExitNotFound, "patra source list", []string{"harvest", "nowhere"}},
+		{term.ExitUsage, "See `patra task show --help`", []string{"task", "show"}},
+		{term.ExitNotFound, "", []string{"task", "show", "4711"}},
 	} {
 		r := d.expect(c.code, append(c.args, "-o", "json")...)
 		lines := strings.Split(strings.TrimSpace(r.err), "\n")

@@ -6,6 +6,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/source"
+	"github.com/patra-ingest/patra/internal/cli/term"
 )
 
 // mineAt is the skeleton of a source, with an upstream that gives the same answers in
@@ -14,7 +17,7 @@ func (d *desk) mineAt(answer http.HandlerFunc, changes ...string) string {
 	d.Helper()
 	server := httptest.NewServer(answer)
 	d.Cleanup(server.Close)
-	text := d.changed(skeletonFor("mine", "mine.yaml"), "baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL+"\n  allowHttp: true\n  allowPrivate: true")
+	text := d.changed(source.SkeletonFor("mine", "mine.yaml"), "baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL+"\n  allowHttp: true\n  allowPrivate: true")
 	for i := 0; i < len(changes); i += 2 {
 		text = d.changed(text, changes[i], changes[i+1])
 	}
@@ -57,21 +60,21 @@ func TestTrust19SourceTest(t *testing.T) {
 		not     []string
 	}{
 		"a paging parameter called token is shown": {walk, append([]string{"cursor: ${page.token}", "token: ${page.token}\n        cursor: ${page.token}"}, estimate...),
-			[]string{"--page", "2"}, exitPartial, []string{"token=two"}, []string{"token=***"}},
-		"a total of -1 is no total": {says(fmt.Sprintf(`{"items":[%s],"total":-1}`, item("a"))), estimate, nil, exitOK,
+			[]string{"--page", "2"}, term.ExitPartial, []string{"token=two"}, []string{"token=***"}},
+		"a total of -1 is no total": {says(fmt.Sprintf(`{"items":[%s],"total":-1}`, item("a"))), estimate, nil, term.ExitOK,
 			[]string{"total       not counted by the upstream: -1 stands at $.total"}, []string{"announces -1"}},
 		"a total of -1 where one is needed": {says(fmt.Sprintf(`{"items":[%s],"total":-1}`, item("a"))), nil, nil, exitOfABadBody,
 			[]string{"-1 stands at $.total", "paging.expectTotal"}, nil},
-		"the path of the next token is named": {says(fmt.Sprintf(`{"items":[%s]}`, item("a"))), []string{"total: $.total", "# total: $.total", "expectTotal: true", "# expectTotal: true"}, nil, exitOK,
+		"the path of the next token is named": {says(fmt.Sprintf(`{"items":[%s]}`, item("a"))), []string{"total: $.total", "# total: $.total", "expectTotal: true", "# expectTotal: true"}, nil, term.ExitOK,
 			[]string{"no next token; nothing stands at $.nextCursor (response.nextToken)"}, nil},
-		"page 2 of a walk that ends too early": {walk, estimate, []string{"--page", "2"}, exitPartial,
+		"page 2 of a walk that ends too early": {walk, estimate, []string{"--page", "2"}, term.ExitPartial,
 			[]string{"announces 3 items, sent 2 on 2 pages and names no next page", "$.nextCursor (response.nextToken)"}, nil},
-		"a page that is not there because a walk ends too early": {walk, estimate, []string{"--page", "3"}, exitNotFound,
+		"a page that is not there because a walk ends too early": {walk, estimate, []string{"--page", "3"}, term.ExitNotFound,
 			[]string{"there is no page 3", "announces 3 items, sent 2 on 2 pages"}, nil},
-		"an empty page 2 behind all items": {emptyEnd, estimate, []string{"--page", "2"}, exitOK,
+		"an empty page 2 behind all items": {emptyEnd, estimate, []string{"--page", "2"}, term.ExitOK,
 			[]string{"page 2 is empty: all 1 items stood on the pages before it"}, []string{"is response.items right?", "another --window"}},
 		"an empty token though there is more": {says(fmt.Sprintf(`{"items":[%s],"more":true}`, item("a"))),
-			[]string{"total: $.total", "hasMore: $.more\n      # total: $.total", "expectTotal: true", "# expectTotal: true"}, nil, exitPartial,
+			[]string{"total: $.total", "hasMore: $.more\n      # total: $.total", "expectTotal: true", "# expectTotal: true"}, nil, term.ExitPartial,
 			[]string{"nothing stands at $.nextCursor (response.nextToken)"}, []string{`token ""`}},
 		"a token of XML with attributes": {says(`<r><items><item><id>a</id><updated_at>2025-03-01T01:00:00Z</updated_at></item></items><token cursor="0">abc</token></r>`),
 			[]string{"items: $.items\n", "format: XML\n      items: $.r.items.item\n", "nextToken: $.nextCursor", "nextToken: $.r.token", "total: $.total", "# total: $.total",
@@ -82,7 +85,7 @@ func TestTrust19SourceTest(t *testing.T) {
 			d := newDesk(t)
 			file := d.mineAt(c.answer, c.changes...)
 			r := d.run(append([]string{"source", "test", file, "--window", firstOfMarch}, c.args...)...)
-			if r.code != c.code && (c.code != exitOfABadBody || r.code == exitOK) {
+			if r.code != c.code && (c.code != exitOfABadBody || r.code == term.ExitOK) {
 				t.Errorf("exit code %d, want %d\n%s%s", r.code, c.code, r.out, r.err)
 			}
 			d.holds(r.out+r.err, c.want...)
@@ -104,11 +107,11 @@ func TestTrust19NetworkTellsOfAnIgnoredProxy(t *testing.T) {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
 		t.Setenv(name, "")
 	}
-	if r := d.expect(exitUpstream, gone...); strings.Contains(r.err, "of the environment is ignored") {
+	if r := d.expect(term.ExitUpstream, gone...); strings.Contains(r.err, "of the environment is ignored") {
 		t.Errorf("without a proxy: %s", r.err)
 	}
 	t.Setenv("HTTPS_PROXY", "http://user:canary-4711@proxy.example.org:3128")
-	r := d.expect(exitUpstream, gone...)
+	r := d.expect(term.ExitUpstream, gone...)
 	d.holds(r.err, "NETWORK", "HTTPS_PROXY of the environment is ignored: a proxy is named by http.proxy of the source")
 	if strings.Contains(r.out+r.err, "canary-4711") {
 		t.Errorf("the password of the proxy is told: %s", r.err)
@@ -128,7 +131,7 @@ func TestTrust19HintsOfValidate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			d.holds(d.expect(exitUsage, "source", "validate", d.mineAt(nil, c.changes...)).err, c.want)
+			d.holds(d.expect(term.ExitUsage, "source", "validate", d.mineAt(nil, c.changes...)).err, c.want)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/testkit/need"
 )
 
@@ -84,7 +85,7 @@ func TestTrust19OnATerminal(t *testing.T) {
 			}
 		})
 	}
-	if r := d.expect(exitOK, "task", "list"); strings.Contains(r.out, "\x1b") {
+	if r := d.expect(term.ExitOK, "task", "list"); strings.Contains(r.out, "\x1b") {
 		t.Errorf("colours off a terminal: %q", r.out)
 	}
 }
@@ -93,7 +94,7 @@ func TestTrust19OnATerminal(t *testing.T) {
 func TestTrust19LastFrameIsDrawn(t *testing.T) {
 	d := newDesk(t)
 	file, _ := d.simulated("")
-	d.expect(exitOK, "source", "apply", file)
+	d.expect(term.ExitOK, "source", "apply", file)
 	t.Setenv("TERM", "xterm")
 	code, text := d.show(openTerminal(t, 100), "harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-04", "--workers", "1")
 	frames := strings.Split(text, "\r")
@@ -103,7 +104,7 @@ func TestTrust19LastFrameIsDrawn(t *testing.T) {
 			last = frame
 		}
 	}
-	if code != exitOK || !strings.Contains(last, "[####################] 3/3 slices  36 read, 36 stored") || !strings.Contains(last, "done in") {
+	if code != term.ExitOK || !strings.Contains(last, "[####################] 3/3 slices  36 read, 36 stored") || !strings.Contains(last, "done in") {
 		t.Errorf("exit code %d, the last frame is %q of\n%q", code, last, text)
 	}
 	code, text = d.show(openTerminal(t, 100), "backfill", "crossref", "--from", "2025-02-26", "--to", "2025-03-01", "--workers", "1")

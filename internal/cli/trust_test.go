@@ -9,13 +9,17 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/consent"
+	"github.com/patra-ingest/patra/internal/cli/source"
+	"github.com/patra-ingest/patra/internal/cli/term"
 )
 
 // trusts agrees to what files want, as a person does.
 func (d *desk) trusts(files ...string) {
 	d.Helper()
 	for _, file := range files {
-		d.expect(exitOK, "source", "trust", file, "--yes")
+		d.expect(term.ExitOK, "source", "trust", file, "--yes")
 	}
 }
 
@@ -54,7 +58,7 @@ func (l *upstream) heard() string {
 func (d *desk) shared(address, lines string, http ...string) string {
 	d.Helper()
 	transport := strings.Join(append([]string{"baseUrl: " + address, "allowPrivate: true"}, http...), "\n  ")
-	return d.write("mine.yaml", d.changed(skeleton, "source: example", "source: mine", "baseUrl: https://api.example.org/v1", transport,
+	return d.write("mine.yaml", d.changed(source.Skeleton, "source: example", "source: mine", "baseUrl: https://api.example.org/v1", transport,
 		"endpoints:", lines+"\nendpoints:"))
 }
 
@@ -159,13 +163,13 @@ func TestTrust01ASharedFileUsesNothing(t *testing.T) {
 				{"harvest", "mine", "--from", "2025-03-01", "--to", "2025-03-02"}, {"plan", "mine", "--dry-run", "--count"},
 				{"backfill", "mine", "--from", "2025-02-01", "--to", "2025-02-02"},
 			} {
-				r := d.expect(exitAuth, args...)
+				r := d.expect(term.ExitAuth, args...)
 				d.holds(r.err, wants, "nothing was read, run or sent", "patra source trust ", "mine")
 				if args[1] == "test" {
 					d.holds(r.err, c.code)
 				}
 			}
-			d.holds(d.expect(exitFindings, "status", "-o", "json").out, "patra source trust mine")
+			d.holds(d.expect(term.ExitFindings, "status", "-o", "json").out, "patra source trust mine")
 			if exists(mark) {
 				t.Error("the command was run")
 			}
@@ -185,27 +189,27 @@ func TestTrust01ConsentIsPerReferenceAndHost(t *testing.T) {
 	file := d.shared(up.URL, fmt.Sprintf(keyFrom, "env:PATRA_TEST_CANARY"))
 	test := []string{"source", "test", file, "--window", firstOfMarch}
 
-	r := d.expect(exitAuth, test...)
+	r := d.expect(term.ExitAuth, test...)
 	d.holds(r.err, "patra source trust "+file)
-	d.expect(exitUsage, "source", "trust", file) // nobody can be asked here
-	d.holds(d.expect(exitOK, "source", "trust", file, "--dry-run").out, "env:PATRA_TEST_CANARY", up.host())
-	d.expect(exitAuth, test...)
-	d.expect(exitOK, "source", "trust", file, "--yes", "--reason", "ours")
-	d.expect(exitOK, test...)
+	d.expect(term.ExitUsage, "source", "trust", file) // nobody can be asked here
+	d.holds(d.expect(term.ExitOK, "source", "trust", file, "--dry-run").out, "env:PATRA_TEST_CANARY", up.host())
+	d.expect(term.ExitAuth, test...)
+	d.expect(term.ExitOK, "source", "trust", file, "--yes", "--reason", "ours")
+	d.expect(term.ExitOK, test...)
 	d.holds(up.heard(), "kanari-4711-0815")
-	d.holds(d.expect(exitOK, "source", "trust").out, "env:PATRA_TEST_CANARY", up.host(), stateAgreed)
+	d.holds(d.expect(term.ExitOK, "source", "trust").out, "env:PATRA_TEST_CANARY", up.host(), consent.StateAgreed)
 
 	moved := d.shared(elsewhere.URL, fmt.Sprintf(keyFrom, "env:PATRA_TEST_CANARY"))
-	d.expect(exitAuth, "source", "test", moved, "--window", firstOfMarch)
+	d.expect(term.ExitAuth, "source", "test", moved, "--window", firstOfMarch)
 	other := d.shared(up.URL, fmt.Sprintf(keyFrom, "env:PATRA_TEST_OTHER"))
-	d.expect(exitAuth, "source", "test", other, "--window", firstOfMarch)
+	d.expect(term.ExitAuth, "source", "test", other, "--window", firstOfMarch)
 	if heard := up.heard() + elsewhere.heard(); strings.Contains(heard, "other-kanari") || elsewhere.heard() != "" {
 		t.Errorf("sent without consent: %s", heard)
 	}
 
 	file = d.shared(up.URL, fmt.Sprintf(keyFrom, "env:PATRA_TEST_CANARY"))
-	d.expect(exitOK, "source", "trust", "env:PATRA_TEST_CANARY", up.host(), "--revoke", "--yes")
-	d.expect(exitAuth, test...)
+	d.expect(term.ExitOK, "source", "trust", "env:PATRA_TEST_CANARY", up.host(), "--revoke", "--yes")
+	d.expect(term.ExitAuth, test...)
 	info, err := os.Stat(filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "patra", "trust.jsonl"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
@@ -224,10 +228,10 @@ func TestTrust01ConsentIsOutsideOfWhatIsHandedOver(t *testing.T) {
 	t.Setenv("PATRA_TEST_CANARY", "kanari-4711-0815")
 	up := newUpstream(t)
 	file := d.shared(up.URL, fmt.Sprintf(keyFrom, "env:PATRA_TEST_CANARY"))
-	d.holds(d.expect(exitOK, "source", "apply", file, "--trust", "--reason", "ours").err, "agreed")
-	d.expect(exitOK, "source", "test", "mine", "--window", firstOfMarch)
-	d.holds(d.expect(exitOK, "audit", "list").out, "trust.agree")
-	d.expect(exitOK, "audit", "verify")
+	d.holds(d.expect(term.ExitOK, "source", "apply", file, "--trust", "--reason", "ours").err, "agreed")
+	d.expect(term.ExitOK, "source", "test", "mine", "--window", firstOfMarch)
+	d.holds(d.expect(term.ExitOK, "audit", "list").out, "trust.agree")
+	d.expect(term.ExitOK, "audit", "verify")
 
 	stranger := t.TempDir()
 	t.Setenv("HOME", stranger)
@@ -236,13 +240,13 @@ func TestTrust01ConsentIsOutsideOfWhatIsHandedOver(t *testing.T) {
 	t.Chdir(d.dir)
 	before := up.heard()
 	for _, args := range [][]string{{"source", "test", "mine", "--window", firstOfMarch}, {"harvest", "mine", "--from", "2025-03-01", "--to", "2025-03-02"}} {
-		r := d.expect(exitAuth, args...)
+		r := d.expect(term.ExitAuth, args...)
 		d.holds(r.err, "patra source trust mine", "patra.yaml of this folder is not read")
 	}
 	if up.heard() != before {
 		t.Errorf("sent without consent: %s", up.heard())
 	}
-	d.expect(exitOK, "source", "test", "mine", "--window", firstOfMarch, "--config", "patra.yaml")
+	d.expect(term.ExitOK, "source", "test", "mine", "--window", firstOfMarch, "--config", "patra.yaml")
 }
 
 // Commands need the word of the installation besides, and get a small environment.
@@ -258,11 +262,11 @@ func TestTrust01Commands(t *testing.T) {
 	d.installs("trust: {commands: [\"" + command + " show *\"]}\n")
 	d.trusts(file)
 	d.installs("")
-	r := d.expect(exitAuth, test...)
+	r := d.expect(term.ExitAuth, test...)
 	d.holds(r.err, "trust.commands", command+" show mine", "patra.yaml of this installation is")
 	for _, others := range []string{command, command + " show", command + " show other", command + " show mine too", command + " * *"} {
 		d.installs("trust: {commands: [\"" + others + "\"]}\n")
-		if got := d.run(test...).code; got == exitOK != strings.HasSuffix(others, "* *") {
+		if got := d.run(test...).code; got == term.ExitOK != strings.HasSuffix(others, "* *") {
 			t.Errorf("%s: exit code %d", others, got)
 		}
 	}
@@ -270,7 +274,7 @@ func TestTrust01Commands(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.installs("trust: {commands: [\"" + command + " show *\"], environment: [PATRA_TEST_GIVEN]}\n")
-	d.expect(exitOK, test...)
+	d.expect(term.ExitOK, test...)
 	if !exists(mark) {
 		t.Fatal("the command was not run")
 	}
@@ -278,8 +282,8 @@ func TestTrust01Commands(t *testing.T) {
 		t.Errorf("the command had another environment: %s", heard)
 	}
 	dashed := d.shared(up.URL, fmt.Sprintf(keyFrom, "exec:"+command+" show --all"))
-	d.expect(exitAuth, "source", "trust", dashed, "--yes")
-	d.expect(exitAuth, test...)
+	d.expect(term.ExitAuth, "source", "trust", dashed, "--yes")
+	d.expect(term.ExitAuth, test...)
 }
 
 // Files are read below folders that the installation names, and only regular ones.
@@ -302,36 +306,36 @@ func TestTrust01Files(t *testing.T) {
 		file, says string
 		code       int
 	}{
-		"regular":            {put("key", "key-kanari\n"), "", exitOK},
-		"deeper":             {put("below/key", "key-kanari"), "", exitOK},
-		"a link inside":      {link("alias", filepath.Join(folder, "key")), "", exitOK},
-		"outside":            {outside, "trust.folders", exitAuth},
-		"by two dots":        {folder + "/../outside", "trust.folders", exitAuth},
-		"a link to outside":  {link("escape", outside), "trust.folders", exitAuth},
-		"the folder itself":  {folder, "trust.folders", exitAuth},
-		"a folder":           {filepath.Join(folder, "below"), "not a regular file", exitAuth},
-		"several lines":      {put("lines", "one-kanari\ntwo-kanari\n"), "line break", exitAuth},
-		"a name that begins": {folder + "-other/key", "trust.folders", exitAuth},
-		"not there":          {filepath.Join(folder, "none"), "not there", exitAuth},
+		"regular":            {put("key", "key-kanari\n"), "", term.ExitOK},
+		"deeper":             {put("below/key", "key-kanari"), "", term.ExitOK},
+		"a link inside":      {link("alias", filepath.Join(folder, "key")), "", term.ExitOK},
+		"outside":            {outside, "trust.folders", term.ExitAuth},
+		"by two dots":        {folder + "/../outside", "trust.folders", term.ExitAuth},
+		"a link to outside":  {link("escape", outside), "trust.folders", term.ExitAuth},
+		"the folder itself":  {folder, "trust.folders", term.ExitAuth},
+		"a folder":           {filepath.Join(folder, "below"), "not a regular file", term.ExitAuth},
+		"several lines":      {put("lines", "one-kanari\ntwo-kanari\n"), "line break", term.ExitAuth},
+		"a name that begins": {folder + "-other/key", "trust.folders", term.ExitAuth},
+		"not there":          {filepath.Join(folder, "none"), "not there", term.ExitAuth},
 	} {
 		d.installs("trust: {folders: [\"" + folder + "\"]}\n")
 		file := d.shared(up.URL, fmt.Sprintf(keyFrom, "file:"+c.file))
-		agreed := exitOK
+		agreed := term.ExitOK
 		if c.says == "trust.folders" {
-			agreed = exitAuth
+			agreed = term.ExitAuth
 		}
 		d.expect(agreed, "source", "trust", file, "--yes")
 		before := up.heard()
 		r := d.expect(c.code, "source", "test", file, "--window", firstOfMarch)
 		d.holds(r.err, c.says)
-		if sent := up.heard() != before; sent != (c.code == exitOK) {
+		if sent := up.heard() != before; sent != (c.code == term.ExitOK) {
 			t.Errorf("%s: sent %v", name, sent)
 		}
 	}
 	t.Setenv("CREDENTIALS_DIRECTORY", folder)
 	d.installs("")
 	file := d.shared(up.URL, fmt.Sprintf(keyFrom, "file:"+filepath.Join(folder, "key")))
-	d.expect(exitOK, "source", "test", file, "--window", firstOfMarch)
+	d.expect(term.ExitOK, "source", "test", file, "--window", firstOfMarch)
 }
 
 // Bundled sources may send their keys where they come from, and nowhere else.
@@ -339,14 +343,14 @@ func TestTrust01BundledSources(t *testing.T) {
 	d := newDesk(t)
 	t.Setenv("OPENALEX_API_KEY", "kanari-4711-0815")
 	up := newUpstream(t)
-	r := d.expect(exitAuth, "source", "test", "openalex", "--set", "http.baseUrl="+up.URL, "--set", "http.allowPrivate=true")
+	r := d.expect(term.ExitAuth, "source", "test", "openalex", "--set", "http.baseUrl="+up.URL, "--set", "http.allowPrivate=true")
 	d.holds(r.err, "patra source trust env:OPENALEX_API_KEY "+up.host())
 	if up.heard() != "" {
 		t.Errorf("sent without consent: %s", up.heard())
 	}
-	d.holds(d.expect(exitOK, "source", "trust", "openalex").out, "env:OPENALEX_API_KEY", "api.openalex.org", stateAgreed)
+	d.holds(d.expect(term.ExitOK, "source", "trust", "openalex").out, "env:OPENALEX_API_KEY", "api.openalex.org", consent.StateAgreed)
 	for _, code := range []string{"openalex", "pubmed", "semanticscholar"} {
-		r := d.expect(exitOK, "source", "apply", d.write(code+".yaml", d.expect(exitOK, "source", "export", code).out))
+		r := d.expect(term.ExitOK, "source", "apply", d.write(code+".yaml", d.expect(term.ExitOK, "source", "export", code).out))
 		if strings.Contains(r.err, "W-SECRET") || strings.Contains(r.err, "trust") {
 			t.Errorf("%s", r.err)
 		}
@@ -362,13 +366,13 @@ func TestTrust01EventsFile(t *testing.T) {
 	for reference, says := range map[string]string{"env:HOOK_SECRET": "send env:HOOK_SECRET to " + up.host(), "exec:" + command: "trust.commands", "file:/etc/passwd": "trust.folders"} {
 		file := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+up.URL+", allowPrivate: true, secret: '"+reference+"'}\nroutes:\n  - to: hook\n")
 		for _, args := range [][]string{{"events", "publish"}, {"events", "test", "hook"}, {"serve", "--roles", "relay"}} {
-			d.holds(d.expect(exitAuth, append(args, "--events", file)...).err, says, "patra events trust --events "+file)
+			d.holds(d.expect(term.ExitAuth, append(args, "--events", file)...).err, says, "patra events trust --events "+file)
 		}
 	}
 	if up.heard() != "" || exists(mark) {
 		t.Errorf("something happened: %s", up.heard())
 	}
 	file := d.write("events.yaml", "destinations:\n  - name: hook\n    webhook: {url: "+up.URL+", allowPrivate: true, secret: 'env:HOOK_SECRET'}\nroutes:\n  - to: hook\n")
-	d.expect(exitOK, "events", "trust", "--events", file, "--yes")
-	d.expect(exitOK, "events", "test", "hook", "--events", file)
+	d.expect(term.ExitOK, "events", "trust", "--events", file, "--yes")
+	d.expect(term.ExitOK, "events", "test", "hook", "--events", file)
 }

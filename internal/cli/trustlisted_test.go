@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/consent"
+	"github.com/patra-ingest/patra/internal/cli/term"
 )
 
 // What patra.yaml does not list cannot be agreed to: the command says so with the lines
@@ -30,19 +33,19 @@ func TestTrust01WhatIsNotListedCannotBeAgreedTo(t *testing.T) {
 	} {
 		file := d.shared(up.URL, fmt.Sprintf("credentials:\n  key: {type: BASIC, username: env:PATRA_TEST_USER, password: %q}\nauth: {credential: key}", c.ref), "allowHttp: true")
 		for _, args := range [][]string{{file, "--yes"}, {file, "--yes"}, {file, "--dry-run"}, {c.ref, up.host(), "--yes"}} {
-			r := d.expect(exitAuth, append([]string{"source", "trust"}, args...)...)
+			r := d.expect(term.ExitAuth, append([]string{"source", "trust"}, args...)...)
 			d.holds(r.err, c.lines, "patra.yaml", filepath.Join("patra", "patra.yaml"), "run the same command again")
-			d.holds(r.out, stateListed)
-			if len(args) == 2 && strings.Contains(r.out, c.ref+" ") && strings.Contains(r.out, stateAgree) && !strings.Contains(r.out, "env:PATRA_TEST_USER") {
+			d.holds(r.out, consent.StateListed)
+			if len(args) == 2 && strings.Contains(r.out, c.ref+" ") && strings.Contains(r.out, consent.StateAgree) && !strings.Contains(r.out, "env:PATRA_TEST_USER") {
 				t.Errorf("%s: consent is promised:\n%s", name, r.out)
 			}
 		}
-		d.expect(exitAuth, test(file)...)
+		d.expect(term.ExitAuth, test(file)...)
 		_, lines, _ := strings.Cut(c.lines, "trust:\n")
 		installed := d.installs("trust:\n" + lines + "\n")
-		d.expect(exitOK, "source", "trust", file, "--yes")
-		d.expect(exitOK, test(file)...)
-		d.expect(exitOK, "source", "trust", file, "--yes", "--revoke")
+		d.expect(term.ExitOK, "source", "trust", file, "--yes")
+		d.expect(term.ExitOK, test(file)...)
+		d.expect(term.ExitOK, "source", "trust", file, "--yes", "--revoke")
 		if err := os.Remove(installed); err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
 )
 
 // hookFile declares one webhook for all events.
@@ -31,19 +33,19 @@ func TestTrust04Webhooks(t *testing.T) {
 		code    int
 		says    []string
 	}{
-		"private, not allowed": {"url: '" + server.URL + "/canary', secret: 'env:HOOK_SECRET'", exitUsage, []string{"this machine or its network", "allowPrivate: true"}},
-		"private by number":    {"url: 'https://192.168.7.7/canary', secret: 'env:HOOK_SECRET'", exitUsage, []string{"this machine or its network", "allowPrivate: true"}},
-		"a short secret":       {"url: '" + server.URL + "/canary', secret: 'env:HOOK_SHORT', allowPrivate: true", exitFailure, []string{"env:HOOK_SHORT", "11 bytes", "fewer than 24", "openssl rand"}},
-		"no old secret":        {"url: '" + server.URL + "/canary', secret: 'env:HOOK_SECRET', oldSecret: 'env:NO_SUCH_SECRET', allowPrivate: true", exitFailure, []string{"env:NO_SUCH_SECRET"}},
-		"one secret twice":     {"url: '" + server.URL + "/canary', secret: 'env:HOOK_SECRET', oldSecret: 'env:HOOK_SECRET', allowPrivate: true", exitUsage, []string{"oldSecret is the same reference as secret"}},
-		"nobody knows it":      {"url: 'https://canary-4711.invalid/canary', secret: 'env:HOOK_SECRET'", exitFailure, []string{"no answer", "DNS"}},
+		"private, not allowed": {"url: '" + server.URL + "/canary', secret: 'env:HOOK_SECRET'", term.ExitUsage, []string{"this machine or its network", "allowPrivate: true"}},
+		"private by number":    {"url: 'https://192.168.7.7/canary', secret: 'env:HOOK_SECRET'", term.ExitUsage, []string{"this machine or its network", "allowPrivate: true"}},
+		"a short secret":       {"url: '" + server.URL + "/canary', secret: 'env:HOOK_SHORT', allowPrivate: true", term.ExitFailure, []string{"env:HOOK_SHORT", "11 bytes", "fewer than 24", "openssl rand"}},
+		"no old secret":        {"url: '" + server.URL + "/canary', secret: 'env:HOOK_SECRET', oldSecret: 'env:NO_SUCH_SECRET', allowPrivate: true", term.ExitFailure, []string{"env:NO_SUCH_SECRET"}},
+		"one secret twice":     {"url: '" + server.URL + "/canary', secret: 'env:HOOK_SECRET', oldSecret: 'env:HOOK_SECRET', allowPrivate: true", term.ExitUsage, []string{"oldSecret is the same reference as secret"}},
+		"nobody knows it":      {"url: 'https://canary-4711.invalid/canary', secret: 'env:HOOK_SECRET'", term.ExitFailure, []string{"no answer", "DNS"}},
 	} {
 		file := d.hookFile(c.webhook)
-		if c.code != exitUsage {
-			d.expect(exitOK, "events", "trust", "--events", file, "--yes")
+		if c.code != term.ExitUsage {
+			d.expect(term.ExitOK, "events", "trust", "--events", file, "--yes")
 		}
 		r := d.run("events", "test", "hook", "--events", file)
-		if r.code != c.code && !(c.code == exitFailure && r.code != exitOK) {
+		if r.code != c.code && !(c.code == term.ExitFailure && r.code != term.ExitOK) {
 			t.Errorf("%s: exit %d, want %d", name, r.code, c.code)
 		}
 		d.holds(r.err, c.says...)
@@ -52,8 +54,8 @@ func TestTrust04Webhooks(t *testing.T) {
 		}
 	}
 	file := d.hookFile("url: '" + server.URL + "/canary', secret: 'env:HOOK_SECRET', oldSecret: 'env:HOOK_SECRET_OLD', allowPrivate: true")
-	d.expect(exitOK, "events", "trust", "--events", file, "--yes")
-	d.expect(exitOK, "events", "test", "hook", "--events", file)
+	d.expect(term.ExitOK, "events", "trust", "--events", file, "--yes")
+	d.expect(term.ExitOK, "events", "test", "hook", "--events", file)
 	if asked != 1 || strings.Count(signatures, "v1,") != 2 {
 		t.Errorf("asked %d times, signed %q", asked, signatures)
 	}

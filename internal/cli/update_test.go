@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/work"
 )
 
 // letters is an upstream of letters that are found by day and asked for by id.
@@ -99,7 +101,7 @@ func library(t *testing.T) (*desk, *letters, func(fields string)) {
 }
 
 // summaryOf reads the JSON of an update.
-func summaryOf(t *testing.T, r result) (s summary) {
+func summaryOf(t *testing.T, r result) (s work.Summary) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(r.out), &s); err != nil {
 		t.Fatalf("%v: %s%s", err, r.out, r.err)

@@ -4,6 +4,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/cli/work"
 )
 
 // What is asked for differs: the run has its own watermark, the source's does
@@ -19,14 +22,14 @@ func TestChangedQuestionHasItsOwnWatermark(t *testing.T) {
 	d.rows(d.write("words.yaml", d.changed(string(text), "FILTER_JOIN}", "FILTER_JOIN}\n      query: {name: query}",
 		"        type: {", "        words: {type: TEXT, ops: [TERM]}\n        type: {",
 		"        type_is: {", "        words: {field: words, op: TERM, emit: QUERY, template: \"${v}\"}\n        type_is: {")))
-	harvest := func(to string, set ...string) (summary, result) {
+	harvest := func(to string, set ...string) (work.Summary, result) {
 		t.Helper()
 		args := []string{"harvest", "crossref", "--from", "2025-03-01", "--to", to, "-o", "json"}
 		for _, text := range set {
 			args = append(args, "--set", text)
 		}
-		r := d.expect(exitOK, args...)
-		var s summary
+		r := d.expect(term.ExitOK, args...)
+		var s work.Summary
 		d.decode(r.out, &s)
 		return s, r
 	}
@@ -51,11 +54,11 @@ func TestChangedQuestionHasItsOwnWatermark(t *testing.T) {
 		t.Errorf("the watermark of the source moved to %s", again.CursorTo)
 	}
 	// The hearts of 3 March say nothing about what else there is.
-	gaps := d.expect(exitFindings, "coverage", "gaps", "crossref", "--from", "2025-03-01", "--to", "2025-03-04")
+	gaps := d.expect(term.ExitFindings, "coverage", "gaps", "crossref", "--from", "2025-03-01", "--to", "2025-03-04")
 	d.holds(gaps.out, "[2025-03-02T12:00:00Z, 2025-03-04)", "never asked for")
 	d.holds(gaps.err, "asked for something else than the source does now")
 	plan := d.writesNothing("plan", "crossref", "--dry-run", "--set", "request.query.select=DOI")
-	if plan.code != exitOK {
+	if plan.code != term.ExitOK {
 		t.Errorf("%+v", plan)
 	}
 	d.holds(plan.err, mine)

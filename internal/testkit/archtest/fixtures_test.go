@@ -6,7 +6,7 @@ import (
 )
 
 func allFixtures() []fixture {
-	return slices.Concat(importFixtures(), purityFixtures(), docFixtures(), habitFixtures(), storeFixtures(), wallFixtures())
+	return slices.Concat(importFixtures(), purityFixtures(), docFixtures(), habitFixtures(), storeFixtures(), cliFixtures(), wallFixtures())
 }
 
 func importFixtures() []fixture {

@@ -1,0 +1,59 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/retention"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func newPrune(e *term.Env) *cobra.Command {
+	var what removing
+	var by term.Acting
+	c := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove replaced versions of records and published messages that are old",
+		Long: `Remove what is old and was replaced or delivered: versions of records, and
+messages of the outbox. Nothing is removed unless it is said how long it is kept.
+
+A version goes when it was replaced longer ago than --versions-keep. The current
+one of each record stays, whatever its age, and so does the one that was current
+then: what a record looked like at any time since can still be told. A version
+that a message refers to stays until the message has gone.
+
+Removed for good: nothing of this is archived. It goes in small steps, beside
+processes that work, and can be interrupted.`,
+		Example: `  patra db prune --versions-keep 180d --dry-run
+  patra db prune --versions-keep 180d --versions-min 3 --reason disk
+  patra db prune --outbox-keep 7d`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return pruneDatabase(cmd.Context(), e, what, by) },
+	}
+	what.flags(c)
+	by.Flags(c)
+	return c
+}
+
+func pruneDatabase(ctx context.Context, e *term.Env, what removing, by term.Acting) error {
+	var policy retention.Policy
+	if err := what.fillPolicy(&policy); err != nil {
+		return err
+	}
+	if !policy.Prunes() {
+		return term.Usagef("say what is to be removed: --versions-keep or --outbox-keep, such as 180d")
+	}
+	return openUpkeep(ctx, e, by.Dry, func(_ *daemon.App, service *daemon.Upkeep) error {
+		done, err := service.Prune(ctx, policy, by.Act())
+		if err != nil {
+			return err
+		}
+		e.HintDryRun(by.Dry)
+		if done.Held > 0 {
+			e.Hint("%d versions stay because messages of the outbox refer to them", done.Held)
+		}
+		return term.PrintFacts(e, done, []term.Fact{{"versions removed", done.Versions}, {"messages removed", done.Messages}, {"versions held", done.Held}})
+	})
+}

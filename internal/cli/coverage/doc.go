@@ -1,0 +1,3 @@
+// Package coverage holds the commands that show what is complete and what is not,
+// and that fill, reconcile or waive it.
+package coverage

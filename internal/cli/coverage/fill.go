@@ -1,0 +1,210 @@
+package coverage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
+)
+
+// Filled is a stretch that is planned, or would be.
+type Filled struct {
+	Source    string           `json:"source"`
+	Endpoint  string           `json:"endpoint"`
+	Operation ingest.Operation `json:"operation"`
+	Window    window.Window    `json:"window"`
+	PlanID    int64            `json:"planId,omitempty"`
+	Campaign  string           `json:"campaign,omitempty"`
+	Slices    int              `json:"slices,omitempty"` // of the plan, over all its stretches
+	Note      string           `json:"note,omitempty"`
+	DryRun    bool             `json:"dryRun"`
+}
+
+func newCoverageFill(e *term.Env) *cobra.Command {
+	var q gapQuery
+	var a term.Acting
+	var with SettingFlags
+	c := &cobra.Command{
+		Use:   "fill SRC",
+		Short: "Plan exactly what is missing, and nothing beside it",
+		Long: `Plan exactly the gaps that ` + "`patra coverage gaps`" + ` lists for the same range. What
+a harvest owes is planned as HARVEST, also where a retry is not due yet. Time
+before the start of its watermark becomes a BACKFILL campaign, one for each
+stretch, which never touches the watermark. What is being worked on already is
+left out.
+
+The plans are queued: ` + "`patra serve`" + ` works on them, or the next harvest.`,
+		Example: `  patra coverage fill crossref --dry-run
+  patra coverage fill crossref --reason their-outage
+  patra coverage fill crossref --from 2020-01-01 --to 2021-01-01 --dry-run -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := q.Parse(); err != nil {
+				return err
+			}
+			return e.ReadStore(cmd.Context(), func(app *daemon.App) error { return fillGaps(cmd.Context(), e, app, args[0], q, a, with) })
+		},
+	}
+	q.Flags(c, "the start of the first harvest", "the end of the newest harvest")
+	c.Flags().BoolVar(&q.all, "all", false, "from the declared earliest instant of the source to now")
+	a.Flags(c)
+	with.addFlags(c)
+	return c
+}
+
+// SettingFlags are overrides of commands that act on the watermark of a source: they
+// may change how it is asked, never what.
+type SettingFlags struct{ set []string }
+
+func (s *SettingFlags) addFlags(c *cobra.Command) {
+	c.Flags().StringArrayVar(&s.set, "set", nil, "override a setting for this run, such as contact.email=you@example.org")
+}
+
+// compileSource is the source of a book under the settings.
+func (s SettingFlags) compileSource(ctx context.Context, app *daemon.App, b inspect.Book, op ingest.Operation) (*spec.Compiled, error) {
+	overrides, err := term.ParseOverrides(s.set)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := app.Compile(ctx, b.Source, b.Endpoint, op, overrides)
+	if err != nil {
+		return nil, err
+	}
+	if at, err := compiled.Namespace(); err != nil || at != b.At {
+		return nil, term.Usagef("--set changes what is asked for: that has a watermark of its own")
+	}
+	return compiled, nil
+}
+
+func fillGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q gapQuery, a term.Acting, with SettingFlags) error {
+	src, _, err := app.Source(ctx, code)
+	if err != nil {
+		return err
+	}
+	books, err := FindBooks(ctx, e, app, src)
+	if err != nil {
+		return err
+	}
+	out := []Filled{}
+	err = eachBook(e, books, q, func(b inspect.Book, within window.Window) error {
+		missing, err := FindMissing(ctx, e, app, b, b.Gaps(within, q.rangeQuery().OnlyAsked()))
+		if err != nil {
+			return err
+		}
+		planned, err := FillOwed(ctx, e, app, b, missing.Owed, a, with)
+		if err != nil {
+			return err
+		}
+		begun, err := fillHistory(ctx, e, app, b, missing.History, a, with)
+		out = append(out, append(planned, begun...)...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(out) == 0 {
+		e.Hint("there is nothing to fill")
+	}
+	if err := term.PrintList(e, out, filledColumns()); err != nil {
+		return err
+	}
+	if e.HintDryRun(a.Dry); !a.Dry && len(out) > 0 {
+		e.Hint("`patra serve` works on them, or the next `patra harvest %s`", code)
+	}
+	return nil
+}
+
+// FindMissing finds what has to be planned, and says what is worked on already.
+func FindMissing(ctx context.Context, e *term.Env, app *daemon.App, b inspect.Book, gaps []view.Gap) (inspect.Missing, error) {
+	missing, err := app.Inspect.Missing(ctx, b, gaps)
+	if missing.Open > 0 {
+		e.Hint("%s of %s are worked on already and left out", term.Count(missing.Open, "window"), b.Endpoint)
+	}
+	return missing, err
+}
+
+func FillOwed(ctx context.Context, e *term.Env, app *daemon.App, b inspect.Book, owed []window.Window, a term.Acting, with SettingFlags) (out []Filled, err error) {
+	if len(owed) == 0 {
+		return nil, nil
+	}
+	now, err := app.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := with.compileSource(ctx, app, b, ingest.Harvest)
+	if err != nil {
+		return nil, err
+	}
+	plan, draft, err := app.Fill(ctx, compiled, owed, now, a.Act())
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range owed {
+		one := Filled{Source: b.Source, Endpoint: b.Endpoint, Operation: ingest.Harvest, Window: w, PlanID: plan, Slices: len(draft.Slices), DryRun: a.Dry}
+		if draft.Empty {
+			one.Note = draft.Reason
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// mostCampaigns: whoever has more holes than this wants one campaign over them all.
+const mostCampaigns = 20
+
+func fillHistory(ctx context.Context, e *term.Env, app *daemon.App, b inspect.Book, history []window.Window, a term.Acting, with SettingFlags) (out []Filled, err error) {
+	if len(history) == 0 {
+		return nil, nil
+	}
+	if len(history) > mostCampaigns {
+		return nil, term.Usagef("%d stretches lie before the start of the watermark, more than %d campaigns: `patra backfill %s --from %s` reads them as one",
+			len(history), mostCampaigns, b.Source, history[0].From.Format(time.DateOnly))
+	}
+	compiled, err := with.compileSource(ctx, app, b, ingest.Backfill)
+	if err != nil {
+		return nil, fmt.Errorf("time before %s needs a backfill: %w", term.Moment(b.Cursor.Origin), err)
+	}
+	now, err := app.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range history {
+		wish := daemon.CampaignWish{From: &w.From, To: &w.To, Typed: window.Text(w.From) + ".." + window.Text(w.To), Now: now, By: a.Act(), Overrides: with.set}
+		one := Filled{Source: b.Source, Endpoint: b.Endpoint, Operation: ingest.Backfill, Window: w, DryRun: a.Dry}
+		if one.Campaign, err = wish.NameOf(compiled); err != nil {
+			return out, err
+		}
+		if !a.Dry {
+			if _, one.Note, err = app.OpenCampaign(ctx, compiled, wish); err != nil {
+				return out, err
+			}
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+func filledColumns() term.Columns[Filled] {
+	return term.NewColumns([]string{"endpoint", "operation", "window", "planned as"}, func(f Filled) []any {
+		as := f.Note
+		switch {
+		case as != "":
+		case f.Campaign != "":
+			as = "campaign " + term.Shorten(f.Campaign, 40)
+		case f.PlanID != 0:
+			as = fmt.Sprintf("plan %d, %s", f.PlanID, term.Count(f.Slices, "slice"))
+		default:
+			as = term.Count(f.Slices, "slice")
+		}
+		return []any{term.Shorten(f.Endpoint, 14), string(f.Operation), term.BriefWindow(f.Window), as}
+	})
+}

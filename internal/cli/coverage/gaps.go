@@ -1,0 +1,230 @@
+package coverage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/reason"
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
+)
+
+// Gap is a stretch that is not done, as it is shown: with its reason in words.
+type Gap struct {
+	CursorID   int64         `json:"cursorId,omitempty"` // none if the endpoint was never harvested
+	Source     string        `json:"source"`
+	Endpoint   string        `json:"endpoint"`
+	Field      string        `json:"cursorKey"`
+	Window     window.Window `json:"window"`
+	State      view.GapState `json:"state"`
+	Reason     string        `json:"reason"`
+	Fails      int           `json:"fails,omitempty"`
+	RetryAfter time.Time     `json:"retryAt,omitzero"`
+
+	Planned string `json:"planned,omitempty"` // who is to read it, where that is settled
+}
+
+// ShownGaps puts gaps into words.
+func ShownGaps(gaps []view.Gap) []Gap {
+	out := []Gap{}
+	for _, g := range gaps {
+		out = append(out, Gap{g.CursorID, g.Source, g.Endpoint, g.Field, g.Window, g.State, reason.GapReason(g), g.Fails, g.RetryAfter, gapPlanned(g)})
+	}
+	return out
+}
+
+func newCoverageGaps(e *term.Env) *cobra.Command {
+	var q gapQuery
+	c := &cobra.Command{
+		Use:   "gaps SRC",
+		Short: "List stretches of time that are not complete; exit code 9 if there are any",
+		Long: `List stretches of time that are not complete, each with its reason.
+
+By default the range is what was ever asked for: from the start of the first
+harvest to the end of the newest. If the source asked for something else then,
+that time is a gap until it is asked again. --all takes everything the source has,
+from its declared earliest instant to what is safe to read now.
+
+Exit code 0: no gaps. Exit code 9: there are gaps.`,
+		Example: `  patra coverage gaps crossref
+  patra coverage gaps crossref --from 2025-01-01 --to 2025-04-01
+  patra coverage gaps crossref --all -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := q.Parse(); err != nil {
+				return err
+			}
+			return e.ReadStore(cmd.Context(), func(app *daemon.App) error { return showGaps(cmd.Context(), e, app, args[0], q) })
+		},
+	}
+	q.Flags(c, "the start of the first harvest", "the end of the newest harvest")
+	c.Flags().BoolVar(&q.all, "all", false, "from the declared earliest instant of the source to now")
+	return c
+}
+
+type gapQuery struct {
+	term.TimeRange
+	all bool
+}
+
+// rangeQuery is the query for inspect.
+func (q gapQuery) rangeQuery() inspect.RangeQuery {
+	return inspect.RangeQuery{From: q.From, To: q.To, All: q.all}
+}
+
+func showGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q gapQuery) error {
+	src, _, err := app.Source(ctx, code)
+	if err != nil {
+		return err
+	}
+	books, err := FindBooks(ctx, e, app, src)
+	if err != nil {
+		return err
+	}
+	var gaps []view.Gap
+	err = eachBook(e, books, q, func(b inspect.Book, within window.Window) error {
+		found, err := app.Inspect.MarkPlanned(ctx, b, b.Gaps(within, q.rangeQuery().OnlyAsked()))
+		if err != nil {
+			return err
+		}
+		gaps = append(gaps, found...)
+		if len(found) == 0 && e.Output == "table" {
+			fmt.Fprintf(e.Out, "no gaps in %s (%s by %s)\n", term.BriefWindow(within), b.Endpoint, b.Field)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(gaps) > 0 || e.Output == "json" {
+		if err := term.PrintList(e, ShownGaps(gaps), gapColumns()); err != nil {
+			return err
+		}
+	}
+	if len(gaps) > 0 {
+		return term.Findings("%s is not complete: gaps = %d; %s", code, len(gaps), nextStep(code, gaps))
+	}
+	return nil
+}
+
+// FindBooks finds what is covered of a source, and says which cursors do not count.
+func FindBooks(ctx context.Context, e *term.Env, app *daemon.App, src *registry.Source) ([]inspect.Book, error) {
+	books, err := app.Inspect.Books(ctx, src)
+	for _, i := range books.Ignored {
+		if i.OtherField {
+			e.Hint("cursor %d follows %s, which the source no longer does; it does not count", i.Cursor.ID, i.Cursor.Key)
+		} else {
+			e.Hint("cursor %d asked for something else than the source does now; it does not count", i.Cursor.ID)
+		}
+	}
+	return books.All, err
+}
+
+// eachBook does something for every endpoint, with the range that is meant.
+func eachBook(e *term.Env, books []inspect.Book, q gapQuery, do func(b inspect.Book, within window.Window) error) error {
+	var nothing []window.Window
+	looked := 0
+	for _, b := range books {
+		if q.rangeQuery().Skips(b, books) {
+			e.Hint("endpoint %s was never harvested; --from or --all includes it", b.Endpoint)
+			continue
+		}
+		r, err := b.Range(q.rangeQuery())
+		if err != nil {
+			return err
+		}
+		hintRange(e, r)
+		if looked++; r.Window.Empty() {
+			nothing = append(nothing, r.Window)
+			hintEmpty(e, b, r.Window)
+			continue
+		}
+		if err := do(b, r.Window); err != nil {
+			return err
+		}
+	}
+	if q.Named() && looked > 0 && looked == len(nothing) { // a slip: "no gaps" would be taken for an answer
+		return term.Usagef("nothing lies in %s: choose other --from and --to", term.BriefWindow(nothing[0]))
+	}
+	return nil
+}
+
+// nextStep is the next step. A harvest reads what is owed; it goes back to what was
+// never asked for only before its watermark exists.
+func nextStep(code string, gaps []view.Gap) string {
+	if gaps[0].CursorID == 0 {
+		return fmt.Sprintf("`patra harvest %s --from %s` asks for it", code, gaps[0].Window.From.Format(time.DateOnly))
+	}
+	has := func(what func(view.Gap) bool) bool { return slices.ContainsFunc(gaps, what) }
+	if !has(func(g view.Gap) bool { return g.Planned == nil }) {
+		return fmt.Sprintf("all of them are planned: `patra serve` works on that, or the next `patra harvest %s`", code)
+	}
+	text := fmt.Sprintf("`patra harvest %s` fetches what is owed", code)
+	if has(func(g view.Gap) bool { return g.Waits && g.Planned == nil }) {
+		text += ", and what failed from its retry time on, or now with --retry"
+	}
+	if has(func(g view.Gap) bool { return g.BeforeStart && g.Planned == nil }) {
+		text += "; time before its start needs a backfill"
+	}
+	if i := slices.IndexFunc(gaps, func(g view.Gap) bool { return g.Reason == view.GapCapped }); i >= 0 {
+		text += "; " + reason.CappedNext(gaps[i].Window, code)
+	}
+	return text + fmt.Sprintf("; `patra coverage fill %s` plans exactly these", code)
+}
+
+func gapColumns() term.Columns[Gap] {
+	return term.NewColumns([]string{"endpoint", "window", "reason"}, func(g Gap) []any {
+		reason := g.Reason
+		if g.Planned != "" {
+			reason += "; " + g.Planned
+		}
+		return []any{term.Shorten(g.Endpoint, 14), term.BriefWindow(g.Window), reason}
+	})
+}
+
+// hintRange says what a range leaves out, so that "no gaps" is not taken for more
+// than it says.
+func hintRange(e *term.Env, r inspect.Range) {
+	if r.Cut != nil {
+		e.Hint("%s is cut at %s: later instants are not safe to read yet", term.BriefWindow(*r.Cut), window.Text(r.Window.To))
+	}
+	if r.Before {
+		e.Hint("history before %s was never asked for; --from or --all includes it", term.Moment(r.Window.From))
+	}
+	if !r.SafeTo.IsZero() {
+		e.Hint("nothing after %s was asked for yet; a harvest now reads up to %s", term.Moment(r.Window.To), term.Moment(r.SafeTo))
+	}
+}
+
+// hintEmpty says why there is nothing to look at, so that an empty answer is not
+// taken for a complete source.
+func hintEmpty(e *term.Env, b inspect.Book, w window.Window) {
+	about := b.Source + "/" + b.Endpoint
+	switch {
+	case b.Cursor.Origin.IsZero():
+		e.Hint("%s: its watermark has no value, so nothing is asked for: `patra harvest %s` begins as the first did", about, b.Source)
+	case w.From.Equal(b.Cursor.Origin) && w.To.Equal(w.From):
+		e.Hint("%s: nothing from %s on was asked for yet: `patra harvest %s` reads it", about, term.Moment(w.From), b.Source)
+	default:
+		e.Hint("%s: nothing lies in %s", about, term.BriefWindow(w))
+	}
+}
+
+// gapPlanned says who is to read a gap.
+func gapPlanned(g view.Gap) string {
+	switch {
+	case g.Planned == nil:
+		return ""
+	case g.Planned.Campaign != "":
+		return fmt.Sprintf("campaign %s is to read it", term.Shorten(g.Planned.Campaign, 40))
+	}
+	return "planned, and waits for a worker or is worked on"
+}

@@ -1,0 +1,165 @@
+package coverage
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
+)
+
+// Reconciled is one window, counted twice, with a word about what is not known.
+type Reconciled struct {
+	view.Reconciled
+	Note string `json:"note,omitempty"`
+}
+
+// newReconciled says why a number is not known.
+func newReconciled(r view.Reconciled) Reconciled {
+	switch {
+	case r.Read == nil:
+		return Reconciled{r, "it was not read in slices that add up to it"}
+	case r.Upstream == nil:
+		return Reconciled{r, "the upstream did not tell a total"}
+	}
+	return Reconciled{Reconciled: r}
+}
+
+type reconciling struct {
+	gapQuery
+	SettingFlags
+	by        string
+	tolerance float64
+	most      int
+}
+
+func newCoverageReconcile(e *term.Env) *cobra.Command {
+	r := reconciling{}
+	c := &cobra.Command{
+		Use:   "reconcile SRC",
+		Short: "Ask the upstream for counts and compare with what was read; exit code 9 if short",
+		Long: `Ask the upstream how many items each day (or --by unit) has now, through the
+rate gate like any other request, and compare with what the newest reading of
+that time had.
+
+What was read are the items of the last successful reading of each slice, those
+in quarantine included, those outside the window not. Items that changed since
+have moved to a later date, so fewer at the upstream is no finding. More at the
+upstream is one: SHORT. A window is UNKNOWN if the upstream tells no total, or
+if it was not read in slices that add up to it. If the upstream was asked
+and told none, that is exit code 7.
+
+Time that is not covered is not compared: it is a gap, see ` + "`patra coverage gaps`" + `.`,
+		Example: `  patra coverage reconcile crossref --from -30d
+  patra coverage reconcile crossref --from 2024-01-01 --to 2025-01-01 --by month
+  patra coverage reconcile crossref --from -7d --tolerance 0.5 -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := r.Parse(); err != nil {
+				return err
+			}
+			z, err := parseZoom(r.by)
+			if err != nil {
+				return err
+			}
+			if r.tolerance < 0 || r.tolerance >= 100 {
+				return term.Usagef("--tolerance %v: expected a percentage from 0 to below 100", r.tolerance)
+			}
+			return e.ReadStore(cmd.Context(), func(app *daemon.App) error { return showReconciled(cmd.Context(), e, app, args[0], r, z) })
+		},
+	}
+	r.gapQuery.Flags(c, "the start of the first harvest", "the end of the newest harvest")
+	r.SettingFlags.addFlags(c)
+	c.Flags().StringVar(&r.by, "by", string(inspect.Day), "length of the windows that are counted: "+zooms)
+	c.Flags().Float64Var(&r.tolerance, "tolerance", 0, "percent that may be missing without a finding")
+	c.Flags().IntVar(&r.most, "most", 400, "ask for so many windows at most: each is a request")
+	return c
+}
+
+func showReconciled(ctx context.Context, e *term.Env, app *daemon.App, code string, r reconciling, z zoom) error {
+	src, _, err := app.Source(ctx, code)
+	if err != nil {
+		return err
+	}
+	books, err := FindBooks(ctx, e, app, src)
+	if err != nil {
+		return err
+	}
+	out, short, silent := []Reconciled{}, 0, 0
+	err = eachBook(e, books, r.gapQuery, func(b inspect.Book, within window.Window) error {
+		found, err := reconcileBook(ctx, e, app, b, within, r, z)
+		for _, one := range found {
+			if one.Verdict == view.CountsShort {
+				short++
+			}
+			if one.Silent() {
+				silent++
+			}
+		}
+		out = append(out, found...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := term.PrintList(e, out, reconciledColumns()); err != nil {
+		return err
+	}
+	e.Hint("compared: what the upstream counts now, with the items the newest reading of each window had (quarantined ones included)")
+	if short > 0 {
+		return term.Findings("%s: %s short of what the upstream has; `patra cursor set` below them reads them again", code, term.Count(short, "window"))
+	}
+	if silent > 0 { // not compared is not the same as equal
+		return term.WithCode(term.ExitUpstream, fmt.Errorf("%s: the upstream told no total for %s: try again later; `patra source test %s` shows whether it tells one at all",
+			code, term.Count(silent, "window"), code))
+	}
+	return nil
+}
+
+func reconcileBook(ctx context.Context, e *term.Env, app *daemon.App, b inspect.Book, within window.Window, r reconciling, z zoom) (out []Reconciled, err error) {
+	with, err := r.compileSource(ctx, app, b, ingest.Harvest)
+	if err != nil {
+		return nil, err
+	}
+	q := inspect.ReconcileQuery{Within: within, By: inspect.Unit(z), Tolerance: r.tolerance, Most: r.most, With: with}
+	found, err := app.Inspect.Reconcile(ctx, b, q)
+	if err != nil {
+		return nil, orTooFine(err)
+	}
+	for _, one := range found.Windows {
+		out = append(out, newReconciled(one))
+	}
+	if !found.Stopped.IsZero() {
+		e.Hint("stopped after %d windows: --most allows more, --from goes on at %s", r.most, term.Moment(found.Stopped))
+	}
+	if found.Skipped > 0 {
+		e.Hint("%s of %s are not covered, or waived, and were not compared", term.Count(found.Skipped, "window"), b.Endpoint)
+	}
+	return out, nil
+}
+
+func reconciledColumns() term.Columns[Reconciled] {
+	number := func(n *int64) string {
+		if n == nil {
+			return "-"
+		}
+		return fmt.Sprint(*n)
+	}
+	return term.NewColumns([]string{"endpoint", "window", "upstream", "read", "missing", "verdict"}, func(r Reconciled) []any {
+		missing := "-"
+		if r.Upstream != nil && r.Read != nil {
+			missing = fmt.Sprint(max(0, *r.Upstream-*r.Read))
+		}
+		verdict := string(r.Verdict)
+		if r.Note != "" {
+			verdict += ": " + r.Note
+		}
+		return []any{term.Shorten(r.Endpoint, 14), term.BriefWindow(r.Window), number(r.Upstream), number(r.Read), missing, verdict}
+	})
+}

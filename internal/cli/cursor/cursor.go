@@ -1,0 +1,330 @@
+package cursor
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func New(e *term.Env) *cobra.Command {
+	return term.NewGroup("cursor", "Look at watermarks and the ledger behind them", newCursorList(e), newCursorShow(e), newCursorHistory(e), newCursorVerify(e),
+		newCursorSet(e), newCursorReset(e))
+}
+
+func newCursorList(e *term.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [SRC]",
+		Short: "List watermarks: up to where each source is complete",
+		Example: `  patra cursor list
+  patra cursor list crossref -o json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return e.ReadStore(cmd.Context(), func(app *daemon.App) error {
+				cursors, err := List(cmd.Context(), e, app, args)
+				if err != nil {
+					return err
+				}
+				return term.PrintList(e, cursors, term.NewColumns(
+					[]string{"id", "source", "endpoint", "operation", "field", "value", "origin", "lookback", "seen ahead"},
+					func(c view.Cursor) []any {
+						return []any{c.ID, term.Shorten(c.Source, 14), term.Shorten(c.Endpoint, 14), c.Operation, term.Shorten(c.Key, 14), PointText(c, c.Instant), PointText(c, c.Origin), lookbackText(c), aheadText(c)}
+					},
+				))
+			})
+		},
+	}
+}
+
+// List reads the watermarks of all sources or of the one named. A source that
+// nobody knows is an error; one that was never harvested is just empty.
+func List(ctx context.Context, e *term.Env, app *daemon.App, args []string) ([]view.Cursor, error) {
+	source := strings.Join(args, "")
+	cursors, err := app.Cursors.List(ctx, source)
+	if err != nil || len(cursors) > 0 {
+		return cursors, err
+	}
+	if source != "" {
+		if _, _, err := app.Source(ctx, source); err != nil {
+			return nil, err
+		}
+	}
+	e.Hint("nothing was planned yet: `patra harvest %s` starts", dashSource(source))
+	return nil, nil
+}
+
+func dashSource(code string) string {
+	if code == "" {
+		return "SRC"
+	}
+	return code
+}
+
+// PointText writes a value of a cursor for a table.
+func PointText(c view.Cursor, at time.Time) string {
+	if c.Line() == ingest.CursorID {
+		return term.OrDash(c.Line().Text(at))
+	}
+	return term.Moment(at)
+}
+
+// aheadText is how far the largest value seen lies ahead of the watermark (C§6).
+func aheadText(c view.Cursor) string {
+	switch {
+	case c.AheadIDs != 0:
+		return fmt.Sprintf("%d ids", c.AheadIDs)
+	case c.AheadSec == 0:
+		return "-"
+	}
+	return term.AgeText(c.Ahead())
+}
+
+func lookbackText(c view.Cursor) string { return duration.Duration(c.Lookback()).String() }
+
+func newCursorShow(e *term.Env) *cobra.Command {
+	return term.NewShow(e, "cursor", &cobra.Command{
+		Short: "Show one watermark",
+		Example: `  patra cursor show 1
+  patra cursor show 1 -o json`,
+	}, func(ctx context.Context, app *daemon.App, id int64) error { return showCursor(ctx, e, app, id) })
+}
+
+func showCursor(ctx context.Context, e *term.Env, app *daemon.App, id int64) error {
+	c, err := app.Cursors.Show(ctx, id)
+	if err != nil {
+		return fmt.Errorf("cursor %d: %w", id, err)
+	}
+	return term.PrintFacts(e, c, cursorFacts(c))
+}
+
+func cursorFacts(c view.Cursor) []term.Fact {
+	return []term.Fact{
+		{"cursor", c.ID},
+		{"source", c.Source + " " + c.Endpoint + " " + c.Operation},
+		{"follows", c.Key},
+		{"value", term.OrDash(c.Value)},
+		{"origin", PointText(c, c.Origin)},
+		{"lookback", lookbackText(c)},
+		{"largest value seen", term.OrDash(c.ObservedMax)},
+		{"seen ahead of the value", aheadText(c)},
+		{"left behind", term.RangesText(c.Line(), c.Left)},
+		{"last moved by", term.OrDash(lineageOf(c.Lineage))},
+		{"namespace", c.Scope + " " + c.NamespaceKey},
+		{"type", c.Type},
+		{"updated", c.UpdatedAt},
+		{"version", c.Version},
+	}
+}
+
+func newCursorHistory(e *term.Env) *cobra.Command {
+	var pages term.Pages
+	c := &cobra.Command{
+		Use:   "history ID",
+		Short: "Show the ledger of a watermark, oldest event first",
+		Long: `Show the ledger of a watermark, oldest event first. A watermark moves only when
+everything below it is read: an event that moved nothing says "stays".`,
+		Example: `  patra cursor history 1
+  patra cursor history 1 --after 50 --limit 200 -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := term.ParseID("cursor", args[0])
+			if err != nil {
+				return err
+			}
+			if err := pages.Check(); err != nil {
+				return err
+			}
+			return e.ReadStore(cmd.Context(), func(app *daemon.App) error { return showHistory(cmd.Context(), e, app, id, pages) })
+		},
+	}
+	pages.Flags(c, "only events after this one: the next page", "how many events to show")
+	return c
+}
+
+func showHistory(ctx context.Context, e *term.Env, app *daemon.App, id int64, pages term.Pages) error {
+	c, err := app.Cursors.Show(ctx, id)
+	if err != nil {
+		return fmt.Errorf("cursor %d: %w", id, err)
+	}
+	events, err := app.Cursors.ListEvents(ctx, id, pages.After, pages.Limit+1)
+	if err != nil {
+		return err
+	}
+	return term.PrintPage(e, term.PageAfter(e, "events", events, pages.Limit, func(v view.CursorEvent) string { return strconv.FormatInt(v.ID, 10) }), term.NewColumns(
+		[]string{"id", "kind", "windows", "as of", "cursor", "plan/slice/task/run"},
+		func(v view.CursorEvent) []any {
+			return []any{v.ID, string(v.Kind), spansOf(c, v.Windows), term.Moment(v.AsOf), moveText(v), whoText(v)}
+		},
+	))
+}
+
+// spansOf writes stretches as the cursor counts them.
+func spansOf(c view.Cursor, windows []window.Window) string {
+	if c.Line() == ingest.CursorID {
+		return term.RangesText(c.Line(), windows)
+	}
+	return firstWindow(windows)
+}
+
+// firstWindow writes the first of several windows; all of them are in the JSON.
+func firstWindow(windows []window.Window) string {
+	if len(windows) == 0 {
+		return "-"
+	}
+	text := term.FoldLines(term.MinuteWindow(windows[0]), ", ", ",\n ")
+	if more := len(windows) - 1; more > 0 {
+		text += fmt.Sprintf("\nand %d more", more)
+	}
+	return text
+}
+
+func moveText(v view.CursorEvent) string {
+	before, after := instantText(v.Prev), instantText(v.New)
+	if !v.Moved {
+		return "stays " + before
+	}
+	return term.FoldLines(before+" → "+after, " → ", "\n→ ")
+}
+
+// instantText shortens a stored instant where that loses nothing but fractions.
+func instantText(text string) string {
+	if at, err := window.ParseInstant(text); err == nil {
+		return term.Moment(at)
+	}
+	return term.OrDash(text)
+}
+
+func whoText(v view.CursorEvent) string {
+	if v.Actor != "" {
+		return term.Shorten(v.Actor+": "+v.Reason, 28)
+	}
+	id := func(n int64) string {
+		if n == 0 {
+			return "-"
+		}
+		return fmt.Sprint(n)
+	}
+	return strings.Join([]string{id(v.PlanID), id(v.SliceID), id(v.TaskID), id(v.RunID)}, "/")
+}
+
+// lineageOf names the rows something descends from.
+func lineageOf(l ingest.Lineage) string {
+	var parts []string
+	for _, p := range []struct {
+		name string
+		id   int64
+	}{{"plan", l.PlanID}, {"slice", l.SliceID}, {"task", l.TaskID}, {"run", l.RunID}} {
+		if p.id != 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", p.name, p.id))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func newCursorVerify(e *term.Env) *cobra.Command {
+	var repair bool
+	var a term.Confirming
+	c := &cobra.Command{
+		Use:   "verify [ID]",
+		Short: "Rebuild watermarks from their ledger and compare",
+		Long: `Fold the ledger of a watermark, or of all, from its first event on, and compare
+the result with the watermark and the coverage that are stored. Changes nothing.
+Exit code 9 if anything differs.
+
+--repair makes them what the ledger gives, and logs it with your name and
+reason. The change is shown first; on a terminal you are asked, elsewhere add
+--yes.
+
+Events that were archived are represented by a signed snapshot, which is checked.
+With --archive the files are read too, and folded from the very first event on.`,
+		Example: `  patra cursor verify
+  patra cursor verify 1 -o json
+  patra cursor verify --archive patra.db.archive
+  patra cursor verify 1 --repair --reason restored --dry-run`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var only int64
+			if len(args) > 0 {
+				id, err := term.ParseID("cursor", args[0])
+				if err != nil {
+					return err
+				}
+				only = id
+			}
+			return e.ReadStore(cmd.Context(), func(app *daemon.App) error {
+				if repair {
+					return repairCursors(cmd.Context(), e, app, only, a)
+				}
+				if a.Dry || a.Yes || a.Reason != "" {
+					return term.Usagef("--reason, --dry-run and --yes go with --repair")
+				}
+				return verifyCursors(cmd.Context(), e, app, only)
+			})
+		},
+	}
+	c.Flags().StringVar(&e.ArchiveDir, "archive", "", "folder of archives: fold the events in them too")
+	c.Flags().BoolVar(&repair, "repair", false, "make watermark and coverage what the ledger gives")
+	a.Flags(c)
+	return c
+}
+
+// cursorIDs are all cursors, or the one that was named.
+func cursorIDs(ctx context.Context, e *term.Env, app *daemon.App, only int64) (ids []int64, err error) {
+	if only != 0 {
+		return []int64{only}, nil
+	}
+	cursors, err := List(ctx, e, app, nil)
+	for _, c := range cursors {
+		ids = append(ids, c.ID)
+	}
+	return ids, err
+}
+
+func verifyCursors(ctx context.Context, e *term.Env, app *daemon.App, only int64) error {
+	ids, err := cursorIDs(ctx, e, app, only)
+	if err != nil {
+		return err
+	}
+	var verdicts []view.Verdict
+	var problems []string
+	for _, id := range ids {
+		v, err := app.Cursors.Verify(ctx, id)
+		if err != nil {
+			return fmt.Errorf("cursor %d: %w", id, err)
+		}
+		if err := verifyArchived(ctx, e, app, &v); err != nil {
+			return fmt.Errorf("cursor %d: %w", id, err)
+		}
+		verdicts = append(verdicts, v)
+		for _, p := range v.Problems {
+			problems = append(problems, fmt.Sprintf("cursor %d: %s", id, p))
+		}
+	}
+	if err := term.PrintList(e, verdicts, verdictColumns()); err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return term.Findings("%d findings:\n%s", len(problems), strings.Join(problems, "\n"))
+	}
+	return nil
+}
+
+func verdictColumns() term.Columns[view.Verdict] {
+	return term.NewColumns([]string{"cursor", "source", "operation", "events", "value", "verdict"}, func(v view.Verdict) []any {
+		verdict := "ok"
+		if n := len(v.Problems); n > 0 {
+			verdict = fmt.Sprintf("%d findings", n)
+		}
+		return []any{v.Cursor.ID, term.Shorten(v.Cursor.Source, 14), v.Cursor.Operation, v.Events, term.OrDash(v.Cursor.Value), verdict}
+	})
+}

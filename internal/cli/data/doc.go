@@ -1,0 +1,3 @@
+// Package data holds the commands that read stored records: get, list, export and
+// verify.
+package data

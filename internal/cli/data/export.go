@@ -1,0 +1,192 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/export"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// taking are the flags of an export of records.
+type taking struct {
+	format, out, since, cut, state, compress string
+	fields                                   []string
+	payload, rawCells, force, dry            bool
+}
+
+func newDataExport(e *term.Env) *cobra.Command {
+	var x taking
+	c := &cobra.Command{
+		Use:   "export SRC[/ENDPOINT]",
+		Short: "Write records into files, all of them or what changed since the last export",
+		Long: `Write records as JSON lines or CSV, each once, in the version that was current when
+the export began; harvests may go on meanwhile. --out is a folder, a file (with the
+ending of its format, such as works.jsonl), or - for stdout.
+
+A folder gets its files under temporary names, then manifest.json: records, bytes
+and SHA-256 of every file, and the cursor of the export. Without it, the export is
+not whole. patra data verify checks it.
+
+--since takes that cursor, or the folder or manifest of an earlier export: only
+records that changed after it are written, also those that are gone. What a slow
+transaction added late is never passed over.
+
+Cells of CSV that begin with = + - @, also full-width or behind blanks, or with a tab
+or a line end get a ' before them, or a spreadsheet might run them; --raw-cells
+leaves them as they are. Fields without a column of their own stand in the column
+otherFields.
+
+Files are readable by their owner only. On a terminal, characters that would steer it
+or that nobody sees are written as escapes.`,
+		Example: `  patra data export crossref --format jsonl --out works
+  patra data export crossref --format jsonl --out works-2 --since works
+  patra data export crossref --format csv --out works.csv --fields title,doi
+  patra data export crossref/works --out by-month --partition-by month --compress gzip
+  patra data export crossref --out - --with-payload`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			order, err := x.parseExport(cmd)
+			if err != nil {
+				return err
+			}
+			return readDataset(cmd.Context(), e, args[0], func(app *daemon.App, d view.Dataset) error {
+				pipe, flush := e.OpenPipe()
+				order.Source, order.Endpoint, order.Pipe, order.Program = d.Source, d.Endpoint, pipe, term.Version
+				return errors.Join(exportData(cmd.Context(), e, app, order), flush())
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&x.format, "format", "jsonl", "jsonl or csv")
+	f.StringVar(&x.out, "out", "", "folder, file, or - for stdout")
+	f.StringVar(&x.since, "since", "", "only what changed since: a cursor, or the folder or manifest of an export")
+	f.StringVar(&x.cut, "partition-by", "", "a file for each year, month or day of the records' own date")
+	f.StringSliceVar(&x.fields, "fields", nil, "only these mapped fields, separated by commas")
+	f.StringVar(&x.state, "state", "", "active, gone or all (default active; all with --since)")
+	f.BoolVar(&x.payload, "with-payload", false, "also the item as the upstream sent it")
+	f.StringVar(&x.compress, "compress", "", "gzip or zstd")
+	f.BoolVar(&x.rawCells, "raw-cells", false, "CSV: leave cells that a spreadsheet takes for formulas as they are")
+	f.BoolVar(&x.force, "force", false, "replace an export that is there")
+	f.BoolVar(&x.dry, "dry-run", false, "read everything, write nothing, and tell what would be written")
+	return c
+}
+
+func (x taking) parseExport(cmd *cobra.Command) (o daemon.DataExport, err error) {
+	if x.out == "" {
+		return o, term.Usagef("--out is needed: a folder, a file, or - for stdout")
+	}
+	o = daemon.DataExport{Out: x.out, Force: x.force, DryRun: x.dry, Order: export.Order{
+		Form:    export.Form{Format: export.Format(x.format), Payload: x.payload, RawCells: x.rawCells},
+		Packing: export.Packing(x.compress), Cut: export.Cut(x.cut), States: export.States(x.state),
+	}}
+	if cmd.Flags().Changed("fields") {
+		o.Form.Fields = x.fields
+		if len(x.fields) == 0 {
+			return o, term.Usagef("--fields names none: leave it out for all fields")
+		}
+	}
+	if x.since != "" {
+		c, err := daemon.ExportCursor(x.since)
+		if err != nil {
+			return o, fmt.Errorf("--since: %w", err)
+		}
+		o.Since = &c
+	}
+	if x.state == "" {
+		if o.States = export.Active; o.Since != nil {
+			o.States = export.All
+		}
+	}
+	return o, nil
+}
+
+func exportData(ctx context.Context, e *term.Env, app *daemon.App, x daemon.DataExport) error {
+	done, err := app.ExportData(ctx, x, exportProgress(e))
+	if err != nil {
+		return err
+	}
+	if x.Out == "-" {
+		e.Hint("%d records; to go on from here: --since %s", done.Records, done.Cursor)
+		return nil
+	}
+	facts := []term.Fact{
+		{"records of", done.Source + " " + done.Endpoint},
+		{"records", done.Records},
+		{"of these gone", done.Gone},
+		{"files", len(done.Files)},
+		{"size", term.SizeText(done.Bytes)},
+		{"written to", done.Out},
+		{"cursor", done.Cursor},
+	}
+	if err := term.PrintFacts(e, done, facts); err != nil {
+		return err
+	}
+	if len(done.Swept) > 0 {
+		e.Hint("an export that was killed had left %s there: removed (%s)", term.Count(len(done.Swept), "unfinished file"), strings.Join(done.Swept, ", "))
+	}
+	if e.HintDryRun(x.DryRun); !x.DryRun {
+		e.Hint("check it with `patra data verify %s`; what changes from now on: --since %s", done.Out, done.Out)
+	}
+	if x.Since != nil && x.States == export.Active {
+		e.Hint("records that are gone are left out: whoever keeps a copy needs --state all")
+	}
+	return nil
+}
+
+// exportProgress tells now and then how far an export has come.
+func exportProgress(e *term.Env) func(daemon.ExportProgress) {
+	last := time.Now()
+	return func(p daemon.ExportProgress) {
+		if now := time.Now(); now.Sub(last) >= term.PlainEvery {
+			last = now
+			e.Hint("exporting: %d records, %.0f %%", p.Records, 100*p.Share)
+		}
+	}
+}
+
+func newDataVerify(e *term.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify DIR|FILE",
+		Short: "Check an export against its manifest",
+		Long: `Check that an export is whole and unchanged: every file of the manifest is there,
+with its size, SHA-256 and number of records, and no other one beside it. Exit code
+9 if something differs. No database is needed.`,
+		Example: `  patra data verify works
+  patra data verify works.csv -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m, problems, err := daemon.VerifyExport(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			result := struct {
+				export.Manifest
+				Problems []string `json:"problems"`
+			}{m, append([]string{}, problems...)}
+			if err := term.PrintFacts(e, result, []term.Fact{
+				{"records of", m.Source + " " + m.Endpoint}, {"records", m.Records}, {"files", len(m.Files)}, {"size", term.SizeText(m.Bytes)},
+				{"exported", m.FinishedAt}, {"problems", term.OrDash(strings.Join(problems, "\n"))},
+			}); err != nil {
+				return err
+			}
+			if len(problems) > 0 {
+				return term.Findings("the export is not as its manifest says: %s", term.Count(len(problems), "problem"))
+			}
+			return nil
+		},
+	}
+}
+
+// cutEndpoint splits SRC/ENDPOINT.
+func cutEndpoint(name string) (source, endpoint string) {
+	source, endpoint, _ = strings.Cut(name, "/")
+	return source, endpoint
+}

@@ -1,0 +1,166 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/reason"
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func NewBatch(e *term.Env) *cobra.Command {
+	return term.NewGroup("batch", "Look at single pages: what was asked, what came, what became of it", newBatchList(e), newBatchShow(e), newBatchRaw(e), newBatchExport(e), newBatchReplay(e))
+}
+
+func newBatchList(e *term.Env) *cobra.Command {
+	l := term.Lister[view.Batch]{
+		Noun: "batches", Statuses: term.StatusTexts(ingest.BatchRunning, ingest.BatchSucceeded, ingest.BatchFailed, ingest.BatchSkipped),
+		Columns: batchColumns(),
+		ID:      func(b view.Batch) int64 { return b.ID },
+		Read: func(ctx context.Context, app *daemon.App, f view.Filter) ([]view.Batch, error) {
+			batches, err := app.Tasks.ListBatches(ctx, f)
+			steadyAnswers(batches)
+			return batches, err
+		},
+	}
+	c, f := l.Command(e, &cobra.Command{
+		Use:   "list",
+		Short: "List batches, newest first",
+		Long: `List batches, newest first. Columns after the status account for every item seen:
+NEW and UPD were stored, SAME had equal content, GONE are deletions, STALE were
+older than what is stored, DUP came twice, OUT lay outside the window and were
+dropped, REJ are in quarantine. NEXT is the start of the token of the following page.`,
+		Example: `  patra batch list --run 42
+  patra batch list --source crossref --status FAILED
+  patra batch list --task 17 --before 900 -o json`,
+	})
+	f.IDFlag(c, &f.PlanID, "plan")
+	f.IDFlag(c, &f.TaskID, "task")
+	f.IDFlag(c, &f.RunID, "run")
+	return c
+}
+
+func batchColumns() term.Columns[view.Batch] {
+	heads := []string{"id", "run", "no", "pass", "page", "status", "seen", "new", "upd", "same", "gone", "stale", "dup", "out", "rej", "next"}
+	return term.NewColumns(heads, func(b view.Batch) []any {
+		s := b.Stats
+		next := term.Shorten(term.OrDash(b.AfterToken), 12)
+		if b.Error != "" {
+			next = term.Shorten("error: "+b.Error, 20)
+		}
+		return []any{b.ID, b.RunID, b.No, b.Pass, b.Page, b.Status, s.Seen, s.Inserted, s.Updated, s.Unchanged, s.Gone, s.Stale, s.Duplicate, s.Outside, s.Quarantined, next}
+	})
+}
+
+func newBatchShow(e *term.Env) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one batch with the request that was sent and the answer that came",
+		Example: `  patra batch show 1
+  patra batch show 1 -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return oneBatch(cmd.Context(), e, args[0], func(ctx context.Context, app *daemon.App, b view.Batch) error { return showBatch(ctx, e, app, b) })
+		},
+	}
+	term.RawDirFlag(c, &e.RawDir)
+	term.ArchiveDirFlag(c, &e.ArchiveDir)
+	return c
+}
+
+// oneBatch looks a batch up.
+func oneBatch(ctx context.Context, e *term.Env, arg string, use func(context.Context, *daemon.App, view.Batch) error) error {
+	id, err := term.ParseID("batch", arg)
+	if err != nil {
+		return err
+	}
+	return e.ReadStore(ctx, func(app *daemon.App) error {
+		b, err := app.Tasks.ShowBatch(ctx, id)
+		if daemon.IsMissing(err) {
+			var file string
+			if b, file, err = app.ArchivedBatch(ctx, id); err == nil {
+				e.Hint("batch %d is archived, in %s", id, file)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("batch %d: %w", id, err)
+		}
+		return use(ctx, app, b)
+	})
+}
+
+// BatchDetail is a batch with the room its body takes; absent where it is not kept.
+type BatchDetail struct {
+	view.Batch
+	RawStored int64 `json:"rawStored,omitempty"`
+}
+
+// steadyAnswers gives kept answers the names that are written today: older ones say
+// how long they took in milliseconds.
+func steadyAnswers(batches []view.Batch) {
+	for i, b := range batches {
+		var kept exchange.ResponseDigest
+		if len(b.Response) == 0 || json.Unmarshal(b.Response, &kept) != nil {
+			continue
+		}
+		if text, err := json.Marshal(kept); err == nil {
+			batches[i].Response = text
+		}
+	}
+}
+
+func showBatch(ctx context.Context, e *term.Env, app *daemon.App, b view.Batch) error {
+	one := []view.Batch{b}
+	steadyAnswers(one)
+	b = one[0]
+	stored, raw := rawFact(ctx, app, b)
+	if err := term.PrintFacts(e, BatchDetail{b, stored}, append(batchFacts(b), term.Fact{"body", raw})); err != nil || e.Output == "json" {
+		return err
+	}
+	fmt.Fprintf(e.Out, "\nrequest\n%s\n\nresponse\n%s\n", term.IndentJSON(b.Request), term.IndentJSON(b.Response))
+	return nil
+}
+
+// rawFact says where the body is and what it weighs.
+func rawFact(ctx context.Context, app *daemon.App, b view.Batch) (stored int64, text string) {
+	if b.Raw == "" {
+		return 0, "was not kept"
+	}
+	stored, err := app.Bodies.Measure(ctx, b.Raw)
+	switch {
+	case daemon.IsMissing(err):
+		return 0, b.Raw + "\nis not in " + app.Bodies.Dir() + " any more"
+	case err != nil:
+		return 0, b.Raw + "\n" + err.Error()
+	}
+	var answer struct{ Bytes int64 }
+	_ = json.Unmarshal(b.Response, &answer) // without it the size is not known
+	return stored, fmt.Sprintf("%s\n%s, stored in %s", b.Raw, term.SizeText(answer.Bytes), term.SizeText(stored))
+}
+
+func batchFacts(b view.Batch) []term.Fact {
+	return []term.Fact{
+		{"batch", b.ID},
+		{"run", fmt.Sprintf("%d (batch %d, pass %d, page %d)", b.RunID, b.No, b.Pass, b.Page)},
+		{"task", b.TaskID},
+		{"slice", b.SliceID},
+		{"plan", b.PlanID},
+		{"source", b.Source + " " + b.Operation},
+		{"status", b.Status},
+		{"committed", b.CommittedAt},
+		{"items", reason.AccountText(b.Stats)},
+		{"token asked with", term.Shorten(term.OrDash(b.BeforeToken), tokenWidth)},
+		{"token of the next page", term.Shorten(term.OrDash(b.AfterToken), tokenWidth)},
+		{"error", term.OrDash(b.Error)},
+	}
+}
+
+// tokenWidth: real tokens have a thousand characters; all of them are in the JSON.
+const tokenWidth = 64

@@ -1,0 +1,20 @@
+package ledger
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+func TestExprText(t *testing.T) {
+	for stored, want := range map[string]string{
+		`{"selection":"x","where":{"type":"CONST","value":true}}`: "true",
+		`{"selection":"x","where":{"type":"NEWER"}}`:              `{"selection":"x","where":{"type":"NEWER"}}`,
+		`{"all":[]}`: `{"all":[]}`,
+		`not JSON`:   "not JSON",
+		"":           "-",
+	} {
+		if got := exprText(json.RawMessage(stored)); got != want {
+			t.Errorf("%s: %s, want %s", stored, got, want)
+		}
+	}
+}

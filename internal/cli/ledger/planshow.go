@@ -1,0 +1,190 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/reason"
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func newPlanShow(e *term.Env) *cobra.Command {
+	return term.NewShow(e, "plan", &cobra.Command{
+		Short: "Show one plan: how its window came about and how far it has come",
+		Long: `Show one plan: who asked for it, every step that led to its window, what of it was
+skipped, what the source cannot do, and what its runs have read so far.`,
+		Example: `  patra plan show 3
+  patra plan show 3 -o json`,
+	}, func(ctx context.Context, app *daemon.App, id int64) error { return showPlan(ctx, e, app, id) })
+}
+
+func showPlan(ctx context.Context, e *term.Env, app *daemon.App, id int64) error {
+	p, err := app.Plans.Show(ctx, id)
+	if err != nil {
+		return fmt.Errorf("plan %d: %w", id, err)
+	}
+	if err := term.PrintFacts(e, p, planFacts(p)); err != nil || e.Output == "json" {
+		return err
+	}
+	if err := showRemarks(e, p.Remarks); err != nil {
+		return err
+	}
+	return showConditions(ctx, e, app, p)
+}
+
+// showConditions prints what is wrong with the partition of a plan right now.
+func showConditions(ctx context.Context, e *term.Env, app *daemon.App, p view.PlanDetail) error {
+	all, err := app.Conditions.List(ctx)
+	if err != nil {
+		return err
+	}
+	of := slices.DeleteFunc(all, func(c view.Condition) bool {
+		return c.Source != p.Source || c.Endpoint != "" && c.Endpoint != p.Endpoint || c.Operation != "" && c.Operation != p.Operation
+	})
+	if len(of) == 0 {
+		return nil
+	}
+	fmt.Fprintln(e.Out, "\nin force now")
+	return term.PrintList(e, of, term.NewColumns([]string{"condition", "level", "since", "actions", "detail"}, func(c view.Condition) []any {
+		var actions []string
+		for _, a := range c.Actions {
+			actions = append(actions, string(a))
+		}
+		return []any{c.Condition, c.Level, c.Since, strings.Join(actions, " "), term.OrDash(c.Detail)}
+	}))
+}
+
+func planFacts(p view.PlanDetail) []term.Fact {
+	extent := "none: there was nothing to do"
+	if p.Window != nil {
+		extent = term.BriefWindow(*p.Window)
+	}
+	s := p.Stats
+	return []term.Fact{
+		{"plan", p.ID},
+		{"source", p.Source + " " + p.Endpoint + " " + p.Operation},
+		{"status", p.Status},
+		{"window", extent},
+		{"as of", p.AsOf},
+		{"slices", sliceTotal(p.Slices)},
+		{"items", reason.AccountText(s.BatchStats)},
+		{"requests", fmt.Sprintf("%d for %d pages, %d bytes", s.Requests, s.Pages, s.BytesIn)},
+		{"trigger", fmt.Sprintf("%d: %s by %s at %s", p.Trigger.ID, p.Trigger.Type, p.Trigger.Scheduler, term.Instant(p.Trigger.At))},
+		{"asked for", term.Wrap(term.OrDash(string(p.Trigger.Params)))},
+		{"reason", term.Wrap(term.OrDash(p.Trigger.Reason()))},
+		{"sliced by", term.Wrap(strings.TrimSpace(p.Strategy + " " + string(p.SliceParams)))},
+		{"cursor", p.CursorID},
+		{"expression", term.Wrap(exprText(p.ExprProto))},
+		{"expression hash", p.ExprProtoHash},
+		{"fingerprint", p.SpecFingerprint},
+		{"key", p.Key},
+		{"created", p.CreatedAt},
+		{"changed", p.UpdatedAt},
+	}
+}
+
+func sliceTotal(counts map[string]int) string {
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	text := fmt.Sprint(total)
+	if parts := byStatus(counts); len(parts) > 0 {
+		text += " = " + strings.Join(parts, " + ")
+	}
+	return text
+}
+
+// exprText writes a stored expression as people write one. What cannot be read
+// is shown as it is stored: a detail view hides nothing.
+func exprText(stored json.RawMessage) string {
+	var snapshot struct{ Where json.RawMessage }
+	if json.Unmarshal(stored, &snapshot) == nil {
+		if where, err := query.ParseJSON(snapshot.Where); err == nil {
+			return where.String()
+		}
+	}
+	return term.OrDash(string(stored))
+}
+
+// remarks are what the planner noted. Members this view has no words for are
+// kept and shown as they are.
+type remarks struct {
+	Explain     []window.Step
+	Reason      string
+	Skipped     []window.Window
+	Waiting     []window.Window
+	Degradation []spec.Warning
+	Suspended   *ingest.Suspension
+	rest        map[string]json.RawMessage
+}
+
+func readRemarks(stored json.RawMessage) (r remarks, err error) {
+	if len(stored) == 0 {
+		return r, nil
+	}
+	if err := json.Unmarshal(stored, &r); err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(stored, &r.rest); err != nil {
+		return r, err
+	}
+	for _, known := range []string{"explain", "reason", "skipped", "waiting", "degradation", "suspended"} {
+		delete(r.rest, known)
+	}
+	return r, nil
+}
+
+// showRemarks prints what led to a plan. Remarks of another shape are printed raw.
+func showRemarks(e *term.Env, stored json.RawMessage) error {
+	r, err := readRemarks(stored)
+	if err != nil {
+		_, err := fmt.Fprintf(e.Out, "\nremarks\n%s\n", term.IndentJSON(stored))
+		return err
+	}
+	if len(r.Explain) > 0 {
+		fmt.Fprintln(e.Out, "\nhow the window came about")
+		steps := term.NewColumns([]string{"step", "value", "why"}, func(s window.Step) []any { return []any{s.Name, s.Value, s.Why} })
+		if err := term.PrintList(e, r.Explain, steps); err != nil {
+			return err
+		}
+	}
+	var lines []string
+	if r.Reason != "" {
+		lines = append(lines, "nothing to do: "+r.Reason)
+	}
+	for _, w := range r.Skipped {
+		lines = append(lines, term.BriefWindow(w)+"  skipped: settled")
+	}
+	for _, w := range r.Waiting {
+		lines = append(lines, term.BriefWindow(w)+"  skipped: failed, waited for its retry time")
+	}
+	if w := r.Suspended; w != nil {
+		lines = append(lines, fmt.Sprintf("slicing stopped before slice %d: %s", w.NextSlice, w.Reason))
+	}
+	for _, w := range r.Degradation {
+		lines = append(lines, "warning: "+w.String())
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.rest)) {
+		lines = append(lines, name+": "+string(r.rest[name]))
+	}
+	if len(lines) > 0 {
+		fmt.Fprintln(e.Out, "\nremarks")
+	}
+	for _, line := range lines {
+		fmt.Fprintln(e.Out, term.Printable(strings.ReplaceAll(term.Wrap(line), "\n", "\n  ")))
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/reason"
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/blackbox"
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/health"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// RunDetail is a run with what comes after it and its newest pages, in the order
+// they were read.
+type RunDetail struct {
+	view.Run
+	Class   string       `json:"errorClass,omitempty"`
+	Next    string       `json:"next"`
+	Batches []view.Batch `json:"batches"`
+}
+
+func newRunShow(e *term.Env) *cobra.Command {
+	var limit int
+	c := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one run and explain every page it read",
+		Long: `Show one run: what it read, how it ended and what happens next. For each batch (one
+page of the upstream) it says what was asked, without secrets, what came back and how
+long that took, what became of every item seen, and where the next page begins. The
+numbers of a batch add up: seen = new + updated + unchanged + gone + stale +
+duplicate + outside + rejected.`,
+		Example: `  patra run show 42
+  patra run show 42 --limit 500 -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := term.ParseID("run", args[0])
+			if err != nil {
+				return err
+			}
+			if err := term.CheckLimit(limit); err != nil {
+				return err
+			}
+			return e.ReadStore(cmd.Context(), func(app *daemon.App) error { return showRun(cmd.Context(), e, app, id, limit) })
+		},
+	}
+	term.LimitFlag(c, &limit, "how many batches to show, the newest ones")
+	return c
+}
+
+func showRun(ctx context.Context, e *term.Env, app *daemon.App, id int64, limit int) error {
+	detail, older, err := explainRun(ctx, app, id, limit)
+	if err != nil {
+		return err
+	}
+	if older > 0 {
+		e.Hint("the run has older batches: patra batch list --run %d --before %d", id, older)
+	}
+	if e.Output == "json" {
+		return e.JSON(detail)
+	}
+	if err := term.PrintFacts(e, detail, runFacts(detail)); err != nil {
+		return err
+	}
+	if len(detail.Batches) == 0 {
+		_, err := fmt.Fprintln(e.Out, "\nno batches: nothing was read")
+		return err
+	}
+	for i, b := range detail.Batches {
+		fmt.Fprintf(e.Out, "\nbatch %d\n", b.No)
+		if err := term.PrintFacts(e, b, exchangeFacts(b, detail.Run, i == len(detail.Batches)-1)); err != nil {
+			return err
+		}
+	}
+	e.Hint("all that was kept of a batch: patra batch show %d", detail.Batches[len(detail.Batches)-1].ID)
+	return nil
+}
+
+// explainRun reads a run. Older is the first batch that is shown, if there are
+// others before it.
+func explainRun(ctx context.Context, app *daemon.App, id int64, limit int) (d RunDetail, older int64, err error) {
+	runs, err := app.Tasks.ListRuns(ctx, view.Filter{RunID: id, Limit: 1})
+	if err != nil {
+		return d, 0, err
+	}
+	if len(runs) == 0 {
+		return d, 0, fmt.Errorf("run %d: %w", id, fault.ErrNotFound)
+	}
+	d.Run = runs[0]
+	if d.ErrorCode != "" {
+		d.Class = reason.ClassText(d.ErrorCode)
+	}
+	if d.Next, err = runNext(ctx, app, d.Run); err != nil {
+		return d, 0, err
+	}
+	batches, err := app.Tasks.ListExchanges(ctx, view.Filter{RunID: id, Limit: limit + 1})
+	if len(batches) > limit {
+		batches = batches[:limit]
+		older = batches[limit-1].ID
+	}
+	steadyAnswers(batches)
+	slices.Reverse(batches)
+	d.Batches = append([]view.Batch{}, batches...)
+	return d, older, err
+}
+
+// runNext says what comes after a run: of its task, if that has not moved on.
+func runNext(ctx context.Context, app *daemon.App, r view.Run) (string, error) {
+	if r.Status == string(ingest.RunRunning) {
+		return "it is at work", nil
+	}
+	tasks, err := app.Tasks.List(ctx, view.Filter{TaskID: r.TaskID, Limit: 1})
+	if err != nil || len(tasks) == 0 {
+		return "", err
+	}
+	if t := tasks[0]; t.LeaseEpoch == r.Epoch {
+		return fmt.Sprintf("task %d: %s", t.ID, reason.TaskNext(t)), nil
+	}
+	return fmt.Sprintf("task %d was tried again: patra task show %d", r.TaskID, r.TaskID), nil
+}
+
+func runFacts(d RunDetail) []term.Fact {
+	r, s := d.Run, d.Stats
+	failed := term.FailureText(r.ErrorCode, r.Error)
+	if d.Class != "" {
+		failed += " (" + d.Class + ")"
+	}
+	return append([]term.Fact{
+		{"run", r.ID},
+		{"task", fmt.Sprintf("%d (attempt %d, epoch %d)", r.TaskID, r.Attempt, r.Epoch)},
+		{"plan", r.PlanID},
+		{"source", r.Source + " " + r.Operation},
+		{"status", r.Status},
+		{"window", term.BriefWindow(r.Window)},
+		{"worker", term.OrDash(r.Worker)},
+		{"started", r.StartedAt},
+		{"finished", term.Instant(r.FinishedAt) + " (took " + term.DurationBetween(r.StartedAt, r.FinishedAt) + ")"},
+		{"error", term.Wrap(failed)},
+		{"next", term.Wrap(d.Next)},
+		{"items", term.Wrap(reason.AccountText(s.BatchStats))},
+		{"requests", term.Wrap(fmt.Sprintf("%d for %d pages: %d retries, %d times told to slow down, %d passes started over", s.Requests, s.Pages, s.Retries, s.Throttled, s.Restarts))},
+		{"started over", term.Wrap(term.OrDash(s.RestartedBy))},
+		{"breaker", term.Wrap(breakerText(r))},
+		{"received", fmt.Sprintf("%d bytes, waited %d ms for the rate gate", s.BytesIn, s.WaitMS)},
+	}, healingFacts(r.Remarks)...)
+}
+
+// breakerText says whether a run opened the breaker of its endpoint.
+func breakerText(r view.Run) string {
+	if r.Stats.CircuitOpen == 0 {
+		return "-"
+	}
+	return string(gate.Breaker) + ": this failure opened it; nothing of the endpoint is taken until one run has looked whether the upstream is back (patra rate list)"
+}
+
+// healingFacts is what the run did about conditions by itself, one line each.
+func healingFacts(remarks []health.Remark) (out []term.Fact) {
+	name := "by itself"
+	for _, r := range remarks {
+		text := string(r.Condition) + ": " + r.Text
+		if r.Page > 0 {
+			text += fmt.Sprintf(" (after page %d)", r.Page)
+		}
+		out = append(out, term.Fact{name, term.Wrap(text)})
+		name = ""
+	}
+	return out
+}
+
+// exchangeFacts explain one page.
+func exchangeFacts(b view.Batch, r view.Run, last bool) []term.Fact {
+	facts := []term.Fact{
+		{"  page", fmt.Sprintf("%d of pass %d: %s", b.Page, b.Pass, b.Status)},
+		{"  asked", requestText(b.Request)},
+		{"  answer", answerText(b.Response)},
+	}
+	if b.Status == string(ingest.BatchFailed) {
+		text := b.Error
+		if r.ErrorCode != "" {
+			text += " (" + reason.ClassText(r.ErrorCode) + ")"
+		}
+		return append(facts, term.Fact{"  error", term.Wrap(text)})
+	}
+	next := "at " + term.Shorten(b.AfterToken, tokenWidth)
+	if b.AfterToken == "" || last && r.Status == string(ingest.RunSucceeded) {
+		next = "none: this was the last one"
+	}
+	if last && r.Status == string(ingest.RunPartial) {
+		next = "not asked for: what is left is cut smaller"
+	}
+	return append(facts, term.Fact{"  items", term.Wrap(reason.AccountText(b.Stats))}, term.Fact{"  next page", term.Wrap(next + nextRule(b.Request))})
+}
+
+// nextRule is the rule that told whether there is a next page.
+func nextRule(kept json.RawMessage) string {
+	var evidence blackbox.Evidence
+	if json.Unmarshal(kept, &evidence) != nil || evidence.Context == nil || evidence.Context.Why == "" {
+		return ""
+	}
+	return ", because of: " + evidence.Context.Why
+}
+
+// requestText is a request in a few lines; real tokens have a thousand characters, and
+// all of them are in the JSON. It was redacted before it was kept (I12).
+func requestText(kept json.RawMessage) string {
+	var r exchange.RequestDigest
+	if len(kept) == 0 || json.Unmarshal(kept, &r) != nil {
+		return "nothing was kept"
+	}
+	address, query, _ := strings.Cut(r.URL, "?")
+	lines := []string{r.Method + " " + address}
+	mark := "?"
+	for part := range strings.SplitSeq(query, "&") {
+		name, value, valued := strings.Cut(part, "=")
+		if valued {
+			part = name + "=" + term.Shorten(value, tokenWidth)
+		}
+		if part == "" {
+			continue
+		}
+		if last := len(lines) - 1; len(lines[last])+len(part) < 96 {
+			lines[last] += mark + part
+		} else {
+			lines = append(lines, mark+part)
+		}
+		mark = "&"
+	}
+	if r.RedirectedTo != "" {
+		lines = append(lines, "sent on to "+term.Shorten(r.RedirectedTo, 2*tokenWidth))
+	}
+	if r.Body != "" {
+		lines = append(lines, term.Wrap(term.Shorten(r.Body, 400)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// answerText is an answer in one line.
+func answerText(kept json.RawMessage) string {
+	var r exchange.ResponseDigest
+	if len(kept) == 0 || json.Unmarshal(kept, &r) != nil {
+		return "none came"
+	}
+	return fmt.Sprintf("HTTP %d, %s, %d bytes in %d ms", r.Status, cmp.Or(r.Headers["Content-Type"], "no type"), r.Bytes, r.TookMS)
+}

@@ -1,0 +1,133 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/reason"
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func NewTask(e *term.Env) *cobra.Command {
+	return term.NewGroup("task", "Look at the queue, stop tasks and try them again: one task per slice of a plan",
+		newTaskList(e), newTaskShow(e), newTaskCancel(e), newTaskRetry(e))
+}
+
+func newTaskList(e *term.Env) *cobra.Command {
+	l := term.Lister[view.Task]{
+		Noun: "tasks", Statuses: term.StatusTexts(ingest.TaskScheduled, ingest.TaskQueued, ingest.TaskDispatched, ingest.TaskExecuting,
+			ingest.TaskSucceeded, ingest.TaskFailed, ingest.TaskPartial, ingest.TaskCancelled),
+		Columns: taskColumns(),
+		ID:      func(t view.Task) int64 { return t.ID },
+		Read: func(ctx context.Context, app *daemon.App, f view.Filter) ([]view.Task, error) {
+			return app.Tasks.List(ctx, f)
+		},
+	}
+	c, f := l.Command(e, &cobra.Command{
+		Use:   "list",
+		Short: "List tasks, newest first",
+		Example: `  patra task list
+  patra task list --source crossref --status FAILED
+  patra task list --plan 3 --limit 200 -o json`,
+	})
+	f.IDFlag(c, &f.PlanID, "plan")
+	return c
+}
+
+func taskColumns() term.Columns[view.Task] {
+	return term.NewColumns([]string{"id", "plan", "source", "operation", "status", "window", "tries", "waits", "error"}, func(t view.Task) []any {
+		return []any{t.ID, t.PlanID, term.Shorten(t.Source, 14), t.Operation, t.Status, term.MinuteWindow(t.Window), t.Attempts, reason.WaitReason(t.Waits), term.OrDash(t.ErrorCode)}
+	})
+}
+
+// TaskDetail is a task with everything that was tried.
+type TaskDetail struct {
+	view.Task
+	Paused *ingest.Pause `json:"paused,omitempty"` // why it waits
+	Next   string        `json:"next"`             // what happens now
+	Runs   []view.Run    `json:"runs"`
+}
+
+func partitionOf(t view.Task) ingest.Partition {
+	return ingest.Partition{Dataset: ingest.Dataset{Source: t.Source, Endpoint: t.Endpoint}, Operation: ingest.Operation(t.Operation)}
+}
+
+func newTaskShow(e *term.Env) *cobra.Command {
+	return term.NewShow(e, "task", &cobra.Command{
+		Short: "Show one task with its lease, its last error and its runs",
+		Example: `  patra task show 17
+  patra task show 17 -o json`,
+	}, func(ctx context.Context, app *daemon.App, id int64) error { return showTask(ctx, e, app, id) })
+}
+
+// taskRuns is how many runs a task's detail shows; a task is given up long before.
+const taskRuns = 200
+
+func showTask(ctx context.Context, e *term.Env, app *daemon.App, id int64) error {
+	tasks, err := app.Tasks.List(ctx, view.Filter{TaskID: id, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(tasks) == 0 {
+		return fmt.Errorf("task %d: %w", id, fault.ErrNotFound)
+	}
+	t := tasks[0]
+	runs, err := app.Tasks.ListRuns(ctx, view.Filter{TaskID: id, Limit: taskRuns})
+	if err != nil {
+		return err
+	}
+	pause, paused, err := app.Conditions.FindPause(ctx, partitionOf(t))
+	if err != nil {
+		return err
+	}
+	detail, facts := TaskDetail{Task: t, Next: reason.TaskNext(t), Runs: append([]view.Run{}, runs...)}, taskFacts(t)
+	if paused && !ingest.TaskStatus(t.Status).Terminal() {
+		detail.Paused, detail.Next = &pause, pause.Resuming()
+		facts = append(facts, term.Fact{"paused", term.Wrap(pause.String())})
+	}
+	if t.Waits != nil {
+		facts = append(facts, term.Fact{"waits", term.Wrap(reason.WaitingText(*t.Waits))})
+	}
+	if e.Output == "json" {
+		return e.JSON(detail)
+	}
+	if err := term.PrintFacts(e, t, append(facts, term.Fact{"next", term.Wrap(detail.Next)})); err != nil {
+		return err
+	}
+	if len(runs) == 0 {
+		_, err := fmt.Fprintln(e.Out, "\nno runs yet")
+		return err
+	}
+	fmt.Fprintln(e.Out, "\nruns")
+	return term.PrintList(e, runs, runColumns())
+}
+
+func taskFacts(t view.Task) []term.Fact {
+	lease := fmt.Sprintf("nobody (epoch %d)", t.LeaseEpoch)
+	if t.LeaseOwner != "" {
+		lease = fmt.Sprintf("%s until %s (epoch %d)", t.LeaseOwner, term.Instant(t.LeasedUntil), t.LeaseEpoch)
+	}
+	return []term.Fact{
+		{"task", t.ID},
+		{"plan", t.PlanID},
+		{"slice", t.SliceID},
+		{"source", t.Source + " " + t.Endpoint + " " + t.Operation},
+		{"status", t.Status},
+		{"window", term.BriefWindow(t.Window)},
+		{"priority", t.Priority},
+		{"due", t.ScheduledAt},
+		{"attempts", t.Attempts},
+		{"leased by", lease},
+		{"started", t.StartedAt},
+		{"finished", t.FinishedAt},
+		{"last error", term.FailureText(t.ErrorCode, t.Error)},
+		{"fingerprint", t.Spec},
+		{"key", t.Key},
+	}
+}

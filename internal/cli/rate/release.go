@@ -1,0 +1,91 @@
+package rate
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func newRateRelease(e *term.Env) *cobra.Command {
+	var a term.Acting
+	c := &cobra.Command{
+		Use:   "release KEY",
+		Short: "Let go on what waits for a rate key",
+		Long: `Let go on what waits for a rate key: its quotas of this hour and day begin anew, a
+pause that the upstream asked for ends, breakers close, and tasks that were put back
+are due at once. Processes at work hear of it within two seconds.
+
+The upstream may still refuse what is sent then: its own count is not ours. Hours
+(rate.hours) are not released, because the source file says them. What keeps the
+source from being asked too often, its rate and its requests under way, stays.
+
+A quota that is wrong is better mended in the source file: ` + "`patra source apply`" + `
+computes anew what waits for it, without this command.`,
+		Example: `  patra rate release crossref --reason limit-was-raised
+  patra rate release crossref --reason test --dry-run`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.Reason == "" {
+				return term.Usagef("--reason is needed: whoever finds this later will ask for it")
+			}
+			return e.ReadStore(cmd.Context(), func(app *daemon.App) error {
+				k, err := rateKey(cmd.Context(), app, args[0])
+				if err != nil {
+					return err
+				}
+				done, err := app.ReleaseRate(cmd.Context(), k.Key, a.Act())
+				if err != nil {
+					return err
+				}
+				return showRelease(e, done)
+			})
+		},
+	}
+	a.Flags(c)
+	return c
+}
+
+func showRelease(e *term.Env, done view.RateReleased) error {
+	facts := []term.Fact{{"rate key", done.Key}}
+	for _, q := range done.Quotas {
+		facts = append(facts, term.Fact{"quota of the " + q.Name, fmt.Sprintf("begins anew; %s were used", numberText(q.Used))})
+	}
+	if !done.PausedUntil.IsZero() {
+		facts = append(facts, term.Fact{"pause of the upstream", "ended; it was until " + term.Instant(done.PausedUntil)})
+	}
+	if done.Breakers > 0 {
+		facts = append(facts, term.Fact{"breakers", fmt.Sprintf("%d closed", done.Breakers)})
+	}
+	facts = append(facts, term.Fact{"due at once", term.Count(done.Tasks, "task")})
+	err := term.PrintFacts(e, done, facts)
+	if !done.Changed() {
+		e.Hint("nothing waited for %s", done.Key)
+	}
+	e.HintDryRun(done.DryRun)
+	return err
+}
+
+// holdText is a line of `rate list` for what is left alone because of a key, unless
+// the state of the key itself says so already.
+func holdText(k view.RateKey, h view.RateHold) string {
+	switch h.Reason {
+	case gate.Cooling:
+		if !k.CoolingUntil.Before(h.Until) {
+			return ""
+		}
+	case gate.Quota:
+		for _, q := range k.Quotas {
+			if q.Reset.Sub(h.Until).Abs() < time.Minute && q.Left < 1 {
+				return ""
+			}
+		}
+	}
+	return fmt.Sprintf("%s of %s/%s %s: until %s", h.Reason, h.Source, h.Endpoint, strings.ToUpper(h.Operation), term.Instant(h.Until))
+}

@@ -1,0 +1,53 @@
+package reason
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+)
+
+// OutsideText tells what lay outside: dropped where the list is filtered here, kept
+// where the upstream chose it (D§5.11).
+func OutsideText(dropped, kept int) string {
+	text := fmt.Sprintf("%d outside the window", dropped+kept)
+	switch {
+	case kept > 0 && dropped > 0:
+		text += fmt.Sprintf(" (%d of them kept)", kept)
+	case kept > 0:
+		text += " (kept)"
+	}
+	return text
+}
+
+// AccountText says what became of every item seen, and what nobody accounts for (I4).
+func AccountText(s ingest.BatchStats) string {
+	var parts []string
+	total := 0
+	for _, part := range []struct {
+		n    int
+		name string
+	}{
+		{s.Inserted, "new"}, {s.Updated, "updated"}, {s.Unchanged, "unchanged"}, {s.Gone, "gone"}, {s.Stale, "stale"},
+		{s.Duplicate, "duplicate"}, {s.Outside, "outside the window"}, {s.Quarantined, "rejected"},
+	} {
+		total += part.n
+		if part.n != 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.name))
+		}
+	}
+	text := fmt.Sprintf("%d seen", s.Seen)
+	if len(parts) > 0 {
+		text += " = " + strings.Join(parts, " + ")
+	}
+	if s.OutsideKept > 0 {
+		text += fmt.Sprintf("; %d of them outside of what was asked for, kept", s.OutsideKept)
+	}
+	if s.Late > 0 {
+		text += fmt.Sprintf("; %d came late", s.Late)
+	}
+	if !s.Balanced() {
+		text += fmt.Sprintf("; DOES NOT ADD UP: %d are not accounted for", s.Seen-total)
+	}
+	return text
+}

@@ -1,0 +1,44 @@
+package reason
+
+import (
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// GapReason says why a stretch is not done.
+func GapReason(g view.Gap) string {
+	switch g.Reason {
+	case view.GapCapped:
+		return fmt.Sprintf("failed %s: more than the upstream serves (CAPPED), no retry helps", timesText(g.Fails))
+	case view.GapPaused:
+		return fmt.Sprintf("failed %s, nothing is tried while the source is paused", timesText(g.Fails))
+	case view.GapFailed:
+		return fmt.Sprintf("failed %s, %s", timesText(g.Fails), retryText(g))
+	case view.GapLeft:
+		return fmt.Sprintf("owed when cursor %d was set by hand; no harvest goes back to it", g.CursorID)
+	case view.GapOtherQuestion:
+		return fmt.Sprintf("never asked for as the source asks now; cursor %d asked for something else", g.AskedBy)
+	case view.GapOwed:
+		return "never read, planned as of " + term.Instant(g.WantedAt)
+	case view.GapReopened:
+		return fmt.Sprintf("read as of %s, wanted again as of %s", term.Instant(g.ReadAt), term.Instant(g.WantedAt))
+	}
+	return "never asked for"
+}
+
+// retryText is when a failed stretch is tried again.
+func retryText(g view.Gap) string {
+	if g.Waits {
+		return "retry from " + term.Instant(g.RetryAfter)
+	}
+	return "the next harvest tries it again"
+}
+
+func timesText(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}

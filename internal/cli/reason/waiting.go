@@ -1,0 +1,60 @@
+package reason
+
+import (
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// OwnWait says a limit of our own in words.
+func OwnWait(r gate.Reason) string {
+	switch r {
+	case gate.Quota:
+		return "our own quota is used up"
+	case gate.ClosedHours:
+		return "outside of rate.hours"
+	}
+	return "others use the rate"
+}
+
+// WaitReason is the reason of a wait for a table.
+func WaitReason(w *view.Waiting) string {
+	if w == nil {
+		return "-"
+	}
+	return string(w.Reason)
+}
+
+// WaitingText says why a task waits and until when.
+func WaitingText(w view.Waiting) string {
+	text := string(w.Reason)
+	if !w.Until.IsZero() {
+		text += " until " + term.Instant(w.Until)
+	}
+	if w.Detail != "" {
+		text += ": " + w.Detail
+	}
+	return text
+}
+
+// quotaWayOut is what ends the wait for a quota of our own before its time.
+func quotaWayOut(key string) string {
+	return fmt.Sprintf("a higher quota in the source file, or `patra rate release %s --reason WHY`", key)
+}
+
+// waitNext says what ends the wait of a task.
+func waitNext(t view.Task) string {
+	from := "when that is over"
+	if !t.Waits.Until.IsZero() {
+		from = "from " + term.Instant(t.Waits.Until) + " on"
+	}
+	if t.Waits.Reason == gate.Breaker {
+		return fmt.Sprintf("one task of %s/%s looks %s whether the upstream is back, and the others follow: patra rate list", t.Source, t.Endpoint, from)
+	}
+	if t.Waits.Reason == gate.Quota && t.Waits.RateKey != "" {
+		return fmt.Sprintf("it is taken %s. Sooner: %s", from, quotaWayOut(t.Waits.RateKey))
+	}
+	return fmt.Sprintf("it is taken %s: patra rate list", from)
+}

@@ -1,0 +1,48 @@
+package source
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/secret"
+)
+
+func reference(t *testing.T, text string) secret.Ref {
+	t.Helper()
+	var r secret.Ref
+	if err := r.UnmarshalText([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestCredentialUse(t *testing.T) {
+	t.Setenv("PATRA_TEST_KEY", "4711-canary")
+	t.Setenv("PATRA_TEST_WORD", "demo")
+	e := &term.Env{}
+	yes, no := true, false
+	for _, c := range []struct {
+		ref      string
+		required *bool
+		want     string
+	}{
+		{"env:PATRA_TEST_KEY", &yes, "key (API_KEY in HEADER X-Key, from env:PATRA_TEST_KEY, present)"},
+		{"env:PATRA_TEST_WORD", &yes, "from env:PATRA_TEST_WORD, present, but so short that words which contain it are garbled in what is stored: get a longer one)"},
+		{"env:PATRA_TEST_NONE", &yes, "key (API_KEY in HEADER X-Key, from env:PATRA_TEST_NONE, absent)"},
+		{"env:PATRA_TEST_NONE", &no, "key (API_KEY in HEADER X-Key, from env:PATRA_TEST_NONE, absent): optional, so requests are anonymous"},
+		{"file:" + filepath.Join(t.TempDir(), "none"), &yes, "not looked at: the file is not below a folder listed under trust.folders)"},
+		{"file:/run/secrets/none-of-these", &yes, "absent)"},
+		{"exec:pass show key", &yes, "from exec:pass show key, printed by a command)"},
+	} {
+		use := useOf(e, exchange.Auth{Credential: "key", Required: c.required}, exchange.Credential{Type: "API_KEY", Name: "X-Key", Value: reference(t, c.ref)}.WithDefaults())
+		if got := use.String(); !strings.HasSuffix(got, c.want) {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+	if got := useOf(e, exchange.Auth{}, exchange.Credential{}).String(); !strings.HasPrefix(got, "none") {
+		t.Error(got)
+	}
+}

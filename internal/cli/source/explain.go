@@ -1,0 +1,161 @@
+package source
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/subject"
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/spec"
+)
+
+// Setting is one merged value and where it came from.
+type Setting struct {
+	Path  string `json:"path"`
+	Value string `json:"value"`
+	From  string `json:"from"`         // the level alone
+	At    string `json:"at,omitempty"` // file and line, or table and column
+
+	origin string // both, for people
+}
+
+// Configuration is what holds for one operation of one endpoint.
+type Configuration struct {
+	Source      string         `json:"source"`
+	Name        string         `json:"name"`
+	Origin      string         `json:"origin"`
+	Endpoint    string         `json:"endpoint"`
+	Operation   string         `json:"operation"`
+	Fingerprint string         `json:"specFingerprint"`
+	Expression  string         `json:"expression"`
+	Selection   string         `json:"selectionHash"`
+	Prototype   string         `json:"exprProtoHash"`
+	MappingHash string         `json:"mappingHash"`
+	Warnings    []spec.Warning `json:"warnings"`
+	Settings    []Setting      `json:"settings"`
+}
+
+func newSourceExplain(e *term.Env) *cobra.Command {
+	var a subject.Selection
+	c := &cobra.Command{
+		Use:   "explain SRC[/ENDPOINT]|FILE [PATH]",
+		Short: "Show every setting of a source and where it came from",
+		Long: `Show every setting that holds for one operation of one endpoint, and where it came
+from. The levels, each winning over the one before it: platform (defaults of this
+program), provenance (top of the file), endpoint (its request and auth), section
+(its other sections), operation, override (--set). PATH shows only what stands
+below it.
+
+The fingerprint names the whole configuration; the prototype names what is asked
+for: another prototype is another watermark.`,
+		Example: `  patra source explain crossref
+  patra source explain crossref/works --op HARVEST
+  patra source explain crossref window --op BACKFILL
+  patra source explain crossref --set rate.perSecond=1 -o json`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, chosen := args[0], a
+			if code, endpoint, found := strings.Cut(name, "/"); found && !strings.ContainsRune(name, '.') {
+				if a.Endpoint != "" && a.Endpoint != endpoint {
+					return term.Usagef("%s and --endpoint %s name two endpoints", name, a.Endpoint)
+				}
+				name, chosen.Endpoint = code, endpoint
+			}
+			s, err := subject.Find(cmd.Context(), e, name)
+			if err != nil {
+				return err
+			}
+			at, err := chosen.At(s)
+			if err != nil {
+				return err
+			}
+			return showExplained(e, at, strings.Join(args[1:], ""))
+		},
+	}
+	a.Flags(c)
+	return c
+}
+
+func showExplained(e *term.Env, a subject.Selected, below string) error {
+	c, err := configurationOf(a)
+	if err != nil {
+		return err
+	}
+	if c.Settings = settingsBelow(c.Settings, below); len(c.Settings) == 0 {
+		return term.NotFound("nothing is set at %q: name a section such as window, or a key such as window.size", below)
+	}
+	if e.Output == "json" {
+		return e.JSON(c)
+	}
+	width := valueWidth(c.Settings)
+	err = term.PrintList(e, c.Settings, term.NewColumns([]string{"path", "value", "from"}, func(s Setting) []any {
+		return []any{term.Shorten(s.Path, pathWidth), term.Shorten(s.Value, width), s.origin}
+	}))
+	e.Hint("%s, fingerprint %s", a, c.Fingerprint)
+	e.Hint("asks for %s, prototype %s", everythingOr(c.Expression), c.Prototype)
+	subject.Warn(e, c.Warnings)
+	return err
+}
+
+func configurationOf(a subject.Selected) (Configuration, error) {
+	r, compiled := a.Resolved, a.Compiled
+	prototype, err := compiled.Prototype.Hash()
+	c := Configuration{
+		Source: r.Source, Name: a.Parsed.Name, Origin: a.Origin, Endpoint: r.Endpoint, Operation: r.Operation,
+		Fingerprint: compiled.Fingerprint, Expression: compiled.Prototype.Where.String(), Selection: compiled.Prototype.Selection,
+		Prototype: prototype, MappingHash: compiled.MappingHash, Warnings: append([]spec.Warning{}, compiled.Warnings...),
+	}
+	for _, x := range r.Explain() {
+		c.Settings = append(c.Settings, settingOf(x))
+	}
+	return c, err
+}
+
+func settingOf(x registry.Explained) Setting {
+	place := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(x.Origin, x.Level), " ("), ")")
+	return Setting{Path: x.Path, Value: x.Value, From: x.Level, At: place, origin: x.Origin}
+}
+
+// settingsBelow keeps a section, a key or everything.
+func settingsBelow(all []Setting, path string) (out []Setting) {
+	for _, s := range all {
+		if rest, ok := strings.CutPrefix(s.Path, path); ok && (path == "" || rest == "" || rest[0] == '.' || rest[0] == '[') {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Widths of the table: what a terminal of 120 columns leaves to values.
+const (
+	tableWidth = 120
+	pathWidth  = 50
+	leastValue = 14
+)
+
+func valueWidth(all []Setting) int {
+	path, origin := 0, 0
+	for _, s := range all {
+		path, origin = max(path, min(utf8.RuneCountInString(s.Path), pathWidth)), max(origin, utf8.RuneCountInString(s.origin))
+	}
+	return max(leastValue, tableWidth-path-origin-4)
+}
+
+func everythingOr(expression string) string {
+	if expression == "" {
+		return "everything"
+	}
+	return expression
+}
+
+func (c Configuration) At(path string) Setting {
+	for _, s := range c.Settings {
+		if s.Path == path {
+			return s
+		}
+	}
+	return Setting{Value: "missing"}
+}

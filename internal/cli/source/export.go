@@ -1,0 +1,96 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/subject"
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// Exported is a source as a file, wrapped for programs.
+type Exported struct {
+	Source string     `json:"source"`
+	Origin string     `json:"origin"`
+	At     *time.Time `json:"at,omitempty"`
+	YAML   string     `json:"yaml"`
+}
+
+func newSourceExport(e *term.Env) *cobra.Command {
+	var text string
+	c := &cobra.Command{
+		Use:   "export SRC",
+		Short: "Write a source as a file, as it is or as it was",
+		Long: `Write a source as a file to stdout: as applied, else as bundled. The file says the
+same as the one it came from; comments are not kept. With --at the version that
+was, is or will be in force at that instant.`,
+		Example: `  patra source export crossref
+  patra source export crossref --at -7d
+  patra source export crossref --at 2025-03-01T00:00:00Z -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, err := term.ParseTime("at", text, time.Now())
+			if err != nil {
+				return err
+			}
+			return e.ReadRegistry(cmd.Context(), func(app *daemon.App) error {
+				s, err := versionAt(cmd.Context(), app, args[0], at)
+				if err != nil {
+					return err
+				}
+				return exportSource(e, s, at)
+			})
+		},
+	}
+	c.Flags().StringVar(&text, "at", "", "instant: RFC 3339, a date, or -7d (default now)")
+	return c
+}
+
+func versionAt(ctx context.Context, app *daemon.App, code string, at *time.Time) (subject.Subject, error) {
+	if at == nil {
+		return subject.FindIn(ctx, app, code)
+	}
+	never := fmt.Errorf("source %s had no applied version at %s: %w: `patra source history %s` lists what there is", code, window.Text(*at), fault.ErrNotFound, code)
+	if app == nil {
+		return subject.Subject{}, never
+	}
+	src, found, err := app.Definitions.LoadAt(ctx, code, *at)
+	if err == nil && !found {
+		err = never
+	}
+	return subject.Subject{Parsed: src, Origin: subject.OriginApplied}, err
+}
+
+func exportSource(e *term.Env, s subject.Subject, at *time.Time) error {
+	text := registry.Export(s.Parsed.Shown())
+	if e.Output == "json" {
+		return e.JSON(Exported{s.Parsed.Code, s.Origin, at, string(text)})
+	}
+	return e.WriteStored(text)
+}
+
+func newSourceSchema(e *term.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of a source file, for editors",
+		Long: `Print the JSON Schema of a source file. Editors complete and check source files
+with it, for example after this first line in the file:
+
+  # yaml-language-server: $schema=source.schema.json
+
+The schema sees one key at a time; patra source validate sees the whole.`,
+		Example: `  patra source schema`,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := e.Out.Write(registry.Schema())
+			return err
+		},
+	}
+}

@@ -1,0 +1,83 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
+)
+
+// lineOf reads the versions of a source. Where there is no database there are none.
+func lineOf(ctx context.Context, app *daemon.App, code string) (inspect.VersionLine, error) {
+	if app == nil {
+		return inspect.VersionLine{Now: window.Instant(time.Now())}, nil
+	}
+	return app.Inspect.VersionLine(ctx, code)
+}
+
+// previewApply tells what applying would do, without writing.
+func previewApply(ctx context.Context, app *daemon.App, src *registry.Source, o registry.ApplyOptions) (Applied, error) {
+	if err := knownCodes(ctx, app, src); err != nil {
+		return Applied{}, err
+	}
+	if err := ownGroups(ctx, app, src); err != nil {
+		return Applied{}, err
+	}
+	row, err := askPending(ctx, app, src, o)
+	var past inspect.PastError
+	if errors.As(err, &past) {
+		err = term.Usagef("--effective-from %s lies in the past (now is %s): what was in force then cannot be changed; leave it out, or name a later instant", window.Text(past.From), window.Text(past.Now))
+	}
+	return newApplied(row), err
+}
+
+// askPending asks the database, or does without where there is none yet.
+func askPending(ctx context.Context, app *daemon.App, src *registry.Source, o registry.ApplyOptions) (view.SourceApplied, error) {
+	if app != nil {
+		return app.Inspect.Pending(ctx, src, o)
+	}
+	line, err := lineOf(ctx, nil, src.Code)
+	if err != nil {
+		return view.SourceApplied{}, err
+	}
+	return line.Pending(nil, src, o)
+}
+
+// newApplied is what became of a file, as it is shown.
+func newApplied(a view.SourceApplied) Applied {
+	return Applied{Rows: a.Rows, Outcome: string(a.Outcome), From: a.From, Until: a.Until, Superseded: a.Superseded, replaces: a.Replaces, waits: a.Waits}
+}
+
+// afterApply says what follows from a change.
+func afterApply(e *term.Env, rows []Applied) {
+	for _, r := range rows {
+		hintShared(e, r)
+		hintSchedule(e, r)
+		if r.Outcome != OutcomeApplied && r.Outcome != OutcomeScheduled {
+			continue
+		}
+		e.Hint("%s: plans that exist keep their settings, except the rate, which every task reads when it begins; plans made from %s on use the new ones, and the next harvest gives up one that got nowhere with the old ones", r.Source, window.Text(r.From))
+		if r.replaces {
+			e.Hint("as it was before: patra source export %s --at %s", r.Source, window.Text(r.From.Add(-time.Microsecond)))
+		}
+	}
+}
+
+// hintSchedule says what becomes of versions that are scheduled.
+func hintSchedule(e *term.Env, r Applied) {
+	if r.Outcome == OutcomeUnchanged && r.waits {
+		e.Hint("%s: already scheduled from %s; nothing changed", r.Source, window.Text(r.From))
+	}
+	if r.Superseded > 0 && r.Outcome != OutcomePending {
+		e.Hint("%s: %s that had been scheduled will not begin", r.Source, term.Count(r.Superseded, "version"))
+	}
+	if !r.Until.IsZero() {
+		e.Hint("%s: the version scheduled from %s stays and holds from then on; --cancel-scheduled takes it back", r.Source, window.Text(r.Until))
+	}
+}

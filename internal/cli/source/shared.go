@@ -1,0 +1,48 @@
+package source
+
+import (
+	"context"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/cli/subject"
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// ownGroups refuses a rate group that is called like a source of the database.
+func ownGroups(ctx context.Context, app *daemon.App, src *registry.Source) error {
+	if app == nil || len(src.RateGroups()) == 0 {
+		return nil
+	}
+	codes, err := app.SourceCodes(ctx)
+	if err != nil {
+		return err
+	}
+	return subject.RefuseProblems(src.GroupsLikeSources(codes))
+}
+
+// nameShared adds to each applied file who shares a rate with it.
+func nameShared(ctx context.Context, app *daemon.App, files []subject.CheckedFile, rows []Applied) (err error) {
+	for i := range min(len(files), len(rows)) {
+		if app == nil || len(files[i].Parsed.RateGroups()) == 0 {
+			continue
+		}
+		if rows[i].SharesRate, err = app.SharedRates(ctx, files[i].Parsed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hintShared says whose rate a file has a say in, and who has a say in its own.
+func hintShared(e *term.Env, r Applied) {
+	for _, s := range r.SharesRate {
+		if len(s.With) == 0 {
+			e.Hint("%s: nobody else names the rate group %s", r.Source, s.Group)
+			continue
+		}
+		e.Hint("%s: shares the rate group %s with %s: the lowest rate and quota that one of them declares counts for all (`patra rate show %s`)",
+			r.Source, s.Group, strings.Join(s.With, ", "), s.Group)
+	}
+}

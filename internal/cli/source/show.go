@@ -1,0 +1,164 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/reason"
+	"github.com/patra-ingest/patra/internal/cli/subject"
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// Overview is a source in a few lines.
+type Overview struct {
+	Source      string         `json:"source"`
+	Name        string         `json:"name"`
+	Origin      string         `json:"origin"`
+	Docs        string         `json:"docs,omitempty"`
+	Credentials []string       `json:"credentials"`
+	Endpoints   []endpointView `json:"endpoints"`
+	Next        *time.Time     `json:"nextVersionFrom,omitempty"` // a change that was scheduled
+	Paused      []ingest.Pause `json:"paused,omitempty"`
+}
+
+// endpointView is one endpoint, for the first operation it serves.
+type endpointView struct {
+	Name       string   `json:"name"`
+	Role       string   `json:"role"`
+	Operations []string `json:"operations"`
+	Address    string   `json:"address"`
+	Follows    string   `json:"follows,omitempty"`
+	Paging     string   `json:"paging,omitempty"`
+	Window     string   `json:"window,omitempty"`
+	Rate       string   `json:"rate"`
+	Details    string   `json:"details,omitempty"`
+}
+
+func newSourceShow(e *term.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show SRC|FILE",
+		Short: "Show a source at a glance",
+		Long: `Show a source at a glance: where it comes from, its endpoints, what they serve and
+how they are asked. Every single setting and where it was written is shown by
+patra source explain.`,
+		Example: `  patra source show crossref
+  patra source show mine.yaml
+  patra source show crossref -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := subject.Find(cmd.Context(), e, args[0])
+			if err != nil {
+				return err
+			}
+			s.Parsed = s.Parsed.Shown()
+			view, err := overviewOf(s)
+			if err != nil {
+				return err
+			}
+			if s.Origin == subject.OriginApplied {
+				if view.Next, err = findScheduled(cmd.Context(), e, s.Parsed.Code); err != nil {
+					return err
+				}
+			}
+			if s.Origin != subject.OriginFile {
+				if view.Paused, err = readPauses(cmd.Context(), e, s.Parsed.Code); err != nil {
+					return err
+				}
+			}
+			return showOverview(e, view)
+		},
+	}
+}
+
+func overviewOf(s subject.Subject) (Overview, error) {
+	v := Overview{Source: s.Parsed.Code, Name: s.Parsed.Name, Origin: s.Origin, Docs: s.Parsed.Docs, Credentials: []string{}}
+	v.Credentials = append(v.Credentials, slices.Sorted(maps.Keys(s.Parsed.Credentials))...)
+	for _, name := range slices.Sorted(maps.Keys(s.Parsed.Endpoints)) {
+		operations := s.Parsed.Endpoints[name].Operates()
+		r, err := registry.Resolve(s.Parsed, name, operations[0], nil)
+		if err != nil {
+			return v, err
+		}
+		v.Endpoints = append(v.Endpoints, endpointOf(r, operations))
+	}
+	return v, nil
+}
+
+func endpointOf(r *registry.Resolved, operations []string) endpointView {
+	v := endpointView{
+		Name: r.Endpoint, Role: r.Role, Operations: operations, Address: r.Request.Method + " " + strings.TrimSuffix(r.HTTP.BaseURL, "/") + r.Request.Path,
+		Rate: fmt.Sprintf("%v a second, %d at once", r.Rate.PerSecond, r.Rate.Concurrency),
+	}
+	if r.Filter.Field != "" {
+		v.Follows = fmt.Sprintf("%s, to the %s in %s", r.Filter.Field, strings.ToLower(string(r.Filter.Precision)), r.Filter.Zone)
+		v.Window = fmt.Sprintf("%s, reads %s again, stops %s before now", r.Window.Size, r.Window.Lookback, *r.Window.SafetyLag)
+		if r.Window.Earliest != "" {
+			v.Window += ", nothing before " + r.Window.Earliest
+		}
+	}
+	if r.Paging.Type != "" {
+		v.Paging = fmt.Sprintf("%s, %d items a page", r.Paging.Type, r.Paging.Size)
+	}
+	if r.Details.Enabled() {
+		v.Details = fmt.Sprintf("from %s, %d ids a request", r.Details.Endpoint, r.Details.BatchSize)
+	}
+	return v
+}
+
+// findScheduled is when the next version of an applied source begins, if there is one.
+func findScheduled(ctx context.Context, e *term.Env, code string) (next *time.Time, err error) {
+	err = e.ReadRegistry(ctx, func(app *daemon.App) error {
+		line, err := lineOf(ctx, app, code)
+		if later := line.Scheduled(); len(later) > 0 {
+			next = &later[0]
+		}
+		return err
+	})
+	return next, err
+}
+
+func showOverview(e *term.Env, v Overview) error {
+	credentials := "none"
+	if len(v.Credentials) > 0 {
+		credentials = strings.Join(v.Credentials, ", ")
+	}
+	if err := term.PrintFacts(e, v, []term.Fact{
+		{"source", v.Source}, {"name", v.Name}, {"origin", v.Origin}, {"docs", term.OrDash(v.Docs)}, {"credentials", credentials},
+	}); err != nil || e.Output == "json" {
+		return err
+	}
+	for _, p := range v.Endpoints {
+		fmt.Fprintf(e.Out, "\n%s\n", term.Printable(p.Name))
+		if err := term.PrintFacts(e, p, p.facts()); err != nil {
+			return err
+		}
+	}
+	for _, p := range v.Paused {
+		reason.HintPause(e, p)
+	}
+	if v.Next != nil {
+		e.Hint("a change begins at %s: `patra source history %s` lists it", window.Text(*v.Next), v.Source)
+	}
+	e.Hint("every setting and where it came from: patra source explain %s", v.Source)
+	return nil
+}
+
+func (p endpointView) facts() []term.Fact {
+	facts := []term.Fact{{"  serves", strings.Join(p.Operations, ", ") + " (" + p.Role + ")"}, {"  asks", p.Address}}
+	for _, f := range []term.Fact{{"  follows", p.Follows}, {"  paging", p.Paging}, {"  window", p.Window}, {"  rate", p.Rate}, {"  details", p.Details}} {
+		if f[1] != "" {
+			facts = append(facts, f)
+		}
+	}
+	return facts
+}

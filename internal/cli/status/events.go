@@ -1,0 +1,27 @@
+package status
+
+import (
+	"fmt"
+
+	"github.com/patra-ingest/patra/internal/cli/reason"
+	"github.com/patra-ingest/patra/internal/cli/term"
+)
+
+// outboxLines is a line for every dataset with events that are not delivered.
+func (r Report) outboxLines() (out string) {
+	for _, b := range r.Events {
+		text := reason.HeldText(b, r.Now)
+		if b.Dead > 0 {
+			text += fmt.Sprintf(", %d dead", b.Dead)
+		}
+		switch {
+		case b.HasPublisher(r.Relays, r.Now):
+		case b.Relayed:
+			text += "; nobody publishes them, last tried " + term.MinuteText(b.TriedAt)
+		default:
+			text += "; nobody publishes them"
+		}
+		out += term.Indent(term.Printable("events of "+b.Source+"/"+b.Endpoint+": "+text), 80)
+	}
+	return out
+}

@@ -1,0 +1,231 @@
+package status
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/coverage"
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/integrity"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
+)
+
+func New(e *term.Env) *cobra.Command {
+	var watch bool
+	var every time.Duration
+	var times int
+	var eventsAge, checkAge time.Duration
+	c := &cobra.Command{
+		Use:   "status [SRC]",
+		Short: "Freshness, gaps, queue and failures at a glance; exit code 9 on findings",
+		Long: `Show for every source that is harvested how fresh it is, what is missing, what
+waits and what is wrong. What is owed and worked on is no finding. Findings are:
+gaps that nobody works on, stretches that a backfill or an update gave up,
+stalled campaigns, items in quarantine, sources that are paused
+or cannot be read, endpoints in trouble, slices that started over more than twice
+and are not read yet, answers whose dates do not fit what was asked for or that
+brought less than a source estimated, tasks that wait while no patra process is
+running, events that are dead, receivers of events that are away, events that
+wait for longer than --events-age, sources that want something of this machine
+that nobody agreed to (patra source trust), and a database whose last patra db
+check is older than --check-age or found damage. Events that wait are no
+finding where nobody publishes: no relay works, and none has tried for a week.
+
+LAG is the time from the watermark to now. QUEUE is running + waiting.
+
+--watch looks again and again until Ctrl-C, which ends it with exit code 0.`,
+		Example: `  patra status
+  patra status crossref -o json
+  patra status --watch --every 10s`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if eventsAge < 0 {
+				return term.Usagef("--events-age %s: expected a length of time, or 0 for no limit", eventsAge)
+			}
+			if checkAge < 0 {
+				return term.Usagef("--check-age %s: expected a length of time, or 0 for no limit", checkAge)
+			}
+			q := inspect.StatusQuery{Source: strings.Join(args, ""), EventsAge: eventsAge, CheckAge: checkAge}
+			look := func(app *daemon.App) (Report, error) {
+				found, err := app.Inspect.Status(cmd.Context(), q)
+				return newStatusReport(found), err
+			}
+			return e.ReadStore(cmd.Context(), func(app *daemon.App) error {
+				if watch {
+					return watchStatus(cmd.Context(), e, app, every, times, look)
+				}
+				r, err := look(app)
+				if err != nil {
+					return err
+				}
+				return showStatus(e, r)
+			})
+		},
+	}
+	c.Flags().BoolVar(&watch, "watch", false, "look again and again until interrupted")
+	c.Flags().DurationVar(&every, "every", 2*time.Second, "with --watch: how often")
+	c.Flags().DurationVar(&eventsAge, "events-age", inspect.UsualEventsAge, "how long an event may wait for its delivery before it is a finding; 0: for ever")
+	c.Flags().DurationVar(&checkAge, "check-age", integrity.UsualAge, "how old the last check of the database may be before that is a finding; 0: for ever")
+	c.Flags().IntVar(&times, "times", 0, "with --watch: stop after so many looks (default: when interrupted)")
+	return c
+}
+
+// Report is a status as it is shown, in words.
+type Report struct {
+	Now       time.Time             `json:"now"`
+	Sources   []sourceStatus        `json:"sources"`
+	Processes int                   `json:"processes"`         // at work now
+	Relays    int                   `json:"relays"`            // processes that publish events
+	Events    []view.Backlog        `json:"events"`            // datasets with events that are not delivered
+	Missing   []view.MissingRecords `json:"missing,omitempty"` // records that upstreams lack, not taken for deleted
+	Findings  []statusFinding       `json:"findings"`
+
+	schedules view.Schedules // what starts the first harvest, while there was none
+}
+
+// sourceStatus is how one endpoint stands.
+type sourceStatus struct {
+	Source      string           `json:"source"`
+	Endpoint    string           `json:"endpoint"`
+	CursorID    int64            `json:"cursorId,omitempty"`
+	FreshTo     time.Time        `json:"freshTo,omitzero"`
+	LagSec      float64          `json:"lagSeconds,omitempty"`
+	Gaps        []coverage.Gap   `json:"gaps"`
+	InWork      int              `json:"gapsInWork"` // stretches that are owed and worked on
+	Running     int              `json:"running"`
+	Waiting     int              `json:"waiting"`
+	Failed      int              `json:"failedWindows"`
+	Quarantined int64            `json:"quarantined"`
+	Conditions  []view.Condition `json:"conditions,omitempty"`
+	LastFailure *view.Task       `json:"lastFailure,omitempty"`
+}
+
+// statusFinding is one thing somebody should know.
+type statusFinding struct {
+	About string `json:"about"`
+	Text  string `json:"text"`
+}
+
+// newStatusReport puts a status into words.
+func newStatusReport(s view.Status) Report {
+	r := Report{Now: s.Now, Sources: []sourceStatus{}, Processes: s.Processes, Relays: s.Relays, Events: s.Events, Missing: s.Missing, Findings: findingLines(s.Findings, s.Now), schedules: s.Schedules}
+	for _, one := range s.Sources {
+		r.Sources = append(r.Sources, sourceStatus{
+			Source: one.Source, Endpoint: one.Endpoint, CursorID: one.CursorID, FreshTo: one.FreshTo, LagSec: one.LagSec, Gaps: coverage.ShownGaps(one.Gaps), InWork: one.InWork,
+			Running: one.Running, Waiting: one.Waiting, Failed: one.Failed, Quarantined: one.Quarantined, Conditions: one.Conditions, LastFailure: one.LastFailure,
+		})
+	}
+	return r
+}
+
+// firstStart says what starts the first harvest: a schedule, where a process follows
+// them, or a person.
+func firstStart(s view.Schedules) string {
+	switch {
+	case s.Count == 0:
+		return "`patra harvest SRC` starts"
+	case s.Followed:
+		return fmt.Sprintf("%s followed, the first is due at %s; sooner with `patra harvest SRC`", term.CountAre(s.Count, "schedule"), term.MinuteText(s.Next))
+	}
+	return fmt.Sprintf("%s declared, and no process follows schedules: `patra serve` does; sooner with `patra harvest SRC`", term.CountAre(s.Count, "schedule"))
+}
+
+func showStatus(e *term.Env, r Report) error {
+	if e.Output == "json" {
+		if err := e.JSON(r); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprint(e.Out, e.ColouredFindings(r.text()))
+	}
+	if len(r.Sources) == 0 {
+		e.Hint("nothing was planned yet: %s", firstStart(r.schedules))
+	}
+	if n := len(r.Findings); n > 0 {
+		return term.Findings("%s", term.Count(n, "finding"))
+	}
+	return nil
+}
+
+// text is the report in 80 columns.
+func (r Report) text() string {
+	w := term.NewTable(nil)
+	w.AppendHeader(term.HeadRow([]string{"source", "fresh to", "lag", "gaps", "queue", "failed", "rejects"}))
+	for _, s := range r.Sources {
+		lag := "-"
+		if !s.FreshTo.IsZero() {
+			lag = term.AgeText(r.Now.Sub(s.FreshTo))
+		}
+		gaps := fmt.Sprint(len(s.Gaps))
+		if s.InWork > 0 {
+			gaps += fmt.Sprintf(" (+%d)", s.InWork)
+		}
+		w.AppendRow(term.CleanRow([]any{term.Shorten(s.Source+"/"+s.Endpoint, 22), term.MinuteText(s.FreshTo), lag, gaps, fmt.Sprintf("%d+%d", s.Running, s.Waiting), s.Failed, s.Quarantined}))
+	}
+	out := w.Render() + "\n" + r.workLines() + "\n" + r.outboxLines() + r.missingLines()
+	for _, f := range r.Findings {
+		out += term.Indent("! "+term.Printable(f.About+": "+f.Text), 80)
+	}
+	if len(r.Findings) == 0 {
+		out += "no findings\n"
+	}
+	return out
+}
+
+// missingLines tells of records that upstreams did not have. That is no finding: a passing
+// gap heals by itself, and a deletion is true a day later.
+func (r Report) missingLines() (out string) {
+	for _, m := range r.Missing {
+		out += term.Indent(term.Printable(fmt.Sprintf("%s of %s/%s %s missing since %s and not taken for deleted: from %s on `patra update %s --signals`, or a scheduled update, looks again",
+			term.Count(int(m.Records), "record"), m.Source, m.Endpoint, term.IsAre(m.Records), term.MinuteText(m.Since), term.MinuteText(m.LooksAt), m.Source)), 80)
+	}
+	return out
+}
+
+func (r Report) workLines() string {
+	switch r.Processes {
+	case 0:
+		return "no process is at work"
+	case 1:
+		return "1 process is at work"
+	}
+	return fmt.Sprintf("%d processes are at work", r.Processes)
+}
+
+// watchStatus draws the report anew until somebody stops it.
+func watchStatus(ctx context.Context, e *term.Env, app *daemon.App, every time.Duration, times int, look func(*daemon.App) (Report, error)) error {
+	if every < term.ShortestWatch {
+		return term.Usagef("--every %s: expected %s or more", every, term.ShortestWatch)
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for looks := 1; ; looks++ {
+		r, err := look(app)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		case e.Output == "json":
+			err = e.JSON(r)
+		case term.IsTerminal(e.Out):
+			_, err = fmt.Fprint(e.Out, "\x1b[H\x1b[2J"+term.MinuteText(r.Now)+"\n"+e.ColouredFindings(r.text()))
+		default:
+			_, err = fmt.Fprint(e.Out, term.MinuteText(r.Now)+"\n"+r.text()+"\n")
+		}
+		if err != nil || looks == times {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package term
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// RawDirFlag is also for commands that read bodies.
+func RawDirFlag(c *cobra.Command, dir *string) {
+	c.Flags().StringVar(dir, "raw-dir", "", "folder of bodies of answers (default PATRA_RAW_DIR, else FILE.raw beside the SQLite file)")
+}
+
+func RawDir(flag string) string {
+	if flag != "" {
+		return flag
+	}
+	return EnvOr("PATRA_RAW_DIR", "")
+}
+
+const RawDays = daemon.RawKeepFor / (24 * time.Hour)
+
+// ArchiveDirFlag is for all commands that write or read archives.
+func ArchiveDirFlag(c *cobra.Command, dir *string) {
+	c.Flags().StringVar(dir, "archive-dir", "", "folder of archives (default PATRA_ARCHIVE_DIR, else FILE.archive beside the SQLite file)")
+}
+
+func ArchiveDir(flag string) string {
+	if flag != "" {
+		return flag
+	}
+	return EnvOr("PATRA_ARCHIVE_DIR", "")
+}

@@ -1,0 +1,317 @@
+package work
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/consent"
+	"github.com/patra-ingest/patra/internal/cli/ledger"
+	"github.com/patra-ingest/patra/internal/cli/subject"
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// Request are the flags that planning commands share.
+type Request struct {
+	Env                                *term.Env
+	endpoint, Operation, from, to, now string
+	Set                                []string
+	dry, offline, count, retry         bool
+}
+
+func (r *Request) addFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&r.endpoint, "endpoint", "", "endpoint of the source (default: the only one)")
+	f.StringVar(&r.from, "from", "", "start of the window, included: RFC 3339, a date, or -7d")
+	f.StringVar(&r.to, "to", "", "end of the window, not included")
+	f.StringVar(&r.now, "now", "", "plan as if it were this instant")
+	f.StringArrayVar(&r.Set, "set", nil, "override a setting for this run, such as rate.perSecond=1")
+	f.BoolVar(&r.dry, "dry-run", false, "show the plan and write nothing")
+	f.BoolVar(&r.retry, "retry", false, "also take windows that failed and whose retry time has not come: the cause is fixed")
+}
+
+// Parsed is a request with its texts understood.
+type Parsed struct {
+	Now       time.Time
+	from, to  *time.Time
+	operation ingest.Operation
+	overrides []registry.Override
+	// retryBefore: what failed before this instant is tried again at once; zero: at its time.
+	retryBefore time.Time
+}
+
+// parseFlags understands the flags. base is what "now" means without --now.
+func (r *Request) parseFlags(base time.Time) (p Parsed, err error) {
+	p.Now = base.UTC()
+	if r.retry {
+		p.retryBefore = p.Now // not --now: failures have the time of the clock
+	}
+	if r.now != "" {
+		at, err := term.ParseTime("now", r.now, p.Now)
+		if err != nil {
+			return p, err
+		}
+		p.Now = *at
+	}
+	if p.from, err = term.ParseTime("from", r.from, p.Now); err != nil {
+		return p, err
+	}
+	if p.to, err = term.ParseTime("to", r.to, p.Now); err != nil {
+		return p, err
+	}
+	if p.operation, err = ingest.ParseOperation(r.Operation); err != nil {
+		return p, term.Usage(err)
+	}
+	if r.offline && r.count {
+		return p, term.Usagef("--offline and --count contradict each other: name one of them")
+	}
+	if p.overrides, err = term.ParseOverrides(r.Set); err != nil {
+		return p, err
+	}
+	return p, nil
+}
+
+// compileSource finds the source and freezes it for the operation.
+func (r *Request) compileSource(ctx context.Context, app *daemon.App, code string, p Parsed) (*spec.Compiled, error) {
+	e := r.Env
+	return compileFor(ctx, e, app, code, r.endpoint, p.operation, p.overrides)
+}
+
+func compileFor(ctx context.Context, e *term.Env, app *daemon.App, code, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
+	if app != nil {
+		return app.Compile(ctx, code, endpoint, op, overrides)
+	}
+	src, err := daemon.Bundled(code)
+	if err != nil {
+		return nil, fmt.Errorf("%w; %s", err, missingDatabase(e))
+	}
+	return e.Installed.Compile(src, endpoint, op, overrides)
+}
+
+// missingDatabase says why only bundled sources are known: the database that is asked is
+// not there, most likely because its name is not the right one.
+func missingDatabase(e *term.Env) string {
+	return fmt.Sprintf("the database %s does not exist, so nothing was applied to it: --db or PATRA_DB names another", strings.TrimPrefix(e.Database, "sqlite:"))
+}
+
+func NewPlan(e *term.Env) *cobra.Command {
+	r := &Request{Env: e}
+	c := &cobra.Command{
+		Use:   "plan SRC",
+		Short: "Show what a run would do, or queue it",
+		Long: `Compute the window and the slices of a run. With --dry-run nothing is written,
+and a missing database counts as an empty one. Without --dry-run the plan and
+its tasks are stored for an executor to work on.
+
+With -v the window is explained step by step, and so it is with -o json; the same
+inputs give the same bytes. A backfill ends where the watermark of HARVEST stands,
+keeps its own, and reads a range once: asked for again, what it has read is skipped.
+An update reads a named window again; without one every record has its turn once in
+details.every, if the source can be asked for ids.
+
+The forecast of a dry run says what a run would take, and what it rests on: what
+the upstream counts, what earlier slices had, or an assumption. A source that does
+not say how much a slice should hold is counted only with --count.`,
+		Example: `  patra plan crossref --op HARVEST --dry-run
+  patra plan crossref --op HARVEST --from 2025-03-01 --to 2025-03-08 --dry-run -o json
+  patra plan crossref --op BACKFILL --from 2020-01-01 --to 2021-01-01 --dry-run
+  patra plan crossref --op UPDATE --dry-run
+  patra plan crossref --op HARVEST --now 2025-03-10T12:00:00Z --offline --dry-run -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), e, args[0], r) },
+	}
+	r.addFlags(c)
+	c.Flags().StringVar(&r.Operation, "op", string(ingest.Harvest), "operation: HARVEST, BACKFILL or UPDATE")
+	c.Flags().BoolVar(&r.offline, "offline", false, "do not ask the upstream for counts")
+	c.Flags().BoolVar(&r.count, "count", false, "ask the upstream for counts also where only the forecast needs them")
+	c.AddCommand(ledger.NewPlanVerbs(e)...)
+	return c
+}
+
+func runPlan(ctx context.Context, e *term.Env, code string, r *Request) error {
+	draft, err := rehearsePlan(ctx, e, code, r)
+	if err != nil {
+		return err
+	}
+	if !r.dry {
+		if draft, err = storePlan(ctx, e, code, r); err != nil {
+			return err
+		}
+	}
+	hintLag(e, draft)
+	if e.Output == "json" {
+		return e.JSON(draft)
+	}
+	return printDraft(e, draft)
+}
+
+// rehearsePlan draws the plan and writes nothing; without a database it plans from
+// nothing. Commands that write rehearse first, so that bad input leaves no file.
+func rehearsePlan(ctx context.Context, e *term.Env, code string, r *Request) (*daemon.PlanDraft, error) {
+	p, err := r.parseFlags(time.Now())
+	if err != nil {
+		return nil, err
+	}
+	app, err := e.OpenToRead(ctx)
+	if err != nil && !daemon.IsMissing(err) {
+		return nil, err
+	}
+	if err == nil {
+		defer app.Close()
+		if p, err = r.parseAt(ctx, app); err != nil {
+			return nil, err
+		}
+	} else {
+		app = nil
+	}
+	compiled, err := r.compileSource(ctx, app, code, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := consent.CheckFor(ctx, e, app, compiled.Snapshot); err != nil {
+		return nil, err
+	}
+	asked := r.planRequest(p)
+	asked.Offline = asked.Offline || !r.dry // what is stored is drawn once more, and asks then
+	counting, planned := hintCounting(ctx, e, code, "; --offline plans without counts, and Ctrl-C is safe")
+	draft, err := daemon.Draft(counting, e.Installed, app, compiled, asked)
+	planned()
+	if err != nil {
+		return nil, term.Usage(err)
+	}
+	if err := checkAsked(ctx, e, app, compiled, p, draft); err != nil {
+		return nil, err
+	}
+	return draft, hintWatermark(ctx, e, app, code, r.endpoint, p, compiled)
+}
+
+// newRequest is the trigger of a command.
+func (p Parsed) newRequest() daemon.PlanRequest {
+	out := daemon.NewRequest(p.Now, p.from, p.to)
+	out.RetryBefore = p.retryBefore
+	return out
+}
+
+func (r *Request) planRequest(p Parsed) daemon.PlanRequest {
+	out := p.newRequest()
+	out.Offline, out.Forecast, out.Count = r.offline, r.dry, r.count
+	if r.from != "" || r.to != "" {
+		out.Typed = r.from + ".." + r.to
+	}
+	return out
+}
+
+// parseAt takes now from the store's clock, so that processes whose clocks differ agree.
+func (r *Request) parseAt(ctx context.Context, app *daemon.App) (Parsed, error) {
+	now, err := app.Now(ctx)
+	if err != nil {
+		return Parsed{}, err
+	}
+	return r.parseFlags(now)
+}
+
+// storePlan stores the plan for an executor to work on.
+func storePlan(ctx context.Context, e *term.Env, code string, r *Request) (*daemon.PlanDraft, error) {
+	app, err := e.Open(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer app.Close()
+	p, err := r.parseAt(ctx, app)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := r.compileSource(ctx, app, code, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := app.MayRun(ctx, compiled.Snapshot); err != nil {
+		return nil, err
+	}
+	plan, draft, err := app.Planner.Plan(ctx, compiled, r.planRequest(p))
+	if err != nil {
+		return nil, err
+	}
+	e.Hint("%s", Stored(plan))
+	return draft, nil
+}
+
+// Stored says where a plan is, and who goes on with it if it is not all there.
+func Stored(p ingest.Plan) string {
+	text := fmt.Sprintf("stored as plan %d", p.ID)
+	if p.Status == ingest.PlanPartial {
+		text += ", in part: enough tasks wait. As they are worked off, `patra serve` with the role planner queues the rest"
+	}
+	return text
+}
+
+func printDraft(e *term.Env, d *daemon.PlanDraft) error {
+	if e.Verbose {
+		steps := term.NewColumns([]string{"step", "value", "why"}, func(s window.Step) []any { return []any{s.Name, s.Value, s.Why} })
+		if err := term.PrintList(e, d.Explain, steps); err != nil {
+			return err
+		}
+		fmt.Fprintln(e.Out)
+	} else {
+		e.Hint("-v shows how the window came about, step by step")
+	}
+	fmt.Fprintln(e.Out, d.Summary())
+	for _, line := range outlookLines(d) {
+		fmt.Fprintf(e.Out, "  %s\n", line)
+	}
+	const most = 20
+	for i, s := range d.Slices {
+		if i == most {
+			fmt.Fprintf(e.Out, "  … and %d more (all of them with -o json)\n", len(d.Slices)-most)
+			break
+		}
+		fmt.Fprintf(e.Out, "  %s  %.12s\n", extentText(s), s.Signature)
+	}
+	for _, w := range d.Skipped {
+		fmt.Fprintf(e.Out, "  %s  skipped: settled\n", term.BriefWindow(w))
+	}
+	for _, w := range d.Waiting {
+		fmt.Fprintf(e.Out, "  %s  skipped: failed, waits for its retry time; --retry takes it now\n", term.BriefWindow(w))
+	}
+	subject.Warn(e, d.Warnings)
+	return nil
+}
+
+// extentText is what a slice reads: a stretch of time or a share of the ids.
+func extentText(s daemon.DraftSlice) string {
+	if s.Range == nil {
+		return term.BriefWindow(window.Window{From: s.From, To: s.To})
+	}
+	to := s.Range.To
+	if to == "" {
+		to = "end"
+	}
+	text := fmt.Sprintf("%s in [%s, %s)", rangeNoun(s.Range), s.Range.From, to)
+	if s.Estimate != nil {
+		text += fmt.Sprintf("  about %d", s.Estimate.Count)
+	}
+	return text
+}
+
+// Reading is what the items of a dataset are read with.
+type Reading struct {
+	At       Parsed
+	Compiled *spec.Compiled
+}
+
+func (r *Request) ReadingOf(ctx context.Context, app *daemon.App, d ingest.Dataset) (out Reading, err error) {
+	of := *r
+	of.endpoint = d.Endpoint
+	if out.At, err = of.parseAt(ctx, app); err == nil {
+		out.Compiled, err = of.compileSource(ctx, app, d.Source, out.At)
+	}
+	return out, err
+}

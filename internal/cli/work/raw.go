@@ -1,0 +1,46 @@
+package work
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// rawKeeping are the flags of commands that keep the bodies of answers.
+type rawKeeping struct {
+	off            bool
+	dir, keep, max string
+}
+
+func (r *rawKeeping) flags(c *cobra.Command) {
+	term.RawDirFlag(c, &r.dir)
+	c.Flags().BoolVar(&r.off, "no-raw", false, "do not keep the bodies of answers")
+	c.Flags().StringVar(&r.keep, "raw-keep", fmt.Sprintf("%dd", term.RawDays), "how long bodies of answers are kept")
+	c.Flags().StringVar(&r.max, "raw-max", term.SizeText(daemon.RawMaxBytes), "room for bodies of answers, compressed; the oldest go first")
+}
+
+// HintNewAndRaw says once that the database is new, and that bodies are not kept.
+func HintNewAndRaw(e *term.Env, app *daemon.App) {
+	e.HintNewDatabase(app)
+	if text := app.Bodies.Notice(); text != "" {
+		e.Hint("%s", text)
+	}
+}
+
+func (r rawKeeping) config() (daemon.RawConfig, error) {
+	keep, err := term.ParseDuration(r.keep)
+	if err != nil {
+		return daemon.RawConfig{}, term.Usagef("--raw-keep: %v", err)
+	}
+	most, err := term.ParseSize(r.max)
+	if err != nil {
+		return daemon.RawConfig{}, term.Usagef("--raw-max: %v", err)
+	}
+	if keep == 0 || most == 0 {
+		return daemon.RawConfig{}, term.Usagef("--raw-keep and --raw-max must be more than nothing; to keep no bodies, say --no-raw")
+	}
+	return daemon.RawConfig{Off: r.off, Dir: term.RawDir(r.dir), KeepFor: keep, MaxBytes: most}, nil
+}

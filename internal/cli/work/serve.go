@@ -1,0 +1,112 @@
+package work
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/admin"
+	"github.com/patra-ingest/patra/internal/cli/events"
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func NewServe(e *term.Env) *cobra.Command {
+	var roles string
+	var settings Settings
+	var history admin.HistoryFlags
+	var told events.File
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Keep sources fresh: plan by schedule and work on tasks until stopped",
+		Long: `Follow the schedules of all applied sources, and work on tasks, until stopped.
+
+A source says in its schedule section when it is to be looked at: by cron or at
+an interval. Apply the file, and a process that serves notices within seconds.
+Every tick leaves a trigger with what it asked for, and a plan or the reason why
+there is none. Ticks that nobody was there for become one. A tick waits while the
+plan before it is still being worked on.
+
+Roles:
+  planner   plans by schedule. Any number of processes may have the role; one at
+            a time plans, the others take over when it stops or dies
+  executor  works on the tasks of all plans
+  relay     publishes the events of changed records to the destinations in the
+            --events file. Any number of processes may have the role; one at a
+            time works on the events of a dataset
+One planner a day also archives and removes history, if it was told how long to
+keep it (--archive-keep, --versions-keep, --outbox-keep).
+The role api is known and comes with a later version.
+
+SIGTERM stops it in an orderly way with exit code 0, Ctrl-C with 130: committed
+pages stay, leases are given back, the next process continues.`,
+		Example: `  patra serve
+  patra serve --roles planner
+  patra serve --roles executor --workers 8
+  patra serve --roles planner,executor,relay --events events.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runServe(cmd.Context(), e, roles, settings, history, told)
+		},
+	}
+	c.Flags().StringVar(&roles, "roles", "planner,executor", "duties of this process: planner, executor, relay or several")
+	settings.Flags(c)
+	history.Flags(c)
+	told.Flags(c)
+	return c
+}
+
+func runServe(ctx context.Context, e *term.Env, text string, settings Settings, history admin.HistoryFlags, told events.File) error {
+	roles, err := daemon.ParseRoles(text)
+	if err != nil {
+		return term.Usagef("--roles: %v", err)
+	}
+	config := daemon.Config{Database: e.Database, Installed: e.Installed, Log: serveLog(e), Warn: e.WarnOnce}
+	if err := settings.Apply(&config); err != nil {
+		return err
+	}
+	if config.Archive, err = history.Config(); err != nil {
+		return err
+	}
+	switch relays := slices.Contains(roles, daemon.RoleRelay); {
+	case relays:
+		if config.Events, err = told.Read(); err != nil {
+			return err
+		}
+		config.EventsFile = told.Name()
+	case told.Path != "":
+		return term.Usagef("--events: without the role relay nobody would publish: say --roles %s,relay", text)
+	}
+	app, err := daemon.Open(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer app.Close()
+	HintNewAndRaw(e, app)
+	terminated := make(chan os.Signal, 1)
+	signal.Notify(terminated, syscall.SIGTERM)
+	err = app.Serve(ctx, roles)
+	signal.Stop(terminated) // waits for a signal that is on its way
+	if ctx.Err() != nil && len(terminated) > 0 {
+		return nil // whoever keeps services asked for it, so nothing went wrong
+	}
+	return err
+}
+
+// serveLog is for a process without a terminal: it says what it does unless told
+// to be quiet.
+func serveLog(e *term.Env) *slog.Logger {
+	level := slog.LevelInfo
+	switch {
+	case e.Verbose:
+		level = slog.LevelDebug
+	case e.Quiet:
+		level = slog.LevelWarn
+	}
+	return term.NewLog(e.Err, level)
+}
