@@ -55,7 +55,7 @@ func TestRunDiffOfNumbers(t *testing.T) {
 	}
 	d.holds(got.out, "SEEN A", "SEEN B")
 	same := d.writesNothing("run", "diff", "1", "1", "--raw-dir", filepath.Join(d.dir, "empty"))
-	if same.code != term.ExitFindings || !strings.Contains(same.err, "nobody can tell") {
+	if same.code != term.ExitFindings || !strings.Contains(same.err, "it is not known whether") {
 		t.Errorf("%d: %s", same.code, same.err)
 	}
 }

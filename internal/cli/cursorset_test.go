@@ -152,7 +152,7 @@ func TestWaiveAWindowOfAnUpdate(t *testing.T) {
 	}
 	id := fmt.Sprint(cursors[i].ID)
 	said := strings.Join(strings.Fields(d.expect(term.ExitFindings, "status").out), " ")
-	d.holds(said, "1 stretch failed and still owed by cursor "+id, "patra coverage waive --cursor "+id)
+	d.holds(said, "1 range failed and still owed by cursor "+id, "patra coverage waive --cursor "+id)
 	waive := []string{"coverage", "waive", "--cursor", id, "--from", "2025-03-02", "--to", "2025-03-05", "--reason", "lost at the upstream", "--actor", "ann"}
 	d.expect(term.ExitUsage, append(slices.Clone(waive), "crossref", "--yes")...)
 	d.expect(term.ExitUsage, "coverage", "waive", "--from", "2025-03-02", "--to", "2025-03-05", "--reason", "x")

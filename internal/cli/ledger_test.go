@@ -31,7 +31,7 @@ func TestTables(t *testing.T) {
 func TestTaskShow(t *testing.T) {
 	d := harvested(t)
 	failed := d.expect(term.ExitOK, "task", "show", "3")
-	d.holds(failed.out, "FAILED", "[2025-03-03, 2025-03-04)", "nobody (epoch 1)", "SERVER_ERROR (HTTP 500)", "\nruns\n")
+	d.holds(failed.out, "FAILED", "[2025-03-03, 2025-03-04)", "none (epoch 1)", "SERVER_ERROR (HTTP 500)", "\nruns\n")
 	var task ledger.TaskDetail
 	d.decode(d.expect(term.ExitOK, "task", "show", "3", "-o", "json").out, &task)
 	if task.ID != 3 || task.ErrorCode != "SERVER_ERROR" || len(task.Runs) != 1 || task.Runs[0].ID != 3 || len(task.Spec) != 64 {

@@ -154,7 +154,7 @@ func TestPlanCancelForPeople(t *testing.T) {
 	d := planned(t)
 	d.holds(d.expect(term.ExitOK, "plan", "cancel", "2", "--dry-run").err, "nothing was written")
 	r := d.expect(term.ExitOK, "plan", "cancel", "2")
-	d.holds(r.out, "CANCELLED", "3 slices that nobody works on")
+	d.holds(r.out, "CANCELLED", "3 slices without a worker")
 	d.holds(r.err, "stays owed")
 	d.holds(d.expect(term.ExitFindings, "coverage", "gaps", "crossref", "--from", "2025-03-05", "--to", "2025-03-08").out, "2025-03-05")
 	d.expect(term.ExitOK, "cursor", "verify")

@@ -38,7 +38,7 @@ func TestSliceShowWhatIsOptional(t *testing.T) {
 	d.holds(shown.out, "cut from slice   5", `{"estimate":120,"by":"COUNT"}`, "over the cap")
 	d.exec("UPDATE ing_plan_slice SET window_from = NULL, window_to = NULL, expr_snapshot = NULL, slice_spec = '{}' WHERE id = 6")
 	d.exec("DELETE FROM ing_task WHERE id = 6")
-	d.holds(d.expect(term.ExitOK, "slice", "show", "6").out, "no stretch of time", "expected         -", "task             -", "no runs yet")
+	d.holds(d.expect(term.ExitOK, "slice", "show", "6").out, "no range of time", "expected         -", "task             -", "no runs yet")
 	d.holds(d.expect(term.ExitOK, "slice", "show", "6", "-o", "json").out, `"task": null`, `"runs": []`)
 	d.holds(d.expect(term.ExitOK, "slice", "list", "--plan", "2").out, " -  ")
 }

@@ -14,7 +14,7 @@ func TestStatusLooksBesideTheHarvest(t *testing.T) {
 		d := harvested(t)
 		d.exec("UPDATE ing_cursor SET operation_code = ? WHERE id = 1", op)
 		failed := d.expect(term.ExitFindings, "status", "crossref")
-		d.holds(failed.out, "! crossref/works "+op+": 1 stretch failed and still owed by cursor 1, such as", "[2025-03-03, 2025-03-04)")
+		d.holds(failed.out, "! crossref/works "+op+": 1 range failed and still owed by cursor 1, such as", "[2025-03-03, 2025-03-04)")
 		d.exec("UPDATE ing_coverage SET have_at = want_at, fails = 0, retry_after = NULL WHERE fails > 0")
 		d.holds(d.expect(term.ExitOK, "status").out, "no findings")
 		d.exec(`INSERT INTO ing_quarantine (dataset_id, reject_key, provenance_code, endpoint_name, plan_id, slice_id, task_id, run_id, batch_id, item_index, reason_code, raw_hash, codec, status_code, created_at, updated_at)

@@ -19,7 +19,7 @@ func TestStatusOfEvents(t *testing.T) {
 	d.exec("UPDATE ing_coverage SET have_at = want_at, fails = 0, retry_after = NULL WHERE fails > 0")
 	old := time.Now().Add(-3 * time.Hour).UnixMicro()
 	d.many(fmt.Sprintf("UPDATE ing_outbox_message SET created_at = %d", old))
-	d.holds(unfolded(d.expect(term.ExitOK, "status").out), "events of crossref/works: 36 events wait, the oldest for 3h; nobody publishes them", "no findings")
+	d.holds(unfolded(d.expect(term.ExitOK, "status").out), "events of crossref/works: 36 events wait, the oldest for 3h; no relay publishes them", "no findings")
 
 	h := &hook{}
 	server := httptest.NewServer(h)

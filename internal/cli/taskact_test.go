@@ -81,7 +81,7 @@ func TestTasksByFilter(t *testing.T) {
 		if r.code != term.ExitUsage {
 			t.Errorf("%v: exit code %d", args, r.code)
 		}
-		d.holds(r.out, "3 tasks that nobody works on")
+		d.holds(r.out, "3 tasks without a worker")
 		d.holds(r.err, "3 tasks would be changed: add --yes")
 		if r := d.writesNothing(append(args, "--dry-run")...); r.code != term.ExitOK {
 			t.Errorf("%v --dry-run: exit code %d", args, r.code)

@@ -16,7 +16,7 @@ func TestTrust15WithoutAPublisherEventsMayWait(t *testing.T) {
 	d.exec("UPDATE ing_coverage SET have_at = want_at, fails = 0, retry_after = NULL WHERE fails > 0")
 	old := time.Now().Add(-10 * 24 * time.Hour).UnixMicro()
 	d.many(fmt.Sprintf("UPDATE ing_outbox_message SET created_at = %d", old))
-	d.holds(unfolded(d.expect(term.ExitOK, "status").out), "36 events wait", "nobody publishes them", "no findings")
+	d.holds(unfolded(d.expect(term.ExitOK, "status").out), "36 events wait", "no relay publishes them", "no findings")
 
 	server := httptest.NewServer(&hook{})
 	defer server.Close()
@@ -28,7 +28,7 @@ func TestTrust15WithoutAPublisherEventsMayWait(t *testing.T) {
 	d.holds(unfolded(d.expect(term.ExitFindings, "status").out), "no process relays") // one that published yesterday is missed
 
 	d.many(fmt.Sprintf("UPDATE ing_outbox_relay_log SET completed_at = %d", time.Now().Add(-8*24*time.Hour).UnixMicro()))
-	d.holds(unfolded(d.expect(term.ExitOK, "status").out), "1 event waits", "nobody publishes them, last tried", "no findings")
+	d.holds(unfolded(d.expect(term.ExitOK, "status").out), "1 event waits", "no relay publishes them, last tried", "no findings")
 	d.exec("UPDATE ing_outbox_message SET status_code = 'DEAD' WHERE id = 7")
 	d.holds(unfolded(d.expect(term.ExitFindings, "status").out), "1 event dead")
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func NewAudit(e *term.Env) *cobra.Command {
-	return term.NewGroup("audit", "Look at what operators did, and verify that nobody changed it", newAuditList(e), newAuditVerify(e))
+	return term.NewGroup("audit", "Look at what operators did, and verify that the log was not changed", newAuditList(e), newAuditVerify(e))
 }
 
 func newAuditList(e *term.Env) *cobra.Command {

@@ -14,7 +14,7 @@ func HintUntrusted(ctx context.Context, e *term.Env, app *daemon.App) {
 	if err != nil || len(all) == 0 {
 		return
 	}
-	e.Hint("%s not run before somebody agrees to what they want of this machine:", countedDo(len(all), "source"))
+	e.Hint("%s not run until a person agrees to what they want of this machine:", countedDo(len(all), "source"))
 	for _, s := range all {
 		e.Hint("  %s", s.Brief())
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 func New(e *term.Env) *cobra.Command {
-	return term.NewGroup("coverage", "See which stretches of time are complete, and which are not", newCoverageShow(e), newCoverageGaps(e), newCoverageFill(e),
+	return term.NewGroup("coverage", "See which ranges of time are complete, and which are not", newCoverageShow(e), newCoverageGaps(e), newCoverageFill(e),
 		newCoverageReconcile(e), newCoverageWaive(e))
 }
 

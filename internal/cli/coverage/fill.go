@@ -166,7 +166,7 @@ func fillHistory(ctx context.Context, e *term.Env, app *daemon.App, b inspect.Bo
 		return nil, nil
 	}
 	if len(history) > mostCampaigns {
-		return nil, term.Usagef("%d stretches lie before the start of the watermark, more than %d campaigns: `patra backfill %s --from %s` reads them as one",
+		return nil, term.Usagef("%d ranges lie before the start of the watermark, more than %d campaigns: `patra backfill %s --from %s` reads them as one",
 			len(history), mostCampaigns, b.Source, history[0].From.Format(time.DateOnly))
 	}
 	compiled, err := with.compileSource(ctx, app, b, ingest.Backfill)

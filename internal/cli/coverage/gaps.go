@@ -45,8 +45,8 @@ func newCoverageGaps(e *term.Env) *cobra.Command {
 	var q gapQuery
 	c := &cobra.Command{
 		Use:   "gaps SRC",
-		Short: "List stretches of time that are not complete; exit code 9 if there are any",
-		Long: `List stretches of time that are not complete, each with its reason.
+		Short: "List ranges of time that are not complete; exit code 9 if there are any",
+		Long: `List ranges of time that are not complete, each with its reason.
 
 By default the range is what was ever asked for: from the start of the first
 harvest to the end of the newest. If the source asked for something else then,

@@ -21,8 +21,8 @@ func newCoverageWaive(e *term.Env) *cobra.Command {
 	var cursor int64
 	c := &cobra.Command{
 		Use:   "waive [SRC[/ENDPOINT]]",
-		Short: "Accept that a stretch of time is not read; it stays visible as waived",
-		Long: `Accept that a stretch of time is not read, as an event of the ledger with your
+		Short: "Accept that a range of time is not read; it stays visible as waived",
+		Long: `Accept that a range of time is not read, as an event of the ledger with your
 name and reason. What of it is done already stays as it is. The rest no longer
 holds up the watermark, is no gap any more, and is drawn as waived from then on.
 A later plan that wants it again, by its lookback for instance, opens it again.
@@ -72,7 +72,7 @@ func findWaivable(ctx context.Context, app *daemon.App, id int64) (view.Cursor, 
 		return c, fmt.Errorf("cursor %d: %w", id, err)
 	}
 	if c.Line() != ingest.CursorTime {
-		return c, term.Usagef("cursor %d counts %s and not time: nothing stays owed in it, the next update finds by itself what is still open", id, c.Key)
+		return c, term.Usagef("cursor %d counts %s and not time: nothing stays owed in it, the next update finds automatically what is still open", id, c.Key)
 	}
 	campaigns, err := app.Campaigns.List(ctx, c.Source, "")
 	for _, campaign := range campaigns {

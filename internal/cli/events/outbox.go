@@ -37,11 +37,11 @@ func newOutboxList(e *term.Env) *cobra.Command {
 
   PENDING    waits for a relay
   FAILED     its receiver refused it, or an older event of its record is not
-             delivered (BEHIND); it is tried again by itself
+             delivered (BEHIND); it is tried again automatically
   DEAD       was refused too often: see to its receiver, then retry or discard it.
              Later events of its record wait behind it
   PUBLISHED  delivered
-  SKIPPED    nobody is declared to get it, or it was discarded`,
+  SKIPPED    no destination is declared for it, or it was discarded`,
 		Example: `  patra outbox list
   patra outbox list --status DEAD --source crossref
   patra outbox list --status PUBLISHED --limit 5 -o json`,
@@ -188,8 +188,8 @@ func newOutboxDiscard(e *term.Env) *cobra.Command {
 	var p picked
 	c := &cobra.Command{
 		Use:   "discard [ID…]",
-		Short: "Give events up that failed or are dead: nobody gets them",
-		Long: `Give events up, by their ids or all dead ones of a source. Nobody gets them, and
+		Short: "Give up events that failed or are dead: they are not delivered",
+		Long: `Give up events, by their ids or all dead ones of a source. They are not delivered, and
 events of the same record that wait behind them go on. A reason is needed. To take it
 back: patra events replay --from ID.`,
 		Example: `  patra outbox discard 17 --reason has-it-by-hand

@@ -48,7 +48,7 @@ became of every item, and the cursor events that followed. A manifest lists ever
 part with its SHA-256, who exported it, why, and until when it may be used.
 
 The export is in the audit log, with the seal of the manifest. Hand the seal on by
-another way than the file: with it the receiver can tell that nobody changed it.
+another way than the file: with it the receiver can tell that it was not changed.
 ` + "`patra batch replay FILE`" + ` replays it, on a machine without a database or a network.`,
 		Example: `  patra batch export 4/12 --reason help-desk
   patra batch export 4711 --out evidence.zip --expires 30d --reason audit

@@ -82,7 +82,7 @@ func newPlanCancel(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel ID",
 		Short: "Stop a plan; what it has not read stays owed",
-		Long: `Stop a plan. Slices that nobody works on are cancelled; workers stop after the page
+		Long: `Stop a plan. Slices without a worker are cancelled; workers stop after the page
 they are reading. What was read stays. What was not read stays owed: it shows as a
 gap, and a later plan asks for it again, after the same wait as after a failure.
 
@@ -133,7 +133,7 @@ func cancelPlan(ctx context.Context, e *term.Env, app *daemon.App, id int64, act
 	err = term.PrintFacts(e, Cancelled{did, dry}, []term.Fact{
 		{"plan", did.PlanID},
 		{"status", did.Status},
-		{"cancelled", term.Count(did.Cancelled, "slice") + " that nobody works on"},
+		{"cancelled", term.Count(did.Cancelled, "slice") + " without a worker"},
 		{"stopping", term.Count(did.Stopping, "slice") + " whose worker stops after the page it reads"},
 		{"ended before", term.Count(did.Ended, "slice")},
 	})

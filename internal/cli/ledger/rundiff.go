@@ -21,9 +21,9 @@ that were kept of both are read again; nothing is asked and nothing is written.
 ADDED are ids that only B has, MISSING those that only A has, CHANGED those whose
 content differs. An id is looked for in the whole other run: one that only moved to
 another page is no difference. A batch whose body is gone is compared by its numbers,
-and then nobody can say that the runs are the same.
+and then it is not known whether the runs are the same.
 
-Exit code 0: the same records. 9: they differ, or nobody can tell.`,
+Exit code 0: the same records. 9: they differ, or it is not known.`,
 		Example: `  patra run diff 4 9
   patra run diff 4 9 -o json`,
 		Args: cobra.ExactArgs(2),
@@ -66,7 +66,7 @@ func showRunDiff(e *term.Env, d *blackbox.RunDiff) error {
 	case d.Identical:
 		return nil
 	case !d.Differs():
-		return term.Findings("nobody can tell whether the runs are the same: the records of %s are not known", term.Count(d.Unread, "page"))
+		return term.Findings("it is not known whether the runs are the same: the records of %s are missing", term.Count(d.Unread, "page"))
 	}
 	return term.Findings("the runs differ: %d added, %d missing, %d changed", d.Added, d.Missing, d.Changed)
 }

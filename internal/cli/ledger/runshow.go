@@ -166,7 +166,7 @@ func breakerText(r view.Run) string {
 
 // healingFacts is what the run did about conditions by itself, one line each.
 func healingFacts(remarks []health.Remark) (out []term.Fact) {
-	name := "by itself"
+	name := "automatic"
 	for _, r := range remarks {
 		text := string(r.Condition) + ": " + r.Text
 		if r.Page > 0 {

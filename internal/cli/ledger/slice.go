@@ -53,7 +53,7 @@ type SliceDetail struct {
 func newSliceShow(e *term.Env) *cobra.Command {
 	return term.NewShow(e, "slice", &cobra.Command{
 		Short: "Show one slice: what it asks for, its task and its runs",
-		Long: `Show one slice: the stretch of time it owns, the expression it asks with, its limits
+		Long: `Show one slice: the range of time it owns, the expression it asks with, its limits
 and what the planner expected of it, its task and all runs.`,
 		Example: `  patra slice show 17
   patra slice show 17 -o json`,
@@ -93,7 +93,7 @@ func showSlice(ctx context.Context, e *term.Env, app *daemon.App, id int64) erro
 }
 
 func sliceFacts(s SliceDetail) []term.Fact {
-	owned := "no stretch of time"
+	owned := "no range of time"
 	if s.Window != nil {
 		owned = term.BriefWindow(*s.Window)
 	}

@@ -109,7 +109,7 @@ func showTask(ctx context.Context, e *term.Env, app *daemon.App, id int64) error
 }
 
 func taskFacts(t view.Task) []term.Fact {
-	lease := fmt.Sprintf("nobody (epoch %d)", t.LeaseEpoch)
+	lease := fmt.Sprintf("none (epoch %d)", t.LeaseEpoch)
 	if t.LeaseOwner != "" {
 		lease = fmt.Sprintf("%s until %s (epoch %d)", t.LeaseOwner, term.Instant(t.LeasedUntil), t.LeaseEpoch)
 	}

@@ -89,7 +89,7 @@ func newTaskCancel(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel [ID…]",
 		Short: "Stop tasks; what they have not read stays owed",
-		Long: `Stop tasks, by their ids or all of a plan or a source. Those that nobody works on
+		Long: `Stop tasks, by their ids or all of a plan or a source. Those without a worker
 are cancelled at once; workers stop after the page they are reading. What was read
 stays. What was not read stays owed: it shows as a gap, and a later plan asks for it
 again. To go on with the same tasks, retry them.
@@ -109,7 +109,7 @@ ended with 6. Cancelling a cancelled task changes nothing.`,
 				do := func(by ingest.Act) (view.TasksDone, error) { return app.Operator.Cancel(cmd.Context(), pick, by) }
 				err = performOnTasks(e, pick, p, do, func(d view.TasksDone) []term.Fact {
 					return []term.Fact{
-						{"cancelled", term.Count(d.Cancelled, "task") + " that nobody works on"},
+						{"cancelled", term.Count(d.Cancelled, "task") + " without a worker"},
 						{"stopping", term.Count(d.Stopping, "task") + " whose worker stops after the page it reads"},
 						{"cancelled before", term.Count(d.Unchanged, "task")},
 					}

@@ -24,7 +24,7 @@ type choosing struct {
 func (p *choosing) flags(c *cobra.Command) {
 	p.Acting.Flags(c)
 	p.narrowing.flags(c)
-	c.Flags().BoolVar(&p.all, "all", false, "all that nobody has decided about, of the source")
+	c.Flags().BoolVar(&p.all, "all", false, "all open items of the source")
 }
 
 // parsePick reads what was chosen: numbers, or a source and what narrows it.

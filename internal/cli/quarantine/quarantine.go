@@ -131,10 +131,10 @@ func newQuarantineList(e *term.Env) *cobra.Command {
 		Short: "List rejected items, oldest first",
 		Long: `List rejected items, oldest first.
 
-  OPEN       nobody has decided about it
+  OPEN       not decided yet
   REQUEUED   it is to be read again
   RESOLVED   its record is stored, or a newer version of it
-  DISCARDED  somebody said that it is junk`,
+  DISCARDED  a person said that it is junk`,
 		Example: `  patra quarantine list crossref
   patra quarantine list crossref --code MISSING_FIELD --path $.title --limit 200
   patra quarantine list --status DISCARDED --after 4711 -o json`,

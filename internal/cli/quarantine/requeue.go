@@ -23,7 +23,7 @@ func newQuarantineRequeue(e *term.Env) *cobra.Command {
 		Short: "Read rejected items again with the source file of today, and store what is good now",
 		Long: `Put rejected items back, by their numbers or all of a source that fit, and read them
 again under the source file of today: from the answer they came in if that is kept,
-else from the item itself. Nobody is asked. What can be had from neither is asked for
+else from the item itself. No request is sent. What can be had from neither is asked for
 by id, if the source has an endpoint for that (details.endpoint); with --ask all are.
 
 What is good now is stored like any other record, with one event each, unless a newer
@@ -32,7 +32,7 @@ today. Items that are settled or discarded are left as they are, so saying it tw
 changes nothing. Ctrl-C is safe: say it again.
 
 Exit code 3: some items are still in quarantine.`,
-		Example: `  patra quarantine requeue crossref --all --reason mapping-mended
+		Example: `  patra quarantine requeue crossref --all --reason mapping-fixed
   patra quarantine requeue crossref --code MISSING_FIELD --path $.title --dry-run
   patra quarantine requeue 17 18`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -26,7 +26,7 @@ The upstream may still refuse what is sent then: its own count is not ours. Hour
 (rate.hours) are not released, because the source file says them. What keeps the
 source from being asked too often, its rate and its requests under way, stays.
 
-A quota that is wrong is better mended in the source file: ` + "`patra source apply`" + `
+A quota that is wrong is better corrected in the source file: ` + "`patra source apply`" + `
 computes anew what waits for it, without this command.`,
 		Example: `  patra rate release crossref --reason limit-was-raised
   patra rate release crossref --reason test --dry-run`,

@@ -58,7 +58,7 @@ func ClassText(code string) string {
 	}
 	switch level := fault.New(fault.Code(code), nil).Level; {
 	case code == string(fault.Interrupted):
-		return "stopped by somebody, no failure"
+		return "stopped by an operator, no failure"
 	case code == string(fault.RateLimited):
 		return string(level) + ": it has to wait, no failure; the error says whether the upstream asked for it or a limit of our own"
 	case level == fault.Transient:

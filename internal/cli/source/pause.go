@@ -100,7 +100,7 @@ func newSourceResume(e *term.Env) *cobra.Command {
 		Use:   "resume SRC[/ENDPOINT]",
 		Short: "Go on with a source that was paused",
 		Long: `End the pause of a source, one of its endpoints or one operation, as it was paused.
-What waits goes on by itself where a process serves; otherwise the next harvest
+Waiting work continues automatically where patra serve runs; otherwise the next harvest
 takes it up. Windows that failed before are tried again by the first harvest after
 that, by schedule or by hand, whether or not their retry time has come; --retry
 plans them at once. Resuming what is not paused changes nothing; --retry plans what

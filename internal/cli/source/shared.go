@@ -39,7 +39,7 @@ func nameShared(ctx context.Context, app *daemon.App, files []subject.CheckedFil
 func hintShared(e *term.Env, r Applied) {
 	for _, s := range r.SharesRate {
 		if len(s.With) == 0 {
-			e.Hint("%s: nobody else names the rate group %s", r.Source, s.Group)
+			e.Hint("%s: no other source names the rate group %s", r.Source, s.Group)
 			continue
 		}
 		e.Hint("%s: shares the rate group %s with %s: the lowest rate and quota that one of them declares counts for all (`patra rate show %s`)",

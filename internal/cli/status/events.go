@@ -17,9 +17,9 @@ func (r Report) outboxLines() (out string) {
 		switch {
 		case b.HasPublisher(r.Relays, r.Now):
 		case b.Relayed:
-			text += "; nobody publishes them, last tried " + term.MinuteText(b.TriedAt)
+			text += "; no relay publishes them, last tried " + term.MinuteText(b.TriedAt)
 		default:
-			text += "; nobody publishes them"
+			text += "; no relay publishes them"
 		}
 		out += term.Indent(term.Printable("events of "+b.Source+"/"+b.Endpoint+": "+text), 80)
 	}

@@ -86,7 +86,7 @@ func findingText(f view.Finding, now time.Time) string {
 	case view.FoundLastFailure:
 		return fmt.Sprintf("last failure: task %d, %s; `patra task show %d` tells more", f.Task.ID, term.Shorten(term.FailureText(f.Task.ErrorCode, f.Task.Error), 120), f.Task.ID)
 	case view.FoundStretches:
-		return fmt.Sprintf("%s failed and still owed by cursor %d, such as %s; %s", stretchesText(f.Count), f.Subject.CursorID, term.BriefWindow(f.Windows[0]), stretchesNext(f.Subject))
+		return fmt.Sprintf("%s failed and still owed by cursor %d, such as %s; %s", term.Count(f.Count, "range"), f.Subject.CursorID, term.BriefWindow(f.Windows[0]), rangesNext(f.Subject))
 	case view.FoundNoWorker:
 		return fmt.Sprintf("waiting: %s, but no patra process is running: start `patra serve`", term.Count(f.Count, "task"))
 	case view.FoundStartedOver:
@@ -113,18 +113,11 @@ func findingText(f view.Finding, now time.Time) string {
 	return string(f.Code)
 }
 
-func stretchesNext(of view.Subject) string {
+func rangesNext(of view.Subject) string {
 	if of.Campaign != "" {
 		return fmt.Sprintf("`patra backfill show %s` tells more", of.Campaign)
 	}
 	return fmt.Sprintf("`patra coverage show %s` draws it; if it can never be read, `patra coverage waive --cursor %d --from … --to … --reason …` accepts that", of.Source, of.CursorID)
-}
-
-func stretchesText(n int) string {
-	if n == 1 {
-		return "1 stretch"
-	}
-	return fmt.Sprintf("%d stretches", n)
 }
 
 // doubtText says what the answers of a source tell about themselves.

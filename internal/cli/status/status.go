@@ -26,20 +26,20 @@ func New(e *term.Env) *cobra.Command {
 		Short: "Freshness, gaps, queue and failures at a glance; exit code 9 on findings",
 		Long: `Show for every source that is harvested how fresh it is, what is missing, what
 waits and what is wrong. What is owed and worked on is no finding. Findings are:
-gaps that nobody works on, stretches that a backfill or an update gave up,
+gaps that no task works on, ranges that a backfill or an update gave up,
 stalled campaigns, items in quarantine, sources that are paused
 or cannot be read, endpoints in trouble, slices that started over more than twice
 and are not read yet, answers whose dates do not fit what was asked for or that
 brought less than a source estimated, tasks that wait while no patra process is
 running, events that are dead, receivers of events that are away, events that
 wait for longer than --events-age, sources that want something of this machine
-that nobody agreed to (patra source trust), and a database whose last patra db
+without consent (patra source trust), and a database whose last patra db
 check is older than --check-age or found damage. Events that wait are no
-finding where nobody publishes: no relay works, and none has tried for a week.
+finding where nothing publishes: no relay works, and none has tried for a week.
 
 LAG is the time from the watermark to now. QUEUE is running + waiting.
 
---watch looks again and again until Ctrl-C, which ends it with exit code 0.`,
+--watch repeats until Ctrl-C, which ends it with exit code 0.`,
 		Example: `  patra status
   patra status crossref -o json
   patra status --watch --every 10s`,
@@ -182,7 +182,7 @@ func (r Report) text() string {
 // gap heals by itself, and a deletion is true a day later.
 func (r Report) missingLines() (out string) {
 	for _, m := range r.Missing {
-		out += term.Indent(term.Printable(fmt.Sprintf("%s of %s/%s %s missing since %s and not taken for deleted: from %s on `patra update %s --signals`, or a scheduled update, looks again",
+		out += term.Indent(term.Printable(fmt.Sprintf("%s of %s/%s %s missing since %s and not taken for deleted: from %s on `patra update %s --signals`, or a scheduled update, re-checks",
 			term.Count(int(m.Records), "record"), m.Source, m.Endpoint, term.IsAre(m.Records), term.MinuteText(m.Since), term.MinuteText(m.LooksAt), m.Source)), 80)
 	}
 	return out

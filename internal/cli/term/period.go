@@ -26,7 +26,7 @@ func ParseTime(flag, text string, now time.Time) (*time.Time, error) {
 	}
 	at, err := window.ParseInstant(text)
 	if err != nil {
-		return nil, Usagef("--%s: %v (or a stretch before now, such as -7d)", flag, err)
+		return nil, Usagef("--%s: %v (or a time before now, such as -7d)", flag, err)
 	}
 	return &at, nil
 }

@@ -41,7 +41,7 @@ first, so that ten years do not stand in the queue.
 
 The same command again goes on: by --name, or by the same --from and --to as typed.
 What was read is not read again. Ctrl-C is safe at any moment; ` + "`patra serve`" + ` goes on
-with every campaign by itself, and --detach leaves it to that.
+with every campaign automatically, and --detach leaves it to that.
 
 Exit code 3: windows failed or items were quarantined. 6: the campaign or its source
 is paused, or the campaign was cancelled.`,

@@ -244,7 +244,7 @@ func newBackfillCancel(e *term.Env) *cobra.Command {
 	return newCampaignAct(e, &cobra.Command{
 		Use:   "cancel NAME",
 		Short: "Give a campaign up; what it has not read stays owed",
-		Long: `Give a campaign up. Its plans are cancelled: tasks that nobody works on at once,
+		Long: `Give a campaign up. Its plans are cancelled: tasks without a worker at once,
 others after the page their worker reads. What was read stays. What was not read
 stays owed and shows as a gap. To take it back, resume it. Cancelling what is
 cancelled changes nothing, and finishes a cancellation that was interrupted.`,

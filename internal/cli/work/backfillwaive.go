@@ -18,8 +18,8 @@ func newBackfillWaive(e *term.Env) *cobra.Command {
 	var s term.TimeRange
 	c := &cobra.Command{
 		Use:   "waive NAME",
-		Short: "Accept that a stretch of a campaign is not read; it stays visible as waived",
-		Long: `Accept that a stretch of a campaign's range is not read, as an event of its ledger
+		Short: "Accept that a range of a campaign is not read; it stays visible as waived",
+		Long: `Accept that a part of a campaign's range is not read, as an event of its ledger
 with your name and reason. What of it is read already stays as it is. The rest is
 not planned any more and shows as waived. A campaign that owes nothing then is
 complete.

@@ -44,7 +44,7 @@ others join it, work on it too where the database takes several, and end with it
 outcome.
 
 If the first slices all fail for one reason that lasts (a wrong path, a key that is
-refused, a host nobody knows), the harvest stops, says why, and ends with the code of
+refused, an unknown host), the harvest stops, says why, and ends with the code of
 the cause: 2 the source file, 4 credentials, 7 the upstream.
 
 Ctrl-C is safe at any moment: committed pages stay, the next harvest continues.`,
@@ -378,7 +378,7 @@ func unsentText(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return "; besides, " + reason.TriesText(n) + " reached nobody, so nothing was sent"
+	return "; besides, " + reason.TriesText(n) + " did not reach the upstream, so nothing was sent"
 }
 
 // countedText tells of requests that only asked for a size.
@@ -432,7 +432,7 @@ func (s Summary) unfinished() int { return s.result().Unfinished() }
 func (s Summary) verdict() error {
 	switch v := s.result().HarvestVerdict(); v.Code {
 	case view.AllCancelled:
-		return term.Partial("%s cancelled by somebody; what they cover stays owed: patra task list --source %s --status CANCELLED", term.Count(v.Count, "slice"), s.Source)
+		return term.Partial("%s cancelled by an operator; what they cover stays owed: patra task list --source %s --status CANCELLED", term.Count(v.Count, "slice"), s.Source)
 	case view.OneCause:
 		return s.onlyCause(*v.Failure)
 	case view.NotCovered:

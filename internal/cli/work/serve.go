@@ -29,7 +29,7 @@ func NewServe(e *term.Env) *cobra.Command {
 A source says in its schedule section when it is to be looked at: by cron or at
 an interval. Apply the file, and a process that serves notices within seconds.
 Every tick leaves a trigger with what it asked for, and a plan or the reason why
-there is none. Ticks that nobody was there for become one. A tick waits while the
+there is none. Ticks that were missed become one. A tick waits while the
 plan before it is still being worked on.
 
 Roles:
@@ -80,7 +80,7 @@ func runServe(ctx context.Context, e *term.Env, text string, settings Settings, 
 		}
 		config.EventsFile = told.Name()
 	case told.Path != "":
-		return term.Usagef("--events: without the role relay nobody would publish: say --roles %s,relay", text)
+		return term.Usagef("--events: without the role relay nothing is published: say --roles %s,relay", text)
 	}
 	app, err := daemon.Open(ctx, config)
 	if err != nil {

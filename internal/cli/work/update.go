@@ -46,7 +46,7 @@ Say which, with one of:
   --ids FILE       the ids in a file, one a line ("-" reads stdin)
   --quarantined    records with a quarantined item
   --signals        records that ` + "`patra signal add`" + ` named
-  --from --to      a stretch of time is read again; for sources that cannot be
+  --from --to      a range of time is read again; for sources that cannot be
                    asked for ids
 
 A record that the upstream does not have is missing; if an update at least a day
@@ -58,7 +58,7 @@ not have is not found (exit code 5). The watermark of the harvest is never touch
 		Example: `  patra update pubmed --stale 30d
   patra update pubmed --expr-changed --dry-run
   patra update pubmed --ids retracted.txt --reason publisher-list
-  patra update pubmed --quarantined --reason mended-upstream
+  patra update pubmed --quarantined --reason fixed-upstream
   patra update crossref --from 2025-03-01 --to 2025-03-08`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -68,7 +68,7 @@ func TestTrust01HarvestNeedsConsent(t *testing.T) {
 		if code, out, _ := k.patra("status", "-o", "json"); code != findings || !strings.Contains(out, "patra source trust "+keyedSource) {
 			t.Errorf("status: exit %d: %s", code, out)
 		}
-		if _, _, told := k.patra("db", "migrate"); !strings.Contains(told, "1 source does not run before somebody agrees") || !strings.Contains(told, "patra source trust "+keyedSource) {
+		if _, _, told := k.patra("db", "migrate"); !strings.Contains(told, "1 source does not run until a person agrees") || !strings.Contains(told, "patra source trust "+keyedSource) {
 			t.Errorf("after an upgrade: %s", told)
 		}
 		if k.server.Requests() != 0 {

@@ -29,7 +29,7 @@ func TestTrust12NobodyReachedEndsSoon(t *testing.T) {
 		if n := strings.Count(errText, `msg="try failed"`); code != 7 || n < 4 || n > 10 {
 			t.Errorf("exit %d after %d tries\n%s%s", code, n, out, errText)
 		}
-		if !strings.Contains(out, "requests   0, ") || !strings.Contains(out, "tries reached nobody, so nothing was sent") {
+		if !strings.Contains(out, "requests   0, ") || !strings.Contains(out, "tries did not reach the upstream, so nothing was sent") {
 			t.Errorf("the tries are not told:\n%s", out)
 		}
 	})

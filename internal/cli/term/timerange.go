@@ -16,7 +16,7 @@ func (s *TimeRange) Waived(a Confirming) (w window.Window, err error) {
 		return w, err
 	}
 	if s.fromText == "" || s.toText == "" {
-		return w, Usagef("--from and --to are needed: which stretch is waived")
+		return w, Usagef("--from and --to are needed: which range is waived")
 	}
 	if err := s.Parse(); err != nil {
 		return w, err
