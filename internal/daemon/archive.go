@@ -56,9 +56,9 @@ func (a *App) Maintenance() (*Upkeep, error) {
 
 var errNoArchiveDir = fmt.Errorf("%w: history is to be archived, but no folder is known: name it with --archive-dir or PATRA_ARCHIVE_DIR, on a disk that all machines see", fault.ErrInvalid)
 
-// maintain does what the policy of this process asks for. A policy that cannot be
+// runMaintenance does what the policy of this process asks for. A policy that cannot be
 // followed is an error at once: nobody reads a warning a day.
-func (a *App) maintain(ctx context.Context) error {
+func (a *App) runMaintenance(ctx context.Context) error {
 	p := a.config.Archive.Policy
 	if !p.Archives() && !p.Prunes() {
 		return nil

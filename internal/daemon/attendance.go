@@ -48,19 +48,19 @@ const (
 	leaveAfter = 3 * time.Second
 )
 
-// executes joins as an executor; the returned function leaves again. From then on
+// joinAsExecutor joins as an executor; the returned function leaves again. From then on
 // nothing may leave, so it comes before our last words. Who was there to ask for
 // counts leaves first: the order of ranks must not change under the others.
-func (t *attendance) executes(ctx context.Context) (leave func(), err error) {
+func (t *attendance) joinAsExecutor(ctx context.Context) (leave func(), err error) {
 	t.mu.Lock()
 	t.executing++
 	t.there.Store(true)
 	again := t.stop != nil && !t.me.Executes && t.asking == 0
 	t.mu.Unlock()
 	if again {
-		t.end()
+		t.leaveMembers()
 	}
-	err = t.begin(ctx)
+	err = t.startBeating(ctx)
 	return func() {
 		t.mu.Lock()
 		t.executing--
@@ -68,29 +68,31 @@ func (t *attendance) executes(ctx context.Context) (leave func(), err error) {
 		t.there.Store(!last)
 		t.mu.Unlock()
 		if last {
-			t.end()
+			t.leaveMembers()
 		}
 	}, err
 }
 
-// appear joins as one that asks. It stays for a moment after it has left: the
+// joinToAsk joins as one that asks. It stays for a moment after it has left: the
 // next question may follow. Dead processes of this machine are removed first,
 // else the join would wait until their membership is void.
-func (t *attendance) appear(ctx context.Context) (leave func(), err error) {
+func (t *attendance) joinToAsk(ctx context.Context) (leave func(), err error) {
 	if t.app.config.MustExist {
-		return t.join(ctx, 1)
+		return t.joinAsking(ctx, 1)
 	}
 	if err := t.app.buryDead(ctx); err != nil {
 		return nil, err
 	}
-	return t.join(ctx, 0)
+	return t.joinAsking(ctx, 0)
 }
 
-// visit is appear for what must write nothing. Where others send it joins them
+// joinWithoutWriting is appear for what must write nothing. Where others send it joins them
 // like anybody: politeness comes first (I11).
-func (t *attendance) visit(ctx context.Context) (leave func(), err error) { return t.join(ctx, 1) }
+func (t *attendance) joinWithoutWriting(ctx context.Context) (leave func(), err error) {
+	return t.joinAsking(ctx, 1)
+}
 
-func (t *attendance) join(ctx context.Context, visits int) (leave func(), err error) {
+func (t *attendance) joinAsking(ctx context.Context, visits int) (leave func(), err error) {
 	change := func(by int) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -98,27 +100,27 @@ func (t *attendance) join(ctx context.Context, visits int) (leave func(), err er
 	}
 	change(+1)
 	leave = func() { change(-1) }
-	if err := t.begin(ctx); err != nil {
+	if err := t.startBeating(ctx); err != nil {
 		leave()
 		return nil, err
 	}
 	return leave, nil
 }
 
-// knock joins for whoever sends without having said so.
-func (t *attendance) knock(ctx context.Context) error {
+// joinIfAbsent joins for whoever sends without having said so.
+func (t *attendance) joinIfAbsent(ctx context.Context) error {
 	if t.there.Load() {
 		return nil
 	}
 	t.mu.Lock()
 	t.used = time.Now()
 	t.mu.Unlock()
-	_ = t.begin(ctx) // the door stays closed until a sign of life comes through
+	_ = t.startBeating(ctx) // the door stays closed until a sign of life comes through
 	return ctx.Err()
 }
 
-// begin gives a sign of life, and goes on giving them in the background.
-func (t *attendance) begin(ctx context.Context) error {
+// startBeating gives a sign of life, and goes on giving them in the background.
+func (t *attendance) startBeating(ctx context.Context) error {
 	t.mu.Lock()
 	if t.closed {
 		t.mu.Unlock()
@@ -129,17 +131,17 @@ func (t *attendance) begin(ctx context.Context) error {
 		var running context.Context
 		running, t.stop = context.WithCancel(context.WithoutCancel(ctx))
 		t.ended = make(chan struct{})
-		go t.run(running, t.ended)
+		go t.beatUntilDone(running, t.ended)
 	}
 	t.mu.Unlock()
 	if !started {
 		return nil
 	}
-	_, err := t.beat(ctx)
+	_, err := t.giveSignOfLife(ctx)
 	return err
 }
 
-func (t *attendance) run(ctx context.Context, ended chan<- struct{}) {
+func (t *attendance) beatUntilDone(ctx context.Context, ended chan<- struct{}) {
 	defer close(ended)
 	timer := time.NewTimer(lookEvery)
 	defer timer.Stop()
@@ -149,14 +151,14 @@ func (t *attendance) run(ctx context.Context, ended chan<- struct{}) {
 			return
 		case <-timer.C:
 		}
-		if t.idle() {
+		if t.isIdle() {
 			go t.endSession(ended) // waits for us
 			<-ctx.Done()
 			return
 		}
-		settled, err := t.beat(ctx)
+		settled, err := t.giveSignOfLife(ctx)
 		if err == nil && t.there.Load() {
-			t.app.buryAmong(ctx, t.others())
+			t.app.buryAmong(ctx, t.lastMembers())
 		}
 		if err != nil && ctx.Err() == nil {
 			t.app.config.Log.Warn("sign of life failed; without one nothing is sent", "error", err)
@@ -169,40 +171,40 @@ func (t *attendance) run(ctx context.Context, ended chan<- struct{}) {
 	}
 }
 
-func (t *attendance) idle() bool {
+func (t *attendance) isIdle() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.executing == 0 && t.asking == 0 && time.Since(t.used) > leaveAfter
 }
 
-// beat is a sign of life. It learns who is there, holds to the part that is ours,
+// giveSignOfLife is a sign of life. It learns who is there, holds to the part that is ours,
 // and says so. Settled: nobody waits for anybody.
-func (t *attendance) beat(ctx context.Context) (settled bool, err error) {
+func (t *attendance) giveSignOfLife(ctx context.Context) (settled bool, err error) {
 	t.beatMu.Lock()
 	defer t.beatMu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, gate.HoldFor)
 	defer cancel()
 	for {
 		asked := time.Now()
-		members, stake, err := t.attend(ctx)
+		members, stake, err := t.readMembers(ctx)
 		if err != nil {
 			return false, err
 		}
 		last := gate.LastJoined(members)
 		room, err := t.app.gate.MakeRoom(ctx)
-		t.enter(stake, room, asked)
+		t.openDoor(stake, room, asked)
 		if err != nil || !room {
 			return false, err
 		}
-		if !t.acknowledge(last) {
+		if !t.noteRoomMade(last) {
 			return stake.Takes && last > 0, nil // a visitor looks often: nobody waits for it
 		}
 	}
 }
 
-// acknowledge notes that we have made room for all who joined, and reports whether
+// noteRoomMade notes that we have made room for all who joined, and reports whether
 // they have to be told.
-func (t *attendance) acknowledge(last int64) bool {
+func (t *attendance) noteRoomMade(last int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.me.Seen >= last {
@@ -212,7 +214,7 @@ func (t *attendance) acknowledge(last int64) bool {
 	return true
 }
 
-func (t *attendance) attend(ctx context.Context) ([]gate.Member, gate.Stake, error) {
+func (t *attendance) readMembers(ctx context.Context) ([]gate.Member, gate.Stake, error) {
 	t.mu.Lock()
 	if t.me.No == 0 {
 		t.me = gate.Member{ID: t.app.identity.ID, Executes: t.executing > 0}
@@ -237,38 +239,38 @@ func (t *attendance) attend(ctx context.Context) ([]gate.Member, gate.Stake, err
 	if err != nil {
 		return nil, gate.Stake{}, err
 	}
-	t.joined(members)
+	t.noteMembers(members)
 	stake := gate.StakeOf(me.ID, members)
 	t.app.setShare(stake.Rank, stake.N)
 	return members, stake, nil
 }
 
-// enter opens the door, and keeps it open: for the first time when no more is
+// openDoor opens the door, and keeps it open: for the first time when no more is
 // under way than our part, which may be so if we were stopped for long.
-func (t *attendance) enter(stake gate.Stake, room bool, asked time.Time) {
+func (t *attendance) openDoor(stake gate.Stake, room bool, asked time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.entered = stake.Takes && (t.entered || room)
 	t.door.Set(t.entered, asked.Add(gate.HoldFor))
 }
 
-// leads reports whether we are the executor that joined first, as of the last sign
+// isFirstExecutor reports whether we are the executor that joined first, as of the last sign
 // of life.
-func (t *attendance) leads() bool {
+func (t *attendance) isFirstExecutor() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.leading
 }
 
-// others are those who were there with the last sign of life.
-func (t *attendance) others() []gate.Member {
+// lastMembers are those who were there with the last sign of life.
+func (t *attendance) lastMembers() []gate.Member {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.present
 }
 
-// joined takes over the number we were given.
-func (t *attendance) joined(members []gate.Member) {
+// noteMembers takes over the number we were given.
+func (t *attendance) noteMembers(members []gate.Member) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.leading, t.present = gate.Leads(t.me.ID, members), members
@@ -279,8 +281,8 @@ func (t *attendance) joined(members []gate.Member) {
 	}
 }
 
-// end closes the door and tells the others.
-func (t *attendance) end() {
+// leaveMembers closes the door and tells the others.
+func (t *attendance) leaveMembers() {
 	t.mu.Lock()
 	session := t.ended
 	t.mu.Unlock()
@@ -315,15 +317,15 @@ func (t *attendance) endSession(session chan<- struct{}) {
 	_ = t.app.store.Depart(ctx, t.app.identity.ID) // what is left is void by itself
 }
 
-// close ends it for good.
-func (t *attendance) close() {
+// closeForGood ends it for good.
+func (t *attendance) closeForGood() {
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()
-	t.end()
+	t.leaveMembers()
 }
 
-// plays reports whether a process has a role.
-func plays(e ingest.Process, r Role) bool {
+// hasRole reports whether a process has a role.
+func hasRole(e ingest.Process, r Role) bool {
 	return slices.Contains(strings.Split(e.Roles, ","), string(r))
 }

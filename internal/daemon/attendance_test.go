@@ -19,7 +19,7 @@ func TestBelieve12JoinsAndLeavesAreFollowedWithinTwoSeconds(t *testing.T) {
 		join := func(name string) (*station, func()) {
 			s := openStation(t, file)
 			s.app.identity.ID = name
-			leave, err := s.app.attendance.executes(t.Context())
+			leave, err := s.app.attendance.joinAsExecutor(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -30,7 +30,7 @@ type CampaignDraft struct {
 // DraftCampaign draws what a campaign would read and writes nothing; without an
 // app, as for an empty database.
 func DraftCampaign(ctx context.Context, in Installed, a *App, c *spec.Compiled, w CampaignWish) (d CampaignDraft, err error) {
-	parts, sizes := &planner.Campaigns{}, planner.Estimator(newEstimator(in.Guard().chain(rategate.New()), nil))
+	parts, sizes := &planner.Campaigns{}, planner.Estimator(newEstimator(in.Guard().requestChain(rategate.New()), nil))
 	if a != nil {
 		parts = a.parts
 	}
@@ -94,7 +94,7 @@ func (a *App) Backfill(ctx context.Context, c *spec.Compiled, campaign ingest.Ca
 	if r.Now == nil {
 		r.Now = a.store.Now
 	}
-	if err := a.begin(ctx, campaign.Partition()); err != nil {
+	if err := a.beginCommand(ctx, campaign.Partition()); err != nil {
 		return CampaignStand{}, err
 	}
 	given, err := a.giveUpOld(ctx, c, campaign.CursorID)
@@ -111,22 +111,22 @@ func (a *App) Backfill(ctx context.Context, c *spec.Compiled, campaign ingest.Ca
 	if err := d.noteBefore(ctx); err != nil {
 		return CampaignStand{}, err
 	}
-	if d.look(ctx); d.over() {
-		return d.result()
+	if d.planParts(ctx); d.isOver() {
+		return d.finalStand()
 	}
 	background, stop := context.WithCancel(ctx)
 	var helpers sync.WaitGroup
-	helpers.Go(func() { d.every(background, d.look) })
+	helpers.Go(func() { d.repeatUntilOver(background, d.planParts) })
 	if r.Pulse != nil {
-		helpers.Go(func() { d.every(background, d.tell) })
+		helpers.Go(func() { d.repeatUntilOver(background, d.reportProgress) })
 	}
-	err = a.workWhile(ctx, campaign.Partition(), 0, nil, func(context.Context) (bool, error) { return d.over(), nil }, d.over)
+	err = a.workWhile(ctx, campaign.Partition(), 0, nil, func(context.Context) (bool, error) { return d.isOver(), nil }, d.isOver)
 	stop()
 	helpers.Wait()
 	if r.Pulse != nil && err == nil {
-		d.tell(ctx)
+		d.reportProgress(ctx)
 	}
-	stand, failed := d.result()
+	stand, failed := d.finalStand()
 	if err == nil {
 		err = failed
 	}
@@ -148,11 +148,11 @@ type campaignDesk struct {
 	ended bool
 }
 
-// every looks again and again until there is nothing to look at.
-func (d *campaignDesk) every(ctx context.Context, look func(context.Context)) {
+// repeatUntilOver looks again and again until there is nothing to look at.
+func (d *campaignDesk) repeatUntilOver(ctx context.Context, look func(context.Context)) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
-	for !d.over() {
+	for !d.isOver() {
 		look(ctx)
 		select {
 		case <-ctx.Done():
@@ -162,9 +162,9 @@ func (d *campaignDesk) every(ctx context.Context, look func(context.Context)) {
 	}
 }
 
-// look plans what can be planned, and ends the run when nothing can.
-func (d *campaignDesk) look(ctx context.Context) {
-	stand, err := d.advance(ctx)
+// planParts plans what can be planned, and ends the run when nothing can.
+func (d *campaignDesk) planParts(ctx context.Context) {
+	stand, err := d.advanceCampaign(ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if ctx.Err() != nil {
@@ -181,7 +181,7 @@ func (d *campaignDesk) look(ctx context.Context) {
 	}
 }
 
-func (d *campaignDesk) advance(ctx context.Context) (stand CampaignStand, err error) {
+func (d *campaignDesk) advanceCampaign(ctx context.Context) (stand CampaignStand, err error) {
 	if err := d.app.notPaused(ctx, d.campaign.Partition()); err != nil {
 		return stand, err
 	}
@@ -205,8 +205,8 @@ func (d *campaignDesk) advance(ctx context.Context) (stand CampaignStand, err er
 	return stand, err
 }
 
-// tell reports how far the campaign has come.
-func (d *campaignDesk) tell(ctx context.Context) {
+// reportProgress reports how far the campaign has come.
+func (d *campaignDesk) reportProgress(ctx context.Context) {
 	p, err := d.app.store.CampaignProgress(ctx, d.campaign)
 	if err != nil {
 		return
@@ -245,13 +245,13 @@ func (d *campaignDesk) noteBefore(ctx context.Context) error {
 	return nil
 }
 
-func (d *campaignDesk) over() bool {
+func (d *campaignDesk) isOver() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.ended
 }
 
-func (d *campaignDesk) result() (CampaignStand, error) {
+func (d *campaignDesk) finalStand() (CampaignStand, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.stand, d.err

@@ -9,24 +9,24 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 )
 
-// campaigns goes on with every campaign, for whoever is the active planner. One that
+// advanceCampaigns goes on with every campaign, for whoever is the active planner. One that
 // cannot go on does not keep the others waiting, and says why where people look.
-func (s schedules) campaigns(ctx context.Context) (failures error) {
+func (s schedules) advanceCampaigns(ctx context.Context) (failures error) {
 	active, err := s.app.store.Campaigns(ctx, "", ingest.CampaignActive)
 	if err != nil {
 		return err
 	}
 	for _, c := range active {
-		paused, err := s.paused(ctx, c.Partition())
+		paused, err := s.isPaused(ctx, c.Partition())
 		if err == nil && !paused {
-			err = s.advance(ctx, c)
+			err = s.advanceCampaign(ctx, c)
 		}
 		failures = errors.Join(failures, err)
 	}
 	return failures
 }
 
-func (s schedules) advance(ctx context.Context, c ingest.Campaign) error {
+func (s schedules) advanceCampaign(ctx context.Context, c ingest.Campaign) error {
 	now, err := s.app.store.Now(ctx)
 	if err != nil {
 		return err

@@ -130,8 +130,8 @@ type App struct {
 	health   *heal.Conditions // of what the executor works on
 	raw      *blob.Store      // nil where no bodies are kept
 	registry *registryCache
-	rests    *rests // what waits for consent
-	guard    *Guard // of what source files want of this machine
+	waits    *consentWaits // what waits for consent
+	guard    *Guard        // of what source files want of this machine
 	parts    *planner.Campaigns
 	stops    *stops       // what ended the work on partitions early
 	counted  atomic.Int64 // requests that only counted
@@ -147,7 +147,7 @@ type App struct {
 // Open opens the database and wires everything. An empty SQLite file gets its
 // schema; any other database that is behind is refused until `db migrate`.
 func Open(ctx context.Context, c Config) (*App, error) {
-	c, err := c.revealed(ctx)
+	c, err := c.revealAddresses(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -157,13 +157,13 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{store: db, config: c, registry: newRegistryCache(c.RegistryTTL, c.Installed), guard: newGuard(c.Installed, db), single: db.Dialect() == "sqlite", identity: identity(time.Now()), stops: newStops()}
-	a.rests = newRests(a)
-	a.gate = rategate.NewCounted(db, holder(a.identity.ID))
+	a := &App{store: db, config: c, registry: newRegistryCache(c.RegistryTTL, c.Installed), guard: newGuard(c.Installed, db), single: db.Dialect() == "sqlite", identity: processIdentity(time.Now()), stops: newStops()}
+	a.waits = newConsentWaits(a)
+	a.gate = rategate.NewCounted(db, quotaHolder(a.identity.ID))
 	a.gate.Agree(db, c.Gate != "")
 	a.attendance = newAttendance(a)
 	if !c.SkipSchema {
-		if err := a.prepare(ctx); err != nil {
+		if err := a.prepareSchema(ctx); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
 	}
@@ -173,14 +173,14 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	if err := a.joinGate(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	chain := a.guard.chain(a.permits())
+	chain := a.guard.requestChain(a.requestGate())
 	a.Planner, a.Operator = planner.New(db), operate.New(db)
 	a.Planner.Estimator, a.Planner.MaxStock = probing{newEstimator(countedCalls{chain, &a.counted}, db), a}, c.MaxStock
 	a.parts = planner.NewCampaigns(a.Planner, db)
 	a.Inspect = newInspector(a)
 	a.offerTopics(db)
 	a.health = heal.New(db, a.identity.ID, c.Log)
-	a.executor = executor.New(db, chain, a.bodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), Rates: newRateBook(a).of}, c.Log)
+	a.executor = executor.New(db, chain, a.keptBodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), Rates: newCurrentRates(a).ratesNow}, c.Log)
 	return a, nil
 }
 
@@ -198,7 +198,7 @@ func (a *App) Now(ctx context.Context) (time.Time, error) { return a.store.Now(c
 
 // Close closes the database and the bodies.
 func (a *App) Close() error {
-	a.attendance.close()
+	a.attendance.closeForGood()
 	a.letPlan()
 	if a.shared != nil {
 		a.shared.Close()
@@ -250,9 +250,9 @@ func (a *App) Created() string {
 // ErrBehind means that the schema must be migrated first.
 var ErrBehind = errors.New("database schema is behind this program")
 
-// prepare checks the schema and brings the codes of this program, which may be
+// prepareSchema checks the schema and brings the codes of this program, which may be
 // newer than the one that migrated. Whoever only reads writes nothing.
-func (a *App) prepare(ctx context.Context) error {
+func (a *App) prepareSchema(ctx context.Context) error {
 	if err := a.checkSchema(ctx); err != nil || a.config.MustExist {
 		return err
 	}
@@ -276,9 +276,9 @@ func (a *App) checkSchema(ctx context.Context) error {
 	return fmt.Errorf("%w: it has version %d, version %d is needed: run `patra db migrate`", ErrBehind, status.Current, status.Latest)
 }
 
-// identity names this process in leases. The start time comes first, so that the
+// processIdentity names this process in leases. The start time comes first, so that the
 // oldest process of a store sorts first.
-func identity(start time.Time) ingest.Process {
+func processIdentity(start time.Time) ingest.Process {
 	host := hostHere()
 	return ingest.Process{
 		ID: fmt.Sprintf("%x-%s-%d", start.UnixMicro(), host, os.Getpid()), Roles: "executor", Host: host, PID: os.Getpid(),

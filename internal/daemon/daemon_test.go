@@ -45,32 +45,32 @@ func TestOpenMakesTheSchemaOnlyOfAnEmptyFile(t *testing.T) {
 }
 
 // On a store that takes one executor, the process that joined first claims, and
-// keeps the turn also from a process that is older; the next one takes over when it
+// keeps the right to execute also from a process that is older; the next one takes over when it
 // is gone.
 func TestOneProcessClaimsAtATime(t *testing.T) {
 	file := "sqlite:" + filepath.Join(t.TempDir(), "patra.db")
-	open := func(start time.Time) *turn {
+	open := func(start time.Time) *executorRight {
 		app, err := Open(t.Context(), Config{Database: file})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { app.Close() })
-		app.identity = identity(start)
-		return &turn{app: app}
+		app.identity = processIdentity(start)
+		return &executorRight{app: app}
 	}
 	now := time.Now()
 	older, younger := open(now.Add(-time.Hour)), open(now)
-	claims := func(of *turn) bool {
-		may, err := of.take(t.Context())
+	claims := func(of *executorRight) bool {
+		may, err := of.takeRight(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		return may
 	}
 	if !claims(younger) || claims(older) || !claims(younger) {
-		t.Error("the turn does not stay with who joined first")
+		t.Error("the right to execute does not stay with who joined first")
 	}
-	younger.end()
+	younger.giveBack()
 	if !claims(older) {
 		t.Error("nobody takes over")
 	}

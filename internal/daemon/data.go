@@ -40,7 +40,7 @@ type DataExported struct {
 // ExportData exports records. What was begun and did not come to its end is removed.
 func (a *App) ExportData(ctx context.Context, x DataExport, tell func(ExportProgress)) (out DataExported, err error) {
 	columns := a.columnsOf(ctx, x.Order)
-	if err := declared(x.Order, columns); err != nil {
+	if err := checkFields(x.Order, columns); err != nil {
 		return out, err
 	}
 	if x.Form.Format == export.CSV {
@@ -56,7 +56,7 @@ func (a *App) ExportData(ctx context.Context, x DataExport, tell func(ExportProg
 	if err := x.Check(); err != nil {
 		return out, err
 	}
-	files, err := x.files(target)
+	files, err := x.openFiles(target)
 	if err != nil {
 		return out, err
 	}
@@ -76,7 +76,7 @@ type exportFiles interface {
 	io.Closer
 }
 
-func (x DataExport) files(t exportfile.Target) (exportFiles, error) {
+func (x DataExport) openFiles(t exportfile.Target) (exportFiles, error) {
 	switch {
 	case x.Out == "-" && x.Cut != export.Whole:
 		return nil, fmt.Errorf("%w: parts by %s need a folder, not a pipe", fault.ErrInvalid, x.Cut)
@@ -107,9 +107,9 @@ func (a *App) columnsOf(ctx context.Context, o export.Order) []string {
 	return nil
 }
 
-// declared refuses fields that an endpoint does not have: an export of a slip would
+// checkFields refuses fields that an endpoint does not have: an export of a slip would
 // be whole, and empty.
-func declared(o export.Order, columns []string) error {
+func checkFields(o export.Order, columns []string) error {
 	for _, name := range o.Form.Fields {
 		if len(columns) > 0 && !slices.Contains(columns, name) {
 			return fmt.Errorf("%w: --fields %s: %s %s declares no such field, it has %s", fault.ErrInvalid, name, o.Source, o.Endpoint, strings.Join(columns, ", "))

@@ -12,10 +12,10 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store"
 )
 
-// traces lists the processes that are or were at work. A planner that waits for
+// knownProcesses lists the processes that are or were at work. A planner that waits for
 // its next tick is known by its lease alone: in the list of the store it would
 // take a share of the limits.
-func (a *App) traces(ctx context.Context) ([]ingest.Process, error) {
+func (a *App) knownProcesses(ctx context.Context) ([]ingest.Process, error) {
 	list, err := a.store.Executors(ctx)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func processOf(id string) (e ingest.Process, ok bool) {
 // Others lists the processes beside this one that take tasks.
 func (a *App) Others(ctx context.Context) ([]ingest.Process, error) {
 	living, err := a.AtWork(ctx)
-	return slices.DeleteFunc(living, func(e ingest.Process) bool { return e.ID == a.identity.ID || !plays(e, RoleExecutor) }), err
+	return slices.DeleteFunc(living, func(e ingest.Process) bool { return e.ID == a.identity.ID || !hasRole(e, RoleExecutor) }), err
 }
 
 // AtWork lists the processes that live. One of this machine that is gone is left out
@@ -66,13 +66,13 @@ func (a *App) AtWork(ctx context.Context) ([]ingest.Process, error) {
 
 // isGone reports whether a process of this machine no longer runs.
 func (a *App) isGone(e ingest.Process) bool {
-	return e.Host == a.identity.Host && e.PID != a.identity.PID && !alive(e.PID)
+	return e.Host == a.identity.Host && e.PID != a.identity.PID && !isAlive(e.PID)
 }
 
 // buryDead releases what a process of this machine left behind that is no longer
 // running, so that nobody need wait for its leases to expire.
 func (a *App) buryDead(ctx context.Context) error {
-	list, err := a.traces(ctx)
+	list, err := a.knownProcesses(ctx)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 func TestProcessesAreKnownByTheirNames(t *testing.T) {
-	want := identity(time.Now())
+	want := processIdentity(time.Now())
 	if got, ok := processOf(want.ID); !ok || got.ID != want.ID || got.Host != want.Host || got.PID != want.PID {
 		t.Errorf("%q is %+v, want %+v", want.ID, got, want)
 	}
@@ -35,7 +35,7 @@ func TestLeaseOfADeadPlannerIsTakenAtOnce(t *testing.T) {
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)
 	}
-	host := identity(time.Now()).Host
+	host := processIdentity(time.Now()).Host
 	for name, c := range map[string]struct {
 		holder string
 		taken  bool

@@ -25,7 +25,7 @@ type PlanRequest = planner.Request
 // Draft draws a plan and writes nothing; without an app, as for an empty database.
 func Draft(ctx context.Context, in Installed, a *App, c *spec.Compiled, r PlanRequest) (*PlanDraft, error) {
 	if a == nil {
-		return planner.Rehearse(ctx, c, r, newEstimator(in.Guard().chain(rategate.New()), nil))
+		return planner.Rehearse(ctx, c, r, newEstimator(in.Guard().requestChain(rategate.New()), nil))
 	}
 	return a.Planner.Draft(ctx, c, r)
 }

@@ -29,9 +29,9 @@ func (a *App) joinGate(ctx context.Context) (err error) {
 	return nil
 }
 
-// holder names our gate in the count of quotas. Two gates of one name would each
+// quotaHolder names our gate in the count of quotas. Two gates of one name would each
 // use what was counted once, so chance is added to what names the process.
-func holder(process string) string { return fmt.Sprintf("%.100s-%08x", process, rand.Uint32()) }
+func quotaHolder(process string) string { return fmt.Sprintf("%.100s-%08x", process, rand.Uint32()) }
 
 // returnQuotas gives back what we took of quotas and did not use. What cannot be
 // given back is lost until the window ends.
@@ -43,13 +43,13 @@ func (a *App) returnQuotas() {
 	}
 }
 
-// permits is the gate all requests go through.
-func (a *App) permits() transport.Permits {
+// requestGate is the gate all requests go through.
+func (a *App) requestGate() transport.Permits {
 	var all transport.Permits = a.gate
 	if a.shared != nil {
 		all = sharedGate{a.shared}
 	}
-	return rategate.Guarded{Permits: all, Door: a.attendance.door, Knock: a.attendance.knock}
+	return rategate.Guarded{Permits: all, Door: a.attendance.door, Knock: a.attendance.joinIfAbsent}
 }
 
 func (a *App) setShare(rank, n int) {
@@ -60,24 +60,24 @@ func (a *App) setShare(rank, n int) {
 	a.gate.SetShare(rank, n)
 }
 
-// places is how many requests of a key this process may have under way.
-func (a *App) places(key string, l gate.Limits) int {
+// requestPlaces is how many requests of a key this process may have under way.
+func (a *App) requestPlaces(key string, l gate.Limits) int {
 	if a.shared != nil {
 		return a.shared.Places(key, l)
 	}
 	return a.gate.Places(key, l)
 }
 
-// cooling is for how long nothing of a rate key may leave, as our gate has heard.
-func (a *App) cooling(key string) time.Duration {
+// coolingFor is for how long nothing of a rate key may leave, as our gate has heard.
+func (a *App) coolingFor(key string) time.Duration {
 	if a.shared != nil {
 		return a.shared.Cooling(key)
 	}
 	return a.gate.Cooling(key)
 }
 
-// rates is the state of the keys this process has used.
-func (a *App) rates(ctx context.Context) ([]gate.Snapshot, error) {
+// rateSnapshots is the state of the keys this process has used.
+func (a *App) rateSnapshots(ctx context.Context) ([]gate.Snapshot, error) {
 	if a.shared != nil {
 		return a.shared.Snapshot(ctx)
 	}

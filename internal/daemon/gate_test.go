@@ -23,7 +23,7 @@ func TestUnreachableGateIsAWarning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := a.permits().Acquire(t.Context(), gate.Ask{Key: "source", Limits: gate.Limits{PerSecond: 50}})
+	p, err := a.requestGate().Acquire(t.Context(), gate.Ask{Key: "source", Limits: gate.Limits{PerSecond: 50}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func (g *Guard) agreedToAll(ctx context.Context, ref secret.Ref, uses []trust.Us
 		if u.Ref != ref {
 			continue
 		}
-		if refused, err := g.refuses(ctx, u, true); err != nil || refused != nil {
+		if refused, err := g.refusalOf(ctx, u, true); err != nil || refused != nil {
 			return false
 		}
 		named = true
@@ -99,11 +99,11 @@ func (g *Guard) agreedToAll(ctx context.Context, ref secret.Ref, uses []trust.Us
 // Reveal finds the value of a reference for a request. What leads to nothing is
 // told before consent is asked for: nothing could be sent.
 func (g *Guard) Reveal(ctx context.Context, ref secret.Ref, to secret.Purpose) (secret.Text, error) {
-	u, limited := trust.Use{Ref: ref, Host: to.Host}, g.in.limited()
+	u, limited := trust.Use{Ref: ref, Host: to.Host}, g.in.limitedSecrets()
 	if limited.Absent(ref) {
 		return secret.Text{}, fmt.Errorf("%s: %w", ref, secret.ErrAbsent)
 	}
-	refused, err := g.refuses(ctx, u, true) // also what comes only now needs consent
+	refused, err := g.refusalOf(ctx, u, true) // also what comes only now needs consent
 	switch {
 	case err != nil:
 		return secret.Text{}, err
@@ -113,13 +113,13 @@ func (g *Guard) Reveal(ctx context.Context, ref secret.Ref, to secret.Purpose) (
 	return limited.Reveal(ctx, ref, to)
 }
 
-// refuses says why a use may not happen, or nil. What leads to nothing is no use,
+// refusalOf says why a use may not happen, or nil. What leads to nothing is no use,
 // unless it is asked for whoever runs elsewhere with other variables.
-func (g *Guard) refuses(ctx context.Context, u trust.Use, elsewhere bool) (*trust.Refusal, error) {
-	if refused := g.in.limited().Refuses(u); refused != nil {
+func (g *Guard) refusalOf(ctx context.Context, u trust.Use, elsewhere bool) (*trust.Refusal, error) {
+	if refused := g.in.limitedSecrets().Refuses(u); refused != nil {
 		return refused, nil
 	}
-	if !elsewhere && g.in.limited().Absent(u.Ref) {
+	if !elsewhere && g.in.limitedSecrets().Absent(u.Ref) {
 		return nil, nil
 	}
 	agreed, err := g.agreedTo(ctx, u)
@@ -131,12 +131,12 @@ func (g *Guard) refuses(ctx context.Context, u trust.Use, elsewhere bool) (*trus
 
 // Refused lists which uses may not happen.
 func (g *Guard) Refused(ctx context.Context, uses []trust.Use) ([]trust.Refusal, error) {
-	return g.refused(ctx, uses, false)
+	return g.refusalsOf(ctx, uses, false)
 }
 
-func (g *Guard) refused(ctx context.Context, uses []trust.Use, elsewhere bool) (out []trust.Refusal, err error) {
+func (g *Guard) refusalsOf(ctx context.Context, uses []trust.Use, elsewhere bool) (out []trust.Refusal, err error) {
 	for _, u := range uses {
-		refused, err := g.refuses(ctx, u, elsewhere)
+		refused, err := g.refusalOf(ctx, u, elsewhere)
 		if err != nil {
 			return nil, err
 		}
@@ -169,14 +169,14 @@ func (g *Guard) Agree(ctx context.Context, uses []trust.Use, by ingest.Act) erro
 	if by.Rehearsal || len(uses) == 0 {
 		return nil
 	}
-	defer g.forget()
+	defer g.forgetConsents()
 	if g.inTables() {
 		return g.db.AgreeTo(ctx, uses, by)
 	}
 	if err := g.in.agreed.Agree(uses, trust.By{Actor: by.Actor, Reason: by.Reason}, time.Now()); err != nil {
 		return err
 	}
-	return g.note(ctx, trust.Agreed, uses, by)
+	return g.noteConsent(ctx, trust.Agreed, uses, by)
 }
 
 // Withdraw takes consent back.
@@ -184,32 +184,32 @@ func (g *Guard) Withdraw(ctx context.Context, uses []trust.Use, by ingest.Act) e
 	if by.Rehearsal || len(uses) == 0 {
 		return nil
 	}
-	defer g.forget()
+	defer g.forgetConsents()
 	if g.inTables() {
 		return g.db.Withdraw(ctx, uses, by)
 	}
 	if err := g.in.agreed.Withdraw(uses, trust.By{Actor: by.Actor, Reason: by.Reason}, time.Now()); err != nil {
 		return err
 	}
-	return g.note(ctx, trust.Withdrawn, uses, by)
+	return g.noteConsent(ctx, trust.Withdrawn, uses, by)
 }
 
-func (g *Guard) note(ctx context.Context, action string, uses []trust.Use, by ingest.Act) error {
+func (g *Guard) noteConsent(ctx context.Context, action string, uses []trust.Use, by ingest.Act) error {
 	if g.db == nil {
 		return nil
 	}
 	return g.db.NoteTrust(ctx, action, uses, by)
 }
 
-// forget reads what is recorded anew when it is next asked for.
-func (g *Guard) forget() {
+// forgetConsents reads what is recorded anew when it is next asked for.
+func (g *Guard) forgetConsents() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.read = time.Time{}
 }
 
-// chain is the way every request goes.
-func (g *Guard) chain(permits transport.Permits) transport.Doer {
+// requestChain is the way every request goes.
+func (g *Guard) requestChain(permits transport.Permits) transport.Doer {
 	proxy := func(ctx context.Context, ref secret.Ref) (secret.Text, error) {
 		return g.Reveal(ctx, ref, secret.Purpose{Host: trust.Proxy})
 	}
@@ -224,4 +224,4 @@ func IsUntrusted(err error) bool {
 }
 
 // Holds reports that a use is agreed to by patra.yaml, or comes with the program.
-func (g *Guard) Holds(u trust.Use) bool { return g.in.Trust.Allows(u) || g.bundled.has(u) }
+func (g *Guard) Holds(u trust.Use) bool { return g.in.Trust.Allows(u) || g.bundled.hasUse(u) }

@@ -40,7 +40,7 @@ func (a *App) Harvest(ctx context.Context, c *spec.Compiled, r planner.Request, 
 		return h, err
 	}
 	defer a.tidyRaw(ctx)
-	if err := a.begin(ctx, compiledPartition(c)); err != nil {
+	if err := a.beginCommand(ctx, compiledPartition(c)); err != nil {
 		return h, err
 	}
 	counted := a.counted.Load()
@@ -49,14 +49,14 @@ func (a *App) Harvest(ctx context.Context, c *spec.Compiled, r planner.Request, 
 	if err != nil || h.Draft.Empty {
 		return h, a.orStopped(ctx, compiledPartition(c), err)
 	}
-	h.Plan, err = a.finish(ctx, plan.Partition, plan.ID, w.Progress)
+	h.Plan, err = a.finishPlan(ctx, plan.Partition, plan.ID, w.Progress)
 	return h, a.orStopped(ctx, plan.Partition, err)
 }
 
-// finish works on a plan to its end. A plan that had to stop slicing because
+// finishPlan works on a plan to its end. A plan that had to stop slicing because
 // enough tasks waited goes on once they are done (D§5.4); a slice that turned
 // out too large is replaced by smaller ones (S§5.6).
-func (a *App) finish(ctx context.Context, of ingest.Partition, planID int64, watch func(view.Progress)) (view.Progress, error) {
+func (a *App) finishPlan(ctx context.Context, of ingest.Partition, planID int64, watch func(view.Progress)) (view.Progress, error) {
 	for {
 		p, err := a.Work(ctx, planID, watch)
 		if err != nil {
@@ -100,8 +100,8 @@ func (a *App) makeRoom(ctx context.Context, of ingest.Partition, planID int64, w
 	}))
 }
 
-// continues notes a plan that was taken up again, with how it stood then.
-func (h *Harvested) continues(p, before view.Progress) {
+// noteContinued notes a plan that was taken up again, with how it stood then.
+func (h *Harvested) noteContinued(p, before view.Progress) {
 	if h.Before == nil {
 		h.Before = map[int64]view.Progress{}
 	}
@@ -128,8 +128,8 @@ func (a *App) continueOpen(ctx context.Context, c *spec.Compiled, w Watch, h *Ha
 				return err
 			}
 		}
-		p, err := a.finish(ctx, of, o.ID, w.Progress)
-		h.continues(p, before)
+		p, err := a.finishPlan(ctx, of, o.ID, w.Progress)
+		h.noteContinued(p, before)
 		if err != nil {
 			return err
 		}
@@ -191,23 +191,23 @@ func (a *App) workWhile(ctx context.Context, of ingest.Partition, planID int64, 
 	defer background.Wait()
 	defer stop()
 	life := newLife(a)
-	if err := life.beat(ctx); err != nil {
+	if err := life.giveSignOfLife(ctx); err != nil {
 		return err
 	}
-	turn := &turn{app: a}
-	if _, err := turn.take(ctx); err != nil {
+	right := &executorRight{app: a}
+	if _, err := right.takeRight(ctx); err != nil {
 		return err
 	}
 	background.Add(1)
 	go func() {
 		defer background.Done()
-		life.run(ctx)
+		life.beatUntilDone(ctx)
 	}()
 	background.Go(func() { a.sweepRaw(ctx) })
 	background.Go(func() { a.sealBodies(ctx) })
 	background.Go(func() { a.reportRates(ctx) })
 	defer func() {
-		turn.end()
+		right.giveBack()
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
 		_ = a.store.Farewell(last, a.identity.ID) // a leftover row expires by itself
@@ -216,17 +216,17 @@ func (a *App) workWhile(ctx context.Context, of ingest.Partition, planID int64, 
 		background.Add(1)
 		go func() {
 			defer background.Done()
-			a.report(ctx, planID, watch)
+			a.reportProgress(ctx, planID, watch)
 		}()
 	}
 	d := dispatch.New(a.store, a.executor, dispatch.Config{
-		Workers: a.config.Workers, Owner: a.identity.ID, Lease: a.config.Lease, Share: a.gate.Share, Cooling: a.cooling, Rests: a.rests.rest, Health: a.health, Patient: a.patient,
-		Ended: func(w ingest.Work, o ingest.Outcome) error { return a.stops.note(w, o, of) },
+		Workers: a.config.Workers, Owner: a.identity.ID, Lease: a.config.Lease, Share: a.gate.Share, Cooling: a.coolingFor, Rests: a.waits.waitsForConsent, Health: a.health, Patient: a.patient,
+		Ended: func(w ingest.Work, o ingest.Outcome) error { return a.stops.noteOutcome(w, o, of) },
 		MayClaim: func(ctx context.Context) (bool, error) {
 			if enough() {
 				return false, nil
 			}
-			return turn.take(ctx)
+			return right.takeRight(ctx)
 		},
 	}, a.config.Log)
 	if err := d.Run(ctx, done); err != nil {
@@ -238,7 +238,7 @@ func (a *App) workWhile(ctx context.Context, of ingest.Partition, planID int64, 
 // lastWords is how long a process that was told to stop may still talk to its database.
 const lastWords = 3 * time.Second
 
-func (a *App) report(ctx context.Context, planID int64, watch func(view.Progress)) {
+func (a *App) reportProgress(ctx context.Context, planID int64, watch func(view.Progress)) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
 	for {

@@ -33,10 +33,10 @@ type machine struct{ *App }
 func (m machine) Processes(ctx context.Context) (executors, relays int, err error) {
 	living, err := m.AtWork(ctx)
 	for _, p := range living {
-		if plays(p, RoleExecutor) {
+		if hasRole(p, RoleExecutor) {
 			executors++
 		}
-		if plays(p, RoleRelay) {
+		if hasRole(p, RoleRelay) {
 			relays++
 		}
 	}

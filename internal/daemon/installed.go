@@ -51,20 +51,20 @@ func (in Installed) ConfigFile() string {
 	return installation.Places()[0]
 }
 
-// limited reads secrets within what this machine allows.
-func (in Installed) limited() secrets.Limited { return secrets.Limited{Policy: in.Trust} }
+// limitedSecrets reads secrets within what this machine allows.
+func (in Installed) limitedSecrets() secrets.Limited { return secrets.Limited{Policy: in.Trust} }
 
 // HasSecret reports whether a reference leads to something. A command is not run
 // to find out, a file is not read, and one outside of the allowed folders is not
 // looked at.
 func (in Installed) HasSecret(ref secret.Ref) bool {
-	_, most := in.limited().Lengths(ref)
+	_, most := in.limitedSecrets().Lengths(ref)
 	return most > 0
 }
 
 // Overlooks says why a reference is not looked at on this machine; empty if it is.
 func (in Installed) Overlooks(ref secret.Ref) string {
-	if refused := in.limited().Refuses(trust.Use{Ref: ref}); refused != nil {
+	if refused := in.limitedSecrets().Refuses(trust.Use{Ref: ref}); refused != nil {
 		return string(refused.Why)
 	}
 	return ""
@@ -73,7 +73,7 @@ func (in Installed) Overlooks(ref secret.Ref) string {
 // ShortSecret tells whether a reference leads to a value that may occur in what
 // an upstream sends, and would be hidden there. Of a file only the size is looked at.
 func (in Installed) ShortSecret(ref secret.Ref) bool {
-	least, most := in.limited().Lengths(ref)
+	least, most := in.limitedSecrets().Lengths(ref)
 	return secret.Garbles(least) || secret.Garbles(most)
 }
 
@@ -116,7 +116,7 @@ type bundled struct {
 	uses []trust.Use
 }
 
-func (b *bundled) has(u trust.Use) bool {
+func (b *bundled) hasUse(u trust.Use) bool {
 	b.once.Do(func() { b.uses = bundledUses() })
 	return slices.Contains(b.uses, u)
 }
@@ -124,5 +124,5 @@ func (b *bundled) has(u trust.Use) bool {
 // TrustWarner names what sources want of this machine; see trust.Warnings.
 func TrustWarner() func(spec.Snapshot) []spec.Warning {
 	known := new(bundled)
-	return func(s spec.Snapshot) []spec.Warning { return trust.Warnings(s, known.has) }
+	return func(s spec.Snapshot) []spec.Warning { return trust.Warnings(s, known.hasUse) }
 }

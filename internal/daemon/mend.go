@@ -46,7 +46,7 @@ func (a *App) secretsOf(ctx context.Context, s spec.Snapshot) (out []secret.Text
 		if scheme, _ := ref.Split(); scheme == "exec" {
 			continue
 		}
-		value, err := a.config.Installed.limited().Reveal(ctx, ref, secret.Purpose{Signs: true})
+		value, err := a.config.Installed.limitedSecrets().Reveal(ctx, ref, secret.Purpose{Signs: true})
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()

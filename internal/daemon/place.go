@@ -11,11 +11,11 @@ import (
 	"syscall"
 )
 
-// place tells the processes that this one can see from those of another machine, or
+// placeSuffix tells the processes that this one can see from those of another machine, or
 // of another container, with the same name. Their numbers mean nothing here: to ask
 // the operating system for one of them would take a process for dead that lives.
 // Where the system does not tell, the name of the machine has to do.
-func place() string {
+func placeSuffix() string {
 	machine, _ := os.ReadFile("/etc/machine-id")
 	numbers, _ := os.Readlink("/proc/self/ns/pid")
 	if len(machine) == 0 && numbers == "" {
@@ -34,7 +34,7 @@ func hostHere() string {
 	if err != nil {
 		host = "unknown"
 	}
-	return fmt.Sprintf("%.48s%s", host, place())
+	return fmt.Sprintf("%.48s%s", host, placeSuffix())
 }
 
 // HostName is the name of a machine as people know it.
@@ -43,9 +43,9 @@ func HostName(host string) string {
 	return name
 }
 
-// alive asks the operating system; in doubt the process lives. One that has ended
+// isAlive asks the operating system; in doubt the process lives. One that has ended
 // and that nobody has taken notice of yet does nothing more.
-func alive(pid int) bool {
+func isAlive(pid int) bool {
 	process, err := os.FindProcess(pid)
 	if err != nil {
 		return false

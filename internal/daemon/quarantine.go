@@ -52,7 +52,7 @@ func (a *App) Requeue(ctx context.Context, c *spec.Compiled, pick ingest.RejectP
 	r.Refresh = planner.Refresh{Spec: refresh.Spec{Policy: refresh.ByQuarantine, Ask: ask}}
 	h, err = a.Harvest(ctx, c, r, w)
 	for _, p := range h.Continued {
-		earlier.continues(p, h.Before[p.PlanID])
+		earlier.noteContinued(p, h.Before[p.PlanID])
 	}
 	h.Continued, h.Before = earlier.Continued, earlier.Before
 	return done, h, err

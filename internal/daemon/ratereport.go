@@ -18,15 +18,15 @@ func (a *App) reportRates(ctx context.Context) {
 	defer ticker.Stop()
 	var told []gate.Snapshot
 	releases := releaseWatch{app: a}
-	releases.look(ctx)
+	releases.followReleases(ctx)
 	for failed := false; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		releases.look(ctx)
-		now, err := a.rates(ctx)
+		releases.followReleases(ctx)
+		now, err := a.rateSnapshots(ctx)
 		if err == nil && len(now) > 0 && !reflect.DeepEqual(now, told) {
 			if err = a.store.ReportRates(ctx, a.identity.ID, now); err == nil {
 				told = now

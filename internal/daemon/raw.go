@@ -49,8 +49,8 @@ func openRaw(c Config) (*blob.Store, error) {
 	return blob.Open(c.Raw.Dir, blob.Options{Grace: max(10*time.Minute, 2*c.Lease)})
 }
 
-// bodies is what the executor keeps bodies in; nil keeps none.
-func (a *App) bodies() executor.Bodies {
+// keptBodies is what the executor keeps bodies in; nil keeps none.
+func (a *App) keptBodies() executor.Bodies {
 	if a.raw == nil {
 		return nil
 	}

@@ -42,7 +42,7 @@ func TestRawNotice(t *testing.T) {
 		if text := a.Bodies.Notice(); (text != "") != c.noticed || c.noticed && !strings.Contains(text, "PATRA_RAW_DIR") {
 			t.Errorf("%s: %q", name, text)
 		}
-		if kept := c.raw.Dir != ""; (a.bodies() != nil) != kept {
+		if kept := c.raw.Dir != ""; (a.keptBodies() != nil) != kept {
 			t.Errorf("%s: bodies are kept: %v", name, !kept)
 		}
 		if _, err := a.Bodies.Read(t.Context(), strings.Repeat("0", 64)); bodies == nil && !errors.Is(err, fault.ErrInvalid) || bodies != nil && !IsMissing(err) {
@@ -86,7 +86,7 @@ func TestWorkNeedsItsFolder(t *testing.T) {
 func TestTidyRaw(t *testing.T) {
 	app := openRawApp(t, RawConfig{KeepFor: 24 * time.Hour})
 	put := func(body string, age time.Duration) string {
-		ref, _, err := app.bodies().Put(t.Context(), []byte(body))
+		ref, _, err := app.keptBodies().Put(t.Context(), []byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}

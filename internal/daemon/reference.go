@@ -9,10 +9,10 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/secrets"
 )
 
-// revealed reads addresses that are given as references: what stands on a command
+// revealAddresses reads addresses that are given as references: what stands on a command
 // line is seen by everybody who lists processes, and an address may hold a
 // password (I12).
-func (c Config) revealed(ctx context.Context) (Config, error) {
+func (c Config) revealAddresses(ctx context.Context) (Config, error) {
 	var err error
 	if c.Database, err = addressOf(ctx, "database", c.Database); err != nil {
 		return c, err

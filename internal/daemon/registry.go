@@ -55,27 +55,27 @@ type compiledKey struct {
 	op       ingest.Operation
 }
 
-// find gives the source as it is now: as applied, else as bundled.
-func (c *registryCache) find(ctx context.Context, db *store.Store, code string) (*knownSource, error) {
+// findSource gives the source as it is now: as applied, else as bundled.
+func (c *registryCache) findSource(ctx context.Context, db *store.Store, code string) (*knownSource, error) {
 	now, err := db.Now(ctx)
 	if err != nil {
 		return &knownSource{}, err
 	}
-	known, asked := c.held(code)
-	if known != nil && !known.expired(now) && !now.Before(asked) && now.Sub(asked) < c.ttl {
+	known, asked := c.heldCopy(code)
+	if known != nil && !known.isExpired(now) && !now.Before(asked) && now.Sub(asked) < c.ttl {
 		return known, nil
 	}
 	stamp, applied, err := db.SourceStamp(ctx, code)
 	if err != nil {
 		return &knownSource{}, err
 	}
-	if known == nil || known.applied != applied || known.stamp != stamp || known.expired(now) {
-		if known, err = load(ctx, db, code, applied, stamp); err != nil {
+	if known == nil || known.applied != applied || known.stamp != stamp || known.isExpired(now) {
+		if known, err = loadSource(ctx, db, code, applied, stamp); err != nil {
 			return &knownSource{}, err
 		}
 		known.codesAt, known.installed = now, c.installed
 	}
-	c.keep(code, heldSource{known, now})
+	c.keepSource(code, heldSource{known, now})
 	return known, nil
 }
 
@@ -83,15 +83,15 @@ func (c *registryCache) find(ctx context.Context, db *store.Store, code string) 
 // no stamp tells when it did.
 const codesTTL = time.Minute
 
-// expired: a version that was scheduled has begun, or the codes are old.
-func (k *knownSource) expired(now time.Time) bool {
+// isExpired: a version that was scheduled has begun, or the codes are old.
+func (k *knownSource) isExpired(now time.Time) bool {
 	begun := !k.stamp.Until.IsZero() && !now.Before(k.stamp.Until)
 	return begun || now.Sub(k.codesAt) >= codesTTL
 }
 
-// load reads a source. The stamp was taken before: if the source changes in
+// loadSource reads a source. The stamp was taken before: if the source changes in
 // between, the copy is newer than its stamp and is merely read once more.
-func load(ctx context.Context, db *store.Store, code string, applied bool, stamp registry.Stamp) (*knownSource, error) {
+func loadSource(ctx context.Context, db *store.Store, code string, applied bool, stamp registry.Stamp) (*knownSource, error) {
 	known := &knownSource{stamp: stamp, compiled: map[compiledKey]*spec.Compiled{}}
 	var err error
 	if known.codes, err = db.Dictionary(ctx); err != nil {
@@ -120,27 +120,27 @@ func bundledOrMeant(ctx context.Context, db *store.Store, code string) (*registr
 	return nil, unknownSource(code, slices.Sorted(maps.Keys(applied)))
 }
 
-func (c *registryCache) held(code string) (*knownSource, time.Time) {
+func (c *registryCache) heldCopy(code string) (*knownSource, time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sources[code].known, c.sources[code].asked
 }
 
-func (c *registryCache) keep(code string, h heldSource) {
+func (c *registryCache) keepSource(code string, h heldSource) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sources[code] = h
 }
 
-// compile makes or finds the snapshot. Overrides belong to one run and are not
+// compileOperation makes or finds the snapshot. Overrides belong to one run and are not
 // kept.
-func (k *knownSource) compile(endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
+func (k *knownSource) compileOperation(endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
 	if len(overrides) > 0 {
-		c, err := k.freeze(endpoint, op, overrides)
+		c, err := k.freezeOperation(endpoint, op, overrides)
 		if err != nil {
 			return nil, err
 		}
-		own, err := k.compile(endpoint, op, nil)
+		own, err := k.compileOperation(endpoint, op, nil)
 		c.Foreign = err != nil || !sameQuestion(c, own)
 		return c, nil
 	}
@@ -150,7 +150,7 @@ func (k *knownSource) compile(endpoint string, op ingest.Operation, overrides []
 	if c, ok := k.compiled[key]; ok {
 		return c, nil
 	}
-	c, err := k.freeze(endpoint, op, nil)
+	c, err := k.freezeOperation(endpoint, op, nil)
 	if err == nil {
 		k.compiled[key] = c
 	}
@@ -167,9 +167,9 @@ func sameQuestion(a, b *spec.Compiled) bool {
 	return err == nil && one == other
 }
 
-// freeze also holds every code against the dictionary of the database: what an
+// freezeOperation also holds every code against the dictionary of the database: what an
 // operator switched off there is not used (§3.3.3).
-func (k *knownSource) freeze(endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
+func (k *knownSource) freezeOperation(endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
 	resolved, err := Resolve(k.src, endpoint, op, overrides)
 	if err != nil {
 		return nil, err

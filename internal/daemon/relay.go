@@ -39,8 +39,8 @@ func (g *Guard) openPublisher(d event.Destination) (publisher, error) {
 	return nil, fmt.Errorf("%w: destination %s has no kind", fault.ErrInvalid, d.Name)
 }
 
-// relaying opens all destinations and hands a relay to whoever needs one.
-func (a *App) relaying(ctx context.Context, do func(*outbox.Relay) error) (err error) {
+// withRelay opens all destinations and hands a relay to whoever needs one.
+func (a *App) withRelay(ctx context.Context, do func(*outbox.Relay) error) (err error) {
 	if len(a.config.Events.Destinations) == 0 {
 		return errNoEvents
 	}
@@ -60,19 +60,19 @@ func (a *App) relaying(ctx context.Context, do func(*outbox.Relay) error) (err e
 	return do(outbox.New(watchedLeases{a.store, a}, a.config.Events.Destination, to, config, a.config.Log))
 }
 
-// relay publishes events until ctx ends.
-func (a *App) relay(ctx context.Context) error {
+// relayEvents publishes events until ctx ends.
+func (a *App) relayEvents(ctx context.Context) error {
 	a.freeLeases(ctx)
-	for _, warning := range a.strangers(ctx) {
+	for _, warning := range a.unknownRoutes(ctx) {
 		a.config.Log.Warn(warning)
 	}
-	return a.relaying(ctx, func(r *outbox.Relay) error { return r.Run(ctx) })
+	return a.withRelay(ctx, func(r *outbox.Relay) error { return r.Run(ctx) })
 }
 
-// strangers warns of routes with sources that nobody knows: one that is misspelled,
+// unknownRoutes warns of routes with sources that nobody knows: one that is misspelled,
 // or has another name now, must not lose its events without a word. It may also be
 // one that is applied later.
-func (a *App) strangers(ctx context.Context) (warnings []string) {
+func (a *App) unknownRoutes(ctx context.Context) (warnings []string) {
 	known, err := a.SourceCodes(ctx)
 	if err != nil {
 		return nil // whoever relays fails by the same
@@ -103,8 +103,8 @@ type Relayed struct {
 // PublishEvents publishes what waits now.
 func (a *App) PublishEvents(ctx context.Context) (done Relayed, err error) {
 	a.freeLeases(ctx)
-	done.Warnings = a.strangers(ctx)
-	err = a.relaying(ctx, func(r *outbox.Relay) error {
+	done.Warnings = a.unknownRoutes(ctx)
+	err = a.withRelay(ctx, func(r *outbox.Relay) error {
 		for {
 			n, err := r.Once(ctx)
 			done.Count = r.Count()

@@ -14,13 +14,13 @@ import (
 func (a *App) ReleaseRate(ctx context.Context, key string, by ingest.Act) (view.RateReleased, error) {
 	done, err := operate.NewRates(a.store).Release(ctx, key, by)
 	if err == nil && !by.Rehearsal {
-		a.release(ctx, key)
+		a.releaseGates(ctx, key)
 	}
 	return done, err
 }
 
-// release ends what the gates of this process keep in memory.
-func (a *App) release(ctx context.Context, key string) {
+// releaseGates ends what the gates of this process keep in memory.
+func (a *App) releaseGates(ctx context.Context, key string) {
 	a.gate.Release(key)
 	if a.shared == nil {
 		return
@@ -36,9 +36,9 @@ type releaseWatch struct {
 	last time.Time // of the newest release that was heard
 }
 
-// look follows new releases. Those from before the process began have nothing to
+// followReleases follows new releases. Those from before the process began have nothing to
 // end: the first look only notes them.
-func (w *releaseWatch) look(ctx context.Context) {
+func (w *releaseWatch) followReleases(ctx context.Context) {
 	first := w.last.IsZero()
 	if first {
 		w.last = time.UnixMicro(1)
@@ -55,7 +55,7 @@ func (w *releaseWatch) look(ctx context.Context) {
 			w.last = at
 		}
 		if !first {
-			w.app.release(ctx, key)
+			w.app.releaseGates(ctx, key)
 		}
 	}
 }

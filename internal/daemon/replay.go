@@ -39,14 +39,14 @@ func (r *Replays) newService() *replay.Service {
 		bodies = a.raw
 	}
 	raw := a.config.Raw
-	return replay.New(&ledger{Store: a.store, app: a}, bodies, a.guard.chain(a.permits()), replay.Keeping{For: raw.KeepFor, MaxBytes: raw.MaxBytes, Where: raw.Dir})
+	return replay.New(&replayReader{Store: a.store, app: a}, bodies, a.guard.requestChain(a.requestGate()), replay.Keeping{For: raw.KeepFor, MaxBytes: raw.MaxBytes, Where: raw.Dir})
 }
 
 // Replay does a batch again and writes nothing. Only where others send, it is one of
 // those who share the limits of the upstream it asks, until it has ended (I11, I13).
 func (r *Replays) Replay(ctx context.Context, ref BatchRef, o ReplayOptions) (*blackbox.Report, error) {
 	if o.From == ReplayUpstream {
-		leave, err := r.app.attendance.visit(ctx)
+		leave, err := r.app.attendance.joinWithoutWriting(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +157,7 @@ func (a *App) liveSecrets(ctx context.Context, s *spec.Snapshot) *secret.Masker 
 		if scheme, _ := ref.Split(); ref.IsZero() || scheme == "exec" || !a.guard.agreedToAll(ctx, ref, uses) {
 			return secret.Text{}
 		}
-		text, err := a.config.Installed.limited().Reveal(ctx, ref, secret.Purpose{Signs: true}) // it goes nowhere
+		text, err := a.config.Installed.limitedSecrets().Reveal(ctx, ref, secret.Purpose{Signs: true}) // it goes nowhere
 		if err != nil {
 			return secret.Text{} // what is not there cannot be in a bundle either
 		}

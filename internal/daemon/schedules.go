@@ -21,17 +21,17 @@ type schedules struct {
 	told map[string]string // what was wrong with a source when it was last said
 }
 
-// list is what the applied sources schedule now. Bundled sources that nobody
+// listJobs is what the applied sources schedule now. Bundled sources that nobody
 // applied start nothing by themselves. One source that cannot be read does not
 // keep the others from running.
-func (s schedules) list(ctx context.Context) ([]trigger.Job, error) {
+func (s schedules) listJobs(ctx context.Context) ([]trigger.Job, error) {
 	applied, err := s.app.store.AppliedSources(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []trigger.Job
 	for _, code := range slices.Sorted(maps.Keys(applied)) {
-		known, err := s.app.registry.find(ctx, s.app.store, code)
+		known, err := s.app.registry.findSource(ctx, s.app.store, code)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -40,7 +40,7 @@ func (s schedules) list(ctx context.Context) ([]trigger.Job, error) {
 			jobs, err = jobsOf(known.src)
 		}
 		out = append(out, jobs...)
-		s.tell(code, err)
+		s.warnOnce(code, err)
 	}
 	return out, nil
 }
@@ -58,7 +58,7 @@ func (m machine) Schedules(ctx context.Context) (out view.Schedules, err error) 
 		return out, err
 	}
 	for code := range applied {
-		known, err := a.registry.find(ctx, a.store, code)
+		known, err := a.registry.findSource(ctx, a.store, code)
 		if err != nil {
 			continue
 		}
@@ -71,12 +71,12 @@ func (m machine) Schedules(ctx context.Context) (out view.Schedules, err error) 
 		}
 	}
 	living, err := a.AtWork(ctx)
-	out.Followed = slices.ContainsFunc(living, func(e ingest.Process) bool { return plays(e, RolePlanner) })
+	out.Followed = slices.ContainsFunc(living, func(e ingest.Process) bool { return hasRole(e, RolePlanner) })
 	return out, err
 }
 
-// tell says once what is wrong with a source.
-func (s schedules) tell(code string, err error) {
+// warnOnce says once what is wrong with a source.
+func (s schedules) warnOnce(code string, err error) {
 	if err == nil {
 		delete(s.told, code)
 	} else if text := err.Error(); s.told[code] != text {
@@ -140,15 +140,15 @@ func (s schedules) Upkeep(ctx context.Context) error {
 	for of := range left {
 		_, paused, err := s.app.store.Paused(ctx, of)
 		if err == nil && !paused { // slicing may ask the upstream for counts
-			err = s.resume(ctx, of)
+			err = s.resumePlans(ctx, of)
 		}
 		failures = errors.Join(failures, err)
 	}
 	_, err := s.app.Planner.Reslice(ctx)
-	return errors.Join(failures, err, s.campaigns(ctx))
+	return errors.Join(failures, err, s.advanceCampaigns(ctx))
 }
 
-func (s schedules) resume(ctx context.Context, of ingest.Partition) error {
+func (s schedules) resumePlans(ctx context.Context, of ingest.Partition) error {
 	open, err := s.app.store.OpenPlans(ctx, of)
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func (s schedules) resume(ctx context.Context, of ingest.Partition) error {
 // Unfinished is the oldest plan of a job that has not ended. While the job is
 // paused nobody waits for it: the tick is over at once, and its trigger says why.
 func (s schedules) Unfinished(ctx context.Context, j trigger.Job) (int64, error) {
-	if paused, err := s.paused(ctx, j.Partition); paused || err != nil {
+	if paused, err := s.isPaused(ctx, j.Partition); paused || err != nil {
 		return 0, err
 	}
 	open, err := s.app.store.OpenPlans(ctx, j.Partition)
@@ -184,9 +184,9 @@ func (s schedules) Unfinished(ctx context.Context, j trigger.Job) (int64, error)
 	return open[0].ID, nil
 }
 
-// paused reports whether a job is paused. A stop whose cause was changed is ended
+// isPaused reports whether a job is paused. A stop whose cause was changed is ended
 // first, so that the tasks it left go on before anything new is planned.
-func (s schedules) paused(ctx context.Context, of ingest.Partition) (bool, error) {
+func (s schedules) isPaused(ctx context.Context, of ingest.Partition) (bool, error) {
 	_, paused, err := s.app.store.Paused(ctx, of)
 	if err != nil || !paused {
 		return paused, err
@@ -205,11 +205,11 @@ func (s schedules) paused(ctx context.Context, of ingest.Partition) (bool, error
 // Plan compiles and plans. What is wrong with the source or the request is a
 // reason; what is wrong with the database is an error.
 func (s schedules) Plan(ctx context.Context, j trigger.Job, t trigger.Tick) (trigger.Outcome, error) {
-	known, err := s.app.registry.find(ctx, s.app.store, j.Partition.Source)
+	known, err := s.app.registry.findSource(ctx, s.app.store, j.Partition.Source)
 	if err != nil {
-		return refused(err)
+		return refusedOutcome(err)
 	}
-	compiled, err := known.compile(j.Partition.Endpoint, j.Partition.Operation, nil)
+	compiled, err := known.compileOperation(j.Partition.Endpoint, j.Partition.Operation, nil)
 	if err != nil { // compiling asks nobody, so trying again is no use
 		return trigger.Outcome{Refused: err.Error()}, nil
 	}
@@ -221,16 +221,16 @@ func (s schedules) Plan(ctx context.Context, j trigger.Job, t trigger.Tick) (tri
 		return trigger.Outcome{}, err
 	}
 	if err := s.app.Trusted(ctx, compiled.Snapshot); err != nil {
-		return refused(err)
+		return refusedOutcome(err)
 	}
 	request := planner.Request{Now: t.Now, TriggerKey: t.Key, Scheduler: trigger.Scheduler, Type: ingest.TriggerSchedule}
 	named, err := s.followSignals(ctx, compiled, request)
 	if err != nil {
-		return refused(err)
+		return refusedOutcome(err)
 	}
 	plan, draft, err := s.app.Planner.Plan(ctx, compiled, request)
 	if err != nil {
-		return refused(err)
+		return refusedOutcome(err)
 	}
 	summary := draft.Summary()
 	if named != "" {
@@ -239,7 +239,7 @@ func (s schedules) Plan(ctx context.Context, j trigger.Job, t trigger.Tick) (tri
 	return trigger.Outcome{PlanID: plan.ID, Summary: summary}, nil
 }
 
-func refused(err error) (trigger.Outcome, error) {
+func refusedOutcome(err error) (trigger.Outcome, error) {
 	if errors.Is(err, fault.ErrInvalid) || errors.Is(err, fault.ErrNotFound) || IsUntrusted(err) {
 		return trigger.Outcome{Refused: err.Error()}, nil
 	}

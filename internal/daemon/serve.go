@@ -50,21 +50,21 @@ func (a *App) Serve(ctx context.Context, roles []Role) error {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	a.identity.Roles, a.patient = joined(roles), true
+	a.identity.Roles, a.patient = joinRoles(roles), true
 	a.config.Log.Info("serving", "roles", a.identity.Roles, "process", a.identity.ID)
 	a.tellUntrusted(ctx)
 	var duties sync.WaitGroup
 	if slices.Contains(roles, RolePlanner) {
 		duties.Go(func() { a.watchAudit(ctx) })
 		duties.Go(func() {
-			if err := a.maintain(ctx); err != nil && ctx.Err() == nil {
+			if err := a.runMaintenance(ctx); err != nil && ctx.Err() == nil {
 				stop(fmt.Errorf("maintenance: %w", err))
 			}
 		})
 	}
 	for _, role := range roles {
 		duties.Go(func() {
-			run := map[Role]func(context.Context) error{RolePlanner: a.planBySchedule, RoleExecutor: a.execute, RoleRelay: a.relay}[role]
+			run := map[Role]func(context.Context) error{RolePlanner: a.planBySchedule, RoleExecutor: a.executeTasks, RoleRelay: a.relayEvents}[role]
 			if err := run(ctx); ctx.Err() == nil {
 				stop(fmt.Errorf("%s: %w", role, err)) // the others must not look as if all were well
 			}
@@ -75,7 +75,7 @@ func (a *App) Serve(ctx context.Context, roles []Role) error {
 	return context.Cause(ctx)
 }
 
-func joined(roles []Role) string {
+func joinRoles(roles []Role) string {
 	var out []string
 	for _, r := range roles {
 		out = append(out, string(r))
@@ -83,8 +83,8 @@ func joined(roles []Role) string {
 	return strings.Join(out, ",")
 }
 
-// execute works on tasks of any plan, for ever.
-func (a *App) execute(ctx context.Context) error {
+// executeTasks works on tasks of any plan, for ever.
+func (a *App) executeTasks(ctx context.Context) error {
 	err := a.workUntil(ctx, ingest.Partition{}, 0, nil, func(context.Context) (bool, error) { return false, nil })
 	if err == nil {
 		err = errors.New("ended by itself")
@@ -101,7 +101,7 @@ func (a *App) planBySchedule(ctx context.Context) error {
 		a.config.Log.Warn("could not look for processes that are gone; their leases run out by themselves", "error", err)
 	}
 	s := schedules{app: a, told: map[string]string{}}
-	return trigger.New(watchedLeases{a.store, a}, a.store, s, s.list, trigger.Config{
+	return trigger.New(watchedLeases{a.store, a}, a.store, s, s.listJobs, trigger.Config{
 		Owner: a.identity.ID, Lease: min(a.config.Lease, longestPlannerLease),
 	}, a.config.Log).Run(ctx)
 }

@@ -25,7 +25,7 @@ func TestParseRoles(t *testing.T) {
 	for text, want := range map[string]string{
 		"planner": "planner", "executor": "executor", "planner,executor": "executor,planner", " executor, planner,executor": "executor,planner",
 	} {
-		if got, err := ParseRoles(text); err != nil || joined(got) != want {
+		if got, err := ParseRoles(text); err != nil || joinRoles(got) != want {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}

@@ -22,13 +22,13 @@ func (p probing) Estimate(ctx context.Context, c *spec.Compiled, windows []windo
 	if offline || len(windows) == 0 {
 		return p.Estimator.Estimate(ctx, c, windows, true)
 	}
-	leave, err := p.app.attendance.appear(ctx)
+	leave, err := p.app.attendance.joinToAsk(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	s := c.Snapshot
-	if p.app.places(s.Rate.Key(s.Source), s.Rate) == 0 {
+	if p.app.requestPlaces(s.Rate.Key(s.Source), s.Rate) == 0 {
 		p.app.config.Log.Info("planning without counts: executors use all the requests this source takes at once", "source", s.Source, "endpoint", s.Endpoint)
 		offline = true
 	}

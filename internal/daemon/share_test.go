@@ -95,14 +95,14 @@ func (o *office) shares(a *App, rank, n int) {
 // beat is a sign of life of a process that executes or asks.
 func (o *office) beat(a *App) {
 	o.Helper()
-	if _, err := a.attendance.beat(o.Context()); err != nil {
+	if _, err := a.attendance.giveSignOfLife(o.Context()); err != nil {
 		o.Fatal(err)
 	}
 }
 
 func (o *office) execute(a *App) (leave func()) {
 	o.Helper()
-	leave, err := a.attendance.executes(o.Context())
+	leave, err := a.attendance.joinAsExecutor(o.Context())
 	if err != nil {
 		o.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestPlannerThatCountsTakesItsShare(t *testing.T) {
 	}
 	o.beat(executing)
 	o.shares(executing, 0, 2)
-	planning.attendance.end()
+	planning.attendance.leaveMembers()
 	o.beat(executing)
 	o.shares(executing, 0, 1)
 
@@ -156,7 +156,7 @@ func TestBelieve12JoinersWaitForRoom(t *testing.T) {
 	if !first.attendance.door.Open() {
 		t.Fatal("nobody else is there, and it waits")
 	}
-	leave, err := asks.attendance.appear(t.Context())
+	leave, err := asks.attendance.joinToAsk(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,17 +40,17 @@ func unknownSource(code string, applied []string) error {
 
 // Source finds a source: as applied, else as bundled (D§5.18).
 func (a *App) Source(ctx context.Context, code string) (src *registry.Source, applied bool, err error) {
-	known, err := a.registry.find(ctx, a.store, code)
+	known, err := a.registry.findSource(ctx, a.store, code)
 	return known.src, known.applied, err
 }
 
 // Compile freezes one operation of a source as it is now.
 func (a *App) Compile(ctx context.Context, code, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
-	known, err := a.registry.find(ctx, a.store, code)
+	known, err := a.registry.findSource(ctx, a.store, code)
 	if err != nil {
 		return nil, err
 	}
-	return known.compile(endpoint, op, overrides)
+	return known.compileOperation(endpoint, op, overrides)
 }
 
 // Sources lists all sources, applied and bundled.
@@ -118,7 +118,7 @@ func (in Installed) Compile(src *registry.Source, endpoint string, op ingest.Ope
 // that would make a run less polite than its source.
 func Resolve(src *registry.Source, endpoint string, op ingest.Operation, overrides []registry.Override) (*registry.Resolved, error) {
 	if endpoint == "" {
-		serving := serves(src, op)
+		serving := searchedEndpoints(src, op)
 		if len(serving) != 1 {
 			return nil, fmt.Errorf("%w: source %s has %d endpoints that serve %s: name one of %v with --endpoint",
 				fault.ErrInvalid, src.Code, len(serving), op, slices.Sorted(maps.Keys(src.Endpoints)))
@@ -146,9 +146,9 @@ func Resolve(src *registry.Source, endpoint string, op ingest.Operation, overrid
 	return resolved, nil
 }
 
-// serves lists the endpoints an operation may start at: those that are searched.
+// searchedEndpoints lists the endpoints an operation may start at: those that are searched.
 // Details are reached through them.
-func serves(src *registry.Source, op ingest.Operation) []string {
+func searchedEndpoints(src *registry.Source, op ingest.Operation) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(src.Endpoints)) {
 		if e := src.Endpoints[name]; e.Role == "SEARCH" && slices.Contains(e.Operates(), string(op)) {

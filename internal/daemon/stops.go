@@ -34,18 +34,18 @@ type stops struct {
 
 func newStops() *stops { return &stops{of: map[ingest.Partition]*StoppedError{}} }
 
-// forget begins a command: what ended an earlier one is no news.
-func (s *stops) forget(p ingest.Partition) {
+// forgetStop begins a command: what ended an earlier one is no news.
+func (s *stops) forgetStop(p ingest.Partition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.of, p)
 }
 
-// note takes in how a task ended. It is an error if nobody can be reached for what the
+// noteOutcome takes in how a task ended. It is an error if nobody can be reached for what the
 // command works on: its tasks wait as they are, and whoever started it should know now,
 // not after hours. A process that serves waits instead: nobody reads its exit code, and
 // it has other sources.
-func (s *stops) note(w ingest.Work, o ingest.Outcome, of ingest.Partition) error {
+func (s *stops) noteOutcome(w ingest.Work, o ingest.Outcome, of ingest.Partition) error {
 	if !o.Stops {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (s *stops) note(w ingest.Work, o ingest.Outcome, of ingest.Partition) error
 	return nil
 }
 
-func (s *stops) find(p ingest.Partition) *StoppedError {
+func (s *stops) findStop(p ingest.Partition) *StoppedError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.of[p]
@@ -78,11 +78,11 @@ func nextAfter(p ingest.Partition, planID int64, code fault.Code) string {
 		"the next harvest then gives plan %d up and plans its windows anew", tryOut, planID)
 }
 
-// begin prepares a command for what it works on. What stopped an earlier one is no news,
+// beginCommand prepares a command for what it works on. What stopped an earlier one is no news,
 // and an upstream that was away is looked at now: whoever started the command should not
 // wait for the end of a breaker to hear that it is still away.
-func (a *App) begin(ctx context.Context, of ingest.Partition) error {
-	a.stops.forget(of)
+func (a *App) beginCommand(ctx context.Context, of ingest.Partition) error {
+	a.stops.forgetStop(of)
 	return a.store.LookAgain(ctx, of.Dataset)
 }
 
@@ -91,7 +91,7 @@ func (a *App) begin(ctx context.Context, of ingest.Partition) error {
 // then resumed; others need no command.
 func (a *App) orStopped(ctx context.Context, of ingest.Partition, err error) error {
 	var paused ingest.PausedError
-	stop := a.stops.find(of)
+	stop := a.stops.findStop(of)
 	switch {
 	case errors.As(err, &paused):
 	case err == nil && stop != nil:

@@ -39,12 +39,12 @@ func (a *App) planShared(ctx context.Context, c *spec.Compiled, r planner.Reques
 	r.Process = a.identity.ID
 	s := &sharing{app: a, compiled: c, request: r, of: of, began: began, watch: w}
 	for continued := false; ; {
-		if found, err := s.find(ctx, false); err != nil || found != nil {
-			return s.join(ctx, found, w, h), err
+		if found, err := s.findLivePlan(ctx, false); err != nil || found != nil {
+			return s.joinPlan(ctx, found, w, h), err
 		}
 		var todo next
 		held, err := a.planAlone(ctx, planningName(of), func(ctx context.Context) (err error) {
-			todo, plan, err = s.decide(ctx, continued, h)
+			todo, plan, err = s.decideNext(ctx, continued, h)
 			return err
 		})
 		switch {
@@ -55,7 +55,7 @@ func (a *App) planShared(ctx context.Context, c *spec.Compiled, r planner.Reques
 				return plan, err
 			}
 		case todo == joinIt:
-			return s.join(ctx, s.found, w, h), nil
+			return s.joinPlan(ctx, s.found, w, h), nil
 		case todo == continueFirst:
 			continued = true
 			if err := a.continueOpen(ctx, c, w, h); err != nil {
@@ -97,10 +97,10 @@ type sharing struct {
 	found    *ingest.LivePlan
 }
 
-// decide is done by one process at a time: nobody else is planning this question,
+// decideNext is done by one process at a time: nobody else is planning this question,
 // so a plan that is not wholly sliced lost its planner.
-func (s *sharing) decide(ctx context.Context, continued bool, h *Harvested) (todo next, plan ingest.Plan, err error) {
-	if s.found, err = s.find(ctx, true); err != nil {
+func (s *sharing) decideNext(ctx context.Context, continued bool, h *Harvested) (todo next, plan ingest.Plan, err error) {
+	if s.found, err = s.findLivePlan(ctx, true); err != nil {
 		return planned, plan, err
 	}
 	if s.found != nil {
@@ -133,10 +133,10 @@ func (s *sharing) giveUpOld(ctx context.Context, h *Harvested) error {
 	return err
 }
 
-// find looks for a plan that reads what this harvest owes, and that was to be
+// findLivePlan looks for a plan that reads what this harvest owes, and that was to be
 // worked on when this harvest began: one that had ended by then is history, and
 // something may have changed upstream since.
-func (s *sharing) find(ctx context.Context, alone bool) (*ingest.LivePlan, error) {
+func (s *sharing) findLivePlan(ctx context.Context, alone bool) (*ingest.LivePlan, error) {
 	if s.compiled.Snapshot.Operation != ingest.Harvest || s.request.Only != nil || s.request.By.Actor != "" {
 		return nil, nil
 	}
@@ -176,8 +176,8 @@ func (s *sharing) gaveUp(ctx context.Context, plan int64) (bool, error) {
 // mostFailed is how many failed slices of a plan are looked at.
 const mostFailed = 1000
 
-// join makes the plan of another harvest the plan of this one.
-func (s *sharing) join(ctx context.Context, p *ingest.LivePlan, w Watch, h *Harvested) ingest.Plan {
+// joinPlan makes the plan of another harvest the plan of this one.
+func (s *sharing) joinPlan(ctx context.Context, p *ingest.LivePlan, w Watch, h *Harvested) ingest.Plan {
 	if p == nil {
 		return ingest.Plan{}
 	}

@@ -169,7 +169,7 @@ func TestBelieve15NextHarvestPlansAnew(t *testing.T) {
 // If it turns out to read the same, its figures count once.
 func TestBelieve15JoinedPlanCountsOnce(t *testing.T) {
 	h := &Harvested{Continued: []view.Progress{{PlanID: 6}, {PlanID: 7}}}
-	(&sharing{app: openRawApp(t, RawConfig{Off: true}), draft: &PlanDraft{}}).join(t.Context(), &ingest.LivePlan{ID: 7}, Watch{}, h)
+	(&sharing{app: openRawApp(t, RawConfig{Off: true}), draft: &PlanDraft{}}).joinPlan(t.Context(), &ingest.LivePlan{ID: 7}, Watch{}, h)
 	if len(h.Continued) != 1 || h.Continued[0].PlanID != 6 || h.Joined == nil || h.Joined.PlanID != 7 {
 		t.Errorf("%+v, %+v", h.Continued, h.Joined)
 	}

@@ -15,7 +15,7 @@ func (g *Guard) Try(ctx context.Context, c *spec.Compiled, r TrialRequest) (*Tri
 	if err != nil {
 		return nil, err
 	}
-	return trial.Run(ctx, g.chain(rategate.New()), program, r)
+	return trial.Run(ctx, g.requestChain(rategate.New()), program, r)
 }
 
 // TrialRequest, TrialResult and TrialDecision let the command line name them without

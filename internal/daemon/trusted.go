@@ -62,11 +62,11 @@ func (a *App) Untrusted(ctx context.Context, source string) (out []trust.Stopped
 		for name, endpoint := range src.Endpoints {
 			for _, op := range endpoint.Operates() {
 				if compiled, err := Compile(src, name, ingest.Operation(op), nil); err == nil {
-					uses = append(uses, a.needed(compiled.Snapshot)...)
+					uses = append(uses, a.neededUses(compiled.Snapshot)...)
 				}
 			}
 		}
-		refused, err := a.guard.refused(ctx, trust.Sorted(uses), true)
+		refused, err := a.guard.refusalsOf(ctx, trust.Sorted(uses), true)
 		if err != nil {
 			return nil, err
 		}
@@ -77,12 +77,12 @@ func (a *App) Untrusted(ctx context.Context, source string) (out []trust.Stopped
 	return out, nil
 }
 
-// needed are the uses of a snapshot, without those of a credential that is optional
+// neededUses are the uses of a snapshot, without those of a credential that is optional
 // and not there.
-func (a *App) needed(s spec.Snapshot) (out []trust.Use) {
+func (a *App) neededUses(s spec.Snapshot) (out []trust.Use) {
 	for _, u := range trust.Of(s) {
 		optional := s.Auth.Required != nil && !*s.Auth.Required && slices.Contains(s.Credential.References(), u.Ref)
-		if !optional || !a.config.Installed.limited().Absent(u.Ref) {
+		if !optional || !a.config.Installed.limitedSecrets().Absent(u.Ref) {
 			out = append(out, u)
 		}
 	}

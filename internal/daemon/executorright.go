@@ -17,12 +17,12 @@ func newLife(a *App) *life { return &life{app: a} }
 // beats per lease: two may be lost before others think us dead.
 const beats = 3
 
-func (l *life) beat(ctx context.Context) error {
+func (l *life) giveSignOfLife(ctx context.Context) error {
 	_, err := l.app.store.Heartbeat(ctx, l.app.identity, l.app.config.Lease)
 	return err
 }
 
-func (l *life) run(ctx context.Context) {
+func (l *life) beatUntilDone(ctx context.Context) {
 	ticker := time.NewTicker(l.app.config.Lease / beats)
 	defer ticker.Stop()
 	for {
@@ -30,42 +30,42 @@ func (l *life) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := l.beat(ctx); err != nil && ctx.Err() == nil {
+			if err := l.giveSignOfLife(ctx); err != nil && ctx.Err() == nil {
 				l.app.config.Log.Warn("heartbeat failed", "error", err)
 			}
 		}
 	}
 }
 
-// turn is the right of a process to execute. On a server everybody has it. Where
+// executorRight is the right of a process to execute. On a server everybody has it. Where
 // the store takes one executor, it belongs to the process that joined first, which
 // keeps it until it leaves: who joins later must not take it, nor the requests of
 // tasks that are under way. Those who wait for it send nothing, so they are not
 // among those who share the limits.
-type turn struct {
+type executorRight struct {
 	app *App
 
 	mu    sync.Mutex
 	leave func() // nil: we have not joined
 }
 
-// take reports whether we may claim tasks, and joins if we may. Who waits looks
-// again each time, to take over as soon as the turn is free.
-func (t *turn) take(ctx context.Context) (bool, error) {
+// takeRight reports whether we may claim tasks, and joins if we may. Who waits looks
+// again each time, to take over as soon as the right is free.
+func (t *executorRight) takeRight(ctx context.Context) (bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.leave != nil {
-		return t.owned(), nil
+		return t.isOurs(), nil
 	}
-	if taken, err := t.taken(ctx); err != nil || taken {
+	if taken, err := t.isTaken(ctx); err != nil || taken {
 		return false, err
 	}
-	leave, err := t.app.attendance.executes(ctx)
+	leave, err := t.app.attendance.joinAsExecutor(ctx)
 	if err != nil {
 		leave()
 		return false, err
 	}
-	if !t.owned() { // another one was quicker
+	if !t.isOurs() { // another one was quicker
 		leave()
 		return false, nil
 	}
@@ -73,11 +73,11 @@ func (t *turn) take(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-func (t *turn) owned() bool { return !t.app.single || t.app.attendance.leads() }
+func (t *executorRight) isOurs() bool { return !t.app.single || t.app.attendance.isFirstExecutor() }
 
-// taken reports whether another process has the turn. One of this machine that is
+// isTaken reports whether another process has the right. One of this machine that is
 // no longer running has lost it.
-func (t *turn) taken(ctx context.Context) (bool, error) {
+func (t *executorRight) isTaken(ctx context.Context) (bool, error) {
 	if !t.app.single {
 		return false, nil
 	}
@@ -88,8 +88,8 @@ func (t *turn) taken(ctx context.Context) (bool, error) {
 	return slices.ContainsFunc(members, func(m gate.Member) bool { return m.Executes && m.ID != t.app.identity.ID }), err
 }
 
-// end gives the turn back.
-func (t *turn) end() {
+// giveBack gives the right back.
+func (t *executorRight) giveBack() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.leave != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store"
 )
 
-// ledger is what a replay reads: the database, and the archives for batches that
+// replayReader is what a replay reads: the database, and the archives for batches that
 // left it with their plan.
-type ledger struct {
+type replayReader struct {
 	*store.Store
 	app *App
 
@@ -23,11 +23,11 @@ type ledger struct {
 }
 
 // Batch reads a batch, archived or not.
-func (l *ledger) Batch(ctx context.Context, id int64) (view.Batch, error) {
+func (l *replayReader) Batch(ctx context.Context, id int64) (view.Batch, error) {
 	b, err := l.Store.Batch(ctx, id)
 	if IsMissing(err) {
 		var in retention.BatchContext
-		if in, err = l.archived(ctx, id); err == nil {
+		if in, err = l.archivedContext(ctx, id); err == nil {
 			return in.Batch, nil
 		}
 	}
@@ -35,11 +35,11 @@ func (l *ledger) Batch(ctx context.Context, id int64) (view.Batch, error) {
 }
 
 // Box opens the black box of a batch, archived or not.
-func (l *ledger) Box(ctx context.Context, id int64) (*blackbox.Box, error) {
+func (l *replayReader) Box(ctx context.Context, id int64) (*blackbox.Box, error) {
 	b, err := l.Store.Box(ctx, id)
 	if IsMissing(err) {
 		var in retention.BatchContext
-		if in, err = l.archived(ctx, id); err == nil {
+		if in, err = l.archivedContext(ctx, id); err == nil {
 			return l.ArchivedBox(ctx, in)
 		}
 	}
@@ -47,7 +47,7 @@ func (l *ledger) Box(ctx context.Context, id int64) (*blackbox.Box, error) {
 }
 
 // BatchOf finds a batch by its run and its number, archived or not.
-func (l *ledger) BatchOf(ctx context.Context, run int64, no int) (int64, error) {
+func (l *replayReader) BatchOf(ctx context.Context, run int64, no int) (int64, error) {
 	id, err := l.Store.BatchOf(ctx, run, no)
 	if IsMissing(err) {
 		service, e := l.app.Maintenance()
@@ -59,7 +59,7 @@ func (l *ledger) BatchOf(ctx context.Context, run int64, no int) (int64, error) 
 	return id, err
 }
 
-func (l *ledger) archived(ctx context.Context, id int64) (out retention.BatchContext, err error) {
+func (l *replayReader) archivedContext(ctx context.Context, id int64) (out retention.BatchContext, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.known.Batch.ID == id {

@@ -12,10 +12,10 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/executor"
 )
 
-// rateBook knows the rate sections that are in force. A plan freezes what is asked;
+// currentRates knows the rate sections that are in force. A plan freezes what is asked;
 // how fast and how much may be asked is a promise to somebody else, and is what
 // the source file says when a task begins (D§5.31).
-type rateBook struct {
+type currentRates struct {
 	app *App
 
 	mu    sync.Mutex
@@ -33,17 +33,19 @@ type heldRates struct {
 	at time.Time
 }
 
-func newRateBook(a *App) *rateBook { return &rateBook{app: a, known: map[rateOf]heldRates{}} }
+func newCurrentRates(a *App) *currentRates {
+	return &currentRates{app: a, known: map[rateOf]heldRates{}}
+}
 
 // rateTTL is how long a rate section is used without asking the registry for it:
 // tasks may begin by the hundred. Before one is put back it is asked for anew.
 const rateTTL = time.Second
 
-// of are the limits of a program as they are now, with what was set for its run. A
+// ratesNow are the limits of a program as they are now, with what was set for its run. A
 // source that cannot be read any more keeps those it was planned with.
-func (b *rateBook) of(ctx context.Context, p *spec.Program, fresh bool) executor.Rates {
+func (b *currentRates) ratesNow(ctx context.Context, p *spec.Program, fresh bool) executor.Rates {
 	planned := executor.PlannedRates(p)
-	now, ok := b.declared(ctx, rateOf{p.Source, p.Endpoint, p.Operation}, fresh)
+	now, ok := b.declaredRates(ctx, rateOf{p.Source, p.Endpoint, p.Operation}, fresh)
 	if !ok {
 		return planned
 	}
@@ -54,7 +56,7 @@ func (b *rateBook) of(ctx context.Context, p *spec.Program, fresh bool) executor
 	return out
 }
 
-func (b *rateBook) declared(ctx context.Context, of rateOf, fresh bool) (executor.Rates, bool) {
+func (b *currentRates) declaredRates(ctx context.Context, of rateOf, fresh bool) (executor.Rates, bool) {
 	b.mu.Lock()
 	held, known := b.known[of]
 	b.mu.Unlock()
@@ -73,20 +75,20 @@ func (b *rateBook) declared(ctx context.Context, of rateOf, fresh bool) (executo
 	b.known[of] = heldRates{now, time.Now()}
 	b.mu.Unlock()
 	if known && !reflect.DeepEqual(held.Rates, now) {
-		b.redeclare(of.source, now)
+		b.redeclareRates(of.source, now)
 	}
 	return now, true
 }
 
-// redeclare tells the gate that a source file has changed.
-func (b *rateBook) redeclare(source string, now executor.Rates) {
-	b.tell(now.First.Key(source), now.First)
+// redeclareRates tells the gate that a source file has changed.
+func (b *currentRates) redeclareRates(source string, now executor.Rates) {
+	b.tellGates(now.First.Key(source), now.First)
 	if now.Detail != (gate.Limits{}) && now.Detail.Key(source) != now.First.Key(source) {
-		b.tell(now.Detail.Key(source), now.Detail)
+		b.tellGates(now.Detail.Key(source), now.Detail)
 	}
 }
 
-func (b *rateBook) tell(key string, l gate.Limits) {
+func (b *currentRates) tellGates(key string, l gate.Limits) {
 	b.app.gate.Redeclare(key, l)
 	if b.app.shared != nil {
 		b.app.shared.Redeclare(key, l)

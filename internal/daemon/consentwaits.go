@@ -9,26 +9,28 @@ import (
 	"github.com/patra-ingest/patra/internal/core/trust"
 )
 
-// rests remembers which partitions wait for consent, so that their tasks are not
+// consentWaits remembers which partitions wait for consent, so that their tasks are not
 // taken only to be put back, and other sources go on. It looks again by itself: work
 // goes on soon after somebody agreed.
-type rests struct {
+type consentWaits struct {
 	app *App
 
 	mu    sync.Mutex
-	known map[ingest.Partition]rest
+	known map[ingest.Partition]consentWait
 }
 
-type rest struct {
+type consentWait struct {
 	waits bool
 	until time.Time // when to look again
 }
 
-func newRests(a *App) *rests { return &rests{app: a, known: map[ingest.Partition]rest{}} }
+func newConsentWaits(a *App) *consentWaits {
+	return &consentWaits{app: a, known: map[ingest.Partition]consentWait{}}
+}
 
-// rest reports that a partition waits for consent. In doubt it does not: the request
+// waitsForConsent reports that a partition waits for consent. In doubt it does not: the request
 // itself is refused then.
-func (r *rests) rest(ctx context.Context, of ingest.Partition) bool {
+func (r *consentWaits) waitsForConsent(ctx context.Context, of ingest.Partition) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
@@ -36,7 +38,7 @@ func (r *rests) rest(ctx context.Context, of ingest.Partition) bool {
 	if known && now.Before(held.until) {
 		return held.waits
 	}
-	next := rest{waits: r.app.waitsForConsent(ctx, of), until: now.Add(believed)}
+	next := consentWait{waits: r.app.waitsForConsent(ctx, of), until: now.Add(believed)}
 	if next.waits {
 		next.until = now.Add(missed)
 	}
