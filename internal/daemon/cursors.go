@@ -38,7 +38,7 @@ func (c *Cursors) ListSegments(ctx context.Context, id int64) ([]coverage.Segmen
 
 // FindBook finds the coverage that a planner starts from; an unknown namespace has none.
 func (c *Cursors) FindBook(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error) {
-	return c.db.Book(ctx, n)
+	return c.db.CoverageState(ctx, n)
 }
 
 // Verify holds a watermark and its coverage against its ledger (C§4).

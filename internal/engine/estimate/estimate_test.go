@@ -104,7 +104,7 @@ func (p past) WindowHistory(context.Context, ingest.Dataset, string, window.Wind
 // S§5.3: slices come out near their target, and tile the window.
 func TestPlannerCutsToTheTarget(t *testing.T) {
 	c, data, _ := upstream(t, "", "slicing.targetRecords=300", "slicing.step=P1D")
-	p := planner.New(books{})
+	p := planner.New(inputs{})
 	p.Estimator = online()
 	d, err := p.Draft(t.Context(), c, planner.Request{Now: weekTo.Add(time.Hour), From: &weekFrom, To: &weekTo, TriggerKey: "t"})
 	if err != nil {

@@ -107,7 +107,7 @@ func (i *Inspector) blankBook(ctx context.Context, src *registry.Source, endpoin
 	if err != nil {
 		return b, err
 	}
-	if b.Campaigns, err = i.from.Coverage.CampaignBooks(ctx, compiled.Snapshot.Dataset(), b.Field, hash); err != nil {
+	if b.Campaigns, err = i.from.Coverage.CampaignCoverage(ctx, compiled.Snapshot.Dataset(), b.Field, hash); err != nil {
 		return b, err
 	}
 	if text := compiled.Snapshot.Window.Earliest; text != "" {

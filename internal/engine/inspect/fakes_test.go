@@ -89,7 +89,7 @@ func (l *ledger) Segments(_ context.Context, id int64) ([]coverage.Segment, erro
 	return l.segments[id], nil
 }
 
-func (l *ledger) Book(_ context.Context, n ingest.Namespace) (state coverage.State, known bool, _ error) {
+func (l *ledger) CoverageState(_ context.Context, n ingest.Namespace) (state coverage.State, known bool, _ error) {
 	for _, c := range l.cursors {
 		if c.IsAt(n) {
 			return coverage.State{Origin: c.Origin, Segments: l.segments[c.ID]}, true, nil
@@ -98,7 +98,7 @@ func (l *ledger) Book(_ context.Context, n ingest.Namespace) (state coverage.Sta
 	return state, false, nil
 }
 
-func (l *ledger) CampaignBooks(context.Context, ingest.Dataset, string, string) ([]coverage.Segment, error) {
+func (l *ledger) CampaignCoverage(context.Context, ingest.Dataset, string, string) ([]coverage.Segment, error) {
 	return nil, nil
 }
 

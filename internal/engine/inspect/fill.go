@@ -43,7 +43,7 @@ func (i *Inspector) Covered(ctx context.Context, c *spec.Compiled, within window
 	if err != nil {
 		return nil, err
 	}
-	book, _, err := i.from.Coverage.Book(ctx, at)
+	book, _, err := i.from.Coverage.CoverageState(ctx, at)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (i *Inspector) Covered(ctx context.Context, c *spec.Compiled, within window
 	if err != nil {
 		return nil, err
 	}
-	campaigns, err := i.from.Coverage.CampaignBooks(ctx, c.Snapshot.Dataset(), c.Snapshot.Filter.Field, hash)
+	campaigns, err := i.from.Coverage.CampaignCoverage(ctx, c.Snapshot.Dataset(), c.Snapshot.Filter.Field, hash)
 	if err != nil {
 		return nil, err
 	}

@@ -62,8 +62,8 @@ type Sources interface {
 type Coverage interface {
 	Cursors(ctx context.Context, source string) ([]view.Cursor, error)
 	Segments(ctx context.Context, cursorID int64) ([]coverage.Segment, error)
-	Book(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error)
-	CampaignBooks(ctx context.Context, d ingest.Dataset, field, exprHash string) ([]coverage.Segment, error)
+	CoverageState(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error)
+	CampaignCoverage(ctx context.Context, d ingest.Dataset, field, exprHash string) ([]coverage.Segment, error)
 	Campaigns(ctx context.Context, source string, state ingest.CampaignState) ([]ingest.Campaign, error)
 	OpenWindows(ctx context.Context, of ingest.Partition, cursorID int64) ([]window.Window, error)
 }

@@ -19,7 +19,7 @@ func (i *Inspector) Owed(ctx context.Context, c *spec.Compiled) (out view.Owed, 
 	if err != nil {
 		return out, err
 	}
-	book, _, err := i.from.Coverage.Book(ctx, at)
+	book, _, err := i.from.Coverage.CoverageState(ctx, at)
 	if err != nil {
 		return out, err
 	}

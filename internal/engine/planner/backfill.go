@@ -58,21 +58,21 @@ func (f backfill) ownNamespace() (ingest.Namespace, error) {
 	return ingest.CampaignNamespace(s.Dataset(), s.Filter.Field, name), nil
 }
 
-// readBooks reads the watermark of HARVEST on the same question.
-func (f backfill) readBooks(ctx context.Context, from BookReader, _ ingest.Namespace, b *Books) error {
+// readInputs reads the watermark of HARVEST on the same question.
+func (f backfill) readInputs(ctx context.Context, from InputReader, _ ingest.Namespace, b *Inputs) error {
 	forward, err := f.compiled.Namespace()
 	if err != nil {
 		return err
 	}
-	book, known, err := from.Book(ctx, forward)
-	if known && !book.Cursor.IsZero() {
-		b.Forward = &book.Cursor
+	harvested, known, err := from.CoverageState(ctx, forward)
+	if known && !harvested.Cursor.IsZero() {
+		b.Forward = &harvested.Cursor
 	}
 	return err
 }
 
 // totalWindow returns the chunk of what is left that is planned now.
-func (f backfill) totalWindow(b Books) (window.Total, error) {
+func (f backfill) totalWindow(b Inputs) (window.Total, error) {
 	total, err := f.leftWindow(b)
 	if err != nil {
 		return total, err
@@ -81,7 +81,7 @@ func (f backfill) totalWindow(b Books) (window.Total, error) {
 }
 
 // leftWindow returns all that is left of the range.
-func (f backfill) leftWindow(b Books) (window.Total, error) {
+func (f backfill) leftWindow(b Inputs) (window.Total, error) {
 	r := f.request
 	return window.Backfill(f.compiled.Snapshot.Window, window.BackfillInputs{
 		Now: r.Now, UserFrom: r.From, UserTo: r.To, Forward: b.Forward, Cursor: b.watermarkOrNil(), Waiting: b.waitingWindows(r), Taken: f.part.Taken, Done: b.doneWindows(),
@@ -109,10 +109,10 @@ func (f backfill) takeChunk(total window.Total) window.Total {
 func (f backfill) oldestFirst() bool { return f.part.Order == ingest.OldestFirst }
 
 // planLag returns none: a backfill stays below the watermark of HARVEST.
-func (f backfill) planLag(window.Lag, Books) *ingest.PlanLag { return nil }
+func (f backfill) planLag(window.Lag, Inputs) *ingest.PlanLag { return nil }
 
 // cutSlices cuts by time, from the end the campaign begins at.
-func (f backfill) cutSlices(d *drawing, _ Books) error {
+func (f backfill) cutSlices(d *drawing, _ Inputs) error {
 	d.oldest = f.oldestFirst()
 	return d.cutTime(f.compiled.Snapshot, f.compiled.Prototype.Selection, f.request.Estimates)
 }

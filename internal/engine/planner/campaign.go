@@ -169,13 +169,13 @@ func (k *Campaigns) drawCampaign(ctx context.Context, c *spec.Compiled, w Wish, 
 	if err != nil {
 		return in, "", err
 	}
-	var books Books
+	var inputs Inputs
 	if k.store != nil {
-		if books, err = k.planner.readOwnBooks(ctx, c, op); err != nil {
+		if inputs, err = k.planner.readOwnInputs(ctx, c, op); err != nil {
 			return in, "", err
 		}
 	}
-	total, err := window.Backfill(s.Window, window.BackfillInputs{Now: w.Now, UserFrom: w.From, UserTo: w.To, Forward: books.Forward})
+	total, err := window.Backfill(s.Window, window.BackfillInputs{Now: w.Now, UserFrom: w.From, UserTo: w.To, Forward: inputs.Forward})
 	switch {
 	case err != nil:
 		return in, "", fmt.Errorf("%w: %w", fault.ErrInvalid, err)
@@ -286,15 +286,15 @@ func (k *Campaigns) planNextPart(ctx context.Context, c *spec.Compiled, campaign
 	r := partRequest(campaign, open, now)
 	r.RetryBefore = retryBefore
 	op := newBackfill(c, r)
-	books, err := k.planner.readOwnBooks(ctx, c, op)
+	inputs, err := k.planner.readOwnInputs(ctx, c, op)
 	if err != nil {
 		return 0, err
 	}
-	total, err := op.leftWindow(books)
+	total, err := op.leftWindow(inputs)
 	if err != nil {
 		return 0, err
 	}
-	stand.Left, stand.Waiting = coverage.Gaps(books.Own.Segments, campaign.Range), total.Waiting
+	stand.Left, stand.Waiting = coverage.Gaps(inputs.Own.Segments, campaign.Range), total.Waiting
 	if stand.Reason = ""; total.Empty || len(total.Owed) == 0 {
 		stand.Reason = total.Reason
 		if len(stand.Left) == 0 && len(open) == 0 {

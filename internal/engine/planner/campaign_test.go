@@ -32,7 +32,7 @@ func TestPartsTileTheRange(t *testing.T) {
 		var read time.Duration
 		for n := 0; ; n++ {
 			part.Taken = open
-			d, err := drawPlan(c, Books{Own: book, Known: true}, r)
+			d, err := drawPlan(c, Inputs{Own: book, Known: true}, r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,17 +82,17 @@ func TestPartOfACampaign(t *testing.T) {
 	r.Of = part
 	read := between("2025-02-20T00:00:00Z", "2025-02-22T00:00:00Z")
 	book := coverage.State{Origin: whole.From, Cursor: whole.From, Segments: []coverage.Segment{{Window: read, Want: r.Now, Have: r.Now}}}
-	d := drawn(t, c, Books{Own: book, Known: true}, r)
+	d := drawn(t, c, Inputs{Own: book, Known: true}, r)
 	if *d.Window != between("2025-02-22T00:00:00Z", "2025-03-01T00:00:00Z") || len(d.Skipped) != 0 || d.namespace != part.Namespace {
 		t.Errorf("%s, skipped %v", d.Window, d.Skipped)
 	}
 	part.Chunk = 8 * 24 * time.Hour
-	d = drawn(t, c, Books{Own: book, Known: true}, r)
+	d = drawn(t, c, Inputs{Own: book, Known: true}, r)
 	if *d.Window != between("2025-02-19T00:00:00Z", "2025-03-01T00:00:00Z") || !slices.Equal(d.Skipped, []window.Window{read}) {
 		t.Errorf("%s, skipped %v", d.Window, d.Skipped)
 	}
 	part.Order, part.Taken = ingest.OldestFirst, []window.Window{between("2025-02-01T00:00:00Z", "2025-02-05T00:00:00Z")}
-	d = drawn(t, c, Books{Own: book, Known: true}, r)
+	d = drawn(t, c, Inputs{Own: book, Known: true}, r)
 	if *d.Window != between("2025-02-05T00:00:00Z", "2025-02-13T00:00:00Z") || d.Slices[0].From != d.Window.From {
 		t.Errorf("%s, first %s", d.Window, d.Slices[0].From)
 	}

@@ -110,7 +110,7 @@ func tiles(t failer, d *Draft) {
 }
 
 func TestFirstHarvest(t *testing.T) {
-	d, err := drawPlan(crossref(t), Books{}, ask("a"))
+	d, err := drawPlan(crossref(t), Inputs{}, ask("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestFirstHarvest(t *testing.T) {
 func TestDraftAsJSON(t *testing.T) {
 	r := ask("a")
 	r.From, r.To = ptr("2025-03-01"), ptr("2025-03-04")
-	d, err := drawPlan(crossref(t), Books{}, r)
+	d, err := drawPlan(crossref(t), Inputs{}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestRequestedBounds(t *testing.T) {
 	} {
 		r := ask("a")
 		r.From, r.To = x.from, x.to
-		d, err := drawPlan(c, Books{}, r)
+		d, err := drawPlan(c, Inputs{}, r)
 		got := "error"
 		switch {
 		case err == nil && d.Empty:
@@ -217,7 +217,7 @@ func TestRequestedBounds(t *testing.T) {
 func TestEmptyWindow(t *testing.T) {
 	r := ask("a")
 	r.From = ptr("2025-03-20T11:30:00Z")
-	d, err := drawPlan(crossref(t), Books{}, r)
+	d, err := drawPlan(crossref(t), Inputs{}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestNextHarvestSkipsWhatIsSettled(t *testing.T) {
 	book := after(coverage.State{}, c, first, first.To, ended(coverage.Succeeded, first, noon))
 	r := ask("b")
 	r.Now = noon.Add(24 * time.Hour)
-	d, err := drawPlan(c, Books{Own: book, Known: true}, r)
+	d, err := drawPlan(c, Inputs{Own: book, Known: true}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestNextHarvestSkipsWhatIsSettled(t *testing.T) {
 	// W§3.2: the later of cursor and request counts, so asking for all of March
 	// does not read what is settled again.
 	r.From = ptr("2025-03-01")
-	if d, err = drawPlan(c, Books{Own: book, Known: true}, r); err != nil || d.Window.From != at("2025-03-19T11:30:00Z") {
+	if d, err = drawPlan(c, Inputs{Own: book, Known: true}, r); err != nil || d.Window.From != at("2025-03-19T11:30:00Z") {
 		t.Errorf("window %v, %v", d.Window, err)
 	}
 }
@@ -286,7 +286,7 @@ func TestFailedStretchWaitsAndComesBack(t *testing.T) {
 	}
 	r := ask("b")
 	r.Now = noon.Add(30 * time.Second) // the first retry is due after a minute
-	d, err := drawPlan(c, Books{Own: book, Known: true}, r)
+	d, err := drawPlan(c, Inputs{Own: book, Known: true}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestFailedStretchWaitsAndComesBack(t *testing.T) {
 		}
 	}
 	r.Now = noon.Add(2 * time.Minute)
-	if d, err = drawPlan(c, Books{Own: book, Known: true}, r); err != nil {
+	if d, err = drawPlan(c, Inputs{Own: book, Known: true}, r); err != nil {
 		t.Fatal(err)
 	}
 	tiles(t, d.Draft)
@@ -319,7 +319,7 @@ func TestOnlyWaiting(t *testing.T) {
 	book := after(coverage.State{}, c, hole, at("2025-03-20T11:30:00Z"), ended(coverage.Failed, hole, noon))
 	r := ask("b")
 	r.From, r.To = ptr("2025-03-05"), ptr("2025-03-06")
-	d, err := drawPlan(c, Books{Own: book, Known: true}, r)
+	d, err := drawPlan(c, Inputs{Own: book, Known: true}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,11 +352,11 @@ func TestDrawIsAPureFunction(t *testing.T) {
 			from := instant("asked from")
 			r.From = &from
 		}
-		d, err := drawPlan(c, Books{Own: book, Known: true}, r)
+		d, err := drawPlan(c, Inputs{Own: book, Known: true}, r)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		again, err := drawPlan(c, Books{Own: book, Known: true}, r)
+		again, err := drawPlan(c, Inputs{Own: book, Known: true}, r)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}

@@ -49,8 +49,8 @@ func (d *drawing) answerOrNil() *Draft {
 	return d.Draft
 }
 
-// drawPlan draws the plan that a request asks for against the books.
-func drawPlan(c *spec.Compiled, b Books, r Request) (*drawing, error) {
+// drawPlan draws the plan that a request asks for against its inputs.
+func drawPlan(c *spec.Compiled, b Inputs, r Request) (*drawing, error) {
 	s := c.Snapshot
 	protoJSON, err := c.Prototype.Canonical()
 	if err != nil {

@@ -115,7 +115,7 @@ func TestForecastOfADraft(t *testing.T) {
 	r := ask("a")
 	r.From, r.To = ptr("2025-03-01"), ptr("2025-03-02")
 	r.Estimates = Estimates{between("2025-03-01", "2025-03-02"): {Count: 1001, Source: slicing.FromCount, Exact: true}}
-	d := drawn(t, &two, Books{ItemBytes: 300}, r)
+	d := drawn(t, &two, Inputs{ItemBytes: 300}, r)
 	f := d.Forecast
 	if len(f.Endpoints) != 2 || f.Endpoints[0].Requests.Value != 11 || f.Endpoints[1].Requests.Value != 21 || f.Endpoints[1].Endpoint != "details" ||
 		f.Endpoints[1].Role != "DETAIL" || f.Money.Value != 10.5 {
@@ -127,7 +127,7 @@ func TestForecastOfADraft(t *testing.T) {
 	if got := d.cuts[0].Spec; got.Budget.Reservation.Requests != 32 || !got.Phase.TwoPhase || got.Budget.Priority != "HIGH" {
 		t.Errorf("%+v", got)
 	}
-	f = drawn(t, c, Books{}, r).Forecast
+	f = drawn(t, c, Inputs{}, r).Forecast
 	if f.Bytes.Value != 1001*2048 || f.ItemBytes.Source != slicing.FromConstant || len(f.Endpoints) != 1 || f.Money != nil {
 		t.Errorf("%+v", f)
 	}

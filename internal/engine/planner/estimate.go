@@ -16,7 +16,7 @@ type Estimator interface {
 
 // Rehearse draws a plan as for an empty database.
 func Rehearse(ctx context.Context, c *spec.Compiled, r Request, e Estimator) (*Draft, error) {
-	d, err := (&Planner{Estimator: e}).drawSized(ctx, c, Books{}, r)
+	d, err := (&Planner{Estimator: e}).drawSized(ctx, c, Inputs{}, r)
 	return d.answerOrNil(), err
 }
 
@@ -38,7 +38,7 @@ const (
 
 // drawSized draws a plan with the sizes that can be found out, and what it takes of the
 // quotas.
-func (p *Planner) drawSized(ctx context.Context, c *spec.Compiled, b Books, r Request) (*drawing, error) {
+func (p *Planner) drawSized(ctx context.Context, c *spec.Compiled, b Inputs, r Request) (*drawing, error) {
 	d, err := p.drawUntilSized(ctx, c, r, func(r Request) (*drawing, error) { return drawPlan(c, b, r) })
 	if err != nil {
 		return nil, err

@@ -20,8 +20,8 @@ var harvestTraits = traits{priority: "HIGH", followsPresent: true}
 // ownNamespace returns that of the question the source asks.
 func (h harvest) ownNamespace() (ingest.Namespace, error) { return h.compiled.Namespace() }
 
-// readBooks reads what the safety lag of the plan adapts to, where it is measured.
-func (h harvest) readBooks(ctx context.Context, from BookReader, own ingest.Namespace, b *Books) error {
+// readInputs reads what the safety lag of the plan adapts to, where it is measured.
+func (h harvest) readInputs(ctx context.Context, from InputReader, own ingest.Namespace, b *Inputs) error {
 	if !measuresLate(h.compiled.Snapshot) {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (h harvest) readBooks(ctx context.Context, from BookReader, own ingest.Name
 
 // totalWindow returns the window from the watermark, or the first stretch below it that is not
 // settled, up to the safety lag.
-func (h harvest) totalWindow(b Books) (window.Total, error) {
+func (h harvest) totalWindow(b Inputs) (window.Total, error) {
 	s, r := h.compiled.Snapshot, h.request
 	in := window.Inputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Cursor: b.watermarkOrNil(), Waiting: b.waitingWindows(r), Lateness: b.Lateness}
 	if in.Cursor != nil {
@@ -52,7 +52,7 @@ func (h harvest) totalWindow(b Books) (window.Total, error) {
 }
 
 // planLag returns the lag, and what had been read before: only items there can come late.
-func (h harvest) planLag(drawn window.Lag, b Books) *ingest.PlanLag {
+func (h harvest) planLag(drawn window.Lag, b Inputs) *ingest.PlanLag {
 	lag := &ingest.PlanLag{Declared: drawn.Declared.Std(), SafetyLag: drawn.Value.Std()}
 	if measuresLate(h.compiled.Snapshot) {
 		lag.Passed = b.passedWindow()
@@ -61,7 +61,7 @@ func (h harvest) planLag(drawn window.Lag, b Books) *ingest.PlanLag {
 }
 
 // cutSlices cuts by time. Slices keep the lag they were planned with.
-func (h harvest) cutSlices(d *drawing, _ Books) error {
+func (h harvest) cutSlices(d *drawing, _ Inputs) error {
 	s := h.compiled.Snapshot
 	s.Window.SafetyLag = &d.Lag.Value
 	return d.cutTime(s, h.compiled.Prototype.Selection, h.request.Estimates)

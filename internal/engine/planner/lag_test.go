@@ -45,7 +45,7 @@ func TestPassed(t *testing.T) {
 		"the watermark was set by somebody": {[]coverage.Event{event(planned, 1, 4), event(read, 1, 4), {Kind: coverage.Manual, Value: at("2025-03-09")}}, march(9, 9)},
 	} {
 		state := refold(c.events)
-		if got := (Books{Own: state, Known: len(c.events) > 0}).passedWindow(); got != c.want {
+		if got := (Inputs{Own: state, Known: len(c.events) > 0}).passedWindow(); got != c.want {
 			t.Errorf("%s: %v, want %v; %+v", name, got, c.want, state)
 		}
 	}
@@ -71,7 +71,7 @@ func TestPassedWasRead(t *testing.T) {
 			}
 			state = coverage.Fold(state, e)
 		}
-		passed := Books{Own: state, Known: true}.passedWindow()
+		passed := Inputs{Own: state, Known: true}.passedWindow()
 		if !passed.To.Equal(state.Cursor) || len(window.Subtract(passed, read)) != 0 {
 			t.Fatalf("%v counts as read before; read was %v, the watermark is %v", passed, window.Union(read), state.Cursor)
 		}
@@ -102,7 +102,7 @@ func TestOnlyAStampThatIsFollowedTellsLateness(t *testing.T) {
 // The lag of a draft is that of its window, its slices and what is stored of it.
 func TestDraftFollowsLateArrivals(t *testing.T) {
 	c := crossref(t)
-	b := Books{
+	b := Inputs{
 		Known: true, Own: coverage.State{Origin: at("2025-03-01"), Cursor: at("2025-03-19"), Segments: []coverage.Segment{{
 			Window: between("2025-03-01", "2025-03-19"), Want: at("2025-03-19"), Have: at("2025-03-19"),
 		}}},
@@ -144,7 +144,7 @@ func TestOtherOperationsKeepTheDeclaredLag(t *testing.T) {
 	for _, op := range []ingest.Operation{ingest.Backfill, ingest.Update} {
 		c, r := crossrefFor(t, op), ask("a")
 		r.From, r.To = ptr("2025-03-01"), ptr("2025-03-04")
-		d, err := drawPlan(c, Books{Lateness: &window.Lateness{Late: 9, Changed: 900}}, r)
+		d, err := drawPlan(c, Inputs{Lateness: &window.Lateness{Late: 9, Changed: 900}}, r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,16 +16,16 @@ import (
 type operation interface {
 	// ownNamespace is where the coverage of the plan is kept (D§5.8).
 	ownNamespace() (ingest.Namespace, error)
-	// readBooks adds to the books what only this operation is drawn against.
-	readBooks(ctx context.Context, from BookReader, own ingest.Namespace, b *Books) error
+	// readInputs adds to the inputs what only this operation is drawn against.
+	readInputs(ctx context.Context, from InputReader, own ingest.Namespace, b *Inputs) error
 	// totalWindow is the window of the plan and what of it is not asked for now:
 	// stretches that need no reading, and failed ones whose time has not come (D§5.7).
-	totalWindow(b Books) (window.Total, error)
+	totalWindow(b Inputs) (window.Total, error)
 	// planLag is what is stored of the safety lag for the plans that follow; nil: the
 	// operation keeps none.
-	planLag(drawn window.Lag, b Books) *ingest.PlanLag
+	planLag(drawn window.Lag, b Inputs) *ingest.PlanLag
 	// cutSlices makes the slices of what a draft owes.
-	cutSlices(d *drawing, b Books) error
+	cutSlices(d *drawing, b Inputs) error
 }
 
 // traits are what is known of an operation without a request.

@@ -14,7 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-func drawn(t *testing.T, c *spec.Compiled, b Books, r Request) *drawing {
+func drawn(t *testing.T, c *spec.Compiled, b Inputs, r Request) *drawing {
 	t.Helper()
 	d, err := drawPlan(c, b, r)
 	if err != nil {
@@ -28,13 +28,13 @@ func TestBackfillIsDrawn(t *testing.T) {
 	c, r := crossrefFor(t, ingest.Backfill), ask("a")
 	r.From, r.To = ptr("2025-03-01T00:00:00Z"), ptr("2025-03-19T00:00:00Z")
 	forward := at("2025-03-05T00:00:00Z")
-	d := drawn(t, c, Books{Forward: &forward}, r)
+	d := drawn(t, c, Inputs{Forward: &forward}, r)
 	if d.Empty || d.Window.To != forward || len(d.Slices) != 4 || d.Operation != ingest.Backfill {
 		t.Errorf("%+v", d)
 	}
 	read := window.Window{From: at("2025-03-02T00:00:00Z"), To: at("2025-03-04T00:00:00Z")}
 	book := coverage.State{Origin: *r.From, Cursor: *r.From, Segments: []coverage.Segment{{Window: read, Want: r.Now, Have: r.Now}}}
-	d = drawn(t, c, Books{Own: book, Known: true, Forward: &forward}, r)
+	d = drawn(t, c, Inputs{Own: book, Known: true, Forward: &forward}, r)
 	if len(d.Slices) != 2 || len(d.Skipped) != 1 || d.Skipped[0] != read {
 		t.Errorf("slices %+v, skipped %v", d.Slices, d.Skipped)
 	}
@@ -49,7 +49,7 @@ func TestOperationsHaveTheirOwnNamespaces(t *testing.T) {
 	named, alike := r, other
 	named.Campaign, alike.Campaign = "thesis", "thesis"
 	backfill := crossrefFor(t, ingest.Backfill)
-	of := func(c *spec.Compiled, r Request) ingest.Namespace { return drawn(t, c, Books{}, r).namespace }
+	of := func(c *spec.Compiled, r Request) ingest.Namespace { return drawn(t, c, Inputs{}, r).namespace }
 	if of(backfill, r) != of(backfill, again) || of(backfill, named) != of(backfill, alike) {
 		t.Error("a campaign that is taken up again is another one")
 	}
@@ -86,7 +86,7 @@ func TestBackfillIsStored(t *testing.T) {
 	h.From, h.To = ptr("2025-03-10T00:00:00Z"), ptr("2025-03-12T00:00:00Z")
 	plan(t, s, crossref(t), h)
 	finish(t, s, 10)
-	before, _, err := s.Book(t.Context(), namespaceIn(t, crossref(t), h))
+	before, _, err := s.CoverageState(t.Context(), namespaceIn(t, crossref(t), h))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,11 +114,11 @@ func TestBackfillIsStored(t *testing.T) {
 	if _, d := plan(t, s, c, again); !d.Empty || d.Reason == "" || len(d.Slices) != 0 {
 		t.Errorf("asked again: %+v", d)
 	}
-	after, _, err := s.Book(t.Context(), namespaceIn(t, crossref(t), h))
+	after, _, err := s.CoverageState(t.Context(), namespaceIn(t, crossref(t), h))
 	if err != nil || !reflect.DeepEqual(before, after) {
 		t.Errorf("the book of the harvest was %+v and is %+v, %v", before, after, err)
 	}
-	own, known, err := s.Book(t.Context(), namespaceIn(t, c, r))
+	own, known, err := s.CoverageState(t.Context(), namespaceIn(t, c, r))
 	if err != nil || !known || !own.Cursor.Equal(d.Window.To) {
 		t.Errorf("the book of the backfill: %+v, %v", own, err)
 	}
@@ -148,7 +148,7 @@ func planDraft(t *testing.T, s Store, c *spec.Compiled, r Request) *Draft {
 func TestAnUnknownOperationIsNotPlanned(t *testing.T) {
 	c := *crossref(t)
 	c.Snapshot.Operation = "METRICS"
-	if _, err := drawPlan(&c, Books{}, ask("a")); !errors.Is(err, fault.ErrInvalid) || !strings.Contains(err.Error(), `the operation "METRICS" cannot be planned`) {
+	if _, err := drawPlan(&c, Inputs{}, ask("a")); !errors.Is(err, fault.ErrInvalid) || !strings.Contains(err.Error(), `the operation "METRICS" cannot be planned`) {
 		t.Errorf("%v", err)
 	}
 	if _, err := namespaceOf(&c, ask("a")); !errors.Is(err, fault.ErrInvalid) {

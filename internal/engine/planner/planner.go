@@ -43,7 +43,7 @@ func (p *Planner) Draft(ctx context.Context, c *spec.Compiled, r Request) (*Draf
 // Unsized draws a plan as Draft does but asks nobody for sizes: its window and what
 // it owes are the same, only its slices may differ.
 func (p *Planner) Unsized(ctx context.Context, c *spec.Compiled, r Request) (*Draft, error) {
-	b, err := p.readAllBooks(ctx, c, r)
+	b, err := p.readAllInputs(ctx, c, r)
 	if err != nil {
 		return nil, err
 	}
@@ -53,23 +53,23 @@ func (p *Planner) Unsized(ctx context.Context, c *spec.Compiled, r Request) (*Dr
 
 // drawRequest draws a plan against what is stored.
 func (p *Planner) drawRequest(ctx context.Context, c *spec.Compiled, r Request) (*drawing, error) {
-	b, err := p.readAllBooks(ctx, c, r)
+	b, err := p.readAllInputs(ctx, c, r)
 	if err != nil {
 		return nil, err
 	}
 	return p.drawSized(ctx, c, b, r)
 }
 
-// readAllBooks reads what a draft is drawn against.
-func (p *Planner) readAllBooks(ctx context.Context, c *spec.Compiled, r Request) (b Books, err error) {
+// readAllInputs reads what a draft is drawn against.
+func (p *Planner) readAllInputs(ctx context.Context, c *spec.Compiled, r Request) (b Inputs, err error) {
 	op, err := operationOf(c, r)
 	if err != nil {
 		return b, err
 	}
-	if _, err := op.totalWindow(Books{}); err != nil {
+	if _, err := op.totalWindow(Inputs{}); err != nil {
 		return b, err // bad input is refused before anything is read
 	}
-	if b, err = p.readOwnBooks(ctx, c, op); err != nil {
+	if b, err = p.readOwnInputs(ctx, c, op); err != nil {
 		return b, err
 	}
 	if b.ItemBytes, err = p.store.BytesPerItem(ctx, c.Snapshot.Dataset()); err != nil {
@@ -81,19 +81,19 @@ func (p *Planner) readAllBooks(ctx context.Context, c *spec.Compiled, r Request)
 	return b, nil
 }
 
-// readOwnBooks reads what the window of an operation depends on.
-func (p *Planner) readOwnBooks(ctx context.Context, c *spec.Compiled, op operation) (b Books, err error) {
+// readOwnInputs reads what the window of an operation depends on.
+func (p *Planner) readOwnInputs(ctx context.Context, c *spec.Compiled, op operation) (b Inputs, err error) {
 	own, err := op.ownNamespace()
 	if err != nil {
 		return b, err
 	}
-	if b.Own, b.Known, err = p.store.Book(ctx, own); err != nil {
+	if b.Own, b.Known, err = p.store.CoverageState(ctx, own); err != nil {
 		return b, err
 	}
 	if b.Mended, err = p.store.Mended(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}); err != nil {
 		return b, err
 	}
-	err = op.readBooks(ctx, p.store, own, &b)
+	err = op.readInputs(ctx, p.store, own, &b)
 	return b, err
 }
 
@@ -147,7 +147,7 @@ func (p *Planner) checkNotAhead(ctx context.Context, now time.Time) error {
 }
 
 // finishSlicing finishes the slicing of a stored plan from what was stored: drawn
-// anew it could have other windows, because its own event is in the book now.
+// anew it could have other windows, because its own event is folded into the coverage now.
 func (p *Planner) finishSlicing(ctx context.Context, plan ingest.Plan) error {
 	if plan.Status != ingest.PlanSlicing {
 		return nil
@@ -214,7 +214,7 @@ func (d *drawing) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.N
 }
 
 // boundText returns a bound of the window as it was asked for. It is part of the key of a
-// plan, and the window as drawn is not: the same trigger draws another one once its plan is in the book.
+// plan, and the window as drawn is not: the same trigger draws another one once its plan is part of the coverage.
 func boundText(at *time.Time) string {
 	if at == nil {
 		return "open"

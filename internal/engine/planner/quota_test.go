@@ -16,7 +16,7 @@ func hours(t *testing.T, op ingest.Operation, overrides ...string) (*drawing, er
 		"rate.perSecond=100", "rate.quotaPerHour=250", "rate.quotaMargin=0.001"}, overrides...)...)
 	r := ask("a")
 	r.From, r.To = ptr("2025-03-01T00:00:00Z"), ptr("2025-03-01T06:00:00Z")
-	return (&Planner{Estimator: &sizes{perHour: 10_000}}).drawSized(t.Context(), c, Books{Uses: map[string]gate.Use{}}, r)
+	return (&Planner{Estimator: &sizes{perHour: 10_000}}).drawSized(t.Context(), c, Inputs{Uses: map[string]gate.Use{}}, r)
 }
 
 // What does not fit into the quota of this hour waits for the next, the less

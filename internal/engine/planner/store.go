@@ -13,16 +13,16 @@ import (
 
 // Store is what the planner needs of the store.
 type Store interface {
-	BookReader
+	InputReader
 	LoadReader
 	PlanStore
 	ResliceStore
 }
 
-// BookReader reads what a draft is drawn against: what was read so far, how late
+// InputReader reads what a draft is drawn against: what was read so far, how late
 // items came, and how much there is to look at.
-type BookReader interface {
-	Book(ctx context.Context, n ingest.Namespace) (coverage.State, bool, error)
+type InputReader interface {
+	CoverageState(ctx context.Context, n ingest.Namespace) (coverage.State, bool, error)
 	Mended(ctx context.Context, of ingest.Partition) (time.Time, error)
 	Lateness(ctx context.Context, n ingest.Namespace, since time.Time) (window.Lateness, error)
 	Candidates(ctx context.Context, q ingest.CandidateQuery) (ingest.Candidates, error)

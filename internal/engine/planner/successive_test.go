@@ -49,7 +49,7 @@ func someSource(t *rapid.T, outer *testing.T) *spec.Compiled {
 func (h *harvester) harvest(t *rapid.T, end func(DraftSlice) coverage.Kind) *drawing {
 	r := ask("a")
 	r.Now = h.now
-	d, err := drawPlan(h.c, Books{Own: h.book, Known: !h.book.Origin.IsZero()}, r)
+	d, err := drawPlan(h.c, Inputs{Own: h.book, Known: !h.book.Origin.IsZero()}, r)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}

@@ -102,7 +102,7 @@ func (u update) ownNamespace() (ingest.Namespace, error) {
 // totalWindow returns the turns that have come, the time to be read again, or for other
 // ids a window that only paces and accounts. A window that was asked for is read again
 // however far the watermark has come.
-func (u update) totalWindow(b Books) (window.Total, error) {
+func (u update) totalWindow(b Inputs) (window.Total, error) {
 	if err := u.checkSource(); err != nil {
 		return window.Total{}, err
 	}
@@ -122,18 +122,18 @@ func (u update) totalWindow(b Books) (window.Total, error) {
 }
 
 // planLag returns none: an update does not follow the present.
-func (u update) planLag(window.Lag, Books) *ingest.PlanLag { return nil }
+func (u update) planLag(window.Lag, Inputs) *ingest.PlanLag { return nil }
 
 // cutSlices cuts by ids or by time, as was chosen.
-func (u update) cutSlices(d *drawing, b Books) error {
+func (u update) cutSlices(d *drawing, b Inputs) error {
 	if u.byID() {
 		return u.cutIDs(d, b)
 	}
 	return d.cutTime(u.compiled.Snapshot, u.compiled.Prototype.Selection, u.request.Estimates)
 }
 
-// readBooks counts what an update by ids would look at.
-func (u update) readBooks(ctx context.Context, from BookReader, _ ingest.Namespace, b *Books) error {
+// readInputs counts what an update by ids would look at.
+func (u update) readInputs(ctx context.Context, from InputReader, _ ingest.Namespace, b *Inputs) error {
 	if !u.byID() {
 		return nil
 	}

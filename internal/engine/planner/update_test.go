@@ -43,7 +43,7 @@ func stale(r Request) Request {
 	return r
 }
 
-func counted(n int64) Books { return Books{Candidates: Candidates{Count: n, Exact: true}} }
+func counted(n int64) Inputs { return Inputs{Candidates: Candidates{Count: n, Exact: true}} }
 
 // W§5.2, §4.14: one day of turns is a thirtieth of the records of a month.
 func TestUpdateByAge(t *testing.T) {
@@ -119,7 +119,7 @@ func TestUpdateByNumbers(t *testing.T) {
 		ask func(Request) Request
 		key string
 	}{"changed": {changed, "batch_id"}, "signals": {signalled, "signal_id"}} {
-		b := Books{Candidates: Candidates{Count: 250, Exact: true, From: 5, To: 1005}}
+		b := Inputs{Candidates: Candidates{Count: 250, Exact: true, From: 5, To: 1005}}
 		d := drawn(t, c, b, tc.ask(ask("a")))
 		if d.Empty || len(d.Slices) != 3 || d.namespace.Line() != ingest.CursorID || d.namespace.CursorKey != tc.key || d.namespace.Operation != ingest.Update {
 			t.Fatalf("%s: %d slices, %+v", name, len(d.Slices), d.namespace)
@@ -139,7 +139,7 @@ func TestUpdateByNumbers(t *testing.T) {
 		if name == "changed" && d.due != nil {
 			t.Error("answers that are kept are waited for")
 		}
-		empty := drawn(t, c, Books{}, tc.ask(ask("a")))
+		empty := drawn(t, c, Inputs{}, tc.ask(ask("a")))
 		if !empty.Empty || !strings.Contains(empty.Reason, "no record of pubmed/articles is") {
 			t.Errorf("%s: %+v", name, empty.Reason)
 		}
@@ -161,7 +161,7 @@ func TestUpdateByNumbers(t *testing.T) {
 func TestUpdateByTime(t *testing.T) {
 	c, r := crossrefFor(t, ingest.Update), ask("a")
 	r.From, r.To = ptr("2025-03-01"), ptr("2025-03-04")
-	b := Books{Known: true, Own: coverage.State{Origin: at("2025-03-01"), Cursor: at("2025-03-19")}}
+	b := Inputs{Known: true, Own: coverage.State{Origin: at("2025-03-01"), Cursor: at("2025-03-19")}}
 	d := drawn(t, c, b, r)
 	tiles(t, d.Draft)
 	if d.Empty || *d.Window != between("2025-03-01", "2025-03-04") || len(d.Slices) != 3 || d.Slices[0].Range != nil || step(d.Draft, "mode").Value != "TIME" {
@@ -185,7 +185,7 @@ func TestUpdateByTimeMakesUpForWhatFailed(t *testing.T) {
 	} {
 		book = coverage.Fold(book, e)
 	}
-	d := drawn(t, crossrefFor(t, ingest.Update), Books{Known: true, Own: book}, ask("a"))
+	d := drawn(t, crossrefFor(t, ingest.Update), Inputs{Known: true, Own: book}, ask("a"))
 	tiles(t, d.Draft)
 	want := []window.Window{between("2025-03-01", "2025-03-02"), between("2025-03-19", "2025-03-20T11:30:00Z")}
 	if !slices.Equal(d.owed, want) {
@@ -217,7 +217,7 @@ func TestUpdateIsRefused(t *testing.T) {
 		"short cycle":         {pubmed(t), short, "between an hour and ten years"},
 		"fill only":           {crossrefFor(t, ingest.Update, "response.fillOnly=true"), changed(ask("a")), "fillOnly"},
 	} {
-		_, err := drawPlan(tc.c, Books{}, tc.r)
+		_, err := drawPlan(tc.c, Inputs{}, tc.r)
 		if !errors.Is(err, fault.ErrInvalid) && name != "short cycle" || err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -307,7 +307,7 @@ func TestUpdateResumes(t *testing.T) {
 func TestUpdateIsAPureFunction(t *testing.T) {
 	c := pubmed(t, "slicing.targetRecords=50")
 	rapid.Check(t, func(t *rapid.T) {
-		b := Books{Candidates: Candidates{Count: rapid.Int64Range(0, 10_000).Draw(t, "count"), Exact: rapid.Bool().Draw(t, "exact"), From: 1, To: 5000}}
+		b := Inputs{Candidates: Candidates{Count: rapid.Int64Range(0, 10_000).Draw(t, "count"), Exact: rapid.Bool().Draw(t, "exact"), From: 1, To: 5000}}
 		r := rapid.SampledFrom([]func(Request) Request{stale, changed, signalled}).Draw(t, "policy")(ask("a"))
 		r.Now = noon.Add(time.Duration(rapid.Int64Range(0, int64(1000*time.Hour)).Draw(t, "now")))
 		var drafts [2]string

@@ -21,7 +21,7 @@ const (
 
 // cutIDs makes the slices of an update by ids (W§5.3): turns and their hashes, or
 // numbers of batches or signals. Later plans read nothing of these again.
-func (u update) cutIDs(d *drawing, b Books) error {
+func (u update) cutIDs(d *drawing, b Inputs) error {
 	s, chosen, c := u.compiled.Snapshot, u.chosen, b.Candidates
 	counted := "counted"
 	if !c.Exact && c.Count > 0 {

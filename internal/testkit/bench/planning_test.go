@@ -27,7 +27,7 @@ func benchPlanning(b *testing.B, k kind, queues []*queue, out *table) {
 	}{
 		{"stock", "is a stock of 2,000 reached", func(q *queue) (bool, error) { return q.store.StockAtLeast(b.Context(), busiest, stockAsked) }},
 		{"book", "read the book of a cursor", func(q *queue) (bool, error) {
-			state, known, err := q.store.Book(b.Context(), namespace)
+			state, known, err := q.store.CoverageState(b.Context(), namespace)
 			return known && len(state.Segments) == 1, err
 		}},
 		{"open plans", "list the open plans of a partition", func(q *queue) (bool, error) {

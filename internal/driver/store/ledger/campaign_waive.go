@@ -38,7 +38,7 @@ func (s *Ledger) WaiveCampaign(ctx context.Context, name string, within window.W
 // whoever stores a plan of it does.
 func (t *tx) waiveCampaign(c ingest.Campaign, within window.Window, by ingest.Act) (done view.CampaignWaived, err error) {
 	done = view.CampaignWaived{Name: c.Name, State: c.State}
-	if done.Waived, err = t.waiveBook(c.CursorID, within, by); err != nil {
+	if done.Waived, err = t.waiveRange(c.CursorID, within, by); err != nil {
 		return done, err
 	}
 	owed, err := t.owedOf(c)

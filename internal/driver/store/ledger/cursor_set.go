@@ -120,15 +120,15 @@ func (s *Ledger) WaiveCoverage(ctx context.Context, cursorID int64, within windo
 }
 
 func (t *tx) waiveWithin(cursorID int64, within window.Window, by ingest.Act) (done view.Waived, err error) {
-	if done, err = t.waiveBook(cursorID, within, by); err != nil || by.Rehearsal || len(done.Waived) == 0 {
+	if done, err = t.waiveRange(cursorID, within, by); err != nil || by.Rehearsal || len(done.Waived) == 0 {
 		return done, err
 	}
 	return done, t.Audit(kernel.AuditEntry{At: t.Now, Actor: by.Actor, Action: "coverage.waive", Object: fmt.Sprintf("cursor/%d", cursorID), Reason: by.Reason,
 		Detail: map[string]any{"waived": done.Waived}})
 }
 
-// waiveBook writes the event; who logs the act knows what it was about.
-func (t *tx) waiveBook(cursorID int64, within window.Window, by ingest.Act) (done view.Waived, err error) {
+// waiveRange writes the event; who logs the act knows what it was about.
+func (t *tx) waiveRange(cursorID int64, within window.Window, by ingest.Act) (done view.Waived, err error) {
 	c, err := look.LockCursor(t.Tx, cursorID)
 	if err != nil {
 		return done, err

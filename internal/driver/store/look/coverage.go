@@ -12,17 +12,17 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
-// campaignSQL finds the books of backfills that asked one question: those of
-// campaigns, and those of plans without one. A book that was filled under two
+// campaignSQL finds the cursors of backfills that asked one question: those of
+// campaigns, and those of plans without one. A cursor that was filled under two
 // questions proves neither.
 const campaignSQL = `SELECT c.id FROM ing_cursor c JOIN ing_campaign g ON g.cursor_id = c.id
   WHERE g.provenance_code = ? AND g.endpoint_name = ? AND g.expr_proto_hash = ? AND c.cursor_key = ?
  UNION SELECT c.id FROM ing_cursor c JOIN (SELECT cursor_id FROM ing_plan WHERE provenance_code = ? AND operation_code = 'BACKFILL' AND endpoint_name = ?
   GROUP BY cursor_id HAVING MIN(expr_proto_hash) = ? AND MAX(expr_proto_hash) = ?) p ON p.cursor_id = c.id WHERE c.cursor_key = ?`
 
-// CampaignBooks is what backfills have read and waived that asked the question of
-// a harvest (D§5.7), as one book. It moves no cursor of the harvest (I6).
-func (s *Look) CampaignBooks(ctx context.Context, d ingest.Dataset, field, exprHash string) ([]coverage.Segment, error) {
+// CampaignCoverage returns what backfills that asked the question of a harvest have
+// read and waived (D§5.7), laid over one another. It moves no cursor of the harvest (I6).
+func (s *Look) CampaignCoverage(ctx context.Context, d ingest.Dataset, field, exprHash string) ([]coverage.Segment, error) {
 	rows, err := s.db.Query(ctx, campaignSQL, d.Source, d.Endpoint, exprHash, field, d.Source, d.Endpoint, exprHash, exprHash, field)
 	if err != nil {
 		return nil, kernel.Wrap("find campaigns", s.db.Translate(err))
@@ -38,11 +38,11 @@ func (s *Look) CampaignBooks(ctx context.Context, d ingest.Dataset, field, exprH
 	}
 	var out []coverage.Segment
 	for _, id := range ids {
-		book, err := s.Segments(ctx, id)
+		segments, err := s.Segments(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		out = coverage.Overlay(out, book)
+		out = coverage.Overlay(out, segments)
 	}
 	return out, nil
 }
@@ -52,7 +52,7 @@ func (s *Look) CampaignBooks(ctx context.Context, d ingest.Dataset, field, exprH
 const mostMarks = 20_000
 
 // OpenWindows are the windows whose tasks wait or are worked on for a cursor: what
-// its book owes there is on its way. Tasks of the same partition that ask another
+// is owed there is on its way. Tasks of the same partition that ask another
 // question bring nothing for it.
 func (s *Look) OpenWindows(ctx context.Context, of ingest.Partition, cursorID int64) (out []window.Window, err error) {
 	statuses := ingest.OpenTasks()
@@ -77,8 +77,8 @@ func (s *Look) OpenWindows(ctx context.Context, of ingest.Partition, cursorID in
 	return window.Union(out), kernel.Wrap("list open windows", err)
 }
 
-// FailedWindows are the windows whose tasks were given up, with the reason. Some
-// were read since by a later plan: the book tells.
+// FailedWindows are the windows whose tasks were given up, with the reason. A later
+// plan may have read some of them since: the segments tell.
 func (s *Look) FailedWindows(ctx context.Context, of ingest.Partition) ([]view.Marked, error) {
 	return s.listMarks(ctx, "list failed windows", `SELECT s.window_from, s.window_to, 1, COALESCE(t.last_error_code, ''), t.id FROM ing_partition p
   JOIN ing_task t ON t.partition_id = p.id AND t.status_code IN ('FAILED','PARTIAL') JOIN ing_plan_slice s ON s.id = t.slice_id

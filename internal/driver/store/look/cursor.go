@@ -70,8 +70,8 @@ func (s *Look) Cursor(ctx context.Context, id int64) (view.Cursor, error) {
 	return c, kernel.Wrap("show cursor", kernel.OrNotFound(err))
 }
 
-// Book is the coverage a planner starts from; an unknown namespace has none.
-func (s *Look) Book(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error) {
+// CoverageState is the coverage a planner starts from; an unknown namespace has none.
+func (s *Look) CoverageState(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error) {
 	c, err := scanCursor(s.db.QueryRow(ctx, cursorColumns+` WHERE provenance_code = ? AND operation_code = ? AND cursor_key = ?
   AND namespace_scope_code = ? AND namespace_key = ?`, n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key))
 	if known, err = kernel.Found(err); !known || err != nil {

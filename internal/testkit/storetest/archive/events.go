@@ -33,7 +33,7 @@ func (s suite) eventArchives(t *testing.T) {
 	}
 	s.test(t, "a snapshot stands for the old events and the boundaries stay", func(w *world) {
 		shelf, cut := fixture.NewShelf(), lived(w)
-		before, book := w.Events(h), w.Book(h)
+		before, book := w.Events(h), w.CoverageOf(h)
 		a, begun := w.archiveEvents(shelf, h, cut)
 		if !begun {
 			w.Fatal("nothing was archived")
@@ -46,7 +46,7 @@ func (s suite) eventArchives(t *testing.T) {
 		if after[0].ID != before[0].ID || after[1].ID != a.To || a.To != before[4].ID {
 			w.Errorf("events %v", after)
 		}
-		if !reflect.DeepEqual(w.Book(h), book) {
+		if !reflect.DeepEqual(w.CoverageOf(h), book) {
 			w.Error("the coverage changed")
 		}
 		verdict, err := w.Store.Verify(w.Ctx, w.CursorID(h))
@@ -275,7 +275,7 @@ func (w *world) refoldedAll(h fixture.Harvest, s *fixture.Shelf) {
 	for _, p := range all.Problems {
 		w.Errorf("refold of everything: %s", p)
 	}
-	book := w.Book(h)
+	book := w.CoverageOf(h)
 	if !all.State.Cursor.Equal(book.Cursor) || !all.State.Origin.Equal(book.Origin) || !reflect.DeepEqual(all.State.Segments, book.Segments) && len(book.Segments) > 0 {
 		w.Fatalf("files and ledger fold to\n%+v, stored is\n%+v", all.State, book)
 	}

@@ -71,7 +71,7 @@ func Crowd(t *testing.T, db fixture.Database, workers, parts int) {
 		})
 	})
 	w.Verified(h)
-	if got, want := w.Book(h).Cursor, fixture.Midnight(1).Add(3*step); !got.Equal(want) {
+	if got, want := w.CoverageOf(h).Cursor, fixture.Midnight(1).Add(3*step); !got.Equal(want) {
 		w.Errorf("the cursor is at %v, want it below the first broken slice, %v", got, want)
 	}
 	plan("second", fixture.Noon.Add(time.Hour), broken)
@@ -79,7 +79,7 @@ func Crowd(t *testing.T, db fixture.Database, workers, parts int) {
 		return drain(w, handles[i], partition, fmt.Sprint("second-", i), func(ingest.Work) ingest.Outcome { return fixture.Succeeded })
 	})
 	w.Verified(h)
-	if got := w.Book(h).Cursor; !got.Equal(h.Window().To) {
+	if got := w.CoverageOf(h).Cursor; !got.Equal(h.Window().To) {
 		w.Errorf("the cursor is at %v, want the end %v", got, h.Window().To)
 	}
 	if n, want := w.Number("SELECT COUNT(*) FROM ing_cursor_event"), int64(2+parts+len(broken)); n != want {

@@ -51,7 +51,7 @@ func (s suite) cursor(t *testing.T) {
 		w.CursorAt(h, 4) // it never regresses
 		w.Work(again, fixture.Failed)
 		w.CursorAt(h, 4)
-		gaps := coverage.Gaps(w.Book(h).Segments, h.Window())
+		gaps := coverage.Gaps(w.CoverageOf(h).Segments, h.Window())
 		if !reflect.DeepEqual(gaps, []window.Window{h.Window()}) {
 			w.Errorf("owed %v, want all three days", gaps)
 		}
@@ -61,7 +61,7 @@ func (s suite) cursor(t *testing.T) {
 			h := fixture.Harvest{Source: string(o.Task), Days: 2}
 			w.Plan(h)
 			w.Work(h, o)
-			segments := w.Book(h).Segments
+			segments := w.CoverageOf(h).Segments
 			if first := segments[0]; first.Done() || first.Fails != 1 || !first.RetryAfter.Equal(fixture.Noon.Add(coverage.Backoff.First)) {
 				w.Errorf("%s: %+v, want it owed with a retry in %v", o.Task, first, coverage.Backoff.First)
 			}
@@ -83,7 +83,7 @@ func (s suite) cursor(t *testing.T) {
 		for n := 1; n <= 4; n++ {
 			a := w.Begin(h)
 			a.Finish(fixture.Failed)
-			segment := w.Book(h).Segments[0]
+			segment := w.CoverageOf(h).Segments[0]
 			if want := fixture.Noon.Add(coverage.Backoff.After(n)); segment.Fails != n || !segment.RetryAfter.Equal(want) {
 				w.Errorf("after %d failures: %+v, want a retry at %v", n, segment, want)
 			}
@@ -147,7 +147,7 @@ func (s suite) cursor(t *testing.T) {
 		w.Plan(late)
 		w.Work(late, fixture.Succeeded, fixture.Succeeded)
 		w.Plan(fixture.Harvest{Trigger: "lookback", First: 8, Days: 4, AsOf: fixture.Noon.Add(time.Hour)})
-		book := w.Book(late)
+		book := w.CoverageOf(late)
 		if !book.Origin.Equal(fixture.Midnight(8)) {
 			w.Errorf("origin %v", book.Origin)
 		}
@@ -174,13 +174,13 @@ func (s suite) cursor(t *testing.T) {
 		for range 15 {
 			w.Work(h, fixture.Succeeded)
 		}
-		if n := len(w.Book(h).Segments); n != 1 {
+		if n := len(w.CoverageOf(h).Segments); n != 1 {
 			w.Errorf("%d segments, want 1", n)
 		}
 		w.CursorAt(h, 16)
 	})
 	s.test(t, "an unknown namespace has no book", func(w *world) {
-		state, known, err := w.Store.Book(w.Ctx, h.Namespace())
+		state, known, err := w.Store.CoverageState(w.Ctx, h.Namespace())
 		w.Must(err)
 		if known || !reflect.DeepEqual(state, coverage.State{}) {
 			w.Errorf("known=%v %+v", known, state)

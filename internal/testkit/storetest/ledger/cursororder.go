@@ -57,7 +57,7 @@ func (w *world) anyHistory(t *rapid.T, h fixture.Harvest) {
 	attempts := w.StartAll(h)
 	ends := rapid.SliceOfN(rapid.SampledFrom([]ingest.Outcome{fixture.Succeeded, fixture.Succeeded, fixture.Failed, fixture.Partial}), h.Days, h.Days).Draw(t, "outcomes")
 	order := rapid.Permutation(numbers(h.Days)).Draw(t, "order")
-	at := w.Book(h).Cursor
+	at := w.CoverageOf(h).Cursor
 	step := func(what string) {
 		verdict, err := w.Store.Verify(w.Ctx, w.CursorID(h))
 		if err != nil || len(verdict.Problems) != 0 {
@@ -79,7 +79,7 @@ func (w *world) anyHistory(t *rapid.T, h fixture.Harvest) {
 	if want := fixture.Midnight(1 + first); !at.Equal(want) {
 		t.Fatalf("outcomes %v: cursor at %v, want %v", ends, at, want)
 	}
-	for _, gap := range coverage.Gaps(w.Book(h).Segments, h.Window()) {
+	for _, gap := range coverage.Gaps(w.CoverageOf(h).Segments, h.Window()) {
 		from := gap.From.Day()
 		repair := fixture.Harvest{Source: h.Source, Trigger: fmt.Sprint("repair", from), First: from, Days: gap.To.Day() - from, AsOf: fixture.Noon.Add(time.Hour), Lookback: h.Lookback}
 		w.Plan(repair)

@@ -84,7 +84,7 @@ func (s suite) cursorSet(t *testing.T) {
 		if !reflect.DeepEqual(done, want) {
 			w.Errorf("%+v, want %+v", done, want)
 		}
-		book := w.Book(h)
+		book := w.CoverageOf(h)
 		if !book.Origin.Equal(fixture.Midnight(2)) || len(book.Segments) != 0 {
 			w.Errorf("book %+v", book)
 		}
@@ -128,7 +128,7 @@ func (s suite) cursorSet(t *testing.T) {
 		if done.After != "" || !reflect.DeepEqual(done.Left, []window.Window{fixture.March(1, 5)}) || !reflect.DeepEqual(done.Reopened, []window.Window{fixture.March(1, 3)}) {
 			w.Errorf("%+v", done)
 		}
-		if book := w.Book(h); !book.Cursor.IsZero() || !book.Origin.IsZero() {
+		if book := w.CoverageOf(h); !book.Cursor.IsZero() || !book.Origin.IsZero() {
 			w.Errorf("book %+v", book)
 		}
 		w.audited("cursor.reset", 1)
@@ -197,11 +197,11 @@ func (s suite) waive(t *testing.T) {
 		w.CursorAt(h, 4)
 		w.audited("coverage.waive", 1)
 		visible := false
-		for _, seg := range w.Book(h).Segments {
+		for _, seg := range w.CoverageOf(h).Segments {
 			visible = visible || seg.Window == fixture.March(2, 3) && seg.Waived.Equal(fixture.Noon) && seg.Have.IsZero() && seg.Done()
 		}
 		if !visible {
-			w.Errorf("no waived day in %+v", w.Book(h).Segments)
+			w.Errorf("no waived day in %+v", w.CoverageOf(h).Segments)
 		}
 	})
 	// The book of the harvest does not hear of it (I6).
@@ -212,14 +212,14 @@ func (s suite) waive(t *testing.T) {
 		w.Plan(u)
 		w.Work(u, fixture.Succeeded, fixture.Failed, fixture.Succeeded)
 		w.CursorAt(u, 2)
-		before := w.Book(h)
+		before := w.CoverageOf(h)
 		done := w.waives(u, fixture.March(1, 4))
 		if !reflect.DeepEqual(done.Waived, []window.Window{fixture.March(2, 3)}) || done.CursorID != w.CursorID(u) {
 			w.Errorf("%+v", done)
 		}
 		w.CursorAt(u, 4)
 		w.audited("coverage.waive", 1)
-		if after := w.Book(h); !reflect.DeepEqual(before, after) {
+		if after := w.CoverageOf(h); !reflect.DeepEqual(before, after) {
 			w.Errorf("the book of the harvest became %+v", after)
 		}
 	})
@@ -228,7 +228,7 @@ func (s suite) waive(t *testing.T) {
 		w.Work(h, fixture.Succeeded, fixture.Failed, fixture.Succeeded)
 		w.waives(h, fixture.March(2, 3))
 		w.Plan(fixture.Harvest{Trigger: "later", First: 2, Days: 1, AsOf: fixture.Noon.Add(time.Hour)})
-		if gaps := coverage.Gaps(w.Book(h).Segments, fixture.March(1, 4)); !reflect.DeepEqual(gaps, []window.Window{fixture.March(2, 3)}) {
+		if gaps := coverage.Gaps(w.CoverageOf(h).Segments, fixture.March(1, 4)); !reflect.DeepEqual(gaps, []window.Window{fixture.March(2, 3)}) {
 			w.Errorf("gaps %v", gaps)
 		}
 		w.Verified(h)

@@ -102,7 +102,7 @@ func (s suite) instants(t *testing.T) {
 		for i, lookback := range []time.Duration{time.Microsecond, 1000001 * time.Microsecond, 36 * time.Hour, 100*365*fixture.Day + time.Microsecond} {
 			h := fixture.Harvest{Source: fmt.Sprint("source-", i), Lookback: lookback}
 			w.Plan(h)
-			if got := w.Book(h).Lookback; got != lookback {
+			if got := w.CoverageOf(h).Lookback; got != lookback {
 				w.Errorf("lookback %v came back as %v", lookback, got)
 			}
 			if got := w.Events(h)[0].Lookback; got != lookback {
@@ -129,7 +129,7 @@ func (w *world) planOver(h fixture.Harvest, span window.Window) {
 // spanIs checks that a finished window is found exact wherever it is kept.
 func (w *world) spanIs(h fixture.Harvest, span window.Window) {
 	w.Helper()
-	book := w.Book(h)
+	book := w.CoverageOf(h)
 	if book.Origin != span.From || book.Cursor != span.To || len(book.Segments) != 1 || book.Segments[0].Window != span {
 		w.Errorf("book %+v, want %v done", book, span)
 	}

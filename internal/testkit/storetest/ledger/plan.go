@@ -162,7 +162,7 @@ func (s suite) plans(t *testing.T) {
 		if got := w.Events(h)[0].Windows; !reflect.DeepEqual(got, in.Owed) {
 			w.Errorf("event windows %v, want %v", got, in.Owed)
 		}
-		if got := len(w.Book(h).Segments); got != 3 {
+		if got := len(w.CoverageOf(h).Segments); got != 3 {
 			w.Errorf("%d segments, want 3", got)
 		}
 		w.Verified(h)

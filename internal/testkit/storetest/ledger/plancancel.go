@@ -121,7 +121,7 @@ func (s suite) planCancel(t *testing.T) {
 		running.Finish(fixture.Cancelled)
 		w.CursorAt(h, 2)
 		var owed []window.Window
-		for _, s := range w.Book(h).Segments {
+		for _, s := range w.CoverageOf(h).Segments {
 			if !s.Done() {
 				owed = append(owed, s.Window)
 			}

@@ -125,7 +125,7 @@ func (s suite) reslices(t *testing.T) {
 		if last := events[len(events)-1]; len(events) != 2 || last.Kind != "SUCCEEDED" || !reflect.DeepEqual(last.Windows, []window.Window{{From: fixture.Midnight(1), To: noonOf(1).From}}) {
 			w.Errorf("%+v", events)
 		}
-		if at := w.Book(h).Cursor; !at.Equal(noonOf(1).From) {
+		if at := w.CoverageOf(h).Cursor; !at.Equal(noonOf(1).From) {
 			w.Errorf("the cursor is at %v", at)
 		}
 		second := w.Begin(h)
@@ -198,7 +198,7 @@ func (s suite) reslices(t *testing.T) {
 		if last.Kind != "FAILED" || !reflect.DeepEqual(last.Windows, []window.Window{noonOf(1)}) {
 			w.Errorf("the last event is %+v", last)
 		}
-		if at := w.Book(h).Cursor; !at.Equal(noonOf(1).From) {
+		if at := w.CoverageOf(h).Cursor; !at.Equal(noonOf(1).From) {
 			w.Errorf("the cursor is at %v", at)
 		}
 		if got := w.Text("SELECT detail FROM ing_reslice_request"); got != `{"asked":{"page":2000},"declined":"one day is the least"}` {

@@ -58,7 +58,7 @@ func (s suite) trust13Superseded(t *testing.T) {
 		w.planIs(plan.ID, ingest.PlanCancelled)
 		mended, err := w.Store.Mended(w.Ctx, h.Partition())
 		w.Must(err)
-		book, _, err := w.Store.Book(w.Ctx, h.Namespace())
+		book, _, err := w.Store.CoverageState(w.Ctx, h.Namespace())
 		w.Must(err)
 		if waiting := coverage.Waiting(book.Segments, w.Clock.Read(), mended); len(waiting) > 0 || len(coverage.Gaps(book.Segments, h.Window())) != 1 {
 			w.Errorf("waiting %+v of %+v", waiting, book.Segments)

@@ -79,13 +79,13 @@ func (s suite) coverageViews(t *testing.T) {
 		w.Work(same, fixture.Succeeded, fixture.Failed)
 		w.Plan(h) // a harvest is no backfill
 		w.Work(h, fixture.Succeeded)
-		book, err := w.Store.CampaignBooks(w.Ctx, h.Partition().Dataset, "indexed", hash)
+		book, err := w.Store.CampaignCoverage(w.Ctx, h.Partition().Dataset, "indexed", hash)
 		w.Must(err)
 		if gaps := coverage.Gaps(book, fixture.March(1, 5)); !reflect.DeepEqual(gaps, []window.Window{fixture.March(2, 5)}) {
 			w.Errorf("gaps %v of %+v", gaps, book)
 		}
 		for name, of := range map[string][2]string{"another question": {"indexed", fingerprint.Key("other")}, "another date": {"deposited", hash}} {
-			if book, err := w.Store.CampaignBooks(w.Ctx, h.Partition().Dataset, of[0], of[1]); err != nil || len(book) != 0 {
+			if book, err := w.Store.CampaignCoverage(w.Ctx, h.Partition().Dataset, of[0], of[1]); err != nil || len(book) != 0 {
 				w.Errorf("%s: %+v %v", name, book, err)
 			}
 		}
@@ -94,7 +94,7 @@ func (s suite) coverageViews(t *testing.T) {
 		mixed := same
 		mixed.Trigger, mixed.First = "mixed", 8
 		w.Plan(mixed)
-		if book, err := w.Store.CampaignBooks(w.Ctx, h.Partition().Dataset, "indexed", hash); err != nil || len(book) != 0 {
+		if book, err := w.Store.CampaignCoverage(w.Ctx, h.Partition().Dataset, "indexed", hash); err != nil || len(book) != 0 {
 			w.Errorf("mixed: %+v %v", book, err)
 		}
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Books are what a draft is drawn against.
-type Books struct {
+// Inputs are what a draft is drawn from.
+type Inputs struct {
 	Own     coverage.State // of the plan's own namespace
 	Known   bool           // there is one
 	Mended  time.Time      // when what may have made it fail was changed last
@@ -26,15 +26,15 @@ type Books struct {
 
 // watermarkOrNil returns the watermark of the plan's own namespace, or nil before the
 // first reading.
-func (b Books) watermarkOrNil() *time.Time {
+func (b Inputs) watermarkOrNil() *time.Time {
 	if !b.Known || b.Own.Cursor.IsZero() {
 		return nil
 	}
 	return &b.Own.Cursor
 }
 
-// waitingWindows returns the stretches that failed and whose retry is not due yet.
-func (b Books) waitingWindows(r Request) (out []window.Window) {
+// waitingWindows returns the ranges that failed and whose retry is not due yet.
+func (b Inputs) waitingWindows(r Request) (out []window.Window) {
 	if b.watermarkOrNil() == nil {
 		return nil
 	}
@@ -48,8 +48,8 @@ func (b Books) waitingWindows(r Request) (out []window.Window) {
 	return out
 }
 
-// doneWindows returns the stretches of the book that need no reading.
-func (b Books) doneWindows() (out []window.Window) {
+// doneWindows returns the ranges that need no reading.
+func (b Inputs) doneWindows() (out []window.Window) {
 	for _, seg := range b.Own.Segments {
 		if seg.Done() {
 			out = append(out, seg.Window)
@@ -58,9 +58,9 @@ func (b Books) doneWindows() (out []window.Window) {
 	return out
 }
 
-// waitingWithin returns what of a stretch failed and is not to be tried yet. A manual
+// waitingWithin returns what of a range failed and is not to be tried yet. A manual
 // request does not wait: somebody wants it now.
-func (b Books) waitingWithin(w window.Window, r Request) (out []window.Window) {
+func (b Inputs) waitingWithin(w window.Window, r Request) (out []window.Window) {
 	if r.Type == ingest.TriggerManual {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (b Books) waitingWithin(w window.Window, r Request) (out []window.Window) {
 // owedBehindWatermark returns what is owed below the watermark: windows that somebody
 // named there and that failed. A watermark does not go back, so nobody else would come
 // to them again.
-func (b Books) owedBehindWatermark() (owed []window.Window) {
+func (b Inputs) owedBehindWatermark() (owed []window.Window) {
 	cursor := b.watermarkOrNil()
 	for _, seg := range b.Own.Segments {
 		if cursor == nil || !seg.Window.From.Before(*cursor) {
@@ -89,12 +89,12 @@ func (b Books) owedBehindWatermark() (owed []window.Window) {
 	return owed
 }
 
-// passedWindow returns the stretch up to the watermark that was read without a hole. What
+// passedWindow returns the range up to the watermark that was read without a hole. What
 // lies before it may be read for the first time, by a lookback longer than all
 // harvests so far or after an operator moved the watermark: new items there did
 // not come late. Nor do those of a window that is still owed: the watermark
 // stands before it.
-func (b Books) passedWindow() window.Window {
+func (b Inputs) passedWindow() window.Window {
 	at := b.watermarkOrNil()
 	if at == nil {
 		return window.Window{}
