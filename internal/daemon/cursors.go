@@ -36,8 +36,8 @@ func (c *Cursors) ListSegments(ctx context.Context, id int64) ([]coverage.Segmen
 	return c.db.Segments(ctx, id)
 }
 
-// FindBook finds the coverage that a planner starts from; an unknown namespace has none.
-func (c *Cursors) FindBook(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error) {
+// FindCoverage finds the coverage that a planner starts from; an unknown namespace has none.
+func (c *Cursors) FindCoverage(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error) {
 	return c.db.CoverageState(ctx, n)
 }
 

@@ -70,7 +70,7 @@ func (s *SettingFlags) addFlags(c *cobra.Command) {
 }
 
 // compileSource is the source of a book under the settings.
-func (s SettingFlags) compileSource(ctx context.Context, app *daemon.App, b inspect.Book, op ingest.Operation) (*spec.Compiled, error) {
+func (s SettingFlags) compileSource(ctx context.Context, app *daemon.App, b inspect.EndpointCoverage, op ingest.Operation) (*spec.Compiled, error) {
 	overrides, err := term.ParseOverrides(s.set)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func fillGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 		return err
 	}
 	out := []Filled{}
-	err = eachBook(e, books, q, func(b inspect.Book, within window.Window) error {
+	err = eachBook(e, books, q, func(b inspect.EndpointCoverage, within window.Window) error {
 		missing, err := FindMissing(ctx, e, app, b, b.Gaps(within, q.rangeQuery().OnlyAsked()))
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ func fillGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 }
 
 // FindMissing finds what has to be planned, and says what is worked on already.
-func FindMissing(ctx context.Context, e *term.Env, app *daemon.App, b inspect.Book, gaps []view.Gap) (inspect.Missing, error) {
+func FindMissing(ctx context.Context, e *term.Env, app *daemon.App, b inspect.EndpointCoverage, gaps []view.Gap) (inspect.Missing, error) {
 	missing, err := app.Inspect.Missing(ctx, b, gaps)
 	if missing.Open > 0 {
 		e.Hint("%s of %s are worked on already and left out", term.Count(missing.Open, "window"), b.Endpoint)
@@ -132,7 +132,7 @@ func FindMissing(ctx context.Context, e *term.Env, app *daemon.App, b inspect.Bo
 	return missing, err
 }
 
-func FillOwed(ctx context.Context, e *term.Env, app *daemon.App, b inspect.Book, owed []window.Window, a term.Acting, with SettingFlags) (out []Filled, err error) {
+func FillOwed(ctx context.Context, e *term.Env, app *daemon.App, b inspect.EndpointCoverage, owed []window.Window, a term.Acting, with SettingFlags) (out []Filled, err error) {
 	if len(owed) == 0 {
 		return nil, nil
 	}
@@ -161,7 +161,7 @@ func FillOwed(ctx context.Context, e *term.Env, app *daemon.App, b inspect.Book,
 // mostCampaigns: whoever has more holes than this wants one campaign over them all.
 const mostCampaigns = 20
 
-func fillHistory(ctx context.Context, e *term.Env, app *daemon.App, b inspect.Book, history []window.Window, a term.Acting, with SettingFlags) (out []Filled, err error) {
+func fillHistory(ctx context.Context, e *term.Env, app *daemon.App, b inspect.EndpointCoverage, history []window.Window, a term.Acting, with SettingFlags) (out []Filled, err error) {
 	if len(history) == 0 {
 		return nil, nil
 	}

@@ -90,7 +90,7 @@ func showGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 		return err
 	}
 	var gaps []view.Gap
-	err = eachBook(e, books, q, func(b inspect.Book, within window.Window) error {
+	err = eachBook(e, books, q, func(b inspect.EndpointCoverage, within window.Window) error {
 		found, err := app.Inspect.MarkPlanned(ctx, b, b.Gaps(within, q.rangeQuery().OnlyAsked()))
 		if err != nil {
 			return err
@@ -116,8 +116,8 @@ func showGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 }
 
 // FindBooks finds what is covered of a source, and says which cursors do not count.
-func FindBooks(ctx context.Context, e *term.Env, app *daemon.App, src *registry.Source) ([]inspect.Book, error) {
-	books, err := app.Inspect.Books(ctx, src)
+func FindBooks(ctx context.Context, e *term.Env, app *daemon.App, src *registry.Source) ([]inspect.EndpointCoverage, error) {
+	books, err := app.Inspect.CoverageOf(ctx, src)
 	for _, i := range books.Ignored {
 		if i.OtherField {
 			e.Hint("cursor %d follows %s, which the source no longer does; it does not count", i.Cursor.ID, i.Cursor.Key)
@@ -129,7 +129,7 @@ func FindBooks(ctx context.Context, e *term.Env, app *daemon.App, src *registry.
 }
 
 // eachBook does something for every endpoint, with the range that is meant.
-func eachBook(e *term.Env, books []inspect.Book, q gapQuery, do func(b inspect.Book, within window.Window) error) error {
+func eachBook(e *term.Env, books []inspect.EndpointCoverage, q gapQuery, do func(b inspect.EndpointCoverage, within window.Window) error) error {
 	var nothing []window.Window
 	looked := 0
 	for _, b := range books {
@@ -206,7 +206,7 @@ func hintRange(e *term.Env, r inspect.Range) {
 
 // hintEmpty says why there is nothing to look at, so that an empty answer is not
 // taken for a complete source.
-func hintEmpty(e *term.Env, b inspect.Book, w window.Window) {
+func hintEmpty(e *term.Env, b inspect.EndpointCoverage, w window.Window) {
 	about := b.Source + "/" + b.Endpoint
 	switch {
 	case b.Cursor.Origin.IsZero():

@@ -12,7 +12,7 @@ import (
 )
 
 func TestGapReasons(t *testing.T) {
-	b := inspect.Book{Source: "s", Endpoint: "e", Segments: []coverage.Segment{
+	b := inspect.EndpointCoverage{Source: "s", Endpoint: "e", Segments: []coverage.Segment{
 		{Window: window.Window{From: march(1), To: march(2)}, Want: march(9), Have: march(9)},
 		{Window: window.Window{From: march(2), To: march(3)}, Want: march(9)},
 		{Window: window.Window{From: march(4), To: march(5)}, Want: march(9), Have: march(8)},

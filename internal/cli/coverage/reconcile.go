@@ -92,7 +92,7 @@ func showReconciled(ctx context.Context, e *term.Env, app *daemon.App, code stri
 		return err
 	}
 	out, short, silent := []Reconciled{}, 0, 0
-	err = eachBook(e, books, r.gapQuery, func(b inspect.Book, within window.Window) error {
+	err = eachBook(e, books, r.gapQuery, func(b inspect.EndpointCoverage, within window.Window) error {
 		found, err := reconcileBook(ctx, e, app, b, within, r, z)
 		for _, one := range found {
 			if one.Verdict == view.CountsShort {
@@ -122,7 +122,7 @@ func showReconciled(ctx context.Context, e *term.Env, app *daemon.App, code stri
 	return nil
 }
 
-func reconcileBook(ctx context.Context, e *term.Env, app *daemon.App, b inspect.Book, within window.Window, r reconciling, z zoom) (out []Reconciled, err error) {
+func reconcileBook(ctx context.Context, e *term.Env, app *daemon.App, b inspect.EndpointCoverage, within window.Window, r reconciling, z zoom) (out []Reconciled, err error) {
 	with, err := r.compileSource(ctx, app, b, ingest.Harvest)
 	if err != nil {
 		return nil, err

@@ -105,17 +105,17 @@ func waiveRange(ctx context.Context, e *term.Env, app *daemon.App, of view.Curso
 }
 
 // oneBook is the harvest of a source that was named, or of one of its endpoints.
-func oneBook(ctx context.Context, e *term.Env, app *daemon.App, name string) (inspect.Book, error) {
+func oneBook(ctx context.Context, e *term.Env, app *daemon.App, name string) (inspect.EndpointCoverage, error) {
 	code, endpoint, _ := strings.Cut(name, "/")
 	src, _, err := app.Source(ctx, code)
 	if err != nil {
-		return inspect.Book{}, err
+		return inspect.EndpointCoverage{}, err
 	}
 	books, err := FindBooks(ctx, e, app, src)
 	if err != nil {
-		return inspect.Book{}, err
+		return inspect.EndpointCoverage{}, err
 	}
-	var found []inspect.Book
+	var found []inspect.EndpointCoverage
 	for _, b := range books {
 		if b.Known() && (endpoint == "" || b.Endpoint == endpoint) {
 			found = append(found, b)
@@ -125,7 +125,7 @@ func oneBook(ctx context.Context, e *term.Env, app *daemon.App, name string) (in
 	case 1:
 		return found[0], nil
 	case 0:
-		return inspect.Book{}, term.NotFound("%s was never harvested here as the source asks now: there is no watermark to act on", name)
+		return inspect.EndpointCoverage{}, term.NotFound("%s was never harvested here as the source asks now: there is no watermark to act on", name)
 	}
-	return inspect.Book{}, term.Usagef("%s has several watermarks: name one of its endpoints, as in %s/%s", name, code, found[0].Endpoint)
+	return inspect.EndpointCoverage{}, term.Usagef("%s has several watermarks: name one of its endpoints, as in %s/%s", name, code, found[0].Endpoint)
 }

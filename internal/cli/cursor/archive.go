@@ -18,7 +18,7 @@ func verifyArchived(ctx context.Context, e *term.Env, app *daemon.App, v *view.V
 	if err != nil {
 		return err
 	}
-	events, problems, err := service.VerifyLedger(ctx, v.Cursor)
+	events, problems, err := service.VerifyArchivedEvents(ctx, v.Cursor)
 	v.Events += events
 	v.Problems = append(v.Problems, problems...)
 	return err

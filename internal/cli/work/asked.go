@@ -25,7 +25,7 @@ func checkAsked(ctx context.Context, e *term.Env, app *daemon.App, c *spec.Compi
 		if err != nil {
 			return err
 		}
-		if book, _, err = app.Cursors.FindBook(ctx, at); err != nil {
+		if book, _, err = app.Cursors.FindCoverage(ctx, at); err != nil {
 			return err
 		}
 	}

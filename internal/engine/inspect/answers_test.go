@@ -20,7 +20,7 @@ func TestBooksIgnoreWhatTheSourceNoLongerAsks(t *testing.T) {
 	other.ID, other.NamespaceKey, other.Origin = 2, "else", march(1).AddDate(0, -1, 0)
 	field.ID, field.Key = 3, "deposited"
 	l.cursors = append(l.cursors, other, field)
-	books, err := l.inspector().Books(t.Context(), l.sources["crossref"])
+	books, err := l.inspector().CoverageOf(t.Context(), l.sources["crossref"])
 	if err != nil || len(books.All) != 1 || books.All[0].Cursor.ID != 1 {
 		t.Fatalf("%+v %v", books, err)
 	}
@@ -44,15 +44,15 @@ func TestBooksIgnoreWhatTheSourceNoLongerAsks(t *testing.T) {
 func TestAnEndpointThatNobodyHarvestedHasNoRange(t *testing.T) {
 	l := crossref(t)
 	l.cursors = nil
-	books, err := l.inspector().Books(t.Context(), l.sources["crossref"])
+	books, err := l.inspector().CoverageOf(t.Context(), l.sources["crossref"])
 	if err != nil || len(books.All) != 1 || books.All[0].Expected() {
 		t.Fatalf("%+v %v", books, err)
 	}
 	if _, err := books.All[0].Range(RangeQuery{}); !errors.Is(err, fault.ErrNotFound) {
 		t.Errorf("%v", err)
 	}
-	known := Book{Cursor: view.Cursor{ID: 1}}
-	if q := (RangeQuery{}); !q.Skips(books.All[0], append(books.All, known)) || q.Skips(books.All[0], books.All) || q.Skips(known, []Book{known}) {
+	known := EndpointCoverage{Cursor: view.Cursor{ID: 1}}
+	if q := (RangeQuery{}); !q.Skips(books.All[0], append(books.All, known)) || q.Skips(books.All[0], books.All) || q.Skips(known, []EndpointCoverage{known}) {
 		t.Error("an endpoint is skipped only where others were harvested")
 	}
 }
@@ -61,7 +61,7 @@ func TestReasonsOfGaps(t *testing.T) {
 	l := crossref(t)
 	l.failed = []view.Marked{{Window: days(2, 3), Code: string(fault.Capped)}}
 	l.cursors[0].Left = []window.Window{{From: march(1).AddDate(0, 0, -2), To: march(1)}}
-	books, err := l.inspector().Books(t.Context(), l.sources["crossref"])
+	books, err := l.inspector().CoverageOf(t.Context(), l.sources["crossref"])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestReasonsOfGaps(t *testing.T) {
 
 func TestPlannedPartsOfGapsAreToldApart(t *testing.T) {
 	l := crossref(t)
-	books, err := l.inspector().Books(t.Context(), l.sources["crossref"])
+	books, err := l.inspector().CoverageOf(t.Context(), l.sources["crossref"])
 	if err != nil {
 		t.Fatal(err)
 	}

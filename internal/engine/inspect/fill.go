@@ -18,7 +18,7 @@ type Missing struct {
 
 // Missing divides gaps into what the harvest owes and what lies before its start,
 // without what is on its way.
-func (i *Inspector) Missing(ctx context.Context, b Book, gaps []view.Gap) (out Missing, err error) {
+func (i *Inspector) Missing(ctx context.Context, b EndpointCoverage, gaps []view.Gap) (out Missing, err error) {
 	open, err := i.Open(ctx, b)
 	if err != nil {
 		return out, err
@@ -43,7 +43,7 @@ func (i *Inspector) Covered(ctx context.Context, c *spec.Compiled, within window
 	if err != nil {
 		return nil, err
 	}
-	book, _, err := i.from.Coverage.CoverageState(ctx, at)
+	harvested, _, err := i.from.Coverage.CoverageState(ctx, at)
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +55,6 @@ func (i *Inspector) Covered(ctx context.Context, c *spec.Compiled, within window
 	if err != nil {
 		return nil, err
 	}
-	gaps := coverage.Gaps(coverage.Overlay(book.Segments, campaigns), within)
+	gaps := coverage.Gaps(coverage.Overlay(harvested.Segments, campaigns), within)
 	return window.Subtract(within, gaps), nil
 }

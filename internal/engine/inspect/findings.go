@@ -186,9 +186,9 @@ func (s *statusBuilder) addUntrusted(ctx context.Context) error {
 	return err
 }
 
-// addCampaigns looks at the books of backfills and updates: what failed there is a gap
-// of no harvest. Books of ids are left out: the tables say what of them is open, not
-// the book.
+// addCampaigns looks at the coverage of backfills and updates: what failed there is
+// not a gap of a harvest. Cursors of ids are left out: for them the tables tell what is
+// open, and the segments do not.
 func (s *statusBuilder) addCampaigns(ctx context.Context, cursors []view.Cursor) error {
 	campaigns, err := s.from.Coverage.Campaigns(ctx, s.query.Source, "")
 	if err != nil {
@@ -227,13 +227,13 @@ func (s *statusBuilder) findStopped(c ingest.Campaign) {
 	}
 }
 
-// givenUp returns what failed in a book and nobody works on.
+// givenUp returns what failed under a cursor and no task works on.
 func (s *statusBuilder) givenUp(ctx context.Context, c view.Cursor) (idle []window.Window, err error) {
 	segments, err := s.from.Coverage.Segments(ctx, c.ID)
 	if err != nil {
 		return nil, err
 	}
-	failed := Book{Segments: segments}.failedWindows()
+	failed := EndpointCoverage{Segments: segments}.failedWindows()
 	if len(failed) == 0 {
 		return nil, nil
 	}

@@ -14,7 +14,7 @@ import (
 // Gaps returns what is not done in a range. Unless a range was named it leaves out
 // what nobody asked for: below the start of the watermark only what was left behind
 // when it was set by hand counts, and what an earlier question had reached.
-func (b Book) Gaps(within window.Window, onlyAsked bool) (out []view.Gap) {
+func (b EndpointCoverage) Gaps(within window.Window, onlyAsked bool) (out []view.Gap) {
 	if within.Empty() {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (b Book) Gaps(within window.Window, onlyAsked bool) (out []view.Gap) {
 
 // gapsIn cuts each gap at the segments under it: their histories differ, and so do
 // the reasons.
-func (b Book) gapsIn(within window.Window) []view.Gap {
+func (b EndpointCoverage) gapsIn(within window.Window) []view.Gap {
 	var out []view.Gap
 	for _, hole := range coverage.Gaps(coverage.Overlay(b.Segments, b.Campaigns), within) {
 		var known []window.Window
@@ -54,7 +54,7 @@ func (b Book) gapsIn(within window.Window) []view.Gap {
 }
 
 // FailedGaps returns what failed and is still owed, wherever it lies.
-func (b Book) FailedGaps() (out []view.Gap) {
+func (b EndpointCoverage) FailedGaps() (out []view.Gap) {
 	for _, s := range b.Segments {
 		if s.Fails > 0 && !s.Done() {
 			out = append(out, b.gap(s.Window, s))
@@ -64,7 +64,7 @@ func (b Book) FailedGaps() (out []view.Gap) {
 }
 
 // gap returns one gap with its reason and the facts of the segment under it.
-func (b Book) gap(w window.Window, s coverage.Segment) view.Gap {
+func (b EndpointCoverage) gap(w window.Window, s coverage.Segment) view.Gap {
 	g := view.Gap{CursorID: b.Cursor.ID, Source: b.Source, Endpoint: b.Endpoint, Field: b.Field, Window: w, Fails: s.Fails, RetryAfter: s.RetryAfter,
 		WantedAt: s.Want, ReadAt: s.Have, BeforeStart: b.Known() && !w.To.After(b.Cursor.Origin)}
 	g.Reason = b.reasonOf(w, s)
@@ -80,7 +80,7 @@ func (b Book) gap(w window.Window, s coverage.Segment) view.Gap {
 
 // reasonOf decides why a stretch is not done. A new reason is one more case here, a
 // constant in core/view, and its sentence in the command line.
-func (b Book) reasonOf(w window.Window, s coverage.Segment) view.GapReason {
+func (b EndpointCoverage) reasonOf(w window.Window, s coverage.Segment) view.GapReason {
 	switch {
 	case s.Fails > 0 && window.AllWithin([]window.Window{w}, b.Capped):
 		return view.GapCapped
@@ -102,7 +102,7 @@ func (b Book) reasonOf(w window.Window, s coverage.Segment) view.GapReason {
 
 // MarkPlanned tells those parts of gaps apart that are planned already, by a fill, a
 // harvest or a campaign: whoever planned them must see that.
-func (i *Inspector) MarkPlanned(ctx context.Context, b Book, gaps []view.Gap) ([]view.Gap, error) {
+func (i *Inspector) MarkPlanned(ctx context.Context, b EndpointCoverage, gaps []view.Gap) ([]view.Gap, error) {
 	if len(gaps) == 0 {
 		return nil, nil
 	}

@@ -21,16 +21,16 @@ func days(from, to int) window.Window { return window.Window{From: march(from), 
 func TestChangedQuestionIsAGap(t *testing.T) {
 	old, young := view.Cursor{ID: 1, Origin: march(1)}, view.Cursor{ID: 9, Origin: march(2)}
 	for name, c := range map[string]struct {
-		book   Book
+		book   EndpointCoverage
 		others []view.Cursor
 		want   Earlier
 	}{
-		"nothing else was asked":       {Book{Cursor: view.Cursor{ID: 5, Origin: march(3)}}, nil, Earlier{}},
-		"the source asked otherwise":   {Book{Cursor: view.Cursor{ID: 5, Origin: march(3)}}, []view.Cursor{old}, Earlier{1, march(1)}},
-		"a run with overrides, later":  {Book{Cursor: view.Cursor{ID: 5, Origin: march(3)}}, []view.Cursor{young}, Earlier{}},
-		"a question of its own, later": {Book{Cursor: view.Cursor{ID: 5, Origin: march(3)}}, []view.Cursor{{ID: 9, Origin: march(2), OwnSince: march(4)}}, Earlier{9, march(2)}},
-		"the new question is new":      {Book{}, []view.Cursor{young, old}, Earlier{1, march(1)}},
-		"a cursor that never began":    {Book{}, []view.Cursor{{ID: 2}}, Earlier{}},
+		"nothing else was asked":       {EndpointCoverage{Cursor: view.Cursor{ID: 5, Origin: march(3)}}, nil, Earlier{}},
+		"the source asked otherwise":   {EndpointCoverage{Cursor: view.Cursor{ID: 5, Origin: march(3)}}, []view.Cursor{old}, Earlier{1, march(1)}},
+		"a run with overrides, later":  {EndpointCoverage{Cursor: view.Cursor{ID: 5, Origin: march(3)}}, []view.Cursor{young}, Earlier{}},
+		"a question of its own, later": {EndpointCoverage{Cursor: view.Cursor{ID: 5, Origin: march(3)}}, []view.Cursor{{ID: 9, Origin: march(2), OwnSince: march(4)}}, Earlier{9, march(2)}},
+		"the new question is new":      {EndpointCoverage{}, []view.Cursor{young, old}, Earlier{1, march(1)}},
+		"a cursor that never began":    {EndpointCoverage{}, []view.Cursor{{ID: 2}}, Earlier{}},
 	} {
 		if got := c.book.furthestOf(c.others); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
@@ -43,7 +43,7 @@ func TestGapsAreCoverageGaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		segments, within := drawSegments(t), drawWindow(t)
 		var listed []window.Window
-		for _, g := range (Book{Segments: segments}).Gaps(within, false) {
+		for _, g := range (EndpointCoverage{Segments: segments}).Gaps(within, false) {
 			if n := len(listed); n > 0 && listed[n-1].To.After(g.Window.From) {
 				t.Fatalf("%s after %s", g.Window, listed[n-1])
 			}

@@ -19,7 +19,7 @@ func (i *Inspector) Owed(ctx context.Context, c *spec.Compiled) (out view.Owed, 
 	if err != nil {
 		return out, err
 	}
-	book, _, err := i.from.Coverage.CoverageState(ctx, at)
+	state, _, err := i.from.Coverage.CoverageState(ctx, at)
 	if err != nil {
 		return out, err
 	}
@@ -29,7 +29,7 @@ func (i *Inspector) Owed(ctx context.Context, c *spec.Compiled) (out view.Owed, 
 		return out, err
 	}
 	due := false
-	for _, s := range book.Segments {
+	for _, s := range state.Segments {
 		if s.Done() || s.Fails == 0 {
 			continue
 		}

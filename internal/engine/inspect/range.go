@@ -32,8 +32,8 @@ func (q RangeQuery) within(from, to time.Time) window.Window {
 	return w
 }
 
-// Range is the time of a book that is looked at. It is empty where nothing was asked
-// for: a watermark that was set back by hand begins a new book.
+// Range is the time of a coverage that is looked at. It is empty where nothing was asked
+// for: a watermark that was set back by hand begins its coverage anew.
 type Range struct {
 	Window window.Window
 	// Cut is set where the range was longer: what lies after it is not safe to read yet.
@@ -44,14 +44,14 @@ type Range struct {
 	SafeTo time.Time
 }
 
-// Skips reports whether a look at all books leaves one out that nobody asked for:
+// Skips reports whether a look at all endpoints leaves one out that nobody asked for:
 // it was never harvested, while others were.
-func (q RangeQuery) Skips(b Book, all []Book) bool {
-	return q.OnlyAsked() && !b.Expected() && slices.ContainsFunc(all, Book.Known)
+func (q RangeQuery) Skips(b EndpointCoverage, all []EndpointCoverage) bool {
+	return q.OnlyAsked() && !b.Expected() && slices.ContainsFunc(all, EndpointCoverage.Known)
 }
 
-// Range returns where to look for gaps of a book, and what that leaves out.
-func (b Book) Range(q RangeQuery) (out Range, err error) {
+// Range returns where to look for gaps of an endpoint, and what that leaves out.
+func (b EndpointCoverage) Range(q RangeQuery) (out Range, err error) {
 	from, to := b.askedRange(q.All)
 	if from.IsZero() && q.From == nil && b.Known() { // its value was taken away, and nothing was asked for since
 		return Range{Window: window.Window{From: b.Safe, To: b.Safe}}, nil
@@ -74,7 +74,7 @@ func (b Book) Range(q RangeQuery) (out Range, err error) {
 }
 
 // askedRange returns what was ever asked for, or all the source has.
-func (b Book) askedRange(all bool) (from, to time.Time) {
+func (b EndpointCoverage) askedRange(all bool) (from, to time.Time) {
 	from, to = b.Cursor.Origin, askedTo(b.Cursor.Origin, b.Segments)
 	if at := b.Earlier.Origin; !at.IsZero() && (from.IsZero() || at.Before(from)) {
 		from = at
@@ -96,7 +96,7 @@ func (b Book) askedRange(all bool) (from, to time.Time) {
 
 // noteOutside notes what a range leaves out that nobody named, so that "no gaps" is
 // not taken for more than it says.
-func (b Book) noteOutside(r *Range, q RangeQuery) {
+func (b EndpointCoverage) noteOutside(r *Range, q RangeQuery) {
 	r.Before = q.OnlyAsked() && (b.Earliest.IsZero() || b.Earliest.Before(r.Window.From))
 	if q.To == nil && !q.All && b.Safe.After(r.Window.To) {
 		r.SafeTo = b.Safe

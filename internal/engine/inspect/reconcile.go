@@ -21,16 +21,16 @@ type ReconcileQuery struct {
 	With      *spec.Compiled // how the upstream is asked
 }
 
-// Reconciliation is a book compared with the upstream.
+// Reconciliation is a coverage compared with the upstream.
 type Reconciliation struct {
 	Windows []view.Reconciled
 	Skipped int       // windows that are not covered, or waived: a gap is told elsewhere
 	Stopped time.Time // where it stopped, because no more windows were allowed; else zero
 }
 
-// Reconcile asks the upstream how many items each window of a book has now, and
+// Reconcile asks the upstream how many items each window of an endpoint has now, and
 // compares with what the newest reading of that time had.
-func (i *Inspector) Reconcile(ctx context.Context, b Book, q ReconcileQuery) (out Reconciliation, err error) {
+func (i *Inspector) Reconcile(ctx context.Context, b EndpointCoverage, q ReconcileQuery) (out Reconciliation, err error) {
 	cells, err := q.By.Cells(q.Within)
 	if err != nil {
 		return out, err
@@ -64,7 +64,7 @@ func (i *Inspector) Reconcile(ctx context.Context, b Book, q ReconcileQuery) (ou
 
 // compareCounts compares one window. What was not read in slices that add up to it is
 // not asked for.
-func (i *Inspector) compareCounts(ctx context.Context, b Book, w window.Window, counts ingest.Counts, q ReconcileQuery) (view.Reconciled, error) {
+func (i *Inspector) compareCounts(ctx context.Context, b EndpointCoverage, w window.Window, counts ingest.Counts, q ReconcileQuery) (view.Reconciled, error) {
 	one := view.Reconciled{Source: b.Source, Endpoint: b.Endpoint, Window: w, Verdict: view.CountsUnknown}
 	read, whole := counts.Whole(w)
 	if !whole {

@@ -43,7 +43,7 @@ func (s *shelf) QuarantinedWindows(context.Context, ingest.Dataset) ([]view.Mark
 func TestReconcileComparesWhatIsCovered(t *testing.T) {
 	l := crossref(t)
 	l.segments[1] = []coverage.Segment{{Window: days(1, 4), Want: march(9), Have: march(9)}, {Window: days(4, 5), Want: march(9)}}
-	books, err := l.inspector().Books(t.Context(), l.sources["crossref"])
+	books, err := l.inspector().CoverageOf(t.Context(), l.sources["crossref"])
 	if err != nil {
 		t.Fatal(err)
 	}

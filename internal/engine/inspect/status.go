@@ -93,16 +93,16 @@ func (s *statusBuilder) addSource(ctx context.Context, code string, cursors []vi
 		s.addUnknown(view.FoundUnreadable, code, err, cursors)
 		return nil
 	}
-	books, err := s.Books(ctx, src)
+	covered, err := s.CoverageOf(ctx, src)
 	if err != nil {
 		s.addUnknown(view.FoundUnplannable, code, err, cursors)
 		return nil
 	}
-	for _, b := range books.All {
+	for _, b := range covered.All {
 		if !b.Expected() {
 			continue
 		}
-		if err := s.addBook(ctx, b); err != nil {
+		if err := s.addEndpoint(ctx, b); err != nil {
 			return err
 		}
 	}
@@ -124,7 +124,7 @@ func (s *statusBuilder) addUnknown(why view.FindingCode, code string, err error,
 	}
 }
 
-func (s *statusBuilder) addBook(ctx context.Context, b Book) error {
+func (s *statusBuilder) addEndpoint(ctx context.Context, b EndpointCoverage) error {
 	one := view.SourceStatus{Source: b.Source, Endpoint: b.Endpoint, CursorID: b.Cursor.ID, FreshTo: b.Cursor.Instant, Gaps: []view.Gap{}}
 	if !one.FreshTo.IsZero() {
 		one.LagSec = s.report.Now.Sub(one.FreshTo).Seconds()

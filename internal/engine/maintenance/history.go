@@ -178,10 +178,10 @@ func (s *Service) findWrong(ctx context.Context, a retention.Archive) (string, e
 	return "", nil
 }
 
-// VerifyLedger refolds what a cursor's ledger has in files, from its first event
+// VerifyArchivedEvents refolds what a cursor's ledger has in files, from its first event
 // to the snapshot that stands for all of it, and says what does not fit (C§4). The
 // rest of the ledger is verified by the store, from that snapshot on.
-func (s *Service) VerifyLedger(ctx context.Context, c view.Cursor) (events int, problems []string, err error) {
+func (s *Service) VerifyArchivedEvents(ctx context.Context, c view.Cursor) (events int, problems []string, err error) {
 	archives, err := s.store.ArchivesOf(ctx, c.ID)
 	if err != nil || len(archives) == 0 {
 		return 0, nil, err

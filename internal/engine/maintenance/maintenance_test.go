@@ -162,7 +162,7 @@ func TestDamageIsFound(t *testing.T) {
 			cursor, err := p.store.Cursor(t.Context(), archives[at].CursorID)
 			p.must(err)
 			damage(p, filepath.Join(p.files.Dir(), archives[at].Name))
-			_, found, err := s.VerifyLedger(t.Context(), cursor)
+			_, found, err := s.VerifyArchivedEvents(t.Context(), cursor)
 			p.must(err)
 			if len(found) == 0 {
 				t.Error("the refold of the files found nothing")
@@ -182,7 +182,7 @@ func TestDamageIsFound(t *testing.T) {
 		p.must(err)
 		cursor, err := p.store.Cursor(t.Context(), 1)
 		p.must(err)
-		if _, found, err := s.VerifyLedger(t.Context(), cursor); err != nil || len(found) == 0 {
+		if _, found, err := s.VerifyArchivedEvents(t.Context(), cursor); err != nil || len(found) == 0 {
 			t.Errorf("%v, %v", found, err)
 		}
 	})

@@ -266,7 +266,7 @@ func (p *place) verified() {
 	for _, c := range cursors {
 		verdict, err := p.store.Verify(ctx, c.ID)
 		p.must(err)
-		_, problems, err := p.service("verifier").VerifyLedger(ctx, c)
+		_, problems, err := p.service("verifier").VerifyArchivedEvents(ctx, c)
 		p.must(err)
 		if all := append(verdict.Problems, problems...); len(all) > 0 {
 			p.Fatalf("cursor %d: %s", c.ID, strings.Join(all, "\n"))

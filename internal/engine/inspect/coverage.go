@@ -16,8 +16,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Book is the coverage of one endpoint as the source is configured now.
-type Book struct {
+// EndpointCoverage is the coverage of one endpoint as the source is configured now.
+type EndpointCoverage struct {
 	Source, Endpoint, Field string
 	At                      ingest.Namespace
 	Compiled                *spec.Compiled
@@ -33,11 +33,11 @@ type Book struct {
 }
 
 // Known reports whether the endpoint was ever harvested as the source asks now.
-func (b Book) Known() bool { return b.Cursor.ID != 0 }
+func (b EndpointCoverage) Known() bool { return b.Cursor.ID != 0 }
 
 // Expected reports whether somebody counts on the endpoint: it was harvested, now or
 // while the source asked for something else.
-func (b Book) Expected() bool { return b.Known() || !b.Earlier.Origin.IsZero() }
+func (b EndpointCoverage) Expected() bool { return b.Known() || !b.Earlier.Origin.IsZero() }
 
 // Earlier is what was harvested while the source asked for something else. It
 // counts for nothing now, so the time it reaches back to is a gap until the
@@ -47,9 +47,10 @@ type Earlier struct {
 	Origin   time.Time // zero if the source always asked the same
 }
 
-// Books are the books of a source, and the cursors that none of them counts.
-type Books struct {
-	All     []Book
+// SourceCoverage is the coverage of a source by endpoint, and the cursors that count for
+// none of them.
+type SourceCoverage struct {
+	All     []EndpointCoverage
 	Ignored []Ignored
 }
 
@@ -59,10 +60,10 @@ type Ignored struct {
 	OtherField bool // it follows another date field; else it asked for something else
 }
 
-// Books finds what is covered for each endpoint that can be harvested. Only the
+// CoverageOf finds what is covered for each endpoint that can be harvested. Only the
 // namespace of what the source asks for today counts: a changed date field or
 // expression shows as a gap (D§5.7). What was found is returned also beside an error.
-func (i *Inspector) Books(ctx context.Context, src *registry.Source) (out Books, err error) {
+func (i *Inspector) CoverageOf(ctx context.Context, src *registry.Source) (out SourceCoverage, err error) {
 	cursors, err := i.from.Coverage.Cursors(ctx, src.Code)
 	if err != nil {
 		return out, err
@@ -75,11 +76,11 @@ func (i *Inspector) Books(ctx context.Context, src *registry.Source) (out Books,
 		if !isHarvestable(src.Endpoints[name]) {
 			continue
 		}
-		blank, err := i.blankBook(ctx, src, name, now)
+		blank, err := i.blankCoverage(ctx, src, name, now)
 		if err != nil {
 			return out, err
 		}
-		if err := i.fillBook(ctx, blank, cursors, &out); err != nil {
+		if err := i.addCoverage(ctx, blank, cursors, &out); err != nil {
 			return out, err
 		}
 	}
@@ -93,13 +94,13 @@ func isHarvestable(p registry.Endpoint) bool {
 	return p.Role == "SEARCH" && slices.Contains(p.Operates(), string(ingest.Harvest))
 }
 
-// blankBook returns the book of an endpoint without its cursor.
-func (i *Inspector) blankBook(ctx context.Context, src *registry.Source, endpoint string, now time.Time) (b Book, err error) {
+// blankCoverage returns the coverage of an endpoint without its cursor.
+func (i *Inspector) blankCoverage(ctx context.Context, src *registry.Source, endpoint string, now time.Time) (b EndpointCoverage, err error) {
 	compiled, err := i.from.Sources.CompileSource(src, endpoint, ingest.Harvest)
 	if err != nil {
 		return b, err
 	}
-	b = Book{Source: src.Code, Endpoint: endpoint, Field: compiled.Snapshot.Filter.Field, Compiled: compiled, Safe: HarvestEnd(compiled, now)}
+	b = EndpointCoverage{Source: src.Code, Endpoint: endpoint, Field: compiled.Snapshot.Filter.Field, Compiled: compiled, Safe: HarvestEnd(compiled, now)}
 	if b.At, err = compiled.Namespace(); err != nil {
 		return b, err
 	}
@@ -116,10 +117,10 @@ func (i *Inspector) blankBook(ctx context.Context, src *registry.Source, endpoin
 	return b, err
 }
 
-// fillBook adds the book of each cursor that follows what the endpoint asks for now,
+// addCoverage adds the coverage of each cursor that follows what the endpoint asks for now,
 // or the blank one if none does.
-func (i *Inspector) fillBook(ctx context.Context, blank Book, cursors []view.Cursor, to *Books) error {
-	var found []Book
+func (i *Inspector) addCoverage(ctx context.Context, blank EndpointCoverage, cursors []view.Cursor, to *SourceCoverage) error {
+	var found []EndpointCoverage
 	var others []view.Cursor
 	for _, c := range cursors {
 		if c.Endpoint != blank.Endpoint || c.Operation != string(ingest.Harvest) {
@@ -142,7 +143,7 @@ func (i *Inspector) fillBook(ctx context.Context, blank Book, cursors []view.Cur
 		found = append(found, b)
 	}
 	if len(found) == 0 {
-		found = []Book{blank}
+		found = []EndpointCoverage{blank}
 	}
 	for n := range found {
 		found[n].Earlier = found[n].furthestOf(others)
@@ -154,7 +155,7 @@ func (i *Inspector) fillBook(ctx context.Context, blank Book, cursors []view.Cur
 // furthestOf returns the cursor that reaches back furthest, of former cursors that
 // the source itself asked with. A cursor without OwnSince that is newer than ours came
 // from a run with overrides, which the source does not answer for.
-func (b Book) furthestOf(others []view.Cursor) (out Earlier) {
+func (b EndpointCoverage) furthestOf(others []view.Cursor) (out Earlier) {
 	for _, c := range others {
 		own := !b.Known() || !c.OwnSince.IsZero() || c.ID < b.Cursor.ID
 		if own && !c.Origin.IsZero() && (out.Origin.IsZero() || c.Origin.Before(out.Origin)) {
@@ -165,7 +166,7 @@ func (b Book) furthestOf(others []view.Cursor) (out Earlier) {
 }
 
 // findCauses looks up what decides when failed stretches are tried again.
-func (i *Inspector) findCauses(ctx context.Context, b *Book) (err error) {
+func (i *Inspector) findCauses(ctx context.Context, b *EndpointCoverage) (err error) {
 	of := ingest.Partition{Dataset: b.Compiled.Snapshot.Dataset(), Operation: ingest.Harvest}
 	if b.Mended, err = i.from.Failed.Mended(ctx, of); err != nil {
 		return err
@@ -177,7 +178,7 @@ func (i *Inspector) findCauses(ctx context.Context, b *Book) (err error) {
 	return err
 }
 
-func (b Book) failedWindows() (out []window.Window) {
+func (b EndpointCoverage) failedWindows() (out []window.Window) {
 	for _, s := range b.Segments {
 		if s.Fails > 0 && !s.Done() {
 			out = append(out, s.Window)
@@ -188,7 +189,7 @@ func (b Book) failedWindows() (out []window.Window) {
 
 // Open returns the windows of the harvest whose tasks wait or are worked on: what is
 // owed there is on its way, and is not planned twice.
-func (i *Inspector) Open(ctx context.Context, b Book) ([]window.Window, error) {
+func (i *Inspector) Open(ctx context.Context, b EndpointCoverage) ([]window.Window, error) {
 	s := b.Compiled.Snapshot
 	return i.from.Coverage.OpenWindows(ctx, ingest.Partition{Dataset: s.Dataset(), Operation: s.Operation}, b.Cursor.ID)
 }
