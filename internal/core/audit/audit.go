@@ -34,13 +34,15 @@ type Entry struct {
 // Root stands in the first entry for the one before it.
 func Root() string { return strings.Repeat("0", 64) }
 
-// Sum is the hash an entry must have behind the one it names. It covers the number
-// of the entry: nothing follows the newest one that would show that it was changed.
+// Sum returns the hash an entry must have behind the one it names. It covers the
+// number of the entry: nothing follows the newest one that would show that it was
+// changed.
 func (e Entry) Sum() string {
 	return fingerprint.Key(e.Previous, strconv.FormatInt(e.At.UnixMicro(), 10), e.Actor, e.Action, e.Object, e.Reason, string(e.Detail), strconv.FormatInt(e.ID, 10))
 }
 
-// oldSum is the hash of entries of former versions, which numbers did not count for.
+// oldSum returns the hash of entries of former versions, which numbers did not count
+// for.
 func (e Entry) oldSum() string {
 	return fingerprint.Key(e.Previous, strconv.FormatInt(e.At.UnixMicro(), 10), e.Actor, e.Action, e.Object, e.Reason, string(e.Detail))
 }
@@ -48,7 +50,7 @@ func (e Entry) oldSum() string {
 // Fits reports whether an entry is what was written, by its own hash.
 func (e Entry) Fits() bool { return e.Hash == e.Sum() || e.Hash == e.oldSum() }
 
-// Next is the number of the entry behind one: no number is left out, so that an
+// Next returns the number of the entry behind one: no number is left out, so that an
 // entry of a former version, whose hash does not cover its own, is held by the next.
 func Next(id int64) int64 { return id + 1 }
 
@@ -175,9 +177,9 @@ func (c *Chain) Report() Report {
 	return c.report
 }
 
-// doubt is why an archive cannot vouch for the log; empty if it can. One that says
-// that the log was empty does so only if no entry is older than it: whoever cuts the
-// log could otherwise write that into every archive.
+// doubt returns why an archive cannot vouch for the log; empty if it can. One that
+// says that the log was empty does so only if no entry is older than it: whoever
+// cuts the log could otherwise write that into every archive.
 func (c *Chain) doubt(w Witness) (Problem, string) {
 	switch {
 	case w.Broken != "":

@@ -88,7 +88,7 @@ func (h Head) recordHead() *record.Head {
 	return out
 }
 
-// Request is the request as it was kept; nil if nobody was asked.
+// Request returns the request as it was kept; nil if nobody was asked.
 func (b *Box) Request() *exchange.RequestDigest {
 	var kept exchange.RequestDigest
 	if json.Unmarshal(b.Batch.Request, &kept) != nil || kept.URL == "" {
@@ -97,7 +97,7 @@ func (b *Box) Request() *exchange.RequestDigest {
 	return &kept
 }
 
-// Response is the answer as it was kept; nil if none came.
+// Response returns the answer as it was kept; nil if none came.
 func (b *Box) Response() *exchange.ResponseDigest {
 	var kept exchange.ResponseDigest
 	if json.Unmarshal(b.Batch.Response, &kept) != nil || kept.Status == 0 {
@@ -106,8 +106,8 @@ func (b *Box) Response() *exchange.ResponseDigest {
 	return &kept
 }
 
-// Answer is the kept answer with its body. What was answered without a body, and
-// what was read from an answer to another batch, counts as a success.
+// Answer returns the kept answer with its body. What was answered without a body,
+// and what was read from an answer to another batch, counts as a success.
 func (b *Box) Answer(body []byte) *exchange.Response {
 	out := &exchange.Response{Status: 200, Header: exchange.Header{}, Body: body}
 	if kept := b.Response(); kept != nil {

@@ -149,7 +149,7 @@ func (r *Report) compareRecords(then, now []record.Incoming, by blame) {
 	}
 }
 
-// incomingFields are the fields in which two items of one id differ, and what the
+// incomingFields returns the fields in which two items of one id differ, and what the
 // program itself knows of them.
 func incomingFields(was, is *record.Incoming) []FieldChange {
 	out := changedFields(was.Fields, is.Fields)

@@ -39,8 +39,8 @@ type Evidence struct {
 	Context *Context `json:"context,omitempty"`
 }
 
-// Standing is where a walk stood, without what the ledger has in columns of its
-// own and would have twice.
+// Standing returns where a walk stood, without what the ledger has in columns of
+// its own and would have twice.
 func Standing(c paging.Config, s paging.State) paging.State {
 	if c.Position(s) == s.Token+s.URL {
 		s.Token, s.URL = "", ""
@@ -54,7 +54,7 @@ type Remapped struct {
 	Raw   string `json:"raw"`
 }
 
-// keptContext is the context of a batch. One of an earlier program has none.
+// keptContext returns the context of a batch. One of an earlier program has none.
 func (b *Box) keptContext() (c Context, known bool, from *Remapped) {
 	var evidence struct {
 		Context  *Context  `json:"context"`
@@ -66,7 +66,7 @@ func (b *Box) keptContext() (c Context, known bool, from *Remapped) {
 	return *evidence.Context, true, evidence.Remapped
 }
 
-// At is the instant by which items of the batch are ordered.
+// At returns the instant by which items of the batch are ordered.
 func (b *Box) At() time.Time {
 	if c, known, _ := b.keptContext(); known && !c.At.IsZero() {
 		return c.At

@@ -153,7 +153,7 @@ func (r *Report) decideAgain(b *Box, role Role, read *Reading, heads []Head, by 
 	}
 }
 
-// prunedVersions is how many versions the batch wrote that are not kept any more.
+// prunedVersions returns how many versions the batch wrote that are not kept any more.
 func (b *Box) prunedVersions() int {
 	s := b.Batch.Stats
 	return s.Inserted + s.Updated + s.Gone - len(b.Written)
@@ -200,7 +200,8 @@ func (w *Written) hasOwnDate(in *record.Incoming) bool {
 	return w.Version == 1 || !in.UpdatedAt.IsZero() && !in.Remap && !in.FillOnly
 }
 
-// unfilledFields are the fields an item would still fill after it has filled them (§11.1).
+// unfilledFields returns the fields an item would still fill after it has filled them
+// (§11.1).
 func unfilledFields(stored, incoming []byte) []FieldChange {
 	merged, changed, err := record.Fill(stored, incoming)
 	if err != nil || !changed {
@@ -225,7 +226,7 @@ func (b *Box) decideUntouched(heads map[string]Head, in *record.Incoming, pruned
 	return record.Unchanged, false // what it would add is in the body, which is not here
 }
 
-// Asked are the ids whose heads a comparison needs: those the batch did not write.
+// Asked returns the ids whose heads a comparison needs: those the batch did not write.
 func (b *Box) Asked(read *Reading) (ids []string) {
 	if read.found || read.Err != nil {
 		return nil
@@ -242,7 +243,7 @@ func (b *Box) Asked(read *Reading) (ids []string) {
 	return ids
 }
 
-// ActionOf is what wrote a later version that is still the newest, where the
+// ActionOf returns what wrote a later version that is still the newest, where the
 // message about it is gone.
 func ActionOf(state record.State) record.Action {
 	if state == record.Gone {

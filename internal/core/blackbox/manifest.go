@@ -49,7 +49,7 @@ const (
 	bodyName     = "body"
 )
 
-// Names are all parts a bundle may have.
+// Names returns all parts a bundle may have.
 func Names() []string {
 	return []string{ManifestName, batchName, decidedName, eventsName, snapshotName, bodyName}
 }
@@ -111,7 +111,7 @@ func Pack(b Box, body []byte, m Manifest, mask func([]byte) []byte) (Manifest, m
 	return m, parts, err
 }
 
-// writePart is a part for people to read: values stay as they were sent.
+// writePart returns a part for people to read: values stay as they were sent.
 func writePart(value any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -71,7 +71,7 @@ func (b *Box) askedAt(p *spec.Program) bool {
 	return kept == nil || strings.Contains(kept.URL, p.Request.Path)
 }
 
-// readerOf is the part of a program that reads the answer.
+// readerOf returns the part of a program that reads the answer.
 func (r Role) readerOf(p *spec.Program) *spec.Program {
 	if p.Detail != nil && (r.role == detailPage || r.role == remapped) {
 		return p.Detail
@@ -121,7 +121,7 @@ func (b *Box) withCorrelation(r *exchange.Request) *exchange.Request {
 	return r
 }
 
-// questionOf is what the slice of the batch asks.
+// questionOf returns what the slice of the batch asks.
 func (b *Box) questionOf(p *spec.Program, r Role) (*spec.Question, error) {
 	asked := r.context.Asked
 	if asked.IsZero() {
@@ -137,7 +137,7 @@ func (b *Box) questionOf(p *spec.Program, r Role) (*spec.Question, error) {
 	return question, nil
 }
 
-// stateBefore is where the walk stood before the page.
+// stateBefore returns where the walk stood before the page.
 func (b *Box) stateBefore(c paging.Config, r Role) (paging.State, error) {
 	s := r.context.Paging
 	if !r.known {
@@ -169,7 +169,7 @@ func parseNumber(position, unit string, into *int) (err error) {
 	return nil
 }
 
-// Walk is how the place of a page is reached when its token is dead: from the
+// Walk returns how the place of a page is reached when its token is dead: from the
 // first page on.
 func (b *Box) Walk(p *spec.Program, r Role) (question *spec.Question, first paging.State, steps int, err error) {
 	question, err = b.questionOf(p, r)

@@ -67,8 +67,8 @@ func (b *Box) Read(p *spec.Program, r Role, answer *exchange.Response, sum strin
 	return out
 }
 
-// expectedItems is what items were held against. Programs before this one dropped what
-// lay outside of the slice: the account of a batch tells.
+// expectedItems returns what items were held against. Programs before this one dropped
+// what lay outside of the slice: the account of a batch tells.
 func (b *Box) expectedItems(p *spec.Program, r Role) extract.Asked {
 	asked := extract.Asked{Window: r.window, FetchAt: b.At(), MappingID: b.MappingID}
 	switch {
@@ -107,7 +107,7 @@ func (r *Reading) onlyItems(hashes []string) {
 	}
 }
 
-// nextToken is where the walk went on.
+// nextToken returns where the walk went on.
 func (b *Box) nextToken(p *spec.Program, r Role, page *extract.Page) string {
 	state, err := b.stateBefore(p.Paging, r)
 	if err != nil {
@@ -121,7 +121,7 @@ func (b *Box) nextToken(p *spec.Program, r Role, page *extract.Page) string {
 	return config.Position(config.Advance(state, said).Next)
 }
 
-// IDs are those of the records of a reading.
+// IDs returns those of the records of a reading.
 func (r *Reading) IDs() (ids []string) {
 	for _, in := range r.Records {
 		ids = append(ids, in.ProviderID)

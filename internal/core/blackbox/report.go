@@ -110,7 +110,7 @@ func (r *Report) Close() *Report {
 // Note adds what could not be compared.
 func (r *Report) Note(text string) { r.Notes = append(r.Notes, text) }
 
-// Count is how many records are added, changed and missing.
+// Count returns how many records are added, changed and missing.
 func (r *Report) Count() (added, changed, missing int) {
 	for _, one := range r.Records {
 		switch one.Change {

@@ -158,7 +158,7 @@ func allReadable(pages []PageOf) bool {
 	return !slices.ContainsFunc(pages, func(p PageOf) bool { return p.Unread != "" })
 }
 
-// absentIDs are the ids of a page that another run has nowhere.
+// absentIDs returns the ids of a page that another run has nowhere.
 func absentIDs(p PageOf, other map[record.Key]Version) (ids []string) {
 	for _, id := range p.IDs {
 		if _, there := other[record.KeyOf(id)]; !there {

@@ -32,7 +32,7 @@ func applyEvent(touched []Segment, e Event, lookback time.Duration) []Segment {
 	return slices.Concat(touched[:first], e.replaceSegments(touched[first:last], lookback), touched[last:])
 }
 
-// replaceSegments is what stands in place of the segments an event reaches.
+// replaceSegments returns what stands in place of the segments an event reaches.
 func (e *Event) replaceSegments(segs []Segment, lookback time.Duration) []Segment {
 	if len(e.Windows) == 1 {
 		return e.replaceOne(segs, lookback)
@@ -46,7 +46,7 @@ func (e *Event) replaceSegments(segs []Segment, lookback time.Duration) []Segmen
 	return joinCells(cells, lookback)
 }
 
-// reachedSegments is the run of segments between the first and the last that may touch a window.
+// reachedSegments returns the run of segments between the first and the last that may touch a window.
 func reachedSegments(segs []Segment, owned []window.Window) (first, last int) {
 	from, to := owned[0].From, owned[len(owned)-1].To
 	first = sort.Search(len(segs), func(i int) bool { return !segs[i].Window.To.Before(from) })
@@ -129,7 +129,7 @@ func (e *Event) replaceOne(segs []Segment, lookback time.Duration) (out []Segmen
 	return out
 }
 
-// touchingWindows is the run of sorted, disjoint windows that overlap or abut w.
+// touchingWindows returns the run of sorted, disjoint windows that overlap or abut w.
 func touchingWindows(sorted []window.Window, w window.Window) []window.Window {
 	first := sort.Search(len(sorted), func(i int) bool { return !sorted[i].To.Before(w.From) })
 	n := sort.Search(len(sorted)-first, func(i int) bool { return sorted[first+i].From.After(w.To) })

@@ -93,7 +93,7 @@ func Fates(book, campaigns []Segment) []Stretch {
 	return out
 }
 
-// segmentUnder is the segment that holds w, a piece between two edges; the list loses what lies before it.
+// segmentUnder returns the segment that holds w, a piece between two edges; the list loses what lies before it.
 func segmentUnder(segs *[]Segment, w window.Window) Segment {
 	for len(*segs) > 0 && !(*segs)[0].Window.To.After(w.From) {
 		*segs = (*segs)[1:]
@@ -142,7 +142,7 @@ func Measure(within window.Window, stretches []Stretch) (a Amounts) {
 
 func lengthMicros(w window.Window) int64 { return w.To.UnixMicro() - w.From.UnixMicro() }
 
-// Total is the length of the window.
+// Total returns the length of the window.
 func (a Amounts) Total() (n int64) {
 	for _, part := range a {
 		n += part
@@ -150,5 +150,5 @@ func (a Amounts) Total() (n int64) {
 	return n
 }
 
-// Done is how much needs no reading.
+// Done returns how much needs no reading.
 func (a Amounts) Done() int64 { return a[Waiving] + a[Backfilled] + a[Harvested] }

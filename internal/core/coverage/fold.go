@@ -18,7 +18,7 @@ type State struct {
 	Segments []Segment     // sorted, disjoint
 }
 
-// Fold is the state after one more event: Start, then Apply, then Advance. It leaves its argument untouched.
+// Fold returns the state after one more event: Start, then Apply, then Advance. It leaves its argument untouched.
 func Fold(s State, e Event) State {
 	e = e.normalForm()
 	s = startFold(s, e)
@@ -26,9 +26,9 @@ func Fold(s State, e Event) State {
 	return s.Advance()
 }
 
-// Start is what an event changes besides the segments it touches. A plan may reach below the first one, by its lookback
-// for instance; what it wants there is owed like the rest, or a failed lookback slice would be forgotten once the cursor
-// has passed it. So the origin moves down with it, while the cursor stays.
+// Start returns what an event changes besides the segments it touches. A plan may reach below the first one, by its
+// lookback for instance; what it wants there is owed like the rest, or a failed lookback slice would be forgotten once
+// the cursor has passed it. So the origin moves down with it, while the cursor stays.
 func Start(s State, e Event) State { return startFold(s, e.normalForm()) }
 
 func startFold(s State, e Event) State {

@@ -8,7 +8,7 @@ import (
 
 // All queries take segments that are sorted and disjoint.
 
-// Frontier is the first instant from the origin on that is not done. An instant under no segment is not done.
+// Frontier returns the first instant from the origin on that is not done. An instant under no segment is not done.
 func Frontier(origin time.Time, segs []Segment) time.Time {
 	t, _ := firstOpen(origin, segs, func(s *Segment) time.Time {
 		if s.isDone() {
@@ -19,8 +19,8 @@ func Frontier(origin time.Time, segs []Segment) time.Time {
 	return t
 }
 
-// FirstUnsettled is the first instant from the origin on that must still be read or read again; false if there is none
-// up to the end of what is known.
+// FirstUnsettled returns the first instant from the origin on that must still be read or read again; false if there is
+// none up to the end of what is known.
 func FirstUnsettled(origin time.Time, segs []Segment, lookback time.Duration) (time.Time, bool) {
 	t, open := firstOpen(origin, segs, func(s *Segment) time.Time { return s.settledTo(lookback) })
 	if !open {

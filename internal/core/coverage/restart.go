@@ -7,9 +7,10 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Restart is what a MANUAL event does besides beginning the book anew (D§5.8): which stretches that were done are open
-// again, and which that are owed lie below the new value, where no harvest goes back to. The latter would be a silent
-// hole, so they are kept as left behind, together with what former restarts left. A restart at no value opens all.
+// Restart returns what a MANUAL event does besides beginning the book anew (D§5.8): which stretches that were done are
+// open again, and which that are owed lie below the new value, where no harvest goes back to. The latter would be a
+// silent hole, so they are kept as left behind, together with what former restarts left. A restart at no value opens
+// all.
 func Restart(s State, to time.Time, left []window.Window) (reopened, leaves []window.Window) {
 	known := window.Window{From: s.Origin, To: s.Origin}
 	if n := len(s.Segments); n > 0 {

@@ -20,7 +20,7 @@ type Segment struct {
 // Backoff is the wait after a window failed, so many times in a row (D§5.7).
 var Backoff = fault.Backoff{First: time.Minute, Growth: 2, Longest: 24 * time.Hour}
 
-// FailedAt is when the segment failed last; zero if it did not since it was read.
+// FailedAt returns when the segment failed last; zero if it did not since it was read.
 func (s Segment) FailedAt() time.Time {
 	if s.Fails == 0 {
 		return time.Time{}
@@ -37,10 +37,10 @@ func (s *Segment) isDone() bool {
 	return !seen.IsZero() && !seen.Before(s.Want)
 }
 
-// seenAt is the latest as-of at which the stretch was read or waived.
+// seenAt returns the latest as-of at which the stretch was read or waived.
 func (s *Segment) seenAt() time.Time { return window.Later(s.Have, s.Waived) }
 
-// settledTo is the end of the settled prefix; the start of the segment if nothing of it is settled.
+// settledTo returns the end of the settled prefix; the start of the segment if nothing of it is settled.
 func (s *Segment) settledTo(lookback time.Duration) time.Time {
 	if !s.isDone() {
 		return s.Window.From
@@ -53,7 +53,7 @@ func (s *Segment) isSettled(lookback time.Duration) bool {
 	return s.settledTo(lookback).Equal(s.Window.To)
 }
 
-// withWindow is the same history on another stretch.
+// withWindow returns the same history on another stretch.
 func (s Segment) withWindow(w window.Window) Segment {
 	s.Window = w
 	return s

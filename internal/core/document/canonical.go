@@ -59,7 +59,7 @@ func checkDrop(path Path) error {
 	return nil
 }
 
-// Canonical is the one-shot form of Canonicalizer.Append.
+// Canonical returns the one-shot form of Canonicalizer.Append.
 func Canonical(raw []byte, drop []Path) ([]byte, error) {
 	c, err := NewCanonicalizer(drop)
 	if err != nil {

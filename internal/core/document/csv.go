@@ -196,7 +196,8 @@ func (rs *rows) refuseRow(at int, reason string) *SyntaxError {
 	return &SyntaxError{rs.base + int64(at), shortenText(reason)}
 }
 
-// causeOf is the reason alone: the rest of the message counts lines, we count bytes.
+// causeOf returns the reason alone: the rest of the message counts lines, we count
+// bytes.
 func causeOf(err error) string {
 	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
 		err = parse.Err

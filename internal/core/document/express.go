@@ -56,7 +56,7 @@ func (e *express) writePending() {
 	e.copied = e.at
 }
 
-// outPosition is where in out the next byte will stand.
+// outPosition returns where in out the next byte will stand.
 func (e *express) outPosition() int { return len(e.out) + e.at - e.copied }
 
 // peekByte skips white space and returns the next byte, 0 at the end.
@@ -139,8 +139,8 @@ func (e *express) writeMember(drop *node, depth int) bool {
 	return true
 }
 
-// nameKey is the start of a name. Names have no zero bytes, so a shorter one comes
-// before all that it begins.
+// nameKey returns the start of a name. Names have no zero bytes, so a shorter one
+// comes before all that it begins.
 func (e *express) nameKey(from, to int) uint64 {
 	if from+8 > len(e.src) {
 		var padded [8]byte

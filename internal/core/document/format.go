@@ -20,9 +20,9 @@ const (
 // and rows that are cut between two of them look whole.
 func (f Format) ShowsItsEnd() bool { return f != FormatJSONL && f != FormatCSV }
 
-// MemoryPerByte is how many bytes of memory a byte of a body takes, at most and about,
-// while it is read, mapped and stored: the body, what it was packed in, its form in
-// JSON, a tree of it, its items. Measured on bodies made to cost much.
+// MemoryPerByte returns how many bytes of memory a byte of a body takes, at most and
+// about, while it is read, mapped and stored: the body, what it was packed in, its
+// form in JSON, a tree of it, its items. Measured on bodies made to cost much.
 func (f Format) MemoryPerByte() int {
 	switch f {
 	case FormatXML:

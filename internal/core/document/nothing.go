@@ -22,8 +22,8 @@ func (r *Reader) settleXML(page *Page, parent Value) {
 	}
 }
 
-// lacksXML is why an element without items in it is not an empty list: it must
-// be there, and may have attributes, but nothing that the items path does not
+// lacksXML returns why an element without items in it is not an empty list: it
+// must be there, and may have attributes, but nothing that the items path does not
 // name. Items that a filter left out are named by it.
 func (r *Reader) lacksXML(parent Value) string {
 	switch parent.Kind() {
@@ -59,9 +59,9 @@ func (r *Reader) lacksXML(parent Value) string {
 	return fmt.Sprintf("no items, but other elements in their place (%s)", shortenText(strings.Join(others, ", ")))
 }
 
-// namesOf are the names of the elements that the items path looks for in a parent,
-// and of which none may be an item. Where it goes deeper and then asks for a name,
-// elements without that name are as good as others.
+// namesOf returns the names of the elements that the items path looks for in a
+// parent, and of which none may be an item. Where it goes deeper and then asks for
+// a name, elements without that name are as good as others.
 func namesOf(items Path, parent int) (out []string) {
 	segments := items.listSegments()
 	left := len(segments) - parent
@@ -76,9 +76,10 @@ func namesOf(items Path, parent int) (out []string) {
 	return out
 }
 
-// lacksJSON is why a value in which an items path found nothing is not an empty
-// list. A filter may leave everything out, and so may a wildcard at the end whose
-// lists are all empty; but a name that is nowhere may have been another name.
+// lacksJSON returns why a value in which an items path found nothing is not an
+// empty list. A filter may leave everything out, and so may a wildcard at the end
+// whose lists are all empty; but a name that is nowhere may have been another
+// name.
 func (q *itemQuery) lacksJSON(raw []byte) string {
 	if q.filters || !q.named || strings.TrimSpace(string(raw[1:len(raw)-1])) == "" {
 		return ""
@@ -89,7 +90,7 @@ func (q *itemQuery) lacksJSON(raw []byte) string {
 // numbered are the columns that rows without a header have.
 var numbered = regexp.MustCompile(`^c[1-9][0-9]*$`)
 
-// lacksColumn is why a header without rows is not an empty list.
+// lacksColumn returns why a header without rows is not an empty list.
 func (rs *rows) lacksColumn(header []string) string {
 	for _, name := range rs.reader.columns {
 		if !slices.Contains(header, name) && (!rs.reader.csv.NoHeader || numbered.MatchString(name)) {
@@ -99,7 +100,7 @@ func (rs *rows) lacksColumn(header []string) string {
 	return ""
 }
 
-// columnsOf are the columns that item paths name.
+// columnsOf returns the columns that item paths name.
 func columnsOf(paths []Path) (out []string) {
 	for _, path := range paths {
 		segments := path.listSegments()

@@ -19,7 +19,7 @@ type Item struct {
 	Err    error   // *ItemError if the item is bad; ambiguous values are then absent
 }
 
-// endOffset is where the item ends in the body.
+// endOffset returns where the item ends in the body.
 func (i *Item) endOffset() int64 { return i.Offset + int64(len(i.Raw)) }
 
 // SyntaxError says why a body cannot be used as a page.

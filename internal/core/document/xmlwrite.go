@@ -15,7 +15,7 @@ const (
 	maxLargeGrowth = 3 // of what is beyond
 )
 
-// growthLimit is how long the text of a document of some size may become.
+// growthLimit returns how long the text of a document of some size may become.
 func growthLimit(size int) int {
 	return maxGrowth*min(size, largeDocument) + maxLargeGrowth*max(size-largeDocument, 0) + freeGrowth
 }

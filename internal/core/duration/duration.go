@@ -23,7 +23,7 @@ const (
 // Std returns the length for arithmetic with the time package.
 func (d Duration) Std() time.Duration { return time.Duration(d) }
 
-// String is the canonical ISO-8601 text: days, hours, minutes, seconds, each only if it is not zero.
+// String returns the canonical ISO-8601 text: days, hours, minutes, seconds, each only if it is not zero.
 func (d Duration) String() string {
 	if d == 0 {
 		return "PT0S"

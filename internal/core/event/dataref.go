@@ -15,7 +15,7 @@ type Ref struct {
 	Version                    int
 }
 
-// String is the reference as a text.
+// String returns the reference as a text.
 func (r Ref) String() string {
 	return "patra://" + url.PathEscape(r.Source) + "/" + url.PathEscape(r.Endpoint) + "/" + url.PathEscape(r.RecordID) + "?version=" + strconv.Itoa(r.Version)
 }
@@ -41,6 +41,6 @@ func ParseReference(text string) (r Ref, err error) {
 	return r, nil
 }
 
-// Data is the data of an event as it would have travelled: an event that went
-// without it names its size and SHA-256.
+// Data returns the data of an event as it would have travelled: an event that
+// went without it names its size and SHA-256.
 func Data(c Change, how Content) []byte { return appendContent(nil, c, how) }

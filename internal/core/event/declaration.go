@@ -75,7 +75,7 @@ type Route struct {
 	To        string   `yaml:"to"`     // empty: nobody gets them
 }
 
-// Form is how a destination wants events.
+// Form returns how a destination wants events.
 func (d Destination) Form() Form { return Form{Content: d.Content, MaxBytes: d.MaxBytes} }
 
 // Defaults of what is not declared.

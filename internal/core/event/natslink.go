@@ -8,7 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/link"
 )
 
-// Hosts are the servers of a stream.
+// Hosts returns the servers of a stream.
 func (n NATS) Hosts() (out []string) {
 	for server := range strings.SplitSeq(n.URL, ",") {
 		if u, err := url.Parse(strings.TrimSpace(server)); err == nil && u.Host != "" {
@@ -32,8 +32,8 @@ func (n NATS) Encrypts() bool {
 	return false
 }
 
-// Exposed is the first server to which events, and the token, go in plain text over
-// a network; "" if there is none.
+// Exposed returns the first server to which events, and the token, go in plain text
+// over a network; "" if there is none.
 func (n NATS) Exposed() string {
 	for _, host := range n.Hosts() {
 		if !n.Encrypts() && !link.IsLocal(host) {

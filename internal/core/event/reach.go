@@ -55,8 +55,8 @@ func (d Declaration) unreachableRoutes() (problems []string) {
 	return problems
 }
 
-// routeCells are the combinations that a route names, at most so many that a list of them
-// is too long.
+// routeCells returns the combinations that a route names, at most so many that a list of
+// them is too long.
 func (r Route) routeCells() (out []cell) {
 	orAll := func(list []string) []string {
 		if len(list) == 0 {
@@ -97,7 +97,7 @@ func routeNames(routes map[int]bool) string {
 	return strings.Join(names, " and ")
 }
 
-// Strangers are the sources that routes name and that are none of the known ones.
+// Strangers returns the sources that routes name and that are none of the known ones.
 // Their routes get nothing, and the events that were meant are skipped.
 func (d Declaration) Strangers(known []string) (out []string) {
 	seen := map[string]bool{}

@@ -182,7 +182,7 @@ func appendText(b []byte, text string) []byte {
 	return append(append(b, text[from:]...), '"')
 }
 
-// TypeOf is the CloudEvents type of an op.
+// TypeOf returns the CloudEvents type of an op.
 func TypeOf(op Op) string {
 	switch op { // without making a text for each of many events
 	case Inserted:
@@ -229,7 +229,7 @@ func appendInstant(b []byte, name string, at time.Time) []byte {
 	return append(at.UTC().AppendFormat(b, time.RFC3339Nano), '"')
 }
 
-// Test is an event that says only that it arrived.
+// Test returns an event that says only that it arrived.
 func Test(destination, id string, at time.Time) Sealed {
 	text := appendInstant(appendOpening(nil, id, typePrefix+"test", destination), "time", at)
 	return Sealed{ID: id, Key: id, Source: "test", Endpoint: "test", Bytes: append(text, '}')}

@@ -95,7 +95,7 @@ func (c Credential) NeedsToken() bool { return c.Type == "OAUTH2" || c.Type == "
 // Renews reports that an answer of this status says the token is spent.
 func (c Credential) Renews(status int) bool { return slices.Contains(c.RenewOn, status) }
 
-// TokenAddress is where tokens come from, with the key that says so.
+// TokenAddress returns where tokens come from, with the key that says so.
 func (c Credential) TokenAddress() (key, address string) {
 	switch c.Type {
 	case "OAUTH2":

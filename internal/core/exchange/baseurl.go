@@ -46,7 +46,7 @@ func isLocal(address *url.URL) bool {
 	return err == nil && (ip.Unmap().IsLoopback() || ip.Unmap().IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified())
 }
 
-// shownAs is the address behind some words, or nothing where a user may hide in
+// shownAs returns the address behind some words, or nothing where a user may hide in
 // it: u:password@host without a scheme has none by the rules of addresses.
 func shownAs(words string, base *url.URL) string {
 	shown := *base
@@ -58,7 +58,7 @@ func shownAs(words string, base *url.URL) string {
 	return fmt.Sprintf("%s%q", words, text)
 }
 
-// CanonicalBaseURL is the one spelling of an address, so that another way to
+// CanonicalBaseURL returns the one spelling of an address, so that another way to
 // write it changes no fingerprint: the host in lower case, and no slash at the
 // end. What ParseBaseURL refuses stays as it is.
 func CanonicalBaseURL(address string) string {

@@ -66,7 +66,7 @@ type RequestConfig struct {
 // Header is an HTTP header with canonical names.
 type Header map[string][]string
 
-// Get is the first value of a header.
+// Get returns the first value of a header.
 func (h Header) Get(name string) string {
 	if values := h[textproto.CanonicalMIMEHeaderKey(name)]; len(values) > 0 {
 		return values[0]

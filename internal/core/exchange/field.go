@@ -121,7 +121,7 @@ func (f *field) shownName() string {
 	return strconv.Quote(f.template.String())
 }
 
-// givenValue is the value of a standard key, or its default.
+// givenValue returns the value of a standard key, or its default.
 func (f *field) givenValue(vars *tmpl.Vars) (value string, present bool, err error) {
 	value = f.emittedValue(vars)
 	if value == "" && f.template != nil {

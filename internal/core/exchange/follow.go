@@ -10,7 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
-// Follow is the address of the next page as an answer names it, relative to the
+// Follow returns the address of the next page as an answer names it, relative to the
 // request that was sent. An answer must not lead us, and our credentials,
 // elsewhere (D§5.22): scheme, host and port are those of http.baseUrl, and the
 // path lies below it. Refusals repeat nothing of the address: it may hold a key.
@@ -41,7 +41,7 @@ func checkBelow(base string, to *url.URL) error {
 // maxRedirects is how often one request is sent on.
 const maxRedirects = 3
 
-// Redirected is the request an answer sends us on to, nil if it does not, or if
+// Redirected returns the request an answer sends us on to, nil if it does not, or if
 // the source does not allow it. Only a GET is sent on, to the same origin and below
 // the path of http.baseUrl, and not for ever; hop counts the redirects before this
 // one.

@@ -20,9 +20,9 @@ func HideSecrets(err error, secrets *secret.Masker) error {
 	return &out
 }
 
-// Hidden is an answer without the secrets of its request: what is kept of it as
-// evidence, shown or quarantined must not hold them. Whoever decodes a part of it
-// hides what comes out, too (D§5.30).
+// Hidden returns an answer without the secrets of its request: what is kept of it
+// as evidence, shown or quarantined must not hold them. Whoever decodes a part of
+// it hides what comes out, too (D§5.30).
 func (r *Response) Hidden(secrets *secret.Masker) *Response {
 	out := *r
 	out.Body, out.Secrets = secrets.Bytes(r.Body), secrets

@@ -2,7 +2,7 @@ package exchange
 
 import "strings"
 
-// NextLink is the address of the next page in the Link header fields of an
+// NextLink returns the address of the next page in the Link header fields of an
 // answer (RFC 8288), empty if there is none. Of several it is the first.
 func NextLink(h Header) string {
 	for _, field := range h["Link"] {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// PagingParameters are the parameters, fields and members whose whole value says which
-// page is asked for. What they hold is no secret, whatever they are called.
+// PagingParameters returns the parameters, fields and members whose whole value says
+// which page is asked for. What they hold is no secret, whatever they are called.
 func (c RequestConfig) PagingParameters() (out []string) {
 	for _, part := range []map[string]string{c.Query, c.Form} {
 		for _, name := range slices.Sorted(maps.Keys(part)) {

@@ -62,7 +62,7 @@ func refuseClimbing(escaped string) error {
 	return nil
 }
 
-// renderTarget is the URL of a request without its query.
+// renderTarget returns the URL of a request without its query.
 func (r *Renderer) renderTarget(vars *tmpl.Vars) (*url.URL, error) {
 	path, err := r.renderPath(vars)
 	if err != nil {
@@ -76,7 +76,8 @@ func (r *Renderer) renderTarget(vars *tmpl.Vars) (*url.URL, error) {
 	return &out, nil
 }
 
-// renderPath is the escaped path below the base URL, with its leading slash.
+// renderPath returns the escaped path below the base URL, with its leading
+// slash.
 func (r *Renderer) renderPath(vars *tmpl.Vars) (string, error) {
 	rendered, _, err := r.path.Append(nil, vars, appendSegment)
 	if err == nil {

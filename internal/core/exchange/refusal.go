@@ -32,7 +32,7 @@ func DescribeRefusal(r *Request, answer *Response) string {
 	return fmt.Sprintf("the answer names the parameter %s and begins with %q", strings.Join(named, ", "), said)
 }
 
-// namedParameters are the parameters of a request whose names stand in a text as words.
+// namedParameters returns the parameters of a request whose names stand in a text as words.
 func namedParameters(r *Request, text string) (out []string) {
 	words := map[string]bool{}
 	for _, word := range strings.FieldsFunc(text, func(c rune) bool {
@@ -48,7 +48,7 @@ func namedParameters(r *Request, text string) (out []string) {
 	return out
 }
 
-// parametersOf are the names a request selects by: of its query, and of its body if
+// parametersOf returns the names a request selects by: of its query, and of its body if
 // that is a form or a JSON object.
 func parametersOf(r *Request) []string {
 	names := map[string]bool{}

@@ -123,7 +123,7 @@ const (
 	constantMark = "xxxx"
 )
 
-// sampleBody is a body with a mark in the place of every ${…}.
+// sampleBody returns a body with a mark in the place of every ${…}.
 func sampleBody(body string) []byte {
 	var out []byte
 	places := new(jsonPlaces)

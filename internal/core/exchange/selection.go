@@ -18,11 +18,11 @@ type selection struct {
 	ContentType string            `json:"contentType,omitempty"`
 }
 
-// Selection is a fingerprint of what the request selects: method, path, query
-// and body for one reference window, which the caller hands in with the query
-// text and parameters rendered for it. A changed filter or path changes it. The
-// base URL, headers, neutral parameters, and those that only say which page is
-// wanted or who asks, do not (D§5.7, D§5.8).
+// Selection returns a fingerprint of what the request selects: method, path,
+// query and body for one reference window, which the caller hands in with the
+// query text and parameters rendered for it. A changed filter or path changes
+// it. The base URL, headers, neutral parameters, and those that only say which
+// page is wanted or who asks, do not (D§5.7, D§5.8).
 func (r *Renderer) Selection(vars tmpl.Vars) (string, error) {
 	vars.Page = tmpl.PageVars{Size: 1, Number: 1, Token: "token", URL: "url"}
 	vars.Contact = tmpl.ContactVars{Email: "contact"}

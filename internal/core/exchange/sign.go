@@ -57,9 +57,9 @@ func (s Sign) Timestamp(now time.Time) string {
 	return strconv.FormatInt(now.Unix(), 10)
 }
 
-// Text is what is signed: one line per part. The parameters of the query are
-// sorted as they are encoded, so that both ends write the same line whatever
-// order they arrive in.
+// Text returns what is signed: one line per part. The parameters of the query
+// are sorted as they are encoded, so that both ends write the same line
+// whatever order they arrive in.
 func (s Sign) Text(r *Request, timestamp, keyID string) string {
 	lines := make([]string, len(s.Parts))
 	for i, part := range s.Parts {

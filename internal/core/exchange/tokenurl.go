@@ -10,10 +10,10 @@ import (
 // ErrPlainHTTP: secrets would travel in the clear.
 var ErrPlainHTTP = errors.New("plain http is refused: use https, or set http.allowHttp: true")
 
-// TokenEndpoint is where tokens are asked for, under the rules of D§5.22: at the
-// origin of the source if the credential gives a path, else at the address that
-// the credential itself spells out. No answer of an upstream can name another.
-// Errors do not repeat the address: it may hold a secret.
+// TokenEndpoint returns where tokens are asked for, under the rules of D§5.22:
+// at the origin of the source if the credential gives a path, else at the
+// address that the credential itself spells out. No answer of an upstream can
+// name another. Errors do not repeat the address: it may hold a secret.
 func TokenEndpoint(origin *url.URL, allowHTTP bool, address string) (*url.URL, error) {
 	to, err := url.Parse(address)
 	if err != nil || strings.ContainsAny(address, "\\ \t") {

@@ -24,7 +24,7 @@ const (
 	payloadColumn = "payload"
 )
 
-// ownColumns are the fields with a column of their own. Whoever names fields gets
+// ownColumns returns the fields with a column of their own. Whoever names fields gets
 // these and no others.
 func (f Form) ownColumns() []string {
 	if f.Fields != nil {
@@ -33,7 +33,7 @@ func (f Form) ownColumns() []string {
 	return f.Columns
 }
 
-// Header is the first line of a CSV.
+// Header returns the first line of a CSV.
 func (f Form) Header() []string {
 	out := slices.Clone(ownColumns)
 	for _, name := range f.ownColumns() {

@@ -52,8 +52,8 @@ const (
 	sumLength    = 8
 )
 
-// String is what people copy: it ends with a checksum, so that half a cursor is not
-// taken for a whole one.
+// String returns what people copy: it ends with a checksum, so that half a cursor
+// is not taken for a whole one.
 func (c Cursor) String() string {
 	text, _ := json.Marshal(c) // of texts and numbers
 	body := cursorPrefix + base64.RawURLEncoding.EncodeToString(text)

@@ -164,7 +164,7 @@ func (o Order) Check() error {
 	return o.Form.checkForm()
 }
 
-// FileOf is the name of the file of a part.
+// FileOf returns the name of the file of a part.
 func (o Order) FileOf(part string) string {
 	if o.File != "" {
 		return o.File
@@ -175,5 +175,5 @@ func (o Order) FileOf(part string) string {
 // bodyBits: the id of a version is that of its batch, then its place in the batch.
 const bodyBits = 20
 
-// BatchOf is the batch that wrote a version.
+// BatchOf returns the batch that wrote a version.
 func BatchOf(body int64) int64 { return body >> bodyBits }

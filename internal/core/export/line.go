@@ -51,7 +51,7 @@ type Lines struct {
 // NewLines makes a writer of lines.
 func NewLines(f Form) *Lines { return &Lines{form: f, found: make([][]byte, len(f.ownColumns()))} }
 
-// Head is what a file begins with.
+// Head returns what a file begins with.
 func (l *Lines) Head(b []byte) []byte {
 	if l.form.Format == CSV {
 		return l.csvHead(b)

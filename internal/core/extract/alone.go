@@ -48,7 +48,7 @@ func (r *Reader) Item(raw []byte, asked Asked) (*record.Incoming, *record.Reject
 	return nil, nil, fmt.Errorf("%d items in what was one item", page.Seen)
 }
 
-// itemOnly is a response that is a list of items and says nothing else.
+// itemOnly returns a response that is a list of items and says nothing else.
 func (c Config) itemOnly() Config {
 	c.Format, c.Single, c.SkipNull = document.FormatJSON, false, false
 	c.Items, _ = document.ParsePath("$") // it parses

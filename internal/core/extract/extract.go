@@ -34,8 +34,8 @@ type Asked struct {
 	Secrets *secret.Masker
 }
 
-// distanceOutside is how far a date lies outside of what was asked for; 0 if it may lie
-// inside. A date such as 2025-03-04 must be moved by its whole day.
+// distanceOutside returns how far a date lies outside of what was asked for; 0 if it may
+// lie inside. A date such as 2025-03-04 must be moved by its whole day.
 func (a Asked) distanceOutside(date window.Window) time.Duration {
 	switch {
 	case a.Window.Empty() || date.Overlaps(a.Window):
@@ -203,7 +203,7 @@ func pathError(path, format string, args ...any) error {
 	return missing{path, fmt.Errorf(format, args...)}
 }
 
-// badBody is the fault of an answer that is not the promised document. Where a path
+// badBody returns the fault of an answer that is not the promised document. Where a path
 // selects nothing it names that: the same one on every page is a changed format, not
 // an answer that went wrong (§4.13).
 func badBody(err error) *fault.Error {
@@ -215,7 +215,7 @@ func badBody(err error) *fault.Error {
 	return f
 }
 
-// describeMissing is what is not there.
+// describeMissing returns what is not there.
 func (r *Reader) describeMissing(doc *document.Page) string {
 	switch {
 	case doc.Lacks != "":
@@ -267,7 +267,7 @@ func rejectKey(r record.Reject, item document.Item) record.Key {
 
 func bodyStart(body []byte) string { return showPart(body, 60) }
 
-// nextAt is the path that should name the next page and selects nothing: one with a
+// nextAt returns the path that should name the next page and selects nothing: one with a
 // slip in it looks like the end of every list.
 func (r *Reader) nextAt(o paging.Observation) string {
 	switch {
@@ -279,8 +279,8 @@ func (r *Reader) nextAt(o paging.Observation) string {
 	return ""
 }
 
-// readPaging is what the page told about paging. A template that fails here fails the
-// page: without its answer a walk could end too early.
+// readPaging returns what the page told about paging. A template that fails here fails
+// the page: without its answer a walk could end too early.
 func (r *Reader) readPaging(doc *document.Page) (paging.Observation, error) {
 	// A null is a place the upstream filled: without it a page would look short.
 	o := paging.Observation{Items: len(doc.Items), TotalAt: r.config.Total.String()}

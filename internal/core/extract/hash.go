@@ -24,7 +24,7 @@ func NewHasher(c Config) (*Hasher, error) {
 	return &Hasher{canonical}, nil
 }
 
-// Hash is the content hash of an item, as Reader computes it.
+// Hash returns the content hash of an item, as Reader computes it.
 func (h *Hasher) Hash(item []byte) ([32]byte, error) {
 	canonical, err := h.canonical.Append(nil, item)
 	return sha256.Sum256(canonical), err

@@ -66,8 +66,9 @@ func (d *Dates) readSpan(at time.Time, u unit, until int) (reading, error) {
 	return r, nil
 }
 
-// localInstant is the instant of a wall clock. Where the clocks jump over midnight the
-// library may answer with an instant of the day before; the day begins at the jump.
+// localInstant returns the instant of a wall clock. Where the clocks jump over
+// midnight the library may answer with an instant of the day before; the day begins at
+// the jump.
 func (d *Dates) localInstant(y, m, dd, hh, mm, ss int) time.Time {
 	at := time.Date(y, time.Month(m), dd, hh, mm, ss, 0, d.zone)
 	if wall := time.Date(y, time.Month(m), dd, 0, 0, 0, 0, time.UTC); at.Day() != wall.Day() {

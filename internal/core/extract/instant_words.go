@@ -72,8 +72,8 @@ func namedParts(text string) (c calendar, ok bool) {
 	return c, len(fields) > 0
 }
 
-// monthNamed is zero for what is neither a month nor a season. Which months a
-// season really means differs from journal to journal, so it is rough.
+// monthNamed returns zero for what is neither a month nor a season. Which months
+// a season really means differs from journal to journal, so it is rough.
 func monthNamed(name string) (value int, rough bool) {
 	name = strings.ToLower(name)
 	if value = months[name]; value > 0 {

@@ -40,7 +40,7 @@ func (s *slots) addAll(predicates []Predicate) []valueSlot {
 	return out
 }
 
-// valueIn is what a path found. Only for places that are not templates.
+// valueIn returns what a path found. Only for places that are not templates.
 func (p valueSlot) valueIn(values []document.Value) document.Value {
 	if p.IsZero() {
 		return document.Value{}
@@ -67,8 +67,8 @@ func (p valueSlot) textIn(values []document.Value) (text string, ok bool, err er
 	return text, ok, nil
 }
 
-// nextIn is what leads to the next page, empty if nothing does. Something that is
-// there and cannot be read must not look like the end of the list.
+// nextIn returns what leads to the next page, empty if nothing does. Something that
+// is there and cannot be read must not look like the end of the list.
 func (p valueSlot) nextIn(values []document.Value) (string, error) {
 	text, said, err := p.textIn(values)
 	if err == nil && !said {

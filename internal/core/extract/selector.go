@@ -53,7 +53,7 @@ func (s Selector) IsZero() bool { return s.parsed == nil }
 // IsTemplate reports whether the value is computed.
 func (s Selector) IsTemplate() bool { return s.parsed != nil && s.parsed.template != nil }
 
-// Path is the path of a selector that is one, and zero otherwise.
+// Path returns the path of a selector that is one, and zero otherwise.
 func (s Selector) Path() document.Path {
 	if s.parsed == nil {
 		return document.Path{}
@@ -64,7 +64,7 @@ func (s Selector) Path() document.Path {
 // Singular reports whether there can be at most one value. A template has one.
 func (s Selector) Singular() bool { return s.IsTemplate() || s.Path().Singular() }
 
-// String is the selector as it was written, or "" for the zero Selector.
+// String returns the selector as it was written, or "" for the zero Selector.
 func (s Selector) String() string {
 	if s.IsTemplate() {
 		return s.parsed.template.String()

@@ -7,8 +7,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
-// verdictOf is what retryWhen and giveUpWhen say of an answer; nil if nothing. A
-// predicate that cannot be answered is an error, as for errorWhen.
+// verdictOf returns what retryWhen and giveUpWhen say of an answer; nil if
+// nothing. A predicate that cannot be answered is an error, as for errorWhen.
 func (r *Reader) verdictOf(doc *document.Page) *fault.Error {
 	for _, list := range []struct {
 		key    string

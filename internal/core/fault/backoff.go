@@ -11,8 +11,8 @@ type Backoff struct {
 	Jitter  float64 // share of the wait by which Spread makes it shorter or longer
 }
 
-// After is the wait after a number of failures in a row, from 1. Less than one is
-// one.
+// After returns the wait after a number of failures in a row, from 1. Less than one
+// is one.
 func (b Backoff) After(failures int) time.Duration { return time.Duration(b.wait(failures)) }
 
 // Spread is After, shortened or lengthened by up to the jitter, so that many who

@@ -28,7 +28,7 @@ const breakAfter = 3
 // for ten minutes and more.
 var breakFor = Backoff{First: time.Minute, Growth: 2, Longest: 2 * time.Minute}
 
-// State is what the breaker lets through now.
+// State returns what the breaker lets through now.
 func (b Breaker) State(now time.Time) BreakerState {
 	switch {
 	case b.OpenUntil.IsZero():

@@ -77,8 +77,8 @@ func (p RetryPolicy) AsksToWait(status int) bool {
 	return status == 429 || slices.Contains(p.RetryStatus, status)
 }
 
-// Backoff is the wait before try n+1 after n failed tries (n from 1). random
-// is a number in [0,1) that spreads many workers over the jitter range.
+// Backoff returns the wait before try n+1 after n failed tries (n from 1).
+// random is a number in [0,1) that spreads many workers over the jitter range.
 func (p RetryPolicy) Backoff(failed int, random float64) time.Duration {
 	return Backoff{First: p.InitialDelay.Std(), Growth: p.Multiplier, Longest: p.MaxDelay.Std(), Jitter: p.Jitter}.Spread(failed, random)
 }

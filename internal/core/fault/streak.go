@@ -65,7 +65,7 @@ const (
 	TryLater               // the upstream, or the way to it
 )
 
-// Remedy is what has to change before what failed so can succeed.
+// Remedy returns what has to change before what failed so can succeed.
 func (c Code) Remedy() Remedy {
 	switch c {
 	case BadRequest, Render, Refused, SchemaChange, NoEnd:
@@ -78,8 +78,8 @@ func (c Code) Remedy() Remedy {
 	return Unknown
 }
 
-// CodeIn is the code at the start of a fault's text, as Error writes it; empty if the
-// text does not begin with one.
+// CodeIn returns the code at the start of a fault's text, as Error writes it; empty if
+// the text does not begin with one.
 func CodeIn(text string) Code {
 	n := 0
 	for n < len(text) && (text[n] >= 'A' && text[n] <= 'Z' || text[n] == '_') {

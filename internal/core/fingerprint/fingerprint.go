@@ -30,7 +30,7 @@ func Canonical(v any) ([]byte, error) {
 	return value, nil
 }
 
-// Of is the lower-case hex SHA-256 of the canonical form of v.
+// Of returns the lower-case hex SHA-256 of the canonical form of v.
 func Of(v any) (string, error) {
 	canonical, err := Canonical(v)
 	if err != nil {
@@ -39,7 +39,7 @@ func Of(v any) (string, error) {
 	return Bytes(canonical), nil
 }
 
-// Bytes is the lower-case hex SHA-256 of b.
+// Bytes returns the lower-case hex SHA-256 of b.
 func Bytes(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])

@@ -17,7 +17,7 @@ type Ask struct {
 	Task     int64         // tasks of one key take turns; zero: of no task
 }
 
-// Weight is what the request takes from rate and quotas.
+// Weight returns what the request takes from rate and quotas.
 func (a Ask) Weight() float64 {
 	switch {
 	case a.Cost > 0:
@@ -66,8 +66,8 @@ func (v Verdict) Within(deadline time.Duration, now time.Time) Verdict {
 	return v
 }
 
-// Fault is a refusal as the caller meets it. The request never left: the task
-// goes back into the queue until then, and nothing has failed (§4.10.6).
+// Fault returns a refusal as the caller meets it. The request never left: the
+// task goes back into the queue until then, and nothing has failed (§4.10.6).
 func (v Verdict) Fault(key string, now time.Time) *fault.Error {
 	wait := max(v.Until.Sub(now), 0)
 	if v.Until.IsZero() {

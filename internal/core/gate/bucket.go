@@ -22,7 +22,7 @@ func NewBucket(perSecond float64, burst int, now time.Time) Bucket {
 	return Bucket{tokens: capacity, capacity: capacity, perSec: perSecond, at: now}
 }
 
-// Ready is the instant from which a request of this cost may leave if nobody
+// Ready returns the instant from which a request of this cost may leave if nobody
 // takes tokens before. A request that costs more than the bucket holds leaves
 // when it is full, and the next ones wait for the rest.
 func (b *Bucket) Ready(cost float64, now time.Time) time.Time {
@@ -65,7 +65,7 @@ func (b *Bucket) Hold(most float64, at time.Time) {
 // one.
 func (b *Bucket) Restart(now time.Time) { b.tokens, b.at = 0, now }
 
-// Left is how many requests could leave at once.
+// Left returns how many requests could leave at once.
 func (b *Bucket) Left(now time.Time) float64 {
 	b.refillTo(now)
 	return max(b.tokens, 0)

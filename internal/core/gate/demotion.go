@@ -12,7 +12,7 @@ type demotion struct {
 	why     Outcome // of that complaint
 }
 
-// usableShare is what may be used of the declared rate.
+// usableShare returns what may be used of the declared rate.
 func (d demotion) usableShare(l Limits, now time.Time) float64 {
 	if d.lowered == 0 {
 		return 1
@@ -40,7 +40,7 @@ func (d *demotion) lowerRate(l Limits, why Outcome, sent, now time.Time) bool {
 	return true
 }
 
-// nextRise is when the share rises again; zero if it does not.
+// nextRise returns when the share rises again; zero if it does not.
 func (d demotion) nextRise(l Limits, now time.Time) time.Time {
 	if d.lowered == 0 || d.usableShare(l, now) >= 1 {
 		return time.Time{}

@@ -47,7 +47,7 @@ func (s *State) Estimate(a *Ask, horizon time.Duration, now time.Time) Estimate 
 // maxHorizon bounds how far is looked ahead.
 const maxHorizon = 31 * 24 * time.Hour
 
-// tokensIn is how many tokens a span brings while the rate recovers.
+// tokensIn returns how many tokens a span brings while the rate recovers.
 func (s *State) tokensIn(from time.Time, span time.Duration) float64 {
 	var sum float64
 	at, end := from, from.Add(span)
@@ -62,8 +62,8 @@ func (s *State) tokensIn(from time.Time, span time.Duration) float64 {
 	return sum
 }
 
-// suggestedConcurrency is how many requests under way use the rate up, with a little room
-// for slow ones.
+// suggestedConcurrency returns how many requests under way use the rate up, with a little
+// room for slow ones.
 func (s *State) suggestedConcurrency(now time.Time) int {
 	if s.took == 0 || s.effective.Concurrency == 0 {
 		return s.effective.Concurrency

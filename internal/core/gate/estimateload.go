@@ -37,7 +37,7 @@ type Part struct {
 	Reset  time.Time `json:"reset"`
 }
 
-// Share is what the load takes of the limit of one window: more than 1 is more
+// Share returns what the load takes of the limit of one window: more than 1 is more
 // than one window.
 func (p Part) Share() float64 { return p.Needed / p.Limit }
 
@@ -76,8 +76,8 @@ func Foretell(load Load, u Use, now time.Time) Prospect {
 	return out
 }
 
-// finishTime is the shortest horizon, to the second, within which Estimate has room
-// for so many requests.
+// finishTime returns the shortest horizon, to the second, within which Estimate has
+// room for so many requests.
 func (s *State) finishTime(a *Ask, requests float64, now time.Time) time.Time {
 	seconds := sort.Search(int(maxHorizon/time.Second)+1, func(n int) bool {
 		return float64(s.Estimate(a, time.Duration(n)*time.Second, now).Requests) >= math.Floor(requests)
@@ -95,7 +95,8 @@ func (u Use) reservedSum() (sum float64) {
 	return sum
 }
 
-// holdingOf is the use of quotas as a ledger tells it to somebody who has nothing.
+// holdingOf returns the use of quotas as a ledger tells it to somebody who has
+// nothing.
 func (u Use) holdingOf(quotas []allowance, now time.Time) (h Holding) {
 	for _, q := range quotas {
 		b := Block{Quota: q.name, Start: now.UTC().Truncate(q.length)}

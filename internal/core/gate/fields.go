@@ -65,7 +65,7 @@ func parseParameters(item string) map[string]float64 {
 	return out
 }
 
-// firstParameter is the first parameter that is there, or -1.
+// firstParameter returns the first parameter that is there, or -1.
 func firstParameter(p map[string]float64, names ...string) float64 {
 	for _, name := range names {
 		if n, ok := p[name]; ok {

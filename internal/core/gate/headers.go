@@ -37,7 +37,7 @@ func RetryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// boundedSpan is a number of seconds, not negative and not longer than most.
+// boundedSpan returns a number of seconds, not negative and not longer than most.
 func boundedSpan(s float64, most time.Duration) time.Duration {
 	switch {
 	case math.IsNaN(s) || s <= 0:
@@ -80,7 +80,7 @@ func ReadHeaders(h Header, now time.Time) Announced {
 	return a
 }
 
-// intervalRate is a limit whose interval is told beside it.
+// intervalRate returns a limit whose interval is told beside it.
 func intervalRate(h Header) float64 {
 	for _, family := range []string{"X-Rate-Limit", "X-RateLimit"} {
 		limit, err := strconv.ParseFloat(strings.TrimSpace(h.Get(family+"-Limit")), 64)

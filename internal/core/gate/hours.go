@@ -41,9 +41,9 @@ func (s span24) isOpen(today time.Weekday, since time.Duration) bool {
 	return s.days[today] && since >= s.from || s.days[(today+6)%7] && since < s.to
 }
 
-// NextOpen is the first full minute from now on at which they are open, or now.
-// Minutes are tried, not computed: where clocks are changed, an hour is missing
-// or comes twice.
+// NextOpen returns the first full minute from now on at which they are open, or
+// now. Minutes are tried, not computed: where clocks are changed, an hour is
+// missing or comes twice.
 func (h Hours) NextOpen(now time.Time) time.Time {
 	if h.Open(now) {
 		return now
@@ -61,7 +61,7 @@ func (h Hours) NextOpen(now time.Time) time.Time {
 // the hour that is left out when clocks are changed.
 const longestClosed = 2 * 7 * 24 * 60
 
-// openDuring is how much of a span of time is open.
+// openDuring returns how much of a span of time is open.
 func (h Hours) openDuring(from, to time.Time) time.Duration {
 	if h.zone == nil {
 		return max(to.Sub(from), 0)

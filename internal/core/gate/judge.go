@@ -13,7 +13,7 @@ func (s *State) Judge(a *Ask, now time.Time) Verdict {
 	return Verdict{Decision: Allow}
 }
 
-// Barred is everything but the rate: hours, cool-downs and quotas. Of several
+// Barred returns everything but the rate: hours, cool-downs and quotas. Of several
 // reasons the longest wait is named.
 func (s *State) Barred(a *Ask, now time.Time) Verdict {
 	v := Verdict{Decision: Allow}
@@ -36,8 +36,8 @@ func (s *State) Barred(a *Ask, now time.Time) Verdict {
 	return v
 }
 
-// scarceUntil is when the quotas let a request leave, and whether the ledger has to be
-// asked first.
+// scarceUntil returns when the quotas let a request leave, and whether the ledger has
+// to be asked first.
 func (s *State) scarceUntil(a *Ask, now time.Time) (until time.Time, short bool) {
 	short = s.counted && !s.known
 	for i := range s.quotas {
@@ -92,13 +92,13 @@ func (s *State) opensAt(text string, now time.Time) time.Time {
 	return o.opens
 }
 
-// hoursOf are the hours of a request.
+// hoursOf returns the hours of a request.
 func (s *State) hoursOf(text string, now time.Time) Hours {
 	s.opensAt(text, now)
 	return s.hours[text].Hours
 }
 
-// Ready is when the rate lets a request of this cost leave, or when the rate
+// Ready returns when the rate lets a request of this cost leave, or when the rate
 // changes, if that is sooner.
 func (s *State) Ready(cost float64, now time.Time) time.Time {
 	if s.demotion.lowered > 0 && s.demotion.usableShare(s.limits, now) >= 1 {

@@ -56,7 +56,7 @@ func (s *State) Cool(until, now time.Time) bool {
 	return true
 }
 
-// Cooling is how long nothing may leave.
+// Cooling returns how long nothing may leave.
 func (s *State) Cooling(now time.Time) time.Duration { return max(s.cooling.Sub(now), 0) }
 
 // obeyAnnounced obeys what an answer announces.

@@ -78,7 +78,7 @@ func (l Limits) Filled() Limits {
 	return l
 }
 
-// Lowest is what holds where requests of one key declare different limits, as
+// Lowest returns what holds where requests of one key declare different limits, as
 // two endpoints, two operations or an old and a new plan may: the more polite of
 // each. Cost, price and hours are of the single request.
 func (l Limits) Lowest(o Limits) Limits {
@@ -101,7 +101,7 @@ func (l Limits) Lowest(o Limits) Limits {
 	return l
 }
 
-// lowerLimit is the smaller of two limits, where zero is none.
+// lowerLimit returns the smaller of two limits, where zero is none.
 func lowerLimit[T int64 | float64](a, b T) T {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -109,7 +109,7 @@ func lowerLimit[T int64 | float64](a, b T) T {
 	return a
 }
 
-// Share is what one of n processes may use of a limit counted over all of
+// Share returns what one of n processes may use of a limit counted over all of
 // them, when no shared gate coordinates them (D§5.23). Ranks 0…n-1 together
 // never exceed the declared limits; a process may get no concurrency at all.
 func (l Limits) Share(rank, n int) Limits {

@@ -31,7 +31,7 @@ type Stake struct {
 	Takes bool
 }
 
-// StakeOf is the stake of one of the members.
+// StakeOf returns the stake of one of the members.
 //
 // Everybody who takes knows of everybody who takes: a process takes only when all
 // others have made room for it, and who leaves is missed by nobody. So each
@@ -72,8 +72,8 @@ func Leads(me string, members []Member) bool {
 	return len(all) > 0 && all[0].Executes && all[0].ID == me
 }
 
-// LastJoined is the number of who joined last: what a process has made room for
-// once it holds to its stake among these members.
+// LastJoined returns the number of who joined last: what a process has made room
+// for once it holds to its stake among these members.
 func LastJoined(members []Member) (no int64) {
 	for _, m := range members {
 		no = max(no, m.No)

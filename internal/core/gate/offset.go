@@ -43,21 +43,21 @@ func (o *Offset) Known() bool {
 	return !o.at.IsZero()
 }
 
-// AtLeast is an instant the server's clock has reached.
+// AtLeast returns an instant the server's clock has reached.
 func (o *Offset) AtLeast(now time.Time) int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return now.Sub(o.base).Microseconds() + o.low
 }
 
-// Never is an instant of ours that is not before an instant of the server.
+// Never returns an instant of ours that is not before an instant of the server.
 func (o *Offset) Never(server int64) time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.base.Add(time.Duration(server-o.low) * time.Microsecond)
 }
 
-// Surely is an instant of ours that is not after an instant of the server.
+// Surely returns an instant of ours that is not after an instant of the server.
 func (o *Offset) Surely(server int64) time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()

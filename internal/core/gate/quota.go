@@ -25,10 +25,10 @@ func (c *counter) rollWindow(length time.Duration, now time.Time) {
 	}
 }
 
-// totalUsed is what all processes have used, or may have.
+// totalUsed returns what all processes have used, or may have.
 func (c *counter) totalUsed() float64 { return c.others + c.used }
 
-// windowEnd is when the window ends.
+// windowEnd returns when the window ends.
 func (c *counter) windowEnd(length time.Duration, now time.Time) time.Time {
 	switch {
 	case !c.until.IsZero():
@@ -59,7 +59,8 @@ const (
 	maxSteps     = 4
 )
 
-// fitsFrom is the instant from which a request of a priority fits into the window.
+// fitsFrom returns the instant from which a request of a priority fits into the
+// window.
 func (c *counter) fitsFrom(a allowance, priority int, now time.Time) time.Time {
 	left := a.usable - c.totalUsed() - a.cost
 	kept := a.usable * reservedPerStep * prioritySteps(priority)
@@ -79,7 +80,7 @@ func (c *counter) fitsFrom(a allowance, priority int, now time.Time) time.Time {
 	return end.Add(-time.Duration(math.Floor(left / kept * float64(a.length))))
 }
 
-// prioritySteps is how many priorities come before one.
+// prioritySteps returns how many priorities come before one.
 func prioritySteps(priority int) float64 {
 	return float64(min(max(priority, 0)/priorityStep, maxSteps))
 }
@@ -108,8 +109,8 @@ func listAllowances(l Limits, rank, n int) []allowance {
 	return out
 }
 
-// roomWithin is how many requests fit into the horizon: what is left of this window
-// and what the windows after it bring.
+// roomWithin returns how many requests fit into the horizon: what is left of this
+// window and what the windows after it bring.
 func (c *counter) roomWithin(a allowance, now time.Time, horizon time.Duration) float64 {
 	if a.cost <= 0 {
 		return math.Inf(1)

@@ -16,7 +16,7 @@ type Claim struct {
 	More   float64   // wanted beyond it; zero gives back what is not used
 }
 
-// Total is what the claimant will have taken of a window.
+// Total returns what the claimant will have taken of a window.
 func (c Claim) Total(start time.Time) float64 {
 	if c.Start.Equal(start) {
 		return c.Used + c.More
@@ -82,12 +82,12 @@ func (s *State) Low() bool {
 	return false
 }
 
-// leftOver is what nobody has taken.
+// leftOver returns what nobody has taken.
 func (c *counter) leftOver(q allowance) float64 {
 	return max(q.usable-c.others-max(c.granted, c.used), 0)
 }
 
-// Claims is what to ask the ledger for, for requests that wait and some after
+// Claims returns what to ask the ledger for, for requests that wait and some after
 // them: all that leave in ten seconds, but not much of what is left. A block that
 // lies unused is missing elsewhere.
 func (s *State) Claims(waiting []Ask, now time.Time) []Claim {
@@ -126,8 +126,8 @@ func (s *State) Wants(claims []Claim) bool {
 // ahead is for how long a block lasts at the rate of now.
 const ahead = 10 * time.Second
 
-// Returns is what to tell the ledger to give back all that is not used. From here
-// on it cannot be used.
+// Returns returns what to tell the ledger to give back all that is not used. From
+// here on it cannot be used.
 func (s *State) Returns(now time.Time) []Claim {
 	var out []Claim
 	for _, q := range s.quotas {
@@ -141,7 +141,7 @@ func (s *State) Returns(now time.Time) []Claim {
 	return out
 }
 
-// Holds is a claim of what is held already: a look at the ledger.
+// Holds returns a claim of what is held already: a look at the ledger.
 func (s *State) Holds(now time.Time) []Claim {
 	var out []Claim
 	for _, q := range s.quotas {

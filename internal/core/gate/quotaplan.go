@@ -47,7 +47,7 @@ func NewBudget(l Limits, priority int, u Use) *Budget {
 
 func (p placed) windowAt(at time.Time) time.Time { return at.UTC().Truncate(p.length) }
 
-// costOf is what so many requests, each counted by its weight, take of a quota.
+// costOf returns what so many requests, each counted by its weight, take of a quota.
 func (b *Budget) costOf(p placed, requests float64) float64 {
 	if p.name == "money" {
 		return requests * b.money
@@ -80,8 +80,8 @@ func (b *Budget) Place(requests float64, from time.Time) time.Time {
 // farthest is how far ahead a place is looked for. Beyond it the gate decides.
 const farthest = 72 * time.Hour
 
-// crowdedUntil is when the next window begins of a quota without room at an instant;
-// zero if all have it.
+// crowdedUntil returns when the next window begins of a quota without room at an
+// instant; zero if all have it.
 func (b *Budget) crowdedUntil(requests float64, at time.Time) (next time.Time) {
 	for _, p := range b.quotas {
 		w := p.windowAt(at)

@@ -57,7 +57,8 @@ func (s *State) Fresh(span time.Duration, now time.Time) bool {
 	return !s.counted || s.known && now.Sub(s.heard) <= span
 }
 
-// With are the limits with some keys of others, as a run may set them for itself.
+// With returns the limits with some keys of others, as a run may set them for
+// itself.
 func (l Limits) With(others Limits, keys []string) Limits {
 	to, from := reflect.ValueOf(&l).Elem(), reflect.ValueOf(others)
 	for i := range to.NumField() {

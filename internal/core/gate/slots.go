@@ -57,13 +57,13 @@ func (s *Slots) Reserve(r Reservation, pause, now time.Time) Instants {
 	return out
 }
 
-// spanFor is the time in which so much comes in, rounded up to what stores keep.
+// spanFor returns the time in which so much comes in, rounded up to what stores keep.
 func (s *Slots) spanFor(weight float64) time.Duration {
 	return time.Duration(math.Ceil(min(weight/s.PerSecond, maxWait.Seconds())*1e6)) * time.Microsecond
 }
 
-// politestLimit is the lower of two limits; one counts for a minute after the last
-// request that declared it.
+// politestLimit returns the lower of two limits; one counts for a minute after the
+// last request that declared it.
 func politestLimit(known, asked float64, until, now time.Time) (float64, time.Time) {
 	if until.Before(now) || asked <= known {
 		return asked, now.Add(remembered)
@@ -80,7 +80,7 @@ func latestOf(at time.Time, others ...time.Time) time.Time {
 	return at
 }
 
-// LateOf is how long after its instant a request may still reach the upstream.
+// LateOf returns how long after its instant a request may still reach the upstream.
 // So much less is given out at once, so that requests that are late do not add up
 // to more than the burst with those that are not. Half of it is for this process,
 // half for the way. A burst of 1 has nothing to pay with: there two requests may
@@ -101,7 +101,7 @@ const (
 	MaxLate = 200 * time.Millisecond
 )
 
-// AtOnce is how much of a burst is given out at once, after what is kept for
+// AtOnce returns how much of a burst is given out at once, after what is kept for
 // requests that are late.
 func AtOnce(perSecond, burst float64) float64 {
 	return max(burst-perSecond*LateOf(perSecond, burst).Seconds(), 1)

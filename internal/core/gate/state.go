@@ -39,7 +39,7 @@ type declaration struct {
 // remembered is how long a declaration counts after its last request.
 const remembered = time.Minute
 
-// NewState is the state of a key that was never used, for one of n processes.
+// NewState returns the state of a key that was never used, for one of n processes.
 func NewState(l Limits, rank, n int, now time.Time) *State {
 	s := &State{rank: rank, n: max(n, 1), hours: map[string]opening{}, used: map[string]*counter{}, warm: now}
 	l = l.ofKey()
@@ -139,7 +139,7 @@ func (s *State) isSteady() bool { return s.demotion.lowered == 0 && s.effective.
 // coldest is the share of the rate a warm-up starts with.
 const coldest = 1.0 / 3
 
-// Rate is how many requests a second may leave now.
+// Rate returns how many requests a second may leave now.
 func (s *State) Rate(now time.Time) float64 {
 	rate := max(s.effective.PerSecond*s.demotion.usableShare(s.limits, now), s.effective.MinPerSecond)
 	if warmup := s.effective.Warmup.Std(); warmup > 0 {
@@ -148,13 +148,13 @@ func (s *State) Rate(now time.Time) float64 {
 	return rate
 }
 
-// Limits is what requests of the key declare, the lowest of each.
+// Limits returns what requests of the key declare, the lowest of each.
 func (s *State) Limits() Limits { return s.limits }
 
-// Places is how many requests may be under way.
+// Places returns how many requests may be under way.
 func (s *State) Places() int { return s.effective.Concurrency }
 
-// Quantum is how far one task may be ahead of another that waits.
+// Quantum returns how far one task may be ahead of another that waits.
 func (s *State) Quantum() float64 { return float64(s.limits.Quantum) }
 
 // Charge takes a request that leaves now.
@@ -190,7 +190,7 @@ func (s *State) Unspend(a *Ask, charged, now time.Time) {
 	}
 }
 
-// seenCounter is a counter for people: what is not known is not shown.
+// seenCounter returns a counter for people: what is not known is not shown.
 func (s *State) seenCounter(q allowance, now time.Time) counter {
 	c := *s.counterOf(q, now)
 	if s.counted && c.until.IsZero() {

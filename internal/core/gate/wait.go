@@ -8,10 +8,10 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
-// WaitOf is how long an answer asks to wait before the next try: by Retry-After,
-// which is always obeyed (§4.10.8), and by the header its source names, the
-// longer of the two. Like RetryAfter it is never negative and never longer than
-// MaxRetryAfter; what cannot be read asks for nothing.
+// WaitOf returns how long an answer asks to wait before the next try: by
+// Retry-After, which is always obeyed (§4.10.8), and by the header its source
+// names, the longer of the two. Like RetryAfter it is never negative and never
+// longer than MaxRetryAfter; what cannot be read asks for nothing.
 func WaitOf(h Header, status int, p fault.RetryPolicy, now time.Time) time.Duration {
 	wait := RetryAfter(h.Get("Retry-After"), now)
 	if p.WaitHeader == "" || !p.AsksToWait(status) {

@@ -79,7 +79,7 @@ type judged struct {
 
 const mega = 1 << 20
 
-// Matrix is everything that heals by itself: condition → action.
+// Matrix returns everything that heals by itself: condition → action.
 func Matrix() []Rule {
 	return []Rule{
 		{
@@ -170,7 +170,7 @@ func Matrix() []Rule {
 // settle is how long a step is left alone before it is taken back.
 const settle = 30 * time.Second
 
-// RuleOf is the row of a condition.
+// RuleOf returns the row of a condition.
 func RuleOf(c Condition) (Rule, bool) {
 	for _, r := range Matrix() {
 		if r.Condition == c {

@@ -66,7 +66,8 @@ func (r *recent) forgetOld(now time.Time) {
 	r.list = slices.Delete(r.list, 0, old)
 }
 
-// samplesAfter are the samples that came after another one, and are not forgotten.
+// samplesAfter returns the samples that came after another one, and are not
+// forgotten.
 func (r *recent) samplesAfter(no int64) []Sample {
 	first := len(r.list)
 	for first > 0 && r.list[first-1].no > no {
@@ -117,13 +118,13 @@ func meanHeaviness(list []Sample) float64 {
 	return p95(list, func(s Sample) float64 { return float64(s.Bytes) })
 }
 
-// meanQueueing is how long writes wait. A server lets a transaction begin at once and
-// then wait for locks: a commit that takes ten times as long counts as much.
+// meanQueueing returns how long writes wait. A server lets a transaction begin at
+// once and then wait for locks: a commit that takes ten times as long counts as much.
 func meanQueueing(list []Sample) float64 {
 	return p95(list, func(s Sample) float64 { return max(s.Queued, s.Commit/10).Seconds() })
 }
 
-// p95 is what all but the worst twentieth stay at or below.
+// p95 returns what all but the worst twentieth stay at or below.
 func p95(list []Sample, of func(Sample) float64) float64 {
 	if len(list) == 0 {
 		return 0

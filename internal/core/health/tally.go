@@ -12,7 +12,7 @@ type Tally struct {
 	StopSource       int `json:"STOP_SOURCE,omitempty"`
 }
 
-// counterOf is where an action is counted, or nil.
+// counterOf returns where an action is counted, or nil.
 func (t *Tally) counterOf(a Action) *int {
 	return map[Action]*int{
 		LowerRate: &t.LowerRate, LowerConcurrency: &t.LowerConcurrency, ShrinkPage: &t.ShrinkPage, Reslice: &t.Reslice,
@@ -27,7 +27,7 @@ func (t *Tally) Count(a Action, n int) {
 	}
 }
 
-// Times is how often an action was taken.
+// Times returns how often an action was taken.
 func (t Tally) Times(a Action) int {
 	if counter := t.counterOf(a); counter != nil {
 		return *counter

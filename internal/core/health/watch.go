@@ -54,7 +54,7 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s (%s)", text, measuredText(c.Condition, c.Value))
 }
 
-// measuredText is a value with its unit.
+// measuredText returns a value with its unit.
 func measuredText(c Condition, value float64) string {
 	switch c {
 	case Slow, StoreBusy:
@@ -65,7 +65,7 @@ func measuredText(c Condition, value float64) string {
 	return fmt.Sprintf("%.1f %%", 100*value)
 }
 
-// NewWatch is the watch of a partition nothing is known of.
+// NewWatch returns the watch of a partition nothing is known of.
 func NewWatch() *Watch {
 	w := &Watch{samples: [3]recent{page: {most: most, aged: true}, run: {most: runs}, task: {most: runs}}}
 	for _, r := range Matrix() {
@@ -196,7 +196,7 @@ func (w *Watch) Adopt(known []InForce, now time.Time) {
 	}
 }
 
-// strongestLevel is the strongest level that calls for an action, and of what.
+// strongestLevel returns the strongest level that calls for an action, and of what.
 func (w *Watch) strongestLevel(a Action) (level int, of Condition) {
 	for i, r := range w.rules {
 		if at := w.states[i].level; at > level && r.Does(a, at) {
@@ -206,13 +206,13 @@ func (w *Watch) strongestLevel(a Action) (level int, of Condition) {
 	return level, of
 }
 
-// Concurrency is how many tasks may run at once where so many are declared.
+// Concurrency returns how many tasks may run at once where so many are declared.
 func (w *Watch) Concurrency(declared int) int {
 	level, _ := w.strongestLevel(LowerConcurrency)
 	return min(declared, max(declared>>level, 1))
 }
 
-// PageSize is how many items to ask for where so many are declared, and which
+// PageSize returns how many items to ask for where so many are declared, and which
 // condition makes it fewer.
 func (w *Watch) PageSize(declared int) (int, Condition) {
 	level, of := w.strongestLevel(ShrinkPage)

@@ -50,7 +50,7 @@ type BatchResult struct {
 	Pause   bool
 }
 
-// Key is the identity of a batch (D§5.5).
+// Key returns the identity of a batch (D§5.5).
 func (b BatchCommit) Key() string { return batchKey(b.Lease, b.No) }
 
 func batchKey(l Lease, no int) string {
@@ -75,5 +75,5 @@ type Finish struct {
 	Remarks []health.Remark // what was done about conditions
 }
 
-// FailedKey is the identity of a failed batch.
+// FailedKey returns the identity of a failed batch.
 func (f Finish) FailedKey() string { return batchKey(f.Lease, f.Failed.No) }

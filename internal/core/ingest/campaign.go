@@ -72,7 +72,7 @@ type Campaign struct {
 	CreatedAt time.Time
 }
 
-// Partition is where its tasks queue.
+// Partition returns where its tasks queue.
 func (c Campaign) Partition() Partition { return Partition{Dataset: c.Dataset, Operation: Backfill} }
 
 // Stopped refuses work on a campaign that a person has stopped.
@@ -104,9 +104,9 @@ type ReadSpan struct {
 	Began, Ended time.Time
 }
 
-// Pace is how much time of the range a second of work reads, by what was read last;
-// zero: unknown. Hours in which nobody worked do not count, and what was read at
-// the same time counts once.
+// Pace returns how much time of the range a second of work reads, by what was read
+// last; zero: unknown. Hours in which nobody worked do not count, and what was read
+// at the same time counts once.
 func Pace(read []ReadSpan) float64 {
 	var busy []window.Window
 	var length time.Duration

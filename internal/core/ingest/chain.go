@@ -55,7 +55,7 @@ type Namespace struct {
 	Type      CursorType // empty: TIME
 }
 
-// HarvestNamespace is where a harvest's watermark lives: by expression, so that
+// HarvestNamespace returns where a harvest's watermark lives: by expression, so that
 // a changed expression starts a new cursor and shows as a gap (D§5.8).
 func HarvestNamespace(d Dataset, cursorKey, exprProtoHash string) Namespace {
 	return Namespace{
@@ -64,13 +64,13 @@ func HarvestNamespace(d Dataset, cursorKey, exprProtoHash string) Namespace {
 	}
 }
 
-// GlobalNamespace is the watermark of a harvest that is declared to go on
+// GlobalNamespace returns the watermark of a harvest that is declared to go on
 // whatever is asked for. Endpoints still have their own.
 func GlobalNamespace(d Dataset, cursorKey string) Namespace {
 	return Namespace{Source: d.Source, Operation: Harvest, CursorKey: cursorKey, Scope: ScopeGlobal, Key: fingerprint.Key(d.Endpoint)}
 }
 
-// CampaignNamespace is where a BACKFILL keeps what it has done. It never touches
+// CampaignNamespace returns where a BACKFILL keeps what it has done. It never touches
 // the watermark of HARVEST (I6).
 func CampaignNamespace(d Dataset, cursorKey, campaign string) Namespace {
 	return Namespace{Source: d.Source, Operation: Backfill, CursorKey: cursorKey, Scope: ScopeCustom, Key: fingerprint.Key(d.Endpoint, campaign)}
@@ -268,7 +268,7 @@ func (s BatchStats) Add(o BatchStats) BatchStats {
 	}
 }
 
-// Since is what was added to an account since it was another.
+// Since returns what was added to an account since it was another.
 func (s BatchStats) Since(before BatchStats) BatchStats {
 	return BatchStats{
 		s.Seen - before.Seen, s.Inserted - before.Inserted, s.Updated - before.Updated, s.Unchanged - before.Unchanged, s.Gone - before.Gone,
@@ -277,11 +277,11 @@ func (s BatchStats) Since(before BatchStats) BatchStats {
 	}
 }
 
-// Stored is how many records the items came to: new ones, new versions and
+// Stored returns how many records the items came to: new ones, new versions and
 // deletions. An item that is read again changes nothing and is not counted again.
 func (s BatchStats) Stored() int { return s.Inserted + s.Updated + s.Gone }
 
-// NewlyQuarantined are the items that were rejected and were not in quarantine before.
+// NewlyQuarantined returns the items that were rejected and were not in quarantine before.
 func (s BatchStats) NewlyQuarantined() int { return s.Quarantined - s.Known }
 
 // Balanced is I4: nothing seen is unaccounted for.
@@ -338,7 +338,7 @@ func (s RunStats) Add(o RunStats) RunStats {
 	}
 }
 
-// Since is what runs did after those of before. The slowest answer and the reason of the
+// Since returns what runs did after those of before. The slowest answer and the reason of the
 // last restart are no sums and stay.
 func (s RunStats) Since(before RunStats) RunStats {
 	out := s
@@ -385,7 +385,7 @@ type Outcome struct {
 	Stats    RunStats
 }
 
-// CoverageKind is the cursor event an outcome stands for, or empty.
+// CoverageKind returns the cursor event an outcome stands for, or empty.
 func (o Outcome) CoverageKind() coverage.Kind {
 	switch o.Task {
 	case TaskSucceeded:

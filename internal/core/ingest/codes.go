@@ -26,7 +26,7 @@ func ParseOperation(text string) (Operation, error) {
 	return "", fmt.Errorf("unknown operation %q: use HARVEST, BACKFILL or UPDATE", text)
 }
 
-// Priority is the default queue priority: smaller first (D§5.1).
+// Priority returns the default queue priority: smaller first (D§5.1).
 func (o Operation) Priority() int {
 	switch o {
 	case Harvest:

@@ -19,7 +19,7 @@ const (
 	CursorID   CursorType = "ID"
 )
 
-// Line is the type of cursor of a namespace; TIME unless it says otherwise.
+// Line returns the type of cursor of a namespace; TIME unless it says otherwise.
 func (n Namespace) Line() CursorType {
 	if n.Type == "" {
 		return CursorTime
@@ -33,13 +33,13 @@ func (n Namespace) Line() CursorType {
 // same proof as time. The line ends in the year 4253, which every database holds.
 const IDEnd = int64(1) << 56
 
-// IDPoint is the point of a number.
+// IDPoint returns the point of a number.
 func IDPoint(number int64) time.Time { return time.UnixMicro(number).UTC() }
 
-// IDNumber is the number of a point.
+// IDNumber returns the number of a point.
 func IDNumber(point time.Time) int64 { return point.UnixMicro() }
 
-// IDSpan is a stretch of ids: from ≤ id < to.
+// IDSpan returns a stretch of ids: from ≤ id < to.
 func IDSpan(from, to int64) window.Window {
 	return window.Window{From: IDPoint(from), To: IDPoint(to)}
 }
@@ -59,7 +59,7 @@ func (t CursorType) Text(at time.Time) string {
 // compared: the order of the texts is that of the numbers (C§1).
 const numberDigits = 38
 
-// Sortable is the normalised number of an ID; a TIME has none.
+// Sortable returns the normalised number of an ID; a TIME has none.
 func (t CursorType) Sortable(at time.Time) string {
 	if t != CursorID || at.IsZero() {
 		return ""

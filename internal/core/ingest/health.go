@@ -22,8 +22,8 @@ type ConditionNote struct {
 	Detail string // what was measured, for people
 }
 
-// Holding is the condition that keeps planners from making more tasks, if one
-// does (§5.7).
+// Holding returns the condition that keeps planners from making more tasks, if
+// one does (§5.7).
 func Holding(list []ConditionNote) (ConditionNote, bool) {
 	for _, c := range list {
 		if rule, known := health.RuleOf(c.Condition); known && rule.Does(health.PausePlanning, c.Level) {

@@ -66,7 +66,7 @@ func (p Pause) String() string {
 	return fmt.Sprintf("%s is paused since %s by %s: %s", p.Scope, p.Since.UTC().Format(time.RFC3339), p.Actor, p.Reason)
 }
 
-// Resuming is the command that ends a pause.
+// Resuming returns the command that ends a pause.
 func (p Pause) Resuming() string { return "patra source resume " + p.Scope.String() + " --reason …" }
 
 // PausedError refuses work on a source that is paused.
@@ -120,5 +120,5 @@ func (d TasksDone) Add(o TasksDone) TasksDone {
 	return TasksDone{d.Cancelled + o.Cancelled, d.Stopping + o.Stopping, d.Queued + o.Queued, d.Unchanged + o.Unchanged}
 }
 
-// Changed is how many tasks are not what they were.
+// Changed returns how many tasks are not what they were.
 func (d TasksDone) Changed() int { return d.Cancelled + d.Stopping + d.Queued }

@@ -82,10 +82,10 @@ type WindowCount struct {
 	RunID          int64
 }
 
-// EstimateFrom is how many items history lets us expect in the part of w that it
-// covers, and which share of w that is; 0 and 0 if it knows nothing. Where
-// records overlap, the newest counts. One that lies only partly in w counts by
-// its length. Nothing is made up for the part that is not covered.
+// EstimateFrom returns how many items history lets us expect in the part of w
+// that it covers, and which share of w that is; 0 and 0 if it knows nothing.
+// Where records overlap, the newest counts. One that lies only partly in w
+// counts by its length. Nothing is made up for the part that is not covered.
 func EstimateFrom(history []WindowCount, w window.Window) (count int64, covered float64) {
 	return NewCounts(history).Estimate(w)
 }

@@ -16,8 +16,8 @@ const (
 	rejectKey    = "quarantine_id"      // rejected items that were read again
 )
 
-// RefreshNamespace is where an UPDATE keeps what it has looked at: by policy and
-// what else tells one such update from another, so that two of them never take
+// RefreshNamespace returns where an UPDATE keeps what it has looked at: by policy
+// and what else tells one such update from another, so that two of them never take
 // each other's progress for their own (D§5.8). It never touches the watermark of
 // HARVEST (I6).
 func RefreshNamespace(d Dataset, policy refresh.Policy, of ...string) Namespace {
@@ -125,12 +125,12 @@ func (t MissTally) Add(o MissTally) MissTally {
 	return MissTally{t.Missing + o.Missing, t.NotFound + o.NotFound, t.StillGone + o.StillGone}
 }
 
-// Since is what was added since it was another.
+// Since returns what was added since it was another.
 func (t MissTally) Since(before MissTally) MissTally {
 	return MissTally{t.Missing - before.Missing, t.NotFound - before.NotFound, t.StillGone - before.StillGone}
 }
 
-// Total is how many ids these are.
+// Total returns how many ids these are.
 func (t MissTally) Total() int { return t.Missing + t.NotFound + t.StillGone }
 
 // NewSignal names a record to look at again.

@@ -21,7 +21,7 @@ type RejectPick struct {
 // Named reports whether items are named one by one.
 func (p RejectPick) Named() bool { return len(p.IDs) > 0 }
 
-// String is the pick as the audit log has it.
+// String returns the pick as the audit log has it.
 func (p RejectPick) String() string {
 	if p.Named() {
 		return fmt.Sprintf("quarantine %d and %d more", p.IDs[0], len(p.IDs)-1)

@@ -137,7 +137,7 @@ func (s TaskStatus) Terminal() bool {
 	return s == TaskSucceeded || s == TaskFailed || s == TaskPartial || s == TaskCancelled
 }
 
-// OpenTasks are the states of tasks that have not ended.
+// OpenTasks returns the states of tasks that have not ended.
 func OpenTasks() []TaskStatus {
 	return []TaskStatus{TaskScheduled, TaskQueued, TaskDispatched, TaskExecuting}
 }
@@ -149,9 +149,9 @@ func (s PlanStatus) TakesSlices() bool { return s == PlanSlicing || s == PlanPar
 // CanBecome reports whether the edge is legal.
 func (s RejectStatus) CanBecome(next RejectStatus) bool { return slices.Contains(rejectEdges[s], next) }
 
-// RejectedAgain is the state after a page brought the same item once more, rejected
-// for the same reason. What is settled by a stored record is open again: else the
-// item would be a hole that nobody sees (I2). Junk stays junk.
+// RejectedAgain returns the state after a page brought the same item once more,
+// rejected for the same reason. What is settled by a stored record is open again:
+// else the item would be a hole that nobody sees (I2). Junk stays junk.
 func (s RejectStatus) RejectedAgain() RejectStatus {
 	if s == RejectResolved {
 		return RejectOpen

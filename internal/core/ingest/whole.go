@@ -6,9 +6,10 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Whole is how many items the newest readings of a window had, if they add up to
-// exactly this window: no part of one is guessed by its length, and nothing is
-// left out. Only such a number may be compared with what an upstream counts.
+// Whole returns how many items the newest readings of a window had, if they add
+// up to exactly this window: no part of one is guessed by its length, and
+// nothing is left out. Only such a number may be compared with what an upstream
+// counts.
 func (c Counts) Whole(w window.Window) (count int64, whole bool) {
 	if w.Empty() {
 		return 0, false

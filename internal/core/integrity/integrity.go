@@ -30,7 +30,7 @@ type Damage struct {
 	Text  string `json:"text"`
 }
 
-// Next is what to do about a kind of damage.
+// Next returns what to do about a kind of damage.
 func (k Kind) Next() string {
 	const restore = "restore a copy of the database that passes `patra db check`, then harvest: what the copy lacks is read again"
 	switch k {
@@ -99,7 +99,7 @@ func (r *Report) Add(found ...Damage) {
 	}
 }
 
-// Total is how much was found.
+// Total returns how much was found.
 func (r *Report) Total() (n int64) {
 	for _, of := range r.Found {
 		n += of

@@ -68,8 +68,8 @@ func (s Security) Check() error {
 	return nil
 }
 
-// Exposed is the host of an address whose connection leaves the machine without
-// encryption because the address says tls=off; "" if it does not.
+// Exposed returns the host of an address whose connection leaves the machine
+// without encryption because the address says tls=off; "" if it does not.
 func Exposed(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Query().Get("tls") != Off || u.Query().Get("socket") != "" || IsLocal(u.Hostname()) {
@@ -78,7 +78,7 @@ func Exposed(address string) string {
 	return u.Hostname()
 }
 
-// Warning is what is told of a connection that leaves the machine without
+// Warning returns what is told of a connection that leaves the machine without
 // encryption.
 func Warning(what, host string) string {
 	return fmt.Sprintf("warning: the connection to the %s at %s is not encrypted (tls=off): passwords and data can be read and changed on the way", what, host)

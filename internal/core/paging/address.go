@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// followAddress is the address of the next page, as the page at current names it. A
-// relative one is meant from there; a state holds addresses as they are from the
-// first page, which has none ("").
+// followAddress returns the address of the next page, as the page at current names
+// it. A relative one is meant from there; a state holds addresses as they are from
+// the first page, which has none ("").
 func followAddress(current, named string) string {
 	ref, err := url.Parse(strings.ReplaceAll(named, " ", "%20"))
 	if current == "" || err != nil || ref.Scheme != "" || ref.Host != "" || ref.Opaque != "" || strings.HasPrefix(named, "/") {

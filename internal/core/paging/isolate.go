@@ -184,7 +184,7 @@ func (c Config) CheckNumbering(s State, begun int, said Observation) (askFirst b
 	return said.Items == 0 && said.Total == nil, nil
 }
 
-// Blame is the fault of a page that fails while others are answered.
+// Blame returns the fault of a page that fails while others are answered.
 func (c Config) Blame(at State, cause error) *fault.Error {
 	return fault.New(fault.Poisoned, fmt.Errorf("page %d (%s) fails again and again while the upstream answers other pages; it cannot be taken apart: %w",
 		at.Pages+1, c.Position(at), cause))

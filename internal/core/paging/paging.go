@@ -125,7 +125,7 @@ type State struct {
 	Fell   bool   `json:"fell,omitempty"`   // the announced total was smaller on a later page of this pass
 }
 
-// First is the state before the first page.
+// First returns the state before the first page.
 func (c Config) First() State {
 	s := State{Token: c.Initial, Total: -1, First: -1}
 	if c.Base != nil {
@@ -138,7 +138,7 @@ func (c Config) First() State {
 // repeated, whatever the tokens are worth.
 func (s State) FirstPage() bool { return s.Pages == 0 }
 
-// Position is where a state stands, in words for the ledger.
+// Position returns where a state stands, in words for the ledger.
 func (c Config) Position(s State) string {
 	switch c.Type {
 	case Token:
@@ -156,7 +156,7 @@ func (c Config) Position(s State) string {
 // maxPosition is how many bytes of a position the ledger takes.
 const maxPosition = 4096
 
-// shortenToken is a token or an address as the ledger takes it. The state has all of
+// shortenToken returns a token or an address as the ledger takes it. The state has all of
 // it; here the hash tells long ones apart that begin alike.
 func shortenToken(text string) string {
 	if len(text) <= maxPosition {
@@ -250,14 +250,14 @@ func (c Config) probesEnd(s State, o Observation) bool {
 	return c.TailProbe && !s.Probe && o.HasMore == nil && (c.Type == Token && o.Token == "" || c.Type == URL && o.URL == "")
 }
 
-// countPlaces is how many places of the list a page was for. What was delivered counts,
-// not what was asked for: an upstream that quietly sends smaller pages would
-// otherwise leave holes between them. But never more than was asked for: an item
-// that is shown beside the list would push a real one out (I2).
+// countPlaces returns how many places of the list a page was for. What was delivered
+// counts, not what was asked for: an upstream that quietly sends smaller pages would
+// otherwise leave holes between them. But never more than was asked for: an item that is
+// shown beside the list would push a real one out (I2).
 func (c Config) countPlaces(o Observation) int { return min(o.Items, c.Size) }
 
-// countDelivered is how many items of a page count against the announced total. Where
-// the client counts, the surplus of a page that is larger than asked for does not;
+// countDelivered returns how many items of a page count against the announced total.
+// Where the client counts, the surplus of a page that is larger than asked for does not;
 // a page behind a token is as large as the upstream likes.
 func (c Config) countDelivered(o Observation) int {
 	if c.Type == Offset || c.Type == Page {
@@ -288,7 +288,7 @@ const circle = 3
 // and its parts would do the same.
 const desert = 1000
 
-// findObstacle is why a walk that should go on cannot.
+// findObstacle returns why a walk that should go on cannot.
 func (c Config) findObstacle(s, next State, o Observation) *fault.Error {
 	named := c.Type == Token || c.Type == URL
 	switch {
@@ -362,7 +362,7 @@ func (c Config) cutOff(next State, o Observation) bool {
 	return c.MaxResults > 0 && served >= c.MaxResults && !counted
 }
 
-// countPassed is how many items of the query lie before the next page.
+// countPassed returns how many items of the query lie before the next page.
 func (c Config) countPassed(next State) int {
 	switch c.Type {
 	case Offset:

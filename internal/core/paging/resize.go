@@ -34,7 +34,8 @@ func (c Config) Resize(s State, size int) (Config, State, bool) {
 // more than it is asked for would put every later page elsewhere.
 func (c Config) Grows() bool { return c.Type == Offset && !c.FixedSize }
 
-// itemsBefore is how many items of the query lie before the next page of PAGE.
+// itemsBefore returns how many items of the query lie before the next page of
+// PAGE.
 func (c Config) itemsBefore(s State) int {
 	if c.Base == nil {
 		return s.Pages * c.Size
@@ -42,8 +43,8 @@ func (c Config) itemsBefore(s State) int {
 	return (s.Number - *c.Base) * c.Size
 }
 
-// Before is how many items of the query lie before the next page, where the form
-// of paging tells.
+// Before returns how many items of the query lie before the next page, where the
+// form of paging tells.
 func (c Config) Before(s State) int {
 	switch c.Type {
 	case Offset:
@@ -54,7 +55,8 @@ func (c Config) Before(s State) int {
 	return 0
 }
 
-// Shift is the state that many pages on or back, for a look at what stands there.
+// Shift returns the state that many pages on or back, for a look at what stands
+// there.
 func (c Config) Shift(s State, pages int) (State, bool) {
 	if pages == 0 || c.Before(s)+pages*c.Size < 0 || c.Type != Offset && c.Type != Page {
 		return s, false

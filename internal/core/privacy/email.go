@@ -51,7 +51,7 @@ func signAt(text string) string {
 	return ""
 }
 
-// localBefore is where the part before the at sign begins. It never goes back
+// localBefore returns where the part before the at sign begins. It never goes back
 // over what an earlier sign has looked at, so all of it is linear.
 func localBefore(text string, from, at int, sign string) int {
 	begin := at
@@ -94,7 +94,7 @@ func pastEscape(text string, from, begin, at int) int {
 	return min(begin+skip, at)
 }
 
-// domainAfter is the end of a host name with at least two labels, the last of
+// domainAfter returns the end of a host name with at least two labels, the last of
 // them of letters; 0 if there is none. What follows stays.
 func domainAfter(text string, from int) (end int) {
 	labels, label := 0, from
@@ -122,7 +122,8 @@ func domainAfter(text string, from int) (end int) {
 	}
 }
 
-// topLevel is how much of a label can end a host name: its letters, two or more.
+// topLevel returns how much of a label can end a host name: its letters, two or
+// more.
 func topLevel(label string) int {
 	if strings.HasPrefix(strings.ToLower(label), "xn--") {
 		return len(label)

@@ -38,8 +38,8 @@ func startsNumber(c byte) bool { return c == '+' || c == '(' || c == '%' || c ==
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// digitRun is how many bytes are passed over where no number was found: the digits
-// that belong together, so that no part of an id is taken for a number.
+// digitRun returns how many bytes are passed over where no number was found: the
+// digits that belong together, so that no part of an id is taken for a number.
 func digitRun(text string) int {
 	n := 1
 	for isDigit(text[0]) && n < len(text) && isDigit(text[n]) {
@@ -80,7 +80,7 @@ func findNumber(before, text string, at int) match {
 	return match{}
 }
 
-// plusSign is the length of a plus sign, however it is written.
+// plusSign returns the length of a plus sign, however it is written.
 func plusSign(text string) int {
 	for _, sign := range []string{"+", "%2B", `\u002B`} {
 		if len(text) >= len(sign) && strings.EqualFold(text[:len(sign)], sign) {
@@ -90,8 +90,8 @@ func plusSign(text string) int {
 	return 0
 }
 
-// internationalEnd is the end of the digits behind a plus sign (E.164); 0 if they
-// are too few or too many, or a decimal number.
+// internationalEnd returns the end of the digits behind a plus sign (E.164); 0 if
+// they are too few or too many, or a decimal number.
 func internationalEnd(text string, at int) int {
 	if at >= len(text) || text[at] < '1' || text[at] > '9' {
 		return 0
@@ -193,7 +193,7 @@ func isContinued(after string) bool {
 	return false
 }
 
-// digitsOf is a number as it is compared: without signs, and without the zeros
+// digitsOf returns a number as it is compared: without signs, and without the zeros
 // that stand for a plus.
 func digitsOf(text string) string {
 	if n := plusSign(text); n > 1 {

@@ -35,7 +35,7 @@ func (c Calendar) Bounds(w window.Window) (from, to time.Time) {
 	return from, to
 }
 
-// Selected is the smallest window that holds every instant selected for w.
+// Selected returns the smallest window that holds every instant selected for w.
 func (c Calendar) Selected(w window.Window) window.Window {
 	from, to := c.Bounds(w)
 	if c.filter.From == Exclusive {
@@ -73,14 +73,14 @@ func (c Calendar) Cut(t time.Time) time.Time {
 // Text writes a bound in the filter's format.
 func (c Calendar) Text(bound time.Time) string { return c.filter.Text(bound) }
 
-// wallClock is the clock on the wall at t.
+// wallClock returns the clock on the wall at t.
 func (c Calendar) wallClock(t time.Time) time.Time {
 	_, offset := t.In(c.zone).Zone()
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// lowestLocal is the smallest local time of the window: at its start, or right after
-// the clock was put back.
+// lowestLocal returns the smallest local time of the window: at its start, or right
+// after the clock was put back.
 func (c Calendar) lowestLocal(w window.Window) time.Time {
 	low := c.wallClock(w.From)
 	for t := w.From; ; {
@@ -95,8 +95,8 @@ func (c Calendar) lowestLocal(w window.Window) time.Time {
 	}
 }
 
-// highestLocal is the largest local time of the window: at its end, or right before
-// the clock was put back.
+// highestLocal returns the largest local time of the window: at its end, or right
+// before the clock was put back.
 func (c Calendar) highestLocal(w window.Window) time.Time {
 	end := w.To.Add(-tick) // the last instant that belongs to [from,to)
 	high := c.wallClock(end)
@@ -112,7 +112,7 @@ func (c Calendar) highestLocal(w window.Window) time.Time {
 	}
 }
 
-// firstInstant is the earliest instant whose local time lies in [from,to).
+// firstInstant returns the earliest instant whose local time lies in [from,to).
 func (c Calendar) firstInstant(from, to time.Time) (time.Time, bool) {
 	for t := from.Add(-reach); t.Before(to.Add(reach)); {
 		_, change := t.In(c.zone).ZoneBounds()
@@ -132,7 +132,8 @@ func (c Calendar) firstInstant(from, to time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// lastInstant is the end of the latest stretch whose local time lies in [from,to).
+// lastInstant returns the end of the latest stretch whose local time lies in
+// [from,to).
 func (c Calendar) lastInstant(from, to time.Time) time.Time {
 	end := to.Add(reach)
 	for {

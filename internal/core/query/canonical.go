@@ -9,9 +9,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 )
 
-// Canonical is the canonical JSON of what an expression selects: the normal
-// form, with the children of AND and OR and the values of IN in one order.
-// ParseJSON reads it back.
+// Canonical returns the canonical JSON of what an expression selects: the
+// normal form, with the children of AND and OR and the values of IN in one
+// order. ParseJSON reads it back.
 func Canonical(e Expr) ([]byte, error) {
 	if !e.IsZero() {
 		if err := e.Valid(); err != nil {
@@ -28,7 +28,7 @@ type Prototype struct {
 	Selection string
 }
 
-// Canonical is the canonical JSON of a prototype.
+// Canonical returns the canonical JSON of a prototype.
 func (p Prototype) Canonical() ([]byte, error) {
 	where, err := Canonical(p.Where)
 	if err != nil {
@@ -40,7 +40,7 @@ func (p Prototype) Canonical() ([]byte, error) {
 	}{p.Selection, where})
 }
 
-// Hash is the identity of a prototype.
+// Hash returns the identity of a prototype.
 func (p Prototype) Hash() (string, error) {
 	canonical, err := p.Canonical()
 	if err != nil {

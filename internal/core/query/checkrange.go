@@ -63,8 +63,8 @@ func (c *checking) checkExtremes(f limits, field string, r Interval, value strin
 	}
 }
 
-// outermostValues are the outermost values of a range. A number next to an open end has no
-// neighbour, so the end itself stands for it.
+// outermostValues returns the outermost values of a range. A number next to an open end
+// has no neighbour, so the end itself stands for it.
 func (r Interval) outermostValues() (lowest, highest string) {
 	lowest, highest = r.From, r.To
 	if r.FromBoundary == Open {
@@ -76,7 +76,7 @@ func (r Interval) outermostValues() (lowest, highest string) {
 	return lowest, highest
 }
 
-// stepValue is the next or previous date or instant.
+// stepValue returns the next or previous date or instant.
 func stepValue(t RangeType, text string, by int) string {
 	switch t {
 	case RangeDate:
@@ -114,7 +114,7 @@ func compareValues(t RangeType, a, b string) int {
 	return 0
 }
 
-// localDays are the local days that a range of instants touches.
+// localDays returns the local days that a range of instants touches.
 func (c Calendar) localDays(r Interval) Interval {
 	w, _ := r.instantWindow()
 	days := Calendar{DateFilter{Precision: Day, From: Inclusive, To: Inclusive}, c.zone}
@@ -135,7 +135,7 @@ var (
 	dusk = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 )
 
-// instantWindow is a range of dates or instants as a half-open window. Dates are
+// instantWindow returns a range of dates or instants as a half-open window. Dates are
 // taken as days of the calendar, without a zone.
 func (r Interval) instantWindow() (w window.Window, dated bool) {
 	read, unit := parseInstant, func(t time.Time) time.Time { return t.Add(tick) }

@@ -50,7 +50,7 @@ type DateFilter struct {
 	MaxOutsideShare *float64 `json:"maxOutsideShare,omitzero" doc:"share of items, 0 to 1, whose response.filtered may lie outside of what was asked for; more is a finding of patra status, since filter and stamps disagree (default 0.02)"`
 }
 
-// OutsideShare is the share of items that may lie outside of what was asked for.
+// OutsideShare returns the share of items that may lie outside of what was asked for.
 func (f DateFilter) OutsideShare() float64 {
 	if f.MaxOutsideShare == nil {
 		return skew.DefaultShare
@@ -81,7 +81,7 @@ func (f DateFilter) WithDefaults() DateFilter {
 	return f
 }
 
-// Formerly is the filter as it was written before it became finer. One that
+// Formerly returns the filter as it was written before it became finer. One that
 // became coarser has no former self: it is another question.
 func (f DateFilter) Formerly() (former DateFilter, was bool) {
 	if len(partsOf(f.FormerPrecision)) >= len(partsOf(f.Precision)) || f.FormerPrecision == "" {
@@ -212,7 +212,7 @@ func letterOrQuote(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '\'' || c == '"' || c == '`'
 }
 
-// nextPart is what a format starts with: the name of a field of time with its
+// nextPart returns what a format starts with: the name of a field of time with its
 // number in partsOf(Second), or one character and -1.
 func nextPart(format string) (part string, field int) {
 	for i, name := range partsOf(Second) {
@@ -251,7 +251,7 @@ func (f DateFilter) Resolve() (Calendar, error) {
 // of the filter's precision. Text writes them; they are not instants.
 func (f DateFilter) Bounds(w window.Window) (from, to time.Time) { return f.mustCalendar().Bounds(w) }
 
-// Selected is the smallest window that holds every instant the upstream selects
+// Selected returns the smallest window that holds every instant the upstream selects
 // for w: never less than w.
 func (f DateFilter) Selected(w window.Window) window.Window { return f.mustCalendar().Selected(w) }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// JSON is the tree as it is stored and exchanged. Parse reads it back.
+// JSON returns the tree as it is stored and exchanged. Parse reads it back.
 func (e Expr) JSON() ([]byte, error) {
 	if err := e.Valid(); err != nil {
 		return nil, fmt.Errorf("write expression: %w", err)

@@ -134,7 +134,7 @@ func normalList(a Atom) Expr {
 	return Is(Atom{Field: a.Field, Op: OpIn, In: List{Values: values, Case: a.In.Case}})
 }
 
-// listValues are the values without blanks and repetition. Of spellings that
+// listValues returns the values without blanks and repetition. Of spellings that
 // differ only in a case that does not matter the smallest stands for all, so
 // that the order in which they were written does not show.
 func listValues(l List) []string {

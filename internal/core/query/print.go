@@ -24,7 +24,7 @@ func (e Expr) MarshalText() ([]byte, error) {
 	return []byte(text), nil
 }
 
-// String is the text form.
+// String returns the text form.
 func (e Expr) String() string {
 	switch e.Kind {
 	case KindConst:
@@ -63,7 +63,8 @@ func printBranch(e Expr, function, word string) string {
 	return strings.Join(parts, word)
 }
 
-// printOperand is a child in parentheses where its own words would be torn apart.
+// printOperand returns a child in parentheses where its own words would be torn
+// apart.
 func printOperand(e Expr) string {
 	if (e.Kind == KindAnd || e.Kind == KindOr) && len(e.Children) > 1 {
 		return "(" + e.String() + ")"
@@ -79,7 +80,7 @@ func printAll(list []Expr) []string {
 	return out
 }
 
-// String is the condition as a call.
+// String returns the condition as a call.
 func (a Atom) String() string {
 	field := fieldText(a.Field)
 	switch a.Op {

@@ -52,7 +52,7 @@ func (w *writer) atomKindOf(a Atom, negated bool) atomKind {
 	return k
 }
 
-// valueType is the type of a date filter's texts, whatever was asked.
+// valueType returns the type of a date filter's texts, whatever was asked.
 func (c Calendar) valueType() ValueType {
 	if c.filter.Precision == Second || c.filter.Precision == Minute {
 		return ValueDateTime
@@ -150,7 +150,7 @@ func (w *writer) noteUnrendered(a Atom, at position, key string, err error) {
 	w.addFinding("E-RENDER-EMPTY", at.path, a.Field, "%s writes nothing for %s", key, a)
 }
 
-// atomVars are the values of a condition as its templates see them.
+// atomVars returns the values of a condition as its templates see them.
 func (w *writer) atomVars(a Atom, at position, negated bool, r *compiledRule) (tmpl.AtomVars, bool) {
 	vars := tmpl.AtomVars{Field: a.Field, Negated: negated, Exists: !negated}
 	switch a.Op {

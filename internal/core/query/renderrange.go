@@ -14,8 +14,8 @@ const (
 	narrower
 )
 
-// rangeBounds are the texts of a range for a rule. What stands for a missing bound
-// only the rule can say: empty text makes another query of most templates.
+// rangeBounds returns the texts of a range for a rule. What stands for a missing
+// bound only the rule can say: empty text makes another query of most templates.
 func (w *writer) rangeBounds(a Atom, at position, r *compiledRule) (from, to string, ok bool) {
 	var told fit
 	if a.Range.Type == RangeNumber {
@@ -62,8 +62,8 @@ func (w *writer) openEnd(a Atom, at position, r *compiledRule, text, name string
 	return "", false
 }
 
-// rangeCalendar is how the upstream reads the bounds: the date filter knows for its
-// own field, the rule for others.
+// rangeCalendar returns how the upstream reads the bounds: the date filter knows for
+// its own field, the rule for others.
 func (w *writer) rangeCalendar(a Atom, r *compiledRule) Calendar {
 	if w.program.checker.isWindow(a) {
 		return *w.program.window
@@ -75,8 +75,8 @@ func (w *writer) rangeCalendar(a Atom, r *compiledRule) Calendar {
 	return Calendar{f.WithDefaults(), time.UTC}
 }
 
-// boundTexts are the bounds to send for a range, and how they fit. Dates are compared
-// with local dates, whatever the zone.
+// boundTexts returns the bounds to send for a range, and how they fit. Dates are
+// compared with local dates, whatever the zone.
 func (c Calendar) boundTexts(r Interval) (from, to string, told fit) {
 	w, dated := r.instantWindow()
 	if dated {
@@ -124,13 +124,13 @@ func (r Interval) numberBounds(b Bounds, whole bool) (from, to string, told fit)
 	return from, to, told
 }
 
-// wholeAbove is the smallest whole number above a decimal.
+// wholeAbove returns the smallest whole number above a decimal.
 func wholeAbove(text string) string {
 	n := floorOf(text)
 	return n.Add(n, big.NewInt(1)).String()
 }
 
-// wholeBelow is the largest whole number below a decimal.
+// wholeBelow returns the largest whole number below a decimal.
 func wholeBelow(text string) string {
 	n := floorOf(text)
 	if x, _ := new(big.Rat).SetString(text); x.IsInt() {

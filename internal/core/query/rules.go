@@ -264,7 +264,7 @@ func (p *problems) onlyForRange(path string, r Rule) {
 	}
 }
 
-// precisionOf is what the upstream names. A rule with a format of its own has
+// precisionOf returns what the upstream names. A rule with a format of its own has
 // that one for dates and instants alike.
 func (r Rule) precisionOf(t RangeType) Precision {
 	switch {

@@ -10,7 +10,7 @@ import (
 // standard key, until a join transform replaces it.
 const ListSeparator = "||"
 
-// listTransforms is the list of codes: one line each.
+// listTransforms returns the list of codes: one line each.
 func listTransforms() map[string]func(string) (string, error) {
 	return map[string]func(string) (string, error){
 		"IDENTITY":    func(v string) (string, error) { return v, nil },
@@ -26,7 +26,8 @@ func listTransforms() map[string]func(string) (string, error) {
 // one is a day that is never harvested.
 const minusOneDay = "TO_EXCLUSIVE_MINUS_1D"
 
-// Transforms are the codes a source may use to change the values of parameters.
+// Transforms returns the codes a source may use to change the values of
+// parameters.
 func Transforms() []string {
 	var out []string
 	for code := range listTransforms() {

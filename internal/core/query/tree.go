@@ -80,7 +80,7 @@ func (e Expr) Equal(o Expr) bool {
 	return slices.EqualFunc(e.Children, o.Children, Expr.Equal)
 }
 
-// instantText is the one spelling of an instant: UTC and always six digits.
+// instantText returns the one spelling of an instant: UTC and always six digits.
 func instantText(t time.Time) string { return window.Instant(t).Format("2006-01-02T15:04:05.000000Z") }
 
 // squeezeBlanks trims text and writes every run of blanks as one space.

@@ -87,7 +87,7 @@ func joinMembers(all map[string]jsontext.Value) (out []byte, err error) {
 	return jsontext.AppendFormat(nil, append(out, '}'), canonicalForm()...)
 }
 
-// canonicalForm is that of the content hash: one order of members, numbers as
+// canonicalForm returns that of the content hash: one order of members, numbers as
 // they were written.
 func canonicalForm() []jsontext.Options {
 	return append(lenientOptions(), jsontext.ReorderRawObjects(true), jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))

@@ -42,7 +42,7 @@ func FateOf(stored *Head, in Incoming) Fate {
 // Waits reports whether the record has to be looked at once more.
 func (f Fate) Waits() bool { return f == FirstMiss || f == MissedSoon }
 
-// LooksAgainAt is the first instant at which a second miss counts.
+// LooksAgainAt returns the first instant at which a second miss counts.
 func LooksAgainAt(missingSince time.Time) time.Time { return missingSince.Add(SecondMissAfter) }
 
 // Sights reports whether an item shows that a record which was missing is there. An

@@ -20,11 +20,11 @@ type RotaInputs struct {
 // firstTurns is how much of a cycle the first update takes.
 const firstTurns = 24 * time.Hour
 
-// Rota is the window of an update by age: the turns between the last that were
-// taken without a gap and now. What failed or was not run is still in it, however
-// long ago: a record whose turn came twice is looked at once, because the later
-// look finds it looked at. Nothing of the upstream depends on this window, so
-// there is no lag to keep.
+// Rota returns the window of an update by age: the turns between the last that
+// were taken without a gap and now. What failed or was not run is still in it,
+// however long ago: a record whose turn came twice is looked at once, because the
+// later look finds it looked at. Nothing of the upstream depends on this window,
+// so there is no lag to keep.
 func Rota(in RotaInputs) (window.Total, error) {
 	if err := (Spec{Policy: ByAge, Cycle: duration.Duration(in.Cycle)}).Validate(); err != nil {
 		return window.Total{}, err

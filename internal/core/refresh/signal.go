@@ -21,7 +21,7 @@ const (
 	Missing      Kind = "MISSING"     // it was asked for and did not come: it is to be looked at again
 )
 
-// Kinds are those that may be said.
+// Kinds returns those that may be said.
 func Kinds() []Kind { return []Kind{Retraction, Merge, MissingField} }
 
 // ParseKind reads a kind that may be said.

@@ -23,8 +23,8 @@ type Share struct {
 	Before   time.Time
 }
 
-// Shares are the hashes whose turns lie in a window, one for each cycle it has a
-// part in. Whoever has a turn and was not looked at by the end of the window is
+// Shares returns the hashes whose turns lie in a window, one for each cycle it has
+// a part in. Whoever has a turn and was not looked at by the end of the window is
 // to be looked at.
 func Shares(w window.Window, cycle time.Duration) (out []Share) {
 	for _, part := range Cycles(w, cycle) {
@@ -44,8 +44,8 @@ func Cycles(w window.Window, cycle time.Duration) (out []window.Window) {
 	return out
 }
 
-// into is how far into its cycle an instant lies. Cycles are counted from 1970, so
-// that every process has the same ones.
+// into returns how far into its cycle an instant lies. Cycles are counted from
+// 1970, so that every process has the same ones.
 func into(at time.Time, cycle time.Duration) time.Duration {
 	c := cycle.Microseconds()
 	place := at.UnixMicro() % c

@@ -83,7 +83,7 @@ func credentialPath(name, key string) Path {
 	return append(Path{"credentials", name}, strings.Split(key, ".")...)
 }
 
-// belowCredential is a path without the section and name before it.
+// belowCredential returns a path without the section and name before it.
 func (p Path) belowCredential() []string {
 	if p[0] == "credentials" {
 		return p[min(2, len(p)):]

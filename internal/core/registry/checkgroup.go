@@ -19,7 +19,7 @@ func (s *Source) GroupsLikeSources(codes []string) Problems {
 	return out.sortProblems()
 }
 
-// RateGroups are the names of the groups that the file names, each once.
+// RateGroups returns the names of the groups that the file names, each once.
 func (s *Source) RateGroups() []string {
 	var out []string
 	for _, l := range s.groupLeaves() {

@@ -53,7 +53,7 @@ func isRendered(path Path) bool {
 	return slices.Contains([]string{"request.path", "request.query", "request.headers", "request.form", "request.body", "http.headers"}, text)
 }
 
-// readVariables are all variables that surely reach the request. The default of a
+// readVariables returns all variables that surely reach the request. The default of a
 // parameter does not, where a rule may write the parameter instead.
 func (r *Resolved) readVariables() map[string]bool {
 	out := map[string]bool{}
@@ -130,7 +130,7 @@ func codedError(code string, err error) string {
 	return code + ": " + err.Error()
 }
 
-// Parts is what a renderer is made of.
+// Parts returns what a renderer is made of.
 func (s Settings) Parts() exchange.Parts {
 	return exchange.Parts{HTTP: s.HTTP, Request: s.Request, Templates: s.Templates, Params: s.Params, Transform: query.Transform}
 }

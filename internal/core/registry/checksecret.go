@@ -62,7 +62,7 @@ func holdsSecret(l Leaf, paramName func(key string) string) bool {
 	return false
 }
 
-// placeName is the part of a path that says what its values are.
+// placeName returns the part of a path that says what its values are.
 func (p Path) placeName() string {
 	if len(p) == 1 || slices.Contains([]string{"params", "credentials", "credential"}, p[0]) {
 		return p[0]

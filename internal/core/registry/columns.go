@@ -55,7 +55,7 @@ type column struct {
 
 func (c column) keyPath() Path { return strings.Split(c.path, ".") }
 
-// unitColumn is the second column of a span.
+// unitColumn returns the second column of a span.
 func (c column) unitColumn() string { return strings.TrimSuffix(c.name, "value") + "unit_code" }
 
 // sourceColumns hold what a file says about the source as a whole.
@@ -154,7 +154,7 @@ func sectionColumns() []column {
 	}
 }
 
-// extraTable is where a value without a column is kept.
+// extraTable returns where a value without a column is kept.
 func extraTable(section string, sc scope) string {
 	switch section {
 	case "http":

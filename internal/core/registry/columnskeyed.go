@@ -30,7 +30,7 @@ func entriesOf(table string) (entries, bool) {
 	return entries{}, false
 }
 
-// KeyColumn is the column of a table that names the entry a row is for, or ""
+// KeyColumn returns the column of a table that names the entry a row is for, or ""
 // if a level has one row in the table.
 func KeyColumn(table string) string {
 	e, _ := entriesOf(table)
@@ -62,10 +62,10 @@ func (e entries) entryColumns() []column {
 	return layout().entries[e.key]
 }
 
-// extraColumn is where a value of an entry without a column is kept.
+// extraColumn returns where a value of an entry without a column is kept.
 func (e entries) extraColumn() string { return e.tables[len(e.tables)-1] }
 
-// entryColumns are those of tables with a key.
+// entryColumns returns those of tables with a key.
 func entryColumns() []column {
 	return []column{
 		{"type", tableCredential, "auth_type", asText, 32},

@@ -86,9 +86,9 @@ func checkNames(b *binder) {
 	}
 }
 
-// allLeaves is what src says now. Its typed fields rule, so that code may change
-// them; what was decoded adds what they cannot hold: origins, and zero values
-// that were written out (allowHttp: false below a level that says true).
+// allLeaves returns what src says now. Its typed fields rule, so that code may
+// change them; what was decoded adds what they cannot hold: origins, and zero
+// values that were written out (allowHttp: false below a level that says true).
 func (s *Source) allLeaves() leafSet {
 	root := sourceShape()
 	v := reflect.ValueOf(s).Elem()

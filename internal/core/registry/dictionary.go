@@ -29,7 +29,7 @@ type DictAlias struct {
 	Code   string
 }
 
-// Name is the display name of an item.
+// Name returns the display name of an item.
 func (i DictItem) Name() string {
 	words := strings.ToLower(strings.ReplaceAll(i.Code, "_", " "))
 	return strings.ToUpper(words[:1]) + words[1:]
@@ -61,8 +61,8 @@ func Dictionary() []DictType {
 // builtIn is the same, made once. Nobody may change it.
 var builtIn = sync.OnceValue(Dictionary)
 
-// listOf is the list an enum of the file format takes its codes from: the first
-// that has all of them.
+// listOf returns the list an enum of the file format takes its codes from: the
+// first that has all of them.
 func listOf(enum []string) (DictType, bool) {
 	if len(enum) == 0 {
 		return DictType{}, false
@@ -94,15 +94,16 @@ func (t *DictType) hasCode(code string) bool {
 	return false
 }
 
-// canonicalCode is the code of an enum that an older code stands for. Files may use
-// older codes; what is stored and compiled is always the canonical one (D§5.17).
+// canonicalCode returns the code of an enum that an older code stands for. Files
+// may use older codes; what is stored and compiled is always the canonical one
+// (D§5.17).
 func canonicalCode(code string, enum []string) (string, bool) {
 	list, _ := listOf(enum)
 	item, ok := list.Find(code)
 	return item.Code, ok && slices.Contains(enum, item.Code)
 }
 
-// olderCodes are the aliases canonical accepts for an enum.
+// olderCodes returns the aliases canonical accepts for an enum.
 func olderCodes(enum []string) (out []string) {
 	list, _ := listOf(enum)
 	for _, item := range list.Items {

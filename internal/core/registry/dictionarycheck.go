@@ -83,7 +83,7 @@ func enabledCodes(dict []DictType, list string) (out []string) {
 	return out
 }
 
-// enumAt is the closed list of a value, nil where any value goes.
+// enumAt returns the closed list of a value, nil where any value goes.
 func enumAt(s *shape, path Path) []string {
 	for _, key := range path {
 		below, ok := s.childShape(key)

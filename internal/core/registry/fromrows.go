@@ -98,7 +98,7 @@ func readExtra(level *node, extra any, at Position) Problems {
 	return nil
 }
 
-// childNode is the mapping under a key, made if it is missing.
+// childNode returns the mapping under a key, made if it is missing.
 func (n *node) childNode(key string, at Position) *node {
 	for _, e := range n.entries {
 		if e.key == key {

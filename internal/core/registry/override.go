@@ -49,8 +49,8 @@ func ParseOverride(text string) (Override, error) {
 	return Override{Path: path, Value: b.leaves[path.String()].Value}, nil
 }
 
-// pathFault is what is wrong with a path, without the text it was found in: the
-// value stands there too.
+// pathFault returns what is wrong with a path, without the text it was found
+// in: the value stands there too.
 func pathFault(err error) string {
 	_, why, _ := strings.Cut(strings.ReplaceAll(err.Error(), `\"`, ""), `": `)
 	why, _, _ = strings.Cut(why, ` "`)
@@ -58,7 +58,7 @@ func pathFault(err error) string {
 	return why
 }
 
-// overridePosition is the home of a value that was set for a run.
+// overridePosition returns the home of a value that was set for a run.
 func overridePosition(path Path) Position { return Position{File: "override " + path.String()} }
 
 func unknownOverride(at Position, path Path, s *shape) Problem {
@@ -122,7 +122,8 @@ func textOf(value any) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// Overridden are the keys of a section that were set for this run, in order.
+// Overridden returns the keys of a section that were set for this run, in
+// order.
 func (r *Resolved) Overridden(section string) (out []string) {
 	for _, l := range r.merged.list {
 		if l.Level == LevelOverride && len(l.Path) == 2 && l.Path[0] == section {

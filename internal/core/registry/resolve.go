@@ -141,7 +141,7 @@ func (p Path) appliesTo(endpoint, operation string) int {
 	return -1
 }
 
-// levelAt is the level of a section below a prefix. What says how an endpoint is
+// levelAt returns the level of a section below a prefix. What says how an endpoint is
 // called lies in the endpoint's own row; everything else below it has a row of
 // its own and is a section (D§5.18).
 func levelAt(prefix Path, section string) Level {
@@ -230,7 +230,7 @@ func (r *Resolved) Origin(path string) string {
 	return "not set"
 }
 
-// allValues is every leaf of the sections after defaults, and the zeros that were
+// allValues returns every leaf of the sections after defaults, and the zeros that were
 // written out. What was declared is shown as it holds, in its one spelling; what
 // was not, and a default laid over a zero, came from the platform.
 func (r *Resolved) allValues() leafSet {
@@ -261,8 +261,8 @@ func (r *Resolved) allValues() leafSet {
 	return all
 }
 
-// chosenCredential is the credential in use, as if it were a section. Credentials stand at
-// the top of a file only.
+// chosenCredential returns the credential in use, as if it were a section. Credentials
+// stand at the top of a file only.
 func (r *Resolved) chosenCredential() leafSet {
 	out := leafSet{}
 	if r.Auth.Credential == "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of a source file, for editors. It is
-// read from the types, as the decoder is: whatever it refuses, Decode refuses
+// Schema returns the JSON Schema (draft 2020-12) of a source file, for editors. It
+// is read from the types, as the decoder is: whatever it refuses, Decode refuses
 // too. What several levels say together it cannot see, so no key of a section is
 // required by it.
 func Schema() []byte {

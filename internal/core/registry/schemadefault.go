@@ -49,7 +49,7 @@ func readDefault(s *shape, phrase string) preset {
 	return preset{plainValue(b.leaves["default"].Value), first}
 }
 
-// filledDefault is what a section nobody wrote anything into has there.
+// filledDefault returns what a section nobody wrote anything into has there.
 func filledDefault(owner *shape, f field) (value any, ok bool) {
 	empty := reflect.New(owner.typ).Elem()
 	method := empty.MethodByName("WithDefaults")

@@ -120,7 +120,8 @@ func (s *shape) listKeys() []string {
 	return out
 }
 
-// childShape is the shape below a key. An open mapping has one for every key.
+// childShape returns the shape below a key. An open mapping has one for every
+// key.
 func (s *shape) childShape(key string) (*shape, bool) {
 	switch s.kind {
 	case object:

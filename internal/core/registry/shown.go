@@ -9,8 +9,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 )
 
-// Shown is the source as it may be shown: the same, but for secrets that stand
-// in it, which only a source applied before they were refused can have.
+// Shown returns the source as it may be shown: the same, but for secrets that
+// stand in it, which only a source applied before they were refused can have.
 func (s *Source) Shown() *Source {
 	leaves := s.allLeaves()
 	hides := hidingRule(leaves)
@@ -51,7 +51,7 @@ func hidingRule(leaves leafSet) func(Leaf) bool {
 	}
 }
 
-// parameterKey is the standard key a leaf of params or of a rule is about.
+// parameterKey returns the standard key a leaf of params or of a rule is about.
 func (l Leaf) parameterKey() string {
 	if l.Path[0] == "params" {
 		return l.Path[1]
@@ -59,7 +59,8 @@ func (l Leaf) parameterKey() string {
 	return l.Path[len(l.Path)-1]
 }
 
-// sectionPath is a path without the endpoint and operation before its section.
+// sectionPath returns a path without the endpoint and operation before its
+// section.
 func (p Path) sectionPath() Path {
 	if len(p) > ofEndpoint && p[0] == "endpoints" {
 		p = p[ofEndpoint:]

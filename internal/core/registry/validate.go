@@ -90,7 +90,7 @@ func (r *Resolved) checkMissing(section field) Problems {
 	return out
 }
 
-// placeOf is where the closest thing round a path stands, at its most specific
+// placeOf returns where the closest thing round a path stands, at its most specific
 // level, else where the endpoint stands: the place to write what is missing.
 func (r *Resolved) placeOf(path Path) Position {
 	endpoint := Path{"endpoints", r.Endpoint}

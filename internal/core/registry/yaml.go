@@ -154,8 +154,8 @@ func (r *yamlReader) refuseNode(n ast.Node, message, hint string) *Problem {
 	return &p
 }
 
-// positionOf is where a node starts. The token of a block mapping is its first colon,
-// so its first key is asked instead.
+// positionOf returns where a node starts. The token of a block mapping is its first
+// colon, so its first key is asked instead.
 func (r *yamlReader) positionOf(n ast.Node) Position {
 	switch v := n.(type) {
 	case *ast.MappingNode:

@@ -52,9 +52,9 @@ type File struct {
 	Lineage Ranges `json:"lineage,omitempty"`
 }
 
-// FileName is the name of an archive's file. An attempt writes under a name of
-// its own: one that was thought dead and comes back must not write over the file
-// that another has sealed.
+// FileName returns the name of an archive's file. An attempt writes under a name
+// of its own: one that was thought dead and comes back must not write over the
+// file that another has sealed.
 func (a Archive) FileName(attempt string) string {
 	what := "plans"
 	if a.Kind == Events {

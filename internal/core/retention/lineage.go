@@ -102,7 +102,7 @@ const (
 	EvidenceTable Table = "ing_batch_evidence"
 )
 
-// PlanTables are the tables of a plan, from its root on.
+// PlanTables returns the tables of a plan, from its root on.
 func PlanTables() []Table {
 	return []Table{PlanTable, SliceTable, ResliceTable, TaskTable, RunTable, BatchTable, EvidenceTable}
 }

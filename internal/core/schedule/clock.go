@@ -2,7 +2,7 @@ package schedule
 
 import "time"
 
-// onClock is what a clock shows at an instant, written as UTC.
+// onClock returns what a clock shows at an instant, written as UTC.
 func onClock(at time.Time, in *time.Location) time.Time {
 	_, offset := at.In(in).Zone()
 	return at.UTC().Add(time.Duration(offset) * time.Second)
@@ -11,9 +11,9 @@ func onClock(at time.Time, in *time.Location) time.Time {
 // farAhead is more than any zone differs from UTC.
 const farAhead = 26 * time.Hour
 
-// firstShown is the first instant at which the clock shows a time or a later one:
-// the moment of the jump for a time that is jumped over, the first of the two for
-// a time that comes twice. It never goes back for a later time.
+// firstShown returns the first instant at which the clock shows a time or a later
+// one: the moment of the jump for a time that is jumped over, the first of the
+// two for a time that comes twice. It never goes back for a later time.
 func firstShown(clock time.Time, in *time.Location) time.Time {
 	at := clock.Add(-farAhead)
 	for {

@@ -73,7 +73,7 @@ func (c Config) checkLengths() error {
 	return nil
 }
 
-// String is the schedule for people.
+// String returns the schedule for people.
 func (c Config) String() string {
 	c = c.WithDefaults()
 	text := "every " + c.Every.String()
@@ -89,7 +89,7 @@ func (c Config) String() string {
 	return text
 }
 
-// normalSpelling is a cron text with single blanks and upper-case names.
+// normalSpelling returns a cron text with single blanks and upper-case names.
 func normalSpelling(cron string) string {
 	return strings.ToUpper(strings.Join(strings.Fields(cron), " "))
 }

@@ -120,8 +120,8 @@ func parseNumber(text string) (int, bool) {
 // certain day of the week may be 40 years away.
 const longestPause = 50
 
-// timeAfter is the first time on the clock after one, as if the clock never jumped:
-// both are written as UTC. There is none if the day never comes.
+// timeAfter returns the first time on the clock after one, as if the clock never
+// jumped: both are written as UTC. There is none if the day never comes.
 func (c *cronTimes) timeAfter(clock time.Time) (next time.Time, ok bool) {
 	day := clock.Truncate(24 * time.Hour)
 	from := int(clock.Sub(day)/time.Minute) + 1
@@ -151,7 +151,7 @@ func (c *cronTimes) isOn(date int, weekday time.Weekday) bool {
 	return inMonth && inWeek
 }
 
-// minuteFrom is the first minute of a day that is named, from one on.
+// minuteFrom returns the first minute of a day that is named, from one on.
 func (c *cronTimes) minuteFrom(from int) (minute int, ok bool) {
 	hour := from / 60
 	if left := c.minutes >> (from % 60) << (from % 60); c.hours>>hour&1 == 1 && left != 0 {

@@ -33,7 +33,7 @@ func New(name string, c Config) (Schedule, error) {
 	return s, err
 }
 
-// Next is the first tick after an instant; the zero time if there is none.
+// Next returns the first tick after an instant; the zero time if there is none.
 func (s Schedule) Next(after time.Time) time.Time {
 	if s.Config.Every > 0 {
 		return s.tickAt(s.periodNumber(after) + 1)
@@ -56,7 +56,7 @@ func (s Schedule) Next(after time.Time) time.Time {
 	}
 }
 
-// periodNumber is how many whole periods lie between 1970 and an instant.
+// periodNumber returns how many whole periods lie between 1970 and an instant.
 func (s Schedule) periodNumber(at time.Time) int64 {
 	period := int64(s.Config.Every.Std() / time.Second)
 	n := at.Unix() / period
@@ -70,8 +70,8 @@ func (s Schedule) tickAt(number int64) time.Time {
 	return time.Unix(number*int64(s.Config.Every.Std()/time.Second), 0).UTC()
 }
 
-// Fires is when a tick fires: later by a share of the jitter that follows from
-// the name and the tick, so that two processes agree on it and two sources
+// Fires returns when a tick fires: later by a share of the jitter that follows
+// from the name and the tick, so that two processes agree on it and two sources
 // scheduled for the same minute do not start together.
 func (s Schedule) Fires(tick time.Time) time.Time {
 	jitter := s.Config.Jitter.Std().Milliseconds()
@@ -82,8 +82,8 @@ func (s Schedule) Fires(tick time.Time) time.Time {
 	return tick.Add(time.Duration(share%uint64(jitter+1)) * time.Millisecond)
 }
 
-// Due is the newest tick after last that has fired by now. All older ones since
-// last are coalesced into it, and missed is how many they are.
+// Due returns the newest tick after last that has fired by now. All older ones
+// since last are coalesced into it, and missed is how many they are.
 func (s Schedule) Due(last, now time.Time) (tick time.Time, missed int, ok bool) {
 	if s.Config.Every > 0 {
 		return s.dueEvery(last, now)
@@ -111,8 +111,8 @@ func (s Schedule) dueEvery(last, now time.Time) (tick time.Time, missed int, ok 
 	return s.tickAt(n), int(behind - 1), true
 }
 
-// Wakes is the first instant after now at which a tick after last fires; the zero
-// time if none ever will. It is worth asking Due again then.
+// Wakes returns the first instant after now at which a tick after last fires; the
+// zero time if none ever will. It is worth asking Due again then.
 func (s Schedule) Wakes(last, now time.Time) (at time.Time) {
 	from := now.Add(-s.Config.Jitter.Std())
 	if last.After(from) {
@@ -126,7 +126,7 @@ func (s Schedule) Wakes(last, now time.Time) (at time.Time) {
 	return at
 }
 
-// Key is the identity of a tick: the same tick twice is one trigger (D§5.5).
+// Key returns the identity of a tick: the same tick twice is one trigger (D§5.5).
 func (s Schedule) Key(tick time.Time) string { return "schedule " + s.Name + " " + Text(tick) }
 
 // Text writes a tick.

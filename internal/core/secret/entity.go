@@ -83,7 +83,7 @@ func (r *reader) goOn(number reading, top int, base rune) {
 	r.stack = r.stack[:kept]
 }
 
-// digitValue is the value of a digit in a base, or less than zero.
+// digitValue returns the value of a digit in a base, or less than zero.
 func digitValue(char, base rune) rune {
 	if char < 0 || char >= utf8.RuneSelf {
 		return -1
@@ -94,8 +94,8 @@ func digitValue(char, base rune) rune {
 	return -1
 }
 
-// inWindows1252 is what browsers take a number for that Unicode gives to no character one
-// can see: that of a code page.
+// inWindows1252 returns what browsers take a number for that Unicode gives to no
+// character one can see: that of a code page.
 func inWindows1252(char rune) rune {
 	if char < 0x80 || char > 0x9F {
 		return char

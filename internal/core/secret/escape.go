@@ -143,7 +143,7 @@ func (r *reader) readBackslash(at, depth int) {
 	r.keepReadings(bottom, top)
 }
 
-// afterBackslash is what a letter means behind a backslash.
+// afterBackslash returns what a letter means behind a backslash.
 func afterBackslash(c rune) (char rune, known bool) {
 	switch c {
 	case '"', '\'', '\\', '/', '`':
@@ -274,7 +274,7 @@ var hexDigits = func() (table [256]uint8) {
 	return table
 }()
 
-// hexValue is the value of a digit, or less than zero.
+// hexValue returns the value of a digit, or less than zero.
 func hexValue(c byte) int8 { return int8(hexDigits[c]) }
 
 func allHex(text []byte) bool {

@@ -82,7 +82,7 @@ func characterAt(text []byte, at int) (rune, int) {
 	return r, n
 }
 
-// patternsOf is what a value becomes where any bytes may be written, besides the
+// patternsOf returns what a value becomes where any bytes may be written, besides the
 // value itself. How each of its characters is escaped is the finder's business.
 func patternsOf(value string) (out []pattern) {
 	exact := len(value) < shortestCoded
@@ -98,7 +98,8 @@ func patternsOf(value string) (out []pattern) {
 	return out
 }
 
-// plainerForms is a value that was given to us escaped, as whoever gets it may write it.
+// plainerForms returns a value that was given to us escaped, as whoever gets it may
+// write it.
 func plainerForms(value string) (out []string) {
 	for _, decode := range []func(string) (string, error){
 		url.PathUnescape, url.QueryUnescape, func(s string) (string, error) { return html.UnescapeString(s), nil },
@@ -110,8 +111,8 @@ func plainerForms(value string) (out []string) {
 	return out
 }
 
-// wideForm is a value in units of two bytes, without what stands before the first and
-// behind the last: so it fits both orders.
+// wideForm returns a value in units of two bytes, without what stands before the first
+// and behind the last: so it fits both orders.
 func wideForm(value string) string { return strings.Join(strings.Split(value, ""), "\x00") }
 
 // inBase64 gives what a value looks like inside base64, wherever it begins there:

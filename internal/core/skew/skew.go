@@ -51,7 +51,7 @@ func (s Spread) Add(o Spread) Spread {
 	return s
 }
 
-// Count is how many distances were noted.
+// Count returns how many distances were noted.
 func (s Spread) Count() (n int64) {
 	for _, in := range s {
 		n += int64(in)
@@ -68,7 +68,7 @@ func (s Spread) Typical() time.Duration {
 	return high + (high-low)/8
 }
 
-// at is the size below which a share of the distances lies.
+// at returns the size below which a share of the distances lies.
 func (s Spread) at(share float64) time.Duration {
 	wanted, passed := share*float64(s.Count()), 0.0
 	for i, n := range s {

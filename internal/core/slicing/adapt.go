@@ -51,8 +51,8 @@ func spanOf(steps []window.Window) window.Window {
 	return window.Window{From: steps[0].From, To: steps[len(steps)-1].To}
 }
 
-// askedWindow is what the upstream is asked for: the owned window with the overlap,
-// but never more than what the plan owes (S§5.4).
+// askedWindow returns what the upstream is asked for: the owned window with the
+// overlap, but never more than what the plan owes (S§5.4).
 func (a *adapter) askedWindow(owned window.Window) window.Window {
 	delta := a.Config.Overlap.Std()
 	if delta == 0 {
@@ -152,7 +152,7 @@ func (a *adapter) alreadyWanted(w window.Window) bool {
 	return len(a.wanted) > 0 && a.wanted[len(a.wanted)-1] == w
 }
 
-// lookUp is what the caller knows of a window, or of all its steps. A constant
+// lookUp returns what the caller knows of a window, or of all its steps. A constant
 // says no more about the parts than about the whole: there is no use in asking on.
 func (a *adapter) lookUp(steps []window.Window) (b belief, assumption bool) {
 	if a.Estimates == nil {

@@ -35,7 +35,8 @@ func (r Request) cutAtCycles(w window.Window) []window.Window {
 	return []window.Window{w}
 }
 
-// shareOf is a count by length, rounded up: a part of few is not a part of none.
+// shareOf returns a count by length, rounded up: a part of few is not a part of
+// none.
 func shareOf(count int64, part, whole time.Duration) int64 {
 	if whole <= 0 || count <= 0 {
 		return 0
@@ -78,5 +79,5 @@ func (out *Result) addStretch(r Request, w window.Window, estimate Estimate) {
 	out.Stats.Linear++
 }
 
-// idPoint is the point of a line of numbers (ingest.IDPoint).
+// idPoint returns the point of a line of numbers (ingest.IDPoint).
 func idPoint(at time.Time) string { return strconv.FormatInt(at.UnixMicro(), 10) }

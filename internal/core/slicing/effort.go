@@ -13,7 +13,7 @@ type Step struct {
 	PricePerRequest float64
 }
 
-// requestsFor is what so many items take.
+// requestsFor returns what so many items take.
 func (s Step) requestsFor(items int64) int64 {
 	if s.ByID && items <= 0 {
 		return 0
@@ -21,7 +21,7 @@ func (s Step) requestsFor(items int64) int64 {
 	return Pages(items, s.PerRequest) * int64(max(s.Passes, 1))
 }
 
-// Pages is how many requests so many items take; nothing takes one as well.
+// Pages returns how many requests so many items take; nothing takes one as well.
 func Pages(items int64, size int) int64 {
 	if items <= 0 || size <= 0 {
 		return 1
@@ -29,7 +29,7 @@ func Pages(items int64, size int) int64 {
 	return (items-1)/int64(size) + 1
 }
 
-// expectedItems is what is known about a slice; nothing if nobody knows.
+// expectedItems returns what is known about a slice; nothing if nobody knows.
 func (s Slice) expectedItems() Estimate {
 	if s.Spec.Telemetry.Estimate == nil {
 		return Estimate{}

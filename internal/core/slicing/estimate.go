@@ -27,9 +27,9 @@ type Estimate struct {
 
 func (e Estimate) isUnknown() bool { return e.Source == "" }
 
-// Share is the part of an estimate that falls to a part of its window if items
-// were spread evenly. Whole numbers only: a float would not be the same on
-// every platform.
+// Share returns the part of an estimate that falls to a part of its window if
+// items were spread evenly. Whole numbers only: a float would not be the same
+// on every platform.
 func (e Estimate) Share(part, whole window.Window) Estimate {
 	if e.isUnknown() || whole.Duration() == 0 {
 		return Estimate{}
@@ -42,7 +42,8 @@ func (e Estimate) Share(part, whole window.Window) Estimate {
 	return Estimate{Count: int64(count), Source: e.Source}
 }
 
-// Assume is the estimate of last resort: the declared items per day (S§5.3 D).
+// Assume returns the estimate of last resort: the declared items per day (S§5.3
+// D).
 func (c Config) Assume(w window.Window) (Estimate, bool) {
 	if c.PerDay <= 0 {
 		return Estimate{}, false

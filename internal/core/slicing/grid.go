@@ -11,8 +11,8 @@ const (
 	finest = time.Second      // no filter names anything shorter
 )
 
-// nextGridPoint is the first grid point after at. The grid can only be asked downward,
-// and its units need not be of equal length: jump until one was passed, then
+// nextGridPoint returns the first grid point after at. The grid can only be asked
+// downward, and its units need not be of equal length: jump until one was passed, then
 // go back to the first.
 func (r Request) nextGridPoint(at time.Time, jump time.Duration) time.Time {
 	point := at
@@ -28,7 +28,7 @@ func (r Request) nextGridPoint(at time.Time, jump time.Duration) time.Time {
 	}
 }
 
-// wholeUnits is the window in whole grid units: what the upstream selects for it.
+// wholeUnits returns the window in whole grid units: what the upstream selects for it.
 func (r Request) wholeUnits(w window.Window) window.Window {
 	to := r.Grid(w.To)
 	if to.Before(w.To) {

@@ -45,7 +45,7 @@ func weakerSource(a, b Source) Source {
 	return a
 }
 
-// sourceRank is the place in the order of S§5.3; not to know is the weakest.
+// sourceRank returns the place in the order of S§5.3; not to know is the weakest.
 func sourceRank(s Source) int {
 	switch s {
 	case FromCount:

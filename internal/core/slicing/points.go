@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// Points are the bounds of a range as numbers below an end: from ≤ x < to. A hash
-// bucket takes its share of the line; ids that are numbers stand for themselves.
-// Other ids have no place on a line of numbers and are refused: cut those into
-// hash buckets.
+// Points returns the bounds of a range as numbers below an end: from ≤ x < to. A
+// hash bucket takes its share of the line; ids that are numbers stand for
+// themselves. Other ids have no place on a line of numbers and are refused: cut
+// those into hash buckets.
 func (g Range) Points(end int64) (from, to int64, err error) {
 	from, to = 0, end
 	if g.From != "" {

@@ -38,8 +38,9 @@ type Request struct {
 	Priority             string        // HIGH, MEDIUM or LOW (S§10); HIGH where it is not said
 }
 
-// mostItems is how many items a slice may be expected to hold without being
-// bisected: target, pages, cap, and the budget it would not get through with.
+// mostItems returns how many items a slice may be expected to hold without
+// being bisected: target, pages, cap, and the budget it would not get through
+// with.
 func (r Request) mostItems() int64 {
 	c := r.Config
 	pages := c.MaxPages
@@ -65,14 +66,14 @@ func onPages(pages, size int) int64 {
 	return int64(pages) * int64(size)
 }
 
-// minStep is the shortest slice a bisection leaves; the grid may forbid it to
-// be that short. A slice shorter than its overlap would mostly read what its
+// minStep returns the shortest slice a bisection leaves; the grid may forbid it
+// to be that short. A slice shorter than its overlap would mostly read what its
 // neighbours read.
 func (r Request) minStep() time.Duration {
 	return max(r.Config.MinStep.Std(), r.MinWindow, r.Config.Overlap.Std())
 }
 
-// stepLength is the length of a slice before estimates are looked at.
+// stepLength returns the length of a slice before estimates are looked at.
 func (r Request) stepLength() time.Duration {
 	step := max(r.Config.Step.Std(), r.MinWindow)
 	if r.MaxWindow > 0 {
@@ -81,7 +82,8 @@ func (r Request) stepLength() time.Duration {
 	return step
 }
 
-// overlapReach is how far the overlap of slices of an owed window may reach.
+// overlapReach returns how far the overlap of slices of an owed window may
+// reach.
 func (r Request) overlapReach(owed window.Window) window.Window {
 	for _, whole := range r.Within {
 		if whole.Intersect(owed) == owed {

@@ -1,7 +1,7 @@
 package slicing
 
-// Expected is how many items a slice is planned for. An assumed size may be wrong
-// by any factor and counts like one nobody knows.
+// Expected returns how many items a slice is planned for. An assumed size may be
+// wrong by any factor and counts like one nobody knows.
 func (s Slice) Expected() int64 {
 	if e := s.expectedItems(); !e.isUnknown() && e.Source != FromConstant {
 		return e.Count
@@ -9,5 +9,6 @@ func (s Slice) Expected() int64 {
 	return 0
 }
 
-// Requests is what so many items take; where nobody knows how many, the least.
+// Requests returns what so many items take; where nobody knows how many, the
+// least.
 func (s Step) Requests(items int64) int64 { return s.requestsFor(items) }

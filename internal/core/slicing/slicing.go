@@ -94,15 +94,15 @@ func Cut(r Request) ([]Slice, error) {
 	return out.Slices, err
 }
 
-// Signature is the identity of a slice: what it asks for, not how much it may
-// cost (D§5.5).
+// Signature returns the identity of a slice: what it asks for, not how much it
+// may cost (D§5.5).
 func Signature(source, endpoint, operation, exprHash string, w window.Window) string {
 	return fingerprint.Key(source, endpoint, operation, exprHash, w.From.Format(time.RFC3339Nano), w.To.Format(time.RFC3339Nano))
 }
 
-// Signature is the identity of the slice by its boundaries, be they instants
-// or ids. The as-of of a range is none: it tells one plan from another, not two
-// slices of a plan.
+// Signature returns the identity of the slice by its boundaries, be they
+// instants or ids. The as-of of a range is none: it tells one plan from another,
+// not two slices of a plan.
 func (s Spec) Signature(source, endpoint, operation, exprHash string) string {
 	if s.Range == nil {
 		return Signature(source, endpoint, operation, exprHash, s.Owned())
@@ -115,8 +115,8 @@ func (s Spec) Signature(source, endpoint, operation, exprHash string) string {
 	return fingerprint.Key(parts...)
 }
 
-// TaskKey is the identity of a task: the slice within its plan, so that a later
-// plan may fetch the same window again (D§5.5).
+// TaskKey returns the identity of a task: the slice within its plan, so that a
+// later plan may fetch the same window again (D§5.5).
 func TaskKey(planKey, signature string, params []byte) string {
 	return fingerprint.Key(planKey, signature, fingerprint.Bytes(params))
 }

@@ -96,8 +96,8 @@ type CutOut struct {
 	Silent int           `json:"silent,omitempty"` // cuts in a row of which no part was answered
 }
 
-// Within is the cut of the parts of a window that may be part of one itself. Silent says
-// that no part of the window's own parent was answered.
+// Within returns the cut of the parts of a window that may be part of one itself. Silent
+// says that no part of the window's own parent was answered.
 func (c *CutOut) Within(parent window.Window, silent bool) *CutOut {
 	out := &CutOut{Of: parent, Parent: parent}
 	if c != nil {
@@ -131,10 +131,10 @@ func (c *CutOut) WindowBefore(asked window.Window) window.Window {
 	return window.Window{From: from.Add(-asked.Duration()), To: from}
 }
 
-// Owned is the window of the slice; the zero window for ID_RANGE.
+// Owned returns the window of the slice; the zero window for ID_RANGE.
 func (s Spec) Owned() window.Window { return window.Window{From: s.Window.From, To: s.Window.To} }
 
-// Asked is what the upstream is asked for.
+// Asked returns what the upstream is asked for.
 func (s Spec) Asked() window.Window {
 	if s.Window.Asked != nil {
 		return *s.Window.Asked

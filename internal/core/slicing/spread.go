@@ -15,16 +15,16 @@ const (
 	LatestDue = 24 * time.Hour
 )
 
-// Spread is when each slice of a plan becomes due, as a delay after its start,
-// in the order of the slices; nil if all are due at once. A task that is due
-// takes a worker, and where the rate is spent that worker only waits at the gate
-// while other sources have work for it. So slices become due about as fast as
-// the rate allows, by what the ones before them are expected to take.
+// Spread returns when each slice of a plan becomes due, as a delay after its
+// start, in the order of the slices; nil if all are due at once. A task that is
+// due takes a worker, and where the rate is spent that worker only waits at the
+// gate while other sources have work for it. So slices become due about as fast
+// as the rate allows, by what the ones before them are expected to take.
 //
-// It is for operations that may take their time. What follows the present is
-// due at once: a HARVEST is short, and an estimate that is wrong must not hold
-// back what is fresh. Assumed sizes, unlike counted ones, may be wrong by any
-// factor: such a slice counts as the one request it takes at least.
+// It is for operations that may take their time. What follows the present is due
+// at once: a HARVEST is short, and an estimate that is wrong must not hold back
+// what is fresh. Assumed sizes, unlike counted ones, may be wrong by any factor:
+// such a slice counts as the one request it takes at least.
 func Spread(cut []Slice, steps []Step) []time.Duration {
 	known := false
 	for _, s := range steps {

@@ -9,7 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Expect is what the items of an answer are held against when a window was asked
+// Expect returns what the items of an answer are held against when a window was asked
 // for. Where the upstream filters, that is the request as it was rendered: with
 // its precision, its zone and its bounds, so that a source which is asked by whole
 // days is not suspect for the rest of a day. What lies outside of it is kept all

@@ -43,7 +43,7 @@ func (s Snapshot) warnOfLongWalks() (Warning, bool) {
 		pages, percentText(slicing.ShareOfWalksThatEnd(pages, lostAnswer)), shortWalk, percentText(slicing.ShareOfWalksThatEnd(shortWalk, lostAnswer)), s.shorterWalks())}, true
 }
 
-// shorterWalks is what to do about it.
+// shorterWalks returns what to do about it.
 func (s Snapshot) shorterWalks() string {
 	finest := map[query.Precision]string{query.Day: "day", query.Month: "month"}[s.Filter.Precision]
 	switch {

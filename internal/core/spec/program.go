@@ -50,8 +50,8 @@ func (s Snapshot) Program() (*Program, error) {
 	return p, err
 }
 
-// Expression is what a slice of a window selects: the plan's prototype with the
-// window written into it (S§14).
+// Expression returns what a slice of a window selects: the plan's prototype with
+// the window written into it (S§14).
 func (s Snapshot) Expression(w window.Window) query.Expr {
 	if s.Filter.Field == "" {
 		return s.Query.Where
@@ -119,10 +119,10 @@ func (p *Program) AskFor(ids []string, now time.Time) *Question {
 	return &Question{program: p, vars: tmpl.Vars{Contact: tmpl.ContactVars{Email: p.Contact.Email}, IDs: ids, Now: now}}
 }
 
-// Now is the instant of the question: now() of its templates.
+// Now returns the instant of the question: now() of its templates.
 func (q *Question) Now() time.Time { return q.vars.Now }
 
-// Page is the request for the page a state stands before.
+// Page returns the request for the page a state stands before.
 func (q *Question) Page(state paging.State) (*exchange.Request, error) {
 	request, err := q.program.Render.Render(q.varsAt(state))
 	if err != nil {
@@ -136,7 +136,7 @@ func (q *Question) Page(state paging.State) (*exchange.Request, error) {
 	return request, err
 }
 
-// First is the request for the first page, or for as little of it as still
+// First returns the request for the first page, or for as little of it as still
 // tells the announced total.
 func (q *Question) First(totalOnly bool) (*exchange.Request, error) {
 	if !totalOnly {
@@ -167,7 +167,7 @@ var referenceWindow = window.Window{
 	From: time.Date(2001, 2, 3, 0, 0, 0, 0, time.UTC), To: time.Date(2001, 2, 4, 0, 0, 0, 0, time.UTC),
 }
 
-// Prototype is what a plan asks for, its window apart. A changed condition,
+// Prototype returns what a plan asks for, its window apart. A changed condition,
 // path or fixed parameter is another prototype, hence another watermark and a
 // visible gap (D§5.7, D§5.8). A filter that only became finer is not: it asks
 // for the same items.

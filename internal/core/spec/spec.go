@@ -104,7 +104,7 @@ func freezeResolved(r *registry.Resolved) (Snapshot, error) {
 	return s, err
 }
 
-// Reading is how items become records: in two phases the details do.
+// Reading returns how items become records: in two phases the details do.
 func (s Snapshot) Reading() extract.Config {
 	if s.Detail != nil {
 		return s.Detail.Response
@@ -112,7 +112,7 @@ func (s Snapshot) Reading() extract.Config {
 	return s.Response
 }
 
-// Namespace is where the watermark of a harvest lives (D§5.8).
+// Namespace returns where the watermark of a harvest lives (D§5.8).
 func (c *Compiled) Namespace() (ingest.Namespace, error) {
 	s := c.Snapshot
 	if s.Window.Namespace == string(ingest.ScopeGlobal) {
@@ -122,7 +122,7 @@ func (c *Compiled) Namespace() (ingest.Namespace, error) {
 	return ingest.HarvestNamespace(s.Dataset(), s.Filter.Field, hash), err
 }
 
-// Dataset is where the records go.
+// Dataset returns where the records go.
 func (s Snapshot) Dataset() ingest.Dataset {
 	return ingest.Dataset{Source: s.Source, Endpoint: s.Endpoint}
 }

@@ -31,7 +31,7 @@ func (s Snapshot) NamesUnit() bool {
 	return false
 }
 
-// requestTexts are the templates of a request.
+// requestTexts returns the templates of a request.
 func (s Snapshot) requestTexts() []string {
 	out := []string{s.Request.Path, s.Request.Body}
 	for _, part := range []map[string]string{s.Request.Query, s.Request.Headers, s.Request.Form, s.HTTP.Headers} {

@@ -5,8 +5,8 @@ package spelling
 
 import "strings"
 
-// Nearest is a word that differs by a slip, or that continues the given one;
-// "" when none is close enough.
+// Nearest returns a word that differs by a slip, or that continues the given
+// one; "" when none is close enough.
 func Nearest(name string, valid []string) string {
 	best, limit := "", max(len(name)/3, 1)+1
 	for _, candidate := range valid {

@@ -71,7 +71,7 @@ func (t *AtomTemplate) Render(vars AtomVars) (string, error) {
 	return string(out), err
 }
 
-// Names are the variables the template reads.
+// Names returns the variables the template reads.
 func (t *AtomTemplate) Names() []string { return t.variableNames() }
 
 func (t *AtomTemplate) String() string { return t.text }

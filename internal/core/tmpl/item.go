@@ -28,7 +28,7 @@ func CompileItemWith(text string, c Config) (*ItemTemplate, error) {
 	return &ItemTemplate{compiled, s.paths}, nil
 }
 
-// Paths are the paths the template reads, each once, in the order they appear.
+// Paths returns the paths the template reads, each once, in the order they appear.
 func (t *ItemTemplate) Paths() []document.Path { return slices.Clone(t.paths) }
 
 // Eval maps one item. The values are those of Paths, in that order. A template

@@ -47,8 +47,8 @@ func splitPlaceholders(text string) ([]piece, error) {
 	return out, nil
 }
 
-// codeEnd is where the } stands that closes the code, or -1. A } within quotes,
-// within a comment or belonging to a { of the code does not.
+// codeEnd returns where the } stands that closes the code, or -1. A } within
+// quotes, within a comment or belonging to a { of the code does not.
 func codeEnd(code string) int {
 	depth := 0
 	for i := 0; i < len(code); i++ {
@@ -77,8 +77,8 @@ func codeEnd(code string) int {
 	return -1
 }
 
-// quotedLength is the length of a quoted text with both its quotes. A backslash
-// escapes, except between back quotes.
+// quotedLength returns the length of a quoted text with both its quotes. A
+// backslash escapes, except between back quotes.
 func quotedLength(code string) int {
 	quote := code[0]
 	for i := 1; i < len(code); i++ {

@@ -39,8 +39,8 @@ func (t *Template) Append(dst []byte, vars *Vars, encode Encoder) (out []byte, p
 	return t.appendTo(dst, vars, encode)
 }
 
-// MapLiterals is the template with its literal text replaced, for callers that
-// encode literals and values differently.
+// MapLiterals returns the template with its literal text replaced, for callers
+// that encode literals and values differently.
 func (t *Template) MapLiterals(replace func(literal string) string) *Template {
 	mapped := parts{text: t.text, list: slices.Clone(t.list)}
 	for i := range mapped.list {
@@ -51,8 +51,8 @@ func (t *Template) MapLiterals(replace func(literal string) string) *Template {
 	return &Template{mapped}
 }
 
-// Sample is the text with the same value in place of every ${…}, for checks of
-// what stands around them.
+// Sample returns the text with the same value in place of every ${…}, for checks
+// of what stands around them.
 func (t *Template) Sample(value any, encode Encoder) (out []byte, err error) {
 	for _, p := range t.list {
 		if p.expression == nil {
@@ -64,7 +64,8 @@ func (t *Template) Sample(value any, encode Encoder) (out []byte, err error) {
 	return out, nil
 }
 
-// Names are the variables the template reads, such as page.token; now() reads now.
+// Names returns the variables the template reads, such as page.token; now() reads
+// now.
 func (t *Template) Names() []string { return t.variableNames() }
 
 func (t *Template) String() string { return t.text }

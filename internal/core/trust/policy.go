@@ -37,8 +37,8 @@ func (p Policy) Allows(u Use) bool { return slices.Contains(p.Secrets[u.Host], u
 // UsualFolder holds the secrets of containers.
 const UsualFolder = "/run/secrets"
 
-// UsualEnvironment is what a command gets of our environment: enough to find
-// programs, a home and a language, and nothing that may be a secret.
+// UsualEnvironment returns what a command gets of our environment: enough to
+// find programs, a home and a language, and nothing that may be a secret.
 func UsualEnvironment() []string {
 	return []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "SYSTEMROOT"}
 }

@@ -36,7 +36,7 @@ func (u Use) Command() string {
 	return fmt.Sprintf("patra source trust %s %s", quoteForShell(u.Ref.String()), quoteForShell(u.Host))
 }
 
-// Remedy is what the person who runs this machine can write into patra.yaml.
+// Remedy returns what the person who runs this machine can write into patra.yaml.
 func (r *Refusal) Remedy() string {
 	_, name := r.Ref.Split()
 	switch r.Why {
@@ -81,8 +81,8 @@ func (s *Stopped) Error() string {
 	return strings.Join(append(lines, s.nextCommands()...), "\n")
 }
 
-// nextCommands is what to type. What only patra.yaml can allow stands first: agreeing
-// alone would not help.
+// nextCommands returns what to type. What only patra.yaml can allow stands first:
+// agreeing alone would not help.
 func (s *Stopped) nextCommands() (out []string) {
 	for i := range s.Refused {
 		if r := &s.Refused[i]; r.Why != NotAgreed {
@@ -99,7 +99,7 @@ func (s *Stopped) nextCommands() (out []string) {
 	return out
 }
 
-// Uses are what somebody would have to agree to.
+// Uses returns what somebody would have to agree to.
 func (s *Stopped) Uses() (out []Use) {
 	for _, r := range s.Refused {
 		out = append(out, r.Use)

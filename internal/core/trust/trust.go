@@ -28,7 +28,7 @@ type Use struct {
 // through whom requests go. No host can be called like that.
 const Proxy = "(proxy)"
 
-// HostOf is how a host is named in a use: in lower case, and with the port
+// HostOf returns how a host is named in a use: in lower case, and with the port
 // unless it is that of https. A key that may go to a host encrypted may not
 // therefore go there in the clear: an encrypted port of its own has its scheme.
 func HostOf(u *url.URL) string {
@@ -118,5 +118,5 @@ func (u Use) String() string {
 	return "send " + u.Ref.String() + " to " + u.Host
 }
 
-// HostNamed is a host as a person writes it, in the spelling of uses.
+// HostNamed returns a host as a person writes it, in the spelling of uses.
 func HostNamed(text string) string { return lowerASCII(strings.TrimSpace(text)) }

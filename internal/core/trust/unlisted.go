@@ -44,5 +44,6 @@ func Unlisted(refused []Refusal, file string) error {
 	return errors.New(text)
 }
 
-// inYAML is a text on one line of YAML. A single quote is doubled inside of two others.
+// inYAML returns a text on one line of YAML. A single quote is doubled inside of two
+// others.
 func inYAML(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

@@ -44,13 +44,13 @@ func (p Progress) Exhume(ids []string) Progress {
 	return p
 }
 
-// Restart is what stays known when the search starts over: ids that were asked
+// Restart returns what stays known when the search starts over: ids that were asked
 // for are not found again, so those that wait for another try must not be lost.
 func (p Progress) Restart() Progress {
 	return Progress{Missing: p.Missing, Answered: p.Answered, Bad: p.Bad}
 }
 
-// Batch is what the next detail request asks for.
+// Batch returns what the next detail request asks for.
 func (p Progress) Batch(size int) []string { return p.Pending[:min(size, len(p.Pending))] }
 
 // Asked takes ids off the pending ones. Of those that were not delivered it

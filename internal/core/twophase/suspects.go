@@ -41,7 +41,7 @@ func (s *Suspects) Searching() bool { return s.most > 0 }
 // Waiting reports whether ids that failed alone wait for an answer to another request.
 func (s *Suspects) Waiting() bool { return len(s.list) > 0 }
 
-// Limit is how many ids the next request asks for, of a batch of so many.
+// Limit returns how many ids the next request asks for, of a batch of so many.
 func (s *Suspects) Limit(batch int) int {
 	if s.most > 0 {
 		return min(batch, s.most)
@@ -52,7 +52,7 @@ func (s *Suspects) Limit(batch int) int {
 // Halve asks for half of so many ids from now on.
 func (s *Suspects) Halve(ids int) { s.most = (ids + 1) / 2 }
 
-// Good is an id that was delivered; empty if none was.
+// Good returns an id that was delivered; empty if none was.
 func (s *Suspects) Good() string { return s.good }
 
 // Verdict is what follows from an id that failed alone.

@@ -41,10 +41,10 @@ const (
 // Gone reports whether such a record becomes a tombstone.
 func (c Config) Gone() bool { return c.Vanished != VanishedQuarantine }
 
-// GoneShare is the share of records that may be missing.
+// GoneShare returns the share of records that may be missing.
 func (c Config) GoneShare() float64 { return cmp.Or(c.MaxGone, refresh.MaxGone) }
 
-// Cycle is the time in which every record is looked at.
+// Cycle returns the time in which every record is looked at.
 func (c Config) Cycle() duration.Duration {
 	return cmp.Or(c.Every, duration.Duration(refresh.UsualCycle))
 }

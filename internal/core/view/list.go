@@ -11,7 +11,7 @@ type List[T any] struct {
 	Next *string `json:"next"`
 }
 
-// Whole is a list that has no other page.
+// Whole returns a list that has no other page.
 func Whole[T any](items []T) List[T] {
 	if items == nil {
 		items = []T{} // an empty list is [], never null

@@ -46,8 +46,8 @@ type Trigger struct {
 	Remarks   json.RawMessage `json:"remarks,omitempty"`
 }
 
-// Reason is why an operator asked, with the operator's name; empty if it was no
-// act of a person.
+// Reason returns why an operator asked, with the operator's name; empty if it was
+// no act of a person.
 func (t Trigger) Reason() string {
 	var by struct{ Actor, Reason string }
 	if json.Unmarshal(t.Params, &by) != nil || by.Actor == "" {

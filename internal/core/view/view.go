@@ -51,8 +51,8 @@ type Progress struct {
 	Stats    ingest.RunStats `json:"stats"`
 }
 
-// Since is what became of a plan after it stood as before: slices that had ended by then,
-// and what runs had done, are left out. Slices that have not ended stay.
+// Since returns what became of a plan after it stood as before: slices that had ended by
+// then, and what runs had done, are left out. Slices that have not ended stay.
 func (p Progress) Since(before Progress) Progress {
 	out := p
 	out.Slices = map[string]int{}
@@ -168,13 +168,13 @@ type Cursor struct {
 	ingest.Lineage
 }
 
-// Line is what the cursor follows.
+// Line returns what the cursor follows.
 func (c Cursor) Line() ingest.CursorType { return ingest.CursorType(c.Type) }
 
-// Ahead is how far the largest value seen lies ahead of the watermark in time.
+// Ahead returns how far the largest value seen lies ahead of the watermark in time.
 func (c Cursor) Ahead() time.Duration { return time.Duration(c.AheadSec * float64(time.Second)) }
 
-// Lookback is the duration below the cursor that harvests read again.
+// Lookback returns the duration below the cursor that harvests read again.
 func (c Cursor) Lookback() time.Duration { return time.Duration(c.LookbackSec * float64(time.Second)) }
 
 // CursorEvent is one entry of the ledger.

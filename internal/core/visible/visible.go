@@ -103,8 +103,8 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// unfinished is how many bytes at the end of a text begin a character that goes on, or
-// a line end that may.
+// unfinished returns how many bytes at the end of a text begin a character that goes
+// on, or a line end that may.
 func unfinished(text []byte) int {
 	if len(text) > 0 && text[len(text)-1] == '\r' {
 		return 1

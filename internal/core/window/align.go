@@ -25,7 +25,8 @@ func ParseUnit(code string) (Unit, error) {
 	return "", fmt.Errorf("unit %q: expected MINUTE, HOUR, DAY, WEEK or MONTH", code)
 }
 
-// shortestLength is the least length of one unit: the bound for a window that must hold a whole one.
+// shortestLength returns the least length of one unit: the bound for a window that must hold a whole
+// one.
 func (u Unit) shortestLength() time.Duration {
 	const day = 24 * time.Hour
 	switch u {
@@ -42,7 +43,8 @@ func (u Unit) shortestLength() time.Duration {
 	}
 }
 
-// FloorAlign is the last boundary of the unit at or before t. An unknown unit aligns to nothing.
+// FloorAlign returns the last boundary of the unit at or before t. An unknown unit aligns to
+// nothing.
 func FloorAlign(t time.Time, u Unit) time.Time {
 	t = Instant(t)
 	year, month, day := t.Date()
@@ -63,7 +65,7 @@ func FloorAlign(t time.Time, u Unit) time.Time {
 	}
 }
 
-// NextAlign is the first boundary of the unit after t.
+// NextAlign returns the first boundary of the unit after t.
 func NextAlign(t time.Time, u Unit) time.Time {
 	floor := FloorAlign(t, u)
 	switch u {

@@ -17,8 +17,8 @@ func (t Total) leaveOut(taken []Window) Total {
 	return t
 }
 
-// Narrowed is the total of a plan that reads only a part of what is owed: its window is no wider than that part, and
-// what it skips lies inside it (I1). The rest stays owed.
+// Narrowed returns the total of a plan that reads only a part of what is owed: its window is no wider than that
+// part, and what it skips lies inside it (I1). The rest stays owed.
 func (t Total) Narrowed(part []Window) Total {
 	if len(part) == 0 {
 		return t

@@ -51,8 +51,8 @@ func ParseInstant(text string) (time.Time, error) {
 	return t, nil
 }
 
-// CanonicalText is the one spelling of an instant, so that another way to write it changes no fingerprint: a date where
-// a day begins in UTC, as files write it, else RFC 3339 in UTC. What is no instant stays as it is.
+// CanonicalText returns the one spelling of an instant, so that another way to write it changes no fingerprint: a date
+// where a day begins in UTC, as files write it, else RFC 3339 in UTC. What is no instant stays as it is.
 func CanonicalText(text string) string {
 	t, err := ParseInstant(text)
 	switch {
@@ -67,7 +67,7 @@ func CanonicalText(text string) string {
 // Text is RFC 3339 in UTC with only as many fraction digits as needed, six at most.
 func Text(t time.Time) string { return Instant(t).Format(time.RFC3339Nano) }
 
-// Earlier is the earlier of two instants.
+// Earlier returns the earlier of two instants.
 func Earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
@@ -75,7 +75,7 @@ func Earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// Later is the later of two instants; the zero instant is before all.
+// Later returns the later of two instants; the zero instant is before all.
 func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

@@ -39,9 +39,9 @@ type Lag struct {
 // Raised is by how much the lag exceeds the declared one.
 func (l Lag) Raised() time.Duration { return l.Value.Std() - l.Declared.Std() }
 
-// Lag is the safety lag of the next HARVEST plan (S appendix C). It starts from what the plan before it added to the
-// declared lag, so that a newly declared lag holds at once. It never falls below the declared lag, and late arrivals
-// raise it no further than maxSafetyLag.
+// Lag returns the safety lag of the next HARVEST plan (S appendix C). It starts from what the plan before it added to
+// the declared lag, so that a newly declared lag holds at once. It never falls below the declared lag, and late
+// arrivals raise it no further than maxSafetyLag.
 func (c Config) Lag(seen Lateness) Lag {
 	c = c.WithDefaults()
 	declared := c.SafetyLag.Std()
@@ -68,8 +68,8 @@ func (c Config) Lag(seen Lateness) Lag {
 	return lag
 }
 
-// lagStep is where the share of late items pushes the lag. Where nothing came late, it needs no sample to go back: the
-// declared lag is what the operator wants.
+// lagStep returns where the share of late items pushes the lag. Where nothing came late, it needs no sample to go
+// back: the declared lag is what the operator wants.
 func (l Lateness) lagStep() (by time.Duration, why string) {
 	const of = "of what changed in seven days came late"
 	share := 100 * float64(l.Late) / float64(max(1, l.Changed))

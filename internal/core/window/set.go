@@ -2,7 +2,8 @@ package window
 
 import "slices"
 
-// Union is the same set of instants as sorted windows that neither overlap nor abut. Empty windows vanish.
+// Union returns the same set of instants as sorted windows that neither overlap nor abut. Empty windows
+// vanish.
 func Union(ws []Window) []Window {
 	if areApart(ws) {
 		return slices.Clone(ws)
@@ -29,7 +30,7 @@ func areApart(ws []Window) bool {
 	return true
 }
 
-// Subtract is what remains of w without the holes, sorted. Holes may come in any order and overlap.
+// Subtract returns what remains of w without the holes, sorted. Holes may come in any order and overlap.
 func Subtract(w Window, holes []Window) []Window {
 	var rest []Window
 	at := w.From
@@ -48,7 +49,7 @@ func Subtract(w Window, holes []Window) []Window {
 	return rest
 }
 
-// Within is the part of the set ws that lies in w, sorted and merged.
+// Within returns the part of the set ws that lies in w, sorted and merged.
 func Within(w Window, ws []Window) []Window {
 	var parts []Window
 	for _, part := range Union(ws) {

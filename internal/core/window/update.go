@@ -60,7 +60,7 @@ func (u *update) fromCandidate() time.Time {
 	return from
 }
 
-// requestedOr is the requested start, else one window before what is safe to read.
+// requestedOr returns the requested start, else one window before what is safe to read.
 func (u *update) requestedOr(why string) time.Time {
 	u.trail.noteOptional("userFrom", u.userFrom, "requested start")
 	if u.userFrom != nil {

@@ -37,7 +37,7 @@ func (w Window) Empty() bool { return !w.From.Before(w.To) }
 // Contains reports whether t lies in the window.
 func (w Window) Contains(t time.Time) bool { return !t.Before(w.From) && t.Before(w.To) }
 
-// Duration is the length of the window; it stops growing at about 292 years.
+// Duration returns the length of the window; it stops growing at about 292 years.
 func (w Window) Duration() time.Duration {
 	if w.Empty() {
 		return 0
@@ -45,7 +45,7 @@ func (w Window) Duration() time.Duration {
 	return w.To.Sub(w.From)
 }
 
-// Intersect is the part both windows share; the zero Window if there is none.
+// Intersect returns the part both windows share; the zero Window if there is none.
 func (w Window) Intersect(o Window) Window {
 	shared := Window{From: Later(w.From, o.From), To: Earlier(w.To, o.To)}
 	if shared.Empty() {

@@ -51,7 +51,7 @@ func Parse(text string) (Zone, error) {
 	return "", fmt.Errorf("%.60q is not a time zone: use UTC, an offset such as +09:00, or a name such as Europe/London", text)
 }
 
-// Location is what the time package wants.
+// Location returns what the time package wants.
 func (z Zone) Location() (*time.Location, error) {
 	if z == "" {
 		return time.UTC, nil
