@@ -261,8 +261,8 @@ func (d *Dispatcher) claimNext(ctx context.Context, without map[string]bool) (*i
 	return nil, nil
 }
 
-// pauseLength is how long to wait when there was nothing to do: until the next task
-// is due, but not longer than Poll.
+// pauseLength returns how long to wait when there was nothing to do: until the next
+// task is due, but not longer than Poll.
 func (d *Dispatcher) pauseLength(ctx context.Context, worked bool) time.Duration {
 	wait := d.config.Poll
 	if worked || d.barred {
@@ -283,7 +283,7 @@ func (d *Dispatcher) coolingFor(rateKey string) time.Duration {
 	return d.config.Cooling(rateKey)
 }
 
-// ownShare is what this process may have under way of what all may have.
+// ownShare returns what this process may have under way of what all may have.
 func (d *Dispatcher) ownShare(concurrency int) int {
 	if d.config.Share == nil {
 		return concurrency

@@ -46,7 +46,7 @@ type standstill struct {
 	alarmed bool
 }
 
-// troubleOf is what an error says of the store, if anything.
+// troubleOf returns what an error says of the store, if anything.
 func troubleOf(err error) fault.Code {
 	switch {
 	case errors.Is(err, fault.ErrFull):
@@ -132,7 +132,7 @@ func (s *standstill) endTroubles(troubles ...fault.Code) {
 	}
 }
 
-// timeLeft is how long no task is taken.
+// timeLeft returns how long no task is taken.
 func (s *standstill) timeLeft() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

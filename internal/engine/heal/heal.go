@@ -78,7 +78,7 @@ func (b *Conditions) Task(ctx context.Context, p ingest.Partition, well bool) []
 	return b.noteChange(ctx, p, func(w *health.Watch, now time.Time) []health.Change { return w.Task(well, now) })
 }
 
-// Concurrency is how many tasks of a partition may run at once where so many are
+// Concurrency returns how many tasks of a partition may run at once where so many are
 // declared.
 func (b *Conditions) Concurrency(ctx context.Context, p ingest.Partition, declared int) int {
 	e := b.entryOf(ctx, p)
@@ -87,7 +87,7 @@ func (b *Conditions) Concurrency(ctx context.Context, p ingest.Partition, declar
 	return e.watch.Concurrency(declared)
 }
 
-// PageSize is how many items to ask for where so many are declared, and which
+// PageSize returns how many items to ask for where so many are declared, and which
 // condition makes it fewer.
 func (b *Conditions) PageSize(ctx context.Context, p ingest.Partition, declared int) (int, health.Condition) {
 	e := b.entryOf(ctx, p)
@@ -141,8 +141,8 @@ func (b *Conditions) Close(ctx context.Context) {
 	}
 }
 
-// entryOf is what is known of a partition. What others found is taken over once, so
-// that a restarted process does not begin with what was too much for the last.
+// entryOf returns what is known of a partition. What others found is taken over once,
+// so that a restarted process does not begin with what was too much for the last.
 func (b *Conditions) entryOf(ctx context.Context, p ingest.Partition) *entry {
 	b.mu.Lock()
 	e := b.known[p]
@@ -212,7 +212,7 @@ func logAttributes(p ingest.Partition) []any {
 	return []any{"source", p.Source, "endpoint", p.Endpoint, "operation", p.Operation}
 }
 
-// storeWait is how long a write of this process waited for the database lately.
+// storeWait returns how long a write of this process waited for the database lately.
 func (b *Conditions) storeWait() time.Duration {
 	if b.store == nil {
 		return 0

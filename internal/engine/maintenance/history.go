@@ -124,7 +124,7 @@ func (s *Service) BatchOf(ctx context.Context, run int64, no int) (id int64, err
 	return 0, err
 }
 
-// sealedArchives are all archives whose file is whole.
+// sealedArchives returns all archives whose file is whole.
 func (s *Service) sealedArchives(ctx context.Context) (out []retention.Archive, err error) {
 	after := int64(0)
 	for {

@@ -31,7 +31,7 @@ func (s *Service) keptEvents(ctx context.Context, cursorID, before int64) *keptE
 	}}
 }
 
-// nextKept is the next event that no file has got past.
+// nextKept returns the next event that no file has got past.
 func (k *keptEvents) nextKept() (row retention.Row, ok bool, err error) {
 	if len(k.page) == 0 && !k.ended {
 		if k.page, err = k.read(k.after); err != nil {

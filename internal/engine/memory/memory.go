@@ -37,10 +37,10 @@ type waiter struct {
 // New makes a budget of so many bytes.
 func New(bytes int64) *Budget { return &Budget{total: max(bytes, 1)} }
 
-// Total is how many bytes there are.
+// Total returns how many bytes there are.
 func (b *Budget) Total() int64 { return b.total }
 
-// Most is how many bytes were ever taken at once.
+// Most returns how many bytes were ever taken at once.
 func (b *Budget) Most() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,7 +159,8 @@ func (b *Budget) serveWaiting() {
 	}
 }
 
-// nextWaiter is who is served first: who is ahead of all, who holds something, who came first.
+// nextWaiter returns who is served first: who is ahead of all, who holds something, who came
+// first.
 func (b *Budget) nextWaiter() int {
 	for _, first := range []func(*waiter) bool{
 		func(w *waiter) bool { return w.of == b.ahead },

@@ -24,7 +24,7 @@ type errTrouble struct{ error }
 
 func (e errTrouble) Unwrap() error { return e.error }
 
-// LeaseName is the lease of a dataset's events.
+// LeaseName returns the lease of a dataset's events.
 func LeaseName(dataset int64) string { return fmt.Sprintf("relay/%d", dataset) }
 
 // workLane publishes events of a dataset while this process holds its lease. Another

@@ -59,7 +59,7 @@ func (k *key) grantPermit(a *gate.Ask, t *gate.Turn, at, now time.Time) *permit 
 	return p
 }
 
-// foreseeWait is when a request that comes now will leave, as far as can be known:
+// foreseeWait returns when a request that comes now will leave, as far as can be known:
 // those before it take their tokens first.
 func (k *key) foreseeWait(a *gate.Ask, now time.Time) gate.Verdict {
 	v := k.state.Judge(a, now)
@@ -125,7 +125,8 @@ func (k *key) serveWaiters(now time.Time) {
 	k.armTimer(time.Time{}, now)
 }
 
-// readyAt is when the rate lets a request leave; zero: when the shared rate has answered.
+// readyAt returns when the rate lets a request leave; zero: when the shared rate has
+// answered.
 func (k *key) readyAt(weight float64, at, now time.Time) time.Time {
 	if k.agreed {
 		return k.readyByShared(weight, now)
@@ -137,7 +138,7 @@ func (k *key) readyAt(weight float64, at, now time.Time) time.Time {
 // wake-up that comes a millisecond late would be a millisecond of rate lost.
 const late = 5 * time.Millisecond
 
-// chargedInstant is what requests that leave now are charged for.
+// chargedInstant returns what requests that leave now are charged for.
 func (k *key) chargedInstant(now time.Time) time.Time {
 	if k.due.IsZero() || !k.due.Before(now) {
 		return now
@@ -149,7 +150,7 @@ func (k *key) chargedInstant(now time.Time) time.Time {
 	return k.due
 }
 
-// bestWaiter is who comes next of those nothing but the rate holds back, or the
+// bestWaiter returns who comes next of those nothing but the rate holds back, or the
 // instant at which the first of the others may be.
 func (k *key) bestWaiter(now time.Time) (best *waiter, opens time.Time) {
 	for i := 0; i < len(k.waiting); i++ {

@@ -37,7 +37,7 @@ type Local struct {
 	closed bool
 }
 
-// New is a gate that owns the whole of every limit.
+// New returns a gate that owns the whole of every limit.
 func New() *Local { return &Local{keys: map[string]*key{}, n: 1} }
 
 // SetShare says which of how many live processes this one is.
@@ -56,22 +56,22 @@ func (l *Local) SetShare(rank, n int) {
 	}
 }
 
-// Share is what SetShare said last.
+// Share returns what SetShare said last.
 func (l *Local) Share() (rank, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.rank, l.n
 }
 
-// Places is how many requests of a key this process may have under way.
+// Places returns how many requests of a key this process may have under way.
 func (l *Local) Places(name string, limits gate.Limits) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.keyFor(name, limits, time.Now()).state.Places()
 }
 
-// Estimate is how many requests like this one the key can still do in a span of
-// time, and with how many under way (§4.10.6).
+// Estimate returns how many requests like this one the key can still do in a span
+// of time, and with how many under way (§4.10.6).
 func (l *Local) Estimate(_ context.Context, a gate.Ask, horizon time.Duration) (gate.Estimate, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,7 +79,7 @@ func (l *Local) Estimate(_ context.Context, a gate.Ask, horizon time.Duration) (
 	return l.keyFor(a.Key, a.Limits, now).state.Estimate(&a, horizon, now), nil
 }
 
-// Snapshot is the state of all keys, by name.
+// Snapshot returns the state of all keys, by name.
 func (l *Local) Snapshot(context.Context) ([]gate.Snapshot, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,7 +18,7 @@ type Quotas interface {
 	NoteCooling(ctx context.Context, key string, wait time.Duration) error
 }
 
-// NewCounted is a gate whose quotas are those of all processes that use the
+// NewCounted returns a gate whose quotas are those of all processes that use the
 // quotas. It asks for them in blocks, so that a request costs no round trip. The
 // holder is the name of this gate, unlike any other that ever was. Close gives
 // back what is left.
@@ -138,7 +138,7 @@ func (k *key) noteAnswered() {
 // mostWished bounds what is claimed for those who wait.
 const mostWished = 1000
 
-// wishedRequests are the requests that need something of the quotas soon.
+// wishedRequests returns the requests that need something of the quotas soon.
 func (k *key) wishedRequests() (out []gate.Ask) {
 	for _, w := range k.waiting[:min(len(k.waiting), mostWished)] {
 		out = append(out, w.ask)

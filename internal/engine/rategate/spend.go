@@ -92,8 +92,8 @@ func (l *Local) dropWish(a *gate.Ask) {
 	}
 }
 
-// soonerOf is the earlier of two instants of which zero is none; a day from now if
-// there is neither.
+// soonerOf returns the earlier of two instants of which zero is none; a day from
+// now if there is neither.
 func soonerOf(a, b time.Time) time.Time {
 	switch {
 	case a.IsZero() && b.IsZero():

@@ -58,7 +58,7 @@ func (k *key) switchSharing(now time.Time) {
 	}
 }
 
-// firstSlot is the first instant in stock that a request of this weight can use.
+// firstSlot returns the first instant in stock that a request of this weight can use.
 // What became void is thrown away: used late, it would meet others.
 func (k *key) firstSlot(weight float64, now time.Time) int {
 	kept := k.stock[:0]
@@ -76,7 +76,7 @@ func (k *key) firstSlot(weight float64, now time.Time) int {
 	return -1
 }
 
-// readyByShared is when a request of this weight can leave; zero: when the shared rate has
+// readyByShared returns when a request of this weight can leave; zero: when the shared rate has
 // answered.
 func (k *key) readyByShared(weight float64, now time.Time) time.Time {
 	if !k.handed { // others do not know yet what left before
@@ -148,7 +148,7 @@ func (l *Local) lookForPause(ctx context.Context, name string) (pause time.Durat
 	return pause, err
 }
 
-// missingWeights are the weights of requests that wait and have no instant in sight. The
+// missingWeights returns the weights of requests that wait and have no instant in sight. The
 // next one to leave comes first.
 func (k *key) missingWeights(next float64, now time.Time) (out []float64) {
 	if k.firstSlot(next, now) < 0 {

@@ -98,7 +98,7 @@ type again struct {
 	report        *blackbox.Report
 }
 
-// declaredProgram is the program of the source as it is declared now.
+// declaredProgram returns the program of the source as it is declared now.
 func (a *again) declaredProgram() (*spec.Program, error) {
 	compiled, err := a.options.Now.Compiled()
 	if err != nil {

@@ -104,7 +104,7 @@ func (a *again) sendRequest(ctx context.Context, request *exchange.Request, acce
 	return got, nil
 }
 
-// readingProgram is the part of a program whose endpoint is asked.
+// readingProgram returns the part of a program whose endpoint is asked.
 func readingProgram(p *spec.Program, r blackbox.Role) *spec.Program {
 	if r.AsksDetail() && p.Detail != nil {
 		return p.Detail

@@ -21,7 +21,7 @@ type Secrets interface {
 	Reveal(ctx context.Context, ref secret.Ref, to secret.Purpose) (secret.Text, error)
 }
 
-// sentTo is the purpose of a secret that a request carries.
+// sentTo returns the purpose of a secret that a request carries.
 func sentTo(r *exchange.Request) secret.Purpose { return secret.Purpose{Host: trust.HostOf(r.URL)} }
 
 // authenticated puts credentials on requests right before they are sent. What
@@ -64,7 +64,7 @@ func noCredential(err error) *fault.Error {
 	return f
 }
 
-// signRequest is a copy of the request with its credential, and what hides the
+// signRequest returns a copy of the request with its credential, and what hides the
 // credential in an answer.
 func (a authenticated) signRequest(ctx context.Context, c *Call) (exchange.Request, *secret.Masker, error) {
 	if c.Request.Credential.Type == "CUSTOM" {
@@ -81,8 +81,8 @@ func (a authenticated) signRequest(ctx context.Context, c *Call) (exchange.Reque
 	return placeValue(*c.Request, value), mask, nil
 }
 
-// credentialValue is what goes behind the name of the header or parameter, with what hides
-// it in an answer.
+// credentialValue returns what goes behind the name of the header or parameter, with what
+// hides it in an answer.
 func (a authenticated) credentialValue(ctx context.Context, c *Call) (secret.Text, *secret.Masker, error) {
 	credential := c.Request.Credential
 	switch credential.Type {

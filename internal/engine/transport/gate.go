@@ -81,7 +81,7 @@ func (c *Call) gateAsk() gate.Ask {
 	}
 }
 
-// signalOf is what an answer, or its absence, says about the load.
+// signalOf returns what an answer, or its absence, says about the load.
 func signalOf(ctx context.Context, policy fault.RetryPolicy, r *exchange.Response, err error, now time.Time) gate.Signal {
 	if r == nil {
 		if ctx.Err() != nil || fault.As(err).Code != fault.Network {

@@ -17,8 +17,8 @@ import (
 // The same request, secrets and instant give the same signature.
 type hook func(ctx context.Context, secrets Secrets, r exchange.Request, now time.Time) (exchange.Request, *secret.Masker, error)
 
-// signingHooks are the ways to sign of CUSTOM credentials, by name. A new one stands
-// here and in exchange.SigningHooks, which the registry checks names against.
+// signingHooks returns the ways to sign of CUSTOM credentials, by name. A new one
+// stands here and in exchange.SigningHooks, which the registry checks names against.
 func signingHooks() map[string]hook {
 	return map[string]hook{exchange.SigningHMAC: signHMAC}
 }

@@ -113,8 +113,8 @@ func (r retry) tryOnce(ctx context.Context, c *Call) (*exchange.Response, *fault
 	return response, nil
 }
 
-// describeAnswer is what was asked, and what a person can do about an answer that is no
-// use to repeat.
+// describeAnswer returns what was asked, and what a person can do about an answer that
+// is no use to repeat.
 func describeAnswer(r *exchange.Request, answer *exchange.Response) string {
 	asked := r.Method + " " + r.URL.Path
 	switch status := answer.Status; {

@@ -177,7 +177,7 @@ func (k *keeper) noteAccepted(t *token) {
 	k.refusedToken = nil
 }
 
-// refreshToken is the newest descendant of the one the reference leads to. When
+// refreshToken returns the newest descendant of the one the reference leads to. When
 // an operator puts another there, that one holds.
 func (k *keeper) refreshToken(given secret.Text) secret.Text {
 	k.mu.Lock()

@@ -85,12 +85,12 @@ type Notes struct {
 	Response   *exchange.ResponseDigest // of the last answer, good or bad
 }
 
-// Sent is how many of the attempts reached the upstream, as far as we can know.
+// Sent returns how many of the attempts reached the upstream, as far as we can know.
 func (n *Notes) Sent() int { return n.Attempts - n.Unsent }
 
-// Requests is how many requests were sent, whatever for. A permit that was used up by
-// a name nobody knows, or by a connection that was refused, is not one of them: whoever
-// compares the number with the upstream's own log finds the same.
+// Requests returns how many requests were sent, whatever for. A permit that was used up
+// by a name nobody knows, or by a connection that was refused, is not one of them:
+// whoever compares the number with the upstream's own log finds the same.
 func (n *Notes) Requests() int { return n.Sent() + n.TokenCalls }
 
 // StackSigned builds the whole chain. Token and login calls take their own way

@@ -174,7 +174,7 @@ func fetchPage(ctx context.Context, chain transport.Doer, p *spec.Program, q *sp
 	return page, nil
 }
 
-// expectedItems is what items are held against: what a run would hold them against.
+// expectedItems returns what items are held against: what a run would hold them against.
 // Records of a second step are held against the request of the first.
 func (r Request) expectedItems(p *spec.Program) extract.Asked {
 	if r.searched != nil {
@@ -236,7 +236,7 @@ func renderFault(err error) error {
 	return fault.New(fault.Render, err)
 }
 
-// nothingAt is the place that should name the next page and does not: a path with a
+// nothingAt returns the place that should name the next page and does not: a path with a
 // slip in it looks like the end of every list.
 func nothingAt(p *spec.Program, says paging.Observation) string {
 	switch {

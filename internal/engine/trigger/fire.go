@@ -101,7 +101,7 @@ func (s *Service) tellRefused(name string, o Outcome, about []any) {
 	s.log.Log(context.Background(), level, "a tick led to no plan", about...)
 }
 
-// triggerOf is the root of a lineage. Its key is made as the planner makes it, so
+// triggerOf returns the root of a lineage. Its key is made as the planner makes it, so
 // that both mean one row.
 func triggerOf(j Job, t Tick) ingest.Trigger {
 	params, _ := fingerprint.Canonical(map[string]any{ // texts, numbers and nulls always encode
