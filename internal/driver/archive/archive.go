@@ -41,7 +41,7 @@ func Open(dir string) (*Store, error) {
 	return &Store{dir: dir, CrashAfter: func(string) error { return nil }}, nil
 }
 
-// Dir is the folder.
+// Dir returns the folder.
 func (s *Store) Dir() string { return s.dir }
 
 // NoteHead lets every file hold the head of the audit log as it was: who cuts the
@@ -57,7 +57,7 @@ func (s *Store) filePath(name string) (string, error) {
 	return filepath.Join(s.dir, name), nil
 }
 
-// Digest is the SHA-256 of a file, as it is now.
+// Digest returns the SHA-256 of a file, as it is now.
 func (s *Store) Digest(ctx context.Context, name string) (string, error) {
 	file, err := s.openFile(name)
 	if err != nil {

@@ -82,7 +82,7 @@ func Open(dir string, o Options) (*Store, error) {
 // Close ends what reading started in the background.
 func (s *Store) Close() { s.decoder.Close() }
 
-// Dir is the folder.
+// Dir returns the folder.
 func (s *Store) Dir() string { return s.dir }
 
 // Get reads a body. fault.ErrNotFound means that it was swept, or never put here.
@@ -104,7 +104,7 @@ func (s *Store) Get(ctx context.Context, ref string) ([]byte, error) {
 	return body, nil
 }
 
-// Stored is the size of a body in the store.
+// Stored returns the size of a body in the store.
 func (s *Store) Stored(ctx context.Context, ref string) (int64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

@@ -19,7 +19,7 @@ var errHeld = errors.New("held by another process")
 // folderLock is locked while an export goes into a folder.
 const folderLock = ".export.lock"
 
-// lockName is what an export into a target locks. A single file that is called like
+// lockName returns what an export into a target locks. A single file that is called like
 // one of a folder shares its lock: both would write it.
 func (t Target) lockName() string {
 	if t.Single == "" || export.IsName(t.Single) {
@@ -43,7 +43,7 @@ func (t Target) claimTarget(root *os.Root) (*hold, error) {
 	return held, nil
 }
 
-// nameInProgress is the name of a file on its way.
+// nameInProgress returns the name of a file on its way.
 func nameInProgress(name, attempt string) string { return "." + name + "." + attempt + partial }
 
 // temporaryName takes such a name apart again.

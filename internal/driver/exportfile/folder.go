@@ -43,7 +43,8 @@ type Folder struct {
 	swept    []string
 }
 
-// Swept are the files that exports which were killed had left, and that were removed.
+// Swept returns the files that exports which were killed had left, and that were
+// removed.
 func (f *Folder) Swept() []string { return f.swept }
 
 // Free reports whether a target may be written to: a folder that is empty or not

@@ -36,8 +36,8 @@ func (w *watch) readAnswer(ctx context.Context, answer *http.Response, room exch
 	return &exchange.Response{Status: answer.StatusCode, Header: header, Body: body, OpenEnded: openEnded(answer), WireBytes: in.n}, nil
 }
 
-// announcedLength is how many bytes a body says that it has once it is decoded; -1 where that
-// cannot be known.
+// announcedLength returns how many bytes a body says that it has once it is decoded; -1 where
+// that cannot be known.
 func announcedLength(answer *http.Response) int64 {
 	if len(answer.Header["Content-Encoding"]) > 0 {
 		return -1
@@ -74,7 +74,7 @@ func refuseOddStatus(answer *http.Response) error {
 	return nil
 }
 
-// headerOf is the header of an answer. net/http has refused control characters;
+// headerOf returns the header of an answer. net/http has refused control characters;
 // other bytes may still be no text, which could not be stored.
 func headerOf(from http.Header) (exchange.Header, error) {
 	out, fields := make(exchange.Header, len(from)), 0

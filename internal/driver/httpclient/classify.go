@@ -33,8 +33,8 @@ func (w *watch) classifyError(ctx context.Context, err error) error {
 	return &out
 }
 
-// ignoredProxy is the variable that other programs would take a proxy from; empty if
-// there is none. Whoever set one expects it to count, and does not find out otherwise
+// ignoredProxy returns the variable that other programs would take a proxy from; empty
+// if there is none. Whoever set one expects it to count, and does not find out otherwise
 // why nothing is reached. Its value may hold a password and is never told (I12).
 func ignoredProxy() string {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {

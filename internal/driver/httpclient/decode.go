@@ -30,7 +30,7 @@ const (
 	zstdWindow = 8 << 20
 )
 
-// codingOf is the one coding of a body. Several on top of each other multiply
+// codingOf returns the one coding of a body. Several on top of each other multiply
 // what a few bytes become, and were not asked for.
 func codingOf(values []string) (string, error) {
 	var codings []string
@@ -97,7 +97,7 @@ func newDecoder(in *bufio.Reader, coding string) (io.ReadCloser, error) {
 	return nil, fault.Newf(fault.BadBody, "the content encoding %s was not asked for, only %s", codingName(coding), acceptEncoding)
 }
 
-// codingName is the name of a coding if it has one. Any other word is the
+// codingName returns the name of a coding if it has one. Any other word is the
 // upstream's own, and may be a key, or a part of one that nobody would know again
 // (I12).
 func codingName(coding string) string {

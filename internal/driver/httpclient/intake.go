@@ -59,8 +59,9 @@ func (t *intake) claimRoom() error {
 	return t.claim(min(t.claimed, t.limit))
 }
 
-// lastPart is the part that is read into: one that is full is followed by another, up
-// to one byte more than the limit. A body that announces a usual size is one part.
+// lastPart returns the part that is read into: one that is full is followed by
+// another, up to one byte more than the limit. A body that announces a usual size is
+// one part.
 func (t *intake) lastPart() *[]byte {
 	if n := len(t.parts); n > 0 && len(t.parts[n-1]) < cap(t.parts[n-1]) {
 		return &t.parts[n-1]

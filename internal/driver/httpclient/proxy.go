@@ -53,8 +53,8 @@ func (c *Client) routeRequest(ctx context.Context, r *exchange.Request) (*http.C
 	return c.proxied, context.WithValue(ctx, proxyKey{}, proxy), nil
 }
 
-// proxyAddress is the address behind the reference. Its errors repeat nothing of it: it
-// may hold a password (I12).
+// proxyAddress returns the address behind the reference. Its errors repeat nothing of
+// it: it may hold a password (I12).
 func (c *Client) proxyAddress(ctx context.Context, r *exchange.Request) (*url.URL, error) {
 	if c.reveal == nil {
 		return nil, errors.New("this client cannot read references")

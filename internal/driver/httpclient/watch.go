@@ -34,7 +34,7 @@ type watch struct {
 	stopped  bool
 }
 
-// watchLimits is a context that ends when a limit is broken. stop must be called.
+// watchLimits returns a context that ends when a limit is broken. stop must be called.
 func watchLimits(ctx context.Context, limits exchange.Limits) (context.Context, *watch) {
 	w := &watch{limits: limits}
 	ctx, w.end = context.WithCancelCause(ctx)

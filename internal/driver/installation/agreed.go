@@ -33,7 +33,7 @@ func OpenAgreed() (Agreed, error) {
 	return Agreed{filepath.Join(folder, agreedName)}, nil
 }
 
-// Path is where the file lies, whether it is there or not.
+// Path returns where the file lies, whether it is there or not.
 func (a Agreed) Path() string { return a.path }
 
 // line is one act.

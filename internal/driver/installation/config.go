@@ -52,7 +52,7 @@ func Read(named string) (Found, error) {
 	return Found{}, nil
 }
 
-// Places are where the configuration is looked for, the first first.
+// Places returns where the configuration is looked for, the first first.
 func Places() (out []string) {
 	if folder, err := userFolder(); err == nil {
 		out = append(out, filepath.Join(folder, FileName))
@@ -60,7 +60,7 @@ func Places() (out []string) {
 	return append(out, filepath.Join(systemFolder, FileName))
 }
 
-// userFolder is where the user's own files lie.
+// userFolder returns where the user's own files lie.
 func userFolder() (string, error) {
 	folder, err := os.UserConfigDir()
 	if err != nil {

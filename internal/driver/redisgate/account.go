@@ -28,7 +28,7 @@ const (
 	money
 )
 
-// costOf is what a request takes from an account.
+// costOf returns what a request takes from an account.
 func (a account) costOf(weight, price float64) float64 {
 	if a.kind == money {
 		return price

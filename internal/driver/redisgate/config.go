@@ -66,10 +66,10 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// presentFor is how long a process counts as there after a sign of life.
+// presentFor returns how long a process counts as there after a sign of life.
 func (c Config) presentFor() time.Duration { return 3 * c.Beat }
 
-// Masked is the address without its password.
+// Masked returns the address without its password.
 func Masked(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

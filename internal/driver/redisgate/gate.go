@@ -66,8 +66,9 @@ func (g *Gate) SetShare(rank, n int) {
 	g.config.Alone.SetShare(g.ownPart())
 }
 
-// ownPart is our share while we are alone. The server may have seen more processes
-// than the database told us of yet; then we take the smallest part. g.mu is held.
+// ownPart returns our share while we are alone. The server may have seen more
+// processes than the database told us of yet; then we take the smallest part. g.mu
+// is held.
 func (g *Gate) ownPart() (rank, n int) {
 	if g.here > g.n {
 		return g.here - 1, g.here
@@ -102,7 +103,7 @@ func (g *Gate) listKeys() (all []*key) {
 	return all
 }
 
-// currentMode is the mode of now and what is closed when it ends.
+// currentMode returns the mode of now and what is closed when it ends.
 func (g *Gate) currentMode() (mode, <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -131,7 +132,7 @@ func (g *Gate) keyNamed(name string) *key {
 	return k
 }
 
-// shareLimits is our part of limits, as of now.
+// shareLimits returns our part of limits, as of now.
 func (g *Gate) shareLimits(l gate.Limits) (part gate.Limits, n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

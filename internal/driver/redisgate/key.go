@@ -88,8 +88,8 @@ func (k *key) declareLimits(l gate.Limits, now time.Time) {
 	k.keepAccounts()
 }
 
-// usableAfter is how long after its instant a permit can be used. Half of it is for
-// this process, half for the way to the upstream.
+// usableAfter returns how long after its instant a permit can be used. Half of it
+// is for this process, half for the way to the upstream.
 func usableAfter(l gate.Limits) time.Duration { return gate.LateOf(l.PerSecond, float64(l.Burst)) }
 
 // grant is a permit that has not been used.

@@ -57,8 +57,8 @@ func (g *Gate) beatOnce() {
 	g.stirKeys()
 }
 
-// signOfLife is our sign of life. It says an instant, not a span: should it reach
-// the server late, it must not count for longer.
+// signOfLife returns our sign of life. It says an instant, not a span: should it
+// reach the server late, it must not count for longer.
 func (g *Gate) signOfLife() presence {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -41,7 +41,7 @@ func (k *key) runPump() {
 	}
 }
 
-// nextTrip is when the next trip is to be made; k.mu is held.
+// nextTrip returns when the next trip is to be made; k.mu is held.
 func (k *key) nextTrip(now time.Time) (at time.Time, any bool) {
 	if m, _ := k.gate.currentMode(); m != shared {
 		return now, false
@@ -73,7 +73,8 @@ func (k *key) nextTrip(now time.Time) (at time.Time, any bool) {
 	return at, any
 }
 
-// permitsAhead is how many permits are worth taking before somebody waits for them.
+// permitsAhead returns how many permits are worth taking before somebody waits for
+// them.
 func (k *key) permitsAhead() int {
 	most := min(k.pace*usableAfter(k.limits).Seconds()/4, float64(k.limits.Burst)/2, mostWanted)
 	for _, a := range k.accounts { // what is left of a quota is not locked away

@@ -22,8 +22,8 @@ func (k *key) peekServer(ctx context.Context) (tripReply, int64, error) {
 	return k.gate.wire.sendTrip(ctx, k.name, q)
 }
 
-// Snapshot is the state of all keys this process has used, by name. While the
-// server cannot be reached it is what was known last.
+// Snapshot returns the state of all keys this process has used, by name. While
+// the server cannot be reached it is what was known last.
 func (g *Gate) Snapshot(ctx context.Context) ([]gate.Snapshot, error) {
 	g.mu.Lock()
 	keys := maps.Clone(g.keys)
@@ -74,7 +74,8 @@ func (k *key) snapshotOf(reply tripReply, server int64) gate.Snapshot {
 	return s
 }
 
-// Places is how many requests of a key this process may have under way at most.
+// Places returns how many requests of a key this process may have under way at
+// most.
 func (g *Gate) Places(name string, limits gate.Limits) int {
 	limits = limits.Filled()
 	if m, _ := g.currentMode(); m == shared {
@@ -84,8 +85,8 @@ func (g *Gate) Places(name string, limits gate.Limits) int {
 	return part.Concurrency
 }
 
-// Estimate is how many requests like this one all processes together can still
-// do in a span of time (§4.10.6).
+// Estimate returns how many requests like this one all processes together can
+// still do in a span of time (§4.10.6).
 func (g *Gate) Estimate(ctx context.Context, a gate.Ask, span time.Duration) (gate.Estimate, error) {
 	k, now := g.keyNamed(a.Key), time.Now()
 	k.mu.Lock()

@@ -96,8 +96,8 @@ func (l Limited) Reveal(ctx context.Context, ref secret.Ref, to secret.Purpose) 
 	return value, err
 }
 
-// childEnvironment is what a command gets: a small part of ours. The rest may hold
-// secrets that are none of its business.
+// childEnvironment returns what a command gets: a small part of ours. The rest may
+// hold secrets that are none of its business.
 func (l Limited) childEnvironment() []string {
 	out := []string{} // not nil, which would mean all of it
 	for _, name := range append(trust.UsualEnvironment(), l.Policy.Environment...) {
@@ -108,7 +108,7 @@ func (l Limited) childEnvironment() []string {
 	return out
 }
 
-// allowedFolders are those below which files may be read.
+// allowedFolders returns those below which files may be read.
 func (l Limited) allowedFolders() []string {
 	out := append([]string{trust.UsualFolder}, l.Policy.Folders...)
 	if credentials := os.Getenv("CREDENTIALS_DIRECTORY"); filepath.IsAbs(credentials) { // of a systemd service

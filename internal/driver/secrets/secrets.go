@@ -56,7 +56,7 @@ func (System) Reveal(ctx context.Context, ref secret.Ref) (secret.Text, error) {
 	return makeText(ref, text, err)
 }
 
-// makeText is the value behind a reference, without the line breaks at its end.
+// makeText returns the value behind a reference, without the line breaks at its end.
 func makeText(ref secret.Ref, text string, err error) (secret.Text, error) {
 	text = strings.TrimRight(text, "\r\n")
 	if err == nil && text == "" {

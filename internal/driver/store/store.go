@@ -63,10 +63,10 @@ func (s *Store) Present() error { return s.db.Present() }
 // Dialect tells the name of the database kind, for people.
 func (s *Store) Dialect() string { return s.db.Dialect.Name }
 
-// Now is the store's clock: the one that judges leases (D§5.2).
+// Now returns the store's clock: the one that judges leases (D§5.2).
 func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.db.Now(ctx) }
 
-// Waits is how many transactions of this process began so far, and how long they
+// Waits returns how many transactions of this process began so far, and how long they
 // waited for it together.
 func (s *Store) Waits() (steps int64, waited time.Duration) { return s.db.Waits() }
 

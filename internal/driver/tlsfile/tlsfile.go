@@ -20,7 +20,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/link"
 )
 
-// Config is how to connect to a host; nil where the connection is not encrypted.
+// Config returns how to connect to a host; nil where the connection is not
+// encrypted.
 func Config(s link.Security, host string) (*tls.Config, error) {
 	if err := s.Check(); err != nil || !s.Encrypts(host) {
 		return nil, err
@@ -88,8 +89,8 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, mostBytes))
 }
 
-// Advice is what to do about a server that is not believed, or does not believe
-// us; "" for any other error.
+// Advice returns what to do about a server that is not believed, or does not
+// believe us; "" for any other error.
 func Advice(err error) string {
 	var name x509.HostnameError
 	var alert tls.AlertError

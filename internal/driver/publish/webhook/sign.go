@@ -20,8 +20,8 @@ const secretPrefix = "whsec_"
 // one signature, by trying.
 const leastKey = 24
 
-// signingKeys are those that sign: the secret, and the one before it while receivers
-// change over.
+// signingKeys returns those that sign: the secret, and the one before it while
+// receivers change over.
 func (p *Publisher) signingKeys(ctx context.Context) (keys [][]byte, err error) {
 	for _, ref := range []secret.Ref{p.options.Secret, p.options.OldSecret} {
 		if ref.IsZero() && ref == p.options.OldSecret {
@@ -54,7 +54,7 @@ func (p *Publisher) readKey(ctx context.Context, ref secret.Ref) ([]byte, error)
 	return key, nil
 }
 
-// Sign is the signature of a body: what the receiver computes too.
+// Sign returns the signature of a body: what the receiver computes too.
 func Sign(key []byte, id string, at time.Time, body []byte) string {
 	mac := hmac.New(sha256.New, key)
 	fmt.Fprintf(mac, "%s.%d.", id, at.Unix())

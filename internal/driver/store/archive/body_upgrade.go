@@ -61,8 +61,8 @@ func (s *Archive) UnsealedLeft(ctx context.Context) (bool, error) {
 	return from < upto, kernel.Wrap("seal bodies", s.db.Translate(err))
 }
 
-// sealRange is the last body that may lack a checksum. It is noted once, by the first
-// program that has them; an older program beside it may still write some, which
+// sealRange returns the last body that may lack a checksum. It is noted once, by the
+// first program that has them; an older program beside it may still write some, which
 // `patra db check` finds.
 func (s *Archive) sealRange(ctx context.Context) (upto int64, err error) {
 	known, err := kernel.Found(s.db.QueryRow(ctx, "SELECT position FROM ing_upkeep_mark WHERE name = ?", sealUpto).Scan(&upto))

@@ -99,8 +99,8 @@ func (s *Archive) checkBody(ctx context.Context, b *bodies.Stored, part *integri
 	return s.bodies.CheckContent(ctx, b, item)
 }
 
-// plainDamage is the text of an error without what it says to do: the check says it
-// once for all.
+// plainDamage returns the text of an error without what it says to do: the check says
+// it once for all.
 func plainDamage(err error) string {
 	text := err.Error()
 	for _, part := range []string{fault.ErrDamaged.Error() + ": ", "; " + bodies.DamageNext} {

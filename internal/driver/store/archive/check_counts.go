@@ -137,7 +137,8 @@ func (s *Archive) EndCheck(ctx context.Context, found int64) error {
 	})
 }
 
-// LastCheck is what is known of the last check, and since when the database exists.
+// LastCheck returns what is known of the last check, and since when the database
+// exists.
 func (s *Archive) LastCheck(ctx context.Context) (last integrity.Last, err error) {
 	var created, at sql.NullInt64
 	err = s.db.QueryRow(ctx, "SELECT MIN(started_at) FROM "+kernel.VersionTable).Scan(&created)

@@ -15,7 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/look"
 )
 
-// OldEvents is how many events of a cursor BeginEventArchive would move.
+// OldEvents returns how many events of a cursor BeginEventArchive would move.
 func (s *Archive) OldEvents(ctx context.Context, cursorID int64, before time.Time) (int64, error) {
 	c, err := s.look.Cursor(ctx, cursorID)
 	if err != nil {
@@ -157,8 +157,8 @@ func (t *tx) placeSnapshot(a retention.Archive, c look.CursorState, s retention.
 		c.Number(value), c.Number(value), s.State.Lookback.Microseconds(), s.Signature, string(remarks), a.To, a.CursorID)
 }
 
-// KeptEvents are the events of a ledger that stand before its newest snapshot and
-// stayed, a page of them after an id: its first one, what people decided, and
+// KeptEvents returns the events of a ledger that stand before its newest snapshot
+// and stayed, a page of them after an id: its first one, what people decided, and
 // while a file is sealed all that it has and that is not deleted yet.
 func (s *Archive) KeptEvents(ctx context.Context, cursorID, after, before int64, limit int) ([]retention.Row, error) {
 	return s.dumpTable(ctx, retention.EventTable, "SELECT * FROM ing_cursor_event WHERE cursor_id = ? AND id > ? AND id < ? ORDER BY id LIMIT ?", cursorID, after, before, limit)

@@ -161,7 +161,7 @@ var sizeOfPlan = []string{
 	"SELECT COUNT(*) FROM ing_task_run_batch b JOIN ing_batch_evidence e ON e.batch_id = b.id WHERE b.plan_id = ?",
 }
 
-// PlanSize is how many rows a plan has in all tables.
+// PlanSize returns how many rows a plan has in all tables.
 func (s *Archive) PlanSize(ctx context.Context, id int64) (total int64, err error) {
 	for _, query := range sizeOfPlan {
 		var n int64

@@ -103,7 +103,7 @@ func versionPage(query func(string, ...any) (*sql.Rows, error), before time.Time
 	})
 }
 
-// pickDisposable are the bodies that keep versions before a page of bodies.
+// pickDisposable returns the bodies that keep versions before a page of bodies.
 func pickDisposable(row func(string, ...any) kernel.Scanner, page []replacement, keep int) (gone []int64, done retention.Pruned, err error) {
 	for _, r := range page {
 		body := r.before

@@ -22,7 +22,7 @@ type Archive struct {
 	look   *look.Look
 }
 
-// New is the upkeep of a database.
+// New returns the upkeep of a database.
 func New(db *kernel.DB, b *bodies.Bodies, l *look.Look) *Archive {
 	return &Archive{db: db, bodies: b, look: l}
 }

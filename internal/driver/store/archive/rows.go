@@ -76,8 +76,8 @@ func (s *Archive) dumpTable(ctx context.Context, from retention.Table, query str
 	}))
 }
 
-// cellOf is a value as a file keeps it. Text is text; what is no text, a hash or
-// a foreign token, is base64 in an object of its own.
+// cellOf returns a value as a file keeps it. Text is text; what is no text, a hash
+// or a foreign token, is base64 in an object of its own.
 func cellOf(t *sql.ColumnType, value any) any {
 	var raw []byte
 	switch v := value.(type) {

@@ -9,7 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
-// markAt is how far a duty has come.
+// markAt returns how far a duty has come.
 func markAt(row func(string, ...any) kernel.Scanner, name string) (position int64, err error) {
 	_, err = kernel.Found(row("SELECT position FROM ing_upkeep_mark WHERE name = ?", name).Scan(&position))
 	return position, err
@@ -49,7 +49,7 @@ func (s *Archive) EndUpkeep(ctx context.Context, duty, runKey string, by ingest.
 	})
 }
 
-// LastUpkeep is when a run of a duty ended last; zero if none did.
+// LastUpkeep returns when a run of a duty ended last; zero if none did.
 func (s *Archive) LastUpkeep(ctx context.Context, duty string) (time.Time, error) {
 	var at sql.NullInt64
 	_, err := kernel.Found(s.db.QueryRow(ctx, "SELECT updated_at FROM ing_upkeep_mark WHERE name = ?", duty).Scan(&at))

@@ -31,7 +31,7 @@ type RowScan struct {
 	prev, updated, fetched sql.NullInt64
 }
 
-// Places are where a row of rowColumns is scanned to.
+// Places returns where a row of rowColumns is scanned to.
 func (r *RowScan) Places(k *Key) []any {
 	return []any{&k.ID, &k.Dataset, &r.key, &k.Version, &r.prev, &r.updated, &r.fetched}
 }
@@ -94,10 +94,10 @@ func CheckFields(k Key, of record.Key, fields []byte, codec string) (sealed bool
 	return seal.Sealed, err
 }
 
-// UpdatedAt is the date the source gave; zero: none.
+// UpdatedAt returns the date the source gave; zero: none.
 func (k *Key) UpdatedAt() time.Time { return momentOf(k.Updated) }
 
-// FetchedAt is when it was fetched; zero: unknown.
+// FetchedAt returns when it was fetched; zero: unknown.
 func (k *Key) FetchedAt() time.Time { return momentOf(k.Fetched) }
 
 func momentOf(micros int64) time.Time {

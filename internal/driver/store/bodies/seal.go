@@ -41,7 +41,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// SumOf is the checksum of content alone, which Key completes.
+// SumOf returns the checksum of content alone, which Key completes.
 func SumOf(content []byte) uint32 { return crc32.Update(0, castagnoli, content) }
 
 // Key is what a row of ing_record_body says beside its content.
@@ -104,7 +104,7 @@ func (k *Key) SealPayload(packed []byte, sum uint32) {
 	binary.BigEndian.PutUint32(packed[len(packed)-SumLength:], k.sumPayload(sum))
 }
 
-// CodecOf is the codec of a sealed row.
+// CodecOf returns the codec of a sealed row.
 func (k *Key) CodecOf(kind string, fields uint32) string {
 	var sum [SumLength]byte
 	binary.BigEndian.PutUint32(sum[:], k.sumRow(fields, kind))
@@ -149,7 +149,7 @@ func unknownCodec(codec []byte) error {
 	return fmt.Errorf("%w: a body is packed as %q, which this program does not know: it is damaged, or was written by a newer program; %s", fault.ErrDamaged, codec, DamageNext)
 }
 
-// Short is the beginning of a codec for a kind of packing.
+// Short returns the beginning of a codec for a kind of packing.
 func (s Seal) Short() string {
 	switch s.Kind {
 	case codecS2:

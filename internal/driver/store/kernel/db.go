@@ -74,7 +74,7 @@ func (db *DB) Present() error {
 	return db.Dialect.Present(false)
 }
 
-// Now is the store's clock: the one that judges leases (D§5.2).
+// Now returns the store's clock: the one that judges leases (D§5.2).
 func (db *DB) Now(ctx context.Context) (time.Time, error) { return db.ClockOf(ctx, db.read) }
 
 // ClockOf asks the store's clock through a connection or transaction.
@@ -87,7 +87,7 @@ func (db *DB) ClockOf(ctx context.Context, q Querier) (time.Time, error) {
 	return time.UnixMicro(micros).UTC(), db.Translate(err)
 }
 
-// OwnClock is the time where nobody has to be asked.
+// OwnClock returns the time where nobody has to be asked.
 func (db *DB) OwnClock() (time.Time, bool) {
 	switch {
 	case db.options.Clock != nil:

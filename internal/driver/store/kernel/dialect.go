@@ -53,7 +53,7 @@ type Dialect struct {
 	TableExists func(ctx context.Context, q Querier, name string) (bool, error)
 }
 
-// rowsAtOnce is how many of the rows that stand one behind the other go into the
+// rowsAtOnce returns how many of the rows that stand one behind the other go into the
 // next INSERT.
 func (d *Dialect) rowsAtOnce(width int, values []any) int {
 	for _, n := range d.RowsPerInsert {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// IDs are the ids that a query of a transaction gives.
+// IDs returns the ids that a query of a transaction gives.
 func (t *Tx) IDs(query string, args ...any) (out []int64, err error) {
 	rows, err := t.Query(query, args...)
 	if err != nil {
@@ -35,7 +35,7 @@ func (t *Tx) ExecIn(query string, ids []int64, args ...any) error {
 	return nil
 }
 
-// IDs are the ids that a query gives.
+// IDs returns the ids that a query gives.
 func (db *DB) IDs(ctx context.Context, query string, args ...any) (out []int64, err error) {
 	rows, err := db.Query(ctx, query, args...)
 	if err != nil {
@@ -55,7 +55,7 @@ func (db *DB) Exists(ctx context.Context, query string, args ...any) (bool, erro
 	return Found(db.QueryRow(ctx, query, args...).Scan(&one))
 }
 
-// Marks are the places of n values in a statement.
+// Marks returns the places of n values in a statement.
 func Marks(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }
 
 // OperateAtOnce is how many tasks one transaction changes for an operator

@@ -94,7 +94,7 @@ type Tx struct {
 	fresh []string // queries to keep on the pool once the connection is free
 }
 
-// Dialect is that of the database the transaction is in.
+// Dialect returns that of the database the transaction is in.
 func (t *Tx) Dialect() *Dialect { return &t.db.Dialect }
 
 // ReadClock takes the instant that the store's clock shows.
@@ -242,7 +242,7 @@ func (t *Tx) InsertFlat(table, columns string, width int, values []any) error {
 	return nil
 }
 
-// ClockColumn is the store's clock as a column, and SetClock takes what it gave.
+// ClockColumn returns the store's clock as a column, and SetClock takes what it gave.
 func (t *Tx) ClockColumn() string { return cmp.Or(t.Dialect().Clock, "NULL") }
 
 func (t *Tx) SetClock(column sql.NullInt64) {

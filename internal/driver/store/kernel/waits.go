@@ -14,8 +14,8 @@ func (w *waits) addWait(d time.Duration) {
 	w.nanos.Add(int64(d))
 }
 
-// Waits is how many transactions of this process began so far, and how long they
-// waited for it together.
+// Waits returns how many transactions of this process began so far, and how long
+// they waited for it together.
 func (db *DB) Waits() (steps int64, waited time.Duration) {
 	return db.waits.steps.Load(), time.Duration(db.waits.nanos.Load())
 }

@@ -153,8 +153,8 @@ func mergeDoubts(d, earlier view.Doubt) view.Doubt {
 	return d
 }
 
-// outsideShare is what the snapshot tolerates. Without the snapshot, which may be
-// gone with its plans, it is what a source tolerates that says nothing.
+// outsideShare returns what the snapshot tolerates. Without the snapshot, which
+// may be gone with its plans, it is what a source tolerates that says nothing.
 func (s *Ledger) outsideShare(ctx context.Context, d view.Doubt, fingerprint string) (float64, error) {
 	var snapshot struct {
 		Filter query.DateFilter `json:"filter"`

@@ -62,7 +62,7 @@ func (m missedRecords) countFates(in ingest.BatchCommit, stats *ingest.BatchStat
 	return rejects
 }
 
-// keysOf are those whose fate is one of some.
+// keysOf returns those whose fate is one of some.
 func (m missedRecords) keysOf(of ...record.Fate) (out []record.Key) {
 	for _, one := range m {
 		if slices.Contains(of, one.fate) {

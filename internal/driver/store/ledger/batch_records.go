@@ -178,7 +178,7 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 	return t.InsertFlat("ing_record_body", "body_id, dataset_id, id_hash, version, prev_body_id, updated_at, fetch_at, fields, payload, codec", bodyWidth, versions)
 }
 
-// rowKey is what the row of a change says beside its content.
+// rowKey returns what the row of a change says beside its content.
 func (c *change) rowKey(id, dataset int64) bodies.Key {
 	k := bodies.Key{ID: id, Dataset: dataset, Record: c.key, Version: int64(c.version), Updated: bodies.NoInstant, Fetched: bodies.NoInstant}
 	if c.prev != nil {

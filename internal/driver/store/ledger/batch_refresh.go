@@ -44,7 +44,7 @@ var (
 	signalsQuery    = "SELECT id, COALESCE(quarantine_id, 0) FROM ing_signal WHERE dataset_id = ? AND status_code = 'OPEN' AND created_at <= ? AND id_hash IN (" + keyMarks + ")"
 )
 
-// keysOf are the keys of ids, sorted: one lock order for all workers.
+// keysOf returns the keys of ids, sorted: one lock order for all workers.
 func keysOf(ids []string) []record.Key {
 	keys := make([]record.Key, len(ids))
 	for i, id := range ids {

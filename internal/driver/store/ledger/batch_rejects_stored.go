@@ -105,7 +105,8 @@ func (t *tx) rejectsIn(query string, values, args []any, take func(storedReject)
 
 func (s *storedRejects) addRow(r storedReject) { s.rowOf(r) }
 
-// rowOf is the one of that id: what is decided about it must be seen from all sides.
+// rowOf returns the one of that id: what is decided about it must be seen from all
+// sides.
 func (s *storedRejects) rowOf(r storedReject) *storedReject {
 	if known := s.byID[r.id]; known != nil {
 		return known
@@ -126,7 +127,7 @@ func (s *storedRejects) countKnown(rejects []preparedReject) (n int) {
 	return n
 }
 
-// putBack are the rows that were to be read again and led to this reject: the one
+// putBack returns the rows that were to be read again and led to this reject: the one
 // it was read from, or those of the record that was asked for.
 func (s *storedRejects) putBack(in ingest.BatchCommit, r preparedReject) (out []*storedReject) {
 	var candidates []*storedReject

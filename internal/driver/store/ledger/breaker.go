@@ -34,9 +34,10 @@ func (t *tx) noteBreaker(in ingest.Finish, a attempt) (opened time.Time, err err
 	return opened, t.saveBreaker(a.of, known, was, now, o.Code)
 }
 
-// countClaimable is how many of the wanted tasks of a partition may be claimed. While
-// its breaker is half open that is one for the whole endpoint, which looks. Queues
-// says so too, but several processes may have read it before one of them claimed.
+// countClaimable returns how many of the wanted tasks of a partition may be claimed.
+// While its breaker is half open that is one for the whole endpoint, which looks.
+// Queues says so too, but several processes may have read it before one of them
+// claimed.
 func (t *tx) countClaimable(partition int64, wanted int) (int, error) {
 	var d ingest.Dataset
 	var until sql.NullInt64

@@ -110,7 +110,7 @@ func (t *tx) reopenCampaign(c ingest.Campaign, in ingest.NewCampaign, by ingest.
 		string(order), chunk.Microseconds(), kernel.Micros(t.Now), c.ID)
 }
 
-// owedOf is what of its range is neither read nor waived.
+// owedOf returns what of its range is neither read nor waived.
 func (t *tx) owedOf(c ingest.Campaign) ([]window.Window, error) {
 	read, err := t.readSegments("cursor_id = ? AND seg_to >= ? AND seg_from <= ?", c.CursorID, c.Range.From.UnixMicro(), c.Range.To.UnixMicro())
 	return coverage.Gaps(read, c.Range), err
@@ -144,7 +144,7 @@ func (t *tx) campaignBy(where string, arg any) (c ingest.Campaign, known bool, e
 	return c, known, err
 }
 
-// Campaign is a campaign by its name.
+// Campaign returns a campaign by its name.
 func (s *Ledger) Campaign(ctx context.Context, name string) (c ingest.Campaign, known bool, err error) {
 	c, err = scanCampaign(s.db.QueryRow(ctx, campaignColumns+" WHERE g.name = ?", name))
 	known, err = kernel.Found(err)
@@ -167,9 +167,9 @@ func (s *Ledger) Campaigns(ctx context.Context, source string, state ingest.Camp
 	}))
 }
 
-// CampaignPlans is how many plans a campaign ever had, and those that have not
-// ended. They are counted first: whoever plans the next part by that number meets
-// everybody else who found the same.
+// CampaignPlans returns how many plans a campaign ever had, and those that have
+// not ended. They are counted first: whoever plans the next part by that number
+// meets everybody else who found the same.
 func (s *Ledger) CampaignPlans(ctx context.Context, cursorID int64) (ever int, open []ingest.OpenPlan, err error) {
 	if err := s.db.QueryRow(ctx, "SELECT COUNT(*) FROM ing_plan WHERE cursor_id = ?", cursorID).Scan(&ever); err != nil {
 		return 0, nil, kernel.Wrap("list plans of a campaign", s.db.Translate(err))

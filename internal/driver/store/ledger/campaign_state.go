@@ -118,8 +118,8 @@ func (t *tx) takesPlans(cursor int64) error {
 	return kernel.Refuse(fault.ErrConflict, c.Stopped().Error())
 }
 
-// heldPlans are the open plans of paused campaigns: their tasks are not claimed. They
-// are few, and mostly there are none.
+// heldPlans returns the open plans of paused campaigns: their tasks are not claimed.
+// They are few, and mostly there are none.
 func (t *tx) heldPlans() ([]int64, error) {
 	return t.IDs(`SELECT p.id FROM ing_campaign g JOIN ing_plan p ON p.cursor_id = g.cursor_id
   WHERE g.state_code = '` + string(ingest.CampaignPaused) + `' AND p.status_code IN ('SLICING','PARTIAL','READY')`)

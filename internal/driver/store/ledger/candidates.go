@@ -76,7 +76,7 @@ const (
 	awake     = "(? - " + lastLook + " >= ? AND (? - " + lastLook + " >= ? OR ? - " + lastLook + " >= " + lastLook + " - " + goneSince + "))"
 )
 
-// unseenSince are the arguments of unseen.
+// unseenSince returns the arguments of unseen.
 func unseenSince(before time.Time) []any {
 	at := kernel.Micros(before)
 	return []any{at, at, at, refresh.ShortestRest.Microseconds(), at, refresh.LongestRest.Microseconds(), at}
@@ -132,7 +132,7 @@ func (s *Ledger) countHeads(ctx context.Context, dataset int64, share refresh.Sh
 	}
 }
 
-// hashBounds are the bounds of a share as the key has them. Both are outside of
+// hashBounds returns the bounds of a share as the key has them. Both are outside of
 // it: a key is longer than a bound, so one that begins with it comes behind it.
 func hashBounds(from, to string) (after, before []byte, err error) {
 	if after, err = hex.DecodeString(from); err != nil {
@@ -148,7 +148,7 @@ func hashBounds(from, to string) (after, before []byte, err error) {
 // keyBytes is the length of a key.
 const keyBytes = 16
 
-// extrapolateCount is how many there are up to an end if so many lie below a hash.
+// extrapolateCount returns how many there are up to an end if so many lie below a hash.
 func extrapolateCount(count int64, from, reached, end []byte) int64 {
 	begin := hashPosition(from)
 	part, whole := hashPosition(reached)-begin, hashPosition(end)-begin
@@ -163,14 +163,14 @@ func extrapolateCount(count int64, from, reached, end []byte) int64 {
 	return int64(min(all, math.MaxInt64))
 }
 
-// hashPosition is where a hash stands on the line of all hashes.
+// hashPosition returns where a hash stands on the line of all hashes.
 func hashPosition(hash []byte) uint64 {
 	var first [8]byte
 	copy(first[:], hash)
 	return binary.BigEndian.Uint64(first[:])
 }
 
-// batchesOfBodies are the batches that bodies may be of, by the ends of their key.
+// batchesOfBodies returns the batches that bodies may be of, by the ends of their key.
 func (s *Ledger) batchesOfBodies(ctx context.Context) (from, to int64, err error) {
 	var first, last int64
 	if err = s.db.QueryRow(ctx, "SELECT COALESCE(MIN(body_id), 0) FROM ing_record_body").Scan(&first); err != nil {

@@ -114,7 +114,8 @@ func (s *Ledger) Promote(ctx context.Context, n int) (promoted int, err error) {
 	return promoted, err
 }
 
-// NextDue is when the earliest scheduled task becomes due; zero if there is none.
+// NextDue returns when the earliest scheduled task becomes due; zero if there is
+// none.
 func (s *Ledger) NextDue(ctx context.Context) (time.Time, error) {
 	var at sql.NullInt64
 	err := s.db.QueryRow(ctx, "SELECT MIN(scheduled_at) FROM ing_task WHERE status_code = 'SCHEDULED'").Scan(&at)

@@ -51,7 +51,8 @@ func (t *tx) endedSlice(id int64) (s endedSlice, err error) {
 	return s, kernel.OrNotFound(err)
 }
 
-// idsOf is the stretch of ids that a slice owns, for a cursor that follows ids.
+// idsOf returns the stretch of ids that a slice owns, for a cursor that follows
+// ids.
 func idsOf(spec string) (window.Window, error) {
 	var s struct {
 		Range *slicing.Range `json:"range"`

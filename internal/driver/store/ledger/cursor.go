@@ -60,7 +60,7 @@ func (t *tx) advanceCursor(cursorID int64, e ledgerEntry) error {
 	return nil
 }
 
-// furthestRead is the end of what was read: the largest id that was looked at.
+// furthestRead returns the end of what was read: the largest id that was looked at.
 func furthestRead(e coverage.Event) time.Time {
 	if n := len(e.Windows); n > 0 && e.Kind == coverage.Succeeded {
 		return e.Windows[n-1].To

@@ -42,8 +42,8 @@ func (t *tx) foldCoverage(cursorID int64, e coverage.Event, lookback time.Durati
 	return touched{after: after, to: high}, t.replaceSegments(cursorID, before, after)
 }
 
-// frontierOf is the first instant that is not done, if the segments at hand tell;
-// or any that is not behind the cursor, if they tell that the cursor stays.
+// frontierOf returns the first instant that is not done, if the segments at hand
+// tell; or any that is not behind the cursor, if they tell that the cursor stays.
 // Slices that end in order end right behind what is settled, so they mostly do.
 func (b touched) frontierOf(s coverage.State) (at time.Time, known bool) {
 	if b.whole {

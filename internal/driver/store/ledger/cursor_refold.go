@@ -148,7 +148,7 @@ type ledgerState struct {
 	broken bool // it begins with a snapshot that cannot be trusted
 }
 
-// foldableEvent is an entry of the ledger as the fold takes it.
+// foldableEvent returns an entry of the ledger as the fold takes it.
 func foldableEvent(e view.CursorEvent, line ingest.CursorType) coverage.Event {
 	value, err := line.Parse(e.New)
 	if err != nil {

@@ -71,7 +71,8 @@ func (t *tx) saveCondition(in ingest.HealthNote, c ingest.ConditionNote, known b
 	return err
 }
 
-// HealthOf is what is in force at a partition, by whichever process found it.
+// HealthOf returns what is in force at a partition, by whichever process found
+// it.
 func (s *Ledger) HealthOf(ctx context.Context, p ingest.Partition) (out []ingest.ConditionNote, err error) {
 	now, err := s.db.Now(ctx)
 	if err != nil {
@@ -138,7 +139,7 @@ func (t *tx) countPlan(planID int64, a health.Action) error {
 	return t.countAction(p, a, 1)
 }
 
-// partitionOf is the partition of a task or a plan.
+// partitionOf returns the partition of a task or a plan.
 func (t *tx) partitionOf(table string, id int64) (p ingest.Partition, err error) {
 	err = t.Row("SELECT provenance_code, endpoint_name, operation_code FROM "+table+" WHERE id = ?", id).Scan(&p.Source, &p.Endpoint, &p.Operation)
 	return p, kernel.OrNotFound(err)

@@ -72,9 +72,9 @@ const (
 	lagSQL  = "SELECT safety_lag_us - declared_lag_us FROM ing_plan_lag WHERE cursor_id = ? ORDER BY plan_id DESC LIMIT 1"
 )
 
-// Lateness is what the plans of a namespace measured whose last run ended since
-// an instant, and the lag of the newest of all of them. An unknown namespace
-// has nothing to tell.
+// Lateness returns what the plans of a namespace measured whose last run ended
+// since an instant, and the lag of the newest of all of them. An unknown
+// namespace has nothing to tell.
 func (s *Ledger) Lateness(ctx context.Context, n ingest.Namespace, since time.Time) (window.Lateness, error) {
 	l, err := s.readLateness(ctx, n, since)
 	if err != nil {

@@ -25,7 +25,7 @@ type Ledger struct {
 	settled atomic.Bool // the last batch changed little; see packChanged
 }
 
-// New is the ledger of a database.
+// New returns the ledger of a database.
 func New(db *kernel.DB, b *bodies.Bodies, l *look.Look) *Ledger {
 	return &Ledger{db: db, bodies: b, look: l}
 }

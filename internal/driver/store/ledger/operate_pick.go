@@ -162,7 +162,7 @@ func (t *tx) partitionsOf(scope ingest.Scope) ([]int64, error) {
 	return t.IDs(scopePartitions+" ORDER BY id", scopeArgs(scope)...)
 }
 
-// CountTasks is how many tasks of a plan or a scope an operator may change, by
+// CountTasks returns how many tasks of a plan or a scope an operator may change, by
 // state: what CancelTasks and RetryTasks would find.
 func (s *Ledger) CountTasks(ctx context.Context, pick ingest.TaskPick, statuses ...ingest.TaskStatus) (map[ingest.TaskStatus]int, error) {
 	owner, args := " AND t.plan_id = ?", []any{pick.PlanID}

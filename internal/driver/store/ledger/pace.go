@@ -9,8 +9,8 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
-// BytesPerItem is what an item of a dataset took on the wire in slices that were
-// read to their end, a thousand of them at most; zero if there are none.
+// BytesPerItem returns what an item of a dataset took on the wire in slices that
+// were read to their end, a thousand of them at most; zero if there are none.
 func (s *Ledger) BytesPerItem(ctx context.Context, d ingest.Dataset) (int64, error) {
 	var bytes, items int64
 	err := s.db.QueryRow(ctx, `SELECT COALESCE(SUM(bytes), 0), COALESCE(SUM(actual), 0) FROM (
@@ -23,8 +23,8 @@ func (s *Ledger) BytesPerItem(ctx context.Context, d ingest.Dataset) (int64, err
 	return (bytes + items - 1) / items, nil
 }
 
-// LastDue is when the last scheduled task of a partition becomes due; zero if
-// none is scheduled.
+// LastDue returns when the last scheduled task of a partition becomes due; zero
+// if none is scheduled.
 func (s *Ledger) LastDue(ctx context.Context, p ingest.Partition) (time.Time, error) {
 	var at sql.NullInt64
 	err := s.db.QueryRow(ctx, `SELECT MAX(t.scheduled_at) FROM ing_task t JOIN ing_partition p ON p.id = t.partition_id

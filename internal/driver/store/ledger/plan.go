@@ -271,8 +271,8 @@ func (t *tx) insertSlices(planID int64, p planRow, chunk []ingest.NewSlice) erro
   spec_fingerprint, params, idempotent_key, expr_hash, priority, status_code, scheduled_at, wait_code, reserved_requests, created_at, updated_at`, 18, values)
 }
 
-// sliceIDs are the ids of slices that were just inserted. Ids rise in the order of
-// the rows: if the last is as far from the first as the slices are many, nobody
+// sliceIDs returns the ids of slices that were just inserted. Ids rise in the order
+// of the rows: if the last is as far from the first as the slices are many, nobody
 // else's lie between them, and there is no need to read a thousand.
 func (t *tx) sliceIDs(planID int64, chunk []ingest.NewSlice) ([]int64, error) {
 	first, last := chunk[0].No, chunk[len(chunk)-1].No
@@ -331,7 +331,7 @@ func (s *Ledger) openPlans(ctx context.Context, p ingest.Partition) (out []inges
 	return s.openPlansWhere(ctx, "p.provenance_code = ? AND p.endpoint_name = ? AND p.operation_code = ?", p.Source, p.Endpoint, string(p.Operation))
 }
 
-// openPlansWhere are those that match, without what they owe.
+// openPlansWhere returns those that match, without what they owe.
 func (s *Ledger) openPlansWhere(ctx context.Context, where string, args ...any) (out []ingest.OpenPlan, cursors []int64, err error) {
 	rows, err := s.db.Query(ctx, `SELECT p.id, p.plan_key, p.status_code, p.next_slice_no, d.snapshot, p.slice_params, p.as_of, p.cursor_id, COALESCE(g.order_code, ''), COALESCE(g.state_code, '')
   FROM ing_plan p JOIN ing_spec_snapshot d ON d.spec_fingerprint = p.spec_fingerprint LEFT JOIN ing_campaign g ON g.cursor_id = p.cursor_id

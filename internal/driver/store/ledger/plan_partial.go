@@ -64,11 +64,11 @@ func withSuspension(known sql.NullString, remarks []byte) (any, error) {
 	return string(text), nil
 }
 
-// PlannedWindows are the windows that the leaf slices of a plan own, sorted. A
-// slice that was replaced counts with what it read; its children own the rest
+// PlannedWindows returns the windows that the leaf slices of a plan own, sorted.
+// A slice that was replaced counts with what it read; its children own the rest
 // (I1). What a plan owes less these is still to be sliced. Read the number of
-// the next slice before, not after: then a planner that was overtaken in
-// between is noticed by AddSlices.
+// the next slice before, not after: then a planner that was overtaken in between
+// is noticed by AddSlices.
 func (s *Ledger) PlannedWindows(ctx context.Context, planID int64) (out []window.Window, err error) {
 	rows, err := s.db.Query(ctx, `SELECT s.window_from, s.window_to, r.window_from, r.window_to,
   CASE WHEN s.window_from IS NULL THEN s.slice_spec ELSE '' END FROM ing_plan_slice s
@@ -163,8 +163,8 @@ func (s *Ledger) coversOwed(ctx context.Context, planID int64, last []ingest.New
 	return nil
 }
 
-// owedOverTime is what the PLANNED event of a TIME plan wants that still takes
-// slices; nothing for other plans.
+// owedOverTime returns what the PLANNED event of a TIME plan wants that still
+// takes slices; nothing for other plans.
 func (s *Ledger) owedOverTime(ctx context.Context, planID int64) (owed []window.Window, err error) {
 	var cursor int64
 	var key, strategy string
@@ -178,7 +178,7 @@ func (s *Ledger) owedOverTime(ctx context.Context, planID int64) (owed []window.
 	return owed, err
 }
 
-// owedBy is what a plan owes by its PLANNED event.
+// owedBy returns what a plan owes by its PLANNED event.
 func (s *Ledger) owedBy(ctx context.Context, cursor int64, planKey string) (owed []window.Window, known bool, err error) {
 	var from, to sql.NullInt64
 	var spans sql.NullString
@@ -196,7 +196,7 @@ func (s *Ledger) owedBy(ctx context.Context, cursor int64, planKey string) (owed
 	return []window.Window{{From: kernel.Instant(from), To: kernel.Instant(to)}}, true, nil
 }
 
-// plannedKey is the identity of a plan's PLANNED event.
+// plannedKey returns the identity of a plan's PLANNED event.
 func plannedKey(cursor int64, planKey string) string {
 	return fingerprint.Key(fmt.Sprint(cursor), planKey, string(coverage.Planned))
 }

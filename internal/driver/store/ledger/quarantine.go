@@ -57,9 +57,9 @@ func (t *tx) pickRejects(pick ingest.RejectPick, by ingest.Act, action string, f
 	return done, next, t.Audit(kernel.AuditEntry{At: t.Now, Actor: by.Actor, Action: action, Object: kernel.Cut(pick.String(), 256), Reason: by.Reason, Detail: map[string]any{"rejects": ids}})
 }
 
-// fittingRejects are the next items of a source that fit, at most a chunk. Each dataset
-// and state is a range of one index in the order of ids, and every row of it is passed
-// once, however many chunks it takes: nothing is sorted but the chunk.
+// fittingRejects returns the next items of a source that fit, at most a chunk. Each
+// dataset and state is a range of one index in the order of ids, and every row of it is
+// passed once, however many chunks it takes: nothing is sorted but the chunk.
 func (t *tx) fittingRejects(pick ingest.RejectPick, from []ingest.RejectStatus) (ids []int64, next int64, err error) {
 	datasets, err := t.IDs("SELECT id FROM ing_dataset WHERE provenance_code = ? AND (? = '' OR endpoint_name = ?)", pick.Dataset.Source, pick.Dataset.Endpoint, pick.Dataset.Endpoint)
 	if err != nil {
@@ -115,14 +115,14 @@ func (t *tx) namedRejects(named []int64, from []ingest.RejectStatus) (ids []int6
 	return ids, others, nil
 }
 
-// CountRejects is how many items of a source fit in some states.
+// CountRejects returns how many items of a source fit in some states.
 func (s *Ledger) CountRejects(ctx context.Context, pick ingest.RejectPick, statuses ...ingest.RejectStatus) (n int, err error) {
 	w := look.RejectsWhere(pick, statuses)
 	err = s.db.QueryRow(ctx, "SELECT COUNT(*) FROM ing_quarantine"+w.String(), w.Args...).Scan(&n)
 	return n, kernel.Wrap("count rejects", s.db.Translate(err))
 }
 
-// RequeuedIn are the datasets with items that wait to be read again, of a source or
+// RequeuedIn returns the datasets with items that wait to be read again, of a source or
 // of all.
 func (s *Ledger) RequeuedIn(ctx context.Context, source string) (out []ingest.Dataset, err error) {
 	rows, err := s.db.Query(ctx, `SELECT provenance_code, endpoint_name FROM ing_dataset d WHERE (? = '' OR provenance_code = ?)

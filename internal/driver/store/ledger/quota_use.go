@@ -11,7 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/look"
 )
 
-// QuotaUse is what was taken of the quotas of a key, and what its open tasks are
+// QuotaUse returns what was taken of the quotas of a key, and what its open tasks are
 // expected to take: each in the hour in which it is due, those that are due in
 // this one. A task that has ended sets nothing aside, so nothing has to be
 // released when a plan is cancelled or done.
@@ -74,8 +74,9 @@ func (s *Ledger) quotasReserved(ctx context.Context, key string, u *gate.Use) er
 	})
 }
 
-// coolingOf is when the upstream lets requests of a key leave again, as the gate or a
-// task that was put back noted it. A quota of our own is no wish of the upstream.
+// coolingOf returns when the upstream lets requests of a key leave again, as the gate
+// or a task that was put back noted it. A quota of our own is no wish of the
+// upstream.
 func (s *Ledger) coolingOf(ctx context.Context, key string, now time.Time) (time.Time, error) {
 	var noted, put sql.NullInt64
 	err := s.db.QueryRow(ctx, "SELECT (SELECT until FROM ing_rate_pause WHERE rate_key = ?), (SELECT MAX(cooling_until) FROM ing_partition WHERE rate_key = ? AND (cooling_code IS NULL OR cooling_code = 'COOLING'))",

@@ -67,7 +67,7 @@ func (t *tx) addSignal(dataset int64, d ingest.Dataset, kind refresh.Kind, n ing
 	return ingest.SignalsAdded{Added: 1, From: id, To: id + 1}, err
 }
 
-// countSignals is the open signals of a dataset and between which numbers they
+// countSignals returns the open signals of a dataset and between which numbers they
 // lie. What is open is what is owed: a number that was taken by a transaction which
 // committed late is found like any other. Those that wait until a second miss counts
 // are not owed yet.

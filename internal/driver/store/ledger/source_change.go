@@ -39,7 +39,7 @@ func (t *tx) noteChange(scope ingest.Scope, what ingest.Change, mark string) err
 	return err
 }
 
-// SecretMark is the mark of the secrets a scope was last seen with; empty if nobody
+// SecretMark returns the mark of the secrets a scope was last seen with; empty if nobody
 // looked yet.
 func (s *Ledger) SecretMark(ctx context.Context, of ingest.Scope) (mark string, err error) {
 	var text sql.NullString
@@ -48,7 +48,7 @@ func (s *Ledger) SecretMark(ctx context.Context, of ingest.Scope) (mark string, 
 	return text.String, kernel.Wrap("read secret mark", s.db.Translate(err))
 }
 
-// Mended is when something was changed last that may have made a partition fail: a
+// Mended returns when something was changed last that may have made a partition fail: a
 // pause was ended, a secret replaced, or a version of the source began. Zero: nothing ever was.
 func (s *Ledger) Mended(ctx context.Context, of ingest.Partition) (time.Time, error) {
 	now, err := s.db.Now(ctx)

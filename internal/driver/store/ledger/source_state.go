@@ -72,8 +72,8 @@ func scanPause(rows kernel.Scanner) (p ingest.Pause, err error) {
 	return p, err
 }
 
-// pauseOf is the pause of exactly this scope. The row is locked: of two who end
-// it, one finds it gone.
+// pauseOf returns the pause of exactly this scope. The row is locked: of two who
+// end it, one finds it gone.
 func (t *tx) pauseOf(scope ingest.Scope) (p ingest.Pause, ok bool, err error) {
 	p, err = scanPause(t.Row(pauseColumns+" WHERE provenance_code = ? AND endpoint_name = ? AND operation_code = ?"+t.Dialect().ForUpdate,
 		scope.Source, scope.Endpoint, string(scope.Operation)))
@@ -94,7 +94,7 @@ func (s *Ledger) Pauses(ctx context.Context, source string) (out []ingest.Pause,
 	}))
 }
 
-// Paused is the widest pause that a partition is under.
+// Paused returns the widest pause that a partition is under.
 func (s *Ledger) Paused(ctx context.Context, of ingest.Partition) (pause ingest.Pause, paused bool, err error) {
 	all, err := s.Pauses(ctx, of.Source)
 	if err != nil {

@@ -14,9 +14,9 @@ const stockSQL = "SELECT COUNT(*) FROM (SELECT 1 FROM ing_task WHERE status_code
 // everyTask is a limit no partition reaches.
 const everyTask = 1 << 40
 
-// Stock is how many tasks of a partition wait to be worked on: those due and
-// those of the future (D§5.3). Its cost grows with the answer; StockAtLeast is
-// for thresholds.
+// Stock returns how many tasks of a partition wait to be worked on: those due
+// and those of the future (D§5.3). Its cost grows with the answer; StockAtLeast
+// is for thresholds.
 func (s *Ledger) Stock(ctx context.Context, p ingest.Partition) (int, error) {
 	n, err := s.countStock(ctx, p, everyTask)
 	return n, kernel.Wrap("count stock", err)

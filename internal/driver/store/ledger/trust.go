@@ -101,7 +101,7 @@ func (s *Ledger) NoteTrust(ctx context.Context, action string, uses []trust.Use,
 	}))
 }
 
-// lastTrustAct is what the log says of a use last; empty if nothing.
+// lastTrustAct returns what the log says of a use last; empty if nothing.
 func (t *tx) lastTrustAct(u trust.Use) (action string, err error) {
 	rows, err := t.Query("SELECT action, detail FROM ing_audit_log WHERE object = ? ORDER BY id", trustObject(u))
 	if err != nil {

@@ -85,10 +85,10 @@ func scanStats(rows kernel.Scanner) (stats ingest.RunStats, err error) {
 	return stats, kernel.Decode(text, &stats)
 }
 
-// itemsWithin are the different items of the window itself.
+// itemsWithin returns the different items of the window itself.
 func itemsWithin(s ingest.BatchStats) int64 { return int64(s.Seen - s.Outside - s.Duplicate) }
 
-// spanLog2 is the class of windows of about the same length; see the migration.
+// spanLog2 returns the class of windows of about the same length; see the migration.
 func spanLog2(w window.Window) int { return bits.Len64(uint64(w.To.UnixMicro() - w.From.UnixMicro())) }
 
 func (t *tx) saveWindow(dataset, expr int64, c ingest.WindowCount) error {

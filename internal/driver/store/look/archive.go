@@ -86,7 +86,7 @@ func (s *Look) archivedPlans(ctx context.Context, archiveID int64) (out []int64,
 	}))
 }
 
-// Snapshot is the signed snapshot that a cursor's ledger begins with.
+// Snapshot returns the signed snapshot that a cursor's ledger begins with.
 func (s *Look) Snapshot(ctx context.Context, cursorID, eventID int64) (signed retention.Signed, err error) {
 	var kind, key string
 	var remarks sql.NullString
@@ -101,8 +101,8 @@ func (s *Look) Snapshot(ctx context.Context, cursorID, eventID int64) (signed re
 	return signed, nil
 }
 
-// archivedOf is how many plans of a cursor are in files and left the database, and
-// what they had counted.
+// archivedOf returns how many plans of a cursor are in files and left the
+// database, and what they had counted.
 func (s *Look) archivedOf(ctx context.Context, cursorID int64) (plans int, sum ingest.RunStats, err error) {
 	rows, err := s.db.Query(ctx, `SELECT a.stats FROM ing_archived_plan a WHERE a.cursor_id = ?
   AND NOT EXISTS (SELECT 1 FROM ing_plan p WHERE p.id = a.plan_id)`, cursorID)

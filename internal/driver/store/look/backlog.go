@@ -43,7 +43,7 @@ func (s *Look) Backlogs(ctx context.Context, source string) (out []view.Backlog,
 	return out, kernel.Wrap("look at the backlog of events", s.db.Translate(err))
 }
 
-// DatasetLanes are the lanes of events, one a dataset, of one source if named.
+// DatasetLanes returns the lanes of events, one a dataset, of one source if named.
 func (s *Look) DatasetLanes(ctx context.Context, source string) (out []event.DatasetQueue, err error) {
 	rows, err := s.db.Query(ctx, "SELECT id, provenance_code, endpoint_name FROM ing_dataset WHERE (? = '' OR provenance_code = ?) ORDER BY provenance_code, endpoint_name", source, source)
 	if err != nil {

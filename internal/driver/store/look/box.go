@@ -23,8 +23,8 @@ func (s *Look) BatchOf(ctx context.Context, runID int64, no int) (id int64, err 
 	return id, kernel.Wrap("find batch", s.db.Translate(kernel.OrNotFound(err)))
 }
 
-// Box is all that is stored of a batch, with the snapshot it ran under (§14.9).
-// Heads are not in it; see HeadsOf.
+// Box returns all that is stored of a batch, with the snapshot it ran under
+// (§14.9). Heads are not in it; see HeadsOf.
 func (s *Look) Box(ctx context.Context, batchID int64) (*blackbox.Box, error) {
 	b := &blackbox.Box{}
 	var err error
@@ -37,9 +37,9 @@ func (s *Look) Box(ctx context.Context, batchID int64) (*blackbox.Box, error) {
 	return b, kernel.Wrap("open black box", s.db.Translate(s.fillBox(ctx, b)))
 }
 
-// ArchivedBox is the black box of a batch that left the database with its plan.
-// Snapshot, records and rejects are still here; events of its slice that left too
-// are not in it.
+// ArchivedBox returns the black box of a batch that left the database with its
+// plan. Snapshot, records and rejects are still here; events of its slice that
+// left too are not in it.
 func (s *Look) ArchivedBox(ctx context.Context, in retention.BatchContext) (*blackbox.Box, error) {
 	b := &blackbox.Box{Batch: in.Batch, PageSize: in.PageSize, Slice: in.Slice, Window: in.Window, Endpoint: in.Endpoint, MappingID: in.MappingID}
 	b.Keys = blackbox.Keys{
@@ -99,7 +99,7 @@ func addKeys(b *blackbox.Box, snapshot string) error {
 	return nil
 }
 
-// writtenBy are the versions a batch wrote: their ids begin with the batch's.
+// writtenBy returns the versions a batch wrote: their ids begin with the batch's.
 func (s *Look) writtenBy(ctx context.Context, b *blackbox.Box) (out []blackbox.Written, err error) {
 	rows, err := s.db.Query(ctx, `SELECT r.provider_id, y.body_id, y.dataset_id, y.id_hash, y.version, y.prev_body_id, y.updated_at, y.fetch_at, y.fields, y.codec,
   r.body_id = y.body_id, r.state_code, COALESCE(o.op_type, '')

@@ -12,8 +12,8 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
-// CampaignProgress is how far a campaign has come, by its coverage. It costs as
-// much as the coverage has segments, which are few.
+// CampaignProgress returns how far a campaign has come, by its coverage. It costs
+// as much as the coverage has segments, which are few.
 func (s *Look) CampaignProgress(ctx context.Context, c ingest.Campaign) (p view.CampaignProgress, err error) {
 	segments, err := s.Segments(ctx, c.CursorID)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Look) CampaignProgress(ctx context.Context, c ingest.Campaign) (p view.
 	return p, nil
 }
 
-// ShowCampaign is a campaign with all that is known of it.
+// ShowCampaign returns a campaign with all that is known of it.
 func (s *Look) ShowCampaign(ctx context.Context, c ingest.Campaign) (v view.Campaign, err error) {
 	v = view.Campaign{
 		Name: c.Name, Source: c.Dataset.Source, Endpoint: c.Dataset.Endpoint, State: c.State, Actor: c.Actor, Reason: c.Reason, Since: c.Since, Note: c.Note,
@@ -85,7 +85,7 @@ type campaignPlan struct {
 	open bool
 }
 
-// campaignPlanIDs are the plans of a campaign, newest first.
+// campaignPlanIDs returns the plans of a campaign, newest first.
 func (s *Look) campaignPlanIDs(ctx context.Context, cursorID int64) (out []campaignPlan, err error) {
 	rows, err := s.db.Query(ctx, "SELECT id, status_code FROM ing_plan WHERE cursor_id = ? ORDER BY id DESC", cursorID)
 	if err != nil {
@@ -101,7 +101,8 @@ func (s *Look) campaignPlanIDs(ctx context.Context, cursorID int64) (out []campa
 	})
 }
 
-// CampaignTasks is how many tasks of a campaign are worked on, and how many wait.
+// CampaignTasks returns how many tasks of a campaign are worked on, and how many
+// wait.
 func (s *Look) CampaignTasks(ctx context.Context, cursorID int64) (running, waiting int, err error) {
 	rows, err := s.db.Query(ctx, `SELECT t.status_code, COUNT(*) FROM ing_plan p JOIN ing_task t ON t.plan_id = p.id
   WHERE p.cursor_id = ? AND p.status_code IN ('SLICING','PARTIAL','READY') AND t.status_code IN ('SCHEDULED','QUEUED','DISPATCHED','EXECUTING')
@@ -150,7 +151,7 @@ func (s *Look) readLast(ctx context.Context, plans []campaignPlan) (out []ingest
 	return out, nil
 }
 
-// CampaignRecords is what plans have seen so far.
+// CampaignRecords returns what plans have seen so far.
 func (s *Look) CampaignRecords(ctx context.Context, plans []int64) (sum ingest.RunStats, err error) {
 	for _, id := range plans {
 		one, err := s.PlanStats(ctx, id)
@@ -162,7 +163,8 @@ func (s *Look) CampaignRecords(ctx context.Context, plans []int64) (sum ingest.R
 	return sum, nil
 }
 
-// waivedOf is what of a range counts as done only because somebody waived it.
+// waivedOf returns what of a range counts as done only because somebody waived
+// it.
 func waivedOf(segments []coverage.Segment, within window.Window) (out []window.Window) {
 	for _, s := range coverage.Fates(segments, nil) {
 		if part := s.Window.Intersect(within); s.Fate == coverage.Waiving && !part.Empty() {

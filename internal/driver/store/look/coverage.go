@@ -51,7 +51,7 @@ func (s *Look) CampaignCoverage(ctx context.Context, d ingest.Dataset, field, ex
 // years has more than anybody looks at.
 const mostMarks = 20_000
 
-// OpenWindows are the windows whose tasks wait or are worked on for a cursor: what
+// OpenWindows returns the windows whose tasks wait or are worked on for a cursor: what
 // is owed there is on its way. Tasks of the same partition that ask another
 // question bring nothing for it.
 func (s *Look) OpenWindows(ctx context.Context, of ingest.Partition, cursorID int64) (out []window.Window, err error) {
@@ -77,7 +77,7 @@ func (s *Look) OpenWindows(ctx context.Context, of ingest.Partition, cursorID in
 	return window.Union(out), kernel.Wrap("list open windows", err)
 }
 
-// FailedWindows are the windows whose tasks were given up, with the reason. A later
+// FailedWindows returns the windows whose tasks were given up, with the reason. A later
 // plan may have read some of them since: the segments tell.
 func (s *Look) FailedWindows(ctx context.Context, of ingest.Partition) ([]view.Marked, error) {
 	return s.listMarks(ctx, "list failed windows", `SELECT s.window_from, s.window_to, 1, COALESCE(t.last_error_code, ''), t.id FROM ing_partition p
@@ -86,7 +86,7 @@ func (s *Look) FailedWindows(ctx context.Context, of ingest.Partition) ([]view.M
 		of.Source, of.Endpoint, string(of.Operation), mostMarks)
 }
 
-// QuarantinedWindows are the windows in which items were rejected and nobody has
+// QuarantinedWindows returns the windows in which items were rejected and nobody has
 // decided about them. Those of plans that were archived have none.
 func (s *Look) QuarantinedWindows(ctx context.Context, d ingest.Dataset) ([]view.Marked, error) {
 	return s.listMarks(ctx, "list windows with rejects", `SELECT s.window_from, s.window_to, COUNT(*), MIN(q.reason_code), MAX(q.task_id) FROM ing_dataset d
@@ -110,7 +110,7 @@ func (s *Look) listMarks(ctx context.Context, what, query string, args ...any) (
 	}))
 }
 
-// Workload is how much waits and is worked on, of one source or of all.
+// Workload returns how much waits and is worked on, of one source or of all.
 func (s *Look) Workload(ctx context.Context, source string) (out []view.Workload, err error) {
 	statuses := ingest.OpenTasks()
 	args := make([]any, 0, len(statuses)+2)

@@ -64,13 +64,14 @@ func (s *Look) Cursors(ctx context.Context, source string) (out []view.Cursor, e
 	}))
 }
 
-// Cursor is one watermark.
+// Cursor returns one watermark.
 func (s *Look) Cursor(ctx context.Context, id int64) (view.Cursor, error) {
 	c, err := scanCursor(s.db.QueryRow(ctx, cursorColumns+" WHERE id = ?", id))
 	return c, kernel.Wrap("show cursor", kernel.OrNotFound(err))
 }
 
-// CoverageState is the coverage a planner starts from; an unknown namespace has none.
+// CoverageState returns the coverage a planner starts from; an unknown namespace has
+// none.
 func (s *Look) CoverageState(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error) {
 	c, err := scanCursor(s.db.QueryRow(ctx, cursorColumns+` WHERE provenance_code = ? AND operation_code = ? AND cursor_key = ?
   AND namespace_scope_code = ? AND namespace_key = ?`, n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key))
@@ -84,7 +85,7 @@ func (s *Look) CoverageState(ctx context.Context, n ingest.Namespace) (state cov
 // LookbackOf undoes the rounding of seconds in floating point.
 func LookbackOf(c view.Cursor) time.Duration { return c.Lookback().Round(time.Microsecond) }
 
-// Segments is the coverage of one cursor.
+// Segments returns the coverage of one cursor.
 func (s *Look) Segments(ctx context.Context, cursorID int64) (out []coverage.Segment, err error) {
 	rows, err := s.db.Query(ctx, `SELECT seg_from, seg_to, want_at, have_at, waived_at, fails, retry_after FROM ing_coverage
   WHERE cursor_id = ? ORDER BY seg_from`, cursorID)
@@ -135,7 +136,7 @@ func scanEvent(rows kernel.Scanner) (e view.CursorEvent, err error) {
 	return e, err
 }
 
-// Counts are the totals of a source.
+// Counts returns the totals of a source.
 func (s *Look) Counts(ctx context.Context, source string) (c view.Counts, err error) {
 	for _, q := range []struct {
 		into  *int64

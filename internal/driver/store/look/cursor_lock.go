@@ -25,10 +25,10 @@ type CursorState struct {
 // Text writes a value of the cursor for its column; no value is NULL.
 func (c CursorState) Text(at time.Time) any { return kernel.OrNull(c.Namespace.Line().Text(at)) }
 
-// Number is the normalised number of an ID (C§1).
+// Number returns the normalised number of an ID (C§1).
 func (c CursorState) Number(at time.Time) any { return kernel.OrNull(c.Namespace.Line().Sortable(at)) }
 
-// Moment is the normalised instant of a TIME.
+// Moment returns the normalised instant of a TIME.
 func (c CursorState) Moment(at time.Time) any {
 	if c.Namespace.Line() == ingest.CursorID {
 		return nil

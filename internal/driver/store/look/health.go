@@ -67,7 +67,7 @@ func samePlace(a, b view.Condition) bool {
 	return a.Source == b.Source && a.Endpoint == b.Endpoint && a.Operation == b.Operation && a.Condition == b.Condition
 }
 
-// takenActions are the actions of a condition at a level.
+// takenActions returns the actions of a condition at a level.
 func takenActions(c health.Condition, level int) []health.Action {
 	out := []health.Action{}
 	rule, _ := health.RuleOf(c)
@@ -112,7 +112,7 @@ func (s *Look) coolingPartitions(ctx context.Context, now time.Time) (out []view
 	return out, err
 }
 
-// waitingPlans are the plans that were suspended, oldest first: one condition for
+// waitingPlans returns the plans that were suspended, oldest first: one condition for
 // a partition.
 func (s *Look) waitingPlans(ctx context.Context, _ time.Time) (out []view.Condition, err error) {
 	list, err := s.listConditions(ctx, sameCondition(health.Overstocked), `SELECT provenance_code, endpoint_name, operation_code, '', 1, updated_at, NULL, record_remarks
@@ -154,7 +154,7 @@ func (s *Look) raisedLags(ctx context.Context, _ time.Time) ([]view.Condition, e
 	})
 }
 
-// stoppedSources are those that the program stopped by itself.
+// stoppedSources returns those that the program stopped by itself.
 func (s *Look) stoppedSources(ctx context.Context, _ time.Time) ([]view.Condition, error) {
 	return s.listConditions(ctx, sameCondition(health.Fatal), `SELECT provenance_code, endpoint_name, operation_code, '', 1, since, NULL, reason FROM ing_source_state
   WHERE actor = ? ORDER BY provenance_code, endpoint_name, operation_code`, ingest.ByItself)

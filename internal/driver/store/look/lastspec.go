@@ -9,7 +9,8 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
-// LastSpec is the snapshot of the newest plan of a partition; false if there is none.
+// LastSpec returns the snapshot of the newest plan of a partition; false if there is
+// none.
 func (s *Look) LastSpec(ctx context.Context, of ingest.Partition) (last view.LastSpec, known bool, err error) {
 	var created sql.NullInt64
 	var text string

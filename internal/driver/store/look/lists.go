@@ -149,7 +149,7 @@ func scanBatch(rows kernel.Scanner, more ...any) (v view.Batch, err error) {
 	return v, kernel.Decode(stats, &v.Stats)
 }
 
-// Batch is one page with its evidence.
+// Batch returns one page with its evidence.
 func (s *Look) Batch(ctx context.Context, id int64) (view.Batch, error) {
 	var request, response, raw sql.NullString
 	row := s.db.QueryRow(ctx, `SELECT b.id, b.run_id, b.task_id, b.slice_id, b.plan_id, b.batch_no, b.pass, b.page_no, b.provenance_code, b.operation_code,

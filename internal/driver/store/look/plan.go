@@ -63,7 +63,7 @@ func (s *Look) countSlices(ctx context.Context, plans []view.PlanRow) error {
 	})
 }
 
-// Plan is one plan with its trigger, its slices and what its runs did.
+// Plan returns one plan with its trigger, its slices and what its runs did.
 func (s *Look) Plan(ctx context.Context, id int64) (v view.PlanDetail, err error) {
 	var from, to, asOf, created, updated, triggered sql.NullInt64
 	var remarks, params, proto, asked, noted sql.NullString
@@ -113,7 +113,7 @@ func (s *Look) Slices(ctx context.Context, f view.Filter) (out []view.Slice, err
 	return out, err
 }
 
-// Slice is one slice with what it asks for.
+// Slice returns one slice with what it asks for.
 func (s *Look) Slice(ctx context.Context, id int64) (v view.SliceDetail, err error) {
 	var spec, expr, remarks sql.NullString
 	row := s.db.QueryRow(ctx, sliceColumns+", s.slice_spec, s.expr_snapshot, s.record_remarks"+sliceTables+" WHERE s.id = ?", id)
@@ -122,7 +122,7 @@ func (s *Look) Slice(ctx context.Context, id int64) (v view.SliceDetail, err err
 	return v, kernel.Wrap("show slice", s.db.Translate(kernel.OrNotFound(err)))
 }
 
-// PlanCancel is what cancelling a plan would come to, or came to.
+// PlanCancel returns what cancelling a plan would come to, or came to.
 func (s *Look) PlanCancel(ctx context.Context, id int64) (v view.PlanCancel, err error) {
 	v.PlanID = id
 	if err := s.db.QueryRow(ctx, "SELECT status_code FROM ing_plan WHERE id = ?", id).Scan(&v.Status); err != nil {

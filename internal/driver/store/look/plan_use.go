@@ -7,7 +7,8 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
-// PlanUse is what a plan has used so far, and how many slices it had at first.
+// PlanUse returns what a plan has used so far, and how many slices it had at
+// first.
 func (s *Look) PlanUse(ctx context.Context, planID int64) (use slicing.PlanUse, err error) {
 	stats, err := s.PlanStats(ctx, planID)
 	if err != nil {

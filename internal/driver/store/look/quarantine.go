@@ -38,7 +38,8 @@ func (s *Look) RejectGroups(ctx context.Context, source string, all bool) ([]vie
 	return out, nil
 }
 
-// RejectGroupsIn is how many groups each dataset has that nobody has decided about.
+// RejectGroupsIn returns how many groups each dataset has that nobody has decided
+// about.
 func (s *Look) RejectGroupsIn(ctx context.Context, source string) (map[ingest.Dataset]int, error) {
 	groups, err := s.rejectGroups(ctx, source, false)
 	out := map[ingest.Dataset]int{}
@@ -142,7 +143,7 @@ func scanReject(rows *sql.Rows) (r view.Reject, err error) {
 	return r, err
 }
 
-// RejectsWhere are the conditions of what an operator picks.
+// RejectsWhere returns the conditions of what an operator picks.
 func RejectsWhere(pick ingest.RejectPick, statuses []ingest.RejectStatus) *kernel.Where {
 	w := &kernel.Where{}
 	if d := pick.Dataset; d.Source != "" && d.Endpoint != "" {
@@ -161,7 +162,7 @@ func RejectsWhere(pick ingest.RejectPick, statuses []ingest.RejectStatus) *kerne
 	return w
 }
 
-// StatusList is a list of our own codes for a statement.
+// StatusList returns a list of our own codes for a statement.
 func StatusList(codes []ingest.RejectStatus) string {
 	texts := make([]string, len(codes))
 	for i, code := range codes {

@@ -70,7 +70,7 @@ func (s *Look) VersionsOf(ctx context.Context, body int64, limit int) (out []vie
 	return out, nil
 }
 
-// OldestOf is the oldest version that can still be reached from one.
+// OldestOf returns the oldest version that can still be reached from one.
 func (s *Look) OldestOf(ctx context.Context, body int64) (version int, err error) {
 	for body != 0 {
 		var v int

@@ -115,7 +115,7 @@ func (s *Look) explainWaits(ctx context.Context, tasks []view.Task) error {
 	return nil
 }
 
-// OwnWaits are the reasons that are of our making.
+// OwnWaits returns the reasons that are of our making.
 func OwnWaits() []any {
 	return []any{string(gate.Quota), string(gate.ClosedHours), string(gate.OverDeadline)}
 }

@@ -77,8 +77,8 @@ func setRoute(config *mysql.Config, u *url.URL) error {
 	return nil
 }
 
-// explainMistrust is why a server is not given our password, with what to do about it;
-// "" for any other error. Nothing has been sent to it then.
+// explainMistrust returns why a server is not given our password, with what to do
+// about it; "" for any other error. Nothing has been sent to it then.
 func explainMistrust(err error) string {
 	if errors.Is(err, mysql.ErrNoTLS) {
 		return "the server does not offer TLS, so nothing was sent to it: turn TLS on there (ssl_cert, ssl_key); " +

@@ -59,7 +59,7 @@ func Connect(ctx context.Context, address string) (d kernel.Dialect, db *sql.DB,
 	return dialect(), db, nil
 }
 
-// adviseOpening is what to do about a database that cannot be opened.
+// adviseOpening returns what to do about a database that cannot be opened.
 func adviseOpening(err error) string {
 	var e *mysql.MySQLError
 	switch {

@@ -168,8 +168,8 @@ func (p *exporting) checkRow(payload, codec []byte) error {
 	return nil
 }
 
-// readNumber is an integer as a driver hands it over; NULL is 0. Anything else is noted:
-// to take it for 0 would leave a record out.
+// readNumber returns an integer as a driver hands it over; NULL is 0. Anything else is
+// noted: to take it for 0 would leave a record out.
 func (p *exporting) readNumber(v any) int64 {
 	n, is := v.(int64)
 	if !is && v != nil {
@@ -178,7 +178,7 @@ func (p *exporting) readNumber(v any) int64 {
 	return n
 }
 
-// readStamp is an instant as a bodies.Key has it.
+// readStamp returns an instant as a bodies.Key has it.
 func (p *exporting) readStamp(v any) int64 {
 	if v == nil {
 		return bodies.NoInstant

@@ -76,7 +76,7 @@ func (t *tx) namedEvents(named []int64) (ids []int64, others int, err error) {
 	return ids, others, nil
 }
 
-// deadEvents are those of a source that nobody tries by itself any more.
+// deadEvents returns those of a source that nobody tries by itself any more.
 func (t *tx) deadEvents(source string) (ids []int64, err error) {
 	rows, err := t.Query(`SELECT o.id FROM ing_outbox_message o JOIN ing_dataset d ON d.id = o.aggregate_id
   WHERE o.status_code = 'DEAD' AND d.provenance_code = ? ORDER BY o.id LIMIT ?`, source, kernel.OperateAtOnce)

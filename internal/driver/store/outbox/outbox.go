@@ -197,7 +197,7 @@ func (r *changeRow) openBody(room *event.Room) ([]byte, error) {
 	return item, nil
 }
 
-// opOf is the op of a text without keeping the text.
+// opOf returns the op of a text without keeping the text.
 func opOf(text []byte) event.Op {
 	for _, op := range []event.Op{event.Inserted, event.Updated, event.Removed} {
 		if string(text) == string(op) {

@@ -21,7 +21,7 @@ type Outbox struct {
 	look   *look.Look
 }
 
-// New is the outbox of a database.
+// New returns the outbox of a database.
 func New(db *kernel.DB, b *bodies.Bodies, l *look.Look) *Outbox {
 	return &Outbox{db: db, bodies: b, look: l}
 }

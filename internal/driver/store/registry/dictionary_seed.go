@@ -118,7 +118,7 @@ func seedItems(stored dictionaryRows, wanted []registry.DictType) dictionaryWrit
 	return w
 }
 
-// seededItem is how an item of the program should be stored.
+// seededItem returns how an item of the program should be stored.
 func seededItem(row dictItemRow, exists bool, list int64, position int, item registry.DictItem, foreignDefault bool) dictItemRow {
 	next := dictItemRow{
 		id: row.id, typeID: list, code: item.Code, name: item.Name(), order: int64(10 * (position + 1)),
@@ -136,7 +136,8 @@ func (r dictItemRow) retireItem() dictItemRow {
 	return r
 }
 
-// updatesTo is the update from one state to another, none if they are the same.
+// updatesTo returns the update from one state to another, none if they are the
+// same.
 func (r dictItemRow) updatesTo(next dictItemRow) []dictionaryUpdate {
 	if r == next {
 		return nil
@@ -145,7 +146,7 @@ func (r dictItemRow) updatesTo(next dictItemRow) []dictionaryUpdate {
 		"item_name = ?, display_order = ?, is_default = ?, enabled = ?, default_key = ?, record_remarks = ?", next.columnValues()[2:], r.id}}
 }
 
-// columnValues are those of itemColumns.
+// columnValues returns those of itemColumns.
 func (r dictItemRow) columnValues() []any {
 	return []any{r.typeID, r.code, r.name, r.order, kernel.BoolInt(r.isDefault), kernel.BoolInt(r.enabled), r.defaultKey, r.mark}
 }

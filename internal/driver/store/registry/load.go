@@ -54,7 +54,8 @@ func (s *Registry) lookUp(ctx context.Context, q kernel.Querier, code string) (p
 	return p, true, err
 }
 
-// sourceNow is the store's clock, but never before the source was last applied.
+// sourceNow returns the store's clock, but never before the source was last
+// applied.
 func sourceNow(now time.Time, updated sql.NullInt64) time.Time {
 	if last := kernel.Instant(updated); last.After(now) {
 		return last

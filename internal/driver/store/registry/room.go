@@ -15,7 +15,7 @@ import (
 // Registry keeps the sources. It is safe for concurrent use.
 type Registry struct{ db *kernel.DB }
 
-// New is the registry of a database.
+// New returns the registry of a database.
 func New(db *kernel.DB) *Registry { return &Registry{db: db} }
 
 // tx is a transaction of this room: its statements are methods of it.

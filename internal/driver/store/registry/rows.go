@@ -208,7 +208,7 @@ func sameRow(a, b registry.Row) bool {
 	return true
 }
 
-// plainText is a value in a form that does not depend on the driver.
+// plainText returns a value in a form that does not depend on the driver.
 func plainText(v any) string {
 	switch value := v.(type) {
 	case nil:

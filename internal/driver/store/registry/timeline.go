@@ -35,7 +35,7 @@ type timeline struct {
 	until time.Time // the next one that stays begins; zero if none does
 }
 
-// nextVersion is when the first version after the instant begins.
+// nextVersion returns when the first version after the instant begins.
 func (l timeline) nextVersion() (next time.Time) {
 	for _, r := range l.rows {
 		if r.row.Table == registry.SourceTable && r.from.After(l.at) && (next.IsZero() || r.from.Before(next)) {
