@@ -31,7 +31,7 @@ func List() []string {
 	return codes
 }
 
-// File is the name of a source's file, for messages.
+// File returns the name of a source's file, for messages.
 func File(code string) string { return code + extension }
 
 // Read gives the text of a bundled source.

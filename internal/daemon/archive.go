@@ -28,7 +28,7 @@ func (c ArchiveConfig) withDefaults(database string) ArchiveConfig {
 	return c
 }
 
-// ArchiveDir is where history goes.
+// ArchiveDir returns where history goes.
 func (a *App) ArchiveDir() string { return a.config.Archive.Dir }
 
 // Upkeep moves old history out of the database.

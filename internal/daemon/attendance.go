@@ -262,7 +262,7 @@ func (t *attendance) isFirstExecutor() bool {
 	return t.leading
 }
 
-// lastMembers are those who were there with the last sign of life.
+// lastMembers returns those who were there with the last sign of life.
 func (t *attendance) lastMembers() []gate.Member {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -76,7 +76,7 @@ func (a *App) callArchives(ctx context.Context, chain *audit.Chain, quick bool) 
 	return 0, err
 }
 
-// auditHead is the newest entry; the root where there is none.
+// auditHead returns the newest entry; the root where there is none.
 func (a *App) auditHead(ctx context.Context) (audit.Entry, error) {
 	newest, err := a.store.AuditLog(ctx, view.Filter{Limit: 1})
 	if err != nil || len(newest) == 0 {

@@ -41,8 +41,8 @@ func newCurrentRates(a *App) *currentRates {
 // tasks may begin by the hundred. Before one is put back it is asked for anew.
 const rateTTL = time.Second
 
-// ratesNow are the limits of a program as they are now, with what was set for its run. A
-// source that cannot be read any more keeps those it was planned with.
+// ratesNow returns the limits of a program as they are now, with what was set for its
+// run. A source that cannot be read any more keeps those it was planned with.
 func (b *currentRates) ratesNow(ctx context.Context, p *spec.Program, fresh bool) executor.Rates {
 	planned := executor.PlannedRates(p)
 	now, ok := b.declaredRates(ctx, rateOf{p.Source, p.Endpoint, p.Operation}, fresh)

@@ -234,7 +234,7 @@ func openStore(ctx context.Context, c Config) (*store.Store, error) {
 	return nil, fmt.Errorf("%w: database must be sqlite:FILE or mysql://user:password@host:port/database", fault.ErrInvalid)
 }
 
-// Created is the whole path of a database file that this process made; empty if it
+// Created returns the whole path of a database file that this process made; empty if it
 // was there before.
 func (a *App) Created() string {
 	if !a.created {

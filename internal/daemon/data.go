@@ -90,7 +90,7 @@ func (x DataExport) openFiles(t exportfile.Target) (exportFiles, error) {
 	return exportfile.Create(t, x.Packing, x.Force)
 }
 
-// columnsOf are the fields of an endpoint as it is declared now. A source that is
+// columnsOf returns the fields of an endpoint as it is declared now. A source that is
 // not known any more has none: its fields stand together in one column.
 func (a *App) columnsOf(ctx context.Context, o export.Order) []string {
 	for _, op := range []ingest.Operation{ingest.Harvest, ingest.Update, ingest.Backfill} {

@@ -43,7 +43,7 @@ func (a *App) returnQuotas() {
 	}
 }
 
-// requestGate is the gate all requests go through.
+// requestGate returns the gate all requests go through.
 func (a *App) requestGate() transport.Permits {
 	var all transport.Permits = a.gate
 	if a.shared != nil {
@@ -60,7 +60,7 @@ func (a *App) setShare(rank, n int) {
 	a.gate.SetShare(rank, n)
 }
 
-// requestPlaces is how many requests of a key this process may have under way.
+// requestPlaces returns how many requests of a key this process may have under way.
 func (a *App) requestPlaces(key string, l gate.Limits) int {
 	if a.shared != nil {
 		return a.shared.Places(key, l)
@@ -76,7 +76,7 @@ func (a *App) coolingFor(key string) time.Duration {
 	return a.gate.Cooling(key)
 }
 
-// rateSnapshots is the state of the keys this process has used.
+// rateSnapshots returns the state of the keys this process has used.
 func (a *App) rateSnapshots(ctx context.Context) ([]gate.Snapshot, error) {
 	if a.shared != nil {
 		return a.shared.Snapshot(ctx)

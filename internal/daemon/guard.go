@@ -31,7 +31,7 @@ type Guard struct {
 	read     time.Time
 }
 
-// Guard is that of commands that work without a database.
+// Guard returns that of commands that work without a database.
 func (in Installed) Guard() *Guard { return &Guard{in: in} }
 
 func newGuard(in Installed, db *store.Store) *Guard { return &Guard{in: in, db: db} }
@@ -208,7 +208,7 @@ func (g *Guard) forgetConsents() {
 	g.read = time.Time{}
 }
 
-// requestChain is the way every request goes.
+// requestChain returns the way every request goes.
 func (g *Guard) requestChain(permits transport.Permits) transport.Doer {
 	proxy := func(ctx context.Context, ref secret.Ref) (secret.Text, error) {
 		return g.Reveal(ctx, ref, secret.Purpose{Host: trust.Proxy})

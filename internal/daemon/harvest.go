@@ -158,8 +158,8 @@ func (a *App) Work(ctx context.Context, planID int64, watch func(view.Progress))
 	return a.store.Progress(ctx, planID)
 }
 
-// lastProgress is how far a plan came whose work ended early: who is told that it was
-// stopped is told what was done too.
+// lastProgress returns how far a plan came whose work ended early: who is told that it
+// was stopped is told what was done too.
 func (a *App) lastProgress(ctx context.Context, planID int64) view.Progress {
 	if ctx.Err() != nil {
 		return view.Progress{PlanID: planID}
@@ -253,7 +253,7 @@ func (a *App) reportProgress(ctx context.Context, planID int64, watch func(view.
 	}
 }
 
-// NewRequest is the trigger of a command: every call is a trigger of its own.
+// NewRequest returns the trigger of a command: every call is a trigger of its own.
 func NewRequest(now time.Time, from, to *time.Time) planner.Request {
 	return planner.Request{
 		Now: now, From: from, To: to, TriggerKey: "cli-" + rand.Text(), Scheduler: "CLI", Type: ingest.TriggerManual,

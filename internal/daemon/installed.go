@@ -42,7 +42,7 @@ func ReadInstalled(named string) (Installed, error) {
 	return in, nil
 }
 
-// ConfigFile is where to write what this machine allows: the file that was read,
+// ConfigFile returns where to write what this machine allows: the file that was read,
 // else where it is looked for first.
 func (in Installed) ConfigFile() string {
 	if in.File != "" {
@@ -98,7 +98,7 @@ func Uses(src *registry.Source) []trust.Use {
 	return trust.Sorted(out)
 }
 
-// bundledUses are what the bundled sources send to their own hosts: whoever runs
+// bundledUses returns what the bundled sources send to their own hosts: whoever runs
 // the program trusts what comes with it.
 func bundledUses() []trust.Use {
 	var out []trust.Use

@@ -50,7 +50,7 @@ func (a *App) orPaused(of ingest.Partition, done func(context.Context) (bool, er
 	}
 }
 
-// partitionOf is what a stored plan works on.
+// partitionOf returns what a stored plan works on.
 func (a *App) partitionOf(ctx context.Context, planID int64) (ingest.Partition, error) {
 	plans, err := a.store.Plans(ctx, view.Filter{PlanID: planID, Limit: 1})
 	if err != nil {

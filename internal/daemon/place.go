@@ -28,7 +28,7 @@ func placeSuffix() string {
 // placeMark stands between the name of a machine and its place.
 const placeMark = "#"
 
-// hostHere is the name under which this process knows its machine.
+// hostHere returns the name under which this process knows its machine.
 func hostHere() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -37,7 +37,7 @@ func hostHere() string {
 	return fmt.Sprintf("%.48s%s", host, placeSuffix())
 }
 
-// HostName is the name of a machine as people know it.
+// HostName returns the name of a machine as people know it.
 func HostName(host string) string {
 	name, _, _ := strings.Cut(host, placeMark)
 	return name

@@ -49,7 +49,7 @@ func openRaw(c Config) (*blob.Store, error) {
 	return blob.Open(c.Raw.Dir, blob.Options{Grace: max(10*time.Minute, 2*c.Lease)})
 }
 
-// keptBodies is what the executor keeps bodies in; nil keeps none.
+// keptBodies returns what the executor keeps bodies in; nil keeps none.
 func (a *App) keptBodies() executor.Bodies {
 	if a.raw == nil {
 		return nil
@@ -87,7 +87,7 @@ func (b *Bodies) Measure(ctx context.Context, ref string) (int64, error) {
 	return b.kept.Stored(ctx, ref)
 }
 
-// Dir is where bodies are kept.
+// Dir returns where bodies are kept.
 func (b *Bodies) Dir() string { return b.config.Dir }
 
 var errNoRawDir = fmt.Errorf("%w: no folder of raw bodies is known: name it with --raw-dir or PATRA_RAW_DIR", fault.ErrInvalid)

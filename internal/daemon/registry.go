@@ -106,8 +106,8 @@ func loadSource(ctx context.Context, db *store.Store, code string, applied bool,
 	return known, err
 }
 
-// bundledOrMeant is a bundled source. If there is none of that name, an applied one may
-// have been meant.
+// bundledOrMeant returns a bundled source. If there is none of that name, an applied
+// one may have been meant.
 func bundledOrMeant(ctx context.Context, db *store.Store, code string) (*registry.Source, error) {
 	src, err := Bundled(code)
 	if !errors.Is(err, fault.ErrNotFound) {

@@ -170,7 +170,7 @@ func (a *App) liveSecrets(ctx context.Context, s *spec.Snapshot) *secret.Masker 
 	return secret.NewMasker(values...)
 }
 
-// credentialValues are what a credential is made of, as requests carry it.
+// credentialValues returns what a credential is made of, as requests carry it.
 func credentialValues(c exchange.Credential, read func(secret.Ref) secret.Text) []secret.Text {
 	value, password, client, refresh, sign := read(c.Value), read(c.Password), read(c.ClientSecret), read(c.RefreshToken), read(c.Sign.Key)
 	out := []secret.Text{value, password, client, refresh, sign}

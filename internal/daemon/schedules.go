@@ -21,7 +21,7 @@ type schedules struct {
 	told map[string]string // what was wrong with a source when it was last said
 }
 
-// listJobs is what the applied sources schedule now. Bundled sources that nobody
+// listJobs returns what the applied sources schedule now. Bundled sources that nobody
 // applied start nothing by themselves. One source that cannot be read does not
 // keep the others from running.
 func (s schedules) listJobs(ctx context.Context) ([]trigger.Job, error) {
@@ -164,7 +164,7 @@ func (s schedules) resumePlans(ctx context.Context, of ingest.Partition) error {
 	return nil
 }
 
-// Unfinished is the oldest plan of a job that has not ended. While the job is
+// Unfinished returns the oldest plan of a job that has not ended. While the job is
 // paused nobody waits for it: the tick is over at once, and its trigger says why.
 func (s schedules) Unfinished(ctx context.Context, j trigger.Job) (int64, error) {
 	if paused, err := s.isPaused(ctx, j.Partition); paused || err != nil {

@@ -67,7 +67,7 @@ func (s *stops) findStop(p ingest.Partition) *StoppedError {
 	return s.of[p]
 }
 
-// nextAfter is what a person does about a stop. A plan that waits keeps the settings it
+// nextAfter returns what a person does about a stop. A plan that waits keeps the settings it
 // was made with (I10); one that got nowhere is given up when a corrected file is applied.
 func nextAfter(p ingest.Partition, planID int64, code fault.Code) string {
 	tryOut := "`patra source test " + p.Source + "` sends one request and tells what comes back"
@@ -131,7 +131,7 @@ func HearFailures(ctx context.Context) (context.Context, func() executor.FailedT
 	}
 }
 
-// compiledPartition is what a compiled source works on.
+// compiledPartition returns what a compiled source works on.
 func compiledPartition(c *spec.Compiled) ingest.Partition {
 	return ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}
 }

@@ -67,8 +67,8 @@ func (a *App) planShared(ctx context.Context, c *spec.Compiled, r planner.Reques
 	}
 }
 
-// planningName is the lease of who plans a partition by hand. Names of leases are
-// short.
+// planningName returns the lease of who plans a partition by hand. Names of leases
+// are short.
 func planningName(of ingest.Partition) string {
 	return "plan " + fingerprint.Key(of.Source, of.Endpoint, string(of.Operation))[:32]
 }

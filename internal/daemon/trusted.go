@@ -15,7 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/trust"
 )
 
-// Guard is what stands between the sources of this database and this machine.
+// Guard returns what stands between the sources of this database and this machine.
 func (a *App) Guard() *Guard { return a.guard }
 
 // MayRun refuses to plan or work on what an operator has paused, and on what would
@@ -77,8 +77,8 @@ func (a *App) Untrusted(ctx context.Context, source string) (out []trust.Stopped
 	return out, nil
 }
 
-// neededUses are the uses of a snapshot, without those of a credential that is optional
-// and not there.
+// neededUses returns the uses of a snapshot, without those of a credential that is
+// optional and not there.
 func (a *App) neededUses(s spec.Snapshot) (out []trust.Use) {
 	for _, u := range trust.Of(s) {
 		optional := s.Auth.Required != nil && !*s.Auth.Required && slices.Contains(s.Credential.References(), u.Ref)
@@ -89,7 +89,7 @@ func (a *App) neededUses(s spec.Snapshot) (out []trust.Use) {
 	return out
 }
 
-// eventUses are what an events file wants of this machine. The secret of a webhook
+// eventUses returns what an events file wants of this machine. The secret of a webhook
 // signs and is not sent.
 func eventUses(d event.Destination) (out []trust.Use) {
 	add := func(ref secret.Ref, address string) {
@@ -112,7 +112,7 @@ func eventUses(d event.Destination) (out []trust.Use) {
 	return out
 }
 
-// fileOf is a file that is read and used by somebody else, as a reference to it.
+// fileOf returns a file that is read and used by somebody else, as a reference to it.
 func fileOf(path string) (ref secret.Ref) {
 	if path != "" {
 		_ = ref.UnmarshalText([]byte("file:" + path)) // which any path is
@@ -120,7 +120,7 @@ func fileOf(path string) (ref secret.Ref) {
 	return ref
 }
 
-// EventUses are those of all receivers.
+// EventUses returns those of all receivers.
 func EventUses(declared event.Declaration) (out []trust.Use) {
 	for _, d := range declared.Destinations {
 		out = append(out, eventUses(d)...)

@@ -11,9 +11,9 @@ import (
 // Refresh is what an update is asked to look at.
 type Refresh = planner.Refresh
 
-// Current are the expressions and mappings that records of an endpoint are made
-// under today, over all its operations: one of them may declare its own, and what
-// that one stored is not outdated.
+// Current returns the expressions and mappings that records of an endpoint are
+// made under today, over all its operations: one of them may declare its own, and
+// what that one stored is not outdated.
 func Current(src *registry.Source, endpoint string, overrides []registry.Override) (exprs, mappings []string, err error) {
 	for _, op := range src.Endpoints[endpoint].Operates() {
 		c, err := Compile(src, endpoint, ingest.Operation(op), overrides)

@@ -71,8 +71,8 @@ type SignedParts struct {
 	BodySHA256   string // hex, also of an empty body
 }
 
-// CanonicalText is the parts in this order, one per line, without a line break
-// at the end.
+// CanonicalText returns the parts in this order, one per line, without a line
+// break at the end.
 func CanonicalText(p SignedParts) string {
 	return strings.Join([]string{p.Method, p.Path, p.Query, p.Timestamp, p.BodySHA256}, "\n")
 }
@@ -133,7 +133,8 @@ func answerUnauthorized(code string) answer {
 	return a
 }
 
-// complaintAbout is the code of what is wrong; empty for a good credential.
+// complaintAbout returns the code of what is wrong; empty for a good
+// credential.
 func (g *gatekeeper) complaintAbout(c call, now time.Time) string {
 	const none, bad = "credential-missing", "credential-not-valid"
 	switch g.Kind {

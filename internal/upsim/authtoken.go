@@ -23,7 +23,7 @@ type pass struct {
 	uses  int
 }
 
-// TokensIssued is how many tokens /oauth/token and /login gave out.
+// TokensIssued returns how many tokens /oauth/token and /login gave out.
 func (s *Server) TokensIssued() int {
 	s.forms.gate.mu.Lock()
 	defer s.forms.gate.mu.Unlock()

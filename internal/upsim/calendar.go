@@ -11,8 +11,8 @@ type dayLoad struct {
 	hot      bool
 }
 
-// weekdayLoad is the relative load in thousandths, Sunday first: deposits fall
-// at weekends.
+// weekdayLoad returns the relative load in thousandths, Sunday first: deposits
+// fall at weekends.
 func weekdayLoad(d time.Weekday) int64 {
 	return [...]int64{400, 1100, 1200, 1200, 1150, 1050, 500}[d]
 }
@@ -76,7 +76,7 @@ func (l dayLoad) drawStamp(chance *stream) int64 {
 	return l.from + int64(chance.numberBelow(length))
 }
 
-// dayOf is the number of the UTC day, also right before 1970.
+// dayOf returns the number of the UTC day, also right before 1970.
 func dayOf(unix int64) int64 {
 	day := unix / secondsPerDay
 	if unix%secondsPerDay < 0 {

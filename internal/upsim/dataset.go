@@ -105,7 +105,7 @@ func (d *Dataset) defectOf(seq uint32) string {
 	return Sound
 }
 
-// doiOf is the DOI of the work, also of one that is served without it.
+// doiOf returns the DOI of the work, also of one that is served without it.
 func (d *Dataset) doiOf(seq uint32) string {
 	if seq > d.generated {
 		d.mu.RLock()

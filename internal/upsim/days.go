@@ -90,8 +90,8 @@ func (d *Dataset) freezeView(first, last int64, order ordering) view {
 	return v
 }
 
-// stampedWithin is the part of a day stamped from first to last. It shares the day's
-// memory, which nobody writes to.
+// stampedWithin returns the part of a day stamped from first to last. It shares the
+// day's memory, which nobody writes to.
 func stampedWithin(works []item, first, last int64) []item {
 	stamped := func(it item, second int64) int { return cmp.Compare(it.indexed, second) }
 	from, _ := slices.BinarySearchFunc(works, first, stamped)

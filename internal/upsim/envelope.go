@@ -56,8 +56,8 @@ func answerText(status int, text string) answer {
 	return answer{status: status, kind: typeText, body: []byte(text)}
 }
 
-// answerFault is the answer of the faults that send no page. As upstream does, the
-// HTML pages carry no rate headers.
+// answerFault returns the answer of the faults that send no page. As upstream
+// does, the HTML pages carry no rate headers.
 func answerFault(f Fault) answer {
 	switch f.Kind {
 	case FaultHTML200:

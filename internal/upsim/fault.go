@@ -67,7 +67,7 @@ func (k FaultKind) answersAlone() bool {
 	return k.httpStatus() != 0
 }
 
-// httpStatus is the HTTP status of the kinds that are named after one.
+// httpStatus returns the HTTP status of the kinds that are named after one.
 func (k FaultKind) httpStatus() int {
 	switch k {
 	case Fault429:

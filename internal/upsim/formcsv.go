@@ -8,8 +8,8 @@ import (
 
 const typeCSV = "text/csv"
 
-// csvForm is a list in CSV, by offset. Nothing tells its end but a short page; one
-// without works is the header alone.
+// csvForm returns a list in CSV, by offset. Nothing tells its end but a short
+// page; one without works is the header alone.
 func csvForm() form { return form{name: "csv", how: byOffset, csv: true} }
 
 // encodeRows writes works as CSV.

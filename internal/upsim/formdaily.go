@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// dailyForm is a list that knows no window, only one day: day=2024-03-01 selects the
-// works whose stamp lies on that day (UTC), oldest first. Whoever has a window of
-// several days and sends its first one gets that one, and nothing tells.
+// dailyForm returns a list that knows no window, only one day: day=2024-03-01
+// selects the works whose stamp lies on that day (UTC), oldest first. Whoever has a
+// window of several days and sends its first one gets that one, and nothing tells.
 func dailyForm() form { return form{name: "daily", how: byOffset, total: true, day: true} }
 
 // parseDay reads the only date such a list takes.

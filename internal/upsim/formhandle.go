@@ -94,8 +94,8 @@ func (s *Server) routeForm(req request, f Fault) answer {
 	return s.answerList(req, f)
 }
 
-// failForm is what the faults that send no page say where forms do not speak as
-// /works does.
+// failForm returns what the faults that send no page say where forms do not
+// speak as /works does.
 func (s *Server) failForm(req request, f Fault) answer {
 	switch q := req.form.query; {
 	case f.Kind == FaultError200:

@@ -20,7 +20,7 @@ func (d *Dataset) itemsBetween(from, to int64) []item {
 	return out
 }
 
-// selectItems is what a query selects, in the order of its form.
+// selectItems returns what a query selects, in the order of its form.
 func (s *Server) selectItems(q formQuery) []item {
 	items := s.data.itemsBetween(s.currentLies().asFiltered(q))
 	if q.form.how != byKey && q.form.how != byStampKey {
@@ -105,7 +105,7 @@ func (s *Server) answerList(req request, f Fault) answer {
 	return s.writePage(out)
 }
 
-// reachableItems is how many of the selected items a query can get at.
+// reachableItems returns how many of the selected items a query can get at.
 func (s *Server) reachableItems(q formQuery, total int) int {
 	if limit := s.opts.Forms.Cap; limit > 0 && (q.form.byPosition() || q.form.how == byToken) {
 		return min(total, limit)
@@ -155,7 +155,7 @@ func (s *Server) cutPage(q formQuery, l leaf, reach int, f Fault, now time.Time)
 	return out
 }
 
-// announcedTotal is the total of a page.
+// announcedTotal returns the total of a page.
 func announcedTotal(q formQuery, total, page int, f Fault) int {
 	switch {
 	case !q.form.total || f.Kind == FaultTotalMissing:

@@ -169,7 +169,7 @@ func encodeBody(body formBody, asXML bool) []byte {
 	return out.Bytes()
 }
 
-// formError is how the forms refuse, also with a good status.
+// formError returns how the forms refuse, also with a good status.
 func formError(status int, code, message string) answer {
 	body := appendString(append([]byte(nil), `{"error":{"code":`...), code, true)
 	body = appendString(append(body, `,"message":`...), message, true)

@@ -39,7 +39,7 @@ func (s *Server) currentLies() Lies {
 	return s.forms.lies
 }
 
-// Shown is the date of a work as answers have it.
+// Shown returns the date of a work as answers have it.
 func (l Lies) Shown(at time.Time) time.Time { return time.Unix(l.shownInstant(at.Unix()), 0).UTC() }
 
 // asFiltered moves a window to the dates of the works it selects.
@@ -56,7 +56,7 @@ func shiftInstant(at, by int64) int64 {
 	return at + by
 }
 
-// shownInstant is the date of a work as an answer has it.
+// shownInstant returns the date of a work as an answer has it.
 func (l Lies) shownInstant(unix int64) int64 {
 	step := int64(l.RoundUp / time.Second)
 	if step <= 1 {
@@ -94,7 +94,7 @@ func (l Lies) renameItems(body []byte) []byte {
 	return body
 }
 
-// downBody is what a list in CSV sends while its database is down.
+// downBody returns what a list in CSV sends while its database is down.
 func (l Lies) downBody(body []byte) []byte {
 	if !l.Down {
 		return body

@@ -132,7 +132,8 @@ func (w workText) appendContainer(dst []byte) []byte {
 	return append(dst, ']')
 }
 
-// appendIssued is what the publisher says: one to three parts, or nothing known.
+// appendIssued returns what the publisher says: one to three parts, or nothing
+// known.
 func (w workText) appendIssued(dst []byte, deposited int64) []byte {
 	if w.chance.numberBelow(16) == 0 {
 		return append(dst, `null`...)

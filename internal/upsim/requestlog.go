@@ -102,16 +102,16 @@ func (s *Server) Altered() []Alteration {
 	return slices.Clone(s.ledger.altered)
 }
 
-// Requests is the number of requests that arrived.
+// Requests returns the number of requests that arrived.
 func (s *Server) Requests() int {
 	s.ledger.mu.Lock()
 	defer s.ledger.mu.Unlock()
 	return s.ledger.requests
 }
 
-// MaxInFlight is the highest number of requests that were under way at once. A
-// request ends before the last byte of its answer is sent, so a client that
-// waits for each answer never counts as two.
+// MaxInFlight returns the highest number of requests that were under way at
+// once. A request ends before the last byte of its answer is sent, so a client
+// that waits for each answer never counts as two.
 func (s *Server) MaxInFlight() int {
 	s.ledger.mu.Lock()
 	defer s.ledger.mu.Unlock()

@@ -134,7 +134,7 @@ func (s *Server) Start() error {
 	return nil
 }
 
-// URL is the base address after Start, without a slash at the end.
+// URL returns the base address after Start, without a slash at the end.
 func (s *Server) URL() string {
 	s.life.Lock()
 	defer s.life.Unlock()

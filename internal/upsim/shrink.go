@@ -59,7 +59,7 @@ func (ws *walks) removeWorks(cursor string, every, pairs int, now time.Time) (ou
 	return out
 }
 
-// upTo is a view without what stands behind a place.
+// upTo returns a view without what stands behind a place.
 func (v view) upTo(n int) view {
 	works := make([]item, n)
 	for i := range works {

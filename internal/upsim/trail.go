@@ -117,7 +117,7 @@ func (ts *trails) expireToken(token string, status int) {
 	}
 }
 
-// refusalStatus is the status for a token that leads nowhere.
+// refusalStatus returns the status for a token that leads nowhere.
 func (ts *trails) refusalStatus(token string) int {
 	p, _ := ts.readToken(token)
 	ts.mu.Lock()

@@ -21,7 +21,7 @@ type Truth struct {
 	JSON    []byte    // byte for byte as it is served
 }
 
-// Len is the number of works in the set.
+// Len returns the number of works in the set.
 func (d *Dataset) Len() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
