@@ -10,7 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Fill plans exactly these stretches for HARVEST and nothing beside them; rehearsed,
+// Fill plans exactly these ranges for HARVEST and nothing beside them; rehearsed,
 // it only draws the plan. A plan is worked on by whoever serves.
 func (a *App) Fill(ctx context.Context, c *spec.Compiled, only []window.Window, now time.Time, by ingest.Act) (planID int64, d *PlanDraft, err error) {
 	r := NewRequest(now, &only[0].From, &only[len(only)-1].To)

@@ -65,8 +65,8 @@ func (a *App) liftStop(ctx context.Context, p ingest.Pause, of ingest.Partition)
 	if p.Actor != ingest.ByItself || fault.CodeIn(p.Reason) == fault.MassGone {
 		return false, nil
 	}
-	mended, err := a.store.Mended(ctx, of)
-	if err != nil || !mended.After(p.Since) {
+	changed, err := a.store.CauseChanged(ctx, of)
+	if err != nil || !changed.After(p.Since) {
 		return false, err
 	}
 	_, news, err := a.store.ResumeSource(ctx, p.Scope, ingest.Act{Actor: ingest.ByItself, Reason: "its secret or its source file was changed since it was stopped"})

@@ -71,7 +71,7 @@ func (s *stops) findStop(p ingest.Partition) *StoppedError {
 // was made with (I10); one that got nowhere is given up when a corrected file is applied.
 func nextAfter(p ingest.Partition, planID int64, code fault.Code) string {
 	tryOut := "`patra source test " + p.Source + "` sends one request and tells what comes back"
-	if code.Remedy() == fault.MendFile {
+	if code.Remedy() == fault.FixFile {
 		return "Correct the source file: " + tryOut
 	}
 	return fmt.Sprintf("Nothing is lost, the same command goes on later: %s. If the source file is wrong, correct it and apply it: "+

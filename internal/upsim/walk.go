@@ -20,7 +20,7 @@ const (
 	ReplayableCursor
 )
 
-// span is a stretch of positions in a walk, half-open.
+// span is a range of positions in a walk, half-open.
 type span struct{ from, to int }
 
 func (s span) len() int { return s.to - s.from }

@@ -56,7 +56,7 @@ func badStamps() []string {
 const fillerSize = 4 << 10
 
 // newFiller makes plain ASCII text that needs no escaping, so that an abstract
-// is a copy of a stretch of it.
+// is a copy of a range of it.
 func newFiller(seed uint64) []byte {
 	syllables := []string{"ra", "ne", "tol", "mi", "sur", "vek", "on", "pla", "di", "cus", "ber", "at", "li", "go", "sen", "hy"}
 	chance := newStream(seed, 'f')

@@ -15,7 +15,7 @@ import (
 // drawSegments gives disjoint segments of all histories, with holes between.
 func TestStripEdges(t *testing.T) {
 	whole := window.Window{From: time.Date(1000, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}
-	all := picture{inspect.Survey{Stretches: []coverage.Stretch{{Window: whole, Fate: coverage.Harvested}}}}
+	all := picture{inspect.Survey{Stretches: []coverage.FateRange{{Window: whole, Fate: coverage.Harvested}}}}
 	if got := all.drawStrip(whole, 60); got != strings.Repeat("█", 60) {
 		t.Errorf("nine thousand years: %s", got)
 	}
@@ -48,7 +48,7 @@ func TestSharesStayHonest(t *testing.T) {
 func TestSignsTellTheWorst(t *testing.T) {
 	day := func(n int) window.Window { return window.Window{From: march(n), To: march(n + 1)} }
 	p := picture{inspect.Survey{
-		Stretches: []coverage.Stretch{
+		Stretches: []coverage.FateRange{
 			{Window: day(1), Fate: coverage.Harvested}, {Window: day(2), Fate: coverage.Backfilled}, {Window: day(3), Fate: coverage.Waiving},
 			{Window: day(4), Fate: coverage.Harvested}, {Window: day(5), Fate: coverage.Harvested}, {Window: day(6), Fate: coverage.GivenUp},
 			{Window: day(7), Fate: coverage.GivenUp}, {Window: day(8), Fate: coverage.Owed},

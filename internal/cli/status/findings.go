@@ -64,7 +64,7 @@ func findingAbout(f view.Finding) string {
 	switch {
 	case f.Subject.Campaign != "":
 		return "campaign " + f.Subject.Campaign
-	case f.Code == view.FoundStretches:
+	case f.Code == view.FoundRanges:
 		return about + " " + f.Subject.Operation
 	}
 	return about
@@ -85,7 +85,7 @@ func findingText(f view.Finding, now time.Time) string {
 		return fmt.Sprintf("gap %s: %s", term.BriefWindow(f.Gap.Window), reason.GapReason(*f.Gap))
 	case view.FoundLastFailure:
 		return fmt.Sprintf("last failure: task %d, %s; `patra task show %d` tells more", f.Task.ID, term.Shorten(term.FailureText(f.Task.ErrorCode, f.Task.Error), 120), f.Task.ID)
-	case view.FoundStretches:
+	case view.FoundRanges:
 		return fmt.Sprintf("%s failed and still owed by cursor %d, such as %s; %s", term.Count(f.Count, "range"), f.Subject.CursorID, term.BriefWindow(f.Windows[0]), rangesNext(f.Subject))
 	case view.FoundNoWorker:
 		return fmt.Sprintf("waiting: %s, but no patra process is running: start `patra serve`", term.Count(f.Count, "task"))

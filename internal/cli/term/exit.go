@@ -85,7 +85,7 @@ func ExitCodeOf(ctx context.Context, err error) int {
 	var f *fault.Error
 	if errors.As(err, &f) {
 		switch {
-		case f.Code.Remedy() == fault.MendFile: // as a harvest that ends for it
+		case f.Code.Remedy() == fault.FixFile: // as a harvest that ends for it
 			return ExitUsage
 		case f.Level == fault.Fatal:
 			return ExitAuth
@@ -99,9 +99,9 @@ func ExitCodeOf(ctx context.Context, err error) int {
 // ExitCodeFor is the code of a run that ended for one cause: no slice fared better.
 func ExitCodeFor(cause fault.Code) int {
 	switch cause.Remedy() {
-	case fault.MendFile:
+	case fault.FixFile:
 		return ExitUsage
-	case fault.MendKey:
+	case fault.FixKey:
 		return ExitAuth
 	case fault.TryLater:
 		return ExitUpstream

@@ -10,7 +10,7 @@ import (
 
 // Apply returns what replaces the touched segments after the event. Touched must be sorted and disjoint and hold every
 // segment that overlaps or abuts a window of the event; further segments come back as they are, so a store may read
-// one range around all windows. MANUAL and SNAPSHOT replace the whole book: for them touched is all of it.
+// one range around all windows. MANUAL and SNAPSHOT replace the whole coverage: for them touched is all of it.
 func Apply(touched []Segment, e Event, lookback time.Duration) []Segment {
 	return applyEvent(touched, e.normalForm(), lookback)
 }
@@ -61,7 +61,7 @@ type cell struct {
 	owned, near bool
 }
 
-// cutSegments splits the segments at the ends of the owned windows and fills owned stretches that no segment covers.
+// cutSegments splits the segments at the ends of the owned windows and fills owned ranges that no segment covers.
 func cutSegments(segs []Segment, owned []window.Window) []cell {
 	cells := make([]cell, 0, len(segs)+2*len(owned))
 	covered := make([]window.Window, len(segs))

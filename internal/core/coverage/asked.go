@@ -11,11 +11,11 @@ type Asked int
 
 const (
 	AskedOpen  Asked = iota // there is something for a harvest to read
-	AskedBelow              // it begins, or ends, before the start of the book: no harvest goes back there
+	AskedBelow              // it begins, or ends, before the start of the coverage: no harvest goes back there
 	AskedRead               // it ends at or below the watermark, and nothing in it is owed
 )
 
-// Fits tells how a window fits a harvest of this book. Nil is an end that nobody named. What is owed below the watermark
+// Fits tells how a window fits a harvest of this coverage. Nil is an end that nobody named. What is owed below the watermark
 // may be asked for: only a harvest closes it (D§5.7).
 func (s State) Fits(from, to *time.Time) Asked {
 	switch {

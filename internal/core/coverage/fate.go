@@ -8,7 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Fate is what became of a stretch of time, seen over all operations that ask the same question.
+// Fate is what became of a range of time, seen over all operations that ask the same question.
 type Fate int
 
 const (
@@ -36,16 +36,16 @@ func (f *Fate) UnmarshalText(text []byte) error {
 // Done reports whether nothing has to be read there.
 func (f Fate) Done() bool { return f >= Waiving }
 
-// Stretch is a piece of time with one fate.
-type Stretch struct {
+// FateRange is a piece of time with one fate.
+type FateRange struct {
 	Window window.Window `json:"window"`
 	Fate   Fate          `json:"fate"`
 	Fails  int           `json:"fails,omitempty"`
 }
 
-// Overlay adds what campaigns read and waived to the book of a harvest, as of when they did. A stretch is done if one of
+// Overlay adds what campaigns read and waived to the coverage of a harvest, as of when they did. A range is done if one of
 // them did it late enough for the harvest (D§5.7). It is a view: no campaign moves a harvest's cursor (I6).
-func Overlay(book []Segment, campaigns ...[]Segment) []Segment {
+func Overlay(harvested []Segment, campaigns ...[]Segment) []Segment {
 	for _, campaign := range campaigns {
 		for _, s := range campaign {
 			if !s.Done() {
@@ -53,31 +53,31 @@ func Overlay(book []Segment, campaigns ...[]Segment) []Segment {
 			}
 			for kind, asOf := range map[Kind]time.Time{Succeeded: s.Have, Waived: s.Waived} {
 				if !asOf.IsZero() {
-					book = Apply(book, Event{Kind: kind, Windows: []window.Window{s.Window}, AsOf: asOf}, apart)
+					harvested = Apply(harvested, Event{Kind: kind, Windows: []window.Window{s.Window}, AsOf: asOf}, apart)
 				}
 			}
 		}
 	}
-	return book
+	return harvested
 }
 
 // apart is a lookback that lets nothing settle: a merge would give one campaign's as-of to its neighbour.
 const apart = time.Duration(1 << 62)
 
-// Fates tells what became of all that is known, sorted; time between the stretches was never asked for. Campaigns is
+// Fates tells what became of all that is known, sorted; time between the ranges was never asked for. Campaigns is
 // the Overlay of what they did over nothing.
-func Fates(book, campaigns []Segment) []Stretch {
-	edges := make([]time.Time, 0, 2*(len(book)+len(campaigns)))
-	for _, s := range slices.Concat(book, campaigns) {
+func Fates(harvested, campaigns []Segment) []FateRange {
+	edges := make([]time.Time, 0, 2*(len(harvested)+len(campaigns)))
+	for _, s := range slices.Concat(harvested, campaigns) {
 		edges = append(edges, s.Window.From, s.Window.To)
 	}
 	slices.SortFunc(edges, time.Time.Compare)
 	edges = slices.CompactFunc(edges, time.Time.Equal)
-	out := make([]Stretch, 0, len(edges))
+	out := make([]FateRange, 0, len(edges))
 	for i := 0; i+1 < len(edges); i++ {
 		w := window.Window{From: edges[i], To: edges[i+1]}
-		own, other := segmentUnder(&book, w), segmentUnder(&campaigns, w)
-		s := Stretch{Window: w, Fate: fateOf(own, other)}
+		own, other := segmentUnder(&harvested, w), segmentUnder(&campaigns, w)
+		s := FateRange{Window: w, Fate: fateOf(own, other)}
 		if !s.Fate.Done() {
 			s.Fails = own.Fails
 		}
@@ -124,11 +124,11 @@ func fateOf(own, other Segment) Fate {
 // Amounts is how much of a window has which fate, in microseconds: a duration would end at 292 years.
 type Amounts [Harvested + 1]int64
 
-// Measure adds up the stretches under a window. Its cost is that of the stretches there.
-func Measure(within window.Window, stretches []Stretch) (a Amounts) {
+// Measure adds up the ranges under a window. Its cost is that of the ranges there.
+func Measure(within window.Window, ranges []FateRange) (a Amounts) {
 	rest := lengthMicros(within)
-	first := sort.Search(len(stretches), func(i int) bool { return stretches[i].Window.To.After(within.From) })
-	for _, s := range stretches[first:] {
+	first := sort.Search(len(ranges), func(i int) bool { return ranges[i].Window.To.After(within.From) })
+	for _, s := range ranges[first:] {
 		if !s.Window.From.Before(within.To) {
 			break
 		}

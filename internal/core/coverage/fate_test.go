@@ -12,8 +12,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-func fateAt(stretches []coverage.Stretch, n int) coverage.Fate {
-	for _, s := range stretches {
+func fateAt(ranges []coverage.FateRange, n int) coverage.Fate {
+	for _, s := range ranges {
 		if s.Window.Contains(tick(n)) {
 			return s.Fate
 		}
@@ -27,11 +27,11 @@ func TestFatesAgreeWithTheOverlay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		book, campaign, other := drawState(t), drawState(t), drawState(t)
 		read := coverage.Overlay(nil, campaign.Segments, other.Segments)
-		stretches := coverage.Fates(book.Segments, read)
+		ranges := coverage.Fates(book.Segments, read)
 		overlaid := coverage.Overlay(book.Segments, campaign.Segments, other.Segments)
 		gaps := coverage.Gaps(overlaid, span(0, minutes))
 		for n := range minutes {
-			own, fate := at(book.Segments, n), fateAt(stretches, n)
+			own, fate := at(book.Segments, n), fateAt(ranges, n)
 			open := slices.ContainsFunc(gaps, func(w window.Window) bool { return w.Contains(tick(n)) })
 			if open == fate.Done() {
 				t.Fatalf("minute %d is %s, a gap: %t", n, fate, open)
@@ -43,13 +43,13 @@ func TestFatesAgreeWithTheOverlay(t *testing.T) {
 				t.Fatalf("minute %d is %s, the book says %+v", n, fate, own)
 			}
 		}
-		for i, s := range stretches {
-			if s.Window.Empty() || i > 0 && s.Window.From.Before(stretches[i-1].Window.To) {
-				t.Fatalf("stretches are not sorted and disjoint: %+v", stretches)
+		for i, s := range ranges {
+			if s.Window.Empty() || i > 0 && s.Window.From.Before(ranges[i-1].Window.To) {
+				t.Fatalf("ranges are not sorted and disjoint: %+v", ranges)
 			}
 		}
 		within := span(rapid.IntRange(-5, 9).Draw(t, "from"), rapid.IntRange(10, minutes+5).Draw(t, "to"))
-		a, open := coverage.Measure(within, stretches), int64(0)
+		a, open := coverage.Measure(within, ranges), int64(0)
 		for _, w := range coverage.Gaps(overlaid, within) {
 			open += w.Duration().Microseconds()
 		}
@@ -69,7 +69,7 @@ func TestCampaignsReadAsOfTheirTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var again coverage.Stretch
+		var again coverage.FateRange
 		if err := json.Unmarshal(text, &again); err != nil || again != s {
 			t.Errorf("%s became %+v (%v)", text, again, err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// State is the book of one cursor namespace.
+// State is the coverage of one cursor namespace.
 type State struct {
 	Origin   time.Time     // the lowest instant any plan wanted; zero until the first PLANNED
 	Cursor   time.Time     // zero until the first PLANNED
@@ -81,7 +81,7 @@ func (s State) MarshalJSON() ([]byte, error) {
 	return json.Marshal(stateText{s.Origin, s.Cursor, duration.Duration(s.Lookback), s.Segments})
 }
 
-// UnmarshalJSON reads what MarshalJSON writes and refuses a book that is not sorted and disjoint.
+// UnmarshalJSON reads what MarshalJSON writes and refuses a coverage that is not sorted and disjoint.
 func (s *State) UnmarshalJSON(text []byte) error {
 	var in stateText
 	if err := json.Unmarshal(text, &in); err != nil {

@@ -52,7 +52,7 @@ func firstOpen(origin time.Time, segs []Segment, closedTo func(*Segment) time.Ti
 	return t, false
 }
 
-// Settled lists the settled stretches inside a window: what a plan may skip.
+// Settled lists the settled ranges inside a window: what a plan may skip.
 func Settled(segs []Segment, within window.Window, lookback time.Duration) []window.Window {
 	var settled []window.Window
 	for _, s := range segs {
@@ -61,7 +61,7 @@ func Settled(segs []Segment, within window.Window, lookback time.Duration) []win
 	return window.Within(within, settled)
 }
 
-// Gaps lists the stretches inside a window that are not done.
+// Gaps lists the ranges inside a window that are not done.
 func Gaps(segs []Segment, within window.Window) []window.Window {
 	var done []window.Window
 	for _, s := range segs {
@@ -72,12 +72,12 @@ func Gaps(segs []Segment, within window.Window) []window.Window {
 	return window.Subtract(within, done)
 }
 
-// Waiting lists the owed segments whose retry is not yet due. Mended is when what may have made them fail was changed
+// Waiting lists the owed segments whose retry is not yet due. Changed is when what may have made them fail was changed
 // last: whatever failed before that is tried again at once (D§5.31), and waits once more if it fails again.
-func Waiting(segs []Segment, now, mended time.Time) []Segment {
+func Waiting(segs []Segment, now, changed time.Time) []Segment {
 	var waiting []Segment
 	for _, s := range segs {
-		if s.Waits(now, mended) {
+		if s.Waits(now, changed) {
 			waiting = append(waiting, s)
 		}
 	}
@@ -85,6 +85,6 @@ func Waiting(segs []Segment, now, mended time.Time) []Segment {
 }
 
 // Waits reports whether the segment is owed and not to be asked for yet.
-func (s Segment) Waits(now, mended time.Time) bool {
-	return !s.isDone() && s.RetryAfter.After(now) && s.FailedAt().After(mended)
+func (s Segment) Waits(now, changed time.Time) bool {
+	return !s.isDone() && s.RetryAfter.After(now) && s.FailedAt().After(changed)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Restart returns what a MANUAL event does besides beginning the book anew (D§5.8): which stretches that were done are
+// Restart returns what a MANUAL event does besides beginning the coverage anew (D§5.8): which ranges that were done are
 // open again, and which that are owed lie below the new value, where no harvest goes back to. The latter would be a
 // silent hole, so they are kept as left behind, together with what former restarts left. A restart at no value opens
 // all.

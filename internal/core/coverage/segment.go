@@ -7,7 +7,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Segment is a stretch of time whose instants share one history. A zero as-of means never.
+// Segment is a range of time whose instants share one history. A zero as-of means never.
 type Segment struct {
 	Window     window.Window `json:"window"`
 	Want       time.Time     `json:"want,omitzero"`
@@ -28,7 +28,7 @@ func (s Segment) FailedAt() time.Time {
 	return s.RetryAfter.Add(-Backoff.After(s.Fails))
 }
 
-// Done reports whether the stretch was read or waived, and late enough for every plan that wants it.
+// Done reports whether the range was read or waived, and late enough for every plan that wants it.
 func (s Segment) Done() bool { return s.isDone() }
 
 // isDone without a copy: a refold asks it for every event.
@@ -37,7 +37,7 @@ func (s *Segment) isDone() bool {
 	return !seen.IsZero() && !seen.Before(s.Want)
 }
 
-// seenAt returns the latest as-of at which the stretch was read or waived.
+// seenAt returns the latest as-of at which the range was read or waived.
 func (s *Segment) seenAt() time.Time { return window.Later(s.Have, s.Waived) }
 
 // settledTo returns the end of the settled prefix; the start of the segment if nothing of it is settled.
@@ -53,7 +53,7 @@ func (s *Segment) isSettled(lookback time.Duration) bool {
 	return s.settledTo(lookback).Equal(s.Window.To)
 }
 
-// withWindow returns the same history on another stretch.
+// withWindow returns the same history on another range.
 func (s Segment) withWindow(w window.Window) Segment {
 	s.Window = w
 	return s
@@ -71,8 +71,8 @@ func (s *Segment) sameEvidence(o *Segment) bool {
 
 // mergeNext takes its neighbour in if their histories are equal, or if both are done and the one whose as-ofs rise is settled
 // as a whole. Why that is safe: both sides are done before and after, so no instant changes its answer; a plan later than
-// both reopens both, as it would have apart; and a settled stretch needs no reading whatever its as-of, so a newer one
-// hides nothing. An un-done or never seen stretch takes part in no merge but that of equal history.
+// both reopens both, as it would have apart; and a settled range needs no reading whatever its as-of, so a newer one
+// hides nothing. An un-done or never seen range takes part in no merge but that of equal history.
 func (s *Segment) mergeNext(next *Segment, lookback time.Duration) bool {
 	if !s.Window.To.Equal(next.Window.From) {
 		return false

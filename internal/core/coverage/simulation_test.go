@@ -307,7 +307,7 @@ func (w *world) userCut() (from, to *time.Time) {
 	return &f, &t
 }
 
-// waive gives up one stretch that is not done.
+// waive gives up one range that is not done.
 func (w *world) waive() {
 	gaps := coverage.Gaps(w.state.Segments, window.Window{From: w.state.Origin, To: w.state.Cursor.Add(ticks(30))})
 	if len(gaps) == 0 {

@@ -60,7 +60,7 @@ type Remedy int
 // Remedies.
 const (
 	Unknown  Remedy = iota // the code does not tell; it is about a single slice
-	MendFile               // the source file does not fit the upstream
+	FixFile                // the source file does not fit the upstream
 	MendKey                // a credential is missing or refused
 	TryLater               // the upstream, or the way to it
 )
@@ -69,7 +69,7 @@ const (
 func (c Code) Remedy() Remedy {
 	switch c {
 	case BadRequest, Render, Refused, SchemaChange, NoEnd:
-		return MendFile
+		return FixFile
 	case Unauthorized:
 		return MendKey
 	case Network, ServerError, RateLimited, BadBody:

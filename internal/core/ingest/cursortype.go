@@ -39,7 +39,7 @@ func IDPoint(number int64) time.Time { return time.UnixMicro(number).UTC() }
 // IDNumber returns the number of a point.
 func IDNumber(point time.Time) int64 { return point.UnixMicro() }
 
-// IDSpan returns a stretch of ids: from ≤ id < to.
+// IDSpan returns a range of ids: from ≤ id < to.
 func IDSpan(from, to int64) window.Window {
 	return window.Window{From: IDPoint(from), To: IDPoint(to)}
 }

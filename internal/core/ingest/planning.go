@@ -90,8 +90,8 @@ func EstimateFrom(history []WindowCount, w window.Window) (count int64, covered 
 	return NewCounts(history).Estimate(w)
 }
 
-// Counts is a history prepared for many estimates: disjoint stretches, sorted.
-type Counts struct{ stretches []stretch }
+// Counts is a history prepared for many estimates: disjoint ranges, sorted.
+type Counts struct{ ranges []countedRange }
 
 // counted is a record in microseconds.
 type counted struct {
@@ -100,8 +100,8 @@ type counted struct {
 	run             int64
 }
 
-// stretch is the part of a record that no newer one hides.
-type stretch struct {
+// countedRange is the part of a record that no newer one hides.
+type countedRange struct {
 	counted
 	visible struct{ from, to int64 }
 }
@@ -136,15 +136,15 @@ func NewCounts(history []WindowCount) (c Counts) {
 	return c
 }
 
-// extend shows more of a record, as one stretch where it goes on.
+// extend shows more of a record, as one range where it goes on.
 func (c *Counts) extend(r counted, from, to int64) {
-	if n := len(c.stretches); n > 0 && c.stretches[n-1].counted == r && c.stretches[n-1].visible.to == from {
-		c.stretches[n-1].visible.to = to
+	if n := len(c.ranges); n > 0 && c.ranges[n-1].counted == r && c.ranges[n-1].visible.to == from {
+		c.ranges[n-1].visible.to = to
 		return
 	}
-	s := stretch{counted: r}
+	s := countedRange{counted: r}
 	s.visible.from, s.visible.to = from, to
-	c.stretches = append(c.stretches, s)
+	c.ranges = append(c.ranges, s)
 }
 
 // Estimate is EstimateFrom for this history.
@@ -153,10 +153,10 @@ func (c Counts) Estimate(w window.Window) (count int64, covered float64) {
 		return 0, 0
 	}
 	from, to := w.From.UnixMicro(), w.To.UnixMicro()
-	first := sort.Search(len(c.stretches), func(i int) bool { return c.stretches[i].visible.to > from })
+	first := sort.Search(len(c.ranges), func(i int) bool { return c.ranges[i].visible.to > from })
 	var length int64
 	var parts float64
-	for _, s := range c.stretches[first:] {
+	for _, s := range c.ranges[first:] {
 		if s.visible.from >= to {
 			break
 		}

@@ -15,8 +15,8 @@ func (c Counts) Whole(w window.Window) (count int64, whole bool) {
 		return 0, false
 	}
 	at, to := w.From.UnixMicro(), w.To.UnixMicro()
-	first := sort.Search(len(c.stretches), func(i int) bool { return c.stretches[i].visible.to > at })
-	for _, s := range c.stretches[first:] {
+	first := sort.Search(len(c.ranges), func(i int) bool { return c.ranges[i].visible.to > at })
+	for _, s := range c.ranges[first:] {
 		if at == to {
 			break
 		}

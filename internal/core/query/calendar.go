@@ -132,7 +132,7 @@ func (c Calendar) firstInstant(from, to time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// lastInstant returns the end of the latest stretch whose local time lies in
+// lastInstant returns the end of the latest range whose local time lies in
 // [from,to).
 func (c Calendar) lastInstant(from, to time.Time) time.Time {
 	end := to.Add(reach)

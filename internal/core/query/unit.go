@@ -6,7 +6,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Unit returns the length of the shortest stretch the precision can name.
+// Unit returns the length of the shortest range the precision can name.
 func (p Precision) Unit() time.Duration {
 	switch p {
 	case Second:

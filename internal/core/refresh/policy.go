@@ -12,7 +12,7 @@ type Policy string
 
 // Policies. Each has watermarks of its own (D§5.8).
 const (
-	ByTime   Policy = "TIME"   // a stretch of time is read again
+	ByTime   Policy = "TIME"   // a range of time is read again
 	ByAge    Policy = "STALE"  // every record once in a cycle
 	ByChange Policy = "EXPR"   // records made under another expression or mapping
 	BySignal Policy = "SIGNAL" // records that somebody named

@@ -11,11 +11,11 @@ import (
 
 // Every record has a turn in every cycle. Where in the cycle is said by the hash
 // it is keyed by: the cycle is the line of all hashes, from its first instant to
-// its last. So each stretch of time owns a stretch of hashes, and stretches that
+// its last. So each range of time owns a range of hashes, and ranges that
 // tile a cycle own every record exactly once: 1/N of them on each of N days,
 // without a list, a counter or an index, and the same for records that come later.
 
-// Share is a stretch of hashes: from ≤ the first eight bytes < to, in hex. No end
+// Share is a range of hashes: from ≤ the first eight bytes < to, in hex. No end
 // is the end of the line. Its records are candidates if nobody looked at them
 // since before an instant.
 type Share struct {

@@ -25,7 +25,7 @@ type Snapshot struct {
 // CursorState is what a ledger says of its cursor.
 type CursorState struct {
 	State coverage.State  `json:"state"`
-	Left  []window.Window `json:"left,omitempty"` // stretches an operator left behind
+	Left  []window.Window `json:"left,omitempty"` // ranges an operator left behind
 }
 
 // Signed is a snapshot with its signature: the hash of its canonical form. It

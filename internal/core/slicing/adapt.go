@@ -24,12 +24,12 @@ type belief struct {
 // fits, its parts need no question at all.
 type adapter struct {
 	Request
-	most    int64
-	stretch window.Window // the owed window and what its overlap may reach
-	out     []piece
-	wanted  []window.Window
-	stats   Stats
-	over    bool // there are more slices than a plan may have
+	most   int64
+	reach  window.Window // the owed window and what its overlap may reach
+	out    []piece
+	wanted []window.Window
+	stats  Stats
+	over   bool // there are more slices than a plan may have
 }
 
 func (a *adapter) adaptSteps(steps []window.Window) []piece {
@@ -58,7 +58,7 @@ func (a *adapter) askedWindow(owned window.Window) window.Window {
 	if delta == 0 {
 		return owned
 	}
-	return window.Window{From: owned.From.Add(-delta), To: owned.To.Add(delta)}.Intersect(a.stretch)
+	return window.Window{From: owned.From.Add(-delta), To: owned.To.Add(delta)}.Intersect(a.reach)
 }
 
 // adaptNode works on several steps at once until it pays to look at each.

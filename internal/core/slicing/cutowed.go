@@ -8,7 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// cutOwed cuts stretches of turns or of numbers into parts that hold about as
+// cutOwed cuts ranges of turns or of numbers into parts that hold about as
 // many candidates each. Candidates are taken to be spread evenly: hashes are, and
 // for numbers a part that holds more only takes longer.
 func (r Request) cutOwed(perSlice int64) (out Result, err error) {
@@ -20,7 +20,7 @@ func (r Request) cutOwed(perSlice int64) (out Result, err error) {
 		for _, piece := range r.cutAtCycles(w) {
 			count := shareOf(r.Candidates.Count, piece.Duration(), whole)
 			for _, part := range cutEvenly(piece, (max(count, 1)-1)/max(perSlice, 1)+1) {
-				out.addStretch(r, part, Estimate{shareOf(r.Candidates.Count, part.Duration(), whole), FromCount, false})
+				out.addOwed(r, part, Estimate{shareOf(r.Candidates.Count, part.Duration(), whole), FromCount, false})
 			}
 		}
 	}
@@ -44,7 +44,7 @@ func shareOf(count int64, part, whole time.Duration) int64 {
 	return int64(float64(count)*(float64(part)/float64(whole))) + 1
 }
 
-// cutEvenly cuts a stretch into n parts, fewer where it is too short.
+// cutEvenly cuts a range into n parts, fewer where it is too short.
 func cutEvenly(w window.Window, n int64) (out []window.Window) {
 	length := w.Duration().Microseconds()
 	n = min(n, length, maxBuckets)
@@ -61,7 +61,7 @@ func cutEvenly(w window.Window, n int64) (out []window.Window) {
 	return out
 }
 
-func (out *Result) addStretch(r Request, w window.Window, estimate Estimate) {
+func (out *Result) addOwed(r Request, w window.Window, estimate Estimate) {
 	c := r.Candidates
 	s := r.baseSpec(estimate, r.initialPaging())
 	s.Refresh = c.Refresh

@@ -40,14 +40,14 @@ type Candidates struct {
 	IDs   []string
 	AsOf  time.Time
 	// Kind HASH cuts the turns that are owed (see package refresh), NUMBER the
-	// stretches of numbers; both stand in Request.Owed. Refresh is what each slice
+	// ranges of numbers; both stand in Request.Owed. Refresh is what each slice
 	// then says about its records.
 	Kind    RangeKind
 	Refresh *refresh.Spec
 }
 
 // bucketDigits are the hex digits of a bucket's bound. Records are keyed by the
-// same hash, so that a bucket is one stretch of their index (D§5.19).
+// same hash, so that a bucket is one range of their index (D§5.19).
 const (
 	bucketDigits = 4
 	hashDigits   = 16

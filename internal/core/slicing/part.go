@@ -16,12 +16,12 @@ func (r Request) Part(n int) (now, rest []window.Window) {
 	if step := max(r.stepLength(), tick); int64(n) < math.MaxInt64/int64(step) {
 		room = time.Duration(n) * step
 	}
-	return r.Stretch(room)
+	return r.PartByLength(room)
 }
 
-// Stretch is Part by length: as much of what is owed as fits into room, and what
+// PartByLength is Part by length: as much of what is owed as fits into room, and what
 // the grid adds to it.
-func (r Request) Stretch(room time.Duration) (now, rest []window.Window) {
+func (r Request) PartByLength(room time.Duration) (now, rest []window.Window) {
 	for rest = slices.Clone(r.Owed); len(rest) > 0 && room > 0; {
 		first := 0
 		if r.NewestFirst {

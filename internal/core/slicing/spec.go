@@ -110,7 +110,7 @@ func (c *CutOut) Within(parent window.Window, silent bool) *CutOut {
 }
 
 // Hopeless reports that cutting further would not find the page that fails: no part of
-// the last two windows was answered, so it is a stretch of time that is not served.
+// the last two windows was answered, so it is a range of time that is not served.
 func (c *CutOut) Hopeless() bool { return c != nil && c.Silent >= silentCuts }
 
 const silentCuts = 1

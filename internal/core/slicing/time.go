@@ -28,7 +28,7 @@ func cutTime(r Request) (Result, error) {
 		if len(out.Slices)+r.countSteps(owed) > MaxSlices {
 			return Result{}, r.tooMany()
 		}
-		a := adapter{Request: r, most: r.mostItems(), stretch: r.overlapReach(owed)}
+		a := adapter{Request: r, most: r.mostItems(), reach: r.overlapReach(owed)}
 		pieces := a.adaptSteps(r.cutLinear(owed))
 		if a.over {
 			return Result{}, r.tooMany()

@@ -68,7 +68,7 @@ const (
 
 	FoundGap         FindingCode = "GAP"          // that nobody works on
 	FoundLastFailure FindingCode = "LAST_FAILURE" // the newest task that failed, where there are failed gaps
-	FoundStretches   FindingCode = "FAILED_RANGES"
+	FoundRanges      FindingCode = "FAILED_RANGES"
 
 	FoundNoWorker      FindingCode = "NO_WORKER"      // tasks wait, and no process works
 	FoundStartedOver   FindingCode = "STARTED_OVER"   // a slice begins again and again
@@ -92,7 +92,7 @@ const (
 )
 
 var severities = map[FindingCode]Severity{
-	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundStretches: Critical, FoundDamaged: Critical,
+	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundRanges: Critical, FoundDamaged: Critical,
 	FoundLastFailure: Warning, FoundNoWorker: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
 	FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
 	FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,

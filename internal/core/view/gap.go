@@ -6,7 +6,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Gap is a stretch of time that is not done, and the facts that say why.
+// Gap is a range of time that is not done, and the facts that say why.
 type Gap struct {
 	CursorID int64         `json:"cursorId,omitempty"` // none if the endpoint was never harvested
 	Source   string        `json:"source"`
@@ -47,7 +47,7 @@ const (
 	GapStateFailed   GapState = "FAILED"
 )
 
-// GapReason is why a stretch is not done.
+// GapReason is why a range is not done.
 type GapReason string
 
 // The reasons of gaps.

@@ -69,7 +69,7 @@ type PlanCancel struct {
 	Ended     int    `json:"ended"`     // slices that had ended otherwise
 }
 
-// Slice is one part of a plan. A slice that owns no stretch of time has no window.
+// Slice is one part of a plan. A slice that owns no range of time has no window.
 type Slice struct {
 	ID         int64          `json:"id"`
 	PlanID     int64          `json:"planId"`

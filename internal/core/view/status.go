@@ -29,7 +29,7 @@ type SourceStatus struct {
 	FreshTo     time.Time   `json:"freshTo,omitzero"`
 	LagSec      float64     `json:"lagSeconds,omitempty"`
 	Gaps        []Gap       `json:"gaps"`       // that nobody works on
-	InWork      int         `json:"gapsInWork"` // stretches that are owed and worked on
+	InWork      int         `json:"gapsInWork"` // ranges that are owed and worked on
 	Running     int         `json:"running"`
 	Waiting     int         `json:"waiting"`
 	Failed      int         `json:"failedWindows"`

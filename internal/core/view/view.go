@@ -157,7 +157,7 @@ type Cursor struct {
 	// follows (C§6). That is no lag: a lag is the time from the watermark to now.
 	AheadSec float64 `json:"seenAheadSeconds,omitempty"`
 	AheadIDs int64   `json:"seenAheadIds,omitempty"`
-	// Left are stretches that were owed when the watermark was last set by hand:
+	// Left are ranges that were owed when the watermark was last set by hand:
 	// the book began anew without them, and nothing else would show them.
 	Left []window.Window `json:"left,omitempty"`
 	// OwnSince is when the source first asked this question by itself; zero: only
@@ -196,14 +196,14 @@ type CursorEvent struct {
 
 // Coverage is one cursor's book, and what became of its time.
 type Coverage struct {
-	Cursor      Cursor             `json:"cursor"`
-	Window      window.Window      `json:"window"`
-	Segments    []coverage.Segment `json:"segments"`
-	Stretches   []coverage.Stretch `json:"stretches"` // with what backfills read that asked the same
-	Cells       []CoverageCell     `json:"cells"`
-	Thin        []coverage.Counted `json:"thin,omitempty"` // days with far fewer items than their neighbours
-	Quarantined []Marked           `json:"quarantined,omitempty"`
-	Capped      []window.Window    `json:"capped,omitempty"`
+	Cursor      Cursor               `json:"cursor"`
+	Window      window.Window        `json:"window"`
+	Segments    []coverage.Segment   `json:"segments"`
+	Stretches   []coverage.FateRange `json:"stretches"` // with what backfills read that asked the same
+	Cells       []CoverageCell       `json:"cells"`
+	Thin        []coverage.Counted   `json:"thin,omitempty"` // days with far fewer items than their neighbours
+	Quarantined []Marked             `json:"quarantined,omitempty"`
+	Capped      []window.Window      `json:"capped,omitempty"`
 }
 
 // CoverageCell is one cell of a strip.

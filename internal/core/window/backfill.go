@@ -11,9 +11,9 @@ type BackfillInputs struct {
 	UserFrom, UserTo *time.Time
 	Forward          *time.Time // the watermark of HARVEST on the same field: the ceiling
 	Cursor           *time.Time // how far the campaign has come without a hole
-	Done             []Window   // stretches the campaign has read
-	Waiting          []Window   // failed stretches whose retry is not yet due
-	Taken            []Window   // stretches that open plans of the campaign are at
+	Done             []Window   // ranges the campaign has read
+	Waiting          []Window   // failed ranges whose retry is not yet due
+	Taken            []Window   // ranges that open plans of the campaign are at
 }
 
 // Backfill computes the total window of a BACKFILL plan (W§4.2). It ends where HARVEST begins: what the forward

@@ -27,7 +27,7 @@ func (t Total) Narrowed(part []Window) Total {
 	t.Window = Window{From: part[0].From, To: part[len(part)-1].To}
 	t.Owed, t.Skipped, t.Waiting = part, Within(t.Window, t.Skipped), Within(t.Window, t.Waiting)
 	steps := trail(append([]Step{}, t.Explain...))
-	steps.noteStep("chunk", t.Window.String(), fmt.Sprintf("the part of the campaign that is planned now: in %d of %s", len(part), countedStretches(whole)))
+	steps.noteStep("chunk", t.Window.String(), fmt.Sprintf("the part of the campaign that is planned now: in %d of %s", len(part), countedRanges(whole)))
 	t.Explain = steps
 	return t
 }

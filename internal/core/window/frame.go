@@ -125,22 +125,22 @@ func (f *frame) totalWindow(from, to time.Time, skip, waiting []Window) (Total, 
 		t.Reason = fmt.Sprintf("all of %s is settled or waits for a retry", w)
 	}
 	f.trail.noteStep("result", w.String(), fmt.Sprintf("%s to read, %d settled, %d waiting for a retry",
-		countedStretches(len(t.Owed)), len(t.Skipped), len(t.Waiting)))
+		countedRanges(len(t.Owed)), len(t.Skipped), len(t.Waiting)))
 	t.Explain = f.trail
 	return t, nil
 }
 
-func countedStretches(n int) string {
+func countedRanges(n int) string {
 	if n == 1 {
-		return "1 stretch"
+		return "1 range"
 	}
-	return fmt.Sprintf("%d stretches", n)
+	return fmt.Sprintf("%d ranges", n)
 }
 
 // skippableUnits keeps whole calendar units only: a source with day stamps puts every item of a day at its first instant, so
 // a day is either read completely or not at all.
-func (f *frame) skippableUnits(w Window, stretches []Window) []Window {
-	inside := Within(w, stretches)
+func (f *frame) skippableUnits(w Window, ranges []Window) []Window {
+	inside := Within(w, ranges)
 	if f.cfg.Mode == Calendar {
 		return wholeUnits(inside, f.cfg.Align)
 	}

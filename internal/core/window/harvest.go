@@ -11,8 +11,8 @@ type Inputs struct {
 	UserFrom, UserTo *time.Time
 	Cursor           *time.Time
 	FirstUnsettled   *time.Time // the first instant coverage still owes or must read again (D§5.7)
-	Settled          []Window   // stretches that need no further reading
-	Waiting          []Window   // failed stretches whose retry is not yet due: owed, but not by this plan
+	Settled          []Window   // ranges that need no further reading
+	Waiting          []Window   // failed ranges whose retry is not yet due: owed, but not by this plan
 	Lateness         *Lateness  // what the safety lag adapts to; nil: it is the declared one
 }
 
@@ -30,7 +30,7 @@ type Total struct {
 }
 
 // Harvest computes the total window of a HARVEST plan (W§3.2) and extends it down to the first instant that coverage
-// does not call settled (D§5.7), so that a failed stretch is asked for again however far the cursor has moved. An empty
+// does not call settled (D§5.7), so that a failed range is asked for again however far the cursor has moved. An empty
 // window is a result with a reason; a request that contradicts itself is an error.
 func Harvest(cfg Config, in Inputs) (Total, error) {
 	f, err := newFrame(cfg, in.Now, in.UserFrom, in.UserTo)

@@ -219,7 +219,7 @@ func TestExplainNamesEveryStep(t *testing.T) {
 			t.Errorf("%s = %s, want %s", name, values[name], value)
 		}
 	}
-	if why := full.Explain[len(full.Explain)-1].Why; why != "1 stretch to read, 0 settled, 0 waiting for a retry" {
+	if why := full.Explain[len(full.Explain)-1].Why; why != "1 range to read, 0 settled, 0 waiting for a retry" {
 		t.Error(why)
 	}
 	text, err := json.Marshal(full.Explain[2])

@@ -10,7 +10,7 @@ type UpdateInputs struct {
 	Now              time.Time
 	UserFrom, UserTo *time.Time
 	Cursor           *time.Time // watermark of refresh_checked_at; used where time drives the update
-	Skip             []Window   // stretches between a debt and the watermark: nobody wants them again
+	Skip             []Window   // ranges between a debt and the watermark: nobody wants them again
 	ByTime           bool       // records are chosen by when they were last checked, not by id
 }
 

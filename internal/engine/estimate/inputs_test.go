@@ -14,7 +14,9 @@ import (
 // inputs is a store in which nothing was ever planned.
 type inputs struct{ planner.Store }
 
-func (inputs) Mended(context.Context, ingest.Partition) (time.Time, error) { return time.Time{}, nil }
+func (inputs) CauseChanged(context.Context, ingest.Partition) (time.Time, error) {
+	return time.Time{}, nil
+}
 
 func (inputs) Now(context.Context) (time.Time, error) { return weekTo, nil }
 

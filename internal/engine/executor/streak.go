@@ -61,7 +61,7 @@ func (r *taskRun) stopReason(f *fault.Error) string {
 // never reach them; their windows stay owed, and the next plan asks for them with the
 // file of its day.
 func (r *taskRun) giveUpPlan(ctx context.Context, o ingest.Outcome) error {
-	if o.Task != ingest.TaskFailed || !o.Stops || fault.Code(o.Code).Remedy() != fault.MendFile {
+	if o.Task != ingest.TaskFailed || !o.Stops || fault.Code(o.Code).Remedy() != fault.FixFile {
 		return nil
 	}
 	_, err := r.executor.store.CancelPlan(ctx, r.work.Lineage.PlanID, ingest.ByItself, "given up: "+o.Error)

@@ -26,7 +26,7 @@ type EndpointCoverage struct {
 	Campaigns               []coverage.Segment // what backfills read that asked the same
 	Earlier                 Earlier
 	Paused                  bool            // nothing of it is tried before somebody resumes it
-	Mended                  time.Time       // when what may have made it fail was changed last
+	CauseChanged            time.Time       // when what may have made it fail was changed last
 	Capped                  []window.Window // of what failed: more than the upstream serves
 	Earliest                time.Time       // zero if not declared
 	Safe                    time.Time       // where a harvest that starts now would end
@@ -165,10 +165,10 @@ func (b EndpointCoverage) furthestOf(others []view.Cursor) (out Earlier) {
 	return out
 }
 
-// findCauses looks up what decides when failed stretches are tried again.
+// findCauses looks up what decides when failed ranges are tried again.
 func (i *Inspector) findCauses(ctx context.Context, b *EndpointCoverage) (err error) {
 	of := ingest.Partition{Dataset: b.Compiled.Snapshot.Dataset(), Operation: ingest.Harvest}
-	if b.Mended, err = i.from.Failed.Mended(ctx, of); err != nil {
+	if b.CauseChanged, err = i.from.Failed.CauseChanged(ctx, of); err != nil {
 		return err
 	}
 	if _, b.Paused, err = i.from.Failed.Paused(ctx, of); err != nil {

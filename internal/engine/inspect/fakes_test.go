@@ -126,8 +126,10 @@ func (l *ledger) Failures(_ context.Context, plan int64) ([]view.Failure, error)
 func (l *ledger) Paused(context.Context, ingest.Partition) (ingest.Pause, bool, error) {
 	return ingest.Pause{}, false, nil
 }
-func (l *ledger) Schedules(context.Context) (view.Schedules, error)           { return view.Schedules{}, nil }
-func (l *ledger) Mended(context.Context, ingest.Partition) (time.Time, error) { return l.mended, nil }
+func (l *ledger) Schedules(context.Context) (view.Schedules, error) { return view.Schedules{}, nil }
+func (l *ledger) CauseChanged(context.Context, ingest.Partition) (time.Time, error) {
+	return l.mended, nil
+}
 
 func (l *ledger) Tasks(_ context.Context, f view.Filter) (out []view.Task, _ error) {
 	for _, t := range l.tasks {

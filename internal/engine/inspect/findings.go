@@ -209,7 +209,7 @@ func (s *statusBuilder) addCampaigns(ctx context.Context, cursors []view.Cursor)
 		}
 		if len(failed) > 0 {
 			about := view.Subject{Source: c.Source, Endpoint: c.Endpoint, Operation: c.Operation, CursorID: c.ID, Campaign: of[c.ID].Name}
-			s.find(view.Finding{Code: view.FoundStretches, Subject: about, Count: len(failed), Windows: failed})
+			s.find(view.Finding{Code: view.FoundRanges, Subject: about, Count: len(failed), Windows: failed})
 		}
 	}
 	return nil

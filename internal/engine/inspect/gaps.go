@@ -71,14 +71,14 @@ func (b EndpointCoverage) gap(w window.Window, s coverage.Segment) view.Gap {
 	g.State = g.Reason.State()
 	switch g.Reason {
 	case view.GapFailed:
-		g.Waits = s.FailedAt().After(b.Mended)
+		g.Waits = s.FailedAt().After(b.CauseChanged)
 	case view.GapOtherQuestion:
 		g.AskedBy = b.Earlier.CursorID
 	}
 	return g
 }
 
-// reasonOf decides why a stretch is not done. A new reason is one more case here, a
+// reasonOf decides why a range is not done. A new reason is one more case here, a
 // constant in core/view, and its sentence in the command line.
 func (b EndpointCoverage) reasonOf(w window.Window, s coverage.Segment) view.GapReason {
 	switch {

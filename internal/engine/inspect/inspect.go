@@ -73,8 +73,8 @@ type Failed interface {
 	FailedWindows(ctx context.Context, of ingest.Partition) ([]view.Marked, error)
 	// Failures tells why slices of a plan are not covered.
 	Failures(ctx context.Context, planID int64) ([]view.Failure, error)
-	// Mended is when something was last changed that may have made work fail.
-	Mended(ctx context.Context, of ingest.Partition) (time.Time, error)
+	// CauseChanged is when something was last changed that may have made work fail.
+	CauseChanged(ctx context.Context, of ingest.Partition) (time.Time, error)
 	// Paused tells whether a partition is paused.
 	Paused(ctx context.Context, of ingest.Partition) (ingest.Pause, bool, error)
 }

@@ -24,7 +24,7 @@ func (i *Inspector) Owed(ctx context.Context, c *spec.Compiled) (out view.Owed, 
 		return out, err
 	}
 	of := ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}
-	mended, err := i.from.Failed.Mended(ctx, of)
+	changed, err := i.from.Failed.CauseChanged(ctx, of)
 	if err != nil {
 		return out, err
 	}
@@ -35,7 +35,7 @@ func (i *Inspector) Owed(ctx context.Context, c *spec.Compiled) (out view.Owed, 
 		}
 		out.Windows = append(out.Windows, s.Window)
 		switch {
-		case !s.FailedAt().After(mended):
+		case !s.FailedAt().After(changed):
 			due = true
 		case out.RetryFrom.IsZero() || s.RetryAfter.Before(out.RetryFrom):
 			out.RetryFrom = s.RetryAfter

@@ -147,7 +147,7 @@ func TestStatusTellsWhatCampaignsGaveUp(t *testing.T) {
 		l.campaigns = []ingest.Campaign{{NewCampaign: ingest.NewCampaign{Name: "old"}, State: state, CursorID: 9}}
 		l.cursors = []view.Cursor{{ID: 9, Source: "lost", Endpoint: "e", Operation: string(ingest.Backfill), Type: string(ingest.CursorTime)}}
 		s := l.status(t, StatusQuery{})
-		found := slices.DeleteFunc(s.Findings, func(f view.Finding) bool { return f.Code != view.FoundStretches })
+		found := slices.DeleteFunc(s.Findings, func(f view.Finding) bool { return f.Code != view.FoundRanges })
 		if len(found) != want || want > 0 && (found[0].Subject.Campaign != "old" || found[0].Windows[0] != days(1, 2)) {
 			t.Errorf("%s: %+v", state, found)
 		}

@@ -17,9 +17,9 @@ import (
 // by the hour are 87,600.
 const mostCounts = 200_000
 
-// Survey is what is known about a stretch of time.
+// Survey is what is known about a range of time.
 type Survey struct {
-	Stretches []coverage.Stretch
+	Stretches []coverage.FateRange
 	Thin      []coverage.Counted
 	Rejected  []view.Marked
 	Capped    []window.Window
@@ -58,7 +58,7 @@ func (i *Inspector) Survey(ctx context.Context, c view.Cursor, segments []covera
 }
 
 // asBackfilled calls what a campaign read by its name.
-func asBackfilled(own []coverage.Stretch) []coverage.Stretch {
+func asBackfilled(own []coverage.FateRange) []coverage.FateRange {
 	for n, s := range own {
 		if s.Fate == coverage.Harvested {
 			own[n].Fate = coverage.Backfilled
@@ -155,15 +155,15 @@ func (s Survey) Quarantined(within window.Window) (items int64, windows int) {
 
 // View returns a survey of a range with its cells.
 func (s Survey) View(c view.Cursor, segments []coverage.Segment, within window.Window, cells []window.Window) view.Coverage {
-	v := view.Coverage{Cursor: c, Window: within, Segments: []coverage.Segment{}, Stretches: []coverage.Stretch{}, Cells: []view.CoverageCell{}, Thin: s.Thin, Quarantined: s.Rejected, Capped: s.Capped}
+	v := view.Coverage{Cursor: c, Window: within, Segments: []coverage.Segment{}, Stretches: []coverage.FateRange{}, Cells: []view.CoverageCell{}, Thin: s.Thin, Quarantined: s.Rejected, Capped: s.Capped}
 	for _, segment := range segments {
 		if segment.Window.Overlaps(within) {
 			v.Segments = append(v.Segments, segment)
 		}
 	}
-	for _, stretch := range s.Stretches {
-		if stretch.Window.Overlaps(within) {
-			v.Stretches = append(v.Stretches, stretch)
+	for _, part := range s.Stretches {
+		if part.Window.Overlaps(within) {
+			v.Stretches = append(v.Stretches, part)
 		}
 	}
 	for _, cell := range cells {

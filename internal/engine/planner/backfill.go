@@ -101,7 +101,7 @@ func (f backfill) takeChunk(total window.Total) window.Total {
 	if grid := cut.Grid; s.Window.Mode == window.Calendar {
 		cut.Grid = func(at time.Time) time.Time { return grid(window.FloorAlign(at, s.Window.Align)) }
 	}
-	now, _ := cut.Stretch(f.part.Chunk)
+	now, _ := cut.PartByLength(f.part.Chunk)
 	return total.Narrowed(now)
 }
 

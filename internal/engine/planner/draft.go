@@ -52,7 +52,7 @@ type DraftSlice struct {
 	Capped   bool              `json:"capped,omitempty"` // holds more than the upstream serves, and cannot be cut
 }
 
-// Owed are the stretches the plan reads, without what is settled.
+// Owed are the ranges the plan reads, without what is settled.
 func (d *Draft) Owed() []window.Window { return d.owed }
 
 // Summary says in one line what a draft amounts to.

@@ -98,7 +98,7 @@ func (d *drawing) cutTime(s spec.Snapshot, selection string, known Estimates) er
 		return err
 	}
 	d.wanted, d.Stats = orEmpty(result.Wanted), result.Stats
-	d.forecastEffort(s.Operation, result, request.Steps, d.sizeStretches(s, known))
+	d.forecastEffort(s.Operation, result, request.Steps, d.sizeRanges(s, known))
 	return d.addCuts(s, selection, result.Slices)
 }
 

@@ -64,23 +64,23 @@ func (d *drawing) forecastEffort(o ingest.Operation, result slicing.Result, step
 	}
 }
 
-// maxStretches bounds how many stretches are counted for a forecast alone.
-const maxStretches = 20
+// maxSizedRanges bounds how many ranges are counted for a forecast alone.
+const maxSizedRanges = 20
 
-// sizeStretches returns the sizes of slices where they matter for the forecast alone:
+// sizeRanges returns the sizes of slices where they matter for the forecast alone:
 // the source does not say what a slice should hold, and somebody wants to know what
-// the plan will take. Whole stretches are sized then, and slices get their share.
-func (d *drawing) sizeStretches(s spec.Snapshot, known Estimates) func(slicing.Slice) slicing.Estimate {
+// the plan will take. Whole ranges are sized then, and slices get their share.
+func (d *drawing) sizeRanges(s spec.Snapshot, known Estimates) func(slicing.Slice) slicing.Estimate {
 	if !d.forecast || known == nil || s.CutsBySize() {
 		return nil
 	}
-	stretches := d.owed[:min(len(d.owed), maxStretches)]
+	ranges := d.owed[:min(len(d.owed), maxSizedRanges)]
 	if len(known) == 0 { // what nobody could tell is not asked for twice
-		d.wanted, d.idle = stretches, true
+		d.wanted, d.idle = ranges, true
 		return nil
 	}
 	return func(one slicing.Slice) slicing.Estimate {
-		for _, whole := range stretches {
+		for _, whole := range ranges {
 			if found, ok := known[whole]; ok && whole.Contains(one.Window.From) {
 				return found.Share(one.Window, whole)
 			}

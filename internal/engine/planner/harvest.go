@@ -30,7 +30,7 @@ func (h harvest) readInputs(ctx context.Context, from InputReader, own ingest.Na
 	return err
 }
 
-// totalWindow returns the window from the watermark, or the first stretch below it that is not
+// totalWindow returns the window from the watermark, or the first range below it that is not
 // settled, up to the safety lag.
 func (h harvest) totalWindow(b Inputs) (window.Total, error) {
 	s, r := h.compiled.Snapshot, h.request

@@ -50,9 +50,9 @@ func (p *Planner) withoutMended(ctx context.Context, of ingest.Partition, found 
 	if !slices.ContainsFunc(found, func(c ingest.ConditionNote) bool { return c.Condition == health.DeadTasks }) {
 		return found, nil
 	}
-	mended, err := p.store.Mended(ctx, of)
+	changed, err := p.store.CauseChanged(ctx, of)
 	return slices.DeleteFunc(found, func(c ingest.ConditionNote) bool {
-		return c.Condition == health.DeadTasks && c.Since.Before(mended)
+		return c.Condition == health.DeadTasks && c.Since.Before(changed)
 	}), err
 }
 

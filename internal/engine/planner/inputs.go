@@ -12,10 +12,10 @@ import (
 
 // Inputs are what a draft is drawn from.
 type Inputs struct {
-	Own     coverage.State // of the plan's own namespace
-	Known   bool           // there is one
-	Mended  time.Time      // when what may have made it fail was changed last
-	Forward *time.Time     // the watermark of HARVEST on the same question; a BACKFILL does not pass it
+	Own          coverage.State // of the plan's own namespace
+	Known        bool           // there is one
+	CauseChanged time.Time      // when what may have made it fail was changed last
+	Forward      *time.Time     // the watermark of HARVEST on the same question; a BACKFILL does not pass it
 	// Candidates are what an UPDATE by ids works on.
 	Candidates Candidates
 	ItemBytes  int64               // of one item so far; zero: nothing was read yet
@@ -38,11 +38,11 @@ func (b Inputs) waitingWindows(r Request) (out []window.Window) {
 	if b.watermarkOrNil() == nil {
 		return nil
 	}
-	mended := b.Mended
-	if r.RetryBefore.After(mended) {
-		mended = r.RetryBefore
+	changed := b.CauseChanged
+	if r.RetryBefore.After(changed) {
+		changed = r.RetryBefore
 	}
-	for _, seg := range coverage.Waiting(b.Own.Segments, r.Now, mended) {
+	for _, seg := range coverage.Waiting(b.Own.Segments, r.Now, changed) {
 		out = append(out, seg.Window)
 	}
 	return out

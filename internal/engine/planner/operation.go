@@ -19,7 +19,7 @@ type operation interface {
 	// readInputs adds to the inputs what only this operation is drawn against.
 	readInputs(ctx context.Context, from InputReader, own ingest.Namespace, b *Inputs) error
 	// totalWindow is the window of the plan and what of it is not asked for now:
-	// stretches that need no reading, and failed ones whose time has not come (D§5.7).
+	// ranges that need no reading, and failed ones whose time has not come (D§5.7).
 	totalWindow(b Inputs) (window.Total, error)
 	// planLag is what is stored of the safety lag for the plans that follow; nil: the
 	// operation keeps none.

@@ -90,7 +90,7 @@ func (p *Planner) readOwnInputs(ctx context.Context, c *spec.Compiled, op operat
 	if b.Own, b.Known, err = p.store.CoverageState(ctx, own); err != nil {
 		return b, err
 	}
-	if b.Mended, err = p.store.Mended(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}); err != nil {
+	if b.CauseChanged, err = p.store.CauseChanged(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}); err != nil {
 		return b, err
 	}
 	err = op.readInputs(ctx, p.store, own, &b)

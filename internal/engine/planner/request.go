@@ -17,7 +17,7 @@ type Request struct {
 	// Typed is the range as it was written, such as -30d: the same words again
 	// are the same campaign, although they mean other instants by then (D§5.8).
 	Typed string
-	// Only narrows a HARVEST from From to To to these stretches, also those whose
+	// Only narrows a HARVEST from From to To to these ranges, also those whose
 	// retry is not due yet: somebody wants exactly them. The rest is skipped.
 	Only []window.Window
 	// RetryBefore lets what failed before this instant be tried again, also where its
@@ -31,7 +31,7 @@ type Request struct {
 	Process string
 	Offline bool // no upstream is asked for sizes
 	// Forecast wants sizes also where they do not change the slices; Count lets
-	// the upstream be asked for those, once for each stretch that is read.
+	// the upstream be asked for those, once for each range that is read.
 	Forecast, Count bool
 	// Estimates are the sizes known so far. Nil: nobody is asked, and slices
 	// are cut by length alone.

@@ -23,7 +23,7 @@ type Store interface {
 // items came, and how much there is to look at.
 type InputReader interface {
 	CoverageState(ctx context.Context, n ingest.Namespace) (coverage.State, bool, error)
-	Mended(ctx context.Context, of ingest.Partition) (time.Time, error)
+	CauseChanged(ctx context.Context, of ingest.Partition) (time.Time, error)
 	Lateness(ctx context.Context, n ingest.Namespace, since time.Time) (window.Lateness, error)
 	Candidates(ctx context.Context, q ingest.CandidateQuery) (ingest.Candidates, error)
 	BytesPerItem(ctx context.Context, d ingest.Dataset) (int64, error)

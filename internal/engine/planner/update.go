@@ -23,7 +23,7 @@ type Refresh struct {
 	From, To int64
 }
 
-// update looks at stored records again (W§5): by their ids, or by reading a stretch of
+// update looks at stored records again (W§5): by their ids, or by reading a range of
 // time once more.
 type update struct {
 	compiled *spec.Compiled
@@ -62,12 +62,12 @@ func (u update) byID() bool { return u.chosen.Policy != refresh.ByTime }
 func (u update) checkSource() error {
 	s, chosen, r := u.compiled.Snapshot, u.chosen, u.request
 	of := s.Source + "/" + s.Endpoint
-	again := fmt.Sprintf("read a stretch of time again: patra update %s --from … --to …", s.Source)
+	again := fmt.Sprintf("read a range of time again: patra update %s --from … --to …", s.Source)
 	switch {
 	case chosen.Policy == refresh.ByTime && s.Filter.Field == "":
-		return fmt.Errorf("%w: %s cannot select by date (filter.field), so no stretch of time can be read again", fault.ErrInvalid, of)
+		return fmt.Errorf("%w: %s cannot select by date (filter.field), so no range of time can be read again", fault.ErrInvalid, of)
 	case chosen.Policy != refresh.ByTime && (r.From != nil || r.To != nil):
-		return fmt.Errorf("%w: a window is for reading a stretch of time again; leave it out", fault.ErrInvalid)
+		return fmt.Errorf("%w: a window is for reading a range of time again; leave it out", fault.ErrInvalid)
 	case chosen.Policy == refresh.ByChange && s.Reading().FillOnly:
 		return fmt.Errorf("%w: %s only fills what is empty (response.fillOnly): a new mapping would change nothing that is stored", fault.ErrInvalid, of)
 	case s.Detail != nil || chosen.Policy == refresh.ByTime || (chosen.Policy == refresh.ByChange || chosen.Policy == refresh.ByQuarantine) && !chosen.Ask:

@@ -208,7 +208,7 @@ func TestUpdateIsRefused(t *testing.T) {
 		r    Request
 		want string
 	}{
-		"no ids":              {crossrefFor(t, ingest.Update), stale(ask("a")), "has no endpoint that is asked by id (details.endpoint), so its records cannot be looked at one by one; read a stretch of time again: patra update crossref --from"},
+		"no ids":              {crossrefFor(t, ingest.Update), stale(ask("a")), "has no endpoint that is asked by id (details.endpoint), so its records cannot be looked at one by one; read a range of time again: patra update crossref --from"},
 		"no ids for signals":  {crossrefFor(t, ingest.Update), signalled(ask("a")), "patra update crossref --from"},
 		"no ids to ask for":   {crossrefFor(t, ingest.Update), forced, "patra update crossref --from"},
 		"neither ids nor day": {&undated, stale(ask("a")), "has no endpoint that is asked by id"},

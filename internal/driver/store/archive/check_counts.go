@@ -64,7 +64,7 @@ func (s *Archive) CheckCounts(ctx context.Context, after int64, pruned bool) (pa
 	return part, next, kernel.Wrap("check counts", s.db.Translate(err))
 }
 
-// countVersions compares how many versions the batches of a stretch say they wrote with
+// countVersions compares how many versions the batches of a range say they wrote with
 // those that are there.
 func (s *Archive) countVersions(ctx context.Context, after, upto int64, want map[int64]int64, part *integrity.Part) error {
 	rows, err := s.db.Query(ctx, "SELECT body_id >> "+strconv.Itoa(bodies.Bits)+" batch, COUNT(*) FROM ing_record_body WHERE body_id >= ? AND body_id < ? GROUP BY batch",

@@ -71,7 +71,7 @@ func (s *Archive) isOwed(ctx context.Context, p oldPlan) (bool, error) {
 	return len(window.Subtract(within, coverage.Settled(segments, within, look.LookbackOf(c)))) > 0, nil
 }
 
-// isOwedElsewhere is isOwed of a plan that owns no stretch of time: something of
+// isOwedElsewhere is isOwed of a plan that owns no range of time: something of
 // it was not read, and its cursor has something that is not done.
 func (s *Archive) isOwedElsewhere(ctx context.Context, p oldPlan) (bool, error) {
 	unread, err := s.db.Exists(ctx, "SELECT 1 FROM ing_plan_slice WHERE plan_id = ? AND status_code <> 'SUCCEEDED' LIMIT 1", p.id)

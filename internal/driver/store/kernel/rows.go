@@ -100,7 +100,7 @@ func Decode(text sql.NullString, into any) error {
 	return json.Unmarshal([]byte(text.String), into)
 }
 
-// Span returns a stretch that may be absent.
+// Span returns a range that may be absent.
 func Span(from, to sql.NullInt64) *window.Window {
 	if !from.Valid {
 		return nil

@@ -35,7 +35,7 @@ func (t *tx) coverSlice(in ingest.Finish, s endedSlice) error {
 type endedSlice struct {
 	cursorID, dataset, expr  int64
 	asOf                     time.Time
-	window                   window.Window // empty if it is no stretch of time
+	window                   window.Window // empty if it is no range of time
 	exprHash, spec, strategy string
 	operation                ingest.Operation
 	line                     ingest.CursorType
@@ -51,7 +51,7 @@ func (t *tx) endedSlice(id int64) (s endedSlice, err error) {
 	return s, kernel.OrNotFound(err)
 }
 
-// idsOf returns the stretch of ids that a slice owns, for a cursor that follows
+// idsOf returns the range of ids that a slice owns, for a cursor that follows
 // ids.
 func idsOf(spec string) (window.Window, error) {
 	var s struct {
@@ -80,7 +80,7 @@ func (t *tx) coverPartly(e sliceEnd, owned window.Window) error {
 	switch {
 	case err != nil:
 		return err
-	case !asked || !from.Valid: // a stretch of ids is not cut by time
+	case !asked || !from.Valid: // a range of ids is not cut by time
 		return t.coverWindow(e, coverage.Failed, owned)
 	}
 	read := window.Subtract(owned, []window.Window{{From: kernel.Instant(from), To: kernel.Instant(to)}})

@@ -163,7 +163,7 @@ func (s *Ledger) compareState(ctx context.Context, v *view.Verdict, state ledger
 		v.Problems = append(v.Problems, fmt.Sprintf("the cursor is %q, its ledger gives %q", v.Cursor.Value, is))
 	}
 	if !slices.Equal(v.Cursor.Left, state.left) {
-		v.Problems = append(v.Problems, fmt.Sprintf("%d stretches stand as left behind, the ledger gives %d", len(v.Cursor.Left), len(state.left)))
+		v.Problems = append(v.Problems, fmt.Sprintf("%d ranges stand as left behind, the ledger gives %d", len(v.Cursor.Left), len(state.left)))
 	}
 	if !v.Cursor.Origin.Equal(state.Origin) {
 		v.Problems = append(v.Problems, fmt.Sprintf("the origin is %v, the ledger gives %v", v.Cursor.Origin, state.Origin))

@@ -9,7 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
-// Heartbeat says that a process is alive for the next stretch and what it does
+// Heartbeat says that a process is alive for the next range and what it does
 // now, and lists all that are alive, sorted: a process derives its share of the
 // rate limits from its rank (D§5.23).
 func (s *Ledger) Heartbeat(ctx context.Context, e ingest.Process, alive time.Duration) (living []ingest.Process, err error) {

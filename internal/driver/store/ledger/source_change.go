@@ -48,9 +48,9 @@ func (s *Ledger) SecretMark(ctx context.Context, of ingest.Scope) (mark string, 
 	return text.String, kernel.Wrap("read secret mark", s.db.Translate(err))
 }
 
-// Mended returns when something was changed last that may have made a partition fail: a
+// CauseChanged returns when something was changed last that may have made a partition fail: a
 // pause was ended, a secret replaced, or a version of the source began. Zero: nothing ever was.
-func (s *Ledger) Mended(ctx context.Context, of ingest.Partition) (time.Time, error) {
+func (s *Ledger) CauseChanged(ctx context.Context, of ingest.Partition) (time.Time, error) {
 	now, err := s.db.Now(ctx)
 	if err != nil {
 		return now, err

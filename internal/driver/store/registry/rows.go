@@ -85,7 +85,7 @@ func (t *tx) rewriteRows(p provenance, c versionChange, l timeline) error {
 			return err
 		}
 	}
-	for _, r := range c.stretch {
+	for _, r := range c.prolong {
 		if err := t.ExecOne("UPDATE "+r.row.Table+" SET effective_to = ?, updated_at = ?, version = version + 1 WHERE id = ?", kernel.Micros(l.until), now, r.id); err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ func (r storedRow) justBefore(at time.Time) bool {
 	return r.from.Before(at) && (r.isOpen() || !r.to.Before(at))
 }
 
-// timeline is what is known of a source from now on, and the stretch of it that
+// timeline is what is known of a source from now on, and the range of it that
 // a version is to be written into.
 type timeline struct {
 	rows  []storedRow // ACTIVE, with an end not before now
@@ -48,7 +48,7 @@ func (l timeline) nextVersion() (next time.Time) {
 // isLater reports whether a row belongs to versions that stay.
 func (l timeline) isLater(r storedRow) bool { return !l.until.IsZero() && !r.from.Before(l.until) }
 
-// fallsShort reports whether a row ends before the stretch does.
+// fallsShort reports whether a row ends before the range does.
 func (l timeline) fallsShort(r storedRow) bool {
 	return !r.isOpen() && (l.until.IsZero() || r.to.Before(l.until))
 }
@@ -66,7 +66,7 @@ func (l timeline) currentRows() []storedRow {
 	return slices.DeleteFunc(slices.Clone(l.rows), func(r storedRow) bool { return !r.inForce(l.at) })
 }
 
-// holdsSource reports whether the source is as src says for the whole stretch. It asks
+// holdsSource reports whether the source is as src says for the whole range. It asks
 // for the meaning, not for the rows: another way to write a setting is no change.
 func (l timeline) holdsSource(src *registry.Source) bool {
 	if !l.until.IsZero() && !l.until.After(l.now) {
@@ -93,10 +93,10 @@ func sourceOf(stored []storedRow) (*registry.Source, error) {
 	return registry.FromRows(rows)
 }
 
-// versionChange is what has to be written so that a source is another one for a stretch.
+// versionChange is what has to be written so that a source is another one for a range.
 type versionChange struct {
 	end        []storedRow // end at the instant
-	stretch    []storedRow // were to end too early, and now last
+	prolong    []storedRow // were to end too early, and now last
 	resume     []storedRow // begin anew with the version that comes next
 	retire     []storedRow // never begin
 	open       []registry.Row
@@ -107,7 +107,7 @@ type versionChange struct {
 // touchesTable reports whether rows of a table begin or end.
 func (c versionChange) touchesTable(table string) bool {
 	of := func(r storedRow) bool { return r.row.Table == table }
-	return slices.ContainsFunc(c.end, of) || slices.ContainsFunc(c.retire, of) || slices.ContainsFunc(c.stretch, of) ||
+	return slices.ContainsFunc(c.end, of) || slices.ContainsFunc(c.retire, of) || slices.ContainsFunc(c.prolong, of) ||
 		slices.ContainsFunc(c.open, func(r registry.Row) bool { return r.Table == table })
 }
 
@@ -149,7 +149,7 @@ func (c *versionChange) placeSlot(rows []storedRow, l timeline, says func(stored
 		switch {
 		case l.isLater(r):
 		case i == keep && l.fallsShort(r):
-			c.stretch = append(c.stretch, r)
+			c.prolong = append(c.prolong, r)
 		case i == keep:
 		case !r.from.Before(l.at):
 			c.retire = append(c.retire, r)
@@ -227,7 +227,7 @@ func ownStored(rows []storedRow) *storedRow {
 // something new about the source itself.
 func (c versionChange) countChanges() int {
 	n := len(c.open) + c.ownChanged
-	for _, r := range slices.Concat(c.end, c.stretch, c.retire) {
+	for _, r := range slices.Concat(c.end, c.prolong, c.retire) {
 		if r.row.Table != registry.SourceTable {
 			n++
 		}
@@ -247,7 +247,7 @@ func (c versionChange) countSuperseded() (n int) {
 // changedTables lists where settings change.
 func (c versionChange) changedTables() []string {
 	names := []string{}
-	for _, r := range slices.Concat(c.end, c.stretch, c.retire) {
+	for _, r := range slices.Concat(c.end, c.prolong, c.retire) {
 		if r.row.Table != registry.SourceTable {
 			names = append(names, r.row.Table)
 		}

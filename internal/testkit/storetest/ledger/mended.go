@@ -14,7 +14,7 @@ func (s suite) trust13Mended(t *testing.T) {
 	source := ingest.Scope{Source: of.Source}
 	mended := func(w *world, what string, of ingest.Partition, want time.Time) {
 		w.Helper()
-		if got, err := w.Store.Mended(w.Ctx, of); err != nil || !got.Equal(want) {
+		if got, err := w.Store.CauseChanged(w.Ctx, of); err != nil || !got.Equal(want) {
 			w.Errorf("%s: mended %v, want %v (%v)", what, got, want, err)
 		}
 	}

@@ -56,7 +56,7 @@ func (s suite) trust13Superseded(t *testing.T) {
 			w.Errorf("%+v, %v", did, err)
 		}
 		w.planIs(plan.ID, ingest.PlanCancelled)
-		mended, err := w.Store.Mended(w.Ctx, h.Partition())
+		mended, err := w.Store.CauseChanged(w.Ctx, h.Partition())
 		w.Must(err)
 		book, _, err := w.Store.CoverageState(w.Ctx, h.Namespace())
 		w.Must(err)
