@@ -208,7 +208,8 @@ func membersOf(object []byte) map[string]json.RawMessage {
 	return out
 }
 
-// compactJSON: a database or a file may write JSON in its own way.
+// compactJSON returns JSON without blanks: a database or a file may write it in its own
+// way.
 func compactJSON(value json.RawMessage) json.RawMessage {
 	if len(value) == 0 {
 		return value

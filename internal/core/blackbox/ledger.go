@@ -70,7 +70,9 @@ func (r *Report) samePage(b *Box, read *Reading, by blame) bool {
 	return true
 }
 
-// sameNext: an upstream may name the same place anew each time.
+// sameNext compares where the batch and the reading go on, and notes a difference. An
+// upstream may name the same place differently each time: then only whether a next page
+// is named counts.
 func (r *Report) sameNext(b *Box, read *Reading, by blame) {
 	if by.cause == Source && !read.counted {
 		was := *read
@@ -159,8 +161,8 @@ func (b *Box) prunedVersions() int {
 	return s.Inserted + s.Updated + s.Gone - len(b.Written)
 }
 
-// noteVanished are versions that the batch wrote and the answer does not have. A
-// removal that was concluded, not read, is none.
+// noteVanished notes versions that the batch wrote and the answer does not have. A
+// removal that was concluded and not read does not count.
 func (r *Report) noteVanished(b *Box, role Role, unread map[string]*Written, by blame) {
 	for _, w := range b.Written {
 		if unread[w.ID] == nil || (w.Action == record.Remove || w.Action == "") && role.context.Beside+role.context.Missed > 0 {
@@ -194,8 +196,8 @@ func (r *Report) decideStored(w *Written, in *record.Incoming, by blame) record.
 	return action
 }
 
-// hasOwnDate: the date of the version is what was read from the item, and not the one
-// of the version before it (record.Inherit).
+// hasOwnDate reports whether the date of the version was read from the item, and not
+// taken from the version before it (record.Inherit).
 func (w *Written) hasOwnDate(in *record.Incoming) bool {
 	return w.Version == 1 || !in.UpdatedAt.IsZero() && !in.Remap && !in.FillOnly
 }

@@ -153,7 +153,8 @@ func allVersions(pages []PageOf) map[record.Key]Version {
 	return out
 }
 
-// allReadable: what a run has nowhere is known only if all of it could be read.
+// allReadable reports whether all of a run could be read: only then is it known
+// what the run does not have.
 func allReadable(pages []PageOf) bool {
 	return !slices.ContainsFunc(pages, func(p PageOf) bool { return p.Unread != "" })
 }

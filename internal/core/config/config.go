@@ -84,7 +84,7 @@ func (c *checker) trust(p trust.Policy) {
 	}
 }
 
-// isDrive: C:\ and the like.
+// isDrive reports whether a path begins with a drive, such as C:\.
 func isDrive(path string) bool {
 	return len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
 }

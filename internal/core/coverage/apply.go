@@ -90,8 +90,8 @@ func cutSegments(segs []Segment, owned []window.Window) []cell {
 	return cells
 }
 
-// replaceOne is replace for one window, which is what a slice owns. All segments in its reach touch it, and they come in
-// order: nothing has to be looked up, sorted or put aside.
+// replaceOne does what replaceSegments does for one window, which is what a slice owns. All segments in its reach touch
+// it, and they come in order: nothing has to be looked up, sorted or put aside.
 func (e *Event) replaceOne(segs []Segment, lookback time.Duration) (out []Segment) {
 	w := e.Windows[0]
 	add := func(s *Segment, from, to time.Time, owned bool) {

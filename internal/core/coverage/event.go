@@ -56,7 +56,7 @@ func (e Event) normalForm() Event {
 	return e
 }
 
-// updateSegment is what the event does to a range it owns. Three kinds only raise one value by max, so their order, overlap
+// updateSegment applies the event to a range it owns. Three kinds only raise one value by max, so their order, overlap
 // and repetition cannot matter. Failures describe what is owed: on a range that is done they neither count nor stay.
 func (e *Event) updateSegment(s *Segment) {
 	switch e.Kind {

@@ -183,7 +183,8 @@ func namesOnly(segment *spec.Segment) bool {
 	return true
 }
 
-// namesNoElement is true for attributes and text, which cannot be items.
+// namesNoElement reports whether a path names an attribute or text, which cannot be
+// items.
 func namesNoElement(segment *spec.Segment) bool {
 	return slices.ContainsFunc(segment.Selectors(), func(selector spec.Selector) bool {
 		name, ok := selector.(spec.Name)

@@ -34,7 +34,8 @@ const (
 	expressBytes = 1 << 30
 )
 
-// appendCanonical is false if src must go the general way; out is then to be ignored.
+// appendCanonical appends the canonical form of src. It returns false if src must
+// take the general way; out is then to be ignored.
 func (e *express) appendCanonical(dst, src []byte, drop *node) ([]byte, bool) {
 	if len(dst)+len(src) > expressBytes {
 		return dst, false

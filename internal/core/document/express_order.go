@@ -60,7 +60,7 @@ func (e *express) rankMembers(members []member) ([]int32, bool) {
 	return kept.ranks, e.isAscending(members, kept.ranks)
 }
 
-// isAscending is false for a wrong order and for a name that is there twice.
+// isAscending returns false for a wrong order and for a name that is there twice.
 func (e *express) isAscending(members []member, ranks []int32) bool {
 	for i := 1; i < len(ranks); i++ {
 		if e.compareNames(&members[ranks[i-1]], &members[ranks[i]]) >= 0 {

@@ -78,7 +78,7 @@ func (p *patternSet) checkPattern(args []spec.FuncExprArg) error {
 	return nil
 }
 
-// matchPattern is false for what is no text, as the standard has it.
+// matchPattern returns false for a value that is not text, as the standard says.
 func (p *patternSet) matchPattern(args []spec.PathValue) spec.PathValue {
 	text, ok := textArgument(args[0])
 	pattern, known := textArgument(args[1])

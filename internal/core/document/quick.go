@@ -45,7 +45,7 @@ const quickDepth = 64
 func (q *quick) InputOffset() int64 { return int64(q.end) }
 func (q *quick) StackDepth() int    { return len(q.open) }
 
-// PeekKind is 0 for what can only be refused.
+// PeekKind returns 0 for what can only be refused.
 func (q *quick) PeekKind() jsontext.Kind {
 	if !q.ready {
 		q.kind, q.ready = q.nextKind(), true

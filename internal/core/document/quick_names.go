@@ -20,8 +20,8 @@ const manyNames = 64
 
 func (s *nameStack) beginObject() nameSet { return nameSet{first: len(*s)} }
 
-// addName is false if the name is there already. A second name among many is found
-// by finish.
+// addName returns false if the name is there already. A second name among many is
+// found at the end of the object.
 func (s *nameStack) addName(set *nameSet, src []byte, name span) bool {
 	bit := filterBit(src[name.start:name.end])
 	if others := (*s)[set.first:]; set.filter&bit != 0 && len(others) < manyNames {

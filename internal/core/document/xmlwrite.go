@@ -29,7 +29,7 @@ type xmlWriter struct {
 	masked bool    // a text with the mask in it cannot be read
 }
 
-// writeXML is false if the text grows too much.
+// writeXML returns false if the text grows too much.
 func writeXML(tree *xmlTree, forms *form, size int, masked bool) (converted, bool) {
 	w := xmlWriter{xmlTree: tree, states: includeState(nil, 0, forms), limit: growthLimit(size), masked: masked}
 	for i, name := range w.names {

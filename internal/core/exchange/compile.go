@@ -117,7 +117,8 @@ func mergeOnce(layers ...[]field) ([]field, error) {
 	return all, nil
 }
 
-// checkNeutral: a misspelt name would silently stay part of the selection.
+// checkNeutral refuses neutral parameters that the request does not have: a
+// misspelt name would silently stay part of the selection.
 func (r *Renderer) checkNeutral() error {
 	for _, name := range r.neutral {
 		named := func(f field) bool { return f.name == name }

@@ -50,8 +50,8 @@ const sampleBytes = 1024 // §14.9
 // person (§14.10). Numbers in a request are ids.
 func DigestRequest(r *Request) RequestDigest { return DigestRequestShowing(r, nil) }
 
-// DigestRequestShowing is DigestRequest for whoever has the source at hand: parameters
-// that it only pages with are shown, also if they are called token.
+// DigestRequestShowing does what DigestRequest does for callers that know the source:
+// parameters that only page are shown, even if they are called token.
 func DigestRequestShowing(r *Request, harmless []string) RequestDigest {
 	d := RequestDigest{
 		Method: r.Method, URL: maskURLBut(r.URL, harmless), Headers: keepHeaders(r.Header, keptRequestHeaders),

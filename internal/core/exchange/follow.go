@@ -68,7 +68,8 @@ func Redirected(r *Request, answer *Response, hop int) (*Request, error) {
 	return &next, nil
 }
 
-// refuseAddress is a matter for a person: asking again leads to the same place.
+// refuseAddress returns the fault of an address that must not be followed. A person
+// has to act: asking again leads to the same place.
 func refuseAddress(what string, err error) error {
 	f := fault.New(fault.Refused, fmt.Errorf("%s %w", what, err))
 	f.Level = fault.Fatal

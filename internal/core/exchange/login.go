@@ -68,7 +68,7 @@ func (l Login) Render(values map[string]string) (body []byte, contentType string
 
 func loginName(code string) string { return loginCode.FindStringSubmatch(code)[1] }
 
-// appendText is append for what surely can be encoded.
+// appendText appends text that can surely be encoded.
 func (p *jsonPlaces) appendText(dst []byte, value string) []byte {
 	out, _ := p.appendValue(dst, strings.ToValidUTF8(value, "\uFFFD"))
 	return out

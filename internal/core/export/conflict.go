@@ -13,5 +13,5 @@ type conflict string
 func (c conflict) Error() string { return string(c) }
 func (c conflict) Unwrap() error { return fault.ErrConflict }
 
-// Conflict is an error of the kind fault.ErrConflict.
+// Conflict returns an error of the kind fault.ErrConflict.
 func Conflict(format string, args ...any) error { return conflict(fmt.Sprintf(format, args...)) }

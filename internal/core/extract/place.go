@@ -53,7 +53,8 @@ func (p valueSlot) computeIn(values []document.Value) (any, error) {
 	return p.parsed.template.Eval(values[p.from:p.to])
 }
 
-// textIn is not ok for what is absent and for what is not a scalar.
+// textIn returns the text at a place. It is not ok for what is absent and for what is
+// not a scalar.
 func (p valueSlot) textIn(values []document.Value) (text string, ok bool, err error) {
 	if !p.IsTemplate() {
 		text, ok = p.valueIn(values).Text()
@@ -77,8 +78,8 @@ func (p valueSlot) nextIn(values []document.Value) (string, error) {
 	return text, err
 }
 
-// checkUnsaid is nil if nothing stands where a value was looked for. A template that
-// comes out empty has decided so itself.
+// checkUnsaid returns nil if nothing stands where a value was looked for. A template
+// that renders as empty decided that itself.
 func (p valueSlot) checkUnsaid(values []document.Value) error {
 	if p.IsZero() || p.IsTemplate() {
 		return nil

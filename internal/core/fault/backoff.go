@@ -15,8 +15,8 @@ type Backoff struct {
 // is one.
 func (b Backoff) After(failures int) time.Duration { return time.Duration(b.wait(failures)) }
 
-// Spread is After, shortened or lengthened by up to the jitter, so that many who
-// failed together do not come back together. random is in [0,1).
+// Spread returns what After returns, shortened or lengthened by up to the jitter, so
+// that many who failed together do not come back together. random is in [0,1).
 func (b Backoff) Spread(failures int, random float64) time.Duration {
 	return time.Duration(b.wait(failures) * (1 - b.Jitter + 2*b.Jitter*random))
 }

@@ -95,7 +95,7 @@ func New(code Code, err error) *Error {
 	return &Error{Level: levelOf(code), Code: code, Err: err}
 }
 
-// Newf is New with a formatted reason.
+// Newf does what New does, with a formatted reason.
 func Newf(code Code, format string, args ...any) *Error {
 	return New(code, fmt.Errorf(format, args...))
 }

@@ -78,7 +78,8 @@ func (b *Bucket) refillTo(now time.Time) {
 	}
 }
 
-// secondsUp is rounded up: an instant too early would find a token missing.
+// secondsUp returns seconds, rounded up: an instant too early would find a token
+// missing.
 func secondsUp(s float64) time.Duration {
 	if s > maxWait.Seconds() {
 		return maxWait

@@ -61,7 +61,7 @@ func (s *State) scarceUntil(a *Ask, now time.Time) (until time.Time, short bool)
 	return until, short
 }
 
-// Affords is Barred for the quotas alone.
+// Affords does what Barred does for the quotas alone.
 func (s *State) Affords(a *Ask, now time.Time) Verdict {
 	until, short := s.scarceUntil(a, now)
 	switch {

@@ -67,8 +67,8 @@ const GroupMark = "@"
 
 const defaultRecoverEvery = duration.Duration(10e9)
 
-// Filled is WithDefaults for limits that were filled before, perhaps by an older
-// program: a margin of zero was written then.
+// Filled does what WithDefaults does for limits that were filled before, perhaps by
+// an older program, which wrote a margin of zero.
 func (l Limits) Filled() Limits {
 	margin, written := l.QuotaMargin, l.ObeyHeaders != nil
 	l = l.WithDefaults()

@@ -18,9 +18,9 @@ type placed struct {
 	committed map[time.Time]float64
 }
 
-// NewBudget is for work of one priority. Of every window a part is left to what
-// is more urgent, as the gate does at its start. It is nil where neither quotas
-// nor hours bound anything.
+// NewBudget returns a budget for work of one priority. A part of every window is
+// left to more urgent work, as the gate does at its start. It is nil where neither
+// quotas nor hours bound anything.
 func NewBudget(l Limits, priority int, u Use) *Budget {
 	l = l.Filled()
 	quotas := listAllowances(l, 0, 1)

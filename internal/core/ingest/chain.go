@@ -284,7 +284,7 @@ func (s BatchStats) Stored() int { return s.Inserted + s.Updated + s.Gone }
 // NewlyQuarantined returns the items that were rejected and were not in quarantine before.
 func (s BatchStats) NewlyQuarantined() int { return s.Quarantined - s.Known }
 
-// Balanced is I4: nothing seen is unaccounted for.
+// Balanced reports whether every item that was seen is accounted for (I4).
 func (s BatchStats) Balanced() bool {
 	return s.Seen == s.Inserted+s.Updated+s.Unchanged+s.Gone+s.Stale+s.Duplicate+s.Outside+s.Quarantined &&
 		s.OutsideKept <= s.Seen-s.Outside-s.Quarantined && s.Late <= s.Inserted+s.Updated && s.Known <= s.Quarantined

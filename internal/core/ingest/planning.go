@@ -147,7 +147,7 @@ func (c *Counts) extend(r counted, from, to int64) {
 	c.ranges = append(c.ranges, s)
 }
 
-// Estimate is EstimateFrom for this history.
+// Estimate does what EstimateFrom does for this history.
 func (c Counts) Estimate(w window.Window) (count int64, covered float64) {
 	if w.Empty() {
 		return 0, 0

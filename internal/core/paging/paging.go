@@ -321,11 +321,12 @@ func (c Config) findObstacle(s, next State, o Observation) *fault.Error {
 	return nil
 }
 
-// isDoubtful: an end that is held against the total, whoever expects it or not: nothing
-// came, or only what was known. But a short page that ends with the total and holds
-// known items is the rest of a list that has an item twice, or whose items moved back
-// while it was read. And where the total is an estimate, a short page with nothing
-// behind it is an end that showed twice.
+// isDoubtful reports whether an apparent end must be compared with the announced total
+// even without expectTotal: the page was empty, or held only known items. There are two
+// exceptions. A short page that ends exactly at the total and holds known items is the
+// rest of a list that has an item twice, or whose items moved back while it was read. And
+// where the total is an estimate, a short page with nothing after it has shown its end
+// twice.
 func (c Config) isDoubtful(s, next State, o Observation) bool {
 	if c.totalIsEstimate() && s.Short && o.Items == 0 {
 		return false
@@ -334,14 +335,15 @@ func (c Config) isDoubtful(s, next State, o Observation) bool {
 	return c.countsItself() && (o.Items == 0 || next.Idle > 0 && !rest)
 }
 
-// onlyFirst: where the client counts, one full page came again and no other was
-// ever seen. An upstream that serves its last page for ever does so, and so does
-// one that does not know the parameter, of whose list most would be missed.
+// onlyFirst reports whether one full page came again and no other was ever seen, where
+// the client counts. An upstream that serves its last page for ever does so; but so does
+// one that does not know the paging parameter, and most of its list would be missed.
 func (c Config) onlyFirst(next State, o Observation) bool {
 	return c.countsItself() && next.Idle > 0 && next.Pages == next.Idle+1 && o.Items >= c.Size
 }
 
-// firstAgain: as with TIME, what one page holds can be had by narrower windows.
+// firstAgain returns the fault of a first page that came again. As with TIME, narrower
+// windows can get what one page holds.
 func firstAgain(next State) *fault.Error {
 	return fault.Newf(fault.Budget, "the first page came %d times, whatever was asked for: either it is the only one, "+
 		"or the upstream does not know the parameter of the page; a narrower window tells", next.Pages)

@@ -69,7 +69,8 @@ func localBefore(text string, from, at int, sign string) int {
 	return pastEscape(text, from, begin, at)
 }
 
-// isEscapedSign: %2B and its like belong to the part before an escaped at sign.
+// isEscapedSign reports whether an escaped sign such as %2B belongs to the part
+// before an escaped at sign.
 func isEscapedSign(text string) bool {
 	switch strings.ToUpper(text) {
 	case "%2B", "%2E", "%5F", "%2D":

@@ -160,7 +160,8 @@ func hasLabel(before string) bool {
 	return false
 }
 
-// isJoined: the number goes on to the left, as that of 10.1000/182 or W2741809807.
+// isJoined reports whether the number continues to the left, as in 10.1000/182 or
+// W2741809807.
 func isJoined(before string) bool {
 	r, size := utf8.DecodeLastRuneInString(before)
 	if size == 0 {
@@ -172,13 +173,14 @@ func isJoined(before string) bool {
 	return r <= unicode.MaxLatin1 && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("-._+~#%\\", r)
 }
 
-// escapeEnds: the letter before is that of \n, no part of a word.
+// escapeEnds reports whether the letter before is that of an escape such as \n, and
+// not part of a word.
 func escapeEnds(before string) bool {
 	n := len(before)
 	return n > 1 && before[n-2] == '\\' && strings.IndexByte("nrt", before[n-1]) >= 0
 }
 
-// isContinued: the number goes on to the right, as an id does.
+// isContinued reports whether the number continues to the right, as an id does.
 func isContinued(after string) bool {
 	r, size := utf8.DecodeRuneInString(after)
 	switch {

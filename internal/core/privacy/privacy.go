@@ -39,10 +39,10 @@ func markFor(kind, normal string) string {
 	return "[" + kind + ":" + string(hash[:]) + "]"
 }
 
-// MaskOf is Mask for the first bytes of a longer text.
+// MaskOf does what Mask does for the first bytes of a longer text.
 func MaskOf(text []byte, limit int) string { return ofStart(text, limit, Mask) }
 
-// EmailsOf is Emails for the first bytes of a longer text.
+// EmailsOf does what Emails does for the first bytes of a longer text.
 func EmailsOf(text []byte, limit int) string { return ofStart(text, limit, Emails) }
 
 // ofStart looks further than limit, so that what the limit would cut in two is

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// matchResident is an identity number of GB 11643: place, birthday, order, check sign.
+// matchResident matches an identity number of GB 11643: place, birthday, order, check sign.
 // The check sign and a birthday that exists keep other long numbers out.
 func matchResident(text string, at int) match {
 	const length = 18
@@ -39,7 +39,7 @@ func isBirthday(text string) bool {
 	return (strings.HasPrefix(year, "19") || strings.HasPrefix(year, "20")) && month >= "01" && month <= "12" && day >= "01" && day <= "31"
 }
 
-// matchMobile is a Chinese mobile number: eleven digits that begin with 13 to 19. So do
+// matchMobile matches a Chinese mobile number: eleven digits that begin with 13 to 19. So do
 // many ids; loose says where one stands in running text.
 func matchMobile(text string, at int) match {
 	n := digitRun(text[at:])
@@ -49,7 +49,7 @@ func matchMobile(text string, at int) match {
 	return match{kindPhone, at + n}
 }
 
-// matchArea is a number with an area code of three digits: (555) 123-4567, or with
+// matchArea matches a number with an area code of three digits: (555) 123-4567, or with
 // the same sign twice, 555-123-4567 and 555.123.4567.
 func matchArea(text string, at int) match {
 	rest := text[at:]
@@ -75,7 +75,8 @@ func matchArea(text string, at int) match {
 	return match{kindPhone, at + length}
 }
 
-// shapeIsEnough: nothing but a telephone number is written 555-123-4567.
+// shapeIsEnough reports whether the form alone tells a telephone number: nothing else
+// is written 555-123-4567.
 func shapeIsEnough(number string) bool { return len(number) > 3 && !isDigit(number[3]) }
 
 func allDigits(text string) bool {
@@ -90,8 +91,8 @@ func allDigits(text string) bool {
 // idWords before a number say that it is an id.
 var idWords = []string{"id", "ids", "no", "nr", "number", "doi", "issn", "isbn", "grant", "code", "offset", "total"}
 
-// standsLoose: the number stands in running text. One that is a whole value, between
-// quotes or separators, is more likely an id.
+// standsLoose reports whether the number stands in running text. A number that is a
+// whole value, between quotes or separators, is more likely an id.
 func standsLoose(before, after string) bool {
 	text := strings.TrimRight(before, " \t\r\n")
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ":=#,\"'") {

@@ -137,9 +137,9 @@ const (
 	epochMillis  = "EPOCH_MILLIS"
 )
 
-// checkEpoch: a number names an instant, so there is no zone to read it in, and
-// a bound in milliseconds that is itself selected would leave out the rest of
-// its second.
+// checkEpoch checks a filter by numbers. A number names an instant, so there is no
+// zone to read it in, and an included bound in milliseconds would leave out the rest
+// of its second.
 func (f DateFilter) checkEpoch() error {
 	switch f = f.WithDefaults(); {
 	case f.Precision != Second:

@@ -40,7 +40,7 @@ func (r *report) addFinding(code, path, field, format string, args ...any) {
 	r.findings = append(r.findings, Finding{code, path, field, fmt.Sprintf(format, args...)})
 }
 
-// byMode is an error in a strict run and a warning otherwise.
+// byMode adds an error in a strict run and a warning otherwise.
 func (r *report) byMode(mode Mode, code, path, field, format string, args ...any) {
 	prefix := "W-"
 	if mode == Strict {

@@ -170,8 +170,8 @@ func foldCase(text string) string {
 	}, text)
 }
 
-// normalInterval: infinity is never part of a range, so an end without a bound
-// is open whatever was written.
+// normalInterval returns the normal form of a range. Infinity is never part of a
+// range, so an end without a bound is open whatever was written.
 func normalInterval(r Interval) Interval {
 	if r.From == "" {
 		r.FromBoundary = Open

@@ -60,8 +60,8 @@ func (c Calendar) valueType() ValueType {
 	return ValueDate
 }
 
-// noteUnwritten is a condition without a rule. The window of a slice may be written
-// by the request's own templates instead, but they know only one.
+// noteUnwritten notes a condition without a rule. The request's own templates may write
+// the window of a slice instead, but they know only one window.
 func (w *writer) noteUnwritten(a Atom, at position, negated bool) {
 	if w.program.checker.isWindow(a) && at.conjunct && !negated {
 		if w.windows++; w.windows == 1 {

@@ -174,7 +174,7 @@ func checkKnown[T ~string](path string, value T, valid ...T) error {
 	return errorAt(path, "%q is unknown: use %s", shortenText(string(value)), listChoices(valid))
 }
 
-// checkOptional is known for a value that may be left out.
+// checkOptional checks a value that may be left out.
 func checkOptional[T ~string](value T, valid ...T) error {
 	if value == "" {
 		return nil

@@ -93,14 +93,14 @@ func canonicalForm() []jsontext.Options {
 	return append(lenientOptions(), jsontext.ReorderRawObjects(true), jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
 }
 
-// lenientOptions: what stands inside a value is the source's affair, and was looked at
-// when the item was read.
+// lenientOptions returns options that accept what stands inside a value: that is up to
+// the source, and was checked when the item was read.
 func lenientOptions() []jsontext.Options {
 	return []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 }
 
-// isEmpty: nothing, null, a blank text, a list or an object without elements.
-// Zero and false are values. The value is in canonical form.
+// isEmpty reports whether a value is nothing, null, a blank text, or a list or object
+// without elements. Zero and false are values. The value is in canonical form.
 func isEmpty(value jsontext.Value) bool {
 	switch string(value) {
 	case "", "null", "[]", "{}":

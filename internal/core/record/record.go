@@ -125,10 +125,10 @@ func Decide(stored *Head, in Incoming) Action {
 	return Update
 }
 
-// Remaps: the item is the one that is stored, and it was mapped otherwise then. A
-// harvest leaves such a record alone (equal content is unchanged, D§5.13); who
-// looks at records again maps it anew. Which of two mappings is older does not
-// matter: the one that is declared today is wanted.
+// Remaps reports whether the item is the stored one and was mapped differently then.
+// A harvest leaves such a record alone (equal content is unchanged, D§5.13); an
+// update maps it anew. It does not matter which of the two mappings is older: the
+// one that is declared today is wanted.
 func Remaps(stored *Head, in Incoming) bool {
 	return in.Remap && !in.FillOnly && !in.Gone && !in.Missed && stored != nil && stored.State == Active && stored.MappingID != in.MappingID &&
 		(in.ContentHash == stored.ContentHash || in.FetchAt.Equal(stored.FetchAt))

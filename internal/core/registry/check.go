@@ -36,8 +36,8 @@ func listChecks() []func(*Resolved) Problems {
 	}
 }
 
-// checkPagingPaths is rule 2: what pages by token or URL must be told where the
-// next one stands.
+// checkPagingPaths checks rule 2: a source that pages by token or URL must say
+// where the next one stands.
 func (r *Resolved) checkPagingPaths() Problems {
 	switch {
 	case r.Paging.Type == paging.Token && r.Response.NextToken.IsZero():
@@ -74,8 +74,8 @@ func (r *Resolved) checkPagingKinds() Problems {
 	return out
 }
 
-// checkWindowSupport is rule 3: without a filter by date of change, items must
-// come in order and carry the date we filter by ourselves.
+// checkWindowSupport checks rule 3: without a filter by date of change, items must
+// come in order and carry the date by which we filter ourselves.
 func (r *Resolved) checkWindowSupport() Problems {
 	if r.Operation == opUpdate || r.Role == roleDetail {
 		return nil
@@ -93,7 +93,7 @@ func (r *Resolved) checkWindowSupport() Problems {
 	return out
 }
 
-// checkTwoPhase is rule 4: a search for ids has its detail endpoint.
+// checkTwoPhase checks rule 4: a search for ids has its detail endpoint.
 func (r *Resolved) checkTwoPhase() Problems {
 	name := r.Details.Endpoint
 	if name == "" {
@@ -120,8 +120,8 @@ func (r *Resolved) checkTwoPhase() Problems {
 	return Problems{r.problemAt(Path{"details", "endpoint"}, fmt.Sprintf("E-TWO-PHASE-PAIR: the request of endpoint %q never sends ${ids}", name), "every batch would ask for the same records")}
 }
 
-// checkUpdatedAt is rule 5: what follows changes must be told when an item
-// changed (§4.4.3). In two phases the details tell it.
+// checkUpdatedAt checks rule 5: a source that follows changes must say when an item
+// changed (§4.4.3). In two phases the details say it.
 func (r *Resolved) checkUpdatedAt() Problems {
 	if r.Operation == opUpdate || r.Role == roleDetail {
 		return nil
@@ -141,7 +141,7 @@ func (r *Resolved) checkUpdatedAt() Problems {
 	return nil
 }
 
-// checkLimits is rule 6: nothing above what we or the upstream allow.
+// checkLimits checks rule 6: nothing exceeds what we or the upstream allow.
 func (r *Resolved) checkLimits() Problems {
 	const longest = duration.Duration(2 * time.Minute)
 	var out Problems
@@ -188,7 +188,7 @@ func hostOf(address string) string {
 	return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 }
 
-// checkNamespace is rule 8: the watermark of an operation is its own (D§5.8).
+// checkNamespace checks rule 8: the watermark of an operation is its own (D§5.8).
 func (r *Resolved) checkNamespace() Problems {
 	namespace := r.Window.Namespace
 	own := map[bool][]string{true: {"EXPR", "GLOBAL"}, false: {"CUSTOM"}}[r.Operation == "HARVEST"]

@@ -8,7 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 )
 
-// checkAuth is rule 1: a restricted endpoint is never asked anonymously.
+// checkAuth checks rule 1: a restricted endpoint is never asked anonymously.
 func (r *Resolved) checkAuth() Problems {
 	name, required := r.Auth.Credential, r.Auth.Required != nil && *r.Auth.Required
 	if name == "" {
@@ -51,8 +51,8 @@ func (r *Resolved) checkTokenAddress(name string, c exchange.Credential) Problem
 	return Problems{problemAt(r.origin.placeOf(path.String()), path.String(), code+err.Error(), "")}
 }
 
-// checkCredentials is rule 9: every credential is whole, and CUSTOM names its
-// signing hook.
+// checkCredentials checks rule 9: every credential is complete, and CUSTOM names
+// its signing hook.
 func (s *Source) checkCredentials() Problems {
 	var out Problems
 	for _, name := range sortedKeys(s.Credentials) {

@@ -154,8 +154,8 @@ func (r *Resolved) headersOnce() Problems {
 	return out
 }
 
-// checkWindowSent: a window that never reaches the request selects everything,
-// or the same part again and again, and nobody would notice.
+// checkWindowSent refuses a request that the window never reaches: it would select
+// everything, or the same part again and again, without any sign of it.
 func (r *Resolved) checkWindowSent() Problems {
 	if r.Operation == opUpdate || r.Role == roleDetail || r.Window.UpdatedSince != nil && !*r.Window.UpdatedSince {
 		return nil
@@ -187,8 +187,8 @@ func (r *Resolved) checkConditions() Problems {
 	return r.fromError(section, err)
 }
 
-// checkPageSent: a request that does not say which page it wants gets the first
-// one for ever; one that does not say how large is judged by the wrong size.
+// checkPageSent refuses a request that does not say which page it wants, which would
+// get the first one for ever, or how large, which would be judged by the wrong size.
 func (r *Resolved) checkPageSent() Problems {
 	if r.Role == roleDetail || !r.needsSection("paging") {
 		return nil
@@ -212,8 +212,8 @@ func (r *Resolved) endsByCount() bool {
 		(r.Paging.EndOnShortPage || slices.Contains([]paging.Type{paging.Offset, paging.Page, paging.Time}, r.Paging.Type))
 }
 
-// checkParams: what rules emit must reach the request, or a condition is lost
-// without a word.
+// checkParams refuses parameters that rules emit and the request does not send: a
+// condition would be lost silently.
 func (r *Resolved) checkParams() Problems {
 	var out Problems
 	reads := r.readVariables()

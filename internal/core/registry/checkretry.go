@@ -34,8 +34,8 @@ func (r *Resolved) checkRetry() Problems {
 	return append(append(out, r.checkStatuses()...), r.checkIgnored()...)
 }
 
-// checkStatuses: a status means one thing, and one that is a success is none of
-// these lists' business.
+// checkStatuses refuses a status in two lists, and a success in any of them: a
+// status has one meaning.
 func (r *Resolved) checkStatuses() Problems {
 	var out Problems
 	lists := []struct {

@@ -70,7 +70,8 @@ func (p Path) placeName() string {
 	return p[0] + "." + p[1]
 }
 
-// checkDocs: an address for people is copied and shown more than any other.
+// checkDocs refuses a secret in the address of a documentation page, which people
+// copy and show more than any other.
 func (s *Source) checkDocs() Problems {
 	if !exchange.SecretInAddress(s.Docs) {
 		return nil
@@ -78,7 +79,8 @@ func (s *Source) checkDocs() Problems {
 	return Problems{problemAt(s.placeOf("docs"), "docs", "E-SECRET-LITERAL: must not hold a user, a password or a secret", "")}
 }
 
-// checkCredentialNames: names become keys of rows and stand in messages.
+// checkCredentialNames checks the names of credentials: they become keys of rows
+// and stand in messages.
 func (s *Source) checkCredentialNames() Problems {
 	var out Problems
 	for _, name := range sortedKeys(s.Credentials) {

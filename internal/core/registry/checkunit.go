@@ -8,10 +8,10 @@ import (
 	"github.com/patra-ingest/patra/internal/core/tmpl"
 )
 
-// checkWindowUnit: where the upstream does not select by date, a request may still
-// name the day it wants. Then a slice of several days would be asked for its first
-// one, and count as read. window.updatedSince switches this check on, and nothing
-// switches it off (D§5.26).
+// checkWindowUnit refuses slices longer than the unit a request can name. Where the
+// upstream does not select by date, a request may still name the day it wants; a
+// slice of several days would then be asked for its first day and count as read.
+// window.updatedSince switches this check on, and nothing switches it off (D§5.26).
 func (r *Resolved) checkWindowUnit() Problems {
 	since := r.Window.UpdatedSince == nil || *r.Window.UpdatedSince
 	if since || r.Operation == opUpdate || r.Role == roleDetail || r.Filter.Field == "" || r.Filter.Validate() != nil {

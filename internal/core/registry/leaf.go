@@ -66,8 +66,8 @@ func flattenValue(s *shape, v reflect.Value, path Path, out leafSet) {
 	}
 }
 
-// assembleValue is the inverse of flatten: it writes leaves into v, which is zero or
-// holds what was written before. Containers without leaves stay nil.
+// assembleValue does the inverse of flatten: it writes leaves into v, which is zero
+// or holds what was written before. Containers without leaves stay nil.
 func assembleValue(s *shape, v reflect.Value, leaves []Leaf, depth int) {
 	if len(leaves) == 0 {
 		return

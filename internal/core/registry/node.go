@@ -55,8 +55,8 @@ func shortenText(text string) string {
 	return text
 }
 
-// measureSize is called once the children are in place. Sizes are capped, so that
-// an alias bomb cannot overflow the counter.
+// measureSize computes the size of a node once its children are in place. Sizes are
+// capped, so that an alias bomb cannot overflow the counter.
 func (n *node) measureSize() *node {
 	n.size = 1
 	add := func(child *node) {

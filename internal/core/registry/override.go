@@ -93,7 +93,7 @@ func overrideNode(at Position, text string, s *shape) (*node, Problems) {
 	return n, nil
 }
 
-// String is path=value for people; a value that can be a secret is not shown.
+// String returns path=value for people; a value that can be a secret is not shown.
 func (o Override) String() string {
 	if isPrivate(o.Path.String()) {
 		return o.Path.String() + "=" + hidden

@@ -44,7 +44,7 @@ func (p Path) String() string {
 	return string(out)
 }
 
-// withKey is p and one more key, never sharing memory with p.
+// withKey returns p and one more key, never sharing memory with p.
 func (p Path) withKey(key string) Path {
 	return append(append(make(Path, 0, len(p)+1), p...), key)
 }

@@ -55,7 +55,7 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Err is nil when there is no problem.
+// Err returns all problems as one error, or nil if there is none.
 func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil

@@ -123,7 +123,8 @@ func (m *schemaMaker) objectSchema(s *shape) *jsonSchema {
 	return out
 }
 
-// neededInFile: the keys of other objects may come from another level.
+// neededInFile reports whether the keys of an object must stand in the file itself. Those
+// of other objects may come from another level.
 func neededInFile(s *shape) bool {
 	return s.typ == reflect.TypeFor[Source]() || s.typ == reflect.TypeFor[Endpoint]()
 }

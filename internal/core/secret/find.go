@@ -97,7 +97,7 @@ func (f *finder) placesOf(r rune) []patternIndex {
 // caseBit is set in small letters: with it four bytes compare in either case.
 const caseBit = 0x20202020
 
-// patternGrams are four bytes of a pattern as they may stand in a text.
+// patternGrams returns four bytes of a pattern as they may stand in a text.
 func patternGrams(four string) []uint32 {
 	out := []uint32{0}
 	for i := range gram {

@@ -146,8 +146,9 @@ func (a *adapter) askEstimate(steps []window.Window, assumed belief, quiet bool)
 	return assumed, true
 }
 
-// alreadyWanted: within a long overlap neighbours ask for the same window, all that is
-// owed. They follow each other, so the last wish is enough to look at.
+// alreadyWanted reports whether a window was asked for by the neighbour. With a long
+// overlap, neighbours ask for the same window, which is all that is owed. They follow
+// each other, so it is enough to compare with the last one.
 func (a *adapter) alreadyWanted(w window.Window) bool {
 	return len(a.wanted) > 0 && a.wanted[len(a.wanted)-1] == w
 }

@@ -66,7 +66,7 @@ func (g Range) Contains(id string) bool {
 	return g.From <= x && (g.To == "" || x < g.To)
 }
 
-// Validate is the part of S§12 for ranges.
+// Validate checks a range as S§12 says.
 func (g Range) Validate() error {
 	switch {
 	case g.Key == "":

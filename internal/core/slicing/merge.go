@@ -28,7 +28,8 @@ func (a *adapter) isTiny(count int64) bool {
 	return float64(count) < float64(a.Config.TargetRecords)*a.Config.MergeBelow
 }
 
-// withinTarget: a merge keeps to the target itself, without the tolerance.
+// withinTarget reports whether merged slices stay within the target itself, without
+// the tolerance.
 func (a *adapter) withinTarget(count int64) bool {
 	return count <= int64(a.Config.TargetRecords) && count <= a.most
 }

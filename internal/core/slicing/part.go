@@ -19,8 +19,8 @@ func (r Request) Part(n int) (now, rest []window.Window) {
 	return r.PartByLength(room)
 }
 
-// PartByLength is Part by length: as much of what is owed as fits into room, and what
-// the grid adds to it.
+// PartByLength does what Part does by length: it returns as much of what is owed as
+// fits into room, with what the grid adds to it, and the rest.
 func (r Request) PartByLength(room time.Duration) (now, rest []window.Window) {
 	for rest = slices.Clone(r.Owed); len(rest) > 0 && room > 0; {
 		first := 0

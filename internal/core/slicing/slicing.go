@@ -88,7 +88,7 @@ func Plan(r Request) (Result, error) {
 	return out, nil
 }
 
-// Cut is Plan for who has nothing more to find out.
+// Cut does what Plan does for callers that have nothing more to find out.
 func Cut(r Request) ([]Slice, error) {
 	out, err := Plan(r)
 	return out.Slices, err

@@ -178,7 +178,7 @@ func (a *adapter) specOf(p piece, initial map[string]string) Spec {
 	return s
 }
 
-// Validate is the checklist of S§12.
+// Validate checks a slice by the list of S§12.
 func (s Spec) Validate() error {
 	if s.Budget.MaxRequests <= 0 || s.Budget.MaxRecords <= 0 || s.Budget.MaxDurationSec <= 0 {
 		return fmt.Errorf("budget must be positive")

@@ -51,8 +51,8 @@ func (r Request) tooMany() error {
 		fault.ErrInvalid, MaxSlices, r.Config.Step)
 }
 
-// countSteps is about how many slices a linear cut makes: one for each step, or for
-// each unit of the grid if that is longer. The window may be longer than a
+// countSteps returns about how many slices a linear cut makes: one for each step,
+// or for each unit of the grid if that is longer. The window may be longer than a
 // duration can be.
 func (r Request) countSteps(owed window.Window) int {
 	unit := r.nextGridPoint(owed.From, finest).Sub(r.Grid(owed.From))
@@ -86,8 +86,8 @@ func (r Request) cutLinear(owed window.Window) []window.Window {
 	return out
 }
 
-// checkTiled is I1, checked in production: whatever was bisected and merged, the
-// pieces follow each other from one end of the owed window to the other.
+// checkTiled checks I1 in production: after bisecting and merging, the pieces must
+// still follow each other from one end of the owed window to the other.
 func checkTiled(owed window.Window, pieces []piece) error {
 	at := owed.From
 	for _, p := range pieces {

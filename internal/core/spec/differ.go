@@ -34,7 +34,8 @@ func (s Snapshot) Differences(before Snapshot) (out []Difference) {
 	return out
 }
 
-// saysWho: contact and credential may be missing, and that matters.
+// saysWho reports whether a setting names the caller. Contact and credential may be
+// missing, and that makes a difference.
 func saysWho(path string) bool {
 	path = strings.TrimPrefix(path, "detail.")
 	return strings.HasPrefix(path, "contact.") || strings.HasPrefix(path, "auth.") || strings.HasPrefix(path, "credential.")

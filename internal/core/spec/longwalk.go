@@ -10,8 +10,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/slicing"
 )
 
-// CutsBySize: counting costs the upstream a request a slice, so it is done only
-// where a source declares what a slice should or can hold.
+// CutsBySize reports whether slices are cut by what they hold. Counting costs one
+// request per slice, so it is done only where a source declares what a slice should
+// or can hold.
 func (s Snapshot) CutsBySize() bool {
 	return s.Slicing.TargetRecords > 0 || s.Slicing.MaxPages > 0 || s.Paging.MaxResults > 0 || s.Slicing.PerDay > 0
 }

@@ -98,7 +98,7 @@ func multiplyNumbers(args []any) (any, error) {
 	}, func(a, b float64) float64 { return a * b })
 }
 
-// calculate is exact on whole numbers, or fails.
+// calculate computes exactly on whole numbers, or fails.
 func calculate(args []any, exact func(a, b int64) (int64, bool), rounded func(a, b float64) float64) (any, error) {
 	left, err := toNumber(args[0])
 	if err != nil {

@@ -66,7 +66,7 @@ func isNumber(t reflect.Type) bool {
 	return t.Kind() == reflect.Int || t.Kind() == reflect.Int64 || t.Kind() == reflect.Float64
 }
 
-// acceptsType is the check at compile time, where a type is known.
+// acceptsType checks at compile time, where a type is known.
 func (k kind) acceptsType(t reflect.Type) bool {
 	switch k {
 	case text:

@@ -33,8 +33,8 @@ func (t *Template) Render(vars Vars) (text string, present bool, err error) {
 	return string(out), present, err
 }
 
-// Append is Render into a buffer, with every value of a ${…} passed through
-// encode. Literal text is appended as it stands.
+// Append renders into a buffer, with every value of a ${…} passed through encode.
+// Literal text is appended as it stands.
 func (t *Template) Append(dst []byte, vars *Vars, encode Encoder) (out []byte, present bool, err error) {
 	return t.appendTo(dst, vars, encode)
 }

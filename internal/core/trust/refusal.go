@@ -112,7 +112,7 @@ func (s *Stopped) OnlyConsent() bool {
 	return !slices.ContainsFunc(s.Refused, func(r Refusal) bool { return r.Why != NotAgreed })
 }
 
-// Brief is Stopped in one line, for lists of findings.
+// Brief returns the refusal in one line, for lists of findings.
 func (s *Stopped) Brief() string {
 	var wants, next []string
 	for i := range s.Refused {

@@ -73,5 +73,5 @@ func (b Backlog) HasPublisher(relays int, now time.Time) bool {
 	return relays > 0 || b.Relayed && now.Sub(b.TriedAt) < publisherGone
 }
 
-// IsEmpty: nothing waits and nothing failed.
+// IsEmpty reports that nothing waits and nothing failed.
 func (b Backlog) IsEmpty() bool { return b.Waiting == 0 && b.Failed == 0 && b.Dead == 0 }

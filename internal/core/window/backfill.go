@@ -45,7 +45,7 @@ type backfill struct {
 	in BackfillInputs
 }
 
-// anchorInstant is step 1 of W§4.2.
+// anchorInstant returns the anchor: step 1 of W§4.2.
 func (b *backfill) anchorInstant() time.Time {
 	to := b.upperBound()
 	b.trail.noteOptional("forwardWM", b.in.Forward, "watermark of HARVEST: a backfill does not go past it")
@@ -56,7 +56,7 @@ func (b *backfill) anchorInstant() time.Time {
 	return to
 }
 
-// fromCandidate is step 2 of W§4.2.
+// fromCandidate returns where the window may begin: step 2 of W§4.2.
 func (b *backfill) fromCandidate(anchor time.Time) time.Time {
 	b.trail.noteOptional("backfillWM", b.in.Cursor, "what the campaign has done without a hole")
 	b.trail.noteOptional("userFrom", b.userFrom, "requested start")

@@ -130,7 +130,7 @@ func (c Config) checkAlign() error {
 	return nil
 }
 
-// parseEarliest is nil when none is declared.
+// parseEarliest reads the declared earliest instant; nil if none is declared.
 func (c Config) parseEarliest() (*time.Time, error) {
 	if c.Earliest == "" {
 		return nil, nil

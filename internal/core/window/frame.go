@@ -60,7 +60,7 @@ func (f *frame) checkUser() error {
 	return nil
 }
 
-// upperBound is step 1 of W§3.2.
+// upperBound returns where the window ends: step 1 of W§3.2.
 func (f *frame) upperBound() time.Time {
 	f.trail.noteInstant("nowSafe", f.nowSafe, "now minus safetyLag "+f.cfg.SafetyLag.String())
 	f.trail.noteOptional("userTo", f.userTo, "requested end")
@@ -88,7 +88,7 @@ func (f *frame) stepBack(t time.Time, by time.Duration) *time.Time {
 	return &from
 }
 
-// alignBounds is step 3 of W§3.2.
+// alignBounds moves both bounds to the grid: step 3 of W§3.2.
 func (f *frame) alignBounds(from, to time.Time) (time.Time, time.Time) {
 	if f.cfg.Mode != Calendar {
 		f.trail.noteStep("align", none, "SLIDING windows are not aligned")
@@ -98,7 +98,7 @@ func (f *frame) alignBounds(from, to time.Time) (time.Time, time.Time) {
 	return FloorAlign(from, f.cfg.Align), FloorAlign(to, f.cfg.Align)
 }
 
-// totalWindow is steps 3 and 4 of W§3.2 and the skips of D§5.7.
+// totalWindow returns the window of the plan: steps 3 and 4 of W§3.2 and the skips of D§5.7.
 func (f *frame) totalWindow(from, to time.Time, skip, waiting []Window) (Total, error) {
 	from, to = f.alignBounds(from, to)
 	f.trail.noteInstant("from", from, "start of the window, included")

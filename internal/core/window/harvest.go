@@ -59,8 +59,8 @@ type harvest struct {
 	in Inputs
 }
 
-// lowerBound is step 2 of W§3.2, then the floor of D§5.6 and the debt of D§5.7. An owed instant below a newly declared
-// earliest is still asked for: nothing else would ever close it.
+// lowerBound returns where the window begins: step 2 of W§3.2, then the floor of D§5.6 and what is owed by D§5.7. An
+// owed instant below a newly declared earliest is still asked for: nothing else would ever close it.
 func (h *harvest) lowerBound() time.Time {
 	from := h.floorStart(h.fromCandidate())
 	why := "nothing older is owed"

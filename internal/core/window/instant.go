@@ -11,7 +11,7 @@ const (
 	maxYear = 9999
 )
 
-// Instant is t as the whole system stores it: UTC, cut to the microsecond. Databases round or cut on their own
+// Instant returns t as the whole system stores it: UTC, cut to the microsecond. Databases round or cut on their own
 // otherwise, and a stamp rounded up can fall into the next day (D§5.21).
 func Instant(t time.Time) time.Time {
 	t = t.UTC().Round(0) // without the monotonic clock
@@ -64,7 +64,7 @@ func CanonicalText(text string) string {
 	return Text(t)
 }
 
-// Text is RFC 3339 in UTC with only as many fraction digits as needed, six at most.
+// Text returns RFC 3339 in UTC with only as many fraction digits as needed, six at most.
 func Text(t time.Time) string { return Instant(t).Format(time.RFC3339Nano) }
 
 // Earlier returns the earlier of two instants.

@@ -36,7 +36,7 @@ type Lag struct {
 	Why      string            `json:"why"`
 }
 
-// Raised is by how much the lag exceeds the declared one.
+// Raised returns by how much the lag exceeds the declared one.
 func (l Lag) Raised() time.Duration { return l.Value.Std() - l.Declared.Std() }
 
 // Lag returns the safety lag of the next HARVEST plan (S appendix C). It starts from what the plan before it added to
