@@ -57,7 +57,7 @@ func (d *Dispatcher) judgeOutcome(ctx context.Context, p ingest.Partition, o ing
 	}
 }
 
-// verdictOf is what an outcome says of the health of its upstream. A stop says
+// verdictOf tells what an outcome says about the health of its upstream. A stop says
 // nothing, and neither does a request that will never work.
 func verdictOf(o ingest.Outcome) (well, telling bool) {
 	switch {

@@ -110,11 +110,12 @@ func (s *standstill) tellOnce(err error, lasts bool) {
 	}
 }
 
-// noteAnswered: the queue could be read and written, and whoever was asked could tell
-// whether all is done, so the database is there. It may be full all the same.
+// noteAnswered notes that the database can be reached: the queue could be read and
+// written, and the check whether all is done was answered. The database may still be
+// full.
 func (s *standstill) noteAnswered() { s.endTroubles(fault.StoreBusy) }
 
-// noteStored: a task was ended, so the store takes what it is given.
+// noteStored notes that a task was ended, so the store accepts writes.
 func (s *standstill) noteStored() { s.endTroubles(fault.StoreBusy, fault.StoreFull) }
 
 func (s *standstill) endTroubles(troubles ...fault.Code) {

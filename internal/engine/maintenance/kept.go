@@ -78,7 +78,7 @@ func (k *keptEvents) passEvent(kept retention.Row) {
 	k.moveOn()
 }
 
-// restUnmatched is called behind the last file, and tells what did not fit.
+// restUnmatched is called after the last file, and tells what did not fit.
 func (k *keptEvents) restUnmatched() ([]string, error) {
 	for {
 		kept, ok, err := k.nextKept()

@@ -111,7 +111,7 @@ func (b *batch) publishWave(ctx context.Context, wave []event.Change) {
 	}
 }
 
-// bodyError is why an event without a body cannot be told.
+// bodyError returns why an event without a body cannot be published.
 func bodyError(c event.Change) error {
 	if c.Damaged != nil {
 		return fmt.Errorf("the version of the record that the event tells of cannot be read: %w", c.Damaged)

@@ -44,7 +44,7 @@ func (k *key) releasePermit(p *permit, a *gate.Ask, now time.Time) {
 	k.serveWaiters(now)
 }
 
-// acquireTogether is Acquire while several processes send.
+// acquireTogether does what Acquire does while several processes send.
 func (l *Local) acquireTogether(ctx context.Context, a gate.Ask, p *permit) (*permit, error) {
 	came, patience := time.Now(), a.Deadline
 	for {

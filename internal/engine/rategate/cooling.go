@@ -2,8 +2,8 @@ package rategate
 
 import "time"
 
-// Cooling is for how long nothing of a key may leave because its upstream asked
-// for a pause. A key that was never used is not cooling.
+// Cooling returns for how long nothing of a key may leave because its upstream
+// asked for a pause. A key that was never used is not cooling.
 func (l *Local) Cooling(name string) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

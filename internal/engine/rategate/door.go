@@ -19,7 +19,7 @@ type Door struct {
 	changed chan struct{}
 }
 
-// NewDoor is closed.
+// NewDoor returns a closed door.
 func NewDoor() *Door { return &Door{changed: make(chan struct{})} }
 
 // Set opens the door until an instant of our own clock, or closes it.

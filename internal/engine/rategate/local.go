@@ -184,7 +184,8 @@ func (p *permit) Done(s gate.Signal) {
 	}
 }
 
-// endPermit is Done; it returns the pause that others must find before we go on.
+// endPermit ends a permit as Done does, and returns the pause that others must find
+// before we go on.
 func (p *permit) endPermit(s gate.Signal) (pause time.Duration) {
 	k := p.key
 	l := k.gate

@@ -51,10 +51,9 @@ func (a authenticated) Do(ctx context.Context, c *Call) (*exchange.Response, err
 	return response.Hidden(mask), nil
 }
 
-// noCredential: a person has to see to the secret, unless it is whoever keeps it
-// that is in trouble: a source asks for its secret with every request, and must
-// not be stopped for good by the one time in many that this fails. The request
-// did not leave.
+// noCredential returns the fault of a secret that could not be read. A person has to act,
+// unless the keeper of the secret is in trouble: a source reads its secret with every
+// request, and one failure in many must not stop it for good. The request did not leave.
 func noCredential(err error) *fault.Error {
 	f := fault.New(fault.Unauthorized, fmt.Errorf("credential: %w", err))
 	if errors.Is(err, secret.ErrTrouble) {

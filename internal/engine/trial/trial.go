@@ -186,7 +186,7 @@ func (r Request) expectedItems(p *spec.Program) extract.Asked {
 	return p.Expect(r.Window, r.Now, 0)
 }
 
-// checkOthers is why a run would not believe an answer to a request by ids.
+// checkOthers returns why a run would not believe an answer to a request by ids.
 func (r Request) checkOthers(page *extract.Page) error {
 	if r.searched == nil || len(r.IDs) == 1 && r.redirects {
 		return nil // ids that somebody typed may be written otherwise than those of a search
@@ -227,8 +227,8 @@ func (r *Result) explainPaging(p *spec.Program, says paging.Observation, d pagin
 	r.Decision.Next = nextText(p.Paging, d.Next)
 }
 
-// renderFault is why a request could not be made: by its own name, such as an address
-// that leads away, or as one that does not render.
+// renderFault returns why a request could not be made: an address that leads to another host
+// by its own name, and every other error as a request that does not render.
 func renderFault(err error) error {
 	if errors.As(err, new(*fault.Error)) {
 		return err
