@@ -142,8 +142,8 @@ const (
 	aside  = ".gone" // behind the name of a file that a sweeper looks at
 )
 
-// filePath is made of the hash and nothing else, so no text of an upstream can lead
-// out of the folder.
+// filePath returns a path made of the hash and nothing else, so that no text of an
+// upstream can lead out of the folder.
 func (s *Store) filePath(ref string) string { return filepath.Join(s.dir, ref[:2], ref+suffix) }
 
 func refOf(body []byte) string {

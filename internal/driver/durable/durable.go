@@ -16,7 +16,7 @@ func SyncFolder(path string) error {
 	return sync(func() (*os.File, error) { return os.Open(path) })
 }
 
-// SyncRoot is SyncFolder for a folder that is open.
+// SyncRoot does what SyncFolder does for a folder that is open.
 func SyncRoot(root *os.Root) error {
 	return sync(func() (*os.File, error) { return root.Open(".") })
 }

@@ -49,8 +49,8 @@ func nameInProgress(name, attempt string) string { return "." + name + "." + att
 // temporaryName takes such a name apart again.
 var temporaryName = regexp.MustCompile(`^\.(.+)\.[A-Z2-7]{8}\.partial$`)
 
-// isLeftover: an export to this target leaves this name when it is killed. Names of
-// exports to other targets in the same folder are none of it.
+// isLeftover reports whether a killed export to this target has left a file of this name.
+// Files of exports to other targets in the same folder are not leftovers.
 func (t Target) isLeftover(name string) bool {
 	parts := temporaryName.FindStringSubmatch(name)
 	switch {

@@ -106,7 +106,7 @@ func Verify(ctx context.Context, path string) (m export.Manifest, problems []str
 	return m, append(problems, extra...), err
 }
 
-// findUnnamed are files that look like part of the export and are not.
+// findUnnamed returns files that look like part of the export and are not.
 func findUnnamed(root *os.Root, m export.Manifest) (out []string, err error) {
 	names, err := listNames(root)
 	for _, name := range names {

@@ -45,7 +45,7 @@ func announcedLength(answer *http.Response) int64 {
 	return answer.ContentLength
 }
 
-// openEnded: HTTP/1 may end a body by closing the connection, and then a cut
+// openEnded reports whether a body ends with its connection, as HTTP/1 allows: a cut then
 // looks like the end (F26).
 func openEnded(answer *http.Response) bool {
 	return !isFramed(answer) && answer.ContentLength < 0 && len(answer.TransferEncoding) == 0

@@ -55,9 +55,9 @@ func isLasting(err error) bool {
 	return errors.As(err, &noName) || errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &noTLS) || errors.As(err, &badCertificate)
 }
 
-// bareError is an error without what others wrote into it: the URL that *url.Error
-// prints, whose query may hold a key, and the words of an upstream that net/http
-// quotes, which may repeat one (I12).
+// bareError returns an error without what others wrote into it: the URL that *url.Error
+// prints, whose query may hold a key, and the words of an upstream that net/http quotes,
+// which may repeat one (I12).
 func bareError(err error) error {
 	var u *url.Error
 	for errors.As(err, &u) {

@@ -9,7 +9,7 @@ import (
 
 type controlFunc func(network, address string, c syscall.RawConn) error
 
-// refusePrivate is PublicOnly for sources.
+// refusePrivate does what PublicOnly does for sources.
 func refusePrivate(network, address string, c syscall.RawConn) error {
 	return PublicOnly("set http.allowPrivate for this source")(network, address, c)
 }

@@ -86,7 +86,8 @@ func secretsOfProxy(ctx context.Context) *secret.Masker {
 	return secret.NewMasker(secret.New(password), secret.New(pair))
 }
 
-// refusedByProxy is there because net/http would repeat the proxy's own words.
+// refusedByProxy returns the error of a proxy that refused, in our words: net/http
+// would repeat the proxy's own.
 func refusedByProxy(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
 	switch answer.StatusCode {
 	case http.StatusOK:

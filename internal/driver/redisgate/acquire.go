@@ -55,8 +55,8 @@ func (g *Gate) Acquire(ctx context.Context, a gate.Ask) (*Permit, error) {
 	}
 }
 
-// acquireCounted is together for a request that was charged to its quotas before. One
-// whose window ends while it waits is charged to the next one.
+// acquireCounted charges a request to its quotas, then acquires its permit. If the
+// window ends while the request waits, it is charged to the next one.
 func (k *key) acquireCounted(ctx context.Context, w *waiter, changed <-chan struct{}) (*Permit, error) {
 	if k.gate.config.Quotas == nil {
 		return k.acquireTogether(ctx, w, changed)
@@ -161,8 +161,8 @@ func (k *key) acquireTogether(ctx context.Context, w *waiter, changed <-chan str
 	return k.awaitInstant(ctx, w)
 }
 
-// isReady is a permit in hand that can be used now by somebody before whom nobody
-// waits.
+// isReady reports whether a request has a permit that can be used now, and no other
+// request waits before it.
 func (k *key) isReady(w *waiter, now time.Time) bool {
 	if len(k.waiting) > 0 || len(k.hand) == 0 || k.cool.After(now) {
 		return false

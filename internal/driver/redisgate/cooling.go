@@ -2,8 +2,8 @@ package redisgate
 
 import "time"
 
-// Cooling is for how long nothing of a key may leave because its upstream asked
-// for a pause, as far as this process has heard.
+// Cooling returns for how long nothing of a key may leave because its upstream
+// asked for a pause, as far as this process knows.
 func (g *Gate) Cooling(name string) time.Duration {
 	g.mu.Lock()
 	k := g.keys[name]

@@ -122,7 +122,7 @@ const (
 	avoidFor = 10 * time.Second
 )
 
-// shunnedBy is why the server is not asked now.
+// shunnedBy returns why the server is not asked now.
 func (g *Gate) shunnedBy(now time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

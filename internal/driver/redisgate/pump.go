@@ -87,7 +87,7 @@ func (k *key) permitsAhead() int {
 	return n
 }
 
-// makeTrip is one trip.
+// makeTrip makes one trip to the server.
 func (k *key) makeTrip() {
 	k.mu.Lock()
 	now := time.Now()

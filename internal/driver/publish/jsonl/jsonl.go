@@ -139,8 +139,8 @@ func (p *Publisher) appendLines(events []event.Sealed) error {
 
 var errTakenAway = errors.New("the file of events was taken away while it was written")
 
-// fileStands: the file is still where its readers look for it. A disk also takes what
-// is written to a file that somebody has removed, and nobody would ever read that.
+// fileStands reports whether the file is still where its readers look for it. A disk
+// also accepts writes to a file that was removed, and no reader would ever see them.
 func (p *Publisher) fileStands() bool {
 	now, err := os.Lstat(filepath.Join(p.dir, p.name))
 	return err == nil && os.SameFile(p.begun, now)

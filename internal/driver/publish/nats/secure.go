@@ -79,7 +79,8 @@ func (r *refusal) noteError(err error) {
 	r.last = err
 }
 
-// orElse is what the client says, else what was heard, else that nobody answers.
+// orElse returns what the client says, else what the connection reported, else that the
+// server does not answer.
 func (r *refusal) orElse(said error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -33,13 +33,14 @@ func (s *Archive) holdOf(ctx context.Context, p oldPlan) (retention.Hold, error)
 	return retention.Free, nil
 }
 
-// isWorkedOn: a plan that was cancelled waits for its workers to stop.
+// isWorkedOn reports whether a plan has open work. A cancelled plan waits for its
+// workers to stop.
 func (s *Archive) isWorkedOn(ctx context.Context, p oldPlan) (bool, error) {
 	return s.db.Exists(ctx, "SELECT 1 FROM ing_task WHERE plan_id = ? AND status_code IN ('SCHEDULED','QUEUED','DISPATCHED','EXECUTING') LIMIT 1", p.id)
 }
 
-// isOwed: something of its window must still be read, or read again. Below the
-// origin nobody looks any more.
+// isOwed reports whether something of the plan's window must still be read, or read
+// again. Below the origin nothing is read any more.
 func (s *Archive) isOwed(ctx context.Context, p oldPlan) (bool, error) {
 	if p.window == nil {
 		return s.isOwedElsewhere(ctx, p)
@@ -71,8 +72,8 @@ func (s *Archive) isOwed(ctx context.Context, p oldPlan) (bool, error) {
 	return len(window.Subtract(within, coverage.Settled(segments, within, look.LookbackOf(c)))) > 0, nil
 }
 
-// isOwedElsewhere is isOwed of a plan that owns no range of time: something of
-// it was not read, and its cursor has something that is not done.
+// isOwedElsewhere does what isOwed does for a plan that owns no range of time:
+// something of it was not read, and its cursor has something that is not done.
 func (s *Archive) isOwedElsewhere(ctx context.Context, p oldPlan) (bool, error) {
 	unread, err := s.db.Exists(ctx, "SELECT 1 FROM ing_plan_slice WHERE plan_id = ? AND status_code <> 'SUCCEEDED' LIMIT 1", p.id)
 	if !unread || err != nil {
@@ -90,8 +91,9 @@ func (s *Archive) hasRejects(ctx context.Context, p oldPlan) (bool, error) {
 // over all pages of a plan.
 const batchesAtOnce = 500
 
-// hasUnpublished: the id of a body begins with that of its batch (see
-// bodies.ID), so the messages about the records of a batch are a range of an index.
+// hasUnpublished reports whether messages about the plan's records wait for
+// publishing. The id of a body begins with that of its batch (see bodies.ID), so
+// the messages of a batch are one range of an index.
 func (s *Archive) hasUnpublished(ctx context.Context, p oldPlan) (bool, error) {
 	after := int64(0)
 	for {

@@ -58,7 +58,7 @@ func (s *Archive) PruneVersions(ctx context.Context, before time.Time, keep int,
 	return done, next, end, err
 }
 
-// OldVersions is PruneVersions without removing anything.
+// OldVersions finds what PruneVersions would remove.
 func (s *Archive) OldVersions(ctx context.Context, before time.Time, keep int, after int64, limit int) (would retention.Pruned, next int64, end bool, err error) {
 	row := func(query string, args ...any) kernel.Scanner { return s.db.QueryRow(ctx, query, args...) }
 	next = after
@@ -182,7 +182,7 @@ func anyPublished(row func(string, ...any) kernel.Scanner) (bool, error) {
 	return kernel.Found(row("SELECT 1 FROM ing_outbox_message WHERE status_code IN ('PUBLISHED','SKIPPED') LIMIT 1").Scan(&one))
 }
 
-// OldMessages is PruneMessages without removing anything.
+// OldMessages finds what PruneMessages would remove.
 func (s *Archive) OldMessages(ctx context.Context, before time.Time, after int64, limit int) (would, next int64, end bool, err error) {
 	row := func(query string, args ...any) kernel.Scanner { return s.db.QueryRow(ctx, query, args...) }
 	next = after

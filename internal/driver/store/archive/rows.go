@@ -125,7 +125,7 @@ func placeRow(row *retention.Row, column string, value any) {
 	}
 }
 
-// ownPlace is the level that a table's own id is of.
+// ownPlace notes the level that a table's own id belongs to.
 func ownPlace(row *retention.Row) {
 	switch row.Table {
 	case retention.PlanTable:

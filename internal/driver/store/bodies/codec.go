@@ -62,7 +62,7 @@ func Decompress(stored []byte, codec string) ([]byte, error) {
 	return nil, unknownCodec([]byte(codec))
 }
 
-// Unpack is decompress into memory that is used again.
+// Unpack decompresses into memory that is used again.
 func Unpack(stored []byte, codec string, room *event.Room) ([]byte, error) {
 	switch codec {
 	case codecPlain:

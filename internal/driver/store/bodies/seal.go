@@ -181,7 +181,7 @@ func (k *Key) CheckPayload(stored []byte, s Seal) (packed []byte, err error) {
 	return stored[:n], nil
 }
 
-// Damaged is the error about a body. Callers add the id of the record.
+// Damaged returns the error about a damaged body. Callers add the id of the record.
 func (k *Key) Damaged(why string) error {
 	return fmt.Errorf("%w: version %d (body %d): %s; %s", fault.ErrDamaged, k.Version, k.ID, why, DamageNext)
 }

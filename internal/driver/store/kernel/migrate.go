@@ -313,7 +313,8 @@ func (db *DB) runStatements(ctx context.Context, q Querier, m Migration, done in
 	return err
 }
 
-// existsAlready: the statement ran, and the program died before noting it.
+// existsAlready reports whether an error says that the statement ran before: the program died
+// between running and noting it.
 func (db *DB) existsAlready(err error) bool {
 	return db.Dialect.DoneAlready != nil && db.Dialect.DoneAlready(err)
 }

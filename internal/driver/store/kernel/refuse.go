@@ -20,7 +20,7 @@ func (r Refusal) Error() string { return strings.Join(r.Texts, "; ") }
 // ErrRehearsed rolls a rehearsal back, before it takes a number of the audit log.
 var ErrRehearsed = errors.New("rehearsed")
 
-// Performed is what the caller of an act is told.
+// Performed returns the error that the caller of an act gets: none for a rehearsal.
 func Performed(err error) error {
 	var r Refusal
 	switch {

@@ -108,7 +108,7 @@ func Span(from, to sql.NullInt64) *window.Window {
 	return &window.Window{From: Instant(from), To: Instant(to)}
 }
 
-// RawJSON is stored JSON, passed on as it is.
+// RawJSON returns stored JSON, passed on as it is.
 func RawJSON(text sql.NullString) json.RawMessage {
 	if !text.Valid {
 		return nil

@@ -25,8 +25,8 @@ func (db *DB) Step(ctx context.Context, name string, l Lane, do func(*Tx) error)
 	return db.StepFrom(ctx, name, l, (*Tx).ReadClock, do)
 }
 
-// StepFrom is a step that learns the time together with something else: on a
-// server every question is a way there and back.
+// StepFrom runs a step that reads the time together with something else: on a server
+// every statement is a round trip.
 func (db *DB) StepFrom(ctx context.Context, name string, l Lane, begin, do func(*Tx) error) error {
 	for try := 1; ; try++ {
 		err := db.Once(ctx, l, begin, do)
@@ -227,8 +227,8 @@ func (t *Tx) InsertMany(table, columns string, width int, rows [][]any) error {
 	return t.InsertFlat(table, columns, width, slices.Concat(rows...))
 }
 
-// InsertFlat is InsertMany for rows that stand one behind the other. Only a few
-// sizes of statements are used: each is kept prepared.
+// InsertFlat does what InsertMany does for rows that stand one behind the other. Only a
+// few sizes of statements are used: each is kept prepared.
 func (t *Tx) InsertFlat(table, columns string, width int, values []any) error {
 	row := "(" + strings.TrimSuffix(strings.Repeat("?,", width), ",") + ")"
 	for len(values) > 0 {

@@ -108,7 +108,8 @@ func newChange(item preparedRecord, head *record.Head, action record.Action) cha
 	return c
 }
 
-// awaySince is since when a record is away that is gone now; zero if it is not.
+// awaySince returns since when a record that is gone now has been missing; zero if
+// it is not gone.
 func (c change) awaySince() time.Time {
 	switch {
 	case c.action != record.Remove:

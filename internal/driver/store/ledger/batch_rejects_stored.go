@@ -66,7 +66,7 @@ func (t *tx) storedRejects(in ingest.BatchCommit, rejects []preparedReject) (*st
 	return out, err
 }
 
-// inOrder are values in the order of their keys: one lock order for all workers.
+// inOrder returns values in the order of their keys: one lock order for all workers.
 func inOrder[K string | int64](values map[K]any) (out []any) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		out = append(out, values[key])

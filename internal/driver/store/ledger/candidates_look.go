@@ -164,8 +164,8 @@ func parseNumbers(from, to string) (low, high int64, err error) {
 	return low, high, err
 }
 
-// Witnesses are living records of a dataset that are not missing, behind a key, in a
-// circle: whoever doubts an upstream's answer asks for them too.
+// Witnesses returns living records of a dataset that are not missing, behind a key,
+// in a circle. An update that doubts an upstream's answer asks for them too.
 func (s *Ledger) Witnesses(ctx context.Context, datasetID int64, behind [16]byte, n int) (ids []string, err error) {
 	const query = "SELECT provider_id FROM ing_record WHERE dataset_id = ? AND id_hash > ? AND state_code = 'ACTIVE' AND missing_since IS NULL ORDER BY id_hash LIMIT ?"
 	for _, start := range [][]byte{behind[:], {}} {

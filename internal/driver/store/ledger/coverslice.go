@@ -70,9 +70,9 @@ func idsOf(spec string) (window.Window, error) {
 	return ingest.IDSpan(from, to), nil
 }
 
-// coverPartly is the end of a slice that was not read whole. What is to be cut
-// smaller stays wanted without an event, and the rest of the slice is read
-// (D§5.7). Where nothing is to be cut, all of it has failed.
+// coverPartly ends a slice that was not read whole. What is to be cut smaller stays
+// wanted without an event, and the rest of the slice counts as read (D§5.7). Where
+// nothing is to be cut, all of it has failed.
 func (t *tx) coverPartly(e sliceEnd, owned window.Window) error {
 	var from, to sql.NullInt64
 	asked, err := kernel.Found(t.Row("SELECT window_from, window_to FROM ing_reslice_request WHERE slice_id = ? AND run_id = ? AND status_code = '"+

@@ -117,8 +117,8 @@ func (s *Ledger) refoldCursor(ctx context.Context, cursorID int64) (v view.Verdi
 	return v, r, s.judgeRefold(ctx, &v, r)
 }
 
-// refoldOn is refold from where an earlier one stopped, unless the ledger begins
-// with another snapshot since.
+// refoldOn refolds from where an earlier refold stopped, unless the ledger begins with
+// another snapshot since.
 func (s *Ledger) refoldOn(ctx context.Context, cursorID int64, r refolding) (v view.Verdict, _ refolding, err error) {
 	if v.Cursor, err = s.look.Cursor(ctx, cursorID); err != nil {
 		return v, r, err

@@ -12,9 +12,9 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
-// cameLate: the stamp lies in time that had been read before, with all that a
-// mere date may stand for. A record that was read with another mapping changes
-// by that, so it tells nothing.
+// cameLate reports whether an item came late: its stamp lies in time that had been
+// read before, whatever part of its day a mere date stands for. A record that was
+// read with another mapping changes because of that, so it tells nothing.
 func cameLate(passed window.Window, item preparedRecord, head *record.Head) bool {
 	return passed.Contains(item.UpdatedAt) && !item.UpdatedBefore.After(passed.To) && (head == nil || head.MappingID == item.MappingID)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/look"
 )
 
-// leasedStep is a step of an attempt. It begins with the fence (I7), which also tells
-// the time; held is filled before do is called.
+// leasedStep runs a step of an attempt. It begins with the fence (I7), which also
+// tells the time; held is filled before do is called.
 func (s *Ledger) leasedStep(ctx context.Context, name string, in kernel.Lane, l ingest.Lease, held *ingest.Held, do func(*tx) error) error {
 	return s.stepFrom(ctx, name, in, func(t *tx) (err error) {
 		*held, err = t.fenceLease(l, "", nil)

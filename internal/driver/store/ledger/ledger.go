@@ -46,7 +46,7 @@ func (s *Ledger) step(ctx context.Context, name string, in kernel.Lane, do func(
 	return s.db.Step(ctx, name, in, s.kernelStep(do))
 }
 
-// stepFrom is a step that learns the time together with something else.
+// stepFrom runs a step that reads the time together with something else.
 func (s *Ledger) stepFrom(ctx context.Context, name string, in kernel.Lane, begin, do func(*tx) error) error {
 	return s.db.StepFrom(ctx, name, in, s.kernelStep(begin), s.kernelStep(do))
 }

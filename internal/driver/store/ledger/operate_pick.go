@@ -111,7 +111,7 @@ const matchingTasks = ` FROM ing_task t JOIN ing_plan p ON p.id = t.plan_id WHER
   AND (t.cancel_requested = 0 OR t.status_code NOT IN ('DISPATCHED','EXECUTING'))
   AND (p.status_code <> 'CANCELLED' OR t.status_code NOT IN ('FAILED','CANCELLED'))`
 
-// matchingTasks are tasks of a plan or a scope in some states, at most a chunk.
+// matchingTasks returns tasks of a plan or a scope in some states, at most a chunk.
 func (t *tx) matchingTasks(pick ingest.TaskPick, statuses []ingest.TaskStatus) (out []int64, err error) {
 	err = t.visitOwners(pick, func(owner string, id int64) error {
 		for _, status := range statuses {

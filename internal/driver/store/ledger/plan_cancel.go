@@ -28,9 +28,10 @@ func (s *Ledger) CancelPlan(ctx context.Context, id int64, actor, reason string)
 	return s.cancelPlan(ctx, id, cancelBy{actor: actor, reason: reason})
 }
 
-// SupersedePlan is CancelPlan for a plan that its source has outlived: what it leaves is
-// planned anew at once, with the source as it is now. Each transaction also notes that
-// change, so that no window waits for a retry, wherever the call may die (D§5.31).
+// SupersedePlan does what CancelPlan does for a plan whose source has changed since: what
+// it leaves is planned anew at once, with the source as it is now. Each transaction also
+// notes that change, so that no window waits for a retry, wherever the call may die
+// (D§5.31).
 func (s *Ledger) SupersedePlan(ctx context.Context, id int64, reason string) (view.PlanCancel, error) {
 	return s.cancelPlan(ctx, id, cancelBy{actor: ingest.ByItself, reason: reason, supersedes: true})
 }

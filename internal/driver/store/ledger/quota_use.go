@@ -91,8 +91,8 @@ func (s *Ledger) coolingOf(ctx context.Context, key string, now time.Time) (time
 	return at, err
 }
 
-// heldBy is until when some partition of a key is left alone for a reason of our
-// own, and which; the longest of them.
+// heldBy returns until when, and for which reason of our own, partitions of a key are
+// left alone; the longest such wait.
 func (s *Ledger) heldBy(ctx context.Context, key string, now time.Time) (until time.Time, why gate.Reason, err error) {
 	var at sql.NullInt64
 	known, err := kernel.Found(s.db.QueryRow(ctx, `SELECT cooling_until, cooling_code FROM ing_partition WHERE rate_key = ? AND cooling_until > ? AND cooling_code IN (?,?,?)

@@ -148,9 +148,9 @@ func (t *tx) saveBucket(key string, b gate.Slots, known bool) error {
 	return err
 }
 
-// PauseOf is for how long nothing of a key may leave because its upstream asked
-// for a pause, and the time: one look by primary key, made before every request
-// while several processes send.
+// PauseOf returns for how long nothing of a key may leave because its upstream
+// asked for a pause, and the time. It costs one look by primary key, made before
+// every request while several processes send.
 func (s *Ledger) PauseOf(ctx context.Context, key string) (pause time.Duration, now time.Time, err error) {
 	var clock, until sql.NullInt64
 	err = s.db.QueryRow(ctx, "SELECT "+cmp.Or(s.db.Dialect.Clock, "NULL")+", (SELECT until FROM ing_rate_pause WHERE rate_key = ?)", key).Scan(&clock, &until)

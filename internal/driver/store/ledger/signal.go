@@ -83,8 +83,8 @@ func (s *Ledger) countSignals(ctx context.Context, dataset int64) (out ingest.Ca
 	return out, err
 }
 
-// QuarantinedIDs are rejected items of a dataset whose id is known, oldest first,
-// after a reject.
+// QuarantinedIDs returns rejected items of a dataset whose id is known, oldest
+// first, after a reject.
 func (s *Ledger) QuarantinedIDs(ctx context.Context, d ingest.Dataset, after int64, limit int) (out []ingest.NewSignal, err error) {
 	dataset, known, err := s.datasetID(ctx, d)
 	if err != nil || !known {

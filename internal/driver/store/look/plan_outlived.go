@@ -45,7 +45,8 @@ func (s *Look) outlivedPlans(ctx context.Context, of ingest.Partition, cursor in
 	return out, err
 }
 
-// versionBegan is since when the source is what it is now; zero if it was never applied.
+// versionBegan returns since when the source is what it is now; zero if it was never
+// applied.
 func (s *Look) versionBegan(ctx context.Context, source string) (time.Time, error) {
 	now, err := s.db.Now(ctx)
 	if err != nil {

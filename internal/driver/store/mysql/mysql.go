@@ -267,7 +267,8 @@ const (
 // exist; nothing left to drop.
 var doneAlready = []uint16{1050, 1060, 1061, 1091}
 
-// isFull: the disk of the server has no room, in one of the many ways of saying so.
+// isFull reports whether the disk of the server is full, in any of the ways servers
+// say so.
 func isFull(e *mysql.MySQLError) bool {
 	switch e.Number {
 	case diskFull, tableFull:
@@ -278,7 +279,8 @@ func isFull(e *mysql.MySQLError) bool {
 	return false
 }
 
-// isOfLine: the server cannot be reached, or hung up while we wrote.
+// isOfLine reports whether the server cannot be reached, or closed the connection
+// while we wrote.
 func isOfLine(err error) bool {
 	return errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -240,9 +240,9 @@ func (s *Outbox) SettleEvents(ctx context.Context, in event.Settlement) error {
 	})
 }
 
-// execRuns is ExecIn for ids of which many follow one another, as those of a batch
-// do: ids without a gap are named by the first and the last of them. What stands in
-// between is on the list by arithmetic, so no row of anybody else is meant.
+// execRuns does what ExecIn does for ids of which many follow one another, as those of a batch
+// do: ids without a gap are named by the first and the last of them. Every id in between is on
+// the list, so no row of another batch is touched.
 func (t *tx) execRuns(query string, ids []int64, args ...any) error {
 	const worth = 20 // a shorter run costs more than its place on a list
 	ids = slices.Sorted(slices.Values(ids))

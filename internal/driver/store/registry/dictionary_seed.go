@@ -46,8 +46,8 @@ func (t *tx) writeDictionary(w dictionaryWrites) error {
 	return t.InsertMany(w.table, w.columns+", created_at, updated_at", len(w.inserts[0]), w.inserts)
 }
 
-// seedPhases are separate because items need the ids of their lists, and aliases
-// those of their items.
+// seedPhases returns the phases of seeding. They are separate because items need
+// the ids of their lists, and aliases those of their items.
 func seedPhases() []func(dictionaryRows, []registry.DictType) dictionaryWrites {
 	return []func(dictionaryRows, []registry.DictType) dictionaryWrites{seedTypes, seedItems, seedAliases}
 }

@@ -111,7 +111,8 @@ type versionNote struct {
 	options registry.ApplyOptions
 }
 
-// settingsFingerprint is over what is stored: equal settings, equal fingerprint.
+// settingsFingerprint returns a fingerprint of what is stored: equal settings have
+// equal fingerprints.
 func (n versionNote) settingsFingerprint() string {
 	parts := []string{}
 	for _, row := range n.wanted {
