@@ -48,9 +48,10 @@ const (
 	leaveAfter = 3 * time.Second
 )
 
-// joinAsExecutor joins as an executor; the returned function leaves again. From then on
-// nothing may leave, so it comes before our last words. Who was there to ask for
-// counts leaves first: the order of ranks must not change under the others.
+// joinAsExecutor joins as an executor; the returned function leaves again. After leaving, no
+// request may be sent, so callers leave first and say their last words to the store
+// afterwards. A process that had joined only to ask leaves before it joins again: the order
+// of ranks must not change under the others.
 func (t *attendance) joinAsExecutor(ctx context.Context) (leave func(), err error) {
 	t.mu.Lock()
 	t.executing++
@@ -73,9 +74,9 @@ func (t *attendance) joinAsExecutor(ctx context.Context) (leave func(), err erro
 	}, err
 }
 
-// joinToAsk joins as one that asks. It stays for a moment after it has left: the
-// next question may follow. Dead processes of this machine are removed first,
-// else the join would wait until their membership is void.
+// joinToAsk joins as a process that asks. It stays for a moment after it has left, because
+// the next question may follow. Dead processes of this machine are removed first; else the
+// join would wait until their membership is void.
 func (t *attendance) joinToAsk(ctx context.Context) (leave func(), err error) {
 	if t.app.config.MustExist {
 		return t.joinAsking(ctx, 1)
@@ -86,8 +87,8 @@ func (t *attendance) joinToAsk(ctx context.Context) (leave func(), err error) {
 	return t.joinAsking(ctx, 0)
 }
 
-// joinWithoutWriting is appear for what must write nothing. Where others send it joins them
-// like anybody: politeness comes first (I11).
+// joinWithoutWriting does what joinToAsk does for commands that must write nothing. Where
+// other processes send, it joins them all the same: politeness comes first (I11).
 func (t *attendance) joinWithoutWriting(ctx context.Context) (leave func(), err error) {
 	return t.joinAsking(ctx, 1)
 }
@@ -107,7 +108,7 @@ func (t *attendance) joinAsking(ctx context.Context, visits int) (leave func(), 
 	return leave, nil
 }
 
-// joinIfAbsent joins for whoever sends without having said so.
+// joinIfAbsent joins for a request whose sender has not joined before.
 func (t *attendance) joinIfAbsent(ctx context.Context) error {
 	if t.there.Load() {
 		return nil
@@ -119,7 +120,7 @@ func (t *attendance) joinIfAbsent(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// startBeating gives a sign of life, and goes on giving them in the background.
+// startBeating gives a sign of life, and keeps giving them in the background.
 func (t *attendance) startBeating(ctx context.Context) error {
 	t.mu.Lock()
 	if t.closed {
@@ -177,8 +178,8 @@ func (t *attendance) isIdle() bool {
 	return t.executing == 0 && t.asking == 0 && time.Since(t.used) > leaveAfter
 }
 
-// giveSignOfLife is a sign of life. It learns who is there, holds to the part that is ours,
-// and says so. Settled: nobody waits for anybody.
+// giveSignOfLife tells the others that this process lives, learns who is there, and keeps to
+// our part of the limits. settled: no process waits for another.
 func (t *attendance) giveSignOfLife(ctx context.Context) (settled bool, err error) {
 	t.beatMu.Lock()
 	defer t.beatMu.Unlock()
@@ -245,8 +246,9 @@ func (t *attendance) readMembers(ctx context.Context) ([]gate.Member, gate.Stake
 	return members, stake, nil
 }
 
-// openDoor opens the door, and keeps it open: for the first time when no more is
-// under way than our part, which may be so if we were stopped for long.
+// openDoor opens the door and keeps it open. It opens for the first time when no more
+// requests are under way than our part allows; more may be under way if we were stopped for
+// long.
 func (t *attendance) openDoor(stake gate.Stake, room bool, asked time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -262,7 +264,7 @@ func (t *attendance) isFirstExecutor() bool {
 	return t.leading
 }
 
-// lastMembers returns those who were there with the last sign of life.
+// lastMembers returns the members at the time of the last sign of life.
 func (t *attendance) lastMembers() []gate.Member {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -289,8 +291,8 @@ func (t *attendance) leaveMembers() {
 	t.endSession(session)
 }
 
-// endSession is end, unless that session is over: who leaves because nothing was
-// asked for a while must not end one that began meanwhile.
+// endSession ends a session unless it is over already: a process that leaves because nothing
+// was asked for a while must not end a session that began meanwhile.
 func (t *attendance) endSession(session chan<- struct{}) {
 	t.mu.Lock()
 	stop, ended := t.stop, t.ended
@@ -317,7 +319,7 @@ func (t *attendance) endSession(session chan<- struct{}) {
 	_ = t.app.store.Depart(ctx, t.app.identity.ID) // what is left is void by itself
 }
 
-// closeForGood ends it for good.
+// closeForGood leaves, and never joins again.
 func (t *attendance) closeForGood() {
 	t.mu.Lock()
 	t.closed = true

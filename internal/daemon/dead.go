@@ -88,9 +88,9 @@ func (a *App) buryDead(ctx context.Context) error {
 	return nil
 }
 
-// buryAmong is buryDead for a process that runs: with each sign of life it looks at
-// the others who gave one. Their names are at hand, so nothing is read while all of
-// them live.
+// buryAmong does what buryDead does for a process that runs: with each sign of life it
+// looks at the others who gave one. Their names are at hand, so nothing is read while
+// all of them live.
 func (a *App) buryAmong(ctx context.Context, members []gate.Member) {
 	gone := slices.ContainsFunc(members, func(m gate.Member) bool {
 		e, ok := processOf(m.ID)

@@ -68,7 +68,8 @@ func (a *App) requestPlaces(key string, l gate.Limits) int {
 	return a.gate.Places(key, l)
 }
 
-// coolingFor is for how long nothing of a rate key may leave, as our gate has heard.
+// coolingFor returns for how long nothing of a rate key may leave, as far as our gate
+// knows.
 func (a *App) coolingFor(key string) time.Duration {
 	if a.shared != nil {
 		return a.shared.Cooling(key)

@@ -36,7 +36,7 @@ func (in Installed) Guard() *Guard { return &Guard{in: in} }
 
 func newGuard(in Installed, db *store.Store) *Guard { return &Guard{in: in, db: db} }
 
-// inTables: consent is kept in the tables of a server.
+// inTables reports whether consent is kept in the tables of a server.
 func (g *Guard) inTables() bool { return g.db != nil && g.db.Dialect() != "sqlite" }
 
 // Kept says where consent is kept, for people.

@@ -177,8 +177,8 @@ func (a *App) workUntil(ctx context.Context, of ingest.Partition, planID int64, 
 	return a.workWhile(ctx, of, planID, watch, done, func() bool { return false })
 }
 
-// workWhile is workUntil that begins no further task once it is enough: others may
-// fill the queue for ever.
+// workWhile does what workUntil does, and begins no further task once enough is done:
+// others may fill the queue for ever.
 func (a *App) workWhile(ctx context.Context, of ingest.Partition, planID int64, watch func(view.Progress), done func(context.Context) (bool, error), enough func() bool) error {
 	if err := a.readyRaw(); err != nil {
 		return err

@@ -83,7 +83,8 @@ func (c *registryCache) findSource(ctx context.Context, db *store.Store, code st
 // no stamp tells when it did.
 const codesTTL = time.Minute
 
-// isExpired: a version that was scheduled has begun, or the codes are old.
+// isExpired reports whether the source must be read again: a version that was scheduled
+// has begun, or the codes are old.
 func (k *knownSource) isExpired(now time.Time) bool {
 	begun := !k.stamp.Until.IsZero() && !now.Before(k.stamp.Until)
 	return begun || now.Sub(k.codesAt) >= codesTTL
@@ -157,7 +158,7 @@ func (k *knownSource) compileOperation(endpoint string, op ingest.Operation, ove
 	return c, err
 }
 
-// sameQuestion: both move the same watermark (see decision 13).
+// sameQuestion reports whether both move the same watermark (see decision 13).
 func sameQuestion(a, b *spec.Compiled) bool {
 	one, err := a.Namespace()
 	if err != nil {

@@ -87,7 +87,8 @@ func (a *App) unknownRoutes(ctx context.Context) (warnings []string) {
 	return warnings
 }
 
-// freeLeases: a relay that was killed on this machine need not be waited for.
+// freeLeases ends the leases of processes of this machine that were killed, so that a
+// relay need not wait for them.
 func (a *App) freeLeases(ctx context.Context) {
 	if err := a.buryDead(ctx); err != nil {
 		a.config.Log.Warn("could not look for processes that are gone; their leases run out by themselves", "error", err)

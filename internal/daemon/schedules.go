@@ -110,9 +110,9 @@ func jobsOf(src *registry.Source) (out []trigger.Job, err error) {
 	return out, err
 }
 
-// schedulesItself: a schedule above operations means the harvest of endpoints
-// that are searched. To backfill or update again and again is something else,
-// and starts only where it is said.
+// schedulesItself reports whether an operation is scheduled. A schedule above the
+// operations means the harvest of endpoints that are searched. Repeated backfills and
+// updates start only where the source file says so.
 func schedulesItself(src *registry.Source, endpoint, operation string) bool {
 	e, isHarvest := src.Endpoints[endpoint], operation == string(ingest.Harvest)
 	own := e.Operations[operation].Schedule != nil || isHarvest && e.Schedule != nil

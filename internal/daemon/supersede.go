@@ -47,8 +47,8 @@ func (a *App) giveUpOld(ctx context.Context, c *spec.Compiled, cursor int64) (gi
 	return given, nil
 }
 
-// giveUpScheduled is giveUpOld for a job that is due. What is wrong with the source is
-// told by whoever plans it.
+// giveUpScheduled does what giveUpOld does for a job that is due. Planning reports what
+// is wrong with the source.
 func (s schedules) giveUpScheduled(ctx context.Context, of ingest.Partition) (some bool, err error) {
 	compiled, err := s.app.Compile(ctx, of.Source, of.Endpoint, of.Operation, nil)
 	if err != nil {

@@ -97,8 +97,9 @@ type sharing struct {
 	found    *ingest.LivePlan
 }
 
-// decideNext is done by one process at a time: nobody else is planning this question,
-// so a plan that is not wholly sliced lost its planner.
+// decideNext decides what this harvest does next. One process at a time does so: no
+// other process is planning this question, so a plan that is not wholly sliced has
+// lost its planner.
 func (s *sharing) decideNext(ctx context.Context, continued bool, h *Harvested) (todo next, plan ingest.Plan, err error) {
 	if s.found, err = s.findLivePlan(ctx, true); err != nil {
 		return planned, plan, err

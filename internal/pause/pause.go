@@ -24,5 +24,5 @@ func For(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Until is For up to an instant; one that has passed needs no wait.
+// Until waits as For does, up to an instant; one that has passed needs no wait.
 func Until(ctx context.Context, at time.Time) error { return For(ctx, time.Until(at)) }

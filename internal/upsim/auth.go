@@ -92,7 +92,7 @@ func (a Auth) withDefaults() Auth {
 	return a
 }
 
-// carriesCredential is true for the parameter that holds the credential.
+// carriesCredential reports whether a parameter holds the credential.
 func (a Auth) carriesCredential(where, name string) bool {
 	return name == a.Name && (a.Kind == AuthKeyQuery && where == tokenInQuery || a.Kind == AuthKeyBody && where == tokenInBody)
 }

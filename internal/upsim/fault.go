@@ -58,7 +58,7 @@ func FaultKinds() []FaultKind {
 	return append(kinds, surplusKinds()...)
 }
 
-// answersAlone is true for kinds that answer without a page.
+// answersAlone reports whether a kind answers without a page.
 func (k FaultKind) answersAlone() bool {
 	switch k {
 	case FaultHTML200, FaultError200, FaultEmpty200:
@@ -137,7 +137,7 @@ func (f Fault) matchesHit(h Hit, seed, index uint64) bool {
 	return f.Kind.appliesTo(h)
 }
 
-// appliesTo is false where a kind has nothing to work on.
+// appliesTo reports whether a kind has something to work on.
 func (k FaultKind) appliesTo(h Hit) bool {
 	switch k {
 	case FaultDuplicatePage:
@@ -184,7 +184,7 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// appliesToForm is false where a kind of the forms has nothing to work on.
+// appliesToForm reports whether a kind of the forms has something to work on.
 func (k FaultKind) appliesToForm(h Hit) bool {
 	f := h.form
 	switch k {

@@ -169,7 +169,7 @@ func (f form) parameterNames() []string {
 	return names
 }
 
-// parseWindow: from is included, until is not, through is.
+// parseWindow reads the window of a query: from is included, until is not, through is.
 func (q *formQuery) parseWindow() error {
 	if q.form.day {
 		return q.parseDay(q.params)

@@ -133,7 +133,7 @@ func findForm(path string) (form, bool) {
 	return form{}, false
 }
 
-// byPosition is true where the client counts and the server keeps nothing.
+// byPosition reports whether the client counts and the server keeps nothing.
 func (f form) byPosition() bool { return f.how == byOffset || f.how == byPage }
 
 // Changing is data that moves while it is read: works of the asked window are

@@ -34,7 +34,7 @@ func (s *stream) numberBelow(n int) int {
 
 func pickOne[T any](s *stream, from []T) T { return from[s.numberBelow(len(from))] }
 
-// happens is true in about p of all cases.
+// happens returns true in about p of all cases.
 func (s *stream) happens(p float64) bool {
 	return float64(s.nextNumber()>>11)/(1<<53) < p
 }

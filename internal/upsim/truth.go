@@ -49,7 +49,7 @@ func (d *Dataset) All() iter.Seq[Truth] {
 	}
 }
 
-// Heads is All without the JSON, which makes it cheap.
+// Heads returns what All returns without the JSON, which makes it cheap.
 func (d *Dataset) Heads() iter.Seq[Truth] {
 	return func(yield func(Truth) bool) {
 		for it := range d.allItems() {
