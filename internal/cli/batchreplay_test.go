@@ -79,7 +79,7 @@ func TestUpdatesAreReplayed(t *testing.T) {
 		if got.code != term.ExitOK {
 			t.Errorf("batch %d (%s): exit %d\n%s%s", b.ID, b.Operation, got.code, got.out, got.err)
 		}
-		if strings.Contains(got.err, "nobody was asked") {
+		if strings.Contains(got.err, "no request was sent") {
 			remapped++
 		}
 	}

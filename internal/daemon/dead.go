@@ -100,7 +100,7 @@ func (a *App) buryAmong(ctx context.Context, members []gate.Member) {
 		return
 	}
 	if err := a.buryDead(ctx); err != nil && ctx.Err() == nil {
-		a.config.Log.Warn("could not take over from a process that is gone; its leases run out by themselves", "error", err)
+		a.config.Log.Warn("could not take over from a process that is gone; its leases expire automatically", "error", err)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/outbox"
 )
 
-var errNoEvents = fmt.Errorf("%w: nobody is declared to get events: name the file that says who with --events or PATRA_EVENTS", fault.ErrInvalid)
+var errNoEvents = fmt.Errorf("%w: no destination of events is declared: name the file that declares them with --events or PATRA_EVENTS", fault.ErrInvalid)
 
 // publisher is what is opened for a destination.
 type publisher interface {
@@ -91,7 +91,7 @@ func (a *App) unknownRoutes(ctx context.Context) (warnings []string) {
 // relay need not wait for them.
 func (a *App) freeLeases(ctx context.Context) {
 	if err := a.buryDead(ctx); err != nil {
-		a.config.Log.Warn("could not look for processes that are gone; their leases run out by themselves", "error", err)
+		a.config.Log.Warn("could not look for processes that are gone; their leases expire automatically", "error", err)
 	}
 }
 

@@ -98,7 +98,7 @@ const longestPlannerLease = 15 * time.Second
 
 func (a *App) planBySchedule(ctx context.Context) error {
 	if err := a.buryDead(ctx); err != nil {
-		a.config.Log.Warn("could not look for processes that are gone; their leases run out by themselves", "error", err)
+		a.config.Log.Warn("could not look for processes that are gone; their leases expire automatically", "error", err)
 	}
 	s := schedules{app: a, told: map[string]string{}}
 	return trigger.New(watchedLeases{a.store, a}, a.store, s, s.listJobs, trigger.Config{

@@ -161,6 +161,6 @@ func (a *App) tellUntrusted(ctx context.Context) {
 		a.config.Log.Warn("what sources want of this machine could not be looked up", "error", err)
 	}
 	for _, s := range all {
-		a.config.Log.Warn("a source is not run before somebody agrees to what it wants of this machine", "source", s.What, "wants", s.Brief(), "next", s.Command)
+		a.config.Log.Warn("a source does not run until a person agrees to what it wants of this machine", "source", s.What, "wants", s.Brief(), "next", s.Command)
 	}
 }

@@ -185,7 +185,7 @@ func (c *Chain) doubt(w Witness) (Problem, string) {
 	case w.Broken != "":
 		return Unreadable, fmt.Sprintf("the archive %s cannot vouch for the log: %s", w.File, w.Broken)
 	case w.Head == "":
-		return NoHead, fmt.Sprintf("the archive %s holds no head of the log: an old version wrote it, or somebody changed it", w.File)
+		return NoHead, fmt.Sprintf("the archive %s holds no head of the log: an old version wrote it, or it was changed since", w.File)
 	case w.Head == Root() && !w.Begun.IsZero() && c.report.Entries > 0 && c.first.At.Before(w.Begun):
 		return NoHead, fmt.Sprintf("the archive %s says that the log was empty, but entry %d is older than it", w.File, c.first.ID)
 	}

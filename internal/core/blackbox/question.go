@@ -80,7 +80,7 @@ func (r Role) readerOf(p *spec.Program) *spec.Program {
 }
 
 var (
-	errNobodyAsked = errors.New("nobody was asked: it was read from the answer to another batch")
+	errNobodyAsked = errors.New("no request was sent: it was read from the answer to another batch")
 	errNoIDs       = errors.New("the ids it asked for were not kept")
 	errCutPosition = errors.New("its token is too long for the ledger, which has only the beginning")
 )

@@ -134,7 +134,7 @@ func (d Declaration) Validate() error {
 		problems = append(problems, where+": "+fmt.Sprintf(format, args...))
 	}
 	if len(d.Destinations) == 0 {
-		bad("destinations", "none is declared, so nobody could get an event")
+		bad("destinations", "none is declared, so events could not be delivered")
 	}
 	if len(d.Routes) == 0 {
 		bad("routes", "none is declared, so no event would be published: for all events of all sources say `- to: NAME`")
@@ -210,7 +210,7 @@ func (w Webhook) checkWebhook(bad func(string, ...any)) {
 		bad("webhook: url leads to this machine or its network; set allowPrivate: true if that is intended")
 	}
 	if w.Secret.IsZero() {
-		bad("webhook: secret is needed, as a reference such as env:HOOK_SECRET: without a signature anybody could send events")
+		bad("webhook: secret is needed, as a reference such as env:HOOK_SECRET: without a signature a receiver cannot tell who sent an event")
 	}
 	if !w.OldSecret.IsZero() && w.OldSecret == w.Secret {
 		bad("webhook: oldSecret is the same reference as secret: it leads to the secret that receivers knew before")

@@ -47,7 +47,7 @@ func TestRoutesOfADeclaration(t *testing.T) {
 func TestWrongDeclarations(t *testing.T) {
 	files := "destinations: [{name: files, jsonl: {dir: events}}]\nroutes: [{to: files}]\n"
 	for text, want := range map[string]string{
-		"": "none is declared, so nobody could get an event",
+		"": "none is declared, so events could not be delivered",
 		"destinations: [{name: a, jsonl: {dir: x}}]": "routes: none is declared",
 		files + "more: 1": "more",
 		strings.ReplaceAll(files, "name: files", "name: 'a b'"):                                                              "name \"a b\": expected 1 to 32",

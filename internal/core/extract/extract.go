@@ -112,7 +112,7 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 		page.BadTotal, page.Says.Total = r.page.total.showUncounted(*total), nil
 	}
 	if page.BadTotal != "" && r.needsTotal {
-		return nil, badBody(pathError(r.config.Total.String(), "total: %s: without it nobody knows when the list is complete (paging.expectTotal)", page.BadTotal))
+		return nil, badBody(pathError(r.config.Total.String(), "total: %s: without it the end of the list cannot be checked (paging.expectTotal)", page.BadTotal))
 	}
 	incoming := make([]record.Incoming, 0, len(doc.Items))
 	var scratch []byte

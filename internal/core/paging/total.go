@@ -45,7 +45,7 @@ func (c Config) shortCount(next State, o Observation) *fault.Error {
 		if o.TotalAt != "" {
 			where = o.TotalAt + " (response.total)"
 		}
-		return fault.Newf(fault.ShortCount, "the list ended after %d items, and nothing stood at %s on any of its %d pages: nobody knows whether these were all; "+
+		return fault.Newf(fault.ShortCount, "the list ended after %d items, and nothing stood at %s on any of its %d pages, so it is unknown whether these were all; "+
 			"correct the path, or drop response.total if the upstream does not count, or say paging.expectTotal: false if the total is an estimate and may be missing", next.Seen, where, next.Pages)
 	}
 	hint := ""

@@ -45,7 +45,7 @@ func (r *Resolved) checkStatuses() Problems {
 	for i, list := range lists {
 		for _, status := range list.statuses {
 			if status < 300 || status > 599 {
-				out = append(out, r.problemAt(Path{"retry", list.key}, fmt.Sprintf("E-RETRY-STATUS: %d is no status of a request that failed", status), "use 300 to 599; response.retryWhen looks into bodies"))
+				out = append(out, r.problemAt(Path{"retry", list.key}, fmt.Sprintf("E-RETRY-STATUS: %d is not a status of a failed request", status), "use 300 to 599; response.retryWhen looks into bodies"))
 			}
 			for _, other := range lists[i+1:] {
 				if slices.Contains(other.statuses, status) {

@@ -126,7 +126,7 @@ func eventTypes() []DictType {
 		closedType("ing_gate_outcome", "What the rate gate hears of a request", "OK* THROTTLED FAILED REFUSED"),
 		closedType("ing_health_condition", "What is wrong with a partition", `THROTTLED HELD SLOW* FAILING RUNS_FAILING UPSTREAM_DOWN HEAVY_PAGES PAGE_TOO_LARGE
 			POISON_PAGE TOO_DEEP ESTIMATE_OFF OVER_BUDGET LATE_ARRIVALS STORE_BUSY OVERSTOCKED DEAD_TASKS BAD_ITEM FATAL`),
-		closedType("ing_health_action", "What is done about it by itself", `LOWER_RATE* LOWER_CONCURRENCY SHRINK_PAGE RAISE_LAG RESLICE OPEN_CIRCUIT
+		closedType("ing_health_action", "What is done about it automatically", `LOWER_RATE* LOWER_CONCURRENCY SHRINK_PAGE RAISE_LAG RESLICE OPEN_CIRCUIT
 			PAUSE_PLANNING SET_ASIDE STOP_SOURCE`),
 		closedType("ing_breaker_state", "What an endpoint in trouble is allowed", "CLOSED* OPEN HALF_OPEN"),
 		closedType("ing_fault_level", "How far a fault reaches", "L1* L2 L3 L4"),

@@ -53,7 +53,7 @@ type Sections struct {
 	Rate      *gate.Limits              `json:"rate,omitempty" doc:"rate and concurrency"`
 	Retry     *fault.RetryPolicy        `json:"retry,omitempty" doc:"retries"`
 	Response  *extract.Config           `json:"response,omitempty" doc:"reading the response"`
-	Schedule  *schedule.Config          `json:"schedule,omitempty" doc:"when a process that serves starts by itself"`
+	Schedule  *schedule.Config          `json:"schedule,omitempty" doc:"when a process that serves starts work automatically"`
 	Contact   *Contact                  `json:"contact,omitempty" doc:"who we are to the upstream"`
 }
 

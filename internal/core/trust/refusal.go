@@ -11,7 +11,7 @@ type Reason string
 
 // Reasons.
 const (
-	NotAgreed  Reason = "nobody agreed to it yet"
+	NotAgreed  Reason = "it was not agreed to yet"
 	NotListed  Reason = "the command is not listed under trust.commands"
 	NotInside  Reason = "the file is not below a folder listed under trust.folders"
 	NotRegular Reason = "it is not a regular file"

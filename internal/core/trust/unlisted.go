@@ -28,7 +28,7 @@ func Unlisted(refused []Refusal, file string) error {
 			lists[r.Why] = append(lists[r.Why], entry)
 		}
 	}
-	text := "nobody can agree to this before patra.yaml lists it:\n" + strings.Join(wants, "\n")
+	text := "patra.yaml must list this before it can be agreed to:\n" + strings.Join(wants, "\n")
 	text += fmt.Sprintf("\nnext: if that is right, write these lines into %s, then run the same command again\ntrust:", file)
 	for _, section := range []struct {
 		why Reason

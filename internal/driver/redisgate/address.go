@@ -49,7 +49,7 @@ func parseRoute(address string) (*redis.Options, error) {
 		secure.TLS = link.On
 	case secure.TLS == "" && !link.IsLocal(u.Hostname()):
 		return nil, fmt.Errorf("%w: shared gate: redis:// would send the password and all else in plain text to another machine: write rediss://, "+
-			"with the port on which the server has TLS; only where the way to it is safe by itself, add ?tls=off", fault.ErrInvalid)
+			"with the port on which the server has TLS; only if the network between is safe, add ?tls=off", fault.ErrInvalid)
 	}
 	if o.TLSConfig, err = tlsfile.Config(secure, u.Hostname()); err != nil {
 		return nil, fmt.Errorf("shared gate: %w", err)

@@ -100,11 +100,11 @@ func (s *standstill) tellOnce(err error, lasts bool) {
 	case s.trouble == fault.StoreFull:
 		s.alarmed = true
 		s.log.Error("nothing can be stored: no task is taken until there is room", "alarm", fault.Fatal, "code", s.trouble, "error", err,
-			"next", "make room; work goes on by itself")
+			"next", "make room; work then continues automatically")
 	case lasts && s.patient:
 		s.alarmed = true
 		s.log.Error("the database still takes nothing", "alarm", fault.Fatal, "code", s.trouble, "error", err,
-			"next", "look after the database; work goes on by itself")
+			"next", "look after the database; work then continues automatically")
 	case s.wait == 0:
 		s.log.Warn("the database takes nothing: no task is taken until it does", "code", s.trouble, "error", err)
 	}

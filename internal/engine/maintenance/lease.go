@@ -47,7 +47,7 @@ func (s *Service) holdAlone(ctx context.Context, do func(ctx context.Context, ep
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
 	if e := s.store.ReleaseLease(last, leaseName, s.config.Owner, epoch); e != nil {
-		s.log.Warn("the maintenance lease was not given back; it runs out by itself", "error", e)
+		s.log.Warn("the maintenance lease was not given back; it expires automatically", "error", e)
 	}
 	return err
 }

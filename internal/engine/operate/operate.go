@@ -56,7 +56,7 @@ func checkSigned(by ingest.Act, needsReason bool) (ingest.Act, error) {
 		by.Actor = "unknown"
 	}
 	if needsReason && by.Reason == "" && !by.Rehearsal {
-		return by, fmt.Errorf("%w: a reason is needed: whoever finds this later will ask for it", fault.ErrInvalid)
+		return by, fmt.Errorf("%w: a reason is needed: the next person who finds this will ask for it", fault.ErrInvalid)
 	}
 	return by, nil
 }

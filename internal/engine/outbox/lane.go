@@ -68,7 +68,7 @@ func (r *Relay) releaseLane(ctx context.Context, name string, epoch int64) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
 	if err := r.store.ReleaseLease(last, name, r.config.Owner, epoch); err != nil {
-		r.log.Warn("a lease was not given back; it runs out by itself", "lease", name, "error", err)
+		r.log.Warn("a lease was not given back; it expires automatically", "lease", name, "error", err)
 	}
 }
 

@@ -159,7 +159,7 @@ type Order struct {
 func Pack(ctx context.Context, c Case, o Order) (blackbox.Manifest, map[string][]byte, error) {
 	m := blackbox.Manifest{CreatedAt: o.At.UTC(), ExpiresAt: o.At.Add(o.Expires).UTC(), Actor: o.By.Actor, Reason: o.By.Reason}
 	if o.By.Reason == "" {
-		return m, nil, fmt.Errorf("%w: a reason is needed: whoever finds the bundle later will ask for it", fault.ErrInvalid)
+		return m, nil, fmt.Errorf("%w: a reason is needed: the next person who finds the bundle will ask for it", fault.ErrInvalid)
 	}
 	if o.Expires <= 0 {
 		return m, nil, fmt.Errorf("%w: a bundle must expire in the future", fault.ErrInvalid)

@@ -94,7 +94,7 @@ func (s *Service) releaseLease(ctx context.Context) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
 	if err := s.leases.ReleaseLease(last, leaseName, s.config.Owner, s.epoch); err != nil {
-		s.log.Warn("the planner lease was not given back; it runs out by itself", "error", err)
+		s.log.Warn("the planner lease was not given back; it expires automatically", "error", err)
 	}
 	s.epoch = 0
 }

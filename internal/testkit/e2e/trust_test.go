@@ -129,7 +129,7 @@ func TestTrust01OtherSourcesGoOn(t *testing.T) {
 			defer close(ended)
 			cli.Main(ctx, []string{"serve", "--roles", "planner,executor", "--db", database}, said, said)
 		}()
-		if !said.hears("is not run before somebody agrees", 1, ended) || !said.hears("status=SUCCEEDED", free, ended) {
+		if !said.hears("does not run until a person agrees", 1, ended) || !said.hears("status=SUCCEEDED", free, ended) {
 			t.Fatalf("ended:\n%s", said.text.String())
 		}
 		if k.server.Requests() != 0 {

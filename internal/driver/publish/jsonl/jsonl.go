@@ -137,7 +137,7 @@ func (p *Publisher) appendLines(events []event.Sealed) error {
 	return nil
 }
 
-var errTakenAway = errors.New("the file of events was taken away while it was written")
+var errTakenAway = errors.New("the file of events was removed while it was written")
 
 // fileStands reports whether the file is still where its readers look for it. A disk
 // also accepts writes to a file that was removed, and no reader would ever see them.

@@ -46,7 +46,7 @@ func (l localOnly) Dial(network, address string) (net.Conn, error) {
 // explainError adds what to do where a server is not believed.
 func explainError(err error) error {
 	if errors.Is(err, nats.ErrSecureConnWanted) {
-		return fmt.Errorf("%w: the server does not offer TLS, so no token and no event was sent: turn TLS on there; only where the way to it is safe by itself, say tls: off", err)
+		return fmt.Errorf("%w: the server does not offer TLS, so no token and no event was sent: turn TLS on there; only if the network between is safe, write tls: off", err)
 	}
 	if advice := tlsfile.Advice(err); advice != "" {
 		return fmt.Errorf("%w: %s", err, advice)

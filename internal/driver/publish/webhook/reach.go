@@ -74,9 +74,9 @@ func (p *Publisher) whyNoAnswer(err error) string {
 	case errors.As(err, &name):
 		return "the name of the receiver could not be looked up (DNS)"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "nobody listens there (connection refused)"
+		return "no server listens there (connection refused)"
 	case errors.As(err, &unknown):
-		return "the certificate of the receiver is signed by nobody this machine trusts"
+		return "the certificate of the receiver is not signed by an authority that this machine trusts"
 	case errors.As(err, &otherHost):
 		return "the certificate of the receiver is for another name"
 	case errors.As(err, &badCert) && badCert.Reason == x509.Expired:

@@ -166,7 +166,7 @@ func TestTrust04ErrorsAreOurOwnWords(t *testing.T) {
 		"a bad length":          {answering(t, "HTTP/1.1 200 OK\r\nContent-Length: "+canary+"\r\n\r\n"), "no answer of HTTP"},
 		"a bad encoding":        {answering(t, "HTTP/1.1 200 OK\r\nTransfer-Encoding: "+canary+"\r\n\r\n"), "no answer of HTTP"},
 		"nothing":               {answering(t, ""), "closed before one came"},
-		"nobody":                {"http://127.0.0.1:1", "nobody listens"},
+		"nobody":                {"http://127.0.0.1:1", "no server listens"},
 		"no such name":          {"http://canary-4711.invalid", "DNS"},
 		"no TLS":                {strings.Replace(answering(t, canary), "http:", "https:", 1), "does not speak TLS"},
 		"an unknown authority":  {secure.URL, "nobody this machine trusts"},

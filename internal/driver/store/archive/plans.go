@@ -134,7 +134,7 @@ func (t *tx) unchangedPlan(id int64) error {
 		return err
 	}
 	if !known || !slices.Contains(endedPlans, status) || version != noted {
-		return fmt.Errorf("%w: plan %d is %q: somebody went on with it", fault.ErrInvalid, id, status)
+		return fmt.Errorf("%w: plan %d is %q: work on it was continued meanwhile", fault.ErrInvalid, id, status)
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func (t *tx) waiveRange(cursorID int64, within window.Window, by ingest.Act) (do
 		return done, err
 	}
 	if c.Namespace.Line() == ingest.CursorTime && within.To.After(t.Now) {
-		return done, fmt.Errorf("%w: %s has not come yet: nobody knows what would be waived", fault.ErrInvalid, window.Text(within.To))
+		return done, fmt.Errorf("%w: %s lies in the future: it is unknown what would be waived", fault.ErrInvalid, window.Text(within.To))
 	}
 	line := c.Namespace.Line()
 	done = view.Waived{CursorID: cursorID, Window: within, Before: line.Text(c.Value), After: line.Text(c.Value)}

@@ -142,7 +142,7 @@ func (t *tx) closeRun(in ingest.Finish, was attempt) error {
 		o.Stats.CircuitOpen = 1
 		in.Remarks = append(slices.Clip(in.Remarks), health.Remark{
 			Condition: health.Down, Action: health.OpenCircuit, Page: o.Stats.Pages,
-			Text: fmt.Sprintf("%s: nobody asks the endpoint before %s", o.Code, opened.UTC().Format(time.RFC3339)),
+			Text: fmt.Sprintf("%s: the endpoint is not asked before %s", o.Code, opened.UTC().Format(time.RFC3339)),
 		})
 		if o.Waits == "" && !o.Task.Terminal() {
 			o.Waits = gate.Breaker

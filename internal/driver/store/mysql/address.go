@@ -82,7 +82,7 @@ func setRoute(config *mysql.Config, u *url.URL) error {
 func explainMistrust(err error) string {
 	if errors.Is(err, mysql.ErrNoTLS) {
 		return "the server does not offer TLS, so nothing was sent to it: turn TLS on there (ssl_cert, ssl_key); " +
-			"only where the way to it is safe by itself, add tls=off to the address"
+			"only if the network between is safe, add tls=off to the address"
 	}
 	var verify *tls.CertificateVerificationError
 	var line *net.OpError

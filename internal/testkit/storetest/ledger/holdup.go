@@ -105,7 +105,7 @@ func (s suite) holdups(t *testing.T) {
 			if want := int64(i / 2); opened != want {
 				w.Errorf("after %d failures %d runs opened it", i+1, opened)
 			}
-			if said := w.Number("SELECT COUNT(*) FROM ing_task_run WHERE record_remarks LIKE '%OPEN_CIRCUIT%' AND record_remarks LIKE '%nobody asks the endpoint before%'"); said != opened {
+			if said := w.Number("SELECT COUNT(*) FROM ing_task_run WHERE record_remarks LIKE '%OPEN_CIRCUIT%' AND record_remarks LIKE '%the endpoint is not asked before%'"); said != opened {
 				w.Errorf("%d runs say so in words", said)
 			}
 		}
