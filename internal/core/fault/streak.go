@@ -61,7 +61,7 @@ type Remedy int
 const (
 	Unknown  Remedy = iota // the code does not tell; it is about a single slice
 	FixFile                // the source file does not fit the upstream
-	MendKey                // a credential is missing or refused
+	FixKey                // a credential is missing or refused
 	TryLater               // the upstream, or the way to it
 )
 
@@ -71,7 +71,7 @@ func (c Code) Remedy() Remedy {
 	case BadRequest, Render, Refused, SchemaChange, NoEnd:
 		return FixFile
 	case Unauthorized:
-		return MendKey
+		return FixKey
 	case Network, ServerError, RateLimited, BadBody:
 		return TryLater
 	}
