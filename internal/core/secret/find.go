@@ -114,7 +114,7 @@ func patternGrams(four string) []uint32 {
 
 // hashGrams makes a table in which few others than the grams of patterns are found.
 func (f *finder) hashGrams() {
-	const spread = 64 // bits for each gram
+	const spread = 256 // bits for each gram
 	f.shift = 32 - bits.Len(uint(max(len(f.grams), 64)*spread))
 	f.seen = make([]uint64, 1<<(32-f.shift)/64)
 	for g := range f.grams {
@@ -135,7 +135,7 @@ func (f *finder) findSpans(text []byte) []span {
 	for _, c := range introducers {
 		f.findFrom(s, c)
 	}
-	if bytes.Contains(text, []byte(sectionBegin)) {
+	if hasSection(text) {
 		f.findSplit(s)
 	}
 	s.text = nil
@@ -165,7 +165,7 @@ func (f *finder) findFrom(s *search, introducer byte) {
 // and a call of IndexByte costs more than that.
 func nextByte(text []byte, at int, c byte) int {
 	const lows, highs = 0x0101010101010101, 0x8080808080808080
-	for near := at + 24; at+8 <= len(text) && at < near; at += 8 {
+	for near := at + 16; at+8 <= len(text) && at < near; at += 8 {
 		differs := binary.LittleEndian.Uint64(text[at:]) ^ lows*uint64(c)
 		if zeros := (differs - lows) &^ differs & highs; zeros != 0 { // the lowest of them is one for sure
 			return at + bits.TrailingZeros64(zeros)/8
@@ -286,6 +286,21 @@ const (
 	sectionBegin = "<![CDATA["
 	sectionEnd   = "]]>"
 )
+
+// hasSection reports that a section begins somewhere. It looks for the exclamation mark,
+// which is rare, where a page may have a tag in every line.
+func hasSection(text []byte) bool {
+	const before = len("<!")
+	for at := 0; ; {
+		next := bytes.IndexByte(text[at:], sectionBegin[before-1])
+		if next < 0 {
+			return false
+		}
+		if at += next + 1; at >= before && bytes.HasPrefix(text[at-before:], []byte(sectionBegin)) {
+			return true
+		}
+	}
+}
 
 func skipSections(text []byte, at int) int {
 	for at < len(text) && (text[at] == '<' || text[at] == ']') {

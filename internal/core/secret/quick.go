@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"encoding/binary"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -58,10 +59,10 @@ func (f *finder) passDull(text []byte, at int) int {
 		switch c := text[at+1]; {
 		case f.dull[c]:
 			at += len(`\n`)
-		case c == 'u' && narrow && (hexDigits[text[at+2]]|hexDigits[text[at+3]])-1 < noDigit-1:
-			if next := at + len(`\u4e2d`); next < len(text) && text[next] == '\\' && allHex(text[at+4:next]) {
-				at = next
-				continue // one after the other
+		case c == 'u' && narrow:
+			at = passWide(text, at)
+			if first := hexDigits[text[at+2]] | hexDigits[text[at+3]]; first == 0 || first >= noDigit {
+				return at
 			}
 			at += len(`\u4e`)
 		default:
@@ -70,6 +71,32 @@ func (f *finder) passDull(text []byte, at int) int {
 		if at = nextByte(text, at, '\\'); at == len(text) {
 			break
 		}
+	}
+	return at
+}
+
+// passWide goes on from a \u escape over those of characters that no byte holds, as long
+// as one follows the other, and gives where the next or the last of them begins. It reads
+// eight bytes at once, an escape and the \u of the next one: a page in another script is
+// little else.
+func passWide(text []byte, at int) int {
+	const (
+		signs  = 0xFFFF_0000_0000_FFFF // where \u and \u stand in eight bytes
+		leads  = '\\' | 'u'<<8 | '\\'<<48 | 'u'<<56
+		digits = 0x0000_0101_0101_0000 // a bit for each of the four digits between them
+		first  = 0x0000_0000_FFFF_0000 // the first two of them
+		zeros  = '0'<<16 | '0'<<24
+	)
+	for at+len(`\u4e2d\u4e`) <= len(text) {
+		eight := binary.LittleEndian.Uint64(text[at:])
+		// Digits and letters are 0x30 to 0x4F and 0x60 to 0x7F: no introducer is among them,
+		// and what else is makes no escape.
+		bit4, bit5, bit6 := eight>>4, eight>>5, eight>>6
+		plain := (bit4&bit5 | bit6&^bit4) & digits
+		if eight&signs != leads || plain != digits || eight&first == zeros {
+			break
+		}
+		at += len(`\u4e2d`)
 	}
 	return at
 }

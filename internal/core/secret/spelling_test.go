@@ -200,6 +200,52 @@ func TestTrust02RowsOfBackslashes(t *testing.T) {
 	}
 }
 
+// Runs of \u escapes of other scripts are passed over eight bytes at a time. A secret is
+// found before, between and behind them, wherever it lies in the eight bytes, also where
+// a run is broken by what is no escape, is one of an escape, or is cut.
+func TestTrust02RunsOfWideEscapesHideNothing(t *testing.T) {
+	around := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
+			`\u4e2d`, `\uff0c`, `\u4E2D`, `\u0100`, `\u1000`, `\ud83d\ude00`, `\u4e2d\u4e2d\u4e2d\u4e2d`, // passed over
+			`\u00e9`, `\u0009`, `\u4e`, `\u4`, `\u`, `\u!!!!`, `\u4e2`, `\u 4e2d`, `\/`, `\n`, "(", "!", "<", // looked at, or no escape
+		}), 0, 9).Draw(t, "parts"), "")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.StringMatching(`[A-Za-z0-9+/=!<-]{8,24}`).Draw(t, "value")
+		form := writer(t, value, false)
+		before, after := around.Draw(t, "before")+"(", ")"+around.Draw(t, "after")
+		if got := NewMasker(New(value)).String(before + form + after); got != before+mask+after {
+			t.Fatalf("%q between %q and %q became %q", form, before, after, got)
+		}
+	})
+}
+
+// An escape inside the digits of another one is seen, and so is the mark of a section
+// beside exclamation marks that begin none.
+func TestTrust02EscapesInsideEscapesAmongWideOnes(t *testing.T) {
+	const value = "key=with/slash!"
+	m := NewMasker(New(value))
+	wide := strings.Repeat(`\u4e2d`, 5)
+	for _, form := range []string{`key\u003dwith/slash!`, `key\u0%303dwith/slash!`, `key\u00&#51;dwith/slash!`, `key\u003\u0064with/slash!`, `key=with<![CDATA[/slash!]]>`, `key=with]]>/sla<![CDATA[sh!`} {
+		for _, text := range []string{wide + "(%s)" + wide, "!" + wide + "!<!(%s)!<![", `\u4e!(%s)` + wide, wide + `\u4e2(%s)`} {
+			if got := m.String(fmt.Sprintf(text, form)); strings.Contains(got, "with") || !strings.Contains(got, mask) || !strings.HasPrefix(got, text[:strings.Index(text, "(")]) {
+				t.Errorf("%s in %s became %s", form, text, got)
+			}
+		}
+	}
+}
+
+// What begins like a \u escape and is none may have the first escape of a secret in it,
+// just before the next \u.
+func TestTrust02BrokenEscapesHideNoEscape(t *testing.T) {
+	const value = "=with/slash-key"
+	for _, text := range []string{`\u4\x3\u0064with/slash-key`, `\u\x3\u0064with/slash-key`, `\u4e2d\u4\x3\u0064with/slash-key`} {
+		if got := NewMasker(New(value)).String(text); strings.Contains(got, "with") || !strings.HasSuffix(got, mask) {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
+}
+
 // What texts made for the purpose cost grows with their length, whatever is in them.
 func TestTrust02CostGrowsWithLength(t *testing.T) {
 	m := NewMasker(New("sk-4f9c1e77/aa0b"), New(`K\&%00=61#;amp2525`))
