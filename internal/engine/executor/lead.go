@@ -23,11 +23,13 @@ type ledBy struct {
 
 type led struct {
 	once    bool           // some page named its next one, so the path is right
-	without map[int64]bool // tasks whose first page was full, announced more, and led nowhere
+	without map[int64]bool // runs whose first page was full, announced more, and led nowhere
 }
 
-// enoughWithout is how many slices have to begin with a page that leads nowhere before
-// the path is to blame: one short day must not stop a source.
+// enoughWithout is how many runs have to begin with a page that leads nowhere before the
+// path is to blame, of several slices or of one: a source that has one slice to read would
+// never have more, and its runs lie seconds apart. One short day among others stops
+// nothing, because a page of another slice names its next one.
 const enoughWithout = 3
 
 func newLeads() *leads { return &leads{of: map[ledBy]*led{}} }
@@ -56,8 +58,8 @@ func (l *leads) everLed(w ingest.Work) bool {
 	return l.leadOf(w).once
 }
 
-// noteNowhere takes note of a slice whose first page leads nowhere, and reports whether
-// enough slices began so, and none led on.
+// noteNowhere takes note of a run whose first page leads nowhere, and reports whether
+// enough runs began so, and no page led on.
 func (l *leads) noteNowhere(w ingest.Work) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,7 +68,7 @@ func (l *leads) noteNowhere(w ingest.Work) bool {
 		return false
 	}
 	if len(of.without) < enoughWithout {
-		of.without[w.Lease.TaskID] = true
+		of.without[w.Lineage.RunID] = true
 	}
 	return len(of.without) >= enoughWithout
 }
@@ -77,6 +79,6 @@ func (r *taskRun) lacksLead(f *fault.Error) bool {
 	return f.Code == fault.ShortCount && f.At != "" && !r.executor.leads.everLed(r.work)
 }
 
-// leadsNowhere notes such a first page, and reports whether several slices began so: then
-// no slice would fare better.
+// leadsNowhere notes such a first page, and reports whether several runs began so: then
+// no run would fare better.
 func (r *taskRun) leadsNowhere() bool { return r.executor.leads.noteNowhere(r.work) }

@@ -21,7 +21,7 @@ func (r *taskRun) judgeStreak(ctx context.Context, err error) error {
 	}
 	if r.lacksLead(f) && r.leadsNowhere() {
 		r.stops = true
-		return fault.Newf(fault.SchemaChange, "the first page of %d slices was full and announced more, and on none of them anything stood at %s: "+
+		return fault.Newf(fault.SchemaChange, "in %d runs the first page was full and announced more, and nothing stood at %s: "+
 			"is that the path of the next page (response.nextToken, response.nextUrl)? The last of them: %w", enoughWithout, f.At, f.Err)
 	}
 	streak, stops := r.executor.troubles.noteRun(r.work.Partition, f, r.run.Probe && !r.alive)

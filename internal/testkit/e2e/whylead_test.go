@@ -105,6 +105,21 @@ func TestTrust12AWrongNextPathStops(t *testing.T) {
 	}
 }
 
+// A harvest of one slice stops after as few requests as one of many.
+func TestTrust12AWrongNextPathStopsOneSliceToo(t *testing.T) {
+	w := newWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "patra.db"), upsim.Config{Seed: 1, PerDay: 1}, upsim.Options{})
+	up := newReel(t, "")
+	up.apply(w, "$.nxt")
+	code, out, errText := w.built(harvestReel("--set", "slicing.step=P30D")...)
+	var got toldWhy
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatalf("exit %d: %v\n%s%s", code, err, out, errText)
+	}
+	if code != 2 || got.Stopped == nil || got.Stopped.Code != "SCHEMA_CHANGE" || !strings.Contains(errText, "$.nxt") || up.asked.Load() != 7 {
+		t.Errorf("exit %d after %d requests, want 7\n%s%s", code, up.asked.Load(), out, errText)
+	}
+}
+
 // One day whose list ends too early is a day that fails, and stops nothing.
 func TestTrust12OneShortDayStopsNothing(t *testing.T) {
 	w := newWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "patra.db"), upsim.Config{Seed: 1, PerDay: 1}, upsim.Options{})
