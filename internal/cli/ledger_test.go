@@ -58,7 +58,7 @@ func TestRunShow(t *testing.T) {
 	d.holds(good.out, "1 of pass 1: SUCCEEDED", "GET http://127.0.0.1:", "/works?cursor=%2A", "rows=5", "HTTP 200, application/json", " bytes in ", "5 seen = 5 new",
 		"next page  at ", "because of: next token", "next page  none: this was the last one, because of: ", "nothing: its window is read")
 	d.holds(d.expect(term.ExitOK, "run", "show", "3").out, "SERVER_ERROR (HTTP 500)", "0 seen", "1 of pass 1: FAILED", "HTTP 500", "L1: it passes, worth another try",
-		"task 3: given up", "patra task retry 3")
+		"task 3: it failed and is not tried again", "patra task retry 3")
 	var run ledger.RunDetail
 	d.decode(d.expect(term.ExitOK, "run", "show", "2", "-o", "json").out, &run)
 	if run.ID != 2 || run.Stats.Seen != 12 || run.Next == "" || run.Class != "" || len(run.Batches) != 3 || len(run.Batches[0].Request) == 0 || len(run.Batches[0].Response) == 0 || run.Batches[0].No != 1 || run.Batches[2].No != 3 {

@@ -33,7 +33,7 @@ func (a *App) giveUpOld(ctx context.Context, c *spec.Compiled, cursor int64) (gi
 		if !p.IsStuck() {
 			continue
 		}
-		did, err := a.store.SupersedePlan(ctx, p.ID, fmt.Sprintf("given up: %s was changed at %s, and this plan got nowhere with the settings before",
+		did, err := a.store.SupersedePlan(ctx, p.ID, fmt.Sprintf("cancelled by patra: %s was changed at %s, after this plan was made, and its requests failed with the old settings; the next plan reads what it left",
 			c.Snapshot.Source, window.Text(p.Changed)))
 		if errors.Is(err, fault.ErrConflict) { // it has ended meanwhile, or somebody else did the same
 			continue
@@ -42,7 +42,7 @@ func (a *App) giveUpOld(ctx context.Context, c *spec.Compiled, cursor int64) (gi
 			return given, err
 		}
 		given = append(given, GivenUp{PlanID: p.ID, Changed: p.Changed, Slices: did.Cancelled + did.Stopping})
-		a.config.Log.Info("a plan that got nowhere is given up: its source was changed since", "source", c.Snapshot.Source, "plan", p.ID, "changed", p.Changed)
+		a.config.Log.Info("a plan is cancelled and what it left is planned again: its source was changed, and its requests failed with the old settings", "source", c.Snapshot.Source, "plan", p.ID, "changed", p.Changed)
 	}
 	return given, nil
 }

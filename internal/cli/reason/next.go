@@ -24,7 +24,7 @@ func TaskNext(t view.Task) string {
 	case status.Leased():
 		return "it is worked on by " + t.LeaseOwner
 	case status == ingest.TaskFailed && t.ErrorCode == string(fault.Capped) && !t.Window.Empty():
-		return "given up; its window stays owed: " + CappedNext(t.Window, t.Source)
+		return "it failed and is not tried again; its window is still owed: " + CappedNext(t.Window, t.Source)
 	case status == ingest.TaskFailed, status == ingest.TaskCancelled:
 		return endedNext(t)
 	case status == ingest.TaskPartial:
@@ -35,11 +35,11 @@ func TaskNext(t view.Task) string {
 
 // endedNext says who reads the window of a task that was given up or stopped.
 func endedNext(t view.Task) string {
-	text := "given up"
+	text := "it failed and is not tried again"
 	if t.Status == string(ingest.TaskCancelled) {
-		text = "stopped"
+		text = "it was stopped"
 	}
-	text += "; its window stays owed. "
+	text += "; its window is still owed. "
 	switch ingest.Operation(t.Operation) {
 	case ingest.Harvest:
 		text += fmt.Sprintf("A later harvest plans it again, `patra coverage gaps %s` tells when; now: patra harvest %s --retry", t.Source, t.Source)

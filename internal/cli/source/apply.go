@@ -81,8 +81,8 @@ func newSourceApply(e *term.Env) *cobra.Command {
 has a problem, none is written. Rows that changed are closed and opened anew from
 now on, or from --effective-from on. Plans that exist keep the settings they were
 made with, the rate section apart: tasks read it when they begin, and what waits for
-a quota or for hours that have changed is tried again. A plan that gets nowhere with
-the settings before is given up by the next harvest, and planned anew.
+a quota or for hours that have changed is tried again. If the requests of a plan fail
+with the old settings, the next harvest cancels it and plans again what it left.
 
 A file that says what is in force already changes nothing, however often it is
 applied. Versions that are scheduled for later stay, and each holds from its date

@@ -62,7 +62,7 @@ func afterApply(e *term.Env, rows []Applied) {
 		if r.Outcome != OutcomeApplied && r.Outcome != OutcomeScheduled {
 			continue
 		}
-		e.Hint("%s: plans that exist keep their settings, except the rate, which every task reads when it begins; plans made from %s on use the new ones, and the next harvest gives up one that got nowhere with the old ones", r.Source, window.Text(r.From))
+		e.Hint("%s: plans that exist keep their settings, except the rate, which every task reads when it begins; plans made from %s on use the new ones. If the requests of an older plan failed, the next harvest cancels it and plans again what it left: patra harvest %s", r.Source, window.Text(r.From), r.Source)
 		if r.replaces {
 			e.Hint("as it was before: patra source export %s --at %s", r.Source, window.Text(r.From.Add(-time.Microsecond)))
 		}

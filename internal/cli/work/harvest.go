@@ -33,8 +33,9 @@ func NewHarvest(e *term.Env) *cobra.Command {
 the plan to its end. The watermark moves only over time that was read without a
 gap; what failed stays owed. It is tried again after a wait that doubles with each
 failure, at once by the first harvest after its source was resumed, applied anew or
-given another secret, and at once with --retry. A plan that got nowhere before its
-source was applied anew is given up, and planned with the source as it is now.
+given another secret, and at once with --retry. A plan whose requests failed before
+the source was applied anew is cancelled, and what it left is planned again with the
+source as it is now.
 
 With --events the events that wait are published at the end, as events publish does.
 Exit code 3 if some were not delivered: the records are stored, the events stay.
@@ -297,8 +298,9 @@ func ContinuingText(ctx context.Context, app *daemon.App, plan int64) string {
 
 // givingUp says why a plan that was there before is not gone on with.
 func givingUp(g daemon.GivenUp) string {
-	return fmt.Sprintf("plan %d is given up: the source was changed at %s, and the plan got nowhere with the settings before; what it left is planned anew (%s)",
-		g.PlanID, term.Instant(g.Changed), term.Count(g.Slices, "slice"))
+	return fmt.Sprintf("plan %d is cancelled: the source was changed at %s, after this plan was made, and its requests failed with the old settings. "+
+		"What it left (%s) is planned again now with the new ones; you need not do anything. What failed: patra plan show %d",
+		g.PlanID, term.Instant(g.Changed), term.Count(g.Slices, "slice"), g.PlanID)
 }
 
 // joinedText says why this harvest has no plan of its own.

@@ -64,7 +64,7 @@ func (r *taskRun) giveUpPlan(ctx context.Context, o ingest.Outcome) error {
 	if o.Task != ingest.TaskFailed || !o.Stops || fault.Code(o.Code).Remedy() != fault.FixFile {
 		return nil
 	}
-	_, err := r.executor.store.CancelPlan(ctx, r.work.Lineage.PlanID, ingest.ByItself, "given up: "+o.Error)
+	_, err := r.executor.store.CancelPlan(ctx, r.work.Lineage.PlanID, ingest.ByItself, "cancelled by patra: no request of this plan can succeed before the source is corrected: "+o.Error)
 	if errors.Is(err, fault.ErrConflict) { // it has ended, or somebody else did the same
 		return nil
 	}

@@ -38,7 +38,7 @@ func (w *world) one(query string) (out string) {
 const fewTries = "retry: {maxAttempts: 1}"
 
 // A source applied with a wrong host fails. Whoever corrects the file and applies it
-// gets the data with the next harvest: the plan that keeps the old host is given up,
+// gets the data with the next harvest: the plan that keeps the old host is cancelled,
 // said so, and what it left is planned anew. Nobody has to cancel anything.
 func TestTrust13ACorrectedFileReachesWhatIsPlanned(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, database string) {
@@ -50,7 +50,7 @@ func TestTrust13ACorrectedFileReachesWhatIsPlanned(t *testing.T) {
 		}
 		b.applyAt(shelf(t), fewTries)
 		code, out, errText := b.harvests("-o", "json")
-		if code != 0 || !strings.Contains(out, `"givenUpPlans": [`) || !strings.Contains(errText, "plan 1 is given up: the source was changed at ") {
+		if code != 0 || !strings.Contains(out, `"givenUpPlans": [`) || !strings.Contains(errText, "plan 1 is cancelled: the source was changed at ") {
 			t.Errorf("exit %d\n%s%s", code, out, errText)
 		}
 		if n := b.one("SELECT COUNT(*) FROM ing_record"); n != "60" {
@@ -90,7 +90,7 @@ func TestTrust13ACorrectedFileReachesACampaign(t *testing.T) {
 			t.Fatalf("exit %d\n%s%s", code, out, errText)
 		}
 		b.applyAt(shelf(t), fewTries)
-		if code, out, errText := b.patra(backfill...); code != 0 || !strings.Contains(errText, "plan 1 is given up") {
+		if code, out, errText := b.patra(backfill...); code != 0 || !strings.Contains(errText, "plan 1 is cancelled") {
 			t.Errorf("exit %d\n%s%s", code, out, errText)
 		}
 		if n := b.one("SELECT COUNT(*) FROM ing_record"); n != "60" {
