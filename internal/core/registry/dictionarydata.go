@@ -3,7 +3,6 @@ package registry
 // Lists of the configuration tables.
 func registryTypes() []DictType {
 	return []DictType{
-		closedType("scope", "Scope of a setting", "SOURCE* TASK"),
 		closedType("http_method", "HTTP method", "GET* POST PUT PATCH DELETE HEAD OPTIONS"),
 		customType("endpoint_usage", "What an endpoint is for", "SEARCH* DETAIL METRICS BATCH AUTH HEALTH").
 			addAliases(legacy1, "FETCH=DETAIL"),
@@ -11,19 +10,12 @@ func registryTypes() []DictType {
 			addAliases(legacy1, "PAGE_NUMBER=PAGE CURSOR=TOKEN SCROLL=TOKEN"),
 		customType("window_mode", "Window mode", "SLIDING* CALENDAR"),
 		customType("time_unit", "Unit of time", "SECOND MINUTE HOUR DAY*"),
-		customType("offset_type", "What an increment follows", "DATE* ID COMPOSITE"),
 		customType("bucket_granularity_scope", "What a rate limit counts", "GLOBAL* PER_KEY PER_ENDPOINT PER_IP PER_TASK").
 			addAliases(legacy1, "CREDENTIAL=PER_KEY ENDPOINT=PER_ENDPOINT IP=PER_IP TASK=PER_TASK"),
-		customType("retry_after_policy", "Treatment of Retry-After", "IGNORE RESPECT* CLAMP").
-			addAliases(legacy1, "NONE=IGNORE RESPECT_HEADER=RESPECT FIXED=CLAMP EXP_BACKOFF=CLAMP"),
-		customType("backoff_policy_type", "Back-off", "FIXED* EXP EXP_JITTER DECOR_JITTER"),
-		customType("backpressure_strategy", "Back-pressure", "BLOCK* DROP YIELD"),
-		customType("payload_compress_strategy", "Compression of payloads", "NONE* GZIP"),
 		customType("inbound_location", "Where a credential travels", "HEADER* QUERY BODY COOKIE"),
 		closedType("lifecycle_status", "Life cycle of a setting", "DRAFT ACTIVE* DEPRECATED RETIRED").
 			addAliases(legacy1, "PUBLISHED=ACTIVE"),
 		customType("param_merge_strategy", "Merging of parameters", "OVERRIDE* UNION REMOVE_NULLS"),
-		closedType("oauth_grant_type", "OAuth grant", "CLIENT_CREDENTIALS* PASSWORD AUTHORIZATION_CODE REFRESH_TOKEN JWT_BEARER"),
 	}
 }
 
@@ -32,7 +24,6 @@ func expressionTypes() []DictType {
 	return []DictType{
 		closedType("reg_data_type", "Type of a query field", "DATE DATETIME NUMBER TEXT KEYWORD BOOLEAN TOKEN*"),
 		closedType("reg_cardinality", "Values of a query field", "SINGLE* MULTI"),
-		closedType("reg_operation", "Kind of request", "SEARCH* DETAIL LOOKUP"),
 		closedType("reg_expr_op", "Operator of a condition", "TERM* IN RANGE EXISTS TOKEN"),
 		closedType("reg_range_kind", "Kind of a range", "NONE* DATE DATETIME NUMBER"),
 		closedType("reg_match_type", "Matching of a term", "PHRASE* EXACT ANY"),

@@ -44,7 +44,7 @@ func (s *Registry) loadSource(ctx context.Context, code string, at time.Time) (s
 
 func (s *Registry) lookUp(ctx context.Context, q kernel.Querier, code string) (p provenance, ok bool, err error) {
 	var updated sql.NullInt64
-	ok, err = kernel.Found(q.QueryRowContext(ctx, "SELECT id, version, updated_at FROM reg_provenance WHERE provenance_code = ? AND is_active = 1 AND lifecycle_status_code = 'ACTIVE'",
+	ok, err = kernel.Found(q.QueryRowContext(ctx, "SELECT id, version, updated_at FROM reg_provenance WHERE provenance_code = ? AND is_active = 1",
 		code).Scan(&p.id, &p.version, &updated))
 	if err != nil || !ok {
 		return p, false, err
@@ -93,7 +93,7 @@ func (s *Registry) SourceStamp(ctx context.Context, code string) (stamp registry
 	var until sql.NullInt64
 	ok, err = kernel.Found(s.db.QueryRow(ctx, `SELECT p.version,
   (SELECT MIN(v.effective_from) FROM reg_provenance_version v WHERE v.provenance_id = p.id AND v.active_1 = 'Y' AND v.effective_from > ?)
-  FROM reg_provenance p WHERE p.provenance_code = ? AND p.is_active = 1 AND p.lifecycle_status_code = 'ACTIVE'`, kernel.Micros(now), code).Scan(&stamp.Version, &until))
+  FROM reg_provenance p WHERE p.provenance_code = ? AND p.is_active = 1`, kernel.Micros(now), code).Scan(&stamp.Version, &until))
 	stamp.Until = kernel.Instant(until)
 	return stamp, ok, kernel.Wrap("stamp of source", s.db.Translate(err))
 }

@@ -63,7 +63,7 @@ func (t *tx) applySource(src *registry.Source, wanted []registry.Row, o registry
 		return done, fmt.Errorf("%w: effective from %s lies in the past (now is %s): what was in force then cannot be changed; leave it out, or name a later instant",
 			fault.ErrInvalid, done.From.Format(time.RFC3339Nano), p.now.Format(time.RFC3339Nano))
 	}
-	if err := t.writeProvenance(&p, wanted, done.From); err != nil {
+	if err := t.writeProvenance(&p, src.Code); err != nil {
 		return done, err
 	}
 	change := line.planTurn(wanted)
@@ -155,7 +155,7 @@ func (s *Registry) AppliedSources(ctx context.Context) (map[string]time.Time, er
 		return nil, err
 	}
 	rows, err := s.db.Query(ctx, `SELECT p.provenance_code, v.effective_from FROM reg_provenance p JOIN reg_provenance_version v ON v.provenance_id = p.id
-  WHERE p.is_active = 1 AND p.lifecycle_status_code = 'ACTIVE' AND v.active_1 = 'Y'
+  WHERE p.is_active = 1 AND v.active_1 = 'Y'
   AND v.effective_from <= CASE WHEN p.updated_at > ? THEN p.updated_at ELSE ? END
   AND (v.effective_to IS NULL OR v.effective_to > CASE WHEN p.updated_at > ? THEN p.updated_at ELSE ? END)`, kernel.Micros(now), kernel.Micros(now), kernel.Micros(now), kernel.Micros(now))
 	if err != nil {

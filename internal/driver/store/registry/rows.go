@@ -33,26 +33,16 @@ func (t *tx) readProvenance(code string) (p provenance, err error) {
 	return p, err
 }
 
-// writeProvenance raises the version, so that copies of the source know. What
-// the source says of itself is shown here while it is in force.
-func (t *tx) writeProvenance(p *provenance, wanted []registry.Row, from time.Time) (err error) {
-	columns := registry.RowColumns(registry.SourceTable)
-	values := valuesOf(ownRow(wanted), columns)
+// writeProvenance raises the version, so that copies of the source know.
+func (t *tx) writeProvenance(p *provenance, code string) (err error) {
 	at := kernel.Micros(p.now)
 	if p.isNew {
 		p.version = 1
-		p.id, err = t.Insert("INSERT INTO reg_provenance ("+strings.Join(columns, ", ")+", created_at, updated_at, version) VALUES ("+kernel.Marks(len(columns)+3)+")",
-			append(values, at, at, p.version)...)
+		p.id, err = t.Insert("INSERT INTO reg_provenance (provenance_code, created_at, updated_at, version) VALUES (?,?,?,?)", code, at, at, p.version)
 		return err
 	}
 	p.version++
-	set := "updated_at = ?, version = ?"
-	if from.After(p.now) {
-		values = nil
-	} else {
-		set = strings.Join(columns, " = ?, ") + " = ?, " + set
-	}
-	return t.ExecOne("UPDATE reg_provenance SET "+set+" WHERE id = ?", append(values, at, p.version, p.id)...)
+	return t.ExecOne("UPDATE reg_provenance SET updated_at = ?, version = ? WHERE id = ?", at, p.version, p.id)
 }
 
 // openRows reads what is or will be in force, and what ends just now.

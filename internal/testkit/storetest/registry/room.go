@@ -19,6 +19,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "SourceVersions", Run: s.sourceVersions},
 		{Name: "SourceRaces", Run: s.sourceRaces},
 		{Name: "SourceUpgrade", Run: s.sourceUpgrade},
+		{Name: "ColumnsDropped", Run: s.columnsDropped},
 		{Name: "Dictionary", Run: s.dictionary},
 	}
 }

@@ -21,9 +21,6 @@ func (s suite) sourceVersions(t *testing.T) {
 			w.Errorf("applied %+v", done)
 		}
 		w.loads(first)
-		if name := w.Text("SELECT provenance_name FROM reg_provenance"); name != "Tiny" {
-			w.Errorf("reg_provenance already shows %q", name)
-		}
 		w.loadsAt(begin.Add(-time.Microsecond), first)
 		w.loadsAt(begin, second)
 		w.oneRowInForceEach()
