@@ -22,7 +22,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 
 // Lossy are the steps of this room whose answers may get lost.
 func Lossy() []fixture.Lossy {
-	return lossySteps(lossyExport(), lossyOutbox())
+	return fixture.LossySteps(enterWorld, lossyExport(), lossyOutbox())
 }
 
 // world is a world with what only this part does in it.
@@ -38,18 +38,10 @@ func (s suite) test(t *testing.T, name string, body func(w *world)) {
 
 type answer = fixture.Answer
 
-// lossy is a step of this room whose answer may get lost; see fixture.Lossy.
+// lossy is a step of this room whose answer may get lost; see fixture.LossySteps.
 type lossy struct {
-	step, name string
-	prepare    func(w *world) func() (answer, error)
+	Step, Name string
+	Prepare    func(w *world) func() (answer, error)
 }
 
-// lossySteps hands the steps of this room out.
-func lossySteps(lists ...[]lossy) (out []fixture.Lossy) {
-	for _, list := range lists {
-		for _, l := range list {
-			out = append(out, fixture.Lossy{Step: l.step, Name: l.name, Prepare: func(w *fixture.World) func() (answer, error) { return l.prepare(&world{w}) }})
-		}
-	}
-	return out
-}
+func enterWorld(w *fixture.World) *world { return &world{w} }
