@@ -22,7 +22,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 	"github.com/patra-ingest/patra/internal/driver/blob"
 	"github.com/patra-ingest/patra/internal/driver/redisgate"
 	"github.com/patra-ingest/patra/internal/driver/store"
@@ -256,7 +256,7 @@ func (a *App) prepareSchema(ctx context.Context) error {
 	if err := a.checkSchema(ctx); err != nil || a.config.MustExist {
 		return err
 	}
-	_, err := a.store.SeedDictionary(ctx, registry.Dictionary())
+	_, err := a.store.SeedDictionary(ctx, dictionary.All())
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 	"github.com/patra-ingest/patra/internal/driver/store"
 )
 
@@ -28,6 +29,6 @@ func (d *Definitions) LoadAt(ctx context.Context, code string, at time.Time) (sr
 }
 
 // ListCodes reads the lists of codes that source files may use.
-func (d *Definitions) ListCodes(ctx context.Context) ([]registry.DictType, error) {
+func (d *Definitions) ListCodes(ctx context.Context) ([]dictionary.Type, error) {
 	return d.db.Dictionary(ctx)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/driver/store"
 )
@@ -42,7 +43,7 @@ type knownSource struct {
 	src       *registry.Source
 	applied   bool
 	stamp     registry.Stamp
-	codes     []registry.DictType // the dictionary it was read with; empty if there is none yet
+	codes     []dictionary.Type // the dictionary it was read with; empty if there is none yet
 	codesAt   time.Time
 	installed Installed // whose contact is sent where the source names none
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 	"github.com/patra-ingest/patra/internal/core/spec"
 )
 
@@ -174,10 +175,10 @@ func TestOverridesOnlyLowerLimits(t *testing.T) {
 // §3.3.3: a code an operator switched off in the dictionary stops the compiler.
 func TestDisabledCodeIsRefused(t *testing.T) {
 	app, _ := cached(t, 0)
-	types := registry.Dictionary()
+	types := dictionary.All()
 	for i := range types {
 		if types[i].Code == "pagination_mode" {
-			types[i].Items = slices.DeleteFunc(slices.Clone(types[i].Items), func(item registry.DictItem) bool { return item.Code == "TOKEN" })
+			types[i].Items = slices.DeleteFunc(slices.Clone(types[i].Items), func(item dictionary.Item) bool { return item.Code == "TOKEN" })
 		}
 	}
 	if _, err := app.store.SeedDictionary(t.Context(), types); err != nil {

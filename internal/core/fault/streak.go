@@ -61,7 +61,7 @@ type Remedy int
 const (
 	Unknown  Remedy = iota // the code does not tell; it is about a single slice
 	FixFile                // the source file does not fit the upstream
-	FixKey                // a credential is missing or refused
+	FixKey                 // a credential is missing or refused
 	TryLater               // the upstream, or the way to it
 )
 

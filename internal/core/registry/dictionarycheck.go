@@ -5,12 +5,14 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 )
 
 // UnknownCodes lists the codes of a source that a stored dictionary does not
 // have, or has switched off. The built-in list was checked by Decode; the stored
 // one is the operator's and may say less.
-func (s *Source) UnknownCodes(dict []DictType) Problems {
+func (s *Source) UnknownCodes(dict []dictionary.Type) Problems {
 	var out Problems
 	for _, l := range s.allLeaves() {
 		enum := enumAt(sourceShape(), l.Path)
@@ -26,7 +28,7 @@ func (s *Source) UnknownCodes(dict []DictType) Problems {
 
 // UnknownCodes is the same for what holds for one operation, the platform's
 // defaults and the overrides of a run included.
-func (r *Resolved) UnknownCodes(dict []DictType) Problems {
+func (r *Resolved) UnknownCodes(dict []dictionary.Type) Problems {
 	var out Problems
 	for _, l := range r.allValues() {
 		enum := enumAt(sectionsShape(), l.Path)
@@ -50,8 +52,8 @@ func (r *Resolved) UnknownCodes(dict []DictType) Problems {
 
 type codeGap struct{ message, hint string }
 
-func unknownCodes(dict []DictType, codes, enum []string) (out []codeGap) {
-	list, ok := listOf(enum)
+func unknownCodes(dict []dictionary.Type, codes, enum []string) (out []codeGap) {
+	list, ok := dictionary.ListOf(enum)
 	if !ok {
 		return nil
 	}
@@ -69,7 +71,7 @@ func unknownCodes(dict []DictType, codes, enum []string) (out []codeGap) {
 	return out
 }
 
-func enabledCodes(dict []DictType, list string) (out []string) {
+func enabledCodes(dict []dictionary.Type, list string) (out []string) {
 	for _, t := range dict {
 		if t.Code != list {
 			continue

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 )
 
 // codeLists ties the code types of the program to the lists that hold them.
@@ -90,8 +91,8 @@ func codeLists() map[string]string {
 // A code that is in no list is one nobody can look up. The constants are read
 // from the source, so that a new one cannot be forgotten.
 func TestEveryConstantIsInItsList(t *testing.T) {
-	lists := map[string]DictType{}
-	for _, list := range Dictionary() {
+	lists := map[string]dictionary.Type{}
+	for _, list := range dictionary.All() {
 		lists[list.Code] = list
 	}
 	seen := map[string]bool{}
@@ -106,7 +107,7 @@ func TestEveryConstantIsInItsList(t *testing.T) {
 			t.Errorf("%s: codes of type %s are in no list: add it to the dictionary and to codeLists", c.at, c.typ)
 			continue
 		}
-		if !slices.ContainsFunc(list.Items, func(i DictItem) bool { return i.Code == c.value }) {
+		if !slices.ContainsFunc(list.Items, func(i dictionary.Item) bool { return i.Code == c.value }) {
 			t.Errorf("%s: %s %s is not in the list %s", c.at, c.typ, c.value, list.Code)
 		}
 	}
@@ -117,7 +118,7 @@ func TestEveryConstantIsInItsList(t *testing.T) {
 
 // Transforms are known by name only.
 func TestEveryTransformIsInItsList(t *testing.T) {
-	list, ok := listOf(query.Transforms())
+	list, ok := dictionary.ListOf(query.Transforms())
 	if !ok || list.Code != "reg_transform" {
 		t.Errorf("%v: not all are in reg_transform", query.Transforms())
 	}

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 )
 
 const referencePage = "../../../docs/registry.md"
@@ -45,7 +47,7 @@ func TestReferenceNamesEverything(t *testing.T) {
 			t.Errorf("missing: %s", part)
 		}
 	}
-	for _, list := range Dictionary() {
+	for _, list := range dictionary.All() {
 		if !strings.Contains(page, "| `"+list.Code+"`") {
 			t.Errorf("list %s is missing", list.Code)
 		}

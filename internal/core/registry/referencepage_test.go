@@ -8,6 +8,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/tmpl"
 )
@@ -173,7 +174,7 @@ func functionTable() string {
 
 func dictionaryTable() string {
 	var rows [][]string
-	for _, t := range Dictionary() {
+	for _, t := range dictionary.All() {
 		var codes, older []string
 		for _, item := range t.Items {
 			code := "`" + item.Code + "`"

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 )
 
 // bindScalar reads one value into dst by its type and reports what is wrong.
@@ -22,7 +24,7 @@ func (b *binder) bindScalar(n *node, s *shape, dst reflect.Value, path string) b
 		return false
 	}
 	if len(s.enum) > 0 && !slices.Contains(s.enum, n.text) {
-		code, ok := canonicalCode(n.text, s.enum)
+		code, ok := dictionary.CanonicalCode(n.text, s.enum)
 		if !ok {
 			shown := strconv.Quote(shortenText(n.text))
 			if isPrivate(path) {
@@ -108,7 +110,7 @@ func isHuge(text string) bool {
 
 // valueHint also knows older codes in the wrong case.
 func valueHint(value string, valid []string) string {
-	if code, ok := canonicalCode(strings.ToUpper(value), valid); ok {
+	if code, ok := dictionary.CanonicalCode(strings.ToUpper(value), valid); ok {
 		return "did you mean " + strconv.Quote(code) + "?"
 	}
 	return hintFor(value, valid, "valid values")

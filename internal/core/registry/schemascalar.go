@@ -5,6 +5,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
@@ -47,7 +48,7 @@ func scalarSchema(s *shape) *jsonSchema {
 
 // enumSchema offers the codes in use and lets older ones pass.
 func enumSchema(enum []string) *jsonSchema {
-	older := olderCodes(enum)
+	older := dictionary.OlderCodes(enum)
 	if len(older) == 0 {
 		return &jsonSchema{Enum: enum}
 	}

@@ -12,7 +12,7 @@ import (
 	"database/sql"
 	"time"
 
-	core "github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 	"github.com/patra-ingest/patra/internal/driver/store/archive"
 	"github.com/patra-ingest/patra/internal/driver/store/bodies"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
@@ -79,6 +79,6 @@ func (s *Store) Migrate(ctx context.Context) (applied []Migration, err error) {
 	if applied, err = s.db.Migrate(ctx); err != nil {
 		return applied, err
 	}
-	_, err = s.SeedDictionary(ctx, core.Dictionary())
+	_, err = s.SeedDictionary(ctx, dictionary.All())
 	return applied, err
 }

@@ -6,7 +6,7 @@ import (
 	"database/sql"
 	"slices"
 
-	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
@@ -17,7 +17,7 @@ import (
 // What operators did stays: items they added to a list that allows it, and
 // items they switched off. Items the program no longer has are switched off,
 // never deleted, because rows may still hold their codes.
-func (s *Registry) SeedDictionary(ctx context.Context, types []registry.DictType) (changed int, err error) {
+func (s *Registry) SeedDictionary(ctx context.Context, types []dictionary.Type) (changed int, err error) {
 	read := func(query string) (*sql.Rows, error) { return s.db.Query(ctx, query) }
 	stored, err := readDictionary(read)
 	if err != nil {
@@ -50,17 +50,17 @@ func (s *Registry) SeedDictionary(ctx context.Context, types []registry.DictType
 
 // Dictionary reads the lists of codes: lists and aliases by code, items in their
 // display order.
-func (s *Registry) Dictionary(ctx context.Context) ([]registry.DictType, error) {
+func (s *Registry) Dictionary(ctx context.Context) ([]dictionary.Type, error) {
 	stored, err := readDictionary(func(query string) (*sql.Rows, error) { return s.db.Query(ctx, query) })
 	if err != nil {
 		return nil, kernel.Wrap("read dictionary", s.db.Translate(err))
 	}
-	var out []registry.DictType
+	var out []dictionary.Type
 	for _, list := range stored.types {
-		t := registry.DictType{Code: list.code, Name: list.name, Custom: list.custom}
+		t := dictionary.Type{Code: list.code, Name: list.name, Custom: list.custom}
 		for _, item := range stored.items {
 			if item.typeID == list.id {
-				t.Items = append(t.Items, registry.DictItem{
+				t.Items = append(t.Items, dictionary.Item{
 					Code: item.code, Default: item.isDefault, Disabled: !item.enabled, Aliases: stored.aliasesOf(item.id),
 				})
 			}
@@ -162,10 +162,10 @@ func (d dictionaryRows) itemOf(list int64, code string) (dictItemRow, bool) {
 	return d.items[i], true
 }
 
-func (d dictionaryRows) aliasesOf(item int64) (out []registry.DictAlias) {
+func (d dictionaryRows) aliasesOf(item int64) (out []dictionary.Alias) {
 	for _, a := range d.aliases {
 		if a.itemID == item {
-			out = append(out, registry.DictAlias{System: a.system, Code: a.code})
+			out = append(out, dictionary.Alias{System: a.system, Code: a.code})
 		}
 	}
 	return out

@@ -4,7 +4,7 @@ import (
 	"database/sql"
 	"slices"
 
-	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
@@ -46,13 +46,13 @@ func (t *tx) writeDictionary(w dictionaryWrites) error {
 	return t.InsertMany(w.table, w.columns+", created_at, updated_at", len(w.inserts[0]), w.inserts)
 }
 
-// seedPhases returns the phases of seeding. They are separate because items need
-// the ids of their lists, and aliases those of their items.
-func seedPhases() []func(dictionaryRows, []registry.DictType) dictionaryWrites {
-	return []func(dictionaryRows, []registry.DictType) dictionaryWrites{seedTypes, seedItems, seedAliases}
+// seedPhases returns the phases of seeding. They are separate because items need the ids of their lists, and aliases
+// those of their items.
+func seedPhases() []func(dictionaryRows, []dictionary.Type) dictionaryWrites {
+	return []func(dictionaryRows, []dictionary.Type) dictionaryWrites{seedTypes, seedItems, seedAliases}
 }
 
-func seedTypes(stored dictionaryRows, wanted []registry.DictType) dictionaryWrites {
+func seedTypes(stored dictionaryRows, wanted []dictionary.Type) dictionaryWrites {
 	w := dictionaryWrites{table: "sys_dict_type", columns: "type_code, type_name, allow_custom_items, is_system"}
 	for _, list := range wanted {
 		row, ok := stored.typeOf(list.Code)
@@ -78,21 +78,21 @@ func (r dictItemRow) isSeeded() bool { return r.mark == markSeeded || r.mark == 
 
 const itemColumns = "type_id, item_code, item_name, display_order, is_default, enabled, default_key, record_remarks"
 
-func seedItems(stored dictionaryRows, wanted []registry.DictType) dictionaryWrites {
+func seedItems(stored dictionaryRows, wanted []dictionary.Type) dictionaryWrites {
 	w := dictionaryWrites{table: "sys_dict_item", columns: itemColumns}
 	var rising []dictionaryUpdate // items that become the default go last, see writeDictionary
 	for _, list := range stored.types {
-		at := slices.IndexFunc(wanted, func(t registry.DictType) bool { return t.Code == list.code })
+		at := slices.IndexFunc(wanted, func(t dictionary.Type) bool { return t.Code == list.code })
 		if at < 0 && !list.system {
 			continue // an operator's own list
 		}
-		var known []registry.DictItem
+		var known []dictionary.Item
 		if at >= 0 {
 			known = wanted[at].Items
 		}
 		foreignDefault := false
 		for _, row := range stored.items {
-			if row.typeID != list.id || slices.ContainsFunc(known, func(i registry.DictItem) bool { return i.Code == row.code }) {
+			if row.typeID != list.id || slices.ContainsFunc(known, func(i dictionary.Item) bool { return i.Code == row.code }) {
 				continue
 			}
 			if list.custom && !row.isSeeded() {
@@ -119,7 +119,7 @@ func seedItems(stored dictionaryRows, wanted []registry.DictType) dictionaryWrit
 }
 
 // seededItem returns how an item of the program should be stored.
-func seededItem(row dictItemRow, exists bool, list int64, position int, item registry.DictItem, foreignDefault bool) dictItemRow {
+func seededItem(row dictItemRow, exists bool, list int64, position int, item dictionary.Item, foreignDefault bool) dictItemRow {
 	next := dictItemRow{
 		id: row.id, typeID: list, code: item.Code, name: item.Name(), order: int64(10 * (position + 1)),
 		isDefault: item.Default && !foreignDefault, mark: markSeeded,
@@ -153,7 +153,7 @@ func (r dictItemRow) columnValues() []any {
 
 // seedAliases owns the aliases of the systems it names; those of other systems
 // are the operator's.
-func seedAliases(stored dictionaryRows, wanted []registry.DictType) dictionaryWrites {
+func seedAliases(stored dictionaryRows, wanted []dictionary.Type) dictionaryWrites {
 	w := dictionaryWrites{table: "sys_dict_item_alias", columns: "item_id, type_id, source_system, external_code"}
 	kept, systems := map[int64]bool{}, map[string]bool{}
 	for _, list := range wanted {

@@ -8,6 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
 
@@ -130,7 +131,7 @@ func codeColumns() map[string]string {
 // codes must be given a list.
 func (w *world) codesAreListed() {
 	w.Helper()
-	lists := map[string]registry.DictType{}
+	lists := map[string]dictionary.Type{}
 	for _, t := range w.stored() {
 		lists[t.Code] = t
 	}
@@ -154,7 +155,7 @@ func (w *world) codesAreListed() {
 				continue
 			}
 			values++
-			if !slices.ContainsFunc(lists[list].Items, func(i registry.DictItem) bool { return i.Code == code }) {
+			if !slices.ContainsFunc(lists[list].Items, func(i dictionary.Item) bool { return i.Code == code }) {
 				w.Errorf("%s holds %s, which is not in the list %s", name, code, list)
 			}
 		}

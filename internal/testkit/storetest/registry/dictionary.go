@@ -8,16 +8,17 @@ import (
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
 
 func (s suite) dictionary(t *testing.T) {
 	s.test(t, "the lists come back as the program has them", func(w *world) {
 		w.emptyDictionary()
-		if n := w.seed(registry.Dictionary()); n == 0 {
+		if n := w.seed(dictionary.All()); n == 0 {
 			w.Error("an empty dictionary was left empty")
 		}
-		if got, want := w.stored(), byCode(registry.Dictionary()); !reflect.DeepEqual(got, want) {
+		if got, want := w.stored(), byCode(dictionary.All()); !reflect.DeepEqual(got, want) {
 			w.Errorf("got\n%+v\nwant\n%+v", got, want)
 		}
 		if n := w.Number("SELECT COUNT(*) FROM sys_dict_item WHERE is_default = 1 AND default_key <> type_id"); n != 0 {
@@ -25,11 +26,11 @@ func (s suite) dictionary(t *testing.T) {
 		}
 	})
 	s.test(t, "seeding twice writes nothing", func(w *world) {
-		w.seed(registry.Dictionary())
+		w.seed(dictionary.All())
 		w.Clock.Advance(fixture.Day)
 		w.Wire.LoseNext("seed dictionary") // it must not even begin a transaction: a start would wait for other writers
 		w.Unchanged("second time", func() {
-			if n := w.seed(registry.Dictionary()); n != 0 {
+			if n := w.seed(dictionary.All()); n != 0 {
 				w.Errorf("%d rows changed", n)
 			}
 		})
@@ -37,7 +38,7 @@ func (s suite) dictionary(t *testing.T) {
 	s.bare(t, "a migrated database is seeded", func(w *world) {
 		_, err := w.Store.Migrate(w.Ctx)
 		w.Must(err)
-		if n := w.seed(registry.Dictionary()); n != 0 {
+		if n := w.seed(dictionary.All()); n != 0 {
 			w.Errorf("%d rows were missing", n)
 		}
 	})
@@ -89,7 +90,7 @@ func (s suite) dictionary(t *testing.T) {
 		}
 	})
 	s.test(t, "an item switched off by an operator stays off and is missed", func(w *world) {
-		w.seed(registry.Dictionary())
+		w.seed(dictionary.All())
 		r, err := registry.Resolve(w.Source(), "works", "HARVEST", nil)
 		w.Must(err)
 		if missed := r.UnknownCodes(w.stored()); len(missed) != 0 {
@@ -98,7 +99,7 @@ func (s suite) dictionary(t *testing.T) {
 		if n := w.Exec("UPDATE sys_dict_item SET enabled = 0, default_key = NULL WHERE item_code = 'TOKEN' AND type_id = (SELECT id FROM sys_dict_type WHERE type_code = 'pagination_mode')"); n != 1 {
 			w.Fatalf("%d items switched off", n)
 		}
-		if n := w.seed(registry.Dictionary()); n != 0 {
+		if n := w.seed(dictionary.All()); n != 0 {
 			w.Errorf("%d rows changed", n)
 		}
 		missed := r.UnknownCodes(w.stored())
@@ -110,15 +111,15 @@ func (s suite) dictionary(t *testing.T) {
 		w.emptyDictionary()
 		handles := w.Handles(4)
 		w.Together(len(handles), func(i int) error {
-			_, err := handles[i].SeedDictionary(w.Ctx, registry.Dictionary())
+			_, err := handles[i].SeedDictionary(w.Ctx, dictionary.All())
 			return err
 		})
-		if got := w.stored(); !reflect.DeepEqual(got, byCode(registry.Dictionary())) {
+		if got := w.stored(); !reflect.DeepEqual(got, byCode(dictionary.All())) {
 			w.Errorf("got\n%+v", got)
 		}
 	})
 	s.test(t, "every code in the tables is in its list", func(w *world) {
-		w.seed(registry.Dictionary())
+		w.seed(dictionary.All())
 		w.everyOutcome()
 		w.codesAreListed()
 	})
@@ -128,7 +129,7 @@ func lossyDictionary() []lossy {
 	return []lossy{
 		{"seed dictionary", "seed an empty dictionary", func(w *world) func() (answer, error) {
 			w.emptyDictionary()
-			return seeding(w, registry.Dictionary())
+			return seeding(w, dictionary.All())
 		}},
 		{"seed dictionary", "seed a changed dictionary", func(w *world) func() (answer, error) {
 			w.emptyDictionary()
@@ -139,21 +140,21 @@ func lossyDictionary() []lossy {
 	}
 }
 
-func seeding(w *world, types []registry.DictType) func() (answer, error) {
+func seeding(w *world, types []dictionary.Type) func() (answer, error) {
 	return func() (answer, error) {
 		_, err := w.Store.SeedDictionary(w.Ctx, types)
 		return nil, err
 	}
 }
 
-func (w *world) seed(types []registry.DictType) int {
+func (w *world) seed(types []dictionary.Type) int {
 	w.Helper()
 	n, err := w.Store.SeedDictionary(w.Ctx, types)
 	w.Must(err)
 	return n
 }
 
-func (w *world) stored() []registry.DictType {
+func (w *world) stored() []dictionary.Type {
 	w.Helper()
 	types, err := w.Store.Dictionary(w.Ctx)
 	w.Must(err)
@@ -177,20 +178,20 @@ func (w *world) addItem(list, code string, order int) (id int64) {
 
 // twoLists is a small dictionary: an open list with aliases and a closed one. A
 // star marks the default; aliases are written OLD=ITEM.
-func twoLists(open, closed, aliases string) []registry.DictType {
-	list := func(code, items string, custom bool) registry.DictType {
-		t := registry.DictType{Code: code, Name: "List " + code, Custom: custom}
+func twoLists(open, closed, aliases string) []dictionary.Type {
+	list := func(code, items string, custom bool) dictionary.Type {
+		t := dictionary.Type{Code: code, Name: "List " + code, Custom: custom}
 		for _, word := range strings.Fields(items) {
 			item, isDefault := strings.CutSuffix(word, "*")
-			t.Items = append(t.Items, registry.DictItem{Code: item, Default: isDefault})
+			t.Items = append(t.Items, dictionary.Item{Code: item, Default: isDefault})
 		}
 		return t
 	}
-	out := []registry.DictType{list("open", open, true), list("closed", closed, false)}
+	out := []dictionary.Type{list("open", open, true), list("closed", closed, false)}
 	for _, pair := range strings.Fields(aliases) {
 		old, item, _ := strings.Cut(pair, "=")
-		i := slices.IndexFunc(out[0].Items, func(i registry.DictItem) bool { return i.Code == item })
-		out[0].Items[i].Aliases = append(out[0].Items[i].Aliases, registry.DictAlias{System: "before", Code: old})
+		i := slices.IndexFunc(out[0].Items, func(i dictionary.Item) bool { return i.Code == item })
+		out[0].Items[i].Aliases = append(out[0].Items[i].Aliases, dictionary.Alias{System: "before", Code: old})
 	}
 	return out
 }
@@ -228,11 +229,11 @@ func (w *world) listIs(code, items, aliases string) {
 }
 
 // byCode sorts a dictionary as the store gives it.
-func byCode(types []registry.DictType) []registry.DictType {
-	slices.SortFunc(types, func(a, b registry.DictType) int { return cmp.Compare(a.Code, b.Code) })
+func byCode(types []dictionary.Type) []dictionary.Type {
+	slices.SortFunc(types, func(a, b dictionary.Type) int { return cmp.Compare(a.Code, b.Code) })
 	for _, t := range types {
 		for _, item := range t.Items {
-			slices.SortFunc(item.Aliases, func(a, b registry.DictAlias) int {
+			slices.SortFunc(item.Aliases, func(a, b dictionary.Alias) int {
 				return cmp.Or(cmp.Compare(a.System, b.System), cmp.Compare(a.Code, b.Code))
 			})
 		}

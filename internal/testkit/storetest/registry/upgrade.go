@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
@@ -154,7 +155,7 @@ func (s suite) columnsDropped(t *testing.T) {
 		older := w.DB.Open(w.T, store.Options{Clock: w.Clock.Read, Schema: beforeDrops})
 		_, err := older.Migrate(w.Ctx)
 		w.Must(err)
-		_, err = older.SeedDictionary(w.Ctx, registry.Dictionary())
+		_, err = older.SeedDictionary(w.Ctx, dictionary.All())
 		w.Must(err)
 		w.Exec("UPDATE sys_dict_item SET enabled = 0, label_color = 'red' WHERE item_code = 'METRICS'")
 		whole, off := w.Source(), plainSource(w.T, "source: tiny", "source: off")
@@ -171,7 +172,7 @@ func (s suite) columnsDropped(t *testing.T) {
 		if after := w.storedCodes(); !slices.Equal(after, before) {
 			w.Errorf("codes\n%v, before\n%v", after, before)
 		}
-		if n, err := w.Store.SeedDictionary(w.Ctx, registry.Dictionary()); err != nil || n != 0 {
+		if n, err := w.Store.SeedDictionary(w.Ctx, dictionary.All()); err != nil || n != 0 {
 			w.Errorf("%d rows of the dictionary written anew (%v)", n, err)
 		}
 		w.Unchanged("the file in force", func() { w.Apply(whole) })

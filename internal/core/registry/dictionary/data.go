@@ -1,8 +1,12 @@
-package registry
+package dictionary
+
+import ()
+
+import ()
 
 // Lists of the configuration tables.
-func registryTypes() []DictType {
-	return []DictType{
+func registryTypes() []Type {
+	return []Type{
 		closedType("http_method", "HTTP method", "GET* POST PUT PATCH DELETE HEAD OPTIONS"),
 		customType("endpoint_usage", "What an endpoint is for", "SEARCH* DETAIL METRICS BATCH AUTH HEALTH").
 			addAliases(legacy1, "FETCH=DETAIL"),
@@ -20,8 +24,8 @@ func registryTypes() []DictType {
 }
 
 // Lists of the expression tables.
-func expressionTypes() []DictType {
-	return []DictType{
+func expressionTypes() []Type {
+	return []Type{
 		closedType("reg_data_type", "Type of a query field", "DATE DATETIME NUMBER TEXT KEYWORD BOOLEAN TOKEN*"),
 		closedType("reg_cardinality", "Values of a query field", "SINGLE* MULTI"),
 		closedType("reg_expr_op", "Operator of a condition", "TERM* IN RANGE EXISTS TOKEN"),
@@ -39,8 +43,8 @@ func expressionTypes() []DictType {
 }
 
 // Lists the earlier schemas had no type for, but source files need.
-func sectionTypes() []DictType {
-	return []DictType{
+func sectionTypes() []Type {
+	return []Type{
 		closedType("calendar_align", "Boundaries of a calendar window", "MINUTE HOUR* DAY WEEK MONTH"),
 		closedType("date_precision", "Finest instant of a date filter", "SECOND MINUTE DAY* MONTH"),
 		closedType("bound", "Is the end of a range part of it", "INCLUSIVE* EXCLUSIVE"),
@@ -61,8 +65,8 @@ func sectionTypes() []DictType {
 
 // Lists of the ingest tables (D§5.3). States that have no counterpart of the
 // same meaning are aliases of the state a task would be in today.
-func ingestTypes() []DictType {
-	return []DictType{
+func ingestTypes() []Type {
+	return []Type{
 		closedType("ing_scheduler", "Who schedules", "INTERNAL* CLI XXL QUARTZ SPRING"),
 		closedType("ing_trigger_type", "Who asked for a plan", "SCHEDULE* MANUAL API RETRY"),
 		closedType("ing_operation", "What a plan is for", "HARVEST* BACKFILL UPDATE METRICS"),
@@ -98,8 +102,8 @@ func ingestTypes() []DictType {
 }
 
 // Lists of what happened and why.
-func eventTypes() []DictType {
-	return []DictType{
+func eventTypes() []Type {
+	return []Type{
 		closedType("ing_audit_problem", "What is wrong with the audit log", "EDITED* MISSING LOST NO_HEAD UNREADABLE"),
 		closedType("ing_cursor_event_kind", "What a cursor event says", "PLANNED SUCCEEDED* FAILED WAIVED MANUAL SNAPSHOT"),
 		closedType("ing_fingerprint_kind", "What a fingerprint identifies", "EXPR* MAPPING"),
