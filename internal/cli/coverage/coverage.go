@@ -62,7 +62,7 @@ func showCoverage(ctx context.Context, e *term.Env, app *daemon.App, args []stri
 	if err != nil {
 		return err
 	}
-	d := drawing{books: []view.Coverage{}}
+	d := drawing{drawn: []view.Coverage{}}
 	for _, c := range cursors {
 		if err := d.addCursor(ctx, e, app, c, s, z); err != nil {
 			if ctx.Err() != nil || errors.As(err, new(*term.Coded)) {
@@ -75,10 +75,10 @@ func showCoverage(ctx context.Context, e *term.Env, app *daemon.App, args []stri
 		return term.Usagef("nothing lies in %s: choose other --from and --to", term.BriefWindow(d.empty[0]))
 	}
 	if e.Output == "json" {
-		return errors.Join(e.JSON(view.Whole(d.books)), d.failed)
+		return errors.Join(e.JSON(view.Whole(d.drawn)), d.failed)
 	}
 	fmt.Fprint(e.Out, d.text.String())
-	if len(d.books) > 0 {
+	if len(d.drawn) > 0 {
 		e.Hint("%s", stripLegend(d.signs))
 	}
 	return d.failed
@@ -86,7 +86,7 @@ func showCoverage(ctx context.Context, e *term.Env, app *daemon.App, args []stri
 
 // drawing is what is drawn so far.
 type drawing struct {
-	books  []view.Coverage
+	drawn  []view.Coverage
 	text   strings.Builder
 	signs  string
 	empty  []window.Window // ranges of watermarks with nothing in them
@@ -117,14 +117,14 @@ func (d *drawing) addCursor(ctx context.Context, e *term.Env, app *daemon.App, c
 	if err != nil {
 		return err
 	}
-	if len(d.books) > 0 {
+	if len(d.drawn) > 0 {
 		d.text.WriteString("\n")
 	}
 	d.text.WriteString(p.drawCursor(c, within, z, cells))
 	for _, cell := range cells {
 		d.signs += string(p.signOfCell(cell))
 	}
-	d.books = append(d.books, p.coverageView(c, segments, within, cells))
+	d.drawn = append(d.drawn, p.coverageView(c, segments, within, cells))
 	return nil
 }
 

@@ -69,7 +69,7 @@ func (s *SettingFlags) addFlags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&s.set, "set", nil, "override a setting for this run, such as contact.email=you@example.org")
 }
 
-// compileSource is the source of a book under the settings.
+// compileSource is the source of an endpoint under the settings.
 func (s SettingFlags) compileSource(ctx context.Context, app *daemon.App, b inspect.EndpointCoverage, op ingest.Operation) (*spec.Compiled, error) {
 	overrides, err := term.ParseOverrides(s.set)
 	if err != nil {
@@ -90,12 +90,12 @@ func fillGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 	if err != nil {
 		return err
 	}
-	books, err := FindBooks(ctx, e, app, src)
+	covered, err := FindCoverage(ctx, e, app, src)
 	if err != nil {
 		return err
 	}
 	out := []Filled{}
-	err = eachBook(e, books, q, func(b inspect.EndpointCoverage, within window.Window) error {
+	err = forEachCoverage(e, covered, q, func(b inspect.EndpointCoverage, within window.Window) error {
 		missing, err := FindMissing(ctx, e, app, b, b.Gaps(within, q.rangeQuery().OnlyAsked()))
 		if err != nil {
 			return err

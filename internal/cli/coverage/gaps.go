@@ -85,12 +85,12 @@ func showGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 	if err != nil {
 		return err
 	}
-	books, err := FindBooks(ctx, e, app, src)
+	covered, err := FindCoverage(ctx, e, app, src)
 	if err != nil {
 		return err
 	}
 	var gaps []view.Gap
-	err = eachBook(e, books, q, func(b inspect.EndpointCoverage, within window.Window) error {
+	err = forEachCoverage(e, covered, q, func(b inspect.EndpointCoverage, within window.Window) error {
 		found, err := app.Inspect.MarkPlanned(ctx, b, b.Gaps(within, q.rangeQuery().OnlyAsked()))
 		if err != nil {
 			return err
@@ -115,25 +115,25 @@ func showGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 	return nil
 }
 
-// FindBooks finds what is covered of a source, and says which cursors do not count.
-func FindBooks(ctx context.Context, e *term.Env, app *daemon.App, src *registry.Source) ([]inspect.EndpointCoverage, error) {
-	books, err := app.Inspect.CoverageOf(ctx, src)
-	for _, i := range books.Ignored {
+// FindCoverage finds what is covered of a source, and says which cursors do not count.
+func FindCoverage(ctx context.Context, e *term.Env, app *daemon.App, src *registry.Source) ([]inspect.EndpointCoverage, error) {
+	covered, err := app.Inspect.CoverageOf(ctx, src)
+	for _, i := range covered.Ignored {
 		if i.OtherField {
 			e.Hint("cursor %d follows %s, which the source no longer does; it does not count", i.Cursor.ID, i.Cursor.Key)
 		} else {
 			e.Hint("cursor %d asked for something else than the source does now; it does not count", i.Cursor.ID)
 		}
 	}
-	return books.All, err
+	return covered.All, err
 }
 
-// eachBook does something for every endpoint, with the range that is meant.
-func eachBook(e *term.Env, books []inspect.EndpointCoverage, q gapQuery, do func(b inspect.EndpointCoverage, within window.Window) error) error {
+// forEachCoverage does something for every endpoint, with the range that is meant.
+func forEachCoverage(e *term.Env, covered []inspect.EndpointCoverage, q gapQuery, do func(b inspect.EndpointCoverage, within window.Window) error) error {
 	var nothing []window.Window
 	looked := 0
-	for _, b := range books {
-		if q.rangeQuery().Skips(b, books) {
+	for _, b := range covered {
+		if q.rangeQuery().Skips(b, covered) {
 			e.Hint("endpoint %s was never harvested; --from or --all includes it", b.Endpoint)
 			continue
 		}

@@ -87,13 +87,13 @@ func showReconciled(ctx context.Context, e *term.Env, app *daemon.App, code stri
 	if err != nil {
 		return err
 	}
-	books, err := FindBooks(ctx, e, app, src)
+	covered, err := FindCoverage(ctx, e, app, src)
 	if err != nil {
 		return err
 	}
 	out, short, silent := []Reconciled{}, 0, 0
-	err = eachBook(e, books, r.gapQuery, func(b inspect.EndpointCoverage, within window.Window) error {
-		found, err := reconcileBook(ctx, e, app, b, within, r, z)
+	err = forEachCoverage(e, covered, r.gapQuery, func(b inspect.EndpointCoverage, within window.Window) error {
+		found, err := reconcileEndpoint(ctx, e, app, b, within, r, z)
 		for _, one := range found {
 			if one.Verdict == view.CountsShort {
 				short++
@@ -122,7 +122,7 @@ func showReconciled(ctx context.Context, e *term.Env, app *daemon.App, code stri
 	return nil
 }
 
-func reconcileBook(ctx context.Context, e *term.Env, app *daemon.App, b inspect.EndpointCoverage, within window.Window, r reconciling, z zoom) (out []Reconciled, err error) {
+func reconcileEndpoint(ctx context.Context, e *term.Env, app *daemon.App, b inspect.EndpointCoverage, within window.Window, r reconciling, z zoom) (out []Reconciled, err error) {
 	with, err := r.compileSource(ctx, app, b, ingest.Harvest)
 	if err != nil {
 		return nil, err

@@ -84,7 +84,7 @@ func findWaivable(ctx context.Context, app *daemon.App, id int64) (view.Cursor, 
 }
 
 func harvestCursor(ctx context.Context, e *term.Env, app *daemon.App, name string) (view.Cursor, error) {
-	b, err := oneBook(ctx, e, app, name)
+	b, err := findOneCoverage(ctx, e, app, name)
 	return b.Cursor, err
 }
 
@@ -104,19 +104,19 @@ func waiveRange(ctx context.Context, e *term.Env, app *daemon.App, of view.Curso
 	})
 }
 
-// oneBook is the harvest of a source that was named, or of one of its endpoints.
-func oneBook(ctx context.Context, e *term.Env, app *daemon.App, name string) (inspect.EndpointCoverage, error) {
+// findOneCoverage is the harvest of a source that was named, or of one of its endpoints.
+func findOneCoverage(ctx context.Context, e *term.Env, app *daemon.App, name string) (inspect.EndpointCoverage, error) {
 	code, endpoint, _ := strings.Cut(name, "/")
 	src, _, err := app.Source(ctx, code)
 	if err != nil {
 		return inspect.EndpointCoverage{}, err
 	}
-	books, err := FindBooks(ctx, e, app, src)
+	covered, err := FindCoverage(ctx, e, app, src)
 	if err != nil {
 		return inspect.EndpointCoverage{}, err
 	}
 	var found []inspect.EndpointCoverage
-	for _, b := range books {
+	for _, b := range covered {
 		if b.Known() && (endpoint == "" || b.Endpoint == endpoint) {
 			found = append(found, b)
 		}

@@ -145,11 +145,11 @@ func planFailed(ctx context.Context, e *term.Env, app *daemon.App, scope ingest.
 	if err != nil {
 		return nil, err
 	}
-	books, err := coverage.FindBooks(ctx, e, app, src)
+	covered, err := coverage.FindCoverage(ctx, e, app, src)
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range books {
+	for _, b := range covered {
 		if scope.Endpoint != "" && b.Endpoint != scope.Endpoint {
 			continue
 		}

@@ -19,13 +19,13 @@ func checkAsked(ctx context.Context, e *term.Env, app *daemon.App, c *spec.Compi
 	if c.Snapshot.Operation != ingest.Harvest || p.from == nil && p.to == nil {
 		return nil
 	}
-	var book coverage.State
+	var state coverage.State
 	if app != nil {
 		at, err := c.Namespace()
 		if err != nil {
 			return err
 		}
-		if book, _, err = app.Cursors.FindCoverage(ctx, at); err != nil {
+		if state, _, err = app.Cursors.FindCoverage(ctx, at); err != nil {
 			return err
 		}
 	}
@@ -33,13 +33,13 @@ func checkAsked(ctx context.Context, e *term.Env, app *daemon.App, c *spec.Compi
 	if err != nil {
 		return err
 	}
-	switch book.Fits(from, p.to) {
+	switch state.Fits(from, p.to) {
 	case coverage.AskedBelow:
-		return term.Usage(belowStart(c.Snapshot.Source, from, p.to, book))
+		return term.Usage(belowStart(c.Snapshot.Source, from, p.to, state))
 	case coverage.AskedRead:
-		return term.Usage(readBefore(ctx, e, app, c, from, *p.to, book))
+		return term.Usage(readBefore(ctx, e, app, c, from, *p.to, state))
 	}
-	hintBegin(e, c.Snapshot.Source, p, from, book, d)
+	hintBegin(e, c.Snapshot.Source, p, from, state, d)
 	return nil
 }
 
@@ -55,8 +55,8 @@ func notBefore(from *time.Time, earliest string) (*time.Time, error) {
 	return from, err
 }
 
-func belowStart(source string, from, to *time.Time, book coverage.State) error {
-	end := book.Origin
+func belowStart(source string, from, to *time.Time, state coverage.State) error {
+	end := state.Origin
 	if to != nil && to.Before(end) {
 		end = *to
 	}
@@ -65,12 +65,12 @@ func belowStart(source string, from, to *time.Time, book coverage.State) error {
 		begin = term.Moment(*from)
 	}
 	return fmt.Errorf("the harvest of %s began at %s and never goes back: what lies before that is read by\n  patra backfill %s --from %s --to %s\nWhat is new is read by `patra harvest %s`, without --from",
-		source, term.Moment(book.Origin), source, begin, term.Moment(end), source)
+		source, term.Moment(state.Origin), source, begin, term.Moment(end), source)
 }
 
 // readBefore names the command that reads a window once more.
-func readBefore(ctx context.Context, e *term.Env, app *daemon.App, c *spec.Compiled, from *time.Time, to time.Time, book coverage.State) error {
-	begin := book.Origin
+func readBefore(ctx context.Context, e *term.Env, app *daemon.App, c *spec.Compiled, from *time.Time, to time.Time, state coverage.State) error {
+	begin := state.Origin
 	if from != nil {
 		begin = *from
 	}
@@ -80,17 +80,17 @@ func readBefore(ctx context.Context, e *term.Env, app *daemon.App, c *spec.Compi
 		again = fmt.Sprintf("patra cursor set ID --to %s --reason …   (`patra cursor list %s` tells the ID; all from there on is read again)", term.Moment(begin), s.Source)
 	}
 	return fmt.Errorf("all of %s up to %s is read: its watermark stands at %s. To read it again:\n  %s\nWhat is new is read by `patra harvest %s`, without --to",
-		s.Source, term.Moment(to), term.Moment(book.Cursor), again, s.Source)
+		s.Source, term.Moment(to), term.Moment(state.Cursor), again, s.Source)
 }
 
 // hintBegin is one line for whoever names a start that a harvest does not take.
-func hintBegin(e *term.Env, source string, p Parsed, from *time.Time, book coverage.State, d *daemon.PlanDraft) {
+func hintBegin(e *term.Env, source string, p Parsed, from *time.Time, state coverage.State, d *daemon.PlanDraft) {
 	switch {
 	case p.from == nil:
 	case from.After(*p.from):
 		e.Hint("the window begins at %s, not at --from: %s has nothing before it", term.Moment(*from), source)
-	case d.Window != nil && d.Window.From.After(*p.from), d.Empty && from.Before(book.Cursor):
+	case d.Window != nil && d.Window.From.After(*p.from), d.Empty && from.Before(state.Cursor):
 		e.Hint("--from %s lies in what is read already, up to the watermark %s: the harvest goes on there, and needs no --from. To read it again: patra update %s --from %s --to %s",
-			term.Moment(*p.from), term.Moment(book.Cursor), source, term.Moment(*p.from), term.Moment(book.Cursor))
+			term.Moment(*p.from), term.Moment(state.Cursor), source, term.Moment(*p.from), term.Moment(state.Cursor))
 	}
 }
