@@ -7,7 +7,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
-// GapReason says why a stretch is not done.
+// GapReason says why a range is not done.
 func GapReason(g view.Gap) string {
 	switch g.Reason {
 	case view.GapCapped:
@@ -24,11 +24,13 @@ func GapReason(g view.Gap) string {
 		return "never read, planned as of " + term.Instant(g.WantedAt)
 	case view.GapReopened:
 		return fmt.Sprintf("read as of %s, wanted again as of %s", term.Instant(g.ReadAt), term.Instant(g.WantedAt))
+	case view.GapNeverAsked:
+		return "never asked for"
 	}
-	return "never asked for"
+	return string(g.Reason) // a new reason has no sentence yet; its code is better than another's
 }
 
-// retryText is when a failed stretch is tried again.
+// retryText says when a failed range is tried again.
 func retryText(g view.Gap) string {
 	if g.Waits {
 		return "retry from " + term.Instant(g.RetryAfter)

@@ -39,8 +39,8 @@ func (r *RestartHint) Look(ctx context.Context, app *daemon.App, p view.Progress
 	r.tellSometimes(found)
 }
 
-// LookAtOpen is look for work on many plans: what is open of a source and started over
-// more often than is usual.
+// LookAtOpen tells of slices of a source that are open and started over more often than
+// is usual. It is for commands that work on many plans.
 func (r *RestartHint) LookAtOpen(ctx context.Context, app *daemon.App, source string, now time.Time) {
 	if now.Sub(r.asked) < StallAfter {
 		return

@@ -15,9 +15,9 @@ import (
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
-// Attempts of one request: one, for the tries of a run would hide what happened
-// first. Whoever wants them says so with --set. It is no setting of the source:
-// what is tried has the fingerprint of what runs.
+// Attempts returns how often a request is tried: once, so that a retry does not hide the
+// first failure, or 0, which means as often as the source says, if --set names
+// retry.maxAttempts. The fingerprint of the source does not change.
 func (a Selection) Attempts() int {
 	for _, text := range a.Set {
 		if o, err := registry.ParseOverride(text); err == nil && o.Path.String() == "retry.maxAttempts" {

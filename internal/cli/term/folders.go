@@ -8,7 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
-// RawDirFlag is also for commands that read bodies.
+// RawDirFlag adds --raw-dir, for commands that keep or read bodies of answers.
 func RawDirFlag(c *cobra.Command, dir *string) {
 	c.Flags().StringVar(dir, "raw-dir", "", "folder of bodies of answers (default PATRA_RAW_DIR, else FILE.raw beside the SQLite file)")
 }
@@ -22,7 +22,7 @@ func RawDir(flag string) string {
 
 const RawDays = daemon.RawKeepFor / (24 * time.Hour)
 
-// ArchiveDirFlag is for all commands that write or read archives.
+// ArchiveDirFlag adds --archive-dir, for commands that write or read archives.
 func ArchiveDirFlag(c *cobra.Command, dir *string) {
 	c.Flags().StringVar(dir, "archive-dir", "", "folder of archives (default PATRA_ARCHIVE_DIR, else FILE.archive beside the SQLite file)")
 }

@@ -51,8 +51,8 @@ func (e *Env) WithGuard(ctx context.Context, do func(*daemon.Guard) error) error
 	return e.WithRecordedConsent(ctx, do)
 }
 
-// WithRecordedConsent is guarded for acts that the log of the database shall have, if there is
-// one.
+// WithRecordedConsent does something behind the guard that writes acts into the audit
+// log of the database, if there is a database.
 func (e *Env) WithRecordedConsent(ctx context.Context, do func(*daemon.Guard) error) error {
 	return e.ReadRegistry(ctx, func(app *daemon.App) error {
 		if app == nil {

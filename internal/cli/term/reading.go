@@ -125,7 +125,7 @@ func cutPage[T any](e *Env, noun string, rows []T, limit int, id func(T) int64) 
 	return pageBy(e, "before", noun, rows, limit, func(v T) string { return strconv.FormatInt(id(v), 10) })
 }
 
-// PageAfter is page for lists that go on behind their last row.
+// PageAfter cuts rows that were read ahead, for lists that go on behind their last row.
 func PageAfter[T any](e *Env, noun string, rows []T, limit int, position func(T) string) view.List[T] {
 	return pageBy(e, "after", noun, rows, limit, position)
 }

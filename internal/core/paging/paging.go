@@ -170,7 +170,7 @@ func shortenToken(text string) string {
 type Observation struct {
 	Items   int    // items on the page, bad ones included
 	New     int    // of these, ids not seen before in this pass; bad ones count
-	Known   int    // of these, ids that were surplus on an earlier page and may be at their place here, see Tally
+	Known   int    // of these, ids that an earlier page repeated and that may belong here; see Tally
 	Token   string // next token, if one was sent
 	URL     string // address of the next page, if one was sent
 	HasMore *bool  // explicit flag, if one was sent

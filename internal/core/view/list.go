@@ -28,3 +28,14 @@ func Paged[T any](rows []T, limit int, position func(T) string) List[T] {
 	next := position(rows[limit-1])
 	return List[T]{Items: rows[:limit], More: true, Next: &next}
 }
+
+// Filter narrows a list. Zero fields do not filter.
+type Filter struct {
+	Source string
+	Status string
+	PlanID int64
+	TaskID int64
+	RunID  int64
+	Before int64 // ids below this one: the next page of a list
+	Limit  int
+}

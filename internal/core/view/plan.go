@@ -93,3 +93,47 @@ type SliceDetail struct {
 	Expr    json.RawMessage `json:"expr,omitempty"`
 	Remarks json.RawMessage `json:"remarks,omitempty"`
 }
+
+// Plan is a plan as people see it.
+type Plan struct {
+	ID              int64           `json:"id"`
+	Source          string          `json:"source"`
+	Endpoint        string          `json:"endpoint"`
+	Operation       string          `json:"operation"`
+	Status          string          `json:"status"`
+	Window          *window.Window  `json:"window,omitempty"`
+	AsOf            time.Time       `json:"asOf"`
+	SpecFingerprint string          `json:"specFingerprint"`
+	Remarks         json.RawMessage `json:"remarks,omitempty"`
+	CreatedAt       time.Time       `json:"createdAt"`
+}
+
+// Progress is how far a plan has come.
+type Progress struct {
+	PlanID int64          `json:"planId"`
+	Status string         `json:"status"`
+	Slices map[string]int `json:"slices"` // by status
+	Total  int            `json:"total"`
+	Done   int            `json:"done"` // slices that ended, well or badly
+	// Replaced are those of the PARTIAL ones whose rest belongs to smaller slices.
+	Replaced int             `json:"replaced,omitempty"`
+	Stats    ingest.RunStats `json:"stats"`
+}
+
+// Since returns what became of a plan after it stood as before: slices that had ended by
+// then, and what runs had done, are left out. Slices that have not ended stay.
+func (p Progress) Since(before Progress) Progress {
+	out := p
+	out.Slices = map[string]int{}
+	for status, n := range p.Slices {
+		if s := ingest.SliceStatus(status); s != ingest.SlicePending && s != ingest.SliceReady {
+			n = max(n-before.Slices[status], 0)
+		}
+		if n > 0 {
+			out.Slices[status] = n
+		}
+	}
+	out.Replaced = max(p.Replaced-before.Replaced, 0)
+	out.Stats = p.Stats.Since(before.Stats)
+	return out
+}

@@ -31,3 +31,11 @@ const (
 	ItemsRejected VerdictCode = "QUARANTINED" // everything was stored but some items
 	Incomplete    VerdictCode = "INCOMPLETE"  // a campaign that was stopped
 )
+
+// Verdict is the result of refolding a cursor's ledger (C§4).
+type Verdict struct {
+	Cursor   Cursor    `json:"cursor"`
+	Events   int       `json:"events"`
+	Refolded time.Time `json:"refoldedTo,omitzero"`
+	Problems []string  `json:"problems,omitempty"`
+}

@@ -56,8 +56,10 @@ func traitsOf(o ingest.Operation) traits {
 		return harvestTraits
 	case ingest.Update:
 		return updateTraits
+	case ingest.Backfill:
+		return backfillTraits
 	}
-	return backfillTraits
+	return traits{} // operationOf refuses it
 }
 
 // namespaceOf returns where the coverage of a plan is kept.

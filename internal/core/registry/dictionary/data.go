@@ -1,9 +1,5 @@
 package dictionary
 
-import ()
-
-import ()
-
 // Lists of the configuration tables.
 func registryTypes() []Type {
 	return []Type{

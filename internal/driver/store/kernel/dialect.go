@@ -17,10 +17,11 @@ type Dialect struct {
 	TransactionalDDL bool
 	// ForUpdate is appended to a SELECT that locks its rows.
 	ForUpdate string
+	// SkipLocked is appended to a SELECT that locks its rows and passes over rows that
+	// another transaction holds.
+	SkipLocked string
 	// ByIndex stands behind a table that is to be read by an index; %s is its name.
 	ByIndex string
-	// SkipLocked is the same for a SELECT that leaves rows alone which others hold.
-	SkipLocked string
 	// ClaimSQL marks the first ? QUEUED tasks of a partition; see ledger for its arguments.
 	ClaimSQL string
 	// InsertMany begins an INSERT of many rows. The transaction is rolled back if it
