@@ -6,7 +6,8 @@ import (
 )
 
 // Dialect is all that differs between two databases. Everything else is
-// written once in the rooms.
+// written once in the rooms, with ? for arguments: where a database calls them
+// otherwise, its folder opens the pools through a connector that rewrites them.
 type Dialect struct {
 	Name  string
 	Types Types // macros of migration files
@@ -27,6 +28,9 @@ type Dialect struct {
 	// InsertMany begins an INSERT of many rows. The transaction is rolled back if it
 	// fails, so what a failed statement leaves behind does not matter.
 	InsertMany string
+	// Returning is appended to an INSERT that is to give the new id, where the driver
+	// does not tell it by itself.
+	Returning string
 	// RowsPerInsert is how many rows one INSERT may carry, the most first; what is
 	// left over goes one by one.
 	RowsPerInsert []int

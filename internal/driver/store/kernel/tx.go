@@ -145,7 +145,11 @@ func (t *Tx) Affected(query string, args ...any) (int64, error) {
 }
 
 // Insert runs an INSERT and gives the new id.
-func (t *Tx) Insert(query string, args ...any) (int64, error) {
+func (t *Tx) Insert(query string, args ...any) (id int64, err error) {
+	if returning := t.Dialect().Returning; returning != "" {
+		err = t.Row(query+returning, args...).Scan(&id)
+		return id, err
+	}
 	result, err := t.Exec(query, args...)
 	if err != nil {
 		return 0, err
