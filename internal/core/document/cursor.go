@@ -13,7 +13,6 @@ import (
 type scan struct {
 	reader  *Reader
 	limits  Limits
-	quick   bool // read by quick; otherwise by the library's decoder
 	lenient bool
 	spent   bool // the page costs too much, however it is read
 	page    Page
@@ -29,7 +28,7 @@ type target struct {
 // cursor walks src, a part of the body that starts at byte base.
 type cursor struct {
 	*scan
-	dec  tokens
+	dec  *jsontext.Decoder
 	src  []byte
 	base int64
 
@@ -37,9 +36,6 @@ type cursor struct {
 }
 
 func (s *scan) newCursor(src []byte, base int64) *cursor {
-	if s.quick {
-		return &cursor{scan: s, dec: &quick{lexer: lexer{src: src}}, src: src, base: base}
-	}
 	// A bytes.Buffer is what the decoder parses in place.
 	dec := jsontext.NewDecoder(bytes.NewBuffer(src),
 		jsontext.AllowDuplicateNames(s.lenient), jsontext.AllowInvalidUTF8(s.lenient))

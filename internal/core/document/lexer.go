@@ -34,57 +34,6 @@ func (l *lexer) peekFurther() byte {
 	return 0
 }
 
-// skipText steps over a string.
-func (l *lexer) skipText() bool {
-	start := l.at
-	ascii := true
-	for at := start + 1; at < len(l.src); {
-		if at+8 <= len(l.src) {
-			word := binary.LittleEndian.Uint64(l.src[at:])
-			ascii = ascii && word&highBits == 0
-			special := markSpecial(word)
-			if special == 0 {
-				at += 8
-				continue
-			}
-			at += bits.TrailingZeros64(special) / 8
-		}
-		switch c := l.src[at]; {
-		case c == '"':
-			l.at = at + 1
-			return ascii || utf8.Valid(l.src[start:l.at])
-		case c == '\\':
-			l.at = at
-			if !l.skipEscape() {
-				return false
-			}
-			at = l.at
-		case c < ' ':
-			return false
-		default:
-			ascii = ascii && c < utf8.RuneSelf
-			at++
-		}
-	}
-	return false
-}
-
-// skipEscape steps over an escape sequence.
-func (l *lexer) skipEscape() bool {
-	if l.at+1 >= len(l.src) {
-		return false
-	}
-	switch l.src[l.at+1] {
-	case '/', '"', '\\', 'b', 'f', 'n', 'r', 't':
-		l.at += 2
-		return true
-	case 'u':
-		_, ok := l.codePoint()
-		return ok
-	}
-	return false
-}
-
 // skipPlain steps over the byte it stands on and all ASCII after it that stands for
 // itself, eight bytes at a time.
 func (l *lexer) skipPlain() {

@@ -154,11 +154,11 @@ func TestReaderAgreesWithLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		strict, err := reader.readBody([]byte(body.String()), Limits{}.withDefaults(), false)
+		strict, err := reader.newScan(Limits{}.withDefaults(), false).readBody([]byte(body.String()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		lenient, err := reader.readBody([]byte(body.String()), Limits{}.withDefaults(), true)
+		lenient, err := reader.newScan(Limits{}.withDefaults(), true).readBody([]byte(body.String()))
 		if err != nil {
 			t.Fatal(err)
 		}

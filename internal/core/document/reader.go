@@ -81,28 +81,14 @@ func (r *Reader) Read(body []byte, lim Limits) (*Page, error) {
 		return r.readXML(body, lim)
 	}
 	// A byte order mark is no part of the text, as in the other formats.
-	// Ordinary pages are read once, good ones once under the strict rules. Only a
-	// page that breaks them pays for the last look, which tells bad items from a
-	// bad page.
-	page, spent, err := r.readQuickly(body, lim)
-	if err == nil || spent {
+	// Good pages are read once, under the strict rules. Only a page that breaks
+	// them pays for a second look, which tells bad items from a bad page.
+	strict := r.newScan(lim, false)
+	page, err := strict.readBody(body)
+	if err == nil || strict.spent {
 		return page, err
 	}
-	if page, err := r.readBody(body, lim, false); err == nil {
-		return page, nil
-	}
-	return r.readBody(body, lim, true)
-}
-
-func (r *Reader) readQuickly(body []byte, lim Limits) (page *Page, spent bool, err error) {
-	s := r.newScan(lim, false)
-	s.quick = true
-	page, err = s.readBody(body)
-	return page, s.spent, err
-}
-
-func (r *Reader) readBody(body []byte, lim Limits, lenient bool) (*Page, error) {
-	return r.newScan(lim, lenient).readBody(body)
+	return r.newScan(lim, true).readBody(body)
 }
 
 func (s *scan) readBody(body []byte) (*Page, error) {
