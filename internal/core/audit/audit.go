@@ -177,9 +177,9 @@ func (c *Chain) Report() Report {
 	return c.report
 }
 
-// doubt returns why an archive cannot vouch for the log; empty if it can. One that
-// says that the log was empty does so only if no entry is older than it: whoever
-// cuts the log could otherwise write that into every archive.
+// doubt returns why an archive cannot vouch for the log; empty if it can. An archive
+// that says that the log was empty counts only if no entry is older than it: else a
+// person who cuts the log could write that into every archive.
 func (c *Chain) doubt(w Witness) (Problem, string) {
 	switch {
 	case w.Broken != "":

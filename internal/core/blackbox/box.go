@@ -88,7 +88,7 @@ func (h Head) recordHead() *record.Head {
 	return out
 }
 
-// Request returns the request as it was kept; nil if nobody was asked.
+// Request returns the request as it was kept; nil if none was sent.
 func (b *Box) Request() *exchange.RequestDigest {
 	var kept exchange.RequestDigest
 	if json.Unmarshal(b.Batch.Request, &kept) != nil || kept.URL == "" {

@@ -30,8 +30,8 @@ type Reading struct {
 	counted bool // the next page follows from the size of this one
 }
 
-// Read reads an answer as the batch did, under a program of today or of then. sum
-// is the SHA-256 of its body, if somebody has checked it already.
+// Read reads an answer as the batch did, under a program of today or of then. sum is
+// the SHA-256 of its body, if the caller has checked it already.
 func (b *Box) Read(p *spec.Program, r Role, answer *exchange.Response, sum string) *Reading {
 	if sum == "" {
 		sum = fingerprint.Bytes(answer.Body)
@@ -67,8 +67,8 @@ func (b *Box) Read(p *spec.Program, r Role, answer *exchange.Response, sum strin
 	return out
 }
 
-// expectedItems returns what items were held against. Programs before this one dropped
-// what lay outside of the slice: the account of a batch tells.
+// expectedItems returns what items were compared with. Older programs dropped what lay
+// outside of the slice: the account of a batch tells.
 func (b *Box) expectedItems(p *spec.Program, r Role) extract.Asked {
 	asked := extract.Asked{Window: r.window, FetchAt: b.At(), MappingID: b.MappingID}
 	switch {

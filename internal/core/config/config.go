@@ -89,8 +89,8 @@ func isDrive(path string) bool {
 	return len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
 }
 
-// isHost reports that uses may name a host like this: what is never equal to one
-// would be a consent that looks given and is not.
+// isHost reports whether a use may name a host like this. A host that is never
+// equal to one would be a consent that looks given and is not.
 func isHost(text string) bool {
 	if text == trust.Proxy {
 		return true

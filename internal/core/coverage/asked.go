@@ -6,7 +6,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Asked is how a window that somebody names fits a harvest, which goes forward from its watermark.
+// Asked is how a window that a person names fits a harvest, which goes forward from its watermark.
 type Asked int
 
 const (
@@ -15,8 +15,8 @@ const (
 	AskedRead               // it ends at or below the watermark, and nothing in it is owed
 )
 
-// Fits tells how a window fits a harvest of this coverage. Nil is an end that nobody named. What is owed below the watermark
-// may be asked for: only a harvest closes it (D§5.7).
+// Fits tells how a window fits a harvest of this coverage. nil is an end that was not named. What is owed below the
+// watermark may be asked for: only a harvest closes it (D§5.7).
 func (s State) Fits(from, to *time.Time) Asked {
 	switch {
 	case s.Cursor.IsZero():

@@ -72,7 +72,7 @@ type Route struct {
 	Sources   []string `yaml:"sources"`
 	Endpoints []string `yaml:"endpoints"`
 	Events    []string `yaml:"events"` // inserted, updated, removed
-	To        string   `yaml:"to"`     // empty: nobody gets them
+	To        string   `yaml:"to"`     // empty: they go to no destination
 }
 
 // Form returns how a destination wants events.

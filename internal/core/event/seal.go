@@ -200,8 +200,8 @@ func Reference(c Change) string {
 	return Ref{c.Source, c.Endpoint, c.RecordID, c.Version}.String()
 }
 
-// appendContent writes by hand: what the data is made of is JSON already, and is
-// not to be read and written anew.
+// appendContent writes by hand: the data consists of JSON already and need not be read
+// and written anew.
 func appendContent(b []byte, c Change, how Content) []byte {
 	b = append(b, `{"id":`...)
 	b = document.AppendText(b, c.RecordID)

@@ -21,7 +21,7 @@ type Failure struct {
 	Fault     Fault
 	Text      string
 	NotBefore time.Time // when it is tried again
-	Dead      bool      // never by itself
+	Dead      bool      // not tried automatically
 }
 
 // Outcome is how an attempt to deliver a part of a lane ended.

@@ -126,7 +126,7 @@ type Range struct {
 	Rows      int // read at once; 0: as many as is good
 }
 
-// Order is what somebody wants.
+// Order is what is wanted.
 type Order struct {
 	Source, Endpoint string
 	Form             Form

@@ -20,7 +20,7 @@ const (
 	Transient Level = "L1" // try again, slower
 	Request   Level = "L2" // this request will not work; stop the batch
 	Data      Level = "L3" // one item is bad; quarantine it and go on
-	Fatal     Level = "L4" // the source cannot be used; stop it and call somebody
+	Fatal     Level = "L4" // the source cannot be used; stop it and raise an alarm
 )
 
 // Code names a fault in tables, logs and metrics. The list is closed.
@@ -31,7 +31,7 @@ const (
 	Network      Code = "NETWORK"       // no answer, or an answer cut short
 	RateLimited  Code = "RATE_LIMITED"  // 429, or a source's own way of saying so
 	ServerError  Code = "SERVER_ERROR"  // 5xx
-	BadRequest   Code = "BAD_REQUEST"   // 4xx that repeating will not mend
+	BadRequest   Code = "BAD_REQUEST"   // 4xx that repeating will not fix
 	Unauthorized Code = "UNAUTHORIZED"  // 401, 403: a person has to act
 	BadBody      Code = "BAD_BODY"      // status 200 and not the document we were promised
 	TooLarge     Code = "TOO_LARGE"     // over a declared cap
@@ -52,7 +52,7 @@ const (
 	Attempts     Code = "ATTEMPTS"      // given up after the allowed number of attempts
 	LeasesSpent  Code = "LEASES_SPENT"  // leased again and again without one committed batch
 	Interrupted  Code = "INTERRUPTED"   // stopped by the operator
-	StoreBusy    Code = "STORE_BUSY"    // the database did not take a write, again and again, or was away
+	StoreBusy    Code = "STORE_BUSY"    // the database did not take a write, again and again, or was unreachable
 	StoreFull    Code = "STORE_FULL"    // no room left to store what was read
 )
 
@@ -111,7 +111,7 @@ func levelOf(code Code) Level {
 	}
 }
 
-// As finds the fault in err. An error nobody classified is a defect of ours
+// As finds the fault in err. An error that was not classified is a defect of ours
 // and must not be retried blindly.
 func As(err error) *Error {
 	var f *Error
@@ -129,13 +129,14 @@ var (
 	ErrConflict = errors.New("conflict with a stored row")
 	// ErrNotFound: nothing has this key.
 	ErrNotFound = errors.New("not found")
-	// ErrBusy: deadlock, lock wait, a busy file, or a server that is away or takes
-	// nothing; the step may be redone.
+	// ErrBusy: deadlock, lock wait, a busy file, or a server that is unreachable or
+	// takes nothing; the step may be redone.
 	ErrBusy = errors.New("database busy")
 	// ErrFull: no room is left where things are stored. It is the trouble of this
 	// process, or of all, never of the task that noticed it.
 	ErrFull = errors.New("no room left")
-	// ErrDamaged: what is stored is not what was written. Nobody may take it for good.
+	// ErrDamaged: what is stored is not what was written. It must not be taken for
+	// good.
 	ErrDamaged = errors.New("the database is damaged")
 	// ErrLost: the file that is written to is not the one at its path any more.
 	ErrLost = errors.New("the database file is lost")

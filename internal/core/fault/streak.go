@@ -1,9 +1,9 @@
 package fault
 
-// Streak counts runs in a row that ended for one and the same reason that lasts, without
-// one page in between. One such run says something of its slice; several say that no
-// slice will fare better, and that nobody should go on asking (D§5.29, §9.5). The zero
-// value has seen none.
+// Streak counts runs in a row that ended for the same lasting reason, without one page
+// in between. One such run says something about its slice; several say that no slice
+// will fare better, and that asking should end (D§5.29, §9.5). The zero value has seen
+// none.
 type Streak struct {
 	Code   Code
 	Status int
@@ -41,7 +41,7 @@ func (s Streak) Stops(answered bool) bool {
 }
 
 // Lasts reports a fault that the same request meets again whenever it is sent: it is
-// refused, cannot be written, gets an answer of another shape, or finds nobody.
+// refused, cannot be written, gets an answer of another shape, or no server answers.
 func (e *Error) Lasts() bool {
 	switch e.Code {
 	case BadRequest, Render, Refused:

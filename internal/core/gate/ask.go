@@ -51,7 +51,7 @@ const (
 )
 
 // Verdict says whether a request may leave, and if not, from when on it is worth
-// asking again. Until is zero for ALLOW, and where nobody can know.
+// asking again. Until is zero for ALLOW, and where it cannot be known.
 type Verdict struct {
 	Decision Decision
 	Until    time.Time

@@ -22,9 +22,9 @@ func NewBucket(perSecond float64, burst int, now time.Time) Bucket {
 	return Bucket{tokens: capacity, capacity: capacity, perSec: perSecond, at: now}
 }
 
-// Ready returns the instant from which a request of this cost may leave if nobody
-// takes tokens before. A request that costs more than the bucket holds leaves
-// when it is full, and the next ones wait for the rest.
+// Ready returns the instant from which a request of this cost may leave if no
+// other request takes tokens before. A request that costs more than the bucket
+// holds leaves when it is full, and the next ones wait for the rest.
 func (b *Bucket) Ready(cost float64, now time.Time) time.Time {
 	b.refillTo(now)
 	missing := min(cost, b.capacity) - b.tokens

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Load is what somebody wants to send under one key.
+// Load is what is to be sent under one key.
 type Load struct {
 	Key      string
 	Limits   Limits
@@ -95,8 +95,7 @@ func (u Use) reservedSum() (sum float64) {
 	return sum
 }
 
-// holdingOf returns the use of quotas as a ledger tells it to somebody who has
-// nothing.
+// holdingOf returns the use of quotas as a process sees it that has taken nothing.
 func (u Use) holdingOf(quotas []allowance, now time.Time) (h Holding) {
 	for _, q := range quotas {
 		b := Block{Quota: q.name, Start: now.UTC().Truncate(q.length)}

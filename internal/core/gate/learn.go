@@ -2,8 +2,8 @@ package gate
 
 import "time"
 
-// MaxRetryAfter is the longest wait an upstream can impose. Whoever asks for
-// more is asked again after it, once.
+// MaxRetryAfter is the longest wait an upstream can impose. One that demands
+// more is asked once more after it.
 const MaxRetryAfter = 24 * time.Hour
 
 // maxJitter bounds what is added to a wait, so that a long one does not grow by

@@ -31,12 +31,11 @@ type Stake struct {
 	Takes bool
 }
 
-// StakeOf returns the stake of one of the members.
-//
-// Everybody who takes knows of everybody who takes: a process takes only when all
-// others have made room for it, and who leaves is missed by nobody. So each
-// counts at least those who really take, its share is at most the one it would
-// have among those, and all shares together are at most the whole (I11).
+// StakeOf returns the stake of one of the members. A process takes only after all
+// others have made room for it, and one that leaves takes nothing any more. So
+// each process counts at least all those that really take, its share is at most
+// the one it would have among those, and all shares together are at most the
+// whole (I11).
 func StakeOf(me string, members []Member) Stake {
 	all := byRank(members)
 	at := slices.IndexFunc(all, func(m Member) bool { return m.ID == me })

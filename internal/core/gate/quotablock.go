@@ -82,7 +82,7 @@ func (s *State) Low() bool {
 	return false
 }
 
-// leftOver returns what nobody has taken.
+// leftOver returns what no process has taken.
 func (c *counter) leftOver(q allowance) float64 {
 	return max(q.usable-c.others-max(c.granted, c.used), 0)
 }

@@ -133,7 +133,8 @@ func (s *State) paceBucket(now time.Time) {
 	s.bucket.SetRate(s.Rate(now), s.effective.Burst, now)
 }
 
-// isSteady reports that the rate does not move by itself.
+// isSteady reports that the rate does not change with time: it was not lowered,
+// and there is no warm-up.
 func (s *State) isSteady() bool { return s.demotion.lowered == 0 && s.effective.Warmup == 0 }
 
 // coldest is the share of the rate a warm-up starts with.

@@ -22,8 +22,8 @@ type Turn struct {
 	waiting int // requests
 }
 
-// Of finds the account of a task, for a request that comes now. A new one starts
-// level with the others; one that was away may catch up by a quantum and not more.
+// Of finds the account of a task, for a request that comes now. A new account starts
+// level with the others; one that was idle may catch up by a quantum and not more.
 func (t *Turns) Of(task int64, quantum float64) *Turn {
 	turn := t.accounts[task]
 	if turn == nil {
@@ -38,9 +38,9 @@ func (t *Turns) Of(task int64, quantum float64) *Turn {
 // manyTurns is when accounts of tasks that may be over are thrown away.
 const manyTurns = 256
 
-// forgetIdle throws away accounts that nobody waits with: first those that are level or
-// behind, who lose what they could catch up by, then the others. No account is more
-// than one request ahead of the stage, so nobody gains more than that by being
+// forgetIdle removes accounts without a waiting request: first those that are level or
+// behind, which lose what they could catch up by, then the others. No account is more
+// than one request ahead of the stage, so no task gains more than that by being
 // forgotten.
 func (t *Turns) forgetIdle() {
 	if t.accounts == nil {
@@ -60,8 +60,8 @@ func (t *Turns) forgetIdle() {
 func (t *Turn) Join()  { t.waiting++ }
 func (t *Turn) Leave() { t.waiting-- }
 
-// Serve charges a request that may leave to the account of its task. While nobody
-// else waits it is taken from nobody, and the others need not catch up.
+// Serve charges a request that may leave to the account of its task. While no other
+// task waits, nothing is taken from the others, and they need not catch up.
 func (t *Turns) Serve(turn *Turn, weight float64, othersWait bool) {
 	t.stage = max(t.stage, turn.had)
 	turn.had += weight

@@ -79,7 +79,7 @@ type judged struct {
 
 const mega = 1 << 20
 
-// Matrix returns everything that heals by itself: condition → action.
+// Matrix returns everything that heals automatically: condition → action.
 func Matrix() []Rule {
 	return []Rule{
 		{

@@ -122,8 +122,9 @@ func (w *Watch) Judge(now time.Time) (out []Change) {
 	return out
 }
 
-// stepLevel takes at most one level. Samples are judged once: what led to a level is
-// not held against it, so two changes always have fresh samples between them.
+// stepLevel takes at most one level. Samples are judged once: those that led to a
+// level are not used again to judge it, so two changes always have fresh samples
+// between them.
 func (s *state) stepLevel(r Rule, fresh []Sample, now time.Time) (Change, bool) {
 	j, c := r.judged, Change{Condition: r.Condition, From: s.level, To: s.level}
 	calm := fresh[max(len(fresh)-j.calm, 0):]

@@ -95,7 +95,7 @@ func (e CampaignStopped) Error() string {
 	return text + fmt.Sprintf(". To go on: patra backfill resume %s --reason …", c.Name)
 }
 
-// Is makes it a conflict: it is no use to try again before somebody acts.
+// Is makes it a conflict: trying again is useless until a person acts.
 func (e CampaignStopped) Is(target error) bool { return target == fault.ErrConflict }
 
 // ReadSpan is a window that was read to its end, and when.

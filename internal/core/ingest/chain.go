@@ -99,7 +99,7 @@ type NewPlan struct {
 	Lag             *PlanLag // of a HARVEST
 	MaxConcurrent   int      // C_max of the partition from now on; zero leaves it
 	RateKey         string   // under which its requests are counted from now on; empty leaves it
-	Own             bool     // a HARVEST of what the source asks for by itself, whatever else was set for the run
+	Own             bool     // a HARVEST of what the source itself asks for, whatever else was set for the run
 	By              Act      // the operator who asked for it; empty: a schedule or a run that is no act
 }
 

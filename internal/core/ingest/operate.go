@@ -76,7 +76,7 @@ func (e PausedError) Error() string {
 	return fmt.Sprintf("%s. To go on: %s", e.Pause, e.Pause.Resuming())
 }
 
-// Is makes it a conflict: it is no use to try again before somebody acts.
+// Is makes it a conflict: trying again is useless until a person acts.
 func (e PausedError) Is(target error) bool { return target == fault.ErrConflict }
 
 // TaskPick chooses tasks for an operator: some by their ids, or all of a plan or
@@ -109,7 +109,7 @@ func (p TaskPick) String() string {
 
 // TasksDone is what became of the tasks an operator chose.
 type TasksDone struct {
-	Cancelled int `json:"cancelled"` // nobody worked on them
+	Cancelled int `json:"cancelled"` // no process worked on them
 	Stopping  int `json:"stopping"`  // their worker stops after the page it reads
 	Queued    int `json:"queued"`    // are tried again
 	Unchanged int `json:"unchanged"` // were as they are wanted before

@@ -73,7 +73,7 @@ type PendingReslice struct {
 // WindowCount is what a slice that was read to its end really had.
 type WindowCount struct {
 	Window         window.Window
-	Estimated      *int64 // nil: nobody estimated
+	Estimated      *int64 // nil: not estimated
 	EstimateSource string
 	Actual         int64 // items whose stamp lies in the window
 	Requests       int64

@@ -74,10 +74,10 @@ type RejectStatus string
 
 // States of a rejected item.
 const (
-	RejectOpen      RejectStatus = "OPEN"      // nobody has decided about it
+	RejectOpen      RejectStatus = "OPEN"      // not decided yet
 	RejectRequeued  RejectStatus = "REQUEUED"  // it is to be read again
 	RejectResolved  RejectStatus = "RESOLVED"  // its record is stored, at this version or a later one
-	RejectDiscarded RejectStatus = "DISCARDED" // somebody said that it is junk
+	RejectDiscarded RejectStatus = "DISCARDED" // a person said that it is junk
 )
 
 // Edges are the legal transitions of D§5.3. docs/state-machines.md is checked
@@ -150,8 +150,8 @@ func (s PlanStatus) TakesSlices() bool { return s == PlanSlicing || s == PlanPar
 func (s RejectStatus) CanBecome(next RejectStatus) bool { return slices.Contains(rejectEdges[s], next) }
 
 // RejectedAgain returns the state after a page brought the same item once more,
-// rejected for the same reason. What is settled by a stored record is open again:
-// else the item would be a hole that nobody sees (I2). Junk stays junk.
+// rejected for the same reason. An item that a stored record had settled is open
+// again: else it would be a hole that no command shows (I2). Junk stays junk.
 func (s RejectStatus) RejectedAgain() RejectStatus {
 	if s == RejectResolved {
 		return RejectOpen

@@ -114,7 +114,7 @@ type Last struct {
 	Found     int64
 }
 
-// UsualAge is how old the last check may be unless somebody says otherwise.
+// UsualAge is how old the last check may be unless an operator says otherwise.
 const UsualAge = 30 * 24 * time.Hour
 
 // State is what is to be said of the last check of a database.

@@ -3,7 +3,7 @@
 //
 // A connection that leaves this machine is encrypted, and the server has to prove
 // who it is, unless the operator has written tls=off. It must never fall back to
-// plain text by itself: whoever stands between could ask for that.
+// plain text on its own: whoever stands between could ask for that.
 package link
 
 import (
@@ -31,8 +31,8 @@ const (
 	Off = "off"
 )
 
-// IsLocal reports that a host is this machine: nobody else can listen to what is
-// sent to it. An empty host is a socket.
+// IsLocal reports whether a host is this machine: then no other machine can
+// listen to what is sent to it. An empty host is a socket.
 func IsLocal(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 	if host == "" || host == "localhost" || strings.HasPrefix(host, "/") {

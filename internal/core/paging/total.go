@@ -6,9 +6,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
-// Expects reports whether a walk is held against the announced total. Whoever
-// compiles a source fills ExpectTotal in; a snapshot of before that says nothing,
-// and means what it meant then (I10).
+// Expects reports whether a walk is compared with the announced total. Compiling a
+// source fills ExpectTotal in; a snapshot from before that says nothing, and means
+// what it meant then (I10).
 func (c Config) Expects() bool { return c.ExpectTotal != nil && *c.ExpectTotal }
 
 // totalIsEstimate reports that the source calls its total an estimate: it neither ends

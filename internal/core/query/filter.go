@@ -271,7 +271,7 @@ func (f DateFilter) Text(bound time.Time) string {
 func (f DateFilter) Cut(t time.Time) time.Time { return f.mustCalendar().Cut(t) }
 
 // mustCalendar panics on a zone that Validate refuses: another zone in its place
-// would leave a hole that nobody sees.
+// would leave a silent hole.
 func (f DateFilter) mustCalendar() Calendar {
 	c, err := f.Resolve()
 	if err != nil {

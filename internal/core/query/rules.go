@@ -107,8 +107,8 @@ func (r Rule) overlapsRule(o Rule) bool {
 		(r.ValueType == "" || o.ValueType == "" || r.ValueType == o.ValueType)
 }
 
-// checkAmbiguity finds rules of which neither is more specific: which of them is
-// taken would depend on an order that nobody wrote down.
+// checkAmbiguity finds rules of which neither is more specific: which of them is taken
+// would depend on an order that is written nowhere.
 func (p *problems) checkAmbiguity(rules map[string]Rule) {
 	names := slices.Sorted(maps.Keys(rules))
 	for i, a := range names {

@@ -21,9 +21,9 @@ func listTransforms() map[string]func(string) (string, error) {
 	}
 }
 
-// minusOneDay is a code of reg_transform that no source may use. Nobody can see
-// from a date whether it is exclusive still, and a day taken from an inclusive
-// one is a day that is never harvested.
+// minusOneDay is a code of reg_transform that no source may use. A date does
+// not show whether it is still exclusive, and a day taken from an inclusive one
+// is a day that is never harvested.
 const minusOneDay = "TO_EXCLUSIVE_MINUS_1D"
 
 // Transforms returns the codes a source may use to change the values of

@@ -234,7 +234,7 @@ type Reject struct {
 	Path       string // where in the item
 	Detail     string
 	Raw        []byte
-	FetchAt    time.Time // as of an item that is stored; zero: nobody knows
+	FetchAt    time.Time // as of an item that is stored; zero: unknown
 	Row        int64     // of an item that is in quarantine and was read again: where; else zero
 }
 

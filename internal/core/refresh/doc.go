@@ -1,4 +1,4 @@
-// Package refresh says which stored records an UPDATE looks at again, and when:
+// Package refresh says which stored records an UPDATE checks again, and when:
 // the policies, the turn each record has in a cycle, the signals that name
 // records, and how many of them may have vanished before nobody believes it, and when a
 // tombstone is looked at

@@ -9,8 +9,8 @@ const MaxGone = 0.1
 const alwaysBelieved = 10
 
 // Believable reports whether so many missing records of those asked for can be
-// deletions. An upstream that lost its index, or its mind, loses most of them at
-// once; nobody retracts a tenth of a library in a day.
+// deletions. An upstream with a broken index loses most of them at once; real
+// retractions never reach a tenth of a library in a day.
 func Believable(missing, asked int, share float64) bool {
 	return missing <= alwaysBelieved || float64(missing) <= share*float64(asked)
 }

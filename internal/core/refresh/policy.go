@@ -15,7 +15,7 @@ const (
 	ByTime   Policy = "TIME"   // a range of time is read again
 	ByAge    Policy = "STALE"  // every record once in a cycle
 	ByChange Policy = "EXPR"   // records made under another expression or mapping
-	BySignal Policy = "SIGNAL" // records that somebody named
+	BySignal Policy = "SIGNAL" // records that a person named
 	// ByQuarantine reads rejected items again that somebody put back.
 	ByQuarantine Policy = "QUARANTINE"
 )

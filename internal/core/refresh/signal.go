@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind is why somebody named a record.
+// Kind is why a record was named.
 type Kind string
 
 // Kinds of signals. The first three are said by people and programs downstream;

@@ -24,8 +24,8 @@ type Share struct {
 }
 
 // Shares returns the hashes whose turns lie in a window, one for each cycle it has
-// a part in. Whoever has a turn and was not looked at by the end of the window is
-// to be looked at.
+// a part in. A record that has a turn there and was not checked by the end of the
+// window is to be checked.
 func Shares(w window.Window, cycle time.Duration) (out []Share) {
 	for _, part := range Cycles(w, cycle) {
 		out = append(out, Share{From: hashText(part.From, cycle), To: endText(part.To, cycle), Before: w.To})

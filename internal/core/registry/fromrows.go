@@ -60,8 +60,8 @@ func placeRow(root *node, row Row, at Position) (*node, []column) {
 	return level, e.entryColumns()
 }
 
-// refuseStrangers refuses values nobody would read: a setting in a column that has no
-// meaning at this level must not look as if it held.
+// refuseStrangers refuses values that no code reads: a setting in a column that has
+// no meaning at this level must not look as if it were in force.
 func refuseStrangers(row Row, columns []column) Problems {
 	known := map[string]bool{extraColumn: true}
 	for _, c := range columns {

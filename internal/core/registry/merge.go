@@ -61,7 +61,8 @@ func Merge(layers ...Layer) Merged {
 // Leaves lists the winners by path.
 func (m Merged) Leaves() []Leaf { return slices.Clone(m.list) }
 
-// Sections gives the merged values their types. Sections nobody mentions are nil.
+// Sections gives the merged values their types. Sections that no level mentions
+// are nil.
 func (m Merged) Sections() Sections {
 	var out Sections
 	assembleValue(sectionsShape(), reflect.ValueOf(&out).Elem(), m.list, 0)

@@ -22,8 +22,8 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 }
 
-// Problem is one thing that is wrong with a source, told so that it can be
-// found and mended.
+// Problem is one thing that is wrong with a source, told so that it can be found and
+// fixed.
 type Problem struct {
 	File    string
 	Line    int

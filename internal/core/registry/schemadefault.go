@@ -49,7 +49,8 @@ func readDefault(s *shape, phrase string) preset {
 	return preset{plainValue(b.leaves["default"].Value), first}
 }
 
-// filledDefault returns what a section nobody wrote anything into has there.
+// filledDefault returns the value that a section has there if the file leaves it
+// out.
 func filledDefault(owner *shape, f field) (value any, ok bool) {
 	empty := reflect.New(owner.typ).Elem()
 	method := empty.MethodByName("WithDefaults")

@@ -130,8 +130,9 @@ func (a *adapter) estimateHalves(left, right []window.Window, b belief, quiet bo
 	return lb, rb, lq, rq
 }
 
-// askEstimate looks a window up. If nobody knows it is wanted, and goes on by what is
-// assumed; nothing within it is wanted before it is answered.
+// askEstimate looks a window up. If its size is unknown, the window is wanted and the
+// search goes on with what is assumed; nothing within it is wanted before it is
+// answered.
 func (a *adapter) askEstimate(steps []window.Window, assumed belief, quiet bool) (belief, bool) {
 	if b, assumption := a.lookUp(steps); b.told {
 		return b, quiet || assumption

@@ -29,7 +29,8 @@ func Pages(items int64, size int) int64 {
 	return (items-1)/int64(size) + 1
 }
 
-// expectedItems returns what is known about a slice; nothing if nobody knows.
+// expectedItems returns what is known about the size of a slice; nothing if it
+// is unknown.
 func (s Slice) expectedItems() Estimate {
 	if s.Spec.Telemetry.Estimate == nil {
 		return Estimate{}

@@ -59,8 +59,8 @@ type Outlook struct {
 	Money     *Figure           `json:"money,omitempty"`
 }
 
-// Forecast adds up a plan. A slice nobody knows anything about counts as one
-// request, the least it takes.
+// Forecast adds up a plan. A slice of unknown size counts as one request, the least it
+// takes.
 func Forecast(plan Result, in ForecastInputs) Outlook {
 	f := Outlook{Slices: len(plan.Slices)}
 	source := FromCount

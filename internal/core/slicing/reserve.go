@@ -1,7 +1,7 @@
 package slicing
 
 // Expected returns how many items a slice is planned for. An assumed size may be
-// wrong by any factor and counts like one nobody knows.
+// wrong by any factor and counts as unknown.
 func (s Slice) Expected() int64 {
 	if e := s.expectedItems(); !e.isUnknown() && e.Source != FromConstant {
 		return e.Count
@@ -9,6 +9,6 @@ func (s Slice) Expected() int64 {
 	return 0
 }
 
-// Requests returns what so many items take; where nobody knows how many, the
-// least.
+// Requests returns how many requests so many items take; the least number where
+// the size is unknown.
 func (s Step) Requests(items int64) int64 { return s.requestsFor(items) }

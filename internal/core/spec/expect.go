@@ -9,11 +9,11 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Expect returns what the items of an answer are held against when a window was asked
-// for. Where the upstream filters, that is the request as it was rendered: with
-// its precision, its zone and its bounds, so that a source which is asked by whole
-// days is not suspect for the rest of a day. What lies outside of it is kept all
-// the same. Only where the list comes unfiltered do we filter, by the window (D§5.11).
+// Expect returns what the items of an answer are compared with when a window was asked
+// for. Where the upstream filters, that is the request as it was rendered: with its
+// precision, its zone and its bounds, so that a source which is asked by whole days is
+// not suspect for the rest of a day. Items outside of it are kept all the same. Only
+// where the list comes unfiltered do we filter, by the window (D§5.11).
 func (p *Program) Expect(w window.Window, fetchAt time.Time, mapping int64) extract.Asked {
 	asked := extract.Asked{Window: w, Drop: p.sifts, FetchAt: fetchAt, MappingID: mapping}
 	if !p.sifts && !w.Empty() {

@@ -92,8 +92,9 @@ func (p *Program) askWindow(expr query.Expr, w window.Window, now time.Time) (*Q
 }
 
 // Page reads an answer: its body, and the Link header where that names the next
-// page. An answer whose end nobody saw is read only if the document shows it, or
-// a total does: rows that are missing behind a cut would be missing for good.
+// page. An answer whose end was not seen is read only if the document shows its
+// end, or a total does: rows that are missing behind a cut would be missing for
+// good.
 func (p *Program) Page(r *exchange.Response, asked extract.Asked) (*extract.Page, error) {
 	if r.OpenEnded && !p.Response.Format.ShowsItsEnd() && !p.Paging.Expects() {
 		return nil, fault.Newf(fault.BadBody, "the answer ended with its connection, and %s does not show whether it was cut; declare response.total if the source announces one", p.Response.Format)

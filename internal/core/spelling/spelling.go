@@ -26,7 +26,7 @@ func Nearest(name string, valid []string) string {
 }
 
 // editDistance counts insertions, deletions, replacements and swaps of
-// neighbours. Long words are cut: nobody means a name by hundreds of letters.
+// neighbours. Long words are cut: a slip is never hundreds of letters long.
 func editDistance(a, b string) int {
 	const longest = 64
 	a, b = a[:min(len(a), longest)], b[:min(len(b), longest)]

@@ -61,8 +61,8 @@ func quoteForShell(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// Stopped is the end of something that would use what nobody agreed to. It comes
-// before anything is read or sent.
+// Stopped ends something that would use what was not agreed to. It comes before
+// anything is read or sent.
 type Stopped struct {
 	What    string    // source mine, or the name of a file
 	Command string    // that agrees to all; empty: each refusal has its own
@@ -99,7 +99,7 @@ func (s *Stopped) nextCommands() (out []string) {
 	return out
 }
 
-// Uses returns what somebody would have to agree to.
+// Uses returns what a person would have to agree to.
 func (s *Stopped) Uses() (out []Use) {
 	for _, r := range s.Refused {
 		out = append(out, r.Use)

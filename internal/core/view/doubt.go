@@ -35,8 +35,8 @@ func (d Doubt) About() string {
 	return about
 }
 
-// Findings lists what somebody should know. Nothing of it is a hole: whatever came
-// is stored, and what did not come was not announced for sure.
+// Findings lists what a person should know. None of it is a hole: whatever came is
+// stored, and what did not come was not announced for sure.
 func (d Doubt) Findings() (out []FindingCode) {
 	if skew.Disagree(d.Outside, d.Dated, d.MaxShare) {
 		out = append(out, FoundDisagree)

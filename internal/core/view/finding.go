@@ -10,7 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Finding is one thing that somebody should know, with the facts about it. Which facts
+// Finding is one thing that a person should know, with the facts about it. Which facts
 // are set depends on the code.
 type Finding struct {
 	Code     FindingCode `json:"code"`
@@ -51,8 +51,8 @@ type Severity string
 
 // The severities.
 const (
-	Critical Severity = "CRITICAL" // something is missing or damaged, or may be, and nobody is at it
-	Warning  Severity = "WARNING"  // work or deliveries stand still, or somebody has to decide
+	Critical Severity = "CRITICAL" // something is missing or damaged, or may be, and no process works on it
+	Warning  Severity = "WARNING"  // work or deliveries stand still, or a person has to decide
 	Notice   Severity = "NOTICE"   // worth a look
 )
 
@@ -66,7 +66,7 @@ const (
 	FoundUnreadable   FindingCode = "SOURCE_UNREADABLE"   // its definition could not be read
 	FoundUnplannable  FindingCode = "SOURCE_UNPLANNABLE"  // its definition could not be compiled
 
-	FoundGap         FindingCode = "GAP"          // that nobody works on
+	FoundGap         FindingCode = "GAP"          // that no process works on
 	FoundLastFailure FindingCode = "LAST_FAILURE" // the newest task that failed, where there are failed gaps
 	FoundRanges      FindingCode = "FAILED_RANGES"
 
@@ -88,7 +88,7 @@ const (
 	FoundDamaged      FindingCode = "DATABASE_DAMAGED"
 	FoundNeverChecked FindingCode = "NEVER_CHECKED"
 	FoundCheckTooOld  FindingCode = "CHECK_TOO_OLD"
-	FoundUntrusted    FindingCode = "UNTRUSTED" // it wants what nobody agreed to
+	FoundUntrusted    FindingCode = "UNTRUSTED" // it wants what was not agreed to
 )
 
 var severities = map[FindingCode]Severity{

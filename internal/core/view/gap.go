@@ -26,7 +26,7 @@ type Gap struct {
 	AskedBy int64 `json:"askedByCursor,omitempty"`
 	// BeforeStart: it ends before the start of the watermark, so no harvest goes back to it.
 	BeforeStart bool `json:"beforeStart,omitempty"`
-	// Planned is who is to read it; nil: nobody.
+	// Planned is who is to read it; nil: none.
 	Planned *GapPlan `json:"planned,omitempty"`
 }
 

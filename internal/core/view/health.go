@@ -18,7 +18,7 @@ type Condition struct {
 	Actions   []health.Action  `json:"actions"`
 	Detail    string           `json:"detail,omitempty"`
 	Since     time.Time        `json:"since,omitzero"`
-	Until     time.Time        `json:"until,omitzero"`    // when it ends by itself; zero: it is measured again
+	Until     time.Time        `json:"until,omitzero"`    // when it ends automatically; zero: it is measured again
 	Waits     gate.Reason      `json:"waits,omitempty"`   // of what is HELD: why
 	RateKey   string           `json:"rateKey,omitempty"` // and by which key
 }

@@ -47,7 +47,7 @@ type Backlog struct {
 	Waiting  int       `json:"waiting"`          // for a relay
 	More     bool      `json:"more,omitempty"`   // more than that: nobody counted on
 	Since    time.Time `json:"since,omitzero"`   // when the oldest of them was stored, or put back by a replay
-	Failed   int       `json:"failed"`           // refused, or behind one that was; tried again by themselves
+	Failed   int       `json:"failed"`           // refused, or behind one that was; tried again automatically
 	Dead     int       `json:"dead"`             // left to an operator
 	Relayed  bool      `json:"relayed"`          // a relay has worked on the dataset, as far as the delivery log goes back
 	TriedAt  time.Time `json:"triedAt,omitzero"` // when one did last
@@ -66,9 +66,9 @@ type Away struct {
 // anybody needs to notice that a relay is down.
 const publisherGone = 7 * 24 * time.Hour
 
-// HasPublisher reports whether somebody is there to deliver the events: a relay that
-// is at work now, or one that tried lately. Without one, events that wait are what
-// was asked for, and no finding.
+// HasPublisher reports whether events have a publisher: a relay that works now, or
+// one that tried lately. Without one, events that wait are what was asked for, and
+// not a finding.
 func (b Backlog) HasPublisher(relays int, now time.Time) bool {
 	return relays > 0 || b.Relayed && now.Sub(b.TriedAt) < publisherGone
 }

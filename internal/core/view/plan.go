@@ -64,7 +64,7 @@ func (t Trigger) Reason() string {
 type PlanCancel struct {
 	PlanID    int64  `json:"planId"`
 	Status    string `json:"status"`
-	Cancelled int    `json:"cancelled"` // slices that nobody works on
+	Cancelled int    `json:"cancelled"` // slices that no process works on
 	Stopping  int    `json:"stopping"`  // slices whose worker stops after the page it reads
 	Ended     int    `json:"ended"`     // slices that had ended otherwise
 }

@@ -10,7 +10,7 @@ import (
 // Waiting is why a task is not worked on though nobody holds it.
 type Waiting struct {
 	Reason gate.Reason `json:"reason"`
-	Until  time.Time   `json:"until,omitzero"` // zero: nobody knows
+	Until  time.Time   `json:"until,omitzero"` // zero: unknown
 	Detail string      `json:"detail,omitempty"`
 	// RateKey is under which the requests of the task are counted.
 	RateKey string `json:"rateKey,omitempty"`

@@ -2,7 +2,7 @@ package view
 
 import "time"
 
-// Signal is a record that somebody named, and what became of that.
+// Signal is a record that a person named, and what became of that.
 type Signal struct {
 	ID         int64     `json:"id"`
 	Source     string    `json:"source"`

@@ -2,7 +2,7 @@ package view
 
 import "time"
 
-// Status is how the sources stand, and what somebody should look at.
+// Status is how the sources stand, and what a person should look at.
 type Status struct {
 	Now       time.Time        `json:"now"`
 	Sources   []SourceStatus   `json:"sources"`
@@ -28,7 +28,7 @@ type SourceStatus struct {
 	CursorID    int64       `json:"cursorId,omitempty"`
 	FreshTo     time.Time   `json:"freshTo,omitzero"`
 	LagSec      float64     `json:"lagSeconds,omitempty"`
-	Gaps        []Gap       `json:"gaps"`       // that nobody works on
+	Gaps        []Gap       `json:"gaps"`       // that no process works on
 	InWork      int         `json:"gapsInWork"` // ranges that are owed and worked on
 	Running     int         `json:"running"`
 	Waiting     int         `json:"waiting"`

@@ -38,7 +38,7 @@ type Reconciled struct {
 	Verdict  CountVerdict  `json:"verdict"`
 }
 
-// Silent reports whether the upstream was asked, and nobody knows.
+// Silent reports whether the upstream was asked and did not tell.
 func (r Reconciled) Silent() bool { return r.Read != nil && r.Upstream == nil }
 
 // CountVerdict is what a comparison of counts came to.
