@@ -65,11 +65,11 @@ type Config struct {
 	// process works on a store that takes one (D§5.20). Nil means yes.
 	MayClaim func(ctx context.Context) (bool, error)
 	// Ended hears how each task ended. An error ends the work: for a command whose
-	// upstream cannot be reached. Nil means that nobody listens.
+	// upstream cannot be reached. Nil means that there is no listener.
 	Ended func(ingest.Work, ingest.Outcome) error
 	// Patient waits where nothing can be stored, for room or for a database that is
-	// away, instead of ending: for a process that serves. Whoever harvests by hand is
-	// told: at once of the one, soon of the other.
+	// unreachable, instead of ending: for a process that serves. Whoever harvests by
+	// hand is told: at once of the one, soon of the other.
 	Patient bool
 }
 

@@ -32,8 +32,9 @@ const (
 )
 
 // standstill keeps a process from taking tasks while what they read could not be
-// stored: there is no room, or the database is away. That is no fault of the tasks:
-// they wait as they are, and work goes on by itself when the trouble is over.
+// stored: there is no room, or the database cannot be reached. That is not a fault of
+// the tasks: they wait as they are, and work continues automatically when the trouble
+// is over.
 type standstill struct {
 	patient bool // else the process ends, and says why
 	log     *slog.Logger
@@ -92,8 +93,8 @@ func (s *standstill) waitLengths() (first, long time.Duration) {
 	return firstAwayWait, longAwayWait
 }
 
-// tellOnce says it once, and calls somebody: at once where only a person can help, and
-// when it lasts where it may pass by itself.
+// tellOnce logs the trouble once, and raises an alarm: at once where only a person can
+// help, and after a while where it may pass without help.
 func (s *standstill) tellOnce(err error, lasts bool) {
 	switch {
 	case s.alarmed:

@@ -136,7 +136,7 @@ func (b *Conditions) Close(ctx context.Context) {
 	b.mu.Unlock()
 	for _, n := range notes {
 		if b.store != nil {
-			_ = b.store.NoteHealth(ctx, n) // what is left runs out by itself
+			_ = b.store.NoteHealth(ctx, n) // what is left expires automatically
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (s *statusBuilder) addRejects(ctx context.Context) error {
 }
 
 // addMissing adds records that upstreams did not have. That is no finding: a passing
-// gap heals by itself, and a deletion is true a day later.
+// gap heals automatically, and a deletion is true a day later.
 func (s *statusBuilder) addMissing(ctx context.Context) (err error) {
 	s.report.Missing, err = s.from.Beside.Missing(ctx, s.query.Source)
 	return err

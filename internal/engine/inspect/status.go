@@ -22,7 +22,7 @@ type StatusQuery struct {
 	CheckAge  time.Duration // how old the last check of the database may be; 0: for ever
 }
 
-// Status tells how sources stand and what somebody should look at. What is owed and
+// Status tells how sources stand and what a person should look at. What is owed and
 // worked on is no finding.
 func (i *Inspector) Status(ctx context.Context, q StatusQuery) (view.Status, error) {
 	s := &statusBuilder{Inspector: i, query: q, report: view.Status{Sources: []view.SourceStatus{}, Events: []view.Backlog{}, Findings: []view.Finding{}}}

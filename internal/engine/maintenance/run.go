@@ -31,7 +31,7 @@ func (s *Service) Run(ctx context.Context, p retention.Policy) error {
 	}
 }
 
-// runDue does the duties that nobody has done for a day.
+// runDue does the duties that were not done for a day.
 func (s *Service) runDue(ctx context.Context, p retention.Policy) {
 	by := ingest.Act{Actor: s.config.Owner, Reason: "retention of this process"}
 	for _, duty := range []struct {

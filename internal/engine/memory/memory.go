@@ -23,7 +23,7 @@ type Budget struct {
 	used    int64
 	most    int64     // that was ever used at once
 	holders int       // who have something
-	ahead   *Hold     // gets what it asks for, until it is done; nil: nobody does
+	ahead   *Hold     // gets what it asks for, until it is done; nil: none does
 	waiting []*waiter // first come, first served: a large body is not passed over for ever
 }
 
@@ -173,7 +173,7 @@ func (b *Budget) nextWaiter() int {
 	return 0
 }
 
-// isStuck reports that everybody who has something waits for more.
+// isStuck reports that every worker that holds something waits for more.
 func (b *Budget) isStuck() bool {
 	wait := 0
 	for _, w := range b.waiting {

@@ -50,7 +50,7 @@ type Operator struct{ store Store }
 // New makes an operator.
 func New(s Store) *Operator { return &Operator{s} }
 
-// checkSigned refuses an act that nobody could explain later. To look needs no reason.
+// checkSigned refuses an act that could not be explained later. Looking needs no reason.
 func checkSigned(by ingest.Act, needsReason bool) (ingest.Act, error) {
 	if by.Actor == "" {
 		by.Actor = "unknown"

@@ -29,8 +29,8 @@ func (o *Outbox) Retry(ctx context.Context, pick event.Pick, by ingest.Act) (eve
 	return o.actOnEvents(ctx, pick, by, false, o.store.RetryEvents)
 }
 
-// Discard gives events up: nobody gets them. That is lost for good, so a reason is
-// needed.
+// Discard gives events up: they are never delivered. That cannot be undone, so a
+// reason is needed.
 func (o *Outbox) Discard(ctx context.Context, pick event.Pick, by ingest.Act) (event.Done, error) {
 	return o.actOnEvents(ctx, pick, by, true, o.store.DiscardEvents)
 }

@@ -26,14 +26,13 @@ func (q *Quarantine) Requeue(ctx context.Context, pick ingest.RejectPick, by ing
 	return q.actOnRejects(ctx, pick, by, false, q.store.RequeueRejects, ingest.RejectOpen)
 }
 
-// Discard says of items that they are junk. Nobody takes that back, so a reason is
-// needed.
+// Discard marks items as junk. That cannot be undone, so a reason is needed.
 func (q *Quarantine) Discard(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (ingest.RejectsDone, error) {
 	return q.actOnRejects(ctx, pick, by, true, q.store.DiscardRejects, ingest.RejectOpen, ingest.RejectRequeued)
 }
 
-// actOnRejects does it chunk by chunk. Each chunk is whole and in the audit log, so whoever is
-// interrupted just says it again.
+// actOnRejects acts chunk by chunk. Each chunk is whole and in the audit log, so an
+// interrupted command is simply repeated.
 func (q *Quarantine) actOnRejects(ctx context.Context, pick ingest.RejectPick, by ingest.Act, needsReason bool,
 	do func(context.Context, ingest.RejectPick, ingest.Act) (ingest.RejectsDone, int64, error), from ...ingest.RejectStatus) (done ingest.RejectsDone, err error) {
 	if by, err = checkSigned(by, needsReason); err != nil {

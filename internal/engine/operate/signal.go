@@ -13,8 +13,8 @@ import (
 // signalsAtOnce is how many signals one transaction of the store takes.
 const signalsAtOnce = 500
 
-// Signal names records that the next update has to look at. Whoever says so has to
-// say why: a retraction that nobody can trace is worth nothing.
+// Signal names records that the next update has to check. It needs a reason: a
+// retraction that cannot be traced is worth nothing.
 func (o *Operator) Signal(ctx context.Context, d ingest.Dataset, kind refresh.Kind, ids []string, by ingest.Act) (done ingest.SignalsAdded, err error) {
 	if by, err = checkSigned(by, true); err != nil {
 		return done, err

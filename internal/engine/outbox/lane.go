@@ -72,8 +72,9 @@ func (r *Relay) releaseLane(ctx context.Context, name string, epoch int64) {
 	}
 }
 
-// keepLease extends the lease while its holder works. Whoever could not do so for two
-// thirds of it stops, so that it has stopped before another one starts.
+// keepLease extends the lease while its holder works. A holder that could not extend
+// it for two thirds of its length stops, so that it has stopped before another one
+// starts.
 func (r *Relay) keepLease(ctx context.Context, name string, epoch int64, stop context.CancelCauseFunc) {
 	ticker := time.NewTicker(r.config.Lease / beats)
 	defer ticker.Stop()

@@ -107,7 +107,7 @@ type Relay struct {
 
 	mu     sync.Mutex
 	waits  map[int64]wait // lanes whose receiver is in trouble
-	rooms  []*rooms       // of lanes that nobody works on
+	rooms  []*rooms       // of lanes that no process works on
 	count  Count
 	pruned time.Time
 }

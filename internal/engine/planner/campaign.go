@@ -37,7 +37,7 @@ func NewCampaigns(p *Planner, s CampaignStore) *Campaigns { return &Campaigns{p,
 // DefaultChunk is how much of a campaign is planned at once where nobody says.
 const DefaultChunk = 30 * 24 * time.Hour
 
-// Wish is a campaign as somebody asks for it: by name, or by its range.
+// Wish is a campaign as a person asks for it: by name, or by its range.
 type Wish struct {
 	Name     string // of a campaign that is known, or that is to be
 	Typed    string // the range as it was written

@@ -152,7 +152,7 @@ func (k *key) wishedRequests() (out []gate.Ask) {
 // idleAfter is how long a block may lie unused before it goes back.
 const idleAfter = 30 * time.Second
 
-// watchIdle gives back a block that nobody uses.
+// watchIdle gives back a block that is not used.
 func (k *key) watchIdle() {
 	if k.idle == nil && k.state.Unused() {
 		k.idle = time.AfterFunc(idleAfter, k.settleBlock)

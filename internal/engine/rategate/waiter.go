@@ -46,9 +46,9 @@ func (w *waiter) awaitPermit(ctx context.Context) (*permit, error) {
 	return w.permit, nil
 }
 
-// leaveQueue gives up: for a cause, or because the deadline has passed. Whoever was
-// served at the same moment keeps the permit unless there is a cause; then its
-// charge is taken back.
+// leaveQueue gives up: for a cause, or because the deadline has passed. A request
+// that was served at the same moment keeps the permit unless there is a cause; then
+// its charge is taken back.
 func (w *waiter) leaveQueue(cause error) {
 	k := w.key
 	k.gate.mu.Lock()

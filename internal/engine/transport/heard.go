@@ -4,13 +4,13 @@ import "context"
 
 type heardKey struct{}
 
-// WithFailures lets somebody hear of every try that fails under a context, whoever
-// makes the call: a count for a plan has no task that could tell.
+// WithFailures reports every try that fails under a context to hear, whichever
+// call it belongs to: a count for a plan has no task that could tell.
 func WithFailures(ctx context.Context, hear func(FailedTry)) context.Context {
 	return context.WithValue(ctx, heardKey{}, hear)
 }
 
-// tellFailure reports a failed try to whoever listens.
+// tellFailure reports a failed try to the listeners of the call.
 func (c *Call) tellFailure(ctx context.Context, t FailedTry) {
 	t.Most = c.Retry.MaxAttempts
 	if c.Failed != nil {

@@ -7,9 +7,9 @@ import (
 
 type restKey struct{}
 
-// WithRest lets whoever runs a task know while it only waits: for the rate gate,
-// or for a wait that the upstream asked for. The change is +1 when a wait turns
-// out to be a long one, and -1 when that wait is over. Of one wait the second call
+// WithRest tells the runner of a task while it only waits: for the rate gate, or
+// for a wait that the upstream asked for. The change is +1 when a wait turns out
+// to be a long one, and -1 when that wait is over. Of one wait the second call
 // comes after the first has returned; calls of different waits may overlap.
 func WithRest(ctx context.Context, told func(change int)) context.Context {
 	return context.WithValue(ctx, restKey{}, told)

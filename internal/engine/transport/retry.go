@@ -17,13 +17,13 @@ import (
 // retry repeats a call while its fault is transient (§4.11). An upstream that answered
 // before is waited for as the policy says. One that never answered this process, and
 // cannot be reached at all, is tried twice: most likely its address is wrong or there is
-// no network, and whoever waits should hear of it.
+// no network, and the person who waits should hear of it.
 type retry struct {
 	next     Doer
 	answered *answered
 }
 
-// triesUnreached is how often one is tried that nobody ever reached.
+// triesUnreached is how often an upstream is tried that never answered.
 const triesUnreached = 2
 
 // answered are the hosts that answered something in this process.
@@ -114,7 +114,7 @@ func (r retry) tryOnce(ctx context.Context, c *Call) (*exchange.Response, *fault
 }
 
 // describeAnswer returns what was asked, and what a person can do about an answer that
-// is no use to repeat.
+// repeating will not change.
 func describeAnswer(r *exchange.Request, answer *exchange.Response) string {
 	asked := r.Method + " " + r.URL.Path
 	switch status := answer.Status; {

@@ -88,9 +88,9 @@ type Notes struct {
 // Sent returns how many of the attempts reached the upstream, as far as we can know.
 func (n *Notes) Sent() int { return n.Attempts - n.Unsent }
 
-// Requests returns how many requests were sent, whatever for. A permit that was used up
-// by a name nobody knows, or by a connection that was refused, is not one of them:
-// whoever compares the number with the upstream's own log finds the same.
+// Requests returns how many requests were sent, for any purpose. A permit that was used
+// up by an unknown host name, or by a refused connection, is not counted: the number
+// agrees with the upstream's own log.
 func (n *Notes) Requests() int { return n.Sent() + n.TokenCalls }
 
 // StackSigned builds the whole chain. Token and login calls take their own way

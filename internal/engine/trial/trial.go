@@ -174,8 +174,8 @@ func fetchPage(ctx context.Context, chain transport.Doer, p *spec.Program, q *sp
 	return page, nil
 }
 
-// expectedItems returns what items are held against: what a run would hold them against.
-// Records of a second step are held against the request of the first.
+// expectedItems returns what items are compared with, as a run would compare them. Records
+// of a second step are compared with the request of the first.
 func (r Request) expectedItems(p *spec.Program) extract.Asked {
 	if r.searched != nil {
 		return *r.searched

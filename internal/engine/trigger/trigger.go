@@ -135,7 +135,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// lookOnce is one look at everything, and how long nothing will happen after it.
+// lookOnce looks at everything once, and returns how long nothing will happen after it.
 func (s *Service) lookOnce(ctx context.Context) time.Duration {
 	held, err := s.holdLease(ctx)
 	if err != nil {
