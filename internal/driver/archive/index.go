@@ -57,8 +57,8 @@ const maxIndex = 16 << 20
 // leastPart is the size of the smallest frame of zstd that holds anything.
 const leastPart = 9
 
-// readIndex reads the index of a file. The file may be a stranger's: every number
-// in it is held against the size of the file before it is used (D§5.30).
+// readIndex reads the index of a file. The file may be a stranger's: every number in
+// it is compared with the size of the file before it is used (D§5.30).
 func readIndex(file io.ReaderAt, size int64) (i index, err error) {
 	if size < int64(tail) {
 		return i, errNoIndex

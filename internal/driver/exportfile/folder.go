@@ -77,7 +77,7 @@ func Free(t Target, force bool) error {
 	return nil
 }
 
-// Target is where somebody wants an export.
+// Target is where an export goes.
 type Target struct {
 	Dir    string
 	Single string // name of the one file; empty: names are ours
@@ -128,7 +128,7 @@ func Create(t Target, p export.Packing, force bool) (*Folder, error) {
 	return f, nil
 }
 
-// prepareTarget makes room, once nobody else can begin there.
+// prepareTarget makes room, once no other export can begin there.
 func (f *Folder) prepareTarget(t Target, force bool) (err error) {
 	if err := Free(t, force); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
-// classifyError names what ended a request. What reached nobody may be sent again
-// whatever its token.
+// classifyError names what ended a request. A request that reached no server may be sent
+// again whatever its token.
 func (w *watch) classifyError(ctx context.Context, err error) error {
 	var f *fault.Error
 	switch cause := context.Cause(ctx); {
@@ -45,9 +45,9 @@ func ignoredProxy() string {
 	return ""
 }
 
-// isLasting reports an error that the next try will most likely meet again: nobody knows
-// the name, nobody listens at the address, or the certificate is not one we accept.
-// A time limit or a connection that broke may be over a second later.
+// isLasting reports an error that the next try will most likely meet again: the name is
+// unknown, no server listens at the address, or the certificate is not one we accept. A
+// time limit or a connection that broke may be over a second later.
 func isLasting(err error) bool {
 	var noName *net.DNSError
 	var noTLS tls.RecordHeaderError

@@ -89,7 +89,7 @@ func buildRequest(ctx context.Context, r *exchange.Request) (*http.Request, erro
 	return request, nil
 }
 
-// bodyReader returns what is sent. net/http repeats a request by itself when a
+// bodyReader returns what is sent. net/http repeats a request on its own when a
 // kept connection dies under it and the body can be rewound. For a token that
 // moves on with every request that would skip a page without a trace, so such
 // requests carry a body, if only an empty one, that cannot be rewound.

@@ -89,7 +89,7 @@ func (t *intake) joinParts() []byte {
 	return body
 }
 
-// claimOf asks for room while the upstream waits; nil where nobody shares any.
+// claimOf asks for room while the upstream waits; nil where no room is shared.
 func (w *watch) claimOf(ctx context.Context, room exchange.Room) func(int64) error {
 	if room == nil {
 		return nil

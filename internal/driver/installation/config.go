@@ -4,7 +4,7 @@
 //
 // It never takes such a file from a place that a stranger can fill, such as the
 // working directory: a folder that is unpacked there together with a database
-// must not agree to anything by itself. Nor does it take one that others may write.
+// must not agree to anything on its own. Nor does it take one that others may write.
 package installation
 
 import (

@@ -91,7 +91,7 @@ func (g *Gate) Close() error {
 		for _, k := range keys {
 			k.giveBackAll(ctx)
 		}
-		_, _ = g.wire.sendBeat(ctx, presence{ID: g.config.ID, Leave: true}) // it expires by itself
+		_, _ = g.wire.sendBeat(ctx, presence{ID: g.config.ID, Leave: true}) // it expires automatically
 	}
 	return g.wire.client.Close()
 }

@@ -18,7 +18,7 @@ type key struct {
 	limits   gate.Limits // the lowest of what is declared
 	waiting  []*waiter
 	arrivals uint64
-	hand     []grant // permits nobody has yet
+	hand     []grant // permits not given out yet
 	under    int     // requests under way, or waiting for the instant of their permit
 	local    int     // requests under way with a permit of this process's own gate
 	back     float64 // tokens of permits that became void

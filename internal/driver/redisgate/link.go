@@ -143,8 +143,8 @@ func (g *Gate) goAlone(err error) {
 	g.config.Log.Warn("working without the shared rate gate, with our share of the limits", "server", Masked(g.config.URL), "share", g.n, "error", err)
 }
 
-// isUnseen reports that nobody counts us as there any more, and that permits given
-// while somebody did are used or void. g.mu is held.
+// isUnseen reports that no process counts us as present any more, and that permits
+// given while one did are used or void. g.mu is held.
 func (g *Gate) isUnseen(now time.Time) bool {
 	if g.live == 0 {
 		return true

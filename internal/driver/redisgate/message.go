@@ -86,7 +86,7 @@ type tripWant struct {
 	Weight   float64 `json:"weight"`
 	Price    float64 `json:"price"`
 	Priority int     `json:"priority"`
-	Ahead    bool    `json:"ahead"` // nobody waits for them yet
+	Ahead    bool    `json:"ahead"` // no request waits for them yet
 }
 
 type tripReply struct {

@@ -73,7 +73,7 @@ func (k *key) nextTrip(now time.Time) (at time.Time, any bool) {
 	return at, any
 }
 
-// permitsAhead returns how many permits are worth taking before somebody waits for
+// permitsAhead returns how many permits are worth taking before a request waits for
 // them.
 func (k *key) permitsAhead() int {
 	most := min(k.pace*usableAfter(k.limits).Seconds()/4, float64(k.limits.Burst)/2, mostWanted)
@@ -236,5 +236,5 @@ func (k *key) giveBackAll(ctx context.Context) {
 	q, _ := k.tripMessage(time.Now())
 	q.Wants = []tripWant{}
 	k.mu.Unlock()
-	_, _, _ = k.gate.wire.sendTrip(ctx, k.name, q) // it expires by itself
+	_, _, _ = k.gate.wire.sendTrip(ctx, k.name, q) // it expires automatically
 }

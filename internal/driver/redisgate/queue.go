@@ -86,7 +86,7 @@ func (k *key) refuseWaiters(order []*waiter, reason string, until time.Time, now
 				v.Until = until.Add(time.Duration(min(ahead/k.rate, 1e8) * float64(time.Second)))
 			}
 		default:
-			return // nobody can know
+			return // unknown
 		}
 		ahead += w.ask.Weight()
 		if !w.over.IsZero() && v.Until.After(w.over) {

@@ -68,9 +68,9 @@ func makeText(ref secret.Ref, text string, err error) (secret.Text, error) {
 	return secret.New(text), nil
 }
 
-// readUntil reads a file under the context: a pipe that nobody writes to, or a network
-// drive that is away, must not hold a worker. The reading itself cannot be ended and
-// stays behind.
+// readUntil reads a file under the context: a pipe without a writer, or a network
+// drive that does not answer, must not hold a worker. The reading itself cannot be
+// ended and stays behind.
 func readUntil(ctx context.Context, read func() (string, error)) (string, error) {
 	type result struct {
 		text string

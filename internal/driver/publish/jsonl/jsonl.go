@@ -171,7 +171,7 @@ func (p *Publisher) beginFile() error {
 	return durable.SyncRoot(p.root)
 }
 
-// findFolder makes the folder anew if somebody removed it or put another there.
+// findFolder makes the folder anew if it was removed or replaced.
 func (p *Publisher) findFolder() error {
 	here, err := os.Stat(p.dir)
 	if err == nil {

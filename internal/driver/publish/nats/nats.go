@@ -3,7 +3,7 @@
 // stream drops what comes twice within its window.
 //
 // It must never take words of a subject from records, nor keep events in memory
-// while the server is away: the outbox is the only queue.
+// while the server is unreachable: the outbox is the only queue.
 package nats
 
 import (
@@ -56,7 +56,7 @@ func Open(o Options) (*Publisher, error) {
 	}
 	options := []nats.Option{
 		nats.Name("patra relay"), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectEvery),
-		nats.ReconnectBufSize(-1), // while the server is away, say so
+		nats.ReconnectBufSize(-1), // while the server is unreachable, say so
 	}
 	if !o.Token.IsZero() {
 		options = append(options, nats.TokenHandler(func() string {

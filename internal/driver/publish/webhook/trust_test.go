@@ -169,7 +169,7 @@ func TestTrust04ErrorsAreOurOwnWords(t *testing.T) {
 		"nobody":                {"http://127.0.0.1:1", "no server listens"},
 		"no such name":          {"http://canary-4711.invalid", "DNS"},
 		"no TLS":                {strings.Replace(answering(t, canary), "http:", "https:", 1), "does not speak TLS"},
-		"an unknown authority":  {secure.URL, "nobody this machine trusts"},
+		"an unknown authority":  {secure.URL, "not signed by an authority that this machine trusts"},
 		"an address that is no": {"http://" + canary + ".exa mple", "cannot be used"},
 	} {
 		err := publishOne(t, Options{URL: c.address + "/" + canary, AllowPrivate: true, Timeout: time.Minute}, oneKey)

@@ -14,7 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
-// endedPlans are the states in which a plan takes no further work by itself.
+// endedPlans are the states in which a plan takes no further work automatically.
 var endedPlans = []ingest.PlanStatus{ingest.PlanCompleted, ingest.PlanFailed, ingest.PlanCancelled}
 
 // plansAtOnce is how many plans one file holds: their rows leave ing_plan in one
@@ -85,8 +85,8 @@ func (t *tx) notePlans(a retention.Archive, counts map[int64]archivedCount) erro
 }
 
 // SealPlans takes the plans of a file that is durable out of the database: their
-// roots at once, so that nobody works on them any more, the rest in chunks by
-// DeleteArchived. A plan that changed since it was chosen refuses all with
+// roots at once, so that no process works on them any more, the rest in chunks
+// by DeleteArchived. A plan that changed since it was chosen refuses all with
 // fault.ErrInvalid: the archive is to be abandoned.
 func (s *Archive) SealPlans(ctx context.Context, archiveID int64, f retention.File) error {
 	return s.step(ctx, "seal plans", kernel.Bulk, func(t *tx) error {

@@ -176,7 +176,7 @@ func (s *Archive) PruneMessages(ctx context.Context, before time.Time, after int
 	return deleted, next, end, err
 }
 
-// anyPublished spares a look at every message where nobody publishes.
+// anyPublished spares a look at every message where no events are published.
 func anyPublished(row func(string, ...any) kernel.Scanner) (bool, error) {
 	var one int
 	return kernel.Found(row("SELECT 1 FROM ing_outbox_message WHERE status_code IN ('PUBLISHED','SKIPPED') LIMIT 1").Scan(&one))

@@ -87,7 +87,7 @@ func (db *DB) ClockOf(ctx context.Context, q Querier) (time.Time, error) {
 	return time.UnixMicro(micros).UTC(), db.Translate(err)
 }
 
-// OwnClock returns the time where nobody has to be asked.
+// OwnClock returns the time where no server has to be asked.
 func (db *DB) OwnClock() (time.Time, bool) {
 	switch {
 	case db.options.Clock != nil:

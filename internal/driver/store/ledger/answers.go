@@ -87,7 +87,7 @@ func (t *tx) noteAnswersOf(task int64, stats ingest.RunStats) error {
 
 // Doubts lists what the answers of the last days tell about their sources, or
 // about one of them. Each is about the newest snapshot that was read under: what
-// a source file said before it was mended is no news.
+// a source file said before it was corrected does not count.
 func (s *Ledger) Doubts(ctx context.Context, source string) ([]view.Doubt, error) {
 	now, err := s.db.Now(ctx)
 	if err != nil {

@@ -57,7 +57,7 @@ func (s *Ledger) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result
 // openedBatch is what is known when a commit begins.
 type openedBatch struct {
 	done     bool // it was stored before
-	rejected bool // the dataset has rejects that nobody has settled
+	rejected bool // the dataset has rejects that are not settled
 }
 
 const batchColumns = `, (SELECT b.id FROM ing_task_run_batch b WHERE b.idempotent_key = ?), (SELECT b.stats FROM ing_task_run_batch b WHERE b.idempotent_key = ?),

@@ -168,8 +168,8 @@ func (s *Ledger) Campaigns(ctx context.Context, source string, state ingest.Camp
 }
 
 // CampaignPlans returns how many plans a campaign ever had, and those that have
-// not ended. They are counted first: whoever plans the next part by that number
-// meets everybody else who found the same.
+// not ended. They are counted first: two processes that plan the next part by the
+// same number meet at its key.
 func (s *Ledger) CampaignPlans(ctx context.Context, cursorID int64) (ever int, open []ingest.OpenPlan, err error) {
 	if err := s.db.QueryRow(ctx, "SELECT COUNT(*) FROM ing_plan WHERE cursor_id = ?", cursorID).Scan(&ever); err != nil {
 		return 0, nil, kernel.Wrap("list plans of a campaign", s.db.Translate(err))

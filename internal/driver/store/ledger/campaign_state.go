@@ -17,7 +17,7 @@ const isHeld = `(p.operation_code = '` + string(ingest.Backfill) + `' AND EXISTS
 // MoveCampaign brings a campaign into another state for an operator, and tells what
 // it was. Paused, nothing of it is planned or claimed and workers hear of it with
 // their next batch; its tasks stay in the queue as they are. Cancelled, it takes
-// no further plan; those it has are cancelled by themselves. One that is in that
+// no further plan; those it has are cancelled automatically. One that is in that
 // state stays as it is, with the actor and the reason of the first.
 func (s *Ledger) MoveCampaign(ctx context.Context, name string, to ingest.CampaignState, by ingest.Act) (c ingest.Campaign, changed bool, err error) {
 	err = s.step(ctx, "move campaign", kernel.Urgent, func(t *tx) error {
@@ -108,8 +108,8 @@ func (s *Ledger) NoteCampaign(ctx context.Context, id int64, why string) error {
 	})
 }
 
-// takesPlans refuses a plan on the cursor of a campaign that somebody stopped,
-// whoever asks for it. The lock keeps a cancellation from missing the plan.
+// takesPlans refuses a plan on the cursor of a campaign that was stopped, whoever
+// asks for it. The lock keeps a cancellation from missing the plan.
 func (t *tx) takesPlans(cursor int64) error {
 	c, known, err := t.campaignBy("g.cursor_id = ?", cursor)
 	if err != nil || !known || c.Stopped() == nil {

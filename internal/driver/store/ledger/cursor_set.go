@@ -16,11 +16,10 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/look"
 )
 
-// SetCursor begins the book of a cursor anew at a value, or at none, by a MANUAL
-// event (D§5.8). What was read from there on is open again. What was owed below
-// stays known as left behind: nobody else would look for it.
-//
-// Repeating the call of the same person for the same reason changes nothing.
+// SetCursor begins the coverage of a cursor anew at a value, or at none, by a
+// MANUAL event (D§5.8). What was read from there on is open again. What was owed
+// below stays known as left behind: nothing else would look for it. Repeating the
+// call of the same person for the same reason changes nothing.
 func (s *Ledger) SetCursor(ctx context.Context, id int64, to time.Time, by ingest.Act) (done view.CursorSet, err error) {
 	err = s.step(ctx, "set cursor", kernel.Urgent, func(t *tx) error {
 		var err error

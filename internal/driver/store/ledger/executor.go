@@ -65,7 +65,7 @@ func (s *Ledger) Living(ctx context.Context) ([]ingest.Process, error) {
 }
 
 // Farewell removes a process that stops in an orderly way. What it could not give
-// back is free at once, and that it stopped is not held against the task. The
+// back is free at once, and that it stopped is not counted against the task. The
 // lease ends as if it had run out, so a worker that is still at it is found stale
 // as soon as another one has the task (I7).
 func (s *Ledger) Farewell(ctx context.Context, id string) error {

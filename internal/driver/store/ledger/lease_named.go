@@ -38,8 +38,8 @@ func (s *Ledger) AcquireLease(ctx context.Context, name, owner string, ttl time.
 	return epoch, held, err
 }
 
-// RenewLease extends a lease. One that ran out and that nobody took is still
-// ours; one that somebody took is ErrStale (I7).
+// RenewLease extends a lease. A lease that ran out and was not taken is still
+// ours; one that another process took is ErrStale (I7).
 func (s *Ledger) RenewLease(ctx context.Context, name, owner string, epoch int64, ttl time.Duration) error {
 	return s.step(ctx, "renew named lease", kernel.Urgent, func(t *tx) error {
 		n, err := t.Affected("UPDATE ing_named_lease SET leased_until = ? WHERE name = ? AND owner = ? AND epoch = ?", kernel.Micros(t.Now.Add(ttl)), name, owner, epoch)

@@ -12,7 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/look"
 )
 
-// CancelTasks stops tasks for an operator: those that nobody works on are
+// CancelTasks stops tasks for an operator: those that no process works on are
 // CANCELLED at once, of the others the workers are told and stop after the page
 // they read. The windows stay owed (D§5.7).
 //

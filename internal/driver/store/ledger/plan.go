@@ -77,8 +77,8 @@ func (s *Ledger) OpenPlan(ctx context.Context, in ingest.NewPlan) (plan ingest.P
 	return plan, existed, kernel.Performed(err)
 }
 
-// noteOwn keeps since when a cursor's question is one the source asked by itself:
-// if it asks another later, what this one reached is a gap of that (D§5.7).
+// noteOwn keeps since when the source itself asks the question of a cursor: if it
+// asks another one later, what this one reached is a gap of that (D§5.7).
 func (t *tx) noteOwn(cursor int64) error {
 	_, err := t.Exec("UPDATE ing_cursor SET own_since = ? WHERE id = ? AND own_since IS NULL", kernel.Micros(t.Now), cursor)
 	return err

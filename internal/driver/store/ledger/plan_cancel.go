@@ -131,7 +131,8 @@ func (t *tx) planToCancel(id int64) (p cancelling, err error) {
 	return p, nil
 }
 
-// waitingSlice is a slice that nobody works on. One that has no task yet has a zero task.
+// waitingSlice is a slice that no process works on. One that has no task yet has a zero
+// task.
 type waitingSlice struct {
 	task, slice, epoch int64
 	window             *window.Window

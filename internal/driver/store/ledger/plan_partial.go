@@ -130,8 +130,8 @@ func (t *tx) sameAsStored(planID int64, known []ingest.NewSlice) error {
 }
 
 // coversOwed refuses to close a plan over time whose slices leave out a part of
-// what it owes: nobody would look there again (I1). It reads before the write
-// begins, which would take too long otherwise; slices are never taken away.
+// what it owes: nothing would look there again (I1). It reads before the write
+// begins, which would take too long otherwise; slices are never removed.
 func (s *Ledger) coversOwed(ctx context.Context, planID int64, last []ingest.NewSlice) error {
 	owed, err := s.owedOverTime(ctx, planID)
 	if err != nil || len(owed) == 0 {

@@ -163,7 +163,7 @@ func (s *Look) CampaignRecords(ctx context.Context, plans []int64) (sum ingest.R
 	return sum, nil
 }
 
-// waivedOf returns what of a range counts as done only because somebody waived
+// waivedOf returns what of a range counts as done only because a person waived
 // it.
 func waivedOf(segments []coverage.Segment, within window.Window) (out []window.Window) {
 	for _, s := range coverage.Fates(segments, nil) {

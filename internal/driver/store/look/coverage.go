@@ -146,8 +146,7 @@ func (s *Look) Workload(ctx context.Context, source string) (out []view.Workload
 	}))
 }
 
-// Rejects counts the items in quarantine that nobody has decided about, of one
-// source or of all.
+// Rejects counts the undecided items in quarantine, of one source or of all.
 func (s *Look) Rejects(ctx context.Context, source string) (map[ingest.Dataset]int64, error) {
 	rows, err := s.db.Query(ctx, `SELECT d.provenance_code, d.endpoint_name, COUNT(*) FROM ing_dataset d
   JOIN ing_quarantine q ON q.dataset_id = d.id AND q.status_code IN ('OPEN','REQUEUED') WHERE (? = '' OR d.provenance_code = ?) GROUP BY d.id, d.provenance_code, d.endpoint_name`,

@@ -15,7 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
-// Conditions lists everything that is in force now and is healed by itself, or
+// Conditions lists everything that is in force now and is healed automatically, or
 // waits for a person: what processes measured, endpoints with an open circuit,
 // partitions that were told to wait, plans that wait to be sliced on, harvests
 // with a raised lag, and sources that stopped themselves.
@@ -154,7 +154,7 @@ func (s *Look) raisedLags(ctx context.Context, _ time.Time) ([]view.Condition, e
 	})
 }
 
-// stoppedSources returns those that the program stopped by itself.
+// stoppedSources returns the sources that the program stopped automatically.
 func (s *Look) stoppedSources(ctx context.Context, _ time.Time) ([]view.Condition, error) {
 	return s.listConditions(ctx, sameCondition(health.Fatal), `SELECT provenance_code, endpoint_name, operation_code, '', 1, since, NULL, reason FROM ing_source_state
   WHERE actor = ? ORDER BY provenance_code, endpoint_name, operation_code`, ingest.ByItself)

@@ -38,8 +38,7 @@ func (s *Look) RejectGroups(ctx context.Context, source string, all bool) ([]vie
 	return out, nil
 }
 
-// RejectGroupsIn returns how many groups each dataset has that nobody has decided
-// about.
+// RejectGroupsIn returns how many undecided groups each dataset has.
 func (s *Look) RejectGroupsIn(ctx context.Context, source string) (map[ingest.Dataset]int, error) {
 	groups, err := s.rejectGroups(ctx, source, false)
 	out := map[ingest.Dataset]int{}

@@ -78,7 +78,7 @@ func (s *Look) Breakers(ctx context.Context) (map[ingest.Dataset]fault.Breaker, 
 	})))
 }
 
-// explainWaits adds to tasks that nobody holds why dispatch leaves them alone.
+// explainWaits adds to tasks without a lease why dispatch leaves them alone.
 func (s *Look) explainWaits(ctx context.Context, tasks []view.Task) error {
 	free := func(t view.Task) bool {
 		return t.Status == string(ingest.TaskQueued) || t.Status == string(ingest.TaskScheduled)

@@ -317,8 +317,8 @@ func translateError(err error) error {
 	return err
 }
 
-// unreached is a server that is away. For those who can wait it is busy; whoever reads
-// it should not look for what keeps it busy.
+// unreached is a server that cannot be reached. For those who can wait it is busy;
+// whoever reads it should not look for what keeps it busy.
 type unreached struct{ err error }
 
 func (u unreached) Error() string   { return "the database server cannot be reached: " + u.err.Error() }

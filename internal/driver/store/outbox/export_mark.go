@@ -82,8 +82,8 @@ func (s *Outbox) awaitWriters(ctx context.Context, patience time.Duration) error
 	}
 }
 
-// stillOpen keeps the tasks whose rows somebody holds. One statement locks the
-// others and lets them go at once.
+// stillOpen keeps the tasks whose rows another transaction holds. One statement locks
+// the others and lets them go at once.
 func (s *Outbox) stillOpen(ctx context.Context, tasks []int64) (open []int64, err error) {
 	for chunk := range slices.Chunk(tasks, kernel.IDsPerStatement) {
 		list := make([]any, len(chunk))

@@ -24,8 +24,8 @@ func (s *Outbox) RetryEvents(ctx context.Context, pick event.Pick, by ingest.Act
 	return done, more, kernel.Performed(err)
 }
 
-// DiscardEvents gives events up that failed or are dead: nobody gets them, and
-// those that wait behind them go on.
+// DiscardEvents gives events up that failed or are dead: they are not delivered,
+// and those that wait behind them go on.
 func (s *Outbox) DiscardEvents(ctx context.Context, pick event.Pick, by ingest.Act) (done event.Done, more bool, err error) {
 	err = s.step(ctx, "discard events", kernel.Bulk, func(t *tx) error {
 		done, more, err = t.takeUp(pick, by, "outbox.discard", func(ids []int64) error {
@@ -76,7 +76,8 @@ func (t *tx) namedEvents(named []int64) (ids []int64, others int, err error) {
 	return ids, others, nil
 }
 
-// deadEvents returns those of a source that nobody tries by itself any more.
+// deadEvents returns the events of a source that are not tried automatically any
+// more.
 func (t *tx) deadEvents(source string) (ids []int64, err error) {
 	rows, err := t.Query(`SELECT o.id FROM ing_outbox_message o JOIN ing_dataset d ON d.id = o.aggregate_id
   WHERE o.status_code = 'DEAD' AND d.provenance_code = ? ORDER BY o.id LIMIT ?`, source, kernel.OperateAtOnce)
