@@ -2,7 +2,7 @@
 // files a user would write.
 //
 // It must never hold code that knows a source: whatever a source needs is said
-// in its file. Whoever reads the files brings the decoder.
+// in its file. The reader of the files brings the decoder.
 package catalog
 
 import (

@@ -13,7 +13,7 @@ type Point string
 // The points, in the order in which a batch passes them. Published belongs to the
 // relay of the outbox.
 const (
-	Claimed    Point = "P0"  // a task is leased, nobody works on it yet
+	Claimed    Point = "P0"  // a task is leased, no process works on it yet
 	RunRow     Point = "P1"  // the run is stored
 	Permitted  Point = "P2"  // a permit is taken, the request is not sent
 	Sent       Point = "P3"  // the request is sent, its answer is lost

@@ -13,7 +13,7 @@ import (
 )
 
 // ArchiveConfig says where history goes that leaves the database, and what a
-// process that serves moves or removes by itself. Without a policy it does nothing.
+// process that serves moves or removes automatically. Without a policy it does nothing.
 type ArchiveConfig struct {
 	// Dir has a default only beside a SQLite file: a folder of this machine says
 	// nothing to the other processes of a server's database.
@@ -57,7 +57,7 @@ func (a *App) Maintenance() (*Upkeep, error) {
 var errNoArchiveDir = fmt.Errorf("%w: history is to be archived, but no folder is known: name it with --archive-dir or PATRA_ARCHIVE_DIR, on a disk that all machines see", fault.ErrInvalid)
 
 // runMaintenance does what the policy of this process asks for. A policy that cannot be
-// followed is an error at once: nobody reads a warning a day.
+// followed is an error at once: one warning a day would not be read.
 func (a *App) runMaintenance(ctx context.Context) error {
 	p := a.config.Archive.Policy
 	if !p.Archives() && !p.Prunes() {

@@ -316,7 +316,7 @@ func (t *attendance) endSession(session chan<- struct{}) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
-	_ = t.app.store.Depart(ctx, t.app.identity.ID) // what is left is void by itself
+	_ = t.app.store.Depart(ctx, t.app.identity.ID) // what is left becomes void automatically
 }
 
 // closeForGood leaves, and never joins again.

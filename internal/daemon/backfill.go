@@ -13,7 +13,7 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/rategate"
 )
 
-// CampaignWish is a campaign as somebody asks for it.
+// CampaignWish is a campaign as a person asks for it.
 type CampaignWish = planner.Wish
 
 // CampaignStand is how a campaign stands after it was looked at.

@@ -9,8 +9,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 )
 
-// advanceCampaigns goes on with every campaign, for whoever is the active planner. One that
-// cannot go on does not keep the others waiting, and says why where people look.
+// advanceCampaigns continues every campaign; the active planner calls it. A campaign that
+// cannot continue does not hold up the others, and its note says why.
 func (s schedules) advanceCampaigns(ctx context.Context) (failures error) {
 	active, err := s.app.store.Campaigns(ctx, "", ingest.CampaignActive)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s schedules) advanceCampaign(ctx context.Context, c ingest.Campaign) error
 	switch {
 	case err == nil || errors.As(err, &stopped):
 	case errors.Is(err, fault.ErrInvalid), errors.Is(err, fault.ErrNotFound), errors.Is(err, fault.ErrConflict), isConfig(err), IsUntrusted(err):
-		why = err.Error()  // trying again is no use before somebody acts
+		why = err.Error()  // trying again is useless until a person acts
 		if why != c.Note { // it is looked at again and again
 			s.app.config.Log.Warn("a campaign cannot go on", "campaign", c.Name, "error", why)
 		}

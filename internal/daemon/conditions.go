@@ -8,12 +8,12 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store"
 )
 
-// Conditions tells what holds work back: what heals by itself, what somebody paused,
-// and what starts over again and again. It only reads.
+// Conditions tells what holds work back: what heals automatically, what a person
+// paused, and what starts over again and again. It only reads.
 type Conditions struct{ db *store.Store }
 
-// List lists everything that is in force now and is healed by itself, or waits for a
-// person.
+// List lists everything that is in force now and is healed automatically, or waits
+// for a person.
 func (c *Conditions) List(ctx context.Context) ([]view.Condition, error) {
 	return c.db.Conditions(ctx)
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/trust"
 )
 
-// consentWaits remembers which partitions wait for consent, so that their tasks are not
-// taken only to be put back, and other sources go on. It looks again by itself: work
-// goes on soon after somebody agreed.
+// consentWaits remembers which partitions wait for consent, so that their tasks are not taken
+// only to be put back, and other sources go on. It re-checks automatically: work goes on soon
+// after a person agreed.
 type consentWaits struct {
 	app *App
 

@@ -12,8 +12,8 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/executor"
 )
 
-// currentRates knows the rate sections that are in force. A plan freezes what is asked;
-// how fast and how much may be asked is a promise to somebody else, and is what
+// currentRates knows the rate sections that are in force. A plan freezes what is asked.
+// How fast and how much may be asked is a promise to the upstream, so that follows what
 // the source file says when a task begins (D§5.31).
 type currentRates struct {
 	app *App

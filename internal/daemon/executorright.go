@@ -37,11 +37,11 @@ func (l *life) beatUntilDone(ctx context.Context) {
 	}
 }
 
-// executorRight is the right of a process to execute. On a server everybody has it. Where
-// the store takes one executor, it belongs to the process that joined first, which
-// keeps it until it leaves: who joins later must not take it, nor the requests of
-// tasks that are under way. Those who wait for it send nothing, so they are not
-// among those who share the limits.
+// executorRight is the right of a process to execute. On a server every process has it.
+// Where the store takes one executor, it belongs to the process that joined first, which
+// keeps it until it leaves: a later process must not take it, nor the requests of tasks
+// that are under way. Processes that wait for it send nothing, so they are not among
+// those that share the limits.
 type executorRight struct {
 	app *App
 
@@ -49,8 +49,8 @@ type executorRight struct {
 	leave func() // nil: we have not joined
 }
 
-// takeRight reports whether we may claim tasks, and joins if we may. Who waits looks
-// again each time, to take over as soon as the right is free.
+// takeRight reports whether we may claim tasks, and joins if we may. A process that
+// waits asks again each time, to take over as soon as the right is free.
 func (t *executorRight) takeRight(ctx context.Context) (bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,9 +12,8 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
-// joinGate joins the processes that share their rates through a server. One that
-// cannot be reached stops nobody: we go on with our share until it is there
-// (D§5.23).
+// joinGate joins the processes that share their rates through a server. If the server
+// cannot be reached, work goes on with our share until it can (D§5.23).
 func (a *App) joinGate(ctx context.Context) (err error) {
 	if a.config.Gate == "" {
 		return nil

@@ -113,8 +113,9 @@ func (g *Guard) Reveal(ctx context.Context, ref secret.Ref, to secret.Purpose) (
 	return limited.Reveal(ctx, ref, to)
 }
 
-// refusalOf says why a use may not happen, or nil. What leads to nothing is no use,
-// unless it is asked for whoever runs elsewhere with other variables.
+// refusalOf returns why a use may not happen, or nil. A reference that leads to
+// nothing is not a use, unless elsewhere is set: then the process that runs the source
+// may have other variables.
 func (g *Guard) refusalOf(ctx context.Context, u trust.Use, elsewhere bool) (*trust.Refusal, error) {
 	if refused := g.in.limitedSecrets().Refuses(u); refused != nil {
 		return refused, nil
@@ -147,9 +148,9 @@ func (g *Guard) refusalsOf(ctx context.Context, uses []trust.Use, elsewhere bool
 	return out, nil
 }
 
-// Check stops a run before it asks for anything, if it would use what nobody agreed
-// to. own lists the uses of the source without the settings of the run: a command
-// that names the source, as it was typed, agrees to those.
+// Check stops a run before it asks for anything, if it would use what was not agreed
+// to. own lists the uses of the source without the settings of the run: a command that
+// names the source, as it was typed, agrees to those.
 func (g *Guard) Check(ctx context.Context, s spec.Snapshot, typed string, own func() []trust.Use) error {
 	refused, err := g.Refused(ctx, trust.Of(s))
 	if err != nil || len(refused) == 0 {
@@ -208,7 +209,7 @@ func (g *Guard) forgetConsents() {
 	g.read = time.Time{}
 }
 
-// requestChain returns the way every request goes.
+// requestChain returns the chain that every request passes through.
 func (g *Guard) requestChain(permits transport.Permits) transport.Doer {
 	proxy := func(ctx context.Context, ref secret.Ref) (secret.Text, error) {
 		return g.Reveal(ctx, ref, secret.Purpose{Host: trust.Proxy})
@@ -216,7 +217,7 @@ func (g *Guard) requestChain(permits transport.Permits) transport.Doer {
 	return transport.StackSigned(httpclient.New(httpclient.Options{Reveal: proxy}), g, permits)
 }
 
-// IsUntrusted reports that something was stopped because nobody agreed to it.
+// IsUntrusted reports that something was stopped because it was not agreed to.
 func IsUntrusted(err error) bool {
 	var stopped *trust.Stopped
 	var refused *trust.Refusal

@@ -91,8 +91,8 @@ func (a *App) sliceOn(ctx context.Context, of ingest.Partition, planID int64, wa
 	return true, nil
 }
 
-// makeRoom works on whatever waits until planning may go on: the tasks may be of
-// other plans. Whoever watches ours hears that it waits.
+// makeRoom works on whatever waits until planning may go on: the tasks may be of other
+// plans. The caller that watches our plan is told that it waits.
 func (a *App) makeRoom(ctx context.Context, of ingest.Partition, planID int64, watch func(view.Progress)) error {
 	return a.workUntil(ctx, of, planID, watch, a.orPaused(of, func(ctx context.Context) (bool, error) {
 		why, err := a.Planner.Holds(ctx, of)
@@ -210,7 +210,7 @@ func (a *App) workWhile(ctx context.Context, of ingest.Partition, planID int64, 
 		right.giveBack()
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
-		_ = a.store.Farewell(last, a.identity.ID) // a leftover row expires by itself
+		_ = a.store.Farewell(last, a.identity.ID) // a leftover row expires automatically
 	}()
 	if watch != nil {
 		background.Add(1)

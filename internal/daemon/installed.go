@@ -20,7 +20,7 @@ import (
 type Installed struct {
 	config.Config
 	File string // patra.yaml; empty: there is none
-	// ContactFrom is where the contact address was given, for whoever asks.
+	// ContactFrom is where the contact address was given, for messages about it.
 	ContactFrom string
 	agreed      installation.Agreed
 }

@@ -39,8 +39,8 @@ func (a *App) noteSecrets(ctx context.Context, s spec.Snapshot) error {
 }
 
 // secretsOf reads the values of variables and files that requests of a source are
-// signed with. One that is not there, or cannot be read, counts as empty: whoever
-// sends with it says what is wrong.
+// signed with. One that is not there, or cannot be read, counts as empty: the request
+// that needs it reports what is wrong.
 func (a *App) secretsOf(ctx context.Context, s spec.Snapshot) (out []secret.Text, err error) {
 	for _, ref := range s.Credential.References() {
 		if scheme, _ := ref.Split(); scheme == "exec" {
@@ -58,9 +58,9 @@ func (a *App) secretsOf(ctx context.Context, s spec.Snapshot) (out []secret.Text
 	return out, nil
 }
 
-// liftStop ends a stop that the program made by itself, if its cause was changed
-// since: another key, another version of the source. One that is still wrong stops
-// the source again. Records that vanished in masses are for a person to look at.
+// liftStop ends a stop that the program made automatically, if its cause was changed
+// since: another key, another version of the source. A source that is still wrong is
+// stopped again. Records that vanished in masses are for a person to look at.
 func (a *App) liftStop(ctx context.Context, p ingest.Pause, of ingest.Partition) (lifted bool, err error) {
 	if p.Actor != ingest.ByItself || fault.CodeIn(p.Reason) == fault.MassGone {
 		return false, nil

@@ -9,8 +9,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
-// NotPaused refuses to plan or work on what is paused. What the program stopped by
-// itself is tried again once its cause was changed: the secret or the source file.
+// NotPaused refuses to plan or work on what is paused. What the program stopped
+// automatically is tried again once its cause was changed: the secret or the
+// source file.
 func (a *App) NotPaused(ctx context.Context, s spec.Snapshot) error {
 	if err := a.noteSecrets(ctx, s); err != nil {
 		return err

@@ -43,8 +43,8 @@ func HostName(host string) string {
 	return name
 }
 
-// isAlive asks the operating system; in doubt the process lives. One that has ended
-// and that nobody has taken notice of yet does nothing more.
+// isAlive asks the operating system; in doubt the process lives. A process that has
+// ended, but was not waited for by its parent yet, counts as dead.
 func isAlive(pid int) bool {
 	process, err := os.FindProcess(pid)
 	if err != nil {

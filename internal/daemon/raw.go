@@ -63,7 +63,7 @@ type Bodies struct {
 	config RawConfig
 }
 
-// Notice says that bodies are not kept although nobody switched that off.
+// Notice says that bodies are not kept although no setting switched that off.
 func (b *Bodies) Notice() string {
 	if b.kept != nil || b.config.Off {
 		return ""

@@ -39,7 +39,7 @@ func (g *Guard) openPublisher(d event.Destination) (publisher, error) {
 	return nil, fmt.Errorf("%w: destination %s has no kind", fault.ErrInvalid, d.Name)
 }
 
-// withRelay opens all destinations and hands a relay to whoever needs one.
+// withRelay opens all destinations and calls do with a relay.
 func (a *App) withRelay(ctx context.Context, do func(*outbox.Relay) error) (err error) {
 	if len(a.config.Events.Destinations) == 0 {
 		return errNoEvents
@@ -69,9 +69,9 @@ func (a *App) relayEvents(ctx context.Context) error {
 	return a.withRelay(ctx, func(r *outbox.Relay) error { return r.Run(ctx) })
 }
 
-// unknownRoutes warns of routes with sources that nobody knows: one that is misspelled,
-// or has another name now, must not lose its events without a word. It may also be
-// one that is applied later.
+// unknownRoutes warns of routes that name unknown sources: a source that is misspelled,
+// or has another name now, must not lose its events silently. It may also be one that
+// is applied later.
 func (a *App) unknownRoutes(ctx context.Context) (warnings []string) {
 	known, err := a.SourceCodes(ctx)
 	if err != nil {

@@ -115,8 +115,8 @@ type Exported struct {
 	DryRun   bool              `json:"dryRun,omitempty"`
 }
 
-// Export writes the black box of a batch into a file. It is in the audit log
-// before it is in the file: no bundle exists that nobody answers for.
+// Export writes the black box of a batch into a file. The audit log has the export
+// before the file exists: every bundle has a person who answers for it.
 func (r *Replays) Export(ctx context.Context, ref BatchRef, e Export) (out Exported, err error) {
 	service := r.newService()
 	c, err := service.Find(ctx, ref)
@@ -146,10 +146,10 @@ func (r *Replays) Export(ctx context.Context, ref BatchRef, e Export) (out Expor
 	return out, bundle.Write(out.File, content)
 }
 
-// liveSecrets hides the credentials of a source as they are now. Commands are not
-// run for it: what they give was masked when the answer came. A snapshot may be that
-// of a stranger: what nobody agreed to is not read either, as no request was sent with
-// it from here (D§5.30).
+// liveSecrets hides the credentials of a source as they are now. Commands are not run
+// for it: what they give was masked when the answer came. A snapshot may be that of a
+// stranger: what was not agreed to is not read either, as no request was sent with it
+// from here (D§5.30).
 func (a *App) liveSecrets(ctx context.Context, s *spec.Snapshot) *secret.Masker {
 	var values []secret.Text
 	uses := trust.Of(*s)

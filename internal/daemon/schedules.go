@@ -21,9 +21,9 @@ type schedules struct {
 	told map[string]string // what was wrong with a source when it was last said
 }
 
-// listJobs returns what the applied sources schedule now. Bundled sources that nobody
-// applied start nothing by themselves. One source that cannot be read does not
-// keep the others from running.
+// listJobs returns what the applied sources schedule now. Bundled sources that were not
+// applied start nothing automatically. One source that cannot be read does not keep the
+// others from running.
 func (s schedules) listJobs(ctx context.Context) ([]trigger.Job, error) {
 	applied, err := s.app.store.AppliedSources(ctx)
 	if err != nil {
@@ -164,8 +164,8 @@ func (s schedules) resumePlans(ctx context.Context, of ingest.Partition) error {
 	return nil
 }
 
-// Unfinished returns the oldest plan of a job that has not ended. While the job is
-// paused nobody waits for it: the tick is over at once, and its trigger says why.
+// Unfinished returns the oldest plan of a job that has not ended. While the job is paused
+// its plan is not waited for: the tick is over at once, and its trigger says why.
 func (s schedules) Unfinished(ctx context.Context, j trigger.Job) (int64, error) {
 	if paused, err := s.isPaused(ctx, j.Partition); paused || err != nil {
 		return 0, err

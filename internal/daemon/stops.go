@@ -34,17 +34,17 @@ type stops struct {
 
 func newStops() *stops { return &stops{of: map[ingest.Partition]*StoppedError{}} }
 
-// forgetStop begins a command: what ended an earlier one is no news.
+// forgetStop begins a command: what ended an earlier command does not count for this one.
 func (s *stops) forgetStop(p ingest.Partition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.of, p)
 }
 
-// noteOutcome takes in how a task ended. It is an error if nobody can be reached for what the
-// command works on: its tasks wait as they are, and whoever started it should know now,
-// not after hours. A process that serves waits instead: nobody reads its exit code, and
-// it has other sources.
+// noteOutcome takes in how a task ended. It returns an error if the upstream of what the
+// command works on cannot be reached: its tasks wait as they are, and the person who started
+// the command should know now, not after hours. A process that serves waits instead: its exit
+// code is not read, and it has other sources.
 func (s *stops) noteOutcome(w ingest.Work, o ingest.Outcome, of ingest.Partition) error {
 	if !o.Stops {
 		return nil
@@ -78,17 +78,17 @@ func nextAfter(p ingest.Partition, planID int64, code fault.Code) string {
 		"the next harvest then gives plan %d up and plans its windows anew", tryOut, planID)
 }
 
-// beginCommand prepares a command for what it works on. What stopped an earlier one is no news,
-// and an upstream that was away is looked at now: whoever started the command should not
-// wait for the end of a breaker to hear that it is still away.
+// beginCommand prepares a command for what it works on. What stopped an earlier command does
+// not count, and an upstream that was unreachable is tried now: the person who started the
+// command should not wait for the end of a breaker to hear that it is still unreachable.
 func (a *App) beginCommand(ctx context.Context, of ingest.Partition) error {
 	a.stops.forgetStop(of)
 	return a.store.LookAgain(ctx, of.Dataset)
 }
 
-// orStopped names what ended the work on a partition: the pause that the program made
-// of it, or a stop that this process noticed. A stop that led to a pause is mended and
-// then resumed; others need no command.
+// orStopped names what ended the work on a partition: the pause that the program made of it,
+// or a stop that this process noticed. A stop that led to a pause is fixed and then resumed;
+// others need no command.
 func (a *App) orStopped(ctx context.Context, of ingest.Partition, err error) error {
 	var paused ingest.PausedError
 	stop := a.stops.findStop(of)

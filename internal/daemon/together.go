@@ -246,7 +246,7 @@ func (a *App) planAlone(ctx context.Context, name string, do func(context.Contex
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
-		_ = a.store.ReleaseLease(last, name, a.identity.ID, epoch) // else it runs out by itself
+		_ = a.store.ReleaseLease(last, name, a.identity.ID, epoch) // else it expires automatically
 	}()
 	working, stop := context.WithCancelCause(ctx)
 	done := make(chan struct{})

@@ -27,7 +27,7 @@ func (a *App) MayRun(ctx context.Context, s spec.Snapshot) error {
 	return a.Trusted(ctx, s)
 }
 
-// Trusted stops a run that would use what nobody agreed to.
+// Trusted stops a run that would use what was not agreed to.
 func (a *App) Trusted(ctx context.Context, s spec.Snapshot) error {
 	return a.guard.Check(ctx, s, s.Source, func() []trust.Use {
 		src, _, err := a.Source(ctx, s.Source)
@@ -38,10 +38,10 @@ func (a *App) Trusted(ctx context.Context, s spec.Snapshot) error {
 	})
 }
 
-// Untrusted lists the applied sources that cannot run before somebody agrees to what
-// they want of this machine. What is wrong with a source otherwise is told elsewhere.
-// Variables that are not set here may be where the sources run, so they count, unless
-// a source does without.
+// Untrusted lists the applied sources that cannot run until a person agrees to what
+// they want of this machine. Other faults of a source are told elsewhere. Variables
+// that are not set here may be set where the sources run, so they count, unless a
+// source does without.
 func (a *App) Untrusted(ctx context.Context, source string) (out []trust.Stopped, err error) {
 	applied, err := a.store.AppliedSources(ctx)
 	if err != nil {
@@ -144,7 +144,7 @@ func (g *Guard) revealFor(d event.Destination) func(context.Context, secret.Ref)
 	}
 }
 
-// CheckEvents stops publishing that would use what nobody agreed to.
+// CheckEvents stops publishing that would use what was not agreed to.
 func (g *Guard) CheckEvents(ctx context.Context, declared event.Declaration, command string) error {
 	refused, err := g.Refused(ctx, EventUses(declared))
 	if err != nil || len(refused) == 0 {
