@@ -125,10 +125,10 @@ func (l *ledger) start(tb testing.TB, n int) ingest.Finish {
 	return ingest.Finish{Lease: work.Lease, Lineage: work.Lineage, Outcome: ingest.Outcome{Task: ingest.TaskSucceeded, Run: ingest.RunSucceeded}}
 }
 
-// folded is how many windows a book is folded from.
+// folded is how many windows a coverage is folded from.
 const folded = 100_000
 
-// benchFold measures the fold of a long book, and one event more.
+// benchFold measures the fold of a long coverage, and one event more.
 func benchFold(b *testing.B, out *table) {
 	start, asOf := firstDay, firstDay.AddDate(0, 0, 100)
 	at := func(n int) window.Window {
@@ -182,7 +182,7 @@ func benchFold(b *testing.B, out *table) {
 				return nil
 			})
 		})
-		out.add(b, line{what: "one event more in a book of 100 k windows, as the store does (mean / p95)", ours: ours.micros(), reference: all.micros(), ratio: ours.middle(all), reads: "time / time over the whole book"})
+		out.add(b, line{what: "one event more in a coverage of 100 k windows, as the store does (mean / p95)", ours: ours.micros(), reference: all.micros(), ratio: ours.middle(all), reads: "time / time over the whole coverage"})
 	})
 }
 

@@ -26,7 +26,7 @@ func benchPlanning(b *testing.B, k kind, queues []*queue, out *table) {
 		ask        func(*queue) (answered bool, err error)
 	}{
 		{"stock", "is a stock of 2,000 reached", func(q *queue) (bool, error) { return q.store.StockAtLeast(b.Context(), busiest, stockAsked) }},
-		{"book", "read the book of a cursor", func(q *queue) (bool, error) {
+		{"book", "read the coverage of a cursor", func(q *queue) (bool, error) {
 			state, known, err := q.store.CoverageState(b.Context(), namespace)
 			return known && len(state.Segments) == 1, err
 		}},
