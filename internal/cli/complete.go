@@ -116,12 +116,12 @@ func idWords(ctx context.Context, app *daemon.App, noun string) ([]string, error
 	case "task":
 		rows, err := app.Tasks.List(ctx, f)
 		return idsOf(rows, func(t view.Task) (int64, string) {
-			return t.ID, t.Source + " " + t.Status + " " + term.MinuteWindow(t.Window)
+			return t.ID, t.Source + " " + t.Status + " " + term.WindowToMinute(t.Window)
 		}), err
 	case "run":
 		rows, err := app.Tasks.ListRuns(ctx, f)
 		return idsOf(rows, func(r view.Run) (int64, string) {
-			return r.ID, r.Source + " " + r.Status + " " + term.MinuteWindow(r.Window)
+			return r.ID, r.Source + " " + r.Status + " " + term.WindowToMinute(r.Window)
 		}), err
 	case "batch":
 		rows, err := app.Tasks.ListBatches(ctx, f)
@@ -131,7 +131,7 @@ func idWords(ctx context.Context, app *daemon.App, noun string) ([]string, error
 	case "slice":
 		rows, err := app.Plans.ListSlices(ctx, f)
 		return idsOf(rows, func(s view.Slice) (int64, string) {
-			return s.ID, s.Source + " " + s.Status + " " + term.MinuteWindowOrDash(s.Window)
+			return s.ID, s.Source + " " + s.Status + " " + term.WindowToMinuteOrDash(s.Window)
 		}), err
 	case "plan":
 		rows, err := app.Plans.List(ctx, f)

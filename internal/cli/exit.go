@@ -18,7 +18,7 @@ import (
 // reportError writes the error for people, or as JSON for programs, and gives the exit
 // code.
 func reportError(ctx context.Context, command *cobra.Command, err error, stderr io.Writer, asJSON bool) int {
-	code := term.ExitCodeOf(ctx, err)
+	code := term.ExitCode(ctx, err)
 	if err == nil {
 		return code
 	}

@@ -101,7 +101,7 @@ func inArchives(ctx context.Context, e *term.Env, text string, use func(retentio
 			}
 		}
 		if len(hits) == 0 {
-			return term.NotFound("%s is in no archive", of)
+			return term.NotFoundf("%s is in no archive", of)
 		}
 		return use(of, hits)
 	})
@@ -204,7 +204,7 @@ func checkArchives(ctx context.Context, e *term.Env) error {
 			return err
 		}
 		if len(texts) > 0 {
-			return term.Findings("%d findings:\n%s", len(texts), strings.Join(texts, "\n"))
+			return term.Findingsf("%d findings:\n%s", len(texts), strings.Join(texts, "\n"))
 		}
 		return nil
 	})

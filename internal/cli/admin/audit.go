@@ -119,7 +119,7 @@ func verifyAudit(e *term.Env, cmd *cobra.Command, app *daemon.App, noted []audit
 		}
 	}
 	if !r.Tampered() {
-		return term.Findings("%s cannot vouch for the audit log; the log itself fits: `patra db archive check` tells which files are not as they were sealed", term.Count(len(r.Findings), "archive"))
+		return term.Findingsf("%s cannot vouch for the audit log; the log itself fits: `patra db archive check` tells which files are not as they were sealed", term.Count(len(r.Findings), "archive"))
 	}
-	return term.Findings("the audit log was tampered with: %d problems", len(r.Findings))
+	return term.Findingsf("the audit log was tampered with: %d problems", len(r.Findings))
 }

@@ -65,7 +65,7 @@ func checkDatabase(ctx context.Context, e *term.Env, service *daemon.Upkeep) err
 		return err
 	}
 	if n := r.Total(); n > 0 {
-		return term.Findings("the database is damaged: %s", term.Count(int(n), "problem"))
+		return term.Findingsf("the database is damaged: %s", term.Count(int(n), "problem"))
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func showCheck(e *term.Env, r checkReport) error {
 	}
 	var out strings.Builder
 	for _, d := range r.Damages {
-		out.WriteString(term.Indent(term.Printable(fmt.Sprintf("! %s %s: %s", d.Kind, d.Where, d.Text)), 80))
+		out.WriteString(term.IndentLines(term.Printable(fmt.Sprintf("! %s %s: %s", d.Kind, d.Where, d.Text)), 80))
 	}
 	if more := r.Total() - int64(len(r.Damages)); more > 0 {
 		fmt.Fprintf(&out, "! and %d more\n", more)
@@ -90,7 +90,7 @@ func showCheck(e *term.Env, r checkReport) error {
 	}
 	slices.Sort(kinds)
 	for _, kind := range kinds {
-		out.WriteString(term.Indent(fmt.Sprintf("next %s (%d): %s", kind, r.Found[kind], r.Next[kind]), 80))
+		out.WriteString(term.IndentLines(fmt.Sprintf("next %s (%d): %s", kind, r.Found[kind], r.Next[kind]), 80))
 	}
 	if _, err := fmt.Fprint(e.Out, out.String()); err != nil {
 		return err

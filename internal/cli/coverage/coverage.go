@@ -24,7 +24,7 @@ func New(e *term.Env) *cobra.Command {
 }
 
 func newCoverageShow(e *term.Env) *cobra.Command {
-	var s term.TimeRange
+	var s term.RangeFlags
 	var by string
 	c := &cobra.Command{
 		Use:   "show [SRC]",
@@ -57,7 +57,7 @@ weekday in the weeks around it.`,
 	return c
 }
 
-func showCoverage(ctx context.Context, e *term.Env, app *daemon.App, args []string, s term.TimeRange, z zoom) error {
+func showCoverage(ctx context.Context, e *term.Env, app *daemon.App, args []string, s term.RangeFlags, z zoom) error {
 	cursors, err := cursor.List(ctx, e, app, args)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func showCoverage(ctx context.Context, e *term.Env, app *daemon.App, args []stri
 		}
 	}
 	if s.Named() && len(d.empty) > 0 && len(d.empty) == len(cursors) {
-		return term.Usagef("nothing lies in %s: choose other --from and --to", term.BriefWindow(d.empty[0]))
+		return term.Usagef("nothing lies in %s: choose other --from and --to", term.WindowText(d.empty[0]))
 	}
 	if e.Output == "json" {
 		return errors.Join(e.JSON(view.Whole(d.drawn)), d.failed)
@@ -94,7 +94,7 @@ type drawing struct {
 }
 
 // addCursor draws one watermark.
-func (d *drawing) addCursor(ctx context.Context, e *term.Env, app *daemon.App, c view.Cursor, s term.TimeRange, z zoom) error {
+func (d *drawing) addCursor(ctx context.Context, e *term.Env, app *daemon.App, c view.Cursor, s term.RangeFlags, z zoom) error {
 	segments, err := app.Cursors.ListSegments(ctx, c.ID)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (d *drawing) addCursor(ctx context.Context, e *term.Env, app *daemon.App, c
 	within := app.Inspect.StripRange(ctx, c, segments, inspect.RangeQuery{From: s.From, To: s.To}, s.Now)
 	if within.Empty() {
 		d.empty = append(d.empty, within)
-		e.Hint("cursor %d, %s %s %s: nothing of it lies in %s", c.ID, c.Source, c.Endpoint, c.Operation, term.BriefWindow(within))
+		e.Hint("cursor %d, %s %s %s: nothing of it lies in %s", c.ID, c.Source, c.Endpoint, c.Operation, term.WindowText(within))
 		return nil
 	}
 	survey, err := app.Inspect.Survey(ctx, c, segments, within)
@@ -142,9 +142,9 @@ func (p picture) drawCursor(c view.Cursor, within window.Window, z zoom, cells [
 	case c.Line() == ingest.CursorID:
 		text += term.RangesText(c.Line(), []window.Window{within}) + "\n" + p.drawStrip(within, stripWidth)
 	case z == "":
-		text += term.BriefWindow(within) + "\n" + p.drawStrip(within, stripWidth)
+		text += term.WindowText(within) + "\n" + p.drawStrip(within, stripWidth)
 	default:
-		text += term.BriefWindow(within) + " by " + string(z) + "\n" + strings.Join(z.drawRows(cells, p.signOfCell), "\n")
+		text += term.WindowText(within) + " by " + string(z) + "\n" + strings.Join(z.drawRows(cells, p.signOfCell), "\n")
 	}
 	text += "\n" + sharesText(coverage.Measure(within, p.Stretches)) + "\n"
 	for _, note := range p.noteLines(within) {
@@ -156,7 +156,7 @@ func (p picture) drawCursor(c view.Cursor, within window.Window, z zoom, cells [
 // noteLines says what a sign cannot: how many, and where to look.
 func (p picture) noteLines(within window.Window) (out []string) {
 	if n := len(p.Thin); n > 0 {
-		out = append(out, fmt.Sprintf("thin: %s, such as %s with %d items; `patra coverage reconcile` asks the upstream", term.Count(n, "day"), term.Moment(p.Thin[0].Window.From), p.Thin[0].Items))
+		out = append(out, fmt.Sprintf("thin: %s, such as %s with %d items; `patra coverage reconcile` asks the upstream", term.Count(n, "day"), term.DateOrSecond(p.Thin[0].Window.From), p.Thin[0].Items))
 	}
 	items, windows := p.Quarantined(within)
 	if items > 0 {

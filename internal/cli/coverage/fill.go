@@ -171,7 +171,7 @@ func fillHistory(ctx context.Context, e *term.Env, app *daemon.App, b inspect.En
 	}
 	compiled, err := with.compileSource(ctx, app, b, ingest.Backfill)
 	if err != nil {
-		return nil, fmt.Errorf("time before %s needs a backfill: %w", term.Moment(b.Cursor.Origin), err)
+		return nil, fmt.Errorf("time before %s needs a backfill: %w", term.DateOrSecond(b.Cursor.Origin), err)
 	}
 	now, err := app.Now(ctx)
 	if err != nil {
@@ -205,6 +205,6 @@ func filledColumns() term.Columns[Filled] {
 		default:
 			as = term.Count(f.Slices, "slice")
 		}
-		return []any{term.Shorten(f.Endpoint, 14), string(f.Operation), term.BriefWindow(f.Window), as}
+		return []any{term.Shorten(f.Endpoint, 14), string(f.Operation), term.WindowText(f.Window), as}
 	})
 }

@@ -71,7 +71,7 @@ Exit code 0: no gaps. Exit code 9: there are gaps.`,
 }
 
 type gapQuery struct {
-	term.TimeRange
+	term.RangeFlags
 	all bool
 }
 
@@ -97,7 +97,7 @@ func showGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 		}
 		gaps = append(gaps, found...)
 		if len(found) == 0 && e.Output == "table" {
-			fmt.Fprintf(e.Out, "no gaps in %s (%s by %s)\n", term.BriefWindow(within), b.Endpoint, b.Field)
+			fmt.Fprintf(e.Out, "no gaps in %s (%s by %s)\n", term.WindowText(within), b.Endpoint, b.Field)
 		}
 		return nil
 	})
@@ -110,7 +110,7 @@ func showGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 		}
 	}
 	if len(gaps) > 0 {
-		return term.Findings("%s is not complete: gaps = %d; %s", code, len(gaps), nextStep(code, gaps))
+		return term.Findingsf("%s is not complete: gaps = %d; %s", code, len(gaps), nextStep(code, gaps))
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func forEachCoverage(e *term.Env, covered []inspect.EndpointCoverage, q gapQuery
 		}
 	}
 	if q.Named() && looked > 0 && looked == len(nothing) { // a slip: "no gaps" would be taken for an answer
-		return term.Usagef("nothing lies in %s: choose other --from and --to", term.BriefWindow(nothing[0]))
+		return term.Usagef("nothing lies in %s: choose other --from and --to", term.WindowText(nothing[0]))
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func gapColumns() term.Columns[Gap] {
 		if g.Planned != "" {
 			reason += "; " + g.Planned
 		}
-		return []any{term.Shorten(g.Endpoint, 14), term.BriefWindow(g.Window), reason}
+		return []any{term.Shorten(g.Endpoint, 14), term.WindowText(g.Window), reason}
 	})
 }
 
@@ -194,13 +194,13 @@ func gapColumns() term.Columns[Gap] {
 // than it says.
 func hintRange(e *term.Env, r inspect.Range) {
 	if r.Cut != nil {
-		e.Hint("%s is cut at %s: later instants are not safe to read yet", term.BriefWindow(*r.Cut), window.Text(r.Window.To))
+		e.Hint("%s is cut at %s: later instants are not safe to read yet", term.WindowText(*r.Cut), window.Text(r.Window.To))
 	}
 	if r.Before {
-		e.Hint("history before %s was never asked for; --from or --all includes it", term.Moment(r.Window.From))
+		e.Hint("history before %s was never asked for; --from or --all includes it", term.DateOrSecond(r.Window.From))
 	}
 	if !r.SafeTo.IsZero() {
-		e.Hint("nothing after %s was asked for yet; a harvest now reads up to %s", term.Moment(r.Window.To), term.Moment(r.SafeTo))
+		e.Hint("nothing after %s was asked for yet; a harvest now reads up to %s", term.DateOrSecond(r.Window.To), term.DateOrSecond(r.SafeTo))
 	}
 }
 
@@ -212,9 +212,9 @@ func hintEmpty(e *term.Env, b inspect.EndpointCoverage, w window.Window) {
 	case b.Cursor.Origin.IsZero():
 		e.Hint("%s: its watermark has no value, so nothing is asked for: `patra harvest %s` begins as the first did", about, b.Source)
 	case w.From.Equal(b.Cursor.Origin) && w.To.Equal(w.From):
-		e.Hint("%s: nothing from %s on was asked for yet: `patra harvest %s` reads it", about, term.Moment(w.From), b.Source)
+		e.Hint("%s: nothing from %s on was asked for yet: `patra harvest %s` reads it", about, term.DateOrSecond(w.From), b.Source)
 	default:
-		e.Hint("%s: nothing lies in %s", about, term.BriefWindow(w))
+		e.Hint("%s: nothing lies in %s", about, term.WindowText(w))
 	}
 }
 

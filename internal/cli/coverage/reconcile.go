@@ -113,7 +113,7 @@ func showReconciled(ctx context.Context, e *term.Env, app *daemon.App, code stri
 	}
 	e.Hint("compared: what the upstream counts now, with the items the newest reading of each window had (quarantined ones included)")
 	if short > 0 {
-		return term.Findings("%s: %s short of what the upstream has; `patra cursor set` below them reads them again", code, term.Count(short, "window"))
+		return term.Findingsf("%s: %s short of what the upstream has; `patra cursor set` below them reads them again", code, term.Count(short, "window"))
 	}
 	if silent > 0 { // not compared is not the same as equal
 		return term.WithCode(term.ExitUpstream, fmt.Errorf("%s: the upstream told no total for %s: try again later; `patra source test %s` shows whether it tells one at all",
@@ -136,7 +136,7 @@ func reconcileEndpoint(ctx context.Context, e *term.Env, app *daemon.App, b insp
 		out = append(out, newReconciled(one))
 	}
 	if !found.Stopped.IsZero() {
-		e.Hint("stopped after %d windows: --most allows more, --from goes on at %s", r.most, term.Moment(found.Stopped))
+		e.Hint("stopped after %d windows: --most allows more, --from goes on at %s", r.most, term.DateOrSecond(found.Stopped))
 	}
 	if found.Skipped > 0 {
 		e.Hint("%s of %s are not covered, or waived, and were not compared", term.Count(found.Skipped, "window"), b.Endpoint)
@@ -160,6 +160,6 @@ func reconciledColumns() term.Columns[Reconciled] {
 		if r.Note != "" {
 			verdict += ": " + r.Note
 		}
-		return []any{term.Shorten(r.Endpoint, 14), term.BriefWindow(r.Window), number(r.Upstream), number(r.Read), missing, verdict}
+		return []any{term.Shorten(r.Endpoint, 14), term.WindowText(r.Window), number(r.Upstream), number(r.Read), missing, verdict}
 	})
 }

@@ -17,7 +17,7 @@ import (
 
 func newCoverageWaive(e *term.Env) *cobra.Command {
 	var a term.Confirming
-	var s term.TimeRange
+	var s term.RangeFlags
 	var cursor int64
 	c := &cobra.Command{
 		Use:   "waive [SRC[/ENDPOINT]]",
@@ -37,7 +37,7 @@ The change is shown first. On a terminal you are asked; elsewhere add --yes.`,
   patra coverage waive --cursor 4 --from 2025-03-03 --to 2025-03-04 --reason lost --yes`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			within, err := s.Waived(a)
+			within, err := s.ParseWaived(a)
 			if err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func waiveRange(ctx context.Context, e *term.Env, app *daemon.App, of view.Curso
 	return term.RehearseAndDo(e, a, do, func(d view.Waived) bool { return len(d.Waived) > 0 }, func(d view.Waived) error {
 		return term.PrintFacts(e, d, []term.Fact{
 			{"cursor", fmt.Sprintf("%d: %s %s %s by %s", of.ID, of.Source, of.Endpoint, of.Operation, of.Key)},
-			{"asked to waive", term.BriefWindow(d.Window)},
+			{"asked to waive", term.WindowText(d.Window)},
 			{"waived", term.RangesText(ingest.CursorTime, d.Waived)},
 			{"watermark", term.OrDash(d.Before) + " → " + term.OrDash(d.After)},
 		})
@@ -125,7 +125,7 @@ func findOneCoverage(ctx context.Context, e *term.Env, app *daemon.App, name str
 	case 1:
 		return found[0], nil
 	case 0:
-		return inspect.EndpointCoverage{}, term.NotFound("%s was never harvested here as the source asks now: there is no watermark to act on", name)
+		return inspect.EndpointCoverage{}, term.NotFoundf("%s was never harvested here as the source asks now: there is no watermark to act on", name)
 	}
 	return inspect.EndpointCoverage{}, term.Usagef("%s has several watermarks: name one of its endpoints, as in %s/%s", name, code, found[0].Endpoint)
 }

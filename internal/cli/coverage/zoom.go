@@ -50,7 +50,7 @@ func (z zoom) cutCalendar(w window.Window) ([]window.Window, error) {
 func orTooFine(err error) error {
 	var tooMany inspect.TooManyCellsError
 	if errors.As(err, &tooMany) {
-		return term.Usagef("--by %s cuts %s into more than %d cells: choose a shorter range or a longer unit", tooMany.Unit, term.BriefWindow(tooMany.Window), inspect.MostCells)
+		return term.Usagef("--by %s cuts %s into more than %d cells: choose a shorter range or a longer unit", tooMany.Unit, term.WindowText(tooMany.Window), inspect.MostCells)
 	}
 	return err
 }

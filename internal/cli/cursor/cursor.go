@@ -75,7 +75,7 @@ func PointText(c view.Cursor, at time.Time) string {
 	if c.Line() == ingest.CursorID {
 		return term.OrDash(c.Line().Text(at))
 	}
-	return term.Moment(at)
+	return term.DateOrSecond(at)
 }
 
 // aheadText is how far the largest value seen lies ahead of the watermark (C§6).
@@ -86,7 +86,7 @@ func aheadText(c view.Cursor) string {
 	case c.AheadSec == 0:
 		return "-"
 	}
-	return term.AgeText(c.Ahead())
+	return term.DurationText(c.Ahead())
 }
 
 func lookbackText(c view.Cursor) string { return duration.Duration(c.Lookback()).String() }
@@ -127,7 +127,7 @@ func cursorFacts(c view.Cursor) []term.Fact {
 }
 
 func newCursorHistory(e *term.Env) *cobra.Command {
-	var pages term.Pages
+	var pages term.AfterFlags
 	c := &cobra.Command{
 		Use:   "history ID",
 		Short: "Show the ledger of a watermark, oldest event first",
@@ -151,7 +151,7 @@ everything below it is read: an event that moved nothing says "stays".`,
 	return c
 }
 
-func showHistory(ctx context.Context, e *term.Env, app *daemon.App, id int64, pages term.Pages) error {
+func showHistory(ctx context.Context, e *term.Env, app *daemon.App, id int64, pages term.AfterFlags) error {
 	c, err := app.Cursors.Show(ctx, id)
 	if err != nil {
 		return fmt.Errorf("cursor %d: %w", id, err)
@@ -163,7 +163,7 @@ func showHistory(ctx context.Context, e *term.Env, app *daemon.App, id int64, pa
 	return term.PrintPage(e, term.PageAfter(e, "events", events, pages.Limit, func(v view.CursorEvent) string { return strconv.FormatInt(v.ID, 10) }), term.NewColumns(
 		[]string{"id", "kind", "windows", "as of", "cursor", "plan/slice/task/run"},
 		func(v view.CursorEvent) []any {
-			return []any{v.ID, string(v.Kind), spansOf(c, v.Windows), term.Moment(v.AsOf), moveText(v), whoText(v)}
+			return []any{v.ID, string(v.Kind), spansOf(c, v.Windows), term.DateOrSecond(v.AsOf), moveText(v), whoText(v)}
 		},
 	))
 }
@@ -181,7 +181,7 @@ func firstWindow(windows []window.Window) string {
 	if len(windows) == 0 {
 		return "-"
 	}
-	text := term.FoldLines(term.MinuteWindow(windows[0]), ", ", ",\n ")
+	text := term.BreakOnce(term.WindowToMinute(windows[0]), ", ", ",\n ")
 	if more := len(windows) - 1; more > 0 {
 		text += fmt.Sprintf("\nand %d more", more)
 	}
@@ -193,13 +193,13 @@ func moveText(v view.CursorEvent) string {
 	if !v.Moved {
 		return "stays " + before
 	}
-	return term.FoldLines(before+" → "+after, " → ", "\n→ ")
+	return term.BreakOnce(before+" → "+after, " → ", "\n→ ")
 }
 
 // instantText shortens a stored instant where that loses nothing but fractions.
 func instantText(text string) string {
 	if at, err := window.ParseInstant(text); err == nil {
-		return term.Moment(at)
+		return term.DateOrSecond(at)
 	}
 	return term.OrDash(text)
 }
@@ -314,7 +314,7 @@ func verifyCursors(ctx context.Context, e *term.Env, app *daemon.App, only int64
 		return err
 	}
 	if len(problems) > 0 {
-		return term.Findings("%d findings:\n%s", len(problems), strings.Join(problems, "\n"))
+		return term.Findingsf("%d findings:\n%s", len(problems), strings.Join(problems, "\n"))
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func stillWrong(ctx context.Context, e *term.Env, app *daemon.App, ids []int64) 
 		}
 	}
 	if len(problems) > 0 {
-		return term.Findings("%d findings are left, in the ledger itself, which is never rewritten:\n%s", len(problems), strings.Join(problems, "\n"))
+		return term.Findingsf("%d findings are left, in the ledger itself, which is never rewritten:\n%s", len(problems), strings.Join(problems, "\n"))
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func showSet(e *term.Env, c view.Cursor, d view.CursorSet) error {
 	return term.PrintFacts(e, d, []term.Fact{
 		{"cursor", fmt.Sprintf("%d: %s %s %s by %s", c.ID, c.Source, c.Endpoint, c.Operation, c.Key)},
 		{"before", term.OrDash(d.Before)},
-		{"after", term.OrText(d.After, "none: the next harvest begins as the first did")},
+		{"after", term.TextOr(d.After, "none: the next harvest begins as the first did")},
 		{"read again", term.RangesText(c.Line(), d.Reopened)},
 		{"left behind", term.RangesText(c.Line(), d.Left)},
 	})

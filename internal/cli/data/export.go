@@ -178,7 +178,7 @@ with its size, SHA-256 and number of records, and no other one beside it. Exit c
 				return err
 			}
 			if len(problems) > 0 {
-				return term.Findings("the export is not as its manifest says: %s", term.Count(len(problems), "problem"))
+				return term.Findingsf("the export is not as its manifest says: %s", term.Count(len(problems), "problem"))
 			}
 			return nil
 		},

@@ -55,7 +55,7 @@ byte for byte, so that the size and SHA-256 in the event fit.`,
 			return readDataset(cmd.Context(), e, args[0], func(app *daemon.App, d view.Dataset) error {
 				h, err := app.Inspect.History(cmd.Context(), d, args[1], g.Looking)
 				if daemon.IsMissing(err) && h.ID == "" {
-					return term.NotFound("%s %s has no record %q: ids are those of the source, letter by letter; `patra data list %s` shows some", d.Source, d.Endpoint, args[1], args[0])
+					return term.NotFoundf("%s %s has no record %q: ids are those of the source, letter by letter; `patra data list %s` shows some", d.Source, d.Endpoint, args[1], args[0])
 				}
 				if err != nil {
 					return err
@@ -159,7 +159,7 @@ func versionFacts(v view.Version) []term.Fact {
 	for _, o := range v.Events {
 		text := fmt.Sprintf("%d %s %s", o.ID, o.Op, o.Status)
 		if !o.PublishedAt.IsZero() {
-			text += " " + term.Instant(o.PublishedAt)
+			text += " " + term.SecondText(o.PublishedAt)
 		}
 		facts = append(facts, term.Fact{"event", text})
 	}

@@ -28,20 +28,20 @@ func CheckUndelivered(ctx context.Context, e *term.Env, app *daemon.App, told Fi
 		if b.More {
 			more = " or more"
 		}
-		text := reason.HeldText(b, now)
+		text := reason.EventsHeldText(b, now)
 		if b.Dead > 0 {
 			text += fmt.Sprintf(", %d dead", b.Dead)
 		}
 		e.Hint("events of %s/%s: %s%s", b.Source, b.Endpoint, text, awayText(b))
 	}
 	if left == 0 {
-		return term.Partial("%s dead: `patra outbox list --status DEAD` shows them, then retry or discard them", term.Count(dead, "event"))
+		return term.Partialf("%s dead: `patra outbox list --status DEAD` shows them, then retry or discard them", term.Count(dead, "event"))
 	}
 	also := ""
 	if dead > 0 {
 		also = fmt.Sprintf(", and %d dead", dead)
 	}
-	return term.Partial("%s%s not delivered yet%s; they stay in the outbox: `%s` publishes those that wait, `patra events deliveries` says why they do, `patra outbox list` shows them",
+	return term.Partialf("%s%s not delivered yet%s; they stay in the outbox: `%s` publishes those that wait, `patra events deliveries` says why they do, `patra outbox list` shows them",
 		term.Count(left, "event"), more, also, told.PublishCommand())
 }
 

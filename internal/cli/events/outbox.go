@@ -189,9 +189,9 @@ func newOutboxDiscard(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "discard [ID…]",
 		Short: "Give up events that failed or are dead: they are not delivered",
-		Long: `Give up events, by their ids or all dead ones of a source. They are not delivered, and
-events of the same record that wait behind them go on. A reason is needed. To take it
-back: patra events replay --from ID.`,
+		Long: `Give up events, by their ids or all dead ones of a source. They are not delivered,
+and events of the same record that wait behind them go on. A reason is needed. To
+take it back: patra events replay --from ID.`,
 		Example: `  patra outbox discard 17 --reason has-it-by-hand
   patra outbox discard --source crossref --yes --reason receiver-is-gone`,
 		RunE: func(cmd *cobra.Command, args []string) error {

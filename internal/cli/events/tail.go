@@ -91,6 +91,6 @@ func tailLine(e *term.Env, c event.Change) error {
 		}
 		return err
 	}
-	_, err := fmt.Fprintf(e.Out, "%-8d  %s  %-8s  %s/%s  %s  v%d\n", c.Row, term.Instant(c.StoredAt), c.Op, c.Source, c.Endpoint, term.Printable(c.RecordID), c.Version)
+	_, err := fmt.Fprintf(e.Out, "%-8d  %s  %-8s  %s/%s  %s  v%d\n", c.Row, term.SecondText(c.StoredAt), c.Op, c.Source, c.Endpoint, term.Printable(c.RecordID), c.Version)
 	return err
 }

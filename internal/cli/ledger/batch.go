@@ -155,7 +155,7 @@ func batchFacts(b view.Batch) []term.Fact {
 		{"source", b.Source + " " + b.Operation},
 		{"status", b.Status},
 		{"committed", b.CommittedAt},
-		{"items", reason.AccountText(b.Stats)},
+		{"items", reason.ItemsText(b.Stats)},
 		{"token asked with", term.Shorten(term.OrDash(b.BeforeToken), tokenWidth)},
 		{"token of the next page", term.Shorten(term.OrDash(b.AfterToken), tokenWidth)},
 		{"error", term.OrDash(b.Error)},

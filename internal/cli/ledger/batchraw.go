@@ -36,12 +36,12 @@ that would steer it are replaced.`, term.RawDays, term.SizeText(daemon.RawMaxByt
 
 func rawBatch(ctx context.Context, e *term.Env, app *daemon.App, b view.Batch) error {
 	if b.Raw == "" {
-		return term.NotFound("batch %d has no body: no answer came that could be kept, or the process that read it kept none", b.ID)
+		return term.NotFoundf("batch %d has no body: no answer came that could be kept, or the process that read it kept none", b.ID)
 	}
 	body, err := app.Bodies.Read(ctx, b.Raw)
 	switch {
 	case daemon.IsMissing(err):
-		return term.NotFound("batch %d: its body is not in %s any more: bodies are kept %d days and up to %s, unless --raw-keep and --raw-max said otherwise",
+		return term.NotFoundf("batch %d: its body is not in %s any more: bodies are kept %d days and up to %s, unless --raw-keep and --raw-max said otherwise",
 			b.ID, app.Bodies.Dir(), term.RawDays, term.SizeText(daemon.RawMaxBytes))
 	case err != nil:
 		return fmt.Errorf("batch %d: %w", b.ID, err)

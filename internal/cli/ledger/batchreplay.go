@@ -154,9 +154,9 @@ func (r replaying) compileDeclared(ctx context.Context, app *daemon.App, of inge
 	var err error
 	if subject.IsFile(r.spec) {
 		file, problems := subject.CheckFile(r.spec)
-		s, err = subject.Subject{Parsed: file.Parsed, Origin: subject.OriginFile}, subject.RefuseProblems(problems)
+		s, err = subject.Subject{Parsed: file.Parsed, Origin: subject.OriginFile}, subject.ProblemsError(problems)
 	} else {
-		s, err = subject.FindIn(ctx, app, of.Source)
+		s, err = subject.FindStored(ctx, app, of.Source)
 	}
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (r replaying) compileDeclared(ctx context.Context, app *daemon.App, of inge
 	if s.Parsed.Code != of.Source {
 		return nil, term.Usagef("--spec %s: declares the source %s, the batch is of %s", r.spec, s.Parsed.Code, of.Source)
 	}
-	to, err := subject.Selection{Endpoint: of.Endpoint, Operation: string(of.Operation), Set: r.set}.At(s)
+	to, err := subject.Selection{Endpoint: of.Endpoint, Operation: string(of.Operation), Set: r.set}.Compile(s)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func showReplay(e *term.Env, r *blackbox.Report) error {
 		return nil
 	}
 	added, changed, missing := r.Count()
-	return term.Findings("the batch is not as it was (%s); differences: %d; records: %d added, %d changed, %d missing",
+	return term.Findingsf("the batch is not as it was (%s); differences: %d; records: %d added, %d changed, %d missing",
 		blameText(r), len(r.Differences), added, changed, missing)
 }
 
@@ -214,7 +214,7 @@ func replayFacts(r *blackbox.Report) []term.Fact {
 		facts[3][1] = r.Spec + " " + r.SpecNow
 	}
 	if r.Bundle != nil {
-		facts = append(facts, term.Fact{"bundle", fmt.Sprintf("of %s by %s: %s; until %s", term.Instant(r.Bundle.CreatedAt), r.Bundle.Actor, r.Bundle.Reason, term.Instant(r.Bundle.ExpiresAt))})
+		facts = append(facts, term.Fact{"bundle", fmt.Sprintf("of %s by %s: %s; until %s", term.SecondText(r.Bundle.CreatedAt), r.Bundle.Actor, r.Bundle.Reason, term.SecondText(r.Bundle.ExpiresAt))})
 	}
 	if r.Request != nil {
 		facts = append(facts, term.Fact{"request", term.Shorten(r.Request.Method+" "+r.Request.URL, 200)})

@@ -54,8 +54,8 @@ func newPlanList(e *term.Env) *cobra.Command {
 func planColumns() term.Columns[view.PlanRow] {
 	return term.NewColumns([]string{"id", "source/endpoint", "operation", "status", "window", "slices", "as of, created"}, func(p view.PlanRow) []any {
 		return []any{
-			p.ID, term.Shorten(p.Source+"/"+p.Endpoint, 20), p.Operation, p.Status, term.FoldLines(term.MinuteWindowOrDash(p.Window), ", ", ",\n "),
-			term.OrDash(strings.Join(byStatus(p.Slices), "\n")), term.Instant(p.AsOf) + "\n" + term.Instant(p.CreatedAt),
+			p.ID, term.Shorten(p.Source+"/"+p.Endpoint, 20), p.Operation, p.Status, term.BreakOnce(term.WindowToMinuteOrDash(p.Window), ", ", ",\n "),
+			term.OrDash(strings.Join(byStatus(p.Slices), "\n")), term.SecondText(p.AsOf) + "\n" + term.SecondText(p.CreatedAt),
 		}
 	})
 }

@@ -69,7 +69,7 @@ func showConditions(ctx context.Context, e *term.Env, app *daemon.App, p view.Pl
 func planFacts(p view.PlanDetail) []term.Fact {
 	extent := "none: there was nothing to do"
 	if p.Window != nil {
-		extent = term.BriefWindow(*p.Window)
+		extent = term.WindowText(*p.Window)
 	}
 	s := p.Stats
 	return []term.Fact{
@@ -79,9 +79,9 @@ func planFacts(p view.PlanDetail) []term.Fact {
 		{"window", extent},
 		{"as of", p.AsOf},
 		{"slices", sliceTotal(p.Slices)},
-		{"items", reason.AccountText(s.BatchStats)},
+		{"items", reason.ItemsText(s.BatchStats)},
 		{"requests", fmt.Sprintf("%d for %d pages, %d bytes", s.Requests, s.Pages, s.BytesIn)},
-		{"trigger", fmt.Sprintf("%d: %s by %s at %s", p.Trigger.ID, p.Trigger.Type, p.Trigger.Scheduler, term.Instant(p.Trigger.At))},
+		{"trigger", fmt.Sprintf("%d: %s by %s at %s", p.Trigger.ID, p.Trigger.Type, p.Trigger.Scheduler, term.SecondText(p.Trigger.At))},
 		{"asked for", term.Wrap(term.OrDash(string(p.Trigger.Params)))},
 		{"reason", term.Wrap(term.OrDash(p.Trigger.Reason()))},
 		{"sliced by", term.Wrap(strings.TrimSpace(p.Strategy + " " + string(p.SliceParams)))},
@@ -166,10 +166,10 @@ func showRemarks(e *term.Env, stored json.RawMessage) error {
 		lines = append(lines, "nothing to do: "+r.Reason)
 	}
 	for _, w := range r.Skipped {
-		lines = append(lines, term.BriefWindow(w)+"  skipped: settled")
+		lines = append(lines, term.WindowText(w)+"  skipped: settled")
 	}
 	for _, w := range r.Waiting {
-		lines = append(lines, term.BriefWindow(w)+"  skipped: failed, waited for its retry time")
+		lines = append(lines, term.WindowText(w)+"  skipped: failed, waited for its retry time")
 	}
 	if w := r.Suspended; w != nil {
 		lines = append(lines, fmt.Sprintf("slicing stopped before slice %d: %s", w.NextSlice, w.Reason))

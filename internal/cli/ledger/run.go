@@ -38,6 +38,6 @@ func newRunList(e *term.Env) *cobra.Command {
 // runColumns show rejects beside the status, so that a success with rejects is seen as one (D§5.16).
 func runColumns() term.Columns[view.Run] {
 	return term.NewColumns([]string{"id", "task", "try", "source", "status", "window", "seen", "stored", "rej", "error"}, func(r view.Run) []any {
-		return []any{r.ID, r.TaskID, r.Attempt, term.Shorten(r.Source, 10), r.Status, term.MinuteWindow(r.Window), r.Stats.Seen, r.Stats.Inserted + r.Stats.Updated, r.Stats.Quarantined, term.OrDash(r.ErrorCode)}
+		return []any{r.ID, r.TaskID, r.Attempt, term.Shorten(r.Source, 10), r.Status, term.WindowToMinute(r.Window), r.Stats.Seen, r.Stats.Inserted + r.Stats.Updated, r.Stats.Quarantined, term.OrDash(r.ErrorCode)}
 	})
 }

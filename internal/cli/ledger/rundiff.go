@@ -66,9 +66,9 @@ func showRunDiff(e *term.Env, d *blackbox.RunDiff) error {
 	case d.Identical:
 		return nil
 	case !d.Differs():
-		return term.Findings("it is not known whether the runs are the same: the records of %s are missing", term.Count(d.Unread, "page"))
+		return term.Findingsf("it is not known whether the runs are the same: the records of %s are missing", term.Count(d.Unread, "page"))
 	}
-	return term.Findings("the runs differ: %d added, %d missing, %d changed", d.Added, d.Missing, d.Changed)
+	return term.Findingsf("the runs differ: %d added, %d missing, %d changed", d.Added, d.Missing, d.Changed)
 }
 
 func runDiffColumns() term.Columns[blackbox.BatchDiff] {

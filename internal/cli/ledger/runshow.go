@@ -99,7 +99,7 @@ func explainRun(ctx context.Context, app *daemon.App, id int64, limit int) (d Ru
 	}
 	d.Run = runs[0]
 	if d.ErrorCode != "" {
-		d.Class = reason.ClassText(d.ErrorCode)
+		d.Class = reason.FaultClassText(d.ErrorCode)
 	}
 	if d.Next, err = runNext(ctx, app, d.Run); err != nil {
 		return d, 0, err
@@ -142,13 +142,13 @@ func runFacts(d RunDetail) []term.Fact {
 		{"plan", r.PlanID},
 		{"source", r.Source + " " + r.Operation},
 		{"status", r.Status},
-		{"window", term.BriefWindow(r.Window)},
+		{"window", term.WindowText(r.Window)},
 		{"worker", term.OrDash(r.Worker)},
 		{"started", r.StartedAt},
-		{"finished", term.Instant(r.FinishedAt) + " (took " + term.DurationBetween(r.StartedAt, r.FinishedAt) + ")"},
+		{"finished", term.SecondText(r.FinishedAt) + " (took " + term.TookText(r.StartedAt, r.FinishedAt) + ")"},
 		{"error", term.Wrap(failed)},
 		{"next", term.Wrap(d.Next)},
-		{"items", term.Wrap(reason.AccountText(s.BatchStats))},
+		{"items", term.Wrap(reason.ItemsText(s.BatchStats))},
 		{"requests", term.Wrap(fmt.Sprintf("%d for %d pages: %d retries, %d times told to slow down, %d passes started over", s.Requests, s.Pages, s.Retries, s.Throttled, s.Restarts))},
 		{"started over", term.Wrap(term.OrDash(s.RestartedBy))},
 		{"breaker", term.Wrap(breakerText(r))},
@@ -188,7 +188,7 @@ func exchangeFacts(b view.Batch, r view.Run, last bool) []term.Fact {
 	if b.Status == string(ingest.BatchFailed) {
 		text := b.Error
 		if r.ErrorCode != "" {
-			text += " (" + reason.ClassText(r.ErrorCode) + ")"
+			text += " (" + reason.FaultClassText(r.ErrorCode) + ")"
 		}
 		return append(facts, term.Fact{"  error", term.Wrap(text)})
 	}
@@ -199,7 +199,7 @@ func exchangeFacts(b view.Batch, r view.Run, last bool) []term.Fact {
 	if last && r.Status == string(ingest.RunPartial) {
 		next = "not asked for: what is left is cut smaller"
 	}
-	return append(facts, term.Fact{"  items", term.Wrap(reason.AccountText(b.Stats))}, term.Fact{"  next page", term.Wrap(next + nextRule(b.Request))})
+	return append(facts, term.Fact{"  items", term.Wrap(reason.ItemsText(b.Stats))}, term.Fact{"  next page", term.Wrap(next + nextRule(b.Request))})
 }
 
 // nextRule is the rule that told whether there is a next page.

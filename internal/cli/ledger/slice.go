@@ -38,7 +38,7 @@ func newSliceList(e *term.Env) *cobra.Command {
 
 func sliceColumns() term.Columns[view.Slice] {
 	return term.NewColumns([]string{"id", "plan", "no", "source", "status", "window", "parent", "task", "signature"}, func(s view.Slice) []any {
-		return []any{s.ID, s.PlanID, s.No, term.Shorten(s.Source, 14), s.Status, term.MinuteWindowOrDash(s.Window), term.IDOrDash(s.ParentID), term.IDOrDash(s.TaskID), term.Shorten(s.Signature, 13)}
+		return []any{s.ID, s.PlanID, s.No, term.Shorten(s.Source, 14), s.Status, term.WindowToMinuteOrDash(s.Window), term.IDOrDash(s.ParentID), term.IDOrDash(s.TaskID), term.Shorten(s.Signature, 13)}
 	})
 }
 
@@ -95,7 +95,7 @@ func showSlice(ctx context.Context, e *term.Env, app *daemon.App, id int64) erro
 func sliceFacts(s SliceDetail) []term.Fact {
 	owned := "no range of time"
 	if s.Window != nil {
-		owned = term.BriefWindow(*s.Window)
+		owned = term.WindowText(*s.Window)
 	}
 	task := "-"
 	if s.Task != nil {

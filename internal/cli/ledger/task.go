@@ -42,7 +42,7 @@ func newTaskList(e *term.Env) *cobra.Command {
 
 func taskColumns() term.Columns[view.Task] {
 	return term.NewColumns([]string{"id", "plan", "source", "operation", "status", "window", "tries", "waits", "error"}, func(t view.Task) []any {
-		return []any{t.ID, t.PlanID, term.Shorten(t.Source, 14), t.Operation, t.Status, term.MinuteWindow(t.Window), t.Attempts, reason.WaitReason(t.Waits), term.OrDash(t.ErrorCode)}
+		return []any{t.ID, t.PlanID, term.Shorten(t.Source, 14), t.Operation, t.Status, term.WindowToMinute(t.Window), t.Attempts, reason.WaitCode(t.Waits), term.OrDash(t.ErrorCode)}
 	})
 }
 
@@ -92,7 +92,7 @@ func showTask(ctx context.Context, e *term.Env, app *daemon.App, id int64) error
 		facts = append(facts, term.Fact{"paused", term.Wrap(pause.String())})
 	}
 	if t.Waits != nil {
-		facts = append(facts, term.Fact{"waits", term.Wrap(reason.WaitingText(*t.Waits))})
+		facts = append(facts, term.Fact{"waits", term.Wrap(reason.TaskWaitText(*t.Waits))})
 	}
 	if e.Output == "json" {
 		return e.JSON(detail)
@@ -111,7 +111,7 @@ func showTask(ctx context.Context, e *term.Env, app *daemon.App, id int64) error
 func taskFacts(t view.Task) []term.Fact {
 	lease := fmt.Sprintf("none (epoch %d)", t.LeaseEpoch)
 	if t.LeaseOwner != "" {
-		lease = fmt.Sprintf("%s until %s (epoch %d)", t.LeaseOwner, term.Instant(t.LeasedUntil), t.LeaseEpoch)
+		lease = fmt.Sprintf("%s until %s (epoch %d)", t.LeaseOwner, term.SecondText(t.LeasedUntil), t.LeaseEpoch)
 	}
 	return []term.Fact{
 		{"task", t.ID},
@@ -119,7 +119,7 @@ func taskFacts(t view.Task) []term.Fact {
 		{"slice", t.SliceID},
 		{"source", t.Source + " " + t.Endpoint + " " + t.Operation},
 		{"status", t.Status},
-		{"window", term.BriefWindow(t.Window)},
+		{"window", term.WindowText(t.Window)},
 		{"priority", t.Priority},
 		{"due", t.ScheduledAt},
 		{"attempts", t.Attempts},

@@ -125,7 +125,7 @@ func (n *narrowing) isNarrowed() bool {
 func newQuarantineList(e *term.Env) *cobra.Command {
 	var n narrowing
 	var status string
-	var pages term.Pages
+	var pages term.AfterFlags
 	c := &cobra.Command{
 		Use:   "list [SRC]",
 		Short: "List rejected items, oldest first",
@@ -192,7 +192,7 @@ func showReject(ctx context.Context, e *term.Env, app *daemon.App, id int64) err
 		{"path", term.OrDash(r.Path)},
 		{"detail", term.Wrap(r.Detail)},
 		{"note", term.OrDash(term.Wrap(r.Note))},
-		{"seen", fmt.Sprintf("%d times, first %s, last %s", r.Seen, term.Instant(r.FirstSeen), term.Instant(r.LastSeen))},
+		{"seen", fmt.Sprintf("%d times, first %s, last %s", r.Seen, term.SecondText(r.FirstSeen), term.SecondText(r.LastSeen))},
 		{"read again", fmt.Sprintf("%d times, last by %s", r.Attempts, judged)},
 		{"lineage", fmt.Sprintf("plan %d, slice %d, task %d, run %d, batch %d, item %d", r.PlanID, r.SliceID, r.TaskID, r.RunID, r.BatchID, r.Index)},
 		{"raw hash", r.RawHash},

@@ -23,8 +23,9 @@ func newQuarantineRequeue(e *term.Env) *cobra.Command {
 		Short: "Read rejected items again with the source file of today, and store what is good now",
 		Long: `Put rejected items back, by their numbers or all of a source that fit, and read them
 again under the source file of today: from the answer they came in if that is kept,
-else from the item itself. No request is sent. What can be had from neither is asked for
-by id, if the source has an endpoint for that (details.endpoint); with --ask all are.
+else from the item itself. No request is sent. What can be had from neither is asked
+for by id, if the source has an endpoint for that (details.endpoint); with --ask all
+are.
 
 What is good now is stored like any other record, with one event each, unless a newer
 version is stored already. What is rejected again is open again, with the reason of
@@ -152,13 +153,13 @@ func showRequeued(e *term.Env, d Requeued, pick ingest.RejectPick, p choosing) e
 	}
 	switch failed := d.Slices[string(ingest.SliceFailed)] + (inspect.Result{Slices: d.Slices}).Unfinished(); {
 	case failed > 0:
-		return term.Partial("%s not done: `patra task list --status FAILED` tells why; the items wait, say it again", term.CountAre(failed, "slice"))
+		return term.Partialf("%s not done: `patra task list --status FAILED` tells why; the items wait, say it again", term.CountAre(failed, "slice"))
 	case t.Quarantined+left > 0:
 		source := pick.Dataset.Source
 		if source == "" {
-			return term.Partial("%s still in quarantine: `patra quarantine groups` shows why", term.Count(t.Quarantined+left, "item"))
+			return term.Partialf("%s still in quarantine: `patra quarantine groups` shows why", term.Count(t.Quarantined+left, "item"))
 		}
-		return term.Partial("%s still in quarantine: `patra quarantine groups %s` shows why; correct the source file and say again: patra quarantine requeue %s",
+		return term.Partialf("%s still in quarantine: `patra quarantine groups %s` shows why; correct the source file and say again: patra quarantine requeue %s",
 			term.Count(t.Quarantined+left, "item"), source, chosenBy(source, p))
 	}
 	return nil

@@ -58,7 +58,7 @@ func showRelease(e *term.Env, done view.RateReleased) error {
 		facts = append(facts, term.Fact{"quota of the " + q.Name, fmt.Sprintf("begins anew; %s were used", numberText(q.Used))})
 	}
 	if !done.PausedUntil.IsZero() {
-		facts = append(facts, term.Fact{"pause of the upstream", "ended; it was until " + term.Instant(done.PausedUntil)})
+		facts = append(facts, term.Fact{"pause of the upstream", "ended; it was until " + term.SecondText(done.PausedUntil)})
 	}
 	if done.Breakers > 0 {
 		facts = append(facts, term.Fact{"breakers", fmt.Sprintf("%d closed", done.Breakers)})
@@ -87,5 +87,5 @@ func holdText(k view.RateKey, h view.RateHold) string {
 			}
 		}
 	}
-	return fmt.Sprintf("%s of %s/%s %s: until %s", h.Reason, h.Source, h.Endpoint, strings.ToUpper(h.Operation), term.Instant(h.Until))
+	return fmt.Sprintf("%s of %s/%s %s: until %s", h.Reason, h.Source, h.Endpoint, strings.ToUpper(h.Operation), term.SecondText(h.Until))
 }

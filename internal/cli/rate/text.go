@@ -71,7 +71,7 @@ func quotaLeft(k view.RateKey) string {
 // rateState lists what keeps requests of a key from leaving; "open" if nothing.
 func rateState(k view.RateKey) (out []string) {
 	if !k.CoolingUntil.IsZero() {
-		out = append(out, fmt.Sprintf("%s until %s", gate.Cooling, term.Instant(k.CoolingUntil)))
+		out = append(out, fmt.Sprintf("%s until %s", gate.Cooling, term.SecondText(k.CoolingUntil)))
 	}
 	for _, u := range k.Uses {
 		if b := u.Breaker; b != nil && b.State != fault.BreakerClosed {
@@ -83,7 +83,7 @@ func rateState(k view.RateKey) (out []string) {
 	}
 	for _, q := range k.Quotas {
 		if q.Left < 1 && q.Name != "money" || q.Left <= 0 {
-			out = append(out, fmt.Sprintf("%s of the %s until %s", gate.Quota, q.Name, term.Instant(q.Reset)))
+			out = append(out, fmt.Sprintf("%s of the %s until %s", gate.Quota, q.Name, term.SecondText(q.Reset)))
 		}
 	}
 	for _, h := range k.Holds {
@@ -93,7 +93,7 @@ func rateState(k view.RateKey) (out []string) {
 	}
 	if opens := k.Uses; len(opens) > 0 && !slices.ContainsFunc(opens, func(u view.RateUse) bool { return u.Opens.IsZero() }) {
 		first := slices.MinFunc(opens, func(a, b view.RateUse) int { return a.Opens.Compare(b.Opens) })
-		out = append(out, fmt.Sprintf("%s until %s", gate.ClosedHours, term.Instant(first.Opens)))
+		out = append(out, fmt.Sprintf("%s until %s", gate.ClosedHours, term.SecondText(first.Opens)))
 	}
 	if len(out) == 0 {
 		return []string{"open"}
@@ -108,7 +108,7 @@ func breakerText(b *view.RateBreaker) string {
 	text := strings.ReplaceAll(strings.ToLower(string(b.State)), "_", " ")
 	switch b.State {
 	case fault.BreakerOpen:
-		text += " until " + term.Instant(b.Until)
+		text += " until " + term.SecondText(b.Until)
 	case fault.BreakerHalfOpen:
 		text += ", one run looks"
 	}
@@ -149,7 +149,7 @@ func rateReason(k view.RateKey) string {
 	for _, r := range k.Processes {
 		s := r.State
 		if s.LoweredBy != "" {
-			why = append(why, fmt.Sprintf("lowered %d times, last by %s at %s", s.Demotions, s.LoweredBy, term.Instant(s.LoweredAt)))
+			why = append(why, fmt.Sprintf("lowered %d times, last by %s at %s", s.Demotions, s.LoweredBy, term.SecondText(s.LoweredAt)))
 		} else if s.Shared && s.Demotions > 0 && s.PerSecond < s.Declared {
 			why = append(why, fmt.Sprintf("lowered %d times", s.Demotions))
 		}
@@ -168,7 +168,7 @@ func rateReason(k view.RateKey) string {
 }
 
 func quotaText(q view.RateQuota) string {
-	text := fmt.Sprintf("%s used of %s, %s left until %s", numberText(q.Used), numberText(q.Usable), numberText(q.Left), term.Instant(q.Reset))
+	text := fmt.Sprintf("%s used of %s, %s left until %s", numberText(q.Used), numberText(q.Usable), numberText(q.Left), term.SecondText(q.Reset))
 	if q.Usable < q.Limit {
 		text += fmt.Sprintf(" (%s declared, the rest is the margin)", numberText(q.Limit))
 	}
@@ -193,7 +193,7 @@ func rateUseColumns() term.Columns[view.RateUse] {
 		}
 		hours := term.OrDash(u.Limits.Hours)
 		if !u.Opens.IsZero() {
-			hours += "\nopen again " + term.Instant(u.Opens)
+			hours += "\nopen again " + term.SecondText(u.Opens)
 		}
 		return []any{u.Source + "/" + u.Endpoint, strings.Join(u.Operations, "\n"), foldAt(limitsText(&u.Limits), ", "), foldAt(cost, ", "), hours, foldAt(breakerText(u.Breaker), ": ")}
 	})

@@ -133,7 +133,7 @@ func (w *rateWatch) tellKey(k view.RateKey) error {
 		_, err = fmt.Fprintf(w.Out, "%s\n", line)
 		return err
 	}
-	_, err = fmt.Fprintf(w.Out, "%s %s\n", term.Instant(at), term.Printable(string(text)))
+	_, err = fmt.Fprintf(w.Out, "%s %s\n", term.SecondText(at), term.Printable(string(text)))
 	return err
 }
 

@@ -20,8 +20,8 @@ func OutsideText(dropped, kept int) string {
 	return text
 }
 
-// AccountText says what became of every item seen, and what nobody accounts for (I4).
-func AccountText(s ingest.BatchStats) string {
+// ItemsText says what became of every item seen, and what nobody accounts for (I4).
+func ItemsText(s ingest.BatchStats) string {
 	var parts []string
 	total := 0
 	for _, part := range []struct {

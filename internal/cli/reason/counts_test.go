@@ -17,7 +17,7 @@ func TestAccount(t *testing.T) {
 		{ingest.BatchStats{Seen: 5, Inserted: 4, Updated: 1, Late: 2}, "5 seen = 4 new + 1 updated; 2 came late"},
 		{ingest.BatchStats{Seen: 5, Inserted: 3}, "5 seen = 3 new; DOES NOT ADD UP: 2 are not accounted for"},
 	} {
-		if got := AccountText(c.stats); got != c.want {
+		if got := ItemsText(c.stats); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}

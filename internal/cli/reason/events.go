@@ -8,7 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
-func WaitText(b view.Backlog, now time.Time) string {
+func EventsWaitText(b view.Backlog, now time.Time) string {
 	if b.Waiting == 0 {
 		return "no event waits"
 	}
@@ -18,13 +18,13 @@ func WaitText(b view.Backlog, now time.Time) string {
 	} else if b.Waiting == 1 {
 		verb = "waits"
 	}
-	return fmt.Sprintf("%s%s %s, the oldest for %s", term.Count(b.Waiting, "event"), more, verb, term.AgeText(now.Sub(b.Since)))
+	return fmt.Sprintf("%s%s %s, the oldest for %s", term.Count(b.Waiting, "event"), more, verb, term.DurationText(now.Sub(b.Since)))
 }
 
-// HeldText adds what was refused before and waits for its next try.
-func HeldText(b view.Backlog, now time.Time) string {
+// EventsHeldText adds what was refused before and waits for its next try.
+func EventsHeldText(b view.Backlog, now time.Time) string {
 	if b.Failed == 0 {
-		return WaitText(b, now)
+		return EventsWaitText(b, now)
 	}
-	return WaitText(b, now) + fmt.Sprintf(", %d failed and tried again", b.Failed)
+	return EventsWaitText(b, now) + fmt.Sprintf(", %d failed and tried again", b.Failed)
 }

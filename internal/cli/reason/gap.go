@@ -21,9 +21,9 @@ func GapReason(g view.Gap) string {
 	case view.GapOtherQuestion:
 		return fmt.Sprintf("never asked for as the source asks now; cursor %d asked for something else", g.AskedBy)
 	case view.GapOwed:
-		return "never read, planned as of " + term.Instant(g.WantedAt)
+		return "never read, planned as of " + term.SecondText(g.WantedAt)
 	case view.GapReopened:
-		return fmt.Sprintf("read as of %s, wanted again as of %s", term.Instant(g.ReadAt), term.Instant(g.WantedAt))
+		return fmt.Sprintf("read as of %s, wanted again as of %s", term.SecondText(g.ReadAt), term.SecondText(g.WantedAt))
 	case view.GapNeverAsked:
 		return "never asked for"
 	}
@@ -33,7 +33,7 @@ func GapReason(g view.Gap) string {
 // retryText says when a failed range is tried again.
 func retryText(g view.Gap) string {
 	if g.Waits {
-		return "retry from " + term.Instant(g.RetryAfter)
+		return "retry from " + term.SecondText(g.RetryAfter)
 	}
 	return "the next harvest tries it again"
 }

@@ -20,7 +20,7 @@ func TaskNext(t view.Task) string {
 	case status == ingest.TaskQueued:
 		return "it waits for a free worker: `patra serve`, or the next harvest"
 	case status == ingest.TaskScheduled:
-		return "it is tried again from " + term.Instant(t.ScheduledAt) + " on"
+		return "it is tried again from " + term.SecondText(t.ScheduledAt) + " on"
 	case status.Leased():
 		return "it is worked on by " + t.LeaseOwner
 	case status == ingest.TaskFailed && t.ErrorCode == string(fault.Capped) && !t.Window.Empty():
@@ -51,8 +51,8 @@ func endedNext(t view.Task) string {
 	return text + fmt.Sprintf(". With the settings it was planned with: patra task retry %d", t.ID)
 }
 
-// ClassText says how far a fault reaches and what that means (§12.1).
-func ClassText(code string) string {
+// FaultClassText says how far a fault reaches and what that means (§12.1).
+func FaultClassText(code string) string {
 	if code == ingest.LeaseExpired {
 		return "the worker disappeared; no failure is counted"
 	}
@@ -73,5 +73,5 @@ func ClassText(code string) string {
 // CappedNext is the way out of a window that no try can read.
 func CappedNext(w window.Window, source string) string {
 	return fmt.Sprintf("%s holds more than the upstream serves (CAPPED) and no retry helps: let the source file cut finer (slicing.minStep, filter.precision), "+
-		"or accept it with `patra coverage waive %s --from %s --to %s --reason …`", term.BriefWindow(w), source, term.Moment(w.From), term.Moment(w.To))
+		"or accept it with `patra coverage waive %s --from %s --to %s --reason …`", term.WindowText(w), source, term.DateOrSecond(w.From), term.DateOrSecond(w.To))
 }

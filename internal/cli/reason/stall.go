@@ -69,19 +69,19 @@ func StandstillOf(ctx context.Context, app *daemon.App, of ingest.Partition) str
 	failed := lastTrouble(s)
 	switch s.Reason {
 	case view.StandsAtGate:
-		text := fmt.Sprintf("%sno task is taken: %s; it continues automatically; Ctrl-C is safe", failed, WaitingText(*s.Task.Waits))
+		text := fmt.Sprintf("%sno task is taken: %s; it continues automatically; Ctrl-C is safe", failed, TaskWaitText(*s.Task.Waits))
 		if w := s.Task.Waits; w.Reason == gate.Quota && w.RateKey != "" {
 			text += "; sooner: " + quotaWayOut(w.RateKey)
 		}
 		return text
 	case view.StandsForRetry:
-		return fmt.Sprintf("%stask %d is tried again from %s on; Ctrl-C is safe", failed, s.Task.ID, term.Instant(s.Task.ScheduledAt))
+		return fmt.Sprintf("%stask %d is tried again from %s on; Ctrl-C is safe", failed, s.Task.ID, term.SecondText(s.Task.ScheduledAt))
 	case view.StandsHeld:
 		return fmt.Sprintf("%s%s; it continues automatically; Ctrl-C is safe: patra status %s", failed, noPlanText(*s.Condition), of.Source)
 	case view.StandsRepeating:
 		return failed + "it is tried again; Ctrl-C is safe"
 	case view.StandsNotDue:
-		return fmt.Sprintf("no task is due before %s; it continues automatically; Ctrl-C is safe", term.Instant(s.Due))
+		return fmt.Sprintf("no task is due before %s; it continues automatically; Ctrl-C is safe", term.SecondText(s.Due))
 	}
 	return fmt.Sprintf("no page for %s: the upstream answers slowly, or requests wait for the rate limit or are being retried; `patra source test %s` sends one request and shows the answer", StallAfter, of.Source)
 }

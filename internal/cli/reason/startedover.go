@@ -70,7 +70,7 @@ func (r *RestartHint) tellSometimes(found []view.StartedOver) {
 
 // StartedOverText is what a bar and a status say of a slice.
 func StartedOverText(f view.StartedOver) string {
-	text := fmt.Sprintf("the slice %s started over %s: %s", term.BriefWindow(f.Window), term.Count(f.Restarts, "time"), term.Shorten(term.OrDash(f.Reason), 300))
+	text := fmt.Sprintf("the slice %s started over %s: %s", term.WindowText(f.Window), term.Count(f.Restarts, "time"), term.Shorten(term.OrDash(f.Reason), 300))
 	if f.Restarts > ingest.UsualRestarts {
 		text += fmt.Sprintf("; `patra task show %d` tells more, smaller slices (slicing.step) start over less often", f.TaskID)
 	}

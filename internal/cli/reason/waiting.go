@@ -19,19 +19,19 @@ func OwnWait(r gate.Reason) string {
 	return "others use the rate"
 }
 
-// WaitReason is the reason of a wait for a table.
-func WaitReason(w *view.Waiting) string {
+// WaitCode is the reason of a wait for a table.
+func WaitCode(w *view.Waiting) string {
 	if w == nil {
 		return "-"
 	}
 	return string(w.Reason)
 }
 
-// WaitingText says why a task waits and until when.
-func WaitingText(w view.Waiting) string {
+// TaskWaitText says why a task waits and until when.
+func TaskWaitText(w view.Waiting) string {
 	text := string(w.Reason)
 	if !w.Until.IsZero() {
-		text += " until " + term.Instant(w.Until)
+		text += " until " + term.SecondText(w.Until)
 	}
 	if w.Detail != "" {
 		text += ": " + w.Detail
@@ -48,7 +48,7 @@ func quotaWayOut(key string) string {
 func waitNext(t view.Task) string {
 	from := "when that is over"
 	if !t.Waits.Until.IsZero() {
-		from = "from " + term.Instant(t.Waits.Until) + " on"
+		from = "from " + term.SecondText(t.Waits.Until) + " on"
 	}
 	if t.Waits.Reason == gate.Breaker {
 		return fmt.Sprintf("one task of %s/%s looks %s whether the upstream is back, and the others follow: patra rate list", t.Source, t.Endpoint, from)

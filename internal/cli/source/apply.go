@@ -102,7 +102,7 @@ trust does it later.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, problems := subject.CheckFiles(args)
-			if err := subject.RefuseProblems(problems); err != nil {
+			if err := subject.ProblemsError(problems); err != nil {
 				return err
 			}
 			options, err := a.parseOptions(time.Now())
@@ -213,5 +213,5 @@ func knownCodes(ctx context.Context, app *daemon.App, src *registry.Source) erro
 	if err != nil || len(codes) == 0 {
 		return err
 	}
-	return subject.RefuseProblems(src.UnknownCodes(codes))
+	return subject.ProblemsError(src.UnknownCodes(codes))
 }

@@ -17,13 +17,13 @@ import (
 // asking are the flags of commands that make one request.
 type asking struct {
 	subject.Selection
-	term.Period
+	term.WindowFlags
 	ids []string
 }
 
 func (a *asking) flags(c *cobra.Command) {
 	a.Selection.Flags(c)
-	a.Period.Flags(c)
+	a.WindowFlags.Flags(c)
 	c.Flags().StringSliceVar(&a.ids, "ids", nil, "ask a DETAIL endpoint for these ids, separated by commas")
 }
 
@@ -36,7 +36,7 @@ func (a asking) compileAt(s subject.Subject, now time.Time) (subject.Selected, w
 	if len(a.ids) > 0 && a.Endpoint == "" {
 		a.Endpoint = onlyDetail(s.Parsed)
 	}
-	to, err := a.Selection.At(s)
+	to, err := a.Selection.Compile(s)
 	if err != nil {
 		return to, window.Window{}, err
 	}

@@ -52,7 +52,7 @@ Exit code 0: nothing would change. Exit code 8: something would.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, problems := subject.CheckFiles(args)
-			if err := subject.RefuseProblems(problems); err != nil {
+			if err := subject.ProblemsError(problems); err != nil {
 				return err
 			}
 			return e.ReadRegistry(cmd.Context(), func(app *daemon.App) error { return diffFiles(cmd.Context(), e, app, files) })
@@ -81,14 +81,14 @@ func diffFiles(ctx context.Context, e *term.Env, app *daemon.App, files []subjec
 		return err
 	}
 	if total > 0 {
-		return term.Changes("%s would change: `patra source apply %s`", term.Count(total, "value"), strings.Join(names, " "))
+		return term.Changesf("%s would change: `patra source apply %s`", term.Count(total, "value"), strings.Join(names, " "))
 	}
 	return nil
 }
 
 func differenceOf(ctx context.Context, app *daemon.App, f subject.CheckedFile) (Difference, error) {
 	d := Difference{Source: f.Source, File: f.File, Against: againstNothing, Changes: []registry.Change{}, Scheduled: []time.Time{}, Warnings: f.Warnings}
-	s, err := subject.FindIn(ctx, app, f.Source)
+	s, err := subject.FindStored(ctx, app, f.Source)
 	switch {
 	case errors.Is(err, fault.ErrNotFound):
 		s.Parsed = nil

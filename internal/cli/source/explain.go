@@ -68,7 +68,7 @@ for: another prototype is another watermark.`,
 			if err != nil {
 				return err
 			}
-			at, err := chosen.At(s)
+			at, err := chosen.Compile(s)
 			if err != nil {
 				return err
 			}
@@ -85,7 +85,7 @@ func showExplained(e *term.Env, a subject.Selected, below string) error {
 		return err
 	}
 	if c.Settings = settingsBelow(c.Settings, below); len(c.Settings) == 0 {
-		return term.NotFound("nothing is set at %q: name a section such as window, or a key such as window.size", below)
+		return term.NotFoundf("nothing is set at %q: name a section such as window, or a key such as window.size", below)
 	}
 	if e.Output == "json" {
 		return e.JSON(c)

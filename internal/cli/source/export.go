@@ -55,7 +55,7 @@ was, is or will be in force at that instant.`,
 
 func versionAt(ctx context.Context, app *daemon.App, code string, at *time.Time) (subject.Subject, error) {
 	if at == nil {
-		return subject.FindIn(ctx, app, code)
+		return subject.FindStored(ctx, app, code)
 	}
 	never := fmt.Errorf("source %s had no applied version at %s: %w: `patra source history %s` lists what there is", code, window.Text(*at), fault.ErrNotFound, code)
 	if app == nil {

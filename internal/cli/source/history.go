@@ -68,7 +68,7 @@ func sourceHistory(ctx context.Context, e *term.Env, app *daemon.App, code strin
 		return nil, err
 	}
 	if len(stored) == 0 {
-		if _, err := subject.FindIn(ctx, app, code); err != nil {
+		if _, err := subject.FindStored(ctx, app, code); err != nil {
 			return nil, err
 		}
 		e.Hint("%s is bundled and was never applied: it has no versions here", code)

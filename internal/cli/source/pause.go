@@ -100,14 +100,14 @@ func newSourceResume(e *term.Env) *cobra.Command {
 		Use:   "resume SRC[/ENDPOINT]",
 		Short: "Go on with a source that was paused",
 		Long: `End the pause of a source, one of its endpoints or one operation, as it was paused.
-Waiting work continues automatically where patra serve runs; otherwise the next harvest
-takes it up. Windows that failed before are tried again by the first harvest after
-that, by schedule or by hand, whether or not their retry time has come; --retry
+Waiting work continues automatically where patra serve runs; otherwise the next
+harvest takes it up. Windows that failed before are tried again by the first harvest
+after that, by schedule or by hand, whether or not their retry time has come; --retry
 plans them at once. Resuming what is not paused changes nothing; --retry plans what
 failed all the same. An endpoint whose whole source is paused is refused with exit
 code 6.
 
-A source that stopped by itself goes on by itself once its secret or its file has
+A source that stopped automatically goes on automatically once its secret or its file has
 changed: the first harvest after that tries it.`,
 		Example: `  patra source resume crossref --reason maintenance-over
   patra source resume crossref --retry --reason new-key
@@ -180,7 +180,7 @@ func showResume(e *term.Env, done view.ResumeDone, planned []coverage.Filled, re
 	if done.Was == nil {
 		facts[0] = term.Fact{"not paused", done.Scope.String()}
 	} else {
-		facts = append(facts, term.Fact{"was paused", fmt.Sprintf("since %s by %s", term.Instant(done.Was.Since), done.Was.Actor)}, term.Fact{"because", term.Wrap(done.Was.Reason)})
+		facts = append(facts, term.Fact{"was paused", fmt.Sprintf("since %s by %s", term.SecondText(done.Was.Since), done.Was.Actor)}, term.Fact{"because", term.Wrap(done.Was.Reason)})
 	}
 	facts = append(facts, term.Fact{"waiting", term.Count(done.Waiting, "task")})
 	if retry {

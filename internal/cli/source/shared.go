@@ -19,7 +19,7 @@ func ownGroups(ctx context.Context, app *daemon.App, src *registry.Source) error
 	if err != nil {
 		return err
 	}
-	return subject.RefuseProblems(src.GroupsLikeSources(codes))
+	return subject.ProblemsError(src.GroupsLikeSources(codes))
 }
 
 // nameShared adds to each applied file who shares a rate with it.

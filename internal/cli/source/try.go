@@ -169,7 +169,7 @@ func judgeTrial(e *term.Env, r *daemon.TrialResult) error {
 	for step := r; step != nil; step = step.Detail {
 		rejected += step.Rejected
 		if step.Decision != nil && step.Decision.Failed != "" {
-			return term.Partial("%s: paging cannot go on: %s", step.Endpoint, step.Decision.Failed)
+			return term.Partialf("%s: paging cannot go on: %s", step.Endpoint, step.Decision.Failed)
 		}
 		if step.BadTotal != "" {
 			e.Hint("%s: the announced total is %s: a run would go on without it", step.Endpoint, step.BadTotal)
@@ -186,11 +186,11 @@ func judgeTrial(e *term.Env, r *daemon.TrialResult) error {
 	}
 	for step := r; step != nil; step = step.Detail {
 		if text := findEarlyEnd(step); text != "" {
-			return term.Partial("%s: %s", step.Endpoint, text)
+			return term.Partialf("%s: %s", step.Endpoint, text)
 		}
 	}
 	if rejected > 0 {
-		return term.Partial("%s rejected: a run would quarantine them with their reason", term.Count(rejected, "item"))
+		return term.Partialf("%s rejected: a run would quarantine them with their reason", term.Count(rejected, "item"))
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func showItems(e *term.Env, r *daemon.TrialResult) error {
 		if in.Gone {
 			text = []byte("gone: the upstream announces its deletion")
 		}
-		records = append(records, record{in.ID, term.Instant(in.UpdatedAt), string(text)})
+		records = append(records, record{in.ID, term.SecondText(in.UpdatedAt), string(text)})
 	}
 	if len(records) > 0 {
 		fmt.Fprintln(e.Out)

@@ -44,7 +44,7 @@ concerns, and does not change the exit code.`,
 					}
 				}
 			}
-			return subject.RefuseProblems(problems)
+			return subject.ProblemsError(problems)
 		},
 	}
 }

@@ -10,7 +10,7 @@ import (
 // outboxLines is a line for every dataset with events that are not delivered.
 func (r Report) outboxLines() (out string) {
 	for _, b := range r.Events {
-		text := reason.HeldText(b, r.Now)
+		text := reason.EventsHeldText(b, r.Now)
 		if b.Dead > 0 {
 			text += fmt.Sprintf(", %d dead", b.Dead)
 		}
@@ -21,7 +21,7 @@ func (r Report) outboxLines() (out string) {
 		default:
 			text += "; no relay publishes them"
 		}
-		out += term.Indent(term.Printable("events of "+b.Source+"/"+b.Endpoint+": "+text), 80)
+		out += term.IndentLines(term.Printable("events of "+b.Source+"/"+b.Endpoint+": "+text), 80)
 	}
 	return out
 }

@@ -82,11 +82,11 @@ func findingText(f view.Finding, now time.Time) string {
 	case view.FoundUnplannable:
 		return "cannot be planned: " + f.Error
 	case view.FoundGap:
-		return fmt.Sprintf("gap %s: %s", term.BriefWindow(f.Gap.Window), reason.GapReason(*f.Gap))
+		return fmt.Sprintf("gap %s: %s", term.WindowText(f.Gap.Window), reason.GapReason(*f.Gap))
 	case view.FoundLastFailure:
 		return fmt.Sprintf("last failure: task %d, %s; `patra task show %d` tells more", f.Task.ID, term.Shorten(term.FailureText(f.Task.ErrorCode, f.Task.Error), 120), f.Task.ID)
 	case view.FoundRanges:
-		return fmt.Sprintf("%s failed and still owed by cursor %d, such as %s; %s", term.Count(f.Count, "range"), f.Subject.CursorID, term.BriefWindow(f.Windows[0]), rangesNext(f.Subject))
+		return fmt.Sprintf("%s failed and still owed by cursor %d, such as %s; %s", term.Count(f.Count, "range"), f.Subject.CursorID, term.WindowText(f.Windows[0]), rangesNext(f.Subject))
 	case view.FoundNoWorker:
 		return fmt.Sprintf("waiting: %s, but no patra process is running: start `patra serve`", term.Count(f.Count, "task"))
 	case view.FoundStartedOver:
@@ -142,11 +142,11 @@ func eventsFinding(f view.Finding, now time.Time) string {
 		return fmt.Sprintf("%s dead, refused by their receiver: `patra outbox list --status DEAD --source %s` shows them, then retry or discard them", term.Count(b.Dead, "event"), b.Source)
 	case view.FoundReceiverAway:
 		a := f.Receiver
-		return fmt.Sprintf("receiver %s is away, last tried %s: %s; %s", a.Destination, term.MinuteText(a.TriedAt), term.Shorten(a.Error, 120), reason.HeldText(b, now))
+		return fmt.Sprintf("receiver %s is away, last tried %s: %s; %s", a.Destination, term.MinuteText(a.TriedAt), term.Shorten(a.Error, 120), reason.EventsHeldText(b, now))
 	case view.FoundUnrelayed:
-		return fmt.Sprintf("%s, longer than %s, and no process relays: `patra events publish` or `patra serve --roles relay` does", reason.WaitText(b, now), term.AgeText(f.Limit.Std()))
+		return fmt.Sprintf("%s, longer than %s, and no process relays: `patra events publish` or `patra serve --roles relay` does", reason.EventsWaitText(b, now), term.DurationText(f.Limit.Std()))
 	}
-	return fmt.Sprintf("%s, longer than %s: the relay does not keep up; `patra events deliveries --source %s` tells more", reason.WaitText(b, now), term.AgeText(f.Limit.Std()), b.Source)
+	return fmt.Sprintf("%s, longer than %s: the relay does not keep up; `patra events deliveries --source %s` tells more", reason.EventsWaitText(b, now), term.DurationText(f.Limit.Std()), b.Source)
 }
 
 // checkText says that the database has to be checked, or is damaged.

@@ -148,7 +148,7 @@ func showStatus(e *term.Env, r Report) error {
 		e.Hint("nothing was planned yet: %s", firstStart(r.schedules))
 	}
 	if n := len(r.Findings); n > 0 {
-		return term.Findings("%s", term.Count(n, "finding"))
+		return term.Findingsf("%s", term.Count(n, "finding"))
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (r Report) text() string {
 	for _, s := range r.Sources {
 		lag := "-"
 		if !s.FreshTo.IsZero() {
-			lag = term.AgeText(r.Now.Sub(s.FreshTo))
+			lag = term.DurationText(r.Now.Sub(s.FreshTo))
 		}
 		gaps := fmt.Sprint(len(s.Gaps))
 		if s.InWork > 0 {
@@ -170,7 +170,7 @@ func (r Report) text() string {
 	}
 	out := w.Render() + "\n" + r.workLines() + "\n" + r.outboxLines() + r.missingLines()
 	for _, f := range r.Findings {
-		out += term.Indent("! "+term.Printable(f.About+": "+f.Text), 80)
+		out += term.IndentLines("! "+term.Printable(f.About+": "+f.Text), 80)
 	}
 	if len(r.Findings) == 0 {
 		out += "no findings\n"
@@ -182,7 +182,7 @@ func (r Report) text() string {
 // gap heals by itself, and a deletion is true a day later.
 func (r Report) missingLines() (out string) {
 	for _, m := range r.Missing {
-		out += term.Indent(term.Printable(fmt.Sprintf("%s of %s/%s %s missing since %s and not taken for deleted: from %s on `patra update %s --signals`, or a scheduled update, re-checks",
+		out += term.IndentLines(term.Printable(fmt.Sprintf("%s of %s/%s %s missing since %s and not taken for deleted: from %s on `patra update %s --signals`, or a scheduled update, re-checks",
 			term.Count(int(m.Records), "record"), m.Source, m.Endpoint, term.IsAre(m.Records), term.MinuteText(m.Since), term.MinuteText(m.LooksAt), m.Source)), 80)
 	}
 	return out

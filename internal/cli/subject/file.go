@@ -34,8 +34,8 @@ func NewProblem(p registry.Problem) Problem {
 	return Problem{p.Line, p.Col, p.Path, p.Code, p.Message, p.Hint}
 }
 
-// RefuseProblems puts each problem on a line of its own that editors can follow.
-func RefuseProblems(problems registry.Problems) error {
+// ProblemsError puts each problem on a line of its own that editors can follow.
+func ProblemsError(problems registry.Problems) error {
 	if len(problems) == 0 {
 		return nil
 	}

@@ -26,7 +26,7 @@ func ParseScope(ctx context.Context, app *daemon.App, name, operation string) (s
 		return scope, err
 	}
 	if _, known := src.Endpoints[scope.Endpoint]; narrowed && !known {
-		return scope, term.NotFound("source %s has no endpoint %q: it has %s", scope.Source, scope.Endpoint,
+		return scope, term.NotFoundf("source %s has no endpoint %q: it has %s", scope.Source, scope.Endpoint,
 			strings.Join(slices.Sorted(maps.Keys(src.Endpoints)), ", "))
 	}
 	return scope, nil

@@ -53,17 +53,17 @@ func IsFile(name string) bool {
 func Find(ctx context.Context, e *term.Env, name string) (s Subject, err error) {
 	if IsFile(name) {
 		file, problems := CheckFile(name)
-		return Subject{file.Parsed, OriginFile, name, e.Installed}, RefuseProblems(problems)
+		return Subject{file.Parsed, OriginFile, name, e.Installed}, ProblemsError(problems)
 	}
 	err = e.ReadRegistry(ctx, func(app *daemon.App) error {
-		s, err = FindIn(ctx, app, name)
+		s, err = FindStored(ctx, app, name)
 		return err
 	})
 	s.Name, s.installed = name, e.Installed
 	return s, err
 }
 
-func FindIn(ctx context.Context, app *daemon.App, code string) (Subject, error) {
+func FindStored(ctx context.Context, app *daemon.App, code string) (Subject, error) {
 	if app == nil {
 		src, err := daemon.Bundled(code)
 		return Subject{Parsed: src, Origin: OriginBundled}, err
@@ -95,8 +95,8 @@ type Selected struct {
 	Compiled *spec.Compiled
 }
 
-// At compiles what the flags chose.
-func (a Selection) At(s Subject) (Selected, error) {
+// Compile compiles what the flags chose.
+func (a Selection) Compile(s Subject) (Selected, error) {
 	op, err := a.chooseOperation(s.Parsed)
 	if err != nil {
 		return Selected{}, err

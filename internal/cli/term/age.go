@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// AgeText writes a stretch of time for people, with its two largest units at most.
-func AgeText(d time.Duration) string {
+// DurationText writes a stretch of time for people, with its two largest units at most.
+func DurationText(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d < 0 {
-		return "-" + AgeText(-d)
+		return "-" + DurationText(-d)
 	}
 	for _, u := range []struct {
 		unit, part time.Duration

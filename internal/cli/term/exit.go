@@ -43,24 +43,24 @@ func Usage(err error) error { return WithCode(ExitUsage, err) }
 
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
-func Findings(format string, args ...any) error {
+func Findingsf(format string, args ...any) error {
 	return WithCode(ExitFindings, fmt.Errorf(format, args...))
 }
 
-func Changes(format string, args ...any) error {
+func Changesf(format string, args ...any) error {
 	return WithCode(ExitChanges, fmt.Errorf(format, args...))
 }
 
-func NotFound(format string, args ...any) error {
+func NotFoundf(format string, args ...any) error {
 	return WithCode(ExitNotFound, fmt.Errorf(format, args...))
 }
 
-func Partial(format string, args ...any) error {
+func Partialf(format string, args ...any) error {
 	return WithCode(ExitPartial, fmt.Errorf(format, args...))
 }
 
-// ExitCodeOf is the only place that turns an error into a code.
-func ExitCodeOf(ctx context.Context, err error) int {
+// ExitCode is the only place that turns an error into a code.
+func ExitCode(ctx context.Context, err error) int {
 	var known *Coded
 	var problems registry.Problems
 	var stopped *daemon.StoppedError
@@ -74,7 +74,7 @@ func ExitCodeOf(ctx context.Context, err error) int {
 	case daemon.IsUntrusted(err):
 		return ExitAuth
 	case errors.As(err, &stopped):
-		return ExitCodeFor(stopped.Code)
+		return ExitCodeOfCause(stopped.Code)
 	case errors.As(err, &problems), errors.Is(err, fault.ErrInvalid):
 		return ExitUsage
 	case errors.Is(err, fault.ErrNotFound):
@@ -96,8 +96,8 @@ func ExitCodeOf(ctx context.Context, err error) int {
 	return ExitFailure
 }
 
-// ExitCodeFor is the code of a run that ended for one cause: no slice fared better.
-func ExitCodeFor(cause fault.Code) int {
+// ExitCodeOfCause is the code of a run that ended for one cause: no slice fared better.
+func ExitCodeOfCause(cause fault.Code) int {
 	switch cause.Remedy() {
 	case fault.FixFile:
 		return ExitUsage

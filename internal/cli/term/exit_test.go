@@ -22,7 +22,7 @@ func TestExitCode(t *testing.T) {
 		{Usagef("bad"), ExitUsage},
 		{registry.Problems{{Message: "bad"}}, ExitUsage},
 		{fault.ErrInvalid, ExitUsage},
-		{Partial("some failed"), ExitPartial},
+		{Partialf("some failed"), ExitPartial},
 		{fault.New(fault.Unauthorized, nil), ExitAuth},
 		{fault.ErrNotFound, ExitNotFound},
 		{fault.ErrConflict, ExitConflict},
@@ -31,15 +31,15 @@ func TestExitCode(t *testing.T) {
 		{daemon.ErrBehind, ExitConflict},
 		{fault.New(fault.RateLimited, nil), ExitUpstream},
 		{fault.New(fault.BadRequest, nil), ExitUsage},
-		{Findings("gaps"), ExitFindings},
-		{Findings("gaps: %w", fault.ErrNotFound), ExitFindings}, // what the command decided counts
-		{context.Canceled, ExitFailure},                         // nobody interrupted us
+		{Findingsf("gaps"), ExitFindings},
+		{Findingsf("gaps: %w", fault.ErrNotFound), ExitFindings}, // what the command decided counts
+		{context.Canceled, ExitFailure},                          // nobody interrupted us
 	} {
 		for _, err := range []error{c.err, wrapped(c.err)} {
 			if c.err == nil {
 				err = nil
 			}
-			if got := ExitCodeOf(context.Background(), err); got != c.want {
+			if got := ExitCode(context.Background(), err); got != c.want {
 				t.Errorf("%v: %d, want %d", err, got, c.want)
 			}
 		}
@@ -51,7 +51,7 @@ func TestExitCodeOfAnInterruption(t *testing.T) {
 	cause := errors.New("signal")
 	cancel(cause)
 	for err, want := range map[error]int{context.Canceled: ExitInterrupted, cause: ExitInterrupted, fault.ErrNotFound: ExitNotFound} {
-		if got := ExitCodeOf(ctx, fmt.Errorf("stopped: %w", err)); got != want {
+		if got := ExitCode(ctx, fmt.Errorf("stopped: %w", err)); got != want {
 			t.Errorf("%v: %d, want %d", err, got, want)
 		}
 	}

@@ -45,20 +45,20 @@ func (l Lister[T]) Command(e *Env, c *cobra.Command) (*cobra.Command, *Filter) {
 	return c, f
 }
 
-// Pages are the flags of lists that go on behind their last row.
-type Pages struct {
+// AfterFlags are the flags of lists that go on behind their last row.
+type AfterFlags struct {
 	After int64
 	Limit int
 }
 
 // Flags adds --after and --limit, and says what they count.
-func (p *Pages) Flags(c *cobra.Command, after, limit string) {
+func (p *AfterFlags) Flags(c *cobra.Command, after, limit string) {
 	c.Flags().Int64Var(&p.After, "after", 0, after)
 	LimitFlag(c, &p.Limit, limit)
 }
 
 // Check refuses what could only give an empty list.
-func (p *Pages) Check() error {
+func (p *AfterFlags) Check() error {
 	if p.After < 0 {
 		return Usagef("--after %d: expected an id, as the list prints it", p.After)
 	}

@@ -120,7 +120,7 @@ func CleanRow(values []any) table.Row {
 		row[i] = v
 		switch value := v.(type) {
 		case time.Time:
-			row[i] = Instant(value)
+			row[i] = SecondText(value)
 		case string:
 			row[i] = Printable(value)
 		}
@@ -128,8 +128,8 @@ func CleanRow(values []any) table.Row {
 	return row
 }
 
-// Instant writes an instant for people: UTC, seconds.
-func Instant(t time.Time) string {
+// SecondText writes an instant for people: UTC, seconds.
+func SecondText(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
@@ -143,8 +143,8 @@ func OrDash(text string) string {
 	return text
 }
 
-// BriefWindow writes a window without seconds that are all zero.
-func BriefWindow(w window.Window) string {
+// WindowText writes a window without seconds that are all zero.
+func WindowText(w window.Window) string {
 	short := func(t time.Time) string {
 		if t.Equal(t.Truncate(24 * time.Hour)) {
 			return t.Format("2006-01-02")

@@ -92,7 +92,7 @@ func TestNoTextTurnsItsDirectionForPeople(t *testing.T) {
 
 func TestBrief(t *testing.T) {
 	noon := time.Date(2025, 3, 1, 12, 0, 0, 5000, time.UTC)
-	if got := BriefWindow(window.Window{From: march(1), To: noon}); got != "[2025-03-01, 2025-03-01T12:00:00.000005Z)" {
+	if got := WindowText(window.Window{From: march(1), To: noon}); got != "[2025-03-01, 2025-03-01T12:00:00.000005Z)" {
 		t.Error(got)
 	}
 }

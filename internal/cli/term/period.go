@@ -36,20 +36,20 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d.Std(), err
 }
 
-// Period are the flags that choose the window of one request.
-type Period struct{ both, from, to string }
+// WindowFlags are the flags that choose the window of one request.
+type WindowFlags struct{ both, from, to string }
 
-func (p *Period) Flags(c *cobra.Command) {
+func (p *WindowFlags) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&p.both, "window", "", "window A..B, without B: RFC 3339, dates or -7d (default: the newest whole window.size)")
 	f.StringVar(&p.from, "from", "", "start of the window, included, in place of --window")
 	f.StringVar(&p.to, "to", "", "end of the window, not included, in place of --window")
 }
 
-func (p Period) Given() bool { return p.both != "" || p.from != "" || p.to != "" }
+func (p WindowFlags) Given() bool { return p.both != "" || p.from != "" || p.to != "" }
 
 // Choose reads the flags; what they leave open comes from the usual window.
-func (p Period) Choose(usual window.Window, now time.Time) (window.Window, error) {
+func (p WindowFlags) Choose(usual window.Window, now time.Time) (window.Window, error) {
 	from, to, err := p.splitEnds()
 	if err != nil {
 		return window.Window{}, err
@@ -79,7 +79,7 @@ func (p Period) Choose(usual window.Window, now time.Time) (window.Window, error
 	return w, nil
 }
 
-func (p Period) splitEnds() (from, to string, err error) {
+func (p WindowFlags) splitEnds() (from, to string, err error) {
 	if p.both == "" {
 		return p.from, p.to, nil
 	}

@@ -15,26 +15,26 @@ func TestPeriod(t *testing.T) {
 	now := time.Date(2025, 3, 10, 12, 0, 0, 0, time.UTC)
 	usual := window.Window{From: march(8), To: march(9)}
 	for _, c := range []struct {
-		Period
+		WindowFlags
 		want string
 	}{
-		{Period{}, "[2025-03-08, 2025-03-09)"},
-		{Period{both: "2025-03-01..2025-03-02"}, "[2025-03-01, 2025-03-02)"},
-		{Period{both: "2025-03-01T02:00:00+02:00..2025-03-01T12:00:00Z"}, "[2025-03-01, 2025-03-01T12:00:00Z)"},
-		{Period{both: "-2d..-1d"}, "[2025-03-08T12:00:00Z, 2025-03-09T12:00:00Z)"},
-		{Period{from: "2025-03-01"}, "[2025-03-01, 2025-03-09)"},
-		{Period{to: "2025-03-05"}, "[2025-03-04, 2025-03-05)"},
-		{Period{from: "2025-03-01", to: "2025-03-05"}, "[2025-03-01, 2025-03-05)"},
+		{WindowFlags{}, "[2025-03-08, 2025-03-09)"},
+		{WindowFlags{both: "2025-03-01..2025-03-02"}, "[2025-03-01, 2025-03-02)"},
+		{WindowFlags{both: "2025-03-01T02:00:00+02:00..2025-03-01T12:00:00Z"}, "[2025-03-01, 2025-03-01T12:00:00Z)"},
+		{WindowFlags{both: "-2d..-1d"}, "[2025-03-08T12:00:00Z, 2025-03-09T12:00:00Z)"},
+		{WindowFlags{from: "2025-03-01"}, "[2025-03-01, 2025-03-09)"},
+		{WindowFlags{to: "2025-03-05"}, "[2025-03-04, 2025-03-05)"},
+		{WindowFlags{from: "2025-03-01", to: "2025-03-05"}, "[2025-03-01, 2025-03-05)"},
 	} {
-		if got, err := c.Choose(usual, now); err != nil || BriefWindow(got) != c.want {
-			t.Errorf("%+v: %s, %v", c.Period, BriefWindow(got), err)
+		if got, err := c.Choose(usual, now); err != nil || WindowText(got) != c.want {
+			t.Errorf("%+v: %s, %v", c.WindowFlags, WindowText(got), err)
 		}
 	}
-	for _, bad := range []Period{
+	for _, bad := range []WindowFlags{
 		{both: "2025-03-01"}, {both: "..2025-03-01"}, {both: "2025-03-01.."}, {both: "a..b"}, {both: "2025-03-01..2025-03-01"}, {from: "2025-03-09"},
 		{both: "2025-03-01..2025-03-02", to: "2025-03-03"}, {from: "x"}, {to: "x"},
 	} {
-		if got, err := bad.Choose(usual, now); err == nil || ExitCodeOf(t.Context(), err) != ExitUsage {
+		if got, err := bad.Choose(usual, now); err == nil || ExitCode(t.Context(), err) != ExitUsage {
 			t.Errorf("%+v: %s, %v", bad, got, err)
 		}
 	}
@@ -55,8 +55,8 @@ func TestUsualWindow(t *testing.T) {
 		{query.DateFilter{}, time.Hour, "[2025-03-09T22:50:30Z, 2025-03-09T23:50:30Z)"},
 	} {
 		s := spec.Snapshot{Settings: registry.Settings{Filter: c.filter.WithDefaults(), Window: window.Config{Size: duration.Duration(c.size), SafetyLag: &lag}.WithDefaults()}}
-		if got := UsualWindow(s, now); BriefWindow(got) != c.want {
-			t.Errorf("%+v: %s, want %s", c.filter, BriefWindow(got), c.want)
+		if got := UsualWindow(s, now); WindowText(got) != c.want {
+			t.Errorf("%+v: %s, want %s", c.filter, WindowText(got), c.want)
 		}
 	}
 }

@@ -52,9 +52,9 @@ func (e *Env) ReadSource(ctx context.Context, source string, read func(*daemon.A
 // UnknownWord says that a name is not one of a list, and which was meant.
 func UnknownWord(noun, name string, known []string) error {
 	if near := spelling.Nearest(name, known); near != "" {
-		return NotFound("%s %q is not known: did you mean %s?", noun, name, near)
+		return NotFoundf("%s %q is not known: did you mean %s?", noun, name, near)
 	}
-	return NotFound("%s %q is not known: there are %s", noun, name, Shorten(strings.Join(known, ", "), 200))
+	return NotFoundf("%s %q is not known: there are %s", noun, name, Shorten(strings.Join(known, ", "), 200))
 }
 
 // ParseID reads an id as lists print it.
@@ -160,16 +160,16 @@ func StatusTexts[S ~string](codes ...S) []string {
 	return out
 }
 
-// Moment writes an instant for a table: a date where that says all, else seconds.
-func Moment(t time.Time) string {
+// DateOrSecond writes an instant for a table: a date where that says all, else seconds.
+func DateOrSecond(t time.Time) string {
 	if !t.IsZero() && t.Equal(t.Truncate(24*time.Hour)) {
 		return t.UTC().Format(time.DateOnly)
 	}
-	return Instant(t)
+	return SecondText(t)
 }
 
-// MinuteWindow writes a window for a table, to the minute. The exact one is in the detail view.
-func MinuteWindow(w window.Window) string {
+// WindowToMinute writes a window for a table, to the minute. The exact one is in the detail view.
+func WindowToMinute(w window.Window) string {
 	if w == (window.Window{}) {
 		return "-"
 	}
@@ -191,8 +191,8 @@ func Shorten(text string, width int) string {
 	return string(runes[:width-1]) + "…"
 }
 
-// DurationBetween is how long something ran, or has not ended yet.
-func DurationBetween(from, to time.Time) string {
+// TookText is how long something ran, or has not ended yet.
+func TookText(from, to time.Time) string {
 	if from.IsZero() || to.IsZero() {
 		return "-"
 	}

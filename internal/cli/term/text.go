@@ -36,8 +36,8 @@ func Count(n int, noun string) string {
 // CountAre is "1 slice is" or "2 slices are".
 func CountAre(n int, noun string) string { return Count(n, noun) + " " + IsAre(int64(n)) }
 
-// FoldLines breaks a cell in two where one line would widen the table too much.
-func FoldLines(text, at, broken string) string {
+// BreakOnce breaks a cell in two where one line would widen the table too much.
+func BreakOnce(text, at, broken string) string {
 	const most = 26
 	if len([]rune(text)) <= most {
 		return text
@@ -45,12 +45,12 @@ func FoldLines(text, at, broken string) string {
 	return strings.Replace(text, at, broken, 1)
 }
 
-// MinuteWindowOrDash writes a window that may be absent.
-func MinuteWindowOrDash(w *window.Window) string {
+// WindowToMinuteOrDash writes a window that may be absent.
+func WindowToMinuteOrDash(w *window.Window) string {
 	if w == nil {
 		return "-"
 	}
-	return MinuteWindow(*w)
+	return WindowToMinute(*w)
 }
 
 // Wrap breaks a text without line breaks so that it fits beside its name.
@@ -126,8 +126,8 @@ func MinuteText(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04Z")
 }
 
-// Indent breaks a line at blanks; what follows stands below the text.
-func Indent(text string, width int) string {
+// IndentLines breaks a line at blanks; what follows stands below the text.
+func IndentLines(text string, width int) string {
 	var out strings.Builder
 	line := ""
 	for _, word := range strings.Fields(text) {

@@ -71,12 +71,12 @@ func TestSpan(t *testing.T) {
 		{window.Window{From: march(1), To: march(2)}, "[2025-03-01, 2025-03-02)"},
 		{window.Window{From: at, To: march(2)}, "[2025-03-01T11:30Z, 2025-03-02)"},
 	} {
-		if got := MinuteWindow(c.w); got != c.want {
+		if got := WindowToMinute(c.w); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
-	if Moment(at) != "2025-03-01T11:30:15Z" || Moment(march(1)) != "2025-03-01" || Moment(time.Time{}) != "-" {
-		t.Errorf("%s, %s, %s", Moment(at), Moment(march(1)), Moment(time.Time{}))
+	if DateOrSecond(at) != "2025-03-01T11:30:15Z" || DateOrSecond(march(1)) != "2025-03-01" || DateOrSecond(time.Time{}) != "-" {
+		t.Errorf("%s, %s, %s", DateOrSecond(at), DateOrSecond(march(1)), DateOrSecond(time.Time{}))
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// Waived is the stretch that is to be waived; it has to be named and explained.
-func (s *TimeRange) Waived(a Confirming) (w window.Window, err error) {
+// ParseWaived returns the range that is to be waived; it has to be named and explained.
+func (s *RangeFlags) ParseWaived(a Confirming) (w window.Window, err error) {
 	if err := a.CheckReason(); err != nil {
 		return w, err
 	}
@@ -24,19 +24,19 @@ func (s *TimeRange) Waived(a Confirming) (w window.Window, err error) {
 	return window.Window{From: *s.From, To: *s.To}, nil
 }
 
-// TimeRange are the flags that choose a range of time.
-type TimeRange struct {
+// RangeFlags are the flags that choose a range of time.
+type RangeFlags struct {
 	fromText, toText string
 	Now              time.Time
 	From, To         *time.Time
 }
 
-func (s *TimeRange) Flags(c *cobra.Command, from, to string) {
+func (s *RangeFlags) Flags(c *cobra.Command, from, to string) {
 	c.Flags().StringVar(&s.fromText, "from", "", "start, included: RFC 3339, a date, or -7d (default: "+from+")")
 	c.Flags().StringVar(&s.toText, "to", "", "end, not included (default: "+to+")")
 }
 
-func (s *TimeRange) Parse() (err error) {
+func (s *RangeFlags) Parse() (err error) {
 	s.Now = time.Now().UTC()
 	if s.From, err = ParseTime("from", s.fromText, s.Now); err != nil {
 		return err
@@ -51,9 +51,9 @@ func (s *TimeRange) Parse() (err error) {
 }
 
 // Named reports whether somebody chose the range.
-func (s *TimeRange) Named() bool { return s.From != nil || s.To != nil }
+func (s *RangeFlags) Named() bool { return s.From != nil || s.To != nil }
 
-func OrText(text, otherwise string) string {
+func TextOr(text, otherwise string) string {
 	if text == "" {
 		return otherwise
 	}
@@ -75,7 +75,7 @@ func RangesText(line ingest.CursorType, windows []window.Window) string {
 			text += fmt.Sprintf("[%s, %s)", line.Text(w.From), line.Text(w.To))
 			continue
 		}
-		text += BriefWindow(w)
+		text += WindowText(w)
 	}
-	return OrText(text, "nothing")
+	return TextOr(text, "nothing")
 }

@@ -348,10 +348,10 @@ func hintGoOn(ctx context.Context, e *term.Env, app *daemon.App, c ingest.Campai
 func campaignVerdict(c ingest.Campaign, stand daemon.CampaignStand, before, after view.Campaign) error {
 	switch v := inspect.CampaignVerdict(stand.State, stand.Reason, before, after); v.Code {
 	case view.NotCovered:
-		return term.Partial("%s failed and stay owed; from %s on they are tried again by `patra backfill %s --name %s` or `patra serve`, now with --retry",
-			term.Count(v.Count, "window"), term.Instant(v.Retry), c.Dataset.Source, c.Name)
+		return term.Partialf("%s failed and stay owed; from %s on they are tried again by `patra backfill %s --name %s` or `patra serve`, now with --retry",
+			term.Count(v.Count, "window"), term.SecondText(v.Retry), c.Dataset.Source, c.Name)
 	case view.Incomplete:
-		return term.Partial("campaign %s is not complete: %s", c.Name, v.Reason)
+		return term.Partialf("campaign %s is not complete: %s", c.Name, v.Reason)
 	case view.ItemsRejected:
 		return setAside(v.Count, c.Dataset.Source)
 	}

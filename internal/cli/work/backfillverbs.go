@@ -85,7 +85,7 @@ func hintStopped(ctx context.Context, e *term.Env, app *daemon.App, campaigns []
 func campaignColumns() term.Columns[view.Campaign] {
 	return term.NewColumns([]string{"name", "source/endpoint", "state", "range", "done", "records", "failed", "eta"}, func(c view.Campaign) []any {
 		return []any{
-			term.Shorten(c.Name, 24), term.Shorten(c.Source+"/"+c.Endpoint, 18), string(c.State), term.BriefWindow(c.Range), fmt.Sprintf("%.1f %%", c.Percent), c.Stats.Seen, len(c.Failed), remainingText(c),
+			term.Shorten(c.Name, 24), term.Shorten(c.Source+"/"+c.Endpoint, 18), string(c.State), term.WindowText(c.Range), fmt.Sprintf("%.1f %%", c.Percent), c.Stats.Seen, len(c.Failed), remainingText(c),
 		}
 	})
 }
@@ -122,7 +122,7 @@ func showCampaign(ctx context.Context, e *term.Env, app *daemon.App, name string
 	case err != nil:
 		return err
 	case !known:
-		return term.NotFound("there is no campaign %q: `patra backfill list` names all", name)
+		return term.NotFoundf("there is no campaign %q: `patra backfill list` names all", name)
 	}
 	v, err := app.Campaigns.Show(ctx, c)
 	if err != nil {
@@ -166,7 +166,7 @@ func plansText(v view.Campaign) string {
 }
 
 func stateText(c view.Campaign) string {
-	text := fmt.Sprintf("%s since %s", c.State, term.Instant(c.Since))
+	text := fmt.Sprintf("%s since %s", c.State, term.SecondText(c.Since))
 	if c.State == ingest.CampaignPaused || c.State == ingest.CampaignCancelled {
 		text += fmt.Sprintf(" by %s: %s", c.Actor, c.Reason)
 	}
@@ -180,13 +180,13 @@ func failedText(c view.Campaign) string {
 	if len(c.Failed) == 0 {
 		return "none"
 	}
-	text := term.Count(len(c.Failed), "window") + ", tried again from " + term.Instant(c.NextRetry)
+	text := term.Count(len(c.Failed), "window") + ", tried again from " + term.SecondText(c.NextRetry)
 	for i, w := range c.Failed {
 		if i == mostWindows {
 			text += fmt.Sprintf("\n… and %d more (all of them with -o json)", len(c.Failed)-mostWindows)
 			break
 		}
-		text += "\n" + term.BriefWindow(w)
+		text += "\n" + term.WindowText(w)
 	}
 	return text
 }

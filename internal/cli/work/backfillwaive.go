@@ -15,7 +15,7 @@ import (
 
 func newBackfillWaive(e *term.Env) *cobra.Command {
 	var a term.Confirming
-	var s term.TimeRange
+	var s term.RangeFlags
 	c := &cobra.Command{
 		Use:   "waive NAME",
 		Short: "Accept that a range of a campaign is not read; it stays visible as waived",
@@ -29,7 +29,7 @@ The change is shown first. On a terminal you are asked; elsewhere add --yes.`,
   patra backfill waive history --from 2017-03-03 --to 2017-03-04 --reason lost-there --yes`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			within, err := s.Waived(a)
+			within, err := s.ParseWaived(a)
 			if err != nil {
 				return err
 			}
@@ -54,7 +54,7 @@ func waiveCampaign(ctx context.Context, e *term.Env, app *daemon.App, name strin
 		}
 		return term.PrintFacts(e, d, []term.Fact{
 			{"campaign", d.Name},
-			{"asked to waive", term.BriefWindow(d.Window)},
+			{"asked to waive", term.WindowText(d.Window)},
 			{"waived", term.RangesText(ingest.CursorTime, d.Waived.Waived)},
 			{"still owed", left},
 			{"state", string(d.State)},
@@ -69,7 +69,7 @@ func waivedText(waived []window.Window) string {
 		if i == mostWindows {
 			return text + fmt.Sprintf("\n… and %d more (all of them with -o json)", len(waived)-mostWindows)
 		}
-		text += "\n" + term.BriefWindow(w)
+		text += "\n" + term.WindowText(w)
 	}
 	return text
 }

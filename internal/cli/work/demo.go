@@ -250,7 +250,7 @@ func (d *demo) summarise(ctx context.Context, first, second Summary) error {
 	fmt.Fprintf(w, "\n%d records stored, %d different rejected items kept with their reason, watermark %s\ngaps = %d\n", r.Counts.Records, r.Counts.Quarantined, second.CursorTo, r.Gaps)
 	d.hintNext()
 	if r.Gaps > 0 || !r.Verified {
-		return term.Findings("the demo left %d gaps (cursor verified: %v); this is a defect, please report it", r.Gaps, r.Verified)
+		return term.Findingsf("the demo left %d gaps (cursor verified: %v); this is a defect, please report it", r.Gaps, r.Verified)
 	}
 	return nil
 }

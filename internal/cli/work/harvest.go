@@ -300,14 +300,14 @@ func ContinuingText(ctx context.Context, app *daemon.App, plan int64) string {
 func givingUp(g daemon.GivenUp) string {
 	return fmt.Sprintf("plan %d is cancelled: the source was changed at %s, after this plan was made, and its requests failed with the old settings. "+
 		"What it left (%s) is planned again now with the new ones; you need not do anything. What failed: patra plan show %d",
-		g.PlanID, term.Instant(g.Changed), term.Count(g.Slices, "slice"), g.PlanID)
+		g.PlanID, term.SecondText(g.Changed), term.Count(g.Slices, "slice"), g.PlanID)
 }
 
 // joinedText says why this harvest has no plan of its own.
 func joinedText(j daemon.Joined) string {
 	who := ""
 	if j.By != "" {
-		who = fmt.Sprintf(" of %s, started at %s", term.Printable(j.By), term.Instant(j.At))
+		who = fmt.Sprintf(" of %s, started at %s", term.Printable(j.By), term.SecondText(j.At))
 	}
 	return fmt.Sprintf("joined plan %d%s, stored %s ago: it reads the same, so nothing is read twice; the figures are those of the plan",
 		j.PlanID, who, j.Age.Round(time.Second))
@@ -434,13 +434,13 @@ func (s Summary) unfinished() int { return s.result().Unfinished() }
 func (s Summary) verdict() error {
 	switch v := s.result().HarvestVerdict(); v.Code {
 	case view.AllCancelled:
-		return term.Partial("%s cancelled by an operator; what they cover stays owed: patra task list --source %s --status CANCELLED", term.Count(v.Count, "slice"), s.Source)
+		return term.Partialf("%s cancelled by an operator; what they cover stays owed: patra task list --source %s --status CANCELLED", term.Count(v.Count, "slice"), s.Source)
 	case view.OneCause:
 		return s.onlyCause(*v.Failure)
 	case view.NotCovered:
-		return term.Partial("%s not covered and stays owed: %s; why: patra task list --source %s --status FAILED", term.CountAre(v.Count, "slice"), s.again.nextText(s.Source), s.Source)
+		return term.Partialf("%s not covered and stays owed: %s; why: patra task list --source %s --status FAILED", term.CountAre(v.Count, "slice"), s.again.nextText(s.Source), s.Source)
 	case view.StillWaiting:
-		return term.Partial("%s failed before and is still owed: %s; why: patra task list --source %s --status FAILED", waitingWindows(v.Windows), s.again.nextText(s.Source), s.Source)
+		return term.Partialf("%s failed before and is still owed: %s; why: patra task list --source %s --status FAILED", waitingWindows(v.Windows), s.again.nextText(s.Source), s.Source)
 	case view.ItemsRejected:
 		return setAside(v.Count, s.Source)
 	}
@@ -449,7 +449,7 @@ func (s Summary) verdict() error {
 
 // setAside is the verdict on a run that stored everything but some items.
 func setAside(n int, source string) error {
-	return term.Partial("%s in quarantine, kept with the reason; everything else was stored: look with `patra quarantine groups %s`", term.Count(n, "item"), source)
+	return term.Partialf("%s in quarantine, kept with the reason; everything else was stored: look with `patra quarantine groups %s`", term.Count(n, "item"), source)
 }
 
 // allDecided reports whether somebody has decided about everything that was rejected:
@@ -469,7 +469,7 @@ func allDecided(ctx context.Context, e *term.Env, app *daemon.App, s Summary, of
 // waitingWindows names what waits, the first of many.
 func waitingWindows(list []window.Window) string {
 	if len(list) == 1 {
-		return term.BriefWindow(list[0])
+		return term.WindowText(list[0])
 	}
-	return fmt.Sprintf("%s and %d more", term.BriefWindow(list[0]), len(list)-1)
+	return fmt.Sprintf("%s and %d more", term.WindowText(list[0]), len(list)-1)
 }

@@ -65,7 +65,7 @@ func TestTrust19TombstonesAndCancelledHaveTheirNames(t *testing.T) {
 		}
 	}
 	cancelled := Summary{Source: "s", Slices: map[string]int{"SUCCEEDED": 3, "CANCELLED": 2}}
-	if err := cancelled.verdict(); err == nil || !strings.Contains(err.Error(), "2 slices cancelled by an operator") || term.ExitCodeOf(t.Context(), err) != term.ExitPartial {
+	if err := cancelled.verdict(); err == nil || !strings.Contains(err.Error(), "2 slices cancelled by an operator") || term.ExitCode(t.Context(), err) != term.ExitPartial {
 		t.Errorf("%v", err)
 	}
 }

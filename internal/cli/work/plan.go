@@ -276,10 +276,10 @@ func printDraft(e *term.Env, d *daemon.PlanDraft) error {
 		fmt.Fprintf(e.Out, "  %s  %.12s\n", extentText(s), s.Signature)
 	}
 	for _, w := range d.Skipped {
-		fmt.Fprintf(e.Out, "  %s  skipped: settled\n", term.BriefWindow(w))
+		fmt.Fprintf(e.Out, "  %s  skipped: settled\n", term.WindowText(w))
 	}
 	for _, w := range d.Waiting {
-		fmt.Fprintf(e.Out, "  %s  skipped: failed, waits for its retry time; --retry takes it now\n", term.BriefWindow(w))
+		fmt.Fprintf(e.Out, "  %s  skipped: failed, waits for its retry time; --retry takes it now\n", term.WindowText(w))
 	}
 	subject.Warn(e, d.Warnings)
 	return nil
@@ -288,7 +288,7 @@ func printDraft(e *term.Env, d *daemon.PlanDraft) error {
 // extentText is what a slice reads: a stretch of time or a share of the ids.
 func extentText(s daemon.DraftSlice) string {
 	if s.Range == nil {
-		return term.BriefWindow(window.Window{From: s.From, To: s.To})
+		return term.WindowText(window.Window{From: s.From, To: s.To})
 	}
 	to := s.Range.To
 	if to == "" {

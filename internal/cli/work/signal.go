@@ -123,6 +123,6 @@ func newSignalList(e *term.Env) *cobra.Command {
 
 func signalColumns() term.Columns[view.Signal] {
 	return term.NewColumns([]string{"id", "source", "record", "kind", "status", "since", "by", "reason"}, func(s view.Signal) []any {
-		return []any{s.ID, term.Shorten(s.Source, 14), term.Shorten(s.ProviderID, 30), s.Kind, s.Status, term.Moment(s.CreatedAt), term.Shorten(s.Actor, 14), term.Shorten(s.Reason, 40)}
+		return []any{s.ID, term.Shorten(s.Source, 14), term.Shorten(s.ProviderID, 30), s.Kind, s.Status, term.DateOrSecond(s.CreatedAt), term.Shorten(s.Actor, 14), term.Shorten(s.Reason, 40)}
 	})
 }

@@ -138,14 +138,14 @@ func (s Summary) updateVerdict(rejected int) error {
 	case view.OneCause:
 		return s.onlyCause(*v.Failure)
 	case view.NotCovered:
-		return term.Partial("%s not done; the next update takes these records again: patra task list --source %s --status FAILED", term.CountAre(v.Count, "slice"), s.Source)
+		return term.Partialf("%s not done; the next update takes these records again: patra task list --source %s --status FAILED", term.CountAre(v.Count, "slice"), s.Source)
 	case view.StillWaiting:
-		return term.Partial("%s failed before, waits for its next try and is still owed: an update after that takes it again", waitingWindows(v.Windows))
+		return term.Partialf("%s failed before, waits for its next try and is still owed: an update after that takes it again", waitingWindows(v.Windows))
 	case view.RecordsLeft:
-		return term.Partial("%d records are still as they were: their answers are not kept any more, and %s cannot be asked for ids; "+
+		return term.Partialf("%d records are still as they were: their answers are not kept any more, and %s cannot be asked for ids; "+
 			"read their time again: patra update %s --from … --to …", v.Count, s.Source, s.Source)
 	case view.ItemsRejected:
-		return term.Partial("%d answers could not be used and are in quarantine with their reason; their records stay as they were", v.Count)
+		return term.Partialf("%d answers could not be used and are in quarantine with their reason; their records stay as they were", v.Count)
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func unknownIDs(ctx context.Context, e *term.Env, app *daemon.App, s Summary, of
 		}
 		named += ")"
 	}
-	return term.NotFound("%d of the ids that were asked for %s not found%s: %s does not have them, and they were never stored; look for a typing error: patra signal list --source %s --status NOT_FOUND",
+	return term.NotFoundf("%d of the ids that were asked for %s not found%s: %s does not have them, and they were never stored; look for a typing error: patra signal list --source %s --status NOT_FOUND",
 		n, term.IsAre(int64(n)), named, s.Source, s.Source)
 }
 

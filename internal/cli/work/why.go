@@ -40,7 +40,7 @@ func (s Summary) whyFacts() (out []term.Fact) {
 // onlyCause is the verdict on a run that covered nothing, for one reason: the code of
 // that, and not the one of a harvest that went half well.
 func (s Summary) onlyCause(f view.Failure) error {
-	return term.WithCode(term.ExitCodeFor(fault.Code(f.Code)), &SameCause{s.Source, term.FailureText(f.Code, f.Error)})
+	return term.WithCode(term.ExitCodeOfCause(fault.Code(f.Code)), &SameCause{s.Source, term.FailureText(f.Code, f.Error)})
 }
 
 // SameCause says that all slices of a run failed for one reason.
