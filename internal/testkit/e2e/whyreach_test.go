@@ -40,9 +40,12 @@ func TestTrust12ADryRunSaysWhatItWaitsFor(t *testing.T) {
 	w := newWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "patra.db"), upsim.Config{Seed: 7, PerDay: 3, Flat: true}, upsim.Options{})
 	heard := make(chan struct{})
 	var failed atomic.Bool
-	up := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+	up := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if failed.Swap(true) {
-			<-heard
+			select {
+			case <-heard:
+			case <-r.Context().Done(): // it ended without a word
+			}
 		}
 		http.Error(rw, "we are closed", http.StatusServiceUnavailable)
 	}))
