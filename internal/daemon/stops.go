@@ -68,14 +68,15 @@ func (s *stops) findStop(p ingest.Partition) *StoppedError {
 }
 
 // nextAfter returns what a person does about a stop. A plan that waits keeps the settings it
-// was made with (I10); one that got nowhere is given up when a corrected file is applied.
+// was made with (I10); one that only failed is cancelled by the first harvest after a
+// corrected file was applied.
 func nextAfter(p ingest.Partition, planID int64, code fault.Code) string {
 	tryOut := "`patra source test " + p.Source + "` sends one request and tells what comes back"
 	if code.Remedy() == fault.FixFile {
 		return "Correct the source file: " + tryOut
 	}
 	return fmt.Sprintf("Nothing is lost, the same command goes on later: %s. If the source file is wrong, correct it and apply it: "+
-		"the next harvest then gives plan %d up and plans its windows anew", tryOut, planID)
+		"the next harvest then cancels plan %d and plans again what it left", tryOut, planID)
 }
 
 // beginCommand prepares a command for what it works on. What stopped an earlier command does
