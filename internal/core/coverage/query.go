@@ -88,3 +88,11 @@ func Waiting(segs []Segment, now, changed time.Time) []Segment {
 func (s Segment) Waits(now, changed time.Time) bool {
 	return !s.isDone() && s.RetryAfter.After(now) && s.FailedAt().After(changed)
 }
+
+// LatestAsOf is the latest instant as of which something was wanted or read; zero if nothing was.
+func (s State) LatestAsOf() (latest time.Time) {
+	for _, seg := range s.Segments {
+		latest = window.Later(latest, window.Later(seg.Want, seg.Have))
+	}
+	return latest
+}

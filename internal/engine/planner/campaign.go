@@ -82,7 +82,7 @@ func (k *Campaigns) Open(ctx context.Context, c *spec.Compiled, w Wish) (campaig
 	if err != nil || empty != "" {
 		return campaign, empty, err
 	}
-	if err := k.planner.checkNotAhead(ctx, w.Now); err != nil {
+	if _, err := k.planner.checkNotAhead(ctx, w.Now); err != nil {
 		return campaign, "", err
 	}
 	campaign, _, err = k.store.OpenCampaign(ctx, in, w.By)

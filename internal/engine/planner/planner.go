@@ -8,10 +8,8 @@ package planner
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
@@ -100,10 +98,14 @@ func (p *Planner) readOwnInputs(ctx context.Context, c *spec.Compiled, op operat
 // Plan draws a plan and stores it with its slices and tasks. A trigger that has
 // its plan already gets that one, completed if its planner died (I8).
 func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest.Plan, *Draft, error) {
-	if err := p.checkNotAhead(ctx, r.Now); err != nil {
+	b, err := p.readAllBooks(ctx, c, r)
+	if err != nil {
 		return ingest.Plan{}, nil, err
 	}
-	d, err := p.drawRequest(ctx, c, r)
+	if err := p.checkClock(ctx, c, r.Now, b.Own); err != nil {
+		return ingest.Plan{}, nil, err
+	}
+	d, err := p.drawSized(ctx, c, b, r)
 	if err != nil {
 		return ingest.Plan{}, nil, err
 	}
@@ -133,17 +135,6 @@ func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest
 		return plan, d.Draft, err
 	}
 	return plan, d.Draft, p.store.AddSlices(ctx, plan.ID, nil, true)
-}
-
-// checkNotAhead refuses to plan for a time that has not come: it would count as read
-// for ever, and nobody would look there again.
-func (p *Planner) checkNotAhead(ctx context.Context, now time.Time) error {
-	clock, err := p.store.Now(ctx)
-	if err == nil && window.Instant(now).After(clock) {
-		err = fmt.Errorf("%w: cannot store a plan for %s, the database's clock says %s; --dry-run may look ahead",
-			fault.ErrInvalid, window.Text(now), window.Text(clock))
-	}
-	return err
 }
 
 // finishSlicing finishes the slicing of a stored plan from what was stored: drawn

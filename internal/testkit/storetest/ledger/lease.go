@@ -29,6 +29,28 @@ func (s suite) leases(t *testing.T) {
 		w.Must(err)
 		w.reaps(10, 0)
 	})
+	s.test(t, "a clock that was set back takes no task from its owner and keeps none for ever", func(w *world) {
+		h := fixture.Harvest{Days: 2}
+		w.Plan(h)
+		alive, dead := w.Begin(h), w.Begin(h)
+		const back = time.Hour
+		w.Clock.Advance(-back)
+		w.reaps(10, 0)
+		held, err := w.Store.Renew(w.Ctx, alive.Work.Lease, fixture.Lease)
+		w.Must(err)
+		if want := w.Clock.Read().Add(fixture.Lease); !held.Until.Equal(want) {
+			w.Errorf("held until %v, want %v: a lease follows the clock that judges it", held.Until, want)
+		}
+		w.Clock.Advance(fixture.Lease + time.Microsecond)
+		w.reaps(10, 1) // who renewed and died then, one lease later
+		w.Clock.Advance(back)
+		w.reaps(10, 1) // who died before, when the clock has come there again
+		for _, a := range []*fixture.Attempt{alive, dead} {
+			if _, err := w.Store.Renew(w.Ctx, a.Work.Lease, fixture.Lease); err == nil && w.taskByID(a.Work.Lease.TaskID).LeaseOwner != "" {
+				w.Errorf("task %d has two owners", a.Work.Lease.TaskID)
+			}
+		}
+	})
 	s.test(t, "every answer tells that the operator wants a stop", func(w *world) {
 		w.Plan(fixture.Harvest{})
 		work := w.Claim(fixture.Harvest{}, 1)[0]
