@@ -15,17 +15,17 @@ import (
 // clocks of servers are corrected by less all the time.
 const clockSlack = 2 * time.Second
 
-// checkClock refuses to plan where the clock of the database and the book do not agree.
-func (p *Planner) checkClock(ctx context.Context, c *spec.Compiled, now time.Time, book coverage.State) error {
+// checkClock refuses to plan where the clock of the database and what was read do not agree.
+func (p *Planner) checkClock(ctx context.Context, c *spec.Compiled, now time.Time, covered coverage.State) error {
 	clock, err := p.checkNotAhead(ctx, now)
 	if err != nil || !traitsOf(c.Snapshot.Operation).followsPresent {
 		return err
 	}
-	return checkNotSetBack(c.Snapshot.Source, book, clock)
+	return checkNotSetBack(c.Snapshot.Source, covered, clock)
 }
 
 // checkNotAhead refuses to plan for a time that has not come: it would count as read
-// for ever, and nobody would look there again. It returns what the clock says.
+// for ever and would not be asked for again. It returns what the clock says.
 func (p *Planner) checkNotAhead(ctx context.Context, now time.Time) (clock time.Time, err error) {
 	clock, err = p.store.Now(ctx)
 	if err == nil && window.Instant(now).After(clock) {
@@ -40,8 +40,8 @@ func (p *Planner) checkNotAhead(ctx context.Context, now time.Time) (clock time.
 // ahead, and then all up to there counts as read although it had not happened yet. Without
 // a word the harvest would find nothing to read until that time has come, and go on behind
 // it: a silent hole (I2).
-func checkNotSetBack(source string, book coverage.State, clock time.Time) error {
-	latest := book.LatestAsOf()
+func checkNotSetBack(source string, covered coverage.State, clock time.Time) error {
+	latest := covered.LatestAsOf()
 	if !latest.After(clock.Add(clockSlack)) {
 		return nil
 	}

@@ -98,7 +98,7 @@ func (p *Planner) readOwnInputs(ctx context.Context, c *spec.Compiled, op operat
 // Plan draws a plan and stores it with its slices and tasks. A trigger that has
 // its plan already gets that one, completed if its planner died (I8).
 func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest.Plan, *Draft, error) {
-	b, err := p.readAllBooks(ctx, c, r)
+	b, err := p.readAllInputs(ctx, c, r)
 	if err != nil {
 		return ingest.Plan{}, nil, err
 	}
