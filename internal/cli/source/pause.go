@@ -107,7 +107,7 @@ plans them at once. Resuming what is not paused changes nothing; --retry plans w
 failed all the same. An endpoint whose whole source is paused is refused with exit
 code 6.
 
-A source that stopped automatically goes on automatically once its secret or its file has
+A source that the program stopped needs no command once its secret or its file has
 changed: the first harvest after that tries it.`,
 		Example: `  patra source resume crossref --reason maintenance-over
   patra source resume crossref --retry --reason new-key
