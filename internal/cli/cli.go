@@ -22,6 +22,7 @@ import (
 
 // Main runs the command line and gives the exit code.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	stderr = term.Share(stderr)
 	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)

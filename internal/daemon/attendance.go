@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -138,7 +139,23 @@ func (t *attendance) startBeating(ctx context.Context) error {
 	if !started {
 		return nil
 	}
-	_, err := t.giveSignOfLife(ctx)
+	return t.giveFirstSign(ctx)
+}
+
+// firstSigns is how often the first sign of life is tried, each time for gate.HoldFor.
+const firstSigns = 10
+
+// giveFirstSign gives the first sign of life. A database that is busy with the writes of
+// other processes may let it wait for longer than a sign is good for; that is no reason to
+// end a command that has not begun. Until a sign comes through the door stays closed, so
+// nothing is sent meanwhile.
+func (t *attendance) giveFirstSign(ctx context.Context) (err error) {
+	for range firstSigns {
+		if _, err = t.giveSignOfLife(ctx); !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return err
+		}
+		t.app.config.Log.Warn("the database is busy: the first sign of life is tried again", "error", err)
+	}
 	return err
 }
 
