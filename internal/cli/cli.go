@@ -18,6 +18,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/status"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/cli/work"
+	"github.com/patra-ingest/patra/internal/core/config"
 )
 
 // Main runs the command line and gives the exit code.
@@ -60,10 +61,13 @@ later · 8 changes pending · 9 findings (gaps, failed verify) · 130 interrupte
 	flags.StringVar(&e.ConfigFile, "config", "", "settings of this installation (default PATRA_CONFIG, else patra.yaml in the user's configuration folder or in /etc/patra)")
 	flags.BoolVarP(&e.Verbose, "verbose", "v", false, "log what happens to stderr")
 	flags.BoolVarP(&e.Quiet, "quiet", "q", false, "no progress and no hints")
+	e.Log.Flags(flags)
 	root.AddCommand(
 		work.NewDemo(e), work.NewServe(e), status.New(e), work.NewHarvest(e), work.NewBackfill(e), work.NewUpdate(e), work.NewSignal(e), quarantine.New(e), work.NewPlan(e), source.New(e), ledger.NewTask(e), ledger.NewRun(e), ledger.NewBatch(e), ledger.NewSlice(e), cursor.New(e), coverage.New(e), rate.New(e), events.New(e), events.NewOutbox(e), data.New(e), admin.NewAudit(e), admin.NewDB(e), admin.NewVersion(e),
 	)
 	completeArguments(root, e)
-	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	for name, values := range map[string][]string{"output": {"table", "json"}, "log-format": config.LogFormats, "log-level": config.LogLevels} {
+		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	}
 	return root
 }

@@ -79,7 +79,7 @@ func TestServe(t *testing.T) {
 	log, ended, code := newListener(), make(chan struct{}), 0
 	go func() {
 		defer close(ended)
-		code = Main(ctx, []string{"serve", "--db", "sqlite:" + d.file}, io.Discard, log)
+		code = Main(ctx, []string{"serve", "--log-format", "text", "--db", "sqlite:" + d.file}, io.Discard, log)
 	}()
 	if !log.wait("msg=planned schedule=crossref/works/HARVEST", 2, ended) {
 		t.Fatalf("exit code %d\n%s", code, log.all())

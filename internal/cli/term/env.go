@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
 
@@ -27,6 +26,7 @@ type Env struct {
 	Verbose    bool
 	Colour     bool // status words in colours: stdout is a terminal that has them
 	Quiet      bool
+	Log        LogFlags
 	warned     []string // what this command has warned of
 }
 
@@ -46,6 +46,9 @@ func (e *Env) CheckFlags() error {
 	}
 	if !strings.Contains(e.Database, ":") {
 		return Usagef("--db %q: write sqlite:%s, or mysql://user:password@host:port/database", e.Database, e.Database)
+	}
+	if err := e.openLog(); err != nil {
+		return err
 	}
 	return e.readInstalled()
 }
@@ -67,16 +70,6 @@ func (e *Env) Open(ctx context.Context, change func(*daemon.Config)) (*daemon.Ap
 // OpenToRead opens the database for commands that only read: nothing is created.
 func (e *Env) OpenToRead(ctx context.Context) (*daemon.App, error) {
 	return e.Open(ctx, func(c *daemon.Config) { c.MustExist = true })
-}
-
-// Logger tells everything to those who want it, and alarms to everybody: whoever
-// harvests by hand must hear that the source was stopped.
-func (e *Env) Logger() *slog.Logger {
-	level := slog.LevelError
-	if e.Verbose {
-		level = slog.LevelDebug
-	}
-	return NewLog(e.Err, level)
 }
 
 // Hint writes a line for people, unless they asked for silence.

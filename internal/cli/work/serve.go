@@ -2,7 +2,6 @@ package work
 
 import (
 	"context"
-	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
@@ -43,12 +42,17 @@ One planner a day also archives and removes history, if it was told how long to
 keep it (--archive-keep, --versions-keep, --outbox-keep).
 The role api is known and comes with a later version.
 
+Its log is lines of JSON, or text on a terminal: --log-format, --log-level and
+--log-file, or the section log of patra.yaml. SIGHUP opens the log file anew, so
+that logrotate can rename it.
+
 SIGTERM stops it in an orderly way with exit code 0, Ctrl-C with 130: committed
 pages stay, leases are given back, the next process continues.`,
 		Example: `  patra serve
   patra serve --roles planner
   patra serve --roles executor --workers 8
-  patra serve --roles planner,executor,relay --events events.yaml`,
+  patra serve --roles planner,executor,relay --events events.yaml
+  patra serve --log-level warn --log-file /var/log/patra/serve.log`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runServe(cmd.Context(), e, roles, settings, history, told)
@@ -66,7 +70,12 @@ func runServe(ctx context.Context, e *term.Env, text string, settings Settings, 
 	if err != nil {
 		return term.Usagef("--roles: %v", err)
 	}
-	config := daemon.Config{Database: e.Database, Installed: e.Installed, Log: serveLog(e), Warn: e.WarnOnce}
+	log, stopLog, err := e.ServeLogger()
+	if err != nil {
+		return err
+	}
+	defer stopLog()
+	config := daemon.Config{Database: e.Database, Installed: e.Installed, Log: log, Warn: e.WarnOnce}
 	if err := settings.Apply(&config); err != nil {
 		return err
 	}
@@ -96,17 +105,4 @@ func runServe(ctx context.Context, e *term.Env, text string, settings Settings, 
 		return nil // whoever keeps services asked for it, so nothing went wrong
 	}
 	return err
-}
-
-// serveLog is for a process without a terminal: it says what it does unless told
-// to be quiet.
-func serveLog(e *term.Env) *slog.Logger {
-	level := slog.LevelInfo
-	switch {
-	case e.Verbose:
-		level = slog.LevelDebug
-	case e.Quiet:
-		level = slog.LevelWarn
-	}
-	return term.NewLog(e.Err, level)
 }

@@ -21,6 +21,7 @@ import (
 type Config struct {
 	Contact registry.Contact `json:"contact,omitzero" doc:"who we are to upstreams, where a source does not say so itself"`
 	Trust   trust.Policy     `json:"trust,omitzero" doc:"what source files may use of this machine"`
+	Log     Log              `json:"log,omitzero" doc:"how patra serve logs"`
 }
 
 // Decode reads patra.yaml. The error, if any, is registry.Problems.
@@ -32,6 +33,7 @@ func Decode(file string, text []byte) (*Config, error) {
 	check := checker{places: places}
 	check.contact(c.Contact)
 	check.trust(c.Trust)
+	check.log(c.Log)
 	if err := check.problems.Err(); err != nil {
 		return nil, err
 	}

@@ -30,13 +30,14 @@ trust:
     api.example.org: [env:EXAMPLE_KEY, "exec:pass show ncbi"]
     localhost:8443: [env:OTHER]
     (proxy): [env:HTTPS_PROXY]
+log: {format: json, level: warn, file: /var/log/patra.log}
 `))
 	want := &Config{Contact: registry.Contact{Email: "you@example.org"}, Trust: trust.Policy{
 		Commands: []string{"pass show ncbi", "vault read *"}, Folders: []string{"/etc/patra/secrets"}, Environment: []string{"VAULT_ADDR"},
 		Secrets: map[string][]secret.Ref{
 			"api.example.org": {ref(t, "env:EXAMPLE_KEY"), ref(t, "exec:pass show ncbi")}, "localhost:8443": {ref(t, "env:OTHER")}, "(proxy)": {ref(t, "env:HTTPS_PROXY")},
 		},
-	}}
+	}, Log: Log{Format: "json", Level: "warn", File: "/var/log/patra.log"}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -64,8 +65,12 @@ func TestDecodeIsStrict(t *testing.T) {
 		"trust:\n  secrets:\n    API.example.org: [env:KEY]":     "is not a host",
 		"trust:\n  secrets:\n    api.example.org:443: [env:KEY]": "is not a host",
 		"trust:\n  secrets:\n    api.example.org/v1: [env:KEY]":  "is not a host",
-		"trust: [":   "E-SYNTAX",
-		"just words": "E-TYPE",
+		"log:\n  format: xml":                                    "patra.yaml:2:11: log.format: E-DICT-CODE",
+		"log:\n  level: INFO":                                    "patra.yaml:2:10: log.level: E-DICT-CODE",
+		"log:\n  file: patra.log":                                "patra.yaml:2:9: log.file: E-VALUE",
+		"log:\n  rotate: true":                                   "patra.yaml:2:3: log.rotate: E-UNKNOWN-KEY",
+		"trust: [":                                               "E-SYNTAX",
+		"just words":                                             "E-TYPE",
 	} {
 		_, err := Decode("patra.yaml", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hunter2") {

@@ -143,7 +143,7 @@ func TestServeWaitsForRoom(t *testing.T) {
 	defer stop()
 	go func() {
 		defer close(ended)
-		cli.Main(ctx, []string{"serve", "--roles", "executor", "--workers", "2", "--no-raw", "--lease", "2s", "--db", s.database}, said, said)
+		cli.Main(ctx, []string{"serve", "--log-format", "text", "--roles", "executor", "--workers", "2", "--no-raw", "--lease", "2s", "--db", s.database}, said, said)
 	}()
 	if !said.hears("nothing can be stored", 1, ended) {
 		t.Fatalf("ended:\n%s", said.text.String())

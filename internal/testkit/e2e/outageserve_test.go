@@ -32,7 +32,7 @@ func TestServeOutlivesItsServer(t *testing.T) {
 	defer stop()
 	go func() {
 		defer close(ended)
-		cli.Main(ctx, []string{"serve", "--roles", "planner,executor", "--workers", "1", "--lease", "2s", "--db", address}, said, said)
+		cli.Main(ctx, []string{"serve", "--log-format", "text", "--roles", "planner,executor", "--workers", "1", "--lease", "2s", "--db", address}, said, said)
 	}()
 	if !came.wait(3, ended) {
 		t.Fatalf("ended:\n%s", said.text.String())

@@ -127,7 +127,7 @@ func TestTrust01OtherSourcesGoOn(t *testing.T) {
 		defer stop()
 		go func() {
 			defer close(ended)
-			cli.Main(ctx, []string{"serve", "--roles", "planner,executor", "--db", database}, said, said)
+			cli.Main(ctx, []string{"serve", "--log-format", "text", "--roles", "planner,executor", "--db", database}, said, said)
 		}()
 		if !said.hears("does not run until a person agrees", 1, ended) || !said.hears("status=SUCCEEDED", free, ended) {
 			t.Fatalf("ended:\n%s", said.text.String())
@@ -179,7 +179,7 @@ func TestTrust01ATaskIsPutBack(t *testing.T) {
 		defer stop()
 		go func() {
 			defer close(ended)
-			cli.Main(ctx, []string{"serve", "--roles", "executor", "-v", "--db", database}, said, said)
+			cli.Main(ctx, []string{"serve", "--log-format", "text", "--roles", "executor", "-v", "--db", database}, said, said)
 		}()
 		if !said.hears("status=", 1, ended) { // a task was worked on
 			t.Fatalf("ended:\n%s", said.text.String())

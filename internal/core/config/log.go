@@ -1,0 +1,32 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Words that a log is asked for with, by flags and by patra.yaml.
+const (
+	LogText = "text"
+	LogJSON = "json"
+)
+
+// LogFormats and LogLevels are the words that are known.
+var (
+	LogFormats = []string{LogText, LogJSON}
+	LogLevels  = []string{"debug", "info", "warn", "error"}
+)
+
+// Log is how `patra serve` logs. Other commands log as their flags say: nobody wants a
+// list of sources to write into the log of a service.
+type Log struct {
+	Format string `json:"format,omitempty" enum:"text,json" doc:"form of a line; without it JSON, and text on a terminal"`
+	Level  string `json:"level,omitempty" enum:"debug,info,warn,error" doc:"the least that is written; without it info"`
+	File   string `json:"file,omitempty" doc:"file that lines are added to instead of stderr; SIGHUP opens it anew"`
+}
+
+func (c *checker) log(l Log) {
+	if l.File != "" && !strings.HasPrefix(l.File, "/") && !isDrive(l.File) {
+		c.report("log.file", fmt.Sprintf("%q is not an absolute path", l.File), "relative paths would mean another file wherever patra is started")
+	}
+}
