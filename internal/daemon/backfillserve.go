@@ -7,6 +7,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
 // advanceCampaigns continues every campaign; the active planner calls it. A campaign that
@@ -42,7 +43,7 @@ func (s schedules) advanceCampaign(ctx context.Context, c ingest.Campaign) error
 		var stand CampaignStand
 		stand, err = s.app.parts.Advance(ctx, compiled, c, now)
 		for _, id := range stand.Planned {
-			s.app.config.Log.Info("a part of a campaign is planned", "campaign", c.Name, "plan", id)
+			s.app.config.Log.Info("a part of a campaign is planned", "campaign", c.Name, worklog.Plan, id)
 		}
 	}
 	if ctx.Err() != nil {

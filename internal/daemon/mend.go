@@ -8,6 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
 // noteSecrets writes down when a secret of a source has another value than before:
@@ -71,7 +72,7 @@ func (a *App) liftStop(ctx context.Context, p ingest.Pause, of ingest.Partition)
 	}
 	_, news, err := a.store.ResumeSource(ctx, p.Scope, ingest.Act{Actor: ingest.ByItself, Reason: "its secret or its source file was changed since it was stopped"})
 	if err == nil && news {
-		a.config.Log.Info("a source that was stopped is tried again: its secret or its file was changed", "source", p.Scope.String(), "stopped", p.Since, "reason", p.Reason)
+		a.config.Log.Info("a source that was stopped is tried again: its secret or its file was changed", worklog.Source, p.Scope.Source, "scope", p.Scope.String(), "stopped", p.Since, "reason", p.Reason)
 	}
 	return err == nil, err
 }

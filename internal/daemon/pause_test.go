@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -98,11 +99,17 @@ type walk struct {
 // newWalk starts an upstream that calls during each request.
 func newWalk(t *testing.T, during func(w *walk, request int64)) *walk {
 	t.Helper()
+	return newWalkWith(t, nil, nil, during)
+}
+
+// newWalkWith starts one with faults, and a program that logs.
+func newWalkWith(t *testing.T, log *slog.Logger, faults []upsim.Fault, during func(w *walk, request int64)) *walk {
+	t.Helper()
 	w := &walk{T: t, file: filepath.Join(t.TempDir(), "patra.db")}
 	data := upsim.NewDataset(upsim.Config{
 		Seed: 7, From: time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2025, 3, 8, 0, 0, 0, 0, time.UTC), PerDay: 60, Flat: true,
 	})
-	server, err := upsim.NewServer(data, upsim.Options{OnEntry: func(upsim.Entry) {
+	server, err := upsim.NewServer(data, upsim.Options{Faults: faults, OnEntry: func(upsim.Entry) {
 		if n := w.requests.Add(1); during != nil {
 			during(w, n)
 		}
@@ -114,7 +121,7 @@ func newWalk(t *testing.T, during func(w *walk, request int64)) *walk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { server.Close() })
-	if w.app, err = Open(t.Context(), Config{Database: "sqlite:" + w.file, Relaxed: true, Workers: 3}); err != nil {
+	if w.app, err = Open(t.Context(), Config{Database: "sqlite:" + w.file, Relaxed: true, Workers: 3, Log: log}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.app.Close() })
@@ -125,7 +132,7 @@ func newWalk(t *testing.T, during func(w *walk, request int64)) *walk {
 	simulated.ByDay(src) // these tests count requests: none of them is to count works
 	src.Rate.PerSecond, src.Rate.Concurrency = 1000, 3
 	var set []registry.Override
-	for _, text := range []string{"http.baseUrl=" + server.URL(), "http.allowPrivate=true", "rate.obeyHeaders=false", "rate.perSecond=1000", "rate.concurrency=3", "paging.size=5"} {
+	for _, text := range []string{"http.baseUrl=" + server.URL(), "http.allowPrivate=true", "rate.obeyHeaders=false", "rate.perSecond=1000", "rate.concurrency=3", "paging.size=5", "retry.initialDelay=PT0.001S", "retry.maxDelay=PT0.002S"} {
 		o, err := registry.ParseOverride(text)
 		if err != nil {
 			t.Fatal(err)

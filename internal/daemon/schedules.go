@@ -13,6 +13,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/engine/trigger"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
 // schedules joins the registry and the planner for the trigger service.
@@ -81,7 +82,7 @@ func (s schedules) warnOnce(code string, err error) {
 		delete(s.told, code)
 	} else if text := err.Error(); s.told[code] != text {
 		s.told[code] = text
-		s.app.config.Log.Error("the schedule of a source cannot be followed", "source", code, "error", text)
+		s.app.config.Log.Error("the schedule of a source cannot be followed", worklog.Source, code, "error", text)
 	}
 }
 

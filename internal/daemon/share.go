@@ -6,6 +6,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/engine/planner"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
 // probing makes a process known to the others while its planner asks upstreams
@@ -29,7 +30,7 @@ func (p probing) Estimate(ctx context.Context, c *spec.Compiled, windows []windo
 	defer leave()
 	s := c.Snapshot
 	if p.app.requestPlaces(s.Rate.Key(s.Source), s.Rate) == 0 {
-		p.app.config.Log.Info("planning without counts: executors use all the requests this source takes at once", "source", s.Source, "endpoint", s.Endpoint)
+		p.app.config.Log.Info("planning without counts: executors use all the requests this source takes at once", worklog.Source, s.Source, worklog.Endpoint, s.Endpoint, worklog.Operation, string(s.Operation))
 		offline = true
 	}
 	return p.Estimator.Estimate(ctx, c, windows, offline)

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
 // GivenUp is a plan that was given up because its source was changed since it was made.
@@ -42,7 +43,7 @@ func (a *App) giveUpOld(ctx context.Context, c *spec.Compiled, cursor int64) (gi
 			return given, err
 		}
 		given = append(given, GivenUp{PlanID: p.ID, Changed: p.Changed, Slices: did.Cancelled + did.Stopping})
-		a.config.Log.Info("a plan is cancelled and what it left is planned again: its source was changed, and its requests failed with the old settings", "source", c.Snapshot.Source, "plan", p.ID, "changed", p.Changed)
+		a.config.Log.Info("a plan is cancelled and what it left is planned again: its source was changed, and its requests failed with the old settings", worklog.Source, c.Snapshot.Source, worklog.Plan, p.ID, "changed", p.Changed)
 	}
 	return given, nil
 }

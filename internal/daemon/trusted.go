@@ -13,6 +13,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/trust"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
 // Guard returns what stands between the sources of this database and this machine.
@@ -161,6 +162,6 @@ func (a *App) tellUntrusted(ctx context.Context) {
 		a.config.Log.Warn("what sources want of this machine could not be looked up", "error", err)
 	}
 	for _, s := range all {
-		a.config.Log.Warn("a source does not run until a person agrees to what it wants of this machine", "source", s.What, "wants", s.Brief(), "next", s.Command)
+		a.config.Log.Warn("a source does not run until a person agrees to what it wants of this machine", worklog.Source, s.What, "wants", s.Brief(), "next", s.Command)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/patra-ingest/patra/internal/crash"
 	"github.com/patra-ingest/patra/internal/engine/heal"
 	"github.com/patra-ingest/patra/internal/engine/transport"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 	"github.com/patra-ingest/patra/internal/pause"
 )
 
@@ -186,7 +187,7 @@ func (d *Dispatcher) executeTask(ctx context.Context, w ingest.Work, stop contex
 	switch {
 	case err == nil, ctx.Err() != nil, d.still.noteError(err):
 	case errors.Is(err, fault.ErrStale):
-		d.log.Warn("lease lost", "task", w.Lease.TaskID, "epoch", w.Lease.Epoch)
+		worklog.OfTask(d.log, w).Warn("lease lost", "epoch", w.Lease.Epoch)
 	default: // the store does not take our writes: sending more requests would be rude and useless
 		stop(fmt.Errorf("task %d: %w", w.Lease.TaskID, err))
 	}

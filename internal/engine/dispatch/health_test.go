@@ -77,7 +77,7 @@ func TestTroubledPartitionIsSlowedDown(t *testing.T) {
 			t.Errorf("the healthy partition had %d at once", other)
 		}
 		if text := log.String(); strings.Count(text, "msg=condition ") != 3 || strings.Count(text, `msg="condition eased"`) != 3 ||
-			!strings.Contains(text, "source=source-1 endpoint=works operation=HARVEST condition=RUNS_FAILING level=1") {
+			!strings.Contains(text, "source=source-1 endpoint=works operation=HARVEST condition=RUNS_FAILING severity=1") {
 			t.Errorf("log\n%s", text)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
 // holdups tells the log when an endpoint or a rate key is left alone and when no
@@ -23,7 +24,7 @@ func (h holdups) noteHeld(queues []ingest.Queue, now time.Time) {
 	for _, q := range queues {
 		was, told := h.known[q.Partition]
 		is, held := q.Holdup(now)
-		about := []any{"source", q.Partition.Source, "endpoint", q.Partition.Endpoint, "operation", q.Partition.Operation, "rateKey", q.RateKey}
+		about := append(worklog.OfPartition(q.Partition), "rateKey", q.RateKey)
 		switch {
 		case held && (!told || is.Reason != was.Reason || is.Until.After(was.Until.Add(grace))):
 			h.known[q.Partition] = is

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/blackbox"
@@ -18,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/crash"
 	"github.com/patra-ingest/patra/internal/engine/transport"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
 // answer is what came back for one request: the page, how it was had, and where
@@ -42,7 +42,8 @@ func (a *answer) pageThatCame() *extract.Page {
 
 // fetchAnswer sends a request through the chain and reads the answer as a page of p.
 func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exchange.Request, retry fault.RetryPolicy) (*answer, error) {
-	request.Header.Set("X-Ingest-Correlation-Id", fmt.Sprintf("%s-%d", r.correlation, r.batchNo+1))
+	r.askedNo = r.batchNo + 1
+	request.Header.Set("X-Ingest-Correlation-Id", worklog.CorrelationID(r.run.ID, r.askedNo))
 	a := &answer{kept: nothingKept, detail: p != r.program}
 	r.hold.Release() // the answer before it is committed, or given up
 	r.hold.Weigh(p.Response.Format.MemoryPerByte())
@@ -107,7 +108,7 @@ func (r *taskRun) recordFailedPage(a *answer, err error) {
 	request, response := encodeEvidence(a.call, r.replayContext(a, r.pass.state, 0))
 	raw, failed := a.kept() // the page is lost anyway; its body is worth keeping, not worth another error
 	if failed != nil {
-		r.executor.log.Warn("body not kept", "task", r.work.Lease.TaskID, "run", r.run.ID, "error", failed)
+		r.line().Warn("body not kept", "error", failed)
 	}
 	if last := a.call.Notes.Response; last == nil || last.SHA256 != raw {
 		raw = "" // of an attempt before the last
@@ -206,7 +207,7 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 		return nil, err
 	}
 	crash.At(crash.Committed)
-	r.failed = nil
+	r.failed, r.batchID = nil, result.BatchID
 	if b.call != nil {
 		r.executor.troubles.notePage(r.work.Partition)
 		r.failingSince = time.Time{}

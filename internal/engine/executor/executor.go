@@ -164,7 +164,7 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	if err := r.giveUpPlan(end, outcome); err != nil {
 		return outcome, err
 	}
-	e.log.Info("run finished", "task", w.Lease.TaskID, "run", run.ID, "window", w.Window.String(), "status", outcome.Run, "seen", r.stats.Seen,
+	r.line().Info("run finished", "window", w.Window.String(), "status", outcome.Run, "seen", r.stats.Seen,
 		"inserted", r.stats.Inserted, "updated", r.stats.Updated, "error", outcome.Error, "waits", outcome.Waits)
 	return outcome, full // nobody should fetch what cannot be stored
 }
@@ -211,7 +211,7 @@ func (r *taskRun) readUnderLease(parent context.Context) (ingest.Outcome, error)
 func (r *taskRun) readSafely(ctx context.Context) (out ingest.Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.executor.log.Error("panic", "task", r.work.Lease.TaskID, "run", r.run.ID, "panic", p, "stack", string(debug.Stack()))
+			r.line().Error("panic", "panic", p, "stack", string(debug.Stack()))
 			err = fault.Newf(fault.Internal, "panic: %v", p)
 		}
 	}()

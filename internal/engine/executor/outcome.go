@@ -148,8 +148,7 @@ func (r *taskRun) stopSource(ctx context.Context, f *fault.Error) error {
 	if err == nil && news {
 		r.remark(health.Fatal, health.StopSource, "%s", pause.Reason)
 		// The one alarm of a stop: all who fail meanwhile find it stopped (§12.6).
-		r.executor.log.Error("source stopped", "alarm", fault.Fatal, "code", f.Code, "source", scope.String(), "task", r.work.Lease.TaskID, "run", r.run.ID,
-			"reason", pause.Reason, "next", pause.Resuming())
+		r.line().Error("source stopped", "alarm", fault.Fatal, "code", f.Code, "scope", scope.String(), "reason", pause.Reason, "next", pause.Resuming())
 	}
 	return err
 }

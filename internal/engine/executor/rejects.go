@@ -109,7 +109,7 @@ func (w *candidateWalk) readAlone(reader *spec.Program, c ingest.Candidate) (*re
 	}
 	in, reject, err := reader.Read.Item(c.Reject.Item, extract.Asked{Window: anyTime, FetchAt: c.FetchAt, MappingID: w.work.MappingID})
 	if err != nil {
-		w.executor.log.Warn("an item in quarantine cannot be read alone", "row", c.Reject.Row, "error", err)
+		w.line().Warn("an item in quarantine cannot be read alone", "row", c.Reject.Row, "error", err)
 		return nil, nil
 	}
 	return in, reject

@@ -101,7 +101,7 @@ func (w *candidateWalk) readAgain(ctx context.Context, c ingest.Candidate, reade
 		}
 	}
 	if !errors.Is(err, fault.ErrNotFound) {
-		w.executor.log.Warn("a kept answer cannot be read again", "batch", c.Batch, "raw", c.Raw, "error", err)
+		w.line().Warn("a kept answer cannot be read again", "kept", c.Batch, "raw", c.Raw, "error", err)
 	}
 	return &extract.Page{}
 }

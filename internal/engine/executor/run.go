@@ -1,7 +1,7 @@
 package executor
 
 import (
-	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +13,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/twophase"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/engine/memory"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
 // taskRun is one run of one task.
@@ -33,10 +34,10 @@ type taskRun struct {
 
 // claim is whose the task is.
 type claim struct {
-	work        ingest.Work
-	run         ingest.Run
-	correlation string
-	ours        atomic.Pointer[time.Time] // until when we count the task as ours
+	work ingest.Work
+	run  ingest.Run
+	log  *slog.Logger              // of this run; see line
+	ours atomic.Pointer[time.Time] // until when we count the task as ours
 }
 
 // terms are what the slice asks for, and how. All its pages ask the same.
@@ -64,11 +65,13 @@ type exchanges struct {
 	hold     *memory.Hold // room for the answer in hand, if that is a large one
 	asking   string       // rate key of the last request
 	lastSeen time.Time    // store clock before the last request
+	askedNo  int          // number of the batch that was asked for last
 }
 
 // results are what the run did, for its row in the ledger.
 type results struct {
 	batchNo int
+	batchID int64 // of the last one that was stored; zero: none was
 	stats   ingest.RunStats
 	newest  time.Time
 	remarks []health.Remark
@@ -87,8 +90,14 @@ type signs struct {
 // newTaskRun makes a run that begins with a list, until prepare knows better.
 func newTaskRun(e *Executor, w ingest.Work, run ingest.Run) *taskRun {
 	r := &taskRun{executor: e}
-	r.work, r.run, r.correlation = w, run, fmt.Sprintf("ing-%d", run.ID)
+	r.work, r.run, r.log = w, run, worklog.OfRun(e.log, w, run.ID)
 	r.list, r.detail = &listWalk{taskRun: r}, &detailWalk{taskRun: r}
 	r.first, r.delivery = r.list, listDelivery{r}
 	return r
+}
+
+// line returns the logger for a line about the request in hand or, between two, about
+// the batch that was stored last.
+func (r *taskRun) line() *slog.Logger {
+	return worklog.AtBatch(r.log, r.run.ID, r.batchID, max(r.batchNo, r.askedNo))
 }

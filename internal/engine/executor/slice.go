@@ -51,7 +51,7 @@ func (r *taskRun) readSlice(ctx context.Context) (ingest.Outcome, error) {
 		case !r.mayStartOver(ctx, err):
 			return ingest.Outcome{}, r.first.explainEnd(ctx, err)
 		}
-		r.executor.log.Warn("slice starts over", "task", r.work.Lease.TaskID, "run", r.run.ID, "pass", r.pass.no+1, "reason", err)
+		r.line().Warn("slice starts over", "pass", r.pass.no+1, "reason", err)
 		if err := r.waitBeforeRestart(ctx); err != nil {
 			return ingest.Outcome{}, err
 		}

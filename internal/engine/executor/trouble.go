@@ -87,8 +87,7 @@ func (r *taskRun) noteTry(t transport.FailedTry) {
 		r.failingSince = time.Now()
 	}
 	r.executor.troubles.noteTry(r.work.Partition, t.Fault)
-	r.executor.log.Debug("try failed", "source", r.work.Partition.Source, "task", r.work.Lease.TaskID, "run", r.run.ID, "try", t.No, "of", t.Most,
-		"error", t.Fault.Error(), "nextIn", t.Wait.Round(time.Millisecond).String())
+	r.line().Debug("try failed", "try", t.No, "of", t.Most, "code", string(t.Fault.Code), "error", t.Fault.Error(), "nextIn", t.Wait.Round(time.Millisecond).String())
 }
 
 // everAnswered reports whether a page of the partition ever came in this process.

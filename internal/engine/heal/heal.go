@@ -16,6 +16,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
 // Store is what they need of the store.
@@ -154,7 +155,7 @@ func (b *Conditions) entryOf(ctx context.Context, p ingest.Partition) *entry {
 	if b.store != nil {
 		found, err := b.store.HealthOf(ctx, p)
 		if err != nil && ctx.Err() == nil {
-			b.log.Warn("could not read what is known of a partition's health", append(logAttributes(p), "error", err)...)
+			b.log.Warn("could not read what is known of a partition's health", append(worklog.OfPartition(p), "error", err)...)
 		}
 		for _, c := range found {
 			e.watch.Adopt([]health.InForce{c.InForce}, b.now())
@@ -192,7 +193,7 @@ func (b *Conditions) noteChange(ctx context.Context, p ingest.Partition, take fu
 	b.mu.Unlock()
 	if due && b.store != nil {
 		if err := b.store.NoteHealth(ctx, n); err != nil && ctx.Err() == nil {
-			b.log.Warn("the health of a partition was not stored", append(logAttributes(p), "error", err)...)
+			b.log.Warn("the health of a partition was not stored", append(worklog.OfPartition(p), "error", err)...)
 		}
 	}
 	return changes
@@ -200,16 +201,12 @@ func (b *Conditions) noteChange(ctx context.Context, p ingest.Partition, take fu
 
 func (b *Conditions) tellChange(p ingest.Partition, c health.Change) {
 	rule, _ := health.RuleOf(c.Condition)
-	fields := append(logAttributes(p), "condition", c.Condition, "level", c.To, "measured", c.String(), "actions", fmt.Sprint(rule.Actions))
+	fields := append(worklog.OfPartition(p), "condition", c.Condition, "severity", c.To, "measured", c.String(), "actions", fmt.Sprint(rule.Actions))
 	if c.Worse() {
 		b.log.Warn("condition", fields...)
 	} else {
 		b.log.Info("condition eased", fields...)
 	}
-}
-
-func logAttributes(p ingest.Partition) []any {
-	return []any{"source", p.Source, "endpoint", p.Endpoint, "operation", p.Operation}
 }
 
 // storeWait returns how long a write of this process waited for the database lately.

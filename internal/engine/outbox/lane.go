@@ -8,6 +8,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
 const (
@@ -46,7 +47,7 @@ func (r *Relay) workLane(ctx context.Context, lane event.DatasetQueue) (settled 
 	b := &bench{relay: r, lane: lane, rooms: rooms, claim: event.Claim{Name: name, Owner: r.config.Owner, Epoch: epoch, Lease: r.config.Lease}}
 	settled, err = b.drainLane(working)
 	if cause := context.Cause(working); errors.Is(cause, errLeaseLost) || errors.Is(err, fault.ErrStale) {
-		r.log.Warn("the lease of a dataset's events was lost: what was published is published again by another", "source", lane.Source, "endpoint", lane.Endpoint)
+		r.log.Warn("the lease of a dataset's events was lost: what was published is published again by another", worklog.Source, lane.Source, worklog.Endpoint, lane.Endpoint)
 		err = nil
 	}
 	stop(nil)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/event"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
 // Store is what relaying needs of the store.
@@ -195,7 +196,7 @@ func (r *Relay) hadTrouble(lane event.DatasetQueue, why error) {
 	pause := event.Backoff.After(fails)
 	pause = pause/2 + rand.N(pause/2+1)
 	r.waits[lane.DatasetID] = wait{fails, time.Now().Add(pause)}
-	r.log.Warn("events wait: their receiver is in trouble", "source", lane.Source, "endpoint", lane.Endpoint, "again in", pause.Round(time.Second), "error", why)
+	r.log.Warn("events wait: their receiver is in trouble", worklog.Source, lane.Source, worklog.Endpoint, lane.Endpoint, "againIn", pause.Round(time.Second), "error", why)
 }
 
 // Count is how many events a relay has seen to for good.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/patra-ingest/patra/internal/core/schedule"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
 // announceJobs says which schedules are followed, whenever that changed.
@@ -17,7 +18,7 @@ func (s *Service) announceJobs(ctx context.Context, jobs []Job) {
 		name, text := j.Schedule.Name, j.Schedule.Config.String()
 		current[name] = text
 		if s.known[name] != text {
-			s.log.Info("following", "schedule", name, "when", text, "next", schedule.Text(j.Schedule.Wakes(now, now)))
+			s.log.Info("following", append([]any{"schedule", name, "when", text, "next", schedule.Text(j.Schedule.Wakes(now, now))}, worklog.OfPartition(j.Partition)...)...)
 		}
 	}
 	for name := range s.known {

@@ -8,6 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/schedule"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
 // attendJob fires what is due of a job, and says how long nothing else will be.
@@ -52,7 +53,7 @@ func (s *Service) waitsForPlan(ctx context.Context, j Job) (bool, error) {
 	}
 	if s.waiting[name] != plan {
 		s.waiting[name] = plan
-		s.log.Info("a tick waits until the plan before it has ended", "schedule", name, "plan", plan)
+		s.log.Info("a tick waits until the plan before it has ended", append(worklog.OfPartition(j.Partition), "schedule", name, worklog.Plan, plan)...)
 	}
 	return true, nil
 }
@@ -65,7 +66,7 @@ func (s *Service) fireTick(ctx context.Context, j Job, t Tick) error {
 	if err != nil {
 		return err
 	}
-	about := []any{"schedule", j.Schedule.Name, "tick", schedule.Text(t.At)}
+	about := append([]any{"schedule", j.Schedule.Name, "tick", schedule.Text(t.At), worklog.Trigger, id}, worklog.OfPartition(j.Partition)...)
 	if t.Missed > 0 {
 		about = append(about, "missed", t.Missed)
 	}
@@ -81,7 +82,7 @@ func (s *Service) fireTick(ctx context.Context, j Job, t Tick) error {
 		s.tellRefused(j.Schedule.Name, outcome, about)
 	default:
 		delete(s.refused, j.Schedule.Name)
-		s.log.Info("planned", append(about, "plan", outcome.PlanID, "summary", outcome.Summary)...)
+		s.log.Info("planned", append(about, worklog.Plan, outcome.PlanID, "summary", outcome.Summary)...)
 	}
 	return s.ticks.TickFired(ctx, j.Schedule.Name, t.At, t.Missed, id)
 }

@@ -60,6 +60,8 @@ var rules = []rule{
 		"a struct that holds the state of everything lets every function change everything; fields that belong together are a value with a name"},
 	{"walks-chosen-once", walksChosenOnce,
 		"how the records of a slice come is chosen in one place; a function that asks again forgets one of the cases"},
+	{"log-keys", keysOfWorklog,
+		"all lines about one plan, task or run are found under one key; two spellings are two searches, and one of them is forgotten"},
 	{"no-init", noInit,
 		"wiring must be visible at the place that does it, and tests must not share hidden state"},
 }

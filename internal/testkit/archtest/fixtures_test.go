@@ -6,7 +6,7 @@ import (
 )
 
 func allFixtures() []fixture {
-	return slices.Concat(importFixtures(), purityFixtures(), docFixtures(), habitFixtures(), storeFixtures(), cliFixtures(), wallFixtures())
+	return slices.Concat(importFixtures(), purityFixtures(), docFixtures(), habitFixtures(), storeFixtures(), cliFixtures(), wallFixtures(), logFixtures())
 }
 
 func importFixtures() []fixture {
