@@ -180,7 +180,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	a.Inspect = newInspector(a)
 	a.offerTopics(db)
 	a.health = heal.New(db, a.identity.ID, c.Log)
-	a.executor = executor.New(db, chain, a.keptBodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), Rates: newCurrentRates(a).ratesNow}, c.Log)
+	a.executor = executor.New(db, chain, a.keptBodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), LogSample: c.Installed.Log.Sample, Rates: newCurrentRates(a).ratesNow}, c.Log)
 	return a, nil
 }
 

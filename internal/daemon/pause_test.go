@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -99,11 +98,11 @@ type walk struct {
 // newWalk starts an upstream that calls during each request.
 func newWalk(t *testing.T, during func(w *walk, request int64)) *walk {
 	t.Helper()
-	return newWalkWith(t, nil, nil, during)
+	return newWalkWith(t, Config{}, nil, during)
 }
 
-// newWalkWith starts one with faults, and a program that logs.
-func newWalkWith(t *testing.T, log *slog.Logger, faults []upsim.Fault, during func(w *walk, request int64)) *walk {
+// newWalkWith starts one with faults, and a program with more settings.
+func newWalkWith(t *testing.T, c Config, faults []upsim.Fault, during func(w *walk, request int64), settings ...string) *walk {
 	t.Helper()
 	w := &walk{T: t, file: filepath.Join(t.TempDir(), "patra.db")}
 	data := upsim.NewDataset(upsim.Config{
@@ -121,7 +120,8 @@ func newWalkWith(t *testing.T, log *slog.Logger, faults []upsim.Fault, during fu
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { server.Close() })
-	if w.app, err = Open(t.Context(), Config{Database: "sqlite:" + w.file, Relaxed: true, Workers: 3, Log: log}); err != nil {
+	c.Database, c.Relaxed, c.Workers = "sqlite:"+w.file, true, 3
+	if w.app, err = Open(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.app.Close() })
@@ -132,7 +132,7 @@ func newWalkWith(t *testing.T, log *slog.Logger, faults []upsim.Fault, during fu
 	simulated.ByDay(src) // these tests count requests: none of them is to count works
 	src.Rate.PerSecond, src.Rate.Concurrency = 1000, 3
 	var set []registry.Override
-	for _, text := range []string{"http.baseUrl=" + server.URL(), "http.allowPrivate=true", "rate.obeyHeaders=false", "rate.perSecond=1000", "rate.concurrency=3", "paging.size=5", "retry.initialDelay=PT0.001S", "retry.maxDelay=PT0.002S"} {
+	for _, text := range append([]string{"http.baseUrl=" + server.URL(), "http.allowPrivate=true", "rate.obeyHeaders=false", "rate.perSecond=1000", "rate.concurrency=3", "paging.size=5", "retry.initialDelay=PT0.001S", "retry.maxDelay=PT0.002S"}, settings...) {
 		o, err := registry.ParseOverride(text)
 		if err != nil {
 			t.Fatal(err)

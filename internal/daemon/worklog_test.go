@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"database/sql"
 	"log/slog"
 	"maps"
 	"runtime"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/core/config"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -73,13 +76,13 @@ func (r recorder) of(room, text string) (out []told) {
 // §14.5: every line of work says what it is about, under the same keys whoever writes it.
 func TestEveryLineOfWorkSaysWhatItIsAbout(t *testing.T) {
 	log := newRecorder()
-	w := newWalkWith(t, slog.New(log), []upsim.Fault{{Kind: upsim.Fault500, Times: 3}}, nil)
+	w := newWalkWith(t, loggingTo(log, new(1.0)), []upsim.Fault{{Kind: upsim.Fault500, Times: 3}}, nil)
 	if _, err := w.harvest(); err != nil {
 		t.Fatal(err)
 	}
 	ofTask := []string{"source", "endpoint", "operation", "trigger", "plan", "slice", "task"}
 	ofRun := append(slices.Clone(ofTask), "run", "batch", "correlationId")
-	for _, text := range []string{"try failed", "run finished"} {
+	for _, text := range []string{"try failed", "batch stored", "run finished"} {
 		if len(log.of("executor", text)) == 0 {
 			t.Errorf("nothing says %q", text)
 		}
@@ -93,10 +96,90 @@ func TestEveryLineOfWorkSaysWhatItIsAbout(t *testing.T) {
 			t.Errorf("%s: %v", line.text, line.fields)
 		}
 	}
-	for _, line := range log.of("dispatch", "") {
-		if line.fields["task"] != nil {
-			holdsKeys(t, line, ofTask)
+	claimed, released := log.of("dispatch", "task claimed"), log.of("dispatch", "task released")
+	if len(claimed) == 0 || len(claimed) != len(released) || len(claimed) != len(log.of("executor", "run finished")) {
+		t.Errorf("%d were claimed, %d released", len(claimed), len(released))
+	}
+	for _, line := range append(claimed, released...) {
+		holdsKeys(t, line, append(slices.Clone(ofTask), "epoch", "owner", "slot", "slots"))
+		if slot, _ := line.fields["slot"].(int64); slot < 1 || slot > 3 {
+			t.Errorf("%s: %v", line.text, line.fields)
 		}
+	}
+}
+
+func loggingTo(log recorder, sample *float64) Config {
+	return Config{Log: slog.New(log), Installed: Installed{Config: config.Config{Log: config.Log{Sample: sample}}}}
+}
+
+// Of batches that went well a sample is told, and their ids decide which.
+func TestBatchesAreSampled(t *testing.T) {
+	for _, share := range []*float64{nil, new(0.0), new(0.3), new(1.0)} {
+		log := newRecorder()
+		w := newWalkWith(t, loggingTo(log, share), nil, nil)
+		if _, err := w.harvest(); err != nil {
+			t.Fatal(err)
+		}
+		db, err := sql.Open("sqlite", w.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		rows, err := db.Query("SELECT id FROM ing_task_run_batch ORDER BY id")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		all, want, got := 0, []int64{}, []int64{}
+		for rows.Next() {
+			var id int64
+			if err := rows.Scan(&id); err != nil {
+				t.Fatal(err)
+			}
+			if all++; worklog.Sampled(id, share) {
+				want = append(want, id)
+			}
+		}
+		for _, line := range log.of("executor", "batch stored") {
+			got = append(got, line.fields["batch"].(int64))
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) || all < 30 || share != nil && *share == 1 && len(got) != all || share != nil && *share == 0 && len(got) != 0 {
+			t.Errorf("of %d batches %v were told, want %v", all, got, want)
+		}
+	}
+}
+
+// A run that failed and is tried again is a warning, a task that is given up an error,
+// and items that could not be read are told with the place of the trouble.
+func TestLevelsOfLines(t *testing.T) {
+	log := newRecorder()
+	w := newWalkWith(t, loggingTo(log, new(0.0)), []upsim.Fault{
+		{Kind: upsim.Fault500, When: func(h upsim.Hit) bool { return strings.Contains(h.Query.Get("filter"), "from-index-date:2025-03-04") }},
+		{Kind: upsim.FaultMissingID, Page: 2, Times: 1},
+	}, nil, "retry.maxAttempts=1", "retry.taskAttempts=2")
+	if _, err := w.harvest(); err != nil {
+		t.Fatal(err)
+	}
+	levels := map[slog.Level]int{}
+	for _, line := range append(log.of("executor", "run finished"), log.of("executor", worklog.GivenUp)...) {
+		levels[line.level]++
+		if line.level > slog.LevelInfo && (line.fields["code"] == "" || !strings.Contains(line.fields["error"].(string), "HTTP 500")) {
+			t.Errorf("%v", line.fields)
+		}
+	}
+	if levels[slog.LevelInfo] != 2 || levels[slog.LevelWarn] != 1 || levels[slog.LevelError] != 1 {
+		t.Errorf("%v", levels)
+	}
+	rejected := log.of("executor", "items were rejected")
+	if len(rejected) != 1 {
+		t.Fatalf("%v", rejected)
+	}
+	if line := rejected[0]; line.level != slog.LevelWarn || line.fields["code"] != "MISSING_ID" || line.fields["at"] == "" || line.fields["sample"] == "" || line.fields["batch"] == int64(0) {
+		t.Errorf("%v", line.fields)
+	}
+	if len(log.of("executor", "no page")) < 2 {
+		t.Error("pages that did not come are not told")
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/config"
 	"github.com/patra-ingest/patra/internal/core/secret"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
 // §14.10: no line of a log tells an address, a number or a secret, in either form.
@@ -134,5 +135,34 @@ func TestLogFileThatTakesNothing(t *testing.T) {
 	}
 	if text := instead.String(); strings.Count(text, "takes nothing") != 1 || !strings.Contains(text, "one\n") || !strings.HasSuffix(text, "two\n") {
 		t.Errorf("%q", text)
+	}
+}
+
+// Whoever harvests by hand hears alarms; that single tasks were given up is counted when
+// the command ends. Who asks for a log gets all of it.
+func TestAlarmsAreForEverybody(t *testing.T) {
+	for _, c := range []struct {
+		env  Env
+		told string
+	}{
+		{Env{}, "alarm"},
+		{Env{Log: LogFlags{Level: "error"}}, "alarm given up"},
+		{Env{Verbose: true}, "alarm given up other"},
+	} {
+		var out bytes.Buffer
+		c.env.Err = &out
+		log := c.env.Logger().With("task", 7)
+		log.Error("alarm")
+		log.Error(worklog.GivenUp)
+		log.Info("other")
+		var told []string
+		for _, text := range []string{"alarm", "given up", "other"} {
+			if strings.Contains(out.String(), text) {
+				told = append(told, text)
+			}
+		}
+		if got := strings.Join(told, " "); got != c.told {
+			t.Errorf("%+v: %s, want %s", c.env.Log, got, c.told)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/patra-ingest/patra/internal/core/config"
+	"github.com/patra-ingest/patra/internal/daemon"
 )
 
 // LogFlags say how and where this process logs. Empty: as fits the command.
@@ -63,11 +65,28 @@ func (e *Env) Logger() *slog.Logger {
 	case e.Verbose:
 		level = slog.LevelDebug
 	}
-	if e.Log.opened == nil {
-		return NewLog(e.Err, e.Log.Format, level)
+	switch {
+	case e.Log.opened != nil:
+		return slog.New(slog.NewMultiHandler(newHandler(e.Log.opened, e.Log.Format, level), byHand{newHandler(e.Err, config.LogText, slog.LevelError)}))
+	case e.Log.Level == "" && !e.Verbose:
+		return slog.New(byHand{newHandler(e.Err, e.Log.Format, level)})
 	}
-	return slog.New(slog.NewMultiHandler(newHandler(e.Log.opened, e.Log.Format, level), newHandler(e.Err, config.LogText, slog.LevelError)))
+	return NewLog(e.Err, e.Log.Format, level)
 }
+
+// byHand is the log of a command that was not asked for one. It leaves out what the
+// command tells anyway when it ends.
+type byHand struct{ slog.Handler }
+
+func (h byHand) Handle(ctx context.Context, r slog.Record) error {
+	if daemon.IsToldAtTheEnd(r) {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h byHand) WithAttrs(more []slog.Attr) slog.Handler { return byHand{h.Handler.WithAttrs(more)} }
+func (h byHand) WithGroup(name string) slog.Handler      { return byHand{h.Handler.WithGroup(name)} }
 
 // ServeLogger is for a process without a terminal: it says what it does unless told to
 // be quiet. A flag wins over patra.yaml. Stop ends listening for the signal that opens

@@ -30,14 +30,14 @@ trust:
     api.example.org: [env:EXAMPLE_KEY, "exec:pass show ncbi"]
     localhost:8443: [env:OTHER]
     (proxy): [env:HTTPS_PROXY]
-log: {format: json, level: warn, file: /var/log/patra.log}
+log: {format: json, level: warn, file: /var/log/patra.log, sample: 0.5}
 `))
 	want := &Config{Contact: registry.Contact{Email: "you@example.org"}, Trust: trust.Policy{
 		Commands: []string{"pass show ncbi", "vault read *"}, Folders: []string{"/etc/patra/secrets"}, Environment: []string{"VAULT_ADDR"},
 		Secrets: map[string][]secret.Ref{
 			"api.example.org": {ref(t, "env:EXAMPLE_KEY"), ref(t, "exec:pass show ncbi")}, "localhost:8443": {ref(t, "env:OTHER")}, "(proxy)": {ref(t, "env:HTTPS_PROXY")},
 		},
-	}, Log: Log{Format: "json", Level: "warn", File: "/var/log/patra.log"}}
+	}, Log: Log{Format: "json", Level: "warn", File: "/var/log/patra.log", Sample: new(0.5)}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -68,6 +68,8 @@ func TestDecodeIsStrict(t *testing.T) {
 		"log:\n  format: xml":                                    "patra.yaml:2:11: log.format: E-DICT-CODE",
 		"log:\n  level: INFO":                                    "patra.yaml:2:10: log.level: E-DICT-CODE",
 		"log:\n  file: patra.log":                                "patra.yaml:2:9: log.file: E-VALUE",
+		"log:\n  sample: 1.5":                                    "patra.yaml:2:11: log.sample: E-VALUE",
+		"log:\n  sample: -0.1":                                   "patra.yaml:2:11: log.sample: E-NEGATIVE",
 		"log:\n  rotate: true":                                   "patra.yaml:2:3: log.rotate: E-UNKNOWN-KEY",
 		"trust: [":                                               "E-SYNTAX",
 		"just words":                                             "E-TYPE",

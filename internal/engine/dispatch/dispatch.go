@@ -172,10 +172,12 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 }
 
 func (d *Dispatcher) executeTask(ctx context.Context, w ingest.Work, stop context.CancelCauseFunc) {
+	began := time.Now()
 	resting := transport.WithRest(ctx, func(change int) { d.places.noteResting(w.Partition.Source, change) })
 	outcome, err := d.worker.Execute(resting, w)
 	d.ours.noteEnded(w.Partition)
 	if err == nil {
+		d.tellRelease(w, outcome, time.Since(began))
 		d.judgeOutcome(ctx, w.Partition, outcome)
 		d.still.noteStored()
 		if d.config.Ended != nil {
@@ -221,6 +223,7 @@ func (d *Dispatcher) fillWorkers(ctx context.Context, start func(ingest.Work)) (
 		}
 		worked = true
 		d.places.takePlace()
+		d.tellClaim(*w)
 		start(*w)
 	}
 }

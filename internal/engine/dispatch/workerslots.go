@@ -51,10 +51,13 @@ func (p *workerSlots) leavePlace() {
 	p.tellChange()
 }
 
-func (p *workerSlots) isEmpty() bool {
+func (p *workerSlots) isEmpty() bool { return p.countBusy() == 0 }
+
+// countBusy returns how many tasks are under way, those that only wait included.
+func (p *workerSlots) countBusy() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.busy == 0
+	return p.busy
 }
 
 // noteResting notes that a task of a source begins (+1) or ends (-1) to only wait.

@@ -89,7 +89,7 @@ func TestOneAlarmPerStop(t *testing.T) {
 	if n := strings.Count(log.text.String(), `"alarm":"L4"`); n != 1 || strings.Count(log.text.String(), `"level":"ERROR"`) != 1 {
 		t.Errorf("%d alarms:\n%s", n, &log.text)
 	}
-	for _, said := range []string{`"msg":"source stopped"`, `"code":"UNAUTHORIZED"`, `"source":"crossref"`, "patra source resume crossref"} {
+	for _, said := range []string{`"msg":"source stopped"`, `"code":"UNAUTHORIZED"`, `"source":"crossref"`, "patra source resume crossref", `"fault":"L4"`, `"httpStatus":401`, `"url":"http`} {
 		if !strings.Contains(log.text.String(), said) {
 			t.Errorf("the alarm does not say %s", said)
 		}

@@ -69,6 +69,7 @@ func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exc
 	r.countCall(a.call)
 	if err != nil {
 		r.recordFailedPage(a, err)
+		r.tellLostPage(ctx, a.call, err)
 		r.sampleHealth(ctx, a.call, true, time.Since(began)-a.call.Notes.Waited, 0)
 	}
 	return a, err
@@ -113,6 +114,7 @@ func (r *taskRun) recordFailedPage(a *answer, err error) {
 	if last := a.call.Notes.Response; last == nil || last.SHA256 != raw {
 		raw = "" // of an attempt before the last
 	}
+	r.lost = a.call
 	r.failed = &ingest.FailedBatch{
 		No: r.batchNo + 1, Pass: r.pass.no, PageNo: r.pass.state.Pages + 1, BeforeToken: r.pass.config.Position(r.pass.state),
 		Error: err.Error(), Request: request, Response: response, Raw: raw,
@@ -207,7 +209,8 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 		return nil, err
 	}
 	crash.At(crash.Committed)
-	r.failed, r.batchID = nil, result.BatchID
+	r.failed, r.lost, r.batchID = nil, nil, result.BatchID
+	r.tellBatch(ctx, &b, result)
 	if b.call != nil {
 		r.executor.troubles.notePage(r.work.Partition)
 		r.failingSince = time.Time{}

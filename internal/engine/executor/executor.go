@@ -64,6 +64,9 @@ type Config struct {
 	// Memory is what large answers of all tasks of the process share; nil: no limit but
 	// http.maxBodyBytes of each.
 	Memory *memory.Budget
+	// LogSample is the share of batches that leave a line although all went well; nil:
+	// worklog.DefaultSample.
+	LogSample *float64
 	// Rates are the rate sections in force now, of a program and of its second step:
 	// like secrets they are no part of what a plan froze (D§5.31). Fresh asks for
 	// them anew. Nil: those of the snapshot.
@@ -164,8 +167,7 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	if err := r.giveUpPlan(end, outcome); err != nil {
 		return outcome, err
 	}
-	r.line().Info("run finished", "window", w.Window.String(), "status", outcome.Run, "seen", r.stats.Seen,
-		"inserted", r.stats.Inserted, "updated", r.stats.Updated, "error", outcome.Error, "waits", outcome.Waits)
+	r.tellEnd(end, outcome)
 	return outcome, full // nobody should fetch what cannot be stored
 }
 

@@ -13,11 +13,13 @@ import (
 // maxRemarks bounds what a run says about its conditions; its counters go on.
 const maxRemarks = 50
 
-// remark notes an action against a condition: in the run's counters, and in words.
+// remark notes an action against a condition: in the run's counters, in words, and in the log.
 func (r *taskRun) remark(c health.Condition, a health.Action, format string, args ...any) {
 	r.stats.Actions.Count(a, 1)
 	if len(r.remarks) < maxRemarks {
-		r.remarks = append(r.remarks, health.Remark{Condition: c, Action: a, Page: r.stats.Pages, Text: fmt.Sprintf(format, args...)})
+		text := fmt.Sprintf(format, args...)
+		r.remarks = append(r.remarks, health.Remark{Condition: c, Action: a, Page: r.stats.Pages, Text: text})
+		r.line().Info("self-healing", "condition", string(c), "action", string(a), "detail", text)
 	}
 }
 

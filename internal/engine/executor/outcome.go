@@ -144,11 +144,12 @@ func (r *taskRun) stopSource(ctx context.Context, f *fault.Error) error {
 	if f.Code == fault.MassGone || r.stops && r.executor.troubles.everAnswered(r.work.Partition) { // other operations may be well
 		scope.Operation = r.work.Partition.Operation
 	}
+	r.stopped = true
 	pause, news, err := r.executor.store.PauseSource(ctx, scope, ingest.Act{Actor: ingest.ByItself, Reason: r.stopReason(f)})
 	if err == nil && news {
 		r.remark(health.Fatal, health.StopSource, "%s", pause.Reason)
 		// The one alarm of a stop: all who fail meanwhile find it stopped (§12.6).
-		r.line().Error("source stopped", "alarm", fault.Fatal, "code", f.Code, "scope", scope.String(), "reason", pause.Reason, "next", pause.Resuming())
+		r.line().Error("source stopped", append(describeFault(f, r.lost), "alarm", fault.Fatal, "scope", scope.String(), "reason", pause.Reason, "next", pause.Resuming())...)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/twophase"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/engine/memory"
+	"github.com/patra-ingest/patra/internal/engine/transport"
 	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
@@ -76,6 +77,7 @@ type results struct {
 	newest  time.Time
 	remarks []health.Remark
 	failed  *ingest.FailedBatch
+	lost    *transport.Call     // that of the failed batch
 	unsure  *ingest.BatchCommit // a page whose commit may or may not have happened
 }
 
@@ -83,6 +85,7 @@ type results struct {
 type signs struct {
 	alive        bool      // a run that looks ahead was answered, though not what it asked for
 	failingSince time.Time // when the first try failed since the last page
+	stopped      bool      // this run found that its source has to be stopped
 	stops        bool      // runs of this partition fail one like the other: see fault.Streak
 	again        int       // how many runs in a row did
 }

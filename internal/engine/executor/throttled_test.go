@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ import (
 // F28: no task fails because an upstream asked us to slow down, however often.
 func TestBeingThrottledIsNoFailure(t *testing.T) {
 	at := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
-	r := newTaskRun(&Executor{}, ingest.Work{}, ingest.Run{Failures: 1000})
+	r := newTaskRun(&Executor{log: slog.New(slog.DiscardHandler)}, ingest.Work{}, ingest.Run{Failures: 1000})
 	r.lastSeen = at
 	throttled := fault.New(fault.RateLimited, nil)
 	throttled.Wait = time.Hour

@@ -54,3 +54,23 @@ func AtBatch(log *slog.Logger, run, batch int64, no int) *slog.Logger {
 // CorrelationID names the request for a batch, for whoever looks for it in the logs of
 // the upstream (§14.2).
 func CorrelationID(run int64, no int) string { return fmt.Sprintf("ing-%d-%d", run, no) }
+
+// GivenUp is what a line says of a task that no run will try again.
+const GivenUp = "run finished; its task is given up"
+
+// DefaultSample is the share of batches that leave a line although all went well (§14.5).
+const DefaultSample = 0.01
+
+// Sampled reports whether a batch that went well leaves a line. Its id decides, so the
+// same batches do whenever and wherever one asks.
+func Sampled(batch int64, share *float64) bool {
+	limit := DefaultSample
+	if share != nil {
+		limit = *share
+	}
+	h := uint64(batch) + 0x9e3779b97f4a7c15 // splitmix64: neighbours get unlike numbers
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	h ^= h >> 31
+	return float64(h>>11)/(1<<53) < limit
+}

@@ -41,3 +41,22 @@ func TestCorrelationIsNotTakenForAPerson(t *testing.T) {
 		}
 	}
 }
+
+// One of a hundred is one of a hundred, also of ids that follow each other.
+func TestSampled(t *testing.T) {
+	const ids = 100_000
+	for _, share := range []*float64{nil, new(0.0), new(0.25), new(1.0)} {
+		n, want := 0, DefaultSample*ids
+		if share != nil {
+			want = *share * ids
+		}
+		for id := range int64(ids) {
+			if Sampled(id, share) {
+				n++
+			}
+		}
+		if off := float64(n) - want; off > ids/200 || off < -ids/200 || (want == 0 || want == ids) && off != 0 {
+			t.Errorf("%d of %d, want %v", n, ids, want)
+		}
+	}
+}
