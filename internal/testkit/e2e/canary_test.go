@@ -222,7 +222,7 @@ func (c *canary) args(source string) []string {
 // killed starts a harvest as a process and ends it in the middle.
 func (c *canary) killed(source string, front *echoing) {
 	c.t.Helper()
-	cmd, output := c.child(append(c.args(source), "-v")...)
+	cmd, output := c.child(append(c.args(source), "-v", "--log-format", "json")...)
 	for {
 		front.mu.Lock()
 		n, next := front.n, front.arrived
