@@ -170,10 +170,10 @@ func (r *Resolved) checkLimits() Problems {
 // may be more polite than its source, never less (rule 6). They are limits of an
 // upstream; a run that goes to another address is not held to them.
 func (r *Resolved) Raised(declared *Resolved) Problems {
+	out := r.raisedDetails(declared)
 	if hostOf(r.HTTP.BaseURL) != hostOf(declared.HTTP.BaseURL) {
-		return nil
+		return out
 	}
-	var out Problems
 	if *declared.Rate.ObeyHeaders && !*r.Rate.ObeyHeaders {
 		out = append(out, r.problemAt(Path{"rate", "obeyHeaders"}, "E-RATE-RAISED: the source obeys the limits its upstream announces", "a run may not stop doing so"))
 	}

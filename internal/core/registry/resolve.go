@@ -53,12 +53,13 @@ type Resolved struct {
 
 	Settings
 
-	origin  *Source // whose other endpoints a check may look at
-	merged  Merged
-	places  Origins
-	contact filled     // see FillContact
-	texts   []template // see templates
-	zeros   []Path     // written zeros that mean nothing, see layZeros
+	origin    *Source // whose other endpoints a check may look at
+	overrides []Override
+	merged    Merged
+	places    Origins
+	contact   filled     // see FillContact
+	texts     []template // see templates
+	zeros     []Path     // written zeros that mean nothing, see layZeros
 }
 
 var resolvedShape = sync.OnceValue(func() *shape { return shapeOf(reflect.TypeFor[Resolved](), nil) })
@@ -76,7 +77,7 @@ func Resolve(src *Source, endpoint, operation string, overrides []Override) (*Re
 	layers := append(src.pickLayers(endpoint, operation), overrideLayer(overrides))
 	r := &Resolved{
 		Source: src.Code, Endpoint: endpoint, Role: found.Role, Operation: operation,
-		origin: src, merged: Merge(layers...), places: src.places,
+		origin: src, overrides: overrides, merged: Merge(layers...), places: src.places,
 	}
 	r.fillSections(r.merged.Sections())
 	r.layZeros()
