@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/cli/work"
+	"github.com/patra-ingest/patra/internal/core/slicing"
 )
 
 // letters is an upstream of letters that are found by day and asked for by id.
@@ -184,6 +185,40 @@ func TestSignals(t *testing.T) {
 		d.expect(2, args...)
 	}
 	d.expect(5, "signal", "add", "nope", "r001", "--kind", "MERGE", "--reason", "x")
+}
+
+// A source that cannot be asked for ids takes no signals: no update would ever
+// follow them.
+func TestSignalsOfASourceThatCannotFollowThem(t *testing.T) {
+	d := harvested(t)
+	r := d.expect(2, "signal", "add", "crossref", "10.5555/x", "--kind", "RETRACTION", "--reason", "notice")
+	d.holds(r.err, "crossref/works has no endpoint that is asked by id (details.endpoint)", "patra update crossref --from")
+	if r := d.expect(0, "signal", "list"); strings.Contains(r.out, "10.5555/x") {
+		t.Error(r.out)
+	}
+}
+
+// A run of an update shows which ids it read, and no window that it has not.
+func TestRunShowTellsTheRangeOfIDs(t *testing.T) {
+	d, _, _ := library(t)
+	d.expect(0, "signal", "add", "lib", "r001", "r002", "--kind", "RETRACTION", "--reason", "notice")
+	d.expect(0, "update", "lib", "--signals")
+	var runs []struct{ ID int64 }
+	d.decode(d.expect(0, "run", "list", "--limit", "1", "-o", "json").out, &runs)
+	show := []string{"run", "show", fmt.Sprint(runs[0].ID)}
+	r := d.expect(0, show...)
+	d.holds(r.out, "signals [1, 3), chosen at 20")
+	if strings.Contains(r.out, "0001-01-01") || strings.Contains(r.out, "1970-01-01") {
+		t.Error(r.out)
+	}
+	var detail struct{ Range *slicing.Range }
+	d.decode(d.expect(0, append(show, "-o", "json")...).out, &detail)
+	if g := detail.Range; g == nil || g.Key != "signal_id" || g.From != "1" || g.To != "3" {
+		t.Errorf("%+v", g)
+	}
+	d.expect(0, "update", "lib", "--stale", "1d")
+	d.decode(d.expect(0, "run", "list", "--limit", "1", "-o", "json").out, &runs)
+	d.holds(d.expect(0, "run", "show", fmt.Sprint(runs[0].ID)).out, "ids whose hash is in [")
 }
 
 // A mass disappearance is loud: the exit code, the reason and the next step.

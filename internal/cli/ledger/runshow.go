@@ -18,6 +18,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
@@ -26,9 +27,10 @@ import (
 // they were read.
 type RunDetail struct {
 	view.Run
-	Class   string       `json:"errorClass,omitempty"`
-	Next    string       `json:"next"`
-	Batches []view.Batch `json:"batches"`
+	Range   *slicing.Range `json:"range,omitempty"` // of an UPDATE by ids
+	Class   string         `json:"errorClass,omitempty"`
+	Next    string         `json:"next"`
+	Batches []view.Batch   `json:"batches"`
 }
 
 func newRunShow(e *term.Env) *cobra.Command {
@@ -104,6 +106,9 @@ func explainRun(ctx context.Context, app *daemon.App, id int64, limit int) (d Ru
 	if d.Next, err = runNext(ctx, app, d.Run); err != nil {
 		return d, 0, err
 	}
+	if d.Range, err = rangeOfTask(ctx, app, d.TaskID); err != nil {
+		return d, 0, err
+	}
 	batches, err := app.Tasks.ListExchanges(ctx, view.Filter{RunID: id, Limit: limit + 1})
 	if len(batches) > limit {
 		batches = batches[:limit]
@@ -143,6 +148,7 @@ func runFacts(d RunDetail) []term.Fact {
 		{"source", r.Source + " " + r.Operation},
 		{"status", r.Status},
 		{"window", term.WindowText(r.Window)},
+		{"ids", term.Wrap(rangeText(d.Range))},
 		{"worker", term.OrDash(r.Worker)},
 		{"started", r.StartedAt},
 		{"finished", term.SecondText(r.FinishedAt) + " (took " + term.TookText(r.StartedAt, r.FinishedAt) + ")"},

@@ -108,6 +108,7 @@ func sliceFacts(s SliceDetail) []term.Fact {
 		{"source", s.Source},
 		{"status", s.Status},
 		{"owns", owned},
+		{"ids", term.Wrap(rangeText(rangeOf(s.Spec)))},
 		{"expression", term.Wrap(s.Text)},
 		{"expression hash", s.ExprHash},
 		{"signature", s.Signature},

@@ -145,6 +145,9 @@ func OrDash(text string) string {
 
 // WindowText writes a window without seconds that are all zero.
 func WindowText(w window.Window) string {
+	if w == (window.Window{}) {
+		return "-" // work on ids has none
+	}
 	short := func(t time.Time) string {
 		if t.Equal(t.Truncate(24 * time.Hour)) {
 			return t.Format("2006-01-02")

@@ -25,7 +25,8 @@ func newSignalAdd(e *term.Env) *cobra.Command {
 		Short: "Say that records were retracted, merged or lack a field",
 		Long: `Name records, by id or in a file with one id a line, and say why. They are asked for
 by the next ` + "`patra update SRC --signals`" + `. A record that has an open signal of the
-same kind gets no second one.`,
+same kind gets no second one. A source whose records cannot be asked for by id takes
+no signals.`,
 		Example: `  patra signal add pubmed 12345678 --kind RETRACTION --reason notice
   patra signal add pubmed --ids merged.txt --kind MERGE --reason list-of-the-NLM
   patra signal add pubmed --ids - --kind MISSING_FIELD --reason no-abstract --dry-run`,
@@ -47,7 +48,7 @@ same kind gets no second one.`,
 				if err != nil {
 					return err
 				}
-				done, err := app.Operator.Signal(cmd.Context(), c.Snapshot.Dataset(), k, ids, s.Act())
+				done, err := app.Operator.Signal(cmd.Context(), c.Snapshot, k, ids, s.Act())
 				if err != nil {
 					return err
 				}

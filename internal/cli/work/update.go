@@ -206,7 +206,7 @@ func runUpdateWith(ctx context.Context, e *term.Env, app *daemon.App, code strin
 	subject.Warn(e, p.compiled.Warnings)
 	hintSettings(ctx, e, app, p.compiled)
 	if u.namesRecords() {
-		added, err := addSignals(ctx, e, app, u, p.compiled.Snapshot.Dataset())
+		added, err := addSignals(ctx, e, app, u, p.compiled.Snapshot)
 		if err != nil {
 			return err
 		}

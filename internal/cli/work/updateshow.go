@@ -13,6 +13,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
@@ -52,7 +53,7 @@ func rehearseNames(ctx context.Context, e *term.Env, app *daemon.App, u *updatin
 	if u.signing.Reason == "" {
 		u.signing.Reason = "rehearsed"
 	}
-	added, err := addSignals(ctx, e, app, u, p.compiled.Snapshot.Dataset())
+	added, err := addSignals(ctx, e, app, u, p.compiled.Snapshot)
 	if err != nil {
 		return err
 	}
@@ -67,15 +68,15 @@ func rehearseNames(ctx context.Context, e *term.Env, app *daemon.App, u *updatin
 }
 
 // addSignals makes the signals an update is told of.
-func addSignals(ctx context.Context, e *term.Env, app *daemon.App, u *updating, d ingest.Dataset) (ingest.SignalsAdded, error) {
+func addSignals(ctx context.Context, e *term.Env, app *daemon.App, u *updating, of spec.Snapshot) (ingest.SignalsAdded, error) {
 	if u.quarantined {
-		return app.Operator.SignalQuarantined(ctx, d, u.signing.Act())
+		return app.Operator.SignalQuarantined(ctx, of, u.signing.Act())
 	}
 	ids, err := readIDs(u.ids)
 	if err != nil {
 		return ingest.SignalsAdded{}, err
 	}
-	return app.Operator.Signal(ctx, d, refresh.Requested, ids, u.signing.Act())
+	return app.Operator.Signal(ctx, of, refresh.Requested, ids, u.signing.Act())
 }
 
 // readIDs reads a file of ids, one a line. Empty lines and lines that begin with #

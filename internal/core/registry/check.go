@@ -9,6 +9,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/slicing"
 )
 
 // listChecks is §4.17 and the consistency rules of §3.3.3, one function a rule.
@@ -23,6 +24,7 @@ func listChecks() []func(*Resolved) Problems {
 		(*Resolved).checkUpdatedAt,
 		(*Resolved).checkLimits,
 		(*Resolved).checkNamespace,
+		(*Resolved).checkStrategy,
 		(*Resolved).checkSecrets,
 		(*Resolved).checkHeaderNames,
 		(*Resolved).checkZeros,
@@ -186,6 +188,17 @@ func hostOf(address string) string {
 		return address
 	}
 	return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+}
+
+// checkStrategy refuses a way of cutting that the operation has nothing for: only
+// an UPDATE of a source that is asked by id works on ranges of ids.
+func (r *Resolved) checkStrategy() Problems {
+	byID := r.Operation == opUpdate && r.Details.Enabled()
+	if r.Slicing.Strategy != slicing.IDRange || byID || r.Role == roleDetail {
+		return nil
+	}
+	return Problems{r.problemAt(Path{"slicing", "strategy"}, fmt.Sprintf("E-SLICING-STRATEGY: ID_RANGE cuts ids of stored records, and %s of this endpoint reads windows of time", r.Operation),
+		"use TIME; an UPDATE with details.endpoint is cut by ids automatically")}
 }
 
 // checkNamespace checks rule 8: the watermark of an operation is its own (D§5.8).

@@ -68,7 +68,7 @@ type Reservation struct {
 // Hints are for the executor's information.
 type Hints struct {
 	ExpectedPageSize int    `json:"expectedPageSize"`
-	Order            string `json:"order,omitempty"`
+	Order            string `json:"order,omitempty"` // as the source declares it: a field, or field:asc; none if it is not known
 	SafetyLagSec     int    `json:"safetyLagSec"`
 }
 

@@ -11,6 +11,7 @@ import (
 	"fmt"
 
 	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/query"
@@ -110,6 +111,20 @@ func (s Snapshot) Reading() extract.Config {
 		return s.Detail.Response
 	}
 	return s.Response
+}
+
+// CheckByID refuses a source whose records cannot be asked for one by one, with
+// what it can do instead.
+func (s Snapshot) CheckByID() error {
+	of := s.Source + "/" + s.Endpoint
+	switch {
+	case s.Detail != nil:
+		return nil
+	case s.Filter.Field == "":
+		return fmt.Errorf("%w: %s has no endpoint that is asked by id (details.endpoint)", fault.ErrInvalid, of)
+	}
+	return fmt.Errorf("%w: %s has no endpoint that is asked by id (details.endpoint), so its records cannot be looked at one by one; read a range of time again: patra update %s --from … --to …",
+		fault.ErrInvalid, of, s.Source)
 }
 
 // Namespace returns where the watermark of a harvest lives (D§5.8).

@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/refresh"
+	"github.com/patra-ingest/patra/internal/core/spec"
 )
 
 func (d *desk) AddSignals(_ context.Context, _ ingest.Dataset, _ refresh.Kind, named []ingest.NewSignal, by ingest.Act) (ingest.SignalsAdded, error) {
@@ -31,7 +32,7 @@ func TestSignal(t *testing.T) {
 	for i := range 1200 {
 		ids = append(ids, fmt.Sprint(i))
 	}
-	letters := ingest.Dataset{Source: "lib", Endpoint: "letters"}
+	letters := spec.Snapshot{Source: "lib", Endpoint: "letters", Detail: &spec.Snapshot{}}
 	want := ingest.SignalsAdded{Added: 1197, Known: 3, From: 1000, To: 3200}
 	if done, err := New(d).Signal(t.Context(), letters, refresh.Merge, ids, me); err != nil || done != want || d.calls != 3 || d.by != me {
 		t.Errorf("%+v in %d calls, %v", done, d.calls, err)
@@ -47,6 +48,14 @@ func TestSignal(t *testing.T) {
 		},
 		"no reason": func() error {
 			_, err := New(d).SignalQuarantined(t.Context(), letters, ingest.Act{Actor: "me"})
+			return err
+		},
+		"no way to ask": func() error {
+			_, err := New(d).Signal(t.Context(), spec.Snapshot{Source: "lib"}, refresh.Merge, ids, me)
+			return err
+		},
+		"no way to ask again": func() error {
+			_, err := New(d).SignalQuarantined(t.Context(), spec.Snapshot{Source: "lib"}, me)
 			return err
 		},
 		"no id": func() error { _, err := New(d).Signal(t.Context(), letters, refresh.Merge, nil, me); return err },

@@ -5,6 +5,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
@@ -134,11 +135,24 @@ func slicingRequest(s spec.Snapshot, owed []window.Window) slicing.Request {
 	known := traitsOf(s.Operation)
 	return slicing.Request{
 		Owed: owed, Grid: s.Filter.Cut, Config: s.Slicing, PageSize: s.Paging.Size, SafetyLag: lag,
-		Order: s.Filter.Field + ":asc", Precision: string(s.Filter.Precision), Paging: string(s.Paging.Type), Initial: s.Paging.Initial,
+		Order: orderOf(s), Precision: string(s.Filter.Precision), Paging: string(s.Paging.Type), Initial: s.Paging.Initial,
 		MinWindow: s.Window.MinWindow.Std(), MaxWindow: s.Window.MaxWindow.Std(),
 		Cap: int64(s.Paging.MaxResults), MaxPages: s.Paging.MaxPages, NewestFirst: known.newestFirst,
 		Steps: stepsOf(s), Priority: known.priority, OneUnit: s.NamesUnit(),
 	}
+}
+
+// orderOf returns the order in which items come, as far as the source declares it: rising
+// where pages follow the date, by the date where it is sorted by it from either end, and
+// nothing where the upstream decides.
+func orderOf(s spec.Snapshot) string {
+	switch {
+	case s.Paging.Type == paging.Time:
+		return s.Filter.Field + ":asc"
+	case s.Window.Ordered:
+		return s.Filter.Field
+	}
+	return ""
 }
 
 // orEmpty returns a list that is written as [] in JSON and not as null.

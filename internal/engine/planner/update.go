@@ -62,7 +62,6 @@ func (u update) byID() bool { return u.chosen.Policy != refresh.ByTime }
 func (u update) checkSource() error {
 	s, chosen, r := u.compiled.Snapshot, u.chosen, u.request
 	of := s.Source + "/" + s.Endpoint
-	again := fmt.Sprintf("read a range of time again: patra update %s --from … --to …", s.Source)
 	switch {
 	case chosen.Policy == refresh.ByTime && s.Filter.Field == "":
 		return fmt.Errorf("%w: %s cannot select by date (filter.field), so no range of time can be read again", fault.ErrInvalid, of)
@@ -75,10 +74,8 @@ func (u update) checkSource() error {
 			return fmt.Errorf("%w: %w", fault.ErrInvalid, err)
 		}
 		return nil
-	case s.Filter.Field == "":
-		return fmt.Errorf("%w: %s has no endpoint that is asked by id (details.endpoint)", fault.ErrInvalid, of)
 	}
-	return fmt.Errorf("%w: %s has no endpoint that is asked by id (details.endpoint), so its records cannot be looked at one by one; %s", fault.ErrInvalid, of, again)
+	return s.CheckByID()
 }
 
 // ownNamespace returns one for each policy, and for whatever else makes it another update
