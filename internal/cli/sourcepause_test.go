@@ -100,8 +100,12 @@ func TestPausedSourceIsNotHarvested(t *testing.T) {
 	window := []string{"crossref", "--from", "2025-03-01", "--to", "2025-03-03"}
 	d.expect(term.ExitOK, append([]string{"plan"}, window...)...)
 	d.expect(term.ExitOK, "source", "pause", "crossref", "--op", "HARVEST", "--reason", "quota")
+	plans := d.expect(term.ExitOK, "plan", "list", "-o", "json").out
 	for _, verb := range []string{"harvest", "plan"} {
-		r := d.writesNothing(append([]string{verb}, window...)...)
+		r := d.run(append([]string{verb}, window...)...) // it leaves a trigger
+		if after := d.expect(term.ExitOK, "plan", "list", "-o", "json").out; after != plans {
+			t.Errorf("%s: plans were %s and are %s", verb, plans, after)
+		}
 		if r.code != term.ExitConflict || r.out != "" {
 			t.Errorf("%s: exit code %d, output %q", verb, r.code, r.out)
 		}

@@ -27,6 +27,11 @@ func (p *Plans) Show(ctx context.Context, id int64) (view.PlanDetail, error) {
 	return p.db.Plan(ctx, id)
 }
 
+// ListTriggers lists who asked for plans and what came of it, newest first.
+func (p *Plans) ListTriggers(ctx context.Context, f view.Filter) ([]view.TriggerRow, error) {
+	return p.db.Triggers(ctx, f)
+}
+
 // ListSlices lists the parts of plans, newest first.
 func (p *Plans) ListSlices(ctx context.Context, f view.Filter) ([]view.Slice, error) {
 	return p.db.Slices(ctx, f)

@@ -81,7 +81,7 @@ func planFacts(p view.PlanDetail) []term.Fact {
 		{"slices", sliceTotal(p.Slices)},
 		{"items", reason.ItemsText(s.BatchStats)},
 		{"requests", fmt.Sprintf("%d for %d pages, %d bytes", s.Requests, s.Pages, s.BytesIn)},
-		{"trigger", fmt.Sprintf("%d: %s by %s at %s", p.Trigger.ID, p.Trigger.Type, p.Trigger.Scheduler, term.SecondText(p.Trigger.At))},
+		{"trigger", fmt.Sprintf("%d: %s by %s at %s%s", p.Trigger.ID, p.Trigger.Type, p.Trigger.Scheduler, term.SecondText(p.Trigger.At), callerText(p.Trigger.JobID, p.Trigger.LogID))},
 		{"asked for", term.Wrap(term.OrDash(string(p.Trigger.Params)))},
 		{"reason", term.Wrap(term.OrDash(p.Trigger.Reason()))},
 		{"sliced by", term.Wrap(strings.TrimSpace(p.Strategy + " " + string(p.SliceParams)))},

@@ -222,11 +222,11 @@ func runBackfill(ctx context.Context, e *term.Env, code string, b *backfilling) 
 	defer app.Close()
 	HintNewAndRaw(e, app)
 	w, compiled, err := understandBackfill(ctx, e, app, code, b)
-	if err != nil {
-		return err
+	if err == nil {
+		err = consent.CheckFor(ctx, e, app, compiled.Snapshot)
 	}
-	if err := consent.CheckFor(ctx, e, app, compiled.Snapshot); err != nil {
-		return err
+	if err != nil {
+		return b.noteRefused(ctx, e, app, code, err)
 	}
 	subject.Warn(e, compiled.Warnings)
 	hintSettings(ctx, e, app, compiled)

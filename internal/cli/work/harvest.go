@@ -61,6 +61,7 @@ Ctrl-C is safe at any moment: committed pages stay, the next harvest continues.`
 		},
 	}
 	r.addFlags(c)
+	r.addCallerFlags(c)
 	settings.Flags(c)
 	c.Flags().StringVar(&told.Path, "events", "", "file that says who gets which events: publish them at the end")
 	return c
@@ -159,7 +160,7 @@ func runHarvest(ctx context.Context, e *term.Env, code string, r *Request, setti
 		}
 	}
 	if _, err := rehearsePlan(ctx, e, code, r); err != nil {
-		return err
+		return r.noteRefused(ctx, e, nil, code, err)
 	}
 	app, err := daemon.Open(ctx, config)
 	if err != nil {
@@ -185,7 +186,11 @@ func runHarvest(ctx context.Context, e *term.Env, code string, r *Request, setti
 			planned() // from now on the bar says what it waits for
 			show(p)
 		}
-		return app.Harvest(counting, compiled, p.newRequest(), watch)
+		h, err := app.Harvest(counting, compiled, p.newRequest(), watch)
+		if h.Draft == nil { // nothing was planned
+			err = r.noteRefused(ctx, e, app, code, err)
+		}
+		return h, err
 	})
 	if stopped != nil && s.Stopped == nil {
 		return stopped

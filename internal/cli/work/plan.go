@@ -25,6 +25,7 @@ type Request struct {
 	endpoint, Operation, from, to, now string
 	Set                                []string
 	dry, offline, count, retry         bool
+	caller                             caller
 }
 
 func (r *Request) addFlags(c *cobra.Command) {
@@ -46,11 +47,15 @@ type Parsed struct {
 	overrides []registry.Override
 	// retryBefore: what failed before this instant is tried again at once; zero: at its time.
 	retryBefore time.Time
+	caller      caller
 }
 
 // parseFlags understands the flags. base is what "now" means without --now.
 func (r *Request) parseFlags(base time.Time) (p Parsed, err error) {
-	p.Now = base.UTC()
+	p.Now, p.caller = base.UTC(), r.caller
+	if err := p.caller.check(); err != nil {
+		return p, err
+	}
 	if r.retry {
 		p.retryBefore = p.Now // not --now: failures have the time of the clock
 	}
@@ -117,6 +122,10 @@ keeps its own, and reads a range once: asked for again, what it has read is skip
 An update reads a named window again; without one every record has its turn once in
 details.every, if the source can be asked for ids.
 
+A scheduler outside that repeats its calls names each with --request-id: called again
+with the same name and flags, the command finds the plan it made, says so and ends
+with exit code 0. A call that is refused is kept too: patra plan triggers.
+
 The forecast of a dry run says what a run would take, and what it rests on: what
 the upstream counts, what earlier slices had, or an assumption. A source that does
 not say how much a slice should hold is counted only with --count.`,
@@ -129,6 +138,8 @@ not say how much a slice should hold is counted only with --count.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), e, args[0], r) },
 	}
 	r.addFlags(c)
+	r.addCallerFlags(c)
+	c.Flags().StringVar(&r.caller.requestID, "request-id", "", "name of this request: called again with the same name and flags, there is one plan")
 	c.Flags().StringVar(&r.Operation, "op", string(ingest.Harvest), "operation: HARVEST, BACKFILL or UPDATE")
 	c.Flags().BoolVar(&r.offline, "offline", false, "do not ask the upstream for counts")
 	c.Flags().BoolVar(&r.count, "count", false, "ask the upstream for counts also where only the forecast needs them")
@@ -137,20 +148,24 @@ not say how much a slice should hold is counted only with --count.`,
 }
 
 func runPlan(ctx context.Context, e *term.Env, code string, r *Request) error {
-	draft, err := rehearsePlan(ctx, e, code, r)
-	if err != nil {
+	if found, err := findRepeated(ctx, e, code, r); found || err != nil {
 		return err
 	}
+	draft, err := rehearsePlan(ctx, e, code, r)
+	if err != nil {
+		return r.noteRefused(ctx, e, nil, code, err)
+	}
+	out := planned{PlanDraft: draft}
 	if !r.dry {
-		if draft, err = storePlan(ctx, e, code, r); err != nil {
+		if out, err = storePlan(ctx, e, code, r); err != nil {
 			return err
 		}
 	}
-	hintLag(e, draft)
+	hintLag(e, out.PlanDraft)
 	if e.Output == "json" {
-		return e.JSON(draft)
+		return e.JSON(out)
 	}
-	return printDraft(e, draft)
+	return printDraft(e, out.PlanDraft)
 }
 
 // rehearsePlan draws the plan and writes nothing; without a database it plans from
@@ -196,7 +211,10 @@ func rehearsePlan(ctx context.Context, e *term.Env, code string, r *Request) (*d
 // newRequest is the trigger of a command.
 func (p Parsed) newRequest() daemon.PlanRequest {
 	out := daemon.NewRequest(p.Now, p.from, p.to)
-	out.RetryBefore = p.retryBefore
+	out.RetryBefore, out.JobID, out.LogID = p.retryBefore, p.caller.jobID, p.caller.logID
+	for _, o := range p.overrides {
+		out.Overrides = append(out.Overrides, o.String())
+	}
 	return out
 }
 
@@ -219,29 +237,31 @@ func (r *Request) parseAt(ctx context.Context, app *daemon.App) (Parsed, error) 
 }
 
 // storePlan stores the plan for an executor to work on.
-func storePlan(ctx context.Context, e *term.Env, code string, r *Request) (*daemon.PlanDraft, error) {
+func storePlan(ctx context.Context, e *term.Env, code string, r *Request) (out planned, err error) {
 	app, err := e.Open(ctx, nil)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	defer app.Close()
+	defer func() { err = r.noteRefused(ctx, e, app, code, err) }()
 	p, err := r.parseAt(ctx, app)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	compiled, err := r.compileSource(ctx, app, code, p)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	if err := app.MayRun(ctx, compiled.Snapshot); err != nil {
-		return nil, err
+		return out, err
 	}
-	plan, draft, err := app.Planner.Plan(ctx, compiled, r.planRequest(p))
+	of := ingest.Partition{Dataset: compiled.Snapshot.Dataset(), Operation: p.operation}
+	plan, draft, err := app.Planner.Plan(ctx, compiled, r.nameRequest(r.planRequest(p), of))
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	e.Hint("%s", Stored(plan))
-	return draft, nil
+	return planned{draft, plan.ID}, nil
 }
 
 // Stored says where a plan is, and who goes on with it if it is not all there.

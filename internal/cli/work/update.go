@@ -66,6 +66,7 @@ not have is not found (exit code 5). The watermark of the harvest is never touch
 		},
 	}
 	u.Request.addFlags(c)
+	u.Request.addCallerFlags(c)
 	settings.Flags(c)
 	f := c.Flags()
 	f.StringVar(&u.stale, "stale", "", "look at every record once in this time, such as 30d")
@@ -189,19 +190,26 @@ func (p prepared) planRequest() daemon.PlanRequest {
 	return r
 }
 
-func runUpdateWith(ctx context.Context, e *term.Env, app *daemon.App, code string, u *updating) error {
-	p, err := u.prepareUpdate(ctx, app, code)
-	if err != nil {
-		return err
+// admitUpdate understands an update and refuses what may not run, before anything is
+// written.
+func (u *updating) admitUpdate(ctx context.Context, e *term.Env, app *daemon.App, code string) (p prepared, err error) {
+	if p, err = u.prepareUpdate(ctx, app, code); err != nil {
+		return p, err
 	}
 	if err := consent.CheckFor(ctx, e, app, p.compiled.Snapshot); err != nil {
-		return err
+		return p, err
 	}
 	if err := app.MayRun(ctx, p.compiled.Snapshot); err != nil {
-		return err
+		return p, err
 	}
-	if _, err := app.Planner.Draft(ctx, p.compiled, p.planRequest()); err != nil { // before anything is written
-		return err
+	_, err = app.Planner.Draft(ctx, p.compiled, p.planRequest())
+	return p, err
+}
+
+func runUpdateWith(ctx context.Context, e *term.Env, app *daemon.App, code string, u *updating) error {
+	p, err := u.admitUpdate(ctx, e, app, code)
+	if err != nil {
+		return u.noteRefused(ctx, e, app, code, err)
 	}
 	subject.Warn(e, p.compiled.Warnings)
 	hintSettings(ctx, e, app, p.compiled)

@@ -43,6 +43,8 @@ type Trigger struct {
 	At        time.Time
 	Source    string
 	Params    []byte // normalised, canonical JSON
+	JobID     string // of an outside scheduler: its job, and the run of that job
+	LogID     string
 }
 
 // Namespace identifies a cursor.

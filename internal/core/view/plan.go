@@ -41,6 +41,8 @@ type Trigger struct {
 	ID        int64           `json:"id"`
 	Type      string          `json:"type"`
 	Scheduler string          `json:"scheduler"`
+	JobID     string          `json:"jobId,omitempty"` // of an outside scheduler: its job, and the run of that job
+	LogID     string          `json:"logId,omitempty"`
 	At        time.Time       `json:"at"`
 	Params    json.RawMessage `json:"params,omitempty"`
 	Remarks   json.RawMessage `json:"remarks,omitempty"`

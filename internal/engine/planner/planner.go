@@ -109,7 +109,7 @@ func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest
 	if err != nil {
 		return ingest.Plan{}, nil, err
 	}
-	schedule, err := p.store.RecordTrigger(ctx, newTrigger(c, r))
+	schedule, err := p.store.RecordTrigger(ctx, NewTrigger(ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}, r))
 	if err != nil {
 		return ingest.Plan{}, nil, err
 	}
@@ -156,9 +156,20 @@ func (p *Planner) finishSlicing(ctx context.Context, plan ingest.Plan) error {
 	return nil
 }
 
-// newTrigger returns what is stored of who asked for a plan, and how.
-func newTrigger(c *spec.Compiled, r Request) ingest.Trigger {
-	asked := map[string]any{"endpoint": c.Snapshot.Endpoint, "operation": c.Snapshot.Operation, "from": r.From, "to": r.To}
+// NewTrigger returns what is stored of who asked for a plan, and how.
+func NewTrigger(of ingest.Partition, r Request) ingest.Trigger {
+	asked := map[string]any{"endpoint": of.Endpoint, "operation": of.Operation, "from": r.From, "to": r.To}
+	for name, value := range map[string]string{"requestId": r.RequestID, "typed": r.Typed} {
+		if value != "" {
+			asked[name] = value
+		}
+	}
+	if len(r.Overrides) > 0 {
+		asked["overrides"] = r.Overrides
+	}
+	if policy := policyOf(r); len(policy) > 0 {
+		asked["policy"] = policy
+	}
 	if r.By.Actor != "" {
 		asked["actor"], asked["reason"] = r.By.Actor, r.By.Reason
 	}
@@ -167,8 +178,27 @@ func newTrigger(c *spec.Compiled, r Request) ingest.Trigger {
 	}
 	params, _ := fingerprint.Canonical(asked) // texts and nulls always encode
 	return ingest.Trigger{
-		Key: fingerprint.Key("trigger", r.TriggerKey), Scheduler: r.Scheduler, Type: r.Type, At: window.Instant(r.Now), Source: c.Snapshot.Source, Params: params,
+		Key: TriggerKeyOf(r.TriggerKey), Scheduler: r.Scheduler, Type: r.Type, At: window.Instant(r.Now), Source: of.Source, Params: params,
+		JobID: r.JobID, LogID: r.LogID,
 	}
+}
+
+// TriggerKeyOf returns the key under which a trigger is stored.
+func TriggerKeyOf(key string) string { return fingerprint.Key("trigger", key) }
+
+// policyOf returns what was asked for beyond the window: how records are chosen, and what
+// may be taken or asked.
+func policyOf(r Request) map[string]any {
+	out := map[string]any{}
+	if r.Refresh.Policy != "" {
+		out["refresh"] = r.Refresh.Policy
+	}
+	for name, on := range map[string]bool{"offline": r.Offline, "count": r.Count, "retry": !r.RetryBefore.IsZero()} {
+		if on {
+			out[name] = true
+		}
+	}
+	return out
 }
 
 // newPlan returns the plan as it is stored.
@@ -200,7 +230,11 @@ func (d *drawing) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.N
 	if d.Window != nil {
 		in.Window = *d.Window
 	}
-	in.Key = fingerprint.Key(d.Source, d.Endpoint, string(d.Operation), d.ExprHash, boundText(r.From), boundText(r.To), r.TriggerKey) // D§5.5
+	from, to := boundText(r.From), boundText(r.To)
+	if r.RequestID != "" {
+		from, to = "asked", "asked" // the trigger key says it all
+	}
+	in.Key = fingerprint.Key(d.Source, d.Endpoint, string(d.Operation), d.ExprHash, from, to, r.TriggerKey) // D§5.5
 	return in, nil
 }
 

@@ -38,8 +38,15 @@ type Request struct {
 	Estimates Estimates
 	// TriggerKey identifies the trigger; the same trigger twice is one plan.
 	TriggerKey string
-	Scheduler  string
-	Type       ingest.TriggerType
+	// RequestID is the name that the caller gave the trigger; the same one again is the
+	// same plan, whatever its relative bounds mean by then. Empty: none was given.
+	RequestID string
+	// JobID and LogID are of the outside scheduler that asked: its job, and the run of it.
+	JobID, LogID string
+	// Overrides are the settings of this run as they may be shown.
+	Overrides []string
+	Scheduler string
+	Type      ingest.TriggerType
 	// By is the operator whose act this is, with the reason that was given.
 	By ingest.Act
 }

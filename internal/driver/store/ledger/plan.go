@@ -22,8 +22,9 @@ func (s *Ledger) RecordTrigger(ctx context.Context, in ingest.Trigger) (id int64
 			return err
 		}
 		id, err = t.Insert(`INSERT INTO ing_schedule_instance
-  (trigger_key, scheduler_code, trigger_type_code, triggered_at, trigger_params, provenance_code, created_at) VALUES (?,?,?,?,?,?,?)`,
-			in.Key, in.Scheduler, string(in.Type), kernel.Micros(in.At), kernel.JSONOrNull(in.Params), in.Source, kernel.Micros(t.Now))
+  (trigger_key, scheduler_code, scheduler_job_id, scheduler_log_id, trigger_type_code, triggered_at, trigger_params, provenance_code, created_at)
+  VALUES (?,?,?,?,?,?,?,?,?)`,
+			in.Key, in.Scheduler, kernel.OrNull(in.JobID), kernel.OrNull(in.LogID), string(in.Type), kernel.Micros(in.At), kernel.JSONOrNull(in.Params), in.Source, kernel.Micros(t.Now))
 		return err
 	})
 	return id, err

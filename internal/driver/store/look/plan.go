@@ -69,10 +69,10 @@ func (s *Look) Plan(ctx context.Context, id int64) (v view.PlanDetail, err error
 	var remarks, params, proto, asked, noted sql.NullString
 	err = s.db.QueryRow(ctx, `SELECT p.id, p.provenance_code, p.endpoint_name, p.operation_code, p.status_code, p.window_from, p.window_to, p.as_of,
   p.spec_fingerprint, p.record_remarks, p.created_at, p.updated_at, p.plan_key, p.slice_strategy_code, p.slice_params, p.expr_proto_hash, p.expr_proto_snapshot,
-  p.cursor_id, i.id, i.trigger_type_code, i.scheduler_code, i.triggered_at, i.trigger_params, i.record_remarks
+  p.cursor_id, i.id, i.trigger_type_code, i.scheduler_code, COALESCE(i.scheduler_job_id, ''), COALESCE(i.scheduler_log_id, ''), i.triggered_at, i.trigger_params, i.record_remarks
   FROM ing_plan p JOIN ing_schedule_instance i ON i.id = p.schedule_instance_id WHERE p.id = ?`, id).
 		Scan(&v.ID, &v.Source, &v.Endpoint, &v.Operation, &v.Status, &from, &to, &asOf, &v.SpecFingerprint, &remarks, &created, &updated, &v.Key, &v.Strategy,
-			&params, &v.ExprProtoHash, &proto, &v.CursorID, &v.Trigger.ID, &v.Trigger.Type, &v.Trigger.Scheduler, &triggered, &asked, &noted)
+			&params, &v.ExprProtoHash, &proto, &v.CursorID, &v.Trigger.ID, &v.Trigger.Type, &v.Trigger.Scheduler, &v.Trigger.JobID, &v.Trigger.LogID, &triggered, &asked, &noted)
 	if err != nil {
 		return v, kernel.Wrap("show plan", s.db.Translate(kernel.OrNotFound(err)))
 	}

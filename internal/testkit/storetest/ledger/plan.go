@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -32,7 +33,9 @@ func (s suite) triggers(t *testing.T) {
 		}
 	})
 	s.test(t, "a trigger keeps what it was told", func(w *world) {
-		id, err := w.Store.RecordTrigger(w.Ctx, fixture.Harvest{Trigger: "tick"}.NewTrigger())
+		in := fixture.Harvest{Trigger: "tick"}.NewTrigger()
+		in.JobID, in.LogID = "job-1", "log-2"
+		id, err := w.Store.RecordTrigger(w.Ctx, in)
 		w.Must(err)
 		w.Must(w.Store.NoteTrigger(w.Ctx, id, []byte(`{"reason":"empty window"}`)))
 		if got := w.Text("SELECT trigger_params FROM ing_schedule_instance WHERE id = ?", id); got != `{"trigger":"tick"}` {
@@ -43,6 +46,34 @@ func (s suite) triggers(t *testing.T) {
 		}
 		if got := w.Number("SELECT triggered_at FROM ing_schedule_instance WHERE id = ?", id); got != fixture.Noon.UnixMicro() {
 			w.Errorf("instant %d, want %d", got, fixture.Noon.UnixMicro())
+		}
+	})
+	s.test(t, "a trigger is found with what came of it", func(w *world) {
+		in := fixture.Harvest{Trigger: "refused"}.NewTrigger()
+		in.JobID, in.LogID = "job-1", "log-2"
+		id, err := w.Store.RecordTrigger(w.Ctx, in)
+		w.Must(err)
+		w.Must(w.Store.NoteTrigger(w.Ctx, id, []byte(`{"refused":"it is paused"}`)))
+		found, known, err := w.Store.TriggerOfKey(w.Ctx, in.Key)
+		w.Must(err)
+		if !known || found.ID != id || found.JobID != "job-1" || found.LogID != "log-2" || found.Refused != "it is paused" || found.PlanID != 0 || !found.At.Equal(in.At) {
+			w.Errorf("%v %+v", known, found)
+		}
+		if _, known, err := w.Store.TriggerOfKey(w.Ctx, "nobody"); known || err != nil {
+			w.Errorf("%v, %v", known, err)
+		}
+		other, err := w.Store.RecordTrigger(w.Ctx, fixture.Harvest{Trigger: "other"}.NewTrigger())
+		w.Must(err)
+		for state, want := range map[string][]int64{"": {other, id}, view.TriggerRefused: {id}, view.TriggerPlanned: nil} {
+			rows, err := w.Store.Triggers(w.Ctx, view.Filter{Status: state, Source: in.Source})
+			w.Must(err)
+			var got []int64
+			for _, row := range rows {
+				got = append(got, row.ID)
+			}
+			if !slices.Equal(got, want) {
+				w.Errorf("%q: %v, want %v", state, got, want)
+			}
 		}
 	})
 	s.test(t, "a note to an unknown trigger is refused", func(w *world) {
