@@ -35,6 +35,7 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/operate"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/engine/rategate"
+	"github.com/patra-ingest/patra/internal/surface/metrics"
 )
 
 // Config is what an operator decides.
@@ -66,6 +67,8 @@ type Config struct {
 	EventsFile string // where Events stands, for whoever has to type its name
 	// Installed is what this machine allows to source files, and who runs it.
 	Installed Installed
+	// Metrics says whether the process counts what it does, and who may read it.
+	Metrics MetricsConfig
 	// Clock replaces the store's clock; for tests.
 	Clock func() time.Time
 	// MustExist: the command only reads, so a missing file is an error.
@@ -133,8 +136,9 @@ type App struct {
 	waits    *consentWaits // what waits for consent
 	guard    *Guard        // of what source files want of this machine
 	parts    *planner.Campaigns
-	stops    *stops       // what ended the work on partitions early
-	counted  atomic.Int64 // requests that only counted
+	stops    *stops         // what ended the work on partitions early
+	counted  atomic.Int64   // requests that only counted
+	meter    *metrics.Meter // nil where nothing is counted
 	identity ingest.Process
 	planning sync.Mutex // one call plans at a time; other processes are kept out by a lease
 	single   bool       // the store takes one executor process
@@ -179,8 +183,8 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	a.parts = planner.NewCampaigns(a.Planner, db)
 	a.Inspect = newInspector(a)
 	a.offerTopics(db)
-	a.health = heal.New(db, a.identity.ID, c.Log)
-	a.executor = executor.New(db, chain, a.keptBodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), LogSample: c.Installed.Log.Sample, Rates: newCurrentRates(a).ratesNow}, c.Log)
+	a.health, a.meter = heal.New(db, a.identity.ID, c.Log), meterOf(c.Metrics)
+	a.executor = executor.New(db, chain, a.keptBodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), LogSample: c.Installed.Log.Sample, Meter: a.executorMeter(), Rates: newCurrentRates(a).ratesNow}, c.Log)
 	return a, nil
 }
 

@@ -221,7 +221,8 @@ func (a *App) workWhile(ctx context.Context, of ingest.Partition, planID int64, 
 	}
 	d := dispatch.New(a.store, a.executor, dispatch.Config{
 		Workers: a.config.Workers, Owner: a.identity.ID, Lease: a.config.Lease, Share: a.gate.Share, Cooling: a.coolingFor, Rests: a.waits.waitsForConsent, Health: a.health, Patient: a.patient,
-		Ended: func(w ingest.Work, o ingest.Outcome) error { return a.stops.noteOutcome(w, o, of) },
+		TookOver: a.countTakeovers,
+		Ended:    func(w ingest.Work, o ingest.Outcome) error { return a.stops.noteOutcome(w, o, of) },
 		MayClaim: func(ctx context.Context) (bool, error) {
 			if enough() {
 				return false, nil

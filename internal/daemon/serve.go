@@ -50,6 +50,11 @@ func (a *App) Serve(ctx context.Context, roles []Role) error {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	closeListener, err := a.listen(ctx, stop)
+	if err != nil {
+		return err
+	}
+	defer closeListener()
 	a.identity.Roles, a.patient = joinRoles(roles), true
 	a.config.Log.Info("serving", "roles", a.identity.Roles, "process", a.identity.ID)
 	a.tellUntrusted(ctx)

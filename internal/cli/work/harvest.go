@@ -26,6 +26,7 @@ func NewHarvest(e *term.Env) *cobra.Command {
 	r := &Request{Env: e, Operation: string(ingest.Harvest)}
 	var settings Settings
 	var told events.File
+	var measured metricsFile
 	c := &cobra.Command{
 		Use:   "harvest SRC",
 		Short: "Fetch what is new since the last harvest",
@@ -36,6 +37,9 @@ failure, at once by the first harvest after its source was resumed, applied anew
 given another secret, and at once with --retry. A plan whose requests failed before
 the source was applied anew is cancelled, and what it left is planned again with the
 source as it is now.
+
+With --metrics-file what the harvest counted, and how its source stands, is
+written as metrics at the end, also if it failed: docs/metrics.md lists them.
 
 With --events the events that wait are published at the end, as events publish does.
 Exit code 3 if some were not delivered: the records are stored, the events stay.
@@ -57,13 +61,14 @@ Ctrl-C is safe at any moment: committed pages stay, the next harvest continues.`
 			if r.dry {
 				return runPlan(cmd.Context(), e, args[0], r)
 			}
-			return runHarvest(cmd.Context(), e, args[0], r, settings, told)
+			return runHarvest(cmd.Context(), e, args[0], r, settings, told, measured)
 		},
 	}
 	r.addFlags(c)
 	r.addCallerFlags(c)
 	settings.Flags(c)
 	c.Flags().StringVar(&told.Path, "events", "", "file that says who gets which events: publish them at the end")
+	measured.addFlag(c)
 	return c
 }
 
@@ -144,9 +149,9 @@ type Summary struct {
 	decided bool      // nothing that was rejected is open
 }
 
-func runHarvest(ctx context.Context, e *term.Env, code string, r *Request, settings Settings, told events.File) (err error) {
+func runHarvest(ctx context.Context, e *term.Env, code string, r *Request, settings Settings, told events.File, measured metricsFile) (err error) {
 	config := daemon.Config{Database: e.Database, Installed: e.Installed, Log: e.Logger(), Warn: e.WarnOnce}
-	if err := settings.Apply(&config); err != nil {
+	if err := errors.Join(settings.Apply(&config), measured.prepare(&config)); err != nil {
 		return err
 	}
 	if told.Path != "" {
@@ -167,6 +172,11 @@ func runHarvest(ctx context.Context, e *term.Env, code string, r *Request, setti
 		return err
 	}
 	defer app.Close()
+	defer func() {
+		if failed := measured.writeMetrics(ctx, app, code); failed != nil {
+			err = errors.Join(err, failed)
+		}
+	}()
 	HintNewAndRaw(e, app)
 	p, err := r.parseAt(ctx, app)
 	if err != nil {

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"slices"
@@ -20,6 +21,7 @@ func NewServe(e *term.Env) *cobra.Command {
 	var settings Settings
 	var history admin.HistoryFlags
 	var told events.File
+	var shown listening
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Keep sources fresh: plan by schedule and work on tasks until stopped",
@@ -46,26 +48,33 @@ Its log is lines of JSON, or text on a terminal: --log-format, --log-level and
 --log-file, or the section log of patra.yaml. SIGHUP opens the log file anew, so
 that logrotate can rename it.
 
+--listen shows how the process fares: /metrics for Prometheus, /healthz (it lives),
+/readyz (its database answers and has the schema of this program). An address that
+other machines reach needs a certificate and a token for /metrics. The metrics are
+listed in docs/metrics.md.
+
 SIGTERM stops it in an orderly way with exit code 0, Ctrl-C with 130: committed
 pages stay, leases are given back, the next process continues.`,
 		Example: `  patra serve
   patra serve --roles planner
+  patra serve --listen 127.0.0.1:9464
   patra serve --roles executor --workers 8
   patra serve --roles planner,executor,relay --events events.yaml
   patra serve --log-level warn --log-file /var/log/patra/serve.log`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runServe(cmd.Context(), e, roles, settings, history, told)
+			return runServe(cmd.Context(), e, roles, settings, history, told, shown)
 		},
 	}
 	c.Flags().StringVar(&roles, "roles", "planner,executor", "duties of this process: planner, executor, relay or several")
 	settings.Flags(c)
 	history.Flags(c)
 	told.Flags(c)
+	shown.addFlags(c)
 	return c
 }
 
-func runServe(ctx context.Context, e *term.Env, text string, settings Settings, history admin.HistoryFlags, told events.File) error {
+func runServe(ctx context.Context, e *term.Env, text string, settings Settings, history admin.HistoryFlags, told events.File, shown listening) error {
 	roles, err := daemon.ParseRoles(text)
 	if err != nil {
 		return term.Usagef("--roles: %v", err)
@@ -76,7 +85,7 @@ func runServe(ctx context.Context, e *term.Env, text string, settings Settings, 
 	}
 	defer stopLog()
 	config := daemon.Config{Database: e.Database, Installed: e.Installed, Log: log, Warn: e.WarnOnce}
-	if err := settings.Apply(&config); err != nil {
+	if err := errors.Join(settings.Apply(&config), shown.apply(&config)); err != nil {
 		return err
 	}
 	if config.Archive, err = history.Config(); err != nil {

@@ -70,6 +70,9 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.db.Now(ct
 // waited for it together.
 func (s *Store) Waits() (steps int64, waited time.Duration) { return s.db.Waits() }
 
+// Redone returns how many transactions of this process were done again so far.
+func (s *Store) Redone() int64 { return s.db.Redone() }
+
 // Schema reads the status and changes nothing. A database of a newer program is
 // an error, and stays untouched.
 func (s *Store) Schema(ctx context.Context) (SchemaStatus, error) { return s.db.Schema(ctx) }

@@ -121,3 +121,15 @@ func DialLocal(ctx context.Context, network, address string) (net.Conn, error) {
 	}}
 	return dialer.DialContext(ctx, network, address)
 }
+
+// ServerConfig returns how to answer as a server that has a certificate.
+func ServerConfig(cert, key string) (*tls.Config, error) {
+	if _, err := loadPair(cert, key); err != nil {
+		return nil, fmt.Errorf("%w: cert and key: %w", fault.ErrInvalid, err)
+	}
+	// Read for every connection: certificates are renewed while a process serves.
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		pair, err := loadPair(cert, key)
+		return &pair, err
+	}}, nil
+}

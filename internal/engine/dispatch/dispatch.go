@@ -68,6 +68,9 @@ type Config struct {
 	// Ended hears how each task ended. An error ends the work: for a command whose
 	// upstream cannot be reached. Nil means that there is no listener.
 	Ended func(ingest.Work, ingest.Outcome) error
+	// TookOver hears how many tasks were taken back from workers whose lease had expired.
+	// Nil means that nobody counts them.
+	TookOver func(n int)
 	// Patient waits where nothing can be stored, for room or for a database that is
 	// unreachable, instead of ending: for a process that serves. Whoever harvests by
 	// hand is told: at once of the one, soon of the other.
@@ -206,8 +209,12 @@ func (d *Dispatcher) fillWorkers(ctx context.Context, start func(ingest.Work)) (
 			return false, err
 		}
 	}
-	if _, err := d.store.Reap(ctx, choreSize); err != nil {
+	reaped, err := d.store.Reap(ctx, choreSize)
+	if err != nil {
 		return false, err
+	}
+	if reaped > 0 && d.config.TookOver != nil {
+		d.config.TookOver(reaped)
 	}
 	if _, err := d.store.Promote(ctx, choreSize); err != nil {
 		return false, err

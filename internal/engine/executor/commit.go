@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/measure"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/spec"
@@ -23,6 +24,7 @@ import (
 // answer is what came back for one request: the page, how it was had, and where
 // its body is kept.
 type answer struct {
+	asked   time.Time // when the first request for it was handed to the chain
 	page    *extract.Page
 	call    *transport.Call
 	kept    func() (ref string, err error)
@@ -52,7 +54,7 @@ func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exc
 	r.asking = limits.Key(r.work.Partition.Source)
 	a.call = &transport.Call{
 		Request: request, Key: r.asking, Limits: limits, Retry: retry,
-		Priority: r.work.Partition.Operation.Priority(), Task: r.work.Lease.TaskID, Held: r.checkLease, Failed: r.noteTry,
+		Priority: r.work.Partition.Operation.Priority(), Task: r.work.Lease.TaskID, Held: r.checkLease, Failed: r.noteTry, Measured: r.measureAttempt,
 		Weigh: func(response *exchange.Response, f *fault.Error) *fault.Error {
 			return explainRefusal(request, response, p.Weigh(response, f))
 		},
@@ -64,13 +66,14 @@ func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exc
 			return err
 		},
 	}
-	began := time.Now()
+	a.asked = time.Now()
 	_, err := r.executor.chain.Do(ctx, a.call)
 	r.countCall(a.call)
 	if err != nil {
 		r.recordFailedPage(a, err)
 		r.tellLostPage(ctx, a.call, err)
-		r.sampleHealth(ctx, a.call, true, time.Since(began)-a.call.Notes.Waited, 0)
+		r.measureFailedPage(ctx, err)
+		r.sampleHealth(ctx, a.call, true, time.Since(a.asked)-a.call.Notes.Waited, 0)
 	}
 	return a, err
 }
@@ -206,11 +209,13 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 	}
 	if err != nil {
 		r.unsure = &batch
+		r.executor.meter.NoteBatch(r.work.Partition, measure.Batch{})
 		return nil, err
 	}
 	crash.At(crash.Committed)
 	r.failed, r.lost, r.batchID = nil, nil, result.BatchID
 	r.tellBatch(ctx, &b, result)
+	r.measureBatch(b.answer, result.Stats, time.Since(began))
 	if b.call != nil {
 		r.executor.troubles.notePage(r.work.Partition)
 		r.failingSince = time.Time{}

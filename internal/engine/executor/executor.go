@@ -67,6 +67,8 @@ type Config struct {
 	// LogSample is the share of batches that leave a line although all went well; nil:
 	// worklog.DefaultSample.
 	LogSample *float64
+	// Meter counts and times what the executor does; nil: nothing does.
+	Meter Meter
 	// Rates are the rate sections in force now, of a program and of its second step:
 	// like secrets they are no part of what a plan froze (D§5.31). Fresh asks for
 	// them anew. Nil: those of the snapshot.
@@ -95,6 +97,7 @@ type Executor struct {
 	health   *heal.Conditions
 	config   Config
 	log      *slog.Logger
+	meter    Meter
 	programs programs // by spec fingerprint
 	troubles *troubles
 	leads    *leads
@@ -102,7 +105,10 @@ type Executor struct {
 
 // New makes an executor. Without bodies it keeps none.
 func New(s Store, chain transport.Doer, bodies Bodies, c Config, log *slog.Logger) *Executor {
-	e := &Executor{store: s, chain: chain, keeper: keeper{bodies}, health: c.Health, config: c.WithDefaults(), log: log, troubles: newTroubles(), leads: newLeads()}
+	e := &Executor{store: s, chain: chain, keeper: keeper{bodies}, health: c.Health, config: c.WithDefaults(), log: log, troubles: newTroubles(), leads: newLeads(), meter: c.Meter}
+	if e.meter == nil {
+		e.meter = unmeasured{}
+	}
 	if e.health == nil {
 		e.health = heal.New(nil, "", log)
 	}
@@ -144,8 +150,10 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	if errors.Is(err, fault.ErrStale) {
 		return outcome, err // somebody else owns the task: write nothing (I7)
 	}
+	var cause error // of a run that did not end well
 	if err != nil {
 		err = r.judgeStreak(ctx, err)
+		cause = err
 		outcome = r.decideOutcome(ctx, err)
 		outcome.Stops = r.stops || outcome.Task == ingest.TaskFailed && needsPerson(err) && fault.Code(outcome.Code).Remedy() != fault.Unknown
 	}
@@ -164,6 +172,7 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: w.Lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks}); err != nil {
 		return outcome, err
 	}
+	r.measureRun(outcome, cause)
 	if err := r.giveUpPlan(end, outcome); err != nil {
 		return outcome, err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/slicing"
@@ -83,11 +84,12 @@ type results struct {
 
 // signs are what the run noticed about the health of the upstream.
 type signs struct {
-	alive        bool      // a run that looks ahead was answered, though not what it asked for
-	failingSince time.Time // when the first try failed since the last page
-	stopped      bool      // this run found that its source has to be stopped
-	stops        bool      // runs of this partition fail one like the other: see fault.Streak
-	again        int       // how many runs in a row did
+	alive        bool         // a run that looks ahead was answered, though not what it asked for
+	measured     *fault.Error // of the last try that failed; it was counted
+	failingSince time.Time    // when the first try failed since the last page
+	stopped      bool         // this run found that its source has to be stopped
+	stops        bool         // runs of this partition fail one like the other: see fault.Streak
+	again        int          // how many runs in a row did
 }
 
 // newTaskRun makes a run that begins with a list, until prepare knows better.

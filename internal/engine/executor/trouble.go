@@ -6,6 +6,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/measure"
 	"github.com/patra-ingest/patra/internal/engine/transport"
 )
 
@@ -87,6 +88,8 @@ func (r *taskRun) noteTry(t transport.FailedTry) {
 		r.failingSince = time.Now()
 	}
 	r.executor.troubles.noteTry(r.work.Partition, t.Fault)
+	r.measured = t.Fault
+	r.executor.meter.NoteFailure(r.work.Partition, measure.Failure{Level: t.Fault.Level, Again: t.Wait > 0})
 	r.line().Debug("try failed", "try", t.No, "of", t.Most, "code", string(t.Fault.Code), "error", t.Fault.Error(), "nextIn", t.Wait.Round(time.Millisecond).String())
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/measure"
 	"github.com/patra-ingest/patra/internal/crash"
 )
 
@@ -36,8 +37,10 @@ func (g gated) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	woken := beginRest(ctx)
 	permit, err := g.permits.Acquire(ctx, c.gateAsk())
 	woken()
-	c.Notes.Waited += time.Since(began)
+	waited := time.Since(began)
+	c.Notes.Waited += waited
 	if err != nil {
+		c.measureRefusal(waited, err)
 		return nil, err
 	}
 	if c.Held != nil {
@@ -48,7 +51,36 @@ func (g gated) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	}
 	crash.At(crash.Permitted)
 	c.Notes.Attempts++
-	return g.sendWithPermit(ctx, c, permit)
+	sent := time.Now()
+	response, err := g.sendWithPermit(ctx, c, permit)
+	c.measureAnswer(waited, time.Since(sent), response, err)
+	return response, err
+}
+
+// measureRefusal tells of a request that the gate put off. One whose caller was stopped
+// is not counted.
+func (c *Call) measureRefusal(waited time.Duration, err error) {
+	var f *fault.Error
+	if c.Measured == nil || !errors.As(err, &f) {
+		return
+	}
+	why := gate.Reason(f.Held)
+	if why == "" {
+		why = gate.OverDeadline
+	}
+	c.Measured(measure.Attempt{Waited: waited, Refused: why})
+}
+
+// measureAnswer tells of a request that had its permit.
+func (c *Call) measureAnswer(waited, took time.Duration, response *exchange.Response, err error) {
+	if c.Measured == nil {
+		return
+	}
+	a := measure.Attempt{Waited: waited, Took: took, Unsent: response == nil && neverLeft(err)}
+	if response != nil {
+		a.Status, a.Bytes = response.Status, response.WireBytes
+	}
+	c.Measured(a)
 }
 
 // sendWithPermit gives the permit back whatever happens: a panic below costs its task, and

@@ -23,6 +23,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/measure"
 )
 
 // Doer performs a call.
@@ -54,6 +55,9 @@ type Call struct {
 	// Failed hears of every try that failed, before the next one or the end. Nil
 	// means that nobody listens.
 	Failed func(FailedTry)
+	// Measured hears of every request that asked for a permit, token and login calls
+	// included. Nil means that nobody measures.
+	Measured func(measure.Attempt)
 	// Held is asked when a request has its permit: an error says that the task is
 	// no longer ours, and nothing leaves. A worker that stood still while it
 	// waited would otherwise send one request beside the next owner's (I7). Nil

@@ -338,6 +338,7 @@ func (c *canary) commands() {
 		c.run("batch", "replay", id, "--from", "upstream")
 	}
 	c.run("status")
+	c.does("metrics")
 }
 
 // refused: every upstream refuses every credential, and says so loudly.

@@ -39,6 +39,7 @@ func (db *DB) StepFrom(ctx context.Context, name string, l Lane, begin, do func(
 		if try == maxTries || !(errors.Is(err, fault.ErrBusy) || errors.Is(err, fault.ErrConflict)) {
 			return Wrap(name, err)
 		}
+		db.waits.redone.Add(1)
 		select {
 		case <-ctx.Done():
 			return Wrap(name, ctx.Err())

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+)
+
+// Harvests by cron are seen: each leaves a file about its source, whole and readable for a
+// collector, also if it fails; and patra metrics tells of all.
+func TestMetricsWithoutAProcessThatServes(t *testing.T) {
+	d := newDesk(t)
+	source, _ := d.simulated("")
+	d.rows(source)
+	folder := filepath.Join(d.dir, "textfile")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, "crossref.prom")
+	d.expect(term.ExitOK, "harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-03", "--metrics-file", file)
+	text := d.read(file)
+	d.holds(text, `patra_ingest_batches_total{endpoint="works",op="HARVEST",outcome="stored",source="crossref"}`)
+	d.holds(text, `patra_ingest_cursor_lag_seconds{endpoint="works",ns="1",op="HARVEST",source="crossref"}`)
+	if strings.Contains(text, "go_goroutines") || strings.Contains(text, "build_info") {
+		t.Error("a file of a harvest holds what the file of another holds too")
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("a collector cannot read it: %v, %v", info, err)
+	}
+
+	d.expect(term.ExitUsage, "harvest", "crossref", "--metrics-file", filepath.Join(d.dir, "none", "crossref.prom"))
+	failed := filepath.Join(folder, "failed.prom")
+	d.run("harvest", "crossref", "--from", "2025-03-01", "--to", "2025-03-03", "--set", "request.path=/nothing-here", "--metrics-file", failed)
+	d.holds(d.read(failed), `patra_ingest_batches_total{endpoint="works",op="HARVEST",outcome="failed",source="crossref"} `)
+	d.holds(d.read(failed), `patra_ingest_http_requests_total{class="4xx",endpoint="works",op="HARVEST",source="crossref"} `)
+
+	all := filepath.Join(folder, "patra.prom")
+	d.expect(term.ExitOK, "metrics", "--file", all)
+	printed := d.expect(term.ExitOK, "metrics").out
+	for _, said := range []string{printed, d.read(all)} {
+		d.holds(said, `patra_ingest_tasks_queued{endpoint="works",op="HARVEST",source="crossref"} `)
+		d.holds(said, "patra_ingest_build_info{")
+	}
+	if strings.Contains(printed, "go_goroutines") {
+		t.Error("the runtime of a command that ends is nobody's business")
+	}
+	left, err := os.ReadDir(folder)
+	if err != nil || len(left) != 3 {
+		t.Errorf("parts of files are left: %v, %v", left, err)
+	}
+}
+
+func TestServeListensOnlyWhereItMay(t *testing.T) {
+	d := newDesk(t)
+	for address, says := range map[string]string{"0.0.0.0:9464": "needs TLS and a token", "9464": "use HOST:PORT"} {
+		d.holds(d.expect(term.ExitUsage, "serve", "--listen", address).err, says)
+	}
+	d.noFile()
+}
+
+func (d *desk) read(path string) string {
+	d.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		d.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,108 @@
+package metrics
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/patra-ingest/patra/internal/core/secret"
+)
+
+// Served is what a server of metrics shows, and to whom.
+type Served struct {
+	Registry *prometheus.Registry
+	// Token is what whoever reads /metrics has to bring as a bearer token; zero: nothing.
+	Token secret.Text
+	// Ready says why the process cannot work now; nil: it can. It is asked by every
+	// request to /readyz, with a context that ends soon.
+	Ready func(ctx context.Context) error
+	Log   *slog.Logger
+}
+
+const (
+	patience  = 3 * time.Second // for an answer to /readyz
+	mostHeads = 16 << 10        // bytes of the headers of a request
+)
+
+// NewHandler answers /metrics, /healthz and /readyz. Health is told to everybody, in one
+// word: those who watch processes have no token, and nothing of it is worth hiding.
+func NewHandler(s Served) http.Handler {
+	scraped := promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{
+		EnableOpenMetrics: true, ErrorLog: scrapeLog{s.Log}, ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4,
+	})
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", requireToken(s.Token, scraped))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeHealth(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		defer cancel()
+		if err := s.Ready(ctx); err != nil {
+			writeHealth(w, http.StatusServiceUnavailable, "not ready: "+err.Error())
+			return
+		}
+		writeHealth(w, http.StatusOK, "ready")
+	})
+	return mux
+}
+
+func writeHealth(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text + "\n"))
+}
+
+// requireToken lets only those in who bring the token. Hashes are compared, in a time that
+// tells nothing of them.
+func requireToken(token secret.Text, next http.Handler) http.Handler {
+	if token.IsZero() {
+		return next
+	}
+	want := sha256.Sum256([]byte(token.Reveal()))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		kind, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		got := sha256.Sum256([]byte(given))
+		if !strings.EqualFold(kind, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			writeHealth(w, http.StatusUnauthorized, "a bearer token is needed")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ServeUntil answers requests on a listener until ctx ends, and then finishes those under
+// way, for a moment.
+func ServeUntil(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger, farewell time.Duration) error {
+	server := &http.Server{
+		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: mostHeads, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	if err := server.Shutdown(last); err != nil {
+		return server.Close()
+	}
+	return nil
+}
+
+// scrapeLog logs what a scrape could not show.
+type scrapeLog struct{ log *slog.Logger }
+
+// Println logs one problem of a scrape.
+func (s scrapeLog) Println(v ...any) { s.log.Warn("metrics could not be shown", "problem", v) }
