@@ -9,6 +9,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/status"
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/view"
 )
 
 func TestStatusTellsTheHole(t *testing.T) {
@@ -103,4 +104,23 @@ type once struct{ done func() }
 func (o *once) Write(p []byte) (int, error) {
 	o.done()
 	return len(p), nil
+}
+
+// What ends without a person is shown and calls none; when it lasts, it does.
+func TestStatusMarksWhatHeals(t *testing.T) {
+	d := harvested(t)
+	if err := harvest(t.Context(), d.file, "", march(3), march(4), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	d.exec(`INSERT INTO ing_health (owner, provenance_code, endpoint_name, operation_code, condition_code, level_no, since, valid_until, detail)
+  VALUES ('x', 'crossref', 'works', 'HARVEST', 'SLOW', 1, ?, ?, '')`, now.Add(-time.Minute).UnixMicro(), now.Add(time.Hour).UnixMicro())
+	text := unfolded(d.expect(term.ExitOK, "status").out)
+	d.holds(text, "~ crossref/works: SLOW: pages take long", "next: `patra run list --source crossref` (heals automatically)")
+	d.exec("UPDATE ing_health SET since = ?", now.Add(-2*time.Hour).UnixMicro())
+	var report status.Report
+	d.decode(d.expect(term.ExitFindings, "status", "-o", "json").out, &report)
+	if f := report.Findings[0]; len(report.Findings) != 1 || f.Code != view.FoundCondition || f.Severity != view.Notice || f.Heals || f.Next != "patra run list --source crossref" || f.Subject.Endpoint != "works" {
+		t.Errorf("%+v", report.Findings)
+	}
 }

@@ -37,15 +37,36 @@ func findingLines(all []view.Finding, now time.Time) []statusFinding {
 		more := total[kind(f)] - shownGaps
 		switch told[kind(f)]++; {
 		case f.Code != view.FoundGap && f.Code != view.FoundStartedOver, told[kind(f)] <= shownGaps:
-			out = append(out, statusFinding{findingAbout(f), findingText(f, now)})
+			out = append(out, newStatusFinding(f, now))
 		case told[kind(f)] > shownGaps+1:
 		case f.Code == view.FoundGap:
-			out = append(out, statusFinding{findingAbout(f), fmt.Sprintf("%s more; `patra coverage gaps %s` lists them", term.Count(more, "gap"), f.Subject.Source)})
+			line := newStatusFinding(f, now)
+			line.Next = "patra coverage gaps " + f.Subject.Source
+			line.Text = fmt.Sprintf("%s more; `%s` lists them", term.Count(more, "gap"), line.Next)
+			out = append(out, line)
 		default:
-			out = append(out, statusFinding{"queue", term.Count(more, "slice") + " more that started over again and again: `patra task list` shows what is worked on"})
+			line := newStatusFinding(f, now)
+			line.Subject, line.Next = view.Subject{}, "patra task list"
+			line.About, line.Text = "queue", term.Count(more, "slice")+" more that started over again and again: `patra task list` shows what is worked on"
+			out = append(out, line)
 		}
 	}
 	return out
+}
+
+// newStatusFinding puts a finding into words, with the command to type where the sentence
+// does not have it.
+func newStatusFinding(f view.Finding, now time.Time) statusFinding {
+	text := findingText(f, now)
+	if f.Next != "" && !strings.Contains(text, f.Next) {
+		text += "; next: `" + f.Next + "`"
+	}
+	if f.Heals {
+		text += " (heals automatically)"
+	}
+	return statusFinding{
+		About: findingAbout(f), Text: text, Code: f.Code, Severity: f.Severity, Subject: f.Subject, Since: f.Since, Until: f.Until, Heals: f.Heals, Next: f.Next,
+	}
 }
 
 // findingAbout names what a finding is about.
@@ -82,9 +103,7 @@ func findingText(f view.Finding, now time.Time) string {
 	case view.FoundUnplannable:
 		return "cannot be planned: " + f.Error
 	case view.FoundGap:
-		return fmt.Sprintf("gap %s: %s", term.WindowText(f.Gap.Window), reason.GapReason(*f.Gap))
-	case view.FoundLastFailure:
-		return fmt.Sprintf("last failure: task %d, %s; `patra task show %d` tells more", f.Task.ID, term.Shorten(term.FailureText(f.Task.ErrorCode, f.Task.Error), 120), f.Task.ID)
+		return fmt.Sprintf("gap %s: %s", term.WindowText(f.Gap.Window), reason.GapReason(*f.Gap)) + failureText(f.Task)
 	case view.FoundRanges:
 		return fmt.Sprintf("%s failed and still owed by cursor %d, such as %s; %s", term.Count(f.Count, "range"), f.Subject.CursorID, term.WindowText(f.Windows[0]), rangesNext(f.Subject))
 	case view.FoundNoWorker:
@@ -111,6 +130,14 @@ func findingText(f view.Finding, now time.Time) string {
 		return f.Untrusted.Brief()
 	}
 	return string(f.Code)
+}
+
+// failureText says which task left a gap; nothing if that is not known.
+func failureText(t *view.Task) string {
+	if t == nil {
+		return ""
+	}
+	return fmt.Sprintf("; last failure: task %d, %s; `patra task show %d` tells more", t.ID, term.Shorten(term.FailureText(t.ErrorCode, t.Error), 120), t.ID)
 }
 
 func rangesNext(of view.Subject) string {

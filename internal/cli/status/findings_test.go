@@ -57,6 +57,9 @@ func TestEveryFindingHasItsSentence(t *testing.T) {
 		if code.Severity() == "" {
 			t.Errorf("%s has no severity", code)
 		}
+		if done := f.Complete(march(9)); done.Next == "" || !strings.Contains(newStatusFinding(done, march(9)).Text, done.Next) {
+			t.Errorf("%s: the command %q is not told", code, done.Next)
+		}
 	}
 }
 

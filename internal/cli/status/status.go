@@ -37,6 +37,10 @@ without consent (patra source trust), and a database whose last patra db
 check is older than --check-age or found damage. Events that wait are no
 finding where nothing publishes: no relay works, and none has tried for a week.
 
+Each finding names the command to type. Those that end without a person are
+marked with ~ instead of ! and do not count for exit code 9, such as an endpoint
+that is in trouble for less than an hour.
+
 LAG is the time from the watermark to now. QUEUE is running + waiting.
 
 --watch repeats until Ctrl-C, which ends it with exit code 0.`,
@@ -87,6 +91,7 @@ type Report struct {
 	Findings  []statusFinding       `json:"findings"`
 
 	schedules view.Schedules // what starts the first harvest, while there was none
+	calls     int            // findings that do not heal
 }
 
 // sourceStatus is how one endpoint stands.
@@ -106,15 +111,23 @@ type sourceStatus struct {
 	LastFailure *view.Task       `json:"lastFailure,omitempty"`
 }
 
-// statusFinding is one thing somebody should know.
+// statusFinding is one thing a person should know, in words.
 type statusFinding struct {
-	About string `json:"about"`
-	Text  string `json:"text"`
+	About    string           `json:"about"`
+	Text     string           `json:"text"`
+	Code     view.FindingCode `json:"code"`
+	Severity view.Severity    `json:"severity"`
+	Subject  view.Subject     `json:"subject,omitzero"`
+	Since    time.Time        `json:"since,omitzero"`
+	Until    time.Time        `json:"until,omitzero"`
+	Heals    bool             `json:"heals"`
+	Next     string           `json:"next"`
 }
 
 // newStatusReport puts a status into words.
 func newStatusReport(s view.Status) Report {
-	r := Report{Now: s.Now, Sources: []sourceStatus{}, Processes: s.Processes, Relays: s.Relays, Events: s.Events, Missing: s.Missing, Findings: findingLines(s.Findings, s.Now), schedules: s.Schedules}
+	lines := findingLines(s.Findings, s.Now)
+	r := Report{Now: s.Now, Sources: []sourceStatus{}, Processes: s.Processes, Relays: s.Relays, Events: s.Events, Missing: s.Missing, Findings: lines, schedules: s.Schedules, calls: countCalls(lines)}
 	for _, one := range s.Sources {
 		r.Sources = append(r.Sources, sourceStatus{
 			Source: one.Source, Endpoint: one.Endpoint, CursorID: one.CursorID, FreshTo: one.FreshTo, LagSec: one.LagSec, Gaps: coverage.ShownGaps(one.Gaps), InWork: one.InWork,
@@ -147,10 +160,20 @@ func showStatus(e *term.Env, r Report) error {
 	if len(r.Sources) == 0 {
 		e.Hint("nothing was planned yet: %s", firstStart(r.schedules))
 	}
-	if n := len(r.Findings); n > 0 {
-		return term.Findingsf("%s", term.Count(n, "finding"))
+	if r.calls > 0 {
+		return term.Findingsf("%s", term.Count(r.calls, "finding"))
 	}
 	return nil
+}
+
+// countCalls counts the lines of findings that call a person: those that heal do not.
+func countCalls(lines []statusFinding) (n int) {
+	for _, f := range lines {
+		if !f.Heals {
+			n++
+		}
+	}
+	return n
 }
 
 // text is the report in 80 columns.
@@ -170,7 +193,11 @@ func (r Report) text() string {
 	}
 	out := w.Render() + "\n" + r.workLines() + "\n" + r.outboxLines() + r.missingLines()
 	for _, f := range r.Findings {
-		out += term.IndentLines("! "+term.Printable(f.About+": "+f.Text), 80)
+		mark := "! "
+		if f.Heals {
+			mark = "~ "
+		}
+		out += term.IndentLines(mark+term.Printable(f.About+": "+f.Text), 80)
 	}
 	if len(r.Findings) == 0 {
 		out += "no findings\n"

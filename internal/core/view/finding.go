@@ -18,6 +18,8 @@ type Finding struct {
 	Subject  Subject     `json:"subject"`
 	Since    time.Time   `json:"since,omitzero"` // when it began, where that is known
 	Until    time.Time   `json:"until,omitzero"` // when it ends or is tried again without anybody's doing
+	Heals    bool        `json:"heals"`          // it ends without a person, so it calls none
+	Next     string      `json:"next"`           // the command to type
 	Count    int         `json:"count,omitempty"`
 	Error    string      `json:"error,omitempty"` // what could not be done
 
@@ -59,16 +61,16 @@ const (
 // FindingCode is the kind of a finding.
 type FindingCode string
 
-// The kinds of findings. A new one is a constant, a row in severities, the place in
-// engine/inspect that finds it, and its sentence in the command line.
+// The kinds of findings. A new one is a constant, a row in severities, its command in
+// findingnext.go, the place in engine/inspect that finds it, its sentence in the command
+// line, and its row in docs/findings.md.
 const (
 	FoundUncomputable FindingCode = "SOURCE_UNCOMPUTABLE" // its status could not be computed
 	FoundUnreadable   FindingCode = "SOURCE_UNREADABLE"   // its definition could not be read
 	FoundUnplannable  FindingCode = "SOURCE_UNPLANNABLE"  // its definition could not be compiled
 
-	FoundGap         FindingCode = "GAP"          // that no process works on
-	FoundLastFailure FindingCode = "LAST_FAILURE" // the newest task that failed, where there are failed gaps
-	FoundRanges      FindingCode = "FAILED_RANGES"
+	FoundGap    FindingCode = "GAP" // that no process works on; the task that failed there is one of its facts
+	FoundRanges FindingCode = "FAILED_RANGES"
 
 	FoundNoWorker      FindingCode = "NO_WORKER"      // tasks wait, and no process works
 	FoundStartedOver   FindingCode = "STARTED_OVER"   // a slice begins again and again
@@ -93,7 +95,7 @@ const (
 
 var severities = map[FindingCode]Severity{
 	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundRanges: Critical, FoundDamaged: Critical,
-	FoundLastFailure: Warning, FoundNoWorker: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
+	FoundNoWorker: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
 	FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
 	FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -85,6 +86,8 @@ func (s *statusBuilder) addPauses(ctx context.Context) error {
 	return err
 }
 
+// addConditions adds endpoints in trouble. That the program stopped a source is told by its
+// pause alone: one cause is one finding.
 func (s *statusBuilder) addConditions(ctx context.Context) error {
 	all, err := s.from.Work.Conditions(ctx)
 	if err != nil {
@@ -96,6 +99,9 @@ func (s *statusBuilder) addConditions(ctx context.Context) error {
 		}
 		if one := s.at(c.Source, c.Endpoint); one != nil {
 			one.Conditions = append(one.Conditions, c)
+		}
+		if c.Condition == health.Fatal {
+			continue
 		}
 		s.find(view.Finding{Code: view.FoundCondition, Subject: view.Subject{Source: c.Source, Endpoint: c.Endpoint, Operation: c.Operation}, Since: c.Since, Until: c.Until, Condition: &c})
 	}

@@ -81,10 +81,9 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 	return s.addCampaigns(ctx, cursors)
 }
 
-// find notes a finding. Its severity is that of its code.
+// find notes a finding, with what follows from its code and facts.
 func (s *statusBuilder) find(f view.Finding) {
-	f.Severity = f.Code.Severity()
-	s.report.Findings = append(s.report.Findings, f)
+	s.report.Findings = append(s.report.Findings, f.Complete(s.report.Now))
 }
 
 func (s *statusBuilder) addSource(ctx context.Context, code string, cursors []view.Cursor) error {
@@ -161,14 +160,31 @@ func (s *statusBuilder) addEndpoint(ctx context.Context, b EndpointCoverage) err
 	return nil
 }
 
+// findGaps notes the gaps of an endpoint. The task that failed last is a fact of the gap it
+// left, not a finding of its own: both have one cause.
 func (s *statusBuilder) findGaps(one view.SourceStatus) {
 	about := view.Subject{Source: one.Source, Endpoint: one.Endpoint, CursorID: one.CursorID}
-	for _, g := range one.Gaps {
-		s.find(view.Finding{Code: view.FoundGap, Subject: about, Until: g.RetryAfter, Gap: &g})
+	blamed := gapOf(one)
+	for i, g := range one.Gaps {
+		f := view.Finding{Code: view.FoundGap, Subject: about, Until: g.RetryAfter, Gap: &g}
+		if i == blamed {
+			f.Since, f.Error, f.Task = one.LastFailure.FinishedAt, one.LastFailure.Error, one.LastFailure
+		}
+		s.find(f)
 	}
-	if one.LastFailure != nil {
-		s.find(view.Finding{Code: view.FoundLastFailure, Subject: about, Since: one.LastFailure.FinishedAt, Error: one.LastFailure.Error, Task: one.LastFailure})
+}
+
+// gapOf returns which gap of an endpoint its last failure left: the first that failed and
+// touches what the task was to read, else the first that failed; -1 without a failure.
+func gapOf(one view.SourceStatus) int {
+	if one.LastFailure == nil {
+		return -1
 	}
+	touched := slices.IndexFunc(one.Gaps, func(g view.Gap) bool { return g.Fails > 0 && g.Window.Overlaps(one.LastFailure.Window) })
+	if touched >= 0 {
+		return touched
+	}
+	return slices.IndexFunc(one.Gaps, func(g view.Gap) bool { return g.Fails > 0 })
 }
 
 // at returns the line of an endpoint, nil if it has none.

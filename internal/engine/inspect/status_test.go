@@ -69,12 +69,15 @@ func TestStatusTellsGapsThatNobodyWorksOn(t *testing.T) {
 	if len(s.Sources) != 1 || s.Sources[0].InWork != 1 || s.Sources[0].Failed != 1 || s.Sources[0].LagSec != (18*24*time.Hour).Seconds() {
 		t.Errorf("%+v", s.Sources)
 	}
-	if got := codes(s); !slices.Equal(got, []view.FindingCode{view.FoundGap, view.FoundLastFailure}) {
+	if got := codes(s); !slices.Equal(got, []view.FindingCode{view.FoundGap}) {
 		t.Fatalf("%v", got)
 	}
 	f := s.Findings[0]
 	if f.Severity != view.Critical || f.Gap.Window != days(2, 3) || f.Gap.Reason != view.GapFailed || !f.Gap.Waits || !f.Until.Equal(march(21)) || f.Subject != (view.Subject{Source: "crossref", Endpoint: "works", CursorID: 1}) {
 		t.Errorf("%+v %+v", f, f.Gap)
+	}
+	if f.Task == nil || f.Task.ID != 7 || f.Error != "no" || f.Heals || f.Next != "patra harvest crossref --endpoint works --retry" {
+		t.Errorf("the failure is no fact of its gap: %+v", f)
 	}
 }
 
@@ -133,8 +136,8 @@ func TestStatusTellsWhatBelongsToNoWatermark(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, codes(got), c.want)
 		}
 		for _, f := range got.Findings {
-			if f.Severity == "" {
-				t.Errorf("%s: %s has no severity", name, f.Code)
+			if f.Severity == "" || f.Next == "" {
+				t.Errorf("%s: %s has severity %q and next %q", name, f.Code, f.Severity, f.Next)
 			}
 		}
 	}

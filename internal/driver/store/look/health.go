@@ -89,9 +89,11 @@ func (s *Look) measuredConditions(ctx context.Context, now time.Time) ([]view.Co
   ORDER BY provenance_code, endpoint_name, operation_code, condition_code, level_no DESC`, kernel.Micros(now))
 }
 
+// openCircuits returns the endpoints that nothing is asked of. Their level is how many
+// times in a row the circuit was opened.
 func (s *Look) openCircuits(ctx context.Context, _ time.Time) ([]view.Condition, error) {
 	return s.listConditions(ctx, sameCondition(health.Down),
-		"SELECT provenance_code, endpoint_name, '', '', 1, updated_at, open_until, last_error_code FROM ing_breaker WHERE open_until IS NOT NULL")
+		"SELECT provenance_code, endpoint_name, '', '', opened, updated_at, open_until, last_error_code FROM ing_breaker WHERE open_until IS NOT NULL")
 }
 
 func (s *Look) coolingPartitions(ctx context.Context, now time.Time) (out []view.Condition, err error) {

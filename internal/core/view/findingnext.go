@@ -1,0 +1,152 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/health"
+)
+
+// Complete sets what follows from the code and the facts of a finding: its severity, the
+// command to type, and whether it heals. What only the finder knows stays: a finding that
+// was said to heal does.
+func (f Finding) Complete(now time.Time) Finding {
+	f.Severity = f.Code.Severity()
+	f.Heals = f.Heals || f.Code == FoundCondition && f.Condition.heals(now)
+	if f.Next == "" {
+		f.Next = f.nextCommand()
+	}
+	return f
+}
+
+// heals reports whether a condition ends without a person: a wait at its time, what is
+// measured when the upstream is well again. What lasts has a cause that may never pass,
+// such as a moved address.
+func (c *Condition) heals(now time.Time) bool {
+	rule, known := health.RuleOf(c.Condition)
+	switch {
+	case known && rule.Does(health.StopSource, max(c.Level, 1)):
+		return false
+	case c.Condition == health.Late: // found by the lookback; the lag follows
+		return true
+	case c.Condition == health.Down:
+		return c.Level < CircuitOpens && now.Sub(c.Until) < ConditionLasts
+	case c.Condition == health.Held, c.Since.IsZero():
+		return c.Until.After(now)
+	}
+	return known && now.Sub(c.Since) < ConditionLasts
+}
+
+// nextCommand returns what to type. It depends on nothing but the facts, so that all who
+// tell of a finding name the same command.
+func (f Finding) nextCommand() string {
+	source := f.Subject.Source
+	switch f.Code {
+	case FoundUncomputable, FoundDamaged, FoundNeverChecked, FoundCheckTooOld:
+		return "patra db check"
+	case FoundUnreadable:
+		return "patra source apply FILE"
+	case FoundUnplannable:
+		return "patra source explain " + source
+	case FoundGap:
+		return f.gapCommand()
+	case FoundRanges:
+		return f.rangesCommand()
+	case FoundNoWorker:
+		return "patra serve"
+	case FoundStartedOver:
+		return fmt.Sprintf("patra task show %d", f.Restarted.TaskID)
+	case FoundCampaignStuck:
+		return "patra backfill show " + f.Subject.Campaign
+	case FoundCampaignIdle:
+		return fmt.Sprintf("patra backfill %s --name %s", source, f.Subject.Campaign)
+	case FoundQuarantined:
+		return "patra quarantine groups " + source
+	case FoundPaused:
+		return f.Pause.Resuming()
+	case FoundCondition:
+		return f.Condition.command()
+	case FoundDisagree:
+		return "patra source test " + source
+	case FoundShortLists:
+		return "patra coverage reconcile " + source
+	case FoundUntrusted:
+		return trustCommand(f)
+	}
+	return f.eventsCommand()
+}
+
+func (f Finding) eventsCommand() string {
+	switch f.Code {
+	case FoundDeadEvents:
+		return "patra outbox list --status DEAD --source " + f.Subject.Source
+	case FoundReceiverAway:
+		return "patra events test " + f.Receiver.Destination
+	case FoundUnrelayed:
+		return "patra events publish"
+	case FoundEventsBehind:
+		return "patra events deliveries --source " + f.Subject.Source
+	}
+	return ""
+}
+
+// gapCommand returns what reads a gap, or accepts one that cannot be read.
+func (f Finding) gapCommand() string {
+	source := f.Subject.Source
+	harvest := "patra harvest " + source
+	if f.Subject.Endpoint != "" {
+		harvest += " --endpoint " + f.Subject.Endpoint
+	}
+	switch f.Gap.Reason {
+	case GapCapped:
+		return fmt.Sprintf("patra coverage waive %s --from %s --to %s --reason …", source, instantText(f.Gap.Window.From), instantText(f.Gap.Window.To))
+	case GapPaused:
+		return fmt.Sprintf("patra source resume %s --reason …", source)
+	case GapFailed:
+		return harvest + " --retry"
+	case GapLeft, GapOtherQuestion, GapNeverAsked:
+		return fmt.Sprintf("patra coverage fill %s --reason …", source)
+	}
+	return harvest
+}
+
+func (f Finding) rangesCommand() string {
+	if f.Subject.Campaign != "" {
+		return "patra backfill show " + f.Subject.Campaign
+	}
+	return "patra coverage show " + f.Subject.Source
+}
+
+// command returns where the cause of a condition is to be seen, or what ends it.
+func (c *Condition) command() string {
+	switch {
+	case c.Waits == gate.Quota:
+		return fmt.Sprintf("patra rate release %s --reason …", c.RateKey)
+	case c.Condition == health.Held, c.Condition == health.Throttled:
+		return "patra rate list"
+	case c.Condition == health.Down:
+		return "patra source test " + c.Source
+	case c.Condition == health.Overstocked:
+		return "patra task list --source " + c.Source
+	case c.Condition == health.Late:
+		return "patra plan list --source " + c.Source
+	}
+	return "patra run list --source " + c.Source
+}
+
+func trustCommand(f Finding) string {
+	if f.Untrusted.Command != "" {
+		return f.Untrusted.Command
+	}
+	return "patra source trust " + f.Subject.Source
+}
+
+// instantText writes an instant as commands read it: a day where it is one.
+func instantText(t time.Time) string {
+	t = t.UTC()
+	if t.Equal(t.Truncate(24 * time.Hour)) {
+		return t.Format(time.DateOnly)
+	}
+	return t.Format(time.RFC3339)
+}
