@@ -76,6 +76,37 @@ func (m machine) Schedules(ctx context.Context) (out view.Schedules, err error) 
 	return out, err
 }
 
+// ScheduledJobs lists what the applied sources schedule, or only those of one, with what
+// became of it. A source that cannot be read has none.
+func (m machine) ScheduledJobs(ctx context.Context, source string) (out []view.ScheduledJob, err error) {
+	a := m.App
+	applied, err := a.store.AppliedSources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	states, err := a.store.ScheduleStates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, code := range slices.Sorted(maps.Keys(applied)) {
+		if source != "" && code != source {
+			continue
+		}
+		known, err := a.registry.findSource(ctx, a.store, code)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			continue
+		}
+		jobs, _ := jobsOf(known.src) // what is wrong with the others, serve tells
+		for _, j := range jobs {
+			out = append(out, view.ScheduledJob{Partition: j.Partition, Schedule: j.Schedule, AppliedAt: applied[code], State: states[j.Schedule.Name]})
+		}
+	}
+	return out, nil
+}
+
 // warnOnce says once what is wrong with a source.
 func (s schedules) warnOnce(code string, err error) {
 	if err == nil {

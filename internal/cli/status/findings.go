@@ -58,6 +58,9 @@ func findingLines(all []view.Finding, now time.Time) []statusFinding {
 // does not have it.
 func newStatusFinding(f view.Finding, now time.Time) statusFinding {
 	text := findingText(f, now)
+	if f.Late != nil && f.Code != view.FoundBehind && f.Code != view.FoundStalled {
+		text += fmt.Sprintf("; so the watermark is %s behind", lagText(f.Late))
+	}
 	if f.Next != "" && !strings.Contains(text, f.Next) {
 		text += "; next: `" + f.Next + "`"
 	}
@@ -106,6 +109,10 @@ func findingText(f view.Finding, now time.Time) string {
 		return fmt.Sprintf("gap %s: %s", term.WindowText(f.Gap.Window), reason.GapReason(*f.Gap)) + failureText(f.Task)
 	case view.FoundRanges:
 		return fmt.Sprintf("%s failed and still owed by cursor %d, such as %s; %s", term.Count(f.Count, "range"), f.Subject.CursorID, term.WindowText(f.Windows[0]), rangesNext(f.Subject))
+	case view.FoundBehind:
+		return fmt.Sprintf("the watermark stands at %s, %s behind, more than %s (alerts.maxLag)", term.MinuteText(f.Late.FreshTo), lagText(f.Late), term.DurationText(f.Limit.Std()))
+	case view.FoundStalled:
+		return fmt.Sprintf("the watermark stands at %s and has not moved since %s, though the schedule fired", term.MinuteText(f.Late.FreshTo), term.MinuteText(f.Since))
 	case view.FoundNoWorker:
 		return fmt.Sprintf("waiting: %s, but no patra process is running: start `patra serve`", term.Count(f.Count, "task"))
 	case view.FoundStartedOver:
@@ -130,6 +137,10 @@ func findingText(f view.Finding, now time.Time) string {
 		return f.Untrusted.Brief()
 	}
 	return string(f.Code)
+}
+
+func lagText(l *view.Late) string {
+	return term.DurationText(time.Duration(l.LagSec * float64(time.Second)))
 }
 
 // failureText says which task left a gap; nothing if that is not known.

@@ -45,7 +45,7 @@ func TestEveryFindingHasItsSentence(t *testing.T) {
 		f := view.Finding{
 			Code: code, Subject: view.Subject{Source: "shelf", Endpoint: "works"}, Count: 1, Windows: []window.Window{{From: march(1), To: march(2)}}, Gap: &view.Gap{},
 			Task: &view.Task{}, Restarted: &view.StartedOver{}, Pause: &ingest.Pause{Scope: ingest.Scope{Source: "shelf"}}, Condition: &view.Condition{Source: "shelf", Condition: "SLOW"},
-			Doubt: &view.Doubt{Source: "shelf"}, Backlog: &view.Backlog{}, Receiver: &view.Away{}, Check: &integrity.Last{}, Untrusted: &trust.Stopped{What: "source shelf"},
+			Doubt: &view.Doubt{Source: "shelf"}, Backlog: &view.Backlog{}, Receiver: &view.Away{}, Check: &integrity.Last{}, Untrusted: &trust.Stopped{What: "source shelf"}, Late: &view.Late{FreshTo: march(1)},
 		}
 		text := findingText(f, march(9))
 		if text == "" || text == string(code) || findingAbout(f) == "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
@@ -38,6 +39,7 @@ type Settings struct {
 	Retry     fault.RetryPolicy         `json:"retry"`
 	Response  extract.Config            `json:"response"`
 	Schedule  schedule.Config           `json:"schedule,omitzero"`
+	Alerts    freshness.Config          `json:"alerts,omitzero"`
 	Contact   Contact                   `json:"contact"`
 
 	Credential exchange.Credential `json:"credential,omitzero"` // the entry auth.credential names; zero if none
@@ -190,6 +192,10 @@ func (r *Resolved) fillSections(s Sections) {
 		r.Paging.ExpectTotal = &expected
 	}
 	r.Schedule = valueOf(s.Schedule).WithDefaults()
+	r.Alerts = valueOf(s.Alerts)
+	if r.Operation == "HARVEST" { // the one operation whose watermark follows the present
+		r.Alerts = r.Alerts.Filled(r.Schedule, r.Window)
+	}
 	r.Contact = valueOf(s.Contact)
 }
 

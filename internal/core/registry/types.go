@@ -4,6 +4,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
@@ -54,6 +55,7 @@ type Sections struct {
 	Retry     *fault.RetryPolicy        `json:"retry,omitempty" doc:"retries"`
 	Response  *extract.Config           `json:"response,omitempty" doc:"reading the response"`
 	Schedule  *schedule.Config          `json:"schedule,omitempty" doc:"when a process that serves starts work automatically"`
+	Alerts    *freshness.Config         `json:"alerts,omitempty" doc:"from when on a person should look"`
 	Contact   *Contact                  `json:"contact,omitempty" doc:"who we are to the upstream"`
 }
 

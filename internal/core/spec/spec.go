@@ -13,6 +13,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/registry"
@@ -92,7 +93,7 @@ func freezeResolved(r *registry.Resolved) (Snapshot, error) {
 		Format: format, Source: r.Source, Endpoint: r.Endpoint, Operation: ingest.Operation(r.Operation),
 		Settings: r.Settings, RateSet: r.Overridden("rate"),
 	}
-	s.Schedule = schedule.Config{} // when to plan is no part of what a plan does
+	s.Schedule, s.Alerts = schedule.Config{}, freshness.Config{} // when to plan and when to look are no part of what a plan does
 	if !s.Details.Enabled() {
 		return s, nil
 	}

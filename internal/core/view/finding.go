@@ -23,6 +23,9 @@ type Finding struct {
 	Count    int         `json:"count,omitempty"`
 	Error    string      `json:"error,omitempty"` // what could not be done
 
+	// Late is how far the watermark lies behind, also where that is only a consequence.
+	Late *Late `json:"late,omitempty"`
+
 	Groups    int               `json:"groups,omitempty"`  // of rejected items, by cause
 	Limit     duration.Duration `json:"limit,omitzero"`    // that was passed: of an age
 	Windows   []window.Window   `json:"windows,omitempty"` // that failed and are still owed
@@ -72,6 +75,9 @@ const (
 	FoundGap    FindingCode = "GAP" // that no process works on; the task that failed there is one of its facts
 	FoundRanges FindingCode = "FAILED_RANGES"
 
+	FoundBehind  FindingCode = "WATERMARK_BEHIND"  // further behind now than the source allows
+	FoundStalled FindingCode = "WATERMARK_STALLED" // a tick should have moved it, and it stands
+
 	FoundNoWorker      FindingCode = "NO_WORKER"      // tasks wait, and no process works
 	FoundStartedOver   FindingCode = "STARTED_OVER"   // a slice begins again and again
 	FoundCampaignStuck FindingCode = "CAMPAIGN_STUCK" // nothing is planned of it
@@ -95,6 +101,7 @@ const (
 
 var severities = map[FindingCode]Severity{
 	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundRanges: Critical, FoundDamaged: Critical,
+	FoundBehind: Critical, FoundStalled: Warning,
 	FoundNoWorker: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
 	FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
 	FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,

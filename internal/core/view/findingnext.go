@@ -53,6 +53,10 @@ func (f Finding) nextCommand() string {
 		return f.gapCommand()
 	case FoundRanges:
 		return f.rangesCommand()
+	case FoundBehind:
+		return f.harvestCommand()
+	case FoundStalled:
+		return "patra task list --source " + source
 	case FoundNoWorker:
 		return "patra serve"
 	case FoundStartedOver:
@@ -94,21 +98,25 @@ func (f Finding) eventsCommand() string {
 // gapCommand returns what reads a gap, or accepts one that cannot be read.
 func (f Finding) gapCommand() string {
 	source := f.Subject.Source
-	harvest := "patra harvest " + source
-	if f.Subject.Endpoint != "" {
-		harvest += " --endpoint " + f.Subject.Endpoint
-	}
 	switch f.Gap.Reason {
 	case GapCapped:
 		return fmt.Sprintf("patra coverage waive %s --from %s --to %s --reason …", source, instantText(f.Gap.Window.From), instantText(f.Gap.Window.To))
 	case GapPaused:
 		return fmt.Sprintf("patra source resume %s --reason …", source)
 	case GapFailed:
-		return harvest + " --retry"
+		return f.harvestCommand() + " --retry"
 	case GapLeft, GapOtherQuestion, GapNeverAsked:
 		return fmt.Sprintf("patra coverage fill %s --reason …", source)
 	}
-	return harvest
+	return f.harvestCommand()
+}
+
+func (f Finding) harvestCommand() string {
+	text := "patra harvest " + f.Subject.Source
+	if f.Subject.Endpoint != "" {
+		text += " --endpoint " + f.Subject.Endpoint
+	}
+	return text
 }
 
 func (f Finding) rangesCommand() string {

@@ -42,10 +42,12 @@ type ledger struct {
 	relays     int
 	untrusted  []trust.Stopped
 	tries      int
+	jobs       []view.ScheduledJob
+	moved      time.Time
 }
 
 func (l *ledger) inspector() *Inspector {
-	return New(Readers{Clock: l, Sources: l, Coverage: l, Failed: l, Work: l, Beside: l, Checks: l, Machine: l})
+	return New(Readers{Clock: l, Sources: l, Coverage: l, Advances: l, Failed: l, Work: l, Beside: l, Checks: l, Machine: l})
 }
 
 func (l *ledger) Now(context.Context) (time.Time, error) { return l.now, nil }
@@ -127,6 +129,10 @@ func (l *ledger) Paused(context.Context, ingest.Partition) (ingest.Pause, bool, 
 	return ingest.Pause{}, false, nil
 }
 func (l *ledger) Schedules(context.Context) (view.Schedules, error) { return view.Schedules{}, nil }
+func (l *ledger) ScheduledJobs(context.Context, string) ([]view.ScheduledJob, error) {
+	return l.jobs, nil
+}
+func (l *ledger) LastAdvance(context.Context, int64) (time.Time, error) { return l.moved, nil }
 func (l *ledger) CauseChanged(context.Context, ingest.Partition) (time.Time, error) {
 	return l.mended, nil
 }

@@ -28,6 +28,7 @@ type Readers struct {
 	Clock    Clock
 	Sources  Sources
 	Coverage Coverage
+	Advances Advances
 	Failed   Failed
 	Work     Work
 	Beside   Beside
@@ -115,6 +116,13 @@ type Machine interface {
 	FailedTries(of ingest.Partition) (tries int, last string)
 	// Schedules counts the schedules of applied sources, and whether somebody follows them.
 	Schedules(ctx context.Context) (view.Schedules, error)
+	// ScheduledJobs lists what applied sources schedule, and what became of it.
+	ScheduledJobs(ctx context.Context, source string) ([]view.ScheduledJob, error)
+}
+
+// Advances reads when watermarks moved.
+type Advances interface {
+	LastAdvance(ctx context.Context, cursorID int64) (time.Time, error)
 }
 
 // Readings reads what was asked for before, and how much came.

@@ -34,6 +34,8 @@ type statusBuilder struct {
 	*Inspector
 	query  StatusQuery
 	report view.Status
+	jobs   []view.ScheduledJob
+	marks  []watermark // to be judged when their causes are known
 }
 
 func (s *statusBuilder) build(ctx context.Context) (err error) {
@@ -47,6 +49,9 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 	}
 	cursors, err := s.from.Coverage.Cursors(ctx, s.query.Source)
 	if err != nil {
+		return err
+	}
+	if s.jobs, err = s.from.Machine.ScheduledJobs(ctx, s.query.Source); err != nil {
 		return err
 	}
 	var codes []string
@@ -78,7 +83,10 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return s.addCampaigns(ctx, cursors)
+	if err := s.addCampaigns(ctx, cursors); err != nil {
+		return err
+	}
+	return s.addLate(ctx)
 }
 
 // find notes a finding, with what follows from its code and facts.
@@ -102,6 +110,9 @@ func (s *statusBuilder) addSource(ctx context.Context, code string, cursors []vi
 			continue
 		}
 		if err := s.addEndpoint(ctx, b); err != nil {
+			return err
+		}
+		if err := s.keepMark(src, b); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "PlanViews", Run: s.planViews},
 		{Name: "Believe09StartedOver", Run: s.startedOver},
 		{Name: "CoverageViews", Run: s.coverageViews},
+		{Name: "ScheduleViews", Run: s.scheduleViews},
 		{Name: "AuditLog", Run: s.auditLog},
 		{Name: "Views", Run: s.views},
 		{Name: "Exchanges", Run: s.exchanges},

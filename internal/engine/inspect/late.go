@@ -1,0 +1,124 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/freshness"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// watermark is one of a harvest that may be late.
+type watermark struct {
+	of    EndpointCoverage
+	limit time.Duration      // how far it may lie behind; 0: as far as it likes
+	job   *view.ScheduledJob // nil: nothing starts its harvest
+}
+
+// keepMark keeps the watermark of an endpoint to be judged later, with what the source
+// allows and what is to move it.
+func (s *statusBuilder) keepMark(src *registry.Source, b EndpointCoverage) error {
+	if !b.Known() || b.Cursor.Line() != ingest.CursorTime || b.Cursor.Instant.IsZero() {
+		return nil
+	}
+	r, err := registry.Resolve(src, b.Endpoint, string(ingest.Harvest), nil)
+	if err != nil {
+		return err
+	}
+	m := watermark{of: b, limit: r.Alerts.Limit()}
+	of := ingest.Partition{Dataset: ingest.Dataset{Source: b.Source, Endpoint: b.Endpoint}, Operation: ingest.Harvest}
+	if i := slices.IndexFunc(s.jobs, func(j view.ScheduledJob) bool { return j.Partition == of }); i >= 0 {
+		m.job = &s.jobs[i]
+	}
+	s.marks = append(s.marks, m)
+	return nil
+}
+
+// addLate adds watermarks that lie too far behind, or stand though a tick should have moved
+// them. Where another finding explains it, it is a fact of that one: one cause is one
+// finding.
+func (s *statusBuilder) addLate(ctx context.Context) error {
+	for _, m := range s.marks {
+		lag := s.report.Now.Sub(m.of.Cursor.Instant)
+		late := &view.Late{FreshTo: m.of.Cursor.Instant, LagSec: lag.Seconds()}
+		f := view.Finding{Subject: view.Subject{Source: m.of.Source, Endpoint: m.of.Endpoint, CursorID: m.of.Cursor.ID}, Late: late}
+		if m.limit > 0 && lag > m.limit {
+			f.Code, f.Since, f.Limit = view.FoundBehind, m.of.Cursor.Instant.Add(m.limit), duration.Duration(m.limit)
+		} else {
+			since, stalled, err := s.isStalled(ctx, m)
+			if err != nil {
+				return err
+			}
+			if !stalled {
+				continue
+			}
+			f.Code, f.Since = view.FoundStalled, since
+			one := s.at(m.of.Source, m.of.Endpoint)
+			f.Heals = one != nil && one.Running > 0 && s.report.Processes > 0 // a slice that takes long
+		}
+		if cause := s.explains(f.Subject); cause != nil {
+			cause.Late = late
+			continue
+		}
+		s.find(f)
+	}
+	return nil
+}
+
+// isStalled reports whether a watermark stands though its schedule fired and its tick led
+// to a plan.
+func (s *statusBuilder) isStalled(ctx context.Context, m watermark) (since time.Time, stalled bool, err error) {
+	if m.job == nil || m.job.State.FiredAt.IsZero() || m.job.State.Refused != "" {
+		return since, false, nil
+	}
+	end := m.expectedEnd()
+	if !m.of.Cursor.Instant.Before(end) {
+		return since, false, nil
+	}
+	moved, err := s.from.Advances.LastAdvance(ctx, m.of.Cursor.ID)
+	if err != nil {
+		return since, false, err
+	}
+	since, stalled = freshness.Stalled(m.of.Cursor.Instant, end, m.job.State.FiredAt, moved, s.report.Now)
+	return since, stalled, nil
+}
+
+// expectedEnd returns how far the harvest of the newest tick reads at least: it is planned
+// at the tick or later, with a safety lag that may be raised.
+func (m watermark) expectedEnd() time.Time {
+	w := m.of.Compiled.Snapshot.Window.WithDefaults()
+	return HarvestEnd(m.of.Compiled, m.job.State.LastTick.Add(-max(0, w.MaxSafetyLag.Std()-w.SafetyLag.Std())))
+}
+
+// explains returns the finding because of which a watermark stands; nil if there is none.
+// One that heals explains nothing: when it lasts, the lag is what counts.
+func (s *statusBuilder) explains(mark view.Subject) *view.Finding {
+	for i := range s.report.Findings {
+		f := &s.report.Findings[i]
+		at := f.Subject
+		switch f.Code {
+		case view.FoundGap:
+			if at.CursorID != mark.CursorID {
+				continue
+			}
+		case view.FoundPaused, view.FoundUntrusted, view.FoundUncomputable:
+			if at.Source != mark.Source || at.Endpoint != "" && at.Endpoint != mark.Endpoint || at.Operation != "" && at.Operation != string(ingest.Harvest) {
+				continue
+			}
+		case view.FoundNoWorker:
+			if one := s.at(mark.Source, mark.Endpoint); one == nil || one.Waiting == 0 {
+				continue
+			}
+		default:
+			continue
+		}
+		if !f.Heals {
+			return f
+		}
+	}
+	return nil
+}
