@@ -25,3 +25,24 @@ func TestStatusTellsThatASourceIsBehind(t *testing.T) {
 	d.rows(d.crossrefFile("off.yaml", "endpoints:\n", "schedule: {every: PT1H}\nalerts: {maxLag: PT0S}\n\nendpoints:\n"))
 	d.holds(d.expect(term.ExitOK, "status").out, "no findings")
 }
+
+// A schedule that nobody follows, and one that is refused, are findings until they fire.
+func TestStatusTellsOfSchedulesThatDoNotFire(t *testing.T) {
+	d := harvested(t)
+	if err := harvest(t.Context(), d.file, "", march(3), march(4), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	d.rows(d.crossrefFile("scheduled.yaml", "endpoints:\n", "schedule: {every: PT1H}\nalerts: {maxLag: PT0S}\n\nendpoints:\n"))
+	d.holds(d.expect(term.ExitOK, "status").out, "no findings") // it was applied just now
+	now := time.Now()
+	hour := now.Truncate(time.Hour)
+	d.exec("INSERT INTO ing_schedule_state (schedule_name, last_tick, missed, schedule_instance_id, followed_since, updated_at) VALUES ('crossref/works/HARVEST', ?, 0, NULL, 1, ?)",
+		hour.Add(-4*time.Hour).UnixMicro(), now.UnixMicro())
+	d.holds(unfolded(d.expect(term.ExitFindings, "status").out), "! crossref/works: the schedule of HARVEST does not fire: a tick was due at", "`patra serve` does")
+	d.exec(`INSERT INTO ing_schedule_instance (id, trigger_key, scheduler_code, trigger_type_code, triggered_at, provenance_code, record_remarks, created_at)
+  VALUES (77, 'k', 'INTERNAL', 'SCHEDULE', 1, 'crossref', '{"refused":"E-CLOCK: no"}', 1)`)
+	d.exec("UPDATE ing_schedule_state SET last_tick = ?, schedule_instance_id = 77", hour.UnixMicro())
+	d.holds(unfolded(d.expect(term.ExitFindings, "status").out), "! crossref/works: the schedule of HARVEST led to no plan at its newest tick", "E-CLOCK: no", "patra plan crossref --endpoint works --op HARVEST --dry-run")
+	d.exec("UPDATE ing_schedule_instance SET record_remarks = NULL WHERE id = 77")
+	d.holds(d.expect(term.ExitOK, "status").out, "no findings")
+}

@@ -113,6 +113,10 @@ func findingText(f view.Finding, now time.Time) string {
 		return fmt.Sprintf("the watermark stands at %s, %s behind, more than %s (alerts.maxLag)", term.MinuteText(f.Late.FreshTo), lagText(f.Late), term.DurationText(f.Limit.Std()))
 	case view.FoundStalled:
 		return fmt.Sprintf("the watermark stands at %s and has not moved since %s, though the schedule fired", term.MinuteText(f.Late.FreshTo), term.MinuteText(f.Since))
+	case view.FoundRefused:
+		return fmt.Sprintf("the schedule of %s led to no plan at its newest tick, %s: %s", f.Subject.Operation, term.MinuteText(f.Since), term.Shorten(f.Error, 300))
+	case view.FoundSilent:
+		return fmt.Sprintf("the schedule of %s does not fire: a tick was due at %s, and no process followed it; `patra serve` does", f.Subject.Operation, term.MinuteText(f.Since))
 	case view.FoundNoWorker:
 		return fmt.Sprintf("waiting: %s, but no patra process is running: start `patra serve`", term.Count(f.Count, "task"))
 	case view.FoundStartedOver:

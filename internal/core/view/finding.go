@@ -78,6 +78,9 @@ const (
 	FoundBehind  FindingCode = "WATERMARK_BEHIND"  // further behind now than the source allows
 	FoundStalled FindingCode = "WATERMARK_STALLED" // a tick should have moved it, and it stands
 
+	FoundRefused FindingCode = "SCHEDULE_REFUSED" // its newest tick led to no plan
+	FoundSilent  FindingCode = "SCHEDULE_SILENT"  // it does not fire
+
 	FoundNoWorker      FindingCode = "NO_WORKER"      // tasks wait, and no process works
 	FoundStartedOver   FindingCode = "STARTED_OVER"   // a slice begins again and again
 	FoundCampaignStuck FindingCode = "CAMPAIGN_STUCK" // nothing is planned of it
@@ -101,7 +104,7 @@ const (
 
 var severities = map[FindingCode]Severity{
 	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundRanges: Critical, FoundDamaged: Critical,
-	FoundBehind: Critical, FoundStalled: Warning,
+	FoundBehind: Critical, FoundStalled: Warning, FoundRefused: Warning, FoundSilent: Warning,
 	FoundNoWorker: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
 	FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
 	FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,

@@ -55,6 +55,10 @@ func (f Finding) nextCommand() string {
 		return f.rangesCommand()
 	case FoundBehind:
 		return f.harvestCommand()
+	case FoundRefused:
+		return fmt.Sprintf("patra plan %s --endpoint %s --op %s --dry-run", source, f.Subject.Endpoint, f.Subject.Operation)
+	case FoundSilent:
+		return "patra serve"
 	case FoundStalled:
 		return "patra task list --source " + source
 	case FoundNoWorker:

@@ -21,6 +21,7 @@ func (s *statusBuilder) addWorkload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.work = work
 	waiting := 0
 	for _, w := range work {
 		waiting += w.Waiting

@@ -35,6 +35,7 @@ type statusBuilder struct {
 	query  StatusQuery
 	report view.Status
 	jobs   []view.ScheduledJob
+	work   []view.Workload
 	marks  []watermark // to be judged when their causes are known
 }
 
@@ -86,6 +87,7 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 	if err := s.addCampaigns(ctx, cursors); err != nil {
 		return err
 	}
+	s.addSchedules()
 	return s.addLate(ctx)
 }
 
