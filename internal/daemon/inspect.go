@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
@@ -42,6 +43,9 @@ func (m machine) Processes(ctx context.Context) (executors, relays int, err erro
 	}
 	return executors, relays, err
 }
+
+// ReadClock returns the time by the clock of this machine.
+func (machine) ReadClock() time.Time { return time.Now() }
 
 // FailedTries counts the tries of this process that failed since the last page came.
 func (m machine) FailedTries(of ingest.Partition) (tries int, last string) {

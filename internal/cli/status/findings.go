@@ -77,6 +77,8 @@ func findingAbout(f view.Finding) string {
 	switch f.Code {
 	case view.FoundNoWorker:
 		return "queue"
+	case view.FoundClockOff:
+		return "clock"
 	case view.FoundDamaged, view.FoundNeverChecked, view.FoundCheckTooOld:
 		return "database"
 	case view.FoundPaused:
@@ -119,6 +121,12 @@ func findingText(f view.Finding, now time.Time) string {
 		return fmt.Sprintf("the schedule of %s does not fire: a tick was due at %s, and no process followed it; `patra serve` does", f.Subject.Operation, term.MinuteText(f.Since))
 	case view.FoundNoWorker:
 		return fmt.Sprintf("waiting: %s, but no patra process is running: start `patra serve`", term.Count(f.Count, "task"))
+	case view.FoundClockOff:
+		side := "ahead of"
+		if f.Apart < 0 {
+			side = "behind"
+		}
+		return fmt.Sprintf("this machine's clock is %s %s the database's: set the wrong one right, and let it follow a time server", term.DurationText(f.Apart.Std().Abs()), side)
 	case view.FoundStartedOver:
 		return reason.StartedOverText(*f.Restarted)
 	case view.FoundCampaignStuck:

@@ -29,6 +29,7 @@ waits and what is wrong. What is owed and worked on is no finding. Findings are:
 gaps that no task works on, ranges that a backfill or an update gave up,
 watermarks further behind than the source allows (alerts.maxLag) or that stand
 though their schedule fired, schedules that do not fire or lead to no plan,
+a clock of this machine that differs from the database's,
 stalled campaigns, items in quarantine, sources that are paused
 or cannot be read, endpoints in trouble, slices that started over more than twice
 and are not read yet, answers whose dates do not fit what was asked for or that

@@ -26,6 +26,9 @@ type Finding struct {
 	// Late is how far the watermark lies behind, also where that is only a consequence.
 	Late *Late `json:"late,omitempty"`
 
+	// Apart is by how much two clocks differ; negative: this machine's is behind.
+	Apart duration.Duration `json:"apart,omitzero"`
+
 	Groups    int               `json:"groups,omitempty"`  // of rejected items, by cause
 	Limit     duration.Duration `json:"limit,omitzero"`    // that was passed: of an age
 	Windows   []window.Window   `json:"windows,omitempty"` // that failed and are still owed
@@ -99,12 +102,13 @@ const (
 	FoundDamaged      FindingCode = "DATABASE_DAMAGED"
 	FoundNeverChecked FindingCode = "NEVER_CHECKED"
 	FoundCheckTooOld  FindingCode = "CHECK_TOO_OLD"
+	FoundClockOff     FindingCode = "CLOCK_OFF" // this machine's clock differs from the store's
 	FoundUntrusted    FindingCode = "UNTRUSTED" // it wants what was not agreed to
 )
 
 var severities = map[FindingCode]Severity{
 	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundRanges: Critical, FoundDamaged: Critical,
-	FoundBehind: Critical, FoundStalled: Warning, FoundRefused: Warning, FoundSilent: Warning,
+	FoundClockOff: Warning, FoundBehind: Critical, FoundStalled: Warning, FoundRefused: Warning, FoundSilent: Warning,
 	FoundNoWorker: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
 	FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
 	FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,

@@ -45,6 +45,8 @@ func (f Finding) nextCommand() string {
 	switch f.Code {
 	case FoundUncomputable, FoundDamaged, FoundNeverChecked, FoundCheckTooOld:
 		return "patra db check"
+	case FoundClockOff:
+		return "timedatectl status"
 	case FoundUnreadable:
 		return "patra source apply FILE"
 	case FoundUnplannable:

@@ -13,4 +13,8 @@ const (
 	// CircuitOpens is how many times in a row a circuit may open before a person should
 	// look: with the waits between them about a quarter of an hour.
 	CircuitOpens = 5
+
+	// ClockOff is how far the clock of a machine may differ from the store's. Leases and
+	// windows go by the store's; what is logged, signed and sent goes by the machine's.
+	ClockOff = 30 * time.Second
 )

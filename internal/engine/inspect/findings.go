@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/health"
@@ -182,6 +183,18 @@ func (s *statusBuilder) addCheck(ctx context.Context) error {
 	}
 	s.find(f)
 	return nil
+}
+
+// addClock adds that this machine's clock differs from the store's, which was asked between
+// two looks at it: a slow answer is no difference.
+func (s *statusBuilder) addClock(before, after time.Time) {
+	apart := max(before.Sub(s.report.Now), 0)
+	if after.Before(s.report.Now) {
+		apart = after.Sub(s.report.Now)
+	}
+	if s.query.Source == "" && apart.Abs() > view.ClockOff {
+		s.find(view.Finding{Code: view.FoundClockOff, Apart: duration.Duration(apart), Limit: duration.Duration(view.ClockOff)})
+	}
 }
 
 // addUntrusted adds the sources that cannot run before somebody agrees.

@@ -116,6 +116,8 @@ type Machine interface {
 	FailedTries(of ingest.Partition) (tries int, last string)
 	// Schedules counts the schedules of applied sources, and whether somebody follows them.
 	Schedules(ctx context.Context) (view.Schedules, error)
+	// ReadClock returns the time by the clock of this machine.
+	ReadClock() time.Time
 	// ScheduledJobs lists what applied sources schedule, and what became of it.
 	ScheduledJobs(ctx context.Context, source string) ([]view.ScheduledJob, error)
 }

@@ -40,9 +40,11 @@ type statusBuilder struct {
 }
 
 func (s *statusBuilder) build(ctx context.Context) (err error) {
+	asked := s.from.Machine.ReadClock()
 	if s.report.Now, err = s.from.Clock.Now(ctx); err != nil {
 		return err
 	}
+	s.addClock(asked, s.from.Machine.ReadClock())
 	if s.query.Source != "" {
 		if _, _, err := s.from.Sources.Source(ctx, s.query.Source); err != nil {
 			return err
