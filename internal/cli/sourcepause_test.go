@@ -119,3 +119,19 @@ func TestPausedSourceIsNotHarvested(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// A pause may have an end, which everything that tells of the pause tells too.
+func TestPauseUntil(t *testing.T) {
+	d := harvested(t)
+	r := d.expect(term.ExitOK, "source", "pause", "crossref", "--until", "2999-01-02T03:00:00Z", "--reason", "maintenance")
+	d.holds(r.out, "until", "2999-01-02T03:00:00Z")
+	d.holds(d.expect(term.ExitOK, "source", "show", "crossref").err, "until 2999-01-02T03:00:00Z")
+	d.holds(d.run("status").out, "until 2999-01-02T03:00:00Z")
+	d.holds(d.expect(term.ExitConflict, "plan", "crossref", "--offline").err, "until 2999-01-02T03:00:00Z")
+	d.expect(term.ExitOK, "source", "resume", "crossref", "--reason", "done")
+	for _, wrong := range []string{"2020-01-01", "soon", "-7d"} {
+		if r := d.expect(term.ExitUsage, "source", "pause", "crossref", "--until", wrong, "--reason", "x"); !strings.Contains(r.err, "--until") {
+			t.Errorf("%s: %s", wrong, r.err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,6 +50,7 @@ func onScope(ctx context.Context, e *term.Env, s scoping, name string, do func(*
 
 func newSourcePause(e *term.Env) *cobra.Command {
 	var s scoping
+	var until string
 	c := &cobra.Command{
 		Use:   "pause SRC[/ENDPOINT]",
 		Short: "Stop all work on a source until it is resumed",
@@ -56,15 +58,23 @@ func newSourcePause(e *term.Env) *cobra.Command {
 and no task is begun. Workers stop after the page they are reading, and their tasks
 go back to the queue as they are. Nothing is lost, and no failure is counted.
 
-Pausing what is paused changes nothing. Each pause is ended by itself: resuming the
+With --until the pause ends automatically at that instant, and work goes on
+where patra serve runs. Pausing what is paused changes nothing, its end included:
+resume it first. Each pause is ended by itself: resuming the
 source leaves an endpoint paused that was paused by its own name.`,
 		Example: `  patra source pause crossref --reason asked-by-them
   patra source pause crossref/works --op BACKFILL --reason quota
+  patra source pause crossref --until 2026-11-17T06:00:00Z --reason maintenance
   patra source pause crossref --reason maintenance --dry-run -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return onScope(cmd.Context(), e, s, args[0], func(app *daemon.App, scope ingest.Scope) error {
-				done, err := app.Operator.Pause(cmd.Context(), scope, s.Act())
+				by := s.Act()
+				var err error
+				if by.Until, err = parseUntil(cmd.Context(), app, until); err != nil {
+					return err
+				}
+				done, err := app.Operator.Pause(cmd.Context(), scope, by)
 				if err != nil {
 					return err
 				}
@@ -73,16 +83,41 @@ source leaves an endpoint paused that was paused by its own name.`,
 		},
 	}
 	s.flags(c)
+	c.Flags().StringVar(&until, "until", "", "end the pause automatically at this instant: RFC 3339 or a date")
 	return c
+}
+
+// parseUntil is the end of a pause by the clock of the database.
+func parseUntil(ctx context.Context, app *daemon.App, text string) (until time.Time, err error) {
+	if text == "" {
+		return until, nil
+	}
+	now, err := app.Now(ctx)
+	if err != nil {
+		return until, err
+	}
+	at, err := term.ParseTime("until", text, now)
+	if err != nil {
+		return until, err
+	}
+	if !at.After(now) {
+		return until, term.Usagef("--until %s is past", window.Text(*at))
+	}
+	return *at, nil
 }
 
 func showPause(e *term.Env, done view.PauseDone) error {
 	if !done.Changed {
 		e.Hint("%s was paused before", done.Scope)
 	}
+	until := "a person resumes it"
+	if !done.Until.IsZero() {
+		until = term.SecondText(done.Until)
+	}
 	err := term.PrintFacts(e, done, []term.Fact{
 		{"paused", done.Scope.String()},
 		{"since", done.Since},
+		{"until", until},
 		{"by", done.Actor},
 		{"reason", term.Wrap(done.Reason)},
 		{"stopping", term.Count(done.Running, "task") + ", after the page that is read"},

@@ -136,7 +136,7 @@ func findingText(f view.Finding, now time.Time) string {
 	case view.FoundQuarantined:
 		return fmt.Sprintf("%s in quarantine, in %s: patra quarantine groups %s", term.Count(f.Count, "item"), term.Count(f.Groups, "group"), source)
 	case view.FoundPaused:
-		return fmt.Sprintf("paused since %s by %s: %s. To go on: `%s`", term.MinuteText(f.Pause.Since), f.Pause.Actor, strings.TrimRight(f.Pause.Reason, ". "), f.Pause.Resuming())
+		return fmt.Sprintf("paused since %s%s by %s: %s. To go on: `%s`", term.MinuteText(f.Pause.Since), f.Pause.UntilText(), f.Pause.Actor, strings.TrimRight(f.Pause.Reason, ". "), f.Pause.Resuming())
 	case view.FoundCondition:
 		return reason.ConditionText(*f.Condition)
 	case view.FoundDisagree, view.FoundShortLists:

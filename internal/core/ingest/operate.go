@@ -15,6 +15,7 @@ type Act struct {
 	Actor     string
 	Reason    string
 	Rehearsal bool
+	Until     time.Time // of a pause: when it ends automatically; zero: when a person ends it
 }
 
 // Scope is a part of a source: all of it, one endpoint, one operation, or one
@@ -59,11 +60,20 @@ type Pause struct {
 	Actor  string    `json:"actor"`
 	Reason string    `json:"reason"`
 	Since  time.Time `json:"since"`
+	Until  time.Time `json:"until,omitzero"` // ends automatically; zero: when a person ends it
 }
 
 // String says why nothing is done, and what would change it.
 func (p Pause) String() string {
-	return fmt.Sprintf("%s is paused since %s by %s: %s", p.Scope, p.Since.UTC().Format(time.RFC3339), p.Actor, p.Reason)
+	return fmt.Sprintf("%s is paused since %s%s by %s: %s", p.Scope, p.Since.UTC().Format(time.RFC3339), p.UntilText(), p.Actor, p.Reason)
+}
+
+// UntilText says when a pause ends automatically; empty if a person has to end it.
+func (p Pause) UntilText() string {
+	if p.Until.IsZero() {
+		return ""
+	}
+	return " until " + p.Until.UTC().Format(time.RFC3339)
 }
 
 // Resuming returns the command that ends a pause.

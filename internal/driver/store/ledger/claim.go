@@ -98,6 +98,9 @@ func (s *Ledger) Release(ctx context.Context, l ingest.Lease) error {
 func (s *Ledger) Promote(ctx context.Context, n int) (promoted int, err error) {
 	err = s.step(ctx, "promote due tasks", kernel.Urgent, func(t *tx) error {
 		promoted = 0
+		if err := t.endPauses(); err != nil {
+			return err
+		}
 		ids, err := t.IDs("SELECT id FROM ing_task WHERE status_code = 'SCHEDULED' AND scheduled_at <= ? ORDER BY scheduled_at LIMIT ?", kernel.Micros(t.Now), n)
 		if err != nil {
 			return err

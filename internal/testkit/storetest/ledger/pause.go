@@ -3,7 +3,9 @@ package ledger
 import (
 	"reflect"
 	"testing"
+	"time"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
@@ -73,6 +75,35 @@ func (s suite) pauses(t *testing.T) {
 		w.pause(crossref)
 		w.Plan(fixture.Harvest{})
 		w.pausedAre(map[ingest.Partition]bool{fixture.Harvest{}.Partition(): true})
+	})
+	s.test(t, "a pause with an end is over when its time has come", func(w *world) {
+		daily := fixture.Harvest{}
+		w.Plan(daily)
+		end := fixture.Noon.Add(time.Hour)
+		by := fixture.Tester
+		by.Until = end
+		p, changed, err := w.Store.PauseSource(w.Ctx, crossref, by)
+		w.Must(err)
+		if !changed || !p.Until.Equal(end) {
+			w.Errorf("%v %+v", changed, p)
+		}
+		w.Clock.Set(end.Add(-time.Microsecond))
+		_, err = w.Store.Promote(w.Ctx, 10)
+		w.Must(err)
+		w.pausedAre(map[ingest.Partition]bool{daily.Partition(): true})
+		w.Clock.Set(end)
+		if _, paused, err := w.Store.Paused(w.Ctx, daily.Partition()); paused || err != nil {
+			w.Errorf("paused %v, %v", paused, err)
+		}
+		_, err = w.Store.Promote(w.Ctx, 10)
+		w.Must(err)
+		w.pausedAre(map[ingest.Partition]bool{daily.Partition(): false})
+		if n := w.Number("SELECT COUNT(*) FROM ing_audit_log WHERE action = ?", "source.resume"); n != 1 {
+			w.Errorf("%d resumptions in the log", n)
+		}
+		w.Unchanged("ended twice", func() { _, err := w.Store.Promote(w.Ctx, 10); w.Must(err) })
+		_, _, err = w.Store.PauseSource(w.Ctx, crossref, by) // by then it is past
+		w.Refuses(err, fault.ErrInvalid, "past")
 	})
 	s.test(t, "pausing twice is pausing once, with the first reason", func(w *world) {
 		first := w.pause(crossref)
