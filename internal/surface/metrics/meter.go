@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/measure"
@@ -34,11 +35,12 @@ const mostPartitions = 3000
 // Others is the source under which everything beyond the bound is counted.
 const Others = "_others"
 
-// Upper bounds of buckets, in seconds. Answers take from milliseconds to the time limit
-// of a source; a wait at the gate may take as long as an upstream asks for.
+// Upper bounds of buckets, in seconds: few, since each of them is a series of every
+// partition, and whoever wants more has the native ones. Answers take from milliseconds to
+// the time limit of a source; a wait at the gate may take as long as an upstream asks for.
 var (
-	answerBuckets = []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
-	waitBuckets   = []float64{.001, .01, .1, .5, 1, 5, 30, 120, 600}
+	answerBuckets = []float64{.1, .5, 1, 2.5, 5, 10, 30}
+	waitBuckets   = []float64{.01, .1, 1, 10, 60, 600}
 	commitBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5}
 )
 
@@ -79,13 +81,24 @@ func histogramOptions(d Definition, buckets []float64) prometheus.HistogramOpts 
 }
 
 // partition holds the series of one partition: they are looked up once, and counted by
-// atomic additions from then on.
+// atomic additions from then on. What is rare, and what most sources never see, becomes a
+// series when it first happens.
 type partition struct {
-	labels                                 [3]string
-	stored, failed, throttled, retries, in prometheus.Counter
-	actions                                []prometheus.Counter // by itemActions
-	classes                                [6]prometheus.Counter
-	batch, answer, wait                    prometheus.Observer
+	labels              [3]string
+	stored, in, good    prometheus.Counter
+	batch, answer, wait prometheus.Observer
+	actions             [len(itemActions)]atomic.Pointer[prometheus.Counter]
+}
+
+// countItems adds to one of the actions.
+func (p *partition) countItems(m *Meter, action, n int) {
+	counter := p.actions[action].Load()
+	if counter == nil {
+		made := m.items.WithLabelValues(with(p.labels[:], itemActions[action].name)...)
+		counter = &made
+		p.actions[action].Store(counter)
+	}
+	(*counter).Add(float64(n))
 }
 
 func (m *Meter) seriesOf(of ingest.Partition) *partition {
@@ -98,19 +111,11 @@ func (m *Meter) seriesOf(of ingest.Partition) *partition {
 	}
 	l := labels[:]
 	p := &partition{
-		labels: labels, stored: m.batches.WithLabelValues(with(l, "stored")...), failed: m.batches.WithLabelValues(with(l, "failed")...),
-		throttled: m.throttled.WithLabelValues(l...), retries: m.retries.WithLabelValues(l...), in: m.httpBytes.WithLabelValues(l...),
+		labels: labels, stored: m.batches.WithLabelValues(with(l, "stored")...),
+		in: m.httpBytes.WithLabelValues(l...), good: m.httpRequests.WithLabelValues(with(l, statusClasses[2])...),
 		batch: m.batchLatency.WithLabelValues(l...), answer: m.httpLatency.WithLabelValues(l...), wait: m.permitWait.WithLabelValues(labels[0]),
 	}
-	for _, a := range itemActions {
-		p.actions = append(p.actions, m.items.WithLabelValues(with(l, a.name)...))
-	}
-	for n, class := range statusClasses {
-		p.classes[n] = m.httpRequests.WithLabelValues(with(l, class)...)
-	}
-	for _, level := range []string{"L1", "L2", "L3", "L4"} { // from zero, so that the first is an increase
-		m.failures.WithLabelValues(with(l, level)...)
-	}
+	m.failures.WithLabelValues(with(l, string(fault.Fatal))...) // from zero: the first one has to wake somebody
 	kept, _ := m.series.LoadOrStore(of, p)
 	return kept.(*partition)
 }
@@ -119,7 +124,7 @@ func (m *Meter) seriesOf(of ingest.Partition) *partition {
 var statusClasses = [6]string{"none", "1xx", "2xx", "3xx", "4xx", "5xx"}
 
 // itemActions are the values of the label action, and the counter of each.
-var itemActions = []struct {
+var itemActions = [...]struct {
 	name string
 	of   func(ingest.BatchStats) int
 }{
@@ -144,16 +149,24 @@ func (m *Meter) NoteAttempt(of ingest.Partition, a measure.Attempt) {
 	if a.Unsent {
 		return
 	}
-	class := a.Status / 100
-	if class < 0 || class >= len(p.classes) {
-		class = 0
+	if class := classOf(a.Status); class == 2 {
+		p.good.Inc()
+	} else {
+		m.httpRequests.WithLabelValues(with(p.labels[:], statusClasses[class])...).Inc()
 	}
-	p.classes[class].Inc()
 	p.answer.Observe(a.Took.Seconds())
 	p.in.Add(float64(a.Bytes))
 	if a.Status == 429 {
-		p.throttled.Inc()
+		m.throttled.WithLabelValues(p.labels[:]...).Inc()
 	}
+}
+
+// classOf returns the place of a status in statusClasses.
+func classOf(status int) int {
+	if class := status / 100; class > 0 && class < len(statusClasses) {
+		return class
+	}
+	return 0
 }
 
 // NoteFailure counts a try or a run that failed.
@@ -161,7 +174,7 @@ func (m *Meter) NoteFailure(of ingest.Partition, f measure.Failure) {
 	p := m.seriesOf(of)
 	m.failures.WithLabelValues(with(p.labels[:], string(f.Level))...).Inc()
 	if f.Again {
-		p.retries.Inc()
+		m.retries.WithLabelValues(p.labels[:]...).Inc()
 	}
 }
 
@@ -169,13 +182,13 @@ func (m *Meter) NoteFailure(of ingest.Partition, f measure.Failure) {
 func (m *Meter) NoteBatch(of ingest.Partition, b measure.Batch) {
 	p := m.seriesOf(of)
 	if !b.Stored {
-		p.failed.Inc()
+		m.batches.WithLabelValues(with(p.labels[:], "failed")...).Inc()
 		return
 	}
 	p.stored.Inc()
 	for n, a := range itemActions {
 		if count := a.of(b.Stats); count > 0 {
-			p.actions[n].Add(float64(count))
+			p.countItems(m, n, count)
 		}
 	}
 	if b.Took > 0 {

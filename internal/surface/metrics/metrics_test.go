@@ -183,7 +183,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	if !strings.Contains(text, `ns="10999"`) || strings.Contains(text, `ns="1"`) {
 		t.Error("what is shown of the lag is not the worst")
 	}
-	if n := strings.Count(text, "\n"+batches.Name+"{"); n != 2*(mostPartitions+1) {
+	if n := strings.Count(text, "\n"+batches.Name+"{"); n != mostPartitions+1 {
 		t.Errorf("%d series of batches", n)
 	}
 	if !strings.Contains(text, batches.Name+`{endpoint="",op="",outcome="stored",source="_others"} 500`) {

@@ -24,7 +24,10 @@ type Served struct {
 	// Ready says why the process cannot work now; nil: it can. It is asked by every
 	// request to /readyz, with a context that ends soon.
 	Ready func(ctx context.Context) error
-	Log   *slog.Logger
+	// Compress is for readers on other machines. On this one it would only cost time: most
+	// of a scrape.
+	Compress bool
+	Log      *slog.Logger
 }
 
 const (
@@ -36,7 +39,7 @@ const (
 // word: those who watch processes have no token, and nothing of it is worth hiding.
 func NewHandler(s Served) http.Handler {
 	scraped := promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{
-		EnableOpenMetrics: true, ErrorLog: scrapeLog{s.Log}, ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4,
+		EnableOpenMetrics: true, ErrorLog: scrapeLog{s.Log}, ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, DisableCompression: !s.Compress,
 	})
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", requireToken(s.Token, scraped))

@@ -58,10 +58,22 @@ var noBodies = daemon.RawConfig{Off: true}
 // harvestOnce harvests everything into a fresh database.
 func harvestOnce(b *testing.B, k kind, u upstream, compiled *spec.Compiled, want int, raw daemon.RawConfig, took *samples) {
 	b.Helper()
+	harvestWith(b, k, u, compiled, want, daemon.Config{Raw: raw}, took)
+}
+
+// harvestMeasured does the same with metrics on or off.
+func harvestMeasured(b *testing.B, k kind, u upstream, compiled *spec.Compiled, want int, m daemon.MetricsConfig, took *samples) {
+	b.Helper()
+	harvestWith(b, k, u, compiled, want, daemon.Config{Raw: noBodies, Metrics: m}, took)
+}
+
+func harvestWith(b *testing.B, k kind, u upstream, compiled *spec.Compiled, want int, config daemon.Config, took *samples) {
+	b.Helper()
 	inScope(b, func(tb testing.TB) {
 		db := k.fresh(tb)
 		_ = db.open(tb, false).Close()
-		app, err := daemon.Open(tb.Context(), daemon.Config{Database: db.address, Workers: fetchers, Raw: raw})
+		config.Database, config.Workers = db.address, fetchers
+		app, err := daemon.Open(tb.Context(), config)
 		if err != nil {
 			tb.Fatal(err)
 		}
