@@ -67,6 +67,7 @@ func harvestMeasured(b *testing.B, k kind, u upstream, compiled *spec.Compiled, 
 	harvestWith(b, k, u, compiled, want, daemon.Config{Raw: noBodies, Metrics: m}, took)
 }
 
+// harvestWith does so with a program that is set up as one likes.
 func harvestWith(b *testing.B, k kind, u upstream, compiled *spec.Compiled, want int, config daemon.Config, took *samples) {
 	b.Helper()
 	inScope(b, func(tb testing.TB) {

@@ -1,0 +1,48 @@
+package bench
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/config"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+// benchLogs compares a harvest that writes lines of JSON into a file, at the level that a
+// service has, with one that logs nothing. Small pages make many lines.
+func benchLogs(b *testing.B, k kind, out *table) {
+	size := works{days: 20, perDay: 500, bytes: 2000}
+	u := startUpstream(b, size, remembered)
+	compiled := u.compile(b, "paging.size=100")
+	file, err := os.OpenFile(filepath.Join(b.TempDir(), "patra.log"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer file.Close()
+	log := term.NewLog(file, config.LogJSON, slog.LevelInfo)
+	harvestOnce(b, k, u, compiled, size.total(), noBodies, new(samples)) // fills the memory of the upstream
+	var silent, telling samples
+	repeat(b, 2*minRounds, func() {
+		harvestWith(b, k, u, compiled, size.total(), daemon.Config{Raw: noBodies}, &silent)
+		harvestWith(b, k, u, compiled, size.total(), daemon.Config{Raw: noBodies, Log: log}, &telling)
+	})
+	written, err := file.Stat()
+	if err != nil || written.Size() == 0 {
+		b.Fatalf("nothing was logged: %v", err)
+	}
+	perSecond := func(s samples) string {
+		return fmt.Sprintf("%.0f records/s", float64(size.total())/s.quantile(0.5).Seconds())
+	}
+	rounds := telling.rounds(silent)
+	_, processor := silent.over(telling)
+	out.add(b, line{
+		what: fmt.Sprintf("harvest %d records in pages of 100 and log lines of JSON, %s", size.total(), k.name), ours: perSecond(telling), reference: perSecond(silent), ratio: median(rounds),
+		reads: fmt.Sprintf("speed with a log / without, %d KB of it; rounds %.2f to %.2f; by processor time %.2f",
+			int(written.Size())/1000/len(rounds), slices.Min(rounds), slices.Max(rounds), processor),
+	})
+}
