@@ -59,6 +59,14 @@ func (a *App) Sources(ctx context.Context) ([]view.Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	ticks, err := a.NextTicks(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	pauses, err := a.store.Pauses(ctx, "")
+	if err != nil {
+		return nil, err
+	}
 	codes := slices.AppendSeq(catalog.List(), maps.Keys(applied))
 	slices.Sort(codes)
 	var out []view.Source
@@ -71,6 +79,12 @@ func (a *App) Sources(ctx context.Context) ([]view.Source, error) {
 		if isApplied {
 			v.Origin, v.From = "applied", applied[code]
 		}
+		for _, t := range ticks {
+			if t.Source == code && (v.NextTick.IsZero() || t.At.Before(v.NextTick)) {
+				v.NextTick = t.At
+			}
+		}
+		v.Paused = slices.ContainsFunc(pauses, func(p ingest.Pause) bool { return p.Source == code })
 		out = append(out, v)
 	}
 	return out, nil

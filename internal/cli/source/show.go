@@ -15,20 +15,22 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
 // Overview is a source in a few lines.
 type Overview struct {
-	Source      string         `json:"source"`
-	Name        string         `json:"name"`
-	Origin      string         `json:"origin"`
-	Docs        string         `json:"docs,omitempty"`
-	Credentials []string       `json:"credentials"`
-	Endpoints   []endpointView `json:"endpoints"`
-	Next        *time.Time     `json:"nextVersionFrom,omitempty"` // a change that was scheduled
-	Paused      []ingest.Pause `json:"paused,omitempty"`
+	Source      string          `json:"source"`
+	Name        string          `json:"name"`
+	Origin      string          `json:"origin"`
+	Docs        string          `json:"docs,omitempty"`
+	Credentials []string        `json:"credentials"`
+	Endpoints   []endpointView  `json:"endpoints"`
+	Next        *time.Time      `json:"nextVersionFrom,omitempty"` // a change that was scheduled
+	Paused      []ingest.Pause  `json:"paused,omitempty"`
+	Ticks       []view.NextTick `json:"schedules,omitempty"` // what starts without a person
 }
 
 // endpointView is one endpoint, for the first operation it serves.
@@ -61,21 +63,24 @@ patra source explain.`,
 				return err
 			}
 			s.Parsed = s.Parsed.Shown()
-			view, err := overviewOf(s)
+			seen, err := overviewOf(s)
 			if err != nil {
 				return err
 			}
 			if s.Origin == subject.OriginApplied {
-				if view.Next, err = findScheduled(cmd.Context(), e, s.Parsed.Code); err != nil {
+				if seen.Next, err = findScheduled(cmd.Context(), e, s.Parsed.Code); err != nil {
+					return err
+				}
+				if seen.Ticks, err = readTicks(cmd.Context(), e, s.Parsed.Code); err != nil {
 					return err
 				}
 			}
 			if s.Origin != subject.OriginFile {
-				if view.Paused, err = readPauses(cmd.Context(), e, s.Parsed.Code); err != nil {
+				if seen.Paused, err = readPauses(cmd.Context(), e, s.Parsed.Code); err != nil {
 					return err
 				}
 			}
-			return showOverview(e, view)
+			return showOverview(e, seen)
 		},
 	}
 }
@@ -127,6 +132,15 @@ func findScheduled(ctx context.Context, e *term.Env, code string) (next *time.Ti
 	return next, err
 }
 
+// readTicks are the next ticks of a source.
+func readTicks(ctx context.Context, e *term.Env, code string) (out []view.NextTick, err error) {
+	err = e.ReadRegistry(ctx, func(app *daemon.App) error {
+		out, err = app.NextTicks(ctx, code)
+		return err
+	})
+	return out, err
+}
+
 func showOverview(e *term.Env, v Overview) error {
 	credentials := "none"
 	if len(v.Credentials) > 0 {
@@ -140,6 +154,14 @@ func showOverview(e *term.Env, v Overview) error {
 	for _, p := range v.Endpoints {
 		fmt.Fprintf(e.Out, "\n%s\n", term.Printable(p.Name))
 		if err := term.PrintFacts(e, p, p.facts()); err != nil {
+			return err
+		}
+	}
+	if len(v.Ticks) > 0 {
+		fmt.Fprintln(e.Out, "\nschedules")
+		if err := term.PrintList(e, v.Ticks, term.NewColumns([]string{"endpoint", "operation", "schedule", "next tick"}, func(t view.NextTick) []any {
+			return []any{t.Endpoint, t.Operation, t.Schedule, term.SecondText(t.At)}
+		})); err != nil {
 			return err
 		}
 	}

@@ -38,8 +38,12 @@ bundled source needs not be applied; an applied one wins over a bundled one.`,
 				if err != nil {
 					return err
 				}
-				return term.PrintList(e, sources, term.NewColumns([]string{"source", "name", "origin", "endpoints"}, func(s view.Source) []any {
-					return []any{s.Code, term.Shorten(s.Name, 40), s.Origin, strings.Join(s.Endpoints, ", ")}
+				return term.PrintList(e, sources, term.NewColumns([]string{"source", "name", "origin", "endpoints", "next tick"}, func(s view.Source) []any {
+					next := term.SecondText(s.NextTick)
+					if s.Paused {
+						next = "paused"
+					}
+					return []any{s.Code, term.Shorten(s.Name, 40), s.Origin, strings.Join(s.Endpoints, ", "), next}
 				}))
 			})
 		},

@@ -12,6 +12,8 @@ type Source struct {
 	Origin    string    `json:"origin"` // bundled or applied
 	Endpoints []string  `json:"endpoints"`
 	From      time.Time `json:"effectiveFrom,omitzero"`
+	NextTick  time.Time `json:"nextTick,omitzero"` // the first of its schedules; zero: nothing starts without a person
+	Paused    bool      `json:"paused,omitzero"`   // all of it or a part
 }
 
 // Counts are the totals of a dataset.

@@ -26,3 +26,12 @@ const (
 	TriggerPlanned = "PLANNED"
 	TriggerRefused = "REFUSED"
 )
+
+// NextTick is what a schedule starts next.
+type NextTick struct {
+	Source    string    `json:"source"`
+	Endpoint  string    `json:"endpoint"`
+	Operation string    `json:"operation"`
+	Schedule  string    `json:"schedule"` // as the source declares it: cron fields, or every PT6H
+	At        time.Time `json:"at"`
+}
