@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -54,22 +55,14 @@ func (m machine) Schedules(ctx context.Context) (out view.Schedules, err error) 
 	if err != nil {
 		return out, err
 	}
-	applied, err := a.store.AppliedSources(ctx)
+	err = a.forEachJob(ctx, "", func(j trigger.Job, _ time.Time) {
+		out.Count++
+		if fires := j.Schedule.Fires(j.Schedule.Next(now)); out.Next.IsZero() || fires.Before(out.Next) {
+			out.Next = fires
+		}
+	})
 	if err != nil {
 		return out, err
-	}
-	for code := range applied {
-		known, err := a.registry.findSource(ctx, a.store, code)
-		if err != nil {
-			continue
-		}
-		jobs, _ := jobsOf(known.src) // what is wrong with the others, serve tells
-		for _, j := range jobs {
-			out.Count++
-			if fires := j.Schedule.Fires(j.Schedule.Next(now)); out.Next.IsZero() || fires.Before(out.Next) {
-				out.Next = fires
-			}
-		}
 	}
 	living, err := a.AtWork(ctx)
 	out.Followed = slices.ContainsFunc(living, func(e ingest.Process) bool { return hasRole(e, RolePlanner) })
@@ -79,14 +72,23 @@ func (m machine) Schedules(ctx context.Context) (out view.Schedules, err error) 
 // ScheduledJobs lists what the applied sources schedule, or only those of one, with what
 // became of it. A source that cannot be read has none.
 func (m machine) ScheduledJobs(ctx context.Context, source string) (out []view.ScheduledJob, err error) {
-	a := m.App
-	applied, err := a.store.AppliedSources(ctx)
+	states, err := m.store.ScheduleStates(ctx)
 	if err != nil {
 		return nil, err
 	}
-	states, err := a.store.ScheduleStates(ctx)
+	err = m.forEachJob(ctx, source, func(j trigger.Job, applied time.Time) {
+		out = append(out, view.ScheduledJob{Partition: j.Partition, Schedule: j.Schedule, AppliedAt: applied, State: states[j.Schedule.Name]})
+	})
+	return out, err
+}
+
+// forEachJob calls do for each job that applied sources schedule, or only those of one, in
+// the order of their codes, with the instant when the source was applied. A source that
+// cannot be read has no jobs here: serve tells what is wrong with it.
+func (a *App) forEachJob(ctx context.Context, source string, do func(j trigger.Job, applied time.Time)) error {
+	applied, err := a.store.AppliedSources(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, code := range slices.Sorted(maps.Keys(applied)) {
 		if source != "" && code != source {
@@ -94,17 +96,17 @@ func (m machine) ScheduledJobs(ctx context.Context, source string) (out []view.S
 		}
 		known, err := a.registry.findSource(ctx, a.store, code)
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 		if err != nil {
 			continue
 		}
-		jobs, _ := jobsOf(known.src) // what is wrong with the others, serve tells
+		jobs, _ := jobsOf(known.src)
 		for _, j := range jobs {
-			out = append(out, view.ScheduledJob{Partition: j.Partition, Schedule: j.Schedule, AppliedAt: applied[code], State: states[j.Schedule.Name]})
+			do(j, applied[code])
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // warnOnce says once what is wrong with a source.

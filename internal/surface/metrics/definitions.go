@@ -78,14 +78,3 @@ var (
 	computedIn  = Definition{prefix + "gauges_duration_seconds", Gauge, "How long that took.", nil, true}
 	leftOut     = Definition{prefix + "series_left_out", Gauge, "Series that were left out of a metric because it has too many.", []string{"metric"}, true}
 )
-
-// Definitions lists every metric of the program, those of the Go runtime and of the
-// process apart.
-func Definitions() []Definition {
-	return []Definition{
-		batches, items, batchLatency, httpLatency, httpRequests, httpBytes, failures, throttled, retries, healed, runs, advances,
-		permitWait, refused, commits, takeovers, steps, stepWait, redone, unread, built,
-		queued, running, lag, gaps, quarantined, findings, budgetLeft, budget, rate, gateMode, breaker, events, eventLag, processes,
-		computedAt, computedIn, leftOut,
-	}
-}

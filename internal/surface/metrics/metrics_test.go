@@ -227,7 +227,7 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 		name := string(page[at[2]:at[3]])
 		rows[name] = fmt.Sprint(string(page[at[4]:at[5]]), " ", string(page[at[6]:at[7]]), " ", at[0] > stored)
 	}
-	for _, d := range Definitions() {
+	for _, d := range allDefinitions() {
 		labels := strings.Join(d.Labels, ", ")
 		if labels == "" {
 			labels = "—"
@@ -256,7 +256,7 @@ func TestEveryMetricIsRegistered(t *testing.T) {
 		t.Fatal(err)
 	}
 	defined := map[string]Definition{}
-	for _, d := range Definitions() {
+	for _, d := range allDefinitions() {
 		defined[d.Name] = d
 	}
 	for _, f := range families {
