@@ -1,3 +1,3 @@
 // Package work holds the commands that read from upstreams: plan, harvest, backfill,
-// update, signal, serve and demo.
+// update, signal and serve.
 package work

@@ -213,7 +213,7 @@ func (p Parsed) newRequest() daemon.PlanRequest {
 	out := daemon.NewRequest(p.Now, p.from, p.to)
 	out.RetryBefore, out.JobID, out.LogID = p.retryBefore, p.caller.jobID, p.caller.logID
 	for _, o := range p.overrides {
-		out.Overrides = append(out.Overrides, o.String())
+		out.Overrides = append(out.Overrides, o.Kept())
 	}
 	return out
 }

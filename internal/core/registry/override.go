@@ -1,10 +1,13 @@
 package registry
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/duration"
 )
 
 // Override is one value set for a single run (--set path=value).
@@ -99,6 +102,22 @@ func (o Override) String() string {
 		return o.Path.String() + "=" + hidden
 	}
 	return o.Path.String() + "=" + textOf(o.Value)
+}
+
+// Kept returns path=value as a table may keep it (I12). A text may be a secret or name a
+// person, and only its type could tell; so of texts a digest of 16 bits stays, enough to
+// see that two differ and too little to find one. Numbers, switches and lengths of time
+// are kept as they are.
+func (o Override) Kept() string {
+	text := textOf(o.Value)
+	switch plainValue(o.Value).(type) {
+	case bool, int, int64, float64:
+	default:
+		if _, isLength := o.Value.(duration.Duration); !isLength {
+			text = fmt.Sprintf("(text %x)", sha256.Sum256([]byte(text)))[:len("(text ")+4] + ")"
+		}
+	}
+	return o.Path.String() + "=" + text
 }
 
 func overrideLayer(overrides []Override) Layer {

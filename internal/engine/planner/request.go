@@ -43,7 +43,7 @@ type Request struct {
 	RequestID string
 	// JobID and LogID are of the outside scheduler that asked: its job, and the run of it.
 	JobID, LogID string
-	// Overrides are the settings of this run as they may be shown.
+	// Overrides are the settings of this run as a table may keep them.
 	Overrides []string
 	Scheduler string
 	Type      ingest.TriggerType

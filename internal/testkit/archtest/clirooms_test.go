@@ -26,6 +26,7 @@ var cliRooms = []storeRoom{
 	{"ledger", []string{"reason", "subject"}},
 	{"work", []string{"admin", "consent", "events", "ledger", "reason", "subject"}},
 	{"quarantine", []string{"work"}},
+	{"demo", []string{"work"}},
 	{"coverage", []string{"cursor", "reason"}},
 	{"status", []string{"coverage", "reason"}},
 	{"source", []string{"consent", "coverage", "reason", "subject"}},

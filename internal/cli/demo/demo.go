@@ -1,4 +1,4 @@
-package work
+package demo
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/cli/work"
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -19,7 +20,7 @@ import (
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
-func NewDemo(e *term.Env) *cobra.Command {
+func New(e *term.Env) *cobra.Command {
 	var d demo
 	c := &cobra.Command{
 		Use:   "demo",
@@ -141,27 +142,27 @@ func (d *demo) settings() []string {
 	return append([]string{"http.baseUrl=" + d.server.URL()}, demoSettings...)
 }
 
-func (d *demo) harvest(ctx context.Context, label string) (Summary, error) {
+func (d *demo) harvest(ctx context.Context, label string) (work.Summary, error) {
 	src, err := daemon.Bundled(demoSource)
 	if err != nil {
-		return Summary{}, err
+		return work.Summary{}, err
 	}
 	// Overrides cannot make a run less polite than its source, so the source itself is
 	// made faster; the settings name the same rate, which a task keeps when it begins.
 	src.Rate.PerSecond, src.Rate.Concurrency = 60, 4
 	overrides, err := term.ParseOverrides(d.settings())
 	if err != nil {
-		return Summary{}, err
+		return work.Summary{}, err
 	}
 	compiled, err := daemon.Compile(src, "", ingest.Harvest, overrides)
 	if err != nil {
-		return Summary{}, err
+		return work.Summary{}, err
 	}
 	now := time.Now().UTC()
 	from := now.AddDate(0, 0, -demoDays).Truncate(24 * time.Hour)
 	before := len(d.server.Log())
 	e := d.env
-	s, err := Run(ctx, e, d.app, compiled, func(watch daemon.Watch) (daemon.Harvested, error) {
+	s, err := work.Run(ctx, e, d.app, compiled, func(watch daemon.Watch) (daemon.Harvested, error) {
 		return d.app.Harvest(ctx, compiled, daemon.NewRequest(now, &from, nil), watch)
 	})
 	d.tellFaults(label, d.server.Log()[before:])
@@ -211,15 +212,15 @@ func (d *demo) changeUpstream() (touched, added int, err error) {
 
 // demoResult is the summary in JSON.
 type demoResult struct {
-	Database string      `json:"database"`
-	First    Summary     `json:"first"`
-	Second   Summary     `json:"second"`
-	Gaps     int         `json:"gaps"`
-	Counts   view.Counts `json:"stored"`
-	Verified bool        `json:"cursorVerified"`
+	Database string       `json:"database"`
+	First    work.Summary `json:"first"`
+	Second   work.Summary `json:"second"`
+	Gaps     int          `json:"gaps"`
+	Counts   view.Counts  `json:"stored"`
+	Verified bool         `json:"cursorVerified"`
 }
 
-func (d *demo) summarise(ctx context.Context, first, second Summary) error {
+func (d *demo) summarise(ctx context.Context, first, second work.Summary) error {
 	r := demoResult{Database: "sqlite:" + d.file, First: first, Second: second}
 	var err error
 	if r.Counts, err = d.app.Records.CountTotals(ctx, demoSource); err != nil {
@@ -233,16 +234,16 @@ func (d *demo) summarise(ctx context.Context, first, second Summary) error {
 	}
 	w := d.env.Out
 	fmt.Fprintln(w)
-	row := func(name string, pick func(Summary) any) []any { return []any{name, pick(first), pick(second)} }
+	row := func(name string, pick func(work.Summary) any) []any { return []any{name, pick(first), pick(second)} }
 	rows := [][]any{
-		row("windows covered", func(s Summary) any { return s.Slices[string(ingest.SliceSucceeded)] }),
-		row("records inserted", func(s Summary) any { return s.Stats.Inserted }),
-		row("records updated", func(s Summary) any { return s.Stats.Updated }),
-		row("records unchanged", func(s Summary) any { return s.Stats.Unchanged }),
-		row("items rejected", func(s Summary) any { return s.Stats.Quarantined }),
-		row("requests", func(s Summary) any { return s.Stats.Requests }),
-		row("retries", func(s Summary) any { return s.Stats.Retries }),
-		row("slices started over", func(s Summary) any { return s.Stats.Restarts }),
+		row("windows covered", func(s work.Summary) any { return s.Slices[string(ingest.SliceSucceeded)] }),
+		row("records inserted", func(s work.Summary) any { return s.Stats.Inserted }),
+		row("records updated", func(s work.Summary) any { return s.Stats.Updated }),
+		row("records unchanged", func(s work.Summary) any { return s.Stats.Unchanged }),
+		row("items rejected", func(s work.Summary) any { return s.Stats.Quarantined }),
+		row("requests", func(s work.Summary) any { return s.Stats.Requests }),
+		row("retries", func(s work.Summary) any { return s.Stats.Retries }),
+		row("slices started over", func(s work.Summary) any { return s.Stats.Restarts }),
 	}
 	if err := term.PrintList(d.env, rows, term.NewColumns([]string{"", "first harvest", "second harvest"}, func(r []any) []any { return r })); err != nil {
 		return err
