@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/testkit/need"
 )
 
 // The filters of the page find something in the log of a harvest.
 func TestLogsPageFilters(t *testing.T) {
 	if _, err := exec.LookPath("jq"); err != nil {
-		t.Skip("jq is not installed")
+		need.Missing(t, "jq is not installed")
 	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "logs.md"))
 	if err != nil {
