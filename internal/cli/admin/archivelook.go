@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/retention"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -36,7 +37,7 @@ func newArchiveList(e *term.Env) *cobra.Command {
 				return term.PrintList(e, archives, term.NewColumns(
 					[]string{"id", "kind", "status", "cursor", "rows", "size", "sealed", "file"},
 					func(a retention.Archive) []any {
-						return []any{a.ID, string(a.Kind), string(a.Status), term.IDOrDash(a.CursorID), a.Rows, term.SizeText(a.Bytes), a.SealedAt, term.OrDash(a.Name)}
+						return []any{a.ID, string(a.Kind), string(a.Status), term.IDOrDash(a.CursorID), a.Rows, term.SizeText(a.Bytes), a.SealedAt, wording.OrDash(a.Name)}
 					},
 				))
 			})

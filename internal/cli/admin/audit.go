@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/audit"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -41,7 +42,7 @@ entry has its detail, its hash and the hash of the entry before it.`,
 
 func entryColumns() term.Columns[audit.Entry] {
 	return term.NewColumns([]string{"id", "at", "actor", "action", "object", "reason"}, func(v audit.Entry) []any {
-		return []any{v.ID, v.At, term.Shorten(v.Actor, 20), v.Action, term.Shorten(v.Object, 40), term.OrDash(term.Shorten(v.Reason, 50))}
+		return []any{v.ID, v.At, wording.Shorten(v.Actor, 20), v.Action, wording.Shorten(v.Object, 40), wording.OrDash(wording.Shorten(v.Reason, 50))}
 	})
 }
 
@@ -102,7 +103,7 @@ func verifyAudit(e *term.Env, cmd *cobra.Command, app *daemon.App, noted []audit
 		return err
 	}
 	if r.Unasked > 0 {
-		e.Hint("the heads in %s were not compared, because no folder of archives is known: name it with --archive-dir or PATRA_ARCHIVE_DIR", term.Count(r.Unasked, "archive"))
+		e.Hint("the heads in %s were not compared, because no folder of archives is known: name it with --archive-dir or PATRA_ARCHIVE_DIR", wording.Count(r.Unasked, "archive"))
 	}
 	if len(r.Findings) == 0 {
 		return nil
@@ -119,7 +120,7 @@ func verifyAudit(e *term.Env, cmd *cobra.Command, app *daemon.App, noted []audit
 		}
 	}
 	if !r.Tampered() {
-		return term.Findingsf("%s cannot vouch for the audit log; the log itself fits: `patra db archive check` tells which files are not as they were sealed", term.Count(len(r.Findings), "archive"))
+		return term.Findingsf("%s cannot vouch for the audit log; the log itself fits: `patra db archive check` tells which files are not as they were sealed", wording.Count(len(r.Findings), "archive"))
 	}
 	return term.Findingsf("the audit log was tampered with: %d problems", len(r.Findings))
 }

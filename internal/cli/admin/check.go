@@ -11,6 +11,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/integrity"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -65,7 +66,7 @@ func checkDatabase(ctx context.Context, e *term.Env, service *daemon.Upkeep) err
 		return err
 	}
 	if n := r.Total(); n > 0 {
-		return term.Findingsf("the database is damaged: %s", term.Count(int(n), "problem"))
+		return term.Findingsf("the database is damaged: %s", wording.Count(int(n), "problem"))
 	}
 	return nil
 }
@@ -110,7 +111,7 @@ func checkProgress(e *term.Env) func(daemon.CheckProgress) {
 	return func(p daemon.CheckProgress) {
 		if now := time.Now(); now.Sub(last) >= term.PlainEvery {
 			last = now
-			e.Hint("checking %s: %d looked at, %s so far", p.Step, p.Looked, term.Count(int(p.Found), "problem"))
+			e.Hint("checking %s: %d looked at, %s so far", p.Step, p.Looked, wording.Count(int(p.Found), "problem"))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/trust"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -104,7 +105,7 @@ const (
 
 func wantedColumns() term.Columns[wanted] {
 	return term.NewColumns([]string{"reference", "host", "state", "by", "at"}, func(w wanted) []any {
-		return []any{w.Reference, w.Host, w.State, term.OrDash(w.By), w.At}
+		return []any{w.Reference, w.Host, w.State, wording.OrDash(w.By), w.At}
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -25,5 +26,5 @@ func countedDo(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun + " does"
 	}
-	return term.Count(n, noun) + " do"
+	return wording.Count(n, noun) + " do"
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
@@ -72,7 +73,7 @@ func showCoverage(ctx context.Context, e *term.Env, app *daemon.App, args []stri
 		}
 	}
 	if s.Named() && len(d.empty) > 0 && len(d.empty) == len(cursors) {
-		return term.Usagef("nothing lies in %s: choose other --from and --to", term.WindowText(d.empty[0]))
+		return term.Usagef("nothing lies in %s: choose other --from and --to", wording.WindowText(d.empty[0]))
 	}
 	if e.Output == "json" {
 		return errors.Join(e.JSON(view.Whole(d.drawn)), d.failed)
@@ -102,7 +103,7 @@ func (d *drawing) addCursor(ctx context.Context, e *term.Env, app *daemon.App, c
 	within := app.Inspect.StripRange(ctx, c, segments, inspect.RangeQuery{From: s.From, To: s.To}, s.Now)
 	if within.Empty() {
 		d.empty = append(d.empty, within)
-		e.Hint("cursor %d, %s %s %s: nothing of it lies in %s", c.ID, c.Source, c.Endpoint, c.Operation, term.WindowText(within))
+		e.Hint("cursor %d, %s %s %s: nothing of it lies in %s", c.ID, c.Source, c.Endpoint, c.Operation, wording.WindowText(within))
 		return nil
 	}
 	survey, err := app.Inspect.Survey(ctx, c, segments, within)
@@ -142,9 +143,9 @@ func (p picture) drawCursor(c view.Cursor, within window.Window, z zoom, cells [
 	case c.Line() == ingest.CursorID:
 		text += term.RangesText(c.Line(), []window.Window{within}) + "\n" + p.drawStrip(within, stripWidth)
 	case z == "":
-		text += term.WindowText(within) + "\n" + p.drawStrip(within, stripWidth)
+		text += wording.WindowText(within) + "\n" + p.drawStrip(within, stripWidth)
 	default:
-		text += term.WindowText(within) + " by " + string(z) + "\n" + strings.Join(z.drawRows(cells, p.signOfCell), "\n")
+		text += wording.WindowText(within) + " by " + string(z) + "\n" + strings.Join(z.drawRows(cells, p.signOfCell), "\n")
 	}
 	text += "\n" + sharesText(coverage.Measure(within, p.Stretches)) + "\n"
 	for _, note := range p.noteLines(within) {
@@ -156,11 +157,11 @@ func (p picture) drawCursor(c view.Cursor, within window.Window, z zoom, cells [
 // noteLines says what a sign cannot: how many, and where to look.
 func (p picture) noteLines(within window.Window) (out []string) {
 	if n := len(p.Thin); n > 0 {
-		out = append(out, fmt.Sprintf("thin: %s, such as %s with %d items; `patra coverage reconcile` asks the upstream", term.Count(n, "day"), term.DateOrSecond(p.Thin[0].Window.From), p.Thin[0].Items))
+		out = append(out, fmt.Sprintf("thin: %s, such as %s with %d items; `patra coverage reconcile` asks the upstream", wording.Count(n, "day"), term.DateOrSecond(p.Thin[0].Window.From), p.Thin[0].Items))
 	}
 	items, windows := p.Quarantined(within)
 	if items > 0 {
-		out = append(out, fmt.Sprintf("quarantined: %s in %s", term.Count(int(items), "item"), term.Count(windows, "window")))
+		out = append(out, fmt.Sprintf("quarantined: %s in %s", wording.Count(int(items), "item"), wording.Count(windows, "window")))
 	}
 	return out
 }

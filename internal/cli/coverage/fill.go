@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
@@ -127,7 +128,7 @@ func fillGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 func FindMissing(ctx context.Context, e *term.Env, app *daemon.App, b inspect.EndpointCoverage, gaps []view.Gap) (inspect.Missing, error) {
 	missing, err := app.Inspect.Missing(ctx, b, gaps)
 	if missing.Open > 0 {
-		e.Hint("%s of %s are worked on already and left out", term.Count(missing.Open, "window"), b.Endpoint)
+		e.Hint("%s of %s are worked on already and left out", wording.Count(missing.Open, "window"), b.Endpoint)
 	}
 	return missing, err
 }
@@ -199,12 +200,12 @@ func filledColumns() term.Columns[Filled] {
 		switch {
 		case as != "":
 		case f.Campaign != "":
-			as = "campaign " + term.Shorten(f.Campaign, 40)
+			as = "campaign " + wording.Shorten(f.Campaign, 40)
 		case f.PlanID != 0:
-			as = fmt.Sprintf("plan %d, %s", f.PlanID, term.Count(f.Slices, "slice"))
+			as = fmt.Sprintf("plan %d, %s", f.PlanID, wording.Count(f.Slices, "slice"))
 		default:
-			as = term.Count(f.Slices, "slice")
+			as = wording.Count(f.Slices, "slice")
 		}
-		return []any{term.Shorten(f.Endpoint, 14), string(f.Operation), term.WindowText(f.Window), as}
+		return []any{wording.Shorten(f.Endpoint, 14), string(f.Operation), wording.WindowText(f.Window), as}
 	})
 }

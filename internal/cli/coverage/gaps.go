@@ -13,6 +13,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
@@ -36,7 +37,7 @@ type Gap struct {
 func ShownGaps(gaps []view.Gap) []Gap {
 	out := []Gap{}
 	for _, g := range gaps {
-		out = append(out, Gap{g.CursorID, g.Source, g.Endpoint, g.Field, g.Window, g.State, reason.GapReason(g), g.Fails, g.RetryAfter, gapPlanned(g)})
+		out = append(out, Gap{g.CursorID, g.Source, g.Endpoint, g.Field, g.Window, g.State, wording.GapReason(g), g.Fails, g.RetryAfter, gapPlanned(g)})
 	}
 	return out
 }
@@ -97,7 +98,7 @@ func showGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 		}
 		gaps = append(gaps, found...)
 		if len(found) == 0 && e.Output == "table" {
-			fmt.Fprintf(e.Out, "no gaps in %s (%s by %s)\n", term.WindowText(within), b.Endpoint, b.Field)
+			fmt.Fprintf(e.Out, "no gaps in %s (%s by %s)\n", wording.WindowText(within), b.Endpoint, b.Field)
 		}
 		return nil
 	})
@@ -152,7 +153,7 @@ func forEachCoverage(e *term.Env, covered []inspect.EndpointCoverage, q gapQuery
 		}
 	}
 	if q.Named() && looked > 0 && looked == len(nothing) { // a slip: "no gaps" would be taken for an answer
-		return term.Usagef("nothing lies in %s: choose other --from and --to", term.WindowText(nothing[0]))
+		return term.Usagef("nothing lies in %s: choose other --from and --to", wording.WindowText(nothing[0]))
 	}
 	return nil
 }
@@ -186,7 +187,7 @@ func gapColumns() term.Columns[Gap] {
 		if g.Planned != "" {
 			reason += "; " + g.Planned
 		}
-		return []any{term.Shorten(g.Endpoint, 14), term.WindowText(g.Window), reason}
+		return []any{wording.Shorten(g.Endpoint, 14), wording.WindowText(g.Window), reason}
 	})
 }
 
@@ -194,7 +195,7 @@ func gapColumns() term.Columns[Gap] {
 // than it says.
 func hintRange(e *term.Env, r inspect.Range) {
 	if r.Cut != nil {
-		e.Hint("%s is cut at %s: later instants are not safe to read yet", term.WindowText(*r.Cut), window.Text(r.Window.To))
+		e.Hint("%s is cut at %s: later instants are not safe to read yet", wording.WindowText(*r.Cut), window.Text(r.Window.To))
 	}
 	if r.Before {
 		e.Hint("history before %s was never asked for; --from or --all includes it", term.DateOrSecond(r.Window.From))
@@ -214,7 +215,7 @@ func hintEmpty(e *term.Env, b inspect.EndpointCoverage, w window.Window) {
 	case w.From.Equal(b.Cursor.Origin) && w.To.Equal(w.From):
 		e.Hint("%s: nothing from %s on was asked for yet: `patra harvest %s` reads it", about, term.DateOrSecond(w.From), b.Source)
 	default:
-		e.Hint("%s: nothing lies in %s", about, term.WindowText(w))
+		e.Hint("%s: nothing lies in %s", about, wording.WindowText(w))
 	}
 }
 
@@ -224,7 +225,7 @@ func gapPlanned(g view.Gap) string {
 	case g.Planned == nil:
 		return ""
 	case g.Planned.Campaign != "":
-		return fmt.Sprintf("campaign %s is to read it", term.Shorten(g.Planned.Campaign, 40))
+		return fmt.Sprintf("campaign %s is to read it", wording.Shorten(g.Planned.Campaign, 40))
 	}
 	return "planned, and waits for a worker or is worked on"
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
@@ -20,7 +20,7 @@ func TestGapReasons(t *testing.T) {
 	}}
 	var got []string
 	for _, g := range ShownGaps(b.Gaps(window.Window{From: march(1), To: march(7)}, false)) {
-		got = append(got, term.WindowText(g.Window)+" "+string(g.State)+" "+g.Reason)
+		got = append(got, wording.WindowText(g.Window)+" "+string(g.State)+" "+g.Reason)
 	}
 	want := []string{
 		"[2025-03-02, 2025-03-03) OWED never read, planned as of 2025-03-09T00:00:00Z",

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
@@ -113,11 +114,11 @@ func showReconciled(ctx context.Context, e *term.Env, app *daemon.App, code stri
 	}
 	e.Hint("compared: what the upstream counts now, with the items the newest reading of each window had (quarantined ones included)")
 	if short > 0 {
-		return term.Findingsf("%s: %s short of what the upstream has; `patra cursor set` below them reads them again", code, term.Count(short, "window"))
+		return term.Findingsf("%s: %s short of what the upstream has; `patra cursor set` below them reads them again", code, wording.Count(short, "window"))
 	}
 	if silent > 0 { // not compared is not the same as equal
 		return term.WithCode(term.ExitUpstream, fmt.Errorf("%s: the upstream told no total for %s: try again later; `patra source test %s` shows whether it tells one at all",
-			code, term.Count(silent, "window"), code))
+			code, wording.Count(silent, "window"), code))
 	}
 	return nil
 }
@@ -139,7 +140,7 @@ func reconcileEndpoint(ctx context.Context, e *term.Env, app *daemon.App, b insp
 		e.Hint("stopped after %d windows: --most allows more, --from goes on at %s", r.most, term.DateOrSecond(found.Stopped))
 	}
 	if found.Skipped > 0 {
-		e.Hint("%s of %s are not covered, or waived, and were not compared", term.Count(found.Skipped, "window"), b.Endpoint)
+		e.Hint("%s of %s are not covered, or waived, and were not compared", wording.Count(found.Skipped, "window"), b.Endpoint)
 	}
 	return out, nil
 }
@@ -160,6 +161,6 @@ func reconciledColumns() term.Columns[Reconciled] {
 		if r.Note != "" {
 			verdict += ": " + r.Note
 		}
-		return []any{term.Shorten(r.Endpoint, 14), term.WindowText(r.Window), number(r.Upstream), number(r.Read), missing, verdict}
+		return []any{wording.Shorten(r.Endpoint, 14), wording.WindowText(r.Window), number(r.Upstream), number(r.Read), missing, verdict}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
@@ -97,9 +98,9 @@ func waiveRange(ctx context.Context, e *term.Env, app *daemon.App, of view.Curso
 	return term.RehearseAndDo(e, a, do, func(d view.Waived) bool { return len(d.Waived) > 0 }, func(d view.Waived) error {
 		return term.PrintFacts(e, d, []term.Fact{
 			{"cursor", fmt.Sprintf("%d: %s %s %s by %s", of.ID, of.Source, of.Endpoint, of.Operation, of.Key)},
-			{"asked to waive", term.WindowText(d.Window)},
+			{"asked to waive", wording.WindowText(d.Window)},
 			{"waived", term.RangesText(ingest.CursorTime, d.Waived)},
-			{"watermark", term.OrDash(d.Before) + " → " + term.OrDash(d.After)},
+			{"watermark", wording.OrDash(d.Before) + " → " + wording.OrDash(d.After)},
 		})
 	})
 }

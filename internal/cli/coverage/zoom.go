@@ -8,6 +8,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
@@ -50,7 +51,7 @@ func (z zoom) cutCalendar(w window.Window) ([]window.Window, error) {
 func orTooFine(err error) error {
 	var tooMany inspect.TooManyCellsError
 	if errors.As(err, &tooMany) {
-		return term.Usagef("--by %s cuts %s into more than %d cells: choose a shorter range or a longer unit", tooMany.Unit, term.WindowText(tooMany.Window), inspect.MostCells)
+		return term.Usagef("--by %s cuts %s into more than %d cells: choose a shorter range or a longer unit", tooMany.Unit, wording.WindowText(tooMany.Window), inspect.MostCells)
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -38,7 +39,7 @@ func newCursorList(e *term.Env) *cobra.Command {
 				return term.PrintList(e, cursors, term.NewColumns(
 					[]string{"id", "source", "endpoint", "operation", "field", "value", "origin", "lookback", "seen ahead"},
 					func(c view.Cursor) []any {
-						return []any{c.ID, term.Shorten(c.Source, 14), term.Shorten(c.Endpoint, 14), c.Operation, term.Shorten(c.Key, 14), PointText(c, c.Instant), PointText(c, c.Origin), lookbackText(c), aheadText(c)}
+						return []any{c.ID, wording.Shorten(c.Source, 14), wording.Shorten(c.Endpoint, 14), c.Operation, wording.Shorten(c.Key, 14), PointText(c, c.Instant), PointText(c, c.Origin), lookbackText(c), aheadText(c)}
 					},
 				))
 			})
@@ -73,7 +74,7 @@ func dashSource(code string) string {
 // PointText writes a value of a cursor for a table.
 func PointText(c view.Cursor, at time.Time) string {
 	if c.Line() == ingest.CursorID {
-		return term.OrDash(c.Line().Text(at))
+		return wording.OrDash(c.Line().Text(at))
 	}
 	return term.DateOrSecond(at)
 }
@@ -86,7 +87,7 @@ func aheadText(c view.Cursor) string {
 	case c.AheadSec == 0:
 		return "-"
 	}
-	return term.DurationText(c.Ahead())
+	return wording.DurationText(c.Ahead())
 }
 
 func lookbackText(c view.Cursor) string { return duration.Duration(c.Lookback()).String() }
@@ -112,13 +113,13 @@ func cursorFacts(c view.Cursor) []term.Fact {
 		{"cursor", c.ID},
 		{"source", c.Source + " " + c.Endpoint + " " + c.Operation},
 		{"follows", c.Key},
-		{"value", term.OrDash(c.Value)},
+		{"value", wording.OrDash(c.Value)},
 		{"origin", PointText(c, c.Origin)},
 		{"lookback", lookbackText(c)},
-		{"largest value seen", term.OrDash(c.ObservedMax)},
+		{"largest value seen", wording.OrDash(c.ObservedMax)},
 		{"seen ahead of the value", aheadText(c)},
 		{"left behind", term.RangesText(c.Line(), c.Left)},
-		{"last moved by", term.OrDash(lineageOf(c.Lineage))},
+		{"last moved by", wording.OrDash(lineageOf(c.Lineage))},
 		{"namespace", c.Scope + " " + c.NamespaceKey},
 		{"type", c.Type},
 		{"updated", c.UpdatedAt},
@@ -201,12 +202,12 @@ func instantText(text string) string {
 	if at, err := window.ParseInstant(text); err == nil {
 		return term.DateOrSecond(at)
 	}
-	return term.OrDash(text)
+	return wording.OrDash(text)
 }
 
 func whoText(v view.CursorEvent) string {
 	if v.Actor != "" {
-		return term.Shorten(v.Actor+": "+v.Reason, 28)
+		return wording.Shorten(v.Actor+": "+v.Reason, 28)
 	}
 	id := func(n int64) string {
 		if n == 0 {
@@ -325,6 +326,6 @@ func verdictColumns() term.Columns[view.Verdict] {
 		if n := len(v.Problems); n > 0 {
 			verdict = fmt.Sprintf("%d findings", n)
 		}
-		return []any{v.Cursor.ID, term.Shorten(v.Cursor.Source, 14), v.Cursor.Operation, v.Events, term.OrDash(v.Cursor.Value), verdict}
+		return []any{v.Cursor.ID, wording.Shorten(v.Cursor.Source, 14), v.Cursor.Operation, v.Events, wording.OrDash(v.Cursor.Value), verdict}
 	})
 }

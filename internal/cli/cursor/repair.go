@@ -7,6 +7,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -77,6 +78,6 @@ func repairColumns() term.Columns[view.Repair] {
 		if !r.Changed {
 			after = r.Cursor.Value
 		}
-		return []any{r.Cursor.ID, term.Shorten(r.Cursor.Source, 14), r.Cursor.Operation, term.OrDash(r.Cursor.Value), term.OrDash(after), len(r.Problems)}
+		return []any{r.Cursor.ID, wording.Shorten(r.Cursor.Source, 14), r.Cursor.Operation, wording.OrDash(r.Cursor.Value), wording.OrDash(after), len(r.Problems)}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -117,7 +118,7 @@ func cursorValue(ctx context.Context, app *daemon.App, c view.Cursor, text strin
 func showSet(e *term.Env, c view.Cursor, d view.CursorSet) error {
 	return term.PrintFacts(e, d, []term.Fact{
 		{"cursor", fmt.Sprintf("%d: %s %s %s by %s", c.ID, c.Source, c.Endpoint, c.Operation, c.Key)},
-		{"before", term.OrDash(d.Before)},
+		{"before", wording.OrDash(d.Before)},
 		{"after", term.TextOr(d.After, "none: the next harvest begins as the first did")},
 		{"read again", term.RangesText(c.Line(), d.Reopened)},
 		{"left behind", term.RangesText(c.Line(), d.Left)},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -49,7 +50,7 @@ behind a record.`,
 					return err
 				}
 				return term.PrintPage(e, term.PageAfter(e, "records", rows, limit, func(r view.Record) string { return r.ID }), term.NewColumns([]string{"id", "version", "state", "updated", "fetched"}, func(r view.Record) []any {
-					return []any{term.Shorten(term.Printable(r.ID), 50), r.Version, r.State, r.UpdatedAt, r.FetchAt}
+					return []any{wording.Shorten(term.Printable(r.ID), 50), r.Version, r.State, r.UpdatedAt, r.FetchAt}
 				}))
 			})
 		},

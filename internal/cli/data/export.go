@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/export"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -130,7 +131,7 @@ func exportData(ctx context.Context, e *term.Env, app *daemon.App, x daemon.Data
 		return err
 	}
 	if len(done.Swept) > 0 {
-		e.Hint("an export that was killed had left %s there: removed (%s)", term.Count(len(done.Swept), "unfinished file"), strings.Join(done.Swept, ", "))
+		e.Hint("an export that was killed had left %s there: removed (%s)", wording.Count(len(done.Swept), "unfinished file"), strings.Join(done.Swept, ", "))
 	}
 	if e.HintDryRun(x.DryRun); !x.DryRun {
 		e.Hint("check it with `patra data verify %s`; what changes from now on: --since %s", done.Out, done.Out)
@@ -173,12 +174,12 @@ with its size, SHA-256 and number of records, and no other one beside it. Exit c
 			}{m, append([]string{}, problems...)}
 			if err := term.PrintFacts(e, result, []term.Fact{
 				{"records of", m.Source + " " + m.Endpoint}, {"records", m.Records}, {"files", len(m.Files)}, {"size", term.SizeText(m.Bytes)},
-				{"exported", m.FinishedAt}, {"problems", term.OrDash(strings.Join(problems, "\n"))},
+				{"exported", m.FinishedAt}, {"problems", wording.OrDash(strings.Join(problems, "\n"))},
 			}); err != nil {
 				return err
 			}
 			if len(problems) > 0 {
-				return term.Findingsf("the export is not as its manifest says: %s", term.Count(len(problems), "problem"))
+				return term.Findingsf("the export is not as its manifest says: %s", wording.Count(len(problems), "problem"))
 			}
 			return nil
 		},

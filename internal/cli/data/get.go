@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
@@ -151,15 +152,15 @@ func historyFacts(h view.History) []term.Fact {
 }
 
 func versionFacts(v view.Version) []term.Fact {
-	facts := []term.Fact{{"state", term.OrDash(v.State)}, {"updated", v.UpdatedAt}, {"fetched", v.FetchedAt}, {"work", workText(v.Origin)}}
+	facts := []term.Fact{{"state", wording.OrDash(v.State)}, {"updated", v.UpdatedAt}, {"fetched", v.FetchedAt}, {"work", workText(v.Origin)}}
 	if v.Origin.Spec != "" {
-		facts = append(facts, term.Fact{"snapshot", v.Origin.Spec}, term.Fact{"mapping", term.OrDash(v.Origin.Mapping)})
+		facts = append(facts, term.Fact{"snapshot", v.Origin.Spec}, term.Fact{"mapping", wording.OrDash(v.Origin.Mapping)})
 	}
 	facts = append(facts, term.Fact{"evidence", evidenceText(v.Origin)})
 	for _, o := range v.Events {
 		text := fmt.Sprintf("%d %s %s", o.ID, o.Op, o.Status)
 		if !o.PublishedAt.IsZero() {
-			text += " " + term.SecondText(o.PublishedAt)
+			text += " " + wording.SecondText(o.PublishedAt)
 		}
 		facts = append(facts, term.Fact{"event", text})
 	}
@@ -167,7 +168,7 @@ func versionFacts(v view.Version) []term.Fact {
 		facts = append(facts, term.Fact{"event", "removed by retention"})
 	}
 	for _, c := range v.Changed {
-		facts = append(facts, term.Fact{"changed " + c.Name, term.Shorten(sideText(c.Was), 80) + "\n" + term.Shorten(sideText(c.Is), 80)})
+		facts = append(facts, term.Fact{"changed " + c.Name, wording.Shorten(sideText(c.Was), 80) + "\n" + wording.Shorten(sideText(c.Is), 80)})
 	}
 	return facts
 }

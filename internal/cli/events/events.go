@@ -2,11 +2,13 @@ package events
 
 import (
 	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -68,7 +70,7 @@ func HintSkipped(e *term.Env, done daemon.Relayed) {
 		e.Hint("%s", warning)
 	}
 	if done.Skipped > 0 {
-		e.Hint("%s skipped: no route of the file leads them to a destination; `patra outbox list --status SKIPPED` shows them, `patra events replay` puts them back", term.Count(done.Skipped, "event"))
+		e.Hint("%s skipped: no route of the file leads them to a destination; `patra outbox list --status SKIPPED` shows them, `patra events replay` puts them back", wording.Count(done.Skipped, "event"))
 	}
 }
 
@@ -129,6 +131,6 @@ which ` + "`patra outbox list`" + ` shows. Lines are kept for 30 days.`,
 
 func deliveryColumns() term.Columns[view.Delivery] {
 	return term.NewColumns([]string{"id", "at", "source", "to", "status", "events", "delivered", "error"}, func(d view.Delivery) []any {
-		return []any{d.ID, d.EndedAt, term.Shorten(d.Source, 14), d.Destination, d.Status, d.Events, d.Delivered, term.Shorten(term.OrDash(d.Error), 34)}
+		return []any{d.ID, d.EndedAt, wording.Shorten(d.Source, 14), d.Destination, d.Status, d.Events, d.Delivered, wording.Shorten(wording.OrDash(d.Error), 34)}
 	})
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/patra-ingest/patra/internal/cli/reason"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -28,26 +28,26 @@ func CheckUndelivered(ctx context.Context, e *term.Env, app *daemon.App, told Fi
 		if b.More {
 			more = " or more"
 		}
-		text := reason.EventsHeldText(b, now)
+		text := wording.EventsHeldText(b, now)
 		if b.Dead > 0 {
 			text += fmt.Sprintf(", %d dead", b.Dead)
 		}
 		e.Hint("events of %s/%s: %s%s", b.Source, b.Endpoint, text, awayText(b))
 	}
 	if left == 0 {
-		return term.Partialf("%s dead: `patra outbox list --status DEAD` shows them, then retry or discard them", term.Count(dead, "event"))
+		return term.Partialf("%s dead: `patra outbox list --status DEAD` shows them, then retry or discard them", wording.Count(dead, "event"))
 	}
 	also := ""
 	if dead > 0 {
 		also = fmt.Sprintf(", and %d dead", dead)
 	}
 	return term.Partialf("%s%s not delivered yet%s; they stay in the outbox: `%s` publishes those that wait, `patra events deliveries` says why they do, `patra outbox list` shows them",
-		term.Count(left, "event"), more, also, told.PublishCommand())
+		wording.Count(left, "event"), more, also, told.PublishCommand())
 }
 
 func awayText(b view.Backlog) (out string) {
 	for _, a := range b.Away {
-		out += fmt.Sprintf("; receiver %s is away: %s", a.Destination, term.Shorten(a.Error, 120))
+		out += fmt.Sprintf("; receiver %s is away: %s", a.Destination, wording.Shorten(a.Error, 120))
 	}
 	return out
 }

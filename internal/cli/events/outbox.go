@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -51,7 +52,7 @@ func newOutboxList(e *term.Env) *cobra.Command {
 
 func outgoingColumns() term.Columns[view.Outgoing] {
 	return term.NewColumns([]string{"id", "stored", "source", "what", "record", "version", "status", "tries", "error"}, func(v view.Outgoing) []any {
-		return []any{v.ID, v.StoredAt, term.Shorten(v.Source, 14), v.Op, term.Shorten(term.Printable(v.RecordID), 30), v.Version, v.Status, v.Attempts, term.OrDash(v.ErrorCode)}
+		return []any{v.ID, v.StoredAt, wording.Shorten(v.Source, 14), v.Op, wording.Shorten(term.Printable(v.RecordID), 30), v.Version, v.Status, v.Attempts, wording.OrDash(v.ErrorCode)}
 	})
 }
 
@@ -98,7 +99,7 @@ func showOutgoing(ctx context.Context, e *term.Env, app *daemon.App, id int64) e
 		{"published", v.PublishedAt},
 		{"tries", v.Attempts},
 		{"next try", v.NextTryAt},
-		{"last error", term.Wrap(term.FailureText(v.ErrorCode, v.Error))},
+		{"last error", term.Wrap(wording.FailureText(v.ErrorCode, v.Error))},
 		{"batch", v.BatchID},
 	}); err != nil {
 		return err
@@ -151,11 +152,11 @@ func actOn(ctx context.Context, e *term.Env, p picked, args []string, verb strin
 		if err != nil {
 			return err
 		}
-		if err := term.PrintFacts(e, done, []term.Fact{{verb, term.Count(done.Changed, "event")}, {"left as they are", term.Count(done.Unchanged, "event")}}); err != nil {
+		if err := term.PrintFacts(e, done, []term.Fact{{verb, wording.Count(done.Changed, "event")}, {"left as they are", wording.Count(done.Unchanged, "event")}}); err != nil {
 			return err
 		}
 		if unsure && done.Changed > 0 {
-			return term.Usagef("%s or more would be changed: add --yes to do it, or --dry-run to only look", term.Count(done.Changed, "event"))
+			return term.Usagef("%s or more would be changed: add --yes to do it, or --dry-run to only look", wording.Count(done.Changed, "event"))
 		}
 		e.HintDryRun(p.Dry)
 		return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/event"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -40,7 +41,7 @@ Events that were removed after their delivery (--outbox-keep) cannot be replayed
 				if err != nil {
 					return err
 				}
-				if err := term.PrintFacts(e, done, []term.Fact{{"put back", term.Count(done.Events, "event")}, {"from", in.String()}, {"first", done.First}}); err != nil {
+				if err := term.PrintFacts(e, done, []term.Fact{{"put back", wording.Count(done.Events, "event")}, {"from", in.String()}, {"first", done.First}}); err != nil {
 					return err
 				}
 				e.HintDryRun(a.Dry)

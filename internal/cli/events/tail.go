@@ -10,6 +10,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/event"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -91,6 +92,6 @@ func tailLine(e *term.Env, c event.Change) error {
 		}
 		return err
 	}
-	_, err := fmt.Fprintf(e.Out, "%-8d  %s  %-8s  %s/%s  %s  v%d\n", c.Row, term.SecondText(c.StoredAt), c.Op, c.Source, c.Endpoint, term.Printable(c.RecordID), c.Version)
+	_, err := fmt.Fprintf(e.Out, "%-8d  %s  %-8s  %s/%s  %s  v%d\n", c.Row, wording.SecondText(c.StoredAt), c.Op, c.Source, c.Endpoint, term.Printable(c.RecordID), c.Version)
 	return err
 }

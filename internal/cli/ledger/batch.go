@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -51,9 +52,9 @@ func batchColumns() term.Columns[view.Batch] {
 	heads := []string{"id", "run", "no", "pass", "page", "status", "seen", "new", "upd", "same", "gone", "stale", "dup", "out", "rej", "next"}
 	return term.NewColumns(heads, func(b view.Batch) []any {
 		s := b.Stats
-		next := term.Shorten(term.OrDash(b.AfterToken), 12)
+		next := wording.Shorten(wording.OrDash(b.AfterToken), 12)
 		if b.Error != "" {
-			next = term.Shorten("error: "+b.Error, 20)
+			next = wording.Shorten("error: "+b.Error, 20)
 		}
 		return []any{b.ID, b.RunID, b.No, b.Pass, b.Page, b.Status, s.Seen, s.Inserted, s.Updated, s.Unchanged, s.Gone, s.Stale, s.Duplicate, s.Outside, s.Quarantined, next}
 	})
@@ -156,9 +157,9 @@ func batchFacts(b view.Batch) []term.Fact {
 		{"status", b.Status},
 		{"committed", b.CommittedAt},
 		{"items", reason.ItemsText(b.Stats)},
-		{"token asked with", term.Shorten(term.OrDash(b.BeforeToken), tokenWidth)},
-		{"token of the next page", term.Shorten(term.OrDash(b.AfterToken), tokenWidth)},
-		{"error", term.OrDash(b.Error)},
+		{"token asked with", wording.Shorten(wording.OrDash(b.BeforeToken), tokenWidth)},
+		{"token of the next page", wording.Shorten(wording.OrDash(b.AfterToken), tokenWidth)},
+		{"error", wording.OrDash(b.Error)},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -214,12 +215,12 @@ func replayFacts(r *blackbox.Report) []term.Fact {
 		facts[3][1] = r.Spec + " " + r.SpecNow
 	}
 	if r.Bundle != nil {
-		facts = append(facts, term.Fact{"bundle", fmt.Sprintf("of %s by %s: %s; until %s", term.SecondText(r.Bundle.CreatedAt), r.Bundle.Actor, r.Bundle.Reason, term.SecondText(r.Bundle.ExpiresAt))})
+		facts = append(facts, term.Fact{"bundle", fmt.Sprintf("of %s by %s: %s; until %s", wording.SecondText(r.Bundle.CreatedAt), r.Bundle.Actor, r.Bundle.Reason, wording.SecondText(r.Bundle.ExpiresAt))})
 	}
 	if r.Request != nil {
-		facts = append(facts, term.Fact{"request", term.Shorten(r.Request.Method+" "+r.Request.URL, 200)})
+		facts = append(facts, term.Fact{"request", wording.Shorten(r.Request.Method+" "+r.Request.URL, 200)})
 	}
-	return append(facts, term.Fact{"items", fmt.Sprintf("%d seen, %s", r.Seen, decisionsText(r))}, term.Fact{"next", term.Shorten(term.OrDash(r.Next), tokenWidth)})
+	return append(facts, term.Fact{"items", fmt.Sprintf("%d seen, %s", r.Seen, decisionsText(r))}, term.Fact{"next", wording.Shorten(wording.OrDash(r.Next), tokenWidth)})
 }
 
 func decisionsText(r *blackbox.Report) string {

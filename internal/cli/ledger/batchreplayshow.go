@@ -6,6 +6,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 // toldActions in the order in which they are told.
@@ -23,15 +24,15 @@ const diffWidth = 36
 func showDifferences(e *term.Env, r *blackbox.Report) {
 	var rows [][]any
 	for _, d := range r.Differences {
-		rows = append(rows, []any{d.What, term.Shorten(d.Was, diffWidth), term.Shorten(d.Is, diffWidth), d.Cause})
+		rows = append(rows, []any{d.What, wording.Shorten(d.Was, diffWidth), wording.Shorten(d.Is, diffWidth), d.Cause})
 	}
 	for _, c := range r.Records {
 		if len(c.Fields) == 0 {
 			rows = append(rows, recordRow(c))
 		}
 		for _, f := range c.Fields {
-			name := fmt.Sprintf("%s %s", term.Shorten(c.ID, 30), f.Name)
-			rows = append(rows, []any{name, term.Shorten(term.OrDash(string(f.Was)), diffWidth), term.Shorten(term.OrDash(string(f.Is)), diffWidth), c.Cause})
+			name := fmt.Sprintf("%s %s", wording.Shorten(c.ID, 30), f.Name)
+			rows = append(rows, []any{name, wording.Shorten(wording.OrDash(string(f.Was)), diffWidth), wording.Shorten(wording.OrDash(string(f.Is)), diffWidth), c.Cause})
 		}
 	}
 	if len(rows) == 0 {
@@ -49,7 +50,7 @@ func showDifferences(e *term.Env, r *blackbox.Report) {
 }
 
 func recordRow(c blackbox.RecordChange) []any {
-	id := term.Shorten(c.ID, 46)
+	id := wording.Shorten(c.ID, 46)
 	switch c.Change {
 	case blackbox.Added:
 		return []any{id, "-", "added", c.Cause}

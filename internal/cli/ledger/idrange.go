@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -46,9 +46,9 @@ func rangeText(g *slicing.Range) string {
 	case what == "":
 		what = g.Key
 	}
-	to := term.Shorten(g.To, tokenWidth)
+	to := wording.Shorten(g.To, tokenWidth)
 	if to == "" {
 		to = "…"
 	}
-	return fmt.Sprintf("%s [%s, %s), chosen at %s", what, term.Shorten(g.From, tokenWidth), to, window.Text(g.AsOf))
+	return fmt.Sprintf("%s [%s, %s), chosen at %s", what, wording.Shorten(g.From, tokenWidth), to, window.Text(g.AsOf))
 }

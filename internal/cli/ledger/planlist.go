@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -54,8 +55,8 @@ func newPlanList(e *term.Env) *cobra.Command {
 func planColumns() term.Columns[view.PlanRow] {
 	return term.NewColumns([]string{"id", "source/endpoint", "operation", "status", "window", "slices", "as of, created"}, func(p view.PlanRow) []any {
 		return []any{
-			p.ID, term.Shorten(p.Source+"/"+p.Endpoint, 20), p.Operation, p.Status, term.BreakOnce(term.WindowToMinuteOrDash(p.Window), ", ", ",\n "),
-			term.OrDash(strings.Join(byStatus(p.Slices), "\n")), term.SecondText(p.AsOf) + "\n" + term.SecondText(p.CreatedAt),
+			p.ID, wording.Shorten(p.Source+"/"+p.Endpoint, 20), p.Operation, p.Status, term.BreakOnce(term.WindowToMinuteOrDash(p.Window), ", ", ",\n "),
+			wording.OrDash(strings.Join(byStatus(p.Slices), "\n")), wording.SecondText(p.AsOf) + "\n" + wording.SecondText(p.CreatedAt),
 		}
 	})
 }
@@ -133,9 +134,9 @@ func cancelPlan(ctx context.Context, e *term.Env, app *daemon.App, id int64, act
 	err = term.PrintFacts(e, Cancelled{did, dry}, []term.Fact{
 		{"plan", did.PlanID},
 		{"status", did.Status},
-		{"cancelled", term.Count(did.Cancelled, "slice") + " without a worker"},
-		{"stopping", term.Count(did.Stopping, "slice") + " whose worker stops after the page it reads"},
-		{"ended before", term.Count(did.Ended, "slice")},
+		{"cancelled", wording.Count(did.Cancelled, "slice") + " without a worker"},
+		{"stopping", wording.Count(did.Stopping, "slice") + " whose worker stops after the page it reads"},
+		{"ended before", wording.Count(did.Ended, "slice")},
 	})
 	switch {
 	case err != nil:

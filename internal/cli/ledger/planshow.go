@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -62,14 +63,14 @@ func showConditions(ctx context.Context, e *term.Env, app *daemon.App, p view.Pl
 		for _, a := range c.Actions {
 			actions = append(actions, string(a))
 		}
-		return []any{c.Condition, c.Level, c.Since, strings.Join(actions, " "), term.OrDash(c.Detail)}
+		return []any{c.Condition, c.Level, c.Since, strings.Join(actions, " "), wording.OrDash(c.Detail)}
 	}))
 }
 
 func planFacts(p view.PlanDetail) []term.Fact {
 	extent := "none: there was nothing to do"
 	if p.Window != nil {
-		extent = term.WindowText(*p.Window)
+		extent = wording.WindowText(*p.Window)
 	}
 	s := p.Stats
 	return []term.Fact{
@@ -81,9 +82,9 @@ func planFacts(p view.PlanDetail) []term.Fact {
 		{"slices", sliceTotal(p.Slices)},
 		{"items", reason.ItemsText(s.BatchStats)},
 		{"requests", fmt.Sprintf("%d for %d pages, %d bytes", s.Requests, s.Pages, s.BytesIn)},
-		{"trigger", fmt.Sprintf("%d: %s by %s at %s%s", p.Trigger.ID, p.Trigger.Type, p.Trigger.Scheduler, term.SecondText(p.Trigger.At), callerText(p.Trigger.JobID, p.Trigger.LogID))},
-		{"asked for", term.Wrap(term.OrDash(string(p.Trigger.Params)))},
-		{"reason", term.Wrap(term.OrDash(p.Trigger.Reason()))},
+		{"trigger", fmt.Sprintf("%d: %s by %s at %s%s", p.Trigger.ID, p.Trigger.Type, p.Trigger.Scheduler, wording.SecondText(p.Trigger.At), callerText(p.Trigger.JobID, p.Trigger.LogID))},
+		{"asked for", term.Wrap(wording.OrDash(string(p.Trigger.Params)))},
+		{"reason", term.Wrap(wording.OrDash(p.Trigger.Reason()))},
 		{"sliced by", term.Wrap(strings.TrimSpace(p.Strategy + " " + string(p.SliceParams)))},
 		{"cursor", p.CursorID},
 		{"expression", term.Wrap(exprText(p.ExprProto))},
@@ -116,7 +117,7 @@ func exprText(stored json.RawMessage) string {
 			return where.String()
 		}
 	}
-	return term.OrDash(string(stored))
+	return wording.OrDash(string(stored))
 }
 
 // remarks are what the planner noted. Members this view has no words for are
@@ -166,10 +167,10 @@ func showRemarks(e *term.Env, stored json.RawMessage) error {
 		lines = append(lines, "nothing to do: "+r.Reason)
 	}
 	for _, w := range r.Skipped {
-		lines = append(lines, term.WindowText(w)+"  skipped: settled")
+		lines = append(lines, wording.WindowText(w)+"  skipped: settled")
 	}
 	for _, w := range r.Waiting {
-		lines = append(lines, term.WindowText(w)+"  skipped: failed, waited for its retry time")
+		lines = append(lines, wording.WindowText(w)+"  skipped: failed, waited for its retry time")
 	}
 	if w := r.Suspended; w != nil {
 		lines = append(lines, fmt.Sprintf("slicing stopped before slice %d: %s", w.NextSlice, w.Reason))

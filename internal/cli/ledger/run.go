@@ -2,11 +2,13 @@ package ledger
 
 import (
 	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -38,6 +40,6 @@ func newRunList(e *term.Env) *cobra.Command {
 // runColumns show rejects beside the status, so that a success with rejects is seen as one (D§5.16).
 func runColumns() term.Columns[view.Run] {
 	return term.NewColumns([]string{"id", "task", "try", "source", "status", "window", "seen", "stored", "rej", "error"}, func(r view.Run) []any {
-		return []any{r.ID, r.TaskID, r.Attempt, term.Shorten(r.Source, 10), r.Status, term.WindowToMinute(r.Window), r.Stats.Seen, r.Stats.Inserted + r.Stats.Updated, r.Stats.Quarantined, term.OrDash(r.ErrorCode)}
+		return []any{r.ID, r.TaskID, r.Attempt, wording.Shorten(r.Source, 10), r.Status, term.WindowToMinute(r.Window), r.Stats.Seen, r.Stats.Inserted + r.Stats.Updated, r.Stats.Quarantined, wording.OrDash(r.ErrorCode)}
 	})
 }

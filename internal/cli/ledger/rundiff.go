@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -66,14 +67,14 @@ func showRunDiff(e *term.Env, d *blackbox.RunDiff) error {
 	case d.Identical:
 		return nil
 	case !d.Differs():
-		return term.Findingsf("it is not known whether the runs are the same: the records of %s are missing", term.Count(d.Unread, "page"))
+		return term.Findingsf("it is not known whether the runs are the same: the records of %s are missing", wording.Count(d.Unread, "page"))
 	}
 	return term.Findingsf("the runs differ: %d added, %d missing, %d changed", d.Added, d.Missing, d.Changed)
 }
 
 func runDiffColumns() term.Columns[blackbox.BatchDiff] {
 	return term.NewColumns([]string{"no", "seen a", "seen b", "added", "missing", "changed", "such as"}, func(b blackbox.BatchDiff) []any {
-		return []any{b.No, seenIn(b.A), seenIn(b.B), len(b.Added), len(b.Missing), len(b.Changed), term.OrDash(term.Shorten(strings.Join(firstIDs(b), " "), 60))}
+		return []any{b.No, seenIn(b.A), seenIn(b.B), len(b.Added), len(b.Missing), len(b.Changed), wording.OrDash(wording.Shorten(strings.Join(firstIDs(b), " "), 60))}
 	})
 }
 

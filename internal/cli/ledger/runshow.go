@@ -20,6 +20,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -137,7 +138,7 @@ func runNext(ctx context.Context, app *daemon.App, r view.Run) (string, error) {
 
 func runFacts(d RunDetail) []term.Fact {
 	r, s := d.Run, d.Stats
-	failed := term.FailureText(r.ErrorCode, r.Error)
+	failed := wording.FailureText(r.ErrorCode, r.Error)
 	if d.Class != "" {
 		failed += " (" + d.Class + ")"
 	}
@@ -147,16 +148,16 @@ func runFacts(d RunDetail) []term.Fact {
 		{"plan", r.PlanID},
 		{"source", r.Source + " " + r.Operation},
 		{"status", r.Status},
-		{"window", term.WindowText(r.Window)},
+		{"window", wording.WindowText(r.Window)},
 		{"ids", term.Wrap(rangeText(d.Range))},
-		{"worker", term.OrDash(r.Worker)},
+		{"worker", wording.OrDash(r.Worker)},
 		{"started", r.StartedAt},
-		{"finished", term.SecondText(r.FinishedAt) + " (took " + term.TookText(r.StartedAt, r.FinishedAt) + ")"},
+		{"finished", wording.SecondText(r.FinishedAt) + " (took " + term.TookText(r.StartedAt, r.FinishedAt) + ")"},
 		{"error", term.Wrap(failed)},
 		{"next", term.Wrap(d.Next)},
 		{"items", term.Wrap(reason.ItemsText(s.BatchStats))},
 		{"requests", term.Wrap(fmt.Sprintf("%d for %d pages: %d retries, %d times told to slow down, %d passes started over", s.Requests, s.Pages, s.Retries, s.Throttled, s.Restarts))},
-		{"started over", term.Wrap(term.OrDash(s.RestartedBy))},
+		{"started over", term.Wrap(wording.OrDash(s.RestartedBy))},
 		{"breaker", term.Wrap(breakerText(r))},
 		{"received", fmt.Sprintf("%d bytes, waited %d ms for the rate gate", s.BytesIn, s.WaitMS)},
 	}, healingFacts(r.Remarks)...)
@@ -198,7 +199,7 @@ func exchangeFacts(b view.Batch, r view.Run, last bool) []term.Fact {
 		}
 		return append(facts, term.Fact{"  error", term.Wrap(text)})
 	}
-	next := "at " + term.Shorten(b.AfterToken, tokenWidth)
+	next := "at " + wording.Shorten(b.AfterToken, tokenWidth)
 	if b.AfterToken == "" || last && r.Status == string(ingest.RunSucceeded) {
 		next = "none: this was the last one"
 	}
@@ -230,7 +231,7 @@ func requestText(kept json.RawMessage) string {
 	for part := range strings.SplitSeq(query, "&") {
 		name, value, valued := strings.Cut(part, "=")
 		if valued {
-			part = name + "=" + term.Shorten(value, tokenWidth)
+			part = name + "=" + wording.Shorten(value, tokenWidth)
 		}
 		if part == "" {
 			continue
@@ -243,10 +244,10 @@ func requestText(kept json.RawMessage) string {
 		mark = "&"
 	}
 	if r.RedirectedTo != "" {
-		lines = append(lines, "sent on to "+term.Shorten(r.RedirectedTo, 2*tokenWidth))
+		lines = append(lines, "sent on to "+wording.Shorten(r.RedirectedTo, 2*tokenWidth))
 	}
 	if r.Body != "" {
-		lines = append(lines, term.Wrap(term.Shorten(r.Body, 400)))
+		lines = append(lines, term.Wrap(wording.Shorten(r.Body, 400)))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -38,7 +39,7 @@ func newSliceList(e *term.Env) *cobra.Command {
 
 func sliceColumns() term.Columns[view.Slice] {
 	return term.NewColumns([]string{"id", "plan", "no", "source", "status", "window", "parent", "task", "signature"}, func(s view.Slice) []any {
-		return []any{s.ID, s.PlanID, s.No, term.Shorten(s.Source, 14), s.Status, term.WindowToMinuteOrDash(s.Window), term.IDOrDash(s.ParentID), term.IDOrDash(s.TaskID), term.Shorten(s.Signature, 13)}
+		return []any{s.ID, s.PlanID, s.No, wording.Shorten(s.Source, 14), s.Status, term.WindowToMinuteOrDash(s.Window), term.IDOrDash(s.ParentID), term.IDOrDash(s.TaskID), wording.Shorten(s.Signature, 13)}
 	})
 }
 
@@ -95,11 +96,11 @@ func showSlice(ctx context.Context, e *term.Env, app *daemon.App, id int64) erro
 func sliceFacts(s SliceDetail) []term.Fact {
 	owned := "no range of time"
 	if s.Window != nil {
-		owned = term.WindowText(*s.Window)
+		owned = wording.WindowText(*s.Window)
 	}
 	task := "-"
 	if s.Task != nil {
-		task = fmt.Sprintf("%d %s, tried %d times, last error %s", s.Task.ID, s.Task.Status, s.Task.Attempts, term.FailureText(s.Task.ErrorCode, s.Task.Error))
+		task = fmt.Sprintf("%d %s, tried %d times, last error %s", s.Task.ID, s.Task.Status, s.Task.Attempts, wording.FailureText(s.Task.ErrorCode, s.Task.Error))
 	}
 	return []term.Fact{
 		{"slice", s.ID},
@@ -114,7 +115,7 @@ func sliceFacts(s SliceDetail) []term.Fact {
 		{"signature", s.Signature},
 		{"expected", term.Wrap(expectedText(s.Spec))},
 		{"task", term.Wrap(task)},
-		{"remarks", term.Wrap(term.OrDash(string(s.Remarks)))},
+		{"remarks", term.Wrap(wording.OrDash(string(s.Remarks)))},
 		{"created", s.CreatedAt},
 		{"changed", s.UpdatedAt},
 	}
@@ -126,5 +127,5 @@ func expectedText(stored json.RawMessage) string {
 	if json.Unmarshal(stored, &spec) != nil || string(spec.Telemetry) == "{}" {
 		return "-"
 	}
-	return term.OrDash(string(spec.Telemetry))
+	return wording.OrDash(string(spec.Telemetry))
 }

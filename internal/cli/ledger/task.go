@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -42,7 +43,7 @@ func newTaskList(e *term.Env) *cobra.Command {
 
 func taskColumns() term.Columns[view.Task] {
 	return term.NewColumns([]string{"id", "plan", "source", "operation", "status", "window", "tries", "waits", "error"}, func(t view.Task) []any {
-		return []any{t.ID, t.PlanID, term.Shorten(t.Source, 14), t.Operation, t.Status, term.WindowToMinute(t.Window), t.Attempts, reason.WaitCode(t.Waits), term.OrDash(t.ErrorCode)}
+		return []any{t.ID, t.PlanID, wording.Shorten(t.Source, 14), t.Operation, t.Status, term.WindowToMinute(t.Window), t.Attempts, reason.WaitCode(t.Waits), wording.OrDash(t.ErrorCode)}
 	})
 }
 
@@ -111,7 +112,7 @@ func showTask(ctx context.Context, e *term.Env, app *daemon.App, id int64) error
 func taskFacts(t view.Task) []term.Fact {
 	lease := fmt.Sprintf("none (epoch %d)", t.LeaseEpoch)
 	if t.LeaseOwner != "" {
-		lease = fmt.Sprintf("%s until %s (epoch %d)", t.LeaseOwner, term.SecondText(t.LeasedUntil), t.LeaseEpoch)
+		lease = fmt.Sprintf("%s until %s (epoch %d)", t.LeaseOwner, wording.SecondText(t.LeasedUntil), t.LeaseEpoch)
 	}
 	return []term.Fact{
 		{"task", t.ID},
@@ -119,14 +120,14 @@ func taskFacts(t view.Task) []term.Fact {
 		{"slice", t.SliceID},
 		{"source", t.Source + " " + t.Endpoint + " " + t.Operation},
 		{"status", t.Status},
-		{"window", term.WindowText(t.Window)},
+		{"window", wording.WindowText(t.Window)},
 		{"priority", t.Priority},
 		{"due", t.ScheduledAt},
 		{"attempts", t.Attempts},
 		{"leased by", lease},
 		{"started", t.StartedAt},
 		{"finished", t.FinishedAt},
-		{"last error", term.FailureText(t.ErrorCode, t.Error)},
+		{"last error", wording.FailureText(t.ErrorCode, t.Error)},
 		{"fingerprint", t.Spec},
 		{"key", t.Key},
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -75,7 +76,7 @@ func performOnTasks(e *term.Env, pick ingest.TaskPick, p picking, do func(ingest
 	}
 	switch {
 	case unsure && done.Changed() > 0:
-		return term.Usagef("%s would be changed: add --yes to do it, or --dry-run to only look", term.Count(done.Changed(), "task"))
+		return term.Usagef("%s would be changed: add --yes to do it, or --dry-run to only look", wording.Count(done.Changed(), "task"))
 	case done.Changed() == 0 && !pick.Named():
 		e.Hint("no tasks match: nothing was changed")
 	default:
@@ -109,9 +110,9 @@ ended with 6. Cancelling a cancelled task changes nothing.`,
 				do := func(by ingest.Act) (view.TasksDone, error) { return app.Operator.Cancel(cmd.Context(), pick, by) }
 				err = performOnTasks(e, pick, p, do, func(d view.TasksDone) []term.Fact {
 					return []term.Fact{
-						{"cancelled", term.Count(d.Cancelled, "task") + " without a worker"},
-						{"stopping", term.Count(d.Stopping, "task") + " whose worker stops after the page it reads"},
-						{"cancelled before", term.Count(d.Unchanged, "task")},
+						{"cancelled", wording.Count(d.Cancelled, "task") + " without a worker"},
+						{"stopping", wording.Count(d.Stopping, "task") + " whose worker stops after the page it reads"},
+						{"cancelled before", wording.Count(d.Unchanged, "task")},
 					}
 				})
 				if err == nil && !p.Dry {
@@ -167,7 +168,7 @@ or is worked on is left as it is.`,
 				}
 				do := func(by ingest.Act) (view.TasksDone, error) { return app.Operator.Retry(cmd.Context(), pick, by) }
 				err = performOnTasks(e, pick, p, do, func(d view.TasksDone) []term.Fact {
-					return []term.Fact{{"queued", term.Count(d.Queued, "task")}, {"left as they are", term.Count(d.Unchanged, "task")}}
+					return []term.Fact{{"queued", wording.Count(d.Queued, "task")}, {"left as they are", wording.Count(d.Unchanged, "task")}}
 				})
 				if err != nil || p.Dry {
 					return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -42,8 +43,8 @@ func triggerColumns() term.Columns[view.TriggerRow] {
 		case t.Refused != "":
 			outcome = "refused: " + t.Refused
 		}
-		caller := strings.TrimSuffix(term.Shorten(t.JobID, 16)+"\n"+term.Shorten(t.LogID, 16), "\n")
-		return []any{t.ID, term.SecondText(t.At), term.Shorten(t.Source, 14), t.Type + " " + t.Scheduler, term.OrDash(caller), term.Shorten(outcome, 44)}
+		caller := strings.TrimSuffix(wording.Shorten(t.JobID, 16)+"\n"+wording.Shorten(t.LogID, 16), "\n")
+		return []any{t.ID, wording.SecondText(t.At), wording.Shorten(t.Source, 14), t.Type + " " + t.Scheduler, wording.OrDash(caller), wording.Shorten(outcome, 44)}
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -140,11 +141,11 @@ func discardRejects(ctx context.Context, e *term.Env, app *daemon.App, p choosin
 	if err != nil {
 		return err
 	}
-	if err := term.PrintFacts(e, rejectsDone{done, act.Rehearsal}, []term.Fact{{"discarded", term.Count(done.Changed, "item")}, {"left as they are", term.Count(done.Unchanged, "item")}}); err != nil {
+	if err := term.PrintFacts(e, rejectsDone{done, act.Rehearsal}, []term.Fact{{"discarded", wording.Count(done.Changed, "item")}, {"left as they are", wording.Count(done.Unchanged, "item")}}); err != nil {
 		return err
 	}
 	if unsure && done.Changed > 0 {
-		return term.Usagef("%s would be discarded for good: add --yes to do it, or --dry-run to only look", term.Count(done.Changed, "item"))
+		return term.Usagef("%s would be discarded for good: add --yes to do it, or --dry-run to only look", wording.Count(done.Changed, "item"))
 	}
 	e.HintDryRun(p.Dry)
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/privacy"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -63,7 +64,7 @@ or were discarded are left out, unless --all asks for them.`,
 // showGroups prints the groups, and below them an example of each.
 func showGroups(e *term.Env, groups []view.RejectGroup) error {
 	err := term.PrintList(e, groups, term.NewColumns([]string{"source", "reason", "path", "status", "items", "last seen", "e.g."}, func(g view.RejectGroup) []any {
-		return []any{term.Shorten(g.Source+"/"+g.Endpoint, 22), g.Reason, term.OrDash(term.Shorten(g.Path, 24)), g.Status, g.Count, term.MinuteText(g.LastSeen), g.ExampleID}
+		return []any{wording.Shorten(g.Source+"/"+g.Endpoint, 22), g.Reason, wording.OrDash(wording.Shorten(g.Path, 24)), g.Status, g.Count, wording.MinuteText(g.LastSeen), g.ExampleID}
 	}))
 	if err != nil || e.Output == "json" {
 		return err
@@ -72,7 +73,7 @@ func showGroups(e *term.Env, groups []view.RejectGroup) error {
 		e.Hint("details of one item: patra quarantine show %d", groups[0].ExampleID)
 	}
 	for _, g := range groups {
-		fmt.Fprintln(e.Out, term.Shorten(term.Printable(fmt.Sprintf("%d: %s: %s", g.ExampleID, g.Detail, g.Example)), 120))
+		fmt.Fprintln(e.Out, wording.Shorten(term.Printable(fmt.Sprintf("%d: %s: %s", g.ExampleID, g.Detail, g.Example)), 120))
 	}
 	return nil
 }
@@ -152,7 +153,7 @@ func newQuarantineList(e *term.Env) *cobra.Command {
 					return err
 				}
 				return term.PrintPage(e, term.PageAfter(e, "items", rows, pages.Limit, func(r view.Reject) string { return strconv.FormatInt(r.ID, 10) }), term.NewColumns([]string{"id", "source", "record", "reason", "path", "status", "seen", "tries"}, func(r view.Reject) []any {
-					return []any{r.ID, term.Shorten(r.Source+"/"+r.Endpoint, 22), term.OrDash(term.Shorten(term.Printable(r.ProviderID), 24)), r.Reason, term.OrDash(term.Shorten(r.Path, 20)), r.Status, r.Seen, r.Attempts}
+					return []any{r.ID, wording.Shorten(r.Source+"/"+r.Endpoint, 22), wording.OrDash(wording.Shorten(term.Printable(r.ProviderID), 24)), r.Reason, wording.OrDash(wording.Shorten(r.Path, 20)), r.Status, r.Seen, r.Attempts}
 				}))
 			})
 		},
@@ -186,13 +187,13 @@ func showReject(ctx context.Context, e *term.Env, app *daemon.App, id int64) err
 	if err := term.PrintFacts(e, r, []term.Fact{
 		{"id", r.ID},
 		{"source", r.Source + "/" + r.Endpoint},
-		{"record", term.OrDash(term.Printable(r.ProviderID))},
+		{"record", wording.OrDash(term.Printable(r.ProviderID))},
 		{"status", r.Status},
 		{"reason", r.Reason},
-		{"path", term.OrDash(r.Path)},
+		{"path", wording.OrDash(r.Path)},
 		{"detail", term.Wrap(r.Detail)},
-		{"note", term.OrDash(term.Wrap(r.Note))},
-		{"seen", fmt.Sprintf("%d times, first %s, last %s", r.Seen, term.SecondText(r.FirstSeen), term.SecondText(r.LastSeen))},
+		{"note", wording.OrDash(term.Wrap(r.Note))},
+		{"seen", fmt.Sprintf("%d times, first %s, last %s", r.Seen, wording.SecondText(r.FirstSeen), wording.SecondText(r.LastSeen))},
 		{"read again", fmt.Sprintf("%d times, last by %s", r.Attempts, judged)},
 		{"lineage", fmt.Sprintf("plan %d, slice %d, task %d, run %d, batch %d, item %d", r.PlanID, r.SliceID, r.TaskID, r.RunID, r.BatchID, r.Index)},
 		{"raw hash", r.RawHash},

@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/cli/work"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
@@ -75,7 +76,7 @@ func rehearseRequeue(ctx context.Context, e *term.Env, app *daemon.App, p choosi
 	if err != nil {
 		return err
 	}
-	err = term.PrintFacts(e, rejectsDone{done, true}, []term.Fact{{"put back", term.Count(done.Changed, "item")}, {"left as they are", term.Count(done.Unchanged, "item")}})
+	err = term.PrintFacts(e, rejectsDone{done, true}, []term.Fact{{"put back", wording.Count(done.Changed, "item")}, {"left as they are", wording.Count(done.Unchanged, "item")}})
 	e.HintDryRun(true)
 	return err
 }
@@ -144,7 +145,7 @@ func showRequeued(e *term.Env, d Requeued, pick ingest.RejectPick, p choosing) e
 		return err
 	}
 	if err := term.PrintFacts(e, d, []term.Fact{
-		{"put back", term.Count(d.Changed, "item")},
+		{"put back", wording.Count(d.Changed, "item")},
 		{"fixed", fmt.Sprintf("%d read again without a request, %d asked for", t.Refresh.Remapped, t.Refresh.Checked)},
 		{"records", fmt.Sprintf("%d new, %d updated, %d unchanged, %d older than what is stored", t.Inserted, t.Updated, t.Unchanged, t.Stale)},
 		{"still quarantined", fmt.Sprintf("%d rejected again, %d unreadable", t.Quarantined, left)},
@@ -153,14 +154,14 @@ func showRequeued(e *term.Env, d Requeued, pick ingest.RejectPick, p choosing) e
 	}
 	switch failed := d.Slices[string(ingest.SliceFailed)] + (inspect.Result{Slices: d.Slices}).Unfinished(); {
 	case failed > 0:
-		return term.Partialf("%s not done: `patra task list --status FAILED` tells why; the items wait, say it again", term.CountAre(failed, "slice"))
+		return term.Partialf("%s not done: `patra task list --status FAILED` tells why; the items wait, say it again", wording.CountAre(failed, "slice"))
 	case t.Quarantined+left > 0:
 		source := pick.Dataset.Source
 		if source == "" {
-			return term.Partialf("%s still in quarantine: `patra quarantine groups` shows why", term.Count(t.Quarantined+left, "item"))
+			return term.Partialf("%s still in quarantine: `patra quarantine groups` shows why", wording.Count(t.Quarantined+left, "item"))
 		}
 		return term.Partialf("%s still in quarantine: `patra quarantine groups %s` shows why; correct the source file and say again: patra quarantine requeue %s",
-			term.Count(t.Quarantined+left, "item"), source, chosenBy(source, p))
+			wording.Count(t.Quarantined+left, "item"), source, chosenBy(source, p))
 	}
 	return nil
 }

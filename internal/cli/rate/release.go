@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -58,12 +59,12 @@ func showRelease(e *term.Env, done view.RateReleased) error {
 		facts = append(facts, term.Fact{"quota of the " + q.Name, fmt.Sprintf("begins anew; %s were used", numberText(q.Used))})
 	}
 	if !done.PausedUntil.IsZero() {
-		facts = append(facts, term.Fact{"pause of the upstream", "ended; it was until " + term.SecondText(done.PausedUntil)})
+		facts = append(facts, term.Fact{"pause of the upstream", "ended; it was until " + wording.SecondText(done.PausedUntil)})
 	}
 	if done.Breakers > 0 {
 		facts = append(facts, term.Fact{"breakers", fmt.Sprintf("%d closed", done.Breakers)})
 	}
-	facts = append(facts, term.Fact{"due at once", term.Count(done.Tasks, "task")})
+	facts = append(facts, term.Fact{"due at once", wording.Count(done.Tasks, "task")})
 	err := term.PrintFacts(e, done, facts)
 	if !done.Changed() {
 		e.Hint("nothing waited for %s", done.Key)
@@ -87,5 +88,5 @@ func holdText(k view.RateKey, h view.RateHold) string {
 			}
 		}
 	}
-	return fmt.Sprintf("%s of %s/%s %s: until %s", h.Reason, h.Source, h.Endpoint, strings.ToUpper(h.Operation), term.SecondText(h.Until))
+	return fmt.Sprintf("%s of %s/%s %s: until %s", h.Reason, h.Source, h.Endpoint, strings.ToUpper(h.Operation), wording.SecondText(h.Until))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -33,7 +34,7 @@ func rateGroup(k view.RateKey) string {
 	if len(sources) == 1 && sources[0] == k.Key {
 		return "-"
 	}
-	return term.OrDash(term.Shorten(strings.Join(sources, ", "), 20))
+	return wording.OrDash(wording.Shorten(strings.Join(sources, ", "), 20))
 }
 
 func rateSources(k view.RateKey) (out []string) {
@@ -65,13 +66,13 @@ func quotaLeft(k view.RateKey) string {
 	for _, q := range k.Quotas {
 		out = append(out, q.Name+" "+numberText(q.Left))
 	}
-	return term.OrDash(strings.Join(out, ", "))
+	return wording.OrDash(strings.Join(out, ", "))
 }
 
 // rateState lists what keeps requests of a key from leaving; "open" if nothing.
 func rateState(k view.RateKey) (out []string) {
 	if !k.CoolingUntil.IsZero() {
-		out = append(out, fmt.Sprintf("%s until %s", gate.Cooling, term.SecondText(k.CoolingUntil)))
+		out = append(out, fmt.Sprintf("%s until %s", gate.Cooling, wording.SecondText(k.CoolingUntil)))
 	}
 	for _, u := range k.Uses {
 		if b := u.Breaker; b != nil && b.State != fault.BreakerClosed {
@@ -83,7 +84,7 @@ func rateState(k view.RateKey) (out []string) {
 	}
 	for _, q := range k.Quotas {
 		if q.Left < 1 && q.Name != "money" || q.Left <= 0 {
-			out = append(out, fmt.Sprintf("%s of the %s until %s", gate.Quota, q.Name, term.SecondText(q.Reset)))
+			out = append(out, fmt.Sprintf("%s of the %s until %s", gate.Quota, q.Name, wording.SecondText(q.Reset)))
 		}
 	}
 	for _, h := range k.Holds {
@@ -93,7 +94,7 @@ func rateState(k view.RateKey) (out []string) {
 	}
 	if opens := k.Uses; len(opens) > 0 && !slices.ContainsFunc(opens, func(u view.RateUse) bool { return u.Opens.IsZero() }) {
 		first := slices.MinFunc(opens, func(a, b view.RateUse) int { return a.Opens.Compare(b.Opens) })
-		out = append(out, fmt.Sprintf("%s until %s", gate.ClosedHours, term.SecondText(first.Opens)))
+		out = append(out, fmt.Sprintf("%s until %s", gate.ClosedHours, wording.SecondText(first.Opens)))
 	}
 	if len(out) == 0 {
 		return []string{"open"}
@@ -108,12 +109,12 @@ func breakerText(b *view.RateBreaker) string {
 	text := strings.ReplaceAll(strings.ToLower(string(b.State)), "_", " ")
 	switch b.State {
 	case fault.BreakerOpen:
-		text += " until " + term.SecondText(b.Until)
+		text += " until " + wording.SecondText(b.Until)
 	case fault.BreakerHalfOpen:
 		text += ", one run looks"
 	}
 	if b.Failures > 0 {
-		text += fmt.Sprintf(": %d failed in a row: last %s", b.Failures, term.OrDash(b.LastError))
+		text += fmt.Sprintf(": %d failed in a row: last %s", b.Failures, wording.OrDash(b.LastError))
 	}
 	return text
 }
@@ -149,7 +150,7 @@ func rateReason(k view.RateKey) string {
 	for _, r := range k.Processes {
 		s := r.State
 		if s.LoweredBy != "" {
-			why = append(why, fmt.Sprintf("lowered %d times, last by %s at %s", s.Demotions, s.LoweredBy, term.SecondText(s.LoweredAt)))
+			why = append(why, fmt.Sprintf("lowered %d times, last by %s at %s", s.Demotions, s.LoweredBy, wording.SecondText(s.LoweredAt)))
 		} else if s.Shared && s.Demotions > 0 && s.PerSecond < s.Declared {
 			why = append(why, fmt.Sprintf("lowered %d times", s.Demotions))
 		}
@@ -168,7 +169,7 @@ func rateReason(k view.RateKey) string {
 }
 
 func quotaText(q view.RateQuota) string {
-	text := fmt.Sprintf("%s used of %s, %s left until %s", numberText(q.Used), numberText(q.Usable), numberText(q.Left), term.SecondText(q.Reset))
+	text := fmt.Sprintf("%s used of %s, %s left until %s", numberText(q.Used), numberText(q.Usable), numberText(q.Left), wording.SecondText(q.Reset))
 	if q.Usable < q.Limit {
 		text += fmt.Sprintf(" (%s declared, the rest is the margin)", numberText(q.Limit))
 	}
@@ -191,9 +192,9 @@ func rateUseColumns() term.Columns[view.RateUse] {
 		if u.Limits.PricePerRequest > 0 {
 			cost += ", price " + numberText(u.Limits.PricePerRequest)
 		}
-		hours := term.OrDash(u.Limits.Hours)
+		hours := wording.OrDash(u.Limits.Hours)
 		if !u.Opens.IsZero() {
-			hours += "\nopen again " + term.SecondText(u.Opens)
+			hours += "\nopen again " + wording.SecondText(u.Opens)
 		}
 		return []any{u.Source + "/" + u.Endpoint, strings.Join(u.Operations, "\n"), foldAt(limitsText(&u.Limits), ", "), foldAt(cost, ", "), hours, foldAt(breakerText(u.Breaker), ": ")}
 	})

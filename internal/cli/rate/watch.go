@@ -12,6 +12,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -133,7 +134,7 @@ func (w *rateWatch) tellKey(k view.RateKey) error {
 		_, err = fmt.Fprintf(w.Out, "%s\n", line)
 		return err
 	}
-	_, err = fmt.Fprintf(w.Out, "%s %s\n", term.SecondText(at), term.Printable(string(text)))
+	_, err = fmt.Fprintf(w.Out, "%s %s\n", wording.SecondText(at), term.Printable(string(text)))
 	return err
 }
 

@@ -1,3 +1,3 @@
 // Package reason says in words why something is as it is: why a task waits, why work
-// stands still, why a range is a gap, what a condition means, and what to type next.
+// stands still, and what to type next. Sentences about values alone are in core/wording.
 package reason

@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -71,17 +72,17 @@ func StandstillOf(ctx context.Context, app *daemon.App, of ingest.Partition) str
 	case view.StandsAtGate:
 		text := fmt.Sprintf("%sno task is taken: %s; it continues automatically; Ctrl-C is safe", failed, TaskWaitText(*s.Task.Waits))
 		if w := s.Task.Waits; w.Reason == gate.Quota && w.RateKey != "" {
-			text += "; sooner: " + quotaWayOut(w.RateKey)
+			text += "; sooner: " + wording.QuotaWayOut(w.RateKey)
 		}
 		return text
 	case view.StandsForRetry:
-		return fmt.Sprintf("%stask %d is tried again from %s on; Ctrl-C is safe", failed, s.Task.ID, term.SecondText(s.Task.ScheduledAt))
+		return fmt.Sprintf("%stask %d is tried again from %s on; Ctrl-C is safe", failed, s.Task.ID, wording.SecondText(s.Task.ScheduledAt))
 	case view.StandsHeld:
 		return fmt.Sprintf("%s%s; it continues automatically; Ctrl-C is safe: patra status %s", failed, noPlanText(*s.Condition), of.Source)
 	case view.StandsRepeating:
 		return failed + "it is tried again; Ctrl-C is safe"
 	case view.StandsNotDue:
-		return fmt.Sprintf("no task is due before %s; it continues automatically; Ctrl-C is safe", term.SecondText(s.Due))
+		return fmt.Sprintf("no task is due before %s; it continues automatically; Ctrl-C is safe", wording.SecondText(s.Due))
 	}
 	return fmt.Sprintf("no page for %s: the upstream answers slowly, or requests wait for the rate limit or are being retried; `patra source test %s` sends one request and shows the answer", StallAfter, of.Source)
 }
@@ -90,9 +91,9 @@ func StandstillOf(ctx context.Context, app *daemon.App, of ingest.Partition) str
 func lastTrouble(s view.Standstill) string {
 	switch {
 	case s.Tries > 0:
-		return fmt.Sprintf("no page for %s: %s failed, the last with %s; ", StallAfter, TriesText(s.Tries), term.Shorten(s.LastTry, 300))
+		return fmt.Sprintf("no page for %s: %s failed, the last with %s; ", StallAfter, TriesText(s.Tries), wording.Shorten(s.LastTry, 300))
 	case s.FailedRun != nil:
-		return fmt.Sprintf("run %d ended with %s; ", s.FailedRun.ID, term.Shorten(term.FailureText(s.FailedRun.ErrorCode, s.FailedRun.Error), 200))
+		return fmt.Sprintf("run %d ended with %s; ", s.FailedRun.ID, wording.Shorten(wording.FailureText(s.FailedRun.ErrorCode, s.FailedRun.Error), 200))
 	}
 	return ""
 }
@@ -107,14 +108,14 @@ func TriesText(n int) string {
 // noPlanText says for which condition nothing is planned.
 func noPlanText(c view.Condition) string {
 	text := "nothing is planned: " + string(c.Condition)
-	if words := conditionWords(c.Condition); words != "" {
+	if words := wording.ConditionWords(c.Condition); words != "" {
 		text += ", " + words
 	}
 	if !c.Until.IsZero() {
-		text += ", until " + term.MinuteText(c.Until)
+		text += ", until " + wording.MinuteText(c.Until)
 	}
 	if c.Waits == gate.Quota {
-		text += "; sooner: " + quotaWayOut(c.RateKey)
+		text += "; sooner: " + wording.QuotaWayOut(c.RateKey)
 	}
 	return text
 }

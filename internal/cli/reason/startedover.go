@@ -2,12 +2,12 @@ package reason
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -64,15 +64,6 @@ func (r *RestartHint) tellSometimes(found []view.StartedOver) {
 			continue
 		}
 		r.told[f.TaskID] = f.Restarts
-		r.say("%s", term.Printable(StartedOverText(f)))
+		r.say("%s", term.Printable(wording.StartedOverText(f)))
 	}
-}
-
-// StartedOverText is what a bar and a status say of a slice.
-func StartedOverText(f view.StartedOver) string {
-	text := fmt.Sprintf("the slice %s started over %s: %s", term.WindowText(f.Window), term.Count(f.Restarts, "time"), term.Shorten(term.OrDash(f.Reason), 300))
-	if f.Restarts > ingest.UsualRestarts {
-		text += fmt.Sprintf("; `patra task show %d` tells more, smaller slices (slicing.step) start over less often", f.TaskID)
-	}
-	return text
 }

@@ -3,9 +3,9 @@ package reason
 import (
 	"fmt"
 
-	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 // OwnWait says a limit of our own in words.
@@ -31,7 +31,7 @@ func WaitCode(w *view.Waiting) string {
 func TaskWaitText(w view.Waiting) string {
 	text := string(w.Reason)
 	if !w.Until.IsZero() {
-		text += " until " + term.SecondText(w.Until)
+		text += " until " + wording.SecondText(w.Until)
 	}
 	if w.Detail != "" {
 		text += ": " + w.Detail
@@ -39,22 +39,17 @@ func TaskWaitText(w view.Waiting) string {
 	return text
 }
 
-// quotaWayOut is what ends the wait for a quota of our own before its time.
-func quotaWayOut(key string) string {
-	return fmt.Sprintf("a higher quota in the source file, or `patra rate release %s --reason WHY`", key)
-}
-
 // waitNext says what ends the wait of a task.
 func waitNext(t view.Task) string {
 	from := "when that is over"
 	if !t.Waits.Until.IsZero() {
-		from = "from " + term.SecondText(t.Waits.Until) + " on"
+		from = "from " + wording.SecondText(t.Waits.Until) + " on"
 	}
 	if t.Waits.Reason == gate.Breaker {
 		return fmt.Sprintf("one task of %s/%s looks %s whether the upstream is back, and the others follow: patra rate list", t.Source, t.Endpoint, from)
 	}
 	if t.Waits.Reason == gate.Quota && t.Waits.RateKey != "" {
-		return fmt.Sprintf("it is taken %s. Sooner: %s", from, quotaWayOut(t.Waits.RateKey))
+		return fmt.Sprintf("it is taken %s. Sooner: %s", from, wording.QuotaWayOut(t.Waits.RateKey))
 	}
 	return fmt.Sprintf("it is taken %s: patra rate list", from)
 }

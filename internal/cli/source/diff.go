@@ -15,6 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -81,7 +82,7 @@ func diffFiles(ctx context.Context, e *term.Env, app *daemon.App, files []subjec
 		return err
 	}
 	if total > 0 {
-		return term.Changesf("%s would change: `patra source apply %s`", term.Count(total, "value"), strings.Join(names, " "))
+		return term.Changesf("%s would change: `patra source apply %s`", wording.Count(total, "value"), strings.Join(names, " "))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 // Setting is one merged value and where it came from.
@@ -92,7 +93,7 @@ func showExplained(e *term.Env, a subject.Selected, below string) error {
 	}
 	width := valueWidth(c.Settings)
 	err = term.PrintList(e, c.Settings, term.NewColumns([]string{"path", "value", "from"}, func(s Setting) []any {
-		return []any{term.Shorten(s.Path, pathWidth), term.Shorten(s.Value, width), s.origin}
+		return []any{wording.Shorten(s.Path, pathWidth), wording.Shorten(s.Value, width), s.origin}
 	}))
 	e.Hint("%s, fingerprint %s", a, c.Fingerprint)
 	e.Hint("asks for %s, prototype %s", everythingOr(c.Expression), c.Prototype)

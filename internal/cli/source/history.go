@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -54,7 +55,7 @@ are listed too. -o json names the values that changed.`,
 				return term.PrintList(e, versions, term.NewColumns(
 					[]string{"state", "from", "to", "by", "values", "reason"},
 					func(v Version) []any {
-						return []any{v.State, v.From, v.To, term.Shorten(term.OrDash(v.Actor), 16), len(v.Paths), term.Shorten(term.OrDash(v.Reason), 34)}
+						return []any{v.State, v.From, v.To, wording.Shorten(wording.OrDash(v.Actor), 16), len(v.Paths), wording.Shorten(wording.OrDash(v.Reason), 34)}
 					},
 				))
 			})

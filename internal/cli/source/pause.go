@@ -15,6 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -112,7 +113,7 @@ func showPause(e *term.Env, done view.PauseDone) error {
 	}
 	until := "a person resumes it"
 	if !done.Until.IsZero() {
-		until = term.SecondText(done.Until)
+		until = wording.SecondText(done.Until)
 	}
 	err := term.PrintFacts(e, done, []term.Fact{
 		{"paused", done.Scope.String()},
@@ -120,8 +121,8 @@ func showPause(e *term.Env, done view.PauseDone) error {
 		{"until", until},
 		{"by", done.Actor},
 		{"reason", term.Wrap(done.Reason)},
-		{"stopping", term.Count(done.Running, "task") + ", after the page that is read"},
-		{"waiting", term.Count(done.Waiting, "task")},
+		{"stopping", wording.Count(done.Running, "task") + ", after the page that is read"},
+		{"waiting", wording.Count(done.Waiting, "task")},
 	})
 	e.HintDryRun(done.DryRun)
 	e.Hint("to go on: %s", done.Resuming())
@@ -215,9 +216,9 @@ func showResume(e *term.Env, done view.ResumeDone, planned []coverage.Filled, re
 	if done.Was == nil {
 		facts[0] = term.Fact{"not paused", done.Scope.String()}
 	} else {
-		facts = append(facts, term.Fact{"was paused", fmt.Sprintf("since %s by %s", term.SecondText(done.Was.Since), done.Was.Actor)}, term.Fact{"because", term.Wrap(done.Was.Reason)})
+		facts = append(facts, term.Fact{"was paused", fmt.Sprintf("since %s by %s", wording.SecondText(done.Was.Since), done.Was.Actor)}, term.Fact{"because", term.Wrap(done.Was.Reason)})
 	}
-	facts = append(facts, term.Fact{"waiting", term.Count(done.Waiting, "task")})
+	facts = append(facts, term.Fact{"waiting", wording.Count(done.Waiting, "task")})
 	if retry {
 		facts = append(facts, term.Fact{"tried again", retriedText(planned)})
 	}

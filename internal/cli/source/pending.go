@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
@@ -75,7 +76,7 @@ func hintSchedule(e *term.Env, r Applied) {
 		e.Hint("%s: already scheduled from %s; nothing changed", r.Source, window.Text(r.From))
 	}
 	if r.Superseded > 0 && r.Outcome != OutcomePending {
-		e.Hint("%s: %s that had been scheduled will not begin", r.Source, term.Count(r.Superseded, "version"))
+		e.Hint("%s: %s that had been scheduled will not begin", r.Source, wording.Count(r.Superseded, "version"))
 	}
 	if !r.Until.IsZero() {
 		e.Hint("%s: the version scheduled from %s stays and holds from then on; --cancel-scheduled takes it back", r.Source, window.Text(r.Until))

@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 // Rendered is one request that was not sent.
@@ -231,7 +232,7 @@ func showRendered(e *term.Env, r Rendered) error {
 	}
 	facts := []term.Fact{{"asks for", askedFor(r.Window, r.IDs)}}
 	if r.Expression != "" {
-		facts = append(facts, term.Fact{"expression", r.Expression}, term.Fact{"query", term.OrDash(r.Query)})
+		facts = append(facts, term.Fact{"expression", r.Expression}, term.Fact{"query", wording.OrDash(r.Query)})
 		for _, key := range slices.Sorted(maps.Keys(r.Params)) {
 			facts = append(facts, term.Fact{"param " + key, r.Params[key]})
 		}

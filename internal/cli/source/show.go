@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -147,7 +148,7 @@ func showOverview(e *term.Env, v Overview) error {
 		credentials = strings.Join(v.Credentials, ", ")
 	}
 	if err := term.PrintFacts(e, v, []term.Fact{
-		{"source", v.Source}, {"name", v.Name}, {"origin", v.Origin}, {"docs", term.OrDash(v.Docs)}, {"credentials", credentials},
+		{"source", v.Source}, {"name", v.Name}, {"origin", v.Origin}, {"docs", wording.OrDash(v.Docs)}, {"credentials", credentials},
 	}); err != nil || e.Output == "json" {
 		return err
 	}
@@ -160,7 +161,7 @@ func showOverview(e *term.Env, v Overview) error {
 	if len(v.Ticks) > 0 {
 		fmt.Fprintln(e.Out, "\nschedules")
 		if err := term.PrintList(e, v.Ticks, term.NewColumns([]string{"endpoint", "operation", "schedule", "next tick"}, func(t view.NextTick) []any {
-			return []any{t.Endpoint, t.Operation, t.Schedule, term.SecondText(t.At)}
+			return []any{t.Endpoint, t.Operation, t.Schedule, wording.SecondText(t.At)}
 		})); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -39,11 +40,11 @@ bundled source needs not be applied; an applied one wins over a bundled one.`,
 					return err
 				}
 				return term.PrintList(e, sources, term.NewColumns([]string{"source", "name", "origin", "endpoints", "next tick"}, func(s view.Source) []any {
-					next := term.SecondText(s.NextTick)
+					next := wording.SecondText(s.NextTick)
 					if s.Paused {
 						next = "paused"
 					}
-					return []any{s.Code, term.Shorten(s.Name, 40), s.Origin, strings.Join(s.Endpoints, ", "), next}
+					return []any{s.Code, wording.Shorten(s.Name, 40), s.Origin, strings.Join(s.Endpoints, ", "), next}
 				}))
 			})
 		},

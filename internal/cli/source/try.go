@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -190,7 +191,7 @@ func judgeTrial(e *term.Env, r *daemon.TrialResult) error {
 		}
 	}
 	if rejected > 0 {
-		return term.Partialf("%s rejected: a run would quarantine them with their reason", term.Count(rejected, "item"))
+		return term.Partialf("%s rejected: a run would quarantine them with their reason", wording.Count(rejected, "item"))
 	}
 	return nil
 }
@@ -207,7 +208,7 @@ func findEarlyEnd(r *daemon.TrialResult) string {
 	}
 	pages := ""
 	if r.Page > 1 {
-		pages = " on " + term.Count(r.Page, "page")
+		pages = " on " + wording.Count(r.Page, "page")
 	}
 	return fmt.Sprintf("the upstream announces %d items, sent %d%s and names no next page: %s and at response.total; "+
 		"a run would take this walk for complete, because paging.expectTotal: false calls the total an estimate", *r.Total, r.Walked, pages, where)

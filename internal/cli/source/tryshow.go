@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/reason"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -41,7 +42,7 @@ func showStep(e *term.Env, t tried, r *daemon.TrialResult, asked string) error {
 	}
 	if r.Decision == nil { // the answer could not be read
 		if r.Response != nil && r.Response.Sample != "" {
-			facts = append(facts, term.Fact{"begins with", term.Shorten(r.Response.Sample, sampleWidth)})
+			facts = append(facts, term.Fact{"begins with", wording.Shorten(r.Response.Sample, sampleWidth)})
 		}
 		return term.PrintFacts(e, r, facts)
 	}
@@ -60,7 +61,7 @@ func responseText(r *exchange.ResponseDigest, attempts int) string {
 	if r == nil {
 		return "none"
 	}
-	kind := term.OrDash(r.Headers["Content-Type"])
+	kind := wording.OrDash(r.Headers["Content-Type"])
 	text := fmt.Sprintf("HTTP %d, %s, %d bytes, took %d ms", r.Status, kind, r.Bytes, r.TookMS)
 	if attempts > 1 {
 		text += fmt.Sprintf(", after %d tries", attempts)
@@ -124,11 +125,11 @@ func showItems(e *term.Env, r *daemon.TrialResult) error {
 		if in.Gone {
 			text = []byte("gone: the upstream announces its deletion")
 		}
-		records = append(records, record{in.ID, term.SecondText(in.UpdatedAt), string(text)})
+		records = append(records, record{in.ID, wording.SecondText(in.UpdatedAt), string(text)})
 	}
 	if len(records) > 0 {
 		fmt.Fprintln(e.Out)
-		if err := term.PrintList(e, records, term.NewColumns([]string{"id", "updated at", "fields"}, func(r record) []any { return []any{term.Shorten(r.id, 36), r.at, term.Shorten(r.fields, 56)} })); err != nil {
+		if err := term.PrintList(e, records, term.NewColumns([]string{"id", "updated at", "fields"}, func(r record) []any { return []any{wording.Shorten(r.id, 36), r.at, wording.Shorten(r.fields, 56)} })); err != nil {
 			return err
 		}
 	}
@@ -137,7 +138,7 @@ func showItems(e *term.Env, r *daemon.TrialResult) error {
 	}
 	fmt.Fprintln(e.Out)
 	for _, bad := range r.Rejects {
-		fmt.Fprintln(e.Out, term.Printable(fmt.Sprintf("rejected item %d (%s): %s%s: %s", bad.Index, term.OrDash(bad.ID), bad.Reason, pathText(bad.Path), bad.Detail)))
+		fmt.Fprintln(e.Out, term.Printable(fmt.Sprintf("rejected item %d (%s): %s%s: %s", bad.Index, wording.OrDash(bad.ID), bad.Reason, pathText(bad.Path), bad.Detail)))
 	}
 	if more := r.Rejected - len(r.Rejects); more > 0 {
 		fmt.Fprintf(e.Out, "and %d more\n", more)

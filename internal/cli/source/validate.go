@@ -8,6 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 func newSourceValidate(e *term.Env) *cobra.Command {
@@ -40,7 +41,7 @@ concerns, and does not change the exit code.`,
 			} else {
 				for _, f := range files {
 					if len(f.Problems) == 0 {
-						fmt.Fprintf(e.Out, "%s: ok (source %s, %s)\n", f.File, f.Source, term.Count(f.Endpoints, "endpoint"))
+						fmt.Fprintf(e.Out, "%s: ok (source %s, %s)\n", f.File, f.Source, wording.Count(f.Endpoints, "endpoint"))
 					}
 				}
 			}

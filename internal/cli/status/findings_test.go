@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/trust"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 // findingCodes reads the kinds of findings from their source, so that a new one cannot
@@ -47,9 +48,9 @@ func TestEveryFindingHasItsSentence(t *testing.T) {
 			Task: &view.Task{}, Restarted: &view.StartedOver{}, Pause: &ingest.Pause{Scope: ingest.Scope{Source: "shelf"}}, Condition: &view.Condition{Source: "shelf", Condition: "SLOW"},
 			Doubt: &view.Doubt{Source: "shelf"}, Backlog: &view.Backlog{}, Receiver: &view.Away{}, Check: &integrity.Last{}, Untrusted: &trust.Stopped{What: "source shelf"}, Late: &view.Late{FreshTo: march(1)},
 		}
-		text := findingText(f, march(9))
-		if text == "" || text == string(code) || findingAbout(f) == "" {
-			t.Errorf("%s: %q about %q", code, text, findingAbout(f))
+		text := wording.FindingText(f, march(9))
+		if text == "" || text == string(code) || wording.FindingAbout(f) == "" {
+			t.Errorf("%s: %q about %q", code, text, wording.FindingAbout(f))
 		}
 		if _, err := json.Marshal(f); err != nil {
 			t.Errorf("%s: %v", code, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
@@ -147,9 +148,9 @@ func firstStart(s view.Schedules) string {
 	case s.Count == 0:
 		return "`patra harvest SRC` starts"
 	case s.Followed:
-		return fmt.Sprintf("%s followed, the first is due at %s; sooner with `patra harvest SRC`", term.CountAre(s.Count, "schedule"), term.MinuteText(s.Next))
+		return fmt.Sprintf("%s followed, the first is due at %s; sooner with `patra harvest SRC`", wording.CountAre(s.Count, "schedule"), wording.MinuteText(s.Next))
 	}
-	return fmt.Sprintf("%s declared, and no process follows schedules: `patra serve` does; sooner with `patra harvest SRC`", term.CountAre(s.Count, "schedule"))
+	return fmt.Sprintf("%s declared, and no process follows schedules: `patra serve` does; sooner with `patra harvest SRC`", wording.CountAre(s.Count, "schedule"))
 }
 
 func showStatus(e *term.Env, r Report) error {
@@ -164,7 +165,7 @@ func showStatus(e *term.Env, r Report) error {
 		e.Hint("nothing was planned yet: %s", firstStart(r.schedules))
 	}
 	if r.calls > 0 {
-		return term.Findingsf("%s", term.Count(r.calls, "finding"))
+		return term.Findingsf("%s", wording.Count(r.calls, "finding"))
 	}
 	return nil
 }
@@ -186,13 +187,13 @@ func (r Report) text() string {
 	for _, s := range r.Sources {
 		lag := "-"
 		if !s.FreshTo.IsZero() {
-			lag = term.DurationText(r.Now.Sub(s.FreshTo))
+			lag = wording.DurationText(r.Now.Sub(s.FreshTo))
 		}
 		gaps := fmt.Sprint(len(s.Gaps))
 		if s.InWork > 0 {
 			gaps += fmt.Sprintf(" (+%d)", s.InWork)
 		}
-		w.AppendRow(term.CleanRow([]any{term.Shorten(s.Source+"/"+s.Endpoint, 22), term.MinuteText(s.FreshTo), lag, gaps, fmt.Sprintf("%d+%d", s.Running, s.Waiting), s.Failed, s.Quarantined}))
+		w.AppendRow(term.CleanRow([]any{wording.Shorten(s.Source+"/"+s.Endpoint, 22), wording.MinuteText(s.FreshTo), lag, gaps, fmt.Sprintf("%d+%d", s.Running, s.Waiting), s.Failed, s.Quarantined}))
 	}
 	out := w.Render() + "\n" + r.workLines() + "\n" + r.outboxLines() + r.missingLines()
 	for _, f := range r.Findings {
@@ -213,7 +214,7 @@ func (r Report) text() string {
 func (r Report) missingLines() (out string) {
 	for _, m := range r.Missing {
 		out += term.IndentLines(term.Printable(fmt.Sprintf("%s of %s/%s %s missing since %s and not taken for deleted: from %s on `patra update %s --signals`, or a scheduled update, re-checks",
-			term.Count(int(m.Records), "record"), m.Source, m.Endpoint, term.IsAre(m.Records), term.MinuteText(m.Since), term.MinuteText(m.LooksAt), m.Source)), 80)
+			wording.Count(int(m.Records), "record"), m.Source, m.Endpoint, wording.IsAre(m.Records), wording.MinuteText(m.Since), wording.MinuteText(m.LooksAt), m.Source)), 80)
 	}
 	return out
 }
@@ -245,9 +246,9 @@ func watchStatus(ctx context.Context, e *term.Env, app *daemon.App, every time.D
 		case e.Output == "json":
 			err = e.JSON(r)
 		case term.IsTerminal(e.Out):
-			_, err = fmt.Fprint(e.Out, "\x1b[H\x1b[2J"+term.MinuteText(r.Now)+"\n"+e.ColouredFindings(r.text()))
+			_, err = fmt.Fprint(e.Out, "\x1b[H\x1b[2J"+wording.MinuteText(r.Now)+"\n"+e.ColouredFindings(r.text()))
 		default:
-			_, err = fmt.Fprint(e.Out, term.MinuteText(r.Now)+"\n"+r.text()+"\n")
+			_, err = fmt.Fprint(e.Out, wording.MinuteText(r.Now)+"\n"+r.text()+"\n")
 		}
 		if err != nil || looks == times {
 			return err

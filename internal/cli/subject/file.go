@@ -7,6 +7,7 @@ import (
 	"github.com/patra-ingest/patra/catalog"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 // CheckedFile is a source file that was read, with all that is wrong with it.
@@ -39,7 +40,7 @@ func ProblemsError(problems registry.Problems) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return term.Usagef("%s:\n%w", term.Count(len(problems), "problem"), problems)
+	return term.Usagef("%s:\n%w", wording.Count(len(problems), "problem"), problems)
 }
 
 // CheckFiles reads all files before it says anything.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/visible"
-	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 // Columns describes a table: headings, and how a value becomes a row.
@@ -120,39 +120,10 @@ func CleanRow(values []any) table.Row {
 		row[i] = v
 		switch value := v.(type) {
 		case time.Time:
-			row[i] = SecondText(value)
+			row[i] = wording.SecondText(value)
 		case string:
 			row[i] = Printable(value)
 		}
 	}
 	return row
-}
-
-// SecondText writes an instant for people: UTC, seconds.
-func SecondText(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format("2006-01-02T15:04:05Z")
-}
-
-func OrDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
-
-// WindowText writes a window without seconds that are all zero.
-func WindowText(w window.Window) string {
-	if w == (window.Window{}) {
-		return "-" // work on ids has none
-	}
-	short := func(t time.Time) string {
-		if t.Equal(t.Truncate(24 * time.Hour)) {
-			return t.Format("2006-01-02")
-		}
-		return window.Text(t)
-	}
-	return "[" + short(w.From) + ", " + short(w.To) + ")"
 }

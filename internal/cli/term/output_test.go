@@ -10,6 +10,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 type pair struct {
@@ -92,7 +93,7 @@ func TestNoTextTurnsItsDirectionForPeople(t *testing.T) {
 
 func TestBrief(t *testing.T) {
 	noon := time.Date(2025, 3, 1, 12, 0, 0, 5000, time.UTC)
-	if got := WindowText(window.Window{From: march(1), To: noon}); got != "[2025-03-01, 2025-03-01T12:00:00.000005Z)" {
+	if got := wording.WindowText(window.Window{From: march(1), To: noon}); got != "[2025-03-01, 2025-03-01T12:00:00.000005Z)" {
 		t.Error(got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 func TestPeriod(t *testing.T) {
@@ -26,8 +27,8 @@ func TestPeriod(t *testing.T) {
 		{WindowFlags{to: "2025-03-05"}, "[2025-03-04, 2025-03-05)"},
 		{WindowFlags{from: "2025-03-01", to: "2025-03-05"}, "[2025-03-01, 2025-03-05)"},
 	} {
-		if got, err := c.Choose(usual, now); err != nil || WindowText(got) != c.want {
-			t.Errorf("%+v: %s, %v", c.WindowFlags, WindowText(got), err)
+		if got, err := c.Choose(usual, now); err != nil || wording.WindowText(got) != c.want {
+			t.Errorf("%+v: %s, %v", c.WindowFlags, wording.WindowText(got), err)
 		}
 	}
 	for _, bad := range []WindowFlags{
@@ -55,8 +56,8 @@ func TestUsualWindow(t *testing.T) {
 		{query.DateFilter{}, time.Hour, "[2025-03-09T22:50:30Z, 2025-03-09T23:50:30Z)"},
 	} {
 		s := spec.Snapshot{Settings: registry.Settings{Filter: c.filter.WithDefaults(), Window: window.Config{Size: duration.Duration(c.size), SafetyLag: &lag}.WithDefaults()}}
-		if got := UsualWindow(s, now); WindowText(got) != c.want {
-			t.Errorf("%+v: %s, want %s", c.filter, WindowText(got), c.want)
+		if got := UsualWindow(s, now); wording.WindowText(got) != c.want {
+			t.Errorf("%+v: %s, want %s", c.filter, wording.WindowText(got), c.want)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spelling"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -54,7 +55,7 @@ func UnknownWord(noun, name string, known []string) error {
 	if near := spelling.Nearest(name, known); near != "" {
 		return NotFoundf("%s %q is not known: did you mean %s?", noun, name, near)
 	}
-	return NotFoundf("%s %q is not known: there are %s", noun, name, Shorten(strings.Join(known, ", "), 200))
+	return NotFoundf("%s %q is not known: there are %s", noun, name, wording.Shorten(strings.Join(known, ", "), 200))
 }
 
 // ParseID reads an id as lists print it.
@@ -165,7 +166,7 @@ func DateOrSecond(t time.Time) string {
 	if !t.IsZero() && t.Equal(t.Truncate(24*time.Hour)) {
 		return t.UTC().Format(time.DateOnly)
 	}
-	return SecondText(t)
+	return wording.SecondText(t)
 }
 
 // WindowToMinute writes a window for a table, to the minute. The exact one is in the detail view.
@@ -180,15 +181,6 @@ func WindowToMinute(w window.Window) string {
 		return t.UTC().Format("2006-01-02T15:04Z")
 	}
 	return "[" + minute(w.From) + ", " + minute(w.To) + ")"
-}
-
-// Shorten cuts text that is too wide for a table.
-func Shorten(text string, width int) string {
-	runes := []rune(strings.ReplaceAll(text, "\n", " "))
-	if len(runes) <= width {
-		return string(runes)
-	}
-	return string(runes[:width-1]) + "…"
 }
 
 // TookText is how long something ran, or has not ended yet.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -25,16 +24,6 @@ func IndentJSON(raw json.RawMessage) string {
 	}
 	return "  " + Printable(string(indented))
 }
-
-func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// CountAre is "1 slice is" or "2 slices are".
-func CountAre(n int, noun string) string { return Count(n, noun) + " " + IsAre(int64(n)) }
 
 // BreakOnce breaks a cell in two where one line would widen the table too much.
 func BreakOnce(text, at, broken string) string {
@@ -111,21 +100,6 @@ func IDOrDash(id int64) any {
 	return id
 }
 
-func IsAre(n int64) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
-// MinuteText writes an instant to the minute.
-func MinuteText(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format("2006-01-02 15:04Z")
-}
-
 // IndentLines breaks a line at blanks; what follows stands below the text.
 func IndentLines(text string, width int) string {
 	var out strings.Builder
@@ -143,15 +117,4 @@ func IndentLines(text string, width int) string {
 	}
 	out.WriteString(line + "\n")
 	return out.String()
-}
-
-// FailureText writes a fault once: its text often begins with its code.
-func FailureText(code, text string) string {
-	switch {
-	case text == "":
-		return OrDash(code)
-	case strings.HasPrefix(text, code):
-		return text
-	}
-	return code + ": " + text
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 func TestSize(t *testing.T) {
@@ -41,7 +42,7 @@ func TestFailure(t *testing.T) {
 	for _, c := range []struct{ code, text, want string }{
 		{"", "", "-"}, {"", "odd", "odd"}, {"NETWORK", "NETWORK: no answer", "NETWORK: no answer"}, {"LEASE_EXPIRED", "the worker vanished", "LEASE_EXPIRED: the worker vanished"}, {"X", "", "X"},
 	} {
-		if got := FailureText(c.code, c.text); got != c.want {
+		if got := wording.FailureText(c.code, c.text); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
@@ -82,7 +83,7 @@ func TestSpan(t *testing.T) {
 
 func TestShort(t *testing.T) {
 	for _, c := range []struct{ text, want string }{{"", ""}, {"12345", "12345"}, {"123456", "1234…"}, {"äöüßé", "äöüßé"}, {"äöüßéx", "äöüß…"}, {"a\nb", "a b"}} {
-		if got := Shorten(c.text, 5); got != c.want {
+		if got := wording.Shorten(c.text, 5); got != c.want {
 			t.Errorf("%q: %q, want %q", c.text, got, c.want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 // ParseWaived returns the range that is to be waived; it has to be named and explained.
@@ -75,7 +76,7 @@ func RangesText(line ingest.CursorType, windows []window.Window) string {
 			text += fmt.Sprintf("[%s, %s)", line.Text(w.From), line.Text(w.To))
 			continue
 		}
-		text += WindowText(w)
+		text += wording.WindowText(w)
 	}
 	return TextOr(text, "nothing")
 }

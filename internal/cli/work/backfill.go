@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
@@ -349,7 +350,7 @@ func campaignVerdict(c ingest.Campaign, stand daemon.CampaignStand, before, afte
 	switch v := inspect.CampaignVerdict(stand.State, stand.Reason, before, after); v.Code {
 	case view.NotCovered:
 		return term.Partialf("%s failed and stay owed; from %s on they are tried again by `patra backfill %s --name %s` or `patra serve`, now with --retry",
-			term.Count(v.Count, "window"), term.SecondText(v.Retry), c.Dataset.Source, c.Name)
+			wording.Count(v.Count, "window"), wording.SecondText(v.Retry), c.Dataset.Source, c.Name)
 	case view.Incomplete:
 		return term.Partialf("campaign %s is not complete: %s", c.Name, v.Reason)
 	case view.ItemsRejected:

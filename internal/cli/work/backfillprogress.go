@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -68,7 +69,7 @@ func campaignLine(name string, first, p daemon.CampaignPulse, elapsed time.Durat
 	}
 	line := fmt.Sprintf("%s [%s%s] %.1f %%  %d read, %d stored  %.0f/s  %s", name, strings.Repeat("#", full), strings.Repeat("-", term.BarCells-full), p.Percent, p.Read, p.Stored, rate, left)
 	if n := len(p.Failed); n > 0 {
-		line += fmt.Sprintf("  %s failed", term.Count(n, "window"))
+		line += fmt.Sprintf("  %s failed", wording.Count(n, "window"))
 	}
 	return line
 }

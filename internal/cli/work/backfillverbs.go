@@ -13,6 +13,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -85,7 +86,7 @@ func hintStopped(ctx context.Context, e *term.Env, app *daemon.App, campaigns []
 func campaignColumns() term.Columns[view.Campaign] {
 	return term.NewColumns([]string{"name", "source/endpoint", "state", "range", "done", "records", "failed", "eta"}, func(c view.Campaign) []any {
 		return []any{
-			term.Shorten(c.Name, 24), term.Shorten(c.Source+"/"+c.Endpoint, 18), string(c.State), term.WindowText(c.Range), fmt.Sprintf("%.1f %%", c.Percent), c.Stats.Seen, len(c.Failed), remainingText(c),
+			wording.Shorten(c.Name, 24), wording.Shorten(c.Source+"/"+c.Endpoint, 18), string(c.State), wording.WindowText(c.Range), fmt.Sprintf("%.1f %%", c.Percent), c.Stats.Seen, len(c.Failed), remainingText(c),
 		}
 	})
 }
@@ -162,11 +163,11 @@ func plansText(v view.Campaign) string {
 	if v.Archived > 0 {
 		of += fmt.Sprintf(" and %d archived", v.Archived)
 	}
-	return fmt.Sprintf("%d, of these %s; %s waiting, %d running", v.Plans, of, term.Count(v.Waiting, "task"), v.Running)
+	return fmt.Sprintf("%d, of these %s; %s waiting, %d running", v.Plans, of, wording.Count(v.Waiting, "task"), v.Running)
 }
 
 func stateText(c view.Campaign) string {
-	text := fmt.Sprintf("%s since %s", c.State, term.SecondText(c.Since))
+	text := fmt.Sprintf("%s since %s", c.State, wording.SecondText(c.Since))
 	if c.State == ingest.CampaignPaused || c.State == ingest.CampaignCancelled {
 		text += fmt.Sprintf(" by %s: %s", c.Actor, c.Reason)
 	}
@@ -180,13 +181,13 @@ func failedText(c view.Campaign) string {
 	if len(c.Failed) == 0 {
 		return "none"
 	}
-	text := term.Count(len(c.Failed), "window") + ", tried again from " + term.SecondText(c.NextRetry)
+	text := wording.Count(len(c.Failed), "window") + ", tried again from " + wording.SecondText(c.NextRetry)
 	for i, w := range c.Failed {
 		if i == mostWindows {
 			text += fmt.Sprintf("\n… and %d more (all of them with -o json)", len(c.Failed)-mostWindows)
 			break
 		}
-		text += "\n" + term.WindowText(w)
+		text += "\n" + wording.WindowText(w)
 	}
 	return text
 }
@@ -263,16 +264,16 @@ func showCampaignDone(e *term.Env, d view.CampaignDone) error {
 	next := fmt.Sprintf("to go on: patra backfill resume %s --reason …", d.Name)
 	switch d.State {
 	case ingest.CampaignPaused:
-		facts = append(facts, term.Fact{"stopping", term.Count(d.Running, "task") + ", after the page that is read"}, term.Fact{"waiting", term.Count(d.Waiting, "task")})
+		facts = append(facts, term.Fact{"stopping", wording.Count(d.Running, "task") + ", after the page that is read"}, term.Fact{"waiting", wording.Count(d.Waiting, "task")})
 	case ingest.CampaignActive:
-		facts = append(facts, term.Fact{"waiting", term.Count(d.Waiting, "task")})
+		facts = append(facts, term.Fact{"waiting", wording.Count(d.Waiting, "task")})
 		next = fmt.Sprintf("`patra serve` works on it, or: patra backfill SRC --name %s", d.Name)
 	case ingest.CampaignCancelled:
 		var cancelled, stopping int
 		for _, p := range d.Plans {
 			cancelled, stopping = cancelled+p.Cancelled, stopping+p.Stopping
 		}
-		facts = append(facts, term.Fact{"plans", len(d.Plans)}, term.Fact{"cancelled", term.Count(cancelled, "slice")}, term.Fact{"stopping", term.Count(stopping, "slice")})
+		facts = append(facts, term.Fact{"plans", len(d.Plans)}, term.Fact{"cancelled", wording.Count(cancelled, "slice")}, term.Fact{"stopping", wording.Count(stopping, "slice")})
 		next = "what was not read stays owed. To take it back: patra backfill resume " + d.Name + " --reason …"
 	}
 	err := term.PrintFacts(e, d, facts)

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -54,7 +55,7 @@ func waiveCampaign(ctx context.Context, e *term.Env, app *daemon.App, name strin
 		}
 		return term.PrintFacts(e, d, []term.Fact{
 			{"campaign", d.Name},
-			{"asked to waive", term.WindowText(d.Window)},
+			{"asked to waive", wording.WindowText(d.Window)},
 			{"waived", term.RangesText(ingest.CursorTime, d.Waived.Waived)},
 			{"still owed", left},
 			{"state", string(d.State)},
@@ -64,12 +65,12 @@ func waiveCampaign(ctx context.Context, e *term.Env, app *daemon.App, name strin
 
 // waivedText are the windows of a campaign that somebody waived.
 func waivedText(waived []window.Window) string {
-	text := term.Count(len(waived), "window")
+	text := wording.Count(len(waived), "window")
 	for i, w := range waived {
 		if i == mostWindows {
 			return text + fmt.Sprintf("\n… and %d more (all of them with -o json)", len(waived)-mostWindows)
 		}
-		text += "\n" + term.WindowText(w)
+		text += "\n" + wording.WindowText(w)
 	}
 	return text
 }

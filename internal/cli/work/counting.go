@@ -8,6 +8,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/reason"
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -19,7 +20,7 @@ func hintCounting(ctx context.Context, e *term.Env, source, after string) (count
 	still := reason.NewStallHint(func() string {
 		text := fmt.Sprintf("not planned yet after %s: %s is asked how much there is to read", reason.StallAfter, source)
 		if failed := failures(); failed.Tries > 0 {
-			text += fmt.Sprintf("; %s failed, the last with %s", reason.TriesText(failed.Tries), term.Shorten(failed.Last, 300))
+			text += fmt.Sprintf("; %s failed, the last with %s", reason.TriesText(failed.Tries), wording.Shorten(failed.Last, 300))
 		}
 		return text + after
 	}, e.Hint)

@@ -18,6 +18,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
@@ -234,7 +235,7 @@ func publishAfter(ctx context.Context, e *term.Env, app *daemon.App, told events
 		return fmt.Errorf("the harvest is stored, but its events could not be published (later: `%s`): %w", told.PublishCommand(), err)
 	}
 	events.HintSkipped(e, done)
-	e.Hint("%s published", term.Count(done.Published, "event"))
+	e.Hint("%s published", wording.Count(done.Published, "event"))
 	return events.CheckUndelivered(ctx, e, app, told)
 }
 
@@ -315,14 +316,14 @@ func ContinuingText(ctx context.Context, app *daemon.App, plan int64) string {
 func givingUp(g daemon.GivenUp) string {
 	return fmt.Sprintf("plan %d is cancelled: the source was changed at %s, after this plan was made, and its requests failed with the old settings. "+
 		"What it left (%s) is planned again now with the new ones; you need not do anything. What failed: patra plan show %d",
-		g.PlanID, term.SecondText(g.Changed), term.Count(g.Slices, "slice"), g.PlanID)
+		g.PlanID, wording.SecondText(g.Changed), wording.Count(g.Slices, "slice"), g.PlanID)
 }
 
 // joinedText says why this harvest has no plan of its own.
 func joinedText(j daemon.Joined) string {
 	who := ""
 	if j.By != "" {
-		who = fmt.Sprintf(" of %s, started at %s", term.Printable(j.By), term.SecondText(j.At))
+		who = fmt.Sprintf(" of %s, started at %s", term.Printable(j.By), wording.SecondText(j.At))
 	}
 	return fmt.Sprintf("joined plan %d%s, stored %s ago: it reads the same, so nothing is read twice; the figures are those of the plan",
 		j.PlanID, who, j.Age.Round(time.Second))
@@ -381,12 +382,12 @@ func printSummary(e *term.Env, s Summary) error {
 	}
 	t := s.Stats
 	return term.PrintFacts(e, s, append([]term.Fact{
-		{"window", term.OrDash(s.Window)},
+		{"window", wording.OrDash(s.Window)},
 		{"slices", s.sliceOutcomes("covered")},
 		{"records", recordOutcomes(t.BatchStats)},
 		{"items", fmt.Sprintf("%d seen, %s, %d duplicates, %d stale", t.Seen, reason.OutsideText(t.Outside, t.OutsideKept), t.Duplicate, t.Stale)},
-		{"requests", fmt.Sprintf("%d, of these %d retries%s, %d times told to slow down, %s started over%s", t.Requests, t.Retries, s.countedText(), t.Throttled, term.Count(t.Restarts, "slice"), unsentText(t.Unsent))},
-		{"watermark", term.OrDash(s.CursorFrom) + " → " + term.OrDash(s.CursorTo)},
+		{"requests", fmt.Sprintf("%d, of these %d retries%s, %d times told to slow down, %s started over%s", t.Requests, t.Retries, s.countedText(), t.Throttled, wording.Count(t.Restarts, "slice"), unsentText(t.Unsent))},
+		{"watermark", wording.OrDash(s.CursorFrom) + " → " + wording.OrDash(s.CursorTo)},
 	}, s.whyFacts()...))
 }
 
@@ -449,11 +450,11 @@ func (s Summary) unfinished() int { return s.result().Unfinished() }
 func (s Summary) verdict() error {
 	switch v := s.result().HarvestVerdict(); v.Code {
 	case view.AllCancelled:
-		return term.Partialf("%s cancelled by an operator; what they cover stays owed: patra task list --source %s --status CANCELLED", term.Count(v.Count, "slice"), s.Source)
+		return term.Partialf("%s cancelled by an operator; what they cover stays owed: patra task list --source %s --status CANCELLED", wording.Count(v.Count, "slice"), s.Source)
 	case view.OneCause:
 		return s.onlyCause(*v.Failure)
 	case view.NotCovered:
-		return term.Partialf("%s not covered and stays owed: %s; why: patra task list --source %s --status FAILED", term.CountAre(v.Count, "slice"), s.again.nextText(s.Source), s.Source)
+		return term.Partialf("%s not covered and stays owed: %s; why: patra task list --source %s --status FAILED", wording.CountAre(v.Count, "slice"), s.again.nextText(s.Source), s.Source)
 	case view.StillWaiting:
 		return term.Partialf("%s failed before and is still owed: %s; why: patra task list --source %s --status FAILED", waitingWindows(v.Windows), s.again.nextText(s.Source), s.Source)
 	case view.ItemsRejected:
@@ -464,7 +465,7 @@ func (s Summary) verdict() error {
 
 // setAside is the verdict on a run that stored everything but some items.
 func setAside(n int, source string) error {
-	return term.Partialf("%s in quarantine, kept with the reason; everything else was stored: look with `patra quarantine groups %s`", term.Count(n, "item"), source)
+	return term.Partialf("%s in quarantine, kept with the reason; everything else was stored: look with `patra quarantine groups %s`", wording.Count(n, "item"), source)
 }
 
 // allDecided reports whether somebody has decided about everything that was rejected:
@@ -484,7 +485,7 @@ func allDecided(ctx context.Context, e *term.Env, app *daemon.App, s Summary, of
 // waitingWindows names what waits, the first of many.
 func waitingWindows(list []window.Window) string {
 	if len(list) == 1 {
-		return term.WindowText(list[0])
+		return wording.WindowText(list[0])
 	}
-	return fmt.Sprintf("%s and %d more", term.WindowText(list[0]), len(list)-1)
+	return fmt.Sprintf("%s and %d more", wording.WindowText(list[0]), len(list)-1)
 }

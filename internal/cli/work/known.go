@@ -5,6 +5,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 // knownRejects tells those of the quarantined that are no news.
@@ -23,7 +24,7 @@ func hintKnown(e *term.Env, s ingest.BatchStats, source string) bool {
 		return false
 	}
 	if s.Known > 0 {
-		e.Hint("%s rejected as before: in quarantine already and unchanged, or discarded; `patra quarantine groups %s --all` shows them", term.Count(s.Known, "item"), source)
+		e.Hint("%s rejected as before: in quarantine already and unchanged, or discarded; `patra quarantine groups %s --all` shows them", wording.Count(s.Known, "item"), source)
 	}
 	return true
 }

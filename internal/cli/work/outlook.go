@@ -7,6 +7,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -37,7 +38,7 @@ func outlookLines(d *daemon.PlanDraft) []string {
 		lines = append(lines, fmt.Sprintf("%d small slices were merged with a neighbour", n))
 	}
 	if n := d.Stats.Capped; n > 0 {
-		lines = append(lines, fmt.Sprintf("%s larger than what the upstream serves and cannot be cut; that ends as CAPPED", term.CountAre(int(n), "slice")))
+		lines = append(lines, fmt.Sprintf("%s larger than what the upstream serves and cannot be cut; that ends as CAPPED", wording.CountAre(int(n), "slice")))
 	}
 	return lines
 }

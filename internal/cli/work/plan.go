@@ -16,6 +16,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -296,10 +297,10 @@ func printDraft(e *term.Env, d *daemon.PlanDraft) error {
 		fmt.Fprintf(e.Out, "  %s  %.12s\n", extentText(s), s.Signature)
 	}
 	for _, w := range d.Skipped {
-		fmt.Fprintf(e.Out, "  %s  skipped: settled\n", term.WindowText(w))
+		fmt.Fprintf(e.Out, "  %s  skipped: settled\n", wording.WindowText(w))
 	}
 	for _, w := range d.Waiting {
-		fmt.Fprintf(e.Out, "  %s  skipped: failed, waits for its retry time; --retry takes it now\n", term.WindowText(w))
+		fmt.Fprintf(e.Out, "  %s  skipped: failed, waits for its retry time; --retry takes it now\n", wording.WindowText(w))
 	}
 	subject.Warn(e, d.Warnings)
 	return nil
@@ -308,7 +309,7 @@ func printDraft(e *term.Env, d *daemon.PlanDraft) error {
 // extentText is what a slice reads: a stretch of time or a share of the ids.
 func extentText(s daemon.DraftSlice) string {
 	if s.Range == nil {
-		return term.WindowText(window.Window{From: s.From, To: s.To})
+		return wording.WindowText(window.Window{From: s.From, To: s.To})
 	}
 	to := s.Range.To
 	if to == "" {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/patra-ingest/patra/internal/cli/reason"
-	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -31,7 +31,7 @@ func (o owedAgain) nextText(source string) string {
 	}
 	text := fmt.Sprintf("the next harvest tries them again, or now: patra harvest %s --retry", source)
 	if !o.RetryFrom.IsZero() {
-		text = fmt.Sprintf("a harvest from %s on tries them again; now: patra harvest %s --retry", term.SecondText(o.RetryFrom), source)
+		text = fmt.Sprintf("a harvest from %s on tries them again; now: patra harvest %s --retry", wording.SecondText(o.RetryFrom), source)
 	}
 	if len(o.Capped) > 0 {
 		text += "; but " + reason.CappedNext(o.Capped[0], source)

@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -41,5 +42,5 @@ func hintSettings(ctx context.Context, e *term.Env, app *daemon.App, c *spec.Com
 		}
 		told = append(told, d.String())
 	}
-	e.Hint("settings differ from those of the last %s (plan %d, %s): %s", strings.ToLower(string(c.Snapshot.Operation)), last.PlanID, term.MinuteText(last.CreatedAt), strings.Join(told, "; "))
+	e.Hint("settings differ from those of the last %s (plan %d, %s): %s", strings.ToLower(string(c.Snapshot.Operation)), last.PlanID, wording.MinuteText(last.CreatedAt), strings.Join(told, "; "))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -120,7 +121,7 @@ func printUpdate(e *term.Env, s Summary) error {
 	}
 	t, r := s.Stats, s.Stats.Refresh
 	facts := []term.Fact{
-		{"window", term.OrDash(s.Window)},
+		{"window", wording.OrDash(s.Window)},
 		{"slices", s.sliceOutcomes("done")},
 		{"looked at", fmt.Sprintf("%d records upstream, %d mapped anew from kept answers", r.Checked, r.Remapped)},
 		{"records", fmt.Sprintf("%d updated, %d unchanged, %d new, %d gone (%d of them merged), %d quarantined", t.Updated, t.Unchanged, t.Inserted, t.Gone, r.Merged, t.Quarantined) + knownRejects(t.BatchStats)},
@@ -139,7 +140,7 @@ func (s Summary) updateVerdict(rejected int) error {
 	case view.OneCause:
 		return s.onlyCause(*v.Failure)
 	case view.NotCovered:
-		return term.Partialf("%s not done; the next update takes these records again: patra task list --source %s --status FAILED", term.CountAre(v.Count, "slice"), s.Source)
+		return term.Partialf("%s not done; the next update takes these records again: patra task list --source %s --status FAILED", wording.CountAre(v.Count, "slice"), s.Source)
 	case view.StillWaiting:
 		return term.Partialf("%s failed before, waits for its next try and is still owed: an update after that takes it again", waitingWindows(v.Windows))
 	case view.RecordsLeft:
@@ -160,7 +161,7 @@ func tellMissing(ctx context.Context, e *term.Env, app *daemon.App, s Summary, e
 	for _, m := range all {
 		if m.Endpoint == endpoint {
 			e.Hint("the upstream did not have %s; nothing is deleted for that. One that is still missing a day later is gone: after %s run `patra update %s --signals`, or leave it to a scheduled update",
-				term.Count(s.Stats.Missed.Missing, "stored record"), term.MinuteText(m.LooksAt), s.Source)
+				wording.Count(s.Stats.Missed.Missing, "stored record"), wording.MinuteText(m.LooksAt), s.Source)
 		}
 	}
 	return err
@@ -196,7 +197,7 @@ func unknownIDs(ctx context.Context, e *term.Env, app *daemon.App, s Summary, of
 		named += ")"
 	}
 	return term.NotFoundf("%d of the ids that were asked for %s not found%s: %s does not have them, and they were never stored; look for a typing error: patra signal list --source %s --status NOT_FOUND",
-		n, term.IsAre(int64(n)), named, s.Source, s.Source)
+		n, wording.IsAre(int64(n)), named, s.Source, s.Source)
 }
 
 // rangeNoun is what the bounds of a range are about.

@@ -7,6 +7,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -31,7 +32,7 @@ func stopOf(err error) *stopView {
 func (s Summary) whyFacts() (out []term.Fact) {
 	name := "why"
 	for _, f := range s.Failures {
-		out = append(out, term.Fact{name, term.Wrap(fmt.Sprintf("%s %s: %s", term.Count(f.Slices, "slice"), f.Became(), term.FailureText(f.Code, f.Error)))})
+		out = append(out, term.Fact{name, term.Wrap(fmt.Sprintf("%s %s: %s", wording.Count(f.Slices, "slice"), f.Became(), wording.FailureText(f.Code, f.Error)))})
 		name = ""
 	}
 	return out
@@ -40,7 +41,7 @@ func (s Summary) whyFacts() (out []term.Fact) {
 // onlyCause is the verdict on a run that covered nothing, for one reason: the code of
 // that, and not the one of a harvest that went half well.
 func (s Summary) onlyCause(f view.Failure) error {
-	return term.WithCode(term.ExitCodeOfCause(fault.Code(f.Code)), &SameCause{s.Source, term.FailureText(f.Code, f.Error)})
+	return term.WithCode(term.ExitCodeOfCause(fault.Code(f.Code)), &SameCause{s.Source, wording.FailureText(f.Code, f.Error)})
 }
 
 // SameCause says that all slices of a run failed for one reason.

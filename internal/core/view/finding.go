@@ -68,8 +68,8 @@ const (
 type FindingCode string
 
 // The kinds of findings. A new one is a constant, a row in severities, its command in
-// findingnext.go, the place in engine/inspect that finds it, its sentence in the command
-// line, and its row in docs/findings.md.
+// findingnext.go, the place in engine/inspect that finds it, its sentence in
+// core/wording, and its row in docs/findings.md.
 const (
 	FoundUncomputable FindingCode = "SOURCE_UNCOMPUTABLE" // its status could not be computed
 	FoundUnreadable   FindingCode = "SOURCE_UNREADABLE"   // its definition could not be read

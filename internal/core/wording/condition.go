@@ -1,10 +1,9 @@
-package reason
+package wording
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -14,7 +13,7 @@ import (
 // by itself, and where to look on: at night nobody knows a code by heart.
 func ConditionText(c view.Condition) string {
 	text := string(c.Condition)
-	if what := conditionWords(c.Condition); what != "" {
+	if what := ConditionWords(c.Condition); what != "" {
 		text += ": " + what
 	}
 	if detail := strings.TrimPrefix(c.Detail, string(c.Condition)+" "); detail != "" {
@@ -24,10 +23,10 @@ func ConditionText(c view.Condition) string {
 		text += "; automatic: " + acts
 	}
 	if !c.Until.IsZero() {
-		text += ", until " + term.MinuteText(c.Until)
+		text += ", until " + MinuteText(c.Until)
 	}
 	if c.Waits == gate.Quota {
-		text += "; sooner: " + quotaWayOut(c.RateKey)
+		text += "; sooner: " + QuotaWayOut(c.RateKey)
 	}
 	if c.Condition == health.Down {
 		text += fmt.Sprintf("; `patra source test %s` tells what it answers now", c.Source)
@@ -35,7 +34,7 @@ func ConditionText(c view.Condition) string {
 	return text
 }
 
-func conditionWords(c health.Condition) string {
+func ConditionWords(c health.Condition) string {
 	switch c {
 	case health.Throttled:
 		return "the upstream asks for fewer requests"

@@ -1,10 +1,9 @@
-package reason
+package wording
 
 import (
 	"fmt"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
@@ -18,7 +17,7 @@ func EventsWaitText(b view.Backlog, now time.Time) string {
 	} else if b.Waiting == 1 {
 		verb = "waits"
 	}
-	return fmt.Sprintf("%s%s %s, the oldest for %s", term.Count(b.Waiting, "event"), more, verb, term.DurationText(now.Sub(b.Since)))
+	return fmt.Sprintf("%s%s %s, the oldest for %s", Count(b.Waiting, "event"), more, verb, DurationText(now.Sub(b.Since)))
 }
 
 // EventsHeldText adds what was refused before and waits for its next try.

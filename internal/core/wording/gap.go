@@ -1,9 +1,8 @@
-package reason
+package wording
 
 import (
 	"fmt"
 
-	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
@@ -21,9 +20,9 @@ func GapReason(g view.Gap) string {
 	case view.GapOtherQuestion:
 		return fmt.Sprintf("never asked for as the source asks now; cursor %d asked for something else", g.AskedBy)
 	case view.GapOwed:
-		return "never read, planned as of " + term.SecondText(g.WantedAt)
+		return "never read, planned as of " + SecondText(g.WantedAt)
 	case view.GapReopened:
-		return fmt.Sprintf("read as of %s, wanted again as of %s", term.SecondText(g.ReadAt), term.SecondText(g.WantedAt))
+		return fmt.Sprintf("read as of %s, wanted again as of %s", SecondText(g.ReadAt), SecondText(g.WantedAt))
 	case view.GapNeverAsked:
 		return "never asked for"
 	}
@@ -33,7 +32,7 @@ func GapReason(g view.Gap) string {
 // retryText says when a failed range is tried again.
 func retryText(g view.Gap) string {
 	if g.Waits {
-		return "retry from " + term.SecondText(g.RetryAfter)
+		return "retry from " + SecondText(g.RetryAfter)
 	}
 	return "the next harvest tries it again"
 }
