@@ -1,0 +1,43 @@
+package alert
+
+import (
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// Message is what one receiver is told at once: the alerts of a group that a rule put
+// together.
+type Message struct {
+	// ID is the same for each try, also after a crash: a receiver that gets it twice may
+	// drop the second.
+	ID       string        `json:"id"`
+	Kind     Kind          `json:"kind"`
+	At       time.Time     `json:"at"` // when it was decided, by the store's clock
+	Rule     string        `json:"rule"`
+	Severity view.Severity `json:"severity"` // the highest of its alerts
+	Alerts   []Alert       `json:"alerts"`
+}
+
+// Kind is why a message is sent.
+type Kind string
+
+// The kinds of messages.
+const (
+	Firing   Kind = "FIRING"   // something is wrong that was not told before
+	Repeated Kind = "REPEATED" // it still is
+	Resolved Kind = "RESOLVED" // nothing of it is left
+	Trial    Kind = "TRIAL"    // somebody tries whether messages arrive
+)
+
+// Alert is one finding as it is told to people who are not at a terminal.
+type Alert struct {
+	Code       view.FindingCode `json:"code"`
+	Severity   view.Severity    `json:"severity"`
+	Subject    view.Subject     `json:"subject"`
+	About      string           `json:"about"` // the subject in words
+	Text       string           `json:"text"`  // one sentence: what happened and why
+	Next       string           `json:"next,omitempty"`
+	Since      time.Time        `json:"since"`
+	ResolvedAt time.Time        `json:"resolvedAt,omitzero"`
+}
