@@ -190,7 +190,7 @@ func (d *campaignDesk) advanceCampaign(ctx context.Context) (stand CampaignStand
 		return stand, err
 	}
 	if _, err := d.app.Planner.Reslice(ctx); err != nil { // it may be about another source
-		d.app.config.Log.Warn("a slice could not be cut smaller", "error", err)
+		d.app.config.Log.Warn("smaller slices were not stored; they are planned again", "error", err)
 	}
 	if stand, err = d.app.parts.AdvanceRetrying(ctx, d.compiled, d.campaign, now, d.run.RetryBefore); err != nil {
 		return stand, err

@@ -64,7 +64,7 @@ func (a *App) finishPlan(ctx context.Context, of ingest.Partition, planID int64,
 		}
 		replaced, err := a.Planner.Reslice(ctx)
 		if err != nil { // it may be about another source; ours stays owed and is asked for again
-			a.config.Log.Warn("a slice could not be cut smaller", "error", err)
+			a.config.Log.Warn("smaller slices were not stored; they are planned again", "error", err)
 		}
 		whole, err := a.sliceOn(ctx, of, planID, watch)
 		if err != nil || whole && replaced == 0 {

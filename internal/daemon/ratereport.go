@@ -33,7 +33,7 @@ func (a *App) reportRates(ctx context.Context) {
 			}
 		}
 		if err != nil && !failed && ctx.Err() == nil {
-			a.config.Log.Warn("the state of the rate gate could not be stored; `patra rate` shows an older one", "error", err)
+			a.config.Log.Warn("the state of the rate gate could not be stored; patra rate shows an older one", "error", err)
 		}
 		failed = err != nil
 	}

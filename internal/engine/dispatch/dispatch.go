@@ -23,7 +23,6 @@ import (
 	"github.com/patra-ingest/patra/internal/crash"
 	"github.com/patra-ingest/patra/internal/engine/heal"
 	"github.com/patra-ingest/patra/internal/engine/transport"
-	"github.com/patra-ingest/patra/internal/engine/worklog"
 	"github.com/patra-ingest/patra/internal/pause"
 )
 
@@ -191,8 +190,7 @@ func (d *Dispatcher) executeTask(ctx context.Context, w ingest.Work, stop contex
 	}
 	switch {
 	case err == nil, ctx.Err() != nil, d.still.noteError(err):
-	case errors.Is(err, fault.ErrStale):
-		worklog.OfTask(d.log, w).Warn("lease lost", "epoch", w.Lease.Epoch)
+	case errors.Is(err, fault.ErrStale): // the executor said so
 	default: // the store does not take our writes: sending more requests would be rude and useless
 		stop(fmt.Errorf("task %d: %w", w.Lease.TaskID, err))
 	}

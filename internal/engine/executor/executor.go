@@ -132,7 +132,7 @@ func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // Execute runs a claimed task to an end: success, failure, or back into the
 // queue. The error is about us (the store, the lease), not about the upstream.
-func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, error) {
+func (e *Executor) Execute(ctx context.Context, w ingest.Work) (_ ingest.Outcome, failed error) {
 	start, started := withGrace(ctx)
 	asked := time.Now()
 	run, err := e.store.StartRun(start, w, e.config.Lease)
@@ -143,6 +143,7 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, 
 	crash.At(crash.RunRow)
 	w.Lineage.RunID = run.ID
 	r := newTaskRun(e, w, run)
+	defer func() { r.tellLostLease(failed) }()
 	r.hold = e.config.Memory.Hold()
 	defer r.hold.Release()
 	r.noteLease(asked)

@@ -105,3 +105,11 @@ func (r *taskRun) tellEnd(ctx context.Context, o ingest.Outcome) {
 	}
 	r.line().Log(ctx, level, text, about...)
 }
+
+// tellLostLease says that another process has the task now. Nothing of this run is
+// written any more (I7).
+func (r *taskRun) tellLostLease(err error) {
+	if errors.Is(err, fault.ErrStale) {
+		r.line().Warn("lease lost", "epoch", r.work.Lease.Epoch)
+	}
+}

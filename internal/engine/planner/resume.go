@@ -137,16 +137,24 @@ func (p *Planner) Reslice(ctx context.Context) (replaced int, err error) {
 			refused = checkPlanBudget(request, use)
 		}
 		if refused != nil {
-			err = errors.Join(err, p.store.DeclineReslice(ctx, request.ID, refused.Error()))
+			err = errors.Join(err, atSlice(request, p.store.DeclineReslice(ctx, request.ID, refused.Error())))
 			continue
 		}
 		if failed := p.store.ReplaceSlice(ctx, request.ID, children); failed != nil {
-			err = errors.Join(err, failed)
+			err = errors.Join(err, atSlice(request, failed))
 			continue
 		}
 		replaced++
 	}
 	return replaced, err
+}
+
+// atSlice says which slice an error is about.
+func atSlice(request ingest.PendingReslice, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s/%s, plan %d, slice %d: %w", request.Partition.Source, request.Partition.Endpoint, request.Lineage.PlanID, request.Lineage.SliceID, err)
 }
 
 // cutSmaller returns the smaller slices that replace one an executor could not get through.

@@ -15,8 +15,11 @@ import (
 
 const logsPage = "docs/logs.md"
 
-// workRooms are where lines of work and of schedules are written.
-var workRooms = []string{"internal/engine/executor", "internal/engine/dispatch", "internal/engine/heal", "internal/engine/trigger", "internal/engine/worklog"}
+// loggingRooms are where lines are written: every package that has a logger.
+var loggingRooms = []string{
+	"internal/engine/executor", "internal/engine/dispatch", "internal/engine/heal", "internal/engine/trigger", "internal/engine/worklog",
+	"internal/engine/maintenance", "internal/engine/outbox", "internal/daemon", "internal/driver/redisgate", "internal/cli/term",
+}
 
 var inBackticks = regexp.MustCompile("`([^`]+)`")
 
@@ -98,7 +101,7 @@ func messageOf(call *ast.CallExpr) []string {
 // TestEveryLineIsExplained: who finds a line at night looks for it on the page.
 func TestEveryLineIsExplained(t *testing.T) {
 	explained := explainedLines(pageAt(t, logsPage))
-	texts, messages := writtenLines(t, workRooms)
+	texts, messages := writtenLines(t, loggingRooms)
 	if len(explained) < 30 || len(messages) < 30 {
 		t.Fatalf("only %d lines on the page, %d in the code", len(explained), len(messages))
 	}
