@@ -23,6 +23,7 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/heal"
 	"github.com/patra-ingest/patra/internal/engine/memory"
 	"github.com/patra-ingest/patra/internal/engine/transport"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
 // Store is what the executor needs of the store.
@@ -138,12 +139,13 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (_ ingest.Outcome
 	run, err := e.store.StartRun(start, w, e.config.Lease)
 	started()
 	if err != nil {
+		tellLostLease(worklog.OfTask(e.log, w), w.Lease, err)
 		return ingest.Outcome{}, err
 	}
 	crash.At(crash.RunRow)
 	w.Lineage.RunID = run.ID
 	r := newTaskRun(e, w, run)
-	defer func() { r.tellLostLease(failed) }()
+	defer func() { tellLostLease(r.line(), w.Lease, failed) }()
 	r.hold = e.config.Memory.Hold()
 	defer r.hold.Release()
 	r.noteLease(asked)

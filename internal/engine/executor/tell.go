@@ -108,8 +108,8 @@ func (r *taskRun) tellEnd(ctx context.Context, o ingest.Outcome) {
 
 // tellLostLease says that another process has the task now. Nothing of this run is
 // written any more (I7).
-func (r *taskRun) tellLostLease(err error) {
+func tellLostLease(log *slog.Logger, lost ingest.Lease, err error) {
 	if errors.Is(err, fault.ErrStale) {
-		r.line().Warn("lease lost", "epoch", r.work.Lease.Epoch)
+		log.Warn("lease lost", "epoch", lost.Epoch)
 	}
 }
