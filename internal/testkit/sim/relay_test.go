@@ -155,8 +155,9 @@ func (w *world) relay(n int) {
 		m := &mortal{Store: w.store, w: w, random: w.random("mortal", n, generation), stop: stop}
 		r := outbox.New(m, func(string, string, event.Op) (string, bool) { return "to", true }, map[string]outbox.Destination{"to": {Publisher: w.receiver}},
 			outbox.Config{Owner: fmt.Sprintf("r%d-%d", n, generation), Lease: lease, Poll: relayPoll}, w.log.With("relay", n))
-		go func() { // some are asked to stop
-			if w.pass(about(random, 5*time.Minute)) {
+		stopAfter := about(random, 5*time.Minute) // drawn here: the goroutine of the relay before may still be about to begin
+		go func() {                               // some are asked to stop
+			if w.pass(stopAfter) {
 				stop()
 			}
 		}()
