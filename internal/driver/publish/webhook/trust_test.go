@@ -3,22 +3,19 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/secret"
+	"github.com/patra-ingest/patra/internal/driver/hook"
 )
 
 func reference(t *testing.T, text string) (ref secret.Ref) {
@@ -92,7 +89,7 @@ func TestTrust04SecretsHaveAtLeast24Bytes(t *testing.T) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
 	defer receiver.Close()
 	coded := func(n int) string {
-		return secretPrefix + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, n))
+		return hook.SecretPrefix + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, n))
 	}
 	for value, good := range map[string]bool{
 		strings.Repeat("k", 23): false, strings.Repeat("k", 24): true, coded(23): false, coded(24): true, coded(64): true, coded(0): false, "": false,
@@ -119,7 +116,7 @@ func TestTrust04TwoSecretsDuringARotation(t *testing.T) {
 	if err := publishOne(t, o, map[string]string{"env:HOOK_SECRET": canary, "env:HOOK_SECRET_OLD": old}); err != nil {
 		t.Fatal(err)
 	}
-	want := Sign([]byte(canary), "a", at, []byte("{}")) + " " + Sign([]byte(old), "a", at, []byte("{}"))
+	want := hook.Sign([]byte(canary), "a", at, []byte("{}")) + " " + hook.Sign([]byte(old), "a", at, []byte("{}"))
 	if got != want {
 		t.Errorf("signatures %q, want %q", got, want)
 	}
@@ -175,23 +172,6 @@ func TestTrust04ErrorsAreOurOwnWords(t *testing.T) {
 		err := publishOne(t, Options{URL: c.address + "/" + canary, AllowPrivate: true, Timeout: time.Minute}, oneKey)
 		if err == nil || strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), `"`) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestTrust04CertificatesAreToldInOurOwnWords(t *testing.T) {
-	p := New(Options{Timeout: time.Second})
-	for want, cause := range map[string]error{
-		"for another name": &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{canary}}, Host: canary}},
-		"has expired":      x509.CertificateInvalidError{Reason: x509.Expired, Detail: canary},
-		"is not valid":     x509.CertificateInvalidError{Reason: x509.NotAuthorizedToSign, Detail: canary},
-		"none within 1s":   context.DeadlineExceeded,
-		"context canceled": context.Canceled,
-		"no answer":        errors.New(canary),
-	} {
-		got := p.noAnswer(&url.Error{Op: "Post", URL: "https://hooks.example/" + canary, Err: fmt.Errorf("%s: %w", canary, cause)})
-		if strings.Contains(got.Error(), canary) || !strings.Contains(got.Error(), want) {
-			t.Errorf("%v, want %s", got, want)
 		}
 	}
 }

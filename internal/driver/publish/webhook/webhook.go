@@ -14,12 +14,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/secret"
+	"github.com/patra-ingest/patra/internal/driver/hook"
 )
 
 // Options are what differs between two receivers.
@@ -32,7 +32,7 @@ type Options struct {
 	// AllowPrivate lets it reach this machine and its network.
 	AllowPrivate bool
 	// Reveal reads the secret, each time events are published.
-	Reveal func(ctx context.Context, ref secret.Ref) (secret.Text, error)
+	Reveal hook.Reveal
 	// Client and Clock replace the usual ones; for tests.
 	Client *http.Client
 	Clock  func() time.Time
@@ -53,11 +53,9 @@ func New(o Options) *Publisher {
 		o.Clock = time.Now
 	}
 	if o.Client == nil {
-		o.Client = &http.Client{Transport: newTransport(o)}
+		o.Client = &http.Client{Transport: hook.NewTransport(hook.Way{AllowPrivate: o.AllowPrivate, Concurrent: o.Concurrent})}
 	}
-	client := *o.Client
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	o.Client = &client
+	o.Client = hook.FollowNothing(*o.Client)
 	return &Publisher{o}
 }
 
@@ -124,6 +122,16 @@ func tellWhy(answers []error) []error {
 	return answers
 }
 
+// signingKeys returns those that sign: the secret, and the one before it while
+// receivers change over.
+func (p *Publisher) signingKeys(ctx context.Context) ([][]byte, error) {
+	refs := []secret.Ref{p.options.Secret}
+	if !p.options.OldSecret.IsZero() {
+		refs = append(refs, p.options.OldSecret)
+	}
+	return hook.SigningKeys(ctx, p.options.Reveal, refs...)
+}
+
 func (p *Publisher) sendEvent(ctx context.Context, keys [][]byte, e event.Sealed) error {
 	ctx, cancel := context.WithTimeout(ctx, p.options.Timeout)
 	defer cancel()
@@ -131,15 +139,12 @@ func (p *Publisher) sendEvent(ctx context.Context, keys [][]byte, e event.Sealed
 	if err != nil {
 		return errors.New("the address of the webhook cannot be used")
 	}
-	now := p.options.Clock()
 	request.Header.Set("Content-Type", event.ContentType+"; charset=utf-8")
 	request.Header.Set("User-Agent", "patra-relay")
-	request.Header.Set("Webhook-Id", e.ID)
-	request.Header.Set("Webhook-Timestamp", strconv.FormatInt(now.Unix(), 10))
-	request.Header.Set("Webhook-Signature", signAll(keys, e.ID, now, e.Bytes))
+	hook.SetHeaders(request.Header, keys, e.ID, p.options.Clock(), e.Bytes)
 	answer, err := p.options.Client.Do(request)
 	if err != nil {
-		return p.noAnswer(err)
+		return hook.NoAnswer(err, p.options.Timeout)
 	}
 	defer answer.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection is used again

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"encoding/base64"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/secret"
+	"github.com/patra-ingest/patra/internal/driver/hook"
 	"github.com/patra-ingest/patra/internal/testkit/outboxtest"
 )
 
@@ -52,7 +52,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	defer r.mu.Unlock()
 	id := q.Header.Get("Webhook-Id")
 	seconds, err := time.Parse(time.RFC3339, "2025-03-20T12:00:00Z")
-	if want := Sign([]byte(canary), id, seconds, body); err != nil || q.Header.Get("Webhook-Signature") != want || q.Header.Get("Webhook-Timestamp") != "1742472000" {
+	if want := hook.Sign([]byte(canary), id, seconds, body); err != nil || q.Header.Get("Webhook-Signature") != want || q.Header.Get("Webhook-Timestamp") != "1742472000" {
 		r.t.Errorf("signature %q at %q, want %q", q.Header.Get("Webhook-Signature"), q.Header.Get("Webhook-Timestamp"), want)
 	}
 	r.headers = q.Header
@@ -115,18 +115,6 @@ func TestPublisher(t *testing.T) {
 	})
 }
 
-// The vector of the specification's own libraries.
-func TestSignature(t *testing.T) {
-	key, err := base64.StdEncoding.DecodeString("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := Sign(key, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
-	if want := "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
-
 func TestWhatIsWrongWithTheEventIsToldFromWhatIsWrongWithTheReceiver(t *testing.T) {
 	r := newReceiver(t)
 	p := r.open(t)
@@ -161,7 +149,7 @@ func TestErrorsHoldNoSecret(t *testing.T) {
 func TestAnEmptyKeyDoesNotSign(t *testing.T) {
 	r := newReceiver(t)
 	p := r.open(t)
-	p.options.Reveal = func(context.Context, secret.Ref) (secret.Text, error) { return secret.New(secretPrefix), nil }
+	p.options.Reveal = func(context.Context, secret.Ref) (secret.Text, error) { return secret.New(hook.SecretPrefix), nil }
 	if err := p.Publish(t.Context(), []event.Sealed{{ID: "a", Bytes: []byte("{}")}})[0]; err == nil || outboxtest.IsRefusal(err) || r.headers != nil {
 		t.Error(err, r.headers)
 	}

@@ -1,4 +1,4 @@
-package webhook
+package hook
 
 import (
 	"context"
@@ -6,28 +6,30 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
-// secretPrefix begins a secret as the specification writes it, in base64. Any
+// SecretPrefix begins a secret as the specification writes it, in base64. Any
 // other text is taken as it is.
-const secretPrefix = "whsec_"
+const SecretPrefix = "whsec_"
 
 // leastKey is what the specification asks for: a shorter key can be guessed from
 // one signature, by trying.
 const leastKey = 24
 
-// signingKeys returns those that sign: the secret, and the one before it while
-// receivers change over.
-func (p *Publisher) signingKeys(ctx context.Context) (keys [][]byte, err error) {
-	for _, ref := range []secret.Ref{p.options.Secret, p.options.OldSecret} {
-		if ref.IsZero() && ref == p.options.OldSecret {
-			continue
-		}
-		key, err := p.readKey(ctx, ref)
+// Reveal reads the value that a reference leads to.
+type Reveal func(ctx context.Context, ref secret.Ref) (secret.Text, error)
+
+// SigningKeys returns those that sign: the secret, and others while receivers change
+// over from one to the next.
+func SigningKeys(ctx context.Context, reveal Reveal, refs ...secret.Ref) (keys [][]byte, err error) {
+	for _, ref := range refs {
+		key, err := readKey(ctx, reveal, ref)
 		if err != nil {
 			return nil, fmt.Errorf("secret of the signature: %w", err)
 		}
@@ -36,16 +38,16 @@ func (p *Publisher) signingKeys(ctx context.Context) (keys [][]byte, err error) 
 	return keys, nil
 }
 
-func (p *Publisher) readKey(ctx context.Context, ref secret.Ref) ([]byte, error) {
-	text, err := p.options.Reveal(ctx, ref)
+func readKey(ctx context.Context, reveal Reveal, ref secret.Ref) ([]byte, error) {
+	text, err := reveal(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	encoded, is := strings.CutPrefix(text.Reveal(), secretPrefix)
+	encoded, is := strings.CutPrefix(text.Reveal(), SecretPrefix)
 	key := []byte(encoded)
 	if is {
 		if key, err = base64.StdEncoding.DecodeString(encoded); err != nil {
-			return nil, fmt.Errorf("%s begins with %s, but what follows is not base64", ref, secretPrefix)
+			return nil, fmt.Errorf("%s begins with %s, but what follows is not base64", ref, SecretPrefix)
 		}
 	}
 	if len(key) < leastKey {
@@ -62,11 +64,14 @@ func Sign(key []byte, id string, at time.Time, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// signAll is one signature for each key: a receiver takes the one it can check.
-func signAll(keys [][]byte, id string, at time.Time, body []byte) string {
+// SetHeaders writes the headers of the specification, with one signature for each key:
+// a receiver takes the one it can check.
+func SetHeaders(to http.Header, keys [][]byte, id string, at time.Time, body []byte) {
 	all := make([]string, len(keys))
 	for i, key := range keys {
 		all[i] = Sign(key, id, at, body)
 	}
-	return strings.Join(all, " ")
+	to.Set("Webhook-Id", id)
+	to.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
+	to.Set("Webhook-Signature", strings.Join(all, " "))
 }

@@ -1,4 +1,11 @@
-package webhook
+// Package hook is what all webhooks have in common, whatever they carry: the way to a
+// receiver, the signature of the Standard Webhooks specification, and what is said when
+// no answer came.
+//
+// It must never follow a redirect, go through a proxy that the environment names, reach
+// a private address that nobody allowed, sign with a key that can be guessed, or say
+// anything in an error that is not its own words.
+package hook
 
 import (
 	"context"
@@ -23,36 +30,55 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// newTransport reaches a receiver directly: a proxy of the environment would read
+// Way is how a receiver is reached.
+type Way struct {
+	AllowPrivate bool        // it may be this machine, or one of its network
+	Concurrent   int         // connections that are kept for the next request
+	TLS          *tls.Config // nil: authorities of the system
+}
+
+// NewTransport reaches a receiver directly: a proxy of the environment would read
 // what is sent, and nobody has declared it (D§5.30).
-func newTransport(o Options) *http.Transport {
+func NewTransport(w Way) *http.Transport {
 	dialer := &net.Dialer{Timeout: longestConnect, KeepAlive: keepAlive}
-	if !o.AllowPrivate {
+	if !w.AllowPrivate {
 		dialer.Control = httpclient.PublicOnly("set allowPrivate for this webhook")
+	}
+	if w.TLS == nil {
+		w.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	return &http.Transport{
 		Proxy:                  nil,
 		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        w.TLS,
 		TLSHandshakeTimeout:    longestConnect,
 		MaxResponseHeaderBytes: maxHeaderBytes,
-		MaxIdleConnsPerHost:    o.Concurrent,
+		DisableKeepAlives:      w.Concurrent == 0,
+		MaxIdleConnsPerHost:    w.Concurrent,
 		IdleConnTimeout:        idleTimeout,
 		ForceAttemptHTTP2:      true,
 	}
 }
 
-// noAnswer says why there was none. Errors of net/http hold the address, which may
-// hold a key, and words of the receiver, which may repeat one (A33): nothing of
-// them is passed on.
-func (p *Publisher) noAnswer(err error) error {
+// FollowNothing returns a client that takes a redirect for the answer: where it leads
+// was not declared.
+func FollowNothing(c http.Client) *http.Client {
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &c
+}
+
+// NoAnswer says why there was none within the time it had. Errors of net/http hold the
+// address, which may hold a key, and words of the receiver, which may repeat one (A33):
+// nothing of them is passed on.
+func NoAnswer(err error, within time.Duration) error {
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("no answer: %w", context.Canceled)
 	}
-	return errors.New("no answer: " + p.whyNoAnswer(err))
+	return errors.New("no answer: " + WhyNot(err, within))
 }
 
-func (p *Publisher) whyNoAnswer(err error) string {
+// WhyNot says in our own words what was wrong with a connection.
+func WhyNot(err error, within time.Duration) string {
 	var (
 		ours      *fault.Error
 		unknown   x509.UnknownAuthorityError
@@ -68,7 +94,7 @@ func (p *Publisher) whyNoAnswer(err error) string {
 	case errors.As(err, &ours):
 		return ours.Err.Error()
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("none within %s", p.options.Timeout)
+		return fmt.Sprintf("none within %s", within)
 	case errors.As(err, &name) && name.IsNotFound:
 		return "the name of the receiver is not known (DNS)"
 	case errors.As(err, &name):
