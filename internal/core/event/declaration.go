@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -196,18 +195,8 @@ func (to Destination) checkDestination(bad func(string, ...any)) {
 }
 
 func (w Webhook) checkWebhook(bad func(string, ...any)) {
-	u, err := url.Parse(w.URL)
-	switch {
-	case err != nil || u.Host == "":
-		bad("webhook: url: expected an address such as https://receiver.example/events") // not repeated: it may hold a secret
-	case exchange.CheckAuthority(u) != nil:
-		bad("webhook: url: %v", exchange.CheckAuthority(u))
-	case u.User != nil:
-		bad("webhook: url holds a password: receivers know us by the signature")
-	case u.Scheme != "https" && (u.Scheme != "http" || !link.IsLocal(u.Hostname())):
-		bad("webhook: url must be https; http is taken for this machine only")
-	case !w.AllowPrivate && isPrivate(u.Hostname()):
-		bad("webhook: url leads to this machine or its network; set allowPrivate: true if that is intended")
+	if err := link.CheckReceiver(w.URL, w.AllowPrivate); err != nil {
+		bad("webhook: url: %v", err)
 	}
 	if w.Secret.IsZero() {
 		bad("webhook: secret is needed, as a reference such as env:HOOK_SECRET: without a signature a receiver cannot tell who sent an event")
@@ -218,16 +207,6 @@ func (w Webhook) checkWebhook(bad func(string, ...any)) {
 	if w.Concurrent < 1 || w.Concurrent > mostConcurrent {
 		bad("webhook: concurrent %d: expected 1 to %d", w.Concurrent, mostConcurrent)
 	}
-}
-
-// isPrivate judges a host by what it is called. Where a name leads is known when
-// it is dialled, and judged then.
-func isPrivate(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return link.IsLocal(host)
-	}
-	return !ip.IsGlobalUnicast() || ip.Unmap().IsPrivate()
 }
 
 func (n NATS) checkNATS(bad func(string, ...any)) {
