@@ -3,7 +3,10 @@
 package alert
 
 import (
+	"strings"
+
 	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
 // Config is the section `alerts` of patra.yaml.
@@ -34,22 +37,60 @@ type Receiver struct {
 
 // Webhook is an HTTP address that messages are posted to.
 type Webhook struct {
-	URL    string   `json:"url" doc:"address; a reference such as env:ALERT_URL where it holds a secret"`
-	Body   string   `json:"body,omitempty" enum:"standard,slack,dingtalk,feishu" doc:"shape of the body; without it standard"`
-	Secret []string `json:"secret,omitempty" doc:"references to secrets that sign each message, the newest first; while one is replaced both sign"`
+	URL          string       `json:"url" doc:"address; a reference such as env:ALERT_URL where it holds a secret"`
+	Body         string       `json:"body,omitempty" enum:"standard,slack,dingtalk,feishu" doc:"shape of the body; without it standard"`
+	Secret       []secret.Ref `json:"secret,omitempty" doc:"references to secrets that sign each message, the newest first; while one is replaced both sign"`
+	AllowPrivate bool         `json:"allowPrivate,omitempty" doc:"the address may be this machine, or one of its network"`
+	CA           string       `json:"ca,omitempty" doc:"file with certificates of authorities of your own; without it those of the system"`
+}
+
+// Shapes of bodies.
+const (
+	Standard = "standard"
+	Slack    = "slack"
+	DingTalk = "dingtalk"
+	Feishu   = "feishu"
+)
+
+// Shape returns the shape of the body.
+func (w Webhook) Shape() string {
+	if w.Body == "" {
+		return Standard
+	}
+	return w.Body
 }
 
 // Mail is a mailbox.
 type Mail struct {
-	Server   string   `json:"server" doc:"host and port of the SMTP server"`
-	TLS      string   `json:"tls,omitempty" enum:"starttls,implicit" doc:"how the connection is encrypted; without it starttls, and implicit on port 465"`
-	From     string   `json:"from" doc:"address of the sender"`
-	To       []string `json:"to" doc:"addresses of the receivers"`
-	User     string   `json:"user,omitempty" doc:"name to log in with"`
-	Password string   `json:"password,omitempty" doc:"reference to the password, such as env:SMTP_PASSWORD"`
+	Server   string     `json:"server" doc:"host and port of the SMTP server"`
+	TLS      string     `json:"tls,omitempty" enum:"starttls,implicit,off" doc:"how the connection is encrypted; without it starttls, and implicit on port 465; off for a server of this machine only"`
+	CA       string     `json:"ca,omitempty" doc:"file with certificates of authorities of your own; without it those of the system"`
+	From     string     `json:"from" doc:"address of the sender"`
+	To       []string   `json:"to" doc:"addresses of the receivers"`
+	User     string     `json:"user,omitempty" doc:"name to log in with"`
+	Password secret.Ref `json:"password,omitzero" doc:"reference to the password, such as env:SMTP_PASSWORD"`
+}
+
+// How a connection to a server of mail is encrypted.
+const (
+	StartTLS    = "starttls" // it begins in the clear, and nothing is sent before it is encrypted
+	ImplicitTLS = "implicit" // from the first byte
+	NoTLS       = "off"
+)
+
+// Encryption returns how the connection is encrypted.
+func (m Mail) Encryption() string {
+	switch {
+	case m.TLS != "":
+		return m.TLS
+	case strings.HasSuffix(m.Server, ":465"):
+		return ImplicitTLS
+	}
+	return StartTLS
 }
 
 // Command is a program that gets the message as JSON on its standard input.
 type Command struct {
-	Run []string `json:"run" doc:"program with its arguments; no shell is between"`
+	Run         []string `json:"run" doc:"program with its arguments; no shell is between"`
+	Environment []string `json:"environment,omitempty" doc:"variables it gets beside PATH, HOME, USER, LANG and a few others"`
 }

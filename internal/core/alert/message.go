@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"errors"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -41,3 +42,7 @@ type Alert struct {
 	Since      time.Time        `json:"since"`
 	ResolvedAt time.Time        `json:"resolvedAt,omitzero"`
 }
+
+// ErrRefused: the receiver will not take the message however often it is tried, such as
+// an address that does not exist. Whatever else goes wrong with a message may pass.
+var ErrRefused = errors.New("the receiver refuses the message")

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/patra-ingest/patra/internal/core/alert"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/trust"
 )
@@ -22,6 +23,7 @@ type Config struct {
 	Contact registry.Contact `json:"contact,omitzero" doc:"who we are to upstreams, where a source does not say so itself"`
 	Trust   trust.Policy     `json:"trust,omitzero" doc:"what source files may use of this machine"`
 	Log     Log              `json:"log,omitzero" doc:"how patra serve logs"`
+	Alerts  alert.Config     `json:"alerts,omitzero" doc:"who is told of findings, and of which"`
 }
 
 // Decode reads patra.yaml. The error, if any, is registry.Problems.
@@ -34,6 +36,7 @@ func Decode(file string, text []byte) (*Config, error) {
 	check.contact(c.Contact)
 	check.trust(c.Trust)
 	check.log(c.Log)
+	check.alertReceivers(c.Alerts.Receivers)
 	if err := check.problems.Err(); err != nil {
 		return nil, err
 	}

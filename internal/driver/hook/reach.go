@@ -74,11 +74,11 @@ func NoAnswer(err error, within time.Duration) error {
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("no answer: %w", context.Canceled)
 	}
-	return errors.New("no answer: " + WhyNot(err, within))
+	return errors.New("no answer: " + WhyNot(err, within, "what came from the receiver is no answer of HTTP"))
 }
 
-// WhyNot says in our own words what was wrong with a connection.
-func WhyNot(err error, within time.Duration) string {
+// WhyNot says in our own words what was wrong with a connection, or otherwise.
+func WhyNot(err error, within time.Duration, otherwise string) string {
 	var (
 		ours      *fault.Error
 		unknown   x509.UnknownAuthorityError
@@ -120,5 +120,5 @@ func WhyNot(err error, within time.Duration) string {
 	case errors.As(err, &network) && network.Timeout():
 		return "the receiver took too long"
 	}
-	return "what came from the receiver is no answer of HTTP"
+	return otherwise
 }
