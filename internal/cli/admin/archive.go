@@ -77,6 +77,9 @@ func archivedFacts(a retention.Archived) []term.Fact {
 		{"rows of plans moved", a.Rows},
 		{"files", len(a.Files)},
 	}
+	if a.Sums > 0 {
+		facts = append(facts, term.Fact{"sums removed", a.Sums})
+	}
 	for _, why := range slices.Sorted(maps.Keys(a.Held)) {
 		facts = append(facts, term.Fact{"plans held", fmt.Sprintf("%d: %s", a.Held[why], why)})
 	}

@@ -327,6 +327,10 @@ type RunStats struct {
 	Delivered  int64 `json:"delivered,omitempty"`
 	// RestartedBy is why the last pass was started over; of several runs, one of their reasons.
 	RestartedBy string `json:"restartedBy,omitempty"`
+	// Answers are the answers that TookMS adds up.
+	Answers int `json:"answers,omitempty"`
+	// Errors are the faults of tries and of the run itself, and rejects that are news.
+	Errors FaultTally `json:"errors,omitempty"`
 }
 
 // Add sums two run accounts.
@@ -337,6 +341,7 @@ func (s RunStats) Add(o RunStats) RunStats {
 		s.Found + o.Found, s.TookMS + o.TookMS, max(s.SlowestMS, o.SlowestMS), s.CircuitOpen + o.CircuitOpen, s.Actions.Add(o.Actions),
 		s.Refresh.Add(o.Refresh), s.Dated + o.Dated, s.Apart.Add(o.Apart),
 		s.Lists + o.Lists, s.ShortLists + o.ShortLists, s.Announced + o.Announced, s.Delivered + o.Delivered, max(s.RestartedBy, o.RestartedBy),
+		s.Answers + o.Answers, s.Errors.Add(o.Errors),
 	}
 }
 
@@ -352,11 +357,13 @@ func (s RunStats) Since(before RunStats) RunStats {
 		{&out.Requests, before.Requests}, {&out.Retries, before.Retries}, {&out.Throttled, before.Throttled}, {&out.Restarts, before.Restarts},
 		{&out.Pages, before.Pages}, {&out.Unsent, before.Unsent}, {&out.Found, before.Found}, {&out.CircuitOpen, before.CircuitOpen},
 		{&out.Dated, before.Dated}, {&out.Lists, before.Lists}, {&out.ShortLists, before.ShortLists},
+		{&out.Answers, before.Answers},
 	} {
 		*n.of -= n.was
 	}
 	out.BytesIn, out.WaitMS, out.TookMS = s.BytesIn-before.BytesIn, s.WaitMS-before.WaitMS, s.TookMS-before.TookMS
 	out.Announced, out.Delivered = s.Announced-before.Announced, s.Delivered-before.Delivered
+	out.Errors = s.Errors.Since(before.Errors)
 	return out
 }
 

@@ -8,6 +8,7 @@ type Archived struct {
 	Plans   int          `json:"plans"`
 	Rows    int64        `json:"rows"` // of plans and all that hangs on them
 	Files   []string     `json:"files"`
+	Sums    int64        `json:"sums"`           // of hours that are as old: removed, not moved
 	Held    map[Hold]int `json:"held,omitempty"` // plans that are old and stay, by reason
 }
 

@@ -102,6 +102,7 @@ func (r *taskRun) countCall(c *transport.Call) {
 	r.stats.BytesIn += c.Notes.BytesIn
 	r.stats.WaitMS += c.Notes.Waited.Milliseconds()
 	if c.Notes.Response != nil {
+		r.stats.Answers++
 		r.stats.TookMS += c.Notes.Response.TookMS
 		r.stats.SlowestMS = max(r.stats.SlowestMS, c.Notes.Response.TookMS)
 	}
@@ -224,6 +225,7 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 		r.sampleHealth(ctx, b.call, false, 0, time.Since(began))
 	}
 	r.stats.BatchStats = r.stats.BatchStats.Add(result.Stats)
+	r.countRejects(&b, result.Stats)
 	switch {
 	case result.Cancel:
 		return errCancelled, nil

@@ -170,6 +170,7 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (_ ingest.Outcome
 	if err := r.escalateFailure(end, err, outcome); err != nil {
 		return outcome, err
 	}
+	r.countFault(outcome, cause)
 	outcome.Stats, outcome.Observed = r.stats, r.newest
 	crash.At(crash.Finishing)
 	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: w.Lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks}); err != nil {

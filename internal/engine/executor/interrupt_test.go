@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -120,7 +121,7 @@ func TestOnlyFinishingIsLeft(t *testing.T) {
 			w.takeOver()
 			before := w.server.Requests()
 			out := w.run()
-			if out.Task != ingest.TaskSucceeded || out.Stats != (ingest.RunStats{}) || w.server.Requests() != before {
+			if out.Task != ingest.TaskSucceeded || !reflect.DeepEqual(out.Stats, ingest.RunStats{}) || w.server.Requests() != before {
 				t.Errorf("%s: %+v after %d more requests", mode, out, w.server.Requests()-before)
 			}
 			w.covered()

@@ -8,6 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/measure"
+	"github.com/patra-ingest/patra/internal/core/record"
 )
 
 // Meter is told what the executor does, while it does it. It must cost next to nothing.
@@ -57,4 +58,35 @@ func (r *taskRun) measureRun(o ingest.Outcome, cause error) {
 		r.executor.meter.NoteFailure(r.work.Partition, measure.Failure{Level: f.Level})
 	}
 	r.executor.meter.NoteRun(r.work.Partition, measure.Run{Outcome: o, Covered: o.Run == ingest.RunSucceeded})
+}
+
+// countFault adds the fault that ended the run to its account, unless it is that of a
+// try, which was counted when it failed.
+func (r *taskRun) countFault(o ingest.Outcome, cause error) {
+	if cause == nil || o.Run != ingest.RunFailed {
+		return
+	}
+	if f := fault.As(cause); f != r.measured && f.Held == "" {
+		r.stats.Errors = r.stats.Errors.Count(f.Level, string(f.Code), 1, max(r.batchNo, r.askedNo))
+	}
+}
+
+// countRejects adds the rejects of a stored batch that are news to the account of the
+// run, by reason. The store tells how many are news, not which: where some are not, the
+// first ones count. What it rejected itself was asked for and did not come, or collided
+// with a stored record.
+func (r *taskRun) countRejects(b *bundle, stats ingest.BatchStats) {
+	left := stats.NewlyQuarantined()
+	for _, one := range b.rejects {
+		if left == 0 {
+			return
+		}
+		left--
+		r.stats.Errors = r.stats.Errors.Count(fault.Data, string(one.Reason), 1, r.batchNo)
+	}
+	reason := record.IDCollision
+	if b.missed > 0 {
+		reason = record.MissingDetail
+	}
+	r.stats.Errors = r.stats.Errors.Count(fault.Data, string(reason), left, r.batchNo)
 }

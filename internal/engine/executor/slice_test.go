@@ -2,6 +2,7 @@ package executor
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func TestCleanSlice(t *testing.T) {
 				w.covered()
 				w.nothingLost()
 				run := w.lastRun()
-				if run.Status != "SUCCEEDED" || run.Stats != out.Stats || run.Attempt != 1 || run.Worker != "worker" {
+				if run.Status != "SUCCEEDED" || !reflect.DeepEqual(run.Stats, out.Stats) || run.Attempt != 1 || run.Worker != "worker" {
 					t.Errorf("run %+v, outcome %+v", run, out.Stats)
 				}
 				newest := dayFrom

@@ -89,6 +89,9 @@ func (r *taskRun) noteTry(t transport.FailedTry) {
 	}
 	r.executor.troubles.noteTry(r.work.Partition, t.Fault)
 	r.measured = t.Fault
+	if t.Fault.Held == "" { // being put off by our own gate is no error
+		r.stats.Errors = r.stats.Errors.Count(t.Fault.Level, string(t.Fault.Code), 1, r.askedNo)
+	}
 	r.executor.meter.NoteFailure(r.work.Partition, measure.Failure{Level: t.Fault.Level, Again: t.Wait > 0})
 	r.line().Debug("try failed", "try", t.No, "of", t.Most, "code", string(t.Fault.Code), "error", t.Fault.Error(), "nextIn", t.Wait.Round(time.Millisecond).String())
 }

@@ -40,21 +40,37 @@ func (s *Service) Archive(ctx context.Context, p retention.Policy, by ingest.Act
 	}
 	run := archiving{service: s, policy: p, before: now.Add(-p.Archive), done: retention.Archived{DryRun: by.Rehearsal, Held: map[retention.Hold]int{}}}
 	if by.Rehearsal {
-		err := errors.Join(run.countEvents(ctx), run.countPlans(ctx))
+		err := errors.Join(run.countEvents(ctx), run.countPlans(ctx), run.countSums(ctx))
 		return run.done, err
 	}
 	err = s.holdAlone(ctx, func(ctx context.Context, epoch int64) error {
 		run.attempt = fmt.Sprintf("e%d", epoch)
-		err := errors.Join(run.resumeArchives(ctx), run.archiveEvents(ctx), run.archivePlans(ctx))
+		err := errors.Join(run.resumeArchives(ctx), run.archiveEvents(ctx), run.archivePlans(ctx), run.pruneSums(ctx))
 		if !run.done.Changed() {
 			return errors.Join(err, s.endDuty(ctx, ArchiveDuty, epoch, now, by, nil))
 		}
 		s.log.Info("history was archived", "events", run.done.Events, "plans", run.done.Plans, "rows", run.done.Rows, "files", len(run.done.Files))
 		return errors.Join(err, s.endDuty(ctx, ArchiveDuty, epoch, now, by, map[string]any{
-			"events": run.done.Events, "cursors": run.done.Cursors, "plans": run.done.Plans, "rows": run.done.Rows, "files": run.done.Files,
+			"events": run.done.Events, "cursors": run.done.Cursors, "plans": run.done.Plans, "rows": run.done.Rows, "files": run.done.Files, "sums": run.done.Sums,
 		}))
 	})
 	return run.done, err
+}
+
+// pruneSums removes the sums of hours whose runs are old enough to leave.
+func (r *archiving) pruneSums(ctx context.Context) error {
+	for {
+		n, err := r.service.store.PruneSums(ctx, r.before)
+		if err != nil || n == 0 {
+			return err
+		}
+		r.done.Sums += n
+	}
+}
+
+func (r *archiving) countSums(ctx context.Context) (err error) {
+	r.done.Sums, err = r.service.store.OldSums(ctx, r.before)
+	return err
 }
 
 func (s *Service) endDuty(ctx context.Context, duty string, epoch int64, now time.Time, by ingest.Act, did map[string]any) error {

@@ -52,6 +52,8 @@ type Pruning interface {
 	OldVersions(ctx context.Context, before time.Time, keep int, after int64, limit int) (would retention.Pruned, next int64, end bool, err error)
 	PruneMessages(ctx context.Context, before time.Time, after int64, limit int) (deleted, next int64, end bool, err error)
 	OldMessages(ctx context.Context, before time.Time, after int64, limit int) (would, next int64, end bool, err error)
+	PruneSums(ctx context.Context, before time.Time) (deleted int64, err error)
+	OldSums(ctx context.Context, before time.Time) (would int64, err error)
 }
 
 // Sealing is what giving checksums needs of the store.

@@ -150,6 +150,7 @@ func (s *Ledger) Reap(ctx context.Context, n int) (reaped int, err error) {
 		if err != nil {
 			return err
 		}
+		var died []endedRun
 		for _, l := range expired {
 			crash.At(crash.Reaping)
 			n, err := t.Affected(`UPDATE ing_task SET status_code = 'QUEUED', lease_owner = NULL, leased_until = NULL, claim_token = NULL, updated_at = ?
@@ -161,11 +162,20 @@ func (s *Ledger) Reap(ctx context.Context, n int) (reaped int, err error) {
 				continue
 			}
 			reaped++
-			if err := t.noteLateOf(l); err != nil {
+			run, err := t.noteLateOf(l)
+			if err != nil {
 				return err
+			}
+			if run != nil {
+				died = append(died, *run)
 			}
 			if _, err := t.Exec(`UPDATE ing_task_run SET status_code = 'FAILED', error_code = '`+leaseExpired+`', error = 'the worker stopped renewing its lease',
   finished_at = ? WHERE task_id = ? AND lease_epoch = ? AND status_code = 'RUNNING'`, kernel.Micros(t.Now), l.TaskID, l.Epoch); err != nil {
+				return err
+			}
+		}
+		for _, run := range died { // last: who ends a run holds its task first, and the sums then
+			if err := t.addSums(run); err != nil {
 				return err
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
@@ -47,23 +48,29 @@ func (t *tx) noteLate(planID int64, stats ingest.BatchStats) error {
 	return err
 }
 
-// noteLateOf adds what a run found whose worker did not live to say so.
-func (t *tx) noteLateOf(l ingest.Lease) error {
+// noteLateOf adds what a run found whose worker did not live to say so, and returns the
+// run; nil if there is none.
+func (t *tx) noteLateOf(l ingest.Lease) (*endedRun, error) {
 	var plan int64
 	var text sql.NullString
-	running, err := kernel.Found(t.Row("SELECT plan_id, stats FROM ing_task_run WHERE task_id = ? AND lease_epoch = ? AND status_code = 'RUNNING'", l.TaskID, l.Epoch).
-		Scan(&plan, &text))
+	run := endedRun{status: ingest.RunFailed}
+	running, err := kernel.Found(t.Row(`SELECT r.id, r.plan_id, r.stats, p.provenance_code, p.endpoint_name, p.operation_code FROM ing_task_run r
+  JOIN ing_task p ON p.id = r.task_id WHERE r.task_id = ? AND r.lease_epoch = ? AND r.status_code = 'RUNNING'`, l.TaskID, l.Epoch).
+		Scan(&run.id, &plan, &text, &run.of.Source, &run.of.Endpoint, &run.of.Operation))
 	if !running || err != nil {
-		return err
+		return nil, err
 	}
-	var stats ingest.RunStats
-	if err := kernel.Decode(text, &stats); err != nil {
-		return err
+	if err := kernel.Decode(text, &run.stats); err != nil {
+		return nil, err
 	}
-	if err := t.noteLate(plan, stats.BatchStats); err != nil {
-		return err
+	if err := t.noteLate(plan, run.stats.BatchStats); err != nil {
+		return nil, err
 	}
-	return t.noteAnswersOf(l.TaskID, stats)
+	if err := t.noteAnswersOf(l.TaskID, run.stats); err != nil {
+		return nil, err
+	}
+	run.stats.Errors = run.stats.Errors.Count(fault.Transient, leaseExpired, 1, run.stats.Pages)
+	return &run, nil
 }
 
 // The queries of Lateness.

@@ -97,10 +97,13 @@ func (s *Ledger) FinishRun(ctx context.Context, in ingest.Finish) error {
 		if err := t.closeRun(in, was); err != nil {
 			return err
 		}
-		if !in.Outcome.Task.Terminal() {
-			return nil
+		if in.Outcome.Task.Terminal() {
+			if err := t.closeSlice(in, was); err != nil {
+				return err
+			}
 		}
-		return t.closeSlice(in, was)
+		return t.addSums(endedRun{of: ingest.Partition{Dataset: was.of, Operation: was.by.Operation}, id: in.Lineage.RunID, status: in.Outcome.Run,
+			lost: in.Failed != nil, stats: in.Outcome.Stats})
 	})
 }
 

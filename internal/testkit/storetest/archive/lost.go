@@ -26,6 +26,13 @@ func lossyArchive() []lossy {
 				return a, err
 			}
 		}},
+		{"prune sums", "prune sums", func(w *world) func() (answer, error) {
+			ended(w)
+			return func() (answer, error) {
+				_, err := w.Store.PruneSums(w.Ctx, w.Clock.Read().Add(time.Hour))
+				return nil, err
+			}
+		}},
 		{"name archive", "name archive", func(w *world) func() (answer, error) {
 			a := begun(w)
 			return func() (answer, error) {

@@ -133,7 +133,7 @@ func (s suite) batches(t *testing.T) {
 			w.Errorf("lease until %v, stored %v, want %v", result.Until, w.task(a).LeasedUntil, want)
 		}
 		want := ingest.RunStats{BatchStats: ingest.BatchStats{Seen: 3, Inserted: 2, Unchanged: 1}, Requests: 5, WaitMS: 70}
-		if got := w.lastRun(a).Stats; got != want {
+		if got := w.lastRun(a).Stats; !reflect.DeepEqual(got, want) {
 			w.Errorf("run totals %+v, want %+v", got, want)
 		}
 		a.Finish(fixture.Again)

@@ -25,6 +25,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "Stock", Run: s.stock},
 		{Name: "WindowHistory", Run: s.windowHistory},
 		{Name: "LateArrivals", Run: s.lateArrivals},
+		{Name: "Sums", Run: s.sums},
 		{Name: "Answers", Run: s.answers},
 		{Name: "Candidates", Run: s.candidates},
 		{Name: "ChangedRecords", Run: s.changedRecords},

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -69,7 +70,7 @@ func (s suite) runs(t *testing.T) {
 				w.Errorf("%s: task finished at %v", o.Task, task.FinishedAt)
 			}
 			run := w.lastRun(a)
-			if run.Status != string(o.Run) || run.Stats != o.Stats || run.ErrorCode != o.Code || run.Error != o.Error || !run.FinishedAt.Equal(fixture.Noon) {
+			if run.Status != string(o.Run) || !reflect.DeepEqual(run.Stats, o.Stats) || run.ErrorCode != o.Code || run.Error != o.Error || !run.FinishedAt.Equal(fixture.Noon) {
 				w.Errorf("%s: run %+v", o.Task, run)
 			}
 			if got := w.Text("SELECT status_code FROM ing_plan_slice WHERE id = ?", a.Work.Lineage.SliceID); got != string(c.slice) {
