@@ -12,9 +12,8 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store"
 )
 
-// knownProcesses lists the processes that are or were at work. A planner that waits for
-// its next tick is known by its lease alone: in the list of the store it would
-// take a share of the limits.
+// knownProcesses lists the processes that are or were at work: those that gave signs of
+// life, and those that are known by a lease or a share of the limits alone.
 func (a *App) knownProcesses(ctx context.Context) ([]ingest.Process, error) {
 	list, err := a.store.Executors(ctx)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 )
 
-// life keeps this process in the list of live executors.
+// life keeps this process in the list of those that live.
 type life struct{ app *App }
 
 func newLife(a *App) *life { return &life{app: a} }
@@ -35,6 +35,18 @@ func (l *life) beatUntilDone(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// attendUntilDone keeps a process in the list that plans or publishes and executes nothing,
+// so that its death is noticed. It takes no share of any limit.
+func (l *life) attendUntilDone(ctx context.Context) {
+	if err := l.giveSignOfLife(ctx); err != nil && ctx.Err() == nil {
+		l.app.config.Log.Warn("the first sign of life failed; it is tried again", "error", err)
+	}
+	l.beatUntilDone(ctx)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	_ = l.app.store.Farewell(last, l.app.identity.ID) // a leftover row expires automatically
 }
 
 // executorRight is the right of a process to execute. On a server every process has it.

@@ -7,6 +7,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/threshold"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
@@ -14,9 +16,9 @@ import (
 func newInspector(a *App) *inspect.Inspector {
 	db := a.store
 	return inspect.New(inspect.Readers{
-		Clock: db, Sources: definitions{a}, Coverage: db, Advances: db, Failed: db, Work: db, Beside: db, Checks: db, Machine: machine{a}, Versions: db,
+		Clock: db, Sources: definitions{a}, Coverage: db, Advances: db, Failed: db, Work: db, Ended: db, Beside: db, Checks: db, Machine: machine{a}, Versions: db,
 		Readings: db, Upstream: a, Rates: db, Records: db, Archive: a,
-	})
+	}, threshold.Default())
 }
 
 // definitions are the sources of an app, as inspect reads them.
@@ -30,18 +32,17 @@ func (definitions) CompileSource(src *registry.Source, endpoint string, op inges
 // machine is who works on the database of an app, as inspect reads it.
 type machine struct{ *App }
 
-// Processes counts the living processes that work on tasks, and those that publish.
-func (m machine) Processes(ctx context.Context) (executors, relays int, err error) {
-	living, err := m.AtWork(ctx)
-	for _, p := range living {
-		if hasRole(p, RoleExecutor) {
-			executors++
-		}
-		if hasRole(p, RoleRelay) {
-			relays++
+// Processes lists those that live and those that went without farewell. One of this machine
+// that no longer runs is gone at once: people who look after a crash must not read that it
+// works.
+func (m machine) Processes(ctx context.Context) ([]view.Process, error) {
+	all, err := m.store.ProcessRows(ctx)
+	for n, p := range all {
+		if m.isGone(ingest.Process{Host: p.Host, PID: p.PID}) {
+			all[n].AliveUntil = time.Time{}
 		}
 	}
-	return executors, relays, err
+	return all, err
 }
 
 // ReadClock returns the time by the clock of this machine.

@@ -16,12 +16,7 @@ func (a *App) NextTicks(ctx context.Context, source string) (out []view.NextTick
 		return nil, err
 	}
 	err = a.forEachJob(ctx, source, func(j trigger.Job, _ time.Time) {
-		next := view.NextTick{Source: j.Partition.Source, Endpoint: j.Partition.Endpoint, Operation: string(j.Partition.Operation), Schedule: j.Schedule.Config.Cron}
-		if next.Schedule == "" {
-			next.Schedule = "every " + j.Schedule.Config.Every.String()
-		}
-		next.At = j.Schedule.Fires(j.Schedule.Next(now))
-		out = append(out, next)
+		out = append(out, view.ScheduledJob{Partition: j.Partition, Schedule: j.Schedule}.NextTick(now))
 	})
 	return out, err
 }

@@ -19,9 +19,9 @@ type Role string
 
 // The roles. Api is known and comes later.
 const (
-	RolePlanner  Role = "planner"  // plans by schedule, one process at a time
-	RoleExecutor Role = "executor" // works on tasks
-	RoleRelay    Role = "relay"    // publishes events
+	RolePlanner  Role = ingest.RolePlanner
+	RoleExecutor Role = ingest.RoleExecutor
+	RoleRelay    Role = ingest.RoleRelay
 	RoleAPI      Role = "api"
 )
 
@@ -66,6 +66,9 @@ func (a *App) Serve(ctx context.Context, roles []Role) error {
 				stop(fmt.Errorf("maintenance: %w", err))
 			}
 		})
+	}
+	if !slices.Contains(roles, RoleExecutor) { // who executes tasks gives signs of life with them
+		duties.Go(func() { newLife(a).attendUntilDone(ctx) })
 	}
 	for _, role := range roles {
 		duties.Go(func() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/integrity"
+	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/trust"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -47,6 +48,7 @@ func TestEveryFindingHasItsSentence(t *testing.T) {
 			Code: code, Subject: view.Subject{Source: "shelf", Endpoint: "works"}, Count: 1, Windows: []window.Window{{From: march(1), To: march(2)}}, Gap: &view.Gap{},
 			Task: &view.Task{}, Restarted: &view.StartedOver{}, Pause: &ingest.Pause{Scope: ingest.Scope{Source: "shelf"}}, Condition: &view.Condition{Source: "shelf", Condition: "SLOW"},
 			Doubt: &view.Doubt{Source: "shelf"}, Backlog: &view.Backlog{}, Receiver: &view.Away{}, Check: &integrity.Last{}, Untrusted: &trust.Stopped{What: "source shelf"}, Late: &view.Late{FreshTo: march(1)},
+			Gone: &view.Gone{Process: view.Process{Host: "attic", PID: 7}, Missing: []string{"executor"}},
 		}
 		text := wording.FindingText(f, march(9))
 		if text == "" || text == string(code) || wording.FindingAbout(f) == "" {
@@ -58,7 +60,7 @@ func TestEveryFindingHasItsSentence(t *testing.T) {
 		if code.Severity() == "" {
 			t.Errorf("%s has no severity", code)
 		}
-		if done := f.Complete(march(9)); done.Next == "" || !strings.Contains(newStatusFinding(done, march(9)).Text, done.Next) {
+		if done := f.Complete(threshold.Default(), march(9)); done.Next == "" || !strings.Contains(newStatusFinding(done, march(9)).Text, done.Next) {
 			t.Errorf("%s: the command %q is not told", code, done.Next)
 		}
 	}

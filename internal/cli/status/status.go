@@ -3,6 +3,7 @@ package status
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ gaps that no task works on, ranges that a backfill or an update gave up,
 watermarks further behind than the source allows (alerts.maxLag) or that stand
 though their schedule fired, schedules that do not fire or lead to no plan,
 a clock of this machine that differs from the database's,
+processes that went without farewell, plans that are ready and that no process takes,
 stalled campaigns, items in quarantine, sources that are paused
 or cannot be read, endpoints in trouble, slices that started over more than twice
 and are not read yet, answers whose dates do not fit what was asked for or that
@@ -45,7 +47,8 @@ Each finding names the command to type. Those that end without a person are
 marked with ~ instead of ! and do not count for exit code 9, such as an endpoint
 that is in trouble for less than an hour.
 
-LAG is the time from the watermark to now. QUEUE is running + waiting.
+LAG is the time from the watermark to now. QUEUE is running + waiting. Below stand
+the processes at work, and the next tick of each source that has a schedule.
 
 --watch repeats until Ctrl-C, which ends it with exit code 0.`,
 		Example: `  patra status
@@ -90,6 +93,8 @@ type Report struct {
 	Sources   []sourceStatus        `json:"sources"`
 	Processes int                   `json:"processes"`         // at work now
 	Relays    int                   `json:"relays"`            // processes that publish events
+	AtWork    []view.Process        `json:"atWork"`            // all processes that live
+	Ticks     []view.NextTick       `json:"ticks"`             // what schedules start next
 	Events    []view.Backlog        `json:"events"`            // datasets with events that are not delivered
 	Missing   []view.MissingRecords `json:"missing,omitempty"` // records that upstreams lack, not taken for deleted
 	Findings  []statusFinding       `json:"findings"`
@@ -131,7 +136,7 @@ type statusFinding struct {
 // newStatusReport puts a status into words.
 func newStatusReport(s view.Status) Report {
 	lines := findingLines(s.Findings, s.Now)
-	r := Report{Now: s.Now, Sources: []sourceStatus{}, Processes: s.Processes, Relays: s.Relays, Events: s.Events, Missing: s.Missing, Findings: lines, schedules: s.Schedules, calls: countCalls(lines)}
+	r := Report{Now: s.Now, Sources: []sourceStatus{}, Processes: s.Processes, Relays: s.Relays, AtWork: s.AtWork, Ticks: s.Ticks, Events: s.Events, Missing: s.Missing, Findings: lines, schedules: s.Schedules, calls: countCalls(lines)}
 	for _, one := range s.Sources {
 		r.Sources = append(r.Sources, sourceStatus{
 			Source: one.Source, Endpoint: one.Endpoint, CursorID: one.CursorID, FreshTo: one.FreshTo, LagSec: one.LagSec, Gaps: coverage.ShownGaps(one.Gaps), InWork: one.InWork,
@@ -195,7 +200,7 @@ func (r Report) text() string {
 		}
 		w.AppendRow(term.CleanRow([]any{wording.Shorten(s.Source+"/"+s.Endpoint, 22), wording.MinuteText(s.FreshTo), lag, gaps, fmt.Sprintf("%d+%d", s.Running, s.Waiting), s.Failed, s.Quarantined}))
 	}
-	out := w.Render() + "\n" + r.workLines() + "\n" + r.outboxLines() + r.missingLines()
+	out := w.Render() + "\n" + r.workLines() + r.tickLines() + r.outboxLines() + r.missingLines()
 	for _, f := range r.Findings {
 		mark := "! "
 		if f.Heals {
@@ -219,15 +224,57 @@ func (r Report) missingLines() (out string) {
 	return out
 }
 
+// shownProcesses is how many processes are told one by one.
+const shownProcesses = 8
+
+// workLines tells who is at work: how many take tasks, and each process with its place.
 func (r Report) workLines() string {
+	out := fmt.Sprintf("%d processes are at work\n", r.Processes)
 	switch r.Processes {
 	case 0:
-		return "no process is at work"
+		out = "no process is at work\n"
 	case 1:
-		return "1 process is at work"
+		out = "1 process is at work\n"
 	}
-	return fmt.Sprintf("%d processes are at work", r.Processes)
+	for n, p := range r.AtWork {
+		if n == shownProcesses {
+			return out + fmt.Sprintf("  %d more; `patra status -o json` has them\n", len(r.AtWork)-n)
+		}
+		out += term.IndentLines(term.Printable(fmt.Sprintf("  process %d on %s: %s, since %s", p.PID, p.Host, p.Roles, wording.MinuteText(p.Since))), 80)
+	}
+	return out
 }
+
+// tickLines tells what starts next: the next tick of each source.
+func (r Report) tickLines() string {
+	if len(r.Ticks) == 0 {
+		return ""
+	}
+	next := map[string]view.NextTick{}
+	var order []string
+	for _, t := range r.Ticks {
+		known, found := next[t.Source]
+		if !found {
+			order = append(order, t.Source)
+		}
+		if !found || t.At.Before(known.At) {
+			next[t.Source] = t
+		}
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return next[a].At.Compare(next[b].At) })
+	var texts []string
+	for n, source := range order {
+		if n == shownTicks {
+			texts = append(texts, fmt.Sprintf("%d more (`patra source list`)", len(order)-n))
+			break
+		}
+		texts = append(texts, source+" "+wording.MinuteText(next[source].At))
+	}
+	return term.IndentLines(term.Printable("next ticks: "+strings.Join(texts, ", ")), 80)
+}
+
+// shownTicks is of how many sources the next tick is told.
+const shownTicks = 5
 
 // watchStatus draws the report anew until somebody stops it.
 func watchStatus(ctx context.Context, e *term.Env, app *daemon.App, every time.Duration, times int, look func(*daemon.App) (Report, error)) error {

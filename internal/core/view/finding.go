@@ -43,15 +43,19 @@ type Finding struct {
 	Receiver  *Away             `json:"receiver,omitempty"`
 	Check     *integrity.Last   `json:"check,omitempty"`
 	Untrusted *trust.Stopped    `json:"untrusted,omitempty"`
+	Gone      *Gone             `json:"gone,omitempty"`
+	PlanID    int64             `json:"planId,omitempty"`
 }
 
-// Subject is what a finding is about. Without a source it is the queue or the database.
+// Subject is what a finding is about. Without a source it is a process, the queue or the
+// database.
 type Subject struct {
 	Source    string `json:"source,omitempty"`
 	Endpoint  string `json:"endpoint,omitempty"`
 	Operation string `json:"operation,omitempty"`
 	Campaign  string `json:"campaign,omitempty"`
 	CursorID  int64  `json:"cursorId,omitempty"`
+	Process   string `json:"process,omitempty"`
 }
 
 // Severity is how much a finding matters.
@@ -85,6 +89,8 @@ const (
 	FoundSilent  FindingCode = "SCHEDULE_SILENT"  // it does not fire
 
 	FoundNoWorker      FindingCode = "NO_WORKER"      // tasks wait, and no process works
+	FoundGone          FindingCode = "PROCESS_GONE"   // without farewell
+	FoundPlanIdle      FindingCode = "PLAN_IDLE"      // it is ready, and none of its tasks is taken
 	FoundStartedOver   FindingCode = "STARTED_OVER"   // a slice begins again and again
 	FoundCampaignStuck FindingCode = "CAMPAIGN_STUCK" // nothing is planned of it
 	FoundCampaignIdle  FindingCode = "CAMPAIGN_IDLE"  // it is not complete, and no patra process is running
@@ -109,7 +115,7 @@ const (
 var severities = map[FindingCode]Severity{
 	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundRanges: Critical, FoundDamaged: Critical,
 	FoundClockOff: Warning, FoundBehind: Critical, FoundStalled: Warning, FoundRefused: Warning, FoundSilent: Warning,
-	FoundNoWorker: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
+	FoundNoWorker: Warning, FoundGone: Warning, FoundPlanIdle: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
 	FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
 	FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,
 }

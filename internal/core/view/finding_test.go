@@ -6,6 +6,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/health"
+	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -18,17 +19,17 @@ func TestConditionsHealUntilTheyLast(t *testing.T) {
 		next      string
 	}{
 		"slow for a minute":         {Condition{Source: "s", Condition: health.Slow, Level: 1, Since: now.Add(-time.Minute)}, true, "patra run list --source s"},
-		"slow for an hour":          {Condition{Source: "s", Condition: health.Slow, Level: 1, Since: now.Add(-ConditionLasts)}, false, "patra run list --source s"},
+		"slow for an hour":          {Condition{Source: "s", Condition: health.Slow, Level: 1, Since: now.Add(-threshold.Default().ConditionLasts)}, false, "patra run list --source s"},
 		"told to wait":              {Condition{Condition: health.Throttled, Level: 1, Until: now.Add(5 * time.Hour)}, true, "patra rate list"},
 		"a quota until midnight":    {Condition{Condition: health.Held, Waits: gate.Quota, RateKey: "k", Until: now.Add(9 * time.Hour)}, true, "patra rate release k --reason …"},
 		"a circuit that opened":     {Condition{Source: "s", Condition: health.Down, Level: 1, Until: now.Add(time.Minute)}, true, "patra source test s"},
-		"a circuit that stays open": {Condition{Source: "s", Condition: health.Down, Level: CircuitOpens, Until: now.Add(time.Minute)}, false, "patra source test s"},
-		"a circuit left behind":     {Condition{Source: "s", Condition: health.Down, Level: 1, Until: now.Add(-ConditionLasts)}, false, "patra source test s"},
+		"a circuit that stays open": {Condition{Source: "s", Condition: health.Down, Level: threshold.Default().CircuitOpens, Until: now.Add(time.Minute)}, false, "patra source test s"},
+		"a circuit left behind":     {Condition{Source: "s", Condition: health.Down, Level: 1, Until: now.Add(-threshold.Default().ConditionLasts)}, false, "patra source test s"},
 		"late items":                {Condition{Source: "s", Condition: health.Late, Level: 1, Since: now.Add(-48 * time.Hour)}, true, "patra plan list --source s"},
 		"stopped":                   {Condition{Source: "s", Condition: health.Fatal, Level: 1, Since: now}, false, "patra run list --source s"},
 		"unknown":                   {Condition{Source: "s", Condition: "NEW", Since: now}, false, "patra run list --source s"},
 	} {
-		f := Finding{Code: FoundCondition, Condition: &c.condition}.Complete(now)
+		f := Finding{Code: FoundCondition, Condition: &c.condition}.Complete(threshold.Default(), now)
 		if f.Heals != c.heals || f.Next != c.next || f.Severity != Notice {
 			t.Errorf("%s: heals %t, next %q", name, f.Heals, f.Next)
 		}
@@ -48,7 +49,7 @@ func TestGapsNameTheirCommand(t *testing.T) {
 		GapOwed:          "patra harvest s --endpoint e",
 		GapReopened:      "patra harvest s --endpoint e",
 	} {
-		f := Finding{Code: FoundGap, Subject: Subject{Source: "s", Endpoint: "e"}, Gap: &Gap{Reason: reason, Window: window.Window{From: day, To: day.Add(12 * time.Hour)}}}.Complete(day)
+		f := Finding{Code: FoundGap, Subject: Subject{Source: "s", Endpoint: "e"}, Gap: &Gap{Reason: reason, Window: window.Window{From: day, To: day.Add(12 * time.Hour)}}}.Complete(threshold.Default(), day)
 		if f.Next != want || f.Heals {
 			t.Errorf("%s: %q, heals %t", reason, f.Next, f.Heals)
 		}

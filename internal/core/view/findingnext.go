@@ -2,18 +2,21 @@ package view
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/health"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/threshold"
 )
 
 // Complete sets what follows from the code and the facts of a finding: its severity, the
 // command to type, and whether it heals. What only the finder knows stays: a finding that
 // was said to heal does.
-func (f Finding) Complete(now time.Time) Finding {
+func (f Finding) Complete(by threshold.Limits, now time.Time) Finding {
 	f.Severity = f.Code.Severity()
-	f.Heals = f.Heals || f.Code == FoundCondition && f.Condition.heals(now)
+	f.Heals = f.Heals || f.Code == FoundCondition && f.Condition.heals(by, now)
 	if f.Next == "" {
 		f.Next = f.nextCommand()
 	}
@@ -23,7 +26,7 @@ func (f Finding) Complete(now time.Time) Finding {
 // heals reports whether a condition ends without a person: a wait at its time, what is
 // measured when the upstream is well again. What lasts has a cause that may never pass,
 // such as a moved address.
-func (c *Condition) heals(now time.Time) bool {
+func (c *Condition) heals(by threshold.Limits, now time.Time) bool {
 	rule, known := health.RuleOf(c.Condition)
 	switch {
 	case known && rule.Does(health.StopSource, max(c.Level, 1)):
@@ -31,11 +34,11 @@ func (c *Condition) heals(now time.Time) bool {
 	case c.Condition == health.Late: // found by the lookback; the lag follows
 		return true
 	case c.Condition == health.Down:
-		return c.Level < CircuitOpens && now.Sub(c.Until) < ConditionLasts
+		return c.Level < by.CircuitOpens && now.Sub(c.Until) < by.ConditionLasts
 	case c.Condition == health.Held, c.Since.IsZero():
 		return c.Until.After(now)
 	}
-	return known && now.Sub(c.Since) < ConditionLasts
+	return known && now.Sub(c.Since) < by.ConditionLasts
 }
 
 // nextCommand returns what to type. It depends on nothing but the facts, so that all who
@@ -65,6 +68,10 @@ func (f Finding) nextCommand() string {
 		return "patra task list --source " + source
 	case FoundNoWorker:
 		return "patra serve"
+	case FoundGone:
+		return f.Gone.command()
+	case FoundPlanIdle:
+		return fmt.Sprintf("patra plan show %d", f.PlanID)
 	case FoundStartedOver:
 		return fmt.Sprintf("patra task show %d", f.Restarted.TaskID)
 	case FoundCampaignStuck:
@@ -99,6 +106,15 @@ func (f Finding) eventsCommand() string {
 		return "patra events deliveries --source " + f.Subject.Source
 	}
 	return ""
+}
+
+// command returns what does the work of a process that is gone: all of it where the usual
+// process did.
+func (g *Gone) command() string {
+	if len(g.Missing) == 0 || len(ingest.LacksRoles(ingest.RoleExecutor+","+ingest.RolePlanner, g.Missing...)) == 0 {
+		return "patra serve"
+	}
+	return "patra serve --roles " + strings.Join(g.Missing, ",")
 }
 
 // gapCommand returns what reads a gap, or accepts one that cannot be read.

@@ -32,6 +32,16 @@ func (j ScheduledJob) Last() time.Time {
 	return j.State.LastTick
 }
 
+// NextTick returns what the schedule starts next.
+func (j ScheduledJob) NextTick(now time.Time) NextTick {
+	next := NextTick{Source: j.Partition.Source, Endpoint: j.Partition.Endpoint, Operation: string(j.Partition.Operation), Schedule: j.Schedule.Config.Cron}
+	if next.Schedule == "" {
+		next.Schedule = "every " + j.Schedule.Config.Every.String()
+	}
+	next.At = j.Schedule.Fires(j.Schedule.Next(now))
+	return next
+}
+
 // Late is how far a watermark lies behind.
 type Late struct {
 	FreshTo time.Time `json:"freshTo"`

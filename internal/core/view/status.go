@@ -8,6 +8,8 @@ type Status struct {
 	Sources   []SourceStatus   `json:"sources"`
 	Processes int              `json:"processes"`         // that work on tasks now
 	Relays    int              `json:"relays"`            // processes that publish events
+	AtWork    []Process        `json:"atWork"`            // all processes that live
+	Ticks     []NextTick       `json:"ticks"`             // what schedules start next
 	Events    []Backlog        `json:"events"`            // datasets with events that are not delivered
 	Missing   []MissingRecords `json:"missing,omitempty"` // records that upstreams lack, not taken for deleted
 	Findings  []Finding        `json:"findings"`

@@ -16,6 +16,8 @@ func FindingAbout(f view.Finding) string {
 		return "queue"
 	case view.FoundClockOff:
 		return "clock"
+	case view.FoundGone:
+		return fmt.Sprintf("process %d on %s", f.Gone.PID, f.Gone.Host)
 	case view.FoundDamaged, view.FoundNeverChecked, view.FoundCheckTooOld:
 		return "database"
 	case view.FoundPaused:
@@ -74,6 +76,10 @@ func FindingText(f view.Finding, now time.Time) string {
 		return fmt.Sprintf("the schedule of %s does not fire: a tick was due at %s, and no process followed it; `patra serve` does", f.Subject.Operation, MinuteText(f.Since))
 	case view.FoundNoWorker:
 		return fmt.Sprintf("waiting: %s, but no patra process is running: start `patra serve`", Count(f.Count, "task"))
+	case view.FoundGone:
+		return goneText(*f.Gone)
+	case view.FoundPlanIdle:
+		return fmt.Sprintf("plan %d is ready since %s, and none of its tasks was taken", f.PlanID, MinuteText(f.Since))
 	case view.FoundClockOff:
 		side := "ahead of"
 		if f.Apart < 0 {
@@ -106,6 +112,22 @@ func FindingText(f view.Finding, now time.Time) string {
 
 func lagText(l *view.Late) string {
 	return DurationText(time.Duration(l.LagSec * float64(time.Second)))
+}
+
+// goneText says which process went without farewell, and what waits because of that.
+func goneText(g view.Gone) string {
+	text := fmt.Sprintf("went without farewell (killed, out of memory, or its machine is down): last heard of %s, as %s", MinuteText(g.HeardAt), g.Roles)
+	if len(g.Missing) == 0 {
+		return text + "; other processes do its work"
+	}
+	text += fmt.Sprintf("; no process is %s now", strings.Join(g.Missing, " or "))
+	if g.Tasks > 0 {
+		text += fmt.Sprintf(", and %s", Count(g.Tasks, "task")) + " waiting"
+	}
+	if len(g.Sources) > 0 {
+		text += "; work stands still of " + Shorten(strings.Join(g.Sources, ", "), 120)
+	}
+	return text
 }
 
 // failureText says which task left a gap; nothing if that is not known.

@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/trust"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -45,10 +46,12 @@ type ledger struct {
 	jobs       []view.ScheduledJob
 	moved      time.Time
 	apart      time.Duration // of the machine's clock
+	processes  []view.Process
+	idle       []view.IdlePlan
 }
 
 func (l *ledger) inspector() *Inspector {
-	return New(Readers{Clock: l, Sources: l, Coverage: l, Advances: l, Failed: l, Work: l, Beside: l, Checks: l, Machine: l})
+	return New(Readers{Clock: l, Sources: l, Coverage: l, Advances: l, Failed: l, Work: l, Ended: l, Beside: l, Checks: l, Machine: l}, threshold.Default())
 }
 
 func (l *ledger) Now(context.Context) (time.Time, error) { return l.now, nil }
@@ -178,8 +181,23 @@ func (l *ledger) Backlogs(context.Context, string) ([]view.Backlog, error) { ret
 
 func (l *ledger) LastCheck(context.Context) (integrity.Last, error) { return l.check, nil }
 
-func (l *ledger) Processes(context.Context) (executors, relays int, err error) {
-	return l.executors, l.relays, nil
+func (l *ledger) Processes(context.Context) (out []view.Process, err error) {
+	for range l.executors {
+		out = append(out, view.Process{Roles: "executor", AliveUntil: l.now})
+	}
+	for range l.relays {
+		out = append(out, view.Process{Roles: "relay", AliveUntil: l.now})
+	}
+	return append(out, l.processes...), nil
+}
+
+func (l *ledger) IdlePlans(_ context.Context, _ string, before time.Time) (out []view.IdlePlan, _ error) {
+	for _, p := range l.idle {
+		if !p.Since.After(before) {
+			out = append(out, p)
+		}
+	}
+	return out, nil
 }
 
 func (l *ledger) Untrusted(context.Context, string) ([]trust.Stopped, error) { return l.untrusted, nil }

@@ -192,8 +192,8 @@ func (s *statusBuilder) addClock(before, after time.Time) {
 	if after.Before(s.report.Now) {
 		apart = after.Sub(s.report.Now)
 	}
-	if s.query.Source == "" && apart.Abs() > view.ClockOff {
-		s.find(view.Finding{Code: view.FoundClockOff, Apart: duration.Duration(apart), Limit: duration.Duration(view.ClockOff)})
+	if s.query.Source == "" && apart.Abs() > s.limits.ClockOff {
+		s.find(view.Finding{Code: view.FoundClockOff, Apart: duration.Duration(apart), Limit: duration.Duration(s.limits.ClockOff)})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -40,7 +41,7 @@ func TestCampaignsAreToldByTheirWorst(t *testing.T) {
 	other := c.list[0]
 	other.Dataset.Endpoint, other.CursorID = "members", 0 // it has no watermark yet
 	c.list = append(c.list, other)
-	got, err := New(Readers{Coverage: c}).campaignLags(t.Context(), "")
+	got, err := New(Readers{Coverage: c}, threshold.Default()).campaignLags(t.Context(), "")
 	if err != nil || len(got) != 2 || got[0].Ahead != 60*24*time.Hour || got[1].Ahead != 100*24*time.Hour || got[1].Endpoint != "members" {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/trust"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -31,6 +32,7 @@ type Readers struct {
 	Advances Advances
 	Failed   Failed
 	Work     Work
+	Ended    Ended
 	Beside   Beside
 	Checks   Checks
 	Machine  Machine
@@ -80,12 +82,17 @@ type Failed interface {
 	Paused(ctx context.Context, of ingest.Partition) (ingest.Pause, bool, error)
 }
 
-// Work reads what waits, is worked on and was worked on.
+// Work reads what waits and is worked on.
 type Work interface {
 	Tasks(ctx context.Context, f view.Filter) ([]view.Task, error)
 	Workload(ctx context.Context, source string) ([]view.Workload, error)
 	StartedOver(ctx context.Context, source string) ([]view.StartedOver, error)
 	Conditions(ctx context.Context) ([]view.Condition, error)
+	IdlePlans(ctx context.Context, source string, before time.Time) ([]view.IdlePlan, error)
+}
+
+// Ended reads what was worked on, and when the next task is due.
+type Ended interface {
 	Runs(ctx context.Context, f view.Filter) ([]view.Run, error)
 	NextDue(ctx context.Context) (time.Time, error)
 }
@@ -107,8 +114,9 @@ type Checks interface {
 
 // Machine knows who works on the database, and what sources want of this machine.
 type Machine interface {
-	// Processes counts the living processes that work on tasks, and those that publish.
-	Processes(ctx context.Context) (executors, relays int, err error)
+	// Processes lists those whose signs of life are stored: that live, and that went
+	// without farewell.
+	Processes(ctx context.Context) ([]view.Process, error)
 	// Untrusted lists the sources that cannot run before somebody agrees.
 	Untrusted(ctx context.Context, source string) ([]trust.Stopped, error)
 	// FailedTries counts those of this process at a partition since its last page came,
@@ -173,7 +181,10 @@ type Versions interface {
 }
 
 // Inspector answers questions. It keeps nothing between them.
-type Inspector struct{ from Readers }
+type Inspector struct {
+	from   Readers
+	limits threshold.Limits
+}
 
-// New makes an inspector.
-func New(r Readers) *Inspector { return &Inspector{r} }
+// New makes an inspector that judges by the limits of an installation.
+func New(r Readers, by threshold.Limits) *Inspector { return &Inspector{r, by} }

@@ -113,6 +113,10 @@ func (s *statusBuilder) explains(mark view.Subject) *view.Finding {
 			if one := s.at(mark.Source, mark.Endpoint); one == nil || one.Waiting == 0 {
 				continue
 			}
+		case view.FoundGone:
+			if !slices.Contains(f.Gone.Sources, mark.Source) {
+				continue
+			}
 		default:
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -59,7 +60,7 @@ func TestReconcileComparesWhatIsCovered(t *testing.T) {
 	}}
 	from := l.inspector().from
 	from.Readings, from.Upstream = s, s
-	i := New(from)
+	i := New(from, threshold.Default())
 	q := ReconcileQuery{Within: days(1, 5), By: Day, Most: 10, With: b.Compiled}
 	got, err := i.Reconcile(t.Context(), b, q)
 	if err != nil || len(got.Windows) != 3 || got.Skipped != 1 || !got.Stopped.IsZero() {

@@ -66,13 +66,13 @@ func (i *Inspector) nextDue(ctx context.Context, of ingest.Partition) (due time.
 			return time.Time{}
 		}
 	}
-	due, _ = i.from.Work.NextDue(ctx) // zero then, and nothing is said of it
+	due, _ = i.from.Ended.NextDue(ctx) // zero then, and nothing is said of it
 	return due
 }
 
 // lastFailure returns the newest run that ended, if it went wrong.
 func (i *Inspector) lastFailure(ctx context.Context, of ingest.Partition) *view.Run {
-	runs, err := i.from.Work.Runs(ctx, view.Filter{Source: of.Source, Limit: recentRuns})
+	runs, err := i.from.Ended.Runs(ctx, view.Filter{Source: of.Source, Limit: recentRuns})
 	if err != nil {
 		return nil
 	}

@@ -25,7 +25,7 @@ type StatusQuery struct {
 // Status tells how sources stand and what a person should look at. What is owed and
 // worked on is no finding.
 func (i *Inspector) Status(ctx context.Context, q StatusQuery) (view.Status, error) {
-	s := &statusBuilder{Inspector: i, query: q, report: view.Status{Sources: []view.SourceStatus{}, Events: []view.Backlog{}, Findings: []view.Finding{}}}
+	s := &statusBuilder{Inspector: i, query: q, report: view.Status{Sources: []view.SourceStatus{}, Events: []view.Backlog{}, AtWork: []view.Process{}, Ticks: []view.NextTick{}, Findings: []view.Finding{}}}
 	err := s.build(ctx)
 	return s.report, err
 }
@@ -37,6 +37,7 @@ type statusBuilder struct {
 	jobs   []view.ScheduledJob
 	work   []view.Workload
 	marks  []watermark // to be judged when their causes are known
+	gone   []view.Gone
 }
 
 func (s *statusBuilder) build(ctx context.Context) (err error) {
@@ -57,6 +58,9 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 	if s.jobs, err = s.from.Machine.ScheduledJobs(ctx, s.query.Source); err != nil {
 		return err
 	}
+	for _, j := range s.jobs {
+		s.report.Ticks = append(s.report.Ticks, j.NextTick(s.report.Now))
+	}
 	var codes []string
 	for _, c := range cursors {
 		codes = append(codes, c.Source)
@@ -71,7 +75,7 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 			s.addUnknown(view.FoundUncomputable, code, err, cursors)
 		}
 	}
-	if s.report.Processes, s.report.Relays, err = s.from.Machine.Processes(ctx); err != nil {
+	if err := s.addProcesses(ctx); err != nil {
 		return err
 	}
 	for _, add := range []func(context.Context) error{
@@ -90,12 +94,16 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 		return err
 	}
 	s.addSchedules()
+	if err := s.addIdlePlans(ctx); err != nil {
+		return err
+	}
+	s.addGone()
 	return s.addLate(ctx)
 }
 
 // find notes a finding, with what follows from its code and facts.
 func (s *statusBuilder) find(f view.Finding) {
-	s.report.Findings = append(s.report.Findings, f.Complete(s.report.Now))
+	s.report.Findings = append(s.report.Findings, f.Complete(s.limits, s.report.Now))
 }
 
 func (s *statusBuilder) addSource(ctx context.Context, code string, cursors []view.Cursor) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/trust"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -126,7 +127,7 @@ func TestStatusTellsWhatBelongsToNoWatermark(t *testing.T) {
 		"checked long ago":             {func(l *ledger) { l.check = integrity.Last{At: march(1)} }, []view.FindingCode{view.FoundCheckTooOld}},
 		"a clock that is ahead":        {func(l *ledger) { l.apart = time.Minute }, []view.FindingCode{view.FoundClockOff}},
 		"a clock that is behind":       {func(l *ledger) { l.apart = -time.Minute }, []view.FindingCode{view.FoundClockOff}},
-		"a clock that is nearly right": {func(l *ledger) { l.apart = -view.ClockOff }, nil},
+		"a clock that is nearly right": {func(l *ledger) { l.apart = -threshold.Default().ClockOff }, nil},
 		"nobody agreed":                {func(l *ledger) { l.untrusted = []trust.Stopped{{What: "source mine"}} }, []view.FindingCode{view.FoundUntrusted}},
 		"a campaign somebody works on": {func(l *ledger) { l.campaigns = []ingest.Campaign{backfill} }, nil},
 		"a campaign that waits":        {func(l *ledger) { l.campaigns, l.executors = []ingest.Campaign{backfill}, 0 }, []view.FindingCode{view.FoundCampaignIdle}},

@@ -10,8 +10,8 @@ import (
 )
 
 // Heartbeat says that a process is alive for the next range and what it does
-// now, and lists all that are alive, sorted: a process derives its share of the
-// rate limits from its rank (D§5.23).
+// now, and lists all that are alive, sorted. Of those that went without farewell it
+// forgets whom it succeeds, and who is gone for long: their roles have to be among its own.
 func (s *Ledger) Heartbeat(ctx context.Context, e ingest.Process, alive time.Duration) (living []ingest.Process, err error) {
 	err = s.step(ctx, "heartbeat", kernel.Urgent, func(t *tx) error {
 		until := kernel.Micros(t.Now.Add(alive))
@@ -25,6 +25,9 @@ func (s *Ledger) Heartbeat(ctx context.Context, e ingest.Process, alive time.Dur
 				return err
 			}
 		}
+		if err := t.forgetGone(e, n == 0); err != nil {
+			return err
+		}
 		rows, err := t.Query(livingSQL, kernel.Micros(t.Now))
 		if err != nil {
 			return err
@@ -33,6 +36,40 @@ func (s *Ledger) Heartbeat(ctx context.Context, e ingest.Process, alive time.Dur
 		return err
 	})
 	return living, err
+}
+
+// remembered is how long a process that went without farewell is known, where others have
+// its roles: long enough to be seen by people who look once a day.
+const remembered = 24 * time.Hour
+
+// forgetGone removes the signs of life of processes that went without farewell and whose
+// roles e has: all of them when it begins, later those that went long ago. Without that
+// they would be told of again when e has left.
+func (t *tx) forgetGone(e ingest.Process, begins bool) error {
+	before := t.Now
+	if !begins {
+		before = before.Add(-remembered)
+	}
+	rows, err := t.Query(executorSQL+" WHERE alive_until < ?", kernel.Micros(before))
+	if err != nil {
+		return err
+	}
+	gone, err := scanExecutors(rows)
+	if err != nil {
+		return err
+	}
+	for _, p := range gone {
+		if p.ID == e.ID || len(ingest.LacksRoles(p.Roles, e.Roles)) > 0 {
+			continue
+		}
+		if _, err := t.Exec("DELETE FROM ing_rate_report WHERE executor_id = ?", p.ID); err != nil {
+			return err
+		}
+		if _, err := t.Exec("DELETE FROM ing_executor WHERE executor_id = ? AND alive_until < ?", p.ID, kernel.Micros(before)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const (

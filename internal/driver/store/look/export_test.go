@@ -2,3 +2,6 @@ package look
 
 // PageOf selects the ids of a page of a list.
 var PageOf = pageOf
+
+// IdlePlansSQL finds plans that nobody takes.
+const IdlePlansSQL = idlePlans

@@ -23,6 +23,10 @@ func flatQueries(_ string) []flat.Query {
 			"what receivers said last", look.LastSaidSQL, []any{1, 20},
 			"SEARCH ing_outbox_relay_log USING INDEX uk_relay_log (dataset_id=?)", "ing_outbox_relay_log uk_relay_log",
 		),
+		flat.NewQuery(
+			"plans that nobody takes", look.IdlePlansSQL, []any{5, "", ""},
+			"SEARCH p USING INDEX idx_plan_status (status_code=?)", "p idx_plan_status",
+		),
 		listQuery("batches of a source", "ing_task_run_batch", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_batch_source (provenance_code=?)", "x idx_batch_source"),
 		listQuery("runs of a source", "ing_task_run", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_run_source (provenance_code=?)", "x idx_run_source"),
 		listQuery("tasks of a source", "ing_task", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_task_source (provenance_code=?)", "x idx_task_source"),

@@ -18,6 +18,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "Believe09StartedOver", Run: s.startedOver},
 		{Name: "CoverageViews", Run: s.coverageViews},
 		{Name: "ScheduleViews", Run: s.scheduleViews},
+		{Name: "ProcessViews", Run: s.processViews},
 		{Name: "AuditLog", Run: s.auditLog},
 		{Name: "Views", Run: s.views},
 		{Name: "Exchanges", Run: s.exchanges},

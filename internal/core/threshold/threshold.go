@@ -1,0 +1,41 @@
+// Package threshold is from when on something is a finding: each limit with its default,
+// and the rules that judge numbers by them.
+//
+// It must never read a clock or a table: what is judged is given.
+package threshold
+
+import "time"
+
+// Limits are the thresholds of findings. Each has its default here and nowhere else.
+type Limits struct {
+	// ConditionLasts is how long an endpoint may be in trouble before a person should
+	// look. Conditions are acted on and measured again automatically; most pass within
+	// minutes.
+	ConditionLasts time.Duration
+
+	// CircuitOpens is how many times in a row a circuit may open before a person should
+	// look: with the waits between them about a quarter of an hour.
+	CircuitOpens int
+
+	// ClockOff is how far the clock of a machine may differ from the store's. Leases and
+	// windows go by the store's; what is logged, signed and sent goes by the machine's.
+	ClockOff time.Duration
+
+	// PlanIdle is how long a plan may be ready before the first of its tasks is taken.
+	PlanIdle time.Duration
+
+	// ProcessGone is how long it is told that a process went without farewell, where
+	// nothing waits for it.
+	ProcessGone time.Duration
+}
+
+// Default returns the limits of an installation that declares none.
+func Default() Limits {
+	return Limits{
+		ConditionLasts: time.Hour,
+		CircuitOpens:   5,
+		ClockOff:       30 * time.Second,
+		PlanIdle:       30 * time.Minute,
+		ProcessGone:    24 * time.Hour,
+	}
+}

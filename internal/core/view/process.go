@@ -1,0 +1,61 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+)
+
+// Process is one that is or was at work, as its signs of life tell.
+type Process struct {
+	ID         string    `json:"id"`
+	Host       string    `json:"host"`
+	PID        int       `json:"pid"`
+	Roles      string    `json:"roles"` // such as executor,planner
+	Since      time.Time `json:"since"`
+	HeardAt    time.Time `json:"heardAt"`
+	AliveUntil time.Time `json:"-"` // unless it gives another sign of life
+}
+
+// Lives reports whether a process is at work.
+func (p Process) Lives(now time.Time) bool { return !p.AliveUntil.Before(now) }
+
+// Has reports whether a process has a role.
+func (p Process) Has(role string) bool { return slices.Contains(strings.Split(p.Roles, ","), role) }
+
+// Gone is a process that went without farewell, and what waits because of that.
+type Gone struct {
+	Process
+	Missing []string `json:"missing,omitempty"` // its roles that no process has now
+	Sources []string `json:"sources,omitempty"` // whose work waits
+	Tasks   int      `json:"tasks,omitempty"`   // that wait
+}
+
+// FindGone judges the processes of which signs of life are stored: which of them went
+// without farewell, and which of their roles no other process has. One that began later
+// with the same roles is taken for its successor.
+func FindGone(all []Process, now time.Time) (out []Gone) {
+	var living []Process
+	var roles []string
+	for _, p := range all {
+		if p.Lives(now) {
+			living, roles = append(living, p), append(roles, p.Roles)
+		}
+	}
+	for _, p := range all {
+		if p.Lives(now) || slices.ContainsFunc(living, func(l Process) bool { return l.Since.After(p.HeardAt) && len(ingest.LacksRoles(p.Roles, l.Roles)) == 0 }) {
+			continue
+		}
+		out = append(out, Gone{Process: p, Missing: ingest.LacksRoles(p.Roles, roles...)})
+	}
+	return out
+}
+
+// IdlePlan is a plan that is ready and of which no task was ever taken.
+type IdlePlan struct {
+	ID        int64
+	Partition ingest.Partition
+	Since     time.Time // ready since
+}

@@ -1,0 +1,90 @@
+package look
+
+import (
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
+)
+
+// processViews: who lives, who went without farewell, and which plans nobody takes.
+func (s suite) processViews(t *testing.T) {
+	beat := func(w *world, id, roles string) {
+		w.Helper()
+		_, err := w.Store.Heartbeat(w.Ctx, ingest.Process{ID: id, Roles: roles, Host: "attic", PID: 7}, fixture.Lease)
+		w.Must(err)
+	}
+	listed := func(w *world, want ...string) {
+		w.Helper()
+		all, err := w.Store.ProcessRows(w.Ctx)
+		w.Must(err)
+		var got []string
+		for _, p := range all {
+			got = append(got, p.ID)
+		}
+		if len(got) != len(want) {
+			w.Fatalf("%v, want %v", got, want)
+		}
+		for i := range want {
+			if got[i] != want[i] {
+				w.Fatalf("%v, want %v", got, want)
+			}
+		}
+	}
+	s.test(t, "a process is known with its signs of life", func(w *world) {
+		began := w.Clock.Read()
+		beat(w, "a", "executor,planner")
+		w.Clock.Advance(time.Minute)
+		beat(w, "a", "executor,planner")
+		all, err := w.Store.ProcessRows(w.Ctx)
+		w.Must(err)
+		now := began.Add(time.Minute)
+		if len(all) != 1 {
+			w.Fatalf("%+v", all)
+		}
+		if p := all[0]; !p.Since.Equal(began) || !p.HeardAt.Equal(now) || !p.AliveUntil.Equal(now.Add(fixture.Lease)) || p.Host != "attic" || p.PID != 7 || !p.Has("planner") || !p.Lives(now) || p.Lives(now.Add(2*fixture.Lease)) {
+			w.Errorf("%+v", p)
+		}
+		w.Must(w.Store.Farewell(w.Ctx, "a"))
+		listed(w)
+	})
+	s.test(t, "who went without farewell is known until a successor begins", func(w *world) {
+		beat(w, "a", "executor,planner")
+		w.Clock.Advance(2 * fixture.Lease)
+		beat(w, "b", "executor") // does only a part of it
+		listed(w, "a", "b")
+		beat(w, "c", "executor,planner,relay")
+		listed(w, "b", "c")
+	})
+	s.test(t, "who does the same forgets after a day", func(w *world) {
+		beat(w, "a", "executor")
+		beat(w, "b", "executor")
+		for range 2 {
+			w.Clock.Advance(13 * time.Hour)
+			beat(w, "b", "executor")
+		}
+		listed(w, "b")
+	})
+	s.test(t, "a plan that nobody takes", func(w *world) {
+		h := fixture.Harvest{Days: 2}
+		plan := w.Plan(h)
+		idle := func(want int) {
+			w.Helper()
+			got, err := w.Store.IdlePlans(w.Ctx, plan.Partition.Source, w.Clock.Read())
+			w.Must(err)
+			if len(got) != want {
+				w.Fatalf("%+v, want %d", got, want)
+			}
+			if want > 0 && (got[0].ID != plan.ID || got[0].Partition != plan.Partition || got[0].Since.IsZero()) {
+				w.Errorf("%+v of %+v", got[0], plan)
+			}
+		}
+		idle(1)
+		if got, err := w.Store.IdlePlans(w.Ctx, "", w.Clock.Read().Add(-time.Hour)); err != nil || len(got) != 0 {
+			w.Errorf("not for long: %+v %v", got, err)
+		}
+		w.Begin(h)
+		idle(0)
+	})
+}
