@@ -7,7 +7,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
-	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
@@ -18,7 +17,7 @@ func newInspector(a *App) *inspect.Inspector {
 	return inspect.New(inspect.Readers{
 		Clock: db, Sources: definitions{a}, Coverage: db, Advances: db, Failed: db, Work: db, Ended: db, Beside: db, Checks: db, Machine: machine{a}, Versions: db,
 		Readings: db, Upstream: a, Rates: db, Records: db, Archive: a,
-	}, threshold.Default())
+	}, a.config.Installed.Findings.Limits())
 }
 
 // definitions are the sources of an app, as inspect reads them.

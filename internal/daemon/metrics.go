@@ -6,9 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/engine/executor"
-	"github.com/patra-ingest/patra/internal/engine/inspect"
 	"github.com/patra-ingest/patra/internal/surface/metrics"
 )
 
@@ -75,7 +73,7 @@ func (a *App) WriteSourceMetrics(ctx context.Context, w io.Writer, source string
 // readGauges computes what metrics show of stored rows, and shows it.
 func (a *App) readGauges(ctx context.Context, m *metrics.Meter, source string) error {
 	began := time.Now()
-	found, err := a.Inspect.Gauges(ctx, inspect.StatusQuery{Source: source, EventsAge: inspect.UsualEventsAge, CheckAge: integrity.UsualAge})
+	found, err := a.Inspect.Gauges(ctx, a.Inspect.UsualQuery(source))
 	if found.At.IsZero() {
 		return err // nothing was read
 	}

@@ -48,7 +48,8 @@ func newSourceExplain(e *term.Env) *cobra.Command {
 from. The levels, each winning over the one before it: platform (defaults of this
 program), provenance (top of the file), endpoint (its request and auth), section
 (its other sections), operation, override (--set). PATH shows only what stands
-below it.
+below it. The section findings is that of patra.yaml: from when on something is a
+finding, for all sources of this machine.
 
 The fingerprint names the whole configuration; the prototype names what is asked
 for: another prototype is another watermark.`,
@@ -85,6 +86,7 @@ func showExplained(e *term.Env, a subject.Selected, below string) error {
 	if err != nil {
 		return err
 	}
+	c.Settings = append(c.Settings, installedLimits(e)...)
 	if c.Settings = settingsBelow(c.Settings, below); len(c.Settings) == 0 {
 		return term.NotFoundf("nothing is set at %q: name a section such as window, or a key such as window.size", below)
 	}
@@ -118,6 +120,18 @@ func configurationOf(a subject.Selected) (Configuration, error) {
 func settingOf(x registry.Explained) Setting {
 	place := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(x.Origin, x.Level), " ("), ")")
 	return Setting{Path: x.Path, Value: x.Value, From: x.Level, At: place, origin: x.Origin}
+}
+
+// installedLimits are the thresholds of findings: they hold for all sources of this machine.
+func installedLimits(e *term.Env) (out []Setting) {
+	for _, x := range e.Installed.Findings.Explain() {
+		s := Setting{Path: "findings." + x.Key, Value: x.Value, From: "platform", origin: "platform"}
+		if x.Declared {
+			s.From, s.At, s.origin = "installation", e.Installed.File, "installation ("+e.Installed.File+")"
+		}
+		out = append(out, s)
+	}
+	return out
 }
 
 // settingsBelow keeps a section, a key or everything.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/coverage"
 	"github.com/patra-ingest/patra/internal/cli/term"
-	"github.com/patra-ingest/patra/internal/core/integrity"
+	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -50,6 +50,9 @@ that is in trouble for less than an hour.
 LAG is the time from the watermark to now. QUEUE is running + waiting. Below stand
 the processes at work, and the next tick of each source that has a schedule.
 
+From when on something is a finding is decided by the section findings of
+patra.yaml and alerts of a source; patra source explain SRC findings shows it.
+
 --watch repeats until Ctrl-C, which ends it with exit code 0.`,
 		Example: `  patra status
   patra status crossref -o json
@@ -61,6 +64,13 @@ the processes at work, and the next tick of each source that has a schedule.
 			}
 			if checkAge < 0 {
 				return term.Usagef("--check-age %s: expected a length of time, or 0 for no limit", checkAge)
+			}
+			limits := e.Installed.Findings.Limits()
+			if !cmd.Flags().Changed("events-age") {
+				eventsAge = limits.EventsAge
+			}
+			if !cmd.Flags().Changed("check-age") {
+				checkAge = limits.CheckAge
 			}
 			q := inspect.StatusQuery{Source: strings.Join(args, ""), EventsAge: eventsAge, CheckAge: checkAge}
 			look := func(app *daemon.App) (Report, error) {
@@ -81,8 +91,8 @@ the processes at work, and the next tick of each source that has a schedule.
 	}
 	c.Flags().BoolVar(&watch, "watch", false, "look again and again until interrupted")
 	c.Flags().DurationVar(&every, "every", 2*time.Second, "with --watch: how often")
-	c.Flags().DurationVar(&eventsAge, "events-age", inspect.UsualEventsAge, "how long an event may wait for its delivery before it is a finding; 0: for ever")
-	c.Flags().DurationVar(&checkAge, "check-age", integrity.UsualAge, "how old the last check of the database may be before that is a finding; 0: for ever")
+	c.Flags().DurationVar(&eventsAge, "events-age", threshold.UsualEventsAge, "how long an event may wait for its delivery before it is a finding, unless patra.yaml says otherwise; 0: for ever")
+	c.Flags().DurationVar(&checkAge, "check-age", threshold.UsualCheckAge, "how old the last check of the database may be before that is a finding, unless patra.yaml says otherwise; 0: for ever")
 	c.Flags().IntVar(&times, "times", 0, "with --watch: stop after so many looks (default: when interrupted)")
 	return c
 }

@@ -15,15 +15,17 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/alert"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/trust"
 )
 
 // Config is the whole file. A new section is a field with its own type.
 type Config struct {
-	Contact registry.Contact `json:"contact,omitzero" doc:"who we are to upstreams, where a source does not say so itself"`
-	Trust   trust.Policy     `json:"trust,omitzero" doc:"what source files may use of this machine"`
-	Log     Log              `json:"log,omitzero" doc:"how patra serve logs"`
-	Alerts  alert.Config     `json:"alerts,omitzero" doc:"who is told of findings, and of which"`
+	Contact  registry.Contact `json:"contact,omitzero" doc:"who we are to upstreams, where a source does not say so itself"`
+	Trust    trust.Policy     `json:"trust,omitzero" doc:"what source files may use of this machine"`
+	Log      Log              `json:"log,omitzero" doc:"how patra serve logs"`
+	Findings threshold.Config `json:"findings,omitzero" doc:"from when on something is a finding"`
+	Alerts   alert.Config     `json:"alerts,omitzero" doc:"who is told of findings, and of which"`
 }
 
 // Decode reads patra.yaml. The error, if any, is registry.Problems.
@@ -36,6 +38,7 @@ func Decode(file string, text []byte) (*Config, error) {
 	check.contact(c.Contact)
 	check.trust(c.Trust)
 	check.log(c.Log)
+	check.findings(c.Findings)
 	check.alertReceivers(c.Alerts.Receivers)
 	if err := check.problems.Err(); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/secret"
+	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/trust"
 )
 
@@ -31,13 +32,14 @@ trust:
     localhost:8443: [env:OTHER]
     (proxy): [env:HTTPS_PROXY]
 log: {format: json, level: warn, file: /var/log/patra.log, sample: 0.5}
+findings: {circuitOpens: 9}
 `))
 	want := &Config{Contact: registry.Contact{Email: "you@example.org"}, Trust: trust.Policy{
 		Commands: []string{"pass show ncbi", "vault read *"}, Folders: []string{"/etc/patra/secrets"}, Environment: []string{"VAULT_ADDR"},
 		Secrets: map[string][]secret.Ref{
 			"api.example.org": {ref(t, "env:EXAMPLE_KEY"), ref(t, "exec:pass show ncbi")}, "localhost:8443": {ref(t, "env:OTHER")}, "(proxy)": {ref(t, "env:HTTPS_PROXY")},
 		},
-	}, Log: Log{Format: "json", Level: "warn", File: "/var/log/patra.log", Sample: new(0.5)}}
+	}, Log: Log{Format: "json", Level: "warn", File: "/var/log/patra.log", Sample: new(0.5)}, Findings: threshold.Config{CircuitOpens: new(9)}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -71,6 +73,9 @@ func TestDecodeIsStrict(t *testing.T) {
 		"log:\n  sample: 1.5":                                    "patra.yaml:2:11: log.sample: E-VALUE",
 		"log:\n  sample: -0.1":                                   "patra.yaml:2:11: log.sample: E-NEGATIVE",
 		"log:\n  rotate: true":                                   "patra.yaml:2:3: log.rotate: E-UNKNOWN-KEY",
+		"findings:\n  clockOf: PT1S":                             "patra.yaml:2:3: findings.clockOf: E-UNKNOWN-KEY",
+		"findings:\n  clockOff: 30":                              "patra.yaml:2:13: findings.clockOff: E-",
+		"findings:\n  planIdle: -PT1H":                           "patra.yaml:2:13: findings.planIdle: E-",
 		"trust: [":                                               "E-SYNTAX",
 		"just words":                                             "E-TYPE",
 	} {

@@ -84,9 +84,6 @@ func longestPause(c schedule.Config) (most duration.Duration) {
 	return most
 }
 
-// StallAfter is how long a watermark may stand after the tick that should have moved it.
-const StallAfter = 30 * time.Minute
-
 // silentGrace is how long after it is due a tick may fire: planners look every few seconds,
 // and one that takes over waits for a lease.
 const silentGrace = time.Minute
@@ -106,12 +103,12 @@ func Silent(s schedule.Schedule, last, now time.Time) (since time.Time, silent b
 }
 
 // Stalled reports whether a watermark stands though a tick should have moved it: the tick
-// fired, its harvest ends at end, and nothing moved for StallAfter. since is when it should
+// fired, its harvest ends at end, and nothing moved for as long as it may stand. since is when it should
 // have moved, or did so last.
-func Stalled(watermark, end, fired, moved, now time.Time) (since time.Time, stalled bool) {
+func Stalled(watermark, end, fired, moved, now time.Time, mayStand time.Duration) (since time.Time, stalled bool) {
 	if !watermark.Before(end) {
 		return since, false
 	}
 	since = window.Later(fired, moved)
-	return since, now.Sub(since) >= StallAfter
+	return since, now.Sub(since) >= mayStand
 }

@@ -104,7 +104,7 @@ func TestStalledAfterHalfAnHourWithoutAdvance(t *testing.T) {
 		"it moved a little":          {at(-40), at(-10), at(0), at(20), at(49), false},
 		"and then no more":           {at(-40), at(-10), at(0), at(20), at(50), true},
 	} {
-		if _, got := Stalled(c.watermark, c.end, c.fired, c.moved, c.now); got != c.want {
+		if _, got := Stalled(c.watermark, c.end, c.fired, c.moved, c.now, 30*time.Minute); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

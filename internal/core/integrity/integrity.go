@@ -7,6 +7,8 @@ package integrity
 
 import (
 	"time"
+
+	"github.com/patra-ingest/patra/internal/core/threshold"
 )
 
 // Kind is what is damaged.
@@ -115,7 +117,7 @@ type Last struct {
 }
 
 // UsualAge is how old the last check may be unless an operator says otherwise.
-const UsualAge = 30 * 24 * time.Hour
+const UsualAge = threshold.UsualCheckAge
 
 // State is what is to be said of the last check of a database.
 type State string

@@ -21,13 +21,29 @@ type Limits struct {
 	// windows go by the store's; what is logged, signed and sent goes by the machine's.
 	ClockOff time.Duration
 
+	// StallAfter is how long a watermark may stand after the tick that should have moved it.
+	StallAfter time.Duration
+
 	// PlanIdle is how long a plan may be ready before the first of its tasks is taken.
 	PlanIdle time.Duration
 
 	// ProcessGone is how long it is told that a process went without farewell, where
 	// nothing waits for it.
 	ProcessGone time.Duration
+
+	// EventsAge is how long an event may wait: longer than any pause of a relay that works,
+	// and than what one that falls behind needs to be noticed. 0: for ever.
+	EventsAge time.Duration
+
+	// CheckAge is how old the last check of the database may be. 0: for ever.
+	CheckAge time.Duration
 }
+
+// What commands name in their help.
+const (
+	UsualEventsAge = time.Hour
+	UsualCheckAge  = 30 * 24 * time.Hour
+)
 
 // Default returns the limits of an installation that declares none.
 func Default() Limits {
@@ -35,7 +51,10 @@ func Default() Limits {
 		ConditionLasts: time.Hour,
 		CircuitOpens:   5,
 		ClockOff:       30 * time.Second,
+		StallAfter:     30 * time.Minute,
 		PlanIdle:       30 * time.Minute,
 		ProcessGone:    24 * time.Hour,
+		EventsAge:      UsualEventsAge,
+		CheckAge:       UsualCheckAge,
 	}
 }

@@ -83,7 +83,7 @@ func (s *statusBuilder) isStalled(ctx context.Context, m watermark) (since time.
 	if err != nil {
 		return since, false, err
 	}
-	since, stalled = freshness.Stalled(m.of.Cursor.Instant, end, m.job.State.FiredAt, moved, s.report.Now)
+	since, stalled = freshness.Stalled(m.of.Cursor.Instant, end, m.job.State.FiredAt, moved, s.report.Now, s.limits.StallAfter)
 	return since, stalled, nil
 }
 

@@ -6,20 +6,25 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// UsualEventsAge is how long an event may wait before somebody should look: longer
-// than any pause of a relay that works, and than what one that falls behind needs to
-// be noticed.
-const UsualEventsAge = time.Hour
+// UsualEventsAge is how long an event may wait before a person should look.
+const UsualEventsAge = threshold.UsualEventsAge
 
 // StatusQuery says what a status looks at.
 type StatusQuery struct {
 	Source    string        // only this one; empty: all that were ever planned
 	EventsAge time.Duration // how long an event may wait; 0: for ever
 	CheckAge  time.Duration // how old the last check of the database may be; 0: for ever
+}
+
+// UsualQuery returns what a status looks at by the limits of the installation, of one source
+// or of all.
+func (i *Inspector) UsualQuery(source string) StatusQuery {
+	return StatusQuery{Source: source, EventsAge: i.limits.EventsAge, CheckAge: i.limits.CheckAge}
 }
 
 // Status tells how sources stand and what a person should look at. What is owed and
