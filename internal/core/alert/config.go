@@ -12,12 +12,15 @@ import (
 // Config is the section `alerts` of patra.yaml.
 type Config struct {
 	Receivers map[string]Receiver `json:"receivers,omitempty" doc:"who is told, by a name of your choice"`
-	Rules     []Rule              `json:"rules,omitempty" doc:"which findings are told to whom; without rules every finding of at least WARNING goes to all receivers"`
+	Rules     map[string]Rule     `json:"rules,omitempty" doc:"which findings are told to whom, by a name of your choice; without rules every finding of at least WARNING goes to all receivers"`
+
+	Every        duration.Duration `json:"every,omitzero" doc:"how often findings are looked at; without it PT30S"`
+	ResolveAfter duration.Duration `json:"resolveAfter,omitzero" doc:"how long a finding must be absent before it counts as resolved; without it PT5M"`
 }
 
 // Rule is which findings are told to whom, and how often.
 type Rule struct {
-	Name     string            `json:"name" doc:"name of the rule, in messages and commands"`
+	Name     string            `json:"-"` // the key it stands under
 	Severity string            `json:"severity,omitempty" enum:"CRITICAL,WARNING,NOTICE" doc:"the least severity; without it WARNING"`
 	Codes    []string          `json:"codes,omitempty" doc:"only findings with these codes; without it all"`
 	Sources  []string          `json:"sources,omitempty" doc:"only findings about these sources; without it all"`

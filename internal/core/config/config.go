@@ -40,6 +40,7 @@ func Decode(file string, text []byte) (*Config, error) {
 	check.log(c.Log)
 	check.findings(c.Findings)
 	check.alertReceivers(c.Alerts.Receivers)
+	check.alertRules(&c.Alerts)
 	if err := check.problems.Err(); err != nil {
 		return nil, err
 	}

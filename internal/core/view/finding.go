@@ -1,6 +1,8 @@
 package view
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
@@ -119,6 +121,9 @@ var severities = map[FindingCode]Severity{
 	FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
 	FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,
 }
+
+// FindingCodes lists the kinds of findings, in order.
+func FindingCodes() []FindingCode { return slices.Sorted(maps.Keys(severities)) }
 
 // Severity returns how much findings of a kind matter.
 func (c FindingCode) Severity() Severity { return severities[c] }
