@@ -59,3 +59,9 @@ func (d Delivery) AfterTry(now time.Time, failure string, refused bool) Delivery
 	}
 	return d
 }
+
+// Lease is the right of one process to decide and send.
+type Lease struct {
+	Name, Owner string
+	Epoch       int64
+}

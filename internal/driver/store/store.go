@@ -3,7 +3,7 @@
 // folders sqlite and mysql open a database and hand over a Dialect.
 //
 // The rooms are ledger (the work), registry (the sources), outbox (what leaves for
-// others), archive (upkeep) and look (the read side); kernel and bodies are what they
+// others), alarm (alerts), archive (upkeep) and look (the read side); kernel and bodies are what they
 // stand on. It must never hold a statement of its own: a new one belongs to a room.
 package store
 
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
+	"github.com/patra-ingest/patra/internal/driver/store/alarm"
 	"github.com/patra-ingest/patra/internal/driver/store/archive"
 	"github.com/patra-ingest/patra/internal/driver/store/bodies"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
@@ -28,6 +29,7 @@ type Store struct {
 	*ledger.Ledger
 	*registry.Registry
 	*outbox.Outbox
+	*alarm.Alarm
 	*archive.Archive
 	*look.Look
 }
@@ -49,7 +51,7 @@ func New(d kernel.Dialect, write, read *sql.DB, o Options) *Store {
 	b := bodies.New(db)
 	l := look.New(db, b)
 	return &Store{
-		db: db, Ledger: ledger.New(db, b, l), Registry: registry.New(db), Outbox: outbox.New(db, b, l), Archive: archive.New(db, b, l), Look: l,
+		db: db, Ledger: ledger.New(db, b, l), Registry: registry.New(db), Outbox: outbox.New(db, b, l), Alarm: alarm.New(db), Archive: archive.New(db, b, l), Look: l,
 	}
 }
 

@@ -21,7 +21,7 @@ type storeRoom struct {
 	may    []string
 }
 
-// kernel ← bodies ← look ← {ledger, registry, outbox, archive} ← store ← the
+// kernel ← bodies ← look ← {ledger, registry, outbox, alarm, archive} ← store ← the
 // databases. A folder without a row is a database.
 var storeRooms = []storeRoom{
 	{"migrations", nil},
@@ -31,14 +31,15 @@ var storeRooms = []storeRoom{
 	{"ledger", []string{"kernel", "bodies", "look"}},
 	{"registry", []string{"kernel", "bodies", "look"}},
 	{"outbox", []string{"kernel", "bodies", "look"}},
+	{"alarm", []string{"kernel", "look"}},
 	{"archive", []string{"kernel", "bodies", "look"}},
-	{"", []string{"kernel", "bodies", "look", "ledger", "registry", "outbox", "archive"}},
+	{"", []string{"kernel", "bodies", "look", "ledger", "registry", "outbox", "alarm", "archive"}},
 }
 
 // suiteParts are the parts of the store's suite, cut where the store is cut.
 var suiteParts = []storeRoom{
 	{"fixture", nil},
-	{"", []string{"fixture", "kernel", "ledger", "registry", "outbox", "archive", "look"}},
+	{"", []string{"fixture", "kernel", "ledger", "registry", "outbox", "alarm", "archive", "look"}},
 }
 
 // part is what a part of the suite may import of it.
@@ -163,6 +164,7 @@ func storeFixtures() []fixture {
 		{"store-rooms", "ledger knows its neighbour", storeFolder + "/ledger", of(importing(room("kernel"), room("outbox"))), []string{storeFolder + "/ledger/a.go:5"}},
 		{"store-rooms", "registry knows its neighbour", storeFolder + "/registry", of(importing(room("ledger"))), []string{storeFolder + "/registry/a.go:4"}},
 		{"store-rooms", "outbox knows its neighbour", storeFolder + "/outbox", of(importing(room("ledger"))), []string{storeFolder + "/outbox/a.go:4"}},
+		{"store-rooms", "alarm knows its neighbour", storeFolder + "/alarm", of(importing(room("ledger"))), []string{storeFolder + "/alarm/a.go:4"}},
 		{"store-rooms", "archive knows its neighbour", storeFolder + "/archive", of(importing(room("ledger"))), []string{storeFolder + "/archive/a.go:4"}},
 		{"store-rooms", "a room knows the whole", storeFolder + "/archive", of(importing(our + storeFolder)), []string{storeFolder + "/archive/a.go:4"}},
 		{"store-rooms", "the whole knows a database", storeFolder, of(importing(room("sqlite"))), []string{storeFolder + "/a.go:4"}},

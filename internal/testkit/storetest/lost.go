@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/testkit/storetest/alarm"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/archive"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/ledger"
@@ -23,7 +24,7 @@ func Steps() (names []string) {
 }
 
 func lossySteps() []fixture.Lossy {
-	return slices.Concat(ledger.Lossy(), registry.Lossy(), outbox.Lossy(), archive.Lossy())
+	return slices.Concat(ledger.Lossy(), registry.Lossy(), outbox.Lossy(), alarm.Lossy(), archive.Lossy())
 }
 
 // lostAnswers holds every step to "done, but told it failed" (I8): a caller that
