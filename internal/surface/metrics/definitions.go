@@ -54,7 +54,7 @@ var (
 	steps        = Definition{prefix + "store_transactions_total", Counter, "Writing transactions that began.", nil, false}
 	stepWait     = Definition{prefix + "store_wait_seconds_total", Counter, "Time that writing transactions waited before they began.", nil, false}
 	redone       = Definition{prefix + "store_redone_total", Counter, "Writing transactions that were done again after a conflict, or because the database was busy.", nil, false}
-	unread       = Definition{prefix + "gauge_failures_total", Counter, "How often the metrics of stored rows could not be computed.", nil, false}
+	unread       = Definition{prefix + "metrics_failures_total", Counter, "How often the metrics of stored rows could not be computed.", nil, false}
 	built        = Definition{prefix + "build_info", Gauge, "Version of the program and kind of its database; always 1.", []string{"version", "goversion", "database"}, false}
 )
 
