@@ -12,7 +12,7 @@ var named = regexp.MustCompile(`patra_ingest_[a-z0-9_]+`)
 
 // What the rules of Prometheus and the example alerts ask for exists.
 func TestRulesAskForMetricsThatExist(t *testing.T) {
-	for _, path := range []string{"../../../deploy/prometheus/patra.rules.yaml", "../../../docs/metrics.md", "../../../deploy/prometheus/patra.rules_test.yaml"} {
+	for _, path := range []string{"../../../deploy/prometheus/patra.rules.yaml", "../../../docs/metrics.md", "../../../deploy/prometheus/patra.rules_test.yaml", "../../../deploy/grafana/patra.json"} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
