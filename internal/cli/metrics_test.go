@@ -47,8 +47,29 @@ func TestMetricsWithoutAProcessThatServes(t *testing.T) {
 	if strings.Contains(printed, "go_goroutines") {
 		t.Error("the runtime of a command that ends is nobody's business")
 	}
+
+	// Backfills and updates too. Of several files in one folder none says what another says,
+	// or their reader takes none of them.
+	campaign, again := filepath.Join(folder, "backfill.prom"), filepath.Join(folder, "update.prom")
+	d.expect(term.ExitOK, "backfill", "crossref", "--from", "2025-02-20", "--to", "2025-02-22", "--metrics-file", campaign)
+	d.holds(d.read(campaign), `patra_ingest_batches_total{endpoint="works",op="BACKFILL",outcome="stored",source="crossref"}`)
+	d.expect(term.ExitOK, "update", "crossref", "--from", "2025-03-01", "--to", "2025-03-02", "--metrics-file", again)
+	d.holds(d.read(again), `patra_ingest_http_requests_total{class="2xx",endpoint="works",op="UPDATE",source="crossref"}`)
+	for _, command := range [][]string{{"backfill", "crossref", "--from", "2025-02-20"}, {"update", "crossref", "--from", "2025-03-01", "--to", "2025-03-02"}} {
+		d.expect(term.ExitUsage, append(command, "--metrics-file", filepath.Join(d.dir, "none", "crossref.prom"))...)
+	}
+	seen := map[string]bool{}
+	for _, path := range []string{file, campaign, again} {
+		for line := range strings.Lines(d.read(path)) {
+			series, _, _ := strings.Cut(line, "} ")
+			if !strings.HasPrefix(line, "#") && seen[series] {
+				t.Errorf("two files have %s", line)
+			}
+			seen[series] = true
+		}
+	}
 	left, err := os.ReadDir(folder)
-	if err != nil || len(left) != 3 {
+	if err != nil || len(left) != 5 {
 		t.Errorf("parts of files are left: %v, %v", left, err)
 	}
 }

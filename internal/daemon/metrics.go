@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/engine/executor"
 	"github.com/patra-ingest/patra/internal/surface/metrics"
 )
@@ -68,6 +69,14 @@ func (a *App) WriteSourceMetrics(ctx context.Context, w io.Writer, source string
 	}
 	unread := a.readGauges(ctx, a.meter, source)
 	return errors.Join(metrics.WriteSource(w, a.meter, a.aboutProcess(a.config.Metrics.Version), source), unread)
+}
+
+// WriteOperationMetrics writes what this process counted of one operation of a source.
+func (a *App) WriteOperationMetrics(w io.Writer, source string, op ingest.Operation) error {
+	if a.meter == nil {
+		return errors.New("this process counts nothing")
+	}
+	return metrics.WriteOperation(w, a.meter, source, string(op))
 }
 
 // readGauges computes what metrics show of stored rows, and shows it.

@@ -28,6 +28,7 @@ type backfilling struct {
 	Settings
 	name, order, chunk string
 	detach             bool
+	measured           metricsFile
 }
 
 func NewBackfill(e *term.Env) *cobra.Command {
@@ -43,6 +44,9 @@ first, so that ten years do not stand in the queue.
 The same command again goes on: by --name, or by the same --from and --to as typed.
 What was read is not read again. Ctrl-C is safe at any moment; ` + "`patra serve`" + ` goes on
 with every campaign automatically, and --detach leaves it to that.
+
+With --metrics-file what this run counted is written as metrics at the end, also if
+it failed: docs/metrics.md lists them.
 
 Exit code 3: windows failed or items were quarantined. 6: the campaign or its source
 is paused, or the campaign was cancelled.`,
@@ -64,6 +68,7 @@ is paused, or the campaign was cancelled.`,
 	c.Flags().StringVar(&b.order, "order", "", "which end is read first: newest or oldest (default newest)")
 	c.Flags().StringVar(&b.chunk, "chunk", "", "how much of the range is planned at once (default 30d)")
 	c.Flags().BoolVar(&b.detach, "detach", false, "begin the campaign and leave the work to patra serve")
+	b.measured.addFlag(c)
 	c.AddCommand(newBackfillList(e), newBackfillShow(e), newBackfillPause(e), newBackfillResume(e), newBackfillCancel(e), newBackfillWaive(e))
 	return c
 }
@@ -204,9 +209,9 @@ func partsOf(d daemon.CampaignDraft) int {
 }
 
 // runBackfill rehearses first: bad input leaves no file.
-func runBackfill(ctx context.Context, e *term.Env, code string, b *backfilling) error {
+func runBackfill(ctx context.Context, e *term.Env, code string, b *backfilling) (err error) {
 	config := daemon.Config{Database: e.Database, Installed: e.Installed, Log: e.Logger(), Warn: e.WarnOnce}
-	if err := b.Settings.Apply(&config); err != nil {
+	if err := errors.Join(b.Settings.Apply(&config), b.measured.prepare(&config)); err != nil {
 		return err
 	}
 	empty, err := checkBackfill(ctx, e, code, b)
@@ -221,6 +226,11 @@ func runBackfill(ctx context.Context, e *term.Env, code string, b *backfilling) 
 		return err
 	}
 	defer app.Close()
+	defer func() {
+		if failed := b.measured.writeMetrics(ctx, app, code, ingest.Backfill); failed != nil {
+			err = errors.Join(err, failed)
+		}
+	}()
 	HintNewAndRaw(e, app)
 	w, compiled, err := understandBackfill(ctx, e, app, code, b)
 	if err == nil {

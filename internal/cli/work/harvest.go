@@ -174,7 +174,7 @@ func runHarvest(ctx context.Context, e *term.Env, code string, r *Request, setti
 	}
 	defer app.Close()
 	defer func() {
-		if failed := measured.writeMetrics(ctx, app, code); failed != nil {
+		if failed := measured.writeMetrics(ctx, app, code, ingest.Harvest); failed != nil {
 			err = errors.Join(err, failed)
 		}
 	}()

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -27,8 +28,8 @@ events, findings. The same rows as patra status are read, so the same is told.
 It is for installations where harvests run by cron: the textfile collector of
 node_exporter reads files that end in .prom. With --file the file is replaced as a
 whole, so that a part of it is never read. What a process counts while it works is
-told by patra serve --listen, and by patra harvest --metrics-file. The metrics are
-listed in docs/metrics.md.`,
+told by patra serve --listen, and by --metrics-file of patra harvest, backfill and
+update. The metrics are listed in docs/metrics.md.`,
 		Example: `  patra metrics
   patra metrics --file /var/lib/node_exporter/textfile/patra.prom`,
 		Args: cobra.NoArgs,
@@ -46,14 +47,14 @@ listed in docs/metrics.md.`,
 	return c
 }
 
-// metricsFile is where a harvest leaves its metrics at the end.
+// metricsFile is where a command that works leaves its metrics at the end.
 type metricsFile struct{ path string }
 
 func (f *metricsFile) addFlag(c *cobra.Command) {
-	c.Flags().StringVar(&f.path, "metrics-file", "", "write the metrics of this harvest to a file at the end, for the textfile collector of node_exporter (FILE.prom)")
+	c.Flags().StringVar(&f.path, "metrics-file", "", "write the metrics of this "+c.Name()+" to a file at the end, for the textfile collector of node_exporter (FILE.prom)")
 }
 
-// prepare switches counting on, and finds out before the harvest whether the file can be
+// prepare switches counting on, and finds out before the work whether the file can be
 // written.
 func (f metricsFile) prepare(c *daemon.Config) error {
 	if f.path == "" {
@@ -66,14 +67,18 @@ func (f metricsFile) prepare(c *daemon.Config) error {
 	return nil
 }
 
-// lastMetrics is how long a harvest that was interrupted may still take to write them.
+// lastMetrics is how long work that was interrupted may still take to write them.
 const lastMetrics = 5 * time.Second
 
-// writeMetrics writes how the harvest went, also if it failed or was interrupted: that is
-// when somebody wants to see it.
-func (f metricsFile) writeMetrics(ctx context.Context, app *daemon.App, source string) error {
+// writeMetrics writes how the work went, also if it failed or was interrupted: that is
+// when somebody wants to see it. The file of a harvest also says how its source stands; if
+// that of a backfill did so too, their reader would find each series twice.
+func (f metricsFile) writeMetrics(ctx context.Context, app *daemon.App, source string, op ingest.Operation) error {
 	if f.path == "" {
 		return nil
+	}
+	if op != ingest.Harvest {
+		return replaceFile(f.path, func(w io.Writer) error { return app.WriteOperationMetrics(w, source, op) })
 	}
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc

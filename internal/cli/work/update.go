@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -32,6 +33,7 @@ type updating struct {
 func NewUpdate(e *term.Env) *cobra.Command {
 	u := &updating{Request: Request{Env: e, Operation: string(ingest.Update)}}
 	var settings Settings
+	var measured metricsFile
 	c := &cobra.Command{
 		Use:   "update SRC",
 		Short: "Look again at records that are stored",
@@ -54,7 +56,10 @@ later misses it again, it becomes a tombstone. One that was merged is linked to
 the other. If more are missing than anybody deletes at once (details.maxGone),
 nothing is taken for missing and updates of the source stop. Tombstones are looked
 at too, ever more rarely. An id that was never stored and that the upstream does
-not have is not found (exit code 5). The watermark of the harvest is never touched.`,
+not have is not found (exit code 5). The watermark of the harvest is never touched.
+
+With --metrics-file what the update counted is written as metrics at the end, also
+if it failed: docs/metrics.md lists them.`,
 		Example: `  patra update pubmed --stale 30d
   patra update pubmed --expr-changed --dry-run
   patra update pubmed --ids retracted.txt --reason publisher-list
@@ -62,12 +67,13 @@ not have is not found (exit code 5). The watermark of the harvest is never touch
   patra update crossref --from 2025-03-01 --to 2025-03-08`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runUpdate(cmd.Context(), e, args[0], u, settings)
+			return runUpdate(cmd.Context(), e, args[0], u, settings, measured)
 		},
 	}
 	u.Request.addFlags(c)
 	u.Request.addCallerFlags(c)
 	settings.Flags(c)
+	measured.addFlag(c)
 	f := c.Flags()
 	f.StringVar(&u.stale, "stale", "", "look at every record once in this time, such as 30d")
 	f.BoolVar(&u.exprChanged, "expr-changed", false, "look at records made under another query or mapping than today's")
@@ -132,7 +138,7 @@ func (u *updating) resolveChoice(src *registry.Source, c *spec.Compiled, p Parse
 	return out, err
 }
 
-func runUpdate(ctx context.Context, e *term.Env, code string, u *updating, settings Settings) error {
+func runUpdate(ctx context.Context, e *term.Env, code string, u *updating, settings Settings, measured metricsFile) (err error) {
 	if err := u.checkFlags(); err != nil {
 		return err
 	}
@@ -143,7 +149,7 @@ func runUpdate(ctx context.Context, e *term.Env, code string, u *updating, setti
 		return rehearseUpdate(ctx, e, code, u)
 	}
 	config := daemon.Config{Database: e.Database, Installed: e.Installed, Log: e.Logger(), Warn: e.WarnOnce, MustExist: true} // where there is no database nothing is stored
-	if err := settings.Apply(&config); err != nil {
+	if err := errors.Join(settings.Apply(&config), measured.prepare(&config)); err != nil {
 		return err
 	}
 	app, err := daemon.Open(ctx, config)
@@ -151,6 +157,11 @@ func runUpdate(ctx context.Context, e *term.Env, code string, u *updating, setti
 		return MissingStore(err)
 	}
 	defer app.Close()
+	defer func() {
+		if failed := measured.writeMetrics(ctx, app, code, ingest.Update); failed != nil {
+			err = errors.Join(err, failed)
+		}
+	}()
 	HintNewAndRaw(e, app)
 	return runUpdateWith(ctx, e, app, code, u)
 }

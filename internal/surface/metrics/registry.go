@@ -64,16 +64,31 @@ func WriteSource(w io.Writer, m *Meter, a About, source string) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range families {
-		f.Metric = slices.DeleteFunc(f.Metric, func(one *dto.Metric) bool { return !isAbout(one, source) })
-	}
-	return writeFamilies(w, slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return len(f.Metric) == 0 }))
+	return writeSome(w, families, func(one *dto.Metric) bool { return hasLabel(one, "source", source) || hasLabel(one, "key", source) })
 }
 
-func isAbout(m *dto.Metric, source string) bool {
-	return slices.ContainsFunc(m.Label, func(l *dto.LabelPair) bool {
-		return l.GetValue() == source && (l.GetName() == "source" || l.GetName() == "key")
-	})
+// WriteOperation writes what this process counted of one operation of a source. What
+// stored rows say stands in the file of the harvest, or in that of patra metrics.
+func WriteOperation(w io.Writer, m *Meter, source, operation string) error {
+	r := prometheus.NewRegistry()
+	r.MustRegister(m.own...)
+	families, err := r.Gather()
+	if err != nil {
+		return err
+	}
+	return writeSome(w, families, func(one *dto.Metric) bool { return hasLabel(one, "source", source) && hasLabel(one, "op", operation) })
+}
+
+func hasLabel(m *dto.Metric, name, value string) bool {
+	return slices.ContainsFunc(m.Label, func(l *dto.LabelPair) bool { return l.GetName() == name && l.GetValue() == value })
+}
+
+// writeSome writes the series that are wanted.
+func writeSome(w io.Writer, families []*dto.MetricFamily, wanted func(*dto.Metric) bool) error {
+	for _, f := range families {
+		f.Metric = slices.DeleteFunc(f.Metric, func(one *dto.Metric) bool { return !wanted(one) })
+	}
+	return writeFamilies(w, slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return len(f.Metric) == 0 }))
 }
 
 func writeFamilies(w io.Writer, families []*dto.MetricFamily) error {

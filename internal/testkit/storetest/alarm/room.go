@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/alert"
+	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
@@ -55,7 +56,7 @@ func config() alert.Config {
 
 // found is a finding about a source.
 func found(source string) view.Finding {
-	return view.Finding{Code: view.FoundQuarantined, Subject: view.Subject{Source: source, Endpoint: "works"}, Count: 3}.Complete(fixture.Noon)
+	return view.Finding{Code: view.FoundQuarantined, Subject: view.Subject{Source: source, Endpoint: "works"}, Count: 3}.Complete(threshold.Default(), fixture.Noon)
 }
 
 // hold takes the lease of alerts.
