@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
@@ -16,7 +17,7 @@ var midnight = time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
 
 // quarantined is a finding whose text changes from look to look.
 func quarantined(source string, count int) view.Finding {
-	return view.Finding{Code: view.FoundQuarantined, Subject: view.Subject{Source: source, Endpoint: "works"}, Count: count}.Complete(midnight)
+	return view.Finding{Code: view.FoundQuarantined, Subject: view.Subject{Source: source, Endpoint: "works"}, Count: count}.Complete(threshold.Default(), midnight)
 }
 
 func uncomputable(source string) view.Finding {
