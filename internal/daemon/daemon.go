@@ -8,6 +8,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,15 +90,11 @@ func (c Config) WithDefaults() Config {
 	if c.Lease == 0 {
 		c.Lease = time.Minute
 	}
-	if c.Workers == 0 {
-		c.Workers = 4
-	}
+	c.Workers = cmp.Or(c.Workers, c.Installed.Work.Workers, 4)
 	if c.Memory == 0 {
 		c.Memory = MemoryBytes
 	}
-	if c.MaxStock == 0 {
-		c.MaxStock = 20_000
-	}
+	c.MaxStock = cmp.Or(c.MaxStock, c.Installed.Work.MaxWaiting, 20_000)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

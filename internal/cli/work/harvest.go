@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/patra-ingest/patra/internal/cli/events"
 	"github.com/patra-ingest/patra/internal/cli/reason"
@@ -75,16 +76,18 @@ Ctrl-C is safe at any moment: committed pages stay, the next harvest continues.`
 
 // Settings are the flags of commands that execute tasks.
 type Settings struct {
-	workers int
-	lease   string
-	relaxed bool
-	gate    string
-	memory  string
-	raw     rawKeeping
+	workersFlag *pflag.Flag
+	workers     int
+	lease       string
+	relaxed     bool
+	gate        string
+	memory      string
+	raw         rawKeeping
 }
 
 func (w *Settings) Flags(c *cobra.Command) {
-	c.Flags().IntVar(&w.workers, "workers", 4, "slices worked on at once")
+	c.Flags().IntVar(&w.workers, "workers", 0, "slices worked on at once (default 4, or work.workers of patra.yaml)")
+	w.workersFlag = c.Flags().Lookup("workers")
 	c.Flags().StringVar(&w.lease, "lease", "60s", "how long a task stays ours without a sign of life")
 	c.Flags().BoolVar(&w.relaxed, "relaxed", false, "SQLite: faster commits that a power cut may undo")
 	// No default here: help would print it, and PATRA_GATE may hold a password (I12).
@@ -101,7 +104,7 @@ func (w Settings) Apply(c *daemon.Config) error {
 	if lease < minLease {
 		return term.Usagef("--lease %s is too short: at least %s", w.lease, minLease)
 	}
-	if w.workers < 1 {
+	if w.workersFlag.Changed && w.workers < 1 {
 		return term.Usagef("--workers must be at least 1")
 	}
 	c.Workers, c.Lease, c.Relaxed = w.workers, lease, w.relaxed

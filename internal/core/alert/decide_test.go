@@ -21,7 +21,7 @@ func quarantined(source string, count int) view.Finding {
 }
 
 func uncomputable(source string) view.Finding {
-	return view.Finding{Code: view.FoundUncomputable, Subject: view.Subject{Source: source}, Error: "no answer"}.Complete(midnight)
+	return view.Finding{Code: view.FoundUncomputable, Subject: view.Subject{Source: source}, Error: "no answer"}.Complete(threshold.Default(), midnight)
 }
 
 // watch keeps alerts as the store does, and what was told.

@@ -24,6 +24,7 @@ type Config struct {
 	Contact  registry.Contact `json:"contact,omitzero" doc:"who we are to upstreams, where a source does not say so itself"`
 	Trust    trust.Policy     `json:"trust,omitzero" doc:"what source files may use of this machine"`
 	Log      Log              `json:"log,omitzero" doc:"how patra serve logs"`
+	Work     Work             `json:"work,omitzero" doc:"how much a process does at once, and how much is planned ahead"`
 	Findings threshold.Config `json:"findings,omitzero" doc:"from when on something is a finding"`
 	Alerts   alert.Config     `json:"alerts,omitzero" doc:"who is told of findings, and of which"`
 }

@@ -1,6 +1,9 @@
 package fault
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Breaker keeps everybody away from an upstream that fails again and again, and
 // lets one run look whether it is back (§12.2). It judges runs, each of which has
@@ -21,7 +24,8 @@ const (
 	BreakerHalfOpen BreakerState = "HALF_OPEN" // one run, which decides
 )
 
-// breakAfter is how many failures in a row open a breaker.
+// breakAfter is how many failures in a row open a breaker, unless its source says
+// another number (healing.circuitAfter).
 const breakAfter = 3
 
 // breakFor is how long it stays open. Longer ones kept a source waiting that was back
@@ -42,6 +46,12 @@ func (b Breaker) State(now time.Time) BreakerState {
 // Note takes in how a run ended. Progress says that it got good answers before
 // it failed. Random is between 0 and 1: processes must not all come back at once.
 func (b Breaker) Note(failed, progress bool, now time.Time, random float64) Breaker {
+	return b.NoteAfter(breakAfter, failed, progress, now, random)
+}
+
+// NoteAfter is Note for a source that says how many failures open its breaker; zero: the
+// usual number.
+func (b Breaker) NoteAfter(most int, failed, progress bool, now time.Time, random float64) Breaker {
 	if !failed {
 		return Breaker{}
 	}
@@ -52,7 +62,7 @@ func (b Breaker) Note(failed, progress bool, now time.Time, random float64) Brea
 		return b // it was under way when others found out
 	}
 	b.Failures++
-	if b.Failures < breakAfter && b.OpenUntil.IsZero() {
+	if b.Failures < cmp.Or(most, breakAfter) && b.OpenUntil.IsZero() {
 		return b
 	}
 	b.Opened++

@@ -12,16 +12,14 @@ type Load struct {
 	Seen      int64       // items of this pass
 	Throttled []time.Time // when the upstream said that it is asked too much
 	Recent    []bool      // the last pages: true for one that did not come at the first try
+	Limits    Config      // of the source
 }
 
-// Thresholds of S appendix B. A slice is not judged before it has shown something:
-// cutting a small one would only make more of the same.
+// Thresholds of S appendix B that no source changes. A slice is not judged before it has
+// shown something: cutting a small one would only make more of the same.
 const (
-	hardPages     = 2000
 	throttledMost = 5
 	recentPages   = 50
-	recentFailed  = 0.05
-	estimateTimes = 4
 )
 
 // Page notes how a page came: after how many tries that failed, how many of these
@@ -42,12 +40,12 @@ func (l *Load) Page(failed, throttled, seen int, now time.Time) {
 }
 
 // Endless reports that there are more pages than one slice should have.
-func (l *Load) Endless() bool { return l.Pages >= hardPages }
+func (l *Load) Endless() bool { return l.Pages >= l.Limits.WithDefaults().MaxPagesSoft }
 
 // TooMuch names why the rest of the slice had better be smaller ones, or nothing
 // (S§5.6).
 func (l *Load) TooMuch() (Condition, string) {
-	failed := 0
+	failed, most := 0, l.Limits.WithDefaults()
 	for _, bad := range l.Recent {
 		if bad {
 			failed++
@@ -58,11 +56,11 @@ func (l *Load) TooMuch() (Condition, string) {
 		return TooDeep, fmt.Sprintf("%d pages and no end", l.Pages)
 	case len(l.Recent) < recentPages:
 		return "", ""
-	case l.Expected > 0 && l.Seen >= estimateTimes*l.Expected:
+	case l.Expected > 0 && l.Seen >= int64(most.EstimateTimes)*l.Expected:
 		return EstimateOff, fmt.Sprintf("%d items where %d were expected", l.Seen, l.Expected)
 	case len(l.Throttled) >= throttledMost:
 		return Throttled, fmt.Sprintf("told to slow down %d times within %s", len(l.Throttled), Span)
-	case float64(failed) >= recentFailed*recentPages && failed > 1:
+	case float64(failed) >= most.FailedShare*recentPages && failed > 1:
 		return Failing, fmt.Sprintf("%d of the last %d pages did not come at the first try", failed, recentPages)
 	}
 	return "", ""

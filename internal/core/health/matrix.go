@@ -79,29 +79,34 @@ type judged struct {
 
 const mega = 1 << 20
 
-// Matrix returns everything that heals automatically: condition → action.
-func Matrix() []Rule {
+// Matrix returns everything that heals automatically: condition → action. The thresholds
+// are the defaults; a source may declare others (Config).
+func Matrix() []Rule { return matrixOf(defaults) }
+
+// matrixOf returns the matrix of a source with its own thresholds. A condition ends well
+// below where it begins: at a fifth of a share, at two fifths of a time or a size.
+func matrixOf(c Config) []Rule {
 	return []Rule{
 		{
 			Throttled, "more than 5 % of the requests of five minutes answered 429 (20 pages or more); for the rate each single one; for a slice five within five minutes",
 			[]Action{LowerRate, LowerConcurrency, Reslice, PausePlanning},
 			"the rate by steps of `rate.recover`; places and planning when 20 pages in a row had at most 1 %; planning pauses with the second level only",
 			"internal/core/gate, internal/engine/heal", &judged{
-				of: page, value: throttledShare, enter: 0.05, leave: 0.01, least: 20, calm: 20, most: 2, hold: settle, second: PausePlanning,
+				of: page, value: throttledShare, enter: c.ThrottledShare, leave: c.ThrottledShare / 5, least: 20, calm: 20, most: 2, hold: settle, second: PausePlanning,
 			},
 		},
 		{
 			Slow, "the slowest twentieth of the pages of five minutes takes more than 3 s (20 pages or more)",
 			[]Action{ShrinkPage, LowerConcurrency}, "20 pages in a row below 1.2 s; at once where a step does not help, and then not tried for an hour",
 			"internal/engine/heal, internal/engine/executor", &judged{
-				of: page, value: meanLatency, enter: 3, leave: 1.2, least: 20, calm: 20, most: 2, hold: settle, mustHelp: true,
+				of: page, value: meanLatency, enter: c.SlowPage.Std().Seconds(), leave: c.SlowPage.Std().Seconds() * 0.4, least: 20, calm: 20, most: 2, hold: settle, mustHelp: true,
 			},
 		},
 		{
 			Failing, "5 % of the last 50 pages did not come at the first try (429 apart), and two or more did not",
 			[]Action{LowerConcurrency, Reslice}, "50 pages in a row with at most one",
 			"internal/engine/heal, internal/engine/executor", &judged{
-				of: page, value: failedShare, enter: recentFailed - 1e-9, leave: 0.01, least: recentPages, calm: recentPages, most: 2, hold: settle,
+				of: page, value: failedShare, enter: c.FailedShare - 1e-9, leave: c.FailedShare / 5, least: recentPages, calm: recentPages, most: 2, hold: settle,
 			},
 		},
 		{
@@ -117,7 +122,7 @@ func Matrix() []Rule {
 			HeavyPages, "the largest twentieth of the pages of five minutes has more than 5 MB (5 pages or more)",
 			[]Action{ShrinkPage}, "20 pages in a row below 2 MB; at once where a step does not help, and then not tried for an hour",
 			"internal/engine/heal, internal/engine/executor", &judged{
-				of: page, value: meanHeaviness, enter: 5 * mega, leave: 2 * mega, least: 5, calm: 20, most: 4, hold: settle, mustHelp: true,
+				of: page, value: meanHeaviness, enter: float64(c.HeavyPageBytes), leave: float64(c.HeavyPageBytes) * 0.4, least: 5, calm: 20, most: 4, hold: settle, mustHelp: true,
 			},
 		},
 		{
@@ -128,10 +133,10 @@ func Matrix() []Rule {
 			[]Action{ShrinkPage, SetAside, Reslice}, "behind the item; the size grows back page by page", "internal/engine/executor", nil,
 		},
 		{
-			TooDeep, fmt.Sprintf("%d pages of one slice and no end", hardPages), []Action{Reslice}, "with the slice", "internal/engine/executor", nil,
+			TooDeep, fmt.Sprintf("%d pages of one slice and no end", c.MaxPagesSoft), []Action{Reslice}, "with the slice", "internal/engine/executor", nil,
 		},
 		{
-			EstimateOff, fmt.Sprintf("%d times as many items as estimated, and %d pages or more", estimateTimes, recentPages), []Action{Reslice}, "with the slice",
+			EstimateOff, fmt.Sprintf("%d times as many items as estimated, and %d pages or more", c.EstimateTimes, recentPages), []Action{Reslice}, "with the slice",
 			"internal/engine/executor", nil,
 		},
 		{
@@ -149,7 +154,7 @@ func Matrix() []Rule {
 			},
 		},
 		{
-			Overstocked, "as many tasks of a partition wait as `MaxStock` allows (20,000)", []Action{PausePlanning}, "fewer wait",
+			Overstocked, "as many tasks of a partition wait as `work.maxWaiting` of patra.yaml allows (20,000)", []Action{PausePlanning}, "fewer wait",
 			"internal/engine/planner", nil,
 		},
 		{

@@ -10,6 +10,7 @@ import (
 // NewWatch. Instants handed to it should not go back.
 type Watch struct {
 	rules   []Rule
+	limits  Config
 	samples [3]recent
 	states  []state
 }
@@ -68,13 +69,22 @@ func measuredText(c Condition, value float64) string {
 // NewWatch returns the watch of a partition nothing is known of.
 func NewWatch() *Watch {
 	w := &Watch{samples: [3]recent{page: {most: most, aged: true}, run: {most: runs}, task: {most: runs}}}
-	for _, r := range Matrix() {
+	w.Limit(Config{})
+	w.states = make([]state, len(w.rules))
+	return w
+}
+
+// Limit sets the thresholds of the source. Levels and samples stay as they are.
+func (w *Watch) Limit(c Config) {
+	if c = c.WithDefaults(); c == w.limits {
+		return
+	}
+	w.limits, w.rules = c, nil
+	for _, r := range matrixOf(c) {
 		if r.judged != nil {
 			w.rules = append(w.rules, r)
 		}
 	}
-	w.states = make([]state, len(w.rules))
-	return w
 }
 
 // Page notes a page that came, and tells what that changes.

@@ -73,6 +73,8 @@ type Finish struct {
 	Outcome Outcome
 	Failed  *FailedBatch
 	Remarks []health.Remark // what was done about conditions
+	// CircuitAfter is how many failed runs open the breaker; zero: the usual number.
+	CircuitAfter int
 }
 
 // FailedKey returns the identity of a failed batch.

@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/schedule"
@@ -39,6 +40,7 @@ type Settings struct {
 	Retry     fault.RetryPolicy         `json:"retry"`
 	Response  extract.Config            `json:"response"`
 	Schedule  schedule.Config           `json:"schedule,omitzero"`
+	Healing   health.Config             `json:"healing,omitzero"`
 	Alerts    freshness.Config          `json:"alerts,omitzero"`
 	Contact   Contact                   `json:"contact"`
 
@@ -192,6 +194,7 @@ func (r *Resolved) fillSections(s Sections) {
 		r.Paging.ExpectTotal = &expected
 	}
 	r.Schedule = valueOf(s.Schedule).WithDefaults()
+	r.Healing = valueOf(s.Healing).WithDefaults()
 	r.Alerts = valueOf(s.Alerts)
 	if r.Operation == "HARVEST" { // the one operation whose watermark follows the present
 		r.Alerts = r.Alerts.Filled(r.Schedule, r.Window)

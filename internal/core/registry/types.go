@@ -6,6 +6,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/schedule"
@@ -55,6 +56,7 @@ type Sections struct {
 	Retry     *fault.RetryPolicy        `json:"retry,omitempty" doc:"retries"`
 	Response  *extract.Config           `json:"response,omitempty" doc:"reading the response"`
 	Schedule  *schedule.Config          `json:"schedule,omitempty" doc:"when a process that serves starts work automatically"`
+	Healing   *health.Config            `json:"healing,omitempty" doc:"from where on trouble of the upstream is acted on"`
 	Alerts    *freshness.Config         `json:"alerts,omitempty" doc:"from when on a person should look"`
 	Contact   *Contact                  `json:"contact,omitempty" doc:"who we are to the upstream"`
 }

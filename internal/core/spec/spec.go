@@ -94,6 +94,7 @@ func freezeResolved(r *registry.Resolved) (Snapshot, error) {
 		Settings: r.Settings, RateSet: r.Overridden("rate"),
 	}
 	s.Schedule, s.Alerts = schedule.Config{}, freshness.Config{} // when to plan and when to look are no part of what a plan does
+	s.Healing = s.Healing.WithoutDefaults()
 	if !s.Details.Enabled() {
 		return s, nil
 	}

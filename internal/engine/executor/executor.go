@@ -173,7 +173,7 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (_ ingest.Outcome
 	r.countFault(outcome, cause)
 	outcome.Stats, outcome.Observed = r.stats, r.newest
 	crash.At(crash.Finishing)
-	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: w.Lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks}); err != nil {
+	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: w.Lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks, CircuitAfter: r.circuitAfter()}); err != nil {
 		return outcome, err
 	}
 	r.measureRun(outcome, cause)

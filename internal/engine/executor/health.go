@@ -66,3 +66,12 @@ func (l *listWalk) fitPageSize(ctx context.Context) {
 		l.remark(why, health.ShrinkPage, "pages of %d instead of %d", p.config.Size, was)
 	}
 }
+
+// circuitAfter returns how many failed runs open the breaker of the source; zero where
+// the run ended before its source was read.
+func (r *taskRun) circuitAfter() int {
+	if r.program == nil {
+		return 0
+	}
+	return r.program.Healing.CircuitAfter
+}

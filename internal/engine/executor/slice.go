@@ -86,6 +86,8 @@ func (r *taskRun) prepareSlice(ctx context.Context) (err error) {
 		return fault.New(fault.Internal, fmt.Errorf("read slice spec: %w", err))
 	}
 	r.budget, r.asked, r.began = s.Budget, r.work.Window, time.Now()
+	r.list.load.Limits = r.program.Healing
+	r.executor.health.Limit(ctx, r.work.Partition, r.program.Healing)
 	if s.Telemetry.Estimate != nil {
 		r.list.load.Expected = s.Telemetry.Estimate.Count
 	}

@@ -61,6 +61,14 @@ const (
 	between = 5 * time.Second // two looks at everything
 )
 
+// Limit sets from where on trouble of a partition is acted on.
+func (b *Conditions) Limit(ctx context.Context, p ingest.Partition, c health.Config) {
+	e := b.entryOf(ctx, p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e.watch.Limit(c)
+}
+
 // Page notes a page that came, or did not, and tells what that changed.
 func (b *Conditions) Page(ctx context.Context, p ingest.Partition, s health.Sample) []health.Change {
 	return b.noteChange(ctx, p, func(w *health.Watch, now time.Time) []health.Change {

@@ -27,7 +27,7 @@ func (t *tx) noteBreaker(in ingest.Finish, a attempt) (opened time.Time, err err
 	if err != nil || !known && !failed {
 		return opened, err
 	}
-	now := was.Note(failed, o.Stats.Pages > 0 || o.Answered, t.Now, rand.Float64())
+	now := was.NoteAfter(in.CircuitAfter, failed, o.Stats.Pages > 0 || o.Answered, t.Now, rand.Float64())
 	if now.Opened > was.Opened {
 		opened = now.OpenUntil
 	}

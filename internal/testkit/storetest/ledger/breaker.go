@@ -45,6 +45,18 @@ func (s suite) breakers(t *testing.T) {
 			w.Errorf("another source is %s", got)
 		}
 	})
+	s.test(t, "a source may say after how many runs", func(w *world) {
+		w.Plan(h)
+		for i, want := range []fault.BreakerState{fault.BreakerClosed, fault.BreakerOpen} {
+			a := w.Begin(h)
+			end := a.Ending(ingest.Outcome{Task: ingest.TaskScheduled, Run: ingest.RunFailed, Code: string(fault.ServerError), Error: "503"})
+			end.CircuitAfter = 2
+			w.Must(w.Store.FinishRun(w.Ctx, end))
+			if got := w.stateOf(h); got != want {
+				w.Errorf("after %d failures it is %s", i+1, got)
+			}
+		}
+	})
 	s.test(t, "a run in between that went well ends the row", func(w *world) {
 		w.Plan(h)
 		w.Begin(h).Down()
