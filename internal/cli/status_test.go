@@ -120,7 +120,7 @@ func TestStatusMarksWhatHeals(t *testing.T) {
 	d.exec("UPDATE ing_health SET since = ?", now.Add(-2*time.Hour).UnixMicro())
 	var report status.Report
 	d.decode(d.expect(term.ExitFindings, "status", "-o", "json").out, &report)
-	if f := report.Findings[0]; len(report.Findings) != 1 || f.Code != view.FoundCondition || f.Severity != view.Notice || f.Heals || f.Next != "patra run list --source crossref" || f.Subject.Endpoint != "works" {
+	if f := report.Findings[0]; len(report.Findings) != 1 || f.Code != view.FoundCondition || f.Severity != view.Warning || f.Heals || f.Next != "patra run list --source crossref" || f.Subject.Endpoint != "works" {
 		t.Errorf("%+v", report.Findings)
 	}
 }

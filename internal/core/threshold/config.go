@@ -12,14 +12,21 @@ import (
 // Config is the section `findings` of patra.yaml: the limits that an installation decides
 // otherwise. Each key has its field in Limits under the same name.
 type Config struct {
-	ConditionLasts *duration.Duration `json:"conditionLasts,omitzero" doc:"how long an endpoint may be in trouble before that calls a person; without it PT1H"`
-	CircuitOpens   *int               `json:"circuitOpens,omitzero" doc:"how many times in a row a circuit may open before that calls a person; without it 5"`
-	ClockOff       *duration.Duration `json:"clockOff,omitzero" doc:"how far the clock of a machine may differ from the database's; without it PT30S"`
-	StallAfter     *duration.Duration `json:"stallAfter,omitzero" doc:"how long a watermark may stand after the tick that should have moved it; without it PT30M"`
-	PlanIdle       *duration.Duration `json:"planIdle,omitzero" doc:"how long a plan may be ready before a process takes the first of its tasks; without it PT30M"`
-	ProcessGone    *duration.Duration `json:"processGone,omitzero" doc:"how long it is told that a process went without farewell, where nothing waits for it; without it P1D"`
-	EventsAge      *duration.Duration `json:"eventsAge,omitzero" doc:"how long an event may wait for its delivery, PT0S for ever; without it PT1H"`
-	CheckAge       *duration.Duration `json:"checkAge,omitzero" doc:"how old the last check of the database may be, PT0S for ever; without it P30D"`
+	ConditionLasts   *duration.Duration `json:"conditionLasts,omitzero" doc:"how long an endpoint may be in trouble before that calls a person; without it PT1H"`
+	CircuitOpens     *int               `json:"circuitOpens,omitzero" doc:"how many times in a row a circuit may open before that calls a person; without it 5"`
+	ClockOff         *duration.Duration `json:"clockOff,omitzero" doc:"how far the clock of a machine may differ from the database's; without it PT30S"`
+	StallAfter       *duration.Duration `json:"stallAfter,omitzero" doc:"how long a watermark may stand after the tick that should have moved it; without it PT30M"`
+	PlanIdle         *duration.Duration `json:"planIdle,omitzero" doc:"how long a plan may be ready before a process takes the first of its tasks; without it PT30M"`
+	ProcessGone      *duration.Duration `json:"processGone,omitzero" doc:"how long it is told that a process went without farewell, where nothing waits for it; without it P1D"`
+	EventsAge        *duration.Duration `json:"eventsAge,omitzero" doc:"how long an event may wait for its delivery, PT0S for ever; without it PT1H"`
+	CheckAge         *duration.Duration `json:"checkAge,omitzero" doc:"how old the last check of the database may be, PT0S for ever; without it P30D"`
+	ErrorShare       *float64           `json:"errorShare,omitzero" doc:"which share of batches may meet errors of L1 and L2, 0 for any; without it 0.05"`
+	ErrorFor         *duration.Duration `json:"errorFor,omitzero" doc:"for how long it may be more; without it PT10M"`
+	ThrottledShare   *float64           `json:"throttledShare,omitzero" doc:"which share of batches may be told to slow down (429), 0 for any; without it 0.05"`
+	ThrottledFor     *duration.Duration `json:"throttledFor,omitzero" doc:"for how long it may be more; without it PT5M"`
+	LeastBatches     *int               `json:"leastBatches,omitzero" doc:"how many batches there must be in five minutes to judge by shares of them; without it 20"`
+	QuotaLeftShare   *float64           `json:"quotaLeftShare,omitzero" doc:"which share of a quota should be left, 0 for none; without it 0.1"`
+	QuarantineGrowth *int               `json:"quarantineGrowth,omitzero" doc:"how many items may come into quarantine within an hour before that is critical, 0 for any; without it 100"`
 }
 
 // Limits returns the limits that hold: the declared ones, and the defaults for the rest.

@@ -37,6 +37,26 @@ type Limits struct {
 
 	// CheckAge is how old the last check of the database may be. 0: for ever.
 	CheckAge time.Duration
+
+	// ErrorShare is which share of batches may meet errors of L1 and L2 (§14.8), and ErrorFor
+	// for how long it may be more. 0: any.
+	ErrorShare float64
+	ErrorFor   time.Duration
+
+	// ThrottledShare is which share of batches may be told to slow down (§14.8), and
+	// ThrottledFor for how long it may be more. 0: any.
+	ThrottledShare float64
+	ThrottledFor   time.Duration
+
+	// LeastBatches is how many there must be in five minutes to judge by shares of them.
+	LeastBatches int
+
+	// QuotaLeftShare is which share of a quota should be left. 0: none.
+	QuotaLeftShare float64
+
+	// QuarantineGrowth is how many items may come into quarantine within an hour before that
+	// is critical. 0: any.
+	QuarantineGrowth int
 }
 
 // What commands name in their help.
@@ -56,5 +76,11 @@ func Default() Limits {
 		ProcessGone:    24 * time.Hour,
 		EventsAge:      UsualEventsAge,
 		CheckAge:       UsualCheckAge,
+
+		ErrorShare: 0.05, ErrorFor: 10 * time.Minute,
+		ThrottledShare: 0.05, ThrottledFor: 5 * time.Minute,
+		LeastBatches:     20,
+		QuotaLeftShare:   0.1,
+		QuarantineGrowth: 100,
 	}
 }

@@ -47,6 +47,11 @@ type Finding struct {
 	Untrusted *trust.Stopped    `json:"untrusted,omitempty"`
 	Gone      *Gone             `json:"gone,omitempty"`
 	PlanID    int64             `json:"planId,omitempty"`
+	Work      *WorkSum          `json:"work,omitempty"` // of the worst five minutes
+	Share     float64           `json:"share,omitempty"`
+	MaxShare  float64           `json:"maxShare,omitempty"`
+	Quota     *RateQuota        `json:"quota,omitempty"`
+	Grows     int               `json:"grows,omitempty"` // by at least so many within an hour
 }
 
 // Subject is what a finding is about. Without a source it is a process, the queue or the
@@ -58,6 +63,7 @@ type Subject struct {
 	Campaign  string `json:"campaign,omitempty"`
 	CursorID  int64  `json:"cursorId,omitempty"`
 	Process   string `json:"process,omitempty"`
+	RateKey   string `json:"rateKey,omitempty"`
 }
 
 // Severity is how much a finding matters.
@@ -99,7 +105,10 @@ const (
 
 	FoundQuarantined FindingCode = "QUARANTINED"
 	FoundPaused      FindingCode = "PAUSED"
-	FoundCondition   FindingCode = "CONDITION" // an endpoint is in trouble
+	FoundCondition   FindingCode = "CONDITION"      // an endpoint is in trouble
+	FoundErrors      FindingCode = "ERRORS_HIGH"    // too many batches meet errors that pass or requests that are refused
+	FoundThrottled   FindingCode = "THROTTLED_HIGH" // too many are told to slow down
+	FoundQuotaLow    FindingCode = "QUOTA_LOW"
 	FoundDisagree    FindingCode = "FILTER_DISAGREES"
 	FoundShortLists  FindingCode = "SHORT_LISTS"
 
@@ -118,12 +127,12 @@ var severities = map[FindingCode]Severity{
 	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundRanges: Critical, FoundDamaged: Critical,
 	FoundClockOff: Warning, FoundBehind: Critical, FoundStalled: Warning, FoundRefused: Warning, FoundSilent: Warning,
 	FoundNoWorker: Warning, FoundGone: Warning, FoundPlanIdle: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
-	FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
-	FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,
+	FoundErrors: Warning, FoundThrottled: Warning, FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
+	FoundQuotaLow: Notice, FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,
 }
 
 // FindingCodes lists the kinds of findings, in order.
 func FindingCodes() []FindingCode { return slices.Sorted(maps.Keys(severities)) }
 
-// Severity returns how much findings of a kind matter.
+// Severity returns how much findings of a kind matter, unless their facts raise it.
 func (c FindingCode) Severity() Severity { return severities[c] }

@@ -17,10 +17,24 @@ import (
 func (f Finding) Complete(by threshold.Limits, now time.Time) Finding {
 	f.Severity = f.Code.Severity()
 	f.Heals = f.Heals || f.Code == FoundCondition && f.Condition.heals(by, now)
+	f.Severity = f.raisedSeverity()
 	if f.Next == "" {
 		f.Next = f.nextCommand()
 	}
 	return f
+}
+
+// raisedSeverity returns how much a finding matters by its facts: a source that stopped itself
+// (L4) and a quarantine that grows lose items now, and a condition that does not end calls a
+// person.
+func (f Finding) raisedSeverity() Severity {
+	switch {
+	case f.Code == FoundPaused && f.Pause.Actor == ingest.ByItself, f.Code == FoundQuarantined && f.Grows > 0:
+		return Critical
+	case f.Code == FoundCondition && !f.Heals:
+		return Warning
+	}
+	return f.Code.Severity()
 }
 
 // heals reports whether a condition ends without a person: a wait at its time, what is
@@ -84,6 +98,10 @@ func (f Finding) nextCommand() string {
 		return f.Pause.Resuming()
 	case FoundCondition:
 		return f.Condition.command()
+	case FoundErrors:
+		return "patra run list --source " + source
+	case FoundThrottled, FoundQuotaLow:
+		return "patra rate list"
 	case FoundDisagree:
 		return "patra source test " + source
 	case FoundShortLists:

@@ -16,6 +16,8 @@ func FindingAbout(f view.Finding) string {
 		return "queue"
 	case view.FoundClockOff:
 		return "clock"
+	case view.FoundQuotaLow:
+		return "rate key " + f.Subject.RateKey
 	case view.FoundGone:
 		return fmt.Sprintf("process %d on %s", f.Gone.PID, f.Gone.Host)
 	case view.FoundDamaged, view.FoundNeverChecked, view.FoundCheckTooOld:
@@ -93,11 +95,17 @@ func FindingText(f view.Finding, now time.Time) string {
 	case view.FoundCampaignIdle:
 		return fmt.Sprintf("is not complete, and no patra process is running: continue with `patra backfill %s --name %s`", source, f.Subject.Campaign)
 	case view.FoundQuarantined:
-		return fmt.Sprintf("%s in quarantine, in %s: patra quarantine groups %s", Count(f.Count, "item"), Count(f.Groups, "group"), source)
+		text := fmt.Sprintf("%s in quarantine, in %s", Count(f.Count, "item"), Count(f.Groups, "group"))
+		if f.Grows > 0 {
+			text += fmt.Sprintf(", %d or more of them in the last hour: the source may have changed its format", f.Grows)
+		}
+		return text + ": patra quarantine groups " + source
 	case view.FoundPaused:
 		return fmt.Sprintf("paused since %s%s by %s: %s. To go on: `%s`", MinuteText(f.Pause.Since), f.Pause.UntilText(), f.Pause.Actor, strings.TrimRight(f.Pause.Reason, ". "), f.Pause.Resuming())
 	case view.FoundCondition:
 		return ConditionText(*f.Condition)
+	case view.FoundErrors, view.FoundThrottled, view.FoundQuotaLow:
+		return shareText(f)
 	case view.FoundDisagree, view.FoundShortLists:
 		return doubtText(f)
 	case view.FoundDeadEvents, view.FoundReceiverAway, view.FoundUnrelayed, view.FoundEventsBehind:
@@ -126,6 +134,29 @@ func goneText(g view.Gone) string {
 	}
 	if len(g.Sources) > 0 {
 		text += "; work stands still of " + Shorten(strings.Join(g.Sources, ", "), 120)
+	}
+	return text
+}
+
+// shareText says of what there is too much, or too little left.
+func shareText(f view.Finding) string {
+	if q := f.Quota; q != nil {
+		whose := "the quota of the " + q.Name
+		switch q.Name {
+		case view.Announcing:
+			whose = "the quota that the upstream announces"
+		case "money":
+			whose = "the budget of the day"
+		}
+		return fmt.Sprintf("%.0f%% of %s are left, %.0f of %.0f; a new one begins %s", 100*q.Left/q.Usable, whose, q.Left, q.Usable, MinuteText(q.Reset))
+	}
+	what := "met errors (L1, L2)"
+	if f.Code == view.FoundThrottled {
+		what = "were told to slow down (429)"
+	}
+	text := fmt.Sprintf("since %s too many batches of %s %s: in the worst five minutes %.0f%% of %d, more than %.3g%%", MinuteText(f.Since), f.Subject.Operation, what, 100*f.Share, f.Work.Asked(), 100*f.MaxShare)
+	if f.Condition != nil {
+		text += "; " + ConditionText(*f.Condition)
 	}
 	return text
 }

@@ -3,6 +3,8 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
@@ -48,10 +50,12 @@ type ledger struct {
 	apart      time.Duration // of the machine's clock
 	processes  []view.Process
 	idle       []view.IdlePlan
+	sums       []view.WorkSum
+	newRejects int
 }
 
 func (l *ledger) inspector() *Inspector {
-	return New(Readers{Clock: l, Sources: l, Coverage: l, Advances: l, Failed: l, Work: l, Ended: l, Beside: l, Checks: l, Machine: l}, threshold.Default())
+	return New(Readers{Clock: l, Sources: l, Coverage: l, Advances: l, Failed: l, Work: l, Ended: l, Lately: l, Beside: l, Checks: l, Machine: l}, threshold.Default())
 }
 
 func (l *ledger) Now(context.Context) (time.Time, error) { return l.now, nil }
@@ -64,7 +68,12 @@ func (l *ledger) Source(_ context.Context, code string) (*registry.Source, bool,
 	return src, true, nil
 }
 
-func (l *ledger) Sources(context.Context) ([]view.Source, error) { return nil, nil }
+func (l *ledger) Sources(context.Context) (out []view.Source, _ error) {
+	for code, src := range l.sources {
+		out = append(out, view.Source{Code: code, Endpoints: slices.Sorted(maps.Keys(src.Endpoints))})
+	}
+	return out, nil
+}
 
 func (l *ledger) Compile(ctx context.Context, code, endpoint string, op ingest.Operation, _ []registry.Override) (*spec.Compiled, error) {
 	src, _, err := l.Source(ctx, code)
@@ -189,6 +198,19 @@ func (l *ledger) Processes(context.Context) (out []view.Process, err error) {
 		out = append(out, view.Process{Roles: "relay", AliveUntil: l.now})
 	}
 	return append(out, l.processes...), nil
+}
+
+func (l *ledger) WorkSums(_ context.Context, q view.SumQuery) (out []view.WorkSum, _ error) {
+	for _, s := range l.sums {
+		if !s.From.Before(q.From) && s.From.Before(q.To) {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+func (l *ledger) NewRejects(_ context.Context, _ ingest.Dataset, _ time.Time, most int) (int, error) {
+	return min(l.newRejects, most), nil
 }
 
 func (l *ledger) IdlePlans(_ context.Context, _ string, before time.Time) (out []view.IdlePlan, _ error) {

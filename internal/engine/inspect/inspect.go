@@ -33,6 +33,7 @@ type Readers struct {
 	Failed   Failed
 	Work     Work
 	Ended    Ended
+	Lately   Lately
 	Beside   Beside
 	Checks   Checks
 	Machine  Machine
@@ -95,6 +96,15 @@ type Work interface {
 type Ended interface {
 	Runs(ctx context.Context, f view.Filter) ([]view.Run, error)
 	NextDue(ctx context.Context) (time.Time, error)
+}
+
+// Lately reads what happened in the last minutes and hours.
+type Lately interface {
+	// WorkSums adds up the runs that ended between two instants.
+	WorkSums(ctx context.Context, q view.SumQuery) ([]view.WorkSum, error)
+	// NewRejects counts the undecided items that came into quarantine since an instant,
+	// up to most.
+	NewRejects(ctx context.Context, d ingest.Dataset, since time.Time, most int) (int, error)
 }
 
 // Beside reads what belongs to no single watermark.

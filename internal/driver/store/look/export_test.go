@@ -5,3 +5,6 @@ var PageOf = pageOf
 
 // IdlePlansSQL finds plans that nobody takes.
 const IdlePlansSQL = idlePlans
+
+// NewRejectsSQL counts what came into quarantine lately.
+const NewRejectsSQL = newRejects

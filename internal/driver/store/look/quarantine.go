@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -168,4 +169,19 @@ func StatusList(codes []ingest.RejectStatus) string {
 		texts[i] = "'" + string(code) + "'"
 	}
 	return strings.Join(texts, ",")
+}
+
+// newRejects counts rows among the newest of a lane of the quarantine.
+const newRejects = "SELECT COUNT(*) FROM (SELECT q.created_at FROM ing_quarantine q WHERE q.dataset_id = ? AND q.status_code = 'OPEN' ORDER BY q.id DESC LIMIT ?) newest WHERE newest.created_at >= ?"
+
+// NewRejects counts the undecided items of a dataset that came into quarantine since an
+// instant, up to most: it reads no further back.
+func (s *Look) NewRejects(ctx context.Context, d ingest.Dataset, since time.Time, most int) (n int, err error) {
+	var id int64
+	known, err := kernel.Found(s.db.QueryRow(ctx, "SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?", d.Source, d.Endpoint).Scan(&id))
+	if err != nil || !known {
+		return 0, kernel.Wrap("count new rejects", s.db.Translate(err))
+	}
+	err = s.db.QueryRow(ctx, newRejects, id, most, kernel.Micros(since)).Scan(&n)
+	return n, kernel.Wrap("count new rejects", s.db.Translate(err))
 }

@@ -88,3 +88,24 @@ func (s suite) processViews(t *testing.T) {
 		idle(0)
 	})
 }
+
+// newRejects: how many items came into quarantine since an instant.
+func (s suite) newRejects(t *testing.T) {
+	s.test(t, "items that came into quarantine since", func(w *world) {
+		works := ingest.Dataset{Source: "source", Endpoint: "works"}
+		if n, err := w.Store.NewRejects(w.Ctx, works, w.Clock.Read(), 10); n != 0 || err != nil {
+			w.Fatalf("of nothing: %d %v", n, err)
+		}
+		w.Exec("INSERT INTO ing_dataset (provenance_code, endpoint_name, created_at) VALUES ('source', 'works', 0)")
+		id := w.Number("SELECT id FROM ing_dataset WHERE provenance_code = 'source' AND endpoint_name = 'works'")
+		for i, status := range []string{"OPEN", "RESOLVED", "OPEN", "OPEN"} {
+			w.Exec(`INSERT INTO ing_quarantine (dataset_id, reject_key, provenance_code, endpoint_name, plan_id, slice_id, task_id, run_id, batch_id, item_index, reason_code, raw_hash, codec, status_code, created_at, updated_at)
+  VALUES (?, ?, 'source', 'works', 1, 1, 1, 1, 1, 0, 'NO_ID', 'x', 'none', ?, ?, 0)`, id, string(rune('a'+i)), status, w.Clock.Read().Add(time.Duration(i)*time.Minute).UnixMicro())
+		}
+		for _, c := range []struct{ since, most, want int }{{0, 10, 3}, {2, 10, 2}, {4, 10, 0}, {0, 1, 1}} {
+			if n, err := w.Store.NewRejects(w.Ctx, works, w.Clock.Read().Add(time.Duration(c.since)*time.Minute), c.most); n != c.want || err != nil {
+				w.Errorf("since minute %d, up to %d: %d %v, want %d", c.since, c.most, n, err, c.want)
+			}
+		}
+	})
+}

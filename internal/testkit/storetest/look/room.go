@@ -19,6 +19,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "CoverageViews", Run: s.coverageViews},
 		{Name: "ScheduleViews", Run: s.scheduleViews},
 		{Name: "ProcessViews", Run: s.processViews},
+		{Name: "NewRejects", Run: s.newRejects},
 		{Name: "AuditLog", Run: s.auditLog},
 		{Name: "Views", Run: s.views},
 		{Name: "Exchanges", Run: s.exchanges},
