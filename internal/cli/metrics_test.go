@@ -82,6 +82,21 @@ func TestServeListensOnlyWhereItMay(t *testing.T) {
 	d.noFile()
 }
 
+// Where a service listens may stand in patra.yaml; a flag wins.
+func TestServeListensWherePatraYAMLSays(t *testing.T) {
+	d := newDesk(t)
+	d.empty()
+	const shown = "metrics and health are shown"
+	d.installs("listen: {address: '127.0.0.1:0', metricsEvery: PT2S}\n")
+	d.serves(shown)
+	d.serves(shown, "--metrics-every", "1s")
+	if said := d.serves("serving", "--listen", ""); strings.Contains(said, shown) {
+		t.Errorf("it listens:\n%s", said)
+	}
+	d.installs("listen: {address: '0.0.0.0:9464'}\n")
+	d.holds(d.expect(term.ExitUsage, "serve").err, "listen of ", "needs TLS and a token")
+}
+
 func (d *desk) read(path string) string {
 	d.Helper()
 	text, err := os.ReadFile(path)

@@ -50,8 +50,9 @@ that logrotate can rename it.
 
 --listen shows how the process fares: /metrics for Prometheus, /healthz (it lives),
 /readyz (its database answers and has the schema of this program). An address that
-other machines reach needs a certificate and a token for /metrics. The metrics are
-listed in docs/metrics.md.
+other machines reach needs a certificate and a token for /metrics. The same can
+stand in the section listen of patra.yaml; --listen '' then means nowhere. The
+metrics are listed in docs/metrics.md.
 
 SIGTERM stops it in an orderly way with exit code 0, Ctrl-C with 130: committed
 pages stay, leases are given back, the next process continues.`,
@@ -63,7 +64,7 @@ pages stay, leases are given back, the next process continues.`,
   patra serve --log-level warn --log-file /var/log/patra/serve.log`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runServe(cmd.Context(), e, roles, settings, history, told, shown)
+			return runServe(cmd.Context(), e, roles, settings, history, told, func(c *daemon.Config) error { return shown.apply(e, cmd.Flags(), c) })
 		},
 	}
 	c.Flags().StringVar(&roles, "roles", "planner,executor", "duties of this process: planner, executor, relay or several")
@@ -74,7 +75,7 @@ pages stay, leases are given back, the next process continues.`,
 	return c
 }
 
-func runServe(ctx context.Context, e *term.Env, text string, settings Settings, history admin.HistoryFlags, told events.File, shown listening) error {
+func runServe(ctx context.Context, e *term.Env, text string, settings Settings, history admin.HistoryFlags, told events.File, listen func(*daemon.Config) error) error {
 	roles, err := daemon.ParseRoles(text)
 	if err != nil {
 		return term.Usagef("--roles: %v", err)
@@ -85,7 +86,7 @@ func runServe(ctx context.Context, e *term.Env, text string, settings Settings, 
 	}
 	defer stopLog()
 	config := daemon.Config{Database: e.Database, Installed: e.Installed, Log: log, Warn: e.WarnOnce}
-	if err := errors.Join(settings.Apply(&config), shown.apply(&config)); err != nil {
+	if err := errors.Join(settings.Apply(&config), listen(&config)); err != nil {
 		return err
 	}
 	if config.Archive, err = history.Config(); err != nil {

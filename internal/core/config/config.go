@@ -25,6 +25,7 @@ type Config struct {
 	Trust    trust.Policy     `json:"trust,omitzero" doc:"what source files may use of this machine"`
 	Log      Log              `json:"log,omitzero" doc:"how patra serve logs"`
 	Work     Work             `json:"work,omitzero" doc:"how much a process does at once, and how much is planned ahead"`
+	Listen   Listen           `json:"listen,omitzero" doc:"where patra serve shows its metrics and its health"`
 	Findings threshold.Config `json:"findings,omitzero" doc:"from when on something is a finding"`
 	Alerts   alert.Config     `json:"alerts,omitzero" doc:"who is told of findings, and of which"`
 }
@@ -40,6 +41,7 @@ func Decode(file string, text []byte) (*Config, error) {
 	check.trust(c.Trust)
 	check.log(c.Log)
 	check.findings(c.Findings)
+	check.listen(c.Listen)
 	check.alertReceivers(c.Alerts.Receivers)
 	check.alertRules(&c.Alerts)
 	if err := check.problems.Err(); err != nil {

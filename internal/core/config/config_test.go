@@ -4,7 +4,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/threshold"
@@ -33,13 +35,15 @@ trust:
     (proxy): [env:HTTPS_PROXY]
 log: {format: json, level: warn, file: /var/log/patra.log, sample: 0.5}
 findings: {circuitOpens: 9}
+listen: {address: "127.0.0.1:9464", cert: /etc/patra/cert.pem, key: /etc/patra/key.pem, token: env:METRICS_TOKEN, metricsEvery: PT1M}
 `))
 	want := &Config{Contact: registry.Contact{Email: "you@example.org"}, Trust: trust.Policy{
 		Commands: []string{"pass show ncbi", "vault read *"}, Folders: []string{"/etc/patra/secrets"}, Environment: []string{"VAULT_ADDR"},
 		Secrets: map[string][]secret.Ref{
 			"api.example.org": {ref(t, "env:EXAMPLE_KEY"), ref(t, "exec:pass show ncbi")}, "localhost:8443": {ref(t, "env:OTHER")}, "(proxy)": {ref(t, "env:HTTPS_PROXY")},
 		},
-	}, Log: Log{Format: "json", Level: "warn", File: "/var/log/patra.log", Sample: new(0.5)}, Findings: threshold.Config{CircuitOpens: new(9)}}
+	}, Log: Log{Format: "json", Level: "warn", File: "/var/log/patra.log", Sample: new(0.5)}, Findings: threshold.Config{CircuitOpens: new(9)},
+		Listen: Listen{Address: "127.0.0.1:9464", Cert: "/etc/patra/cert.pem", Key: "/etc/patra/key.pem", Token: ref(t, "env:METRICS_TOKEN"), MetricsEvery: duration.Duration(time.Minute)}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -73,6 +77,12 @@ func TestDecodeIsStrict(t *testing.T) {
 		"log:\n  sample: 1.5":                                    "patra.yaml:2:11: log.sample: E-VALUE",
 		"log:\n  sample: -0.1":                                   "patra.yaml:2:11: log.sample: E-NEGATIVE",
 		"log:\n  rotate: true":                                   "patra.yaml:2:3: log.rotate: E-UNKNOWN-KEY",
+		"listen:\n  address: 9464":                               "patra.yaml:2:12: listen.address: E-VALUE",
+		"listen:\n  address: localhost":                          "patra.yaml:2:12: listen.address: E-VALUE",
+		"listen:\n  address: 127.0.0.1:99999":                    "patra.yaml:2:12: listen.address: E-VALUE",
+		"listen:\n  token: hunter2":                              "E-SECRET-LITERAL",
+		"listen:\n  token: env:TOKEN":                            "patra.yaml:1:1: listen: E-VALUE",
+		"listen:\n  address: 10.0.0.1:1\n  cert: cert.pem":       "patra.yaml:3:9: listen.cert: E-VALUE",
 		"findings:\n  clockOf: PT1S":                             "patra.yaml:2:3: findings.clockOf: E-UNKNOWN-KEY",
 		"findings:\n  clockOff: 30":                              "patra.yaml:2:13: findings.clockOff: E-",
 		"findings:\n  planIdle: -PT1H":                           "patra.yaml:2:13: findings.planIdle: E-",
