@@ -86,6 +86,7 @@ func (a *App) readGauges(ctx context.Context, m *metrics.Meter, source string) e
 	if found.At.IsZero() {
 		return err // nothing was read
 	}
+	found.Raw = a.rawRoom()
 	found.Took = time.Since(began)
 	m.Show(found, began)
 	return err

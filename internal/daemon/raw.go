@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/driver/blob"
 	"github.com/patra-ingest/patra/internal/engine/executor"
 )
@@ -91,6 +92,19 @@ func (b *Bodies) Measure(ctx context.Context, ref string) (int64, error) {
 func (b *Bodies) Dir() string { return b.config.Dir }
 
 var errNoRawDir = fmt.Errorf("%w: no folder of raw bodies is known: name it with --raw-dir or PATRA_RAW_DIR", fault.ErrInvalid)
+
+// rawRoom tells how much room the bodies take; nil where none are kept, or nobody has
+// counted them yet.
+func (a *App) rawRoom() *view.RawRoom {
+	if a.raw == nil {
+		return nil
+	}
+	bytes, known := a.raw.Kept()
+	if !known {
+		return nil
+	}
+	return &view.RawRoom{Bytes: bytes, Limit: a.config.Raw.MaxBytes}
+}
 
 // readyRaw finds out before work begins that bodies cannot be kept.
 func (a *App) readyRaw() error {

@@ -18,6 +18,14 @@ type Gauges struct {
 	Breakers map[ingest.Dataset]RateBreaker
 	// Backfill is the active campaign of each dataset that is furthest from its end.
 	Backfill []CampaignLag
+	// Raw is how much room kept bodies of answers take; nil where that is not known.
+	Raw *RawRoom
+}
+
+// RawRoom is the room of kept bodies.
+type RawRoom struct {
+	Bytes int64 // that they take
+	Limit int64 // that they may take
 }
 
 // CampaignLag is how much of a campaign lies ahead of its watermark.

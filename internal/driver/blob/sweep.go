@@ -59,7 +59,7 @@ func (w *sweep) sweepAll(ctx context.Context, keepFor time.Duration, budget int6
 	if err := w.removeExcess(ctx, budget); err != nil {
 		return err
 	}
-	return w.store.noteSwept(w.now)
+	return w.store.noteSwept(w.now, w.done.Left)
 }
 
 // ageStep is how finely the budget tells old from young; the files of the step

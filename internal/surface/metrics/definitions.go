@@ -74,6 +74,8 @@ var (
 	events      = Definition{prefix + "outbox_events", Gauge, "Events that are not delivered: waiting, failed or dead. Counted to a bound.", with(ofDataset, "state"), true}
 	eventLag    = Definition{prefix + "outbox_lag_seconds", Gauge, "Age of the oldest event that waits for delivery.", ofDataset, true}
 	processes   = Definition{prefix + "processes", Gauge, "Living processes by role.", []string{"role"}, true}
+	rawBytes    = Definition{prefix + "raw_bytes", Gauge, "Bytes that kept bodies of answers take: as the last sweep left them, and what this process has added.", nil, true}
+	rawLimit    = Definition{prefix + "raw_limit_bytes", Gauge, "Bytes that they may take; the oldest are removed beyond it.", nil, true}
 	computedAt  = Definition{prefix + "gauges_timestamp_seconds", Gauge, "When the metrics of stored rows were last computed.", nil, true}
 	computedIn  = Definition{prefix + "gauges_duration_seconds", Gauge, "How long that took.", nil, true}
 	leftOut     = Definition{prefix + "series_left_out", Gauge, "Series that were left out of a metric because it has too many.", []string{"metric"}, true}

@@ -85,6 +85,9 @@ func samplesOfWork(g view.Gauges) (out []sample) {
 	out = append(out,
 		sample{of: &processes, value: float64(g.Status.Processes), labels: []string{"executor"}},
 		sample{of: &processes, value: float64(g.Status.Relays), labels: []string{"relay"}})
+	if g.Raw != nil {
+		out = append(out, sample{of: &rawBytes, value: float64(g.Raw.Bytes)}, sample{of: &rawLimit, value: float64(g.Raw.Limit)})
+	}
 	return out
 }
 
@@ -202,7 +205,7 @@ type boardCollector struct {
 func newBoardCollector(b *gaugeBoard, now func() time.Time) boardCollector {
 	c := boardCollector{b, now, map[*Definition]*prometheus.Desc{}}
 	for _, d := range []*Definition{
-		&queued, &running, &lag, &gaps, &quarantined, &findings, &budgetLeft, &budget, &rate, &gateMode, &breaker, &events, &eventLag, &processes,
+		&queued, &running, &lag, &gaps, &quarantined, &findings, &budgetLeft, &budget, &rate, &gateMode, &breaker, &events, &eventLag, &processes, &rawBytes, &rawLimit,
 		&computedAt, &computedIn, &leftOut,
 	} {
 		c.descs[d] = prometheus.NewDesc(d.Name, d.Help, d.Labels, nil)

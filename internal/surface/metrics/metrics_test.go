@@ -53,6 +53,7 @@ func world(at time.Time) view.Gauges {
 		Rates: []view.RateKey{{Key: "source-0", PerSecond: &perSecond, Quotas: []view.RateQuota{{Name: "day", Left: 40, Usable: 100}},
 			Processes: []view.RateReport{{}, {State: gate.Snapshot{Shared: true}}}}},
 		Breakers: map[ingest.Dataset]view.RateBreaker{{Source: "source-0", Endpoint: "works"}: {State: fault.BreakerOpen}},
+		Raw:      &view.RawRoom{Bytes: 1000, Limit: 5000},
 		Backfill: []view.CampaignLag{{Source: "source-0", Endpoint: "works", Ahead: 48 * time.Hour}},
 	}
 }
@@ -110,6 +111,7 @@ func TestWhatWasDoneIsShown(t *testing.T) {
 		`patra_ingest_gate_mode{key="source-0",mode="shared"} 1`,
 		`patra_ingest_breaker_state{endpoint="works",source="source-0",state="OPEN"} 1`,
 		`patra_ingest_cursor_lag_seconds{endpoint="works",ns="worst",op="BACKFILL",source="source-0"} 172800`,
+		"patra_ingest_raw_bytes 1000", "patra_ingest_raw_limit_bytes 5000",
 		"go_goroutines", `version="1.2.3"`,
 	} {
 		if !strings.Contains(text, want) {

@@ -151,7 +151,7 @@ func (s *subject) rulesAreHealthy(p *prometheus.Server) {
 // empty are panels that have nothing to show where nothing went wrong, no quota is set and
 // no event is sent.
 var empty = []string{
-	"Backfill ahead", "Share of 429", "Tried again", "Self-healing", "Quota left", "Breakers that are open, requests put off", "Age of the oldest event", "Events that are not delivered", "Findings by code",
+	"Backfill ahead", "Share of 429", "Tried again", "Self-healing", "Quota left", "Breakers that are open, requests put off", "Age of the oldest event", "Events that are not delivered", "Findings by code", "Kept bodies of answers",
 }
 
 // dashboardAnswers asks Prometheus every query of the dashboard.
