@@ -11,7 +11,7 @@ package crash
 type Point string
 
 // The points, in the order in which a batch passes them. Published belongs to the
-// relay of the outbox.
+// relay of the outbox, Told to alerts.
 const (
 	Claimed    Point = "P0"  // a task is leased, no process works on it yet
 	RunRow     Point = "P1"  // the run is stored
@@ -29,11 +29,12 @@ const (
 	Published  Point = "P13" // events are published, the outbox does not know
 	HalfSliced Point = "P14" // slices are written, their tasks are not
 	Reaping    Point = "P15" // an expired lease is found and not yet ended
+	Told       Point = "P16" // a message of alerts is sent, the database does not know
 )
 
 // Points lists all of them.
 var Points = [...]Point{
-	Claimed, RunRow, Permitted, Sent, BodyRead, BodyKept, Records, Outbox, BatchRow, Event, Cursor, Committed, Finishing, Published, HalfSliced, Reaping,
+	Claimed, RunRow, Permitted, Sent, BodyRead, BodyKept, Records, Outbox, BatchRow, Event, Cursor, Committed, Finishing, Published, HalfSliced, Reaping, Told,
 }
 
 // Env arms one point in a program built with the tag: its name, which passage of

@@ -116,6 +116,7 @@ type App struct {
 	Campaigns   *Campaigns
 	Quarantine  *Quarantine
 	Events      *Events
+	Alerts      *Alerts
 	Records     *Records
 	Definitions *Definitions
 	History     *History
@@ -190,6 +191,7 @@ func (a *App) offerTopics(db *store.Store) {
 	a.Plans, a.Tasks, a.Conditions = &Plans{db}, &Tasks{db}, &Conditions{db}
 	a.Cursors, a.Campaigns = &Cursors{operate.NewCursors(db), db}, &Campaigns{operate.NewCampaigns(db), db}
 	a.Quarantine, a.Events = &Quarantine{operate.NewQuarantine(db), db}, &Events{operate.NewOutbox(db), db}
+	a.Alerts = &Alerts{operate.NewAlerts(db), db}
 	a.Records, a.Definitions, a.History = &Records{db}, &Definitions{db}, &History{db}
 	a.Replays, a.Bodies = &Replays{a}, &Bodies{a.raw, a.config.Raw}
 }

@@ -22,6 +22,7 @@ const (
 	RolePlanner  Role = ingest.RolePlanner
 	RoleExecutor Role = ingest.RoleExecutor
 	RoleRelay    Role = ingest.RoleRelay
+	RoleAlert    Role = ingest.RoleAlert
 	RoleAPI      Role = "api"
 )
 
@@ -30,12 +31,12 @@ func ParseRoles(text string) ([]Role, error) {
 	var out []Role
 	for name := range strings.SplitSeq(text, ",") {
 		switch role := Role(strings.TrimSpace(name)); {
-		case role == RolePlanner || role == RoleExecutor || role == RoleRelay:
+		case role == RolePlanner || role == RoleExecutor || role == RoleRelay || role == RoleAlert:
 			out = append(out, role)
 		case role == RoleAPI:
-			return nil, fmt.Errorf("%w: role %s is known, but this version does not have it yet: use planner, executor, relay or several", fault.ErrInvalid, role)
+			return nil, fmt.Errorf("%w: role %s is known, but this version does not have it yet: use planner, executor, relay, alert or several", fault.ErrInvalid, role)
 		default:
-			return nil, fmt.Errorf("%w: unknown role %q: use planner, executor, relay or several", fault.ErrInvalid, role)
+			return nil, fmt.Errorf("%w: unknown role %q: use planner, executor, relay, alert or several", fault.ErrInvalid, role)
 		}
 	}
 	slices.Sort(out)
@@ -47,6 +48,9 @@ func ParseRoles(text string) ([]Role, error) {
 func (a *App) Serve(ctx context.Context, roles []Role) error {
 	if slices.Contains(roles, RoleRelay) && len(a.config.Events.Destinations) == 0 {
 		return errNoEvents
+	}
+	if slices.Contains(roles, RoleAlert) && len(a.config.Installed.Alerts.Receivers) == 0 {
+		return errNoReceivers
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -72,7 +76,7 @@ func (a *App) Serve(ctx context.Context, roles []Role) error {
 	}
 	for _, role := range roles {
 		duties.Go(func() {
-			run := map[Role]func(context.Context) error{RolePlanner: a.planBySchedule, RoleExecutor: a.executeTasks, RoleRelay: a.relayEvents}[role]
+			run := map[Role]func(context.Context) error{RolePlanner: a.planBySchedule, RoleExecutor: a.executeTasks, RoleRelay: a.relayEvents, RoleAlert: a.tellAlerts}[role]
 			if err := run(ctx); ctx.Err() == nil {
 				stop(fmt.Errorf("%s: %w", role, err)) // the others must not look as if all were well
 			}

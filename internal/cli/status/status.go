@@ -39,7 +39,8 @@ and are not read yet, answers whose dates do not fit what was asked for or that
 brought less than a source estimated, tasks that wait while no patra process is
 running, events that are dead, receivers of events that are away, events that
 wait for longer than --events-age, sources that want something of this machine
-without consent (patra source trust), and a database whose last patra db
+without consent (patra source trust), messages of alerts that do not reach
+their receiver, and a database whose last patra db
 check is older than --check-age or found damage. Events that wait are no
 finding where nothing publishes: no relay works, and none has tried for a week.
 

@@ -40,6 +40,9 @@ Roles:
   relay     publishes the events of changed records to the destinations in the
             --events file. Any number of processes may have the role; one at a
             time works on the events of a dataset
+  alert     tells the receivers in patra.yaml of findings (docs/alerts.md). Any
+            number of processes may have the role; one at a time tells. It is
+            left out where no receiver is declared
 One planner a day also archives and removes history, if it was told how long to
 keep it (--archive-keep, --versions-keep, --outbox-keep).
 The role api is known and comes with a later version.
@@ -67,7 +70,7 @@ pages stay, leases are given back, the next process continues.`,
 			return runServe(cmd.Context(), e, roles, settings, history, told, func(c *daemon.Config) error { return shown.apply(e, cmd.Flags(), c) })
 		},
 	}
-	c.Flags().StringVar(&roles, "roles", "planner,executor", "duties of this process: planner, executor, relay or several")
+	c.Flags().StringVar(&roles, "roles", usualRoles, "duties of this process: planner, executor, relay, alert or several")
 	settings.Flags(c)
 	history.Flags(c)
 	told.Flags(c)
@@ -75,10 +78,16 @@ pages stay, leases are given back, the next process continues.`,
 	return c
 }
 
+// usualRoles are those of a process that was not told which to have.
+const usualRoles = "planner,executor,alert"
+
 func runServe(ctx context.Context, e *term.Env, text string, settings Settings, history admin.HistoryFlags, told events.File, listen func(*daemon.Config) error) error {
 	roles, err := daemon.ParseRoles(text)
 	if err != nil {
 		return term.Usagef("--roles: %v", err)
+	}
+	if text == usualRoles && len(e.Installed.Alerts.Receivers) == 0 {
+		roles = slices.DeleteFunc(roles, func(r daemon.Role) bool { return r == daemon.RoleAlert })
 	}
 	log, stopLog, err := e.ServeLogger()
 	if err != nil {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,20 @@ import (
 	"github.com/patra-ingest/patra/internal/core/alert"
 	"github.com/patra-ingest/patra/internal/core/duration"
 )
+
+// The example of the page is one that is taken.
+func TestTheExampleOfTheAlertsPageIsRead(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/alerts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	example, _, _ := strings.Cut(rest, "```")
+	got, err := Decode("patra.yaml", []byte(example))
+	if err != nil || len(got.Alerts.Receivers) != 2 || len(got.Alerts.RulesInForce()) != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
 
 const oneReceiver = "  receivers: {ops: {command: {run: [/usr/bin/logger]}}}\n"
 

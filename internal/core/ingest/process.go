@@ -14,6 +14,7 @@ const (
 	RolePlanner  = "planner"  // plans by schedule, one process at a time
 	RoleExecutor = "executor" // works on tasks
 	RoleRelay    = "relay"    // publishes events
+	RoleAlert    = "alert"    // tells people of findings, one process at a time
 )
 
 // LacksRoles returns those of the wanted roles that are not among the given ones, in their

@@ -52,6 +52,8 @@ type Finding struct {
 	MaxShare  float64           `json:"maxShare,omitempty"`
 	Quota     *RateQuota        `json:"quota,omitempty"`
 	Grows     int               `json:"grows,omitempty"` // by at least so many within an hour
+
+	Undelivered *Undelivered `json:"undelivered,omitempty"`
 }
 
 // Subject is what a finding is about. Without a source it is a process, the queue or the
@@ -121,6 +123,8 @@ const (
 	FoundCheckTooOld  FindingCode = "CHECK_TOO_OLD"
 	FoundClockOff     FindingCode = "CLOCK_OFF" // this machine's clock differs from the store's
 	FoundUntrusted    FindingCode = "UNTRUSTED" // it wants what was not agreed to
+
+	FoundUndelivered FindingCode = "ALERT_UNDELIVERED" // messages of alerts do not reach a receiver
 )
 
 var severities = map[FindingCode]Severity{
@@ -128,6 +132,7 @@ var severities = map[FindingCode]Severity{
 	FoundClockOff: Warning, FoundBehind: Critical, FoundStalled: Warning, FoundRefused: Warning, FoundSilent: Warning,
 	FoundNoWorker: Warning, FoundGone: Warning, FoundPlanIdle: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
 	FoundErrors: Warning, FoundThrottled: Warning, FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
+	FoundUndelivered: Warning,
 	FoundQuotaLow: Notice, FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,
 }
 

@@ -108,6 +108,8 @@ func (f Finding) nextCommand() string {
 		return "patra coverage reconcile " + source
 	case FoundUntrusted:
 		return trustCommand(f)
+	case FoundUndelivered:
+		return "patra alert test " + f.Undelivered.Receiver
 	}
 	return f.eventsCommand()
 }

@@ -20,6 +20,8 @@ func FindingAbout(f view.Finding) string {
 		return "rate key " + f.Subject.RateKey
 	case view.FoundGone:
 		return fmt.Sprintf("process %d on %s", f.Gone.PID, f.Gone.Host)
+	case view.FoundUndelivered:
+		return "alerts"
 	case view.FoundDamaged, view.FoundNeverChecked, view.FoundCheckTooOld:
 		return "database"
 	case view.FoundPaused:
@@ -114,6 +116,8 @@ func FindingText(f view.Finding, now time.Time) string {
 		return checkText(f)
 	case view.FoundUntrusted:
 		return f.Untrusted.Brief()
+	case view.FoundUndelivered:
+		return undeliveredText(*f.Undelivered)
 	}
 	return string(f.Code)
 }
@@ -203,6 +207,16 @@ func eventsFinding(f view.Finding, now time.Time) string {
 		return fmt.Sprintf("%s, longer than %s, and no process relays: `patra events publish` or `patra serve --roles relay` does", EventsWaitText(b, now), DurationText(f.Limit.Std()))
 	}
 	return fmt.Sprintf("%s, longer than %s: the relay does not keep up; `patra events deliveries --source %s` tells more", EventsWaitText(b, now), DurationText(f.Limit.Std()), b.Source)
+}
+
+// undeliveredText says that people do not hear of alerts.
+func undeliveredText(u view.Undelivered) string {
+	given := ""
+	if u.GivenUp > 0 {
+		given = fmt.Sprintf(", %d of them given up", u.GivenUp)
+	}
+	return fmt.Sprintf("%s did not reach the receiver %s, the oldest of %s%s: %s; `patra alert test %s` tries it, and if that succeeds they are sent",
+		Count(u.Messages, "message"), u.Receiver, MinuteText(u.Since), given, Shorten(u.Error, 120), u.Receiver)
 }
 
 // checkText says that the database has to be checked, or is damaged.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/alert"
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -202,6 +203,19 @@ func (s *statusBuilder) addUntrusted(ctx context.Context) error {
 	all, err := s.from.Machine.Untrusted(ctx, s.query.Source)
 	for _, stopped := range all {
 		s.find(view.Finding{Code: view.FoundUntrusted, Subject: view.Subject{Source: strings.TrimPrefix(stopped.What, "source ")}, Untrusted: &stopped})
+	}
+	return err
+}
+
+// addUndelivered adds receivers of alerts that messages do not reach. It is of no single
+// source.
+func (s *statusBuilder) addUndelivered(ctx context.Context) error {
+	if s.query.Source != "" {
+		return nil
+	}
+	all, err := s.from.Alerts.UndeliveredAlerts(ctx, s.report.Now.Add(-alert.UndeliveredAfter))
+	for _, u := range all {
+		s.find(view.Finding{Code: view.FoundUndelivered, Since: u.Since, Count: u.Messages, Error: u.Error, Undelivered: &u})
 	}
 	return err
 }

@@ -43,6 +43,7 @@ type Readers struct {
 	Rates    Rates
 	Records  Records
 	Archive  Archive
+	Alerts   Alerts
 }
 
 // Clock is the clock of the store.
@@ -182,6 +183,13 @@ type Archive interface {
 	ArchivedBatch(ctx context.Context, id int64) (b view.Batch, file string, err error)
 	// Dataset finds the records of SOURCE or SOURCE/ENDPOINT.
 	Dataset(ctx context.Context, name string) (view.Dataset, error)
+}
+
+// Alerts reads what became of messages to people.
+type Alerts interface {
+	// UndeliveredAlerts tells which receivers messages do not reach: given up, or failing
+	// since an instant.
+	UndeliveredAlerts(ctx context.Context, failingSince time.Time) ([]view.Undelivered, error)
 }
 
 // Versions reads the versions of applied sources.

@@ -17,6 +17,7 @@ var cliRooms = []storeRoom{
 	{"term", nil},
 	{"subject", nil},
 	{"reason", nil},
+	{"alert", nil},
 	{"cursor", nil},
 	{"data", nil},
 	{"rate", []string{"reason"}},

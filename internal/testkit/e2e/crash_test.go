@@ -92,9 +92,9 @@ func crashAt(t *testing.T, k kind, database string, p crash.Point, passage int) 
 	s.refetched(lost)
 }
 
-// harvestPoints are those that a harvest passes; the relay has its own test.
+// harvestPoints are those that a harvest passes; the relay and alerts have tests of their own.
 func harvestPoints() []crash.Point {
-	return slices.DeleteFunc(slices.Clone(crash.Points[:]), func(p crash.Point) bool { return p == crash.Published })
+	return slices.DeleteFunc(slices.Clone(crash.Points[:]), func(p crash.Point) bool { return p == crash.Published || p == crash.Told })
 }
 
 func TestNamedCrashPoints(t *testing.T) {

@@ -1,0 +1,89 @@
+package alert
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/alert"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
+)
+
+// outage is what keeps alerts from being decided. It is remembered by this process alone:
+// there is no database to keep it in.
+type outage struct {
+	since time.Time // zero: all is well
+	alert alert.Alert
+	told  []alert.Addressed // that arrived
+}
+
+// followOutage tells that findings cannot be looked at once that has lasted, and that it is
+// over. What is told does not depend on the database.
+func (s *Service) followOutage(ctx context.Context, failure error) {
+	now := time.Now().UTC()
+	switch {
+	case failure == nil:
+		s.endOutage(ctx, now)
+		return
+	case s.outage.since.IsZero():
+		s.outage.since = now
+	}
+	s.outage.alert = outageAlert(failure, s.outage.since)
+	if now.Sub(s.outage.since) < alert.UsualFor {
+		return
+	}
+	for _, a := range s.config.Declared.Outage(s.outage.alert, alert.Firing, now) {
+		if s.wasTold(a) || s.config.Senders[a.Receiver] == nil {
+			continue
+		}
+		if s.sendDirectly(ctx, a) {
+			s.outage.told = append(s.outage.told, a)
+		}
+	}
+}
+
+func (s *Service) wasTold(a alert.Addressed) bool {
+	for _, t := range s.outage.told {
+		if t.Receiver == a.Receiver && t.Message.Rule == a.Message.Rule {
+			return true
+		}
+	}
+	return false
+}
+
+// endOutage tells those who heard of an outage that it is over.
+func (s *Service) endOutage(ctx context.Context, now time.Time) {
+	ended := s.outage.alert
+	ended.ResolvedAt = now
+	for _, a := range s.config.Declared.Outage(ended, alert.Resolved, now) {
+		if s.wasTold(a) && s.config.Senders[a.Receiver] != nil {
+			s.sendDirectly(ctx, a)
+		}
+	}
+	s.outage = outage{}
+}
+
+func (s *Service) sendDirectly(ctx context.Context, a alert.Addressed) bool {
+	if err := s.trySend(ctx, a.Receiver, a.Message); err != nil {
+		s.log.Error("a message of alerts was not delivered", "receiver", a.Receiver, "kind", string(a.Message.Kind), "message", a.Message.ID, "error", err)
+		return false
+	}
+	s.log.Info("alert sent", "receiver", a.Receiver, "kind", string(a.Message.Kind), "message", a.Message.ID, "rule", a.Message.Rule, "alerts", 1)
+	return true
+}
+
+// outageAlert says what keeps findings from being looked at.
+func outageAlert(failure error, since time.Time) alert.Alert {
+	var unreachable errUnreachable
+	if errors.As(failure, &unreachable) {
+		return alert.Alert{
+			Code: alert.DatabaseUnreachable, Severity: view.Critical, About: "database", Since: since, Next: "patra status",
+			Text: "the database cannot be reached, so nothing is harvested and nothing else can be told: " + wording.Shorten(failure.Error(), 200),
+		}
+	}
+	return alert.Alert{
+		Code: view.FoundUncomputable, Severity: view.Critical, About: "status", Since: since, Next: "patra status",
+		Text: "findings cannot be looked at, so nothing else can be told: " + wording.Shorten(failure.Error(), 200),
+	}
+}
