@@ -30,6 +30,7 @@ type RunDetail struct {
 	view.Run
 	Range   *slicing.Range `json:"range,omitempty"` // of an UPDATE by ids
 	Class   string         `json:"errorClass,omitempty"`
+	Shares  view.Shares    `json:"shares"`
 	Next    string         `json:"next"`
 	Batches []view.Batch   `json:"batches"`
 }
@@ -100,7 +101,7 @@ func explainRun(ctx context.Context, app *daemon.App, id int64, limit int) (d Ru
 	if len(runs) == 0 {
 		return d, 0, fmt.Errorf("run %d: %w", id, fault.ErrNotFound)
 	}
-	d.Run = runs[0]
+	d.Run, d.Shares = runs[0], view.SharesOf(runs[0].Stats)
 	if d.ErrorCode != "" {
 		d.Class = reason.FaultClassText(d.ErrorCode)
 	}
@@ -160,6 +161,10 @@ func runFacts(d RunDetail) []term.Fact {
 		{"started over", term.Wrap(wording.OrDash(s.RestartedBy))},
 		{"breaker", term.Wrap(breakerText(r))},
 		{"received", fmt.Sprintf("%d bytes, waited %d ms for the rate gate", s.BytesIn, s.WaitMS)},
+		{"upstream's time", runLatencyText(s)},
+		{"errors", term.Wrap(errorsText(s.Errors))},
+		{"shares", term.Wrap(sharesText(s))},
+		{"last page", lastPageText(s)},
 	}, healingFacts(r.Remarks)...)
 }
 
@@ -206,7 +211,11 @@ func exchangeFacts(b view.Batch, r view.Run, last bool) []term.Fact {
 	if last && r.Status == string(ingest.RunPartial) {
 		next = "not asked for: what is left is cut smaller"
 	}
-	return append(facts, term.Fact{"  items", term.Wrap(reason.ItemsText(b.Stats))}, term.Fact{"  next page", term.Wrap(next + nextRule(b.Request))})
+	facts = append(facts, term.Fact{"  items", term.Wrap(reason.ItemsText(b.Stats))})
+	if b.Exchange != nil {
+		facts = append(facts, term.Fact{"  requests", term.Wrap(requestsText(b.Exchange) + "; " + gateText(b.Exchange))})
+	}
+	return append(facts, term.Fact{"  next page", term.Wrap(next + nextRule(b.Request))})
 }
 
 // nextRule is the rule that told whether there is a next page.

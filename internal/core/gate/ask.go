@@ -15,6 +15,7 @@ type Ask struct {
 	Deadline time.Duration // longest wait that is accepted; zero: none
 	Priority int           // smaller first, where there is not enough for all
 	Task     int64         // tasks of one key take turns; zero: of no task
+	Told     *Passage      // the gate says here how the request passed; nil: nobody asks
 }
 
 // Weight returns what the request takes from rate and quotas.

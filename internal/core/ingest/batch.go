@@ -38,6 +38,7 @@ type BatchCommit struct {
 	Refreshed         *Refreshed // of an UPDATE
 	Checkpoint        Checkpoint
 	RunStats          RunStats // of the run so far, this batch's decisions not included
+	Exchange          Exchange // how it was had
 	Answers           bool     // the first page of a run that looks whether its upstream is back
 }
 
@@ -48,6 +49,8 @@ type BatchResult struct {
 	Until   time.Time // new end of the lease
 	Cancel  bool      // as in Held
 	Pause   bool
+	// Repeated: it was stored before, and its answer lost.
+	Repeated bool
 }
 
 // Key returns the identity of a batch (D§5.5).
@@ -64,6 +67,7 @@ type FailedBatch struct {
 	Error             string
 	Request, Response []byte
 	Raw               string // as in BatchCommit
+	Exchange          Exchange
 }
 
 // Finish ends a run.

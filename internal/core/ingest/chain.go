@@ -329,6 +329,11 @@ type RunStats struct {
 	RestartedBy string `json:"restartedBy,omitempty"`
 	// Answers are the answers that TookMS adds up.
 	Answers int `json:"answers,omitempty"`
+	// HasNext is 1 if the last batch of the run said that there is a next page.
+	HasNext int `json:"hasNext,omitempty"`
+	// Repeated are batches that had been stored when they were stored again: an answer of
+	// the database was lost.
+	Repeated int `json:"repeated,omitempty"`
 	// Errors are the faults of tries and of the run itself, and rejects that are news.
 	Errors FaultTally `json:"errors,omitempty"`
 }
@@ -341,7 +346,7 @@ func (s RunStats) Add(o RunStats) RunStats {
 		s.Found + o.Found, s.TookMS + o.TookMS, max(s.SlowestMS, o.SlowestMS), s.CircuitOpen + o.CircuitOpen, s.Actions.Add(o.Actions),
 		s.Refresh.Add(o.Refresh), s.Dated + o.Dated, s.Apart.Add(o.Apart),
 		s.Lists + o.Lists, s.ShortLists + o.ShortLists, s.Announced + o.Announced, s.Delivered + o.Delivered, max(s.RestartedBy, o.RestartedBy),
-		s.Answers + o.Answers, s.Errors.Add(o.Errors),
+		s.Answers + o.Answers, s.HasNext + o.HasNext, s.Repeated + o.Repeated, s.Errors.Add(o.Errors),
 	}
 }
 
@@ -357,7 +362,7 @@ func (s RunStats) Since(before RunStats) RunStats {
 		{&out.Requests, before.Requests}, {&out.Retries, before.Retries}, {&out.Throttled, before.Throttled}, {&out.Restarts, before.Restarts},
 		{&out.Pages, before.Pages}, {&out.Unsent, before.Unsent}, {&out.Found, before.Found}, {&out.CircuitOpen, before.CircuitOpen},
 		{&out.Dated, before.Dated}, {&out.Lists, before.Lists}, {&out.ShortLists, before.ShortLists},
-		{&out.Answers, before.Answers},
+		{&out.Answers, before.Answers}, {&out.HasNext, before.HasNext}, {&out.Repeated, before.Repeated},
 	} {
 		*n.of -= n.was
 	}

@@ -61,7 +61,10 @@ func readBatchRow(r Row, b *view.Batch) error {
 	if c.Stats == "" {
 		return nil
 	}
-	return json.Unmarshal([]byte(c.Stats), &b.Stats)
+	if err := json.Unmarshal([]byte(c.Stats), &b.Stats); err != nil {
+		return err
+	}
+	return b.ReadExchange([]byte(c.Stats))
 }
 
 func readEvidence(r Row, b *view.Batch) error {

@@ -71,9 +71,19 @@ type Batch struct {
 	BeforeToken string            `json:"beforeToken,omitempty"`
 	AfterToken  string            `json:"afterToken,omitempty"`
 	Stats       ingest.BatchStats `json:"stats"`
+	Exchange    *ingest.Exchange  `json:"exchange,omitempty"` // nil: it was stored before that was kept
 	Error       string            `json:"error,omitempty"`
 	CommittedAt time.Time         `json:"committedAt,omitzero"`
 	Request     json.RawMessage   `json:"request,omitempty"`
 	Response    json.RawMessage   `json:"response,omitempty"`
 	Raw         string            `json:"raw,omitempty"` // reference of the kept body
+}
+
+// ReadExchange reads how the batch was had from its stored account.
+func (b *Batch) ReadExchange(stats []byte) error {
+	x, known, err := ingest.DecodeExchange(stats)
+	if known {
+		b.Exchange = &x
+	}
+	return err
 }

@@ -50,9 +50,20 @@ func (g *Gate) Acquire(ctx context.Context, a gate.Ask) (*Permit, error) {
 			err = w.awaitMode(ctx, k, changed)
 		}
 		if p != nil || err != nil {
+			k.tellPassage(w, p)
 			return p, err
 		}
 	}
+}
+
+// tellPassage says how a request passed that the server let leave.
+func (k *key) tellPassage(w *waiter, p *Permit) {
+	if w.ask.Told == nil || p == nil || p.own != nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	w.ask.Told.Rate = k.rate
 }
 
 // acquireCounted charges a request to its quotas, then acquires its permit. If the
@@ -94,6 +105,9 @@ func (k *key) awaitHours(ctx context.Context, w *waiter) error {
 		v := gate.Verdict{Decision: gate.Wait, Until: hours.NextOpen(now), Reason: gate.ClosedHours}
 		if !w.over.IsZero() && v.Until.After(w.over) {
 			return v.Fault(k.name, now)
+		}
+		if w.ask.Told != nil {
+			w.ask.Told.Why = gate.ClosedHours
 		}
 		if err := pause.Until(ctx, v.Until); err != nil {
 			return err

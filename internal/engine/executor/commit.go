@@ -42,6 +42,14 @@ func (a *answer) pageThatCame() *extract.Page {
 	return a.page
 }
 
+// callMade returns the call of the answer; nil if nobody was asked.
+func (a *answer) callMade() *transport.Call {
+	if a == nil {
+		return nil
+	}
+	return a.call
+}
+
 // fetchAnswer sends a request through the chain and reads the answer as a page of p.
 func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exchange.Request, retry fault.RetryPolicy) (*answer, error) {
 	r.askedNo = r.batchNo + 1
@@ -121,7 +129,7 @@ func (r *taskRun) recordFailedPage(a *answer, err error) {
 	r.lost = a.call
 	r.failed = &ingest.FailedBatch{
 		No: r.batchNo + 1, Pass: r.pass.no, PageNo: r.pass.state.Pages + 1, BeforeToken: r.pass.config.Position(r.pass.state),
-		Error: err.Error(), Request: request, Response: response, Raw: raw,
+		Error: err.Error(), Request: request, Response: response, Raw: raw, Exchange: r.describeExchange(a.call, true),
 	}
 }
 
@@ -201,7 +209,7 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 		DatasetID: r.work.DatasetID, ExprID: r.work.ExprID, No: r.batchNo, Pass: r.pass.no, PageNo: b.before.Pages + 1, PageSize: r.pass.config.Size,
 		BeforeToken: r.pass.config.Position(b.before), AfterToken: r.pass.config.Position(b.after), Records: b.records, Rejects: b.rejects,
 		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, OutsideKept: b.strays, Passed: r.work.Passed.Intersect(r.expectedItems().Window), Request: request, Response: response, Raw: raw,
-		Refreshed: refreshed, Checkpoint: b.checkpoint, RunStats: r.stats, Answers: r.run.Probe && r.stats.Pages == 1 && b.call != nil,
+		Refreshed: refreshed, Checkpoint: b.checkpoint, RunStats: r.stats, Exchange: r.describeExchange(b.callMade(), !b.checkpoint.Done), Answers: r.run.Probe && r.stats.Pages == 1 && b.call != nil,
 	}
 	began := time.Now()
 	result, err := r.executor.store.CommitBatch(ctx, batch)
@@ -214,7 +222,8 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 		return nil, err
 	}
 	crash.At(crash.Committed)
-	r.failed, r.lost, r.batchID = nil, nil, result.BatchID
+	r.failed, r.lost, r.batchID, r.told = nil, nil, result.BatchID, r.stats.Actions
+	r.noteStored(batch.Exchange, result)
 	r.tellBatch(ctx, &b, result)
 	r.measureBatch(b.answer, result.Stats, time.Since(began))
 	if b.call != nil {

@@ -80,6 +80,7 @@ type results struct {
 	failed  *ingest.FailedBatch
 	lost    *transport.Call     // that of the failed batch
 	unsure  *ingest.BatchCommit // a page whose commit may or may not have happened
+	told    health.Tally        // of the actions, what batches told
 }
 
 // signs are what the run noticed about the health of the upstream.

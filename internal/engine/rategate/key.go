@@ -44,6 +44,9 @@ func (k *key) turnOf(task int64) *gate.Turn { return k.turns.Of(task, k.state.Qu
 // little before now where the timer was late.
 func (k *key) grantPermit(a *gate.Ask, t *gate.Turn, at, now time.Time) *permit {
 	k.state.Charge(a, at)
+	if a.Told != nil {
+		a.Told.Rate = k.state.Rate(now)
+	}
 	if k.state.Low() {
 		k.askForMore(now)
 	}
@@ -74,6 +77,14 @@ func (k *key) foreseeWait(a *gate.Ask, now time.Time) gate.Verdict {
 	}
 	at := k.state.Ready(a.Weight(), now).Add(time.Duration(ahead / k.state.Rate(now) * float64(time.Second)))
 	return gate.Verdict{Decision: gate.Wait, Until: at, Reason: gate.OverDeadline}
+}
+
+// tellWait says what a request waits for that may not leave at once.
+func (k *key) tellWait(a *gate.Ask, now time.Time) {
+	if a.Told == nil {
+		return
+	}
+	a.Told.Why, a.Told.Places = k.state.Judge(a, now).Reason, k.inFlight >= k.state.Places()
 }
 
 func (k *key) enqueueAsk(a gate.Ask, now time.Time) *waiter {

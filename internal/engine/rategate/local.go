@@ -159,6 +159,7 @@ func (l *Local) queueAsk(ctx context.Context, a gate.Ask) (*permit, error) {
 		l.mu.Unlock()
 		return nil, v.Fault(a.Key, now)
 	}
+	k.tellWait(&a, now)
 	w := k.enqueueAsk(a, now)
 	k.serveWaiters(now)
 	l.mu.Unlock()

@@ -35,10 +35,12 @@ type gated struct {
 func (g gated) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	began := time.Now()
 	woken := beginRest(ctx)
-	permit, err := g.permits.Acquire(ctx, c.gateAsk())
+	ask, told := c.gateAsk(), gate.Passage{}
+	ask.Told = &told
+	permit, err := g.permits.Acquire(ctx, ask)
 	woken()
 	waited := time.Since(began)
-	c.Notes.Waited += waited
+	c.noteWait(told, waited, err)
 	if err != nil {
 		c.measureRefusal(waited, err)
 		return nil, err
@@ -53,8 +55,23 @@ func (g gated) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	c.Notes.Attempts++
 	sent := time.Now()
 	response, err := g.sendWithPermit(ctx, c, permit)
-	c.measureAnswer(waited, time.Since(sent), response, err)
+	took := time.Since(sent)
+	c.Notes.Took += took
+	c.measureAnswer(waited, took, response, err)
 	return response, err
+}
+
+// noteWait notes how long a request waited for its permit, and what for. A refusal says
+// so itself.
+func (c *Call) noteWait(told gate.Passage, waited time.Duration, err error) {
+	if f := new(fault.Error); errors.As(err, &f) && f.Held != "" {
+		told.Why = gate.Reason(f.Held)
+	}
+	c.Notes.Waited += waited
+	c.Notes.Waits.Add(told, waited)
+	if told.Rate > 0 {
+		c.Notes.Rate = told.Rate
+	}
 }
 
 // measureRefusal tells of a request that the gate put off. One whose caller was stopped

@@ -85,6 +85,9 @@ type Notes struct {
 	Throttled  int
 	BytesIn    int64
 	Waited     time.Duration // for the gate
+	Waits      gate.Waits    // the same, by reason
+	Rate       float64       // in force when the last attempt left; 0: not known
+	Took       time.Duration // from the permits of all attempts to their answers
 	Request    exchange.RequestDigest
 	Response   *exchange.ResponseDigest // of the last answer, good or bad
 }

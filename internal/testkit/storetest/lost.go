@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/alarm"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/archive"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
@@ -50,6 +51,10 @@ func lostAnswers(t *testing.T, s fixture.Suite) {
 			stormy.SameTables("after the lost answer", calm.Tables(), stormy.Tables())
 			got, err := call()
 			stormy.Must(err)
+			if batch, ok := got.(ingest.BatchResult); ok {
+				batch.Repeated = false // the one thing that may differ
+				got = batch
+			}
 			if want != nil && !reflect.DeepEqual(got, want) {
 				t.Errorf("the repeated call gave\n%+v, undisturbed it gives\n%+v", got, want)
 			}

@@ -74,7 +74,7 @@ func (t *tx) openBatch(in ingest.BatchCommit, result *ingest.BatchResult) (was o
 	if err != nil || !id.Valid {
 		return was, err
 	}
-	was.done = true
+	was.done, result.Repeated = true, true
 	return was, json.Unmarshal([]byte(stats.String), &result.Stats)
 }
 
@@ -135,7 +135,7 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, packed func
 		return err
 	}
 	if result.Stats = stats; stats.Known > 0 {
-		if err := t.restateBatch(result.BatchID, stats); err != nil {
+		if err := t.restateBatch(result.BatchID, stats, in.Exchange); err != nil {
 			return err
 		}
 	}
@@ -183,7 +183,7 @@ func decideRecords(items []preparedRecord, stored map[record.Key]*record.Head, p
 }
 
 func (t *tx) insertBatch(in ingest.BatchCommit, stats ingest.BatchStats) (int64, error) {
-	text, err := json.Marshal(stats)
+	text, err := ingest.EncodeBatch(stats, in.Exchange)
 	if err != nil {
 		return 0, err
 	}
@@ -194,8 +194,8 @@ func (t *tx) insertBatch(in ingest.BatchCommit, stats ingest.BatchStats) (int64,
 
 // restateBatch adds to the account of a batch what is known only after its rejects
 // were compared with those that are stored.
-func (t *tx) restateBatch(id int64, stats ingest.BatchStats) error {
-	text, err := json.Marshal(stats)
+func (t *tx) restateBatch(id int64, stats ingest.BatchStats, x ingest.Exchange) error {
+	text, err := ingest.EncodeBatch(stats, x)
 	if err != nil {
 		return err
 	}
@@ -212,8 +212,12 @@ func (t *tx) insertFailedBatch(in ingest.Finish) error {
 	if err := t.Row("SELECT provenance_code, operation_code FROM ing_task WHERE id = ?", in.Lease.TaskID).Scan(&source, &operation); err != nil {
 		return err
 	}
+	text, err := ingest.EncodeBatch(ingest.BatchStats{}, f.Exchange)
+	if err != nil {
+		return err
+	}
 	id, err := t.Insert(batchInsert, in.Lineage.RunID, in.Lease.TaskID, in.Lineage.SliceID, in.Lineage.PlanID, in.Lease.Epoch, f.No, f.Pass, in.FailedKey(),
-		source, operation, f.PageNo, nil, kernel.OrNull(f.BeforeToken), tokenHash(f.BeforeToken), nil, 0, string(ingest.BatchFailed), "{}", kernel.Readable(f.Error), nil, kernel.Micros(t.Now))
+		source, operation, f.PageNo, nil, kernel.OrNull(f.BeforeToken), tokenHash(f.BeforeToken), nil, 0, string(ingest.BatchFailed), string(text), kernel.Readable(f.Error), nil, kernel.Micros(t.Now))
 	if err != nil {
 		return err
 	}

@@ -146,7 +146,10 @@ func scanBatch(rows kernel.Scanner, more ...any) (v view.Batch, err error) {
 		return v, err
 	}
 	v.Page, v.BeforeToken, v.AfterToken, v.Error, v.CommittedAt = int(page.Int64), before.String, after.String, text.String, kernel.Instant(committed)
-	return v, kernel.Decode(stats, &v.Stats)
+	if err := kernel.Decode(stats, &v.Stats); err != nil || !stats.Valid {
+		return v, err
+	}
+	return v, v.ReadExchange([]byte(stats.String))
 }
 
 // Batch returns one page with its evidence.

@@ -148,6 +148,7 @@ func (s suite) batches(t *testing.T) {
 		bare := a.Commit().BatchID
 		page := a.Page(fixture.Item("a", "x", fixture.Noon))
 		page.Pass, page.PageNo, page.BeforeToken, page.AfterToken, page.Raw = 2, 17, "from", "to", fixture.Long("0f", 32)
+		page.Exchange = ingest.Exchange{Requests: 1, Permits: 1, Status: 200}
 		id := a.Store(page).BatchID
 		got, err := w.Store.Batch(w.Ctx, id)
 		w.Must(err)
@@ -155,6 +156,7 @@ func (s suite) batches(t *testing.T) {
 			ID: id, RunID: a.Run.ID, TaskID: a.Work.Lease.TaskID, SliceID: a.Work.Lineage.SliceID, PlanID: plan.ID, No: 2, Pass: 2, Page: 17,
 			Source: "crossref", Operation: "HARVEST", Status: "SUCCEEDED", BeforeToken: "from", AfterToken: "to",
 			Stats: ingest.BatchStats{Seen: 1, Inserted: 1}, CommittedAt: fixture.Noon, Request: page.Request, Response: page.Response, Raw: fixture.Long("0f", 32),
+			Exchange: &page.Exchange,
 		}
 		if !reflect.DeepEqual(got, want) {
 			w.Errorf("batch\n%+v, want\n%+v", got, want)

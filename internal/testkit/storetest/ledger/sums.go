@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
@@ -72,6 +75,32 @@ func (s suite) sums(t *testing.T) {
 		}
 		if got := w.errorsMet(view.ErrorQuery{From: fixture.Noon}); !reflect.DeepEqual(got, wanted) {
 			w.Errorf("errors\n%+v, want\n%+v", got, wanted)
+		}
+	})
+	s.test(t, "a batch keeps how it was had", func(w *world) {
+		w.Plan(h)
+		a := w.Begin(h)
+		had := ingest.Exchange{
+			Requests: 3, Retries: 2, Throttled: 1, Permits: 3, Rate: 2.5, Quota: gate.Wait, Status: 206, Bytes: 70_000, Took: 20 * time.Millisecond,
+			TookAll: 800 * time.Millisecond, HasNext: true, Waits: gate.Waits{Rate: time.Second, Quota: time.Minute}, Actions: health.Tally{ShrinkPage: 1},
+		}
+		page := a.Page(fixture.Item("a", "x", fixture.Noon))
+		page.Exchange = had
+		page.Rejects = []record.Reject{{Index: 1, Reason: record.BadItem, Raw: []byte("{}")}}
+		page.Seen = 2
+		first := a.Store(page)
+		again, err := w.Store.CommitBatch(w.Ctx, page)
+		w.Must(err)
+		if first.Repeated || !again.Repeated {
+			w.Errorf("stored: repeated %v, again: %v", first.Repeated, again.Repeated)
+		}
+		end := a.Ending(fixture.Failed)
+		end.Failed = &ingest.FailedBatch{No: 2, Pass: 1, PageNo: 2, Error: "HTTP 500", Exchange: ingest.Exchange{Requests: 1, Permits: 1, Status: 500}}
+		w.Must(w.Store.FinishRun(w.Ctx, end))
+		batches, err := w.Store.Batches(w.Ctx, view.Filter{RunID: a.Run.ID})
+		w.Must(err)
+		if len(batches) != 2 || batches[1].Exchange == nil || *batches[1].Exchange != had || batches[1].Stats != first.Stats || batches[0].Exchange == nil || *batches[0].Exchange != end.Failed.Exchange {
+			w.Errorf("%+v", batches)
 		}
 	})
 	s.test(t, "runs add up by partition and by how they ended", func(w *world) {
