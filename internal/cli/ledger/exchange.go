@@ -64,7 +64,7 @@ func gateText(x *ingest.Exchange) string {
 }
 
 func upstreamText(x *ingest.Exchange) string {
-	if x == nil || x.TookAll == 0 {
+	if x == nil || x.Permits == 0 {
 		return "-"
 	}
 	text := x.Took.Round(time.Millisecond).String() + " for the last answer"
@@ -121,10 +121,10 @@ func errorsText(t ingest.FaultTally) string {
 
 // sharesText tells the shares of §11.10.
 func sharesText(s ingest.RunStats) string {
-	sh := view.SharesOf(s)
-	if sh == (view.Shares{}) {
+	if s.Seen == 0 {
 		return "-"
 	}
+	sh := view.SharesOf(s)
 	percent := func(of float64) string { return fmt.Sprintf("%.1f %%", 100*of) }
 	return fmt.Sprintf("%s of what changed are updates, %s of items came twice, %s of what changed came late, %s of batches were stored before",
 		percent(sh.Updates), percent(sh.Duplicates), percent(sh.Late), percent(sh.Repeated))

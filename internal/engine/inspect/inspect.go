@@ -44,6 +44,7 @@ type Readers struct {
 	Records  Records
 	Archive  Archive
 	Alerts   Alerts
+	Sums     Sums
 }
 
 // Clock is the clock of the store.

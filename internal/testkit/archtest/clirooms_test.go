@@ -20,6 +20,7 @@ var cliRooms = []storeRoom{
 	{"alert", nil},
 	{"cursor", nil},
 	{"data", nil},
+	{"stats", nil},
 	{"rate", []string{"reason"}},
 	{"consent", []string{"subject"}},
 	{"admin", []string{"consent"}},
