@@ -103,7 +103,7 @@ func (a *App) rawRoom() *view.RawRoom {
 	if !known {
 		return nil
 	}
-	return &view.RawRoom{Bytes: bytes, Limit: a.config.Raw.MaxBytes}
+	return &view.RawRoom{Dir: a.config.Raw.Dir, Bytes: bytes, Limit: a.config.Raw.MaxBytes}
 }
 
 // readyRaw finds out before work begins that bodies cannot be kept.

@@ -57,6 +57,16 @@ type Limits struct {
 	// QuarantineGrowth is how many items may come into quarantine within an hour before that
 	// is critical. 0: any.
 	QuarantineGrowth int
+
+	// DiskFreeShare is which share of a disk should be free, where that is less than 20 GB.
+	DiskFreeShare float64
+
+	// RawFullShare is up to which share of their bound bodies of answers may be kept before
+	// it is told that older ones go. 0: any.
+	RawFullShare float64
+
+	// StoreSlow is how long the database may take for the simplest answer. 0: for ever.
+	StoreSlow time.Duration
 }
 
 // What commands name in their help.
@@ -82,5 +92,8 @@ func Default() Limits {
 		LeastBatches:     20,
 		QuotaLeftShare:   0.1,
 		QuarantineGrowth: 100,
+		DiskFreeShare:    0.05,
+		RawFullShare:     0.9,
+		StoreSlow:        time.Second,
 	}
 }

@@ -51,6 +51,9 @@ type Finding struct {
 	Share     float64           `json:"share,omitempty"`
 	MaxShare  float64           `json:"maxShare,omitempty"`
 	Quota     *RateQuota        `json:"quota,omitempty"`
+	Disk      *Disk             `json:"disk,omitempty"`
+	Raw       *RawRoom          `json:"raw,omitempty"`
+	Took      duration.Duration `json:"took,omitzero"`   // for the simplest answer of the database
 	Grows     int               `json:"grows,omitempty"` // by at least so many within an hour
 
 	Undelivered *Undelivered `json:"undelivered,omitempty"`
@@ -66,6 +69,7 @@ type Subject struct {
 	CursorID  int64  `json:"cursorId,omitempty"`
 	Process   string `json:"process,omitempty"`
 	RateKey   string `json:"rateKey,omitempty"`
+	Path      string `json:"path,omitempty"`
 }
 
 // Severity is how much a finding matters.
@@ -122,6 +126,10 @@ const (
 	FoundNeverChecked FindingCode = "NEVER_CHECKED"
 	FoundCheckTooOld  FindingCode = "CHECK_TOO_OLD"
 	FoundClockOff     FindingCode = "CLOCK_OFF" // this machine's clock differs from the store's
+	FoundDiskLow      FindingCode = "DISK_NEARLY_FULL"
+	FoundRawFull      FindingCode = "RAW_NEARLY_FULL" // bodies of answers reach their bound
+	FoundStoreSlow    FindingCode = "DATABASE_SLOW"
+	FoundUnreachable  FindingCode = "DATABASE_UNREACHABLE"
 	FoundUntrusted    FindingCode = "UNTRUSTED" // it wants what was not agreed to
 
 	FoundUndelivered FindingCode = "ALERT_UNDELIVERED" // messages of alerts do not reach a receiver
@@ -131,7 +139,7 @@ var severities = map[FindingCode]Severity{
 	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundRanges: Critical, FoundDamaged: Critical,
 	FoundClockOff: Warning, FoundBehind: Critical, FoundStalled: Warning, FoundRefused: Warning, FoundSilent: Warning,
 	FoundNoWorker: Warning, FoundGone: Warning, FoundPlanIdle: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
-	FoundErrors: Warning, FoundThrottled: Warning, FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
+	FoundDiskLow: Critical, FoundUnreachable: Critical, FoundStoreSlow: Warning, FoundRawFull: Notice, FoundErrors: Warning, FoundThrottled: Warning, FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
 	FoundUndelivered: Warning,
 	FoundQuotaLow: Notice, FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,
 }

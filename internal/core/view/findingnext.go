@@ -64,6 +64,12 @@ func (f Finding) nextCommand() string {
 		return "patra db check"
 	case FoundClockOff:
 		return "timedatectl status"
+	case FoundDiskLow:
+		return "df -h " + f.Disk.Path
+	case FoundRawFull:
+		return "du -sh " + f.Raw.Dir
+	case FoundStoreSlow, FoundUnreachable:
+		return "patra status"
 	case FoundUnreadable:
 		return "patra source apply FILE"
 	case FoundUnplannable:

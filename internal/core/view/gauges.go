@@ -24,8 +24,9 @@ type Gauges struct {
 
 // RawRoom is the room of kept bodies.
 type RawRoom struct {
-	Bytes int64 // that they take
-	Limit int64 // that they may take
+	Dir   string `json:"dir"`
+	Bytes int64  `json:"bytes"` // that they take
+	Limit int64  `json:"limit"` // that they may take
 }
 
 // CampaignLag is how much of a campaign lies ahead of its watermark.

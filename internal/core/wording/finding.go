@@ -22,8 +22,12 @@ func FindingAbout(f view.Finding) string {
 		return fmt.Sprintf("process %d on %s", f.Gone.PID, f.Gone.Host)
 	case view.FoundUndelivered:
 		return "alerts"
-	case view.FoundDamaged, view.FoundNeverChecked, view.FoundCheckTooOld:
+	case view.FoundDamaged, view.FoundNeverChecked, view.FoundCheckTooOld, view.FoundStoreSlow, view.FoundUnreachable:
 		return "database"
+	case view.FoundDiskLow:
+		return "disk of " + f.Disk.Path
+	case view.FoundRawFull:
+		return "raw bodies"
 	case view.FoundPaused:
 		return f.Pause.Scope.String()
 	case view.FoundDisagree, view.FoundShortLists:
@@ -108,6 +112,8 @@ func FindingText(f view.Finding, now time.Time) string {
 		return ConditionText(*f.Condition)
 	case view.FoundErrors, view.FoundThrottled, view.FoundQuotaLow:
 		return shareText(f)
+	case view.FoundDiskLow, view.FoundRawFull, view.FoundStoreSlow, view.FoundUnreachable:
+		return roomText(f)
 	case view.FoundDisagree, view.FoundShortLists:
 		return doubtText(f)
 	case view.FoundDeadEvents, view.FoundReceiverAway, view.FoundUnrelayed, view.FoundEventsBehind:
@@ -140,6 +146,33 @@ func goneText(g view.Gone) string {
 		text += "; work stands still of " + Shorten(strings.Join(g.Sources, ", "), 120)
 	}
 	return text
+}
+
+// roomText says what is wrong with the place where things are stored.
+func roomText(f view.Finding) string {
+	switch f.Code {
+	case view.FoundDiskLow:
+		return fmt.Sprintf("%s of %s are free, and %s there: when it is full, nothing can be stored; make room (what is committed stays, and work goes on by itself)",
+			sizeText(f.Disk.Free), sizeText(f.Disk.Total), strings.Join(f.Disk.Holds, ", ")+" lie")
+	case view.FoundRawFull:
+		return fmt.Sprintf("they take %s of %s in %s: the oldest go before their time; `--raw-max` allows more, `--raw-keep` keeps them for less", sizeText(uint64(f.Raw.Bytes)), sizeText(uint64(f.Raw.Limit)), f.Raw.Dir)
+	case view.FoundStoreSlow:
+		return fmt.Sprintf("it takes %s for the simplest answer, more than %s: its server or disk is overloaded", DurationText(f.Took.Std()), DurationText(f.Limit.Std()))
+	}
+	return "it cannot be reached, so nothing is stored and findings are unknown: " + Shorten(f.Error, 300)
+}
+
+// sizeText writes a number of bytes as people say it.
+func sizeText(bytes uint64) string {
+	for _, unit := range []struct {
+		size uint64
+		name string
+	}{{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
+		if bytes >= unit.size {
+			return fmt.Sprintf("%.3g %s", float64(bytes)/float64(unit.size), unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", bytes)
 }
 
 // shareText says of what there is too much, or too little left.

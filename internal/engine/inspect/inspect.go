@@ -37,6 +37,7 @@ type Readers struct {
 	Beside   Beside
 	Checks   Checks
 	Machine  Machine
+	Place    Place // nil: it is not asked
 	Versions Versions
 	Readings Readings
 	Upstream Upstream

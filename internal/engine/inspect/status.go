@@ -46,11 +46,10 @@ type statusBuilder struct {
 }
 
 func (s *statusBuilder) build(ctx context.Context) (err error) {
-	asked := s.from.Machine.ReadClock()
-	if s.report.Now, err = s.from.Clock.Now(ctx); err != nil {
+	if err := s.askClock(ctx); err != nil {
 		return err
 	}
-	s.addClock(asked, s.from.Machine.ReadClock())
+	s.addDisks()
 	if s.query.Source != "" {
 		if _, _, err := s.from.Sources.Source(ctx, s.query.Source); err != nil {
 			return err

@@ -1,0 +1,18 @@
+package view
+
+import "time"
+
+// Disk is how much room is left where files of this installation lie.
+type Disk struct {
+	Path  string   `json:"path"`
+	Holds []string `json:"holds"` // what lies there: the database, raw bodies, archives
+	Total uint64   `json:"total"`
+	Free  uint64   `json:"free"`
+}
+
+// StoreSample is one question to the store: how long its answer took, or why none came.
+type StoreSample struct {
+	At   time.Time
+	Took time.Duration
+	Err  error
+}
