@@ -6,6 +6,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/engine/operate"
 )
@@ -39,6 +40,11 @@ func (c *Cursors) ListSegments(ctx context.Context, id int64) ([]coverage.Segmen
 // FindCoverage finds the coverage that a planner starts from; an unknown namespace has none.
 func (c *Cursors) FindCoverage(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error) {
 	return c.db.CoverageState(ctx, n)
+}
+
+// VerifyBetween holds the events of a watermark between two instants against its ledger.
+func (c *Cursors) VerifyBetween(ctx context.Context, id int64, within window.Window) (view.Verdict, error) {
+	return c.db.VerifyBetween(ctx, id, within)
 }
 
 // Verify holds a watermark and its coverage against its ledger (C§4).

@@ -234,6 +234,7 @@ func lineageOf(l ingest.Lineage) string {
 
 func newCursorVerify(e *term.Env) *cobra.Command {
 	var repair bool
+	var from, to string
 	var a term.Confirming
 	c := &cobra.Command{
 		Use:   "verify [ID]",
@@ -246,10 +247,14 @@ Exit code 9 if anything differs.
 reason. The change is shown first; on a terminal you are asked, elsewhere add
 --yes.
 
+--from and --to tell which events between two instants contradict the ledger, and
+where the watermark stood at the end of that time.
+
 Events that were archived are represented by a signed snapshot, which is checked.
 With --archive the files are read too, and folded from the very first event on.`,
 		Example: `  patra cursor verify
   patra cursor verify 1 -o json
+  patra cursor verify 1 --from 2025-03-01 --to 2025-03-08
   patra cursor verify --archive patra.db.archive
   patra cursor verify 1 --repair --reason restored --dry-run`,
 		Args: cobra.MaximumNArgs(1),
@@ -263,17 +268,26 @@ With --archive the files are read too, and folded from the very first event on.`
 				only = id
 			}
 			return e.ReadStore(cmd.Context(), func(app *daemon.App) error {
+				if (from != "" || to != "") && (repair || e.ArchiveDir != "") {
+					return term.Usagef("--from and --to only look at events in the database: leave --repair and --archive out")
+				}
 				if repair {
 					return repairCursors(cmd.Context(), e, app, only, a)
 				}
 				if a.Dry || a.Yes || a.Reason != "" {
 					return term.Usagef("--reason, --dry-run and --yes go with --repair")
 				}
-				return verifyCursors(cmd.Context(), e, app, only)
+				within, err := parseWithin(cmd.Context(), app, from, to)
+				if err != nil {
+					return err
+				}
+				return verifyCursors(cmd.Context(), e, app, only, within)
 			})
 		},
 	}
 	c.Flags().StringVar(&e.ArchiveDir, "archive", "", "folder of archives: fold the events in them too")
+	c.Flags().StringVar(&from, "from", "", "only tell of events since then")
+	c.Flags().StringVar(&to, "to", "", "fold only events before then, and do not compare with what is stored now")
 	c.Flags().BoolVar(&repair, "repair", false, "make watermark and coverage what the ledger gives")
 	a.Flags(c)
 	return c
@@ -291,7 +305,37 @@ func cursorIDs(ctx context.Context, e *term.Env, app *daemon.App, only int64) (i
 	return ids, err
 }
 
-func verifyCursors(ctx context.Context, e *term.Env, app *daemon.App, only int64) error {
+// parseWithin reads --from and --to; nil: the whole ledger.
+func parseWithin(ctx context.Context, app *daemon.App, from, to string) (*window.Window, error) {
+	if from == "" && to == "" {
+		return nil, nil
+	}
+	now, err := app.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	begin, err := term.ParseTime("from", from, now)
+	if err != nil {
+		return nil, err
+	}
+	end, err := term.ParseTime("to", to, now)
+	if err != nil {
+		return nil, err
+	}
+	w := window.Window{To: now}
+	if begin != nil {
+		w.From = *begin
+	}
+	if end != nil {
+		w.To = *end
+	}
+	if !w.From.Before(w.To) {
+		return nil, term.Usagef("--from %s is not before --to", from)
+	}
+	return &w, nil
+}
+
+func verifyCursors(ctx context.Context, e *term.Env, app *daemon.App, only int64, within *window.Window) error {
 	ids, err := cursorIDs(ctx, e, app, only)
 	if err != nil {
 		return err
@@ -299,12 +343,19 @@ func verifyCursors(ctx context.Context, e *term.Env, app *daemon.App, only int64
 	var verdicts []view.Verdict
 	var problems []string
 	for _, id := range ids {
-		v, err := app.Cursors.Verify(ctx, id)
+		var v view.Verdict
+		if within != nil {
+			v, err = app.Cursors.VerifyBetween(ctx, id, *within)
+		} else {
+			v, err = app.Cursors.Verify(ctx, id)
+		}
 		if err != nil {
 			return fmt.Errorf("cursor %d: %w", id, err)
 		}
-		if err := verifyArchived(ctx, e, app, &v); err != nil {
-			return fmt.Errorf("cursor %d: %w", id, err)
+		if within == nil {
+			if err := verifyArchived(ctx, e, app, &v); err != nil {
+				return fmt.Errorf("cursor %d: %w", id, err)
+			}
 		}
 		verdicts = append(verdicts, v)
 		for _, p := range v.Problems {

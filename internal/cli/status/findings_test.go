@@ -48,7 +48,7 @@ func TestEveryFindingHasItsSentence(t *testing.T) {
 			Code: code, Subject: view.Subject{Source: "shelf", Endpoint: "works"}, Count: 1, Windows: []window.Window{{From: march(1), To: march(2)}}, Gap: &view.Gap{},
 			Task: &view.Task{}, Restarted: &view.StartedOver{}, Pause: &ingest.Pause{Scope: ingest.Scope{Source: "shelf"}}, Condition: &view.Condition{Source: "shelf", Condition: "SLOW"},
 			Doubt: &view.Doubt{Source: "shelf"}, Backlog: &view.Backlog{}, Receiver: &view.Away{}, Check: &integrity.Last{}, Untrusted: &trust.Stopped{What: "source shelf"}, Late: &view.Late{FreshTo: march(1)},
-			Work: &view.WorkSum{}, Undelivered: &view.Undelivered{Receiver: "mail"}, Disk: &view.Disk{Path: "/srv"}, Raw: &view.RawRoom{Dir: "/srv/raw"},
+			Work: &view.WorkSum{}, Undelivered: &view.Undelivered{Receiver: "mail"}, Differs: &view.CursorDiffers{}, Disk: &view.Disk{Path: "/srv"}, Raw: &view.RawRoom{Dir: "/srv/raw"},
 			Gone: &view.Gone{Process: view.Process{Host: "attic", PID: 7}, Missing: []string{"executor"}},
 		}
 		text := wording.FindingText(f, march(9))

@@ -51,6 +51,7 @@ type Finding struct {
 	Share     float64           `json:"share,omitempty"`
 	MaxShare  float64           `json:"maxShare,omitempty"`
 	Quota     *RateQuota        `json:"quota,omitempty"`
+	Differs   *CursorDiffers    `json:"differs,omitempty"`
 	Disk      *Disk             `json:"disk,omitempty"`
 	Raw       *RawRoom          `json:"raw,omitempty"`
 	Took      duration.Duration `json:"took,omitzero"`   // for the simplest answer of the database
@@ -125,7 +126,8 @@ const (
 	FoundDamaged      FindingCode = "DATABASE_DAMAGED"
 	FoundNeverChecked FindingCode = "NEVER_CHECKED"
 	FoundCheckTooOld  FindingCode = "CHECK_TOO_OLD"
-	FoundClockOff     FindingCode = "CLOCK_OFF" // this machine's clock differs from the store's
+	FoundCursor       FindingCode = "CURSOR_DIFFERS" // from its events
+	FoundClockOff     FindingCode = "CLOCK_OFF"      // this machine's clock differs from the store's
 	FoundDiskLow      FindingCode = "DISK_NEARLY_FULL"
 	FoundRawFull      FindingCode = "RAW_NEARLY_FULL" // bodies of answers reach their bound
 	FoundStoreSlow    FindingCode = "DATABASE_SLOW"
@@ -139,9 +141,9 @@ var severities = map[FindingCode]Severity{
 	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundRanges: Critical, FoundDamaged: Critical,
 	FoundClockOff: Warning, FoundBehind: Critical, FoundStalled: Warning, FoundRefused: Warning, FoundSilent: Warning,
 	FoundNoWorker: Warning, FoundGone: Warning, FoundPlanIdle: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
-	FoundDiskLow: Critical, FoundUnreachable: Critical, FoundStoreSlow: Warning, FoundRawFull: Notice, FoundErrors: Warning, FoundThrottled: Warning, FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
+	FoundCursor: Critical, FoundDiskLow: Critical, FoundUnreachable: Critical, FoundStoreSlow: Warning, FoundRawFull: Notice, FoundErrors: Warning, FoundThrottled: Warning, FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
 	FoundUndelivered: Warning,
-	FoundQuotaLow: Notice, FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,
+	FoundQuotaLow:    Notice, FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,
 }
 
 // FindingCodes lists the kinds of findings, in order.

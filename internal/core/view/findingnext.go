@@ -62,6 +62,8 @@ func (f Finding) nextCommand() string {
 	switch f.Code {
 	case FoundUncomputable, FoundDamaged, FoundNeverChecked, FoundCheckTooOld:
 		return "patra db check"
+	case FoundCursor:
+		return fmt.Sprintf("patra cursor verify %d", f.Subject.CursorID)
 	case FoundClockOff:
 		return "timedatectl status"
 	case FoundDiskLow:

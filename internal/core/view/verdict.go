@@ -32,6 +32,17 @@ const (
 	Incomplete    VerdictCode = "INCOMPLETE"  // a campaign that was stopped
 )
 
+// CursorDiffers is a watermark that is not what the newest event of its ledger says.
+type CursorDiffers struct {
+	CursorID  int64  `json:"cursorId"`
+	Source    string `json:"source"`
+	Endpoint  string `json:"endpoint"`
+	Operation string `json:"operation"`
+	Value     string `json:"value"`  // as it is stored
+	Ledger    string `json:"ledger"` // as the event says
+	EventID   int64  `json:"eventId"`
+}
+
 // Verdict is the result of refolding a cursor's ledger (C§4).
 type Verdict struct {
 	Cursor   Cursor    `json:"cursor"`

@@ -120,6 +120,9 @@ func FindingText(f view.Finding, now time.Time) string {
 		return eventsFinding(f, now)
 	case view.FoundDamaged, view.FoundNeverChecked, view.FoundCheckTooOld:
 		return checkText(f)
+	case view.FoundCursor:
+		return fmt.Sprintf("the watermark of cursor %d stands at %s, but its newest event, %d, says %s: something else than patra changed it, or the database was restored in part; `patra cursor verify %d` tells more, with --repair it is what its events say",
+			f.Differs.CursorID, OrDash(f.Differs.Value), f.Differs.EventID, OrDash(f.Differs.Ledger), f.Differs.CursorID)
 	case view.FoundUntrusted:
 		return f.Untrusted.Brief()
 	case view.FoundUndelivered:

@@ -52,6 +52,7 @@ type ledger struct {
 	idle       []view.IdlePlan
 	sums       []view.WorkSum
 	newRejects int
+	differing  []view.CursorDiffers
 }
 
 func (l *ledger) inspector() *Inspector {
@@ -147,6 +148,9 @@ func (l *ledger) ScheduledJobs(context.Context, string) ([]view.ScheduledJob, er
 	return l.jobs, nil
 }
 func (l *ledger) LastAdvance(context.Context, int64) (time.Time, error) { return l.moved, nil }
+func (l *ledger) DifferingCursors(context.Context, string) ([]view.CursorDiffers, error) {
+	return l.differing, nil
+}
 func (l *ledger) CauseChanged(context.Context, ingest.Partition) (time.Time, error) {
 	return l.mended, nil
 }

@@ -198,6 +198,16 @@ func (s *statusBuilder) addClock(before, after time.Time) {
 	}
 }
 
+// addDiffering adds watermarks that differ from their events: what they call complete may be
+// missing.
+func (s *statusBuilder) addDiffering(ctx context.Context) error {
+	all, err := s.from.Advances.DifferingCursors(ctx, s.query.Source)
+	for _, d := range all {
+		s.find(view.Finding{Code: view.FoundCursor, Subject: view.Subject{Source: d.Source, Endpoint: d.Endpoint, Operation: d.Operation, CursorID: d.CursorID}, Differs: &d})
+	}
+	return err
+}
+
 // addUntrusted adds the sources that cannot run before somebody agrees.
 func (s *statusBuilder) addUntrusted(ctx context.Context) error {
 	all, err := s.from.Machine.Untrusted(ctx, s.query.Source)

@@ -143,9 +143,12 @@ type Machine interface {
 	ScheduledJobs(ctx context.Context, source string) ([]view.ScheduledJob, error)
 }
 
-// Advances reads when watermarks moved.
+// Advances reads what the ledgers of watermarks say.
 type Advances interface {
+	// LastAdvance is when a watermark moved last.
 	LastAdvance(ctx context.Context, cursorID int64) (time.Time, error)
+	// DifferingCursors lists the watermarks that differ from their newest event.
+	DifferingCursors(ctx context.Context, source string) ([]view.CursorDiffers, error)
 }
 
 // Readings reads what was asked for before, and how much came.

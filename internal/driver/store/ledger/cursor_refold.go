@@ -50,6 +50,24 @@ func (s *Ledger) Verify(ctx context.Context, cursorID int64) (view.Verdict, erro
 	return v, kernel.Wrap("verify cursor", kernel.Performed(err))
 }
 
+// VerifyBetween folds a cursor's ledger up to an instant, and tells which of the events that
+// came since another contradict it. What is stored now is not compared: it is of now.
+func (s *Ledger) VerifyBetween(ctx context.Context, cursorID int64, within window.Window) (v view.Verdict, err error) {
+	if v.Cursor, err = s.look.Cursor(ctx, cursorID); err != nil {
+		return v, err
+	}
+	r, err := s.beginRefold(ctx, v.Cursor)
+	if err != nil {
+		return v, err
+	}
+	r.within = &within
+	if err := r.goOn(ctx, s, v.Cursor); err != nil {
+		return v, err
+	}
+	v.Events, v.Problems, v.Refolded = r.events, r.problems, r.Cursor
+	return v, nil
+}
+
 // refolding is a ledger that is folded page by page, and may be folded on when it
 // has grown.
 type refolding struct {
@@ -58,6 +76,7 @@ type refolding struct {
 	last     int64 // the newest event that is in it
 	events   int
 	problems []string
+	within   *window.Window // nil: all of it; else problems of other events are not told, and later ones not folded
 }
 
 // beginRefold starts at the newest snapshot of a ledger.
@@ -81,9 +100,18 @@ func (r *refolding) goOn(ctx context.Context, s *Ledger, c view.Cursor) error {
 			return err
 		}
 		for _, e := range events {
+			if r.within != nil && !e.At.Before(r.within.To) {
+				return nil
+			}
+			known := len(r.problems)
 			r.addEvent(e, line)
+			if r.within == nil || r.within.Contains(e.At) {
+				r.events++
+			} else {
+				r.problems = r.problems[:known]
+			}
 		}
-		if r.events += len(events); len(events) < eventPage {
+		if len(events) < eventPage {
 			return nil
 		}
 	}

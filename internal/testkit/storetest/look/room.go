@@ -20,6 +20,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "ScheduleViews", Run: s.scheduleViews},
 		{Name: "ProcessViews", Run: s.processViews},
 		{Name: "NewRejects", Run: s.newRejects},
+		{Name: "DifferingCursors", Run: s.differingCursors},
 		{Name: "AuditLog", Run: s.auditLog},
 		{Name: "Views", Run: s.views},
 		{Name: "Exchanges", Run: s.exchanges},

@@ -109,3 +109,31 @@ func (s suite) newRejects(t *testing.T) {
 		}
 	})
 }
+
+// differingCursors: a watermark that is not what its newest event says.
+func (s suite) differingCursors(t *testing.T) {
+	s.test(t, "a watermark that differs from its newest event", func(w *world) {
+		h := fixture.Harvest{Days: 2}
+		plan := w.Plan(h)
+		a := w.Begin(h)
+		a.Finish(fixture.Succeeded)
+		found := func(want int) {
+			w.Helper()
+			for _, source := range []string{"", plan.Partition.Source} {
+				got, err := w.Store.DifferingCursors(w.Ctx, source)
+				w.Must(err)
+				if len(got) != want || want > 0 && (got[0].Value == got[0].Ledger || got[0].EventID == 0 || got[0].Source != plan.Partition.Source) {
+					w.Fatalf("%+v, want %d", got, want)
+				}
+			}
+		}
+		found(0)
+		w.Exec("UPDATE ing_cursor SET cursor_value = '2031-01-01T00:00:00Z'")
+		found(1)
+		cursors, err := w.Store.Cursors(w.Ctx, "")
+		w.Must(err)
+		_, err = w.Store.RepairCursor(w.Ctx, cursors[0].ID, ingest.Act{Actor: "ann", Reason: "test"})
+		w.Must(err)
+		found(0)
+	})
+}
