@@ -68,6 +68,7 @@ type Subject struct {
 	Operation string `json:"operation,omitempty"`
 	Campaign  string `json:"campaign,omitempty"`
 	CursorID  int64  `json:"cursorId,omitempty"`
+	Condition string `json:"condition,omitempty"` // of several at one place
 	Process   string `json:"process,omitempty"`
 	RateKey   string `json:"rateKey,omitempty"`
 	Path      string `json:"path,omitempty"`

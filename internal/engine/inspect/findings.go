@@ -106,7 +106,7 @@ func (s *statusBuilder) addConditions(ctx context.Context) error {
 		if c.Condition == health.Fatal {
 			continue
 		}
-		s.find(view.Finding{Code: view.FoundCondition, Subject: view.Subject{Source: c.Source, Endpoint: c.Endpoint, Operation: c.Operation}, Since: c.Since, Until: c.Until, Condition: &c})
+		s.find(view.Finding{Code: view.FoundCondition, Subject: view.Subject{Source: c.Source, Endpoint: c.Endpoint, Operation: c.Operation, Condition: string(c.Condition)}, Since: c.Since, Until: c.Until, Condition: &c})
 	}
 	return nil
 }
