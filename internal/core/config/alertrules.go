@@ -67,7 +67,9 @@ func (c *checker) knownWords(at registry.Path, what string, given, known []strin
 	}
 }
 
-func codeNames() (out []string) {
+// codeNames lists what a rule may name: all findings, and what is told without a status.
+func codeNames() []string {
+	out := []string{string(alert.DatabaseUnreachable)}
 	for _, code := range view.FindingCodes() {
 		out = append(out, string(code))
 	}

@@ -54,7 +54,7 @@ type Config struct {
 	Owner    string            // of the lease
 	Declared alert.Config      // receivers and rules
 	Senders  map[string]Sender // one for each receiver
-	Lease    time.Duration     // how long it is ours without a sign of life (default 60 s)
+	Lease    time.Duration     // how long it is ours without a sign of life (default 60 s, or two looks)
 	Patience time.Duration     // how long one try may take (default 20 s)
 	Keep     time.Duration     // how long what is over is kept (default 30 days)
 }
@@ -64,7 +64,7 @@ func (c Config) WithDefaults() Config {
 	for _, d := range []struct {
 		value *time.Duration
 		or    time.Duration
-	}{{&c.Lease, time.Minute}, {&c.Patience, 20 * time.Second}, {&c.Keep, 30 * 24 * time.Hour}} {
+	}{{&c.Lease, max(time.Minute, 2*c.Declared.LookEvery())}, {&c.Patience, 20 * time.Second}, {&c.Keep, 30 * 24 * time.Hour}} {
 		if *d.value == 0 {
 			*d.value = d.or
 		}
@@ -111,7 +111,6 @@ func (s *Service) Run(ctx context.Context) error {
 			s.log.Warn("findings could not be looked at for alerts; it is tried again", "error", err)
 		}
 		s.followOutage(ctx, err)
-		s.pruneOld(ctx)
 		if err := pause.For(ctx, s.config.Declared.LookEvery()); err != nil {
 			return err
 		}
@@ -142,6 +141,7 @@ func (s *Service) Once(ctx context.Context) (done Done, err error) {
 		}
 	}
 	done.Sent, done.Failed, err = s.sendDue(ctx) // what was decided before goes out all the same
+	s.pruneOld(ctx)
 	return done, errors.Join(lookFailed, err)
 }
 
