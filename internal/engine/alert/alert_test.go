@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -300,5 +301,63 @@ func TestADatabaseThatIsAwayIsTold(t *testing.T) {
 		}
 		w.pass(time.Hour)
 		w.heard()
+	})
+}
+
+// A day with three causes whose findings flicker, whose texts change, whose source cannot be
+// computed now and then, and with looks that fail and processes that come and go: each
+// cause is told once, repeated at its interval, and resolved once.
+func TestADayWithoutFlapping(t *testing.T) {
+	inBubble(t, func(w *world) {
+		chance := rand.New(rand.NewPCG(1, 2))
+		began := time.Now()
+		lasts := map[string][2]time.Duration{"a": {time.Hour, 5 * time.Hour}, "b": {2 * time.Hour, 23 * time.Hour}, "c": {10 * time.Hour, 11 * time.Hour}}
+		findings := func() (out []view.Finding) {
+			for _, source := range []string{"a", "b", "c"} {
+				since := time.Since(began)
+				if since < lasts[source][0] || since > lasts[source][1] {
+					continue
+				}
+				switch first := since < lasts[source][0]+2*time.Minute; {
+				case !first && chance.IntN(10) == 0: // not seen by one look
+				case !first && chance.IntN(20) == 0:
+					out = append(out, view.Finding{Code: view.FoundUncomputable, Subject: view.Subject{Source: source}, Heals: true}.Complete(threshold.Default(), time.Now()))
+				default:
+					f := paused(source)
+					f.Count = chance.IntN(1000)
+					out = append(out, f)
+				}
+			}
+			return out
+		}
+		stop := w.start("p0", "mail")
+		for minute := range 24 * 60 {
+			w.do(func() {
+				w.found, w.lookFail = findings(), nil
+				if chance.IntN(15) == 0 {
+					w.lookFail = errors.New("busy")
+				}
+			})
+			w.pass(time.Minute)
+			if minute%97 == 0 {
+				stop()
+				stop = w.start(fmt.Sprint("p", minute), "mail")
+			}
+		}
+		stop()
+		count := map[string]int{}
+		for _, d := range w.queue {
+			for _, a := range d.Message.Alerts {
+				count[a.Subject.Source+" "+string(d.Message.Kind)]++
+			}
+		}
+		for what, want := range map[string][2]int{
+			"a FIRING": {1, 1}, "a RESOLVED": {1, 1}, "a REPEATED": {0, 1}, "b FIRING": {1, 1}, "b RESOLVED": {1, 1}, "b REPEATED": {4, 5},
+			"c FIRING": {1, 1}, "c RESOLVED": {1, 1}, "c REPEATED": {0, 0},
+		} {
+			if n := count[what]; n < want[0] || n > want[1] {
+				t.Errorf("%s: %d times, want %v", what, n, want)
+			}
+		}
 	})
 }
