@@ -10,13 +10,11 @@ import (
 
 	core "github.com/patra-ingest/patra/internal/core/alert"
 	"github.com/patra-ingest/patra/internal/core/fault"
-	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/spelling"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/driver/notify"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/engine/alert"
-	"github.com/patra-ingest/patra/internal/engine/inspect"
 	"github.com/patra-ingest/patra/internal/engine/operate"
 )
 
@@ -94,7 +92,7 @@ func (a *App) alertService() (*alert.Service, error) {
 
 // findForAlerts finds what `patra status` shows.
 func (a *App) findForAlerts(ctx context.Context) ([]view.Finding, error) {
-	found, err := a.Inspect.Status(ctx, inspect.StatusQuery{EventsAge: inspect.UsualEventsAge, CheckAge: integrity.UsualAge})
+	found, err := a.Inspect.Status(ctx, a.Inspect.UsualQuery(""))
 	return found.Findings, err
 }
 

@@ -2,6 +2,7 @@ package alert
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -216,6 +217,28 @@ func TestSeveralFindingsAboutOneThingAreOneAlert(t *testing.T) {
 	}
 	if text := w.kept[0].Alert.Text; text[len(text)-len("(and 2 more of this kind)"):] != "(and 2 more of this kind)" {
 		t.Error(text)
+	}
+}
+
+// Two alerts are one only if nothing about their subjects differs, also what a subject gets
+// to say later.
+func TestTheKeyHoldsAllOfTheSubject(t *testing.T) {
+	keys := map[string]bool{Alert{Code: "A"}.Key(): true, Alert{Code: "B"}.Key(): true}
+	of := reflect.TypeFor[view.Subject]()
+	for i := range of.NumField() {
+		a := Alert{Code: "A", Text: "whatever"}
+		switch field := reflect.ValueOf(&a.Subject).Elem().Field(i); field.Kind() {
+		case reflect.String:
+			field.SetString("x")
+		case reflect.Int64:
+			field.SetInt(7)
+		default:
+			t.Fatalf("%s is new: try it here", of.Field(i).Name)
+		}
+		keys[a.Key()] = true
+	}
+	if len(keys) != of.NumField()+2 {
+		t.Errorf("%d keys for %d alerts", len(keys), of.NumField()+2)
 	}
 }
 

@@ -1,7 +1,6 @@
 package alert
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
@@ -41,11 +40,11 @@ type Kept struct {
 	EndedAt      time.Time     `json:"endedAt,omitzero"`
 }
 
-// Key names an alert: its code and what it is about, never its text, which tells ages and
-// counts.
+// Key names an alert: its code and all that says what it is about, never its text, which
+// tells ages and counts.
 func (a Alert) Key() string {
-	s := a.Subject
-	return fingerprint.Key(string(a.Code), s.Source, s.Endpoint, s.Operation, s.Campaign, strconv.FormatInt(s.CursorID, 10))
+	subject, _ := fingerprint.Canonical(a.Subject) // texts and numbers always encode
+	return fingerprint.Key(string(a.Code), string(subject))
 }
 
 // Silence keeps alerts from being told until an instant. Empty fields fit all.
