@@ -21,42 +21,43 @@ import (
 
 // ledger answers what the store, the sources and the machine would.
 type ledger struct {
-	now        time.Time
-	sources    map[string]*registry.Source
-	cursors    []view.Cursor
-	segments   map[int64][]coverage.Segment
-	campaigns  []ingest.Campaign
-	open       []window.Window
-	failed     []view.Marked
-	failures   map[int64][]view.Failure
-	mended     time.Time
-	tasks      []view.Task
-	runs       []view.Run
-	due        time.Time
-	workload   []view.Workload
-	restarts   []view.StartedOver
-	conditions []view.Condition
-	pauses     []ingest.Pause
-	rejects    map[ingest.Dataset]int64
-	doubts     []view.Doubt
-	backlogs   []view.Backlog
-	check      integrity.Last
-	executors  int
-	relays     int
-	untrusted  []trust.Stopped
-	tries      int
-	jobs       []view.ScheduledJob
-	moved      time.Time
-	apart      time.Duration // of the machine's clock
-	processes  []view.Process
-	idle       []view.IdlePlan
-	sums       []view.WorkSum
-	newRejects int
-	differing  []view.CursorDiffers
+	now         time.Time
+	sources     map[string]*registry.Source
+	cursors     []view.Cursor
+	segments    map[int64][]coverage.Segment
+	campaigns   []ingest.Campaign
+	open        []window.Window
+	failed      []view.Marked
+	failures    map[int64][]view.Failure
+	mended      time.Time
+	tasks       []view.Task
+	runs        []view.Run
+	due         time.Time
+	workload    []view.Workload
+	restarts    []view.StartedOver
+	conditions  []view.Condition
+	pauses      []ingest.Pause
+	rejects     map[ingest.Dataset]int64
+	doubts      []view.Doubt
+	backlogs    []view.Backlog
+	check       integrity.Last
+	executors   int
+	relays      int
+	untrusted   []trust.Stopped
+	tries       int
+	jobs        []view.ScheduledJob
+	moved       time.Time
+	apart       time.Duration // of the machine's clock
+	processes   []view.Process
+	idle        []view.IdlePlan
+	sums        []view.WorkSum
+	newRejects  int
+	differing   []view.CursorDiffers
+	undelivered []view.Undelivered
 }
 
 func (l *ledger) inspector() *Inspector {
-	return New(Readers{Clock: l, Sources: l, Coverage: l, Advances: l, Failed: l, Work: l, Ended: l, Lately: l, Beside: l, Checks: l, Machine: l}, threshold.Default())
+	return New(Readers{Clock: l, Sources: l, Coverage: l, Advances: l, Failed: l, Work: l, Ended: l, Lately: l, Beside: l, Checks: l, Machine: l, Alerts: l}, threshold.Default())
 }
 
 func (l *ledger) Now(context.Context) (time.Time, error) { return l.now, nil }
@@ -191,6 +192,10 @@ func (l *ledger) Missing(context.Context, string) ([]view.MissingRecords, error)
 func (l *ledger) Doubts(context.Context, string) ([]view.Doubt, error) { return l.doubts, nil }
 
 func (l *ledger) Backlogs(context.Context, string) ([]view.Backlog, error) { return l.backlogs, nil }
+
+func (l *ledger) UndeliveredAlerts(context.Context, time.Time) ([]view.Undelivered, error) {
+	return l.undelivered, nil
+}
 
 func (l *ledger) LastCheck(context.Context) (integrity.Last, error) { return l.check, nil }
 

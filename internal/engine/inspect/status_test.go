@@ -123,6 +123,7 @@ func TestStatusTellsWhatBelongsToNoWatermark(t *testing.T) {
 		}, []view.FindingCode{view.FoundReceiverAway}},
 		"away, and nobody misses it":   {func(l *ledger) { l.relays, l.backlogs = 1, []view.Backlog{{Away: []view.Away{{}}}} }, nil},
 		"damage":                       {func(l *ledger) { l.check = integrity.Last{Found: 1} }, []view.FindingCode{view.FoundDamaged}},
+		"undelivered":                  {func(l *ledger) { l.undelivered = []view.Undelivered{{Receiver: "mail", Messages: 2}} }, []view.FindingCode{view.FoundUndelivered}},
 		"never checked":                {func(l *ledger) { l.check = integrity.Last{CreatedAt: march(1)} }, []view.FindingCode{view.FoundNeverChecked}},
 		"checked long ago":             {func(l *ledger) { l.check = integrity.Last{At: march(1)} }, []view.FindingCode{view.FoundCheckTooOld}},
 		"a clock that is ahead":        {func(l *ledger) { l.apart = time.Minute }, []view.FindingCode{view.FoundClockOff}},
