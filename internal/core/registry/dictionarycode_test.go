@@ -18,6 +18,9 @@ import (
 // codeLists ties the code types of the program to the lists that hold them.
 func codeLists() map[string]string {
 	return map[string]string{
+		"alert.DeliveryStatus":  "ing_alert_delivery",
+		"alert.Kind":            "ing_alert_kind",
+		"alert.State":           "ing_alert_state",
 		"audit.Problem":         "ing_audit_problem",
 		"coverage.Kind":         "ing_cursor_event_kind",
 		"document.Format":       "body_format",
@@ -78,13 +81,14 @@ func codeLists() map[string]string {
 		"slicing.Source":        "ing_estimate_source",
 		"slicing.Strategy":      "ing_slice_strategy",
 		"tmpl.NullPolicy":       "null_policy",
+		"view.Severity":         "ing_finding_severity",
 		"window.Mode":           "window_mode",
 		"window.Unit":           "calendar_align",
 		"zone.Zone":             "", // UTC names a zone, it is no code of ours
 
 		// Answers to questions of people are computed, never stored: nobody looks them up in a table.
 		"integrity.State": "", "view.CellState": "", "view.CountVerdict": "", "view.FindingCode": "", "view.GapReason": "", "view.GapState": "",
-		"view.Severity": "", "view.StandstillReason": "", "view.VerdictCode": "",
+		"view.StandstillReason": "", "view.VerdictCode": "",
 	}
 }
 

@@ -70,6 +70,10 @@ func codeColumns() map[string]string {
 		"wait_code":            "ing_gate_reason",
 		"cooling_code":         "ing_gate_reason",
 
+		"ing_alert.status_code":            "ing_alert_state",
+		"ing_alert_message.status_code":    "ing_alert_delivery",
+		"told_severity_code":               "ing_finding_severity",
+		"finding_code":                     "", // docs/findings.md lists them
 		"ing_outbox_message.op_type":       "ing_outbox_op",
 		"ing_outbox_message.error_code":    "ing_outbox_fault",
 		"ing_outbox_relay_log.status_code": "ing_relay_status",
