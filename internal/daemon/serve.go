@@ -61,6 +61,9 @@ func (a *App) Serve(ctx context.Context, roles []Role) error {
 	defer closeListener()
 	a.identity.Roles, a.patient = joinRoles(roles), true
 	a.config.Log.Info("serving", "roles", a.identity.Roles, "process", a.identity.ID)
+	if len(a.config.Installed.Alerts.Receivers) > 0 && !slices.Contains(roles, RoleAlert) {
+		a.config.Log.Info("receivers of alerts are declared, and this process does not tell them: it lacks the role alert")
+	}
 	a.tellUntrusted(ctx)
 	var duties sync.WaitGroup
 	if slices.Contains(roles, RolePlanner) {
