@@ -71,7 +71,7 @@ func (d *decider) noteFindings(found []view.Finding) {
 		if hidesOthers(f.Code) {
 			d.hidden[f.Subject.Source] = true
 		}
-		a := newAlert(f, d.now)
+		a := NewAlert(f, d.now)
 		key := a.Key()
 		one, known := d.seen[key]
 		if !known {
@@ -94,8 +94,8 @@ func (d *decider) noteFindings(found []view.Finding) {
 	}
 }
 
-// newAlert returns a finding as it is told to people who are not at a terminal.
-func newAlert(f view.Finding, now time.Time) Alert {
+// NewAlert returns a finding as it is told to people who are not at a terminal.
+func NewAlert(f view.Finding, now time.Time) Alert {
 	since := f.Since
 	if since.IsZero() || since.After(now) {
 		since = now

@@ -8,9 +8,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
-// DatabaseUnreachable is told without the database: no status can find it.
-const DatabaseUnreachable view.FindingCode = "DATABASE_UNREACHABLE"
-
 // Outage returns the messages that something keeps alerts from being decided, or that it
 // ended. There is no state to consult, so every process tells it; the id is the same for
 // all that noticed within the same hour.

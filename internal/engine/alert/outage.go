@@ -77,10 +77,7 @@ func (s *Service) sendDirectly(ctx context.Context, a alert.Addressed) bool {
 func outageAlert(failure error, since time.Time) alert.Alert {
 	var unreachable errUnreachable
 	if errors.As(failure, &unreachable) {
-		return alert.Alert{
-			Code: alert.DatabaseUnreachable, Severity: view.Critical, About: "database", Since: since, Next: "patra status",
-			Text: "the database cannot be reached, so nothing is harvested and nothing else can be told: " + wording.Shorten(failure.Error(), 200),
-		}
+		return alert.NewAlert(view.Finding{Code: view.FoundUnreachable, Severity: view.FoundUnreachable.Severity(), Since: since, Next: "patra status", Error: failure.Error()}, time.Now().UTC())
 	}
 	return alert.Alert{
 		Code: view.FoundUncomputable, Severity: view.Critical, About: "status", Since: since, Next: "patra status",
