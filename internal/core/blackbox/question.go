@@ -116,7 +116,7 @@ func (b *Box) Ask(p *spec.Program, r Role) (*exchange.Request, error) {
 // withCorrelation gives a request the id under which the upstream may have logged it (§14.2).
 func (b *Box) withCorrelation(r *exchange.Request) *exchange.Request {
 	if r != nil {
-		r.Header.Set("X-Ingest-Correlation-Id", b.Keys.Correlation)
+		r.Correlate(b.Keys.Correlation)
 	}
 	return r
 }

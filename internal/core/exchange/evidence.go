@@ -36,7 +36,7 @@ type ResponseDigest struct {
 
 // Headers worth keeping; everything else may carry cookies or tokens.
 var (
-	keptRequestHeaders  = []string{"Accept", "User-Agent", "X-Ingest-Correlation-Id"}
+	keptRequestHeaders  = []string{"Accept", "User-Agent", CorrelationHeader}
 	keptResponseHeaders = []string{
 		"Content-Type", "Content-Encoding", "Date", "Retry-After", "X-Rate-Limit-Limit", "X-Rate-Limit-Interval",
 		"X-Concurrency-Limit", "X-Api-Pool", "X-Ratelimit-Remaining", "X-Ratelimit-Limit", "Link",

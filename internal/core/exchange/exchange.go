@@ -29,6 +29,7 @@ type Config struct {
 	MinRate        int64             `json:"minRate" zero:"ok" doc:"bytes per second, as sent, below which a body is given up, judged every 30 seconds (default 1000; 0 for none)"`
 	MaxBodyBytes   int64             `json:"maxBodyBytes,omitempty" doc:"largest decoded body (default 67108864)"`
 	Proxy          secret.Ref        `json:"proxy,omitzero" doc:"reference of the address of a proxy, http, https or socks5, which may hold a user: env:NAME, file:PATH or exec:COMMAND; a proxy of the environment is never used"`
+	NoCorrelation  bool              `json:"noCorrelation,omitempty" doc:"send neither X-Ingest-Correlation-Id nor traceparent: for an upstream that refuses headers it does not know"`
 	AllowRedirects bool              `json:"allowRedirects,omitempty" doc:"follow up to 3 redirects of a GET, to the same scheme, host and port and below the path of baseUrl only"`
 	AllowHTTP      bool              `json:"allowHttp,omitempty" doc:"permit plain http; credentials and data travel in the clear"`
 	AllowPrivate   bool              `json:"allowPrivate,omitempty" doc:"permit private and loopback addresses; implies allowHttp for these"`
@@ -77,6 +78,18 @@ func (h Header) Get(name string) string {
 // Set replaces a header.
 func (h Header) Set(name, value string) { h[textproto.CanonicalMIMEHeaderKey(name)] = []string{value} }
 
+// CorrelationHeader names each request, for whoever looks for it in the logs of the
+// upstream (§14.2).
+const CorrelationHeader = "X-Ingest-Correlation-Id"
+
+// Correlate gives the request the name under which it is found in our log and in the
+// upstream's, unless the source sends none.
+func (r *Request) Correlate(id string) {
+	if !r.NoCorrelation {
+		r.Header.Set(CorrelationHeader, id)
+	}
+}
+
 // Request is ready to be sent, credentials excepted: these are added at the
 // last moment by the auth wrapper (I10, I12).
 type Request struct {
@@ -119,6 +132,7 @@ type Limits struct {
 	ReadTimeout    time.Duration
 	MinRate        int64      // bytes per second on the wire
 	Proxy          secret.Ref // the request goes through it, or not at all
+	NoCorrelation  bool       // no header says which of our requests it is
 	AllowRedirects bool
 	AllowHTTP      bool
 	AllowPrivate   bool
@@ -127,7 +141,7 @@ type Limits struct {
 func (c Config) readLimits() Limits {
 	return Limits{
 		MaxBodyBytes: c.MaxBodyBytes, Timeout: c.Timeout.Std(), ConnectTimeout: c.ConnectTimeout.Std(), ReadTimeout: c.ReadTimeout.Std(),
-		MinRate: c.MinRate, Proxy: c.Proxy, AllowRedirects: c.AllowRedirects, AllowHTTP: c.AllowHTTP || c.AllowPrivate, AllowPrivate: c.AllowPrivate,
+		MinRate: c.MinRate, Proxy: c.Proxy, NoCorrelation: c.NoCorrelation, AllowRedirects: c.AllowRedirects, AllowHTTP: c.AllowHTTP || c.AllowPrivate, AllowPrivate: c.AllowPrivate,
 	}
 }
 

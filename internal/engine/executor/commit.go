@@ -53,7 +53,7 @@ func (a *answer) callMade() *transport.Call {
 // fetchAnswer sends a request through the chain and reads the answer as a page of p.
 func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exchange.Request, retry fault.RetryPolicy) (*answer, error) {
 	r.askedNo = r.batchNo + 1
-	request.Header.Set("X-Ingest-Correlation-Id", worklog.CorrelationID(r.run.ID, r.askedNo))
+	request.Correlate(worklog.CorrelationID(r.run.ID, r.askedNo))
 	a := &answer{kept: nothingKept, detail: p != r.program}
 	r.hold.Release() // the answer before it is committed, or given up
 	r.hold.Weigh(p.Response.Format.MemoryPerByte())

@@ -77,7 +77,7 @@ func (a *again) sendRequest(ctx context.Context, request *exchange.Request, acce
 	if p.Rate.Group != limits.Group {
 		limits = p.Rate
 	}
-	request.Header.Set("X-Ingest-Correlation-Id", a.Box.Keys.Correlation+"-replay") // nobody takes it for the harvest (§12.6)
+	request.Correlate(a.Box.Keys.Correlation + "-replay") // nobody takes it for the harvest (§12.6)
 	var got *exchange.Response
 	call := &transport.Call{
 		Request: request, Key: limits.Key(a.program.Source), Limits: limits, Retry: p.Retry, Priority: a.program.Operation.Priority(),

@@ -98,7 +98,7 @@ const largestGrant = 1 << 20
 
 // passedOn are headers of a request that its token call carries too: they say
 // who is asking.
-var passedOn = []string{"User-Agent", "X-Ingest-Correlation-Id"}
+var passedOn = []string{"User-Agent", exchange.CorrelationHeader}
 
 // fetchToken makes one token call. Retries are those of the request it is made for.
 func (g granted) fetchToken(ctx context.Context, c *Call, endpoint *url.URL, keep *keeper) (*token, error) {
