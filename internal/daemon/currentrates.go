@@ -63,7 +63,7 @@ func (b *currentRates) declaredRates(ctx context.Context, of rateOf, fresh bool)
 	if known && !fresh && time.Since(held.at) < rateTTL {
 		return held.Rates, true
 	}
-	compiled, err := b.app.Compile(ctx, of.source, of.endpoint, of.operation, nil)
+	compiled, err := b.app.compileUntraced(ctx, of.source, of.endpoint, of.operation, nil)
 	if err != nil {
 		return executor.Rates{}, false
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
+	"github.com/patra-ingest/patra/internal/core/span"
 	"github.com/patra-ingest/patra/internal/driver/blob"
 	"github.com/patra-ingest/patra/internal/driver/redisgate"
 	"github.com/patra-ingest/patra/internal/driver/store"
@@ -70,6 +71,8 @@ type Config struct {
 	Installed Installed
 	// Metrics says whether the process counts what it does, and who may read it.
 	Metrics MetricsConfig
+	// Spans records what the work tells about its course; nil: nobody does. See TraceTo.
+	Spans span.Recorder
 	// Clock replaces the store's clock; for tests.
 	Clock func() time.Time
 	// MustExist: the command only reads, so a missing file is an error.
@@ -178,6 +181,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	chain := a.guard.requestChain(a.requestGate())
 	a.Planner, a.Operator = planner.New(db), operate.New(db)
 	a.Planner.Estimator, a.Planner.MaxStock = probing{newEstimator(countedCalls{chain, &a.counted}, db), a}, c.MaxStock
+	a.Planner.Spans = c.Spans
 	a.parts = planner.NewCampaigns(a.Planner, db)
 	a.Inspect = newInspector(a)
 	a.offerTopics(db)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/span"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/engine/dispatch"
@@ -46,6 +47,7 @@ func (a *App) Harvest(ctx context.Context, c *spec.Compiled, r planner.Request, 
 	counted := a.counted.Load()
 	defer func() { h.Counted = int(a.counted.Load() - counted) }()
 	plan, err := a.planShared(ctx, c, r, w, &h)
+	span.Of(ctx).End(err) // of the trigger: what follows are traces of their own
 	if err != nil || h.Draft.Empty {
 		return h, a.orStopped(ctx, compiledPartition(c), err)
 	}
@@ -221,8 +223,8 @@ func (a *App) workWhile(ctx context.Context, of ingest.Partition, planID int64, 
 	}
 	d := dispatch.New(a.store, a.executor, dispatch.Config{
 		Workers: a.config.Workers, Owner: a.identity.ID, Lease: a.config.Lease, Share: a.gate.Share, Cooling: a.coolingFor, Rests: a.waits.waitsForConsent, Health: a.health, Patient: a.patient,
-		TookOver: a.countTakeovers,
-		Ended:    func(w ingest.Work, o ingest.Outcome) error { return a.stops.noteOutcome(w, o, of) },
+		TookOver: a.countTakeovers, Spans: a.config.Spans,
+		Ended: func(w ingest.Work, o ingest.Outcome) error { return a.stops.noteOutcome(w, o, of) },
 		MayClaim: func(ctx context.Context) (bool, error) {
 			if enough() {
 				return false, nil

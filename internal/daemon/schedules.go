@@ -239,11 +239,14 @@ func (s schedules) isPaused(ctx context.Context, of ingest.Partition) (bool, err
 // Plan compiles and plans. What is wrong with the source or the request is a
 // reason; what is wrong with the database is an error.
 func (s schedules) Plan(ctx context.Context, j trigger.Job, t trigger.Tick) (trigger.Outcome, error) {
-	known, err := s.app.registry.findSource(ctx, s.app.store, j.Partition.Source)
+	within, compiledNow := beginCompile(ctx, j.Partition.Source, j.Partition.Endpoint, j.Partition.Operation)
+	known, err := s.app.registry.findSource(within, s.app.store, j.Partition.Source)
 	if err != nil {
+		compiledNow(err)
 		return refusedOutcome(err)
 	}
 	compiled, err := known.compileOperation(j.Partition.Endpoint, j.Partition.Operation, nil)
+	compiledNow(err)
 	if err != nil { // compiling asks nobody, so trying again is no use
 		return trigger.Outcome{Refused: err.Error()}, nil
 	}

@@ -117,6 +117,6 @@ func (a *App) planBySchedule(ctx context.Context) error {
 	}
 	s := schedules{app: a, told: map[string]string{}}
 	return trigger.New(watchedLeases{a.store, a}, a.store, s, s.listJobs, trigger.Config{
-		Owner: a.identity.ID, Lease: min(a.config.Lease, longestPlannerLease),
+		Owner: a.identity.ID, Lease: min(a.config.Lease, longestPlannerLease), Spans: a.config.Spans,
 	}, a.config.Log).Run(ctx)
 }

@@ -44,8 +44,8 @@ func (a *App) Source(ctx context.Context, code string) (src *registry.Source, ap
 	return known.src, known.applied, err
 }
 
-// Compile freezes one operation of a source as it is now.
-func (a *App) Compile(ctx context.Context, code, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
+// compileUntraced does what Compile does, for those who look at a source by the way.
+func (a *App) compileUntraced(ctx context.Context, code, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error) {
 	known, err := a.registry.findSource(ctx, a.store, code)
 	if err != nil {
 		return nil, err

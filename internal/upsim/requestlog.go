@@ -22,7 +22,9 @@ type Entry struct {
 	InFlight     int         // requests under way at arrival, this one included
 }
 
-func loggedHeaders() []string { return []string{"User-Agent", "X-Ingest-Correlation-Id"} }
+func loggedHeaders() []string {
+	return []string{"User-Agent", "X-Ingest-Correlation-Id", "Traceparent"}
+}
 
 // Alteration is a sound work that a fault served broken on one page: that
 // answer of it must be quarantined, another answer of it may not.

@@ -165,7 +165,15 @@ func runFacts(d RunDetail) []term.Fact {
 		{"errors", term.Wrap(errorsText(s.Errors))},
 		{"shares", term.Wrap(sharesText(s))},
 		{"last page", lastPageText(s)},
-	}, healingFacts(r.Remarks)...)
+	}, slices.Concat(traceFacts(r), healingFacts(r.Remarks))...)
+}
+
+// traceFacts is where the spans of a run are found, if somebody recorded them.
+func traceFacts(r view.Run) []term.Fact {
+	if r.Trace() == "" {
+		return nil
+	}
+	return []term.Fact{{"trace", r.Trace()}}
 }
 
 // breakerText says whether a run opened the breaker of its endpoint.

@@ -86,6 +86,7 @@ func runRequeue(ctx context.Context, e *term.Env, p choosing, pick ingest.Reject
 	if err := settings.Apply(&config); err != nil {
 		return err
 	}
+	defer config.TraceTo(ctx, term.Version)()
 	app, err := daemon.Open(ctx, config)
 	if err != nil {
 		return work.MissingStore(err)

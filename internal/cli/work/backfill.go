@@ -221,6 +221,7 @@ func runBackfill(ctx context.Context, e *term.Env, code string, b *backfilling) 
 	case empty != "":
 		return printNothing(e, code, empty)
 	}
+	defer config.TraceTo(ctx, term.Version)()
 	app, err := daemon.Open(ctx, config)
 	if err != nil {
 		return err

@@ -171,11 +171,14 @@ func runHarvest(ctx context.Context, e *term.Env, code string, r *Request, setti
 	if _, err := rehearsePlan(ctx, e, code, r); err != nil {
 		return r.noteRefused(ctx, e, nil, code, err)
 	}
+	defer config.TraceTo(ctx, term.Version)()
 	app, err := daemon.Open(ctx, config)
 	if err != nil {
 		return err
 	}
 	defer app.Close()
+	ctx, triggered := app.BeginTrigger(ctx)
+	defer func() { triggered(err) }()
 	defer func() {
 		if failed := measured.writeMetrics(ctx, app, code, ingest.Harvest); failed != nil {
 			err = errors.Join(err, failed)

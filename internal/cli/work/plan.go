@@ -239,12 +239,16 @@ func (r *Request) parseAt(ctx context.Context, app *daemon.App) (Parsed, error) 
 
 // storePlan stores the plan for an executor to work on.
 func storePlan(ctx context.Context, e *term.Env, code string, r *Request) (out planned, err error) {
-	app, err := e.Open(ctx, nil)
+	stopTraces := func() {}
+	defer func() { stopTraces() }()
+	app, err := e.Open(ctx, func(c *daemon.Config) { stopTraces = c.TraceTo(ctx, term.Version) })
 	if err != nil {
 		return out, err
 	}
 	defer app.Close()
 	defer func() { err = r.noteRefused(ctx, e, app, code, err) }()
+	ctx, triggered := app.BeginTrigger(ctx)
+	defer func() { triggered(err) }()
 	p, err := r.parseAt(ctx, app)
 	if err != nil {
 		return out, err

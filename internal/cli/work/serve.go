@@ -110,6 +110,7 @@ func runServe(ctx context.Context, e *term.Env, text string, settings Settings, 
 	case told.Path != "":
 		return term.Usagef("--events: without the role relay nothing is published: say --roles %s,relay", text)
 	}
+	defer config.TraceTo(ctx, term.Version)()
 	app, err := daemon.Open(ctx, config)
 	if err != nil {
 		return err

@@ -152,6 +152,7 @@ func runUpdate(ctx context.Context, e *term.Env, code string, u *updating, setti
 	if err := errors.Join(settings.Apply(&config), measured.prepare(&config)); err != nil {
 		return err
 	}
+	defer config.TraceTo(ctx, term.Version)()
 	app, err := daemon.Open(ctx, config)
 	if err != nil {
 		return MissingStore(err)
@@ -163,7 +164,10 @@ func runUpdate(ctx context.Context, e *term.Env, code string, u *updating, setti
 		}
 	}()
 	HintNewAndRaw(e, app)
-	return runUpdateWith(ctx, e, app, code, u)
+	ctx, triggered := app.BeginTrigger(ctx)
+	err = runUpdateWith(ctx, e, app, code, u)
+	triggered(err)
+	return err
 }
 
 func MissingStore(err error) error {

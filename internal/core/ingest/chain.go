@@ -147,6 +147,7 @@ type NewSlice struct {
 	ScheduledAt time.Time   // zero: due at once
 	Waits       gate.Reason // why it is not due before; empty: no limit is the reason
 	Reserved    float64     // what it is expected to take of its quota
+	PlannedIn   string      // traceparent of the span in which it was planned; empty: nobody traced it
 }
 
 // Lease is the right to write for a task, until the store's clock passes Until
@@ -185,6 +186,8 @@ type Work struct {
 	MappingID       int64
 	Attempts        int           // runs so far, this one not included
 	Passed          window.Window // of the plan; see PlanLag
+	PlannedIn       string        // traceparent of the span in which it was planned; empty: nobody traced it
+	WorkedIn        string        // traceparent of the run that begins
 }
 
 // Run is one attempt at a task.

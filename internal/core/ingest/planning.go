@@ -64,6 +64,7 @@ type PendingReslice struct {
 	SliceSpec []byte
 	Params    []byte // of the slice's task
 	Priority  int
+	PlannedIn string // as the slice's task has it
 	Slice     window.Window
 	Remaining window.Window
 	Reason    fault.Code

@@ -2,6 +2,7 @@ package view
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/health"
@@ -52,7 +53,16 @@ type Run struct {
 	Error      string          `json:"error,omitempty"`
 	StartedAt  time.Time       `json:"startedAt,omitzero"`
 	FinishedAt time.Time       `json:"finishedAt,omitzero"`
-	Remarks    []health.Remark `json:"remarks,omitempty"` // what was done about conditions
+	Remarks    []health.Remark `json:"remarks,omitempty"`     // what was done about conditions
+	Span       string          `json:"traceparent,omitempty"` // of its span; empty: nobody recorded it
+}
+
+// Trace returns the id of the trace that the run is part of; empty if nobody recorded it.
+func (r Run) Trace() string {
+	if parts := strings.Split(r.Span, "-"); len(parts) == 4 {
+		return parts[1]
+	}
+	return ""
 }
 
 // Batch is one page.

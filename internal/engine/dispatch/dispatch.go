@@ -20,6 +20,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/span"
 	"github.com/patra-ingest/patra/internal/crash"
 	"github.com/patra-ingest/patra/internal/engine/heal"
 	"github.com/patra-ingest/patra/internal/engine/transport"
@@ -70,6 +71,8 @@ type Config struct {
 	// TookOver hears how many tasks were taken back from workers whose lease had expired.
 	// Nil means that nobody counts them.
 	TookOver func(n int)
+	// Spans records what becomes of each task that is claimed; nil: nobody does.
+	Spans span.Recorder
 	// Patient waits where nothing can be stored, for room or for a database that is
 	// unreachable, instead of ending: for a process that serves. Whoever harvests by
 	// hand is told: at once of the one, soon of the other.
@@ -133,12 +136,12 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 			continue
 		}
 		d.health.Judge(ctx)
-		worked, err := d.fillWorkers(ctx, func(w ingest.Work) {
+		worked, err := d.fillWorkers(ctx, func(w ingest.Work, asked time.Time) {
 			workers.Add(1)
 			go func() {
 				defer workers.Done()
 				defer d.places.leavePlace()
-				d.executeTask(ctx, w, stop)
+				d.executeTask(ctx, w, asked, stop)
 			}()
 		})
 		if ctx.Err() != nil {
@@ -173,10 +176,12 @@ func (d *Dispatcher) Run(ctx context.Context, finished func(context.Context) (bo
 	}
 }
 
-func (d *Dispatcher) executeTask(ctx context.Context, w ingest.Work, stop context.CancelCauseFunc) {
+func (d *Dispatcher) executeTask(ctx context.Context, w ingest.Work, asked time.Time, stop context.CancelCauseFunc) {
 	began := time.Now()
-	resting := transport.WithRest(ctx, func(change int) { d.places.noteResting(w.Partition.Source, change) })
+	traced, held := d.beginClaim(ctx, w, asked)
+	resting := transport.WithRest(traced, func(change int) { d.places.noteResting(w.Partition.Source, change) })
 	outcome, err := d.worker.Execute(resting, w)
+	held.End(err)
 	d.ours.noteEnded(w.Partition)
 	if err == nil {
 		d.tellRelease(w, outcome, time.Since(began))
@@ -200,7 +205,7 @@ func (d *Dispatcher) executeTask(ctx context.Context, w ingest.Work, stop contex
 const choreSize = 500
 
 // fillWorkers claims tasks for every free worker.
-func (d *Dispatcher) fillWorkers(ctx context.Context, start func(ingest.Work)) (worked bool, err error) {
+func (d *Dispatcher) fillWorkers(ctx context.Context, start func(w ingest.Work, asked time.Time)) (worked bool, err error) {
 	if d.config.MayClaim != nil {
 		may, err := d.config.MayClaim(ctx)
 		if d.barred = !may; err != nil || d.barred {
@@ -222,6 +227,7 @@ func (d *Dispatcher) fillWorkers(ctx context.Context, start func(ingest.Work)) (
 		if !room || d.still.timeLeft() > 0 { // in this order: who leaves a place has said before why
 			return worked, nil
 		}
+		asked := time.Now()
 		w, err := d.claimNext(ctx, without)
 		if err != nil || w == nil {
 			return worked, err
@@ -229,7 +235,7 @@ func (d *Dispatcher) fillWorkers(ctx context.Context, start func(ingest.Work)) (
 		worked = true
 		d.places.takePlace()
 		d.tellClaim(*w)
-		start(*w)
+		start(*w, asked)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/measure"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/span"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/crash"
 	"github.com/patra-ingest/patra/internal/engine/transport"
@@ -63,6 +64,7 @@ func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exc
 	a.call = &transport.Call{
 		Request: request, Key: r.asking, Limits: limits, Retry: retry,
 		Priority: r.work.Partition.Operation.Priority(), Task: r.work.Lease.TaskID, Held: r.checkLease, Failed: r.noteTry, Measured: r.measureAttempt,
+		PagingToken: r.pagingToken(),
 		Weigh: func(response *exchange.Response, f *fault.Error) *fault.Error {
 			return explainRefusal(request, response, p.Weigh(response, f))
 		},
@@ -212,10 +214,7 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 		Refreshed: refreshed, Checkpoint: b.checkpoint, RunStats: r.stats, Exchange: r.describeExchange(b.callMade(), !b.checkpoint.Done), Answers: r.run.Probe && r.stats.Pages == 1 && b.call != nil,
 	}
 	began := time.Now()
-	result, err := r.executor.store.CommitBatch(ctx, batch)
-	if err != nil && !errors.Is(err, fault.ErrStale) && ctx.Err() == nil {
-		result, err = r.executor.store.CommitBatch(ctx, batch)
-	}
+	result, err := r.storeBatch(ctx, batch)
 	if err != nil {
 		r.unsure = &batch
 		r.executor.meter.NoteBatch(r.work.Partition, measure.Batch{})
@@ -225,6 +224,7 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 	r.failed, r.lost, r.batchID, r.told = nil, nil, result.BatchID, r.stats.Actions
 	r.noteStored(batch.Exchange, result)
 	r.tellBatch(ctx, &b, result)
+	r.describeBatch(span.Of(ctx), &b, result)
 	r.measureBatch(b.answer, result.Stats, time.Since(began))
 	if b.call != nil {
 		r.executor.troubles.notePage(r.work.Partition)
@@ -242,6 +242,17 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 		return errPaused, nil
 	}
 	return nil, nil
+}
+
+// storeBatch writes a batch, and asks once more where the answer got lost.
+func (r *taskRun) storeBatch(ctx context.Context, batch ingest.BatchCommit) (result ingest.BatchResult, err error) {
+	ctx, s := span.Begin(ctx, span.Commit)
+	defer func() { s.End(err) }()
+	result, err = r.executor.store.CommitBatch(ctx, batch)
+	if err != nil && !errors.Is(err, fault.ErrStale) && ctx.Err() == nil {
+		result, err = r.executor.store.CommitBatch(ctx, batch)
+	}
+	return result, err
 }
 
 // retryUnsureCommit asks once more for a commit whose answer never came, before the run

@@ -17,6 +17,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/span"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/crash"
@@ -133,7 +134,16 @@ func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // Execute runs a claimed task to an end: success, failure, or back into the
 // queue. The error is about us (the store, the lease), not about the upstream.
-func (e *Executor) Execute(ctx context.Context, w ingest.Work) (_ ingest.Outcome, failed error) {
+func (e *Executor) Execute(ctx context.Context, w ingest.Work) (ingest.Outcome, error) {
+	ctx, s := span.Begin(ctx, span.Run)
+	w.WorkedIn = s.Traceparent()
+	outcome, err := e.executeRun(ctx, w)
+	endRun(s, outcome, err)
+	return outcome, err
+}
+
+// executeRun is one attempt at a task.
+func (e *Executor) executeRun(ctx context.Context, w ingest.Work) (_ ingest.Outcome, failed error) {
 	start, started := withGrace(ctx)
 	asked := time.Now()
 	run, err := e.store.StartRun(start, w, e.config.Lease)
@@ -146,6 +156,7 @@ func (e *Executor) Execute(ctx context.Context, w ingest.Work) (_ ingest.Outcome
 	w.Lineage.RunID = run.ID
 	r := newTaskRun(e, w, run)
 	defer func() { tellLostLease(r.line(), w.Lease, failed) }()
+	r.describeRun(span.Of(ctx))
 	r.hold = e.config.Memory.Hold()
 	defer r.hold.Release()
 	r.noteLease(asked)

@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/span"
 	"github.com/patra-ingest/patra/internal/core/twophase"
 	"github.com/patra-ingest/patra/internal/pause"
 )
@@ -69,6 +70,9 @@ func (r *taskRun) makeStep(ctx context.Context) (done bool, err error) {
 	if err := r.withinBudget(); err != nil {
 		return false, err
 	}
+	ctx, s := span.Begin(ctx, span.Batch)
+	defer func() { s.End(faultOf(err)) }()
+	r.describeStep(s)
 	if r.lastSeen, err = r.executor.store.Now(ctx); err != nil { // before the request is sent: it orders equal stamps (D§5.13)
 		return false, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/span"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -24,6 +25,8 @@ type Planner struct {
 	// MaxStock is how many tasks of a partition may wait before slicing pauses;
 	// zero is no limit (D§5.4).
 	MaxStock int
+	// Spans records what goes on with plans whose trigger is long gone; nil: nobody does.
+	Spans span.Recorder
 }
 
 // New makes a planner.
@@ -97,7 +100,14 @@ func (p *Planner) readOwnInputs(ctx context.Context, c *spec.Compiled, op operat
 
 // Plan draws a plan and stores it with its slices and tasks. A trigger that has
 // its plan already gets that one, completed if its planner died (I8).
-func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest.Plan, *Draft, error) {
+func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (plan ingest.Plan, draft *Draft, err error) {
+	ctx, end := p.withinTrigger(ctx)
+	defer func() { end(err) }()
+	return p.planTraced(ctx, c, r)
+}
+
+// planTraced does so within the span of its trigger.
+func (p *Planner) planTraced(ctx context.Context, c *spec.Compiled, r Request) (ingest.Plan, *Draft, error) {
 	b, err := p.readAllInputs(ctx, c, r)
 	if err != nil {
 		return ingest.Plan{}, nil, err
@@ -118,6 +128,7 @@ func (p *Planner) Plan(ctx context.Context, c *spec.Compiled, r Request) (ingest
 		return ingest.Plan{}, nil, err
 	}
 	plan, existed, err := p.store.OpenPlan(ctx, in)
+	notePlan(span.Of(ctx), plan, schedule)
 	switch {
 	case err != nil:
 		return plan, d.Draft, err

@@ -34,7 +34,7 @@ func (p *Planner) addSlices(ctx context.Context, of ingest.Partition, planID int
 			return false, part.err
 		}
 		next = all.startChunk(from + chunk)
-		switch err := p.store.AddSlices(ctx, planID, part.slices, false); {
+		switch err := p.storeSlices(ctx, planID, from, part.slices); {
 		case errors.Is(err, ingest.ErrSlicedOtherwise):
 			return false, nil // another planner is at it
 		case err != nil:
@@ -51,6 +51,13 @@ func (p *Planner) Resume(ctx context.Context, of ingest.Partition, o ingest.Open
 	if why, err := p.Holds(ctx, of); err != nil || why != nil {
 		return false, err
 	}
+	ctx, s := p.beginResume(ctx, of, o)
+	defer func() { s.End(err) }()
+	return p.sliceRest(ctx, of, o)
+}
+
+// sliceRest cuts and stores what a plan owes and has not sliced yet.
+func (p *Planner) sliceRest(ctx context.Context, of ingest.Partition, o ingest.OpenPlan) (whole bool, err error) {
 	planned, err := p.store.PlannedWindows(ctx, o.ID)
 	if err != nil {
 		return false, err
@@ -188,7 +195,11 @@ func (p *Planner) cutSmaller(request ingest.PendingReslice) ([]ingest.NewSlice, 
 	if err := d.addCuts(s, c.Prototype.Selection, parts); err != nil {
 		return nil, err
 	}
-	return rows{d, request.PlanKey, 1, request.Priority}.writeRows(0, len(parts))
+	out, err := rows{d, request.PlanKey, 1, request.Priority}.writeRows(0, len(parts))
+	for i := range out {
+		out[i].PlannedIn = request.PlannedIn
+	}
+	return out, err
 }
 
 // checkPlanBudget refuses a cut of a plan that has used up its budget: the parts may turn

@@ -54,8 +54,10 @@ func (g gated) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	crash.At(crash.Permitted)
 	c.Notes.Attempts++
 	sent := time.Now()
-	response, err := g.sendWithPermit(ctx, c, permit)
+	traced, s := c.beginSpan(ctx, waited)
+	response, err := g.sendWithPermit(traced, c, permit)
 	took := time.Since(sent)
+	c.endSpan(s, response, err)
 	c.Notes.Took += took
 	c.measureAnswer(waited, took, response, err)
 	return response, err

@@ -62,8 +62,11 @@ type Call struct {
 	// no longer ours, and nothing leaves. A worker that stood still while it
 	// waited would otherwise send one request beside the next owner's (I7). Nil
 	// means that there is no lease.
-	Held  func() error
-	Notes Notes
+	Held func() error
+	// PagingToken is the token, or the whole address, with which the upstream named the
+	// page that is asked for: spans tell a hash of it. Empty: pages are counted.
+	PagingToken string
+	Notes       Notes
 
 	token   *token // what its credential is worth right now; nil without one
 	renewed bool   // its token was refused and replaced once
@@ -106,6 +109,7 @@ func (n *Notes) Requests() int { return n.Sent() + n.TokenCalls }
 // source is not asked more often because it wants logins. Their retries are
 // those of the request, which fails or waits with them. They follow no redirect.
 func StackSigned(client Sender, secrets Secrets, permits Permits) Doer {
+	client = traced{client}
 	below := redirects{gated{evidence{authenticated{client, secrets, time.Now}}, permits}}
 	calls := gated{unsigned{client}, permits}
 	return retry{granted{below, calls, secrets, &tokens{keepers: map[string]*keeper{}}}, newAnswered()}

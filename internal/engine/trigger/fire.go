@@ -8,6 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/schedule"
+	"github.com/patra-ingest/patra/internal/core/span"
 	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
@@ -61,7 +62,12 @@ func (s *Service) waitsForPlan(ctx context.Context, j Job) (bool, error) {
 // fireTick makes one trigger of a tick: its row first, so that whatever happens next
 // has a place to be told (§5.3.1), then the plan. The tick is over when it has a
 // plan or a reason; until then it stays due.
-func (s *Service) fireTick(ctx context.Context, j Job, t Tick) error {
+func (s *Service) fireTick(ctx context.Context, j Job, t Tick) (err error) {
+	ctx, traced := span.BeginRoot(ctx, s.config.Spans, span.Beginning{Name: span.Trigger, Root: true})
+	defer func() { traced.End(err) }()
+	if traced.IsKept() {
+		traced.Note(span.OfPartition(j.Partition)...)
+	}
 	id, err := s.ticks.RecordTrigger(ctx, triggerOf(j, t))
 	if err != nil {
 		return err
@@ -80,6 +86,7 @@ func (s *Service) fireTick(ctx context.Context, j Job, t Tick) error {
 			return err
 		}
 		s.tellRefused(j.Schedule.Name, outcome, about)
+		traced.EndFailed("", "REFUSED")
 	default:
 		delete(s.refused, j.Schedule.Name)
 		s.log.Info("planned", append(about, worklog.Plan, outcome.PlanID, "summary", outcome.Summary)...)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/schedule"
+	"github.com/patra-ingest/patra/internal/core/span"
 )
 
 // Leases decide which process is the planner.
@@ -79,6 +80,7 @@ type Config struct {
 	Owner string        // name of this process
 	Lease time.Duration // how long a dead planner is waited for (default 15 s)
 	Poll  time.Duration // how often the registry is looked at (default 10 s)
+	Spans span.Recorder // records what becomes of each tick; nil: nobody does
 }
 
 // WithDefaults fills what was left open.

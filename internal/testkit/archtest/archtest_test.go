@@ -22,6 +22,8 @@ var rules = []rule{
 		"a package outside the picture has no import direction that could be held"},
 	{"import-direction", importDirection,
 		"imports point downward only, so that a reader can start at the bottom and a part can be exchanged"},
+	{"one-tracer", oneTracer,
+		"services say when a step begins and ends (core/span); whoever records that may be exchanged, and where nobody does it is free"},
 	{"testkit-only-in-tests", testkitOnlyInTests,
 		"test tools must not become part of the binary"},
 	{"core-imports", corePureImports,

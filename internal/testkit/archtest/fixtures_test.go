@@ -24,6 +24,10 @@ func importFixtures() []fixture {
 			of(importing("github.com/other/patra/internal/cli")), nil},
 		{"import-direction", "test file", "internal/engine/x", inTest(importing(our + "internal/driver/store/sqlite")), nil},
 
+		{"one-tracer", "a service", "internal/engine/x", of(importing("go.opentelemetry.io/otel/trace", "context")), []string{"internal/engine/x/a.go:4"}},
+		{"one-tracer", "the tracer", tracer, of(importing("go.opentelemetry.io/otel/sdk/trace")), nil},
+		{"one-tracer", "test file", "internal/engine/x", inTest(importing("go.opentelemetry.io/otel/trace")), nil},
+
 		{"testkit-only-in-tests", "production file", "internal/engine/x", of(importing(check)), []string{"internal/engine/x/a.go:4"}},
 		{"testkit-only-in-tests", "test file", "internal/engine/x", inTest(importing(check)), nil},
 		{"testkit-only-in-tests", "testkit itself", "internal/testkit/e2e", of(importing(check)), nil},

@@ -76,6 +76,23 @@ func importDirection(p pkg) (found []violation) {
 	return found
 }
 
+// tracer is the one room that knows how spans are recorded and sent.
+const tracer = "internal/surface/traces"
+
+func oneTracer(p pkg) (found []violation) {
+	if within(p.dir, tracer) || within(p.dir, testkit) {
+		return nil
+	}
+	for _, f := range p.files {
+		for _, spec := range f.tree.Imports {
+			if imported := importPath(spec); within(imported, "go.opentelemetry.io") && !f.test {
+				found = append(found, violation{f.at(spec), "imports " + imported})
+			}
+		}
+	}
+	return found
+}
+
 const testkit = "internal/testkit"
 
 func testkitOnlyInTests(p pkg) (found []violation) {

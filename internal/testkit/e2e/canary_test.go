@@ -19,8 +19,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/patra-ingest/patra/internal/core/span"
 	"github.com/patra-ingest/patra/internal/testkit/check"
 	"github.com/patra-ingest/patra/internal/testkit/mariadb"
+	"github.com/patra-ingest/patra/internal/testkit/otlp"
 	redisserver "github.com/patra-ingest/patra/internal/testkit/redis"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
@@ -55,6 +57,7 @@ type canary struct {
 	fronts  []*echoing
 	sources []string
 	gate    string
+	spans   *otlp.Receiver
 }
 
 func newCanary(t *testing.T, database string) *canary {
@@ -77,6 +80,9 @@ func newCanary(t *testing.T, database string) *canary {
 	if err := os.WriteFile(os.Getenv("PATRA_CONFIG"), []byte(allowed), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	c.spans = otlp.Start(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.spans.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization="+url.PathEscape(c.secret("header of the collector")))
 	c.world = newWorld(t, database, upsim.Config{Seed: 88, PerDay: 24, Flat: true}, upsim.Options{})
 	c.gate = c.guarded(t)
 	return c
@@ -402,6 +408,9 @@ func (c *canary) leftBehind() {
 			}
 		}
 	}
+	for _, body := range c.spans.Bodies() {
+		c.left.add("spans", body)
+	}
 	c.left.tables(c.t, c.database)
 	c.left.folder(c.t, "file", c.dir)
 }
@@ -425,6 +434,7 @@ func (c *canary) search() {
 		t.Errorf("only %d secrets were looked for", n)
 	}
 	c.echoesArrived()
+	c.spansArrived()
 	c.people()
 }
 
@@ -436,6 +446,23 @@ func (c *canary) echoesArrived() {
 		if !strings.Contains(string(c.left[place]), "[secret]") {
 			c.t.Errorf("no echo has reached %s", place)
 		}
+	}
+}
+
+// spansArrived: spans of every source came, of calls for tokens too, with what is secret in
+// their addresses hidden; and the collector was sent its header.
+func (c *canary) spansArrived() {
+	c.t.Helper()
+	for _, source := range c.sources {
+		if !slices.ContainsFunc(c.spans.Named("batch"), func(s otlp.Span) bool { return s.Attributes[span.Source] == source }) {
+			c.t.Errorf("no span of %s arrived", source)
+		}
+	}
+	if len(c.spans.Named("POST")) == 0 {
+		c.t.Error("no call for a token has a span")
+	}
+	if h := c.spans.Headers(); len(h) == 0 || h[0].Get("Authorization") != c.secrets["header of the collector"] {
+		c.t.Error("the collector did not get its header")
 	}
 }
 

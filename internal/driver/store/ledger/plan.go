@@ -241,7 +241,7 @@ func (t *tx) insertSlices(planID int64, p planRow, chunk []ingest.NewSlice) erro
 		return nil
 	}
 	var plan, parent, source, ready, now any = planID, kernel.IDOrNull(p.parent), p.source, string(ingest.SliceReady), kernel.Micros(t.Now)
-	values := make([]any, 0, 18*len(chunk)) // the tasks have more columns
+	values := make([]any, 0, 19*len(chunk)) // the tasks have more columns
 	for _, c := range chunk {
 		from := kernel.Micros(c.Window.From)
 		values = append(values, plan, parent, source, c.No, c.Signature, kernel.JSONOrNull(c.Spec), from, kernel.Micros(c.Window.To), cmp.Or(from, any(0)), c.ExprHash,
@@ -266,10 +266,10 @@ func (t *tx) insertSlices(planID int64, p planRow, chunk []ingest.NewSlice) erro
 			status, due, waits = scheduled, kernel.Micros(c.ScheduledAt), kernel.OrNull(string(c.Waits))
 		}
 		values = append(values, schedule, plan, ids[i], partition, source, endpoint, operation, fingerprint, kernel.JSONOrNull(c.TaskParams), c.TaskKey,
-			c.ExprHash, c.Priority, status, due, waits, c.Reserved, now, now)
+			c.ExprHash, c.Priority, status, due, waits, c.Reserved, kernel.OrNull(c.PlannedIn), now, now)
 	}
 	return t.InsertFlat("ing_task", `schedule_instance_id, plan_id, slice_id, partition_id, provenance_code, endpoint_name, operation_code,
-  spec_fingerprint, params, idempotent_key, expr_hash, priority, status_code, scheduled_at, wait_code, reserved_requests, created_at, updated_at`, 18, values)
+  spec_fingerprint, params, idempotent_key, expr_hash, priority, status_code, scheduled_at, wait_code, reserved_requests, correlation_id, created_at, updated_at`, 19, values)
 }
 
 // sliceIDs returns the ids of slices that were just inserted. Ids rise in the order

@@ -67,7 +67,7 @@ func (t *tx) saveReslice(slice, run int64, in ingest.ResliceRequest) error {
 // attempt has ended, nobody is slicing the plan and its source is not paused.
 func (s *Ledger) PendingReslices(ctx context.Context, limit int) (out []ingest.PendingReslice, err error) {
 	rows, err := s.db.Query(ctx, `SELECT r.id, t.schedule_instance_id, s.plan_id, s.id, t.id, r.run_id, p.provenance_code, p.endpoint_name,
-  p.operation_code, p.plan_key, d.snapshot, s.slice_spec, t.params, t.priority, s.window_from, s.window_to, r.window_from, r.window_to, r.reason_code, r.detail
+  p.operation_code, p.plan_key, d.snapshot, s.slice_spec, t.params, t.priority, s.window_from, s.window_to, r.window_from, r.window_to, r.reason_code, r.detail, t.correlation_id
   FROM ing_reslice_request r JOIN ing_plan_slice s ON s.id = r.slice_id JOIN ing_task t ON t.id = r.task_id JOIN ing_plan p ON p.id = s.plan_id
   JOIN ing_spec_snapshot d ON d.spec_fingerprint = p.spec_fingerprint
   WHERE r.status_code = '`+string(ingest.ReslicePending)+`' AND s.status_code = 'PARTIAL' AND p.status_code IN ('READY','PARTIAL')
@@ -78,9 +78,11 @@ func (s *Ledger) PendingReslices(ctx context.Context, limit int) (out []ingest.P
 	return out, kernel.Wrap("list reslice requests", kernel.Each(rows, func() error {
 		var r ingest.PendingReslice
 		var from, to, restFrom, restTo sql.NullInt64
+		var planned sql.NullString
 		l := &r.Lineage
 		err := rows.Scan(&r.ID, &l.ScheduleID, &l.PlanID, &l.SliceID, &l.TaskID, &l.RunID, &r.Partition.Source, &r.Partition.Endpoint,
-			&r.Partition.Operation, &r.PlanKey, &r.Spec, &r.SliceSpec, &r.Params, &r.Priority, &from, &to, &restFrom, &restTo, &r.Reason, &r.Detail)
+			&r.Partition.Operation, &r.PlanKey, &r.Spec, &r.SliceSpec, &r.Params, &r.Priority, &from, &to, &restFrom, &restTo, &r.Reason, &r.Detail, &planned)
+		r.PlannedIn = planned.String
 		r.Slice, r.Remaining = window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}, window.Window{From: kernel.Instant(restFrom), To: kernel.Instant(restTo)}
 		out = append(out, r)
 		return err

@@ -61,9 +61,9 @@ func (t *tx) insertRun(w ingest.Work, run *ingest.Run, checkpoint sql.NullString
 		return err
 	}
 	run.ID, err = t.Insert(`INSERT INTO ing_task_run (task_id, lease_epoch, attempt_no, plan_id, provenance_code, operation_code, status_code, checkpoint,
-  window_from, window_to, worker, started_at, last_heartbeat, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+  window_from, window_to, worker, started_at, last_heartbeat, created_at, correlation_id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		w.Lease.TaskID, w.Lease.Epoch, run.AttemptNo, w.Lineage.PlanID, w.Partition.Source, string(w.Partition.Operation), string(ingest.RunRunning),
-		checkpoint, kernel.Micros(w.Window.From), kernel.Micros(w.Window.To), w.Lease.Owner, kernel.Micros(t.Now), kernel.Micros(t.Now), kernel.Micros(t.Now))
+		checkpoint, kernel.Micros(w.Window.From), kernel.Micros(w.Window.To), w.Lease.Owner, kernel.Micros(t.Now), kernel.Micros(t.Now), kernel.Micros(t.Now), kernel.OrNull(w.WorkedIn))
 	if err != nil {
 		return err
 	}

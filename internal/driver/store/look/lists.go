@@ -95,7 +95,7 @@ func (s *Look) Tasks(ctx context.Context, f view.Filter) (out []view.Task, err e
 // Runs lists attempts, newest first.
 func (s *Look) Runs(ctx context.Context, f view.Filter) (out []view.Run, err error) {
 	const query = `SELECT r.id, r.task_id, r.plan_id, r.attempt_no, r.lease_epoch, r.provenance_code, r.operation_code, r.status_code, r.window_from, r.window_to, r.stats,
-  r.worker, r.error_code, r.error, r.started_at, r.finished_at, r.record_remarks FROM ` + page
+  r.worker, r.error_code, r.error, r.started_at, r.finished_at, r.record_remarks, r.correlation_id FROM ` + page
 	err = s.listRows(ctx, "list runs", query, "ing_task_run", "r", f, func(w *kernel.Where) {
 		w.Add(f.PlanID != 0, "r.plan_id = ?", f.PlanID)
 		w.Add(f.TaskID != 0, "r.task_id = ?", f.TaskID)
@@ -103,13 +103,13 @@ func (s *Look) Runs(ctx context.Context, f view.Filter) (out []view.Run, err err
 	}, func(rows *sql.Rows) error {
 		var v view.Run
 		var from, to, started, finished sql.NullInt64
-		var stats, worker, code, text, remarks sql.NullString
+		var stats, worker, code, text, remarks, traced sql.NullString
 		if err := rows.Scan(&v.ID, &v.TaskID, &v.PlanID, &v.Attempt, &v.Epoch, &v.Source, &v.Operation, &v.Status, &from, &to, &stats, &worker, &code, &text,
-			&started, &finished, &remarks); err != nil {
+			&started, &finished, &remarks, &traced); err != nil {
 			return err
 		}
 		v.Window, v.Worker, v.ErrorCode, v.Error = window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}, worker.String, code.String, text.String
-		v.StartedAt, v.FinishedAt = kernel.Instant(started), kernel.Instant(finished)
+		v.StartedAt, v.FinishedAt, v.Span = kernel.Instant(started), kernel.Instant(finished), traced.String
 		out = append(out, v)
 		last := &out[len(out)-1]
 		if err := kernel.Decode(remarks, &last.Remarks); err != nil {

@@ -37,6 +37,25 @@ func (s suite) queue(t *testing.T) {
 			w.Errorf("queues\n%+v, want\n%+v", got, want)
 		}
 	})
+	s.test(t, "a task knows in which span it was planned, and a run in which it is worked on", func(w *world) {
+		h := fixture.Harvest{Days: 2}
+		const planned, worked = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319d-00f067aa0ba902b7-00"
+		chunk := h.NewSlices()
+		chunk[0].PlannedIn = planned
+		w.Must(w.Store.AddSlices(w.Ctx, w.Open(h).ID, chunk, true))
+		work := w.Claim(h, 2)
+		if work[0].PlannedIn != planned || work[1].PlannedIn != "" {
+			w.Errorf("planned in %q and %q", work[0].PlannedIn, work[1].PlannedIn)
+		}
+		work[0].WorkedIn = worked
+		traced, other := w.Start(work[0]), w.Start(work[1])
+		if got := w.Text("SELECT correlation_id FROM ing_task_run WHERE id = ?", traced.Run.ID); got != worked {
+			w.Errorf("worked on in %q", got)
+		}
+		if n := w.Number("SELECT COUNT(*) FROM ing_task_run WHERE id = ? AND correlation_id IS NULL", other.Run.ID); n != 1 {
+			w.Error("a run that nobody traced has a span")
+		}
+	})
 	s.test(t, "an empty store has no queue and nothing due", func(w *world) {
 		queues, err := w.Store.Queues(w.Ctx)
 		w.Must(err)
