@@ -22,6 +22,8 @@ func BenchmarkRatios(b *testing.B) {
 	b.Run("scrape/few", func(b *testing.B) { benchScrape(b, 50, out) })
 	b.Run("scrape/all", func(b *testing.B) { benchScrape(b, namespaces, out) })
 	eachDatabase(b, "logs", func(b *testing.B, kind kind) { benchLogs(b, kind, out) })
+	eachDatabase(b, "traces", func(b *testing.B, kind kind) { benchTraced(b, kind, out) })
+	b.Run("untraced", func(b *testing.B) { benchUntraced(b, out) })
 	eachDatabase(b, "processes", func(b *testing.B, kind kind) { benchProcesses(b, kind, out) })
 	eachDatabase(b, "plan", func(b *testing.B, kind kind) { benchPlan(b, kind, out) })
 	b.Run("fold", func(b *testing.B) { benchFold(b, out) })
