@@ -20,7 +20,7 @@ func (c *Config) TraceTo(ctx context.Context, version string) (stop func()) {
 	if warn == nil {
 		warn = func(text string) { full.Log.Warn(text) }
 	}
-	t := traces.Open(ctx, traces.Config{Getenv: os.Getenv, Version: version, Warn: warn, Log: full.Log})
+	t := traces.Open(ctx, traces.Config{Getenv: os.Getenv, Version: version, Tell: warn, Log: full.Log})
 	c.Spans = t.Recorder()
 	return t.Close
 }

@@ -21,7 +21,7 @@ import (
 type Config struct {
 	Getenv  func(string) string
 	Version string            // of the program
-	Warn    func(text string) // is told what an operator should know: bad settings, spans that were lost
+	Tell    func(text string) // is told what an operator should know: bad settings, spans that were lost
 	Log     *slog.Logger
 }
 
@@ -38,7 +38,7 @@ type Traces struct {
 func Open(ctx context.Context, c Config) *Traces {
 	settings, warnings := ReadSettings(c.Getenv)
 	for _, text := range warnings {
-		c.Warn(text)
+		c.Tell(text)
 	}
 	if settings.Endpoint == nil {
 		return nil
@@ -47,13 +47,13 @@ func Open(ctx context.Context, c Config) *Traces {
 	to := newCollector(settings, c.Log)
 	exporter := otlptrace.NewUnstarted(to)
 	provider := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(describeProcess(ctx, c)))
-	return &Traces{recorder: &recorder{tracer: provider.Tracer("github.com/patra-ingest/patra")}, provider: provider, collector: to, warn: c.Warn}
+	return &Traces{recorder: &recorder{tracer: provider.Tracer("github.com/patra-ingest/patra")}, provider: provider, collector: to, warn: c.Tell}
 }
 
 // tellErrors tells what the SDK finds wrong: with the settings, until it is set up, and
 // later in the log. By itself it would write to stderr.
 func tellErrors(c Config) (setUp func()) {
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { c.Warn("warning: OTEL_* variables: " + err.Error()) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { c.Tell("warning: OTEL_* variables: " + err.Error()) }))
 	return func() {
 		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { c.Log.Warn("traces", "error", err) }))
 	}
@@ -67,7 +67,7 @@ func describeProcess(ctx context.Context, c Config) *resource.Resource {
 		attribute.String("service.instance.id", fmt.Sprintf("%s-%d", host, os.Getpid())))
 	described, err := resource.New(ctx, own, resource.WithFromEnv(), resource.WithTelemetrySDK())
 	if err != nil {
-		c.Warn("warning: OTEL_RESOURCE_ATTRIBUTES is not of the form name=value,name=value: what cannot be read is left out")
+		c.Tell("warning: OTEL_RESOURCE_ATTRIBUTES is not of the form name=value,name=value: what cannot be read is left out")
 	}
 	return described
 }

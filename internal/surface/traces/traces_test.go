@@ -28,7 +28,7 @@ func open(t *testing.T, variables map[string]string) *opened {
 	o := &opened{}
 	o.Traces = Open(t.Context(), Config{
 		Getenv: func(name string) string { return variables[name] }, Version: "1.2.3", Log: slog.New(slog.NewTextHandler(&o.log, nil)),
-		Warn: func(text string) { o.warned = append(o.warned, text) },
+		Tell: func(text string) { o.warned = append(o.warned, text) },
 	})
 	return o
 }
