@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,4 +65,30 @@ func TestRefusedTriggerLeavesARow(t *testing.T) {
 	if len(rows) != 3 {
 		t.Errorf("%+v", rows)
 	}
+}
+
+// A trigger may say how urgent it is: its tasks stand in the queue and at the gate by that,
+// and whoever looks later sees it.
+func TestTriggerSaysHowUrgentItIs(t *testing.T) {
+	d := harvested(t)
+	bounds := []string{"crossref", "--from", "-300d", "--to", "-298d"}
+	d.holds(d.expect(term.ExitOK, slices.Concat([]string{"plan"}, bounds, []string{"--offline", "--priority", "3"})...).err, "stored as plan 2")
+	d.holds(d.expect(term.ExitOK, "plan", "crossref", "--from", "-290d", "--to", "-288d", "--offline").err, "stored as plan 3")
+	for plan, want := range map[string]int{"2": 3, "3": 10} {
+		var tasks []view.Task
+		d.decode(d.expect(term.ExitOK, "task", "list", "--plan", plan, "-o", "json").out, &tasks)
+		if len(tasks) == 0 || slices.ContainsFunc(tasks, func(t view.Task) bool { return t.Priority != want }) {
+			t.Errorf("plan %s: %+v, want priority %d", plan, tasks, want)
+		}
+	}
+	d.holds(d.expect(term.ExitOK, "plan", "show", "2").out, `"overrides":["slicing.priority=3"]`)
+	d.holds(d.expect(term.ExitOK, "plan", "triggers").out, "slicing.priority=3")
+	// A campaign keeps it for all its parts, whoever plans them.
+	campaign := d.expect(term.ExitOK, "backfill", "crossref", "--from", "2025-02-20", "--to", "2025-02-22", "--name", "soon", "--detach", "--priority", "7", "-o", "json")
+	d.holds(campaign.out, "slicing.priority=7")
+	for _, bad := range []string{"0", "101", "-1", "soon"} {
+		d.expect(term.ExitUsage, slices.Concat([]string{"plan"}, bounds, []string{"--dry-run", "--priority", bad})...)
+	}
+	r := d.expect(term.ExitUsage, slices.Concat([]string{"plan"}, bounds, []string{"--dry-run", "--set", "slicing.priority=101"})...)
+	d.holds(r.err, "slicing: priority", "1 to 100")
 }

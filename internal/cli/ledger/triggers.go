@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -44,8 +45,20 @@ func triggerColumns() term.Columns[view.TriggerRow] {
 			outcome = "refused: " + t.Refused
 		}
 		caller := strings.TrimSuffix(wording.Shorten(t.JobID, 16)+"\n"+wording.Shorten(t.LogID, 16), "\n")
-		return []any{t.ID, wording.SecondText(t.At), wording.Shorten(t.Source, 14), t.Type + " " + t.Scheduler, wording.OrDash(caller), wording.Shorten(outcome, 44)}
+		return []any{t.ID, wording.SecondText(t.At), wording.Shorten(t.Source, 14), describeAsker(t), wording.OrDash(caller), wording.Shorten(outcome, 44)}
 	})
+}
+
+// describeAsker says who asked, and with which settings of their own.
+func describeAsker(t view.TriggerRow) string {
+	text := t.Type + " " + t.Scheduler
+	var asked struct{ Overrides []string }
+	if json.Unmarshal(t.Params, &asked) == nil { // what is of another shape has no settings
+		for _, o := range asked.Overrides {
+			text += "\n" + wording.Shorten(o, 30)
+		}
+	}
+	return text
 }
 
 // callerText names the job of an outside scheduler.

@@ -75,7 +75,11 @@ is paused, or the campaign was cancelled.`,
 
 // parseWish reads the flags.
 func (b *backfilling) parseWish(p Parsed) (w daemon.CampaignWish, err error) {
-	w = daemon.CampaignWish{Name: b.name, From: p.from, To: p.to, Now: p.Now, RetryBefore: p.retryBefore, Overrides: b.Set, By: ingest.Act{Actor: term.SystemUser()}}
+	settings, err := b.readSettings()
+	if err != nil {
+		return w, err
+	}
+	w = daemon.CampaignWish{Name: b.name, From: p.from, To: p.to, Now: p.Now, RetryBefore: p.retryBefore, Overrides: settings, By: ingest.Act{Actor: term.SystemUser()}}
 	if b.from != "" || b.to != "" {
 		w.Typed = b.from + ".." + b.to
 	}

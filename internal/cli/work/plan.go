@@ -3,6 +3,8 @@ package work
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/core/wording"
@@ -25,6 +28,7 @@ type Request struct {
 	Env                                *term.Env
 	endpoint, Operation, from, to, now string
 	Set                                []string
+	priority                           string
 	dry, offline, count, retry         bool
 	caller                             caller
 }
@@ -36,6 +40,7 @@ func (r *Request) addFlags(c *cobra.Command) {
 	f.StringVar(&r.to, "to", "", "end of the window, not included")
 	f.StringVar(&r.now, "now", "", "plan as if it were this instant")
 	f.StringArrayVar(&r.Set, "set", nil, "override a setting for this run, such as rate.perSecond=1")
+	f.StringVar(&r.priority, "priority", "", "how urgent it is, 1 to 100: tasks with the smaller number go first (default 10 for HARVEST, 50 for UPDATE, 90 for BACKFILL, or slicing.priority of the source)")
 	f.BoolVar(&r.dry, "dry-run", false, "show the plan and write nothing")
 	f.BoolVar(&r.retry, "retry", false, "also take windows that failed and whose retry time has not come: the cause is fixed")
 }
@@ -79,10 +84,27 @@ func (r *Request) parseFlags(base time.Time) (p Parsed, err error) {
 	if r.offline && r.count {
 		return p, term.Usagef("--offline and --count contradict each other: name one of them")
 	}
-	if p.overrides, err = term.ParseOverrides(r.Set); err != nil {
+	settings, err := r.readSettings()
+	if err != nil {
+		return p, err
+	}
+	if p.overrides, err = term.ParseOverrides(settings); err != nil {
 		return p, err
 	}
 	return p, nil
+}
+
+// readSettings returns the settings of this run: those of --set, and what has a flag of its
+// own. They are kept with the trigger, and with a campaign.
+func (r *Request) readSettings() ([]string, error) {
+	if r.priority == "" {
+		return r.Set, nil
+	}
+	number, err := strconv.Atoi(r.priority)
+	if err != nil || number < 1 || number > slicing.LastPriority {
+		return nil, term.Usagef("--priority %s: expected 1 to %d, the smaller number goes first", r.priority, slicing.LastPriority)
+	}
+	return append(slices.Clone(r.Set), fmt.Sprintf("slicing.priority=%d", number)), nil
 }
 
 // compileSource finds the source and freezes it for the operation.
@@ -122,6 +144,10 @@ inputs give the same bytes. A backfill ends where the watermark of HARVEST stand
 keeps its own, and reads a range once: asked for again, what it has read is skipped.
 An update reads a named window again; without one every record has its turn once in
 details.every, if the source can be asked for ids.
+
+How urgent it is says --priority: of tasks that wait, the smaller number goes first,
+and so it does at the rate gate. Without it a harvest goes before an update, and that
+before a backfill.
 
 A scheduler outside that repeats its calls names each with --request-id: called again
 with the same name and flags, the command finds the plan it made, says so and ends

@@ -186,6 +186,7 @@ type Work struct {
 	MappingID       int64
 	Attempts        int           // runs so far, this one not included
 	Passed          window.Window // of the plan; see PlanLag
+	Priority        int           // of the task: smaller first
 	PlannedIn       string        // traceparent of the span in which it was planned; empty: nobody traced it
 	WorkedIn        string        // traceparent of the run that begins
 }

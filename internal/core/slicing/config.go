@@ -25,8 +25,12 @@ type Config struct {
 	MaxDurationSec int               `json:"maxDurationSec,omitempty" doc:"seconds one run of a slice may take (default 3600)"`
 	PlanRequests   int64             `json:"planRequests,omitempty" doc:"requests a plan may use while slices that turn out too large are cut smaller; beyond it such a slice fails with BUDGET (default 10000, or maxRequests if that is more, for each slice of the plan and for 20 more)"`
 	PlanRecords    int64             `json:"planRecords,omitempty" doc:"items, as planRequests (default 1000000, or maxRecords if that is more, for each slice of the plan and for 20 more)"`
+	Priority       int               `json:"priority,omitempty" doc:"place of the tasks in the queue and at the rate gate, 1 to 100: the smaller number goes first (default 10 for HARVEST, 50 for UPDATE, 90 for BACKFILL)"`
 	PlanBytes      int64             `json:"planBytes,omitempty" doc:"bytes of answers, as planRequests (default 10 GB for each slice of the plan and for 20 more)"`
 }
+
+// LastPriority is that of what goes last.
+const LastPriority = 100
 
 // WithDefaults fills what the source left open.
 func (c Config) WithDefaults() Config {
@@ -70,6 +74,9 @@ func (c Config) Validate() error {
 	}
 	if c.PlanRequests < 0 || c.PlanRecords < 0 || c.PlanBytes < 0 {
 		return fmt.Errorf("slicing: planRequests, planRecords and planBytes must not be negative")
+	}
+	if c.Priority < 0 || c.Priority > LastPriority {
+		return fmt.Errorf("slicing: priority is %d: expected 1 to %d, the smaller number goes first", c.Priority, LastPriority)
 	}
 	return errors.Join(checkShare("tolerance", c.Tolerance), checkShare("mergeBelow", c.MergeBelow))
 }

@@ -15,7 +15,7 @@ import (
 func (d *Dispatcher) beginClaim(ctx context.Context, w ingest.Work, asked time.Time) (context.Context, span.Span) {
 	ctx, s := span.BeginRoot(ctx, d.config.Spans, span.Beginning{Name: span.Claim, Root: true, At: asked, Link: w.PlannedIn})
 	if s.IsKept() {
-		s.Note(append(span.OfTask(w), span.Number(span.Priority, w.Partition.Operation.Priority()))...)
+		s.Note(append(span.OfTask(w), span.Number(span.Priority, w.Priority))...)
 	}
 	return ctx, s
 }

@@ -140,7 +140,7 @@ func (p *Planner) planTraced(ctx context.Context, c *spec.Compiled, r Request) (
 	if err := p.scheduleSlices(ctx, d, plan.Partition, false); err != nil {
 		return plan, d.Draft, err
 	}
-	whole, err := p.addSlices(ctx, plan.Partition, plan.ID, rows{d, in.Key, plan.NextSliceNo, c.Snapshot.Operation.Priority()})
+	whole, err := p.addSlices(ctx, plan.Partition, plan.ID, rows{d, in.Key, plan.NextSliceNo, c.Snapshot.Priority()})
 	if plan.Status = ingest.PlanReady; !whole {
 		plan.Status = ingest.PlanPartial
 		return plan, d.Draft, err

@@ -36,7 +36,7 @@ func (d *drawing) setAsideQuota(s spec.Snapshot, cuts []slicing.Slice) {
 		return
 	}
 	steps := stepsFor(s, cuts)
-	q := quota{key: s.Rate.Key(s.Source), limits: s.Rate.Filled(), priority: s.Operation.Priority(), waits: !traitsOf(s.Operation).followsPresent}
+	q := quota{key: s.Rate.Key(s.Source), limits: s.Rate.Filled(), priority: s.Priority(), waits: !traitsOf(s.Operation).followsPresent}
 	q.needs = make([]float64, len(cuts))
 	for _, step := range steps {
 		key, limits := limitsOf(s, step)

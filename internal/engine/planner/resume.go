@@ -80,7 +80,7 @@ func (p *Planner) sliceRest(ctx context.Context, of ingest.Partition, o ingest.O
 		if err := p.scheduleSlices(ctx, d, of, true); err != nil {
 			return false, err
 		}
-		if whole, err := p.addSlices(ctx, of, o.ID, rows{d, o.Key, next, s.Operation.Priority()}); err != nil || !whole {
+		if whole, err := p.addSlices(ctx, of, o.ID, rows{d, o.Key, next, s.Priority()}); err != nil || !whole {
 			return false, err
 		}
 		next += len(d.cuts)

@@ -80,7 +80,7 @@ func (a *again) sendRequest(ctx context.Context, request *exchange.Request, acce
 	request.Correlate(a.Box.Keys.Correlation + "-replay") // nobody takes it for the harvest (§12.6)
 	var got *exchange.Response
 	call := &transport.Call{
-		Request: request, Key: limits.Key(a.program.Source), Limits: limits, Retry: p.Retry, Priority: a.program.Operation.Priority(),
+		Request: request, Key: limits.Key(a.program.Source), Limits: limits, Retry: p.Retry, Priority: a.program.Priority(),
 		Accept: func(r *exchange.Response) error {
 			if got = r; accept != nil {
 				return accept(r)
