@@ -27,30 +27,47 @@ func (c *Call) beginSpan(ctx context.Context, waited time.Duration) (context.Con
 	return ctx, s
 }
 
-// tracedAddress returns the address as evidence has it, with a hash in place of the token
-// of paging: whoever has such a token may be able to use it. Of an address that the
-// upstream gave as the next page the query is left out, since nobody knows which part of
-// it is the token.
+// tracedAddress returns the address as evidence has it, with a hash in place of whatever
+// holds the token of paging: whoever has such a token may be able to use it. Of an address
+// that the upstream gave as the next page the query is left out, since nobody knows which
+// part of it is the token.
 func (c *Call) tracedAddress() string {
 	address := exchange.DigestRequest(c.Request).URL
 	if c.PagingToken == "" {
 		return address
 	}
-	before, query, found := strings.Cut(address, "?")
-	if !found {
-		return address
-	}
+	path, query, found := strings.Cut(address, "?")
 	if strings.Contains(c.PagingToken, "/") && strings.Contains(c.PagingToken, "?") {
-		return before
+		return path
 	}
-	parts := strings.Split(query, "&")
+	path = hideToken(path, "/", url.PathUnescape, c.PagingToken)
+	if !found {
+		return path
+	}
+	return path + "?" + hideToken(query, "&", url.QueryUnescape, c.PagingToken)
+}
+
+// shortToken is the length below which a text may hold a token by chance.
+const shortToken = 8
+
+// hideToken replaces the parts of a text that hold a token, or the values of those that
+// have a name.
+func hideToken(text, between string, unescape func(string) (string, error), token string) string {
+	parts := strings.Split(text, between)
 	for i, part := range parts {
-		name, value, _ := strings.Cut(part, "=")
-		if text, err := url.QueryUnescape(value); err == nil && text == c.PagingToken {
-			parts[i] = name + "=[token:" + span.HashToken(c.PagingToken) + "]"
+		name, value, named := strings.Cut(part, "=")
+		if !named {
+			name, value = "", part
+		}
+		plain, err := unescape(value)
+		if err != nil || plain != token && (len(token) < shortToken || !strings.Contains(plain, token)) {
+			continue
+		}
+		if parts[i] = "[token:" + span.HashToken(token) + "]"; named {
+			parts[i] = name + "=" + parts[i]
 		}
 	}
-	return before + "?" + strings.Join(parts, "&")
+	return strings.Join(parts, between)
 }
 
 // portOf returns the port that a request goes to.

@@ -155,7 +155,7 @@ func (w *world) checkTold(to *otlp.Receiver) {
 	}
 	for _, body := range to.Bodies() {
 		for _, token := range tokens {
-			if bytes.Contains(body, []byte(token)) {
+			if bytes.Contains(body, []byte(token[:len(token)/2])) { // its end is written differently in an address
 				w.t.Errorf("token %q left the machine", token)
 			}
 		}
