@@ -152,7 +152,7 @@ func (a *App) showMetrics(ctx, working context.Context, l net.Listener, token se
 		}
 		return a.checkReady(ctx)
 	}
-	handler := metrics.NewHandler(metrics.Served{Registry: metrics.NewRegistry(a.meter, a.aboutProcess(a.config.Metrics.Version)), Token: token, Ready: ready, Compress: a.config.Metrics.Listen.Cert != "", Log: log})
+	handler := metrics.NewHandler(metrics.Served{Metrics: metrics.NewGatherer(a.meter, a.aboutProcess(a.config.Metrics.Version)), Token: token, Ready: ready, Compress: a.config.Metrics.Listen.Cert != "", Log: log})
 	return metrics.ServeUntil(ctx, l, handler, log, lastWords)
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,9 @@ type shownGauges struct {
 	wasAt  time.Time // of the store's clock
 	took   time.Duration
 	hidden map[string]int // series by metric that are left out
+
+	laidOut  sync.Once // by the first scrape: what follows
+	families []family
 }
 
 // sample is one series of a metric of stored rows.
@@ -181,18 +185,27 @@ func (b *gaugeBoard) collectGauges(now time.Time, send func(of *Definition, valu
 		return
 	}
 	older := max(now.Sub(s.since), 0).Seconds()
+	s.eachSample(func(one sample) { send(one.of, one.valueAfter(older), one.labels...) })
+}
+
+// eachSample visits what is shown.
+func (s *shownGauges) eachSample(visit func(sample)) {
 	for _, one := range s.list {
-		value := one.value
-		if one.grows {
-			value += older
-		}
-		send(one.of, value, one.labels...)
+		visit(one)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.hidden)) {
-		send(&leftOut, float64(s.hidden[name]), name)
+		visit(sample{of: &leftOut, value: float64(s.hidden[name]), labels: []string{name}})
 	}
-	send(&computedAt, float64(s.wasAt.UnixMilli())/1000)
-	send(&computedIn, s.took.Seconds())
+	visit(sample{of: &computedAt, value: float64(s.wasAt.UnixMilli()) / 1000})
+	visit(sample{of: &computedIn, value: s.took.Seconds()})
+}
+
+// valueAfter is the value some seconds later.
+func (s sample) valueAfter(seconds float64) float64 {
+	if s.grows {
+		return s.value + seconds
+	}
+	return s.value
 }
 
 // boardCollector shows a board to a registry.

@@ -21,7 +21,7 @@ type Meter struct {
 	batchLatency, httpLatency, permitWait                                 *prometheus.HistogramVec
 	commits                                                               prometheus.Histogram
 	takeovers, unread                                                     prometheus.Counter
-	own                                                                   []prometheus.Collector
+	own                                                                   []counted
 
 	series sync.Map // ingest.Partition to *partition
 	known  atomic.Int64
@@ -55,7 +55,7 @@ func NewMeter() *Meter {
 		{&m.throttled, throttled}, {&m.retries, retries}, {&m.healed, healed}, {&m.runs, runs}, {&m.advances, advances}, {&m.refused, refused},
 	} {
 		*v.of = prometheus.NewCounterVec(prometheus.CounterOpts{Name: v.d.Name, Help: v.d.Help}, v.d.Labels)
-		m.own = append(m.own, *v.of)
+		m.own = append(m.own, counted{v.d, *v.of})
 	}
 	m.batchLatency = newHistograms(batchLatency, answerBuckets)
 	m.httpLatency = newHistograms(httpLatency, answerBuckets)
@@ -63,7 +63,8 @@ func NewMeter() *Meter {
 	m.commits = prometheus.NewHistogram(histogramOptions(commits, commitBuckets))
 	m.takeovers = prometheus.NewCounter(prometheus.CounterOpts{Name: takeovers.Name, Help: takeovers.Help})
 	m.unread = prometheus.NewCounter(prometheus.CounterOpts{Name: unread.Name, Help: unread.Help})
-	m.own = append(m.own, m.batchLatency, m.httpLatency, m.permitWait, m.commits, m.takeovers, m.unread)
+	m.own = append(m.own, counted{batchLatency, m.batchLatency}, counted{httpLatency, m.httpLatency}, counted{permitWait, m.permitWait}, counted{commits, m.commits},
+		counted{takeovers, m.takeovers}, counted{unread, m.unread})
 	return m
 }
 

@@ -64,7 +64,7 @@ func about() About {
 
 func textOf(t *testing.T, m *Meter) string {
 	t.Helper()
-	families, err := NewRegistry(m, about()).Gather()
+	families, err := newRegistry(m, about()).Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestEveryMetricIsRegistered(t *testing.T) {
 		g.Work = append(g.Work, view.Workload{Source: fmt.Sprint(n)})
 	}
 	m.Show(g, time.Now())
-	families, err := NewRegistry(m, about()).Gather()
+	families, err := newRegistry(m, about()).Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,27 +20,44 @@ type About struct {
 	Store func() (begun, redone int64, waited time.Duration)
 }
 
-// NewRegistry joins all metrics of a process, with those of its runtime.
-func NewRegistry(m *Meter, a About) *prometheus.Registry {
-	r := newStoredRegistry(m, a)
-	r.MustRegister(m.own...)
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+// newRegistry joins all metrics of a process, with those of its runtime, for a file: its
+// reader is strict, so each series is checked.
+func newRegistry(m *Meter, a About) *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	registerProcess(r, a)
+	registerCounted(r, m)
+	r.MustRegister(newBoardCollector(&m.gauges, time.Now))
+	return r
+}
+
+// registerProcess adds what a process says of itself.
+func registerProcess(r *prometheus.Registry, a About) {
+	r.MustRegister(newInfo(a), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if a.Store != nil {
 		r.MustRegister(
 			newCounterFunc(steps, func() float64 { n, _, _ := a.Store(); return float64(n) }),
 			newCounterFunc(redone, func() float64 { _, n, _ := a.Store(); return float64(n) }),
 			newCounterFunc(stepWait, func() float64 { _, _, d := a.Store(); return d.Seconds() }))
 	}
-	return r
+}
+
+func registerCounted(r *prometheus.Registry, m *Meter) {
+	for _, c := range m.own {
+		r.MustRegister(c.Collector)
+	}
 }
 
 // newStoredRegistry has only what stored rows say.
 func newStoredRegistry(m *Meter, a About) *prometheus.Registry {
 	r := prometheus.NewRegistry()
+	r.MustRegister(newInfo(a), newBoardCollector(&m.gauges, time.Now))
+	return r
+}
+
+func newInfo(a About) prometheus.Collector {
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: built.Name, Help: built.Help}, built.Labels)
 	info.WithLabelValues(a.Version, runtime.Version(), a.Database).Set(1)
-	r.MustRegister(info, newBoardCollector(&m.gauges, time.Now))
-	return r
+	return info
 }
 
 func newCounterFunc(d Definition, read func() float64) prometheus.Collector {
@@ -60,7 +77,7 @@ func WriteStored(w io.Writer, m *Meter, a About) error {
 // it. It leaves out whatever is not about that source: files of several harvests lie in
 // one folder, and a series in two of them is an error of its reader.
 func WriteSource(w io.Writer, m *Meter, a About, source string) error {
-	families, err := NewRegistry(m, a).Gather()
+	families, err := newRegistry(m, a).Gather()
 	if err != nil {
 		return err
 	}
@@ -71,7 +88,7 @@ func WriteSource(w io.Writer, m *Meter, a About, source string) error {
 // stored rows say stands in the file of the harvest, or in that of patra metrics.
 func WriteOperation(w io.Writer, m *Meter, source, operation string) error {
 	r := prometheus.NewRegistry()
-	r.MustRegister(m.own...)
+	registerCounted(r, m)
 	families, err := r.Gather()
 	if err != nil {
 		return err

@@ -10,15 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
 // Served is what a server of metrics shows, and to whom.
 type Served struct {
-	Registry *prometheus.Registry
+	Metrics *Gatherer
 	// Token is what whoever reads /metrics has to bring as a bearer token; zero: nothing.
 	Token secret.Text
 	// Ready says why the process cannot work now; nil: it can. It is asked by every
@@ -38,11 +35,8 @@ const (
 // NewHandler answers /metrics, /healthz and /readyz. Health is told to everybody, in one
 // word: those who watch processes have no token, and nothing of it is worth hiding.
 func NewHandler(s Served) http.Handler {
-	scraped := promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{
-		EnableOpenMetrics: true, ErrorLog: scrapeLog{s.Log}, ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, DisableCompression: !s.Compress,
-	})
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", requireToken(s.Token, scraped))
+	mux.Handle("GET /metrics", requireToken(s.Token, newScrapeHandler(s)))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeHealth(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), patience)

@@ -75,7 +75,7 @@ func startScraped(worked int) *httptest.Server {
 		}
 	}
 	m.Show(g, now)
-	return httptest.NewServer(metrics.NewHandler(metrics.Served{Registry: metrics.NewRegistry(m, metrics.About{}), Log: slog.New(slog.DiscardHandler)}))
+	return httptest.NewServer(metrics.NewHandler(metrics.Served{Metrics: metrics.NewGatherer(m, metrics.About{}), Log: slog.New(slog.DiscardHandler)}))
 }
 
 func scrapePage(address string, bytes *int) error {
