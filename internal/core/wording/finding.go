@@ -107,7 +107,11 @@ func FindingText(f view.Finding, now time.Time) string {
 		}
 		return text + ": patra quarantine groups " + source
 	case view.FoundPaused:
-		return fmt.Sprintf("paused since %s%s by %s: %s. To go on: `%s`", MinuteText(f.Pause.Since), f.Pause.UntilText(), f.Pause.Actor, strings.TrimRight(f.Pause.Reason, ". "), f.Pause.Resuming())
+		left := ""
+		if f.Count > 0 {
+			left = fmt.Sprintf("; %s missing until then", CountAre(f.Count, "range"))
+		}
+		return fmt.Sprintf("paused since %s%s by %s: %s. To go on: `%s`%s", MinuteText(f.Pause.Since), f.Pause.UntilText(), f.Pause.Actor, strings.TrimRight(f.Pause.Reason, ". "), f.Pause.Resuming(), left)
 	case view.FoundCondition:
 		return ConditionText(*f.Condition)
 	case view.FoundErrors, view.FoundThrottled, view.FoundQuotaLow:

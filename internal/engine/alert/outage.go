@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/alert"
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
 )
@@ -75,6 +76,12 @@ func (s *Service) sendDirectly(ctx context.Context, a alert.Addressed) bool {
 
 // outageAlert says what keeps findings from being looked at.
 func outageAlert(failure error, since time.Time) alert.Alert {
+	if errors.Is(failure, fault.ErrFull) {
+		return alert.Alert{
+			Code: view.FoundUnreachable, Severity: view.Critical, About: "database", Since: since, Next: "df -h",
+			Text: "its disk is full: make room there. Nothing is harvested until then; what is stored stays, and work goes on automatically when there is room",
+		}
+	}
 	var unreachable errUnreachable
 	if errors.As(failure, &unreachable) {
 		return alert.NewAlert(view.Finding{Code: view.FoundUnreachable, Severity: view.FoundUnreachable.Severity(), Since: since, Next: "patra status", Error: failure.Error()}, time.Now().UTC())

@@ -140,7 +140,12 @@ func (l *ledger) Failures(_ context.Context, plan int64) ([]view.Failure, error)
 	return l.failures[plan], nil
 }
 
-func (l *ledger) Paused(context.Context, ingest.Partition) (ingest.Pause, bool, error) {
+func (l *ledger) Paused(_ context.Context, of ingest.Partition) (ingest.Pause, bool, error) {
+	for _, p := range l.pauses {
+		if p.Source == of.Source && (p.Endpoint == "" || p.Endpoint == of.Endpoint) {
+			return p, true, nil
+		}
+	}
 	return ingest.Pause{}, false, nil
 }
 func (l *ledger) Schedules(context.Context) (view.Schedules, error) { return view.Schedules{}, nil }

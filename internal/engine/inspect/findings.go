@@ -89,6 +89,31 @@ func (s *statusBuilder) addPauses(ctx context.Context) error {
 	return err
 }
 
+// foldStopped makes the gaps that a source left when it stopped itself facts of its stop: one
+// cause is one finding, and whoever ends the stop has them read. What a person paused is
+// told apart: a hole must not look like an intention.
+func (s *statusBuilder) foldStopped() {
+	for i, stop := range s.report.Findings {
+		if stop.Code != view.FoundPaused || stop.Pause.Actor != ingest.ByItself {
+			continue
+		}
+		for _, f := range s.report.Findings {
+			if isLeftBy(stop.Subject, f) {
+				s.report.Findings[i].Count++
+			}
+		}
+	}
+	stops := slices.DeleteFunc(slices.Clone(s.report.Findings), func(f view.Finding) bool { return f.Code != view.FoundPaused || f.Count == 0 })
+	s.report.Findings = slices.DeleteFunc(s.report.Findings, func(f view.Finding) bool {
+		return slices.ContainsFunc(stops, func(stop view.Finding) bool { return isLeftBy(stop.Subject, f) })
+	})
+}
+
+// isLeftBy reports whether a finding is a gap that waits for the end of a stop.
+func isLeftBy(stop view.Subject, f view.Finding) bool {
+	return f.Code == view.FoundGap && f.Gap.Reason == view.GapPaused && f.Subject.Source == stop.Source && (stop.Endpoint == "" || stop.Endpoint == f.Subject.Endpoint)
+}
+
 // addConditions adds endpoints in trouble. That the program stopped a source is told by its
 // pause alone: one cause is one finding.
 func (s *statusBuilder) addConditions(ctx context.Context) error {

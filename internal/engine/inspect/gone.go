@@ -83,6 +83,11 @@ func (s *statusBuilder) takeConsequences(g *view.Gone) (caused []view.Finding) {
 		caused = append(caused, f)
 		return true
 	})
+	if lacks(ingest.RolePlanner) {
+		for _, j := range s.jobs { // whoever is called at night wants to know which at once, not after two ticks
+			g.Sources = append(g.Sources, j.Partition.Source)
+		}
+	}
 	slices.Sort(g.Sources)
 	g.Sources = slices.Compact(g.Sources)
 	return caused

@@ -102,6 +102,7 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 		return err
 	}
 	s.addGone()
+	s.foldStopped()
 	return s.addLate(ctx)
 }
 
