@@ -91,7 +91,9 @@ func newNight(t *testing.T, database, rule string) *night {
 	f := authForm(t, "key-header")
 	t.Setenv("PHONE_SECRET", phoneSecret)
 	began := time.Now()
-	data := upsim.NewDataset(upsim.Config{Seed: 3, From: began.Add(-20 * time.Minute), To: began.Add(2 * time.Hour), PerDay: 86400, Flat: true})
+	// Each window has more than a handful of items, so that a page of which none can be
+	// understood is known for a change of format at once.
+	data := upsim.NewDataset(upsim.Config{Seed: 3, From: began.Add(-20 * time.Minute), To: began.Add(2 * time.Hour), PerDay: 6 * 86400, Flat: true})
 	server, err := upsim.NewServer(data, f.Options)
 	if err != nil {
 		t.Fatal(err)
