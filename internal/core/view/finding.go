@@ -101,6 +101,8 @@ const (
 	FoundBehind  FindingCode = "WATERMARK_BEHIND"  // further behind now than the source allows
 	FoundStalled FindingCode = "WATERMARK_STALLED" // a tick should have moved it, and it stands
 
+	FoundOverdue FindingCode = "HARVEST_OVERDUE" // no schedule starts it, and what usually does has not
+
 	FoundRefused FindingCode = "SCHEDULE_REFUSED" // its newest tick led to no plan
 	FoundSilent  FindingCode = "SCHEDULE_SILENT"  // it does not fire
 
@@ -140,7 +142,7 @@ const (
 
 var severities = map[FindingCode]Severity{
 	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundRanges: Critical, FoundDamaged: Critical,
-	FoundClockOff: Warning, FoundBehind: Critical, FoundStalled: Warning, FoundRefused: Warning, FoundSilent: Warning,
+	FoundClockOff: Warning, FoundBehind: Critical, FoundStalled: Warning, FoundOverdue: Warning, FoundRefused: Warning, FoundSilent: Warning,
 	FoundNoWorker: Warning, FoundGone: Warning, FoundPlanIdle: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
 	FoundCursor: Critical, FoundDiskLow: Critical, FoundUnreachable: Critical, FoundStoreSlow: Warning, FoundRawFull: Notice, FoundErrors: Warning, FoundThrottled: Warning, FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
 	FoundUndelivered: Warning,

@@ -80,7 +80,7 @@ func (f Finding) nextCommand() string {
 		return f.gapCommand()
 	case FoundRanges:
 		return f.rangesCommand()
-	case FoundBehind:
+	case FoundBehind, FoundOverdue:
 		return f.harvestCommand()
 	case FoundRefused:
 		return fmt.Sprintf("patra plan %s --endpoint %s --op %s --dry-run", source, f.Subject.Endpoint, f.Subject.Operation)

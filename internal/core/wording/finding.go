@@ -76,6 +76,8 @@ func FindingText(f view.Finding, now time.Time) string {
 		return fmt.Sprintf("%s failed and still owed by cursor %d, such as %s; %s", Count(f.Count, "range"), f.Subject.CursorID, WindowText(f.Windows[0]), rangesNext(f.Subject))
 	case view.FoundBehind:
 		return fmt.Sprintf("the watermark stands at %s, %s behind, more than %s (alerts.maxLag)", MinuteText(f.Late.FreshTo), lagText(f.Late), DurationText(f.Limit.Std()))
+	case view.FoundOverdue:
+		return fmt.Sprintf("no schedule starts its harvests; they were started at least every %s, and not since %s: look at what starts them (cron, a job), or declare alerts.maxLag", DurationText(f.Limit.Std()), MinuteText(f.Since))
 	case view.FoundStalled:
 		return fmt.Sprintf("the watermark stands at %s and has not moved since %s, though the schedule fired", MinuteText(f.Late.FreshTo), MinuteText(f.Since))
 	case view.FoundRefused:

@@ -54,6 +54,7 @@ type ledger struct {
 	newRejects  int
 	differing   []view.CursorDiffers
 	undelivered []view.Undelivered
+	starts      []time.Time
 }
 
 func (l *ledger) inspector() *Inspector {
@@ -221,6 +222,10 @@ func (l *ledger) WorkSums(_ context.Context, q view.SumQuery) (out []view.WorkSu
 		}
 	}
 	return out, nil
+}
+
+func (l *ledger) HarvestStarts(context.Context, ingest.Dataset, int) ([]time.Time, error) {
+	return l.starts, nil
 }
 
 func (l *ledger) NewRejects(_ context.Context, _ ingest.Dataset, _ time.Time, most int) (int, error) {

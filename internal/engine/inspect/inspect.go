@@ -105,6 +105,8 @@ type Ended interface {
 type Lately interface {
 	// WorkSums adds up the runs that ended between two instants.
 	WorkSums(ctx context.Context, q view.SumQuery) ([]view.WorkSum, error)
+	// HarvestStarts is when the last harvests of an endpoint were planned, the newest first.
+	HarvestStarts(ctx context.Context, d ingest.Dataset, limit int) ([]time.Time, error)
 	// NewRejects counts the undecided items that came into quarantine since an instant,
 	// up to most.
 	NewRejects(ctx context.Context, d ingest.Dataset, since time.Time, most int) (int, error)

@@ -17,6 +17,8 @@ type watermark struct {
 	of    EndpointCoverage
 	limit time.Duration      // how far it may lie behind; 0: as far as it likes
 	job   *view.ScheduledJob // nil: nothing starts its harvest
+	// declared: the source says how far it may lie behind, or that it does not matter.
+	declared bool
 }
 
 // keepMark keeps the watermark of an endpoint to be judged later, with what the source
@@ -29,7 +31,7 @@ func (s *statusBuilder) keepMark(src *registry.Source, b EndpointCoverage) error
 	if err != nil {
 		return err
 	}
-	m := watermark{of: b, limit: r.Alerts.Limit()}
+	m := watermark{of: b, limit: r.Alerts.Limit(), declared: r.Alerts.MaxLag != nil}
 	of := ingest.Partition{Dataset: ingest.Dataset{Source: b.Source, Endpoint: b.Endpoint}, Operation: ingest.Harvest}
 	if i := slices.IndexFunc(s.jobs, func(j view.ScheduledJob) bool { return j.Partition == of }); i >= 0 {
 		m.job = &s.jobs[i]
@@ -65,6 +67,28 @@ func (s *statusBuilder) addLate(ctx context.Context) error {
 			continue
 		}
 		s.find(f)
+	}
+	return nil
+}
+
+// readStarts is how many harvests are read to see how often they are started.
+const readStarts = 100
+
+// addOverdue adds harvests that no schedule starts, whose source declares no threshold, and
+// that were started regularly until they were not: a crontab that is gone says nothing.
+func (s *statusBuilder) addOverdue(ctx context.Context) error {
+	for _, m := range s.marks {
+		of := ingest.Partition{Dataset: ingest.Dataset{Source: m.of.Source, Endpoint: m.of.Endpoint}, Operation: ingest.Harvest}
+		if m.job != nil || m.declared || s.isStopped(of) || s.isBusy(of) {
+			continue
+		}
+		starts, err := s.from.Lately.HarvestStarts(ctx, of.Dataset, readStarts)
+		if err != nil {
+			return err
+		}
+		if every, overdue := freshness.Overdue(starts, s.report.Now); overdue {
+			s.find(view.Finding{Code: view.FoundOverdue, Subject: view.Subject{Source: of.Source, Endpoint: of.Endpoint, CursorID: m.of.Cursor.ID}, Since: starts[0], Limit: duration.Duration(every)})
+		}
 	}
 	return nil
 }

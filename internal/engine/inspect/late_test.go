@@ -98,3 +98,34 @@ func TestStatusTellsALagWithItsCause(t *testing.T) {
 		}
 	}
 }
+
+// A source without a schedule that was harvested every night is a finding when that stops, and
+// none when it goes on, is paused, or says that its lag does not matter.
+func TestStatusTellsOfAHarvestThatIsOverdue(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(*ledger)
+		want []view.FindingCode
+	}{
+		"it stopped":        {func(*ledger) {}, []view.FindingCode{view.FoundOverdue}},
+		"it goes on":        {func(l *ledger) { l.starts = append([]time.Time{march(20)}, l.starts...) }, nil},
+		"it was never kept": {func(l *ledger) { l.starts = l.starts[:2] }, nil},
+		"paused":            {func(l *ledger) { l.pauses = []ingest.Pause{{Scope: ingest.Scope{Source: "crossref"}}} }, []view.FindingCode{view.FoundPaused}},
+		"it does not matter": {func(l *ledger) {
+			l.sources["crossref"].Alerts = &freshness.Config{MaxLag: new(duration.Duration(0))}
+		}, nil},
+	} {
+		l := followed(t, 0)
+		l.jobs, l.sources["crossref"].Alerts = nil, nil
+		for day := 17; day > 5; day-- {
+			l.starts = append(l.starts, march(day))
+		}
+		c.set(l)
+		s := l.status(t, StatusQuery{})
+		if !slices.Equal(codes(s), c.want) {
+			t.Errorf("%s: %v", name, codes(s))
+		}
+		if name == "it stopped" && (s.Findings[0].Next != "patra harvest crossref --endpoint works" || !s.Findings[0].Since.Equal(march(17)) || s.Findings[0].Limit.Std() != 24*time.Hour) {
+			t.Errorf("%+v", s.Findings[0])
+		}
+	}
+}

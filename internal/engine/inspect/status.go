@@ -102,6 +102,9 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 		return err
 	}
 	s.addGone()
+	if err := s.addOverdue(ctx); err != nil {
+		return err
+	}
 	s.foldStopped()
 	return s.addLate(ctx)
 }

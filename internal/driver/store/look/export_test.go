@@ -6,5 +6,8 @@ var PageOf = pageOf
 // IdlePlansSQL finds plans that nobody takes.
 const IdlePlansSQL = idlePlans
 
+// HarvestStartsSQL finds when harvests were planned.
+const HarvestStartsSQL = harvestStarts
+
 // NewRejectsSQL counts what came into quarantine lately.
 const NewRejectsSQL = newRejects

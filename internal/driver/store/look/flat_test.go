@@ -31,6 +31,10 @@ func flatQueries(_ string) []flat.Query {
 			"items that came into quarantine", look.NewRejectsSQL, []any{1, 100, 5},
 			"SEARCH q USING INDEX idx_quarantine_order (dataset_id=? AND status_code=?)", "q idx_quarantine_order",
 		),
+		flat.NewQuery(
+			"when harvests were planned", look.HarvestStartsSQL, []any{"source", "works", 100},
+			"SEARCH p USING INDEX idx_plan_src_op_time (provenance_code=? AND operation_code=?)", "p idx_plan_src_op_time",
+		),
 		listQuery("batches of a source", "ing_task_run_batch", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_batch_source (provenance_code=?)", "x idx_batch_source"),
 		listQuery("runs of a source", "ing_task_run", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_run_source (provenance_code=?)", "x idx_run_source"),
 		listQuery("tasks of a source", "ing_task", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_task_source (provenance_code=?)", "x idx_task_source"),

@@ -81,6 +81,9 @@ func (s suite) processViews(t *testing.T) {
 			}
 		}
 		idle(1)
+		if starts, err := w.Store.HarvestStarts(w.Ctx, plan.Partition.Dataset, 9); err != nil || len(starts) != 1 || !starts[0].Equal(w.Clock.Read()) {
+			w.Errorf("planned at %v %v", starts, err)
+		}
 		if got, err := w.Store.IdlePlans(w.Ctx, "", w.Clock.Read().Add(-time.Hour)); err != nil || len(got) != 0 {
 			w.Errorf("not for long: %+v %v", got, err)
 		}
