@@ -131,6 +131,7 @@ func TestStatusTellsWhatBelongsToNoWatermark(t *testing.T) {
 		"a clock that is nearly right": {func(l *ledger) { l.apart = -threshold.Default().ClockOff }, nil},
 		"nobody agreed":                {func(l *ledger) { l.untrusted = []trust.Stopped{{What: "source mine"}} }, []view.FindingCode{view.FoundUntrusted}},
 		"a campaign somebody works on": {func(l *ledger) { l.campaigns = []ingest.Campaign{backfill} }, nil},
+		"alerts that do not arrive":    {func(l *ledger) { l.undelivered = []view.Undelivered{{Receiver: "mail"}} }, []view.FindingCode{view.FoundUndelivered}},
 		"a campaign that waits":        {func(l *ledger) { l.campaigns, l.executors = []ingest.Campaign{backfill}, 0 }, []view.FindingCode{view.FoundCampaignIdle}},
 		"a campaign that is stuck":     {func(l *ledger) { l.campaigns = []ingest.Campaign{stuck} }, []view.FindingCode{view.FoundCampaignStuck}},
 	} {
