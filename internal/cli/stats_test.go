@@ -93,3 +93,30 @@ func TestBatchTellsHowItWasHad(t *testing.T) {
 	d.exec("UPDATE ing_task_run_batch SET stats = '{\"seen\":5,\"inserted\":5}' WHERE id = 2") // as older versions wrote it
 	d.holds(d.expect(term.ExitOK, "batch", "show", "2").out, "5 seen = 5 new", "not kept: it was stored by an older version")
 }
+
+// A ledger is read from one instant to another.
+func TestCursorHistoryOfARange(t *testing.T) {
+	d := harvested(t)
+	whole := d.expect(term.ExitOK, "cursor", "history", "1", "-o", "json")
+	if recent := d.expect(term.ExitOK, "cursor", "history", "1", "--from", "-1h", "-o", "json"); recent.out != whole.out {
+		t.Errorf("all of it is younger than an hour:\n%s\nnot\n%s", recent.out, whole.out)
+	}
+	var events view.List[view.CursorEvent]
+	d.decode(whole.out, &events)
+	if last := events.Items[len(events.Items)-1]; last.BatchID == 0 {
+		t.Errorf("the event of a slice names no batch: %+v", last)
+	}
+	d.decode(d.expect(term.ExitOK, "cursor", "history", "1", "--to", "2020-01-01", "-o", "json").out, &events)
+	if len(events.Items) != 0 {
+		t.Errorf("%+v", events)
+	}
+	d.decode(d.expect(term.ExitOK, "cursor", "history", "1", "--from", "-1h", "--limit", "2", "-o", "json").out, &events)
+	if len(events.Items) != 2 || !events.More || events.Next == nil {
+		t.Fatalf("%+v", events)
+	}
+	d.decode(d.expect(term.ExitOK, "cursor", "history", "1", "--from", "-1h", "--after", *events.Next, "-o", "json").out, &events)
+	if len(events.Items) == 0 || events.Items[0].ID != 3 {
+		t.Errorf("the next page: %+v", events)
+	}
+	d.expect(term.ExitUsage, "cursor", "history", "1", "--from", "2025-03-02", "--to", "2025-03-01")
+}

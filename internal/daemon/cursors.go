@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -30,6 +31,11 @@ func (c *Cursors) Show(ctx context.Context, id int64) (view.Cursor, error) {
 // ListEvents reads a watermark's ledger, oldest first, from after an id on.
 func (c *Cursors) ListEvents(ctx context.Context, id, after int64, limit int) ([]view.CursorEvent, error) {
 	return c.db.CursorEvents(ctx, id, after, limit)
+}
+
+// ListTimeline reads the part of a watermark's ledger that was written between two instants.
+func (c *Cursors) ListTimeline(ctx context.Context, of view.Cursor, from, to time.Time, after int64, limit int) ([]view.CursorEvent, error) {
+	return c.db.CursorTimeline(ctx, of, from, to, after, limit)
 }
 
 // ListSegments lists what one watermark has covered.

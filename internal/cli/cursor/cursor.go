@@ -129,12 +129,16 @@ func cursorFacts(c view.Cursor) []term.Fact {
 
 func newCursorHistory(e *term.Env) *cobra.Command {
 	var pages term.AfterFlags
+	var span term.RangeFlags
 	c := &cobra.Command{
 		Use:   "history ID",
 		Short: "Show the ledger of a watermark, oldest event first",
 		Long: `Show the ledger of a watermark, oldest event first. A watermark moves only when
-everything below it is read: an event that moved nothing says "stays".`,
+everything below it is read: an event that moved nothing says "stays". With --from or
+--to only events that were written between two instants. Late items are those that came
+behind the watermark.`,
 		Example: `  patra cursor history 1
+  patra cursor history 1 --from -24h
   patra cursor history 1 --after 50 --limit 200 -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -145,28 +149,54 @@ everything below it is read: an event that moved nothing says "stays".`,
 			if err := pages.Check(); err != nil {
 				return err
 			}
-			return e.ReadStore(cmd.Context(), func(app *daemon.App) error { return showHistory(cmd.Context(), e, app, id, pages) })
+			if err := span.Parse(); err != nil {
+				return err
+			}
+			return e.ReadStore(cmd.Context(), func(app *daemon.App) error { return showHistory(cmd.Context(), e, app, id, pages, span) })
 		},
 	}
+	span.Flags(c, "its first event", "now")
 	pages.Flags(c, "only events after this one: the next page", "how many events to show")
 	return c
 }
 
-func showHistory(ctx context.Context, e *term.Env, app *daemon.App, id int64, pages term.AfterFlags) error {
+func showHistory(ctx context.Context, e *term.Env, app *daemon.App, id int64, pages term.AfterFlags, span term.RangeFlags) error {
 	c, err := app.Cursors.Show(ctx, id)
 	if err != nil {
 		return fmt.Errorf("cursor %d: %w", id, err)
 	}
-	events, err := app.Cursors.ListEvents(ctx, id, pages.After, pages.Limit+1)
+	events, err := readHistory(ctx, app, c, pages, span)
 	if err != nil {
 		return err
 	}
 	return term.PrintPage(e, term.PageAfter(e, "events", events, pages.Limit, func(v view.CursorEvent) string { return strconv.FormatInt(v.ID, 10) }), term.NewColumns(
 		[]string{"id", "kind", "windows", "as of", "cursor", "plan/slice/task/run"},
 		func(v view.CursorEvent) []any {
-			return []any{v.ID, string(v.Kind), spansOf(c, v.Windows), term.DateOrSecond(v.AsOf), moveText(v), whoText(v)}
+			return []any{v.ID, kindText(v), spansOf(c, v.Windows), term.DateOrSecond(v.AsOf), moveText(v), whoText(v)}
 		},
 	))
+}
+
+// readHistory reads all of a ledger, or what was written in a range of time.
+func readHistory(ctx context.Context, app *daemon.App, c view.Cursor, pages term.AfterFlags, span term.RangeFlags) ([]view.CursorEvent, error) {
+	if !span.Named() {
+		return app.Cursors.ListEvents(ctx, c.ID, pages.After, pages.Limit+1)
+	}
+	from, to := time.UnixMicro(0), time.Now().Add(24*time.Hour) // the clock of the store may be ahead
+	if span.From != nil {
+		from = *span.From
+	}
+	if span.To != nil {
+		to = *span.To
+	}
+	return app.Cursors.ListTimeline(ctx, c, from, to, pages.After, pages.Limit+1)
+}
+
+func kindText(v view.CursorEvent) string {
+	if v.Late > 0 {
+		return fmt.Sprintf("%s, %d late", v.Kind, v.Late)
+	}
+	return string(v.Kind)
 }
 
 // spansOf writes stretches as the cursor counts them.

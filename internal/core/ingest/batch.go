@@ -73,7 +73,7 @@ type FailedBatch struct {
 // Finish ends a run.
 type Finish struct {
 	Lease   Lease
-	Lineage Lineage
+	Lineage Lineage // up to the last batch that was stored
 	Outcome Outcome
 	Failed  *FailedBatch
 	Remarks []health.Remark // what was done about conditions

@@ -114,4 +114,5 @@ type CursorEvent struct {
 	ingest.Lineage
 	Actor  string `json:"actor,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	Late   int    `json:"late,omitempty"` // items of the run that came late
 }

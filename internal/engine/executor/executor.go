@@ -184,7 +184,9 @@ func (e *Executor) executeRun(ctx context.Context, w ingest.Work) (_ ingest.Outc
 	r.countFault(outcome, cause)
 	outcome.Stats, outcome.Observed = r.stats, r.newest
 	crash.At(crash.Finishing)
-	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: w.Lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks, CircuitAfter: r.circuitAfter()}); err != nil {
+	lineage := w.Lineage
+	lineage.BatchID = r.batchID
+	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks, CircuitAfter: r.circuitAfter()}); err != nil {
 		return outcome, err
 	}
 	r.measureRun(outcome, cause)

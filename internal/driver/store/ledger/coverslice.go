@@ -104,6 +104,6 @@ func (t *tx) coverWindow(e sliceEnd, kind coverage.Kind, windows ...window.Windo
 	return t.advanceCursor(e.cursorID, ledgerEntry{
 		Event: coverage.Event{Kind: kind, Windows: windows, AsOf: e.asOf, At: t.Now},
 		key:   fingerprint.Key(fmt.Sprint(e.cursorID), fmt.Sprint(e.in.Lineage.SliceID), fmt.Sprint(e.in.Lease.Epoch), string(kind)),
-		from:  e.in.Lineage, epoch: e.in.Lease.Epoch, exprHash: e.exprHash, observed: e.in.Outcome.Observed,
+		from:  e.in.Lineage, epoch: e.in.Lease.Epoch, exprHash: e.exprHash, observed: e.in.Outcome.Observed, late: e.in.Outcome.Stats.Late,
 	})
 }

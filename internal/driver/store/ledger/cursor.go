@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
@@ -21,6 +22,7 @@ type ledgerEntry struct {
 	exprHash string
 	observed time.Time
 	by       ingest.Act // of a person
+	late     int        // items that came late
 }
 
 // advanceCursor writes an event, folds it into the coverage and moves the cursor, all
@@ -84,13 +86,21 @@ func (t *tx) insertEvent(cursorID int64, c look.CursorState, e ledgerEntry, valu
 	_, err := t.Exec(`INSERT INTO ing_cursor_event (cursor_id, kind_code, provenance_code, operation_code, cursor_key, namespace_scope_code,
   namespace_key, cursor_type_code, prev_value, new_value, observed_max_value, prev_instant, new_instant, prev_numeric, new_numeric, window_from, window_to,
   spans, as_of, event_at, lookback_us, direction_code, idempotent_key, schedule_instance_id, plan_id, slice_id, task_id, run_id, batch_id, lease_epoch,
-  expr_hash, actor, reason, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+  expr_hash, actor, reason, record_remarks, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		cursorID, string(e.Kind), n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key, string(n.Line()),
 		c.Text(c.Value), c.Text(value), c.Text(e.observed), c.Moment(c.Value), c.Moment(value), c.Number(c.Value), c.Number(value), kernel.Micros(from), kernel.Micros(to),
 		kernel.JSONOrNull(spans), kernel.Micros(e.AsOf), kernel.Micros(e.At), e.Lookback.Microseconds(), n.Operation.Direction(), e.key,
 		kernel.IDOrNull(e.from.ScheduleID), kernel.IDOrNull(e.from.PlanID), kernel.IDOrNull(e.from.SliceID), kernel.IDOrNull(e.from.TaskID), kernel.IDOrNull(e.from.RunID),
-		kernel.IDOrNull(e.from.BatchID), kernel.IDOrNull(e.epoch), kernel.OrNull(e.exprHash), kernel.OrNull(kernel.Cut(e.by.Actor, 128)), kernel.OrNull(kernel.Cut(e.by.Reason, 512)), kernel.Micros(t.Now))
+		kernel.IDOrNull(e.from.BatchID), kernel.IDOrNull(e.epoch), kernel.OrNull(e.exprHash), kernel.OrNull(kernel.Cut(e.by.Actor, 128)), kernel.OrNull(kernel.Cut(e.by.Reason, 512)), lateRemark(e.late), kernel.Micros(t.Now))
 	return err
+}
+
+// lateRemark keeps how many items of a slice came late; none is the rule and takes no room.
+func lateRemark(late int) any {
+	if late == 0 {
+		return nil
+	}
+	return fmt.Sprintf(`{"late":%d}`, late)
 }
 
 func (t *tx) saveCursor(id int64, c look.CursorState, e ledgerEntry, s coverage.State) error {

@@ -101,7 +101,7 @@ func (s *Look) Segments(ctx context.Context, cursorID int64) (out []coverage.Seg
 
 const eventColumns = `SELECT id, kind_code, COALESCE(prev_value, ''), COALESCE(new_value, ''), prev_instant, new_instant, window_from, window_to,
   spans, as_of, event_at, lookback_us, COALESCE(observed_max_value, ''), COALESCE(schedule_instance_id, 0), COALESCE(plan_id, 0), COALESCE(slice_id, 0),
-  COALESCE(task_id, 0), COALESCE(run_id, 0), COALESCE(batch_id, 0), COALESCE(actor, ''), COALESCE(reason, '') FROM ing_cursor_event`
+  COALESCE(task_id, 0), COALESCE(run_id, 0), COALESCE(batch_id, 0), COALESCE(actor, ''), COALESCE(reason, ''), kind_code = 'SNAPSHOT', record_remarks FROM ing_cursor_event`
 
 // CursorEvents reads a cursor's ledger, oldest first, from after an id on.
 func (s *Look) CursorEvents(ctx context.Context, cursorID, after int64, limit int) (out []view.CursorEvent, err error) {
@@ -116,12 +116,46 @@ func (s *Look) CursorEvents(ctx context.Context, cursorID, after int64, limit in
 	}))
 }
 
+// TimelineSQL selects the events of a namespace between two instants; a test holds it to
+// a range of its index.
+const TimelineSQL = ` WHERE provenance_code = ? AND operation_code = ? AND namespace_scope_code = ? AND namespace_key = ? AND created_at >= ? AND created_at < ?
+  AND (created_at > ? OR id > ?) AND cursor_id + 0 = ? ORDER BY created_at, id LIMIT ?`
+
+// CursorTimeline reads the part of a cursor's ledger that was written between two
+// instants, oldest first, from after an event on (§14.7).
+func (s *Look) CursorTimeline(ctx context.Context, c view.Cursor, from, to time.Time, after int64, limit int) (out []view.CursorEvent, err error) {
+	begin := from.UnixMicro()
+	var last int64
+	if after != 0 {
+		known, err := kernel.Found(s.db.QueryRow(ctx, "SELECT created_at FROM ing_cursor_event WHERE id = ?", after).Scan(&last))
+		if err != nil {
+			return nil, kernel.Wrap("read cursor history", s.db.Translate(err))
+		}
+		if known {
+			begin = max(begin, last)
+		}
+	}
+	rows, err := s.db.Query(ctx, eventColumns+TimelineSQL, c.Source, c.Operation, c.Scope, c.NamespaceKey, begin, to.UnixMicro(), last, after, c.ID, limit)
+	if err != nil {
+		return nil, kernel.Wrap("read cursor history", s.db.Translate(err))
+	}
+	return out, kernel.Wrap("read cursor history", kernel.Each(rows, func() error {
+		e, err := scanEvent(rows)
+		out = append(out, e)
+		return err
+	}))
+}
+
 func scanEvent(rows kernel.Scanner) (e view.CursorEvent, err error) {
 	var prev, next, from, to, asOf, at sql.NullInt64
-	var spans sql.NullString
+	var spans, remarks sql.NullString
 	var lookback int64
+	var snapshot bool
 	err = rows.Scan(&e.ID, &e.Kind, &e.Prev, &e.New, &prev, &next, &from, &to, &spans, &asOf, &at, &lookback, &e.Observed, &e.ScheduleID, &e.PlanID, &e.SliceID,
-		&e.TaskID, &e.RunID, &e.BatchID, &e.Actor, &e.Reason)
+		&e.TaskID, &e.RunID, &e.BatchID, &e.Actor, &e.Reason, &snapshot, &remarks)
+	if err == nil && !snapshot { // a snapshot keeps its state there
+		err = kernel.Decode(remarks, &struct{ Late *int }{&e.Late})
+	}
 	if err != nil {
 		return e, err
 	}

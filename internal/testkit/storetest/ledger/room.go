@@ -26,6 +26,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "WindowHistory", Run: s.windowHistory},
 		{Name: "LateArrivals", Run: s.lateArrivals},
 		{Name: "Sums", Run: s.sums},
+		{Name: "Timeline", Run: s.timeline},
 		{Name: "Answers", Run: s.answers},
 		{Name: "Candidates", Run: s.candidates},
 		{Name: "ChangedRecords", Run: s.changedRecords},
