@@ -120,3 +120,23 @@ func TestCursorHistoryOfARange(t *testing.T) {
 	}
 	d.expect(term.ExitUsage, "cursor", "history", "1", "--from", "2025-03-02", "--to", "2025-03-01")
 }
+
+// One answer leads from a plan to its batches.
+func TestPlanTree(t *testing.T) {
+	d := harvested(t)
+	d.holds(d.expect(term.ExitOK, "plan", "tree", "1").out, "slice 1 (no 1) SUCCEEDED [2025-03-01, 2025-03-02)", "\n  task 1 SUCCEEDED\n", "run 1 (attempt 1) SUCCEEDED: 3 batches, 12 items seen, 12 stored",
+		"task 3 FAILED SERVER_ERROR", "batch 7 (no 1) FAILED: ")
+	var tree view.List[view.SliceTree]
+	d.decode(d.expect(term.ExitOK, "plan", "tree", "1", "--limit", "2", "-o", "json").out, &tree)
+	if len(tree.Items) != 2 || !tree.More || *tree.Next != "2" {
+		t.Fatalf("%+v", tree)
+	}
+	if runs := tree.Items[0].Task.Runs; len(runs) != 1 || len(runs[0].Batches) != 3 || runs[0].Batches[0].HTTP != 200 || !runs[0].Batches[0].HasNext || runs[0].Batches[0].NextHint == "" || runs[0].Batches[2].HasNext {
+		t.Errorf("%+v", runs)
+	}
+	d.decode(d.expect(term.ExitOK, "plan", "tree", "1", "--after", "2", "-o", "json").out, &tree)
+	if tree.More || len(tree.Items) == 0 || tree.Items[0].No != 3 || tree.Items[0].Task.Runs[0].Batches[0].HTTP != 500 {
+		t.Errorf("%+v", tree)
+	}
+	d.expect(term.ExitNotFound, "plan", "tree", "99")
+}

@@ -18,7 +18,7 @@ import (
 // NewPlanVerbs are the verbs for plans that are stored. Beside them `patra plan SRC`
 // makes one, so no source can be planned that is called like a verb.
 func NewPlanVerbs(e *term.Env) []*cobra.Command {
-	return []*cobra.Command{newPlanList(e), newPlanShow(e), newPlanTriggers(e), newPlanCancel(e)}
+	return []*cobra.Command{newPlanList(e), newPlanShow(e), newPlanTree(e), newPlanTriggers(e), newPlanCancel(e)}
 }
 
 func newPlanList(e *term.Env) *cobra.Command {

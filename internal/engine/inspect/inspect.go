@@ -46,6 +46,7 @@ type Readers struct {
 	Archive  Archive
 	Alerts   Alerts
 	Sums     Sums
+	Trees    Trees
 }
 
 // Clock is the clock of the store.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
@@ -49,6 +50,25 @@ func (s suite) timeline(t *testing.T) {
 		if got := between(w, fixture.Noon.Add(9*time.Hour), fixture.Noon.Add(10*time.Hour), 0, 10); len(got) != 0 {
 			w.Errorf("later: %+v", got)
 		}
+	})
+	s.test(t, "a plan down to its batches", func(w *world) {
+		plan := w.Plan(h)
+		a := w.Begin(h)
+		a.Commit(fixture.Item("a", "x", fixture.Noon))
+		a.Finish(fixture.Again)
+		w.Work(h, fixture.Failed)
+		tree, err := w.Store.PlanLineage(w.Ctx, plan.ID, 0, 3)
+		w.Must(err)
+		if len(tree) != 3 || tree[0].No != 1 || tree[0].Task.Runs[0].Batches[0].Stored != 1 || tree[2].Task == nil || len(tree[2].Task.Runs) != 0 {
+			w.Errorf("%+v", tree)
+		}
+		rest, err := w.Store.PlanLineage(w.Ctx, plan.ID, 3, 3)
+		w.Must(err)
+		if len(rest) != 1 || rest[0].No != 4 {
+			w.Errorf("%+v", rest)
+		}
+		_, err = w.Store.PlanLineage(w.Ctx, plan.ID+9, 0, 3)
+		w.Refuses(err, fault.ErrNotFound, "no such plan")
 	})
 	s.test(t, "an event tells its last batch and what came late", func(w *world) {
 		next := following("next")
