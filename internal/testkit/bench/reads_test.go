@@ -94,7 +94,7 @@ func questions() []question {
 			return len(rows), err
 		}},
 	)
-	return all
+	return append(all, sumQuestions()...)
 }
 
 // What a history is made of. A run has ten batches, a plan a hundred runs.
@@ -129,6 +129,7 @@ func newHistory(tb testing.TB, k kind, batches int) *history {
 		h.add(tb, first, min(1_000_000, batches-first))
 	}
 	exec(tb, h.db, "UPDATE ing_task SET status_code = 'SUCCEEDED' WHERE id = 1")
+	h.addSums(tb)
 	return h
 }
 
@@ -172,7 +173,7 @@ SELECT 1 + x.run, 1, 1, 1 + x.plan, ` + sourceOf + `, r.operation_code, ` + stat
 FROM (SELECT n + %[1]s AS run, 1 + FLOOR((n + %[1]s - 1) / 100) AS plan FROM number WHERE n <= ?) x, ing_task_run r WHERE r.id = 1 ORDER BY x.run`
 	copyBatches = `INSERT INTO ing_task_run_batch (run_id, task_id, slice_id, plan_id, lease_epoch, batch_no, pass, idempotent_key, provenance_code, operation_code, page_no,
   page_size, before_token, record_count, status_code, stats, committed_at, created_at)
-SELECT 1 + x.run, 1 + x.run, 1 + x.run, 1 + x.plan, 1, x.batch, 1, CONCAT('batch', x.batch), ` + sourceOf + `, r.operation_code, x.batch %% 10, 100, CONCAT('token-', x.batch), 100,
+SELECT 1 + x.run, 1 + x.run, 1 + x.run, 1 + x.plan, 1, 1 + (x.batch - 1) %% 10, 1, CONCAT('batch', x.batch), ` + sourceOf + `, r.operation_code, x.batch %% 10, 100, CONCAT('token-', x.batch), 100,
   CASE WHEN x.batch %% 10 = 0 THEN ` + statusOf + ` ELSE 'SUCCEEDED' END, '{"seen":100,"inserted":100}', r.started_at + x.batch, r.created_at
 FROM (SELECT n + %[1]s AS batch, 1 + FLOOR((n + %[1]s - 1) / 10) AS run, 1 + FLOOR((n + %[1]s - 1) / 1000) AS plan FROM number WHERE n <= ?) x, ing_task_run r
 WHERE r.id = 1 ORDER BY x.batch`

@@ -3,7 +3,6 @@ package look
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -62,10 +61,11 @@ func (t *planTree) readSlices(planID int64, after, limit int) error {
 
 func (t *planTree) readRuns() error {
 	rows, err := t.look.db.Query(t.ctx, `SELECT id, task_id, attempt_no, status_code, COALESCE(error_code, ''), started_at, finished_at FROM ing_task_run
-  WHERE task_id IN (`+strings.TrimSuffix(strings.Repeat("?,", len(t.tasks)), ",")+`) ORDER BY task_id, attempt_no`, t.tasks...)
+  WHERE task_id IN (`+marksFor(t.tasks)+`) ORDER BY task_id, attempt_no`, t.tasks...)
 	if err != nil {
 		return err
 	}
+	var runs []any
 	err = kernel.Each(rows, func() error {
 		var v view.RunTree
 		var task int64
@@ -74,39 +74,50 @@ func (t *planTree) readRuns() error {
 			return err
 		}
 		v.StartedAt, v.FinishedAt, v.Batches = kernel.Instant(started), kernel.Instant(finished), []view.BatchLeaf{}
-		t.byTask[task].Runs = append(t.byTask[task].Runs, v)
+		t.byTask[task].Runs, runs = append(t.byTask[task].Runs, v), append(runs, v.ID)
 		return nil
 	})
-	if err != nil {
+	if err != nil || len(runs) == 0 {
 		return err
 	}
-	for _, task := range t.byTask {
-		for i := range task.Runs {
-			if err := t.readBatches(&task.Runs[i]); err != nil {
-				return fmt.Errorf("run %d: %w", task.Runs[i].ID, err)
-			}
-		}
-	}
-	return nil
+	return t.readBatches(runs)
 }
 
-func (t *planTree) readBatches(run *view.RunTree) error {
+// readBatches reads the first batches of all runs at once: batches of a run are numbered
+// from 1 on.
+func (t *planTree) readBatches(runs []any) error {
+	byRun := map[int64]*view.RunTree{}
+	for _, task := range t.byTask {
+		for i := range task.Runs {
+			byRun[task.Runs[i].ID] = &task.Runs[i]
+		}
+	}
 	rows, err := t.look.db.Query(t.ctx, `SELECT b.id, b.run_id, b.task_id, b.slice_id, b.plan_id, b.batch_no, b.pass, b.page_no, b.provenance_code, b.operation_code, b.status_code,
-  b.before_token, b.after_token, b.stats, b.error, b.committed_at FROM ing_task_run_batch b WHERE b.run_id = ? ORDER BY b.batch_no LIMIT ?`, run.ID, batchesPerRun+1)
+  b.before_token, b.after_token, b.stats, b.error, b.committed_at FROM ing_task_run_batch b WHERE b.run_id IN (`+marksFor(runs)+`) AND b.batch_no <= ? ORDER BY b.run_id, b.batch_no`,
+		append(runs, batchesPerRun+1)...)
 	if err != nil {
 		return err
 	}
 	return kernel.Each(rows, func() error {
 		b, err := scanBatch(rows)
-		if err != nil || len(run.Batches) == batchesPerRun {
-			run.More = err == nil
+		if err != nil {
 			return err
 		}
-		leaf := view.BatchLeaf{ID: b.ID, No: b.No, Page: b.Page, Status: b.Status, Seen: b.Stats.Seen, Stored: b.Stats.Stored(), NextHint: b.AfterToken, Error: b.Error}
-		if x := b.Exchange; x != nil {
-			leaf.Retries, leaf.Throttled, leaf.HTTP, leaf.HasNext = x.Retries, x.Throttled, x.Status, x.HasNext
+		run := byRun[b.RunID]
+		if run.More = b.No > batchesPerRun; !run.More {
+			run.Batches = append(run.Batches, newLeaf(b))
 		}
-		run.Batches = append(run.Batches, leaf)
 		return nil
 	})
 }
+
+func newLeaf(b view.Batch) view.BatchLeaf {
+	leaf := view.BatchLeaf{ID: b.ID, No: b.No, Page: b.Page, Status: b.Status, Seen: b.Stats.Seen, Stored: b.Stats.Stored(), NextHint: b.AfterToken, Error: b.Error}
+	if x := b.Exchange; x != nil {
+		leaf.Retries, leaf.Throttled, leaf.HTTP, leaf.HasNext = x.Retries, x.Throttled, x.Status, x.HasNext
+	}
+	return leaf
+}
+
+// marksFor returns a mark for each of the arguments.
+func marksFor(args []any) string { return strings.TrimSuffix(strings.Repeat("?,", len(args)), ",") }
