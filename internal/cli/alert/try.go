@@ -88,7 +88,7 @@ as long as its rule says, so a rule for rare looks says for: PT0S.
 
 Where another process tells alerts, it does nothing. Exit code 3 if a message did
 not reach its receiver; it is tried again by the next call.`,
-		Example: `  patra harvest crossref; patra alert send
+		Example: `  patra alert send
   patra alert send -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -135,8 +135,8 @@ func newCursorHistory(e *term.Env) *cobra.Command {
 		Short: "Show the ledger of a watermark, oldest event first",
 		Long: `Show the ledger of a watermark, oldest event first. A watermark moves only when
 everything below it is read: an event that moved nothing says "stays". With --from or
---to only events that were written between two instants. Late items are those that came
-behind the watermark.`,
+--to only events that were written between two instants. Late items came behind the
+watermark.`,
 		Example: `  patra cursor history 1
   patra cursor history 1 --from -24h
   patra cursor history 1 --after 50 --limit 200 -o json`,

@@ -20,9 +20,9 @@ func newPlanTree(e *term.Env) *cobra.Command {
 		Use:   "tree ID",
 		Short: "Show what came of a plan: its slices, tasks, runs and batches in one answer",
 		Long: `Show a plan from its slices down to its batches, in the order of slices, a page of
-slices at a time. Of a run the first 100 batches are listed; patra batch list --run has
-them all. In the table batches that went well are counted, and others are listed with
-what went wrong; -o json has all of them.`,
+slices at a time. Of a run the first 100 batches are listed; patra batch list --run
+has them all. In the table batches that went well are counted, and others are listed
+with what went wrong; -o json has all of them.`,
 		Example: `  patra plan tree 3
   patra plan tree 3 --after 50 --limit 50
   patra plan tree 3 -o json`,

@@ -119,7 +119,7 @@ row for each step of time, source and operation. A run counts where it ended. NE
 UPD were stored, REJ rejected; ERR are errors of L1 and L2 over batches, 429 answers
 that asked to slow down over batches.
 
-Steps under an hour are known for the last two days, and for at most six hours at once.`,
+Steps under an hour are known for the last two days, at most six hours at once.`,
 		Example: `  patra stats throughput
   patra stats throughput --source crossref --from -7d --step 1d
   patra stats throughput --from -2h --step 10m -o json`,

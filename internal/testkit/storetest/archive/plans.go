@@ -1,7 +1,7 @@
 package archive
 
 import (
-	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -100,7 +100,7 @@ func (s suite) planArchives(t *testing.T) {
 		w.Must(err)
 		got, err := retention.ReadBatch(rows)
 		w.Must(err)
-		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+		if !reflect.DeepEqual(got, want) {
 			w.Errorf("from the file\n%+v, from the database\n%+v", got, want)
 		}
 	})

@@ -81,6 +81,7 @@ func (s suite) queue(t *testing.T) {
 		want := ids
 		want.Partition, want.TaskKey, want.Params, want.ExprHash, want.Expr, want.SliceSpec = h.Partition(), in.TaskKey, in.TaskParams, in.ExprHash, in.Expr, in.Spec
 		want.Window, want.AsOf, want.SpecFingerprint, want.Spec = in.Window, plan.AsOf, plan.SpecFingerprint, h.NewPlan(0).Spec
+		want.Priority = in.Priority
 		if !reflect.DeepEqual(got, want) {
 			w.Errorf("work\n%+v, want\n%+v", got, want)
 		}

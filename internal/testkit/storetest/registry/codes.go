@@ -66,6 +66,7 @@ func codeColumns() map[string]string {
 		"condition_code":       "ing_health_condition",
 		"action_code":          "ing_health_action",
 		"error_code":           "ing_fault_code",
+		"level_code":           "ing_fault_level",
 		"last_error_code":      "ing_fault_code",
 		"wait_code":            "ing_gate_reason",
 		"cooling_code":         "ing_gate_reason",
