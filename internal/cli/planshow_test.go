@@ -12,7 +12,8 @@ func TestPlanShow(t *testing.T) {
 	d := planned(t)
 	done := d.expect(term.ExitOK, "plan", "show", "1")
 	d.holds(done.out, "crossref works HARVEST", "COMPLETED", "[2025-03-01, 2025-03-05)", "4 = 3 succeeded + 1 failed", "36 seen = 36 new", "MANUAL by CLI",
-		`"operation":"HARVEST"`, "TIME {", "how the window came about", "now minus safetyLag", "firstUnsettled", "sliceCount: 4")
+		`"operation":"HARVEST"`, "TIME {", "how the window came about", "now minus safetyLag", "firstUnsettled", "sliceCount: 4",
+		"average window of a slice: 1d", "expected: 48 items (COUNT)", "budget: about 12 requests at 1000 per second")
 	var p view.PlanDetail
 	d.decode(d.expect(term.ExitOK, "plan", "show", "1", "-o", "json").out, &p)
 	if p.ID != 1 || p.Slices["FAILED"] != 1 || p.Stats.Inserted != 36 || p.Stats.Requests < 10 || len(p.ExprProtoHash) != 64 || p.Trigger.Scheduler != "CLI" ||

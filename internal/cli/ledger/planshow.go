@@ -12,8 +12,10 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/reason"
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -129,7 +131,14 @@ type remarks struct {
 	Waiting     []window.Window
 	Degradation []spec.Warning
 	Suspended   *ingest.Suspension
-	rest        map[string]json.RawMessage
+	Estimated   *slicing.Figure   `json:"totalEstimated"`
+	Average     duration.Duration `json:"averageWindow"`
+	Budget      *struct {
+		Requests    float64
+		MaxRequests int
+		PerSecond   float64 `json:"qps"`
+	}
+	rest map[string]json.RawMessage
 }
 
 func readRemarks(stored json.RawMessage) (r remarks, err error) {
@@ -142,10 +151,28 @@ func readRemarks(stored json.RawMessage) (r remarks, err error) {
 	if err := json.Unmarshal(stored, &r.rest); err != nil {
 		return r, err
 	}
-	for _, known := range []string{"explain", "reason", "skipped", "waiting", "degradation", "suspended"} {
+	for _, known := range []string{"explain", "reason", "skipped", "waiting", "degradation", "suspended", "totalEstimated", "averageWindow", "budget"} {
 		delete(r.rest, known)
 	}
 	return r, nil
+}
+
+// expected says what the planner expected of the plan.
+func (r remarks) expected() (lines []string) {
+	if r.Estimated != nil {
+		least := ""
+		if r.Estimated.AtLeast {
+			least = "at least "
+		}
+		lines = append(lines, fmt.Sprintf("expected: %s%.0f items (%s)", least, r.Estimated.Value, r.Estimated.Source))
+	}
+	if r.Average > 0 {
+		lines = append(lines, "average window of a slice: "+wording.DurationText(r.Average.Std()))
+	}
+	if b := r.Budget; b != nil {
+		lines = append(lines, fmt.Sprintf("budget: about %.0f requests at %g per second, at most %d for one slice", b.Requests, b.PerSecond, b.MaxRequests))
+	}
+	return lines
 }
 
 // showRemarks prints what led to a plan. Remarks of another shape are printed raw.
@@ -162,7 +189,7 @@ func showRemarks(e *term.Env, stored json.RawMessage) error {
 			return err
 		}
 	}
-	var lines []string
+	lines := r.expected()
 	if r.Reason != "" {
 		lines = append(lines, "nothing to do: "+r.Reason)
 	}

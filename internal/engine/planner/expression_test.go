@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/core/window"
 	"pgregory.net/rapid"
+
+	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // The text made once for all slices is the canonical expression of each.

@@ -221,7 +221,8 @@ func (d *drawing) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.N
 		Waiting  []window.Window `json:"waiting,omitempty"`
 		Slices   int             `json:"sliceCount"`
 		Warnings []spec.Warning  `json:"degradation,omitempty"`
-	}{d.Explain, d.Reason, d.Skipped, d.Waiting, len(d.Slices), d.Warnings})
+		planFacts
+	}{d.Explain, d.Reason, d.Skipped, d.Waiting, len(d.Slices), d.Warnings, d.facts(c)})
 	if err != nil {
 		return ingest.NewPlan{}, err
 	}
