@@ -77,7 +77,7 @@ alerts:
       webhook: {url: "%s", secret: ["env:PHONE_SECRET"], allowPrivate: true}
   rules:
     night: %s
-findings: {conditionLasts: PT1S, circuitOpens: 1, checkAge: PT0S}
+findings: {circuitOpens: 1, checkAge: PT0S}
 `
 
 // The rules of the tests: the usual one, and one that wakes people only if it is critical.
