@@ -1,7 +1,6 @@
 package alert
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +39,6 @@ type world struct {
 	ids      []string         // of those
 	failing  map[string]error // receivers
 	blocking map[string]bool  // receivers that never answer
-	log      bytes.Buffer
 }
 
 func inBubble(t *testing.T, body func(w *world)) {
@@ -152,7 +150,7 @@ func (w *world) start(name string, receivers ...string) (stop func()) {
 		defer w.mu.Unlock()
 		return w.found, w.lookFail
 	}
-	s := New(w, find, Config{Owner: name, Declared: declared, Senders: senders}, slog.New(slog.NewTextHandler(&w.log, nil)))
+	s := New(w, find, Config{Owner: name, Declared: declared, Senders: senders}, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan struct{})
 	go func() {
