@@ -170,7 +170,8 @@ func (r remarks) expected() (lines []string) {
 		lines = append(lines, "average window of a slice: "+wording.DurationText(r.Average.Std()))
 	}
 	if b := r.Budget; b != nil {
-		lines = append(lines, fmt.Sprintf("budget: about %.0f requests at %g per second, at most %d for one slice", b.Requests, b.PerSecond, b.MaxRequests))
+		lines = append(lines, fmt.Sprintf("budget: about %.0f requests at %g per second", b.Requests, b.PerSecond),
+			fmt.Sprintf("budget of a slice: at most %d requests", b.MaxRequests))
 	}
 	return lines
 }
