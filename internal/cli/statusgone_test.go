@@ -22,7 +22,7 @@ func TestStatusTellsOfAProcessThatWasKilled(t *testing.T) {
 	beat("killed", "executor,planner", time.Now().Add(-10*time.Minute), time.Minute)
 	r := d.expect(term.ExitFindings, "status")
 	said := strings.Join(strings.Fields(r.out), " ")
-	d.holds(said, "! process 7 on attic: went without farewell", "no process is executor or planner now, and 1 task waiting", "work stands still of crossref", "next: `patra serve`")
+	d.holds(said, "! process 7 on attic: ended without shutting down", "no process is executor or planner now, and 1 task waiting", "work stands still of crossref", "next: `patra serve`")
 	if strings.Contains(said, "no patra process is running") {
 		t.Errorf("one cause is told twice:\n%s", r.out)
 	}
@@ -33,7 +33,7 @@ func TestStatusTellsOfAProcessThatWasKilled(t *testing.T) {
 	}
 	beat("other", "executor,planner", time.Now().Add(-time.Second), time.Hour)
 	r = d.expect(term.ExitOK, "status")
-	d.holds(strings.Join(strings.Fields(r.out), " "), "~ process 7 on attic: went without farewell", "other processes do its work", "1 process is at work", "process 7 on attic: executor,planner, since")
+	d.holds(strings.Join(strings.Fields(r.out), " "), "~ process 7 on attic: ended without shutting down", "other processes do its work", "1 process is at work", "process 7 on attic: executor,planner, since")
 	d.exec("DELETE FROM ing_executor WHERE executor_id = 'killed'")
 	d.holds(d.expect(term.ExitOK, "status").out, "no findings")
 }

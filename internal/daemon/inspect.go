@@ -31,7 +31,7 @@ func (definitions) CompileSource(src *registry.Source, endpoint string, op inges
 // machine is who works on the database of an app, as inspect reads it.
 type machine struct{ *App }
 
-// Processes lists those that live and those that went without farewell. One of this machine
+// Processes lists those that live and those that ended without shutting down. One of this machine
 // that no longer runs is gone at once: people who look after a crash must not read that it
 // works.
 func (m machine) Processes(ctx context.Context) ([]view.Process, error) {

@@ -32,7 +32,7 @@ gaps that no task works on, ranges that a backfill or an update gave up,
 watermarks further behind than the source allows (alerts.maxLag) or that stand
 though their schedule fired, schedules that do not fire or lead to no plan,
 a clock of this machine that differs from the database's,
-processes that went without farewell, plans that are ready and that no process takes,
+processes that ended without shutting down, plans that no process takes,
 harvests that were started regularly from outside and are no more, too many
 batches with errors or answers 429, quotas that run low, watermarks that differ
 from their events, disks that are nearly full, a database that is slow,

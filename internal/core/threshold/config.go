@@ -17,7 +17,7 @@ type Config struct {
 	ClockOff         *duration.Duration `json:"clockOff,omitzero" doc:"how far the clock of a machine may differ from the database's; without it PT30S"`
 	StallAfter       *duration.Duration `json:"stallAfter,omitzero" doc:"how long a watermark may stand after the tick that should have moved it; without it PT30M"`
 	PlanIdle         *duration.Duration `json:"planIdle,omitzero" doc:"how long a plan may be ready before a process takes the first of its tasks; without it PT30M"`
-	ProcessGone      *duration.Duration `json:"processGone,omitzero" doc:"how long it is told that a process went without farewell, where nothing waits for it; without it P1D"`
+	ProcessGone      *duration.Duration `json:"processGone,omitzero" doc:"how long it is told that a process ended without shutting down, where nothing waits for it; without it P1D"`
 	EventsAge        *duration.Duration `json:"eventsAge,omitzero" doc:"how long an event may wait for its delivery, PT0S for ever; without it PT1H"`
 	CheckAge         *duration.Duration `json:"checkAge,omitzero" doc:"how old the last check of the database may be, PT0S for ever; without it P30D"`
 	ErrorShare       *float64           `json:"errorShare,omitzero" doc:"which share of batches may meet errors of L1 and L2, 0 for any; without it 0.05"`

@@ -27,7 +27,7 @@ type Limits struct {
 	// PlanIdle is how long a plan may be ready before the first of its tasks is taken.
 	PlanIdle time.Duration
 
-	// ProcessGone is how long it is told that a process went without farewell, where
+	// ProcessGone is how long it is told that a process ended without shutting down, where
 	// nothing waits for it.
 	ProcessGone time.Duration
 

@@ -107,7 +107,7 @@ const (
 	FoundSilent  FindingCode = "SCHEDULE_SILENT"  // it does not fire
 
 	FoundNoWorker      FindingCode = "NO_WORKER"      // tasks wait, and no process works
-	FoundGone          FindingCode = "PROCESS_GONE"   // without farewell
+	FoundGone          FindingCode = "PROCESS_GONE"   // without shutting down
 	FoundPlanIdle      FindingCode = "PLAN_IDLE"      // it is ready, and none of its tasks is taken
 	FoundStartedOver   FindingCode = "STARTED_OVER"   // a slice begins again and again
 	FoundCampaignStuck FindingCode = "CAMPAIGN_STUCK" // nothing is planned of it

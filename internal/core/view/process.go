@@ -25,7 +25,7 @@ func (p Process) Lives(now time.Time) bool { return !p.AliveUntil.Before(now) }
 // Has reports whether a process has a role.
 func (p Process) Has(role string) bool { return slices.Contains(strings.Split(p.Roles, ","), role) }
 
-// Gone is a process that went without farewell, and what waits because of that.
+// Gone is a process that ended without shutting down, and what waits because of that.
 type Gone struct {
 	Process
 	Missing []string `json:"missing,omitempty"` // its roles that no process has now
@@ -34,7 +34,7 @@ type Gone struct {
 }
 
 // FindGone judges the processes of which signs of life are stored: which of them went
-// without farewell, and which of their roles no other process has. One that began later
+// without shutting down, and which of their roles no other process has. One that began later
 // with the same roles is taken for its successor.
 func FindGone(all []Process, now time.Time) (out []Gone) {
 	var living []Process

@@ -141,9 +141,9 @@ func lagText(l *view.Late) string {
 	return DurationText(time.Duration(l.LagSec * float64(time.Second)))
 }
 
-// goneText says which process went without farewell, and what waits because of that.
+// goneText says which process ended without shutting down, and what waits because of that.
 func goneText(g view.Gone) string {
-	text := fmt.Sprintf("went without farewell (killed, out of memory, or its machine is down): last heard of %s, as %s", MinuteText(g.HeardAt), g.Roles)
+	text := fmt.Sprintf("ended without shutting down (killed, out of memory, or its machine is down): last heard of %s, as %s", MinuteText(g.HeardAt), g.Roles)
 	if len(g.Missing) == 0 {
 		return text + "; other processes do its work"
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
-// addProcesses adds who is at work, and keeps who went without farewell to be judged when
+// addProcesses adds who is at work, and keeps who ended without shutting down to be judged when
 // it is known what waits.
 func (s *statusBuilder) addProcesses(ctx context.Context) error {
 	all, err := s.from.Machine.Processes(ctx)
@@ -28,7 +28,7 @@ func (s *statusBuilder) addProcesses(ctx context.Context) error {
 	return err
 }
 
-// addGone adds processes that went without farewell. That nothing does what they did is told
+// addGone adds processes that ended without shutting down. That nothing does what they did is told
 // by them alone: one cause is one finding. It heals where others have their roles: what they
 // worked on is taken over when their leases end.
 func (s *statusBuilder) addGone() {

@@ -21,7 +21,7 @@ func calm(t *testing.T) *ledger {
 	return l
 }
 
-// A process that went without farewell is one finding, with what waits for it; it calls
+// A process that ended without shutting down is one finding, with what waits for it; it calls
 // nobody where others do its work, and ends with its successor.
 func TestStatusTellsOfAProcessThatIsGone(t *testing.T) {
 	waiting := []view.Workload{{Source: "crossref", Endpoint: "works", Operation: "HARVEST", Waiting: 3}}

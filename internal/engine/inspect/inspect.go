@@ -131,7 +131,7 @@ type Checks interface {
 // Machine knows who works on the database, and what sources want of this machine.
 type Machine interface {
 	// Processes lists those whose signs of life are stored: that live, and that went
-	// without farewell.
+	// without shutting down.
 	Processes(ctx context.Context) ([]view.Process, error)
 	// Untrusted lists the sources that cannot run before somebody agrees.
 	Untrusted(ctx context.Context, source string) ([]trust.Stopped, error)

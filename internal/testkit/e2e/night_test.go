@@ -276,7 +276,7 @@ func TestProofNightPlannerDead(t *testing.T) {
 	}
 	<-worker.ended
 	told := n.rings(alert.Firing)
-	n.names(told, "WARNING", "went without farewell", "planner", n.source)
+	n.names(told, "WARNING", "ended without shutting down", "planner", n.source)
 	if told.Next != "patra serve" {
 		t.Fatalf("next is %q", told.Next)
 	}

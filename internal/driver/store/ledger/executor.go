@@ -10,7 +10,7 @@ import (
 )
 
 // Heartbeat says that a process is alive for the next range and what it does
-// now, and lists all that are alive, sorted. Of those that went without farewell it
+// now, and lists all that are alive, sorted. Of those that ended without shutting down it
 // forgets whom it succeeds, and who is gone for long: their roles have to be among its own.
 func (s *Ledger) Heartbeat(ctx context.Context, e ingest.Process, alive time.Duration) (living []ingest.Process, err error) {
 	err = s.step(ctx, "heartbeat", kernel.Urgent, func(t *tx) error {
@@ -38,11 +38,11 @@ func (s *Ledger) Heartbeat(ctx context.Context, e ingest.Process, alive time.Dur
 	return living, err
 }
 
-// remembered is how long a process that went without farewell is known, where others have
+// remembered is how long a process that ended without shutting down is known, where others have
 // its roles: long enough to be seen by people who look once a day.
 const remembered = 24 * time.Hour
 
-// forgetGone removes the signs of life of processes that went without farewell and whose
+// forgetGone removes the signs of life of processes that ended without shutting down and whose
 // roles e has: all of them when it begins, later those that went long ago. Without that
 // they would be told of again when e has left.
 func (t *tx) forgetGone(e ingest.Process, begins bool) error {

@@ -11,7 +11,7 @@ import (
 )
 
 // ProcessRows lists the processes whose signs of life are stored: those that live, and
-// those that went without farewell, the oldest first.
+// those that ended without shutting down, the oldest first.
 func (s *Look) ProcessRows(ctx context.Context) (out []view.Process, err error) {
 	rows, err := s.db.Query(ctx, "SELECT executor_id, host, pid, roles, started_at, heartbeat_at, alive_until FROM ing_executor ORDER BY started_at, executor_id")
 	if err != nil {

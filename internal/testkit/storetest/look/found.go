@@ -8,7 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
 
-// processViews: who lives, who went without farewell, and which plans nobody takes.
+// processViews: who lives, who ended without shutting down, and which plans nobody takes.
 func (s suite) processViews(t *testing.T) {
 	beat := func(w *world, id, roles string) {
 		w.Helper()
@@ -49,7 +49,7 @@ func (s suite) processViews(t *testing.T) {
 		w.Must(w.Store.Farewell(w.Ctx, "a"))
 		listed(w)
 	})
-	s.test(t, "who went without farewell is known until a successor begins", func(w *world) {
+	s.test(t, "who ended without shutting down is known until a successor begins", func(w *world) {
 		beat(w, "a", "executor,planner")
 		w.Clock.Advance(2 * fixture.Lease)
 		beat(w, "b", "executor") // does only a part of it
