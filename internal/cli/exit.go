@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/cli/work"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -35,7 +36,7 @@ func reportError(ctx context.Context, command *cobra.Command, err error, stderr 
 	}
 	if asJSON {
 		if hint == "" {
-			hint = adviceIn(err, text)
+			hint = term.Printable(wording.Advice(err, text))
 		}
 		writeFailure(stderr, code, err, text, hint)
 		return code

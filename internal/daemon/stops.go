@@ -26,6 +26,9 @@ func (e *StoppedError) Error() string {
 	return fmt.Sprintf("%s: stopped, because no slice would fare better: %s. %s", e.Source, e.Cause, e.Next)
 }
 
+// Advice is what to do next.
+func (e *StoppedError) Advice() string { return e.Next }
+
 // stops is what ended the work on partitions early, in this process.
 type stops struct {
 	mu sync.Mutex

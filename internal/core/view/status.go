@@ -39,3 +39,27 @@ type SourceStatus struct {
 	Conditions  []Condition `json:"conditions,omitempty"`
 	LastFailure *Task       `json:"lastFailure,omitempty"`
 }
+
+// Within leaves out what belongs to sources that somebody may not see.
+func (s Status) Within(sees func(source string) bool) Status {
+	s.Sources = keep(s.Sources, func(x SourceStatus) bool { return sees(x.Source) })
+	s.Ticks = keep(s.Ticks, func(x NextTick) bool { return sees(x.Source) })
+	s.Events = keep(s.Events, func(x Backlog) bool { return sees(x.Source) })
+	s.Missing = keep(s.Missing, func(x MissingRecords) bool { return sees(x.Source) })
+	s.Findings = keep(s.Findings, func(x Finding) bool { return sees(x.Subject.Source) })
+	if !sees("") {
+		s.AtWork = []Process{} // what they work on may be anybody's
+	}
+	return s
+}
+
+// keep returns what passes, in a slice of its own.
+func keep[T any](all []T, passes func(T) bool) []T {
+	out := make([]T, 0, len(all))
+	for _, x := range all {
+		if passes(x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}

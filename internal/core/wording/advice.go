@@ -1,29 +1,33 @@
-package cli
+package wording
 
 import (
 	"errors"
 	"regexp"
 	"strings"
 
-	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/daemon"
 )
 
 // commandIn finds commands of ours in a message: between backticks, or at the end of a
 // line.
 var commandIn = regexp.MustCompile("`(patra [^`\n]+)`|(?m)(?:^|[:;] )\\s*(patra [a-z][^`\n;]*)$")
 
-// adviceIn is what to type next, if a message says so: programs get it as a field of its
-// own. What is the first command of a message is what it advises first.
-func adviceIn(err error, message string) string {
-	var stopped *daemon.StoppedError
+// Advised is an error that knows what to type next.
+type Advised interface {
+	error
+	Advice() string
+}
+
+// Advice is what to type next, if an error or its message says so: programs get it as a
+// field of its own. What is the first command of a message is what it advises first.
+func Advice(err error, message string) string {
+	var advised Advised
 	var paused ingest.PausedError
 	switch {
-	case errors.As(err, &stopped):
-		return term.Printable(stopped.Next)
+	case errors.As(err, &advised):
+		return advised.Advice()
 	case errors.As(err, &paused):
-		return term.Printable(paused.Pause.Resuming())
+		return paused.Pause.Resuming()
 	}
 	var next []string
 	for line := range strings.SplitSeq(message, "\n") {
@@ -36,5 +40,5 @@ func adviceIn(err error, message string) string {
 			next = append(next, found[1]+found[2])
 		}
 	}
-	return term.Printable(strings.Join(next, "; then "))
+	return strings.Join(next, "; then ")
 }

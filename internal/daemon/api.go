@@ -1,0 +1,69 @@
+package daemon
+
+import (
+	"context"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
+	"github.com/patra-ingest/patra/internal/surface/httpapi"
+)
+
+// NewAPI makes the HTTP interface over the app.
+func (a *App) NewAPI(s httpapi.Settings) *httpapi.Handler {
+	return httpapi.New(s, httpapi.Services{
+		Status: apiStatus{a}, Sources: apiSources{a}, Plans: a.Plans, Work: a.Tasks, Cursors: a.Cursors, Rates: a.Inspect, Quarantine: a.Quarantine,
+		Events: a.Events, Alerts: a.Alerts, Records: apiRecords{a.Records, a}, Audit: a.History, Stats: apiStats{a.Inspect, a},
+	})
+}
+
+// apiStatus tells the interface how the sources stand.
+type apiStatus struct{ app *App }
+
+// Status computes how one source stands, or all.
+func (s apiStatus) Status(ctx context.Context, source string) (view.Status, error) {
+	return s.app.Inspect.Status(ctx, s.app.Inspect.UsualQuery(source))
+}
+
+// NextTicks lists what schedules start next.
+func (s apiStatus) NextTicks(ctx context.Context, source string) ([]view.NextTick, error) {
+	return s.app.NextTicks(ctx, source)
+}
+
+// Conditions lists the endpoints that are in trouble.
+func (s apiStatus) Conditions(ctx context.Context) ([]view.Condition, error) {
+	return s.app.Conditions.List(ctx)
+}
+
+// Pauses lists what people paused.
+func (s apiStatus) Pauses(ctx context.Context, source string) ([]ingest.Pause, error) {
+	return s.app.Conditions.ListPauses(ctx, source)
+}
+
+// apiSources tells the interface which sources there are.
+type apiSources struct{ app *App }
+
+// List lists bundled and applied sources.
+func (s apiSources) List(ctx context.Context) ([]view.Source, error) { return s.app.Sources(ctx) }
+
+// apiRecords shows the interface what is stored.
+type apiRecords struct {
+	*Records
+	app *App
+}
+
+// Dataset finds the records of an endpoint by its name.
+func (r apiRecords) Dataset(ctx context.Context, name string) (view.Dataset, error) {
+	return r.app.Dataset(ctx, name)
+}
+
+// History reads a record with its newest versions, and what changed between them.
+func (r apiRecords) History(ctx context.Context, d view.Dataset, id string, versions int, payload bool) (view.History, error) {
+	return r.app.Inspect.History(ctx, d, id, inspect.Looking{Most: versions, Diff: true, Payload: payload})
+}
+
+// apiStats answers the questions of the read contract.
+type apiStats struct {
+	*inspect.Inspector
+	*App
+}

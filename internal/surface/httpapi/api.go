@@ -1,0 +1,164 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/patra-ingest/patra/internal/core/access"
+)
+
+// Settings say how the interface is served.
+type Settings struct {
+	Version string
+	// CallerOf tells who asks, as the entrance found out; the zero caller may do nothing.
+	CallerOf func(context.Context) access.Caller
+	// CorrelationOf names a request, in answers and in the log.
+	CorrelationOf func(context.Context) string
+	Log           *slog.Logger
+}
+
+// mostBody is how large the body of a request may be (R9).
+const mostBody = 1 << 20
+
+// api registers routes and answers them.
+type api struct {
+	Settings
+	Services
+	huma   huma.API
+	routes []Route
+}
+
+// Route is one row of the table of routes: what is called, and which role it needs.
+type Route struct {
+	Method, Path string
+	Role         access.Role
+	// Audited: each call leaves a row in the audit log, also one that only reads (R13).
+	Audited bool
+}
+
+// Handler answers requests and knows its routes.
+type Handler struct {
+	http.Handler
+	Routes []Route
+	// Description is what /openapi.json says.
+	Description *huma.OpenAPI
+}
+
+// New makes the handler of the interface.
+func New(s Settings, from Services) *Handler {
+	shapeProblems()
+	mux := http.NewServeMux()
+	a := &api{Settings: s, Services: from, huma: humago.New(mux, newConfig(s.Version))}
+	a.registerReads()
+	a.registerStats()
+	a.registerRecords()
+	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
+		writeProblem(w, a.newProblem(r.Context(), notServed(r)))
+	})
+	return &Handler{Handler: mux, Routes: a.routes, Description: a.huma.OpenAPI()}
+}
+
+// shapeProblems gives what the library refuses by itself the form of our problems. It keeps
+// that in variables of its own.
+var shapeProblems = sync.OnceFunc(func() {
+	huma.NewError = newCheckProblem
+	huma.NewErrorWithContext = func(_ huma.Context, status int, message string, found ...error) huma.StatusError {
+		return newCheckProblem(status, message, found...)
+	}
+})
+
+func newConfig(version string) huma.Config {
+	registry := huma.NewMapRegistry("#/components/schemas/", nameSchema)
+	for shown, alias := range aliases {
+		registry.RegisterTypeAlias(shown, alias)
+	}
+	format := huma.Format{Marshal: encode, Unmarshal: json.Unmarshal}
+	c := huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info:    &huma.Info{Title: "Patra Ingest", Version: version, Description: about},
+			Components: &huma.Components{
+				Schemas:         registry,
+				SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer", Description: "A token of `patra token create`."}},
+			},
+			Security: []map[string][]string{{"token": {}}},
+		},
+		OpenAPIPath:   "/openapi",
+		Formats:       map[string]huma.Format{"application/json": format, "json": format},
+		DefaultFormat: "application/json",
+	}
+	c.RejectUnknownQueryParameters = true
+	return c
+}
+
+const about = `Read how sources stand and act on them. Answers have the shape that the command line prints with -o json. Lists come in pages: give next of one page as cursor of the next. Errors are problems (RFC 9457) with code and next, the command or call that helps.`
+
+// encode writes JSON without the escapes that only HTML needs.
+func encode(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// reply is an answer with a body.
+type reply[O any] struct{ Body O }
+
+// op is a route with what its documentation says.
+type op struct {
+	Route
+	id, tag, summary string
+	about            string
+	errors           []int
+}
+
+// handle adds a route: whoever lacks its role does not reach the answer (R4).
+func handle[I, O any](a *api, o op, answer func(context.Context, access.Caller, *I) (*O, error)) {
+	a.routes = append(a.routes, o.Route)
+	errors := append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}, o.errors...)
+	slices.Sort(errors)
+	huma.Register(a.huma, huma.Operation{
+		Method: o.Method, Path: o.Path, OperationID: o.id, Tags: []string{o.tag}, Summary: o.summary, Description: o.about, Errors: slices.Compact(errors),
+		MaxBodyBytes: mostBody, Middlewares: huma.Middlewares{a.requireRole(o.Role)}, Extensions: map[string]any{"x-role": string(o.Role)},
+	}, func(ctx context.Context, in *I) (*O, error) {
+		out, err := answer(ctx, a.CallerOf(ctx), in)
+		if err != nil {
+			return nil, a.newProblem(ctx, err)
+		}
+		return out, nil
+	})
+}
+
+// get adds a route that reads.
+func get[I, O any](a *api, o op, answer func(context.Context, access.Caller, *I) (O, error)) {
+	o.Method = http.MethodGet
+	handle(a, o, func(ctx context.Context, who access.Caller, in *I) (*reply[O], error) {
+		body, err := answer(ctx, who, in)
+		return &reply[O]{body}, err
+	})
+}
+
+func (a *api) requireRole(need access.Role) func(huma.Context, func(huma.Context)) {
+	return func(c huma.Context, next func(huma.Context)) {
+		switch who := a.CallerOf(c.Context()); {
+		case who.Role == "":
+			a.refuse(c, errNoCaller)
+		case !who.May(need):
+			a.refuse(c, roleError{who.Role, need})
+		default:
+			next(c)
+		}
+	}
+}
+
+func (a *api) refuse(c huma.Context, err error) {
+	_, w := humago.Unwrap(c)
+	writeProblem(w, a.newProblem(c.Context(), err))
+}

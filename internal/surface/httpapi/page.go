@@ -1,0 +1,88 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/patra-ingest/patra/internal/core/access"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// OfSource narrows an answer to a source.
+type OfSource struct {
+	Source string `query:"source" maxLength:"64" doc:"Only what belongs to this source."`
+}
+
+// Page is which part of a list is wanted (R10).
+type Page struct {
+	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"1000" doc:"Items of one page."`
+	Cursor string `query:"cursor" maxLength:"512" doc:"Where the page begins: next of the page before it."`
+}
+
+// before is the row behind which the page begins, for lists by number, newest first.
+func (p Page) before() (int64, error) {
+	if p.Cursor == "" {
+		return 0, nil
+	}
+	id, err := strconv.ParseInt(p.Cursor, 10, 64)
+	if err != nil || id < 1 {
+		return 0, fmt.Errorf("%w: cursor: expected next of a page of this list", fault.ErrInvalid)
+	}
+	return id, nil
+}
+
+// errUnseen is how callers that are limited to sources learn of other ones: not at all.
+func errUnseen(what string, name any) error {
+	return fmt.Errorf("%w: %s %v", fault.ErrNotFound, what, name)
+}
+
+// sourcesFor are the sources that a list is read for; one empty name stands for all.
+func sourcesFor(who access.Caller, wanted string) ([]string, error) {
+	switch {
+	case wanted != "" && !who.Sees(wanted):
+		return nil, errUnseen("source", wanted)
+	case wanted != "":
+		return []string{wanted}, nil
+	case who.SeesAll():
+		return []string{""}, nil
+	}
+	return who.Sources, nil
+}
+
+// readPage reads one page of a list by number, newest first. For a caller that is limited
+// to several sources the page is put together of one page of each: the newest of all of
+// them, so that going on with next leaves nothing out.
+func readPage[T any](ctx context.Context, who access.Caller, f view.Filter, p Page, id func(T) int64, read func(context.Context, view.Filter) ([]T, error)) (out view.List[T], err error) {
+	sources, err := sourcesFor(who, f.Source)
+	if err != nil {
+		return out, err
+	}
+	if f.Before, err = p.before(); err != nil {
+		return out, err
+	}
+	f.Limit = p.Limit + 1
+	var rows []T
+	for _, f.Source = range sources {
+		more, err := read(ctx, f)
+		if err != nil {
+			return out, err
+		}
+		rows = append(rows, more...)
+	}
+	if len(sources) > 1 {
+		slices.SortFunc(rows, func(a, b T) int { return cmp.Compare(id(b), id(a)) })
+	}
+	return view.Paged(rows[:min(len(rows), f.Limit)], p.Limit, func(row T) string { return strconv.FormatInt(id(row), 10) }), nil
+}
+
+// keepSeen leaves out what belongs to sources that the caller does not see.
+func keepSeen[T any](who access.Caller, rows []T, source func(T) string) []T {
+	if who.SeesAll() {
+		return rows
+	}
+	return slices.DeleteFunc(slices.Clone(rows), func(row T) bool { return !who.Sees(source(row)) })
+}
