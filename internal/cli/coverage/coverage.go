@@ -157,7 +157,7 @@ func (p picture) drawCursor(c view.Cursor, within window.Window, z zoom, cells [
 // noteLines says what a sign cannot: how many, and where to look.
 func (p picture) noteLines(within window.Window) (out []string) {
 	if n := len(p.Thin); n > 0 {
-		out = append(out, fmt.Sprintf("thin: %s, such as %s with %d items; `patra coverage reconcile` asks the upstream", wording.Count(n, "day"), term.DateOrSecond(p.Thin[0].Window.From), p.Thin[0].Items))
+		out = append(out, fmt.Sprintf("thin: %s, such as %s with %d items; `patra coverage reconcile` asks the upstream", wording.Count(n, "day"), wording.DateOrSecond(p.Thin[0].Window.From), p.Thin[0].Items))
 	}
 	items, windows := p.Quarantined(within)
 	if items > 0 {

@@ -172,7 +172,7 @@ func fillHistory(ctx context.Context, e *term.Env, app *daemon.App, b inspect.En
 	}
 	compiled, err := with.compileSource(ctx, app, b, ingest.Backfill)
 	if err != nil {
-		return nil, fmt.Errorf("time before %s needs a backfill: %w", term.DateOrSecond(b.Cursor.Origin), err)
+		return nil, fmt.Errorf("time before %s needs a backfill: %w", wording.DateOrSecond(b.Cursor.Origin), err)
 	}
 	now, err := app.Now(ctx)
 	if err != nil {

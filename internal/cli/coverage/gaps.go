@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patra-ingest/patra/internal/cli/reason"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -176,7 +175,7 @@ func nextStep(code string, gaps []view.Gap) string {
 		text += "; time before its start needs a backfill"
 	}
 	if i := slices.IndexFunc(gaps, func(g view.Gap) bool { return g.Reason == view.GapCapped }); i >= 0 {
-		text += "; " + reason.CappedNext(gaps[i].Window, code)
+		text += "; " + wording.CappedNext(gaps[i].Window, code)
 	}
 	return text + fmt.Sprintf("; `patra coverage fill %s` plans exactly these", code)
 }
@@ -198,10 +197,10 @@ func hintRange(e *term.Env, r inspect.Range) {
 		e.Hint("%s is cut at %s: later instants are not safe to read yet", wording.WindowText(*r.Cut), window.Text(r.Window.To))
 	}
 	if r.Before {
-		e.Hint("history before %s was never asked for; --from or --all includes it", term.DateOrSecond(r.Window.From))
+		e.Hint("history before %s was never asked for; --from or --all includes it", wording.DateOrSecond(r.Window.From))
 	}
 	if !r.SafeTo.IsZero() {
-		e.Hint("nothing after %s was asked for yet; a harvest now reads up to %s", term.DateOrSecond(r.Window.To), term.DateOrSecond(r.SafeTo))
+		e.Hint("nothing after %s was asked for yet; a harvest now reads up to %s", wording.DateOrSecond(r.Window.To), wording.DateOrSecond(r.SafeTo))
 	}
 }
 
@@ -213,7 +212,7 @@ func hintEmpty(e *term.Env, b inspect.EndpointCoverage, w window.Window) {
 	case b.Cursor.Origin.IsZero():
 		e.Hint("%s: its watermark has no value, so nothing is asked for: `patra harvest %s` begins as the first did", about, b.Source)
 	case w.From.Equal(b.Cursor.Origin) && w.To.Equal(w.From):
-		e.Hint("%s: nothing from %s on was asked for yet: `patra harvest %s` reads it", about, term.DateOrSecond(w.From), b.Source)
+		e.Hint("%s: nothing from %s on was asked for yet: `patra harvest %s` reads it", about, wording.DateOrSecond(w.From), b.Source)
 	default:
 		e.Hint("%s: nothing lies in %s", about, wording.WindowText(w))
 	}

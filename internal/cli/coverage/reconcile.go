@@ -137,7 +137,7 @@ func reconcileEndpoint(ctx context.Context, e *term.Env, app *daemon.App, b insp
 		out = append(out, newReconciled(one))
 	}
 	if !found.Stopped.IsZero() {
-		e.Hint("stopped after %d windows: --most allows more, --from goes on at %s", r.most, term.DateOrSecond(found.Stopped))
+		e.Hint("stopped after %d windows: --most allows more, --from goes on at %s", r.most, wording.DateOrSecond(found.Stopped))
 	}
 	if found.Skipped > 0 {
 		e.Hint("%s of %s are not covered, or waived, and were not compared", wording.Count(found.Skipped, "window"), b.Endpoint)

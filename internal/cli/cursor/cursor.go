@@ -76,7 +76,7 @@ func PointText(c view.Cursor, at time.Time) string {
 	if c.Line() == ingest.CursorID {
 		return wording.OrDash(c.Line().Text(at))
 	}
-	return term.DateOrSecond(at)
+	return wording.DateOrSecond(at)
 }
 
 // aheadText is how far the largest value seen lies ahead of the watermark (C§6).
@@ -172,7 +172,7 @@ func showHistory(ctx context.Context, e *term.Env, app *daemon.App, id int64, pa
 	return term.PrintPage(e, term.PageAfter(e, "events", events, pages.Limit, func(v view.CursorEvent) string { return strconv.FormatInt(v.ID, 10) }), term.NewColumns(
 		[]string{"id", "kind", "windows", "as of", "cursor", "plan/slice/task/run"},
 		func(v view.CursorEvent) []any {
-			return []any{v.ID, kindText(v), spansOf(c, v.Windows), term.DateOrSecond(v.AsOf), moveText(v), whoText(v)}
+			return []any{v.ID, kindText(v), spansOf(c, v.Windows), wording.DateOrSecond(v.AsOf), moveText(v), whoText(v)}
 		},
 	))
 }
@@ -230,7 +230,7 @@ func moveText(v view.CursorEvent) string {
 // instantText shortens a stored instant where that loses nothing but fractions.
 func instantText(text string) string {
 	if at, err := window.ParseInstant(text); err == nil {
-		return term.DateOrSecond(at)
+		return wording.DateOrSecond(at)
 	}
 	return wording.OrDash(text)
 }

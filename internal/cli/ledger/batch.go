@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patra-ingest/patra/internal/cli/reason"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -156,7 +155,7 @@ func batchFacts(b view.Batch) []term.Fact {
 		{"source", b.Source + " " + b.Operation},
 		{"status", b.Status},
 		{"committed", b.CommittedAt},
-		{"items", reason.ItemsText(b.Stats)},
+		{"items", wording.ItemsText(b.Stats)},
 		{"requests", term.Wrap(requestsText(b.Exchange))},
 		{"rate gate", term.Wrap(gateText(b.Exchange))},
 		{"upstream's time", upstreamText(b.Exchange)},

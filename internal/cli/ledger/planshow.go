@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patra-ingest/patra/internal/cli/reason"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -82,7 +81,7 @@ func planFacts(p view.PlanDetail) []term.Fact {
 		{"window", extent},
 		{"as of", p.AsOf},
 		{"slices", sliceTotal(p.Slices)},
-		{"items", reason.ItemsText(s.BatchStats)},
+		{"items", wording.ItemsText(s.BatchStats)},
 		{"requests", fmt.Sprintf("%d for %d pages, %d bytes", s.Requests, s.Pages, s.BytesIn)},
 		{"trigger", fmt.Sprintf("%d: %s by %s at %s%s", p.Trigger.ID, p.Trigger.Type, p.Trigger.Scheduler, wording.SecondText(p.Trigger.At), callerText(p.Trigger.JobID, p.Trigger.LogID))},
 		{"asked for", term.Wrap(wording.OrDash(string(p.Trigger.Params)))},

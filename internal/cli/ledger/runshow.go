@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patra-ingest/patra/internal/cli/reason"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/exchange"
@@ -103,7 +102,7 @@ func explainRun(ctx context.Context, app *daemon.App, id int64, limit int) (d Ru
 	}
 	d.Run, d.Shares = runs[0], view.SharesOf(runs[0].Stats)
 	if d.ErrorCode != "" {
-		d.Class = reason.FaultClassText(d.ErrorCode)
+		d.Class = wording.FaultClassText(d.ErrorCode)
 	}
 	if d.Next, err = runNext(ctx, app, d.Run); err != nil {
 		return d, 0, err
@@ -132,7 +131,7 @@ func runNext(ctx context.Context, app *daemon.App, r view.Run) (string, error) {
 		return "", err
 	}
 	if t := tasks[0]; t.LeaseEpoch == r.Epoch {
-		return fmt.Sprintf("task %d: %s", t.ID, reason.TaskNext(t)), nil
+		return fmt.Sprintf("task %d: %s", t.ID, wording.TaskNext(t)), nil
 	}
 	return fmt.Sprintf("task %d was tried again: patra task show %d", r.TaskID, r.TaskID), nil
 }
@@ -156,7 +155,7 @@ func runFacts(d RunDetail) []term.Fact {
 		{"finished", wording.SecondText(r.FinishedAt) + " (took " + term.TookText(r.StartedAt, r.FinishedAt) + ")"},
 		{"error", term.Wrap(failed)},
 		{"next", term.Wrap(d.Next)},
-		{"items", term.Wrap(reason.ItemsText(s.BatchStats))},
+		{"items", term.Wrap(wording.ItemsText(s.BatchStats))},
 		{"requests", term.Wrap(fmt.Sprintf("%d for %d pages: %d retries, %d times told to slow down, %d passes started over", s.Requests, s.Pages, s.Retries, s.Throttled, s.Restarts))},
 		{"started over", term.Wrap(wording.OrDash(s.RestartedBy))},
 		{"breaker", term.Wrap(breakerText(r))},
@@ -208,7 +207,7 @@ func exchangeFacts(b view.Batch, r view.Run, last bool) []term.Fact {
 	if b.Status == string(ingest.BatchFailed) {
 		text := b.Error
 		if r.ErrorCode != "" {
-			text += " (" + reason.FaultClassText(r.ErrorCode) + ")"
+			text += " (" + wording.FaultClassText(r.ErrorCode) + ")"
 		}
 		return append(facts, term.Fact{"  error", term.Wrap(text)})
 	}
@@ -219,7 +218,7 @@ func exchangeFacts(b view.Batch, r view.Run, last bool) []term.Fact {
 	if last && r.Status == string(ingest.RunPartial) {
 		next = "not asked for: what is left is cut smaller"
 	}
-	facts = append(facts, term.Fact{"  items", term.Wrap(reason.ItemsText(b.Stats))})
+	facts = append(facts, term.Fact{"  items", term.Wrap(wording.ItemsText(b.Stats))})
 	if b.Exchange != nil {
 		facts = append(facts, term.Fact{"  requests", term.Wrap(requestsText(b.Exchange) + "; " + gateText(b.Exchange))})
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patra-ingest/patra/internal/cli/reason"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -43,7 +42,7 @@ func newTaskList(e *term.Env) *cobra.Command {
 
 func taskColumns() term.Columns[view.Task] {
 	return term.NewColumns([]string{"id", "plan", "source", "operation", "status", "window", "tries", "waits", "error"}, func(t view.Task) []any {
-		return []any{t.ID, t.PlanID, wording.Shorten(t.Source, 14), t.Operation, t.Status, term.WindowToMinute(t.Window), t.Attempts, reason.WaitCode(t.Waits), wording.OrDash(t.ErrorCode)}
+		return []any{t.ID, t.PlanID, wording.Shorten(t.Source, 14), t.Operation, t.Status, term.WindowToMinute(t.Window), t.Attempts, wording.WaitCode(t.Waits), wording.OrDash(t.ErrorCode)}
 	})
 }
 
@@ -87,13 +86,13 @@ func showTask(ctx context.Context, e *term.Env, app *daemon.App, id int64) error
 	if err != nil {
 		return err
 	}
-	detail, facts := TaskDetail{Task: t, Next: reason.TaskNext(t), Runs: append([]view.Run{}, runs...)}, taskFacts(t)
+	detail, facts := TaskDetail{Task: t, Next: wording.TaskNext(t), Runs: append([]view.Run{}, runs...)}, taskFacts(t)
 	if paused && !ingest.TaskStatus(t.Status).Terminal() {
 		detail.Paused, detail.Next = &pause, pause.Resuming()
 		facts = append(facts, term.Fact{"paused", term.Wrap(pause.String())})
 	}
 	if t.Waits != nil {
-		facts = append(facts, term.Fact{"waits", term.Wrap(reason.TaskWaitText(*t.Waits))})
+		facts = append(facts, term.Fact{"waits", term.Wrap(wording.TaskWaitText(*t.Waits))})
 	}
 	if e.Output == "json" {
 		return e.JSON(detail)

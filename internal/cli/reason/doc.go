@@ -1,3 +1,3 @@
-// Package reason says in words why something is as it is: why a task waits, why work
-// stands still, and what to type next. Sentences about values alone are in core/wording.
+// Package reason tells whoever watches work why it stands still or starts over, while it
+// does. Sentences about values alone are in core/wording.
 package reason

@@ -70,7 +70,7 @@ func StandstillOf(ctx context.Context, app *daemon.App, of ingest.Partition) str
 	failed := lastTrouble(s)
 	switch s.Reason {
 	case view.StandsAtGate:
-		text := fmt.Sprintf("%sno task is taken: %s; it continues automatically; Ctrl-C is safe", failed, TaskWaitText(*s.Task.Waits))
+		text := fmt.Sprintf("%sno task is taken: %s; it continues automatically; Ctrl-C is safe", failed, wording.TaskWaitText(*s.Task.Waits))
 		if w := s.Task.Waits; w.Reason == gate.Quota && w.RateKey != "" {
 			text += "; sooner: " + wording.QuotaWayOut(w.RateKey)
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/patra-ingest/patra/internal/cli/reason"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/wording"
@@ -47,7 +46,7 @@ func showStep(e *term.Env, t tried, r *daemon.TrialResult, asked string) error {
 		return term.PrintFacts(e, r, facts)
 	}
 	facts = append(facts,
-		term.Fact{"items", fmt.Sprintf("%d: %d mapped, %s, %d duplicate, %d rejected", r.Seen, r.Mapped, reason.OutsideText(r.Outside, r.Kept), r.Duplicate, r.Rejected)},
+		term.Fact{"items", fmt.Sprintf("%d: %d mapped, %s, %d duplicate, %d rejected", r.Seen, r.Mapped, wording.OutsideText(r.Outside, r.Kept), r.Duplicate, r.Rejected)},
 		term.Fact{"total", totalText(r)}, term.Fact{"paging", decisionText(r)})
 	if err := term.PrintFacts(e, r, facts); err != nil {
 		return err

@@ -161,14 +161,6 @@ func StatusTexts[S ~string](codes ...S) []string {
 	return out
 }
 
-// DateOrSecond writes an instant for a table: a date where that says all, else seconds.
-func DateOrSecond(t time.Time) string {
-	if !t.IsZero() && t.Equal(t.Truncate(24*time.Hour)) {
-		return t.UTC().Format(time.DateOnly)
-	}
-	return wording.SecondText(t)
-}
-
 // WindowToMinute writes a window for a table, to the minute. The exact one is in the detail view.
 func WindowToMinute(w window.Window) string {
 	if w == (window.Window{}) {

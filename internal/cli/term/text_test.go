@@ -76,8 +76,8 @@ func TestSpan(t *testing.T) {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
-	if DateOrSecond(at) != "2025-03-01T11:30:15Z" || DateOrSecond(march(1)) != "2025-03-01" || DateOrSecond(time.Time{}) != "-" {
-		t.Errorf("%s, %s, %s", DateOrSecond(at), DateOrSecond(march(1)), DateOrSecond(time.Time{}))
+	if wording.DateOrSecond(at) != "2025-03-01T11:30:15Z" || wording.DateOrSecond(march(1)) != "2025-03-01" || wording.DateOrSecond(time.Time{}) != "-" {
+		t.Errorf("%s, %s, %s", wording.DateOrSecond(at), wording.DateOrSecond(march(1)), wording.DateOrSecond(time.Time{}))
 	}
 }
 

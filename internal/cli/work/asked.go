@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -62,10 +63,10 @@ func belowStart(source string, from, to *time.Time, state coverage.State) error 
 	}
 	begin := "…"
 	if from != nil {
-		begin = term.DateOrSecond(*from)
+		begin = wording.DateOrSecond(*from)
 	}
 	return fmt.Errorf("the harvest of %s began at %s and never goes back: what lies before that is read by\n  patra backfill %s --from %s --to %s\nWhat is new is read by `patra harvest %s`, without --from",
-		source, term.DateOrSecond(state.Origin), source, begin, term.DateOrSecond(end), source)
+		source, wording.DateOrSecond(state.Origin), source, begin, wording.DateOrSecond(end), source)
 }
 
 // readBefore names the command that reads a window once more.
@@ -75,12 +76,12 @@ func readBefore(ctx context.Context, e *term.Env, app *daemon.App, c *spec.Compi
 		begin = *from
 	}
 	s := c.Snapshot
-	again := fmt.Sprintf("patra update %s --from %s --to %s", s.Source, term.DateOrSecond(begin), term.DateOrSecond(to))
+	again := fmt.Sprintf("patra update %s --from %s --to %s", s.Source, wording.DateOrSecond(begin), wording.DateOrSecond(to))
 	if _, err := app.Compile(ctx, s.Source, s.Endpoint, ingest.Update, nil); err != nil { // the endpoint does not take updates
-		again = fmt.Sprintf("patra cursor set ID --to %s --reason …   (`patra cursor list %s` tells the ID; all from there on is read again)", term.DateOrSecond(begin), s.Source)
+		again = fmt.Sprintf("patra cursor set ID --to %s --reason …   (`patra cursor list %s` tells the ID; all from there on is read again)", wording.DateOrSecond(begin), s.Source)
 	}
 	return fmt.Errorf("all of %s up to %s is read: its watermark stands at %s. To read it again:\n  %s\nWhat is new is read by `patra harvest %s`, without --to",
-		s.Source, term.DateOrSecond(to), term.DateOrSecond(state.Cursor), again, s.Source)
+		s.Source, wording.DateOrSecond(to), wording.DateOrSecond(state.Cursor), again, s.Source)
 }
 
 // hintBegin is one line for whoever names a start that a harvest does not take.
@@ -88,9 +89,9 @@ func hintBegin(e *term.Env, source string, p Parsed, from *time.Time, state cove
 	switch {
 	case p.from == nil:
 	case from.After(*p.from):
-		e.Hint("the window begins at %s, not at --from: %s has nothing before it", term.DateOrSecond(*from), source)
+		e.Hint("the window begins at %s, not at --from: %s has nothing before it", wording.DateOrSecond(*from), source)
 	case d.Window != nil && d.Window.From.After(*p.from), d.Empty && from.Before(state.Cursor):
 		e.Hint("--from %s lies in what is read already, up to the watermark %s: the harvest goes on there, and needs no --from. To read it again: patra update %s --from %s --to %s",
-			term.DateOrSecond(*p.from), term.DateOrSecond(state.Cursor), source, term.DateOrSecond(*p.from), term.DateOrSecond(state.Cursor))
+			wording.DateOrSecond(*p.from), wording.DateOrSecond(state.Cursor), source, wording.DateOrSecond(*p.from), wording.DateOrSecond(state.Cursor))
 	}
 }

@@ -38,9 +38,9 @@ func hintCovered(e *term.Env, again []window.Window, within window.Window, sourc
 	case again[0] == within:
 		e.Hint("all of the range was read before, by the harvest or by other campaigns: this one would read it again")
 	case n == 1 && again[0].To.Equal(within.To):
-		e.Hint("%s was read before, and the campaign would read it again: --to %s leaves it out", wording.WindowText(again[0]), term.DateOrSecond(again[0].From))
+		e.Hint("%s was read before, and the campaign would read it again: --to %s leaves it out", wording.WindowText(again[0]), wording.DateOrSecond(again[0].From))
 	default:
 		e.Hint("the campaign would read again what was read before; `patra coverage fill %s --from %s --to %s` plans only what is missing",
-			source, term.DateOrSecond(within.From), term.DateOrSecond(within.To))
+			source, wording.DateOrSecond(within.From), wording.DateOrSecond(within.To))
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/cli/reason"
 	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -24,7 +24,7 @@ func quotaOutlook(d *daemon.PlanDraft) (lines []string) {
 		}
 		if !p.HeldUntil.IsZero() {
 			lines = append(lines, fmt.Sprintf("held      %s%s: %s, nothing is begun before %s; sooner with `patra rate release %s --reason WHY`",
-				p.HeldBy, ofKey(d, p), reason.OwnWait(p.HeldBy), minuteOf(p.HeldUntil), p.Key))
+				p.HeldBy, ofKey(d, p), wording.OwnWait(p.HeldBy), minuteOf(p.HeldUntil), p.Key))
 		}
 		if !p.Opens.IsZero() {
 			lines = append(lines, fmt.Sprintf("closed    by rate.hours%s nothing leaves before %s", ofKey(d, p), minuteOf(p.Opens)))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/patra-ingest/patra/internal/cli/reason"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
@@ -27,14 +26,14 @@ func findOwed(ctx context.Context, app *daemon.App, c *spec.Compiled) (owedAgain
 // nextText says what happens to it, and what a person can do.
 func (o owedAgain) nextText(source string) string {
 	if o.OnlyCapped() {
-		return reason.CappedNext(o.Capped[0], source)
+		return wording.CappedNext(o.Capped[0], source)
 	}
 	text := fmt.Sprintf("the next harvest tries them again, or now: patra harvest %s --retry", source)
 	if !o.RetryFrom.IsZero() {
 		text = fmt.Sprintf("a harvest from %s on tries them again; now: patra harvest %s --retry", wording.SecondText(o.RetryFrom), source)
 	}
 	if len(o.Capped) > 0 {
-		text += "; but " + reason.CappedNext(o.Capped[0], source)
+		text += "; but " + wording.CappedNext(o.Capped[0], source)
 	}
 	return text
 }

@@ -125,6 +125,6 @@ func newSignalList(e *term.Env) *cobra.Command {
 
 func signalColumns() term.Columns[view.Signal] {
 	return term.NewColumns([]string{"id", "source", "record", "kind", "status", "since", "by", "reason"}, func(s view.Signal) []any {
-		return []any{s.ID, wording.Shorten(s.Source, 14), wording.Shorten(s.ProviderID, 30), s.Kind, s.Status, term.DateOrSecond(s.CreatedAt), wording.Shorten(s.Actor, 14), wording.Shorten(s.Reason, 40)}
+		return []any{s.ID, wording.Shorten(s.Source, 14), wording.Shorten(s.ProviderID, 30), s.Kind, s.Status, wording.DateOrSecond(s.CreatedAt), wording.Shorten(s.Actor, 14), wording.Shorten(s.Reason, 40)}
 	})
 }

@@ -63,6 +63,14 @@ func DurationText(d time.Duration) string {
 	return fmt.Sprintf("%ds", d/time.Second)
 }
 
+// DateOrSecond writes an instant: a date where that says all, else seconds.
+func DateOrSecond(t time.Time) string {
+	if !t.IsZero() && t.Equal(t.Truncate(24*time.Hour)) {
+		return t.UTC().Format(time.DateOnly)
+	}
+	return SecondText(t)
+}
+
 // WindowText writes a window without seconds that are all zero.
 func WindowText(w window.Window) string {
 	if w == (window.Window{}) {

@@ -1,4 +1,4 @@
-package reason
+package wording
 
 import (
 	"fmt"

@@ -1,14 +1,12 @@
-package reason
+package wording
 
 import (
 	"fmt"
 
-	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
-	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 // TaskNext says what happens to a task now, and what a person can do.
@@ -21,7 +19,7 @@ func TaskNext(t view.Task) string {
 	case status == ingest.TaskQueued:
 		return "it waits for a free worker: `patra serve`, or the next harvest"
 	case status == ingest.TaskScheduled:
-		return "it is tried again from " + wording.SecondText(t.ScheduledAt) + " on"
+		return "it is tried again from " + SecondText(t.ScheduledAt) + " on"
 	case status.Leased():
 		return "it is worked on by " + t.LeaseOwner
 	case status == ingest.TaskFailed && t.ErrorCode == string(fault.Capped) && !t.Window.Empty():
@@ -74,5 +72,5 @@ func FaultClassText(code string) string {
 // CappedNext is the way out of a window that no try can read.
 func CappedNext(w window.Window, source string) string {
 	return fmt.Sprintf("%s holds more than the upstream serves (CAPPED) and no retry helps: let the source file cut finer (slicing.minStep, filter.precision), "+
-		"or accept it with `patra coverage waive %s --from %s --to %s --reason …`", wording.WindowText(w), source, term.DateOrSecond(w.From), term.DateOrSecond(w.To))
+		"or accept it with `patra coverage waive %s --from %s --to %s --reason …`", WindowText(w), source, DateOrSecond(w.From), DateOrSecond(w.To))
 }

@@ -1,11 +1,10 @@
-package reason
+package wording
 
 import (
 	"fmt"
 
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/view"
-	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 // OwnWait says a limit of our own in words.
@@ -31,7 +30,7 @@ func WaitCode(w *view.Waiting) string {
 func TaskWaitText(w view.Waiting) string {
 	text := string(w.Reason)
 	if !w.Until.IsZero() {
-		text += " until " + wording.SecondText(w.Until)
+		text += " until " + SecondText(w.Until)
 	}
 	if w.Detail != "" {
 		text += ": " + w.Detail
@@ -43,13 +42,13 @@ func TaskWaitText(w view.Waiting) string {
 func waitNext(t view.Task) string {
 	from := "when that is over"
 	if !t.Waits.Until.IsZero() {
-		from = "from " + wording.SecondText(t.Waits.Until) + " on"
+		from = "from " + SecondText(t.Waits.Until) + " on"
 	}
 	if t.Waits.Reason == gate.Breaker {
 		return fmt.Sprintf("one task of %s/%s looks %s whether the upstream is back, and the others follow: patra rate list", t.Source, t.Endpoint, from)
 	}
 	if t.Waits.Reason == gate.Quota && t.Waits.RateKey != "" {
-		return fmt.Sprintf("it is taken %s. Sooner: %s", from, wording.QuotaWayOut(t.Waits.RateKey))
+		return fmt.Sprintf("it is taken %s. Sooner: %s", from, QuotaWayOut(t.Waits.RateKey))
 	}
 	return fmt.Sprintf("it is taken %s: patra rate list", from)
 }
