@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/patra-ingest/patra/internal/cli/ledger"
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/driver/blob"
 )
 
@@ -38,7 +38,7 @@ func TestBatchRaw(t *testing.T) {
 	d.holds(shown, ref, "stored in 3")
 	facts, _, _ := strings.Cut(shown, "\nrequest\n")
 	d.fits(facts)
-	var detail ledger.BatchDetail
+	var detail view.BatchDetail
 	d.decode(d.expect(term.ExitOK, "batch", "show", "2", "-o", "json").out, &detail)
 	if detail.Raw != ref || detail.RawStored < 20 || detail.RawStored > 60 || detail.ID != 2 {
 		t.Errorf("%+v", detail)

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/patra-ingest/patra/internal/cli/ledger"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -32,7 +31,7 @@ func TestTaskShow(t *testing.T) {
 	d := harvested(t)
 	failed := d.expect(term.ExitOK, "task", "show", "3")
 	d.holds(failed.out, "FAILED", "[2025-03-03, 2025-03-04)", "none (epoch 1)", "SERVER_ERROR (HTTP 500)", "\nruns\n")
-	var task ledger.TaskDetail
+	var task view.TaskDetail
 	d.decode(d.expect(term.ExitOK, "task", "show", "3", "-o", "json").out, &task)
 	if task.ID != 3 || task.ErrorCode != "SERVER_ERROR" || len(task.Runs) != 1 || task.Runs[0].ID != 3 || len(task.Spec) != 64 {
 		t.Errorf("%+v", task)
@@ -59,7 +58,7 @@ func TestRunShow(t *testing.T) {
 		"next page  at ", "because of: next token", "next page  none: this was the last one, because of: ", "nothing: its window is read")
 	d.holds(d.expect(term.ExitOK, "run", "show", "3").out, "SERVER_ERROR (HTTP 500)", "0 seen", "1 of pass 1: FAILED", "HTTP 500", "L1: it passes, worth another try",
 		"task 3: it failed and is not tried again", "patra task retry 3")
-	var run ledger.RunDetail
+	var run view.RunDetail
 	d.decode(d.expect(term.ExitOK, "run", "show", "2", "-o", "json").out, &run)
 	if run.ID != 2 || run.Stats.Seen != 12 || run.Next == "" || run.Class != "" || len(run.Batches) != 3 || len(run.Batches[0].Request) == 0 || len(run.Batches[0].Response) == 0 || run.Batches[0].No != 1 || run.Batches[2].No != 3 {
 		t.Errorf("%+v", run)

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/patra-ingest/patra/internal/cli/ledger"
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/view"
 )
 
 func TestSliceList(t *testing.T) {
@@ -22,7 +22,7 @@ func TestSliceShow(t *testing.T) {
 	failed := d.expect(term.ExitOK, "slice", "show", "3")
 	d.holds(failed.out, "1 (slice 3)", "FAILED", "[2025-03-03, 2025-03-04)", `range(indexed, "DATETIME"`, "3 FAILED, tried 1 times", "SERVER_ERROR (HTTP 500)",
 		`"maxRequests"`, "\nruns\n")
-	var s ledger.SliceDetail
+	var s view.SliceReport
 	d.decode(d.expect(term.ExitOK, "slice", "show", "3", "-o", "json").out, &s)
 	if s.ID != 3 || s.PlanID != 1 || len(s.Signature) != 64 || s.Task == nil || s.Task.ID != 3 || len(s.Runs) != 1 || !strings.HasPrefix(s.Text, "range(") ||
 		!strings.Contains(string(s.Spec), `"strategy"`) {

@@ -23,13 +23,17 @@ func (t *Tasks) ListRuns(ctx context.Context, f view.Filter) ([]view.Run, error)
 
 // ListBatches lists pages, newest first.
 func (t *Tasks) ListBatches(ctx context.Context, f view.Filter) ([]view.Batch, error) {
-	return t.db.Batches(ctx, f)
+	batches, err := t.db.Batches(ctx, f)
+	view.SteadyAnswers(batches)
+	return batches, err
 }
 
 // ListExchanges lists pages with what was asked and what came back, newest first.
 // Evidence is wide, so lists that do not show it use ListBatches.
 func (t *Tasks) ListExchanges(ctx context.Context, f view.Filter) ([]view.Batch, error) {
-	return t.db.Exchanges(ctx, f)
+	batches, err := t.db.Exchanges(ctx, f)
+	view.SteadyAnswers(batches)
+	return batches, err
 }
 
 // ShowBatch reads one page with its evidence.

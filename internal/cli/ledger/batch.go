@@ -2,13 +2,11 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
-	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
@@ -25,9 +23,7 @@ func newBatchList(e *term.Env) *cobra.Command {
 		Columns: batchColumns(),
 		ID:      func(b view.Batch) int64 { return b.ID },
 		Read: func(ctx context.Context, app *daemon.App, f view.Filter) ([]view.Batch, error) {
-			batches, err := app.Tasks.ListBatches(ctx, f)
-			steadyAnswers(batches)
-			return batches, err
+			return app.Tasks.ListBatches(ctx, f)
 		},
 	}
 	c, f := l.Command(e, &cobra.Command{
@@ -67,7 +63,7 @@ func newBatchShow(e *term.Env) *cobra.Command {
   patra batch show 1 -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return oneBatch(cmd.Context(), e, args[0], func(ctx context.Context, app *daemon.App, b view.Batch) error { return showBatch(ctx, e, app, b) })
+			return oneBatch(cmd.Context(), e, args[0], func(_ context.Context, app *daemon.App, b view.BatchDetail) error { return showBatch(e, app, b) })
 		},
 	}
 	term.RawDirFlag(c, &e.RawDir)
@@ -76,73 +72,42 @@ func newBatchShow(e *term.Env) *cobra.Command {
 }
 
 // oneBatch looks a batch up.
-func oneBatch(ctx context.Context, e *term.Env, arg string, use func(context.Context, *daemon.App, view.Batch) error) error {
+func oneBatch(ctx context.Context, e *term.Env, arg string, use func(context.Context, *daemon.App, view.BatchDetail) error) error {
 	id, err := term.ParseID("batch", arg)
 	if err != nil {
 		return err
 	}
 	return e.ReadStore(ctx, func(app *daemon.App) error {
-		b, err := app.Tasks.ShowBatch(ctx, id)
-		if daemon.IsMissing(err) {
-			var file string
-			if b, file, err = app.ArchivedBatch(ctx, id); err == nil {
-				e.Hint("batch %d is archived, in %s", id, file)
-			}
-		}
+		b, err := app.Inspect.Batch(ctx, id)
 		if err != nil {
-			return fmt.Errorf("batch %d: %w", id, err)
+			return err
+		}
+		if b.Archive != "" {
+			e.Hint("batch %d is archived, in %s", id, b.Archive)
 		}
 		return use(ctx, app, b)
 	})
 }
 
-// BatchDetail is a batch with the room its body takes; absent where it is not kept.
-type BatchDetail struct {
-	view.Batch
-	RawStored int64 `json:"rawStored,omitempty"`
-}
-
-// steadyAnswers gives kept answers the names that are written today: older ones say
-// how long they took in milliseconds.
-func steadyAnswers(batches []view.Batch) {
-	for i, b := range batches {
-		var kept exchange.ResponseDigest
-		if len(b.Response) == 0 || json.Unmarshal(b.Response, &kept) != nil {
-			continue
-		}
-		if text, err := json.Marshal(kept); err == nil {
-			batches[i].Response = text
-		}
-	}
-}
-
-func showBatch(ctx context.Context, e *term.Env, app *daemon.App, b view.Batch) error {
-	one := []view.Batch{b}
-	steadyAnswers(one)
-	b = one[0]
-	stored, raw := rawFact(ctx, app, b)
-	if err := term.PrintFacts(e, BatchDetail{b, stored}, append(batchFacts(b), term.Fact{"body", raw})); err != nil || e.Output == "json" {
+func showBatch(e *term.Env, app *daemon.App, b view.BatchDetail) error {
+	if err := term.PrintFacts(e, b, append(batchFacts(b.Batch), term.Fact{"body", bodyText(app, b)})); err != nil || e.Output == "json" {
 		return err
 	}
 	fmt.Fprintf(e.Out, "\nrequest\n%s\n\nresponse\n%s\n", term.IndentJSON(b.Request), term.IndentJSON(b.Response))
 	return nil
 }
 
-// rawFact says where the body is and what it weighs.
-func rawFact(ctx context.Context, app *daemon.App, b view.Batch) (stored int64, text string) {
-	if b.Raw == "" {
-		return 0, "was not kept"
+// bodyText says where the body is and what it weighs.
+func bodyText(app *daemon.App, b view.BatchDetail) string {
+	switch b.Body.State {
+	case view.BodyNotKept:
+		return "was not kept"
+	case view.BodyGone:
+		return b.Raw + "\nis not in " + app.Bodies.Dir() + " any more"
+	case view.BodyUnknown:
+		return b.Raw + "\n" + b.Body.Error.Error()
 	}
-	stored, err := app.Bodies.Measure(ctx, b.Raw)
-	switch {
-	case daemon.IsMissing(err):
-		return 0, b.Raw + "\nis not in " + app.Bodies.Dir() + " any more"
-	case err != nil:
-		return 0, b.Raw + "\n" + err.Error()
-	}
-	var answer struct{ Bytes int64 }
-	_ = json.Unmarshal(b.Response, &answer) // without it the size is not known
-	return stored, fmt.Sprintf("%s\n%s, stored in %s", b.Raw, term.SizeText(answer.Bytes), term.SizeText(stored))
+	return fmt.Sprintf("%s\n%s, stored in %s", b.Raw, term.SizeText(b.Body.Bytes), term.SizeText(b.RawStored))
 }
 
 func batchFacts(b view.Batch) []term.Fact {

@@ -26,7 +26,9 @@ that would steer it are replaced.`, term.RawDays, term.SizeText(daemon.RawMaxByt
   patra batch raw 1 --raw-dir /srv/patra/raw`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return oneBatch(cmd.Context(), e, args[0], func(ctx context.Context, app *daemon.App, b view.Batch) error { return rawBatch(ctx, e, app, b) })
+			return oneBatch(cmd.Context(), e, args[0], func(ctx context.Context, app *daemon.App, b view.BatchDetail) error {
+				return rawBatch(ctx, e, app, b.Batch)
+			})
 		},
 	}
 	term.RawDirFlag(c, &e.RawDir)

@@ -1,38 +1,12 @@
 package ledger
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/patra-ingest/patra/internal/core/slicing"
-	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/core/wording"
-	"github.com/patra-ingest/patra/internal/daemon"
 )
-
-// rangeOfTask returns the ids that a task works on, nil if it reads a window of time.
-func rangeOfTask(ctx context.Context, app *daemon.App, taskID int64) (*slicing.Range, error) {
-	tasks, err := app.Tasks.List(ctx, view.Filter{TaskID: taskID, Limit: 1})
-	if err != nil || len(tasks) == 0 || tasks[0].SliceID == 0 {
-		return nil, err
-	}
-	slice, err := app.Plans.ShowSlice(ctx, tasks[0].SliceID)
-	if err != nil {
-		return nil, err
-	}
-	return rangeOf(slice.Spec), nil
-}
-
-// rangeOf reads the range of ids out of a stored slice.
-func rangeOf(stored json.RawMessage) *slicing.Range {
-	var spec struct{ Range *slicing.Range }
-	if json.Unmarshal(stored, &spec) != nil {
-		return nil
-	}
-	return spec.Range
-}
 
 // rangeText says which ids a slice works on.
 func rangeText(g *slicing.Range) string {

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,11 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
-	"github.com/patra-ingest/patra/internal/core/duration"
-	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/query"
-	"github.com/patra-ingest/patra/internal/core/slicing"
-	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/core/wording"
@@ -33,28 +27,21 @@ skipped, what the source cannot do, and what its runs have read so far.`,
 }
 
 func showPlan(ctx context.Context, e *term.Env, app *daemon.App, id int64) error {
-	p, err := app.Plans.Show(ctx, id)
+	p, err := app.Inspect.Plan(ctx, id)
 	if err != nil {
-		return fmt.Errorf("plan %d: %w", id, err)
-	}
-	if err := term.PrintFacts(e, p, planFacts(p)); err != nil || e.Output == "json" {
 		return err
 	}
-	if err := showRemarks(e, p.Remarks); err != nil {
+	if err := term.PrintFacts(e, p.PlanDetail, planFacts(p)); err != nil || e.Output == "json" {
 		return err
 	}
-	return showConditions(ctx, e, app, p)
+	if err := showRemarks(e, p); err != nil {
+		return err
+	}
+	return showConditions(e, p.Conditions)
 }
 
 // showConditions prints what is wrong with the partition of a plan right now.
-func showConditions(ctx context.Context, e *term.Env, app *daemon.App, p view.PlanDetail) error {
-	all, err := app.Conditions.List(ctx)
-	if err != nil {
-		return err
-	}
-	of := slices.DeleteFunc(all, func(c view.Condition) bool {
-		return c.Source != p.Source || c.Endpoint != "" && c.Endpoint != p.Endpoint || c.Operation != "" && c.Operation != p.Operation
-	})
+func showConditions(e *term.Env, of []view.Condition) error {
 	if len(of) == 0 {
 		return nil
 	}
@@ -68,7 +55,7 @@ func showConditions(ctx context.Context, e *term.Env, app *daemon.App, p view.Pl
 	}))
 }
 
-func planFacts(p view.PlanDetail) []term.Fact {
+func planFacts(p view.PlanReport) []term.Fact {
 	extent := "none: there was nothing to do"
 	if p.Window != nil {
 		extent = wording.WindowText(*p.Window)
@@ -88,7 +75,7 @@ func planFacts(p view.PlanDetail) []term.Fact {
 		{"reason", term.Wrap(wording.OrDash(p.Trigger.Reason()))},
 		{"sliced by", term.Wrap(strings.TrimSpace(p.Strategy + " " + string(p.SliceParams)))},
 		{"cursor", p.CursorID},
-		{"expression", term.Wrap(exprText(p.ExprProto))},
+		{"expression", term.Wrap(p.Text)},
 		{"expression hash", p.ExprProtoHash},
 		{"fingerprint", p.SpecFingerprint},
 		{"key", p.Key},
@@ -109,55 +96,8 @@ func sliceTotal(counts map[string]int) string {
 	return text
 }
 
-// exprText writes a stored expression as people write one. What cannot be read
-// is shown as it is stored: a detail view hides nothing.
-func exprText(stored json.RawMessage) string {
-	var snapshot struct{ Where json.RawMessage }
-	if json.Unmarshal(stored, &snapshot) == nil {
-		if where, err := query.ParseJSON(snapshot.Where); err == nil {
-			return where.String()
-		}
-	}
-	return wording.OrDash(string(stored))
-}
-
-// remarks are what the planner noted. Members this view has no words for are
-// kept and shown as they are.
-type remarks struct {
-	Explain     []window.Step
-	Reason      string
-	Skipped     []window.Window
-	Waiting     []window.Window
-	Degradation []spec.Warning
-	Suspended   *ingest.Suspension
-	Estimated   *slicing.Figure   `json:"totalEstimated"`
-	Average     duration.Duration `json:"averageWindow"`
-	Budget      *struct {
-		Requests    float64
-		MaxRequests int
-		PerSecond   float64 `json:"qps"`
-	}
-	rest map[string]json.RawMessage
-}
-
-func readRemarks(stored json.RawMessage) (r remarks, err error) {
-	if len(stored) == 0 {
-		return r, nil
-	}
-	if err := json.Unmarshal(stored, &r); err != nil {
-		return r, err
-	}
-	if err := json.Unmarshal(stored, &r.rest); err != nil {
-		return r, err
-	}
-	for _, known := range []string{"explain", "reason", "skipped", "waiting", "degradation", "suspended", "totalEstimated", "averageWindow", "budget"} {
-		delete(r.rest, known)
-	}
-	return r, nil
-}
-
-// expected says what the planner expected of the plan.
-func (r remarks) expected() (lines []string) {
+// expectedLines say what the planner expected of the plan.
+func expectedLines(r view.PlanRemarks) (lines []string) {
 	if r.Estimated != nil {
 		least := ""
 		if r.Estimated.AtLeast {
@@ -176,12 +116,12 @@ func (r remarks) expected() (lines []string) {
 }
 
 // showRemarks prints what led to a plan. Remarks of another shape are printed raw.
-func showRemarks(e *term.Env, stored json.RawMessage) error {
-	r, err := readRemarks(stored)
-	if err != nil {
-		_, err := fmt.Fprintf(e.Out, "\nremarks\n%s\n", term.IndentJSON(stored))
+func showRemarks(e *term.Env, p view.PlanReport) error {
+	if p.Noted == nil {
+		_, err := fmt.Fprintf(e.Out, "\nremarks\n%s\n", term.IndentJSON(p.Remarks))
 		return err
 	}
+	r := *p.Noted
 	if len(r.Explain) > 0 {
 		fmt.Fprintln(e.Out, "\nhow the window came about")
 		steps := term.NewColumns([]string{"step", "value", "why"}, func(s window.Step) []any { return []any{s.Name, s.Value, s.Why} })
@@ -189,7 +129,7 @@ func showRemarks(e *term.Env, stored json.RawMessage) error {
 			return err
 		}
 	}
-	lines := r.expected()
+	lines := expectedLines(r)
 	if r.Reason != "" {
 		lines = append(lines, "nothing to do: "+r.Reason)
 	}
@@ -205,8 +145,8 @@ func showRemarks(e *term.Env, stored json.RawMessage) error {
 	for _, w := range r.Degradation {
 		lines = append(lines, "warning: "+w.String())
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.rest)) {
-		lines = append(lines, name+": "+string(r.rest[name]))
+	for _, name := range slices.Sorted(maps.Keys(r.Rest)) {
+		lines = append(lines, name+": "+string(r.Rest[name]))
 	}
 	if len(lines) > 0 {
 		fmt.Fprintln(e.Out, "\nremarks")

@@ -13,26 +13,13 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/exchange"
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
-
-// RunDetail is a run with what comes after it and its newest pages, in the order
-// they were read.
-type RunDetail struct {
-	view.Run
-	Range   *slicing.Range `json:"range,omitempty"` // of an UPDATE by ids
-	Class   string         `json:"errorClass,omitempty"`
-	Shares  view.Shares    `json:"shares"`
-	Next    string         `json:"next"`
-	Batches []view.Batch   `json:"batches"`
-}
 
 func newRunShow(e *term.Env) *cobra.Command {
 	var limit int
@@ -63,12 +50,12 @@ duplicate + outside + rejected.`,
 }
 
 func showRun(ctx context.Context, e *term.Env, app *daemon.App, id int64, limit int) error {
-	detail, older, err := explainRun(ctx, app, id, limit)
+	detail, err := app.Inspect.Run(ctx, id, limit)
 	if err != nil {
 		return err
 	}
-	if older > 0 {
-		e.Hint("the run has older batches: patra batch list --run %d --before %d", id, older)
+	if detail.Older > 0 {
+		e.Hint("the run has older batches: patra batch list --run %d --before %d", id, detail.Older)
 	}
 	if e.Output == "json" {
 		return e.JSON(detail)
@@ -90,53 +77,7 @@ func showRun(ctx context.Context, e *term.Env, app *daemon.App, id int64, limit 
 	return nil
 }
 
-// explainRun reads a run. Older is the first batch that is shown, if there are
-// others before it.
-func explainRun(ctx context.Context, app *daemon.App, id int64, limit int) (d RunDetail, older int64, err error) {
-	runs, err := app.Tasks.ListRuns(ctx, view.Filter{RunID: id, Limit: 1})
-	if err != nil {
-		return d, 0, err
-	}
-	if len(runs) == 0 {
-		return d, 0, fmt.Errorf("run %d: %w", id, fault.ErrNotFound)
-	}
-	d.Run, d.Shares = runs[0], view.SharesOf(runs[0].Stats)
-	if d.ErrorCode != "" {
-		d.Class = wording.FaultClassText(d.ErrorCode)
-	}
-	if d.Next, err = runNext(ctx, app, d.Run); err != nil {
-		return d, 0, err
-	}
-	if d.Range, err = rangeOfTask(ctx, app, d.TaskID); err != nil {
-		return d, 0, err
-	}
-	batches, err := app.Tasks.ListExchanges(ctx, view.Filter{RunID: id, Limit: limit + 1})
-	if len(batches) > limit {
-		batches = batches[:limit]
-		older = batches[limit-1].ID
-	}
-	steadyAnswers(batches)
-	slices.Reverse(batches)
-	d.Batches = append([]view.Batch{}, batches...)
-	return d, older, err
-}
-
-// runNext says what comes after a run: of its task, if that has not moved on.
-func runNext(ctx context.Context, app *daemon.App, r view.Run) (string, error) {
-	if r.Status == string(ingest.RunRunning) {
-		return "it is at work", nil
-	}
-	tasks, err := app.Tasks.List(ctx, view.Filter{TaskID: r.TaskID, Limit: 1})
-	if err != nil || len(tasks) == 0 {
-		return "", err
-	}
-	if t := tasks[0]; t.LeaseEpoch == r.Epoch {
-		return fmt.Sprintf("task %d: %s", t.ID, wording.TaskNext(t)), nil
-	}
-	return fmt.Sprintf("task %d was tried again: patra task show %d", r.TaskID, r.TaskID), nil
-}
-
-func runFacts(d RunDetail) []term.Fact {
+func runFacts(d view.RunDetail) []term.Fact {
 	r, s := d.Run, d.Stats
 	failed := wording.FailureText(r.ErrorCode, r.Error)
 	if d.Class != "" {

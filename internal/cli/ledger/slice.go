@@ -43,14 +43,6 @@ func sliceColumns() term.Columns[view.Slice] {
 	})
 }
 
-// SliceDetail is a slice with its task and everything that was tried.
-type SliceDetail struct {
-	view.SliceDetail
-	Text string     `json:"exprText"`
-	Task *view.Task `json:"task"`
-	Runs []view.Run `json:"runs"`
-}
-
 func newSliceShow(e *term.Env) *cobra.Command {
 	return term.NewShow(e, "slice", &cobra.Command{
 		Short: "Show one slice: what it asks for, its task and its runs",
@@ -62,24 +54,9 @@ and what the planner expected of it, its task and all runs.`,
 }
 
 func showSlice(ctx context.Context, e *term.Env, app *daemon.App, id int64) error {
-	stored, err := app.Plans.ShowSlice(ctx, id)
+	s, err := app.Inspect.Slice(ctx, id)
 	if err != nil {
-		return fmt.Errorf("slice %d: %w", id, err)
-	}
-	s := SliceDetail{SliceDetail: stored, Text: exprText(stored.Expr), Runs: []view.Run{}}
-	if s.TaskID != 0 {
-		tasks, err := app.Tasks.List(ctx, view.Filter{TaskID: s.TaskID, Limit: 1})
-		if err != nil {
-			return err
-		}
-		runs, err := app.Tasks.ListRuns(ctx, view.Filter{TaskID: s.TaskID, Limit: taskRuns})
-		if err != nil {
-			return err
-		}
-		for _, task := range tasks {
-			s.Task = &task
-		}
-		s.Runs = append(s.Runs, runs...)
+		return err
 	}
 	if err := term.PrintFacts(e, s, sliceFacts(s)); err != nil || e.Output == "json" {
 		return err
@@ -93,7 +70,7 @@ func showSlice(ctx context.Context, e *term.Env, app *daemon.App, id int64) erro
 	return term.PrintList(e, s.Runs, runColumns())
 }
 
-func sliceFacts(s SliceDetail) []term.Fact {
+func sliceFacts(s view.SliceReport) []term.Fact {
 	owned := "no range of time"
 	if s.Window != nil {
 		owned = wording.WindowText(*s.Window)
@@ -109,7 +86,7 @@ func sliceFacts(s SliceDetail) []term.Fact {
 		{"source", s.Source},
 		{"status", s.Status},
 		{"owns", owned},
-		{"ids", term.Wrap(rangeText(rangeOf(s.Spec)))},
+		{"ids", term.Wrap(rangeText(s.Range()))},
 		{"expression", term.Wrap(s.Text)},
 		{"expression hash", s.ExprHash},
 		{"signature", s.Signature},

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
@@ -46,18 +45,6 @@ func taskColumns() term.Columns[view.Task] {
 	})
 }
 
-// TaskDetail is a task with everything that was tried.
-type TaskDetail struct {
-	view.Task
-	Paused *ingest.Pause `json:"paused,omitempty"` // why it waits
-	Next   string        `json:"next"`             // what happens now
-	Runs   []view.Run    `json:"runs"`
-}
-
-func partitionOf(t view.Task) ingest.Partition {
-	return ingest.Partition{Dataset: ingest.Dataset{Source: t.Source, Endpoint: t.Endpoint}, Operation: ingest.Operation(t.Operation)}
-}
-
 func newTaskShow(e *term.Env) *cobra.Command {
 	return term.NewShow(e, "task", &cobra.Command{
 		Short: "Show one task with its lease, its last error and its runs",
@@ -66,46 +53,30 @@ func newTaskShow(e *term.Env) *cobra.Command {
 	}, func(ctx context.Context, app *daemon.App, id int64) error { return showTask(ctx, e, app, id) })
 }
 
-// taskRuns is how many runs a task's detail shows; a task is given up long before.
-const taskRuns = 200
-
 func showTask(ctx context.Context, e *term.Env, app *daemon.App, id int64) error {
-	tasks, err := app.Tasks.List(ctx, view.Filter{TaskID: id, Limit: 1})
+	detail, err := app.Inspect.Task(ctx, id)
 	if err != nil {
 		return err
-	}
-	if len(tasks) == 0 {
-		return fmt.Errorf("task %d: %w", id, fault.ErrNotFound)
-	}
-	t := tasks[0]
-	runs, err := app.Tasks.ListRuns(ctx, view.Filter{TaskID: id, Limit: taskRuns})
-	if err != nil {
-		return err
-	}
-	pause, paused, err := app.Conditions.FindPause(ctx, partitionOf(t))
-	if err != nil {
-		return err
-	}
-	detail, facts := TaskDetail{Task: t, Next: wording.TaskNext(t), Runs: append([]view.Run{}, runs...)}, taskFacts(t)
-	if paused && !ingest.TaskStatus(t.Status).Terminal() {
-		detail.Paused, detail.Next = &pause, pause.Resuming()
-		facts = append(facts, term.Fact{"paused", term.Wrap(pause.String())})
-	}
-	if t.Waits != nil {
-		facts = append(facts, term.Fact{"waits", term.Wrap(wording.TaskWaitText(*t.Waits))})
 	}
 	if e.Output == "json" {
 		return e.JSON(detail)
 	}
-	if err := term.PrintFacts(e, t, append(facts, term.Fact{"next", term.Wrap(detail.Next)})); err != nil {
+	facts := taskFacts(detail.Task)
+	if detail.Paused != nil {
+		facts = append(facts, term.Fact{"paused", term.Wrap(detail.Paused.String())})
+	}
+	if detail.Waits != nil {
+		facts = append(facts, term.Fact{"waits", term.Wrap(wording.TaskWaitText(*detail.Waits))})
+	}
+	if err := term.PrintFacts(e, detail.Task, append(facts, term.Fact{"next", term.Wrap(detail.Next)})); err != nil {
 		return err
 	}
-	if len(runs) == 0 {
+	if len(detail.Runs) == 0 {
 		_, err := fmt.Fprintln(e.Out, "\nno runs yet")
 		return err
 	}
 	fmt.Fprintln(e.Out, "\nruns")
-	return term.PrintList(e, runs, runColumns())
+	return term.PrintList(e, detail.Runs, runColumns())
 }
 
 func taskFacts(t view.Task) []term.Fact {

@@ -5,7 +5,8 @@
 //
 // Answers are values, mostly of core/view, with codes for reasons. It writes
 // nothing, and makes no text for people, apart from errors: whoever shows a value
-// says it in words.
+// says it in words. Where programs get the next step too, it is the sentence of
+// core/wording.
 package inspect
 
 import (
@@ -47,6 +48,8 @@ type Readers struct {
 	Alerts   Alerts
 	Sums     Sums
 	Trees    Trees
+	Pages    Pages
+	Bodies   Bodies
 }
 
 // Clock is the clock of the store.

@@ -1,4 +1,4 @@
-package ledger
+package wording
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ func TestExprText(t *testing.T) {
 		`not JSON`:   "not JSON",
 		"":           "-",
 	} {
-		if got := exprText(json.RawMessage(stored)); got != want {
+		if got := ExpressionText(json.RawMessage(stored)); got != want {
 			t.Errorf("%s: %s, want %s", stored, got, want)
 		}
 	}
