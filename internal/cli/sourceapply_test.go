@@ -88,15 +88,15 @@ func TestApplyHistoryExport(t *testing.T) {
 	r := d.expect(term.ExitOK, "source", "apply", second, "--actor", "bob", "--reason", "slower")
 	d.holds(r.out, "applied", "SINCE")
 	d.holds(r.err, "plans that exist keep their settings", "as it was before: patra source export crossref --at ")
-	var versions []source.Version
+	var versions []view.SourceVersion
 	d.decode(d.expect(term.ExitOK, "source", "history", "crossref", "-o", "json").out, &versions)
-	if len(versions) != 2 || versions[0].Actor != "bob" || versions[0].Reason != "slower" || versions[0].State != source.VersionInForce || !versions[0].To.IsZero() {
+	if len(versions) != 2 || versions[0].Actor != "bob" || versions[0].Reason != "slower" || versions[0].State != view.VersionInForce || !versions[0].To.IsZero() {
 		t.Fatalf("%+v", versions)
 	}
 	if want := []string{"endpoints.works.paging.size", "rate.perSecond"}; !slices.Equal(versions[0].Paths, want) {
 		t.Errorf("%v", versions[0].Paths)
 	}
-	if versions[1].Actor != "ann" || versions[1].State != source.VersionEnded || !versions[1].To.Equal(versions[0].From) {
+	if versions[1].Actor != "ann" || versions[1].State != view.VersionEnded || !versions[1].To.Equal(versions[0].From) {
 		t.Errorf("%+v", versions[1])
 	}
 	table := d.expect(term.ExitOK, "source", "history", "crossref").out
@@ -114,7 +114,7 @@ func TestApplyHistoryExport(t *testing.T) {
 	d.expect(term.ExitNotFound, "source", "export", "nobody")
 	d.expect(term.ExitNotFound, "source", "history", "nobody")
 	d.expect(term.ExitUsage, "source", "export", "crossref", "--at", "yesterday")
-	var wrapped source.Exported
+	var wrapped view.SourceFile
 	d.decode(d.expect(term.ExitOK, "source", "export", "crossref", "-o", "json").out, &wrapped)
 	if wrapped.Origin != "applied" || !strings.HasPrefix(wrapped.YAML, "source: crossref\n") {
 		t.Errorf("%+v", wrapped)
@@ -143,14 +143,14 @@ func TestApplyScheduled(t *testing.T) {
 	d.holds(d.expect(term.ExitOK, "source", "show", "crossref").err, "a change begins at "+begin)
 	d.holds(d.expect(term.ExitOK, "source", "export", "crossref", "--at", "2999-01-02").out, "perSecond: 2")
 	d.holds(d.expect(term.ExitChanges, "source", "diff", third).err, "scheduled from "+begin)
-	d.holds(d.expect(term.ExitOK, "source", "history", "crossref").out, source.VersionScheduled)
+	d.holds(d.expect(term.ExitOK, "source", "history", "crossref").out, string(view.VersionScheduled))
 
 	if promised = d.rows(third, "--dry-run")[0]; promised.Superseded != 0 || window.Text(promised.Until) != begin {
 		t.Errorf("%+v", promised)
 	}
 	r := d.expect(term.ExitOK, "source", "apply", third)
 	d.holds(r.err, "the version scheduled from "+begin+" stays", "--cancel-scheduled")
-	if history := d.expect(term.ExitOK, "source", "history", "crossref").out; strings.Contains(history, source.VersionSuperseded) {
+	if history := d.expect(term.ExitOK, "source", "history", "crossref").out; strings.Contains(history, string(view.VersionSuperseded)) {
 		t.Errorf("a change now cancelled what was scheduled:\n%s", history)
 	}
 	if c := d.explained("crossref"); c.At("rate.perSecond").Value != "1" {
@@ -244,7 +244,7 @@ func TestApplyRefusesThePast(t *testing.T) {
 func TestApplyKeepsWhoByDefault(t *testing.T) {
 	d := newDesk(t)
 	d.rows(d.crossrefFile("first.yaml"))
-	var versions []source.Version
+	var versions []view.SourceVersion
 	d.decode(d.expect(term.ExitOK, "source", "history", "crossref", "-o", "json").out, &versions)
 	if len(versions) != 1 || versions[0].Actor != term.SystemUser() || versions[0].Actor == "" || versions[0].Reason != "" {
 		t.Errorf("%+v", versions)

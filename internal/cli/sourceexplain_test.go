@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/patra-ingest/patra/internal/cli/source"
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/view"
 )
 
 // explained reads a configuration.
-func (d *desk) explained(args ...string) (c source.Configuration) {
+func (d *desk) explained(args ...string) (c view.SourceSettings) {
 	d.Helper()
 	d.decode(d.expect(term.ExitOK, append([]string{"source", "explain", "-o", "json"}, args...)...).out, &c)
 	return c
@@ -64,7 +64,7 @@ func TestExplainTellsIdentities(t *testing.T) {
 func TestExplainBelow(t *testing.T) {
 	d := newDesk(t)
 	all, part := d.explained("crossref"), d.explained("crossref", "window")
-	if len(part.Settings) == 0 || len(part.Settings) >= len(all.Settings) || slices.ContainsFunc(part.Settings, func(s source.Setting) bool { return !strings.HasPrefix(s.Path, "window.") }) {
+	if len(part.Settings) == 0 || len(part.Settings) >= len(all.Settings) || slices.ContainsFunc(part.Settings, func(s view.Setting) bool { return !strings.HasPrefix(s.Path, "window.") }) {
 		t.Errorf("%+v", part.Settings)
 	}
 	if one := d.explained("crossref", "window.size"); len(one.Settings) != 1 || one.Settings[0].Value != "P1D" {

@@ -14,12 +14,11 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
-	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
 // getting are the flags of looking a record up.
 type getting struct {
-	inspect.Looking
+	view.Looking
 	ref, content string
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
@@ -155,7 +156,7 @@ func (r replaying) compileDeclared(ctx context.Context, app *daemon.App, of inge
 	var err error
 	if subject.IsFile(r.spec) {
 		file, problems := subject.CheckFile(r.spec)
-		s, err = subject.Subject{Parsed: file.Parsed, Origin: subject.OriginFile}, subject.ProblemsError(problems)
+		s, err = subject.Subject{Parsed: file.Parsed, Origin: view.OriginFile}, subject.ProblemsError(problems)
 	} else {
 		s, err = subject.FindStored(ctx, app, of.Source)
 	}

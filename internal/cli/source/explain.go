@@ -8,36 +8,10 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
-	"github.com/patra-ingest/patra/internal/core/registry"
-	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
-
-// Setting is one merged value and where it came from.
-type Setting struct {
-	Path  string `json:"path"`
-	Value string `json:"value"`
-	From  string `json:"from"`         // the level alone
-	At    string `json:"at,omitempty"` // file and line, or table and column
-
-	origin string // both, for people
-}
-
-// Configuration is what holds for one operation of one endpoint.
-type Configuration struct {
-	Source      string         `json:"source"`
-	Name        string         `json:"name"`
-	Origin      string         `json:"origin"`
-	Endpoint    string         `json:"endpoint"`
-	Operation   string         `json:"operation"`
-	Fingerprint string         `json:"specFingerprint"`
-	Expression  string         `json:"expression"`
-	Selection   string         `json:"selectionHash"`
-	Prototype   string         `json:"exprProtoHash"`
-	MappingHash string         `json:"mappingHash"`
-	Warnings    []spec.Warning `json:"warnings"`
-	Settings    []Setting      `json:"settings"`
-}
 
 func newSourceExplain(e *term.Env) *cobra.Command {
 	var a subject.Selection
@@ -82,7 +56,7 @@ for: another prototype is another watermark.`,
 }
 
 func showExplained(e *term.Env, a subject.Selected, below string) error {
-	c, err := configurationOf(a)
+	c, err := inspect.NewSettings(a.Parsed, a.Origin, a.Resolved, a.Compiled)
 	if err != nil {
 		return err
 	}
@@ -94,8 +68,8 @@ func showExplained(e *term.Env, a subject.Selected, below string) error {
 		return e.JSON(c)
 	}
 	width := valueWidth(c.Settings)
-	err = term.PrintList(e, c.Settings, term.NewColumns([]string{"path", "value", "from"}, func(s Setting) []any {
-		return []any{wording.Shorten(s.Path, pathWidth), wording.Shorten(s.Value, width), s.origin}
+	err = term.PrintList(e, c.Settings, term.NewColumns([]string{"path", "value", "from"}, func(s view.Setting) []any {
+		return []any{wording.Shorten(s.Path, pathWidth), wording.Shorten(s.Value, width), s.Origin}
 	}))
 	e.Hint("%s, fingerprint %s", a, c.Fingerprint)
 	e.Hint("asks for %s, prototype %s", everythingOr(c.Expression), c.Prototype)
@@ -103,31 +77,12 @@ func showExplained(e *term.Env, a subject.Selected, below string) error {
 	return err
 }
 
-func configurationOf(a subject.Selected) (Configuration, error) {
-	r, compiled := a.Resolved, a.Compiled
-	prototype, err := compiled.Prototype.Hash()
-	c := Configuration{
-		Source: r.Source, Name: a.Parsed.Name, Origin: a.Origin, Endpoint: r.Endpoint, Operation: r.Operation,
-		Fingerprint: compiled.Fingerprint, Expression: compiled.Prototype.Where.String(), Selection: compiled.Prototype.Selection,
-		Prototype: prototype, MappingHash: compiled.MappingHash, Warnings: append([]spec.Warning{}, compiled.Warnings...),
-	}
-	for _, x := range r.Explain() {
-		c.Settings = append(c.Settings, settingOf(x))
-	}
-	return c, err
-}
-
-func settingOf(x registry.Explained) Setting {
-	place := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(x.Origin, x.Level), " ("), ")")
-	return Setting{Path: x.Path, Value: x.Value, From: x.Level, At: place, origin: x.Origin}
-}
-
 // installedLimits are the thresholds of findings: they hold for all sources of this machine.
-func installedLimits(e *term.Env) (out []Setting) {
+func installedLimits(e *term.Env) (out []view.Setting) {
 	for _, x := range e.Installed.Findings.Explain() {
-		s := Setting{Path: "findings." + x.Key, Value: x.Value, From: "platform", origin: "platform"}
+		s := view.Setting{Path: "findings." + x.Key, Value: x.Value, From: "platform", Origin: "platform"}
 		if x.Declared {
-			s.From, s.At, s.origin = "installation", e.Installed.File, "installation ("+e.Installed.File+")"
+			s.From, s.At, s.Origin = "installation", e.Installed.File, "installation ("+e.Installed.File+")"
 		}
 		out = append(out, s)
 	}
@@ -135,7 +90,7 @@ func installedLimits(e *term.Env) (out []Setting) {
 }
 
 // settingsBelow keeps a section, a key or everything.
-func settingsBelow(all []Setting, path string) (out []Setting) {
+func settingsBelow(all []view.Setting, path string) (out []view.Setting) {
 	for _, s := range all {
 		if rest, ok := strings.CutPrefix(s.Path, path); ok && (path == "" || rest == "" || rest[0] == '.' || rest[0] == '[') {
 			out = append(out, s)
@@ -151,10 +106,10 @@ const (
 	leastValue = 14
 )
 
-func valueWidth(all []Setting) int {
+func valueWidth(all []view.Setting) int {
 	path, origin := 0, 0
 	for _, s := range all {
-		path, origin = max(path, min(utf8.RuneCountInString(s.Path), pathWidth)), max(origin, utf8.RuneCountInString(s.origin))
+		path, origin = max(path, min(utf8.RuneCountInString(s.Path), pathWidth)), max(origin, utf8.RuneCountInString(s.Origin))
 	}
 	return max(leastValue, tableWidth-path-origin-4)
 }
@@ -164,13 +119,4 @@ func everythingOr(expression string) string {
 		return "everything"
 	}
 	return expression
-}
-
-func (c Configuration) At(path string) Setting {
-	for _, s := range c.Settings {
-		if s.Path == path {
-			return s
-		}
-	}
-	return Setting{Value: "missing"}
 }

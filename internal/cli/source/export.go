@@ -2,26 +2,16 @@ package source
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/registry"
-	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
-
-// Exported is a source as a file, wrapped for programs.
-type Exported struct {
-	Source string     `json:"source"`
-	Origin string     `json:"origin"`
-	At     *time.Time `json:"at,omitempty"`
-	YAML   string     `json:"yaml"`
-}
 
 func newSourceExport(e *term.Env) *cobra.Command {
 	var text string
@@ -41,11 +31,14 @@ was, is or will be in force at that instant.`,
 				return err
 			}
 			return e.ReadRegistry(cmd.Context(), func(app *daemon.App) error {
-				s, err := versionAt(cmd.Context(), app, args[0], at)
+				file, err := fileAt(cmd.Context(), app, args[0], at)
 				if err != nil {
 					return err
 				}
-				return exportSource(e, s, at)
+				if e.Output == "json" {
+					return e.JSON(file)
+				}
+				return e.WriteStored([]byte(file.YAML))
 			})
 		},
 	}
@@ -53,27 +46,18 @@ was, is or will be in force at that instant.`,
 	return c
 }
 
-func versionAt(ctx context.Context, app *daemon.App, code string, at *time.Time) (subject.Subject, error) {
-	if at == nil {
-		return subject.FindStored(ctx, app, code)
+func fileAt(ctx context.Context, app *daemon.App, code string, at *time.Time) (view.SourceFile, error) {
+	switch {
+	case app != nil:
+		return app.Inspect.SourceFile(ctx, code, at)
+	case at != nil:
+		return view.SourceFile{}, inspect.NoVersionAt(code, *at)
 	}
-	never := fmt.Errorf("source %s had no applied version at %s: %w: `patra source history %s` lists what there is", code, window.Text(*at), fault.ErrNotFound, code)
-	if app == nil {
-		return subject.Subject{}, never
+	src, err := daemon.Bundled(code)
+	if err != nil {
+		return view.SourceFile{}, err
 	}
-	src, found, err := app.Definitions.LoadAt(ctx, code, *at)
-	if err == nil && !found {
-		err = never
-	}
-	return subject.Subject{Parsed: src, Origin: subject.OriginApplied}, err
-}
-
-func exportSource(e *term.Env, s subject.Subject, at *time.Time) error {
-	text := registry.Export(s.Parsed.Shown())
-	if e.Output == "json" {
-		return e.JSON(Exported{s.Parsed.Code, s.Origin, at, string(text)})
-	}
-	return e.WriteStored(text)
+	return inspect.NewSourceFile(src, view.OriginBundled, nil), nil
 }
 
 func newSourceSchema(e *term.Env) *cobra.Command {

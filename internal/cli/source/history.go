@@ -2,38 +2,13 @@ package source
 
 import (
 	"context"
-	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
-	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
-)
-
-// Version is one version of a source.
-type Version struct {
-	State       string    `json:"state"`
-	From        time.Time `json:"from"`
-	To          time.Time `json:"to,omitzero"`
-	AppliedAt   time.Time `json:"appliedAt,omitzero"`
-	Actor       string    `json:"actor,omitempty"`
-	Reason      string    `json:"reason,omitempty"`
-	Fingerprint string    `json:"fingerprint,omitempty"`
-	Rows        int       `json:"rowsChanged"`
-	Tables      []string  `json:"tables"`
-	Paths       []string  `json:"paths"`
-}
-
-// States of a version.
-const (
-	VersionInForce    = "in force"
-	VersionEnded      = "ended"
-	VersionScheduled  = "scheduled"
-	VersionSuperseded = "superseded" // replaced before it began
 )
 
 func newSourceHistory(e *term.Env) *cobra.Command {
@@ -54,7 +29,7 @@ are listed too. -o json names the values that changed.`,
 				}
 				return term.PrintList(e, versions, term.NewColumns(
 					[]string{"state", "from", "to", "by", "values", "reason"},
-					func(v Version) []any {
+					func(v view.SourceVersion) []any {
 						return []any{v.State, v.From, v.To, wording.Shorten(wording.OrDash(v.Actor), 16), len(v.Paths), wording.Shorten(wording.OrDash(v.Reason), 34)}
 					},
 				))
@@ -63,48 +38,14 @@ are listed too. -o json names the values that changed.`,
 	}
 }
 
-func sourceHistory(ctx context.Context, e *term.Env, app *daemon.App, code string) ([]Version, error) {
-	stored, now, err := versionsOf(ctx, app, code)
-	if err != nil {
-		return nil, err
+func sourceHistory(ctx context.Context, e *term.Env, app *daemon.App, code string) (versions []view.SourceVersion, err error) {
+	if app == nil {
+		_, err = daemon.Bundled(code)
+	} else {
+		versions, err = app.Inspect.SourceVersions(ctx, code)
 	}
-	if len(stored) == 0 {
-		if _, err := subject.FindStored(ctx, app, code); err != nil {
-			return nil, err
-		}
+	if err == nil && len(versions) == 0 {
 		e.Hint("%s is bundled and was never applied: it has no versions here", code)
 	}
-	out := []Version{}
-	for _, v := range slices.Backward(stored) {
-		out = append(out, Version{
-			State: stateOf(v, now), From: v.From, To: v.To, AppliedAt: v.AppliedAt, Actor: v.Actor, Reason: v.Reason,
-			Fingerprint: v.Fingerprint, Rows: v.Rows, Tables: append([]string{}, v.Tables...), Paths: append([]string{}, v.Paths...),
-		})
-	}
-	return out, nil
-}
-
-// versionsOf reads all versions, oldest first, and what now is to the store.
-func versionsOf(ctx context.Context, app *daemon.App, code string) ([]registry.SourceVersion, time.Time, error) {
-	if app == nil {
-		return nil, time.Time{}, nil
-	}
-	versions, err := app.Definitions.ListVersions(ctx, code)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	now, err := app.Now(ctx)
-	return versions, now, err
-}
-
-func stateOf(v registry.SourceVersion, now time.Time) string {
-	switch {
-	case v.Superseded:
-		return VersionSuperseded
-	case v.From.After(now):
-		return VersionScheduled
-	case !v.To.IsZero() && !v.To.After(now):
-		return VersionEnded
-	}
-	return VersionInForce
+	return versions, err
 }

@@ -68,7 +68,7 @@ patra source explain.`,
 			if err != nil {
 				return err
 			}
-			if s.Origin == subject.OriginApplied {
+			if s.Origin == view.OriginApplied {
 				if seen.Next, err = findScheduled(cmd.Context(), e, s.Parsed.Code); err != nil {
 					return err
 				}
@@ -76,7 +76,7 @@ patra source explain.`,
 					return err
 				}
 			}
-			if s.Origin != subject.OriginFile {
+			if s.Origin != view.OriginFile {
 				if seen.Paused, err = readPauses(cmd.Context(), e, s.Parsed.Code); err != nil {
 					return err
 				}

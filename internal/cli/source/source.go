@@ -10,7 +10,6 @@ import (
 
 	"github.com/patra-ingest/patra/catalog"
 	"github.com/patra-ingest/patra/internal/cli/consent"
-	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
@@ -61,7 +60,7 @@ func List(ctx context.Context, app *daemon.App) ([]view.Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, view.Source{Code: code, Name: src.Name, Origin: subject.OriginBundled, Endpoints: slices.Sorted(maps.Keys(src.Endpoints))})
+		out = append(out, view.Source{Code: code, Name: src.Name, Origin: view.OriginBundled, Endpoints: slices.Sorted(maps.Keys(src.Endpoints))})
 	}
 	return out, nil
 }

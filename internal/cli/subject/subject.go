@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -26,13 +27,6 @@ func (a Selection) Attempts() int {
 	}
 	return 1
 }
-
-// Where a source comes from.
-const (
-	OriginApplied = "applied"
-	OriginBundled = "bundled"
-	OriginFile    = "file"
-)
 
 // Subject is a source to look at.
 type Subject struct {
@@ -53,7 +47,7 @@ func IsFile(name string) bool {
 func Find(ctx context.Context, e *term.Env, name string) (s Subject, err error) {
 	if IsFile(name) {
 		file, problems := CheckFile(name)
-		return Subject{file.Parsed, OriginFile, name, e.Installed}, ProblemsError(problems)
+		return Subject{file.Parsed, view.OriginFile, name, e.Installed}, ProblemsError(problems)
 	}
 	err = e.ReadRegistry(ctx, func(app *daemon.App) error {
 		s, err = FindStored(ctx, app, name)
@@ -66,13 +60,13 @@ func Find(ctx context.Context, e *term.Env, name string) (s Subject, err error) 
 func FindStored(ctx context.Context, app *daemon.App, code string) (Subject, error) {
 	if app == nil {
 		src, err := daemon.Bundled(code)
-		return Subject{Parsed: src, Origin: OriginBundled}, err
+		return Subject{Parsed: src, Origin: view.OriginBundled}, err
 	}
 	src, applied, err := app.Source(ctx, code)
 	if applied {
-		return Subject{Parsed: src, Origin: OriginApplied}, err
+		return Subject{Parsed: src, Origin: view.OriginApplied}, err
 	}
-	return Subject{Parsed: src, Origin: OriginBundled}, err
+	return Subject{Parsed: src, Origin: view.OriginBundled}, err
 }
 
 // Selection are the flags that choose one operation of one endpoint.

@@ -60,6 +60,14 @@ type FieldChange struct {
 	Is   json.RawMessage `json:"is,omitempty"`
 }
 
+// Looking says what of a record is looked at.
+type Looking struct {
+	Version int  // only this one; 0: all
+	Most    int  // versions at most
+	Diff    bool // what changed between neighbours
+	Payload bool // with the items as the upstream sent them
+}
+
 // History is a record with its versions, newest first.
 type History struct {
 	Source   string `json:"source"`

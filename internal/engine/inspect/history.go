@@ -20,17 +20,9 @@ var errPruned = errors.New("it was removed by retention")
 // errRowsMissing is damage: no command of this program leaves a database so.
 var errRowsMissing = fmt.Errorf("%w, restore it from a copy", fault.ErrDamaged)
 
-// Looking says what of a record is looked at.
-type Looking struct {
-	Version int  // only this one; 0: all
-	Most    int  // versions at most
-	Diff    bool // what changed between neighbours
-	Payload bool // with the items as the upstream sent them
-}
-
 // History returns a record's versions, newest first: what each said, which work wrote
 // it, and what became of its event.
-func (i *Inspector) History(ctx context.Context, d view.Dataset, id string, l Looking) (h view.History, err error) {
+func (i *Inspector) History(ctx context.Context, d view.Dataset, id string, l view.Looking) (h view.History, err error) {
 	h = view.History{Source: d.Source, Endpoint: d.Endpoint, Versions: []view.Version{}}
 	var body int64
 	if h.Record, body, err = i.from.Records.Head(ctx, d, id); err != nil {
@@ -77,7 +69,7 @@ func (i *Inspector) History(ctx context.Context, d view.Dataset, id string, l Lo
 	return h, nil
 }
 
-func (i *Inspector) oneVersion(ctx context.Context, h *view.History, all []view.Version, l Looking) error {
+func (i *Inspector) oneVersion(ctx context.Context, h *view.History, all []view.Version, l view.Looking) error {
 	if l.Version > h.Version {
 		return fmt.Errorf("version %d of %q: %w: the newest is %d", l.Version, h.ID, fault.ErrNotFound, h.Version)
 	}
