@@ -46,15 +46,22 @@ func FindingAbout(f view.Finding) string {
 // FindingLine is all that is told of a finding: its sentence, what follows from it, the
 // command to type where the sentence does not have it, and whether it heals.
 func FindingLine(f view.Finding, now time.Time) string {
-	text := FindingText(f, now)
-	if f.Late != nil && f.Code != view.FoundBehind && f.Code != view.FoundStalled {
-		text += fmt.Sprintf("; so the watermark is %s behind", lagText(f.Late))
-	}
+	text := FindingFacts(f, now)
 	if f.Next != "" && !strings.Contains(text, f.Next) {
 		text += "; next: `" + f.Next + "`"
 	}
 	if f.Heals {
 		text += " (heals automatically)"
+	}
+	return text
+}
+
+// FindingFacts is what a finding means and what follows from it, without what to do about it
+// where that stands beside it.
+func FindingFacts(f view.Finding, now time.Time) string {
+	text := FindingText(f, now)
+	if f.Late != nil && f.Code != view.FoundBehind && f.Code != view.FoundStalled {
+		text += fmt.Sprintf("; so the watermark is %s behind", lagText(f.Late))
 	}
 	return text
 }

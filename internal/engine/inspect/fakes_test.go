@@ -55,6 +55,7 @@ type ledger struct {
 	differing   []view.CursorDiffers
 	undelivered []view.Undelivered
 	starts      []time.Time
+	plans       []view.PlanRow
 }
 
 func (l *ledger) inspector() *Inspector {
@@ -244,3 +245,12 @@ func (l *ledger) IdlePlans(_ context.Context, _ string, before time.Time) (out [
 func (l *ledger) Untrusted(context.Context, string) ([]trust.Stopped, error) { return l.untrusted, nil }
 
 func (l *ledger) FailedTries(ingest.Partition) (tries int, last string) { return l.tries, "" }
+
+func (l *ledger) PlanRows(_ context.Context, f view.PlanFilter) (out []view.PlanRow, _ error) {
+	for _, p := range l.plans {
+		if p.Status == f.Status {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}

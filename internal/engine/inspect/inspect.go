@@ -97,6 +97,7 @@ type Work interface {
 	StartedOver(ctx context.Context, source string) ([]view.StartedOver, error)
 	Conditions(ctx context.Context) ([]view.Condition, error)
 	IdlePlans(ctx context.Context, source string, before time.Time) ([]view.IdlePlan, error)
+	PlanRows(ctx context.Context, f view.PlanFilter) ([]view.PlanRow, error)
 }
 
 // Ended reads what was worked on, and when the next task is due.

@@ -32,6 +32,9 @@ func (s *statusBuilder) keepMark(src *registry.Source, b EndpointCoverage) error
 		return err
 	}
 	m := watermark{of: b, limit: r.Alerts.Limit(), declared: r.Alerts.MaxLag != nil}
+	if one := s.at(b.Source, b.Endpoint); one != nil {
+		one.MaxLagSec = m.limit.Seconds()
+	}
 	of := ingest.Partition{Dataset: ingest.Dataset{Source: b.Source, Endpoint: b.Endpoint}, Operation: ingest.Harvest}
 	if i := slices.IndexFunc(s.jobs, func(j view.ScheduledJob) bool { return j.Partition == of }); i >= 0 {
 		m.job = &s.jobs[i]

@@ -1,0 +1,36 @@
+package daemon
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/patra-ingest/patra/internal/core/access"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
+	"github.com/patra-ingest/patra/internal/surface/webui"
+)
+
+// newDashboard makes the pages of the dashboard. CallerOf and requestID are the entrance's.
+func (a *App) newDashboard(version string, callerOf func(context.Context) access.Caller, requestID func(context.Context) string) http.Handler {
+	return webui.New(webui.Settings{
+		CallerOf: callerOf, RequestID: requestID, Clock: a, Log: a.config.Log,
+		About:   webui.About{Version: version, Database: databaseName(a.store.Dialect())},
+		Readers: webui.Readers{Status: webStatus{a.Inspect}},
+	})
+}
+
+// databaseName is how people call a kind of database.
+func databaseName(dialect string) string {
+	if dialect == "sqlite" {
+		return "SQLite"
+	}
+	return "MariaDB"
+}
+
+// webStatus tells the dashboard how the sources stand, by the limits of the installation.
+type webStatus struct{ *inspect.Inspector }
+
+// Status tells how all sources stand.
+func (w webStatus) Status(ctx context.Context) (view.Status, error) {
+	return w.Inspector.Status(ctx, w.UsualQuery(""))
+}

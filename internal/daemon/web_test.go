@@ -1,0 +1,239 @@
+package daemon
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/access"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/testkit/simulated"
+	"github.com/patra-ingest/patra/internal/upsim"
+)
+
+// stand is a dashboard over a database that a harvest against a simulated upstream has filled.
+type stand struct {
+	*testing.T
+	app    *App
+	file   string
+	web    http.Handler
+	broken atomic.Bool // one day of the upstream fails
+	asked  atomic.Int64
+}
+
+var (
+	standFrom = time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
+	standNow  = time.Date(2025, 3, 11, 3, 12, 0, 0, time.UTC)
+)
+
+// brokenDay is the day that the upstream of a stand answers with a page of HTML.
+const brokenDay = "2025-03-05"
+
+// admin is who may do everything.
+var admin = access.Caller{Name: "ops", TokenID: 7, Role: access.Admin}
+
+type callerKey struct{}
+
+// newStand harvests ten days, one of which fails, and opens the dashboard over them.
+func newStand(t *testing.T) *stand {
+	t.Helper()
+	s := &stand{T: t, file: filepath.Join(t.TempDir(), "patra.db")}
+	s.broken.Store(true)
+	data := upsim.NewDataset(upsim.Config{Seed: 11, From: standFrom, To: standNow, PerDay: 30, Flat: true, BadIDEvery: 97})
+	server, err := upsim.NewServer(data, upsim.Options{LogLimit: -1, OnEntry: func(upsim.Entry) { s.asked.Add(1) }, Faults: []upsim.Fault{{
+		Kind: upsim.FaultHTML200, When: func(h upsim.Hit) bool {
+			return s.broken.Load() && strings.Contains(h.Query.Get("filter"), brokenDay+",until")
+		},
+	}}})
+	if err == nil {
+		err = server.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	if s.app, err = Open(t.Context(), Config{Database: "sqlite:" + s.file, Relaxed: true, Workers: 3, Raw: RawConfig{Off: true}, Clock: func() time.Time { return standNow }}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.app.Close() })
+	src, err := Bundled("crossref")
+	if err != nil {
+		t.Fatal(err)
+	}
+	simulated.ByDay(src)
+	src.HTTP.BaseURL, src.HTTP.AllowPrivate = server.URL(), true
+	src.Rate.PerSecond, src.Rate.Burst, src.Rate.Concurrency, src.Rate.ObeyHeaders = 1000, 50, 3, new(bool)
+	if _, err := s.app.store.ApplySource(t.Context(), src, registry.ApplyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.harvest("retry.maxAttempts=1", "retry.taskAttempts=1", "retry.initialDelay=PT0.001S", "retry.maxDelay=PT0.002S", "slicing.step=P1D")
+	s.web = s.app.newDashboard("test", func(ctx context.Context) access.Caller {
+		c, _ := ctx.Value(callerKey{}).(access.Caller)
+		return c
+	}, nil)
+	return s
+}
+
+func (s *stand) harvest(settings ...string) {
+	s.Helper()
+	var set []registry.Override
+	for _, text := range settings {
+		o, err := registry.ParseOverride(text)
+		if err != nil {
+			s.Fatal(err)
+		}
+		set = append(set, o)
+	}
+	compiled, err := s.app.Compile(s.Context(), "crossref", "", ingest.Harvest, set)
+	if err != nil {
+		s.Fatal(err)
+	}
+	from, to := standFrom, standFrom.AddDate(0, 0, 10)
+	if _, err := s.app.Harvest(s.Context(), compiled, NewRequest(standNow, &from, &to), Watch{}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// get asks for a page as somebody.
+func (s *stand) get(path string, by access.Caller) (status int, body string) {
+	s.Helper()
+	return s.send(httptest.NewRequestWithContext(s.Context(), http.MethodGet, path, nil), by)
+}
+
+// post sends a form as somebody.
+func (s *stand) post(path string, form url.Values, by access.Caller) (status int, body string) {
+	s.Helper()
+	r := httptest.NewRequestWithContext(s.Context(), http.MethodPost, path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return s.send(r, by)
+}
+
+func (s *stand) send(r *http.Request, by access.Caller) (status int, body string) {
+	s.Helper()
+	w := httptest.NewRecorder()
+	s.web.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, by)))
+	if to := w.Header().Get("Location"); to != "" {
+		return w.Code, to
+	}
+	return w.Code, w.Body.String()
+}
+
+// page asks for a page that must be there, and holds what all pages must keep.
+func (s *stand) page(path string) string {
+	s.Helper()
+	status, body := s.get(path, admin)
+	if status != http.StatusOK {
+		s.Fatalf("%s answers %d:\n%s", path, status, body)
+	}
+	s.holdPage(path, body)
+	return body
+}
+
+var (
+	inlineScript = regexp.MustCompile(`(?i)<script(?:[^>]*)>[^<]|\son[a-z]+=|javascript:`)
+	leadsTo    = regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
+)
+
+// mostPage is how large a page may be.
+const mostPage = 200_000
+
+// holdPage holds what the policy of the pages and their readers ask of every page (R8).
+func (s *stand) holdPage(path, body string) {
+	s.Helper()
+	if strings.Contains(body, " style=") || strings.Contains(body, "<style") || inlineScript.MatchString(body) {
+		s.Errorf("%s has a style or a script inside", path)
+	}
+	if len(body) > mostPage {
+		s.Errorf("%s has %d bytes", path, len(body))
+	}
+	for _, m := range leadsTo.FindAllStringSubmatch(body, -1) {
+		if !strings.HasPrefix(m[1], "/") && !strings.HasPrefix(m[1], "#") || strings.HasPrefix(m[1], "//") {
+			s.Errorf("%s leads to %q", path, m[1])
+		}
+	}
+	if err := checkNesting(body); err != nil {
+		s.Errorf("%s: %v", path, err)
+	}
+}
+
+// void are the elements without an end.
+var void = regexp.MustCompile(`<(meta|link|input|br|img|hr)([^>]*[^/>])?>`)
+
+// checkNesting reads a page as XML: every element ends where it should.
+func checkNesting(body string) error {
+	body = void.ReplaceAllString(strings.TrimPrefix(body, "<!doctype html>"), "<$1$2/>")
+	d := xml.NewDecoder(strings.NewReader(regexp.MustCompile(`(<[^>]*) (hidden|required|disabled|data-grid|data-nojs)(\s|/|>)`).ReplaceAllString(body, `$1 $2="$2"$3`)))
+	d.Entity = xml.HTMLEntity
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *stand) has(body string, texts ...string) {
+	s.Helper()
+	for _, text := range texts {
+		if !strings.Contains(body, text) {
+			s.Errorf("the page lacks %q:\n%s", text, body)
+		}
+	}
+}
+
+// The first page answers what needs a person, with the command, and shows how the source stands.
+func TestOverviewTellsWhatNeedsYou(t *testing.T) {
+	s := newStand(t)
+	body := s.page("/")
+	s.has(body, "<h1>", "Needs you", brokenDay, "patra harvest crossref", "crossref", "Records an hour", "Running now")
+}
+
+// All links of all pages that can be reached from the first one lead somewhere.
+func TestEveryLinkOfTheDashboardLeadsSomewhere(t *testing.T) {
+	s := newStand(t)
+	seen, todo := map[string]bool{"/": true}, []string{"/"}
+	for len(todo) > 0 && len(seen) < 400 {
+		path := todo[0]
+		todo = todo[1:]
+		body := s.page(path)
+		for _, m := range regexp.MustCompile(`<a [^>]*href="([^"#]+)`).FindAllStringSubmatch(body, -1) {
+			if to := strings.ReplaceAll(m[1], "&amp;", "&"); !seen[to] {
+				seen[to] = true
+				todo = append(todo, to)
+			}
+		}
+		for _, m := range regexp.MustCompile(`(?:href|src)="(/static/[^"]+)`).FindAllStringSubmatch(body, -1) {
+			if status, _ := s.get(m[1], access.Caller{}); status != http.StatusOK {
+				t.Errorf("%s is missing: %d", m[1], status)
+			}
+		}
+	}
+	t.Logf("%d pages", len(seen))
+}
+
+// Who is limited to other sources learns nothing of this one.
+func TestACallerOfAnotherSourceSeesNothingOfThisOne(t *testing.T) {
+	s := newStand(t)
+	other := access.Caller{Name: "other", TokenID: 8, Role: access.Admin, Sources: []string{"pubmed"}}
+	for _, path := range []string{"/"} {
+		status, body := s.get(path, other)
+		if status != http.StatusOK || strings.Contains(body, "crossref") || strings.Contains(body, brokenDay) {
+			t.Errorf("%s: %d\n%s", path, status, body)
+		}
+	}
+	if status, _ := s.get("/", access.Caller{}); status != http.StatusUnauthorized {
+		t.Errorf("without a login: %d", status)
+	}
+}

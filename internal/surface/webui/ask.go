@@ -1,0 +1,87 @@
+package webui
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/access"
+	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// ask is one request for a page, with who asks and the time by the clock of the store.
+type ask struct {
+	*http.Request
+	site   *site
+	Caller access.Caller
+	Now    time.Time
+}
+
+// source returns the source that a path names, if the caller may know of it: another one
+// answers as if it did not exist (R4).
+func (a *ask) source() (string, error) {
+	code := a.PathValue("source")
+	if !a.Caller.Sees(code) {
+		return "", fmt.Errorf("source %q: %w", code, fault.ErrNotFound)
+	}
+	return code, nil
+}
+
+// rehearsal is what a preview is made under: nothing of it is stored.
+func (a *ask) rehearsal() ingest.Act { return ingest.Act{Actor: a.Caller.Actor(), Rehearsal: true} }
+
+// mostReason bounds what is written to the audit log.
+const mostReason = 500
+
+// reason reads why somebody acts.
+func (a *ask) reason() string {
+	text := []rune(strings.TrimSpace(a.PostFormValue("reason")))
+	return string(text[:min(len(text), mostReason)])
+}
+
+// instant reads an instant of the query, as the command line takes it; false where it is
+// not named.
+func (a *ask) instant(name string) (time.Time, bool, error) {
+	text := a.FormValue(name)
+	if text == "" {
+		return time.Time{}, false, nil
+	}
+	if stretch, before := strings.CutPrefix(text, "-"); before {
+		d, err := duration.Parse(stretch)
+		if err != nil {
+			return time.Time{}, false, fmt.Errorf("%w: %s: %w", fault.ErrInvalid, name, err)
+		}
+		return window.Instant(a.Now.Add(-d.Std())), true, nil
+	}
+	at, err := window.ParseInstant(text)
+	if err != nil {
+		return at, false, fmt.Errorf("%w: %s: %w, or a time before now such as -90d", fault.ErrInvalid, name, err)
+	}
+	return at, true, nil
+}
+
+// with returns the address of this page with some parameters set; an empty value takes one away.
+func (a *ask) with(pairs ...string) string {
+	q := a.URL.Query()
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if q.Del(pairs[i]); pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return (&url.URL{Path: a.URL.Path, RawQuery: q.Encode()}).String()
+}
+
+// ownPath returns a path of this site, or the overview where text names another one: a form
+// must not lead away.
+func ownPath(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") || strings.ContainsAny(text, "\\\r\n") {
+		return "/"
+	}
+	return text
+}

@@ -1,0 +1,163 @@
+package webui
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/access"
+	"github.com/patra-ingest/patra/internal/core/visible"
+)
+
+// Settings are what the dashboard is made of.
+type Settings struct {
+	// CallerOf tells who asks; the entrance found it out.
+	CallerOf func(context.Context) access.Caller
+	// RequestID names a request in the log, as the entrance does; nil: a random name.
+	RequestID func(context.Context) string
+	Clock     Clock
+	About     About
+	Log       *slog.Logger
+	Readers   Readers
+}
+
+// About is what the foot of every page says.
+type About struct {
+	Version  string
+	Database string // its kind, never its address
+}
+
+// Clock is the clock of the store: freshness is judged by it.
+type Clock interface {
+	Now(ctx context.Context) (time.Time, error)
+}
+
+// Readers are where pages come from, by topic. A page whose reader is nil does not exist.
+type Readers struct {
+	Status StatusReader
+}
+
+// site is the dashboard with its templates and files.
+type site struct {
+	Settings
+	pages map[string]*template.Template
+	files files
+	pulse *pulse
+	bar   []navItem
+}
+
+//go:embed templates
+var templateFiles embed.FS
+
+// New makes the dashboard. It panics where a template or a route is wrong: both are part of
+// the program, and a test loads them all.
+func New(s Settings) http.Handler {
+	if s.Log == nil {
+		s.Log = slog.New(slog.DiscardHandler)
+	}
+	w := &site{Settings: s, files: hashFiles(), pulse: newPulse(s.Readers.Status)}
+	w.pages = w.parsePages()
+	mux := http.NewServeMux()
+	for _, r := range w.routes() {
+		mux.Handle(r.pattern, w.guard(r))
+		if r.nav.Name != "" {
+			w.bar = append(w.bar, navItem{Name: r.nav.Name, Key: r.nav.Key, Path: pathOf(r.pattern), role: r.role})
+		}
+	}
+	mux.Handle("/", w.guard(route{role: access.Viewer, serve: func(*ask) (page, error) { return page{}, errNoPage }}))
+	return mux
+}
+
+// pathOf returns the path of a pattern without variables.
+func pathOf(pattern string) string {
+	_, at, _ := strings.Cut(pattern, " ")
+	return strings.TrimSuffix(at, "{$}")
+}
+
+// parsePages makes one template of each page with the layout and the parts that all share.
+func (s *site) parsePages() map[string]*template.Template {
+	base := template.Must(template.New("layout.html").Funcs(s.functions()).ParseFS(templateFiles, "templates/layout.html", "templates/parts*.html"))
+	names, err := fs.Glob(templateFiles, "templates/*.html")
+	if err != nil {
+		panic(err)
+	}
+	out := map[string]*template.Template{}
+	for _, name := range names {
+		short := strings.TrimSuffix(path.Base(name), ".html")
+		if short == "layout" || strings.HasPrefix(short, "parts") {
+			continue
+		}
+		out[short] = template.Must(template.Must(base.Clone()).ParseFS(templateFiles, name))
+	}
+	return out
+}
+
+// guard lets only those in who have the role of a route, and writes what its handler answers.
+func (s *site) guard(r route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		a := &ask{Request: req, site: s, Caller: s.CallerOf(req.Context())}
+		if r.role != anyone && !a.Caller.May(r.role) {
+			s.write(w, a, s.refusal(a, r.role))
+			return
+		}
+		if r.plain != nil {
+			r.plain.ServeHTTP(w, req)
+			return
+		}
+		now, err := s.Clock.Now(req.Context())
+		if err != nil {
+			s.write(w, a, s.failure(a, err))
+			return
+		}
+		a.Now = now.UTC()
+		p, err := r.serve(a)
+		if err != nil {
+			p = s.failure(a, err)
+		}
+		s.write(w, a, p)
+	})
+}
+
+// write renders a page as a whole before anything is sent: half a page with status 200
+// would be taken for one. Hidden characters become marks here, for all pages at once (R8).
+func (s *site) write(w http.ResponseWriter, a *ask, p page) {
+	head := w.Header()
+	head.Set("Cache-Control", "no-store")
+	if p.Cookie != nil {
+		http.SetCookie(w, p.Cookie)
+	}
+	if p.To != "" {
+		http.Redirect(w, a.Request, p.To, http.StatusSeeOther)
+		return
+	}
+	var out bytes.Buffer
+	if err := s.pages[p.Template].ExecuteTemplate(&out, "layout.html", s.frameOf(a, p)); err != nil {
+		s.Log.Error("a page could not be drawn", "path", a.URL.Path, "error", err)
+		http.Error(w, "this page could not be drawn; the log of patra says why", http.StatusInternalServerError)
+		return
+	}
+	head.Set("Content-Type", "text/html; charset=utf-8")
+	if p.Status != 0 {
+		w.WriteHeader(p.Status)
+	}
+	_, _ = fmt.Fprint(w, visible.Text(out.String()))
+}
+
+// requestID names a request in the log and on the page.
+func (s *site) requestID(ctx context.Context) string {
+	if s.RequestID != nil {
+		if id := s.RequestID(ctx); id != "" {
+			return id
+		}
+	}
+	return strings.ToLower(rand.Text()[:12])
+}
