@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"database/sql"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/testkit/check"
 	"github.com/patra-ingest/patra/internal/testkit/mariadb"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -23,6 +25,7 @@ type library struct {
 	data   *upsim.Dataset
 	server *upsim.Server
 	app    *App
+	db     *sql.DB // beside the app
 	now    time.Time
 }
 
@@ -57,7 +60,32 @@ func newLibrary(t *testing.T, database string, data upsim.Config, faults string)
 	l.app, err = Open(t.Context(), Config{Database: database, Relaxed: true, Workers: 2})
 	l.must(err)
 	t.Cleanup(func() { l.app.Close() })
+	l.db = openBeside(t, database)
 	return l
+}
+
+// openBeside opens a database beside the program that works on it.
+func openBeside(t *testing.T, database string) *sql.DB {
+	t.Helper()
+	open := check.Open
+	if file, ok := strings.CutPrefix(database, "sqlite:"); ok {
+		open = func(string) (*sql.DB, error) {
+			return sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(60000)")
+		}
+	}
+	db, err := open(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func (l *library) exec(query string, args ...any) {
+	l.Helper()
+	if _, err := l.db.ExecContext(l.Context(), query, args...); err != nil {
+		l.Fatalf("%s: %v", query, err)
+	}
 }
 
 func (l *library) must(err error) {
@@ -68,6 +96,11 @@ func (l *library) must(err error) {
 }
 
 func (l *library) compile(settings ...string) *spec.Compiled {
+	l.Helper()
+	return l.compileFor(ingest.Harvest, settings...)
+}
+
+func (l *library) compileFor(op ingest.Operation, settings ...string) *spec.Compiled {
 	l.Helper()
 	src, err := Bundled("crossref")
 	l.must(err)
@@ -80,7 +113,7 @@ func (l *library) compile(settings ...string) *spec.Compiled {
 		l.must(err)
 		set = append(set, o)
 	}
-	c, err := Compile(src, "", ingest.Harvest, set)
+	c, err := Compile(src, "", op, set)
 	l.must(err)
 	return c
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
-	"github.com/patra-ingest/patra/internal/testkit/check"
 )
 
 // day is a day of virtual time on a real database: what happens at each look, and what was
@@ -140,14 +139,9 @@ type story struct {
 func TestNoFindingFlaps(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, database string) {
 		migrate(t, database)
-		db, err := check.Open(database)
-		if file, ok := strings.CutPrefix(database, "sqlite:"); ok {
-			db, err = sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(60000)")
-		}
-		d := &day{T: t, db: db, start: time.Date(2031, 3, 9, 0, 0, 0, 0, time.UTC)}
-		d.must(err)
-		defer db.Close()
+		d := &day{T: t, db: openBeside(t, database), start: time.Date(2031, 3, 9, 0, 0, 0, 0, time.UTC)}
 		d.now = d.start
+		var err error
 		d.app, err = Open(t.Context(), Config{Database: database, Clock: func() time.Time { return d.now }})
 		d.must(err)
 		defer d.app.Close()

@@ -39,7 +39,8 @@ from their events, disks that are nearly full, a database that is slow,
 stalled campaigns, items in quarantine, sources that are paused
 or cannot be read, endpoints in trouble, slices that started over more than twice
 and are not read yet, answers whose dates do not fit what was asked for or that
-brought less than a source estimated, tasks that wait while no patra process is
+brought less than a source estimated, days with far fewer items than usual,
+tasks that wait while no patra process is
 running, events that are dead, receivers of events that are away, events that
 wait for longer than --events-age, sources that want something of this machine
 without consent (patra source trust), messages of alerts that do not reach

@@ -28,3 +28,27 @@ func TestWholeCounts(t *testing.T) {
 		}
 	}
 }
+
+// A reading that is longer than a day says nothing about one.
+func TestMeasuredCounts(t *testing.T) {
+	hour := func(n int) time.Time { return time.Date(2025, 3, 1, n, 0, 0, 0, time.UTC) }
+	span := func(from, to int) window.Window { return window.Window{From: hour(from), To: hour(to)} }
+	counts := NewCounts([]WindowCount{
+		{Window: span(0, 2), Actual: 5, AsOf: hour(20)}, {Window: span(2, 4), Actual: 7, AsOf: hour(20)},
+		{Window: span(4, 10), Actual: 60, AsOf: hour(20)}, {Window: span(8, 10), Actual: 9, AsOf: hour(21)}, {Window: span(12, 13), Actual: 1, AsOf: hour(20)},
+	})
+	for _, c := range []struct {
+		w        window.Window
+		longest  time.Duration
+		count    int64
+		measured bool
+	}{
+		{span(0, 4), 2 * time.Hour, 12, true}, {span(0, 3), 2 * time.Hour, 9, true}, {span(1, 4), 2 * time.Hour, 10, true},
+		{span(2, 6), 2 * time.Hour, 0, false}, {span(2, 6), 6 * time.Hour, 27, true}, {span(8, 10), 2 * time.Hour, 9, true},
+		{span(8, 11), 9 * time.Hour, 0, false}, {span(11, 13), 9 * time.Hour, 0, false}, {span(5, 5), 9 * time.Hour, 0, false},
+	} {
+		if count, measured := counts.Measured(c.w, c.longest); measured != c.measured || count != c.count {
+			t.Errorf("%s by readings up to %s: %d %t, want %d %t", c.w, c.longest, count, measured, c.count, c.measured)
+		}
+	}
+}

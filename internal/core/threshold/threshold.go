@@ -58,6 +58,9 @@ type Limits struct {
 	// is critical. 0: any.
 	QuarantineGrowth int
 
+	// ThinShare is which share of the items that a weekday usually has a day should have. 0: none.
+	ThinShare float64
+
 	// DiskFreeShare is which share of a disk should be free, where that is less than 20 GB.
 	DiskFreeShare float64
 
@@ -92,6 +95,7 @@ func Default() Limits {
 		LeastBatches:     20,
 		QuotaLeftShare:   0.1,
 		QuarantineGrowth: 100,
+		ThinShare:        0.2,
 		DiskFreeShare:    0.05,
 		RawFullShare:     0.9,
 		StoreSlow:        time.Second,

@@ -56,6 +56,7 @@ type Finding struct {
 	Raw       *RawRoom          `json:"raw,omitempty"`
 	Took      duration.Duration `json:"took,omitzero"`   // for the simplest answer of the database
 	Grows     int               `json:"grows,omitempty"` // by at least so many within an hour
+	Thin      []ThinDay         `json:"thin,omitempty"`
 
 	Undelivered *Undelivered `json:"undelivered,omitempty"`
 }
@@ -121,6 +122,7 @@ const (
 	FoundQuotaLow    FindingCode = "QUOTA_LOW"
 	FoundDisagree    FindingCode = "FILTER_DISAGREES"
 	FoundShortLists  FindingCode = "SHORT_LISTS"
+	FoundThin        FindingCode = "WINDOW_THIN" // days hold far fewer items than history says
 
 	FoundDeadEvents   FindingCode = "EVENTS_DEAD"
 	FoundReceiverAway FindingCode = "RECEIVER_AWAY"
@@ -145,8 +147,8 @@ var severities = map[FindingCode]Severity{
 	FoundClockOff: Warning, FoundBehind: Critical, FoundStalled: Warning, FoundOverdue: Warning, FoundRefused: Warning, FoundSilent: Warning,
 	FoundNoWorker: Warning, FoundGone: Warning, FoundPlanIdle: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
 	FoundCursor: Critical, FoundDiskLow: Critical, FoundUnreachable: Critical, FoundStoreSlow: Warning, FoundRawFull: Notice, FoundErrors: Warning, FoundThrottled: Warning, FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
-	FoundUndelivered: Warning,
-	FoundQuotaLow:    Notice, FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,
+	FoundUndelivered: Warning, FoundThin: Warning,
+	FoundQuotaLow: Notice, FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,
 }
 
 // FindingCodes lists the kinds of findings, in order.

@@ -114,6 +114,8 @@ func (f Finding) nextCommand() string {
 		return "patra source test " + source
 	case FoundShortLists:
 		return "patra coverage reconcile " + source
+	case FoundThin:
+		return reconcileCommand(source, f.Thin[0].Window.From, f.Thin[len(f.Thin)-1].Window.To)
 	case FoundUntrusted:
 		return trustCommand(f)
 	case FoundUndelivered:
@@ -191,6 +193,11 @@ func (c *Condition) command() string {
 		return "patra plan list --source " + c.Source
 	}
 	return "patra run list --source " + c.Source
+}
+
+// reconcileCommand returns what asks a source how many items a range has.
+func reconcileCommand(source string, from, to time.Time) string {
+	return fmt.Sprintf("patra coverage reconcile %s --from %s --to %s", source, instantText(from), instantText(to))
 }
 
 func trustCommand(f Finding) string {

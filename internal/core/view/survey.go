@@ -28,6 +28,13 @@ func (s CellState) Done() bool {
 	return false
 }
 
+// ThinDay is a day with far fewer items than the same weekday usually has.
+type ThinDay struct {
+	Window window.Window `json:"window"`
+	Items  int64         `json:"items"`
+	Usual  int64         `json:"usual"`
+}
+
 // Reconciled is one window, counted twice.
 type Reconciled struct {
 	Source   string        `json:"source"`

@@ -129,6 +129,8 @@ func FindingText(f view.Finding, now time.Time) string {
 		return roomText(f)
 	case view.FoundDisagree, view.FoundShortLists:
 		return doubtText(f)
+	case view.FoundThin:
+		return thinText(f)
 	case view.FoundDeadEvents, view.FoundReceiverAway, view.FoundUnrelayed, view.FoundEventsBehind:
 		return eventsFinding(f, now)
 	case view.FoundDamaged, view.FoundNeverChecked, view.FoundCheckTooOld:
@@ -241,6 +243,22 @@ func doubtText(f view.Finding) string {
 	return fmt.Sprintf("%d of %d lists read in the last %d days ended with fewer items than the source estimated: %d of %d. "+
 		"An estimate may be wrong; `patra coverage reconcile %s` counts again",
 		d.ShortLists, d.Lists, view.DoubtDays, d.Delivered, d.Announced, d.Source)
+}
+
+// thinText says which days hold too little, and how to find out whether that is true.
+func thinText(f view.Finding) string {
+	worst := f.Thin[0]
+	for _, d := range f.Thin {
+		if d.Items*worst.Usual < worst.Items*d.Usual {
+			worst = d
+		}
+	}
+	days := "the day"
+	if len(f.Thin) > 1 {
+		days = fmt.Sprintf("%d days hold far fewer items than usual, such as", len(f.Thin))
+	}
+	text := fmt.Sprintf("%s %s: %s, where the same weekday usually has %d", days, worst.Window.From.UTC().Format(time.DateOnly), Count(int(worst.Items), "item"), worst.Usual)
+	return text + fmt.Sprintf("; the upstream may have answered with a part. `%s` asks it how many there are", f.Next)
 }
 
 // eventsFinding says what is wrong with the events of a dataset.

@@ -56,10 +56,11 @@ type ledger struct {
 	undelivered []view.Undelivered
 	starts      []time.Time
 	plans       []view.PlanRow
+	history     []ingest.WindowCount
 }
 
 func (l *ledger) inspector() *Inspector {
-	return New(Readers{Clock: l, Sources: l, Coverage: l, Advances: l, Failed: l, Work: l, Ended: l, Lately: l, Beside: l, Checks: l, Machine: l, Alerts: l}, threshold.Default())
+	return New(Readers{Clock: l, Sources: l, Coverage: l, Advances: l, Failed: l, Work: l, Ended: l, Lately: l, Beside: l, Checks: l, Machine: l, Alerts: l, Readings: l}, threshold.Default())
 }
 
 func (l *ledger) Now(context.Context) (time.Time, error) { return l.now, nil }
@@ -223,6 +224,23 @@ func (l *ledger) WorkSums(_ context.Context, q view.SumQuery) (out []view.WorkSu
 		}
 	}
 	return out, nil
+}
+
+func (l *ledger) WindowHistory(_ context.Context, _ ingest.Dataset, _ string, w window.Window, _ int) (out []ingest.WindowCount, _ error) {
+	for _, c := range l.history {
+		if c.Window.Overlaps(w) {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+func (l *ledger) Plan(context.Context, int64) (p view.PlanDetail, _ error) {
+	return p, fault.ErrNotFound
+}
+
+func (l *ledger) QuarantinedWindows(context.Context, ingest.Dataset) ([]view.Marked, error) {
+	return nil, nil
 }
 
 func (l *ledger) HarvestStarts(context.Context, ingest.Dataset, int) ([]time.Time, error) {
