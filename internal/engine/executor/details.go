@@ -80,7 +80,7 @@ func (d *detailWalk) fetchDetails(ctx context.Context, ids []string) (*answer, e
 	if err != nil {
 		return a, err
 	}
-	if changed := schemaChange(a.page, d.program.Detail.Response.MaxRejectRate); changed != nil && !d.rules.named {
+	if changed := d.checkFormat(ctx, a.page); changed != nil {
 		d.recordFailedPage(a, changed)
 		return a, changed
 	}
@@ -184,6 +184,7 @@ func (d *detailWalk) keepDetails(ctx context.Context, ids []string, a *answer) (
 // closeDetails writes the checkpoint of a commit after which these details are left.
 // The fault is that of a slice of which too many items are bad.
 func (d *detailWalk) closeDetails(b *bundle, next twophase.Progress) (tooMany *fault.Error) {
+	d.noteRejects(b.rejects)
 	b.checkpoint = d.pass.toCheckpoint()
 	b.checkpoint.Details, b.checkpoint.Position = &next, d.position
 	if next.Done() {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/paging"
@@ -38,7 +37,7 @@ func (l *listWalk) next(ctx context.Context) (done bool, err error) {
 // advancePass decides where the walk goes after a page, and commits it.
 func (l *listWalk) advancePass(ctx context.Context, a *answer) (done bool, err error) {
 	page := a.page
-	if changed := schemaChange(page, l.program.Response.MaxRejectRate); changed != nil {
+	if changed := l.checkFormat(ctx, page); changed != nil {
 		l.recordFailedPage(a, changed)
 		return false, changed
 	}
@@ -80,9 +79,11 @@ func (l *listWalk) keepPage(ctx context.Context, next listPass, a *answer, d pag
 		l.noteEstimate(next.state)
 	}
 	b := bundle{answer: a, before: l.pass.state, after: d.Next, rejects: page.Rejects, newest: page.Newest, why: d.Why}
+	l.noteRejects(b.rejects)
 	var found twophase.Progress
 	found, d.Done = l.delivery.addPage(&b, page, d.Done)
 	if d.Done && d.Err == nil {
+		l.widenSample(ctx, next)
 		d.Err = l.judgeRejects(next, found)
 	}
 	b.checkpoint = next.toCheckpoint()
@@ -170,37 +171,4 @@ func renderFault(err error) error {
 		return err
 	}
 	return fault.New(fault.Render, err)
-}
-
-// schemaSample is the least number of items from which a page without a single
-// usable one tells something.
-const schemaSample = 5
-
-// schemaChange returns a fault if nothing of a page can be understood. That is a changed
-// format, not a page of bad items; setting each of them aside would bury the news
-// (§4.13).
-func schemaChange(page *extract.Page, tolerated float64) *fault.Error {
-	if page.Seen < schemaSample || len(page.Rejects) < page.Seen || tolerated >= 1 {
-		return nil
-	}
-	example := page.Rejects[0]
-	return fault.Newf(fault.SchemaChange, "none of the %d items could be understood; the first: %s %s %s", page.Seen, example.Reason, example.Path, example.Detail)
-}
-
-// judgeRejects looks at the rejects of a slice that is read to its end. Ids and details
-// are counted apart: the good ids must not outweigh details nobody can use.
-func (r *taskRun) judgeRejects(p listPass, found twophase.Progress) *fault.Error {
-	if tooMany := tooManyRejects(p.rejected, p.read, r.program.Response.MaxRejectRate); tooMany != nil || found.Answered < r.detail.rules.sample {
-		return tooMany
-	}
-	return tooManyRejects(found.Bad, found.Answered, r.delivery.readerOf(true).Response.MaxRejectRate)
-}
-
-// tooManyRejects fails a slice most of whose items were unusable: that is a
-// changed schema, not bad luck (D§5.16).
-func tooManyRejects(rejected, read int, limit float64) *fault.Error {
-	if read == 0 || float64(rejected)/float64(read) <= limit {
-		return nil
-	}
-	return fault.Newf(fault.RejectRate, "%d of %d items were rejected or missing, more than response.maxRejectRate of %g", rejected, read, limit)
 }

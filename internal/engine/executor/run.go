@@ -91,6 +91,9 @@ type signs struct {
 	stopped      bool         // this run found that its source has to be stopped
 	stops        bool         // runs of this partition fail one like the other: see fault.Streak
 	again        int          // how many runs in a row did
+	older        *sample      // what older items say of the format; nil: nobody looked
+	stored       *sample      // and what records that are stored say of that of details
+	rejectedFor  string       // what is wrong with the last item that was rejected
 }
 
 // newTaskRun makes a run that begins with a list, until prepare knows better.
