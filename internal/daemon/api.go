@@ -12,8 +12,10 @@ import (
 // NewAPI makes the HTTP interface over the app.
 func (a *App) NewAPI(s httpapi.Settings) *httpapi.Handler {
 	return httpapi.New(s, httpapi.Services{
-		Status: apiStatus{a}, Sources: apiSources{a}, Plans: a.Plans, Work: a.Tasks, Cursors: a.Cursors, Rates: a.Inspect, Quarantine: a.Quarantine,
+		Status: apiStatus{a}, Sources: apiSources{a}, Details: a.Inspect, Plans: a.Plans, Work: a.Tasks, Cursors: a.Cursors, Rates: a.Inspect, Quarantine: a.Quarantine,
 		Events: a.Events, Alerts: a.Alerts, Records: apiRecords{a.Records, a}, Audit: a.History, Stats: apiStats{a.Inspect, a},
+	}, httpapi.Actors{
+		Operator: a.Operator, PlanActs: a.Plans, CursorActs: a.Cursors, QuarantineActs: a.Quarantine, EventActs: a.Events, RateActs: a, AlertActs: a.Alerts,
 	})
 }
 
@@ -46,6 +48,16 @@ type apiSources struct{ app *App }
 // List lists bundled and applied sources.
 func (s apiSources) List(ctx context.Context) ([]view.Source, error) { return s.app.Sources(ctx) }
 
+// Versions lists what was applied when, newest first.
+func (s apiSources) Versions(ctx context.Context, code string) ([]view.SourceVersion, error) {
+	return s.app.Inspect.SourceVersions(ctx, code)
+}
+
+// File is the file of a source as it is in force.
+func (s apiSources) File(ctx context.Context, code string) (view.SourceFile, error) {
+	return s.app.Inspect.SourceFile(ctx, code, nil)
+}
+
 // apiRecords shows the interface what is stored.
 type apiRecords struct {
 	*Records
@@ -57,9 +69,9 @@ func (r apiRecords) Dataset(ctx context.Context, name string) (view.Dataset, err
 	return r.app.Dataset(ctx, name)
 }
 
-// History reads a record with its newest versions, and what changed between them.
-func (r apiRecords) History(ctx context.Context, d view.Dataset, id string, versions int, payload bool) (view.History, error) {
-	return r.app.Inspect.History(ctx, d, id, inspect.Looking{Most: versions, Diff: true, Payload: payload})
+// History reads a record with its newest versions.
+func (r apiRecords) History(ctx context.Context, d view.Dataset, id string, look view.Looking) (view.History, error) {
+	return r.app.Inspect.History(ctx, d, id, look)
 }
 
 // apiStats answers the questions of the read contract.

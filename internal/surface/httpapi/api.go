@@ -32,6 +32,7 @@ const mostBody = 1 << 20
 type api struct {
 	Settings
 	Services
+	Actors
 	huma   huma.API
 	routes []Route
 }
@@ -53,13 +54,14 @@ type Handler struct {
 }
 
 // New makes the handler of the interface.
-func New(s Settings, from Services) *Handler {
+func New(s Settings, from Services, by Actors) *Handler {
 	shapeProblems()
 	mux := http.NewServeMux()
-	a := &api{Settings: s, Services: from, huma: humago.New(mux, newConfig(s.Version))}
+	a := &api{Settings: s, Services: from, Actors: by, huma: humago.New(mux, newConfig(s.Version))}
 	a.registerReads()
 	a.registerStats()
 	a.registerRecords()
+	a.registerActs()
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, a.newProblem(r.Context(), notServed(r)))
 	})

@@ -109,6 +109,32 @@ func (a *api) registerSources() {
 			all, err := a.Sources.List(ctx)
 			return view.Whole(keepSeen(who, all, func(s view.Source) string { return s.Code })), err
 		})
+	type fileOut struct {
+		ETag string `header:"ETag" doc:"Give it as If-Match when the file is applied."`
+		Body view.SourceFile
+	}
+	o := viewerOne("show-source-file", "/v1/sources/{source}/file", "sources", "The file of a source, as it is in force")
+	o.Method = http.MethodGet
+	handle(a, o, func(ctx context.Context, who access.Caller, in *BySource) (*fileOut, error) {
+		if !who.Sees(in.Source) {
+			return nil, errUnseen("source", in.Source)
+		}
+		f, err := a.Sources.File(ctx, in.Source)
+		return &fileOut{`"` + f.Fingerprint + `"`, f}, err
+	})
+	get(a, viewerOne("list-source-versions", "/v1/sources/{source}/versions", "sources", "What was applied when and by whom, newest first"),
+		func(ctx context.Context, who access.Caller, in *BySource) (out view.List[view.SourceVersion], err error) {
+			if !who.Sees(in.Source) {
+				return out, errUnseen("source", in.Source)
+			}
+			all, err := a.Sources.Versions(ctx, in.Source)
+			return view.Whole(all), err
+		})
+}
+
+// BySource names a source.
+type BySource struct {
+	Source string `path:"source" maxLength:"64"`
 }
 
 func (a *api) registerPlans() {
@@ -123,7 +149,7 @@ func (a *api) registerPlans() {
 					return a.Plans.ListRows(ctx, view.PlanFilter{Filter: f, Operation: in.Operation})
 				})
 		})
-	show(a, viewerOne("show-plan", "/v1/plans/{id}", "plans", "One plan with its trigger, its slices and what its runs did"), "plan", func(p view.PlanDetail) string { return p.Source }, a.Plans.Show)
+	show(a, viewerOne("show-plan", "/v1/plans/{id}", "plans", "One plan with its trigger, its slices and what its runs did"), "plan", func(p view.PlanReport) string { return p.Source }, a.Details.Plan)
 	list(a, viewer("list-triggers", "/v1/triggers", "plans", "Who asked for plans and what came of it, newest first"), func(t view.TriggerRow) int64 { return t.ID }, a.Plans.ListTriggers)
 	type slicesIn struct {
 		ByStatus
@@ -135,7 +161,7 @@ func (a *api) registerPlans() {
 			f.PlanID = in.Plan
 			return readPage(ctx, who, f, in.Page, func(s view.Slice) int64 { return s.ID }, a.Plans.ListSlices)
 		})
-	show(a, viewerOne("show-slice", "/v1/slices/{id}", "plans", "One slice with what it asks for"), "slice", func(s view.SliceDetail) string { return s.Source }, a.Plans.ShowSlice)
+	show(a, viewerOne("show-slice", "/v1/slices/{id}", "plans", "One slice with what it asks for"), "slice", func(s view.SliceReport) string { return s.Source }, a.Details.Slice)
 }
 
 func (a *api) registerWork() {
@@ -162,8 +188,14 @@ func (a *api) registerWork() {
 		func(ctx context.Context, who access.Caller, in *workIn) (view.List[view.Batch], error) {
 			return readPage(ctx, who, filter(in), in.Page, func(b view.Batch) int64 { return b.ID }, a.Work.ListBatches)
 		})
-	show(a, viewerOne("show-batch", "/v1/batches/{id}", "work", "One batch with its request and answer, masked"), "batch", func(b view.Batch) string { return b.Source }, a.Work.ShowBatch)
+	show(a, viewerOne("show-batch", "/v1/batches/{id}", "work", "One batch with its request and answer, masked"), "batch", func(b view.BatchDetail) string { return b.Source }, a.Details.Batch)
+	show(a, viewerOne("show-task", "/v1/tasks/{id}", "work", "One task with its lease, its last error and its runs"), "task", func(t view.TaskDetail) string { return t.Source }, a.Details.Task)
+	show(a, viewerOne("show-run", "/v1/runs/{id}", "work", "One run with its newest pages, masked, and what comes next"), "run", func(r view.RunDetail) string { return r.Source },
+		func(ctx context.Context, id int64) (view.RunDetail, error) { return a.Details.Run(ctx, id, runPages) })
 }
+
+// runPages is how many pages of a run its detail has; the list of batches has all.
+const runPages = 50
 
 func (a *api) registerTroubles() {
 	get(a, viewer("list-rates", "/v1/rates", "rates", "How fast upstreams are asked: limits, quotas, breakers"),

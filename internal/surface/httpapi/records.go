@@ -75,7 +75,7 @@ func (a *api) registerRecords() {
 			if err != nil {
 				return out, err
 			}
-			return a.Records.History(ctx, d, in.ID, in.Versions, in.Payload)
+			return a.Records.History(ctx, d, in.ID, view.Looking{Most: in.Versions, Diff: true, Payload: in.Payload})
 		})
 	type rejectsIn struct {
 		OfSource

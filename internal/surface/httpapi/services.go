@@ -16,6 +16,7 @@ import (
 type Services struct {
 	Status     Status
 	Sources    Sources
+	Details    Details
 	Plans      Plans
 	Work       Work
 	Cursors    Cursors
@@ -39,6 +40,17 @@ type Status interface {
 // Sources tells which sources there are, and how they came to be what they are.
 type Sources interface {
 	List(ctx context.Context) ([]view.Source, error)
+	Versions(ctx context.Context, code string) ([]view.SourceVersion, error)
+	File(ctx context.Context, code string) (view.SourceFile, error)
+}
+
+// Details explains one piece of work.
+type Details interface {
+	Plan(ctx context.Context, id int64) (view.PlanReport, error)
+	Slice(ctx context.Context, id int64) (view.SliceReport, error)
+	Task(ctx context.Context, id int64) (view.TaskDetail, error)
+	Run(ctx context.Context, id int64, pages int) (view.RunDetail, error)
+	Batch(ctx context.Context, id int64) (view.BatchDetail, error)
 }
 
 // Plans tells what was planned.
@@ -47,7 +59,6 @@ type Plans interface {
 	Show(ctx context.Context, id int64) (view.PlanDetail, error)
 	ListTriggers(ctx context.Context, f view.Filter) ([]view.TriggerRow, error)
 	ListSlices(ctx context.Context, f view.Filter) ([]view.Slice, error)
-	ShowSlice(ctx context.Context, id int64) (view.SliceDetail, error)
 }
 
 // Work tells what became of it.
@@ -55,7 +66,6 @@ type Work interface {
 	List(ctx context.Context, f view.Filter) ([]view.Task, error)
 	ListRuns(ctx context.Context, f view.Filter) ([]view.Run, error)
 	ListBatches(ctx context.Context, f view.Filter) ([]view.Batch, error)
-	ShowBatch(ctx context.Context, id int64) (view.Batch, error)
 }
 
 // Cursors tells how far sources were read.
@@ -99,7 +109,7 @@ type Alerts interface {
 type Records interface {
 	Dataset(ctx context.Context, name string) (view.Dataset, error)
 	List(ctx context.Context, d view.Dataset, after string, limit int) ([]view.Record, error)
-	History(ctx context.Context, d view.Dataset, id string, versions int, payload bool) (view.History, error)
+	History(ctx context.Context, d view.Dataset, id string, look view.Looking) (view.History, error)
 	Count(ctx context.Context, d view.Dataset) (active, gone int64, err error)
 }
 

@@ -1,0 +1,195 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/patra-ingest/patra/internal/core/access"
+	"github.com/patra-ingest/patra/internal/surface/httpapi"
+)
+
+// needed is which role each route needs (R4). It is written by hand, and not made from the
+// routes: whoever adds one decides here who may call it.
+var needed = map[string]access.Role{
+	"GET /v1/status":                         access.Viewer,
+	"GET /v1/findings":                       access.Viewer,
+	"GET /v1/schedules":                      access.Viewer,
+	"GET /v1/pauses":                         access.Viewer,
+	"GET /v1/sources":                        access.Viewer,
+	"GET /v1/sources/{source}/file":          access.Viewer,
+	"GET /v1/sources/{source}/versions":      access.Viewer,
+	"GET /v1/plans":                          access.Viewer,
+	"GET /v1/plans/{id}":                     access.Viewer,
+	"GET /v1/plans/{id}/lineage":             access.Viewer,
+	"GET /v1/triggers":                       access.Viewer,
+	"GET /v1/slices":                         access.Viewer,
+	"GET /v1/slices/{id}":                    access.Viewer,
+	"GET /v1/tasks":                          access.Viewer,
+	"GET /v1/tasks/{id}":                     access.Viewer,
+	"GET /v1/runs":                           access.Viewer,
+	"GET /v1/runs/{id}":                      access.Viewer,
+	"GET /v1/batches":                        access.Viewer,
+	"GET /v1/batches/{id}":                   access.Viewer,
+	"GET /v1/cursors":                        access.Viewer,
+	"GET /v1/cursors/{id}":                   access.Viewer,
+	"GET /v1/cursors/{id}/timeline":          access.Viewer,
+	"GET /v1/cursors/{id}/coverage":          access.Viewer,
+	"GET /v1/cursors/{id}/verdict":           access.Viewer,
+	"GET /v1/rates":                          access.Viewer,
+	"GET /v1/quarantine/groups":              access.Viewer,
+	"GET /v1/events":                         access.Viewer,
+	"GET /v1/events/{id}":                    access.Viewer,
+	"GET /v1/events/backlogs":                access.Viewer,
+	"GET /v1/deliveries":                     access.Viewer,
+	"GET /v1/alerts":                         access.Viewer,
+	"GET /v1/alerts/{id}":                    access.Viewer,
+	"GET /v1/alert-messages":                 access.Viewer,
+	"GET /v1/silences":                       access.Viewer,
+	"GET /v1/stats/queue":                    access.Viewer,
+	"GET /v1/stats/throughput":               access.Viewer,
+	"GET /v1/stats/errors":                   access.Viewer,
+	"GET /v1/sources/{source}/records":       access.Reader,
+	"GET /v1/sources/{source}/records/count": access.Reader,
+	"GET /v1/sources/{source}/record":        access.Reader,
+	"GET /v1/quarantine":                     access.Reader,
+	"GET /v1/quarantine/{id}":                access.Reader,
+	"GET /v1/audit":                          access.Operator,
+	"POST /v1/sources/{source}/pause":        access.Operator,
+	"POST /v1/sources/{source}/resume":       access.Operator,
+	"POST /v1/tasks/cancel":                  access.Operator,
+	"POST /v1/tasks/retry":                   access.Operator,
+	"POST /v1/plans/{id}/cancel":             access.Operator,
+	"POST /v1/cursors/{id}/waive":            access.Operator,
+	"POST /v1/cursors/{id}/set":              access.Admin,
+	"POST /v1/quarantine/requeue":            access.Operator,
+	"POST /v1/quarantine/discard":            access.Operator,
+	"POST /v1/events/retry":                  access.Operator,
+	"POST /v1/events/discard":                access.Operator,
+	"POST /v1/rates/release":                 access.Operator,
+	"POST /v1/silences":                      access.Operator,
+	"POST /v1/silences/{id}/end":             access.Operator,
+}
+
+// TestR4EveryRouteByRole calls every route of the description as nobody and with each role.
+// Who may not is told so before anything of the request is looked at.
+func TestR4EveryRouteByRole(t *testing.T) {
+	s := serve(t)
+	seen := map[string]bool{}
+	for path, item := range s.handler.Description.Paths {
+		for method, operation := range map[string]*huma.Operation{http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete} {
+			if operation == nil {
+				continue
+			}
+			route := method + " " + path
+			need, known := needed[route]
+			if !known {
+				t.Errorf("%s is not in the table: decide which role it needs", route)
+				continue
+			}
+			seen[route] = true
+			called := strings.NewReplacer("{source}", "crossref", "{id}", "999999").Replace(path)
+			for _, role := range append([]access.Role{""}, access.Roles()...) {
+				s.caller = access.Caller{Name: "t", TokenID: 1, Role: role}
+				status, _, body := s.send(method, called, "{}")
+				want := map[bool]int{true: 0, false: http.StatusForbidden}[role.Includes(need)]
+				if role == "" {
+					want = http.StatusUnauthorized
+				}
+				if want == 0 && (status == http.StatusUnauthorized || status == http.StatusForbidden) || want != 0 && status != want {
+					t.Errorf("%s as %q: %d %s", route, role, status, body)
+				}
+			}
+		}
+	}
+	for route := range needed {
+		if !seen[route] {
+			t.Errorf("%s is in the table, and not served", route)
+		}
+	}
+}
+
+// send sends a body.
+func (s *served) send(method, path, body string) (status int, header http.Header, answer []byte) {
+	s.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	return w.Code, w.Header(), w.Body.Bytes()
+}
+
+func TestAChangeIsSignedByTheTokenAndCanBeTriedFirst(t *testing.T) {
+	s := serve(t)
+	for _, dry := range []string{"true", "false"} {
+		status, _, body := s.send(http.MethodPost, "/v1/sources/crossref/pause", `{"reason":"upgrade","dryRun":`+dry+`}`)
+		if status != http.StatusOK {
+			t.Fatalf("pause: %d %s", status, body)
+		}
+		var pauses struct {
+			Items []struct{ Actor, Reason string }
+		}
+		s.read("/v1/pauses", &pauses)
+		if dry == "true" {
+			if len(pauses.Items) != 0 {
+				t.Errorf("a dry run paused: %+v", pauses)
+			}
+			continue
+		}
+		if len(pauses.Items) != 1 || pauses.Items[0].Actor != "api:test#7" || pauses.Items[0].Reason != "upgrade" {
+			t.Errorf("pauses: %+v", pauses)
+		}
+	}
+	var log struct {
+		Items []struct{ Actor, Action, Reason string }
+	}
+	s.read("/v1/audit", &log)
+	if len(log.Items) == 0 || log.Items[0].Actor != "api:test#7" || log.Items[0].Reason != "upgrade" {
+		t.Errorf("audit: %+v", log)
+	}
+}
+
+// TestR9FieldsThatNobodyMaySetAreRefused sends what only the program decides.
+func TestR9FieldsThatNobodyMaySetAreRefused(t *testing.T) {
+	s := serve(t)
+	for name, body := range map[string]string{
+		"actor":     `{"reason":"x","actor":"root"}`,
+		"epoch":     `{"reason":"x","leaseEpoch":9}`,
+		"no reason": `{}`,
+		"blank":     `{"reason":""}`,
+		"long":      `{"reason":"` + strings.Repeat("x", 513) + `"}`,
+		"no JSON":   `reason=x`,
+	} {
+		status, header, answer := s.send(http.MethodPost, "/v1/sources/crossref/pause", body)
+		var p httpapi.Problem
+		if err := json.Unmarshal(answer, &p); err != nil || status/100 != 4 || p.Status != status || header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s: %d %s", name, status, answer)
+		}
+		if strings.Contains(string(answer), "root") {
+			t.Errorf("%s: the answer repeats a value: %s", name, answer)
+		}
+	}
+	if status, _, _ := s.send(http.MethodPost, "/v1/sources/crossref/pause", `{"reason":"`+strings.Repeat("x", 2<<20)+`"}`); status != http.StatusRequestEntityTooLarge {
+		t.Errorf("2 MB: %d", status)
+	}
+}
+
+// TestR11AnOldVersionOfACursorIsRefused moves a watermark from what it was.
+func TestR11AnOldVersionOfACursorIsRefused(t *testing.T) {
+	s := serve(t)
+	var cursors struct {
+		Items []struct{ ID, Version json.Number }
+	}
+	s.read("/v1/cursors", &cursors)
+	path := "/v1/cursors/" + cursors.Items[0].ID.String() + "/set"
+	if status, _, body := s.send(http.MethodPost, path, `{"reason":"x","to":"2025-01-01T00:00:00Z","version":0,"dryRun":true}`); status != http.StatusPreconditionFailed {
+		t.Errorf("old version: %d %s", status, body)
+	}
+	if status, _, body := s.send(http.MethodPost, path, `{"reason":"x","to":"2025-01-01T00:00:00Z","version":`+cursors.Items[0].Version.String()+`,"dryRun":true}`); status != http.StatusOK {
+		t.Errorf("this version: %d %s", status, body)
+	}
+}
