@@ -23,8 +23,12 @@ func newInspector(a *App) *inspect.Inspector {
 // definitions are the sources of an app, as inspect reads them.
 type definitions struct{ *App }
 
-// CompileSource freezes one operation of a definition, whether or not it may run here.
-func (definitions) CompileSource(src *registry.Source, endpoint string, op ingest.Operation) (*spec.Compiled, error) {
+// CompileSource freezes one operation of a definition, whether or not it may run here. Of
+// the newest version of a source the snapshot is kept.
+func (d definitions) CompileSource(src *registry.Source, endpoint string, op ingest.Operation) (*spec.Compiled, error) {
+	if known, _ := d.registry.heldCopy(src.Code); known != nil && known.src == src {
+		return known.compileDeclared(endpoint, op)
+	}
 	return Compile(src, endpoint, op, nil)
 }
 

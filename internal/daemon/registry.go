@@ -25,6 +25,8 @@ type registryCache struct {
 
 	mu      sync.Mutex
 	sources map[string]heldSource
+	codes   []dictionary.Type // the lists of codes, read once for all sources
+	codesAt time.Time         // when; zero: not yet
 }
 
 // heldSource is a source and when the database last said that it is the newest.
@@ -48,7 +50,8 @@ type knownSource struct {
 	installed Installed // whose contact is sent where the source names none
 
 	mu       sync.Mutex
-	compiled map[compiledKey]*spec.Compiled
+	compiled map[compiledKey]*spec.Compiled // as it may run here
+	declared map[compiledKey]*spec.Compiled // whether or not it may
 }
 
 type compiledKey struct {
@@ -71,10 +74,14 @@ func (c *registryCache) findSource(ctx context.Context, db *store.Store, code st
 		return &knownSource{}, err
 	}
 	if known == nil || known.applied != applied || known.stamp != stamp || known.isExpired(now) {
-		if known, err = loadSource(ctx, db, code, applied, stamp); err != nil {
+		codes, codesAt, err := c.readCodes(ctx, db, now)
+		if err != nil {
 			return &knownSource{}, err
 		}
-		known.codesAt, known.installed = now, c.installed
+		known = &knownSource{stamp: stamp, codes: codes, codesAt: codesAt, installed: c.installed, compiled: map[compiledKey]*spec.Compiled{}, declared: map[compiledKey]*spec.Compiled{}}
+		if err := known.load(ctx, db, code, applied); err != nil {
+			return &knownSource{}, err
+		}
 	}
 	c.keepSource(code, heldSource{known, now})
 	return known, nil
@@ -91,21 +98,35 @@ func (k *knownSource) isExpired(now time.Time) bool {
 	return begun || now.Sub(k.codesAt) >= codesTTL
 }
 
-// loadSource reads a source. The stamp was taken before: if the source changes in
-// between, the copy is newer than its stamp and is merely read once more.
-func loadSource(ctx context.Context, db *store.Store, code string, applied bool, stamp registry.Stamp) (*knownSource, error) {
-	known := &knownSource{stamp: stamp, compiled: map[compiledKey]*spec.Compiled{}}
-	var err error
-	if known.codes, err = db.Dictionary(ctx); err != nil {
-		return known, err
+// readCodes returns the dictionary, and when it was read. It is the same for all sources, and
+// as large as one of them.
+func (c *registryCache) readCodes(ctx context.Context, db *store.Store, now time.Time) ([]dictionary.Type, time.Time, error) {
+	c.mu.Lock()
+	codes, at := c.codes, c.codesAt
+	c.mu.Unlock()
+	if !at.IsZero() && !now.Before(at) && now.Sub(at) < codesTTL {
+		return codes, at, nil
 	}
+	codes, err := db.Dictionary(ctx)
+	if err != nil {
+		return nil, now, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.codes, c.codesAt = codes, now
+	return codes, now, nil
+}
+
+// load reads a source. The stamp was taken before: if the source changes in between, the
+// copy is newer than its stamp and is merely read once more.
+func (k *knownSource) load(ctx context.Context, db *store.Store, code string, applied bool) (err error) {
 	if applied {
-		known.src, known.applied, err = db.LoadSource(ctx, code)
+		k.src, k.applied, err = db.LoadSource(ctx, code)
 	}
-	if err == nil && known.src == nil {
-		known.src, err = bundledOrMeant(ctx, db, code)
+	if err == nil && k.src == nil {
+		k.src, err = bundledOrMeant(ctx, db, code)
 	}
-	return known, err
+	return err
 }
 
 // bundledOrMeant returns a bundled source. If there is none of that name, an applied
@@ -155,6 +176,22 @@ func (k *knownSource) compileOperation(endpoint string, op ingest.Operation, ove
 	c, err := k.freezeOperation(endpoint, op, nil)
 	if err == nil {
 		k.compiled[key] = c
+	}
+	return c, err
+}
+
+// compileDeclared makes or finds the snapshot of an operation as the source says it, whether
+// or not it may run here: what was planned by it is looked at also where it may not.
+func (k *knownSource) compileDeclared(endpoint string, op ingest.Operation) (*spec.Compiled, error) {
+	key := compiledKey{endpoint, op}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if c, ok := k.declared[key]; ok {
+		return c, nil
+	}
+	c, err := Compile(k.src, endpoint, op, nil)
+	if err == nil {
+		k.declared[key] = c
 	}
 	return c, err
 }

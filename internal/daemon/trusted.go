@@ -10,6 +10,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/trust"
@@ -52,17 +53,17 @@ func (a *App) Untrusted(ctx context.Context, source string) (out []trust.Stopped
 		if source != "" && source != code {
 			continue
 		}
-		src, _, err := a.Source(ctx, code)
+		known, err := a.registry.findSource(ctx, a.store, code)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err != nil {
+		if err != nil || !wantsSecrets(known.src) {
 			continue
 		}
 		var uses []trust.Use
-		for name, endpoint := range src.Endpoints {
+		for name, endpoint := range known.src.Endpoints {
 			for _, op := range endpoint.Operates() {
-				if compiled, err := Compile(src, name, ingest.Operation(op), nil); err == nil {
+				if compiled, err := known.compileDeclared(name, ingest.Operation(op)); err == nil {
 					uses = append(uses, a.neededUses(compiled.Snapshot)...)
 				}
 			}
@@ -76,6 +77,29 @@ func (a *App) Untrusted(ctx context.Context, source string) (out []trust.Stopped
 		}
 	}
 	return out, nil
+}
+
+// wantsSecrets reports whether anything in a source may name a secret of this machine: it has
+// a credential or a proxy. Most have none, and need not be compiled to know that.
+func wantsSecrets(src *registry.Source) bool {
+	proxied := func(s registry.Sections) bool { return s.HTTP != nil && !s.HTTP.Proxy.IsZero() }
+	anyProxied := func(s map[string]registry.Sections) bool {
+		for _, one := range s {
+			if proxied(one) {
+				return true
+			}
+		}
+		return false
+	}
+	if len(src.Credentials) > 0 || proxied(src.Sections) || anyProxied(src.Operations) {
+		return true
+	}
+	for _, e := range src.Endpoints {
+		if proxied(e.Sections) || anyProxied(e.Operations) {
+			return true
+		}
+	}
+	return false
 }
 
 // neededUses returns the uses of a snapshot, without those of a credential that is

@@ -24,6 +24,15 @@ type Query struct {
 	Name, SQL      string
 	Args           []any
 	SQLite, Server string
+	// Sorts says that what was read is put in order or in groups afterwards: a range that
+	// does not grow with the table may be.
+	Sorts bool
+}
+
+// AndSorts returns the query as one that sorts the range it reads.
+func (q Query) AndSorts() Query {
+	q.Sorts = true
+	return q
 }
 
 // NewQuery is a query with what its plans have to say.
@@ -38,7 +47,7 @@ func OnSQLite(t *testing.T, queries func(byIndex string) []Query) {
 	fill(t, s.Write, "ANALYZE")
 	for _, q := range queries(s.ByIndex) {
 		plan := strings.Join(explain(t, s.Write, "EXPLAIN QUERY PLAN ", q.SQL, q.Args), "\n")
-		if !strings.Contains(plan, q.SQLite) || strings.Contains(plan, "SCAN ing_") || strings.Contains(plan, "TEMP B-TREE") {
+		if !strings.Contains(plan, q.SQLite) || strings.Contains(plan, "SCAN ing_") || !q.Sorts && strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("%s:\n%s", q.Name, plan)
 		}
 	}
@@ -54,10 +63,10 @@ func OnMariaDB(t *testing.T, queries func(byIndex string) []Query) {
 	if _, err := store.New(d, db, db, store.Options{}).Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	fill(t, db, "ANALYZE TABLE ing_task, ing_plan, ing_window_history, ing_plan_lag, ing_outbox_message, ing_outbox_relay_log, ing_quarantine, ing_task_run, ing_task_run_batch")
+	fill(t, db, "ANALYZE TABLE ing_task, ing_plan, ing_window_history, ing_plan_lag, ing_outbox_message, ing_outbox_relay_log, ing_quarantine, ing_task_run, ing_task_run_batch, ing_work_sum, ing_error_sum, ing_cursor, ing_cursor_event")
 	for _, q := range queries(d.ByIndex) {
 		plan := strings.Join(explain(t, db, "EXPLAIN ", q.SQL, q.Args), "\n")
-		if !strings.Contains(plan, q.Server) || strings.Contains(plan, "filesort") || strings.Contains(plan, "ALL ing_") {
+		if !strings.Contains(plan, q.Server) || !q.Sorts && strings.Contains(plan, "filesort") || strings.Contains(plan, "ALL ing_") {
 			t.Errorf("%s:\n%s", q.Name, plan)
 		}
 	}
@@ -77,7 +86,8 @@ func numbers(places int) string {
 }
 
 // fill makes a queue of two partitions, most of it still to come, a history of
-// ten thousand windows of two lengths, and as many plans, few of them open, events and deliveries.
+// ten thousand windows of two lengths, and as many plans, few of them open, events and
+// deliveries, and as many sums and events of ten cursors.
 func fill(t *testing.T, db *sql.DB, analyze string) {
 	t.Helper()
 	for _, statement := range []string{
@@ -105,6 +115,17 @@ SELECT n, n, n, 1, 1, 1, 1, CAST(n AS CHAR), CASE n % 10 WHEN 0 THEN 'source' EL
 		`INSERT INTO ing_plan (schedule_instance_id, plan_key, partition_id, cursor_id, provenance_code, endpoint_name, operation_code, expr_proto_hash, expr_id, mapping_id,
   spec_fingerprint, provenance_config_hash, as_of, slice_strategy_code, status_code, created_at, updated_at)
 SELECT 1, CAST(n AS CHAR), 1, 1, 'source', 'works', 'HARVEST', 'x', 1, 1, 'x', 'x', 0, 'TIME', CASE n % 1000 WHEN 0 THEN 'READY' ELSE 'COMPLETED' END, 0, 0 FROM ` + numbers(4),
+		`INSERT INTO ing_work_sum (slot_seconds, slot_start, provenance_code, endpoint_name, operation_code, runs_succeeded, runs_failed, runs_partial, runs_cancelled,
+  batches, batches_failed, items_seen, items_inserted, items_updated, items_unchanged, items_gone, items_stale, items_duplicate, items_outside, items_quarantined,
+  items_late, requests, retries, throttled, answers, took_ms, slowest_ms, wait_ms, bytes_in, errors_l1, errors_l2, errors_l3, errors_l4)
+SELECT 3600, n, 'source', 'works', 'HARVEST', 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 1, 1, 0, 1, 0, 0, 0, 0 FROM ` + numbers(4),
+		`INSERT INTO ing_error_sum (slot_start, provenance_code, endpoint_name, operation_code, level_code, error_code, times, last_at, run_id, batch_no)
+SELECT n, 'source', 'works', 'HARVEST', 'L1', 'SERVER_ERROR', 1, n, n, 1 FROM ` + numbers(4),
+		`INSERT INTO ing_cursor (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, endpoint_name, cursor_type_code, created_at, updated_at)
+SELECT 'source', 'HARVEST', 'indexed', 'EXPR', CAST(n AS CHAR), 'works', 'TIME', 0, 0 FROM ` + numbers(1),
+		`INSERT INTO ing_cursor_event (cursor_id, kind_code, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, cursor_type_code, event_at,
+  direction_code, idempotent_key, created_at)
+SELECT 1 + n % 10, 'SUCCEEDED', 'source', 'HARVEST', 'indexed', 'EXPR', CAST(n % 10 AS CHAR), 'TIME', n, 'FORWARD', CAST(n AS CHAR), n FROM ` + numbers(4),
 		analyze,
 	} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {

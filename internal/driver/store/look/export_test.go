@@ -11,3 +11,12 @@ const HarvestStartsSQL = harvestStarts
 
 // NewRejectsSQL counts what came into quarantine lately.
 const NewRejectsSQL = newRejects
+
+// Of sums, watermarks, and runs that started over.
+const (
+	ErrorSumSQL         = errorSums
+	DifferingCursorsSQL = differingCursors
+	RestartedOpenSQL    = restartedOpen
+	RestartedOfPlanSQL  = restartedOfPlan
+	EventsSQL           = eventColumns
+)

@@ -35,6 +35,28 @@ func flatQueries(_ string) []flat.Query {
 			"when harvests were planned", look.HarvestStartsSQL, []any{"source", "works", 100},
 			"SEARCH p USING INDEX idx_plan_src_op_time (provenance_code=? AND operation_code=?)", "p idx_plan_src_op_time",
 		),
+		flat.NewQuery(
+			"what was done in some hours", look.WorkSumSQL+" WHERE slot_seconds = ? AND slot_start >= ? AND slot_start < ? GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4", []any{0, 1, 3600, 10, 20},
+			"SEARCH ing_work_sum USING PRIMARY KEY (slot_seconds=? AND slot_start>? AND slot_start<?)", "ing_work_sum PRIMARY",
+		).AndSorts(),
+		flat.NewQuery(
+			"errors of some hours", look.ErrorSumSQL+" WHERE slot_start >= ? AND slot_start < ? AND last_at >= ?", []any{10, 20, 10},
+			"SEARCH ing_error_sum USING PRIMARY KEY (slot_start>? AND slot_start<?)", "ing_error_sum PRIMARY",
+		),
+		flat.NewQuery(
+			"events of a watermark between two instants", look.EventsSQL+look.TimelineSQL, []any{"source", "HARVEST", "EXPR", "3", 10, 500, 0, 0, 4, 50},
+			"SEARCH ing_cursor_event USING INDEX idx_cur_evt_timeline (provenance_code=? AND operation_code=? AND namespace_scope_code=? AND namespace_key=? AND created_at>? AND created_at<?)",
+			"ing_cursor_event idx_cur_evt_timeline",
+		),
+		flat.NewQuery(
+			"watermarks that differ from their events", look.DifferingCursorsSQL, []any{"", ""},
+			"SEARCH n USING COVERING INDEX idx_cur_evt_cursor (cursor_id=?)", "n idx_cur_evt_cursor",
+		),
+		flat.NewQuery(
+			"slices of a source that start over", look.RestartedOpenSQL, []any{"source"},
+			"SEARCH r USING INDEX idx_run_status (status_code=? AND provenance_code=?)", "r idx_run_status",
+		),
+		flat.NewQuery("slices of a plan that started over", look.RestartedOfPlanSQL, []any{7}, "SEARCH r USING INDEX idx_run_plan (plan_id=?)", "r idx_run_plan"),
 		listQuery("batches of a source", "ing_task_run_batch", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_batch_source (provenance_code=?)", "x idx_batch_source"),
 		listQuery("runs of a source", "ing_task_run", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_run_source (provenance_code=?)", "x idx_run_source"),
 		listQuery("tasks of a source", "ing_task", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_task_source (provenance_code=?)", "x idx_task_source"),

@@ -1,6 +1,7 @@
 package look
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -11,15 +12,16 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
-// Runs that started their slice over, oldest first, with the task they are of. Both
-// ends are a range of an index: runs of a source that did not succeed are few, and
-// so are those of a plan.
+// Runs that may have started their slice over, with the task they are of. Both ends are a
+// range of an index: runs of a source that did not succeed are few, and so are those of a
+// plan. They are put in order afterwards: told to do it, a database walks through all runs
+// of the source in the order of their ids, which are millions.
 const (
-	restartedRuns = `SELECT r.task_id, t.provenance_code, t.endpoint_name, t.operation_code, t.status_code, r.window_from, r.window_to, r.stats
+	restartedRuns = `SELECT r.id, r.task_id, t.provenance_code, t.endpoint_name, t.operation_code, t.status_code, r.window_from, r.window_to, r.stats
   FROM ing_task_run r JOIN ing_task t ON t.id = r.task_id WHERE r.stats IS NOT NULL AND `
 	restartedOpen = restartedRuns + `r.provenance_code = ? AND r.operation_code IN ('HARVEST', 'BACKFILL', 'UPDATE')
-  AND r.status_code IN ('RUNNING', 'FAILED', 'PARTIAL', 'CANCELLED') AND t.status_code IN ('SCHEDULED', 'QUEUED', 'DISPATCHED', 'EXECUTING') ORDER BY r.id`
-	restartedOfPlan = restartedRuns + `r.plan_id = ? ORDER BY r.id`
+  AND r.status_code IN ('RUNNING', 'FAILED', 'PARTIAL', 'CANCELLED') AND t.status_code IN ('SCHEDULED', 'QUEUED', 'DISPATCHED', 'EXECUTING')`
+	restartedOfPlan = restartedRuns + `r.plan_id = ?`
 )
 
 // StartedOver lists the slices of a source, or of all, that started over more often
@@ -56,26 +58,44 @@ func (s *Look) startedOver(ctx context.Context, query string, arg any) (out []vi
 	if err != nil {
 		return nil, s.db.Translate(err)
 	}
-	at := map[int64]int{}
-	return out, s.db.Translate(kernel.Each(rows, func() error {
-		var v view.StartedOver
+	var runs []restartedRun
+	err = kernel.Each(rows, func() error {
+		var r restartedRun
 		var from, to sql.NullInt64
 		var text sql.NullString
 		var stats ingest.RunStats
-		if err := rows.Scan(&v.TaskID, &v.Source, &v.Endpoint, &v.Operation, &v.Status, &from, &to, &text); err != nil {
+		if err := rows.Scan(&r.id, &r.TaskID, &r.Source, &r.Endpoint, &r.Operation, &r.Status, &from, &to, &text); err != nil {
 			return err
 		}
 		if err := kernel.Decode(text, &stats); err != nil || stats.Restarts == 0 {
 			return err
 		}
-		i, known := at[v.TaskID]
-		if !known {
-			i, at[v.TaskID] = len(out), len(out)
-			v.Window = window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}
-			out = append(out, v)
-		}
-		out[i].Restarts += stats.Restarts
-		out[i].Reason = stats.RestartedBy
+		r.Window = window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}
+		r.Restarts, r.Reason = stats.Restarts, stats.RestartedBy
+		runs = append(runs, r)
 		return nil
-	}))
+	})
+	return addRestarts(runs), s.db.Translate(err)
+}
+
+// restartedRun is a run that started its slice over, as if it were the only one.
+type restartedRun struct {
+	id int64
+	view.StartedOver
+}
+
+// addRestarts adds up the runs of each task, the task that started over first before the others.
+func addRestarts(runs []restartedRun) (out []view.StartedOver) {
+	slices.SortFunc(runs, func(a, b restartedRun) int { return cmp.Compare(a.id, b.id) })
+	at := map[int64]int{}
+	for _, r := range runs {
+		i, known := at[r.TaskID]
+		if !known {
+			at[r.TaskID], out = len(out), append(out, r.StartedOver)
+			continue
+		}
+		out[i].Restarts += r.Restarts
+		out[i].Reason = r.Reason
+	}
+	return out
 }

@@ -94,8 +94,7 @@ func (s *Look) readErrorSums(ctx context.Context, q view.ErrorQuery) (out []view
 	where.Add(q.Source != "", "provenance_code = ?", q.Source)
 	where.Add(q.Operation != "", "operation_code = ?", string(q.Operation))
 	where.Add(q.Level != "", "level_code = ?", string(q.Level))
-	rows, err := s.db.Query(ctx, `SELECT provenance_code, endpoint_name, operation_code, level_code, error_code, times, last_at, run_id, batch_no
-  FROM ing_error_sum`+where.String(), where.Args...)
+	rows, err := s.db.Query(ctx, errorSums+where.String(), where.Args...)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +125,8 @@ func (s *Look) readErrorSums(ctx context.Context, q view.ErrorQuery) (out []view
 	})
 	return out, err
 }
+
+const errorSums = "SELECT provenance_code, endpoint_name, operation_code, level_code, error_code, times, last_at, run_id, batch_no FROM ing_error_sum"
 
 type errorKey struct {
 	source, endpoint string
