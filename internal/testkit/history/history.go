@@ -62,6 +62,9 @@ func (h History) Stalled() string { return SourceCode(2) }
 // MiddlePlan returns the id of a plan from the middle of the history.
 func (h History) MiddlePlan() int64 { return int64(h.Sources + h.plans()/2) }
 
+// LastCursor returns the watermark that the newest runs moved.
+func (h History) LastCursor() int64 { return int64(1 + h.plans()%(h.Sources-1)) }
+
 // LastBatch returns the id of the newest batch.
 func (h History) LastBatch() int64 { return int64(h.Batches) }
 
