@@ -29,6 +29,9 @@ func TestReconcile(t *testing.T) {
 	d.exec("UPDATE ing_window_history SET actual = 9 WHERE window_from = ?", march(2).UnixMicro())
 	short := d.expect(term.ExitFindings, args()...)
 	d.holds(short.out, "12        9     3        SHORT")
+	d.holds(short.err, "`patra status crossref` names the command that reads them again")
+	d.holds(unfolded(d.expect(term.ExitFindings, "status").out), "! crossref/works: the upstream counted 3 items that were not read: in [2025-03-02, 2025-03-03) it has 12, read were 9",
+		"`patra backfill crossref --endpoint works --from 2025-03-02 --to 2025-03-03 --name recount-")
 	d.expect(term.ExitOK, args("--tolerance", "30")...)
 	d.expect(term.ExitOK, args("--to", "2025-03-02")...)
 	var out []coverage.Reconciled

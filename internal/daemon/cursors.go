@@ -53,6 +53,14 @@ func (c *Cursors) VerifyBetween(ctx context.Context, id int64, within window.Win
 	return c.db.VerifyBetween(ctx, id, within)
 }
 
+// NoteCounts keeps how counts of an upstream compared with what was read.
+func (c *Cursors) NoteCounts(ctx context.Context, checks []view.CountCheck) error {
+	if len(checks) == 0 {
+		return nil
+	}
+	return c.db.NoteCounts(ctx, checks)
+}
+
 // Verify holds a watermark and its coverage against its ledger (C§4).
 func (c *Cursors) Verify(ctx context.Context, id int64) (view.Verdict, error) {
 	return c.db.Verify(ctx, id)

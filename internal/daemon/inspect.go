@@ -16,7 +16,7 @@ func newInspector(a *App) *inspect.Inspector {
 	db := a.store
 	return inspect.New(inspect.Readers{
 		Clock: db, Sources: definitions{a}, Coverage: db, Advances: db, Failed: db, Work: db, Ended: db, Lately: db, Beside: db, Checks: db, Machine: machine{a}, Place: place{a}, Versions: db,
-		Readings: db, Upstream: a, Rates: db, Records: db, Archive: a, Alerts: db, Sums: db, Trees: db, Pages: db, Bodies: &Bodies{a.raw, a.config.Raw},
+		Readings: db, Upstream: a, Counted: db, Rates: db, Records: db, Archive: a, Alerts: db, Sums: db, Trees: db, Pages: db, Bodies: &Bodies{a.raw, a.config.Raw},
 	}, a.config.Installed.Findings.Limits())
 }
 

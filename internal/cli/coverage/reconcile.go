@@ -56,6 +56,9 @@ upstream is one: SHORT. A window is UNKNOWN if the upstream tells no total, or
 if it was not read in slices that add up to it. If the upstream was asked
 and told none, that is exit code 7.
 
+What is SHORT stays a finding of ` + "`patra status`" + ` until it was read again and had
+enough, or until a later comparison agrees.
+
 Time that is not covered is not compared: it is a gap, see ` + "`patra coverage gaps`" + `.`,
 		Example: `  patra coverage reconcile crossref --from -30d
   patra coverage reconcile crossref --from 2024-01-01 --to 2025-01-01 --by month
@@ -114,7 +117,7 @@ func showReconciled(ctx context.Context, e *term.Env, app *daemon.App, code stri
 	}
 	e.Hint("compared: what the upstream counts now, with the items the newest reading of each window had (quarantined ones included)")
 	if short > 0 {
-		return term.Findingsf("%s: %s short of what the upstream has; `patra cursor set` below them reads them again", code, wording.Count(short, "window"))
+		return term.Findingsf("%s: %s short of what the upstream has; `patra status %s` names the command that reads them again", code, wording.Count(short, "window"), code)
 	}
 	if silent > 0 { // not compared is not the same as equal
 		return term.WithCode(term.ExitUpstream, fmt.Errorf("%s: the upstream told no total for %s: try again later; `patra source test %s` shows whether it tells one at all",
@@ -132,6 +135,9 @@ func reconcileEndpoint(ctx context.Context, e *term.Env, app *daemon.App, b insp
 	found, err := app.Inspect.Reconcile(ctx, b, q)
 	if err != nil {
 		return nil, orTooFine(err)
+	}
+	if err := app.Cursors.NoteCounts(ctx, found.Checks); err != nil {
+		return nil, err
 	}
 	for _, one := range found.Windows {
 		out = append(out, newReconciled(one))

@@ -49,8 +49,9 @@ func TestEveryFindingHasItsSentence(t *testing.T) {
 			Task: &view.Task{}, Restarted: &view.StartedOver{}, Pause: &ingest.Pause{Scope: ingest.Scope{Source: "shelf"}}, Condition: &view.Condition{Source: "shelf", Condition: "SLOW"},
 			Doubt: &view.Doubt{Source: "shelf"}, Backlog: &view.Backlog{}, Receiver: &view.Away{}, Check: &integrity.Last{}, Untrusted: &trust.Stopped{What: "source shelf"}, Late: &view.Late{FreshTo: march(1)},
 			Work: &view.WorkSum{}, Undelivered: &view.Undelivered{Receiver: "mail"}, Differs: &view.CursorDiffers{}, Disk: &view.Disk{Path: "/srv"}, Raw: &view.RawRoom{Dir: "/srv/raw"},
-			Thin: []view.ThinDay{{Window: window.Window{From: march(1), To: march(2)}, Items: 3, Usual: 200}},
-			Gone: &view.Gone{Process: view.Process{Host: "attic", PID: 7}, Missing: []string{"executor"}},
+			Short: []view.CountCheck{{Reconciled: view.Reconciled{Window: window.Window{From: march(1), To: march(2)}, Upstream: new(int64), Read: new(int64)}}},
+			Thin:  []view.ThinDay{{Window: window.Window{From: march(1), To: march(2)}, Items: 3, Usual: 200}},
+			Gone:  &view.Gone{Process: view.Process{Host: "attic", PID: 7}, Missing: []string{"executor"}},
 		}
 		text := wording.FindingText(f, march(9))
 		if text == "" || text == string(code) || wording.FindingAbout(f) == "" {

@@ -40,13 +40,13 @@ stalled campaigns, items in quarantine, sources that are paused
 or cannot be read, endpoints in trouble, slices that started over more than twice
 and are not read yet, answers whose dates do not fit what was asked for or that
 brought less than a source estimated, days with far fewer items than usual,
-tasks that wait while no patra process is
-running, events that are dead, receivers of events that are away, events that
-wait for longer than --events-age, sources that want something of this machine
-without consent (patra source trust), messages of alerts that do not reach
-their receiver, and a database whose last patra db
-check is older than --check-age or found damage. Events that wait are no
-finding where nothing publishes: no relay works, and none has tried for a week.
+windows of which an upstream counted more than was read, tasks that wait while
+no patra process is running, events that are dead, receivers of events that are
+away, events that wait for longer than --events-age, sources that want something
+of this machine without consent (patra source trust), messages of alerts that do
+not reach their receiver, and a database whose last patra db check is older than
+--check-age or found damage. Events that wait are no finding where nothing
+publishes: no relay works, and none has tried for a week.
 
 Each finding names the command to type. Those that end without a person are
 marked with ~ instead of ! and do not count for exit code 9, such as an endpoint

@@ -57,6 +57,7 @@ type Finding struct {
 	Took      duration.Duration `json:"took,omitzero"`   // for the simplest answer of the database
 	Grows     int               `json:"grows,omitempty"` // by at least so many within an hour
 	Thin      []ThinDay         `json:"thin,omitempty"`
+	Short     []CountCheck      `json:"short,omitempty"` // of which the upstream has more
 
 	Undelivered *Undelivered `json:"undelivered,omitempty"`
 }
@@ -122,7 +123,8 @@ const (
 	FoundQuotaLow    FindingCode = "QUOTA_LOW"
 	FoundDisagree    FindingCode = "FILTER_DISAGREES"
 	FoundShortLists  FindingCode = "SHORT_LISTS"
-	FoundThin        FindingCode = "WINDOW_THIN" // days hold far fewer items than history says
+	FoundShortfall   FindingCode = "COUNT_SHORTFALL" // an upstream counted more than was read
+	FoundThin        FindingCode = "WINDOW_THIN"     // days hold far fewer items than history says
 
 	FoundDeadEvents   FindingCode = "EVENTS_DEAD"
 	FoundReceiverAway FindingCode = "RECEIVER_AWAY"
@@ -143,7 +145,7 @@ const (
 )
 
 var severities = map[FindingCode]Severity{
-	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundRanges: Critical, FoundDamaged: Critical,
+	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundRanges: Critical, FoundDamaged: Critical, FoundShortfall: Critical,
 	FoundClockOff: Warning, FoundBehind: Critical, FoundStalled: Warning, FoundOverdue: Warning, FoundRefused: Warning, FoundSilent: Warning,
 	FoundNoWorker: Warning, FoundGone: Warning, FoundPlanIdle: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
 	FoundCursor: Critical, FoundDiskLow: Critical, FoundUnreachable: Critical, FoundStoreSlow: Warning, FoundRawFull: Notice, FoundErrors: Warning, FoundThrottled: Warning, FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,

@@ -114,6 +114,8 @@ func (f Finding) nextCommand() string {
 		return "patra source test " + source
 	case FoundShortLists:
 		return "patra coverage reconcile " + source
+	case FoundShortfall:
+		return f.shortfallCommand()
 	case FoundThin:
 		return reconcileCommand(source, f.Thin[0].Window.From, f.Thin[len(f.Thin)-1].Window.To)
 	case FoundUntrusted:
@@ -193,6 +195,23 @@ func (c *Condition) command() string {
 		return "patra plan list --source " + c.Source
 	}
 	return "patra run list --source " + c.Source
+}
+
+// shortfallCommand returns what reads the first stretch of short windows again. A campaign of its
+// own does: one that read the same range before would skip it. What was read again since the
+// comparison is counted again first.
+func (f Finding) shortfallCommand() string {
+	first := f.Short[0]
+	to := first.Window.To
+	for _, c := range f.Short[1:] {
+		if c.Window.From.Equal(to) && c.ReadAgain == first.ReadAgain {
+			to = c.Window.To
+		}
+	}
+	if first.ReadAgain {
+		return reconcileCommand(f.Subject.Source, first.Window.From, to)
+	}
+	return fmt.Sprintf("patra backfill %s --endpoint %s --from %s --to %s --name recount-%s", f.Subject.Source, f.Subject.Endpoint, instantText(first.Window.From), instantText(to), first.CheckedAt.UTC().Format("20060102T150405"))
 }
 
 // reconcileCommand returns what asks a source how many items a range has.

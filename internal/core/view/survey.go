@@ -1,6 +1,10 @@
 package view
 
-import "github.com/patra-ingest/patra/internal/core/window"
+import (
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/window"
+)
 
 // CellState is what is worst in a cell of a strip.
 type CellState string
@@ -47,6 +51,18 @@ type Reconciled struct {
 
 // Silent reports whether the upstream was asked and did not tell.
 func (r Reconciled) Silent() bool { return r.Read != nil && r.Upstream == nil }
+
+// CountCheck is a comparison of counts that is kept.
+type CountCheck struct {
+	Reconciled
+	Question  string    `json:"-"`      // the hash of what was asked for
+	Enough    int64     `json:"enough"` // as many a reading must have to agree
+	CheckedAt time.Time `json:"checkedAt"`
+	ReadAgain bool      `json:"readAgain,omitempty"` // since then; Read is what that had
+}
+
+// Missing returns how many items were not read.
+func (c CountCheck) Missing() int64 { return max(0, *c.Upstream-*c.Read) }
 
 // CountVerdict is what a comparison of counts came to.
 type CountVerdict string

@@ -129,6 +129,8 @@ func FindingText(f view.Finding, now time.Time) string {
 		return roomText(f)
 	case view.FoundDisagree, view.FoundShortLists:
 		return doubtText(f)
+	case view.FoundShortfall:
+		return shortfallText(f)
 	case view.FoundThin:
 		return thinText(f)
 	case view.FoundDeadEvents, view.FoundReceiverAway, view.FoundUnrelayed, view.FoundEventsBehind:
@@ -243,6 +245,19 @@ func doubtText(f view.Finding) string {
 	return fmt.Sprintf("%d of %d lists read in the last %d days ended with fewer items than the source estimated: %d of %d. "+
 		"An estimate may be wrong; `patra coverage reconcile %s` counts again",
 		d.ShortLists, d.Lists, view.DoubtDays, d.Delivered, d.Announced, d.Source)
+}
+
+// shortfallText says where an upstream has more than was read.
+func shortfallText(f view.Finding) string {
+	first := f.Short[0]
+	text := fmt.Sprintf("the upstream counted %s that were not read: in %s it has %d, read were %d", Count(f.Count, "item"), WindowText(first.Window), *first.Upstream, *first.Read)
+	if n := len(f.Short) - 1; n > 0 {
+		text += fmt.Sprintf(", and so %s", Count(n, "more window"))
+	}
+	if first.ReadAgain {
+		return text + fmt.Sprintf("; they were read again since the comparison of %s and still had less: `%s` compares anew", MinuteText(first.CheckedAt), f.Next)
+	}
+	return text + fmt.Sprintf(" (compared %s); `%s` reads them again, and that ends this", MinuteText(first.CheckedAt), f.Next)
 }
 
 // thinText says which days hold too little, and how to find out whether that is true.

@@ -57,10 +57,11 @@ type ledger struct {
 	starts      []time.Time
 	plans       []view.PlanRow
 	history     []ingest.WindowCount
+	checks      []view.CountCheck
 }
 
 func (l *ledger) inspector() *Inspector {
-	return New(Readers{Clock: l, Sources: l, Coverage: l, Advances: l, Failed: l, Work: l, Ended: l, Lately: l, Beside: l, Checks: l, Machine: l, Alerts: l, Readings: l}, threshold.Default())
+	return New(Readers{Clock: l, Sources: l, Coverage: l, Advances: l, Failed: l, Work: l, Ended: l, Lately: l, Beside: l, Checks: l, Machine: l, Alerts: l, Readings: l, Counted: l}, threshold.Default())
 }
 
 func (l *ledger) Now(context.Context) (time.Time, error) { return l.now, nil }
@@ -241,6 +242,24 @@ func (l *ledger) Plan(context.Context, int64) (p view.PlanDetail, _ error) {
 
 func (l *ledger) QuarantinedWindows(context.Context, ingest.Dataset) ([]view.Marked, error) {
 	return nil, nil
+}
+
+func (l *ledger) ShortCounts(context.Context, string, int) (out []view.CountCheck, _ error) {
+	for _, c := range l.checks {
+		if c.Verdict == view.CountsShort {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+func (l *ledger) CountChecks(_ context.Context, _ ingest.Dataset, w window.Window, _ int) (out []view.CountCheck, _ error) {
+	for _, c := range l.checks {
+		if c.Window.Overlaps(w) {
+			out = append(out, c)
+		}
+	}
+	return out, nil
 }
 
 func (l *ledger) HarvestStarts(context.Context, ingest.Dataset, int) ([]time.Time, error) {

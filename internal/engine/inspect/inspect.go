@@ -42,6 +42,7 @@ type Readers struct {
 	Versions Versions
 	Readings Readings
 	Upstream Upstream
+	Counted  Counted
 	Rates    Rates
 	Records  Records
 	Archive  Archive
@@ -168,6 +169,14 @@ type Readings interface {
 // Upstream asks a source how many items a window holds, through the rate gate.
 type Upstream interface {
 	CountUpstream(ctx context.Context, c *spec.Compiled, w window.Window) (items int64, known bool, err error)
+}
+
+// Counted reads how counts of upstreams compared with what was read.
+type Counted interface {
+	// ShortCounts lists windows of which an upstream counted more than was read.
+	ShortCounts(ctx context.Context, source string, limit int) ([]view.CountCheck, error)
+	// CountChecks lists the comparisons of an endpoint whose windows reach into a range.
+	CountChecks(ctx context.Context, d ingest.Dataset, within window.Window, limit int) ([]view.CountCheck, error)
 }
 
 // Rates reads how rate keys stand.

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
@@ -24,8 +25,9 @@ type ReconcileQuery struct {
 // Reconciliation is a coverage compared with the upstream.
 type Reconciliation struct {
 	Windows []view.Reconciled
-	Skipped int       // windows that are not covered, or waived: a gap is told elsewhere
-	Stopped time.Time // where it stopped, because no more windows were allowed; else zero
+	Checks  []view.CountCheck // to be kept: those of them where both numbers are known
+	Skipped int               // windows that are not covered, or waived: a gap is told elsewhere
+	Stopped time.Time         // where it stopped, because no more windows were allowed; else zero
 }
 
 // Reconcile asks the upstream how many items each window of an endpoint has now, and
@@ -58,6 +60,9 @@ func (i *Inspector) Reconcile(ctx context.Context, b EndpointCoverage, q Reconci
 			return out, err
 		}
 		out.Windows = append(out.Windows, one)
+		if one.Upstream != nil && one.Read != nil {
+			out.Checks = append(out.Checks, view.CountCheck{Reconciled: one, Question: hash, Enough: enoughItems(*one.Upstream, q.Tolerance)})
+		}
 	}
 	return out, nil
 }
@@ -84,10 +89,15 @@ func (i *Inspector) compareCounts(ctx context.Context, b EndpointCoverage, w win
 	return one, nil
 }
 
+// enoughItems returns how many items a reading must have where some percent may be missing.
+func enoughItems(upstream int64, tolerance float64) int64 {
+	return upstream - int64(math.Floor(float64(upstream)*tolerance/100))
+}
+
 // judgeCounts compares; only what is missing here is a finding.
 func judgeCounts(upstream, read int64, tolerance float64) view.CountVerdict {
 	switch {
-	case float64(upstream-read) > float64(upstream)*tolerance/100:
+	case read < enoughItems(upstream, tolerance):
 		return view.CountsShort
 	case upstream < read:
 		return view.CountsMore

@@ -106,6 +106,9 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 		return err
 	}
 	s.foldStopped()
+	if err := s.addShortfalls(ctx); err != nil {
+		return err
+	}
 	if err := s.addThin(ctx); err != nil {
 		return err
 	}

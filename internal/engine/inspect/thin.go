@@ -55,7 +55,14 @@ func (s *statusBuilder) findThin(ctx context.Context, b EndpointCoverage) (out [
 		return nil, err
 	}
 	for _, d := range threshold.Thin(days, s.limits.ThinShare) {
-		out = append(out, view.ThinDay{Window: window.Window{From: d.Start, To: Day.next(d.Start)}, Items: d.Items, Usual: d.Usual})
+		one := view.ThinDay{Window: window.Window{From: d.Start, To: Day.next(d.Start)}, Items: d.Items, Usual: d.Usual}
+		explained, err := s.isExplained(ctx, b, hash, one)
+		if err != nil {
+			return nil, err
+		}
+		if !explained {
+			out = append(out, one)
+		}
 	}
 	return out, nil
 }
