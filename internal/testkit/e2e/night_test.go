@@ -21,6 +21,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/alert"
 	"github.com/patra-ingest/patra/internal/driver/hook"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
+	"github.com/patra-ingest/patra/internal/testkit/wiretap"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -59,8 +60,10 @@ type night struct {
 	*world
 	source   string
 	phone    *phone
-	config   string       // patra.yaml
-	upstream atomic.Value // of http.HandlerFunc: what stands before the simulator; nil: nothing
+	box      *wiretap.Mailbox // who reads mail
+	read     int              // of the mails
+	config   string           // patra.yaml
+	upstream atomic.Value     // of http.HandlerFunc: what stands before the simulator; nil: nothing
 	inner    http.Handler
 	form     simulated.Form
 	url      string
@@ -75,36 +78,37 @@ alerts:
   receivers:
     phone:
       webhook: {url: "%s", secret: ["env:PHONE_SECRET"], allowPrivate: true}
+    mail:
+      mail: {server: "%s", ca: "%s", from: patra@example.org, to: [oncall@example.org], user: patra, password: "env:MAIL_SECRET"}
   rules:
-    night: %s
+    night: {for: PT3S}
 findings: {circuitOpens: 1, checkAge: PT0S}
 `
 
-// The rules of the tests: the usual one, and one that wakes people only if it is critical.
+// Items a second: so many that a window has a page of them, and so few that it has one or two.
 const (
-	usualRule    = "{for: PT3S}"
-	criticalRule = "{severity: CRITICAL, for: PT20S}"
+	manyItems = 6
+	fewItems  = 1
 )
 
-func newNight(t *testing.T, database, rule string) *night {
+func newNight(t *testing.T, database string, items int) *night {
 	t.Helper()
 	f := authForm(t, "key-header")
 	t.Setenv("PHONE_SECRET", phoneSecret)
+	t.Setenv("MAIL_SECRET", phoneSecret)
 	began := time.Now()
-	// Each window has more than a handful of items, so that a page of which none can be
-	// understood is known for a change of format at once.
-	data := upsim.NewDataset(upsim.Config{Seed: 3, From: began.Add(-20 * time.Minute), To: began.Add(2 * time.Hour), PerDay: 6 * 86400, Flat: true})
+	data := upsim.NewDataset(upsim.Config{Seed: 3, From: began.Add(-20 * time.Minute), To: began.Add(2 * time.Hour), PerDay: items * 86400, Flat: true})
 	server, err := upsim.NewServer(data, f.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &night{world: &world{t: t, data: data, server: server, database: database, now: began}, source: "form-key-header", phone: newPhone(t), inner: server, form: f}
+	n := &night{world: &world{t: t, data: data, server: server, database: database, now: began}, source: "form-key-header", phone: newPhone(t), box: wiretap.NewMailbox(t), inner: server, form: f}
 	n.passes(nil)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { n.upstream.Load().(http.HandlerFunc)(w, r) }))
 	t.Cleanup(front.Close)
 	n.url = front.URL
 	n.config = filepath.Join(t.TempDir(), "patra.yaml")
-	n.write(n.config, fmt.Sprintf(nightConfig, n.phone.url, rule))
+	n.write(n.config, fmt.Sprintf(nightConfig, n.phone.url, n.box.Addr, n.box.CA))
 	n.must("db", "migrate")
 	n.applies(f.YAML(n.url))
 	n.must("harvest", n.source, "--from", began.Add(-2*time.Minute).Format(time.RFC3339), "-q", "-o", "json")
@@ -171,7 +175,20 @@ func (n *night) rings(kind alert.Kind) alert.Alert {
 	if m.Kind != kind || len(m.Alerts) != 1 {
 		n.t.Fatalf("%s with %d alerts, want %s with one", m.Kind, len(m.Alerts), kind)
 	}
+	n.mailed(m)
 	return m.Alerts[0]
+}
+
+// mailed waits for the mail of a message, which is encrypted and says the same.
+func (n *night) mailed(m alert.Message) {
+	n.t.Helper()
+	<-n.box.Arrived()
+	mails := n.box.Mails()
+	mail := mails[n.read]
+	n.read++
+	if !mail.Encrypted || !strings.Contains(mail.Text, m.ID) || !strings.Contains(mail.Text, string(m.Alerts[0].Code)) {
+		n.t.Errorf("a mail of another message: %+v", mail)
+	}
 }
 
 // types runs the command that a message names, with a reason where it asks for one.
@@ -213,35 +230,47 @@ func (n *night) renames(w http.ResponseWriter, r *http.Request) {
 // A key is revoked: one message names the source and the key, the command it names goes on,
 // and one message says that it is over.
 func TestNightKeyRevoked(t *testing.T) {
-	n := newNight(t, "sqlite:"+filepath.Join(t.TempDir(), "patra.db"), usualRule)
-	worker := n.begins()
-	n.passes(refuses(http.StatusUnauthorized))
-	told := n.rings(alert.Firing)
-	n.names(told, "CRITICAL", n.source, "UNAUTHORIZED (HTTP 401)", "env:FORM_SECRET")
-	n.passes(nil) // there is a key again
-	n.types(told, "patra source resume "+n.source+" --reason …")
-	n.ends(worker, told)
+	onEveryNight(t, func(t *testing.T, database string) {
+		n := newNight(t, database, manyItems)
+		worker := n.begins()
+		n.passes(refuses(http.StatusUnauthorized))
+		told := n.rings(alert.Firing)
+		n.names(told, "CRITICAL", n.source, "UNAUTHORIZED (HTTP 401)", "env:FORM_SECRET")
+		n.passes(nil) // there is a key again
+		n.types(told, "patra source resume "+n.source+" --reason …")
+		n.ends(worker, told)
+	})
 }
 
-// The upstream answers with 500 only. The command tells what it answers; when it is well
-// again the work goes on.
+// The upstream answers with 500 only. The message says that work goes on automatically, and the
+// command tells what it answers.
 func TestProofNightUpstreamDown(t *testing.T) {
 	needProof(t)
-	n := newNight(t, "sqlite:"+filepath.Join(t.TempDir(), "patra.db"), usualRule)
-	worker := n.begins()
-	n.passes(refuses(http.StatusInternalServerError))
-	told := n.rings(alert.Firing)
-	n.names(told, "WARNING", n.source, "UPSTREAM_DOWN", "SERVER_ERROR")
-	n.passes(nil)
-	n.types(told, "patra source test "+n.source)
-	n.ends(worker, told)
+	onEveryNight(t, func(t *testing.T, database string) {
+		n := newNight(t, database, manyItems)
+		worker := n.begins()
+		n.passes(refuses(http.StatusInternalServerError))
+		told := n.rings(alert.Firing)
+		n.names(told, "WARNING", n.source, "UPSTREAM_DOWN", "SERVER_ERROR", "goes on automatically")
+		n.passes(nil)
+		n.types(told, "patra source test "+n.source)
+		n.ends(worker, told)
+	})
 }
 
-// The upstream renames a field, so that no item can be understood. With the mapping mended
-// and the command typed, all comes in.
-func TestProofNightMappingBroken(t *testing.T) {
+// The upstream renames a field, so that no item can be understood, be there many or few. With
+// the mapping mended and the command typed, all comes in.
+func TestNightMappingBroken(t *testing.T) {
+	onEveryNight(t, func(t *testing.T, database string) { mappingNight(t, database, fewItems) })
+}
+
+func TestProofNightMappingBrokenOfMany(t *testing.T) {
 	needProof(t)
-	n := newNight(t, "sqlite:"+filepath.Join(t.TempDir(), "patra.db"), criticalRule)
+	onEveryNight(t, func(t *testing.T, database string) { mappingNight(t, database, manyItems) })
+}
+
+func mappingNight(t *testing.T, database string, items int) {
+	n := newNight(t, database, items)
 	worker := n.begins()
 	n.passes(n.renames)
 	told := n.rings(alert.Firing)
@@ -249,6 +278,9 @@ func TestProofNightMappingBroken(t *testing.T) {
 	n.applies(strings.Replace(n.form.YAML(n.url), "title: $.title", "title: $.heading", 1))
 	n.types(told, "patra source resume "+n.source+"/works --reason …")
 	n.ends(worker, told)
+	if _, out, _ := n.patra("quarantine", "list", n.source, "-o", "json"); strings.Contains(out, "MISSING_FIELD") {
+		t.Errorf("still in quarantine:\n%s", out)
+	}
 }
 
 // The disk of the database is full: that is told without it, and when there is room again the
@@ -256,7 +288,7 @@ func TestProofNightMappingBroken(t *testing.T) {
 func TestProofNightDiskFull(t *testing.T) {
 	needProof(t)
 	dir := smallDisk(t)
-	n := newNight(t, "sqlite:"+filepath.Join(dir, "patra.db"), usualRule)
+	n := newNight(t, "sqlite:"+filepath.Join(dir, "patra.db"), manyItems)
 	worker := n.begins()
 	empty := fill(t, dir, 300<<10)
 	told := n.rings(alert.Firing)
@@ -267,20 +299,31 @@ func TestProofNightDiskFull(t *testing.T) {
 
 // The process that plans and works is killed: the message names it, what waits for it, and
 // what to start.
-func TestProofNightPlannerDead(t *testing.T) {
-	needProof(t)
-	n := newNight(t, "sqlite:"+filepath.Join(t.TempDir(), "patra.db"), usualRule)
-	worker := n.begins()
-	if err := worker.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
+func TestNightPlannerDead(t *testing.T) {
+	onEveryNight(t, func(t *testing.T, database string) {
+		n := newNight(t, database, manyItems)
+		worker := n.begins()
+		if err := worker.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-worker.ended
+		told := n.rings(alert.Firing)
+		n.names(told, "WARNING", "ended without shutting down", "planner", n.source)
+		if told.Next != "patra serve" {
+			t.Fatalf("next is %q", told.Next)
+		}
+		n.ends(n.serves("planner,executor"), told)
+	})
+}
+
+// onEveryNight runs a night on SQLite, and on MariaDB too among the proofs: it takes a while.
+func onEveryNight(t *testing.T, test func(t *testing.T, database string)) {
+	t.Helper()
+	if os.Getenv("PATRA_PROOF") != "" {
+		onEachDatabaseInTurn(t, test)
+		return
 	}
-	<-worker.ended
-	told := n.rings(alert.Firing)
-	n.names(told, "WARNING", "ended without shutting down", "planner", n.source)
-	if told.Next != "patra serve" {
-		t.Fatalf("next is %q", told.Next)
-	}
-	n.ends(n.serves("planner,executor"), told)
+	test(t, databases["sqlite"](t))
 }
 
 // needProof skips what waits for minutes.
