@@ -78,7 +78,11 @@ func FindingText(f view.Finding, now time.Time) string {
 	case view.FoundUnplannable:
 		return "cannot be planned: " + f.Error
 	case view.FoundGap:
-		return fmt.Sprintf("gap %s: %s", WindowText(f.Gap.Window), GapReason(*f.Gap)) + failureText(f.Task)
+		text := fmt.Sprintf("gap %s: %s", WindowText(f.Gap.Window), GapReason(*f.Gap)) + failureText(f.Task)
+		if f.Condition != nil {
+			text += "; " + ConditionText(*f.Condition)
+		}
+		return text
 	case view.FoundRanges:
 		return fmt.Sprintf("%s failed and still owed by cursor %d, such as %s; %s", Count(f.Count, "range"), f.Subject.CursorID, WindowText(f.Windows[0]), rangesNext(f.Subject))
 	case view.FoundBehind:

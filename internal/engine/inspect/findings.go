@@ -109,6 +109,31 @@ func (s *statusBuilder) foldStopped() {
 	})
 }
 
+// foldGivenUp makes it a fact of a gap that most tasks of its endpoint are given up: the
+// failure that left the gap is the cause of both, and who mends it has both.
+func (s *statusBuilder) foldGivenUp() {
+	for i, gap := range s.report.Findings {
+		if gap.Code != view.FoundGap || gap.Task == nil {
+			continue
+		}
+		for _, c := range s.report.Findings {
+			if isGivenUpFor(gap, c) {
+				s.report.Findings[i].Condition = c.Condition
+			}
+		}
+	}
+	gaps := slices.DeleteFunc(slices.Clone(s.report.Findings), func(f view.Finding) bool { return f.Code != view.FoundGap || f.Condition == nil })
+	s.report.Findings = slices.DeleteFunc(s.report.Findings, func(c view.Finding) bool {
+		return slices.ContainsFunc(gaps, func(gap view.Finding) bool { return isGivenUpFor(gap, c) })
+	})
+}
+
+// isGivenUpFor reports whether a finding says that tasks are given up where a gap was left.
+func isGivenUpFor(gap, c view.Finding) bool {
+	return c.Code == view.FoundCondition && c.Condition.Condition == health.DeadTasks && c.Subject.Source == gap.Subject.Source && c.Subject.Endpoint == gap.Subject.Endpoint &&
+		(c.Subject.Operation == "" || c.Subject.Operation == string(ingest.Harvest))
+}
+
 // isLeftBy reports whether a finding is a gap that waits for the end of a stop.
 func isLeftBy(stop view.Subject, f view.Finding) bool {
 	return f.Code == view.FoundGap && f.Gap.Reason == view.GapPaused && f.Subject.Source == stop.Source && (stop.Endpoint == "" || stop.Endpoint == f.Subject.Endpoint)

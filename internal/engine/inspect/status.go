@@ -112,6 +112,7 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 	if err := s.addThin(ctx); err != nil {
 		return err
 	}
+	s.foldGivenUp()
 	return s.addLate(ctx)
 }
 

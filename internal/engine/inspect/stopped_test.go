@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -38,6 +39,34 @@ func TestStatusTellsASourceThatStoppedItselfOnce(t *testing.T) {
 		}
 		if len(s.Sources[0].Gaps) != 1 {
 			t.Errorf("%s: the gap is not shown with its source", name)
+		}
+	}
+}
+
+// Tasks that are given up and the gap they leave have one cause, and are one finding. Where no
+// task failed, or another operation is in trouble, both are told.
+func TestStatusTellsTasksThatAreGivenUpWithTheirGap(t *testing.T) {
+	for name, c := range map[string]struct {
+		of   view.Condition
+		want []view.FindingCode
+	}{
+		"of the harvest":  {view.Condition{Source: "crossref", Endpoint: "works", Operation: "HARVEST", Condition: health.DeadTasks, Level: 1}, []view.FindingCode{view.FoundGap}},
+		"of an update":    {view.Condition{Source: "crossref", Endpoint: "works", Operation: "UPDATE", Condition: health.DeadTasks, Level: 1}, []view.FindingCode{view.FoundCondition, view.FoundGap}},
+		"of another one":  {view.Condition{Source: "crossref", Endpoint: "journals", Operation: "HARVEST", Condition: health.DeadTasks, Level: 1}, []view.FindingCode{view.FoundCondition, view.FoundGap}},
+		"another trouble": {view.Condition{Source: "crossref", Endpoint: "works", Operation: "HARVEST", Condition: health.Slow, Level: 1}, []view.FindingCode{view.FoundCondition, view.FoundGap}},
+	} {
+		l := crossref(t)
+		l.open = []window.Window{days(3, 4)}
+		l.tasks = []view.Task{{ID: 7, Source: "crossref", Operation: "HARVEST", Status: string(ingest.TaskFailed), ErrorCode: "REJECT_RATE"}}
+		l.conditions = []view.Condition{c.of}
+		s := l.status(t, StatusQuery{})
+		got := codes(s)
+		slices.Sort(got)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v", name, got)
+		}
+		if len(c.want) == 1 && !strings.Contains(wording.FindingText(s.Findings[0], s.Now), "most tasks are given up") {
+			t.Errorf("%s: %s", name, wording.FindingText(s.Findings[0], s.Now))
 		}
 	}
 }
