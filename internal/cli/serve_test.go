@@ -153,12 +153,19 @@ func TestServeStopsOnSignals(t *testing.T) {
 func TestServeRefuses(t *testing.T) {
 	d := newDesk(t)
 	for text, args := range map[string][]string{
-		"role api is known, but this version does not have it yet": {"--roles", "planner,api"},
-		"say who gets events": {"--roles", "relay"},
-		"role api is known":   {"--roles", "api"},
-		"unknown role":        {"--roles", "plannr"},
-		"--workers must be":   {"--workers", "0"},
-		"unknown command":     {"now"},
+		"say who gets events":            {"--roles", "relay"},
+		"unknown role":                   {"--roles", "plannr"},
+		"--workers must be":              {"--workers", "0"},
+		"unknown command":                {"now"},
+		"so it needs TLS":                {"--roles", "api", "--listen", "0.0.0.0:8750"},
+		"the names it answers to":        {"--roles", "api", "--listen", ":8750", "--behind-proxy", "10.0.0.5"},
+		"leave out --anonymous":          {"--roles", "api", "--listen", "192.0.2.1:8750", "--anonymous", "viewer"},
+		"nobody may be more than viewer": {"--roles", "api", "--anonymous", "operator"},
+		"expected an address or a range": {"--roles", "api", "--behind-proxy", "proxy"},
+		"is called --metrics-token":      {"--roles", "api", "--listen-token", "env:TOKEN"},
+		"is about the HTTP interface":    {"--host", "patra.example.org"},
+		"mean the same without":          {"--listen", "127.0.0.1:1", "--metrics-listen", "127.0.0.1:2"},
+		"a certificate needs its key":    {"--roles", "api", "--listen-cert", "/nowhere"},
 	} {
 		d.holds(d.expect(term.ExitUsage, append([]string{"serve"}, args...)...).err, text)
 	}

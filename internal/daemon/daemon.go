@@ -71,6 +71,8 @@ type Config struct {
 	Installed Installed
 	// Metrics says whether the process counts what it does, and who may read it.
 	Metrics MetricsConfig
+	// Entrance says where the HTTP interface is, and who comes in.
+	Entrance EntranceConfig
 	// Spans records what the work tells about its course; nil: nobody does. See TraceTo.
 	Spans span.Recorder
 	// Clock replaces the store's clock; for tests.
@@ -125,6 +127,7 @@ type App struct {
 	History     *History
 	Replays     *Replays
 	Bodies      *Bodies
+	Tokens      *Tokens
 
 	store    *store.Store
 	config   Config
@@ -198,6 +201,7 @@ func (a *App) offerTopics(db *store.Store) {
 	a.Alerts = &Alerts{operate.NewAlerts(db), db}
 	a.Records, a.Definitions, a.History = &Records{db}, &Definitions{db}, &History{db}
 	a.Replays, a.Bodies = &Replays{a}, &Bodies{a.raw, a.config.Raw}
+	a.Tokens = &Tokens{db}
 }
 
 // Now reads the store's clock: the one that judges leases (D§5.2).

@@ -17,13 +17,13 @@ import (
 // Role is one of the duties of a process that serves.
 type Role string
 
-// The roles. Api is known and comes later.
+// The roles.
 const (
 	RolePlanner  Role = ingest.RolePlanner
 	RoleExecutor Role = ingest.RoleExecutor
 	RoleRelay    Role = ingest.RoleRelay
 	RoleAlert    Role = ingest.RoleAlert
-	RoleAPI      Role = "api"
+	RoleAPI      Role = ingest.RoleAPI
 )
 
 // ParseRoles reads a list such as planner,executor.
@@ -31,12 +31,10 @@ func ParseRoles(text string) ([]Role, error) {
 	var out []Role
 	for name := range strings.SplitSeq(text, ",") {
 		switch role := Role(strings.TrimSpace(name)); {
-		case role == RolePlanner || role == RoleExecutor || role == RoleRelay || role == RoleAlert:
+		case role == RolePlanner || role == RoleExecutor || role == RoleRelay || role == RoleAlert || role == RoleAPI:
 			out = append(out, role)
-		case role == RoleAPI:
-			return nil, fmt.Errorf("%w: role %s is known, but this version does not have it yet: use planner, executor, relay, alert or several", fault.ErrInvalid, role)
 		default:
-			return nil, fmt.Errorf("%w: unknown role %q: use planner, executor, relay, alert or several", fault.ErrInvalid, role)
+			return nil, fmt.Errorf("%w: unknown role %q: use planner, executor, relay, alert, api or several", fault.ErrInvalid, role)
 		}
 	}
 	slices.Sort(out)
@@ -59,6 +57,13 @@ func (a *App) Serve(ctx context.Context, roles []Role) error {
 		return err
 	}
 	defer closeListener()
+	if slices.Contains(roles, RoleAPI) {
+		closeDoor, err := a.openDoor(ctx, stop)
+		if err != nil {
+			return err
+		}
+		defer closeDoor()
+	}
 	a.identity.Roles, a.patient = joinRoles(roles), true
 	a.config.Log.Info("serving", "roles", a.identity.Roles, "process", a.identity.ID)
 	if len(a.config.Installed.Alerts.Receivers) > 0 && !slices.Contains(roles, RoleAlert) {
@@ -79,7 +84,7 @@ func (a *App) Serve(ctx context.Context, roles []Role) error {
 	}
 	for _, role := range roles {
 		duties.Go(func() {
-			run := map[Role]func(context.Context) error{RolePlanner: a.planBySchedule, RoleExecutor: a.executeTasks, RoleRelay: a.relayEvents, RoleAlert: a.tellAlerts}[role]
+			run := map[Role]func(context.Context) error{RolePlanner: a.planBySchedule, RoleExecutor: a.executeTasks, RoleRelay: a.relayEvents, RoleAlert: a.tellAlerts, RoleAPI: a.stayOpen}[role]
 			if err := run(ctx); ctx.Err() == nil {
 				stop(fmt.Errorf("%s: %w", role, err)) // the others must not look as if all were well
 			}

@@ -9,53 +9,94 @@ import (
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
-// listening are the flags that say where a process shows its metrics and its health.
+// listening are the flags that say where a process is reached: its metrics and its health,
+// and with the role api the HTTP interface.
 type listening struct {
-	daemon.ListenConfig
-	every string
+	shown   daemon.ListenConfig // --listen…: the interface, or without it the metrics
+	metrics daemon.ListenConfig // --metrics-…
+	every   string
+	door    doorFlags
 }
 
 func (l *listening) addFlags(c *cobra.Command) {
-	c.Flags().StringVar(&l.Address, "listen", "", "show /metrics, /healthz and /readyz at HOST:PORT, such as 127.0.0.1:9464 (default: nowhere)")
-	c.Flags().StringVar(&l.Cert, "listen-cert", "", "file with the certificate to show there; beyond this machine it is needed")
-	c.Flags().StringVar(&l.Key, "listen-key", "", "file with its key")
-	c.Flags().StringVar(&l.Token, "listen-token", "", "env:NAME, file:PATH or exec:COMMAND that give the bearer token for /metrics; beyond this machine it is needed")
-	c.Flags().StringVar(&l.every, "metrics-every", "30s", "how often stored rows are read for the metrics")
+	f := c.Flags()
+	f.StringVar(&l.shown.Address, "listen", "", "with the role api: where the HTTP interface is, HOST:PORT or unix:PATH (default "+daemon.EntranceAddress+"); without: the same as --metrics-listen")
+	f.StringVar(&l.shown.Cert, "listen-cert", "", "file with the certificate to show there; beyond this machine it is needed")
+	f.StringVar(&l.shown.Key, "listen-key", "", "file with its key")
+	f.StringVar(&l.shown.Token, "listen-token", "", "without the role api: the same as --metrics-token")
+	f.StringVar(&l.metrics.Address, "metrics-listen", "", "show /metrics, /healthz and /readyz at HOST:PORT, such as 127.0.0.1:9464 (default: nowhere)")
+	f.StringVar(&l.metrics.Cert, "metrics-cert", "", "file with the certificate to show there; beyond this machine it is needed")
+	f.StringVar(&l.metrics.Key, "metrics-key", "", "file with its key")
+	f.StringVar(&l.metrics.Token, "metrics-token", "", "env:NAME, file:PATH or exec:COMMAND that give the bearer token for /metrics; beyond this machine it is needed")
+	f.StringVar(&l.every, "metrics-every", "30s", "how often stored rows are read for the metrics")
+	l.door.addFlags(f)
 }
 
-// apply switches counting on where somebody may read it. What a flag says wins over
-// patra.yaml.
-func (l listening) apply(e *term.Env, given *pflag.FlagSet, c *daemon.Config) (err error) {
-	if l.Every, err = term.ParseDuration(l.every); err != nil {
+// apply says where the process is reached. What a flag says wins over patra.yaml.
+func (l listening) apply(e *term.Env, given *pflag.FlagSet, api bool, c *daemon.Config) error {
+	if api {
+		if given.Changed("listen-token") {
+			return term.Usagef("--listen-token: with the role api it is called --metrics-token; the HTTP interface has access tokens of its own (patra token create)")
+		}
+		if err := l.door.apply(e, l.shown, c); err != nil {
+			return err
+		}
+		return l.applyMetrics(e, given, "metrics-", c)
+	}
+	if name := l.door.given(given); name != "" {
+		return term.Usagef("--%s is about the HTTP interface: say --roles with api", name)
+	}
+	for _, part := range metricsFlags {
+		if given.Changed("listen"+part.older) && given.Changed("metrics-"+part.name) {
+			return term.Usagef("--listen%s and --metrics-%s mean the same without the role api: leave one out", part.older, part.name)
+		}
+	}
+	if given.Changed("metrics-listen") {
+		return l.applyMetrics(e, given, "metrics-", c)
+	}
+	l.metrics = l.shown
+	return l.applyMetrics(e, given, "listen", c)
+}
+
+// metricsFlags are the flags of the metrics, with what the older ones have behind "listen".
+var metricsFlags = []struct{ name, older string }{{"listen", ""}, {"cert", "-cert"}, {"key", "-key"}, {"token", "-token"}}
+
+// applyMetrics switches counting on where somebody may read it.
+func (l listening) applyMetrics(e *term.Env, given *pflag.FlagSet, prefix string, c *daemon.Config) (err error) {
+	m := l.metrics
+	if m.Every, err = term.ParseDuration(l.every); err != nil {
 		return term.Usagef("--metrics-every: %v", err)
 	}
-	where := "--listen"
-	if in := e.Installed; in.Listen.Address != "" && !given.Changed("listen") {
-		where = "listen of " + in.File
-		l.fillFrom(in.Listen, given)
+	changed := func(name, older string) bool {
+		if prefix == "listen" {
+			return given.Changed("listen" + older)
+		}
+		return given.Changed(prefix + name)
 	}
-	if err := l.Check(); err != nil {
+	where := "--metrics-listen"
+	if prefix == "listen" {
+		where = "--listen"
+	}
+	if in := e.Installed; in.Listen.Address != "" && !changed("listen", "") {
+		where = "listen of " + in.File
+		fillFrom(&m, in.Listen, changed, given.Changed("metrics-every"))
+	}
+	if err := m.Check(); err != nil {
 		return term.Usagef("%s: %v", where, err)
 	}
-	c.Metrics = daemon.MetricsConfig{On: l.Address != "", Version: term.Version, Listen: l.ListenConfig}
+	c.Metrics = daemon.MetricsConfig{On: m.Address != "", Version: term.Version, Listen: m}
 	return nil
 }
 
 // fillFrom takes from patra.yaml what no flag says.
-func (l *listening) fillFrom(in config.Listen, given *pflag.FlagSet) {
-	for flag, take := range map[string]func(){
-		"listen":       func() { l.Address = in.Address },
-		"listen-cert":  func() { l.Cert = in.Cert },
-		"listen-key":   func() { l.Key = in.Key },
-		"listen-token": func() { l.Token = in.Token.String() },
-		"metrics-every": func() {
-			if in.MetricsEvery != 0 {
-				l.Every = in.MetricsEvery.Std()
-			}
-		},
-	} {
-		if !given.Changed(flag) {
-			take()
+func fillFrom(m *daemon.ListenConfig, in config.Listen, changed func(name, older string) bool, everyGiven bool) {
+	values := []string{in.Address, in.Cert, in.Key, in.Token.String()}
+	for i, into := range []*string{&m.Address, &m.Cert, &m.Key, &m.Token} {
+		if part := metricsFlags[i]; !changed(part.name, part.older) {
+			*into = values[i]
 		}
+	}
+	if in.MetricsEvery != 0 && !everyGiven {
+		m.Every = in.MetricsEvery.Std()
 	}
 }

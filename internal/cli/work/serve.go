@@ -43,34 +43,40 @@ Roles:
   alert     tells the receivers in patra.yaml of findings (docs/alerts.md). Any
             number of processes may have the role; one at a time tells. It is
             left out where no receiver is declared
+  api       answers programs and browsers at --listen (docs/access.md). Nobody
+            comes in without an access token (patra token create); on a terminal
+            a link is shown that lets you in once
 One planner a day also archives and removes history, if it was told how long to
 keep it (--archive-keep, --versions-keep, --outbox-keep).
-The role api is known and comes with a later version.
 
 Its log is lines of JSON, or text on a terminal: --log-format, --log-level and
 --log-file, or the section log of patra.yaml. SIGHUP opens the log file anew, so
 that logrotate can rename it.
 
---listen shows how the process fares: /metrics for Prometheus, /healthz (it lives),
-/readyz (its database answers and has the schema of this program). An address that
-other machines reach needs a certificate and a token for /metrics. The same can
-stand in the section listen of patra.yaml; --listen '' then means nowhere. The
+--metrics-listen shows how the process fares: /metrics for Prometheus, /healthz (it
+lives), /readyz (its database answers and has the schema of this program). An
+address that other machines reach needs a certificate and a token for /metrics. The
+same can stand in the section listen of patra.yaml; --metrics-listen '' then means
+nowhere. Without the role api, --listen and its companions mean the same. The
 metrics are listed in docs/metrics.md.
 
 SIGTERM stops it in an orderly way with exit code 0, Ctrl-C with 130: committed
 pages stay, leases are given back, the next process continues.`,
 		Example: `  patra serve
   patra serve --roles planner
-  patra serve --listen 127.0.0.1:9464
+  patra serve --metrics-listen 127.0.0.1:9464
+  patra serve --roles planner,executor,api
+  patra serve --roles api --listen 0.0.0.0:8750 --host patra.example.org \
+    --listen-cert /etc/patra/tls.crt --listen-key /etc/patra/tls.key
   patra serve --roles executor --workers 8
   patra serve --roles planner,executor,relay --events events.yaml
   patra serve --log-level warn --log-file /var/log/patra/serve.log`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runServe(cmd.Context(), e, roles, settings, history, told, func(c *daemon.Config) error { return shown.apply(e, cmd.Flags(), c) })
+			return runServe(cmd.Context(), e, roles, settings, history, told, func(c *daemon.Config, api bool) error { return shown.apply(e, cmd.Flags(), api, c) })
 		},
 	}
-	c.Flags().StringVar(&roles, "roles", usualRoles, "duties of this process: planner, executor, relay, alert or several")
+	c.Flags().StringVar(&roles, "roles", usualRoles, "duties of this process: planner, executor, relay, alert, api or several")
 	settings.Flags(c)
 	history.Flags(c)
 	told.Flags(c)
@@ -81,7 +87,7 @@ pages stay, leases are given back, the next process continues.`,
 // usualRoles are those of a process that was not told which to have.
 const usualRoles = "planner,executor,alert"
 
-func runServe(ctx context.Context, e *term.Env, text string, settings Settings, history admin.HistoryFlags, told events.File, listen func(*daemon.Config) error) error {
+func runServe(ctx context.Context, e *term.Env, text string, settings Settings, history admin.HistoryFlags, told events.File, listen func(c *daemon.Config, api bool) error) error {
 	roles, err := daemon.ParseRoles(text)
 	if err != nil {
 		return term.Usagef("--roles: %v", err)
@@ -95,7 +101,7 @@ func runServe(ctx context.Context, e *term.Env, text string, settings Settings, 
 	}
 	defer stopLog()
 	config := daemon.Config{Database: e.Database, Installed: e.Installed, Log: log, Warn: e.WarnOnce}
-	if err := errors.Join(settings.Apply(&config), listen(&config)); err != nil {
+	if err := errors.Join(settings.Apply(&config), listen(&config, slices.Contains(roles, daemon.RoleAPI))); err != nil {
 		return err
 	}
 	if config.Archive, err = history.Config(); err != nil {

@@ -15,6 +15,7 @@ const (
 	RoleExecutor = "executor" // works on tasks
 	RoleRelay    = "relay"    // publishes events
 	RoleAlert    = "alert"    // tells people of findings, one process at a time
+	RoleAPI      = "api"      // answers programs and browsers
 )
 
 // LacksRoles returns those of the wanted roles that are not among the given ones, in their

@@ -3,8 +3,8 @@
 // folders sqlite and mysql open a database and hand over a Dialect.
 //
 // The rooms are ledger (the work), registry (the sources), outbox (what leaves for
-// others), alarm (alerts), archive (upkeep) and look (the read side); kernel and bodies are what they
-// stand on. It must never hold a statement of its own: a new one belongs to a room.
+// others), alarm (alerts), access (who may use the HTTP interface), archive (upkeep) and look
+// (the read side); kernel and bodies are what they stand on. It must never hold a statement of its own: a new one belongs to a room.
 package store
 
 import (
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
+	"github.com/patra-ingest/patra/internal/driver/store/access"
 	"github.com/patra-ingest/patra/internal/driver/store/alarm"
 	"github.com/patra-ingest/patra/internal/driver/store/archive"
 	"github.com/patra-ingest/patra/internal/driver/store/bodies"
@@ -30,6 +31,7 @@ type Store struct {
 	*registry.Registry
 	*outbox.Outbox
 	*alarm.Alarm
+	*access.Access
 	*archive.Archive
 	*look.Look
 }
@@ -51,7 +53,7 @@ func New(d kernel.Dialect, write, read *sql.DB, o Options) *Store {
 	b := bodies.New(db)
 	l := look.New(db, b)
 	return &Store{
-		db: db, Ledger: ledger.New(db, b, l), Registry: registry.New(db), Outbox: outbox.New(db, b, l), Alarm: alarm.New(db), Archive: archive.New(db, b, l), Look: l,
+		db: db, Ledger: ledger.New(db, b, l), Registry: registry.New(db), Outbox: outbox.New(db, b, l), Alarm: alarm.New(db), Access: access.New(db), Archive: archive.New(db, b, l), Look: l,
 	}
 }
 

@@ -32,16 +32,23 @@ const (
 	mostHeads = 16 << 10        // bytes of the headers of a request
 )
 
-// NewHandler answers /metrics, /healthz and /readyz. Health is told to everybody, in one
-// word: those who watch processes have no token, and nothing of it is worth hiding.
+// NewHandler answers /metrics, /healthz and /readyz.
 func NewHandler(s Served) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", requireToken(s.Token, newScrapeHandler(s)))
+	mux.Handle("GET /", NewHealthHandler(s.Ready))
+	return mux
+}
+
+// NewHealthHandler answers /healthz and /readyz. Health is told to everybody, in one word:
+// those who watch processes have no token, and nothing of it is worth hiding.
+func NewHealthHandler(check func(ctx context.Context) error) http.Handler {
+	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeHealth(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
 		defer cancel()
-		if err := s.Ready(ctx); err != nil {
+		if err := check(ctx); err != nil {
 			writeHealth(w, http.StatusServiceUnavailable, "not ready: "+err.Error())
 			return
 		}

@@ -21,7 +21,7 @@ type storeRoom struct {
 	may    []string
 }
 
-// kernel ← bodies ← look ← {ledger, registry, outbox, alarm, archive} ← store ← the
+// kernel ← bodies ← look ← {ledger, registry, outbox, alarm, access, archive} ← store ← the
 // databases. A folder without a row is a database.
 var storeRooms = []storeRoom{
 	{"migrations", nil},
@@ -32,14 +32,15 @@ var storeRooms = []storeRoom{
 	{"registry", []string{"kernel", "bodies", "look"}},
 	{"outbox", []string{"kernel", "bodies", "look"}},
 	{"alarm", []string{"kernel", "look"}},
+	{"access", []string{"kernel", "look"}},
 	{"archive", []string{"kernel", "bodies", "look"}},
-	{"", []string{"kernel", "bodies", "look", "ledger", "registry", "outbox", "alarm", "archive"}},
+	{"", []string{"kernel", "bodies", "look", "ledger", "registry", "outbox", "alarm", "access", "archive"}},
 }
 
 // suiteParts are the parts of the store's suite, cut where the store is cut.
 var suiteParts = []storeRoom{
 	{"fixture", nil},
-	{"", []string{"fixture", "kernel", "ledger", "registry", "outbox", "alarm", "archive", "look"}},
+	{"", []string{"fixture", "kernel", "ledger", "registry", "outbox", "alarm", "access", "archive", "look"}},
 }
 
 // part is what a part of the suite may import of it.
@@ -165,6 +166,7 @@ func storeFixtures() []fixture {
 		{"store-rooms", "registry knows its neighbour", storeFolder + "/registry", of(importing(room("ledger"))), []string{storeFolder + "/registry/a.go:4"}},
 		{"store-rooms", "outbox knows its neighbour", storeFolder + "/outbox", of(importing(room("ledger"))), []string{storeFolder + "/outbox/a.go:4"}},
 		{"store-rooms", "alarm knows its neighbour", storeFolder + "/alarm", of(importing(room("ledger"))), []string{storeFolder + "/alarm/a.go:4"}},
+		{"store-rooms", "access knows its neighbour", storeFolder + "/access", of(importing(room("ledger"))), []string{storeFolder + "/access/a.go:4"}},
 		{"store-rooms", "archive knows its neighbour", storeFolder + "/archive", of(importing(room("ledger"))), []string{storeFolder + "/archive/a.go:4"}},
 		{"store-rooms", "a room knows the whole", storeFolder + "/archive", of(importing(our + storeFolder)), []string{storeFolder + "/archive/a.go:4"}},
 		{"store-rooms", "the whole knows a database", storeFolder, of(importing(room("sqlite"))), []string{storeFolder + "/a.go:4"}},

@@ -1,0 +1,50 @@
+package entrance
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Bounds of a connection (R10). Streams of events lift the one of writing themselves, by
+// http.ResponseController.
+const (
+	headTime  = 5 * time.Second
+	readTime  = 30 * time.Second
+	writeTime = time.Minute
+	idleTime  = 2 * time.Minute
+	mostHeads = 16 << 10 // bytes of the headers of a request
+)
+
+// NewServer is a server with those bounds. Net/http allows 4 KB more than it is told.
+func NewServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: mostHeads - 4<<10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
+
+// ServeUntil answers requests on a listener until ctx ends, and then finishes those under
+// way, for a moment. Requests end with their context: streams notice that it is over.
+func ServeUntil(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger, farewell time.Duration) error {
+	requests, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	server := NewServer(h, log)
+	server.BaseContext = func(net.Listener) context.Context { return requests }
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	if err := server.Shutdown(last); err != nil {
+		end()
+		return server.Close()
+	}
+	return nil
+}
