@@ -59,10 +59,10 @@ type BodyState string
 
 // The states of bodies.
 const (
-	BodyKept    BodyState = "KEPT"
-	BodyNotKept BodyState = "NOT_KEPT"
-	BodyGone    BodyState = "GONE"    // it was kept, and is not there any more
-	BodyUnknown BodyState = "UNKNOWN" // it could not be looked for
+	BodyKept    BodyState = "kept"
+	BodyNotKept BodyState = "not kept"
+	BodyGone    BodyState = "gone"    // it was kept, and is not there any more
+	BodyUnknown BodyState = "unknown" // it could not be looked for
 )
 
 // Partition returns the endpoint and the operation that a task belongs to.
