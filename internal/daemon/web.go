@@ -15,7 +15,7 @@ func (a *App) newDashboard(version string, callerOf func(context.Context) access
 	return webui.New(webui.Settings{
 		CallerOf: callerOf, RequestID: requestID, Clock: a, Log: a.config.Log,
 		About:   webui.About{Version: version, Database: databaseName(a.store.Dialect())},
-		Readers: webui.Readers{Status: webStatus{a.Inspect}},
+		Readers: webui.Readers{Status: webStatus{a.Inspect}, Coverage: a.Inspect, Gaps: a},
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -142,7 +143,7 @@ func (s *stand) page(path string) string {
 
 var (
 	inlineScript = regexp.MustCompile(`(?i)<script(?:[^>]*)>[^<]|\son[a-z]+=|javascript:`)
-	leadsTo    = regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
+	leadsTo      = regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
 )
 
 // mostPage is how large a page may be.
@@ -173,7 +174,7 @@ var void = regexp.MustCompile(`<(meta|link|input|br|img|hr)([^>]*[^/>])?>`)
 // checkNesting reads a page as XML: every element ends where it should.
 func checkNesting(body string) error {
 	body = void.ReplaceAllString(strings.TrimPrefix(body, "<!doctype html>"), "<$1$2/>")
-	d := xml.NewDecoder(strings.NewReader(regexp.MustCompile(`(<[^>]*) (hidden|required|disabled|data-grid|data-nojs)(\s|/|>)`).ReplaceAllString(body, `$1 $2="$2"$3`)))
+	d := xml.NewDecoder(strings.NewReader(regexp.MustCompile(`(<[^>]*) (hidden|required|disabled|data-grid|data-row)(\s|/|>)`).ReplaceAllString(body, `$1 $2="$2"$3`)))
 	d.Entity = xml.HTMLEntity
 	for {
 		if _, err := d.Token(); errors.Is(err, io.EOF) {
@@ -184,11 +185,16 @@ func checkNesting(body string) error {
 	}
 }
 
+// textOf is what somebody reads of a page.
+func textOf(body string) string {
+	return strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(body, " ")), " ")
+}
+
 func (s *stand) has(body string, texts ...string) {
 	s.Helper()
 	for _, text := range texts {
 		if !strings.Contains(body, text) {
-			s.Errorf("the page lacks %q:\n%s", text, body)
+			s.Errorf("the page lacks %q:\n%s", text, textOf(body))
 		}
 	}
 }
@@ -227,7 +233,12 @@ func TestEveryLinkOfTheDashboardLeadsSomewhere(t *testing.T) {
 func TestACallerOfAnotherSourceSeesNothingOfThisOne(t *testing.T) {
 	s := newStand(t)
 	other := access.Caller{Name: "other", TokenID: 8, Role: access.Admin, Sources: []string{"pubmed"}}
-	for _, path := range []string{"/"} {
+	for _, path := range []string{"/coverage/crossref", "/coverage/crossref/2025", "/coverage/crossref/" + brokenDay, "/coverage/crossref/fill?from=2025-03-05&to=2025-03-06"} {
+		if status, body := s.get(path, other); status != http.StatusNotFound || strings.Contains(body, "works") {
+			t.Errorf("%s: %d\n%s", path, status, body)
+		}
+	}
+	for _, path := range []string{"/", "/coverage"} {
 		status, body := s.get(path, other)
 		if status != http.StatusOK || strings.Contains(body, "crossref") || strings.Contains(body, brokenDay) {
 			t.Errorf("%s: %d\n%s", path, status, body)
@@ -236,4 +247,117 @@ func TestACallerOfAnotherSourceSeesNothingOfThisOne(t *testing.T) {
 	if status, _ := s.get("/", access.Caller{}); status != http.StatusUnauthorized {
 		t.Errorf("without a login: %d", status)
 	}
+}
+
+// The map shows the day that failed at every level, and nothing of it is averaged away.
+func TestCoverageMapShowsTheDayThatFailed(t *testing.T) {
+	s := newStand(t)
+	s.has(s.page("/coverage"), "Coverage: 1 of 1 source not complete", "1d failed", `class="mark f-fail"`)
+	year := s.page("/coverage/crossref/2025")
+	s.has(year, "2025: 1d failed", `class="cell failed" href="/coverage/crossref/`+brokenDay, `class="cell done" href="/coverage/crossref/2025-03-03`, "What is not as it should be", "BAD_BODY")
+	day := s.page("/coverage/crossref/" + brokenDay)
+	s.has(day, "Wed 5 Mar 2025", "failed", "BAD_BODY", "Fill this", "by day only")
+	if n := strings.Count(day, `class="cell failed"`); n < 24 {
+		t.Errorf("%d cells of the day are failed", n)
+	}
+	for _, path := range []string{"/coverage/crossref/20255", "/coverage/crossref/x", "/coverage/nowhere", "/coverage/crossref?endpoint=none"} {
+		if status, _ := s.get(path, admin); status != http.StatusNotFound {
+			t.Errorf("%s answers %d", path, status)
+		}
+	}
+	for _, path := range []string{"/coverage/crossref?from=2025-03-05", "/coverage/crossref?from=2025-03-06&to=2025-03-05", "/coverage/crossref?from=soon&to=2025-03-05"} {
+		if status, _ := s.get(path, admin); status != http.StatusBadRequest {
+			t.Errorf("%s answers %d", path, status)
+		}
+	}
+}
+
+var markOfForm = regexp.MustCompile(`name="mark" value="([0-9a-f]+)"`)
+
+// A gap is filled from the map: the preview plans nothing, the form needs a reason and a
+// preview that still holds, and the plan is the one that the command line would make.
+func TestAGapIsFilledFromTheMap(t *testing.T) {
+	s := newStand(t)
+	const path = "/coverage/crossref/fill?endpoint=works&from=2025-03-05&to=2025-03-06"
+	plans := func() int {
+		all, err := s.app.Plans.List(t.Context(), view.Filter{Limit: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	before := plans()
+	preview := s.page(path)
+	s.has(preview, "HARVEST", "[2025-03-05, 2025-03-06)", "1 slice", "requests", "moves to 2025-03-11", "patra coverage fill crossref --from 2025-03-05 --to 2025-03-06")
+	mark := markOfForm.FindStringSubmatch(preview)
+	if mark == nil || plans() != before {
+		t.Fatalf("%d plans after the preview, %d before:\n%s", plans(), before, preview)
+	}
+	for name, form := range map[string]url.Values{"no reason": {"mark": {mark[1]}, "reason": {"  "}}, "another preview": {"mark": {"00"}, "reason": {"their outage is over"}}} {
+		status, body := s.post(path, form, admin)
+		if status != http.StatusConflict || !strings.Contains(body, "Nothing was done") || plans() != before {
+			t.Errorf("%s: %d, %d plans", name, status, plans())
+		}
+		if name == "another preview" && !strings.Contains(body, `value="their outage is over"`) {
+			t.Errorf("%s: the typed reason is lost", name)
+		}
+	}
+	if status, _ := s.post(path, url.Values{"mark": {mark[1]}, "reason": {"x"}}, access.Caller{Name: "v", Role: access.Reader}); status != http.StatusForbidden || plans() != before {
+		t.Errorf("a reader fills: %d", status)
+	}
+	s.broken.Store(false)
+	status, to := s.post(path, url.Values{"mark": {mark[1]}, "reason": {"their outage is over"}}, admin)
+	if status != http.StatusSeeOther || plans() != before+1 {
+		t.Fatalf("%d, %d plans:\n%s", status, plans(), to)
+	}
+	s.has(s.page(to), "It is planned", "being read")
+	newest, err := s.app.Plans.List(t.Context(), view.Filter{Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	detail, err := s.app.Plans.Show(t.Context(), newest[0].ID)
+	if err != nil || detail.Trigger.Reason() != "their outage is over (api:ops#7)" {
+		t.Errorf("%q, %v", detail.Trigger.Reason(), err)
+	}
+	s.has(s.page(path), "There is nothing to fill")
+	if _, err := s.app.Work(t.Context(), newest[0].ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	year := s.page("/coverage/crossref/2025")
+	if strings.Contains(year, "cell failed\" href") || !strings.Contains(year, `class="cell done" href="/coverage/crossref/`+brokenDay) {
+		t.Errorf("the day is not green:\n%s", year)
+	}
+}
+
+// A stretch is waived from the map, with a reason, and stays visible as waived.
+func TestAGapIsWaivedFromTheMap(t *testing.T) {
+	s := newStand(t)
+	const path = "/coverage/crossref/waive?endpoint=works&from=2025-03-05&to=2025-03-06"
+	preview := s.page(path)
+	s.has(preview, "[2025-03-05, 2025-03-06)", "2025-03-05", "will not be read")
+	mark := markOfForm.FindStringSubmatch(preview)
+	if mark == nil {
+		t.Fatal(preview)
+	}
+	status, to := s.post(path, url.Values{"mark": {mark[1]}, "reason": {"lost at their side"}}, admin)
+	if status != http.StatusSeeOther {
+		t.Fatalf("%d:\n%s", status, to)
+	}
+	s.has(s.page(to), "It is waived", `class="cell waived" href="/coverage/crossref/`+brokenDay)
+}
+
+// The upstream counts only when it is asked to, and days that were not read are left out.
+func TestTheUpstreamCountsAStretch(t *testing.T) {
+	s := newStand(t)
+	before := s.asked.Load()
+	const path = "/coverage/crossref/count?endpoint=works&from=2025-03-03&to=2025-03-07"
+	if status, _ := s.get(path, admin); status != http.StatusNotFound || s.asked.Load() != before {
+		t.Errorf("a GET asks the upstream: %d", status)
+	}
+	status, body := s.post(path, nil, admin)
+	if status != http.StatusOK || s.asked.Load() != before+3 {
+		t.Errorf("%d, %d requests:\n%s", status, s.asked.Load()-before, body)
+	}
+	s.holdPage(path, body)
+	s.has(body, "crossref has no more than was read", "[2025-03-03, 2025-03-04)", ">OK<")
 }

@@ -2,8 +2,8 @@ package coverage
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,17 +18,7 @@ import (
 )
 
 // Filled is a stretch that is planned, or would be.
-type Filled struct {
-	Source    string           `json:"source"`
-	Endpoint  string           `json:"endpoint"`
-	Operation ingest.Operation `json:"operation"`
-	Window    window.Window    `json:"window"`
-	PlanID    int64            `json:"planId,omitempty"`
-	Campaign  string           `json:"campaign,omitempty"`
-	Slices    int              `json:"slices,omitempty"` // of the plan, over all its stretches
-	Note      string           `json:"note,omitempty"`
-	DryRun    bool             `json:"dryRun"`
-}
+type Filled = view.Filled
 
 func newCoverageFill(e *term.Env) *cobra.Command {
 	var q gapQuery
@@ -101,11 +91,11 @@ func fillGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 		if err != nil {
 			return err
 		}
-		planned, err := FillOwed(ctx, e, app, b, missing.Owed, a, with)
+		planned, err := FillOwed(ctx, app, b, missing.Owed, a, with)
 		if err != nil {
 			return err
 		}
-		begun, err := fillHistory(ctx, e, app, b, missing.History, a, with)
+		begun, err := fillHistory(ctx, app, b, missing.History, a, with)
 		out = append(out, append(planned, begun...)...)
 		return err
 	})
@@ -133,65 +123,26 @@ func FindMissing(ctx context.Context, e *term.Env, app *daemon.App, b inspect.En
 	return missing, err
 }
 
-func FillOwed(ctx context.Context, e *term.Env, app *daemon.App, b inspect.EndpointCoverage, owed []window.Window, a term.Acting, with SettingFlags) (out []Filled, err error) {
-	if len(owed) == 0 {
-		return nil, nil
-	}
-	now, err := app.Now(ctx)
-	if err != nil {
-		return nil, err
-	}
-	compiled, err := with.compileSource(ctx, app, b, ingest.Harvest)
-	if err != nil {
-		return nil, err
-	}
-	plan, draft, err := app.Fill(ctx, compiled, owed, now, a.Act())
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range owed {
-		one := Filled{Source: b.Source, Endpoint: b.Endpoint, Operation: ingest.Harvest, Window: w, PlanID: plan, Slices: len(draft.Slices), DryRun: a.Dry}
-		if draft.Empty {
-			one.Note = draft.Reason
-		}
-		out = append(out, one)
-	}
-	return out, nil
+// FillOwed plans what a harvest owes.
+func FillOwed(ctx context.Context, app *daemon.App, b inspect.EndpointCoverage, owed []window.Window, a term.Acting, with SettingFlags) ([]Filled, error) {
+	out, _, err := app.FillOwed(ctx, b, owed, a.Act(), with.compileFor(app, b))
+	return out, err
 }
 
-// mostCampaigns: whoever has more holes than this wants one campaign over them all.
-const mostCampaigns = 20
+// compileFor compiles the source of an endpoint under the settings.
+func (s SettingFlags) compileFor(app *daemon.App, b inspect.EndpointCoverage) daemon.CompileOp {
+	return func(ctx context.Context, op ingest.Operation) (*spec.Compiled, error) {
+		return s.compileSource(ctx, app, b, op)
+	}
+}
 
-func fillHistory(ctx context.Context, e *term.Env, app *daemon.App, b inspect.EndpointCoverage, history []window.Window, a term.Acting, with SettingFlags) (out []Filled, err error) {
-	if len(history) == 0 {
-		return nil, nil
+func fillHistory(ctx context.Context, app *daemon.App, b inspect.EndpointCoverage, history []window.Window, a term.Acting, with SettingFlags) ([]Filled, error) {
+	out, err := app.FillHistory(ctx, b, history, a.Act(), with.compileFor(app, b), with.set)
+	var many daemon.TooManyRangesError
+	if errors.As(err, &many) {
+		return out, term.Usagef("%v", many)
 	}
-	if len(history) > mostCampaigns {
-		return nil, term.Usagef("%d ranges lie before the start of the watermark, more than %d campaigns: `patra backfill %s --from %s` reads them as one",
-			len(history), mostCampaigns, b.Source, history[0].From.Format(time.DateOnly))
-	}
-	compiled, err := with.compileSource(ctx, app, b, ingest.Backfill)
-	if err != nil {
-		return nil, fmt.Errorf("time before %s needs a backfill: %w", wording.DateOrSecond(b.Cursor.Origin), err)
-	}
-	now, err := app.Now(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range history {
-		wish := daemon.CampaignWish{From: &w.From, To: &w.To, Typed: window.Text(w.From) + ".." + window.Text(w.To), Now: now, By: a.Act(), Overrides: with.set}
-		one := Filled{Source: b.Source, Endpoint: b.Endpoint, Operation: ingest.Backfill, Window: w, DryRun: a.Dry}
-		if one.Campaign, err = wish.NameOf(compiled); err != nil {
-			return out, err
-		}
-		if !a.Dry {
-			if _, one.Note, err = app.OpenCampaign(ctx, compiled, wish); err != nil {
-				return out, err
-			}
-		}
-		out = append(out, one)
-	}
-	return out, nil
+	return out, err
 }
 
 func filledColumns() term.Columns[Filled] {

@@ -36,7 +36,7 @@ type Gap struct {
 func ShownGaps(gaps []view.Gap) []Gap {
 	out := []Gap{}
 	for _, g := range gaps {
-		out = append(out, Gap{g.CursorID, g.Source, g.Endpoint, g.Field, g.Window, g.State, wording.GapReason(g), g.Fails, g.RetryAfter, gapPlanned(g)})
+		out = append(out, Gap{g.CursorID, g.Source, g.Endpoint, g.Field, g.Window, g.State, wording.GapReason(g), g.Fails, g.RetryAfter, wording.GapPlanned(g)})
 	}
 	return out
 }
@@ -216,15 +216,4 @@ func hintEmpty(e *term.Env, b inspect.EndpointCoverage, w window.Window) {
 	default:
 		e.Hint("%s: nothing lies in %s", about, wording.WindowText(w))
 	}
-}
-
-// gapPlanned says who is to read a gap.
-func gapPlanned(g view.Gap) string {
-	switch {
-	case g.Planned == nil:
-		return ""
-	case g.Planned.Campaign != "":
-		return fmt.Sprintf("campaign %s is to read it", wording.Shorten(g.Planned.Campaign, 40))
-	}
-	return "planned, and waits for a worker or is worked on"
 }

@@ -193,7 +193,7 @@ func planFailed(ctx context.Context, e *term.Env, app *daemon.App, scope ingest.
 		if err != nil {
 			return nil, err
 		}
-		planned, err := coverage.FillOwed(ctx, e, app, b, missing.Owed, a, coverage.SettingFlags{})
+		planned, err := coverage.FillOwed(ctx, app, b, missing.Owed, a, coverage.SettingFlags{})
 		if errors.As(err, new(ingest.PausedError)) { // by its own name, which is told
 			continue
 		}

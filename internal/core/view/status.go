@@ -31,8 +31,8 @@ type SourceStatus struct {
 	FreshTo     time.Time   `json:"freshTo,omitzero"`
 	LagSec      float64     `json:"lagSeconds,omitempty"`
 	MaxLagSec   float64     `json:"maxLagSeconds,omitempty"` // how far it may lie behind; 0: as far as it likes
-	Gaps        []Gap       `json:"gaps"`       // that no process works on
-	InWork      int         `json:"gapsInWork"` // ranges that are owed and worked on
+	Gaps        []Gap       `json:"gaps"`                    // that no process works on
+	InWork      int         `json:"gapsInWork"`              // ranges that are owed and worked on
 	Running     int         `json:"running"`
 	Waiting     int         `json:"waiting"`
 	Failed      int         `json:"failedWindows"`

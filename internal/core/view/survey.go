@@ -21,12 +21,17 @@ const (
 	CellCapped     CellState = "CAPPED" // it holds more than the upstream serves
 	CellOwed       CellState = "OWED"
 	CellNothing    CellState = "NOT_ASKED"
+
+	// These stand on maps only.
+	CellReading CellState = "IN_WORK" // its task waits or is worked on
+	CellLeft    CellState = "LEFT"    // it was owed when the watermark was set by hand
+	CellShort   CellState = "SHORT"   // done, and the upstream said that it has more
 )
 
 // Done reports whether a cell stands for time that needs no reading.
 func (s CellState) Done() bool {
 	switch s {
-	case CellDone, CellBackfilled, CellWaived, CellThin, CellRejects:
+	case CellDone, CellBackfilled, CellWaived, CellThin, CellRejects, CellShort:
 		return true
 	}
 	return false

@@ -43,3 +43,14 @@ func timesText(n int) string {
 	}
 	return fmt.Sprintf("%d times", n)
 }
+
+// GapPlanned says who is to read a gap; empty where that is not settled.
+func GapPlanned(g view.Gap) string {
+	switch {
+	case g.Planned == nil:
+		return ""
+	case g.Planned.Campaign != "":
+		return fmt.Sprintf("campaign %s is to read it", Shorten(g.Planned.Campaign, 40))
+	}
+	return "planned, and waits for a worker or is worked on"
+}

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/spec"
@@ -57,4 +58,18 @@ func (i *Inspector) Covered(ctx context.Context, c *spec.Compiled, within window
 	}
 	gaps := coverage.Gaps(coverage.Overlay(harvested.Segments, campaigns), within)
 	return window.Subtract(within, gaps), nil
+}
+
+// FrontierAfter returns where the watermark stands once some windows are read.
+func (b EndpointCoverage) FrontierAfter(read []window.Window) time.Time {
+	latest := coverage.State{Segments: b.Segments}.LatestAsOf()
+	return coverage.Frontier(b.Cursor.Origin, coverage.Overlay(b.Segments, succeeded(read, latest)))
+}
+
+// succeeded are segments that were read as of an instant.
+func succeeded(windows []window.Window, asOf time.Time) (out []coverage.Segment) {
+	for _, w := range windows {
+		out = append(out, coverage.Segment{Window: w, Want: asOf, Have: asOf})
+	}
+	return out
 }

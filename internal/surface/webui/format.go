@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/core/wording"
 )
@@ -19,6 +21,9 @@ func (s *site) functions() template.FuncMap {
 		"count": countText, "isare": func(n int) string { return wording.IsAre(int64(n)) },
 		"gauge": gauge, "spark": spark, "static": func(name string) string { return s.files.addressOf(name) },
 		"toFloat": func(n int) float64 { return float64(n) }, "sentence": sentence,
+		"chip": stateChip, "instant": instantText, "figure": figureText, "seconds": func(s float64) string { return spanText(seconds(s)) }, "missing": missingText,
+		"slice": func(text string) []string { return strings.Split(text, "") }, "add1": func(n int) int { return n + 1 }, "sub1": func(n int) int { return n - 1 },
+		"dayHead": dayHead, "blanks": func(n int) []struct{} { return make([]struct{}, 31-n) },
 	}
 }
 
@@ -150,4 +155,42 @@ func sentence(text string) template.HTML {
 		b.WriteString(template.HTMLEscapeString(piece))
 	}
 	return template.HTML(b.String())
+}
+
+// instantText writes an instant as people read it: a day where it is one.
+func instantText(t time.Time) string {
+	if t = t.UTC(); t.Equal(t.Truncate(24 * time.Hour)) {
+		return t.Format(time.DateOnly)
+	}
+	return t.Format("2006-01-02 15:04")
+}
+
+// figureText writes an estimated number: about, or at least.
+func figureText(f slicing.Figure) string {
+	if f.AtLeast {
+		return "at least " + groupDigits(int64(f.Value))
+	}
+	return "about " + groupDigits(int64(f.Value))
+}
+
+// missingText writes how many items the upstream has that were not read.
+func missingText(r view.Reconciled) string {
+	if r.Upstream == nil || r.Read == nil {
+		return "unknown"
+	}
+	return groupDigits(max(0, *r.Upstream-*r.Read))
+}
+
+// dayHead names every fifth column of a month.
+func dayHead(day int) string {
+	if day == 1 || day%5 == 0 {
+		return strconv.Itoa(day)
+	}
+	return ""
+}
+
+// stateChip writes the state of a slice.
+func stateChip(s view.CellState) template.HTML {
+	class := map[view.CellState]string{view.CellDone: "ok", view.CellShort: "warn", view.CellFailed: "fail", view.CellCapped: "fail", view.CellReading: "run"}[s]
+	return template.HTML(fmt.Sprintf(`<span class="chip %s">%s</span>`, class, lookOf(s).word))
 }

@@ -365,4 +365,12 @@ func nextTicks(all []view.NextTick) []view.NextTick {
 }
 
 // findingPage returns the page where somebody acts on a finding, and what to call it.
-func findingPage(f view.FoldedFinding) (path, text string) { return "", "" }
+func findingPage(f view.FoldedFinding) (path, text string) {
+	switch {
+	case f.Code == view.FoundGap && f.More == 0:
+		return stretchPath(f.Subject.Source, f.Subject.Endpoint, f.Gap.Window), "see it on the map"
+	case f.Code == view.FoundGap, f.Code == view.FoundRanges:
+		return sourcePath(f.Subject.Source, ""), "see them on the map"
+	}
+	return "", ""
+}

@@ -26,6 +26,14 @@ const anyone access.Role = "anyone"
 func (s *site) routes() []route {
 	return []route{
 		{pattern: "GET /{$}", role: access.Viewer, serve: s.showOverview, nav: nav{"Overview", "o"}},
+		{pattern: "GET /coverage", role: access.Viewer, serve: s.showCoverage, nav: nav{"Coverage", "c"}},
+		{pattern: "GET /coverage/{source}", role: access.Viewer, serve: s.showSourceCoverage},
+		{pattern: "GET /coverage/{source}/{at}", role: access.Viewer, serve: s.showSourceCoverage},
+		{pattern: "GET /coverage/{source}/fill", role: access.Operator, serve: s.fillGaps},
+		{pattern: "POST /coverage/{source}/fill", role: access.Operator, serve: s.fillGaps},
+		{pattern: "GET /coverage/{source}/waive", role: access.Operator, serve: s.waiveRange},
+		{pattern: "POST /coverage/{source}/waive", role: access.Operator, serve: s.waiveRange},
+		{pattern: "POST /coverage/{source}/count", role: access.Operator, serve: s.countRange},
 
 		{pattern: "POST /theme", role: access.Viewer, serve: s.chooseTheme},
 		{pattern: "GET /static/{file}", role: anyone, plain: http.HandlerFunc(s.files.serve)},

@@ -41,9 +41,11 @@ type Clock interface {
 	Now(ctx context.Context) (time.Time, error)
 }
 
-// Readers are where pages come from, by topic. A page whose reader is nil does not exist.
+// Readers are where pages come from, by topic.
 type Readers struct {
-	Status StatusReader
+	Status   StatusReader
+	Coverage CoverageReader
+	Gaps     GapActions
 }
 
 // site is the dashboard with its templates and files.

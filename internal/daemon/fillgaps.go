@@ -1,0 +1,160 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
+)
+
+// CompileOp freezes an operation of the endpoint whose gaps are filled.
+type CompileOp func(ctx context.Context, op ingest.Operation) (*spec.Compiled, error)
+
+// FillOwed plans what a harvest owes of an endpoint, or rehearses it.
+func (a *App) FillOwed(ctx context.Context, b inspect.EndpointCoverage, owed []window.Window, by ingest.Act, compile CompileOp) (out []view.Filled, d *PlanDraft, err error) {
+	if len(owed) == 0 {
+		return nil, nil, nil
+	}
+	now, err := a.Now(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	compiled, err := compile(ctx, ingest.Harvest)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, draft, err := a.Fill(ctx, compiled, owed, now, by)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, w := range owed {
+		one := view.Filled{Source: b.Source, Endpoint: b.Endpoint, Operation: ingest.Harvest, Window: w, PlanID: plan, Slices: len(draft.Slices), DryRun: by.Rehearsal}
+		if draft.Empty {
+			one.Note = draft.Reason
+		}
+		out = append(out, one)
+	}
+	return out, draft, nil
+}
+
+// mostCampaigns: whoever has more holes than this wants one campaign over them all.
+const mostCampaigns = 20
+
+// TooManyRangesError says that one campaign is better than one for each hole.
+type TooManyRangesError struct {
+	Source string
+	Ranges int
+	From   time.Time
+}
+
+func (e TooManyRangesError) Error() string {
+	return fmt.Sprintf("%d ranges lie before the start of the watermark, more than %d campaigns: `patra backfill %s --from %s` reads them as one", e.Ranges, mostCampaigns, e.Source, e.From.Format(time.DateOnly))
+}
+
+// Unwrap makes it an error of whoever asked.
+func (e TooManyRangesError) Unwrap() error { return fault.ErrInvalid }
+
+// ErrNeedsBackfill means that time before the start of a watermark cannot be planned.
+var ErrNeedsBackfill = errors.New("needs a backfill")
+
+// FillHistory opens a campaign for each stretch before the start of the watermark, or
+// rehearses it. Settings are overrides that the campaigns keep.
+func (a *App) FillHistory(ctx context.Context, b inspect.EndpointCoverage, history []window.Window, by ingest.Act, compile CompileOp, settings []string) (out []view.Filled, err error) {
+	if len(history) == 0 {
+		return nil, nil
+	}
+	if len(history) > mostCampaigns {
+		return nil, TooManyRangesError{b.Source, len(history), history[0].From}
+	}
+	compiled, err := compile(ctx, ingest.Backfill)
+	if err != nil {
+		return nil, fmt.Errorf("time before %s %w: %w", window.CanonicalText(window.Text(b.Cursor.Origin)), ErrNeedsBackfill, err)
+	}
+	now, err := a.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range history {
+		wish := CampaignWish{From: &w.From, To: &w.To, Typed: window.Text(w.From) + ".." + window.Text(w.To), Now: now, By: by, Overrides: settings}
+		one := view.Filled{Source: b.Source, Endpoint: b.Endpoint, Operation: ingest.Backfill, Window: w, DryRun: by.Rehearsal}
+		if one.Campaign, err = wish.NameOf(compiled); err != nil {
+			return out, err
+		}
+		if !by.Rehearsal {
+			if _, one.Note, err = a.OpenCampaign(ctx, compiled, wish); err != nil {
+				return out, err
+			}
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// FillRange plans exactly what is missing in a range of one endpoint, or rehearses it.
+func (a *App) FillRange(ctx context.Context, source, endpoint string, within window.Window, by ingest.Act) (out view.Filling, err error) {
+	b, err := a.Inspect.CoverageOfEndpoint(ctx, source, endpoint)
+	if err != nil {
+		return out, err
+	}
+	r, err := b.Range(inspect.RangeQuery{From: &within.From, To: &within.To})
+	if err != nil {
+		return out, err
+	}
+	out = view.Filling{Source: b.Source, Endpoint: b.Endpoint, Window: r.Window, FreshTo: b.Cursor.Instant}
+	missing, err := a.Inspect.Missing(ctx, b, b.Gaps(r.Window, false))
+	if err != nil {
+		return out, err
+	}
+	compile := func(ctx context.Context, op ingest.Operation) (*spec.Compiled, error) {
+		return a.Compile(ctx, b.Source, b.Endpoint, op, nil)
+	}
+	planned, draft, err := a.FillOwed(ctx, b, missing.Owed, by, compile)
+	if err != nil {
+		return out, err
+	}
+	begun, err := a.FillHistory(ctx, b, missing.History, by, compile, nil)
+	out.Planned, out.InWork = append(planned, begun...), missing.Open
+	if draft != nil {
+		out.Forecast, out.Quotas = draft.Forecast, draft.Quotas
+	}
+	out.WouldBe = b.FrontierAfter(missing.Owed)
+	return out, err
+}
+
+// WaiveRange accepts that a range of the harvest of an endpoint is not read, or rehearses it.
+func (a *App) WaiveRange(ctx context.Context, source, endpoint string, within window.Window, by ingest.Act) (view.Waived, error) {
+	b, err := a.Inspect.CoverageOfEndpoint(ctx, source, endpoint)
+	if err != nil {
+		return view.Waived{}, err
+	}
+	if !b.Known() {
+		return view.Waived{}, fmt.Errorf("%s was never harvested here as the source asks now: there is no watermark to act on: %w", source, fault.ErrNotFound)
+	}
+	return a.Cursors.Waive(ctx, b.Cursor.ID, within, by)
+}
+
+// mostCounted is how many windows the dashboard lets the upstream count at once: each is a
+// request.
+const mostCounted = 31
+
+// CountRange asks the upstream how many items each day of a range has, and compares with what
+// was read.
+func (a *App) CountRange(ctx context.Context, source, endpoint string, within window.Window) ([]view.Reconciled, error) {
+	b, err := a.Inspect.CoverageOfEndpoint(ctx, source, endpoint)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := a.Compile(ctx, b.Source, b.Endpoint, ingest.Harvest, nil)
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.Inspect.Reconcile(ctx, b, inspect.ReconcileQuery{Within: within, By: inspect.Day, Most: mostCounted, With: compiled})
+	return found.Windows, err
+}

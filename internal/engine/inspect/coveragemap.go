@@ -1,0 +1,380 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// longestCounted is the longest range whose sizes are read for a map: a year with the weeks
+// that its days are compared with.
+const longestCounted = 400 * 24 * time.Hour
+
+// CoverageMap tells what became of a range of time, for one source or all that were ever
+// harvested. It reads segments and windows, never cells: how many cells there are costs
+// nothing at the store.
+func (i *Inspector) CoverageMap(ctx context.Context, q view.MapQuery) (out view.CoverageMap, err error) {
+	out = view.CoverageMap{Window: q.Within, Unit: q.Unit, Lines: []view.CoverageLine{}}
+	cells, err := cutMap(q)
+	if err != nil {
+		return out, err
+	}
+	codes := []string{q.Source}
+	if q.Source == "" {
+		if codes, err = i.harvestedSources(ctx); err != nil {
+			return out, err
+		}
+	}
+	for _, code := range codes {
+		lines, err := i.mapSource(ctx, code, q, cells)
+		if err != nil {
+			if ctx.Err() != nil || q.Source != "" {
+				return out, err
+			}
+			// One source that cannot be computed never hides the others.
+			lines = []view.CoverageLine{{Source: code, Error: err.Error()}}
+		}
+		out.Lines = append(out.Lines, lines...)
+	}
+	return out, nil
+}
+
+func cutMap(q view.MapQuery) (cells []window.Window, err error) {
+	switch q.Unit {
+	case view.MapMonths:
+		return Month.Cells(q.Within)
+	case view.MapDays:
+		return Day.Cells(q.Within)
+	}
+	for at := q.Within.From; at.Before(q.Within.To) && len(cells) <= MostCells; at = at.Add(time.Hour) {
+		cells = append(cells, window.Window{From: at, To: at.Add(time.Hour)})
+	}
+	return cells, nil
+}
+
+// harvestedSources lists the sources with a watermark of a harvest.
+func (i *Inspector) harvestedSources(ctx context.Context) (codes []string, err error) {
+	cursors, err := i.from.Coverage.Cursors(ctx, "")
+	for _, c := range cursors {
+		if c.Operation == string(ingest.Harvest) {
+			codes = append(codes, c.Source)
+		}
+	}
+	slices.Sort(codes)
+	return slices.Compact(codes), err
+}
+
+func (i *Inspector) mapSource(ctx context.Context, code string, q view.MapQuery, cells []window.Window) (out []view.CoverageLine, err error) {
+	src, _, err := i.from.Sources.Source(ctx, code)
+	if err != nil {
+		return nil, err
+	}
+	covered, err := i.CoverageOf(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range covered.All {
+		if !b.Expected() && len(b.Campaigns) == 0 && len(covered.All) > 1 {
+			continue
+		}
+		line, err := i.mapLine(ctx, b, q, cells)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, line)
+	}
+	return out, nil
+}
+
+// mapLine draws one endpoint.
+func (i *Inspector) mapLine(ctx context.Context, b EndpointCoverage, q view.MapQuery, cells []window.Window) (line view.CoverageLine, err error) {
+	line = view.CoverageLine{Source: b.Source, Endpoint: b.Endpoint, Field: b.Field, CursorID: b.Cursor.ID, FreshTo: b.Cursor.Instant, Origin: b.Cursor.Origin, Earliest: b.Earliest,
+		ByDay: b.Compiled.Snapshot.Filter.Precision == query.Day, Cells: []view.MapCell{}}
+	open, err := i.Open(ctx, b)
+	if err != nil {
+		return line, err
+	}
+	rejected, err := i.from.Readings.QuarantinedWindows(ctx, b.Compiled.Snapshot.Dataset())
+	if err != nil {
+		return line, err
+	}
+	wanted, err := i.wantedByCampaigns(ctx, b)
+	if err != nil {
+		return line, err
+	}
+	sizes := sizesOf{}
+	if q.Counts && q.Within.Duration() <= longestCounted {
+		if sizes, err = i.readSizes(ctx, b, q.Within); err != nil {
+			return line, err
+		}
+	}
+	m := b.mosaic(q.Within).
+		Paint(wanted, view.CellOwed, view.CellNothing).
+		Paint(open, view.CellReading, view.CellOwed, view.CellFailed, view.CellNothing).
+		Paint(windowsOf(rejected), view.CellRejects, view.CellDone, view.CellBackfilled).
+		Paint(windowsOfCounted(sizes.thin), view.CellThin, view.CellDone, view.CellBackfilled, view.CellRejects).
+		Paint(sizes.short(), view.CellShort, view.CellDone, view.CellBackfilled, view.CellRejects)
+	line.Amounts = m.Amounts()
+	for _, w := range cells {
+		cell := m.Cell(w)
+		cell.Items, cell.Told = sizes.itemsOf(w)
+		line.Cells = append(line.Cells, cell)
+	}
+	if q.Source != "" {
+		line.Troubles, err = i.troublesOf(ctx, b, m, sizes, q.Within)
+	}
+	return line, err
+}
+
+// mosaic tiles a window with what the ledger says. Time after what is safe to read has no
+// state: it is no gap.
+func (b EndpointCoverage) mosaic(within window.Window) (m view.Mosaic) {
+	limit := window.Later(b.Safe, askedTo(b.Cursor.Origin, b.Segments))
+	known := within
+	if known.To.After(limit) {
+		known.To = window.Later(limit, known.From)
+	}
+	if !known.Empty() {
+		m = view.Mosaic{{Window: known, State: view.CellNothing}}
+	}
+	if rest := (window.Window{From: known.To, To: within.To}); !rest.Empty() {
+		m = append(m, view.Tile{Window: rest})
+	}
+	by := map[coverage.Fate][]window.Window{}
+	for _, s := range coverage.Fates(b.Segments, b.Campaigns) {
+		if s.Window.Overlaps(within) {
+			by[s.Fate] = append(by[s.Fate], s.Window)
+		}
+	}
+	for fate, state := range map[coverage.Fate]view.CellState{
+		coverage.Owed: view.CellOwed, coverage.GivenUp: view.CellFailed, coverage.Waiving: view.CellWaived, coverage.Backfilled: view.CellBackfilled, coverage.Harvested: view.CellDone,
+	} {
+		m = m.Paint(by[fate], state, view.CellNothing)
+	}
+	return m.Paint(b.Cursor.Left, view.CellLeft, view.CellNothing).Paint(b.Capped, view.CellCapped, view.CellFailed)
+}
+
+// wantedByCampaigns returns what campaigns that go on are to read of an endpoint.
+func (i *Inspector) wantedByCampaigns(ctx context.Context, b EndpointCoverage) (out []window.Window, err error) {
+	campaigns, err := i.from.Coverage.Campaigns(ctx, b.Source, ingest.CampaignActive)
+	if err != nil || len(campaigns) == 0 {
+		return nil, err
+	}
+	hash, err := b.Compiled.Prototype.Hash()
+	for _, c := range campaigns {
+		if c.Dataset == b.Compiled.Snapshot.Dataset() && c.ExprProtoHash == hash {
+			out = append(out, c.Range)
+		}
+	}
+	return out, err
+}
+
+// sizesOf are how many items windows had when they were read last, and how many the upstream
+// said they have.
+type sizesOf struct {
+	history []ingest.WindowCount
+	counts  ingest.Counts
+	thin    []coverage.Counted
+}
+
+func (i *Inspector) readSizes(ctx context.Context, b EndpointCoverage, within window.Window) (s sizesOf, err error) {
+	hash, err := b.Compiled.Prototype.Hash()
+	if err != nil {
+		return s, err
+	}
+	s.history, err = i.from.Readings.WindowHistory(ctx, b.Compiled.Snapshot.Dataset(), hash, withNeighbours(within), mostCounts)
+	if err != nil {
+		return s, err
+	}
+	s.counts = ingest.NewCounts(s.history)
+	s.thin = thinDays(s.counts, within)
+	return s, nil
+}
+
+// short returns the windows of which the upstream said before the reading that they have more.
+// Items that changed since have moved to a later date, so that only a fifth and more counts:
+// less is asked about with a count.
+func (s sizesOf) short() (out []window.Window) {
+	for _, h := range s.history {
+		if h.Estimated != nil && isShort(*h.Estimated, h.Actual) {
+			if _, whole := s.counts.Whole(h.Window); whole {
+				out = append(out, h.Window)
+			}
+		}
+	}
+	return out
+}
+
+func isShort(told, read int64) bool { return told-read > max(told/5, 10) }
+
+// itemsOf returns the items of a window, where its readings add up to it, and what the
+// upstream told of it, where it did of each of them.
+func (s sizesOf) itemsOf(w window.Window) (items, told *int64) {
+	if len(s.history) == 0 {
+		return nil, nil
+	}
+	n, whole := s.counts.Whole(w)
+	if !whole {
+		return nil, nil
+	}
+	var sum int64
+	var covered time.Duration
+	first, _ := slices.BinarySearchFunc(s.history, w.From, func(h ingest.WindowCount, at time.Time) int { return h.Window.From.Compare(at) })
+	for _, h := range s.history[first:] {
+		if !h.Window.From.Before(w.To) {
+			break
+		}
+		if h.Estimated == nil || h.Window.To.After(w.To) {
+			return &n, nil
+		}
+		sum, covered = sum+*h.Estimated, covered+h.Window.Duration()
+	}
+	if covered != w.Duration() { // read more than once, or in part by a longer window
+		return &n, nil
+	}
+	return &n, &sum
+}
+
+func windowsOf(marked []view.Marked) (out []window.Window) {
+	for _, m := range marked {
+		out = append(out, m.Window)
+	}
+	return out
+}
+
+func windowsOfCounted(days []coverage.Counted) (out []window.Window) {
+	for _, d := range days {
+		out = append(out, d.Window)
+	}
+	return out
+}
+
+// mostTroubles bounds how many stretches are told one by one.
+const mostTroubles = 200
+
+// troublesOf lists what is not as it should be: gaps with their reasons, and what was read or
+// accepted with a remark.
+func (i *Inspector) troublesOf(ctx context.Context, b EndpointCoverage, m view.Mosaic, sizes sizesOf, within window.Window) (out []view.Stretch, err error) {
+	gaps, err := i.MarkPlanned(ctx, b, b.askedGaps(within))
+	if err != nil {
+		return nil, err
+	}
+	failed, err := i.from.Failed.FailedWindows(ctx, ingest.Partition{Dataset: b.Compiled.Snapshot.Dataset(), Operation: ingest.Harvest})
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range gaps {
+		cell := m.Cell(g.Window)
+		if cell.Worst == "" || cell.Worst == view.CellNothing {
+			continue // never asked for is no fault
+		}
+		one := view.Stretch{Window: g.Window, State: cell.Worst, Gap: &g}
+		if at := slices.IndexFunc(failed, func(f view.Marked) bool { return g.Fails > 0 && f.Window.Overlaps(g.Window) }); at >= 0 {
+			one.Code, one.TaskID = failed[at].Code, failed[at].TaskID
+		}
+		out = append(out, one)
+	}
+	for _, t := range m {
+		switch t.State {
+		case view.CellThin, view.CellShort, view.CellWaived, view.CellRejects:
+			one := view.Stretch{Window: t.Window, State: t.State}
+			one.Items, one.Told = sizes.itemsOf(t.Window)
+			out = append(out, one)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y view.Stretch) int {
+		return cmp.Or(cmp.Compare(x.State.Rank(), y.State.Rank()), x.Window.From.Compare(y.Window.From))
+	})
+	return out[:min(len(out), mostTroubles)], nil
+}
+
+// askedGaps returns the gaps in a range; nothing of it needs to have been asked for.
+func (b EndpointCoverage) askedGaps(within window.Window) []view.Gap {
+	limit := window.Later(b.Safe, askedTo(b.Cursor.Origin, b.Segments))
+	if within.To.After(limit) {
+		within.To = limit
+	}
+	return b.Gaps(within, false)
+}
+
+// mostReadings bounds how many slices of a stretch are told.
+const mostReadings = 400
+
+// Readings lists the slices of a stretch of one endpoint: what was read of it, what failed,
+// what is on its way.
+func (i *Inspector) Readings(ctx context.Context, source, endpoint string, within window.Window) (out []view.Reading, err error) {
+	b, err := i.CoverageOfEndpoint(ctx, source, endpoint)
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := i.readSizes(ctx, b, within)
+	if err != nil {
+		return nil, err
+	}
+	failed, err := i.from.Failed.FailedWindows(ctx, ingest.Partition{Dataset: b.Compiled.Snapshot.Dataset(), Operation: ingest.Harvest})
+	if err != nil {
+		return nil, err
+	}
+	open, err := i.Open(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range sizes.history {
+		if h.Window.Overlaps(within) {
+			one := view.Reading{Window: h.Window, State: view.CellDone, Items: &h.Actual, Told: h.Estimated, AsOf: h.AsOf, RunID: h.RunID}
+			if h.Estimated != nil && isShort(*h.Estimated, h.Actual) {
+				one.State = view.CellShort
+			}
+			out = append(out, one)
+		}
+	}
+	gaps := b.failedWindows()
+	for _, f := range failed {
+		if f.Window.Overlaps(within) && slices.ContainsFunc(gaps, f.Window.Overlaps) {
+			state := view.CellFailed
+			if f.Code == string(fault.Capped) {
+				state = view.CellCapped
+			}
+			out = append(out, view.Reading{Window: f.Window, State: state, Code: f.Code, TaskID: f.TaskID})
+		}
+	}
+	for _, w := range open {
+		if w.Overlaps(within) {
+			out = append(out, view.Reading{Window: w, State: view.CellReading})
+		}
+	}
+	slices.SortStableFunc(out, func(x, y view.Reading) int { return x.Window.From.Compare(y.Window.From) })
+	return out[:min(len(out), mostReadings)], nil
+}
+
+// CoverageOfEndpoint finds what is covered of one endpoint; an empty name is the only one
+// that was harvested.
+func (i *Inspector) CoverageOfEndpoint(ctx context.Context, source, endpoint string) (EndpointCoverage, error) {
+	src, _, err := i.from.Sources.Source(ctx, source)
+	if err != nil {
+		return EndpointCoverage{}, err
+	}
+	covered, err := i.CoverageOf(ctx, src)
+	if err != nil {
+		return EndpointCoverage{}, err
+	}
+	for _, b := range covered.All {
+		if b.Endpoint == endpoint || endpoint == "" && (b.Expected() || len(covered.All) == 1) {
+			return b, nil
+		}
+	}
+	return EndpointCoverage{}, notHarvested(source, endpoint)
+}
+
+func notHarvested(source, endpoint string) error {
+	return fmt.Errorf("%s/%s was never harvested here: %w", source, endpoint, fault.ErrNotFound)
+}

@@ -1,0 +1,343 @@
+package webui
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/access"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
+)
+
+// coverageOne is the map of one source: its years by month, one year by day, and a stretch.
+type coverageOne struct {
+	Source, Endpoint string
+	Endpoints        []choice
+	Line             view.CoverageLine
+	Years            []gridRow
+	Year             int
+	YearBroken       *problem
+	Months           []gridRow
+	YearText         string
+	Before, After    string // pages of the years beside it
+	Troubles         []troubleRow
+	Stretch          *stretch
+	Done             string // what was just done
+	Legend           []legendGroup
+	Days             []int
+}
+
+// gridRow is a row of cells with a name.
+type gridRow struct {
+	Name, Path string
+	Cells      []gridCell
+	Items      *int64
+	Missing    int64
+	Current    bool
+}
+
+// gridCell is a cell that leads somewhere; without a path it is blank.
+type gridCell struct {
+	Class, Title, Path string
+	Current            bool
+}
+
+// troubleRow is a stretch that is not as it should be, in words.
+type troubleRow struct {
+	view.Stretch
+	Class, Word string
+	Length      string
+	Why, Next   string
+	Path        string
+	Current     bool
+}
+
+// stretch is what is known of a day or any other range, and what can be done about it.
+type stretch struct {
+	Window   window.Window
+	Name     string
+	Line     view.CoverageLine
+	Cells    []gridCell
+	First    string
+	Last     string
+	Readings part[[]view.Reading]
+	Words    string
+	Holes    bool // something of it is not read
+	Fill     string
+	Waive    string
+	Count    string
+	Path     string
+	May      bool
+}
+
+// mostYears is how far back the map of a source goes.
+const mostYears = 40
+
+// showSourceCoverage answers which days of a year are missing, and what happened there.
+func (s *site) showSourceCoverage(a *ask) (page, error) {
+	code, err := a.source()
+	if err != nil {
+		return page{}, err
+	}
+	year, day, err := readPlace(a)
+	if err != nil {
+		return page{}, err
+	}
+	all, err := s.Readers.Coverage.CoverageMap(a.Context(), view.MapQuery{Source: code, Within: yearsBack(a.Now, mostYears), Unit: view.MapMonths})
+	if err != nil {
+		return page{}, err
+	}
+	body := coverageOne{Source: code, Legend: legend()}
+	if body.Line, err = chooseLine(a, all, &body); err != nil {
+		return page{}, err
+	}
+	body.Endpoint = body.Line.Endpoint
+	if year == 0 {
+		year = yearToShow(body.Line, a.Now)
+	}
+	body.Year, body.Years = year, yearRows(body.Line, year)
+	if w, named, err := a.namedWindow(); err != nil {
+		return page{}, err
+	} else if named {
+		body.Stretch = &stretch{Window: w, Name: wording.WindowText(w)}
+	} else if !day.IsZero() {
+		body.Stretch = &stretch{Window: window.Window{From: day, To: day.AddDate(0, 0, 1)}, Name: day.Format("Mon 2 Jan 2006")}
+	}
+	s.addYear(a, &body)
+	if body.Stretch != nil {
+		if err := s.addStretch(a, &body); err != nil {
+			return page{}, err
+		}
+	}
+	body.Done = doneText(a.FormValue("done"))
+	crumbs := []crumb{{"All sources", "/coverage"}, {code, sourcePath(code, "")}, {strconv.Itoa(year), yearPath(code, body.Endpoint, year)}}
+	if body.Stretch != nil {
+		crumbs = append(crumbs, crumb{body.Stretch.Name, ""})
+	} else {
+		crumbs[2].Path = ""
+	}
+	p := page{Template: "coveragesource", Crumbs: crumbs, Body: body, Lead: "done of what was asked for: " + shareText(body.Line.Done(), body.Line.Asked())}
+	p.Title = fmt.Sprintf("%s %d: %s", code, year, orText(body.YearText, "never asked for"))
+	return p, nil
+}
+
+func orText(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// doneText says what an action has done, after its page led here.
+func doneText(what string) string {
+	return map[string]string{
+		"fill":  "It is planned. The cells show it as being read until a worker has read them; `patra serve` does, or the next harvest.",
+		"waive": "It is waived: it is no gap any more, and stays visible as waived.",
+	}[what]
+}
+
+// readPlace reads the year or the day that a path names.
+func readPlace(a *ask) (year int, day time.Time, err error) {
+	text := a.PathValue("at")
+	if text == "" {
+		return 0, day, nil
+	}
+	if y, err := time.Parse("2006", text); err == nil {
+		return y.Year(), day, nil
+	}
+	if day, err = time.Parse(time.DateOnly, text); err == nil {
+		return day.Year(), day, nil
+	}
+	return 0, day, fmt.Errorf("%q is neither a year nor a day, such as 2019 or 2019-09-03: %w", text, fault.ErrNotFound)
+}
+
+// namedWindow reads the window that from and to name.
+func (a *ask) namedWindow() (w window.Window, named bool, err error) {
+	from, hasFrom, err := a.instant("from")
+	if err != nil {
+		return w, false, err
+	}
+	to, hasTo, err := a.instant("to")
+	if err != nil || !hasFrom && !hasTo {
+		return w, false, err
+	}
+	w = window.Window{From: from, To: to}
+	if !hasFrom || !hasTo || w.Empty() {
+		return w, false, fmt.Errorf("%w: from and to are both needed, and from lies before to", fault.ErrInvalid)
+	}
+	return w, true, nil
+}
+
+func yearsBack(now time.Time, years int) window.Window { return mapQuery(now, years).Within }
+
+// chooseLine returns the endpoint that is looked at, and offers the others.
+func chooseLine(a *ask, m view.CoverageMap, to *coverageOne) (view.CoverageLine, error) {
+	wanted, chosen := a.FormValue("endpoint"), -1
+	for i, l := range m.Lines {
+		if wanted == l.Endpoint || wanted == "" && chosen < 0 {
+			chosen = i
+		}
+		to.Endpoints = append(to.Endpoints, choice{l.Endpoint, sourcePath(l.Source, l.Endpoint), false})
+	}
+	if chosen < 0 {
+		return view.CoverageLine{}, fmt.Errorf("endpoint %q of %s: %w", wanted, to.Source, fault.ErrNotFound)
+	}
+	to.Endpoints[chosen].Current = true
+	return m.Lines[chosen], nil
+}
+
+// yearToShow returns the newest year with something wrong, else the newest that was asked for.
+func yearToShow(l view.CoverageLine, now time.Time) int {
+	newest := 0
+	for _, c := range slices.Backward(l.Cells) {
+		if c.Worst == "" || c.Worst == view.CellNothing {
+			continue
+		}
+		if newest == 0 {
+			newest = c.Window.From.Year()
+		}
+		if c.Worst.Rank() < view.CellOwed.Rank() {
+			return c.Window.From.Year()
+		}
+	}
+	if newest == 0 {
+		return now.Year()
+	}
+	return newest
+}
+
+// yearRows are the years of a source by month, the newest first, from the first that was ever
+// asked for, or that the source declares, on.
+func yearRows(l view.CoverageLine, current int) (out []gridRow) {
+	first := len(l.Cells)
+	for i, c := range l.Cells {
+		if c.Worst != "" && c.Worst != view.CellNothing || !l.Earliest.IsZero() && !c.Window.To.Before(l.Earliest) || c.Window.From.Year() == current {
+			first = i - i%12
+			break
+		}
+	}
+	for at := first; at+12 <= len(l.Cells); at += 12 {
+		year := l.Cells[at].Window.From.Year()
+		row := gridRow{Name: strconv.Itoa(year), Path: yearPath(l.Source, l.Endpoint, year), Current: year == current}
+		for _, c := range l.Cells[at : at+12] {
+			row.Cells = append(row.Cells, gridCell{Class: lookOf(c.State()).class, Title: cellTitle(c.Window.From.Format("January 2006"), c), Path: row.Path})
+		}
+		out = append(out, row)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// addYear adds the days of the year, and what is not as it should be in it.
+func (s *site) addYear(a *ask, body *coverageOne) {
+	from := time.Date(body.Year, 1, 1, 0, 0, 0, 0, time.UTC)
+	q := view.MapQuery{Source: body.Source, Within: window.Window{From: from, To: from.AddDate(1, 0, 0)}, Unit: view.MapDays, Counts: true}
+	found := load(a, fmt.Sprintf("the year %d", body.Year), func(ctx context.Context) (view.CoverageMap, error) { return s.Readers.Coverage.CoverageMap(ctx, q) })
+	body.YearBroken = found.Broken
+	body.Before, body.After = yearPath(body.Source, body.Endpoint, body.Year-1), yearPath(body.Source, body.Endpoint, body.Year+1)
+	for d := 1; d <= 31; d++ {
+		body.Days = append(body.Days, d)
+	}
+	for _, l := range found.Value.Lines {
+		if l.Endpoint != body.Endpoint {
+			continue
+		}
+		body.YearText, body.Months = amountsText(l, false), monthRows(l, body.Stretch)
+		for _, t := range l.Troubles {
+			body.Troubles = append(body.Troubles, newTroubleRow(l, t, body.Stretch))
+		}
+	}
+}
+
+func monthRows(l view.CoverageLine, chosen *stretch) (out []gridRow) {
+	for _, c := range l.Cells {
+		day := c.Window.From
+		if day.Day() == 1 {
+			out = append(out, gridRow{Name: day.Format("Jan")})
+		}
+		row := &out[len(out)-1]
+		cell := gridCell{Class: lookOf(c.State()).class, Title: cellTitle(day.Format("Mon 2 Jan 2006"), c), Path: dayPath(l.Source, l.Endpoint, day)}
+		cell.Current = chosen != nil && chosen.Window.Overlaps(c.Window)
+		if c.Worst == "" {
+			cell.Path = ""
+		}
+		row.Cells = append(row.Cells, cell)
+		row.Missing += c.Missing()
+		if c.Items != nil {
+			if row.Items == nil {
+				row.Items = new(int64)
+			}
+			*row.Items += *c.Items
+		}
+	}
+	return out
+}
+
+func newTroubleRow(l view.CoverageLine, t view.Stretch, chosen *stretch) troubleRow {
+	look := lookOf(t.State)
+	r := troubleRow{Stretch: t, Class: look.class, Word: look.word, Length: spanText(t.Window.Duration()), Path: stretchPath(l.Source, l.Endpoint, t.Window)}
+	r.Current = chosen != nil && chosen.Window.Overlaps(t.Window)
+	if t.Gap != nil {
+		r.Why, r.Next = wording.GapReason(*t.Gap), wording.GapPlanned(*t.Gap)
+	} else {
+		r.Why = look.says
+	}
+	if r.Next == "" {
+		r.Next = nextOfState(t.State)
+	}
+	return r
+}
+
+// nextOfState says what becomes of a stretch if nobody does anything.
+func nextOfState(s view.CellState) string {
+	switch s {
+	case view.CellThin, view.CellShort:
+		return "let the upstream count it"
+	case view.CellWaived:
+		return "stays visible"
+	case view.CellRejects:
+		return "the items wait in quarantine"
+	case view.CellCapped:
+		return "no retry reads it: narrow the question, or waive it"
+	case view.CellLeft:
+		return "no harvest reads it: fill it, or waive it"
+	}
+	return ""
+}
+
+// addStretch adds what is known of a stretch: its hours or days, its slices, and the actions.
+func (s *site) addStretch(a *ask, body *coverageOne) error {
+	t := body.Stretch
+	q := view.MapQuery{Source: body.Source, Within: t.Window, Unit: view.MapDays, Counts: true}
+	if t.Window.Duration() <= 2*24*time.Hour {
+		q.Unit = view.MapHours
+	}
+	m, err := s.Readers.Coverage.CoverageMap(a.Context(), q)
+	if err != nil {
+		return err
+	}
+	for _, l := range m.Lines {
+		if l.Endpoint == body.Endpoint {
+			t.Line = l
+		}
+	}
+	t.Words = amountsText(t.Line, false)
+	t.Holes = t.Line.Done() < t.Line.Asked() || t.Line.Amounts[view.CellNothing] > 0
+	const mostDrawn = 62
+	for _, c := range t.Line.Cells[:min(len(t.Line.Cells), mostDrawn)] {
+		t.Cells = append(t.Cells, gridCell{Class: lookOf(c.State()).class, Title: cellTitle(wording.WindowText(c.Window), c)})
+	}
+	t.First, t.Last = commandInstant(t.Window.From), commandInstant(t.Window.To)
+	t.Readings = load(a, "the slices of this stretch", func(ctx context.Context) ([]view.Reading, error) {
+		return s.Readers.Coverage.Readings(ctx, body.Source, body.Endpoint, t.Window)
+	})
+	t.May = a.Caller.May(access.Operator)
+	t.Path = stretchPath(body.Source, body.Endpoint, t.Window)
+	t.Fill, t.Waive, t.Count = actionPath(body.Source, body.Endpoint, "fill", t.Window), actionPath(body.Source, body.Endpoint, "waive", t.Window), actionPath(body.Source, body.Endpoint, "count", t.Window)
+	return nil
+}
