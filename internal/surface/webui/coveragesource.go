@@ -211,13 +211,13 @@ func yearToShow(l view.CoverageLine, now time.Time) int {
 	return newest
 }
 
-// yearRows are the years of a source by month, the newest first, from the first that was ever
-// asked for, or that the source declares, on.
+// yearRows are the years of a source by month, the newest first, from the one before the first
+// that was ever asked for on: earlier ones are blank.
 func yearRows(l view.CoverageLine, current int) (out []gridRow) {
 	first := len(l.Cells)
 	for i, c := range l.Cells {
-		if c.Worst != "" && c.Worst != view.CellNothing || !l.Earliest.IsZero() && !c.Window.To.Before(l.Earliest) || c.Window.From.Year() == current {
-			first = i - i%12
+		if c.Worst != "" && c.Worst != view.CellNothing || c.Window.From.Year() == current {
+			first = max(0, i-i%12-12)
 			break
 		}
 	}

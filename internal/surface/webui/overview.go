@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"html/template"
 	"slices"
 	"strings"
 	"time"
@@ -46,6 +47,8 @@ func (s *site) showOverview(a *ask) (page, error) {
 		return s.Readers.Status.Throughput(ctx, view.SumQuery{From: a.Now.Add(-sparkRange), To: a.Now, Step: time.Hour})
 	})
 	o.Sources = sourceRows(a, seen, sums.Value)
+	lately := load(a, "the coverage of the last 90 days", func(ctx context.Context) (view.CoverageMap, error) { return s.lately.value(ctx, a.Now) })
+	addStrips(o.Sources, lately.Value)
 	o.All = len(o.Sources)
 	o.Sources = slices.DeleteFunc(o.Sources, func(r sourceRow) bool { return !strings.Contains(r.Name(), o.Filter) })
 	o.Running = load(a, "what runs now", func(ctx context.Context) ([]view.RunningPlan, error) {
@@ -59,6 +62,17 @@ func (s *site) showOverview(a *ask) (page, error) {
 		p.Lead = o.lead(sums.Value, a)
 	}
 	return p, nil
+}
+
+// addStrips draws the last 90 days of each endpoint.
+func addStrips(rows []sourceRow, m view.CoverageMap) {
+	for n, r := range rows {
+		for _, l := range m.Lines {
+			if l.Source == r.Source && l.Endpoint == r.Endpoint {
+				rows[n].Strip = drawStrip(l.Cells, "the last 90 days of "+r.Name(), nil)
+			}
+		}
+	}
 }
 
 // seenBy leaves out what a caller that is limited to sources may not know of.
@@ -110,9 +124,9 @@ func needText(n int) string {
 
 func healText(n int) string {
 	if n == 1 {
-		return "1 heals by itself"
+		return "1 heals automatically"
 	}
-	return fmt.Sprintf("%d heal by themselves", n)
+	return fmt.Sprintf("%d heal automatically", n)
 }
 
 func findingCount(rows []findingRow) (n int) {
@@ -261,6 +275,7 @@ type sourceRow struct {
 	Hours   []int64 // records stored, the oldest hour first
 	Stored  int64
 	Next    time.Time
+	Strip   template.HTML // of the last 90 days
 	urgency int
 }
 

@@ -19,37 +19,45 @@ type StatusReader interface {
 	RunningPlans(ctx context.Context) ([]view.RunningPlan, error)
 }
 
-// pulseAge is how old the status may be that pages show: with many viewers it is computed
-// once for all of them.
+// pulseAge is how old an answer may be that pages of many viewers share: it is computed once
+// for all of them.
 const pulseAge = 3 * time.Second
 
-// pulse is the status that pages of many viewers share.
-type pulse struct {
-	from StatusReader
+// memo keeps one answer for a short time.
+type memo[T any] struct {
+	read func(ctx context.Context, now time.Time) (T, error)
 	mu   sync.Mutex // held while it is computed, so that it is computed once
-	last view.Status
-	read time.Time
+	last T
+	at   time.Time
 	err  error
 }
 
-func newPulse(from StatusReader) *pulse { return &pulse{from: from} }
-
-// status returns how the sources stand, at most pulseAge ago.
-func (p *pulse) status(ctx context.Context) (view.Status, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.read.IsZero() && time.Since(p.read) < pulseAge && p.err == nil {
-		return p.last, nil
+// value returns an answer that was computed at most pulseAge ago.
+func (m *memo[T]) value(ctx context.Context, now time.Time) (T, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.at.IsZero() && time.Since(m.at) < pulseAge && m.err == nil {
+		return m.last, nil
 	}
 	// Whoever asked may go away; the others want the answer.
-	p.last, p.err = p.from.Status(context.WithoutCancel(ctx))
-	p.read = time.Now()
-	return p.last, p.err
+	m.last, m.err = m.read(context.WithoutCancel(ctx), now)
+	m.at = time.Now()
+	return m.last, m.err
 }
+
+// pulse is the status that the bar of every page and the overview share.
+type pulse struct{ memo[view.Status] }
+
+func newPulse(from StatusReader) *pulse {
+	return &pulse{memo[view.Status]{read: func(ctx context.Context, _ time.Time) (view.Status, error) { return from.Status(ctx) }}}
+}
+
+// status returns how the sources stand.
+func (p *pulse) status(ctx context.Context) (view.Status, error) { return p.value(ctx, time.Time{}) }
 
 // countNeeds counts the findings that need a person, of the sources that a caller sees.
 func (p *pulse) countNeeds(ctx context.Context, c access.Caller) (n int, known bool) {
-	if c.Role == "" || p.from == nil {
+	if c.Role == "" {
 		return 0, false
 	}
 	s, err := p.status(ctx)

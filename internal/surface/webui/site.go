@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/access"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/visible"
 )
 
@@ -55,6 +56,8 @@ type site struct {
 	files files
 	pulse *pulse
 	bar   []navItem
+	// lately is the coverage of all sources in the last 90 days.
+	lately *memo[view.CoverageMap]
 }
 
 //go:embed templates
@@ -67,6 +70,9 @@ func New(s Settings) http.Handler {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &site{Settings: s, files: hashFiles(), pulse: newPulse(s.Readers.Status)}
+	w.lately = &memo[view.CoverageMap]{read: func(ctx context.Context, now time.Time) (view.CoverageMap, error) {
+		return s.Readers.Coverage.CoverageMap(ctx, mapQuery(now, 0))
+	}}
 	w.pages = w.parsePages()
 	mux := http.NewServeMux()
 	for _, r := range w.routes() {

@@ -3,6 +3,7 @@ package webui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
@@ -19,6 +21,7 @@ var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 // quiet is an installation in which nothing goes on, or whose store is broken.
 type quiet struct {
 	status view.Status
+	lines  []view.CoverageLine
 	err    error
 }
 
@@ -29,9 +32,16 @@ func (q quiet) Throughput(context.Context, view.SumQuery) ([]view.WorkSum, error
 	return nil, nil
 }
 
+func (q quiet) CoverageMap(_ context.Context, m view.MapQuery) (view.CoverageMap, error) {
+	return view.CoverageMap{Window: m.Within, Unit: m.Unit, Lines: q.lines}, q.err
+}
+func (q quiet) Readings(context.Context, string, string, window.Window) ([]view.Reading, error) {
+	return nil, q.err
+}
+
 // siteOf makes a dashboard that everybody uses as one caller.
 func siteOf(q quiet, by access.Caller) http.Handler {
-	return New(Settings{CallerOf: func(context.Context) access.Caller { return by }, Clock: q, About: About{Version: "1"}, Readers: Readers{Status: q}})
+	return New(Settings{CallerOf: func(context.Context) access.Caller { return by }, Clock: q, About: About{Version: "1"}, Readers: Readers{Status: q, Coverage: q}})
 }
 
 func fetch(h http.Handler, method, path string, form url.Values) *httptest.ResponseRecorder {
@@ -157,5 +167,36 @@ func TestNumbersAndTimesForPeople(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("%s, want %s", c.got, c.want)
 		}
+	}
+}
+
+// Twenty sources over twenty years stay a small page; even where no month is like its
+// neighbours, which no real source is, the page has a bound.
+func TestTheWholeMapStaysSmall(t *testing.T) {
+	states := []view.CellState{view.CellDone, view.CellBackfilled, view.CellFailed, view.CellOwed, view.CellWaived, view.CellThin}
+	var q quiet
+	for n := range 20 {
+		l := view.CoverageLine{Source: fmt.Sprintf("a-source-with-a-long-name-%d", n), Endpoint: "works", Amounts: map[view.CellState]int64{view.CellFailed: 1, view.CellDone: 5}}
+		for m := range 240 {
+			at := time.Date(2007, time.Month(1+m), 1, 0, 0, 0, 0, time.UTC)
+			c := view.MapCell{Window: window.Window{From: at, To: at.AddDate(0, 1, 0)}, Most: view.CellDone, Worst: view.CellDone}
+			if m%24 == n { // a mark now and then, as real sources have
+				c.Worst = states[m%len(states)]
+			}
+			l.Cells = append(l.Cells, c)
+		}
+		q.lines = append(q.lines, l)
+	}
+	w := fetch(siteOf(q, access.Caller{Name: "n", Role: access.Viewer}), "GET", "/coverage?range=20y", nil)
+	if w.Code != http.StatusOK || w.Body.Len() > 200_000 {
+		t.Errorf("%d, %d bytes", w.Code, w.Body.Len())
+	}
+	for n := range q.lines {
+		for m := range q.lines[n].Cells {
+			q.lines[n].Cells[m].Most, q.lines[n].Cells[m].Worst = states[(n+m)%len(states)], states[(n+m)%len(states)]
+		}
+	}
+	if w := fetch(siteOf(q, access.Caller{Name: "n", Role: access.Viewer}), "GET", "/coverage?range=20y", nil); w.Body.Len() > 600_000 {
+		t.Errorf("no two neighbours alike: %d bytes", w.Body.Len())
 	}
 }
