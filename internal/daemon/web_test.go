@@ -288,7 +288,7 @@ func TestAGapIsFilledFromTheMap(t *testing.T) {
 	}
 	before := plans()
 	preview := s.page(path)
-	s.has(preview, "HARVEST", "[2025-03-05, 2025-03-06)", "1 slice", "requests", "moves to 2025-03-11", "patra coverage fill crossref --from 2025-03-05 --to 2025-03-06")
+	s.has(preview, "HARVEST", "[2025-03-05, 2025-03-06)", "1 slice", "at least 1 request,", "moves to 2025-03-11", "patra coverage fill crossref --from 2025-03-05 --to 2025-03-06")
 	mark := markOfForm.FindStringSubmatch(preview)
 	if mark == nil || plans() != before {
 		t.Fatalf("%d plans after the preview, %d before:\n%s", plans(), before, preview)

@@ -165,12 +165,12 @@ func instantText(t time.Time) string {
 	return t.Format("2006-01-02 15:04")
 }
 
-// figureText writes an estimated number: about, or at least.
-func figureText(f slicing.Figure) string {
+// figureText writes an estimated number of something: about, or at least.
+func figureText(f slicing.Figure, noun string) string {
 	if f.AtLeast {
-		return "at least " + groupDigits(int64(f.Value))
+		return "at least " + countText(int(f.Value), noun)
 	}
-	return "about " + groupDigits(int64(f.Value))
+	return "about " + countText(int(f.Value), noun)
 }
 
 // missingText writes how many items the upstream has that were not read.

@@ -90,7 +90,7 @@ func TestR4EveryRouteAsksForItsRole(t *testing.T) {
 	}
 }
 
-// Text of others is only ever text, and characters that hide are marks (R8, A27).
+// Text of others is only ever text, and characters that hide are marks (R8).
 func TestR8TextOfOthersStaysText(t *testing.T) {
 	evil := "<script>alert(1)</script>\u202egnp.exe\u200b" + `" onload="x`
 	q := quiet{status: view.Status{Now: noon, Sources: []view.SourceStatus{{Source: evil, Endpoint: evil}}, Findings: []view.Finding{{
