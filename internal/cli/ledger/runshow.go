@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
-	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/health"
@@ -161,18 +160,9 @@ func exchangeFacts(b view.Batch, r view.Run, last bool) []term.Fact {
 	}
 	facts = append(facts, term.Fact{"  items", term.Wrap(wording.ItemsText(b.Stats))})
 	if b.Exchange != nil {
-		facts = append(facts, term.Fact{"  requests", term.Wrap(requestsText(b.Exchange) + "; " + gateText(b.Exchange))})
+		facts = append(facts, term.Fact{"  requests", term.Wrap(wording.RequestsText(b.Exchange) + "; " + wording.GateText(b.Exchange))})
 	}
-	return append(facts, term.Fact{"  next page", term.Wrap(next + nextRule(b.Request))})
-}
-
-// nextRule is the rule that told whether there is a next page.
-func nextRule(kept json.RawMessage) string {
-	var evidence blackbox.Evidence
-	if json.Unmarshal(kept, &evidence) != nil || evidence.Context == nil || evidence.Context.Why == "" {
-		return ""
-	}
-	return ", because of: " + evidence.Context.Why
+	return append(facts, term.Fact{"  next page", term.Wrap(next + wording.NextRule(b.Request))})
 }
 
 // requestText is a request in a few lines; real tokens have a thousand characters, and
