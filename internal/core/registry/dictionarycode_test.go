@@ -19,6 +19,7 @@ import (
 func codeLists() map[string]string {
 	return map[string]string{
 		"alert.DeliveryStatus":  "ing_alert_delivery",
+		"view.CountVerdict":     "ing_count_verdict",
 		"alert.Kind":            "ing_alert_kind",
 		"alert.State":           "ing_alert_state",
 		"audit.Problem":         "ing_audit_problem",
@@ -87,7 +88,7 @@ func codeLists() map[string]string {
 		"zone.Zone":             "", // UTC names a zone, it is no code of ours
 
 		// Answers to questions of people are computed, never stored: nobody looks them up in a table.
-		"integrity.State": "", "view.CellState": "", "view.CountVerdict": "", "view.FindingCode": "", "view.GapReason": "", "view.GapState": "",
+		"integrity.State": "", "view.CellState": "", "view.FindingCode": "", "view.GapReason": "", "view.GapState": "",
 		"view.StandstillReason": "", "view.VerdictCode": "",
 	}
 }

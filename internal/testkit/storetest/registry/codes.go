@@ -73,6 +73,7 @@ func codeColumns() map[string]string {
 
 		"ing_alert.status_code":            "ing_alert_state",
 		"ing_alert_message.status_code":    "ing_alert_delivery",
+		"verdict_code":                     "ing_count_verdict",
 		"told_severity_code":               "ing_finding_severity",
 		"finding_code":                     "", // docs/findings.md lists them
 		"ing_outbox_message.op_type":       "ing_outbox_op",
