@@ -10,9 +10,8 @@ type Disk struct {
 	Free  uint64   `json:"free"`
 }
 
-// StoreSample is one question to the store: how long its answer took, or why none came.
+// StoreSample is one question to the store, and how long its answer took.
 type StoreSample struct {
 	At   time.Time
 	Took time.Duration
-	Err  error
 }

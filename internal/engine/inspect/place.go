@@ -3,7 +3,6 @@ package inspect
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/threshold"
@@ -54,44 +53,22 @@ func (s *statusBuilder) askClock(ctx context.Context) error {
 			return nil
 		}
 	}
-	if f, found := s.JudgeStore(samples, s.report.Now); found && s.query.Source == "" {
-		s.report.Findings = append(s.report.Findings, f)
+	if f, found := s.judgeSlow(samples); found && s.query.Source == "" {
+		s.find(f)
 	}
 	return nil
 }
 
-// slowAnswers is how many in a row make a store slow, or unreachable.
+// slowAnswers is how many in a row make a store slow.
 const slowAnswers = 3
 
-// JudgeStore tells whether a store is slow or unreachable by the last questions to it, the
-// oldest first. Who cannot reach the store cannot read findings from it: a process that
-// tells of findings keeps its own samples and asks here.
-func (i *Inspector) JudgeStore(samples []view.StoreSample, now time.Time) (f view.Finding, found bool) {
-	if len(samples) < slowAnswers {
+// judgeSlow tells how slow a store is whose last answers, the oldest first, all took too long.
+// That it cannot be reached is told by engine/alert, which does not need it for that.
+func (s *statusBuilder) judgeSlow(samples []view.StoreSample) (f view.Finding, found bool) {
+	isSlow := func(one view.StoreSample) bool { return s.limits.StoreSlow > 0 && one.Took > s.limits.StoreSlow }
+	if len(samples) < slowAnswers || slices.ContainsFunc(samples, func(one view.StoreSample) bool { return !isSlow(one) }) {
 		return f, false
 	}
-	last := samples[len(samples)-slowAnswers:]
-	failed := func(s view.StoreSample) bool { return s.Err != nil }
-	slow := func(s view.StoreSample) bool { return s.Err != nil || s.Took > i.limits.StoreSlow }
-	switch {
-	case !slices.ContainsFunc(last, func(s view.StoreSample) bool { return !failed(s) }):
-		f = view.Finding{Code: view.FoundUnreachable, Since: sinceOf(samples, failed), Error: last[len(last)-1].Err.Error()}
-	case i.limits.StoreSlow > 0 && !slices.ContainsFunc(last, func(s view.StoreSample) bool { return !slow(s) }):
-		least := slices.MinFunc(last, func(a, b view.StoreSample) int { return int(a.Took - b.Took) })
-		f = view.Finding{Code: view.FoundStoreSlow, Since: sinceOf(samples, slow), Took: duration.Duration(least.Took), Limit: duration.Duration(i.limits.StoreSlow)}
-	default:
-		return f, false
-	}
-	return f.Complete(i.limits, now), true
-}
-
-// sinceOf returns when the row of samples began that all are bad, up to the last.
-func sinceOf(samples []view.StoreSample, bad func(view.StoreSample) bool) (since time.Time) {
-	for _, s := range slices.Backward(samples) {
-		if !bad(s) {
-			break
-		}
-		since = s.At
-	}
-	return since
+	least := slices.MinFunc(samples, func(a, b view.StoreSample) int { return int(a.Took - b.Took) })
+	return view.Finding{Code: view.FoundStoreSlow, Since: samples[0].At, Took: duration.Duration(least.Took), Limit: duration.Duration(s.limits.StoreSlow)}, true
 }

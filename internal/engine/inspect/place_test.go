@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -43,26 +42,24 @@ func TestStatusTellsOfDisks(t *testing.T) {
 	}
 }
 
-// Three answers in a row that are slow, or do not come, are a finding until one is well.
-func TestAStoreThatIsSlowOrUnreachable(t *testing.T) {
-	gone := errors.New("connection refused")
-	at := func(n int, took time.Duration, err error) view.StoreSample {
-		return view.StoreSample{At: march(1).Add(time.Duration(n) * time.Minute), Took: took, Err: err}
+// Three answers in a row that are slow are a finding, and none where one is well.
+func TestAStoreThatIsSlow(t *testing.T) {
+	at := func(n int, took time.Duration) view.StoreSample {
+		return view.StoreSample{At: march(1).Add(time.Duration(n) * time.Minute), Took: took}
 	}
 	for name, c := range map[string]struct {
 		samples []view.StoreSample
-		want    view.FindingCode
-		since   int
+		want    bool
 	}{
-		"quick":               {[]view.StoreSample{at(0, 1, nil), at(1, 1, nil), at(2, 1, nil)}, "", 0},
-		"slow once":           {[]view.StoreSample{at(0, 1, nil), at(1, time.Minute, nil), at(2, 1, nil)}, "", 0},
-		"slow":                {[]view.StoreSample{at(0, 1, nil), at(1, time.Minute, nil), at(2, 2*time.Second, nil), at(3, time.Minute, nil)}, view.FoundStoreSlow, 1},
-		"unreachable":         {[]view.StoreSample{at(0, 1, nil), at(1, 0, gone), at(2, 0, gone), at(3, 0, gone), at(4, 0, gone)}, view.FoundUnreachable, 1},
-		"there again":         {[]view.StoreSample{at(1, 0, gone), at(2, 0, gone), at(3, 0, gone), at(4, 1, nil)}, "", 0},
-		"unreachable at once": {[]view.StoreSample{at(0, 0, gone)}, "", 0},
+		"quick":      {[]view.StoreSample{at(0, 1), at(1, 1), at(2, 1)}, false},
+		"slow once":  {[]view.StoreSample{at(0, 1), at(1, time.Minute), at(2, 1)}, false},
+		"slow":       {[]view.StoreSample{at(1, time.Minute), at(2, 2*time.Second), at(3, time.Minute)}, true},
+		"well again": {[]view.StoreSample{at(1, time.Minute), at(2, 2*time.Second), at(3, 1)}, false},
+		"asked once": {[]view.StoreSample{at(1, time.Minute)}, false},
 	} {
-		f, found := calm(t).inspector().JudgeStore(c.samples, march(2))
-		if found != (c.want != "") || f.Code != c.want || found && (!f.Since.Equal(at(c.since, 0, nil).At) || f.Next == "" || f.Severity == "") {
+		s := &statusBuilder{Inspector: calm(t).inspector()}
+		f, found := s.judgeSlow(c.samples)
+		if found != c.want || found && (f.Code != view.FoundStoreSlow || !f.Since.Equal(at(1, 0).At) || f.Took.Std() != 2*time.Second) {
 			t.Errorf("%s: %t %+v", name, found, f)
 		}
 	}
