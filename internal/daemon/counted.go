@@ -16,6 +16,9 @@ type countedCalls struct {
 }
 
 func (c countedCalls) Do(ctx context.Context, call *transport.Call) (*exchange.Response, error) {
+	if call.Spending == nil {
+		call.Spending = spendingOf(ctx)
+	}
 	defer func() { c.sent.Add(int64(call.Notes.Requests())) }()
 	return c.next.Do(ctx, call)
 }

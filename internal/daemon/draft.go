@@ -24,6 +24,14 @@ type PlanRequest = planner.Request
 
 // Draft draws a plan and writes nothing; without an app, as for an empty database.
 func Draft(ctx context.Context, in Installed, a *App, c *spec.Compiled, r PlanRequest) (*PlanDraft, error) {
+	d, err := drawDraft(ctx, in, a, c, r)
+	if d != nil {
+		d.MaxRequests = r.MaxRequests
+	}
+	return d, err
+}
+
+func drawDraft(ctx context.Context, in Installed, a *App, c *spec.Compiled, r PlanRequest) (*PlanDraft, error) {
 	if a == nil {
 		return planner.Rehearse(ctx, c, r, newEstimator(in.Guard().requestChain(rategate.New()), nil))
 	}

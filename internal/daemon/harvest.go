@@ -44,6 +44,9 @@ func (a *App) Harvest(ctx context.Context, c *spec.Compiled, r planner.Request, 
 	if err := a.beginCommand(ctx, compiledPartition(c)); err != nil {
 		return h, err
 	}
+	if ctx, r, err = a.limitRequests(ctx, r); err != nil {
+		return h, err
+	}
 	counted := a.counted.Load()
 	defer func() { h.Counted = int(a.counted.Load() - counted) }()
 	plan, err := a.planShared(ctx, c, r, w, &h)
@@ -51,16 +54,16 @@ func (a *App) Harvest(ctx context.Context, c *spec.Compiled, r planner.Request, 
 	if err != nil || h.Draft.Empty {
 		return h, a.orStopped(ctx, compiledPartition(c), err)
 	}
-	h.Plan, err = a.finishPlan(ctx, plan.Partition, plan.ID, w.Progress)
+	h.Plan, err = a.finishPlan(ctx, plan.Partition, plan.ID, r.LimitID, w.Progress)
 	return h, a.orStopped(ctx, plan.Partition, err)
 }
 
 // finishPlan works on a plan to its end. A plan that had to stop slicing because
 // enough tasks waited goes on once they are done (D§5.4); a slice that turned
 // out too large is replaced by smaller ones (S§5.6).
-func (a *App) finishPlan(ctx context.Context, of ingest.Partition, planID int64, watch func(view.Progress)) (view.Progress, error) {
+func (a *App) finishPlan(ctx context.Context, of ingest.Partition, planID, limit int64, watch func(view.Progress)) (view.Progress, error) {
 	for {
-		p, err := a.Work(ctx, planID, watch)
+		p, err := a.workUnder(ctx, planID, limit, watch)
 		if err != nil {
 			return p, err
 		}
@@ -68,7 +71,7 @@ func (a *App) finishPlan(ctx context.Context, of ingest.Partition, planID int64,
 		if err != nil { // it may be about another source; ours stays owed and is asked for again
 			a.config.Log.Warn("smaller slices were not stored; they are planned again", "error", err)
 		}
-		whole, err := a.sliceOn(ctx, of, planID, watch)
+		whole, err := a.sliceOn(ctx, of, planID, limit, watch)
 		if err != nil || whole && replaced == 0 {
 			return p, err
 		}
@@ -76,14 +79,14 @@ func (a *App) finishPlan(ctx context.Context, of ingest.Partition, planID int64,
 }
 
 // sliceOn goes on slicing a plan and reports whether it needs no more of it.
-func (a *App) sliceOn(ctx context.Context, of ingest.Partition, planID int64, watch func(view.Progress)) (whole bool, err error) {
+func (a *App) sliceOn(ctx context.Context, of ingest.Partition, planID, limit int64, watch func(view.Progress)) (whole bool, err error) {
 	open, err := a.store.OpenPlans(ctx, of)
 	if err != nil {
 		return false, err
 	}
 	for _, o := range open {
 		if o.ID == planID && o.Status != ingest.PlanReady {
-			if err := a.makeRoom(ctx, of, planID, watch); err != nil {
+			if err := a.makeRoom(ctx, of, planID, limit, watch); err != nil {
 				return false, err
 			}
 			_, err := a.Planner.Resume(ctx, of, o)
@@ -95,10 +98,13 @@ func (a *App) sliceOn(ctx context.Context, of ingest.Partition, planID int64, wa
 
 // makeRoom works on whatever waits until planning may go on: the tasks may be of other
 // plans. The caller that watches our plan is told that it waits.
-func (a *App) makeRoom(ctx context.Context, of ingest.Partition, planID int64, watch func(view.Progress)) error {
+func (a *App) makeRoom(ctx context.Context, of ingest.Partition, planID, limit int64, watch func(view.Progress)) error {
 	return a.workUntil(ctx, of, planID, watch, a.orPaused(of, func(ctx context.Context) (bool, error) {
 		why, err := a.Planner.Holds(ctx, of)
-		return why == nil, err
+		if why == nil || err != nil {
+			return err == nil, err
+		}
+		return false, a.checkLimit(ctx, planID, limit)
 	}))
 }
 
@@ -111,7 +117,7 @@ func (h *Harvested) noteContinued(p, before view.Progress) {
 }
 
 // continueOpen finishes what earlier runs left.
-func (a *App) continueOpen(ctx context.Context, c *spec.Compiled, w Watch, h *Harvested) error {
+func (a *App) continueOpen(ctx context.Context, c *spec.Compiled, limit int64, w Watch, h *Harvested) error {
 	of := ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}
 	open, err := a.store.OpenPlans(ctx, of)
 	if err != nil {
@@ -125,12 +131,15 @@ func (a *App) continueOpen(ctx context.Context, c *spec.Compiled, w Watch, h *Ha
 		if w.Continue != nil {
 			w.Continue(o)
 		}
+		if err := a.takeOver(ctx, o.ID, limit); err != nil {
+			return err
+		}
 		if o.Status != ingest.PlanReady {
 			if _, err := a.Planner.Resume(ctx, of, o); err != nil {
 				return err
 			}
 		}
-		p, err := a.finishPlan(ctx, of, o.ID, w.Progress)
+		p, err := a.finishPlan(ctx, of, o.ID, limit, w.Progress)
 		h.noteContinued(p, before)
 		if err != nil {
 			return err
@@ -146,13 +155,22 @@ const progressEvery = 300 * time.Millisecond
 // process already works on the store, it follows that one and takes over should
 // it die (D§5.20).
 func (a *App) Work(ctx context.Context, planID int64, watch func(view.Progress)) (view.Progress, error) {
+	return a.workUnder(ctx, planID, 0, watch)
+}
+
+// workUnder is Work for a command that may spend a number of requests; limit is zero if
+// nobody said how many.
+func (a *App) workUnder(ctx context.Context, planID, limit int64, watch func(view.Progress)) (view.Progress, error) {
 	of, err := a.partitionOf(ctx, planID)
 	if err != nil {
 		return view.Progress{PlanID: planID}, err
 	}
 	err = a.workUntil(ctx, of, planID, watch, a.orPaused(of, func(ctx context.Context) (bool, error) {
 		p, err := a.store.Progress(ctx, planID)
-		return p.Done == p.Total, err
+		if err != nil || p.Done == p.Total {
+			return err == nil, err
+		}
+		return false, a.checkLimit(ctx, planID, limit)
 	}))
 	if err != nil {
 		return a.lastProgress(ctx, planID), err

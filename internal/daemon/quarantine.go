@@ -43,7 +43,7 @@ func (a *App) Requeue(ctx context.Context, c *spec.Compiled, pick ingest.RejectP
 		return done, h, err
 	}
 	var earlier Harvested
-	if err := a.continueOpen(ctx, c, w, &earlier); err != nil {
+	if err := a.continueOpen(ctx, c, 0, w, &earlier); err != nil {
 		return done, earlier, err
 	}
 	if done, err = a.Quarantine.Requeue(ctx, pick, by); err != nil {

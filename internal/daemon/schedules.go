@@ -215,6 +215,14 @@ func (s schedules) Unfinished(ctx context.Context, j trigger.Job) (int64, error)
 			return 0, err
 		}
 	}
+	// A tick is a trigger without a limit: it goes on with a plan that another trigger left
+	// because its requests were used up.
+	if open[0].Held {
+		if err := s.app.store.LimitPlan(ctx, open[0].ID, 0); err != nil {
+			return 0, err
+		}
+		s.app.config.Log.Info("a tick goes on with a plan whose requests were used up", append(worklog.OfPartition(j.Partition), worklog.Plan, open[0].ID)...)
+	}
 	return open[0].ID, nil
 }
 

@@ -58,7 +58,7 @@ func (a *App) planShared(ctx context.Context, c *spec.Compiled, r planner.Reques
 			return s.joinPlan(ctx, s.found, w, h), nil
 		case todo == continueFirst:
 			continued = true
-			if err := a.continueOpen(ctx, c, w, h); err != nil {
+			if err := a.continueOpen(ctx, c, r.LimitID, w, h); err != nil {
 				return plan, err
 			}
 		default:

@@ -41,13 +41,14 @@ func (a *App) FindRequested(ctx context.Context, of ingest.Partition, r planner.
 // as they were written: by now they mean other instants.
 func sameRequest(a, b []byte) bool {
 	var of [2]struct {
-		Typed     string
-		Overrides []string
+		Typed       string
+		Overrides   []string
+		MaxRequests int
 	}
 	if json.Unmarshal(a, &of[0]) != nil || json.Unmarshal(b, &of[1]) != nil {
 		return false
 	}
-	return of[0].Typed == of[1].Typed && slices.Equal(of[0].Overrides, of[1].Overrides)
+	return of[0].Typed == of[1].Typed && of[0].MaxRequests == of[1].MaxRequests && slices.Equal(of[0].Overrides, of[1].Overrides)
 }
 
 // NoteRefused keeps that work was asked for and why there is no plan (§5.3.2). A request

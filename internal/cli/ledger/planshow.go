@@ -61,7 +61,7 @@ func planFacts(p view.PlanReport) []term.Fact {
 		extent = wording.WindowText(*p.Window)
 	}
 	s := p.Stats
-	return []term.Fact{
+	facts := []term.Fact{
 		{"plan", p.ID},
 		{"source", p.Source + " " + p.Endpoint + " " + p.Operation},
 		{"status", p.Status},
@@ -82,6 +82,21 @@ func planFacts(p view.PlanReport) []term.Fact {
 		{"created", p.CreatedAt},
 		{"changed", p.UpdatedAt},
 	}
+	if p.Limit != nil {
+		facts = append(facts, term.Fact{"limit", term.Wrap(limitText(p))})
+	}
+	return facts
+}
+
+// limitText says how much of what may be spent on a plan was, and how a plan goes on that
+// waits for more.
+func limitText(p view.PlanDetail) string {
+	text := fmt.Sprintf("%d of %s taken (--max-requests)", p.Limit.Taken, wording.Count(p.Limit.Max, "request"))
+	switch status := ingest.PlanStatus(p.Status); {
+	case !p.Limit.UsedUp() || status != ingest.PlanSlicing && status != ingest.PlanPartial && status != ingest.PlanReady:
+		return text
+	}
+	return text + fmt.Sprintf("; used up at %s: what is left waits and stays owed. The next `patra %s %s` goes on with it", wording.SecondText(p.Limit.UsedUpAt), strings.ToLower(p.Operation), p.Source)
 }
 
 func sliceTotal(counts map[string]int) string {

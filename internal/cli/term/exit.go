@@ -73,6 +73,8 @@ func ExitCode(ctx context.Context, err error) int {
 		return known.code
 	case daemon.IsUntrusted(err):
 		return ExitAuth
+	case errors.As(err, new(*daemon.LimitError)):
+		return ExitPartial
 	case errors.As(err, &stopped):
 		return ExitCodeOfCause(stopped.Code)
 	case errors.As(err, &problems), errors.Is(err, fault.ErrInvalid):

@@ -54,9 +54,13 @@ If the first slices all fail for one reason that lasts (a wrong path, a key that
 refused, an unknown host), the harvest stops, says why, and ends with the code of
 the cause: 2 the source file, 4 credentials, 7 the upstream.
 
+With --max-requests the harvest ends when so many requests were sent, with exit code
+3 if something is left: that stays owed, and the next harvest goes on with it.
+
 Ctrl-C is safe at any moment: committed pages stay, the next harvest continues.`,
 		Example: `  patra harvest crossref --set contact.email=you@example.org
   patra harvest crossref --retry
+  patra harvest crossref --max-requests 500
   patra harvest crossref --from 2025-03-01 --to 2025-03-08 --dry-run`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,6 +71,7 @@ Ctrl-C is safe at any moment: committed pages stay, the next harvest continues.`
 		},
 	}
 	r.addFlags(c)
+	r.addLimitFlag(c)
 	r.addCallerFlags(c)
 	settings.Flags(c)
 	c.Flags().StringVar(&told.Path, "events", "", "file that says who gets which events: publish them at the end")

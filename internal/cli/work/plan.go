@@ -29,6 +29,7 @@ type Request struct {
 	endpoint, Operation, from, to, now string
 	Set                                []string
 	priority                           string
+	maxRequests                        int
 	dry, offline, count, retry         bool
 	caller                             caller
 }
@@ -45,6 +46,11 @@ func (r *Request) addFlags(c *cobra.Command) {
 	f.BoolVar(&r.retry, "retry", false, "also take windows that failed and whose retry time has not come: the cause is fixed")
 }
 
+// addLimitFlag is for commands that make one plan and work on it.
+func (r *Request) addLimitFlag(c *cobra.Command) {
+	c.Flags().IntVar(&r.maxRequests, "max-requests", 0, "requests to the upstream that may be spent on this, retries included; what is left then waits and stays owed (default: as many as it takes)")
+}
+
 // Parsed is a request with its texts understood.
 type Parsed struct {
 	Now       time.Time
@@ -54,11 +60,15 @@ type Parsed struct {
 	// retryBefore: what failed before this instant is tried again at once; zero: at its time.
 	retryBefore time.Time
 	caller      caller
+	maxRequests int
 }
 
 // parseFlags understands the flags. base is what "now" means without --now.
 func (r *Request) parseFlags(base time.Time) (p Parsed, err error) {
-	p.Now, p.caller = base.UTC(), r.caller
+	p.Now, p.caller, p.maxRequests = base.UTC(), r.caller, r.maxRequests
+	if r.maxRequests < 0 {
+		return p, term.Usagef("--max-requests %d: expected a number of requests, at least 1", r.maxRequests)
+	}
 	if err := p.caller.check(); err != nil {
 		return p, err
 	}
@@ -149,6 +159,10 @@ How urgent it is says --priority: of tasks that wait, the smaller number goes fi
 and so it does at the rate gate. Without it a harvest goes before an update, and that
 before a backfill.
 
+With --max-requests no more than so many requests are sent for the plan, by whichever
+process works on it, retries, logins and counts included. Then it waits: what is
+left stays owed, patra plan show tells how it stands, and the next harvest goes on.
+
 A scheduler outside that repeats its calls names each with --request-id: called again
 with the same name and flags, the command finds the plan it made, says so and ends
 with exit code 0. A call that is refused is kept too: patra plan triggers.
@@ -165,6 +179,7 @@ not say how much a slice should hold is counted only with --count.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), e, args[0], r) },
 	}
 	r.addFlags(c)
+	r.addLimitFlag(c)
 	r.addCallerFlags(c)
 	c.Flags().StringVar(&r.caller.requestID, "request-id", "", "name of this request: called again with the same name and flags, there is one plan")
 	c.Flags().StringVar(&r.Operation, "op", string(ingest.Harvest), "operation: HARVEST, BACKFILL or UPDATE")
@@ -238,7 +253,7 @@ func rehearsePlan(ctx context.Context, e *term.Env, code string, r *Request) (*d
 // newRequest is the trigger of a command.
 func (p Parsed) newRequest() daemon.PlanRequest {
 	out := daemon.NewRequest(p.Now, p.from, p.to)
-	out.RetryBefore, out.JobID, out.LogID = p.retryBefore, p.caller.jobID, p.caller.logID
+	out.RetryBefore, out.JobID, out.LogID, out.MaxRequests = p.retryBefore, p.caller.jobID, p.caller.logID, p.maxRequests
 	for _, o := range p.overrides {
 		out.Overrides = append(out.Overrides, o.Kept())
 	}
@@ -287,7 +302,7 @@ func storePlan(ctx context.Context, e *term.Env, code string, r *Request) (out p
 		return out, err
 	}
 	of := ingest.Partition{Dataset: compiled.Snapshot.Dataset(), Operation: p.operation}
-	plan, draft, err := app.Planner.Plan(ctx, compiled, r.nameRequest(r.planRequest(p), of))
+	plan, draft, err := app.PlanLimited(ctx, compiled, r.nameRequest(r.planRequest(p), of))
 	if err != nil {
 		return out, err
 	}

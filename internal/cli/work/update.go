@@ -71,6 +71,7 @@ if it failed: docs/metrics.md lists them.`,
 		},
 	}
 	u.Request.addFlags(c)
+	u.Request.addLimitFlag(c)
 	u.Request.addCallerFlags(c)
 	settings.Flags(c)
 	measured.addFlag(c)

@@ -20,6 +20,10 @@ type stopView struct {
 
 // stopOf is the stop that an error tells of, if it does.
 func stopOf(err error) *stopView {
+	var limit *daemon.LimitError
+	if errors.As(err, &limit) {
+		return &stopView{fault.RequestLimit, limit.Error(), limit.Next()}
+	}
 	var stopped *daemon.StoppedError
 	if !errors.As(err, &stopped) {
 		return nil

@@ -51,6 +51,7 @@ const (
 	Internal     Code = "INTERNAL"      // a defect of ours
 	Attempts     Code = "ATTEMPTS"      // given up after the allowed number of attempts
 	LeasesSpent  Code = "LEASES_SPENT"  // leased again and again without one committed batch
+	RequestLimit Code = "REQUEST_LIMIT" // the requests that its trigger may spend are used up
 	Interrupted  Code = "INTERRUPTED"   // stopped by the operator
 	StoreBusy    Code = "STORE_BUSY"    // the database did not take a write, again and again, or was unreachable
 	StoreFull    Code = "STORE_FULL"    // no room left to store what was read

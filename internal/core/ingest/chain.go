@@ -103,6 +103,7 @@ type NewPlan struct {
 	RateKey         string   // under which its requests are counted from now on; empty leaves it
 	Own             bool     // a HARVEST of what the source itself asks for, whatever else was set for the run
 	By              Act      // the operator who asked for it; empty: a schedule or a run that is no act
+	LimitID         int64    // how many requests its trigger may spend: see RequestLimit; zero: none
 }
 
 // Plan is a stored plan.
@@ -130,7 +131,8 @@ type OpenPlan struct {
 	AsOf        time.Time
 	Params      []byte // what it is cut by
 	OldestFirst bool   // of a BACKFILL campaign that begins at its old end
-	Held        bool   // of one that is paused
+	Held        bool   // of one that is paused, or whose requests are used up
+	Limited     bool   // under a limit of requests: nobody counts for it without being asked
 }
 
 // NewSlice is one slice with the task that will execute it.
@@ -187,6 +189,7 @@ type Work struct {
 	Attempts        int           // runs so far, this one not included
 	Passed          window.Window // of the plan; see PlanLag
 	Priority        int           // of the task: smaller first
+	LimitID         int64         // of the plan: see RequestLimit; zero: none
 	PlannedIn       string        // traceparent of the span in which it was planned; empty: nobody traced it
 	WorkedIn        string        // traceparent of the run that begins
 }

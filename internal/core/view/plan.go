@@ -34,6 +34,8 @@ type PlanDetail struct {
 	Trigger       Trigger         `json:"trigger"`
 	Slices        map[string]int  `json:"slices"` // by status
 	Stats         ingest.RunStats `json:"stats"`  // of all runs
+	// Limit is how many requests may be spent on it, with the other plans of its trigger.
+	Limit *ingest.RequestLimit `json:"limit,omitempty"`
 }
 
 // Trigger is what a plan was asked for by.

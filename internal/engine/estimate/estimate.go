@@ -119,7 +119,7 @@ func (e *Estimator) askUpstream(ctx context.Context, p *spec.Program, w window.W
 		return found, false, false, err
 	case err != nil:
 		code := fault.As(err).Code
-		return found, false, code == fault.Network || code == fault.ServerError, nil
+		return found, false, code == fault.Network || code == fault.ServerError || code == fault.RequestLimit, nil
 	case page.Says.Total != nil:
 		return slicing.Estimate{Count: *page.Says.Total, Source: slicing.FromCount, Exact: true}, true, false, nil
 	}

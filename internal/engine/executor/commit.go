@@ -63,7 +63,7 @@ func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exc
 	r.asking = limits.Key(r.work.Partition.Source)
 	a.call = &transport.Call{
 		Request: request, Key: r.asking, Limits: limits, Retry: retry,
-		Priority: r.program.Priority(), Task: r.work.Lease.TaskID, Held: r.checkLease, Failed: r.noteTry, Measured: r.measureAttempt,
+		Priority: r.program.Priority(), Task: r.work.Lease.TaskID, Held: r.checkLease, Failed: r.noteTry, Measured: r.measureAttempt, Spending: r.allowed.asSpending(),
 		PagingToken: r.pagingToken(),
 		Weigh: func(response *exchange.Response, f *fault.Error) *fault.Error {
 			return explainRefusal(request, response, p.Weigh(response, f))
@@ -79,7 +79,7 @@ func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exc
 	a.asked = time.Now()
 	_, err := r.executor.chain.Do(ctx, a.call)
 	r.countCall(a.call)
-	if err != nil {
+	if err != nil && !r.allowed.spent {
 		r.recordFailedPage(a, err)
 		r.tellLostPage(ctx, a.call, err)
 		r.measureFailedPage(ctx, err)

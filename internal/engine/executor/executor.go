@@ -42,6 +42,7 @@ type RunStore interface {
 	FinishRun(ctx context.Context, f ingest.Finish) error
 	Renew(ctx context.Context, l ingest.Lease, extend time.Duration) (ingest.Held, error)
 	RequestReslice(ctx context.Context, r ingest.ResliceRequest) error
+	TakeRequests(ctx context.Context, t ingest.RequestTake) (ingest.RequestGrant, error)
 }
 
 // CandidateReader names stored records: those an UPDATE looks at again, and those that
@@ -184,6 +185,7 @@ func (e *Executor) executeRun(ctx context.Context, w ingest.Work) (_ ingest.Outc
 	r.countFault(outcome, cause)
 	outcome.Stats, outcome.Observed = r.stats, r.newest
 	crash.At(crash.Finishing)
+	r.allowed.giveRest(end)
 	lineage := w.Lineage
 	lineage.BatchID = r.batchID
 	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks, CircuitAfter: r.circuitAfter()}); err != nil {
@@ -219,6 +221,7 @@ func (e *Executor) compiledProgram(w ingest.Work) (*spec.Program, error) {
 // of it, so that a paused or cut-off worker stops before another one starts.
 func (r *taskRun) readUnderLease(parent context.Context) (ingest.Outcome, error) {
 	ctx, cancel := context.WithCancelCause(parent)
+	r.allowed.stop = cancel
 	var done sync.WaitGroup
 	done.Add(1)
 	go func() {
@@ -227,7 +230,7 @@ func (r *taskRun) readUnderLease(parent context.Context) (ingest.Outcome, error)
 	}()
 	outcome, err := r.readSafely(ctx)
 	if cause := context.Cause(ctx); err != nil && parent.Err() == nil && cause != nil {
-		err = cause // we stopped ourselves: the lease is lost, or the operator cancelled
+		err = cause // we stopped ourselves: the lease is lost, the operator cancelled, or no request is left
 	}
 	cancel(nil)
 	done.Wait()

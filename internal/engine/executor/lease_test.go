@@ -84,6 +84,9 @@ func (b *book) Renew(ctx context.Context, _ ingest.Lease, by time.Duration) (ing
 }
 
 func (b *book) RequestReslice(context.Context, ingest.ResliceRequest) error { return nil }
+func (b *book) TakeRequests(context.Context, ingest.RequestTake) (ingest.RequestGrant, error) {
+	return ingest.RequestGrant{}, nil
+}
 
 func (b *book) LookAtCandidates(context.Context, ingest.CandidateLook) (ingest.CandidatePage, error) {
 	return ingest.CandidatePage{Last: true}, nil

@@ -28,6 +28,8 @@ func (r *taskRun) decideOutcome(ctx context.Context, err error) ingest.Outcome {
 		return ingest.Outcome{Task: ingest.TaskCancelled, Run: ingest.RunCancelled, Code: string(fault.Interrupted), Error: errCancelled.Error()}
 	case errors.Is(err, errPaused):
 		return ingest.Outcome{Task: ingest.TaskQueued, Run: ingest.RunCancelled, Code: string(fault.Interrupted), Error: errPaused.Error()}
+	case errors.As(err, new(limitSpent)): // the plan waits as it is for whoever allows more
+		return ingest.Outcome{Task: ingest.TaskQueued, Run: ingest.RunCancelled, Code: string(fault.RequestLimit), Error: err.Error(), Advanced: r.cameFurther()}
 	case ctx.Err() != nil:
 		return ingest.Outcome{Task: ingest.TaskQueued, Run: ingest.RunCancelled, Code: string(fault.Interrupted), Error: "stopped; the next run continues"}
 	case errors.Is(err, fault.ErrFull): // the trouble of this process, not of the slice: as it was, for whoever has room

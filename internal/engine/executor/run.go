@@ -64,6 +64,7 @@ type standing struct {
 
 // exchanges are the requests of the run.
 type exchanges struct {
+	allowed  *allowance   // of the limit of the plan
 	hold     *memory.Hold // room for the answer in hand, if that is a large one
 	asking   string       // rate key of the last request
 	lastSeen time.Time    // store clock before the last request
@@ -100,6 +101,7 @@ type signs struct {
 func newTaskRun(e *Executor, w ingest.Work, run ingest.Run) *taskRun {
 	r := &taskRun{executor: e}
 	r.work, r.run, r.log = w, run, worklog.OfRun(e.log, w, run.ID)
+	r.allowed = newAllowance(r)
 	r.list, r.detail = &listWalk{taskRun: r}, &detailWalk{taskRun: r}
 	r.first, r.delivery = r.list, listDelivery{r}
 	return r

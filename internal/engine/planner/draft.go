@@ -33,9 +33,10 @@ type Draft struct {
 	Warnings    []spec.Warning   `json:"warnings"`
 	Stats       slicing.Stats    `json:"slicing"`
 	Forecast    slicing.Outlook  `json:"forecast"`
-	Quotas      []gate.Prospect  `json:"quotas,omitempty"` // of each rate key
-	Rolled      int              `json:"rolled,omitempty"` // slices that wait for a later window of the quota
-	Untold      bool             `json:"-"`                // the upstream was asked for sizes, and nobody could tell some of them
+	Quotas      []gate.Prospect  `json:"quotas,omitempty"`      // of each rate key
+	Rolled      int              `json:"rolled,omitempty"`      // slices that wait for a later window of the quota
+	MaxRequests int              `json:"maxRequests,omitempty"` // that may be spent on it; zero: as many as it takes
+	Untold      bool             `json:"-"`                     // the upstream was asked for sizes, and nobody could tell some of them
 
 	owed []window.Window
 }

@@ -175,6 +175,9 @@ func NewTrigger(of ingest.Partition, r Request) ingest.Trigger {
 			asked[name] = value
 		}
 	}
+	if r.MaxRequests > 0 {
+		asked["maxRequests"] = r.MaxRequests
+	}
 	if len(r.Overrides) > 0 {
 		asked["overrides"] = r.Overrides
 	}
@@ -237,7 +240,7 @@ func (d *drawing) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.N
 		ConfigHash: c.Fingerprint, Strategy: string(d.strategy), SliceParams: params, Remarks: remarks, Empty: d.Empty, Lag: d.lag,
 		RateKey:       c.Snapshot.Rate.Key(c.Snapshot.Source),
 		MaxConcurrent: c.Snapshot.Rate.Concurrency, // more tasks than requests would only wait for the gate
-		Own:           traitsOf(c.Snapshot.Operation).followsPresent && !c.Foreign, By: r.By,
+		Own:           traitsOf(c.Snapshot.Operation).followsPresent && !c.Foreign, By: r.By, LimitID: r.LimitID,
 	}
 	if d.Window != nil {
 		in.Window = *d.Window

@@ -33,6 +33,10 @@ type Request struct {
 	// Forecast wants sizes also where they do not change the slices; Count lets
 	// the upstream be asked for those, once for each range that is read.
 	Forecast, Count bool
+	// MaxRequests is how many requests may be spent on this, counting while it is planned
+	// included; zero: as many as it takes. LimitID is where they are counted.
+	MaxRequests int
+	LimitID     int64
 	// Estimates are the sizes known so far. Nil: nobody is asked, and slices
 	// are cut by length alone.
 	Estimates Estimates

@@ -120,7 +120,7 @@ func (p *Planner) cutStored(ctx context.Context, s spec.Snapshot, windows []wind
 	if err != nil {
 		return nil, err
 	}
-	return p.drawUntilSized(ctx, c, Request{}, func(r Request) (*drawing, error) {
+	return p.drawUntilSized(ctx, c, Request{Offline: of.Limited}, func(r Request) (*drawing, error) {
 		d := &drawing{Draft: &Draft{NowSafe: of.AsOf, Slices: []DraftSlice{}, owed: windows}, within: of.Owed, oldest: of.OldestFirst}
 		return d, cut(d, r.Estimates)
 	})

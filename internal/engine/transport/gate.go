@@ -33,6 +33,22 @@ type gated struct {
 }
 
 func (g gated) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
+	if c.Spending == nil {
+		return g.sendInTurn(ctx, c)
+	}
+	if err := c.Spending.TakeOne(ctx); err != nil {
+		return nil, err // before the permit: the rate of others must not pay for it
+	}
+	attempts, unsent := c.Notes.Attempts, c.Notes.Unsent
+	response, err := g.sendInTurn(ctx, c)
+	if c.Notes.Attempts-attempts == c.Notes.Unsent-unsent { // it had no permit, or did not leave
+		c.Spending.GiveBack()
+	}
+	return response, err
+}
+
+// sendInTurn waits for a permit and sends with it.
+func (g gated) sendInTurn(ctx context.Context, c *Call) (*exchange.Response, error) {
 	began := time.Now()
 	woken := beginRest(ctx)
 	ask, told := c.gateAsk(), gate.Passage{}

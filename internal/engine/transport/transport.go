@@ -63,6 +63,9 @@ type Call struct {
 	// waited would otherwise send one request beside the next owner's (I7). Nil
 	// means that there is no lease.
 	Held func() error
+	// Spending counts requests before they leave, token and login calls included; it may
+	// refuse them. Nil means that nobody limits how many there are.
+	Spending Spending
 	// PagingToken is the token, or the whole address, with which the upstream named the
 	// page that is asked for: spans tell a hash of it. Empty: pages are counted.
 	PagingToken string
@@ -71,6 +74,14 @@ type Call struct {
 	token   *token // what its credential is worth right now; nil without one
 	renewed bool   // its token was refused and replaced once
 	finish  bool   // its answer is waited for even when the caller is stopped
+}
+
+// Spending is a limit of requests (§5.2.1).
+type Spending interface {
+	// TakeOne counts a request that is about to leave. With an error it must not.
+	TakeOne(ctx context.Context) error
+	// GiveBack takes one back of which nothing was sent.
+	GiveBack()
 }
 
 // FailedTry is one try of a call that brought no usable answer.

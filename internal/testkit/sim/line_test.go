@@ -210,6 +210,10 @@ func (l *line) Renew(ctx context.Context, lease ingest.Lease, extend time.Durati
 	return through(l, func() (ingest.Held, error) { return l.store.Renew(ctx, lease, extend) })
 }
 
+func (l *line) TakeRequests(ctx context.Context, in ingest.RequestTake) (ingest.RequestGrant, error) {
+	return through(l, func() (ingest.RequestGrant, error) { return l.store.TakeRequests(ctx, in) })
+}
+
 func (l *line) RequestReslice(ctx context.Context, r ingest.ResliceRequest) error {
 	_, err := through(l, func() (struct{}, error) { return only(l.store.RequestReslice(ctx, r)) })
 	return err

@@ -118,11 +118,12 @@ func (t *tx) takesPlans(cursor int64) error {
 	return kernel.Refuse(fault.ErrConflict, c.Stopped().Error())
 }
 
-// heldPlans returns the open plans of paused campaigns: their tasks are not claimed.
-// They are few, and mostly there are none.
+// heldPlans returns the open plans of paused campaigns, and those that have used up their
+// requests: their tasks are not claimed. They are few, and mostly there are none.
 func (t *tx) heldPlans() ([]int64, error) {
 	return t.IDs(`SELECT p.id FROM ing_campaign g JOIN ing_plan p ON p.cursor_id = g.cursor_id
-  WHERE g.state_code = '` + string(ingest.CampaignPaused) + `' AND p.status_code IN ('SLICING','PARTIAL','READY')`)
+  WHERE g.state_code = '` + string(ingest.CampaignPaused) + `' AND p.status_code IN ('SLICING','PARTIAL','READY')
+UNION SELECT p.id FROM ing_request_limit l JOIN ing_plan p ON p.limit_id = l.id WHERE l.holds = 1 AND p.status_code IN ('SLICING','PARTIAL','READY')`)
 }
 
 // claimSQL leaves out the tasks of plans that are held. The list is filled up, so

@@ -63,7 +63,7 @@ func (s *Ledger) Claim(ctx context.Context, in ingest.ClaimRequest) (work []inge
 func (t *tx) claimedWork(token string) (out []ingest.Work, err error) {
 	rows, err := t.Query(`SELECT t.id, t.lease_epoch, t.lease_owner, t.leased_until, t.schedule_instance_id, t.plan_id, t.slice_id, t.provenance_code,
   t.endpoint_name, t.operation_code, q.dataset_id, t.idempotent_key, t.params, t.expr_hash, s.expr_snapshot, s.slice_spec, s.window_from, s.window_to,
-  p.as_of, t.spec_fingerprint, d.snapshot, p.expr_id, p.mapping_id, t.attempts, g.passed_from, g.passed_to, t.correlation_id, t.priority
+  p.as_of, t.spec_fingerprint, d.snapshot, p.expr_id, p.mapping_id, t.attempts, g.passed_from, g.passed_to, t.correlation_id, t.priority, COALESCE(p.limit_id, 0)
 FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id JOIN ing_plan p ON p.id = t.plan_id JOIN ing_partition q ON q.id = t.partition_id
 JOIN ing_spec_snapshot d ON d.spec_fingerprint = t.spec_fingerprint LEFT JOIN ing_plan_lag g ON g.plan_id = t.plan_id
 WHERE t.claim_token = ? ORDER BY t.priority, t.scheduled_at, t.id`, token)
@@ -77,7 +77,7 @@ WHERE t.claim_token = ? ORDER BY t.priority, t.scheduled_at, t.id`, token)
 		var planned sql.NullString
 		err := rows.Scan(&w.Lease.TaskID, &w.Lease.Epoch, &w.Lease.Owner, &until, &w.Lineage.ScheduleID, &w.Lineage.PlanID, &w.Lineage.SliceID,
 			&w.Partition.Source, &w.Partition.Endpoint, &operation, &w.DatasetID, &w.TaskKey, &w.Params, &w.ExprHash, &w.Expr, &w.SliceSpec, &from, &to,
-			&asOf, &w.SpecFingerprint, &w.Spec, &w.ExprID, &w.MappingID, &w.Attempts, &passedFrom, &passedTo, &planned, &w.Priority)
+			&asOf, &w.SpecFingerprint, &w.Spec, &w.ExprID, &w.MappingID, &w.Attempts, &passedFrom, &passedTo, &planned, &w.Priority, &w.LimitID)
 		w.Lease.Until, w.Lineage.TaskID, w.Passed = kernel.Instant(until), w.Lease.TaskID, window.Window{From: kernel.Instant(passedFrom), To: kernel.Instant(passedTo)}
 		w.Partition.Operation, w.Window, w.AsOf = ingest.Operation(operation), window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}, kernel.Instant(asOf)
 		w.PlannedIn = planned.String

@@ -81,7 +81,23 @@ func (s *Look) Plan(ctx context.Context, id int64) (v view.PlanDetail, err error
 	v.Trigger.At, v.Trigger.Params, v.Trigger.Remarks = kernel.Instant(triggered), kernel.RawJSON(asked), kernel.RawJSON(noted)
 	done, err := s.Progress(ctx, id)
 	v.Slices, v.Stats = done.Slices, done.Stats
+	if err == nil {
+		v.Limit, err = s.limitOf(ctx, id)
+	}
 	return v, err
+}
+
+// limitOf returns how many requests may be spent on a plan; nil: as many as it takes.
+func (s *Look) limitOf(ctx context.Context, plan int64) (*ingest.RequestLimit, error) {
+	var l ingest.RequestLimit
+	var at sql.NullInt64
+	known, err := kernel.Found(s.db.QueryRow(ctx, "SELECT l.id, l.max_requests, l.taken, l.used_up_at FROM ing_plan p JOIN ing_request_limit l ON l.id = p.limit_id WHERE p.id = ?", plan).
+		Scan(&l.ID, &l.Max, &l.Taken, &at))
+	if !known || err != nil {
+		return nil, kernel.Wrap("read limit of plan", s.db.Translate(err))
+	}
+	l.UsedUpAt = kernel.Instant(at)
+	return &l, nil
 }
 
 const sliceColumns = `SELECT s.id, s.plan_id, COALESCE(s.parent_slice_id, 0), s.slice_no, s.provenance_code, s.status_code, s.window_from, s.window_to,

@@ -61,7 +61,7 @@ func (s *Look) versionBegan(ctx context.Context, source string) (time.Time, erro
 
 // excused are the codes of runs that did not fail at the upstream: somebody stopped
 // them, they were told to wait, or the trouble was ours.
-const excused = "'" + string(fault.Interrupted) + "','" + string(fault.RateLimited) + "','" + string(fault.StoreBusy) + "','" + string(fault.StoreFull) + "','" + ingest.LeaseExpired + "'"
+const excused = "'" + string(fault.Interrupted) + "','" + string(fault.RequestLimit) + "','" + string(fault.RateLimited) + "','" + string(fault.StoreBusy) + "','" + string(fault.StoreFull) + "','" + ingest.LeaseExpired + "'"
 
 // readPast reads how a plan went so far.
 func (s *Look) readPast(ctx context.Context, p *ingest.OutlivedPlan) error {

@@ -60,6 +60,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "Trust15Known", Run: s.trust15Known},
 		{Name: "Health", Run: s.health},
 		{Name: "Quotas", Run: s.quotas},
+		{Name: "RequestLimits", Run: s.requestLimits},
 		{Name: "Releases", Run: s.releases},
 		{Name: "QuotaRaces", Run: s.quotaRaces},
 		{Name: "Reservations", Run: s.reservations},

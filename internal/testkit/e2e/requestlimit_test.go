@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/upsim"
+)
+
+// A harvest sends no more requests than it may, says what is left and how it goes on, and
+// harvests that go on lose nothing.
+func TestRequestLimitEndsAHarvestAndTheNextGoesOn(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, database string) {
+		w := newWorld(t, database, upsim.Config{Seed: 11, PerDay: 40, Flat: true}, upsim.Options{})
+		code, out, errText := w.patra(w.harvestArgs("--max-requests", "3")...)
+		if n := w.server.Requests(); n > 3 || n == 0 {
+			t.Fatalf("%d requests arrived, at most 3 were allowed\n%s%s", n, out, errText)
+		}
+		if code != 3 || !strings.Contains(errText, "the 3 requests of --max-requests are used up. Of plan 1 ") || !strings.Contains(errText, "stay owed") {
+			t.Fatalf("exit %d: %s%s", code, out, errText)
+		}
+		if shown := w.must("plan", "show", "1"); !strings.Contains(shown, "3 of 3 requests taken (--max-requests); used up at") {
+			t.Fatal(shown)
+		}
+		if code, out, _ := w.patra("coverage", "gaps", "crossref"); code != 9 || !strings.Contains(out, "never read, planned") {
+			t.Errorf("what is left is no gap: exit %d\n%s", code, out)
+		}
+		w.harvest(0)
+		w.verify()
+	})
+}
+
+// Kill -9 loses requests and never sends one too many; the next process goes on under what
+// is left, and under its own limit then.
+func TestRequestLimitHoldsAcrossKills(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, database string) {
+		came := newArrivals()
+		w := newWorld(t, database, upsim.Config{Seed: 9, PerDay: 400}, upsim.Options{OnEntry: came.entry})
+		w.faults("slow@*:delay=20ms")
+		cmd, output := w.child(w.harvestArgs("--workers", "2", "--max-requests", "12", "--lease", "1s")...)
+		ended := make(chan struct{})
+		go func() {
+			_ = cmd.Wait()
+			close(ended)
+		}()
+		if !came.wait(4, ended) {
+			t.Fatalf("the harvest ended too early: %s", output)
+		}
+		_ = cmd.Process.Kill()
+		<-ended
+		code, out, errText := w.patra(w.harvestArgs("--workers", "2", "--max-requests", "4", "--lease", "1s")...)
+		if n := w.server.Requests(); code != 3 || n > 16 {
+			t.Fatalf("exit %d, %d requests arrived, at most 16 were allowed\n%s%s", code, n, out, errText)
+		}
+		w.faultsOff()
+		w.harvest(0)
+		w.verify()
+	})
+}
