@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/core/wording"
@@ -83,7 +84,7 @@ func planFacts(p view.PlanReport) []term.Fact {
 		{"changed", p.UpdatedAt},
 	}
 	if p.Limit != nil {
-		facts = append(facts, term.Fact{"limit", term.Wrap(limitText(p))})
+		facts = append(facts, term.Fact{"limit", term.Wrap(limitText(p.PlanDetail))})
 	}
 	return facts
 }
