@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
 )
 
 // kinds names the exit codes for programs that read JSON.
@@ -33,7 +33,7 @@ type failed struct {
 
 type fileProblem struct {
 	File string `json:"file,omitempty"`
-	subject.Problem
+	view.FileProblem
 }
 
 // writeFailure writes an error on one line, so that whatever stood on stderr before
@@ -47,7 +47,7 @@ func writeFailure(stderr io.Writer, code int, err error, message, hint string) {
 	var problems registry.Problems
 	if errors.As(err, &problems) {
 		for _, p := range problems {
-			shown := subject.NewProblem(p)
+			shown := view.NewFileProblem(p)
 			shown.Message, shown.Hint = term.Printable(p.Message), term.Printable(p.Hint)
 			out.Problems = append(out.Problems, fileProblem{p.File, shown})
 		}

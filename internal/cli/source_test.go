@@ -6,8 +6,8 @@ import (
 
 	"github.com/patra-ingest/patra/catalog"
 	"github.com/patra-ingest/patra/internal/cli/source"
-	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/view"
 )
 
 // crossrefFile is the bundled source as a user's file, with changes.
@@ -92,7 +92,7 @@ func TestValidate(t *testing.T) {
 
 func TestValidateJSON(t *testing.T) {
 	d := newDesk(t)
-	var files []subject.CheckedFile
+	var files []view.CheckedFile
 	d.decode(d.expect(term.ExitUsage, "source", "validate", "-o", "json", d.crossrefFile("good.yaml"), d.write("bad.yaml", "source: x\nname: X\n")).out, &files)
 	if len(files) != 2 || files[0].Source != "crossref" || files[0].Endpoints != 1 || len(files[0].Problems) != 0 {
 		t.Fatalf("%+v", files)
@@ -119,7 +119,7 @@ func TestWarningsOfAFile(t *testing.T) {
 		}
 	}
 	for _, verb := range []string{"validate", "diff", "apply"} {
-		var all []struct{ Warnings []subject.Warning }
+		var all []struct{ Warnings []view.FileWarning }
 		d.decode(d.expect(term.ExitOK, "source", verb, file, "-o", "json").out, &all)
 		if len(all) != 1 || len(all[0].Warnings) != 2 {
 			t.Fatalf("%s: %+v", verb, all)

@@ -167,7 +167,7 @@ func TestApplyEveryNight(t *testing.T) {
 	const begin = "2999-01-01T00:00:00Z"
 	d.rows(first)
 	d.rows(second, "--effective-from", begin)
-	var differences []source.Difference
+	var differences []view.SourceDifference
 	r := d.expect(term.ExitOK, "source", "diff", first, "-o", "json")
 	d.holds(r.err, "another version is scheduled from "+begin+"; applying a file now keeps it")
 	d.decode(r.out, &differences)
@@ -264,7 +264,7 @@ func TestDiff(t *testing.T) {
 	}
 	d.holds(r.err, "3 values would change", "patra source apply "+other)
 	mine := d.crossrefFile("mine.yaml", "source: crossref", "source: mine")
-	var all []source.Difference
+	var all []view.SourceDifference
 	d.decode(d.expect(term.ExitChanges, "source", "diff", same, mine, "-o", "json").out, &all)
 	if len(all) != 2 || all[0].Against != "bundled" || all[0].Changes == nil || len(all[0].Changes) != 0 || all[1].Against != "nothing" || len(all[1].Changes) < 50 {
 		t.Errorf("%+v", all)

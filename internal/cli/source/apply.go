@@ -21,7 +21,7 @@ import (
 
 // trustApplied agrees to what applied files want, if that was said, or asks. A file
 // that is applied runs nothing, so without an answer it only says what is missing.
-func trustApplied(ctx context.Context, e *term.Env, files []subject.CheckedFile, a applying) error {
+func trustApplied(ctx context.Context, e *term.Env, files []view.CheckedFile, a applying) error {
 	return e.WithRecordedConsent(ctx, func(g *daemon.Guard) error {
 		for _, f := range files {
 			refused, err := g.Refused(ctx, daemon.Uses(f.Parsed))
@@ -43,14 +43,14 @@ func trustApplied(ctx context.Context, e *term.Env, files []subject.CheckedFile,
 
 // Applied is what became of one file.
 type Applied struct {
-	Source     string            `json:"source"`
-	File       string            `json:"file"`
-	Rows       int               `json:"rowsChanged"`
-	Outcome    string            `json:"outcome"`
-	From       time.Time         `json:"from,omitzero"`  // since when the source is as the file says
-	Until      time.Time         `json:"until,omitzero"` // when a version that was scheduled before takes over
-	Superseded int               `json:"superseded"`     // scheduled versions that now never begin
-	Warnings   []subject.Warning `json:"warnings"`
+	Source     string             `json:"source"`
+	File       string             `json:"file"`
+	Rows       int                `json:"rowsChanged"`
+	Outcome    string             `json:"outcome"`
+	From       time.Time          `json:"from,omitzero"`  // since when the source is as the file says
+	Until      time.Time          `json:"until,omitzero"` // when a version that was scheduled before takes over
+	Superseded int                `json:"superseded"`     // scheduled versions that now never begin
+	Warnings   []view.FileWarning `json:"warnings"`
 	// SharesRate are the sources that share a rate with this one.
 	SharesRate []view.SharedRate `json:"sharesRate,omitempty"`
 
@@ -147,7 +147,7 @@ func appliedColumns() term.Columns[Applied] {
 	})
 }
 
-func applyFiles(ctx context.Context, e *term.Env, files []subject.CheckedFile, o registry.ApplyOptions, dry bool) (done []Applied, err error) {
+func applyFiles(ctx context.Context, e *term.Env, files []view.CheckedFile, o registry.ApplyOptions, dry bool) (done []Applied, err error) {
 	// Whatever would be refused is refused before a database is made.
 	err = e.ReadRegistry(ctx, func(app *daemon.App) error {
 		done, err = applyEach(files, func(src *registry.Source) (Applied, error) { return previewApply(ctx, app, src, o) })
@@ -179,7 +179,7 @@ func applyFiles(ctx context.Context, e *term.Env, files []subject.CheckedFile, o
 }
 
 // applyEach tells what was done also when a later file fails.
-func applyEach(files []subject.CheckedFile, apply func(*registry.Source) (Applied, error)) (done []Applied, err error) {
+func applyEach(files []view.CheckedFile, apply func(*registry.Source) (Applied, error)) (done []Applied, err error) {
 	for _, f := range files {
 		row, err := apply(f.Parsed)
 		if err != nil {
@@ -192,26 +192,9 @@ func applyEach(files []subject.CheckedFile, apply func(*registry.Source) (Applie
 }
 
 func applyOne(ctx context.Context, app *daemon.App, src *registry.Source, o registry.ApplyOptions) (Applied, error) {
-	did, err := app.Definitions.Apply(ctx, src, o)
+	row, err := app.ApplySource(ctx, src, o)
 	if err != nil {
 		return Applied{}, err
 	}
-	line, err := lineOf(ctx, app, src.Code)
-	if err != nil {
-		return Applied{}, err
-	}
-	return newApplied(line.Outcome(did)), nil
-}
-
-// knownCodes refuses codes that the dictionary of the database has switched off:
-// no plan could be made of them.
-func knownCodes(ctx context.Context, app *daemon.App, src *registry.Source) error {
-	if app == nil {
-		return nil
-	}
-	codes, err := app.Definitions.ListCodes(ctx)
-	if err != nil || len(codes) == 0 {
-		return err
-	}
-	return subject.ProblemsError(src.UnknownCodes(codes))
+	return newApplied(row), nil
 }

@@ -2,36 +2,19 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
-
-// Difference is what a file would change.
-type Difference struct {
-	Source  string            `json:"source"`
-	File    string            `json:"file"`
-	Against string            `json:"against"`
-	Changes []registry.Change `json:"changes"`
-	// Scheduled are the instants at which versions begin that are applied already.
-	Scheduled []time.Time       `json:"scheduled"`
-	Warnings  []subject.Warning `json:"warnings"`
-}
-
-// againstNothing: the source is neither applied nor bundled.
-const againstNothing = "nothing"
 
 func newSourceDiff(e *term.Env) *cobra.Command {
 	return &cobra.Command{
@@ -61,12 +44,12 @@ Exit code 0: nothing would change. Exit code 8: something would.`,
 	}
 }
 
-func diffFiles(ctx context.Context, e *term.Env, app *daemon.App, files []subject.CheckedFile) error {
-	var all []Difference
+func diffFiles(ctx context.Context, e *term.Env, app *daemon.App, files []view.CheckedFile) error {
+	var all []view.SourceDifference
 	var names []string
 	total := 0
 	for _, f := range files {
-		d, err := differenceOf(ctx, app, f)
+		d, err := daemon.DiffSource(ctx, app, f)
 		if err != nil {
 			return err
 		}
@@ -87,30 +70,13 @@ func diffFiles(ctx context.Context, e *term.Env, app *daemon.App, files []subjec
 	return nil
 }
 
-func differenceOf(ctx context.Context, app *daemon.App, f subject.CheckedFile) (Difference, error) {
-	d := Difference{Source: f.Source, File: f.File, Against: againstNothing, Changes: []registry.Change{}, Scheduled: []time.Time{}, Warnings: f.Warnings}
-	s, err := subject.FindStored(ctx, app, f.Source)
-	switch {
-	case errors.Is(err, fault.ErrNotFound):
-		s.Parsed = nil
-	case err != nil:
-		return d, err
-	default:
-		d.Against = s.Origin
-	}
-	d.Changes = append(d.Changes, registry.Diff(s.Parsed, f.Parsed)...)
-	line, err := lineOf(ctx, app, f.Source)
-	d.Scheduled = append(d.Scheduled, line.Scheduled()...)
-	return d, err
-}
-
-func hintScheduled(e *term.Env, d Difference) {
+func hintScheduled(e *term.Env, d view.SourceDifference) {
 	for _, begin := range d.Scheduled {
 		e.Hint("%s: another version is scheduled from %s; applying a file now keeps it, unless with --cancel-scheduled", d.Source, window.Text(begin))
 	}
 }
 
-func printDifferences(e *term.Env, all []Difference) error {
+func printDifferences(e *term.Env, all []view.SourceDifference) error {
 	if e.Output == "json" {
 		return e.JSON(view.Whole(all))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -14,40 +15,18 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
-// lineOf reads the versions of a source. Where there is no database there are none.
-func lineOf(ctx context.Context, app *daemon.App, code string) (inspect.VersionLine, error) {
-	if app == nil {
-		return inspect.VersionLine{Now: window.Instant(time.Now())}, nil
-	}
-	return app.Inspect.VersionLine(ctx, code)
-}
-
 // previewApply tells what applying would do, without writing.
 func previewApply(ctx context.Context, app *daemon.App, src *registry.Source, o registry.ApplyOptions) (Applied, error) {
-	if err := knownCodes(ctx, app, src); err != nil {
-		return Applied{}, err
-	}
-	if err := ownGroups(ctx, app, src); err != nil {
-		return Applied{}, err
-	}
-	row, err := askPending(ctx, app, src, o)
+	row, err := daemon.PreviewSource(ctx, app, src, o)
 	var past inspect.PastError
-	if errors.As(err, &past) {
+	var problems registry.Problems
+	switch {
+	case errors.As(err, &past):
 		err = term.Usagef("--effective-from %s lies in the past (now is %s): what was in force then cannot be changed; leave it out, or name a later instant", window.Text(past.From), window.Text(past.Now))
+	case errors.As(err, &problems):
+		err = subject.ProblemsError(problems)
 	}
 	return newApplied(row), err
-}
-
-// askPending asks the database, or does without where there is none yet.
-func askPending(ctx context.Context, app *daemon.App, src *registry.Source, o registry.ApplyOptions) (view.SourceApplied, error) {
-	if app != nil {
-		return app.Inspect.Pending(ctx, src, o)
-	}
-	line, err := lineOf(ctx, nil, src.Code)
-	if err != nil {
-		return view.SourceApplied{}, err
-	}
-	return line.Pending(nil, src, o)
 }
 
 // newApplied is what became of a file, as it is shown.

@@ -4,26 +4,13 @@ import (
 	"context"
 	"strings"
 
-	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
-	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
-// ownGroups refuses a rate group that is called like a source of the database.
-func ownGroups(ctx context.Context, app *daemon.App, src *registry.Source) error {
-	if app == nil || len(src.RateGroups()) == 0 {
-		return nil
-	}
-	codes, err := app.SourceCodes(ctx)
-	if err != nil {
-		return err
-	}
-	return subject.ProblemsError(src.GroupsLikeSources(codes))
-}
-
 // nameShared adds to each applied file who shares a rate with it.
-func nameShared(ctx context.Context, app *daemon.App, files []subject.CheckedFile, rows []Applied) (err error) {
+func nameShared(ctx context.Context, app *daemon.App, files []view.CheckedFile, rows []Applied) (err error) {
 	for i := range min(len(files), len(rows)) {
 		if app == nil || len(files[i].Parsed.RateGroups()) == 0 {
 			continue

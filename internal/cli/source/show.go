@@ -124,7 +124,7 @@ func endpointOf(r *registry.Resolved, operations []string) endpointView {
 // findScheduled is when the next version of an applied source begins, if there is one.
 func findScheduled(ctx context.Context, e *term.Env, code string) (next *time.Time, err error) {
 	err = e.ReadRegistry(ctx, func(app *daemon.App) error {
-		line, err := lineOf(ctx, app, code)
+		line, err := daemon.ReadVersionLine(ctx, app, code)
 		if later := line.Scheduled(); len(later) > 0 {
 			next = &later[0]
 		}
