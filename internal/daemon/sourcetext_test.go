@@ -1,0 +1,67 @@
+package daemon
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// R5 and R11: a text over the network is judged, rehearsed, and applied only over the
+// version that it was made from.
+func TestR5SourceTextsAreJudgedAndNeverOverwriteUnseen(t *testing.T) {
+	app, _ := cached(t, 0)
+	texts := app.NewSourceTexts(registry.Remote{})
+	read := func() view.SourceFile {
+		t.Helper()
+		f, err := app.Inspect.SourceFile(t.Context(), "crossref", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	bundled := read()
+	changed := strings.Replace(bundled.YAML, "name: ", "name: My ", 1)
+	wish := SourceWish{Name: "posted", Text: []byte(changed), Code: "crossref", Expected: bundled.Fingerprint}
+	by := ingest.Act{Actor: "token ann", Reason: "ours"}
+
+	_, done, err := texts.Apply(t.Context(), wish, ingest.Act{Actor: by.Actor, Rehearsal: true})
+	if err != nil || done.Outcome != view.Pending || read().Origin != view.OriginBundled {
+		t.Errorf("rehearsed: %v, %v, now %s", done, err, read().Origin)
+	}
+	if _, _, err := texts.Apply(t.Context(), wish, ingest.Act{Actor: by.Actor}); !errors.Is(err, fault.ErrInvalid) || read().Origin != view.OriginBundled {
+		t.Errorf("without a reason: %v", err)
+	}
+	if _, done, err = texts.Apply(t.Context(), wish, by); err != nil || done.Outcome != view.Applied || read().Origin != view.OriginApplied {
+		t.Errorf("applied: %v, %v, now %s", done, err, read().Origin)
+	}
+	other := wish
+	other.Text = []byte(strings.Replace(changed, "name: My ", "name: Your ", 1))
+	if _, _, err := texts.Apply(t.Context(), other, by); !errors.Is(err, fault.ErrConflict) {
+		t.Errorf("over a version nobody read: %v", err)
+	}
+	other.Expected = ""
+	if _, _, err := texts.Apply(t.Context(), other, by); !errors.Is(err, fault.ErrConflict) {
+		t.Errorf("as if it were new: %v", err)
+	}
+	other.Expected, other.Code = read().Fingerprint, "pubmed"
+	if _, _, err := texts.Apply(t.Context(), other, by); !errors.Is(err, fault.ErrInvalid) {
+		t.Errorf("under another code: %v", err)
+	}
+
+	other.Code, other.Text = "crossref", []byte(changed+"credentials:\n  a:\n    type: BEARER\n    value: exec:cat /etc/shadow\n")
+	f, _, err := texts.Apply(t.Context(), other, by)
+	if err != nil || f.Parsed != nil || len(f.Problems) == 0 || f.Problems[0].Code != "E-REMOTE" || f.Problems[0].Line == 0 {
+		t.Errorf("a command: %+v, %v", f.Problems, err)
+	}
+	if now := read(); strings.Contains(now.YAML, "exec:") || !strings.Contains(now.YAML, "name: My ") {
+		t.Errorf("now it is\n%.300s", now.YAML)
+	}
+	if _, d, err := texts.Diff(t.Context(), "posted", []byte(strings.Replace(changed, "name: My ", "name: Her ", 1))); err != nil || len(d.Changes) != 1 || d.Changes[0].Path != "name" {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
