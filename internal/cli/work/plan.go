@@ -298,11 +298,8 @@ func storePlan(ctx context.Context, e *term.Env, code string, r *Request) (out p
 	if err != nil {
 		return out, err
 	}
-	if err := app.MayRun(ctx, compiled.Snapshot); err != nil {
-		return out, err
-	}
 	of := ingest.Partition{Dataset: compiled.Snapshot.Dataset(), Operation: p.operation}
-	plan, draft, err := app.PlanLimited(ctx, compiled, r.nameRequest(r.planRequest(p), of))
+	plan, draft, err := app.StorePlan(ctx, compiled, r.nameRequest(r.planRequest(p), of))
 	if err != nil {
 		return out, err
 	}
