@@ -20,6 +20,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/stats"
 	"github.com/patra-ingest/patra/internal/cli/status"
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/cli/token"
 	"github.com/patra-ingest/patra/internal/cli/work"
 	"github.com/patra-ingest/patra/internal/core/config"
 )
@@ -66,7 +67,7 @@ later · 8 changes pending · 9 findings (gaps, failed verify) · 130 interrupte
 	flags.BoolVarP(&e.Quiet, "quiet", "q", false, "no progress and no hints")
 	e.Log.Flags(flags)
 	root.AddCommand(
-		demo.New(e), work.NewServe(e), status.New(e), stats.New(e), work.NewMetrics(e), work.NewHarvest(e), work.NewBackfill(e), work.NewUpdate(e), work.NewSignal(e), quarantine.New(e), work.NewPlan(e), source.New(e), ledger.NewTask(e), ledger.NewRun(e), ledger.NewBatch(e), ledger.NewSlice(e), cursor.New(e), coverage.New(e), rate.New(e), events.New(e), events.NewOutbox(e), alert.New(e), data.New(e), admin.NewAudit(e), admin.NewDB(e), admin.NewVersion(e),
+		demo.New(e), work.NewServe(e), status.New(e), stats.New(e), work.NewMetrics(e), work.NewHarvest(e), work.NewBackfill(e), work.NewUpdate(e), work.NewSignal(e), quarantine.New(e), work.NewPlan(e), source.New(e), ledger.NewTask(e), ledger.NewRun(e), ledger.NewBatch(e), ledger.NewSlice(e), cursor.New(e), coverage.New(e), rate.New(e), events.New(e), events.NewOutbox(e), alert.New(e), token.New(e), data.New(e), admin.NewAudit(e), admin.NewDB(e), admin.NewVersion(e),
 	)
 	completeArguments(root, e)
 	for name, values := range map[string][]string{"output": {"table", "json"}, "log-format": config.LogFormats, "log-level": config.LogLevels} {

@@ -65,8 +65,8 @@ func (a *App) writeFirstToken(ctx context.Context, path string) error {
 // no link and writes into no file of somebody else: a new one takes its place whole.
 func WriteTokenFile(path, token string, replace bool) (err error) {
 	if !replace {
-		if _, err := os.Lstat(path); err == nil {
-			return fmt.Errorf("%s is there already: remove it, or name another file", path)
+		if err := CheckTokenFile(path); err != nil {
+			return err
 		}
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".patra-token-*") // 0600 from the start
@@ -83,4 +83,12 @@ func WriteTokenFile(path, token string, replace bool) (err error) {
 		return err
 	}
 	return os.Rename(file.Name(), path)
+}
+
+// CheckTokenFile refuses a file that is there already: what it holds may still be needed.
+func CheckTokenFile(path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s is there already: remove it, or name another file", path)
+	}
+	return nil
 }

@@ -66,8 +66,7 @@ pages stay, leases are given back, the next process continues.`,
   patra serve --roles planner
   patra serve --metrics-listen 127.0.0.1:9464
   patra serve --roles planner,executor,api
-  patra serve --roles api --listen 0.0.0.0:8750 --host patra.example.org \
-    --listen-cert /etc/patra/tls.crt --listen-key /etc/patra/tls.key
+  patra serve --roles api --listen 10.0.0.7:8750 --behind-proxy 10.0.0.5
   patra serve --roles executor --workers 8
   patra serve --roles planner,executor,relay --events events.yaml
   patra serve --log-level warn --log-file /var/log/patra/serve.log`,

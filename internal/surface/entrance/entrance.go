@@ -117,6 +117,9 @@ func (e *Entrance) Wrap(next http.Handler, public ...string) http.Handler {
 // identify finds out who asks and whether they may; it returns why not.
 func (e *Entrance) identify(r *http.Request, v *visit) (*http.Request, *refusal) {
 	r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
+	if headerBytes(r) > mostHeads {
+		return r, refuse(http.StatusRequestHeaderFieldsTooLarge, "HEADERS_TOO_LARGE", "the headers are too large", "send less than 16 KB")
+	}
 	if why := e.checkPeer(r, v); why != nil {
 		return r, why
 	}

@@ -18,6 +18,7 @@ var cliRooms = []storeRoom{
 	{"subject", nil},
 	{"reason", nil},
 	{"alert", nil},
+	{"token", nil},
 	{"cursor", nil},
 	{"data", nil},
 	{"stats", nil},

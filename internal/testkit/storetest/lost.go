@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/testkit/storetest/access"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/alarm"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/archive"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
@@ -25,7 +26,7 @@ func Steps() (names []string) {
 }
 
 func lossySteps() []fixture.Lossy {
-	return slices.Concat(ledger.Lossy(), registry.Lossy(), outbox.Lossy(), alarm.Lossy(), archive.Lossy())
+	return slices.Concat(ledger.Lossy(), registry.Lossy(), outbox.Lossy(), alarm.Lossy(), access.Lossy(), archive.Lossy())
 }
 
 // lostAnswers holds every step to "done, but told it failed" (I8): a caller that

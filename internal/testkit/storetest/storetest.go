@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	core "github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/testkit/storetest/access"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/alarm"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/archive"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
@@ -25,7 +26,7 @@ type Database = fixture.Database
 func Run(t *testing.T, empty, migrated func(t *testing.T) Database) {
 	s := fixture.Suite{Empty: empty, Migrated: migrated}
 	for _, topic := range slices.Concat(
-		kernel.Topics(s), ledger.Topics(s), registry.Topics(s), outbox.Topics(s), alarm.Topics(s), archive.Topics(s), look.Topics(s),
+		kernel.Topics(s), ledger.Topics(s), registry.Topics(s), outbox.Topics(s), alarm.Topics(s), access.Topics(s), archive.Topics(s), look.Topics(s),
 	) {
 		t.Run(topic.Name, topic.Run)
 	}

@@ -25,15 +25,15 @@ func (s *Access) CreateAccessToken(ctx context.Context, hash string, want access
 		if err := t.checkRoom(want.Name); err != nil {
 			return err
 		}
-		made = access.Token{Name: want.Name, Role: want.Role, Sources: access.SortSources(want.Sources), Created: t.Now, Expires: t.Now.Add(lasts), Actor: kernel.Cut(by.Actor, 128)}
+		made = access.Token{Name: want.Name, Role: want.Role, Sources: append([]string{}, access.SortSources(want.Sources)...), Created: t.Now, Expires: t.Now.Add(lasts), Actor: kernel.Cut(by.Actor, 128)}
 		if by.Rehearsal {
 			return kernel.ErrRehearsed
 		}
-		sources, err := json.Marshal(append([]string{}, made.Sources...))
+		sources, err := json.Marshal(made.Sources)
 		if err != nil {
 			return err
 		}
-		if made.ID, err = t.Insert("INSERT INTO ing_access_token (token_hash, token_name, role_code, sources_json, actor, created_at, expires_at) VALUES (?,?,?,?,?,?,?)",
+		if made.ID, err = t.Insert("INSERT INTO ing_access_token (token_hash, token_name, role_name, sources_json, actor, created_at, expires_at) VALUES (?,?,?,?,?,?,?)",
 			hash, made.Name, string(made.Role), string(sources), made.Actor, kernel.Micros(made.Created), kernel.Micros(made.Expires)); err != nil {
 			return err
 		}

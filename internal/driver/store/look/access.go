@@ -15,7 +15,7 @@ import (
 )
 
 // TokenColumns is what is read of an access token, for ScanToken.
-const TokenColumns = "k.id, k.token_name, k.role_code, k.sources_json, k.actor, k.created_at, k.expires_at, k.used_at, k.revoked_at"
+const TokenColumns = "k.id, k.token_name, k.role_name, k.sources_json, k.actor, k.created_at, k.expires_at, k.used_at, k.revoked_at"
 
 // ScanToken reads a row of TokenColumns, and what stands behind them.
 func ScanToken(row kernel.Scanner, more ...any) (k access.Token, err error) {

@@ -6,7 +6,7 @@ CREATE TABLE ing_access_token (
   id           {id},
   token_hash   {hash} NOT NULL,
   token_name   {text 64} NOT NULL,
-  role_code    {text 16} NOT NULL,
+  role_name    {text 16} NOT NULL,
   sources_json {json} NOT NULL,
   actor        {text 128} NOT NULL,
   created_at   {instant} NOT NULL,
