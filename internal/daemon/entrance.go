@@ -12,11 +12,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/link"
 	"github.com/patra-ingest/patra/internal/driver/tlsfile"
+	"github.com/patra-ingest/patra/internal/pause"
 	"github.com/patra-ingest/patra/internal/surface/entrance"
 	"github.com/patra-ingest/patra/internal/surface/metrics"
 )
@@ -227,8 +229,25 @@ func cookieMark(l net.Listener) string {
 	return ""
 }
 
-// stayOpen is the duty of the role api: the door is open already.
+const (
+	accessKept   = 30 * 24 * time.Hour // of tokens and sessions that are over
+	pruneAccess  = time.Hour
+	pruneAtATime = 500
+)
+
+// stayOpen is the duty of the role api beside the open door: it removes what is over for
+// long.
 func (a *App) stayOpen(ctx context.Context) error {
-	<-ctx.Done()
-	return ctx.Err()
+	for {
+		now, err := a.store.Now(ctx)
+		if err == nil {
+			err = a.store.PruneAccess(ctx, now.Add(-accessKept), pruneAtATime)
+		}
+		if err != nil && ctx.Err() == nil {
+			a.config.Log.Warn("old access tokens and sessions could not be removed; it is tried again", "error", err)
+		}
+		if err := pause.For(ctx, pruneAccess); err != nil {
+			return err
+		}
+	}
 }
