@@ -62,7 +62,7 @@ func (l ListenConfig) Check() error {
 }
 
 func (l ListenConfig) exposedError() error {
-	return fmt.Errorf("%w: %s can be reached from other machines, so it needs TLS and a token: give --listen-cert, --listen-key and --listen-token, or listen on 127.0.0.1", fault.ErrInvalid, l.Address)
+	return fmt.Errorf("%w: %s can be reached from other machines, so it needs TLS and a token: give --metrics-cert, --metrics-key and --metrics-token, or listen on 127.0.0.1", fault.ErrInvalid, l.Address)
 }
 
 // openListener begins to listen, and returns the token that readers must bring.

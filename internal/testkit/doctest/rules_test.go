@@ -13,9 +13,9 @@ import (
 
 var (
 	// cited is a rule as comments and pages write it.
-	cited = regexp.MustCompile(`(?:^|[^\pL\pN_-])((?:[DWSC]?§[0-9]+(?:\.[0-9]+)*)|[IFA][0-9]{1,2})(?:[^\pL\pN_-]|$)`)
+	cited = regexp.MustCompile(`(?:^|[^\pL\pN_-])((?:[DWSC]?§[0-9]+(?:\.[0-9]+)*)|[IFAR][0-9]{1,2})(?:[^\pL\pN_-]|$)`)
 	// listed is the row of a rule in docs/rules.md.
-	listed = regexp.MustCompile(`(?m)^\| ([DWSC]?§[0-9.]+|[IFA][0-9]+) \|`)
+	listed = regexp.MustCompile(`(?m)^\| ([DWSC]?§[0-9.]+|[IFAR][0-9]+) \|`)
 )
 
 // citedRules finds the rules that the comments of a Go or SQL file, or a page, cite.
