@@ -320,6 +320,11 @@ func TestAGapIsFilledFromTheMap(t *testing.T) {
 		t.Errorf("%q, %v", detail.Trigger.Reason(), err)
 	}
 	s.has(s.page(path), "There is nothing to fill")
+	first := s.page("/")
+	s.has(first, "0 of 1 slice", "a worker")
+	if strings.Contains(first, "gap ["+brokenDay) || strings.Contains(first, "Gap ["+brokenDay) {
+		t.Errorf("who filled the gap still reads of it: %s", textOf(first))
+	}
 	if _, err := s.app.Work(t.Context(), newest[0].ID, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -360,4 +365,21 @@ func TestTheUpstreamCountsAStretch(t *testing.T) {
 	}
 	s.holdPage(path, body)
 	s.has(body, "crossref has no more than was read", "[2025-03-03, 2025-03-04)", ">OK<")
+}
+
+// Time before the start of the watermark is filled by a campaign, which the map shows as owed.
+func TestHistoryIsFilledByACampaign(t *testing.T) {
+	s := newStand(t)
+	const path = "/coverage/crossref/fill?endpoint=works&from=2025-02-20&to=2025-02-25"
+	preview := s.page(path)
+	s.has(preview, "BACKFILL", "[2025-02-20, 2025-02-25)", "campaign", "stays at 2025-03-05")
+	mark := markOfForm.FindStringSubmatch(preview)
+	if mark == nil {
+		t.Fatal(textOf(preview))
+	}
+	status, to := s.post(path, url.Values{"mark": {mark[1]}, "reason": {"we want February"}}, admin)
+	if status != http.StatusSeeOther {
+		t.Fatalf("%d: %s", status, textOf(to))
+	}
+	s.has(s.page(to), "It is planned", "5d owed", `class="cell owed" href="/coverage/crossref/2025-02-20`, "is to read it")
 }

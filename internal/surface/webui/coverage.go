@@ -19,11 +19,14 @@ type CoverageReader interface {
 	Readings(ctx context.Context, source, endpoint string, within window.Window) ([]view.Reading, error)
 }
 
-// ranges are what the map of all sources may show.
-var ranges = []struct {
+// mapRange is how far back a map goes.
+type mapRange struct {
 	name, text string
-	years      int
-}{{"20y", "20 years", 20}, {"5y", "5 years", 5}, {"1y", "1 year", 1}, {"90d", "90 days", 0}}
+	years      int // 0: 90 days
+}
+
+// ranges are what the map of all sources may show.
+var ranges = []mapRange{{"20y", "20 years", 20}, {"5y", "5 years", 5}, {"1y", "1 year", 1}, {"90d", "90 days", 0}}
 
 // coverageAll is the map of all sources.
 type coverageAll struct {
@@ -53,17 +56,9 @@ type coverageRow struct {
 // showCoverage answers which sources have gaps, and roughly where.
 func (s *site) showCoverage(a *ask) (page, error) {
 	name := a.FormValue("range")
-	chosen := slices.IndexFunc(ranges, func(r struct {
-		name, text string
-		years      int
-	}) bool {
-		return r.name == name
-	})
-	q := mapQuery(a.Now, 20)
-	if chosen >= 0 {
-		q = mapQuery(a.Now, ranges[chosen].years)
-	}
-	found := load(a, "the coverage of all sources", func(ctx context.Context) (view.CoverageMap, error) { return s.Readers.Coverage.CoverageMap(ctx, q) })
+	chosen := slices.IndexFunc(ranges, func(r mapRange) bool { return r.name == name })
+	shown := ranges[max(chosen, 0)].name
+	found := load(a, "the coverage of all sources", func(ctx context.Context) (view.CoverageMap, error) { return s.maps[shown].value(ctx, a.Now) })
 	m := found.Value
 	m.Lines = keep(m.Lines, func(l view.CoverageLine) bool { return a.Caller.Sees(l.Source) })
 	if chosen < 0 {
@@ -77,7 +72,7 @@ func (s *site) showCoverage(a *ask) (page, error) {
 		}
 	}
 	for i, r := range ranges {
-		body.Choices = append(body.Choices, choice{r.text, "/coverage?range=" + r.name, i == chosen})
+		body.Choices = append(body.Choices, choice{r.text, a.with("range", r.name), i == chosen})
 	}
 	gaps := 0
 	for _, l := range m.Lines {

@@ -65,14 +65,6 @@ func spanText(d time.Duration) string {
 	return wording.DurationText(d)
 }
 
-// between writes the time from one instant to another; unknown where one is not known.
-func between(from, to time.Time) string {
-	if from.IsZero() || to.IsZero() {
-		return "unknown"
-	}
-	return spanText(to.Sub(from))
-}
-
 // numberText writes a number with separators; from a million on with three digits, and the
 // whole number as a tip.
 func numberText(n any) template.HTML {

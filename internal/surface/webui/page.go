@@ -33,23 +33,22 @@ type navItem struct {
 // theirs.
 type frame struct {
 	page
-	Now      time.Time
-	Path     string
-	Nav      []navItem
-	Up       string // one level up, for the key
-	Theme    string
-	Needs    int  // findings that need a person
-	Known    bool // Needs is known
-	Caller   access.Caller
-	About    About
-	Style    string
-	Script   string
-	Operator bool // the caller may start, stop and repeat work
+	Now    time.Time
+	Path   string
+	Nav    []navItem
+	Up     string // one level up, for the key
+	Theme  string
+	Needs  int  // findings that need a person
+	Known  bool // Needs is known
+	Caller access.Caller
+	About  About
+	Style  string
+	Script string
 }
 
 func (s *site) frameOf(a *ask, p page) frame {
 	f := frame{page: p, Now: a.Now, Path: a.URL.RequestURI(), Theme: themeOf(a.Request), Caller: a.Caller, About: s.About,
-		Style: s.files.addressOf("style.css"), Script: s.files.addressOf("app.js"), Operator: a.Caller.May(access.Operator)}
+		Style: s.files.addressOf("style.css"), Script: s.files.addressOf("app.js")}
 	if a.Method != http.MethodGet {
 		f.Path = a.URL.Path
 	}

@@ -34,15 +34,36 @@ type memo[T any] struct {
 
 // value returns an answer that was computed at most pulseAge ago.
 func (m *memo[T]) value(ctx context.Context, now time.Time) (T, error) {
+	return m.within(ctx, now, pulseAge)
+}
+
+// within returns an answer that was computed at most so long ago.
+func (m *memo[T]) within(ctx context.Context, now time.Time, age time.Duration) (T, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.at.IsZero() && time.Since(m.at) < pulseAge && m.err == nil {
+	if !m.at.IsZero() && time.Since(m.at) < age && m.err == nil {
 		return m.last, nil
 	}
 	// Whoever asked may go away; the others want the answer.
 	m.last, m.err = m.read(context.WithoutCancel(ctx), now)
 	m.at = time.Now()
 	return m.last, m.err
+}
+
+// forget makes the next answer a new one.
+func (m *memo[T]) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.at = time.Time{}
+}
+
+// forgetAnswers drops what viewers share, after somebody acted: who acted must not read of
+// what he has just mended.
+func (s *site) forgetAnswers() {
+	s.pulse.forget()
+	for _, m := range s.maps {
+		m.forget()
+	}
 }
 
 // pulse is the status that the bar of every page and the overview share.
@@ -55,12 +76,16 @@ func newPulse(from StatusReader) *pulse {
 // status returns how the sources stand.
 func (p *pulse) status(ctx context.Context) (view.Status, error) { return p.value(ctx, time.Time{}) }
 
+// badgeAge is how old the number of findings in the bar may be: it must not make other pages
+// wait for the status.
+const badgeAge = 30 * time.Second
+
 // countNeeds counts the findings that need a person, of the sources that a caller sees.
 func (p *pulse) countNeeds(ctx context.Context, c access.Caller) (n int, known bool) {
 	if c.Role == "" {
 		return 0, false
 	}
-	s, err := p.status(ctx)
+	s, err := p.within(ctx, time.Time{}, badgeAge)
 	if err != nil {
 		return 0, false
 	}

@@ -56,8 +56,7 @@ type site struct {
 	files files
 	pulse *pulse
 	bar   []navItem
-	// lately is the coverage of all sources in the last 90 days.
-	lately *memo[view.CoverageMap]
+	maps  map[string]*memo[view.CoverageMap] // of all sources, by the name of their range
 }
 
 //go:embed templates
@@ -69,10 +68,12 @@ func New(s Settings) http.Handler {
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &site{Settings: s, files: hashFiles(), pulse: newPulse(s.Readers.Status)}
-	w.lately = &memo[view.CoverageMap]{read: func(ctx context.Context, now time.Time) (view.CoverageMap, error) {
-		return s.Readers.Coverage.CoverageMap(ctx, mapQuery(now, 0))
-	}}
+	w := &site{Settings: s, files: hashFiles(), pulse: newPulse(s.Readers.Status), maps: map[string]*memo[view.CoverageMap]{}}
+	for _, r := range ranges {
+		w.maps[r.name] = &memo[view.CoverageMap]{read: func(ctx context.Context, now time.Time) (view.CoverageMap, error) {
+			return s.Readers.Coverage.CoverageMap(ctx, mapQuery(now, r.years))
+		}}
+	}
 	w.pages = w.parsePages()
 	mux := http.NewServeMux()
 	for _, r := range w.routes() {
@@ -130,6 +131,9 @@ func (s *site) guard(r route) http.Handler {
 		p, err := r.serve(a)
 		if err != nil {
 			p = s.failure(a, err)
+		}
+		if req.Method == http.MethodPost {
+			s.forgetAnswers()
 		}
 		s.write(w, a, p)
 	})
