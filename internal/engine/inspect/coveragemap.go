@@ -82,8 +82,10 @@ func (i *Inspector) mapSource(ctx context.Context, code string, q view.MapQuery,
 	if err != nil {
 		return nil, err
 	}
+	counts := func(b EndpointCoverage) bool { return b.Expected() || len(b.Campaigns) > 0 }
+	some := slices.ContainsFunc(covered.All, counts)
 	for _, b := range covered.All {
-		if !b.Expected() && len(b.Campaigns) == 0 && len(covered.All) > 1 {
+		if some && !counts(b) {
 			continue
 		}
 		line, err := i.mapLine(ctx, b, q, cells)
@@ -312,6 +314,9 @@ const mostReadings = 400
 // Readings lists the slices of a stretch of one endpoint: what was read of it, what failed,
 // what is on its way.
 func (i *Inspector) Readings(ctx context.Context, source, endpoint string, within window.Window) (out []view.Reading, err error) {
+	if within.Duration() > longestCounted {
+		return nil, fmt.Errorf("%w: slices are listed for at most %d days: name a shorter stretch", fault.ErrInvalid, longestCounted/(24*time.Hour))
+	}
 	b, err := i.CoverageOfEndpoint(ctx, source, endpoint)
 	if err != nil {
 		return nil, err
@@ -368,7 +373,7 @@ func (i *Inspector) CoverageOfEndpoint(ctx context.Context, source, endpoint str
 		return EndpointCoverage{}, err
 	}
 	for _, b := range covered.All {
-		if b.Endpoint == endpoint || endpoint == "" && (b.Expected() || len(covered.All) == 1) {
+		if b.Endpoint == endpoint || endpoint == "" && (b.Expected() || !slices.ContainsFunc(covered.All, EndpointCoverage.Expected)) {
 			return b, nil
 		}
 	}
