@@ -13,7 +13,7 @@ import (
 // newDashboard makes the pages of the dashboard. CallerOf and requestID are the entrance's.
 func (a *App) newDashboard(version string, callerOf func(context.Context) access.Caller, requestID func(context.Context) string) http.Handler {
 	return webui.New(webui.Settings{
-		CallerOf: callerOf, RequestID: requestID, Clock: a, Log: a.config.Log,
+		CallerOf: callerOf, RequestID: requestID, Clock: a, Log: a.config.Log, Work: a.webWork(),
 		About:   webui.About{Version: version, Database: databaseName(a.store.Dialect())},
 		Readers: webui.Readers{Status: webStatus{a.Inspect}, Coverage: a.Inspect, Gaps: a},
 	})

@@ -188,23 +188,13 @@ func showReplay(e *term.Env, r *blackbox.Report) error {
 	}
 	added, changed, missing := r.Count()
 	return term.Findingsf("the batch is not as it was (%s); differences: %d; records: %d added, %d changed, %d missing",
-		blameText(r), len(r.Differences), added, changed, missing)
-}
-
-func blameText(r *blackbox.Report) string {
-	switch {
-	case r.Blames(blackbox.Source) && r.Blames(blackbox.Ours):
-		return "the upstream and our side changed"
-	case r.Blames(blackbox.Source):
-		return "the upstream changed"
-	}
-	return "our side changed"
+		wording.BlameText(r), len(r.Differences), added, changed, missing)
 }
 
 func replayFacts(r *blackbox.Report) []term.Fact {
 	verdict := "identical"
 	if !r.Identical {
-		verdict = "differs: " + blameText(r)
+		verdict = "differs: " + wording.BlameText(r)
 	}
 	facts := []term.Fact{
 		{"batch", fmt.Sprintf("%d (run %d, batch %d), %s %s %s", r.Keys.BatchID, r.Keys.RunID, r.Keys.BatchNo, r.Source, r.Endpoint, r.Operation)},

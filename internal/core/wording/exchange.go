@@ -109,3 +109,14 @@ func NextRule(kept json.RawMessage) string {
 	}
 	return ", because of: " + evidence.Context.Why
 }
+
+// BlameText says whose doing it is that a batch is not as it was.
+func BlameText(r *blackbox.Report) string {
+	switch {
+	case r.Blames(blackbox.Source) && r.Blames(blackbox.Ours):
+		return "the upstream and our side changed"
+	case r.Blames(blackbox.Source):
+		return "the upstream changed"
+	}
+	return "our side changed"
+}

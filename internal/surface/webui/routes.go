@@ -24,7 +24,7 @@ const anyone access.Role = "anyone"
 
 // routes is the table of all pages, in the order of the bar.
 func (s *site) routes() []route {
-	return []route{
+	return append([]route{
 		{pattern: "GET /{$}", role: access.Viewer, serve: s.showOverview, nav: nav{"Overview", "o"}},
 		{pattern: "GET /coverage", role: access.Viewer, serve: s.showCoverage, nav: nav{"Coverage", "c"}},
 		{pattern: "GET /coverage/{source}", role: access.Viewer, serve: s.showSourceCoverage},
@@ -38,7 +38,7 @@ func (s *site) routes() []route {
 		{pattern: "POST /theme", role: access.Viewer, serve: s.chooseTheme},
 		{pattern: "GET /static/{file}", role: anyone, plain: http.HandlerFunc(s.files.serve)},
 		{pattern: "GET /favicon.ico", role: anyone, plain: http.HandlerFunc(s.files.serveIcon)},
-	}
+	}, s.workRoutes()...)
 }
 
 // PublicPaths are the beginnings of paths that need no login: nothing there tells of the

@@ -26,6 +26,7 @@ type Settings struct {
 	// RequestID names a request in the log, as the entrance does; nil: a random name.
 	RequestID func(context.Context) string
 	Clock     Clock
+	Work      Work
 	About     About
 	Log       *slog.Logger
 	Readers   Readers
@@ -94,7 +95,7 @@ func pathOf(pattern string) string {
 
 // parsePages makes one template of each page with the layout and the parts that all share.
 func (s *site) parsePages() map[string]*template.Template {
-	base := template.Must(template.New("layout.html").Funcs(s.functions()).ParseFS(templateFiles, "templates/layout.html", "templates/parts*.html"))
+	base := template.Must(template.New("layout.html").Funcs(s.functions()).Funcs(workFunctions).ParseFS(templateFiles, "templates/layout.html", "templates/parts*.html"))
 	names, err := fs.Glob(templateFiles, "templates/*.html")
 	if err != nil {
 		panic(err)

@@ -1,0 +1,94 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/blackbox"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
+	"github.com/patra-ingest/patra/internal/engine/operate"
+	"github.com/patra-ingest/patra/internal/surface/webui"
+)
+
+// webWork hands the dashboard what its pages on work show and do.
+func (a *App) webWork() webui.Work {
+	return webui.Work{
+		Plans: webPlans{a.Plans, a.Inspect}, Tasks: webTasks{a.Inspect, a.Operator, a},
+		Replay: &webReplay{a, make(chan struct{}, mostReplays)},
+	}
+}
+
+// webPlans are the plans as the dashboard shows them.
+type webPlans struct {
+	*Plans
+	inspector *inspect.Inspector
+}
+
+// Plan tells of one plan.
+func (w webPlans) Plan(ctx context.Context, id int64) (view.PlanReport, error) {
+	return w.inspector.Plan(ctx, id)
+}
+
+// PlanLineage tells what came of slices of a plan, down to batches.
+func (w webPlans) PlanLineage(ctx context.Context, planID int64, after, limit int) ([]view.SliceTree, error) {
+	return w.inspector.PlanLineage(ctx, planID, after, limit)
+}
+
+// CancelPlan stops a plan, or tells what that would come to.
+func (w webPlans) CancelPlan(ctx context.Context, id int64, by ingest.Act) (view.PlanCancel, error) {
+	if by.Rehearsal {
+		return w.PreviewCancel(ctx, id)
+	}
+	return w.Cancel(ctx, id, by.Actor, by.Reason)
+}
+
+// webTasks are tasks, runs and batches as the dashboard shows them.
+type webTasks struct {
+	*inspect.Inspector
+	*operate.Operator
+	app *App
+}
+
+// FindBatch finds a batch by its run and its number there.
+func (w webTasks) FindBatch(ctx context.Context, run int64, no int) (int64, error) {
+	return w.app.store.BatchOf(ctx, run, no)
+}
+
+// mostReplays is how many batches are done again at once for the dashboard (R10).
+const mostReplays = 2
+
+// webReplay does batches again for the dashboard.
+type webReplay struct {
+	app  *App
+	room chan struct{}
+}
+
+// Replay reads a batch again and writes nothing.
+func (w *webReplay) Replay(ctx context.Context, batch int64, upstream, now bool) (*blackbox.Report, error) {
+	select {
+	case w.room <- struct{}{}:
+		defer func() { <-w.room }()
+	default:
+		return nil, fmt.Errorf("%w: %d batches are being done again right now", fault.ErrConflict, mostReplays)
+	}
+	ref, o := BatchRef{BatchID: batch}, ReplayOptions{From: ReplayRaw, At: time.Now()}
+	if upstream {
+		o.From = ReplayUpstream
+	}
+	if now {
+		of, err := w.app.Replays.FindAim(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		compiled, err := w.app.Compile(ctx, of.Source, of.Endpoint, of.Operation, nil)
+		if err != nil {
+			return nil, err
+		}
+		o.Now = &compiled.Snapshot
+	}
+	return w.app.Replays.Replay(ctx, ref, o)
+}

@@ -1,0 +1,152 @@
+package daemon
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/patra-ingest/patra/internal/core/access"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// firstIn finds the first group of a pattern in a page.
+func (s *stand) firstIn(body, pattern string) string {
+	s.Helper()
+	found := regexp.MustCompile(pattern).FindStringSubmatch(body)
+	if found == nil {
+		s.Fatalf("the page has no %s:\n%s", pattern, body)
+	}
+	return found[1]
+}
+
+// acts looks at the preview of an action and does it; the answer is the page that tells so.
+func (s *stand) acts(path string, by access.Caller) string {
+	s.Helper()
+	status, preview := s.get(path, by)
+	if status != http.StatusOK {
+		s.Fatalf("the preview of %s answers %d:\n%s", path, status, preview)
+	}
+	s.holdPage(path, preview)
+	form := url.Values{"mark": {s.firstIn(preview, markOfForm.String())}, "reason": {"the upstream is back"}}
+	status, body := s.post(path, form, by)
+	if status != http.StatusOK {
+		s.Fatalf("%s answers %d:\n%s", path, status, body)
+	}
+	s.holdPage(path, body)
+	return body
+}
+
+// auditOf returns the newest entry of the audit log.
+func (s *stand) auditOf() string {
+	s.Helper()
+	entries, err := s.app.History.ListActs(s.Context(), view.Filter{Limit: 1})
+	if err != nil || len(entries) == 0 {
+		s.Fatalf("the audit log has nothing: %v", err)
+	}
+	e := entries[0]
+	return strings.Join([]string{e.Actor, e.Action, e.Reason}, "|")
+}
+
+// A plan opens at what failed first, with what was asked and what came back.
+func TestAPlanOpensAtWhatFailedWithItsEvidence(t *testing.T) {
+	s := newStand(t)
+	list := s.page("/plans")
+	s.has(list, "1 newest plan: 0 open, 1 ended with failures", "ended, 1 failed", "crossref/works HARVEST")
+	plan := s.firstIn(list, `href="(/plans/\d+)"`)
+	body := s.page(plan)
+	s.has(body, "9 of 10 slices read, 1 failed", `class="gantt"`, "Evidence of batch", "GET http", "HTTP 200", "Content-Type: text/html", "From the plan to the page", brokenDay, "patra task retry")
+	batch := s.firstIn(body, `href="(/batches/\d+)"`)
+	s.has(s.page(batch), "failed: the upstream answered HTTP 200", "What came back", "Try task")
+	if status, to := s.get("/runs/"+s.firstIn(body, `run=(\d+)`)+"?no=1", admin); status != http.StatusSeeOther || !strings.HasPrefix(to, "/batches/") {
+		t.Errorf("a run and a number lead to %d %s", status, to)
+	}
+	// A slice that went well is opened by its address.
+	slice := s.firstIn(body, `slice</span> <a href="([^"]+)"`)
+	s.has(s.page(strings.ReplaceAll(slice, "&amp;", "&")), "Evidence of batch", "stored")
+	// Lists are narrowed by their address.
+	s.has(s.page("/plans?status=FAILED"), "No plan is like this", "Show all")
+	for path, want := range map[string]int{"/plans?status=NONSENSE": 400, "/plans?before=x": 400, "/plans/999999": 404, "/plans/x": 404, "/batches/999999": 404, "/runs/99999": 404, plan + "?slice=x": 400} {
+		if status, _ := s.get(path, admin); status != want {
+			t.Errorf("%s answers %d, want %d", path, status, want)
+		}
+	}
+}
+
+// What failed is tried again with a reason, as it was shown, by whom may do so alone.
+func TestFailedTasksAreTriedAgainFromTheirPlan(t *testing.T) {
+	s := newStand(t)
+	plan := s.firstIn(s.page("/plans"), `href="(/plans/\d+)"`)
+	viewer := access.Caller{Name: "v", TokenID: 3, Role: access.Viewer}
+	if _, body := s.get(plan, viewer); strings.Contains(body, plan+"/retry") {
+		t.Error("a viewer is offered what only operators may")
+	}
+	if status, _ := s.get(plan+"/retry", viewer); status != http.StatusForbidden {
+		t.Errorf("a viewer's preview: %d", status)
+	}
+	_, preview := s.get(plan+"/retry", admin)
+	s.has(preview, "1 task", "Reason", "patra task retry --plan", "nothing is changed yet")
+	if status, body := s.post(plan+"/retry", url.Values{"mark": {s.firstIn(preview, markOfForm.String())}}, admin); status != http.StatusConflict || !strings.Contains(body, "a reason is needed") {
+		t.Errorf("without a reason: %d", status)
+	}
+	if status, body := s.post(plan+"/retry", url.Values{"mark": {"other"}, "reason": {"<b>why"}}, admin); status != http.StatusConflict || !strings.Contains(body, "has changed since") || !strings.Contains(body, `value="&lt;b&gt;why"`) {
+		t.Errorf("with an old preview: %d\n%s", status, body)
+	}
+	s.has(s.acts(plan+"/retry", admin), "are tried again", "1 task", "audit log")
+	if got := s.auditOf(); !strings.Contains(got, "api:ops#7") || !strings.Contains(got, "the upstream is back") {
+		t.Errorf("the audit log says %s", got)
+	}
+	s.has(s.page(plan+"/retry"), "There is nothing to do")
+	// The plan is open again, and can be cancelled.
+	s.has(s.acts(plan+"/cancel", admin), "is cancelled", "1 slice without a worker", "9 slices")
+	s.has(s.page(plan), "stopped")
+	if status, _ := s.get(plan+"/cancel", admin); status != http.StatusOK {
+		t.Errorf("a cancelled plan: %d", status)
+	}
+	task := s.firstIn(s.page(plan+"?slice=5"), `href="(/tasks/\d+)/retry"`)
+	if status, body := s.get(task+"/retry", admin); status != http.StatusConflict {
+		t.Errorf("a task of a cancelled plan: %d\n%s", status, body)
+	}
+}
+
+// A body that was not kept cannot be read again; that is told without naming folders (R12).
+func TestABatchWithoutBodyCannotBeDoneAgain(t *testing.T) {
+	s := newStand(t)
+	plan := s.firstIn(s.page("/plans"), `href="(/plans/\d+)"`)
+	batch := s.firstIn(s.page(plan), `href="(/batches/\d+)"`)
+	status, body := s.get(batch+"/replay", admin)
+	if status != http.StatusOK || !strings.Contains(body, "was not kept") {
+		t.Errorf("%d\n%s", status, body)
+	}
+	s.broken.Store(false)
+	asked := s.asked.Load()
+	status, body = s.post(batch+"/replay", url.Values{}, admin)
+	if status != http.StatusOK || s.asked.Load() == asked || !strings.Contains(body, "is not as it was") || !strings.Contains(body, "the upstream") {
+		t.Errorf("asked the upstream: %d\n%s", status, body)
+	}
+	s.holdPage(batch+"/replay", body)
+}
+
+// Who is limited to other sources learns nothing of this one's work (R4).
+func TestR4WorkOfOtherSourcesDoesNotExist(t *testing.T) {
+	s := newStand(t)
+	other := access.Caller{Name: "other", TokenID: 8, Role: access.Admin, Sources: []string{"pubmed", "arxiv"}}
+	plan := s.firstIn(s.page("/plans"), `href="(/plans/\d+)"`)
+	open := s.page(plan)
+	task, run, batch := s.firstIn(open, `href="(/tasks/\d+)/`), s.firstIn(open, `run=(\d+)`), s.firstIn(open, `href="(/batches/\d+)"`)
+	for _, path := range []string{plan, plan + "/retry", plan + "/cancel", task + "/retry", task + "/cancel", "/runs/" + run, batch, batch + "/replay", "/plans?source=crossref"} {
+		status, body := s.get(path, other)
+		if status != http.StatusNotFound || strings.Contains(body, "works") || strings.Contains(body, brokenDay) {
+			t.Errorf("%s: %d\n%s", path, status, body)
+		}
+	}
+	for _, path := range []string{plan + "/retry", plan + "/cancel", task + "/retry", task + "/cancel", batch + "/replay"} {
+		if status, _ := s.post(path, url.Values{"reason": {"x"}, "mark": {"x"}}, other); status != http.StatusNotFound {
+			t.Errorf("POST %s: %d", path, status)
+		}
+	}
+	if status, body := s.get("/plans", other); status != http.StatusOK || strings.Contains(body, "crossref") {
+		t.Errorf("/plans: %d\n%s", status, body)
+	}
+}

@@ -1,0 +1,76 @@
+package webui
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/patra-ingest/patra/internal/core/blackbox"
+	"github.com/patra-ingest/patra/internal/core/wording"
+)
+
+// Replayer does batches again without writing anything.
+type Replayer interface {
+	// Replay reads a batch again: from its kept body, or by asking the upstream; under the
+	// settings of then, or those of now.
+	Replay(ctx context.Context, batch int64, upstream, now bool) (*blackbox.Report, error)
+}
+
+// replayPage is what a batch gives when it is done again.
+type replayPage struct {
+	Proof    *evidence
+	Upstream bool
+	Today    bool // under the settings of now
+	Report   *blackbox.Report
+	Says     string
+	Records  []blackbox.RecordChange
+	More     int // records that are not shown
+	Fields   []fact
+}
+
+// recordsOfReplay is how many records of a replay are shown.
+const recordsOfReplay = 50
+
+// replayBatch answers whether a batch gives the same again. Nothing is written. To ask the
+// upstream sends a request, so that needs a click: a link could be followed by anybody.
+func (s *site) replayBatch(a *ask) (page, error) {
+	id, err := a.number()
+	if err != nil {
+		return page{}, err
+	}
+	e, err := s.readEvidence(a.Context(), a, id)
+	if err != nil {
+		return page{}, err
+	}
+	r := replayPage{Proof: e, Upstream: a.Method == http.MethodPost, Today: a.FormValue("spec") == "now"}
+	if !r.Upstream && !e.Kept {
+		return page{Template: "replay", Title: fmt.Sprintf("Batch %d cannot be read again: its body is not kept", id), Crumbs: batchWay(e, "replay"), Body: r}, nil
+	}
+	p := page{Template: "replay", Crumbs: batchWay(e, "replay"), Lead: "nothing is written and nothing is published"}
+	done := load(a, "the batch", func(ctx context.Context) (*blackbox.Report, error) {
+		return s.Work.Replay.Replay(ctx, id, r.Upstream, r.Today)
+	})
+	if done.Broken != nil {
+		done.Broken.Why = replayTrouble(done.Broken.Code)
+		done.Broken.Next = fmt.Sprintf("patra batch replay %d", id)
+		return page{Template: "problem", Crumbs: p.Crumbs, Title: fmt.Sprintf("Batch %d cannot be done again", id), Status: http.StatusUnprocessableEntity, Body: *done.Broken}, nil
+	}
+	r.Report, r.Says = done.Value, wording.BlameText(done.Value)
+	r.Records = r.Report.Records[:min(len(r.Report.Records), recordsOfReplay)]
+	r.More = len(r.Report.Records) - len(r.Records)
+	p.Title = fmt.Sprintf("Batch %d gives the same again", id)
+	if !r.Report.Identical {
+		p.Title = fmt.Sprintf("Batch %d is not as it was: %s", id, r.Says)
+	}
+	p.Body = r
+	return p, nil
+}
+
+// replayTrouble says why a batch cannot be done again. The error itself may name folders of
+// the machine (R12).
+func replayTrouble(code string) string {
+	if code == "CONFLICT" {
+		return "Others are being done again right now: try it in a moment."
+	}
+	return "It is in the log. The command line tells more."
+}

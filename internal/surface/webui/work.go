@@ -1,0 +1,146 @@
+package webui
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/patra-ingest/patra/internal/core/access"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// Work is where the pages on work come from, by topic. A page whose reader is nil does not
+// exist.
+type Work struct {
+	Plans  Plans
+	Tasks  Tasks
+	Replay Replayer
+}
+
+// workRoutes are the pages on work, in the order of the bar.
+func (s *site) workRoutes() []route {
+	plans := s.Work.Plans != nil && s.Work.Tasks != nil
+	return []route{
+		s.onlyWith(plans, route{pattern: "GET /plans", role: access.Viewer, serve: s.listPlans, nav: nav{"Plans", "p"}}),
+		s.onlyWith(plans, route{pattern: "GET /plans/{id}", role: access.Viewer, serve: s.showPlan}),
+		s.onlyWith(plans, route{pattern: "GET /runs/{id}", role: access.Viewer, serve: s.findRun}),
+		s.onlyWith(plans, route{pattern: "GET /batches/{id}", role: access.Viewer, serve: s.showBatch}),
+		s.onlyWith(plans && s.Work.Replay != nil, route{pattern: "GET /batches/{id}/replay", role: access.Operator, serve: s.replayBatch}),
+		s.onlyWith(plans && s.Work.Replay != nil, route{pattern: "POST /batches/{id}/replay", role: access.Operator, serve: s.replayBatch}),
+		s.onlyWith(plans, route{pattern: "GET /plans/{id}/retry", role: access.Operator, serve: s.retryPlan}),
+		s.onlyWith(plans, route{pattern: "POST /plans/{id}/retry", role: access.Operator, serve: s.retryPlan}),
+		s.onlyWith(plans, route{pattern: "GET /plans/{id}/cancel", role: access.Operator, serve: s.cancelPlan}),
+		s.onlyWith(plans, route{pattern: "POST /plans/{id}/cancel", role: access.Operator, serve: s.cancelPlan}),
+		s.onlyWith(plans, route{pattern: "GET /tasks/{id}/retry", role: access.Operator, serve: s.retryTask}),
+		s.onlyWith(plans, route{pattern: "POST /tasks/{id}/retry", role: access.Operator, serve: s.retryTask}),
+		s.onlyWith(plans, route{pattern: "GET /tasks/{id}/cancel", role: access.Operator, serve: s.cancelTask}),
+		s.onlyWith(plans, route{pattern: "POST /tasks/{id}/cancel", role: access.Operator, serve: s.cancelTask}),
+	}
+}
+
+// onlyWith makes a route answer as if it were none where nobody answers it. Its role is
+// asked for all the same.
+func (s *site) onlyWith(answered bool, r route) route {
+	if !answered {
+		r.nav, r.serve = nav{}, func(*ask) (page, error) { return page{}, errNoPage }
+	}
+	return r
+}
+
+// number reads the number of a path.
+func (a *ask) number() (int64, error) {
+	id, err := strconv.ParseInt(a.PathValue("id"), 10, 64)
+	if err != nil || id < 1 {
+		return 0, fmt.Errorf("%w: %q is no number of anything here", fault.ErrNotFound, a.PathValue("id"))
+	}
+	return id, nil
+}
+
+// numberOf reads a number of the query; 0 where it is not named.
+func (a *ask) numberOf(name string) (int64, error) {
+	text := a.FormValue(name)
+	if text == "" {
+		return 0, nil
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, fmt.Errorf("%w: %s: expected a whole number from 1", fault.ErrInvalid, name)
+	}
+	return id, nil
+}
+
+// unseen is how callers that are limited to sources learn of what is not theirs: not at
+// all (R4).
+func unseen(what string, id any) error { return fmt.Errorf("%s %v: %w", what, id, fault.ErrNotFound) }
+
+// wantedSource reads the source that a list is narrowed to; one that the caller does not
+// see does not exist.
+func (a *ask) wantedSource() (string, error) {
+	source := a.FormValue("source")
+	if source != "" && !a.Caller.Sees(source) {
+		return "", unseen("source", source)
+	}
+	return source, nil
+}
+
+// listed is one page of a list by number, newest first.
+type listed[T any] struct {
+	Rows  []T
+	Older string // address of the next page; empty: there is none
+	Begun bool   // it does not start with the newest
+}
+
+// rowsOfPage is how many rows a page of a list has.
+const rowsOfPage = 50
+
+// readSeen reads one page of a list, of the sources that a caller sees. For somebody who is
+// limited to several of them it is put together of a page of each: the newest of all, so that
+// the next page leaves nothing out.
+func readSeen[T any](a *ask, f view.Filter, id func(T) int64, read func(context.Context, view.Filter) ([]T, error)) (out listed[T], err error) {
+	sources := []string{f.Source}
+	if f.Source == "" && !a.Caller.SeesAll() {
+		sources = a.Caller.Sources
+	}
+	if f.Before, err = a.numberOf("before"); err != nil {
+		return out, err
+	}
+	out.Begun, f.Limit = f.Before > 0, rowsOfPage+1
+	for _, f.Source = range sources {
+		rows, err := read(a.Context(), f)
+		if err != nil {
+			return out, err
+		}
+		out.Rows = append(out.Rows, rows...)
+	}
+	slices.SortStableFunc(out.Rows, func(x, y T) int { return cmp.Compare(id(y), id(x)) })
+	if len(out.Rows) > rowsOfPage {
+		out.Rows = out.Rows[:rowsOfPage]
+		out.Older = a.with("before", strconv.FormatInt(id(out.Rows[rowsOfPage-1]), 10))
+	}
+	return out, nil
+}
+
+// choices makes links that narrow a list by a parameter; the first one shows all.
+func (a *ask) choices(name string, values ...string) []choice {
+	chosen := a.FormValue(name)
+	out := []choice{{"all", a.with(name, "", "before", ""), chosen == ""}}
+	for _, v := range values {
+		out = append(out, choice{v, a.with(name, v, "before", ""), v == chosen})
+	}
+	return out
+}
+
+// local makes the address of a page here, with parameters in pairs; empty ones are left out.
+func local(path string, pairs ...any) string {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if text := fmt.Sprint(pairs[i+1]); text != "" && text != "0" {
+			q.Set(fmt.Sprint(pairs[i]), text)
+		}
+	}
+	return (&url.URL{Path: path, RawQuery: q.Encode()}).String()
+}
