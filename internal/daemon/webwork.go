@@ -18,7 +18,8 @@ import (
 func (a *App) webWork() webui.Work {
 	return webui.Work{
 		Plans: webPlans{a.Plans, a.Inspect}, Tasks: webTasks{a.Inspect, a.Operator, a},
-		Replay: &webReplay{a, make(chan struct{}, mostReplays)},
+		Replay:   &webReplay{a, make(chan struct{}, mostReplays)},
+		Failures: a.Inspect, Quarantine: webQuarantine{a.Quarantine, a}, Events: a.Events,
 	}
 }
 
@@ -91,4 +92,15 @@ func (w *webReplay) Replay(ctx context.Context, batch int64, upstream, now bool)
 		o.Now = &compiled.Snapshot
 	}
 	return w.app.Replays.Replay(ctx, ref, o)
+}
+
+// webQuarantine are rejected items as the dashboard shows them.
+type webQuarantine struct {
+	*Quarantine
+	app *App
+}
+
+// QueueRejects puts items back, with the plan that reads them again.
+func (w webQuarantine) QueueRejects(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (view.Requeued, error) {
+	return w.app.QueueRejects(ctx, pick, by)
 }

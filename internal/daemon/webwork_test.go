@@ -150,3 +150,50 @@ func TestR4WorkOfOtherSourcesDoesNotExist(t *testing.T) {
 		t.Errorf("/plans: %d\n%s", status, body)
 	}
 }
+
+// Errors have a sample that leads to what came back; a group of rejected items is put back
+// or discarded where it is seen.
+func TestErrorsLeadToWhatCameBackAndQuarantineIsEmptied(t *testing.T) {
+	s := newStand(t)
+	body := s.page("/errors")
+	s.has(body, "BAD_BODY", "what came back", "items in quarantine", "All events were delivered")
+	sample := strings.ReplaceAll(s.firstIn(body, `(?s)BAD_BODY.*?href="(/runs/[^"]+)">what`), "&amp;", "&")
+	status, to := s.get(sample, admin)
+	if status != http.StatusSeeOther {
+		t.Fatalf("the sample answers %d", status)
+	}
+	s.has(s.page(to), "HTTP 200", "text/html")
+	group := strings.ReplaceAll(s.firstIn(body, `href="(/quarantine/crossref[^"]*)"`), "&amp;", "&")
+	shown := s.page(group)
+	s.has(shown, "in quarantine", "A sample, with people masked", "patra quarantine requeue crossref", "/batches/")
+	viewer := access.Caller{Name: "v", TokenID: 3, Role: access.Viewer}
+	if _, body := s.get(group, viewer); !strings.Contains(body, "need the role reader") || strings.Contains(body, "/requeue") {
+		t.Error("a viewer sees ids of records, or is offered to change them")
+	}
+	verb := func(verb string) string {
+		return strings.Replace(group, "/quarantine/crossref", "/quarantine/crossref/"+verb, 1)
+	}
+	s.has(s.acts(verb("requeue"), admin), "The items are read again", "put back", "plan ")
+	if got := s.auditOf(); !strings.Contains(got, "api:ops#7") || !strings.Contains(got, "the upstream is back") {
+		t.Errorf("the audit log says %s", got)
+	}
+	if status, body := s.get(verb("requeue"), admin); status != http.StatusConflict || !strings.Contains(body, "has not ended") {
+		t.Errorf("a second time while the plan is open: %d\n%s", status, body)
+	}
+	s.has(s.acts(verb("discard"), admin), "The items are discarded")
+	s.has(s.page("/errors?since=7d&level=L4"), "No run met an error")
+	other := access.Caller{Name: "other", TokenID: 8, Role: access.Admin, Sources: []string{"pubmed"}}
+	for _, path := range []string{group, verb("requeue"), verb("discard"), "/events/crossref/retry", "/events/crossref/discard", "/errors?source=crossref"} {
+		if status, body := s.get(path, other); status != http.StatusNotFound || strings.Contains(body, "quarantine:") {
+			t.Errorf("%s for another source: %d", path, status)
+		}
+	}
+	if _, body := s.get("/errors", other); strings.Contains(body, "crossref") {
+		t.Error("errors tell of another source")
+	}
+	for path, want := range map[string]int{"/errors?since=1y": 400, "/errors?level=L9": 400, "/quarantine/crossref?code=NONE": 404} {
+		if status, _ := s.get(path, admin); status != want {
+			t.Errorf("%s answers %d, want %d", path, status, want)
+		}
+	}
+}

@@ -3,6 +3,8 @@ package view
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
 // Reject is an item in quarantine with what became of it.
@@ -70,4 +72,11 @@ type RejectGroup struct {
 	ExampleID int64     `json:"exampleId"` // the first of them
 	Detail    string    `json:"detail,omitempty"`
 	Example   string    `json:"example,omitempty"` // of the item, masked
+}
+
+// Requeued is what became of rejected items that were put back, or would, and the plan that
+// reads them again.
+type Requeued struct {
+	ingest.RejectsDone
+	PlanID int64 `json:"planId,omitempty"` // 0: it was a rehearsal, or nothing was put back
 }

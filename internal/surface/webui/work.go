@@ -16,14 +16,18 @@ import (
 // Work is where the pages on work come from, by topic. A page whose reader is nil does not
 // exist.
 type Work struct {
-	Plans  Plans
-	Tasks  Tasks
-	Replay Replayer
+	Plans      Plans
+	Tasks      Tasks
+	Replay     Replayer
+	Failures   Failures
+	Quarantine Quarantine
+	Events     Events
 }
 
 // workRoutes are the pages on work, in the order of the bar.
 func (s *site) workRoutes() []route {
 	plans := s.Work.Plans != nil && s.Work.Tasks != nil
+	errors := s.Work.Failures != nil && s.Work.Quarantine != nil && s.Work.Events != nil
 	return []route{
 		s.onlyWith(plans, route{pattern: "GET /plans", role: access.Viewer, serve: s.listPlans, nav: nav{"Plans", "p"}}),
 		s.onlyWith(plans, route{pattern: "GET /plans/{id}", role: access.Viewer, serve: s.showPlan}),
@@ -39,6 +43,17 @@ func (s *site) workRoutes() []route {
 		s.onlyWith(plans, route{pattern: "POST /tasks/{id}/retry", role: access.Operator, serve: s.retryTask}),
 		s.onlyWith(plans, route{pattern: "GET /tasks/{id}/cancel", role: access.Operator, serve: s.cancelTask}),
 		s.onlyWith(plans, route{pattern: "POST /tasks/{id}/cancel", role: access.Operator, serve: s.cancelTask}),
+
+		s.onlyWith(errors, route{pattern: "GET /errors", role: access.Viewer, serve: s.showErrors, nav: nav{"Errors", "e"}}),
+		s.onlyWith(errors, route{pattern: "GET /quarantine/{source}", role: access.Viewer, serve: s.showGroup}),
+		s.onlyWith(errors, route{pattern: "GET /quarantine/{source}/requeue", role: access.Operator, serve: s.requeueGroup}),
+		s.onlyWith(errors, route{pattern: "POST /quarantine/{source}/requeue", role: access.Operator, serve: s.requeueGroup}),
+		s.onlyWith(errors, route{pattern: "GET /quarantine/{source}/discard", role: access.Operator, serve: s.discardGroup}),
+		s.onlyWith(errors, route{pattern: "POST /quarantine/{source}/discard", role: access.Operator, serve: s.discardGroup}),
+		s.onlyWith(errors, route{pattern: "GET /events/{source}/retry", role: access.Operator, serve: s.retryEvents}),
+		s.onlyWith(errors, route{pattern: "POST /events/{source}/retry", role: access.Operator, serve: s.retryEvents}),
+		s.onlyWith(errors, route{pattern: "GET /events/{source}/discard", role: access.Operator, serve: s.discardEvents}),
+		s.onlyWith(errors, route{pattern: "POST /events/{source}/discard", role: access.Operator, serve: s.discardEvents}),
 	}
 }
 
