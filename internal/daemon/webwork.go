@@ -20,6 +20,7 @@ func (a *App) webWork() webui.Work {
 		Plans: webPlans{a.Plans, a.Inspect}, Tasks: webTasks{a.Inspect, a.Operator, a},
 		Replay:   &webReplay{a, make(chan struct{}, mostReplays)},
 		Failures: a.Inspect, Quarantine: webQuarantine{a.Quarantine, a}, Events: a.Events,
+		Rates: webRates{a.Inspect, a},
 	}
 }
 
@@ -103,4 +104,15 @@ type webQuarantine struct {
 // QueueRejects puts items back, with the plan that reads them again.
 func (w webQuarantine) QueueRejects(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (view.Requeued, error) {
 	return w.app.QueueRejects(ctx, pick, by)
+}
+
+// webRates are queue and rate keys as the dashboard shows them.
+type webRates struct {
+	*inspect.Inspector
+	app *App
+}
+
+// ReleaseRate lets go on what waits for a rate key.
+func (w webRates) ReleaseRate(ctx context.Context, key string, by ingest.Act) (view.RateReleased, error) {
+	return w.app.ReleaseRate(ctx, key, by)
 }

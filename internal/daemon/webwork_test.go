@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -193,6 +194,32 @@ func TestErrorsLeadToWhatCameBackAndQuarantineIsEmptied(t *testing.T) {
 	}
 	for path, want := range map[string]int{"/errors?since=1y": 400, "/errors?level=L9": 400, "/quarantine/crossref?code=NONE": 404} {
 		if status, _ := s.get(path, admin); status != want {
+			t.Errorf("%s answers %d, want %d", path, status, want)
+		}
+	}
+}
+
+// The rate page tells what waits, how it went, and what holds requests back; a key is
+// released with a reason.
+func TestQueueAndRateTellWhatWaitsAndWhy(t *testing.T) {
+	s := newStand(t)
+	s.has(s.page("/rate"), "No task waits", "crossref", "Rate keys", "Runs that ended", `class="bars"`, "Ended well", "1000/s")
+	s.has(s.page("/rate?since=1h"), "each 5m")
+	if err := s.app.store.NoteCooling(t.Context(), "crossref", 3*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	s.has(s.page("/rate"), "COOLING until", "/rate/release?key=crossref")
+	s.has(s.acts("/rate/release?key=crossref", admin), "goes on", "pause of the upstream")
+	if got := s.auditOf(); !strings.Contains(got, "api:ops#7") {
+		t.Errorf("the audit log says %s", got)
+	}
+	s.has(s.page("/rate/release?key=crossref"), "There is nothing to do")
+	other := access.Caller{Name: "other", TokenID: 8, Role: access.Admin, Sources: []string{"pubmed"}}
+	if _, body := s.get("/rate", other); strings.Contains(body, "crossref") {
+		t.Error("rates tell of another source")
+	}
+	for path, want := range map[string]int{"/rate/release?key=crossref": 404, "/rate/release": 404, "/rate?since=x": 400} {
+		if status, _ := s.get(path, other); status != want {
 			t.Errorf("%s answers %d, want %d", path, status, want)
 		}
 	}

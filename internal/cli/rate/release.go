@@ -2,13 +2,10 @@ package rate
 
 import (
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
-	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -56,7 +53,7 @@ computes anew what waits for it, without this command.`,
 func showRelease(e *term.Env, done view.RateReleased) error {
 	facts := []term.Fact{{"rate key", done.Key}}
 	for _, q := range done.Quotas {
-		facts = append(facts, term.Fact{"quota of the " + q.Name, fmt.Sprintf("begins anew; %s were used", numberText(q.Used))})
+		facts = append(facts, term.Fact{"quota of the " + q.Name, fmt.Sprintf("begins anew; %s were used", wording.NumberText(q.Used))})
 	}
 	if !done.PausedUntil.IsZero() {
 		facts = append(facts, term.Fact{"pause of the upstream", "ended; it was until " + wording.SecondText(done.PausedUntil)})
@@ -71,22 +68,4 @@ func showRelease(e *term.Env, done view.RateReleased) error {
 	}
 	e.HintDryRun(done.DryRun)
 	return err
-}
-
-// holdText is a line of `rate list` for what is left alone because of a key, unless
-// the state of the key itself says so already.
-func holdText(k view.RateKey, h view.RateHold) string {
-	switch h.Reason {
-	case gate.Cooling:
-		if !k.CoolingUntil.Before(h.Until) {
-			return ""
-		}
-	case gate.Quota:
-		for _, q := range k.Quotas {
-			if q.Reset.Sub(h.Until).Abs() < time.Minute && q.Left < 1 {
-				return ""
-			}
-		}
-	}
-	return fmt.Sprintf("%s of %s/%s %s: until %s", h.Reason, h.Source, h.Endpoint, strings.ToUpper(h.Operation), wording.SecondText(h.Until))
 }

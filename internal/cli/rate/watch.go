@@ -145,5 +145,5 @@ func rateLine(k view.RateKey) string {
 		under, waiting = under+r.State.InFlight, waiting+r.State.Waiting
 	}
 	return fmt.Sprintf("%s: %s of %s; %d under way, %d waiting; quota left %s; %s",
-		k.Key, rateNow(k), limitsText(k.Limits), under, waiting, quotaLeft(k), strings.Join(rateState(k), "; "))
+		k.Key, rateNow(k), wording.RateLimitsText(k.Limits), under, waiting, quotaLeft(k), strings.Join(wording.RateState(k), "; "))
 }

@@ -22,6 +22,7 @@ type Work struct {
 	Failures   Failures
 	Quarantine Quarantine
 	Events     Events
+	Rates      Rates
 }
 
 // workRoutes are the pages on work, in the order of the bar.
@@ -43,6 +44,10 @@ func (s *site) workRoutes() []route {
 		s.onlyWith(plans, route{pattern: "POST /tasks/{id}/retry", role: access.Operator, serve: s.retryTask}),
 		s.onlyWith(plans, route{pattern: "GET /tasks/{id}/cancel", role: access.Operator, serve: s.cancelTask}),
 		s.onlyWith(plans, route{pattern: "POST /tasks/{id}/cancel", role: access.Operator, serve: s.cancelTask}),
+
+		s.onlyWith(s.Work.Rates != nil, route{pattern: "GET /rate", role: access.Viewer, serve: s.showRate, nav: nav{"Queue and rate", "q"}}),
+		s.onlyWith(s.Work.Rates != nil, route{pattern: "GET /rate/release", role: access.Operator, serve: s.releaseRate}),
+		s.onlyWith(s.Work.Rates != nil, route{pattern: "POST /rate/release", role: access.Operator, serve: s.releaseRate}),
 
 		s.onlyWith(errors, route{pattern: "GET /errors", role: access.Viewer, serve: s.showErrors, nav: nav{"Errors", "e"}}),
 		s.onlyWith(errors, route{pattern: "GET /quarantine/{source}", role: access.Viewer, serve: s.showGroup}),
