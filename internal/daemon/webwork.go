@@ -20,7 +20,7 @@ func (a *App) webWork() webui.Work {
 		Plans: webPlans{a.Plans, a.Inspect}, Tasks: webTasks{a.Inspect, a.Operator, a},
 		Replay:   &webReplay{a, make(chan struct{}, mostReplays)},
 		Failures: a.Inspect, Quarantine: webQuarantine{a.Quarantine, a}, Events: a.Events,
-		Rates: webRates{a.Inspect, a},
+		Rates: webRates{a.Inspect, a}, Cursors: a.Cursors,
 	}
 }
 

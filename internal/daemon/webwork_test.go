@@ -224,3 +224,33 @@ func TestQueueAndRateTellWhatWaitsAndWhy(t *testing.T) {
 		}
 	}
 }
+
+// A watermark tells what moved it, agrees with its events, and is set by an admin alone, who
+// sees what is read again and what is left behind.
+func TestACursorTellsWhatMovedItAndIsSetByAnAdmin(t *testing.T) {
+	s := newStand(t)
+	s.has(s.page("/cursors"), "1 watermark", "crossref")
+	body := s.page("/cursors/1")
+	s.has(body, "Cursor 1 is at", "behind now", "What moved it", "/runs/", "Set it to")
+	s.has(s.page("/cursors/1?check=1&since=1y"), "It is what its")
+	operator := access.Caller{Name: "o", TokenID: 4, Role: access.Operator}
+	if status, _ := s.get("/cursors/1/set?to=2025-03-03", operator); status != http.StatusForbidden {
+		t.Errorf("an operator's preview: %d", status)
+	}
+	s.has(s.acts("/cursors/1/set?to=2025-03-03", admin), "Cursor 1 is set", "2025-03-03")
+	if got := s.auditOf(); !strings.Contains(got, "api:ops#7") {
+		t.Errorf("the audit log says %s", got)
+	}
+	s.has(s.page("/cursors/1"), "api:ops#7", "the upstream is back", "1 move by a person")
+	other := access.Caller{Name: "other", TokenID: 8, Role: access.Admin, Sources: []string{"pubmed"}}
+	for path, want := range map[string]int{"/cursors/1": 404, "/cursors/1/set?to=2025-03-01": 404, "/cursors?source=crossref": 404, "/cursors/99": 404} {
+		if status, _ := s.get(path, other); status != want {
+			t.Errorf("%s answers %d, want %d", path, status, want)
+		}
+	}
+	for path, want := range map[string]int{"/cursors/1/set": 400, "/cursors/1/set?to=soon": 400, "/cursors/1?since=x": 400} {
+		if status, _ := s.get(path, admin); status != want {
+			t.Errorf("%s answers %d, want %d", path, status, want)
+		}
+	}
+}

@@ -23,6 +23,7 @@ type Work struct {
 	Quarantine Quarantine
 	Events     Events
 	Rates      Rates
+	Cursors    Cursors
 }
 
 // workRoutes are the pages on work, in the order of the bar.
@@ -49,6 +50,11 @@ func (s *site) workRoutes() []route {
 		s.onlyWith(s.Work.Rates != nil, route{pattern: "GET /rate/release", role: access.Operator, serve: s.releaseRate}),
 		s.onlyWith(s.Work.Rates != nil, route{pattern: "POST /rate/release", role: access.Operator, serve: s.releaseRate}),
 
+		s.onlyWith(s.Work.Cursors != nil, route{pattern: "GET /cursors", role: access.Viewer, serve: s.listCursors, nav: nav{"Cursors", "w"}}),
+		s.onlyWith(s.Work.Cursors != nil, route{pattern: "GET /cursors/{id}", role: access.Viewer, serve: s.showCursor}),
+		s.onlyWith(s.Work.Cursors != nil, route{pattern: "GET /cursors/{id}/set", role: access.Admin, serve: s.setCursor}),
+		s.onlyWith(s.Work.Cursors != nil, route{pattern: "POST /cursors/{id}/set", role: access.Admin, serve: s.setCursor}),
+
 		s.onlyWith(errors, route{pattern: "GET /errors", role: access.Viewer, serve: s.showErrors, nav: nav{"Errors", "e"}}),
 		s.onlyWith(errors, route{pattern: "GET /quarantine/{source}", role: access.Viewer, serve: s.showGroup}),
 		s.onlyWith(errors, route{pattern: "GET /quarantine/{source}/requeue", role: access.Operator, serve: s.requeueGroup}),
@@ -70,6 +76,10 @@ func (s *site) onlyWith(answered bool, r route) route {
 	}
 	return r
 }
+
+// Operator reports whether the reader may start, stop and repeat work: pages offer that to
+// nobody else.
+func (f frame) Operator() bool { return f.Caller.May(access.Operator) }
 
 // number reads the number of a path.
 func (a *ask) number() (int64, error) {

@@ -1,0 +1,237 @@
+package webui
+
+import (
+	"context"
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/access"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
+)
+
+// Cursors tells how watermarks stand and moved, and sets one.
+type Cursors interface {
+	// List lists watermarks, of one source if named.
+	List(ctx context.Context, source string) ([]view.Cursor, error)
+	// Show reads one watermark.
+	Show(ctx context.Context, id int64) (view.Cursor, error)
+	// ListTimeline reads what moved a watermark between two instants, oldest first.
+	ListTimeline(ctx context.Context, of view.Cursor, from, to time.Time, after int64, limit int) ([]view.CursorEvent, error)
+	// Verify holds a watermark against its events.
+	Verify(ctx context.Context, id int64) (view.Verdict, error)
+	// Set begins the book of a watermark anew at a value.
+	Set(ctx context.Context, id int64, to time.Time, by ingest.Act) (view.CursorSet, error)
+}
+
+// listCursors answers how far each source was read.
+func (s *site) listCursors(a *ask) (page, error) {
+	source, err := a.wantedSource()
+	if err != nil {
+		return page{}, err
+	}
+	all, err := s.Work.Cursors.List(a.Context(), source)
+	if err != nil {
+		return page{}, err
+	}
+	all = keep(all, func(c view.Cursor) bool { return a.Caller.Sees(c.Source) })
+	title := countText(len(all), "watermark")
+	if len(all) == 0 {
+		title = "No source was read yet"
+	}
+	return page{Template: "cursors", Title: title, Lead: "how far each endpoint was read without a hole", Body: all}, nil
+}
+
+// cursorPage is one watermark: its value over time, and what moved it.
+type cursorPage struct {
+	Cursor  view.Cursor
+	Ranges  []choice
+	Events  part[[]view.CursorEvent]
+	More    bool
+	Late    int
+	Manual  int // moves by a person
+	Chart   template.HTML
+	Verdict *part[view.Verdict]
+	Check   string // address that holds it against its events
+	Admin   bool
+}
+
+const eventsOfCursor = 200
+
+var cursorRanges = map[string]time.Duration{"24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "": 30 * 24 * time.Hour, "30d": 30 * 24 * time.Hour, "1y": 365 * 24 * time.Hour}
+
+func (s *site) cursorSeen(a *ask) (view.Cursor, error) {
+	id, err := a.number()
+	if err != nil {
+		return view.Cursor{}, err
+	}
+	c, err := s.Work.Cursors.Show(a.Context(), id)
+	if err == nil && !a.Caller.Sees(c.Source) {
+		return view.Cursor{}, unseen("cursor", id)
+	}
+	return c, err
+}
+
+// showCursor answers how a watermark came to where it is.
+func (s *site) showCursor(a *ask) (page, error) {
+	c, err := s.cursorSeen(a)
+	if err != nil {
+		return page{}, err
+	}
+	length, known := cursorRanges[a.FormValue("since")]
+	if !known {
+		return page{}, fmt.Errorf("%w: since is 24h, 7d, 30d or 1y", fault.ErrInvalid)
+	}
+	p := cursorPage{Cursor: c, Ranges: a.choices("since", "24h", "7d", "30d", "1y")[1:], Check: a.with("check", "1"), Admin: a.Caller.May(access.Admin)}
+	p.Ranges[2].Current = p.Ranges[2].Current || a.FormValue("since") == ""
+	p.Events = load(a, "what moved the watermark", func(ctx context.Context) ([]view.CursorEvent, error) {
+		return s.Work.Cursors.ListTimeline(ctx, c, a.Now.Add(-length), a.Now.Add(time.Second), 0, eventsOfCursor+1)
+	})
+	if p.More = len(p.Events.Value) > eventsOfCursor; p.More {
+		p.Events.Value = p.Events.Value[:eventsOfCursor]
+	}
+	for _, e := range p.Events.Value {
+		if p.Late += e.Late; e.Actor != "" {
+			p.Manual++
+		}
+	}
+	p.Chart = drawWatermark(c, p.Events.Value)
+	if a.FormValue("check") != "" {
+		verdict := load(a, "the events of the watermark", func(ctx context.Context) (view.Verdict, error) { return s.Work.Cursors.Verify(ctx, c.ID) })
+		p.Verdict = &verdict
+	}
+	return page{Template: "cursor", Title: cursorTitle(c, a.Now), Lead: fmt.Sprintf("%s/%s %s by %s", c.Source, c.Endpoint, c.Operation, c.Key), Crumbs: cursorWay(c, ""), Body: p}, nil
+}
+
+func cursorTitle(c view.Cursor, now time.Time) string {
+	switch {
+	case c.Value == "":
+		return fmt.Sprintf("Cursor %d has no value yet", c.ID)
+	case c.Line() == ingest.CursorID || c.Instant.IsZero():
+		return fmt.Sprintf("Cursor %d is at %s", c.ID, c.Value)
+	}
+	return fmt.Sprintf("Cursor %d is at %s, %s behind now", c.ID, wording.DateOrSecond(c.Instant), spanText(now.Sub(c.Instant)))
+}
+
+func cursorWay(c view.Cursor, then string) []crumb {
+	way := []crumb{{"Cursors", "/cursors"}}
+	if then == "" {
+		return append(way, crumb{Name: fmt.Sprintf("cursor %d", c.ID)})
+	}
+	return append(way, crumb{fmt.Sprintf("cursor %d", c.ID), fmt.Sprintf("/cursors/%d", c.ID)})
+}
+
+// Sizes of the picture of a watermark.
+const (
+	markWidth  = 1200
+	markHeight = 160
+)
+
+// drawWatermark draws the value of a watermark over time as steps; moves by a person have a
+// mark of their own.
+func drawWatermark(c view.Cursor, events []view.CursorEvent) template.HTML {
+	type point struct {
+		at, value time.Time
+		manual    bool
+	}
+	var points []point
+	for _, e := range events {
+		value, err := c.Line().Parse(e.New)
+		if e.New != "" && err == nil && (e.Moved || len(points) == 0) {
+			points = append(points, point{e.At, value, e.Actor != ""})
+		}
+	}
+	if len(points) < 2 {
+		return ""
+	}
+	from, to, low, high := points[0].at, points[len(points)-1].at, points[0].value, points[0].value
+	for _, p := range points {
+		if p.value.Before(low) {
+			low = p.value
+		}
+		if p.value.After(high) {
+			high = p.value
+		}
+	}
+	x := func(t time.Time) float64 { return 4 + float64(t.Sub(from))/float64(max(to.Sub(from), 1))*(markWidth-8) }
+	y := func(t time.Time) float64 {
+		return markHeight - 4 - float64(t.Sub(low))/float64(max(high.Sub(low), 1))*(markHeight-8)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="mark" viewBox="0 0 %d %d" preserveAspectRatio="none" role="img" aria-label="the watermark over time; the table below has the same"><path class="line l-done" d="M%.1f %.1f`, markWidth, markHeight, x(from), y(points[0].value))
+	for _, p := range points[1:] {
+		fmt.Fprintf(&b, ` H%.1f V%.1f`, x(p.at), y(p.value))
+	}
+	b.WriteString(`"/>`)
+	for _, p := range points {
+		if p.manual {
+			fmt.Fprintf(&b, `<rect x="%.1f" y="%.1f" width="6" height="6" class="f-fail"><title>set by a person</title></rect>`, x(p.at)-3, y(p.value)-3)
+		}
+	}
+	b.WriteString("</svg>")
+	return template.HTML(b.String())
+}
+
+// setCursor sets a watermark by hand. It is the first thing a hole is blamed on, so the
+// preview says what is read again and what is left behind.
+func (s *site) setCursor(a *ask) (page, error) {
+	c, err := s.cursorSeen(a)
+	if err != nil {
+		return page{}, err
+	}
+	value, err := s.cursorValue(a, c)
+	if err != nil {
+		return page{}, err
+	}
+	return perform(a, act[view.CursorSet]{
+		do: func(ctx context.Context, by ingest.Act) (view.CursorSet, error) {
+			return s.Work.Cursors.Set(ctx, c.ID, value, by)
+		},
+		facts: func(d view.CursorSet) []fact {
+			return []fact{{"is at", wording.OrDash(d.Before)}, {"will be at", wording.OrDash(d.After)}, {"read again", windowsText(d.Reopened)}, {"left behind, owed below the value", windowsText(d.Left)}}
+		},
+		changes:  func(d view.CursorSet) bool { return d.Changed },
+		means:    "Records that are stored stay. What is left behind is read by no harvest: it shows as a gap until a backfill reads it or somebody waives it.",
+		question: fmt.Sprintf("Set cursor %d by hand?", c.ID), done: fmt.Sprintf("Cursor %d is set", c.ID),
+		command: fmt.Sprintf("patra cursor set %d --to %s", c.ID, a.FormValue("to")), button: "Set the cursor",
+		back: crumb{"Back to the cursor", fmt.Sprintf("/cursors/%d", c.ID)}, way: cursorWay(c, "set"),
+	})
+}
+
+// cursorValue reads a value as the cursor compares it.
+func (s *site) cursorValue(a *ask, c view.Cursor) (time.Time, error) {
+	if c.Line() == ingest.CursorID {
+		value, err := c.Line().Parse(a.FormValue("to"))
+		if err != nil || a.FormValue("to") == "" {
+			return value, fmt.Errorf("%w: to: a whole number is needed", fault.ErrInvalid)
+		}
+		return value, nil
+	}
+	value, given, err := a.instant("to")
+	if err == nil && !given {
+		err = fmt.Errorf("%w: to: name the new value", fault.ErrInvalid)
+	}
+	return value, err
+}
+
+// windowsShown is how many windows a line names.
+const windowsShown = 5
+
+func windowsText(all []window.Window) string {
+	if len(all) == 0 {
+		return "nothing"
+	}
+	var out []string
+	for _, w := range all[:min(len(all), windowsShown)] {
+		out = append(out, wording.WindowText(w))
+	}
+	if more := len(all) - len(out); more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, ", ")
+}
