@@ -230,6 +230,9 @@ func TestR7OtherOriginsAreRefused(t *testing.T) {
 			h.expect(403, "GET", "/v1/live", "", append(headers, "Cookie", cookie, "Accept", "text/event-stream")...)
 		})
 	}
+	foreign := []string{"Cookie", cookie, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"} // a form of another site
+	h.expect(403, "POST", "/plans", "", foreign...)
+	h.expect(403, "POST", "/plans", "", "Authorization", "Bearer "+text, "Sec-Fetch-Site", "cross-site")
 	own := h.server.URL
 	h.expect(200, "POST", "/plans", "", "Cookie", cookie, "Origin", own)
 	h.expect(200, "POST", "/plans", "", "Cookie", cookie, "Sec-Fetch-Site", "same-origin")
