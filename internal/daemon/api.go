@@ -16,6 +16,7 @@ func (a *App) NewAPI(s httpapi.Settings) *httpapi.Handler {
 		Events: a.Events, Alerts: a.Alerts, Records: apiRecords{a.Records, a}, Audit: a.History, Stats: apiStats{a.Inspect, a},
 	}, httpapi.Actors{
 		Operator: a.Operator, PlanActs: a.Plans, CursorActs: a.Cursors, QuarantineActs: a.Quarantine, EventActs: a.Events, RateActs: a, AlertActs: a.Alerts,
+		Triggers: a, Files: a.NewSourceTexts(a.config.Installed.Remote),
 	})
 }
 

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -56,24 +55,10 @@ func (t *SourceTexts) Diff(ctx context.Context, name string, text []byte) (f vie
 	return f, d, err
 }
 
-// SourceWish is a text that a source is to become.
-type SourceWish struct {
-	Name            string // the text is shown under
-	Text            []byte
-	Code            string    // of the source it must be; empty: whichever it says
-	From            time.Time // zero: at once
-	CancelScheduled bool
-	// Expected is the fingerprint of the file that was changed, as inspect gives it; empty:
-	// the source must not exist.
-	Expected string
-	// Any applies it whatever the source says now.
-	Any bool
-}
-
 // Apply makes a source what a text says, or tells what that would do if the act is a
 // rehearsal. A text with problems changes nothing: they are in the file.
-func (t *SourceTexts) Apply(ctx context.Context, w SourceWish, by ingest.Act) (f view.CheckedFile, done view.SourceApplied, err error) {
-	if f, err = t.Check(ctx, w.Name, w.Text); err != nil || f.Parsed == nil {
+func (t *SourceTexts) Apply(ctx context.Context, text []byte, w view.ApplyWish, by ingest.Act) (f view.CheckedFile, done view.SourceApplied, err error) {
+	if f, err = t.Check(ctx, w.Name, text); err != nil || f.Parsed == nil {
 		return f, done, err
 	}
 	if w.Code != "" && w.Code != f.Source {
@@ -95,7 +80,7 @@ func (t *SourceTexts) Apply(ctx context.Context, w SourceWish, by ingest.Act) (f
 
 // checkExpected refuses a text that was made from another version than the one in force:
 // it would take back what somebody else changed.
-func (t *SourceTexts) checkExpected(ctx context.Context, code string, w SourceWish) error {
+func (t *SourceTexts) checkExpected(ctx context.Context, code string, w view.ApplyWish) error {
 	if w.Any {
 		return nil
 	}

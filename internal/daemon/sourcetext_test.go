@@ -26,35 +26,34 @@ func TestR5SourceTextsAreJudgedAndNeverOverwriteUnseen(t *testing.T) {
 	}
 	bundled := read()
 	changed := strings.Replace(bundled.YAML, "name: ", "name: My ", 1)
-	wish := SourceWish{Name: "posted", Text: []byte(changed), Code: "crossref", Expected: bundled.Fingerprint}
+	wish := view.ApplyWish{Name: "posted", Code: "crossref", Expected: bundled.Fingerprint}
 	by := ingest.Act{Actor: "token ann", Reason: "ours"}
 
-	_, done, err := texts.Apply(t.Context(), wish, ingest.Act{Actor: by.Actor, Rehearsal: true})
+	_, done, err := texts.Apply(t.Context(), []byte(changed), wish, ingest.Act{Actor: by.Actor, Rehearsal: true})
 	if err != nil || done.Outcome != view.Pending || read().Origin != view.OriginBundled {
 		t.Errorf("rehearsed: %v, %v, now %s", done, err, read().Origin)
 	}
-	if _, _, err := texts.Apply(t.Context(), wish, ingest.Act{Actor: by.Actor}); !errors.Is(err, fault.ErrInvalid) || read().Origin != view.OriginBundled {
+	if _, _, err := texts.Apply(t.Context(), []byte(changed), wish, ingest.Act{Actor: by.Actor}); !errors.Is(err, fault.ErrInvalid) || read().Origin != view.OriginBundled {
 		t.Errorf("without a reason: %v", err)
 	}
-	if _, done, err = texts.Apply(t.Context(), wish, by); err != nil || done.Outcome != view.Applied || read().Origin != view.OriginApplied {
+	if _, done, err = texts.Apply(t.Context(), []byte(changed), wish, by); err != nil || done.Outcome != view.Applied || read().Origin != view.OriginApplied {
 		t.Errorf("applied: %v, %v, now %s", done, err, read().Origin)
 	}
-	other := wish
-	other.Text = []byte(strings.Replace(changed, "name: My ", "name: Your ", 1))
-	if _, _, err := texts.Apply(t.Context(), other, by); !errors.Is(err, fault.ErrConflict) {
+	other, yours := wish, []byte(strings.Replace(changed, "name: My ", "name: Your ", 1))
+	if _, _, err := texts.Apply(t.Context(), yours, other, by); !errors.Is(err, fault.ErrConflict) {
 		t.Errorf("over a version nobody read: %v", err)
 	}
 	other.Expected = ""
-	if _, _, err := texts.Apply(t.Context(), other, by); !errors.Is(err, fault.ErrConflict) {
+	if _, _, err := texts.Apply(t.Context(), yours, other, by); !errors.Is(err, fault.ErrConflict) {
 		t.Errorf("as if it were new: %v", err)
 	}
 	other.Expected, other.Code = read().Fingerprint, "pubmed"
-	if _, _, err := texts.Apply(t.Context(), other, by); !errors.Is(err, fault.ErrInvalid) {
+	if _, _, err := texts.Apply(t.Context(), yours, other, by); !errors.Is(err, fault.ErrInvalid) {
 		t.Errorf("under another code: %v", err)
 	}
 
-	other.Code, other.Text = "crossref", []byte(changed+"credentials:\n  a:\n    type: BEARER\n    value: exec:cat /etc/shadow\n")
-	f, _, err := texts.Apply(t.Context(), other, by)
+	other.Code, yours = "crossref", []byte(changed+"credentials:\n  a:\n    type: BEARER\n    value: exec:cat /etc/shadow\n")
+	f, _, err := texts.Apply(t.Context(), yours, other, by)
 	if err != nil || f.Parsed != nil || len(f.Problems) == 0 || f.Problems[0].Code != "E-REMOTE" || f.Problems[0].Line == 0 {
 		t.Errorf("a command: %+v, %v", f.Problems, err)
 	}

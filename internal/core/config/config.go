@@ -27,6 +27,7 @@ type Config struct {
 	Work     Work             `json:"work,omitzero" doc:"how much a process does at once, and how much is planned ahead"`
 	Listen   Listen           `json:"listen,omitzero" doc:"where patra serve shows its metrics and its health"`
 	Findings threshold.Config `json:"findings,omitzero" doc:"from when on something is a finding"`
+	Remote   registry.Remote  `json:"remote,omitzero" doc:"what source files that come by HTTP may want of this machine; without it nothing"`
 	Alerts   alert.Config     `json:"alerts,omitzero" doc:"who is told of findings, and of which"`
 }
 

@@ -53,3 +53,16 @@ type SourceDifference struct {
 
 // AgainstNothing says that a source is neither applied nor bundled.
 const AgainstNothing = "nothing"
+
+// ApplyWish is what a source is to become, beside the text that says it.
+type ApplyWish struct {
+	Name            string    // the text is shown under
+	Code            string    // of the source it must be; empty: whichever it says
+	From            time.Time // zero: at once
+	CancelScheduled bool
+	// Expected is the fingerprint of the file that was changed, as inspect gives it; empty:
+	// the source must not exist.
+	Expected string
+	// Any applies it whatever the source says now.
+	Any bool
+}

@@ -20,6 +20,8 @@ type Actors struct {
 	EventActs      EventActs
 	RateActs       RateActs
 	AlertActs      AlertActs
+	Triggers       Triggers
+	Files          Files
 }
 
 // Operator pauses sources, and stops and repeats tasks.

@@ -42,6 +42,8 @@ func (a *api) registerActs() {
 	a.registerCursorActs()
 	a.registerItemActs()
 	a.registerAlertActs()
+	a.registerTriggers()
+	a.registerFiles()
 }
 
 // Scoped is a part of a source that a change is for.

@@ -73,6 +73,11 @@ var needed = map[string]access.Role{
 	"POST /v1/rates/release":                 access.Operator,
 	"POST /v1/silences":                      access.Operator,
 	"POST /v1/silences/{id}/end":             access.Operator,
+	"POST /v1/sources/{source}/trigger":      access.Operator,
+	"POST /v1/sources/{source}/fill":         access.Operator,
+	"POST /v1/source-files/check":            access.Operator,
+	"POST /v1/source-files/diff":             access.Operator,
+	"POST /v1/sources/{source}/apply":        access.Admin,
 }
 
 // TestR4EveryRouteByRole calls every route of the description as nobody and with each role.
@@ -191,5 +196,68 @@ func TestR11AnOldVersionOfACursorIsRefused(t *testing.T) {
 	}
 	if status, _, body := s.send(http.MethodPost, path, `{"reason":"x","to":"2025-01-01T00:00:00Z","version":`+cursors.Items[0].Version.String()+`,"dryRun":true}`); status != http.StatusOK {
 		t.Errorf("this version: %d %s", status, body)
+	}
+}
+
+// TestR11TheSameKeyIsTheSamePlan asks twice for the same.
+func TestR11TheSameKeyIsTheSamePlan(t *testing.T) {
+	s := serve(t)
+	ask := func(body string) (status int, done struct {
+		PlanID   int64
+		Repeated bool
+	}) {
+		r := httptest.NewRequest(http.MethodPost, "/v1/sources/pubmed/trigger", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Idempotency-Key", "nightly-1")
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, r)
+		if err := json.Unmarshal(w.Body.Bytes(), &done); err != nil {
+			t.Fatal(err)
+		}
+		if w.Code != http.StatusOK {
+			t.Logf("%d %s", w.Code, w.Body)
+		}
+		return w.Code, done
+	}
+	body := `{"reason":"nightly","operation":"BACKFILL","from":"2024-01-01T00:00:00Z","to":"2024-01-02T00:00:00Z","offline":true}`
+	status, first := ask(body)
+	if status != http.StatusOK || first.PlanID == 0 || first.Repeated {
+		t.Fatalf("first: %d %+v", status, first)
+	}
+	if status, again := ask(body); status != http.StatusOK || again.PlanID != first.PlanID || !again.Repeated {
+		t.Errorf("again: %d %+v", status, again)
+	}
+	if status, _ := ask(strings.Replace(body, "2024-01-02", "2024-01-03", 1)); status != http.StatusConflict {
+		t.Errorf("the same key for something else: %d", status)
+	}
+}
+
+// TestR5AFileByHTTPRunsNothing posts a source that wants a command and a private address.
+func TestR5AFileByHTTPRunsNothing(t *testing.T) {
+	s := serve(t)
+	var file struct{ YAML string }
+	s.read("/v1/sources/crossref/file", &file)
+	_, header, _ := s.call(http.MethodGet, "/v1/sources/crossref/file")
+	post := func(yaml, match string) (int, []byte) {
+		body, err := json.Marshal(map[string]any{"reason": "x", "yaml": yaml, "dryRun": true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest(http.MethodPost, "/v1/sources/crossref/apply", strings.NewReader(string(body)))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("If-Match", match)
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, r)
+		return w.Code, w.Body.Bytes()
+	}
+	if status, body := post("code: [", header.Get("ETag")); status != http.StatusUnprocessableEntity || !strings.Contains(string(body), `"line"`) {
+		t.Errorf("no YAML: %d %s", status, body)
+	}
+	status, body := post(file.YAML+"credentials:\n  a:\n    type: BEARER\n    value: exec:id\n", header.Get("ETag"))
+	if status != http.StatusUnprocessableEntity || strings.Contains(string(body), "exec:id") {
+		t.Errorf("a command: %d %s", status, body)
+	}
+	if status, body := post(file.YAML, `"other"`); status == http.StatusOK {
+		t.Errorf("an old version: %d %s", status, body)
 	}
 }
