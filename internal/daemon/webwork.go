@@ -21,6 +21,7 @@ func (a *App) webWork() webui.Work {
 		Replay:   &webReplay{a, make(chan struct{}, mostReplays)},
 		Failures: a.Inspect, Quarantine: webQuarantine{a.Quarantine, a}, Events: a.Events,
 		Rates: webRates{a.Inspect, a}, Cursors: a.Cursors,
+		Records: apiRecords{a.Records, a}, Alerts: a.Alerts, Acts: a.History,
 	}
 }
 

@@ -254,3 +254,48 @@ func TestACursorTellsWhatMovedItAndIsSetByAnAdmin(t *testing.T) {
 		}
 	}
 }
+
+// Records are found by id, with their versions and the batch that brought each; readers of
+// other sources find nothing.
+func TestRecordsAreFoundByIDWithTheirBatch(t *testing.T) {
+	s := newStand(t)
+	s.has(s.page("/records"), "Find a record")
+	list := s.page("/records?source=crossref")
+	s.has(list, "Records of crossref/works", "More")
+	s.page(strings.ReplaceAll(s.firstIn(list, `rel="next" href="([^"]+)"`), "&amp;", "&"))
+	record := strings.ReplaceAll(s.firstIn(list, `<a href="(/records[^"]+)"`), "&amp;", "&")
+	s.has(s.page(record), "is stored in 1 version", "version 1", "Of batch", "/batches/")
+	viewer := access.Caller{Name: "v", TokenID: 3, Role: access.Viewer}
+	if status, _ := s.get(record, viewer); status != http.StatusForbidden {
+		t.Errorf("a viewer reads records: %d", status)
+	}
+	other := access.Caller{Name: "other", TokenID: 8, Role: access.Reader, Sources: []string{"pubmed"}}
+	evil := "/records?source=" + url.QueryEscape("<script>alert(1)</script>") + "&id=" + url.QueryEscape("\u202ex\" onload=\"y")
+	for path, by := range map[string]access.Caller{record: other, "/records?source=crossref/none": admin, "/records?source=crossref&id=none": admin, evil: admin} {
+		status, body := s.get(path, by)
+		if status != http.StatusNotFound || strings.Contains(body, "version 1") || strings.Contains(body, "<script>alert") || strings.Contains(body, "\u202e") {
+			t.Errorf("%s answers %d\n%s", path, status, body)
+		}
+	}
+}
+
+// Alerts are silenced with a reason and an end; the audit log shows who did so.
+func TestAlertsAreSilencedAndTheAuditLogShowsIt(t *testing.T) {
+	s := newStand(t)
+	s.has(s.page("/alerts"), "Nobody was told of anything", "Silences in force")
+	s.has(s.acts("/alerts/silence?code=GAP&source=crossref&for=2h", admin), "These alerts are silenced", "2h")
+	s.has(s.page("/alerts"), "the upstream is back", "GAP")
+	s.has(s.page("/audit"), "Last change:", "api:ops#7", "the upstream is back")
+	s.has(s.page("/about"), "patra test", "SQLite", "role admin")
+	other := access.Caller{Name: "other", TokenID: 8, Role: access.Admin, Sources: []string{"pubmed"}}
+	for path, want := range map[string]int{"/alerts/silence?code=GAP&source=crossref&for=2h": 404, "/alerts/silence?code=GAP&for=2h": 404, "/alerts?source=crossref": 404, "/audit": 404, "/about": 200, "/alerts": 200} {
+		if status, body := s.get(path, other); status != want || want == 200 && strings.Contains(body, "crossref") {
+			t.Errorf("%s answers %d, want %d", path, status, want)
+		}
+	}
+	for path, want := range map[string]int{"/alerts/silence?code=GAP&for=1y": 400, "/alerts/silence?for=2h": 400, "/alerts/silence?code=NOPE&for=2h": 400} {
+		if status, _ := s.get(path, admin); status != want {
+			t.Errorf("%s answers %d, want %d", path, status, want)
+		}
+	}
+}

@@ -24,6 +24,9 @@ type Work struct {
 	Events     Events
 	Rates      Rates
 	Cursors    Cursors
+	Records    Records
+	Alerts     Alerts
+	Acts       Acts
 }
 
 // workRoutes are the pages on work, in the order of the bar.
@@ -65,6 +68,13 @@ func (s *site) workRoutes() []route {
 		s.onlyWith(errors, route{pattern: "POST /events/{source}/retry", role: access.Operator, serve: s.retryEvents}),
 		s.onlyWith(errors, route{pattern: "GET /events/{source}/discard", role: access.Operator, serve: s.discardEvents}),
 		s.onlyWith(errors, route{pattern: "POST /events/{source}/discard", role: access.Operator, serve: s.discardEvents}),
+
+		s.onlyWith(s.Work.Records != nil, route{pattern: "GET /records", role: access.Reader, serve: s.showRecords, nav: nav{"Records", "r"}}),
+		s.onlyWith(s.Work.Alerts != nil, route{pattern: "GET /alerts", role: access.Viewer, serve: s.showAlerts, nav: nav{"Alerts", "a"}}),
+		s.onlyWith(s.Work.Alerts != nil, route{pattern: "GET /alerts/silence", role: access.Operator, serve: s.silenceAlerts}),
+		s.onlyWith(s.Work.Alerts != nil, route{pattern: "POST /alerts/silence", role: access.Operator, serve: s.silenceAlerts}),
+		s.onlyWith(s.Work.Acts != nil, route{pattern: "GET /audit", role: access.Operator, serve: s.showAudit, nav: nav{"Audit", "l"}}),
+		{pattern: "GET /about", role: access.Viewer, serve: s.showAbout, nav: nav{"About", "i"}},
 	}
 }
 
@@ -168,7 +178,7 @@ func (a *ask) choices(name string, values ...string) []choice {
 func local(path string, pairs ...any) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if text := fmt.Sprint(pairs[i+1]); text != "" && text != "0" {
+		if text := fmt.Sprint(pairs[i+1]); text != "" && pairs[i+1] != 0 && pairs[i+1] != int64(0) {
 			q.Set(fmt.Sprint(pairs[i]), text)
 		}
 	}
