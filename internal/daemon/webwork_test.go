@@ -136,7 +136,7 @@ func TestR4WorkOfOtherSourcesDoesNotExist(t *testing.T) {
 	plan := s.firstIn(s.page("/plans"), `href="(/plans/\d+)"`)
 	open := s.page(plan)
 	task, run, batch := s.firstIn(open, `href="(/tasks/\d+)/`), s.firstIn(open, `run=(\d+)`), s.firstIn(open, `href="(/batches/\d+)"`)
-	for _, path := range []string{plan, plan + "/retry", plan + "/cancel", task + "/retry", task + "/cancel", "/runs/" + run, batch, batch + "/replay", "/plans?source=crossref"} {
+	for _, path := range []string{plan, plan + "/retry", plan + "/cancel", task, task + "/retry", task + "/cancel", "/runs/" + run, batch, batch + "/replay", "/plans?source=crossref"} {
 		status, body := s.get(path, other)
 		if status != http.StatusNotFound || strings.Contains(body, "works") || strings.Contains(body, brokenDay) {
 			t.Errorf("%s: %d\n%s", path, status, body)

@@ -13,7 +13,8 @@ const (
 )
 
 // drawBars draws what went well and, upon it, what went badly, the oldest first; one of both
-// may be nil. The highest bar fills the chart, and its number stands beside it.
+// may be nil. The highest bar fills the chart; its number and the newest bar in
+// words stand below.
 func drawBars(well, badly []int64, tip func(i int) string, label string) template.HTML {
 	n := max(len(well), len(badly))
 	value := func(of []int64, i int) int64 {
@@ -44,6 +45,6 @@ func drawBars(well, badly []int64, tip func(i int) string, label string) templat
 		}
 		b.WriteString("</g>")
 	}
-	b.WriteString("</svg>")
+	fmt.Fprintf(&b, `</svg><p class="small muted">%s; highest bar: %s</p>`, template.HTMLEscapeString(tip(n-1)), groupDigits(top))
 	return template.HTML(b.String())
 }

@@ -386,6 +386,12 @@ func findingPage(f view.FoldedFinding) (path, text string) {
 		return stretchPath(f.Subject.Source, f.Subject.Endpoint, f.Gap.Window), "see it on the map"
 	case f.Code == view.FoundGap, f.Code == view.FoundRanges:
 		return sourcePath(f.Subject.Source, ""), "see them on the map"
+	case f.Code == view.FoundQuarantined, f.Code == view.FoundErrors:
+		return local("/errors", "source", f.Subject.Source), "see samples"
+	case f.Code == view.FoundDeadEvents, f.Code == view.FoundReceiverAway:
+		return "/errors", "see the events"
+	case f.Code == view.FoundThrottled, f.Code == view.FoundQuotaLow:
+		return "/rate", "see queue and rate"
 	}
 	return "", ""
 }

@@ -116,7 +116,7 @@ func (l planList) title() string {
 	return fmt.Sprintf("%s: %d open, %d ended with failures", capitalise(countText(len(l.Rows), which)), open, troubled)
 }
 
-// parts are the slices of a plan by what became of them, in the order people ask.
+// slicePart is how many slices of a plan are in one state, with their part of the strip.
 type slicePart struct {
 	Status string
 	Count  int
@@ -124,6 +124,7 @@ type slicePart struct {
 	X, W   float64 // of the strip, in percent
 }
 
+// sliceParts counts the slices of a plan by state, in the order people ask.
 func sliceParts(counts map[string]int) (out []slicePart, total int) {
 	order := []ingest.SliceStatus{ingest.SliceSucceeded, ingest.SlicePartial, ingest.SliceFailed, ingest.SliceCancelled, ingest.SliceReady, ingest.SlicePending}
 	tones := map[ingest.SliceStatus]string{ingest.SliceSucceeded: "done", ingest.SlicePartial: "doubt", ingest.SliceFailed: "fail", ingest.SliceCancelled: "waived", ingest.SliceReady: "way-soft", ingest.SlicePending: "way-soft"}

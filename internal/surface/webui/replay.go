@@ -25,7 +25,6 @@ type replayPage struct {
 	Says     string
 	Records  []blackbox.RecordChange
 	More     int // records that are not shown
-	Fields   []fact
 }
 
 // recordsOfReplay is how many records of a replay are shown.

@@ -37,6 +37,7 @@ func (s *site) workRoutes() []route {
 		s.onlyWith(plans, route{pattern: "GET /plans", role: access.Viewer, serve: s.listPlans, nav: nav{"Plans", "p"}}),
 		s.onlyWith(plans, route{pattern: "GET /plans/{id}", role: access.Viewer, serve: s.showPlan}),
 		s.onlyWith(plans, route{pattern: "GET /runs/{id}", role: access.Viewer, serve: s.findRun}),
+		s.onlyWith(plans, route{pattern: "GET /tasks/{id}", role: access.Viewer, serve: s.findTask}),
 		s.onlyWith(plans, route{pattern: "GET /batches/{id}", role: access.Viewer, serve: s.showBatch}),
 		s.onlyWith(plans && s.Work.Replay != nil, route{pattern: "GET /batches/{id}/replay", role: access.Operator, serve: s.replayBatch}),
 		s.onlyWith(plans && s.Work.Replay != nil, route{pattern: "POST /batches/{id}/replay", role: access.Operator, serve: s.replayBatch}),

@@ -89,6 +89,15 @@ func (s *site) taskSeen(a *ask) (view.TaskDetail, error) {
 	return t, err
 }
 
+// findTask leads to the plan of a task, opened at its slice.
+func (s *site) findTask(a *ask) (page, error) {
+	t, err := s.taskSeen(a)
+	if err != nil {
+		return page{}, err
+	}
+	return page{To: taskBack(t).Path}, nil
+}
+
 func taskBack(t view.TaskDetail) crumb {
 	return crumb{fmt.Sprintf("Back to plan %d", t.PlanID), local(fmt.Sprintf("/plans/%d", t.PlanID), "slice", t.SliceID)}
 }
