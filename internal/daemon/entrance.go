@@ -40,6 +40,9 @@ type EntranceConfig struct {
 	// Tell shows a one-time login link to the person who started the process; nil: nobody
 	// is there to see it, and the first token goes to TokenFile.
 	Tell func(address string)
+	// Opened is told where the dashboard is and which file has the first access token, once
+	// it answers; no file: a login link was shown, or somebody has a token already.
+	Opened func(address, tokenFile string)
 }
 
 func (c EntranceConfig) isSocket() bool { return strings.HasPrefix(c.Address, "unix:") }
@@ -184,7 +187,8 @@ func (a *App) openDoor(ctx context.Context, stop context.CancelCauseFunc) (close
 		Keys: a.store, Sessions: sessionKeeper{a.store}, Journal: a.store, Log: a.config.Log,
 		Hosts: c.hosts(l), TLS: c.encrypts(), Proxies: c.Proxies, Anonymous: c.Anonymous, CookieMark: cookieMark(l),
 	})
-	if err := a.introduce(ctx, e, c, c.url(l)); err != nil {
+	written, err := a.introduce(ctx, e, c, c.url(l))
+	if err != nil {
 		_ = l.Close()
 		return nil, err
 	}
@@ -197,6 +201,9 @@ func (a *App) openDoor(ctx context.Context, stop context.CancelCauseFunc) (close
 		}
 	})
 	a.config.Log.Info("the HTTP interface answers", "address", c.url(l), "tls", c.encrypts())
+	if c.Opened != nil {
+		c.Opened(c.url(l), written)
+	}
 	return func() {
 		end()
 		both.Wait()

@@ -15,22 +15,22 @@ import (
 
 // introduce lets the first person in: by a link that works once, where somebody looks at
 // the terminal, else by an access token in a file that only the user may read (R2). There
-// is no default password, and neither goes to the log.
-func (a *App) introduce(ctx context.Context, e *entrance.Entrance, c EntranceConfig, url string) error {
+// is no default password, and neither goes to the log. It returns the file, if it wrote one.
+func (a *App) introduce(ctx context.Context, e *entrance.Entrance, c EntranceConfig, url string) (written string, err error) {
 	if c.Tell != nil && !c.isSocket() {
 		c.Tell(url + e.IssueLink())
-		return nil
+		return "", nil
 	}
 	known, err := a.Tokens.hasAdmin(ctx)
 	if err != nil || known {
-		return err
+		return "", err
 	}
 	path := c.tokenFile(a.config.Database)
 	if path == "" {
 		a.config.Log.Warn("nobody has an access token with the role admin yet", "next", "patra token create NAME --role admin")
-		return nil
+		return "", nil
 	}
-	return a.writeFirstToken(ctx, path)
+	return path, a.writeFirstToken(ctx, path)
 }
 
 // tokenFile is where the first access token goes; empty: nowhere.

@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/work"
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -30,8 +31,14 @@ SQLite file while it misbehaves (a burst of 429, a body cut short, an error page
 with status 200), change some works, and harvest again. Needs no network and
 leaves nothing behind but one folder, whose place it prints.
 
-With --keep the simulated source stays up until Ctrl-C, for you to play with.`,
+With --keep the simulated source stays up until Ctrl-C, for you to play with.
+
+With --serve it stays up as well, and the dashboard over what was harvested opens on
+this machine. On a terminal a link is shown that lets you in once; otherwise the
+access token is in a file beside the database, whose place is printed. What you start
+there, such as a fill, asks the simulated source and nobody else.`,
 		Example: `  patra demo
+  patra demo --serve
   patra demo --keep
   patra demo --dir ./demo --per-day 20000`,
 		Args: cobra.NoArgs,
@@ -41,6 +48,7 @@ With --keep the simulated source stays up until Ctrl-C, for you to play with.`,
 		},
 	}
 	c.Flags().BoolVar(&d.keep, "keep", false, "leave the simulated source running and print how to harvest it")
+	c.Flags().BoolVar(&d.serve, "serve", false, "open the dashboard over what was harvested, until Ctrl-C")
 	c.Flags().StringVar(&d.dir, "dir", "", "folder for the database (default: a new temporary one)")
 	c.Flags().IntVar(&d.perDay, "per-day", 2000, "works per simulated day")
 	return c
@@ -49,6 +57,7 @@ With --keep the simulated source stays up until Ctrl-C, for you to play with.`,
 type demo struct {
 	env    *term.Env
 	keep   bool
+	serve  bool
 	dir    string
 	perDay int
 
@@ -76,12 +85,17 @@ func (d *demo) run(ctx context.Context) error {
 		return err
 	}
 	defer d.server.Close()
-	app, err := daemon.Open(ctx, daemon.Config{Database: "sqlite:" + d.file, Log: d.env.Logger()})
+	app, err := daemon.Open(ctx, daemon.Config{Database: "sqlite:" + d.file, Log: d.env.Logger(), Entrance: d.entrance()})
 	if err != nil {
 		return err
 	}
 	d.app = app
 	defer app.Close()
+	if d.serve {
+		if err := d.applySource(ctx); err != nil {
+			return err
+		}
+	}
 	d.env.Hint("simulated Crossref at %s: %d works of %d days, and it will misbehave", d.server.URL(), d.data.Len(), demoDays)
 	first, err := d.harvest(ctx, "first harvest")
 	if err != nil {
@@ -101,6 +115,9 @@ func (d *demo) run(ctx context.Context) error {
 	}
 	if err := d.summarise(ctx, first, second); err != nil {
 		return err
+	}
+	if d.serve {
+		return d.serveUntilEnd(ctx)
 	}
 	return d.waitForEnd(ctx)
 }
@@ -142,14 +159,22 @@ func (d *demo) settings() []string {
 	return append([]string{"http.baseUrl=" + d.server.URL()}, demoSettings...)
 }
 
-func (d *demo) harvest(ctx context.Context, label string) (work.Summary, error) {
+// source is the bundled one, as the simulated upstream is asked by it. Overrides cannot make
+// a run less polite than its source, so the source itself is made faster; the settings name
+// the same rate, which a task keeps when it begins.
+func (d *demo) source() (*registry.Source, error) {
 	src, err := daemon.Bundled(demoSource)
+	if err == nil {
+		src.Rate.PerSecond, src.Rate.Concurrency = 60, 4
+	}
+	return src, err
+}
+
+func (d *demo) harvest(ctx context.Context, label string) (work.Summary, error) {
+	src, err := d.source()
 	if err != nil {
 		return work.Summary{}, err
 	}
-	// Overrides cannot make a run less polite than its source, so the source itself is
-	// made faster; the settings name the same rate, which a task keeps when it begins.
-	src.Rate.PerSecond, src.Rate.Concurrency = 60, 4
 	overrides, err := term.ParseOverrides(d.settings())
 	if err != nil {
 		return work.Summary{}, err
