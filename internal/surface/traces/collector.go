@@ -33,7 +33,7 @@ type collector struct {
 
 func newCollector(s Settings, log *slog.Logger) *collector {
 	return &collector{settings: s, log: log, client: &http.Client{
-		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConns: 2, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true},
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: s.TLS, MaxIdleConns: 2, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // the headers are for the collector that was named
 		},

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -18,6 +19,7 @@ type Settings struct {
 	Headers  http.Header
 	Timeout  time.Duration // of one upload, with its tries
 	Gzip     bool
+	TLS      *tls.Config // nil: the authorities of the system, and no certificate of ours
 }
 
 const (
@@ -36,6 +38,10 @@ func ReadSettings(getenv func(string) string) (s Settings, warnings []string) {
 	}
 	if s.Endpoint == nil {
 		return s, r.warnings
+	}
+	var usable bool
+	if s.TLS, usable = r.readCertificates(); !usable {
+		return Settings{}, r.warnings
 	}
 	s.Headers, s.Timeout, s.Gzip = r.readHeaders(), r.readTimeout(), r.readCompression()
 	return s, r.warnings

@@ -6,8 +6,10 @@ package otlp
 
 import (
 	"compress/gzip"
+	"crypto/tls"
 	"encoding/hex"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -51,8 +53,23 @@ type Receiver struct {
 // Start starts a receiver that ends with the test.
 func Start(tb testing.TB) *Receiver {
 	tb.Helper()
+	return start(tb, (*httptest.Server).Start)
+}
+
+// StartTLS starts one that shows a certificate, and may ask for one.
+func StartTLS(tb testing.TB, with *tls.Config) *Receiver {
+	tb.Helper()
+	return start(tb, func(s *httptest.Server) {
+		s.TLS = with
+		s.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are what tests want
+		s.StartTLS()
+	})
+}
+
+func start(tb testing.TB, begin func(*httptest.Server)) *Receiver {
+	tb.Helper()
 	r := &Receiver{status: http.StatusOK}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if q.Method != http.MethodPost || q.URL.Path != "/v1/traces" || q.Header.Get("Content-Type") != "application/x-protobuf" {
 			tb.Errorf("%s %s %s is not OTLP", q.Method, q.URL.Path, q.Header.Get("Content-Type"))
 		}
@@ -63,6 +80,7 @@ func Start(tb testing.TB) *Receiver {
 		defer r.mu.Unlock()
 		w.WriteHeader(r.status)
 	}))
+	begin(server)
 	tb.Cleanup(server.Close)
 	r.URL = server.URL
 	return r
