@@ -49,6 +49,7 @@ const (
 	Cooling      Reason = "COOLING"       // the upstream asked us to wait
 	ClosedHours  Reason = "CLOSED_HOURS"
 	Breaker      Reason = "BREAKER"
+	Limit        Reason = "REQUEST_LIMIT" // of the trigger is used up
 )
 
 // Verdict says whether a request may leave, and if not, from when on it is worth

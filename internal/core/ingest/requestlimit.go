@@ -1,6 +1,9 @@
 package ingest
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // RequestLimit is how many requests a trigger may spend, over all plans it works on and
 // all processes that work on them (§5.2.1). Retries, redirects and logins count.
@@ -14,6 +17,11 @@ type RequestLimit struct {
 // UsedUp reports that nothing more is begun under the limit. A few requests may be left
 // that were taken and given back.
 func (l RequestLimit) UsedUp() bool { return !l.UsedUpAt.IsZero() }
+
+// SpentText says that nothing is left.
+func (l RequestLimit) SpentText() string {
+	return fmt.Sprintf("the %d requests of --max-requests are used up", l.Max)
+}
 
 // PlanLimit is the limit of a plan, and whether somebody still works on the plan.
 type PlanLimit struct {

@@ -47,6 +47,7 @@ type Finding struct {
 	Untrusted *trust.Stopped    `json:"untrusted,omitempty"`
 	Gone      *Gone             `json:"gone,omitempty"`
 	PlanID    int64             `json:"planId,omitempty"`
+	Held      *HeldPlan         `json:"held,omitempty"`
 	Work      *WorkSum          `json:"work,omitempty"` // of the worst five minutes
 	Share     float64           `json:"share,omitempty"`
 	MaxShare  float64           `json:"maxShare,omitempty"`
@@ -111,6 +112,7 @@ const (
 	FoundNoWorker      FindingCode = "NO_WORKER"      // tasks wait, and no process works
 	FoundGone          FindingCode = "PROCESS_GONE"   // without shutting down
 	FoundPlanIdle      FindingCode = "PLAN_IDLE"      // it is ready, and none of its tasks is taken
+	FoundPlanHeld      FindingCode = "PLAN_HELD"      // the requests that may be spent on it are used up
 	FoundStartedOver   FindingCode = "STARTED_OVER"   // a slice begins again and again
 	FoundCampaignStuck FindingCode = "CAMPAIGN_STUCK" // nothing is planned of it
 	FoundCampaignIdle  FindingCode = "CAMPAIGN_IDLE"  // it is not complete, and no patra process is running
@@ -147,7 +149,7 @@ const (
 var severities = map[FindingCode]Severity{
 	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundRanges: Critical, FoundDamaged: Critical, FoundShortfall: Critical,
 	FoundClockOff: Warning, FoundBehind: Critical, FoundStalled: Warning, FoundOverdue: Warning, FoundRefused: Warning, FoundSilent: Warning,
-	FoundNoWorker: Warning, FoundGone: Warning, FoundPlanIdle: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
+	FoundNoWorker: Warning, FoundGone: Warning, FoundPlanIdle: Warning, FoundPlanHeld: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
 	FoundCursor: Critical, FoundDiskLow: Critical, FoundUnreachable: Critical, FoundStoreSlow: Warning, FoundRawFull: Notice, FoundErrors: Warning, FoundThrottled: Warning, FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
 	FoundUndelivered: Warning, FoundThin: Warning,
 	FoundQuotaLow: Notice, FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,

@@ -94,6 +94,8 @@ func (f Finding) nextCommand() string {
 		return f.Gone.command()
 	case FoundPlanIdle:
 		return fmt.Sprintf("patra plan show %d", f.PlanID)
+	case FoundPlanHeld:
+		return f.Held.GoesOn()
 	case FoundStartedOver:
 		return fmt.Sprintf("patra task show %d", f.Restarted.TaskID)
 	case FoundCampaignStuck:

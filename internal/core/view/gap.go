@@ -32,7 +32,8 @@ type Gap struct {
 
 // GapPlan is who is to read a gap: a campaign, or without a name tasks that are open.
 type GapPlan struct {
-	Campaign string `json:"campaign,omitempty"`
+	Campaign string    `json:"campaign,omitempty"`
+	Held     *HeldPlan `json:"held,omitempty"` // that waits for more requests
 }
 
 // GapState is how far a gap has come.

@@ -1,11 +1,13 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // Process is one that is or was at work, as its signs of life tell.
@@ -51,6 +53,30 @@ func FindGone(all []Process, now time.Time) (out []Gone) {
 		out = append(out, Gone{Process: p, Missing: ingest.LacksRoles(p.Roles, roles...)})
 	}
 	return out
+}
+
+// HeldPlan is an open plan that waits because the requests of its limit are used up.
+type HeldPlan struct {
+	ID        int64               `json:"id"`
+	Partition ingest.Partition    `json:"-"`
+	CursorID  int64               `json:"-"`
+	Campaign  string              `json:"campaign,omitempty"` // that it is part of
+	Window    window.Window       `json:"-"`                  // zero: it reads ids
+	Limit     ingest.RequestLimit `json:"limit"`
+	Tasks     int                 `json:"tasks"` // that wait
+}
+
+// GoesOn returns the command that goes on with the plan.
+func (p HeldPlan) GoesOn() string {
+	of := p.Partition
+	if p.Campaign != "" {
+		return fmt.Sprintf("patra backfill %s --name %s", of.Source, p.Campaign)
+	}
+	text := fmt.Sprintf("patra %s %s", strings.ToLower(string(of.Operation)), of.Source)
+	if of.Endpoint != "" {
+		text += " --endpoint " + of.Endpoint
+	}
+	return text
 }
 
 // IdlePlan is a plan that is ready and of which no task was ever taken.

@@ -14,6 +14,8 @@ type Waiting struct {
 	Detail string      `json:"detail,omitempty"`
 	// RateKey is under which the requests of the task are counted.
 	RateKey string `json:"rateKey,omitempty"`
+	// Held is its plan, if that waits for more requests.
+	Held *HeldPlan `json:"held,omitempty"`
 }
 
 // RateUse is who is counted under a rate key, and with what limits.

@@ -101,6 +101,8 @@ func FindingText(f view.Finding, now time.Time) string {
 		return goneText(*f.Gone)
 	case view.FoundPlanIdle:
 		return fmt.Sprintf("plan %d is ready since %s, and none of its tasks was taken", f.PlanID, MinuteText(f.Since))
+	case view.FoundPlanHeld:
+		return HeldPlanText(*f.Held) + fmt.Sprintf("; %s owed until then", CountAre(f.Count, "slice"))
 	case view.FoundClockOff:
 		side := "ahead of"
 		if f.Apart < 0 {

@@ -44,11 +44,18 @@ func timesText(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
+// HeldPlanText says why a plan waits and what goes on with it.
+func HeldPlanText(p view.HeldPlan) string {
+	return fmt.Sprintf("plan %d waits since %s: %s. To go on: `%s`", p.ID, MinuteText(p.Limit.UsedUpAt), p.Limit.SpentText(), p.GoesOn())
+}
+
 // GapPlanned says who is to read a gap; empty where that is not settled.
 func GapPlanned(g view.Gap) string {
 	switch {
 	case g.Planned == nil:
 		return ""
+	case g.Planned.Held != nil:
+		return HeldPlanText(*g.Planned.Held)
 	case g.Planned.Campaign != "":
 		return fmt.Sprintf("campaign %s is to read it", Shorten(g.Planned.Campaign, 40))
 	}

@@ -50,6 +50,7 @@ type ledger struct {
 	apart       time.Duration // of the machine's clock
 	processes   []view.Process
 	idle        []view.IdlePlan
+	held        []view.HeldPlan
 	sums        []view.WorkSum
 	newRejects  int
 	differing   []view.CursorDiffers
@@ -278,6 +279,8 @@ func (l *ledger) IdlePlans(_ context.Context, _ string, before time.Time) (out [
 	}
 	return out, nil
 }
+
+func (l *ledger) HeldPlans(context.Context, string) ([]view.HeldPlan, error) { return l.held, nil }
 
 func (l *ledger) Untrusted(context.Context, string) ([]trust.Stopped, error) { return l.untrusted, nil }
 

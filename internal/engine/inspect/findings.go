@@ -31,6 +31,9 @@ func (s *statusBuilder) addWorkload(ctx context.Context) error {
 			one.Running, one.Waiting = one.Running+w.Running, one.Waiting+w.Waiting
 		}
 	}
+	for _, p := range s.held {
+		waiting -= p.Tasks // no process would take them
+	}
 	if waiting > 0 && s.report.Processes == 0 {
 		s.find(view.Finding{Code: view.FoundNoWorker, Count: waiting})
 	}

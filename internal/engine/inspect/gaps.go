@@ -118,6 +118,15 @@ func (i *Inspector) MarkPlanned(ctx context.Context, b EndpointCoverage, gaps []
 	if err != nil {
 		return nil, err
 	}
+	held, err := i.from.Ended.HeldPlans(ctx, b.Source)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range held {
+		if p.CursorID == b.Cursor.ID {
+			gaps = markClaimed(gaps, window.Within(p.Window, open), view.GapPlan{Held: &p})
+		}
+	}
 	gaps = markClaimed(gaps, open, view.GapPlan{})
 	for _, c := range campaigns {
 		if c.Dataset == b.Compiled.Snapshot.Dataset() && c.ExprProtoHash == hash {

@@ -103,7 +103,7 @@ func (s *statusBuilder) addIdlePlans(ctx context.Context) error {
 	idle, err := s.from.Work.IdlePlans(ctx, s.query.Source, s.report.Now.Add(-s.limits.PlanIdle))
 	told := map[ingest.Partition]bool{}
 	for _, p := range idle {
-		if told[p.Partition] || s.isStopped(p.Partition) || s.isTroubled(p.Partition) || s.isServed(p.Partition) {
+		if told[p.Partition] || s.isHeld(p.ID) || s.isStopped(p.Partition) || s.isTroubled(p.Partition) || s.isServed(p.Partition) {
 			continue
 		}
 		told[p.Partition] = true
@@ -113,6 +113,24 @@ func (s *statusBuilder) addIdlePlans(ctx context.Context) error {
 		})
 	}
 	return err
+}
+
+// addHeldPlans adds the plans that wait for more requests than they may spend: what is owed
+// there looks planned, and no worker takes it.
+func (s *statusBuilder) addHeldPlans(ctx context.Context) (err error) {
+	s.held, err = s.from.Ended.HeldPlans(ctx, s.query.Source)
+	for _, p := range s.held {
+		of := p.Partition
+		s.find(view.Finding{
+			Code: view.FoundPlanHeld, Subject: view.Subject{Source: of.Source, Endpoint: of.Endpoint, Operation: string(of.Operation), Campaign: p.Campaign},
+			Since: p.Limit.UsedUpAt, PlanID: p.ID, Count: p.Tasks, Held: &p,
+		})
+	}
+	return err
+}
+
+func (s *statusBuilder) isHeld(plan int64) bool {
+	return slices.ContainsFunc(s.held, func(p view.HeldPlan) bool { return p.ID == plan })
 }
 
 // isServed reports whether tasks of a partition are worked on, or wait for an instant that

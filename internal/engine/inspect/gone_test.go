@@ -113,6 +113,14 @@ func TestStatusTellsOfAPlanThatIsIdle(t *testing.T) {
 		"others are worked on": {func(l *ledger) {
 			l.workload = append(load(0, time.Time{}), view.Workload{Source: "other", Endpoint: "works", Operation: "HARVEST", Running: 1})
 		}, idle, true},
+		"its requests are used up": {func(l *ledger) {
+			l.held = []view.HeldPlan{{ID: l.idle[0].ID, Partition: l.idle[0].Partition, Tasks: 2}}
+		}, []view.FindingCode{view.FoundPlanHeld}, false},
+		"its requests are used up, and no process": {func(l *ledger) {
+			l.held = []view.HeldPlan{{ID: l.idle[0].ID, Partition: l.idle[0].Partition, Tasks: 2}}
+			l.executors, l.workload = 0, load(0, time.Time{})
+			l.workload[0].Waiting = 2
+		}, []view.FindingCode{view.FoundPlanHeld}, false},
 		"paused":     {func(l *ledger) { l.pauses = []ingest.Pause{{Scope: ingest.Scope{Source: "crossref"}}} }, []view.FindingCode{view.FoundPaused}, false},
 		"no process": {func(l *ledger) { l.executors, l.workload = 0, load(0, time.Time{}) }, []view.FindingCode{view.FoundNoWorker}, false},
 		"in trouble": {func(l *ledger) {

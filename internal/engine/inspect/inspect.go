@@ -101,8 +101,10 @@ type Work interface {
 	PlanRows(ctx context.Context, f view.PlanFilter) ([]view.PlanRow, error)
 }
 
-// Ended reads what was worked on, and when the next task is due.
+// Ended reads what was worked on, what may not go on, and when the next task is due.
 type Ended interface {
+	// HeldPlans lists the plans of one source or of all that have used up their requests.
+	HeldPlans(ctx context.Context, source string) ([]view.HeldPlan, error)
 	Runs(ctx context.Context, f view.Filter) ([]view.Run, error)
 	NextDue(ctx context.Context) (time.Time, error)
 }

@@ -132,7 +132,7 @@ func (s *statusBuilder) explains(mark view.Subject) *view.Finding {
 			if at.CursorID != mark.CursorID {
 				continue
 			}
-		case view.FoundPaused, view.FoundUntrusted, view.FoundUncomputable, view.FoundRefused, view.FoundSilent:
+		case view.FoundPaused, view.FoundUntrusted, view.FoundUncomputable, view.FoundRefused, view.FoundSilent, view.FoundPlanHeld:
 			if at.Source != mark.Source || at.Endpoint != "" && at.Endpoint != mark.Endpoint || at.Operation != "" && at.Operation != string(ingest.Harvest) {
 				continue
 			}

@@ -43,6 +43,7 @@ type statusBuilder struct {
 	work   []view.Workload
 	marks  []watermark // to be judged when their causes are known
 	gone   []view.Gone
+	held   []view.HeldPlan
 }
 
 func (s *statusBuilder) build(ctx context.Context) (err error) {
@@ -83,7 +84,7 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 		return err
 	}
 	for _, add := range []func(context.Context) error{
-		s.addWorkload, s.addRestarts, s.addRejects, s.addGrowth, s.addMissing, s.addPauses, s.addConditions, s.addShares, s.addQuotas, s.addDoubts, s.addEvents, s.addCheck, s.addDiffering, s.addUntrusted, s.addUndelivered,
+		s.addHeldPlans, s.addWorkload, s.addRestarts, s.addRejects, s.addGrowth, s.addMissing, s.addPauses, s.addConditions, s.addShares, s.addQuotas, s.addDoubts, s.addEvents, s.addCheck, s.addDiffering, s.addUntrusted, s.addUndelivered,
 	} {
 		if err := add(ctx); err != nil {
 			return err

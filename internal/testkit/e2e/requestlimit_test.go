@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -25,9 +26,37 @@ func TestRequestLimitEndsAHarvestAndTheNextGoesOn(t *testing.T) {
 		if code, out, _ := w.patra("coverage", "gaps", "crossref"); code != 9 || !strings.Contains(out, "never read, planned") {
 			t.Errorf("what is left is no gap: exit %d\n%s", code, out)
 		}
+		w.tellsOfTheLimit()
 		w.harvest(0)
 		w.verify()
 	})
+}
+
+// tellsOfTheLimit looks wherever somebody would look who wonders why nothing goes on: each
+// place names the limit and the command that goes on, and none says that a worker is
+// missing.
+func (w *world) tellsOfTheLimit() {
+	w.t.Helper()
+	const spent, goesOn = "the 3 requests of --max-requests are used up", "patra harvest crossref"
+	_, gaps, _ := w.patra("coverage", "gaps", "crossref", "-o", "json")
+	_, status, _ := w.patra("status", "-o", "json")
+	waiting := regexp.MustCompile(`"id": (\d+)`).FindStringSubmatch(w.must("task", "list", "--status", "QUEUED", "-o", "json"))
+	if waiting == nil {
+		w.t.Fatal("no task waits")
+	}
+	task := w.must("task", "show", waiting[1], "-o", "json")
+	for place, text := range map[string]string{"gaps": gaps, "status": status, "task": task} {
+		if !strings.Contains(text, spent) && !strings.Contains(text, `"code": "PLAN_HELD"`) || !strings.Contains(text, goesOn) {
+			w.t.Errorf("%s does not tell of the limit:\n%s", place, text)
+		}
+	}
+	_, text, _ := w.patra("status")
+	if text = strings.Join(strings.Fields(text), " "); !strings.Contains(text, spent) || strings.Contains(text, "no patra process is running") {
+		w.t.Errorf("status says\n%s", text)
+	}
+	if text := w.must("task", "list"); !strings.Contains(text, "REQUEST_LIMIT") {
+		w.t.Errorf("the list of tasks says\n%s", text)
+	}
 }
 
 // Kill -9 loses requests and never sends one too many; the next process goes on under what

@@ -118,7 +118,7 @@ func eventTypes() []Type {
 		closedType("ing_count_verdict", "How counts of an upstream compared with what was read", "OK* SHORT MORE UNKNOWN"),
 		closedType("ing_finding_severity", "How much a finding matters", "CRITICAL WARNING* NOTICE"),
 		closedType("ing_gate_decision", "What the rate gate answers", "ALLOW* WAIT REJECT"),
-		closedType("ing_gate_reason", "Why a request may not leave", "OVER_DEADLINE* QUOTA COOLING CLOSED_HOURS BREAKER"),
+		closedType("ing_gate_reason", "Why a request may not leave", "OVER_DEADLINE* QUOTA COOLING CLOSED_HOURS BREAKER REQUEST_LIMIT"),
 		closedType("ing_gate_outcome", "What the rate gate hears of a request", "OK* THROTTLED FAILED REFUSED"),
 		closedType("ing_health_condition", "What is wrong with a partition", `THROTTLED HELD SLOW* FAILING RUNS_FAILING UPSTREAM_DOWN HEAVY_PAGES PAGE_TOO_LARGE
 			POISON_PAGE TOO_DEEP ESTIMATE_OFF OVER_BUDGET LATE_ARRIVALS STORE_BUSY OVERSTOCKED DEAD_TASKS BAD_ITEM FATAL`),

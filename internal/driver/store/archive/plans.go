@@ -115,11 +115,25 @@ func (s *Archive) SealPlans(ctx context.Context, archiveID int64, f retention.Fi
 		if total != f.Rows {
 			return fmt.Errorf("%w: the plans of archive %d have %d rows, its file %d", fault.ErrInvalid, archiveID, total, f.Rows)
 		}
+		var newest sql.NullInt64
+		if err := t.Row("SELECT MAX(p.created_at) FROM ing_archived_plan a JOIN ing_plan p ON p.id = a.plan_id WHERE a.archive_id = ?", archiveID).Scan(&newest); err != nil {
+			return err
+		}
 		if err := t.ExecIn("DELETE FROM ing_plan WHERE id IN ", plans); err != nil {
+			return err
+		}
+		if err := t.dropLimits(newest.Int64); err != nil {
 			return err
 		}
 		return t.sealArchive(a, f, "")
 	})
+}
+
+// dropLimits removes the limits of requests that no plan is under, as old as the plans that
+// leave: one that is younger may be of a trigger that has not planned yet.
+func (t *tx) dropLimits(until int64) error {
+	_, err := t.Exec("DELETE FROM ing_request_limit WHERE created_at <= ? AND NOT EXISTS (SELECT 1 FROM ing_plan p WHERE p.limit_id = ing_request_limit.id)", until)
+	return err
 }
 
 // unchangedPlan locks a plan and reports whether it is what was written.

@@ -101,7 +101,15 @@ func (s *Look) explainWaits(ctx context.Context, tasks []view.Task) error {
 			held[q.Partition] = h
 		}
 	}
+	waiting, err := s.heldByLimit(ctx)
+	if err != nil {
+		return err
+	}
 	for i, t := range tasks {
+		if p := waiting[t.PlanID]; p != nil && free(t) { // nothing else that ends has it taken
+			tasks[i].Waits = &view.Waiting{Reason: gate.Limit, Detail: p.Limit.SpentText(), Held: p}
+			continue
+		}
 		of := ingest.Partition{Dataset: ingest.Dataset{Source: t.Source, Endpoint: t.Endpoint}, Operation: ingest.Operation(t.Operation)}
 		if t.Waits != nil {
 			t.Waits.RateKey = keys[of]
@@ -113,6 +121,16 @@ func (s *Look) explainWaits(ctx context.Context, tasks []view.Task) error {
 		tasks[i].Waits = &view.Waiting{Reason: h.Reason, Until: h.Until, Detail: h.Detail, RateKey: keys[of]}
 	}
 	return nil
+}
+
+// heldByLimit returns the plans whose requests are used up.
+func (s *Look) heldByLimit(ctx context.Context) (map[int64]*view.HeldPlan, error) {
+	all, err := s.HeldPlans(ctx, "")
+	out := map[int64]*view.HeldPlan{}
+	for _, p := range all {
+		out[p.ID] = &p
+	}
+	return out, err
 }
 
 // OwnWaits returns the reasons that are of our making.

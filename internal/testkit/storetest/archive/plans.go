@@ -2,6 +2,7 @@ package archive
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +39,26 @@ func (w *world) sealPlans(s *fixture.Shelf, plans ...int64) retention.Archive {
 
 func (s suite) planArchives(t *testing.T) {
 	old := fixture.Harvest{Days: 2, AsOf: fixture.Midnight(40)}
+	s.test(t, "limits of requests leave with their plans", func(w *world) {
+		limit := func(name string) int64 {
+			l, err := w.Store.OpenRequestLimit(w.Ctx, strings.Repeat(name, 64), 9)
+			w.Must(err)
+			return l.ID
+		}
+		limit("a") // of a trigger that led to no plan
+		own := limit("b")
+		id := w.EndedPlan(old)
+		w.Exec("UPDATE ing_plan SET limit_id = ? WHERE id = ?", own, id)
+		other := w.Plan(fixture.Harvest{Source: "other", Days: 1})
+		w.Must(w.Store.LimitPlan(w.Ctx, other.ID, limit("c")))
+		w.Exec("UPDATE ing_request_limit SET created_at = 0 WHERE id = ?", limit("c"))
+		w.Clock.Advance(24 * time.Hour)
+		limit("d") // of one that has not planned yet
+		w.sealPlans(fixture.NewShelf(), id)
+		if n := w.Number("SELECT COUNT(*) FROM ing_request_limit"); n != 2 {
+			w.Errorf("%d limits are left, want that of an open plan and the young one", n)
+		}
+	})
 	s.test(t, "a plan leaves the database with all that hangs on it, in small steps", func(w *world) {
 		shelf, id := fixture.NewShelf(), w.EndedPlan(old)
 		other := fixture.Harvest{Source: "other", Days: 1}

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
 
@@ -28,6 +30,27 @@ func (w *world) take(a *fixture.Attempt, used int, more bool) ingest.RequestGran
 	g, err := w.Store.TakeRequests(w.Ctx, ingest.RequestTake{PlanID: a.Work.Lineage.PlanID, RunID: a.Run.ID, LimitID: a.Work.LimitID, Used: used, More: more})
 	w.Must(err)
 	return g
+}
+
+// holdsAll checks that everybody who looks is told that a plan waits for more requests.
+func (w *world) holdsAll(plan ingest.Plan, limit int64) {
+	w.Helper()
+	held, err := w.Store.HeldPlans(w.Ctx, plan.Partition.Source)
+	if w.Must(err); len(held) != 1 || held[0].ID != plan.ID || held[0].Partition != plan.Partition || held[0].Limit.ID != limit || !held[0].Limit.UsedUp() || held[0].Tasks != 3 || held[0].Window.Empty() {
+		w.Errorf("held: %+v", held)
+	}
+	if others, err := w.Store.HeldPlans(w.Ctx, "other"); err != nil || len(others) != 0 {
+		w.Errorf("held of another source: %+v %v", others, err)
+	}
+	tasks, err := w.Store.Tasks(w.Ctx, view.Filter{PlanID: plan.ID, Limit: 9})
+	if w.Must(err); len(tasks) != 3 {
+		w.Fatalf("%d tasks", len(tasks))
+	}
+	for _, t := range tasks {
+		if t.Waits == nil || t.Waits.Reason != gate.Limit || t.Waits.Held == nil || t.Waits.Held.ID != plan.ID {
+			w.Errorf("task %d waits for %+v", t.ID, t.Waits)
+		}
+	}
 }
 
 func (s suite) requestLimits(t *testing.T) {
@@ -92,7 +115,11 @@ func (s suite) requestLimits(t *testing.T) {
 		if w.Must(err); !known || !standing.UsedUp() || standing.Working != 0 || standing.Waiting != 3 {
 			w.Errorf("%+v", standing)
 		}
+		w.holdsAll(plan, limit.ID)
 		w.Must(w.Store.LimitPlan(w.Ctx, plan.ID, 0))
+		if held, err := w.Store.HeldPlans(w.Ctx, ""); err != nil || len(held) != 0 {
+			w.Errorf("still held: %+v %v", held, err)
+		}
 		if got := w.Claim(h, 3); got[0].LimitID != 0 {
 			w.Errorf("still under limit %d", got[0].LimitID)
 		}
