@@ -141,7 +141,8 @@ func newAlertMessages(e *term.Env) *cobra.Command {
   SENT       the receiver has it
   GIVEN_UP   the receiver refused it, or failed 20 times. That is the finding
              ALERT_UNDELIVERED until patra alert test succeeds: then it is sent
-  DISCARDED  its receiver is not declared any more
+  DISCARDED  its receiver is not declared any more, or it told again what lasts and a
+             newer message does so too. What began and what ended is always sent
 
 A message keeps its id however often it is sent.`,
 		Example: `  patra alert messages

@@ -14,7 +14,7 @@ const (
 	Queued    DeliveryStatus = "QUEUED"    // to be sent, or sent again after a failure
 	Sent      DeliveryStatus = "SENT"      // the receiver has it
 	GivenUp   DeliveryStatus = "GIVEN_UP"  // the receiver refused it, or could not be reached for too long
-	Discarded DeliveryStatus = "DISCARDED" // its receiver is not declared any more
+	Discarded DeliveryStatus = "DISCARDED" // its receiver is not declared any more, or a newer message says the same
 )
 
 // DeliveryStatuses lists all of them.

@@ -2,6 +2,7 @@ package alert
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -18,6 +19,20 @@ type Message struct {
 	Rule     string        `json:"rule"`
 	Severity view.Severity `json:"severity"` // the highest of its alerts
 	Alerts   []Alert       `json:"alerts"`
+}
+
+// Supersedes reports that an older message says nothing that this one does not: both tell
+// again what lasts. What began and what ended is always told.
+func (m Message) Supersedes(older Message) bool {
+	if m.Kind != Repeated || older.Kind != Repeated || m.Rule != older.Rule {
+		return false
+	}
+	for _, a := range older.Alerts {
+		if !slices.ContainsFunc(m.Alerts, func(b Alert) bool { return a.Key() == b.Key() }) {
+			return false
+		}
+	}
+	return true
 }
 
 // Kind is why a message is sent.

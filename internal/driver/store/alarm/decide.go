@@ -122,9 +122,43 @@ func (t *tx) queueMessage(a alert.Addressed) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec("INSERT INTO ing_alert_message (message_id, receiver_name, status_code, message_json, tries, due_at, queued_at) VALUES (?,?,?,?,?,?,?)",
-		a.Message.ID, a.Receiver, string(alert.Queued), string(text), 0, kernel.Micros(t.Now), kernel.Micros(t.Now))
+	now := alert.Delivery{DueAt: t.Now, QueuedAt: t.Now}
+	if a.Message.Kind == alert.Repeated {
+		if now, err = t.replaceOlder(a, now); err != nil {
+			return err
+		}
+	}
+	_, err = t.Exec("INSERT INTO ing_alert_message (message_id, receiver_name, status_code, message_json, tries, due_at, error_msg, queued_at) VALUES (?,?,?,?,?,?,?,?)",
+		a.Message.ID, a.Receiver, string(alert.Queued), string(text), now.Tries, kernel.Micros(now.DueAt), kernel.OrNull(now.Error), kernel.Micros(now.QueuedAt))
 	return err
+}
+
+// replaceOlder discards messages that wait for a receiver and that a newer one supersedes: who
+// was away for a day is told once what lasts, not six times. The newer one takes over since
+// when and how often it failed, so that a receiver that is away stays a finding.
+func (t *tx) replaceOlder(a alert.Addressed, now alert.Delivery) (alert.Delivery, error) {
+	rows, err := t.Query("SELECT "+look.DeliveryColumns+" FROM ing_alert_message m WHERE m.status_code = 'QUEUED' AND m.receiver_name = ? ORDER BY m.id"+t.Dialect().ForUpdate, a.Receiver)
+	if err != nil {
+		return now, err
+	}
+	var older []int64
+	if err := kernel.Each(rows, func() error {
+		d, err := look.ScanDelivery(rows)
+		if err != nil || !a.Message.Supersedes(d.Message) {
+			return err
+		}
+		older = append(older, d.ID)
+		if d.QueuedAt.Before(now.QueuedAt) {
+			now.QueuedAt = d.QueuedAt
+		}
+		if d.Tries > now.Tries {
+			now.Tries, now.DueAt, now.Error = d.Tries, d.DueAt, d.Error
+		}
+		return nil
+	}); err != nil {
+		return now, err
+	}
+	return now, t.ExecIn("UPDATE ing_alert_message SET status_code = '"+string(alert.Discarded)+"', due_at = NULL WHERE id IN ", older)
 }
 
 // discardOthers gives messages up whose receivers are not declared any more: nobody could

@@ -99,6 +99,14 @@ func (s suite) alerts(t *testing.T) {
 	})
 }
 
+// queuedTo are the messages that wait for a receiver.
+func (w *world) queuedTo(receiver string) []alert.Delivery {
+	w.Helper()
+	rows, err := w.Store.AlertDeliveries(w.Ctx, view.Filter{Status: string(alert.Queued), Limit: 50})
+	w.Must(err)
+	return slices.DeleteFunc(rows, func(d alert.Delivery) bool { return d.Receiver != receiver })
+}
+
 func (s suite) messages(t *testing.T) {
 	s.test(t, "each receiver gets its messages in order, and one that fails holds no other", func(w *world) {
 		l := w.hold()
@@ -164,6 +172,57 @@ func (s suite) messages(t *testing.T) {
 		w.Must(err)
 		if len(rows) != 1 || rows[0].Receiver != "mail" || len(w.due()) != 1 {
 			w.Errorf("%+v", rows)
+		}
+	})
+	s.test(t, "what lasts is told once to a receiver that was away, and what began and ended always", func(w *world) {
+		l := w.hold()
+		w.decide(l, found("a"))
+		kinds := func(receiver string, status alert.DeliveryStatus) (out []alert.Kind) {
+			rows, err := w.Store.AlertDeliveries(w.Ctx, view.Filter{Limit: 50})
+			w.Must(err)
+			for _, d := range slices.Backward(rows) {
+				if d.Receiver == receiver && d.Status == status {
+					out = append(out, d.Message.Kind)
+				}
+			}
+			return out
+		}
+		for _, d := range w.due() { // chat gets the first message, mail gets none
+			if d.Receiver == "chat" {
+				_, err := w.Store.NoteAlertTry(w.Ctx, d, "", false)
+				w.Must(err)
+			}
+		}
+		for range 3 {
+			w.Clock.Advance(alert.UsualRepeat)
+			w.decide(l, found("a"))
+			for _, d := range w.due() {
+				_, err := w.Store.NoteAlertTry(w.Ctx, d, "connection refused", false)
+				w.Must(err)
+			}
+		}
+		if got, want := kinds("mail", alert.Queued), []alert.Kind{alert.Firing, alert.Repeated}; !slices.Equal(got, want) {
+			w.Errorf("mail waits for %v, want %v", got, want)
+		}
+		if got, want := kinds("chat", alert.Queued), []alert.Kind{alert.Repeated}; !slices.Equal(got, want) {
+			w.Errorf("chat waits for %v, want %v", got, want)
+		}
+		if got := kinds("chat", alert.Discarded); len(got) != 2 {
+			w.Errorf("of chat %v was discarded", got)
+		}
+		for _, d := range w.queuedTo("chat") {
+			if d.Tries != 3 || !d.QueuedAt.Equal(fixture.Noon.Add(alert.UsualRepeat)) || !d.Message.At.Equal(w.Clock.Read()) {
+				w.Errorf("%+v", d)
+			}
+		}
+		w.Clock.Advance(alert.UsualRepeat)
+		w.decide(l, found("a"), found("b")) // of another alert nothing is lost
+		w.Clock.Advance(time.Minute)
+		w.decide(l, found("b"))
+		w.Clock.Advance(alert.UsualResolveAfter)
+		w.decide(l, found("b"))
+		if got, want := kinds("chat", alert.Queued), []alert.Kind{alert.Firing, alert.Repeated, alert.Resolved}; !slices.Equal(got, want) {
+			w.Errorf("chat waits for %v, want %v", got, want)
 		}
 	})
 	s.test(t, "the messages about an alert are found by their time", func(w *world) {
