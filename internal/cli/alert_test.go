@@ -165,6 +165,25 @@ func TestARefusedMessageIsAFindingUntilItsReceiverAnswers(t *testing.T) {
 	d.holds(d.expect(term.ExitNotFound, "alert", "test", "opps").err, "did you mean ops?")
 }
 
+// Names of receivers and codes, and ids of silences, are offered.
+func TestAlertsAreCompleted(t *testing.T) {
+	d, _ := watched(t)
+	d.expect(term.ExitOK, "alert", "silence", "--source", "crossref", "--for", "2h", "--reason", "maintenance")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"alert", "test", ""}, "ops"},
+		{[]string{"alert", "unsilence", ""}, "1\tuntil "},
+		{[]string{"alert", "silence", "--code", ""}, "QUARANTINED\tWARNING"},
+		{[]string{"alert", "silence", "--source", ""}, "crossref"},
+	} {
+		if got := d.complete(c.args...); !strings.Contains(got, c.want) {
+			t.Errorf("%v offers\n%s", c.args, got)
+		}
+	}
+}
+
 func TestAlertsNeedAReceiver(t *testing.T) {
 	d := harvested(t)
 	for _, args := range [][]string{{"alert", "send"}, {"alert", "test"}, {"serve", "--roles", "alert"}} {

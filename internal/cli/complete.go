@@ -11,7 +11,9 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/source"
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/alert"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
@@ -56,6 +58,9 @@ func completeNoun(e *term.Env, c *cobra.Command, args []string) cobra.Completion
 
 // nounOf is what the ids of a command are ids of.
 func nounOf(c *cobra.Command) string {
+	if c.Name() == "unsilence" {
+		return "silence"
+	}
 	if c.HasParent() && c.Parent().HasParent() {
 		return c.Parent().Name()
 	}
@@ -72,6 +77,8 @@ func wordsFor(ctx context.Context, e *term.Env, noun, kind string) (out []string
 		switch {
 		case strings.HasPrefix(kind, "SRC"):
 			out, err = sourceWords(ctx, app)
+		case kind == "RECEIVER":
+			out = e.Installed.Alerts.ReceiverNames()
 		case app == nil:
 		case kind == "NAME" && noun == "backfill":
 			out, err = campaignWords(ctx, app)
@@ -91,6 +98,14 @@ func sourceWords(ctx context.Context, app *daemon.App) (out []string, err error)
 		out = append(out, s.Code+"\t"+s.Name)
 	}
 	return out, err
+}
+
+// findingWords are the codes of findings, with how much they matter.
+func findingWords() (out []string) {
+	for _, code := range view.FindingCodes() {
+		out = append(out, string(code)+"\t"+string(code.Severity()))
+	}
+	return out
 }
 
 func campaignWords(ctx context.Context, app *daemon.App) (out []string, err error) {
@@ -142,6 +157,16 @@ func idWords(ctx context.Context, app *daemon.App, noun string) ([]string, error
 	case "quarantine":
 		rows, err := app.Quarantine.List(ctx, view.RejectFilter{Limit: offered})
 		return idsOf(rows, func(r view.Reject) (int64, string) { return r.ID, r.Source + " " + r.Reason + " " + r.Status }), err
+	case "alert":
+		rows, err := app.Alerts.List(ctx, f)
+		return idsOf(rows, func(k alert.Kept) (int64, string) {
+			return k.ID, string(k.State) + " " + string(k.Alert.Code) + " " + k.Alert.About
+		}), err
+	case "silence":
+		rows, err := app.Alerts.ListSilences(ctx, f)
+		return idsOf(rows, func(s alert.Silence) (int64, string) {
+			return s.ID, "until " + wording.SecondText(s.Until) + ": " + s.Reason
+		}), err
 	case "outbox":
 		rows, err := app.Events.List(ctx, f)
 		return idsOf(rows, func(o view.Outgoing) (int64, string) { return o.ID, o.Source + " " + o.Op + " " + o.Status }), err
@@ -169,6 +194,10 @@ func completeFlags(c *cobra.Command, e *term.Env) {
 	}
 	offer("source", func(ctx context.Context) []string { return wordsFor(ctx, e, "", "SRC") })
 	offer("op", func(context.Context) []string { return []string{"HARVEST", "BACKFILL", "UPDATE"} })
+	offer("campaign", func(ctx context.Context) []string { return wordsFor(ctx, e, "backfill", "NAME") })
+	if c.HasParent() && c.Parent().Name() == "alert" {
+		offer("code", func(context.Context) []string { return findingWords() })
+	}
 	if flag := c.Flags().Lookup("status"); flag != nil {
 		_, list, _ := strings.Cut(flag.Usage, ": ")
 		words := slices.DeleteFunc(strings.Split(list, ", "), func(word string) bool { return word == "" })
