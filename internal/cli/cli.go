@@ -67,7 +67,7 @@ later · 8 changes pending · 9 findings (gaps, failed verify) · 130 interrupte
 	flags.BoolVarP(&e.Quiet, "quiet", "q", false, "no progress and no hints")
 	e.Log.Flags(flags)
 	root.AddCommand(
-		demo.New(e), work.NewServe(e), status.New(e), stats.New(e), work.NewMetrics(e), work.NewHarvest(e), work.NewBackfill(e), work.NewUpdate(e), work.NewSignal(e), quarantine.New(e), work.NewPlan(e), source.New(e), ledger.NewTask(e), ledger.NewRun(e), ledger.NewBatch(e), ledger.NewSlice(e), cursor.New(e), coverage.New(e), rate.New(e), events.New(e), events.NewOutbox(e), alert.New(e), token.New(e), data.New(e), admin.NewAudit(e), admin.NewDB(e), admin.NewVersion(e),
+		demo.New(e), work.NewServe(e), status.New(e), stats.New(e), work.NewMetrics(e), work.NewHarvest(e), work.NewBackfill(e), work.NewUpdate(e), work.NewSignal(e), quarantine.New(e), work.NewPlan(e), source.New(e), ledger.NewTask(e), ledger.NewRun(e), ledger.NewBatch(e), ledger.NewSlice(e), cursor.New(e), coverage.New(e), rate.New(e), events.New(e), events.NewOutbox(e), alert.New(e), token.New(e), data.New(e), admin.NewAudit(e), admin.NewConfig(e), admin.NewDB(e), admin.NewVersion(e),
 	)
 	completeArguments(root, e)
 	for name, values := range map[string][]string{"output": {"table", "json"}, "log-format": config.LogFormats, "log-level": config.LogLevels} {

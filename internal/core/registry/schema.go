@@ -15,18 +15,31 @@ import (
 // too. What several levels say together it cannot see, so no key of a section is
 // required by it.
 func Schema() []byte {
-	m := schemaMaker{names: map[reflect.Type]string{}}
-	root := m.objectSchema(sourceShape())
-	root.Dialect, root.ID = "https://json-schema.org/draft/2020-12/schema", "urn:patra:source-file"
-	root.Title = "Patra source file"
-	root.Description = "Everything the program needs to know about one source."
+	root := rootSchema(sourceShape(), "urn:patra:source-file", "Patra source file", "Everything the program needs to know about one source.")
 	root.Properties.editProperty("source", func(s *jsonSchema) { s.Pattern = sourceCode.String() })
 	root.Properties.editProperty("name", func(s *jsonSchema) { s.MinLength, s.MaxLength = 1, maxNameRunes })
 	root.Properties.editProperty("endpoints", func(s *jsonSchema) {
 		s.MinProperties, s.PropertyNames = 1, &jsonSchema{Pattern: endpointName.String()}
 	})
+	return root.writeText()
+}
+
+// SchemaOf returns the JSON Schema of a file of another kind: whatever it refuses,
+// DecodeAs[T] refuses too.
+func SchemaOf[T any](id, title, description string) []byte {
+	return rootSchema(shapeOf(reflect.TypeFor[T](), nil), id, title, description).writeText()
+}
+
+func rootSchema(s *shape, id, title, description string) *jsonSchema {
+	m := schemaMaker{names: map[reflect.Type]string{}}
+	root := m.objectSchema(s)
+	root.Dialect, root.ID, root.Title, root.Description = "https://json-schema.org/draft/2020-12/schema", id, title, description
 	root.Defs = m.defs
-	text, err := json.Marshal(root, jsontext.WithIndent("  "))
+	return root
+}
+
+func (s *jsonSchema) writeText() []byte {
+	text, err := json.Marshal(s, jsontext.WithIndent("  "))
 	if err != nil {
 		panic(fmt.Sprintf("registry: schema: %v", err)) // it is made of texts and numbers
 	}

@@ -26,11 +26,22 @@ type checker struct {
 
 func newChecker(t failer) *checker {
 	t.Helper()
+	return newCheckerOf(t, Schema())
+}
+
+func newCheckerOf(t failer, schema []byte) *checker {
+	t.Helper()
 	c := &checker{}
-	if err := json.Unmarshal(Schema(), &c.root); err != nil {
+	if err := json.Unmarshal(schema, &c.root); err != nil {
 		t.Fatalf("%v", err)
 	}
 	return c
+}
+
+// RefusedBySchema returns the paths of what a schema refuses in a file.
+func RefusedBySchema(t testing.TB, schema, file []byte) []string {
+	t.Helper()
+	return newCheckerOf(t, schema).check(t, nodeOf(t, file))
 }
 
 // violations are the paths of what the schema refuses, written as problems are.
