@@ -77,11 +77,13 @@ func (in Installed) ShortSecret(ref secret.Ref) bool {
 	return secret.Garbles(least) || secret.Garbles(most)
 }
 
-// FillContact tells the upstream whom to write to where the source does not.
-func (in Installed) FillContact(r *registry.Resolved) {
+// FillSettings adds what the installation decides where the source does not: whom the
+// upstream may write to, and what goes first.
+func (in Installed) FillSettings(r *registry.Resolved) {
 	if in.Contact.Email != "" {
 		r.FillContact(in.Contact.Email, in.ContactFrom)
 	}
+	r.FillPriority(in.Work.Priority.Of(ingest.Operation(r.Operation)), in.File)
 }
 
 // Uses lists what a source wants of this machine, at any endpoint and operation.

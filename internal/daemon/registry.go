@@ -218,6 +218,6 @@ func (k *knownSource) freezeOperation(endpoint string, op ingest.Operation, over
 			return nil, err
 		}
 	}
-	k.installed.FillContact(resolved)
+	k.installed.FillSettings(resolved)
 	return spec.Compile(resolved)
 }

@@ -118,7 +118,7 @@ func (in Installed) Compile(src *registry.Source, endpoint string, op ingest.Ope
 	if err != nil {
 		return nil, err
 	}
-	in.FillContact(resolved)
+	in.FillSettings(resolved)
 	c, err := spec.Compile(resolved)
 	if err != nil || len(overrides) == 0 {
 		return c, err

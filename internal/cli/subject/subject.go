@@ -103,7 +103,7 @@ func (a Selection) Compile(s Subject) (Selected, error) {
 	if err != nil {
 		return Selected{}, err
 	}
-	s.installed.FillContact(resolved)
+	s.installed.FillSettings(resolved)
 	compiled, err := spec.Compile(resolved)
 	if err != nil {
 		return Selected{}, term.Usage(err)

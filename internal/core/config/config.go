@@ -24,7 +24,7 @@ type Config struct {
 	Contact  registry.Contact `json:"contact,omitzero" doc:"who we are to upstreams, where a source does not say so itself"`
 	Trust    trust.Policy     `json:"trust,omitzero" doc:"what source files may use of this machine"`
 	Log      Log              `json:"log,omitzero" doc:"how patra serve logs"`
-	Work     Work             `json:"work,omitzero" doc:"how much a process does at once, and how much is planned ahead"`
+	Work     Work             `json:"work,omitzero" doc:"how much a process does at once, how much is planned ahead, and what goes first"`
 	Listen   Listen           `json:"listen,omitzero" doc:"where patra serve shows its metrics and its health"`
 	Findings threshold.Config `json:"findings,omitzero" doc:"from when on something is a finding"`
 	Remote   registry.Remote  `json:"remote,omitzero" doc:"what source files that come by HTTP may want of this machine; without it nothing"`
@@ -41,6 +41,7 @@ func Decode(file string, text []byte) (*Config, error) {
 	check.contact(c.Contact)
 	check.trust(c.Trust)
 	check.log(c.Log)
+	check.work(c.Work)
 	check.findings(c.Findings)
 	check.listen(c.Listen)
 	check.alertReceivers(c.Alerts.Receivers)

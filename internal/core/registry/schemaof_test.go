@@ -44,7 +44,7 @@ func TestInstallationsFitTheirSchema(t *testing.T) {
 func TestBadInstallationsDoNotFitTheirSchema(t *testing.T) {
 	for _, text := range []string{
 		"logs: {}", "log: {format: xml}", "log: {level: 3}", "log: text", "log: {sample: much}",
-		"work: {workers: many}", "work: {workers: -1}", "work: {worker: 1}",
+		"work: {workers: many}", "work: {priority: 3}", "work: {priority: {HARVST: 3}}", "work: {workers: -1}", "work: {worker: 1}",
 		"listen: {token: hidden}", "listen: {metricsEvery: soon}", "findings: {clockOff: soon}", "findings: {clockoff: PT1S}",
 		"trust: {commands: pass}", "trust: {folders: [[a]]}", "contact: {mail: a@b.example}",
 		"alerts: {evry: PT1M}", "alerts: {every: 1 minute}", "alerts: {receivers: [a]}",
