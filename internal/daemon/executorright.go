@@ -7,10 +7,14 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/view"
 )
 
 // life keeps this process in the list of those that live.
-type life struct{ app *App }
+type life struct {
+	app   *App
+	noted time.Time // slot of which the length of the queue is known
+}
 
 func newLife(a *App) *life { return &life{app: a} }
 
@@ -20,6 +24,22 @@ const beats = 3
 func (l *life) giveSignOfLife(ctx context.Context) error {
 	_, err := l.app.store.Heartbeat(ctx, l.app.identity, l.app.config.Lease)
 	return err
+}
+
+// noteQueue keeps how long the queue is, once per slot: one process that lives is enough, and
+// the store takes what comes first.
+func (l *life) noteQueue(ctx context.Context, now time.Time) {
+	slot := view.ShortSlot.Start(now)
+	if !slot.After(l.noted) {
+		return
+	}
+	if err := l.app.store.NoteQueue(ctx); err != nil {
+		if ctx.Err() == nil {
+			l.app.config.Log.Warn("the length of the queue could not be noted; it is tried again", "error", err)
+		}
+		return
+	}
+	l.noted = slot
 }
 
 func (l *life) beatUntilDone(ctx context.Context) {
@@ -33,6 +53,7 @@ func (l *life) beatUntilDone(ctx context.Context) {
 			if err := l.giveSignOfLife(ctx); err != nil && ctx.Err() == nil {
 				l.app.config.Log.Warn("heartbeat failed", "error", err)
 			}
+			l.noteQueue(ctx, time.Now())
 		}
 	}
 }

@@ -51,6 +51,7 @@ func TestEveryFindingHasItsSentence(t *testing.T) {
 			Work: &view.WorkSum{}, Undelivered: &view.Undelivered{Receiver: "mail"}, Differs: &view.CursorDiffers{}, Disk: &view.Disk{Path: "/srv"}, Raw: &view.RawRoom{Dir: "/srv/raw"},
 			Short: []view.CountCheck{{Reconciled: view.Reconciled{Window: window.Window{From: march(1), To: march(2)}, Upstream: new(int64), Read: new(int64)}}},
 			Thin:  []view.ThinDay{{Window: window.Window{From: march(1), To: march(2)}, Items: 3, Usual: 200}},
+			Queue: &view.Queue{Source: "shelf"},
 			Gone:  &view.Gone{Process: view.Process{Host: "attic", PID: 7}, Missing: []string{"executor"}},
 		}
 		text := wording.FindingText(f, march(9))

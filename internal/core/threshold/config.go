@@ -27,6 +27,8 @@ type Config struct {
 	LeastBatches     *int               `json:"leastBatches,omitzero" doc:"how many batches there must be in five minutes to judge by shares of them; without it 20"`
 	QuotaLeftShare   *float64           `json:"quotaLeftShare,omitzero" doc:"which share of a quota should be left, 0 for none; without it 0.1"`
 	QuarantineGrowth *int               `json:"quarantineGrowth,omitzero" doc:"how many items may come into quarantine within an hour before that is critical, 0 for any; without it 100"`
+	QueueLeast       *int               `json:"queueLeast,omitzero" doc:"how many tasks may always wait before a queue that is longer than usual is told, 0 for any; without it 500"`
+	QueueFor         *duration.Duration `json:"queueFor,omitzero" doc:"for how long it may be longer than usual; without it PT30M"`
 	ThinShare        *float64           `json:"thinShare,omitzero" doc:"which share of the items that a weekday usually has a day should have, 0 for none; without it 0.2"`
 	DiskFreeShare    *float64           `json:"diskFreeShare,omitzero" doc:"which share of a disk should be free, where that is less than 20 GB; without it 0.05"`
 	RawFullShare     *float64           `json:"rawFullShare,omitzero" doc:"up to which share of their bound bodies of answers may be kept before that is told, 0 for any; without it 0.9"`

@@ -58,6 +58,11 @@ type Limits struct {
 	// is critical. 0: any.
 	QuarantineGrowth int
 
+	// QueueLeast is how many tasks may always wait, and QueueFor for how long more than usual
+	// may (§14.8). 0: any.
+	QueueLeast int
+	QueueFor   time.Duration
+
 	// ThinShare is which share of the items that a weekday usually has a day should have. 0: none.
 	ThinShare float64
 
@@ -95,6 +100,8 @@ func Default() Limits {
 		LeastBatches:     20,
 		QuotaLeftShare:   0.1,
 		QuarantineGrowth: 100,
+		QueueLeast:       500,
+		QueueFor:         30 * time.Minute,
 		ThinShare:        0.2,
 		DiskFreeShare:    0.05,
 		RawFullShare:     0.9,

@@ -59,8 +59,17 @@ type Finding struct {
 	Grows     int               `json:"grows,omitempty"` // by at least so many within an hour
 	Thin      []ThinDay         `json:"thin,omitempty"`
 	Short     []CountCheck      `json:"short,omitempty"` // of which the upstream has more
+	Queue     *Queue            `json:"queue,omitempty"`
 
 	Undelivered *Undelivered `json:"undelivered,omitempty"`
+}
+
+// Queue is how long the queue usually is, and who waits in it.
+type Queue struct {
+	Usual    int64  `json:"usual"`            // tasks, on average
+	Most     int64  `json:"most"`             // as many are not too many
+	Source   string `json:"source,omitempty"` // that most tasks are of
+	OfSource int    `json:"ofSource,omitempty"`
 }
 
 // Subject is what a finding is about. Without a source it is a process, the queue or the
@@ -113,6 +122,7 @@ const (
 	FoundGone          FindingCode = "PROCESS_GONE"   // without shutting down
 	FoundPlanIdle      FindingCode = "PLAN_IDLE"      // it is ready, and none of its tasks is taken
 	FoundPlanHeld      FindingCode = "PLAN_HELD"      // the requests that may be spent on it are used up
+	FoundQueue         FindingCode = "QUEUE_GROWS"    // far more tasks wait than usual
 	FoundStartedOver   FindingCode = "STARTED_OVER"   // a slice begins again and again
 	FoundCampaignStuck FindingCode = "CAMPAIGN_STUCK" // nothing is planned of it
 	FoundCampaignIdle  FindingCode = "CAMPAIGN_IDLE"  // it is not complete, and no patra process is running
@@ -149,7 +159,7 @@ const (
 var severities = map[FindingCode]Severity{
 	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundRanges: Critical, FoundDamaged: Critical, FoundShortfall: Critical,
 	FoundClockOff: Warning, FoundBehind: Critical, FoundStalled: Warning, FoundOverdue: Warning, FoundRefused: Warning, FoundSilent: Warning,
-	FoundNoWorker: Warning, FoundGone: Warning, FoundPlanIdle: Warning, FoundPlanHeld: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
+	FoundNoWorker: Warning, FoundGone: Warning, FoundPlanIdle: Warning, FoundPlanHeld: Warning, FoundQueue: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
 	FoundCursor: Critical, FoundDiskLow: Critical, FoundUnreachable: Critical, FoundStoreSlow: Warning, FoundRawFull: Notice, FoundErrors: Warning, FoundThrottled: Warning, FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
 	FoundUndelivered: Warning, FoundThin: Warning,
 	FoundQuotaLow: Notice, FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,

@@ -96,6 +96,8 @@ func (f Finding) nextCommand() string {
 		return fmt.Sprintf("patra plan show %d", f.PlanID)
 	case FoundPlanHeld:
 		return f.Held.GoesOn()
+	case FoundQueue:
+		return f.Queue.command()
 	case FoundStartedOver:
 		return fmt.Sprintf("patra task show %d", f.Restarted.TaskID)
 	case FoundCampaignStuck:
@@ -140,6 +142,14 @@ func (f Finding) eventsCommand() string {
 		return "patra events deliveries --source " + f.Subject.Source
 	}
 	return ""
+}
+
+// command returns what lists the tasks that wait, those of the source that has most of them.
+func (q *Queue) command() string {
+	if q.Source == "" {
+		return "patra task list --status QUEUED"
+	}
+	return "patra task list --status QUEUED --source " + q.Source
 }
 
 // command returns what does the work of a process that is gone: all of it where the usual

@@ -12,7 +12,7 @@ import (
 // FindingAbout names what a finding is about.
 func FindingAbout(f view.Finding) string {
 	switch f.Code {
-	case view.FoundNoWorker:
+	case view.FoundNoWorker, view.FoundQueue:
 		return "queue"
 	case view.FoundClockOff:
 		return "clock"
@@ -103,6 +103,8 @@ func FindingText(f view.Finding, now time.Time) string {
 		return fmt.Sprintf("plan %d is ready since %s, and none of its tasks was taken", f.PlanID, MinuteText(f.Since))
 	case view.FoundPlanHeld:
 		return HeldPlanText(*f.Held) + fmt.Sprintf("; %s owed until then", CountAre(f.Count, "slice"))
+	case view.FoundQueue:
+		return queueText(f)
 	case view.FoundClockOff:
 		side := "ahead of"
 		if f.Apart < 0 {
@@ -172,6 +174,15 @@ func goneText(g view.Gone) string {
 		text += "; work stands still of " + Shorten(strings.Join(g.Sources, ", "), 120)
 	}
 	return text
+}
+
+// queueText says how far the queue is from what it usually is, and where to look.
+func queueText(f view.Finding) string {
+	text := fmt.Sprintf("since %s far more tasks wait than usual: now %d, on average %d, and %d would not be too many", MinuteText(f.Since), f.Count, f.Queue.Usual, f.Queue.Most)
+	if f.Queue.Source != "" {
+		text += fmt.Sprintf("; %d of %s", f.Queue.OfSource, f.Queue.Source)
+	}
+	return text + ": an upstream has become slow, too few processes execute, or more was planned"
 }
 
 // roomText says what is wrong with the place where things are stored.

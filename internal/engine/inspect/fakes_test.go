@@ -59,6 +59,7 @@ type ledger struct {
 	plans       []view.PlanRow
 	history     []ingest.WindowCount
 	checks      []view.CountCheck
+	lengths     []threshold.QueueLength
 }
 
 func (l *ledger) inspector() *Inspector {
@@ -269,6 +270,10 @@ func (l *ledger) HarvestStarts(context.Context, ingest.Dataset, int) ([]time.Tim
 
 func (l *ledger) NewRejects(_ context.Context, _ ingest.Dataset, _ time.Time, most int) (int, error) {
 	return min(l.newRejects, most), nil
+}
+
+func (l *ledger) QueueLengths(context.Context) ([]threshold.QueueLength, error) {
+	return l.lengths, nil
 }
 
 func (l *ledger) IdlePlans(_ context.Context, _ string, before time.Time) (out []view.IdlePlan, _ error) {

@@ -118,6 +118,8 @@ type Lately interface {
 	// NewRejects counts the undecided items that came into quarantine since an instant,
 	// up to most.
 	NewRejects(ctx context.Context, d ingest.Dataset, since time.Time, most int) (int, error)
+	// QueueLengths is how many tasks waited in the last two days, the oldest first.
+	QueueLengths(ctx context.Context) ([]threshold.QueueLength, error)
 }
 
 // Beside reads what belongs to no single watermark.

@@ -25,6 +25,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "Stock", Run: s.stock},
 		{Name: "WindowHistory", Run: s.windowHistory},
 		{Name: "CountChecks", Run: s.countChecks},
+		{Name: "QueueLengths", Run: s.queueLengths},
 		{Name: "LateArrivals", Run: s.lateArrivals},
 		{Name: "Sums", Run: s.sums},
 		{Name: "Timeline", Run: s.timeline},
@@ -91,7 +92,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 
 // Lossy are the steps of this room whose answers may get lost.
 func Lossy() []fixture.Lossy {
-	return fixture.LossySteps(enterWorld, lossyRates(), lossyPartial(), lossyCancel(), lossyNamedLease(), lossyTrust(), lossyHealth(), lossyCampaign(), lossyPlanning(), lossyQueue(), lossyRun(), lossyProcess(), lossyTasks(), lossyReslice(), lossyLate(), lossyCursor(), lossyQuota(), lossySchedule(), lossyPause(), lossyRefresh(), lossyQuarantine(), lossyCounts())
+	return fixture.LossySteps(enterWorld, lossyRates(), lossyPartial(), lossyCancel(), lossyNamedLease(), lossyTrust(), lossyHealth(), lossyCampaign(), lossyPlanning(), lossyQueue(), lossyRun(), lossyProcess(), lossyTasks(), lossyReslice(), lossyLate(), lossyCursor(), lossyQuota(), lossySchedule(), lossyPause(), lossyRefresh(), lossyQuarantine(), lossyCounts(), lossyQueueLength())
 }
 
 // world is a world with what only this part does in it.
