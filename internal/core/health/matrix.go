@@ -172,6 +172,10 @@ func matrixOf(c Config) []Rule {
 	}
 }
 
+// LeastDead is how many tasks must be given up before DEAD_TASKS can hold: more than half of
+// the fewest that are judged.
+const LeastDead = 6
+
 // settle is how long a step is left alone before it is taken back.
 const settle = 30 * time.Second
 

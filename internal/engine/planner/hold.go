@@ -44,16 +44,24 @@ func (p *Planner) Holds(ctx context.Context, of ingest.Partition) (*ingest.Suspe
 	return nil, nil
 }
 
-// withoutMended returns the conditions without DEAD_TASKS if the source was changed since
-// then: that may have removed the cause, and only new tasks can tell (D§5.31).
+// withoutMended returns the conditions without DEAD_TASKS unless enough tasks were given up
+// that were planned after the source was changed last: the change may have removed the
+// cause, and only tasks that know of it can tell (D§5.31). Older ones may go on failing for
+// a while, with the source as it was when they were planned (I10).
 func (p *Planner) withoutMended(ctx context.Context, of ingest.Partition, found []ingest.ConditionNote) ([]ingest.ConditionNote, error) {
-	if !slices.ContainsFunc(found, func(c ingest.ConditionNote) bool { return c.Condition == health.DeadTasks }) {
+	isDead := func(c ingest.ConditionNote) bool { return c.Condition == health.DeadTasks }
+	if !slices.ContainsFunc(found, isDead) {
 		return found, nil
 	}
 	changed, err := p.store.CauseChanged(ctx, of)
-	return slices.DeleteFunc(found, func(c ingest.ConditionNote) bool {
-		return c.Condition == health.DeadTasks && c.Since.Before(changed)
-	}), err
+	if err != nil || changed.IsZero() {
+		return found, err
+	}
+	dead, err := p.store.GivenUpAtLeast(ctx, of, changed, health.LeastDead)
+	if err != nil || dead {
+		return found, err
+	}
+	return slices.DeleteFunc(found, isDead), nil
 }
 
 // measuredByPages reports whether only running tasks can measure a condition. Without

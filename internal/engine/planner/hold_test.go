@@ -69,6 +69,44 @@ func TestTrust13DeadTasksOfBeforeHoldNothing(t *testing.T) {
 	}
 }
 
+// Tasks that were planned before a mend go on failing after it, with the source as it was,
+// and hold nothing: only tasks planned since can tell whether the mend helped. If they are
+// given up too, planning is held again.
+func TestTasksPlannedBeforeAMendHoldNothing(t *testing.T) {
+	s, c := database(t), crossref(t, "slicing.step=PT1H", "filter.precision=SECOND")
+	p := New(s)
+	givenUp := ingest.Outcome{Task: ingest.TaskFailed, Run: ingest.RunFailed, Code: "REJECT_RATE", Error: "every item is rejected"}
+	plan(t, s, c, ask("before"))
+	endTasks(t, s, health.LeastDead, givenUp)
+	scope, by := ingest.Scope{Source: works.Source}, ingest.Act{Actor: "ann", Reason: "test"}
+	if _, _, err := s.PauseSource(t.Context(), scope, by); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.ResumeSource(t.Context(), scope, by); err != nil {
+		t.Fatal(err)
+	}
+	endTasks(t, s, health.LeastDead, givenUp) // of the old plan
+	dead := ingest.ConditionNote{InForce: health.InForce{Condition: health.DeadTasks, Level: 1}, Detail: "nine tasks failed"}
+	if err := s.NoteHealth(t.Context(), ingest.HealthNote{Partition: works, Owner: "executor", For: time.Hour, InForce: []ingest.ConditionNote{dead}}); err != nil {
+		t.Fatal(err)
+	}
+	if why, err := p.Holds(t.Context(), works); err != nil || why != nil {
+		t.Errorf("tasks planned before hold: %+v, %v", why, err)
+	}
+	finish(t, s, 100_000)
+	next := ask("after")
+	next.Now = next.Now.Add(24 * time.Hour)
+	plan(t, s, c, next)
+	endTasks(t, s, health.LeastDead-1, givenUp)
+	if why, err := p.Holds(t.Context(), works); err != nil || why != nil {
+		t.Errorf("a few of those planned since hold: %+v, %v", why, err)
+	}
+	endTasks(t, s, 1, givenUp)
+	if why, err := p.Holds(t.Context(), works); err != nil || why == nil || why.Condition != health.DeadTasks {
+		t.Errorf("those planned since do not hold: %+v, %v", why, err)
+	}
+}
+
 // What is measured by pages is measured by those who work: with nothing in the queue
 // a pause would have nobody to end it, and a harvest would stand still.
 func TestWhatPagesMeasurePausesOnlyWhatWaits(t *testing.T) {

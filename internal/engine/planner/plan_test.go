@@ -82,6 +82,11 @@ func plan(t *testing.T, s Store, c *spec.Compiled, r Request) (ingest.Plan, *Dra
 // finish ends up to n queued tasks as an executor would, without an upstream.
 func finish(t *testing.T, s *store.Store, n int) {
 	t.Helper()
+	endTasks(t, s, n, ingest.Outcome{Task: ingest.TaskSucceeded, Run: ingest.RunSucceeded})
+}
+
+func endTasks(t *testing.T, s *store.Store, n int, o ingest.Outcome) {
+	t.Helper()
 	ctx := t.Context()
 	for i := range n {
 		queues, err := s.Queues(ctx)
@@ -101,7 +106,7 @@ func finish(t *testing.T, s *store.Store, n int) {
 			t.Fatal(err)
 		}
 		w.Lineage.RunID = run.ID
-		if err := s.FinishRun(ctx, ingest.Finish{Lease: w.Lease, Lineage: w.Lineage, Outcome: ingest.Outcome{Task: ingest.TaskSucceeded, Run: ingest.RunSucceeded}}); err != nil {
+		if err := s.FinishRun(ctx, ingest.Finish{Lease: w.Lease, Lineage: w.Lineage, Outcome: o}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -33,6 +33,7 @@ type InputReader interface {
 type LoadReader interface {
 	Now(ctx context.Context) (time.Time, error)
 	StockAtLeast(ctx context.Context, p ingest.Partition, n int) (bool, error)
+	GivenUpAtLeast(ctx context.Context, p ingest.Partition, planned time.Time, n int) (bool, error)
 	HealthOf(ctx context.Context, p ingest.Partition) ([]ingest.ConditionNote, error)
 	LastDue(ctx context.Context, p ingest.Partition) (time.Time, error)
 	QuotaUse(ctx context.Context, key string) (gate.Use, error)

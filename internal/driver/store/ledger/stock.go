@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
@@ -10,6 +11,11 @@ import (
 // stockSQL counts the tasks of a partition in one state, up to a limit. The
 // claim index holds all it needs.
 const stockSQL = "SELECT COUNT(*) FROM (SELECT 1 FROM ing_task WHERE status_code = ? AND partition_id = ? LIMIT ?) counted"
+
+// givenUpSQL counts the tasks of a partition that ended in one state and were planned after an
+// instant, up to a limit.
+const givenUpSQL = `SELECT COUNT(*) FROM (SELECT 1 FROM ing_task t WHERE t.partition_id = (SELECT id FROM ing_partition WHERE ` + ofPartition + `)
+  AND t.status_code = ? AND t.created_at > ? LIMIT ?) counted`
 
 // everyTask is a limit no partition reaches.
 const everyTask = 1 << 40
@@ -30,6 +36,14 @@ func (s *Ledger) StockAtLeast(ctx context.Context, p ingest.Partition, n int) (b
 	}
 	counted, err := s.countStock(ctx, p, n)
 	return counted >= n, kernel.Wrap("count stock", err)
+}
+
+// GivenUpAtLeast reports whether at least n tasks of a partition that were planned after an
+// instant are given up. One that was put back into the queue no longer is.
+func (s *Ledger) GivenUpAtLeast(ctx context.Context, p ingest.Partition, planned time.Time, n int) (bool, error) {
+	var counted int
+	err := s.db.QueryRow(ctx, givenUpSQL, append(keyOf(p), string(ingest.TaskFailed), kernel.Micros(planned), n)...).Scan(&counted)
+	return counted >= n, kernel.Wrap("count tasks given up", s.db.Translate(err))
 }
 
 func (s *Ledger) countStock(ctx context.Context, p ingest.Partition, most int) (total int, err error) {

@@ -37,6 +37,39 @@ func (s suite) stock(t *testing.T) {
 	})
 }
 
+// givenUp is what holds planning after a mend: tasks that were planned since, and failed.
+func (s suite) givenUp(t *testing.T) {
+	s.test(t, "counts tasks that were planned since and failed, of one partition", func(w *world) {
+		h := fixture.Harvest{Days: 4}
+		w.givenUpIs(h, time.Time{}, 0) // nobody ever planned for this partition
+		w.Plan(h)
+		before := w.Clock.Read()
+		w.Work(h, fixture.Failed, fixture.Succeeded, fixture.Cancelled)
+		w.Clock.Advance(time.Minute)
+		later := fixture.Harvest{Trigger: "later", First: 10, Days: 3}
+		w.Plan(later)
+		w.Plan(fixture.Harvest{Source: "other", Days: 2})
+		w.Work(h, fixture.Failed, fixture.Failed, fixture.Failed)
+		w.Work(fixture.Harvest{Source: "other"}, fixture.Failed)
+		w.givenUpIs(h, before.Add(-time.Second), 4)
+		w.givenUpIs(h, before, 2) // the first of the three was planned before
+		w.givenUpIs(h, w.Clock.Read(), 0)
+		w.givenUpIs(fixture.Harvest{Operation: ingest.Update}, time.Time{}, 0)
+	})
+}
+
+// givenUpIs checks every threshold around a count.
+func (w *world) givenUpIs(h fixture.Harvest, planned time.Time, want int) {
+	w.Helper()
+	for n := 1; n <= want+2; n++ {
+		reached, err := w.Store.GivenUpAtLeast(w.Ctx, h.Partition(), planned, n)
+		w.Must(err)
+		if reached != (want >= n) {
+			w.Errorf("%d given up: at least %d is %v", want, n, reached)
+		}
+	}
+}
+
 // stockIs checks the count and every threshold around it.
 func (w *world) stockIs(h fixture.Harvest, want int) {
 	w.Helper()
