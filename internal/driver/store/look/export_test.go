@@ -1,5 +1,11 @@
 package look
 
+// RestartedIn and RestartedOf find runs of plans that may have started over.
+var (
+	RestartedIn = restartedIn
+	RestartedOf = restartedOf
+)
+
 // PageOf selects the ids of a page of a list.
 var PageOf = pageOf
 
@@ -12,11 +18,10 @@ const HarvestStartsSQL = harvestStarts
 // NewRejectsSQL counts what came into quarantine lately.
 const NewRejectsSQL = newRejects
 
-// Of sums, watermarks, and runs that started over.
+// Of sums and watermarks, and the plans that are open.
 const (
 	ErrorSumSQL         = errorSums
 	DifferingCursorsSQL = differingCursors
-	RestartedOpenSQL    = restartedOpen
-	RestartedOfPlanSQL  = restartedOfPlan
+	PlansWithTasksSQL   = plansWithTasks
 	EventsSQL           = eventColumns
 )

@@ -9,7 +9,7 @@ import (
 )
 
 // flatQueries are questions of this room whose cost must not grow with the tables.
-func flatQueries(_ string) []flat.Query {
+func flatQueries(byIndex string) []flat.Query {
 	return []flat.Query{
 		flat.NewQuery(
 			"events that wait", look.CountedSQL, []any{"PENDING", 1, 100},
@@ -53,10 +53,11 @@ func flatQueries(_ string) []flat.Query {
 			"SEARCH n USING COVERING INDEX idx_cur_evt_cursor (cursor_id=?)", "n idx_cur_evt_cursor",
 		),
 		flat.NewQuery(
-			"slices of a source that start over", look.RestartedOpenSQL, []any{"source"},
-			"SEARCH r USING INDEX idx_run_status (status_code=? AND provenance_code=?)", "r idx_run_status",
+			"slices of open plans that start over", look.RestartedIn(byIndex, 2), []any{7, 8},
+			"SEARCH r USING INDEX idx_run_plan_status (plan_id=? AND status_code=?)", "r idx_run_plan_status",
 		),
-		flat.NewQuery("slices of a plan that started over", look.RestartedOfPlanSQL, []any{7}, "SEARCH r USING INDEX idx_run_plan (plan_id=?)", "r idx_run_plan"),
+		flat.NewQuery("plans that are open", look.PlansWithTasksSQL, []any{"", ""}, "SEARCH ing_plan USING INDEX idx_plan_status (status_code=?)", "ing_plan idx_plan_status"),
+		flat.NewQuery("slices of a plan that started over", look.RestartedOf(byIndex), []any{7}, "SEARCH r USING INDEX idx_run_plan (plan_id=?)", "r idx_run_plan"),
 		listQuery("batches of a source", "ing_task_run_batch", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_batch_source (provenance_code=?)", "x idx_batch_source"),
 		listQuery("runs of a source", "ing_task_run", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_run_source (provenance_code=?)", "x idx_run_source"),
 		listQuery("tasks of a source", "ing_task", view.Filter{Source: "source"}, "SEARCH x USING COVERING INDEX idx_task_source (provenance_code=?)", "x idx_task_source"),

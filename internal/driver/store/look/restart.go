@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
 	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -12,32 +13,48 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
-// Runs that may have started their slice over, with the task they are of. Both ends are a
-// range of an index: runs of a source that did not succeed are few, and so are those of a
-// plan. They are put in order afterwards: told to do it, a database walks through all runs
-// of the source in the order of their ids, which are millions.
+// Runs that may have started their slice over, with the task they are of. A task that is not
+// read yet is of a plan that is open, and those are few: of each, the runs that did not succeed
+// are a range of an index. Asked the other way round, for all runs of a source that ever
+// failed, the question grows with the history. They are put in order afterwards: told to do
+// it, a database walks through all runs in the order of their ids, which are millions.
 const (
 	restartedRuns = `SELECT r.id, r.task_id, t.provenance_code, t.endpoint_name, t.operation_code, t.status_code, r.window_from, r.window_to, r.stats
-  FROM ing_task_run r JOIN ing_task t ON t.id = r.task_id WHERE r.stats IS NOT NULL AND `
-	restartedOpen = restartedRuns + `r.provenance_code = ? AND r.operation_code IN ('HARVEST', 'BACKFILL', 'UPDATE')
-  AND r.status_code IN ('RUNNING', 'FAILED', 'PARTIAL', 'CANCELLED') AND t.status_code IN ('SCHEDULED', 'QUEUED', 'DISPATCHED', 'EXECUTING')`
+  FROM ing_task_run r%s JOIN ing_task t ON t.id = r.task_id WHERE r.stats IS NOT NULL AND `
+	restartedOpen = restartedRuns + `r.plan_id IN (%s) AND r.status_code IN ('RUNNING', 'FAILED', 'PARTIAL', 'CANCELLED')
+  AND t.status_code IN ('SCHEDULED', 'QUEUED', 'DISPATCHED', 'EXECUTING')`
 	restartedOfPlan = restartedRuns + `r.plan_id = ?`
+
+	plansWithTasks = `SELECT id FROM ing_plan WHERE status_code IN ('SLICING', 'PARTIAL', 'READY') AND operation_code IN ('HARVEST', 'BACKFILL', 'UPDATE')
+  AND (? = '' OR provenance_code = ?)`
+	plansAtOnce = 100
 )
+
+// restartedOf asks for runs of one plan, whatever became of them.
+func restartedOf(byIndex string) string {
+	return fmt.Sprintf(restartedOfPlan, fmt.Sprintf(byIndex, "idx_run_plan"))
+}
+
+// restartedIn asks for runs of so many open plans. Databases are told the index: by
+// themselves they begin with the runs that failed.
+func restartedIn(byIndex string, plans int) string {
+	return fmt.Sprintf(restartedOpen, fmt.Sprintf(byIndex, "idx_run_plan_status"), kernel.Marks(plans))
+}
 
 // StartedOver lists the slices of a source, or of all, that started over more often
 // than is usual and are not read yet. One that was read in the end is healed, and
 // one that was given up is a gap.
 func (s *Look) StartedOver(ctx context.Context, source string) (out []view.StartedOver, err error) {
-	lanes, err := s.DatasetLanes(ctx, source)
+	plans, err := s.db.IDs(ctx, plansWithTasks, source, source)
 	if err != nil {
 		return nil, kernel.Wrap("look for slices that start over", s.db.Translate(err))
 	}
-	var codes []string
-	for _, lane := range lanes {
-		codes = append(codes, lane.Source)
-	}
-	for _, code := range slices.Compact(codes) {
-		found, err := s.startedOver(ctx, restartedOpen, code)
+	for part := range slices.Chunk(plans, plansAtOnce) {
+		ids := make([]any, len(part))
+		for i, id := range part {
+			ids[i] = id
+		}
+		found, err := s.startedOver(ctx, restartedIn(s.db.Dialect.ByIndex, len(ids)), ids...)
 		if err != nil {
 			return nil, kernel.Wrap("look for slices that start over", err)
 		}
@@ -48,13 +65,13 @@ func (s *Look) StartedOver(ctx context.Context, source string) (out []view.Start
 
 // StartedOverIn lists the slices of a plan that started over at all.
 func (s *Look) StartedOverIn(ctx context.Context, planID int64) ([]view.StartedOver, error) {
-	out, err := s.startedOver(ctx, restartedOfPlan, planID)
+	out, err := s.startedOver(ctx, restartedOf(s.db.Dialect.ByIndex), planID)
 	return out, kernel.Wrap("look for slices that start over", err)
 }
 
 // startedOver adds up the runs of each task.
-func (s *Look) startedOver(ctx context.Context, query string, arg any) (out []view.StartedOver, err error) {
-	rows, err := s.db.Query(ctx, query, arg)
+func (s *Look) startedOver(ctx context.Context, query string, args ...any) (out []view.StartedOver, err error) {
+	rows, err := s.db.Query(ctx, query, args...)
 	if err != nil {
 		return nil, s.db.Translate(err)
 	}
