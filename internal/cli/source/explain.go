@@ -1,6 +1,7 @@
 package source
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
@@ -60,7 +62,7 @@ func showExplained(e *term.Env, a subject.Selected, below string) error {
 	if err != nil {
 		return err
 	}
-	c.Settings = append(c.Settings, installedLimits(e)...)
+	c.Settings = addLimits(c.Settings, installedLimits(e))
 	if c.Settings = settingsBelow(c.Settings, below); len(c.Settings) == 0 {
 		return term.NotFoundf("nothing is set at %q: name a section such as window, or a key such as window.size", below)
 	}
@@ -87,6 +89,20 @@ func installedLimits(e *term.Env) (out []view.Setting) {
 		out = append(out, s)
 	}
 	return out
+}
+
+// addLimits adds the thresholds of the installation, and those that the source could declare
+// and does not, with what holds instead.
+func addLimits(all, installed []view.Setting) []view.Setting {
+	for _, s := range installed {
+		key := strings.TrimPrefix(s.Path, "findings.")
+		own := "alerts." + key
+		if freshness.MayDeclare(key) && !slices.ContainsFunc(all, func(o view.Setting) bool { return o.Path == own }) {
+			s.Path = own
+			all = append(all, s)
+		}
+	}
+	return append(all, installed...)
 }
 
 // settingsBelow keeps a section, a key or everything.

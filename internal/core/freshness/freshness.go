@@ -11,18 +11,49 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/schedule"
+	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // Config is the `alerts` section of a source.
 type Config struct {
 	MaxLag *duration.Duration `json:"maxLag,omitzero" doc:"how far the watermark of a harvest may lie behind now before that is a finding of patra status (default from schedule and window; none without a schedule); PT0S for none"`
+
+	StallAfter       *duration.Duration `json:"stallAfter,omitzero" doc:"how long a watermark may stand after the tick that should have moved it (default findings.stallAfter of patra.yaml)"`
+	ErrorShare       *float64           `json:"errorShare,omitzero" doc:"which share of batches may meet errors of L1 and L2, 0 for any (default findings.errorShare of patra.yaml)"`
+	ThrottledShare   *float64           `json:"throttledShare,omitzero" doc:"which share of batches may be told to slow down (429), 0 for any (default findings.throttledShare of patra.yaml)"`
+	QuarantineGrowth *int               `json:"quarantineGrowth,omitzero" doc:"how many items may come into quarantine within an hour before that is critical, 0 for any (default findings.quarantineGrowth of patra.yaml)"`
+	ThinShare        *float64           `json:"thinShare,omitzero" doc:"which share of the items that a weekday usually has a day should have, 0 for none (default findings.thinShare of patra.yaml)"`
+}
+
+// thresholds are the limits of an installation that the section decides otherwise.
+func (c Config) thresholds() threshold.Config {
+	return threshold.Config{StallAfter: c.StallAfter, ErrorShare: c.ErrorShare, ThrottledShare: c.ThrottledShare, QuarantineGrowth: c.QuarantineGrowth, ThinShare: c.ThinShare}
+}
+
+// MayDeclare reports whether a source may decide a limit of an installation for itself. Quotas
+// belong to rate keys, which several sources may share, and the rest to the machine.
+func MayDeclare(limit string) bool {
+	switch limit {
+	case "stallAfter", "errorShare", "throttledShare", "quarantineGrowth", "thinShare":
+		return true
+	}
+	return false
+}
+
+// Limits returns the limits by which findings of the source are judged: its own, else those of
+// the installation.
+func (c Config) Limits(installed threshold.Limits) threshold.Limits {
+	return c.thresholds().Over(installed)
 }
 
 // Validate refuses what can mean nothing.
 func (c Config) Validate() error {
 	if c.MaxLag != nil && *c.MaxLag < 0 {
 		return fmt.Errorf("maxLag %s: E-NEGATIVE: cannot be negative", *c.MaxLag)
+	}
+	for _, p := range c.thresholds().Check() {
+		return fmt.Errorf("%s: E-LIMIT: %s: give %s", p.Key, p.Message, p.Hint)
 	}
 	return nil
 }

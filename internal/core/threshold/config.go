@@ -36,8 +36,10 @@ type Config struct {
 }
 
 // Limits returns the limits that hold: the declared ones, and the defaults for the rest.
-func (c Config) Limits() Limits {
-	out := Default()
+func (c Config) Limits() Limits { return c.Over(Default()) }
+
+// Over returns the declared limits, and those given for the rest.
+func (c Config) Over(out Limits) Limits {
 	given, held := reflect.ValueOf(c), reflect.ValueOf(&out).Elem()
 	for i := range given.NumField() {
 		if value := given.Field(i); !value.IsNil() {

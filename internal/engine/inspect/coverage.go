@@ -32,6 +32,11 @@ type EndpointCoverage struct {
 	Safe                    time.Time       // where a harvest that starts now would end
 }
 
+// dataset names the endpoint.
+func (b EndpointCoverage) dataset() ingest.Dataset {
+	return ingest.Dataset{Source: b.Source, Endpoint: b.Endpoint}
+}
+
 // Known reports whether the endpoint was ever harvested as the source asks now.
 func (b EndpointCoverage) Known() bool { return b.Cursor.ID != 0 }
 

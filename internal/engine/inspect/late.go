@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
@@ -23,13 +24,9 @@ type watermark struct {
 
 // keepMark keeps the watermark of an endpoint to be judged later, with what the source
 // allows and what is to move it.
-func (s *statusBuilder) keepMark(src *registry.Source, b EndpointCoverage) error {
+func (s *statusBuilder) keepMark(r *registry.Resolved, b EndpointCoverage) {
 	if !b.Known() || b.Cursor.Line() != ingest.CursorTime || b.Cursor.Instant.IsZero() {
-		return nil
-	}
-	r, err := registry.Resolve(src, b.Endpoint, string(ingest.Harvest), nil)
-	if err != nil {
-		return err
+		return
 	}
 	m := watermark{of: b, limit: r.Alerts.Limit(), declared: r.Alerts.MaxLag != nil}
 	if one := s.at(b.Source, b.Endpoint); one != nil {
@@ -40,7 +37,15 @@ func (s *statusBuilder) keepMark(src *registry.Source, b EndpointCoverage) error
 		m.job = &s.jobs[i]
 	}
 	s.marks = append(s.marks, m)
-	return nil
+}
+
+// limitsOf returns the limits by which findings of an endpoint are judged: what its source
+// declares, else the installation.
+func (s *statusBuilder) limitsOf(d ingest.Dataset) threshold.Limits {
+	if own, declared := s.own[d]; declared {
+		return own
+	}
+	return s.limits
 }
 
 // addLate adds watermarks that lie too far behind, or stand though a tick should have moved
@@ -110,7 +115,7 @@ func (s *statusBuilder) isStalled(ctx context.Context, m watermark) (since time.
 	if err != nil {
 		return since, false, err
 	}
-	since, stalled = freshness.Stalled(m.of.Cursor.Instant, end, m.job.State.FiredAt, moved, s.report.Now, s.limits.StallAfter)
+	since, stalled = freshness.Stalled(m.of.Cursor.Instant, end, m.job.State.FiredAt, moved, s.report.Now, s.limitsOf(m.of.dataset()).StallAfter)
 	return since, stalled, nil
 }
 

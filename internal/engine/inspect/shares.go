@@ -36,8 +36,8 @@ func (s *statusBuilder) addShares(ctx context.Context) error {
 		if s.isStopped(p) {
 			continue
 		}
-		s.findShare(p, of[p], view.FoundErrors, view.WorkSum.ErrorShare, s.limits.ErrorShare, s.limits.ErrorFor, health.Failing, health.RunsFailing, health.Down, health.DeadTasks)
-		s.findShare(p, of[p], view.FoundThrottled, view.WorkSum.ThrottledShare, s.limits.ThrottledShare, s.limits.ThrottledFor, health.Throttled)
+		s.findShare(p, of[p], view.FoundErrors, view.WorkSum.ErrorShare, s.limitsOf(p.Dataset).ErrorShare, s.limits.ErrorFor, health.Failing, health.RunsFailing, health.Down, health.DeadTasks)
+		s.findShare(p, of[p], view.FoundThrottled, view.WorkSum.ThrottledShare, s.limitsOf(p.Dataset).ThrottledShare, s.limits.ThrottledFor, health.Throttled)
 	}
 	return nil
 }
@@ -70,18 +70,17 @@ func (s *statusBuilder) findShare(p ingest.Partition, sums []view.WorkSum, code 
 // addGrowth raises what is in quarantine where it grows: what comes now is lost for readers
 // until a person acts.
 func (s *statusBuilder) addGrowth(ctx context.Context) error {
-	if s.limits.QuarantineGrowth == 0 {
-		return nil
-	}
 	for n, f := range s.report.Findings {
-		if f.Code != view.FoundQuarantined || f.Count < s.limits.QuarantineGrowth {
+		of := ingest.Dataset{Source: f.Subject.Source, Endpoint: f.Subject.Endpoint}
+		most := s.limitsOf(of).QuarantineGrowth
+		if f.Code != view.FoundQuarantined || most == 0 || f.Count < most {
 			continue
 		}
-		fresh, err := s.from.Lately.NewRejects(ctx, ingest.Dataset{Source: f.Subject.Source, Endpoint: f.Subject.Endpoint}, s.report.Now.Add(-growthSpan), s.limits.QuarantineGrowth)
+		fresh, err := s.from.Lately.NewRejects(ctx, of, s.report.Now.Add(-growthSpan), most)
 		if err != nil {
 			return err
 		}
-		if fresh >= s.limits.QuarantineGrowth {
+		if fresh >= most {
 			s.report.Findings[n].Grows = fresh
 			s.report.Findings[n] = s.report.Findings[n].Complete(s.limits, s.report.Now)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -140,6 +141,44 @@ func TestStatusTellsOfAQuotaThatIsLow(t *testing.T) {
 		}
 		if len(s.Findings) != 1 || s.Findings[0].Code != view.FoundQuotaLow || s.Findings[0].Quota.Name != c.name || !s.Findings[0].Heals || s.Findings[0].Until.IsZero() {
 			t.Errorf("%s: %+v", name, s.Findings)
+		}
+	}
+}
+
+// What a source declares holds for it, and what the installation does for the others.
+func TestASourceDeclaresItsOwnLimits(t *testing.T) {
+	errors, well := []int64{0, 0, 0, 0, 9, 50, 6}, []int64{0, 0, 0, 0, 0, 0, 0}
+	works := ingest.Dataset{Source: "crossref", Endpoint: "works"}
+	half, any, ten := 0.5, 0.0, 10
+	for name, c := range map[string]struct {
+		own       *freshness.Config
+		errors    []int64
+		throttled []int64
+		rejects   int64
+		want      []view.FindingCode
+	}{
+		"errors":                         {nil, errors, well, 0, []view.FindingCode{view.FoundErrors}},
+		"more errors may be":             {&freshness.Config{ErrorShare: &half}, errors, well, 0, nil},
+		"any number of errors":           {&freshness.Config{ErrorShare: &any}, errors, well, 0, nil},
+		"it may be told to slow down":    {&freshness.Config{ThrottledShare: &half}, well, errors, 0, nil},
+		"another key changes nothing":    {&freshness.Config{ThrottledShare: &half}, errors, well, 0, []view.FindingCode{view.FoundErrors}},
+		"fewer items into quarantine":    {&freshness.Config{QuarantineGrowth: &ten}, well, well, 20, []view.FindingCode{view.FoundQuarantined}},
+		"items into quarantine as usual": {nil, well, well, 20, []view.FindingCode{view.FoundQuarantined}},
+	} {
+		l := calm(t)
+		l.sources["crossref"].Alerts = c.own
+		l.sums = sumsOf(l.now, c.errors, c.throttled)
+		if c.rejects > 0 {
+			l.rejects, l.newRejects = map[ingest.Dataset]int64{works: c.rejects}, int(c.rejects)
+		}
+		s := l.status(t, StatusQuery{})
+		if !slices.Equal(codes(s), c.want) {
+			t.Errorf("%s: %v, want %v", name, codes(s), c.want)
+		}
+		for _, f := range s.Findings {
+			if raised := f.Severity == view.Critical; f.Code == view.FoundQuarantined && raised != (c.own != nil) {
+				t.Errorf("%s: %+v", name, f)
+			}
 		}
 	}
 }

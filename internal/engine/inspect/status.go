@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -30,7 +31,7 @@ func (i *Inspector) UsualQuery(source string) StatusQuery {
 // Status tells how sources stand and what a person should look at. What is owed and
 // worked on is no finding.
 func (i *Inspector) Status(ctx context.Context, q StatusQuery) (view.Status, error) {
-	s := &statusBuilder{Inspector: i, query: q, report: view.Status{Sources: []view.SourceStatus{}, Events: []view.Backlog{}, AtWork: []view.Process{}, Ticks: []view.NextTick{}, Findings: []view.Finding{}}}
+	s := &statusBuilder{Inspector: i, query: q, report: view.Status{Sources: []view.SourceStatus{}, Events: []view.Backlog{}, AtWork: []view.Process{}, Ticks: []view.NextTick{}, Findings: []view.Finding{}}, own: map[ingest.Dataset]threshold.Limits{}}
 	err := s.build(ctx)
 	return s.report, err
 }
@@ -44,6 +45,7 @@ type statusBuilder struct {
 	marks  []watermark // to be judged when their causes are known
 	gone   []view.Gone
 	held   []view.HeldPlan
+	own    map[ingest.Dataset]threshold.Limits // that sources declare otherwise than the installation
 }
 
 func (s *statusBuilder) build(ctx context.Context) (err error) {
@@ -134,15 +136,18 @@ func (s *statusBuilder) addSource(ctx context.Context, code string, cursors []vi
 		return nil
 	}
 	for _, b := range covered.All {
+		r, err := registry.Resolve(src, b.Endpoint, string(ingest.Harvest), nil)
+		if err != nil {
+			return err
+		}
+		s.own[b.dataset()] = r.Alerts.Limits(s.limits)
 		if !b.Expected() {
 			continue
 		}
 		if err := s.addEndpoint(ctx, b); err != nil {
 			return err
 		}
-		if err := s.keepMark(src, b); err != nil {
-			return err
-		}
+		s.keepMark(r, b)
 	}
 	return nil
 }

@@ -24,9 +24,6 @@ const (
 // addThin adds endpoints that hold far fewer items of a day than history says: an upstream that
 // answers with a part of what it has leaves no other trace.
 func (s *statusBuilder) addThin(ctx context.Context) error {
-	if s.limits.ThinShare == 0 {
-		return nil
-	}
 	for _, m := range s.marks {
 		thin, err := s.findThin(ctx, m.of)
 		if err != nil {
@@ -46,15 +43,19 @@ func (s *statusBuilder) findThin(ctx context.Context, b EndpointCoverage) (out [
 	if err != nil {
 		return nil, err
 	}
+	share := s.limitsOf(b.dataset()).ThinShare
+	if share == 0 {
+		return nil, nil
+	}
 	end := Day.floor(window.Earlier(b.Cursor.Instant, s.report.Now.Add(-thinSettles)))
 	days, err := s.countDays(ctx, b, hash, end, threshold.ThinGlance)
-	if err != nil || !threshold.MayBeThin(days, s.limits.ThinShare) {
+	if err != nil || !threshold.MayBeThin(days, share) {
 		return nil, err
 	}
 	if days, err = s.countDays(ctx, b, hash, end, threshold.ThinHistory); err != nil {
 		return nil, err
 	}
-	for _, d := range threshold.Thin(days, s.limits.ThinShare) {
+	for _, d := range threshold.Thin(days, share) {
 		one := view.ThinDay{Window: window.Window{From: d.Start, To: Day.next(d.Start)}, Items: d.Items, Usual: d.Usual}
 		explained, err := s.isExplained(ctx, b, hash, one)
 		if err != nil {
