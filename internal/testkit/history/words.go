@@ -52,7 +52,8 @@ func indexesOfSQLite(f *filler, table string) (drop, create []string, err error)
 	return drop, create, rows.Err()
 }
 
-// indexesOfServer makes all indexes of a table at once, which a server sorts.
+// indexesOfServer makes the indexes of a table one by one: all at once, those of ten million
+// rows take longer than a connection waits for an answer.
 func indexesOfServer(f *filler, table string) (drop, create []string, err error) {
 	rows, err := f.db.QueryContext(f.ctx, `SELECT index_name, non_unique, GROUP_CONCAT(CONCAT(column_name, COALESCE(CONCAT('(', sub_part, ')'), '')) ORDER BY seq_in_index)
   FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = ? AND index_name <> 'PRIMARY' GROUP BY index_name, non_unique`, table)
@@ -60,7 +61,7 @@ func indexesOfServer(f *filler, table string) (drop, create []string, err error)
 		return nil, nil, err
 	}
 	defer rows.Close()
-	var drops, adds []string
+	var drops []string
 	for rows.Next() {
 		var name, columns string
 		var many bool
@@ -71,10 +72,10 @@ func indexesOfServer(f *filler, table string) (drop, create []string, err error)
 		if many {
 			kind = "INDEX"
 		}
-		drops, adds = append(drops, "DROP INDEX "+name), append(adds, fmt.Sprintf("ADD %s %s (%s)", kind, name, columns))
+		drops, create = append(drops, "DROP INDEX "+name), append(create, fmt.Sprintf("ALTER TABLE %s ADD %s %s (%s)", table, kind, name, columns))
 	}
 	if len(drops) == 0 {
 		return nil, nil, rows.Err()
 	}
-	return []string{"ALTER TABLE " + table + " " + strings.Join(drops, ", ")}, []string{"ALTER TABLE " + table + " " + strings.Join(adds, ", ")}, rows.Err()
+	return []string{"ALTER TABLE " + table + " " + strings.Join(drops, ", ")}, create, rows.Err()
 }

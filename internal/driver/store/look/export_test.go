@@ -15,6 +15,9 @@ const IdlePlansSQL = idlePlans
 // HarvestStartsSQL finds when harvests were planned.
 const HarvestStartsSQL = harvestStarts
 
+// CountRejectGroups counts the undecided groups of datasets.
+var CountRejectGroups = countRejectGroups
+
 // NewRejectsSQL counts what came into quarantine lately.
 const NewRejectsSQL = newRejects
 
