@@ -8,9 +8,9 @@ import (
 )
 
 // differingCursors are the watermarks whose newest event says another value than they have.
-// Each is one look at the end of its ledger.
+// Each is one look at the end of its ledger; asked for MAX, a server reads the whole of it.
 const differingCursors = `SELECT c.id, c.provenance_code, c.endpoint_name, c.operation_code, COALESCE(c.cursor_value, ''), COALESCE(e.new_value, ''), e.id
-  FROM ing_cursor c JOIN ing_cursor_event e ON e.id = (SELECT MAX(n.id) FROM ing_cursor_event n WHERE n.cursor_id = c.id)
+  FROM ing_cursor c JOIN ing_cursor_event e ON e.id = (SELECT n.id FROM ing_cursor_event n WHERE n.cursor_id = c.id ORDER BY n.id DESC LIMIT 1)
   WHERE (? = '' OR c.provenance_code = ?) AND COALESCE(e.new_value, '') <> COALESCE(c.cursor_value, '')`
 
 // DifferingCursors lists the watermarks, of one source or of all, that differ from the newest
