@@ -86,6 +86,8 @@ type CampaignRun struct {
 	// RetryBefore: what failed before this instant is tried again, though its retry is
 	// not due yet.
 	RetryBefore time.Time
+	// MaxRequests is how many requests may be spent on it; zero: as many as it takes.
+	MaxRequests int
 }
 
 // Backfill works on a campaign until all of it is read, or what is left has to wait,
@@ -108,6 +110,9 @@ func (a *App) Backfill(ctx context.Context, c *spec.Compiled, campaign ingest.Ca
 	}
 	defer a.tidyRaw(ctx)
 	d := &campaignDesk{app: a, compiled: c, campaign: campaign, run: r, before: map[int64]ingest.RunStats{}}
+	if ctx, err = d.limitRun(ctx); err != nil {
+		return CampaignStand{}, err
+	}
 	if err := d.noteBefore(ctx); err != nil {
 		return CampaignStand{}, err
 	}
@@ -140,6 +145,7 @@ type campaignDesk struct {
 	campaign ingest.Campaign
 	run      CampaignRun
 	before   map[int64]ingest.RunStats // of plans that were open when this run began
+	limit    int64                     // of requests that this run may spend; zero: none
 
 	mu    sync.Mutex
 	stand CampaignStand
@@ -192,7 +198,10 @@ func (d *campaignDesk) advanceCampaign(ctx context.Context) (stand CampaignStand
 	if _, err := d.app.Planner.Reslice(ctx); err != nil { // it may be about another source
 		d.app.config.Log.Warn("smaller slices were not stored; they are planned again", "error", err)
 	}
-	if stand, err = d.app.parts.AdvanceRetrying(ctx, d.compiled, d.campaign, now, d.run.RetryBefore); err != nil {
+	if err := d.checkSpent(ctx); err != nil {
+		return stand, err
+	}
+	if stand, err = d.app.parts.AdvanceWith(ctx, d.compiled, d.campaign, now, planner.Going{RetryBefore: d.run.RetryBefore, LimitID: d.limit}); err != nil {
 		return stand, err
 	}
 	if stand.State == ingest.CampaignActive || stand.State == ingest.CampaignCompleted {
@@ -237,6 +246,7 @@ func (d *campaignDesk) noteBefore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.stand.Open = shown.Open
 	for _, id := range shown.Open {
 		if d.before[id], err = d.app.store.CampaignRecords(ctx, []int64{id}); err != nil {
 			return err

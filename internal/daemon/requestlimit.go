@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -49,6 +50,9 @@ func (a *App) limitRequests(ctx context.Context, r planner.Request) (context.Con
 // PlanLimited plans a trigger for others to work on. Requests that it sends to count are
 // part of what it may spend.
 func (a *App) PlanLimited(ctx context.Context, c *spec.Compiled, r PlanRequest) (ingest.Plan, *PlanDraft, error) {
+	if s := c.Snapshot; r.MaxRequests > 0 && s.Operation == ingest.Backfill {
+		return ingest.Plan{}, nil, fmt.Errorf("%w: --max-requests with --op BACKFILL: nothing would go on with such a plan; a backfill takes the limit itself: patra backfill %s --from … --to … --max-requests %d", fault.ErrInvalid, s.Source, r.MaxRequests)
+	}
 	ctx, r, err := a.limitRequests(ctx, r)
 	if err != nil {
 		return ingest.Plan{}, nil, err
@@ -60,7 +64,7 @@ func (a *App) PlanLimited(ctx context.Context, c *spec.Compiled, r PlanRequest) 
 // that is under a limit which is not used up keeps it: somebody said how much it may cost.
 func (a *App) takeOver(ctx context.Context, planID, limit int64) error {
 	now, known, err := a.store.PlanLimit(ctx, planID)
-	if err != nil || known && !now.UsedUp() || !known && limit == 0 {
+	if err != nil || known && (!now.UsedUp() || now.ID == limit) || !known && limit == 0 {
 		return err
 	}
 	return a.store.LimitPlan(ctx, planID, limit)
@@ -89,6 +93,49 @@ func (a *App) checkLimit(ctx context.Context, planID, limit int64) error {
 		return nil
 	}
 	return &LimitError{PlanID: planID, Max: own.Max, Taken: own.Taken, Waiting: now.Waiting}
+}
+
+// limitRun stores how many requests this run of a campaign may spend, over all its parts.
+func (d *campaignDesk) limitRun(ctx context.Context) (context.Context, error) {
+	if d.run.MaxRequests == 0 {
+		return ctx, nil
+	}
+	now, err := d.app.store.Now(ctx)
+	if err != nil {
+		return ctx, err
+	}
+	key := fmt.Sprintf("campaign/%s/%d/%d", d.campaign.Name, now.UnixMicro(), os.Getpid()) // every run of the command has its own
+	l, err := d.app.store.OpenRequestLimit(ctx, planner.TriggerKeyOf(key), d.run.MaxRequests)
+	if err != nil {
+		return ctx, err
+	}
+	d.limit = l.ID
+	return withSpending(ctx, &planningLimit{app: d.app, limit: l.ID}), nil
+}
+
+// checkSpent puts open plans of the campaign under the limit of this run, and ends the run once
+// its requests are used up and no worker is at a plan any more. A run without a limit
+// lifts those that are used up.
+func (d *campaignDesk) checkSpent(ctx context.Context) error {
+	d.mu.Lock()
+	open := d.stand.Open // as of the last look
+	d.mu.Unlock()
+	var spent error
+	for _, id := range open {
+		if err := d.app.takeOver(ctx, id, d.limit); err != nil {
+			return err
+		}
+		now, known, err := d.app.store.PlanLimit(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case known && now.Working > 0:
+			return nil
+		case known && now.ID == d.limit && now.UsedUp():
+			spent = &LimitError{PlanID: id, Max: now.Max, Taken: now.Taken, Waiting: now.Waiting}
+		}
+	}
+	return spent
 }
 
 type spendingKey struct{}

@@ -45,9 +45,9 @@ The same command again goes on: by --name, or by the same --from and --to as typ
 What was read is not read again. Ctrl-C is safe at any moment; ` + "`patra serve`" + ` goes on
 with every campaign automatically, and --detach leaves it to that.
 
-With --metrics-file what this run counted is written as metrics at the end, also if
-it failed: docs/metrics.md lists them.
-
+With --max-requests it ends when so many requests were sent, with exit code 3 if
+something is left: the same command goes on. With --metrics-file what this run
+counted is written as metrics at the end, also if it failed: see docs/metrics.md.
 Exit code 3: windows failed or items were quarantined. 6: the campaign or its source
 is paused, or the campaign was cancelled.`,
 		Example: `  patra backfill crossref --from 2015-01-01 --to 2025-01-01 --dry-run
@@ -63,11 +63,13 @@ is paused, or the campaign was cancelled.`,
 		},
 	}
 	b.Request.addFlags(c)
+	b.Request.addLimitFlag(c)
 	b.Settings.Flags(c)
 	c.Flags().StringVar(&b.name, "name", "", "name of the campaign (default: made from the source and the range)")
 	c.Flags().StringVar(&b.order, "order", "", "which end is read first: newest or oldest (default newest)")
 	c.Flags().StringVar(&b.chunk, "chunk", "", "how much of the range is planned at once (default 30d)")
 	c.Flags().BoolVar(&b.detach, "detach", false, "begin the campaign and leave the work to patra serve")
+	c.MarkFlagsMutuallyExclusive("detach", "max-requests") // detached, it spends nothing
 	b.measured.addFlag(c)
 	c.AddCommand(newBackfillList(e), newBackfillShow(e), newBackfillPause(e), newBackfillResume(e), newBackfillCancel(e), newBackfillWaive(e))
 	return c
@@ -316,6 +318,7 @@ func runCampaign(ctx context.Context, e *term.Env, app *daemon.App, compiled *sp
 		over.LookAtOpen(ctx, app, campaign.Dataset.Source, time.Now())
 		still.Look(time.Now(), fmt.Sprint(p.Done, p.Read))
 	}, GiveUp: func(g daemon.GivenUp) { bar.Note("%s", givingUp(g)) }}
+	run.MaxRequests = b.maxRequests
 	if b.retry {
 		if run.RetryBefore, err = app.Now(ctx); err != nil {
 			return err

@@ -18,12 +18,8 @@ func outlookLines(d *daemon.PlanDraft) []string {
 		return nil
 	}
 	lines := []string{fmt.Sprintf("requests  %s%s%s", figureText(f.Requests), perEndpoint(f.Endpoints), basisText(d, f.Requests))}
-	if most := d.MaxRequests; most > 0 {
-		fits := "fits, as far as is known"
-		if f.Requests.Value > float64(most) {
-			fits = "does not fit: what is left then waits and stays owed"
-		}
-		lines = append(lines, fmt.Sprintf("limit     %s (--max-requests): %s", wording.Count(most, "request"), fits))
+	if text := d.LimitText(); text != "" {
+		lines = append(lines, "limit     "+text)
 	}
 	if f.Items.Source != "" {
 		lines = append(lines, fmt.Sprintf("items     %s%s", figureText(f.Items), basisText(d, f.Items)))

@@ -157,11 +157,9 @@ details.every, if the source can be asked for ids.
 
 How urgent it is says --priority: of tasks that wait, the smaller number goes first,
 and so it does at the rate gate. Without it a harvest goes before an update, and that
-before a backfill.
-
-With --max-requests no more than so many requests are sent for the plan, by whichever
-process works on it, retries, logins and counts included. Then it waits: what is
-left stays owed, patra plan show tells how it stands, and the next harvest goes on.
+before a backfill. With --max-requests no more than so many requests are sent for it,
+by whichever process works on it, retries, logins and counts included. Then it waits:
+what is left stays owed, patra plan show tells so, and the next harvest goes on.
 
 A scheduler outside that repeats its calls names each with --request-id: called again
 with the same name and flags, the command finds the plan it made, says so and ends

@@ -319,6 +319,7 @@ func (s *statusBuilder) findStopped(c ingest.Campaign) {
 	case c.State != ingest.CampaignActive:
 	case c.Note != "":
 		s.find(view.Finding{Code: view.FoundCampaignStuck, Subject: about, Note: c.Note})
+	case slices.ContainsFunc(s.held, func(p view.HeldPlan) bool { return p.Campaign == c.Name }): // that is the finding
 	case s.report.Processes == 0:
 		s.find(view.Finding{Code: view.FoundCampaignIdle, Subject: about})
 	}

@@ -222,12 +222,17 @@ const ahead = 3
 // completed. Any number of processes may call it: a part is known by how many
 // plans there were before it, so two who plan it at once find one plan (I8).
 func (k *Campaigns) Advance(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, now time.Time) (Stand, error) {
-	return k.AdvanceRetrying(ctx, c, campaign, now, time.Time{})
+	return k.AdvanceWith(ctx, c, campaign, now, Going{})
 }
 
-// AdvanceRetrying is Advance that also tries again what failed before an instant and
-// whose retry is not due yet.
-func (k *Campaigns) AdvanceRetrying(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, now, retryBefore time.Time) (stand Stand, err error) {
+// Going is how a person goes on with a campaign.
+type Going struct {
+	RetryBefore time.Time // what failed before it is tried again, though its retry is not due yet
+	LimitID     int64     // how many requests may be spent on parts that are planned; zero: as many as it takes
+}
+
+// AdvanceWith is Advance as a person asked for it.
+func (k *Campaigns) AdvanceWith(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, now time.Time, how Going) (stand Stand, err error) {
 	if err := checkSameQuestion(campaign, c); err != nil {
 		return stand, err
 	}
@@ -242,7 +247,7 @@ func (k *Campaigns) AdvanceRetrying(ctx context.Context, c *spec.Compiled, campa
 			}
 			return stand, err
 		}
-		planned, err := k.planNextPart(ctx, c, campaign, now, retryBefore, ever, &stand)
+		planned, err := k.planNextPart(ctx, c, campaign, now, how, ever, &stand)
 		if err != nil || planned == 0 {
 			return stand, err
 		}
@@ -278,13 +283,13 @@ func (k *Campaigns) resumeOpenPlans(ctx context.Context, campaign ingest.Campaig
 }
 
 // planNextPart stores the next part and returns its plan; zero: there is none.
-func (k *Campaigns) planNextPart(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, now, retryBefore time.Time, ever int, stand *Stand) (int64, error) {
+func (k *Campaigns) planNextPart(ctx context.Context, c *spec.Compiled, campaign ingest.Campaign, now time.Time, how Going, ever int, stand *Stand) (int64, error) {
 	_, open, err := k.store.CampaignPlans(ctx, campaign.CursorID)
 	if err != nil {
 		return 0, err
 	}
 	r := partRequest(campaign, open, now)
-	r.RetryBefore = retryBefore
+	r.RetryBefore, r.LimitID = how.RetryBefore, how.LimitID
 	op := newBackfill(c, r)
 	inputs, err := k.planner.readOwnInputs(ctx, c, op)
 	if err != nil {

@@ -67,6 +67,22 @@ func (d *Draft) Summary() string {
 	return fmt.Sprintf("%s over %s", countedSlices(len(d.Slices)), d.Window)
 }
 
+// LimitText says whether what may be spent is enough; empty if nobody said how much.
+func (d *Draft) LimitText() string {
+	if d.MaxRequests == 0 {
+		return ""
+	}
+	fits := "fits, as far as is known"
+	if d.Forecast.Requests.Value > float64(d.MaxRequests) {
+		fits = "does not fit: what is left then waits and stays owed"
+	}
+	noun := "requests"
+	if d.MaxRequests == 1 {
+		noun = "request"
+	}
+	return fmt.Sprintf("%d %s (--max-requests): %s", d.MaxRequests, noun, fits)
+}
+
 // countedSlices returns a number of slices in words.
 func countedSlices(n int) string {
 	if n == 1 {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +58,33 @@ func (w *world) tellsOfTheLimit() {
 	if text := w.must("task", "list"); !strings.Contains(text, "REQUEST_LIMIT") {
 		w.t.Errorf("the list of tasks says\n%s", text)
 	}
+}
+
+// A backfill spends no more than it may over all its parts, and goes on where it was.
+func TestRequestLimitEndsABackfillAndTheNextGoesOn(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, database string) {
+		w := newWorld(t, database, upsim.Config{Seed: 11, PerDay: 40, Flat: true}, upsim.Options{})
+		w.harvest(0)
+		before := w.server.Requests()
+		args := []string{"backfill", "crossref", "--name", "early", "--chunk", "1d", "--order", "oldest"}
+		first := append(slices.Clone(args), "--from", "2025-02-20", "--to", "2025-02-26", "--max-requests", "4")
+		for _, s := range w.settings {
+			first = append(first, "--set", s)
+		}
+		code, out, errText := w.patra(first...)
+		if n := w.server.Requests() - before; n > 4 || n == 0 || code != 3 || !strings.Contains(errText, "the 4 requests of --max-requests are used up") {
+			t.Fatalf("exit %d after %d requests\n%s%s", code, n, out, errText)
+		}
+		if _, text, _ := w.patra("status"); !strings.Contains(strings.Join(strings.Fields(text), " "), "patra backfill crossref --name early") {
+			t.Errorf("status says\n%s", text)
+		}
+		if code, out, errText := w.patra(args...); code != 0 {
+			t.Fatalf("exit %d: %s%s", code, out, errText)
+		}
+		if text := w.must("backfill", "show", "early"); !strings.Contains(text, "COMPLETED") {
+			t.Error(text)
+		}
+	})
 }
 
 // Kill -9 loses requests and never sends one too many; the next process goes on under what
