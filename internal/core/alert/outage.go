@@ -10,11 +10,12 @@ import (
 
 // Outage returns the messages that something keeps alerts from being decided, or that it
 // ended. There is no state to consult, so every process tells it; the id is the same for
-// all that noticed within the same hour.
+// all that noticed within the same hour. Like a finding, it is told once it has lasted as
+// long as the rule says.
 func (c Config) Outage(a Alert, kind Kind, now time.Time) (out []Addressed) {
 	hour := strconv.FormatInt(a.Since.Truncate(time.Hour).Unix(), 10)
 	for _, rule := range c.RulesInForce() {
-		if !rule.selects(a) || !rule.calls(a, false) {
+		if !rule.selects(a) || !rule.calls(a, false) || now.Sub(a.Since) < rule.outageLasts() {
 			continue
 		}
 		m := Message{
@@ -26,6 +27,15 @@ func (c Config) Outage(a Alert, kind Kind, now time.Time) (out []Addressed) {
 		}
 	}
 	return out
+}
+
+// outageLasts returns how long an outage lasts before it is told. A rule that tells at once
+// waits the usual time: one look that fails says little.
+func (r Rule) outageLasts() time.Duration {
+	if r.For == AtOnce {
+		return UsualFor
+	}
+	return lengthOf(r.For, UsualFor)
 }
 
 // NewTrial returns a message that says only that it arrived.

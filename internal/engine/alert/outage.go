@@ -19,8 +19,8 @@ type outage struct {
 	told  []alert.Addressed // that arrived
 }
 
-// followOutage tells that findings cannot be looked at once that has lasted, and that it is
-// over. What is told does not depend on the database.
+// followOutage tells that findings cannot be looked at once that has lasted as long as a rule
+// says, and that it is over. What is told does not depend on the database.
 func (s *Service) followOutage(ctx context.Context, failure error) {
 	now := time.Now().UTC()
 	switch {
@@ -31,9 +31,6 @@ func (s *Service) followOutage(ctx context.Context, failure error) {
 		s.outage.since = now
 	}
 	s.outage.alert = outageAlert(failure, s.outage.since)
-	if now.Sub(s.outage.since) < alert.UsualFor {
-		return
-	}
 	for _, a := range s.config.Declared.Outage(s.outage.alert, alert.Firing, now) {
 		if s.wasTold(a) || s.config.Senders[a.Receiver] == nil {
 			continue

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/alert"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/driver/hook"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/testkit/wiretap"
@@ -314,6 +315,51 @@ func TestNightPlannerDead(t *testing.T) {
 		}
 		n.ends(n.serves("planner,executor"), told)
 	})
+}
+
+// The server of the database cannot be reached: that is told without it, by the same rule as
+// everything else, and so is its return. Work goes on without a command, and nothing of the
+// time between is missing.
+func TestNightDatabaseAway(t *testing.T) {
+	direct := databases["mariadb"](t)
+	n := newNight(t, direct, manyItems)
+	var w *wire
+	w, n.database = newWire(t, direct, nil)
+	worker := n.begins()
+	w.away(true)
+	gone := time.Now()
+	told := n.rings(alert.Firing)
+	n.names(told, "CRITICAL", "DATABASE_UNREACHABLE", "cannot be reached", "nothing is stored")
+	if told.Since.Before(gone.Add(-time.Second)) {
+		t.Errorf("away since %v, and it went at %v", told.Since, gone)
+	}
+	w.away(false)
+	back := time.Now()
+	if code, out, _ := n.patra("status"); told.Next != "patra status" || !strings.Contains(out, n.source) {
+		t.Errorf("next is %q: exit %d\n%s", told.Next, code, out)
+	}
+	n.ends(worker, told)
+	n.isReadUntil(worker, back)
+}
+
+// isReadUntil waits until the watermark is beyond an instant: it passes no range that is owed.
+func (n *night) isReadUntil(worker *scraped, at time.Time) {
+	n.t.Helper()
+	for {
+		done := strings.Count(worker.said.all(), "status=SUCCEEDED")
+		var list struct {
+			Items []view.Cursor `json:"items"`
+		}
+		if out := n.must("cursor", "list", n.source, "-o", "json"); json.Unmarshal([]byte(out), &list) != nil || len(list.Items) != 1 {
+			n.t.Fatalf("%s", out)
+		}
+		if list.Items[0].Instant.After(at) {
+			return
+		}
+		if !worker.said.hears("status=SUCCEEDED", done+1, worker.ended) {
+			n.t.Fatalf("ended:\n%s", worker.said.all())
+		}
+	}
 }
 
 // onEveryNight runs a night on SQLite, and on MariaDB too among the proofs: it takes a while.
