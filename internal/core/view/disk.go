@@ -10,6 +10,9 @@ type Disk struct {
 	Free  uint64   `json:"free"`
 }
 
+// HoldsDatabase is how Disk.Holds names the database.
+const HoldsDatabase = "the database"
+
 // StoreSample is one question to the store, and how long its answer took.
 type StoreSample struct {
 	At   time.Time

@@ -199,6 +199,17 @@ func roomText(f view.Finding) string {
 	return "it cannot be reached, so nothing is stored and findings are unknown: " + Shorten(f.Error, 300)
 }
 
+// DiskFullText says that the disk of the database is full, and how to make room on it. nil:
+// the disk is not of this machine.
+func DiskFullText(d *view.Disk) string {
+	where := ""
+	if d != nil {
+		where = fmt.Sprintf(" (%s: %s of %s are free)", d.Path, sizeText(d.Free), sizeText(d.Total))
+	}
+	return "its disk is full" + where + ": make room there by moving other files away, or start `patra serve` with a smaller `--raw-max`, which removes the oldest bodies of answers." +
+		" Nothing is harvested until then; what is stored stays, and work goes on automatically when there is room"
+}
+
 // sizeText writes a number of bytes as people say it.
 func sizeText(bytes uint64) string {
 	for _, unit := range []struct {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -300,6 +301,21 @@ func TestADatabaseThatIsAwayIsTold(t *testing.T) {
 		w.pass(time.Hour)
 		w.heard()
 	})
+}
+
+// A disk that is full is told with its path, what is left of it, and how to make room.
+func TestAFullDiskIsToldWithItsPath(t *testing.T) {
+	disk := view.Disk{Path: "/srv/patra", Holds: []string{view.HoldsDatabase}, Total: 40e9, Free: 12e3}
+	found := []view.Finding{{Code: view.FoundDiskLow, Disk: &disk}}
+	s := New(nil, func(context.Context) ([]view.Finding, error) { return found, nil }, Config{}, slog.New(slog.DiscardHandler))
+	full := fmt.Errorf("commit: %w", fault.ErrFull)
+	if got := s.outageAlert(t.Context(), full); got.Next != "df -h /srv/patra" || !strings.Contains(got.Text, "(/srv/patra: 12 kB of 40 GB are free)") || !strings.Contains(got.Text, "--raw-max") {
+		t.Errorf("%+v", got)
+	}
+	found = nil // it is the server's
+	if got := s.outageAlert(t.Context(), full); got.Next != "df -h" || !strings.Contains(got.Text, "its disk is full: make room") {
+		t.Errorf("%+v", got)
+	}
 }
 
 // A day with three causes whose findings flicker, whose texts change, whose source cannot be

@@ -3,6 +3,7 @@ package alert
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/alert"
@@ -30,7 +31,7 @@ func (s *Service) followOutage(ctx context.Context, failure error) {
 	case s.outage.since.IsZero():
 		s.outage.since = now
 	}
-	s.outage.alert = outageAlert(failure, s.outage.since)
+	s.outage.alert = s.outageAlert(ctx, failure)
 	for _, a := range s.config.Declared.Outage(s.outage.alert, alert.Firing, now) {
 		if s.wasTold(a) || s.config.Senders[a.Receiver] == nil {
 			continue
@@ -72,12 +73,16 @@ func (s *Service) sendDirectly(ctx context.Context, a alert.Addressed) bool {
 }
 
 // outageAlert says what keeps findings from being looked at.
-func outageAlert(failure error, since time.Time) alert.Alert {
+func (s *Service) outageAlert(ctx context.Context, failure error) alert.Alert {
+	since := s.outage.since
 	if errors.Is(failure, fault.ErrFull) {
-		return alert.Alert{
-			Code: view.FoundUnreachable, Severity: view.Critical, About: "database", Since: since, Next: "df -h",
-			Text: "its disk is full: make room there. Nothing is harvested until then; what is stored stays, and work goes on automatically when there is room",
+		told := alert.Alert{Code: view.FoundUnreachable, Severity: view.Critical, About: "database", Since: since, Next: "df -h"}
+		disk := s.findFullDisk(ctx)
+		if disk != nil {
+			told.Next += " " + disk.Path
 		}
+		told.Text = wording.DiskFullText(disk)
+		return told
 	}
 	var unreachable errUnreachable
 	if errors.As(failure, &unreachable) {
@@ -87,4 +92,19 @@ func outageAlert(failure error, since time.Time) alert.Alert {
 		Code: view.FoundUncomputable, Severity: view.Critical, About: "status", Since: since, Next: "patra status",
 		Text: "findings cannot be looked at, so nothing else can be told: " + wording.Shorten(failure.Error(), 200),
 	}
+}
+
+// findFullDisk returns the disk of the database as the findings have it: what is stored can
+// still be read. nil: it is another machine's.
+func (s *Service) findFullDisk(ctx context.Context) *view.Disk {
+	found, err := s.find(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, f := range found {
+		if f.Disk != nil && slices.Contains(f.Disk.Holds, view.HoldsDatabase) {
+			return f.Disk
+		}
+	}
+	return nil
 }
