@@ -44,6 +44,8 @@ func (a *App) QueueRejects(ctx context.Context, pick ingest.RejectPick, by inges
 	r := NewRequest(now, nil, nil)
 	r.By, r.Refresh = by, planner.Refresh{Spec: refresh.Spec{Policy: refresh.ByQuarantine}}
 	plan, _, err := a.Planner.Plan(ctx, compiled, r)
-	out.PlanID = plan.ID
-	return out, err
+	if out.PlanID = plan.ID; err != nil {
+		return out, fmt.Errorf("%d items were put back, and the plan that reads them was not stored; `patra quarantine requeue %s --all` reads them: %w", out.Changed, of.Source, err)
+	}
+	return out, nil
 }
