@@ -70,7 +70,7 @@ func (e *Entrance) checkOrigin(r *http.Request, v *visit) *refusal {
 	if v.bearer {
 		return nil
 	}
-	if origin := r.Header.Get("Origin"); origin != "" && !sameHost(origin, r.Host) {
+	if origin := r.Header.Get("Origin"); origin != "" && !sameHost(origin, r.Host) && !hidesOwnOrigin(r) {
 		return foreign
 	}
 	switch r.Header.Get("Sec-Fetch-Site") {
@@ -80,6 +80,13 @@ func (e *Entrance) checkOrigin(r *http.Request, v *visit) *refusal {
 		}
 	}
 	return nil
+}
+
+// hidesOwnOrigin reports whether a browser sends a form of our own pages without naming them:
+// pages that have no referrer (R8) have the origin null as well. That it comes from the same
+// origin stands in Sec-Fetch-Site, which no page can write.
+func hidesOwnOrigin(r *http.Request) bool {
+	return r.Header.Get("Origin") == "null" && r.Header.Get("Sec-Fetch-Site") == "same-origin"
 }
 
 func sameHost(origin, host string) bool {

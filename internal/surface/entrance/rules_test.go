@@ -219,6 +219,8 @@ func TestR7OtherOriginsAreRefused(t *testing.T) {
 		"another port":   {"Sec-Fetch-Site", "same-site"},
 		"old browser":    {"Origin", "https://evil.example"},
 		"no origin":      {"Origin", "null"},
+		"a sandbox":      {"Origin", "null", "Sec-Fetch-Site", "cross-site"},
+		"two answers":    {"Origin", "http://localhost:3000", "Sec-Fetch-Site", "same-origin"},
 		"another origin": {"Origin", "http://localhost:3000"},
 	} {
 		t.Run(name, func(*testing.T) {
@@ -236,7 +238,8 @@ func TestR7OtherOriginsAreRefused(t *testing.T) {
 	own := h.server.URL
 	h.expect(200, "POST", "/plans", "", "Cookie", cookie, "Origin", own)
 	h.expect(200, "POST", "/plans", "", "Cookie", cookie, "Sec-Fetch-Site", "same-origin")
-	h.expect(200, "POST", "/plans", "", "Cookie", cookie) // no browser
+	h.expect(200, "POST", "/plans", "", "Cookie", cookie, "Origin", "null", "Sec-Fetch-Site", "same-origin") // a form of ours, in Chromium
+	h.expect(200, "POST", "/plans", "", "Cookie", cookie)                                                    // no browser
 	h.expect(200, "GET", "/", "", "Cookie", cookie, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate")
 	h.expect(401, "POST", "/plans", "", "Cookie", cookie, "Authorization", "Bearer wrong")
 	if got := h.expect(405, "GET", "/logout", "", "Cookie", cookie); len(got.Cookies()) > 0 {
