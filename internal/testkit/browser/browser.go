@@ -1,0 +1,228 @@
+// Package browser drives a real Chromium over the pages of one process, as a person would,
+// and holds what every page must keep: no error in the console, and no request to anybody
+// else.
+package browser
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"github.com/patra-ingest/patra/internal/testkit/need"
+)
+
+// Browser is one window of a browser that belongs to one test.
+type Browser struct {
+	t      testing.TB
+	ctx    context.Context // of the window
+	origin string
+	shots  string
+
+	mu     sync.Mutex
+	wrong  []string      // what no page may do
+	closed chan struct{} // both readers have seen the last request and the last message
+}
+
+// farewell is the last thing a window asks for and says: what came before it was seen.
+const farewell = "/healthz?farewell"
+
+// Open starts a browser that looks at the pages of one origin, such as http://127.0.0.1:8750.
+// It ends with the test, which fails if a page had an error or asked somebody else.
+func Open(t testing.TB, origin string) *Browser {
+	t.Helper()
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		need.Missing(t, "chromium is not installed (Debian: apt install chromium)")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.Flag("headless", "new"),
+		chromedp.WindowSize(1400, 1000), chromedp.UserDataDir(t.TempDir()))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // it refuses to start for root otherwise
+	}
+	// The window ends in Cleanup, when the context of the test has ended.
+	alloc, endProgram := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
+	ctx, endWindow := chromedp.NewContext(alloc)
+	b := &Browser{t: t, ctx: ctx, origin: origin, shots: t.ArtifactDir(), closed: make(chan struct{})}
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start chromium: %v", err)
+	}
+	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	b.watch()
+	t.Cleanup(func() {
+		b.close()
+		_ = chromedp.Cancel(ctx)
+		endWindow()
+		endProgram()
+	})
+	return b
+}
+
+// watch notes what no page may do, until the farewell was seen.
+func (b *Browser) watch() {
+	asked, said := chromedp.Events(b.ctx, network.RequestWillBeSent), chromedp.Console(b.ctx)
+	var both sync.WaitGroup
+	both.Go(func() {
+		for e, err := range asked {
+			if err != nil || strings.HasSuffix(e.Request.URL, farewell) {
+				return
+			}
+			if !strings.HasPrefix(e.Request.URL, b.origin+"/") {
+				b.note("%s asks %s", e.DocumentURL, e.Request.URL)
+			}
+		}
+	})
+	both.Go(func() {
+		for m, err := range said {
+			if err != nil || m.Text == farewell {
+				return
+			}
+			if m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleException || m.Type == chromedp.ConsoleWarning {
+				b.note("console of %s: %s: %s", m.URL, m.Type, m.Text)
+			}
+		}
+	})
+	go func() {
+		both.Wait()
+		close(b.closed)
+	}()
+}
+
+func (b *Browser) note(format string, args ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wrong = append(b.wrong, fmt.Sprintf(format, args...))
+}
+
+// close waits until all that the pages did was seen, and fails the test for what was wrong.
+func (b *Browser) close() {
+	err := chromedp.Do(b.ctx, chromedp.Navigate(b.origin+farewell))
+	if err == nil {
+		_, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](fmt.Sprintf("console.log(%q), true", farewell)))
+	}
+	if err != nil {
+		b.t.Errorf("the browser or the process it looks at went away: %v", err)
+		return
+	}
+	<-b.closed
+	for _, text := range b.wrong {
+		b.t.Error(text)
+	}
+}
+
+// Visit opens a page by its path; it must be there.
+func (b *Browser) Visit(path string) {
+	b.t.Helper()
+	b.arrives(path, chromedp.Navigate(b.origin+path))
+}
+
+// Follow clicks a link or a button that leads to another page; it must be there.
+func (b *Browser) Follow(selector string) {
+	b.t.Helper()
+	b.arrives(selector, chromedp.Click(chromedp.CSS(selector)))
+}
+
+func (b *Browser) arrives(by string, step chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	answer, err := chromedp.RunResponse(b.ctx, step)
+	if err != nil {
+		b.t.Fatalf("%s: %v", by, err)
+	}
+	if answer != nil && answer.Status != http.StatusOK {
+		b.t.Fatalf("%s leads to %s, which answers %d", by, answer.URL, answer.Status)
+	}
+}
+
+// Await waits until an element is shown.
+func (b *Browser) Await(selector string) {
+	b.t.Helper()
+	b.do(selector, chromedp.WaitVisible(chromedp.CSS(selector)))
+}
+
+// Press clicks what stays on the page.
+func (b *Browser) Press(selector string) {
+	b.t.Helper()
+	b.do(selector, chromedp.Click(chromedp.CSS(selector)))
+}
+
+// Type types a text into a field.
+func (b *Browser) Type(selector, text string) {
+	b.t.Helper()
+	b.do(selector, chromedp.SendKeys(chromedp.CSS(selector), text))
+}
+
+func (b *Browser) do(what string, step chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, step); err != nil {
+		b.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// Text is what a person reads in an element.
+func (b *Browser) Text(selector string) string {
+	b.t.Helper()
+	text, err := chromedp.Run(b.ctx, chromedp.Text(chromedp.CSS(selector)))
+	if err != nil {
+		b.t.Fatalf("%s: %v", selector, err)
+	}
+	return text
+}
+
+// Has expects texts in an element.
+func (b *Browser) Has(selector string, texts ...string) {
+	b.t.Helper()
+	got := b.Text(selector)
+	for _, want := range texts {
+		if !strings.Contains(got, want) {
+			b.t.Errorf("%s has no %q:\n%s", selector, want, got)
+		}
+	}
+}
+
+// Value is what an expression of JavaScript has as text. It is evaluated by the browser, also
+// where pages may not run theirs.
+func (b *Browser) Value(expression string) string {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")"))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// ForbidScript makes the browser run no JavaScript of pages from the next one on.
+func (b *Browser) ForbidScript() {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// Resize makes the window as large as another device.
+func (b *Browser) Resize(width, height int64) {
+	b.t.Helper()
+	b.do("resize", chromedp.EmulateViewport(width, height))
+}
+
+// Shoot keeps a picture of the page among what the test leaves (go test -artifacts).
+func (b *Browser) Shoot(name string) {
+	b.t.Helper()
+	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(b.shots, name+".png"), picture, 0o600)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
