@@ -15,7 +15,7 @@ func (a *App) NewAPI(s httpapi.Settings) *httpapi.Handler {
 		Status: apiStatus{a}, Sources: apiSources{a}, Details: a.Inspect, Plans: a.Plans, Work: a.Tasks, Cursors: a.Cursors, Rates: a.Inspect, Quarantine: a.Quarantine,
 		Events: a.Events, Alerts: a.Alerts, Records: apiRecords{a.Records, a}, Audit: a.History, Stats: apiStats{a.Inspect, a},
 	}, httpapi.Actors{
-		Operator: a.Operator, PlanActs: a.Plans, CursorActs: a.Cursors, QuarantineActs: a.Quarantine, EventActs: a.Events, RateActs: a, AlertActs: a.Alerts,
+		Operator: a.Operator, PlanActs: a.Plans, CursorActs: a.Cursors, QuarantineActs: apiQuarantine{a.Quarantine, a}, EventActs: a.Events, RateActs: a, AlertActs: a.Alerts,
 		Triggers: a, Files: a.NewSourceTexts(a.config.Installed.Remote),
 	})
 }
@@ -79,4 +79,15 @@ func (r apiRecords) History(ctx context.Context, d view.Dataset, id string, look
 type apiStats struct {
 	*inspect.Inspector
 	*App
+}
+
+// apiQuarantine puts items back with the plan that reads them: nobody waits at the other end.
+type apiQuarantine struct {
+	*Quarantine
+	app *App
+}
+
+// QueueRejects puts items back and queues the plan that reads them.
+func (q apiQuarantine) QueueRejects(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (view.Requeued, error) {
+	return q.app.QueueRejects(ctx, pick, by)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/privacy"
 	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -19,10 +20,18 @@ type Quarantine struct {
 }
 
 // ListGroups counts items by endpoint, reason, place and state: those nobody has
-// decided about, or all. Of a source, or of all if it is empty.
+// decided about, or all. Of a source, or of all if it is empty. People in the examples are
+// masked here, so that no surface can forget it (§14.10).
 func (q *Quarantine) ListGroups(ctx context.Context, source string, all bool) ([]view.RejectGroup, error) {
-	return q.db.RejectGroups(ctx, source, all)
+	groups, err := q.db.RejectGroups(ctx, source, all)
+	for i := range groups {
+		groups[i].Example = privacy.MaskOf([]byte(groups[i].Example), maskedExample)
+	}
+	return groups, err
 }
+
+// maskedExample is how much of an item a group shows.
+const maskedExample = 2000
 
 // List lists items, oldest first, after one. With their bytes it may stop before the
 // limit; none means that there are no more.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/privacy"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
@@ -26,8 +25,8 @@ func New(e *term.Env) *cobra.Command {
 		newQuarantineGroups(e), newQuarantineList(e), newQuarantineShow(e), newQuarantineRequeue(e), newQuarantineDiscard(e), newQuarantineExport(e))
 }
 
-// maskedExample is how much of an item a group shows.
-const maskedExample = 300
+// shownExample is how much of an item a group shows on a terminal.
+const shownExample = 300
 
 func newQuarantineGroups(e *term.Env) *cobra.Command {
 	var all bool
@@ -48,7 +47,7 @@ or were discarded are left out, unless --all asks for them.`,
 					return err
 				}
 				for i := range groups {
-					groups[i].Example = privacy.MaskOf([]byte(groups[i].Example), maskedExample)
+					groups[i].Example = wording.Shorten(groups[i].Example, shownExample)
 				}
 				if len(groups) == 0 {
 					e.Hint("nothing is in quarantine")

@@ -46,7 +46,7 @@ type CursorActs interface {
 
 // QuarantineActs settles items that could not be read.
 type QuarantineActs interface {
-	Requeue(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (ingest.RejectsDone, error)
+	QueueRejects(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (view.Requeued, error)
 	Discard(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (ingest.RejectsDone, error)
 }
 

@@ -239,13 +239,13 @@ func (a *api) registerItemActs() {
 		}
 		return pick, nil
 	}
-	act(a, access.Operator, "requeue-quarantine", "/v1/quarantine/requeue", "quarantine", "Put items back, to be read again",
-		func(ctx context.Context, who access.Caller, in *rejectsIn) (out ingest.RejectsDone, err error) {
+	act(a, access.Operator, "requeue-quarantine", "/v1/quarantine/requeue", "quarantine", "Put items of an endpoint back, and queue the plan that reads them again",
+		func(ctx context.Context, who access.Caller, in *rejectsIn) (out view.Requeued, err error) {
 			pick, err := choose(ctx, who, in)
 			if err != nil {
 				return out, err
 			}
-			return a.QuarantineActs.Requeue(ctx, pick, in.Body.act(who))
+			return a.QuarantineActs.QueueRejects(ctx, pick, in.Body.act(who))
 		})
 	act(a, access.Operator, "discard-quarantine", "/v1/quarantine/discard", "quarantine", "Mark items as junk; that cannot be undone",
 		func(ctx context.Context, who access.Caller, in *rejectsIn) (out ingest.RejectsDone, err error) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/privacy"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
@@ -24,9 +23,6 @@ type Quarantine interface {
 	Discard(ctx context.Context, pick ingest.RejectPick, by ingest.Act) (ingest.RejectsDone, error)
 }
 
-// sampleOfItem is how much of an item is shown. People in it are masked (§14.10).
-const sampleOfItem = 2000
-
 // groupRows reads the groups that nobody has decided about.
 func (s *site) groupRows(ctx context.Context, a *ask, source string) (out []groupRow, err error) {
 	groups, err := s.Work.Quarantine.ListGroups(ctx, source, false)
@@ -34,7 +30,6 @@ func (s *site) groupRows(ctx context.Context, a *ask, source string) (out []grou
 		if !a.Caller.Sees(g.Source) || len(out) == groupsShown {
 			continue
 		}
-		g.Example = privacy.MaskOf([]byte(g.Example), sampleOfItem)
 		out = append(out, groupRow{g, groupPath(g, "")})
 	}
 	return out, err
@@ -95,7 +90,6 @@ func (s *site) showGroup(a *ask) (page, error) {
 			g.Returned = one.Count
 		}
 	}
-	g.Group.Example = privacy.MaskOf([]byte(g.Group.Example), sampleOfItem)
 	g.Requeue, g.Discard, g.Command = groupPath(g.Group, "/requeue"), groupPath(g.Group, "/discard"), "patra quarantine requeue "+groupFlags(pick)
 	if g.Reader {
 		g.Items = load(a, "the items", func(ctx context.Context) ([]view.Reject, error) {
