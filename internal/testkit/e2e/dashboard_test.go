@@ -23,7 +23,7 @@ type dashed struct {
 var answersAt = regexp.MustCompile(`the HTTP interface answers" address=(\S+)`)
 
 // startDashboard harvests a week of which days fail, and starts a process that shows it.
-func startDashboard(t *testing.T, database string) *dashed {
+func startDashboard(t *testing.T, database, roles string) *dashed {
 	t.Helper()
 	d := &dashed{}
 	d.subject = ofKind(t, "token").start(t, database, upsim.Options{Faults: []upsim.Fault{{
@@ -34,11 +34,11 @@ func startDashboard(t *testing.T, database string) *dashed {
 	if code == 0 {
 		t.Fatalf("no day failed:\n%s%s", out, errText)
 	}
-	d.serveDashboard()
+	d.serveDashboard(roles)
 	return d
 }
 
-func (d *dashed) serveDashboard() {
+func (d *dashed) serveDashboard(roles string) {
 	d.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -46,7 +46,7 @@ func (d *dashed) serveDashboard() {
 	}
 	file := filepath.Join(d.t.TempDir(), "first.token")
 	said, ended := &ear{news: make(chan struct{})}, make(chan struct{})
-	cmd := exec.Command(self, "serve", "--log-format", "text", "--roles", "api", "--listen", "127.0.0.1:0", "--token-file", file, "--db", d.database)
+	cmd := exec.Command(self, "serve", "--log-format", "text", "--roles", roles, "--listen", "127.0.0.1:0", "--token-file", file, "--db", d.database)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
@@ -90,7 +90,7 @@ func (d *dashed) enter(b *browser.Browser) {
 // A person sees on the overview that a source has gaps, finds them on its map, and follows
 // the error to what the upstream answered.
 func TestAPersonFollowsAFailureToItsEvidence(t *testing.T) {
-	d := startDashboard(t, databases["sqlite"](t))
+	d := startDashboard(t, databases["sqlite"](t), "api")
 	b := d.logIn(t)
 	b.Has("#content", d.source)
 	b.Shoot("overview")
@@ -104,10 +104,30 @@ func TestAPersonFollowsAFailureToItsEvidence(t *testing.T) {
 	b.Shoot("evidence")
 }
 
+// A gap is filled from the map: seen, previewed, asked for with a reason, and read by the
+// process that shows it.
+func TestAPersonFillsAGapFromTheMap(t *testing.T) {
+	d := startDashboard(t, databases["sqlite"](t), "executor,api")
+	d.faults("") // their outage is over
+	b := d.logIn(t)
+	b.Visit("/coverage/" + d.source + "/" + badDay)
+	b.Shoot("gap")
+	b.Follow("#stretch a.main")
+	b.Has("#content", "HARVEST", "1 slice")
+	b.Shoot("preview")
+	b.Type("#reason", "their outage is over")
+	b.Follow("form.row button.main")
+	b.Has("[role=status]", "It is planned")
+	for !strings.Contains(b.Value("document.body.innerHTML"), `class="cell done" href="/coverage/`+d.source+"/"+badDay) {
+		b.Visit("/coverage/" + d.source + "/2025")
+	}
+	b.Shoot("filled")
+}
+
 // Every page of the dashboard can be looked at in a browser: in the light, in the dark, on a
 // phone, and with JavaScript forbidden.
 func TestPagesInABrowser(t *testing.T) {
-	d := startDashboard(t, databases["sqlite"](t))
+	d := startDashboard(t, databases["sqlite"](t), "api")
 	pages := map[string]string{"overview": "/", "coverage": "/coverage", "year": "/coverage/" + d.source + "/2025", "day": "/coverage/" + d.source + "/" + badDay, "plans": "/plans", "plan": "/plans/1", "rate": "/rate", "cursors": "/cursors", "errors": "/errors"}
 	const colour = "getComputedStyle(document.body).backgroundColor"
 	look := func(b *browser.Browser, kind string) {
