@@ -16,15 +16,6 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
-// CheckSource checks the text of a source file, which is shown under a name, as far as
-// that needs no database. Problems come twice: in the file as programs get them, and as
-// an error.
-func CheckSource(name string, text []byte) (view.CheckedFile, registry.Problems) {
-	f, problems := ReadSource(name, text)
-	NoteProblems(&f, problems)
-	return f, problems
-}
-
 // ReadSource reads the text of a source file and finds what is wrong with it.
 func ReadSource(name string, text []byte) (f view.CheckedFile, problems registry.Problems) {
 	f.File = name

@@ -12,7 +12,7 @@ import (
 // and /openapi.json, and the pages for people at /.
 func (a *App) newSurfaces() (api, web http.Handler) {
 	version := a.config.Entrance.Version
-	api = a.NewAPI(httpapi.Settings{Version: version, CallerOf: entrance.CallerOf, CorrelationOf: entrance.RequestID, Log: a.config.Log})
+	api = a.NewAPI(httpapi.Settings{Version: version, CallerOf: entrance.CallerOf, RequestID: entrance.RequestID, Log: a.config.Log})
 	return api, a.newDashboard(version, entrance.CallerOf, entrance.RequestID)
 }
 

@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"regexp"
 	"testing"
 	"time"
 
@@ -32,16 +33,16 @@ func TestALimitedCallerSeesItsSourcesAlone(t *testing.T) {
 	}
 }
 
-func TestATokenIsSpelledAndRead(t *testing.T) {
+// spelled is the form of a token: scanners of leaked secrets look for it.
+var spelled = regexp.MustCompile(`^patra_[A-Za-z0-9_-]{43}$`)
+
+func TestATokenIsSpelled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var random [access.SecretBytes]byte
 		copy(random[:], rapid.SliceOfN(rapid.Byte(), len(random), len(random)).Draw(t, "random"))
 		text := access.Spell(random)
-		if err := access.ReadSpelling(text); err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		if cut := text[:len(text)-1]; access.ReadSpelling(cut) == nil {
-			t.Fatalf("%s is taken for a token", cut)
+		if !spelled.MatchString(text) {
+			t.Fatalf("%s is no token", text)
 		}
 	})
 }

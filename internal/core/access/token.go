@@ -3,8 +3,6 @@ package access
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
-	"strings"
 	"time"
 )
 
@@ -40,16 +38,6 @@ func (t Token) Caller() Caller {
 // Spell writes a token of random bytes as people copy it.
 func Spell(random [SecretBytes]byte) string {
 	return Prefix + base64.RawURLEncoding.EncodeToString(random[:])
-}
-
-// ReadSpelling checks the form of what somebody brings as a token. What was brought is not
-// repeated in the error: it may be a secret of something else.
-func ReadSpelling(text string) error {
-	raw, found := strings.CutPrefix(text, Prefix)
-	if b, err := base64.RawURLEncoding.DecodeString(raw); !found || err != nil || len(b) != SecretBytes {
-		return fmt.Errorf("this is not a token of patra: it begins with %s and has %d characters", Prefix, len(Prefix)+base64.RawURLEncoding.EncodedLen(SecretBytes))
-	}
-	return nil
 }
 
 // Hash is what is stored of a token or a session. They are random and long, so a plain

@@ -32,17 +32,9 @@ func visitOf(ctx context.Context) *visit {
 // CallerOf tells who asks. Without an entrance it is nobody, who may do nothing.
 func CallerOf(ctx context.Context) access.Caller { return visitOf(ctx).caller }
 
-// WithCaller is a context in which a caller asks, for tests of surfaces.
-func WithCaller(ctx context.Context, c access.Caller) context.Context {
-	return context.WithValue(ctx, visitKey{}, &visit{caller: c, id: newRequestID()})
-}
-
 // RequestID names a request in its answer and in the log, so that both can be found by
 // each other (R12).
 func RequestID(ctx context.Context) string { return visitOf(ctx).id }
-
-// Address tells where who asks is, as far as it can be believed.
-func Address(ctx context.Context) string { return visitOf(ctx).address }
 
 // NoteRefusal says why a request is refused, for the audit log. A surface that answers 404
 // for what the caller may not know of says so here.

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/patra-ingest/patra/internal/core/access"
 )
 
 // Problem is an error as programs read it (RFC 9457), with a code, what to do next and
@@ -18,6 +16,7 @@ type Problem struct {
 	Title   string `json:"title"`
 	Status  int    `json:"status"`
 	Detail  string `json:"detail,omitempty"`
+	Kind    string `json:"kind"` // as the command line names it
 	Code    string `json:"code,omitempty"`
 	Next    string `json:"next,omitempty"`
 	Request string `json:"request,omitempty"`
@@ -64,7 +63,7 @@ func IsAPI(r *http.Request) bool {
 
 // WriteProblem answers with a problem.
 func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
-	p.Type, p.Request = "about:blank", RequestID(r.Context())
+	p.Type, p.Request, p.Kind = "about:blank", RequestID(r.Context()), kindOf(p.Status)
 	if p.Title == "" {
 		p.Title = http.StatusText(p.Status)
 	}
@@ -73,9 +72,19 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
 	_ = json.NewEncoder(w).Encode(p) // who does not read it hears nothing
 }
 
-// Forbid answers that a role is needed which the caller has not, as a problem or a page.
-func Forbid(w http.ResponseWriter, r *http.Request, need access.Role) {
-	refuse(http.StatusForbidden, "ROLE_NEEDED", "this needs the role "+string(need), "ask for an access token with it: patra token create NAME --role "+string(need)).write(w, r)
+// kindOf is the word of the command line for a status.
+func kindOf(status int) string {
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusMisdirectedRequest:
+		return "CREDENTIALS"
+	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
+		return "BUSY"
+	case status == http.StatusNotFound:
+		return "NOT_FOUND"
+	case status >= http.StatusInternalServerError:
+		return "FAILURE"
+	}
+	return "USAGE"
 }
 
 // sendToLogin answers who is nobody: programs hear what to bring, people get the page

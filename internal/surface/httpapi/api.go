@@ -20,9 +20,9 @@ type Settings struct {
 	Version string
 	// CallerOf tells who asks, as the entrance found out; the zero caller may do nothing.
 	CallerOf func(context.Context) access.Caller
-	// CorrelationOf names a request, in answers and in the log.
-	CorrelationOf func(context.Context) string
-	Log           *slog.Logger
+	// RequestID names a request, in answers and in the log.
+	RequestID func(context.Context) string
+	Log       *slog.Logger
 }
 
 // mostBody is how large the body of a request may be (R9).

@@ -51,10 +51,10 @@ func serve(t *testing.T) *served {
 	t.Cleanup(func() { _ = app.Close() })
 	s := &served{T: t, caller: access.Caller{Name: "test", TokenID: 7, Role: access.Admin}}
 	s.handler = app.NewAPI(httpapi.Settings{
-		Version:       "test",
-		CallerOf:      func(context.Context) access.Caller { return s.caller },
-		CorrelationOf: func(context.Context) string { return "c-1" },
-		Log:           slog.New(slog.DiscardHandler),
+		Version:   "test",
+		CallerOf:  func(context.Context) access.Caller { return s.caller },
+		RequestID: func(context.Context) string { return "c-1" },
+		Log:       slog.New(slog.DiscardHandler),
 	})
 	s.source = "crossref"
 	return s

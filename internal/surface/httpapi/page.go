@@ -35,10 +35,21 @@ func (p Page) before() (int64, error) {
 	return id, nil
 }
 
-// errUnseen is how callers that are limited to sources learn of other ones: not at all.
-func errUnseen(what string, name any) error {
-	return fmt.Errorf("%w: %s %v", fault.ErrNotFound, what, name)
+// unseenError is how callers that are limited to sources learn of other ones: not at all. It
+// reads as if the row did not exist; the audit log knows better.
+type unseenError struct {
+	what string
+	name any
 }
+
+func (e unseenError) Error() string {
+	return fmt.Sprintf("%v: %s %v", fault.ErrNotFound, e.what, e.name)
+}
+
+// Unwrap makes it what is not found.
+func (e unseenError) Unwrap() error { return fault.ErrNotFound }
+
+func errUnseen(what string, name any) error { return unseenError{what, name} }
 
 // sourcesFor are the sources that a list is read for; one empty name stands for all.
 func sourcesFor(who access.Caller, wanted string) ([]string, error) {

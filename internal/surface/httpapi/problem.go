@@ -15,21 +15,22 @@ import (
 	"github.com/patra-ingest/patra/internal/core/trust"
 	"github.com/patra-ingest/patra/internal/core/visible"
 	"github.com/patra-ingest/patra/internal/core/wording"
+	"github.com/patra-ingest/patra/internal/surface/entrance"
 )
 
 // Problem is an error as callers get it (RFC 9457), with what the command line says: the
 // code of a fault, what is wrong where, and what to do next. It never repeats a value that
 // was sent: that may be a secret in the wrong place (R12).
 type Problem struct {
-	Type        string         `json:"type" doc:"Always about:blank: code and kind tell problems apart."`
-	Title       string         `json:"title" doc:"The status in words."`
-	Status      int            `json:"status"`
-	Detail      string         `json:"detail" doc:"What happened and why, for people."`
-	Kind        string         `json:"kind" doc:"As the command line names it: USAGE, NOT_FOUND, CONFLICT, CREDENTIALS, BUSY, FAILURE."`
-	Code        string         `json:"code,omitempty" doc:"Of the fault, where an upstream or the database said no."`
-	Next        string         `json:"next,omitempty" doc:"What to do next."`
-	Correlation string         `json:"correlationId,omitempty" doc:"Names this request in the log."`
-	Problems    []FieldProblem `json:"problems,omitempty" doc:"Each thing that is wrong, with its place."`
+	Type     string         `json:"type" doc:"Always about:blank: code and kind tell problems apart."`
+	Title    string         `json:"title" doc:"The status in words."`
+	Status   int            `json:"status"`
+	Detail   string         `json:"detail" doc:"What happened and why, for people."`
+	Kind     string         `json:"kind" doc:"As the command line names it: USAGE, NOT_FOUND, CONFLICT, CREDENTIALS, BUSY, FAILURE."`
+	Code     string         `json:"code,omitempty" doc:"Of the fault, where an upstream or the database said no."`
+	Next     string         `json:"next,omitempty" doc:"What to do next."`
+	Request  string         `json:"request,omitempty" doc:"Names this request in the log."`
+	Problems []FieldProblem `json:"problems,omitempty" doc:"Each thing that is wrong, with its place."`
 }
 
 // FieldProblem is one thing that is wrong with what was sent.
@@ -123,15 +124,18 @@ func (a *api) newProblem(ctx context.Context, err error) *Problem {
 	if errors.As(err, &made) {
 		return made
 	}
+	if hidden := (unseenError{}); errors.As(err, &hidden) {
+		entrance.NoteRefusal(ctx, "asked for a "+hidden.what+" that it does not see")
+	}
 	is := kindOf(err)
-	p := &Problem{Type: "about:blank", Title: http.StatusText(is.status), Status: is.status, Kind: is.name, Correlation: a.CorrelationOf(ctx)}
+	p := &Problem{Type: "about:blank", Title: http.StatusText(is.status), Status: is.status, Kind: is.name, Request: a.RequestID(ctx)}
 	var f *fault.Error
 	if errors.As(err, &f) {
 		p.Code = string(f.Code)
 	}
 	if is.status >= http.StatusInternalServerError {
-		a.Log.Error("a request could not be answered", "correlation", p.Correlation, "error", err)
-		p.Detail = "The request could not be answered; the log has the reason under the correlation id."
+		a.Log.Error("a request could not be answered", "request", p.Request, "error", err)
+		p.Detail = "The request could not be answered; the log has the reason under the name of the request."
 		if is.name == "BUSY" {
 			p.Detail, p.Next = "The database was busy or did not answer in time; nothing was changed.", "try again in a moment"
 		}
