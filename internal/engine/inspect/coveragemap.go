@@ -124,7 +124,7 @@ func (i *Inspector) mapLine(ctx context.Context, b EndpointCoverage, q view.MapQ
 		Paint(open, view.CellReading, view.CellOwed, view.CellFailed, view.CellNothing).
 		Paint(windowsOf(rejected), view.CellRejects, view.CellDone, view.CellBackfilled).
 		Paint(windowsOfCounted(sizes.thin), view.CellThin, view.CellDone, view.CellBackfilled, view.CellRejects).
-		Paint(sizes.short(), view.CellShort, view.CellDone, view.CellBackfilled, view.CellRejects)
+		Paint(windowsOfChecks(sizes.short), view.CellShort, view.CellDone, view.CellBackfilled, view.CellRejects)
 	line.Amounts = m.Amounts()
 	for _, w := range cells {
 		cell := m.Cell(w)
@@ -180,12 +180,13 @@ func (i *Inspector) wantedByCampaigns(ctx context.Context, b EndpointCoverage) (
 	return out, err
 }
 
-// sizesOf are how many items windows had when they were read last, and how many the upstream
-// said they have.
+// sizesOf are how many items windows had when they were read last, and where the upstream
+// counted more.
 type sizesOf struct {
 	history []ingest.WindowCount
 	counts  ingest.Counts
 	thin    []coverage.Counted
+	short   []view.CountCheck
 }
 
 func (i *Inspector) readSizes(ctx context.Context, b EndpointCoverage, within window.Window) (s sizesOf, err error) {
@@ -199,27 +200,17 @@ func (i *Inspector) readSizes(ctx context.Context, b EndpointCoverage, within wi
 	}
 	s.counts = ingest.NewCounts(s.history)
 	s.thin = thinDays(s.counts, within)
-	return s, nil
-}
-
-// short returns the windows of which the upstream said before the reading that they have more.
-// Items that changed since have moved to a later date, so that only a fifth and more counts:
-// less is asked about with a count.
-func (s sizesOf) short() (out []window.Window) {
-	for _, h := range s.history {
-		if h.Estimated != nil && isShort(*h.Estimated, h.Actual) {
-			if _, whole := s.counts.Whole(h.Window); whole {
-				out = append(out, h.Window)
-			}
-		}
+	checks, err := i.from.Counted.CountChecks(ctx, b.Compiled.Snapshot.Dataset(), within, mostShort)
+	if err != nil {
+		return s, err
 	}
-	return out
+	s.short, err = i.stillShort(ctx, b, checks)
+	return s, err
 }
-
-func isShort(told, read int64) bool { return told-read > max(told/5, 10) }
 
 // itemsOf returns the items of a window, where its readings add up to it, and what the
-// upstream told of it, where it did of each of them.
+// upstream counted in it, where it was asked and has more. What was expected of a slice is no
+// count of the upstream: it is a share of one of a longer window.
 func (s sizesOf) itemsOf(w window.Window) (items, told *int64) {
 	if len(s.history) == 0 {
 		return nil, nil
@@ -228,22 +219,19 @@ func (s sizesOf) itemsOf(w window.Window) (items, told *int64) {
 	if !whole {
 		return nil, nil
 	}
-	var sum int64
-	var covered time.Duration
-	first, _ := slices.BinarySearchFunc(s.history, w.From, func(h ingest.WindowCount, at time.Time) int { return h.Window.From.Compare(at) })
-	for _, h := range s.history[first:] {
-		if !h.Window.From.Before(w.To) {
-			break
+	for _, c := range s.short {
+		if c.Window == w {
+			return &n, c.Upstream
 		}
-		if h.Estimated == nil || h.Window.To.After(w.To) {
-			return &n, nil
-		}
-		sum, covered = sum+*h.Estimated, covered+h.Window.Duration()
 	}
-	if covered != w.Duration() { // read more than once, or in part by a longer window
-		return &n, nil
+	return &n, nil
+}
+
+func windowsOfChecks(checks []view.CountCheck) (out []window.Window) {
+	for _, c := range checks {
+		out = append(out, c.Window)
 	}
-	return &n, &sum
+	return out
 }
 
 func windowsOf(marked []view.Marked) (out []window.Window) {
@@ -335,8 +323,8 @@ func (i *Inspector) Readings(ctx context.Context, source, endpoint string, withi
 	}
 	for _, h := range sizes.history {
 		if h.Window.Overlaps(within) {
-			one := view.Reading{Window: h.Window, State: view.CellDone, Items: &h.Actual, Told: h.Estimated, AsOf: h.AsOf, RunID: h.RunID}
-			if h.Estimated != nil && isShort(*h.Estimated, h.Actual) {
+			one := view.Reading{Window: h.Window, State: view.CellDone, Items: &h.Actual, AsOf: h.AsOf, RunID: h.RunID}
+			if slices.ContainsFunc(sizes.short, func(c view.CountCheck) bool { return c.Window.Overlaps(h.Window) }) {
 				one.State = view.CellShort
 			}
 			out = append(out, one)

@@ -29,32 +29,12 @@ func (s *statusBuilder) addShortfalls(ctx context.Context) error {
 
 // addShortfall adds the short windows of one endpoint as one finding.
 func (s *statusBuilder) addShortfall(ctx context.Context, b EndpointCoverage, short []view.CountCheck) error {
-	hash, err := b.Compiled.Prototype.Hash()
+	f := view.Finding{Code: view.FoundShortfall, Subject: view.Subject{Source: b.Source, Endpoint: b.Endpoint, CursorID: b.Cursor.ID}}
+	still, err := s.stillShort(ctx, b, short)
 	if err != nil {
 		return err
 	}
-	f := view.Finding{Code: view.FoundShortfall, Subject: view.Subject{Source: b.Source, Endpoint: b.Endpoint, CursorID: b.Cursor.ID}}
-	for _, c := range short {
-		if c.Source != b.Source || c.Endpoint != b.Endpoint || c.Question != hash {
-			continue
-		}
-		now, again, err := s.readNow(ctx, b, c)
-		if err != nil {
-			return err
-		}
-		if again && now >= c.Enough {
-			continue
-		}
-		later, err := s.from.Counted.CountChecks(ctx, b.Compiled.Snapshot.Dataset(), c.Window, mostShort)
-		if err != nil {
-			return err
-		}
-		if isOutdated(c, later) {
-			continue
-		}
-		if c.ReadAgain = again; again {
-			c.Read = &now
-		}
+	for _, c := range still {
 		f.Short, f.Count = append(f.Short, c), f.Count+int(c.Missing())
 		if f.Since.IsZero() || c.CheckedAt.Before(f.Since) {
 			f.Since = c.CheckedAt
@@ -66,10 +46,43 @@ func (s *statusBuilder) addShortfall(ctx context.Context, b EndpointCoverage, sh
 	return nil
 }
 
+// stillShort keeps the comparisons of an endpoint that still say that items are missing: no
+// later one agrees, and the window was not read again with enough.
+func (i *Inspector) stillShort(ctx context.Context, b EndpointCoverage, short []view.CountCheck) (out []view.CountCheck, err error) {
+	hash, err := b.Compiled.Prototype.Hash()
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range short {
+		if c.Source != b.Source || c.Endpoint != b.Endpoint || c.Question != hash || c.Verdict != view.CountsShort {
+			continue
+		}
+		now, again, err := i.readNow(ctx, b, c)
+		if err != nil {
+			return nil, err
+		}
+		if again && now >= c.Enough {
+			continue
+		}
+		later, err := i.from.Counted.CountChecks(ctx, b.Compiled.Snapshot.Dataset(), c.Window, mostShort)
+		if err != nil {
+			return nil, err
+		}
+		if isOutdated(c, later) {
+			continue
+		}
+		if c.ReadAgain = again; again {
+			c.Read = &now
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
 // readNow returns how many items the newest readings of a compared window had, and whether they
 // are others than those that were compared.
-func (s *statusBuilder) readNow(ctx context.Context, b EndpointCoverage, c view.CountCheck) (now int64, again bool, err error) {
-	history, err := s.from.Readings.WindowHistory(ctx, b.Compiled.Snapshot.Dataset(), c.Question, c.Window, mostCounts)
+func (i *Inspector) readNow(ctx context.Context, b EndpointCoverage, c view.CountCheck) (now int64, again bool, err error) {
+	history, err := i.from.Readings.WindowHistory(ctx, b.Compiled.Snapshot.Dataset(), c.Question, c.Window, mostCounts)
 	if err != nil {
 		return 0, false, err
 	}

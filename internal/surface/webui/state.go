@@ -31,7 +31,7 @@ var looks = []stateLook{
 	{view.CellCapped, "capped", "capped", "more than the upstream serves", "class=\"f-cap\"", "Look at it"},
 	{view.CellLeft, "left", "left behind", "by a watermark that was set by hand", "class=\"k-left\"", "Look at it"},
 	{view.CellThin, "thin", "thin", "far fewer items than usual", "class=\"f-doubt\"", "Look at it"},
-	{view.CellShort, "short", "short", "the upstream said it has more", "class=\"f-doubt\"", "Look at it"},
+	{view.CellShort, "short", "short", "asked later, the upstream counted more", "class=\"f-doubt\"", "Look at it"},
 	{view.CellNothing, "none", "never asked for", "", "", "Not wanted"},
 	{"", "void", "has not come yet", "", "", ""},
 }
