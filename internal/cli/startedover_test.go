@@ -28,6 +28,7 @@ func TestBelieve09StartingOverIsAFinding(t *testing.T) {
 	d := harvested(t)
 	d.exec("INSERT INTO ing_executor (executor_id, roles, host, pid, started_at, heartbeat_at, alive_until) VALUES ('x', 'executor', 'h', 1, 0, 0, ?)", time.Now().Add(time.Hour).UnixMicro())
 	d.exec("UPDATE ing_task SET status_code = 'QUEUED' WHERE id = 3")
+	d.exec("UPDATE ing_plan SET status_code = 'READY' WHERE id = (SELECT plan_id FROM ing_task WHERE id = 3)") // as a retry opens it again
 	stats := func(n string) {
 		d.exec(`UPDATE ing_task_run SET stats = '{"restarts": ` + n + `, "restartedBy": "SHORT_COUNT: the upstream delivered 836 items"}' WHERE task_id = 3`)
 	}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 
@@ -158,7 +159,7 @@ type planningLimit struct {
 }
 
 func (p *planningLimit) TakeOne(ctx context.Context) error {
-	granted, err := p.app.store.SpendRequest(ctx, p.limit)
+	granted, err := p.app.store.SpendRequest(ctx, p.limit, rand.Text())
 	if err == nil && !granted {
 		err = fault.Newf(fault.RequestLimit, "the requests of --max-requests are used up")
 	}

@@ -52,6 +52,7 @@ func TestEveryFindingHasItsSentence(t *testing.T) {
 			Short: []view.CountCheck{{Reconciled: view.Reconciled{Window: window.Window{From: march(1), To: march(2)}, Upstream: new(int64), Read: new(int64)}}},
 			Thin:  []view.ThinDay{{Window: window.Window{From: march(1), To: march(2)}, Items: 3, Usual: 200}},
 			Queue: &view.Queue{Source: "shelf"},
+			Held:  &view.HeldPlan{ID: 3, Partition: ingest.Partition{Dataset: ingest.Dataset{Source: "shelf", Endpoint: "works"}, Operation: ingest.Harvest}, Limit: ingest.RequestLimit{Max: 5, Taken: 5}},
 			Gone:  &view.Gone{Process: view.Process{Host: "attic", PID: 7}, Missing: []string{"executor"}},
 		}
 		text := wording.FindingText(f, march(9))

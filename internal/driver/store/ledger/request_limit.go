@@ -85,11 +85,19 @@ func (t *tx) takeOf(limit int64, mine int, in ingest.RequestTake, g *ingest.Requ
 	return t.ExecOne("UPDATE ing_request_limit SET taken = ?, updated_at = ? WHERE id = ?", others+g.Total, now, l.ID)
 }
 
-// SpendRequest takes one request of a limit for a trigger that plans: it has no run yet.
-// Should its answer be lost, one request is counted that was not sent.
-func (s *Ledger) SpendRequest(ctx context.Context, limit int64) (granted bool, err error) {
+// SpendRequest takes one request of a limit for a trigger that plans: it has no run yet. The
+// request has a name of its own, so that one whose answer got lost is counted once. Should
+// another one come in between, it is counted twice: never too few.
+func (s *Ledger) SpendRequest(ctx context.Context, limit int64, name string) (granted bool, err error) {
 	err = s.step(ctx, "spend a request", kernel.Urgent, func(t *tx) error {
-		n, err := t.Affected("UPDATE ing_request_limit SET taken = taken + 1, updated_at = ? WHERE id = ? AND taken < max_requests", kernel.Micros(t.Now), limit)
+		var last sql.NullString
+		if err := t.Row("SELECT spender FROM ing_request_limit WHERE id = ?"+t.Dialect().ForUpdate, limit).Scan(&last); err != nil {
+			return kernel.OrNotFound(err)
+		}
+		if granted = last.String == name; granted {
+			return nil
+		}
+		n, err := t.Affected("UPDATE ing_request_limit SET taken = taken + 1, spender = ?, updated_at = ? WHERE id = ? AND taken < max_requests", name, kernel.Micros(t.Now), limit)
 		granted = n > 0
 		return err
 	})

@@ -2,13 +2,15 @@
 -- Column types are macros; see migrate.go. Instants are microseconds since 1970 in UTC.
 
 -- taken counts requests before they are sent. used_up_at: somebody asked for one more than there were. holds: plans of this
--- limit wait, and claims leave them out.
+-- limit wait, and claims leave them out. spender: which request of planning was counted last, so that one whose answer got
+-- lost is not counted twice.
 CREATE TABLE ing_request_limit (
   id           {id},
   trigger_key  {hash} NOT NULL,
   max_requests {int} NOT NULL,
   taken        {int} NOT NULL,
   holds        {bool} NOT NULL,
+  spender      {text 32},
   used_up_at   {instant},
   created_at   {instant} NOT NULL,
   updated_at   {instant} NOT NULL

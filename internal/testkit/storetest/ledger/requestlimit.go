@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -128,10 +129,37 @@ func (s suite) requestLimits(t *testing.T) {
 		limit, err := w.Store.OpenRequestLimit(w.Ctx, strings.Repeat("c", 64), 2)
 		w.Must(err)
 		for i, want := range []bool{true, true, false} {
-			granted, err := w.Store.SpendRequest(w.Ctx, limit.ID)
+			granted, err := w.Store.SpendRequest(w.Ctx, limit.ID, fmt.Sprint("request ", i))
 			if w.Must(err); granted != want {
 				w.Errorf("request %d granted: %v", i+1, granted)
 			}
 		}
 	})
+}
+
+func lossyRequestLimits() []lossy {
+	key := strings.Repeat("a", 64)
+	return []lossy{
+		{"open request limit", "open a limit", func(w *world) func() (answer, error) {
+			return func() (answer, error) { return w.Store.OpenRequestLimit(w.Ctx, key, 7) }
+		}},
+		{"limit plan", "put a plan under a limit", func(w *world) func() (answer, error) {
+			limit, err := w.Store.OpenRequestLimit(w.Ctx, key, 7)
+			w.Must(err)
+			plan := w.Plan(fixture.Harvest{Days: 2})
+			return func() (answer, error) { return nil, w.Store.LimitPlan(w.Ctx, plan.ID, limit.ID) }
+		}},
+		{"take requests", "take a lot", func(w *world) func() (answer, error) {
+			_, runs := w.underLimit(2, 50)
+			a := runs[0]
+			return func() (answer, error) {
+				return w.Store.TakeRequests(w.Ctx, ingest.RequestTake{PlanID: a.Work.Lineage.PlanID, RunID: a.Run.ID, LimitID: a.Work.LimitID, More: true})
+			}
+		}},
+		{"spend a request", "spend a request", func(w *world) func() (answer, error) {
+			limit, err := w.Store.OpenRequestLimit(w.Ctx, key, 7)
+			w.Must(err)
+			return func() (answer, error) { return w.Store.SpendRequest(w.Ctx, limit.ID, "one") }
+		}},
+	}
 }

@@ -93,7 +93,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 
 // Lossy are the steps of this room whose answers may get lost.
 func Lossy() []fixture.Lossy {
-	return fixture.LossySteps(enterWorld, lossyRates(), lossyPartial(), lossyCancel(), lossyNamedLease(), lossyTrust(), lossyHealth(), lossyCampaign(), lossyPlanning(), lossyQueue(), lossyRun(), lossyProcess(), lossyTasks(), lossyReslice(), lossyLate(), lossyCursor(), lossyQuota(), lossySchedule(), lossyPause(), lossyRefresh(), lossyQuarantine(), lossyCounts(), lossyQueueLength())
+	return fixture.LossySteps(enterWorld, lossyRates(), lossyPartial(), lossyCancel(), lossyNamedLease(), lossyTrust(), lossyHealth(), lossyCampaign(), lossyPlanning(), lossyQueue(), lossyRun(), lossyProcess(), lossyTasks(), lossyReslice(), lossyLate(), lossyCursor(), lossyQuota(), lossySchedule(), lossyPause(), lossyRefresh(), lossyQuarantine(), lossyCounts(), lossyQueueLength(), lossyRequestLimits())
 }
 
 // world is a world with what only this part does in it.
