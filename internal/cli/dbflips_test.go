@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -112,7 +115,7 @@ func TestBelieve08ChangedBytesOfTheFile(t *testing.T) {
 			failed := loud
 			for i, args := range asked {
 				r := d.run(args...)
-				if r.code == term.ExitOK && r.out != truth[i] {
+				if r.code == term.ExitOK && r.out != truth[i] && !d.onlyEventsAreMissing(r.out, truth[i]) {
 					t.Errorf("%s, seed %d: patra %s gave %d bytes as good, true are %d", name, seed, strings.Join(args, " "), len(r.out), len(truth[i]))
 				}
 				if r.code != term.ExitOK {
@@ -130,6 +133,58 @@ func TestBelieve08ChangedBytesOfTheFile(t *testing.T) {
 	if loud == 0 || quiet == 0 {
 		t.Error("the flips hit nothing, or everything")
 	}
+}
+
+// Every page that a record is read from is damaged in turn, most often by a page of
+// another place: a page that is whole in itself, and whose rows are those of others.
+func TestBelieve08PagesOfOneRecord(t *testing.T) {
+	whole := filledFile(t)
+	d := newDesk(t)
+	d.write(filepath.Base(d.file), string(whole))
+	lines := strings.Split(d.expect(term.ExitOK, "data", "export", "crossref", "--out", "-", "--with-payload").out, "\n")
+	args := []string{"data", "get", "crossref", idOf(t, lines[len(lines)/2]), "--version", "1", "--payload", "-o", "json"}
+	truth := d.expect(term.ExitOK, args...).out
+	read := func(page int, damage func(content []byte)) (loud bool) {
+		file := append([]byte(nil), whole...)
+		damage(file[page*filePage : (page+1)*filePage])
+		d.damagedFile(file)
+		r := d.run(args...)
+		if r.code == term.ExitOK && r.out != truth && !d.onlyEventsAreMissing(r.out, truth) {
+			t.Errorf("page %d: %d bytes given as good, true are %d\n%s", page+1, len(r.out), len(truth), r.out)
+		}
+		return r.code != term.ExitOK
+	}
+	at, pages, needed := rand.New(rand.NewPCG(1, 8)), len(whole)/filePage, 0
+	for page := 1; page < pages; page++ {
+		if !read(page, func(p []byte) { clear(p) }) {
+			continue // nothing of it is read
+		}
+		needed++
+		read(page, func(p []byte) { p[3], p[4] = 0, 0 })
+		read(page, func(p []byte) { p[3], p[4] = p[3]/2, p[4]/2 })
+		for range 8 {
+			read(page, func(p []byte) { copy(p, pageOf(whole, at)) })
+		}
+	}
+	if needed < 20 {
+		t.Errorf("a record is read from %d pages of %d", needed, pages)
+	}
+}
+
+// onlyEventsAreMissing tells whether an answer is the true one but for the events of a
+// version, which retention may have removed. A damaged index can hide them, and then
+// the check of the database must see it.
+func (d *desk) onlyEventsAreMissing(out, truth string) bool {
+	var got, want view.History
+	if json.Unmarshal([]byte(out), &got) != nil || json.Unmarshal([]byte(truth), &want) != nil || len(got.Versions) != len(want.Versions) {
+		return false
+	}
+	for i := range want.Versions {
+		if len(got.Versions[i].Events) == 0 {
+			want.Versions[i].Events = got.Versions[i].Events
+		}
+	}
+	return reflect.DeepEqual(got, want) && d.run("db", "check", "-q").code != term.ExitOK
 }
 
 // damagedFile puts a database file on the desk in the place of the one before.

@@ -73,7 +73,7 @@ func (a *App) runMaintenance(ctx context.Context) error {
 	return s.Run(ctx, p)
 }
 
-// ArchivedBatch looks for a batch that left the database. fault.ErrNotFound means
+// ArchivedBatch looks for a batch that left the database. retention.ErrNotArchived means
 // that no archive has it.
 func (a *App) ArchivedBatch(ctx context.Context, id int64) (b view.Batch, file string, err error) {
 	s, err := a.Maintenance()
@@ -90,7 +90,7 @@ func (a *App) ArchivedBatch(ctx context.Context, id int64) (b view.Batch, file s
 		}
 	}
 	if err == nil {
-		err = fault.ErrNotFound
+		err = retention.ErrNotArchived
 	}
 	return b, "", err
 }

@@ -64,6 +64,9 @@ func (r Ranges) Add(row Row) {
 	}
 }
 
+// ErrNotArchived means that no archive has a thing: all that may have it were read.
+var ErrNotArchived = fmt.Errorf("%w in any archive", fault.ErrNotFound)
+
 // Has reports whether a thing may be in there.
 func (r Ranges) Has(l Link) bool {
 	known, ok := r[l.Level]

@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/retention"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
@@ -95,6 +96,11 @@ func (i *Inspector) explain(ctx context.Context, v *view.Version, h view.History
 	if v.Events, err = i.from.Records.OutgoingOf(ctx, v.Body); err != nil {
 		return err
 	}
+	for _, e := range v.Events {
+		if e.Source != h.Source || e.Endpoint != h.Endpoint || e.RecordID != h.ID {
+			return fmt.Errorf("version %d of %q: %w: its event %d names %s %s %q; patra db check finds what is damaged", v.Version, h.ID, fault.ErrDamaged, e.ID, e.Source, e.Endpoint, e.RecordID)
+		}
+	}
 	if v.State = stateOf(*v); v.Version == h.Version {
 		v.State = h.State
 	}
@@ -110,8 +116,12 @@ func (i *Inspector) explain(ctx context.Context, v *view.Version, h view.History
 		return err
 	}
 	b, file, err := i.from.Archive.ArchivedBatch(ctx, v.Origin.BatchID)
+	if errors.Is(err, retention.ErrNotArchived) {
+		return fmt.Errorf("version %d of %q: %w: batch %d, which wrote it, is neither in the database nor in an archive; patra db check finds what is damaged",
+			v.Version, h.ID, fault.ErrDamaged, v.Origin.BatchID)
+	}
 	if err != nil {
-		return nil // it is in no archive that can be read here: the version stays without its work
+		return nil // its archive cannot be read here: the version stays without its work
 	}
 	v.Origin = view.Origin{
 		PlanID: b.PlanID, SliceID: b.SliceID, TaskID: b.TaskID, RunID: b.RunID, BatchID: b.ID, BatchNo: b.No, Operation: b.Operation, Raw: b.Raw,

@@ -3,7 +3,9 @@ package look
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -106,33 +108,67 @@ func (s *Look) readVersion(ctx context.Context, body int64) (*view.Version, erro
 	return &v, nil
 }
 
-// OutgoingOf reads the event of a version; none may be left of it.
+// OutgoingOf reads the event of a version; none may be left of it. The count needs
+// no other table: an event that only the count sees has lost its dataset.
 func (s *Look) OutgoingOf(ctx context.Context, body int64) (out []view.Outgoing, err error) {
 	rows, err := s.db.Query(ctx, outgoingColumns+" WHERE o.body_id = ? ORDER BY o.id", body)
 	if err != nil {
 		return nil, kernel.Wrap("read events of a version", s.db.Translate(err))
 	}
-	return out, kernel.Wrap("read events of a version", kernel.Each(rows, func() error {
+	err = kernel.Each(rows, func() error {
 		v, err := scanOutgoing(rows)
 		out = append(out, v)
 		return err
-	}))
+	})
+	if err != nil {
+		return nil, kernel.Wrap("read events of a version", err)
+	}
+	var n int
+	if err := s.db.QueryRow(ctx, "SELECT COUNT(*) FROM ing_outbox_message WHERE body_id = ?", body).Scan(&n); err != nil {
+		return nil, kernel.Wrap("count events of a version", s.db.Translate(err))
+	}
+	if n > len(out) {
+		return nil, fmt.Errorf("%w: body %d has %d events, and the dataset of %d of them is not in the database; %s", fault.ErrDamaged, body, n, n-len(out), bodies.DamageNext)
+	}
+	return out, nil
 }
 
 // OriginOf tells what wrote a batch. fault.ErrNotFound means that it left the
-// database.
+// database, or is about to: a plan goes to its archive before its batches are
+// removed. A batch that stands without its plan, mapping or evidence otherwise is
+// damage, and its lineage is not told in part (I8).
 func (s *Look) OriginOf(ctx context.Context, batchID int64) (o view.Origin, err error) {
-	var kept sql.NullString
-	err = s.db.QueryRow(ctx, `SELECT b.plan_id, b.slice_id, b.task_id, b.run_id, b.id, b.batch_no, b.operation_code, COALESCE(p.spec_fingerprint, ''),
-  COALESCE(f.hash, ''), e.blob_ref
+	var spec, mapping, kept sql.NullString
+	var evidence, archived sql.NullInt64
+	err = s.db.QueryRow(ctx, `SELECT b.plan_id, b.slice_id, b.task_id, b.run_id, b.id, b.batch_no, b.operation_code, p.spec_fingerprint, f.hash, e.batch_id, e.blob_ref, a.archive_id
   FROM ing_task_run_batch b LEFT JOIN ing_plan p ON p.id = b.plan_id LEFT JOIN ing_fingerprint f ON f.id = p.mapping_id
-  LEFT JOIN ing_batch_evidence e ON e.batch_id = b.id WHERE b.id = ?`, batchID).
-		Scan(&o.PlanID, &o.SliceID, &o.TaskID, &o.RunID, &o.BatchID, &o.BatchNo, &o.Operation, &o.Spec, &o.Mapping, &kept)
+  LEFT JOIN ing_batch_evidence e ON e.batch_id = b.id LEFT JOIN ing_archived_plan a ON a.plan_id = b.plan_id WHERE b.id = ?`, batchID).
+		Scan(&o.PlanID, &o.SliceID, &o.TaskID, &o.RunID, &o.BatchID, &o.BatchNo, &o.Operation, &spec, &mapping, &evidence, &kept, &archived)
 	if err = kernel.OrNotFound(err); err != nil {
 		return view.Origin{}, fmt.Errorf("batch %d: %w", batchID, s.db.Translate(err))
 	}
-	o.Raw, o.Where = kept.String, view.Here
+	if !spec.Valid && archived.Valid {
+		return view.Origin{}, fmt.Errorf("batch %d: %w: its plan is in archive %d", batchID, fault.ErrNotFound, archived.Int64)
+	}
+	for _, part := range []struct {
+		name  string
+		whole bool
+	}{
+		{"plan", isHash(spec.String)}, {"mapping", isHash(mapping.String)},
+		{"evidence", evidence.Valid}, {"kept answer", !kept.Valid || isHash(kept.String)},
+	} {
+		if !part.whole {
+			return view.Origin{}, fmt.Errorf("batch %d: %w: its %s is missing or damaged; %s", batchID, fault.ErrDamaged, part.name, bodies.DamageNext)
+		}
+	}
+	o.Spec, o.Mapping, o.Raw, o.Where = spec.String, mapping.String, kept.String, view.Here
 	return o, nil
+}
+
+// isHash tells whether a text is the hexadecimal form of a SHA-256.
+func isHash(text string) bool {
+	sum, err := hex.DecodeString(text)
+	return err == nil && len(sum) == sha256.Size
 }
 
 // CountRows is how many records are counted in one query.
