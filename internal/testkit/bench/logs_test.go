@@ -13,9 +13,15 @@ import (
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
-// benchLogs compares a harvest that writes lines of JSON into a file, at the level that a
-// service has, with one that logs nothing. Small pages make many lines.
-func benchLogs(b *testing.B, k kind, out *table) {
+// observed is how a service is observed: by lines of JSON in a file, at the level that a service
+// has, and by metrics too.
+func observed(log *slog.Logger, measured bool) daemon.Config {
+	return daemon.Config{Raw: noBodies, Log: log, Metrics: daemon.MetricsConfig{On: measured}}
+}
+
+// benchLogs compares a harvest that is observed with one that tells nothing. Small pages make many
+// lines.
+func benchLogs(b *testing.B, k kind, measured bool, out *table) {
 	size := works{days: 20, perDay: 500, bytes: 2000}
 	u := startUpstream(b, size, remembered)
 	compiled := u.compile(b, "paging.size=100")
@@ -27,10 +33,9 @@ func benchLogs(b *testing.B, k kind, out *table) {
 	log := term.NewLog(file, config.LogJSON, slog.LevelInfo)
 	harvestOnce(b, k, u, compiled, size.total(), noBodies, new(samples)) // fills the memory of the upstream
 	var silent, telling samples
-	repeat(b, 2*minRounds, func() {
-		harvestWith(b, k, u, compiled, size.total(), daemon.Config{Raw: noBodies}, &silent)
-		harvestWith(b, k, u, compiled, size.total(), daemon.Config{Raw: noBodies, Log: log}, &telling)
-	})
+	alternate(b, 2*minRounds,
+		func() { harvestWith(b, k, u, compiled, size.total(), daemon.Config{Raw: noBodies}, &silent) },
+		func() { harvestWith(b, k, u, compiled, size.total(), observed(log, measured), &telling) })
 	written, err := file.Stat()
 	if err != nil || written.Size() == 0 {
 		b.Fatalf("nothing was logged: %v", err)
@@ -38,11 +43,15 @@ func benchLogs(b *testing.B, k kind, out *table) {
 	perSecond := func(s samples) string {
 		return fmt.Sprintf("%.0f records/s", float64(size.total())/s.quantile(0.5).Seconds())
 	}
+	with := "log lines of JSON"
+	if measured {
+		with = "metrics and " + with
+	}
 	rounds := telling.rounds(silent)
 	_, processor := silent.over(telling)
 	out.add(b, line{
-		what: fmt.Sprintf("harvest %d records in pages of 100 and log lines of JSON, %s", size.total(), k.name), ours: perSecond(telling), reference: perSecond(silent), ratio: median(rounds),
-		reads: fmt.Sprintf("speed with a log / without, %d KB of it; rounds %.2f to %.2f; by processor time %.2f",
+		what: fmt.Sprintf("harvest %d records in pages of 100 with %s, %s", size.total(), with, k.name), ours: perSecond(telling), reference: perSecond(silent), ratio: median(rounds),
+		reads: fmt.Sprintf("speed with / without, %d KB of log; rounds %.2f to %.2f; by processor time %.2f",
 			int(written.Size())/1000/len(rounds), slices.Min(rounds), slices.Max(rounds), processor),
 	})
 }

@@ -25,10 +25,11 @@ func benchMeasured(b *testing.B, k kind, out *table) {
 	on := daemon.MetricsConfig{On: true}
 	harvestMeasured(b, k, u, compiled, size.total(), on, new(samples)) // fills the memory of the upstream
 	var with, without samples
-	repeat(b, minRounds, func() {
-		harvestMeasured(b, k, u, compiled, size.total(), on, &with)
-		harvestMeasured(b, k, u, compiled, size.total(), daemon.MetricsConfig{}, &without)
-	})
+	alternate(b, 2*minRounds,
+		func() { harvestMeasured(b, k, u, compiled, size.total(), on, &with) },
+		func() {
+			harvestMeasured(b, k, u, compiled, size.total(), daemon.MetricsConfig{}, &without)
+		})
 	perSecond := func(s samples) string {
 		return fmt.Sprintf("%.0f records/s", float64(size.total())/s.quantile(0.5).Seconds())
 	}

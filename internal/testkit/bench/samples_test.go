@@ -21,6 +21,21 @@ func repeat(b *testing.B, least int, round func()) {
 	}
 }
 
+// alternate runs pairs of rounds, every other pair the other way round: what the first leaves to
+// the disk, the server and the caches falls on the second, and must not always fall on the
+// same side.
+func alternate(b *testing.B, least int, one, other func()) {
+	pairs := 0
+	repeat(b, least, func() {
+		first, second := one, other
+		if pairs++; pairs%2 == 0 {
+			first, second = other, one
+		}
+		first()
+		second()
+	})
+}
+
 // samples are what one operation took, time after time.
 type samples struct {
 	wall []time.Duration

@@ -31,10 +31,9 @@ func benchTraced(b *testing.B, k kind, out *table) {
 	b.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
 	harvestTraced(b, k, u, compiled, size.total(), true, new(samples)) // fills the memory of the upstream
 	var with, without samples
-	repeat(b, 2*minRounds, func() {
-		harvestTraced(b, k, u, compiled, size.total(), true, &with)
-		harvestTraced(b, k, u, compiled, size.total(), false, &without)
-	})
+	alternate(b, 2*minRounds,
+		func() { harvestTraced(b, k, u, compiled, size.total(), true, &with) },
+		func() { harvestTraced(b, k, u, compiled, size.total(), false, &without) })
 	if taken.Load() == 0 {
 		b.Fatal("no span was sent")
 	}
