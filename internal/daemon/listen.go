@@ -15,6 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/secrets"
 	"github.com/patra-ingest/patra/internal/driver/tlsfile"
 	"github.com/patra-ingest/patra/internal/pause"
+	"github.com/patra-ingest/patra/internal/surface/entrance"
 	"github.com/patra-ingest/patra/internal/surface/metrics"
 )
 
@@ -153,7 +154,7 @@ func (a *App) showMetrics(ctx, working context.Context, l net.Listener, token se
 		return a.checkReady(ctx)
 	}
 	handler := metrics.NewHandler(metrics.Served{Metrics: metrics.NewGatherer(a.meter, a.aboutProcess(a.config.Metrics.Version)), Token: token, Ready: ready, Compress: a.config.Metrics.Listen.Cert != "", Log: log})
-	return metrics.ServeUntil(ctx, l, handler, log, lastWords)
+	return entrance.ServeUntil(ctx, l, handler, log, lastWords)
 }
 
 // keepGaugesFresh reads stored rows now and then. The wait begins when a reading has

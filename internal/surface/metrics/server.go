@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -27,10 +26,7 @@ type Served struct {
 	Log      *slog.Logger
 }
 
-const (
-	patience  = 3 * time.Second // for an answer to /readyz
-	mostHeads = 16 << 10        // bytes of the headers of a request
-)
+const patience = 3 * time.Second // for an answer to /readyz
 
 // NewHandler answers /metrics, /healthz and /readyz.
 func NewHandler(s Served) http.Handler {
@@ -81,28 +77,6 @@ func requireToken(token secret.Text, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// ServeUntil answers requests on a listener until ctx ends, and then finishes those under
-// way, for a moment.
-func ServeUntil(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger, farewell time.Duration) error {
-	server := &http.Server{
-		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: mostHeads, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
-	defer cancel()
-	if err := server.Shutdown(last); err != nil {
-		return server.Close()
-	}
-	return nil
 }
 
 // scrapeLog logs what a scrape could not show.
