@@ -2,12 +2,15 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 // SourceTexts takes source files as texts that came over the network. Each is judged by
@@ -64,36 +67,73 @@ func (t *SourceTexts) Apply(ctx context.Context, text []byte, w view.ApplyWish, 
 	if w.Code != "" && w.Code != f.Source {
 		return f, done, fmt.Errorf("%w: the file is of source %s, not of %s", fault.ErrInvalid, f.Source, w.Code)
 	}
-	if err := t.checkExpected(ctx, f.Source, w); err != nil {
+	o := registry.ApplyOptions{From: w.From, Actor: by.Actor, Reason: by.Reason, CancelScheduled: w.CancelScheduled}
+	if o.Over, err = t.checkExpected(ctx, f.Parsed, w); err != nil {
 		return f, done, err
 	}
-	o := registry.ApplyOptions{From: w.From, Actor: by.Actor, Reason: by.Reason, CancelScheduled: w.CancelScheduled}
 	if done, err = PreviewSource(ctx, t.app, f.Parsed, o); err != nil || by.Rehearsal {
 		return f, done, err
 	}
 	if by.Actor == "" || by.Reason == "" {
 		return f, done, fmt.Errorf("%w: applying a source needs an actor and a reason", fault.ErrInvalid)
 	}
-	done, err = t.app.ApplySource(ctx, f.Parsed, o)
-	return f, done, err
+	replaces := done.Replaces
+	if done, err = t.app.ApplySource(ctx, f.Parsed, o); err != nil {
+		return f, done, t.nameChanges(ctx, err, w.Expected)
+	}
+	done.Replaces = replaces
+	return f, done, nil
 }
 
 // checkExpected refuses a text that was made from another version than the one in force:
-// it would take back what somebody else changed.
-func (t *SourceTexts) checkExpected(ctx context.Context, code string, w view.ApplyWish) error {
+// it would take back what somebody else changed. It returns what the store has to find when
+// it writes: between the two somebody else may be faster. A text that says what is in force
+// changes nothing, whatever it was made from: it may be this very call, whose answer got lost.
+func (t *SourceTexts) checkExpected(ctx context.Context, src *registry.Source, w view.ApplyWish) (over *string, err error) {
 	if w.Any {
-		return nil
+		return nil, nil
 	}
-	now, err := t.app.Inspect.SourceFile(ctx, code, nil)
+	now, applied, err := t.app.Source(ctx, src.Code)
+	if IsMissing(err) {
+		now, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	over = new(string)
+	if applied {
+		*over = now.Fingerprint()
+	}
 	switch {
-	case IsMissing(err) && w.Expected == "":
-		return nil
-	case err != nil && !IsMissing(err):
-		return err
-	case now.Fingerprint == w.Expected:
-		return nil
-	case w.Expected == "":
-		return fmt.Errorf("%w: source %s exists already: read it, change it and apply that", fault.ErrConflict, code)
+	case now == nil && w.Expected == "", now != nil && now.Fingerprint() == w.Expected, applied && len(registry.Diff(now, src)) == 0:
+		return over, nil
 	}
-	return fmt.Errorf("%w: source %s was changed since it was read: read it again and change that", fault.ErrConflict, code)
+	return nil, t.nameChanges(ctx, &registry.ChangedError{Code: src.Code, New: w.Expected == ""}, w.Expected)
 }
+
+// mostNamed is how many changes of others an error names.
+const mostNamed = 3
+
+// nameChanges adds to the news that a source was changed who changed what, as far as that
+// is known: versions back to the one that was expected.
+func (t *SourceTexts) nameChanges(ctx context.Context, err error, expected string) error {
+	var changed *registry.ChangedError
+	if !errors.As(err, &changed) || changed.New {
+		return err
+	}
+	since, wrong := t.app.Inspect.ChangesSince(ctx, changed.Code, expected)
+	if wrong != nil {
+		return err // the news matter more than who did it
+	}
+	for i, v := range since {
+		if i == mostNamed {
+			changed.Since += fmt.Sprintf(", and %d times before", len(since)-i)
+			break
+		}
+		changed.Since += fmt.Sprintf(", by %s at %s (%s)", wording.OrDash(v.Actor), wording.SecondText(v.AppliedAt), wording.Shorten(strings.Join(v.Paths, ", "), mostPaths))
+	}
+	return changed
+}
+
+// mostPaths is how much of the changed keys an error names.
+const mostPaths = 200

@@ -39,9 +39,16 @@ func TestR5SourceTextsAreJudgedAndNeverOverwriteUnseen(t *testing.T) {
 	if _, done, err = texts.Apply(t.Context(), []byte(changed), wish, by); err != nil || done.Outcome != view.Applied || read().Origin != view.OriginApplied {
 		t.Errorf("applied: %v, %v, now %s", done, err, read().Origin)
 	}
+	if _, done, err = texts.Apply(t.Context(), []byte(changed), wish, by); err != nil || done.Outcome != view.Unchanged {
+		t.Errorf("once more, as after an answer that got lost: %v, %v", done, err)
+	}
 	other, yours := wish, []byte(strings.Replace(changed, "name: My ", "name: Your ", 1))
-	if _, _, err := texts.Apply(t.Context(), yours, other, by); !errors.Is(err, fault.ErrConflict) {
+	if _, _, err := texts.Apply(t.Context(), yours, other, by); !errors.Is(err, fault.ErrConflict) || !strings.Contains(err.Error(), "by token ann at ") {
 		t.Errorf("over a version nobody read: %v", err)
+	}
+	stale := bundled.Fingerprint
+	if _, err := app.ApplySource(t.Context(), mustDecode(t, yours), registry.ApplyOptions{Over: &stale}); !errors.Is(err, fault.ErrConflict) {
+		t.Errorf("when somebody was faster: %v", err)
 	}
 	other.Expected = ""
 	if _, _, err := texts.Apply(t.Context(), yours, other, by); !errors.Is(err, fault.ErrConflict) {
@@ -63,4 +70,13 @@ func TestR5SourceTextsAreJudgedAndNeverOverwriteUnseen(t *testing.T) {
 	if _, d, err := texts.Diff(t.Context(), "posted", []byte(strings.Replace(changed, "name: My ", "name: Her ", 1))); err != nil || len(d.Changes) != 1 || d.Changes[0].Path != "name" {
 		t.Errorf("%+v, %v", d, err)
 	}
+}
+
+func mustDecode(t *testing.T, text []byte) *registry.Source {
+	t.Helper()
+	src, _, err := registry.Decode("posted", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
 }

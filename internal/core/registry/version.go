@@ -1,6 +1,12 @@
 package registry
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+)
 
 // ApplyOptions say when a source begins to hold, and for whom the log is.
 type ApplyOptions struct {
@@ -10,7 +16,32 @@ type ApplyOptions struct {
 	// CancelScheduled takes back the versions that are to begin later. Otherwise
 	// they stay: each is a whole source and holds from its own instant on.
 	CancelScheduled bool
+	// Over is the fingerprint of the definition that the change was made from, empty where no
+	// version was in force. If another one is, the change is refused (ChangedError): it would
+	// take back what somebody else changed. nil: whatever is in force.
+	Over *string
 }
+
+// ChangedError says that a source is not what a change was made from.
+type ChangedError struct {
+	Code string
+	New  bool // the change was made as if there were none
+	// Since tells what others did since then, as far as is known.
+	Since string
+}
+
+func (e *ChangedError) Error() string {
+	if e.New {
+		return fmt.Sprintf("source %s exists already: read it, change it and apply that", e.Code)
+	}
+	return fmt.Sprintf("source %s was changed since it was read%s: read it again and change that", e.Code, e.Since)
+}
+
+// Unwrap makes it a conflict.
+func (e *ChangedError) Unwrap() error { return fault.ErrConflict }
+
+// Fingerprint names what a source says: two that say the same have the same.
+func (s *Source) Fingerprint() string { return fingerprint.Bytes(Export(s)) }
 
 // Applied is what applying a source did.
 type Applied struct {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
-	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -38,6 +37,33 @@ func (i *Inspector) SourceVersions(ctx context.Context, code string) ([]view.Sou
 		})
 	}
 	return out, nil
+}
+
+// mostChanges is how many versions are looked at to find the one that somebody had read.
+const mostChanges = 20
+
+// ChangesSince lists the versions that came after the one with a fingerprint, newest first:
+// what others changed since a file was read. Versions that never began or are to come are
+// left out. Where the version is not found, the newest one is all that is told.
+func (i *Inspector) ChangesSince(ctx context.Context, code, fingerprint string) (out []view.SourceVersion, err error) {
+	all, err := i.SourceVersions(ctx, code)
+	if err != nil {
+		return nil, err
+	}
+	begun := slices.DeleteFunc(all, func(v view.SourceVersion) bool {
+		return v.State != view.VersionInForce && v.State != view.VersionEnded
+	})
+	for _, v := range begun[:min(len(begun), mostChanges)] {
+		src, found, err := i.from.Versions.LoadSourceAt(ctx, code, v.From)
+		if err != nil {
+			return nil, err
+		}
+		if found && src.Fingerprint() == fingerprint {
+			return out, nil
+		}
+		out = append(out, v)
+	}
+	return out[:min(len(out), 1)], nil
 }
 
 // SourceFile writes a source as a file: as applied, else as bundled; with an instant the
@@ -72,7 +98,7 @@ func NoVersionAt(code string, at time.Time) error {
 // NewSourceFile writes a definition as a file, without what is private. Its fingerprint
 // is that of all it says.
 func NewSourceFile(src *registry.Source, origin string, at *time.Time) view.SourceFile {
-	return view.SourceFile{Source: src.Code, Origin: origin, At: at, YAML: string(registry.Export(src.Shown())), Fingerprint: fingerprint.Bytes(registry.Export(src))}
+	return view.SourceFile{Source: src.Code, Origin: origin, At: at, YAML: string(registry.Export(src.Shown())), Fingerprint: src.Fingerprint()}
 }
 
 // NewSettings lists every setting that holds for one operation of one endpoint, and where

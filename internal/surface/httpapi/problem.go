@@ -89,6 +89,7 @@ func kindOf(err error) kind {
 	var problems registry.Problems
 	var stopped *trust.Stopped
 	var refused *trust.Refusal
+	var changed *registry.ChangedError
 	switch {
 	case errors.Is(err, errNoCaller):
 		return kind{http.StatusUnauthorized, "CREDENTIALS"}
@@ -100,7 +101,7 @@ func kindOf(err error) kind {
 		return kind{http.StatusForbidden, "CREDENTIALS"}
 	case errors.As(err, &problems), errors.Is(err, fault.ErrInvalid):
 		return kind{http.StatusUnprocessableEntity, "USAGE"}
-	case errors.Is(err, errChanged):
+	case errors.Is(err, errChanged), errors.As(err, &changed):
 		return kind{http.StatusPreconditionFailed, "CONFLICT"}
 	case errors.Is(err, fault.ErrConflict), errors.Is(err, fault.ErrStale):
 		return kind{http.StatusConflict, "CONFLICT"}

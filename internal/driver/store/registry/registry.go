@@ -27,6 +27,7 @@ import (
 //     a version before it begins anew there.
 //   - With o.CancelScheduled the versions that begin later are retired instead.
 //   - The past is not rewritten: a From before now is refused.
+//   - With o.Over a source that is not what the change was made from is left alone.
 //
 // The time of a source does not run backwards. If the clock was set back, now is
 // when the source was last applied.
@@ -57,7 +58,10 @@ func (t *tx) applySource(src *registry.Source, wanted []registry.Row, o registry
 		line.until = line.nextVersion()
 	}
 	if line.holdsSource(src) {
-		return done, nil
+		return done, nil // also what was done by this very call, whose answer was lost
+	}
+	if err := line.checkOver(src.Code, o.Over); err != nil {
+		return done, err
 	}
 	if done.From.Before(p.now) {
 		return done, fmt.Errorf("%w: effective from %s lies in the past (now is %s): what was in force then cannot be changed; leave it out, or name a later instant",

@@ -81,6 +81,23 @@ func (l timeline) holdsSource(src *registry.Source) bool {
 	return err == nil && stored != nil && len(registry.Diff(stored, src)) == 0
 }
 
+// checkOver refuses a change that was made from another definition than the one in force now.
+// It is asked inside the step: of two who change the same version, the second is told.
+func (l timeline) checkOver(code string, over *string) error {
+	if over == nil {
+		return nil
+	}
+	now := timeline{rows: l.rows, at: l.now}
+	stored, err := sourceOf(now.currentRows())
+	switch {
+	case err != nil:
+		return err
+	case stored == nil && *over == "" || stored != nil && stored.Fingerprint() == *over:
+		return nil
+	}
+	return &registry.ChangedError{Code: code, New: *over == ""}
+}
+
 // sourceOf reads rows back; nil if there are none.
 func sourceOf(stored []storedRow) (*registry.Source, error) {
 	if len(stored) == 0 {

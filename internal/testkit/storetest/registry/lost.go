@@ -21,6 +21,15 @@ func lossySources() []lossy {
 				return nil, err
 			}
 		}},
+		{"apply source", "apply source over the version it was made from", func(w *world) func() (answer, error) {
+			w.Apply(w.Source())
+			w.Clock.Advance(fixture.Day)
+			over := w.Source().Fingerprint()
+			return func() (answer, error) {
+				_, err := w.Store.ApplySource(w.Ctx, w.Source("size: 500", "size: 200"), registry.ApplyOptions{Over: &over})
+				return nil, err
+			}
+		}},
 		{"apply source", "apply scheduled source", func(w *world) func() (answer, error) {
 			w.Apply(w.Source())
 			w.ApplyFrom(w.Source("size: 500", "size: 300"), fixture.Noon.Add(2*fixture.Day))

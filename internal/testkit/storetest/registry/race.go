@@ -1,9 +1,11 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/driver/store"
 )
@@ -34,6 +36,37 @@ func (s suite) sourceRaces(t *testing.T) {
 		w.superseded(0) // who waited for the lock comes after who held it
 		if n := w.Number("SELECT COUNT(*) FROM ing_audit_log a JOIN ing_audit_log b ON b.prev_hash = a.row_hash"); n != w.Number("SELECT COUNT(*) FROM ing_audit_log")-1 {
 			w.Errorf("the log has a gap: %d rows follow another", n)
+		}
+	})
+	s.test(t, "of changes made from the same version one is written, and the others are told", func(w *world) {
+		const writers = 4
+		handles := make([]*store.Store, writers)
+		for i := range handles {
+			handles[i] = w.DB.Open(w.T, store.Options{})
+		}
+		over := "" // nothing is applied yet
+		for round := range 3 {
+			refused := make([]bool, writers)
+			w.Together(writers, func(i int) error {
+				_, err := handles[i].ApplySource(w.Ctx, w.paired(100*round+i+1), registry.ApplyOptions{Over: &over})
+				var changed *registry.ChangedError
+				if refused[i] = errors.As(err, &changed) && errors.Is(err, fault.ErrConflict); refused[i] {
+					return nil
+				}
+				return err
+			})
+			got, ok, err := handles[0].LoadSource(w.Ctx, "tiny")
+			w.Must(err)
+			n := pair(got) - 100*round - 1
+			for i := range refused {
+				if !ok || refused[i] == (i == n) {
+					w.Errorf("round %d: number %d is in force, and number %d was refused: %v", round, n, i, refused[i])
+				}
+			}
+			over = got.Fingerprint()
+		}
+		if n := w.Number("SELECT COUNT(*) FROM ing_audit_log"); n != 3 {
+			w.Errorf("%d acts are in the log", n)
 		}
 	})
 	s.test(t, "a source that is loaded meanwhile is never half old and half new", func(w *world) {
