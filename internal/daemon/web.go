@@ -7,13 +7,15 @@ import (
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
+	"github.com/patra-ingest/patra/internal/surface/entrance"
 	"github.com/patra-ingest/patra/internal/surface/webui"
 )
 
-// newDashboard makes the pages of the dashboard. CallerOf and requestID are the entrance's.
+// newDashboard makes the pages of the dashboard. CallerOf and requestID are the entrance's,
+// which also hears of what is hidden from callers.
 func (a *App) newDashboard(version string, callerOf func(context.Context) access.Caller, requestID func(context.Context) string) http.Handler {
 	return webui.New(webui.Settings{
-		CallerOf: callerOf, RequestID: requestID, Clock: a, Log: a.config.Log, Work: a.webWork(),
+		CallerOf: callerOf, RequestID: requestID, NoteRefusal: entrance.NoteRefusal, Clock: a, Log: a.config.Log, Work: a.webWork(),
 		About:   webui.About{Version: version, Database: databaseName(a.store.Dialect())},
 		Readers: webui.Readers{Status: webStatus{a.Inspect}, Coverage: a.Inspect, Gaps: a},
 	})

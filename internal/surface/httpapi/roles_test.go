@@ -261,3 +261,34 @@ func TestR5AFileByHTTPRunsNothing(t *testing.T) {
 		t.Errorf("an old version: %d %s", status, body)
 	}
 }
+
+// TestR13ATriggerIsAuditedWithItsReason queues a plan: who asked and why stands in the log. A
+// name of a request that no column holds is refused before anything is planned.
+func TestR13ATriggerIsAuditedWithItsReason(t *testing.T) {
+	s := serve(t)
+	ask := func(body, key string) int {
+		r := httptest.NewRequest(http.MethodPost, "/v1/sources/pubmed/trigger", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Idempotency-Key", key)
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, r)
+		return w.Code
+	}
+	body := `{"reason":"a day was lost","operation":"BACKFILL","from":"2024-01-01T00:00:00Z","to":"2024-01-02T00:00:00Z","offline":true}`
+	if status := ask(strings.Replace(body, `"reason":"a day was lost",`, "", 1), ""); status != http.StatusUnprocessableEntity {
+		t.Errorf("without a reason: %d", status)
+	}
+	if status := ask(body, strings.Repeat("k", 65)); status != http.StatusUnprocessableEntity {
+		t.Errorf("a name of 65 characters: %d", status)
+	}
+	if status := ask(body, strings.Repeat("k", 64)); status != http.StatusOK {
+		t.Fatalf("a name of 64 characters: %d", status)
+	}
+	var log struct {
+		Items []struct{ Actor, Action, Object, Reason string }
+	}
+	s.read("/v1/audit", &log)
+	if e := log.Items[0]; e.Actor != "api:test#7" || e.Reason != "a day was lost" || !strings.HasPrefix(e.Object, "plan/") {
+		t.Errorf("the newest row of the audit log: %+v", e)
+	}
+}

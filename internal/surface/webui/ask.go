@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ type ask struct {
 func (a *ask) source() (string, error) {
 	code := a.PathValue("source")
 	if !a.Caller.Sees(code) {
-		return "", fmt.Errorf("source %q: %w", code, fault.ErrNotFound)
+		return "", unseen("source", strconv.Quote(code))
 	}
 	return code, nil
 }

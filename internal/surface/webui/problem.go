@@ -40,6 +40,7 @@ func (s *site) failure(a *ask, err error) page {
 
 // judge says what may be told of an error, and logs the rest.
 func (s *site) judge(ctx context.Context, what string, err error) (problem, int) {
+	s.noteUnseen(ctx, err)
 	switch {
 	case errors.Is(err, fault.ErrNotFound):
 		return problem{What: what, Why: err.Error(), Code: "NOT_FOUND"}, http.StatusNotFound
@@ -55,6 +56,13 @@ func (s *site) judge(ctx context.Context, what string, err error) (problem, int)
 	}
 	s.Log.Warn("a page could not be made", "what", what, "request", p.ID, "error", err)
 	return p, status
+}
+
+// noteUnseen tells the audit log that somebody asked for what is hidden from them.
+func (s *site) noteUnseen(ctx context.Context, err error) {
+	if hidden := (unseenError{}); s.NoteRefusal != nil && errors.As(err, &hidden) {
+		s.NoteRefusal(ctx, "asked for a "+hidden.what+" that it does not see")
+	}
 }
 
 // refusal returns the page of somebody who may not see another.

@@ -73,6 +73,7 @@ func (s *site) showRecords(a *ask) (page, error) {
 		err = s.listRecords(a, &r)
 	}
 	if errors.Is(err, fault.ErrNotFound) || errors.Is(err, fault.ErrInvalid) {
+		s.noteUnseen(a.Context(), err)
 		r.Trouble, err = err.Error(), nil
 		p.Title, p.Status = "Nothing is stored under this", 404
 	}

@@ -25,11 +25,13 @@ type Settings struct {
 	CallerOf func(context.Context) access.Caller
 	// RequestID names a request in the log, as the entrance does; nil: a random name.
 	RequestID func(context.Context) string
-	Clock     Clock
-	Work      Work
-	About     About
-	Log       *slog.Logger
-	Readers   Readers
+	// NoteRefusal says why a request is refused, for the audit log; nil: nobody listens.
+	NoteRefusal func(ctx context.Context, why string)
+	Clock       Clock
+	Work        Work
+	About       About
+	Log         *slog.Logger
+	Readers     Readers
 }
 
 // About is what the foot of every page says.

@@ -116,7 +116,18 @@ func (a *ask) numberOf(name string) (int64, error) {
 
 // unseen is how callers that are limited to sources learn of what is not theirs: not at
 // all (R4).
-func unseen(what string, id any) error { return fmt.Errorf("%s %v: %w", what, id, fault.ErrNotFound) }
+func unseen(what string, id any) error { return unseenError{what, id} }
+
+// unseenError reads as if the row did not exist; the audit log knows better (R13).
+type unseenError struct {
+	what string
+	id   any
+}
+
+func (e unseenError) Error() string { return fmt.Sprintf("%s %v: %v", e.what, e.id, fault.ErrNotFound) }
+
+// Unwrap makes it what is not found.
+func (e unseenError) Unwrap() error { return fault.ErrNotFound }
 
 // wantedSource reads the source that a list is narrowed to; one that the caller does not
 // see does not exist.

@@ -233,3 +233,25 @@ func TestPagesWithoutTheirReaderDoNotExist(t *testing.T) {
 		}
 	}
 }
+
+// Whoever asks for a source that is hidden from them hears that it does not exist, and the
+// audit log hears who asked (R13).
+func TestR13HiddenSourcesAreNotedAsRefused(t *testing.T) {
+	var noted []string
+	by := access.Caller{Name: "n", Role: access.Admin, Sources: []string{"other"}}
+	h := New(Settings{CallerOf: func(context.Context) access.Caller { return by }, Clock: quiet{}, Work: hostile{text: "x"}.work(), Readers: Readers{Status: quiet{}, Coverage: quiet{}},
+		NoteRefusal: func(_ context.Context, why string) { noted = append(noted, why) }})
+	for path, what := range map[string]string{"/plans/1": "plan", "/batches/5": "batch", "/tasks/3/retry": "task", "/cursors/1": "cursor", "/coverage/src": "source", "/records?source=src": "source", "/quarantine/src": "source"} {
+		noted = nil
+		if w := fetch(h, "GET", path, nil); w.Code != http.StatusNotFound {
+			t.Errorf("%s answers %d", path, w.Code)
+		}
+		if len(noted) != 1 || noted[0] != "asked for a "+what+" that it does not see" {
+			t.Errorf("%s: noted %q", path, noted)
+		}
+	}
+	noted = nil
+	if fetch(h, "GET", "/plans/x", nil); len(noted) != 0 {
+		t.Errorf("what does not exist is no refusal: %q", noted)
+	}
+}
