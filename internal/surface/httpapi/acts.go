@@ -30,10 +30,7 @@ func (s Signed) act(who access.Caller) ingest.Act {
 // act adds a route that changes something.
 func act[I, O any](a *api, role access.Role, id, path, tag, summary string, do func(context.Context, access.Caller, *I) (O, error)) {
 	o := op{Route: Route{Method: http.MethodPost, Path: path, Role: role, Audited: true}, id: id, tag: tag, summary: summary, errors: []int{http.StatusNotFound, http.StatusConflict}}
-	handle(a, o, func(ctx context.Context, who access.Caller, in *I) (*reply[O], error) {
-		body, err := do(ctx, who, in)
-		return &reply[O]{body}, err
-	})
+	answer(a, o, do)
 }
 
 func (a *api) registerActs() {

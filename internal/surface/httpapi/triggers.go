@@ -128,12 +128,11 @@ type appliedFile struct {
 func (a *api) registerFiles() {
 	type textIn struct{ Body FileText }
 	check := op{Route: Route{Method: http.MethodPost, Path: "/v1/source-files/check", Role: access.Operator}, id: "check-source-file", tag: "sources", summary: "What is wrong with a source file, line by line; nothing is stored"}
-	handle(a, check, func(ctx context.Context, _ access.Caller, in *textIn) (*reply[view.CheckedFile], error) {
-		f, err := a.Files.Check(ctx, shownName, []byte(in.Body.YAML))
-		return &reply[view.CheckedFile]{f}, err
+	answer(a, check, func(ctx context.Context, _ access.Caller, in *textIn) (view.CheckedFile, error) {
+		return a.Files.Check(ctx, shownName, []byte(in.Body.YAML))
 	})
 	diff := op{Route: Route{Method: http.MethodPost, Path: "/v1/source-files/diff", Role: access.Operator}, id: "diff-source-file", tag: "sources", summary: "What a source file would change; nothing is stored"}
-	handle(a, diff, func(ctx context.Context, who access.Caller, in *textIn) (*reply[view.SourceDifference], error) {
+	answer(a, diff, func(ctx context.Context, who access.Caller, in *textIn) (view.SourceDifference, error) {
 		f, d, err := a.Files.Diff(ctx, shownName, []byte(in.Body.YAML))
 		if err == nil && f.Source != "" && !who.Sees(f.Source) {
 			err = errUnseen("source", f.Source)
@@ -141,7 +140,7 @@ func (a *api) registerFiles() {
 		if err == nil && len(f.Problems) > 0 {
 			err = fileError(f.Problems)
 		}
-		return &reply[view.SourceDifference]{d}, err
+		return d, err
 	})
 	type applyIn struct {
 		Source string `path:"source" maxLength:"64"`
