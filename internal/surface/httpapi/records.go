@@ -83,7 +83,7 @@ func (a *api) registerRecords() {
 		Endpoint string `query:"endpoint" maxLength:"64"`
 		Reason   string `query:"reason" maxLength:"64"`
 		Path     string `query:"path" maxLength:"512"`
-		Status   string `query:"status" maxLength:"32"`
+		Status   string `query:"status" enum:"OPEN,REQUEUED,RESOLVED,DISCARDED"`
 	}
 	o := reader("list-quarantine", "/v1/quarantine", "quarantine", "Items that could not be read, in the order of their numbers")
 	get(a, o, func(ctx context.Context, who access.Caller, in *rejectsIn) (out view.List[view.Reject], err error) {

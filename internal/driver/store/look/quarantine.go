@@ -94,9 +94,9 @@ const rejectColumns = `SELECT id, provenance_code, endpoint_name, status_code, C
 // RejectList lists items in quarantine, oldest first, after one. With their bytes it
 // may stop before the limit; none means that there are no more.
 func (s *Look) RejectList(ctx context.Context, f view.RejectFilter) (out []view.Reject, err error) {
-	var statuses []ingest.RejectStatus
-	if f.Status != "" {
-		statuses = []ingest.RejectStatus{ingest.RejectStatus(f.Status)}
+	statuses, err := knownStatus(f.Status)
+	if err != nil {
+		return nil, kernel.Wrap("list rejects", err)
 	}
 	w := RejectsWhere(ingest.RejectPick{Dataset: ingest.Dataset{Source: f.Source, Endpoint: f.Endpoint}, Reason: record.Reason(f.Reason), Path: f.Path, BatchID: f.BatchID}, statuses)
 	w.Add(true, "id > ?", f.After)
@@ -122,6 +122,18 @@ func (s *Look) RejectList(ctx context.Context, f view.RejectFilter) (out []view.
 		err = nil
 	}
 	return out, kernel.Wrap("list rejects", err)
+}
+
+// knownStatus is the state that a list is narrowed to; none: all. It becomes part of the statement, so
+// that the index of what is undecided serves it: a text that is no state of ours goes no further (A24).
+func knownStatus(text string) ([]ingest.RejectStatus, error) {
+	switch s := ingest.RejectStatus(text); s {
+	case "":
+		return nil, nil
+	case ingest.RejectOpen, ingest.RejectRequeued, ingest.RejectResolved, ingest.RejectDiscarded:
+		return []ingest.RejectStatus{s}, nil
+	}
+	return nil, fmt.Errorf("%w: status: expected %s, %s, %s or %s", fault.ErrInvalid, ingest.RejectOpen, ingest.RejectRequeued, ingest.RejectResolved, ingest.RejectDiscarded)
 }
 
 // RejectItem reads one item with its bytes.

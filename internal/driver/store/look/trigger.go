@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
@@ -20,6 +22,9 @@ const triggerPlan = ` LEFT JOIN ing_plan p ON p.id = (SELECT MIN(own.id) FROM in
 // view's states of a trigger.
 func (s *Look) Triggers(ctx context.Context, f view.Filter) (out []view.TriggerRow, err error) {
 	state := f.Status
+	if state != "" && state != view.TriggerRefused && state != view.TriggerPlanned {
+		return nil, fmt.Errorf("list triggers: %w: status: expected %s or %s", fault.ErrInvalid, view.TriggerPlanned, view.TriggerRefused)
+	}
 	f.Status = ""
 	err = s.listRows(ctx, "list triggers", triggerColumns+page+triggerPlan, "ing_schedule_instance", "i", f, func(w *kernel.Where) {
 		const made = "EXISTS (SELECT 1 FROM ing_plan made WHERE made.schedule_instance_id = i.id)"

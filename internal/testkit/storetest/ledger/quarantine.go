@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -330,6 +331,11 @@ func (s suite) quarantine(t *testing.T) {
 		}
 		if all, err := w.Store.RejectGroups(w.Ctx, "", true); err != nil || len(all) != 6 {
 			w.Errorf("%+v %v", all, err)
+		}
+		for _, text := range []string{"'", "OPEN') OR ('1'='1", "NONE"} { // it becomes part of the statement (A24)
+			if rows, err := w.Store.RejectList(w.Ctx, view.RejectFilter{Status: text, Limit: 10}); !errors.Is(err, fault.ErrInvalid) {
+				w.Errorf("the state %q finds %d rows, %v", text, len(rows), err)
+			}
 		}
 		var got []string
 		for after := int64(0); ; {
