@@ -2,8 +2,6 @@ package query
 
 import (
 	"errors"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -28,16 +26,37 @@ type Rendered struct {
 	Window bool
 }
 
-// Compile checks the section and makes it ready. The zero filter is that of an
-// endpoint which does not select by date. What a run will ask for, the section's
-// conditions with the window of a slice, is rendered once as a trial, so that a
-// source which cannot say it is refused now and not in the night.
-func Compile(cfg Config, filter DateFilter) (*Program, error) {
+// Section is a Config that was found to be sound, with its rules compiled.
+type Section struct {
+	config Config
+	rules  []compiledRule
+}
+
+// Prepare checks the section alone, and compiles its rules once for all filters.
+func Prepare(cfg Config) (*Section, error) {
 	cfg = cfg.WithDefaults()
-	if err := cfg.Validate(); err != nil {
+	rules, err := cfg.compileRules()
+	if err != nil {
 		return nil, err
 	}
-	p := &Program{config: cfg}
+	return &Section{cfg, rules}, nil
+}
+
+// Compile checks the section and makes it ready for a filter.
+func Compile(cfg Config, filter DateFilter) (*Program, error) {
+	s, err := Prepare(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return s.Compile(filter)
+}
+
+// Compile makes the section ready for a filter. The zero filter is that of an endpoint
+// which does not select by date. What a run will ask for, the section's conditions
+// with the window of a slice, is rendered once as a trial, so that a source which
+// cannot say it is refused now and not in the night.
+func (s *Section) Compile(filter DateFilter) (*Program, error) {
+	p := &Program{config: s.config, rules: s.rules}
 	if filter.Field != "" {
 		filter = filter.WithDefaults()
 		if err := filter.Validate(); err != nil {
@@ -49,10 +68,7 @@ func Compile(cfg Config, filter DateFilter) (*Program, error) {
 		}
 		p.window = &calendar
 	}
-	p.checker = newChecker(cfg, p.window)
-	for _, name := range slices.Sorted(maps.Keys(cfg.Rules)) {
-		p.rules = append(p.rules, compileRule(name, cfg.Rules[name], func(string, error) {})) // Validate has compiled them
-	}
+	p.checker = newChecker(s.config, p.window)
 	return p, p.tryRules()
 }
 

@@ -120,7 +120,7 @@ func (p *problems) checkAmbiguity(rules map[string]Rule) {
 	}
 }
 
-func (p *problems) checkRule(key string, r Rule, fields map[string]Field) {
+func (p *problems) checkRule(key string, r Rule, fields map[string]Field) (compiled compiledRule) {
 	path := "rules." + key
 	f, declared := fields[r.Field]
 	switch {
@@ -131,7 +131,7 @@ func (p *problems) checkRule(key string, r Rule, fields map[string]Field) {
 	}
 	if err := checkKnown("", r.Op, allOps...); err != nil {
 		p.addProblem(path+".op", "%s", err)
-		return
+		return compiled
 	}
 	if declared && !acceptsOp(f.Ops, r.Op) {
 		p.addProblem(path+".op", "field %s does not take %s: add it to its ops or remove the rule", r.Field, r.Op)
@@ -140,7 +140,7 @@ func (p *problems) checkRule(key string, r Rule, fields map[string]Field) {
 	p.ruleScope(path, r, f)
 	p.ruleDates(path, r)
 	failed := false
-	compiled := compileRule(key, r, func(part string, err error) {
+	compiled = compileRule(key, r, func(part string, err error) {
 		failed = true
 		p.addProblem(path+"."+part, "%s", err)
 	})
@@ -148,6 +148,7 @@ func (p *problems) checkRule(key string, r Rule, fields map[string]Field) {
 	if !failed {
 		p.ruleReads(path, compiled)
 	}
+	return compiled
 }
 
 // ruleScope checks what the rule is for.

@@ -12,19 +12,25 @@ import (
 // Validate checks the section itself: one line per problem, each starting with
 // the key. It wants a Config with defaults.
 func (c Config) Validate() error {
+	_, err := c.compileRules()
+	return err
+}
+
+// compileRules checks the section, and returns its rules ready to render, by name.
+func (c Config) compileRules() (rules []compiledRule, err error) {
 	var p problems
 	for _, key := range slices.Sorted(maps.Keys(c.Fields)) {
 		p.checkField(key, c.Fields[key])
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Rules)) {
-		p.checkRule(key, c.Rules[key], c.Fields)
+		rules = append(rules, p.checkRule(key, c.Rules[key], c.Fields))
 	}
 	p.checkAmbiguity(c.Rules)
 	if c.MaxLength < 0 || c.MaxParams < 0 {
 		p.addProblem("maxLength", "limits must not be negative")
 	}
 	p.checkWhere(c)
-	return errors.Join(p.list...)
+	return rules, errors.Join(p.list...)
 }
 
 type problems struct{ list []error }

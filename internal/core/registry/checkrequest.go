@@ -154,37 +154,37 @@ func (r *Resolved) headersOnce() Problems {
 	return out
 }
 
-// checkWindowSent refuses a request that the window never reaches: it would select
-// everything, or the same part again and again, without any sign of it.
-func (r *Resolved) checkWindowSent() Problems {
-	if r.Operation == opUpdate || r.Role == roleDetail || r.Window.UpdatedSince != nil && !*r.Window.UpdatedSince {
+// checkSelection refuses conditions that cannot be rendered, and a request that the window
+// never reaches. What is wrong with the sections themselves is said by them.
+func (r *Resolved) checkSelection() Problems {
+	if r.Filter.Field != "" && r.Filter.Validate() != nil {
 		return nil
 	}
-	if r.Filter.Field == "" || r.Filter.Validate() != nil || r.Query.Validate() != nil {
-		return nil // said elsewhere
+	section, err := query.Prepare(r.Query)
+	if err != nil {
+		return nil
 	}
-	if reads := r.readVariables(); reads["filter.from"] && reads["filter.to"] || r.windowWritten() {
+	program, err := section.Compile(r.Filter)
+	out := r.checkWindowSent(program)
+	if r.isGiven(Path{"query"}) {
+		at, _ := resolvedShape().fieldNamed("query")
+		out = append(out, r.fromError(at, err)...)
+	}
+	return out
+}
+
+// checkWindowSent refuses a request that the window never reaches: it would select
+// everything, or the same part again and again, without any sign of it. A rule that is
+// there may still never fit. What rules emit is checked by checkParams.
+func (r *Resolved) checkWindowSent(program *query.Program) Problems {
+	if r.Operation == opUpdate || r.Role == roleDetail || r.Window.UpdatedSince != nil && !*r.Window.UpdatedSince || r.Filter.Field == "" {
+		return nil
+	}
+	if reads := r.readVariables(); reads["filter.from"] && reads["filter.to"] || program != nil && program.WritesWindow() {
 		return nil
 	}
 	return Problems{r.problemAt(Path{"request"}, "E-WINDOW-UNSENT: the window never reaches the request",
 		fmt.Sprintf("send ${filter.from} and ${filter.to}, which know what the filter can express, or write a RANGE rule for the field %q that fits its values", r.Filter.Field))}
-}
-
-// windowWritten reports whether a rule writes the window: one that is there may
-// still never fit. What rules emit is checked by checkParams.
-func (r *Resolved) windowWritten() bool {
-	program, _ := query.Compile(r.Query, r.Filter) // an error of the conditions is said by checkConditions
-	return program != nil && program.WritesWindow()
-}
-
-// checkConditions tries to render what every request will say.
-func (r *Resolved) checkConditions() Problems {
-	if !r.isGiven(Path{"query"}) || r.Filter.Validate() != nil && r.Filter.Field != "" || r.Query.Validate() != nil {
-		return nil // said by the sections
-	}
-	section, _ := resolvedShape().fieldNamed("query")
-	_, err := query.Compile(r.Query, r.Filter)
-	return r.fromError(section, err)
 }
 
 // checkPageSent refuses a request that does not say which page it wants, which would
