@@ -23,6 +23,11 @@ func newInspector(a *App) *inspect.Inspector {
 // definitions are the sources of an app, as inspect reads them.
 type definitions struct{ *App }
 
+// Hold reads all applied sources once for what is asked with the context it returns.
+func (d definitions) Hold(ctx context.Context) (context.Context, error) {
+	return d.registry.holdSources(ctx, d.store)
+}
+
 // CompileSource freezes one operation of a definition, whether or not it may run here. Of
 // the newest version of a source the snapshot is kept.
 func (d definitions) CompileSource(src *registry.Source, endpoint string, op ingest.Operation) (*spec.Compiled, error) {

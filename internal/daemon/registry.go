@@ -59,8 +59,12 @@ type compiledKey struct {
 	op       ingest.Operation
 }
 
-// findSource gives the source as it is now: as applied, else as bundled.
+// findSource gives the source as it is now: as applied, else as bundled. With a context of
+// holdSources it is as it was then.
 func (c *registryCache) findSource(ctx context.Context, db *store.Store, code string) (*knownSource, error) {
+	if held := heldIn(ctx); held != nil {
+		return held.findSource(ctx, c, db, code)
+	}
 	now, err := db.Now(ctx)
 	if err != nil {
 		return &knownSource{}, err
@@ -78,13 +82,18 @@ func (c *registryCache) findSource(ctx context.Context, db *store.Store, code st
 		if err != nil {
 			return &knownSource{}, err
 		}
-		known = &knownSource{stamp: stamp, codes: codes, codesAt: codesAt, installed: c.installed, compiled: map[compiledKey]*spec.Compiled{}, declared: map[compiledKey]*spec.Compiled{}}
+		known = c.newKnown(stamp, codes, codesAt)
 		if err := known.load(ctx, db, code, applied); err != nil {
 			return &knownSource{}, err
 		}
 	}
 	c.keepSource(code, heldSource{known, now})
 	return known, nil
+}
+
+// newKnown is a version of a source that is yet to be read.
+func (c *registryCache) newKnown(stamp registry.Stamp, codes []dictionary.Type, codesAt time.Time) *knownSource {
+	return &knownSource{stamp: stamp, codes: codes, codesAt: codesAt, installed: c.installed, compiled: map[compiledKey]*spec.Compiled{}, declared: map[compiledKey]*spec.Compiled{}}
 }
 
 // codesTTL is how long the dictionary is believed: it hardly ever changes, and

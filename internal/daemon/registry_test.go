@@ -189,3 +189,37 @@ func TestDisabledCodeIsRefused(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Whoever holds the sources for an answer sees one version of each from its begin to its end,
+// and whoever asks next sees what is applied by then.
+func TestHeldSourcesDoNotChangeWithinAnAnswer(t *testing.T) {
+	app, _ := cached(t, 0)
+	applySize(t, app, 100, time.Time{})
+	sizeWith := func(ctx context.Context) int {
+		t.Helper()
+		c, err := app.compileUntraced(ctx, "crossref", "", ingest.Harvest, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Snapshot.Paging.Size
+	}
+	hold := func() context.Context {
+		t.Helper()
+		ctx, err := app.registry.holdSources(t.Context(), app.store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ctx
+	}
+	first := hold()
+	applySize(t, app, 200, time.Time{})
+	if now, held, next := sizeWith(t.Context()), sizeWith(first), sizeWith(hold()); now != 200 || held != 100 || next != 200 {
+		t.Errorf("pages of %d now, %d as held before, %d as held again", now, held, next)
+	}
+	if src, _, err := app.Source(first, "openalex"); err != nil || src.Code != "openalex" {
+		t.Errorf("a bundled source is not found: %v", err)
+	}
+	if _, _, err := app.Source(first, "crosref"); err == nil || !strings.Contains(err.Error(), "did you mean crossref") {
+		t.Errorf("%v", err)
+	}
+}

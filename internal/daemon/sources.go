@@ -55,6 +55,10 @@ func (a *App) compileUntraced(ctx context.Context, code, endpoint string, op ing
 
 // Sources lists all sources, applied and bundled.
 func (a *App) Sources(ctx context.Context) ([]view.Source, error) {
+	ctx, err := a.registry.holdSources(ctx, a.store)
+	if err != nil {
+		return nil, err
+	}
 	applied, err := a.store.AppliedSources(ctx)
 	if err != nil {
 		return nil, err

@@ -77,6 +77,11 @@ func (i *Inspector) CoverageOf(ctx context.Context, src *registry.Source) (out S
 	if err != nil {
 		return out, err
 	}
+	return i.coverageAt(ctx, src, cursors, now)
+}
+
+// coverageAt does what CoverageOf does, with the cursors of the source and an instant.
+func (i *Inspector) coverageAt(ctx context.Context, src *registry.Source, cursors []view.Cursor, now time.Time) (out SourceCoverage, err error) {
 	for _, name := range slices.Sorted(maps.Keys(src.Endpoints)) {
 		if !isHarvestable(src.Endpoints[name]) {
 			continue

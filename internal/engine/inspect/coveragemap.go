@@ -30,6 +30,9 @@ func (i *Inspector) CoverageMap(ctx context.Context, q view.MapQuery) (out view.
 	}
 	codes := []string{q.Source}
 	if q.Source == "" {
+		if ctx, err = i.from.Sources.Hold(ctx); err != nil {
+			return out, err
+		}
 		if codes, err = i.harvestedSources(ctx); err != nil {
 			return out, err
 		}

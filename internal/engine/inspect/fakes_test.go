@@ -76,6 +76,8 @@ func (l *ledger) Source(_ context.Context, code string) (*registry.Source, bool,
 	return src, true, nil
 }
 
+func (l *ledger) Hold(ctx context.Context) (context.Context, error) { return ctx, nil }
+
 func (l *ledger) Sources(context.Context) (out []view.Source, _ error) {
 	for code, src := range l.sources {
 		out = append(out, view.Source{Code: code, Endpoints: slices.Sorted(maps.Keys(src.Endpoints))})

@@ -60,6 +60,9 @@ type Clock interface {
 
 // Sources finds the definitions of sources.
 type Sources interface {
+	// Hold reads all applied sources once: what is asked with the context that it returns
+	// is answered from them.
+	Hold(ctx context.Context) (context.Context, error)
 	// Source finds a source: as applied, else as bundled.
 	Source(ctx context.Context, code string) (src *registry.Source, applied bool, err error)
 	// Sources lists all sources, applied and bundled.

@@ -68,6 +68,10 @@ func (i *Inspector) RateKeys(ctx context.Context) ([]view.RateKey, error) {
 
 // DeclaredRates groups what all sources declare by rate key.
 func (i *Inspector) DeclaredRates(ctx context.Context) (map[string]*view.RateKey, error) {
+	ctx, err := i.from.Sources.Hold(ctx)
+	if err != nil {
+		return nil, err
+	}
 	sources, err := i.from.Sources.Sources(ctx)
 	if err != nil {
 		return nil, err

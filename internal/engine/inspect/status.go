@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/view"
-	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // UsualEventsAge is how long an event may wait before a person should look.
@@ -57,6 +55,8 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 		if _, _, err := s.from.Sources.Source(ctx, s.query.Source); err != nil {
 			return err
 		}
+	} else if ctx, err = s.from.Sources.Hold(ctx); err != nil {
+		return err
 	}
 	cursors, err := s.from.Coverage.Cursors(ctx, s.query.Source)
 	if err != nil {
@@ -73,14 +73,8 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 		codes = append(codes, c.Source)
 	}
 	slices.Sort(codes)
-	for _, code := range slices.Compact(codes) {
-		if err := s.addSource(ctx, code, cursors); err != nil {
-			if ctx.Err() != nil {
-				return err
-			}
-			// One source that cannot be computed never hides the others.
-			s.addUnknown(view.FoundUncomputable, code, err, cursors)
-		}
+	if err := s.addSources(ctx, slices.Compact(codes), cursors); err != nil {
+		return err
 	}
 	if err := s.addProcesses(ctx); err != nil {
 		return err
@@ -124,34 +118,6 @@ func (s *statusBuilder) find(f view.Finding) {
 	s.report.Findings = append(s.report.Findings, f.Complete(s.limits, s.report.Now))
 }
 
-func (s *statusBuilder) addSource(ctx context.Context, code string, cursors []view.Cursor) error {
-	src, _, err := s.from.Sources.Source(ctx, code)
-	if err != nil { // it can no longer be planned; what is known of it is shown
-		s.addUnknown(view.FoundUnreadable, code, err, cursors)
-		return nil
-	}
-	covered, err := s.CoverageOf(ctx, src)
-	if err != nil {
-		s.addUnknown(view.FoundUnplannable, code, err, cursors)
-		return nil
-	}
-	for _, b := range covered.All {
-		r, err := registry.Resolve(src, b.Endpoint, string(ingest.Harvest), nil)
-		if err != nil {
-			return err
-		}
-		s.own[b.dataset()] = r.Alerts.Limits(s.limits)
-		if !b.Expected() {
-			continue
-		}
-		if err := s.addEndpoint(ctx, b); err != nil {
-			return err
-		}
-		s.keepMark(r, b)
-	}
-	return nil
-}
-
 // addUnknown notes a source whose gaps are unknown, and adds what its watermarks say.
 func (s *statusBuilder) addUnknown(why view.FindingCode, code string, err error, cursors []view.Cursor) {
 	s.find(view.Finding{Code: why, Subject: view.Subject{Source: code}, Error: err.Error()})
@@ -165,43 +131,6 @@ func (s *statusBuilder) addUnknown(why view.FindingCode, code string, err error,
 				LagSec: s.report.Now.Sub(c.Instant).Seconds(), Gaps: []view.Gap{}})
 		}
 	}
-}
-
-func (s *statusBuilder) addEndpoint(ctx context.Context, b EndpointCoverage) error {
-	one := view.SourceStatus{Source: b.Source, Endpoint: b.Endpoint, CursorID: b.Cursor.ID, FreshTo: b.Cursor.Instant, Gaps: []view.Gap{}}
-	if !one.FreshTo.IsZero() {
-		one.LagSec = s.report.Now.Sub(one.FreshTo).Seconds()
-	}
-	r, err := b.Range(RangeQuery{})
-	if err != nil {
-		return err
-	}
-	open, err := s.Open(ctx, b)
-	if err != nil {
-		return err
-	}
-	for _, g := range b.Gaps(r.Window, true) {
-		if len(window.Subtract(g.Window, open)) == 0 {
-			one.InWork++
-			continue
-		}
-		one.Gaps = append(one.Gaps, g)
-		if g.Fails > 0 {
-			one.Failed++
-		}
-	}
-	if one.Failed > 0 {
-		failed, err := s.from.Work.Tasks(ctx, view.Filter{Source: b.Source, Status: string(ingest.TaskFailed), Limit: 1})
-		if err != nil {
-			return err
-		}
-		if len(failed) > 0 {
-			one.LastFailure = &failed[0]
-		}
-	}
-	s.report.Sources = append(s.report.Sources, one)
-	s.findGaps(one)
-	return nil
 }
 
 // findGaps notes the gaps of an endpoint. The task that failed last is a fact of the gap it

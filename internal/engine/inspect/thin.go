@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -24,11 +25,13 @@ const (
 // addThin adds endpoints that hold far fewer items of a day than history says: an upstream that
 // answers with a part of what it has leaves no other trace.
 func (s *statusBuilder) addThin(ctx context.Context) error {
-	for _, m := range s.marks {
-		thin, err := s.findThin(ctx, m.of)
-		if err != nil {
-			return err
-		}
+	found, wrong := make([][]view.ThinDay, len(s.marks)), make([]error, len(s.marks))
+	eachTogether(len(s.marks), func(n int) { found[n], wrong[n] = s.findThin(ctx, s.marks[n].of) })
+	if err := errors.Join(wrong...); err != nil {
+		return err
+	}
+	for n, m := range s.marks {
+		thin := found[n]
 		if len(thin) == 0 {
 			continue
 		}

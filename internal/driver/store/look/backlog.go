@@ -19,7 +19,8 @@ const lastAttempts = 20
 
 // What a look at a backlog asks; a test holds each to a range of its index.
 const (
-	CountedSQL = "SELECT COUNT(*) FROM (SELECT id FROM ing_outbox_message WHERE status_code = ? AND aggregate_id = ? LIMIT ?) counted"
+	countedOne = "(SELECT COUNT(*) FROM (SELECT id FROM ing_outbox_message WHERE status_code = ? AND aggregate_id = ? LIMIT ?) counted)"
+	CountedSQL = "SELECT " + countedOne + ", " + countedOne + ", " + countedOne
 	OldestSQL  = `SELECT COALESCE(next_retry_at, created_at) FROM ing_outbox_message
   WHERE status_code = 'PENDING' AND aggregate_id = ? ORDER BY id LIMIT 1`
 	LastSaidSQL = `SELECT destination, status_code, COALESCE(error_msg, ''), completed_at FROM ing_outbox_relay_log
@@ -58,15 +59,17 @@ func (s *Look) DatasetLanes(ctx context.Context, source string) (out []event.Dat
 }
 
 func (s *Look) readBacklog(ctx context.Context, dataset int64, b *view.Backlog) error {
-	for _, of := range []struct {
-		status event.Status
-		count  *int
-	}{{event.Pending, &b.Waiting}, {event.Failed, &b.Failed}, {event.Dead, &b.Dead}} {
-		if err := s.db.QueryRow(ctx, CountedSQL, string(of.status), dataset, mostCounted+1).Scan(of.count); err != nil {
-			return err
-		}
-		if *of.count > mostCounted {
-			*of.count, b.More = mostCounted, true
+	var args []any
+	for _, status := range []event.Status{event.Pending, event.Failed, event.Dead} {
+		args = append(args, string(status), dataset, mostCounted+1)
+	}
+	counts := []*int{&b.Waiting, &b.Failed, &b.Dead}
+	if err := s.db.QueryRow(ctx, CountedSQL, args...).Scan(counts[0], counts[1], counts[2]); err != nil {
+		return err
+	}
+	for _, count := range counts {
+		if *count > mostCounted {
+			*count, b.More = mostCounted, true
 		}
 	}
 	if b.IsEmpty() {

@@ -139,6 +139,11 @@ func (t *tx) renoteNext(p provenance, l timeline, src *registry.Source, wanted [
 // registrySelect starts a query for the rows of a source; the first argument is
 // its id.
 func registrySelect(table string) string {
+	return registryColumns(table) + " WHERE provenance_id = ? AND "
+}
+
+// registryColumns selects what scanRegistry reads.
+func registryColumns(table string) string {
 	dims := "endpoint_name, operation_type"
 	if table == registry.SourceTable {
 		dims = "'', '" + registry.AllOperations + "'"
@@ -147,8 +152,7 @@ func registrySelect(table string) string {
 	if key == "" {
 		key = "''"
 	}
-	return "SELECT id, effective_from, effective_to, " + dims + ", " + key + ", " + strings.Join(registry.RowColumns(table), ", ") +
-		" FROM " + table + " WHERE provenance_id = ? AND "
+	return "SELECT id, provenance_id, effective_from, effective_to, " + dims + ", " + key + ", " + strings.Join(registry.RowColumns(table), ", ") + " FROM " + table
 }
 
 // scanRegistry adds what registrySelect found to all.
@@ -158,7 +162,7 @@ func scanRegistry(rows *sql.Rows, table string, all []storedRow) ([]storedRow, e
 		one := storedRow{row: registry.Row{Table: table, Columns: map[string]any{}}}
 		var from, to sql.NullInt64
 		values := make([]any, len(columns))
-		targets := []any{&one.id, &from, &to, &one.row.Endpoint, &one.row.Operation, &one.row.Key}
+		targets := []any{&one.id, &one.of, &from, &to, &one.row.Endpoint, &one.row.Operation, &one.row.Key}
 		for i := range values {
 			targets = append(targets, &values[i])
 		}

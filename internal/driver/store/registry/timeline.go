@@ -10,6 +10,7 @@ import (
 // storedRow is one dated row of a registry table.
 type storedRow struct {
 	id       int64
+	of       int64 // the provenance
 	row      registry.Row
 	from, to time.Time // [from, to); a zero to is open
 }

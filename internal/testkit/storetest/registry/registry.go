@@ -24,6 +24,13 @@ func (w *world) loads(want *registry.Source) {
 	got, ok, err := w.Store.LoadSource(w.Ctx, want.Code)
 	w.Must(err)
 	w.isSource("now", got, ok, want)
+	many, err := w.Store.LoadSources(w.Ctx, []string{"nobody", want.Code})
+	w.Must(err)
+	if one, ok := many[want.Code]; len(many) != 1 || one.Err != nil {
+		w.Errorf("read with others: %+v", many)
+	} else {
+		w.isSource("with others", one.Source, ok, want)
+	}
 }
 
 // loadsAt checks a source as of an instant; nil stands for none.
@@ -132,6 +139,23 @@ func (s suite) sources(t *testing.T) {
 		}
 		if _, ok, err := w.Store.SourceStamp(w.Ctx, "tiny"); ok || err != nil {
 			w.Errorf("stamp %v %v", ok, err)
+		}
+		if many, err := w.Store.LoadSources(w.Ctx, []string{"tiny"}); len(many) > 0 || err != nil {
+			w.Errorf("with others: %v %v", many, err)
+		}
+		if stamps, err := w.Store.SourceStamps(w.Ctx); len(stamps) > 0 || err != nil {
+			w.Errorf("stamps %v %v", stamps, err)
+		}
+	})
+	s.test(t, "one source that cannot be read does not keep others from being read", func(w *world) {
+		w.Apply(w.Source())
+		w.Apply(w.Source("source: tiny", "source: other"))
+		w.Exec("UPDATE reg_prov_http_cfg SET default_headers_json = '[1' WHERE provenance_id = (SELECT id FROM reg_provenance WHERE provenance_code = 'other')")
+		many, err := w.Store.LoadSources(w.Ctx, []string{"other", "tiny"})
+		w.Must(err)
+		w.isSource("the other", many["tiny"].Source, true, w.Source())
+		if broken := many["other"]; broken.Err == nil || broken.Source != nil {
+			w.Errorf("%+v", broken)
 		}
 	})
 	s.test(t, "two sources do not share rows", func(w *world) {

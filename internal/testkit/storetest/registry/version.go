@@ -258,6 +258,11 @@ func (w *world) stamp() registry.Stamp {
 	if !ok {
 		w.Fatal("no stamp")
 	}
+	all, err := w.Store.SourceStamps(w.Ctx)
+	w.Must(err)
+	if all["tiny"] != stamp {
+		w.Errorf("stamp %+v, among all %+v", stamp, all["tiny"])
+	}
 	return stamp
 }
 

@@ -1,0 +1,117 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// sourceLook is what was read of a source.
+type sourceLook struct {
+	endpoints []endpointLook
+	wrong     view.FindingCode // why its gaps are unknown; empty: they are known
+	err       error            // with wrong: what went wrong
+}
+
+// endpointLook is what was read of an endpoint that can be harvested.
+type endpointLook struct {
+	resolved *registry.Resolved
+	covered  EndpointCoverage
+	line     *view.SourceStatus // nil: nothing was ever expected of it
+}
+
+// addSources adds sources in the order of their codes. They are read some at a time, because
+// most of that is waiting for the database.
+func (s *statusBuilder) addSources(ctx context.Context, codes []string, cursors []view.Cursor) error {
+	looks := make([]sourceLook, len(codes))
+	eachTogether(len(codes), func(n int) { looks[n] = s.lookAt(ctx, codes[n], cursors) })
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for n, look := range looks {
+		for _, e := range look.endpoints {
+			s.addEndpoint(e)
+		}
+		if look.err != nil { // one source that cannot be computed never hides the others
+			s.addUnknown(look.wrong, codes[n], look.err, cursors)
+		}
+	}
+	return nil
+}
+
+// lookAt reads how the endpoints of a source stand. What was read before something went wrong
+// is returned beside it.
+func (s *statusBuilder) lookAt(ctx context.Context, code string, cursors []view.Cursor) (out sourceLook) {
+	src, _, err := s.from.Sources.Source(ctx, code)
+	if err != nil { // it can no longer be planned; what is known of it is shown
+		return sourceLook{wrong: view.FoundUnreadable, err: err}
+	}
+	own := slices.DeleteFunc(slices.Clone(cursors), func(c view.Cursor) bool { return c.Source != code })
+	covered, err := s.coverageAt(ctx, src, own, s.report.Now)
+	if err != nil {
+		return sourceLook{wrong: view.FoundUnplannable, err: err}
+	}
+	for _, b := range covered.All {
+		look := endpointLook{covered: b}
+		if look.resolved, err = registry.Resolve(src, b.Endpoint, string(ingest.Harvest), nil); err == nil && b.Expected() {
+			look.line, err = s.lineOf(ctx, b)
+		}
+		if err != nil {
+			out.wrong, out.err = view.FoundUncomputable, err
+			return out
+		}
+		out.endpoints = append(out.endpoints, look)
+	}
+	return out
+}
+
+// lineOf reads how an endpoint stands.
+func (s *statusBuilder) lineOf(ctx context.Context, b EndpointCoverage) (*view.SourceStatus, error) {
+	one := &view.SourceStatus{Source: b.Source, Endpoint: b.Endpoint, CursorID: b.Cursor.ID, FreshTo: b.Cursor.Instant, Gaps: []view.Gap{}}
+	if !one.FreshTo.IsZero() {
+		one.LagSec = s.report.Now.Sub(one.FreshTo).Seconds()
+	}
+	r, err := b.Range(RangeQuery{})
+	if err != nil {
+		return nil, err
+	}
+	open, err := s.Open(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range b.Gaps(r.Window, true) {
+		if len(window.Subtract(g.Window, open)) == 0 {
+			one.InWork++
+			continue
+		}
+		one.Gaps = append(one.Gaps, g)
+		if g.Fails > 0 {
+			one.Failed++
+		}
+	}
+	if one.Failed > 0 {
+		failed, err := s.from.Work.Tasks(ctx, view.Filter{Source: b.Source, Status: string(ingest.TaskFailed), Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(failed) > 0 {
+			one.LastFailure = &failed[0]
+		}
+	}
+	return one, nil
+}
+
+// addEndpoint adds what was read of an endpoint.
+func (s *statusBuilder) addEndpoint(e endpointLook) {
+	s.own[e.covered.dataset()] = e.resolved.Alerts.Limits(s.limits)
+	if e.line == nil {
+		return
+	}
+	s.report.Sources = append(s.report.Sources, *e.line)
+	s.findGaps(*e.line)
+	s.keepMark(e.resolved, e.covered)
+}
