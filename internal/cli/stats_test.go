@@ -25,6 +25,7 @@ func TestStatsOfAHarvest(t *testing.T) {
 			Items          view.ItemSums
 			Errors         view.ErrorSums
 			MeanSeconds    *float64
+			P95Seconds     *float64
 			ThrottledShare *float64
 		}
 		TakenPerHour float64
@@ -35,7 +36,7 @@ func TestStatsOfAHarvest(t *testing.T) {
 	}
 	got := states.Items[0]
 	if r := got.Recent; r.Runs != (view.RunSums{Succeeded: 3, Failed: 1}) || r.Batches != 9 || r.FailedBatches != 1 || r.Items.Inserted != 36 || r.Errors.L1 == 0 ||
-		r.MeanSeconds == nil || r.ThrottledShare == nil || got.TakenPerHour == 0 || got.Waiting != 0 {
+		r.MeanSeconds == nil || r.P95Seconds == nil || r.ThrottledShare == nil || got.TakenPerHour == 0 || got.Waiting != 0 {
 		t.Errorf("%+v", got)
 	}
 	var met view.List[view.ErrorSum]

@@ -64,8 +64,9 @@ func newQueue(e *term.Env) *cobra.Command {
 		Short: "Show how the work of each source and operation stands, and how it went lately",
 		Long: `Show the queue by source, endpoint and operation. WAIT and RUN are tasks now. The
 other columns are about runs that ended in the last 24 hours, or between --from and
---to: how many an hour, the share that failed, the average and the longest time of
-the upstream for an answer, and answers 429 over batches.`,
+--to: how many an hour, the share that failed, the time within which the upstream
+gave half of its answers (P50) and 95 of 100 (P95), and answers 429 over batches.
+The mean and the slowest answer are in -o json.`,
 		Example: `  patra stats queue
   patra stats queue --source crossref --from -1h
   patra stats queue -o json`,
@@ -88,24 +89,29 @@ the upstream for an answer, and answers 429 over batches.`,
 }
 
 func queueColumns() term.Columns[view.QueueState] {
-	heads := []string{"source", "endpoint", "operation", "wait", "run", "runs/h", "failed", "avg", "slowest", "429"}
+	heads := []string{"source", "endpoint", "operation", "wait", "run", "runs/h", "failed", "p50", "p95", "429"}
 	return term.NewColumns(heads, func(q view.QueueState) []any {
 		row := []any{wording.Shorten(q.Source, 14), wording.Shorten(q.Endpoint, 12), string(q.Operation), q.Waiting, q.Running}
 		if q.Recent == nil {
 			return append(row, "-", "-", "-", "-", "-")
 		}
 		r := q.Recent
-		return append(row, fmt.Sprintf("%.1f", q.TakenPerHour), percent(r.FailureShare()), latency(r.MeanLatency()), latency(r.Slowest), percent(r.ThrottledShare()))
+		return append(row, fmt.Sprintf("%.1f", q.TakenPerHour), percent(r.FailureShare()), percentile(r, 50), percentile(r, 95), percent(r.ThrottledShare()))
 	})
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
-func latency(d time.Duration) string {
-	if d == 0 {
+// percentile says within which time so many of a hundred answers came, as far as it is known.
+func percentile(s *view.WorkSum, percent float64) string {
+	switch took := s.Percentile(percent); {
+	case s.Latencies.Answers() == 0:
 		return "-"
+	case took < time.Millisecond:
+		return "<1ms"
+	default:
+		return took.Round(time.Millisecond).String()
 	}
-	return d.Round(time.Millisecond).String()
 }
 
 func newThroughput(e *term.Env) *cobra.Command {

@@ -105,6 +105,8 @@ type WorkSum struct {
 	Took    time.Duration `json:"-"`
 	Slowest time.Duration `json:"-"`
 	Waited  time.Duration `json:"-"`
+	// Latencies are the answers by how long they took. Older sums do not have them.
+	Latencies ingest.Latencies `json:"-"`
 }
 
 // Asked returns how many pages were asked for: those that were stored and those that
@@ -122,6 +124,13 @@ func (s WorkSum) ThrottledShare() float64 { return ratio(s.Throttled, s.Asked())
 // their own. One that was put back did neither.
 func (s WorkSum) FailureShare() float64 {
 	return ratio(s.Runs.Failed, s.Runs.Succeeded+s.Runs.Failed+s.Runs.Partial)
+}
+
+// Percentile returns within which time so many of a hundred answers came; 0 where that is
+// not known.
+func (s WorkSum) Percentile(percent float64) time.Duration {
+	took, _ := s.Latencies.Percentile(percent, s.Slowest)
+	return took
 }
 
 // MeanLatency returns how long the upstream took for an answer on average.

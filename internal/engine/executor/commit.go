@@ -115,6 +115,7 @@ func (r *taskRun) countCall(c *transport.Call) {
 		r.stats.Answers++
 		r.stats.TookMS += c.Notes.Response.TookMS
 		r.stats.SlowestMS = max(r.stats.SlowestMS, c.Notes.Response.TookMS)
+		r.stats.Latencies.Count(time.Duration(c.Notes.Response.TookMS) * time.Millisecond)
 	}
 }
 

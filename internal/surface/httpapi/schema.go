@@ -42,13 +42,16 @@ type cursorEventShape struct {
 
 type workSumShape struct {
 	view.WorkSum
-	Took           float64 `json:"tookSeconds"`
-	Slowest        float64 `json:"slowestSeconds"`
-	Mean           float64 `json:"meanSeconds"`
-	Waited         float64 `json:"waitSeconds"`
-	ErrorShare     float64 `json:"errorShare"`
-	ThrottledShare float64 `json:"throttledShare"`
-	FailureShare   float64 `json:"failureShare"`
+	Took           float64  `json:"tookSeconds"`
+	Slowest        float64  `json:"slowestSeconds"`
+	Mean           float64  `json:"meanSeconds"`
+	P50            *float64 `json:"p50Seconds,omitempty" doc:"Half of the answers took at most this. Estimated from counts; left out where none were kept."`
+	P95            *float64 `json:"p95Seconds,omitempty"`
+	P99            *float64 `json:"p99Seconds,omitempty"`
+	Waited         float64  `json:"waitSeconds"`
+	ErrorShare     float64  `json:"errorShare"`
+	ThrottledShare float64  `json:"throttledShare"`
+	FailureShare   float64  `json:"failureShare"`
 }
 
 // runStatsShape has the milliseconds of old rows only as what may be there.

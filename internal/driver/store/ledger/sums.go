@@ -45,14 +45,17 @@ func (t *tx) addSums(r endedRun) error {
 const (
 	workSumOpen = `INSERT INTO ing_work_sum (slot_seconds, slot_start, provenance_code, endpoint_name, operation_code, runs_succeeded, runs_failed, runs_partial,
   runs_cancelled, batches, batches_failed, items_seen, items_inserted, items_updated, items_unchanged, items_gone, items_stale, items_duplicate, items_outside,
-  items_quarantined, items_late, requests, retries, throttled, answers, took_ms, wait_ms, bytes_in, errors_l1, errors_l2, errors_l3, errors_l4, slowest_ms)
-  VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
+  items_quarantined, items_late, requests, retries, throttled, answers, took_ms, wait_ms, bytes_in, errors_l1, errors_l2, errors_l3, errors_l4,
+  took_50ms, took_100ms, took_200ms, took_500ms, took_1s, took_2s, took_5s, took_10s, took_30s, took_longer, slowest_ms)
+  VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
 	workSumAdd = `UPDATE ing_work_sum SET runs_succeeded = runs_succeeded + ?, runs_failed = runs_failed + ?, runs_partial = runs_partial + ?,
   runs_cancelled = runs_cancelled + ?, batches = batches + ?, batches_failed = batches_failed + ?, items_seen = items_seen + ?,
   items_inserted = items_inserted + ?, items_updated = items_updated + ?, items_unchanged = items_unchanged + ?, items_gone = items_gone + ?,
   items_stale = items_stale + ?, items_duplicate = items_duplicate + ?, items_outside = items_outside + ?, items_quarantined = items_quarantined + ?,
   items_late = items_late + ?, requests = requests + ?, retries = retries + ?, throttled = throttled + ?, answers = answers + ?, took_ms = took_ms + ?,
   wait_ms = wait_ms + ?, bytes_in = bytes_in + ?, errors_l1 = errors_l1 + ?, errors_l2 = errors_l2 + ?, errors_l3 = errors_l3 + ?, errors_l4 = errors_l4 + ?,
+  took_50ms = took_50ms + ?, took_100ms = took_100ms + ?, took_200ms = took_200ms + ?, took_500ms = took_500ms + ?, took_1s = took_1s + ?,
+  took_2s = took_2s + ?, took_5s = took_5s + ?, took_10s = took_10s + ?, took_30s = took_30s + ?, took_longer = took_longer + ?,
   slowest_ms = CASE WHEN slowest_ms < ? THEN ? ELSE slowest_ms END
   WHERE slot_seconds = ? AND slot_start = ? AND provenance_code = ? AND endpoint_name = ? AND operation_code = ?`
 )
@@ -74,12 +77,16 @@ func (t *tx) addWork(slot view.SlotLength, of ingest.Partition, values []any) (o
 func sumValues(r endedRun) []any {
 	s, e := r.stats, r.stats.Errors
 	is := func(status ingest.RunStatus) int64 { return kernel.BoolInt(r.status == status) }
-	return []any{
+	values := []any{
 		is(ingest.RunSucceeded), is(ingest.RunFailed), is(ingest.RunPartial), is(ingest.RunCancelled), s.Pages, kernel.BoolInt(r.lost),
 		s.Seen, s.Inserted, s.Updated, s.Unchanged, s.Gone, s.Stale, s.Duplicate, s.Outside, s.Quarantined, s.Late,
 		s.Requests, s.Retries, s.Throttled, s.Answers, s.TookMS, s.WaitMS, s.BytesIn,
-		e.Of(fault.Transient), e.Of(fault.Request), e.Of(fault.Data), e.Of(fault.Fatal), s.SlowestMS,
+		e.Of(fault.Transient), e.Of(fault.Request), e.Of(fault.Data), e.Of(fault.Fatal),
 	}
+	for _, answers := range s.Latencies {
+		values = append(values, answers)
+	}
+	return append(values, s.SlowestMS)
 }
 
 // forgetOldestSlot removes the oldest of the short slots if it is too old to be asked

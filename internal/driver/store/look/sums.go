@@ -65,14 +65,21 @@ const WorkSumSQL = `SELECT slot_start - (slot_start - ?) % ?, provenance_code, e
   SUM(runs_succeeded), SUM(runs_failed), SUM(runs_partial), SUM(runs_cancelled), SUM(batches), SUM(batches_failed),
   SUM(items_seen), SUM(items_inserted), SUM(items_updated), SUM(items_unchanged), SUM(items_gone), SUM(items_stale), SUM(items_duplicate),
   SUM(items_outside), SUM(items_quarantined), SUM(items_late), SUM(requests), SUM(retries), SUM(throttled), SUM(bytes_in),
-  SUM(errors_l1), SUM(errors_l2), SUM(errors_l3), SUM(errors_l4), SUM(answers), SUM(took_ms), MAX(slowest_ms), SUM(wait_ms) FROM ing_work_sum`
+  SUM(errors_l1), SUM(errors_l2), SUM(errors_l3), SUM(errors_l4), SUM(answers), SUM(took_ms), MAX(slowest_ms), SUM(wait_ms),
+  SUM(took_50ms), SUM(took_100ms), SUM(took_200ms), SUM(took_500ms), SUM(took_1s), SUM(took_2s), SUM(took_5s), SUM(took_10s), SUM(took_30s), SUM(took_longer) FROM ing_work_sum`
 
 func scanWorkSum(rows *sql.Rows) (v view.WorkSum, err error) {
 	var from, took, slowest, waited int64
-	err = rows.Scan(&from, &v.Source, &v.Endpoint, &v.Operation, &v.Runs.Succeeded, &v.Runs.Failed, &v.Runs.Partial, &v.Runs.Cancelled, &v.Batches, &v.FailedBatches,
+	targets := []any{
+		&from, &v.Source, &v.Endpoint, &v.Operation, &v.Runs.Succeeded, &v.Runs.Failed, &v.Runs.Partial, &v.Runs.Cancelled, &v.Batches, &v.FailedBatches,
 		&v.Items.Seen, &v.Items.Inserted, &v.Items.Updated, &v.Items.Unchanged, &v.Items.Gone, &v.Items.Stale, &v.Items.Duplicate,
 		&v.Items.Outside, &v.Items.Quarantined, &v.Items.Late, &v.Requests, &v.Retries, &v.Throttled, &v.BytesIn,
-		&v.Errors.L1, &v.Errors.L2, &v.Errors.L3, &v.Errors.L4, &v.Answers, &took, &slowest, &waited)
+		&v.Errors.L1, &v.Errors.L2, &v.Errors.L3, &v.Errors.L4, &v.Answers, &took, &slowest, &waited,
+	}
+	for n := range v.Latencies {
+		targets = append(targets, &v.Latencies[n])
+	}
+	err = rows.Scan(targets...)
 	v.From = time.UnixMicro(from).UTC()
 	v.Took, v.Slowest, v.Waited = time.Duration(took)*time.Millisecond, time.Duration(slowest)*time.Millisecond, time.Duration(waited)*time.Millisecond
 	return v, err

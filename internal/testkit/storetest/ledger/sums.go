@@ -41,7 +41,7 @@ func (w *world) errorsMet(q view.ErrorQuery) []view.ErrorSum {
 // busyRun is the account of a run that met about everything.
 func busyRun() ingest.RunStats {
 	return ingest.RunStats{
-		Requests: 7, Retries: 2, Throttled: 1, Pages: 3, BytesIn: 1 << 33, WaitMS: 1500, TookMS: 900, SlowestMS: 400, Answers: 3,
+		Requests: 7, Retries: 2, Throttled: 1, Pages: 3, BytesIn: 1 << 33, WaitMS: 1500, TookMS: 900, SlowestMS: 400, Answers: 3, Latencies: ingest.Latencies{2: 1, 3: 2},
 		Errors: ingest.FaultTally{{Level: fault.Transient, Code: "NETWORK", Times: 2, Batch: 2}, {Level: fault.Data, Code: "MISSING_ID", Times: 4, Batch: 3}},
 	}
 }
@@ -64,7 +64,7 @@ func (s suite) sums(t *testing.T) {
 		want := []view.WorkSum{{
 			Source: part.Source, Endpoint: part.Endpoint, Operation: part.Operation, From: fixture.Noon.Add(-time.Hour), To: fixture.Noon.Add(5 * time.Minute),
 			Runs: view.RunSums{Failed: 1}, Batches: 3, FailedBatches: 1, Items: view.ItemSums{Seen: 2, Inserted: 2}, Requests: 7, Retries: 2, Throttled: 1,
-			BytesIn: 1 << 33, Errors: view.ErrorSums{L1: 2, L3: 4}, Answers: 3, Took: 900 * time.Millisecond, Slowest: 400 * time.Millisecond, Waited: 1500 * time.Millisecond,
+			BytesIn: 1 << 33, Errors: view.ErrorSums{L1: 2, L3: 4}, Answers: 3, Took: 900 * time.Millisecond, Slowest: 400 * time.Millisecond, Waited: 1500 * time.Millisecond, Latencies: ingest.Latencies{2: 1, 3: 2},
 		}}
 		if got := w.work(view.SumQuery{}); !reflect.DeepEqual(got, want) {
 			w.Errorf("sums\n%+v, want\n%+v", got, want)
@@ -108,14 +108,15 @@ func (s suite) sums(t *testing.T) {
 		w.Plan(h)
 		w.Plan(other)
 		slow := fixture.Partial
-		slow.Stats = ingest.RunStats{SlowestMS: 900, TookMS: 900, Answers: 1, Requests: 1}
+		slow.Stats = ingest.RunStats{SlowestMS: 900, TookMS: 900, Answers: 1, Requests: 1, Latencies: ingest.Latencies{4: 1}}
 		quick := fixture.Succeeded
-		quick.Stats = ingest.RunStats{SlowestMS: 100, TookMS: 100, Answers: 1, Requests: 2}
+		quick.Stats = ingest.RunStats{SlowestMS: 100, TookMS: 100, Answers: 1, Requests: 2, Latencies: ingest.Latencies{1: 1}}
 		w.Work(h, slow, quick, fixture.Failed, fixture.Cancelled)
 		w.Work(other, fixture.Succeeded)
 		got := w.work(view.SumQuery{Source: part.Source})
 		if len(got) != 1 || got[0].Runs != (view.RunSums{Succeeded: 1, Failed: 1, Partial: 1, Cancelled: 1}) || got[0].Requests != 3 ||
-			got[0].Slowest != 900*time.Millisecond || got[0].MeanLatency() != 500*time.Millisecond {
+			got[0].Slowest != 900*time.Millisecond || got[0].MeanLatency() != 500*time.Millisecond ||
+			got[0].Percentile(50) != 100*time.Millisecond || got[0].Percentile(100) != 900*time.Millisecond {
 			w.Errorf("%+v", got)
 		}
 		if got := w.work(view.SumQuery{}); len(got) != 2 || got[0].Source != "other" && got[1].Source != "other" {
