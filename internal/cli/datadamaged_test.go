@@ -56,3 +56,20 @@ func TestADamagedEventHoldsUpNoOther(t *testing.T) {
 	}
 	d.holds(d.expect(term.ExitOK, "outbox", "show", fmt.Sprint(dead[0].ID)).out, "BODY_GONE", "cannot be read")
 }
+
+// A definition that cannot be read is no reason to write other columns than yesterday: the
+// file would look whole. Formats without columns need no definition.
+func TestADamagedDefinitionChangesNoColumns(t *testing.T) {
+	d := revised(t)
+	d.many("UPDATE reg_prov_response_cfg SET extra_json = '[1' WHERE provenance_id = (SELECT id FROM reg_provenance WHERE provenance_code = 'lib')")
+	for _, args := range [][]string{{"--format", "csv"}, {"--fields", "title"}} {
+		r := d.expect(term.ExitFailure, append([]string{"data", "export", "lib", "--out", "-"}, args...)...)
+		d.holds(r.err, "which columns lib letters has is not known", "patra db check", "--format jsonl")
+		if r.out != "" {
+			t.Errorf("printed %q", r.out)
+		}
+	}
+	if n := strings.Count(d.expect(term.ExitOK, "data", "export", "lib", "--out", "-").out, "\n"); n != 59 {
+		t.Errorf("%d records", n)
+	}
+}

@@ -1,7 +1,9 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -39,7 +41,10 @@ type DataExported struct {
 
 // ExportData exports records. What was begun and did not come to its end is removed.
 func (a *App) ExportData(ctx context.Context, x DataExport, tell func(ExportProgress)) (out DataExported, err error) {
-	columns := a.columnsOf(ctx, x.Order)
+	columns, err := a.columnsOf(ctx, x.Order)
+	if err != nil && (x.Form.Format == export.CSV || x.Form.Fields != nil) {
+		return out, err
+	}
 	if err := checkFields(x.Order, columns); err != nil {
 		return out, err
 	}
@@ -91,20 +96,30 @@ func (x DataExport) openFiles(t exportfile.Target) (exportFiles, error) {
 }
 
 // columnsOf returns the fields of an endpoint as it is declared now. A source that is
-// not known any more has none: its fields stand together in one column.
-func (a *App) columnsOf(ctx context.Context, o export.Order) []string {
+// not known any more has none: its fields stand together in one column. One that is there
+// and cannot be read is an error: a file with other columns than yesterday's would look
+// whole.
+func (a *App) columnsOf(ctx context.Context, o export.Order) (_ []string, wrong error) {
 	for _, op := range []ingest.Operation{ingest.Harvest, ingest.Update, ingest.Backfill} {
 		compiled, err := a.Compile(ctx, o.Source, o.Endpoint, op, nil)
 		if err != nil {
+			wrong = cmp.Or(wrong, err)
 			continue
 		}
 		s := &compiled.Snapshot
 		if s.Detail != nil {
 			s = s.Detail
 		}
-		return slices.Sorted(maps.Keys(s.Response.Fields))
+		return slices.Sorted(maps.Keys(s.Response.Fields)), nil
 	}
-	return nil
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(wrong, fault.ErrNotFound):
+		return nil, nil
+	}
+	// What is wrong with the definition is no fault of who exports.
+	return nil, fmt.Errorf("which columns %s %s has is not known, because its definition cannot be read: %v; `patra db check` tells whether the database is damaged, --format jsonl needs no columns", o.Source, o.Endpoint, wrong)
 }
 
 // checkFields refuses fields that an endpoint does not have: an export of a slip would
