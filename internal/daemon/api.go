@@ -9,11 +9,11 @@ import (
 	"github.com/patra-ingest/patra/internal/surface/httpapi"
 )
 
-// NewAPI makes the HTTP interface over the app.
-func (a *App) NewAPI(s httpapi.Settings) *httpapi.Handler {
+// NewAPI makes the HTTP interface over the app, with what tells viewers of changes.
+func (a *App) NewAPI(s httpapi.Settings, streams httpapi.Streams) *httpapi.Handler {
 	return httpapi.New(s, httpapi.Services{
 		Status: apiStatus{a}, Sources: apiSources{a}, Details: a.Inspect, Plans: a.Plans, Work: a.Tasks, Cursors: a.Cursors, Rates: a.Inspect, Quarantine: a.Quarantine,
-		Events: a.Events, Alerts: a.Alerts, Records: apiRecords{a.Records, a}, Audit: a.History, Stats: apiStats{a.Inspect, a},
+		Events: a.Events, Alerts: a.Alerts, Records: apiRecords{a.Records, a}, Audit: a.History, Stats: apiStats{a.Inspect, a}, Streams: streams,
 	}, httpapi.Actors{
 		Operator: a.Operator, PlanActs: a.Plans, CursorActs: a.Cursors, QuarantineActs: apiQuarantine{a.Quarantine, a}, EventActs: a.Events, RateActs: a, AlertActs: a.Alerts,
 		Triggers: a, Files: a.NewSourceTexts(a.config.Installed.Remote),

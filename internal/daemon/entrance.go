@@ -43,6 +43,8 @@ type EntranceConfig struct {
 	// Opened is told where the dashboard is and which file has the first access token, once
 	// it answers; no file: a login link was shown, or somebody has a token already.
 	Opened func(address, tokenFile string)
+	// LookEvery is how often those who watch are told what changed; zero: as usual.
+	LookEvery time.Duration
 }
 
 func (c EntranceConfig) isSocket() bool { return strings.HasPrefix(c.Address, "unix:") }
@@ -196,7 +198,7 @@ func (a *App) openDoor(ctx context.Context, stop context.CancelCauseFunc) (close
 	var both sync.WaitGroup
 	both.Go(func() { e.Run(serving) })
 	both.Go(func() {
-		if err := entrance.ServeUntil(serving, l, e.Wrap(a.routes(ctx), publicPaths()...), a.config.Log, lastWords); err != nil {
+		if err := entrance.ServeUntil(serving, l, e.Wrap(a.routes(ctx, serving.Done()), publicPaths()...), a.config.Log, lastWords); err != nil {
 			stop(fmt.Errorf("api: %w", err))
 		}
 	})
@@ -210,9 +212,10 @@ func (a *App) openDoor(ctx context.Context, stop context.CancelCauseFunc) (close
 	}, nil
 }
 
-// routes joins what stands behind the entrance.
-func (a *App) routes(working context.Context) http.Handler {
-	api, web := a.newSurfaces()
+// routes joins what stands behind the entrance. Streams end when ends is closed, so that
+// nobody waits for them when the door is shut.
+func (a *App) routes(working context.Context, ends <-chan struct{}) http.Handler {
+	api, web := a.newSurfaces(ends)
 	mux := http.NewServeMux()
 	health := metrics.NewHealthHandler(func(ctx context.Context) error {
 		if working.Err() != nil {

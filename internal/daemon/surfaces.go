@@ -9,10 +9,10 @@ import (
 )
 
 // newSurfaces makes what stands behind the entrance: the interface for programs at /v1/
-// and /openapi.json, and the pages for people at /.
-func (a *App) newSurfaces() (api, web http.Handler) {
+// and /openapi.json, and the pages for people at /. Streams end when ends is closed.
+func (a *App) newSurfaces(ends <-chan struct{}) (api, web http.Handler) {
 	version := a.config.Entrance.Version
-	api = a.NewAPI(httpapi.Settings{Version: version, CallerOf: entrance.CallerOf, RequestID: entrance.RequestID, Log: a.config.Log})
+	api = a.NewAPI(httpapi.Settings{Version: version, CallerOf: entrance.CallerOf, RequestID: entrance.RequestID, Log: a.config.Log}, a.NewLive(entrance.Recheck, ends))
 	return api, a.newDashboard(version, entrance.CallerOf, entrance.RequestID)
 }
 

@@ -1,6 +1,7 @@
 package entrance
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -21,10 +22,11 @@ func (e *Entrance) authenticate(r *http.Request, v *visit) *refusal {
 		return e.checkBearer(r, v, given)
 	}
 	if cookie, err := r.Cookie(e.cookieName(v.secure)); err == nil {
-		s, err := e.settings.Keys.UsableSession(r.Context(), access.HashText(cookie.Value))
+		hash := access.HashText(cookie.Value)
+		s, err := e.settings.Keys.UsableSession(r.Context(), hash)
 		switch {
 		case err == nil:
-			v.caller = s.Caller()
+			v.caller, v.hash = s.Caller(), hash
 			e.clerk.noteUse(s.Token.ID, s.ID)
 			return nil
 		case !errors.Is(err, fault.ErrNotFound):
@@ -44,10 +46,11 @@ func (e *Entrance) checkBearer(r *http.Request, v *visit, given []string) *refus
 	if len(given) > 1 || !strings.EqualFold(kind, "Bearer") {
 		text = ""
 	}
-	k, err := e.settings.Keys.UsableToken(r.Context(), access.HashText(text))
+	hash := access.HashText(text)
+	k, err := e.settings.Keys.UsableToken(r.Context(), hash)
 	switch {
 	case err == nil:
-		v.caller = k.Caller()
+		v.caller, v.hash = k.Caller(), hash
 		e.clerk.noteUse(k.ID, 0)
 		return nil
 	case !errors.Is(err, fault.ErrNotFound):
@@ -57,6 +60,29 @@ func (e *Entrance) checkBearer(r *http.Request, v *visit, given []string) *refus
 		return refuse(http.StatusTooManyRequests, "TOO_MANY_FAILURES", unknownToken, "wait, then bring another one").after(wait)
 	}
 	return refuse(http.StatusUnauthorized, "TOKEN_UNKNOWN", unknownToken, "make one with: patra token create NAME --role viewer")
+}
+
+// Recheck tells whether who asked would still be let in, for answers that last: a stream must
+// not outlive its token. If not it is fault.ErrNotFound. A stream counts as use, as its
+// requests would.
+func Recheck(ctx context.Context) error {
+	v := visitOf(ctx)
+	switch {
+	case v.caller.Role == "":
+		return fault.ErrNotFound
+	case v.hash == "":
+		return nil // anonymous: there is nothing that could end
+	case v.caller.Session != 0:
+		if _, err := v.entrance.settings.Keys.UsableSession(ctx, v.hash); err != nil {
+			return err
+		}
+	default:
+		if _, err := v.entrance.settings.Keys.UsableToken(ctx, v.hash); err != nil {
+			return err
+		}
+	}
+	v.entrance.clerk.noteUse(v.caller.TokenID, v.caller.Session)
+	return nil
 }
 
 // checkOrigin refuses what a page of another origin makes a browser send (R7): changes

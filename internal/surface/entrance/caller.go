@@ -17,6 +17,7 @@ type visit struct {
 	address  string // of who asks, behind proxies
 	secure   bool   // the browser's connection is encrypted
 	bearer   bool   // the caller brought a token, not a cookie
+	hash     string // of the token or the session that let the caller in
 	why      string // of a refusal
 }
 

@@ -62,6 +62,7 @@ func New(s Settings, from Services, by Actors) *Handler {
 	a.registerReads()
 	a.registerStats()
 	a.registerRecords()
+	a.registerLive()
 	a.registerActs()
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, a.newProblem(r.Context(), notServed(r)))

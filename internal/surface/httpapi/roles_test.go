@@ -53,6 +53,7 @@ var needed = map[string]access.Role{
 	"GET /v1/stats/queue":                    access.Viewer,
 	"GET /v1/stats/throughput":               access.Viewer,
 	"GET /v1/stats/errors":                   access.Viewer,
+	"GET /v1/live":                           access.Viewer,
 	"GET /v1/sources/{source}/records":       access.Reader,
 	"GET /v1/sources/{source}/records/count": access.Reader,
 	"GET /v1/sources/{source}/record":        access.Reader,

@@ -27,6 +27,7 @@ type Services struct {
 	Records    Records
 	Audit      Audit
 	Stats      Stats
+	Streams    Streams
 }
 
 // Status tells how the sources stand.
