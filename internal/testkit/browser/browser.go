@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
@@ -32,6 +33,9 @@ type Browser struct {
 	wrong  []string      // what no page may do
 	closed chan struct{} // both readers have seen the last request and the last message
 }
+
+// patience bounds each step, so that a test that fails ends.
+const patience = time.Minute
 
 // farewell is the last thing a window asks for and says: what came before it was seen.
 const farewell = "/healthz?farewell"
@@ -53,9 +57,11 @@ func Open(t testing.TB, origin string) *Browser {
 	alloc, endProgram := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
 	ctx, endWindow := chromedp.NewContext(alloc)
 	b := &Browser{t: t, ctx: ctx, origin: origin, shots: t.ArtifactDir(), closed: make(chan struct{})}
+	hangs := time.AfterFunc(patience, endProgram) // the browser would end with a context of its own
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("start chromium: %v", err)
 	}
+	hangs.Stop()
 	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
 		t.Fatal(err)
 	}
@@ -107,15 +113,23 @@ func (b *Browser) note(format string, args ...any) {
 
 // close waits until all that the pages did was seen, and fails the test for what was wrong.
 func (b *Browser) close() {
-	err := chromedp.Do(b.ctx, chromedp.Navigate(b.origin+farewell))
+	bounded, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	err := chromedp.Do(bounded, chromedp.Navigate(b.origin+farewell))
 	if err == nil {
-		_, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](fmt.Sprintf("console.log(%q), true", farewell)))
+		_, err = chromedp.Run(bounded, chromedp.Evaluate[bool](fmt.Sprintf("console.log(%q), true", farewell)))
 	}
 	if err != nil {
 		b.t.Errorf("the browser or the process it looks at went away: %v", err)
 		return
 	}
-	<-b.closed
+	select {
+	case <-b.closed:
+	case <-bounded.Done():
+		b.t.Error("the last request and the last message were not seen")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for _, text := range b.wrong {
 		b.t.Error(text)
 	}
@@ -135,19 +149,52 @@ func (b *Browser) Follow(selector string) {
 
 func (b *Browser) arrives(by string, step chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	answer, err := chromedp.RunResponse(b.ctx, step)
+	bounded, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	answer, err := chromedp.RunResponse(bounded, step)
 	if err != nil {
-		b.t.Fatalf("%s: %v", by, err)
+		b.fail(by, err)
 	}
 	if answer != nil && answer.Status != http.StatusOK {
 		b.t.Fatalf("%s leads to %s, which answers %d", by, answer.URL, answer.Status)
 	}
 }
 
+// run does one step within bounds; what is what the test wanted.
+func run[T any](b *Browser, what string, step chromedp.Action[T]) T {
+	b.t.Helper()
+	bounded, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	got, err := chromedp.Run(bounded, step)
+	if err != nil {
+		b.fail(what, err)
+	}
+	return got
+}
+
+// fail ends the test with what a person would see.
+func (b *Browser) fail(what string, err error) {
+	b.t.Helper()
+	bounded, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	shown, lost := chromedp.Run(bounded, chromedp.Evaluate[string]("location.href + '\\n' + document.body.innerText"))
+	if lost != nil {
+		shown = lost.Error()
+	}
+	b.t.Fatalf("%s: %v; the page is\n%s", what, err, shown)
+}
+
 // Await waits until an element is shown.
 func (b *Browser) Await(selector string) {
 	b.t.Helper()
 	b.do(selector, chromedp.WaitVisible(chromedp.CSS(selector)))
+}
+
+// AwaitChange waits until an expression of JavaScript is true, on this page: it must not be left
+// meanwhile.
+func (b *Browser) AwaitChange(expression string) {
+	b.t.Helper()
+	run(b, expression, chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingMutation(), chromedp.WithPollingTimeout(0)))
 }
 
 // Press clicks what stays on the page.
@@ -164,19 +211,13 @@ func (b *Browser) Type(selector, text string) {
 
 func (b *Browser) do(what string, step chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	if err := chromedp.Do(b.ctx, step); err != nil {
-		b.t.Fatalf("%s: %v", what, err)
-	}
+	run(b, what, step)
 }
 
 // Text is what a person reads in an element.
 func (b *Browser) Text(selector string) string {
 	b.t.Helper()
-	text, err := chromedp.Run(b.ctx, chromedp.Text(chromedp.CSS(selector)))
-	if err != nil {
-		b.t.Fatalf("%s: %v", selector, err)
-	}
-	return text
+	return run(b, selector, chromedp.Text(chromedp.CSS(selector)))
 }
 
 // Has expects texts in an element.
@@ -194,19 +235,16 @@ func (b *Browser) Has(selector string, texts ...string) {
 // where pages may not run theirs.
 func (b *Browser) Value(expression string) string {
 	b.t.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")"))
-	if err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
-	}
-	return v
+	return run(b, expression, chromedp.Evaluate[string]("String("+expression+")"))
 }
 
 // ForbidScript makes the browser run no JavaScript of pages from the next one on.
 func (b *Browser) ForbidScript() {
 	b.t.Helper()
-	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
-		b.t.Fatal(err)
-	}
+	b.do("forbid scripts", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		return err
+	}))
 }
 
 // Resize makes the window as large as another device.
@@ -218,11 +256,8 @@ func (b *Browser) Resize(width, height int64) {
 // Shoot keeps a picture of the page among what the test leaves (go test -artifacts).
 func (b *Browser) Shoot(name string) {
 	b.t.Helper()
-	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-	if err == nil {
-		err = os.WriteFile(filepath.Join(b.shots, name+".png"), picture, 0o600)
-	}
-	if err != nil {
+	picture := run(b, "picture "+name, chromedp.CaptureScreenshot())
+	if err := os.WriteFile(filepath.Join(b.shots, name+".png"), picture, 0o600); err != nil {
 		b.t.Fatal(err)
 	}
 }
