@@ -10,9 +10,10 @@ import (
 )
 
 // NewLive makes what tells viewers of changes, until ends is closed. Recheck is the
-// entrance's: it tells whether who opened a stream may still look.
-func (a *App) NewLive(recheck func(context.Context) error, ends <-chan struct{}) *live.Hub {
-	return live.New(live.Settings{Reader: liveReader{a.Inspect, a}, Recheck: recheck, Ends: ends, Log: a.config.Log, Every: a.config.Entrance.LookEvery})
+// entrance's: it tells whether who opened a stream may still look. Changed is called before
+// viewers are told.
+func (a *App) NewLive(recheck func(context.Context) error, changed func(), ends <-chan struct{}) *live.Hub {
+	return live.New(live.Settings{Reader: liveReader{a.Inspect, a}, Recheck: recheck, Changed: changed, Ends: ends, Log: a.config.Log, Every: a.config.Entrance.LookEvery})
 }
 
 // liveReader tells viewers what goes on, by the limits of the installation.

@@ -12,8 +12,9 @@ import (
 // and /openapi.json, and the pages for people at /. Streams end when ends is closed.
 func (a *App) newSurfaces(ends <-chan struct{}) (api, web http.Handler) {
 	version := a.config.Entrance.Version
-	api = a.NewAPI(httpapi.Settings{Version: version, CallerOf: entrance.CallerOf, RequestID: entrance.RequestID, Log: a.config.Log}, a.NewLive(entrance.Recheck, ends))
-	return api, a.newDashboard(version, entrance.CallerOf, entrance.RequestID)
+	pages := a.newDashboard(version, entrance.CallerOf, entrance.RequestID)
+	streams := a.NewLive(entrance.Recheck, pages.Forget, ends)
+	return a.NewAPI(httpapi.Settings{Version: version, CallerOf: entrance.CallerOf, RequestID: entrance.RequestID, Log: a.config.Log}, streams), pages
 }
 
 // publicPaths need no caller: the health of the process, and files that are the same for

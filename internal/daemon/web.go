@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -13,7 +12,7 @@ import (
 
 // newDashboard makes the pages of the dashboard. CallerOf and requestID are the entrance's,
 // which also hears of what is hidden from callers.
-func (a *App) newDashboard(version string, callerOf func(context.Context) access.Caller, requestID func(context.Context) string) http.Handler {
+func (a *App) newDashboard(version string, callerOf func(context.Context) access.Caller, requestID func(context.Context) string) *webui.Dashboard {
 	return webui.New(webui.Settings{
 		CallerOf: callerOf, RequestID: requestID, NoteRefusal: entrance.NoteRefusal, Clock: a, Log: a.config.Log, Work: a.webWork(),
 		About:   webui.About{Version: version, Database: databaseName(a.store.Dialect())},

@@ -55,7 +55,7 @@ func serve(t *testing.T) *served {
 		CallerOf:  func(context.Context) access.Caller { return s.caller },
 		RequestID: func(context.Context) string { return "c-1" },
 		Log:       slog.New(slog.DiscardHandler),
-	}, app.NewLive(nil, ended()))
+	}, app.NewLive(nil, nil, ended()))
 	s.source = "crossref"
 	return s
 }

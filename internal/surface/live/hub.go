@@ -20,6 +20,9 @@ type Settings struct {
 	// Recheck tells whether who opened a stream may still look: fault.ErrNotFound if its token
 	// was revoked or has expired. Nil: nobody is asked again.
 	Recheck func(ctx context.Context) error
+	// Changed is called before anybody is told of a change: what pages keep for a moment is
+	// older. Nil: nobody wants to know.
+	Changed func()
 	// Ends is closed when the process stops; nil: never.
 	Ends <-chan struct{}
 	Log  *slog.Logger
@@ -149,7 +152,25 @@ func (h *Hub) look(ctx context.Context) {
 	defer cancel()
 	begin := time.Now()
 	next, err := readSnapshot(bounded, h.Reader)
-	h.note(next, err, time.Since(begin))
+	took := time.Since(begin)
+	changes := h.compare(next, err)
+	if len(changes) > 0 && h.Changed != nil {
+		h.Changed()
+	}
+	h.note(next, err, changes, took)
+}
+
+// compare lists what is different from what was seen before, as events.
+func (h *Hub) compare(next *snapshot, err error) (out []event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if failing := err != nil; failing != h.failing {
+		out = append(out, event{kind: kindTrouble, public: true, data: encode(Trouble{!failing, time.Now().UTC()})})
+	}
+	if err == nil {
+		out = append(out, h.seen.changesTo(next)...)
+	}
+	return out
 }
 
 // isDue reports whether the last look is too old.
@@ -159,21 +180,18 @@ func (h *Hub) isDue() bool {
 	return h.asked.IsZero() || time.Since(h.asked) >= max(h.Every, restFactor*h.took)
 }
 
-// note keeps what a look saw as events, and wakes who waits for it.
-func (h *Hub) note(next *snapshot, err error, took time.Duration) {
+// note keeps what a look saw and the events that follow, and wakes who waits for it.
+func (h *Hub) note(next *snapshot, err error, changes []event, took time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if failing := err != nil; failing != h.failing {
-		if h.failing = failing; failing {
-			h.Log.Warn("what goes on could not be read for those who watch it; it is tried again", "error", err)
-		}
-		h.kept.add(event{kind: kindTrouble, public: true, data: encode(Trouble{!failing, time.Now().UTC()})})
+	if err != nil && !h.failing {
+		h.Log.Warn("what goes on could not be read for those who watch it; it is tried again", "error", err)
 	}
-	if err == nil {
-		for _, e := range h.seen.changesTo(next) {
-			h.kept.add(e)
-		}
+	if h.failing = err != nil; err == nil {
 		h.seen = next
+	}
+	for _, e := range changes {
+		h.kept.add(e)
 	}
 	h.asked, h.took = time.Now(), took
 	close(h.looked)

@@ -83,7 +83,7 @@ func (s *site) showCoverage(a *ask) (page, error) {
 		}
 		body.Lines = append(body.Lines, row)
 	}
-	return page{Template: "coverage", Title: coverageTitle(found.Broken, gaps, len(m.Lines)), Lead: "which time was really read, and which was not", Body: body}, nil
+	return page{Template: "coverage", Title: coverageTitle(found.Broken, gaps, len(m.Lines)), Lead: "which time was really read, and which was not", Body: body, Live: liveAll}, nil
 }
 
 func coverageTitle(broken *problem, gaps, all int) string {

@@ -121,7 +121,7 @@ func (s *site) showSourceCoverage(a *ask) (page, error) {
 	} else {
 		crumbs[2].Path = ""
 	}
-	p := page{Template: "coveragesource", Crumbs: crumbs, Body: body, Lead: "done of what was asked for: " + shareText(body.Line.Done(), body.Line.Asked())}
+	p := page{Template: "coveragesource", Crumbs: crumbs, Body: body, Live: liveOf(body.Source), Lead: "done of what was asked for: " + shareText(body.Line.Done(), body.Line.Asked())}
 	p.Title = fmt.Sprintf("%s %d: %s", code, year, orText(body.YearText, "never asked for"))
 	return p, nil
 }

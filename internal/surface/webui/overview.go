@@ -57,7 +57,7 @@ func (s *site) showOverview(a *ask) (page, error) {
 	})
 	o.Ticks, o.Processes = nextTicks(seen.Ticks), seen.AtWork
 	o.Empty, o.Schedules = o.Broken == nil && len(seen.Sources) == 0, seen.Schedules
-	p := page{Template: "overview", Title: o.title(), Body: o}
+	p := page{Template: "overview", Title: o.title(), Body: o, Live: liveAll}
 	if o.Broken == nil {
 		p.Lead = o.lead(sums.Value, a)
 	}

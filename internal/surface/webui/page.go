@@ -2,6 +2,7 @@ package webui
 
 import (
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/access"
@@ -16,8 +17,15 @@ type page struct {
 	Body     any
 	Status   int
 	To       string // another page instead, as after an action
+	Live     string // the stream that tells when it changes; empty: it stays as it is
 	Cookie   *http.Cookie
 }
+
+// liveAll tells of changes of all sources that a caller sees.
+const liveAll = "/v1/live"
+
+// liveOf tells of changes of one source.
+func liveOf(source string) string { return liveAll + "?source=" + url.QueryEscape(source) }
 
 // crumb is a step of the way to a page; the last one has no path.
 type crumb struct{ Name, Path string }

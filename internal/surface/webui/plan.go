@@ -80,7 +80,7 @@ func (s *site) showPlan(a *ask) (page, error) {
 	})
 	s.openBatch(a, &p)
 	way := []crumb{{"Plans", "/plans"}, {plan.Source, local("/plans", "source", plan.Source)}, {Name: fmt.Sprintf("plan %d", id)}}
-	return page{Template: "plan", Title: p.title(), Lead: fmt.Sprintf("%s/%s %s %s", plan.Source, plan.Endpoint, plan.Operation, windowOrNone(plan)), Crumbs: way, Body: p}, nil
+	return page{Template: "plan", Title: p.title(), Lead: fmt.Sprintf("%s/%s %s %s", plan.Source, plan.Endpoint, plan.Operation, windowOrNone(plan)), Crumbs: way, Body: p, Live: liveOf(plan.Source)}, nil
 }
 
 // planSeen reads a plan that the caller may know of.

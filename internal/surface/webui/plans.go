@@ -88,7 +88,7 @@ func (s *site) listPlans(a *ask) (page, error) {
 			l.Statuses[i].Text = said.word
 		}
 	}
-	return page{Template: "plans", Title: l.title(), Body: l}, nil
+	return page{Template: "plans", Title: l.title(), Body: l, Live: liveAll}, nil
 }
 
 func (l planList) title() string {

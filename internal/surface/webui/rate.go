@@ -106,7 +106,7 @@ func (s *site) showRate(a *ask) (page, error) {
 		slices.SortStableFunc(out, func(x, y rateRow) int { return boolRank(x.Open) - boolRank(y.Open) })
 		return out, err
 	})
-	return page{Template: "rate", Title: p.title(), Body: p}, nil
+	return page{Template: "rate", Title: p.title(), Body: p, Live: liveAll}, nil
 }
 
 func boolRank(is bool) int {

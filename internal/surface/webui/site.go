@@ -65,9 +65,19 @@ type site struct {
 //go:embed templates
 var templateFiles embed.FS
 
+// Dashboard serves the pages.
+type Dashboard struct {
+	http.Handler
+	site *site
+}
+
+// Forget drops what viewers share, after something changed: who is told of a change must not
+// read how it was before.
+func (d *Dashboard) Forget() { d.site.forgetAnswers() }
+
 // New makes the dashboard. It panics where a template or a route is wrong: both are part of
 // the program, and a test loads them all.
-func New(s Settings) http.Handler {
+func New(s Settings) *Dashboard {
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
@@ -86,7 +96,7 @@ func New(s Settings) http.Handler {
 		}
 	}
 	mux.Handle("/", w.guard(route{role: access.Viewer, serve: func(*ask) (page, error) { return page{}, errNoPage }}))
-	return mux
+	return &Dashboard{mux, w}
 }
 
 // pathOf returns the path of a pattern without variables.

@@ -141,7 +141,7 @@ func TestThemeIsKeptAndLeadsNowhereElse(t *testing.T) {
 // Files may be kept for ever, for their address changes with them; pages may not.
 func TestFilesAreKeptAndPagesAreNot(t *testing.T) {
 	h := siteOf(quiet{}, access.Caller{Name: "n", Role: access.Viewer})
-	for _, name := range []string{"style.css", "app.js", "icon.svg"} {
+	for _, name := range []string{"style.css", "app.js", "live.js", "icon.svg"} {
 		w := fetch(h, "GET", hashFiles().addressOf(name), nil)
 		if w.Code != http.StatusOK || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") || w.Header().Get("Content-Type") == "" {
 			t.Errorf("%s: %d %v", name, w.Code, w.Header())

@@ -194,7 +194,7 @@ func (b *Browser) Await(selector string) {
 // meanwhile.
 func (b *Browser) AwaitChange(expression string) {
 	b.t.Helper()
-	run(b, expression, chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingMutation(), chromedp.WithPollingTimeout(0)))
+	run(b, expression, chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingInterval(100*time.Millisecond), chromedp.WithPollingTimeout(0)))
 }
 
 // Press clicks what stays on the page.

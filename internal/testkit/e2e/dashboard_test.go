@@ -40,13 +40,26 @@ func startDashboard(t *testing.T, database, roles string) *dashed {
 
 func (d *dashed) serveDashboard(roles string) {
 	d.t.Helper()
+	file := filepath.Join(d.t.TempDir(), "first.token")
+	said := d.serve("the HTTP interface answers", "--roles", roles, "--listen", "127.0.0.1:0", "--token-file", file)
+	d.address = answersAt.FindStringSubmatch(said)[1]
+	text, err := os.ReadFile(file)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.token = strings.TrimSpace(string(text))
+}
+
+// serve starts a process that serves until the test ends, and returns what it said until it
+// was ready.
+func (d *dashed) serve(ready string, flags ...string) string {
+	d.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	file := filepath.Join(d.t.TempDir(), "first.token")
 	said, ended := &ear{news: make(chan struct{})}, make(chan struct{})
-	cmd := exec.Command(self, "serve", "--log-format", "text", "--roles", roles, "--listen", "127.0.0.1:0", "--token-file", file, "--db", d.database)
+	cmd := exec.Command(self, append([]string{"serve", "--log-format", "text", "--db", d.database}, flags...)...)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
@@ -60,15 +73,10 @@ func (d *dashed) serveDashboard(roles string) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		<-ended
 	})
-	if !said.hears("the HTTP interface answers", 1, ended) {
+	if !said.hears(ready, 1, ended) {
 		d.t.Fatalf("ended:\n%s", said.all())
 	}
-	d.address = answersAt.FindStringSubmatch(said.all())[1]
-	text, err := os.ReadFile(file)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	d.token = strings.TrimSpace(string(text))
+	return said.all()
 }
 
 // logIn opens a browser and logs in with the first access token.
@@ -104,10 +112,11 @@ func TestAPersonFollowsAFailureToItsEvidence(t *testing.T) {
 	b.Shoot("evidence")
 }
 
-// A gap is filled from the map: seen, previewed, asked for with a reason, and read by the
-// process that shows it.
-func TestAPersonFillsAGapFromTheMap(t *testing.T) {
-	d := startDashboard(t, databases["sqlite"](t), "executor,api")
+// A gap is filled from the map: seen, previewed, asked for with a reason, and watched as it
+// turns green when another process reads it. The page is not loaded again, and what the person
+// does there stays: the focus, what was typed and how far it was scrolled.
+func TestAPersonFillsAGapFromTheMapAndWatchesIt(t *testing.T) {
+	d := startDashboard(t, databases["sqlite"](t), "api")
 	d.faults("") // their outage is over
 	b := d.logIn(t)
 	b.Visit("/coverage/" + d.source + "/" + badDay)
@@ -118,10 +127,49 @@ func TestAPersonFillsAGapFromTheMap(t *testing.T) {
 	b.Type("#reason", "their outage is over")
 	b.Follow("form.row button.main")
 	b.Has("[role=status]", "It is planned")
-	for !strings.Contains(b.Value("document.body.innerHTML"), `class="cell done" href="/coverage/`+d.source+"/"+badDay) {
-		b.Visit("/coverage/" + d.source + "/2025")
+	b.Await("#asof[data-live=on]")
+	cell := "document.querySelector(`#year a.cell[href*='" + badDay + "']`)"
+	if class := b.Value(cell + ".className"); class == "cell done" {
+		t.Fatalf("it was read before anybody worked: %s", class)
+	}
+	b.Type("#from", "2019")
+	b.Resize(900, 500)
+	b.Value("(window.same = " + cell + ", window.same.focus(), scrollTo(0, 300))")
+	b.Shoot("planned")
+	d.serve("executor", "--roles", "executor")
+	b.AwaitChange("(" + cell + ").className === 'cell done'")
+	for what, holds := range map[string]string{
+		"it was loaded again":    "window.same === " + cell,
+		"the focus was lost":     "document.activeElement === window.same",
+		"what was typed is gone": "document.querySelector('#from').value.startsWith('2019')",
+		"it jumped to its top":   "scrollY > 200",
+	} {
+		if b.Value(holds) != "true" {
+			t.Error(what)
+		}
 	}
 	b.Shoot("filled")
+}
+
+// Whoever looks at the overview sees what somebody else does, and goes on typing.
+func TestTheOverviewChangesWhileSomebodyLooks(t *testing.T) {
+	d := startDashboard(t, databases["sqlite"](t), "api")
+	b := d.logIn(t)
+	b.Await("#asof[data-live=on]")
+	b.Type("#filter", d.source)
+	b.Value("window.same = document.querySelector('#sources tbody tr')")
+	const paused = "document.querySelector('#findings .needs')?.innerText.includes('paused')"
+	if b.Value(paused) == "true" {
+		t.Fatal("it is paused already")
+	}
+	d.must("source", "pause", d.source, "--reason", "their maintenance", "--db", d.database)
+	b.AwaitChange(paused)
+	b.Shoot("paused")
+	d.must("source", "resume", d.source, "--reason", "it is over", "--db", d.database)
+	b.AwaitChange("!" + paused)
+	if b.Value("window.same === document.querySelector('#sources tbody tr') && document.activeElement.value") != d.source {
+		t.Error("the page was loaded again, or what was typed is gone")
+	}
 }
 
 // Every page of the dashboard can be looked at in a browser: in the light, in the dark, on a

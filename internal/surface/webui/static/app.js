@@ -3,9 +3,6 @@ const one = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const root = document.documentElement;
 
-for (const element of all(".without-script")) element.hidden = true;
-for (const element of all(".with-script")) element.hidden = false;
-
 // Theme: the form does the same with a round trip.
 const themeButton = one("#theme");
 if (themeButton) {
@@ -25,50 +22,48 @@ if (themeButton) {
 }
 
 // Copy a command. The button stays hidden where the browser cannot.
-if (navigator.clipboard) {
-  for (const button of all("[data-copy]")) {
-    button.hidden = false;
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(button.dataset.copy);
-      button.textContent = "Copied";
-      setTimeout(() => { button.textContent = "Copy"; }, 1500);
-    });
-  }
-}
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  await navigator.clipboard.writeText(button.dataset.copy);
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = "Copy"; }, 1500);
+});
 
 // Filter the rows of a table while typing; the form asks the server for the same.
-for (const input of all("[data-filter]")) {
-  input.addEventListener("input", () => {
-    const word = input.value.trim().toLowerCase();
-    for (const row of all(`#${input.dataset.filter} tbody tr`)) row.hidden = !row.textContent.toLowerCase().includes(word);
-  });
-}
+const filter = (input) => {
+  const word = input.value.trim().toLowerCase();
+  for (const row of all(`#${input.dataset.filter} tbody tr`)) row.hidden = !row.textContent.toLowerCase().includes(word);
+};
+document.addEventListener("input", (event) => {
+  if (event.target.matches("[data-filter]")) filter(event.target);
+});
 
 // Arrow keys move over the cells of a grid; Tab enters and leaves it once.
 const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 const rowsOf = (grid) => (grid.matches("table")
   ? all("tbody tr", grid).map((row) => all("td", row).map((cell) => one("a", cell)))
   : all("[data-row]", grid).map((row) => all("a", row)));
-for (const grid of all("[data-grid]")) {
+const stopOf = (cells) => cells.find((cell) => cell.getAttribute("tabindex") === "0") ?? cells.find((cell) => cell.hasAttribute("aria-current")) ?? cells[0];
+const takeGrid = (grid) => {
+  const cells = rowsOf(grid).flat().filter(Boolean);
+  const stop = stopOf(cells);
+  for (const cell of cells) cell.setAttribute("tabindex", cell === stop ? "0" : "-1");
+};
+document.addEventListener("keydown", (event) => {
+  const step = steps[event.key];
+  const from = event.target.closest("a");
+  const grid = from?.closest("[data-grid]");
+  if (!step || !grid) return;
   const rows = rowsOf(grid);
-  const cells = rows.flat().filter(Boolean);
-  for (const cell of cells) cell.setAttribute("tabindex", "-1");
-  let stop = cells.find((cell) => cell.hasAttribute("aria-current")) ?? cells[0];
-  stop?.setAttribute("tabindex", "0");
-  grid.addEventListener("keydown", (event) => {
-    const step = steps[event.key];
-    const from = event.target.closest("a");
-    const row = rows.findIndex((cellsOfRow) => cellsOfRow.includes(from));
-    if (!step || row < 0) return;
-    event.preventDefault();
-    const to = rows[row + step[0]]?.[rows[row].indexOf(from) + step[1]];
-    if (!to) return;
-    stop.setAttribute("tabindex", "-1");
-    stop = to;
-    stop.setAttribute("tabindex", "0");
-    stop.focus();
-  });
-}
+  const row = rows.findIndex((cells) => cells.includes(from));
+  if (row < 0) return;
+  event.preventDefault();
+  const to = rows[row + step[0]]?.[rows[row].indexOf(from) + step[1]];
+  if (!to) return;
+  for (const cell of rows.flat().filter(Boolean)) cell.setAttribute("tabindex", cell === to ? "0" : "-1");
+  to.focus();
+});
 
 // Tips at once, also for the keyboard. Without this the browser shows titles after a while.
 const tip = document.createElement("div");
@@ -76,7 +71,9 @@ tip.className = "tip";
 tip.hidden = true;
 tip.setAttribute("aria-hidden", "true");
 document.body.append(tip);
+let tipped; // what the tip is about
 const showTip = (element) => {
+  tipped = element;
   tip.hidden = !element;
   if (!element) return;
   tip.textContent = element.dataset.tip;
@@ -92,7 +89,6 @@ const takeTips = (within) => {
     cell.removeAttribute("title");
   }
 };
-takeTips(document);
 for (const kind of ["pointerover", "focusin"]) {
   document.addEventListener(kind, (event) => showTip(event.target.closest?.("[data-tip]")));
 }
@@ -132,4 +128,20 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     one("[data-filter]").focus();
   }
+});
+
+// A page is prepared once when it is opened, and again each time live.js brings it anew.
+const prepare = (within) => {
+  for (const element of all(".without-script", within)) element.hidden = true;
+  for (const element of all(".with-script", within)) element.hidden = false;
+  if (navigator.clipboard) for (const button of all("[data-copy]", within)) button.hidden = false;
+  for (const grid of all("[data-grid]", within)) takeGrid(grid);
+  takeTips(within);
+};
+prepare(document);
+document.addEventListener("patra:new", (event) => prepare(event.detail));
+document.addEventListener("patra:renewed", () => {
+  for (const grid of all("[data-grid]")) takeGrid(grid);
+  for (const input of all("[data-filter]")) if (input.value) filter(input);
+  showTip(tipped?.isConnected && tipped.dataset.tip ? tipped : undefined);
 });
