@@ -21,6 +21,7 @@ func BenchmarkRatios(b *testing.B) {
 	eachDatabase(b, "measured", func(b *testing.B, kind kind) { benchMeasured(b, kind, out) })
 	b.Run("scrape/few", func(b *testing.B) { benchScrape(b, 50, out) })
 	b.Run("scrape/all", func(b *testing.B) { benchScrape(b, namespaces, out) })
+	eachDatabase(b, "viewers", func(b *testing.B, kind kind) { benchViewers(b, kind, out) })
 	eachDatabase(b, "logs", func(b *testing.B, kind kind) { benchLogs(b, kind, false, out) })
 	eachDatabase(b, "observed", func(b *testing.B, kind kind) { benchLogs(b, kind, true, out) })
 	eachDatabase(b, "traces", func(b *testing.B, kind kind) { benchTraced(b, kind, out) })
