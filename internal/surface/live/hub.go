@@ -39,8 +39,14 @@ const (
 	longestLook   = 30 * time.Second
 	// restFactor is how many times as long as a look takes nobody looks after it: a store that
 	// answers slowly is not kept busy by those who watch it.
-	restFactor = 10
+	restFactor  = 10
+	longestRest = 30 * time.Second
 )
+
+// restAfter is how long nobody looks after a look that took so long.
+func restAfter(took, every time.Duration) time.Duration {
+	return max(every, min(restFactor*took, longestRest))
+}
 
 // Bounds of streams at once. One token must not take the place of all others.
 const (
@@ -177,7 +183,7 @@ func (h *Hub) compare(next *snapshot, err error) (out []event) {
 func (h *Hub) isDue() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.asked.IsZero() || time.Since(h.asked) >= max(h.Every, restFactor*h.took)
+	return h.asked.IsZero() || time.Since(h.asked) >= restAfter(h.took, h.Every)
 }
 
 // note keeps what a look saw and the events that follow, and wakes who waits for it.
