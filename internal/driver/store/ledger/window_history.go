@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math/bits"
 	"slices"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/slicing"
@@ -160,10 +161,11 @@ func (s *Ledger) windowHistory(ctx context.Context, d ingest.Dataset, exprHash s
 func appendCounts(out []ingest.WindowCount, rows *sql.Rows) ([]ingest.WindowCount, error) {
 	return out, kernel.Each(rows, func() error {
 		var c ingest.WindowCount
-		var from, to, asOf sql.NullInt64
+		var from, to, asOf int64
 		var source sql.NullString
 		err := rows.Scan(&from, &to, &c.Estimated, &source, &c.Actual, &c.Requests, &c.Bytes, &asOf, &c.RunID)
-		c.Window, c.AsOf, c.EstimateSource = window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}, kernel.Instant(asOf), source.String
+		c.Window = window.Window{From: time.UnixMicro(from).UTC(), To: time.UnixMicro(to).UTC()}
+		c.AsOf, c.EstimateSource = time.UnixMicro(asOf).UTC(), source.String
 		out = append(out, c)
 		return err
 	})

@@ -3,7 +3,9 @@ package registry
 import (
 	"context"
 	"database/sql"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/registry"
@@ -44,14 +46,34 @@ func (s *Registry) loadSome(ctx context.Context, codes []string, out map[string]
 	if err != nil {
 		return err
 	}
-	for id, p := range known {
-		src, err := sourceOf(rows[id])
-		if err != nil {
-			src, err = nil, kernel.Wrap("load source "+p.code, err)
-		}
-		out[p.code] = LoadedSource{src, err}
-	}
+	buildSources(known, rows, out)
 	return nil
+}
+
+// buildSources makes the sources of their rows, as many at once as there are processors: that
+// takes as long as reading them.
+func buildSources(known map[int64]manyProvenance, rows map[int64][]storedRow, out map[string]LoadedSource) {
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	ids := make(chan int64)
+	for range min(len(known), runtime.GOMAXPROCS(0)) {
+		all.Go(func() {
+			for id := range ids {
+				src, err := sourceOf(rows[id])
+				if err != nil {
+					src, err = nil, kernel.Wrap("load source "+known[id].code, err)
+				}
+				mu.Lock()
+				out[known[id].code] = LoadedSource{src, err}
+				mu.Unlock()
+			}
+		})
+	}
+	for id := range known {
+		ids <- id
+	}
+	close(ids)
+	all.Wait()
 }
 
 // manyProvenance is one of the sources that are read together.
