@@ -9,9 +9,10 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/source"
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/view"
 )
 
-func (d *desk) renders(args ...string) (r source.Rendered) {
+func (d *desk) renders(args ...string) (r view.RenderedRequest) {
 	d.Helper()
 	d.decode(d.expect(term.ExitOK, append([]string{"source", "render", "-o", "json"}, args...)...).out, &r)
 	return r
@@ -53,7 +54,7 @@ func TestRenderPagesAndIDs(t *testing.T) {
 	if strings.Contains(r.out+r.err, "s3cr3t") {
 		t.Error("the secret is shown")
 	}
-	if r := d.renders("pubmed", "--ids", "7"); r.Endpoint != "efetch" || !strings.Contains(r.Body, "id=7&") || r.Credential.State != source.SecretPresent || !r.Window.From.IsZero() {
+	if r := d.renders("pubmed", "--ids", "7"); r.Endpoint != "efetch" || !strings.Contains(r.Body, "id=7&") || r.Credential.State != view.SecretPresent || !r.Window.From.IsZero() {
 		t.Errorf("%+v", r)
 	}
 }

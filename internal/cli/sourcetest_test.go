@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/source"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -20,7 +21,7 @@ type trialPage struct {
 	Origin     string                   `json:"origin"`
 	Page       int                      `json:"page"`
 	Error      string                   `json:"error"`
-	Credential *source.CredentialUse    `json:"credential"`
+	Credential *view.CredentialUse      `json:"credential"`
 	Request    exchange.RequestDigest   `json:"request"`
 	Response   *exchange.ResponseDigest `json:"response"`
 	Items      int                      `json:"items"`
@@ -283,7 +284,7 @@ func TestTrialNeverShowsASecret(t *testing.T) {
 				if strings.Contains(r.out+r.err, "s3cr3t") { // its start is the same in every spelling
 					t.Fatalf("%s %d %s: the secret is in\n%s%s", name, status, output, r.out, r.err)
 				}
-				d.holds(r.out, "env:PATRA_TEST_CANARY", source.SecretPresent)
+				d.holds(r.out, "env:PATRA_TEST_CANARY", view.SecretPresent)
 				if want := map[int]int{200: term.ExitPartial, 400: term.ExitUsage, 401: term.ExitAuth, 500: term.ExitUpstream}[status]; r.code != want {
 					t.Errorf("%s %d: exit code %d, want %d\n%s%s", name, status, r.code, want, r.out, r.err)
 				}

@@ -16,12 +16,15 @@ import (
 // SourceTexts takes source files as texts that came over the network. Each is judged by
 // what the installation lets such files want before anything else is done with it.
 type SourceTexts struct {
-	app   *App
-	allow registry.Remote
+	app    *App
+	allow  registry.Remote
+	trials chan struct{} // room for requests that are tried
 }
 
 // NewSourceTexts makes what takes source files under the rules of an installation.
-func (a *App) NewSourceTexts(allow registry.Remote) *SourceTexts { return &SourceTexts{a, allow} }
+func (a *App) NewSourceTexts(allow registry.Remote) *SourceTexts {
+	return &SourceTexts{a, allow, make(chan struct{}, mostTrials)}
+}
 
 // Check finds all that is wrong with a text, also what only this database knows.
 func (t *SourceTexts) Check(ctx context.Context, name string, text []byte) (view.CheckedFile, error) {

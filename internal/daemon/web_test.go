@@ -31,6 +31,7 @@ type stand struct {
 	web    http.Handler
 	broken atomic.Bool // one day of the upstream fails
 	asked  atomic.Int64
+	later  atomic.Int64 // seconds that its clock has gone on
 }
 
 var (
@@ -64,7 +65,7 @@ func newStand(t *testing.T) *stand {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { server.Close() })
-	if s.app, err = Open(t.Context(), Config{Database: "sqlite:" + s.file, Relaxed: true, Workers: 3, Raw: RawConfig{Off: true}, Clock: func() time.Time { return standNow }}); err != nil {
+	if s.app, err = Open(t.Context(), Config{Database: "sqlite:" + s.file, Relaxed: true, Workers: 3, Raw: RawConfig{Off: true}, Clock: s.now}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.app.Close() })
@@ -79,12 +80,18 @@ func newStand(t *testing.T) *stand {
 		t.Fatal(err)
 	}
 	s.harvest("retry.maxAttempts=1", "retry.taskAttempts=1", "retry.initialDelay=PT0.001S", "retry.maxDelay=PT0.002S", "slicing.step=P1D")
-	s.web = s.app.newDashboard("test", func(ctx context.Context) access.Caller {
-		c, _ := ctx.Value(callerKey{}).(access.Caller)
-		return c
-	}, nil)
+	s.web = s.app.newDashboard("test", callerIn, nil)
 	return s
 }
+
+// callerIn is who a request of a test is sent as.
+func callerIn(ctx context.Context) access.Caller {
+	c, _ := ctx.Value(callerKey{}).(access.Caller)
+	return c
+}
+
+// now is the clock of the stand, which stands still unless a test lets it go on.
+func (s *stand) now() time.Time { return standNow.Add(time.Duration(s.later.Load()) * time.Second) }
 
 func (s *stand) harvest(settings ...string) {
 	s.Helper()

@@ -17,12 +17,21 @@ import (
 // webWork hands the dashboard what its pages on work show and do.
 func (a *App) webWork() webui.Work {
 	return webui.Work{
+		Sources: webSources{apiSources{a}}, SourceFiles: a.NewSourceTexts(a.config.Installed.Remote),
 		Plans: webPlans{a.Plans, a.Inspect}, Tasks: webTasks{a.Inspect, a.Operator, a},
 		Replay:   &webReplay{a, make(chan struct{}, mostReplays)},
 		Failures: a.Inspect, Quarantine: webQuarantine{a.Quarantine, a}, Events: a.Events,
 		Rates: webRates{a.Inspect, a}, Cursors: a.Cursors,
 		Records: apiRecords{a.Records, a}, Alerts: a.Alerts, Acts: a.History,
 	}
+}
+
+// webSources are the sources as the dashboard shows them.
+type webSources struct{ apiSources }
+
+// FileAt is the file of a source as it is in force, or was at an instant.
+func (w webSources) FileAt(ctx context.Context, code string, at *time.Time) (view.SourceFile, error) {
+	return w.app.Inspect.SourceFile(ctx, code, at)
 }
 
 // webPlans are the plans as the dashboard shows them.

@@ -52,7 +52,7 @@ func (a asking) compileAt(s subject.Subject, now time.Time) (subject.Selected, w
 	case byID:
 		return to, window.Window{}, nil
 	}
-	w, err := a.Choose(term.UsualWindow(to.Compiled.Snapshot, now), now)
+	w, err := a.Choose(to.Compiled.Snapshot.UsualWindow(now), now)
 	return to, w, err
 }
 

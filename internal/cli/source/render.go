@@ -16,28 +16,11 @@ import (
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/core/wording"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
-
-// Rendered is one request that was not sent.
-type Rendered struct {
-	Source     string            `json:"source"`
-	Origin     string            `json:"origin"`
-	Endpoint   string            `json:"endpoint"`
-	Operation  string            `json:"operation"`
-	Window     window.Window     `json:"window,omitzero"`
-	IDs        []string          `json:"ids,omitempty"`
-	Expression string            `json:"expression,omitempty"`
-	Query      string            `json:"query"`
-	Params     map[string]string `json:"params"`
-	Prototype  string            `json:"exprProtoHash"`
-	Credential *CredentialUse    `json:"credential"`
-	Method     string            `json:"method"`
-	URL        string            `json:"url"`
-	Headers    map[string]string `json:"headers"`
-	Body       string            `json:"body,omitempty"`
-}
 
 // rendering are the flags of render.
 type rendering struct {
@@ -146,54 +129,17 @@ func readExpression(name string, stdin io.Reader) (query.Expr, error) {
 	return expr, nil
 }
 
-func (r rendering) renderRequest(e *term.Env, to subject.Selected, s spec.Snapshot, w window.Window, now time.Time) (Rendered, error) {
-	out := Rendered{
-		Source: s.Source, Origin: to.Origin, Endpoint: s.Endpoint, Operation: string(s.Operation), Window: w, IDs: r.ids,
-		Params: map[string]string{}, Credential: useOf(e, s.Auth, s.Credential),
-	}
-	program, err := s.Program()
-	if err != nil {
-		return out, term.Usage(err)
-	}
-	question := program.AskFor(r.ids, now)
-	if len(r.ids) == 0 {
-		if question, err = program.Ask(w, now); err != nil {
-			return out, term.Usage(err)
-		}
-		expr := s.Expression(w)
-		said, _ := program.Select.Render(expr) // Ask has refused what cannot be said
-		out.Expression, out.Query = expr.String(), said.Query
-		maps.Copy(out.Params, said.Params)
-	}
-	prototype, err := program.Prototype()
-	if err != nil {
-		return out, err
-	}
-	if out.Prototype, err = prototype.Hash(); err != nil {
-		return out, err
-	}
+func (r rendering) renderRequest(e *term.Env, to subject.Selected, s spec.Snapshot, w window.Window, now time.Time) (view.RenderedRequest, error) {
 	state, err := parsePosition(s.Paging, r.token)
 	if err != nil {
-		return out, err
+		return view.RenderedRequest{}, err
 	}
-	request, err := question.Page(state)
+	out, err := inspect.RenderRequest(s, w, r.ids, state, now)
 	if err != nil {
 		return out, term.Usage(err)
 	}
-	out.readDescription(request.Describe())
+	out.Origin, out.Credential = to.Origin, e.Installed.CredentialUse(s.Auth, s.Credential)
 	return out, nil
-}
-
-// readDescription takes a request from its description, in which secrets are masked.
-func (r *Rendered) readDescription(description string) {
-	head, body, _ := strings.Cut(description, "\n\n")
-	first, headers, _ := strings.Cut(head, "\n")
-	r.Method, r.URL, _ = strings.Cut(first, " ")
-	r.Headers, r.Body = map[string]string{}, strings.TrimSuffix(body, "\n")
-	for line := range strings.Lines(headers) {
-		name, value, _ := strings.Cut(strings.TrimRight(line, "\n"), ": ")
-		r.Headers[name] = value
-	}
 }
 
 // parsePosition is the state before the page that a text names.
@@ -226,7 +172,7 @@ func parsePosition(c paging.Config, text string) (paging.State, error) {
 	return s, nil
 }
 
-func showRendered(e *term.Env, r Rendered) error {
+func showRendered(e *term.Env, r view.RenderedRequest) error {
 	if e.Output == "json" {
 		return e.JSON(r)
 	}

@@ -14,17 +14,18 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
 // tried is one page of a source, explained.
 type tried struct {
-	Source     string         `json:"source"`
-	Origin     string         `json:"origin"`
-	Operation  string         `json:"operation"`
-	Credential *CredentialUse `json:"credential"`
-	Error      string         `json:"error,omitempty"`
+	Source     string              `json:"source"`
+	Origin     string              `json:"origin"`
+	Operation  string              `json:"operation"`
+	Credential *view.CredentialUse `json:"credential"`
+	Error      string              `json:"error,omitempty"`
 	*daemon.TrialResult
 }
 
@@ -94,7 +95,7 @@ func tryRequest(ctx context.Context, e *term.Env, to subject.Selected, r daemon.
 		return term.Usage(err) // no request could be made of it
 	}
 	s := to.Compiled.Snapshot
-	t := tried{Source: s.Source, Origin: to.Origin, Operation: string(s.Operation), Credential: useOf(e, s.Auth, s.Credential), TrialResult: result}
+	t := tried{Source: s.Source, Origin: to.Origin, Operation: string(s.Operation), Credential: e.Installed.CredentialUse(s.Auth, s.Credential), TrialResult: result}
 	if err != nil {
 		t.Error = err.Error()
 	}

@@ -3,7 +3,6 @@ package subject
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -121,10 +120,7 @@ func (a Selection) chooseOperation(src *registry.Source) (ingest.Operation, erro
 		}
 		return op, nil
 	}
-	if endpoint, known := src.Endpoints[a.Endpoint]; known && !slices.Contains(endpoint.Operates(), string(ingest.Harvest)) {
-		return ingest.Operation(endpoint.Operates()[0]), nil
-	}
-	return ingest.Harvest, nil
+	return daemon.ChooseOperation(src, a.Endpoint), nil
 }
 
 func (a Selected) String() string {

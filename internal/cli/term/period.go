@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
-	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -91,15 +90,4 @@ func (p WindowFlags) splitEnds() (from, to string, err error) {
 		return "", "", Usagef("--window %q: write both ends with two dots between, such as 2025-03-01..2025-03-02 or -2d..-1d", p.both)
 	}
 	return from, to, nil
-}
-
-// UsualWindow is the newest window of window.size that is safe to read, on the
-// grid of the upstream's filter, so that a first try has something to show.
-func UsualWindow(s spec.Snapshot, now time.Time) window.Window {
-	cut := func(t time.Time) time.Time { return t }
-	if s.Filter.Field != "" {
-		cut = s.Filter.Cut
-	}
-	to := cut(window.Instant(now.Add(-s.Window.SafetyLag.Std())))
-	return window.Window{From: cut(to.Add(-s.Window.Size.Std())), To: to}
 }

@@ -24,13 +24,19 @@ type acted[T any] struct {
 // holds, does it. The mark is made of what would be done and nothing beside it, such as the
 // time of the preview.
 func doOrPreview[T any](a *ask, do func(ctx context.Context, by ingest.Act) (T, error), markOf func(T) any) (out acted[T], err error) {
+	return actOrPreview(a, a.Method == http.MethodPost, do, markOf)
+}
+
+// actOrPreview does the same where also the preview is posted, because it is of a text that
+// no address holds.
+func actOrPreview[T any](a *ask, wanted bool, do func(ctx context.Context, by ingest.Act) (T, error), markOf func(T) any) (out acted[T], err error) {
 	if out.Preview, err = do(a.Context(), a.rehearsal()); err != nil {
 		return out, err
 	}
 	if out.Mark, err = fingerprint.Of(markOf(out.Preview)); err != nil {
 		return out, fmt.Errorf("mark a preview: %w", err)
 	}
-	if a.Method != http.MethodPost {
+	if !wanted {
 		return out, nil
 	}
 	out.Reason = a.reason()

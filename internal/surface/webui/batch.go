@@ -61,6 +61,10 @@ func requestLines(kept json.RawMessage) string {
 	if len(kept) == 0 || json.Unmarshal(kept, &r) != nil {
 		return "nothing was kept of it"
 	}
+	return requestText(r)
+}
+
+func requestText(r exchange.RequestDigest) string {
 	address, query, _ := strings.Cut(r.URL, "?")
 	lines := []string{r.Method + " " + address}
 	mark := "  ?"

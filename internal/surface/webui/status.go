@@ -8,7 +8,7 @@ import (
 )
 
 // workFunctions are what templates of the pages on work may call beside the common ones.
-var workFunctions = template.FuncMap{"status": statusChip, "planStatus": planChip, "local": local, "percent": percentText, "millis": millisText}
+var workFunctions = template.FuncMap{"status": statusChip, "planStatus": planChip, "local": local, "percent": percentText, "millis": millisText, "asked": requestText, "answered": answerText}
 
 // saidStatus is how a state is said: the word of its chip and the class of that.
 type saidStatus struct{ word, chip string }

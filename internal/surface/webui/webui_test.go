@@ -76,7 +76,7 @@ func TestR4EveryRouteAsksForItsRole(t *testing.T) {
 			if mine == "" {
 				want = http.StatusUnauthorized
 			}
-			path := strings.NewReplacer("{$}", "", "{source}", "x", "{at}", "2019", "{id}", "1", "{file}", "x").Replace(path)
+			path := strings.NewReplacer("{$}", "", "{source}", "x", "{at}", "2019", "{id}", "1", "{file}", "x", "{act}", "x").Replace(path)
 			if w := fetch(siteOf(quiet{}, access.Caller{Name: "n", Role: mine}), method, path, url.Values{}); w.Code != want {
 				t.Errorf("%s as %q answers %d, want %d", r.pattern, mine, w.Code, want)
 			}

@@ -16,24 +16,34 @@ import (
 // Work is where the pages on work come from, by topic. A page whose reader is nil does not
 // exist.
 type Work struct {
-	Plans      Plans
-	Tasks      Tasks
-	Replay     Replayer
-	Failures   Failures
-	Quarantine Quarantine
-	Events     Events
-	Rates      Rates
-	Cursors    Cursors
-	Records    Records
-	Alerts     Alerts
-	Acts       Acts
+	Sources     Sources
+	SourceFiles SourceFiles
+	Plans       Plans
+	Tasks       Tasks
+	Replay      Replayer
+	Failures    Failures
+	Quarantine  Quarantine
+	Events      Events
+	Rates       Rates
+	Cursors     Cursors
+	Records     Records
+	Alerts      Alerts
+	Acts        Acts
 }
 
 // workRoutes are the pages on work, in the order of the bar.
 func (s *site) workRoutes() []route {
 	plans := s.Work.Plans != nil && s.Work.Tasks != nil
 	errors := s.Work.Failures != nil && s.Work.Quarantine != nil && s.Work.Events != nil
+	sources := s.Work.Sources != nil && s.Work.SourceFiles != nil
 	return []route{
+		s.onlyWith(sources, route{pattern: "GET /sources", role: access.Viewer, serve: s.listSources, nav: nav{"Sources", "s"}}),
+		s.onlyWith(sources, route{pattern: "GET /sources/{source}", role: access.Viewer, serve: s.showSource}),
+		s.onlyWith(sources, route{pattern: "GET /sources/{source}/{act}", role: access.Viewer, serve: s.leaveAct}),
+		s.onlyWith(sources, route{pattern: "POST /sources/{source}/check", role: access.Operator, serve: s.checkSource}),
+		s.onlyWith(sources, route{pattern: "POST /sources/{source}/test", role: access.Admin, serve: s.testSource}),
+		s.onlyWith(sources, route{pattern: "POST /sources/{source}/apply", role: access.Admin, serve: s.applySource}),
+
 		s.onlyWith(plans, route{pattern: "GET /plans", role: access.Viewer, serve: s.listPlans, nav: nav{"Plans", "p"}}),
 		s.onlyWith(plans, route{pattern: "GET /plans/{id}", role: access.Viewer, serve: s.showPlan}),
 		s.onlyWith(plans, route{pattern: "GET /runs/{id}", role: access.Viewer, serve: s.findRun}),

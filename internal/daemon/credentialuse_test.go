@@ -1,16 +1,15 @@
-package source
+package daemon
 
 import (
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
-func reference(t *testing.T, text string) secret.Ref {
+func referenceTo(t *testing.T, text string) secret.Ref {
 	t.Helper()
 	var r secret.Ref
 	if err := r.UnmarshalText([]byte(text)); err != nil {
@@ -22,7 +21,7 @@ func reference(t *testing.T, text string) secret.Ref {
 func TestCredentialUse(t *testing.T) {
 	t.Setenv("PATRA_TEST_KEY", "4711-canary")
 	t.Setenv("PATRA_TEST_WORD", "demo")
-	e := &term.Env{}
+	in := Installed{}
 	yes, no := true, false
 	for _, c := range []struct {
 		ref      string
@@ -37,12 +36,12 @@ func TestCredentialUse(t *testing.T) {
 		{"file:/run/secrets/none-of-these", &yes, "absent)"},
 		{"exec:pass show key", &yes, "from exec:pass show key, printed by a command)"},
 	} {
-		use := useOf(e, exchange.Auth{Credential: "key", Required: c.required}, exchange.Credential{Type: "API_KEY", Name: "X-Key", Value: reference(t, c.ref)}.WithDefaults())
+		use := in.CredentialUse(exchange.Auth{Credential: "key", Required: c.required}, exchange.Credential{Type: "API_KEY", Name: "X-Key", Value: referenceTo(t, c.ref)}.WithDefaults())
 		if got := use.String(); !strings.HasSuffix(got, c.want) {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
-	if got := useOf(e, exchange.Auth{}, exchange.Credential{}).String(); !strings.HasPrefix(got, "none") {
+	if got := in.CredentialUse(exchange.Auth{}, exchange.Credential{}).String(); !strings.HasPrefix(got, "none") {
 		t.Error(got)
 	}
 }

@@ -1,0 +1,88 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// RenderedRequest is one request that was not sent.
+type RenderedRequest struct {
+	Source     string            `json:"source"`
+	Origin     string            `json:"origin"`
+	Endpoint   string            `json:"endpoint"`
+	Operation  string            `json:"operation"`
+	Window     window.Window     `json:"window,omitzero"`
+	IDs        []string          `json:"ids,omitempty"`
+	Expression string            `json:"expression,omitempty"`
+	Query      string            `json:"query"`
+	Params     map[string]string `json:"params"`
+	Prototype  string            `json:"exprProtoHash"`
+	Credential *CredentialUse    `json:"credential"`
+	Method     string            `json:"method"`
+	URL        string            `json:"url"`
+	Headers    map[string]string `json:"headers"`
+	Body       string            `json:"body,omitempty"`
+}
+
+// CredentialUse says which credential requests carry. It holds references and
+// whether they lead to something, never a value (I12).
+type CredentialUse struct {
+	Name     string   `json:"name"`
+	Type     string   `json:"type"`
+	In       string   `json:"in"`
+	Field    string   `json:"field"` // header or parameter
+	From     []string `json:"from"`
+	State    string   `json:"state"`
+	Required bool     `json:"required"`
+}
+
+// States of a secret. What a command would print is known only to the command.
+const (
+	SecretPresent = "present"
+	SecretAbsent  = "absent"
+	SecretShort   = "present, but so short that words which contain it are garbled in what is stored: get a longer one"
+	SecretByExec  = "printed by a command"
+)
+
+func (u *CredentialUse) String() string {
+	if u == nil {
+		return "none: requests are anonymous"
+	}
+	text := fmt.Sprintf("%s (%s in %s %s, from %s, %s)", u.Name, u.Type, u.In, u.Field, strings.Join(u.From, " and "), u.State)
+	if u.State == SecretAbsent && !u.Required {
+		text += ": optional, so requests are anonymous"
+	}
+	return text
+}
+
+// AskWish is which request of a source file is looked at.
+type AskWish struct {
+	Endpoint  string     // empty: the only one that is searched
+	Operation string     // empty: HARVEST, or what the endpoint serves
+	From, To  *time.Time // nil: of the newest window that is safe to read
+	IDs       []string   // of an endpoint that is asked by id
+}
+
+// TriedPage is what an upstream answered to one request, and what a run would make of it.
+type TriedPage struct {
+	Endpoint string
+	Request  exchange.RequestDigest
+	Response *exchange.ResponseDigest // nil: none came
+	Seen     int
+	Mapped   int
+	Rejected int
+	Paging   string // what paging made of it; empty: it could not be read
+	Records  []TriedRecord
+	Rejects  []string
+	Trouble  string // why a run could not go on
+	Detail   *TriedPage
+}
+
+// TriedRecord is an item that a run would store.
+type TriedRecord struct {
+	ID, Fields string
+}

@@ -1,0 +1,39 @@
+package daemon
+
+import (
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/secret"
+	"github.com/patra-ingest/patra/internal/core/view"
+)
+
+// CredentialUse says which credential requests carry and whether it is there; nil where they
+// carry none. No command is run for it (SECURITY R15).
+func (in Installed) CredentialUse(auth exchange.Auth, c exchange.Credential) *view.CredentialUse {
+	if auth.Credential == "" {
+		return nil
+	}
+	use := &view.CredentialUse{Name: auth.Credential, Type: c.Type, In: c.In, Field: c.Name, State: view.SecretPresent, Required: *auth.Required}
+	for _, ref := range c.References() {
+		use.From = append(use.From, ref.String())
+		if ref != c.Username && ref != c.ClientID && ref != c.Sign.KeyID && in.ShortSecret(ref) && use.State == view.SecretPresent {
+			use.State = view.SecretShort
+		}
+		if state := in.presenceText(ref); state != view.SecretPresent && use.State != view.SecretAbsent {
+			use.State = state
+		}
+	}
+	return use
+}
+
+func (in Installed) presenceText(ref secret.Ref) string {
+	if scheme, _ := ref.Split(); scheme == "exec" {
+		return view.SecretByExec
+	}
+	if why := in.Overlooks(ref); why != "" {
+		return "not looked at: " + why
+	}
+	if in.HasSecret(ref) {
+		return view.SecretPresent
+	}
+	return view.SecretAbsent
+}
